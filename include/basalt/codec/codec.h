@@ -1,0 +1,192 @@
+// What every codec offers. A codec turns an array of values into streams, parameters and child arrays, which are encoded
+// by further codecs: an encoding is a tree. Decoding goes tile by tile (1024 rows) and never needs the rows before.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "basalt/core/buffer.h"
+#include "basalt/core/host_device.h"
+#include "basalt/core/types.h"
+#include "basalt/plan/tree.h"
+
+namespace basalt {
+
+class Codec;
+
+// An array of plain values. Fixed width: `data` holds count values. kBytes: row i is bytes[offsets[i] .. offsets[i+1]).
+struct Values {
+  Physical type = Physical::kU64;
+  uint64_t count = 0;
+  const void* data = nullptr;
+  const int64_t* offsets = nullptr;
+  const char* bytes = nullptr;
+  const uint8_t* validity = nullptr;  // bitmap; only the root codec `validity` looks at it; nullptr = all valid
+
+  template <typename T>
+  const T* as() const {
+    return static_cast<const T*>(data);
+  }
+  std::string_view string(uint64_t row) const {
+    return {bytes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])};
+  }
+};
+
+// An encoded array that owns its streams: what encoders return.
+struct Node {
+  const Codec* codec = nullptr;
+  Physical type = Physical::kU64;
+  uint64_t count = 0;
+  std::vector<std::byte> params;
+  std::vector<Buffer> streams;
+  std::vector<Node> children;
+
+  uint64_t encoded_bytes() const;  // streams and parameters, children included
+};
+
+// The same, viewing streams that somebody else keeps alive: what validators and readers take.
+struct NodeView {
+  const Codec* codec = nullptr;
+  Physical type = Physical::kU64;
+  uint64_t count = 0;
+  ByteView params;
+  std::vector<ByteView> streams;
+  std::vector<NodeView> children;
+};
+NodeView view_of(const Node& node);
+Tree tree_of(const NodeView& node);
+
+constexpr uint32_t tile_count(uint64_t rows) { return static_cast<uint32_t>((rows + kTileRows - 1) / kTileRows); }
+constexpr uint32_t rows_in_tile(uint64_t rows, uint32_t tile) {
+  const uint64_t left = rows - static_cast<uint64_t>(tile) * kTileRows;
+  return left < kTileRows ? static_cast<uint32_t>(left) : kTileRows;
+}
+
+// Rows of variable length, appended by readers.
+struct StringRows {
+  std::vector<int64_t> offsets{0};
+  Buffer bytes;
+
+  size_t size() const { return offsets.size() - 1; }
+  void clear() {
+    offsets.assign(1, 0);
+    bytes.clear();
+  }
+  std::string_view at(size_t row) const {
+    return {bytes.as<char>() + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])};
+  }
+};
+
+// Decodes one encoded array. Not thread-safe: each thread opens its own. Decoding an array that passed validate() never
+// reads out of bounds; what only the values can show (a code beyond the dictionary) is clamped and raises corrupt().
+class Reader {
+ public:
+  virtual ~Reader() = default;
+
+  // Fixed width: writes the tile's rows; `out` has room for kTileRows values whatever the tile holds.
+  virtual void decode_tile(uint32_t tile, void* out);
+  // kBytes: appends the tile's rows.
+  virtual void decode_tile(uint32_t tile, StringRows& out);
+  // Single rows by index, in the order given, sorted or not.
+  virtual void gather(std::span<const uint32_t> rows, void* out);
+  virtual void gather(std::span<const uint32_t> rows, StringRows& out);
+
+  // Set when values broke a rule that validate() cannot see; checked before results leave.
+  bool corrupt() const { return corrupt_; }
+
+  Physical type() const { return type_; }
+  uint64_t count() const { return count_; }
+
+ protected:
+  Reader(Physical type, uint64_t count) : type_(type), count_(count) {}
+  void mark_corrupt(bool bad) { corrupt_ = corrupt_ || bad; }
+
+ private:
+  Physical type_;
+  uint64_t count_;
+  bool corrupt_ = false;
+};
+
+// A bytes codec (a child of `strings`) decodes rows whose lengths the parent knows.
+class BytesReader {
+ public:
+  virtual ~BytesReader() = default;
+  // Appends the tile's bytes; `lengths` are the tile's row lengths.
+  virtual void decode_tile(uint32_t tile, std::span<const uint32_t> lengths, Buffer& out) = 0;
+  // Appends one row's bytes.
+  virtual void decode_row(uint32_t tile, uint32_t row_in_tile, std::span<const uint32_t> lengths, Buffer& out) = 0;
+};
+
+// What a codec expects of one child.
+struct ChildSlot {
+  std::string_view name;
+  Physical type;
+  bool is_bytes = false;  // a bytes codec under `strings`
+};
+
+// What a chooser knows of an array when it has seen only a sample of it.
+struct Sample {
+  Values values;           // whole tiles, at fixed positions, one after the other
+  uint64_t total_rows = 0;  // of the array the sample stands for
+  double scale() const {
+    return values.count == 0 ? 1.0 : static_cast<double>(total_rows) / static_cast<double>(values.count);
+  }
+};
+struct Estimate {
+  double bytes = 0;  // of the whole array
+  Tree tree;
+};
+// Gives codecs the best estimate for a child's sample; nullopt where the search depth is used up.
+class ChildChooser {
+ public:
+  virtual ~ChildChooser() = default;
+  virtual Estimate best(const Sample& sample) = 0;
+};
+
+class Codec {
+ public:
+  virtual ~Codec() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual uint16_t version() const { return 1; }
+  // Whether arrays of this type can be encoded. kBytes with is_bytes: as the bytes child of `strings`.
+  virtual bool accepts(Physical type, bool is_bytes) const = 0;
+  virtual std::vector<ChildSlot> children(Physical type) const { (void)type; return {}; }
+  virtual Tree default_child(Physical type, size_t child) const;
+  // `validity` and `strings` do not count for the search depth.
+  virtual uint32_t depth_cost() const { return 1; }
+
+  // `tree` is bound: it names this codec and all its children. Throws Error(kUnsupported) where these values cannot be
+  // held (a range of more than 64 bits in `packed`): the caller then takes the next best tree.
+  virtual Node encode(const Values& values, const Tree& tree) const = 0;
+  // O(tiles): counts, stream lengths, offsets. Throws Error(kCorrupt). Children are validated by the caller.
+  virtual void validate(const NodeView& node) const = 0;
+  virtual std::unique_ptr<Reader> open(const NodeView& node) const;
+  virtual std::unique_ptr<BytesReader> open_bytes(const NodeView& node) const;
+
+  // Bytes of the whole array if this codec were its root, or nullopt if it cannot hold it.
+  virtual std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const = 0;
+
+  // The type of the tile reader that device code uses for this node, `Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>`;
+  // empty if device code cannot read it.
+  virtual std::string device_reader(const NodeView& node) const;
+};
+
+// All codecs by name; built-in ones are listed in one place, src/codec/registry.cpp.
+const Codec* find_codec(std::string_view name);         // nullptr if unknown
+const Codec& get_codec(std::string_view name);          // throws Error(kUnsupported)
+std::span<const Codec* const> all_codecs();
+void register_codec(std::unique_ptr<Codec> codec);      // for codecs outside the library; call before any thread reads
+
+// Whole trees: encode, check, open.
+Node encode_tree(const Values& values, const Tree& tree);
+void validate_tree(const NodeView& node);
+std::unique_ptr<Reader> open_reader(const NodeView& node);
+
+}  // namespace basalt

@@ -1,0 +1,65 @@
+// Arrow's C data interface at the border of Basalt: schemas, arrays and streams in and out of Table and Column.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "basalt/core/column.h"
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema** children;
+  struct ArrowSchema* dictionary;
+  void (*release)(struct ArrowSchema*);
+  void* private_data;
+};
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void** buffers;
+  struct ArrowArray** children;
+  struct ArrowArray* dictionary;
+  void (*release)(struct ArrowArray*);
+  void* private_data;
+};
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+struct ArrowArrayStream {
+  int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
+  int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
+  const char* (*get_last_error)(struct ArrowArrayStream*);
+  void (*release)(struct ArrowArrayStream*);
+  void* private_data;
+};
+#endif
+
+namespace basalt {
+
+// Imports a struct schema. Types that Basalt cannot hold are all named in one Error(kUnsupported).
+Schema import_schema(const ArrowSchema& schema);
+// Copies a record batch (a struct array) into columns of the given schema. Does not release the array.
+Table import_batch(const ArrowArray& array, const ArrowSchema& arrow_schema, const Schema& schema);
+
+void export_schema(const Schema& schema, ArrowSchema* out);
+// Moves the table's buffers into an array that owns them.
+void export_batch(Table&& table, ArrowArray* out);
+
+// A stream that asks `next` for tables until it returns nullptr. Errors become the stream's error text.
+void export_stream(const Schema& schema, std::function<std::unique_ptr<Table>()> next, ArrowArrayStream* out);
+
+}  // namespace basalt

@@ -1,0 +1,70 @@
+// The border between libbasalt and libbasalt_cuda, which is loaded at run time when a driver and a device are found.
+// libbasalt never links CUDA; it sees only this interface.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "basalt/exec/pipeline.h"
+
+namespace basalt {
+
+struct GpuInfo {
+  int ordinal = 0;
+  std::string name;
+  int major = 0;
+  int minor = 0;
+  int multiprocessors = 0;
+  uint64_t memory_total = 0;
+  uint64_t memory_free = 0;
+  uint64_t l2_bytes = 0;
+  std::string driver_version;
+  std::string runtime_version;
+  std::string nvrtc_version;  // empty: not found, generated kernels are unavailable
+};
+
+struct GpuBandwidth {
+  double copy_gbs = 0;  // device to device, read + written
+  double read_gbs = 0;
+  double host_to_device_gbs = 0;  // pinned
+  double host_to_device_pageable_gbs = 0;
+};
+
+class GpuBackend {
+ public:
+  virtual ~GpuBackend() = default;
+  virtual std::vector<GpuInfo> devices() = 0;
+  virtual GpuBandwidth measure_bandwidth() = 0;
+
+  // Empty if the pipeline can run on the GPU, else the reason in a few words.
+  virtual std::string why_not(const Pipeline& pipeline) = 0;
+  virtual std::vector<Value> run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) = 0;
+  // Source of the kernel that run() would launch.
+  virtual std::string kernel_source(const Pipeline& pipeline) = 0;
+
+  // Decodes a validated chunk on the device and brings the rows back; the same column as decode_rows(root, type, 0, n).
+  virtual Column decode(const NodeView& root, const DataType& type) = 0;
+  // Encodes on the device: the same bytes as encode_tree().
+  virtual Node encode(const Values& values, const Tree& tree) = 0;
+  virtual std::string why_not_encode(Physical type, const Tree& tree) = 0;
+
+  virtual void drop_cache() = 0;
+  virtual uint64_t cached_bytes() = 0;
+};
+
+// The loaded backend, or nullptr with a sentence why CUDA is unavailable.
+struct GpuAvailability {
+  GpuBackend* backend = nullptr;
+  std::string reason;
+};
+// Loads on first call (thread-safe); BASALT_CUDA_LIBRARY names another library file, BASALT_DISABLE_CUDA=1 disables it.
+const GpuAvailability& gpu();
+
+// The symbol that libbasalt_cuda exports: creates the backend or returns nullptr and fills `reason`.
+constexpr uint32_t kGpuBackendAbi = 1;
+using CreateGpuBackend = GpuBackend* (*)(uint32_t abi, std::string* reason);
+constexpr const char* kCreateGpuBackendSymbol = "basalt_create_gpu_backend";
+
+}  // namespace basalt

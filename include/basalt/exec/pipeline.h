@@ -1,0 +1,117 @@
+// The description of work that both backends run: scan some columns of some files, keep the rows for which a predicate
+// holds, aggregate expressions over them. It knows no DuckDB type and no device. SQL semantics: three-valued logic,
+// decimals as scaled integers, overflow is an error.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "basalt/core/threads.h"
+#include "basalt/core/value.h"
+#include "basalt/file/reader.h"
+
+namespace basalt {
+
+enum class ExprOp : uint8_t {
+  kColumn,     // column: index into Pipeline::columns
+  kLiteral,    // literal
+  kAdd,        // 2 args of the result's type
+  kSubtract,
+  kMultiply,
+  kNegate,     // 1 arg
+  kCast,       // 1 arg; see `power_of_ten`
+  kEqual,      // comparisons: 2 args of one type → bool (kU8)
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kIn,         // args[0] in literals args[1..]
+  kAnd,        // any number of bool args
+  kOr,
+  kNot,
+  kIsNull,
+  kIsNotNull,
+};
+
+struct Expr {
+  ExprOp op = ExprOp::kLiteral;
+  Physical type = Physical::kI64;  // of the result; kU8 for booleans
+  uint32_t column = 0;
+  Value literal;
+  std::vector<Expr> args;
+  // Integer arithmetic and casts: results beyond ±limit are Error(kOutOfRange); 0 = the type's own range. Decimals have
+  // 10^18 − 1 or 10^38 − 1 here where DuckDB checks them.
+  int128_t limit = 0;
+  // kCast: integer → integer multiplies by 10^power; integer → float divides by 10^power after conversion.
+  int32_t power_of_ten = 0;
+  // kCast integer → integer: an extra factor (date → timestamp: 86,400,000,000).
+  int64_t factor = 1;
+};
+
+std::string to_string(const Expr& expr, const std::vector<std::string>& column_names);
+
+enum class AggregateOp : uint8_t { kCountStar, kCount, kSum, kMin, kMax, kAvg };
+
+struct Aggregate {
+  AggregateOp op = AggregateOp::kCountStar;
+  Expr arg;  // not for kCountStar
+  // Integer sums are kept in 128 bits; kSum over integers gives kI128, over floats kF64; kAvg gives kF64, divided by
+  // 10^avg_scale for decimals.
+  int32_t avg_scale = 0;
+};
+
+struct PipelineColumn {
+  uint32_t field_id = 0;  // in each file's flattened schema
+  std::string name;
+  DataType type;
+};
+
+struct Pipeline {
+  std::vector<std::shared_ptr<const File>> files;  // same schema for the columns used
+  std::vector<PipelineColumn> columns;
+  bool has_filter = false;
+  Expr filter;  // bool
+  std::vector<Aggregate> aggregates;
+};
+
+enum class Device : uint8_t { kAuto, kCpu, kCuda };
+
+struct RunOptions {
+  Device device = Device::kAuto;
+  uint32_t threads = 0;
+  uint64_t gpu_memory = 0;  // limit for cached and staged data on the device; 0 = what is free
+  bool prune = true;        // use zone statistics
+  const CancelToken* cancel = nullptr;
+  std::function<void(double)> progress;  // share done, 0..1
+};
+
+// What happened, for explain and for the last line of a result.
+struct RunReport {
+  Device ran_on = Device::kCpu;
+  std::string device_name;
+  uint64_t rows = 0;
+  uint64_t tiles = 0;
+  uint64_t tiles_skipped = 0;      // by statistics: no row can match
+  uint64_t tiles_all_true = 0;     // by statistics: the predicate was not evaluated
+  uint64_t encoded_bytes_read = 0;  // of streams that were decoded
+  uint64_t bytes_transferred = 0;  // host to device
+  double compile_ms = 0;           // 0 = the kernel was cached
+  double transfer_ms = 0;
+  double kernel_ms = 0;
+  double total_ms = 0;
+  std::string kernel_source;  // GPU only
+};
+
+// Runs on options.device; kAuto takes the GPU if one can be used and the pipeline can run there. One value per aggregate.
+std::vector<Value> run_pipeline(const Pipeline& pipeline, const RunOptions& options, RunReport* report = nullptr);
+
+// What statistics say of a predicate over one zone or chunk.
+enum class Decision : uint8_t { kUnknown, kNone, kAll };
+// `stats[i]` belongs to columns[i]; nullptr where unknown.
+Decision decide(const Expr& predicate, const std::vector<const Statistics*>& stats);
+
+}  // namespace basalt

@@ -1,0 +1,155 @@
+// Opening and reading .basalt files. Opening reads the footer only; a column's metadata is read when the column is first
+// touched, its streams when a chunk is read. Everything is checked before it is used. Thread-safe after open().
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "basalt/codec/codec.h"
+#include "basalt/core/column.h"
+#include "basalt/core/types.h"
+#include "basalt/core/value.h"
+#include "basalt/file/source.h"
+
+namespace basalt {
+
+// Of a chunk or of a zone (8192 rows) of one column.
+struct Statistics {
+  uint64_t rows = 0;
+  uint64_t null_count = 0;
+  // NULL where unknown or where every row is NULL. Strings: at most 64 bytes; max is then rounded up and not exact.
+  Value min;
+  Value max;
+  bool min_exact = true;
+  bool max_exact = true;
+  bool has_nan = false;  // NaN is not part of min and max
+  // Chunks only.
+  bool ascending = false;  // never falls, NULLs skipped
+  bool descending = false;
+  bool strict = false;    // neighbours always differ (with ascending or descending)
+  bool constant = false;  // one value, no NULL
+  bool dense = false;     // ascending by exactly 1
+  uint64_t distinct = 0;  // estimate; 0 = unknown
+};
+
+struct ChunkInfo {
+  uint64_t first_row = 0;
+  uint64_t rows = 0;
+};
+
+struct StreamPlace {
+  uint64_t offset = 0;  // in the file
+  uint64_t length = 0;
+};
+
+// One node of a chunk's tree as the metadata describes it, in preorder.
+struct NodePlace {
+  const Codec* codec = nullptr;  // nullptr: unknown to this build
+  std::string codec_name;
+  uint16_t codec_version = 1;
+  Physical type = Physical::kU64;
+  uint64_t count = 0;
+  uint32_t child_count = 0;
+  std::vector<std::byte> params;
+  std::vector<StreamPlace> streams;
+};
+
+// One chunk of one column.
+struct ColumnChunkInfo {
+  uint64_t rows = 0;  // of this field: elements, for what lies under a list
+  uint64_t plain_bytes = 0;
+  uint64_t encoded_bytes = 0;  // streams, parameters
+  uint32_t shape = 0;          // index into ColumnInfo::shapes
+  StreamPlace region;          // one contiguous part of the file that holds all streams the chunk does not share
+  std::vector<NodePlace> nodes;
+  std::vector<uint64_t> checksums;  // per stream in preorder, per 1 MiB block
+  Statistics stats;
+  std::vector<Statistics> zones;
+};
+
+struct ColumnInfo {
+  uint32_t field_id = 0;
+  std::string path;  // "a", "a.b": names from the root
+  std::vector<Tree> shapes;
+  std::vector<ColumnChunkInfo> chunks;
+  uint64_t encoded_bytes = 0;
+  uint64_t plain_bytes = 0;
+  Statistics stats;  // of the whole column
+  // Width of packed tiles → how many tiles, over all packed nodes; generated kernels specialise for the common ones.
+  std::vector<uint64_t> width_tiles;  // 65 entries
+  // The file-wide sorted dictionary of a dictionary column, if there is one.
+  bool has_dictionary = false;
+};
+
+// A chunk of a column in memory, encoded, checked and ready to be opened. Movable; `root` points into `bytes`.
+struct EncodedChunk {
+  Buffer bytes;            // the region as it lies in the file
+  std::vector<Buffer> shared;  // streams that lie elsewhere
+  NodeView root;
+};
+
+class File {
+ public:
+  static std::shared_ptr<File> open(std::shared_ptr<Source> source);
+  static std::shared_ptr<File> open(const std::string& path);
+  ~File();
+
+  const std::string& name() const;
+  const Source& source() const;
+  const Schema& schema() const;
+  uint64_t rows() const;
+  const std::vector<ChunkInfo>& chunks() const;
+  const std::vector<const Field*>& fields() const;  // flattened; index = field id
+  uint32_t format_version() const;
+  const std::string& created_by() const;
+  const std::vector<std::string>& sort_columns() const;
+
+  // Index of a top-level column; throws Error(kInvalidArgument) that lists near names.
+  uint32_t find_column(const std::string& name) const;
+
+  // Metadata of a column (a flattened field); read on first use.
+  const ColumnInfo& column(uint32_t field_id) const;
+
+  // Reads, checks checksums, validates. Errors name file, column, chunk and byte.
+  EncodedChunk read_chunk(uint32_t field_id, uint32_t chunk) const;
+  // The region of a chunk as raw bytes into caller's memory (pinned staging, say), without validation; and its parts.
+  // `verify_chunk` checks the checksums and builds the validated view over such bytes.
+  NodeView verify_chunk(uint32_t field_id, uint32_t chunk, ByteView region, std::vector<Buffer>& shared) const;
+
+  // Dictionary columns: the file-wide sorted entries, and the map from a chunk's codes to them (identity if empty).
+  EncodedChunk read_dictionary(uint32_t field_id) const;
+  std::vector<uint32_t> read_code_map(uint32_t field_id, uint32_t chunk) const;
+
+  // Whole columns of a chunk, decoded, children included. `column` is a top-level field index.
+  Column decode_column(uint32_t column, uint32_t chunk) const;
+
+  struct State;
+
+ private:
+  explicit File(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Rows [begin, end) of an encoded array as a column of `type` (fixed width or strings; validity handled).
+Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, uint64_t end);
+
+struct ReadOptions {
+  std::vector<std::string> columns;  // empty = all
+  uint64_t first_row = 0;
+  uint64_t rows = ~uint64_t{0};
+  uint32_t threads = 0;
+};
+Table read_table(const File& file, const ReadOptions& options = {});
+
+// Reads the file's checksums and structures, decodes every value, and throws at the first fault with its place.
+struct VerifyReport {
+  uint64_t chunks = 0;
+  uint64_t streams = 0;
+  uint64_t bytes = 0;
+  uint64_t values = 0;
+};
+
+}  // namespace basalt

@@ -1,0 +1,73 @@
+// Writing .basalt files: rows come in as tables or an Arrow stream, chunks are encoded in parallel and written in order.
+// The same rows and options give the same bytes, whatever the threads. The file appears under its name only when it is
+// complete: until then it is a temporary file beside it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "basalt/codec/codec.h"
+#include "basalt/core/arrow.h"
+#include "basalt/core/column.h"
+#include "basalt/core/threads.h"
+
+namespace basalt {
+
+struct WriteProgress {
+  uint64_t rows = 0;
+  uint64_t plain_bytes = 0;
+  uint64_t written_bytes = 0;
+};
+
+struct WriteOptions {
+  uint32_t threads = 0;                             // 0 = all cores
+  uint64_t chunk_rows = kMaxChunkRows;              // at most 2^20, a multiple of 8192
+  uint64_t chunk_bytes = 64 << 20;                  // plain bytes after which a chunk is closed early
+  uint64_t memory_limit = uint64_t{1} << 30;        // for buffered rows and finished chunks
+  std::map<std::string, Tree> encodings;            // column → forced tree
+  std::vector<std::string> sort_columns;            // recorded in the footer; rows must come sorted
+  std::function<void(const WriteProgress&)> progress;  // called from the appending thread
+  const CancelToken* cancel = nullptr;
+  // Encodes one array; the GPU backend replaces it. Must give the same bytes as encode_tree().
+  std::function<Node(const Values&, const Tree&)> encoder;
+};
+
+struct ColumnSummary {
+  std::string path;
+  std::string type;
+  std::vector<std::string> trees;  // text form, most frequent first
+  uint64_t plain_bytes = 0;
+  uint64_t encoded_bytes = 0;
+};
+struct WriteSummary {
+  uint64_t rows = 0;
+  uint64_t chunks = 0;
+  uint64_t file_bytes = 0;
+  uint64_t plain_bytes = 0;
+  std::vector<ColumnSummary> columns;
+};
+
+class Writer {
+ public:
+  // Throws before anything is created if a type is not supported or an option names an unknown column.
+  Writer(const std::string& path, const Schema& schema, const WriteOptions& options = {});
+  ~Writer();  // without finish(): removes the temporary file
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  void append(const Table& rows);
+  WriteSummary finish();  // writes the footer, syncs, renames
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+WriteSummary write_arrow_stream(const std::string& path, ArrowArrayStream* stream, const WriteOptions& options = {});
+
+}  // namespace basalt

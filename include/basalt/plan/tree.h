@@ -1,0 +1,28 @@
+// The text form of encodings: a tree of codec names, `dict(packed, strings(packed, plain))`. It prints and parses back;
+// children left out are filled with each codec's defaults when the tree is bound to a type.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "basalt/core/types.h"
+
+namespace basalt {
+
+struct Tree {
+  std::string codec;
+  std::vector<Tree> children;
+
+  bool operator==(const Tree&) const = default;
+};
+
+std::string to_string(const Tree& tree);
+
+// Throws Error(kInvalidArgument) that names the position and what was expected. Does not look codecs up.
+Tree parse_tree(std::string_view text);
+
+// Checks that every codec exists, takes its type and has the right children, and fills in missing ones.
+Tree bind_tree(const Tree& tree, Physical type);
+
+}  // namespace basalt
