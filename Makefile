@@ -1,0 +1,69 @@
+# The front door. Every target works on a fresh Debian or Ubuntu machine: set-up is part of it.
+# `make` alone lists what there is.
+
+SHELL := /bin/bash
+export LC_ALL := C.UTF-8
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+BUILD := build/release
+PATH := $(PATH):/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
+export PATH
+
+.DEFAULT_GOAL := help
+.PHONY: help setup configure build demo test asan fuzz install bench gpu-bundle gpu-check format format-check tidy clean
+
+help: ## list the targets
+	@echo 'Basalt: columnar files and SQL on compressed data. Start with `make demo`.'
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo '  Variables: JOBS=$(JOBS)  PREFIX=$(PREFIX)  CMAKE_ARGS= (extra configuration, for example -DBASALT_CUDA=OFF)'
+
+setup: ## install missing packages and fetch pinned third-party files
+	@scripts/setup.sh
+
+# Quiet when it works; the whole log when it does not.
+configure: setup
+	@mkdir -p build
+	@cmake --preset release $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+
+build: configure ## build everything; the program lands at build/release/basalt
+	@cmake --build $(BUILD) --parallel $(JOBS)
+
+demo: build ## generate TPC-H, convert, inspect and query it; ends with sizes and times
+	@scripts/demo.sh
+
+test: build ## build, then run every test
+	@scripts/run_tests.sh $(BUILD) $(TEST_ARGS)
+
+asan: setup ## build with Address- and UndefinedBehaviorSanitizer, then run the tests
+	@cmake --preset asan >/dev/null
+	@cmake --build build/asan --parallel $(JOBS)
+	@scripts/run_tests.sh build/asan $(TEST_ARGS)
+
+fuzz: setup ## run every libFuzzer target for FUZZ_SECONDS (default 60) each
+	@scripts/fuzz.sh
+
+install: build ## install into PREFIX
+	@cmake --install $(BUILD) --prefix '$(PREFIX)' >/dev/null && echo 'installed into $(PREFIX)'
+
+bench: setup ## build and run the benchmarks; JSON in build/bench-results
+	@scripts/bench.sh
+
+gpu-bundle: setup ## pack what a GPU machine without network needs into .deps/bundle
+	@scripts/gpu_bundle.sh
+
+gpu-check: ## on a GPU machine: build, test, sanitize, benchmark (STAGES="build test" for single stages)
+	@scripts/gpu_check.sh $(STAGES)
+
+format: ## rewrite our sources with clang-format
+	@scripts/format.sh
+
+format-check:
+	@scripts/format.sh --check
+
+tidy: configure ## run clang-tidy over our sources
+	@scripts/tidy.sh
+
+clean: ## remove the build trees (fetched files stay in .deps)
+	@rm -rf build

@@ -1,0 +1,22 @@
+# libFuzzer targets: every tests/fuzz/*.cpp is a program. They need clang, so they have a build tree of their own
+# (preset `fuzz`) in which libbasalt itself is compiled with coverage feedback.
+
+if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "BASALT_FUZZ needs clang++ (configure with -DCMAKE_CXX_COMPILER=clang++)")
+endif()
+target_compile_options(basalt PRIVATE -fsanitize=fuzzer-no-link)
+file(GLOB fuzz_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp")
+set(fuzz_programs "")
+foreach(source IN LISTS fuzz_sources)
+  get_filename_component(name "${source}" NAME_WE)
+  add_executable(fuzz_${name} "${source}")
+  set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
+  target_include_directories(fuzz_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(fuzz_${name} PRIVATE basalt_internal)
+  target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  list(APPEND fuzz_programs fuzz_${name})
+endforeach()
+if(fuzz_programs)
+  add_custom_target(basalt_fuzz DEPENDS ${fuzz_programs})
+endif()

@@ -1,0 +1,34 @@
+# libbasalt: the format, the codecs and the CPU engine. It never links CUDA or DuckDB: the GPU library is opened at run
+# time by src/cuda/loader*.cpp, and SQL is a library of its own on top.
+
+# A folder that has no source yet must not stop the configuration of the others.
+function(basalt_or_placeholder variable name)
+  if(NOT ${variable})
+    set(placeholder "${PROJECT_BINARY_DIR}/generated/${name}_placeholder.cpp")
+    file(CONFIGURE OUTPUT "${placeholder}" CONTENT "// ${name} has no sources yet.\n")
+    set(${variable} "${placeholder}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+file(GLOB_RECURSE basalt_sources CONFIGURE_DEPENDS
+  "${PROJECT_SOURCE_DIR}/src/core/*.cpp" "${PROJECT_SOURCE_DIR}/src/codec/*.cpp" "${PROJECT_SOURCE_DIR}/src/plan/*.cpp"
+  "${PROJECT_SOURCE_DIR}/src/file/*.cpp" "${PROJECT_SOURCE_DIR}/src/exec/*.cpp" "${PROJECT_SOURCE_DIR}/src/cuda/loader*.cpp")
+basalt_or_placeholder(basalt_sources basalt)
+
+add_library(basalt SHARED ${basalt_sources})
+add_library(basalt::basalt ALIAS basalt)
+target_compile_features(basalt PUBLIC cxx_std_20)
+target_include_directories(basalt
+  PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+  PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(basalt PRIVATE
+  $<BUILD_INTERFACE:basalt_options> $<BUILD_INTERFACE:basalt_nanoarrow> $<BUILD_INTERFACE:basalt_flatbuffers>
+  $<BUILD_INTERFACE:basalt_xxhash> $<BUILD_INTERFACE:fmt::fmt-header-only> Threads::Threads ${CMAKE_DL_LIBS})
+set_target_properties(basalt PROPERTIES
+  VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}" INSTALL_RPATH "$ORIGIN")
+
+# What code inside the house (other libraries, tests, benchmarks) needs besides the public headers.
+add_library(basalt_internal INTERFACE)
+target_include_directories(basalt_internal INTERFACE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(basalt_internal INTERFACE
+  basalt basalt_options basalt_nanoarrow basalt_flatbuffers basalt_xxhash fmt::fmt-header-only Threads::Threads)

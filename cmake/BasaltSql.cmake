@@ -1,0 +1,73 @@
+# libbasalt_sql: DuckDB as parser, optimizer and fallback engine over Basalt files; and the program `basalt`, which needs
+# it. The TPC-H generator is DuckDB's own extension, compiled in.
+
+set(BASALT_SQL_ENABLED OFF)
+set(duckdb_dir "${BASALT_DEPS_DIR}/duckdb")
+if(NOT BASALT_SQL STREQUAL "OFF")
+  if(EXISTS "${duckdb_dir}/lib/libduckdb.so" AND EXISTS "${duckdb_dir}/include/duckdb.hpp")
+    set(BASALT_SQL_ENABLED ON)
+  elseif(BASALT_SQL STREQUAL "ON")
+    message(FATAL_ERROR "BASALT_SQL=ON, but DuckDB is not in ${duckdb_dir}. Run: make setup")
+  else()
+    message(STATUS "DuckDB is not in ${duckdb_dir}: the SQL library and the program are not built")
+  endif()
+endif()
+if(NOT BASALT_SQL_ENABLED)
+  return()
+endif()
+
+add_library(basalt_duckdb SHARED IMPORTED)
+set_target_properties(basalt_duckdb PROPERTIES
+  IMPORTED_LOCATION "${duckdb_dir}/lib/libduckdb.so" IMPORTED_SONAME libduckdb.so)
+# DuckDB's copy of fmt is left out: it would hide the real one.
+target_include_directories(basalt_duckdb SYSTEM INTERFACE
+  "${duckdb_dir}/include" "${duckdb_dir}/third_party/concurrentqueue" "${duckdb_dir}/third_party/fast_float"
+  "${duckdb_dir}/third_party/fastpforlib" "${duckdb_dir}/third_party/fsst" "${duckdb_dir}/third_party/libpg_query/include"
+  "${duckdb_dir}/third_party/re2" "${duckdb_dir}/third_party/utf8proc/include" "${duckdb_dir}/third_party/yyjson/include")
+
+file(GLOB tpch_sources "${duckdb_dir}/tpch/*.cpp" "${duckdb_dir}/tpch/dbgen/*.cpp")
+add_library(basalt_tpch OBJECT ${tpch_sources})
+target_include_directories(basalt_tpch SYSTEM PUBLIC "${duckdb_dir}/tpch/include"
+  PRIVATE "${duckdb_dir}/tpch/dbgen/include")
+target_link_libraries(basalt_tpch PRIVATE basalt_duckdb)
+target_compile_options(basalt_tpch PRIVATE -w)
+if(BASALT_SANITIZE)
+  target_compile_options(basalt_tpch PRIVATE -fno-sanitize=all)
+endif()
+
+file(GLOB_RECURSE basalt_sql_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/sql/*.cpp")
+basalt_or_placeholder(basalt_sql_sources basalt_sql)
+add_library(basalt_sql SHARED ${basalt_sql_sources} $<TARGET_OBJECTS:basalt_tpch>)
+target_include_directories(basalt_sql PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_include_directories(basalt_sql SYSTEM PRIVATE "${duckdb_dir}/tpch/include")
+target_link_libraries(basalt_sql PUBLIC basalt PRIVATE basalt_internal basalt_duckdb)
+set_target_properties(basalt_sql PROPERTIES
+  VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}"
+  BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN;$ORIGIN/basalt")
+if(BASALT_SANITIZE)
+  # Objects made inside libduckdb have type information that this check does not recognise.
+  target_compile_options(basalt_sql PRIVATE -fno-sanitize=vptr)
+endif()
+
+# --- the program -------------------------------------------------------------------------------------------------------
+
+file(GLOB_RECURSE basalt_cli_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cli/*.cpp")
+if(NOT basalt_cli_sources)
+  message(STATUS "cli/ has no sources yet: the program is not built")
+  return()
+endif()
+basalt_find_header(BASALT_CLI11_INCLUDE CLI/CLI.hpp libcli11-dev)
+find_path(BASALT_LIBEDIT_INCLUDE histedit.h)
+find_library(BASALT_LIBEDIT_LIBRARY edit)
+mark_as_advanced(BASALT_LIBEDIT_INCLUDE BASALT_LIBEDIT_LIBRARY)
+
+add_executable(basalt_cli ${basalt_cli_sources})
+set_target_properties(basalt_cli PROPERTIES OUTPUT_NAME basalt INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+target_include_directories(basalt_cli PRIVATE "${PROJECT_SOURCE_DIR}")
+target_include_directories(basalt_cli SYSTEM PRIVATE "${BASALT_CLI11_INCLUDE}")
+target_link_libraries(basalt_cli PRIVATE basalt_internal basalt_sql)
+if(BASALT_LIBEDIT_INCLUDE AND BASALT_LIBEDIT_LIBRARY)
+  target_compile_definitions(basalt_cli PRIVATE BASALT_HAVE_LIBEDIT)
+  target_include_directories(basalt_cli SYSTEM PRIVATE "${BASALT_LIBEDIT_INCLUDE}")
+  target_link_libraries(basalt_cli PRIVATE "${BASALT_LIBEDIT_LIBRARY}")
+endif()

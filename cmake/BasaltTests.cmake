@@ -1,0 +1,93 @@
+# Tests: one GoogleTest program per folder of tests/, one entry per Python test. All run in the repository root.
+# Files under tests/support are shared by all; tests/fuzz belongs to BasaltFuzz.
+
+enable_testing()
+find_package(GTest REQUIRED)
+
+set(basalt_test_environment
+  "BASALT_BIN=${PROJECT_BINARY_DIR}/basalt" "BASALT_BUILD_DIR=${PROJECT_BINARY_DIR}" "BASALT_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+  "LC_ALL=C.UTF-8" "ASAN_OPTIONS=detect_container_overflow=0:detect_odr_violation=0:allocator_may_return_null=1"
+  "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1")
+
+file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
+add_library(basalt_test_support INTERFACE)
+target_include_directories(basalt_test_support INTERFACE "${PROJECT_SOURCE_DIR}/tests" "${PROJECT_SOURCE_DIR}")
+target_link_libraries(basalt_test_support INTERFACE basalt_internal GTest::gtest GTest::gmock)
+if(support_sources)
+  add_library(basalt_test_support_objects STATIC ${support_sources})
+  target_link_libraries(basalt_test_support_objects PUBLIC basalt_test_support)
+endif()
+
+file(GLOB test_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/tests/*")
+foreach(folder IN LISTS test_folders)
+  get_filename_component(name "${folder}" NAME)
+  if(NOT IS_DIRECTORY "${folder}" OR name MATCHES "^(support|fuzz|golden)$")
+    continue()
+  endif()
+  file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  if(NOT test_sources OR (name STREQUAL "sql" AND NOT BASALT_SQL_ENABLED) OR (name STREQUAL "cli" AND NOT TARGET basalt_cli))
+    continue()
+  endif()
+  set(target basalt_${name}_tests)
+  add_executable(${target} ${test_sources})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_link_libraries(${target} PRIVATE basalt_test_support GTest::gtest_main)
+  if(support_sources)
+    target_link_libraries(${target} PRIVATE basalt_test_support_objects)
+  endif()
+  if(name STREQUAL "sql")
+    target_link_libraries(${target} PRIVATE basalt_sql basalt_duckdb)
+    target_include_directories(${target} SYSTEM PRIVATE "${duckdb_dir}/tpch/include")
+  endif()
+  if(name STREQUAL "cli")
+    add_dependencies(${target} basalt_cli)
+  endif()
+  if(name STREQUAL "cuda" AND TARGET basalt_cuda)
+    add_dependencies(${target} basalt_cuda)
+  endif()
+  add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" ENVIRONMENT "${basalt_test_environment}" TIMEOUT 900 LABELS unit)
+endforeach()
+
+# Python tests may use numpy and the standard library. The first python3 on the path may lack numpy where the
+# distribution's own has it.
+function(basalt_python_has_numpy result candidate)
+  execute_process(COMMAND "${candidate}" -c "import numpy" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+  if(NOT status EQUAL 0)
+    set(${result} FALSE PARENT_SCOPE)
+  endif()
+endfunction()
+file(GLOB_RECURSE python_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*_test.py")
+if(python_tests AND TARGET basalt_cli)
+  find_program(BASALT_PYTHON NAMES python3 VALIDATOR basalt_python_has_numpy)
+  mark_as_advanced(BASALT_PYTHON)
+  foreach(file IN LISTS python_tests)
+    if(NOT BASALT_PYTHON)
+      message(WARNING "No python3 with numpy: the tests written in Python are left out")
+      break()
+    endif()
+    file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}/tests" "${file}")
+    string(REGEX REPLACE "_test\\.py$" "" name "${name}")
+    add_test(NAME ${name} COMMAND "${BASALT_PYTHON}" -B "${file}")
+    set_tests_properties(${name} PROPERTIES
+      WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" ENVIRONMENT "${basalt_test_environment}" TIMEOUT 900 LABELS python)
+  endforeach()
+endif()
+
+if(TARGET nvrtc_check AND BASALT_NVRTC_LIBRARY)
+  add_test(NAME nvrtc_compiles_all COMMAND nvrtc_check)
+  set_tests_properties(nvrtc_compiles_all PROPERTIES WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+    ENVIRONMENT "${basalt_test_environment};BASALT_NVRTC=${BASALT_NVRTC_LIBRARY}" TIMEOUT 900 LABELS nvrtc)
+elseif(TARGET nvrtc_check)
+  message(STATUS "No NVRTC library: the test nvrtc_compiles_all is left out")
+endif()
+
+file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
+if(example_sources AND NOT BASALT_SANITIZE)
+  add_test(NAME install_example
+    COMMAND "${CMAKE_COMMAND}" -D "BUILD_DIR=${PROJECT_BINARY_DIR}" -D "SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+            -D "CXX=${CMAKE_CXX_COMPILER}" -P "${PROJECT_SOURCE_DIR}/cmake/InstallExampleTest.cmake")
+  set_tests_properties(install_example PROPERTIES
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" ENVIRONMENT "${basalt_test_environment}" TIMEOUT 300 LABELS install)
+endif()
