@@ -1,0 +1,379 @@
+// Arrow record batches into tables: one recursive walk that appends a range of rows of an array to a column. Offsets,
+// sliced bitmaps, dictionaries, views and foreign widths end here; what Basalt sees afterwards has one form per type.
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "basalt/core/error.h"
+#include "core/arrow_format.h"
+
+namespace basalt {
+namespace {
+
+using arrow::kMillisPerDay;
+
+[[noreturn]] void fail(const Field& field, const std::string& reason, ErrorCode code = ErrorCode::kInvalidArgument) {
+  throw Error(code, "column " + field.name + ": " + reason);
+}
+
+template <typename T>
+const T* buffer_of(const ArrowArray& array, int64_t index, const Field& field) {
+  if (index >= array.n_buffers) fail(field, "the Arrow array has too few buffers");
+  return static_cast<const T*>(array.buffers[index]);
+}
+
+bool bit_at(const uint8_t* bits, int64_t i) { return (bits[i >> 3] >> (i & 7)) & 1; }
+
+// Rows [begin, begin + count) of one array, `begin` already including the array's own offset.
+struct Slice {
+  const ArrowArray& array;
+  const ArrowSchema& schema;
+  int64_t begin;
+  int64_t count;
+
+  const uint8_t* validity() const {
+    if (array.null_count == 0 || array.n_buffers == 0) return nullptr;
+    return static_cast<const uint8_t*>(array.buffers[0]);
+  }
+  bool valid(int64_t i) const {
+    const uint8_t* bits = validity();
+    return bits == nullptr || bit_at(bits, begin + i);
+  }
+};
+
+void append_slice(Column& out, const Field& field, const Slice& slice);
+
+// Grows the bitmap with ones up to `rows`; called before the first NULL arrives.
+void fill_validity(Column& out, uint64_t rows) {
+  const size_t old_bytes = out.validity.size();
+  const size_t bytes = (rows + 7) / 8;
+  if (bytes > old_bytes) {
+    out.validity.resize(bytes);
+    std::memset(out.validity.data() + old_bytes, 0xff, bytes - old_bytes);
+  }
+}
+
+void append_validity(Column& out, const Slice& slice) {
+  const uint64_t first = out.length;
+  const uint64_t end = first + static_cast<uint64_t>(slice.count);
+  const uint8_t* bits = slice.validity();
+  uint64_t nulls = 0;
+  if (bits != nullptr)
+    for (int64_t i = 0; i < slice.count; ++i) nulls += !bit_at(bits, slice.begin + i);
+  if (nulls == 0 && out.validity.empty()) return;
+  fill_validity(out, end);
+  if (nulls == 0) return;
+  auto* target = out.validity.as<uint8_t>();
+  for (int64_t i = 0; i < slice.count; ++i) {
+    if (bit_at(bits, slice.begin + i)) continue;
+    const uint64_t row = first + static_cast<uint64_t>(i);
+    target[row >> 3] = static_cast<uint8_t>(target[row >> 3] & ~(1u << (row & 7)));
+  }
+  out.null_count += nulls;
+}
+
+// Room for `count` more values; the address of the first.
+template <typename T>
+T* grow_values(Column& out, int64_t count) {
+  const size_t old_bytes = out.values.size();
+  out.values.resize(old_bytes + static_cast<size_t>(count) * sizeof(T));
+  return reinterpret_cast<T*>(out.values.data() + old_bytes);
+}
+
+template <typename From, typename To, typename Convert>
+void append_converted(Column& out, const Field& field, const Slice& slice, Convert convert) {
+  To* target = grow_values<To>(out, slice.count);
+  const From* source = slice.count == 0 ? nullptr : buffer_of<From>(slice.array, 1, field) + slice.begin;
+  for (int64_t i = 0; i < slice.count; ++i) target[i] = slice.valid(i) ? convert(source[i]) : To{};
+}
+
+void append_raw(Column& out, const Field& field, const Slice& slice, size_t width) {
+  if (slice.count == 0) return;
+  const auto* source = buffer_of<std::byte>(slice.array, 1, field);
+  out.values.append(source + static_cast<size_t>(slice.begin) * width, static_cast<size_t>(slice.count) * width);
+}
+
+template <typename From, typename To>
+void append_decimal(Column& out, const Field& field, const Slice& slice) {
+  int128_t limit = 1;
+  for (int i = 0; i < field.type.precision; ++i) limit *= 10;
+  // 128-bit values of foreign buffers may lie on 8-byte borders only, so they are loaded byte-wise.
+  append_converted<std::array<std::byte, sizeof(From)>, To>(out, field, slice, [&](const auto& raw) {
+    From value;
+    std::memcpy(&value, raw.data(), sizeof(value));
+    if (value >= limit || value <= -limit)
+      fail(field, "a decimal does not fit its precision " + std::to_string(field.type.precision), ErrorCode::kOutOfRange);
+    return static_cast<To>(value);
+  });
+}
+
+template <typename From>
+void append_decimal_from(Column& out, const Field& field, const Slice& slice) {
+  switch (physical_of(field.type)) {
+    case Physical::kI16: return append_decimal<From, int16_t>(out, field, slice);
+    case Physical::kI32: return append_decimal<From, int32_t>(out, field, slice);
+    case Physical::kI64: return append_decimal<From, int64_t>(out, field, slice);
+    default: return append_decimal<From, int128_t>(out, field, slice);
+  }
+}
+
+bool is_utf8(std::string_view text) {
+  const auto* at = reinterpret_cast<const uint8_t*>(text.data());
+  const uint8_t* end = at + text.size();
+  while (at < end) {
+    uint64_t eight;
+    while (end - at >= 8 && (std::memcpy(&eight, at, 8), (eight & 0x8080808080808080u) == 0)) at += 8;
+    if (at == end) break;
+    if (*at < 0x80) {
+      ++at;
+      continue;
+    }
+    const int more = *at >= 0xf0 ? 3 : *at >= 0xe0 ? 2 : 1;
+    if (*at < 0xc2 || *at > 0xf4 || end - at <= more) return false;
+    for (int i = 1; i <= more; ++i)
+      if ((at[i] & 0xc0) != 0x80) return false;
+    const bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
+    const bool surrogate = at[0] == 0xed && at[1] >= 0xa0;
+    const bool beyond = at[0] == 0xf4 && at[1] >= 0x90;
+    if (overlong || surrogate || beyond) return false;
+    at += more + 1;
+  }
+  return true;
+}
+
+void append_string(Column& out, const Field& field, std::string_view text) {
+  if (field.type.kind == TypeKind::kUtf8 && !is_utf8(text)) fail(field, "a string is not valid UTF-8");
+  out.bytes.append(text.data(), text.size());
+  out.offsets.push(static_cast<int64_t>(out.bytes.size()));
+}
+
+// Checked offsets of row i: first, last.
+template <typename Offset>
+std::pair<int64_t, int64_t> row_range(const Offset* offsets, int64_t i, const Field& field) {
+  const int64_t first = offsets[i], last = offsets[i + 1];
+  if (first < 0 || last < first) fail(field, "the Arrow offsets do not ascend");
+  return {first, last};
+}
+
+template <typename Offset>
+void append_strings(Column& out, const Field& field, const Slice& slice) {
+  if (slice.count == 0) return;
+  const auto* offsets = buffer_of<Offset>(slice.array, 1, field) + slice.begin;
+  const auto* bytes = buffer_of<char>(slice.array, 2, field);
+  for (int64_t i = 0; i < slice.count; ++i) {
+    const auto [first, last] = row_range(offsets, i, field);
+    append_string(out, field, slice.valid(i) && last > first ? std::string_view(bytes + first, last - first) : "");
+  }
+}
+
+void append_fixed_binary(Column& out, const Field& field, const Slice& slice, size_t width) {
+  if (slice.count == 0) return;
+  const auto* bytes = buffer_of<char>(slice.array, 1, field);
+  for (int64_t i = 0; i < slice.count; ++i) {
+    const char* at = bytes + static_cast<size_t>(slice.begin + i) * width;
+    append_string(out, field, slice.valid(i) ? std::string_view(at, width) : std::string_view());
+  }
+}
+
+// String views: 4 bytes of length, then the bytes themselves up to 12, else a prefix, a buffer number and an offset.
+void append_views(Column& out, const Field& field, const Slice& slice) {
+  if (slice.count == 0) return;
+  const int64_t data_buffers = slice.array.n_buffers - 3;
+  const auto* views = buffer_of<char>(slice.array, 1, field);
+  const auto* sizes = buffer_of<int64_t>(slice.array, slice.array.n_buffers - 1, field);
+  for (int64_t i = 0; i < slice.count; ++i) {
+    if (!slice.valid(i)) {
+      append_string(out, field, {});
+      continue;
+    }
+    const char* view = views + (slice.begin + i) * 16;
+    int32_t parts[4];
+    std::memcpy(parts, view, sizeof(parts));
+    const int64_t length = parts[0], buffer = parts[2], offset = parts[3];
+    if (length >= 0 && length <= 12) {
+      append_string(out, field, {view + 4, static_cast<size_t>(length)});
+      continue;
+    }
+    if (length < 0 || buffer < 0 || buffer >= data_buffers || offset < 0 || offset + length > sizes[buffer])
+      fail(field, "a string view points outside its buffers");
+    append_string(out, field, {buffer_of<char>(slice.array, 2 + buffer, field) + offset, static_cast<size_t>(length)});
+  }
+}
+
+Slice child_slice(const Slice& parent, int64_t index, int64_t begin, int64_t count, const Field& field) {
+  if (index >= parent.array.n_children) fail(field, "the Arrow array has too few children");
+  const ArrowArray& child = *parent.array.children[index];
+  if (begin < 0 || begin + count > child.length) fail(field, "a child of the Arrow array is too short");
+  return {child, *parent.schema.children[index], begin + child.offset, count};
+}
+
+// NULL lists become empty, whatever range they had, so that elements and offsets stay in step.
+template <typename Range>
+void append_lists(Column& out, const Field& field, const Slice& slice, Range range) {
+  int64_t begin = 0, end = 0;  // elements that wait to be copied as one piece
+  uint64_t total = out.children[0].length;
+  const auto flush = [&] {
+    if (end > begin)
+      append_slice(out.children[0], field.children[0], child_slice(slice, 0, begin, end - begin, field));
+  };
+  for (int64_t i = 0; i < slice.count; ++i) {
+    if (slice.valid(i)) {
+      const auto [first, last] = range(i);
+      if (first != end) {
+        flush();
+        begin = first;
+      }
+      end = last;
+      total += static_cast<uint64_t>(last - first);
+    }
+    out.offsets.push(static_cast<int64_t>(total));
+  }
+  flush();
+}
+
+template <typename Offset>
+void append_offset_lists(Column& out, const Field& field, const Slice& slice) {
+  if (slice.count == 0) return;
+  const auto* offsets = buffer_of<Offset>(slice.array, 1, field) + slice.begin;
+  append_lists(out, field, slice, [&](int64_t i) { return row_range(offsets, i, field); });
+}
+
+int64_t index_at(const void* data, char format, int64_t i, const Field& field) {
+  switch (format) {
+    case 'c': return static_cast<const int8_t*>(data)[i];
+    case 'C': return static_cast<const uint8_t*>(data)[i];
+    case 's': return static_cast<const int16_t*>(data)[i];
+    case 'S': return static_cast<const uint16_t*>(data)[i];
+    case 'i': return static_cast<const int32_t*>(data)[i];
+    case 'I': return static_cast<const uint32_t*>(data)[i];
+    case 'l':
+    case 'L': return static_cast<const int64_t*>(data)[i];
+    default: fail(field, std::string("dictionary indices of Arrow type ") + format);
+  }
+}
+
+// A row under a NULL: any value of the right shape.
+void append_empty(Column& out, const Field& field) {
+  ++out.length;
+  switch (field.type.kind) {
+    case TypeKind::kUtf8:
+    case TypeKind::kBinary: out.offsets.push(static_cast<int64_t>(out.bytes.size())); break;
+    case TypeKind::kList: out.offsets.push(static_cast<int64_t>(out.children[0].length)); break;
+    case TypeKind::kStruct:
+      for (size_t i = 0; i < field.children.size(); ++i) append_empty(out.children[i], field.children[i]);
+      break;
+    default: {
+      const size_t width = width_of(physical_of(field.type));
+      std::memset(grow_values<std::byte>(out, static_cast<int64_t>(width)), 0, width);
+    }
+  }
+  if (!out.validity.empty()) fill_validity(out, out.length);
+}
+
+void append_dictionary(Column& out, const Field& field, const Slice& slice) {
+  const ArrowArray& entries = *slice.array.dictionary;
+  Column dictionary = make_column(field);
+  append_slice(dictionary, field, {entries, *slice.schema.dictionary, entries.offset, entries.length});
+  const auto* indices = slice.count == 0 ? nullptr : buffer_of<void>(slice.array, 1, field);
+  const char format = slice.schema.format[0];
+  for (int64_t i = 0; i < slice.count; ++i) {
+    const uint64_t row = out.length;
+    if (slice.valid(i)) {
+      const int64_t index = index_at(indices, format, slice.begin + i, field);
+      if (index < 0 || index >= entries.length) fail(field, "a dictionary index lies outside the dictionary");
+      append_rows(out, dictionary, static_cast<uint64_t>(index), static_cast<uint64_t>(index) + 1);
+      continue;
+    }
+    append_empty(out, field);
+    fill_validity(out, out.length);
+    auto* bits = out.validity.as<uint8_t>();
+    bits[row >> 3] = static_cast<uint8_t>(bits[row >> 3] & ~(1u << (row & 7)));
+    ++out.null_count;
+  }
+}
+
+// Values only; the caller has appended validity and counts the rows afterwards.
+void append_values(Column& out, const Field& field, const Slice& slice) {
+  const std::string_view format = slice.schema.format;
+  switch (field.type.kind) {
+    case TypeKind::kBool: {
+      uint8_t* target = grow_values<uint8_t>(out, slice.count);
+      const auto* bits = slice.count == 0 ? nullptr : buffer_of<uint8_t>(slice.array, 1, field);
+      for (int64_t i = 0; i < slice.count; ++i) target[i] = bit_at(bits, slice.begin + i);
+      return;
+    }
+    case TypeKind::kDecimal:
+      if (format.ends_with(",32")) return append_decimal_from<int32_t>(out, field, slice);
+      if (format.ends_with(",64")) return append_decimal_from<int64_t>(out, field, slice);
+      return append_decimal_from<int128_t>(out, field, slice);
+    case TypeKind::kDate:
+      if (format != "tdm") break;
+      return append_converted<int64_t, int32_t>(out, field, slice, [&](int64_t millis) {
+        const int64_t days = millis / kMillisPerDay - (millis % kMillisPerDay < 0);
+        if (days < std::numeric_limits<int32_t>::min() || days > std::numeric_limits<int32_t>::max())
+          fail(field, "a date lies outside 32 bits of days", ErrorCode::kOutOfRange);
+        return static_cast<int32_t>(days);
+      });
+    case TypeKind::kTime:
+      if (field.type.unit != TimeUnit::kSecond && field.type.unit != TimeUnit::kMilli) break;
+      return append_converted<int32_t, int64_t>(out, field, slice, [](int32_t value) { return int64_t{value}; });
+    case TypeKind::kUuid: {
+      using Raw = std::array<uint8_t, 16>;
+      return append_converted<Raw, int128_t>(out, field, slice,
+                                             [](const Raw& raw) { return arrow::uuid_from_bytes(raw.data()); });
+    }
+    case TypeKind::kUtf8:
+    case TypeKind::kBinary:
+      if (format[0] == 'v') return append_views(out, field, slice);
+      if (format[0] == 'w') return append_fixed_binary(out, field, slice, std::stoul(std::string(format.substr(2))));
+      if (format[0] == 'U' || format[0] == 'Z') return append_strings<int64_t>(out, field, slice);
+      return append_strings<int32_t>(out, field, slice);
+    case TypeKind::kList: {
+      if (format == "+L") return append_offset_lists<int64_t>(out, field, slice);
+      if (format == "+l") return append_offset_lists<int32_t>(out, field, slice);
+      const int64_t size = std::stol(std::string(format.substr(3)));
+      return append_lists(out, field, slice, [&](int64_t i) {
+        return std::pair{(slice.begin + i) * size, (slice.begin + i + 1) * size};
+      });
+    }
+    case TypeKind::kStruct:
+      for (size_t i = 0; i < field.children.size(); ++i)
+        append_slice(out.children[i], field.children[i],
+                     child_slice(slice, static_cast<int64_t>(i), slice.begin, slice.count, field));
+      return;
+    default: break;
+  }
+  append_raw(out, field, slice, width_of(physical_of(field.type)));
+}
+
+void append_slice(Column& out, const Field& field, const Slice& slice) {
+  if (slice.schema.dictionary != nullptr) {
+    if (slice.array.dictionary == nullptr) fail(field, "the Arrow array lacks its dictionary");
+    return append_dictionary(out, field, slice);
+  }
+  append_validity(out, slice);
+  append_values(out, field, slice);
+  out.length += static_cast<uint64_t>(slice.count);
+}
+
+}  // namespace
+
+Table import_batch(const ArrowArray& array, const ArrowSchema& arrow_schema, const Schema& schema) {
+  if (array.n_children != static_cast<int64_t>(schema.fields.size()) || arrow_schema.n_children != array.n_children)
+    throw Error(ErrorCode::kInvalidArgument, "the Arrow batch has another number of columns than its schema");
+  Table table;
+  table.schema = schema;
+  table.rows = static_cast<uint64_t>(array.length);
+  const Slice batch{array, arrow_schema, array.offset, array.length};
+  for (int64_t i = 0; i < array.length && batch.validity() != nullptr; ++i)
+    if (!batch.valid(i)) throw Error(ErrorCode::kUnsupported, "the Arrow batch has NULL rows: a table has only NULL values");
+  for (size_t i = 0; i < schema.fields.size(); ++i) {
+    const Field& field = schema.fields[i];
+    Column column = make_column(field);
+    append_slice(column, field, child_slice(batch, static_cast<int64_t>(i), array.offset, array.length, field));
+    table.columns.push_back(std::move(column));
+  }
+  return table;
+}
+
+}  // namespace basalt

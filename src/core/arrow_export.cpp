@@ -1,0 +1,238 @@
+// Tables out as Arrow arrays and streams. Buffers are moved, not copied; only what Arrow stores in another form is
+// rewritten: booleans as bitmaps, decimals as 128 bits, 32-bit offsets, short times.
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "basalt/core/error.h"
+#include "core/arrow_format.h"
+
+namespace basalt {
+namespace {
+
+constexpr int64_t kMaxOffset = std::numeric_limits<int32_t>::max();
+
+// Everything an exported array points at; freed by release().
+struct ArrayOwner {
+  std::vector<Buffer> buffers;
+  std::vector<const void*> pointers;
+  std::vector<ArrowArray> children;
+  std::vector<ArrowArray*> child_pointers;
+};
+
+void release_array(ArrowArray* array) {
+  std::unique_ptr<ArrayOwner> owner(static_cast<ArrayOwner*>(array->private_data));
+  for (ArrowArray& child : owner->children)
+    if (child.release != nullptr) child.release(&child);
+  array->release = nullptr;
+  array->private_data = nullptr;
+}
+
+Buffer to_bitmap(const Buffer& flags, uint64_t rows) {
+  Buffer bits((rows + 7) / 8);
+  if (rows == 0) return bits;
+  std::memset(bits.data(), 0, bits.size());
+  for (uint64_t i = 0; i < rows; ++i) bits.as<uint8_t>()[i >> 3] |= static_cast<uint8_t>((flags.as<uint8_t>()[i] & 1) << (i & 7));
+  return bits;
+}
+
+template <typename To, typename From>
+Buffer convert(const Buffer& values, uint64_t rows) {
+  Buffer out(rows * sizeof(To));
+  for (uint64_t i = 0; i < rows; ++i) out.as<To>()[i] = static_cast<To>(values.as<From>()[i]);
+  return out;
+}
+
+Buffer widen_decimal(Buffer&& values, const DataType& type, uint64_t rows) {
+  switch (physical_of(type)) {
+    case Physical::kI16: return convert<int128_t, int16_t>(values, rows);
+    case Physical::kI32: return convert<int128_t, int32_t>(values, rows);
+    case Physical::kI64: return convert<int128_t, int64_t>(values, rows);
+    default: return std::move(values);
+  }
+}
+
+Buffer uuid_bytes(const Buffer& values, uint64_t rows) {
+  Buffer out(rows * 16);
+  for (uint64_t i = 0; i < rows; ++i) arrow::uuid_to_bytes(values.as<int128_t>()[i], out.as<uint8_t>() + i * 16);
+  return out;
+}
+
+Buffer narrow_offsets(const Buffer& offsets, uint64_t rows) {
+  if (offsets.as<int64_t>()[rows] > kMaxOffset)
+    throw Error(ErrorCode::kUnsupported,
+                "an Arrow batch would hold more than 2 GiB of one column's strings or list elements: ask for fewer rows");
+  return convert<int32_t, int64_t>(offsets, rows + 1);
+}
+
+Buffer arrow_values(Column& column) {
+  switch (column.type.kind) {
+    case TypeKind::kBool: return to_bitmap(column.values, column.length);
+    case TypeKind::kDecimal: return widen_decimal(std::move(column.values), column.type, column.length);
+    case TypeKind::kUuid: return uuid_bytes(column.values, column.length);
+    case TypeKind::kTime:
+      if (column.type.unit == TimeUnit::kSecond || column.type.unit == TimeUnit::kMilli)
+        return convert<int32_t, int64_t>(column.values, column.length);
+      return std::move(column.values);
+    default: return std::move(column.values);
+  }
+}
+
+void finish_array(std::unique_ptr<ArrayOwner> owner, uint64_t length, uint64_t null_count, ArrowArray* out) {
+  for (const Buffer& buffer : owner->buffers) owner->pointers.push_back(buffer.data());
+  // A bitmap that is absent must be a null pointer, also where an empty buffer owns memory.
+  if (owner->buffers[0].empty()) owner->pointers[0] = nullptr;
+  for (ArrowArray& child : owner->children) owner->child_pointers.push_back(&child);
+  *out = ArrowArray{};
+  out->length = static_cast<int64_t>(length);
+  out->null_count = static_cast<int64_t>(null_count);
+  out->n_buffers = static_cast<int64_t>(owner->buffers.size());
+  out->n_children = static_cast<int64_t>(owner->children.size());
+  out->buffers = owner->pointers.data();
+  out->children = owner->child_pointers.data();
+  out->release = release_array;
+  out->private_data = owner.release();
+}
+
+// Releases what was built when a later column fails.
+struct OwnerGuard {
+  std::unique_ptr<ArrayOwner> owner = std::make_unique<ArrayOwner>();
+  ~OwnerGuard() {
+    if (owner == nullptr) return;
+    for (ArrowArray& child : owner->children)
+      if (child.release != nullptr) child.release(&child);
+  }
+};
+
+void export_column(Column&& column, ArrowArray* out) {
+  OwnerGuard guard;
+  std::vector<Buffer>& buffers = guard.owner->buffers;
+  buffers.push_back(std::move(column.validity));
+  switch (column.type.kind) {
+    case TypeKind::kUtf8:
+    case TypeKind::kBinary:
+      buffers.push_back(narrow_offsets(column.offsets, column.length));
+      buffers.push_back(std::move(column.bytes));
+      break;
+    case TypeKind::kList: buffers.push_back(narrow_offsets(column.offsets, column.length)); break;
+    case TypeKind::kStruct: break;
+    default: buffers.push_back(arrow_values(column));
+  }
+  guard.owner->children.resize(column.children.size());
+  for (size_t i = 0; i < column.children.size(); ++i)
+    export_column(std::move(column.children[i]), &guard.owner->children[i]);
+  finish_array(std::move(guard.owner), column.length, column.null_count, out);
+}
+
+// Most rows of `table`, from `begin`, whose strings and elements stay under Arrow's 32-bit offsets.
+uint64_t exportable_rows(const Column& column, uint64_t begin, uint64_t end) {
+  if (!column.offsets.empty()) {
+    const int64_t* at = column.offsets.as<int64_t>();
+    while (end > begin + 1 && at[end] - at[begin] > kMaxOffset) end = begin + (end - begin) / 2;
+    if (column.type.kind == TypeKind::kList)
+      while (end > begin + 1 &&
+             exportable_rows(column.children[0], static_cast<uint64_t>(at[begin]), static_cast<uint64_t>(at[end])) <
+                 static_cast<uint64_t>(at[end]))
+        end = begin + (end - begin) / 2;
+    return end;
+  }
+  for (const Column& child : column.children) end = exportable_rows(child, begin, end);
+  return end;
+}
+
+class Stream {
+ public:
+  Stream(Schema schema, std::function<std::unique_ptr<Table>()> next) : schema_(std::move(schema)), next_(std::move(next)) {}
+
+  static int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
+    return self(stream).guarded([&](Stream& s) { export_schema(s.schema_, out); });
+  }
+  static int get_next(ArrowArrayStream* stream, ArrowArray* out) {
+    return self(stream).guarded([&](Stream& s) { s.next_batch(out); });
+  }
+  static const char* get_last_error(ArrowArrayStream* stream) {
+    const std::string& error = self(stream).error_;
+    return error.empty() ? nullptr : error.c_str();
+  }
+  static void release(ArrowArrayStream* stream) {
+    delete &self(stream);
+    stream->release = nullptr;
+    stream->private_data = nullptr;
+  }
+
+ private:
+  static Stream& self(ArrowArrayStream* stream) { return *static_cast<Stream*>(stream->private_data); }
+
+  template <typename Body>
+  int guarded(Body body) noexcept {
+    try {
+      error_.clear();
+      body(*this);
+      return 0;
+    } catch (const Error& error) {
+      error_ = error.what();
+      return error.code() == ErrorCode::kOutOfMemory ? ENOMEM : error.code() == ErrorCode::kCancelled ? ECANCELED : EIO;
+    } catch (const std::bad_alloc&) {
+      error_ = "out of memory";
+      return ENOMEM;
+    } catch (const std::exception& error) {
+      error_ = error.what();
+      return EIO;
+    }
+  }
+
+  void next_batch(ArrowArray* out) {
+    *out = ArrowArray{};
+    if (rest_ == nullptr) {
+      rest_ = next_();
+      done_ = 0;
+    }
+    if (rest_ == nullptr) return;
+    uint64_t end = rest_->rows;
+    for (const Column& column : rest_->columns) end = exportable_rows(column, done_, end);
+    if (done_ == 0 && end == rest_->rows) {
+      export_batch(std::move(*std::exchange(rest_, nullptr)), out);
+      return;
+    }
+    Table part;
+    part.schema = schema_;
+    part.rows = end - done_;
+    for (size_t i = 0; i < rest_->columns.size(); ++i) {
+      part.columns.push_back(make_column(schema_.fields[i]));
+      append_rows(part.columns.back(), rest_->columns[i], done_, end);
+    }
+    done_ = end;
+    if (done_ == rest_->rows) rest_ = nullptr;
+    export_batch(std::move(part), out);
+  }
+
+  Schema schema_;
+  std::function<std::unique_ptr<Table>()> next_;
+  std::unique_ptr<Table> rest_;  // a table too large for one batch, rows before done_ already given
+  uint64_t done_ = 0;
+  std::string error_;
+};
+
+}  // namespace
+
+void export_batch(Table&& table, ArrowArray* out) {
+  OwnerGuard guard;
+  guard.owner->buffers.emplace_back();
+  guard.owner->children.resize(table.columns.size());
+  for (size_t i = 0; i < table.columns.size(); ++i) export_column(std::move(table.columns[i]), &guard.owner->children[i]);
+  finish_array(std::move(guard.owner), table.rows, 0, out);
+}
+
+void export_stream(const Schema& schema, std::function<std::unique_ptr<Table>()> next, ArrowArrayStream* out) {
+  *out = ArrowArrayStream{};
+  out->private_data = new Stream(schema, std::move(next));
+  out->get_schema = Stream::get_schema;
+  out->get_next = Stream::get_next;
+  out->get_last_error = Stream::get_last_error;
+  out->release = Stream::release;
+}
+
+}  // namespace basalt
