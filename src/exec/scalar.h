@@ -1,0 +1,49 @@
+// The arithmetic of single values that both backends share: comparison of floats as SQL orders them, and conversions of
+// integers and decimals to floats with exactly DuckDB's roundings. Pure functions, usable in device code.
+#pragma once
+
+#include "basalt/core/host_device.h"
+
+namespace basalt::exec {
+
+// NaN equals NaN and is greater than everything else; −0.0 equals 0.0.
+template <typename T>
+BASALT_HD bool sql_equal(T a, T b) {
+  return (a == b) | ((a != a) & (b != b));
+}
+template <typename T>
+BASALT_HD bool sql_less(T a, T b) {
+  return (a < b) | ((b != b) & (a == a));
+}
+
+// DuckDB converts a 128-bit integer in two halves, which rounds twice; results must agree with it to the last bit.
+template <typename Real>
+BASALT_HD Real int128_to_real(int128_t value) {
+  const auto lower = static_cast<uint64_t>(value);
+  const auto upper = static_cast<int64_t>(value >> 64);
+  if (upper == -1) return -static_cast<Real>(~lower) - static_cast<Real>(1);
+  return static_cast<Real>(lower) + static_cast<Real>(upper) * static_cast<Real>(18446744073709551616.0);
+}
+
+// int128 → float goes through double.
+BASALT_HD double int_to_double(int64_t value) { return static_cast<double>(value); }
+BASALT_HD double int_to_double(int128_t value) { return int128_to_real<double>(value); }
+BASALT_HD float int_to_float(int64_t value) { return static_cast<float>(value); }
+BASALT_HD float int_to_float(int128_t value) { return static_cast<float>(int128_to_real<double>(value)); }
+
+// A decimal of `scale` digits behind the point: divided directly where the integer is exact as a float, else whole part
+// and fraction apart. `power` is 10^scale as an integer and `divisor` the same as a float. Int: int64_t or int128_t.
+template <typename Int>
+BASALT_HD double decimal_to_double(Int value, Int power, double divisor) {
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (value <= kExact && value >= -kExact) return int_to_double(value) / divisor;
+  return int_to_double(static_cast<Int>(value / power)) + int_to_double(static_cast<Int>(value % power)) / divisor;
+}
+template <typename Int>
+BASALT_HD float decimal_to_float(Int value, Int power, float divisor) {
+  constexpr int64_t kExact = int64_t{1} << 24;
+  if (value <= kExact && value >= -kExact) return int_to_float(value) / divisor;
+  return int_to_float(static_cast<Int>(value / power)) + int_to_float(static_cast<Int>(value % power)) / divisor;
+}
+
+}  // namespace basalt::exec
