@@ -1,0 +1,37 @@
+// Arrow IPC, the serialised form of Arrow: both the stream and the file format, read and written through nanoarrow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "basalt/core/arrow.h"
+
+namespace basalt {
+
+enum class IpcKind { kStream, kFile };
+
+// Whether these first bytes (8 or more) of an input begin an IPC stream or file.
+bool is_ipc(std::string_view front);
+
+// Gives up to `size` bytes into `out`; 0 at the end. Throws Error(kIo).
+using ByteReader = std::function<size_t(void* out, size_t size)>;
+
+// Opens a stream or a file, told apart by the first bytes; record batches follow as they are read. Every batch is
+// validated before it is given out. `name` stands in errors. A file may come from a pipe.
+void open_ipc(const std::string& path, ArrowArrayStream* out);
+void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out);
+
+struct IpcSummary {
+  uint64_t rows = 0;
+  uint64_t bytes = 0;
+};
+
+// Writes all batches and releases the stream. To a path: a temporary file beside it, synced and renamed when it is
+// complete. The second form writes to any descriptor, which stays open.
+IpcSummary write_ipc(ArrowArrayStream* stream, const std::string& path, IpcKind kind);
+IpcSummary write_ipc(ArrowArrayStream* stream, int descriptor, const std::string& name, IpcKind kind);
+
+}  // namespace basalt

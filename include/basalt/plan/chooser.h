@@ -1,0 +1,36 @@
+// Choosing encodings. Per chunk, every codec is asked what a positional sample would cost under it, recursively, to a
+// depth of 3; the smallest tree wins. A column keeps to at most four trees per file, so that kernels stay few.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "basalt/codec/codec.h"
+
+namespace basalt {
+
+constexpr uint32_t kMaxTreeDepth = 3;  // `validity` and `strings` not counted
+constexpr uint32_t kMaxShapes = 4;     // per column and file
+
+// The best tree for these values alone, NULLs included (slots under NULLs must be filled already).
+Tree choose_tree(const Values& values);
+
+// The tree that can hold any values of this type, with or without NULLs: the last resort of every column.
+Tree universal_tree(Physical type);
+
+// Chooses trees for the chunks of one column, called once per chunk and in chunk order; not thread-safe. The result
+// depends only on the values and on the earlier chunks.
+class ShapeChooser {
+ public:
+  explicit ShapeChooser(Physical type) : type_(type) {}
+
+  Tree choose(const Values& values);
+  // What was given out so far; the universal tree may join as the last one if an encoder refuses its values.
+  const std::vector<Tree>& shapes() const { return shapes_; }
+
+ private:
+  Physical type_;
+  std::vector<Tree> shapes_;
+};
+
+}  // namespace basalt

@@ -1,0 +1,80 @@
+// Choice of the packing routines for this machine, and the 128-bit forms on top of the 64-bit ones.
+#include "core/packing.h"
+
+#include "core/packing_table.h"
+
+namespace basalt {
+
+namespace packing_baseline {
+#include "core/packing_loops.h"
+}  // namespace packing_baseline
+
+namespace {
+
+struct Choice {
+  const PackingTable* table;
+  const char* name;
+};
+
+Choice choose() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq")) {
+    return {&packing_avx512::kTable, "AVX-512"};
+  }
+  if (__builtin_cpu_supports("avx2")) return {&packing_avx2::kTable, "AVX2"};
+  return {&packing_baseline::kTable, "SSE2"};
+#elif defined(__aarch64__)
+  return {&packing_baseline::kTable, "NEON"};
+#else
+  return {&packing_baseline::kTable, "portable"};
+#endif
+}
+
+const Choice& chosen() {
+  static const Choice choice = choose();
+  return choice;
+}
+
+}  // namespace
+
+const char* simd_level() { return chosen().name; }
+
+void unpack_tile(const uint32_t* words, uint32_t width, uint8_t reference, uint8_t* out) {
+  chosen().table->unpack8(words, width, reference, out);
+}
+void unpack_tile(const uint32_t* words, uint32_t width, uint16_t reference, uint16_t* out) {
+  chosen().table->unpack16(words, width, reference, out);
+}
+void unpack_tile(const uint32_t* words, uint32_t width, uint32_t reference, uint32_t* out) {
+  chosen().table->unpack32(words, width, reference, out);
+}
+void unpack_tile(const uint32_t* words, uint32_t width, uint64_t reference, uint64_t* out) {
+  chosen().table->unpack64(words, width, reference, out);
+}
+void unpack_tile(const uint32_t* words, uint32_t width, uint128_t reference, uint128_t* out) {
+  uint64_t offsets[kTileRows];
+  unpack_tile(words, width, uint64_t{0}, offsets);
+  for (uint32_t i = 0; i < kTileRows; ++i) out[i] = reference + offsets[i];
+}
+
+void pack_tile(const uint8_t* values, uint8_t reference, uint32_t width, uint32_t* words) {
+  chosen().table->pack8(values, reference, width, words);
+}
+void pack_tile(const uint16_t* values, uint16_t reference, uint32_t width, uint32_t* words) {
+  chosen().table->pack16(values, reference, width, words);
+}
+void pack_tile(const uint32_t* values, uint32_t reference, uint32_t width, uint32_t* words) {
+  chosen().table->pack32(values, reference, width, words);
+}
+void pack_tile(const uint64_t* values, uint64_t reference, uint32_t width, uint32_t* words) {
+  chosen().table->pack64(values, reference, width, words);
+}
+void pack_tile(const uint128_t* values, uint128_t reference, uint32_t width, uint32_t* words) {
+  uint64_t offsets[kTileRows];
+  for (uint32_t i = 0; i < kTileRows; ++i) offsets[i] = static_cast<uint64_t>(values[i] - reference);
+  pack_tile(offsets, uint64_t{0}, width, words);
+}
+
+}  // namespace basalt

@@ -1,0 +1,31 @@
+// Packing and unpacking whole tiles on the CPU. The interleaved layout makes every step the same for all 32 lanes, so
+// the compiler vectorises over lanes with the width as a plain run-time number; x86 machines pick AVX2 or AVX-512 code at
+// run time, aarch64 always has NEON.
+#pragma once
+
+#include <cstdint>
+
+#include "basalt/core/host_device.h"
+#include "core/packed_tile.h"
+
+namespace basalt {
+
+// out[i] = reference + packed value i, for all 1024 rows, modulo 2^bits of T. T: uint8_t … uint64_t; width ≤ bits of T.
+void unpack_tile(const uint32_t* words, uint32_t width, uint8_t reference, uint8_t* out);
+void unpack_tile(const uint32_t* words, uint32_t width, uint16_t reference, uint16_t* out);
+void unpack_tile(const uint32_t* words, uint32_t width, uint32_t reference, uint32_t* out);
+void unpack_tile(const uint32_t* words, uint32_t width, uint64_t reference, uint64_t* out);
+// 128-bit values: width ≤ 64.
+void unpack_tile(const uint32_t* words, uint32_t width, uint128_t reference, uint128_t* out);
+
+// Writes packed_tile_words(width) words from 1024 values − reference, each of which must fit the width.
+void pack_tile(const uint8_t* values, uint8_t reference, uint32_t width, uint32_t* words);
+void pack_tile(const uint16_t* values, uint16_t reference, uint32_t width, uint32_t* words);
+void pack_tile(const uint32_t* values, uint32_t reference, uint32_t width, uint32_t* words);
+void pack_tile(const uint64_t* values, uint64_t reference, uint32_t width, uint32_t* words);
+void pack_tile(const uint128_t* values, uint128_t reference, uint32_t width, uint32_t* words);
+
+// "NEON", "AVX-512", "AVX2", "SSE2": what the dispatch above uses on this machine.
+const char* simd_level();
+
+}  // namespace basalt

@@ -1,0 +1,14 @@
+// The packing loops compiled for AVX2; chosen at run time by packing.cpp.
+#if defined(__x86_64__)
+
+#include "core/packed_tile.h"
+#include "core/packing_table.h"
+
+#pragma GCC push_options
+#pragma GCC target("avx2,bmi2")
+namespace basalt::packing_avx2 {
+#include "core/packing_loops.h"
+}  // namespace basalt::packing_avx2
+#pragma GCC pop_options
+
+#endif

@@ -1,0 +1,102 @@
+// The loops behind packing.h, included once per instruction set inside a namespace of its own. Every inner loop runs over
+// the 32 lanes with shift counts that are the same for all of them.
+// No include guard on purpose; no standard includes here, the includer brings them before it switches the target.
+
+namespace {
+
+// Values that lie in one or two 32-bit words: width ≤ 32.
+template <typename T>
+inline void unpack_narrow(const uint32_t* __restrict words, uint32_t width, T reference, T* __restrict out) {
+  const uint32_t mask = static_cast<uint32_t>(low_bits(width));
+  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+    const uint32_t bit = k * width;
+    const uint32_t shift = bit & 31;
+    const uint32_t* __restrict low = words + (bit >> 5) * kLanes;
+    T* __restrict to = out + k * kLanes;
+    if (shift + width <= 32) {
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        to[lane] = static_cast<T>(reference + static_cast<T>((low[lane] >> shift) & mask));
+      }
+    } else {
+      const uint32_t* __restrict high = low + kLanes;
+      const uint32_t up = 32 - shift;
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        to[lane] = static_cast<T>(reference + static_cast<T>(((low[lane] >> shift) | (high[lane] << up)) & mask));
+      }
+    }
+  }
+}
+
+// 33 ≤ width ≤ 64: two or three words per value.
+inline void unpack_wide(const uint32_t* __restrict words, uint32_t width, uint64_t reference, uint64_t* __restrict out) {
+  const uint64_t mask = low_bits(width);
+  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+    const uint32_t bit = k * width;
+    const uint32_t shift = bit & 31;
+    const uint32_t* __restrict first = words + (bit >> 5) * kLanes;
+    const uint32_t* __restrict second = first + kLanes;
+    uint64_t* __restrict to = out + k * kLanes;
+    if (shift + width <= 64) {
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        const uint64_t both = first[lane] | static_cast<uint64_t>(second[lane]) << 32;
+        to[lane] = reference + ((both >> shift) & mask);
+      }
+    } else {
+      const uint32_t* __restrict third = second + kLanes;
+      const uint32_t up = 64 - shift;
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        const uint64_t both = first[lane] | static_cast<uint64_t>(second[lane]) << 32;
+        to[lane] = reference + (((both >> shift) | (static_cast<uint64_t>(third[lane]) << up)) & mask);
+      }
+    }
+  }
+}
+
+template <typename T>
+inline void fill_tile(T reference, T* __restrict out) {
+  for (uint32_t i = 0; i < kTileRows; ++i) out[i] = reference;
+}
+
+template <typename T>
+inline void unpack_any(const uint32_t* words, uint32_t width, T reference, T* out) {
+  if (width == 0) return fill_tile(reference, out);
+  if constexpr (sizeof(T) == 8) {
+    if (width > 32) return unpack_wide(words, width, reference, out);
+  }
+  unpack_narrow(words, width, reference, out);
+}
+
+template <typename T>
+inline void pack_any(const T* __restrict values, T reference, uint32_t width, uint32_t* __restrict words) {
+  for (uint32_t i = 0; i < width * kLanes; ++i) words[i] = 0;
+  for (uint32_t k = 0; k < kRowsPerLane && width > 0; ++k) {
+    const uint32_t bit = k * width;
+    const uint32_t shift = bit & 31;
+    uint32_t* __restrict first = words + (bit >> 5) * kLanes;
+    const T* __restrict from = values + k * kLanes;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      first[lane] |= static_cast<uint32_t>(static_cast<T>(from[lane] - reference)) << shift;
+    }
+    if (shift + width > 32) {
+      uint32_t* __restrict second = first + kLanes;
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        const auto value = static_cast<uint64_t>(static_cast<T>(from[lane] - reference));
+        second[lane] |= static_cast<uint32_t>(value >> (32 - shift));
+      }
+    }
+    if (shift + width > 64) {
+      uint32_t* __restrict third = first + 2 * kLanes;
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        const auto value = static_cast<uint64_t>(static_cast<T>(from[lane] - reference));
+        third[lane] |= static_cast<uint32_t>(value >> (64 - shift));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+const PackingTable kTable = {
+    unpack_any<uint8_t>, unpack_any<uint16_t>, unpack_any<uint32_t>, unpack_any<uint64_t>,
+    pack_any<uint8_t>,   pack_any<uint16_t>,   pack_any<uint32_t>,   pack_any<uint64_t>,
+};
