@@ -41,6 +41,8 @@ add_library(basalt_sql SHARED ${basalt_sql_sources} $<TARGET_OBJECTS:basalt_tpch
 target_include_directories(basalt_sql PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_include_directories(basalt_sql SYSTEM PRIVATE "${duckdb_dir}/tpch/include")
 target_link_libraries(basalt_sql PUBLIC basalt PRIVATE basalt_internal basalt_duckdb)
+# duckdb.hpp takes seconds to parse: read it once.
+target_precompile_headers(basalt_sql PRIVATE <duckdb.hpp>)
 set_target_properties(basalt_sql PROPERTIES
   VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}"
   BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN;$ORIGIN/basalt")
