@@ -1,0 +1,284 @@
+// Arrow IPC through nanoarrow: byte sources and sinks of our own around its reader and writer, so that errors name the
+// file, pipes work, and an IPC file needs no seeking (behind its magic it is a stream with a footer we do not need).
+#include "basalt/file/ipc.h"
+
+#include <fcntl.h>
+#include <nanoarrow/nanoarrow.h>
+#include <nanoarrow/nanoarrow_ipc.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "basalt/core/error.h"
+
+namespace basalt {
+namespace {
+
+constexpr std::string_view kFileMagic = "ARROW1";
+constexpr size_t kFrontBytes = 8;
+
+[[noreturn]] void fail_io(const std::string& name, const std::string& doing) {
+  throw Error(ErrorCode::kIo, name + ": cannot " + doing + ": " + std::strerror(errno));
+}
+
+// A descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int get() const { return number_; }
+  int release() { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+size_t read_descriptor(int descriptor, void* out, size_t size, const std::string& name) {
+  for (;;) {
+    const ssize_t got = ::read(descriptor, out, std::min(size, size_t{1} << 30));
+    if (got >= 0) return static_cast<size_t>(got);
+    if (errno != EINTR) fail_io(name, "read");
+  }
+}
+
+// What nanoarrow's reader reads from. Bytes that were looked at to tell stream from file come first.
+struct Input {
+  ByteReader reader;
+  std::string name;
+  std::string front;
+  size_t front_used = 0;
+
+  size_t read(uint8_t* out, size_t size) {
+    size_t done = std::min(size, front.size() - front_used);
+    std::memcpy(out, front.data() + front_used, done);
+    front_used += done;
+    while (done < size) {
+      const size_t got = reader(out + done, size - done);
+      if (got == 0) break;
+      done += got;
+    }
+    return done;
+  }
+};
+
+ArrowErrorCode read_input(ArrowIpcInputStream* stream, uint8_t* out, int64_t size, int64_t* read, ArrowError* error) {
+  try {
+    *read = static_cast<int64_t>(static_cast<Input*>(stream->private_data)->read(out, static_cast<size_t>(size)));
+    return NANOARROW_OK;
+  } catch (const std::exception& failure) {
+    ArrowErrorSet(error, "%s", failure.what());
+    return EIO;
+  }
+}
+
+void release_input(ArrowIpcInputStream* stream) {
+  delete static_cast<Input*>(stream->private_data);
+  stream->release = nullptr;
+}
+
+// Puts the input's name in front of every error of nanoarrow's stream.
+struct NamedStream {
+  ArrowArrayStream inner{};
+  std::string name;
+  std::string error;
+
+  ~NamedStream() {
+    if (inner.release != nullptr) inner.release(&inner);
+  }
+  int keep_error(int code) {
+    if (code == 0) return 0;
+    const char* text = inner.get_last_error(&inner);
+    error = name + ": not a readable Arrow stream: " + (text == nullptr || *text == 0 ? std::strerror(code) : text);
+    return code;
+  }
+};
+NamedStream& named(ArrowArrayStream* stream) { return *static_cast<NamedStream*>(stream->private_data); }
+
+// A truncated IPC file can end on a message border, which a stream may do but a file, which ends with its magic, not.
+void check_file_end(int descriptor, const std::string& path) {
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return;
+  char front[6], back[6];
+  const auto size = static_cast<uint64_t>(status.st_size);
+  if (size < sizeof(front) || ::pread(descriptor, front, sizeof(front), 0) != sizeof(front)) return;
+  if (std::string_view(front, 6) != kFileMagic) return;
+  const bool complete = size >= 2 * sizeof(back) &&
+                        ::pread(descriptor, back, sizeof(back), static_cast<off_t>(size - sizeof(back))) == sizeof(back) &&
+                        std::string_view(back, 6) == kFileMagic;
+  if (!complete) throw Error(ErrorCode::kCorrupt, path + ": the Arrow file is cut off: its end mark is missing");
+}
+
+struct Output {
+  int descriptor;
+  std::string name;
+  uint64_t bytes = 0;
+};
+
+ArrowErrorCode write_output(ArrowIpcOutputStream* stream, const void* data, int64_t size, int64_t* written,
+                            ArrowError* error) {
+  auto* output = static_cast<Output*>(stream->private_data);
+  for (;;) {
+    const ssize_t put = ::write(output->descriptor, data, static_cast<size_t>(std::min<int64_t>(size, 1 << 30)));
+    if (put >= 0) {
+      output->bytes += static_cast<uint64_t>(put);
+      *written = put;
+      return NANOARROW_OK;
+    }
+    if (errno == EINTR) continue;
+    const int code = errno;
+    ArrowErrorSet(error, "cannot write: %s", std::strerror(code));
+    return code;
+  }
+}
+
+void release_output(ArrowIpcOutputStream* stream) { stream->release = nullptr; }
+
+// nanoarrow's pieces, released in every case.
+struct WriteState {
+  ArrowIpcWriter writer{};
+  ArrowSchema schema{};
+  ArrowArray array{};
+  ArrowArrayView view{};
+  ArrowError error{};
+  const std::string& name;
+
+  explicit WriteState(const std::string& file_name) : name(file_name) {
+    ArrowArrayViewInitFromType(&view, NANOARROW_TYPE_UNINITIALIZED);
+  }
+  ~WriteState() {
+    if (writer.private_data != nullptr) ArrowIpcWriterReset(&writer);
+    if (schema.release != nullptr) schema.release(&schema);
+    if (array.release != nullptr) array.release(&array);
+    ArrowArrayViewReset(&view);
+  }
+  void check(int code) const {
+    if (code != 0)
+      throw Error(code == EPIPE || code == ENOSPC || code == EIO ? ErrorCode::kIo : ErrorCode::kUnsupported,
+                  name + ": " + (error.message[0] == 0 ? std::strerror(code) : error.message));
+  }
+};
+
+struct StreamGuard {
+  ArrowArrayStream* stream;
+  ~StreamGuard() {
+    if (stream->release != nullptr) stream->release(stream);
+  }
+  void check(int code) const {
+    if (code == 0) return;
+    const char* text = stream->get_last_error(stream);
+    throw Error(ErrorCode::kIo, text == nullptr || *text == 0 ? std::strerror(code) : text);
+  }
+};
+
+}  // namespace
+
+bool is_ipc(std::string_view front) {
+  if (front.size() < kFrontBytes) return false;
+  // A stream begins with a continuation mark and the length of its first message.
+  int32_t length;
+  std::memcpy(&length, front.data() + 4, sizeof(length));
+  return front.starts_with(kFileMagic) || (front.starts_with("\xff\xff\xff\xff") && length > 0);
+}
+
+void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out) {
+  auto input = std::make_unique<Input>();
+  input->reader = std::move(reader);
+  input->name = name;
+  std::string front(kFrontBytes, 0);
+  front.resize(input->read(reinterpret_cast<uint8_t*>(front.data()), kFrontBytes));
+  if (!is_ipc(front)) throw Error(ErrorCode::kCorrupt, name + ": neither an Arrow IPC stream nor an Arrow IPC file");
+  if (!front.starts_with(kFileMagic)) input->front = front;
+
+  ArrowIpcInputStream bytes{};
+  bytes.read = read_input;
+  bytes.release = release_input;
+  bytes.private_data = input.release();
+  auto stream = std::make_unique<NamedStream>();
+  stream->name = name;
+  if (ArrowIpcArrayStreamReaderInit(&stream->inner, &bytes, nullptr) != NANOARROW_OK) {
+    if (bytes.release != nullptr) bytes.release(&bytes);
+    throw Error(ErrorCode::kOutOfMemory, name + ": no memory for an Arrow reader");
+  }
+  *out = ArrowArrayStream{};
+  out->get_schema = [](ArrowArrayStream* self, ArrowSchema* schema) {
+    return named(self).keep_error(named(self).inner.get_schema(&named(self).inner, schema));
+  };
+  out->get_next = [](ArrowArrayStream* self, ArrowArray* array) {
+    return named(self).keep_error(named(self).inner.get_next(&named(self).inner, array));
+  };
+  out->get_last_error = [](ArrowArrayStream* self) {
+    return named(self).error.empty() ? nullptr : named(self).error.c_str();
+  };
+  out->release = [](ArrowArrayStream* self) {
+    delete &named(self);
+    self->release = nullptr;
+  };
+  out->private_data = stream.release();
+}
+
+void open_ipc(const std::string& path, ArrowArrayStream* out) {
+  auto file = std::make_shared<Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file->get() < 0) fail_io(path, "open");
+  check_file_end(file->get(), path);
+  open_ipc([file, path](void* into, size_t size) { return read_descriptor(file->get(), into, size, path); }, path, out);
+}
+
+IpcSummary write_ipc(ArrowArrayStream* stream, int descriptor, const std::string& name, IpcKind kind) {
+  const StreamGuard guard{stream};
+  Output output{descriptor, name};
+  ArrowIpcOutputStream sink{};
+  sink.write = write_output;
+  sink.release = release_output;
+  sink.private_data = &output;
+
+  WriteState state(name);
+  state.check(ArrowIpcWriterInit(&state.writer, &sink));
+  if (kind == IpcKind::kFile) state.check(ArrowIpcWriterStartFile(&state.writer, &state.error));
+  guard.check(stream->get_schema(stream, &state.schema));
+  state.check(ArrowIpcWriterWriteSchema(&state.writer, &state.schema, &state.error));
+  state.check(ArrowArrayViewInitFromSchema(&state.view, &state.schema, &state.error));
+  IpcSummary summary;
+  for (;;) {
+    guard.check(stream->get_next(stream, &state.array));
+    if (state.array.release == nullptr) break;
+    state.check(ArrowArrayViewSetArray(&state.view, &state.array, &state.error));
+    state.check(ArrowIpcWriterWriteArrayView(&state.writer, &state.view, &state.error));
+    summary.rows += static_cast<uint64_t>(state.array.length);
+    state.array.release(&state.array);
+  }
+  state.check(ArrowIpcWriterWriteArrayView(&state.writer, nullptr, &state.error));
+  if (kind == IpcKind::kFile) state.check(ArrowIpcWriterFinalizeFile(&state.writer, &state.error));
+  summary.bytes = output.bytes;
+  return summary;
+}
+
+IpcSummary write_ipc(ArrowArrayStream* stream, const std::string& path, IpcKind kind) {
+  const std::string temporary = path + ".tmp." + std::to_string(::getpid());
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.get() < 0) {
+    const int code = errno;
+    if (stream->release != nullptr) stream->release(stream);
+    errno = code;
+    fail_io(path, "create");
+  }
+  try {
+    const IpcSummary summary = write_ipc(stream, file.get(), path, kind);
+    if (::fsync(file.get()) != 0) fail_io(path, "sync");
+    if (::close(file.release()) != 0) fail_io(path, "close");
+    if (::rename(temporary.c_str(), path.c_str()) != 0) fail_io(path, "rename the temporary file");
+    return summary;
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+}
+
+}  // namespace basalt
