@@ -50,6 +50,8 @@ mark_as_advanced(BASALT_NVRTC_LIBRARY)
 if(BASALT_NVRTC_LIBRARY)
   get_filename_component(basalt_nvrtc_dir "${BASALT_NVRTC_LIBRARY}" DIRECTORY)
 endif()
+# libbasalt opens NVRTC by name: dlopen("libnvrtc.so.13") looks along the run path of the library that calls it.
+set_target_properties(basalt PROPERTIES BUILD_RPATH "$ORIGIN;${basalt_nvrtc_dir}" INSTALL_RPATH "$ORIGIN;$ORIGIN/basalt")
 
 if(BASALT_CUDA_ENABLED)
   if(NOT CMAKE_CUDA_COMPILER)
@@ -95,7 +97,6 @@ if(BASALT_CUDA_ENABLED)
   target_include_directories(basalt_cuda PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(basalt_cuda PRIVATE
     basalt_internal basalt_cuda_options basalt_prelude CUDA::cudart_static ${CMAKE_DL_LIBS})
-  # The driver and NVRTC are opened by name at run time; the run path lets dlopen("libnvrtc.so.13") find ours.
   set_target_properties(basalt_cuda PROPERTIES
     BUILD_RPATH "$ORIGIN;${basalt_nvrtc_dir}" INSTALL_RPATH "$ORIGIN;$ORIGIN/basalt")
   message(STATUS "GPU library: CUDA ${CUDAToolkit_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")

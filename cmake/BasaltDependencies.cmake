@@ -25,7 +25,7 @@ mark_as_advanced(BASALT_ZSTD_LIBRARY BASALT_LZ4_LIBRARY)
 add_library(basalt_xxhash INTERFACE)
 target_include_directories(basalt_xxhash SYSTEM INTERFACE "${BASALT_XXHASH_INCLUDE}")
 # Inlined into each user: no library at run time, and the hash of short keys folds into its caller.
-target_compile_definitions(basalt_xxhash INTERFACE XXH_INLINE_ALL)
+target_compile_definitions(basalt_xxhash INTERFACE XXH_INLINE_ALL=)
 
 # --- nanoarrow: Arrow structures, IPC, device arrays -------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ target_link_libraries(basalt PRIVATE
   $<BUILD_INTERFACE:basalt_options> $<BUILD_INTERFACE:basalt_nanoarrow> $<BUILD_INTERFACE:basalt_flatbuffers>
   $<BUILD_INTERFACE:basalt_xxhash> $<BUILD_INTERFACE:fmt::fmt-header-only> Threads::Threads ${CMAKE_DL_LIBS})
 set_target_properties(basalt PROPERTIES
-  VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}" INSTALL_RPATH "$ORIGIN")
+  VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
 
 # What code inside the house (other libraries, tests, benchmarks) needs besides the public headers.
 add_library(basalt_internal INTERFACE)
