@@ -117,6 +117,9 @@ class Reader {
 class BytesReader {
  public:
   virtual ~BytesReader() = default;
+  // Whether a tile's row lengths agree with what is stored. The two calls below are made only if they do: lengths come
+  // from another stream, which a damaged file may have made absurd.
+  virtual bool lengths_fit(uint32_t tile, std::span<const uint32_t> lengths) const = 0;
   // Appends the tile's bytes; `lengths` are the tile's row lengths.
   virtual void decode_tile(uint32_t tile, std::span<const uint32_t> lengths, Buffer& out) = 0;
   // Appends one row's bytes.
@@ -142,7 +145,7 @@ struct Estimate {
   double bytes = 0;  // of the whole array
   Tree tree;
 };
-// Gives codecs the best estimate for a child's sample; nullopt where the search depth is used up.
+// Gives codecs the best estimate for a child's sample.
 class ChildChooser {
  public:
   virtual ~ChildChooser() = default;

@@ -1,0 +1,112 @@
+// What all codecs share: defaults of the interface, views of encoded arrays, and whole-tree operations.
+#include "basalt/codec/codec.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "basalt/core/error.h"
+
+namespace basalt {
+
+uint64_t Node::encoded_bytes() const {
+  uint64_t total = params.size();
+  for (const Buffer& stream : streams) total += stream.size();
+  for (const Node& child : children) total += child.encoded_bytes();
+  return total;
+}
+
+NodeView view_of(const Node& node) {
+  NodeView view;
+  view.codec = node.codec;
+  view.type = node.type;
+  view.count = node.count;
+  view.params = node.params;
+  for (const Buffer& stream : node.streams) view.streams.push_back(stream.view());
+  for (const Node& child : node.children) view.children.push_back(view_of(child));
+  return view;
+}
+
+Tree tree_of(const NodeView& node) {
+  Tree tree{std::string(node.codec->name()), {}};
+  for (const NodeView& child : node.children) tree.children.push_back(tree_of(child));
+  return tree;
+}
+
+void Reader::decode_tile(uint32_t, void*) {
+  throw Error(ErrorCode::kInternal, "this array holds strings, not fixed-width values");
+}
+void Reader::decode_tile(uint32_t, StringRows&) {
+  throw Error(ErrorCode::kInternal, "this array holds fixed-width values, not strings");
+}
+
+void Reader::gather(std::span<const uint32_t> rows, void* out) {
+  // Without point access: decode the tile a row lies in and keep it while the following rows lie there too.
+  const uint32_t width = width_of(type_);
+  Buffer tile_values(static_cast<size_t>(kTileRows) * width);
+  uint32_t loaded = ~0u;
+  auto* to = static_cast<std::byte*>(out);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const uint32_t tile = rows[i] / kTileRows;
+    if (tile != loaded) {
+      decode_tile(tile, tile_values.data());
+      loaded = tile;
+    }
+    std::memcpy(to + i * width, tile_values.data() + static_cast<size_t>(rows[i] % kTileRows) * width, width);
+  }
+}
+
+void Reader::gather(std::span<const uint32_t> rows, StringRows& out) {
+  StringRows tile_rows;
+  uint32_t loaded = ~0u;
+  for (const uint32_t row : rows) {
+    const uint32_t tile = row / kTileRows;
+    if (tile != loaded) {
+      tile_rows.clear();
+      decode_tile(tile, tile_rows);
+      loaded = tile;
+    }
+    const std::string_view text = tile_rows.at(row % kTileRows);
+    out.bytes.append(text.data(), text.size());
+    out.offsets.push_back(static_cast<int64_t>(out.bytes.size()));
+  }
+}
+
+Tree Codec::default_child(Physical type, size_t child) const {
+  const ChildSlot slot = children(type).at(child);
+  if (slot.is_bytes) return {"plain", {}};
+  if (slot.type == Physical::kBytes) return {"strings", {}};
+  return {is_float(slot.type) || slot.type == Physical::kI128 ? "plain" : "packed", {}};
+}
+
+std::unique_ptr<Reader> Codec::open(const NodeView&) const {
+  throw Error(ErrorCode::kInternal, std::string(name()) + " does not decode values");
+}
+std::unique_ptr<BytesReader> Codec::open_bytes(const NodeView&) const {
+  throw Error(ErrorCode::kUnsupported, std::string(name()) + " does not store bytes");
+}
+std::string Codec::device_reader(const NodeView&) const { return {}; }
+
+Node encode_tree(const Values& values, const Tree& tree) { return get_codec(tree.codec).encode(values, tree); }
+
+void validate_tree(const NodeView& node) {
+  if (node.codec == nullptr) throw Error(ErrorCode::kUnsupported, "unknown codec");
+  const auto slots = node.codec->children(node.type);
+  if (node.children.size() != slots.size()) {
+    throw Error(ErrorCode::kCorrupt, std::string(node.codec->name()) + " has " + std::to_string(node.children.size()) +
+                                         " children instead of " + std::to_string(slots.size()));
+  }
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const NodeView& child = node.children[i];
+    if (child.codec == nullptr || child.type != slots[i].type ||
+        !child.codec->accepts(child.type, slots[i].is_bytes)) {
+      throw Error(ErrorCode::kCorrupt, std::string(node.codec->name()) + ": its child \"" + std::string(slots[i].name) +
+                                           "\" has a type or codec that does not fit");
+    }
+  }
+  node.codec->validate(node);
+  for (const NodeView& child : node.children) validate_tree(child);
+}
+
+std::unique_ptr<Reader> open_reader(const NodeView& node) { return node.codec->open(node); }
+
+}  // namespace basalt

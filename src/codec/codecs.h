@@ -1,0 +1,19 @@
+// The built-in codecs' factories: one line per codec here and one in registry.cpp is all the rest of Basalt knows of them.
+#pragma once
+
+#include <memory>
+
+#include "basalt/codec/codec.h"
+
+namespace basalt {
+
+std::unique_ptr<Codec> make_plain();
+std::unique_ptr<Codec> make_constant();
+std::unique_ptr<Codec> make_packed();
+std::unique_ptr<Codec> make_dict();
+std::unique_ptr<Codec> make_rle();
+std::unique_ptr<Codec> make_delta();
+std::unique_ptr<Codec> make_strings();
+std::unique_ptr<Codec> make_validity();
+
+}  // namespace basalt

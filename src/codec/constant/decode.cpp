@@ -1,0 +1,60 @@
+// Repeating the constant.
+#include <algorithm>
+#include <cstring>
+
+#include "codec/constant/constant.h"
+#include "core/dispatch.h"
+
+namespace basalt {
+
+namespace {
+
+class ConstantReader final : public Reader {
+ public:
+  explicit ConstantReader(const NodeView& node) : Reader(node.type, node.count), value_(node.params.data()) {}
+
+  void decode_tile(uint32_t tile, void* out) override { fill(rows_in_tile(count(), tile), out); }
+  void gather(std::span<const uint32_t> rows, void* out) override { fill(rows.size(), out); }
+  using Reader::decode_tile;
+  using Reader::gather;
+
+ private:
+  void fill(size_t rows, void* out) const {
+    dispatch_width(width_of(type()), [&](auto tag) {
+      using T = decltype(tag);
+      T value;
+      std::memcpy(&value, value_, sizeof(T));
+      std::fill_n(static_cast<T*>(out), rows, value);
+    });
+  }
+  const std::byte* value_;
+};
+
+class ConstantBytesReader final : public BytesReader {
+ public:
+  explicit ConstantBytesReader(const NodeView& node) : text_(node.params) {}
+
+  bool lengths_fit(uint32_t, std::span<const uint32_t> lengths) const override {
+    return std::all_of(lengths.begin(), lengths.end(), [&](uint32_t length) { return length == text_.size(); });
+  }
+  void decode_tile(uint32_t, std::span<const uint32_t> lengths, Buffer& out) override {
+    for (size_t i = 0; i < lengths.size(); ++i) out.append(text_.data(), text_.size());
+  }
+  void decode_row(uint32_t, uint32_t, std::span<const uint32_t>, Buffer& out) override {
+    out.append(text_.data(), text_.size());
+  }
+
+ private:
+  ByteView text_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> ConstantCodec::open(const NodeView& node) const {
+  return std::make_unique<ConstantReader>(node);
+}
+std::unique_ptr<BytesReader> ConstantCodec::open_bytes(const NodeView& node) const {
+  return std::make_unique<ConstantBytesReader>(node);
+}
+
+}  // namespace basalt
