@@ -58,7 +58,7 @@ struct Input {
 
   size_t read(uint8_t* out, size_t size) {
     size_t done = std::min(size, front.size() - front_used);
-    std::memcpy(out, front.data() + front_used, done);
+    if (done > 0) std::memcpy(out, front.data() + front_used, done);
     front_used += done;
     while (done < size) {
       const size_t got = reader(out + done, size - done);

@@ -121,7 +121,9 @@ TEST_P(Ipc, EveryTruncationIsAnErrorOrAPrefix) {
       EXPECT_THAT(error.what(), testing::HasSubstr("cut.arrow"));
     }
   }
-  if (GetParam() == IpcKind::kFile) EXPECT_EQ(prefixes, 0u);
+  if (GetParam() == IpcKind::kFile) {
+    EXPECT_EQ(prefixes, 0u);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Ipc, testing::Values(IpcKind::kStream, IpcKind::kFile));

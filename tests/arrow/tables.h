@@ -1,10 +1,12 @@
 // Random tables with a column of every type, nested ones included, for tests at the Arrow border.
 #pragma once
 
+#include <cstring>
 #include <random>
 #include <string>
 
 #include "basalt/core/column.h"
+#include "basalt/core/host_device.h"
 
 namespace basalt::test {
 
