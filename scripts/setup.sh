@@ -6,6 +6,9 @@
 #
 # A second run finds everything in place and prints one line. With BASALT_BUNDLE=<folder> (made by
 # scripts/gpu_bundle.sh) nothing is installed or fetched: everything comes from that folder.
+#
+#   scripts/setup.sh                           all of it
+#   scripts/setup.sh --fetch-library x86_64    only DuckDB's library for that machine, into .deps/cache
 set -euo pipefail
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 
@@ -44,6 +47,7 @@ wanted_packages() {
 }
 
 duckdb_archive() { awk -v a="$arch" '$1 == "base" && $5 == "npm" && $4 == a { print $8 }' "$versions"; }
+source_archive() { awk -v n="$1" '$2 == n && $5 == "pip-sdist" { print $8 }' "$versions"; }
 
 missing_packages() {
     local entry package command bare=()
@@ -120,10 +124,8 @@ fetch() { # name version fetch sha256 archive
     local ok=yes
     case $how in
     pip-sdist)
-        pip download --quiet --no-deps --no-binary :all: --no-build-isolation --require-hashes \
-            -r "$work/requirements.txt" -d "$work" >"$work/log" 2>&1 ||
-            PIP_NO_BINARY="$name" pip download --quiet --no-deps --require-hashes \
-                -r "$work/requirements.txt" -d "$work" >"$work/log" 2>&1 || ok=no
+        pip download --quiet --no-deps --no-binary "$name" --require-hashes \
+            -r "$work/requirements.txt" -d "$work" >"$work/log" 2>&1 || ok=no
         ;;
     pip-wheel)
         pip download --quiet --no-deps --only-binary :all: --require-hashes \
@@ -145,7 +147,7 @@ fetch() { # name version fetch sha256 archive
     rm -rf "$work"
 }
 
-# Fetches the archives of one group for this machine and prints their names.
+# Fetches the archives of one group for this machine.
 fetch_group() {
     local group name version for_arch how sha archive
     while read -r group name version for_arch how _ sha archive; do
@@ -176,7 +178,7 @@ unpack_duckdb() {
     local work=$deps/unpack.duckdb source=$deps/unpack.duckdb/source/external/duckdb out=$deps/unpack.duckdb/out part
     rm -rf "$work"
     mkdir -p "$work/source" "$out/lib" "$out/third_party"
-    tar -xzf "$cache/duckdb-1.5.5.tar.gz" -C "$work/source" --strip-components=1 --wildcards \
+    tar -xzf "$cache/$(source_archive duckdb)" -C "$work/source" --strip-components=1 --wildcards \
         'duckdb-*/external/duckdb/src/include' 'duckdb-*/external/duckdb/LICENSE' 'duckdb-*/external/duckdb/extension/tpch' \
         'duckdb-*/external/duckdb/extension/core_functions/include' 'duckdb-*/external/duckdb/third_party'
     mv "$source/src/include" "$out/include"
@@ -196,7 +198,7 @@ unpack_nanoarrow() {
     local work=$deps/unpack.nanoarrow out=$deps/unpack.nanoarrow/out part
     rm -rf "$work"
     mkdir -p "$work/source" "$out/src/nanoarrow"
-    tar -xzf "$cache/nanoarrow-0.9.0.tar.gz" -C "$work/source" --strip-components=2 --wildcards 'nanoarrow-*/subprojects/*'
+    tar -xzf "$cache/$(source_archive nanoarrow)" -C "$work/source" --strip-components=2 --wildcards 'nanoarrow-*/subprojects/*'
     for part in common hpp ipc device; do
         mv "$work/source/arrow-nanoarrow/src/nanoarrow/$part" "$out/src/nanoarrow/"
     done
@@ -274,6 +276,15 @@ unpack_bundle() {
     tar -xzf "$bundle/$(duckdb_archive)" -C "$deps/duckdb/lib" --strip-components=1 package/libduckdb.so
     echo "$stamp" >"$deps/.bundle"
 }
+
+if [[ ${1:-} = --fetch-library ]]; then
+    while read -r group name version for_arch how _ sha archive; do
+        if [[ $group = base && $how = npm && $for_arch = "${2:?machine}" ]]; then fetch "$name" "$version" "$how" "$sha" "$archive"; fi
+    done < <(grep -v '^#' "$versions")
+    exit 0
+elif [[ $# != 0 ]]; then
+    fail "unknown argument '$1'"
+fi
 
 if [[ -n ${BASALT_BUNDLE:-} ]]; then
     unpack_bundle "$BASALT_BUNDLE"

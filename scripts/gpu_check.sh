@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Everything that only a GPU can prove, on a machine that may have no network: build, tests, compute-sanitizer,
+# benchmarks. Results as JSON and logs in $OUT (default build/gpu-results); one short table comes last.
+#
+#   scripts/gpu_check.sh [build] [test] [sanitize] [bench]        no stage named: all of them
+#
+#   BASALT_BUNDLE      folder made by scripts/gpu_bundle.sh; default .deps/bundle if it is there
+#   GPU_ARCH           architecture to build for (default 90)
+#   TEST_SECONDS       time budget of the tests (default 240)
+#   SANITIZE_SECONDS   time budget of each sanitizer tool (default 120)
+#   SANITIZE_FILTER    GoogleTest filter of the small run (default *Small*:*Sanitize*)
+#   BENCH_SECONDS      time budget of each benchmark program (default 180)
+#   BENCH_FILTER       Google Benchmark filter (default all)
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+export LC_ALL=C.UTF-8
+
+stages=("$@")
+if ((${#stages[@]} == 0)); then stages=(build test sanitize bench); fi
+out=${OUT:-build/gpu-results}
+build=build/gpu
+mkdir -p "$out"
+table=()
+status=0
+
+now() { date +%s; }
+row() { table+=("$(printf '%-28s %-8s %6s s   %s' "$1" "$2" "$3" "${4:-}")"); }
+# Runs a command under a time budget into a log; says how it went. Arguments: label, seconds, log, command.
+timed() {
+    local label=$1 budget=$2 log=$3 start code
+    shift 3
+    start=$(now)
+    timeout --kill-after=10 "$budget" "$@" >"$log" 2>&1
+    code=$?
+    took=$(($(now) - start))
+    case $code in
+    0) row "$label" ok "$took" "$(summary "$log")" ;;
+    124 | 137)
+        row "$label" TIMEOUT "$took" "over $budget s; log: $log"
+        status=1
+        ;;
+    *)
+        row "$label" FAILED "$took" "exit $code; log: $log"
+        tail -n 60 "$log"
+        status=1
+        ;;
+    esac
+    return $code
+}
+# The one line of a log that says most: GoogleTest's count, or the sanitizer's verdict.
+summary() { { grep -aE 'ERROR SUMMARY|RACECHECK SUMMARY' "$1" || grep -aE '^\[  PASSED  \]' "$1"; } | tail -n 1 | sed 's/^=* *//'; }
+
+find_nvrtc() {
+    if [[ -n ${BASALT_NVRTC:-} ]]; then return; fi
+    local nvcc folder
+    nvcc=$(command -v nvcc || echo "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
+    for folder in .deps/nvrtc/lib "$(dirname "$(dirname "$(readlink -f "$nvcc")")")/lib64" "${CUDA_HOME:-/usr/local/cuda}/lib64"; do
+        if [[ -e $folder/libnvrtc.so.13 ]]; then
+            BASALT_NVRTC=$(readlink -f "$folder/libnvrtc.so.13")
+            export BASALT_NVRTC
+            return
+        fi
+    done
+}
+
+stage_build() {
+    if [[ -z ${BASALT_BUNDLE:-} && -f .deps/bundle/manifest.txt && ! -f .deps/duckdb/.complete ]]; then
+        export BASALT_BUNDLE=$PWD/.deps/bundle
+    fi
+    scripts/setup.sh || exit 1
+    local tools=()
+    if ! command -v nvcc >/dev/null && [[ -x ${CUDA_HOME:-/usr/local/cuda}/bin/nvcc ]]; then
+        tools+=("-DCUDAToolkit_ROOT=${CUDA_HOME:-/usr/local/cuda}")
+    fi
+    timed configure 120 "$out/configure.log" cmake -G Ninja -S . -B "$build" -DCMAKE_BUILD_TYPE=Release \
+        -DBASALT_CUDA=ON -DBASALT_SQL=ON -DBASALT_BENCH=ON -DBASALT_CUDA_ARCHITECTURES="${GPU_ARCH:-90}" "${tools[@]}" || return 1
+    timed build "${BUILD_SECONDS:-560}" "$out/build.log" cmake --build "$build" --parallel "$(nproc)"
+}
+
+stage_test() {
+    local name found=no
+    for name in cuda sql cli exec file codec core; do
+        local program=$build/tests/basalt_${name}_tests
+        [[ -x $program ]] || continue
+        found=yes
+        BASALT_BIN=$PWD/$build/basalt BASALT_BUILD_DIR=$PWD/$build BASALT_SOURCE_DIR=$PWD \
+            timed "test $name" "${TEST_SECONDS:-240}" "$out/test_$name.log" "$program" --gtest_brief=1 \
+            --gtest_output="json:$out/test_$name.json" ${TEST_FILTER:+--gtest_filter="$TEST_FILTER"}
+    done
+    if [[ $found = no ]]; then row test SKIPPED 0 "no test programs in $build/tests"; fi
+}
+
+stage_sanitize() {
+    local sanitizer tool program=$build/tests/basalt_cuda_tests
+    sanitizer=$(command -v compute-sanitizer || ls "${CUDA_HOME:-/usr/local/cuda}"/bin/compute-sanitizer \
+        "${CUDA_HOME:-/usr/local/cuda}"/compute-sanitizer/compute-sanitizer 2>/dev/null | head -n 1)
+    if [[ -z $sanitizer || ! -x $program ]]; then
+        row sanitize SKIPPED 0 "no compute-sanitizer or no $program"
+        return
+    fi
+    for tool in memcheck racecheck; do
+        timed "$tool" "${SANITIZE_SECONDS:-120}" "$out/$tool.log" "$sanitizer" --tool "$tool" --error-exitcode 9 \
+            "$program" --gtest_brief=1 --gtest_filter="${SANITIZE_FILTER:-*Small*:*Sanitize*}"
+    done
+}
+
+stage_bench() {
+    local program name found=no
+    for program in "$build"/bench/*_bench; do
+        [[ -x $program ]] || continue
+        name=${program##*/}
+        found=yes
+        timed "$name" "${BENCH_SECONDS:-180}" "$out/$name.log" "$program" ${BENCH_FILTER:+--benchmark_filter="$BENCH_FILTER"} \
+            --benchmark_out="$out/$name.json" --benchmark_out_format=json
+    done
+    if [[ $found = no ]]; then row bench SKIPPED 0 "no benchmark programs in $build/bench"; fi
+}
+
+if ! command -v nvidia-smi >/dev/null || ! nvidia-smi -L >/dev/null 2>&1; then
+    echo "gpu-check: no GPU on this machine (nvidia-smi does not answer)" >&2
+    exit 1
+fi
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader | tee "$out/gpu.txt"
+find_nvrtc
+for stage in "${stages[@]}"; do
+    case $stage in
+    build) stage_build || break ;;
+    test) stage_test ;;
+    sanitize) stage_sanitize ;;
+    bench) stage_bench ;;
+    *)
+        echo "gpu-check: unknown stage '$stage' (build, test, sanitize, bench)" >&2
+        exit 2
+        ;;
+    esac
+done
+echo
+printf '%s\n' "${table[@]}" | tee "$out/summary.txt"
+exit $status
