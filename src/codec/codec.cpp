@@ -8,6 +8,20 @@
 
 namespace basalt {
 
+bool all_equal(const Values& values) {
+  if (values.count < 2 || values.type == Physical::kNone) return true;
+  if (values.type == Physical::kBytes) {
+    const std::string_view first = values.string(0);
+    for (uint64_t i = 1; i < values.count; ++i) {
+      if (values.string(i) != first) return false;
+    }
+    return true;
+  }
+  // An array equals itself shifted by one value exactly if all values are equal.
+  const uint32_t width = width_of(values.type);
+  return std::memcmp(values.data, values.as<std::byte>() + width, (values.count - 1) * width) == 0;
+}
+
 uint64_t Node::encoded_bytes() const {
   uint64_t total = params.size();
   for (const Buffer& stream : streams) total += stream.size();

@@ -38,6 +38,8 @@ struct Values {
   }
 };
 
+bool all_equal(const Values& values);  // by bits; validity not looked at
+
 // An encoded array that owns its streams: what encoders return.
 struct Node {
   const Codec* codec = nullptr;
@@ -130,7 +132,8 @@ class BytesReader {
 struct ChildSlot {
   std::string_view name;
   Physical type;
-  bool is_bytes = false;  // a bytes codec under `strings`
+  bool is_bytes = false;      // a bytes codec under `strings`
+  bool point_access = false;  // must give single rows in constant time
 };
 
 // What a chooser knows of an array when it has seen only a sample of it.
@@ -149,7 +152,8 @@ struct Estimate {
 class ChildChooser {
  public:
   virtual ~ChildChooser() = default;
-  virtual Estimate best(const Sample& sample) = 0;
+  // `child` is the index of the asking codec's child.
+  virtual Estimate best(const Sample& sample, size_t child) = 0;
 };
 
 class Codec {
@@ -164,6 +168,8 @@ class Codec {
   virtual Tree default_child(Physical type, size_t child) const;
   // `validity` and `strings` do not count for the search depth.
   virtual uint32_t depth_cost() const { return 1; }
+  // Whether a single row costs constant time, without decoding its tile.
+  virtual bool point_access() const { return false; }
 
   // `tree` is bound: it names this codec and all its children. Throws Error(kUnsupported) where these values cannot be
   // held (a range of more than 64 bits in `packed`): the caller then takes the next best tree.

@@ -15,25 +15,6 @@ bool ConstantCodec::accepts(Physical type, bool is_bytes) const {
   return is_bytes ? type == Physical::kBytes : width_of(type) != 0;
 }
 
-namespace {
-
-bool all_equal(const Values& values) {
-  if (values.count < 2) return true;
-  if (values.type == Physical::kBytes) {
-    const std::string_view first = values.string(0);
-    for (uint64_t i = 1; i < values.count; ++i) {
-      if (values.string(i) != first) return false;
-    }
-    return true;
-  }
-  // An array equals itself shifted by one value exactly if all values are equal.
-  const auto* bytes = static_cast<const std::byte*>(values.data);
-  const uint32_t width = width_of(values.type);
-  return std::memcmp(bytes, bytes + width, (values.count - 1) * width) == 0;
-}
-
-}  // namespace
-
 Node ConstantCodec::encode(const Values& values, const Tree&) const {
   if (!all_equal(values)) throw Error(ErrorCode::kUnsupported, "constant: the values are not all equal");
   Node node{this, values.type, values.count, {}, {}, {}};
@@ -49,7 +30,8 @@ Node ConstantCodec::encode(const Values& values, const Tree&) const {
 }
 
 std::optional<Estimate> ConstantCodec::estimate(const Sample& sample, ChildChooser&) const {
-  if (!all_equal(sample.values)) return std::nullopt;
+  // Equal values in a part prove nothing about the rest.
+  if (sample.values.count < sample.total_rows || !all_equal(sample.values)) return std::nullopt;
   double bytes = constant::kParameterBytes;
   if (sample.values.type == Physical::kBytes && sample.values.count > 0) {
     bytes = static_cast<double>(sample.values.string(0).size());

@@ -16,6 +16,57 @@ template <uint32_t... W>
 struct Widths {};
 struct AllWidths {};
 
+template <uint32_t W>
+struct Width {
+  static constexpr uint32_t value = W;
+};
+
+// Calls f(Width<W>{}) if `width` is one of the list and at most kWidest; says whether it did.
+template <uint32_t kWidest, typename F>
+__device__ __forceinline__ bool for_width(Widths<>, uint32_t, F&&) {
+  return false;
+}
+template <uint32_t kWidest, uint32_t W, uint32_t... Rest, typename F>
+__device__ __forceinline__ bool for_width(Widths<W, Rest...>, uint32_t width, F&& f) {
+  if constexpr (W <= kWidest) {
+    if (width == W) {
+      f(Width<W>{});
+      return true;
+    }
+  }
+  return for_width<kWidest>(Widths<Rest...>{}, width, f);
+}
+template <uint32_t kWidest, typename F>
+__device__ __forceinline__ bool for_width(AllWidths, uint32_t width, F&& f) {
+  // Spelled out so that it becomes one jump table, not a chain of comparisons.
+#define BASALT_CASE(w)              \
+  case w:                           \
+    if constexpr ((w) <= kWidest) { \
+      f(Width<(w)>{});              \
+      return true;                  \
+    }                               \
+    break;
+#define BASALT_CASES_8(w)                                                                                       \
+  BASALT_CASE(w) BASALT_CASE(w + 1) BASALT_CASE(w + 2) BASALT_CASE(w + 3) BASALT_CASE(w + 4) BASALT_CASE(w + 5) \
+  BASALT_CASE(w + 6) BASALT_CASE(w + 7)
+  switch (width) {
+    BASALT_CASE(0)
+    BASALT_CASES_8(1)
+    BASALT_CASES_8(9)
+    BASALT_CASES_8(17)
+    BASALT_CASES_8(25)
+    BASALT_CASES_8(33)
+    BASALT_CASES_8(41)
+    BASALT_CASES_8(49)
+    BASALT_CASES_8(57)
+    default:
+      break;
+  }
+#undef BASALT_CASES_8
+#undef BASALT_CASE
+  return false;
+}
+
 // Bits `bit … bit + W` of a lane's stream, out of the words that `word(j)` gives. All arguments are constants after
 // unrolling; no word beyond the value's last bit is asked for.
 template <uint32_t W, typename Words>
@@ -161,8 +212,17 @@ class Packed {
     stream_words_ = stream<uint32_t>(descriptor, 1 + packed::kWords);
   }
 
+  struct Entry {
+    uint32_t descriptor;
+    T reference;
+  };
+  __device__ __forceinline__ Entry entry(uint32_t tile) const {
+    return {load(descriptors_ + tile), load(references_ + tile)};
+  }
+
   __device__ __forceinline__ void seek(uint32_t tile, void*) {
-    seek_known(load(descriptors_ + tile), load(references_ + tile));
+    const Entry tile_entry = entry(tile);
+    seek_known(tile_entry.descriptor, tile_entry.reference);
   }
 
   // The same for a caller that has read the tile's entry already, as kernels do that fetch those of many tiles at once.
@@ -201,7 +261,11 @@ class Packed {
   // Calls f with a view of the tile that has at(k), below(), within() and for_each_between().
   template <typename F>
   __device__ __forceinline__ void visit(F&& f) const {
-    dispatch(UnrolledWidths{}, f);
+    // Wider than the type is never written, so not worth unrolled code.
+    constexpr uint32_t kWidest = sizeof(T) >= 8 ? 64 : 8 * sizeof(T);
+    const bool unrolled = for_width<kWidest>(
+        UnrolledWidths{}, width_, [&](auto width) { f(PackedTile<T, decltype(width)::value>(words_, reference_)); });
+    if (!unrolled) f(*this);
   }
 
   __device__ __forceinline__ uint64_t raw_at(uint32_t k) const {
@@ -261,55 +325,6 @@ class Packed {
 
   __device__ __forceinline__ uint32_t low_mask() const {
     return width_ >= 32 ? ~0u : (1u << width_) - 1;
-  }
-
-  template <uint32_t W>
-  __device__ __forceinline__ PackedTile<T, W> tile() const {
-    return PackedTile<T, W>(words_, reference_);
-  }
-
-  template <typename F>
-  __device__ __forceinline__ void dispatch(Widths<>, F&& f) const {
-    f(*this);
-  }
-  template <uint32_t W, uint32_t... Rest, typename F>
-  __device__ __forceinline__ void dispatch(Widths<W, Rest...>, F&& f) const {
-    if (width_ == W) {
-      f(tile<W>());
-    } else {
-      dispatch(Widths<Rest...>{}, f);
-    }
-  }
-  template <typename F>
-  __device__ __forceinline__ void dispatch(AllWidths, F&& f) const {
-    // Wider than the type is legal (values are taken modulo 2^bits) but never written: not worth unrolled code.
-    constexpr uint32_t kWidest = sizeof(T) >= 8 ? 64 : 8 * sizeof(T);
-#define BASALT_CASE(w)              \
-  case w:                           \
-    if constexpr ((w) <= kWidest) { \
-      f(tile<(w)>());               \
-      return;                       \
-    }                               \
-    break;
-#define BASALT_CASES_8(w)                                                                                     \
-  BASALT_CASE(w) BASALT_CASE(w + 1) BASALT_CASE(w + 2) BASALT_CASE(w + 3) BASALT_CASE(w + 4) BASALT_CASE(w + 5) \
-  BASALT_CASE(w + 6) BASALT_CASE(w + 7)
-    switch (width_) {
-      BASALT_CASE(0)
-      BASALT_CASES_8(1)
-      BASALT_CASES_8(9)
-      BASALT_CASES_8(17)
-      BASALT_CASES_8(25)
-      BASALT_CASES_8(33)
-      BASALT_CASES_8(41)
-      BASALT_CASES_8(49)
-      BASALT_CASES_8(57)
-      default:
-        break;
-    }
-#undef BASALT_CASES_8
-#undef BASALT_CASE
-    f(*this);
   }
 
   const T* references_;

@@ -1,0 +1,133 @@
+// Looking codes up in the dictionary, which is decoded once per reader.
+#include <algorithm>
+#include <array>
+
+#include "codec/dict/dict.h"
+#include "codec/dict/layout.h"
+#include "core/dispatch.h"
+
+namespace basalt {
+
+namespace {
+
+// Decodes the codes of tiles and single rows, clamped into the dictionary.
+class CodeReader {
+ public:
+  explicit CodeReader(const NodeView& node)
+      : codes_(open_reader(node.children[dict::kCodes])), entries_(node.children[dict::kEntries].count) {}
+
+  // Returns false if a code was out of range or a child is damaged.
+  bool decode_tile(uint32_t tile, uint32_t rows, uint32_t* out) {
+    codes_->decode_tile(tile, out);
+    return clamp(out, rows);
+  }
+  bool gather(std::span<const uint32_t> rows, uint32_t* out) {
+    codes_->gather(rows, out);
+    return clamp(out, rows.size());
+  }
+
+ private:
+  bool clamp(uint32_t* codes, size_t count) const {
+    const auto last = static_cast<uint32_t>(entries_ - 1);
+    uint32_t largest = 0;
+    for (size_t i = 0; i < count; ++i) largest = std::max(largest, codes[i]);
+    if (largest > last) {
+      for (size_t i = 0; i < count; ++i) codes[i] = std::min(codes[i], last);
+    }
+    return largest <= last && !codes_->corrupt();
+  }
+  std::unique_ptr<Reader> codes_;
+  uint64_t entries_;
+};
+
+template <typename T>
+class DictReader final : public Reader {
+ public:
+  explicit DictReader(const NodeView& node) : Reader(node.type, node.count), codes_(node) {
+    const NodeView& entries = node.children[dict::kEntries];
+    const auto reader = open_reader(entries);
+    entries_.resize(static_cast<size_t>(tile_count(entries.count)) * kTileRows * sizeof(T));
+    for (uint32_t tile = 0; tile < tile_count(entries.count); ++tile) {
+      reader->decode_tile(tile, entries_.template as<T>() + static_cast<size_t>(tile) * kTileRows);
+    }
+    mark_corrupt(reader->corrupt());
+  }
+
+  void decode_tile(uint32_t tile, void* out) override {
+    std::array<uint32_t, kTileRows> codes;
+    const uint32_t rows = rows_in_tile(count(), tile);
+    mark_corrupt(!codes_.decode_tile(tile, rows, codes.data()));
+    look_up(codes.data(), rows, static_cast<T*>(out));
+  }
+  void gather(std::span<const uint32_t> rows, void* out) override {
+    std::vector<uint32_t> codes(rows.size());
+    mark_corrupt(!codes_.gather(rows, codes.data()));
+    look_up(codes.data(), rows.size(), static_cast<T*>(out));
+  }
+  using Reader::decode_tile;
+  using Reader::gather;
+
+ private:
+  void look_up(const uint32_t* codes, size_t rows, T* out) const {
+    const T* entries = entries_.template as<T>();
+    for (size_t i = 0; i < rows; ++i) out[i] = entries[codes[i]];
+  }
+  CodeReader codes_;
+  Buffer entries_;
+};
+
+class StringDictReader final : public Reader {
+ public:
+  explicit StringDictReader(const NodeView& node) : Reader(node.type, node.count), codes_(node) {
+    const NodeView& entries = node.children[dict::kEntries];
+    const auto reader = open_reader(entries);
+    for (uint32_t tile = 0; tile < tile_count(entries.count); ++tile) reader->decode_tile(tile, entries_);
+    mark_corrupt(reader->corrupt());
+  }
+
+  void decode_tile(uint32_t tile, StringRows& out) override {
+    std::array<uint32_t, kTileRows> codes;
+    const uint32_t rows = rows_in_tile(count(), tile);
+    mark_corrupt(!codes_.decode_tile(tile, rows, codes.data()));
+    look_up(codes.data(), rows, out);
+  }
+  void gather(std::span<const uint32_t> rows, StringRows& out) override {
+    std::vector<uint32_t> codes(rows.size());
+    mark_corrupt(!codes_.gather(rows, codes.data()));
+    look_up(codes.data(), rows.size(), out);
+  }
+  using Reader::decode_tile;
+  using Reader::gather;
+
+ private:
+  void look_up(const uint32_t* codes, size_t rows, StringRows& out) const {
+    size_t total = out.bytes.size();
+    const size_t first = out.offsets.size();
+    out.offsets.resize(first + rows);
+    const int64_t* at = entries_.offsets.data();
+    for (size_t i = 0; i < rows; ++i) {
+      total += static_cast<size_t>(at[codes[i] + 1] - at[codes[i]]);
+      out.offsets[first + i] = static_cast<int64_t>(total);
+    }
+    size_t to = out.bytes.size();
+    out.bytes.resize(total);
+    for (size_t i = 0; i < rows; ++i) {
+      const auto length = static_cast<size_t>(at[codes[i] + 1] - at[codes[i]]);
+      std::memcpy(out.bytes.data() + to, entries_.bytes.data() + at[codes[i]], length);
+      to += length;
+    }
+  }
+  CodeReader codes_;
+  StringRows entries_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> DictCodec::open(const NodeView& node) const {
+  if (node.type == Physical::kBytes) return std::make_unique<StringDictReader>(node);
+  return dispatch_width(width_of(node.type), [&](auto tag) -> std::unique_ptr<Reader> {
+    return std::make_unique<DictReader<decltype(tag)>>(node);
+  });
+}
+
+}  // namespace basalt

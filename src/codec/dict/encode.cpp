@@ -1,0 +1,117 @@
+// A sorted dictionary and the codes of the rows.
+#include <cmath>
+
+#include "basalt/core/error.h"
+#include "codec/codecs.h"
+#include "codec/device_names.h"
+#include "codec/dict/dict.h"
+#include "codec/dict/distinct.h"
+#include "codec/dict/layout.h"
+
+namespace basalt {
+
+std::unique_ptr<Codec> make_dict() { return std::make_unique<DictCodec>(); }
+
+bool DictCodec::accepts(Physical type, bool is_bytes) const { return !is_bytes && type != Physical::kNone; }
+
+std::vector<ChildSlot> DictCodec::children(Physical type) const {
+  return {{"codes", Physical::kU32}, {"entries", type, false, true}};
+}
+
+namespace {
+
+// Entries and codes as child arrays, whatever the value type.
+struct Parts {
+  std::vector<uint32_t> codes;
+  uint64_t entry_count = 0;
+  Buffer entries;                // fixed width
+  std::vector<int64_t> offsets;  // bytes
+  Physical type = Physical::kU32;
+
+  Values code_values() const {
+    Values child;
+    child.type = Physical::kU32;
+    child.count = codes.size();
+    child.data = codes.data();
+    return child;
+  }
+  Values entry_values() const {
+    Values child;
+    child.type = type;
+    child.count = entry_count;
+    child.data = entries.data();
+    child.bytes = entries.as<char>();
+    child.offsets = offsets.data();
+    return child;
+  }
+};
+
+Parts split(const Values& values) {
+  Parts parts;
+  parts.type = values.type;
+  if (values.type == Physical::kBytes) {
+    auto distinct = distinct_strings(values);
+    parts.offsets.push_back(0);
+    for (const std::string_view text : distinct.entries) {
+      parts.entries.append(text.data(), text.size());
+      parts.offsets.push_back(static_cast<int64_t>(parts.entries.size()));
+    }
+    parts.entry_count = distinct.entries.size();
+    parts.codes = std::move(distinct.codes);
+    return parts;
+  }
+  dispatch_width(width_of(values.type), [&](auto tag) {
+    using T = decltype(tag);
+    auto distinct = distinct_fixed<T>(values);
+    parts.entries.append(distinct.entries.data(), distinct.entries.size() * sizeof(T));
+    parts.entry_count = distinct.entries.size();
+    parts.codes = std::move(distinct.codes);
+  });
+  return parts;
+}
+
+// How many distinct values the whole array has, from how many the sample has and how many of those it saw only once
+// (the guaranteed-error estimator: once-seen values stand for √(N/n) others).
+uint64_t estimate_distinct(const Parts& sample, const Sample& about) {
+  std::vector<uint32_t> seen(sample.entry_count, 0);
+  for (const uint32_t code : sample.codes) ++seen[code];
+  const auto once = static_cast<double>(std::count(seen.begin(), seen.end(), 1u));
+  const double total = std::sqrt(about.scale()) * once + (static_cast<double>(sample.entry_count) - once);
+  return std::min(about.total_rows, static_cast<uint64_t>(std::llround(total)));
+}
+
+}  // namespace
+
+Node DictCodec::encode(const Values& values, const Tree& tree) const {
+  if (values.count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "dict: the array is too large");
+  Node node{this, values.type, values.count, {}, {}, {}};
+  const Parts parts = split(values);
+  node.children.push_back(encode_tree(parts.code_values(), tree.children[dict::kCodes]));
+  node.children.push_back(encode_tree(parts.entry_values(), tree.children[dict::kEntries]));
+  return node;
+}
+
+std::optional<Estimate> DictCodec::estimate(const Sample& sample, ChildChooser& chooser) const {
+  // Values that are narrow already gain nothing from narrower codes.
+  if (sample.values.count == 0 || width_of(sample.values.type) == 1) return std::nullopt;
+  Parts parts = split(sample.values);
+  if (parts.entry_count * 3 > sample.values.count * 2) return std::nullopt;
+  const uint64_t distinct = std::max(parts.entry_count, estimate_distinct(parts, sample));
+  // The sample's ranks stand for ranks among all distinct values.
+  const double stretch = static_cast<double>(distinct) / static_cast<double>(parts.entry_count);
+  if (stretch > 1) {
+    for (uint32_t& code : parts.codes) code = static_cast<uint32_t>(code * stretch);
+  }
+  Estimate codes = chooser.best({parts.code_values(), sample.total_rows}, dict::kCodes);
+  Estimate entries = chooser.best({parts.entry_values(), distinct}, dict::kEntries);
+  return Estimate{codes.bytes + entries.bytes, {"dict", {std::move(codes.tree), std::move(entries.tree)}}};
+}
+
+std::string DictCodec::device_reader(const NodeView& node) const {
+  const std::string codes = device_reader_of(node.children[dict::kCodes]);
+  const std::string entries = device_reader_of(node.children[dict::kEntries]);
+  if (codes.empty() || entries.empty()) return {};
+  return "Dict<" + device_value_type(node.type) + ", " + codes + ", " + entries + ">";
+}
+
+}  // namespace basalt

@@ -1,0 +1,75 @@
+// Expanding the runs of a tile, and finding the run of single rows by search.
+#include <algorithm>
+
+#include "codec/checks.h"
+#include "codec/rle/layout.h"
+#include "codec/rle/rle.h"
+#include "core/dispatch.h"
+
+namespace basalt {
+
+namespace {
+
+template <typename T>
+class RleReader final : public Reader {
+ public:
+  explicit RleReader(const NodeView& node)
+      : Reader(node.type, node.count),
+        runs_(node.children[rle::kRunEnds].count),
+        entries_(stream_as<rle::TileEntry>(node, rle::kTileEntries)),
+        values_(open_reader(node.children[rle::kValues])),
+        ends_(open_reader(node.children[rle::kRunEnds])) {}
+
+  void decode_tile(uint32_t tile, void* out) override {
+    auto* to = static_cast<T*>(out);
+    const uint32_t first_row = tile * kTileRows;
+    const uint32_t rows = rows_in_tile(count(), tile);
+    uint64_t run = entries_[tile].first_run;
+    uint32_t row = 0;
+    // Ends come from a child whose values nobody has seen: each run is clamped to the tile, takes at least one row, and
+    // the last run is stretched, so that the loop always ends with the tile full.
+    while (row < rows) {
+      load(static_cast<uint32_t>(run / kTileRows));
+      const auto in_tile = static_cast<uint32_t>(run % kTileRows);
+      const uint32_t end = run_ends_[in_tile];
+      uint32_t stop = end > first_row ? std::min(end - first_row, rows) : 0;
+      mark_corrupt(stop <= row);
+      if (stop <= row) stop = run + 1 >= runs_ ? rows : row + 1;
+      if (run + 1 >= runs_ && stop < rows) {
+        mark_corrupt(true);
+        stop = rows;
+      }
+      std::fill(to + row, to + stop, run_values_[in_tile]);
+      row = stop;
+      ++run;
+    }
+  }
+  using Reader::decode_tile;
+
+ private:
+  void load(uint32_t run_tile) {
+    if (run_tile == loaded_) return;
+    values_->decode_tile(run_tile, run_values_);
+    ends_->decode_tile(run_tile, run_ends_);
+    mark_corrupt(values_->corrupt() || ends_->corrupt());
+    loaded_ = run_tile;
+  }
+
+  uint64_t runs_;
+  const rle::TileEntry* entries_;
+  std::unique_ptr<Reader> values_;
+  std::unique_ptr<Reader> ends_;
+  uint32_t loaded_ = ~0u;
+  T run_values_[kTileRows];
+  uint32_t run_ends_[kTileRows];
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> RleCodec::open(const NodeView& node) const {
+  return dispatch_width(width_of(node.type), [&](auto tag) -> std::unique_ptr<Reader> {
+    return std::make_unique<RleReader<decltype(tag)>>(node);
+  });
+}
+
+}  // namespace basalt

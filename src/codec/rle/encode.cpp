@@ -1,0 +1,106 @@
+// Maximal runs of equal bits.
+#include <cmath>
+
+#include "basalt/core/error.h"
+#include "codec/codecs.h"
+#include "codec/device_names.h"
+#include "codec/rle/layout.h"
+#include "codec/rle/rle.h"
+#include "core/dispatch.h"
+
+namespace basalt {
+
+std::unique_ptr<Codec> make_rle() { return std::make_unique<RleCodec>(); }
+
+namespace {
+
+struct Runs {
+  Buffer values;
+  Buffer ends;  // uint32
+  uint64_t count() const { return ends.size() / sizeof(uint32_t); }
+};
+
+Runs runs_of(const Values& values) {
+  Runs runs;
+  dispatch_width(width_of(values.type), [&](auto tag) {
+    using T = decltype(tag);
+    const T* from = values.as<T>();
+    // Two passes: counting first keeps the second one free of growth checks.
+    uint64_t count = values.count > 0 ? 1 : 0;
+    for (uint64_t i = 1; i < values.count; ++i) count += from[i] != from[i - 1];
+    runs.values.resize(count * sizeof(T));
+    runs.ends.resize(count * sizeof(uint32_t));
+    T* to = runs.values.as<T>();
+    uint32_t* ends = runs.ends.as<uint32_t>();
+    uint64_t run = 0;
+    for (uint64_t i = 0; i < values.count; ++i) {
+      if (i + 1 == values.count || from[i + 1] != from[i]) {
+        to[run] = from[i];
+        ends[run] = static_cast<uint32_t>(i + 1);
+        ++run;
+      }
+    }
+  });
+  return runs;
+}
+
+Values run_values(const Values& parent, const Runs& runs) {
+  Values child;
+  child.type = parent.type;
+  child.count = runs.count();
+  child.data = runs.values.data();
+  return child;
+}
+
+Values run_ends(const Runs& runs) {
+  Values child;
+  child.type = Physical::kU32;
+  child.count = runs.count();
+  child.data = runs.ends.data();
+  return child;
+}
+
+}  // namespace
+
+std::vector<ChildSlot> RleCodec::children(Physical type) const {
+  return {{"values", type}, {"run ends", Physical::kU32}};
+}
+
+Node RleCodec::encode(const Values& values, const Tree& tree) const {
+  if (values.count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "rle: the array is too large");
+  Node node{this, values.type, values.count, {}, {}, {}};
+  node.streams.resize(rle::kStreams);
+  const Runs runs = runs_of(values);
+  const uint32_t* ends = runs.ends.as<uint32_t>();
+  Buffer& entries = node.streams[rle::kTileEntries];
+  uint32_t run = 0;
+  for (uint32_t tile = 0; tile < tile_count(values.count); ++tile) {
+    const uint32_t first_row = tile * kTileRows;
+    while (ends[run] <= first_row) ++run;
+    const uint32_t run_start = run == 0 ? 0 : ends[run - 1];
+    entries.push(rle::TileEntry{run, first_row - run_start});
+  }
+  node.children.push_back(encode_tree(run_values(values, runs), tree.children[rle::kValues]));
+  node.children.push_back(encode_tree(run_ends(runs), tree.children[rle::kRunEnds]));
+  return node;
+}
+
+std::optional<Estimate> RleCodec::estimate(const Sample& sample, ChildChooser& chooser) const {
+  const Runs runs = runs_of(sample.values);
+  // Hopeless where most runs are single rows: a run costs its value and its end.
+  if (sample.values.count == 0 || runs.count() * 10 > sample.values.count * 9) return std::nullopt;
+  const auto total_runs = static_cast<uint64_t>(std::llround(static_cast<double>(runs.count()) * sample.scale()));
+  Estimate values = chooser.best({run_values(sample.values, runs), total_runs}, rle::kValues);
+  Estimate ends = chooser.best({run_ends(runs), total_runs}, rle::kRunEnds);
+  const double entries = static_cast<double>(tile_count(sample.total_rows)) * sizeof(rle::TileEntry);
+  return Estimate{values.bytes + ends.bytes + entries, {"rle", {std::move(values.tree), std::move(ends.tree)}}};
+}
+
+std::string RleCodec::device_reader(const NodeView& node) const {
+  const std::string values = device_reader_of(node.children[rle::kValues]);
+  const std::string ends = device_reader_of(node.children[rle::kRunEnds]);
+  if (values.empty() || ends.empty()) return {};
+  return "Rle<" + device_value_type(node.type) + ", " + values + ", " + ends + ">";
+}
+
+}  // namespace basalt

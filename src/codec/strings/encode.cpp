@@ -1,0 +1,57 @@
+// Lengths to one child, bytes to the other.
+#include "basalt/core/error.h"
+#include "codec/codecs.h"
+#include "codec/strings/layout.h"
+#include "codec/strings/strings.h"
+
+namespace basalt {
+
+std::unique_ptr<Codec> make_strings() { return std::make_unique<StringsCodec>(); }
+
+std::vector<ChildSlot> StringsCodec::children(Physical) const {
+  return {{"lengths", Physical::kU32}, {"bytes", Physical::kBytes, true}};
+}
+
+namespace {
+
+std::vector<uint32_t> lengths_of(const Values& values) {
+  std::vector<uint32_t> lengths(values.count);
+  for (uint64_t i = 0; i < values.count; ++i) {
+    const int64_t length = values.offsets[i + 1] - values.offsets[i];
+    if (length > INT32_MAX) throw Error(ErrorCode::kUnsupported, "a string is longer than 2^31 - 1 bytes");
+    lengths[i] = static_cast<uint32_t>(length);
+  }
+  return lengths;
+}
+
+Values length_values(const std::vector<uint32_t>& lengths) {
+  Values child;
+  child.type = Physical::kU32;
+  child.count = lengths.size();
+  child.data = lengths.data();
+  return child;
+}
+
+}  // namespace
+
+Node StringsCodec::encode(const Values& values, const Tree& tree) const {
+  Node node{this, values.type, values.count, {}, {}, {}};
+  const std::vector<uint32_t> lengths = lengths_of(values);
+  node.children.push_back(encode_tree(length_values(lengths), tree.children[strings::kLengths]));
+  Values bytes = values;
+  bytes.validity = nullptr;
+  node.children.push_back(encode_tree(bytes, tree.children[strings::kBytes]));
+  return node;
+}
+
+std::optional<Estimate> StringsCodec::estimate(const Sample& sample, ChildChooser& chooser) const {
+  const std::vector<uint32_t> lengths = lengths_of(sample.values);
+  Estimate length_child = chooser.best({length_values(lengths), sample.total_rows}, strings::kLengths);
+  Estimate bytes_child = chooser.best(sample, strings::kBytes);
+  return Estimate{length_child.bytes + bytes_child.bytes,
+                  {"strings", {std::move(length_child.tree), std::move(bytes_child.tree)}}};
+}
+
+std::string StringsCodec::device_reader(const NodeView&) const { return {}; }
+
+}  // namespace basalt

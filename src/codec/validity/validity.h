@@ -1,0 +1,21 @@
+// `validity`'s class; its rooms are encode.cpp, decode.cpp, validate.cpp.
+#pragma once
+
+#include "basalt/codec/codec.h"
+
+namespace basalt {
+
+class ValidityCodec final : public Codec {
+ public:
+  std::string_view name() const override { return "validity"; }
+  bool accepts(Physical type, bool is_bytes) const override;
+  std::vector<ChildSlot> children(Physical type) const override;
+  uint32_t depth_cost() const override { return 0; }
+  Node encode(const Values& values, const Tree& tree) const override;
+  void validate(const NodeView& node) const override;
+  std::unique_ptr<Reader> open(const NodeView& node) const override;
+  std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
+  std::string device_reader(const NodeView& node) const override;
+};
+
+}  // namespace basalt

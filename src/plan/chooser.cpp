@@ -1,0 +1,134 @@
+// The search over trees.
+#include "basalt/plan/chooser.h"
+
+#include <algorithm>
+
+#include "basalt/core/error.h"
+#include "plan/sample.h"
+
+namespace basalt {
+
+namespace {
+
+// A deeper tree costs time on every read: it has to be this much smaller to be taken.
+constexpr double kSimplerWins = 0.98;
+// A chunk keeps to a tree the column has already if that costs at most this much more than its own best.
+constexpr double kKeepShape = 1.03;
+
+// Estimates the children of one codec in one place of the tree.
+class Search final : public ChildChooser {
+ public:
+  // `forced` fixes the tree of the codec's children; nullptr searches.
+  Search(const Codec* parent, Physical type, uint32_t depth_left, const Tree* forced)
+      : parent_(parent), type_(type), depth_left_(depth_left), forced_(forced) {}
+
+  Estimate best(const Sample& sample, size_t child) override {
+    const ChildSlot slot = parent_->children(type_)[child];
+    return best_of(sample, slot, forced_ == nullptr ? nullptr : &forced_->children[child], depth_left_);
+  }
+
+  static Estimate best_of(const Sample& sample, const ChildSlot& slot, const Tree* forced, uint32_t depth_left) {
+    std::optional<Estimate> best;
+    for (const Codec* codec : all_codecs()) {
+      if (forced != nullptr ? codec->name() != forced->codec : !possible(*codec, slot, depth_left)) continue;
+      Search children(codec, slot.type, depth_left - std::min(depth_left, codec->depth_cost()), forced);
+      std::optional<Estimate> candidate = codec->estimate(sample, children);
+      if (!candidate) continue;
+      const bool deeper = best && depth_of(candidate->tree) > depth_of(best->tree);
+      if (!best || candidate->bytes < best->bytes * (deeper ? kSimplerWins : 1.0)) best = std::move(candidate);
+    }
+    if (best) return *best;
+    // A forced tree that cannot hold the sample: worse than anything.
+    return {1e300, {"plain", {}}};
+  }
+
+ private:
+  static bool possible(const Codec& codec, const ChildSlot& slot, uint32_t depth_left) {
+    if (!codec.accepts(slot.type, slot.is_bytes) || codec.name() == "validity") return false;
+    if (slot.point_access && !codec.point_access()) return false;
+    const bool is_leaf = codec.children(slot.type).empty();
+    return codec.depth_cost() == 0 || is_leaf || codec.depth_cost() < depth_left;
+  }
+  static size_t depth_of(const Tree& tree) {
+    size_t depth = 0;
+    for (const Tree& child : tree.children) depth = std::max(depth, depth_of(child));
+    return depth + 1;
+  }
+
+  const Codec* parent_;
+  Physical type_;
+  uint32_t depth_left_;
+  const Tree* forced_;
+};
+
+// NULLs make `validity` the root: it is the only codec that sees them.
+Estimate estimate_root(const Sample& sample, const Tree* forced) {
+  const ChildSlot slot{"column", sample.values.type};
+  if (forced != nullptr ? forced->codec == "validity" : sample.values.validity != nullptr) {
+    static const Tree kNone;
+    const Codec& codec = get_codec("validity");
+    Search children(&codec, sample.values.type, kMaxTreeDepth, forced);
+    if (auto estimate = codec.estimate(sample, children)) return *estimate;
+    return {1e300, kNone};
+  }
+  return Search::best_of(sample, slot, forced, kMaxTreeDepth);
+}
+
+// A constant column is a fact about the whole array, which no sample can show.
+std::optional<Estimate> estimate_constant(const Values& values) {
+  if (values.type == Physical::kNone || !all_equal(values)) return std::nullopt;
+  Tree constant{"constant", {}};
+  if (values.type == Physical::kBytes) constant = {"strings", {{"constant", {}}, {"constant", {}}}};
+  if (values.validity == nullptr) return Estimate{0, constant};
+  OwnedSample flags = take_sample(values);
+  flags.sample.values.type = Physical::kNone;
+  Estimate with_nulls = estimate_root(flags.sample, nullptr);
+  with_nulls.tree.children.push_back(std::move(constant));
+  return with_nulls;
+}
+
+}  // namespace
+
+Tree universal_tree(Physical type) {
+  const Tree flags{"packed", {}};
+  if (type == Physical::kNone) return {"validity", {flags}};
+  if (type == Physical::kBytes) return {"validity", {flags, {"strings", {{"packed", {}}, {"plain", {}}}}}};
+  const bool wide = is_float(type) || type == Physical::kI128;
+  return {"validity", {flags, {wide ? "plain" : "packed", {}}}};
+}
+
+Tree choose_tree(const Values& values) {
+  if (auto constant = estimate_constant(values)) return constant->tree;
+  return estimate_root(take_sample(values).sample, nullptr).tree;
+}
+
+Tree ShapeChooser::choose(const Values& values) {
+  const OwnedSample owned = take_sample(values);
+  auto best = estimate_constant(values);
+  if (!best) best = estimate_root(owned.sample, nullptr);
+  if (std::find(shapes_.begin(), shapes_.end(), best->tree) != shapes_.end()) return best->tree;
+
+  const Tree* kept = nullptr;
+  double kept_bytes = 1e300;
+  for (const Tree& shape : shapes_) {
+    // Values with NULLs need a tree that holds them; values without can be held by both kinds.
+    if (values.validity != nullptr && shape.codec != "validity") continue;
+    const double bytes = estimate_root(owned.sample, &shape).bytes;
+    if (bytes < kept_bytes) {
+      kept = &shape;
+      kept_bytes = bytes;
+    }
+  }
+  // The last place stays free for the universal tree.
+  const bool full = shapes_.size() + 1 >= kMaxShapes;
+  if (kept != nullptr && kept_bytes < 1e299 && (full || kept_bytes <= best->bytes * kKeepShape)) return *kept;
+  if (!full) {
+    shapes_.push_back(best->tree);
+    return best->tree;
+  }
+  const Tree universal = universal_tree(type_);
+  if (std::find(shapes_.begin(), shapes_.end(), universal) == shapes_.end()) shapes_.push_back(universal);
+  return universal;
+}
+
+}  // namespace basalt

@@ -1,0 +1,74 @@
+// Taking positional samples.
+#include "plan/sample.h"
+
+#include <algorithm>
+
+#include "core/bitmap.h"
+
+namespace basalt {
+
+namespace {
+
+// 16 tiles of a full chunk are 1.6 % of its rows: enough to tell trees apart, and about 2 ms for all of them.
+constexpr uint32_t kSampleTiles = 16;
+// Long strings: fewer rows per tile, so that a sample stays within a few megabytes.
+constexpr uint64_t kSampleBytes = 4 << 20;
+
+struct Piece {
+  uint64_t first;
+  uint64_t rows;
+};
+
+std::vector<Piece> places(const Values& values) {
+  const uint32_t tiles = tile_count(values.count);
+  const uint32_t taken = std::min(tiles, kSampleTiles);
+  uint64_t rows_per_tile = kTileRows;
+  if (values.type == Physical::kBytes && values.count > 0) {
+    const auto bytes = static_cast<uint64_t>(values.offsets[values.count] - values.offsets[0]);
+    const uint64_t average = bytes / values.count + 1;
+    rows_per_tile = std::clamp<uint64_t>(kSampleBytes / taken / average, 1, kTileRows);
+  }
+  std::vector<Piece> pieces;
+  for (uint32_t i = 0; i < taken; ++i) {
+    // Spread evenly, the first tile and the last one included.
+    const uint64_t tile = taken == 1 ? 0 : static_cast<uint64_t>(i) * (tiles - 1) / (taken - 1);
+    const uint64_t first = tile * kTileRows;
+    pieces.push_back({first, std::min(rows_per_tile, values.count - first)});
+  }
+  return pieces;
+}
+
+}  // namespace
+
+OwnedSample take_sample(const Values& values) {
+  OwnedSample out;
+  Values& view = out.sample.values;
+  view.type = values.type;
+  out.sample.total_rows = values.count;
+  const uint32_t width = width_of(values.type);
+  uint64_t rows = 0;
+  if (values.type == Physical::kBytes) out.offsets.push_back(0);
+  for (const Piece& piece : places(values)) {
+    if (values.type == Physical::kBytes) {
+      const int64_t begin = values.offsets[piece.first];
+      const int64_t shift = out.offsets.back() - begin;
+      for (uint64_t i = 1; i <= piece.rows; ++i) out.offsets.push_back(values.offsets[piece.first + i] + shift);
+      out.values.append(values.bytes + begin, static_cast<size_t>(values.offsets[piece.first + piece.rows] - begin));
+    } else if (width > 0) {
+      out.values.append(values.as<std::byte>() + piece.first * width, piece.rows * width);
+    }
+    if (values.validity != nullptr) {
+      out.validity.resize((rows + piece.rows + 7) / 8);
+      copy_bits(values.validity, piece.first, out.validity.data(), rows, piece.rows);
+    }
+    rows += piece.rows;
+  }
+  view.count = rows;
+  view.data = out.values.data();
+  view.bytes = out.values.as<char>();
+  view.offsets = out.offsets.data();
+  view.validity = values.validity == nullptr ? nullptr : out.validity.data();
+  return out;
+}
+
+}  // namespace basalt
