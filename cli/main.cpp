@@ -1,0 +1,82 @@
+// The program `basalt`: parses the command line, runs one command, and turns every failure into one sentence on stderr
+// and an exit code (0 success, 1 failure, 2 usage).
+#include <signal.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "basalt/core/error.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+
+namespace basalt::cli {
+namespace {
+
+int report(const std::string& message, int code) {
+  std::fputs(("basalt: " + message + "\n").c_str(), stderr);
+  return code;
+}
+
+int parse(Program& program, int argc, char** argv) {
+  try {
+    program.app.parse(argc, argv);
+    return kSuccess;
+  } catch (const CLI::Success& done) {  // --help, --version
+    program.app.exit(done);
+    return -1;
+  } catch (const CLI::ParseError& error) {
+    std::string command = "basalt";
+    for (const CLI::App* chosen : program.app.get_subcommands()) {
+      command += " " + chosen->get_name();
+      for (const CLI::App* inner : chosen->get_subcommands()) command += " " + inner->get_name();
+    }
+    return report(std::string(error.what()) + "\nSee: " + command + " --help", kUsage);
+  }
+}
+
+int run(Program& program) {
+  try {
+    return program.run();
+  } catch (const UsageError& error) {
+    return report(error.what(), kUsage);
+  } catch (const BrokenPipe&) {
+    return kSuccess;
+  } catch (const Error& error) {
+    if (stdout_is_broken()) return kSuccess;
+    return report(error.what(), kFailure);
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", kFailure);
+  } catch (const std::exception& error) {
+    return report(error.what(), kFailure);
+  }
+}
+
+}  // namespace
+}  // namespace basalt::cli
+
+int main(int argc, char** argv) {
+  using namespace basalt::cli;
+  // A reader that goes away (| head) must reach us as an error of write(), so that temporary files are removed.
+  ::signal(SIGPIPE, SIG_IGN);
+  Program program;
+  program.app.set_version_flag("--version", std::string("basalt ") + BASALT_VERSION);
+  program.app.require_subcommand(1);
+  program.app.footer("Each command explains itself: basalt convert --help\n"
+                     "Exit codes: 0 success, 1 failure, 2 usage. NO_COLOR switches colours off.");
+  add_convert(program);
+  add_info(program);
+  add_export(program);
+  add_verify(program);
+  add_sql(program);
+  add_gen(program);
+  add_bench(program);
+  add_devices(program);
+  if (argc == 1) {
+    print(program.app.help());
+    return kUsage;
+  }
+  const int parsed = parse(program, argc, argv);
+  if (parsed != kSuccess) return parsed < 0 ? kSuccess : parsed;
+  return run(program);
+}

@@ -1,0 +1,184 @@
+// Readable numbers, aligned tables and buffered standard output.
+#include "cli/terminal.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "basalt/core/error.h"
+
+namespace basalt::cli {
+namespace {
+
+constexpr size_t kOutputBuffer = 64 << 10;
+
+// Characters on the screen: UTF-8 continuation bytes take no place.
+size_t screen_width(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
+
+bool wants_color(int descriptor) {
+  const char* off = std::getenv("NO_COLOR");
+  const char* kind = std::getenv("TERM");
+  return is_terminal(descriptor) && (off == nullptr || *off == 0) && (kind == nullptr || std::string_view(kind) != "dumb");
+}
+
+uint32_t terminal_width() {
+  for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
+    winsize size{};
+    if (is_terminal(descriptor) && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  }
+  return 0;
+}
+
+std::string human_bytes(uint64_t bytes) {
+  static constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  if (unit == 0) return fmt::format("{} B", bytes);
+  return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, kUnits[unit]);
+}
+
+std::string human_count(uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string human_rate(double per_second) {
+  static constexpr std::array kUnits = {"", " K", " M", " G", " T"};
+  size_t unit = 0;
+  while (per_second >= 1000 && unit + 1 < kUnits.size()) {
+    per_second /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.{}f}{}", per_second, per_second < 10 ? 2 : per_second < 100 ? 1 : 0, kUnits[unit]);
+}
+
+std::string human_seconds(double seconds) {
+  if (seconds < 0.001) return fmt::format("{:.0f} µs", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.{}f} ms", seconds * 1e3, seconds < 0.1 ? 1 : 0);
+  if (seconds < 60) return fmt::format("{:.{}f} s", seconds, seconds < 10 ? 2 : 1);
+  const auto whole = static_cast<uint64_t>(seconds + 0.5);
+  if (whole < 3600) return fmt::format("{}:{:02} min", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02} h", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string human_ratio(uint64_t plain, uint64_t encoded) {
+  if (encoded == 0 || plain == 0) return "-";
+  const double ratio = static_cast<double>(plain) / static_cast<double>(encoded);
+  return fmt::format("{:.{}f}×", ratio, ratio < 10 ? 2 : ratio < 100 ? 1 : 0);
+}
+
+std::string escape_json(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20)
+          out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+        else
+          out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string bold(const std::string& text, int descriptor) {
+  return wants_color(descriptor) ? "\033[1m" + text + "\033[0m" : text;
+}
+std::string dim(const std::string& text, int descriptor) {
+  return wants_color(descriptor) ? "\033[2m" + text + "\033[0m" : text;
+}
+
+std::string TextTable::render(int descriptor) const {
+  std::vector<size_t> widths;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    size_t width = screen_width(columns_[i].first);
+    for (const auto& row : rows_)
+      if (i < row.size()) width = std::max(width, screen_width(row[i]));
+    widths.push_back(width);
+  }
+  const auto line = [&](const auto& cell) {
+    std::string out;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const std::string text = cell(i);
+      const std::string fill(widths[i] - screen_width(text), ' ');
+      if (i > 0) out += "  ";
+      out += columns_[i].second == Align::kRight ? fill + text : text + fill;
+    }
+    out.erase(out.find_last_not_of(' ') + 1);
+    return out;
+  };
+  size_t total = 2 * (columns_.size() - 1);
+  for (const size_t width : widths) total += width;
+  std::string out = bold(line([&](size_t i) { return columns_[i].first; }), descriptor) + "\n";
+  for (const auto& row : rows_) {
+    if (row.empty()) {
+      for (size_t i = 0; i < total; ++i) out += "─";
+      out += "\n";
+    } else {
+      out += line([&](size_t i) { return i < row.size() ? row[i] : std::string(); }) + "\n";
+    }
+  }
+  return out;
+}
+
+Output::~Output() {
+  try {
+    flush();
+  } catch (...) {  // a destructor may not throw; whoever cares calls flush()
+  }
+}
+
+void Output::write(std::string_view text) {
+  buffer_ += text;
+  if (buffer_.size() >= kOutputBuffer) flush();
+}
+
+void Output::flush() {
+  const std::string text = std::exchange(buffer_, {});
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t put = ::write(STDOUT_FILENO, text.data() + done, text.size() - done);
+    if (put >= 0) {
+      done += static_cast<size_t>(put);
+    } else if (errno == EPIPE) {
+      throw BrokenPipe{};
+    } else if (errno != EINTR) {
+      throw Error(ErrorCode::kIo, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+    }
+  }
+}
+
+void print(std::string_view text) {
+  Output output;
+  output.write(text);
+  output.flush();
+}
+
+bool stdout_is_broken() {
+  pollfd entry{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&entry, 1, 0) > 0 && (entry.revents & POLLERR) != 0;
+}
+
+}  // namespace basalt::cli
