@@ -46,7 +46,7 @@ int128_t checked_sum(const AggregateState& state) {
 // doubles, whose precision is the platform's.
 double integer_average(const Aggregate& aggregate, const AggregateState& state) {
   const int128_t sum = checked_sum(state);
-  const double scale = std::pow(10.0, aggregate.avg_scale);
+  const auto scale = int128_to_real<double>(power_of_ten(aggregate.avg_scale));
   if (width_of(aggregate.arg.type) <= 2) {
     return static_cast<double>(static_cast<int64_t>(sum)) / (static_cast<double>(state.count) * scale);
   }

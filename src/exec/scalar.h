@@ -6,6 +6,12 @@
 
 namespace basalt::exec {
 
+BASALT_HD int128_t power_of_ten(int32_t exponent) {
+  int128_t power = 1;
+  for (int32_t i = 0; i < exponent; ++i) power *= 10;
+  return power;
+}
+
 // NaN equals NaN and is greater than everything else; −0.0 equals 0.0.
 template <typename T>
 BASALT_HD bool sql_equal(T a, T b) {

@@ -1,0 +1,217 @@
+// Decoding tiles into lanes, with the short cuts for `packed`.
+#include "exec/array_tiles.h"
+
+#include <algorithm>
+
+#include "basalt/core/error.h"
+#include "codec/packed/layout.h"
+#include "core/dispatch.h"
+#include "core/packing.h"
+#include "exec/loops.h"
+
+namespace basalt::exec {
+
+namespace {
+
+template <typename T>
+T* room(Buffer& buffer) {
+  buffer.resize(kTileRows * sizeof(T));
+  return buffer.as<T>();
+}
+
+bool is_native(Physical type, Lane lane) {
+  switch (lane) {
+    case Lane::kI32: return type == Physical::kI32;
+    case Lane::kI64: return type == Physical::kI64;
+    case Lane::kI128: return type == Physical::kI128;
+    case Lane::kF32: return type == Physical::kF32;
+    case Lane::kF64: return type == Physical::kF64;
+    default: return false;
+  }
+}
+
+template <typename T>
+void select_rows(const T* __restrict in, const uint16_t* __restrict rows, uint32_t count, T* __restrict out) {
+  for (uint32_t i = 0; i < count; ++i) out[i] = in[rows[i]];
+}
+
+// 1 where the offset lies in [low, low + span], by one unsigned comparison.
+template <typename U>
+void range_loop(const U* __restrict offsets, U low, U span, uint8_t flip, uint8_t* __restrict out) {
+  for (uint32_t i = 0; i < kTileRows; ++i) {
+    out[i] = static_cast<uint8_t>((static_cast<U>(offsets[i] - low) <= span ? 1 : 0) ^ flip);
+  }
+}
+
+}  // namespace
+
+void ArrayTiles::open(const NodeView& node) {
+  node_ = node;
+  type_ = node.type;
+  count_ = node.count;
+  reader_.reset();
+  packed_ = node.codec->name() == "packed" && is_integer(type_);
+  current_ = ~0u;
+}
+
+void ArrayTiles::use_tile(uint32_t tile) {
+  if (tile == current_) return;
+  current_ = tile;
+  have_native_ = false;
+  offset_width_ = 0;
+  std::fill(std::begin(have_lane_), std::end(have_lane_), false);
+}
+
+ArrayTiles::PackedTile ArrayTiles::packed_tile(uint32_t tile) const {
+  PackedTile out;
+  const auto* descriptors = reinterpret_cast<const uint32_t*>(node_.streams[packed::kDescriptors].data());
+  const auto* words = reinterpret_cast<const uint32_t*>(node_.streams[packed::kWords].data());
+  out.words = words + packed::descriptor_word(descriptors[tile]);
+  out.width = packed::descriptor_width(descriptors[tile]);
+  const std::byte* references = node_.streams[packed::kReferences].data();
+  out.reference = dispatch_typed(type_, [&](auto type) {
+    using T = decltype(type);
+    T value;
+    std::memcpy(&value, references + tile * sizeof(T), sizeof(T));
+    return static_cast<int128_t>(value);
+  });
+  return out;
+}
+
+const void* ArrayTiles::decode_native(uint32_t tile) {
+  if (!have_native_) {
+    if (reader_ == nullptr) reader_ = open_reader(node_);
+    native_.resize(kTileRows * basalt::width_of(type_));
+    reader_->decode_tile(tile, native_.data());
+    have_native_ = true;
+  }
+  return native_.data();
+}
+
+const void* ArrayTiles::decode_strings(uint32_t tile) {
+  auto* views = room<std::string_view>(lanes_[static_cast<int>(Lane::kBytes)]);
+  if (reader_ == nullptr) reader_ = open_reader(node_);
+  strings_.clear();
+  reader_->decode_tile(tile, strings_);
+  const auto rows = static_cast<uint32_t>(std::min<size_t>(strings_.size(), kTileRows));
+  for (uint32_t i = 0; i < rows; ++i) views[i] = strings_.at(i);
+  std::fill(views + rows, views + kTileRows, std::string_view());
+  return views;
+}
+
+const void* ArrayTiles::tile(uint32_t tile, Lane lane) {
+  use_tile(tile);
+  const auto slot = static_cast<size_t>(lane);
+  if (is_native(type_, lane) && !packed_) return decode_native(tile);
+  if (have_lane_[slot]) return lanes_[slot].data();
+  have_lane_[slot] = true;
+  if (lane == Lane::kBytes) return decode_strings(tile);
+  if (packed_ && (lane == Lane::kI32 || lane == Lane::kI64)) {
+    const PackedTile p = packed_tile(tile);
+    if (lane == Lane::kI32 && p.width <= 32) {
+      unpack_tile(p.words, p.width, static_cast<uint32_t>(p.reference), room<uint32_t>(lanes_[slot]));
+      return lanes_[slot].data();
+    }
+    if (lane == Lane::kI64) {
+      unpack_tile(p.words, p.width, static_cast<uint64_t>(p.reference), room<uint64_t>(lanes_[slot]));
+      return lanes_[slot].data();
+    }
+  }
+  const void* native = decode_native(tile);
+  if (!is_integer(lane)) throw Error(ErrorCode::kInternal, "a column was asked for in a lane of another type");
+  dispatch_integer_lane(lane, [&](auto to) {
+    dispatch_typed(type_, [&](auto from) {
+      convert_loop(static_cast<const decltype(from)*>(native), room<decltype(to)>(lanes_[slot]), kTileRows);
+    });
+  });
+  return lanes_[slot].data();
+}
+
+const void* ArrayTiles::rows(uint32_t tile, Lane lane, const uint16_t* rows, uint32_t count) {
+  use_tile(tile);
+  const auto slot = static_cast<size_t>(lane);
+  // One row costs about as much as a twelfth of a vector's share of the whole tile.
+  constexpr uint32_t kSingleRows = 96;
+  if (packed_ && is_integer(lane) && lane != Lane::kI128 && !have_lane_[slot] && count <= kSingleRows) {
+    const PackedTile p = packed_tile(tile);
+    dispatch_integer_lane(lane, [&](auto type) {
+      using T = decltype(type);
+      T* out = room<T>(selected_[slot]);
+      const auto reference = static_cast<uint64_t>(p.reference);
+      for (uint32_t i = 0; i < count; ++i) {
+        out[i] = static_cast<T>(reference + packed_row(p.words, p.width, rows[i]));
+      }
+    });
+    return selected_[slot].data();
+  }
+  const void* all = this->tile(tile, lane);
+  switch (lane) {
+    case Lane::kI32:
+    case Lane::kF32:
+      select_rows(static_cast<const uint32_t*>(all), rows, count, room<uint32_t>(selected_[slot]));
+      break;
+    case Lane::kI64:
+    case Lane::kF64:
+      select_rows(static_cast<const uint64_t*>(all), rows, count, room<uint64_t>(selected_[slot]));
+      break;
+    case Lane::kI128:
+      select_rows(static_cast<const int128_t*>(all), rows, count, room<int128_t>(selected_[slot]));
+      break;
+    case Lane::kBytes:
+      select_rows(static_cast<const std::string_view*>(all), rows, count, room<std::string_view>(selected_[slot]));
+      break;
+    case Lane::kBool: throw Error(ErrorCode::kInternal, "a column was asked for as a boolean");
+  }
+  return selected_[slot].data();
+}
+
+uint32_t ArrayTiles::decode_offsets(uint32_t tile) {
+  if (offset_width_ != 0) return offset_width_;
+  const PackedTile p = packed_tile(tile);
+  if (p.width <= 8) {
+    unpack_tile(p.words, p.width, uint8_t{0}, room<uint8_t>(offsets_));
+    offset_width_ = 1;
+  } else if (p.width <= 16) {
+    unpack_tile(p.words, p.width, uint16_t{0}, room<uint16_t>(offsets_));
+    offset_width_ = 2;
+  } else if (p.width <= 32) {
+    unpack_tile(p.words, p.width, uint32_t{0}, room<uint32_t>(offsets_));
+    offset_width_ = 4;
+  } else {
+    unpack_tile(p.words, p.width, uint64_t{0}, room<uint64_t>(offsets_));
+    offset_width_ = 8;
+  }
+  return offset_width_;
+}
+
+bool ArrayTiles::test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out) {
+  if (!packed_) return false;
+  use_tile(tile);
+  const PackedTile p = packed_tile(tile);
+  const auto largest = static_cast<int128_t>(low_bits(p.width));
+  // References near the ends of 128 bits are left to the ordinary path.
+  constexpr int128_t kFar = int128_t{1} << 120;
+  if (p.reference > kFar || p.reference < -kFar) return false;
+  low = std::clamp(low, -4 * kFar, 4 * kFar) - p.reference;
+  high = std::clamp(high, -4 * kFar, 4 * kFar) - p.reference;
+  const uint8_t flip = negate ? 1 : 0;
+  if (high < 0 || low > largest || low > high) {
+    std::fill_n(out, kTileRows, flip);
+    return true;
+  }
+  low = std::max<int128_t>(low, 0);
+  high = std::min(high, largest);
+  if (low == 0 && high == largest) {
+    std::fill_n(out, kTileRows, static_cast<uint8_t>(1 ^ flip));
+    return true;
+  }
+  dispatch_width(decode_offsets(tile), [&](auto type) {
+    using U = decltype(type);
+    if constexpr (sizeof(U) <= 8) {
+      range_loop(offsets_.as<U>(), static_cast<U>(low), static_cast<U>(high - low), flip, out);
+    }
+  });
+  return true;
+}
+
+}  // namespace basalt::exec

@@ -1,0 +1,60 @@
+// Tiles of one encoded array as vectors in any lane, each tile decoded at most once per form. Arrays whose root is
+// `packed` are read straight from their words: into the lane asked for, as single rows, or compared without widening.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "basalt/codec/codec.h"
+#include "exec/vector.h"
+
+namespace basalt::exec {
+
+class ArrayTiles {
+ public:
+  // `node` was validated and must outlive this object's use of it.
+  void open(const NodeView& node);
+
+  uint64_t count() const { return count_; }
+  bool corrupt() const { return reader_ != nullptr && reader_->corrupt(); }
+  bool is_packed() const { return packed_; }
+
+  // All rows of a tile. The pointer stays good until another tile is asked for.
+  const void* tile(uint32_t tile, Lane lane);
+  // The rows `rows[0..count)` of a tile (numbers within the tile).
+  const void* rows(uint32_t tile, Lane lane, const uint16_t* rows, uint32_t count);
+  // Packed arrays: out[i] = 1 where low ≤ value ≤ high (0 there if `negate`); false if the array is not packed.
+  bool test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out);
+
+ private:
+  struct PackedTile {
+    const uint32_t* words = nullptr;
+    uint32_t width = 0;
+    int128_t reference = 0;
+  };
+  PackedTile packed_tile(uint32_t tile) const;
+  const void* decode_native(uint32_t tile);
+  const void* decode_strings(uint32_t tile);
+  // Packed values without their reference in the narrowest unsigned type; returns its width in bytes.
+  uint32_t decode_offsets(uint32_t tile);
+  void use_tile(uint32_t tile);
+
+  NodeView node_;
+  std::unique_ptr<Reader> reader_;  // opened when a form needs it
+  Physical type_ = Physical::kU64;
+  uint64_t count_ = 0;
+  bool packed_ = false;
+
+  uint32_t current_ = ~0u;
+  bool have_native_ = false;
+  bool have_lane_[7] = {};
+  uint32_t offset_width_ = 0;  // 0: not decoded
+  Buffer native_;
+  Buffer lanes_[7];
+  Buffer selected_[7];
+  Buffer offsets_;
+  StringRows strings_;
+};
+
+}  // namespace basalt::exec

@@ -1,0 +1,346 @@
+// Interval arithmetic over statistics, and decide() on top of it.
+#include "exec/bounds.h"
+
+#include <algorithm>
+
+#include "basalt/core/error.h"
+#include "exec/scalar.h"
+
+namespace basalt::exec {
+
+namespace {
+
+constexpr int128_t kInt128Max = static_cast<int128_t>((~uint128_t{0}) >> 1);
+constexpr int128_t kInt128Min = -kInt128Max - 1;
+constexpr int128_t kExactInDouble = int128_t{1} << 53;
+
+Bounds unbounded(Physical type) {
+  Bounds out;
+  out.low = out.high = Value::of_null(type);
+  if (is_integer(type)) {
+    const IntegerRange range = range_of(type);
+    out.low = Value::of_integer(type, range.low);
+    out.high = Value::of_integer(type, range.high);
+  }
+  return out;
+}
+
+Bounds column_bounds(const Expr& expr, const StatisticsList& stats) {
+  Bounds out = unbounded(expr.type);
+  const Statistics* s = expr.column < stats.size() ? stats[expr.column] : nullptr;
+  if (s == nullptr) return out;
+  out.may_null = s->null_count > 0;
+  out.may_value = s->null_count < s->rows;
+  if (!s->min.null && s->min.type == expr.type) out.low = s->min;
+  if (is_float(expr.type) && s->has_nan) {
+    out.high = Value::of_null(expr.type);  // NaN lies above max
+  } else if (!s->max.null && s->max.type == expr.type) {
+    out.high = s->max;
+  }
+  return out;
+}
+
+Bounds literal_bounds(const Expr& expr) {
+  Bounds out = unbounded(expr.type);
+  out.may_null = expr.literal.null;
+  out.may_value = !expr.literal.null;
+  if (!expr.literal.null) out.low = out.high = expr.literal;
+  return out;
+}
+
+Bounds truth_as_bounds(const Truth& truth) {
+  Bounds out;
+  out.may_throw = truth.may_throw;
+  out.may_null = truth.may_null;
+  out.may_value = truth.may_true || truth.may_false;
+  out.low = Value::of_integer(Physical::kU8, truth.may_false ? 0 : 1);
+  out.high = Value::of_integer(Physical::kU8, truth.may_true ? 1 : 0);
+  if (!out.may_value) out.low.integer = 0;
+  return out;
+}
+
+// Collects products and sums of corner points; one overflow makes the whole interval unknown.
+struct Corners {
+  bool known = true;
+  bool any = false;
+  int128_t low = 0;
+  int128_t high = 0;
+
+  void take(bool overflow, int128_t value) {
+    if (overflow) {
+      known = false;
+      return;
+    }
+    low = any ? std::min(low, value) : value;
+    high = any ? std::max(high, value) : value;
+    any = true;
+  }
+};
+
+// Puts the interval of an arithmetic result under the type's limits: what lies beyond may throw.
+void set_limited(Bounds& out, const Expr& expr, const Corners& corners) {
+  const IntegerRange allowed = allowed_range(expr);
+  const bool inside = corners.known && corners.low >= allowed.low && corners.high <= allowed.high;
+  if (!inside && out.may_value) out.may_throw = true;
+  int128_t low = corners.known ? corners.low : allowed.low;
+  int128_t high = corners.known ? corners.high : allowed.high;
+  if (low < allowed.low || low > allowed.high) low = allowed.low;
+  if (high > allowed.high || high < allowed.low) high = allowed.high;
+  out.low = Value::of_integer(expr.type, low);
+  out.high = Value::of_integer(expr.type, high);
+}
+
+Bounds arithmetic_bounds(const Expr& expr, const StatisticsList& stats) {
+  Bounds out = unbounded(expr.type);
+  out.may_null = false;
+  std::vector<Bounds> args;
+  for (const Expr& arg : expr.args) {
+    args.push_back(bounds_of(arg, stats));
+    out.may_throw |= args.back().may_throw;
+    out.may_null |= args.back().may_null;
+    out.may_value &= args.back().may_value;
+  }
+  if (!is_integer(expr.type)) return out;
+  Corners corners;
+  int128_t value = 0;
+  if (expr.op == ExprOp::kNegate) {
+    for (const Value* v : {&args[0].low, &args[0].high}) {
+      const bool overflow = __builtin_sub_overflow(int128_t{0}, v->integer, &value);
+      corners.take(overflow, value);
+    }
+  } else {
+    for (const Value* a : {&args[0].low, &args[0].high}) {
+      for (const Value* b : {&args[1].low, &args[1].high}) {
+        const bool overflow = expr.op == ExprOp::kAdd        ? __builtin_add_overflow(a->integer, b->integer, &value)
+                              : expr.op == ExprOp::kSubtract ? __builtin_sub_overflow(a->integer, b->integer, &value)
+                                                             : __builtin_mul_overflow(a->integer, b->integer, &value);
+        corners.take(overflow, value);
+      }
+    }
+  }
+  set_limited(out, expr, corners);
+  return out;
+}
+
+// A decimal or integer as a float: division is monotone as long as the integer is exact.
+Value bound_as_real(const Expr& expr, const Value& bound) {
+  const int128_t value = bound.integer;
+  if (value > kExactInDouble || value < -kExactInDouble) return Value::of_null(expr.type);
+  const double divisor = int128_to_real<double>(power_of_ten(expr.power_of_ten));
+  if (expr.type == Physical::kF64) return Value::of_real(expr.type, static_cast<double>(value) / divisor);
+  if (value > (1 << 24) || value < -(1 << 24)) return Value::of_null(expr.type);
+  return Value::of_real(expr.type, static_cast<float>(value) / static_cast<float>(divisor));
+}
+
+Bounds cast_bounds(const Expr& expr, const StatisticsList& stats) {
+  const Expr& from = expr.args[0];
+  const Bounds arg = bounds_of(from, stats);
+  Bounds out = arg;
+  if (is_integer(from.type) && is_integer(expr.type)) {
+    const int128_t factor = power_of_ten(expr.power_of_ten) * expr.factor;
+    Corners corners;
+    int128_t value = 0;
+    for (const Value* v : {&arg.low, &arg.high}) {
+      const bool overflow = __builtin_mul_overflow(v->integer, factor, &value);
+      corners.take(overflow, value);
+    }
+    set_limited(out, expr, corners);
+    return out;
+  }
+  out.low = out.high = Value::of_null(expr.type);
+  if (is_integer(from.type) && is_float(expr.type)) {
+    out.low = bound_as_real(expr, arg.low);
+    out.high = bound_as_real(expr, arg.high);
+  } else if (from.type == Physical::kF32 && expr.type == Physical::kF64) {
+    if (!arg.low.null) out.low = Value::of_real(expr.type, arg.low.real);
+    if (!arg.high.null) out.high = Value::of_real(expr.type, arg.high.real);
+  }
+  return out;
+}
+
+bool is_point(const Bounds& b) { return !b.low.null && !b.high.null && compare(b.low, b.high) == 0; }
+
+// Whether a value of `a` may be less than (or, with `or_equal`, equal to) one of `b`.
+bool may_be_less(const Bounds& a, const Bounds& b, bool or_equal) {
+  if (a.low.null || b.high.null) return true;
+  const int order = compare(a.low, b.high);
+  return or_equal ? order <= 0 : order < 0;
+}
+
+Truth compare_truth(ExprOp op, const Bounds& a, const Bounds& b) {
+  Truth out;
+  out.may_throw = a.may_throw || b.may_throw;
+  if (out.may_throw) return out;
+  out.may_null = a.may_null || b.may_null;
+  out.may_true = out.may_false = false;
+  if (!a.may_value || !b.may_value) return out;
+  const bool may_equal = may_be_less(a, b, true) && may_be_less(b, a, true);
+  const bool may_differ = !(is_point(a) && is_point(b) && compare(a.low, b.low) == 0);
+  switch (op) {
+    case ExprOp::kEqual:
+      out.may_true = may_equal;
+      out.may_false = may_differ;
+      break;
+    case ExprOp::kNotEqual:
+      out.may_true = may_differ;
+      out.may_false = may_equal;
+      break;
+    case ExprOp::kLess:
+      out.may_true = may_be_less(a, b, false);
+      out.may_false = may_be_less(b, a, true);
+      break;
+    case ExprOp::kLessEqual:
+      out.may_true = may_be_less(a, b, true);
+      out.may_false = may_be_less(b, a, false);
+      break;
+    case ExprOp::kGreater:
+      out.may_true = may_be_less(b, a, false);
+      out.may_false = may_be_less(a, b, true);
+      break;
+    default:  // kGreaterEqual
+      out.may_true = may_be_less(b, a, true);
+      out.may_false = may_be_less(a, b, false);
+      break;
+  }
+  return out;
+}
+
+Truth in_truth(const Expr& expr, const StatisticsList& stats) {
+  const Bounds needle = bounds_of(expr.args[0], stats);
+  Truth out;
+  out.may_throw = needle.may_throw;
+  if (out.may_throw) return out;
+  bool null_in_list = false;
+  bool always = false;
+  out.may_true = false;
+  for (size_t i = 1; i < expr.args.size(); ++i) {
+    const Bounds item = literal_bounds(expr.args[i]);
+    null_in_list |= item.may_null;
+    const Truth equal = compare_truth(ExprOp::kEqual, needle, item);
+    out.may_true |= equal.may_true;
+    always |= equal.may_true && !equal.may_false;
+  }
+  // A miss beside a NULL in the list is NULL and not false.
+  out.may_false = needle.may_value && !always && !null_in_list;
+  out.may_null = needle.may_null || (null_in_list && needle.may_value && !always);
+  return out;
+}
+
+Truth connective_truth(const Expr& expr, const StatisticsList& stats) {
+  const bool conjunction = expr.op == ExprOp::kAnd;
+  Truth out;
+  out.may_true = conjunction;
+  out.may_false = !conjunction;
+  out.may_null = false;
+  for (const Expr& arg : expr.args) {
+    const Truth t = truth_of(arg, stats);
+    out.may_throw |= t.may_throw;
+    out.may_null |= t.may_null;
+    if (conjunction) {
+      out.may_true &= t.may_true;
+      out.may_false |= t.may_false;
+    } else {
+      out.may_true |= t.may_true;
+      out.may_false &= t.may_false;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+IntegerRange range_of(Physical type) {
+  const uint32_t bits = width_of(type) * 8;
+  if (!is_signed(type)) return {0, (int128_t{1} << bits) - 1};
+  if (bits == 128) return {kInt128Min, kInt128Max};
+  return {-(int128_t{1} << (bits - 1)), (int128_t{1} << (bits - 1)) - 1};
+}
+
+IntegerRange allowed_range(const Expr& expr) {
+  if (expr.limit == 0) return range_of(expr.type);
+  return {-expr.limit, expr.limit};
+}
+
+bool is_predicate(ExprOp op) {
+  switch (op) {
+    case ExprOp::kEqual:
+    case ExprOp::kNotEqual:
+    case ExprOp::kLess:
+    case ExprOp::kLessEqual:
+    case ExprOp::kGreater:
+    case ExprOp::kGreaterEqual:
+    case ExprOp::kIn:
+    case ExprOp::kAnd:
+    case ExprOp::kOr:
+    case ExprOp::kNot:
+    case ExprOp::kIsNull:
+    case ExprOp::kIsNotNull: return true;
+    default: return false;
+  }
+}
+
+Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
+  switch (expr.op) {
+    case ExprOp::kColumn: return column_bounds(expr, stats);
+    case ExprOp::kLiteral: return literal_bounds(expr);
+    case ExprOp::kAdd:
+    case ExprOp::kSubtract:
+    case ExprOp::kMultiply:
+    case ExprOp::kNegate: return arithmetic_bounds(expr, stats);
+    case ExprOp::kCast: return cast_bounds(expr, stats);
+    default: return truth_as_bounds(truth_of(expr, stats));
+  }
+}
+
+Truth truth_of(const Expr& predicate, const StatisticsList& stats) {
+  Truth out;
+  switch (predicate.op) {
+    case ExprOp::kEqual:
+    case ExprOp::kNotEqual:
+    case ExprOp::kLess:
+    case ExprOp::kLessEqual:
+    case ExprOp::kGreater:
+    case ExprOp::kGreaterEqual:
+      return compare_truth(predicate.op, bounds_of(predicate.args[0], stats), bounds_of(predicate.args[1], stats));
+    case ExprOp::kIn: return in_truth(predicate, stats);
+    case ExprOp::kAnd:
+    case ExprOp::kOr: return connective_truth(predicate, stats);
+    case ExprOp::kNot: {
+      out = truth_of(predicate.args[0], stats);
+      std::swap(out.may_true, out.may_false);
+      return out;
+    }
+    case ExprOp::kIsNull:
+    case ExprOp::kIsNotNull: {
+      const Bounds arg = bounds_of(predicate.args[0], stats);
+      out.may_throw = arg.may_throw;
+      if (arg.may_throw) return out;
+      out.may_true = predicate.op == ExprOp::kIsNull ? arg.may_null : arg.may_value;
+      out.may_false = predicate.op == ExprOp::kIsNull ? arg.may_value : arg.may_null;
+      out.may_null = false;
+      return out;
+    }
+    default: {  // a boolean column, literal or cast: zero is false
+      const Bounds arg = bounds_of(predicate, stats);
+      out.may_throw = arg.may_throw;
+      if (arg.may_throw) return out;
+      out.may_null = arg.may_null;
+      out.may_false = arg.may_value && arg.low.integer <= 0 && arg.high.integer >= 0;
+      out.may_true = arg.may_value && (arg.low.integer != 0 || arg.high.integer != 0);
+      return out;
+    }
+  }
+}
+
+}  // namespace basalt::exec
+
+namespace basalt {
+
+Decision decide(const Expr& predicate, const std::vector<const Statistics*>& stats) {
+  const exec::Truth truth = exec::truth_of(predicate, stats);
+  if (!truth.may_true) return Decision::kNone;
+  if (!truth.may_false && !truth.may_null) return Decision::kAll;
+  return Decision::kUnknown;
+}
+
+}  // namespace basalt

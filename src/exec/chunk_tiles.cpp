@@ -1,0 +1,237 @@
+// Reading a chunk's columns on demand and keeping track of the rows that are alive.
+#include "exec/chunk_tiles.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "basalt/core/error.h"
+#include "codec/validity/layout.h"
+#include "exec/loops.h"
+
+namespace basalt::exec {
+
+namespace {
+
+// Below this share of a tile's rows, the survivors are gathered and only they are computed on.
+constexpr uint32_t kListShare = 8;
+
+uint32_t list_rows(const uint8_t* mask, uint32_t rows, uint16_t* out) {
+  uint32_t count = 0;
+  uint32_t i = 0;
+  for (; i + 8 <= rows; i += 8) {
+    uint64_t word;
+    std::memcpy(&word, mask + i, 8);
+    while (word != 0) {
+      out[count++] = static_cast<uint16_t>(i + static_cast<uint32_t>(std::countr_zero(word)) / 8);
+      word &= word - 1;
+    }
+  }
+  for (; i < rows; ++i) {
+    out[count] = static_cast<uint16_t>(i);
+    count += mask[i];
+  }
+  return count;
+}
+
+}  // namespace
+
+void ColumnChunk::reset(const File& file, const PipelineColumn& column, uint32_t chunk) {
+  file_ = &file;
+  column_ = &column;
+  info_ = &file.column(column.field_id).chunks.at(chunk);
+  chunk_ = chunk;
+  loaded_ = false;
+  bytes_read_ = 0;
+}
+
+std::string ColumnChunk::place() const {
+  return file_->name() + ": column " + column_->name + ": chunk " + std::to_string(chunk_);
+}
+
+void ColumnChunk::load() {
+  if (loaded_) return;
+  const StreamPlace region = info_->region;
+  const uint64_t size = file_->source().size();
+  if (region.length > size || region.offset > size - region.length) {
+    throw Error(ErrorCode::kCorrupt, place() + ": lies beyond the end of the file");
+  }
+  region_.resize(region.length);
+  if (region.length > 0) file_->source().read({region.offset, region.length}, region_.data());
+  shared_.clear();
+  root_ = file_->verify_chunk(column_->field_id, chunk_, region_.view(), shared_);
+  bytes_read_ = region.length;
+  for (const Buffer& buffer : shared_) bytes_read_ += buffer.size();
+  valid_reader_.reset();
+  valid_tile_ = ~0u;
+  const bool nulls = root_.codec->name() == "validity";
+  if (nulls) valid_reader_ = open_reader(root_.children[validity::kValid]);
+  values_.open(nulls ? root_.children[validity::kValues] : root_);
+  loaded_ = true;
+}
+
+const NodeView& ColumnChunk::values_node() {
+  load();
+  return valid_reader_ != nullptr ? root_.children[validity::kValues] : root_;
+}
+
+ArrayTiles& ColumnChunk::values() {
+  load();
+  return values_;
+}
+
+bool ColumnChunk::has_validity() {
+  load();
+  return valid_reader_ != nullptr;
+}
+
+const uint8_t* ColumnChunk::valid(uint32_t tile) {
+  if (!has_validity()) return nullptr;
+  if (valid_tile_ != tile) {
+    valid_.resize(kTileRows);
+    valid_reader_->decode_tile(tile, valid_.data());
+    auto* bytes = valid_.as<uint8_t>();
+    const uint32_t rows = rows_in_tile(root_.count, tile);
+    for (uint32_t i = 0; i < rows; ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;  // a damaged stream may hold other bytes
+    tile_has_null_ = count_mask(bytes, rows) != rows;
+    valid_tile_ = tile;
+  }
+  return tile_has_null_ ? valid_.as<uint8_t>() : nullptr;
+}
+
+void ColumnChunk::check_not_corrupt() const {
+  if (!loaded_) return;
+  if (values_.corrupt() || (valid_reader_ != nullptr && valid_reader_->corrupt())) {
+    throw Error(ErrorCode::kCorrupt, place() + ": values break the rules of their encoding");
+  }
+}
+
+ChunkTiles::ChunkTiles() : mask_(kTileRows), list_(kTileRows * sizeof(uint16_t)), picked_(kTileRows) {}
+
+void ChunkTiles::open(const File& file, const std::vector<PipelineColumn>& columns, uint32_t chunk) {
+  chunk_rows_ = file.chunks().at(chunk).rows;
+  columns_.resize(columns.size());
+  selected_valid_.resize(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) columns_[i].reset(file, columns[i], chunk);
+}
+
+StatisticsList ChunkTiles::chunk_statistics() const {
+  StatisticsList out;
+  for (const ColumnChunk& column : columns_) out.push_back(&column.info().stats);
+  return out;
+}
+
+StatisticsList ChunkTiles::zone_statistics(uint32_t zone) const {
+  StatisticsList out;
+  for (const ColumnChunk& column : columns_) {
+    const std::vector<Statistics>& zones = column.info().zones;
+    out.push_back(zone < zones.size() ? &zones[zone] : nullptr);
+  }
+  return out;
+}
+
+uint64_t ChunkTiles::bytes_read() const {
+  uint64_t bytes = 0;
+  for (const ColumnChunk& column : columns_) bytes += column.bytes_read();
+  return bytes;
+}
+
+void ChunkTiles::check_not_corrupt() const {
+  for (const ColumnChunk& column : columns_) column.check_not_corrupt();
+}
+
+void ChunkTiles::begin(uint32_t tile) {
+  tile_ = tile;
+  tile_rows_ = rows_in_tile(chunk_rows_, tile);
+  alive_ = tile_rows_;
+  listed_ = false;
+  list_filled_ = false;
+}
+
+void ChunkTiles::fill_list() {
+  auto* list = list_.as<uint16_t>();
+  if (alive_ == tile_rows_) {
+    for (uint32_t i = 0; i < tile_rows_; ++i) list[i] = static_cast<uint16_t>(i);
+  } else {
+    list_rows(mask_.as<uint8_t>(), tile_rows_, list);
+  }
+  list_filled_ = true;
+}
+
+const uint16_t* ChunkTiles::list() {
+  if (!list_filled_) fill_list();
+  return list_.as<uint16_t>();
+}
+
+void ChunkTiles::keep(const uint8_t* mask) {
+  if (listed_) {
+    auto* list = list_.as<uint16_t>();
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < alive_; ++i) {
+      list[count] = list[i];
+      count += mask[i];
+    }
+    alive_ = count;
+    return;
+  }
+  auto* own = mask_.as<uint8_t>();
+  if (alive_ == tile_rows_) {
+    std::memcpy(own, mask, tile_rows_);
+  } else {
+    mask_and(own, mask, tile_rows_);
+  }
+  alive_ = count_mask(own, tile_rows_);
+  list_filled_ = false;
+  if (alive_ > 0 && alive_ < tile_rows_ / kListShare) {
+    fill_list();
+    listed_ = true;
+  }
+}
+
+void ChunkTiles::keep_of_tile(const uint8_t* mask) {
+  if (!listed_) return keep(mask);
+  auto* picked = picked_.as<uint8_t>();
+  const uint16_t* rows = list();
+  for (uint32_t i = 0; i < alive_; ++i) picked[i] = mask[rows[i]];
+  keep(picked);
+}
+
+const uint8_t* ChunkTiles::valid(uint32_t index) {
+  const uint8_t* all = columns_[index].valid(tile_);
+  if (all == nullptr || !listed_) return all;
+  selected_valid_[index].resize(kTileRows);
+  auto* out = selected_valid_[index].as<uint8_t>();
+  const uint16_t* rows = list();
+  for (uint32_t i = 0; i < alive_; ++i) out[i] = all[rows[i]];
+  return out;
+}
+
+Vector ChunkTiles::column(uint32_t index, Lane lane) {
+  ArrayTiles& values = columns_[index].values();
+  const void* data = listed_ ? values.rows(tile_, lane, list(), alive_) : values.tile(tile_, lane);
+  return {lane, data, valid(index)};
+}
+
+bool ChunkTiles::compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) {
+  if (listed_) return false;
+  constexpr int128_t kFar = int128_t{1} << 121;
+  if (literal > kFar || literal < -kFar) return false;
+  int128_t low = -kFar - 1;
+  int128_t high = kFar + 1;
+  bool negate = false;
+  switch (op) {
+    case ExprOp::kEqual: low = high = literal; break;
+    case ExprOp::kNotEqual:
+      low = high = literal;
+      negate = true;
+      break;
+    case ExprOp::kLess: high = literal - 1; break;
+    case ExprOp::kLessEqual: high = literal; break;
+    case ExprOp::kGreater: low = literal + 1; break;
+    case ExprOp::kGreaterEqual: low = literal; break;
+    default: return false;
+  }
+  return columns_[index].values().test_range(tile_, low, high, negate, out);
+}
+
+}  // namespace basalt::exec

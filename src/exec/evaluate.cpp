@@ -1,0 +1,471 @@
+// The interpreter of expressions: one switch per operation and tile, typed loops inside.
+#include "exec/evaluate.h"
+
+#include <algorithm>
+#include <array>
+
+#include "basalt/core/error.h"
+#include "exec/loops.h"
+
+namespace basalt::exec {
+
+namespace {
+
+alignas(64) constexpr std::array<uint8_t, kTileRows> kAllNull{};
+alignas(64) constexpr std::array<int128_t, kTileRows> kZeros{};
+
+template <typename T>
+T* room(Buffer& buffer) {
+  buffer.resize(kTileRows * sizeof(T));
+  return buffer.as<T>();
+}
+
+// Both masks at once; nullptr = no NULL.
+const uint8_t* meet(const uint8_t* a, const uint8_t* b, Buffer& scratch, uint32_t rows) {
+  if (a == nullptr || a == b) return b;
+  if (b == nullptr) return a;
+  uint8_t* out = room<uint8_t>(scratch);
+  std::copy_n(a, rows, out);
+  mask_and(out, b, rows);
+  return out;
+}
+
+template <typename T>
+void fill_literal(Buffer& buffer, T value) {
+  std::fill_n(room<T>(buffer), kTileRows, value);
+}
+
+Vector literal_vector(Step& step, Lane lane) {
+  const Value& value = step.expr->literal;
+  if (step.converted.empty() || step.converted_lane != lane) {
+    switch (lane) {
+      case Lane::kI32: fill_literal(step.converted, static_cast<int32_t>(value.integer)); break;
+      case Lane::kI64: fill_literal(step.converted, static_cast<int64_t>(value.integer)); break;
+      case Lane::kI128: fill_literal(step.converted, value.integer); break;
+      case Lane::kF32: fill_literal(step.converted, static_cast<float>(value.real)); break;
+      case Lane::kF64: fill_literal(step.converted, value.real); break;
+      case Lane::kBytes: fill_literal(step.converted, std::string_view(value.bytes)); break;
+      case Lane::kBool: fill_literal(step.converted, static_cast<uint8_t>(!value.null && value.integer != 0)); break;
+    }
+    step.converted_lane = lane;
+  }
+  return {lane, step.converted.data(), value.null ? kAllNull.data() : nullptr};
+}
+
+Vector run(Step& step, TileInput& input);
+
+// The step's values in a lane at least as wide as its own.
+Vector in_lane(Step& step, TileInput& input, Lane lane) {
+  if (step.expr->op == ExprOp::kLiteral) return literal_vector(step, lane);
+  if (step.expr->op == ExprOp::kColumn) return input.column(step.expr->column, lane);
+  Vector vector = run(step, input);
+  if (vector.lane == lane) return vector;
+  const uint32_t rows = input.rows();
+  dispatch_integer_lane(lane, [&](auto to) {
+    using To = decltype(to);
+    To* out = room<To>(step.converted);
+    switch (vector.lane) {
+      case Lane::kI32: convert_loop(vector.as<int32_t>(), out, rows); break;
+      case Lane::kI64: convert_loop(vector.as<int64_t>(), out, rows); break;
+      case Lane::kBool: convert_loop(vector.as<uint8_t>(), out, rows); break;
+      default: throw Error(ErrorCode::kInternal, "expression lanes do not meet");
+    }
+  });
+  return {lane, step.converted.data(), vector.valid};
+}
+
+const char* type_name(Physical type) {
+  switch (type) {
+    case Physical::kU8: return "UINT8";
+    case Physical::kU16: return "UINT16";
+    case Physical::kU32: return "UINT32";
+    case Physical::kU64: return "UINT64";
+    case Physical::kI8: return "INT8";
+    case Physical::kI16: return "INT16";
+    case Physical::kI32: return "INT32";
+    case Physical::kI64: return "INT64";
+    case Physical::kI128: return "INT128";
+    default: return "FLOAT";
+  }
+}
+
+std::string number(int128_t value) { return format_value(Value::of_integer(Physical::kI128, value), {TypeKind::kInt128}); }
+
+// DuckDB's sentences.
+[[noreturn]] void throw_overflow(const Expr& expr, int128_t a, int128_t b) {
+  const bool decimal = expr.limit != 0;
+  const std::string type =
+      decimal ? (expr.type == Physical::kI128 ? "DECIMAL(38)" : "DECIMAL(18)") : std::string(type_name(expr.type));
+  if (expr.op == ExprOp::kNegate) throw Error(ErrorCode::kOutOfRange, "Overflow in negation of numeric value!");
+  if (expr.op == ExprOp::kCast) {
+    throw Error(ErrorCode::kOutOfRange, "Casting value " + number(a) + " to " + type + " failed: value is out of range!");
+  }
+  const char* name = expr.op == ExprOp::kAdd        ? "addition"
+                     : expr.op == ExprOp::kSubtract ? (decimal ? "subtract" : "subtraction")
+                                                    : "multiplication";
+  const char* sign = expr.op == ExprOp::kAdd ? " + " : expr.op == ExprOp::kSubtract ? " - " : " * ";
+  throw Error(ErrorCode::kOutOfRange,
+              std::string("Overflow in ") + name + " of " + type + " (" + number(a) + sign + number(b) + ")" +
+                  (decimal ? ". You might want to add an explicit cast to a bigger decimal." : "!"));
+}
+
+template <typename Op>
+void integer_arithmetic(Step& step, Vector a, Vector b, const uint8_t* valid, TileInput& input) {
+  const uint32_t rows = input.rows();
+  if (step.may_throw) {
+    const IntegerRange allowed = allowed_range(*step.expr);
+    const auto* x = a.as<int128_t>();
+    const auto* y = b.as<int128_t>();
+    const uint32_t bad = checked_loop<Op>(x, y, room<int128_t>(step.data), rows, allowed.low, allowed.high, input.live(),
+                                          valid);
+    if (bad < rows) throw_overflow(*step.expr, step.expr->op == ExprOp::kNegate ? y[bad] : x[bad], y[bad]);
+    return;
+  }
+  if (step.lane == Lane::kI32) {
+    arithmetic_loop<Op>(a.as<int32_t>(), b.as<int32_t>(), room<int32_t>(step.data), rows);
+  } else if (step.lane == Lane::kI64 && a.lane == Lane::kI32) {
+    arithmetic_loop<Op>(a.as<int32_t>(), b.as<int32_t>(), room<int64_t>(step.data), rows);
+  } else if (step.lane == Lane::kI64) {
+    arithmetic_loop<Op>(a.as<int64_t>(), b.as<int64_t>(), room<int64_t>(step.data), rows);
+  } else if (a.lane == Lane::kI64) {
+    arithmetic_loop<Op>(a.as<int64_t>(), b.as<int64_t>(), room<int128_t>(step.data), rows);
+  } else {
+    arithmetic_loop<Op>(a.as<int128_t>(), b.as<int128_t>(), room<int128_t>(step.data), rows);
+  }
+}
+
+template <typename Op>
+Vector run_binary(Step& step, Vector a, Vector b, TileInput& input) {
+  const uint32_t rows = input.rows();
+  const uint8_t* valid = meet(a.valid, b.valid, step.valid, rows);
+  if (step.lane == Lane::kF64) {
+    arithmetic_loop<Op>(a.as<double>(), b.as<double>(), room<double>(step.data), rows);
+  } else if (step.lane == Lane::kF32) {
+    arithmetic_loop<Op>(a.as<float>(), b.as<float>(), room<float>(step.data), rows);
+  } else {
+    integer_arithmetic<Op>(step, a, b, valid, input);
+  }
+  return {step.lane, step.data.data(), valid};
+}
+
+// The lane in which an integer operation reads its arguments: as wide as the widest of them, and one step below the
+// result at most.
+Lane argument_lane(const Step& step) {
+  if (!is_integer(step.lane)) return step.lane;
+  if (step.may_throw) return Lane::kI128;
+  Lane lane = Lane::kI32;
+  for (const Step& arg : step.args) lane = std::max(lane, is_integer(arg.lane) ? arg.lane : Lane::kI32);
+  if (step.lane == Lane::kI128) lane = std::max(lane, Lane::kI64);
+  return lane;
+}
+
+Vector run_arithmetic(Step& step, TileInput& input) {
+  const Lane lane = argument_lane(step);
+  const Vector a = in_lane(step.args[0], input, lane);
+  const Vector b = in_lane(step.args[1], input, lane);
+  if (step.expr->op == ExprOp::kAdd) return run_binary<AddOp>(step, a, b, input);
+  if (step.expr->op == ExprOp::kSubtract) return run_binary<SubtractOp>(step, a, b, input);
+  return run_binary<MultiplyOp>(step, a, b, input);
+}
+
+Vector run_negate(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, argument_lane(step));
+  const uint32_t rows = input.rows();
+  if (step.lane == Lane::kF64 || step.lane == Lane::kF32) {
+    const auto negate = [&](const auto* in, auto* out) {
+      for (uint32_t i = 0; i < rows; ++i) out[i] = -in[i];
+    };
+    if (step.lane == Lane::kF64) {
+      negate(a.as<double>(), room<double>(step.data));
+    } else {
+      negate(a.as<float>(), room<float>(step.data));
+    }
+    return {step.lane, step.data.data(), a.valid};
+  }
+  return run_binary<SubtractOp>(step, {a.lane, kZeros.data(), nullptr}, a, input);
+}
+
+template <typename In, typename Out>
+void cast_to_real(Step& step, const In* in, Out* out, uint32_t rows) {
+  const int128_t power = power_of_ten(step.expr->power_of_ten);
+  const auto divisor = static_cast<Out>(int128_to_real<double>(power));
+  const int128_t exact = int128_t{1} << (sizeof(Out) == 8 ? 53 : 24);
+  const IntegerRange& range = step.args[0].range;
+  if (sizeof(In) <= 8 && range.low >= -exact && range.high <= exact) {
+    for (uint32_t i = 0; i < rows; ++i) out[i] = static_cast<Out>(in[i]) / divisor;
+    return;
+  }
+  // The two-step conversion of 128-bit integers differs from the 64-bit one in its roundings: the type decides.
+  const bool wide = step.args[0].expr->type == Physical::kI128 || sizeof(In) == 16 || step.expr->power_of_ten > 18;
+  for (uint32_t i = 0; i < rows; ++i) {
+    const auto value = static_cast<int128_t>(in[i]);
+    const auto narrow = static_cast<int64_t>(in[i]);
+    if (step.expr->power_of_ten == 0) {
+      if constexpr (sizeof(Out) == 8) {
+        out[i] = wide ? int_to_double(value) : int_to_double(narrow);
+      } else {
+        out[i] = wide ? int_to_float(value) : int_to_float(narrow);
+      }
+    } else if constexpr (sizeof(Out) == 8) {
+      out[i] = wide ? decimal_to_double(value, power, divisor)
+                    : decimal_to_double(narrow, static_cast<int64_t>(power), divisor);
+    } else {
+      out[i] = wide ? decimal_to_float(value, power, divisor)
+                    : decimal_to_float(narrow, static_cast<int64_t>(power), divisor);
+    }
+  }
+}
+
+Vector run_cast_to_real(Step& step, TileInput& input) {
+  const Lane from = step.args[0].lane;
+  const uint32_t rows = input.rows();
+  const Vector a = in_lane(step.args[0], input, from == Lane::kBool ? Lane::kI32 : from);
+  if (a.lane == step.lane) return a;
+  if (a.lane == Lane::kF32) {
+    convert_loop(a.as<float>(), room<double>(step.data), rows);
+  } else {
+    dispatch_integer_lane(a.lane, [&](auto type) {
+      using In = decltype(type);
+      if (step.lane == Lane::kF64) {
+        cast_to_real(step, a.as<In>(), room<double>(step.data), rows);
+      } else {
+        cast_to_real(step, a.as<In>(), room<float>(step.data), rows);
+      }
+    });
+  }
+  return {step.lane, step.data.data(), a.valid};
+}
+
+Vector run_cast(Step& step, TileInput& input) {
+  if (step.lane == Lane::kF64 || step.lane == Lane::kF32) return run_cast_to_real(step, input);
+  const int128_t factor = power_of_ten(step.expr->power_of_ten) * step.expr->factor;
+  if (factor == 1 && !step.may_throw) return in_lane(step.args[0], input, step.lane);
+  const Vector a = in_lane(step.args[0], input, step.lane);
+  if (step.factor.empty()) {
+    dispatch_integer_lane(step.lane, [&](auto type) { fill_literal(step.factor, static_cast<decltype(type)>(factor)); });
+  }
+  return run_binary<MultiplyOp>(step, a, {step.lane, step.factor.data(), nullptr}, input);
+}
+
+ExprOp flipped(ExprOp op) {
+  switch (op) {
+    case ExprOp::kLess: return ExprOp::kGreater;
+    case ExprOp::kLessEqual: return ExprOp::kGreaterEqual;
+    case ExprOp::kGreater: return ExprOp::kLess;
+    case ExprOp::kGreaterEqual: return ExprOp::kLessEqual;
+    default: return op;
+  }
+}
+
+template <typename T>
+T literal_as(const Value& value) {
+  if constexpr (std::is_same_v<T, std::string_view>) {
+    return value.bytes;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(value.real);
+  } else {
+    return static_cast<T>(value.integer);
+  }
+}
+
+template <typename Body>
+void dispatch_lane(Lane lane, Body&& body) {
+  switch (lane) {
+    case Lane::kF32: body(float{}); break;
+    case Lane::kF64: body(double{}); break;
+    case Lane::kBytes: body(std::string_view{}); break;
+    default: dispatch_integer_lane(lane, body); break;
+  }
+}
+
+// A predicate's result: zero where it is NULL.
+Vector masked(Step& step, const uint8_t* valid, uint32_t rows) {
+  if (valid != nullptr) mask_and(step.data.as<uint8_t>(), valid, rows);
+  return {Lane::kBool, step.data.data(), valid};
+}
+
+Vector run_comparison(Step& step, TileInput& input) {
+  const uint32_t rows = input.rows();
+  Step* left = &step.args[0];
+  Step* right = &step.args[1];
+  ExprOp op = step.expr->op;
+  if (left->expr->op == ExprOp::kLiteral && right->expr->op != ExprOp::kLiteral) {
+    std::swap(left, right);
+    op = flipped(op);
+  }
+  uint8_t* out = room<uint8_t>(step.data);
+  const bool literal = right->expr->op == ExprOp::kLiteral;
+  if (literal && right->expr->literal.null) {
+    std::fill_n(out, rows, uint8_t{0});
+    return {Lane::kBool, out, kAllNull.data()};
+  }
+  if (literal && left->expr->op == ExprOp::kColumn && is_integer(left->lane) &&
+      input.compare_encoded(left->expr->column, op, right->expr->literal.integer, out)) {
+    return masked(step, input.valid(left->expr->column), rows);
+  }
+  Lane lane = left->lane;
+  if (is_integer(left->expr->type)) {
+    lane = Lane::kI32;
+    for (const Step* arg : {left, right}) lane = std::max(lane, is_integer(arg->lane) ? arg->lane : Lane::kI32);
+  }
+  const Vector a = in_lane(*left, input, lane);
+  if (literal) {
+    dispatch_lane(lane, [&](auto type) {
+      using T = decltype(type);
+      const T value = literal_as<T>(right->expr->literal);
+      dispatch_comparison(op, [&](auto o) { compare_literal_loop<decltype(o)>(a.as<T>(), value, out, rows); });
+    });
+    return masked(step, a.valid, rows);
+  }
+  const Vector b = in_lane(*right, input, lane);
+  dispatch_lane(lane, [&](auto type) {
+    using T = decltype(type);
+    dispatch_comparison(op, [&](auto o) { compare_loop<decltype(o)>(a.as<T>(), b.as<T>(), out, rows); });
+  });
+  return masked(step, meet(a.valid, b.valid, step.valid, rows), rows);
+}
+
+constexpr size_t kShortList = 8;
+
+template <typename T, typename Item>
+void in_loop(const T* values, const std::vector<Item>& list, uint8_t* out, uint32_t rows) {
+  if constexpr (!std::is_floating_point_v<T>) {
+    if (list.size() > kShortList || std::is_same_v<T, std::string_view>) {
+      for (uint32_t i = 0; i < rows; ++i) out[i] = std::binary_search(list.begin(), list.end(), Item(values[i])) ? 1 : 0;
+      return;
+    }
+  }
+  std::fill_n(out, rows, uint8_t{0});
+  for (const Item& item : list) {
+    if constexpr (!std::is_floating_point_v<T> && !std::is_same_v<T, std::string_view>) {
+      if (static_cast<Item>(static_cast<T>(item)) != item) continue;  // beyond the lane: no value can equal it
+    }
+    const T wanted = static_cast<T>(item);
+    for (uint32_t i = 0; i < rows; ++i) out[i] = static_cast<uint8_t>(out[i] | (EqualOp::apply(values[i], wanted) ? 1 : 0));
+  }
+}
+
+Vector run_in(Step& step, TileInput& input) {
+  const uint32_t rows = input.rows();
+  const Lane lane = step.args[0].lane == Lane::kBool ? Lane::kI32 : step.args[0].lane;
+  const Vector a = in_lane(step.args[0], input, lane);
+  uint8_t* out = room<uint8_t>(step.data);
+  dispatch_lane(lane, [&](auto type) {
+    using T = decltype(type);
+    if constexpr (std::is_same_v<T, std::string_view>) {
+      in_loop(a.as<T>(), step.strings, out, rows);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      in_loop(a.as<T>(), step.reals, out, rows);
+    } else {
+      in_loop(a.as<T>(), step.integers, out, rows);
+    }
+  });
+  bool null_in_list = false;
+  for (size_t i = 1; i < step.expr->args.size(); ++i) null_in_list |= step.expr->args[i].literal.null;
+  const Vector result = masked(step, a.valid, rows);
+  if (!null_in_list) return result;
+  // Beside a NULL in the list only hits are known.
+  uint8_t* valid = room<uint8_t>(step.valid);
+  std::copy_n(out, rows, valid);
+  return {Lane::kBool, out, valid};
+}
+
+Vector run_connective(Step& step, TileInput& input) {
+  const uint32_t rows = input.rows();
+  const bool conjunction = step.expr->op == ExprOp::kAnd;
+  uint8_t* out = room<uint8_t>(step.data);
+  uint8_t* decided = room<uint8_t>(step.valid);  // AND: some argument is false; OR: no argument is NULL
+  bool nulls = false;
+  for (size_t i = 0; i < step.args.size(); ++i) {
+    const Vector a = evaluate_predicate(step.args[i], input);
+    const auto* data = a.as<uint8_t>();
+    nulls |= a.valid != nullptr;
+    const uint8_t* valid = a.valid;
+    if (i == 0) {
+      std::copy_n(data, rows, out);
+      std::fill_n(decided, rows, conjunction ? uint8_t{0} : uint8_t{1});
+    } else if (conjunction) {
+      for (uint32_t r = 0; r < rows; ++r) out[r] &= data[r];
+    } else {
+      for (uint32_t r = 0; r < rows; ++r) out[r] |= data[r];
+    }
+    if (conjunction && valid != nullptr) {
+      for (uint32_t r = 0; r < rows; ++r) decided[r] = static_cast<uint8_t>(decided[r] | (valid[r] & (data[r] ^ 1)));
+    } else if (conjunction) {
+      for (uint32_t r = 0; r < rows; ++r) decided[r] = static_cast<uint8_t>(decided[r] | (data[r] ^ 1));
+    } else if (valid != nullptr) {
+      mask_and(decided, valid, rows);
+    }
+  }
+  if (!nulls) return {Lane::kBool, out, nullptr};
+  for (uint32_t r = 0; r < rows; ++r) decided[r] |= out[r];
+  return {Lane::kBool, out, decided};
+}
+
+Vector run_not(Step& step, TileInput& input) {
+  const uint32_t rows = input.rows();
+  const Vector a = evaluate_predicate(step.args[0], input);
+  uint8_t* out = room<uint8_t>(step.data);
+  const auto* data = a.as<uint8_t>();
+  for (uint32_t i = 0; i < rows; ++i) out[i] = data[i] ^ 1;
+  return masked(step, a.valid, rows);
+}
+
+Vector run_null_test(Step& step, TileInput& input) {
+  const uint32_t rows = input.rows();
+  Step& arg = step.args[0];
+  const uint8_t* valid = arg.expr->op == ExprOp::kColumn ? input.valid(arg.expr->column) : evaluate(arg, input).valid;
+  uint8_t* out = room<uint8_t>(step.data);
+  const uint8_t flip = step.expr->op == ExprOp::kIsNull ? 1 : 0;
+  if (valid == nullptr) {
+    std::fill_n(out, rows, static_cast<uint8_t>(1 ^ flip));
+  } else {
+    for (uint32_t i = 0; i < rows; ++i) out[i] = valid[i] ^ flip;
+  }
+  return {Lane::kBool, out, nullptr};
+}
+
+Vector run(Step& step, TileInput& input) {
+  switch (step.expr->op) {
+    case ExprOp::kColumn: return input.column(step.expr->column, step.lane);
+    case ExprOp::kLiteral: return literal_vector(step, step.lane);
+    case ExprOp::kAdd:
+    case ExprOp::kSubtract:
+    case ExprOp::kMultiply: return run_arithmetic(step, input);
+    case ExprOp::kNegate: return run_negate(step, input);
+    case ExprOp::kCast: return run_cast(step, input);
+    case ExprOp::kEqual:
+    case ExprOp::kNotEqual:
+    case ExprOp::kLess:
+    case ExprOp::kLessEqual:
+    case ExprOp::kGreater:
+    case ExprOp::kGreaterEqual: return run_comparison(step, input);
+    case ExprOp::kIn: return run_in(step, input);
+    case ExprOp::kAnd:
+    case ExprOp::kOr: return run_connective(step, input);
+    case ExprOp::kNot: return run_not(step, input);
+    case ExprOp::kIsNull:
+    case ExprOp::kIsNotNull: return run_null_test(step, input);
+  }
+  throw Error(ErrorCode::kInternal, "unknown expression");
+}
+
+}  // namespace
+
+Vector evaluate(Step& step, TileInput& input) { return run(step, input); }
+
+Vector evaluate_predicate(Step& step, TileInput& input) {
+  if (step.expr->op == ExprOp::kLiteral) return literal_vector(step, Lane::kBool);
+  Vector vector = run(step, input);
+  if (vector.lane == Lane::kBool) return vector;
+  const uint32_t rows = input.rows();
+  uint8_t* out = room<uint8_t>(step.converted);
+  dispatch_integer_lane(vector.lane, [&](auto type) {
+    using T = decltype(type);
+    compare_literal_loop<NotEqualOp>(vector.as<T>(), T{0}, out, rows);
+  });
+  if (vector.valid != nullptr) mask_and(out, vector.valid, rows);
+  return {Lane::kBool, out, vector.valid};
+}
+
+}  // namespace basalt::exec

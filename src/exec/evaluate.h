@@ -1,0 +1,45 @@
+// Expressions prepared for one chunk and evaluated tile by tile. Preparing looks at the chunk's statistics: arithmetic
+// that cannot overflow is computed without checks, in the narrowest integers that hold every result.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "basalt/core/buffer.h"
+#include "exec/vector.h"
+
+namespace basalt::exec {
+
+// One operation with its scratch memory. Not thread-safe: each thread prepares its own.
+struct Step {
+  const Expr* expr = nullptr;
+  Lane lane = Lane::kI32;
+  bool may_throw = false;  // this operation itself: computed in 128 bits, every row checked
+  IntegerRange range;      // of the values, for integers
+  std::vector<Step> args;
+
+  Buffer data;       // 1024 results
+  Buffer valid;      // where two arguments' NULLs meet
+  Buffer converted;  // the results in a wider lane; a literal, repeated
+  Lane converted_lane = Lane::kBool;
+  Buffer factor;  // kCast: its factor, repeated
+  std::vector<int128_t> integers;         // kIn: the list, sorted
+  std::vector<double> reals;
+  std::vector<std::string_view> strings;  // sorted
+};
+
+Step prepare(const Expr& expr, const StatisticsList& stats);
+
+// Values of the expression for the input's rows, in the step's lane. The result lives until the step runs again, or, for
+// a column, until the input moves on.
+Vector evaluate(Step& step, TileInput& input);
+// A predicate as kBool; a column or literal of type kU8 is true where it is not zero.
+Vector evaluate_predicate(Step& step, TileInput& input);
+
+// Checks that a caller's expression is well-formed: types, arities, columns. Throws Error(kInvalidArgument).
+void check_expression(const Expr& expr, const std::vector<PipelineColumn>& columns);
+
+// All columns an expression reads, ascending, each once.
+std::vector<uint32_t> columns_of(const Expr& expr);
+
+}  // namespace basalt::exec

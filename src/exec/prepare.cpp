@@ -1,0 +1,209 @@
+// Checking expressions and preparing them for a chunk: lanes, overflow proofs, sorted IN lists.
+#include <algorithm>
+#include <string>
+
+#include "basalt/core/error.h"
+#include "exec/evaluate.h"
+#include "exec/scalar.h"
+
+namespace basalt::exec {
+
+namespace {
+
+Lane lane_of_type(Physical type, const Bounds& bounds) {
+  switch (type) {
+    case Physical::kF32: return Lane::kF32;
+    case Physical::kF64: return Lane::kF64;
+    case Physical::kBytes: return Lane::kBytes;
+    default: return lane_for({bounds.low.integer, bounds.high.integer});
+  }
+}
+
+bool is_arithmetic(ExprOp op) {
+  return op == ExprOp::kAdd || op == ExprOp::kSubtract || op == ExprOp::kMultiply || op == ExprOp::kNegate;
+}
+
+// An integer operation may throw by itself even if its arguments do not.
+bool own_overflow(const Step& step, const Expr& expr, const StatisticsList& stats, const Bounds& bounds) {
+  if (!bounds.may_throw || !is_integer(expr.type)) return false;
+  if (!is_arithmetic(expr.op) && expr.op != ExprOp::kCast) return false;
+  if (step.args.empty()) return false;
+  // Arguments that throw have been clamped to their limits, so the proof is repeated with them as plain columns.
+  Expr shallow = expr;
+  std::vector<Statistics> known(expr.args.size());
+  StatisticsList list;
+  for (size_t i = 0; i < expr.args.size(); ++i) {
+    const Bounds arg = bounds_of(expr.args[i], stats);
+    known[i].rows = 1;
+    known[i].min = arg.low;
+    known[i].max = arg.high;
+    Expr column;
+    column.op = ExprOp::kColumn;
+    column.type = expr.args[i].type;
+    column.column = static_cast<uint32_t>(i);
+    shallow.args[i] = column;
+    list.push_back(&known[i]);
+  }
+  return bounds_of(shallow, list).may_throw;
+}
+
+void prepare_list(Step& step, const Expr& expr) {
+  for (size_t i = 1; i < expr.args.size(); ++i) {
+    const Value& item = expr.args[i].literal;
+    if (item.null) continue;
+    if (item.type == Physical::kBytes) {
+      step.strings.push_back(item.bytes);
+    } else if (is_float(item.type)) {
+      step.reals.push_back(item.real);
+    } else {
+      step.integers.push_back(item.integer);
+    }
+  }
+  std::sort(step.integers.begin(), step.integers.end());
+  std::sort(step.strings.begin(), step.strings.end());
+}
+
+[[noreturn]] void fail(const std::string& what) { throw Error(ErrorCode::kInvalidArgument, "expression: " + what); }
+
+void check_arity(const Expr& expr, size_t least, size_t most) {
+  if (expr.args.size() < least || expr.args.size() > most) {
+    fail("an operation has " + std::to_string(expr.args.size()) + " arguments");
+  }
+}
+
+void check_same_type(const Expr& expr, Physical type) {
+  for (const Expr& arg : expr.args) {
+    if (arg.type != type) {
+      fail(std::string("arguments of different types, ") + to_string(arg.type) + " and " + to_string(type));
+    }
+  }
+}
+
+void check_number(const Expr& expr) {
+  if (!is_integer(expr.type) && !is_float(expr.type)) fail("arithmetic on " + std::string(to_string(expr.type)));
+}
+
+void check_cast(const Expr& expr) {
+  check_number(expr);
+  check_number(expr.args[0]);
+  if (is_float(expr.args[0].type) && !is_float(expr.type)) fail("a cast from float to integer");
+  if (expr.args[0].type == Physical::kF64 && expr.type == Physical::kF32) fail("a cast from double to float");
+  if (expr.power_of_ten < 0 || expr.power_of_ten > 38) {
+    fail("a cast by 10^" + std::to_string(expr.power_of_ten));
+  }
+  int128_t product = 0;
+  if (__builtin_mul_overflow(power_of_ten(expr.power_of_ten), static_cast<int128_t>(expr.factor), &product)) {
+    fail("a cast by a factor beyond 128 bits");
+  }
+}
+
+}  // namespace
+
+Step prepare(const Expr& expr, const StatisticsList& stats) {
+  Step step;
+  step.expr = &expr;
+  const Bounds bounds = bounds_of(expr, stats);
+  if (expr.op == ExprOp::kIn) {
+    step.args.push_back(prepare(expr.args[0], stats));
+    prepare_list(step, expr);
+  } else {
+    for (const Expr& arg : expr.args) step.args.push_back(prepare(arg, stats));
+  }
+  if (is_predicate(expr.op)) {
+    step.lane = Lane::kBool;
+    step.range = {0, 1};
+    return step;
+  }
+  if (is_integer(expr.type)) step.range = {bounds.low.integer, bounds.high.integer};
+  step.lane = lane_of_type(expr.type, bounds);
+  if (own_overflow(step, expr, stats, bounds)) {
+    step.may_throw = true;
+    step.lane = Lane::kI128;
+  } else if (is_integer(step.lane) && (is_arithmetic(expr.op) || expr.op == ExprOp::kCast)) {
+    // Intermediate lanes are never narrower than what they are computed from.
+    for (const Step& arg : step.args) {
+      if (is_integer(arg.lane)) step.lane = std::max(step.lane, arg.lane);
+    }
+  }
+  return step;
+}
+
+std::vector<uint32_t> columns_of(const Expr& expr) {
+  std::vector<uint32_t> out;
+  if (expr.op == ExprOp::kColumn) out.push_back(expr.column);
+  for (const Expr& arg : expr.args) {
+    const std::vector<uint32_t> more = columns_of(arg);
+    out.insert(out.end(), more.begin(), more.end());
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+void check_expression(const Expr& expr, const std::vector<PipelineColumn>& columns) {
+  for (const Expr& arg : expr.args) check_expression(arg, columns);
+  constexpr size_t kMany = ~size_t{0};
+  if (is_predicate(expr.op) && expr.type != Physical::kU8) fail("a predicate that is not boolean");
+  switch (expr.op) {
+    case ExprOp::kColumn:
+      check_arity(expr, 0, 0);
+      if (expr.column >= columns.size()) fail("column " + std::to_string(expr.column) + " does not exist");
+      if (physical_of(columns[expr.column].type) != expr.type) {
+        fail("column " + columns[expr.column].name + " is not of type " + to_string(expr.type));
+      }
+      break;
+    case ExprOp::kLiteral:
+      check_arity(expr, 0, 0);
+      if (!expr.literal.null && expr.literal.type != expr.type) fail("a literal of another type than its expression");
+      if (!expr.literal.null && is_integer(expr.type)) {
+        const IntegerRange range = range_of(expr.type);
+        if (expr.literal.integer < range.low || expr.literal.integer > range.high) fail("a literal beyond its type");
+      }
+      break;
+    case ExprOp::kAdd:
+    case ExprOp::kSubtract:
+    case ExprOp::kMultiply:
+      check_arity(expr, 2, 2);
+      check_number(expr);
+      check_same_type(expr, expr.type);
+      break;
+    case ExprOp::kNegate:
+      check_arity(expr, 1, 1);
+      check_number(expr);
+      check_same_type(expr, expr.type);
+      break;
+    case ExprOp::kCast:
+      check_arity(expr, 1, 1);
+      check_cast(expr);
+      break;
+    case ExprOp::kEqual:
+    case ExprOp::kNotEqual:
+    case ExprOp::kLess:
+    case ExprOp::kLessEqual:
+    case ExprOp::kGreater:
+    case ExprOp::kGreaterEqual:
+      check_arity(expr, 2, 2);
+      check_same_type(expr, expr.args[0].type);
+      break;
+    case ExprOp::kIn:
+      check_arity(expr, 1, kMany);
+      check_same_type(expr, expr.args[0].type);
+      for (size_t i = 1; i < expr.args.size(); ++i) {
+        if (expr.args[i].op != ExprOp::kLiteral) fail("IN with something else than literals");
+      }
+      break;
+    case ExprOp::kAnd:
+    case ExprOp::kOr:
+      check_arity(expr, 1, kMany);
+      check_same_type(expr, Physical::kU8);
+      break;
+    case ExprOp::kNot:
+      check_arity(expr, 1, 1);
+      check_same_type(expr, Physical::kU8);
+      break;
+    case ExprOp::kIsNull:
+    case ExprOp::kIsNotNull: check_arity(expr, 1, 1); break;
+  }
+}
+
+}  // namespace basalt::exec

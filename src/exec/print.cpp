@@ -1,0 +1,83 @@
+// Expressions as SQL-like text, for explain.
+#include <string>
+
+#include "basalt/exec/pipeline.h"
+
+namespace basalt {
+
+namespace {
+
+std::string literal_text(const Expr& expr) {
+  const Value& value = expr.literal;
+  if (value.null) return "NULL";
+  if (value.type == Physical::kBytes) {
+    std::string out = "'";
+    for (const char c : value.bytes) {
+      out += c;
+      if (c == '\'') out += c;
+    }
+    return out + "'";
+  }
+  if (is_float(value.type)) return format_value(value, {TypeKind::kFloat64});
+  return format_value(Value::of_integer(Physical::kI128, value.integer), {TypeKind::kInt128});
+}
+
+const char* infix(ExprOp op) {
+  switch (op) {
+    case ExprOp::kAdd: return " + ";
+    case ExprOp::kSubtract: return " - ";
+    case ExprOp::kMultiply: return " * ";
+    case ExprOp::kEqual: return " = ";
+    case ExprOp::kNotEqual: return " <> ";
+    case ExprOp::kLess: return " < ";
+    case ExprOp::kLessEqual: return " <= ";
+    case ExprOp::kGreater: return " > ";
+    case ExprOp::kGreaterEqual: return " >= ";
+    case ExprOp::kAnd: return " AND ";
+    default: return " OR ";
+  }
+}
+
+std::string cast_text(const Expr& expr, const std::string& inner) {
+  std::string out = "CAST(" + inner;
+  if (expr.power_of_ten != 0) {
+    const bool divides = is_float(expr.type);
+    out += (divides ? " / 10^" : " * 10^") + std::to_string(expr.power_of_ten);
+  }
+  if (expr.factor != 1) out += " * " + std::to_string(expr.factor);
+  return out + " AS " + to_string(expr.type) + ")";
+}
+
+std::string text(const Expr& expr, const std::vector<std::string>& names, bool inside) {
+  switch (expr.op) {
+    case ExprOp::kColumn:
+      return expr.column < names.size() ? names[expr.column] : "#" + std::to_string(expr.column);
+    case ExprOp::kLiteral: return literal_text(expr);
+    case ExprOp::kNegate: return "-" + text(expr.args[0], names, true);
+    case ExprOp::kCast: return cast_text(expr, text(expr.args[0], names, true));
+    default: break;
+  }
+  std::string out;
+  switch (expr.op) {
+    case ExprOp::kNot: out = "NOT " + text(expr.args[0], names, true); break;
+    case ExprOp::kIsNull: out = text(expr.args[0], names, true) + " IS NULL"; break;
+    case ExprOp::kIsNotNull: out = text(expr.args[0], names, true) + " IS NOT NULL"; break;
+    case ExprOp::kIn:
+      out = text(expr.args[0], names, true) + " IN (";
+      for (size_t i = 1; i < expr.args.size(); ++i) out += (i > 1 ? ", " : "") + text(expr.args[i], names, false);
+      out += ")";
+      break;
+    default:
+      for (size_t i = 0; i < expr.args.size(); ++i) out += (i > 0 ? infix(expr.op) : "") + text(expr.args[i], names, true);
+      break;
+  }
+  return inside ? "(" + out + ")" : out;
+}
+
+}  // namespace
+
+std::string to_string(const Expr& expr, const std::vector<std::string>& column_names) {
+  return text(expr, column_names, false);
+}
+
+}  // namespace basalt
