@@ -1,0 +1,125 @@
+// Damaged streams: validation or the corrupt flag, never a crash, an endless loop or a read out of bounds. Runs under the
+// sanitizers too; every stream byte of small arrays is changed, one at a time.
+#include <gtest/gtest.h>
+
+#include "basalt/codec/codec.h"
+#include "basalt/core/error.h"
+#include "basalt/plan/tree.h"
+#include "codec/arrays.h"
+
+namespace basalt {
+namespace {
+
+using testing::make_array;
+using testing::Pattern;
+
+void read_everything(const NodeView& view) {
+  const auto reader = open_reader(view);
+  std::vector<uint32_t> rows;
+  for (uint64_t i = 0; i < view.count; i += 97) rows.push_back(static_cast<uint32_t>(i));
+  if (view.type == Physical::kBytes) {
+    StringRows out;
+    for (uint32_t tile = 0; tile < tile_count(view.count); ++tile) reader->decode_tile(tile, out);
+    EXPECT_EQ(out.size(), view.count);
+    StringRows some;
+    reader->gather(rows, some);
+  } else {
+    Buffer out(static_cast<size_t>(kTileRows) * width_of(view.type));
+    for (uint32_t tile = 0; tile < tile_count(view.count); ++tile) reader->decode_tile(tile, out.data());
+    Buffer some(rows.size() * width_of(view.type));
+    reader->gather(rows, some.data());
+  }
+}
+
+void try_read(const Node& node) {
+  const NodeView view = view_of(node);
+  try {
+    validate_tree(view);
+  } catch (const Error&) {
+    return;
+  }
+  read_everything(view);
+}
+
+// Streams, exactly sized so that sanitizers see any byte read beyond them.
+void damage_streams(Node& root, Node& node) {
+  for (Buffer& stream : node.streams) {
+    for (size_t i = 0; i < stream.size(); i += stream.size() > 400 ? 37 : 1) {
+      const std::byte before = stream.data()[i];
+      for (const int flip : {0x01, 0x80, 0xFF}) {
+        stream.data()[i] = before ^ static_cast<std::byte>(flip);
+        try_read(root);
+      }
+      stream.data()[i] = before;
+    }
+    const size_t size = stream.size();
+    for (const size_t cut : {size_t{0}, size / 2, size > 0 ? size - 1 : 0}) {
+      stream.resize(cut);
+      try_read(root);
+      stream.resize(size);
+    }
+  }
+  const uint64_t count = node.count;
+  for (const uint64_t wrong : {uint64_t{0}, uint64_t{1}, count - 1, count + 1, count + 1024, uint64_t{1} << 40, ~uint64_t{0}}) {
+    node.count = wrong;
+    try_read(root);
+  }
+  node.count = count;
+  for (Node& child : node.children) damage_streams(root, child);
+}
+
+class Damage : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Damage, NeverCrashes) {
+  const Tree text = parse_tree(GetParam());
+  for (const Physical type : {Physical::kU8, Physical::kI32, Physical::kI64, Physical::kI128, Physical::kBytes}) {
+    if (!get_codec(text.codec).accepts(type, false)) continue;
+    Tree tree;
+    try {
+      tree = bind_tree(text, type);
+    } catch (const Error&) {
+      continue;
+    }
+    for (const Pattern pattern : {Pattern::kRuns, Pattern::kNarrow}) {
+      const auto array = make_array(type, 1500, pattern, 4);
+      Node node;
+      try {
+        node = encode_tree(array.values, tree);
+      } catch (const Error&) {
+        continue;
+      }
+      damage_streams(node, node);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Trees, Damage,
+                         ::testing::Values("plain", "packed", "delta", "rle", "rle(dict, delta)", "dict",
+                                           "dict(rle, packed)", "strings", "strings(rle, plain)", "delta(rle)"));
+
+TEST(Damage, CodeBeyondTheDictionaryIsReported) {
+  const auto array = make_array(Physical::kI64, 2000, Pattern::kFewDistinct, 4);
+  Node node = encode_tree(array.values, bind_tree(parse_tree("dict(plain, plain)"), Physical::kI64));
+  node.children[0].streams[0].as<uint32_t>()[1500] = 4000000000u;
+  validate_tree(view_of(node));
+  const auto reader = open_reader(view_of(node));
+  int64_t decoded[kTileRows];
+  reader->decode_tile(0, decoded);
+  EXPECT_FALSE(reader->corrupt());
+  reader->decode_tile(1, decoded);
+  EXPECT_TRUE(reader->corrupt());
+}
+
+TEST(Damage, RunsThatOverflowATileAreReported) {
+  const auto array = make_array(Physical::kI64, 2000, Pattern::kRuns, 4);
+  Node node = encode_tree(array.values, bind_tree(parse_tree("rle(plain, plain)"), Physical::kI64));
+  node.children[1].streams[0].as<uint32_t>()[3] = 0;
+  validate_tree(view_of(node));
+  const auto reader = open_reader(view_of(node));
+  int64_t decoded[kTileRows];
+  reader->decode_tile(0, decoded);
+  EXPECT_TRUE(reader->corrupt());
+}
+
+}  // namespace
+}  // namespace basalt

@@ -1,0 +1,110 @@
+// Trees print and parse back, bind to types, and the chooser keeps its promises.
+#include "basalt/plan/tree.h"
+
+#include <gtest/gtest.h>
+
+#include "basalt/core/error.h"
+#include "basalt/plan/chooser.h"
+#include "codec/arrays.h"
+
+namespace basalt {
+namespace {
+
+using testing::Array;
+using testing::make_array;
+using testing::Pattern;
+
+TEST(Tree, PrintsAndParsesBack) {
+  for (const char* text : {"plain", "dict(packed, strings(packed, plain))", "rle(delta(packed), packed)",
+                           "validity(rle(packed, packed), packed)"}) {
+    EXPECT_EQ(to_string(parse_tree(text)), text);
+  }
+  EXPECT_EQ(to_string(parse_tree("  dict( packed ,plain )")), "dict(packed, plain)");
+}
+
+TEST(Tree, ErrorsNameThePosition) {
+  for (const char* text : {"", "dict(", "dict(packed", "dict(packed,)", "packed)", "dict packed", "(packed)"}) {
+    try {
+      parse_tree(text);
+      ADD_FAILURE() << text << " parsed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      EXPECT_NE(std::string(error.what()).find("position"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_THROW(parse_tree(std::string(5000, 'a') + std::string(5000, '(')), Error);
+}
+
+TEST(Tree, BindingFillsInDefaults) {
+  EXPECT_EQ(to_string(bind_tree(parse_tree("dict"), Physical::kBytes)), "dict(packed, strings(packed, plain))");
+  EXPECT_EQ(to_string(bind_tree(parse_tree("dict"), Physical::kF64)), "dict(packed, plain)");
+  EXPECT_EQ(to_string(bind_tree(parse_tree("rle"), Physical::kI32)), "rle(packed, packed)");
+  EXPECT_EQ(to_string(bind_tree(parse_tree("validity"), Physical::kI8)), "validity(packed, packed)");
+}
+
+TEST(Tree, BindingRefusesWhatCannotWork) {
+  EXPECT_THROW(bind_tree(parse_tree("packed"), Physical::kF64), Error);
+  EXPECT_THROW(bind_tree(parse_tree("strings"), Physical::kI32), Error);
+  EXPECT_THROW(bind_tree(parse_tree("rle(validity, packed)"), Physical::kI32), Error);
+  EXPECT_THROW(bind_tree(parse_tree("dict(packed, delta(packed))"), Physical::kI32), Error);
+  EXPECT_THROW(bind_tree(parse_tree("packed(packed)"), Physical::kI32), Error);
+  EXPECT_THROW(bind_tree(parse_tree("zip"), Physical::kI32), Error);
+}
+
+std::string chosen(Physical type, Pattern pattern) {
+  const Array array = make_array(type, 200000, pattern, 3);
+  return to_string(choose_tree(array.values));
+}
+
+TEST(Chooser, TakesTheObviousTree) {
+  EXPECT_EQ(chosen(Physical::kI64, Pattern::kConstant), "constant");
+  EXPECT_EQ(chosen(Physical::kI64, Pattern::kNarrow), "packed");
+  EXPECT_EQ(chosen(Physical::kI64, Pattern::kSorted), "delta(packed)");
+  EXPECT_EQ(chosen(Physical::kI64, Pattern::kFewDistinct).rfind("dict(packed", 0), 0u);
+  EXPECT_EQ(chosen(Physical::kI64, Pattern::kRuns).rfind("rle(", 0), 0u);
+  EXPECT_EQ(chosen(Physical::kBytes, Pattern::kFewDistinct).rfind("dict(", 0), 0u);
+  EXPECT_EQ(chosen(Physical::kF64, Pattern::kRandom), "plain");
+}
+
+size_t counted_depth(const Tree& tree) {
+  size_t depth = 0;
+  for (const Tree& child : tree.children) depth = std::max(depth, counted_depth(child));
+  return depth + get_codec(tree.codec).depth_cost();
+}
+
+TEST(Chooser, StaysWithinTheDepth) {
+  for (const Pattern pattern : testing::kAllPatterns) {
+    for (const Physical type : {Physical::kI32, Physical::kU64, Physical::kF64, Physical::kBytes}) {
+      const Array array = make_array(type, 60000, pattern, 11);
+      const Tree tree = choose_tree(array.values);
+      EXPECT_LE(counted_depth(tree), kMaxTreeDepth) << to_string(tree);
+    }
+  }
+}
+
+TEST(Chooser, KeepsToFourShapesAndAlwaysHoldsTheValues) {
+  for (const Physical type : {Physical::kI64, Physical::kI128, Physical::kF64, Physical::kBytes}) {
+    ShapeChooser chooser(type);
+    std::vector<uint8_t> validity(40000 / 8, 0xAA);
+    for (int round = 0; round < 40; ++round) {
+      Array array = make_array(type, 40000, testing::kAllPatterns[round * 7 % 9], static_cast<uint64_t>(round));
+      if (round % 3 == 2) array.values.validity = validity.data();
+      Tree tree = chooser.choose(array.values);
+      try {
+        encode_tree(array.values, tree);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+        tree = universal_tree(type);
+        encode_tree(array.values, tree);
+      }
+      EXPECT_TRUE(array.values.validity == nullptr || tree.codec == "validity") << to_string(tree);
+    }
+    EXPECT_LE(chooser.shapes().size(), kMaxShapes);
+    const auto& shapes = chooser.shapes();
+    const bool universal_there = std::find(shapes.begin(), shapes.end(), universal_tree(type)) != shapes.end();
+    EXPECT_LE(shapes.size() + (universal_there ? 0 : 1), kMaxShapes);
+  }
+}
+
+}  // namespace
+}  // namespace basalt
