@@ -1,0 +1,322 @@
+// Writing expressions as CUDA C++; see emit.h.
+#include "exec/device/generate/emit.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "basalt/core/error.h"
+#include "exec/scalar.h"
+
+namespace basalt::device {
+
+using exec::Lane;
+using exec::Step;
+
+const char* lane_type(Lane lane) {
+  switch (lane) {
+    case Lane::kI32: return "int32_t";
+    case Lane::kI64: return "int64_t";
+    case Lane::kI128: return "int128_t";
+    case Lane::kF32: return "float";
+    case Lane::kF64: return "double";
+    case Lane::kBool: return "bool";
+    case Lane::kBytes: break;
+  }
+  throw Error(ErrorCode::kInternal, "strings have no place in a generated kernel");
+}
+
+const char* logical_type(Physical type) {
+  switch (type) {
+    case Physical::kU8: return "uint8_t";
+    case Physical::kU16: return "uint16_t";
+    case Physical::kU32: return "uint32_t";
+    case Physical::kU64: return "uint64_t";
+    case Physical::kI8: return "int8_t";
+    case Physical::kI16: return "int16_t";
+    case Physical::kI32: return "int32_t";
+    case Physical::kI64: return "int64_t";
+    case Physical::kI128: return "int128_t";
+    case Physical::kF32: return "float";
+    case Physical::kF64: return "double";
+    case Physical::kNone:
+    case Physical::kBytes: break;
+  }
+  throw Error(ErrorCode::kInternal, std::string("no device type for ") + to_string(type));
+}
+
+std::string constant_text(int128_t value) {
+  char text[80];
+  if (value > INT64_MIN && value <= INT64_MAX) {
+    std::snprintf(text, sizeof(text), "%lldll", static_cast<long long>(value));
+    return text;
+  }
+  const auto bits = static_cast<uint128_t>(value);
+  std::snprintf(text, sizeof(text), "wide_constant(0x%llxull, 0x%llxull)", static_cast<unsigned long long>(bits >> 64),
+                static_cast<unsigned long long>(bits));
+  return text;
+}
+
+std::string LiteralTable::add(const Value& value, const std::string& type) {
+  Literal bits{};
+  if (type == "double") {
+    std::memcpy(&bits.low, &value.real, sizeof(double));
+  } else if (type == "float") {
+    const auto real = static_cast<float>(value.real);
+    std::memcpy(&bits.low, &real, sizeof(real));
+  } else {
+    bits.low = static_cast<uint64_t>(value.integer);
+    bits.high = static_cast<uint64_t>(static_cast<uint128_t>(value.integer) >> 64);
+  }
+  if (values_.size() >= kMaxLiterals) throw Error(ErrorCode::kUnsupported, "the statement has too many literals");
+  const std::string name = "literal_" + std::to_string(values_.size());
+  declarations_.push_back("const " + type + " " + name + " = literal<" + type + ">(p.literals[" +
+                          std::to_string(values_.size()) + "]);");
+  values_.push_back(bits);
+  return name;
+}
+
+std::string RowEmitter::temporary(const std::string& type, const std::string& text) {
+  const std::string name = "t" + std::to_string(next_++);
+  line("const " + type + " " + name + " = " + text + ";");
+  return name;
+}
+
+std::string RowEmitter::both_valid(const std::string& a, const std::string& b) {
+  if (a.empty() || a == b) return b;
+  if (b.empty()) return a;
+  return temporary("bool", a + " && " + b);
+}
+
+std::string RowEmitter::in_lane(const Emitted& value, Lane lane) {
+  if (value.lane == lane) return value.value;
+  if (value.lane == Lane::kBool) return "(" + value.value + " ? 1 : 0)";
+  return std::string("static_cast<") + lane_type(lane) + ">(" + value.value + ")";
+}
+
+namespace {
+
+Lane widest(Lane a, Lane b) {
+  const Lane x = is_integer(a) ? a : Lane::kI32;
+  const Lane y = is_integer(b) ? b : Lane::kI32;
+  return std::max(x, y);
+}
+
+bool is_real(Lane lane) { return lane == Lane::kF32 || lane == Lane::kF64; }
+
+}  // namespace
+
+// In 128 bits: operands of 64 bits cannot leave them, so only the range is tested.
+Emitted RowEmitter::checked(const Step& step, const std::string& operation, const std::string& a, const std::string& b,
+                            const std::string& valid) {
+  const exec::IntegerRange allowed = exec::allowed_range(*step.expr);
+  const exec::IntegerRange whole = exec::range_of(Physical::kI128);
+  const std::string name = "t" + std::to_string(next_++);
+  line("int128_t " + name + ";");
+  std::string bad = operation + "_overflows(" + a + ", " + b + ", " + name + ")";
+  if (allowed.low > whole.low) bad += " || " + name + " < " + constant_text(allowed.low);
+  if (allowed.high < whole.high) bad += " || " + name + " > " + constant_text(allowed.high);
+  const std::string left = temporary("bool", bad);
+  line("if (live" + (valid.empty() ? "" : " && " + valid) + " && " + left + ") overflow = 1;");
+  return {name, valid, Lane::kI128};
+}
+
+Emitted RowEmitter::arithmetic(const Step& step) {
+  const bool negate = step.expr->op == ExprOp::kNegate;
+  const Emitted a = value(step.args[0]);
+  const Emitted b = negate ? a : value(step.args[1]);
+  const std::string valid = negate ? a.valid : both_valid(a.valid, b.valid);
+  const char* sign = step.expr->op == ExprOp::kAdd ? " + " : step.expr->op == ExprOp::kMultiply ? " * " : " - ";
+  if (is_real(step.lane)) {
+    const std::string text = negate ? "-" + a.value : a.value + sign + b.value;
+    return {temporary(lane_type(step.lane), text), valid, step.lane};
+  }
+  if (step.may_throw) {
+    const char* name = step.expr->op == ExprOp::kAdd        ? "add"
+                       : step.expr->op == ExprOp::kMultiply ? "multiply"
+                                                            : "subtract";
+    const std::string left = negate ? "static_cast<int128_t>(0)" : in_lane(a, Lane::kI128);
+    return checked(step, name, left, in_lane(b, Lane::kI128), valid);
+  }
+  const Lane lane = widest(step.lane, widest(a.lane, b.lane));
+  const std::string left = negate ? "0" : in_lane(a, lane);
+  return {temporary(lane_type(lane), left + sign + in_lane(b, lane)), valid, lane};
+}
+
+// Follows the interpreter's rule for which conversion rounds as DuckDB does.
+Emitted RowEmitter::cast_to_real(const Step& step) {
+  const Emitted a = value(step.args[0]);
+  if (a.lane == step.lane) return a;
+  const std::string type = lane_type(step.lane);
+  if (a.lane == Lane::kF32) return {temporary(type, "static_cast<double>(" + a.value + ")"), a.valid, step.lane};
+  const bool twice = step.lane == Lane::kF64;
+  const int32_t exponent = step.expr->power_of_ten;
+  const int128_t power = exec::power_of_ten(exponent);
+  char divisor[64];
+  std::snprintf(divisor, sizeof(divisor), twice ? "%.17g" : "static_cast<float>(%.17g)",
+                exec::int128_to_real<double>(power));
+  const int128_t exact = int128_t{1} << (twice ? 53 : 24);
+  const exec::IntegerRange& range = step.args[0].range;
+  const bool bounded = range.low >= -exact && range.high <= exact;
+  std::string text;
+  if (a.lane != Lane::kI128 && bounded) {
+    text = "static_cast<" + type + ">(" + in_lane(a, widest(a.lane, Lane::kI32)) + ") / " + divisor;
+    if (exponent == 0) text = "static_cast<" + type + ">(" + in_lane(a, widest(a.lane, Lane::kI32)) + ")";
+  } else {
+    const bool wide = step.args[0].expr->type == Physical::kI128 || a.lane == Lane::kI128 || exponent > 18;
+    const Lane lane = wide ? Lane::kI128 : Lane::kI64;
+    const std::string suffix = twice ? "double" : "float";
+    text = exponent == 0 ? "exec::int_to_" + suffix + "(" + in_lane(a, lane) + ")"
+                         : "exec::decimal_to_" + suffix + "<" + lane_type(lane) + ">(" + in_lane(a, lane) + ", " +
+                               constant_text(power) + ", " + divisor + ")";
+  }
+  return {temporary(type, text), a.valid, step.lane};
+}
+
+Emitted RowEmitter::cast(const Step& step) {
+  if (is_real(step.lane)) return cast_to_real(step);
+  const int128_t factor = exec::power_of_ten(step.expr->power_of_ten) * step.expr->factor;
+  const Emitted a = value(step.args[0]);
+  if (step.may_throw) {
+    return checked(step, "multiply", in_lane(a, Lane::kI128), "static_cast<int128_t>(" + constant_text(factor) + ")",
+                   a.valid);
+  }
+  if (factor == 1) return a;
+  const Lane lane = widest(step.lane, a.lane);
+  const std::string text =
+      in_lane(a, lane) + " * static_cast<" + lane_type(lane) + ">(" + constant_text(factor) + ")";
+  return {temporary(lane_type(lane), text), a.valid, lane};
+}
+
+Emitted RowEmitter::comparison(const Step& step) {
+  const Emitted a = value(step.args[0]);
+  const Emitted b = value(step.args[1]);
+  const std::string valid = both_valid(a.valid, b.valid);
+  std::string text;
+  if (is_real(a.lane)) {
+    const std::string forward = "exec::sql_less(" + a.value + ", " + b.value + ")";
+    const std::string backward = "exec::sql_less(" + b.value + ", " + a.value + ")";
+    const std::string equal = "exec::sql_equal(" + a.value + ", " + b.value + ")";
+    switch (step.expr->op) {
+      case ExprOp::kEqual: text = equal; break;
+      case ExprOp::kNotEqual: text = "!" + equal; break;
+      case ExprOp::kLess: text = forward; break;
+      case ExprOp::kLessEqual: text = "!" + backward; break;
+      case ExprOp::kGreater: text = backward; break;
+      default: text = "!" + forward; break;
+    }
+  } else {
+    const Lane lane = widest(a.lane, b.lane);
+    const char* sign = nullptr;
+    switch (step.expr->op) {
+      case ExprOp::kEqual: sign = " == "; break;
+      case ExprOp::kNotEqual: sign = " != "; break;
+      case ExprOp::kLess: sign = " < "; break;
+      case ExprOp::kLessEqual: sign = " <= "; break;
+      case ExprOp::kGreater: sign = " > "; break;
+      default: sign = " >= "; break;
+    }
+    text = in_lane(a, lane) + sign + in_lane(b, lane);
+  }
+  if (!valid.empty()) text = valid + " && " + text;
+  return {temporary("bool", text), valid, Lane::kBool};
+}
+
+Emitted RowEmitter::in_list(const Step& step) {
+  const Emitted a = value(step.args[0]);
+  const bool real = is_real(a.lane);
+  bool null_in_list = false;
+  std::string text;
+  for (size_t i = 1; i < step.expr->args.size(); ++i) {
+    const Value& item = step.expr->args[i].literal;
+    if (item.null) {
+      null_in_list = true;
+      continue;
+    }
+    // A literal beyond the needle's lane is compared in its own.
+    const Lane lane = real ? a.lane : widest(a.lane, exec::lane_for({item.integer, item.integer}));
+    const std::string name = literals_.add(item, lane_type(lane));
+    if (!text.empty()) text += " || ";
+    text += real ? "exec::sql_equal(" + a.value + ", " + name + ")" : in_lane(a, lane) + " == " + name;
+  }
+  if (text.empty()) text = "false";
+  if (!a.valid.empty()) text = a.valid + " && (" + text + ")";
+  const std::string hit = temporary("bool", text);
+  // Beside a NULL in the list only hits are known.
+  return {hit, null_in_list ? hit : a.valid, Lane::kBool};
+}
+
+Emitted RowEmitter::connective(const Step& step) {
+  const bool conjunction = step.expr->op == ExprOp::kAnd;
+  std::string text;
+  std::string decided;    // AND: some argument is known and false
+  std::string all_known;  // OR: no argument is NULL
+  bool nulls = false;
+  for (const Step& arg : step.args) {
+    const Emitted a = predicate(arg);
+    text += (text.empty() ? "" : conjunction ? " && " : " || ") + a.value;
+    decided += (decided.empty() ? "" : " || ") +
+               (a.valid.empty() ? "!" + a.value : "(" + a.valid + " && !" + a.value + ")");
+    if (!a.valid.empty()) all_known += (all_known.empty() ? "" : " && ") + a.valid;
+    nulls = nulls || !a.valid.empty();
+  }
+  const std::string result = temporary("bool", text);
+  if (!nulls) return {result, "", Lane::kBool};
+  const std::string known = conjunction ? temporary("bool", result + " || " + decided)
+                                        : temporary("bool", result + " || (" + all_known + ")");
+  return {result, known, Lane::kBool};
+}
+
+Emitted RowEmitter::predicate(const Step& step) {
+  const Emitted a = value(step);
+  if (a.lane == Lane::kBool) return a;
+  std::string text = a.value + " != 0";
+  if (!a.valid.empty()) text = a.valid + " && " + text;
+  return {temporary("bool", text), a.valid, Lane::kBool};
+}
+
+Emitted RowEmitter::value(const Step& step) {
+  switch (step.expr->op) {
+    case ExprOp::kColumn: {
+      const ColumnNames& names = columns_[step.expr->column];
+      return {names.value, names.valid, names.lane};
+    }
+    case ExprOp::kLiteral:
+      if (step.expr->literal.null) return {std::string("static_cast<") + lane_type(step.lane) + ">(0)", "false", step.lane};
+      return {literals_.add(step.expr->literal, lane_type(step.lane)), "", step.lane};
+    case ExprOp::kAdd:
+    case ExprOp::kSubtract:
+    case ExprOp::kMultiply:
+    case ExprOp::kNegate: return arithmetic(step);
+    case ExprOp::kCast: return cast(step);
+    case ExprOp::kEqual:
+    case ExprOp::kNotEqual:
+    case ExprOp::kLess:
+    case ExprOp::kLessEqual:
+    case ExprOp::kGreater:
+    case ExprOp::kGreaterEqual: return comparison(step);
+    case ExprOp::kIn: return in_list(step);
+    case ExprOp::kAnd:
+    case ExprOp::kOr: return connective(step);
+    case ExprOp::kNot: {
+      const Emitted a = predicate(step.args[0]);
+      const std::string text = a.valid.empty() ? "!" + a.value : a.valid + " && !" + a.value;
+      return {temporary("bool", text), a.valid, Lane::kBool};
+    }
+    case ExprOp::kIsNull:
+    case ExprOp::kIsNotNull: {
+      const bool is_null = step.expr->op == ExprOp::kIsNull;
+      std::string valid;
+      if (step.args[0].expr->op == ExprOp::kColumn) {
+        valid = columns_[step.args[0].expr->column].valid;
+      } else {
+        valid = value(step.args[0]).valid;
+      }
+      if (valid.empty()) return {is_null ? "false" : "true", "", Lane::kBool};
+      return {temporary("bool", (is_null ? "!" : "") + valid), "", Lane::kBool};
+    }
+  }
+  throw Error(ErrorCode::kInternal, "unknown expression");
+}
+
+}  // namespace basalt::device

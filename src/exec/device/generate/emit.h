@@ -1,0 +1,76 @@
+// Text of expressions inside generated kernels: one row at a time, in SQL's three-valued logic, with temporaries named in
+// the order they are computed. Lanes and overflow proofs come from the interpreter's own preparation (exec/evaluate.h),
+// so that both backends compute alike.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "exec/device/work.h"
+#include "exec/evaluate.h"
+
+namespace basalt::device {
+
+const char* lane_type(exec::Lane lane);
+const char* logical_type(Physical type);
+std::string constant_text(int128_t value);
+
+// Literals become kernel parameters, so that statements that differ only in them share one kernel.
+class LiteralTable {
+ public:
+  // The name of a parameter of this type that holds the value.
+  std::string add(const Value& value, const std::string& type);
+  const std::vector<Literal>& values() const { return values_; }
+  const std::vector<std::string>& declarations() const { return declarations_; }
+
+ private:
+  std::vector<Literal> values_;
+  std::vector<std::string> declarations_;
+};
+
+// An expression's value in the generated text. `valid` is empty where NULL is impossible. Booleans are false where NULL.
+struct Emitted {
+  std::string value;
+  std::string valid;
+  exec::Lane lane = exec::Lane::kI32;
+};
+
+struct ColumnNames {
+  std::string value;  // an expression for the row's value
+  std::string valid;  // for whether it is valid; empty = never NULL
+  exec::Lane lane = exec::Lane::kI32;
+};
+
+class RowEmitter {
+ public:
+  RowEmitter(const std::vector<ColumnNames>& columns, LiteralTable& literals, std::string indent)
+      : columns_(columns), literals_(literals), indent_(std::move(indent)) {}
+
+  Emitted value(const exec::Step& step);
+  Emitted predicate(const exec::Step& step);
+  const std::string& text() const { return text_; }
+  void line(const std::string& statement) { text_ += indent_ + statement + "\n"; }
+
+ private:
+  Emitted arithmetic(const exec::Step& step);
+  Emitted cast(const exec::Step& step);
+  Emitted cast_to_real(const exec::Step& step);
+  Emitted comparison(const exec::Step& step);
+  Emitted in_list(const exec::Step& step);
+  Emitted connective(const exec::Step& step);
+  Emitted checked(const exec::Step& step, const std::string& operation, const std::string& a, const std::string& b,
+                  const std::string& valid);
+  std::string temporary(const std::string& type, const std::string& text);
+  std::string both_valid(const std::string& a, const std::string& b);
+  std::string in_lane(const Emitted& value, exec::Lane lane);
+
+  const std::vector<ColumnNames>& columns_;
+  LiteralTable& literals_;
+  std::string indent_;
+  std::string text_;
+  uint32_t next_ = 0;
+};
+
+}  // namespace basalt::device

@@ -1,0 +1,88 @@
+// From a pipeline to the source of one CUDA kernel. The source depends on the shape of the statement and of its columns
+// (encodings, common widths, proven ranges) but not on literals, which are parameters: a query that differs in its
+// constants only is not compiled again. Needs no GPU and no CUDA header.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "basalt/exec/pipeline.h"
+#include "exec/device/work.h"
+
+namespace basalt::device {
+
+constexpr const char* kScanKernel = "basalt_scan";
+
+// What the generator knows of a column: the device readers of its chunks and what statistics say of all of them.
+struct ColumnShapes {
+  std::vector<std::string> values;    // reader types; a chunk names one by index
+  std::vector<std::string> validity;  // the same for chunks with NULLs; a chunk without has 0, others index + 1
+  uint32_t value_words = 0;           // of the longest descriptor
+  uint32_t validity_words = 0;
+  std::vector<uint64_t> width_tiles;
+  Statistics stats;
+};
+// Reads the metadata of the pipeline's columns in all its files.
+std::vector<ColumnShapes> shapes_of(const Pipeline& pipeline);
+
+// How a column lies in a chunk's slot.
+struct ColumnPlan {
+  ColumnShapes shapes;
+  uint32_t validity_at = 0;  // one word for the shape, then the descriptor
+  uint32_t value_at = 0;
+  std::vector<uint32_t> widths;  // for which packed tiles are unrolled
+
+  bool nullable() const { return !shapes.validity.empty(); }
+};
+
+enum class ResultKind : uint8_t { kCount, kIntegerSum, kFloatSum, kIntegerExtreme, kFloatExtreme };
+struct ResultPlan {
+  ResultKind kind = ResultKind::kCount;
+  uint32_t tile_sum = 0;  // kFloatSum: which array of tile sums
+};
+
+struct KernelPlan {
+  std::string source;
+  std::vector<Literal> literals;
+  std::vector<ColumnPlan> columns;
+  std::vector<ResultPlan> results;
+  uint32_t slot_words = 1;
+  uint32_t tile_sums = 0;
+};
+
+// Empty if a kernel can be generated, else the reason in a few words.
+std::string why_not(const Pipeline& pipeline);
+KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns);
+
+// Source of a kernel `basalt_decode` that writes all rows of one fixed-width array: parameters (descriptor, rows, out,
+// flags). `reader` is a device reader's type, `value_type` the unsigned type it yields.
+constexpr const char* kDecodeKernel = "basalt_decode";
+std::string decode_source(const std::string& reader, const std::string& value_type);
+
+// The readers of one chunk: of its values and, under a root `validity`, of its NULLs. Texts are empty where device code
+// cannot read the node.
+struct ChunkReaders {
+  std::string values;
+  std::string validity;
+  const NodeView* value_node = nullptr;
+  const NodeView* validity_node = nullptr;  // nullptr: no NULLs
+};
+ChunkReaders readers_of(const NodeView& root);
+
+// The #include lines for the codecs that these readers name.
+std::string codec_includes(const std::vector<std::string>& readers);
+
+// The view that describes a chunk's array without its bytes: enough for device_reader() and for descriptors.
+NodeView shape_of(const ColumnChunkInfo& chunk);
+uint32_t descriptor_words(const NodeView& node);
+// Appends the node's words in preorder; stream s of the whole tree, counted in preorder, lies at addresses[s].
+void append_descriptor(const NodeView& node, const std::vector<uint64_t>& addresses, size_t& next_stream,
+                       std::vector<uint64_t>& out);
+
+// `Packed<T>` → `Packed<T, Widths<…>>` in a reader's type.
+std::string with_widths(const std::string& reader, const std::vector<uint32_t>& widths);
+// The few widths that hold nearly all tiles of a column.
+std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles);
+
+}  // namespace basalt::device

@@ -1,0 +1,202 @@
+// What the generator reads off the columns' metadata: device readers of their chunks, descriptor sizes, common widths.
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "basalt/core/error.h"
+#include "codec/validity/layout.h"
+#include "core/packed_tile.h"
+#include "exec/device/generate/generate.h"
+
+namespace basalt::device {
+
+namespace {
+
+NodeView view_from(const std::vector<NodePlace>& nodes, size_t& at) {
+  if (at >= nodes.size()) throw Error(ErrorCode::kCorrupt, "an encoding tree ends before its last node");
+  const NodePlace& place = nodes[at++];
+  NodeView view;
+  view.codec = place.codec;
+  view.type = place.type;
+  view.count = place.count;
+  view.params = place.params;
+  // Lengths only: nothing here looks at a stream's bytes.
+  for (const StreamPlace& stream : place.streams) {
+    view.streams.emplace_back(static_cast<const std::byte*>(nullptr), static_cast<size_t>(stream.length));
+  }
+  for (uint32_t child = 0; child < place.child_count; ++child) view.children.push_back(view_from(nodes, at));
+  return view;
+}
+
+// Over all files; a bound that one file does not know is unknown.
+Statistics merged_statistics(const Pipeline& pipeline, uint32_t field) {
+  Statistics all;
+  bool first = true;
+  for (const auto& file : pipeline.files) {
+    const Statistics& one = file->column(field).stats;
+    if (first) {
+      all = one;
+      first = false;
+      continue;
+    }
+    all.rows += one.rows;
+    all.null_count += one.null_count;
+    all.has_nan = all.has_nan || one.has_nan;
+    const bool one_empty = one.rows == one.null_count;
+    if (one_empty) continue;
+    if (all.rows - one.rows == all.null_count - one.null_count) {  // nothing but NULLs so far
+      all.min = one.min;
+      all.max = one.max;
+    } else {
+      if (one.min.null || all.min.null || one.min.type != all.min.type) {
+        all.min = Value::of_null(all.min.type);
+      } else if (compare(one.min, all.min) < 0) {
+        all.min = one.min;
+      }
+      if (one.max.null || all.max.null || one.max.type != all.max.type) {
+        all.max = Value::of_null(all.max.type);
+      } else if (compare(one.max, all.max) > 0) {
+        all.max = one.max;
+      }
+    }
+  }
+  return all;
+}
+
+
+void add_once(std::vector<std::string>& list, const std::string& text) {
+  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+}
+
+}  // namespace
+
+std::vector<ColumnShapes> shapes_of(const Pipeline& pipeline) {
+  std::vector<ColumnShapes> out;
+  for (const PipelineColumn& column : pipeline.columns) {
+    ColumnShapes shapes;
+    shapes.width_tiles.assign(kMaxPackedWidth + 1, 0);
+    for (const auto& file : pipeline.files) {
+      const ColumnInfo& info = file->column(column.field_id);
+      for (size_t w = 0; w < info.width_tiles.size() && w <= kMaxPackedWidth; ++w) {
+        shapes.width_tiles[w] += info.width_tiles[w];
+      }
+      for (const ColumnChunkInfo& chunk : info.chunks) {
+        const NodeView root = shape_of(chunk);
+        const ChunkReaders readers = readers_of(root);
+        add_once(shapes.values, readers.values);
+        shapes.value_words = std::max(shapes.value_words, descriptor_words(*readers.value_node));
+        if (readers.validity_node == nullptr) continue;
+        add_once(shapes.validity, readers.validity);
+        shapes.validity_words = std::max(shapes.validity_words, descriptor_words(*readers.validity_node));
+      }
+    }
+    shapes.stats = merged_statistics(pipeline, column.field_id);
+    out.push_back(std::move(shapes));
+  }
+  return out;
+}
+
+NodeView shape_of(const ColumnChunkInfo& chunk) {
+  size_t at = 0;
+  return view_from(chunk.nodes, at);
+}
+
+uint32_t descriptor_words(const NodeView& node) {
+  uint32_t words = 1 + static_cast<uint32_t>(node.streams.size()) + static_cast<uint32_t>((node.params.size() + 7) / 8);
+  for (const NodeView& child : node.children) words += descriptor_words(child);
+  return words;
+}
+
+void append_descriptor(const NodeView& node, const std::vector<uint64_t>& addresses, size_t& next_stream,
+                       std::vector<uint64_t>& out) {
+  out.push_back(node.count);
+  for (size_t i = 0; i < node.streams.size(); ++i) out.push_back(addresses.at(next_stream++));
+  const size_t at = out.size();
+  out.resize(at + (node.params.size() + 7) / 8, 0);
+  if (!node.params.empty()) std::copy_n(node.params.data(), node.params.size(), reinterpret_cast<std::byte*>(&out[at]));
+  for (const NodeView& child : node.children) append_descriptor(child, addresses, next_stream, out);
+}
+
+ChunkReaders readers_of(const NodeView& root) {
+  ChunkReaders readers;
+  readers.value_node = &root;
+  if (root.codec != nullptr && root.codec->name() == "validity") {
+    if (root.children.size() != 2) return readers;
+    readers.validity_node = &root.children[validity::kValid];
+    readers.value_node = &root.children[validity::kValues];
+    if (readers.validity_node->codec != nullptr) {
+      readers.validity = readers.validity_node->codec->device_reader(*readers.validity_node);
+    }
+  }
+  if (readers.value_node->codec != nullptr) readers.values = readers.value_node->codec->device_reader(*readers.value_node);
+  return readers;
+}
+
+// A reader is called as its codec, with a capital: `Dict<…>` lives in codec/dict/kernels.cuh.
+std::string codec_includes(const std::vector<std::string>& readers) {
+  std::set<std::string> codecs;
+  for (const std::string& reader : readers) {
+    size_t begin = 0;
+    for (size_t i = 0; i <= reader.size(); ++i) {
+      if (i < reader.size() && (std::isalnum(static_cast<unsigned char>(reader[i])) != 0 || reader[i] == '_')) continue;
+      if (i < reader.size() && reader[i] == '<' && reader.compare(begin, i - begin, "Widths") != 0) {
+        std::string name = reader.substr(begin, i - begin);
+        for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        codecs.insert(name);
+      }
+      begin = i + 1;
+    }
+  }
+  std::string out;
+  for (const std::string& codec : codecs) out += "#include \"codec/" + codec + "/kernels.cuh\"\n";
+  return out;
+}
+
+std::string with_widths(const std::string& reader, const std::vector<uint32_t>& widths) {
+  if (widths.empty()) return reader;
+  std::string list;
+  for (const uint32_t width : widths) list += (list.empty() ? "" : ", ") + std::to_string(width);
+  std::string out;
+  size_t at = 0;
+  for (;;) {
+    const std::string opening = "Packed<";
+    const size_t found = reader.find(opening, at);
+    const size_t end = found == std::string::npos ? found : reader.find('>', found);
+    if (end == std::string::npos) return out + reader.substr(at);
+    out += reader.substr(at, end - at);
+    // A reader that names its widths already keeps them.
+    if (reader.substr(found, end - found).find(',') == std::string::npos) out += ", Widths<" + list + ">";
+    out += '>';
+    at = end + 1;
+  }
+}
+
+std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles) {
+  constexpr size_t kMostWidths = 3;  // each costs about 0.1 s of compilation per column
+  uint64_t total = 0;
+  std::vector<std::pair<uint64_t, uint32_t>> order;
+  for (uint32_t width = 0; width < width_tiles.size() && width <= kMaxPackedWidth; ++width) {
+    total += width_tiles[width];
+    if (width_tiles[width] > 0) order.emplace_back(width_tiles[width], width);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<uint32_t> out;
+  uint64_t covered = 0;
+  for (const auto& [tiles, width] : order) {
+    if (out.size() == kMostWidths || covered * 100 >= total * 98) break;
+    out.push_back(width);
+    covered += tiles;
+  }
+  std::sort(out.begin(), out.end());  // the source must not depend on counts that do not matter
+  return out;
+}
+
+std::string decode_source(const std::string& reader, const std::string& value_type) {
+  return "// Writes every row of one array; one warp per tile.\n" + codec_includes({reader}) +
+         "#include \"exec/device/decode.cuh\"\n\nnamespace basalt::device {\n\nusing Reader = " + reader +
+         ";\n\nextern \"C\" __global__ void __launch_bounds__(decode_warps<Reader>() * kLanes)\n" + kDecodeKernel +
+         "(const uint64_t* descriptor, " + value_type + "* out, uint32_t* bad) {\n" +
+         "  decode_array<Reader>(descriptor, out, bad);\n}\n\n}  // namespace basalt::device\n";
+}
+
+}  // namespace basalt::device

@@ -1,0 +1,57 @@
+// What host and generated kernels agree on: the items of the work list, the kernel's parameters and the partial records
+// that blocks leave behind.
+#pragma once
+
+#include "basalt/core/host_device.h"
+
+namespace basalt::device {
+
+template <typename A, typename B>
+struct SameType {
+  static constexpr bool value = false;
+};
+template <typename A>
+struct SameType<A, A> {
+  static constexpr bool value = true;
+};
+
+// A work item: the tile within its chunk, whether statistics say that all its rows pass, the chunk's slot in the batch.
+constexpr uint32_t kWorkTileBits = 10;
+constexpr uint32_t kWorkAllPass = 1u << kWorkTileBits;
+constexpr uint32_t kWorkSlotShift = kWorkTileBits + 1;
+constexpr uint32_t kMaxSlots = 1u << (32 - kWorkSlotShift);
+static_assert(kMaxChunkRows / kTileRows <= 1u << kWorkTileBits);
+
+BASALT_HD uint32_t make_work(uint32_t slot, uint32_t tile, bool all_pass) {
+  return slot << kWorkSlotShift | (all_pass ? kWorkAllPass : 0) | tile;
+}
+BASALT_HD uint32_t work_tile(uint32_t item) { return item & (kWorkAllPass - 1); }
+BASALT_HD uint32_t work_slot(uint32_t item) { return item >> kWorkSlotShift; }
+BASALT_HD bool work_all_pass(uint32_t item) { return (item & kWorkAllPass) != 0; }
+
+// A literal of the statement as raw bits: integers sign-extended to 128, floats in their own width.
+struct Literal {
+  uint64_t low;
+  uint64_t high;
+};
+
+// Everything a generated kernel is given; `literals` is as long as the kernel has literals.
+constexpr uint32_t kMaxLiterals = 128;
+struct Parameters {
+  const uint32_t* work;
+  const uint64_t* slots;  // per chunk of the batch: its rows, then each column's words
+  uint64_t* partials;     // one record per block
+  double* tile_sums;      // per float sum, per work item
+  uint32_t work_count;
+  uint32_t unused;
+  Literal literals[kMaxLiterals];
+};
+
+// A block's record: live rows and flags, then four words per aggregate: rows that took part; a sum's 192 bits, or the
+// bits of a minimum or maximum.
+constexpr uint32_t kRecordHead = 2;
+constexpr uint32_t kRecordAggregate = 4;
+constexpr uint64_t kFlagOverflow = 1;
+constexpr uint64_t kFlagBad = 2;
+
+}  // namespace basalt::device
