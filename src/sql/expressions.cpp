@@ -1,0 +1,279 @@
+// Bound expressions to basalt::Expr. The binder has already made the types of operands equal and folded constants; what
+// is left is to keep DuckDB's overflow rules: a decimal result of 18 or 38 digits is checked against its digits, an
+// integer against its type.
+#include "sql/expressions.h"
+
+#include "duckdb/common/types/decimal.hpp"
+#include "duckdb/planner/expression/list.hpp"
+#include "sql/types.h"
+
+namespace basalt::sql {
+
+using duckdb::ExpressionClass;
+using duckdb::ExpressionType;
+using duckdb::LogicalType;
+using duckdb::LogicalTypeId;
+
+namespace {
+
+constexpr int64_t kMicrosPerDay = 86'400'000'000;
+// Integers up to here are exact in a double, so that a decimal of 15 digits is divided exactly as DuckDB does it.
+constexpr uint8_t kMaxExactDigits = 15;
+
+int128_t power_of_ten(int digits) {
+  int128_t power = 1;
+  for (int i = 0; i < digits; ++i) power *= 10;
+  return power;
+}
+
+bool is_plain_integer(const LogicalType& type) { return type.IsIntegral(); }
+bool is_decimal(const LogicalType& type) { return type.id() == LogicalTypeId::DECIMAL; }
+bool is_number(const LogicalType& type) {
+  return is_plain_integer(type) || is_decimal(type) || type.id() == LogicalTypeId::FLOAT ||
+         type.id() == LogicalTypeId::DOUBLE;
+}
+
+Physical physical_type(const LogicalType& type) {
+  const Physical physical = to_physical(type.InternalType());
+  if (physical == Physical::kNone) throw NotLowered("values of type " + type.ToString());
+  return physical;
+}
+
+Expr literal(const duckdb::Value& value, const LogicalType& type) {
+  const Physical physical = physical_type(type);
+  Expr expr;
+  expr.op = ExprOp::kLiteral;
+  expr.type = physical;
+  if (value.IsNull()) {
+    expr.literal = Value::of_null(physical);
+    return expr;
+  }
+  const auto plain = to_value(value, physical);
+  if (!plain) throw NotLowered("a constant of type " + value.type().ToString());
+  expr.literal = *plain;
+  return expr;
+}
+
+class Lowering {
+ public:
+  explicit Lowering(const ColumnResolver& columns) : columns_(columns) {}
+
+  Expr lower(const duckdb::Expression& expression) const {
+    switch (expression.GetExpressionClass()) {
+      case ExpressionClass::BOUND_COLUMN_REF:
+      case ExpressionClass::BOUND_REF: return columns_(expression);
+      case ExpressionClass::BOUND_CONSTANT:
+        return literal(expression.Cast<duckdb::BoundConstantExpression>().value, expression.return_type);
+      case ExpressionClass::BOUND_CAST: return cast(expression.Cast<duckdb::BoundCastExpression>());
+      case ExpressionClass::BOUND_FUNCTION: return function(expression.Cast<duckdb::BoundFunctionExpression>());
+      case ExpressionClass::BOUND_COMPARISON: return comparison(expression.Cast<duckdb::BoundComparisonExpression>());
+      case ExpressionClass::BOUND_CONJUNCTION: {
+        std::vector<Expr> args;
+        for (const auto& child : expression.Cast<duckdb::BoundConjunctionExpression>().children) {
+          args.push_back(lower(*child));
+        }
+        const bool all = expression.GetExpressionType() == ExpressionType::CONJUNCTION_AND;
+        return make_expr(all ? ExprOp::kAnd : ExprOp::kOr, Physical::kU8, std::move(args));
+      }
+      case ExpressionClass::BOUND_BETWEEN: return between(expression.Cast<duckdb::BoundBetweenExpression>());
+      case ExpressionClass::BOUND_OPERATOR: return operation(expression.Cast<duckdb::BoundOperatorExpression>());
+      default: throw NotLowered("the expression " + expression.ToString());
+    }
+  }
+
+ private:
+  Expr cast(const duckdb::BoundCastExpression& expression) const {
+    const LogicalType& from = expression.child->return_type;
+    const LogicalType& to = expression.return_type;
+    const auto refuse = [&] { return NotLowered("a cast from " + from.ToString() + " to " + to.ToString()); };
+    if (expression.try_cast) throw refuse();
+    if (from == to) return lower(*expression.child);
+    Expr result = make_expr(ExprOp::kCast, physical_type(to), {});
+    const bool from_integer = is_plain_integer(from) || from.id() == LogicalTypeId::BOOLEAN;
+    if (is_plain_integer(to) && from_integer) {
+      // The type's own range is the check.
+    } else if (is_decimal(to) && (from_integer || is_decimal(from))) {
+      const int from_scale = is_decimal(from) ? duckdb::DecimalType::GetScale(from) : 0;
+      const int to_scale = duckdb::DecimalType::GetScale(to);
+      if (to_scale < from_scale) throw NotLowered("a cast that rounds, to " + to.ToString());
+      result.power_of_ten = to_scale - from_scale;
+      result.limit = power_of_ten(duckdb::DecimalType::GetWidth(to)) - 1;
+    } else if (is_plain_integer(to) && is_decimal(from) && duckdb::DecimalType::GetScale(from) == 0) {
+      // A decimal without a fraction is an integer.
+    } else if (to.id() == LogicalTypeId::DOUBLE && from_integer && result_width(from) <= 8) {
+      // Rounds once, to nearest even, as DuckDB does.
+    } else if (to.id() == LogicalTypeId::DOUBLE && from.id() == LogicalTypeId::FLOAT) {
+      // Exact.
+    } else if (to.id() == LogicalTypeId::DOUBLE && is_decimal(from) &&
+               duckdb::DecimalType::GetWidth(from) <= kMaxExactDigits) {
+      result.power_of_ten = duckdb::DecimalType::GetScale(from);
+    } else {
+      throw refuse();
+    }
+    result.args.push_back(lower(*expression.child));
+    return result;
+  }
+
+  static uint32_t result_width(const LogicalType& type) { return width_of(physical_type(type)); }
+
+  Expr function(const duckdb::BoundFunctionExpression& expression) const {
+    const std::string& name = expression.function.name;
+    const LogicalType& type = expression.return_type;
+    if (name != "+" && name != "-" && name != "*") throw NotLowered("the function " + name);
+    if (!is_number(type)) throw NotLowered(name + " on " + type.ToString());
+    const Physical physical = physical_type(type);
+    std::vector<Expr> args;
+    for (const auto& child : expression.children) {
+      if (!is_number(child->return_type) || physical_type(child->return_type) != physical) {
+        throw NotLowered(name + " on " + child->return_type.ToString());
+      }
+      args.push_back(lower(*child));
+    }
+    Expr result;
+    if (args.size() == 1 && name == "-") {
+      result = make_expr(ExprOp::kNegate, physical, std::move(args));
+    } else if (args.size() == 2) {
+      const ExprOp op = name == "+" ? ExprOp::kAdd : name == "-" ? ExprOp::kSubtract : ExprOp::kMultiply;
+      result = make_expr(op, physical, std::move(args));
+    } else {
+      throw NotLowered("the function " + name + " with " + std::to_string(expression.children.size()) + " arguments");
+    }
+    // Narrower results cannot leave their digits: the binder widened them.
+    if (is_decimal(type)) {
+      const int digits = duckdb::DecimalType::GetWidth(type);
+      if (digits == duckdb::Decimal::MAX_WIDTH_INT64 || digits == duckdb::Decimal::MAX_WIDTH_DECIMAL) {
+        result.limit = power_of_ten(digits) - 1;
+      }
+    }
+    return result;
+  }
+
+  Expr comparison(const duckdb::BoundComparisonExpression& expression) const {
+    return compare(expression.GetExpressionType(), *expression.left, *expression.right);
+  }
+
+  Expr compare(ExpressionType type, const duckdb::Expression& left, const duckdb::Expression& right) const {
+    const auto op = comparison_op(type);
+    if (!op) throw NotLowered("the comparison " + duckdb::ExpressionTypeToOperator(type));
+    if (left.GetExpressionClass() == ExpressionClass::BOUND_CONSTANT &&
+        right.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) {
+      return compare(duckdb::FlipComparisonExpression(type), right, left);
+    }
+    if (auto as_date = compare_as_date(*op, left, right)) return *std::move(as_date);
+    if (left.return_type != right.return_type &&
+        physical_type(left.return_type) != physical_type(right.return_type)) {
+      throw NotLowered("a comparison of " + left.return_type.ToString() + " with " + right.return_type.ToString());
+    }
+    return make_expr(*op, Physical::kU8, {lower(left), lower(right)});
+  }
+
+  // `date_column < date + interval` arrives as CAST(date_column AS TIMESTAMP) < timestamp: back to days, which need no
+  // arithmetic per row.
+  std::optional<Expr> compare_as_date(ExprOp op, const duckdb::Expression& left, const duckdb::Expression& right) const {
+    if (left.GetExpressionClass() != ExpressionClass::BOUND_CAST ||
+        right.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) {
+      return std::nullopt;
+    }
+    const auto& inner = left.Cast<duckdb::BoundCastExpression>();
+    const auto& constant = right.Cast<duckdb::BoundConstantExpression>().value;
+    if (inner.try_cast || inner.child->return_type.id() != LogicalTypeId::DATE ||
+        constant.type().id() != LogicalTypeId::TIMESTAMP || constant.IsNull()) {
+      return std::nullopt;
+    }
+    const int64_t micros = constant.GetValueUnsafe<int64_t>();
+    if (!duckdb::Timestamp::IsFinite(duckdb::timestamp_t(micros))) return std::nullopt;
+    const bool midnight = micros % kMicrosPerDay == 0;
+    const int64_t day = micros / kMicrosPerDay - (micros % kMicrosPerDay < 0 ? 1 : 0);
+    if (!midnight) {
+      if (op == ExprOp::kLess) op = ExprOp::kLessEqual;
+      if (op == ExprOp::kGreaterEqual) op = ExprOp::kGreater;
+      if (op == ExprOp::kEqual || op == ExprOp::kNotEqual) return std::nullopt;
+    }
+    Expr bound;
+    bound.op = ExprOp::kLiteral;
+    bound.type = Physical::kI32;
+    bound.literal = Value::of_integer(Physical::kI32, day);
+    return make_expr(op, Physical::kU8, {lower(*inner.child), bound});
+  }
+
+  Expr between(const duckdb::BoundBetweenExpression& expression) const {
+    const auto low = expression.lower_inclusive ? ExpressionType::COMPARE_GREATERTHANOREQUALTO
+                                                : ExpressionType::COMPARE_GREATERTHAN;
+    const auto high = expression.upper_inclusive ? ExpressionType::COMPARE_LESSTHANOREQUALTO
+                                                 : ExpressionType::COMPARE_LESSTHAN;
+    return make_expr(ExprOp::kAnd, Physical::kU8,
+                {compare(low, *expression.input, *expression.lower), compare(high, *expression.input, *expression.upper)});
+  }
+
+  Expr operation(const duckdb::BoundOperatorExpression& expression) const {
+    switch (expression.GetExpressionType()) {
+      case ExpressionType::OPERATOR_NOT:
+        return make_expr(ExprOp::kNot, Physical::kU8, {lower(*expression.children.at(0))});
+      case ExpressionType::OPERATOR_IS_NULL:
+        return make_expr(ExprOp::kIsNull, Physical::kU8, {lower(*expression.children.at(0))});
+      case ExpressionType::OPERATOR_IS_NOT_NULL:
+        return make_expr(ExprOp::kIsNotNull, Physical::kU8, {lower(*expression.children.at(0))});
+      case ExpressionType::COMPARE_IN: return in_list(expression);
+      case ExpressionType::COMPARE_NOT_IN: return make_expr(ExprOp::kNot, Physical::kU8, {in_list(expression)});
+      default: throw NotLowered("the operator " + expression.ToString());
+    }
+  }
+
+  Expr in_list(const duckdb::BoundOperatorExpression& expression) const {
+    std::vector<Expr> args;
+    args.push_back(lower(*expression.children.at(0)));
+    for (size_t i = 1; i < expression.children.size(); ++i) {
+      const auto& child = *expression.children[i];
+      if (child.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT ||
+          child.Cast<duckdb::BoundConstantExpression>().value.IsNull()) {
+        throw NotLowered("IN over values that are not constants");
+      }
+      args.push_back(lower(child));
+      if (args.back().type != args.front().type) throw NotLowered("IN over values of different types");
+    }
+    return make_expr(ExprOp::kIn, Physical::kU8, std::move(args));
+  }
+
+  const ColumnResolver& columns_;
+};
+
+}  // namespace
+
+std::optional<ExprOp> comparison_op(ExpressionType type) {
+  switch (type) {
+    case ExpressionType::COMPARE_EQUAL: return ExprOp::kEqual;
+    case ExpressionType::COMPARE_NOTEQUAL: return ExprOp::kNotEqual;
+    case ExpressionType::COMPARE_LESSTHAN: return ExprOp::kLess;
+    case ExpressionType::COMPARE_LESSTHANOREQUALTO: return ExprOp::kLessEqual;
+    case ExpressionType::COMPARE_GREATERTHAN: return ExprOp::kGreater;
+    case ExpressionType::COMPARE_GREATERTHANOREQUALTO: return ExprOp::kGreaterEqual;
+    default: return std::nullopt;
+  }
+}
+
+Expr make_expr(ExprOp op, Physical type, std::vector<Expr> args) {
+  Expr expr;
+  expr.op = op;
+  expr.type = type;
+  expr.args = std::move(args);
+  return expr;
+}
+
+Expr lower_expression(const duckdb::Expression& expression, const ColumnResolver& columns) {
+  return Lowering(columns).lower(expression);
+}
+
+Expr column_expr(uint32_t column, Physical type) {
+  Expr expr;
+  expr.op = ExprOp::kColumn;
+  expr.type = type;
+  expr.column = column;
+  return expr;
+}
+
+Expr conjunction(std::vector<Expr> parts) {
+  if (parts.size() == 1) return std::move(parts.front());
+  return make_expr(ExprOp::kAnd, Physical::kU8, std::move(parts));
+}
+
+}  // namespace basalt::sql

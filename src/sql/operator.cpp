@@ -1,0 +1,265 @@
+// The operator that runs a lowered aggregate: a source of one row. Its parents are not rewritten, since it answers with
+// the bindings and types of the operator it replaces.
+#include "sql/operator.h"
+
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "basalt/cuda/backend.h"
+#include "basalt/exec/pipeline.h"
+#include "duckdb/execution/column_binding_resolver.hpp"
+#include "duckdb/execution/physical_operator.hpp"
+#include "duckdb/execution/physical_plan_generator.hpp"
+#include "duckdb/parallel/task_scheduler.hpp"
+#include "duckdb/planner/operator/logical_extension_operator.hpp"
+#include "duckdb/planner/operator/logical_get.hpp"
+#include "sql/expressions.h"
+#include "sql/lower.h"
+#include "sql/scan.h"
+#include "sql/state.h"
+#include "sql/types.h"
+
+namespace basalt::sql {
+
+using duckdb::ClientContext;
+using duckdb::LogicalOperator;
+using duckdb::LogicalOperatorType;
+
+namespace {
+
+using Lowered = std::shared_ptr<const LoweredAggregate>;
+using TextMap = duckdb::InsertionOrderPreservingMap<duckdb::string>;
+
+TextMap describe(const LoweredAggregate& lowered, Device device) {
+  TextMap text;
+  text["Files"] = lowered.files;
+  text["Aggregates"] = lowered.aggregates;
+  if (!lowered.columns.empty()) text["Columns"] = lowered.columns;
+  if (!lowered.filter.empty()) text["Filter"] = lowered.filter;
+  text["Device"] = to_string(device);
+  return text;
+}
+
+duckdb::Value average(const std::vector<Value>& values, const AggregateOutput& output) {
+  const Value& sum = values[output.value];
+  const int128_t count = values[output.count].integer;
+  if (count == 0 || sum.null) return duckdb::Value(output.type);
+  if (is_float(sum.type)) return duckdb::Value::DOUBLE(sum.real / static_cast<double>(count));
+  double power = 1;
+  for (int i = 0; i < output.scale; ++i) power *= 10;
+  if (!output.wide) {
+    return duckdb::Value::DOUBLE(static_cast<double>(sum.integer) / (static_cast<double>(count) * power));
+  }
+  const long double divisor = static_cast<long double>(count) * static_cast<long double>(power);
+  return duckdb::Value::DOUBLE(static_cast<double>(static_cast<long double>(sum.integer) / divisor));
+}
+
+struct RunState : duckdb::GlobalSourceState {
+  std::atomic<double> progress{0};
+  bool done = false;
+  duckdb::idx_t MaxThreads() override { return 1; }
+};
+
+class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
+ public:
+  PhysicalBasaltAggregate(duckdb::PhysicalPlan& plan, duckdb::vector<duckdb::LogicalType> result_types, Lowered what,
+                          Device where)
+      : duckdb::PhysicalOperator(plan, duckdb::PhysicalOperatorType::EXTENSION, std::move(result_types), 1),
+        lowered_(std::move(what)),
+        device_(where) {}
+
+  duckdb::string GetName() const override { return "BASALT_AGGREGATE"; }
+  TextMap ParamsToString() const override { return describe(*lowered_, device_); }
+  bool IsSource() const override { return true; }
+
+  duckdb::unique_ptr<duckdb::GlobalSourceState> GetGlobalSourceState(ClientContext&) const override {
+    return duckdb::make_uniq<RunState>();
+  }
+
+  duckdb::ProgressData GetProgress(ClientContext&, duckdb::GlobalSourceState& state) const override {
+    duckdb::ProgressData progress;
+    progress.done = state.Cast<RunState>().progress.load();
+    progress.total = 1;
+    return progress;
+  }
+
+ protected:
+  duckdb::SourceResultType GetDataInternal(duckdb::ExecutionContext& context, duckdb::DataChunk& chunk,
+                                           duckdb::OperatorSourceInput& input) const override {
+    auto& state = input.global_state.Cast<RunState>();
+    if (state.done) return duckdb::SourceResultType::FINISHED;
+    state.done = true;
+    const std::vector<Value> values = guarded(context.client, [&] { return run(context.client, state); });
+    chunk.SetCardinality(1);
+    for (size_t i = 0; i < lowered_->outputs.size(); ++i) {
+      const AggregateOutput& output = lowered_->outputs[i];
+      const bool is_average = output.kind == AggregateOutput::Kind::kAverage;
+      chunk.SetValue(i, 0, is_average ? average(values, output) : to_duckdb_value(values[output.value], output.type));
+    }
+    return duckdb::SourceResultType::FINISHED;
+  }
+
+ private:
+  std::vector<Value> run(ClientContext& context, RunState& state) const {
+    const auto log = StatementLog::of(context);
+    const std::shared_ptr<CancelToken> cancel = log->cancel_token();
+    RunOptions options;
+    options.device = device_;
+    options.threads = static_cast<uint32_t>(number_setting(context, "basalt_threads"));
+    if (options.threads == 0) {
+      options.threads = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
+    }
+    options.gpu_memory = number_setting(context, "basalt_gpu_memory");
+    options.prune = flag_setting(context, "basalt_pruning");
+    options.cancel = cancel.get();
+    // A session cancels the token itself; other users of DuckDB only know its own interrupt.
+    options.progress = [&](double share) {
+      state.progress.store(share);
+      if (context.interrupted) cancel->cancel();
+    };
+    RunReport report;
+    std::vector<Value> values = run_pipeline(lowered_->pipeline, options, &report);
+    if (values.size() != lowered_->pipeline.aggregates.size()) {
+      throw Error(ErrorCode::kInternal, "the pipeline returned another number of values than it has aggregates");
+    }
+    state.progress.store(1);
+    log->add_run(report);
+    log->add_in_basalt(lowered_->aggregates + " over " + lowered_->files);
+    if (device_ == Device::kAuto && report.ran_on != Device::kCuda) note_why_cpu(*log);
+    return values;
+  }
+
+  void note_why_cpu(StatementLog& log) const {
+    const GpuAvailability& available = gpu();
+    if (available.backend == nullptr) {
+      log.add_note("ran on the CPU: " + available.reason);
+      return;
+    }
+    const std::string reason = available.backend->why_not(lowered_->pipeline);
+    if (!reason.empty()) log.add_note("ran on the CPU: " + reason);
+  }
+
+  Lowered lowered_;
+  Device device_;
+};
+
+struct LogicalBasaltAggregate : duckdb::LogicalExtensionOperator {
+  LogicalBasaltAggregate(LogicalOperator& replaced, Lowered what, Device where)
+      : lowered(std::move(what)), device(where) {
+    replaced.ResolveOperatorTypes();
+    types = replaced.types;
+    bindings = replaced.GetColumnBindings();
+    SetEstimatedCardinality(1);
+  }
+
+  duckdb::PhysicalOperator& CreatePlan(ClientContext&, duckdb::PhysicalPlanGenerator& planner) override {
+    return planner.Make<PhysicalBasaltAggregate>(types, lowered, device);
+  }
+  duckdb::vector<duckdb::ColumnBinding> GetColumnBindings() override { return bindings; }
+  void ResolveColumnBindings(duckdb::ColumnBindingResolver&, duckdb::vector<duckdb::ColumnBinding>& result) override {
+    result = bindings;
+  }
+  void ResolveTypes() override {}  // copied from the replaced operator
+  duckdb::string GetName() const override { return "BASALT_AGGREGATE"; }
+  TextMap ParamsToString() const override { return describe(*lowered, device); }
+  duckdb::string GetExtensionName() const override { return "basalt"; }
+  bool SupportSerialization() const override { return false; }
+
+  Lowered lowered;
+  Device device;
+  duckdb::vector<duckdb::ColumnBinding> bindings;
+};
+
+// --- what stays in DuckDB ---------------------------------------------------------------------------------------------
+
+bool is_basalt_scan(const LogicalOperator& node) {
+  return node.type == LogicalOperatorType::LOGICAL_GET && node.Cast<duckdb::LogicalGet>().function.name == kScanName;
+}
+
+bool reads_basalt(const LogicalOperator& node) {
+  if (is_basalt_scan(node)) return true;
+  for (const auto& child : node.children) {
+    if (reads_basalt(*child)) return true;
+  }
+  return false;
+}
+
+// The SQL word of an operator worth naming; nullptr for the rest.
+const char* sql_word(const LogicalOperator& node) {
+  switch (node.type) {
+    case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
+    case LogicalOperatorType::LOGICAL_ANY_JOIN:
+    case LogicalOperatorType::LOGICAL_ASOF_JOIN:
+    case LogicalOperatorType::LOGICAL_DEPENDENT_JOIN:
+    case LogicalOperatorType::LOGICAL_DELIM_JOIN:
+    case LogicalOperatorType::LOGICAL_CROSS_PRODUCT:
+    case LogicalOperatorType::LOGICAL_POSITIONAL_JOIN: return "JOIN";
+    case LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY:
+      return node.Cast<duckdb::LogicalAggregate>().groups.empty() ? nullptr : "GROUP BY";
+    case LogicalOperatorType::LOGICAL_WINDOW: return "WINDOW";
+    case LogicalOperatorType::LOGICAL_ORDER_BY: return "ORDER BY";
+    case LogicalOperatorType::LOGICAL_TOP_N: return "ORDER BY with LIMIT";
+    case LogicalOperatorType::LOGICAL_DISTINCT: return "DISTINCT";
+    case LogicalOperatorType::LOGICAL_UNION: return "UNION";
+    case LogicalOperatorType::LOGICAL_EXCEPT: return "EXCEPT";
+    case LogicalOperatorType::LOGICAL_INTERSECT: return "INTERSECT";
+    case LogicalOperatorType::LOGICAL_UNNEST: return "UNNEST";
+    default: return nullptr;
+  }
+}
+
+void log_words(const LogicalOperator& node, StatementLog& log) {
+  if (!reads_basalt(node)) return;
+  if (const char* word = sql_word(node)) log.add_in_duckdb(word);
+  for (const auto& child : node.children) log_words(*child, log);
+}
+
+class PlanHook {
+ public:
+  PlanHook(ClientContext& context, Device device)
+      : context_(context), device_(device), log_(StatementLog::of(context)) {}
+
+  void visit(duckdb::unique_ptr<LogicalOperator>& node) {
+    if (node->type == LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY && reads_basalt(*node)) {
+      auto& aggregate = node->Cast<duckdb::LogicalAggregate>();
+      try {
+        auto lowered = lower_aggregate(context_, aggregate);
+        node = duckdb::make_uniq<LogicalBasaltAggregate>(*node, std::move(lowered), device_);
+        return;
+      } catch (const NotLowered& reason) {
+        if (aggregate.groups.empty()) {
+          log_->add_in_duckdb("aggregates without GROUP BY (" + std::string(reason.what()) + ")");
+        }
+      }
+    }
+    for (auto& child : node->children) visit(child);
+  }
+
+ private:
+  ClientContext& context_;
+  Device device_;
+  std::shared_ptr<StatementLog> log_;
+};
+
+}  // namespace
+
+void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<LogicalOperator>& plan) {
+  ClientContext& context = input.context;
+  const auto log = StatementLog::of(context);
+  if (!reads_basalt(*plan)) return;
+  log->mark_used();
+  guarded(context, [&] {
+    const Device device = device_setting(context);
+    if (flag_setting(context, "basalt_lowering")) {
+      PlanHook(context, device).visit(plan);
+    } else {
+      log->add_note("lowering is switched off");
+    }
+  });
+  if (!reads_basalt(*plan)) return;
+  log_words(*plan, *log);
+  if (log->snapshot().in_duckdb.empty()) log->add_in_duckdb("no aggregate: rows come from Basalt's scan");
+}
+
+}  // namespace basalt::sql

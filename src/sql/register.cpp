@@ -1,0 +1,78 @@
+// Registration: everything Basalt adds to a DuckDB database, in one place.
+#include "basalt/sql/register.h"
+
+#include "basalt/cuda/backend.h"
+#include "duckdb.hpp"
+#include "duckdb/function/replacement_scan.hpp"
+#include "duckdb/main/extension/extension_loader.hpp"
+#include "duckdb/parser/expression/constant_expression.hpp"
+#include "duckdb/parser/expression/function_expression.hpp"
+#include "duckdb/parser/tableref/table_function_ref.hpp"
+#include "sql/copy.h"
+#include "sql/operator.h"
+#include "sql/scan.h"
+#include "sql/state.h"
+
+namespace basalt {
+
+using duckdb::LogicalType;
+
+namespace {
+
+duckdb::unique_ptr<duckdb::TableRef> replace_scan(duckdb::ClientContext& context, duckdb::ReplacementScanInput& input,
+                                                  duckdb::optional_ptr<duckdb::ReplacementScanData>) {
+  const duckdb::string path = duckdb::ReplacementScan::GetFullPath(input);
+  if (!duckdb::StringUtil::EndsWith(duckdb::StringUtil::Lower(path), ".basalt")) return nullptr;
+  auto table = duckdb::make_uniq<duckdb::TableFunctionRef>();
+  duckdb::vector<duckdb::unique_ptr<duckdb::ParsedExpression>> arguments;
+  arguments.push_back(duckdb::make_uniq<duckdb::ConstantExpression>(duckdb::Value(path)));
+  table->function = duckdb::make_uniq<duckdb::FunctionExpression>(sql::kScanName, std::move(arguments));
+  if (!duckdb::FileSystem::HasGlob(path)) {
+    table->alias = duckdb::FileSystem::GetFileSystem(context).ExtractBaseName(path);
+  }
+  return table;
+}
+
+void check_device(duckdb::ClientContext& context, duckdb::SetScope, duckdb::Value& value) {
+  sql::guarded(context, [&] {
+    if (sql::parse_device(value.ToString()) == Device::kCuda && gpu().backend == nullptr) {
+      throw Error(ErrorCode::kDevice, "CUDA is not available: " + gpu().reason);
+    }
+  });
+}
+
+void add_settings(duckdb::DBConfig& config) {
+  config.AddExtensionOption("basalt_device", "Where Basalt's operators run: auto, cpu or cuda", LogicalType::VARCHAR,
+                            duckdb::Value("auto"), check_device);
+  config.AddExtensionOption("basalt_threads", "Threads of Basalt's operators; 0 = as many as DuckDB uses",
+                            LogicalType::UBIGINT, duckdb::Value::UBIGINT(0));
+  config.AddExtensionOption("basalt_gpu_memory", "Bytes on the GPU for cached and staged data; 0 = what is free",
+                            LogicalType::UBIGINT, duckdb::Value::UBIGINT(0));
+  config.AddExtensionOption("basalt_lowering", "Whether Basalt runs parts of plans itself", LogicalType::BOOLEAN,
+                            duckdb::Value::BOOLEAN(true));
+  config.AddExtensionOption("basalt_pruning", "Whether statistics and filters skip tiles inside Basalt",
+                            LogicalType::BOOLEAN, duckdb::Value::BOOLEAN(true));
+}
+
+}  // namespace
+
+void register_basalt(duckdb::DatabaseInstance& database) {
+  duckdb::ExtensionLoader loader(database, "basalt");
+  loader.RegisterFunction(sql::scan_functions(sql::kScanName));
+  // The function keeps the scan's own name inside, so that plans show one name whichever was called.
+  auto reader = sql::scan_functions(sql::kScanName);
+  reader.name = "read_basalt";
+  loader.RegisterFunction(std::move(reader));
+  loader.RegisterFunction(sql::copy_function());
+
+  duckdb::DBConfig& config = duckdb::DBConfig::GetConfig(database);
+  config.replacement_scans.emplace_back(replace_scan);
+  add_settings(config);
+  // Its internal compress functions would sit between the operators that are lowered together.
+  config.options.disabled_optimizers.insert(duckdb::OptimizerType::COMPRESSED_MATERIALIZATION);
+  duckdb::OptimizerExtension extension;
+  extension.optimize_function = sql::optimize_plan;
+  duckdb::OptimizerExtension::Register(config, std::move(extension));
+}
+
+}  // namespace basalt

@@ -1,0 +1,447 @@
+// The scan: one chunk of one file is the unit of work of a thread. Pushed filters run inside Basalt as far as they can
+// be lowered, there with zone statistics and tile by tile; DuckDB evaluates the rest on the rows that are left.
+#include "sql/scan.h"
+
+#include <atomic>
+#include <deque>
+
+#include "basalt/exec/scan.h"
+#include "duckdb/common/multi_file/multi_file_function.hpp"
+#include "duckdb/execution/expression_executor.hpp"
+#include "duckdb/planner/table_filter_state.hpp"
+#include "duckdb/storage/table/column_segment.hpp"
+#include "sql/expressions.h"
+#include "sql/state.h"
+#include "sql/statistics.h"
+#include "sql/types.h"
+#include "sql/vectors.h"
+
+namespace basalt::sql {
+
+using duckdb::ClientContext;
+using duckdb::GlobalTableFunctionState;
+using duckdb::LocalTableFunctionState;
+using duckdb::LogicalType;
+using duckdb::MultiFileBindData;
+using duckdb::MultiFileLocalIndex;
+using duckdb::unique_ptr;
+
+namespace {
+
+constexpr const char* kRowNumber = "file_row_number";
+constexpr size_t kMaxFilesForCardinality = 256;
+
+struct ScanOptions : duckdb::BaseFileReaderOptions {
+  bool file_row_number = false;
+};
+
+struct ScanBindData : duckdb::TableFunctionData {
+  unique_ptr<ScanOptions> options;
+  duckdb::idx_t first_file_rows = 0;
+  duckdb::idx_t first_file_chunks = 1;
+
+  unique_ptr<duckdb::FunctionData> Copy() const override {
+    auto copy = duckdb::make_uniq<ScanBindData>();
+    copy->options = duckdb::make_uniq<ScanOptions>(*options);
+    copy->first_file_rows = first_file_rows;
+    copy->first_file_chunks = first_file_chunks;
+    return copy;
+  }
+};
+
+struct ScanGlobalState : GlobalTableFunctionState {
+  uint32_t next_chunk = 0;  // of the current file; guarded by the multi-file reader's lock
+  bool prune = true;
+  std::shared_ptr<StatementLog> log;
+  std::atomic<uint64_t> tiles{0};
+  std::atomic<uint64_t> tiles_skipped{0};
+  std::atomic<uint64_t> tiles_all_true{0};
+};
+
+// A filter that DuckDB evaluates after the scan.
+struct ResidualFilter {
+  duckdb::idx_t column;  // in the scan's chunk
+  duckdb::TableFilter* filter;
+  unique_ptr<duckdb::TableFilterState> state;
+};
+
+// A column that the reader must convert before its filter can run (union_by_name with different types).
+struct Conversion {
+  duckdb::idx_t column;
+  duckdb::Expression* expression;
+  unique_ptr<duckdb::ExpressionExecutor> executor;
+  duckdb::DataChunk input;
+};
+
+struct ScanLocalState : LocalTableFunctionState {
+  uint32_t chunk = 0;
+  std::unique_ptr<ChunkScan> scan;
+  Table rows;
+  const void* reader = nullptr;  // whose filters and conversions these are
+  std::vector<ResidualFilter> residual;
+  std::deque<Conversion> conversions;  // in place: chunks cannot move
+  duckdb::SelectionVector selection{STANDARD_VECTOR_SIZE};
+};
+
+class BasaltReader : public duckdb::BaseFileReader {
+ public:
+  BasaltReader(ClientContext& context, const duckdb::OpenFileInfo& info, const ScanOptions& options)
+      : duckdb::BaseFileReader(info), options_(options) {
+    basalt_file = guarded(context, [&] { return FileCache::open(context, info.path); });
+    StatementLog::of(context)->mark_used();
+    for (const Field& field : basalt_file->schema().fields) {
+      columns.push_back(
+          duckdb::MultiFileColumnDefinition::CreateFromNameAndType(field.name, to_logical_type(field)));
+    }
+    if (options.file_row_number) {
+      if (find_column(*basalt_file, kRowNumber) >= 0) {
+        throw duckdb::BinderException("%s has a column named file_row_number: the option of that name cannot be used",
+                                      info.path);
+      }
+      columns.emplace_back(kRowNumber, LogicalType::BIGINT);
+    }
+  }
+
+  duckdb::string GetReaderType() const override { return "Basalt"; }
+
+  void AddVirtualColumn(duckdb::column_t column) override {
+    if (column != duckdb::MultiFileReader::COLUMN_IDENTIFIER_FILE_ROW_NUMBER) {
+      throw duckdb::InternalException("basalt_scan has no virtual column %llu", column);
+    }
+  }
+
+  duckdb::shared_ptr<duckdb::BaseUnionData> GetUnionData(duckdb::idx_t file_index) override;
+
+  unique_ptr<duckdb::BaseStatistics> GetStatistics(ClientContext& context, const duckdb::string& name) override {
+    return guarded(context, [&]() -> unique_ptr<duckdb::BaseStatistics> {
+      const int column = find_column(*basalt_file, name);
+      return column < 0 ? nullptr : column_statistics(*basalt_file, static_cast<uint32_t>(column));
+    });
+  }
+
+  bool TryInitializeScan(ClientContext&, GlobalTableFunctionState& global, LocalTableFunctionState& local) override {
+    auto& state = global.Cast<ScanGlobalState>();
+    if (state.next_chunk >= basalt_file->chunks().size()) return false;
+    local.Cast<ScanLocalState>().chunk = state.next_chunk++;
+    return true;
+  }
+
+  void FinishFile(ClientContext&, GlobalTableFunctionState& global) override {
+    global.Cast<ScanGlobalState>().next_chunk = 0;
+  }
+
+  void PrepareScan(ClientContext& context, GlobalTableFunctionState& global, LocalTableFunctionState& local) override {
+    auto& state = local.Cast<ScanLocalState>();
+    guarded(context, [&] { start_chunk(context, global.Cast<ScanGlobalState>(), state); });
+  }
+
+  duckdb::AsyncResult Scan(ClientContext& context, GlobalTableFunctionState& global, LocalTableFunctionState& local,
+                           duckdb::DataChunk& output) override {
+    auto& state = local.Cast<ScanLocalState>();
+    const bool more = guarded(context, [&] { return read_batch(state, output); });
+    if (more) return duckdb::SourceResultType::HAVE_MORE_OUTPUT;
+    auto& totals = global.Cast<ScanGlobalState>();
+    const ScanCounters& counters = state.scan->counters();
+    totals.tiles += counters.tiles;
+    totals.tiles_skipped += counters.tiles_skipped;
+    totals.tiles_all_true += counters.tiles_all_true;
+    totals.log->add_scan(counters);
+    rows_done_ += basalt_file->chunks()[state.chunk].rows;
+    state.scan.reset();
+    return duckdb::SourceResultType::FINISHED;
+  }
+
+  double GetProgressInFile(ClientContext&) override {
+    const uint64_t rows = basalt_file->rows();
+    return rows == 0 ? 100.0 : 100.0 * static_cast<double>(rows_done_.load()) / static_cast<double>(rows);
+  }
+
+  std::shared_ptr<const File> basalt_file;
+
+ private:
+  bool is_row_number(duckdb::idx_t local_column) const {
+    return local_column >= basalt_file->schema().fields.size();
+  }
+  const Field& field_of(duckdb::idx_t local_column) const { return basalt_file->schema().fields[local_column]; }
+
+  void start_chunk(ClientContext& context, const ScanGlobalState& global, ScanLocalState& state) {
+    std::vector<uint32_t> wanted;
+    bool row_numbers = false;
+    for (duckdb::idx_t i = 0; i < column_ids.size(); ++i) {
+      const duckdb::idx_t column = column_ids[MultiFileLocalIndex(i)].GetId();
+      if (is_row_number(column)) {
+        row_numbers = true;
+      } else {
+        wanted.push_back(static_cast<uint32_t>(column));
+      }
+    }
+    const bool new_reader = state.reader != this;
+    if (new_reader) prepare_conversions(context, state);
+    if (new_reader) state.residual.clear();
+    std::vector<Expr> parts;
+    std::vector<PipelineColumn> filter_columns;
+    if (filters) {
+      for (auto& [index, filter] : filters->filters) {
+        add_filter(context, index, *filter, global.prune, new_reader, state, parts, filter_columns);
+      }
+    }
+    state.reader = this;
+    Expr combined;
+    if (!parts.empty()) combined = conjunction(std::move(parts));
+    const bool filtered = !filter_columns.empty();
+    state.scan = std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted), filtered ? &combined : nullptr,
+                                             std::move(filter_columns), row_numbers);
+  }
+
+  void prepare_conversions(ClientContext& context, ScanLocalState& state) {
+    state.conversions.clear();
+    for (duckdb::idx_t i = 0; i < column_ids.size(); ++i) {
+      const duckdb::idx_t column = column_ids[MultiFileLocalIndex(i)].GetId();
+      const auto found = expression_map.find(column);
+      if (found == expression_map.end()) continue;
+      Conversion& conversion = state.conversions.emplace_back();
+      conversion.column = i;
+      conversion.expression = found->second.get();
+      conversion.executor = duckdb::make_uniq<duckdb::ExpressionExecutor>(context, *found->second);
+      conversion.input.Initialize(context, {columns[column].type});
+    }
+  }
+
+  void add_filter(ClientContext& context, duckdb::idx_t index, duckdb::TableFilter& filter, bool lower, bool new_reader,
+                  ScanLocalState& state, std::vector<Expr>& parts, std::vector<PipelineColumn>& filter_columns) {
+    const duckdb::idx_t column = column_ids[MultiFileLocalIndex(index)].GetId();
+    LoweredFilter lowered;
+    if (lower && !is_row_number(column) && expression_map.find(column) == expression_map.end()) {
+      const Field& field = field_of(column);
+      if (field.children.empty() && !needs_rescale(field.type)) {
+        const Expr reference =
+            column_expr(static_cast<uint32_t>(filter_columns.size()), physical_of(field.type));
+        lowered = lower_filter(filter, reference, columns[column].type);
+        if (lowered.expr) {
+          parts.push_back(*std::move(lowered.expr));
+          filter_columns.push_back({field.id, field.name, field.type});
+        }
+      }
+    }
+    // Whether a filter is complete does not depend on what dynamic filters hold at the moment.
+    if (!lowered.complete && new_reader) {
+      state.residual.push_back({index, &filter, duckdb::TableFilterState::Initialize(context, filter)});
+    }
+  }
+
+  bool read_batch(ScanLocalState& state, duckdb::DataChunk& output) {
+    if (!state.scan->next(state.rows)) return false;
+    const uint64_t rows = state.rows.rows;
+    output.SetCardinality(rows);
+    size_t next = 0;
+    for (duckdb::idx_t i = 0; i < column_ids.size(); ++i) {
+      const duckdb::idx_t column = column_ids[MultiFileLocalIndex(i)].GetId();
+      if (is_row_number(column)) {
+        const Column& numbers = state.rows.columns.back();
+        std::memcpy(duckdb::FlatVector::GetData(output.data[i]), numbers.values.data(), rows * sizeof(int64_t));
+        continue;
+      }
+      Conversion* conversion = find_conversion(state, i);
+      duckdb::Vector& target = conversion != nullptr ? conversion->input.data[0] : output.data[i];
+      if (conversion != nullptr) conversion->input.Reset();
+      fill_vector(std::move(state.rows.columns[next++]), field_of(column), target);
+      if (conversion != nullptr) {
+        conversion->input.SetCardinality(rows);
+        conversion->executor->ExecuteExpression(conversion->input, output.data[i]);
+      }
+    }
+    apply_residual(state, output);
+    return true;
+  }
+
+  static Conversion* find_conversion(ScanLocalState& state, duckdb::idx_t column) {
+    for (Conversion& conversion : state.conversions) {
+      if (conversion.column == column) return &conversion;
+    }
+    return nullptr;
+  }
+
+  static void apply_residual(ScanLocalState& state, duckdb::DataChunk& output) {
+    if (state.residual.empty()) return;
+    const duckdb::idx_t rows = output.size();
+    duckdb::idx_t left = rows;
+    for (duckdb::idx_t i = 0; i < rows; ++i) state.selection.set_index(i, i);
+    duckdb::SelectionVector selection(state.selection);
+    for (ResidualFilter& residual : state.residual) {
+      if (left == 0) break;
+      duckdb::Vector& vector = output.data[residual.column];
+      duckdb::UnifiedVectorFormat format;
+      vector.ToUnifiedFormat(rows, format);
+      duckdb::ColumnSegment::FilterSelection(selection, vector, format, *residual.filter, *residual.state, rows, left);
+    }
+    if (left < rows) output.Slice(selection, left);
+  }
+
+  ScanOptions options_;
+  std::atomic<uint64_t> rows_done_{0};
+};
+
+struct BasaltUnionData : duckdb::BaseUnionData {
+  explicit BasaltUnionData(duckdb::OpenFileInfo info) : duckdb::BaseUnionData(std::move(info)) {}
+  duckdb::optional_idx TryGetCardinalityEstimate() const override { return rows; }
+  duckdb::idx_t rows = 0;
+};
+
+duckdb::shared_ptr<duckdb::BaseUnionData> BasaltReader::GetUnionData(duckdb::idx_t file_index) {
+  auto result = duckdb::make_shared_ptr<BasaltUnionData>(file);
+  for (const auto& column : columns) {
+    result->names.push_back(column.name);
+    result->types.push_back(column.type);
+  }
+  result->rows = basalt_file->rows();
+  if (file_index == 0) result->reader = shared_from_this();
+  return result;
+}
+
+struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
+  static unique_ptr<duckdb::MultiFileReaderInterface> CreateInterface(ClientContext&) {
+    return duckdb::make_uniq<BasaltMultiFile>();
+  }
+
+  unique_ptr<duckdb::BaseFileReaderOptions> InitializeOptions(ClientContext&,
+                                                              duckdb::optional_ptr<duckdb::TableFunctionInfo>) override {
+    return duckdb::make_uniq<ScanOptions>();
+  }
+
+  bool ParseCopyOption(ClientContext&, const duckdb::string&, const duckdb::vector<duckdb::Value>&,
+                       duckdb::BaseFileReaderOptions&, duckdb::vector<duckdb::string>&,
+                       duckdb::vector<LogicalType>&) override {
+    return false;
+  }
+
+  bool ParseOption(ClientContext&, const duckdb::string& key, const duckdb::Value& value, duckdb::MultiFileOptions&,
+                   duckdb::BaseFileReaderOptions& options) override {
+    if (!duckdb::StringUtil::CIEquals(key, kRowNumber)) return false;
+    if (value.IsNull()) throw duckdb::BinderException("file_row_number cannot be NULL");
+    options.Cast<ScanOptions>().file_row_number = duckdb::BooleanValue::Get(value);
+    return true;
+  }
+
+  unique_ptr<duckdb::TableFunctionData> InitializeBindData(MultiFileBindData&,
+                                                           unique_ptr<duckdb::BaseFileReaderOptions> options) override {
+    auto result = duckdb::make_uniq<ScanBindData>();
+    result->options = duckdb::unique_ptr_cast<duckdb::BaseFileReaderOptions, ScanOptions>(std::move(options));
+    return result;
+  }
+
+  void BindReader(ClientContext& context, duckdb::vector<LogicalType>& types, duckdb::vector<duckdb::string>& names,
+                  MultiFileBindData& bind_data) override {
+    auto& own = bind_data.bind_data->Cast<ScanBindData>();
+    bind_data.reader_bind = bind_data.multi_file_reader->BindReader(context, types, names, *bind_data.file_list,
+                                                                    bind_data, *own.options, bind_data.file_options);
+  }
+
+  void FinalizeBindData(MultiFileBindData& bind_data) override {
+    if (!bind_data.initial_reader) return;
+    auto& own = bind_data.bind_data->Cast<ScanBindData>();
+    const File& file = *bind_data.initial_reader->Cast<BasaltReader>().basalt_file;
+    own.first_file_rows = file.rows();
+    own.first_file_chunks = std::max<duckdb::idx_t>(file.chunks().size(), 1);
+  }
+
+  duckdb::optional_idx MaxThreads(const MultiFileBindData& bind_data, const duckdb::MultiFileGlobalState&,
+                                  duckdb::FileExpandResult expanded) override {
+    if (expanded == duckdb::FileExpandResult::MULTIPLE_FILES) return {};
+    return bind_data.bind_data->Cast<ScanBindData>().first_file_chunks;
+  }
+
+  unique_ptr<GlobalTableFunctionState> InitializeGlobalState(ClientContext& context, MultiFileBindData&,
+                                                             duckdb::MultiFileGlobalState&) override {
+    auto state = duckdb::make_uniq<ScanGlobalState>();
+    state->log = StatementLog::of(context);
+    state->prune = flag_setting(context, "basalt_pruning");
+    return state;
+  }
+
+  unique_ptr<LocalTableFunctionState> InitializeLocalState(duckdb::ExecutionContext&,
+                                                           GlobalTableFunctionState&) override {
+    return duckdb::make_uniq<ScanLocalState>();
+  }
+
+  duckdb::shared_ptr<duckdb::BaseFileReader> CreateReader(ClientContext& context, GlobalTableFunctionState&,
+                                                          duckdb::BaseUnionData& data,
+                                                          const MultiFileBindData& bind_data) override {
+    return open(context, data.file, *bind_data.bind_data->Cast<ScanBindData>().options);
+  }
+
+  duckdb::shared_ptr<duckdb::BaseFileReader> CreateReader(ClientContext& context, GlobalTableFunctionState&,
+                                                          const duckdb::OpenFileInfo& file, duckdb::idx_t,
+                                                          const MultiFileBindData& bind_data) override {
+    return open(context, file, *bind_data.bind_data->Cast<ScanBindData>().options);
+  }
+
+  duckdb::shared_ptr<duckdb::BaseFileReader> CreateReader(ClientContext& context, const duckdb::OpenFileInfo& file,
+                                                          duckdb::BaseFileReaderOptions& options,
+                                                          const duckdb::MultiFileOptions&) override {
+    return open(context, file, options.Cast<ScanOptions>());
+  }
+
+  unique_ptr<duckdb::NodeStatistics> GetCardinality(ClientContext& context, const MultiFileBindData& bind_data,
+                                                    duckdb::idx_t file_count) override {
+    const auto& own = bind_data.bind_data->Cast<ScanBindData>();
+    if (file_count == 1) return duckdb::make_uniq<duckdb::NodeStatistics>(own.first_file_rows, own.first_file_rows);
+    return guarded(context, [&] {
+      const auto files = open_files(context, bind_data, kMaxFilesForCardinality);
+      if (files.empty()) return duckdb::make_uniq<duckdb::NodeStatistics>(own.first_file_rows * file_count);
+      duckdb::idx_t rows = 0;
+      for (const auto& file : files) rows += file->rows();
+      return duckdb::make_uniq<duckdb::NodeStatistics>(rows, rows);
+    });
+  }
+
+  void GetVirtualColumns(ClientContext&, MultiFileBindData&, duckdb::virtual_column_map_t& result) override {
+    result.insert(std::make_pair(duckdb::MultiFileReader::COLUMN_IDENTIFIER_FILE_ROW_NUMBER,
+                                 duckdb::TableColumn(kRowNumber, LogicalType::BIGINT)));
+  }
+
+  unique_ptr<duckdb::MultiFileReaderInterface> Copy() override { return duckdb::make_uniq<BasaltMultiFile>(); }
+
+  duckdb::FileGlobInput GetGlobInput() override {
+    return duckdb::FileGlobInput(duckdb::FileGlobOptions::FALLBACK_GLOB, "basalt");
+  }
+
+ private:
+  static duckdb::shared_ptr<duckdb::BaseFileReader> open(ClientContext& context, const duckdb::OpenFileInfo& file,
+                                                         const ScanOptions& options) {
+    return duckdb::make_shared_ptr<BasaltReader>(context, file, options);
+  }
+};
+
+using ScanFunction = duckdb::MultiFileFunction<BasaltMultiFile>;
+
+duckdb::InsertionOrderPreservingMap<duckdb::string> pruning_text(duckdb::TableFunctionDynamicToStringInput& input) {
+  auto result = ScanFunction::MultiFileDynamicToString(input);
+  const auto& state =
+      input.global_state->Cast<duckdb::MultiFileGlobalState>().global_state->Cast<ScanGlobalState>();
+  result.insert(std::make_pair("Tiles", std::to_string(state.tiles.load())));
+  result.insert(std::make_pair("Tiles Skipped", std::to_string(state.tiles_skipped.load())));
+  result.insert(std::make_pair("Tiles Without Test", std::to_string(state.tiles_all_true.load())));
+  return result;
+}
+
+}  // namespace
+
+duckdb::TableFunctionSet scan_functions(const char* name) {
+  ScanFunction function(name);
+  function.named_parameters[kRowNumber] = LogicalType::BOOLEAN;
+  function.statistics = scan_statistics;
+  function.get_partition_stats = scan_partition_statistics;
+  function.dynamic_to_string = pruning_text;
+  function.filter_pushdown = true;
+  function.filter_prune = true;
+  function.verify_serialization = false;
+  return duckdb::MultiFileReader::CreateFunctionSet(static_cast<duckdb::TableFunction>(function));
+}
+
+unique_ptr<duckdb::FunctionData> bind_copy_from(ClientContext& context, duckdb::CopyFromFunctionBindInput& input,
+                                                duckdb::vector<duckdb::string>& names,
+                                                duckdb::vector<LogicalType>& types) {
+  return ScanFunction::MultiFileBindCopy(context, input, names, types);
+}
+
+}  // namespace basalt::sql

@@ -1,0 +1,194 @@
+// Open files, the statement's log, errors and settings of Basalt inside DuckDB.
+#include "sql/state.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "duckdb/common/string_util.hpp"
+
+namespace basalt::sql {
+
+namespace {
+constexpr size_t kMaxOpenFiles = 256;
+constexpr const char* kLogKey = "basalt_statement_log";
+}  // namespace
+
+std::shared_ptr<const File> FileCache::open(duckdb::ClientContext& context, const std::string& path) {
+  auto cache = duckdb::ObjectCache::GetObjectCache(context).GetOrCreate<FileCache>("basalt_files");
+  return cache->get(path);
+}
+
+std::shared_ptr<const File> FileCache::get(const std::string& path) {
+  struct stat info {};
+  const bool known = ::stat(path.c_str(), &info) == 0;
+  Stamp stamp;
+  if (known) {
+    stamp = {.device = static_cast<uint64_t>(info.st_dev),
+             .inode = static_cast<uint64_t>(info.st_ino),
+             .size = static_cast<uint64_t>(info.st_size),
+             .seconds = info.st_mtim.tv_sec,
+             .nanoseconds = info.st_mtim.tv_nsec};
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(path);
+    if (found != entries_.end()) {
+      if (found->second.stamp == stamp) {
+        recent_.splice(recent_.begin(), recent_, found->second.recent);
+        return found->second.file;
+      }
+      recent_.erase(found->second.recent);
+      entries_.erase(found);
+    }
+  }
+  std::shared_ptr<const File> file = File::open(path);
+  if (!known) return file;
+  const std::lock_guard lock(mutex_);
+  const auto [place, added] = entries_.try_emplace(path);
+  if (!added) return place->second.file;
+  recent_.push_front(path);
+  place->second = {stamp, file, recent_.begin()};
+  if (entries_.size() > kMaxOpenFiles) {
+    entries_.erase(recent_.back());
+    recent_.pop_back();
+  }
+  return file;
+}
+
+std::shared_ptr<StatementLog> StatementLog::of(duckdb::ClientContext& context) {
+  // DuckDB's own shared pointer is a distinct type; the deleter carries it.
+  auto inner = context.registered_state->GetOrCreate<StatementLog>(kLogKey);
+  StatementLog* raw = inner.get();
+  return {raw, [inner](StatementLog*) mutable { inner.reset(); }};
+}
+
+void StatementLog::clear() {
+  const std::lock_guard lock(mutex_);
+  in_basalt_.clear();
+  in_duckdb_.clear();
+  notes_.clear();
+  runs_.clear();
+  scans_ = {};
+  chunks_scanned_ = 0;
+  used_ = false;
+  error_message_.clear();
+}
+
+void StatementLog::add(std::vector<std::string>& list, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+}
+
+void StatementLog::add_scan(const ScanCounters& counters) {
+  const std::lock_guard lock(mutex_);
+  scans_.tiles += counters.tiles;
+  scans_.tiles_skipped += counters.tiles_skipped;
+  scans_.tiles_all_true += counters.tiles_all_true;
+  scans_.rows_out += counters.rows_out;
+  ++chunks_scanned_;
+}
+
+void StatementLog::add_run(const RunReport& report) {
+  const std::lock_guard lock(mutex_);
+  runs_.push_back(report);
+}
+
+StatementLog::Snapshot StatementLog::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  return {in_basalt_, in_duckdb_, notes_, runs_, scans_, chunks_scanned_, used_.load()};
+}
+
+void StatementLog::set_error(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  error_code_ = error.code();
+  error_message_ = error.what();
+}
+
+bool StatementLog::find_code(const std::string& message, ErrorCode& code) const {
+  const std::lock_guard lock(mutex_);
+  if (error_message_.empty() || message.find(error_message_) == std::string::npos) return false;
+  code = error_code_;
+  return true;
+}
+
+std::shared_ptr<CancelToken> StatementLog::cancel_token() const {
+  const std::lock_guard lock(mutex_);
+  return cancel_;
+}
+
+void StatementLog::new_cancel_token() {
+  auto fresh = std::make_shared<CancelToken>();
+  const std::lock_guard lock(mutex_);
+  cancel_ = std::move(fresh);
+}
+
+void throw_in_duckdb(duckdb::ClientContext& context, const Error& error) {
+  StatementLog::of(context)->set_error(error);
+  duckdb::ExceptionType type = duckdb::ExceptionType::IO;
+  switch (error.code()) {
+    case ErrorCode::kInvalidArgument: type = duckdb::ExceptionType::INVALID_INPUT; break;
+    case ErrorCode::kUnsupported: type = duckdb::ExceptionType::NOT_IMPLEMENTED; break;
+    case ErrorCode::kOutOfMemory: type = duckdb::ExceptionType::OUT_OF_MEMORY; break;
+    case ErrorCode::kOutOfRange: type = duckdb::ExceptionType::OUT_OF_RANGE; break;
+    case ErrorCode::kCancelled: throw duckdb::InterruptException();
+    default: break;
+  }
+  throw duckdb::Exception(type, error.what());
+}
+
+Error to_error(const duckdb::ErrorData& error, const StatementLog* log) {
+  const std::string text = error.Message();
+  ErrorCode code = ErrorCode::kInvalidArgument;
+  if (log != nullptr && log->find_code(error.RawMessage(), code)) return Error(code, error.RawMessage());
+  switch (error.Type()) {
+    case duckdb::ExceptionType::INTERRUPT: return Error(ErrorCode::kCancelled, "the statement was cancelled");
+    case duckdb::ExceptionType::IO:
+    case duckdb::ExceptionType::HTTP: code = ErrorCode::kIo; break;
+    case duckdb::ExceptionType::OUT_OF_MEMORY: code = ErrorCode::kOutOfMemory; break;
+    case duckdb::ExceptionType::OUT_OF_RANGE:
+    case duckdb::ExceptionType::CONVERSION: code = ErrorCode::kOutOfRange; break;
+    case duckdb::ExceptionType::NOT_IMPLEMENTED: code = ErrorCode::kUnsupported; break;
+    case duckdb::ExceptionType::INTERNAL:
+    case duckdb::ExceptionType::FATAL: code = ErrorCode::kInternal; break;
+    default: break;
+  }
+  return Error(code, text);
+}
+
+namespace {
+duckdb::Value setting(duckdb::ClientContext& context, const char* name) {
+  duckdb::Value value;
+  if (!context.TryGetCurrentSetting(name, value)) {
+    throw Error(ErrorCode::kInternal, std::string("the setting ") + name + " is missing");
+  }
+  return value;
+}
+}  // namespace
+
+Device device_setting(duckdb::ClientContext& context) {
+  return parse_device(setting(context, "basalt_device").ToString());
+}
+
+uint64_t number_setting(duckdb::ClientContext& context, const char* name) {
+  return setting(context, name).GetValue<uint64_t>();
+}
+
+bool flag_setting(duckdb::ClientContext& context, const char* name) { return setting(context, name).GetValue<bool>(); }
+
+Device parse_device(const std::string& text) {
+  const std::string lower = duckdb::StringUtil::Lower(text);
+  if (lower == "auto") return Device::kAuto;
+  if (lower == "cpu") return Device::kCpu;
+  if (lower == "cuda") return Device::kCuda;
+  throw Error(ErrorCode::kInvalidArgument, "unknown device '" + text + "': expected auto, cpu or cuda");
+}
+
+const char* to_string(Device device) {
+  switch (device) {
+    case Device::kAuto: return "auto";
+    case Device::kCpu: return "cpu";
+    case Device::kCuda: return "cuda";
+  }
+  return "auto";
+}
+
+}  // namespace basalt::sql

@@ -1,0 +1,132 @@
+// What Basalt keeps inside a DuckDB database and its connections: open files, the log of the running statement for its
+// report, and the translation of errors in both directions.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "basalt/core/error.h"
+#include "basalt/exec/pipeline.h"
+#include "basalt/exec/scan.h"
+#include "basalt/file/reader.h"
+#include "basalt/file/writer.h"
+#include "duckdb.hpp"
+#include "duckdb/main/client_context_state.hpp"
+#include "duckdb/storage/object_cache.hpp"
+
+namespace basalt::sql {
+
+// Open files by path, so that a shell's statements share footers, and the GPU's cache recognises a file again. A file
+// that changed on disk is opened anew.
+class FileCache : public duckdb::ObjectCacheEntry {
+ public:
+  static std::shared_ptr<const File> open(duckdb::ClientContext& context, const std::string& path);
+
+  static duckdb::string ObjectType() { return "basalt_files"; }
+  duckdb::string GetObjectType() override { return ObjectType(); }
+  duckdb::optional_idx GetEstimatedCacheMemory() const override { return duckdb::optional_idx(); }
+
+ private:
+  struct Stamp {
+    uint64_t device = 0;
+    uint64_t inode = 0;
+    uint64_t size = 0;
+    int64_t seconds = 0;
+    int64_t nanoseconds = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  struct Entry {
+    Stamp stamp;
+    std::shared_ptr<const File> file;
+    std::list<std::string>::iterator recent;
+  };
+  std::shared_ptr<const File> get(const std::string& path);
+
+  std::mutex mutex_;
+  std::unordered_map<std::string, Entry> entries_;
+  std::list<std::string> recent_;  // most recent first
+};
+
+// The log of one connection's running statement.
+class StatementLog : public duckdb::ClientContextState {
+ public:
+  static std::shared_ptr<StatementLog> of(duckdb::ClientContext& context);
+
+  void clear();
+  void add_in_basalt(const std::string& text) { add(in_basalt_, text); }
+  void add_in_duckdb(const std::string& text) { add(in_duckdb_, text); }
+  void add_note(const std::string& text) { add(notes_, text); }
+  void add_scan(const ScanCounters& counters);
+  void add_run(const RunReport& report);
+
+  // A copy of everything so far.
+  struct Snapshot {
+    std::vector<std::string> in_basalt;
+    std::vector<std::string> in_duckdb;
+    std::vector<std::string> notes;
+    std::vector<RunReport> runs;
+    ScanCounters scans;
+    uint64_t chunks_scanned = 0;
+    bool used_basalt = false;
+  };
+  Snapshot snapshot() const;
+  void mark_used() { used_.store(true, std::memory_order_relaxed); }
+
+  // The last error thrown through DuckDB, whose own exceptions have no room for our code.
+  void set_error(const Error& error);
+  // The code of `message` if it is the sentence of the last error.
+  bool find_code(const std::string& message, ErrorCode& code) const;
+
+  // Replaced for every statement; workers that still hold the old one stay cancelled.
+  std::shared_ptr<CancelToken> cancel_token() const;
+  void new_cancel_token();
+
+  // Options of the next COPY … TO '.basalt', which SQL text cannot carry, and what came out of it.
+  std::shared_ptr<const WriteOptions> write_options;
+  WriteSummary write_summary;
+
+ private:
+  void add(std::vector<std::string>& list, const std::string& text);
+
+  mutable std::mutex mutex_;
+  std::vector<std::string> in_basalt_;
+  std::vector<std::string> in_duckdb_;
+  std::vector<std::string> notes_;
+  std::vector<RunReport> runs_;
+  ScanCounters scans_;
+  uint64_t chunks_scanned_ = 0;
+  std::atomic<bool> used_{false};
+  ErrorCode error_code_ = ErrorCode::kInternal;
+  std::string error_message_;
+  std::shared_ptr<CancelToken> cancel_ = std::make_shared<CancelToken>();
+};
+
+// Throws a DuckDB exception with the error's sentence and remembers its code.
+[[noreturn]] void throw_in_duckdb(duckdb::ClientContext& context, const Error& error);
+
+// Runs `body`; a Basalt error leaves it as a DuckDB exception.
+template <typename Body>
+auto guarded(duckdb::ClientContext& context, const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    throw_in_duckdb(context, error);
+  }
+}
+
+// DuckDB's error as ours.
+Error to_error(const duckdb::ErrorData& error, const StatementLog* log);
+
+// Settings.
+Device device_setting(duckdb::ClientContext& context);
+uint64_t number_setting(duckdb::ClientContext& context, const char* name);
+bool flag_setting(duckdb::ClientContext& context, const char* name);
+Device parse_device(const std::string& text);  // throws Error(kInvalidArgument)
+const char* to_string(Device device);
+
+}  // namespace basalt::sql

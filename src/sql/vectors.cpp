@@ -1,0 +1,275 @@
+// Rows across the border between DuckDB's vectors and Basalt's columns.
+#include "sql/vectors.h"
+
+#include <cstring>
+
+#include "basalt/core/error.h"
+#include "duckdb/common/vector_operations/vector_operations.hpp"
+#include "sql/types.h"
+#include "utf8proc_wrapper.hpp"
+
+namespace basalt::sql {
+
+using duckdb::idx_t;
+using duckdb::Vector;
+
+namespace {
+
+// Keeps a column's bytes alive as long as the vector whose strings point into them.
+class OwnedBytes : public duckdb::VectorBuffer {
+ public:
+  explicit OwnedBytes(Buffer owned)
+      : duckdb::VectorBuffer(duckdb::VectorBufferType::OPAQUE_BUFFER), bytes(std::move(owned)) {}
+  Buffer bytes;
+};
+
+bool is_ascii(const char* text, size_t size) {
+  uint64_t seen = 0;
+  size_t at = 0;
+  for (; at + 8 <= size; at += 8) {
+    uint64_t word;
+    std::memcpy(&word, text + at, 8);
+    seen |= word;
+  }
+  for (; at < size; ++at) seen |= static_cast<uint8_t>(text[at]);
+  return (seen & 0x8080808080808080ull) == 0;
+}
+
+void fill_validity(const Column& column, Vector& out) {
+  if (column.validity.empty()) return;
+  auto& mask = duckdb::FlatVector::Validity(out);
+  mask.Initialize(std::max<idx_t>(column.length, STANDARD_VECTOR_SIZE));
+  std::memcpy(mask.GetData(), column.validity.data(), (column.length + 7) / 8);
+}
+
+void fill_strings(Column& column, const Field& field, Vector& out) {
+  const int64_t* offsets = column.offsets.as<int64_t>();
+  auto owned = duckdb::make_buffer<OwnedBytes>(std::move(column.bytes));
+  const char* bytes = owned->bytes.as<char>();
+  const bool check = field.type.kind == TypeKind::kUtf8 &&
+                     !is_ascii(bytes, static_cast<size_t>(offsets[column.length]));
+  auto* strings = duckdb::FlatVector::GetData<duckdb::string_t>(out);
+  for (uint64_t row = 0; row < column.length; ++row) {
+    const char* start = bytes + offsets[row];
+    const auto size = static_cast<uint64_t>(offsets[row + 1] - offsets[row]);
+    if (size > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "column " + field.name + ": a string of 4 GiB or more");
+    if (check && duckdb::Utf8Proc::Analyze(start, size) == duckdb::UnicodeType::INVALID) {
+      throw Error(ErrorCode::kCorrupt, "column " + field.name + ": a string is not valid UTF-8");
+    }
+    strings[row] = duckdb::string_t(start, static_cast<uint32_t>(size));
+  }
+  duckdb::StringVector::AddBuffer(out, std::move(owned));
+}
+
+void fill_list(Column& column, const Field& field, Vector& out) {
+  const int64_t* offsets = column.offsets.as<int64_t>();
+  auto* entries = duckdb::FlatVector::GetData<duckdb::list_entry_t>(out);
+  for (uint64_t row = 0; row < column.length; ++row) {
+    entries[row].offset = static_cast<uint64_t>(offsets[row]);
+    entries[row].length = static_cast<uint64_t>(offsets[row + 1] - offsets[row]);
+  }
+  Column& child = column.children.at(0);
+  const uint64_t elements = child.length;
+  duckdb::ListVector::Reserve(out, elements);
+  fill_vector(std::move(child), field.children.at(0), duckdb::ListVector::GetEntry(out));
+  duckdb::ListVector::SetListSize(out, elements);
+}
+
+}  // namespace
+
+void fill_vector(Column&& column, const Field& field, Vector& out) {
+  out.SetVectorType(duckdb::VectorType::FLAT_VECTOR);
+  fill_validity(column, out);
+  switch (field.type.kind) {
+    case TypeKind::kUtf8:
+    case TypeKind::kBinary: return fill_strings(column, field, out);
+    case TypeKind::kList: return fill_list(column, field, out);
+    case TypeKind::kStruct: {
+      auto& entries = duckdb::StructVector::GetEntries(out);
+      for (size_t i = 0; i < field.children.size(); ++i) {
+        fill_vector(std::move(column.children.at(i)), field.children[i], *entries[i]);
+      }
+      return;
+    }
+    default: break;
+  }
+  const uint32_t width = width_of(physical_of(field.type));
+  auto* target = duckdb::FlatVector::GetData(out);
+  if (needs_rescale(field.type)) {
+    const int64_t* values = column.values.as<int64_t>();
+    for (uint64_t row = 0; row < column.length; ++row) {
+      const int64_t value = to_micros(values[row], field.type.unit);
+      std::memcpy(target + row * sizeof(value), &value, sizeof(value));
+    }
+  } else if (column.length > 0) {
+    std::memcpy(target, column.values.data(), column.length * width);
+  }
+}
+
+namespace {
+
+// The column's bitmap grown to `rows` more rows, all valid. Made on the first NULL only.
+void append_validity(Column& column, const duckdb::UnifiedVectorFormat& format, uint64_t rows) {
+  const uint64_t first = column.length;
+  const bool all_valid = format.validity.AllValid();
+  if (all_valid && column.validity.empty()) return;
+  const size_t bytes = (first + rows + 7) / 8;
+  if (column.validity.empty()) {
+    column.validity.resize((first + 7) / 8);
+    std::memset(column.validity.data(), 0xff, column.validity.size());
+  }
+  const size_t before = column.validity.size();
+  if (bytes > before) {
+    column.validity.resize(bytes);
+    std::memset(column.validity.data() + before, 0xff, bytes - before);
+  }
+  auto* bits = column.validity.as<uint8_t>();
+  if (first % 8 != 0) bits[first / 8] |= static_cast<uint8_t>(0xff << (first % 8));
+  if (all_valid) return;
+  for (uint64_t row = 0; row < rows; ++row) {
+    if (format.validity.RowIsValid(format.sel->get_index(row))) continue;
+    const uint64_t at = first + row;
+    bits[at / 8] &= static_cast<uint8_t>(~(1u << (at % 8)));
+    ++column.null_count;
+  }
+}
+
+template <typename T>
+void append_selected(Column& column, const duckdb::UnifiedVectorFormat& format, uint64_t rows) {
+  const size_t at = column.values.size();
+  column.values.resize(at + rows * sizeof(T));
+  auto* target = column.values.data() + at;
+  const auto* source = reinterpret_cast<const T*>(format.data);
+  for (uint64_t row = 0; row < rows; ++row) {
+    std::memcpy(target + row * sizeof(T), source + format.sel->get_index(row), sizeof(T));
+  }
+}
+
+void append_fixed(Column& column, const duckdb::UnifiedVectorFormat& format, uint64_t rows, uint32_t width) {
+  if (!format.sel->IsSet()) {
+    column.values.append(format.data, rows * width);
+    return;
+  }
+  switch (width) {
+    case 1: return append_selected<uint8_t>(column, format, rows);
+    case 2: return append_selected<uint16_t>(column, format, rows);
+    case 4: return append_selected<uint32_t>(column, format, rows);
+    case 8: return append_selected<uint64_t>(column, format, rows);
+    default: return append_selected<duckdb::hugeint_t>(column, format, rows);
+  }
+}
+
+void append_strings(Column& column, const duckdb::UnifiedVectorFormat& format, uint64_t rows) {
+  const auto* strings = reinterpret_cast<const duckdb::string_t*>(format.data);
+  const bool all_valid = format.validity.AllValid();
+  const size_t at = column.offsets.size();
+  column.offsets.resize(at + rows * sizeof(int64_t));
+  int64_t* ends = column.offsets.as<int64_t>() + at / sizeof(int64_t);
+  for (uint64_t row = 0; row < rows; ++row) {
+    const idx_t index = format.sel->get_index(row);
+    if (all_valid || format.validity.RowIsValid(index)) {
+      column.bytes.append(strings[index].GetData(), strings[index].GetSize());
+    }
+    ends[row] = static_cast<int64_t>(column.bytes.size());
+  }
+}
+
+void append_list(Column& column, const Field& field, Vector& vector, const duckdb::UnifiedVectorFormat& format,
+                 uint64_t rows) {
+  const auto* entries = reinterpret_cast<const duckdb::list_entry_t*>(format.data);
+  Column& child = column.children.at(0);
+  uint64_t elements = 0;
+  int64_t end = static_cast<int64_t>(child.length);
+  std::vector<uint32_t> order;
+  bool consecutive = true;
+  uint64_t expected = 0;
+  for (uint64_t row = 0; row < rows; ++row) {
+    const idx_t index = format.sel->get_index(row);
+    if (format.validity.RowIsValid(index)) {
+      const duckdb::list_entry_t entry = entries[index];
+      if (entry.length > 0 && entry.offset != expected) consecutive = false;
+      expected = entry.offset + entry.length;
+      for (uint64_t i = 0; i < entry.length; ++i) order.push_back(static_cast<uint32_t>(entry.offset + i));
+      elements += entry.length;
+      end += static_cast<int64_t>(entry.length);
+    }
+    column.offsets.push(end);
+  }
+  if (elements == 0) return;
+  Vector& source = duckdb::ListVector::GetEntry(vector);
+  if (consecutive) {
+    append_vector(child, field.children.at(0), source, elements);
+    return;
+  }
+  duckdb::SelectionVector selection(elements);
+  for (uint64_t i = 0; i < elements; ++i) selection.set_index(i, order[i]);
+  Vector picked(source, selection, elements);
+  append_vector(child, field.children.at(0), picked, elements);
+}
+
+void append_struct(Column& column, const Field& field, Vector& vector, uint64_t rows) {
+  vector.Flatten(rows);
+  auto& entries = duckdb::StructVector::GetEntries(vector);
+  for (size_t i = 0; i < field.children.size(); ++i) {
+    append_vector(column.children.at(i), field.children[i], *entries[i], rows);
+  }
+}
+
+}  // namespace
+
+void append_vector(Column& column, const Field& field, Vector& vector, uint64_t rows) {
+  if (field.type.kind == TypeKind::kStruct) vector.Flatten(rows);
+  duckdb::UnifiedVectorFormat format;
+  vector.ToUnifiedFormat(rows, format);
+  append_validity(column, format, rows);
+  switch (field.type.kind) {
+    case TypeKind::kUtf8:
+    case TypeKind::kBinary: append_strings(column, format, rows); break;
+    case TypeKind::kList: append_list(column, field, vector, format, rows); break;
+    case TypeKind::kStruct: append_struct(column, field, vector, rows); break;
+    default: append_fixed(column, format, rows, width_of(physical_of(field.type)));
+  }
+  column.length += rows;
+}
+
+TableBuilder::TableBuilder(const Schema& schema, const duckdb::vector<duckdb::LogicalType>& types) : schema_(schema) {
+  for (const auto& type : types) {
+    stored_.push_back(stored_type(type));
+    cast_.push_back(stored_.back() != type);
+  }
+  start();
+}
+
+void TableBuilder::start() {
+  table_ = Table{};
+  table_.schema = schema_;
+  for (const Field& field : schema_.fields) table_.columns.push_back(make_column(field));
+}
+
+void TableBuilder::append(duckdb::DataChunk& chunk) {
+  const uint64_t rows = chunk.size();
+  for (size_t i = 0; i < table_.columns.size(); ++i) {
+    if (cast_[i]) {
+      Vector converted(stored_[i], rows);
+      duckdb::VectorOperations::DefaultCast(chunk.data[i], converted, rows, true);
+      append_vector(table_.columns[i], schema_.fields[i], converted, rows);
+    } else {
+      append_vector(table_.columns[i], schema_.fields[i], chunk.data[i], rows);
+    }
+  }
+  table_.rows += rows;
+}
+
+uint64_t TableBuilder::plain_bytes() const {
+  uint64_t total = 0;
+  for (const Column& column : table_.columns) total += column.plain_bytes();
+  return total;
+}
+
+Table TableBuilder::take() {
+  Table full = std::move(table_);
+  start();
+  return full;
+}
+
+}  // namespace basalt::sql

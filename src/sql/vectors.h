@@ -1,0 +1,38 @@
+// Rows across the border: DuckDB's vectors to columns and back, by copying whole arrays where both sides lay them out
+// the same way.
+#pragma once
+
+#include "basalt/core/column.h"
+#include "duckdb.hpp"
+
+namespace basalt::sql {
+
+// Fills `out`, a flat vector of to_logical_type(field), with the column's rows. Strings are not copied: the vector takes
+// the column's bytes over. Strings that are not UTF-8 in a VARCHAR column are Error(kCorrupt).
+void fill_vector(Column&& column, const Field& field, duckdb::Vector& out);
+
+// Appends rows of a vector whose type is the stored type of `field`.
+void append_vector(Column& column, const Field& field, duckdb::Vector& vector, uint64_t rows);
+
+// Collects chunks of any types into tables of a schema, casting columns whose type is not the stored one.
+class TableBuilder {
+ public:
+  // `types` are those of the chunks.
+  TableBuilder(const Schema& schema, const duckdb::vector<duckdb::LogicalType>& types);
+
+  void append(duckdb::DataChunk& chunk);
+  uint64_t rows() const { return table_.rows; }
+  uint64_t plain_bytes() const;
+  // Hands the rows over and starts again.
+  Table take();
+
+ private:
+  void start();
+
+  Schema schema_;
+  duckdb::vector<duckdb::LogicalType> stored_;
+  std::vector<bool> cast_;
+  Table table_;
+};
+
+}  // namespace basalt::sql
