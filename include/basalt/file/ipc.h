@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "basalt/core/arrow.h"
+#include "basalt/file/reader.h"
 
 namespace basalt {
 
@@ -23,6 +26,9 @@ using ByteReader = std::function<size_t(void* out, size_t size)>;
 // validated before it is given out. `name` stands in errors. A file may come from a pipe.
 void open_ipc(const std::string& path, ArrowArrayStream* out);
 void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out);
+
+// The rows of a .basalt file as an Arrow stream, one batch per chunk, decoded on demand. `columns`: names, empty = all.
+void stream_file(std::shared_ptr<const File> file, const std::vector<std::string>& columns, ArrowArrayStream* out);
 
 struct IpcSummary {
   uint64_t rows = 0;

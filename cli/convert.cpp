@@ -1,0 +1,170 @@
+// `basalt convert`: anything with rows in, one .basalt file out.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "basalt/core/error.h"
+#include "basalt/cuda/backend.h"
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/progress.h"
+#include "cli/summary.h"
+#include "cli/terminal.h"
+
+namespace basalt::cli {
+namespace {
+
+// Half for the rows and chunks that the writer holds, half for the reader in front of it.
+constexpr uint64_t kDefaultMemory = uint64_t{5} << 28;
+
+struct ConvertOptions {
+  std::vector<std::string> inputs;
+  std::string output;
+  std::string query;
+  std::string input_format;
+  std::vector<std::string> encodings;
+  std::vector<std::string> sort_by;
+  Device device = Device::kCpu;
+  uint32_t threads = 0;
+  uint64_t memory_limit = kDefaultMemory;
+  uint64_t chunk_rows = kMaxChunkRows;
+};
+
+std::map<std::string, Tree> parse_encodings(const std::vector<std::string>& texts) {
+  std::map<std::string, Tree> out;
+  for (const std::string& text : texts) {
+    // Trees have no '=', column names may.
+    const size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError("--encoding " + text + ": write COLUMN=TREE, for example l_tax='dict(packed)'");
+    try {
+      out[text.substr(0, equals)] = parse_tree(text.substr(equals + 1));
+    } catch (const Error& error) {
+      throw UsageError("--encoding " + text + ": " + error.what());
+    }
+  }
+  return out;
+}
+
+// Encodes on the GPU what it can; both backends write the same bytes.
+Node encode_on_gpu(const Values& values, const Tree& tree) {
+  GpuBackend& backend = *gpu().backend;
+  return backend.why_not_encode(values.type, tree).empty() ? backend.encode(values, tree) : encode_tree(values, tree);
+}
+
+WriteOptions write_options(const ConvertOptions& options) {
+  WriteOptions write;
+  write.threads = options.threads;
+  write.chunk_rows = options.chunk_rows;
+  write.memory_limit = options.memory_limit / 2;
+  write.encodings = parse_encodings(options.encodings);
+  write.sort_columns = options.sort_by;
+  if (options.device == Device::kCuda) {
+    require_device(options.device);
+    write.encoder = encode_on_gpu;
+  }
+  return write;
+}
+
+std::string sorted(const std::string& query, const std::vector<std::string>& columns) {
+  if (columns.empty()) return query;
+  std::string order;
+  for (const std::string& column : columns) order += (order.empty() ? "" : ", ") + quote_identifier(column);
+  return "select * from (" + query + ") order by " + order;
+}
+
+WriteSummary convert_arrow(InputSet& inputs, const ConvertOptions& options, WriteOptions write, bool quiet) {
+  ProgressBar bar(options.output, quiet, inputs.bytes(), [&] { return inputs.arrow_share(); });
+  CancelToken cancel;
+  const InterruptGuard interrupt([&] { cancel.cancel(); });
+  write.cancel = &cancel;
+  write.progress = [&](const WriteProgress& progress) { bar.update(progress); };
+  ArrowArrayStream stream;
+  inputs.open_arrow(&stream);
+  return write_arrow_stream(options.output, &stream, write);
+}
+
+WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteOptions write, bool quiet) {
+  SessionOptions settings;
+  settings.threads = options.threads;
+  settings.memory_limit = options.memory_limit / 2;
+  settings.device = options.device;
+  const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
+  settings.temp_dir = (folder / fmt::format(".basalt-spill-{}", ::getpid())).string();
+  Session session(settings);
+  const std::string query = sorted(inputs == nullptr ? options.query : inputs->query(session), options.sort_by);
+  ProgressBar bar(options.output, quiet, inputs == nullptr ? 0 : inputs->bytes(), [&] { return session.progress(); });
+  CancelToken cancel;
+  const InterruptGuard interrupt([&] {
+    cancel.cancel();
+    session.interrupt();
+  });
+  write.cancel = &cancel;
+  write.progress = [&](const WriteProgress& progress) { bar.update(progress); };
+  return session.convert(query, options.output, write);
+}
+
+int run_convert(ConvertOptions options, bool quiet) {
+  if (!options.query.empty() && !options.inputs.empty()) throw UsageError("give input files or --query, not both");
+  if (options.query.empty() && options.inputs.empty())
+    throw UsageError("convert needs an input and an output: basalt convert IN... OUT.basalt");
+  if (options.output == "-") throw UsageError("a .basalt file cannot be written to standard output: its end points back");
+  if (options.chunk_rows == 0 || options.chunk_rows > kMaxChunkRows || options.chunk_rows % kZoneRows != 0)
+    throw UsageError(fmt::format("--chunk-rows must be a multiple of {} and at most {}", kZoneRows, kMaxChunkRows));
+  const WriteOptions write = write_options(options);
+  const auto start = std::chrono::steady_clock::now();
+  WriteSummary summary;
+  if (options.query.empty()) {
+    InputSet inputs(options.inputs, options.input_format);
+    summary = inputs.is_one_arrow() && options.sort_by.empty() ? convert_arrow(inputs, options, write, quiet)
+                                                               : convert_sql(&inputs, options, write, quiet);
+  } else {
+    summary = convert_sql(nullptr, options, write, quiet);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!quiet) print(render_summary(summary, options.output, seconds, STDOUT_FILENO));
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_convert(Program& program) {
+  auto options = std::make_shared<ConvertOptions>();
+  CLI::App* command = add_command(
+      program, "convert", "Convert Parquet, CSV, JSON, Arrow or a query to a .basalt file",
+      "  basalt convert lineitem.parquet lineitem.basalt\n"
+      "  basalt convert 'logs/*.csv.gz' logs.basalt --sort-by time\n"
+      "  zcat events.ndjson.gz | basalt convert - events.basalt\n"
+      "  basalt convert --query \"select * from 'a.parquet' where x > 0\" a.basalt\n"
+      "  basalt convert t.parquet t.basalt --encoding price='delta(packed)'");
+  command->add_option("IN", options->inputs, "Parquet, CSV, TSV, JSON, NDJSON, Arrow IPC or .basalt files, globs, or - for standard input");
+  command->add_option("OUT", options->output, "The .basalt file to write")->required();
+  command->add_option("--query", options->query, "Convert the rows of an SQL query instead of files")->type_name("SQL");
+  command->add_option("--input-format", options->input_format, "Kind of the inputs, where the name does not tell")
+      ->check(CLI::IsMember(input_formats()))
+      ->type_name("FORMAT");
+  command->add_option("--encoding", options->encodings, "Force a column's encoding tree; repeatable")
+      ->type_name("COL=TREE")
+      ->take_all()
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--sort-by", options->sort_by, "Sort the rows by these columns, ascending")
+      ->delimiter(',')
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("COL[,COL...]");
+  add_threads_option(command, options->threads);
+  add_bytes_option(command, "--memory-limit", options->memory_limit,
+                   "Memory for reading, sorting and encoding (default 1.25GiB); larger sorts spill to disk");
+  command->add_option_function<std::string>(
+             "--device", [options](const std::string& name) { options->device = name == "cuda" ? Device::kCuda : Device::kCpu; },
+             "Where to encode: cpu (default, also auto) or cuda; the bytes are the same")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->type_name("auto|cpu|cuda");
+  command->add_option("--chunk-rows", options->chunk_rows, "Rows per chunk, a multiple of 8192 (default 1048576)")->type_name("N");
+  command->callback([&program, options] { program.run = [&program, options] { return run_convert(*options, program.quiet); }; });
+}
+
+}  // namespace basalt::cli

@@ -1,0 +1,135 @@
+// `basalt export`: a .basalt file out as Parquet, CSV, JSON or Arrow, to a file or to standard output.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "basalt/core/error.h"
+#include "basalt/file/ipc.h"
+#include "basalt/sql/session.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+
+namespace basalt::cli {
+namespace {
+
+struct ExportOptions {
+  std::string file;
+  std::string output;
+  std::string format;
+  std::vector<std::string> columns;
+  uint32_t threads = 0;
+};
+
+std::string format_of(const std::string& path) {
+  static const std::map<std::string, std::string> names = {
+      {"parquet", "parquet"}, {"csv", "csv"},       {"tsv", "tsv"},     {"json", "json"},   {"ndjson", "ndjson"},
+      {"jsonl", "ndjson"},    {"arrow", "arrow"},   {"feather", "arrow"}, {"ipc", "arrow"}, {"arrows", "arrows"}};
+  std::string name = CLI::detail::to_lower(path);
+  for (const char* packed : {".gz", ".zst"})
+    if (name.ends_with(packed)) name.resize(name.size() - std::string_view(packed).size());
+  const auto found = names.find(name.substr(name.find_last_of('.') + 1));
+  if (found == names.end())
+    throw UsageError(path + ": the name does not tell the format; add --format parquet, csv, tsv, json, ndjson, arrow or arrows");
+  return found->second;
+}
+
+std::string query_of(const ExportOptions& options) {
+  std::string columns;
+  for (const std::string& name : options.columns) columns += (columns.empty() ? "" : ", ") + quote_identifier(name);
+  return "select " + (columns.empty() ? "*" : columns) + " from read_basalt(" + quote_literal(options.file) + ")";
+}
+
+// Parquet is written in two passes over its file, so it reaches a pipe through a temporary one.
+void parquet_to_stdout(Session& session, const std::string& query) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / fmt::format("basalt-export-{}.parquet", ::getpid());
+  const std::shared_ptr<void> remover(nullptr, [&](void*) { ::unlink(path.c_str()); });
+  session.copy_to_parquet(query, path.string());
+  const int source = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (source < 0) throw Error(ErrorCode::kIo, path.string() + ": cannot read the temporary file back");
+  const std::shared_ptr<void> closer(nullptr, [&](void*) { ::close(source); });
+  Output output;
+  std::string block(1 << 20, 0);
+  for (ssize_t got; (got = ::read(source, block.data(), block.size())) > 0;)
+    output.write({block.data(), static_cast<size_t>(got)});
+  output.flush();
+}
+
+void export_to_stdout(Session& session, const std::string& query, const std::string& format) {
+  if (format == "parquet") return parquet_to_stdout(session, query);
+  Output output;
+  const TextSink sink = [&](std::string_view text) { output.write(text); };
+  QueryResult result = session.execute(query);
+  if (format == "csv" || format == "tsv")
+    result.write_csv(sink, true, format == "tsv" ? '\t' : ',');
+  else
+    result.write_json(sink, format == "ndjson");
+  output.flush();
+}
+
+void export_to_file(Session& session, const std::string& query, const std::string& format, const std::string& path) {
+  if (format == "parquet")
+    session.copy_to_parquet(query, path);
+  else if (format == "csv" || format == "tsv")
+    session.copy_to_csv(query, path, format == "tsv" ? '\t' : ',');
+  else
+    session.copy_to_json(query, path, format == "json");
+}
+
+void export_arrow(const ExportOptions& options, const std::string& format, bool to_stdout) {
+  ArrowArrayStream stream;
+  stream_file(File::open(options.file), options.columns, &stream);
+  if (to_stdout)
+    write_ipc(&stream, STDOUT_FILENO, "standard output", IpcKind::kStream);
+  else
+    write_ipc(&stream, options.output, format == "arrows" ? IpcKind::kStream : IpcKind::kFile);
+}
+
+int run_export(const ExportOptions& options, bool quiet) {
+  const bool to_stdout = options.output == "-";
+  const std::string format = !options.format.empty() ? options.format : to_stdout ? "csv" : format_of(options.output);
+  const bool binary = format == "parquet" || format == "arrow" || format == "arrows";
+  if (to_stdout && binary && is_terminal(STDOUT_FILENO)) throw UsageError(format + " is binary: send it to a file or a pipe");
+  const uint64_t rows = File::open(options.file)->rows();  // also: a clear error before anything is created
+  if (format == "arrow" || format == "arrows") {
+    export_arrow(options, format, to_stdout);
+  } else {
+    SessionOptions settings;
+    settings.threads = options.threads;
+    settings.device = Device::kCpu;
+    Session session(settings);
+    ProgressBar bar(options.output, quiet || to_stdout, 0, [&] { return session.progress(); });
+    const InterruptGuard interrupt([&] { session.interrupt(); });
+    if (to_stdout)
+      export_to_stdout(session, query_of(options), format);
+    else
+      export_to_file(session, query_of(options), format, options.output);
+  }
+  if (!quiet && !to_stdout)
+    print(fmt::format("{}: {} rows, {}\n", options.output, human_count(rows),
+                      human_bytes(std::filesystem::file_size(options.output))));
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_export(Program& program) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* command = add_command(program, "export", "Write a .basalt file as Parquet, CSV, JSON or Arrow",
+                                  "  basalt export lineitem.basalt lineitem.parquet\n"
+                                  "  basalt export lineitem.basalt - --format csv | head\n"
+                                  "  basalt export lineitem.basalt keys.arrow --columns l_orderkey,l_partkey");
+  command->add_option("FILE", options->file, "The .basalt file")->required();
+  command->add_option("OUT", options->output, "The file to write; its extension chooses the format; - is standard output")->required();
+  command->add_option("--format", options->format, "Format, if the name does not tell (default for -: csv)")
+      ->check(CLI::IsMember({"parquet", "csv", "tsv", "json", "ndjson", "arrow", "arrows"}))
+      ->type_name("FORMAT");
+  command->add_option("--columns", options->columns, "Only these columns, in this order")->delimiter(',')->type_name("COL[,COL...]");
+  add_threads_option(command, options->threads);
+  command->callback([&program, options] { program.run = [&program, options] { return run_export(*options, program.quiet); }; });
+}
+
+}  // namespace basalt::cli

@@ -1,0 +1,250 @@
+// `basalt gen`: benchmark data, the same on every machine. TPC-H comes from DuckDB's generator, SSB from ours.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "basalt/gen/ssb.h"
+#include "basalt/sql/session.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+
+namespace basalt::cli {
+namespace {
+
+constexpr uint64_t kBatchRows = 64 << 10;
+
+struct GenOptions {
+  double scale = 1;
+  std::string folder = ".";
+  std::string format = "basalt";
+  bool clustered = false;
+  uint32_t threads = 0;
+};
+
+struct TableJob {
+  std::string name;
+  std::string query;
+  std::vector<std::string> sort_columns;  // recorded in the file
+};
+
+// Sorting also makes the files independent of how many threads the generator used.
+TableJob tpch_job(const std::string& name, const std::vector<std::string>& keys) {
+  return {name, fmt::format("select * from {} order by {}", name, fmt::join(keys, ", ")), keys};
+}
+
+std::vector<TableJob> tpch_jobs(bool clustered) {
+  std::vector<TableJob> jobs;
+  if (clustered) {
+    jobs.push_back({"lineitem",
+                    "select lineitem.* from lineitem join orders on l_orderkey = o_orderkey "
+                    "order by o_orderdate, l_orderkey, l_linenumber",
+                    {}});
+    jobs.push_back(tpch_job("orders", {"o_orderdate", "o_orderkey"}));
+  } else {
+    jobs.push_back(tpch_job("lineitem", {"l_orderkey", "l_linenumber"}));
+    jobs.push_back(tpch_job("orders", {"o_orderkey"}));
+  }
+  jobs.push_back(tpch_job("partsupp", {"ps_partkey", "ps_suppkey"}));
+  jobs.push_back(tpch_job("part", {"p_partkey"}));
+  jobs.push_back(tpch_job("customer", {"c_custkey"}));
+  jobs.push_back(tpch_job("supplier", {"s_suppkey"}));
+  jobs.push_back(tpch_job("nation", {"n_nationkey"}));
+  jobs.push_back(tpch_job("region", {"r_regionkey"}));
+  return jobs;
+}
+
+void stream_ssb(const SsbGenerator& generator, SsbTable table, uint32_t threads, ArrowArrayStream* out) {
+  // One round of batches is made in parallel, then handed out in order.
+  struct Round {
+    ThreadPool pool;
+    std::deque<std::unique_ptr<Table>> ready;
+    uint64_t next_row = 0;
+    explicit Round(uint32_t count) : pool(count) {}
+  };
+  auto round = std::make_shared<Round>(threads);
+  export_stream(ssb_schema(table), [&generator, table, round]() -> std::unique_ptr<Table> {
+    const uint64_t rows = generator.rows(table);
+    if (round->ready.empty() && round->next_row < rows) {
+      const uint64_t left = (rows - round->next_row + kBatchRows - 1) / kBatchRows;
+      round->ready.resize(std::min<uint64_t>(left, round->pool.size() * 2));
+      round->pool.parallel_for(round->ready.size(), [&](uint64_t i) {
+        const uint64_t begin = round->next_row + i * kBatchRows;
+        round->ready[i] = std::make_unique<Table>(generator.generate(table, begin, begin + kBatchRows));
+      });
+      round->next_row += round->ready.size() * kBatchRows;
+    }
+    if (round->ready.empty()) return nullptr;
+    std::unique_ptr<Table> batch = std::move(round->ready.front());
+    round->ready.pop_front();
+    return batch;
+  }, out);
+}
+
+struct Line {
+  uint64_t rows = 0, plain_bytes = 0;
+};
+
+Line write_table(Session& session, const TableJob& job, const GenOptions& options, const std::string& path, bool quiet) {
+  ProgressBar bar(path, quiet, 0, [&] { return session.progress(); });
+  CancelToken cancel;
+  const InterruptGuard interrupt([&] {
+    cancel.cancel();
+    session.interrupt();
+  });
+  if (options.format == "parquet") {
+    session.copy_to_parquet(job.query, path);
+    return {};
+  }
+  WriteOptions write;
+  write.threads = options.threads;
+  write.sort_columns = job.sort_columns;
+  write.cancel = &cancel;
+  write.progress = [&](const WriteProgress& progress) { bar.update(progress); };
+  const WriteSummary summary = session.convert(job.query, path, write);
+  return {summary.rows, summary.plain_bytes};
+}
+
+class Report {
+ public:
+  void add(const std::string& path, const Line& line, double seconds) {
+    const uint64_t bytes = std::filesystem::file_size(path);
+    total_ += bytes;
+    table_.add({path, line.rows == 0 ? "" : human_count(line.rows), human_bytes(bytes),
+                line.rows == 0 ? "" : human_ratio(line.plain_bytes, bytes), human_seconds(seconds)});
+  }
+  void finish(bool quiet) {
+    if (quiet) return;
+    table_.add_rule();
+    table_.add({"total", "", human_bytes(total_)});
+    print(table_.render(STDOUT_FILENO));
+  }
+
+ private:
+  using Align = TextTable::Align;
+  TextTable table_{{{"file", Align::kLeft}, {"rows", Align::kRight}, {"bytes", Align::kRight}, {"ratio", Align::kRight},
+                    {"time", Align::kRight}}};
+  uint64_t total_ = 0;
+};
+
+SessionOptions session_options(const GenOptions& options) {
+  SessionOptions settings;
+  settings.device = Device::kCpu;
+  settings.threads = options.threads;
+  settings.temp_dir = (std::filesystem::path(options.folder) / fmt::format(".basalt-spill-{}", ::getpid())).string();
+  return settings;
+}
+
+template <typename Body>
+void timed(Report& report, const std::string& path, Body body) {
+  const auto start = std::chrono::steady_clock::now();
+  const Line line = body();
+  report.add(path, line, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
+std::string path_of(const GenOptions& options, const std::string& table) {
+  return (std::filesystem::path(options.folder) / (table + "." + options.format)).string();
+}
+
+int run_tpch(const GenOptions& options, bool quiet) {
+  std::filesystem::create_directories(options.folder);
+  Session session(session_options(options));
+  {
+    ProgressBar bar(fmt::format("generating TPC-H at scale {}", options.scale), quiet, 0, {});
+    const InterruptGuard interrupt([&] { session.interrupt(); });
+    session.generate_tpch(options.scale);
+  }
+  Report report;
+  for (const TableJob& job : tpch_jobs(options.clustered)) {
+    const std::string path = path_of(options, job.name);
+    timed(report, path, [&] { return write_table(session, job, options, path, quiet); });
+  }
+  report.finish(quiet);
+  return kSuccess;
+}
+
+// Natural order needs no SQL: the generator's rows go straight to the writer.
+Line write_ssb_natural(const SsbGenerator& generator, SsbTable table, const GenOptions& options, const std::string& path,
+                       bool quiet) {
+  ProgressBar bar(path, quiet, 0, {});
+  CancelToken cancel;
+  const InterruptGuard interrupt([&] { cancel.cancel(); });
+  WriteOptions write;
+  write.threads = options.threads;
+  write.cancel = &cancel;
+  write.progress = [&](const WriteProgress& progress) { bar.update(progress); };
+  ArrowArrayStream stream;
+  stream_ssb(generator, table, options.threads, &stream);
+  const WriteSummary summary = write_arrow_stream(path, &stream, write);
+  return {summary.rows, summary.plain_bytes};
+}
+
+int run_ssb(const GenOptions& options, bool quiet) {
+  const SsbGenerator generator(options.scale);
+  std::filesystem::create_directories(options.folder);
+  Report report;
+  for (const SsbTable table : ssb_tables()) {
+    const std::string name = to_string(table);
+    const std::string path = path_of(options, name);
+    timed(report, path, [&] {
+      if (options.format == "basalt" && !options.clustered) return write_ssb_natural(generator, table, options, path, quiet);
+      Session session(session_options(options));
+      ArrowArrayStream stream;
+      stream_ssb(generator, table, options.threads, &stream);
+      session.register_arrow("generated", &stream);
+      const std::vector<std::string> keys = options.clustered ? ssb_sort_columns(table) : std::vector<std::string>{};
+      // All other columns that tell rows apart follow, so that equal keys have one order only.
+      std::vector<std::string> order = keys;
+      if (options.clustered && table == SsbTable::kLineorder) order.insert(order.end(), {"lo_orderkey", "lo_linenumber"});
+      const std::string query =
+          keys.empty() ? "select * from generated" : fmt::format("select * from generated order by {}", fmt::join(order, ", "));
+      return write_table(session, {name, query, keys}, options, path, quiet);
+    });
+  }
+  report.finish(quiet);
+  return kSuccess;
+}
+
+void add_benchmark(Program& program, CLI::App* parent, const std::string& name, const std::string& description,
+                   const std::string& examples, int (*run)(const GenOptions&, bool)) {
+  auto options = std::make_shared<GenOptions>();
+  CLI::App* command = parent->add_subcommand(name, description);
+  command->footer("Examples:\n" + examples);
+  command->add_flag("-q,--quiet", program.quiet, "No progress bar and no summary");
+  command->add_option("--scale", options->scale, "Scale factor (default 1)")->check(CLI::Range(0.0001, 10000.0))->type_name("S");
+  command->add_option("--out", options->folder, "Folder for the files, one per table (default: here)")->type_name("DIR");
+  command->add_option("--format", options->format, "basalt (default) or parquet")
+      ->check(CLI::IsMember({"basalt", "parquet"}))
+      ->type_name("basalt|parquet");
+  command
+      ->add_option_function<std::string>("--order", [options](const std::string& order) { options->clustered = order == "clustered"; },
+                                         "natural (default): by key; clustered: the fact tables by date")
+      ->check(CLI::IsMember({"natural", "clustered"}))
+      ->type_name("natural|clustered");
+  add_threads_option(command, options->threads);
+  command->callback(
+      [&program, options, run] { program.run = [&program, options, run] { return run(*options, program.quiet); }; });
+}
+
+}  // namespace
+
+void add_gen(Program& program) {
+  CLI::App* command = program.app.add_subcommand("gen", "Generate TPC-H or SSB benchmark tables");
+  command->require_subcommand(1);
+  command->footer("Examples:\n"
+                  "  basalt gen tpch --scale 1 --out tpch\n"
+                  "  basalt gen ssb --scale 10 --out ssb --order clustered");
+  add_benchmark(program, command, "tpch", "The 8 tables of TPC-H, by DuckDB's generator",
+                "  basalt gen tpch --scale 0.1 --out tpch\n"
+                "  basalt gen tpch --scale 10 --out tpch10 --order clustered\n"
+                "  basalt gen tpch --scale 1 --out parquet --format parquet",
+                run_tpch);
+  add_benchmark(program, command, "ssb", "The 5 tables of the Star Schema Benchmark",
+                "  basalt gen ssb --scale 1 --out ssb\n"
+                "  basalt gen ssb --scale 10 --out ssb10 --order clustered",
+                run_ssb);
+}
+
+}  // namespace basalt::cli

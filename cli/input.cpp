@@ -1,0 +1,205 @@
+// Telling inputs apart and opening them.
+#include "cli/input.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+#include "basalt/core/error.h"
+#include "basalt/file/ipc.h"
+#include "cli/command.h"
+
+namespace basalt::cli {
+namespace {
+
+constexpr size_t kFrontBytes = 64 << 10;
+
+std::string extension_of(const std::string& path) {
+  const size_t dot = path.find_last_of("./");
+  return dot == std::string::npos || path[dot] == '/' ? "" : CLI::detail::to_lower(path.substr(dot + 1));
+}
+
+bool is_arrow_extension(const std::string& extension) {
+  static const std::set<std::string> names = {"arrow", "arrows", "ipc", "feather"};
+  return names.contains(extension);
+}
+
+bool has_glob(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
+
+std::vector<std::string> expand(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  return paths;
+}
+
+uint64_t file_bytes(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) ? static_cast<uint64_t>(status.st_size) : 0;
+}
+
+// What the bytes of an unnamed input look like.
+std::string sniff(const std::string& front) {
+  if (is_ipc(front)) return "arrow";
+  if (front.starts_with("PAR1")) return "parquet";
+  if (front.starts_with("BASALT") || front.starts_with("BSLT")) return "basalt";
+  const size_t first = front.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && front[first] == '[') return "json";
+  if (first != std::string::npos && front[first] == '{') return "ndjson";
+  const std::string line = front.substr(0, front.find('\n'));
+  return std::count(line.begin(), line.end(), '\t') > std::count(line.begin(), line.end(), ',') ? "tsv" : "csv";
+}
+
+size_t read_stdin(void* out, size_t size) {
+  for (;;) {
+    const ssize_t got = ::read(STDIN_FILENO, out, size);
+    if (got >= 0) return static_cast<size_t>(got);
+    if (errno != EINTR) throw Error(ErrorCode::kIo, std::string("cannot read standard input: ") + std::strerror(errno));
+  }
+}
+
+std::string reader_query(const std::string& path, const std::string& format) {
+  const std::string file = quote_literal(path);
+  if (format.empty()) return query_for_file(path);
+  if (format == "parquet") return "select * from read_parquet(" + file + ")";
+  if (format == "csv") return "select * from read_csv(" + file + ")";
+  if (format == "tsv") return "select * from read_csv(" + file + ", delim='\t')";
+  if (format == "json") return "select * from read_json(" + file + ")";
+  if (format == "ndjson") return "select * from read_json(" + file + ", format='newline_delimited')";
+  return "select * from read_basalt(" + file + ")";
+}
+
+}  // namespace
+
+const std::vector<std::string>& input_formats() {
+  static const std::vector<std::string> names = {"parquet", "csv", "tsv", "json", "ndjson", "arrow", "basalt"};
+  return names;
+}
+
+InputSet::InputSet(const std::vector<std::string>& paths, const std::string& format) {
+  if (std::count(paths.begin(), paths.end(), "-") > 1) throw UsageError("standard input (-) can be read only once");
+  for (const std::string& path : paths) path == "-" ? add_stdin(format) : add_path(path, format);
+}
+
+InputSet::~InputSet() {
+  for (const int spool : spools_) ::close(spool);
+}
+
+void InputSet::add_path(const std::string& path, const std::string& format) {
+  const std::vector<std::string> matches = has_glob(path) ? expand(path) : std::vector<std::string>{path};
+  for (const std::string& match : matches) bytes_ += file_bytes(match);
+  const bool arrow = format == "arrow" || (format.empty() && is_arrow_extension(extension_of(path)));
+  if (!arrow) {
+    inputs_.push_back({path, format});
+    return;
+  }
+  if (matches.empty()) throw Error(ErrorCode::kIo, path + ": no file matches");
+  for (const std::string& match : matches) inputs_.push_back({match, "arrow"});
+}
+
+void InputSet::add_stdin(const std::string& format) {
+  if (::isatty(STDIN_FILENO) == 1) throw UsageError("standard input is a terminal: pipe a file into it, or name one");
+  Input input{"-", format, true};
+  input.front.resize(kFrontBytes);
+  size_t filled = 0;
+  while (filled < kFrontBytes) {
+    const size_t got = read_stdin(input.front.data() + filled, kFrontBytes - filled);
+    if (got == 0) break;
+    filled += got;
+  }
+  input.front.resize(filled);
+  if (input.front.empty()) throw Error(ErrorCode::kIo, "standard input is empty");
+  if (input.format.empty()) input.format = sniff(input.front);
+  if (input.format != "arrow") spool_stdin(input);
+  inputs_.push_back(std::move(input));
+}
+
+// Readers look at a file more than once (types first, rows later; Parquet from its end), which a pipe does not allow. The
+// spool has no name, so that nothing stays behind however the program ends.
+void InputSet::spool_stdin(Input& input) {
+  const char* folder = std::getenv("TMPDIR");
+  std::string name = std::string(folder == nullptr || *folder == 0 ? "/tmp" : folder) + "/basalt-stdin-XXXXXX";
+  const int spool = ::mkstemp(name.data());
+  if (spool < 0) throw Error(ErrorCode::kIo, "cannot create a temporary file for standard input: " + name);
+  ::unlink(name.c_str());
+  spools_.push_back(spool);
+  std::string block = std::move(input.front);
+  while (!block.empty()) {
+    for (size_t done = 0; done < block.size();) {
+      const ssize_t put = ::write(spool, block.data() + done, block.size() - done);
+      if (put < 0 && errno != EINTR)
+        throw Error(ErrorCode::kIo, std::string("cannot store standard input in a temporary file: ") + std::strerror(errno));
+      if (put > 0) done += static_cast<size_t>(put);
+    }
+    bytes_ += block.size();
+    block.resize(1 << 20);
+    block.resize(read_stdin(block.data(), block.size()));
+  }
+  input.path = "/proc/self/fd/" + std::to_string(spool);
+}
+
+bool InputSet::is_one_arrow() const { return inputs_.size() == 1 && inputs_[0].format == "arrow"; }
+
+void InputSet::open_arrow(ArrowArrayStream* out) { open_arrow(inputs_[0], out); }
+
+void InputSet::open_arrow(const Input& input, ArrowArrayStream* out) {
+  if (!input.is_stdin) {
+    open_ipc(input.path, out);  // checks that a file is whole before a row is read
+    out->release(out);
+  }
+  const int descriptor = input.is_stdin ? STDIN_FILENO : ::open(input.path.c_str(), O_RDONLY | O_CLOEXEC);
+  const std::shared_ptr<void> closer(nullptr, [descriptor, keep = input.is_stdin](void*) {
+    if (!keep) ::close(descriptor);
+  });
+  auto front = std::make_shared<std::string>(input.front);
+  const std::string name = input.is_stdin ? "standard input" : input.path;
+  open_ipc(
+      [=, counter = arrow_bytes_read_](void* into, size_t size) -> size_t {
+        (void)closer;
+        size_t got = std::min(size, front->size());
+        if (got > 0) {
+          std::memcpy(into, front->data(), got);
+          front->erase(0, got);
+        } else {
+          ssize_t read = -1;
+          while ((read = ::read(descriptor, into, size)) < 0)
+            if (errno != EINTR) throw Error(ErrorCode::kIo, name + ": cannot read: " + std::strerror(errno));
+          got = static_cast<size_t>(read);
+        }
+        *counter += got;
+        return got;
+      },
+      name, out);
+}
+
+double InputSet::arrow_share() const {
+  return bytes_ == 0 ? -1 : std::min(1.0, static_cast<double>(*arrow_bytes_read_) / static_cast<double>(bytes_));
+}
+
+std::string InputSet::query(Session& session) {
+  std::string out;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    std::string one;
+    if (inputs_[i].format == "arrow") {
+      ArrowArrayStream stream;
+      open_arrow(inputs_[i], &stream);
+      const std::string name = "arrow_input_" + std::to_string(i);
+      session.register_arrow(name, &stream);
+      one = "select * from " + quote_identifier(name);
+    } else {
+      one = reader_query(inputs_[i].path, inputs_[i].format);
+    }
+    out += (i == 0 ? "" : " union all by name ") + one;
+  }
+  return out;
+}
+
+}  // namespace basalt::cli

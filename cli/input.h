@@ -1,0 +1,50 @@
+// What `convert` reads: files of many kinds, globs, standard input; each becomes a query or an Arrow stream.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "basalt/sql/session.h"
+
+namespace basalt::cli {
+
+// Names for --input-format.
+const std::vector<std::string>& input_formats();
+
+class InputSet {
+ public:
+  // `format`: one of input_formats(), or empty to go by extension, or by the first bytes for standard input ("-").
+  InputSet(const std::vector<std::string>& paths, const std::string& format);
+  ~InputSet();
+
+  uint64_t bytes() const { return bytes_; }  // of all files; 0 = unknown
+  // One Arrow input needs no SQL.
+  bool is_one_arrow() const;
+  void open_arrow(ArrowArrayStream* out);
+  double arrow_share() const;  // of the bytes of Arrow inputs read so far; negative if unknown
+
+  // All inputs, one after the other, columns matched by name. Arrow inputs are registered in the session.
+  std::string query(Session& session);
+
+ private:
+  struct Input {
+    std::string path;
+    std::string format;  // empty: the SQL library goes by the extension
+    bool is_stdin = false;
+    std::string front;  // bytes of standard input already read
+  };
+  void add_path(const std::string& path, const std::string& format);
+  void add_stdin(const std::string& format);
+  void spool_stdin(Input& input);
+  void open_arrow(const Input& input, ArrowArrayStream* out);
+
+  std::vector<Input> inputs_;
+  uint64_t bytes_ = 0;
+  std::shared_ptr<std::atomic<uint64_t>> arrow_bytes_read_ = std::make_shared<std::atomic<uint64_t>>(0);
+  std::vector<int> spools_;
+};
+
+}  // namespace basalt::cli

@@ -1,0 +1,77 @@
+// `basalt verify`: every checksum, structure and value of a file, decoded on the chosen device.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "basalt/cuda/backend.h"
+#include "basalt/file/verify.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+
+namespace basalt::cli {
+namespace {
+
+struct VerifyArguments {
+  std::vector<std::string> files;
+  Device device = Device::kCpu;
+  uint32_t threads = 0;
+};
+
+bool has_device_reader(const NodeView& node) { return node.codec != nullptr && !node.codec->device_reader(node).empty(); }
+
+void verify_one(const std::string& path, const VerifyArguments& arguments, ThreadPool& pool, bool quiet) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto file = File::open(path);
+  std::atomic<double> share{0};
+  CancelToken cancel;
+  VerifyOptions options;
+  options.progress = [&](double done) { share = done; };
+  options.cancel = &cancel;
+  std::atomic<uint64_t> on_device{0}, on_cpu{0};
+  if (arguments.device == Device::kCuda)
+    options.decoder = [&](const NodeView& root, const DataType& type) {
+      const bool fits = has_device_reader(root);
+      ++(fits ? on_device : on_cpu);
+      return fits ? gpu().backend->decode(root, type) : decode_rows(root, type, 0, root.count);
+    };
+  ProgressBar bar(path, quiet, file->source().size(), [&] { return share.load(); });
+  const InterruptGuard interrupt([&] { cancel.cancel(); });
+  const VerifyReport report = verify_file(*file, pool, options);
+  bar.stop();
+  if (quiet) return;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::string where = "on the CPU";
+  if (arguments.device == Device::kCuda)
+    where = fmt::format("{} column chunks on {}, {} on the CPU", human_count(on_device), gpu().backend->devices()[0].name,
+                        human_count(on_cpu));
+  print(fmt::format("{}: sound. {} values in {} column chunks, {} streams, {}; {}, {}\n", path, human_count(report.values),
+                    human_count(report.chunks), human_count(report.streams), human_bytes(report.bytes), where,
+                    human_seconds(seconds)));
+}
+
+int run_verify(const VerifyArguments& arguments, bool quiet) {
+  require_device(arguments.device);
+  ThreadPool pool(arguments.threads);
+  for (const std::string& path : arguments.files) verify_one(path, arguments, pool, quiet);
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_verify(Program& program) {
+  auto arguments = std::make_shared<VerifyArguments>();
+  CLI::App* command =
+      add_command(program, "verify", "Check every checksum, structure and value of .basalt files",
+                  "  basalt verify lineitem.basalt\n"
+                  "  basalt verify *.basalt --quiet && echo all sound\n"
+                  "  basalt verify lineitem.basalt --device cuda");
+  command->add_option("FILE", arguments->files, "The .basalt files")->required();
+  add_device_option(command, arguments->device);
+  add_threads_option(command, arguments->threads);
+  command->callback(
+      [&program, arguments] { program.run = [&program, arguments] { return run_verify(*arguments, program.quiet); }; });
+}
+
+}  // namespace basalt::cli
