@@ -65,7 +65,7 @@ class AggregateLowering {
           break;
         case LogicalOperatorType::LOGICAL_GET:
           get_ = &node->Cast<duckdb::LogicalGet>();
-          if (get_->function.name != kScanName) throw NotLowered("the table is not a .basalt file");
+          if (!is_scan(get_->function)) throw NotLowered("the table is not a .basalt file");
           if (get_->extra_info.sample_options) throw NotLowered("SAMPLE");
           if (get_->ordinality_idx.IsValid()) throw NotLowered("WITH ORDINALITY");
           return;

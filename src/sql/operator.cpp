@@ -174,7 +174,7 @@ struct LogicalBasaltAggregate : duckdb::LogicalExtensionOperator {
 // --- what stays in DuckDB ---------------------------------------------------------------------------------------------
 
 bool is_basalt_scan(const LogicalOperator& node) {
-  return node.type == LogicalOperatorType::LOGICAL_GET && node.Cast<duckdb::LogicalGet>().function.name == kScanName;
+  return node.type == LogicalOperatorType::LOGICAL_GET && is_scan(node.Cast<duckdb::LogicalGet>().function);
 }
 
 bool reads_basalt(const LogicalOperator& node) {

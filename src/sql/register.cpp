@@ -59,10 +59,7 @@ void add_settings(duckdb::DBConfig& config) {
 void register_basalt(duckdb::DatabaseInstance& database) {
   duckdb::ExtensionLoader loader(database, "basalt");
   loader.RegisterFunction(sql::scan_functions(sql::kScanName));
-  // The function keeps the scan's own name inside, so that plans show one name whichever was called.
-  auto reader = sql::scan_functions(sql::kScanName);
-  reader.name = "read_basalt";
-  loader.RegisterFunction(std::move(reader));
+  loader.RegisterFunction(sql::scan_functions(sql::kReadName));
   loader.RegisterFunction(sql::copy_function());
 
   duckdb::DBConfig& config = duckdb::DBConfig::GetConfig(database);

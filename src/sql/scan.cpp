@@ -426,6 +426,10 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> pruning_text(duckdb::TableFu
 
 }  // namespace
 
+bool is_scan(const duckdb::TableFunction& function) {
+  return function.name == kScanName || function.name == kReadName;
+}
+
 duckdb::TableFunctionSet scan_functions(const char* name) {
   ScanFunction function(name);
   function.named_parameters[kRowNumber] = LogicalType::BOOLEAN;

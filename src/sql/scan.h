@@ -9,6 +9,10 @@
 namespace basalt::sql {
 
 constexpr const char* kScanName = "basalt_scan";
+constexpr const char* kReadName = "read_basalt";  // the same function
+
+// True for the name of either.
+bool is_scan(const duckdb::TableFunction& function);
 
 duckdb::TableFunctionSet scan_functions(const char* name);
 // COPY table FROM 'x.basalt'.

@@ -1,0 +1,224 @@
+// Results as text: DuckDB's box table, CSV and JSON.
+#include <cmath>
+
+#include "duckdb/common/box_renderer.hpp"
+#include "duckdb/common/vector_operations/vector_operations.hpp"
+#include "duckdb/main/materialized_query_result.hpp"
+#include "sql/result.h"
+
+namespace basalt {
+
+using duckdb::LogicalType;
+using duckdb::LogicalTypeId;
+
+std::string QueryResult::to_box(const RenderOptions& options) {
+  auto& rows = state_->materialize();
+  duckdb::BoxRendererConfig config;
+  constexpr duckdb::idx_t kNoLimit = duckdb::idx_t{1} << 40;
+  config.max_width = options.max_width == 0 ? kNoLimit : options.max_width;
+  config.max_rows = options.max_rows == 0 ? kNoLimit : options.max_rows;
+  duckdb::BoxRenderer renderer(config);
+  return renderer.ToString(*state_->connection->context, rows.names, rows.Collection());
+}
+
+namespace {
+
+// Text of one chunk, column by column, as SQL prints it.
+class ChunkText {
+ public:
+  ChunkText(duckdb::ClientContext& context, duckdb::DataChunk& chunk) {
+    for (auto& vector : chunk.data) {
+      auto& text = texts_.emplace_back(LogicalType::VARCHAR, chunk.size());
+      duckdb::VectorOperations::Cast(context, vector, text, chunk.size());
+      text.ToUnifiedFormat(chunk.size(), formats_.emplace_back());
+    }
+  }
+  bool is_null(size_t column, size_t row) const {
+    const auto& format = formats_[column];
+    return !format.validity.RowIsValid(format.sel->get_index(row));
+  }
+  std::string_view at(size_t column, size_t row) const {
+    const auto& format = formats_[column];
+    const auto* strings = duckdb::UnifiedVectorFormat::GetData<duckdb::string_t>(format);
+    const duckdb::string_t& text = strings[format.sel->get_index(row)];
+    return {text.GetData(), text.GetSize()};
+  }
+
+ private:
+  std::vector<duckdb::Vector> texts_;
+  std::vector<duckdb::UnifiedVectorFormat> formats_;
+};
+
+void append_csv(std::string& line, std::string_view text, char delimiter) {
+  const bool plain = !text.empty() && text.find_first_of(std::string{delimiter, '"', '\n', '\r'}) == text.npos;
+  if (plain) {
+    line += text;
+    return;
+  }
+  line += '"';
+  for (const char c : text) {
+    if (c == '"') line += '"';
+    line += c;
+  }
+  line += '"';
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          out += "\\u00";
+          out += kHex[c >> 4];
+          out += kHex[c & 15];
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += '"';
+}
+
+enum class JsonForm { kString, kBare, kNumber, kNested };
+
+JsonForm json_form(const LogicalType& type) {
+  if (type.IsJSONType()) return JsonForm::kBare;
+  switch (type.id()) {
+    case LogicalTypeId::FLOAT:
+    case LogicalTypeId::DOUBLE: return JsonForm::kNumber;
+    case LogicalTypeId::LIST:
+    case LogicalTypeId::ARRAY:
+    case LogicalTypeId::STRUCT:
+    case LogicalTypeId::MAP: return JsonForm::kNested;
+    default: return type.IsNumeric() || type.id() == LogicalTypeId::BOOLEAN ? JsonForm::kBare : JsonForm::kString;
+  }
+}
+
+void append_json(std::string& out, const duckdb::Value& value);
+
+void append_json_text(std::string& out, std::string_view text, JsonForm form) {
+  // JSON has no words for these.
+  const bool word = form == JsonForm::kNumber && text.find_first_of("nN") != text.npos;
+  if (form == JsonForm::kString || word) {
+    append_json_string(out, text);
+  } else {
+    out += text;
+  }
+}
+
+template <typename Items, typename Each>
+void append_sequence(std::string& out, char open, char close, const Items& items, const Each& each) {
+  out += open;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) out += ',';
+    each(i);
+  }
+  out += close;
+}
+
+void append_json(std::string& out, const duckdb::Value& value) {
+  if (value.IsNull()) {
+    out += "null";
+    return;
+  }
+  const LogicalType& type = value.type();
+  switch (type.id()) {
+    case LogicalTypeId::LIST:
+    case LogicalTypeId::ARRAY: {
+      const auto& items = type.id() == LogicalTypeId::LIST ? duckdb::ListValue::GetChildren(value)
+                                                           : duckdb::ArrayValue::GetChildren(value);
+      append_sequence(out, '[', ']', items, [&](size_t i) { append_json(out, items[i]); });
+      return;
+    }
+    case LogicalTypeId::STRUCT: {
+      const auto& items = duckdb::StructValue::GetChildren(value);
+      const auto& names = duckdb::StructType::GetChildTypes(type);
+      append_sequence(out, '{', '}', items, [&](size_t i) {
+        append_json_string(out, names[i].first);
+        out += ':';
+        append_json(out, items[i]);
+      });
+      return;
+    }
+    case LogicalTypeId::MAP: {
+      const auto& items = duckdb::MapValue::GetChildren(value);
+      append_sequence(out, '{', '}', items, [&](size_t i) {
+        const auto& entry = duckdb::StructValue::GetChildren(items[i]);
+        append_json_string(out, entry[0].ToString());
+        out += ':';
+        append_json(out, entry[1]);
+      });
+      return;
+    }
+    default: append_json_text(out, value.ToString(), json_form(type));
+  }
+}
+
+}  // namespace
+
+void QueryResult::write_csv(const TextSink& sink, bool header, char delimiter) {
+  std::string text;
+  if (header) {
+    for (size_t i = 0; i < state_->columns.size(); ++i) {
+      if (i > 0) text += delimiter;
+      append_csv(text, state_->columns[i].name, delimiter);
+    }
+    text += '\n';
+    sink(text);
+  }
+  while (auto chunk = state_->fetch()) {
+    text.clear();
+    const ChunkText cells(*state_->connection->context, *chunk);
+    for (size_t row = 0; row < chunk->size(); ++row) {
+      for (size_t i = 0; i < state_->columns.size(); ++i) {
+        if (i > 0) text += delimiter;
+        if (!cells.is_null(i, row)) append_csv(text, cells.at(i, row), delimiter);
+      }
+      text += '\n';
+    }
+    sink(text);
+  }
+}
+
+void QueryResult::write_json(const TextSink& sink, bool lines) {
+  std::vector<std::string> names;
+  std::vector<JsonForm> forms;
+  for (size_t i = 0; i < state_->columns.size(); ++i) {
+    append_json_string(names.emplace_back(), state_->columns[i].name);
+    forms.push_back(json_form(state_->result->types[i]));
+  }
+  std::string text;
+  bool first = true;
+  if (!lines) sink("[");
+  while (auto chunk = state_->fetch()) {
+    text.clear();
+    const ChunkText cells(*state_->connection->context, *chunk);
+    for (size_t row = 0; row < chunk->size(); ++row) {
+      if (!lines) text += first ? "\n" : ",\n";
+      first = false;
+      append_sequence(text, '{', '}', names, [&](size_t i) {
+        text += names[i];
+        text += ':';
+        if (cells.is_null(i, row)) {
+          text += "null";
+        } else if (forms[i] == JsonForm::kNested) {
+          append_json(text, chunk->GetValue(i, row));
+        } else {
+          append_json_text(text, cells.at(i, row), forms[i]);
+        }
+      });
+      if (lines) text += '\n';
+    }
+    sink(text);
+  }
+  if (!lines) sink(first ? "]\n" : "\n]\n");
+}
+
+}  // namespace basalt

@@ -1,0 +1,294 @@
+// The session: an embedded DuckDB with Basalt and the TPC-H generator in it, behind a face without DuckDB's types.
+#include "basalt/sql/session.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <list>
+
+#include "basalt/cuda/backend.h"
+#include "basalt/sql/register.h"
+#include "duckdb.hpp"
+#include "duckdb/function/table/arrow.hpp"
+#include "duckdb/main/client_config.hpp"
+#include "duckdb/main/materialized_query_result.hpp"
+#include "sql/result.h"
+#include "sql/state.h"
+#include "sql/text.h"
+#include "tpch_extension.hpp"
+
+namespace basalt {
+
+struct Session::State {
+  std::list<ArrowArrayStream> streams;  // what register_arrow() took over; released last
+  std::unique_ptr<duckdb::DuckDB> database;
+  std::shared_ptr<duckdb::Connection> connection;
+  std::shared_ptr<sql::StatementLog> log;
+  Device device = Device::kAuto;
+
+  ~State() {
+    log.reset();
+    connection.reset();
+    database.reset();
+    for (ArrowArrayStream& stream : streams) {
+      if (stream.release != nullptr) stream.release(&stream);
+    }
+  }
+
+  // Runs a statement of our own to its end.
+  duckdb::unique_ptr<duckdb::MaterializedQueryResult> run(const std::string& text) {
+    log->clear();
+    log->new_cancel_token();
+    auto result = connection->Query(text);
+    if (result->HasError()) throw sql::to_error(result->GetErrorObject(), log.get());
+    return result;
+  }
+};
+
+namespace {
+
+// Spilled rows belong into the system's folder for such things, not into the user's.
+std::string default_temp_dir() {
+  std::error_code error;
+  const auto base = std::filesystem::temp_directory_path(error);
+  if (error) return {};
+  return (base / ("basalt-" + std::to_string(::getpid()))).string();
+}
+
+// Errors that DuckDB throws instead of returning them.
+template <typename Body>
+auto translated(const sql::StatementLog* log, const Body& body) {
+  try {
+    return body();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& exception) {
+    throw sql::to_error(duckdb::ErrorData(exception), log);
+  }
+}
+
+}  // namespace
+
+Session::Session(const SessionOptions& options) : state_(std::make_unique<State>()) {
+  if (options.device == Device::kCuda && gpu().backend == nullptr) {
+    throw Error(ErrorCode::kDevice, "CUDA is not available: " + gpu().reason);
+  }
+  translated(nullptr, [&] {
+    duckdb::DBConfig config;
+    if (options.threads > 0) config.SetOptionByName("threads", duckdb::Value::BIGINT(options.threads));
+    if (options.memory_limit > 0) {
+      config.SetOptionByName("memory_limit", duckdb::Value(std::to_string(options.memory_limit) + "B"));
+    }
+    const std::string temp_dir = !options.temp_dir.empty()  ? options.temp_dir
+                                 : options.database.empty() ? default_temp_dir()
+                                                            : std::string();
+    if (!temp_dir.empty()) config.SetOptionByName("temp_directory", duckdb::Value(temp_dir));
+    state_->database = std::make_unique<duckdb::DuckDB>(
+        options.database.empty() ? nullptr : options.database.c_str(), &config);
+    register_basalt(*state_->database->instance);
+    state_->database->LoadStaticExtension<duckdb::TpchExtension>();
+    state_->connection = std::make_shared<duckdb::Connection>(*state_->database);
+    state_->log = sql::StatementLog::of(*state_->connection->context);
+    // Progress is counted for progress(); nothing is printed.
+    auto& client = duckdb::ClientConfig::GetConfig(*state_->connection->context);
+    client.enable_progress_bar = true;
+    client.print_progress_bar = false;
+  });
+  state_->run("SET basalt_threads = " + std::to_string(options.threads));
+  state_->run("SET basalt_gpu_memory = " + std::to_string(options.gpu_memory));
+  state_->run(std::string("SET basalt_lowering = ") + (options.lowering ? "true" : "false"));
+  set_device(options.device);
+}
+
+Session::~Session() = default;
+
+QueryResult Session::execute(const std::string& text) {
+  State& state = *state_;
+  auto inner = std::make_unique<QueryResult::State>();
+  inner->connection = state.connection;
+  inner->log = state.log;
+  inner->start = std::chrono::steady_clock::now();
+  translated(state.log.get(), [&] {
+    state.log->clear();
+    state.log->new_cancel_token();
+    auto statements = state.connection->ExtractStatements(text);
+    if (statements.empty()) throw Error(ErrorCode::kInvalidArgument, "there is no statement to run");
+    for (size_t i = 0; i < statements.size(); ++i) {
+      const bool last = i + 1 == statements.size();
+      state.log->clear();
+      auto pending = state.connection->PendingQuery(std::move(statements[i]), last);
+      if (pending->HasError()) throw sql::to_error(pending->GetErrorObject(), state.log.get());
+      auto result = pending->Execute();
+      if (result->HasError()) throw sql::to_error(result->GetErrorObject(), state.log.get());
+      if (last) inner->result = std::move(result);
+    }
+  });
+  const duckdb::QueryResult& result = *inner->result;
+  for (size_t i = 0; i < result.names.size(); ++i) {
+    inner->columns.push_back({result.names[i], result.types[i].ToString()});
+  }
+  inner->has_rows = result.properties.return_type == duckdb::StatementReturnType::QUERY_RESULT;
+  inner->is_explain = result.statement_type == duckdb::StatementType::EXPLAIN_STATEMENT;
+  return QueryResult(std::move(inner));
+}
+
+std::vector<std::string> Session::split(const std::string& text, std::string* rest) const {
+  return sql::split_statements(text, rest);
+}
+
+void Session::interrupt() {
+  state_->log->cancel_token()->cancel();
+  state_->connection->Interrupt();
+}
+
+double Session::progress() const {
+  const double percent = state_->connection->GetQueryProgress();
+  return percent < 0 ? percent : percent / 100;
+}
+
+void Session::set_device(Device device) {
+  state_->run(std::string("SET basalt_device = '") + sql::to_string(device) + "'");
+  state_->device = device;
+}
+
+Device Session::device() const { return state_->device; }
+
+std::vector<TableInfo> Session::tables() {
+  auto rows = state_->run(
+      "select t.table_name, case when t.table_type like '%VIEW%' then 'view' else 'table' end, c.column_name, "
+      "c.data_type from information_schema.tables t join information_schema.columns c using (table_catalog, "
+      "table_schema, table_name) order by t.table_schema, t.table_name, c.ordinal_position");
+  std::vector<TableInfo> tables;
+  for (duckdb::idx_t row = 0; row < rows->RowCount(); ++row) {
+    const std::string name = rows->GetValue(0, row).ToString();
+    if (tables.empty() || tables.back().name != name) tables.push_back({name, rows->GetValue(1, row).ToString(), {}});
+    tables.back().columns.push_back({rows->GetValue(2, row).ToString(), rows->GetValue(3, row).ToString()});
+  }
+  return tables;
+}
+
+std::vector<ResultColumn> Session::describe(const std::string& query) {
+  return translated(state_->log.get(), [&] {
+    state_->log->clear();
+    auto prepared = state_->connection->Prepare(query);
+    if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), state_->log.get());
+    std::vector<ResultColumn> columns;
+    for (size_t i = 0; i < prepared->GetNames().size(); ++i) {
+      columns.push_back({prepared->GetNames()[i], prepared->GetTypes()[i].ToString()});
+    }
+    return columns;
+  });
+}
+
+std::string Session::schema_sql(const std::string& table) {
+  const std::string which = table.empty() ? "" : " and name = " + quote_literal(table);
+  auto rows = state_->run(
+      "select sql from (select table_name as name, sql, internal from duckdb_tables() union all "
+      "select view_name, sql, internal from duckdb_views()) where not internal" +
+      which + " order by name");
+  std::string text;
+  for (duckdb::idx_t row = 0; row < rows->RowCount(); ++row) text += rows->GetValue(0, row).ToString() + "\n";
+  return text;
+}
+
+WriteSummary Session::convert(const std::string& query, const std::string& path, const WriteOptions& write) {
+  const auto options = std::make_shared<const WriteOptions>(write);
+  state_->log->write_options = options;
+  struct Reset {
+    sql::StatementLog& log;
+    ~Reset() { log.write_options.reset(); }
+  } reset{*state_->log};
+  state_->run("COPY (" + sql::strip_semicolons(query) + "\n) TO " + quote_literal(path) +
+              " (FORMAT basalt, USE_TMP_FILE false)");
+  return std::move(state_->log->write_summary);
+}
+
+namespace {
+
+// DuckDB writes to a name beside the final one, which appears by renaming. Pipes and devices are written directly.
+void copy_through_temporary(const std::string& path, const std::function<void(const std::string&)>& write) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    write(path);
+    return;
+  }
+  const std::string temporary = path + ".tmp-" + std::to_string(::getpid());
+  try {
+    write(temporary);
+  } catch (...) {
+    std::filesystem::remove(temporary, error);
+    throw;
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string reason = std::generic_category().message(errno);
+    std::filesystem::remove(temporary, error);
+    throw Error(ErrorCode::kIo, path + ": " + reason);
+  }
+}
+
+}  // namespace
+
+void Session::copy_to_parquet(const std::string& query, const std::string& path) {
+  copy_through_temporary(path, [&](const std::string& target) {
+    state_->run("COPY (" + sql::strip_semicolons(query) + "\n) TO " + quote_literal(target) +
+                " (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)");
+  });
+}
+
+void Session::copy_to_csv(const std::string& query, const std::string& path, char delimiter, bool header) {
+  copy_through_temporary(path, [&](const std::string& target) {
+    state_->run("COPY (" + sql::strip_semicolons(query) + "\n) TO " + quote_literal(target) +
+                " (FORMAT csv, USE_TMP_FILE false, DELIMITER " + quote_literal(std::string(1, delimiter)) + ", HEADER " +
+                (header ? "true" : "false") + ")");
+  });
+}
+
+void Session::copy_to_json(const std::string& query, const std::string& path, bool array) {
+  copy_through_temporary(path, [&](const std::string& target) {
+    state_->run("COPY (" + sql::strip_semicolons(query) + "\n) TO " + quote_literal(target) +
+                " (FORMAT json, USE_TMP_FILE false, ARRAY " + (array ? "true" : "false") + ")");
+  });
+}
+
+namespace {
+
+void keep_stream(ArrowArrayStream* stream) { stream->release = nullptr; }
+
+// The session owns the stream; DuckDB gets a copy whose release does nothing.
+duckdb::unique_ptr<duckdb::ArrowArrayStreamWrapper> lend_stream(uintptr_t address, duckdb::ArrowStreamParameters&) {
+  auto lent = duckdb::make_uniq<duckdb::ArrowArrayStreamWrapper>();
+  lent->arrow_array_stream = *reinterpret_cast<ArrowArrayStream*>(address);
+  lent->arrow_array_stream.release = keep_stream;
+  return lent;
+}
+
+void stream_schema(ArrowArrayStream* stream, ArrowSchema& schema) {
+  if (stream->get_schema(stream, &schema) == 0) return;
+  const char* reason = stream->get_last_error(stream);
+  throw Error(ErrorCode::kIo, std::string("the Arrow stream has no schema: ") + (reason != nullptr ? reason : "unknown"));
+}
+
+}  // namespace
+
+void Session::register_arrow(const std::string& name, ArrowArrayStream* stream) {
+  ArrowArrayStream& owned = state_->streams.emplace_back(*stream);
+  stream->release = nullptr;
+  const auto pointer = [](auto* address) { return duckdb::Value::POINTER(reinterpret_cast<uintptr_t>(address)); };
+  translated(state_->log.get(), [&] {
+    state_->connection->TableFunction("arrow_scan", {pointer(&owned), pointer(&lend_stream), pointer(&stream_schema)})
+        ->CreateView(name, true, true);
+  });
+}
+
+void Session::generate_tpch(double scale) { state_->run("CALL dbgen(sf = " + std::to_string(scale) + ")"); }
+
+std::string Session::tpch_query(int number) {
+  if (number < 1 || number > 22) {
+    throw Error(ErrorCode::kInvalidArgument, "TPC-H has queries 1 to 22, not " + std::to_string(number));
+  }
+  return duckdb::TpchExtension::GetQuery(number);
+}
+
+}  // namespace basalt
