@@ -1,6 +1,7 @@
 // Looking codes up in the dictionary, which is decoded once per reader.
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "codec/dict/dict.h"
 #include "codec/dict/layout.h"
@@ -113,6 +114,7 @@ class StringDictReader final : public Reader {
     out.bytes.resize(total);
     for (size_t i = 0; i < rows; ++i) {
       const auto length = static_cast<size_t>(at[codes[i] + 1] - at[codes[i]]);
+      if (length == 0) continue;
       std::memcpy(out.bytes.data() + to, entries_.bytes.data() + at[codes[i]], length);
       to += length;
     }
