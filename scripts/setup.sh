@@ -250,20 +250,20 @@ unpack_nanoarrow() {
 unpack_wheels() { # group target-folder
     local work=$deps/unpack.$2 archive
     rm -rf "$work"
-    mkdir -p "$work/wheels" "$work/out"
+    mkdir -p "$work/wheels"
     for archive in $(archives_of "$1"); do
         python3 -m zipfile -e "$cache/$archive" "$work/wheels"
     done
     # All NVIDIA wheels of CUDA 13 share one tree that looks like an installed toolkit.
-    mv "$work"/wheels/nvidia/cu13/* "$work/out/"
-    commit_folder "$1" "$work/out" "$2"
+    local out=$work/wheels/nvidia/cu13
+    if [[ $1 = toolkit ]]; then
+        # Zip files carry neither permissions nor links; nvcc looks for lib64, CMake for libcudart.so.
+        find "$out/bin" "$out/nvvm/bin" -type f -exec chmod +x {} +
+        ln -sfn lib "$out/lib64"
+        ln -sfn libcudart.so.13 "$out/lib/libcudart.so"
+    fi
+    commit_folder "$1" "$out" "$2"
     rm -rf "$work"
-}
-
-finish_toolkit() {
-    # Zip files carry no permissions, and nvcc looks for lib64.
-    find "$deps/cuda/bin" "$deps/cuda/nvvm/bin" -type f -exec chmod +x {} +
-    [[ -e $deps/cuda/lib64 ]] || ln -s lib "$deps/cuda/lib64"
 }
 
 fetch_everything() {
@@ -288,7 +288,6 @@ fetch_everything() {
         say "a GPU but no CUDA toolkit: taking the compiler from the Python package index"
         fetch_group toolkit
         unpack_wheels toolkit cuda
-        finish_toolkit
     fi
 }
 
