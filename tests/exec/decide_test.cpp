@@ -1,0 +1,197 @@
+// decide() is never wrong: whatever it says of a predicate holds for every row the statistics describe.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "exec/random_expr.h"
+
+namespace basalt::test {
+namespace {
+
+// Statistics as the writer defines them: NaN apart, strings cut at 64 bytes with the maximum rounded up.
+Statistics statistics_of(const Column& column, uint64_t begin, uint64_t end) {
+  Statistics out;
+  out.rows = end - begin;
+  out.min = out.max = Value::of_null(physical_of(column.type));
+  for (uint64_t row = begin; row < end; ++row) {
+    const Value value = value_at(column, row);
+    if (value.null) {
+      ++out.null_count;
+      continue;
+    }
+    if (is_float(value.type) && std::isnan(value.real)) {
+      out.has_nan = true;
+      continue;
+    }
+    if (out.min.null || compare(value, out.min) < 0) out.min = value;
+    if (out.max.null || compare(value, out.max) > 0) out.max = value;
+  }
+  if (!out.min.null && out.min.type == Physical::kBytes && out.min.bytes.size() > 64) {
+    out.min.bytes.resize(64);
+    out.min_exact = false;
+  }
+  if (!out.max.null && out.max.type == Physical::kBytes && out.max.bytes.size() > 64) {
+    out.max_exact = false;
+    std::string& bytes = out.max.bytes;
+    bytes.resize(64);
+    while (!bytes.empty() && static_cast<uint8_t>(bytes.back()) == 0xFF) bytes.pop_back();
+    if (bytes.empty()) {
+      out.max = Value::of_null(Physical::kBytes);
+    } else {
+      bytes.back() = static_cast<char>(static_cast<uint8_t>(bytes.back()) + 1);
+    }
+  }
+  return out;
+}
+
+void check_decision(const Expr& predicate, const std::vector<const Column*>& columns, uint64_t begin, uint64_t end,
+                    const std::vector<const Statistics*>& stats, std::array<uint64_t, 3>& seen) {
+  const Decision decision = decide(predicate, stats);
+  ++seen[static_cast<size_t>(decision)];
+  if (decision == Decision::kUnknown) return;
+  for (uint64_t row = begin; row < end; ++row) {
+    bool result = false;
+    try {
+      result = holds(predicate, columns, row);
+    } catch (const Error&) {
+      // A conjunct that statistics decide hides the error of another.
+      ASSERT_EQ(decision, Decision::kNone);
+      continue;
+    }
+    ASSERT_EQ(result, decision == Decision::kAll)
+        << to_string(predicate, {}) << " row " << row << " decided " << static_cast<int>(decision);
+  }
+}
+
+TEST(Decide, NeverWrongOnRandomTables) {
+  Random random(7);
+  std::array<uint64_t, 3> seen{};
+  for (int round = 0; round < 400; ++round) {
+    const uint64_t rows = 1 + below(random, 300);
+    std::vector<Column> columns;
+    for (const DataType& type : all_types()) columns.push_back(random_column(random, type, rows));
+    std::vector<const Column*> pointers;
+    for (const Column& column : columns) pointers.push_back(&column);
+    const uint64_t begin = below(random, rows);
+    const uint64_t end = begin + 1 + below(random, rows - begin);
+    std::vector<Statistics> stats;
+    for (const Column& column : columns) stats.push_back(statistics_of(column, begin, end));
+    std::vector<const Statistics*> list;
+    for (const Statistics& s : stats) list.push_back(below(random, 20) == 0 ? nullptr : &s);
+    for (int i = 0; i < 40; ++i) {
+      const Expr predicate = random_predicate(random, pointers, 2, i % 4 == 0);
+      check_decision(predicate, pointers, begin, end, list, seen);
+      if (HasFatalFailure()) return;
+    }
+  }
+  for (const uint64_t count : seen) EXPECT_GT(count, 500u);
+}
+
+struct DecideCase : testing::Test {
+  Statistics stats;
+  std::vector<const Statistics*> list{&stats};
+  Expr column = column_expr(0, Physical::kI32);
+
+  void SetUp() override {
+    stats.rows = 100;
+    stats.min = Value::of_integer(Physical::kI32, 10);
+    stats.max = Value::of_integer(Physical::kI32, 20);
+  }
+  Decision compared(ExprOp op, int64_t literal) {
+    const Expr value = integer_expr(Physical::kI32, literal);
+    return decide(make_expr(op, Physical::kU8, {column, value}), list);
+  }
+};
+
+TEST_F(DecideCase, ComparesWithLiterals) {
+  EXPECT_EQ(compared(ExprOp::kLess, 10), Decision::kNone);
+  EXPECT_EQ(compared(ExprOp::kLess, 11), Decision::kUnknown);
+  EXPECT_EQ(compared(ExprOp::kLess, 21), Decision::kAll);
+  EXPECT_EQ(compared(ExprOp::kLessEqual, 20), Decision::kAll);
+  EXPECT_EQ(compared(ExprOp::kGreater, 20), Decision::kNone);
+  EXPECT_EQ(compared(ExprOp::kGreaterEqual, 10), Decision::kAll);
+  EXPECT_EQ(compared(ExprOp::kEqual, 9), Decision::kNone);
+  EXPECT_EQ(compared(ExprOp::kEqual, 15), Decision::kUnknown);
+  EXPECT_EQ(compared(ExprOp::kNotEqual, 21), Decision::kAll);
+}
+
+TEST_F(DecideCase, NullsForbidAll) {
+  stats.null_count = 1;
+  EXPECT_EQ(compared(ExprOp::kLess, 21), Decision::kUnknown);
+  EXPECT_EQ(compared(ExprOp::kLess, 10), Decision::kNone);
+  EXPECT_EQ(decide(make_expr(ExprOp::kIsNull, Physical::kU8, {column}), list), Decision::kUnknown);
+  stats.null_count = 0;
+  EXPECT_EQ(decide(make_expr(ExprOp::kIsNull, Physical::kU8, {column}), list), Decision::kNone);
+  EXPECT_EQ(decide(make_expr(ExprOp::kIsNotNull, Physical::kU8, {column}), list), Decision::kAll);
+  stats.null_count = 100;
+  EXPECT_EQ(decide(make_expr(ExprOp::kIsNull, Physical::kU8, {column}), list), Decision::kAll);
+  EXPECT_EQ(compared(ExprOp::kLess, 21), Decision::kNone);
+}
+
+TEST_F(DecideCase, SeesThroughCasts) {
+  Expr cast = make_expr(ExprOp::kCast, Physical::kI64, {column});
+  cast.factor = 86400000000;
+  const auto before = [&](int64_t moment) {
+    return decide(make_expr(ExprOp::kLess, Physical::kU8, {cast, integer_expr(Physical::kI64, moment)}), list);
+  };
+  EXPECT_EQ(before(10 * int64_t{86400000000}), Decision::kNone);
+  EXPECT_EQ(before(20 * int64_t{86400000000} + 1), Decision::kAll);
+  EXPECT_EQ(before(15 * int64_t{86400000000}), Decision::kUnknown);
+}
+
+TEST_F(DecideCase, InListsWithNull) {
+  const auto in = [&](std::vector<Expr> list_items) {
+    list_items.insert(list_items.begin(), column);
+    return make_expr(ExprOp::kIn, Physical::kU8, list_items);
+  };
+  const Expr far = integer_expr(Physical::kI32, 99);
+  EXPECT_EQ(decide(in({far}), list), Decision::kNone);
+  EXPECT_EQ(decide(make_expr(ExprOp::kNot, Physical::kU8, {in({far})}), list), Decision::kAll);
+  // NOT IN with a NULL in the list is never true.
+  EXPECT_EQ(decide(make_expr(ExprOp::kNot, Physical::kU8, {in({far, null_expr(Physical::kI32)})}), list),
+            Decision::kNone);
+}
+
+TEST(Decide, NanIsTheLargest) {
+  Statistics stats;
+  stats.rows = 10;
+  stats.has_nan = true;
+  stats.min = Value::of_real(Physical::kF64, 1);
+  stats.max = Value::of_real(Physical::kF64, 2);
+  const Expr column = column_expr(0, Physical::kF64);
+  const auto decided = [&](ExprOp op, double literal) {
+    return decide(make_expr(op, Physical::kU8, {column, real_expr(Physical::kF64, literal)}), {&stats});
+  };
+  EXPECT_EQ(decided(ExprOp::kGreater, 5), Decision::kUnknown);
+  EXPECT_EQ(decided(ExprOp::kLess, 5), Decision::kUnknown);
+  EXPECT_EQ(decided(ExprOp::kGreaterEqual, 1), Decision::kAll);
+  EXPECT_EQ(decided(ExprOp::kLess, 1), Decision::kNone);
+  stats.has_nan = false;
+  EXPECT_EQ(decided(ExprOp::kGreater, 5), Decision::kNone);
+  EXPECT_EQ(decided(ExprOp::kLess, NAN), Decision::kAll);
+}
+
+TEST(Decide, ArithmeticThatMayOverflowIsNotDecided) {
+  Statistics stats;
+  stats.rows = 10;
+  stats.min = Value::of_integer(Physical::kI32, 0);
+  stats.max = Value::of_integer(Physical::kI32, 2147483647);
+  const Expr column = column_expr(0, Physical::kI32);
+  const Expr sum = make_expr(ExprOp::kAdd, Physical::kI32, {column, integer_expr(Physical::kI32, 1)});
+  const Expr test = make_expr(ExprOp::kGreater, Physical::kU8, {sum, integer_expr(Physical::kI32, 0)});
+  EXPECT_EQ(decide(test, {&stats}), Decision::kUnknown);
+  stats.max.integer = 100;
+  EXPECT_EQ(decide(test, {&stats}), Decision::kAll);
+}
+
+TEST(ToString, PrintsSqlLikeText) {
+  const Expr price = column_expr(0, Physical::kI64);
+  const Expr small = make_expr(ExprOp::kLess, Physical::kU8, {price, integer_expr(Physical::kI64, 2400)});
+  const Expr list = make_expr(ExprOp::kIn, Physical::kU8,
+                              {column_expr(1, Physical::kBytes), bytes_expr("AIR"), bytes_expr("it's")});
+  EXPECT_EQ(to_string(make_expr(ExprOp::kAnd, Physical::kU8, {small, list}), {"price", "mode"}),
+            "(price < 2400) AND (mode IN ('AIR', 'it''s'))");
+}
+
+}  // namespace
+}  // namespace basalt::test
