@@ -50,7 +50,7 @@ uint64_t file_bytes(const std::string& path) {
 std::string sniff(const std::string& front) {
   if (is_ipc(front)) return "arrow";
   if (front.starts_with("PAR1")) return "parquet";
-  if (front.starts_with("BASALT") || front.starts_with("BSLT")) return "basalt";
+  if (front.starts_with("BASALT\r\n")) return "basalt";
   const size_t first = front.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && front[first] == '[') return "json";
   if (first != std::string::npos && front[first] == '{') return "ndjson";
@@ -98,16 +98,16 @@ void InputSet::add_path(const std::string& path, const std::string& format) {
   for (const std::string& match : matches) bytes_ += file_bytes(match);
   const bool arrow = format == "arrow" || (format.empty() && is_arrow_extension(extension_of(path)));
   if (!arrow) {
-    inputs_.push_back({path, format});
+    inputs_.push_back({path, format, false, {}});
     return;
   }
   if (matches.empty()) throw Error(ErrorCode::kIo, path + ": no file matches");
-  for (const std::string& match : matches) inputs_.push_back({match, "arrow"});
+  for (const std::string& match : matches) inputs_.push_back({match, "arrow", false, {}});
 }
 
 void InputSet::add_stdin(const std::string& format) {
   if (::isatty(STDIN_FILENO) == 1) throw UsageError("standard input is a terminal: pipe a file into it, or name one");
-  Input input{"-", format, true};
+  Input input{"-", format, true, {}};
   input.front.resize(kFrontBytes);
   size_t filled = 0;
   while (filled < kFrontBytes) {

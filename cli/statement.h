@@ -1,0 +1,25 @@
+// Running statements and showing their results, shared by `basalt sql` and its shell.
+#pragma once
+
+#include <string>
+
+#include "basalt/sql/session.h"
+
+namespace basalt::cli {
+
+struct ShowOptions {
+  std::string format = "table";  // table, csv, json, ndjson, arrow, parquet
+  std::string output;            // empty = standard output
+  bool timing = false;
+  bool explain = false;
+  bool explain_kernel = false;
+  bool footer = true;  // the last line: rows, time, where it ran, what fell back
+};
+
+// Runs one statement. Ctrl-C stops it with Error(kCancelled).
+void run_statement(Session& session, const std::string& sql, const ShowOptions& options);
+
+// The interactive shell; ends at end of input or .quit.
+int run_shell(Session& session, ShowOptions options);
+
+}  // namespace basalt::cli
