@@ -13,6 +13,9 @@ namespace basalt::exec {
 
 namespace {
 
+// Up to this many rows of a packed tile are extracted one by one; beyond, unpacking all of them is cheaper.
+constexpr uint32_t kSingleRows = 96;
+
 template <typename T>
 T* room(Buffer& buffer) {
   buffer.resize(kTileRows * sizeof(T));
@@ -88,15 +91,51 @@ const void* ArrayTiles::decode_native(uint32_t tile) {
   return native_.data();
 }
 
-const void* ArrayTiles::decode_strings(uint32_t tile) {
-  auto* views = room<std::string_view>(lanes_[static_cast<int>(Lane::kBytes)]);
-  if (reader_ == nullptr) reader_ = open_reader(node_);
-  strings_.clear();
-  reader_->decode_tile(tile, strings_);
-  const auto rows = static_cast<uint32_t>(std::min<size_t>(strings_.size(), kTileRows));
-  for (uint32_t i = 0; i < rows; ++i) views[i] = strings_.at(i);
-  std::fill(views + rows, views + kTileRows, std::string_view());
+const StringRows& ArrayTiles::strings(uint32_t tile) {
+  use_tile(tile);
+  if (!have_native_) {
+    if (reader_ == nullptr) reader_ = open_reader(node_);
+    strings_.clear();
+    reader_->decode_tile(tile, strings_);
+    if (strings_.size() != rows_in_tile(count_, tile)) {
+      throw Error(ErrorCode::kCorrupt, "a tile has a wrong number of strings");
+    }
+    have_native_ = true;
+  }
+  return strings_;
+}
+
+const void* ArrayTiles::view_strings(uint32_t tile) {
+  const StringRows& rows = strings(tile);
+  auto* views = room<std::string_view>(lanes_[static_cast<size_t>(Lane::kBytes)]);
+  for (uint32_t i = 0; i < rows.size(); ++i) views[i] = rows.at(i);
   return views;
+}
+
+void ArrayTiles::copy_tile(uint32_t tile, void* out) {
+  use_tile(tile);
+  if (have_native_) {
+    std::memcpy(out, native_.data(), native_.size());
+    return;
+  }
+  if (reader_ == nullptr) reader_ = open_reader(node_);
+  reader_->decode_tile(tile, out);
+}
+
+void ArrayTiles::copy_rows(uint32_t tile, const uint16_t* rows, uint32_t count, void* out) {
+  use_tile(tile);
+  dispatch_width(basalt::width_of(type_), [&](auto type) {
+    using U = decltype(type);
+    if (packed_ && !have_native_ && count <= kSingleRows) {
+      const PackedTile p = packed_tile(tile);
+      for (uint32_t i = 0; i < count; ++i) {
+        static_cast<U*>(out)[i] =
+            static_cast<U>(static_cast<uint128_t>(p.reference) + packed_row(p.words, p.width, rows[i]));
+      }
+    } else {
+      select_rows(static_cast<const U*>(decode_native(tile)), rows, count, static_cast<U*>(out));
+    }
+  });
 }
 
 const void* ArrayTiles::tile(uint32_t tile, Lane lane) {
@@ -105,7 +144,7 @@ const void* ArrayTiles::tile(uint32_t tile, Lane lane) {
   if (is_native(type_, lane) && !packed_) return decode_native(tile);
   if (have_lane_[slot]) return lanes_[slot].data();
   have_lane_[slot] = true;
-  if (lane == Lane::kBytes) return decode_strings(tile);
+  if (lane == Lane::kBytes) return view_strings(tile);
   if (packed_ && (lane == Lane::kI32 || lane == Lane::kI64)) {
     const PackedTile p = packed_tile(tile);
     if (lane == Lane::kI32 && p.width <= 32) {
@@ -130,8 +169,6 @@ const void* ArrayTiles::tile(uint32_t tile, Lane lane) {
 const void* ArrayTiles::rows(uint32_t tile, Lane lane, const uint16_t* rows, uint32_t count) {
   use_tile(tile);
   const auto slot = static_cast<size_t>(lane);
-  // One row costs about as much as a twelfth of a vector's share of the whole tile.
-  constexpr uint32_t kSingleRows = 96;
   if (packed_ && is_integer(lane) && lane != Lane::kI128 && !have_lane_[slot] && count <= kSingleRows) {
     const PackedTile p = packed_tile(tile);
     dispatch_integer_lane(lane, [&](auto type) {

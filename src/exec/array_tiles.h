@@ -24,6 +24,11 @@ class ArrayTiles {
   const void* tile(uint32_t tile, Lane lane);
   // The rows `rows[0..count)` of a tile (numbers within the tile).
   const void* rows(uint32_t tile, Lane lane, const uint16_t* rows, uint32_t count);
+  // The same in the array's own type, written to `out`, which has room for a whole tile.
+  void copy_tile(uint32_t tile, void* out);
+  void copy_rows(uint32_t tile, const uint16_t* rows, uint32_t count, void* out);
+  // kBytes: the tile's rows.
+  const StringRows& strings(uint32_t tile);
   // Packed arrays: out[i] = 1 where low ≤ value ≤ high (0 there if `negate`); false if the array is not packed.
   bool test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out);
 
@@ -35,7 +40,7 @@ class ArrayTiles {
   };
   PackedTile packed_tile(uint32_t tile) const;
   const void* decode_native(uint32_t tile);
-  const void* decode_strings(uint32_t tile);
+  const void* view_strings(uint32_t tile);
   // Packed values without their reference in the narrowest unsigned type; returns its width in bytes.
   uint32_t decode_offsets(uint32_t tile);
   void use_tile(uint32_t tile);
@@ -47,7 +52,7 @@ class ArrayTiles {
   bool packed_ = false;
 
   uint32_t current_ = ~0u;
-  bool have_native_ = false;
+  bool have_native_ = false;  // native_ or strings_
   bool have_lane_[7] = {};
   uint32_t offset_width_ = 0;  // 0: not decoded
   Buffer native_;

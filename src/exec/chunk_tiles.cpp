@@ -64,10 +64,11 @@ void ColumnChunk::load() {
   for (const Buffer& buffer : shared_) bytes_read_ += buffer.size();
   valid_reader_.reset();
   valid_tile_ = ~0u;
-  const bool nulls = root_.codec->name() == "validity";
+  // A struct has no values: without NULLs it has no node at all.
+  const bool nulls = root_.codec != nullptr && root_.codec->name() == "validity";
   if (nulls) valid_reader_ = open_reader(root_.children[validity::kValid]);
-  values_.open(nulls ? root_.children[validity::kValues] : root_);
   loaded_ = true;
+  if (root_.codec != nullptr && !(nulls && root_.children.size() <= validity::kValues)) values_.open(values_node());
 }
 
 const NodeView& ColumnChunk::values_node() {

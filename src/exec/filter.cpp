@@ -176,7 +176,7 @@ Decision Filter::try_dictionaries(ChunkTiles& tiles) {
       continue;
     }
     const ColumnChunkInfo& info = tiles.chunk_column(conjunct.columns[0]).info();
-    const bool dictionary = std::any_of(info.nodes.begin(), info.nodes.begin() + std::min<size_t>(4, info.nodes.size()),
+    const bool dictionary = std::any_of(info.nodes.begin(), info.nodes.end(),
                                         [](const NodePlace& node) { return node.codec_name == "dict"; });
     ColumnChunk& column = tiles.chunk_column(conjunct.columns[0]);
     if (!dictionary || !DictionaryTest::applies(column)) {

@@ -1,0 +1,282 @@
+// Scanning one chunk: the filter decides which rows of a tile live, then every output column appends exactly those. A
+// tile whose rows all live is decoded straight into the output.
+#include "basalt/exec/scan.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "basalt/core/error.h"
+#include "core/bitmap.h"
+#include "exec/filter.h"
+
+namespace basalt {
+
+namespace {
+
+constexpr uint32_t kBatchRows = 2 * kTileRows;
+
+bool is_nested(const DataType& type) { return type.kind == TypeKind::kList || type.kind == TypeKind::kStruct; }
+
+// Empties a column but keeps its memory.
+void clear_column(Column& column) {
+  column.length = 0;
+  column.null_count = 0;
+  column.values.clear();
+  column.offsets.clear();
+  column.bytes.clear();
+  column.validity.clear();
+  if (column.type.kind == TypeKind::kUtf8 || column.type.kind == TypeKind::kBinary) column.offsets.push(int64_t{0});
+}
+
+// Eight bytes of 0 or 1 become eight bits.
+void pack_bits(const uint8_t* bytes, uint32_t count, uint8_t* bits) {
+  uint32_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    uint64_t word;
+    std::memcpy(&word, bytes + i, 8);
+    bits[i / 8] = static_cast<uint8_t>((word * 0x0102040810204080u) >> 56);
+  }
+  if (i < count) bits[i / 8] = 0;
+  for (; i < count; ++i) put_bit(bits, i, bytes[i] != 0);
+}
+
+}  // namespace
+
+struct ChunkScan::State {
+  // One column of the result: read through `tiles`, or decoded as a whole where it is nested.
+  struct Output {
+    uint32_t column = 0;        // top-level
+    uint32_t tile_column = ~0u;  // index into pipeline columns; nested columns have none
+    bool decoded = false;
+    Column whole;  // nested: the chunk's rows
+    bool any_null = false;
+    std::vector<uint8_t> valid = std::vector<uint8_t>(kBatchRows);  // of the batch, one byte per row
+  };
+
+  std::shared_ptr<const File> file;
+  uint32_t chunk = 0;
+  std::vector<PipelineColumn> columns;  // the filter's, then those only given back
+  std::vector<Output> outputs;
+  bool row_numbers = false;
+  Expr predicate;
+  bool has_filter = false;
+
+  exec::ChunkTiles tiles;
+  std::unique_ptr<exec::Filter> filter;
+  bool opened = false;
+  Decision whole = Decision::kUnknown;
+  uint32_t next_tile = 0;
+  ScanCounters counters;
+  Schema schema;
+
+  void open();
+  bool next_rows();  // advances to a tile with alive rows
+  void append_tile(Table& out);
+  void append_column(Output& output, Column& target);
+  void append_strings(exec::ArrayTiles& values, Column& target);
+  void append_nested(Output& output, Column& target);
+  void finish_column(Output& output, Column& column, uint64_t rows) const;
+};
+
+void ChunkScan::State::open() {
+  tiles.open(*file, columns, chunk);
+  counters.tiles = tiles.tiles();
+  whole = filter->open_chunk(tiles, true);
+  if (whole == Decision::kNone) {
+    counters.tiles_skipped = counters.tiles;
+    next_tile = tiles.tiles();
+  }
+  if (whole == Decision::kAll && has_filter) counters.tiles_all_true = counters.tiles;
+  opened = true;
+}
+
+bool ChunkScan::State::next_rows() {
+  while (next_tile < tiles.tiles()) {
+    const uint32_t tile = next_tile++;
+    const Decision zone = whole == Decision::kAll ? Decision::kAll : filter->zone(tile / kTilesPerZone);
+    if (zone == Decision::kNone) {
+      ++counters.tiles_skipped;
+      continue;
+    }
+    tiles.begin(tile);
+    if (zone == Decision::kAll) {
+      if (whole != Decision::kAll) ++counters.tiles_all_true;
+      return true;
+    }
+    if (filter->run(tiles)) return true;
+  }
+  return false;
+}
+
+void ChunkScan::State::append_strings(exec::ArrayTiles& values, Column& target) {
+  const StringRows& rows = values.strings(tiles.tile());
+  const uint32_t alive = tiles.alive();
+  const auto base = static_cast<int64_t>(target.bytes.size());
+  const size_t first = target.offsets.size() / sizeof(int64_t);
+  target.offsets.resize((first + alive) * sizeof(int64_t));
+  int64_t* offsets = target.offsets.as<int64_t>() + first;
+  if (alive == tiles.tile_rows()) {
+    target.bytes.append(rows.bytes.data(), rows.bytes.size());
+    for (uint32_t i = 0; i < alive; ++i) offsets[i] = base + rows.offsets[i + 1];
+    return;
+  }
+  const uint16_t* list = tiles.list();
+  size_t total = 0;
+  for (uint32_t i = 0; i < alive; ++i) total += rows.at(list[i]).size();
+  target.bytes.resize(static_cast<size_t>(base) + total);
+  int64_t at = base;
+  for (uint32_t i = 0; i < alive; ++i) {
+    const std::string_view text = rows.at(list[i]);
+    if (!text.empty()) std::memcpy(target.bytes.data() + at, text.data(), text.size());
+    at += static_cast<int64_t>(text.size());
+    offsets[i] = at;
+  }
+}
+
+void ChunkScan::State::append_nested(Output& output, Column& target) {
+  if (!output.decoded) {
+    output.whole = file->decode_column(output.column, chunk);
+    output.decoded = true;
+  }
+  const uint64_t first = uint64_t{tiles.tile()} * kTileRows;
+  const uint16_t* list = tiles.list();
+  const uint32_t alive = tiles.alive();
+  for (uint32_t i = 0; i < alive;) {
+    uint32_t end = i + 1;
+    while (end < alive && list[end] == list[end - 1] + 1) ++end;
+    append_rows(target, output.whole, first + list[i], first + list[end - 1] + 1);
+    i = end;
+  }
+}
+
+void ChunkScan::State::append_column(Output& output, Column& target) {
+  if (output.tile_column == ~0u) return append_nested(output, target);
+  exec::ColumnChunk& source = tiles.chunk_column(output.tile_column);
+  const uint32_t alive = tiles.alive();
+  const bool all = alive == tiles.tile_rows();
+  if (physical_of(target.type) == Physical::kBytes) {
+    append_strings(source.values(), target);
+  } else {
+    const size_t width = width_of(physical_of(target.type));
+    const size_t at = target.length * width;
+    // A tile is always written whole.
+    target.values.resize(at + kTileRows * width);
+    if (all) {
+      source.values().copy_tile(tiles.tile(), target.values.data() + at);
+    } else {
+      source.values().copy_rows(tiles.tile(), tiles.list(), alive, target.values.data() + at);
+    }
+    target.values.resize(at + alive * width);
+  }
+  const uint8_t* valid = source.valid(tiles.tile());
+  uint8_t* bytes = output.valid.data() + target.length;
+  if (valid == nullptr) {
+    std::memset(bytes, 1, alive);
+  } else {
+    output.any_null = true;
+    if (all) {
+      std::memcpy(bytes, valid, alive);
+    } else {
+      const uint16_t* list = tiles.list();
+      for (uint32_t i = 0; i < alive; ++i) bytes[i] = valid[list[i]];
+    }
+  }
+  target.length += alive;
+}
+
+void ChunkScan::State::append_tile(Table& out) {
+  for (size_t i = 0; i < outputs.size(); ++i) append_column(outputs[i], out.columns[i]);
+  const uint32_t alive = tiles.alive();
+  if (row_numbers) {
+    Column& target = out.columns.back();
+    const uint64_t first = file->chunks()[chunk].first_row + uint64_t{tiles.tile()} * kTileRows;
+    const uint16_t* list = tiles.list();
+    target.values.resize((target.length + alive) * sizeof(int64_t));
+    int64_t* numbers = target.values.as<int64_t>() + target.length;
+    for (uint32_t i = 0; i < alive; ++i) numbers[i] = static_cast<int64_t>(first + list[i]);
+    target.length += alive;
+  }
+  out.rows += alive;
+  counters.rows_out += alive;
+}
+
+void ChunkScan::State::finish_column(Output& output, Column& column, uint64_t rows) const {
+  if (output.tile_column == ~0u || !output.any_null) return;
+  column.validity.resize((rows + 7) / 8);
+  pack_bits(output.valid.data(), static_cast<uint32_t>(rows), column.validity.as<uint8_t>());
+  column.null_count = rows - count_bits(column.validity.as<uint8_t>(), 0, rows);
+  if (column.null_count == 0) column.validity.clear();
+}
+
+ChunkScan::ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vector<uint32_t> columns, const Expr* filter,
+                     std::vector<PipelineColumn> filter_columns, bool row_numbers)
+    : state_(std::make_unique<State>()) {
+  State& state = *state_;
+  if (chunk >= file->chunks().size()) {
+    throw Error(ErrorCode::kInvalidArgument, file->name() + ": there is no chunk " + std::to_string(chunk));
+  }
+  state.file = std::move(file);
+  state.chunk = chunk;
+  state.columns = std::move(filter_columns);
+  state.row_numbers = row_numbers;
+  if (filter != nullptr) {
+    exec::check_expression(*filter, state.columns);
+    state.predicate = *filter;
+    state.has_filter = true;
+  }
+  state.filter = std::make_unique<exec::Filter>(state.has_filter ? &state.predicate : nullptr);
+  const std::vector<Field>& fields = state.file->schema().fields;
+  for (const uint32_t column : columns) {
+    if (column >= fields.size()) {
+      throw Error(ErrorCode::kInvalidArgument, state.file->name() + ": there is no column " + std::to_string(column));
+    }
+    const Field& field = fields[column];
+    State::Output output;
+    output.column = column;
+    if (!is_nested(field.type)) {
+      const auto known = std::find_if(state.columns.begin(), state.columns.end(),
+                                      [&](const PipelineColumn& c) { return c.field_id == field.id; });
+      output.tile_column = static_cast<uint32_t>(known - state.columns.begin());
+      if (known == state.columns.end()) state.columns.push_back({field.id, field.name, field.type});
+    }
+    state.outputs.push_back(std::move(output));
+    state.schema.fields.push_back(field);
+  }
+  if (row_numbers) {
+    Field field;
+    field.name = "file_row_number";
+    field.type = {TypeKind::kInt64};
+    field.nullable = false;
+    state.schema.fields.push_back(field);
+  }
+}
+
+ChunkScan::~ChunkScan() = default;
+
+bool ChunkScan::next(Table& out) {
+  State& state = *state_;
+  if (!state.opened) state.open();
+  if (out.columns.size() != state.schema.fields.size() || out.schema != state.schema) {
+    out.schema = state.schema;
+    out.columns.clear();
+    for (const Field& field : state.schema.fields) out.columns.push_back(make_column(field));
+  }
+  for (size_t i = 0; i < out.columns.size(); ++i) {
+    if (is_nested(out.columns[i].type)) {
+      out.columns[i] = make_column(state.schema.fields[i]);
+    } else {
+      clear_column(out.columns[i]);
+    }
+  }
+  for (State::Output& output : state.outputs) output.any_null = false;
+  out.rows = 0;
+  // Another tile fits as long as the batch holds no more than one.
+  while (out.rows + kTileRows <= kBatchRows && state.next_rows()) state.append_tile(out);
+  state.tiles.check_not_corrupt();
+  for (size_t i = 0; i < state.outputs.size(); ++i) state.finish_column(state.outputs[i], out.columns[i], out.rows);
+  return out.rows > 0;
+}
+
+const ScanCounters& ChunkScan::counters() const { return state_->counters; }
+
+}  // namespace basalt
