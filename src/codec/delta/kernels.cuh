@@ -1,0 +1,109 @@
+// Tile reader of `delta`. The tile's deltas pass through shared memory so that each lane gets 32 neighbouring rows, sums
+// them in registers, and only the lanes' totals are exchanged: 128 shared-memory cycles per tile of 4-byte values, where
+// a scan by shuffles of each row of 32 takes 190.
+#pragma once
+
+#include "basalt/core/host_device.h"
+#include "codec/delta/layout.h"
+#include "core/device/warp.h"
+
+namespace basalt::device {
+
+template <typename T, typename Deltas>
+class Delta {
+  // Shared memory moves words of four bytes, so narrower values are summed in those.
+  using Sum = typename SelectType<(sizeof(T) < 4), uint32_t, T>::type;
+  static constexpr uint32_t kPerVector = 16 / sizeof(Sum);
+  // 32 neighbouring rows take their bytes and 16 more: a lane's 16-byte accesses then fall on other banks than its
+  // neighbours'.
+  static constexpr uint32_t kStride = kLanes + kPerVector;
+  static constexpr uint32_t kSumBytes = kRowsPerLane * kStride * sizeof(Sum);
+  static_assert(sizeof(typename Deltas::value_type) == sizeof(T), "deltas are as wide as the values");
+
+  struct alignas(16) Vector {
+    Sum sums[kPerVector];
+  };
+
+ public:
+  using value_type = T;
+  static constexpr uint32_t kDeltasWord = 1 + delta::kStreams;
+  static constexpr uint32_t kDescriptorWords = kDeltasWord + Deltas::kDescriptorWords;
+  static constexpr uint32_t kScratchBytes = kSumBytes + round_to_16(Deltas::kScratchBytes);
+  static constexpr bool kPointAccess = false;
+
+  bool bad = false;
+
+  __device__ __forceinline__ void bind(const uint64_t* descriptor) {
+    checkpoints_ = stream<T>(descriptor, 1 + delta::kCheckpoints);
+    deltas_.bind(descriptor + kDeltasWord);
+  }
+
+  __device__ __forceinline__ void seek(uint32_t tile, void* scratch) {
+    const uint32_t lane = lane_id();
+    const Sum checkpoint = static_cast<Sum>(load(checkpoints_ + tile));
+    sums_ = static_cast<Sum*>(scratch);
+    deltas_.seek(tile, reinterpret_cast<unsigned char*>(scratch) + kSumBytes);
+    sync_warp();  // nobody reads the last tile any more
+    deltas_.visit([&](auto&& view) { for_each_k([&](uint32_t k) { sums_[k * kStride + lane] = view.at(k); }); });
+    bad = bad || deltas_.bad;
+    sync_warp();
+
+    Vector* own = reinterpret_cast<Vector*>(sums_ + lane * kStride);
+    Vector vectors[kRowsPerLane / kPerVector];
+    Sum total = 0;
+#pragma unroll
+    for (uint32_t v = 0; v < kRowsPerLane / kPerVector; ++v) {
+      vectors[v] = own[v];
+      if (v == 0 && lane == 0) vectors[0].sums[0] = 0;  // row 0 is the checkpoint itself
+#pragma unroll
+      for (uint32_t i = 0; i < kPerVector; ++i) {
+        total += vectors[v].sums[i];
+        vectors[v].sums[i] = total;
+      }
+    }
+    const Sum before = static_cast<Sum>(checkpoint + sum_below(total));
+#pragma unroll
+    for (uint32_t v = 0; v < kRowsPerLane / kPerVector; ++v) {
+#pragma unroll
+      for (uint32_t i = 0; i < kPerVector; ++i) vectors[v].sums[i] += before;
+      own[v] = vectors[v];
+    }
+    sync_warp();
+  }
+
+  __device__ __forceinline__ void open(const uint64_t* descriptor, uint32_t tile, void* scratch) {
+    bind(descriptor);
+    seek(tile, scratch);
+  }
+
+  __device__ __forceinline__ T at(uint32_t k) const { return static_cast<T>(sums_[k * kStride + lane_id()]); }
+
+  __device__ __forceinline__ T row(uint32_t i) {
+    T value = load(checkpoints_ + i / kTileRows);
+    for (uint32_t j = i / kTileRows * kTileRows + 1; j <= i; ++j) value += static_cast<T>(deltas_.row(j));
+    bad = bad || deltas_.bad;
+    return value;
+  }
+  __device__ __forceinline__ static T value(const uint64_t* descriptor, uint32_t i) {
+    Delta reader;
+    reader.bind(descriptor);
+    return reader.row(i);
+  }
+
+  template <typename F>
+  __device__ __forceinline__ void visit(F&& f) const {
+    f(*this);
+  }
+  template <typename F>
+  __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) const {
+#pragma unroll 4
+    for (uint32_t k = first; k <= last; ++k) f(k, at(k));
+  }
+
+ private:
+  const T* checkpoints_;
+  Deltas deltas_;
+  Sum* sums_;
+};
+
+}  // namespace basalt::device

@@ -1,0 +1,44 @@
+// The packed codec's kernels, compiled ahead with unrolled code for every width.
+#include "codec/packed/kernels.h"
+
+#include "codec/packed/launch.cuh"
+
+namespace basalt::packed {
+
+template <typename T>
+cudaError_t decode(const device::ChunkBatch& batch, T* out, cudaStream_t stream) {
+  if (device::is_empty(batch)) return cudaSuccess;
+  return launch_decode_direct<T, device::Stores::kOnce, 8, 4>(batch, out, stream);
+}
+
+template cudaError_t decode(const device::ChunkBatch&, uint8_t*, cudaStream_t);
+template cudaError_t decode(const device::ChunkBatch&, uint16_t*, cudaStream_t);
+template cudaError_t decode(const device::ChunkBatch&, uint32_t*, cudaStream_t);
+template cudaError_t decode(const device::ChunkBatch&, uint64_t*, cudaStream_t);
+
+template <>
+cudaError_t decode(const device::ChunkBatch& batch, uint128_t* out, cudaStream_t stream) {
+  if (device::is_empty(batch)) return cudaSuccess;
+  // 16 bytes per row bury the cost of run-time widths.
+  constexpr uint32_t kWarps = 8;
+  device::decode_tiles<device::Packed<uint128_t>, kWarps, 4, device::Stores::kOnce>
+      <<<device::tile_grid(batch, kWarps), kWarps * kLanes, 0, stream>>>(batch, out, nullptr);
+  return cudaGetLastError();
+}
+
+template <typename T>
+cudaError_t count_less(const device::ChunkBatch& batch, T literal, unsigned long long* result, cudaStream_t stream) {
+  constexpr bool kSigned = static_cast<T>(-1) < static_cast<T>(0);
+  using Unsigned = typename device::SelectType<sizeof(T) == 4, uint32_t, uint64_t>::type;
+  const Unsigned flip = kSigned ? Unsigned{1} << (8 * sizeof(T) - 1) : Unsigned{0};
+  const Unsigned ordered = static_cast<Unsigned>(literal) ^ flip;
+  if (device::is_empty(batch) || ordered == 0) return cudaSuccess;
+  return launch_count<Unsigned, 8, 8>(batch, flip, ordered - 1, result, stream);
+}
+
+template cudaError_t count_less(const device::ChunkBatch&, uint32_t, unsigned long long*, cudaStream_t);
+template cudaError_t count_less(const device::ChunkBatch&, uint64_t, unsigned long long*, cudaStream_t);
+template cudaError_t count_less(const device::ChunkBatch&, int32_t, unsigned long long*, cudaStream_t);
+template cudaError_t count_less(const device::ChunkBatch&, int64_t, unsigned long long*, cudaStream_t);
+
+}  // namespace basalt::packed

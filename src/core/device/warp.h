@@ -1,0 +1,130 @@
+// What tile readers use of the machine: the lane, exchanges inside a warp, loads and stores. Everything that touches a
+// CUDA intrinsic is here, so that readers are plain arithmetic and compile alike ahead of time and at run time.
+#pragma once
+
+#include "basalt/core/host_device.h"
+
+namespace basalt::device {
+
+constexpr uint32_t kWholeWarp = 0xFFFFFFFFu;
+
+// Blocks are one-dimensional and a multiple of 32 threads.
+__device__ __forceinline__ uint32_t lane_id() { return threadIdx.x & (kLanes - 1); }
+
+__device__ __forceinline__ void sync_warp() { __syncwarp(kWholeWarp); }
+
+template <typename T>
+__device__ __forceinline__ T shuffle(T value, uint32_t from_lane) {
+  if constexpr (sizeof(T) == 16) {
+    const uint64_t low = shuffle(static_cast<uint64_t>(value), from_lane);
+    const uint64_t high = shuffle(static_cast<uint64_t>(value >> 64), from_lane);
+    return static_cast<T>(high) << 64 | low;
+  } else if constexpr (sizeof(T) == 8) {
+    return static_cast<T>(__shfl_sync(kWholeWarp, static_cast<unsigned long long>(value), static_cast<int>(from_lane)));
+  } else {
+    return static_cast<T>(__shfl_sync(kWholeWarp, static_cast<unsigned int>(value), static_cast<int>(from_lane)));
+  }
+}
+
+// The value of the lane `distance` below; lanes under `distance` get their own.
+template <typename T>
+__device__ __forceinline__ T shuffle_up(T value, uint32_t distance) {
+  if constexpr (sizeof(T) == 16) {
+    const uint64_t low = shuffle_up(static_cast<uint64_t>(value), distance);
+    const uint64_t high = shuffle_up(static_cast<uint64_t>(value >> 64), distance);
+    return static_cast<T>(high) << 64 | low;
+  } else if constexpr (sizeof(T) == 8) {
+    return static_cast<T>(__shfl_up_sync(kWholeWarp, static_cast<unsigned long long>(value), distance));
+  } else {
+    return static_cast<T>(__shfl_up_sync(kWholeWarp, static_cast<unsigned int>(value), distance));
+  }
+}
+
+// Sum of the lanes below (0 in lane 0).
+template <typename T>
+__device__ __forceinline__ T sum_below(T value) {
+  const uint32_t lane = lane_id();
+  T sum = value;
+#pragma unroll
+  for (uint32_t distance = 1; distance < kLanes; distance *= 2) {
+    const T other = shuffle_up(sum, distance);
+    if (lane >= distance) sum += other;
+  }
+  return sum - value;
+}
+
+__device__ __forceinline__ bool any_lane(bool value) { return __any_sync(kWholeWarp, value) != 0; }
+
+__device__ __forceinline__ uint32_t population(uint32_t bits) { return static_cast<uint32_t>(__popc(bits)); }
+
+// (high : low) >> shift, the low 32 bits; shift is taken modulo 32.
+__device__ __forceinline__ uint32_t funnel_right(uint32_t low, uint32_t high, uint32_t shift) {
+  return __funnelshift_r(low, high, shift);
+}
+
+// Reads memory that nobody writes while the kernel runs: streams, descriptors. The compiler may move and merge such
+// loads across stores, which is what lets a whole tile's words be in flight at once.
+template <typename T>
+__device__ __forceinline__ T load(const T* from) {
+  if constexpr (sizeof(T) == 16) {
+    const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(from));
+    return static_cast<T>(pair.y) << 64 | pair.x;
+  } else if constexpr (sizeof(T) == 8) {
+    return static_cast<T>(__ldg(reinterpret_cast<const unsigned long long*>(from)));
+  } else if constexpr (sizeof(T) == 4) {
+    return static_cast<T>(__ldg(reinterpret_cast<const unsigned int*>(from)));
+  } else if constexpr (sizeof(T) == 2) {
+    return static_cast<T>(__ldg(reinterpret_cast<const unsigned short*>(from)));
+  } else {
+    return static_cast<T>(__ldg(reinterpret_cast<const unsigned char*>(from)));
+  }
+}
+
+// Writes a result that this kernel does not read again.
+template <typename T>
+__device__ __forceinline__ void store_once(T* to, T value) {
+  if constexpr (sizeof(T) == 16) {
+    ulonglong2 pair;
+    pair.x = static_cast<unsigned long long>(value);
+    pair.y = static_cast<unsigned long long>(value >> 64);
+    __stcs(reinterpret_cast<ulonglong2*>(to), pair);
+  } else if constexpr (sizeof(T) == 8) {
+    __stcs(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
+  } else if constexpr (sizeof(T) == 4) {
+    __stcs(reinterpret_cast<unsigned int*>(to), static_cast<unsigned int>(value));
+  } else if constexpr (sizeof(T) == 2) {
+    __stcs(reinterpret_cast<unsigned short*>(to), static_cast<unsigned short>(value));
+  } else {
+    __stcs(reinterpret_cast<unsigned char*>(to), static_cast<unsigned char>(value));
+  }
+}
+
+// A stream pointer out of a chunk's descriptor words.
+template <typename T>
+__device__ __forceinline__ const T* stream(const uint64_t* descriptor, uint32_t word) {
+  return reinterpret_cast<const T*>(load(descriptor + word));
+}
+
+__device__ __forceinline__ uint32_t row_count(const uint64_t* descriptor) {
+  return static_cast<uint32_t>(load(descriptor));
+}
+
+constexpr uint32_t round_to_16(uint32_t bytes) { return (bytes + 15) / 16 * 16; }
+
+template <bool kFirst, typename A, typename B>
+struct SelectType {
+  using type = A;
+};
+template <typename A, typename B>
+struct SelectType<false, A, B> {
+  using type = B;
+};
+
+// Calls f(k) for k = 0…31, unrolled, so that k folds into the code.
+template <typename F>
+__device__ __forceinline__ void for_each_k(F&& f) {
+#pragma unroll
+  for (uint32_t k = 0; k < kRowsPerLane; ++k) f(k);
+}
+
+}  // namespace basalt::device
