@@ -3,9 +3,8 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "basalt/codec/codec.h"
@@ -84,7 +83,8 @@ struct ColumnInfo {
   bool has_dictionary = false;
 };
 
-// A chunk of a column in memory, encoded, checked and ready to be opened. Movable; `root` points into `bytes`.
+// A chunk of a column in memory, encoded, checked and ready to be opened. Movable; `root` points into `bytes`. A struct
+// without NULLs stores nothing: its root has no codec.
 struct EncodedChunk {
   Buffer bytes;            // the region as it lies in the file
   std::vector<Buffer> shared;  // streams that lie elsewhere
@@ -106,6 +106,13 @@ class File {
   uint32_t format_version() const;
   const std::string& created_by() const;
   const std::vector<std::string>& sort_columns() const;
+  const std::vector<std::pair<std::string, std::string>>& metadata() const;  // the writer's own keys and values
+
+  // Of a whole column, from the footer: costs no read.
+  const Statistics& statistics(uint32_t field_id) const;
+  // The parent of a flattened field; the field itself for top-level columns.
+  uint32_t parent(uint32_t field_id) const;
+  std::string path(uint32_t field_id) const;
 
   // Index of a top-level column; throws Error(kInvalidArgument) that lists near names.
   uint32_t find_column(const std::string& name) const;
@@ -115,6 +122,8 @@ class File {
 
   // Reads, checks checksums, validates. Errors name file, column, chunk and byte.
   EncodedChunk read_chunk(uint32_t field_id, uint32_t chunk) const;
+  // Chunks [first, first + count), fetched with as few requests as their places allow.
+  std::vector<EncodedChunk> read_chunks(uint32_t field_id, uint32_t first, uint32_t count) const;
   // The region of a chunk as raw bytes into caller's memory (pinned staging, say), without validation; and its parts.
   // `verify_chunk` checks the checksums and builds the validated view over such bytes.
   NodeView verify_chunk(uint32_t field_id, uint32_t chunk, ByteView region, std::vector<Buffer>& shared) const;
@@ -133,7 +142,9 @@ class File {
   std::unique_ptr<State> state_;
 };
 
-// Rows [begin, end) of an encoded array as a column of `type` (fixed width or strings; validity handled).
+// Rows [begin, end) of an encoded array as a column of `type`; validity handled. A list gets its offsets, counted from
+// `begin`, and a struct its NULLs: their children are columns of their own. Throws Error(kCorrupt) where values break the
+// rules of their encoding.
 Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, uint64_t end);
 
 struct ReadOptions {
@@ -143,13 +154,5 @@ struct ReadOptions {
   uint32_t threads = 0;
 };
 Table read_table(const File& file, const ReadOptions& options = {});
-
-// Reads the file's checksums and structures, decodes every value, and throws at the first fault with its place.
-struct VerifyReport {
-  uint64_t chunks = 0;
-  uint64_t streams = 0;
-  uint64_t bytes = 0;
-  uint64_t values = 0;
-};
 
 }  // namespace basalt

@@ -1,0 +1,29 @@
+// Checking a whole file: every checksum, every structure, every value, and that the statistics tell the truth.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "basalt/core/threads.h"
+#include "basalt/file/reader.h"
+
+namespace basalt {
+
+struct VerifyReport {
+  uint64_t chunks = 0;   // of columns
+  uint64_t streams = 0;
+  uint64_t bytes = 0;    // of streams
+  uint64_t values = 0;
+};
+
+struct VerifyOptions {
+  std::function<void(double)> progress;  // share done, 0..1; one call at a time
+  const CancelToken* cancel = nullptr;
+  // Decodes a validated chunk in place of decode_rows(root, type, 0, rows): the GPU, say.
+  std::function<Column(const NodeView&, const DataType&)> decoder;
+};
+
+// Throws Error at the first fault in file order, naming file, column, chunk and byte.
+VerifyReport verify_file(const File& file, ThreadPool& pool, const VerifyOptions& options = {});
+
+}  // namespace basalt

@@ -1,0 +1,363 @@
+// Parsing ColumnMetadata and DictionaryMetadata. All vectors are consumed from the front, so that counts that do not add
+// up are found; every place is compared with the file's size before anybody allocates for it.
+#include "file/column_metadata.h"
+
+#include <fmt/format.h>
+#include <format_generated.h>
+
+#include <algorithm>
+
+#include "basalt/core/error.h"
+#include "file/format.h"
+
+namespace basalt::format_v1 {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& reason) { throw Error(ErrorCode::kCorrupt, reason); }
+void require(bool holds, const char* reason) {
+  if (!holds) fail(reason);
+}
+
+template <typename T>
+uint32_t size_of(const flatbuffers::Vector<T>* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+uint32_t size_of(const flatbuffers::Vector<const format::Node*>* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+// Walks the arrays of a column, one after the other.
+class ArrayCursor {
+ public:
+  ArrayCursor(const FooterData& footer, const format::Arrays* arrays) : footer_(footer), arrays_(arrays) {}
+
+  ArrayPlace next(const ShapeEntry& shape, Physical type) {
+    ArrayPlace place;
+    size_t at = 0;
+    if (!shape.nodes.empty()) next_node(shape, at, type, true, place);
+    return place;
+  }
+
+  void finish() const {
+    if (arrays_ == nullptr) return;
+    require(node_ == size_of(arrays_->nodes()) && param_ == size_of(arrays_->params()) &&
+                stream_ == size_of(arrays_->streams()) && checksum_ == size_of(arrays_->checksums()),
+            "there are more nodes, parameters, streams or checksums than the encoding trees use");
+  }
+
+ private:
+  void next_node(const ShapeEntry& shape, size_t& at, Physical type, bool known, ArrayPlace& place) {
+    const auto& shape_node = shape.nodes[at++];
+    const CodecEntry& codec = footer_.codecs[shape_node.codec];
+    require(arrays_ != nullptr && node_ < size_of(arrays_->nodes()), "there are fewer nodes than the encoding trees need");
+    const format::Node* from = arrays_->nodes()->Get(node_++);
+    NodePlace& node = place.nodes.emplace_back();
+    node.codec = known ? codec.codec : nullptr;
+    node.codec_name = codec.name;
+    node.codec_version = codec.version;
+    node.type = type;
+    node.count = from->count();
+    node.child_count = shape_node.child_count;
+    require(node.count <= kMaxElements, "a node has an absurd number of values");
+    take_params(*from, node);
+    take_streams(*from, node, place);
+
+    // Below an unknown codec nobody knows the types; such a chunk cannot be read anyway.
+    std::vector<ChildSlot> slots;
+    if (node.codec != nullptr) {
+      slots = node.codec->children(type);
+      require(slots.size() == shape_node.child_count, "a node has a wrong number of children");
+    }
+    const bool children_known = node.codec != nullptr;
+    for (uint32_t i = 0; i < shape_node.child_count; ++i) {
+      next_node(shape, at, children_known ? slots[i].type : Physical::kNone, children_known, place);
+    }
+  }
+
+  void take_params(const format::Node& from, NodePlace& node) {
+    require(from.param_bytes() <= size_of(arrays_->params()) - param_, "there are fewer parameters than the nodes need");
+    if (from.param_bytes() == 0) return;
+    const auto* bytes = reinterpret_cast<const std::byte*>(arrays_->params()->data()) + param_;
+    node.params.assign(bytes, bytes + from.param_bytes());
+    param_ += from.param_bytes();
+  }
+
+  void take_streams(const format::Node& from, NodePlace& node, ArrayPlace& place) {
+    require(from.stream_count() <= size_of(arrays_->streams()) - stream_, "there are fewer streams than the nodes need");
+    for (uint32_t i = 0; i < from.stream_count(); ++i) {
+      const format::Stream* stream = arrays_->streams()->Get(stream_++);
+      const uint64_t offset = stream->offset();
+      const uint64_t length = stream->length();
+      if (length != 0 && (offset < kHeaderBytes || offset > footer_.offset || length > footer_.offset - offset)) {
+        fail(fmt::format("a stream of {} bytes at byte {} lies outside of the file", length, offset));
+      }
+      if (offset % kStreamAlignment != 0) fail(fmt::format("the stream at byte {} is not aligned", offset));
+      node.streams.push_back({offset, length});
+      const uint64_t blocks = checksum_blocks(length);
+      require(blocks <= size_of(arrays_->checksums()) - checksum_, "there are fewer checksums than the streams need");
+      for (uint64_t block = 0; block < blocks; ++block) place.checksums.push_back(arrays_->checksums()->Get(checksum_++));
+    }
+  }
+
+  const FooterData& footer_;
+  const format::Arrays* arrays_;
+  uint32_t node_ = 0;
+  uint32_t param_ = 0;
+  uint32_t stream_ = 0;
+  uint32_t checksum_ = 0;
+};
+
+// Walks the zones of a column and gives each chunk its own.
+class ZoneCursor {
+ public:
+  ZoneCursor(const format::Zones* zones, Physical type, bool has_bounds)
+      : zones_(zones), type_(type), has_bounds_(has_bounds) {}
+
+  void next(ColumnChunkInfo& chunk) {
+    const uint64_t count = (chunk.rows + kZoneRows - 1) / kZoneRows;
+    if (count == 0) return;
+    require(zones_ != nullptr && count <= size_of(zones_->flags()) - zone_, "there are fewer zones than the rows need");
+    chunk.zones.reserve(count);
+    for (uint64_t i = 0; i < count; ++i) {
+      Statistics& stats = chunk.zones.emplace_back();
+      stats.rows = std::min<uint64_t>(kZoneRows, chunk.rows - i * kZoneRows);
+      if (zones_->null_counts() != nullptr) {
+        require(zone_ < zones_->null_counts()->size(), "there are fewer null counts than zones");
+        stats.null_count = zones_->null_counts()->Get(zone_);
+        require(stats.null_count <= stats.rows, "a zone has more NULLs than rows");
+      }
+      const uint8_t flags = zones_->flags()->Get(zone_++);
+      ByteView min;
+      ByteView max;
+      if (has_bounds_) {
+        min = take(zones_->mins(), zones_->min_lengths(), min_);
+        max = take(zones_->maxs(), zones_->max_lengths(), max_);
+      }
+      set_bounds(stats, type_, flags, min, max);
+    }
+  }
+
+  void finish() const {
+    if (zones_ == nullptr) return;
+    require(zones_->null_counts() == nullptr || zone_ == zones_->null_counts()->size(),
+            "there are more null counts than zones");
+    require(zone_ == size_of(zones_->flags()) && min_ == size_of(zones_->mins()) && max_ == size_of(zones_->maxs()),
+            "there are more zones or bounds than the rows need");
+  }
+
+ private:
+  ByteView take(const flatbuffers::Vector<uint8_t>* bytes, const flatbuffers::Vector<uint8_t>* lengths, uint32_t& at) {
+    uint32_t length = width_of(type_);
+    if (type_ == Physical::kBytes) {
+      require(zone_ - 1 < size_of(lengths), "there are fewer lengths of bounds than zones");
+      length = lengths->Get(zone_ - 1);
+    }
+    require(length <= size_of(bytes) - at, "there are fewer bounds than zones");
+    if (length == 0) return {};
+    const auto* data = reinterpret_cast<const std::byte*>(bytes->data()) + at;
+    at += length;
+    return {data, length};
+  }
+
+  const format::Zones* zones_;
+  Physical type_;
+  bool has_bounds_;
+  uint32_t zone_ = 0;
+  uint32_t min_ = 0;
+  uint32_t max_ = 0;
+};
+
+// A chunk's bounds are those of its zones taken together.
+void sum_zones(ColumnChunkInfo& chunk, Physical type) {
+  Statistics& stats = chunk.stats;
+  stats.rows = chunk.rows;
+  stats.min = Value::of_null(type);
+  stats.max = Value::of_null(type);
+  bool min_known = true;
+  bool max_known = true;
+  for (const Statistics& zone : chunk.zones) {
+    stats.null_count += zone.null_count;
+    stats.has_nan = stats.has_nan || zone.has_nan;
+    if (zone.null_count == zone.rows) continue;
+    // A zone of NaNs only has no bounds and takes nothing away from those of the others.
+    const bool only_nan = zone.has_nan && zone.min.null && zone.max.null;
+    if (only_nan) continue;
+    min_known = min_known && !zone.min.null;
+    max_known = max_known && !zone.max.null;
+    if (min_known && (stats.min.null || compare(zone.min, stats.min) < 0)) {
+      stats.min = zone.min;
+      stats.min_exact = zone.min_exact;
+    }
+    if (max_known && (stats.max.null || compare(zone.max, stats.max) > 0)) {
+      stats.max = zone.max;
+      stats.max_exact = zone.max_exact;
+    }
+  }
+  if (!min_known) stats.min = Value::of_null(type);
+  if (!max_known) stats.max = Value::of_null(type);
+}
+
+void set_chunk_flags(Statistics& stats, uint16_t flags, uint64_t distinct) {
+  stats.ascending = (flags & kAscending) != 0;
+  stats.descending = (flags & kDescending) != 0;
+  stats.strict = (flags & kStrict) != 0;
+  stats.constant = (flags & kConstant) != 0;
+  stats.dense = (flags & kDense) != 0;
+  stats.distinct = distinct;
+}
+
+bool inside(const StreamPlace& stream, const StreamPlace& region) {
+  return stream.offset >= region.offset && stream.length <= region.length &&
+         stream.offset - region.offset <= region.length - stream.length;
+}
+
+void check_region(const FooterData& footer, const ColumnChunkInfo& chunk) {
+  const StreamPlace& region = chunk.region;
+  if (region.length == 0) return;
+  if (region.offset < kHeaderBytes || region.offset > footer.offset || region.length > footer.offset - region.offset) {
+    fail(fmt::format("its {} bytes at byte {} lie outside of the file", region.length, region.offset));
+  }
+  const uint64_t alignment = region.length >= kLargeRegion ? kLargeRegionAlignment : kStreamAlignment;
+  if (region.offset % alignment != 0) fail(fmt::format("its bytes at byte {} are not aligned", region.offset));
+  // The region holds streams and the padding between them, nothing else: what is read is what is needed.
+  uint64_t end = region.offset;
+  for (const NodePlace& node : chunk.nodes) {
+    for (const StreamPlace& stream : node.streams) {
+      if (stream.length != 0 && inside(stream, region)) end = std::max(end, stream.offset + stream.length);
+    }
+  }
+  require(end == region.offset + region.length, "its region does not end with its last stream");
+}
+
+}  // namespace
+
+void check_overlaps(std::vector<StreamPlace> places) {
+  std::erase_if(places, [](const StreamPlace& place) { return place.length == 0; });
+  std::sort(places.begin(), places.end(), [](const StreamPlace& a, const StreamPlace& b) {
+    return a.offset != b.offset ? a.offset < b.offset : a.length < b.length;
+  });
+  for (size_t i = 1; i < places.size(); ++i) {
+    const StreamPlace& before = places[i - 1];
+    const StreamPlace& place = places[i];
+    const bool same = before.offset == place.offset && before.length == place.length;
+    if (!same && before.offset + before.length > place.offset) {
+      fail(fmt::format("the streams at bytes {} and {} overlap", before.offset, place.offset));
+    }
+  }
+}
+
+ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
+  const FooterData& footer = context.footer;
+  const Field& field = *context.fields[context.field_id];
+  const ColumnEntry& entry = footer.columns[context.field_id];
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), 16, 64);
+  require(verifier.VerifyBuffer<format::ColumnMetadata>(nullptr), "the column's metadata is not a well-formed FlatBuffer");
+  const auto& metadata = *flatbuffers::GetRoot<format::ColumnMetadata>(bytes.data());
+  require(metadata.field() == context.field_id, "the metadata belongs to another column");
+
+  ColumnInfo info;
+  info.field_id = context.field_id;
+  info.path = path_of(footer, context.fields, context.field_id);
+  for (const uint16_t shape : entry.shapes) info.shapes.push_back(footer.shapes[shape].tree);
+  info.stats = entry.stats;
+  info.has_dictionary = entry.dictionary.has_value();
+
+  const uint32_t count = metadata.chunks() == nullptr ? 0 : metadata.chunks()->size();
+  require(count == footer.chunks.size(), "the column's number of chunks differs from the file's");
+  const Physical type = physical_of(field.type);
+  const bool has_bounds = field.type.kind != TypeKind::kList && field.type.kind != TypeKind::kStruct;
+  ArrayCursor arrays(footer, metadata.arrays());
+  ZoneCursor zones(metadata.zones(), type, has_bounds);
+  uint64_t rows = 0;
+  uint64_t nulls = 0;
+  // A field and everything above it are structs: then its rows are the table's rows.
+  bool table_rows = true;
+  for (uint32_t id = context.field_id; footer.parents[id] != id; id = footer.parents[id]) {
+    table_rows = table_rows && context.fields[footer.parents[id]]->type.kind == TypeKind::kStruct;
+  }
+  std::vector<StreamPlace> places;
+  info.chunks.reserve(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const format::ColumnChunk* from = metadata.chunks()->Get(i);
+    ColumnChunkInfo& chunk = info.chunks.emplace_back();
+    try {
+      chunk.rows = from->rows();
+      require(chunk.rows <= kMaxElements, "it has an absurd number of rows");
+      require(!table_rows || chunk.rows == footer.chunks[i].rows, "its rows differ from those of the file's chunk");
+      chunk.plain_bytes = from->plain_bytes();
+      chunk.region = {from->region_offset(), from->region_length()};
+      chunk.shape = from->shape();
+      require(chunk.shape < entry.shapes.size(), "it has an encoding tree that the column does not have");
+      ArrayPlace array = arrays.next(footer.shapes[entry.shapes[chunk.shape]], type);
+      chunk.nodes = std::move(array.nodes);
+      chunk.checksums = std::move(array.checksums);
+      require(chunk.nodes.empty() ? field.type.kind == TypeKind::kStruct : chunk.nodes[0].count == chunk.rows,
+              "its values differ in number from its rows");
+      for (const NodePlace& node : chunk.nodes) {
+        chunk.encoded_bytes += node.params.size();
+        for (const StreamPlace& stream : node.streams) {
+          chunk.encoded_bytes += stream.length;
+          places.push_back(stream);
+        }
+      }
+      check_region(footer, chunk);
+      zones.next(chunk);
+      sum_zones(chunk, type);
+      set_chunk_flags(chunk.stats, from->flags(), from->distinct());
+    } catch (const Error& error) {
+      throw error.within(fmt::format("chunk {}", i));
+    }
+    rows += chunk.rows;
+    nulls += chunk.stats.null_count;
+    info.plain_bytes += chunk.plain_bytes;
+    info.encoded_bytes += chunk.encoded_bytes;
+  }
+  arrays.finish();
+  zones.finish();
+  check_overlaps(std::move(places));
+  require(rows == entry.stats.rows, "the column's rows differ from those in the footer");
+  require(nulls == entry.stats.null_count, "the column's NULLs differ from those in the footer");
+
+  const uint32_t widths = size_of(metadata.width_tiles());
+  require(widths <= 65, "there are more bit widths than 65");
+  info.width_tiles.assign(65, 0);
+  for (uint32_t i = 0; i < widths; ++i) info.width_tiles[i] = metadata.width_tiles()->Get(i);
+  return info;
+}
+
+DictionaryInfo parse_dictionary(const MetadataContext& context, ByteView bytes) {
+  const FooterData& footer = context.footer;
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), 16, 64);
+  require(verifier.VerifyBuffer<format::DictionaryMetadata>(nullptr),
+          "the dictionary's metadata is not a well-formed FlatBuffer");
+  const auto& metadata = *flatbuffers::GetRoot<format::DictionaryMetadata>(bytes.data());
+  require(metadata.field() == context.field_id, "the dictionary belongs to another column");
+  require(metadata.entries_shape() < footer.shapes.size() && metadata.map_shape() < footer.shapes.size(),
+          "the dictionary names an encoding tree that is not in the table");
+
+  DictionaryInfo info;
+  info.entries = metadata.entries();
+  require(info.entries >= 1 && info.entries <= kMaxDictionaryEntries, "the dictionary has an absurd number of entries");
+  ArrayCursor arrays(footer, metadata.arrays());
+  info.values = arrays.next(footer.shapes[metadata.entries_shape()],
+                            physical_of(context.fields[context.field_id]->type));
+  require(!info.values.nodes.empty() && info.values.nodes[0].count == info.entries,
+          "the dictionary's values differ in number from its entries");
+  require(size_of(metadata.chunk_has_map()) == footer.chunks.size(),
+          "the dictionary's number of chunks differs from the file's");
+  for (uint32_t i = 0; i < footer.chunks.size(); ++i) {
+    const uint8_t has_map = metadata.chunk_has_map()->Get(i);
+    require(has_map <= 1, "the dictionary's list of code maps is damaged");
+    ArrayPlace map;
+    if (has_map != 0) {
+      map = arrays.next(footer.shapes[metadata.map_shape()], Physical::kU32);
+      require(!map.nodes.empty() && map.nodes[0].count <= info.entries, "a code map is longer than the dictionary");
+    }
+    info.maps.push_back(std::move(map));
+  }
+  arrays.finish();
+  return info;
+}
+
+}  // namespace basalt::format_v1

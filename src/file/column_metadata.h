@@ -1,0 +1,37 @@
+// The metadata of one column, read and checked: for each chunk the places of its streams, parameters, checksums and
+// statistics; and the same for file-wide dictionaries.
+#pragma once
+
+#include <vector>
+
+#include "basalt/file/reader.h"
+#include "file/footer.h"
+
+namespace basalt::format_v1 {
+
+// What parsing needs to know of the file around the column.
+struct MetadataContext {
+  const FooterData& footer;
+  const std::vector<const Field*>& fields;
+  uint32_t field_id;
+};
+
+ColumnInfo parse_column(const MetadataContext& context, ByteView bytes);
+
+// One encoded array outside of the chunks.
+struct ArrayPlace {
+  std::vector<NodePlace> nodes;  // preorder
+  std::vector<uint64_t> checksums;
+};
+
+struct DictionaryInfo {
+  uint64_t entries = 0;
+  ArrayPlace values;
+  std::vector<ArrayPlace> maps;  // per chunk; no nodes: the identity
+};
+DictionaryInfo parse_dictionary(const MetadataContext& context, ByteView bytes);
+
+// Streams are equal or apart; throws Error(kCorrupt) naming the bytes of the first two that overlap partly.
+void check_overlaps(std::vector<StreamPlace> places);
+
+}  // namespace basalt::format_v1

@@ -1,0 +1,240 @@
+// Gathering a column's chunks and writing them, its dictionary and its metadata.
+#include "file/column_writer.h"
+
+#include <format_generated.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "basalt/core/error.h"
+#include "file/format.h"
+
+namespace basalt::format_v1 {
+
+static_assert(sizeof(NodeRecord) == sizeof(format::Node) && sizeof(StreamRecord) == sizeof(format::Stream) &&
+              sizeof(ChunkRecord) == sizeof(format::ColumnChunk));
+
+uint16_t ShapeTable::add(const Tree& tree) {
+  const std::string text = tree.codec.empty() ? std::string() : to_string(tree);
+  const auto known = by_text_.find(text);
+  if (known != by_text_.end()) return known->second;
+  const std::function<void(const Tree&)> note = [&](const Tree& node) {
+    if (std::find(codecs_.begin(), codecs_.end(), node.codec) == codecs_.end()) codecs_.push_back(node.codec);
+    for (const Tree& child : node.children) note(child);
+  };
+  if (!tree.codec.empty()) note(tree);
+  if (shapes_.size() >= 65535) throw Error(ErrorCode::kUnsupported, "the file needs more than 65535 encoding trees");
+  const auto number = static_cast<uint16_t>(shapes_.size());
+  shapes_.push_back(tree);
+  by_text_.emplace(text, number);
+  return number;
+}
+
+uint16_t ShapeTable::codec_index(const std::string& name) const {
+  return static_cast<uint16_t>(std::find(codecs_.begin(), codecs_.end(), name) - codecs_.begin());
+}
+
+void ArrayRecords::append(const EncodedArray& array) {
+  const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  add(nodes, array.nodes);
+  add(params, array.params);
+  add(streams, array.streams);
+  add(checksums, array.checksums);
+}
+
+ColumnWriter::ColumnWriter(const Field& field)
+    : type_(physical_of(field.type)), statistics_(type_), dictionary_(type_) {}
+
+void ColumnWriter::add(EncodedColumn chunk, ShapeTable& shapes) {
+  const uint16_t shape = shapes.add(chunk.array.tree);
+  size_t local = static_cast<size_t>(std::find(shapes_.begin(), shapes_.end(), shape) - shapes_.begin());
+  if (local == shapes_.size()) {
+    if (shapes_.size() == kMaxShapes) throw Error(ErrorCode::kInternal, "a column has more than 4 encoding trees");
+    shapes_.push_back(shape);
+    shape_chunks_.push_back(0);
+  }
+  ++shape_chunks_[local];
+
+  if (dictionary_.add(chunk)) {
+    const DictionaryEntries& entries = *chunk.entries;
+    const Tree& root = chunk.array.tree;
+    const Tree& dict = root.codec == "validity" ? root.children[1] : root;
+    entries_places_.push_back({arrays_.nodes.size() + entries.first_node, arrays_.streams.size() + entries.first_stream,
+                               arrays_.checksums.size() + entries.first_checksum,
+                               arrays_.params.size() + entries.first_param, dict.children[1]});
+  } else {
+    entries_places_.clear();
+  }
+
+  ChunkRecord record;
+  record.rows = chunk.rows;
+  record.plain_bytes = chunk.plain_bytes;
+  record.region_length = chunk.array.region.size();
+  record.distinct = chunk.statistics.stats.distinct;
+  record.shape = static_cast<uint16_t>(local);
+  record.flags = chunk.statistics.flags();
+  plain_bytes_ += chunk.plain_bytes;
+  encoded_bytes_ += chunk.array.params.size();
+  for (const StreamRecord& stream : chunk.array.streams) encoded_bytes_ += stream.length;
+
+  Waiting waiting;
+  waiting.chunk = static_cast<uint32_t>(chunks_.size());
+  waiting.first_stream = arrays_.streams.size();
+  waiting.stream_count = chunk.array.streams.size();
+  if (record.region_length >= kLargeRegion) {
+    waiting.large = std::move(chunk.array.region);
+  } else {
+    waiting.small_offset = small_.size();
+    small_.append(chunk.array.region.data(), chunk.array.region.size());
+  }
+  waiting_bytes_ += record.region_length;
+  if (record.region_length != 0) waiting_.push_back(std::move(waiting));
+
+  chunks_.push_back(record);
+  arrays_.append(chunk.array);
+  zones_.append(chunk.statistics.zones);
+  statistics_.add(chunk.statistics);
+  if (width_tiles_.size() < chunk.width_tiles.size()) width_tiles_.resize(chunk.width_tiles.size());
+  for (size_t i = 0; i < chunk.width_tiles.size(); ++i) width_tiles_[i] += chunk.width_tiles[i];
+}
+
+void ColumnWriter::flush(OutputFile& out) {
+  for (Waiting& waiting : waiting_) {
+    ChunkRecord& record = chunks_[waiting.chunk];
+    const bool large = record.region_length >= kLargeRegion;
+    out.pad_to(large ? kLargeRegionAlignment : kStreamAlignment);
+    record.region_offset = out.position();
+    out.write(large ? waiting.large.view()
+                    : ByteView{small_.data() + waiting.small_offset, static_cast<size_t>(record.region_length)});
+    for (size_t i = 0; i < waiting.stream_count; ++i) {
+      StreamRecord& stream = arrays_.streams[waiting.first_stream + i];
+      if (stream.length != 0) stream.offset += record.region_offset;
+    }
+    waiting.large = Buffer();
+  }
+  waiting_.clear();
+  small_ = Buffer();
+  waiting_bytes_ = 0;
+}
+
+namespace {
+
+flatbuffers::Offset<format::Arrays> build_arrays(flatbuffers::FlatBufferBuilder& builder, const ArrayRecords& arrays) {
+  const auto nodes = builder.CreateVectorOfStructs(reinterpret_cast<const format::Node*>(arrays.nodes.data()),
+                                                   arrays.nodes.size());
+  const auto params = builder.CreateVector(arrays.params);
+  const auto streams = builder.CreateVectorOfStructs(reinterpret_cast<const format::Stream*>(arrays.streams.data()),
+                                                     arrays.streams.size());
+  const auto checksums = builder.CreateVector(arrays.checksums);
+  return format::CreateArrays(builder, nodes, params, streams, checksums);
+}
+
+std::vector<uint8_t> finished(flatbuffers::FlatBufferBuilder& builder) {
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+size_t node_count(const Tree& tree) {
+  size_t count = 1;
+  for (const Tree& child : tree.children) count += node_count(child);
+  return count;
+}
+
+// Writes an array outside of the chunks and notes its records.
+void write_array(EncodedArray array, OutputFile& out, ArrayRecords& records) {
+  out.pad_to(array.region.size() >= kLargeRegion ? kLargeRegionAlignment : kStreamAlignment);
+  for (StreamRecord& stream : array.streams) {
+    if (stream.length != 0) stream.offset += out.position();
+  }
+  out.write(array.region.view());
+  records.append(array);
+}
+
+EncodedArray encode_entries(const DictionaryEntries& entries, Physical type, const Tree& tree) {
+  Values values;
+  values.type = type;
+  values.count = entries.count;
+  values.data = entries.values.data();
+  values.offsets = entries.strings.offsets.data();
+  values.bytes = entries.strings.bytes.as<char>();
+  try {
+    return lay_out(encode_tree(values, tree));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+  }
+  const Tree plain{type == Physical::kBytes ? "strings" : "plain", {}};
+  return lay_out(encode_tree(values, bind_tree(plain, type)));
+}
+
+}  // namespace
+
+std::optional<std::vector<uint8_t>> ColumnWriter::write_dictionary(uint32_t field_id, OutputFile& out,
+                                                                   ShapeTable& shapes) {
+  if (!dictionary_.alive() || entries_places_.empty()) return std::nullopt;
+  const DictionaryUnion::Result result = dictionary_.finish();
+  ArrayRecords records;
+  Tree entries_tree = entries_places_[0].tree;
+  if (result.whole_chunk) {
+    const EntriesPlace& place = entries_places_[*result.whole_chunk];
+    entries_tree = place.tree;
+    size_t stream = place.stream;
+    size_t param = place.param;
+    size_t checksum = place.checksum;
+    for (size_t i = 0; i < node_count(entries_tree); ++i) {
+      const NodeRecord& node = arrays_.nodes[place.node + i];
+      records.nodes.push_back(node);
+      for (uint32_t p = 0; p < node.param_bytes; ++p) records.params.push_back(arrays_.params[param++]);
+      for (uint32_t s = 0; s < node.stream_count; ++s) {
+        records.streams.push_back(arrays_.streams[stream]);
+        const uint64_t blocks = checksum_blocks(arrays_.streams[stream++].length);
+        for (uint64_t b = 0; b < blocks; ++b) records.checksums.push_back(arrays_.checksums[checksum++]);
+      }
+    }
+  } else {
+    EncodedArray array = encode_entries(result.values, type_, entries_tree);
+    entries_tree = array.tree;
+    write_array(std::move(array), out, records);
+  }
+  const Tree map_tree = bind_tree(Tree{"delta", {{"packed", {}}}}, Physical::kU32);
+  std::vector<uint8_t> has_map;
+  for (const std::vector<uint32_t>& map : result.maps) {
+    has_map.push_back(map.empty() ? 0 : 1);
+    if (map.empty()) continue;
+    Values values;
+    values.type = Physical::kU32;
+    values.count = map.size();
+    values.data = map.data();
+    write_array(lay_out(encode_tree(values, map_tree)), out, records);
+  }
+  flatbuffers::FlatBufferBuilder builder(4096);
+  const auto arrays = build_arrays(builder, records);
+  const auto chunk_has_map = builder.CreateVector(has_map);
+  const uint16_t entries_shape = shapes.add(entries_tree);
+  const uint16_t map_shape = shapes.add(map_tree);
+  builder.Finish(format::CreateDictionaryMetadata(builder, field_id, result.entries, entries_shape, map_shape,
+                                                  chunk_has_map, arrays));
+  return finished(builder);
+}
+
+std::vector<uint8_t> ColumnWriter::metadata(uint32_t field_id) const {
+  flatbuffers::FlatBufferBuilder builder(4096);
+  const auto chunks = builder.CreateVectorOfStructs(reinterpret_cast<const format::ColumnChunk*>(chunks_.data()),
+                                                    chunks_.size());
+  const auto arrays = build_arrays(builder, arrays_);
+  const auto optional = [&](const std::vector<uint8_t>& bytes) {
+    return bytes.empty() ? flatbuffers::Offset<flatbuffers::Vector<uint8_t>>() : builder.CreateVector(bytes);
+  };
+  const bool any_null = std::any_of(zones_.null_counts.begin(), zones_.null_counts.end(), [](uint32_t n) { return n != 0; });
+  const auto flags = builder.CreateVector(zones_.flags);
+  flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nulls;
+  if (any_null) nulls = builder.CreateVector(zones_.null_counts);
+  const auto mins = optional(zones_.mins);
+  const auto maxs = optional(zones_.maxs);
+  const auto min_lengths = optional(zones_.min_lengths);
+  const auto max_lengths = optional(zones_.max_lengths);
+  const auto zones = format::CreateZones(builder, flags, nulls, mins, maxs, min_lengths, max_lengths);
+  const auto widths = builder.CreateVector(width_tiles_);
+  builder.Finish(format::CreateColumnMetadata(builder, field_id, chunks, arrays, zones, widths));
+  return finished(builder);
+}
+
+}  // namespace basalt::format_v1

@@ -1,0 +1,297 @@
+// From encoded chunks to columns: rows of one array, whole columns with their children, whole tables in parallel.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "basalt/core/error.h"
+#include "basalt/core/threads.h"
+#include "basalt/file/reader.h"
+#include "core/bitmap.h"
+
+namespace basalt {
+
+namespace {
+
+void check_intact(const Reader& reader) {
+  if (reader.corrupt()) throw Error(ErrorCode::kCorrupt, "its values break the rules of their encoding");
+}
+
+// Rows [begin, end) of a fixed-width array, decoded tile by tile.
+Buffer decode_fixed(const NodeView& node, uint64_t begin, uint64_t end) {
+  const uint32_t width = width_of(node.type);
+  if (width == 0) throw Error(ErrorCode::kInternal, "a fixed-width array was expected");
+  Buffer out;
+  // Every tile is written whole, the last one too.
+  out.reserve(static_cast<size_t>((end - begin + kTileRows) * width));
+  out.resize(static_cast<size_t>((end - begin) * width));
+  if (begin == end) return out;
+  const std::unique_ptr<Reader> reader = open_reader(node);
+  Buffer partial;
+  for (uint64_t row = begin; row < end;) {
+    const auto tile = static_cast<uint32_t>(row / kTileRows);
+    const uint64_t first = uint64_t{tile} * kTileRows;
+    const uint64_t next = std::min<uint64_t>(end, first + kTileRows);
+    if (row == first) {
+      reader->decode_tile(tile, out.data() + (row - begin) * width);
+    } else {
+      partial.resize(size_t{kTileRows} * width);
+      reader->decode_tile(tile, partial.data());
+      std::memcpy(out.data() + (row - begin) * width, partial.data() + (row - first) * width, (next - row) * width);
+    }
+    row = next;
+  }
+  check_intact(*reader);
+  return out;
+}
+
+void decode_strings(const NodeView& node, uint64_t begin, uint64_t end, Column& column) {
+  StringRows rows;
+  rows.offsets.reserve(static_cast<size_t>(end - begin + 1));
+  if (begin < end) {
+    const std::unique_ptr<Reader> reader = open_reader(node);
+    StringRows partial;
+    for (uint64_t row = begin; row < end;) {
+      const auto tile = static_cast<uint32_t>(row / kTileRows);
+      const uint64_t first = uint64_t{tile} * kTileRows;
+      const uint64_t in_tile = rows_in_tile(node.count, tile);
+      const uint64_t next = std::min<uint64_t>(end, first + in_tile);
+      if (row == first && next == first + in_tile) {
+        reader->decode_tile(tile, rows);
+      } else {
+        partial.clear();
+        reader->decode_tile(tile, partial);
+        if (partial.size() < next - first) throw Error(ErrorCode::kCorrupt, "a tile has too few strings");
+        for (uint64_t i = row - first; i < next - first; ++i) {
+          const std::string_view text = partial.at(static_cast<size_t>(i));
+          rows.bytes.append(text.data(), text.size());
+          rows.offsets.push_back(static_cast<int64_t>(rows.bytes.size()));
+        }
+      }
+      row = next;
+    }
+    check_intact(*reader);
+  }
+  if (rows.size() != end - begin) throw Error(ErrorCode::kCorrupt, "a tile has a wrong number of strings");
+  column.bytes = std::move(rows.bytes);
+  column.offsets.clear();
+  column.offsets.append(rows.offsets.data(), rows.offsets.size() * sizeof(int64_t));
+}
+
+void decode_validity(const NodeView& node, uint64_t begin, uint64_t end, Column& column) {
+  const Buffer flags = decode_fixed(node, begin, end);
+  const uint8_t* valid = flags.as<uint8_t>();
+  const uint64_t rows = end - begin;
+  column.validity.resize(static_cast<size_t>((rows + 7) / 8));
+  uint8_t* bits = column.validity.as<uint8_t>();
+  if (!column.validity.empty()) std::memset(bits, 0, column.validity.size());
+  uint8_t seen = 0;
+  uint64_t valid_rows = 0;
+  for (uint64_t i = 0; i < rows; ++i) {
+    seen |= valid[i];
+    valid_rows += valid[i] & 1;
+    bits[i >> 3] = static_cast<uint8_t>(bits[i >> 3] | (valid[i] & 1) << (i & 7));
+  }
+  if (seen > 1) throw Error(ErrorCode::kCorrupt, "a NULL flag is neither 0 nor 1");
+  column.null_count = rows - valid_rows;
+  if (column.null_count == 0) column.validity.clear();
+}
+
+void check_bools(const Column& column) {
+  uint8_t seen = 0;
+  for (const uint8_t value : column.values.span<uint8_t>()) seen |= value;
+  if (seen > 1) throw Error(ErrorCode::kCorrupt, "a boolean is neither 0 nor 1");
+}
+
+void lengths_to_offsets(const Buffer& lengths, Column& column) {
+  column.offsets.resize(static_cast<size_t>((column.length + 1) * sizeof(int64_t)));
+  int64_t* offsets = column.offsets.as<int64_t>();
+  offsets[0] = 0;
+  for (uint64_t i = 0; i < column.length; ++i) offsets[i + 1] = offsets[i] + lengths.as<uint32_t>()[i];
+}
+
+// A field's column of one chunk with all that lies below it.
+class ColumnDecoder {
+ public:
+  ColumnDecoder(const File& file, uint32_t chunk) : file_(file), chunk_(chunk) {}
+
+  Column decode(const Field& field) const { return decode(field, file_.read_chunk(field.id, chunk_)); }
+
+  Column decode(const Field& field, const EncodedChunk& encoded) const {
+    Column column = guarded(field, [&] { return decode_rows(encoded.root, field.type, 0, encoded.root.count); });
+    for (const Field& child : field.children) {
+      const uint64_t rows = file_.column(child.id).chunks[chunk_].rows;
+      const uint64_t wanted = field.type.kind == TypeKind::kList
+                                  ? static_cast<uint64_t>(column.offsets.as<int64_t>()[column.length])
+                                  : column.length;
+      guarded(field, [&] {
+        if (rows != wanted) {
+          throw Error(ErrorCode::kCorrupt, fmt::format("it needs {} rows of {} but there are {}", wanted, child.name, rows));
+        }
+        return 0;
+      });
+      column.children.push_back(decode(child));
+    }
+    return column;
+  }
+
+  template <typename Body>
+  auto guarded(const Field& field, Body&& body) const -> decltype(body()) {
+    const auto place = [&] {
+      return fmt::format("{}: column {}, chunk {} at byte {}", file_.name(), file_.path(field.id), chunk_,
+                         file_.column(field.id).chunks[chunk_].region.offset);
+    };
+    try {
+      return body();
+    } catch (const Error& error) {
+      throw error.within(place());
+    } catch (const std::bad_alloc&) {
+      throw Error(ErrorCode::kOutOfMemory, place() + ": there is not enough memory for its values");
+    }
+  }
+
+ private:
+  const File& file_;
+  uint32_t chunk_;
+};
+
+}  // namespace
+
+Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, uint64_t end) {
+  if (begin > end || end > root.count) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("rows {} to {} of {} were asked for", begin, end, root.count));
+  }
+  Column column;
+  column.type = type;
+  column.length = end - begin;
+  const NodeView* values = &root;
+  if (root.codec != nullptr && root.codec->name() == "validity") {
+    decode_validity(root.children.at(0), begin, end, column);
+    values = root.children.size() > 1 ? &root.children[1] : nullptr;
+  }
+  if (type.kind == TypeKind::kStruct) return column;
+  if (values == nullptr || values->codec == nullptr || values->type != physical_of(type)) {
+    throw Error(ErrorCode::kInvalidArgument, "an encoded array of another type was given");
+  }
+  if (values->type == Physical::kBytes) {
+    decode_strings(*values, begin, end, column);
+    return column;
+  }
+  Buffer decoded = decode_fixed(*values, begin, end);
+  if (type.kind == TypeKind::kList) {
+    lengths_to_offsets(decoded, column);
+    return column;
+  }
+  column.values = std::move(decoded);
+  if (type.kind == TypeKind::kBool) check_bools(column);
+  return column;
+}
+
+Column File::decode_column(uint32_t column, uint32_t chunk) const {
+  return ColumnDecoder(*this, chunk).decode(schema().fields.at(column));
+}
+
+namespace {
+
+struct ChunkRange {
+  uint32_t chunk = 0;
+  uint64_t begin = 0;  // rows inside the chunk
+  uint64_t end = 0;
+};
+
+std::vector<ChunkRange> chunks_of(const File& file, uint64_t first_row, uint64_t rows) {
+  std::vector<ChunkRange> out;
+  for (uint32_t i = 0; i < file.chunks().size(); ++i) {
+    const ChunkInfo& chunk = file.chunks()[i];
+    const uint64_t begin = std::max(first_row, chunk.first_row);
+    const uint64_t end = std::min(first_row + rows, chunk.first_row + chunk.rows);
+    if (begin < end) out.push_back({i, begin - chunk.first_row, end - chunk.first_row});
+  }
+  return out;
+}
+
+// Consecutive chunks of one column whose bytes are fetched with one request.
+struct Fetch {
+  size_t column = 0;
+  size_t first = 0;  // into the list of chunk ranges
+  size_t count = 0;
+};
+constexpr uint64_t kFetchBytes = 8 << 20;
+
+std::vector<Fetch> plan_fetches(const File& file, const std::vector<uint32_t>& columns,
+                                const std::vector<ChunkRange>& ranges) {
+  std::vector<Fetch> fetches;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    const ColumnInfo& info = file.column(file.schema().fields[columns[c]].id);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const uint64_t more = info.chunks[ranges[i].chunk].region.length;
+      if (i == 0 || bytes + more > kFetchBytes) {
+        fetches.push_back({c, i, 0});
+        bytes = 0;
+      }
+      bytes += more;
+      ++fetches.back().count;
+    }
+  }
+  return fetches;
+}
+
+}  // namespace
+
+Table read_table(const File& file, const ReadOptions& options) {
+  std::vector<uint32_t> columns;
+  for (const std::string& name : options.columns) columns.push_back(file.find_column(name));
+  if (options.columns.empty()) {
+    for (uint32_t i = 0; i < file.schema().fields.size(); ++i) columns.push_back(i);
+  }
+  const uint64_t first_row = std::min(options.first_row, file.rows());
+  const uint64_t rows = std::min(options.rows, file.rows() - first_row);
+  const std::vector<ChunkRange> ranges = chunks_of(file, first_row, rows);
+
+  ThreadPool pool(options.threads);
+  const std::vector<Fetch> fetches = plan_fetches(file, columns, ranges);
+  std::vector<std::vector<Column>> parts(columns.size(), std::vector<Column>(ranges.size()));
+  std::vector<std::vector<EncodedChunk>> encoded(columns.size(), std::vector<EncodedChunk>(ranges.size()));
+  pool.parallel_for(fetches.size(), [&](uint64_t i) {
+    const Fetch& fetch = fetches[i];
+    std::vector<EncodedChunk> chunks = file.read_chunks(file.schema().fields[columns[fetch.column]].id,
+                                                        ranges[fetch.first].chunk, static_cast<uint32_t>(fetch.count));
+    for (size_t j = 0; j < fetch.count; ++j) encoded[fetch.column][fetch.first + j] = std::move(chunks[j]);
+  });
+  pool.parallel_for(columns.size() * ranges.size(), [&](uint64_t i) {
+    const size_t column = i % columns.size();
+    const ChunkRange& range = ranges[i / columns.size()];
+    const Field& field = file.schema().fields[columns[column]];
+    EncodedChunk& chunk = encoded[column][i / columns.size()];
+    const ColumnDecoder decoder(file, range.chunk);
+    Column& part = parts[column][i / columns.size()];
+    if (field.children.empty()) {
+      part = decoder.guarded(field, [&] { return decode_rows(chunk.root, field.type, range.begin, range.end); });
+    } else {
+      const Column whole = decoder.decode(field, chunk);
+      part = make_column(field);
+      append_rows(part, whole, range.begin, range.end);
+    }
+    chunk = EncodedChunk{};
+  });
+
+  Table table;
+  table.rows = rows;
+  for (const uint32_t column : columns) table.schema.fields.push_back(file.schema().fields[column]);
+  table.columns.resize(columns.size());
+  pool.parallel_for(columns.size(), [&](uint64_t c) {
+    if (parts[c].size() == 1) {
+      table.columns[c] = std::move(parts[c][0]);
+      return;
+    }
+    table.columns[c] = make_column(table.schema.fields[c]);
+    for (Column& part : parts[c]) {
+      append_rows(table.columns[c], part, 0, part.length);
+      part = Column{};
+    }
+  });
+  return table;
+}
+
+}  // namespace basalt

@@ -1,0 +1,342 @@
+// Encoding of single columns; see the header.
+#include "file/encode_column.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "basalt/core/error.h"
+#include "codec/packed/layout.h"
+#include "core/dispatch.h"
+#include "file/format.h"
+
+namespace basalt::format_v1 {
+
+namespace {
+
+// A string under a NULL repeats its neighbour only where that is short: repeating pays in dictionaries and runs, which
+// hold short strings, and would double a column of long texts.
+constexpr size_t kMaxRepeatedString = 32;
+// Parameters live in the metadata, which is read whole: larger ones (a constant string of megabytes) go to streams.
+constexpr size_t kMaxParameterBytes = 4096;
+
+void fill_fixed(Column& column) {
+  dispatch_width(width_of(physical_of(column.type)), [&](auto tag) {
+    using T = decltype(tag);
+    T* values = column.values.as<T>();
+    uint64_t first = 0;
+    while (first < column.length && !column.is_valid(first)) ++first;
+    T last = first < column.length ? values[first] : T{0};
+    for (uint64_t row = 0; row < column.length; ++row) {
+      if (column.is_valid(row)) {
+        last = values[row];
+      } else {
+        values[row] = last;
+      }
+    }
+  });
+}
+
+void fill_strings(Column& column) {
+  Buffer bytes;
+  bytes.reserve(column.bytes.size());
+  Buffer offsets(column.offsets.size());
+  auto* to = offsets.as<int64_t>();
+  to[0] = 0;
+  uint64_t first = 0;
+  while (first < column.length && !column.is_valid(first)) ++first;
+  std::string_view last = first < column.length ? column.string_at(first) : std::string_view();
+  for (uint64_t row = 0; row < column.length; ++row) {
+    if (column.is_valid(row)) last = column.string_at(row);
+    if (column.is_valid(row) || last.size() <= kMaxRepeatedString) bytes.append(last.data(), last.size());
+    to[row + 1] = static_cast<int64_t>(bytes.size());
+  }
+  column.bytes = std::move(bytes);
+  column.offsets = std::move(offsets);
+}
+
+void fill_nulls(Column& column) {
+  if (column.null_count == 0) return;
+  switch (column.type.kind) {
+    case TypeKind::kList:
+    case TypeKind::kStruct: return;
+    case TypeKind::kUtf8:
+    case TypeKind::kBinary: fill_strings(column); return;
+    default: fill_fixed(column);
+  }
+}
+
+uint64_t own_plain_bytes(const Column& column) {
+  uint64_t total = column.values.size() + column.bytes.size() + column.validity.size();
+  if (!column.offsets.empty()) total += column.length * 4;
+  return total;
+}
+
+Buffer list_lengths(const Column& column) {
+  Buffer lengths(static_cast<size_t>(column.length * sizeof(uint32_t)));
+  const int64_t* offsets = column.offsets.as<int64_t>();
+  if (static_cast<uint64_t>(offsets[column.length]) > kMaxElements) {
+    throw Error(ErrorCode::kUnsupported, "a list has more than 2^31 - 1 elements");
+  }
+  for (uint64_t i = 0; i < column.length; ++i) {
+    lengths.as<uint32_t>()[i] = static_cast<uint32_t>(offsets[i + 1] - offsets[i]);
+  }
+  return lengths;
+}
+
+void note_widths(const NodeView& node, std::vector<uint64_t>& widths) {
+  if (node.codec->name() == "packed" && node.streams.size() == packed::kStreams) {
+    const ByteView stream = node.streams[packed::kDescriptors];
+    for (size_t at = 0; at + 4 <= stream.size(); at += 4) {
+      uint32_t descriptor = 0;
+      std::memcpy(&descriptor, stream.data() + at, 4);
+      const uint32_t width = packed::descriptor_width(descriptor);
+      if (width >= widths.size()) widths.resize(width + 1);
+      ++widths[width];
+    }
+  }
+  for (const NodeView& child : node.children) note_widths(child, widths);
+}
+
+size_t largest_parameter(const Node& node) {
+  size_t largest = node.params.size();
+  for (const Node& child : node.children) largest = std::max(largest, largest_parameter(child));
+  return largest;
+}
+
+// What lies before a node in preorder.
+struct Preorder {
+  uint32_t nodes = 0;
+  uint32_t streams = 0;
+  uint32_t checksums = 0;
+  uint32_t params = 0;
+
+  void skip_own(const Node& node) {
+    ++nodes;
+    streams += static_cast<uint32_t>(node.streams.size());
+    params += static_cast<uint32_t>(node.params.size());
+    for (const Buffer& stream : node.streams) checksums += static_cast<uint32_t>(checksum_blocks(stream.size()));
+  }
+  void skip_tree(const Node& node) {
+    skip_own(node);
+    for (const Node& child : node.children) skip_tree(child);
+  }
+};
+
+std::optional<DictionaryEntries> entries_of(const Node& root) {
+  const Node* dict = &root;
+  Preorder before;
+  if (root.codec->name() == "validity" && root.children.size() == 2) {
+    before.skip_own(root);
+    before.skip_tree(root.children[0]);
+    dict = &root.children[1];
+  }
+  if (dict->codec->name() != "dict" || dict->children.size() != 2) return std::nullopt;
+  before.skip_own(*dict);
+  before.skip_tree(dict->children[0]);
+  const NodeView view = view_of(dict->children[1]);
+  DictionaryEntries entries;
+  entries.count = view.count;
+  entries.first_node = before.nodes;
+  entries.first_stream = before.streams;
+  entries.first_checksum = before.checksums;
+  entries.first_param = before.params;
+  if (view.count > kMaxDictionaryEntries) return std::nullopt;
+  const std::unique_ptr<Reader> reader = open_reader(view);
+  const uint32_t width = width_of(view.type);
+  entries.values.reserve((view.count + kTileRows) * width);
+  entries.values.resize(view.count * width);
+  for (uint32_t tile = 0; tile < tile_count(view.count); ++tile) {
+    if (width == 0) {
+      reader->decode_tile(tile, entries.strings);
+    } else {
+      reader->decode_tile(tile, entries.values.data() + size_t{tile} * kTileRows * width);
+    }
+  }
+  return entries;
+}
+
+void place_node(const Node& node, EncodedArray& out) {
+  out.nodes.push_back({node.count, static_cast<uint32_t>(node.params.size()), static_cast<uint32_t>(node.streams.size())});
+  const auto* params = reinterpret_cast<const uint8_t*>(node.params.data());
+  out.params.insert(out.params.end(), params, params + node.params.size());
+  for (const Buffer& stream : node.streams) {
+    const size_t offset = static_cast<size_t>(align_up(out.region.size(), kStreamAlignment));
+    // An empty stream has no place: it must not make the region longer than its last byte.
+    if (stream.empty()) {
+      out.streams.push_back({0, 0});
+      continue;
+    }
+    const size_t padding = offset - out.region.size();
+    out.region.resize(offset);
+    if (padding != 0) std::memset(out.region.data() + offset - padding, 0, padding);
+    out.region.append(stream.data(), stream.size());
+    out.streams.push_back({offset, stream.size()});
+    for (size_t begin = 0; begin < stream.size(); begin += kChecksumBlock) {
+      out.checksums.push_back(checksum(stream.data() + begin, std::min<size_t>(kChecksumBlock, stream.size() - begin)));
+    }
+  }
+  for (const Node& child : node.children) place_node(child, out);
+}
+
+uint64_t padded_bytes(const Node& node) {
+  uint64_t total = 0;
+  for (const Buffer& stream : node.streams) total += align_up(stream.size(), kStreamAlignment);
+  for (const Node& child : node.children) total += padded_bytes(child);
+  return total;
+}
+
+// An empty column of the same shape, children included.
+Column empty_like(const Column& like) {
+  Column empty;
+  empty.type = like.type;
+  if (!like.offsets.empty()) empty.offsets.push<int64_t>(0);
+  for (const Column& child : like.children) empty.children.push_back(empty_like(child));
+  return empty;
+}
+
+}  // namespace
+
+EncodedArray lay_out(const Node& node) {
+  EncodedArray out;
+  out.tree = tree_of(view_of(node));
+  out.region.reserve(static_cast<size_t>(padded_bytes(node)));
+  place_node(node, out);
+  return out;
+}
+
+ColumnEncoder::ColumnEncoder(const Field& field, const Tree* forced,
+                             const std::function<Node(const Values&, const Tree&)>* encoder)
+    : type_(physical_of(field.type)),
+      is_struct_(field.type.kind == TypeKind::kStruct),
+      encoder_(encoder),
+      chooser_(type_) {
+  if (forced == nullptr) return;
+  if (is_struct_) throw Error(ErrorCode::kInvalidArgument, "a struct has no values to encode");
+  const Codec& validity = get_codec("validity");
+  Tree flags = validity.default_child(type_, 0);
+  Tree values = *forced;
+  if (forced->codec == "validity") {
+    if (!forced->children.empty()) flags = forced->children[0];
+    values = forced->children.size() > 1 ? forced->children[1] : validity.default_child(type_, 1);
+  }
+  forced_values_ = bind_tree(values, type_);
+  forced_nullable_ = bind_tree(Tree{"validity", {flags, values}}, type_);
+}
+
+ColumnEncoder::ColumnEncoder(ColumnEncoder&& other) noexcept
+    : type_(other.type_),
+      is_struct_(other.is_struct_),
+      forced_values_(std::move(other.forced_values_)),
+      forced_nullable_(std::move(other.forced_nullable_)),
+      encoder_(other.encoder_),
+      chooser_(std::move(other.chooser_)) {}
+
+std::optional<Tree> ColumnEncoder::choose(const Values& values) {
+  if (is_struct_) {
+    if (values.validity == nullptr) return std::nullopt;
+    // "Nothing stored" and the universal tree take two of the four shapes a column may have.
+    Tree tree = chooser_.choose(values);
+    const auto& shapes = chooser_.shapes();
+    const auto end = shapes.begin() + static_cast<ptrdiff_t>(std::min<size_t>(shapes.size(), kMaxShapes - 2));
+    return std::find(shapes.begin(), end, tree) != end ? tree : universal_tree(type_);
+  }
+  if (forced_values_) return values.validity == nullptr ? forced_values_ : forced_nullable_;
+  return chooser_.choose(values);
+}
+
+Node ColumnEncoder::encode_values(const Values& values, const Tree& tree) const {
+  const auto encode = [&](const Tree& chosen) {
+    return encoder_ != nullptr && *encoder_ ? (*encoder_)(values, chosen) : encode_tree(values, chosen);
+  };
+  try {
+    Node node = encode(tree);
+    if (largest_parameter(node) <= kMaxParameterBytes) return node;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+  }
+  return encode(bind_tree(universal_tree(type_), type_));
+}
+
+EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk) {
+  EncodedColumn out;
+  // Whatever happens, the next chunk of this column gets its turn.
+  struct Turn {
+    std::atomic<uint32_t>& turn;
+    uint32_t chunk;
+    bool passed = false;
+    void wait() {
+      for (uint32_t now = turn.load(); now != chunk; now = turn.load()) turn.wait(now);
+    }
+    void pass() {
+      wait();
+      turn.store(chunk + 1);
+      turn.notify_all();
+      passed = true;
+    }
+    ~Turn() {
+      if (!passed) pass();
+    }
+  } turn{turn_, chunk};
+
+  out.rows = column.length;
+  out.plain_bytes = own_plain_bytes(column);
+  fill_nulls(column);
+  out.statistics = compute_statistics(column);
+
+  Values values;
+  values.type = type_;
+  values.count = column.length;
+  values.data = column.values.data();
+  values.validity = column.null_count == 0 ? nullptr : column.validity.as<uint8_t>();
+  Buffer lengths;
+  if (column.type.kind == TypeKind::kList) {
+    lengths = list_lengths(column);
+    values.data = lengths.data();
+  } else if (type_ == Physical::kBytes) {
+    values.offsets = column.offsets.as<int64_t>();
+    values.bytes = column.bytes.as<char>();
+  }
+  turn.wait();
+  const std::optional<Tree> tree = choose(values);
+  turn.pass();
+
+  if (tree) {
+    const Node node = encode_values(values, *tree);
+    out.array = lay_out(node);
+    note_widths(view_of(node), out.width_tiles);
+    if (wants_entries.load(std::memory_order_relaxed)) out.entries = entries_of(node);
+  }
+  column.values = Buffer();
+  column.offsets = Buffer();
+  column.bytes = Buffer();
+  column.validity = Buffer();
+  return out;
+}
+
+void drop_elements_under_nulls(Column& column) {
+  if (column.type.kind == TypeKind::kList && column.null_count != 0) {
+    const int64_t* offsets = column.offsets.as<int64_t>();
+    bool any = false;
+    for (uint64_t row = 0; row < column.length && !any; ++row) {
+      any = !column.is_valid(row) && offsets[row + 1] != offsets[row];
+    }
+    if (any) {
+      Column& elements = column.children[0];
+      Column kept = empty_like(elements);
+      Buffer fresh(column.offsets.size());
+      auto* to = fresh.as<int64_t>();
+      to[0] = 0;
+      for (uint64_t row = 0; row < column.length; ++row) {
+        if (column.is_valid(row)) {
+          append_rows(kept, elements, static_cast<uint64_t>(offsets[row]), static_cast<uint64_t>(offsets[row + 1]));
+        }
+        to[row + 1] = static_cast<int64_t>(kept.length);
+      }
+      elements = std::move(kept);
+      column.offsets = std::move(fresh);
+    }
+  }
+  for (Column& child : column.children) drop_elements_under_nulls(child);
+}
+
+}  // namespace basalt::format_v1

@@ -1,0 +1,89 @@
+// Encoding one column of one chunk: fill the slots under NULLs, compute statistics, choose a tree, encode, and lay the
+// streams out as they will lie in the file. Runs on worker threads; only the choice of the tree keeps to chunk order.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "basalt/core/column.h"
+#include "basalt/plan/chooser.h"
+#include "file/statistics.h"
+
+namespace basalt::format_v1 {
+
+struct NodeRecord {
+  uint64_t count = 0;
+  uint32_t param_bytes = 0;
+  uint32_t stream_count = 0;
+};
+struct StreamRecord {
+  uint64_t offset = 0;  // from the beginning of the region, until the region has its place in the file
+  uint64_t length = 0;
+};
+
+// An encoded array laid out in one piece of memory: the records of its nodes in preorder and their streams.
+struct EncodedArray {
+  Tree tree;  // no codec: nothing is stored
+  std::vector<NodeRecord> nodes;
+  std::vector<uint8_t> params;
+  std::vector<StreamRecord> streams;
+  std::vector<uint64_t> checksums;
+  Buffer region;
+};
+EncodedArray lay_out(const Node& node);
+
+// A chunk's dictionary, for the union over the file.
+struct DictionaryEntries {
+  uint64_t count = 0;
+  Buffer values;       // fixed width
+  StringRows strings;  // bytes
+  // Where the entries' subtree begins in the EncodedArray, so that its streams can be shared.
+  uint32_t first_node = 0;
+  uint32_t first_stream = 0;
+  uint32_t first_checksum = 0;
+  uint32_t first_param = 0;
+};
+
+struct EncodedColumn {
+  uint64_t rows = 0;
+  uint64_t plain_bytes = 0;
+  EncodedArray array;
+  ChunkStatistics statistics;
+  std::optional<DictionaryEntries> entries;
+  std::vector<uint64_t> width_tiles;  // packed tiles by width, trailing zeros left out
+};
+
+class ColumnEncoder {
+ public:
+  // `forced` may be empty or have `validity` as its root; it is bound to the type here.
+  ColumnEncoder(const Field& field, const Tree* forced,
+                const std::function<Node(const Values&, const Tree&)>* encoder);
+  ColumnEncoder(ColumnEncoder&& other) noexcept;
+
+  // Called once per chunk, by any thread, in any order that starts earlier chunks first. Takes the column's own memory.
+  EncodedColumn encode(Column& column, uint32_t chunk);
+
+  // Set by the writer when the column can no longer have a file-wide dictionary: entries need not be collected.
+  std::atomic<bool> wants_entries{true};
+
+ private:
+  std::optional<Tree> choose(const Values& values);
+  Node encode_values(const Values& values, const Tree& tree) const;
+
+  Physical type_;
+  bool is_struct_;
+  std::optional<Tree> forced_values_;
+  std::optional<Tree> forced_nullable_;
+  const std::function<Node(const Values&, const Tree&)>* encoder_;
+  ShapeChooser chooser_;
+  std::atomic<uint32_t> turn_{0};
+};
+
+// Before encoding: list rows that are NULL have no elements.
+void drop_elements_under_nulls(Column& column);
+
+}  // namespace basalt::format_v1

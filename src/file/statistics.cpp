@@ -1,0 +1,449 @@
+// Computing statistics: one pass per zone for bounds, one pass per chunk for order, one for the distinct sketch.
+#include "file/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/bitmap.h"
+#include "core/dispatch.h"
+#include "file/format.h"
+
+namespace basalt::format_v1 {
+
+void DistinctSketch::merge(const DistinctSketch& other) {
+  for (size_t i = 0; i < registers_.size(); ++i) registers_[i] = std::max(registers_[i], other.registers_[i]);
+}
+
+uint64_t DistinctSketch::estimate() const {
+  constexpr double kRegisters = 1024;
+  double sum = 0;
+  uint32_t zeros = 0;
+  for (const uint8_t rank : registers_) {
+    sum += std::ldexp(1.0, -rank);
+    zeros += rank == 0;
+  }
+  double value = 0.7213 / (1 + 1.079 / kRegisters) * kRegisters * kRegisters / sum;
+  if (value <= 2.5 * kRegisters && zeros != 0) value = kRegisters * std::log(kRegisters / zeros);
+  return static_cast<uint64_t>(std::llround(value));
+}
+
+void ZoneBounds::append(const ZoneBounds& other) {
+  const auto add = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  add(flags, other.flags);
+  add(null_counts, other.null_counts);
+  add(mins, other.mins);
+  add(maxs, other.maxs);
+  add(min_lengths, other.min_lengths);
+  add(max_lengths, other.max_lengths);
+}
+
+uint16_t order_flags(const Statistics& stats) {
+  return static_cast<uint16_t>((stats.ascending ? kAscending : 0) | (stats.descending ? kDescending : 0) |
+                               (stats.strict ? kStrict : 0) | (stats.constant ? kConstant : 0) |
+                               (stats.dense ? kDense : 0));
+}
+
+uint16_t ChunkStatistics::flags() const { return order_flags(stats); }
+
+uint8_t bound_flags(const Statistics& stats) {
+  return static_cast<uint8_t>((stats.min.null ? 0 : kHasMin) | (stats.max.null ? 0 : kHasMax) |
+                              (!stats.min.null && stats.min_exact ? kMinExact : 0) |
+                              (!stats.max.null && stats.max_exact ? kMaxExact : 0) | (stats.has_nan ? kHasNan : 0));
+}
+
+std::vector<uint8_t> bound_bytes(const Value& value) {
+  if (value.null) return {};
+  if (value.type == Physical::kBytes) return {value.bytes.begin(), value.bytes.end()};
+  std::vector<uint8_t> bytes(width_of(value.type));
+  store_value(value, bytes.data());
+  return bytes;
+}
+
+namespace {
+
+uint64_t mix(uint64_t value) {
+  value *= 0x9E3779B97F4A7C15u;
+  value ^= value >> 32;
+  value *= 0xD6E8FEB86659FD93u;
+  return value ^ value >> 32;
+}
+
+template <typename T>
+uint64_t hash_of(const T& value) {
+  if constexpr (sizeof(T) == 16) {
+    const auto bits = static_cast<uint128_t>(value);
+    return mix(static_cast<uint64_t>(bits) + mix(static_cast<uint64_t>(bits >> 64)));
+  } else {
+    uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    return mix(bits);
+  }
+}
+
+// Zeros of floats: the minimum is stored as −0.0 and the maximum as +0.0, so that both bound both zeros in any order.
+template <typename T>
+T canonical(T value, bool is_min) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (value == 0) return is_min ? T{-0.0} : T{0.0};
+  }
+  return value;
+}
+
+template <typename T>
+struct Bounds {
+  T min{};
+  T max{};
+  bool any = false;
+  bool nan = false;
+};
+
+template <typename T>
+Bounds<T> bounds_of(const T* values, const uint8_t* validity, uint64_t begin, uint64_t end) {
+  Bounds<T> out;
+  if constexpr (!std::is_floating_point_v<T>) {
+    if (validity == nullptr) {
+      T min = values[begin];
+      T max = values[begin];
+      for (uint64_t i = begin; i < end; ++i) {
+        min = values[i] < min ? values[i] : min;
+        max = values[i] > max ? values[i] : max;
+      }
+      return {min, max, true, false};
+    }
+  }
+  for (uint64_t i = begin; i < end; ++i) {
+    if (validity != nullptr && !get_bit(validity, i)) continue;
+    const T value = values[i];
+    if (value != value) {
+      out.nan = true;
+      continue;
+    }
+    out.min = !out.any || value < out.min ? value : out.min;
+    out.max = !out.any || value > out.max ? value : out.max;
+    out.any = true;
+  }
+  out.min = canonical(out.min, true);
+  out.max = canonical(out.max, false);
+  return out;
+}
+
+// The next integer, wrapping at the end of the type.
+template <typename T>
+T follower(T value) {
+  if constexpr (sizeof(T) == 16) {
+    return static_cast<T>(static_cast<uint128_t>(value) + 1);
+  } else {
+    return static_cast<T>(static_cast<uint64_t>(value) + 1);
+  }
+}
+
+// Order over a whole chunk. Slots under NULLs repeat a neighbour, which leaves "never falls" and "never rises" alone;
+// strict and dense are only claimed for chunks without NULLs.
+template <typename T>
+void order_of(const T* values, uint64_t rows, bool has_nulls, Statistics& stats) {
+  bool ascending = true;
+  bool descending = true;
+  bool strict = !has_nulls;
+  bool dense = !has_nulls && !std::is_floating_point_v<T>;
+  for (uint64_t begin = 0; begin + 1 < rows && (ascending || descending); begin += kTileRows) {
+    const uint64_t end = std::min<uint64_t>(begin + kTileRows, rows - 1);
+    bool rises = false;
+    bool falls = false;
+    bool same = false;
+    bool jumps = false;
+    for (uint64_t i = begin; i < end; ++i) {
+      // Written so that a NaN counts as both.
+      rises |= !(values[i] >= values[i + 1]);
+      falls |= !(values[i] <= values[i + 1]);
+      same |= values[i] == values[i + 1];
+      if constexpr (!std::is_floating_point_v<T>) jumps |= follower(values[i]) != values[i + 1];
+    }
+    ascending = ascending && !falls;
+    descending = descending && !rises;
+    strict = strict && !same;
+    dense = dense && !jumps;
+  }
+  stats.ascending = ascending;
+  stats.descending = descending;
+  stats.strict = strict && (ascending || descending);
+  stats.constant = ascending && descending && !has_nulls && rows > 0;
+  stats.dense = dense && ascending;
+}
+
+void note_zone(ChunkStatistics& out, const Statistics& zone, uint32_t width, bool strings) {
+  out.zones.flags.push_back(bound_flags(zone));
+  out.zones.null_counts.push_back(static_cast<uint32_t>(zone.null_count));
+  const auto put = [&](const Value& bound, std::vector<uint8_t>& bytes, std::vector<uint8_t>& lengths) {
+    std::vector<uint8_t> encoded = bound_bytes(bound);
+    if (strings) lengths.push_back(static_cast<uint8_t>(encoded.size()));
+    if (!strings) encoded.resize(width);
+    bytes.insert(bytes.end(), encoded.begin(), encoded.end());
+  };
+  put(zone.min, out.zones.mins, out.zones.min_lengths);
+  put(zone.max, out.zones.maxs, out.zones.max_lengths);
+}
+
+template <typename T>
+void fixed_statistics(const Column& column, Physical type, ChunkStatistics& out) {
+  const T* values = column.values.as<T>();
+  const uint8_t* validity = column.null_count == 0 ? nullptr : column.validity.as<uint8_t>();
+  for (uint64_t begin = 0; begin < column.length; begin += kZoneRows) {
+    const uint64_t end = std::min<uint64_t>(begin + kZoneRows, column.length);
+    const Bounds<T> bounds = bounds_of(values, validity, begin, end);
+    Statistics zone;
+    zone.rows = end - begin;
+    zone.null_count = validity == nullptr ? 0 : zone.rows - count_bits(validity, begin, zone.rows);
+    zone.has_nan = bounds.nan;
+    zone.min = bounds.any ? load_value(type, &bounds.min) : Value::of_null(type);
+    zone.max = bounds.any ? load_value(type, &bounds.max) : Value::of_null(type);
+    note_zone(out, zone, sizeof(T), false);
+    Statistics& chunk = out.stats;
+    chunk.has_nan = chunk.has_nan || zone.has_nan;
+    if (bounds.any && (chunk.min.null || compare(zone.min, chunk.min) < 0)) chunk.min = zone.min;
+    if (bounds.any && (chunk.max.null || compare(zone.max, chunk.max) > 0)) chunk.max = zone.max;
+  }
+  if (column.null_count == column.length) return;
+  order_of(values, column.length, column.null_count != 0, out.stats);
+  if (out.stats.has_nan) {
+    out.stats.ascending = out.stats.descending = out.stats.strict = out.stats.constant = false;
+  }
+  for (uint64_t i = 0; i < column.length; ++i) {
+    if (i == 0 || std::memcmp(&values[i], &values[i - 1], sizeof(T)) != 0) out.sketch.add_hash(hash_of(values[i]));
+  }
+  out.first = load_value(type, &values[0]);
+  out.last = load_value(type, &values[column.length - 1]);
+}
+
+void string_statistics(const Column& column, ChunkStatistics& out) {
+  const bool utf8 = column.type.kind == TypeKind::kUtf8;
+  const bool has_nulls = column.null_count != 0;
+  Statistics& chunk = out.stats;
+  bool ascending = true;
+  bool descending = true;
+  bool strict = !has_nulls;
+  bool any = false;
+  std::string_view first;
+  std::string_view last;
+  bool min_known = true;
+  bool max_known = true;
+  for (uint64_t begin = 0; begin < column.length; begin += kZoneRows) {
+    const uint64_t end = std::min<uint64_t>(begin + kZoneRows, column.length);
+    Statistics zone;
+    zone.rows = end - begin;
+    zone.min = zone.max = Value::of_null(Physical::kBytes);
+    std::string_view min;
+    std::string_view max;
+    bool zone_any = false;
+    for (uint64_t row = begin; row < end; ++row) {
+      if (has_nulls && !column.is_valid(row)) {
+        ++zone.null_count;
+        continue;
+      }
+      const std::string_view text = column.string_at(row);
+      if (!zone_any) {
+        min = max = text;
+      } else if (text < min) {
+        min = text;
+      } else if (text > max) {
+        max = text;
+      }
+      zone_any = true;
+      if (!any) {
+        first = text;
+        out.sketch.add_hash(checksum(text.data(), text.size()));
+      } else if (text != last) {
+        out.sketch.add_hash(checksum(text.data(), text.size()));
+        if (ascending || descending) {
+          const bool rises = last < text;
+          ascending = ascending && rises;
+          descending = descending && !rises;
+        }
+      } else {
+        strict = false;
+      }
+      any = true;
+      last = text;
+    }
+    if (zone_any) {
+      zone.min_exact = min.size() <= kMaxBoundBytes;
+      zone.min = Value::of_bytes(zone.min_exact ? std::string(min) : cut_down(min, utf8));
+      zone.max_exact = max.size() <= kMaxBoundBytes;
+      std::string upper = zone.max_exact ? std::string(max) : round_up(max, utf8);
+      if (zone.max_exact || !upper.empty()) zone.max = Value::of_bytes(std::move(upper));
+      min_known = min_known && !zone.min.null;
+      max_known = max_known && !zone.max.null;
+      if (min_known && (chunk.min.null || compare(zone.min, chunk.min) < 0)) {
+        chunk.min = zone.min;
+        chunk.min_exact = zone.min_exact;
+      }
+      if (max_known && (chunk.max.null || compare(zone.max, chunk.max) > 0)) {
+        chunk.max = zone.max;
+        chunk.max_exact = zone.max_exact;
+      }
+    }
+    note_zone(out, zone, 0, true);
+  }
+  if (!max_known) chunk.max = Value::of_null(Physical::kBytes);
+  if (!any) return;
+  chunk.ascending = ascending;
+  chunk.descending = descending;
+  chunk.strict = strict && (ascending || descending);
+  chunk.constant = ascending && descending && !has_nulls;
+  if (first.size() <= kMaxBoundBytes) out.first = Value::of_bytes(std::string(first));
+  if (last.size() <= kMaxBoundBytes) out.last = Value::of_bytes(std::string(last));
+}
+
+void null_statistics(const Column& column, ChunkStatistics& out) {
+  for (uint64_t begin = 0; begin < column.length; begin += kZoneRows) {
+    const uint64_t rows = std::min<uint64_t>(kZoneRows, column.length - begin);
+    out.zones.flags.push_back(0);
+    const uint64_t valid = column.null_count == 0 ? rows : count_bits(column.validity.as<uint8_t>(), begin, rows);
+    out.zones.null_counts.push_back(static_cast<uint32_t>(rows - valid));
+  }
+}
+
+}  // namespace
+
+std::string cut_down(std::string_view text, bool utf8) {
+  size_t cut = std::min<size_t>(text.size(), kMaxBoundBytes);
+  if (utf8 && cut < text.size()) {
+    // Back to the beginning of a character; at most three bytes, whatever the text is.
+    for (int i = 0; i < 3 && cut > 0 && (static_cast<uint8_t>(text[cut]) & 0xC0) == 0x80; ++i) --cut;
+  }
+  return std::string(text.substr(0, cut));
+}
+
+namespace {
+
+// The next character of UTF-8 text in place of the last one; false if the bytes are not UTF-8 or there is no next one.
+bool next_character(std::string& text) {
+  size_t start = text.size() - 1;
+  while (start > 0 && (static_cast<uint8_t>(text[start]) & 0xC0) == 0x80 && text.size() - start < 4) --start;
+  const auto lead = static_cast<uint8_t>(text[start]);
+  const size_t length = text.size() - start;
+  const size_t expected = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 0;
+  if (expected != length) return false;
+  uint32_t point = length == 1 ? lead : lead & (0xFFu >> (length + 1));
+  for (size_t i = start + 1; i < text.size(); ++i) point = point << 6 | (static_cast<uint8_t>(text[i]) & 0x3Fu);
+  ++point;
+  if (point >= 0xD800 && point <= 0xDFFF) point = 0xE000;
+  if (point > 0x10FFFF) return false;
+  text.resize(start);
+  const auto put = [&](uint32_t byte) { text.push_back(static_cast<char>(byte)); };
+  if (point < 0x80) {
+    put(point);
+  } else if (point < 0x800) {
+    put(0xC0 | point >> 6);
+    put(0x80 | (point & 0x3F));
+  } else if (point < 0x10000) {
+    put(0xE0 | point >> 12);
+    put(0x80 | (point >> 6 & 0x3F));
+    put(0x80 | (point & 0x3F));
+  } else {
+    put(0xF0 | point >> 18);
+    put(0x80 | (point >> 12 & 0x3F));
+    put(0x80 | (point >> 6 & 0x3F));
+    put(0x80 | (point & 0x3F));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string round_up(std::string_view text, bool utf8) {
+  std::string bound = cut_down(text, utf8);
+  while (!bound.empty()) {
+    if (utf8) {
+      std::string next = bound;
+      // The bound has to exceed what it replaces also where the text was not UTF-8 to begin with.
+      if (next_character(next) && next.size() <= kMaxBoundBytes && next > bound) return next;
+      size_t start = bound.size() - 1;
+      while (start > 0 && (static_cast<uint8_t>(bound[start]) & 0xC0) == 0x80) --start;
+      bound.resize(start);
+    } else {
+      const auto last = static_cast<uint8_t>(bound.back());
+      if (last != 0xFF) {
+        bound.back() = static_cast<char>(last + 1);
+        return bound;
+      }
+      bound.pop_back();
+    }
+  }
+  return {};
+}
+
+ChunkStatistics compute_statistics(const Column& column) {
+  ChunkStatistics out;
+  const Physical type = physical_of(column.type);
+  out.stats.rows = column.length;
+  out.stats.null_count = column.null_count;
+  out.stats.min = out.stats.max = out.first = out.last = Value::of_null(type);
+  switch (column.type.kind) {
+    case TypeKind::kList:
+    case TypeKind::kStruct: null_statistics(column, out); return out;
+    case TypeKind::kUtf8:
+    case TypeKind::kBinary: string_statistics(column, out); break;
+    default: dispatch_typed(type, [&](auto tag) { fixed_statistics<decltype(tag)>(column, type, out); });
+  }
+  out.stats.distinct = out.stats.constant ? 1 : out.sketch.estimate();
+  return out;
+}
+
+ColumnStatistics::ColumnStatistics(Physical type) {
+  total_.min = total_.max = last_ = Value::of_null(type);
+}
+
+void ColumnStatistics::add(const ChunkStatistics& chunk) {
+  const Statistics& stats = chunk.stats;
+  total_.rows += stats.rows;
+  total_.null_count += stats.null_count;
+  total_.has_nan = total_.has_nan || stats.has_nan;
+  sketch_.merge(chunk.sketch);
+  const bool all_null = stats.null_count == stats.rows;
+  const bool only_nan = stats.has_nan && stats.min.null && stats.max.null;
+  if (!all_null && !only_nan) {
+    min_known_ = min_known_ && !stats.min.null;
+    max_known_ = max_known_ && !stats.max.null;
+    if (min_known_ && (total_.min.null || compare(stats.min, total_.min) < 0)) {
+      total_.min = stats.min;
+      total_.min_exact = stats.min_exact;
+    }
+    if (max_known_ && (total_.max.null || compare(stats.max, total_.max) > 0)) {
+      total_.max = stats.max;
+      total_.max_exact = stats.max_exact;
+    }
+  }
+  if (all_null) {
+    total_.strict = total_.dense = total_.constant = false;
+    return;
+  }
+  if (empty_) {
+    total_.ascending = stats.ascending;
+    total_.descending = stats.descending;
+    total_.strict = stats.strict && total_.null_count == 0;
+    total_.constant = stats.constant && total_.null_count == 0;
+    total_.dense = stats.dense && total_.null_count == 0;
+  } else {
+    const bool known = !last_.null && !chunk.first.null;
+    const int step = known ? compare(last_, chunk.first) : 0;
+    total_.ascending = total_.ascending && stats.ascending && known && step <= 0;
+    total_.descending = total_.descending && stats.descending && known && step >= 0;
+    total_.strict = total_.strict && stats.strict && known && step != 0 && (total_.ascending || total_.descending);
+    total_.constant = total_.constant && stats.constant && known && step == 0;
+    total_.dense = total_.dense && stats.dense && known && chunk.first.integer - last_.integer == 1;
+  }
+  empty_ = false;
+  last_ = chunk.last;
+}
+
+Statistics ColumnStatistics::result() const {
+  Statistics out = total_;
+  if (!min_known_) out.min = Value::of_null(out.min.type);
+  if (!max_known_) out.max = Value::of_null(out.max.type);
+  out.distinct = out.constant ? 1 : empty_ ? 0 : sketch_.estimate();
+  return out;
+}
+
+}  // namespace basalt::format_v1

@@ -1,0 +1,85 @@
+// Statistics that the writer computes: bounds per zone, order and distinct values per chunk, and both over a whole
+// column. docs/format.md says what each number promises.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "basalt/core/column.h"
+#include "basalt/core/value.h"
+#include "basalt/file/reader.h"
+
+namespace basalt::format_v1 {
+
+// HyperLogLog with 1024 registers (a standard error of 3.3 %): sketches of chunks merge into that of the column.
+class DistinctSketch {
+ public:
+  void add_hash(uint64_t hash) {
+    const auto bucket = static_cast<uint32_t>(hash >> 54);
+    const auto rank = static_cast<uint8_t>(__builtin_clzll((hash << 10) | (uint64_t{1} << 9)) + 1);
+    if (rank > registers_[bucket]) registers_[bucket] = rank;
+  }
+  void merge(const DistinctSketch& other);
+  uint64_t estimate() const;
+
+ private:
+  std::array<uint8_t, 1024> registers_{};
+};
+
+// The zones of one chunk or, appended, of a whole column, in the form of the file.
+struct ZoneBounds {
+  std::vector<uint8_t> flags;
+  std::vector<uint32_t> null_counts;
+  std::vector<uint8_t> mins;
+  std::vector<uint8_t> maxs;
+  std::vector<uint8_t> min_lengths;  // strings only
+  std::vector<uint8_t> max_lengths;
+
+  void append(const ZoneBounds& other);
+};
+
+struct ChunkStatistics {
+  Statistics stats;  // of the chunk; its bounds are those of its zones taken together
+  ZoneBounds zones;
+  DistinctSketch sketch;
+  // First and last valid value, NULL where unknown (long strings): what orders chunks among each other.
+  Value first;
+  Value last;
+
+  uint16_t flags() const;
+};
+
+// Of a column's own values, children left out. Slots under NULLs must be filled already.
+ChunkStatistics compute_statistics(const Column& column);
+
+// Statistics of a column's chunks, added in order.
+class ColumnStatistics {
+ public:
+  explicit ColumnStatistics(Physical type);
+  void add(const ChunkStatistics& chunk);
+  Statistics result() const;
+
+ private:
+  Statistics total_;
+  DistinctSketch sketch_;
+  Value last_;
+  bool empty_ = true;
+  bool min_known_ = true;
+  bool max_known_ = true;
+};
+
+// A string of at most 64 bytes that is not smaller than any string that begins with the first 64 bytes of `text`; empty
+// if there is none. UTF-8 stays UTF-8.
+std::string round_up(std::string_view text, bool utf8);
+std::string cut_down(std::string_view text, bool utf8);
+
+// Flags and bytes of a column's bounds as the footer stores them.
+uint8_t bound_flags(const Statistics& stats);
+std::vector<uint8_t> bound_bytes(const Value& value);
+
+uint16_t order_flags(const Statistics& stats);
+
+}  // namespace basalt::format_v1

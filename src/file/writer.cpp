@@ -1,0 +1,454 @@
+// The writer: rows become chunks, chunks are encoded column by column on worker threads, and the calling thread puts
+// finished chunks into the file in order. At most a quarter of the memory limit is rows being encoded and at most a
+// quarter is finished chunks that wait to be written column by column.
+#include "basalt/file/writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <set>
+
+#include "basalt/core/error.h"
+#include "file/column_writer.h"
+#include "file/format.h"
+#include "file/row_buffer.h"
+#include "file/write_footer.h"
+
+namespace basalt {
+
+using namespace format_v1;
+
+namespace {
+
+constexpr uint64_t kMostWaitingBytes = uint64_t{256} << 20;
+
+#ifndef BASALT_VERSION
+#define BASALT_VERSION "unknown"
+#endif
+
+std::string unsupported_reason(const Field& field, uint32_t depth) {
+  if (depth >= kMaxSchemaDepth) return "nested more than 64 levels deep";
+  switch (field.type.kind) {
+    case TypeKind::kList: return field.children.size() == 1 ? "" : "a list without exactly one element type";
+    case TypeKind::kStruct: return "";
+    case TypeKind::kDecimal:
+      if (field.type.precision < 1 || field.type.precision > 38 || field.type.scale > field.type.precision) {
+        return fmt::format("decimal({},{})", field.type.precision, field.type.scale);
+      }
+      break;
+    default:
+      if (field.type.kind < TypeKind::kBool || field.type.kind > TypeKind::kStruct) {
+        return fmt::format("type number {}", static_cast<int>(field.type.kind));
+      }
+  }
+  return field.children.empty() ? "" : "children below " + to_string(field.type);
+}
+
+// Collects every column that cannot be written, so that one message names them all.
+void find_problems(const std::vector<Field>& fields, const std::string& prefix, uint32_t depth,
+                   std::vector<std::string>& problems) {
+  std::set<std::string> names;
+  for (const Field& field : fields) {
+    const std::string path = prefix.empty() ? field.name : prefix + "." + field.name;
+    const std::string reason = unsupported_reason(field, depth);
+    if (!reason.empty()) problems.push_back(fmt::format("{} ({})", path, reason));
+    if (!names.insert(field.name).second) problems.push_back(fmt::format("{} (the name is used twice)", path));
+    if (reason.empty()) find_problems(field.children, path, depth + 1, problems);
+  }
+}
+
+void note_paths(const std::vector<Field>& fields, const std::string& prefix, std::vector<std::string>& paths) {
+  for (const Field& field : fields) {
+    paths.push_back(prefix.empty() ? field.name : prefix + "." + field.name);
+    note_paths(field.children, std::string(paths.back()), paths);
+  }
+}
+
+bool same_shape(const Column& column, const Field& field) {
+  if (!(column.type == field.type) || column.children.size() != field.children.size()) return false;
+  for (size_t i = 0; i < field.children.size(); ++i) {
+    if (!same_shape(column.children[i], field.children[i])) return false;
+  }
+  return true;
+}
+
+void flatten_columns(std::vector<Column>& columns, std::vector<Column*>& out) {
+  for (Column& column : columns) {
+    out.push_back(&column);
+    flatten_columns(column.children, out);
+  }
+}
+
+// A chunk on its way through the workers.
+struct ChunkJob {
+  uint32_t number = 0;
+  uint64_t rows = 0;
+  uint64_t bytes = 0;
+  std::vector<Column> columns;
+  std::vector<Column*> flat;
+  std::vector<EncodedColumn> results;
+  std::atomic<size_t> left{0};
+};
+
+}  // namespace
+
+struct Writer::State {
+  State(const std::string& target, const Schema& given, const WriteOptions& given_options)
+      : path(target), schema(given), options(given_options) {
+    number_fields(schema);
+    check_schema();
+    note_paths(schema.fields, "", paths);
+    fields = flatten(schema);
+    check_options();
+    prepare_columns();
+    const uint64_t limit = std::max<uint64_t>(options.memory_limit, 16 << 20);
+    flight_limit = limit / 4;
+    waiting_limit = std::min(kMostWaitingBytes, limit / 4);
+    dictionary_limit = limit / 8;
+    buffer = std::make_unique<RowBuffer>(schema, options.chunk_rows,
+                                         std::clamp<uint64_t>(options.chunk_bytes, 1, limit / 16));
+    file = std::make_unique<OutputFile>(path);
+    write_header(*file);
+    pool = std::make_unique<ThreadPool>(options.threads);
+  }
+
+  ~State() {
+    abandoned.store(true);
+    wait_for_workers();
+  }
+
+  void check_schema() const {
+    std::vector<std::string> problems;
+    find_problems(schema.fields, "", 0, problems);
+    if (problems.empty()) return;
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{}: these columns cannot be written: {}", path, fmt::join(problems, ", ")));
+  }
+
+  uint32_t field_by_path(const std::string& name, const char* option) const {
+    const auto found = std::find(paths.begin(), paths.end(), name);
+    if (found == paths.end()) {
+      throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {} names column {}, which does not exist", path, option, name));
+    }
+    return static_cast<uint32_t>(found - paths.begin());
+  }
+
+  void check_options() {
+    if (options.chunk_rows == 0 || options.chunk_rows > kMaxChunkRows || options.chunk_rows % kZoneRows != 0) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: chunk_rows is {}, not a multiple of {} up to {}", path, options.chunk_rows, kZoneRows,
+                              kMaxChunkRows));
+    }
+    for (const std::string& name : options.sort_columns) sort_ids.push_back(field_by_path(name, "the sort order"));
+  }
+
+  void prepare_columns() {
+    std::vector<const Tree*> forced(fields.size(), nullptr);
+    for (const auto& [name, tree] : options.encodings) forced[field_by_path(name, "an encoding")] = &tree;
+    for (size_t i = 0; i < fields.size(); ++i) {
+      try {
+        encoders.push_back(std::make_unique<ColumnEncoder>(*fields[i], forced[i], &options.encoder));
+      } catch (const Error& error) {
+        throw error.within(fmt::format("{}: column {}", path, paths[i]));
+      }
+      columns.emplace_back(*fields[i]);
+    }
+  }
+
+  void check_table(const Table& table) const {
+    if (table.columns.size() != schema.fields.size()) {
+      throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: a table of {} columns was appended to a file of {}", path,
+                                                           table.columns.size(), schema.fields.size()));
+    }
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      if (table.columns[i].length != table.rows || !same_shape(table.columns[i], schema.fields[i])) {
+        throw Error(ErrorCode::kInvalidArgument,
+                    fmt::format("{}: column {} was appended with another type or length", path, schema.fields[i].name));
+      }
+    }
+  }
+
+  void append(const Table& table) {
+    check_table(table);
+    for (uint64_t row = 0; row < table.rows;) {
+      row += buffer->take(table, row);
+      if (buffer->full()) close_chunk();
+    }
+    report();
+  }
+
+  void close_chunk() {
+    auto job = std::make_shared<ChunkJob>();
+    job->number = static_cast<uint32_t>(chunks.size());
+    job->rows = buffer->rows();
+    job->bytes = buffer->bytes();
+    job->columns = buffer->release();
+    for (Column& column : job->columns) drop_elements_under_nulls(column);
+    flatten_columns(job->columns, job->flat);
+    job->results.resize(job->flat.size());
+    job->left = job->flat.size();
+    chunks.push_back({rows, job->rows});
+    rows += job->rows;
+    plain_bytes += job->bytes;
+
+    wait_until([&] { return in_flight == 0 || in_flight + job->bytes <= flight_limit; });
+    in_flight += job->bytes;
+    jobs.push_back(job);
+    {
+      std::lock_guard lock(mutex);
+      running += job->flat.size();
+    }
+    for (size_t i = 0; i < job->flat.size(); ++i) pool->submit([this, job, i] { encode(*job, i); });
+  }
+
+  // On a worker.
+  void encode(ChunkJob& job, size_t i) {
+    std::exception_ptr error;
+    try {
+      if (options.cancel != nullptr) options.cancel->check();
+      // An abandoned column still has to pass its turn on.
+      if (abandoned.load()) *job.flat[i] = empty_column(job.flat[i]->type);
+      job.results[i] = encoders[i]->encode(*job.flat[i], job.number);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    std::lock_guard lock(mutex);
+    if (error && (!failure || std::pair(job.number, i) < failed_at)) {
+      failure = error;
+      failed_at = {job.number, i};
+      abandoned.store(true);
+    }
+    --job.left;
+    --running;
+    changed.notify_all();
+  }
+
+  static Column empty_column(const DataType& type) {
+    Column column;
+    column.type = type;
+    if (type.kind == TypeKind::kUtf8 || type.kind == TypeKind::kBinary || type.kind == TypeKind::kList) {
+      column.offsets.push<int64_t>(0);
+    }
+    return column;
+  }
+
+  // Puts finished chunks into the file, in order, until the condition holds.
+  template <typename Condition>
+  void wait_until(Condition condition) {
+    for (;;) {
+      if (abandoned.load()) throw_failure();
+      while (!jobs.empty() && jobs.front()->left == 0 && !abandoned.load()) commit_front();
+      if (condition()) return;
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return jobs.empty() || jobs.front()->left == 0 || abandoned.load(); });
+    }
+  }
+
+  void commit_front() {
+    const std::shared_ptr<ChunkJob> job = jobs.front();
+    jobs.pop_front();
+    in_flight -= job->bytes;
+    uint64_t waiting = 0;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      columns[i].add(std::move(job->results[i]), shapes);
+      waiting += columns[i].waiting_bytes();
+      if (!columns[i].dictionary().alive()) encoders[i]->wants_entries.store(false, std::memory_order_relaxed);
+    }
+    limit_dictionaries();
+    if (waiting >= waiting_limit) flush();
+    if (options.cancel != nullptr) options.cancel->check();
+    report();
+  }
+
+  void wait_for_workers() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return running == 0; });
+  }
+
+  // Waits for all, so that of several errors the first in file order is told.
+  [[noreturn]] void throw_failure() {
+    wait_for_workers();
+    const std::string place = fmt::format("{}: column {}, chunk {}", path, paths[failed_at.second], failed_at.first);
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kCancelled) throw;
+      throw error.within(place);
+    } catch (const std::bad_alloc&) {
+      throw Error(ErrorCode::kOutOfMemory, place + ": there is not enough memory");
+    }
+  }
+
+  // After an error: stops the workers and removes the temporary file at once.
+  void give_up() {
+    abandoned.store(true);
+    wait_for_workers();
+    file.reset();
+  }
+
+  // Dictionaries over the whole file share a budget; the largest one gives way.
+  void limit_dictionaries() {
+    uint64_t total = 0;
+    for (ColumnWriter& column : columns) total += column.dictionary().memory();
+    while (total > dictionary_limit) {
+      size_t largest = 0;
+      for (size_t i = 1; i < columns.size(); ++i) {
+        if (columns[i].dictionary().memory() > columns[largest].dictionary().memory()) largest = i;
+      }
+      total -= columns[largest].dictionary().memory();
+      columns[largest].dictionary().give_up();
+      encoders[largest]->wants_entries.store(false, std::memory_order_relaxed);
+    }
+  }
+
+  void flush() {
+    for (ColumnWriter& column : columns) column.flush(*file);
+  }
+
+  void report() const {
+    if (options.progress) options.progress({rows + buffer->rows(), plain_bytes + buffer->bytes(), file->position()});
+  }
+
+  WriteSummary finish() {
+    if (buffer->rows() > 0) close_chunk();
+    wait_until([&] { return jobs.empty(); });
+    flush();
+    const std::string created_by = options.created_by.empty() ? "basalt " BASALT_VERSION : options.created_by;
+    write_footer({schema, chunks, rows, sort_ids, created_by, options.metadata}, columns, shapes, *file);
+    file->commit();
+    report();
+    return summary();
+  }
+
+  WriteSummary summary() const {
+    WriteSummary out;
+    out.rows = rows;
+    out.chunks = chunks.size();
+    out.file_bytes = file->position();
+    for (size_t i = 0; i < columns.size(); ++i) {
+      ColumnSummary column;
+      column.path = paths[i];
+      column.type = to_string(*fields[i]);
+      column.plain_bytes = columns[i].plain_bytes();
+      column.encoded_bytes = columns[i].encoded_bytes();
+      out.plain_bytes += column.plain_bytes;
+      std::vector<size_t> order(columns[i].shapes().size());
+      for (size_t s = 0; s < order.size(); ++s) order[s] = s;
+      std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        return columns[i].shape_chunks()[a] > columns[i].shape_chunks()[b];
+      });
+      for (const size_t s : order) {
+        const Tree& tree = shapes.shapes()[columns[i].shapes()[s]];
+        if (!tree.codec.empty()) column.trees.push_back(to_string(tree));
+      }
+      out.columns.push_back(std::move(column));
+    }
+    return out;
+  }
+
+  std::string path;
+  Schema schema;
+  WriteOptions options;
+  std::vector<std::string> paths;
+  std::vector<const Field*> fields;
+  std::vector<uint32_t> sort_ids;
+  std::vector<std::unique_ptr<ColumnEncoder>> encoders;
+  std::vector<ColumnWriter> columns;
+  ShapeTable shapes;
+  std::unique_ptr<RowBuffer> buffer;
+  std::unique_ptr<OutputFile> file;
+  std::vector<ChunkInfo> chunks;
+  uint64_t rows = 0;
+  uint64_t plain_bytes = 0;
+  uint64_t flight_limit = 0;
+  uint64_t waiting_limit = 0;
+  uint64_t dictionary_limit = 0;
+  uint64_t in_flight = 0;
+  std::deque<std::shared_ptr<ChunkJob>> jobs;  // in chunk order
+  bool over = false;                           // finished or failed
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t running = 0;
+  std::atomic<bool> abandoned{false};
+  std::exception_ptr failure;
+  std::pair<uint32_t, size_t> failed_at;  // chunk, column
+  std::unique_ptr<ThreadPool> pool;  // last: its threads use the rest
+};
+
+Writer::Writer(const std::string& path, const Schema& schema, const WriteOptions& options)
+    : state_(std::make_unique<State>(path, schema, options)) {}
+Writer::~Writer() = default;
+
+namespace {
+
+// Runs a step of the writer; after an error nothing is left of the file and the writer refuses further steps.
+template <typename Body>
+auto guarded(Writer::State& state, Body&& body) {
+  if (state.over) throw Error(ErrorCode::kInvalidArgument, state.path + ": the writer is finished or has failed");
+  try {
+    return body();
+  } catch (...) {
+    state.over = true;
+    state.give_up();
+    throw;
+  }
+}
+
+}  // namespace
+
+void Writer::append(const Table& rows) {
+  guarded(*state_, [&] { state_->append(rows); });
+}
+
+WriteSummary Writer::finish() {
+  WriteSummary summary = guarded(*state_, [&] { return state_->finish(); });
+  state_->over = true;
+  return summary;
+}
+
+namespace {
+
+struct StreamGuard {
+  ArrowArrayStream* stream;
+  ~StreamGuard() {
+    if (stream->release != nullptr) stream->release(stream);
+  }
+};
+template <typename Released>
+struct ReleaseGuard {
+  Released value{};
+  ~ReleaseGuard() {
+    if (value.release != nullptr) value.release(&value);
+  }
+};
+
+void check_stream(ArrowArrayStream* stream, int status, const std::string& path) {
+  if (status == 0) return;
+  const char* text = stream->get_last_error(stream);
+  throw Error(ErrorCode::kIo, fmt::format("{}: the rows to write could not be read: {}", path,
+                                          text != nullptr ? text : std::strerror(status)));
+}
+
+}  // namespace
+
+WriteSummary write_arrow_stream(const std::string& path, ArrowArrayStream* stream, const WriteOptions& options) {
+  const StreamGuard guard{stream};
+  ReleaseGuard<ArrowSchema> arrow_schema;
+  check_stream(stream, stream->get_schema(stream, &arrow_schema.value), path);
+  const Schema schema = import_schema(arrow_schema.value);
+  Writer writer(path, schema, options);
+  for (;;) {
+    ReleaseGuard<ArrowArray> batch;
+    check_stream(stream, stream->get_next(stream, &batch.value), path);
+    if (batch.value.release == nullptr) break;
+    if (options.cancel != nullptr) options.cancel->check();
+    writer.append(import_batch(batch.value, arrow_schema.value, schema));
+  }
+  return writer.finish();
+}
+
+}  // namespace basalt
