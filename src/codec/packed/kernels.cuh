@@ -227,11 +227,7 @@ class Packed {
 
   // The same for a caller that has read the tile's entry already, as kernels do that fetch those of many tiles at once.
   __device__ __forceinline__ void seek_known(uint32_t tile_descriptor, T reference) {
-    width_ = packed::descriptor_width(tile_descriptor);
-    reference_ = reference;
-    // A tile without words may lie at the very end of the stream: point at something readable instead, which the mask
-    // of width 0 then ignores, so that reading needs no branch.
-    words_ = width_ == 0 ? descriptors_ : stream_words_ + packed::descriptor_word(tile_descriptor) + lane_id();
+    place(tile_descriptor, reference, lane_id());
   }
 
   __device__ __forceinline__ void open(const uint64_t* descriptor, uint32_t tile, void* scratch) {
@@ -242,10 +238,9 @@ class Packed {
   __device__ __forceinline__ T at(uint32_t k) const { return static_cast<T>(reference_ + static_cast<T>(raw_at(k))); }
 
   __device__ __forceinline__ T row(uint32_t i) const {
-    const uint32_t tile_descriptor = load(descriptors_ + i / kTileRows);
+    const Entry tile_entry = entry(i / kTileRows);
     Packed point = *this;
-    point.seek_known(tile_descriptor, load(references_ + i / kTileRows));
-    if (point.width_ != 0) point.words_ += i % kLanes - lane_id();
+    point.place(tile_entry.descriptor, tile_entry.reference, i % kLanes);
     return point.at(i % kTileRows / kLanes);
   }
 
@@ -317,6 +312,14 @@ class Packed {
   }
 
  private:
+  __device__ __forceinline__ void place(uint32_t tile_descriptor, T reference, uint32_t lane) {
+    width_ = packed::descriptor_width(tile_descriptor);
+    reference_ = reference;
+    // A tile without words may lie at the very end of the stream: point at something readable instead, which the mask
+    // of width 0 then ignores, so that reading needs no branch.
+    words_ = width_ == 0 ? descriptors_ : stream_words_ + packed::descriptor_word(tile_descriptor) + lane;
+  }
+
   template <bool kSigned>
   __device__ __forceinline__ static bool less(T a, T b) {
     constexpr T kTop = kSigned ? static_cast<T>(T{1} << (8 * sizeof(T) - 1)) : T{0};
