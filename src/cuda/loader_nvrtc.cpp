@@ -199,6 +199,10 @@ std::unique_ptr<Nvrtc> Nvrtc::find(std::string* reason) {
     return nullptr;
   }
   found->version_ = std::to_string(major) + "." + std::to_string(minor);
+  // NVRTC opens its second library by bare name, which fails outside the search path unless it is in the process.
+  const fs::path folder = folder_of(reinterpret_cast<const void*>(f.version));
+  const std::string second = "libnvrtc-builtins.so." + found->version_;
+  if (!folder.empty()) dlopen((folder / second).c_str(), RTLD_NOW | RTLD_GLOBAL);
   return found;
 }
 
@@ -211,6 +215,7 @@ CompiledKernel Nvrtc::compile(const std::string& source, const PreludeHeader* he
   const std::string architecture = "--gpu-architecture=sm_" + std::to_string(major * 10 + minor);
   // -fmad=false: floats must round as on the CPU. Warnings about unused helpers of the prelude help nobody.
   const std::vector<std::string> options = {architecture,          "--std=c++20", "-fmad=false", "--device-int128",
+                                            "--device-as-default-execution-space",
                                             "--disable-warnings"};
   CompiledKernel result;
   fs::path cached;

@@ -1,0 +1,172 @@
+// Statements that stand for what users ask, over columns that need no file: for the check that every generated kernel
+// compiles, and for tests of the generator's text.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/packed_tile.h"
+#include "exec/device/generate/generate.h"
+
+namespace basalt::samples {
+
+struct Sample {
+  std::string name;
+  Pipeline pipeline;
+  std::vector<device::ColumnShapes> columns;
+};
+
+inline Expr column(const Pipeline& pipeline, uint32_t index) {
+  Expr expr;
+  expr.op = ExprOp::kColumn;
+  expr.column = index;
+  expr.type = physical_of(pipeline.columns[index].type);
+  return expr;
+}
+inline Expr integer(Physical type, int128_t value) {
+  Expr expr;
+  expr.type = type;
+  expr.literal = Value::of_integer(type, value);
+  return expr;
+}
+inline Expr real(Physical type, double value) {
+  Expr expr;
+  expr.type = type;
+  expr.literal = Value::of_real(type, value);
+  return expr;
+}
+inline Expr call(ExprOp op, Physical type, std::vector<Expr> args) {
+  Expr expr;
+  expr.op = op;
+  expr.type = type;
+  expr.args = std::move(args);
+  return expr;
+}
+inline Expr test(ExprOp op, Expr a, Expr b) { return call(op, Physical::kU8, {std::move(a), std::move(b)}); }
+inline Aggregate aggregate(AggregateOp op, Expr arg) {
+  Aggregate out;
+  out.op = op;
+  out.arg = std::move(arg);
+  return out;
+}
+
+// A column of `reader`s (all with the same descriptor size) whose values lie in [low, high].
+inline void add_column(Sample& sample, const std::string& name, DataType type, std::vector<std::string> readers,
+                       uint32_t words, int128_t low, int128_t high, const std::vector<uint32_t>& widths,
+                       bool nullable = false) {
+  PipelineColumn column;
+  column.field_id = static_cast<uint32_t>(sample.pipeline.columns.size());
+  column.name = name;
+  column.type = type;
+  sample.pipeline.columns.push_back(column);
+  device::ColumnShapes shapes;
+  shapes.values = std::move(readers);
+  shapes.value_words = words;
+  if (nullable) {
+    shapes.validity = {"Packed<uint8_t>"};
+    shapes.validity_words = 4;
+  }
+  shapes.width_tiles.assign(kMaxPackedWidth + 1, 0);
+  for (const uint32_t width : widths) shapes.width_tiles[width] = 1000;
+  const Physical physical = physical_of(type);
+  shapes.stats.rows = 1'000'000;
+  shapes.stats.null_count = nullable ? 1000 : 0;
+  if (is_integer(physical)) {
+    shapes.stats.min = Value::of_integer(physical, low);
+    shapes.stats.max = Value::of_integer(physical, high);
+  }
+  sample.columns.push_back(std::move(shapes));
+}
+
+inline Sample q6() {
+  Sample sample;
+  sample.name = "TPC-H Q6";
+  const DataType money{TypeKind::kDecimal, 15, 2, TimeUnit::kMicro};
+  add_column(sample, "l_shipdate", {TypeKind::kDate, 0, 0, TimeUnit::kMicro}, {"Packed<uint32_t>"}, 4, 8036, 10561, {12});
+  add_column(sample, "l_discount", money, {"Packed<uint64_t>"}, 4, 0, 10, {4});
+  add_column(sample, "l_quantity", money, {"Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>"}, 9, 100, 5000, {6});
+  add_column(sample, "l_extendedprice", money, {"Packed<uint64_t>"}, 4, 90000, 10494950, {24});
+  Pipeline& p = sample.pipeline;
+  p.has_filter = true;
+  p.filter = call(ExprOp::kAnd, Physical::kU8,
+                  {test(ExprOp::kGreaterEqual, column(p, 0), integer(Physical::kI32, 8766)),
+                   test(ExprOp::kLess, column(p, 0), integer(Physical::kI32, 9131)),
+                   test(ExprOp::kGreaterEqual, column(p, 1), integer(Physical::kI64, 5)),
+                   test(ExprOp::kLessEqual, column(p, 1), integer(Physical::kI64, 7)),
+                   test(ExprOp::kLess, column(p, 2), integer(Physical::kI64, 2400))});
+  Expr price = call(ExprOp::kCast, Physical::kI128, {column(p, 3)});
+  Expr discount = call(ExprOp::kCast, Physical::kI128, {column(p, 1)});
+  Expr product = call(ExprOp::kMultiply, Physical::kI128, {price, discount});
+  p.aggregates.push_back(aggregate(AggregateOp::kSum, product));
+  return sample;
+}
+
+inline Sample count_below() {
+  Sample sample;
+  sample.name = "count(*) where c < x";
+  add_column(sample, "c", {TypeKind::kInt32, 0, 0, TimeUnit::kMicro}, {"Packed<uint32_t>"}, 4, 0, 60000, {16});
+  sample.pipeline.has_filter = true;
+  sample.pipeline.filter = test(ExprOp::kLess, column(sample.pipeline, 0), integer(Physical::kI32, 1000));
+  sample.pipeline.aggregates.push_back({});
+  return sample;
+}
+
+// Eight columns of different encodings, with NULLs, OR, IN, IS NULL, arithmetic that may overflow, all aggregates.
+inline Sample eight_columns() {
+  Sample sample;
+  sample.name = "eight columns";
+  const TimeUnit us = TimeUnit::kMicro;
+  add_column(sample, "a", {TypeKind::kInt64, 0, 0, us}, {"Packed<uint64_t>"}, 4, 0, 1 << 20, {18, 19, 20});
+  add_column(sample, "b", {TypeKind::kInt32, 0, 0, us}, {"Delta<uint32_t, Packed<uint32_t>>", "Packed<uint32_t>"}, 6, 0,
+             60'000'000, {3, 4}, true);
+  add_column(sample, "c", {TypeKind::kInt64, 0, 0, us}, {"Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>"}, 10, -5,
+             1'000'000, {9, 10});
+  add_column(sample, "d", {TypeKind::kFloat64, 0, 0, us}, {"Plain<uint64_t>"}, 2, 0, 0, {}, true);
+  add_column(sample, "e", {TypeKind::kDecimal, 38, 2, us}, {"Packed<uint128_t>"}, 4, 0, int128_t{1} << 100, {33});
+  add_column(sample, "f", {TypeKind::kInt16, 0, 0, us}, {"Constant<uint16_t>", "Packed<uint16_t>"}, 4, -100, 100, {7});
+  add_column(sample, "g", {TypeKind::kUInt64, 0, 0, us}, {"Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>"}, 7, 0,
+             (int128_t{1} << 64) - 1, {11});
+  add_column(sample, "h", {TypeKind::kFloat32, 0, 0, us}, {"Dict<uint32_t, Packed<uint32_t>, Plain<uint32_t>>"}, 7, 0, 0,
+             {8});
+  Pipeline& p = sample.pipeline;
+  p.has_filter = true;
+  Expr null_test = call(ExprOp::kIsNotNull, Physical::kU8, {column(p, 3)});
+  Expr list = call(ExprOp::kIn, Physical::kU8,
+                   {column(p, 5), integer(Physical::kI16, 3), integer(Physical::kI16, 7), integer(Physical::kI16, 9)});
+  Expr either = call(ExprOp::kOr, Physical::kU8,
+                     {list, test(ExprOp::kGreater, column(p, 3), real(Physical::kF64, 0.5)), null_test});
+  p.filter = call(ExprOp::kAnd, Physical::kU8,
+                  {test(ExprOp::kGreater, column(p, 0), integer(Physical::kI64, 100)),
+                   test(ExprOp::kNotEqual, column(p, 1), integer(Physical::kI32, 7)), either});
+  Expr product = call(ExprOp::kMultiply, Physical::kI64, {column(p, 0), column(p, 2)});
+  Expr wide = call(ExprOp::kMultiply, Physical::kI128, {column(p, 4), column(p, 4)});
+  Expr ratio = call(ExprOp::kCast, Physical::kF64, {column(p, 2)});
+  ratio.power_of_ten = 2;
+  p.aggregates.push_back({});
+  p.aggregates.push_back(aggregate(AggregateOp::kSum, product));
+  p.aggregates.push_back(aggregate(AggregateOp::kMin, column(p, 1)));
+  p.aggregates.push_back(aggregate(AggregateOp::kAvg, call(ExprOp::kMultiply, Physical::kF64, {column(p, 3), ratio})));
+  p.aggregates.push_back(aggregate(AggregateOp::kSum, wide));
+  p.aggregates.push_back(aggregate(AggregateOp::kMax, column(p, 6)));
+  p.aggregates.push_back(aggregate(AggregateOp::kCount, column(p, 1)));
+  p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, 7)));
+  p.aggregates.push_back(aggregate(AggregateOp::kMin, call(ExprOp::kNegate, Physical::kI16, {column(p, 5)})));
+  return sample;
+}
+
+// Eight packed columns summed: the statement whose cold compilation has a bar.
+inline Sample eight_sums() {
+  Sample sample;
+  sample.name = "eight sums";
+  for (uint32_t i = 0; i < 8; ++i) {
+    add_column(sample, "column_" + std::to_string(i), {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {"Packed<uint64_t>"}, 4, 0,
+               (int128_t{1} << (10 + 3 * i)) - 1, {8 + 3 * i, 9 + 3 * i, 10 + 3 * i});
+    sample.pipeline.aggregates.push_back(aggregate(AggregateOp::kSum, column(sample.pipeline, i)));
+  }
+  return sample;
+}
+
+inline std::vector<Sample> all() { return {q6(), count_below(), eight_sums(), eight_columns()}; }
+
+}  // namespace basalt::samples
