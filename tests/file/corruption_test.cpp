@@ -1,0 +1,151 @@
+// Damage: every byte of small files flipped, files cut at every length, with and without checksums that fit the damage.
+// A reader gives a clear error or, where the checksums were left alone, exactly the same rows. It never crashes, hangs or
+// reads out of bounds (the sanitizer builds run these tests too).
+#include <gtest/gtest.h>
+
+#include "basalt/core/error.h"
+#include "basalt/file/verify.h"
+#include "file/test_tables.h"
+
+namespace basalt::test {
+namespace {
+
+struct Example {
+  std::string name;
+  Table table;
+  WriteOptions options;
+};
+
+std::vector<Example> examples() {
+  std::vector<Example> out;
+  const IsNull some = [](uint64_t i) { return i % 5 == 2; };
+  const auto add = [&](const std::string& name, Table table, const std::map<std::string, std::string>& trees,
+                       uint64_t chunk_bytes = 64 << 20) {
+    WriteOptions options;
+    options.threads = 1;
+    options.chunk_bytes = chunk_bytes;
+    for (const auto& [column, tree] : trees) options.encodings[column] = parse_tree(tree);
+    out.push_back({name, std::move(table), options});
+  };
+  const uint64_t rows = 60;
+  const auto narrow = [](uint64_t i) { return static_cast<int64_t>(scramble(i) % 8); };
+  const auto runs = [](uint64_t i) { return static_cast<int64_t>(i / 9 % 3); };
+  const auto word = [](uint64_t i) { return std::string("w") + std::to_string(scramble(i) % 6); };
+  add("numbers",
+      make_table(rows, {integers("packed", type_of(TypeKind::kInt32), rows, narrow, some),
+                        integers("plain", type_of(TypeKind::kInt16), rows, narrow),
+                        integers("constant", type_of(TypeKind::kInt64), rows, [](uint64_t) { return 7; }),
+                        integers("flag", type_of(TypeKind::kBool), rows, [](uint64_t i) { return scramble(i) % 2; }),
+                        integers("delta", type_of(TypeKind::kInt64), rows, [](uint64_t i) { return static_cast<int64_t>(3 * i); })}),
+      {{"packed", "packed"}, {"plain", "plain"}, {"constant", "constant"}, {"flag", "plain"}, {"delta", "delta(packed)"}});
+  add("runs and dictionaries",
+      make_table(rows, {integers("rle", type_of(TypeKind::kInt32), rows, runs),
+                        integers("rle of dict", type_of(TypeKind::kDate), rows, runs, some),
+                        strings("dict", TypeKind::kUtf8, rows, word, some),
+                        reals("float", TypeKind::kFloat64, rows, [](uint64_t i) { return i % 4 * 0.5; })}),
+      {{"rle", "rle(packed, packed)"}, {"dict", "dict(packed, strings(packed, plain))"}, {"float", "dict(packed, plain)"}});
+  add("strings",
+      make_table(rows, {strings("text", TypeKind::kUtf8, rows, [](uint64_t i) { return std::string(i % 7, 'x') + "é"; }, some),
+                        strings("same", TypeKind::kBinary, rows, [](uint64_t) { return "same"; })}),
+      {{"text", "strings(packed, plain)"}});
+  add("nested",
+      make_table(12, {list_of("list", 12, [](uint64_t i) { return i % 4; },
+                              [&](uint64_t n) { return integers("element", type_of(TypeKind::kUInt8), n, narrow, some); }, some),
+                      struct_of("struct", 12, {strings("s", TypeKind::kUtf8, 12, word)}, some)}),
+      {});
+  add("chunks of a few rows",
+      make_table(30, {strings("word", TypeKind::kUtf8, 30, word), integers("n", type_of(TypeKind::kInt64), 30, narrow)}),
+      {{"word", "dict(packed, strings(packed, plain))"}}, 70);
+  add("no rows", make_table(0, {integers("n", type_of(TypeKind::kInt64), 0, narrow)}), {});
+  return out;
+}
+
+std::vector<std::byte> bytes_of(const Example& example) {
+  TemporaryFolder folder;
+  write(folder.path("t.basalt"), example.table, example.options);
+  return read_bytes(folder.path("t.basalt"));
+}
+
+enum class Outcome { kSame, kOther, kError };
+
+// Everything a reader of an untrusted file would do.
+Outcome read_all(const std::vector<std::byte>& bytes, const Table& expected, ThreadPool& pool) {
+  try {
+    const auto file = open_bytes(bytes);
+    const Table table = read_table(*file, {.columns = {}, .first_row = 0, .rows = 1000, .threads = 1});
+    for (uint32_t field = 0; field < file->fields().size(); ++field) {
+      if (!file->column(field).has_dictionary) continue;
+      file->read_dictionary(field);
+      for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) file->read_code_map(field, chunk);
+    }
+    bool same = table.rows == expected.rows && table.columns.size() == expected.columns.size();
+    for (size_t i = 0; same && i < table.columns.size(); ++i) same = equal(table.columns[i], expected.columns[i]);
+    try {
+      verify_file(*file, pool);
+    } catch (const Error& error) {
+      EXPECT_GT(std::string(error.what()).size(), 20u);
+    }
+    return same ? Outcome::kSame : Outcome::kOther;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("test.basalt"), std::string::npos) << error.what();
+    return Outcome::kError;
+  }
+}
+
+class Corruption : public testing::TestWithParam<size_t> {
+ protected:
+  void SetUp() override {
+    example_ = examples()[GetParam()];
+    bytes_ = bytes_of(example_);
+    ASSERT_EQ(read_all(bytes_, example_.table, pool_), Outcome::kSame);
+  }
+  Example example_;
+  std::vector<std::byte> bytes_;
+  ThreadPool pool_{1};
+};
+
+TEST_P(Corruption, EveryFlippedByteIsFoundOrHarmless) {
+  uint64_t found = 0;
+  for (size_t at = 0; at < bytes_.size(); ++at) {
+    const auto mask = static_cast<std::byte>(at % 3 == 0 ? 0xFF : 1u << (scramble(at) % 8));
+    bytes_[at] ^= mask;
+    const Outcome outcome = read_all(bytes_, example_.table, pool_);
+    ASSERT_NE(outcome, Outcome::kOther) << example_.name << ": byte " << at;
+    found += outcome == Outcome::kError;
+    bytes_[at] ^= mask;
+  }
+  EXPECT_GT(found, bytes_.size() / 4);
+}
+
+TEST_P(Corruption, EveryTruncationIsFound) {
+  for (size_t length = 0; length < bytes_.size(); ++length) {
+    const std::vector<std::byte> cut(bytes_.begin(), bytes_.begin() + static_cast<ptrdiff_t>(length));
+    ASSERT_EQ(read_all(cut, example_.table, pool_), Outcome::kError) << example_.name << ": cut at " << length;
+  }
+}
+
+TEST_P(Corruption, DamageUnderFittingChecksumsDoesNoHarm) {
+  for (size_t at = 0; at < bytes_.size(); ++at) {
+    for (const unsigned mask : {0xFFu, 1u << (scramble(at) % 8)}) {
+      std::vector<std::byte> damaged = bytes_;
+      damaged[at] ^= static_cast<std::byte>(mask);
+      reseal(damaged);
+      read_all(damaged, example_.table, pool_);
+    }
+  }
+}
+
+TEST_P(Corruption, ResealingAnIntactFileChangesNothing) {
+  std::vector<std::byte> copy = bytes_;
+  ASSERT_TRUE(reseal(copy));
+  EXPECT_EQ(copy, bytes_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Corruption, testing::Range<size_t>(0, 6), [](const auto& test) {
+  std::string name = examples()[test.param].name;
+  for (char& c : name) c = c == ' ' ? '_' : c;
+  return name;
+});
+
+}  // namespace
+}  // namespace basalt::test
