@@ -2,9 +2,12 @@
 // decoded only for tiles that still have rows.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "basalt/core/arrow.h"
 #include "basalt/core/column.h"
 #include "basalt/exec/pipeline.h"
 
@@ -35,5 +38,41 @@ class ChunkScan {
  private:
   std::unique_ptr<State> state_;
 };
+
+struct ScanOptions {
+  std::vector<std::string> columns;  // empty = all, in the file's order
+  // A predicate that refers to `filter_columns` by index (see basalt/exec/expressions.h for building one).
+  bool has_filter = false;
+  Expr filter;
+  std::vector<PipelineColumn> filter_columns;
+  bool row_numbers = false;  // a last bigint column `file_row_number`
+  uint32_t threads = 0;      // 0 = all cores
+  const CancelToken* cancel = nullptr;
+  std::function<void(double)> progress;  // share of chunks done, 0..1; called from next()
+};
+
+// A stream of tables over whole files, in their order, whatever the threads: chunks are scanned ahead in parallel, as many
+// as there are threads. All files must have the columns asked for, with the same types.
+class Scan {
+ public:
+  Scan(std::vector<std::shared_ptr<const File>> files, ScanOptions options = {});
+  ~Scan();  // waits for chunks in progress, which stop early
+  Scan(const Scan&) = delete;
+  Scan& operator=(const Scan&) = delete;
+
+  const Schema& schema() const;
+  // The next rows, at most 65,536; false at the end. Throws Error(kCancelled) after a cancellation.
+  bool next(Table& out);
+  // Sums over the chunks given so far.
+  const ScanCounters& counters() const;
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+// The same as an Arrow stream that owns the scan.
+void export_scan(std::unique_ptr<Scan> scan, ArrowArrayStream* out);
 
 }  // namespace basalt
