@@ -211,7 +211,13 @@ ColumnEncoder::ColumnEncoder(const Field& field, const Tree* forced,
       encoder_(encoder),
       chooser_(type_) {
   if (forced == nullptr) return;
-  if (is_struct_) throw Error(ErrorCode::kInvalidArgument, "a struct has no values to encode");
+  if (is_struct_) {
+    if (forced->codec != "validity") {
+      throw Error(ErrorCode::kInvalidArgument, "a struct has no values to encode: only validity(…) can be given");
+    }
+    forced_nullable_ = bind_tree(*forced, type_);
+    return;
+  }
   const Codec& validity = get_codec("validity");
   Tree flags = validity.default_child(type_, 0);
   Tree values = *forced;
@@ -234,6 +240,7 @@ ColumnEncoder::ColumnEncoder(ColumnEncoder&& other) noexcept
 std::optional<Tree> ColumnEncoder::choose(const Values& values) {
   if (is_struct_) {
     if (values.validity == nullptr) return std::nullopt;
+    if (forced_nullable_) return forced_nullable_;
     // "Nothing stored" and the universal tree take two of the four shapes a column may have.
     Tree tree = chooser_.choose(values);
     const auto& shapes = chooser_.shapes();

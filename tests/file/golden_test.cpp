@@ -1,0 +1,224 @@
+// Golden files: format version 1 as it was released. Writing the same tables again gives the same bytes, and the files
+// read back as the same tables. tests/python_reader compares the same files with the JSON beside them.
+// BASALT_WRITE_GOLDEN=1 writes files and JSON anew, for a new case; files of a released version are never changed.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "basalt/core/value.h"
+#include "basalt/file/verify.h"
+#include "file/test_tables.h"
+
+namespace basalt::test {
+namespace {
+
+struct Golden {
+  std::string name;
+  Table table;
+  std::map<std::string, std::string> encodings;
+  uint64_t chunk_bytes = 64 << 20;
+};
+
+const IsNull kSome = [](uint64_t i) { return scramble(i) % 6 == 1; };
+
+int64_t narrow(uint64_t i) { return static_cast<int64_t>(scramble(i) % 9) - 4; }
+int64_t runs(uint64_t i) { return static_cast<int64_t>(i / 37 % 5) - 2; }
+std::string word(uint64_t i) { return "word " + std::to_string(scramble(i) % 12); }
+
+// Every tree that the plain codecs make, over one type that suits it; more than one tile.
+Golden codecs() {
+  const uint64_t rows = 1100;
+  std::vector<NamedColumn> columns;
+  Golden out{"codecs", {}, {}};
+  const auto add = [&](NamedColumn column, const std::string& tree) {
+    out.encodings[column.field.name] = tree;
+    columns.push_back(std::move(column));
+  };
+  const auto wide = [](uint64_t i) { return static_cast<int64_t>(i * i) * 1000; };
+  add(integers("constant i64", type_of(TypeKind::kInt64), rows, [](uint64_t) { return -9; }), "constant");
+  add(integers("constant decimal(38,0)", type_of(TypeKind::kDecimal, 38, 0), rows, [](uint64_t) { return -9; }), "constant");
+  add(reals("constant f32", TypeKind::kFloat32, rows, [](uint64_t) { return 0.25; }), "constant");
+  add(integers("plain u16", type_of(TypeKind::kUInt16), rows, narrow), "plain");
+  add(integers("packed i8", type_of(TypeKind::kInt8), rows, narrow, kSome), "packed");
+  add(integers("packed u16", type_of(TypeKind::kUInt16), rows, [](uint64_t i) { return static_cast<int64_t>(60000 + i % 7); }), "packed");
+  add(integers("packed i32", type_of(TypeKind::kInt32), rows, narrow), "packed");
+  add(integers("packed i64", type_of(TypeKind::kInt64), rows,
+               [](uint64_t i) { return i == 700 ? int64_t{1} << 40 : static_cast<int64_t>(i % 3); }), "packed");
+  add(integers("packed i128", type_of(TypeKind::kInt128), rows, narrow), "packed");
+  add(integers("delta i64", type_of(TypeKind::kInt64), rows, wide), "delta(packed)");
+  add(integers("delta u32", type_of(TypeKind::kUInt32), rows, [](uint64_t i) { return static_cast<int64_t>(4294967290u + i); }, kSome), "delta(rle)");
+  add(integers("rle date", type_of(TypeKind::kDate), rows, runs, kSome), "rle(packed, packed)");
+  add(integers("rle i128", type_of(TypeKind::kInt128), rows, runs), "rle(plain, delta)");
+  add(reals("rle f64", TypeKind::kFloat64, rows, [](uint64_t i) { return static_cast<double>(runs(i)) / 8; }), "rle(plain, packed)");
+  add(integers("dict i32", type_of(TypeKind::kInt32), rows, [](uint64_t i) { return narrow(i) * 1000003; }), "dict(packed, packed)");
+  add(reals("dict f64", TypeKind::kFloat64, rows,
+            [](uint64_t i) { return i % 7 == 0 ? -0.0 : i % 7 == 1 ? 0.0 : static_cast<double>(narrow(i)) * 0.1; }, kSome), "dict(packed, plain)");
+  add(strings("dict utf8", TypeKind::kUtf8, rows, word, kSome), "dict(rle, strings(packed, plain))");
+  add(strings("strings", TypeKind::kUtf8, rows, [](uint64_t i) { return i % 3 == 0 ? "" : i % 5 == 0 ? "größe 漢" : "x"; }),
+      "strings(packed, plain)");
+  add(strings("strings constant", TypeKind::kBinary, rows, [](uint64_t) { return std::string("\0\xFF same", 7); }),
+      "strings(constant, constant)");
+  out.table = make_table(rows, std::move(columns));
+  return out;
+}
+
+// Every type, few rows, with NULLs.
+Golden types() {
+  Golden out{"types", everything(20), {}};
+  const std::function<void(const Field&, const std::string&)> force = [&](const Field& field, const std::string& path) {
+    const Physical type = physical_of(field.type);
+    out.encodings[path] = type == Physical::kNone    ? "validity(rle)"
+                          : type == Physical::kBytes ? "validity(plain, strings(plain, plain))"
+                                                     : "validity(plain, plain)";
+    for (const Field& child : field.children) force(child, path + "." + child.name);
+  };
+  for (const Field& field : out.table.schema.fields) force(field, field.name);
+  return out;
+}
+
+// Chunks of a few rows each: dictionaries over the whole file, code maps, chunks with and without NULLs.
+Golden chunks() {
+  const uint64_t rows = 120;
+  const auto drifting = [](uint64_t i) { return "v" + std::to_string(i / 30 + scramble(i) % 4); };
+  const IsNull late = [](uint64_t i) { return i > 80 && i % 3 == 0; };
+  return {"chunks",
+          make_table(rows, {strings("drifting", TypeKind::kUtf8, rows, drifting, late),
+                            integers("n", type_of(TypeKind::kInt64), rows, [](uint64_t i) { return static_cast<int64_t>(i); }),
+                            integers("few", type_of(TypeKind::kInt16), rows, narrow),
+                            struct_of("s", rows, {reals("x", TypeKind::kFloat32, rows, [](uint64_t i) { return static_cast<double>(i % 3); })}, late)}),
+          {{"drifting", "dict(packed, strings(packed, plain))"}, {"n", "packed"}, {"few", "dict(plain, plain)"},
+           {"s", "validity(packed)"}, {"s.x", "plain"}},
+          400};
+}
+
+std::vector<Golden> golden_files() {
+  std::vector<Golden> out;
+  out.push_back(codecs());
+  out.push_back(types());
+  out.push_back(chunks());
+  out.push_back({"no_rows", everything(0), {}});
+  out.push_back({"no_columns", make_table(3, {}), {}});
+  out.push_back({"one_row", make_table(1, {integers("only", type_of(TypeKind::kInt32), 1, [](uint64_t) { return 5; }),
+                                           strings("Ünï", TypeKind::kUtf8, 1, [](uint64_t) { return "line\n\"quoted\""; })}),
+                 {{"only", "plain"}, {"Ünï", "strings(plain, plain)"}}});
+  return out;
+}
+
+void write_golden(const Golden& golden, const std::string& path) {
+  WriteOptions options;
+  options.created_by = "basalt golden";
+  options.metadata["case"] = golden.name;
+  options.chunk_bytes = golden.chunk_bytes;
+  for (const auto& [column, tree] : golden.encodings) options.encodings[column] = parse_tree(tree);
+  if (!golden.table.columns.empty()) options.sort_columns = {golden.table.schema.fields[0].name};
+  write(path, golden.table, options);
+}
+
+// --- JSON, for readers that are not ours ------------------------------------------------------------------------------
+
+std::string quote(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string hex(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) {
+    const char* digits = "0123456789abcdef";
+    out += digits[static_cast<uint8_t>(c) >> 4];
+    out += digits[static_cast<uint8_t>(c) & 15];
+  }
+  return out;
+}
+
+// Integers as they are stored, floats by their bits, binary as hexadecimal digits.
+std::string to_json(const Field& field, const Column& column, uint64_t row) {
+  if (!column.is_valid(row)) return "null";
+  switch (field.type.kind) {
+    case TypeKind::kUtf8: return quote(column.string_at(row));
+    case TypeKind::kBinary: return quote(hex(column.string_at(row)));
+    case TypeKind::kBool: return column.values.as<uint8_t>()[row] != 0 ? "true" : "false";
+    case TypeKind::kFloat32: return std::to_string(column.values.as<uint32_t>()[row]);
+    case TypeKind::kFloat64: return std::to_string(column.values.as<uint64_t>()[row]);
+    case TypeKind::kList: {
+      std::string out = "[";
+      const int64_t* at = column.offsets.as<int64_t>() + row;
+      for (int64_t i = at[0]; i < at[1]; ++i) {
+        out += (i > at[0] ? "," : "") + to_json(field.children[0], column.children[0], static_cast<uint64_t>(i));
+      }
+      return out + "]";
+    }
+    case TypeKind::kStruct: {
+      std::string out = "{";
+      for (size_t i = 0; i < field.children.size(); ++i) {
+        out += (i > 0 ? "," : "") + quote(field.children[i].name) + ":" + to_json(field.children[i], column.children[i], row);
+      }
+      return out + "}";
+    }
+    default: {
+      const Physical type = physical_of(field.type);
+      const Value value = load_value(type, column.values.data() + row * width_of(type));
+      return format_value(value, type_of(TypeKind::kInt128));
+    }
+  }
+}
+
+std::string to_json(const Table& table) {
+  std::string out = "{\"rows\":" + std::to_string(table.rows) + ",\"columns\":{";
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    out += (c > 0 ? ",\n" : "\n") + quote(table.schema.fields[c].name) + ":[";
+    for (uint64_t row = 0; row < table.rows; ++row) {
+      out += (row > 0 ? "," : "") + to_json(table.schema.fields[c], table.columns[c], row);
+    }
+    out += "]";
+  }
+  return out + "}}\n";
+}
+
+std::string golden_path(const std::string& name) {
+  const char* source = std::getenv("BASALT_SOURCE_DIR");
+  return std::string(source != nullptr ? source : ".") + "/tests/golden/v1/" + name;
+}
+
+TEST(Golden, WritingAgainGivesTheSameBytes) {
+  const bool write_anew = std::getenv("BASALT_WRITE_GOLDEN") != nullptr;
+  for (const Golden& golden : golden_files()) {
+    SCOPED_TRACE(golden.name);
+    if (write_anew) {
+      write_golden(golden, golden_path(golden.name + ".basalt"));
+      std::ofstream(golden_path(golden.name + ".json")) << to_json(golden.table);
+    }
+    TemporaryFolder folder;
+    write_golden(golden, folder.path("again.basalt"));
+    EXPECT_TRUE(read_bytes(folder.path("again.basalt")) == read_bytes(golden_path(golden.name + ".basalt")));
+  }
+}
+
+TEST(Golden, FilesReadBack) {
+  for (const Golden& golden : golden_files()) {
+    SCOPED_TRACE(golden.name);
+    const auto file = File::open(golden_path(golden.name + ".basalt"));
+    EXPECT_EQ(file->format_version(), 1u);
+    EXPECT_EQ(file->created_by(), "basalt golden");
+    ASSERT_EQ(file->metadata().size(), 1u);
+    EXPECT_EQ(file->metadata()[0].second, golden.name);
+    EXPECT_EQ(file->schema(), golden.table.schema);
+    expect_equal(golden.table, read_table(*file));
+    ThreadPool pool(2);
+    verify_file(*file, pool);
+  }
+}
+
+}  // namespace
+}  // namespace basalt::test
