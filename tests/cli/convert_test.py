@@ -1,0 +1,152 @@
+"""`basalt convert` and `basalt info`: every kind of input, every option, and files that are whole or not there."""
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from cli_support import CliTest
+
+
+class Convert(CliTest):
+    def info(self, name, *options):
+        return json.loads(self.basalt("info", "--json", self.path(name), *options))
+
+    def check_numbers(self, name, rows):
+        self.assertEqual(self.query(f"select count(*), sum(id), count(distinct name), sum(price) from '{self.path(name)}'"),
+                         [[str(rows), str(rows * (rows - 1) // 2), "7", str(rows * (rows - 1) / 8)]])
+
+    def test_csv_and_the_summary_names_every_column(self):
+        text = self.basalt("convert", self.numbers_csv(5000), self.path("x.basalt"))
+        for word in ("id", "name", "price", "varchar", "5,000 rows", "×"):
+            self.assertIn(word, text)
+        self.check_numbers("x.basalt", 5000)
+
+    def test_quiet_prints_nothing(self):
+        self.assertEqual(self.basalt("convert", "--quiet", self.numbers_csv(100), self.path("x.basalt")), "")
+        self.assertEqual(self.stderr, "")
+
+    def test_every_input_kind(self):
+        csv = self.numbers_csv(3000)
+        self.basalt("convert", "-q", csv, self.path("first.basalt"))
+        for extension in ("parquet", "csv", "tsv", "json", "ndjson", "arrow", "arrows"):
+            out = self.path("copy." + extension)
+            self.basalt("export", "-q", self.path("first.basalt"), out)
+            self.basalt("convert", "-q", out, self.path(extension + ".basalt"))
+            self.check_numbers(extension + ".basalt", 3000)
+        self.basalt("convert", "-q", self.path("first.basalt"), self.path("second.basalt"))
+        self.check_numbers("second.basalt", 3000)
+
+    def test_standard_input_is_recognised(self):
+        csv = self.numbers_csv(2000)
+        self.basalt("convert", "-q", csv, self.path("first.basalt"))
+        for extension in ("parquet", "csv", "tsv", "json", "ndjson", "arrows"):
+            data = self.basalt("export", self.path("first.basalt"), "-", "--format", extension, text=False)
+            self.basalt("convert", "-q", "-", self.path(extension + ".basalt"), stdin=data)
+            self.check_numbers(extension + ".basalt", 2000)
+        self.basalt("convert", "-", self.path("none.basalt"), stdin="", code=1)
+        self.assertIn("empty", self.stderr)
+
+    def test_input_format_overrides_the_name(self):
+        path = self.write("data.txt", "a;b\n1;2\n")
+        self.basalt("convert", "-q", path, self.path("x.basalt"), "--input-format", "csv")
+        self.assertEqual(self.query(f"select a, b from '{self.path('x.basalt')}'"), [["1", "2"]])
+
+    def test_several_inputs_and_globs_follow_each_other(self):
+        for part in range(3):
+            self.write(f"part{part}.csv", "id,v\n" + "".join(f"{part * 10 + i},{part}\n" for i in range(10)))
+        self.basalt("convert", "-q", self.path("part0.csv"), self.path("part1.csv"), self.path("two.basalt"))
+        self.assertEqual(self.query(f"select count(*), sum(id) from '{self.path('two.basalt')}'"), [["20", "190"]])
+        self.basalt("convert", "-q", self.path("part*.csv"), self.path("all.basalt"))
+        self.assertEqual(self.query(f"select count(*), sum(id) from '{self.path('all.basalt')}'"), [["30", "435"]])
+
+    def test_query_instead_of_files(self):
+        csv = self.numbers_csv(1000)
+        self.basalt("convert", "-q", "--query", f"select id * 2 as twice from '{csv}' where id < 10", self.path("x.basalt"))
+        self.assertEqual(self.query(f"select count(*), sum(twice) from '{self.path('x.basalt')}'"), [["10", "90"]])
+
+    def test_sort_by_sorts_and_is_recorded(self):
+        csv = self.write("x.csv", "k,v\n" + "".join(f"{i * 7919 % 1000},{i}\n" for i in range(1000)))
+        self.basalt("convert", "-q", csv, self.path("x.basalt"), "--sort-by", "k,v")
+        about = self.info("x.basalt")
+        self.assertEqual(about["sort_columns"], ["k", "v"])
+        self.assertTrue(about["columns"][0]["ascending"])
+
+    def test_sorted_arrow(self):
+        csv = self.write("x.csv", "k\n3\n1\n2\n")
+        self.basalt("convert", "-q", csv, self.path("x.basalt"))
+        self.basalt("export", "-q", self.path("x.basalt"), self.path("x.arrow"))
+        self.basalt("convert", "-q", self.path("x.arrow"), self.path("y.basalt"), "--sort-by", "k")
+        self.assertEqual(self.query(f"select k from '{self.path('y.basalt')}'"), [["1"], ["2"], ["3"]])
+
+    def test_encoding_is_forced(self):
+        csv = self.numbers_csv(5000)
+        self.basalt("convert", "-q", csv, self.path("x.basalt"), "--encoding", "id=plain", "--encoding", "name=strings(packed, plain)")
+        encodings = {column["name"]: column["encodings"] for column in self.info("x.basalt")["columns"]}
+        self.assertIn("plain", encodings["id"][0])
+        self.assertIn("strings(packed, plain)", encodings["name"][0])
+        self.basalt("convert", csv, self.path("y.basalt"), "--encoding", "nobody=plain", code=1)
+        self.assertIn("nobody", self.stderr)
+        self.assertFalse(os.path.exists(self.path("y.basalt")))
+
+    def test_chunk_rows(self):
+        self.basalt("convert", "-q", self.numbers_csv(20000), self.path("x.basalt"), "--chunk-rows", "8192")
+        self.assertEqual([chunk["rows"] for chunk in self.info("x.basalt")["chunks"]], [8192, 8192, 20000 - 2 * 8192])
+
+    def test_same_bytes_whatever_the_threads(self):
+        csv = self.numbers_csv(50000)
+        for threads in ("1", "3"):
+            self.basalt("convert", "-q", csv, self.path(threads + ".basalt"), "--threads", threads, "--chunk-rows", "8192")
+        with open(self.path("1.basalt"), "rb") as one, open(self.path("3.basalt"), "rb") as three:
+            self.assertTrue(one.read() == three.read())
+
+    def test_unsupported_types_are_all_named_before_anything_is_written(self):
+        self.basalt("convert", "--query", "select 1 as fine, interval 1 day as wait, interval 2 day as longer",
+                    self.path("x.basalt"), code=1)
+        self.assertIn("wait", self.stderr)
+        self.assertIn("longer", self.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_failed_conversion_leaves_nothing(self):
+        self.basalt("convert", "--query", "select case when i = 900000 then error('no') else i end from range(1000000) t(i)",
+                    self.path("x.basalt"), code=1)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_empty_and_nested_and_null(self):
+        self.basalt("convert", "-q", "--query", "select 1 as a where false", self.path("empty.basalt"))
+        self.assertEqual(self.info("empty.basalt")["rows"], 0)
+        path = self.write("x.ndjson", '{"a": [1, 2], "b": {"c": "x"}}\n{"a": null, "b": {"c": null}}\n{"a": [], "b": null}\n')
+        self.basalt("convert", "-q", path, self.path("x.basalt"))
+        self.assertEqual(self.basalt("sql", "-q", "--format", "ndjson", f"select * from '{self.path('x.basalt')}'").splitlines(),
+                         ['{"a":[1,2],"b":{"c":"x"}}', '{"a":null,"b":{"c":null}}', '{"a":[],"b":null}'])
+
+
+class Info(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.basalt("convert", "-q", self.numbers_csv(20000), self.path("x.basalt"), "--chunk-rows", "8192")
+
+    def test_table_shows_columns_and_statistics(self):
+        text = self.basalt("info", self.path("x.basalt"))
+        for word in ("20,000 rows", "3 chunks", "id", "bigint", "19999", "name0", "ratio"):
+            self.assertIn(word, text)
+
+    def test_json_is_complete(self):
+        about = json.loads(self.basalt("info", "--json", "--chunks", self.path("x.basalt")))
+        self.assertEqual(about["rows"], 20000)
+        self.assertEqual([column["name"] for column in about["columns"]], ["id", "name", "price"])
+        first = about["columns"][0]
+        self.assertEqual((first["min"], first["max"], first["nulls"]), ("0", "19999", 0))
+        self.assertEqual(len(first["chunks"]), 3)
+        self.assertEqual(sum(chunk["encoded_bytes"] for chunk in first["chunks"]), first["encoded_bytes"])
+
+    def test_one_column(self):
+        text = self.basalt("info", self.path("x.basalt"), "--column", "id", "--chunks")
+        self.assertIn("ascending", text)
+        self.assertNotIn("price", text)
+        self.basalt("info", self.path("x.basalt"), "--column", "idd", code=1)
+        self.assertIn("idd", self.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

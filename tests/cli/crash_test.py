@@ -1,0 +1,82 @@
+"""What remains when a conversion is killed, interrupted, or runs out of disk: nothing under the final name."""
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from cli_support import BASALT, CliTest
+
+# Hashes do not compress: the file is large, and writing it takes a while.
+LONG_QUERY = "select hash(range) as h, range as i from range({rows})"
+
+
+class Crash(CliTest):
+    def start(self, out, rows=20_000_000):
+        return subprocess.Popen([BASALT, "convert", "-q", "--query", LONG_QUERY.format(rows=rows), out], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE)
+
+    def test_kill_at_twenty_random_moments_leaves_no_final_file(self):
+        out = self.path("x.basalt")
+        moments = random.Random(20)
+        killed = 0
+        for _ in range(20):
+            process = self.start(out)
+            time.sleep(moments.uniform(0.05, 0.9))
+            process.kill()
+            process.communicate()
+            killed += process.returncode == -signal.SIGKILL
+            if process.returncode == -signal.SIGKILL:
+                self.assertFalse(os.path.exists(out))
+            for name in os.listdir(self.folder):
+                os.unlink(self.path(name))
+        self.assertGreater(killed, 10, "the conversion was too quick to be killed")
+
+    def test_a_kill_does_not_touch_an_older_file(self):
+        out = self.path("x.basalt")
+        self.basalt("convert", "-q", "--query", "select 42 as answer", out)
+        process = self.start(out)
+        time.sleep(0.7)
+        process.kill()
+        process.communicate()
+        self.assertEqual(self.query(f"select answer from '{out}'"), [["42"]])
+
+    def test_interrupt_removes_the_temporary_file(self):
+        process = self.start(self.path("x.basalt"))
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertIn(b"basalt:", errors)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_disk_full_is_an_error_and_leaves_no_file(self):
+        folder = tempfile.mkdtemp(prefix="basalt_full_")
+        self.addCleanup(os.rmdir, folder)
+        mounted = os.geteuid() == 0 and subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", folder],
+                                                       capture_output=True).returncode == 0
+        if not mounted:
+            print("SKIPPED: disk full needs the right to mount a small tmpfs", file=sys.stderr)
+            self.skipTest("cannot mount a tmpfs")
+        self.addCleanup(subprocess.run, ["umount", folder], check=True)
+        out = os.path.join(folder, "x.basalt")
+        self.basalt("convert", "-q", "--query", LONG_QUERY.format(rows=4_000_000), out, code=1)
+        self.assertRegex(self.stderr, r"x\.basalt.*(space|full)")
+        self.assertEqual(os.listdir(folder), [])
+        self.basalt("convert", "-q", "--query", "select * from range(100)", out)
+        self.basalt("export", out, os.path.join(folder, "x.csv"), "-q")
+        self.basalt("sql", "-q", "--format", "arrow", "-o", os.path.join(folder, "y.arrow"),
+                    LONG_QUERY.format(rows=2_000_000), code=1)
+        self.assertEqual(sorted(os.listdir(folder)), ["x.basalt", "x.csv"])
+
+    def test_no_right_to_write(self):
+        self.basalt("convert", "--query", "select 1 as a", "/no/such/folder/x.basalt", code=1)
+        self.assertIn("/no/such/folder", self.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,78 @@
+"""Help, version, exit codes and messages of the program."""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from cli_support import CliTest
+
+COMMANDS = ["convert", "info", "export", "verify", "sql", "gen", "bench", "devices"]
+
+
+class Usage(CliTest):
+    def test_help_lists_every_command(self):
+        text = self.basalt("--help")
+        for command in COMMANDS:
+            self.assertIn(command, text)
+
+    def test_every_command_has_help_with_examples(self):
+        for command in [[name] for name in COMMANDS] + [["gen", "tpch"], ["gen", "ssb"]]:
+            text = self.basalt(*command, "--help")
+            self.assertIn("Examples:", text)
+            self.assertIn("basalt " + " ".join(command), text)
+
+    def test_version(self):
+        self.assertRegex(self.basalt("--version"), r"^basalt \d+\.\d+\.\d+\n$")
+
+    def test_no_command_is_a_usage_error_that_shows_help(self):
+        self.assertIn("convert", self.basalt(code=2))
+
+    def test_usage_errors_exit_with_2_and_point_to_help(self):
+        for arguments in (["nonsense"], ["info"], ["convert", "--no-such-option", "a", "b"], ["sql", "--format", "xml", "x"],
+                          ["convert", "a.csv", "b.basalt", "--device", "abacus"], ["gen", "tpch", "--scale", "-1"],
+                          ["convert", "a.csv", "b.basalt", "--memory-limit", "much"]):
+            self.assertEqual(self.basalt(*arguments, code=2), "")
+            self.assertIn("--help", self.stderr)
+
+    def test_contradictions_are_usage_errors(self):
+        csv = self.numbers_csv(10)
+        out = self.path("x.basalt")
+        self.basalt("convert", "--query", "select 1", csv, out, code=2)
+        self.basalt("convert", out, code=2)
+        self.basalt("convert", csv, "-", code=2)
+        self.basalt("convert", csv, out, "--chunk-rows", "1000", code=2)
+        self.basalt("convert", csv, out, "--encoding", "id", code=2)
+        self.basalt("convert", csv, out, "--encoding", "id=packed(", code=2)
+        self.basalt("sql", "select 1", "-f", csv, code=2)
+        self.assertFalse(os.path.exists(out))
+
+    def test_failures_exit_with_1_and_name_the_file(self):
+        for arguments in (["info", "/no/such.basalt"], ["verify", "/no/such.basalt"], ["export", "/no/such.basalt", "-"],
+                          ["convert", "/no/such.parquet", self.path("x.basalt")],
+                          ["sql", "select * from '/no/such.basalt'"]):
+            self.assertEqual(self.basalt(*arguments, code=1), "")
+            self.assertIn("/no/such", self.stderr)
+
+    def test_no_colours_in_pipes(self):
+        self.basalt("convert", self.numbers_csv(100), self.path("x.basalt"))
+        self.assertNotIn("\033", self.stderr)
+        self.assertNotIn("\033", self.basalt("info", self.path("x.basalt")))
+
+    def test_devices_names_cpu_and_says_why_there_is_no_gpu(self):
+        text = self.basalt("devices", env={"BASALT_DISABLE_CUDA": "1"})
+        self.assertRegex(text, r"CPU +\w+")
+        self.assertRegex(text, r"copy, 1 thread +[\d.]+ GB/s")
+        self.assertIn("CUDA not available: ", text)
+
+    def test_cuda_on_demand_without_gpu_is_an_error(self):
+        self.basalt("sql", "--device", "cuda", "select 42", code=1, env={"BASALT_DISABLE_CUDA": "1"})
+        self.assertIn("CUDA", self.stderr)
+
+    def test_bench_prints_a_table(self):
+        text = self.basalt("bench", "decode", "--size", "8MiB", "--rounds", "1", "--device", "cpu")
+        self.assertIn("packed decode", text)
+        self.assertIn("memcpy", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
