@@ -11,7 +11,7 @@ namespace basalt::device {
 constexpr uint32_t kMaxWarps = 8;
 
 // As many warps per block as their scratch lets into 40 KiB of shared memory.
-constexpr uint32_t warps_that_fit(uint32_t scratch_bytes) {
+BASALT_HD constexpr uint32_t warps_that_fit(uint32_t scratch_bytes) {
   for (uint32_t warps = kMaxWarps; warps > 1; warps /= 2) {
     if (scratch_bytes * warps <= 40 * 1024) return warps;
   }

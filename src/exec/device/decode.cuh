@@ -8,7 +8,7 @@
 namespace basalt::device {
 
 template <typename Reader>
-constexpr uint32_t decode_warps() {
+BASALT_HD constexpr uint32_t decode_warps() {
   return warps_that_fit(Reader::kScratchBytes);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "basalt/core/host_device.h"
+#include "codec/dict/kernels.cuh"
 #include "codec/packed/kernels.cuh"
 #include "core/device/warp.h"
 #include "core/packed_tile.h"
@@ -69,18 +70,44 @@ __device__ __forceinline__ V to_value(Bits bits) {
 // Which side of a range a test has. Literals are of the column's own type.
 enum class Test { kAtMost, kAtLeast, kBetween, kNotEqual };
 
-// Readers that can compare in their packed domain say so by having range().
-template <typename Reader>
-concept PackedDomain = requires(Reader& reader) { reader.template range<true>(0, 0); };
+// Views whose at(k) folds into a few instructions when k is a constant. The others (widths known at run time only,
+// dictionary look-ups) are walked by a loop: unrolled, they would take most of a kernel's compilation.
+template <typename View>
+struct IsShort {
+  static constexpr bool value = true;
+};
+template <typename T, typename UnrolledWidths>
+struct IsShort<Packed<T, UnrolledWidths>> {
+  static constexpr bool value = false;
+};
+template <typename T, typename CodesView, typename Find>
+struct IsShort<DictView<T, CodesView, Find>> {
+  static constexpr bool value = false;
+};
 
-// The lane's rows with first ≤ value ≤ last (or ≠ first). Packed tiles are compared without being widened, and not read
-// at all when their reference and width decide.
+// The lane's rows with first ≤ value ≤ last (or ≠ first).
 template <typename S, Test kTest, typename Reader>
-__device__ __forceinline__ uint32_t test_tile(Reader& reader, S first, S last) {
-  using Bits = typename Reader::value_type;
-  if constexpr (PackedDomain<Reader>) {
+struct TileTest {
+  __device__ __forceinline__ static uint32_t run(Reader& reader, S first, S last) {
+    uint32_t mask = 0;
+    reader.visit([&](auto&& tile) {
+#pragma unroll 4
+      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+        const S value = to_value<S, S>(tile.at(k));
+        const bool pass = (kTest == Test::kAtMost || value >= first) && (kTest == Test::kAtLeast || value <= last);
+        mask |= static_cast<uint32_t>(pass) << k;
+      }
+    });
+    return kTest == Test::kNotEqual ? ~mask : mask;
+  }
+};
+
+// Packed tiles are compared without being widened, and not read at all when their reference and width decide.
+template <typename S, Test kTest, typename T, typename UnrolledWidths>
+struct TileTest<S, kTest, Packed<T, UnrolledWidths>> {
+  __device__ __forceinline__ static uint32_t run(Packed<T, UnrolledWidths>& reader, S first, S last) {
     constexpr bool kSigned = static_cast<S>(-1) < static_cast<S>(0);
-    const RawRange range = reader.template range<kSigned>(static_cast<Bits>(first), static_cast<Bits>(last));
+    const RawRange range = reader.template range<kSigned>(static_cast<T>(first), static_cast<T>(last));
     uint32_t mask = range.all ? ~0u : 0u;
     if (!range.none && !range.all) {
       reader.visit([&](auto&& tile) {
@@ -94,22 +121,66 @@ __device__ __forceinline__ uint32_t test_tile(Reader& reader, S first, S last) {
       });
     }
     return kTest == Test::kNotEqual ? ~mask : mask;
-  } else {
-    uint32_t mask = 0;
-    reader.visit([&](auto&& tile) {
-      for_each_k([&](uint32_t k) {
-        const S value = to_value<S, S>(tile.at(k));
-        bool pass = true;
-        if (kTest != Test::kAtMost) pass = pass && value >= first;
-        if (kTest != Test::kAtLeast) pass = pass && value <= last;
-        if (pass) mask |= 1u << k;
-      });
-    });
-    return kTest == Test::kNotEqual ? ~mask : mask;
   }
+};
+
+// Number of sorted entries for which `before` holds, by the whole warp: 32 probes at a time.
+template <typename Before>
+__device__ __forceinline__ uint32_t partition_point(uint32_t count, Before&& before) {
+  uint32_t low = 0;
+  while (count > 0) {
+    const uint32_t step = (count + kLanes - 1) / kLanes;
+    const uint32_t probe = lane_id() * step;
+    const uint32_t hits = population(__ballot_sync(kWholeWarp, probe < count && before(low + probe)));
+    if (hits == 0) return low;
+    const uint32_t skip = (hits - 1) * step + 1;
+    count = count - skip < step - 1 ? count - skip : step - 1;
+    low += skip;
+  }
+  return low;
 }
 
-constexpr uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
+// Opens one reader and tests its tile. *bad is raised for rows in `alive` only.
+template <typename S, Test kTest, typename Reader>
+struct ShapeTest {
+  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch, uint32_t alive,
+                                                 uint32_t& bad, S first, S last) {
+    (void)alive;
+    Reader reader;
+    reader.open(descriptor, tile, scratch);
+    const uint32_t mask = TileTest<S, kTest, Reader>::run(reader, first, last);
+    if (reader.bad) bad = 1;
+    return mask;
+  }
+};
+
+// A dictionary is sorted, so a range of values is a range of codes: the literals are looked up, not the rows.
+template <typename S, Test kTest, typename T, typename Codes, typename Entries>
+struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
+  using Reader = Dict<T, Codes, Entries>;
+  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch, uint32_t alive,
+                                                 uint32_t& bad, S first, S last) {
+    Entries entries;
+    entries.bind(descriptor + Reader::kEntriesWord);
+    const uint32_t count = row_count(descriptor + Reader::kEntriesWord);
+    uint32_t begin = 0;
+    uint32_t end = count;
+    if constexpr (kTest != Test::kAtMost) {
+      begin = partition_point(count, [&](uint32_t i) { return to_value<S, S>(entries.row(i)) < first; });
+    }
+    if constexpr (kTest != Test::kAtLeast) {
+      end = partition_point(count, [&](uint32_t i) { return to_value<S, S>(entries.row(i)) <= last; });
+    }
+    Codes codes;
+    codes.open(descriptor + Reader::kCodesWord, tile, scratch);
+    // A code beyond the entries is corruption that only the values show.
+    if ((alive & ~TileTest<uint32_t, Test::kAtMost, Codes>::run(codes, 0, count - 1)) != 0 || codes.bad) bad = 1;
+    if (begin >= end) return kTest == Test::kNotEqual ? ~0u : 0u;
+    return TileTest<uint32_t, kTest, Codes>::run(codes, begin, end - 1);
+  }
+};
+
+BASALT_HD constexpr uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 // A column whose chunks come in one of several encodings: the slot's first word says in which. The selection is the
 // same for the whole warp.
@@ -135,6 +206,12 @@ class OneOf {
       others_.with(f);
     }
   }
+  template <typename S, Test kTest>
+  __device__ __forceinline__ static uint32_t test(uint32_t shape, const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                  uint32_t alive, uint32_t& bad, S first, S last) {
+    if (shape == 0) return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, alive, bad, first, last);
+    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, alive, bad, first, last);
+  }
   __device__ __forceinline__ bool bad() const { return shape_ == 0 ? static_cast<bool>(first_.bad) : others_.bad(); }
 
  private:
@@ -156,6 +233,11 @@ class OneOf<Reader> {
   __device__ __forceinline__ void with(F&& f) {
     f(only_);
   }
+  template <typename S, Test kTest>
+  __device__ __forceinline__ static uint32_t test(uint32_t, const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                  uint32_t alive, uint32_t& bad, S first, S last) {
+    return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, alive, bad, first, last);
+  }
   __device__ __forceinline__ bool bad() const { return only_.bad; }
 
  private:
@@ -171,16 +253,14 @@ class Column {
   static_assert(Shapes::kDescriptorWords <= kWords, "host and device disagree on the size of a descriptor");
 
   __device__ __forceinline__ Column(const uint64_t* slot, uint32_t tile, void* scratch) {
-    uint32_t shape = 0;
-    if constexpr (sizeof...(Readers) > 1) shape = static_cast<uint32_t>(load(slot + kAt));
-    shapes_.open(shape, slot + kAt + 1, tile, scratch);
+    shapes_.open(shape_of(slot), slot + kAt + 1, tile, scratch);
   }
 
+  // The lane's rows in the range; those outside `alive` do not count.
   template <Test kTest>
-  __device__ __forceinline__ uint32_t test(S first, S last) {
-    uint32_t mask = 0;
-    shapes_.with([&](auto& reader) { mask = test_tile<S, kTest>(reader, first, last); });
-    return mask;
+  __device__ __forceinline__ static uint32_t test(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t alive,
+                                                  uint32_t& bad, S first, S last) {
+    return Shapes::template test<S, kTest>(shape_of(slot), slot + kAt + 1, tile, scratch, alive, bad, first, last);
   }
 
   // Values kFirst … kFirst + kCount of the lane.
@@ -188,8 +268,16 @@ class Column {
   __device__ __forceinline__ void read(V (&out)[kCount]) {
     shapes_.with([&](auto& reader) {
       reader.visit([&](auto&& tile) {
+        if constexpr (IsShort<typename Bare<decltype(tile)>::type>::value) {
 #pragma unroll
-        for (uint32_t j = 0; j < kCount; ++j) out[j] = to_value<V, S>(tile.at(kFirst + j));
+          for (uint32_t j = 0; j < kCount; ++j) out[j] = to_value<V, S>(tile.at(kFirst + j));
+        } else {
+          V looped[kCount];  // indexed at run time, so in local memory; `out` stays in registers
+#pragma unroll 1
+          for (uint32_t j = 0; j < kCount; ++j) looped[j] = to_value<V, S>(tile.at(kFirst + j));
+#pragma unroll
+          for (uint32_t j = 0; j < kCount; ++j) out[j] = looped[j];
+        }
       });
     });
   }
@@ -197,6 +285,11 @@ class Column {
   __device__ __forceinline__ bool bad() const { return shapes_.bad(); }
 
  private:
+  __device__ __forceinline__ static uint32_t shape_of(const uint64_t* slot) {
+    if constexpr (sizeof...(Readers) > 1) return static_cast<uint32_t>(load(slot + kAt));
+    return 0;
+  }
+
   Shapes shapes_;
 };
 
@@ -210,11 +303,8 @@ struct Validity {
   __device__ __forceinline__ static uint32_t mask(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t& bad) {
     const uint32_t shape = static_cast<uint32_t>(load(slot + kAt));
     if (shape == 0) return ~0u;
-    Shapes shapes;
-    shapes.open(shape - 1, slot + kAt + 1, tile, scratch);
-    uint32_t valid = 0;
-    shapes.with([&](auto& reader) { valid = test_tile<uint8_t, Test::kAtLeast>(reader, 1, 255); });
-    if (shapes.bad()) bad = 1;
+    const uint32_t valid = Shapes::template test<uint8_t, Test::kAtLeast>(shape - 1, slot + kAt + 1, tile, scratch, ~0u,
+                                                                          bad, 1, 255);
     sync_warp();
     return valid;
   }

@@ -341,10 +341,11 @@ void Generator::write_range_test(const RangeTest& test) {
   if (nullable(test.column)) needs.validity.insert(test.column);
   std::string& out = filter_text_;
   out += "      {  // " + name + " " + words + (low && high && !test.not_equal ? first + " and " + last : low ? first : last);
-  out += "\n" + open_columns(needs, "        ");
-  out += "        alive &= " + name + "_tile.test<Test::" + kind + ">(" + first + ", " + last + ")";
-  out += nullable(test.column) ? " & " + name + "_valid;\n" : ";\n";
-  out += bad_text(needs.values, names_, "        ");
+  out += "\n";
+  if (nullable(test.column)) out += "        alive &= " + name + "_validity::mask(slot, work.tile(), scratch, bad);\n";
+  out += "        alive &= " + name + "_column::test<Test::" + kind + ">(slot, work.tile(), scratch, alive, bad, " + first +
+         ", " + last + ");\n";
+  scratch_sizes_.push_back(scratch_text(needs));
   out += "        sync_warp();\n      }\n      if (!any_lane(alive != 0)) continue;\n";
 }
 
