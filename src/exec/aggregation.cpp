@@ -37,7 +37,8 @@ Sum sum_loop(const T* __restrict values, const uint8_t* __restrict mask, uint32_
   if (mask == nullptr) {
     for (uint32_t i = 0; i < rows; ++i) sum += static_cast<Sum>(values[i]);
   } else {
-    for (uint32_t i = 0; i < rows; ++i) sum += static_cast<Sum>(values[i]) & -static_cast<Sum>(mask[i]);
+    // Masked before widening: half the work for 32-bit lanes.
+    for (uint32_t i = 0; i < rows; ++i) sum += static_cast<Sum>(static_cast<T>(values[i] & -static_cast<T>(mask[i])));
   }
   return sum;
 }

@@ -1,0 +1,166 @@
+// Decoding on the CPU, per codec, width and type. `memory` lines decode arrays of 256 MiB of plain bytes and state bytes
+// read plus written per second as a share of memcpy, measured in the same run on 256 MiB; `cache` lines decode one tile
+// again and again and state values per second.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "basalt/codec/codec.h"
+#include "core/packing.h"
+
+namespace basalt {
+namespace {
+
+constexpr size_t kPlainBytes = size_t{256} << 20;
+
+// Bytes read plus written per second, the best of several runs.
+double memcpy_rate() {
+  static const double rate = [] {
+    Buffer from(kPlainBytes);
+    Buffer to(kPlainBytes);
+    std::memset(from.data(), 1, kPlainBytes);
+    std::memset(to.data(), 0, kPlainBytes);
+    double best = 0;
+    for (int i = 0; i < 7; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      std::memcpy(to.data(), from.data(), kPlainBytes);
+      benchmark::DoNotOptimize(to.data());
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      best = std::max(best, 2.0 * static_cast<double>(kPlainBytes) / seconds.count());
+    }
+    return best;
+  }();
+  return rate;
+}
+
+void report_memory(benchmark::State& state, double read_bytes, double written_bytes) {
+  const double moved = (read_bytes + written_bytes) * static_cast<double>(state.iterations());
+  state.SetBytesProcessed(static_cast<int64_t>(moved));
+  state.counters["read_MB"] = read_bytes / 1e6;
+  state.counters["written_MB"] = written_bytes / 1e6;
+  state.counters["memcpy_GB/s"] = memcpy_rate() / 1e9;
+  state.counters["of_memcpy"] = benchmark::Counter(moved / memcpy_rate(), benchmark::Counter::kIsRate);
+}
+
+// Words of a tile with random bits: every packed value takes its full width.
+Buffer random_words(uint32_t width) {
+  Buffer words(packed_tile_words(width) * sizeof(uint32_t));
+  std::mt19937 random(width);
+  for (size_t i = 0; i < words.size() / sizeof(uint32_t); ++i) words.as<uint32_t>()[i] = static_cast<uint32_t>(random());
+  return words;
+}
+
+template <typename T>
+void packed_memory(benchmark::State& state) {
+  const auto width = static_cast<uint32_t>(state.range(0));
+  const size_t tiles = kPlainBytes / (kTileRows * sizeof(T));
+  const size_t words = packed_tile_words(width);
+  const Buffer tile = random_words(width);
+  Buffer in(tiles * words * sizeof(uint32_t));
+  for (size_t t = 0; t < tiles; ++t) std::memcpy(in.data() + t * tile.size(), tile.data(), tile.size());
+  Buffer out(kPlainBytes);
+  std::memset(out.data(), 0, out.size());
+  for (auto _ : state) {
+    for (size_t t = 0; t < tiles; ++t) {
+      unpack_tile(in.as<uint32_t>() + t * words, width, static_cast<T>(7), out.as<T>() + t * kTileRows);
+    }
+    benchmark::DoNotOptimize(out.data());
+  }
+  report_memory(state, static_cast<double>(in.size()), static_cast<double>(kPlainBytes));
+}
+
+template <typename T>
+void packed_cache(benchmark::State& state) {
+  const auto width = static_cast<uint32_t>(state.range(0));
+  const Buffer in = random_words(width);
+  Buffer out(kTileRows * sizeof(T));
+  for (auto _ : state) {
+    unpack_tile(in.as<uint32_t>(), width, static_cast<T>(7), out.as<T>());
+    benchmark::DoNotOptimize(out.data());
+    benchmark::ClobberMemory();
+  }
+  state.SetItemsProcessed(state.iterations() * kTileRows);
+}
+
+// Values for the codecs above `packed`: few distinct ones, in runs, slowly rising.
+template <typename T>
+std::vector<T> shaped_values(const std::string& shape, size_t count) {
+  std::mt19937_64 random(3);
+  std::vector<T> values(count);
+  uint64_t value = 1000;
+  size_t run = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (shape == "dict") {
+      values[i] = static_cast<T>(random() % 1000 * 7919);
+    } else if (shape == "rle") {
+      if (run-- == 0) {
+        value = random() % 100000;
+        run = random() % 63;
+      }
+      values[i] = static_cast<T>(value);
+    } else {
+      value += random() % 16;
+      values[i] = static_cast<T>(value);
+    }
+  }
+  return values;
+}
+
+template <typename T>
+void codec_memory(benchmark::State& state, const std::string& shape, const std::string& tree, Physical type) {
+  const std::vector<T> values = shaped_values<T>(shape, kMaxChunkRows);
+  Values view;
+  view.type = type;
+  view.count = values.size();
+  view.data = values.data();
+  const Node node = encode_tree(view, bind_tree(parse_tree(tree), type));
+  const std::unique_ptr<Reader> reader = open_reader(view_of(node));
+  const size_t repeats = kPlainBytes / (values.size() * sizeof(T));
+  Buffer out(kPlainBytes);
+  std::memset(out.data(), 0, out.size());
+  const uint32_t tiles = tile_count(values.size());
+  for (auto _ : state) {
+    for (size_t r = 0; r < repeats; ++r) {
+      for (uint32_t t = 0; t < tiles; ++t) {
+        reader->decode_tile(t, out.as<T>() + r * values.size() + static_cast<size_t>(t) * kTileRows);
+      }
+    }
+    benchmark::DoNotOptimize(out.data());
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(repeats * values.size()) * state.iterations());
+  report_memory(state, static_cast<double>(node.encoded_bytes() * repeats), static_cast<double>(kPlainBytes));
+}
+
+constexpr auto codec_memory_u32 = codec_memory<uint32_t>;
+constexpr auto codec_memory_u64 = codec_memory<uint64_t>;
+
+BENCHMARK_TEMPLATE(packed_memory, uint32_t)->DenseRange(0, 32)->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(packed_memory, uint64_t)->DenseRange(0, 64, 4)->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(packed_memory, uint16_t)->DenseRange(0, 16, 4)->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(packed_memory, uint8_t)->DenseRange(0, 8, 2)->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(packed_cache, uint32_t)->DenseRange(0, 32);
+BENCHMARK_TEMPLATE(packed_cache, uint64_t)->DenseRange(0, 64, 4);
+BENCHMARK_TEMPLATE(packed_cache, uint16_t)->DenseRange(0, 16, 4);
+BENCHMARK_TEMPLATE(packed_cache, uint8_t)->DenseRange(0, 8, 2);
+BENCHMARK_CAPTURE(codec_memory_u32, dict, "dict", "dict(packed, packed)", Physical::kU32)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u64, dict, "dict", "dict(packed, packed)", Physical::kU64)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u32, rle, "rle", "rle(packed, packed)", Physical::kU32)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u64, rle, "rle", "rle(packed, packed)", Physical::kU64)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u32, delta, "delta", "delta(packed)", Physical::kU32)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u64, delta, "delta", "delta(packed)", Physical::kU64)
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace basalt
+
+BENCHMARK_MAIN();
