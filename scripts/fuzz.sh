@@ -10,9 +10,12 @@ if ! compgen -G 'tests/fuzz/*.cpp' >/dev/null; then
     echo "fuzz: no targets in tests/fuzz yet"
     exit 0
 fi
-if ! command -v clang++ >/dev/null; then
+# Having clang is not enough: its run-time libraries are a package of their own.
+fuzzer_links() { echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
+    clang++ -x c++ -fsanitize=fuzzer,address - -o /dev/null 2>/dev/null; }
+if ! fuzzer_links; then
     source scripts/apt_tool.sh
-    apt_tool clang
+    apt_tool clang libclang-rt-dev
 fi
 cmake --preset fuzz >/dev/null
 cmake --build build/fuzz --parallel "${JOBS:-$(nproc)}" --target basalt_fuzz

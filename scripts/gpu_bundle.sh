@@ -19,7 +19,7 @@ library=$(awk -v a="$target_arch" '$1 == "base" && $5 == "npm" && $4 == a { prin
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/headers" "$work/generated" "$work/duckdb" "$work/nanoarrow"
+mkdir -p "$work/headers" "$work/duckdb" "$work/nanoarrow"
 
 find_header() { # header -> the folder it is included from
     local folder
@@ -32,10 +32,6 @@ cp -rL "$(find_header flatbuffers/flatbuffers.h)/flatbuffers" "$work/headers/"
 cp -rL "$(find_header CLI/CLI.hpp)/CLI" "$work/headers/"
 xxhash=$(find_header xxhash.h)
 cp -L "$xxhash"/xxh*.h "$work/headers/"
-if [[ -f src/file/format.fbs ]]; then
-    # The same options as cmake/BasaltDependencies.cmake, and headers of the same version beside it.
-    flatc --cpp --cpp-std c++17 --scoped-enums -o "$work/generated" src/file/format.fbs
-fi
 cp -r .deps/nanoarrow/. "$work/nanoarrow/"
 # Answers and query texts of all scales are compiled in; the CSV files are only good for DuckDB's own tests.
 cp -r .deps/duckdb/include .deps/duckdb/third_party .deps/duckdb/tpch .deps/duckdb/LICENSE "$work/duckdb/"
@@ -43,10 +39,13 @@ rm -rf "$work/duckdb/tpch/dbgen/answers"/sf{1,10,100}* "$work/nanoarrow/.complet
 
 rm -rf "$bundle"
 mkdir -p "$bundle"
-tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$work" -cf - duckdb nanoarrow headers generated |
+tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$work" -cf - duckdb nanoarrow headers |
     xz -6 -T0 >"$bundle/sources.tar.xz"
 cp ".deps/cache/$library" "$bundle/"
-(cd "$bundle" && sha256sum sources.tar.xz "$library" >manifest.txt)
+# The one file that changes with our own sources, so not in the archive. The same options as in
+# cmake/BasaltDependencies.cmake, and headers of the same version in the archive.
+flatc --cpp --cpp-std c++17 --scoped-enums -o "$bundle" src/file/format.fbs
+(cd "$bundle" && sha256sum sources.tar.xz "$library" format_generated.h >manifest.txt)
 size=$(du -sm "$bundle" | cut -f 1)
 ((size <= 50)) || fail "the bundle has $size MiB, more than 50"
 echo "gpu-bundle: $bundle, $size MiB, for $target_arch"

@@ -297,13 +297,15 @@ unpack_bundle() {
     local bundle=$1
     [[ -f $bundle/manifest.txt ]] || fail "BASALT_BUNDLE=$bundle is not a bundle (no manifest.txt)"
     (cd "$bundle" && sha256sum --check --quiet manifest.txt) || fail "the bundle is damaged"
+    # Copied only when it differs: a new time stamp would compile everything again.
+    mkdir -p "$deps/generated"
+    cmp -s "$bundle/format_generated.h" "$deps/generated/format_generated.h" || cp "$bundle/format_generated.h" "$deps/generated/"
     local stamp
-    stamp=$(sha256sum "$bundle/manifest.txt" | cut -c1-16)
+    stamp=$(grep -v format_generated "$bundle/manifest.txt" | sha256sum | cut -c1-16)
     if [[ -f $deps/.bundle && $(<"$deps/.bundle") = "$stamp" ]]; then return; fi
     did_something=yes
     say "unpacking the offline bundle"
-    mkdir -p "$deps"
-    rm -rf "$deps/duckdb" "$deps/nanoarrow" "$deps/headers" "$deps/generated"
+    rm -rf "$deps/duckdb" "$deps/nanoarrow" "$deps/headers"
     tar -xJf "$bundle/sources.tar.xz" -C "$deps"
     mkdir -p "$deps/duckdb/lib"
     tar -xzf "$bundle/$(duckdb_archive)" -C "$deps/duckdb/lib" --strip-components=1 package/libduckdb.so
