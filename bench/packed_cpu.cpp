@@ -3,14 +3,13 @@
 // again and again and state values per second.
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "basalt/codec/codec.h"
+#include "bench/cpu_clock.h"
 #include "core/packing.h"
 
 namespace basalt {
@@ -18,33 +17,14 @@ namespace {
 
 constexpr size_t kPlainBytes = size_t{256} << 20;
 
-// Bytes read plus written per second, the best of several runs.
-double memcpy_rate() {
-  static const double rate = [] {
-    Buffer from(kPlainBytes);
-    Buffer to(kPlainBytes);
-    std::memset(from.data(), 1, kPlainBytes);
-    std::memset(to.data(), 0, kPlainBytes);
-    double best = 0;
-    for (int i = 0; i < 7; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      std::memcpy(to.data(), from.data(), kPlainBytes);
-      benchmark::DoNotOptimize(to.data());
-      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-      best = std::max(best, 2.0 * static_cast<double>(kPlainBytes) / seconds.count());
-    }
-    return best;
-  }();
-  return rate;
-}
-
-void report_memory(benchmark::State& state, double read_bytes, double written_bytes) {
+// `seconds` is what all iterations took.
+void report_memory(benchmark::State& state, double read_bytes, double written_bytes, double seconds) {
   const double moved = (read_bytes + written_bytes) * static_cast<double>(state.iterations());
   state.SetBytesProcessed(static_cast<int64_t>(moved));
   state.counters["read_MB"] = read_bytes / 1e6;
   state.counters["written_MB"] = written_bytes / 1e6;
-  state.counters["memcpy_GB/s"] = memcpy_rate() / 1e9;
-  state.counters["of_memcpy"] = benchmark::Counter(moved / memcpy_rate(), benchmark::Counter::kIsRate);
+  state.counters["memcpy_GB/s"] = bench::memcpy_rate() / 1e9;
+  state.counters["of_memcpy"] = moved / seconds / bench::memcpy_rate();
 }
 
 // Words of a tile with random bits: every packed value takes its full width.
@@ -65,13 +45,15 @@ void packed_memory(benchmark::State& state) {
   for (size_t t = 0; t < tiles; ++t) std::memcpy(in.data() + t * tile.size(), tile.data(), tile.size());
   Buffer out(kPlainBytes);
   std::memset(out.data(), 0, out.size());
+  const double start = bench::cpu_seconds();
   for (auto _ : state) {
     for (size_t t = 0; t < tiles; ++t) {
       unpack_tile(in.as<uint32_t>() + t * words, width, static_cast<T>(7), out.as<T>() + t * kTileRows);
     }
     benchmark::DoNotOptimize(out.data());
   }
-  report_memory(state, static_cast<double>(in.size()), static_cast<double>(kPlainBytes));
+  report_memory(state, static_cast<double>(in.size()), static_cast<double>(kPlainBytes),
+                bench::cpu_seconds() - start);
 }
 
 template <typename T>
@@ -124,6 +106,7 @@ void codec_memory(benchmark::State& state, const std::string& shape, const std::
   Buffer out(kPlainBytes);
   std::memset(out.data(), 0, out.size());
   const uint32_t tiles = tile_count(values.size());
+  const double start = bench::cpu_seconds();
   for (auto _ : state) {
     for (size_t r = 0; r < repeats; ++r) {
       for (uint32_t t = 0; t < tiles; ++t) {
@@ -132,8 +115,9 @@ void codec_memory(benchmark::State& state, const std::string& shape, const std::
     }
     benchmark::DoNotOptimize(out.data());
   }
+  const double seconds = bench::cpu_seconds() - start;
   state.SetItemsProcessed(static_cast<int64_t>(repeats * values.size()) * state.iterations());
-  report_memory(state, static_cast<double>(node.encoded_bytes() * repeats), static_cast<double>(kPlainBytes));
+  report_memory(state, static_cast<double>(node.encoded_bytes() * repeats), static_cast<double>(kPlainBytes), seconds);
 }
 
 constexpr auto codec_memory_u32 = codec_memory<uint32_t>;

@@ -6,7 +6,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <random>
@@ -14,6 +13,7 @@
 #include "basalt/exec/pipeline.h"
 #include "basalt/file/reader.h"
 #include "basalt/file/writer.h"
+#include "bench/cpu_clock.h"
 
 namespace basalt {
 namespace {
@@ -102,29 +102,6 @@ const std::shared_ptr<const File>& lineitem() {
   return file.file();
 }
 
-// Reading and writing 256 MiB each: the ceiling that every line is compared with.
-double memcpy_bytes_per_second() {
-  static const double rate = [] {
-    constexpr size_t kBytes = size_t{256} << 20;
-    const Buffer from = [] {
-      Buffer buffer(kBytes);
-      std::memset(buffer.data(), 1, kBytes);
-      return buffer;
-    }();
-    Buffer to(kBytes);
-    double best = 0;
-    for (int i = 0; i < 5; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      std::memcpy(to.data(), from.data(), kBytes);
-      benchmark::DoNotOptimize(to.data());
-      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-      best = std::max(best, 2.0 * kBytes / seconds.count());
-    }
-    return best;
-  }();
-  return rate;
-}
-
 Expr column_of(Pipeline& pipeline, const std::string& name) {
   const File& file = *pipeline.files[0];
   const Field& f = file.schema().fields[file.find_column(name)];
@@ -160,7 +137,7 @@ void run(benchmark::State& state, const Pipeline& pipeline) {
   state.SetItemsProcessed(static_cast<int64_t>(report.rows) * state.iterations());
   state.SetBytesProcessed(static_cast<int64_t>(report.encoded_bytes_read) * state.iterations());
   state.counters["encoded_MB"] = static_cast<double>(report.encoded_bytes_read) / 1e6;
-  state.counters["memcpy_GB/s"] = memcpy_bytes_per_second() / 1e9;
+  state.counters["memcpy_GB/s"] = bench::memcpy_rate() / 1e9;
 }
 
 void Q6(benchmark::State& state) {
