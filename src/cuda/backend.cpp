@@ -1,0 +1,157 @@
+// Creating the backend and what it says about the device. The statement runner, the decoder and the encoder are in
+// run.cpp, decode.cpp and encode.cpp.
+#include "cuda/backend.h"
+
+#include <algorithm>
+
+#include "cuda/bandwidth.h"
+
+namespace basalt::cuda {
+
+namespace {
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace
+
+CudaBackend::CudaBackend(int device) : device_(device), modules_(device) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device), "reading the device's properties");
+  name_ = properties.name;
+  // Freed blocks stay in the pool, so that the next statement's allocations need no driver call.
+  cudaMemPool_t pool = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&pool, device), "opening the device's memory pool");
+  uint64_t keep = ~uint64_t{0};
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "configuring the device's memory pool");
+}
+
+CudaBackend::~CudaBackend() = default;
+
+std::vector<GpuInfo> CudaBackend::devices() {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "counting devices");
+  int driver = 0;
+  int runtime = 0;
+  check(cudaDriverGetVersion(&driver), "reading the driver's version");
+  check(cudaRuntimeGetVersion(&runtime), "reading the runtime's version");
+  std::vector<GpuInfo> out;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, ordinal), "reading the device's properties");
+    GpuInfo info;
+    info.ordinal = ordinal;
+    info.name = properties.name;
+    info.major = properties.major;
+    info.minor = properties.minor;
+    info.multiprocessors = properties.multiProcessorCount;
+    info.memory_total = properties.totalGlobalMem;
+    info.l2_bytes = static_cast<uint64_t>(properties.l2CacheSize);
+    info.driver_version = version_text(driver);
+    info.runtime_version = version_text(runtime);
+    info.nvrtc_version = modules_.nvrtc_version();
+    if (ordinal == device_) {
+      use_device();
+      size_t free = 0;
+      size_t total = 0;
+      check(cudaMemGetInfo(&free, &total), "reading the device's memory");
+      info.memory_free = free;
+    }
+    out.push_back(std::move(info));
+  }
+  // The one that statements run on comes first.
+  std::stable_partition(out.begin(), out.end(), [&](const GpuInfo& info) { return info.ordinal == device_; });
+  return out;
+}
+
+GpuBandwidth CudaBackend::measure_bandwidth() {
+  std::lock_guard lock(mutex_);
+  use_device();
+  return measure(compute_);
+}
+
+std::string CudaBackend::why_not(const Pipeline& pipeline) {
+  if (modules_.nvrtc_version().empty()) return modules_.nvrtc_reason();
+  return device::why_not(pipeline);
+}
+
+std::string CudaBackend::kernel_source(const Pipeline& pipeline) {
+  return device::plan_kernel(pipeline, device::shapes_of(pipeline)).source;
+}
+
+void CudaBackend::drop_cache() {
+  std::lock_guard lock(mutex_);
+  use_device();
+  compute_.synchronize();
+  statements_.clear();
+  statement_order_.clear();
+  cache_.clear();
+}
+
+uint64_t CudaBackend::cached_bytes() {
+  std::lock_guard lock(mutex_);
+  return cache_.bytes();
+}
+
+ThreadPool& CudaBackend::threads(uint32_t wanted) {
+  const uint32_t count = wanted == 0 ? hardware_threads() : wanted;
+  if (threads_ == nullptr || threads_->size() != count) {
+    threads_.reset();
+    threads_ = std::make_unique<ThreadPool>(count);
+    // Each thread fills one slot; a few more wait for their copies.
+    slots_ = std::make_unique<PinnedSlots>(count + 6);
+  }
+  return *threads_;
+}
+
+uint64_t CudaBackend::memory_limit(const RunOptions& options) const {
+  size_t free = 0;
+  size_t total = 0;
+  check(cudaMemGetInfo(&free, &total), "reading the device's memory");
+  const uint64_t available = free + cache_.bytes();
+  const uint64_t most = available - available / 16;  // room for work lists, results, other programs
+  return options.gpu_memory == 0 ? most : std::min<uint64_t>(options.gpu_memory, most);
+}
+
+const std::vector<ChunkKey>& CudaBackend::chunk_keys(const std::shared_ptr<const File>& file, uint32_t field_id) {
+  FileKeys& keys = file_keys_[file.get()];
+  if (keys.file.lock() != file) {  // new, or another file at the same address
+    keys.file = file;
+    keys.columns.clear();
+  }
+  const auto found = keys.columns.find(field_id);
+  if (found != keys.columns.end()) return found->second;
+  for (auto it = file_keys_.begin(); it != file_keys_.end();) it = it->second.file.expired() ? file_keys_.erase(it) : ++it;
+  std::vector<ChunkKey> list;
+  for (uint32_t chunk = 0; chunk < file->column(field_id).chunks.size(); ++chunk) {
+    list.push_back(key_of(*file, field_id, chunk));
+  }
+  return file_keys_[file.get()].columns[field_id] = std::move(list);
+}
+
+}  // namespace basalt::cuda
+
+// The one symbol that libbasalt looks for.
+extern "C" __attribute__((visibility("default"))) basalt::GpuBackend* basalt_create_gpu_backend(uint32_t abi,
+                                                                                               std::string* reason) {
+  if (abi != basalt::kGpuBackendAbi) {
+    *reason = "libbasalt_cuda.so belongs to another version of Basalt";
+    return nullptr;
+  }
+  int count = 0;
+  const cudaError_t code = cudaGetDeviceCount(&count);
+  if (code != cudaSuccess || count == 0) {
+    cudaGetLastError();
+    *reason = code == cudaSuccess || code == cudaErrorNoDevice
+                  ? std::string("a driver is installed, but no CUDA device was found")
+                  : std::string("the CUDA driver does not work: ") + cudaGetErrorString(code);
+    return nullptr;
+  }
+  try {
+    return new basalt::cuda::CudaBackend(0);
+  } catch (const std::exception& error) {
+    *reason = error.what();
+    return nullptr;
+  }
+}

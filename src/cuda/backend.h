@@ -1,0 +1,85 @@
+// The CUDA backend: one device, one statement at a time. What it keeps between statements: compiled kernels, encoded
+// chunks, pinned slots, and for statements whose data is resident everything a second run needs.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "basalt/cuda/backend.h"
+#include "cuda/chunk_cache.h"
+#include "cuda/modules.h"
+#include "cuda/runtime.h"
+#include "cuda/staging.h"
+#include "exec/device/generate/generate.h"
+
+namespace basalt::cuda {
+
+// A statement whose chunks were all resident at its end: launched again, it needs no planning and no allocation.
+struct Statement {
+  device::KernelPlan plan;
+  const LoadedKernel* kernel = nullptr;
+  std::vector<std::weak_ptr<DeviceBlock>> blocks;
+  std::unique_ptr<DeviceBlock> slots;
+  std::unique_ptr<DeviceBlock> work;
+  std::unique_ptr<DeviceBlock> results;  // records, then tile sums
+  std::vector<uint32_t> chunk_ends;      // in work items: where each chunk's tiles end
+  uint32_t work_count = 0;
+  RunReport report;  // rows, tiles, bytes
+};
+
+class CudaBackend : public GpuBackend {
+ public:
+  explicit CudaBackend(int device);
+  ~CudaBackend() override;
+
+  std::vector<GpuInfo> devices() override;
+  GpuBandwidth measure_bandwidth() override;
+  std::string why_not(const Pipeline& pipeline) override;
+  std::vector<Value> run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override;
+  std::string kernel_source(const Pipeline& pipeline) override;
+  Column decode(const NodeView& root, const DataType& type) override;
+  Node encode(const Values& values, const Tree& tree) override;
+  std::string why_not_encode(Physical type, const Tree& tree) override;
+  void drop_cache() override;
+  uint64_t cached_bytes() override;
+
+ private:
+  friend class StatementRun;
+  void use_device() const { check(cudaSetDevice(device_), "choosing the device"); }
+  ThreadPool& threads(uint32_t wanted);
+  // Identities of a column's chunks; hashing them again for every run of a statement would cost more than its kernel.
+  const std::vector<ChunkKey>& chunk_keys(const std::shared_ptr<const File>& file, uint32_t field_id);
+  uint64_t memory_limit(const RunOptions& options) const;
+  Buffer decode_fixed(const NodeView& node);
+  void decode_strings(const NodeView& node, Column& out);
+
+  struct FileKeys {
+    std::weak_ptr<const File> file;
+    std::map<uint32_t, std::vector<ChunkKey>> columns;
+  };
+
+  int device_ = 0;
+  std::string name_;
+  std::mutex mutex_;
+  Stream copy_;
+  Stream compute_;
+  Modules modules_;
+  ChunkCache cache_;
+  std::unique_ptr<ThreadPool> threads_;
+  std::unique_ptr<PinnedSlots> slots_;
+  PinnedBuffer results_;  // where records and tile sums arrive
+  std::unordered_map<std::string, std::unique_ptr<Statement>> statements_;
+  std::list<std::string> statement_order_;  // oldest first
+  std::map<const File*, FileKeys> file_keys_;
+  uint64_t runs_ = 0;
+  Event transfer_begin_;
+  Event transfer_end_;
+  std::vector<std::unique_ptr<Event>> kernel_events_;
+};
+
+}  // namespace basalt::cuda

@@ -1,0 +1,64 @@
+// Encoded column chunks that lie on the device, kept across statements under a limit. A chunk is known by its content
+// (name of the file, place and checksums), so a file that was rewritten is never mistaken for the old one. Chunks that
+// were transferred together share one block of memory and leave together.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "basalt/file/reader.h"
+#include "cuda/runtime.h"
+
+namespace basalt::cuda {
+
+struct ChunkKey {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  bool operator==(const ChunkKey&) const = default;
+};
+ChunkKey key_of(const File& file, uint32_t field_id, uint32_t chunk);
+
+struct ChunkKeyHash {
+  size_t operator()(const ChunkKey& key) const { return static_cast<size_t>(key.low); }
+};
+
+// A chunk on the device: where each of its streams lies, in preorder.
+struct DeviceChunk {
+  std::shared_ptr<DeviceBlock> block;
+  std::vector<uint64_t> addresses;
+};
+
+class ChunkCache {
+ public:
+  // nullptr if it is not here. Marks it as used by statement `run`.
+  const DeviceChunk* find(const ChunkKey& key, uint64_t run);
+  // Chunks of one block.
+  void put(std::shared_ptr<DeviceBlock> block, std::vector<std::pair<ChunkKey, DeviceChunk>> chunks, uint64_t run);
+
+  // Forgets blocks until `need` more bytes fit under `limit`: first those that other statements used longest ago, then
+  // the newest of this one, so that a scan larger than the device keeps its beginning. False if they still do not fit.
+  bool make_room(uint64_t need, uint64_t limit, uint64_t run);
+  void clear();
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  struct Group {
+    std::shared_ptr<DeviceBlock> block;
+    std::vector<ChunkKey> keys;
+    uint64_t run = 0;
+  };
+  struct Place {
+    std::list<Group>::iterator group;
+    DeviceChunk chunk;
+  };
+  void drop(std::list<Group>::iterator group);
+
+  std::list<Group> groups_;  // most recently used first
+  std::unordered_map<ChunkKey, Place, ChunkKeyHash> places_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace basalt::cuda

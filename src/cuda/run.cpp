@@ -1,0 +1,603 @@
+// Running a statement: chunks are pruned by statistics, loaded in batches that overlap with the kernels of earlier ones,
+// and each launch leaves records that merge. A statement whose data stayed on the device is remembered, and its next run
+// is one launch.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "cuda/backend.h"
+#include "exec/aggregate.h"
+
+namespace basalt::cuda {
+
+namespace {
+
+constexpr uint64_t kBatchBytes = 64ull << 20;  // large enough for full bandwidth, small enough to start early
+constexpr uint64_t kGroupBytes = 4ull << 20;   // one copy; 75 µs on PCIe 5
+constexpr size_t kMostStatements = 64;
+
+using Clock = std::chrono::steady_clock;
+double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+
+// One chunk of all columns, after pruning.
+struct WorkChunk {
+  const File* file = nullptr;
+  uint32_t chunk = 0;
+  std::vector<uint32_t> items;  // tiles and flags; the slot is added when a batch is put together
+  std::vector<ChunkKey> keys;   // per column
+};
+
+struct Batch {
+  size_t first = 0;  // chunks [first, end)
+  size_t end = 0;
+  std::vector<LoadGroup> groups;
+  std::unique_ptr<BatchLoad> load;
+  uint64_t bytes = 0;  // being loaded
+  std::vector<std::vector<DeviceChunk>> chunks;  // per chunk, per column: keeps the memory alive until the launch
+};
+
+// Everything of an expression that decides its result, as bytes.
+void append_text(const Expr& expr, std::string& out) {
+  const auto number = [&](const auto& value) { out.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
+  number(expr.op);
+  number(expr.type);
+  number(expr.column);
+  number(expr.limit);
+  number(expr.power_of_ten);
+  number(expr.factor);
+  number(expr.literal.null);
+  number(expr.literal.integer);
+  number(expr.literal.real);
+  number(expr.args.size());
+  for (const Expr& arg : expr.args) append_text(arg, out);
+}
+
+double real_of_key(int64_t key) {
+  if (key == std::numeric_limits<int64_t>::max()) return std::numeric_limits<double>::quiet_NaN();
+  const int64_t bits = key ^ (key >> 63 & std::numeric_limits<int64_t>::max());
+  double value = 0;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+}  // namespace
+
+class StatementRun {
+ public:
+  StatementRun(CudaBackend& backend, const Pipeline& pipeline, const RunOptions& options, RunReport& report)
+      : backend_(backend), pipeline_(pipeline), options_(options), report_(report), limit_(backend.memory_limit(options)) {}
+
+  std::vector<Value> run();
+
+ private:
+  std::string statement_key() const;
+  Statement* resident_statement(const std::string& key, std::vector<std::shared_ptr<DeviceBlock>>& blocks);
+  void plan_chunks();
+  void plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk);
+  void plan_batches();
+  bool prepare(Batch& batch, bool must_fit);
+  void launch(Batch& batch, size_t index);
+  std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
+  void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
+                     double* tile_sums, Event& begin, Event& end);
+  std::vector<Value> run_cold(const std::string& key);
+  std::vector<Value> run_resident(Statement& statement);
+  void remember(const std::string& key);
+  void fetch_results(const DeviceBlock& results, size_t bytes);
+  std::vector<Value> merge(const std::vector<uint32_t>& chunk_ends, size_t launches);
+  Event& kernel_event(size_t index);
+  uint32_t record_words() const {
+    return device::kRecordHead + device::kRecordAggregate * static_cast<uint32_t>(plan_->results.size());
+  }
+  void check_cancelled() const {
+    if (options_.cancel != nullptr) options_.cancel->check();
+  }
+
+  CudaBackend& backend_;
+  const Pipeline& pipeline_;
+  const RunOptions& options_;
+  RunReport& report_;
+  uint64_t limit_;
+  uint64_t run_ = 0;
+  uint64_t pending_ = 0;  // bytes of batches that are loaded but not launched: not yet in the cache
+  device::KernelPlan own_plan_;
+  const device::KernelPlan* plan_ = nullptr;
+  const LoadedKernel* kernel_ = nullptr;
+  std::vector<WorkChunk> chunks_;
+  std::vector<Batch> batches_;
+  std::vector<uint64_t> all_slots_;  // of all batches, for remember()
+  std::vector<uint32_t> all_work_;
+  std::vector<uint32_t> chunk_ends_;
+  std::vector<std::weak_ptr<DeviceBlock>> blocks_;
+  std::unique_ptr<DeviceBlock> results_;
+  std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
+};
+
+// Everything that decides the result and the launch: the statement, the files' contents, pruning.
+std::string StatementRun::statement_key() const {
+  std::string key;
+  key += options_.prune ? 'p' : '-';
+  for (const auto& file : pipeline_.files) {
+    for (const PipelineColumn& column : pipeline_.columns) {
+      const std::vector<ChunkKey>& keys = backend_.chunk_keys(file, column.field_id);
+      key.append(reinterpret_cast<const char*>(keys.data()), keys.size() * sizeof(ChunkKey));
+    }
+    const uint64_t rows = file->rows();
+    key.append(reinterpret_cast<const char*>(&rows), sizeof(rows));
+  }
+  if (pipeline_.has_filter) append_text(pipeline_.filter, key);
+  for (const Aggregate& aggregate : pipeline_.aggregates) {
+    key += static_cast<char>('A' + static_cast<int>(aggregate.op));
+    key.append(reinterpret_cast<const char*>(&aggregate.avg_scale), sizeof(aggregate.avg_scale));
+    if (aggregate.op != AggregateOp::kCountStar) append_text(aggregate.arg, key);
+  }
+  return key;
+}
+
+Statement* StatementRun::resident_statement(const std::string& key, std::vector<std::shared_ptr<DeviceBlock>>& blocks) {
+  const auto found = backend_.statements_.find(key);
+  if (found == backend_.statements_.end()) return nullptr;
+  for (const auto& weak : found->second->blocks) {
+    blocks.push_back(weak.lock());
+    if (blocks.back() == nullptr) {  // evicted since
+      blocks.clear();
+      backend_.statements_.erase(found);
+      backend_.statement_order_.remove(key);
+      return nullptr;
+    }
+  }
+  return found->second.get();
+}
+
+std::vector<Value> StatementRun::run() {
+  const auto start = Clock::now();
+  run_ = ++backend_.runs_;
+  report_.ran_on = Device::kCuda;
+  const std::string key = statement_key();
+  std::vector<std::shared_ptr<DeviceBlock>> blocks;
+  Statement* statement = resident_statement(key, blocks);
+  std::vector<Value> values = statement != nullptr ? run_resident(*statement) : run_cold(key);
+  report_.kernel_source = plan_->source;
+  report_.total_ms = ms_since(start);
+  return values;
+}
+
+void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk) {
+  const File& file = *file_pointer;
+  const uint64_t rows = file.chunks()[chunk].rows;
+  const uint32_t tiles = tile_count(rows);
+  report_.rows += rows;
+  report_.tiles += tiles;
+  if (rows == 0) return;
+  std::vector<const ColumnChunkInfo*> infos;
+  std::vector<const Statistics*> stats;
+  for (const PipelineColumn& column : pipeline_.columns) {
+    const ColumnInfo& info = file.column(column.field_id);
+    if (chunk >= info.chunks.size() || info.chunks[chunk].rows != rows) {
+      throw Error(ErrorCode::kCorrupt, file.name() + ": column " + column.name + " has other rows than its table");
+    }
+    infos.push_back(&info.chunks[chunk]);
+    stats.push_back(&info.chunks[chunk].stats);
+  }
+  WorkChunk work;
+  work.file = &file;
+  work.chunk = chunk;
+  const bool prune = options_.prune && pipeline_.has_filter;
+  const Decision whole = prune ? decide(pipeline_.filter, stats) : Decision::kUnknown;
+  for (uint32_t tile = 0; tile < tiles;) {
+    const uint32_t zone = tile / kTilesPerZone;
+    const uint32_t zone_end = std::min(tiles, (zone + 1) * kTilesPerZone);
+    Decision decision = whole;
+    if (prune && whole == Decision::kUnknown) {
+      for (size_t i = 0; i < infos.size(); ++i) stats[i] = zone < infos[i]->zones.size() ? &infos[i]->zones[zone] : nullptr;
+      decision = decide(pipeline_.filter, stats);
+    }
+    if (decision == Decision::kNone) report_.tiles_skipped += zone_end - tile;
+    if (decision == Decision::kAll) report_.tiles_all_true += zone_end - tile;
+    for (; tile < zone_end; ++tile) {
+      if (decision != Decision::kNone) work.items.push_back(device::make_work(0, tile, decision == Decision::kAll));
+    }
+  }
+  if (work.items.empty()) return;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    report_.encoded_bytes_read += infos[i]->encoded_bytes;
+    work.keys.push_back(backend_.chunk_keys(file_pointer, pipeline_.columns[i].field_id)[chunk]);
+  }
+  chunks_.push_back(std::move(work));
+}
+
+void StatementRun::plan_chunks() {
+  for (const auto& file : pipeline_.files) {
+    for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) plan_chunk(file, chunk);
+  }
+}
+
+// Chunks in order; a batch ends where what must be loaded for it reaches the batch size or a third of the memory.
+void StatementRun::plan_batches() {
+  const uint64_t most = std::min(kBatchBytes, limit_ / 3);
+  Batch batch;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < chunks_.size(); ++i) {
+    uint64_t missing = 0;
+    for (size_t column = 0; column < pipeline_.columns.size(); ++column) {
+      if (backend_.cache_.find(chunks_[i].keys[column], run_) != nullptr) continue;
+      missing += load_bytes(chunks_[i].file->column(pipeline_.columns[column].field_id).chunks[chunks_[i].chunk]);
+    }
+    const bool full = batch.end > batch.first && missing > 0 && bytes + missing > most;
+    if (full || batch.end - batch.first >= device::kMaxSlots) {
+      batches_.push_back(std::move(batch));
+      batch = Batch();
+      batch.first = i;
+      bytes = 0;
+    }
+    batch.end = i + 1;
+    bytes += missing;
+  }
+  if (batch.end > batch.first) batches_.push_back(std::move(batch));
+}
+
+// Finds the batch's chunks on the device and starts loading the others. False if there is no room beside the batch that
+// is still being loaded.
+bool StatementRun::prepare(Batch& batch, bool must_fit) {
+  ThreadPool& threads = backend_.threads(options_.threads);
+  const size_t columns = pipeline_.columns.size();
+  batch.chunks.assign(batch.end - batch.first, std::vector<DeviceChunk>(columns));
+  std::vector<ChunkLoad> loads;
+  uint64_t need = 0;
+  for (size_t i = batch.first; i < batch.end; ++i) {
+    const WorkChunk& work = chunks_[i];
+    for (size_t column = 0; column < columns; ++column) {
+      if (const DeviceChunk* found = backend_.cache_.find(work.keys[column], run_)) {
+        batch.chunks[i - batch.first][column] = *found;
+        continue;
+      }
+      ChunkLoad load;
+      load.file = work.file;
+      load.field_id = pipeline_.columns[column].field_id;
+      load.chunk = work.chunk;
+      load.key = work.keys[column];
+      load.bytes = load_bytes(work.file->column(load.field_id).chunks[work.chunk]);
+      need += load.bytes;
+      loads.push_back(std::move(load));
+    }
+  }
+  if (loads.empty()) return true;
+  if (!must_fit && pending_ + need > limit_) return false;
+  if (!backend_.cache_.make_room(need + pending_, limit_, run_)) {
+    throw Error(ErrorCode::kOutOfMemory, "one batch of chunks needs " + std::to_string(need >> 10) +
+                                             " KiB on the device, more than the limit of " +
+                                             std::to_string(limit_ >> 10) + " KiB");
+  }
+  const uint64_t share = need / (2ull * std::max(1u, threads.size()));
+  const uint64_t group_bytes = std::clamp<uint64_t>(share, 1ull << 20, kGroupBytes);
+  for (ChunkLoad& load : loads) {
+    if (batch.groups.empty() || batch.groups.back().bytes + load.bytes > group_bytes) batch.groups.emplace_back();
+    LoadGroup& group = batch.groups.back();
+    load.offset = group.bytes;
+    group.bytes += load.bytes;
+    group.chunks.push_back(std::move(load));
+  }
+  for (LoadGroup& group : batch.groups) {
+    group.block = std::make_shared<DeviceBlock>(group.bytes, backend_.copy_, backend_.compute_);
+  }
+  report_.bytes_transferred += need;
+  batch.bytes = need;
+  pending_ += need;
+  batch.load = std::make_unique<BatchLoad>(threads, *backend_.slots_, backend_.copy_, backend_.device_, options_.cancel,
+                                           batch.groups);
+  return true;
+}
+
+std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const {
+  std::vector<uint64_t> words(plan_->slot_words, 0);
+  words[0] = chunk.file->chunks()[chunk.chunk].rows;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const device::ColumnPlan& plan = plan_->columns[i];
+    const NodeView root = device::shape_of(chunk.file->column(pipeline_.columns[i].field_id).chunks[chunk.chunk]);
+    const device::ChunkReaders readers = device::readers_of(root);
+    const auto place = [&](const NodeView& node, const std::vector<std::string>& list, const std::string& reader,
+                           uint32_t at, uint32_t room, uint64_t none, size_t& next) {
+      std::vector<uint64_t> descriptor;
+      device::append_descriptor(node, columns[i].addresses, next, descriptor);
+      const auto found = std::find(list.begin(), list.end(), reader);
+      if (found == list.end() || descriptor.size() > room) {
+        throw Error(ErrorCode::kInternal, "a chunk has an encoding that its kernel does not know");
+      }
+      words[at] = static_cast<uint64_t>(found - list.begin()) + none;
+      std::copy(descriptor.begin(), descriptor.end(), words.begin() + at + 1);
+    };
+    size_t next = 0;  // streams in preorder: validity comes before the values
+    if (readers.validity_node != nullptr) {
+      place(*readers.validity_node, plan.shapes.validity, readers.validity, plan.validity_at, plan.shapes.validity_words, 1,
+            next);
+    }
+    place(*readers.value_node, plan.shapes.values, readers.values, plan.value_at, plan.shapes.value_words, 0, next);
+  }
+  return words;
+}
+
+Event& StatementRun::kernel_event(size_t index) {
+  auto& events = backend_.kernel_events_;
+  while (events.size() <= index) events.push_back(std::make_unique<Event>());
+  return *events[index];
+}
+
+void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count,
+                                 uint64_t* records, double* tile_sums, Event& begin, Event& end) {
+  device::Parameters parameters{};
+  parameters.work = work.as<uint32_t>();
+  parameters.slots = slots.as<uint64_t>();
+  parameters.partials = records;
+  parameters.tile_sums = tile_sums;
+  parameters.work_count = work_count;
+  std::copy(plan_->literals.begin(), plan_->literals.end(), parameters.literals);
+  void* arguments[] = {&parameters};
+  begin.record(backend_.compute_);
+  check(cudaLaunchKernel(kernel_->function(), dim3(static_cast<unsigned>(kernel_->blocks)),
+                         dim3(static_cast<unsigned>(kernel_->threads)), arguments, 0, backend_.compute_),
+        "launching a kernel");
+  end.record(backend_.compute_);
+}
+
+void StatementRun::launch(Batch& batch, size_t index) {
+  if (batch.load != nullptr) {
+    batch.load->wait();
+    batch.load.reset();
+    pending_ -= batch.bytes;
+    // What was loaded becomes part of the cache, and of this batch.
+    size_t group_at = 0;
+    size_t chunk_at = 0;
+    for (size_t i = 0; i < batch.chunks.size(); ++i) {
+      for (DeviceChunk& chunk : batch.chunks[i]) {
+        if (chunk.block != nullptr) continue;
+        LoadGroup& group = batch.groups[group_at];
+        chunk.block = group.block;
+        chunk.addresses = group.chunks[chunk_at].addresses;
+        if (++chunk_at == group.chunks.size()) {
+          ++group_at;
+          chunk_at = 0;
+        }
+      }
+    }
+    for (LoadGroup& group : batch.groups) {
+      std::vector<std::pair<ChunkKey, DeviceChunk>> entries;
+      for (ChunkLoad& load : group.chunks) entries.emplace_back(load.key, DeviceChunk{group.block, load.addresses});
+      backend_.cache_.put(group.block, std::move(entries), run_);
+    }
+    backend_.transfer_end_.record(backend_.copy_);
+    check(cudaStreamWaitEvent(backend_.compute_, backend_.transfer_end_, 0), "ordering streams");
+  }
+
+  std::vector<uint64_t> slots;
+  std::vector<uint32_t> work;
+  for (size_t i = batch.first; i < batch.end; ++i) {
+    const std::vector<uint64_t> words = slot_words(chunks_[i], batch.chunks[i - batch.first]);
+    slots.insert(slots.end(), words.begin(), words.end());
+    all_slots_.insert(all_slots_.end(), words.begin(), words.end());
+    for (const uint32_t item : chunks_[i].items) {
+      work.push_back(item | static_cast<uint32_t>(i - batch.first) << device::kWorkSlotShift);
+      all_work_.push_back(item | static_cast<uint32_t>(i) << device::kWorkSlotShift);
+    }
+    chunk_ends_.push_back(static_cast<uint32_t>(all_work_.size()));
+    for (const DeviceChunk& chunk : batch.chunks[i - batch.first]) blocks_.push_back(chunk.block);
+  }
+  auto device_slots = std::make_unique<DeviceBlock>(slots.size() * sizeof(uint64_t), backend_.compute_, backend_.compute_);
+  auto device_work = std::make_unique<DeviceBlock>(work.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
+  check(cudaMemcpyAsync(device_slots->data(), slots.data(), slots.size() * sizeof(uint64_t), cudaMemcpyHostToDevice,
+                        backend_.compute_),
+        "copying descriptors");
+  check(cudaMemcpyAsync(device_work->data(), work.data(), work.size() * sizeof(uint32_t), cudaMemcpyHostToDevice,
+                        backend_.compute_),
+        "copying a work list");
+  const size_t record_bytes = static_cast<size_t>(kernel_->blocks) * record_words();
+  uint64_t* records = results_->as<uint64_t>() + index * record_bytes;
+  double* tile_sums = results_->as<double>() + batches_.size() * record_bytes +
+                      (all_work_.size() - work.size()) * plan_->tile_sums;
+  launch_kernel(*device_slots, *device_work, static_cast<uint32_t>(work.size()), records, tile_sums,
+                kernel_event(2 * index), kernel_event(2 * index + 1));
+  batch_inputs_.push_back(std::move(device_slots));
+  batch_inputs_.push_back(std::move(device_work));
+  batch.chunks.clear();  // the launch is in its stream: whatever is freed now is freed behind it
+  batch.groups.clear();
+}
+
+void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
+  backend_.results_.ensure(bytes);
+  check(cudaMemcpyAsync(backend_.results_.data(), results.data(), bytes, cudaMemcpyDeviceToHost, backend_.compute_),
+        "copying results");
+  backend_.compute_.synchronize();
+}
+
+std::vector<Value> StatementRun::run_cold(const std::string& key) {
+  own_plan_ = device::plan_kernel(pipeline_, device::shapes_of(pipeline_));
+  plan_ = &own_plan_;
+  bool fresh = false;
+  kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
+  report_.compile_ms = fresh ? kernel_->compile_ms : 0;
+  plan_chunks();
+  plan_batches();
+  size_t tiles = 0;
+  for (const WorkChunk& chunk : chunks_) tiles += chunk.items.size();
+  if (tiles > std::numeric_limits<uint32_t>::max()) throw Error(ErrorCode::kUnsupported, "more tiles than 2^32");
+
+  const size_t record_words_all = batches_.size() * static_cast<size_t>(kernel_->blocks) * record_words();
+  const size_t bytes = (record_words_all + tiles * plan_->tile_sums) * sizeof(uint64_t);
+  results_ = std::make_unique<DeviceBlock>(bytes, backend_.compute_, backend_.compute_);
+  if (bytes > 0) check(cudaMemsetAsync(results_->data(), 0, bytes, backend_.compute_), "clearing results");
+
+  try {
+    backend_.transfer_begin_.record(backend_.copy_);
+    if (!batches_.empty()) prepare(batches_[0], true);
+    for (size_t i = 0; i < batches_.size(); ++i) {
+      check_cancelled();
+      const bool ahead = i + 1 >= batches_.size() || prepare(batches_[i + 1], false);
+      launch(batches_[i], i);
+      if (!ahead) prepare(batches_[i + 1], true);
+      if (options_.progress) options_.progress(static_cast<double>(i + 1) / static_cast<double>(batches_.size()));
+    }
+    backend_.transfer_end_.record(backend_.copy_);
+    fetch_results(*results_, bytes);
+    check(cudaEventSynchronize(backend_.transfer_end_), "waiting for transfers");
+  } catch (...) {
+    batches_.clear();  // waits for loads that are under way
+    cudaStreamSynchronize(backend_.copy_);
+    cudaStreamSynchronize(backend_.compute_);
+    throw;
+  }
+  if (report_.bytes_transferred > 0) report_.transfer_ms = elapsed_ms(backend_.transfer_begin_, backend_.transfer_end_);
+  for (size_t i = 0; i < batches_.size(); ++i) report_.kernel_ms += elapsed_ms(kernel_event(2 * i), kernel_event(2 * i + 1));
+  std::vector<Value> values = merge(chunk_ends_, batches_.size());
+  remember(key);
+  return values;
+}
+
+// Keeps one work list and one table of slots for the whole statement, if all its chunks are still on the device.
+void StatementRun::remember(const std::string& key) {
+  if (chunks_.empty() || chunks_.size() >= device::kMaxSlots) return;
+  auto statement = std::make_unique<Statement>();
+  for (const auto& weak : blocks_) {
+    if (weak.expired()) return;
+  }
+  std::sort(blocks_.begin(), blocks_.end(), [](const auto& a, const auto& b) { return a.owner_before(b); });
+  blocks_.erase(std::unique(blocks_.begin(), blocks_.end(),
+                            [](const auto& a, const auto& b) { return !a.owner_before(b) && !b.owner_before(a); }),
+                blocks_.end());
+  statement->blocks = blocks_;
+  statement->slots =
+      std::make_unique<DeviceBlock>(all_slots_.size() * sizeof(uint64_t), backend_.compute_, backend_.compute_);
+  statement->work =
+      std::make_unique<DeviceBlock>(all_work_.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
+  const size_t words = static_cast<size_t>(kernel_->blocks) * record_words() + all_work_.size() * plan_->tile_sums;
+  statement->results = std::make_unique<DeviceBlock>(words * sizeof(uint64_t), backend_.compute_, backend_.compute_);
+  check(cudaMemcpyAsync(statement->slots->data(), all_slots_.data(), all_slots_.size() * sizeof(uint64_t),
+                        cudaMemcpyHostToDevice, backend_.compute_),
+        "copying descriptors");
+  check(cudaMemcpyAsync(statement->work->data(), all_work_.data(), all_work_.size() * sizeof(uint32_t),
+                        cudaMemcpyHostToDevice, backend_.compute_),
+        "copying a work list");
+  backend_.compute_.synchronize();
+  statement->plan = own_plan_;
+  statement->kernel = kernel_;
+  statement->chunk_ends = chunk_ends_;
+  statement->work_count = static_cast<uint32_t>(all_work_.size());
+  statement->report.rows = report_.rows;
+  statement->report.tiles = report_.tiles;
+  statement->report.tiles_skipped = report_.tiles_skipped;
+  statement->report.tiles_all_true = report_.tiles_all_true;
+  statement->report.encoded_bytes_read = report_.encoded_bytes_read;
+  if (backend_.statements_.size() >= kMostStatements) {
+    backend_.statements_.erase(backend_.statement_order_.front());
+    backend_.statement_order_.pop_front();
+  }
+  backend_.statements_[key] = std::move(statement);
+  backend_.statement_order_.push_back(key);
+}
+
+std::vector<Value> StatementRun::run_resident(Statement& statement) {
+  plan_ = &statement.plan;
+  kernel_ = statement.kernel;
+  report_.rows = statement.report.rows;
+  report_.tiles = statement.report.tiles;
+  report_.tiles_skipped = statement.report.tiles_skipped;
+  report_.tiles_all_true = statement.report.tiles_all_true;
+  report_.encoded_bytes_read = statement.report.encoded_bytes_read;
+  check_cancelled();
+  const size_t record_words_all = static_cast<size_t>(kernel_->blocks) * record_words();
+  const size_t sums = static_cast<size_t>(statement.work_count) * plan_->tile_sums;
+  double* tile_sums = statement.results->as<double>() + record_words_all;
+  if (sums > 0) {  // tiles without a live row write no sum
+    check(cudaMemsetAsync(tile_sums, 0, sums * sizeof(double), backend_.compute_), "clearing results");
+  }
+  launch_kernel(*statement.slots, *statement.work, statement.work_count, statement.results->as<uint64_t>(), tile_sums,
+                kernel_event(0), kernel_event(1));
+  fetch_results(*statement.results, (record_words_all + sums) * sizeof(uint64_t));
+  report_.kernel_ms = elapsed_ms(kernel_event(0), kernel_event(1));
+  return merge(statement.chunk_ends, 1);
+}
+
+// The records of all launches, in order, into the states that both backends share.
+std::vector<Value> StatementRun::merge(const std::vector<uint32_t>& chunk_ends, size_t launches) {
+  const size_t aggregates = plan_->results.size();
+  std::vector<exec::AggregateState> states(aggregates);
+  const auto* words = reinterpret_cast<const uint64_t*>(backend_.results_.data());
+  const size_t records = launches * static_cast<size_t>(kernel_->blocks);
+  uint64_t flags = 0;
+  for (size_t r = 0; r < records; ++r) {
+    const uint64_t* record = words + r * record_words();
+    flags |= record[1];
+    for (size_t a = 0; a < aggregates; ++a) {
+      const uint64_t* own = record + device::kRecordHead + device::kRecordAggregate * a;
+      if (own[0] == 0) continue;
+      const Aggregate& aggregate = pipeline_.aggregates[a];
+      exec::AggregateState state;
+      state.count = own[0];
+      switch (plan_->results[a].kind) {
+        case device::ResultKind::kCount:
+        case device::ResultKind::kFloatSum: break;
+        case device::ResultKind::kIntegerSum:
+          state.sum.low = static_cast<uint128_t>(own[2]) << 64 | own[1];
+          state.sum.high = static_cast<int64_t>(own[3]);
+          break;
+        case device::ResultKind::kIntegerExtreme:
+          state.extreme = Value::of_integer(aggregate.arg.type,
+                                            static_cast<int128_t>(static_cast<uint128_t>(own[2]) << 64 | own[1]));
+          break;
+        case device::ResultKind::kFloatExtreme:
+          state.extreme = Value::of_real(aggregate.arg.type, real_of_key(static_cast<int64_t>(own[1])));
+          break;
+      }
+      exec::merge(aggregate, states[a], state);
+    }
+  }
+  if ((flags & device::kFlagBad) != 0) {
+    std::string names;
+    for (const PipelineColumn& column : pipeline_.columns) names += (names.empty() ? "" : ", ") + column.name;
+    throw Error(ErrorCode::kCorrupt, (pipeline_.files.empty() ? std::string("no file") : pipeline_.files[0]->name()) +
+                                         ": a value of column " + names + " breaks the rules of its encoding");
+  }
+  if ((flags & device::kFlagOverflow) != 0) throw Error(ErrorCode::kOutOfRange, "a result left the range of its type");
+
+  // Float sums: a launch's arrays lie one after the other, each as long as the launch's work list; chunks never span
+  // launches. With one launch the whole list is one array.
+  const auto* sums = reinterpret_cast<const double*>(words + records * record_words());
+  for (size_t a = 0; a < aggregates; ++a) {
+    if (plan_->results[a].kind != device::ResultKind::kFloatSum) continue;
+    size_t chunk = 0;
+    uint32_t launch_first = 0;
+    for (size_t launch = 0; launch < launches; ++launch) {
+      const size_t last_chunk = launches == 1 ? chunk_ends.size() : batches_[launch].end;
+      const uint32_t launch_end = last_chunk == 0 ? 0 : chunk_ends[last_chunk - 1];
+      const double* own = sums + static_cast<size_t>(launch_first) * plan_->tile_sums +
+                          static_cast<size_t>(plan_->results[a].tile_sum) * (launch_end - launch_first);
+      for (uint32_t item = launch_first; chunk < last_chunk; ++chunk) {
+        double chunk_sum = 0;
+        for (; item < chunk_ends[chunk]; ++item) chunk_sum += own[item - launch_first];
+        states[a].real_sum += chunk_sum;
+      }
+      launch_first = launch_end;
+    }
+  }
+  std::vector<Value> values;
+  for (size_t a = 0; a < aggregates; ++a) values.push_back(exec::finish(pipeline_.aggregates[a], states[a]));
+  return values;
+}
+
+std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
+  try {
+    std::lock_guard lock(mutex_);
+    use_device();
+    report = RunReport();
+    report.device_name = name_;
+    return StatementRun(*this, pipeline, options, report).run();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfRange) throw;
+  }
+  // Which row overflowed, and in what words SQL says so, is the interpreter's to find.
+  RunOptions again = options;
+  again.device = Device::kCpu;
+  return run_pipeline(pipeline, again, &report);
+}
+
+}  // namespace basalt::cuda

@@ -1,0 +1,78 @@
+// The way of chunks from files to the device: worker threads read into pinned slots, verify there, and hand each slot to
+// the copy stream; a slot is used again when its copy is done. Reading, checking and copying overlap.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "basalt/core/threads.h"
+#include "cuda/chunk_cache.h"
+#include "cuda/runtime.h"
+
+namespace basalt::cuda {
+
+// One column chunk to be loaded, and where it ended up.
+struct ChunkLoad {
+  const File* file = nullptr;
+  uint32_t field_id = 0;
+  uint32_t chunk = 0;
+  ChunkKey key;
+  uint64_t bytes = 0;   // on the device: its region, then streams it shares with other chunks
+  uint64_t offset = 0;  // in its group's block
+  std::vector<uint64_t> addresses;
+};
+// Bytes that loading this chunk takes.
+uint64_t load_bytes(const ColumnChunkInfo& info);
+
+// Chunks that travel as one copy.
+struct LoadGroup {
+  std::vector<ChunkLoad> chunks;
+  uint64_t bytes = 0;
+  std::shared_ptr<DeviceBlock> block;
+};
+
+class PinnedSlots {
+ public:
+  explicit PinnedSlots(uint32_t most) : most_(most) {}
+  struct Slot {
+    PinnedBuffer memory;
+    Event copied{cudaEventDisableTiming | cudaEventBlockingSync};
+  };
+  // Waits for a slot whose last copy is done.
+  Slot* acquire(uint64_t bytes);
+  void release(Slot* slot);
+
+ private:
+  uint32_t most_;
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::deque<Slot*> free_;  // oldest copy first
+};
+
+// The loads of one batch, under way on a thread pool.
+class BatchLoad {
+ public:
+  BatchLoad(ThreadPool& threads, PinnedSlots& slots, cudaStream_t copy_stream, int device, const CancelToken* cancel,
+            std::vector<LoadGroup>& groups);
+  // Returns when every copy of the batch is in the copy stream; throws the first error.
+  void wait();
+  ~BatchLoad();
+
+ private:
+  void load(LoadGroup& group);
+
+  PinnedSlots& slots_;
+  cudaStream_t copy_stream_;
+  int device_;
+  const CancelToken* cancel_;
+  std::mutex mutex_;
+  std::condition_variable done_;
+  size_t left_;
+  std::exception_ptr error_;
+};
+
+}  // namespace basalt::cuda
