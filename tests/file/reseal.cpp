@@ -77,7 +77,45 @@ class Resealer {
   std::vector<std::byte>& bytes_;
 };
 
+void shift_arrays(const format::Arrays* arrays, uint64_t shift) {
+  for (const format::Stream* stream : *arrays->streams()) {
+    if (stream->length() == 0) continue;
+    *const_cast<format::Stream*>(stream) = format::Stream(stream->offset() + shift, stream->length());
+  }
+}
+
+format::Place shifted(std::vector<std::byte>& bytes, const format::Place& place, uint64_t shift) {
+  return {place.offset() + shift, place.length(), checksum(bytes.data() + place.offset(), place.length())};
+}
+
 }  // namespace
+
+void shift_offsets(std::vector<std::byte>& bytes, uint64_t shift) {
+  std::byte* end = bytes.data() + bytes.size() - sizeof(Postscript);
+  Postscript postscript;
+  std::memcpy(&postscript, end, sizeof(postscript));
+  const auto* footer = flatbuffers::GetRoot<format::Footer>(bytes.data() + postscript.footer_offset);
+  for (const format::Column* column : *footer->columns()) {
+    const format::Place* place = column->metadata();
+    const auto* metadata = flatbuffers::GetRoot<format::ColumnMetadata>(bytes.data() + place->offset());
+    shift_arrays(metadata->arrays(), shift);
+    for (const format::ColumnChunk* chunk : *metadata->chunks()) {
+      if (chunk->region_length() == 0) continue;
+      *const_cast<format::ColumnChunk*>(chunk) =
+          format::ColumnChunk(chunk->rows(), chunk->plain_bytes(), chunk->region_offset() + shift, chunk->region_length(),
+                              chunk->distinct(), chunk->shape(), chunk->flags(), 0);
+    }
+    *const_cast<format::Place*>(place) = shifted(bytes, *place, shift);
+    if (const format::Place* dictionary = column->dictionary()) {
+      shift_arrays(flatbuffers::GetRoot<format::DictionaryMetadata>(bytes.data() + dictionary->offset())->arrays(), shift);
+      *const_cast<format::Place*>(dictionary) = shifted(bytes, *dictionary, shift);
+    }
+  }
+  postscript.footer_checksum = checksum(bytes.data() + postscript.footer_offset, postscript.footer_length);
+  postscript.footer_offset += shift;
+  postscript.checksum = checksum(&postscript, kPostscriptChecked);
+  std::memcpy(end, &postscript, sizeof(postscript));
+}
 
 bool reseal(std::vector<std::byte>& bytes) { return Resealer(bytes).run(); }
 

@@ -195,6 +195,13 @@ Buffer to_buffer(const std::vector<std::byte>& bytes) {
   return buffer;
 }
 
+WriteOptions chunks_of(uint64_t rows, uint32_t threads) {
+  WriteOptions options;
+  options.chunk_rows = rows;
+  options.threads = threads;
+  return options;
+}
+
 WriteSummary write(const std::string& path, const Table& table, const WriteOptions& options) {
   Writer writer(path, table.schema, options);
   writer.append(table);

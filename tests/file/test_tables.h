@@ -54,6 +54,7 @@ class TemporaryFolder {
 
 std::vector<std::byte> read_bytes(const std::string& path);
 Buffer to_buffer(const std::vector<std::byte>& bytes);
+WriteOptions chunks_of(uint64_t rows, uint32_t threads = 0);
 WriteSummary write(const std::string& path, const Table& table, const WriteOptions& options = {});
 std::shared_ptr<File> open_bytes(const std::vector<std::byte>& bytes);
 void expect_equal(const Table& expected, const Table& actual);
@@ -61,5 +62,8 @@ void expect_equal(const Table& expected, const Table& actual);
 // After damage to a file's bytes: computes every checksum again that can still be found, so that the checks behind the
 // checksums are reached. False if the footer cannot be found any more.
 bool reseal(std::vector<std::byte>& bytes);
+// Adds `shift` to every offset in the file's metadata and seals it again, as if so many bytes lay in front of it. Only
+// the offsets change, not the bytes' own places.
+void shift_offsets(std::vector<std::byte>& bytes, uint64_t shift);
 
 }  // namespace basalt::test
