@@ -109,7 +109,11 @@ uint64_t CudaBackend::memory_limit(const RunOptions& options) const {
   size_t free = 0;
   size_t total = 0;
   check(cudaMemGetInfo(&free, &total), "reading the device's memory");
-  const uint64_t available = free + cache_.bytes();
+  cudaMemPool_t pool = nullptr;
+  uint64_t reserved = 0;  // by us, in use or not
+  check(cudaDeviceGetDefaultMemPool(&pool, device_), "opening the device's memory pool");
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "reading the device's memory pool");
+  const uint64_t available = free + reserved;
   const uint64_t most = available - available / 16;  // room for work lists, results, other programs
   return options.gpu_memory == 0 ? most : std::min<uint64_t>(options.gpu_memory, most);
 }

@@ -54,9 +54,9 @@ class CudaBackend : public GpuBackend {
   ThreadPool& threads(uint32_t wanted);
   // Identities of a column's chunks; hashing them again for every run of a statement would cost more than its kernel.
   const std::vector<ChunkKey>& chunk_keys(const std::shared_ptr<const File>& file, uint32_t field_id);
-  uint64_t memory_limit(const RunOptions& options) const;
+  uint64_t memory_limit(const RunOptions& options) const;  // for encoded chunks on the device
   Buffer decode_fixed(const NodeView& node);
-  void decode_strings(const NodeView& node, Column& out);
+  void decode_strings(const NodeView& node, StringRows& out);
 
   struct FileKeys {
     std::weak_ptr<const File> file;

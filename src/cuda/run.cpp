@@ -67,7 +67,7 @@ double real_of_key(int64_t key) {
 class StatementRun {
  public:
   StatementRun(CudaBackend& backend, const Pipeline& pipeline, const RunOptions& options, RunReport& report)
-      : backend_(backend), pipeline_(pipeline), options_(options), report_(report), limit_(backend.memory_limit(options)) {}
+      : backend_(backend), pipeline_(pipeline), options_(options), report_(report) {}
 
   std::vector<Value> run();
 
@@ -99,7 +99,7 @@ class StatementRun {
   const Pipeline& pipeline_;
   const RunOptions& options_;
   RunReport& report_;
-  uint64_t limit_;
+  uint64_t limit_ = 0;
   uint64_t run_ = 0;
   uint64_t pending_ = 0;  // bytes of batches that are loaded but not launched: not yet in the cache
   device::KernelPlan own_plan_;
@@ -155,6 +155,8 @@ std::vector<Value> StatementRun::run() {
   const auto start = Clock::now();
   run_ = ++backend_.runs_;
   report_.ran_on = Device::kCuda;
+  // A limit that was lowered since holds for what is already there, too.
+  if (options_.gpu_memory != 0) backend_.cache_.make_room(0, options_.gpu_memory, run_);
   const std::string key = statement_key();
   std::vector<std::shared_ptr<DeviceBlock>> blocks;
   Statement* statement = resident_statement(key, blocks);
@@ -416,6 +418,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
   bool fresh = false;
   kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
   report_.compile_ms = fresh ? kernel_->compile_ms : 0;
+  limit_ = backend_.memory_limit(options_);
   plan_chunks();
   plan_batches();
   size_t tiles = 0;
