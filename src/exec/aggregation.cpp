@@ -30,17 +30,21 @@ bool same_expression(const Expr& a, const Expr& b) {
   return true;
 }
 
-// Sum of values, all rows or those whose mask is 1, in a type that cannot overflow over one tile.
+// Sum of values, all rows or those whose mask is 1, in a type that cannot overflow over one tile; unsigned inside, as
+// statistics that lie must not become undefined behaviour.
 template <typename Sum, typename T>
 Sum sum_loop(const T* __restrict values, const uint8_t* __restrict mask, uint32_t rows) {
-  Sum sum = 0;
+  using U = typename UnsignedOf<Sum>::type;
+  U sum = 0;
   if (mask == nullptr) {
-    for (uint32_t i = 0; i < rows; ++i) sum += static_cast<Sum>(values[i]);
+    for (uint32_t i = 0; i < rows; ++i) sum += static_cast<U>(static_cast<Sum>(values[i]));
   } else {
     // Masked before widening: half the work for 32-bit lanes.
-    for (uint32_t i = 0; i < rows; ++i) sum += static_cast<Sum>(static_cast<T>(values[i] & -static_cast<T>(mask[i])));
+    for (uint32_t i = 0; i < rows; ++i) {
+      sum += static_cast<U>(static_cast<Sum>(static_cast<T>(values[i] & -static_cast<T>(mask[i]))));
+    }
   }
-  return sum;
+  return static_cast<Sum>(sum);
 }
 
 void add_integers(const Vector& vector, const IntegerRange& range, const uint8_t* mask, uint32_t rows, WideSum& sum) {

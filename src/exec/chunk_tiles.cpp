@@ -60,6 +60,10 @@ void ColumnChunk::load() {
   if (region.length > 0) file_->source().read({region.offset, region.length}, region_.data());
   shared_.clear();
   root_ = file_->verify_chunk(column_->field_id, chunk_, region_.view(), shared_);
+  if (root_.count != file_->chunks()[chunk_].rows) {
+    throw Error(ErrorCode::kCorrupt, place() + ": holds " + std::to_string(root_.count) + " rows instead of " +
+                                         std::to_string(file_->chunks()[chunk_].rows));
+  }
   bytes_read_ = region.length;
   for (const Buffer& buffer : shared_) bytes_read_ += buffer.size();
   valid_reader_.reset();

@@ -136,6 +136,10 @@ void ChunkScan::State::append_strings(exec::ArrayTiles& values, Column& target) 
 void ChunkScan::State::append_nested(Output& output, Column& target) {
   if (!output.decoded) {
     output.whole = file->decode_column(output.column, chunk);
+    if (output.whole.length != tiles.chunk_rows()) {
+      throw Error(ErrorCode::kCorrupt, file->name() + ": column " + schema.fields[&output - outputs.data()].name +
+                                           ": chunk " + std::to_string(chunk) + " has a wrong number of rows");
+    }
     output.decoded = true;
   }
   const uint64_t first = uint64_t{tiles.tile()} * kTileRows;
