@@ -63,8 +63,8 @@ bool DictionaryUnion::add(const EncodedColumn& chunk) {
       return false;
     }
   }
-  memory_ = entry_bytes_ + ids_.size() * kEntryOverhead;
-  for (const auto& other : chunks_) memory_ += other.size() * sizeof(uint32_t);
+  id_count_ += ids.size();
+  memory_ = entry_bytes_ + ids_.size() * kEntryOverhead + id_count_ * sizeof(uint32_t);
   return true;
 }
 

@@ -35,6 +35,7 @@ class DictionaryUnion {
   Physical type_;
   bool alive_ = true;
   uint64_t entry_bytes_ = 0;
+  uint64_t id_count_ = 0;
   uint64_t memory_ = 0;
   std::unordered_map<std::string, uint32_t> ids_;
   std::vector<std::vector<uint32_t>> chunks_;  // ids of each chunk's entries, in the order of its codes

@@ -18,12 +18,11 @@ void DistinctSketch::merge(const DistinctSketch& other) {
 
 uint64_t DistinctSketch::estimate() const {
   constexpr double kRegisters = 1024;
+  std::array<uint32_t, 64> ranks{};
+  for (const uint8_t rank : registers_) ++ranks[rank];
   double sum = 0;
-  uint32_t zeros = 0;
-  for (const uint8_t rank : registers_) {
-    sum += std::ldexp(1.0, -rank);
-    zeros += rank == 0;
-  }
+  for (int rank = 0; rank < 64; ++rank) sum += std::ldexp(static_cast<double>(ranks[rank]), -rank);
+  const uint32_t zeros = ranks[0];
   double value = 0.7213 / (1 + 1.079 / kRegisters) * kRegisters * kRegisters / sum;
   if (value <= 2.5 * kRegisters && zeros != 0) value = kRegisters * std::log(kRegisters / zeros);
   return static_cast<uint64_t>(std::llround(value));

@@ -221,9 +221,8 @@ struct Writer::State {
       failed_at = {job.number, i};
       abandoned.store(true);
     }
-    --job.left;
     --running;
-    changed.notify_all();
+    if (--job.left == 0 || error) changed.notify_all();
   }
 
   static Column empty_column(const DataType& type) {

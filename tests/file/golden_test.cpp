@@ -220,5 +220,17 @@ TEST(Golden, FilesReadBack) {
   }
 }
 
+std::string text_of(const std::string& path) {
+  const std::vector<std::byte> bytes = read_bytes(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(Golden, TheDocumentQuotesTheSchema) {
+  const std::string root = golden_path("../../../");
+  const std::string schema = text_of(root + "src/file/format.fbs");
+  const std::string body = schema.substr(schema.find("namespace"));
+  EXPECT_NE(text_of(root + "docs/format.md").find(body), std::string::npos);
+}
+
 }  // namespace
 }  // namespace basalt::test
