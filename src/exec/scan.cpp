@@ -13,8 +13,6 @@ namespace basalt {
 
 namespace {
 
-constexpr uint32_t kBatchRows = 2 * kTileRows;
-
 bool is_nested(const DataType& type) { return type.kind == TypeKind::kList || type.kind == TypeKind::kStruct; }
 
 // Empties a column but keeps its memory.
@@ -50,7 +48,7 @@ struct ChunkScan::State {
     bool decoded = false;
     Column whole;  // nested: the chunk's rows
     bool any_null = false;
-    std::vector<uint8_t> valid = std::vector<uint8_t>(kBatchRows);  // of the batch, one byte per row
+    std::vector<uint8_t> valid;  // of the batch, one byte per row
   };
 
   std::shared_ptr<const File> file;
@@ -58,6 +56,7 @@ struct ChunkScan::State {
   std::vector<PipelineColumn> columns;  // the filter's, then those only given back
   std::vector<Output> outputs;
   bool row_numbers = false;
+  uint32_t batch_rows = 0;
   Expr predicate;
   bool has_filter = false;
 
@@ -213,7 +212,7 @@ void ChunkScan::State::finish_column(Output& output, Column& column, uint64_t ro
 }
 
 ChunkScan::ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vector<uint32_t> columns, const Expr* filter,
-                     std::vector<PipelineColumn> filter_columns, bool row_numbers)
+                     std::vector<PipelineColumn> filter_columns, bool row_numbers, uint32_t batch_rows)
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   if (chunk >= file->chunks().size()) {
@@ -223,6 +222,7 @@ ChunkScan::ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vect
   state.chunk = chunk;
   state.columns = std::move(filter_columns);
   state.row_numbers = row_numbers;
+  state.batch_rows = std::max(batch_rows, kTileRows);
   if (filter != nullptr) {
     exec::check_expression(*filter, state.columns);
     state.predicate = *filter;
@@ -237,6 +237,7 @@ ChunkScan::ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vect
     const Field& field = fields[column];
     State::Output output;
     output.column = column;
+    output.valid.resize(state.batch_rows);
     if (!is_nested(field.type)) {
       const auto known = std::find_if(state.columns.begin(), state.columns.end(),
                                       [&](const PipelineColumn& c) { return c.field_id == field.id; });
@@ -274,8 +275,8 @@ bool ChunkScan::next(Table& out) {
   }
   for (State::Output& output : state.outputs) output.any_null = false;
   out.rows = 0;
-  // Another tile fits as long as the batch holds no more than one.
-  while (out.rows + kTileRows <= kBatchRows && state.next_rows()) state.append_tile(out);
+  // Whatever the next tile leaves must fit.
+  while (out.rows + kTileRows <= state.batch_rows && state.next_rows()) state.append_tile(out);
   state.tiles.check_not_corrupt();
   for (size_t i = 0; i < state.outputs.size(); ++i) state.finish_column(state.outputs[i], out.columns[i], out.rows);
   return out.rows > 0;

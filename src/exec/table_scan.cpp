@@ -2,6 +2,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <utility>
 
 #include "basalt/core/error.h"
 #include "basalt/exec/scan.h"
@@ -10,7 +11,7 @@ namespace basalt {
 
 namespace {
 
-constexpr uint64_t kTableRows = 65536;
+constexpr uint32_t kTableRows = 65536;
 
 // What a thread has made of one chunk.
 struct ChunkTables {
@@ -50,19 +51,11 @@ struct Scan::State {
 void Scan::State::scan_chunk(uint64_t index, ChunkTables& out) {
   const ChunkRef& ref = chunks[index];
   ChunkScan scan(ref.file, ref.chunk, ref.columns, options.has_filter ? &options.filter : nullptr,
-                 options.filter_columns, options.row_numbers);
-  Table batch;
-  while (!stopping.load(std::memory_order_relaxed) && scan.next(batch)) {
+                 options.filter_columns, options.row_numbers, kTableRows);
+  Table table;
+  while (!stopping.load(std::memory_order_relaxed) && scan.next(table)) {
     if (options.cancel != nullptr) options.cancel->check();
-    if (out.tables.empty() || out.tables.back().rows + batch.rows > kTableRows) {
-      Table table;
-      table.schema = schema;
-      for (const Field& field : schema.fields) table.columns.push_back(make_column(field));
-      out.tables.push_back(std::move(table));
-    }
-    Table& table = out.tables.back();
-    for (size_t i = 0; i < batch.columns.size(); ++i) append_rows(table.columns[i], batch.columns[i], 0, batch.rows);
-    table.rows += batch.rows;
+    out.tables.push_back(std::exchange(table, {}));
   }
   out.counters = scan.counters();
 }

@@ -20,13 +20,13 @@ struct ScanCounters {
   uint64_t rows_out = 0;
 };
 
-// Scans one chunk of a file; one thread at a time. Batches hold at most 2048 rows (two tiles' survivors).
+// Scans one chunk of a file; one thread at a time. Batches hold at most `batch_rows` rows, at least a tile's survivors.
 class ChunkScan {
  public:
   // `columns`: top-level column indices to give back, in order. `filter` refers to `filter_columns` by index (may be
   // nullptr). With `row_numbers` a last bigint column holds each row's number in the file.
   ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vector<uint32_t> columns, const Expr* filter,
-            std::vector<PipelineColumn> filter_columns, bool row_numbers = false);
+            std::vector<PipelineColumn> filter_columns, bool row_numbers = false, uint32_t batch_rows = 2048);
   ~ChunkScan();
 
   // False at the end. `out` is overwritten; its columns follow `columns`.
