@@ -1,0 +1,133 @@
+// Arrays of every type in many trees: decoded on the device like on the CPU, encoded to the same bytes; damaged values
+// become an error and never a crash.
+#include "cuda/gpu.h"
+#include "exec/tables.h"
+
+namespace basalt::test {
+namespace {
+
+const std::vector<std::string>& trees_for(Physical type) {
+  static const std::vector<std::string> kIntegers = {"plain",
+                                                     "packed",
+                                                     "dict(packed, plain)",
+                                                     "dict(packed, packed)",
+                                                     "dict(rle(packed, packed), plain)",
+                                                     "rle(packed, packed)",
+                                                     "rle(plain, delta(packed))",
+                                                     "delta(packed)",
+                                                     "delta(rle(packed, packed))"};
+  static const std::vector<std::string> kFloats = {"plain", "dict(packed, plain)", "rle(plain, packed)"};
+  static const std::vector<std::string> kStrings = {"strings(packed, plain)", "dict(packed, strings(packed, plain))",
+                                                    "strings(dict(packed, plain), plain)"};
+  return type == Physical::kBytes ? kStrings : is_float(type) ? kFloats : kIntegers;
+}
+
+Values values_of(const Column& column) {
+  Values values;
+  values.type = physical_of(column.type);
+  values.count = column.length;
+  values.data = column.values.data();
+  values.offsets = column.offsets.as<int64_t>();
+  values.bytes = column.bytes.as<char>();
+  values.validity = column.validity.empty() ? nullptr : column.validity.as<uint8_t>();
+  return values;
+}
+
+void expect_same(const Node& a, const Node& b, const std::string& place) {
+  EXPECT_EQ(a.codec, b.codec) << place;
+  EXPECT_EQ(a.type, b.type) << place;
+  EXPECT_EQ(a.count, b.count) << place;
+  EXPECT_EQ(a.params, b.params) << place;
+  ASSERT_EQ(a.streams.size(), b.streams.size()) << place;
+  for (size_t i = 0; i < a.streams.size(); ++i) {
+    ASSERT_EQ(a.streams[i].size(), b.streams[i].size()) << place << " stream " << i;
+    EXPECT_TRUE(a.streams[i].empty() || std::memcmp(a.streams[i].data(), b.streams[i].data(), a.streams[i].size()) == 0)
+        << place << " stream " << i;
+  }
+  ASSERT_EQ(a.children.size(), b.children.size()) << place;
+  for (size_t i = 0; i < a.children.size(); ++i) {
+    expect_same(a.children[i], b.children[i], place + " child " + std::to_string(i));
+  }
+}
+
+template <typename Body>
+void for_each_array(Body&& body) {
+  Random random(11);
+  for (const DataType& type : all_types()) {
+    for (const uint64_t rows : {uint64_t{1}, uint64_t{1024}, uint64_t{9001}}) {
+      const Column column = random_column(random, type, rows);
+      for (std::string text : trees_for(physical_of(type))) {
+        if (!column.validity.empty()) text = "validity(packed, " + text + ")";
+        const Tree tree = bind_tree(parse_tree(text), physical_of(type));
+        const Values values = values_of(column);
+        Node expected;
+        try {
+          expected = encode_tree(values, tree);
+        } catch (const Error&) {
+          continue;  // values that this tree cannot hold
+        }
+        body(column, values, tree, expected, text + " of " + to_string(type) + ", " + std::to_string(rows) + " rows");
+      }
+    }
+  }
+}
+
+TEST(GpuArrays, DecodeLikeTheCpu) {
+  BASALT_NEEDS_GPU();
+  for_each_array([](const Column& column, const Values&, const Tree&, const Node& node, const std::string& place) {
+    const NodeView view = view_of(node);
+    try {
+      const Column decoded = gpu().backend->decode(view, column.type);
+      EXPECT_TRUE(equal(decoded, decode_rows(view, column.type, 0, node.count))) << place;
+    } catch (const Error& error) {
+      ADD_FAILURE() << place << ": " << error.what();
+    }
+  });
+}
+
+TEST(GpuArrays, EncodeToTheSameBytes) {
+  BASALT_NEEDS_GPU();
+  for_each_array([](const Column&, const Values& values, const Tree& tree, const Node& node, const std::string& place) {
+    const std::string reason = gpu().backend->why_not_encode(values.type, tree);
+    if (!reason.empty()) return;
+    try {
+      expect_same(gpu().backend->encode(values, tree), node, place);
+    } catch (const Error& error) {
+      ADD_FAILURE() << place << ": " << error.what();
+    }
+  });
+}
+
+TEST(GpuArrays, DamagedValuesAreAnErrorAndNoCrash) {
+  BASALT_NEEDS_GPU();
+  Random random(3);
+  int errors = 0;
+  for (const char* text : {"dict(packed, plain)", "rle(packed, packed)", "rle(plain, plain)", "delta(packed)"}) {
+    const DataType type{TypeKind::kInt64, 0, 0, TimeUnit::kMicro};
+    std::vector<int64_t> numbers(5000);
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i / 7 % 50);
+    const Column column = make_fixed(type, numbers);
+    const Node intact = encode_tree(values_of(column), bind_tree(parse_tree(text), Physical::kI64));
+    for (int round = 0; round < 40; ++round) {
+      Node damaged = intact;
+      Node* node = &damaged;
+      while (!node->children.empty() && below(random, 3) != 0) node = &node->children[below(random, node->children.size())];
+      for (Buffer& stream : node->streams) {
+        if (!stream.empty()) stream.data()[below(random, stream.size())] ^= std::byte{0xFF};
+      }
+      const NodeView view = view_of(damaged);
+      try {
+        validate_tree(view);
+        const Column decoded = gpu().backend->decode(view, type);
+        EXPECT_EQ(decoded.length, column.length);
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kCorrupt) << text << ": " << error.what();
+        ++errors;
+      }
+    }
+  }
+  EXPECT_GT(errors, 0);
+}
+
+}  // namespace
+}  // namespace basalt::test

@@ -1,0 +1,3 @@
+// The random tables and predicates of tests/exec, compiled into this program too: both backends answer to one oracle.
+#include "exec/random_expr.cpp"  // NOLINT(bugprone-suspicious-include)
+#include "exec/tables.cpp"       // NOLINT(bugprone-suspicious-include)

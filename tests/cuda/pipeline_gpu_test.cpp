@@ -1,0 +1,225 @@
+// The same pipelines on both backends: equal values, equal errors; memory smaller than the data; second runs that compile
+// and transfer nothing.
+#include <algorithm>
+
+#include "cuda/gpu.h"
+#include "exec/tables.h"
+
+namespace basalt::test {
+namespace {
+
+Aggregate aggregate(AggregateOp op, Expr arg = {}) {
+  Aggregate out;
+  out.op = op;
+  out.arg = std::move(arg);
+  return out;
+}
+
+// The outcome as text, so that errors compare too.
+std::string outcome(const Pipeline& pipeline, RunOptions options, Device device, RunReport* report = nullptr) {
+  options.device = device;
+  try {
+    std::string text;
+    RunReport own;
+    for (const Value& value : run_pipeline(pipeline, options, report == nullptr ? &own : report)) {
+      text += std::string(to_string(value.type)) + ":";
+      if (!value.null && is_float(value.type)) {
+        uint64_t bits = 0;
+        std::memcpy(&bits, &value.real, sizeof(bits));
+        text += std::isnan(value.real) ? "nan" : std::to_string(bits);
+      } else {
+        text += show(value);
+      }
+      text += ' ';
+    }
+    return text;
+  } catch (const Error& error) {
+    return std::string(to_string(error.code()));
+  }
+}
+
+// Some columns of a table, as a pipeline of their own.
+struct Subset {
+  Pipeline pipeline;
+  std::vector<const Column*> columns;
+};
+Subset subset_of(const TestTable& table, const std::vector<uint32_t>& chosen) {
+  Subset out;
+  out.pipeline.files = {table.file};
+  const std::vector<PipelineColumn> all = table.pipeline_columns();
+  for (const uint32_t index : chosen) {
+    out.pipeline.columns.push_back(all[index]);
+    out.columns.push_back(&table.columns[index]);
+  }
+  return out;
+}
+
+Expr column_of(const Subset& subset, uint32_t index) {
+  return column_expr(index, physical_of(subset.pipeline.columns[index].type));
+}
+
+TEST(GpuPipeline, RandomStatementsGiveTheInterpretersAnswers) {
+  BASALT_NEEDS_GPU();
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    Random random(seed);
+    const TestTable table = random_table(random, 20000 + below(random, 30000), 8192 * (1 + below(random, 3)));
+    std::vector<uint32_t> fixed;
+    for (uint32_t i = 0; i < table.columns.size(); ++i) {
+      if (width_of(physical_of(table.columns[i].type)) > 0) fixed.push_back(i);
+    }
+    std::shuffle(fixed.begin(), fixed.end(), random);
+    fixed.resize(std::min<size_t>(3, fixed.size()));
+    Subset subset = subset_of(table, fixed);
+    Pipeline& pipeline = subset.pipeline;
+    pipeline.has_filter = seed % 4 != 0;
+    if (pipeline.has_filter) pipeline.filter = random_predicate(random, subset.columns, 2, false);
+    pipeline.aggregates.push_back(aggregate(AggregateOp::kCountStar));
+    for (uint32_t i = 0; i < fixed.size(); ++i) {
+      for (const AggregateOp op : {AggregateOp::kCount, AggregateOp::kSum, AggregateOp::kMin, AggregateOp::kMax,
+                                   AggregateOp::kAvg}) {
+        pipeline.aggregates.push_back(aggregate(op, column_of(subset, i)));
+      }
+    }
+    ASSERT_EQ(gpu().backend->why_not(pipeline), "") << "seed " << seed;
+    RunReport report;
+    const std::string expected = outcome(pipeline, {}, Device::kCpu);
+    EXPECT_EQ(outcome(pipeline, {}, Device::kCuda, &report), expected) << "seed " << seed << "\n" << report.kernel_source;
+    EXPECT_EQ(report.ran_on, Device::kCuda);
+    RunOptions unpruned;
+    unpruned.prune = false;
+    EXPECT_EQ(outcome(pipeline, unpruned, Device::kCuda), expected) << "seed " << seed << ", unpruned";
+    EXPECT_EQ(outcome(pipeline, {}, Device::kCuda), expected) << "seed " << seed << ", again";
+  }
+}
+
+TEST(GpuPipeline, ArithmeticOverflowsWhereTheInterpreterDoes) {
+  BASALT_NEEDS_GPU();
+  const uint64_t rows = 10000;
+  std::vector<int64_t> large(rows);
+  std::vector<int64_t> small(rows);
+  for (uint64_t i = 0; i < rows; ++i) {
+    large[i] = static_cast<int64_t>(i) * 1'000'000'000'000;
+    small[i] = static_cast<int64_t>(i % 100);
+  }
+  std::vector<Column> columns;
+  columns.push_back(make_fixed(DataType{TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, large));
+  columns.push_back(make_fixed(DataType{TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, small));
+  const TestTable table = write_table(std::move(columns), {}, 8192);
+  Subset subset = subset_of(table, {0, 1});
+  Pipeline& pipeline = subset.pipeline;
+  const Expr a = column_of(subset, 0);
+  const Expr b = column_of(subset, 1);
+  pipeline.aggregates = {aggregate(AggregateOp::kSum, make_expr(ExprOp::kMultiply, Physical::kI64, {a, b}))};
+  EXPECT_EQ(outcome(pipeline, {}, Device::kCuda), outcome(pipeline, {}, Device::kCpu));
+  pipeline.aggregates = {aggregate(AggregateOp::kMax, make_expr(ExprOp::kMultiply, Physical::kI64, {a, a}))};
+  EXPECT_EQ(outcome(pipeline, {}, Device::kCpu), to_string(ErrorCode::kOutOfRange));
+  EXPECT_EQ(outcome(pipeline, {}, Device::kCuda), to_string(ErrorCode::kOutOfRange));
+  // Rows that the filter removes do not count.
+  pipeline.has_filter = true;
+  pipeline.filter = make_expr(ExprOp::kLess, Physical::kU8, {a, integer_expr(Physical::kI64, 1'000'000'000)});
+  EXPECT_EQ(outcome(pipeline, {}, Device::kCuda), outcome(pipeline, {}, Device::kCpu));
+}
+
+TestTable numbers(uint64_t rows, uint64_t chunk_rows) {
+  Random random(5);
+  std::vector<int32_t> dates(rows);
+  std::vector<int64_t> prices(rows);
+  std::vector<double> weights(rows);
+  for (uint64_t i = 0; i < rows; ++i) {
+    dates[i] = static_cast<int32_t>(8000 + below(random, 2500));
+    prices[i] = static_cast<int64_t>(below(random, 10'000'000));
+    weights[i] = static_cast<double>(below(random, 1000)) / 7;
+  }
+  std::vector<Column> columns;
+  columns.push_back(make_fixed(DataType{TypeKind::kInt32, 0, 0, TimeUnit::kMicro}, dates));
+  columns.push_back(make_fixed(DataType{TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, prices));
+  columns.push_back(make_fixed(DataType{TypeKind::kFloat64, 0, 0, TimeUnit::kMicro}, weights));
+  return write_table(std::move(columns), {"packed", "packed", "plain"}, chunk_rows);
+}
+
+Subset statement_over(const TestTable& table) {
+  Subset subset = subset_of(table, {0, 1, 2});
+  Pipeline& pipeline = subset.pipeline;
+  pipeline.has_filter = true;
+  pipeline.filter = make_expr(ExprOp::kLess, Physical::kU8, {column_of(subset, 0), integer_expr(Physical::kI32, 9000)});
+  pipeline.aggregates = {aggregate(AggregateOp::kCountStar), aggregate(AggregateOp::kSum, column_of(subset, 1)),
+                         aggregate(AggregateOp::kSum, column_of(subset, 2)),
+                         aggregate(AggregateOp::kMax, column_of(subset, 2))};
+  return subset;
+}
+
+TEST(GpuPipeline, MemorySmallerThanTheDataChangesNothing) {
+  BASALT_NEEDS_GPU();
+  const TestTable table = numbers(500'000, 16384);
+  const Subset subset = statement_over(table);
+  const std::string expected = outcome(subset.pipeline, {}, Device::kCpu);
+  gpu().backend->drop_cache();
+  RunOptions small;
+  small.gpu_memory = 1 << 20;  // the data is about 6 MB
+  RunReport report;
+  EXPECT_EQ(outcome(subset.pipeline, small, Device::kCuda, &report), expected);
+  EXPECT_GT(report.bytes_transferred, small.gpu_memory);
+  EXPECT_LE(gpu().backend->cached_bytes(), small.gpu_memory);
+  RunOptions tiny;
+  tiny.gpu_memory = 1 << 10;
+  EXPECT_EQ(outcome(subset.pipeline, tiny, Device::kCuda), to_string(ErrorCode::kOutOfMemory));
+}
+
+TEST(GpuPipeline, SecondRunCompilesAndTransfersNothing) {
+  BASALT_NEEDS_GPU();
+  const TestTable table = numbers(300'000, 65536);
+  Subset subset = statement_over(table);
+  gpu().backend->drop_cache();
+  RunReport first;
+  RunReport second;
+  const std::string expected = outcome(subset.pipeline, {}, Device::kCuda, &first);
+  EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda, &second), expected);
+  EXPECT_GT(first.bytes_transferred, 0u);
+  EXPECT_EQ(second.bytes_transferred, 0u);
+  EXPECT_EQ(second.compile_ms, 0.0);
+  EXPECT_EQ(second.tiles, first.tiles);
+  EXPECT_LT(second.total_ms, second.kernel_ms + 1.0);
+  // Another literal: the same kernel, the same chunks, another answer.
+  subset.pipeline.filter.args[1] = integer_expr(Physical::kI32, 8500);
+  RunReport other;
+  EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda, &other), outcome(subset.pipeline, {}, Device::kCpu));
+  EXPECT_EQ(other.compile_ms, 0.0);
+  EXPECT_EQ(other.bytes_transferred, 0u);
+}
+
+TEST(GpuPipeline, CancelledRunsLeaveTheBackendUsable) {
+  BASALT_NEEDS_GPU();
+  const TestTable table = numbers(100'000, 8192);
+  const Subset subset = statement_over(table);
+  gpu().backend->drop_cache();
+  CancelToken cancel;
+  cancel.cancel();
+  RunOptions options;
+  options.cancel = &cancel;
+  EXPECT_EQ(outcome(subset.pipeline, options, Device::kCuda), to_string(ErrorCode::kCancelled));
+  EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), outcome(subset.pipeline, {}, Device::kCpu));
+}
+
+TEST(GpuBackend, SaysWhatItRunsOn) {
+  BASALT_NEEDS_GPU();
+  const std::vector<GpuInfo> devices = gpu().backend->devices();
+  ASSERT_FALSE(devices.empty());
+  EXPECT_FALSE(devices[0].name.empty());
+  EXPECT_GE(devices[0].major, 7);
+  EXPECT_GT(devices[0].multiprocessors, 0);
+  const GpuBandwidth bandwidth = gpu().backend->measure_bandwidth();
+  EXPECT_GT(bandwidth.copy_gbs, 1);
+  EXPECT_GT(bandwidth.read_gbs, 1);
+  EXPECT_GT(bandwidth.host_to_device_gbs, 0.1);
+}
+
+TEST(GpuLoader, WithoutABackendThereIsAReason) {
+  if (gpu().backend == nullptr) {
+    EXPECT_FALSE(gpu().reason.empty());
+  } else {
+    EXPECT_FALSE(gpu().backend->devices().empty());
+  }
+}
+
+}  // namespace
+}  // namespace basalt::test
