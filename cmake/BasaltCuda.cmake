@@ -94,8 +94,7 @@ if(BASALT_CUDA_ENABLED)
   target_compile_options(basalt_cuda_options INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:${basalt_cuda_flags}>")
 
   file(GLOB_RECURSE basalt_cuda_sources CONFIGURE_DEPENDS
-    "${PROJECT_SOURCE_DIR}/src/cuda/*.cu" "${PROJECT_SOURCE_DIR}/src/cuda/*.cpp"
-    "${PROJECT_SOURCE_DIR}/src/codec/*.cu" "${PROJECT_SOURCE_DIR}/src/exec/*.cu")
+    "${PROJECT_SOURCE_DIR}/src/*.cu" "${PROJECT_SOURCE_DIR}/src/cuda/*.cpp")
   list(FILTER basalt_cuda_sources EXCLUDE REGEX "/src/cuda/(loader[^/]*|nvrtc_check)\\.cpp$")
   basalt_or_placeholder(basalt_cuda_sources basalt_cuda)
 

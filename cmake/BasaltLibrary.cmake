@@ -10,9 +10,11 @@ function(basalt_or_placeholder variable name)
   endif()
 endfunction()
 
-file(GLOB_RECURSE basalt_sources CONFIGURE_DEPENDS
-  "${PROJECT_SOURCE_DIR}/src/core/*.cpp" "${PROJECT_SOURCE_DIR}/src/codec/*.cpp" "${PROJECT_SOURCE_DIR}/src/plan/*.cpp"
-  "${PROJECT_SOURCE_DIR}/src/file/*.cpp" "${PROJECT_SOURCE_DIR}/src/exec/*.cpp" "${PROJECT_SOURCE_DIR}/src/cuda/loader*.cpp")
+# Every folder of src/ but two: sql/ is a library of its own, and of cuda/ only the loader belongs here.
+file(GLOB basalt_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/src/*")
+list(FILTER basalt_folders EXCLUDE REGEX "/src/(sql|cuda)$")
+list(TRANSFORM basalt_folders APPEND "/*.cpp")
+file(GLOB_RECURSE basalt_sources CONFIGURE_DEPENDS ${basalt_folders} "${PROJECT_SOURCE_DIR}/src/cuda/loader*.cpp")
 basalt_or_placeholder(basalt_sources basalt)
 
 add_library(basalt SHARED ${basalt_sources})
