@@ -148,19 +148,20 @@ struct LogicalBasaltAggregate : duckdb::LogicalExtensionOperator {
   LogicalBasaltAggregate(LogicalOperator& replaced, Lowered what, Device where)
       : lowered(std::move(what)), device(where) {
     replaced.ResolveOperatorTypes();
-    types = replaced.types;
+    result_types = replaced.types;
+    types = result_types;
     bindings = replaced.GetColumnBindings();
     SetEstimatedCardinality(1);
   }
 
   duckdb::PhysicalOperator& CreatePlan(ClientContext&, duckdb::PhysicalPlanGenerator& planner) override {
-    return planner.Make<PhysicalBasaltAggregate>(types, lowered, device);
+    return planner.Make<PhysicalBasaltAggregate>(result_types, lowered, device);
   }
   duckdb::vector<duckdb::ColumnBinding> GetColumnBindings() override { return bindings; }
   void ResolveColumnBindings(duckdb::ColumnBindingResolver&, duckdb::vector<duckdb::ColumnBinding>& result) override {
     result = bindings;
   }
-  void ResolveTypes() override {}  // copied from the replaced operator
+  void ResolveTypes() override { types = result_types; }
   duckdb::string GetName() const override { return "BASALT_AGGREGATE"; }
   TextMap ParamsToString() const override { return describe(*lowered, device); }
   duckdb::string GetExtensionName() const override { return "basalt"; }
@@ -168,6 +169,7 @@ struct LogicalBasaltAggregate : duckdb::LogicalExtensionOperator {
 
   Lowered lowered;
   Device device;
+  duckdb::vector<duckdb::LogicalType> result_types;  // of the replaced operator, as are the bindings
   duckdb::vector<duckdb::ColumnBinding> bindings;
 };
 

@@ -1,0 +1,154 @@
+// Random ungrouped aggregates: what Basalt runs must equal what DuckDB runs over the same file, value by value, or fail
+// where DuckDB fails.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "sql/support.h"
+
+namespace basalt::testing {
+namespace {
+
+// Doubles hold small whole numbers, so that sums do not depend on their order.
+constexpr const char* kTable = R"(
+SELECT (i % 128)::TINYINT AS i8, (i % 30000 - 15000)::SMALLINT AS i16, (i * 7 % 100000 - 50000)::INTEGER AS i32,
+       i * 1000000007 - 3000000000 AS i64, (i % 200)::UTINYINT AS u8, (i * 3)::UINTEGER AS u32, (i * 99991)::UBIGINT AS u64,
+       i::HUGEINT * 1000000000000000000000 AS i128, (i % 1000 - 500)::FLOAT AS f32, (i % 5000 - 700)::DOUBLE AS f64,
+       ((i % 99) / 10)::DECIMAL(4,1) AS d4, ((i % 9999) / 100)::DECIMAL(9,2) AS d9, (i * 3.25)::DECIMAL(15,2) AS d15,
+       (i % 777)::DECIMAL(18,3) AS d18, (i * 12345.5)::DECIMAL(38,4) AS d38, DATE '2023-05-05' + (i % 700)::INT AS day,
+       TIMESTAMP '2023-01-01' + to_minutes(i) AS ts, i % 3 = 0 AS flag, i AS id
+FROM range(@ROWS) t(i))";
+
+constexpr const char* kNumbers[] = {"i8",  "i16", "i32", "i64", "u8",  "u32", "u64", "i128",
+                                    "f32", "f64", "d4",  "d9",  "d15", "d18", "d38"};
+
+class Generator {
+ public:
+  explicit Generator(uint32_t seed) : random_(seed) {}
+
+  std::string statement() {
+    std::string text = "SELECT ";
+    const int count = 1 + pick(4);
+    for (int i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + aggregate();
+    text += " FROM t";
+    if (pick(4) > 0) text += " WHERE " + predicate(2);
+    return text;
+  }
+
+ private:
+  int pick(int bound) { return static_cast<int>(random_() % static_cast<uint32_t>(bound)); }
+  std::string number_column() { return kNumbers[pick(std::size(kNumbers))]; }
+
+  std::string constant() {
+    switch (pick(4)) {
+      case 0: return std::to_string(pick(10));
+      case 1: return std::to_string(pick(100000) - 50000);
+      case 2: return std::to_string(pick(100)) + ".5";
+      default: return std::to_string(pick(1000)) + "." + std::to_string(10 + pick(90));
+    }
+  }
+
+  std::string expression(int depth) {
+    if (depth == 0 || pick(3) == 0) return pick(4) == 0 ? constant() : number_column();
+    static constexpr const char* kOps[] = {" + ", " - ", " * "};
+    if (pick(8) == 0) return "(-" + number_column() + ")";
+    if (pick(10) == 0) return number_column() + "::DOUBLE";
+    return "(" + expression(depth - 1) + kOps[pick(3)] + expression(depth - 1) + ")";
+  }
+
+  std::string aggregate() {
+    switch (pick(8)) {
+      case 0: return "count(*)";
+      case 1: return "count(" + number_column() + ")";
+      case 2: return "min(" + expression(1) + ")";
+      case 3: return "max(" + expression(1) + ")";
+      case 4: return "avg(" + number_column() + ")";
+      case 5: return pick(2) == 0 ? "min(day)" : "max(ts)";
+      default: return "sum(" + expression(2) + ")";
+    }
+  }
+
+  std::string predicate(int depth) {
+    if (depth > 0 && pick(2) == 0) {
+      if (pick(5) == 0) return "NOT (" + predicate(depth - 1) + ")";
+      return "(" + predicate(depth - 1) + (pick(2) == 0 ? " AND " : " OR ") + predicate(depth - 1) + ")";
+    }
+    static constexpr const char* kComparisons[] = {"=", "<>", "<", "<=", ">", ">="};
+    switch (pick(9)) {
+      case 0: return number_column() + (pick(2) == 0 ? " IS NULL" : " IS NOT NULL");
+      case 1: return number_column() + " BETWEEN " + constant() + " AND " + constant();
+      case 2: return number_column() + (pick(2) == 0 ? " IN (" : " NOT IN (") + std::to_string(pick(50)) + ", " + std::to_string(pick(90)) + ")";
+      case 3: return "day " + std::string(kComparisons[pick(6)]) + " DATE '2024-01-" + std::to_string(10 + pick(20)) + "'";
+      case 4: return "day < DATE '2023-10-01' + INTERVAL " + std::to_string(pick(9)) + " MONTH";
+      case 5: return "ts >= TIMESTAMP '2023-02-" + std::to_string(10 + pick(18)) + " 12:30:00'";
+      case 6: return pick(2) == 0 ? "flag" : "NOT flag";
+      case 7: return number_column() + " " + kComparisons[pick(6)] + " " + number_column();
+      default: return number_column() + " " + kComparisons[pick(6)] + " " + constant();
+    }
+  }
+
+  std::mt19937 random_;
+};
+
+struct Outcome {
+  std::vector<std::string> rows;
+  std::string error;
+  bool lowered = false;
+};
+
+Outcome run(Session& session, const std::string& query) {
+  Outcome outcome;
+  try {
+    QueryResult result = session.execute(query);
+    std::string text;
+    result.write_csv([&](std::string_view part) { text += part; }, false, '|');
+    outcome.rows.push_back(text);
+    outcome.lowered = !result.report().in_basalt.empty();
+  } catch (const Error& error) {
+    outcome.error = error.what();
+    EXPECT_EQ(error.code(), ErrorCode::kOutOfRange) << query << "\n" << error.what();
+  }
+  return outcome;
+}
+
+class RandomAggregates : public ::testing::TestWithParam<std::tuple<Device, bool>> {};
+
+TEST_P(RandomAggregates, EqualDuckDB) {
+  const auto& [device, nulls] = GetParam();
+  const ScratchFolder folder;
+  Session session(session_options(device));
+  std::string table = kTable;
+  table.replace(table.find("@ROWS"), 5, kQuick ? "9000" : "70000");
+  if (nulls) {
+    table = "SELECT CASE WHEN hash(id) % 5 = 1 THEN NULL ELSE COLUMNS(*) END FROM (" + table + ")";
+  }
+  WriteOptions write;
+  write.chunk_rows = 32768;
+  session.convert(table, folder.file("t.basalt"), write);
+  rows_of(session, "CREATE VIEW t AS FROM " + quote_literal(folder.file("t.basalt")));
+  int lowered = 0;
+  const int statements = kQuick ? 60 : 250;
+  for (int seed = 0; seed < statements; ++seed) {
+    const std::string query = Generator(static_cast<uint32_t>(seed) * 2 + (nulls ? 1 : 0)).statement();
+    SCOPED_TRACE(query);
+    rows_of(session, "SET basalt_lowering = true");
+    const Outcome ours = run(session, query);
+    rows_of(session, "SET basalt_lowering = false");
+    const Outcome theirs = run(session, query);
+    EXPECT_EQ(ours.rows, theirs.rows) << ours.error << theirs.error;
+    EXPECT_EQ(ours.error.empty(), theirs.error.empty()) << ours.error << theirs.error;
+    lowered += ours.lowered ? 1 : 0;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(lowered, statements / 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sql, RandomAggregates,
+                         ::testing::Combine(::testing::ValuesIn(test_devices()), ::testing::Bool()),
+                         [](const auto& parameter) {
+                           return std::string(std::get<0>(parameter.param) == Device::kCuda ? "cuda" : "cpu") +
+                                  (std::get<1>(parameter.param) ? "_nulls" : "_dense");
+                         });
+
+}  // namespace
+}  // namespace basalt::testing

@@ -1,0 +1,65 @@
+// The 22 TPC-H queries over .basalt files must give the rows that DuckDB gives over its own tables.
+#include <gtest/gtest.h>
+
+#include "sql/support.h"
+
+namespace basalt::testing {
+namespace {
+
+constexpr const char* kTables[] = {"customer", "lineitem", "nation",  "orders",
+                                   "part",     "partsupp", "region", "supplier"};
+
+class TpchTest : public ::testing::TestWithParam<Device> {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new ScratchFolder;
+    native_ = new Session(session_options(Device::kCpu));
+    native_->generate_tpch(kQuick ? 0.01 : 0.1);
+    for (const char* table : kTables) {
+      native_->convert(std::string("select * from ") + table, folder_->file(std::string(table) + ".basalt"));
+    }
+  }
+  static void TearDownTestSuite() {
+    delete native_;
+    delete folder_;
+  }
+
+  static Session* native_;
+  static ScratchFolder* folder_;
+};
+
+Session* TpchTest::native_ = nullptr;
+ScratchFolder* TpchTest::folder_ = nullptr;
+
+TEST_P(TpchTest, AllQueriesMatchNativeTables) {
+  Session session(session_options(GetParam()));
+  for (const char* table : kTables) {
+    rows_of(session, std::string("create view ") + table + " as from " +
+                         quote_literal(folder_->file(std::string(table) + ".basalt")));
+  }
+  for (int number = 1; number <= 22; ++number) {
+    SCOPED_TRACE("query " + std::to_string(number));
+    const std::string query = Session::tpch_query(number);
+    EXPECT_EQ(rows_of(session, query), rows_of(*native_, query));
+  }
+}
+
+TEST_P(TpchTest, Query6RunsWhollyInBasalt) {
+  Session session(session_options(GetParam()));
+  rows_of(session, "create view lineitem as from " + quote_literal(folder_->file("lineitem.basalt")));
+  QueryResult result = session.execute(Session::tpch_query(6));
+  const std::vector<std::string> expected = rows_of(*native_, Session::tpch_query(6));
+  std::string text;
+  result.write_csv([&](std::string_view part) { text += part; }, false);
+  EXPECT_EQ(text, expected.at(0) + "\n");
+  EXPECT_EQ(result.report().in_basalt.size(), 1u) << result.report().summary();
+  EXPECT_TRUE(result.report().in_duckdb.empty()) << result.report().summary();
+  EXPECT_EQ(result.report().ran_on, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Sql, TpchTest, ::testing::ValuesIn(test_devices()), [](const auto& parameter) {
+  return std::string(parameter.param == Device::kCuda ? "cuda" : "cpu");
+});
+
+}  // namespace
+}  // namespace basalt::testing
