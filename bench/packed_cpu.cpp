@@ -1,6 +1,6 @@
-// Decoding on the CPU, per codec, width and type. `memory` lines decode arrays of 256 MiB of plain bytes and state bytes
-// read plus written per second as a share of memcpy, measured in the same run on 256 MiB; `cache` lines decode one tile
-// again and again and state values per second.
+// Decoding on the CPU, per codec, width and type. `memory` lines decode arrays of 256 MiB of plain bytes and state
+// bytes read plus written per second as a share of memcpy, measured in the same run on 256 MiB; `cache` lines decode
+// one tile again and again and state values per second.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -31,7 +31,8 @@ void report_memory(benchmark::State& state, double read_bytes, double written_by
 Buffer random_words(uint32_t width) {
   Buffer words(packed_tile_words(width) * sizeof(uint32_t));
   std::mt19937 random(width);
-  for (size_t i = 0; i < words.size() / sizeof(uint32_t); ++i) words.as<uint32_t>()[i] = static_cast<uint32_t>(random());
+  for (size_t i = 0; i < words.size() / sizeof(uint32_t); ++i)
+    words.as<uint32_t>()[i] = static_cast<uint32_t>(random());
   return words;
 }
 
@@ -52,8 +53,7 @@ void packed_memory(benchmark::State& state) {
     }
     benchmark::DoNotOptimize(out.data());
   }
-  report_memory(state, static_cast<double>(in.size()), static_cast<double>(kPlainBytes),
-                bench::cpu_seconds() - start);
+  report_memory(state, static_cast<double>(in.size()), static_cast<double>(kPlainBytes), bench::cpu_seconds() - start);
 }
 
 template <typename T>
@@ -135,14 +135,10 @@ BENCHMARK_CAPTURE(codec_memory_u32, dict, "dict", "dict(packed, packed)", Physic
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(codec_memory_u64, dict, "dict", "dict(packed, packed)", Physical::kU64)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(codec_memory_u32, rle, "rle", "rle(packed, packed)", Physical::kU32)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(codec_memory_u64, rle, "rle", "rle(packed, packed)", Physical::kU64)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(codec_memory_u32, delta, "delta", "delta(packed)", Physical::kU32)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(codec_memory_u64, delta, "delta", "delta(packed)", Physical::kU64)
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u32, rle, "rle", "rle(packed, packed)", Physical::kU32)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u64, rle, "rle", "rle(packed, packed)", Physical::kU64)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u32, delta, "delta", "delta(packed)", Physical::kU32)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u64, delta, "delta", "delta(packed)", Physical::kU64)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace basalt

@@ -31,10 +31,14 @@ Field field(const char* name, DataType type) {
 Schema lineitem_schema() {
   const DataType decimal{TypeKind::kDecimal, 15, 2};
   Schema schema;
-  schema.fields = {field("l_orderkey", {TypeKind::kInt64}), field("l_partkey", {TypeKind::kInt64}),
-                   field("l_suppkey", {TypeKind::kInt64}),  field("l_linenumber", {TypeKind::kInt64}),
-                   field("l_quantity", decimal),            field("l_extendedprice", decimal),
-                   field("l_discount", decimal),            field("l_tax", decimal),
+  schema.fields = {field("l_orderkey", {TypeKind::kInt64}),
+                   field("l_partkey", {TypeKind::kInt64}),
+                   field("l_suppkey", {TypeKind::kInt64}),
+                   field("l_linenumber", {TypeKind::kInt64}),
+                   field("l_quantity", decimal),
+                   field("l_extendedprice", decimal),
+                   field("l_discount", decimal),
+                   field("l_tax", decimal),
                    field("l_shipdate", {TypeKind::kDate})};
   number_fields(schema);
   return schema;

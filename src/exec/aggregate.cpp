@@ -67,8 +67,8 @@ Value finish(const Aggregate& aggregate, const AggregateState& state) {
       return Value::of_integer(Physical::kI128, checked_sum(state));
     case AggregateOp::kAvg:
       if (state.count == 0) return Value::of_null(Physical::kF64);
-      return Value::of_real(Physical::kF64, real ? state.real_sum / static_cast<double>(state.count)
-                                                 : integer_average(aggregate, state));
+      return Value::of_real(
+          Physical::kF64, real ? state.real_sum / static_cast<double>(state.count) : integer_average(aggregate, state));
     case AggregateOp::kMin:
     case AggregateOp::kMax: return state.extreme.null ? Value::of_null(aggregate.arg.type) : state.extreme;
   }

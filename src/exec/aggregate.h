@@ -3,13 +3,15 @@
 //
 // Order of float sums, which makes results independent of threads, pruning and device. Only live rows count: rows that
 // pass the filter and whose argument is not NULL.
-//   tile:  lane l (0..31) starts at 0.0 and adds its rows 32·k + l for k = 0..31 in order, live rows only. The lanes are
-//          then combined as a butterfly: lane l becomes lane l + lane (l ^ 16), then ^ 8, ^ 4, ^ 2, ^ 1; lane 0 is the sum.
+//   tile:  lane l (0..31) starts at 0.0 and adds its rows 32·k + l for k = 0..31 in order, live rows only. The lanes
+//   are
+//          then combined as a butterfly: lane l becomes lane l + lane (l ^ 16), then ^ 8, ^ 4, ^ 2, ^ 1; lane 0 is the
+//          sum.
 //   chunk: starts at 0.0 and adds its tiles' sums in tile order.
 //   total: starts at 0.0 and adds the chunks' sums in chunk order, file after file.
-// Additions are plain doubles, round to nearest; float arguments are widened to double first. Dead rows, tiles and chunks
-// may be added as 0.0: no sum that starts at 0.0 ever becomes −0.0, so this changes nothing. The relative error is at
-// most (32 + 5 + tiles + chunks) · 2^−53 of the sum of magnitudes.
+// Additions are plain doubles, round to nearest; float arguments are widened to double first. Dead rows, tiles and
+// chunks may be added as 0.0: no sum that starts at 0.0 ever becomes −0.0, so this changes nothing. The relative error
+// is at most (32 + 5 + tiles + chunks) · 2^−53 of the sum of magnitudes.
 //
 // min and max of floats: NaN is the largest value; of −0.0 and 0.0, min gives −0.0 and max gives 0.0.
 #pragma once

@@ -19,8 +19,9 @@ bool same_expression(const Expr& a, const Expr& b) {
     return false;
   }
   if (a.op == ExprOp::kLiteral) {
-    if (a.literal.null != b.literal.null || a.literal.integer != b.literal.integer || a.literal.bytes != b.literal.bytes ||
-        std::signbit(a.literal.real) != std::signbit(b.literal.real) || !sql_equal(a.literal.real, b.literal.real)) {
+    if (a.literal.null != b.literal.null || a.literal.integer != b.literal.integer ||
+        a.literal.bytes != b.literal.bytes || std::signbit(a.literal.real) != std::signbit(b.literal.real) ||
+        !sql_equal(a.literal.real, b.literal.real)) {
       return false;
     }
   }
@@ -132,7 +133,8 @@ const T* extreme_row(AggregateOp op, const T* values, const uint8_t* mask, uint3
   const T* best = nullptr;
   for (uint32_t i = 0; i < rows; ++i) {
     if (mask != nullptr && mask[i] == 0) continue;
-    if (best == nullptr || (op == AggregateOp::kMin ? less(values[i], *best) : less(*best, values[i]))) best = &values[i];
+    if (best == nullptr || (op == AggregateOp::kMin ? less(values[i], *best) : less(*best, values[i])))
+      best = &values[i];
   }
   return best;
 }
@@ -219,7 +221,8 @@ void Aggregation::add(ChunkTiles& tiles) {
 }
 
 void Aggregation::add_argument(Argument& argument, ChunkTiles& tiles) {
-  const bool wanted = std::any_of(argument.users.begin(), argument.users.end(), [&](size_t u) { return !finished_[u]; });
+  const bool wanted =
+      std::any_of(argument.users.begin(), argument.users.end(), [&](size_t u) { return !finished_[u]; });
   if (!wanted) return;
   const uint32_t rows = tiles.rows();
   Vector vector;

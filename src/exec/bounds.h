@@ -15,7 +15,8 @@ struct Bounds {
   bool may_throw = false;  // some row may leave the range of its type
   bool may_null = true;
   bool may_value = true;  // some row may be other than NULL
-  // Every value lies in [low, high] by compare(); NULL = no bound. Integers always have both. NaN counts as the largest.
+  // Every value lies in [low, high] by compare(); NULL = no bound. Integers always have both. NaN counts as the
+  // largest.
   Value low;
   Value high;
 };

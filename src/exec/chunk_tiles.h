@@ -96,7 +96,7 @@ class ChunkTiles : public TileInput {
   uint32_t tile_ = 0;
   uint32_t tile_rows_ = 0;
   uint32_t alive_ = 0;
-  bool listed_ = false;      // expressions see only the alive rows
+  bool listed_ = false;  // expressions see only the alive rows
   bool list_filled_ = false;
   Buffer mask_;
   Buffer list_;

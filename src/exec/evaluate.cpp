@@ -89,7 +89,9 @@ const char* type_name(Physical type) {
   }
 }
 
-std::string number(int128_t value) { return format_value(Value::of_integer(Physical::kI128, value), {TypeKind::kInt128}); }
+std::string number(int128_t value) {
+  return format_value(Value::of_integer(Physical::kI128, value), {TypeKind::kInt128});
+}
 
 // DuckDB's sentences.
 [[noreturn]] void throw_overflow(const Expr& expr, int128_t a, int128_t b) {
@@ -98,7 +100,8 @@ std::string number(int128_t value) { return format_value(Value::of_integer(Physi
       decimal ? (expr.type == Physical::kI128 ? "DECIMAL(38)" : "DECIMAL(18)") : std::string(type_name(expr.type));
   if (expr.op == ExprOp::kNegate) throw Error(ErrorCode::kOutOfRange, "Overflow in negation of numeric value!");
   if (expr.op == ExprOp::kCast) {
-    throw Error(ErrorCode::kOutOfRange, "Casting value " + number(a) + " to " + type + " failed: value is out of range!");
+    throw Error(ErrorCode::kOutOfRange,
+                "Casting value " + number(a) + " to " + type + " failed: value is out of range!");
   }
   const char* name = expr.op == ExprOp::kAdd        ? "addition"
                      : expr.op == ExprOp::kSubtract ? (decimal ? "subtract" : "subtraction")
@@ -116,8 +119,8 @@ void integer_arithmetic(Step& step, Vector a, Vector b, const uint8_t* valid, Ti
     const IntegerRange allowed = allowed_range(*step.expr);
     const auto* x = a.as<int128_t>();
     const auto* y = b.as<int128_t>();
-    const uint32_t bad = checked_loop<Op>(x, y, room<int128_t>(step.data), rows, allowed.low, allowed.high, input.live(),
-                                          valid);
+    const uint32_t bad =
+        checked_loop<Op>(x, y, room<int128_t>(step.data), rows, allowed.low, allowed.high, input.live(), valid);
     if (bad < rows) throw_overflow(*step.expr, step.expr->op == ExprOp::kNegate ? y[bad] : x[bad], y[bad]);
     return;
   }
@@ -242,7 +245,8 @@ Vector run_cast(Step& step, TileInput& input) {
   if (factor == 1 && !step.may_throw) return in_lane(step.args[0], input, step.lane);
   const Vector a = in_lane(step.args[0], input, step.lane);
   if (step.factor.empty()) {
-    dispatch_integer_lane(step.lane, [&](auto type) { fill_literal(step.factor, static_cast<decltype(type)>(factor)); });
+    dispatch_integer_lane(step.lane,
+                          [&](auto type) { fill_literal(step.factor, static_cast<decltype(type)>(factor)); });
   }
   return run_binary<MultiplyOp>(step, a, {step.lane, step.factor.data(), nullptr}, input);
 }
@@ -331,7 +335,8 @@ template <typename T, typename Item>
 void in_loop(const T* values, const std::vector<Item>& list, uint8_t* out, uint32_t rows) {
   if constexpr (!std::is_floating_point_v<T>) {
     if (list.size() > kShortList || std::is_same_v<T, std::string_view>) {
-      for (uint32_t i = 0; i < rows; ++i) out[i] = std::binary_search(list.begin(), list.end(), Item(values[i])) ? 1 : 0;
+      for (uint32_t i = 0; i < rows; ++i)
+        out[i] = std::binary_search(list.begin(), list.end(), Item(values[i])) ? 1 : 0;
       return;
     }
   }
@@ -341,7 +346,8 @@ void in_loop(const T* values, const std::vector<Item>& list, uint8_t* out, uint3
       if (static_cast<Item>(static_cast<T>(item)) != item) continue;  // beyond the lane: no value can equal it
     }
     const T wanted = static_cast<T>(item);
-    for (uint32_t i = 0; i < rows; ++i) out[i] = static_cast<uint8_t>(out[i] | (EqualOp::apply(values[i], wanted) ? 1 : 0));
+    for (uint32_t i = 0; i < rows; ++i)
+      out[i] = static_cast<uint8_t>(out[i] | (EqualOp::apply(values[i], wanted) ? 1 : 0));
   }
 }
 

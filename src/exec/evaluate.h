@@ -22,16 +22,16 @@ struct Step {
   Buffer valid;      // where two arguments' NULLs meet
   Buffer converted;  // the results in a wider lane; a literal, repeated
   Lane converted_lane = Lane::kBool;
-  Buffer factor;  // kCast: its factor, repeated
-  std::vector<int128_t> integers;         // kIn: the list, sorted
+  Buffer factor;                   // kCast: its factor, repeated
+  std::vector<int128_t> integers;  // kIn: the list, sorted
   std::vector<double> reals;
   std::vector<std::string_view> strings;  // sorted
 };
 
 Step prepare(const Expr& expr, const StatisticsList& stats);
 
-// Values of the expression for the input's rows, in the step's lane. The result lives until the step runs again, or, for
-// a column, until the input moves on.
+// Values of the expression for the input's rows, in the step's lane. The result lives until the step runs again, or,
+// for a column, until the input moves on.
 Vector evaluate(Step& step, TileInput& input);
 // A predicate as kBool; a column or literal of type kU8 is true where it is not zero.
 Vector evaluate_predicate(Step& step, TileInput& input);

@@ -42,7 +42,8 @@ class Filter {
   // nullptr: every row passes. The predicate must outlive the filter.
   explicit Filter(const Expr* predicate);
 
-  // Prepares for the chunk that `tiles` has opened. kNone: no row can pass; kAll: all do. Reads nothing but dictionaries.
+  // Prepares for the chunk that `tiles` has opened. kNone: no row can pass; kAll: all do. Reads nothing but
+  // dictionaries.
   Decision open_chunk(ChunkTiles& tiles, bool prune);
   // What statistics say of a zone of this chunk.
   Decision zone(uint32_t zone) const { return zones_.empty() ? Decision::kUnknown : zones_[zone]; }

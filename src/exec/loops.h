@@ -1,5 +1,5 @@
-// The inner loops of the interpreter: plain loops over arrays that the compiler vectorises. Integer arithmetic wraps, as
-// the caller has proven that it cannot leave the lane, or checks every row in 128 bits.
+// The inner loops of the interpreter: plain loops over arrays that the compiler vectorises. Integer arithmetic wraps,
+// as the caller has proven that it cannot leave the lane, or checks every row in 128 bits.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct MultiplyOp {
   static bool checked(int128_t a, int128_t b, int128_t* out) { return __builtin_mul_overflow(a, b, out); }
 };
 
-// Out at least as wide as In. A result twice as wide as its arguments cannot overflow, and signed code lets the compiler
-// use widening multiplications.
+// Out at least as wide as In. A result twice as wide as its arguments cannot overflow, and signed code lets the
+// compiler use widening multiplications.
 template <typename Op, typename Out, typename In>
 void arithmetic_loop(const In* __restrict a, const In* __restrict b, Out* __restrict out, uint32_t rows) {
   if constexpr (std::is_floating_point_v<Out> || sizeof(Out) > sizeof(In)) {

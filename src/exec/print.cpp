@@ -50,8 +50,7 @@ std::string cast_text(const Expr& expr, const std::string& inner) {
 
 std::string text(const Expr& expr, const std::vector<std::string>& names, bool inside) {
   switch (expr.op) {
-    case ExprOp::kColumn:
-      return expr.column < names.size() ? names[expr.column] : "#" + std::to_string(expr.column);
+    case ExprOp::kColumn: return expr.column < names.size() ? names[expr.column] : "#" + std::to_string(expr.column);
     case ExprOp::kLiteral: return literal_text(expr);
     case ExprOp::kNegate: return "-" + text(expr.args[0], names, true);
     case ExprOp::kCast: return cast_text(expr, text(expr.args[0], names, true));
@@ -68,7 +67,8 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
       out += ")";
       break;
     default:
-      for (size_t i = 0; i < expr.args.size(); ++i) out += (i > 0 ? infix(expr.op) : "") + text(expr.args[i], names, true);
+      for (size_t i = 0; i < expr.args.size(); ++i)
+        out += (i > 0 ? infix(expr.op) : "") + text(expr.args[i], names, true);
       break;
   }
   return inside ? "(" + out + ")" : out;

@@ -43,7 +43,7 @@ void pack_bits(const uint8_t* bytes, uint32_t count, uint8_t* bits) {
 struct ChunkScan::State {
   // One column of the result: read through `tiles`, or decoded as a whole where it is nested.
   struct Output {
-    uint32_t column = 0;        // top-level
+    uint32_t column = 0;         // top-level
     uint32_t tile_column = ~0u;  // index into pipeline columns; nested columns have none
     bool decoded = false;
     Column whole;  // nested: the chunk's rows
@@ -211,8 +211,9 @@ void ChunkScan::State::finish_column(Output& output, Column& column, uint64_t ro
   if (column.null_count == 0) column.validity.clear();
 }
 
-ChunkScan::ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vector<uint32_t> columns, const Expr* filter,
-                     std::vector<PipelineColumn> filter_columns, bool row_numbers, uint32_t batch_rows)
+ChunkScan::ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vector<uint32_t> columns,
+                     const Expr* filter, std::vector<PipelineColumn> filter_columns, bool row_numbers,
+                     uint32_t batch_rows)
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   if (chunk >= file->chunks().size()) {

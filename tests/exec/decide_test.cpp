@@ -187,8 +187,8 @@ TEST(Decide, ArithmeticThatMayOverflowIsNotDecided) {
 TEST(ToString, PrintsSqlLikeText) {
   const Expr price = column_expr(0, Physical::kI64);
   const Expr small = make_expr(ExprOp::kLess, Physical::kU8, {price, integer_expr(Physical::kI64, 2400)});
-  const Expr list = make_expr(ExprOp::kIn, Physical::kU8,
-                              {column_expr(1, Physical::kBytes), bytes_expr("AIR"), bytes_expr("it's")});
+  const Expr list =
+      make_expr(ExprOp::kIn, Physical::kU8, {column_expr(1, Physical::kBytes), bytes_expr("AIR"), bytes_expr("it's")});
   EXPECT_EQ(to_string(make_expr(ExprOp::kAnd, Physical::kU8, {small, list}), {"price", "mode"}),
             "(price < 2400) AND (mode IN ('AIR', 'it''s'))");
 }

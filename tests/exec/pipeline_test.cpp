@@ -1,5 +1,5 @@
-// Pipelines against the plain meaning of their expressions, row by row, over every type and many trees; and the promises
-// about NULLs, overflow, averages, order of float sums, pruning, threads, cancellation and damaged callers.
+// Pipelines against the plain meaning of their expressions, row by row, over every type and many trees; and the
+// promises about NULLs, overflow, averages, order of float sums, pruning, threads, cancellation and damaged callers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -168,7 +168,9 @@ TEST(Pipeline, ArithmeticEqualsBruteForceErrorsToo) {
       for (uint32_t c = 0; c < table.columns.size(); ++c) {
         if (physical_of(table.columns[c].type) == type && below(random, 2) == 0) other = c;
       }
-      const auto op = [&] { return static_cast<ExprOp>(static_cast<int>(ExprOp::kAdd) + static_cast<int>(below(random, 3))); };
+      const auto op = [&] {
+        return static_cast<ExprOp>(static_cast<int>(ExprOp::kAdd) + static_cast<int>(below(random, 3)));
+      };
       Expr inner = make_expr(op(), type, {column_expr(index, type), column_expr(other, type)});
       if (below(random, 3) == 0) inner = make_expr(ExprOp::kNegate, type, {inner});
       Expr outer = make_expr(op(), type, {inner, column_expr(index, type)});
@@ -191,7 +193,8 @@ TEST(Pipeline, ArithmeticEqualsBruteForceErrorsToo) {
       try {
         const Value got = run_pipeline(pipeline_over(table, {agg}, filter), cpu())[0];
         ASSERT_FALSE(failed) << to_string(outer, {}) << " gave " << show(got);
-        ASSERT_TRUE(same_value(got, expected)) << to_string(outer, {}) << ": " << show(got) << " instead of " << show(expected);
+        ASSERT_TRUE(same_value(got, expected))
+            << to_string(outer, {}) << ": " << show(got) << " instead of " << show(expected);
       } catch (const Error& error) {
         ASSERT_TRUE(failed) << error.what();
         ASSERT_EQ(error.code(), ErrorCode::kOutOfRange);
@@ -226,8 +229,8 @@ TEST(Pipeline, SumsLeave64BitsButNot128) {
   std::vector<int64_t> values(3000, std::numeric_limits<int64_t>::max());
   const TestTable table = write_table({make_fixed({TypeKind::kInt64}, values)});
   const Expr column = column_expr(0, Physical::kI64);
-  const std::vector<Value> got =
-      run_pipeline(pipeline_over(table, {aggregate(AggregateOp::kSum, column), aggregate(AggregateOp::kAvg, column)}), cpu());
+  const std::vector<Value> got = run_pipeline(
+      pipeline_over(table, {aggregate(AggregateOp::kSum, column), aggregate(AggregateOp::kAvg, column)}), cpu());
   EXPECT_EQ(got[0].type, Physical::kI128);
   EXPECT_EQ(show(got[0]), "27670116110564327421000");
   EXPECT_EQ(got[1].real, 9223372036854775807.0);
@@ -263,7 +266,8 @@ TEST(Pipeline, NothingLeftIsNullAndZero) {
 TEST(Pipeline, NoRowsAndNoColumns) {
   const TestTable empty = write_table({make_fixed<int32_t>({TypeKind::kInt32}, {})});
   const std::vector<Value> got = run_pipeline(
-      pipeline_over(empty, {aggregate(AggregateOp::kCountStar), aggregate(AggregateOp::kMax, column_expr(0, Physical::kI32))}),
+      pipeline_over(empty,
+                    {aggregate(AggregateOp::kCountStar), aggregate(AggregateOp::kMax, column_expr(0, Physical::kI32))}),
       cpu());
   EXPECT_EQ(got[0].integer, 0);
   EXPECT_TRUE(got[1].null);
@@ -328,7 +332,8 @@ TEST(Pipeline, SeveralFilesInOrder) {
 }
 
 TEST(Pipeline, CancelsAndReportsProgress) {
-  const TestTable table = write_table({make_fixed<int32_t>({TypeKind::kInt32}, std::vector<int32_t>(20000, 1))}, {}, 8192);
+  const TestTable table =
+      write_table({make_fixed<int32_t>({TypeKind::kInt32}, std::vector<int32_t>(20000, 1))}, {}, 8192);
   const Pipeline pipeline = pipeline_over(table, {aggregate(AggregateOp::kSum, column_expr(0, Physical::kI32))});
   RunOptions options = cpu();
   double last = 0;

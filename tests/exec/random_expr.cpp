@@ -83,8 +83,8 @@ Value cast(const Expr& expr, const Value& a) {
     const bool wide = a.type == Physical::kI128 || a.type == Physical::kU64;
     const auto divisor = exec::int128_to_real<double>(power);
     if (expr.power_of_ten == 0) {
-      return Value::of_real(expr.type, wide ? exec::int_to_double(a.integer)
-                                            : exec::int_to_double(static_cast<int64_t>(a.integer)));
+      return Value::of_real(
+          expr.type, wide ? exec::int_to_double(a.integer) : exec::int_to_double(static_cast<int64_t>(a.integer)));
     }
     return Value::of_real(expr.type, wide ? exec::decimal_to_double(a.integer, power, divisor)
                                           : exec::decimal_to_double(static_cast<int64_t>(a.integer),
@@ -182,8 +182,13 @@ std::string random_string(Random& random) {
 }
 
 double random_real(Random& random) {
-  static const double kSpecial[] = {0.0, -0.0, std::numeric_limits<double>::quiet_NaN(), 1.5, -1.5,
-                                    std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  static const double kSpecial[] = {0.0,
+                                    -0.0,
+                                    std::numeric_limits<double>::quiet_NaN(),
+                                    1.5,
+                                    -1.5,
+                                    std::numeric_limits<double>::infinity(),
+                                    -std::numeric_limits<double>::infinity()};
   if (below(random, 10) == 0) return kSpecial[below(random, std::size(kSpecial))];
   return static_cast<double>(static_cast<int64_t>(random()) >> (16 + below(random, 40))) / 8.0;
 }

@@ -1,5 +1,5 @@
-// Random tables and predicates for the tests of src/exec, and the plain, row-by-row meaning of every expression that the
-// vectorised interpreter is compared with.
+// Random tables and predicates for the tests of src/exec, and the plain, row-by-row meaning of every expression that
+// the vectorised interpreter is compared with.
 #pragma once
 
 #include <optional>

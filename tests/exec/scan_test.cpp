@@ -27,7 +27,8 @@ Column pick(const Column& column, const std::vector<uint64_t>& rows) {
 }
 
 // Everything a chunk-wise scan gives, in one table.
-Table scan_all(const TestTable& table, const std::vector<uint32_t>& columns, const Expr* filter, ScanCounters& counters) {
+Table scan_all(const TestTable& table, const std::vector<uint32_t>& columns, const Expr* filter,
+               ScanCounters& counters) {
   Table all;
   for (uint32_t chunk = 0; chunk < table.file->chunks().size(); ++chunk) {
     ChunkScan scan(table.file, chunk, columns, filter, table.pipeline_columns(), true);
@@ -62,7 +63,8 @@ TEST(ChunkScan, EqualsBruteForceOnRandomTables) {
       const Expr* filter = i == 0 ? nullptr : &predicate;
       std::vector<uint32_t> columns;
       const uint64_t count = 1 + below(random, 6);
-      for (uint64_t c = 0; c < count; ++c) columns.push_back(static_cast<uint32_t>(below(random, table.columns.size())));
+      for (uint64_t c = 0; c < count; ++c)
+        columns.push_back(static_cast<uint32_t>(below(random, table.columns.size())));
       if (i == 0) {
         columns.resize(table.columns.size());
         std::iota(columns.begin(), columns.end(), 0);
@@ -171,7 +173,8 @@ TEST(Scan, GivesFilesInOrderWhateverTheThreads) {
 }
 
 TEST(Scan, ExportsAnArrowStream) {
-  const TestTable table = write_table({make_fixed<int32_t>({TypeKind::kInt32}, {1, 2, 3}), make_strings({"a", "bb", ""})});
+  const TestTable table =
+      write_table({make_fixed<int32_t>({TypeKind::kInt32}, {1, 2, 3}), make_strings({"a", "bb", ""})});
   ScanOptions options;
   options.columns = {"c1", "c0"};
   ArrowArrayStream stream;
@@ -209,7 +212,8 @@ TEST(Scan, CancelsAndStopsEarly) {
 }
 
 TEST(Expressions, LiteralsTakeTheTypeTheyMeet) {
-  const TestTable table = write_table({make_fixed<int16_t>({TypeKind::kInt16}, {1}), make_fixed<float>({TypeKind::kFloat32}, {1})});
+  const TestTable table =
+      write_table({make_fixed<int16_t>({TypeKind::kInt16}, {1}), make_fixed<float>({TypeKind::kFloat32}, {1})});
   std::vector<PipelineColumn> columns;
   EXPECT_EQ(less(column(*table.file, "c0", columns), literal(int64_t{5})).args[1].type, Physical::kI16);
   EXPECT_EQ(less(literal(0.5), column(*table.file, "c1", columns)).args[0].type, Physical::kF32);

@@ -59,15 +59,22 @@ TestTable write_table(std::vector<Column> columns, const std::vector<std::string
 namespace {
 
 std::string random_tree(Random& random, Physical type) {
-  static const std::vector<std::string> kIntegers = {
-      "", "plain", "packed", "dict(packed, plain)", "dict(rle(packed, packed), packed)", "rle(packed, packed)",
-      "rle(plain, plain)", "rle(dict(packed, plain), packed)", "delta(packed)", "dict(packed, packed)",
-      "delta(rle(packed, packed))"};
+  static const std::vector<std::string> kIntegers = {"",
+                                                     "plain",
+                                                     "packed",
+                                                     "dict(packed, plain)",
+                                                     "dict(rle(packed, packed), packed)",
+                                                     "rle(packed, packed)",
+                                                     "rle(plain, plain)",
+                                                     "rle(dict(packed, plain), packed)",
+                                                     "delta(packed)",
+                                                     "dict(packed, packed)",
+                                                     "delta(rle(packed, packed))"};
   static const std::vector<std::string> kFloats = {"", "plain", "dict(packed, plain)", "rle(plain, packed)",
                                                    "rle(dict(packed, plain), packed)"};
-  static const std::vector<std::string> kStrings = {"", "strings(packed, plain)", "dict(packed, strings(packed, plain))",
-                                                    "dict(rle(packed, packed), strings(packed, plain))",
-                                                    "strings(dict(packed, plain), plain)"};
+  static const std::vector<std::string> kStrings = {
+      "", "strings(packed, plain)", "dict(packed, strings(packed, plain))",
+      "dict(rle(packed, packed), strings(packed, plain))", "strings(dict(packed, plain), plain)"};
   const auto& trees = type == Physical::kBytes ? kStrings : is_float(type) ? kFloats : kIntegers;
   return trees[below(random, trees.size())];
 }

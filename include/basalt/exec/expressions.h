@@ -1,5 +1,5 @@
-// Building expressions by hand, for callers who have no SQL: `less(column(file, "l_quantity", columns), literal(2400))`.
-// Literals take the type of what they are compared with.
+// Building expressions by hand, for callers who have no SQL: `less(column(file, "l_quantity", columns),
+// literal(2400))`. Literals take the type of what they are compared with.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ Expr literal(int64_t value);
 Expr literal(double value);
 Expr literal(std::string value);
 
-// Comparisons; a literal on either side is converted to the other side's type, or Error(kInvalidArgument) if it does not
-// fit it exactly.
+// Comparisons; a literal on either side is converted to the other side's type, or Error(kInvalidArgument) if it does
+// not fit it exactly.
 Expr compare_with(ExprOp op, Expr a, Expr b);
 inline Expr equal(Expr a, Expr b) { return compare_with(ExprOp::kEqual, std::move(a), std::move(b)); }
 inline Expr not_equal(Expr a, Expr b) { return compare_with(ExprOp::kNotEqual, std::move(a), std::move(b)); }

@@ -15,7 +15,7 @@ namespace basalt {
 
 struct ScanCounters {
   uint64_t tiles = 0;
-  uint64_t tiles_skipped = 0;   // statistics or dictionary
+  uint64_t tiles_skipped = 0;  // statistics or dictionary
   uint64_t tiles_all_true = 0;
   uint64_t rows_out = 0;
 };
@@ -51,8 +51,8 @@ struct ScanOptions {
   std::function<void(double)> progress;  // share of chunks done, 0..1; called from next()
 };
 
-// A stream of tables over whole files, in their order, whatever the threads: chunks are scanned ahead in parallel, as many
-// as there are threads. All files must have the columns asked for, with the same types.
+// A stream of tables over whole files, in their order, whatever the threads: chunks are scanned ahead in parallel, as
+// many as there are threads. All files must have the columns asked for, with the same types.
 class Scan {
  public:
   Scan(std::vector<std::shared_ptr<const File>> files, ScanOptions options = {});
