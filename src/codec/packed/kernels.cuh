@@ -169,7 +169,7 @@ class PackedTile {
       const uint32_t first_word = begin * W / 32;
       uint32_t words[kBatch * W / 32 + 1];
 #pragma unroll
-      for (uint32_t j = 0; j < (kBatch * W + 31) / 32; ++j) {
+      for (uint32_t j = 0; j != (kBatch * W + 31) / 32; ++j) {
         const uint32_t bit = (first_word + j) * 32;
         words[j] = 0;
         if (bit / (W == 0 ? 1 : W) / 8 <= last / 8 && (bit + 31) / (W == 0 ? 1 : W) / 8 >= first / 8) {
