@@ -176,10 +176,11 @@ class Record {
     const Count total = fold(rows);
     if (threadIdx.x == 0) at(aggregate)[0] = total;
   }
+  // Not inlined, as it runs once per block but would be compiled once per aggregate.
   template <typename State>
-  __device__ __forceinline__ void state(uint32_t aggregate, State lane) {
+  __device__ __noinline__ void state(uint32_t aggregate, State lane) {
     __shared__ uint64_t warps[kMaxWarps][3];
-#pragma unroll
+#pragma unroll 1
     for (uint32_t distance = kLanes / 2; distance > 0; distance /= 2) lane.add(lane.across(distance));
     if (lane_id() == 0) lane.put(warps[threadIdx.x / kLanes]);
     __syncthreads();
@@ -198,9 +199,9 @@ class Record {
   __device__ __forceinline__ uint64_t* at(uint32_t aggregate) const {
     return words_ + kRecordHead + kRecordAggregate * aggregate;
   }
-  __device__ __forceinline__ static Count fold(Count rows) {
+  __device__ __noinline__ static Count fold(Count rows) {
     __shared__ uint64_t warps[kMaxWarps];
-#pragma unroll
+#pragma unroll 1
     for (int distance = 16; distance > 0; distance /= 2) {
       rows += __shfl_xor_sync(kWholeWarp, static_cast<unsigned long long>(rows), distance);
     }

@@ -140,6 +140,45 @@ __device__ __forceinline__ uint32_t partition_point(uint32_t count, Before&& bef
   return low;
 }
 
+struct CodeMasks {
+  uint32_t pass;   // begin ≤ code < end (kNotEqual: not so)
+  uint32_t known;  // code < count
+};
+
+template <Test kTest, typename Codes>
+__device__ __forceinline__ CodeMasks test_codes(Codes& codes, uint32_t begin, uint32_t end, uint32_t count) {
+  CodeMasks masks{0, 0};
+  codes.visit([&](auto&& tile) {
+#pragma unroll 4
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+      const uint32_t code = tile.at(k);
+      masks.pass |= static_cast<uint32_t>(code - begin < end - begin) << k;
+      masks.known |= static_cast<uint32_t>(code < count) << k;
+    }
+  });
+  if (kTest == Test::kNotEqual) masks.pass = ~masks.pass;
+  return masks;
+}
+
+// Packed codes share their words between both tests.
+template <Test kTest, typename UnrolledWidths>
+__device__ __forceinline__ CodeMasks test_codes(Packed<uint32_t, UnrolledWidths>& codes, uint32_t begin, uint32_t end,
+                                                uint32_t count) {
+  const RawRange known = codes.template range<false>(0, count - 1);
+  const RawRange pass = begin < end ? codes.template range<false>(begin, end - 1) : RawRange{0, 0, true, false};
+  CodeMasks masks{pass.all ? ~0u : 0u, known.all ? ~0u : 0u};
+  if ((!pass.none && !pass.all) || (!known.none && !known.all)) {
+    codes.visit([&](auto&& tile) {
+      if (!pass.none && !pass.all) {
+        masks.pass = kTest == Test::kAtMost ? tile.below(pass.last + 1) : tile.within(pass.first, pass.last);
+      }
+      if (!known.none && !known.all) masks.known = tile.below(known.last + 1);
+    });
+  }
+  if (kTest == Test::kNotEqual) masks.pass = ~masks.pass;
+  return masks;
+}
+
 // Opens one reader and tests its tile. *bad is raised for rows in `alive` only.
 template <typename S, Test kTest, typename Reader>
 struct ShapeTest {
@@ -174,9 +213,9 @@ struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
     Codes codes;
     codes.open(descriptor + Reader::kCodesWord, tile, scratch);
     // A code beyond the entries is corruption that only the values show.
-    if ((alive & ~TileTest<uint32_t, Test::kAtMost, Codes>::run(codes, 0, count - 1)) != 0 || codes.bad) bad = 1;
-    if (begin >= end) return kTest == Test::kNotEqual ? ~0u : 0u;
-    return TileTest<uint32_t, kTest, Codes>::run(codes, begin, end - 1);
+    const CodeMasks masks = test_codes<kTest>(codes, begin, end, count);
+    if ((alive & ~masks.known) != 0 || codes.bad) bad = 1;
+    return masks.pass;
   }
 };
 
@@ -244,6 +283,19 @@ class OneOf<Reader> {
   Reader only_;
 };
 
+template <typename V, typename S, typename View>
+__device__ __forceinline__ void walk(const View& tile, uint32_t first, uint32_t count, V* out) {
+#pragma unroll 1
+  for (uint32_t j = 0; j < count; ++j) out[j] = to_value<V, S>(tile.at(first + j));
+}
+// The rare case of a width that is not unrolled: one copy of the code for all slices, and the reader by value, so that it
+// stays in registers elsewhere.
+template <typename V, typename S, typename T, typename UnrolledWidths>
+__device__ __noinline__ void walk(Packed<T, UnrolledWidths> tile, uint32_t first, uint32_t count, V* out) {
+#pragma unroll 1
+  for (uint32_t j = 0; j < count; ++j) out[j] = to_value<V, S>(tile.at(first + j));
+}
+
 // One column of a generated kernel. S: its logical type; kAt: where its words begin in a chunk's slot; then its readers.
 template <typename S, uint32_t kAt, uint32_t kWords, typename... Readers>
 class Column {
@@ -273,8 +325,7 @@ class Column {
           for (uint32_t j = 0; j < kCount; ++j) out[j] = to_value<V, S>(tile.at(kFirst + j));
         } else {
           V looped[kCount];  // indexed at run time, so in local memory; `out` stays in registers
-#pragma unroll 1
-          for (uint32_t j = 0; j < kCount; ++j) looped[j] = to_value<V, S>(tile.at(kFirst + j));
+          walk<V, S>(tile, kFirst, kCount, looped);
 #pragma unroll
           for (uint32_t j = 0; j < kCount; ++j) out[j] = looped[j];
         }

@@ -82,7 +82,7 @@ void append_descriptor(const NodeView& node, const std::vector<uint64_t>& addres
 
 // `Packed<T>` → `Packed<T, Widths<…>>` in a reader's type.
 std::string with_widths(const std::string& reader, const std::vector<uint32_t>& widths);
-// The few widths that hold nearly all tiles of a column.
-std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles);
+// The few widths that hold nearly all tiles of a column, at most `most`.
+std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles, size_t most);
 
 }  // namespace basalt::device

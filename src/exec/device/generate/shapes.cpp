@@ -171,8 +171,7 @@ std::string with_widths(const std::string& reader, const std::vector<uint32_t>& 
   }
 }
 
-std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles) {
-  constexpr size_t kMostWidths = 3;  // each costs about 0.1 s of compilation per column
+std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles, size_t most) {
   uint64_t total = 0;
   std::vector<std::pair<uint64_t, uint32_t>> order;
   for (uint32_t width = 0; width < width_tiles.size() && width <= kMaxPackedWidth; ++width) {
@@ -183,7 +182,7 @@ std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles) {
   std::vector<uint32_t> out;
   uint64_t covered = 0;
   for (const auto& [tiles, width] : order) {
-    if (out.size() == kMostWidths || covered * 100 >= total * 98) break;
+    if (out.size() == most || covered * 100 >= total * 98) break;
     out.push_back(width);
     covered += tiles;
   }
