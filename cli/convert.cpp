@@ -107,6 +107,8 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
 }
 
 int run_convert(ConvertOptions options, bool quiet) {
+  options.output = options.inputs.back();
+  options.inputs.pop_back();
   if (!options.query.empty() && !options.inputs.empty()) throw UsageError("give input files or --query, not both");
   if (options.query.empty() && options.inputs.empty())
     throw UsageError("convert needs an input and an output: basalt convert IN... OUT.basalt");
@@ -139,8 +141,11 @@ void add_convert(Program& program) {
       "  zcat events.ndjson.gz | basalt convert - events.basalt\n"
       "  basalt convert --query \"select * from 'a.parquet' where x > 0\" a.basalt\n"
       "  basalt convert t.parquet t.basalt --encoding price='delta(packed)'");
-  command->add_option("IN", options->inputs, "Parquet, CSV, TSV, JSON, NDJSON, Arrow IPC or .basalt files, globs, or - for standard input");
-  command->add_option("OUT", options->output, "The .basalt file to write")->required();
+  command
+      ->add_option("IN... OUT", options->inputs,
+                   "First the inputs: Parquet, CSV, TSV, JSON, NDJSON, Arrow IPC or .basalt files, globs, or - for standard "
+                   "input; last the .basalt file to write")
+      ->required();
   command->add_option("--query", options->query, "Convert the rows of an SQL query instead of files")->type_name("SQL");
   command->add_option("--input-format", options->input_format, "Kind of the inputs, where the name does not tell")
       ->check(CLI::IsMember(input_formats()))

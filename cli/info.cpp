@@ -80,8 +80,11 @@ std::vector<uint32_t> chosen_fields(const File& file, const std::string& column)
 
 std::string overview(const File& file) {
   std::string text = bold(file.name(), STDOUT_FILENO) + "\n";
-  text += fmt::format("{} rows · {} columns · {} chunks · {} · format {} · written by {}\n", human_count(file.rows()),
-                      human_count(file.schema().fields.size()), human_count(file.chunks().size()),
+  const auto counted = [](uint64_t count, const char* what) {
+    return fmt::format("{} {}{}", human_count(count), what, count == 1 ? "" : "s");
+  };
+  text += fmt::format("{} · {} · {} · {} · format {} · written by {}\n", counted(file.rows(), "row"),
+                      counted(file.schema().fields.size(), "column"), counted(file.chunks().size(), "chunk"),
                       human_bytes(file.source().size()), file.format_version(), file.created_by());
   if (!file.sort_columns().empty()) text += fmt::format("sorted by {}\n", fmt::join(file.sort_columns(), ", "));
   return text + "\n";

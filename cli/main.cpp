@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
   // A reader that goes away (| head) must reach us as an error of write(), so that temporary files are removed.
   ::signal(SIGPIPE, SIG_IGN);
   Program program;
+  program.app.name("basalt");  // not the path it was started with
   program.app.set_version_flag("--version", std::string("basalt ") + BASALT_VERSION);
   program.app.require_subcommand(1);
   program.app.footer("Each command explains itself: basalt convert --help\n"

@@ -18,7 +18,7 @@ std::string render_summary(const WriteSummary& summary, const std::string& path,
                human_ratio(column.plain_bytes, column.encoded_bytes)});
   }
   table.add_rule();
-  table.add({fmt::format("{} rows", human_count(summary.rows)), fmt::format("{} chunks", human_count(summary.chunks)), path,
+  table.add({fmt::format("{} rows", human_count(summary.rows)), fmt::format("{} chunk{}", human_count(summary.chunks), summary.chunks == 1 ? "" : "s"), path,
              human_bytes(summary.plain_bytes), human_bytes(summary.file_bytes),
              human_ratio(summary.plain_bytes, summary.file_bytes)});
   std::string text = table.render(descriptor);
