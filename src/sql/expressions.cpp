@@ -131,6 +131,8 @@ class Lowering {
     }
     Expr result;
     if (args.size() == 1 && name == "-") {
+      // DuckDB lets these wrap around.
+      if (!is_signed(physical) && !is_float(physical)) throw NotLowered("the negative of " + type.ToString());
       result = make_expr(ExprOp::kNegate, physical, std::move(args));
     } else if (args.size() == 2) {
       const ExprOp op = name == "+" ? ExprOp::kAdd : name == "-" ? ExprOp::kSubtract : ExprOp::kMultiply;

@@ -249,7 +249,10 @@ class PlanHook {
 void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<LogicalOperator>& plan) {
   ClientContext& context = input.context;
   const auto log = StatementLog::of(context);
-  if (!reads_basalt(*plan)) return;
+  if (!reads_basalt(*plan)) {
+    if (log->used()) log->add_note("answered from the files' footers");
+    return;
+  }
   log->mark_used();
   guarded(context, [&] {
     const Device device = device_setting(context);

@@ -75,6 +75,7 @@ class StatementLog : public duckdb::ClientContextState {
     bool used_basalt = false;
   };
   Snapshot snapshot() const;
+  bool used() const { return used_.load(std::memory_order_relaxed); }
   void mark_used() { used_.store(true, std::memory_order_relaxed); }
 
   // The last error thrown through DuckDB, whose own exceptions have no room for our code.
