@@ -10,6 +10,7 @@
 #   SANITIZE_SECONDS   time budget of each sanitizer tool (default 120)
 #   SANITIZE_FILTER    GoogleTest filter of the small run (default GpuArrays.*: every codec, both directions)
 #   BENCH_SECONDS      time budget of each benchmark program (default 180)
+#   BENCH_SCALE        TPC-H scale of the statements (default 10; 0 leaves them out)
 #   BENCH_FILTER       Google Benchmark filter (default all)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -112,12 +113,23 @@ stage_sanitize() {
 
 stage_bench() {
     local program name found=no
+    # Statements are measured on TPC-H's lineitem, as the program itself makes it.
+    if [[ -z ${BASALT_BENCH_FILE:-} && ${BENCH_SCALE:-10} != 0 ]]; then
+        timed "TPC-H scale ${BENCH_SCALE:-10}" 300 "$out/gen.log" "$build/basalt" gen tpch --scale "${BENCH_SCALE:-10}" \
+            --out "$build/tpch" --format basalt && export BASALT_BENCH_FILE=$PWD/$build/tpch/lineitem.basalt
+    fi
     for program in "$build"/bench/*_bench; do
         [[ -x $program ]] || continue
         name=${program##*/}
         found=yes
-        timed "$name" "${BENCH_SECONDS:-180}" "$out/$name.log" "$program" ${BENCH_FILTER:+--benchmark_filter="$BENCH_FILTER"} \
-            --benchmark_out="$out/$name.json" --benchmark_out_format=json
+        if [[ $name = *_gpu_bench ]]; then
+            timed "$name" "${BENCH_SECONDS:-180}" "$out/$name.log" "$program" --json "$out/$name.json"
+            tail -n 40 "$out/$name.log"
+        else
+            timed "$name" "${BENCH_SECONDS:-180}" "$out/$name.log" "$program" \
+                ${BENCH_FILTER:+--benchmark_filter="$BENCH_FILTER"} \
+                --benchmark_out="$out/$name.json" --benchmark_out_format=json
+        fi
     done
     if [[ $found = no ]]; then row bench SKIPPED 0 "no benchmark programs in $build/bench"; fi
 }

@@ -1,0 +1,262 @@
+// Whole statements on the GPU through the library, as SQL runs them: TPC-H Q6 and a one-column count over a resident
+// lineitem (share of the read ceiling on the bytes they touch, host time around the kernel), data larger than the
+// device's allowance, and the way from a file in the page cache to the device with checksums verified. Every line has
+// its ceiling from the same run.
+//
+//   BASALT_BENCH_FILE=lineitem.basalt statements_gpu_bench [--json FILE]
+//   BASALT_BENCH_TRANSFER_GIB   size of the file for the transfer (default 4)
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "basalt/core/error.h"
+#include "basalt/cuda/backend.h"
+#include "basalt/exec/expressions.h"
+#include "basalt/exec/pipeline.h"
+#include "basalt/file/reader.h"
+#include "basalt/file/writer.h"
+
+namespace basalt {
+namespace {
+
+struct Row {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  double bar = 0;  // 0 = none; else the value must be at least this
+  bool at_most = false;
+};
+
+std::vector<Row> rows;
+
+void add(const std::string& name, double value, const std::string& unit, double bar = 0, bool at_most = false) {
+  rows.push_back({name, value, unit, bar, at_most});
+  const char* verdict = bar == 0 ? "" : (at_most ? value <= bar : value >= bar) ? "ok" : "BELOW THE BAR";
+  std::printf("%-58s %10.3f %-8s %s\n", name.c_str(), value, unit.c_str(), verdict);
+  std::fflush(stdout);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Pipeline q6(const std::shared_ptr<const File>& file) {
+  Pipeline pipeline;
+  pipeline.files = {file};
+  auto& columns = pipeline.columns;
+  const Expr shipdate = column(*file, "l_shipdate", columns);
+  const Expr discount = column(*file, "l_discount", columns);
+  const Expr quantity = column(*file, "l_quantity", columns);
+  const Expr price = column(*file, "l_extendedprice", columns);
+  pipeline.has_filter = true;
+  pipeline.filter = all_of({greater_equal(shipdate, literal(int64_t{8766})), less(shipdate, literal(int64_t{9131})),
+                            greater_equal(discount, literal(int64_t{5})), less_equal(discount, literal(int64_t{7})),
+                            less(quantity, literal(int64_t{2400}))});
+  Aggregate revenue;
+  revenue.op = AggregateOp::kSum;
+  revenue.arg.op = ExprOp::kMultiply;
+  revenue.arg.type = Physical::kI64;
+  revenue.arg.args = {price, discount};
+  pipeline.aggregates = {revenue};
+  return pipeline;
+}
+
+Pipeline count_below(const std::shared_ptr<const File>& file, const std::string& name, int64_t bound) {
+  Pipeline pipeline;
+  pipeline.files = {file};
+  pipeline.has_filter = true;
+  pipeline.filter = less(column(*file, name, pipeline.columns), literal(bound));
+  pipeline.aggregates.resize(1);
+  return pipeline;
+}
+
+RunOptions on_gpu() {
+  RunOptions options;
+  options.device = Device::kCuda;
+  options.prune = false;
+  return options;
+}
+
+// Bytes of the streams that a resident statement reads: all of the columns it names.
+double touched_bytes(const Pipeline& pipeline) {
+  double total = 0;
+  for (const PipelineColumn& c : pipeline.columns) {
+    for (const auto& file : pipeline.files) total += static_cast<double>(file->column(c.field_id).encoded_bytes);
+  }
+  return total;
+}
+
+void expect_equal(const Pipeline& pipeline, const RunOptions& options, const std::vector<Value>& got) {
+  RunOptions cpu = options;
+  cpu.device = Device::kCpu;
+  const std::vector<Value> expected = run_pipeline(pipeline, cpu);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i].null != got[i].null || (!got[i].null && compare(expected[i], got[i]) != 0)) {
+      throw Error(ErrorCode::kInternal, "the GPU's result differs from the CPU's");
+    }
+  }
+}
+
+void resident(const std::string& name, const Pipeline& pipeline, double read_gbs, double bar) {
+  const RunOptions options = on_gpu();
+  RunReport report;
+  gpu().backend->drop_cache();
+  const std::vector<Value> values = run_pipeline(pipeline, options, &report);
+  expect_equal(pipeline, options, values);
+  add(name + ": cold, compile", report.compile_ms, "ms");
+  add(name + ": cold, total", report.total_ms, "ms");
+  std::vector<double> kernel;
+  std::vector<double> around;
+  for (int i = 0; i < 21; ++i) {
+    run_pipeline(pipeline, options, &report);
+    kernel.push_back(report.kernel_ms);
+    around.push_back(report.total_ms - report.kernel_ms);
+  }
+  const double gbs = touched_bytes(pipeline) / median(kernel) / 1e6;
+  add(name + ": encoded bytes", touched_bytes(pipeline) / 1e6, "MB");
+  add(name + ": kernel", median(kernel), "ms");
+  add(name + ": read rate", gbs, "GB/s");
+  add(name + ": share of the read ceiling", 100 * gbs / read_gbs, "%", bar);
+  add(name + ": total - kernel, resident", median(around), "ms", 1.0, true);
+}
+
+void larger_than_memory(const Pipeline& pipeline) {
+  RunOptions options = on_gpu();
+  options.gpu_memory = static_cast<uint64_t>(touched_bytes(pipeline) / 4);
+  gpu().backend->drop_cache();
+  RunReport report;
+  run_pipeline(pipeline, options, &report);
+  gpu().backend->drop_cache();
+  const std::vector<Value> values = run_pipeline(pipeline, options, &report);
+  expect_equal(pipeline, options, values);
+  add("Q6 with a quarter of its bytes: total", report.total_ms, "ms");
+  add("Q6 with a quarter of its bytes: transfer", report.transfer_ms, "ms");
+  add("Q6 with a quarter of its bytes: total / max(transfer, kernel)",
+      report.total_ms / std::max(report.transfer_ms, report.kernel_ms), "x", 1.15, true);
+}
+
+// How fast all cores copy the file out of the page cache.
+double page_cache_gbs(const std::string& path, uint64_t bytes) {
+  constexpr uint64_t kBlock = 8 << 20;
+  const auto source = open_file_source(path);
+  ThreadPool pool(0);
+  std::vector<Buffer> blocks(pool.size());
+  const auto once = [&] {
+    const auto start = std::chrono::steady_clock::now();
+    std::atomic<uint64_t> block{0};
+    pool.parallel_for(pool.size(), [&](uint64_t worker) {
+      Buffer& to = blocks[worker];
+      to.resize(kBlock);
+      for (uint64_t i = block.fetch_add(1); i * kBlock < bytes; i = block.fetch_add(1)) {
+        source->read({i * kBlock, std::min(kBlock, bytes - i * kBlock)}, to.data());
+      }
+    });
+    return static_cast<double>(bytes) / seconds_since(start) / 1e9;
+  };
+  once();
+  return std::max(once(), once());
+}
+
+void transfer(double host_to_device_gbs) {
+  const char* text = std::getenv("BASALT_BENCH_TRANSFER_GIB");
+  const auto gib = text == nullptr ? 4.0 : std::atof(text);
+  if (gib <= 0) return;
+  const std::string path = (std::filesystem::temp_directory_path() / "basalt_bench_transfer.basalt").string();
+  Schema schema;
+  schema.fields.push_back({"v", {TypeKind::kInt64}, false, 0, {}});
+  WriteOptions write;
+  write.encodings["v"] = parse_tree("plain");
+  {
+    Writer writer(path, schema, write);
+    Table table;
+    table.schema = schema;
+    table.rows = 1 << 20;
+    table.columns.push_back(make_column(schema.fields[0]));
+    table.columns[0].length = table.rows;
+    table.columns[0].values.resize(table.rows * 8);
+    for (uint64_t i = 0; i < table.rows; ++i) {
+      table.columns[0].values.as<uint64_t>()[i] = i * 0x9E3779B97F4A7C15ull >> 8;
+    }
+    const auto batches = static_cast<uint64_t>(gib * 128);
+    for (uint64_t i = 0; i < batches; ++i) writer.append(table);
+    writer.finish();
+  }
+  const std::shared_ptr<const File> file = File::open(path);
+  Pipeline pipeline;
+  pipeline.files = {file};
+  Aggregate sum;
+  sum.op = AggregateOp::kSum;
+  sum.arg = column(*file, "v", pipeline.columns);
+  pipeline.aggregates = {sum};
+  const double copy = page_cache_gbs(path, file->source().size());
+  RunReport report;
+  std::vector<double> rates;
+  for (int i = 0; i < 4; ++i) {
+    gpu().backend->drop_cache();
+    run_pipeline(pipeline, on_gpu(), &report);
+    if (i > 0) rates.push_back(touched_bytes(pipeline) / report.total_ms / 1e6);
+  }
+  add("file to device, bytes", touched_bytes(pipeline) / 1e9, "GB");
+  add("file to device, whole statement", median(rates), "GB/s");
+  add("ceiling: pinned transfer", host_to_device_gbs, "GB/s");
+  add("ceiling: all cores copy the page cache", copy, "GB/s");
+  add("file to device: share of the lower ceiling", 100 * median(rates) / std::min(copy, host_to_device_gbs), "%", 90);
+  std::filesystem::remove(path);
+}
+
+void write_json(const std::string& path) {
+  std::FILE* out = std::fopen(path.c_str(), "w");
+  if (out == nullptr) throw Error(ErrorCode::kIo, path + ": cannot create");
+  std::fprintf(out, "{\"benchmark\": \"statements_gpu\", \"rows\": [\n");
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::fprintf(out, "  {\"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", \"bar\": %.6g}%s\n", rows[i].name.c_str(),
+                 rows[i].value, rows[i].unit.c_str(), rows[i].bar, i + 1 < rows.size() ? "," : "");
+  }
+  std::fprintf(out, "]}\n");
+  std::fclose(out);
+}
+
+int run(int argc, char** argv) {
+  if (gpu().backend == nullptr) {
+    std::fprintf(stderr, "no GPU: %s\n", gpu().reason.c_str());
+    return 1;
+  }
+  const GpuBandwidth bandwidth = gpu().backend->measure_bandwidth();
+  add("ceiling: device read", bandwidth.read_gbs, "GB/s");
+  if (const char* path = std::getenv("BASALT_BENCH_FILE"); path != nullptr) {
+    const std::shared_ptr<const File> file = File::open(path);
+    resident("Q6", q6(file), bandwidth.read_gbs, 70);
+    resident("count(*) where l_partkey < x", count_below(file, "l_partkey", 1000000), bandwidth.read_gbs, 0);
+    larger_than_memory(q6(file));
+  } else {
+    std::printf("Q6 left out: BASALT_BENCH_FILE names no lineitem.basalt\n");
+  }
+  transfer(bandwidth.host_to_device_gbs);
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::strcmp(argv[i], "--json") == 0) write_json(argv[i + 1]);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace basalt
+
+int main(int argc, char** argv) {
+  try {
+    return basalt::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
