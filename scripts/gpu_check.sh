@@ -84,11 +84,13 @@ stage_build() {
 }
 
 stage_test() {
-    local program name found=no
+    local program name seen=" " found=no
     # What needs the GPU first, in case time runs out.
-    for program in $(ls -d "$build"/tests/basalt_{cuda,sql}_tests "$build"/tests/basalt_*_tests 2>/dev/null | awk '!seen[$0]++'); do
+    for program in "$build"/tests/basalt_{cuda,sql}_tests "$build"/tests/basalt_*_tests; do
         name=${program##*/basalt_}
         name=${name%_tests}
+        if [[ ! -x $program || $seen = *" $name "* ]]; then continue; fi
+        seen+="$name "
         found=yes
         BASALT_BIN=$PWD/$build/basalt BASALT_BUILD_DIR=$PWD/$build BASALT_SOURCE_DIR=$PWD \
             timed "test $name" "${TEST_SECONDS:-240}" "$out/test_$name.log" "$program" --gtest_brief=1 \
