@@ -1,5 +1,5 @@
-// `basalt bench`: how fast this machine decodes and filters packed columns, beside the ceiling measured in the same run:
-// memcpy for decoding to memory, the memory read rate for filters that write nothing.
+// `basalt bench`: how fast this machine decodes and filters packed columns, beside the ceiling measured in the same
+// run: memcpy for decoding to memory, the memory read rate for filters that write nothing.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -70,13 +70,22 @@ std::vector<T> random_chunk(uint32_t width, uint64_t chunk) {
 
 class BenchTable {
  public:
-  BenchTable() : table_({{"benchmark", kLeft}, {"type", kLeft}, {"width", kRight}, {"moved", kRight}, {"time", kRight},
-                         {"GB/s", kRight}, {"values/s", kRight}, {"of ceiling", kRight}, {"ceiling", kLeft}}) {}
-  void add(const std::string& name, const std::string& type, uint32_t width, uint64_t bytes, uint64_t values, double seconds,
-           double ceiling_gbs, const std::string& ceiling) {
+  BenchTable()
+      : table_({{"benchmark", kLeft},
+                {"type", kLeft},
+                {"width", kRight},
+                {"moved", kRight},
+                {"time", kRight},
+                {"GB/s", kRight},
+                {"values/s", kRight},
+                {"of ceiling", kRight},
+                {"ceiling", kLeft}}) {}
+  void add(const std::string& name, const std::string& type, uint32_t width, uint64_t bytes, uint64_t values,
+           double seconds, double ceiling_gbs, const std::string& ceiling) {
     const double speed = static_cast<double>(bytes) / seconds / 1e9;
-    table_.add({name, type, std::to_string(width), human_bytes(bytes), human_seconds(seconds), fmt::format("{:.2f}", speed),
-                human_rate(static_cast<double>(values) / seconds), fmt::format("{:.0f} %", 100 * speed / ceiling_gbs),
+    table_.add({name, type, std::to_string(width), human_bytes(bytes), human_seconds(seconds),
+                fmt::format("{:.2f}", speed), human_rate(static_cast<double>(values) / seconds),
+                fmt::format("{:.0f} %", 100 * speed / ceiling_gbs),
                 fmt::format("{} {:.1f} GB/s", ceiling, ceiling_gbs)});
   }
   std::string render() const { return table_.render(STDOUT_FILENO); }
@@ -122,10 +131,12 @@ void bench_decode(const BenchOptions& options, Physical type, const char* type_n
       pool.parallel_for(chunks, [&](uint64_t i) {
         const auto reader = open_reader(view_of(nodes[i]));
         T* target = out.as<T>() + i * kMaxChunkRows;
-        for (uint32_t tile = 0; tile < kMaxChunkRows / kTileRows; ++tile) reader->decode_tile(tile, target + tile * kTileRows);
+        for (uint32_t tile = 0; tile < kMaxChunkRows / kTileRows; ++tile)
+          reader->decode_tile(tile, target + tile * kTileRows);
       });
     });
-    table.add("packed decode", type_name, width, encoded + out.size(), chunks * kMaxChunkRows, seconds, ceiling, "memcpy");
+    table.add("packed decode", type_name, width, encoded + out.size(), chunks * kMaxChunkRows, seconds, ceiling,
+              "memcpy");
   }
 }
 
@@ -133,7 +144,8 @@ void bench_decode(const BenchOptions& options, Physical type, const char* type_n
 class FilterFile {
  public:
   FilterFile(uint32_t width, uint64_t chunks)
-      : path_((std::filesystem::temp_directory_path() / fmt::format("basalt-bench-{}-{}.basalt", ::getpid(), width)).string()) {
+      : path_((std::filesystem::temp_directory_path() / fmt::format("basalt-bench-{}-{}.basalt", ::getpid(), width))
+                  .string()) {
     Table rows;
     Field field;
     field.name = "c";
@@ -200,9 +212,10 @@ void bench_filter(const BenchOptions& options, bool on_gpu, double ceiling, Benc
       run_pipeline(pipeline, run, &report);
       seconds = std::min(seconds, on_gpu ? report.kernel_ms / 1e3 : seconds_since(start));
     }
-    const uint64_t bytes = report.encoded_bytes_read > 0 ? report.encoded_bytes_read : chunks * kMaxChunkRows * width / 8;
-    table.add(on_gpu ? "filter, GPU kernel" : "filter, CPU", "u32", width, bytes, chunks * kMaxChunkRows, seconds, ceiling,
-              on_gpu ? "device read" : "memcpy");
+    const uint64_t bytes =
+        report.encoded_bytes_read > 0 ? report.encoded_bytes_read : chunks * kMaxChunkRows * width / 8;
+    table.add(on_gpu ? "filter, GPU kernel" : "filter, CPU", "u32", width, bytes, chunks * kMaxChunkRows, seconds,
+              ceiling, on_gpu ? "device read" : "memcpy");
   }
 }
 
@@ -214,7 +227,8 @@ int run_bench(const BenchOptions& options) {
   ThreadPool pool(options.threads);
   BenchTable table;
   print(dim(fmt::format("{} thread{}, arrays of {}, best of {}\n", options.threads, options.threads == 1 ? "" : "s",
-                        human_bytes(options.bytes), options.rounds), STDOUT_FILENO));
+                        human_bytes(options.bytes), options.rounds),
+            STDOUT_FILENO));
   if (cpu) {
     const double ceiling = memcpy_ceiling(options.bytes, pool, options.rounds);
     if (all || options.what == "decode") {
@@ -238,10 +252,13 @@ void add_bench(Program& program) {
                                   "  basalt bench\n"
                                   "  basalt bench decode --all-widths --threads 4\n"
                                   "  basalt bench filter --device cuda --size 4GiB");
-  command->add_option("WHAT", options->what, "all (default), decode or filter")->check(CLI::IsMember({"all", "decode", "filter"}));
+  command->add_option("WHAT", options->what, "all (default), decode or filter")
+      ->check(CLI::IsMember({"all", "decode", "filter"}));
   add_bytes_option(command, "--size", options->bytes, "Plain bytes per array (default 256MiB)");
   command->add_flag("--all-widths", options->all_widths, "Every bit width instead of a selection");
-  command->add_option("--rounds", options->rounds, "Repetitions; the best counts (default 3)")->check(CLI::Range(1, 1000))->type_name("N");
+  command->add_option("--rounds", options->rounds, "Repetitions; the best counts (default 3)")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
   add_device_option(command, options->device);
   add_threads_option(command, options->threads);
   command->callback([&program, options] { program.run = [options] { return run_bench(*options); }; });

@@ -13,10 +13,20 @@ namespace {
 uint64_t parse_bytes(const std::string& text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  static const std::map<std::string, double> units = {
-      {"", 1},        {"b", 1},       {"k", 1024.0},    {"kb", 1e3},       {"kib", 1024.0},       {"m", 1048576.0},
-      {"mb", 1e6},    {"mib", 1048576.0}, {"g", 1073741824.0}, {"gb", 1e9}, {"gib", 1073741824.0},
-      {"t", 1099511627776.0}, {"tb", 1e12}, {"tib", 1099511627776.0}};
+  static const std::map<std::string, double> units = {{"", 1},
+                                                      {"b", 1},
+                                                      {"k", 1024.0},
+                                                      {"kb", 1e3},
+                                                      {"kib", 1024.0},
+                                                      {"m", 1048576.0},
+                                                      {"mb", 1e6},
+                                                      {"mib", 1048576.0},
+                                                      {"g", 1073741824.0},
+                                                      {"gb", 1e9},
+                                                      {"gib", 1073741824.0},
+                                                      {"t", 1099511627776.0},
+                                                      {"tb", 1e12},
+                                                      {"tib", 1099511627776.0}};
   std::string unit(end, text.data() + text.size());
   unit.erase(0, unit.find_first_not_of(' ') == std::string::npos ? unit.size() : unit.find_first_not_of(' '));
   const auto found = units.find(CLI::detail::to_lower(unit));
@@ -38,20 +48,24 @@ CLI::App* add_command(Program& program, const std::string& name, const std::stri
 void add_device_option(CLI::App* command, Device& device) {
   static const std::map<std::string, Device> names = {
       {"auto", Device::kAuto}, {"cpu", Device::kCpu}, {"cuda", Device::kCuda}};
-  command->add_option_function<std::string>(
-             "--device", [&device](const std::string& name) { device = names.at(name); },
-             "Where to run: auto (the GPU if there is one), cpu, cuda")
+  command
+      ->add_option_function<std::string>(
+          "--device", [&device](const std::string& name) { device = names.at(name); },
+          "Where to run: auto (the GPU if there is one), cpu, cuda")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->type_name("auto|cpu|cuda");
 }
 
 void add_threads_option(CLI::App* command, uint32_t& threads) {
-  command->add_option("--threads", threads, "Threads to use (default: all cores)")->check(CLI::Range(1, 1024))->type_name("N");
+  command->add_option("--threads", threads, "Threads to use (default: all cores)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
 }
 
 void add_bytes_option(CLI::App* command, const std::string& name, uint64_t& bytes, const std::string& description) {
-  command->add_option_function<std::string>(
-             name, [&bytes](const std::string& text) { bytes = parse_bytes(text); }, description)
+  command
+      ->add_option_function<std::string>(
+          name, [&bytes](const std::string& text) { bytes = parse_bytes(text); }, description)
       ->type_name("SIZE");
 }
 

@@ -112,7 +112,8 @@ int run_convert(ConvertOptions options, bool quiet) {
   if (!options.query.empty() && !options.inputs.empty()) throw UsageError("give input files or --query, not both");
   if (options.query.empty() && options.inputs.empty())
     throw UsageError("convert needs an input and an output: basalt convert IN... OUT.basalt");
-  if (options.output == "-") throw UsageError("a .basalt file cannot be written to standard output: its end points back");
+  if (options.output == "-")
+    throw UsageError("a .basalt file cannot be written to standard output: its end points back");
   if (options.chunk_rows == 0 || options.chunk_rows > kMaxChunkRows || options.chunk_rows % kZoneRows != 0)
     throw UsageError(fmt::format("--chunk-rows must be a multiple of {} and at most {}", kZoneRows, kMaxChunkRows));
   const WriteOptions write = write_options(options);
@@ -134,17 +135,17 @@ int run_convert(ConvertOptions options, bool quiet) {
 
 void add_convert(Program& program) {
   auto options = std::make_shared<ConvertOptions>();
-  CLI::App* command = add_command(
-      program, "convert", "Convert Parquet, CSV, JSON, Arrow or a query to a .basalt file",
-      "  basalt convert lineitem.parquet lineitem.basalt\n"
-      "  basalt convert 'logs/*.csv.gz' logs.basalt --sort-by time\n"
-      "  zcat events.ndjson.gz | basalt convert - events.basalt\n"
-      "  basalt convert --query \"select * from 'a.parquet' where x > 0\" a.basalt\n"
-      "  basalt convert t.parquet t.basalt --encoding price='delta(packed)'");
+  CLI::App* command = add_command(program, "convert", "Convert Parquet, CSV, JSON, Arrow or a query to a .basalt file",
+                                  "  basalt convert lineitem.parquet lineitem.basalt\n"
+                                  "  basalt convert 'logs/*.csv.gz' logs.basalt --sort-by time\n"
+                                  "  zcat events.ndjson.gz | basalt convert - events.basalt\n"
+                                  "  basalt convert --query \"select * from 'a.parquet' where x > 0\" a.basalt\n"
+                                  "  basalt convert t.parquet t.basalt --encoding price='delta(packed)'");
   command
-      ->add_option("IN... OUT", options->inputs,
-                   "First the inputs: Parquet, CSV, TSV, JSON, NDJSON, Arrow IPC or .basalt files, globs, or - for standard "
-                   "input; last the .basalt file to write")
+      ->add_option(
+          "IN... OUT", options->inputs,
+          "First the inputs: Parquet, CSV, TSV, JSON, NDJSON, Arrow IPC or .basalt files, globs, or - for standard "
+          "input; last the .basalt file to write")
       ->required();
   command->add_option("--query", options->query, "Convert the rows of an SQL query instead of files")->type_name("SQL");
   command->add_option("--input-format", options->input_format, "Kind of the inputs, where the name does not tell")
@@ -163,13 +164,17 @@ void add_convert(Program& program) {
   add_threads_option(command, options->threads);
   add_bytes_option(command, "--memory-limit", options->memory_limit,
                    "Memory for reading, sorting and encoding (default 1.25GiB); larger sorts spill to disk");
-  command->add_option_function<std::string>(
-             "--device", [options](const std::string& name) { options->device = name == "cuda" ? Device::kCuda : Device::kCpu; },
-             "Where to encode: cpu (default, also auto) or cuda; the bytes are the same")
+  command
+      ->add_option_function<std::string>(
+          "--device",
+          [options](const std::string& name) { options->device = name == "cuda" ? Device::kCuda : Device::kCpu; },
+          "Where to encode: cpu (default, also auto) or cuda; the bytes are the same")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->type_name("auto|cpu|cuda");
-  command->add_option("--chunk-rows", options->chunk_rows, "Rows per chunk, a multiple of 8192 (default 1048576)")->type_name("N");
-  command->callback([&program, options] { program.run = [&program, options] { return run_convert(*options, program.quiet); }; });
+  command->add_option("--chunk-rows", options->chunk_rows, "Rows per chunk, a multiple of 8192 (default 1048576)")
+      ->type_name("N");
+  command->callback(
+      [&program, options] { program.run = [&program, options] { return run_convert(*options, program.quiet); }; });
 }
 
 }  // namespace basalt::cli

@@ -31,7 +31,8 @@ std::string first_value(const char* path, std::initializer_list<std::string_view
     for (const std::string_view key : keys)
       if (line.starts_with(key))
         if (const size_t colon = line.find(':'); colon != std::string::npos)
-          if (const size_t text = line.find_first_not_of(" \t", colon + 1); text != std::string::npos) return line.substr(text);
+          if (const size_t text = line.find_first_not_of(" \t", colon + 1); text != std::string::npos)
+            return line.substr(text);
   return {};
 }
 
@@ -41,11 +42,11 @@ std::string cpu_model() {
 #if defined(__aarch64__)
   const std::string implementer = first_value("/proc/cpuinfo", {"CPU implementer"});
   const std::string part = first_value("/proc/cpuinfo", {"CPU part"});
-  static const std::map<std::string, std::string> arm_parts = {{"0xd03", "Cortex-A53"},  {"0xd08", "Cortex-A72"},
-                                                               {"0xd0c", "Neoverse N1"}, {"0xd40", "Neoverse V1"},
-                                                               {"0xd49", "Neoverse N2"}, {"0xd4f", "Neoverse V2"},
-                                                               {"0xd83", "Neoverse V3"}, {"0xd84", "Neoverse V3"}};
-  if (const auto known = arm_parts.find(part); implementer == "0x41" && known != arm_parts.end()) return "Arm " + known->second;
+  static const std::map<std::string, std::string> arm_parts = {
+      {"0xd03", "Cortex-A53"},  {"0xd08", "Cortex-A72"},  {"0xd0c", "Neoverse N1"}, {"0xd40", "Neoverse V1"},
+      {"0xd49", "Neoverse N2"}, {"0xd4f", "Neoverse V2"}, {"0xd83", "Neoverse V3"}, {"0xd84", "Neoverse V3"}};
+  if (const auto known = arm_parts.find(part); implementer == "0x41" && known != arm_parts.end())
+    return "Arm " + known->second;
   if (!part.empty()) return fmt::format("Arm, implementer {}, part {}", implementer, part);
 #endif
   return "unknown";
@@ -94,7 +95,8 @@ double copy_bandwidth(uint32_t threads) {
 
 std::string cpu_text() {
   const uint32_t cores = hardware_threads();
-  const auto memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGE_SIZE));
+  const auto memory =
+      static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGE_SIZE));
   std::string text = bold("CPU", STDOUT_FILENO) + "  " + cpu_model() + "\n";
   text += fmt::format("     cores            {}\n", cores);
   text += fmt::format("     SIMD             {} (decoders use {})\n", cpu_features(), simd_level());
@@ -110,11 +112,13 @@ std::string gpu_text() {
   std::string text;
   for (const GpuInfo& device : found.backend->devices()) {
     text += fmt::format("{}  {} (device {})\n", bold("GPU", STDOUT_FILENO), device.name, device.ordinal);
-    text += fmt::format("     compute          {}.{}, {} multiprocessors\n", device.major, device.minor, device.multiprocessors);
+    text += fmt::format("     compute          {}.{}, {} multiprocessors\n", device.major, device.minor,
+                        device.multiprocessors);
     text += fmt::format("     memory           {}, {} free; L2 {}\n", human_bytes(device.memory_total),
                         human_bytes(device.memory_free), human_bytes(device.l2_bytes));
-    text += fmt::format("     driver           {}, runtime {}, NVRTC {}\n", device.driver_version, device.runtime_version,
-                        device.nvrtc_version.empty() ? "not found: queries cannot be compiled" : device.nvrtc_version);
+    text +=
+        fmt::format("     driver           {}, runtime {}, NVRTC {}\n", device.driver_version, device.runtime_version,
+                    device.nvrtc_version.empty() ? "not found: queries cannot be compiled" : device.nvrtc_version);
   }
   const GpuBandwidth speed = found.backend->measure_bandwidth();
   text += fmt::format("     device copy      {:.0f} GB/s read + written\n", speed.copy_gbs);

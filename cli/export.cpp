@@ -25,14 +25,15 @@ struct ExportOptions {
 
 std::string format_of(const std::string& path) {
   static const std::map<std::string, std::string> names = {
-      {"parquet", "parquet"}, {"csv", "csv"},       {"tsv", "tsv"},     {"json", "json"},   {"ndjson", "ndjson"},
-      {"jsonl", "ndjson"},    {"arrow", "arrow"},   {"feather", "arrow"}, {"ipc", "arrow"}, {"arrows", "arrows"}};
+      {"parquet", "parquet"}, {"csv", "csv"},     {"tsv", "tsv"},       {"json", "json"}, {"ndjson", "ndjson"},
+      {"jsonl", "ndjson"},    {"arrow", "arrow"}, {"feather", "arrow"}, {"ipc", "arrow"}, {"arrows", "arrows"}};
   std::string name = CLI::detail::to_lower(path);
   for (const char* packed : {".gz", ".zst"})
     if (name.ends_with(packed)) name.resize(name.size() - std::string_view(packed).size());
   const auto found = names.find(name.substr(name.find_last_of('.') + 1));
   if (found == names.end())
-    throw UsageError(path + ": the name does not tell the format; add --format parquet, csv, tsv, json, ndjson, arrow or arrows");
+    throw UsageError(
+        path + ": the name does not tell the format; add --format parquet, csv, tsv, json, ndjson, arrow or arrows");
   return found->second;
 }
 
@@ -92,7 +93,8 @@ int run_export(const ExportOptions& options, bool quiet) {
   const bool to_stdout = options.output == "-";
   const std::string format = !options.format.empty() ? options.format : to_stdout ? "csv" : format_of(options.output);
   const bool binary = format == "parquet" || format == "arrow" || format == "arrows";
-  if (to_stdout && binary && is_terminal(STDOUT_FILENO)) throw UsageError(format + " is binary: send it to a file or a pipe");
+  if (to_stdout && binary && is_terminal(STDOUT_FILENO))
+    throw UsageError(format + " is binary: send it to a file or a pipe");
   const uint64_t rows = File::open(options.file)->rows();  // also: a clear error before anything is created
   if (format == "arrow" || format == "arrows") {
     export_arrow(options, format, to_stdout);
@@ -123,13 +125,18 @@ void add_export(Program& program) {
                                   "  basalt export lineitem.basalt - --format csv | head\n"
                                   "  basalt export lineitem.basalt keys.arrow --columns l_orderkey,l_partkey");
   command->add_option("FILE", options->file, "The .basalt file")->required();
-  command->add_option("OUT", options->output, "The file to write; its extension chooses the format; - is standard output")->required();
+  command
+      ->add_option("OUT", options->output, "The file to write; its extension chooses the format; - is standard output")
+      ->required();
   command->add_option("--format", options->format, "Format, if the name does not tell (default for -: csv)")
       ->check(CLI::IsMember({"parquet", "csv", "tsv", "json", "ndjson", "arrow", "arrows"}))
       ->type_name("FORMAT");
-  command->add_option("--columns", options->columns, "Only these columns, in this order")->delimiter(',')->type_name("COL[,COL...]");
+  command->add_option("--columns", options->columns, "Only these columns, in this order")
+      ->delimiter(',')
+      ->type_name("COL[,COL...]");
   add_threads_option(command, options->threads);
-  command->callback([&program, options] { program.run = [&program, options] { return run_export(*options, program.quiet); }; });
+  command->callback(
+      [&program, options] { program.run = [&program, options] { return run_export(*options, program.quiet); }; });
 }
 
 }  // namespace basalt::cli

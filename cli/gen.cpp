@@ -65,29 +65,33 @@ void stream_ssb(const SsbGenerator& generator, SsbTable table, uint32_t threads,
     explicit Round(uint32_t count) : pool(count) {}
   };
   auto round = std::make_shared<Round>(threads);
-  export_stream(ssb_schema(table), [&generator, table, round]() -> std::unique_ptr<Table> {
-    const uint64_t rows = generator.rows(table);
-    if (round->ready.empty() && round->next_row < rows) {
-      const uint64_t left = (rows - round->next_row + kBatchRows - 1) / kBatchRows;
-      round->ready.resize(std::min<uint64_t>(left, round->pool.size() * 2));
-      round->pool.parallel_for(round->ready.size(), [&](uint64_t i) {
-        const uint64_t begin = round->next_row + i * kBatchRows;
-        round->ready[i] = std::make_unique<Table>(generator.generate(table, begin, begin + kBatchRows));
-      });
-      round->next_row += round->ready.size() * kBatchRows;
-    }
-    if (round->ready.empty()) return nullptr;
-    std::unique_ptr<Table> batch = std::move(round->ready.front());
-    round->ready.pop_front();
-    return batch;
-  }, out);
+  export_stream(
+      ssb_schema(table),
+      [&generator, table, round]() -> std::unique_ptr<Table> {
+        const uint64_t rows = generator.rows(table);
+        if (round->ready.empty() && round->next_row < rows) {
+          const uint64_t left = (rows - round->next_row + kBatchRows - 1) / kBatchRows;
+          round->ready.resize(std::min<uint64_t>(left, round->pool.size() * 2));
+          round->pool.parallel_for(round->ready.size(), [&](uint64_t i) {
+            const uint64_t begin = round->next_row + i * kBatchRows;
+            round->ready[i] = std::make_unique<Table>(generator.generate(table, begin, begin + kBatchRows));
+          });
+          round->next_row += round->ready.size() * kBatchRows;
+        }
+        if (round->ready.empty()) return nullptr;
+        std::unique_ptr<Table> batch = std::move(round->ready.front());
+        round->ready.pop_front();
+        return batch;
+      },
+      out);
 }
 
 struct Line {
   uint64_t rows = 0, plain_bytes = 0;
 };
 
-Line write_table(Session& session, const TableJob& job, const GenOptions& options, const std::string& path, bool quiet) {
+Line write_table(Session& session, const TableJob& job, const GenOptions& options, const std::string& path,
+                 bool quiet) {
   ProgressBar bar(path, quiet, 0, [&] { return session.progress(); });
   CancelToken cancel;
   const InterruptGuard interrupt([&] {
@@ -124,7 +128,10 @@ class Report {
 
  private:
   using Align = TextTable::Align;
-  TextTable table_{{{"file", Align::kLeft}, {"rows", Align::kRight}, {"bytes", Align::kRight}, {"ratio", Align::kRight},
+  TextTable table_{{{"file", Align::kLeft},
+                    {"rows", Align::kRight},
+                    {"bytes", Align::kRight},
+                    {"ratio", Align::kRight},
                     {"time", Align::kRight}}};
   uint64_t total_ = 0;
 };
@@ -166,8 +173,8 @@ int run_tpch(const GenOptions& options, bool quiet) {
 }
 
 // Natural order needs no SQL: the generator's rows go straight to the writer.
-Line write_ssb_natural(const SsbGenerator& generator, SsbTable table, const GenOptions& options, const std::string& path,
-                       bool quiet) {
+Line write_ssb_natural(const SsbGenerator& generator, SsbTable table, const GenOptions& options,
+                       const std::string& path, bool quiet) {
   ProgressBar bar(path, quiet, 0, {});
   CancelToken cancel;
   const InterruptGuard interrupt([&] { cancel.cancel(); });
@@ -189,7 +196,8 @@ int run_ssb(const GenOptions& options, bool quiet) {
     const std::string name = to_string(table);
     const std::string path = path_of(options, name);
     timed(report, path, [&] {
-      if (options.format == "basalt" && !options.clustered) return write_ssb_natural(generator, table, options, path, quiet);
+      if (options.format == "basalt" && !options.clustered)
+        return write_ssb_natural(generator, table, options, path, quiet);
       Session session(session_options(options));
       ArrowArrayStream stream;
       stream_ssb(generator, table, options.threads, &stream);
@@ -197,9 +205,11 @@ int run_ssb(const GenOptions& options, bool quiet) {
       const std::vector<std::string> keys = options.clustered ? ssb_sort_columns(table) : std::vector<std::string>{};
       // All other columns that tell rows apart follow, so that equal keys have one order only.
       std::vector<std::string> order = keys;
-      if (options.clustered && table == SsbTable::kLineorder) order.insert(order.end(), {"lo_orderkey", "lo_linenumber"});
-      const std::string query =
-          keys.empty() ? "select * from generated" : fmt::format("select * from generated order by {}", fmt::join(order, ", "));
+      if (options.clustered && table == SsbTable::kLineorder)
+        order.insert(order.end(), {"lo_orderkey", "lo_linenumber"});
+      const std::string query = keys.empty()
+                                    ? "select * from generated"
+                                    : fmt::format("select * from generated order by {}", fmt::join(order, ", "));
       return write_table(session, {name, query, keys}, options, path, quiet);
     });
   }
@@ -213,14 +223,18 @@ void add_benchmark(Program& program, CLI::App* parent, const std::string& name, 
   CLI::App* command = parent->add_subcommand(name, description);
   command->footer("Examples:\n" + examples);
   command->add_flag("-q,--quiet", program.quiet, "No progress bar and no summary");
-  command->add_option("--scale", options->scale, "Scale factor (default 1)")->check(CLI::Range(0.0001, 10000.0))->type_name("S");
-  command->add_option("--out", options->folder, "Folder for the files, one per table (default: here)")->type_name("DIR");
+  command->add_option("--scale", options->scale, "Scale factor (default 1)")
+      ->check(CLI::Range(0.0001, 10000.0))
+      ->type_name("S");
+  command->add_option("--out", options->folder, "Folder for the files, one per table (default: here)")
+      ->type_name("DIR");
   command->add_option("--format", options->format, "basalt (default) or parquet")
       ->check(CLI::IsMember({"basalt", "parquet"}))
       ->type_name("basalt|parquet");
   command
-      ->add_option_function<std::string>("--order", [options](const std::string& order) { options->clustered = order == "clustered"; },
-                                         "natural (default): by key; clustered: the fact tables by date")
+      ->add_option_function<std::string>(
+          "--order", [options](const std::string& order) { options->clustered = order == "clustered"; },
+          "natural (default): by key; clustered: the fact tables by date")
       ->check(CLI::IsMember({"natural", "clustered"}))
       ->type_name("natural|clustered");
   add_threads_option(command, options->threads);
@@ -233,9 +247,10 @@ void add_benchmark(Program& program, CLI::App* parent, const std::string& name, 
 void add_gen(Program& program) {
   CLI::App* command = program.app.add_subcommand("gen", "Generate TPC-H or SSB benchmark tables");
   command->require_subcommand(1);
-  command->footer("Examples:\n"
-                  "  basalt gen tpch --scale 1 --out tpch\n"
-                  "  basalt gen ssb --scale 10 --out ssb --order clustered");
+  command->footer(
+      "Examples:\n"
+      "  basalt gen tpch --scale 1 --out tpch\n"
+      "  basalt gen ssb --scale 10 --out ssb --order clustered");
   add_benchmark(program, command, "tpch", "The 8 tables of TPC-H, by DuckDB's generator",
                 "  basalt gen tpch --scale 0.1 --out tpch\n"
                 "  basalt gen tpch --scale 10 --out tpch10 --order clustered\n"

@@ -91,8 +91,14 @@ std::string overview(const File& file) {
 }
 
 std::string column_table(const File& file, const std::vector<uint32_t>& ids) {
-  TextTable table({{"column", Align::kLeft}, {"type", Align::kLeft}, {"encoding", Align::kLeft}, {"nulls", Align::kRight},
-                   {"min", Align::kLeft}, {"max", Align::kLeft}, {"bytes", Align::kRight}, {"ratio", Align::kRight},
+  TextTable table({{"column", Align::kLeft},
+                   {"type", Align::kLeft},
+                   {"encoding", Align::kLeft},
+                   {"nulls", Align::kRight},
+                   {"min", Align::kLeft},
+                   {"max", Align::kLeft},
+                   {"bytes", Align::kRight},
+                   {"ratio", Align::kRight},
                    {"share", Align::kRight}});
   for (const uint32_t id : ids) {
     const ColumnInfo& column = file.column(id);
@@ -112,32 +118,44 @@ std::string column_details(const File& file, uint32_t id) {
   std::map<uint32_t, size_t> uses;
   for (const ColumnChunkInfo& chunk : column.chunks) ++uses[chunk.shape];
   for (const auto& [shape, count] : uses)
-    if (shape < column.shapes.size()) text += fmt::format("  {} × {}\n", human_count(count), to_string(column.shapes[shape]));
+    if (shape < column.shapes.size())
+      text += fmt::format("  {} × {}\n", human_count(count), to_string(column.shapes[shape]));
   if (const std::string flags = flags_of(stats); !flags.empty()) text += "  " + flags + "\n";
   if (stats.distinct > 0) text += fmt::format("  about {} distinct values\n", human_count(stats.distinct));
   if (column.has_dictionary) text += "  one sorted dictionary for the whole file\n";
   std::string widths;
   for (size_t width = 0; width < column.width_tiles.size(); ++width)
     if (column.width_tiles[width] > 0)
-      widths += fmt::format("{}{} × {} bits", widths.empty() ? "" : ", ", human_count(column.width_tiles[width]), width);
+      widths +=
+          fmt::format("{}{} × {} bits", widths.empty() ? "" : ", ", human_count(column.width_tiles[width]), width);
   if (!widths.empty()) text += "  packed tiles: " + widths + "\n";
   return text;
 }
 
 std::string chunk_table(const File& file, const std::vector<uint32_t>& ids) {
-  TextTable table({{"column", Align::kLeft}, {"chunk", Align::kRight}, {"first row", Align::kRight}, {"rows", Align::kRight},
-                   {"encoding", Align::kLeft}, {"nulls", Align::kRight}, {"min", Align::kLeft}, {"max", Align::kLeft},
-                   {"offset", Align::kRight}, {"bytes", Align::kRight}, {"ratio", Align::kRight}, {"notes", Align::kLeft}});
+  TextTable table({{"column", Align::kLeft},
+                   {"chunk", Align::kRight},
+                   {"first row", Align::kRight},
+                   {"rows", Align::kRight},
+                   {"encoding", Align::kLeft},
+                   {"nulls", Align::kRight},
+                   {"min", Align::kLeft},
+                   {"max", Align::kLeft},
+                   {"offset", Align::kRight},
+                   {"bytes", Align::kRight},
+                   {"ratio", Align::kRight},
+                   {"notes", Align::kLeft}});
   for (const uint32_t id : ids) {
     const ColumnInfo& column = file.column(id);
     const DataType& type = file.fields()[id]->type;
     for (size_t i = 0; i < column.chunks.size(); ++i) {
       const ColumnChunkInfo& chunk = column.chunks[i];
-      table.add({column.path, std::to_string(i), i < file.chunks().size() ? human_count(file.chunks()[i].first_row) : "",
-                 human_count(chunk.rows), chunk.shape < column.shapes.size() ? to_string(column.shapes[chunk.shape]) : "-",
-                 human_count(chunk.stats.null_count), shorten(show(chunk.stats.min, type)),
-                 shorten(show(chunk.stats.max, type)), std::to_string(chunk.region.offset), human_bytes(chunk.encoded_bytes),
-                 human_ratio(chunk.plain_bytes, chunk.encoded_bytes), flags_of(chunk.stats)});
+      table.add(
+          {column.path, std::to_string(i), i < file.chunks().size() ? human_count(file.chunks()[i].first_row) : "",
+           human_count(chunk.rows), chunk.shape < column.shapes.size() ? to_string(column.shapes[chunk.shape]) : "-",
+           human_count(chunk.stats.null_count), shorten(show(chunk.stats.min, type)),
+           shorten(show(chunk.stats.max, type)), std::to_string(chunk.region.offset), human_bytes(chunk.encoded_bytes),
+           human_ratio(chunk.plain_bytes, chunk.encoded_bytes), flags_of(chunk.stats)});
     }
   }
   return "\n" + table.render(STDOUT_FILENO);
@@ -185,8 +203,8 @@ std::string json_text(const File& file, const std::vector<uint32_t>& ids, bool c
   return fmt::format(
       R"({{"file":{},"bytes":{},"format_version":{},"created_by":{},"rows":{},"sort_columns":[{}],"chunks":[{}],"columns":[{}]}})"
       "\n",
-      escape_json(file.name()), file.source().size(), file.format_version(), escape_json(file.created_by()), file.rows(),
-      fmt::join(sort_columns, ","), fmt::join(chunk_list, ","), fmt::join(columns, ","));
+      escape_json(file.name()), file.source().size(), file.format_version(), escape_json(file.created_by()),
+      file.rows(), fmt::join(sort_columns, ","), fmt::join(chunk_list, ","), fmt::join(columns, ","));
 }
 
 int run_info(const InfoOptions& options) {

@@ -122,8 +122,8 @@ void InputSet::add_stdin(const std::string& format) {
   inputs_.push_back(std::move(input));
 }
 
-// Readers look at a file more than once (types first, rows later; Parquet from its end), which a pipe does not allow. The
-// spool has no name, so that nothing stays behind however the program ends.
+// Readers look at a file more than once (types first, rows later; Parquet from its end), which a pipe does not allow.
+// The spool has no name, so that nothing stays behind however the program ends.
 void InputSet::spool_stdin(Input& input) {
   const char* folder = std::getenv("TMPDIR");
   std::string name = std::string(folder == nullptr || *folder == 0 ? "/tmp" : folder) + "/basalt-stdin-XXXXXX";
@@ -136,7 +136,8 @@ void InputSet::spool_stdin(Input& input) {
     for (size_t done = 0; done < block.size();) {
       const ssize_t put = ::write(spool, block.data() + done, block.size() - done);
       if (put < 0 && errno != EINTR)
-        throw Error(ErrorCode::kIo, std::string("cannot store standard input in a temporary file: ") + std::strerror(errno));
+        throw Error(ErrorCode::kIo,
+                    std::string("cannot store standard input in a temporary file: ") + std::strerror(errno));
       if (put > 0) done += static_cast<size_t>(put);
     }
     bytes_ += block.size();

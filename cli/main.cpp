@@ -63,8 +63,9 @@ int main(int argc, char** argv) {
   program.app.name("basalt");  // not the path it was started with
   program.app.set_version_flag("--version", std::string("basalt ") + BASALT_VERSION);
   program.app.require_subcommand(1);
-  program.app.footer("Each command explains itself: basalt convert --help\n"
-                     "Exit codes: 0 success, 1 failure, 2 usage. NO_COLOR switches colours off.");
+  program.app.footer(
+      "Each command explains itself: basalt convert --help\n"
+      "Exit codes: 0 success, 1 failure, 2 usage. NO_COLOR switches colours off.");
   add_convert(program);
   add_info(program);
   add_export(program);

@@ -73,8 +73,9 @@ void ProgressBar::work() {
 void ProgressBar::draw(double seconds) {
   const double share = share_ ? share_() : -1;
   const uint64_t rows = rows_;
-  const uint64_t bytes_in =
-      total_bytes_in_ > 0 && share >= 0 ? static_cast<uint64_t>(share * static_cast<double>(total_bytes_in_)) : plain_bytes_.load();
+  const uint64_t bytes_in = total_bytes_in_ > 0 && share >= 0
+                                ? static_cast<uint64_t>(share * static_cast<double>(total_bytes_in_))
+                                : plain_bytes_.load();
   std::string line = label_;
   if (share >= 0) line += fmt::format(" {} {:3.0f} %", bar(share), share * 100);
   line += fmt::format(" · {} rows/s · {} in · {} out", human_rate(static_cast<double>(rows) / seconds),

@@ -16,7 +16,8 @@ namespace basalt::cli {
 
 class ProgressBar {
  public:
-  // `share`: how much is done, 0..1, negative if unknown; called from the drawing thread. `total_bytes_in`: 0 = unknown.
+  // `share`: how much is done, 0..1, negative if unknown; called from the drawing thread. `total_bytes_in`: 0 =
+  // unknown.
   ProgressBar(std::string label, bool quiet, uint64_t total_bytes_in, std::function<double()> share);
   ~ProgressBar();  // wipes the bar
   ProgressBar(const ProgressBar&) = delete;

@@ -83,7 +83,8 @@ class Shell {
       throw;
     } catch (const Error& error) {
       pending_.clear();
-      std::fputs(error.code() == ErrorCode::kCancelled ? "cancelled\n" : fmt::format("{}\n", error.what()).c_str(), stderr);
+      std::fputs(error.code() == ErrorCode::kCancelled ? "cancelled\n" : fmt::format("{}\n", error.what()).c_str(),
+                 stderr);
     } catch (const std::exception& error) {
       pending_.clear();
       std::fputs(fmt::format("{}\n", error.what()).c_str(), stderr);
@@ -134,7 +135,8 @@ class Shell {
   }
 
   void set_timer(const std::string& argument) {
-    if (argument != "on" && argument != "off") throw Error(ErrorCode::kInvalidArgument, "write .timer on or .timer off");
+    if (argument != "on" && argument != "off")
+      throw Error(ErrorCode::kInvalidArgument, "write .timer on or .timer off");
     options_.timing = argument == "on";
   }
 

@@ -76,7 +76,8 @@ void show_arrow(QueryResult& result, const ShowOptions& options) {
 // DuckDB writes Parquet files; standard output gets a copy of one.
 void show_parquet(Session& session, const std::string& sql, const ShowOptions& options) {
   if (!options.output.empty()) return session.copy_to_parquet(without_semicolon(sql), options.output);
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("basalt-sql-{}.parquet", ::getpid());
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / fmt::format("basalt-sql-{}.parquet", ::getpid());
   const std::shared_ptr<void> remover(nullptr, [&](void*) { ::unlink(path.c_str()); });
   session.copy_to_parquet(without_semicolon(sql), path.string());
   const std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rbe"), [](std::FILE* open) {
@@ -85,7 +86,8 @@ void show_parquet(Session& session, const std::string& sql, const ShowOptions& o
   if (file == nullptr) throw Error(ErrorCode::kIo, path.string() + ": cannot read the temporary file back");
   Output output;
   std::string block(1 << 20, 0);
-  for (size_t got; (got = std::fread(block.data(), 1, block.size(), file.get())) > 0;) output.write({block.data(), got});
+  for (size_t got; (got = std::fread(block.data(), 1, block.size(), file.get())) > 0;)
+    output.write({block.data(), got});
   output.flush();
 }
 
@@ -105,11 +107,13 @@ void show_text(QueryResult& result, const ShowOptions& options) {
 }
 
 void show_timing(const QueryReport& report) {
-  to_stderr(fmt::format("time: {:.2f} ms total · compile {:.2f} ms · transfer {:.2f} ms ({}) · kernel {:.3f} ms", report.total_ms,
-                        report.compile_ms, report.transfer_ms, human_bytes(report.bytes_transferred), report.kernel_ms));
+  to_stderr(fmt::format("time: {:.2f} ms total · compile {:.2f} ms · transfer {:.2f} ms ({}) · kernel {:.3f} ms",
+                        report.total_ms, report.compile_ms, report.transfer_ms, human_bytes(report.bytes_transferred),
+                        report.kernel_ms));
   if (report.tiles > 0)
-    to_stderr(fmt::format("tiles: {} in all · {} skipped by statistics · {} without testing the filter", human_count(report.tiles),
-                          human_count(report.tiles_skipped), human_count(report.tiles_all_true)));
+    to_stderr(fmt::format("tiles: {} in all · {} skipped by statistics · {} without testing the filter",
+                          human_count(report.tiles), human_count(report.tiles_skipped),
+                          human_count(report.tiles_all_true)));
 }
 
 void show_kernel(const QueryReport& report) {
@@ -118,7 +122,8 @@ void show_kernel(const QueryReport& report) {
   for (const std::string& part : report.in_duckdb) reason += "\n  " + part;
   for (const std::string& part : report.notes) reason += "\n  " + part;
   if (gpu().backend == nullptr) reason += "\n  CUDA is not available: " + gpu().reason;
-  throw Error(ErrorCode::kDevice, "no kernel was generated for this statement:" + (reason.empty() ? " it ran on the CPU" : reason));
+  throw Error(ErrorCode::kDevice,
+              "no kernel was generated for this statement:" + (reason.empty() ? " it ran on the CPU" : reason));
 }
 
 void show_report(const QueryReport& report, const ShowOptions& options) {

@@ -9,8 +9,12 @@ namespace basalt::cli {
 
 std::string render_summary(const WriteSummary& summary, const std::string& path, double seconds, int descriptor) {
   using Align = TextTable::Align;
-  TextTable table({{"column", Align::kLeft}, {"type", Align::kLeft}, {"encoding", Align::kLeft}, {"in", Align::kRight},
-                   {"out", Align::kRight}, {"ratio", Align::kRight}});
+  TextTable table({{"column", Align::kLeft},
+                   {"type", Align::kLeft},
+                   {"encoding", Align::kLeft},
+                   {"in", Align::kRight},
+                   {"out", Align::kRight},
+                   {"ratio", Align::kRight}});
   for (const ColumnSummary& column : summary.columns) {
     std::string tree = column.trees.empty() ? "-" : column.trees[0];
     if (column.trees.size() > 1) tree += fmt::format(" (+{} more)", column.trees.size() - 1);
@@ -18,7 +22,8 @@ std::string render_summary(const WriteSummary& summary, const std::string& path,
                human_ratio(column.plain_bytes, column.encoded_bytes)});
   }
   table.add_rule();
-  table.add({fmt::format("{} rows", human_count(summary.rows)), fmt::format("{} chunk{}", human_count(summary.chunks), summary.chunks == 1 ? "" : "s"), path,
+  table.add({fmt::format("{} rows", human_count(summary.rows)),
+             fmt::format("{} chunk{}", human_count(summary.chunks), summary.chunks == 1 ? "" : "s"), path,
              human_bytes(summary.plain_bytes), human_bytes(summary.file_bytes),
              human_ratio(summary.plain_bytes, summary.file_bytes)});
   std::string text = table.render(descriptor);

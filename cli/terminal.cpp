@@ -32,7 +32,8 @@ bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
 bool wants_color(int descriptor) {
   const char* off = std::getenv("NO_COLOR");
   const char* kind = std::getenv("TERM");
-  return is_terminal(descriptor) && (off == nullptr || *off == 0) && (kind == nullptr || std::string_view(kind) != "dumb");
+  return is_terminal(descriptor) && (off == nullptr || *off == 0) &&
+         (kind == nullptr || std::string_view(kind) != "dumb");
 }
 
 uint32_t terminal_width() {

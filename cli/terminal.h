@@ -14,12 +14,12 @@ bool is_terminal(int descriptor);
 bool wants_color(int descriptor);
 uint32_t terminal_width();  // of stderr or stdout, whichever is a terminal; 0 if neither is
 
-std::string human_bytes(uint64_t bytes);         // 1.4 GiB
-std::string human_count(uint64_t count);         // 6,001,215
-std::string human_rate(double per_second);       // 12.3 M
-std::string human_seconds(double seconds);       // 340 ms, 12.4 s, 3:07
+std::string human_bytes(uint64_t bytes);                    // 1.4 GiB
+std::string human_count(uint64_t count);                    // 6,001,215
+std::string human_rate(double per_second);                  // 12.3 M
+std::string human_seconds(double seconds);                  // 340 ms, 12.4 s, 3:07
 std::string human_ratio(uint64_t plain, uint64_t encoded);  // 4.21×
-std::string escape_json(std::string_view text);  // with quotes
+std::string escape_json(std::string_view text);             // with quotes
 
 std::string bold(const std::string& text, int descriptor);
 std::string dim(const std::string& text, int descriptor);

@@ -19,7 +19,9 @@ struct VerifyArguments {
   uint32_t threads = 0;
 };
 
-bool has_device_reader(const NodeView& node) { return node.codec != nullptr && !node.codec->device_reader(node).empty(); }
+bool has_device_reader(const NodeView& node) {
+  return node.codec != nullptr && !node.codec->device_reader(node).empty();
+}
 
 void verify_one(const std::string& path, const VerifyArguments& arguments, ThreadPool& pool, bool quiet) {
   const auto start = std::chrono::steady_clock::now();
@@ -44,11 +46,11 @@ void verify_one(const std::string& path, const VerifyArguments& arguments, Threa
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::string where = "on the CPU";
   if (arguments.device == Device::kCuda)
-    where = fmt::format("{} column chunks on {}, {} on the CPU", human_count(on_device), gpu().backend->devices()[0].name,
-                        human_count(on_cpu));
-  print(fmt::format("{}: sound. {} values in {} column chunks, {} streams, {}; {}, {}\n", path, human_count(report.values),
-                    human_count(report.chunks), human_count(report.streams), human_bytes(report.bytes), where,
-                    human_seconds(seconds)));
+    where = fmt::format("{} column chunks on {}, {} on the CPU", human_count(on_device),
+                        gpu().backend->devices()[0].name, human_count(on_cpu));
+  print(fmt::format("{}: sound. {} values in {} column chunks, {} streams, {}; {}, {}\n", path,
+                    human_count(report.values), human_count(report.chunks), human_count(report.streams),
+                    human_bytes(report.bytes), where, human_seconds(seconds)));
 }
 
 int run_verify(const VerifyArguments& arguments, bool quiet) {
@@ -62,11 +64,10 @@ int run_verify(const VerifyArguments& arguments, bool quiet) {
 
 void add_verify(Program& program) {
   auto arguments = std::make_shared<VerifyArguments>();
-  CLI::App* command =
-      add_command(program, "verify", "Check every checksum, structure and value of .basalt files",
-                  "  basalt verify lineitem.basalt\n"
-                  "  basalt verify *.basalt --quiet && echo all sound\n"
-                  "  basalt verify lineitem.basalt --device cuda");
+  CLI::App* command = add_command(program, "verify", "Check every checksum, structure and value of .basalt files",
+                                  "  basalt verify lineitem.basalt\n"
+                                  "  basalt verify *.basalt --quiet && echo all sound\n"
+                                  "  basalt verify lineitem.basalt --device cuda");
   command->add_option("FILE", arguments->files, "The .basalt files")->required();
   add_device_option(command, arguments->device);
   add_threads_option(command, arguments->threads);

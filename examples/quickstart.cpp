@@ -89,7 +89,8 @@ int main() {
                 static_cast<unsigned long long>(summary.rows), static_cast<unsigned long long>(summary.plain_bytes),
                 static_cast<unsigned long long>(summary.file_bytes));
     for (const ColumnSummary& part : summary.columns)
-      std::printf("  %-6s %-12s %s\n", part.path.c_str(), part.type.c_str(), part.trees.empty() ? "" : part.trees[0].c_str());
+      std::printf("  %-6s %-12s %s\n", part.path.c_str(), part.type.c_str(),
+                  part.trees.empty() ? "" : part.trees[0].c_str());
 
     const std::shared_ptr<const File> file = File::open(path);
     ReadOptions some;
@@ -98,8 +99,10 @@ int main() {
     some.rows = 3;
     const Table rows = read_table(*file, some);
     for (uint64_t i = 0; i < rows.rows; ++i)
-      std::printf("row %llu: %s\n", static_cast<unsigned long long>(some.first_row + i),
-                  format_value(load_value(Physical::kI32, rows.columns[0].values.as<int32_t>() + i), rows.columns[0].type).c_str());
+      std::printf(
+          "row %llu: %s\n", static_cast<unsigned long long>(some.first_row + i),
+          format_value(load_value(Physical::kI32, rows.columns[0].values.as<int32_t>() + i), rows.columns[0].type)
+              .c_str());
 
     RunReport report;
     const std::vector<Value> result = run_pipeline(first_ten_days(file), RunOptions(), &report);

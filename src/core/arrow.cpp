@@ -102,7 +102,8 @@ void append_decimal(Column& out, const Field& field, const Slice& slice) {
     From value;
     std::memcpy(&value, raw.data(), sizeof(value));
     if (value >= limit || value <= -limit)
-      fail(field, "a decimal does not fit its precision " + std::to_string(field.type.precision), ErrorCode::kOutOfRange);
+      fail(field, "a decimal does not fit its precision " + std::to_string(field.type.precision),
+           ErrorCode::kOutOfRange);
     return static_cast<To>(value);
   });
 }
@@ -213,8 +214,7 @@ void append_lists(Column& out, const Field& field, const Slice& slice, Range ran
   int64_t begin = 0, end = 0;  // elements that wait to be copied as one piece
   uint64_t total = out.children[0].length;
   const auto flush = [&] {
-    if (end > begin)
-      append_slice(out.children[0], field.children[0], child_slice(slice, 0, begin, end - begin, field));
+    if (end > begin) append_slice(out.children[0], field.children[0], child_slice(slice, 0, begin, end - begin, field));
   };
   for (int64_t i = 0; i < slice.count; ++i) {
     if (slice.valid(i)) {
@@ -366,7 +366,8 @@ Table import_batch(const ArrowArray& array, const ArrowSchema& arrow_schema, con
   table.rows = static_cast<uint64_t>(array.length);
   const Slice batch{array, arrow_schema, array.offset, array.length};
   for (int64_t i = 0; i < array.length && batch.validity() != nullptr; ++i)
-    if (!batch.valid(i)) throw Error(ErrorCode::kUnsupported, "the Arrow batch has NULL rows: a table has only NULL values");
+    if (!batch.valid(i))
+      throw Error(ErrorCode::kUnsupported, "the Arrow batch has NULL rows: a table has only NULL values");
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     const Field& field = schema.fields[i];
     Column column = make_column(field);

@@ -35,7 +35,8 @@ Buffer to_bitmap(const Buffer& flags, uint64_t rows) {
   Buffer bits((rows + 7) / 8);
   if (rows == 0) return bits;
   std::memset(bits.data(), 0, bits.size());
-  for (uint64_t i = 0; i < rows; ++i) bits.as<uint8_t>()[i >> 3] |= static_cast<uint8_t>((flags.as<uint8_t>()[i] & 1) << (i & 7));
+  for (uint64_t i = 0; i < rows; ++i)
+    bits.as<uint8_t>()[i >> 3] |= static_cast<uint8_t>((flags.as<uint8_t>()[i] & 1) << (i & 7));
   return bits;
 }
 
@@ -63,8 +64,9 @@ Buffer uuid_bytes(const Buffer& values, uint64_t rows) {
 
 Buffer narrow_offsets(const Buffer& offsets, uint64_t rows) {
   if (offsets.as<int64_t>()[rows] > kMaxOffset)
-    throw Error(ErrorCode::kUnsupported,
-                "an Arrow batch would hold more than 2 GiB of one column's strings or list elements: ask for fewer rows");
+    throw Error(
+        ErrorCode::kUnsupported,
+        "an Arrow batch would hold more than 2 GiB of one column's strings or list elements: ask for fewer rows");
   return convert<int32_t, int64_t>(offsets, rows + 1);
 }
 
@@ -133,9 +135,8 @@ uint64_t exportable_rows(const Column& column, uint64_t begin, uint64_t end) {
     const int64_t* at = column.offsets.as<int64_t>();
     while (end > begin + 1 && at[end] - at[begin] > kMaxOffset) end = begin + (end - begin) / 2;
     if (column.type.kind == TypeKind::kList)
-      while (end > begin + 1 &&
-             exportable_rows(column.children[0], static_cast<uint64_t>(at[begin]), static_cast<uint64_t>(at[end])) <
-                 static_cast<uint64_t>(at[end]))
+      while (end > begin + 1 && exportable_rows(column.children[0], static_cast<uint64_t>(at[begin]),
+                                                static_cast<uint64_t>(at[end])) < static_cast<uint64_t>(at[end]))
         end = begin + (end - begin) / 2;
     return end;
   }
@@ -145,7 +146,8 @@ uint64_t exportable_rows(const Column& column, uint64_t begin, uint64_t end) {
 
 class Stream {
  public:
-  Stream(Schema schema, std::function<std::unique_ptr<Table>()> next) : schema_(std::move(schema)), next_(std::move(next)) {}
+  Stream(Schema schema, std::function<std::unique_ptr<Table>()> next)
+      : schema_(std::move(schema)), next_(std::move(next)) {}
 
   static int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
     return self(stream).guarded([&](Stream& s) { export_schema(s.schema_, out); });
@@ -222,7 +224,8 @@ void export_batch(Table&& table, ArrowArray* out) {
   OwnerGuard guard;
   guard.owner->buffers.emplace_back();
   guard.owner->children.resize(table.columns.size());
-  for (size_t i = 0; i < table.columns.size(); ++i) export_column(std::move(table.columns[i]), &guard.owner->children[i]);
+  for (size_t i = 0; i < table.columns.size(); ++i)
+    export_column(std::move(table.columns[i]), &guard.owner->children[i]);
   finish_array(std::move(guard.owner), table.rows, 0, out);
 }
 

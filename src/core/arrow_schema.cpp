@@ -169,7 +169,8 @@ std::string format_of(const DataType& type) {
 }
 
 std::string metadata_of(const DataType& type) {
-  if (type.kind == TypeKind::kUuid) return encode_metadata({{kExtensionName, kUuidExtension}, {kExtensionMetadata, ""}});
+  if (type.kind == TypeKind::kUuid)
+    return encode_metadata({{kExtensionName, kUuidExtension}, {kExtensionMetadata, ""}});
   if (type.kind == TypeKind::kInt128)
     return encode_metadata({{kExtensionName, kOpaqueExtension}, {kExtensionMetadata, kHugeintMetadata}});
   return {};

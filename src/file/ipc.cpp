@@ -110,9 +110,10 @@ void check_file_end(int descriptor, const std::string& path) {
   const auto size = static_cast<uint64_t>(status.st_size);
   if (size < sizeof(front) || ::pread(descriptor, front, sizeof(front), 0) != sizeof(front)) return;
   if (std::string_view(front, 6) != kFileMagic) return;
-  const bool complete = size >= 2 * sizeof(back) &&
-                        ::pread(descriptor, back, sizeof(back), static_cast<off_t>(size - sizeof(back))) == sizeof(back) &&
-                        std::string_view(back, 6) == kFileMagic;
+  const bool complete =
+      size >= 2 * sizeof(back) &&
+      ::pread(descriptor, back, sizeof(back), static_cast<off_t>(size - sizeof(back))) == sizeof(back) &&
+      std::string_view(back, 6) == kFileMagic;
   if (!complete) throw Error(ErrorCode::kCorrupt, path + ": the Arrow file is cut off: its end mark is missing");
 }
 

@@ -22,7 +22,9 @@ constexpr int64_t kDays = 2556;
 // The last order of the original generator is from 1998-08-02, so that every commit date lies inside the date table.
 constexpr int64_t kOrderDays = 2406;
 
-Stream stream_of(SsbTable table, int column) { return Stream(static_cast<uint64_t>(table) * 100 + static_cast<uint64_t>(column)); }
+Stream stream_of(SsbTable table, int column) {
+  return Stream(static_cast<uint64_t>(table) * 100 + static_cast<uint64_t>(column));
+}
 
 struct Day {
   int year, month, day, of_year, weekday;  // month and day from 1, weekday 0 = Sunday
@@ -147,8 +149,9 @@ void add_part(RowWriter& out, uint64_t row) {
   const std::string_view color = pick(kColors, random(1), row);
   const std::string maker = "MFGR#" + std::to_string(random(3).between(row, 1, 5));
   const std::string category = maker + std::to_string(random(4).between(row, 1, 5));
-  const std::string type = std::string(pick(kTypeFirst, random(6), row)) + " " + std::string(pick(kTypeSecond, random(7), row)) +
-                           " " + std::string(pick(kTypeThird, random(8), row));
+  const std::string type = std::string(pick(kTypeFirst, random(6), row)) + " " +
+                           std::string(pick(kTypeSecond, random(7), row)) + " " +
+                           std::string(pick(kTypeThird, random(8), row));
   const std::string container =
       std::string(pick(kContainerFirst, random(10), row)) + " " + std::string(pick(kContainerSecond, random(11), row));
   out.integer(static_cast<int64_t>(row) + 1)
@@ -263,7 +266,9 @@ void add_block(RowWriter& out, uint64_t block, uint64_t begin, uint64_t end, uin
   }
 }
 
-uint64_t scaled(double base, double scale) { return std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(base * scale))); }
+uint64_t scaled(double base, double scale) {
+  return std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(base * scale)));
+}
 
 }  // namespace
 
@@ -279,8 +284,8 @@ const char* to_string(SsbTable table) {
 }
 
 const std::vector<SsbTable>& ssb_tables() {
-  static const std::vector<SsbTable> all = {SsbTable::kLineorder, SsbTable::kCustomer, SsbTable::kSupplier, SsbTable::kPart,
-                                            SsbTable::kDate};
+  static const std::vector<SsbTable> all = {SsbTable::kLineorder, SsbTable::kCustomer, SsbTable::kSupplier,
+                                            SsbTable::kPart, SsbTable::kDate};
   return all;
 }
 
@@ -297,11 +302,23 @@ Schema ssb_schema(SsbTable table) {
   switch (table) {
     case SsbTable::kLineorder:
       // The key needs 64 bits beyond scale 357.
-      schema.fields = {column_of("lo_orderkey", TypeKind::kInt64), integer("lo_linenumber"), integer("lo_custkey"),
-                       integer("lo_partkey"), integer("lo_suppkey"), integer("lo_orderdate"), text("lo_orderpriority"),
-                       text("lo_shippriority"), integer("lo_quantity"), integer("lo_extendedprice"),
-                       integer("lo_ordtotalprice"), integer("lo_discount"), integer("lo_revenue"), integer("lo_supplycost"),
-                       integer("lo_tax"), integer("lo_commitdate"), text("lo_shipmode")};
+      schema.fields = {column_of("lo_orderkey", TypeKind::kInt64),
+                       integer("lo_linenumber"),
+                       integer("lo_custkey"),
+                       integer("lo_partkey"),
+                       integer("lo_suppkey"),
+                       integer("lo_orderdate"),
+                       text("lo_orderpriority"),
+                       text("lo_shippriority"),
+                       integer("lo_quantity"),
+                       integer("lo_extendedprice"),
+                       integer("lo_ordtotalprice"),
+                       integer("lo_discount"),
+                       integer("lo_revenue"),
+                       integer("lo_supplycost"),
+                       integer("lo_tax"),
+                       integer("lo_commitdate"),
+                       text("lo_shipmode")};
       break;
     case SsbTable::kCustomer:
       schema.fields = {integer("c_custkey"), text("c_name"),   text("c_address"), text("c_city"),
@@ -316,11 +333,15 @@ Schema ssb_schema(SsbTable table) {
                        text("p_color"),      text("p_type"), integer("p_size"), text("p_container")};
       break;
     case SsbTable::kDate:
-      schema.fields = {integer("d_datekey"), text("d_date"), text("d_dayofweek"), text("d_month"), integer("d_year"),
-                       integer("d_yearmonthnum"), text("d_yearmonth"), integer("d_daynuminweek"),
-                       integer("d_daynuminmonth"), integer("d_daynuminyear"), integer("d_monthnuminyear"),
-                       integer("d_weeknuminyear"), text("d_sellingseason"), flag("d_lastdayinweekfl"),
-                       flag("d_lastdayinmonthfl"), flag("d_holidayfl"), flag("d_weekdayfl")};
+      schema.fields = {integer("d_datekey"),        text("d_date"),
+                       text("d_dayofweek"),         text("d_month"),
+                       integer("d_year"),           integer("d_yearmonthnum"),
+                       text("d_yearmonth"),         integer("d_daynuminweek"),
+                       integer("d_daynuminmonth"),  integer("d_daynuminyear"),
+                       integer("d_monthnuminyear"), integer("d_weeknuminyear"),
+                       text("d_sellingseason"),     flag("d_lastdayinweekfl"),
+                       flag("d_lastdayinmonthfl"),  flag("d_holidayfl"),
+                       flag("d_weekdayfl")};
       break;
   }
   number_fields(schema);

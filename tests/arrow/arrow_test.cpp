@@ -1,5 +1,5 @@
-// Arrow's C data interface: what Basalt exports it can import again unchanged, and arrays in every foreign form (slices,
-// dictionaries, views, other widths) become the same plain columns.
+// Arrow's C data interface: what Basalt exports it can import again unchanged, and arrays in every foreign form
+// (slices, dictionaries, views, other widths) become the same plain columns.
 #include "basalt/core/arrow.h"
 
 #include <gmock/gmock.h>
@@ -49,9 +49,12 @@ TEST(Arrow, EveryTypeSurvivesExportAndImport) {
 TEST(Arrow, StreamGivesAllTablesThenEnds) {
   int given = 0;
   ArrowArrayStream stream;
-  export_stream(random_table(0, 0, 1).schema, [&]() -> std::unique_ptr<Table> {
-    return given++ < 3 ? std::make_unique<Table>(random_table(10, 0.2, 7)) : nullptr;
-  }, &stream);
+  export_stream(
+      random_table(0, 0, 1).schema,
+      [&]() -> std::unique_ptr<Table> {
+        return given++ < 3 ? std::make_unique<Table>(random_table(10, 0.2, 7)) : nullptr;
+      },
+      &stream);
   int batches = 0;
   for (;;) {
     ArrowArray array;
@@ -67,7 +70,8 @@ TEST(Arrow, StreamGivesAllTablesThenEnds) {
 
 TEST(Arrow, StreamTurnsErrorsIntoText) {
   ArrowArrayStream stream;
-  export_stream(Schema{}, []() -> std::unique_ptr<Table> { throw Error(ErrorCode::kIo, "x.basalt: gone"); }, &stream);
+  export_stream(
+      Schema{}, []() -> std::unique_ptr<Table> { throw Error(ErrorCode::kIo, "x.basalt: gone"); }, &stream);
   ArrowArray array;
   EXPECT_NE(stream.get_next(&stream, &array), 0);
   EXPECT_STREQ(stream.get_last_error(&stream), "x.basalt: gone");
@@ -82,7 +86,8 @@ struct Foreign {
   std::vector<ArrowSchema*> schema_children;
   std::vector<ArrowArray*> array_children;
 
-  Foreign(const char* format, int64_t length, std::vector<const void*> data, int64_t offset = 0) : buffers(std::move(data)) {
+  Foreign(const char* format, int64_t length, std::vector<const void*> data, int64_t offset = 0)
+      : buffers(std::move(data)) {
     schema.format = format;
     schema.name = "c";
     schema.flags = ARROW_FLAG_NULLABLE;

@@ -32,12 +32,15 @@ class Ipc : public testing::TestWithParam<IpcKind> {
   static ArrowArrayStream three_batches() {
     auto count = std::make_shared<int>(0);
     ArrowArrayStream stream;
-    export_stream(test::every_type(), [count]() -> std::unique_ptr<Table> {
-      if (*count == 3) return nullptr;
-      const uint64_t rows[] = {100, 0, 33};
-      const int i = (*count)++;
-      return std::make_unique<Table>(random_table(rows[i], 0.2, static_cast<uint64_t>(i)));
-    }, &stream);
+    export_stream(
+        test::every_type(),
+        [count]() -> std::unique_ptr<Table> {
+          if (*count == 3) return nullptr;
+          const uint64_t rows[] = {100, 0, 33};
+          const int i = (*count)++;
+          return std::make_unique<Table>(random_table(rows[i], 0.2, static_cast<uint64_t>(i)));
+        },
+        &stream);
     return stream;
   }
 
@@ -96,10 +99,12 @@ TEST_P(Ipc, ReadsFromASourceThatGivesFewBytesAtATime) {
   write_ipc(&stream, path("x.arrow"), GetParam());
   auto file = std::make_shared<std::ifstream>(path("x.arrow"), std::ios::binary);
   ArrowArrayStream back;
-  open_ipc([file](void* out, size_t size) {
-    file->read(static_cast<char*>(out), static_cast<std::streamsize>(std::min<size_t>(size, 5)));
-    return static_cast<size_t>(file->gcount());
-  }, "standard input", &back);
+  open_ipc(
+      [file](void* out, size_t size) {
+        file->read(static_cast<char*>(out), static_cast<std::streamsize>(std::min<size_t>(size, 5)));
+        return static_cast<size_t>(file->gcount());
+      },
+      "standard input", &back);
   expect_three_batches(read_all(back));
 }
 
@@ -134,12 +139,14 @@ TEST(IpcErrors, ForeignBytesAndMissingFilesAreNamed) {
   std::string text = "a,b,c\n1,2,3\n";
   size_t at = 0;
   try {
-    open_ipc([&](void* out, size_t size) {
-      const size_t count = std::min(size, text.size() - at);
-      std::memcpy(out, text.data() + at, count);
-      at += count;
-      return count;
-    }, "some.csv", &stream);
+    open_ipc(
+        [&](void* out, size_t size) {
+          const size_t count = std::min(size, text.size() - at);
+          std::memcpy(out, text.data() + at, count);
+          at += count;
+          return count;
+        },
+        "some.csv", &stream);
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("some.csv"));
@@ -148,7 +155,8 @@ TEST(IpcErrors, ForeignBytesAndMissingFilesAreNamed) {
 
 TEST(IpcErrors, FailedWriteLeavesNoFile) {
   ArrowArrayStream stream;
-  export_stream(Schema{}, []() -> std::unique_ptr<Table> { throw Error(ErrorCode::kIo, "source broke"); }, &stream);
+  export_stream(
+      Schema{}, []() -> std::unique_ptr<Table> { throw Error(ErrorCode::kIo, "source broke"); }, &stream);
   const std::string path = (std::filesystem::temp_directory_path() / "basalt_failed.arrow").string();
   EXPECT_THROW(write_ipc(&stream, path, IpcKind::kFile), Error);
   EXPECT_FALSE(std::filesystem::exists(path));

@@ -21,12 +21,13 @@ inline Field field(std::string name, DataType type, std::vector<Field> children 
 inline Schema every_type() {
   const auto simple = [](const char* name, TypeKind kind) { return field(name, DataType{kind}); };
   Schema schema;
-  schema.fields = {simple("flag", TypeKind::kBool),     simple("i8", TypeKind::kInt8),     simple("i16", TypeKind::kInt16),
-                   simple("i32", TypeKind::kInt32),     simple("i64", TypeKind::kInt64),   simple("u8", TypeKind::kUInt8),
-                   simple("u16", TypeKind::kUInt16),    simple("u32", TypeKind::kUInt32),  simple("u64", TypeKind::kUInt64),
-                   simple("i128", TypeKind::kInt128),   simple("f32", TypeKind::kFloat32), simple("f64", TypeKind::kFloat64),
-                   simple("date", TypeKind::kDate),     simple("text", TypeKind::kUtf8),   simple("blob", TypeKind::kBinary),
-                   simple("uuid", TypeKind::kUuid)};
+  schema.fields = {
+      simple("flag", TypeKind::kBool),   simple("i8", TypeKind::kInt8),     simple("i16", TypeKind::kInt16),
+      simple("i32", TypeKind::kInt32),   simple("i64", TypeKind::kInt64),   simple("u8", TypeKind::kUInt8),
+      simple("u16", TypeKind::kUInt16),  simple("u32", TypeKind::kUInt32),  simple("u64", TypeKind::kUInt64),
+      simple("i128", TypeKind::kInt128), simple("f32", TypeKind::kFloat32), simple("f64", TypeKind::kFloat64),
+      simple("date", TypeKind::kDate),   simple("text", TypeKind::kUtf8),   simple("blob", TypeKind::kBinary),
+      simple("uuid", TypeKind::kUuid)};
   for (const int precision : {4, 9, 18, 38})
     schema.fields.push_back(field("decimal" + std::to_string(precision),
                                   DataType{TypeKind::kDecimal, static_cast<uint8_t>(precision), 2, TimeUnit::kMicro}));
@@ -34,9 +35,9 @@ inline Schema every_type() {
     for (const TypeKind kind : {TypeKind::kTime, TypeKind::kTimestamp, TypeKind::kTimestampTz})
       schema.fields.push_back(field("t" + std::to_string(schema.fields.size()), DataType{kind, 0, 0, unit}));
   schema.fields.push_back(field("list", DataType{TypeKind::kList}, {simple("item", TypeKind::kInt32)}));
-  schema.fields.push_back(field("nested", DataType{TypeKind::kStruct},
-                                {simple("a", TypeKind::kUtf8),
-                                 field("b", DataType{TypeKind::kList}, {simple("item", TypeKind::kFloat64)})}));
+  schema.fields.push_back(field(
+      "nested", DataType{TypeKind::kStruct},
+      {simple("a", TypeKind::kUtf8), field("b", DataType{TypeKind::kList}, {simple("item", TypeKind::kFloat64)})}));
   number_fields(schema);
   return schema;
 }
@@ -50,7 +51,8 @@ inline void fill_random(Column& column, const Field& shape, uint64_t rows, doubl
   if (column.null_count != 0) {
     column.validity.resize((rows + 7) / 8);
     std::memset(column.validity.data(), 0, column.validity.size());
-    for (uint64_t i = 0; i < rows; ++i) column.validity.as<uint8_t>()[i / 8] |= static_cast<uint8_t>(valid[i] << (i % 8));
+    for (uint64_t i = 0; i < rows; ++i)
+      column.validity.as<uint8_t>()[i / 8] |= static_cast<uint8_t>(valid[i] << (i % 8));
   }
   const Physical physical = physical_of(shape.type);
   switch (shape.type.kind) {
@@ -60,7 +62,8 @@ inline void fill_random(Column& column, const Field& shape, uint64_t rows, doubl
       return;
     case TypeKind::kList: {
       int64_t total = 0;
-      for (uint64_t i = 0; i < rows; ++i) column.offsets.push(total += valid[i] ? static_cast<int64_t>(random() % 4) : 0);
+      for (uint64_t i = 0; i < rows; ++i)
+        column.offsets.push(total += valid[i] ? static_cast<int64_t>(random() % 4) : 0);
       fill_random(column.children[0], shape.children[0], static_cast<uint64_t>(total), nulls, random);
       return;
     }
@@ -82,7 +85,8 @@ inline void fill_random(Column& column, const Field& shape, uint64_t rows, doubl
     if (shape.type.kind == TypeKind::kTime) bits = static_cast<int64_t>(random() % 86'000);
     if (shape.type.kind == TypeKind::kDecimal)
       bits = shape.type.precision == 38 ? bits / 1000 : static_cast<int64_t>(random() % 20'000) - 9'999;
-    if (shape.type.kind == TypeKind::kDecimal && shape.type.precision == 4) bits = static_cast<int64_t>(random() % 9'999);
+    if (shape.type.kind == TypeKind::kDecimal && shape.type.precision == 4)
+      bits = static_cast<int64_t>(random() % 9'999);
     if (!valid[i]) bits = 0;
     std::memcpy(column.values.data() + i * width, &bits, width);
   }

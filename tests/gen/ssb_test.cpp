@@ -1,4 +1,5 @@
-// The Star Schema generator: cardinalities, domains, keys that match, and rows that do not depend on how they are asked for.
+// The Star Schema generator: cardinalities, domains, keys that match, and rows that do not depend on how they are asked
+// for.
 #include "basalt/gen/ssb.h"
 
 #include <gtest/gtest.h>
@@ -80,7 +81,8 @@ TEST(Ssb, LinesKeepTheRulesOfTheBenchmark) {
     if (!first) {
       ASSERT_EQ(number(lines, "lo_orderdate", i), number(lines, "lo_orderdate", i - 1));
     }
-    charged = (first ? 0 : charged) + static_cast<int64_t>(price) * (100 - discount) * (100 + number(lines, "lo_tax", i)) / 10000;
+    charged = (first ? 0 : charged) +
+              static_cast<int64_t>(price) * (100 - discount) * (100 + number(lines, "lo_tax", i)) / 10000;
     if (i + 1 == lines.rows || order_keys[i + 1] != order_keys[i]) {
       ASSERT_EQ(number(lines, "lo_ordtotalprice", i), charged);
     }
@@ -131,8 +133,8 @@ uint64_t fingerprint(const Table& table) {
 
 TEST(Ssb, ValuesNeverChange) {
   const SsbGenerator generator(0.001);
-  const std::vector<uint64_t> expected = {
-      13357721939229156418u, 11707738062173761106u, 6451720311091892663u, 16466122051038776509u, 2013268657579225220u};
+  const std::vector<uint64_t> expected = {13357721939229156418u, 11707738062173761106u, 6451720311091892663u,
+                                          16466122051038776509u, 2013268657579225220u};
   for (size_t i = 0; i < expected.size(); ++i) {
     const SsbTable table = ssb_tables()[i];
     EXPECT_EQ(fingerprint(generator.generate(table, 0, generator.rows(table))), expected[i]) << to_string(table);

@@ -19,8 +19,8 @@ const std::vector<SsbTable>& ssb_tables();
 std::vector<std::string> ssb_sort_columns(SsbTable table);
 Schema ssb_schema(SsbTable table);
 
-// lineorder 6,000,000 × scale (orders of 1 to 7 lines, 4 on average), customer 30,000 × scale, supplier 2,000 × scale, part
-// 200,000 × (1 + floor(log2 scale)), or × scale below 1; date 2,556 days from 1992-01-01.
+// lineorder 6,000,000 × scale (orders of 1 to 7 lines, 4 on average), customer 30,000 × scale, supplier 2,000 × scale,
+// part 200,000 × (1 + floor(log2 scale)), or × scale below 1; date 2,556 days from 1992-01-01.
 class SsbGenerator {
  public:
   explicit SsbGenerator(double scale);  // throws Error(kInvalidArgument) unless 0 < scale ≤ 10,000
