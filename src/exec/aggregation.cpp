@@ -196,12 +196,14 @@ bool Aggregation::from_statistics(const Aggregate& aggregate, const ChunkTiles& 
   return true;
 }
 
-bool Aggregation::open_chunk(ChunkTiles& tiles, bool whole_chunk, bool use_statistics) {
+bool Aggregation::open_chunk(ChunkTiles& tiles, bool whole_chunk, bool use_statistics, bool first_part) {
   states_.assign(aggregates_.size(), {});
+  tile_sums_.assign(aggregates_.size(), {});
   finished_.assign(aggregates_.size(), false);
   live_rows_ = 0;
   if (whole_chunk && use_statistics) {
     for (size_t i = 0; i < aggregates_.size(); ++i) finished_[i] = from_statistics(aggregates_[i], tiles, states_[i]);
+    if (!first_part) states_.assign(aggregates_.size(), {});
     if (std::all_of(finished_.begin(), finished_.end(), [](bool f) { return f; })) return false;
   }
   const StatisticsList stats = tiles.chunk_statistics();
@@ -268,7 +270,7 @@ void Aggregation::add_argument(Argument& argument, ChunkTiles& tiles) {
         summed = true;
       }
       state.sum.add(sum);
-      state.real_sum += real_sum;
+      if (is_float(aggregate.arg.type)) tile_sums_[user].push_back(real_sum);
     } else if (aggregate.op == AggregateOp::kMin || aggregate.op == AggregateOp::kMax) {
       const Value candidate = extreme_of(aggregate.op, aggregate.arg.type, vector, mask, rows);
       if (is_better(aggregate.op, candidate, state.extreme)) state.extreme = candidate;
@@ -276,11 +278,11 @@ void Aggregation::add_argument(Argument& argument, ChunkTiles& tiles) {
   }
 }
 
-std::vector<AggregateState> Aggregation::take() {
+PartStates Aggregation::take() {
   for (size_t i = 0; i < aggregates_.size(); ++i) {
     if (aggregates_[i].op == AggregateOp::kCountStar && !finished_[i]) states_[i].count = live_rows_;
   }
-  return std::move(states_);
+  return {std::move(states_), std::move(tile_sums_)};
 }
 
 }  // namespace basalt::exec

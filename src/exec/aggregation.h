@@ -1,5 +1,5 @@
-// Aggregates over the alive rows of tiles, one chunk at a time. Arguments that several aggregates share are evaluated
-// once per tile; counts, minima and maxima come from statistics where these are exact.
+// Aggregates over the alive rows of tiles, one part of a chunk at a time. Arguments that several aggregates share are
+// evaluated once per tile; counts, minima and maxima come from statistics where these are exact.
 #pragma once
 
 #include <vector>
@@ -10,18 +10,24 @@
 
 namespace basalt::exec {
 
+// What a part of a chunk leaves.
+struct PartStates {
+  std::vector<AggregateState> states;          // one per aggregate; without float sums
+  std::vector<std::vector<double>> tile_sums;  // float sums of tiles, in order, per aggregate
+};
+
 class Aggregation {
  public:
   // `aggregates` must outlive this object.
   explicit Aggregation(const std::vector<Aggregate>& aggregates);
 
-  // Starts a chunk. With `whole_chunk` every row counts (no filter, or one that is true for all): aggregates that
-  // statistics answer are then finished. False if nothing is left to do for this chunk.
-  bool open_chunk(ChunkTiles& tiles, bool whole_chunk, bool use_statistics);
+  // Starts a part of a chunk. With `whole_chunk` every row counts (no filter, or one that is true for all): aggregates
+  // that statistics answer are then finished, and only the chunk's first part states the answer. False if nothing is
+  // left to do.
+  bool open_chunk(ChunkTiles& tiles, bool whole_chunk, bool use_statistics, bool first_part);
   // Adds the alive rows of the current tile.
   void add(ChunkTiles& tiles);
-  // The chunk's states, one per aggregate.
-  std::vector<AggregateState> take();
+  PartStates take();
 
  private:
   struct Argument {
@@ -36,6 +42,7 @@ class Aggregation {
 
   const std::vector<Aggregate>& aggregates_;
   std::vector<AggregateState> states_;
+  std::vector<std::vector<double>> tile_sums_;
   std::vector<bool> finished_;
   std::vector<Argument> arguments_;
   uint64_t live_rows_ = 0;

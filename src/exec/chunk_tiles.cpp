@@ -36,48 +36,69 @@ uint32_t list_rows(const uint8_t* mask, uint32_t rows, uint16_t* out) {
 
 }  // namespace
 
-void ColumnChunk::reset(const File& file, const PipelineColumn& column, uint32_t chunk) {
+void ColumnChunk::reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared,
+                        size_t index) {
   file_ = &file;
   column_ = &column;
   info_ = &file.column(column.field_id).chunks.at(chunk);
   chunk_ = chunk;
   loaded_ = false;
   bytes_read_ = 0;
+  shared_ = shared;
+  index_ = index;
+  data_.reset();
 }
 
 std::string ColumnChunk::place() const {
   return file_->name() + ": column " + column_->name + ": chunk " + std::to_string(chunk_);
 }
 
-void ColumnChunk::load() {
-  if (loaded_) return;
+void ColumnChunk::read(LoadedColumn& out) const {
   const StreamPlace region = info_->region;
   const uint64_t size = file_->source().size();
   if (region.length > size || region.offset > size - region.length) {
     throw Error(ErrorCode::kCorrupt, place() + ": lies beyond the end of the file");
   }
-  region_.resize(region.length);
-  if (region.length > 0) file_->source().read({region.offset, region.length}, region_.data());
-  shared_.clear();
-  root_ = file_->verify_chunk(column_->field_id, chunk_, region_.view(), shared_);
-  if (root_.count != file_->chunks()[chunk_].rows) {
-    throw Error(ErrorCode::kCorrupt, place() + ": holds " + std::to_string(root_.count) + " rows instead of " +
+  out.region.resize(region.length);
+  if (region.length > 0) file_->source().read({region.offset, region.length}, out.region.data());
+  out.shared.clear();
+  out.root = file_->verify_chunk(column_->field_id, chunk_, out.region.view(), out.shared);
+  if (out.root.count != file_->chunks()[chunk_].rows) {
+    throw Error(ErrorCode::kCorrupt, place() + ": holds " + std::to_string(out.root.count) + " rows instead of " +
                                          std::to_string(file_->chunks()[chunk_].rows));
   }
-  bytes_read_ = region.length;
-  for (const Buffer& buffer : shared_) bytes_read_ += buffer.size();
+  out.bytes = region.length;
+  for (const Buffer& buffer : out.shared) out.bytes += buffer.size();
+}
+
+void ColumnChunk::load() {
+  if (loaded_) return;
+  if (shared_ != nullptr) {
+    data_ = shared_->get(index_, [&] {
+      auto data = std::make_shared<LoadedColumn>();
+      read(*data);
+      bytes_read_ = data->bytes;
+      return data;
+    });
+  } else {
+    if (own_ == nullptr) own_ = std::make_shared<LoadedColumn>();
+    read(*own_);
+    data_ = own_;
+    bytes_read_ = own_->bytes;
+  }
+  root_ = &data_->root;
   valid_reader_.reset();
   valid_tile_ = ~0u;
   // A struct has no values: without NULLs it has no node at all.
-  const bool nulls = root_.codec != nullptr && root_.codec->name() == "validity";
-  if (nulls) valid_reader_ = open_reader(root_.children[validity::kValid]);
+  const bool nulls = root_->codec != nullptr && root_->codec->name() == "validity";
+  if (nulls) valid_reader_ = open_reader(root_->children[validity::kValid]);
   loaded_ = true;
-  if (root_.codec != nullptr && !(nulls && root_.children.size() <= validity::kValues)) values_.open(values_node());
+  if (root_->codec != nullptr && !(nulls && root_->children.size() <= validity::kValues)) values_.open(values_node());
 }
 
 const NodeView& ColumnChunk::values_node() {
   load();
-  return valid_reader_ != nullptr ? root_.children[validity::kValues] : root_;
+  return valid_reader_ != nullptr ? root_->children[validity::kValues] : *root_;
 }
 
 ArrayTiles& ColumnChunk::values() {
@@ -96,7 +117,7 @@ const uint8_t* ColumnChunk::valid(uint32_t tile) {
     valid_.resize(kTileRows);
     valid_reader_->decode_tile(tile, valid_.data());
     auto* bytes = valid_.as<uint8_t>();
-    const uint32_t rows = rows_in_tile(root_.count, tile);
+    const uint32_t rows = rows_in_tile(root_->count, tile);
     for (uint32_t i = 0; i < rows; ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;  // a damaged stream may hold other bytes
     tile_has_null_ = count_mask(bytes, rows) != rows;
     valid_tile_ = tile;
@@ -113,11 +134,12 @@ void ColumnChunk::check_not_corrupt() const {
 
 ChunkTiles::ChunkTiles() : mask_(kTileRows), list_(kTileRows * sizeof(uint16_t)), picked_(kTileRows) {}
 
-void ChunkTiles::open(const File& file, const std::vector<PipelineColumn>& columns, uint32_t chunk) {
+void ChunkTiles::open(const File& file, const std::vector<PipelineColumn>& columns, uint32_t chunk,
+                      SharedChunk* shared) {
   chunk_rows_ = file.chunks().at(chunk).rows;
   columns_.resize(columns.size());
   selected_valid_.resize(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) columns_[i].reset(file, columns[i], chunk);
+  for (size_t i = 0; i < columns.size(); ++i) columns_[i].reset(file, columns[i], chunk, shared, i);
 }
 
 StatisticsList ChunkTiles::chunk_statistics() const {

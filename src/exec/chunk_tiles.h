@@ -2,7 +2,9 @@
 // a byte mask while many are, a list of row numbers once few are left. What expressions are evaluated over.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -15,10 +17,47 @@ namespace basalt::exec {
 // How often loops over tiles look for cancellation.
 constexpr uint32_t kTilesPerCheck = 16;
 
-// One column of one chunk. Its memory is kept from chunk to chunk.
+// A column of a chunk as it was read and checked.
+struct LoadedColumn {
+  Buffer region;
+  std::vector<Buffer> shared;
+  NodeView root;
+  uint64_t bytes = 0;
+};
+
+// The columns of one chunk that several threads work on: each is read once, by the first thread that needs it.
+class SharedChunk {
+ public:
+  SharedChunk(size_t columns, uint32_t parts) : slots_(columns), parts_left_(parts) {}
+  // `load` is called if nobody has loaded the column before.
+  template <typename Load>
+  std::shared_ptr<const LoadedColumn> get(size_t column, Load&& load) {
+    std::lock_guard lock(slots_[column].mutex);
+    if (slots_[column].data == nullptr) slots_[column].data = load();
+    return slots_[column].data;
+  }
+  // Each part says once that it is done; the last one frees the columns.
+  void finish_part() {
+    if (parts_left_.fetch_sub(1) != 1) return;
+    for (Slot& slot : slots_) {
+      std::lock_guard lock(slot.mutex);
+      slot.data.reset();
+    }
+  }
+
+ private:
+  struct Slot {
+    std::mutex mutex;
+    std::shared_ptr<const LoadedColumn> data;
+  };
+  std::vector<Slot> slots_;
+  std::atomic<uint32_t> parts_left_;
+};
+
+// One column of one chunk. Unless it is shared, its memory is kept from chunk to chunk.
 class ColumnChunk {
  public:
-  void reset(const File& file, const PipelineColumn& column, uint32_t chunk);
+  void reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared, size_t index);
   bool loaded() const { return loaded_; }
   // Reads the streams, checks them, opens them. Every other function below does it when it has not been done.
   void load();
@@ -37,15 +76,19 @@ class ColumnChunk {
   std::string place() const;
 
  private:
+  void read(LoadedColumn& out) const;
+
   const File* file_ = nullptr;
   const PipelineColumn* column_ = nullptr;
   const ColumnChunkInfo* info_ = nullptr;
   uint32_t chunk_ = 0;
   bool loaded_ = false;
   uint64_t bytes_read_ = 0;
-  Buffer region_;
-  std::vector<Buffer> shared_;
-  NodeView root_;
+  SharedChunk* shared_ = nullptr;
+  size_t index_ = 0;  // in the shared chunk
+  std::shared_ptr<const LoadedColumn> data_;
+  std::shared_ptr<LoadedColumn> own_;
+  const NodeView* root_ = nullptr;
   ArrayTiles values_;
   std::unique_ptr<Reader> valid_reader_;
   uint32_t valid_tile_ = ~0u;
@@ -56,8 +99,9 @@ class ColumnChunk {
 class ChunkTiles : public TileInput {
  public:
   ChunkTiles();
-  // `columns` must outlive this object.
-  void open(const File& file, const std::vector<PipelineColumn>& columns, uint32_t chunk);
+  // `columns` must outlive this object, and `shared` too where several threads work on the chunk.
+  void open(const File& file, const std::vector<PipelineColumn>& columns, uint32_t chunk,
+            SharedChunk* shared = nullptr);
 
   uint64_t chunk_rows() const { return chunk_rows_; }
   uint32_t tiles() const { return tile_count(chunk_rows_); }

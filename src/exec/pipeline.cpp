@@ -1,12 +1,12 @@
-// Running pipelines: the choice of the device, and the CPU interpreter, parallel over chunks. Chunks leave partial
-// states that are merged in chunk order, so that results do not depend on the number of threads.
+// Running pipelines: the choice of the device, and the CPU interpreter, parallel over chunks, or over parts of chunks
+// where a table has few of them. Parts leave partial states that are merged in order, so that results do not depend on
+// the number of threads.
 #include "basalt/exec/pipeline.h"
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <mutex>
-#include <optional>
 
 #include "basalt/core/error.h"
 #include "basalt/cuda/backend.h"
@@ -19,9 +19,13 @@ namespace {
 
 using exec::AggregateState;
 
-struct ChunkRef {
+// A part of a chunk: whole zones of it.
+struct Part {
   const File* file = nullptr;
   uint32_t chunk = 0;
+  uint32_t first_tile = 0;
+  uint32_t end_tile = 0;
+  exec::SharedChunk* shared = nullptr;  // where the chunk has several parts
 };
 
 // What one thread keeps from chunk to chunk.
@@ -60,44 +64,42 @@ class WorkerPool {
   std::vector<std::unique_ptr<Worker>> free_;
 };
 
-struct ChunkResult {
-  std::vector<AggregateState> states;
+struct PartResult {
+  exec::PartStates aggregates;
   uint64_t tiles_skipped = 0;
   uint64_t tiles_all_true = 0;
   uint64_t bytes_read = 0;
 };
 
-ChunkResult run_chunk(const Pipeline& pipeline, const RunOptions& options, Worker& worker, ChunkRef ref) {
-  ChunkResult result;
+PartResult run_part(const Pipeline& pipeline, const RunOptions& options, Worker& worker, const Part& part) {
+  PartResult result;
   exec::ChunkTiles& tiles = worker.tiles;
-  tiles.open(*ref.file, pipeline.columns, ref.chunk);
+  tiles.open(*part.file, pipeline.columns, part.chunk, part.shared);
   const Decision whole = worker.filter.open_chunk(tiles, options.prune);
-  const uint32_t count = tiles.tiles();
-  const bool filtered = pipeline.has_filter;
-  if (whole == Decision::kAll && filtered) result.tiles_all_true = count;
+  const uint32_t count = part.end_tile - part.first_tile;
+  if (whole == Decision::kAll && pipeline.has_filter) result.tiles_all_true = count;
   if (whole == Decision::kNone) result.tiles_skipped = count;
-  if (worker.aggregation.open_chunk(tiles, whole == Decision::kAll, options.prune) && whole != Decision::kNone) {
-    for (uint32_t tile = 0; tile < count; ++tile) {
-      if (options.cancel != nullptr && tile % exec::kTilesPerCheck == 0) options.cancel->check();
-      tiles.begin(tile);
-      if (whole != Decision::kAll) {
-        const Decision zone = worker.filter.zone(tile / kTilesPerZone);
-        if (zone == Decision::kNone) {
-          ++result.tiles_skipped;
-          continue;
-        }
-        if (zone == Decision::kAll) {
-          ++result.tiles_all_true;
-        } else if (!worker.filter.run(tiles)) {
-          continue;
-        }
+  const bool work = worker.aggregation.open_chunk(tiles, whole == Decision::kAll, options.prune, part.first_tile == 0);
+  for (uint32_t tile = part.first_tile; work && whole != Decision::kNone && tile < part.end_tile; ++tile) {
+    if (options.cancel != nullptr && tile % exec::kTilesPerCheck == 0) options.cancel->check();
+    tiles.begin(tile);
+    if (whole != Decision::kAll) {
+      const Decision zone = worker.filter.zone(tile / kTilesPerZone);
+      if (zone == Decision::kNone) {
+        ++result.tiles_skipped;
+        continue;
       }
-      worker.aggregation.add(tiles);
+      if (zone == Decision::kAll) {
+        ++result.tiles_all_true;
+      } else if (!worker.filter.run(tiles)) {
+        continue;
+      }
     }
+    worker.aggregation.add(tiles);
   }
   tiles.check_not_corrupt();
   result.bytes_read = tiles.bytes_read();
-  result.states = worker.aggregation.take();
+  result.aggregates = worker.aggregation.take();
   return result;
 }
 
@@ -127,45 +129,108 @@ void check_pipeline(const Pipeline& pipeline) {
   }
 }
 
+// All chunks, each in as many parts as keep the threads busy; parts of a chunk follow each other.
+class Parts {
+ public:
+  Parts(const Pipeline& pipeline, uint64_t threads) {
+    uint64_t chunks = 0;
+    for (const auto& file : pipeline.files) chunks += file->chunks().size();
+    const bool few = threads > 1 && chunks < 2 * threads;
+    const uint64_t wanted = few && chunks > 0 ? (kPartsPerThread * threads + chunks - 1) / chunks : 1;
+    for (const auto& file : pipeline.files) {
+      for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) {
+        add(*file, chunk, wanted, pipeline.columns.size());
+      }
+    }
+    // First parts first: threads then read different chunks instead of waiting for each other.
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](size_t a, size_t b) { return parts_[a].first_tile < parts_[b].first_tile; });
+  }
+  const std::vector<Part>& list() const { return parts_; }
+  // The i-th part to be started.
+  size_t in_order(size_t i) const { return order_[i]; }
+
+ private:
+  // Fewer parts than this leave threads idle at the end; smaller parts than that cost more than they gain.
+  static constexpr uint64_t kPartsPerThread = 4;
+  static constexpr uint32_t kLeastZones = 8;
+
+  void add(const File& file, uint32_t chunk, uint64_t wanted, size_t columns) {
+    const uint32_t tiles = tile_count(file.chunks()[chunk].rows);
+    const uint32_t zones = (tiles + kTilesPerZone - 1) / kTilesPerZone;
+    const uint32_t count =
+        std::max<uint32_t>(1, std::min<uint32_t>(static_cast<uint32_t>(wanted), zones / kLeastZones));
+    if (count > 1) shared_.push_back(std::make_unique<exec::SharedChunk>(columns, count));
+    for (uint32_t i = 0; i < count; ++i) {
+      order_.push_back(parts_.size());
+      const uint32_t first = zones * i / count * kTilesPerZone;
+      const uint32_t end = std::min(tiles, zones * (i + 1) / count * kTilesPerZone);
+      parts_.push_back({&file, chunk, first, end, count > 1 ? shared_.back().get() : nullptr});
+    }
+  }
+
+  std::vector<Part> parts_;
+  std::vector<size_t> order_;
+  std::vector<std::unique_ptr<exec::SharedChunk>> shared_;
+};
+
+// Merges parts into chunks and chunks into the total, in order: see aggregate.h for why this order.
+std::vector<AggregateState> merge_parts(const Pipeline& pipeline, const std::vector<Part>& parts,
+                                        const std::vector<PartResult>& results) {
+  std::vector<AggregateState> total(pipeline.aggregates.size());
+  for (size_t a = 0; a < total.size(); ++a) {
+    AggregateState chunk;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      exec::merge(pipeline.aggregates[a], chunk, results[i].aggregates.states[a]);
+      for (const double sum : results[i].aggregates.tile_sums[a]) chunk.real_sum += sum;
+      if (i + 1 < parts.size() && parts[i + 1].file == parts[i].file && parts[i + 1].chunk == parts[i].chunk) continue;
+      exec::merge(pipeline.aggregates[a], total[a], chunk);
+      chunk = {};
+    }
+  }
+  return total;
+}
+
 std::vector<Value> run_on_cpu(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
   report.ran_on = Device::kCpu;
   report.device_name = "CPU";
-  std::vector<ChunkRef> chunks;
   for (const auto& file : pipeline.files) {
-    for (uint32_t i = 0; i < file->chunks().size(); ++i) {
-      chunks.push_back({file.get(), i});
-      report.rows += file->chunks()[i].rows;
-      report.tiles += tile_count(file->chunks()[i].rows);
+    for (const ChunkInfo& chunk : file->chunks()) {
+      report.rows += chunk.rows;
+      report.tiles += tile_count(chunk.rows);
     }
   }
-  std::vector<ChunkResult> results(chunks.size());
+  const uint64_t wanted = options.threads == 0 ? hardware_threads() : options.threads;
+  const Parts split(pipeline, wanted);
+  const std::vector<Part>& parts = split.list();
+  std::vector<PartResult> results(parts.size());
   WorkerPool workers(pipeline);
-  std::atomic<uint64_t> done{0};
+  uint64_t done = 0;
   std::mutex progress_mutex;
-  const auto run_one = [&](uint64_t i) {
+  const auto run_one = [&](uint64_t turn) {
+    const size_t i = split.in_order(turn);
     if (options.cancel != nullptr) options.cancel->check();
     std::unique_ptr<Worker> worker = workers.take();
-    results[i] = run_chunk(pipeline, options, *worker, chunks[i]);
+    results[i] = run_part(pipeline, options, *worker, parts[i]);
     workers.give(std::move(worker));
+    if (parts[i].shared != nullptr) parts[i].shared->finish_part();
     if (!options.progress) return;
     std::lock_guard lock(progress_mutex);
-    options.progress(static_cast<double>(++done) / static_cast<double>(chunks.size()));
+    options.progress(static_cast<double>(++done) / static_cast<double>(parts.size()));
   };
-  const uint64_t wanted = options.threads == 0 ? hardware_threads() : options.threads;
-  const uint64_t threads = std::min<uint64_t>(wanted, chunks.size());
+  const uint64_t threads = std::min<uint64_t>(wanted, parts.size());
   if (threads <= 1) {
-    for (uint64_t i = 0; i < chunks.size(); ++i) run_one(i);
+    for (uint64_t i = 0; i < parts.size(); ++i) run_one(i);
   } else {
     ThreadPool pool(static_cast<uint32_t>(threads - 1));  // the calling thread works too
-    pool.parallel_for(chunks.size(), run_one);
+    pool.parallel_for(parts.size(), run_one);
   }
-  std::vector<AggregateState> total(pipeline.aggregates.size());
-  for (const ChunkResult& result : results) {
-    for (size_t i = 0; i < total.size(); ++i) exec::merge(pipeline.aggregates[i], total[i], result.states[i]);
+  for (const PartResult& result : results) {
     report.tiles_skipped += result.tiles_skipped;
     report.tiles_all_true += result.tiles_all_true;
     report.encoded_bytes_read += result.bytes_read;
   }
+  const std::vector<AggregateState> total = merge_parts(pipeline, parts, results);
   std::vector<Value> values;
   for (size_t i = 0; i < total.size(); ++i) values.push_back(exec::finish(pipeline.aggregates[i], total[i]));
   return values;

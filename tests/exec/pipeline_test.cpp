@@ -323,6 +323,35 @@ TEST(Pipeline, FloatExtremes) {
   EXPECT_TRUE(std::isnan(got[1].real));
 }
 
+TEST(Pipeline, PartsOfChunksGiveTheSameSums) {
+  // One chunk of many zones and many threads: the chunk is worked on in parts.
+  Random random(13);
+  std::vector<double> reals(200000);
+  for (double& real : reals) real = static_cast<double>(static_cast<int64_t>(random())) * 1e-3;
+  std::vector<int32_t> keys(reals.size());
+  for (int32_t& key : keys) key = static_cast<int32_t>(below(random, 100));
+  const TestTable table = write_table({make_fixed({TypeKind::kFloat64}, reals), make_fixed({TypeKind::kInt32}, keys)});
+  ASSERT_EQ(table.file->chunks().size(), 1u);
+  const Expr real = column_expr(0, Physical::kF64);
+  const Expr key = column_expr(1, Physical::kI32);
+  const Expr some = make_expr(ExprOp::kLess, Physical::kU8, {key, integer_expr(Physical::kI32, 7)});
+  const std::vector<Aggregate> aggregates = {aggregate(AggregateOp::kSum, real),  aggregate(AggregateOp::kCountStar),
+                                             aggregate(AggregateOp::kCount, key), aggregate(AggregateOp::kMin, key),
+                                             aggregate(AggregateOp::kMax, real),  aggregate(AggregateOp::kAvg, real),
+                                             aggregate(AggregateOp::kSum, key)};
+  const Expr* const filters[] = {nullptr, &some};
+  for (const Expr* filter : filters) {
+    const Pipeline pipeline = pipeline_over(table, aggregates, filter);
+    RunReport one;
+    RunReport many;
+    const std::vector<Value> expected = run_pipeline(pipeline, cpu(1), &one);
+    const std::vector<Value> got = run_pipeline(pipeline, cpu(8), &many);
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_value(got[i], expected[i])) << i;
+    EXPECT_TRUE(same_value(got[0], brute_force(aggregates[0], filter, table)));
+    EXPECT_EQ(one.encoded_bytes_read, many.encoded_bytes_read);
+  }
+}
+
 TEST(Pipeline, SeveralFilesInOrder) {
   const TestTable a = write_table({make_fixed<double>({TypeKind::kFloat64}, {0.1, 0.2})});
   const TestTable b = write_table({make_fixed<double>({TypeKind::kFloat64}, {0.3})});
