@@ -107,9 +107,11 @@ void show_text(QueryResult& result, const ShowOptions& options) {
 }
 
 void show_timing(const QueryReport& report) {
-  to_stderr(fmt::format("time: {:.2f} ms total · compile {:.2f} ms · transfer {:.2f} ms ({}) · kernel {:.3f} ms",
-                        report.total_ms, report.compile_ms, report.transfer_ms, human_bytes(report.bytes_transferred),
-                        report.kernel_ms));
+  std::string line = fmt::format("time: {:.2f} ms total", report.total_ms);
+  if (report.ran_on == Device::kCuda)
+    line += fmt::format(" · compile {:.2f} ms · transfer {:.2f} ms ({}) · kernel {:.3f} ms", report.compile_ms,
+                        report.transfer_ms, human_bytes(report.bytes_transferred), report.kernel_ms);
+  to_stderr(line);
   if (report.tiles > 0)
     to_stderr(fmt::format("tiles: {} in all · {} skipped by statistics · {} without testing the filter",
                           human_count(report.tiles), human_count(report.tiles_skipped),
