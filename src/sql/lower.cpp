@@ -40,7 +40,10 @@ class AggregateLowering {
     open();
     std::vector<Expr> filters;
     for (const auto& [column, filter] : get_->table_filters.filters) add_table_filter(column, *filter, filters);
-    for (const duckdb::Expression* expression : filters_) filters.push_back(lower(*expression));
+    for (const duckdb::Expression* expression : filters_) {
+      filters.push_back(lower(*expression));
+      add_filter_text(expression->ToString());
+    }
     Pipeline& pipeline = result_->pipeline;
     if (!filters.empty()) {
       pipeline.has_filter = true;
@@ -153,8 +156,13 @@ class AggregateLowering {
     const Expr reference = file_column(column);
     LoweredFilter lowered = lower_filter(filter, reference, bind_data_->types.at(column));
     if (!lowered.exact) throw NotLowered("the filter " + filter.ToString(bind_data_->names.at(column)));
-    if (lowered.expr) filters.push_back(*std::move(lowered.expr));
+    if (!lowered.expr) return;
+    filters.push_back(*std::move(lowered.expr));
+    add_filter_text(filter.ToString(bind_data_->names.at(column)));
   }
+
+  // As DuckDB prints it: with dates and decimals instead of days and scaled integers.
+  void add_filter_text(const std::string& text) { result_->filter += (result_->filter.empty() ? "" : "\n") + text; }
 
   // The place of an aggregate among the pipeline's; equal ones share it.
   size_t place_of(AggregateOp op, const duckdb::Expression* argument) {
@@ -218,12 +226,9 @@ class AggregateLowering {
     std::vector<std::string> paths;
     for (const auto& file : result_->pipeline.files) paths.push_back(file->name());
     result_->files = describe_files(paths);
-    std::vector<std::string> names;
     for (const PipelineColumn& column : result_->pipeline.columns) {
-      names.push_back(column.name);
       result_->columns += (result_->columns.empty() ? "" : ", ") + column.name;
     }
-    if (result_->pipeline.has_filter) result_->filter = to_string(result_->pipeline.filter, names);
     for (const auto& expression : aggregate_.expressions) {
       std::string text = expression->Cast<duckdb::BoundAggregateExpression>().function.name;
       if (text == "count_star") text = "count";

@@ -58,6 +58,7 @@ duckdb::Value average(const std::vector<Value>& values, const AggregateOutput& o
 struct RunState : duckdb::GlobalSourceState {
   std::atomic<double> progress{0};
   bool done = false;
+  RunReport report;
   duckdb::idx_t MaxThreads() override { return 1; }
 };
 
@@ -75,6 +76,17 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
 
   duckdb::unique_ptr<duckdb::GlobalSourceState> GetGlobalSourceState(ClientContext&) const override {
     return duckdb::make_uniq<RunState>();
+  }
+
+  // Shown by EXPLAIN ANALYZE.
+  TextMap ExtraSourceParams(duckdb::GlobalSourceState& state, duckdb::LocalSourceState&) const override {
+    const RunReport& report = state.Cast<RunState>().report;
+    TextMap text = ParamsToString();
+    text["Device"] = report.device_name;
+    text["Tiles"] = std::to_string(report.tiles);
+    text["Tiles Skipped"] = std::to_string(report.tiles_skipped);
+    text["Tiles Without Test"] = std::to_string(report.tiles_all_true);
+    return text;
   }
 
   duckdb::ProgressData GetProgress(ClientContext&, duckdb::GlobalSourceState& state) const override {
@@ -118,7 +130,7 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
       state.progress.store(share);
       if (context.interrupted) cancel->cancel();
     };
-    RunReport report;
+    RunReport& report = state.report;
     std::vector<Value> values = run_pipeline(lowered_->pipeline, options, &report);
     if (values.size() != lowered_->pipeline.aggregates.size()) {
       throw Error(ErrorCode::kInternal, "the pipeline returned another number of values than it has aggregates");
@@ -254,17 +266,18 @@ void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<Lo
     return;
   }
   log->mark_used();
-  guarded(context, [&] {
+  const bool lowering = guarded(context, [&] {
     const Device device = device_setting(context);
-    if (flag_setting(context, "basalt_lowering")) {
-      PlanHook(context, device).visit(plan);
-    } else {
-      log->add_note("lowering is switched off");
-    }
+    const bool enabled = flag_setting(context, "basalt_lowering");
+    if (enabled) PlanHook(context, device).visit(plan);
+    return enabled;
   });
+  if (!lowering) log->add_note("lowering is switched off");
   if (!reads_basalt(*plan)) return;
   log_words(*plan, *log);
-  if (log->snapshot().in_duckdb.empty()) log->add_in_duckdb("no aggregate: rows come from Basalt's scan");
+  if (log->snapshot().in_duckdb.empty()) {
+    log->add_in_duckdb(lowering ? "no aggregate: rows come from Basalt's scan" : "everything above Basalt's scan");
+  }
 }
 
 }  // namespace basalt::sql

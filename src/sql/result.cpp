@@ -211,7 +211,7 @@ std::string QueryReport::summary() const {
   std::string text = std::to_string(rows) + (rows == 1 ? " row in " : " rows in ") + milliseconds(total_ms);
   if (!in_basalt.empty()) {
     text += " · ran in Basalt on " + (ran_on == Device::kCuda ? device_name : "the CPU");
-    if (ran_on == Device::kCpu && !device_name.empty()) text += " (" + device_name + ")";
+    if (ran_on == Device::kCpu && !device_name.empty() && device_name != "CPU") text += " (" + device_name + ")";
     if (ran_on == Device::kCuda) {
       text += " (kernel " + milliseconds(kernel_ms);
       if (compile_ms > 0) text += ", compiled in " + milliseconds(compile_ms);

@@ -1,0 +1,239 @@
+// The session's own face: results in every form, the report, splitting, cancelling, Arrow in and out, convert.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "sql/support.h"
+
+namespace basalt::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() : session_(session_options(Device::kCpu)) {}
+
+  // `rows` rows: id ascending, `n` with holes, a word.
+  std::string make_file(const std::string& name, uint64_t rows) {
+    const std::string path = folder_.file(name);
+    session_.convert("select i as id, case when i % 4 = 0 then null else i end as n, 'w' || i % 50 as word from range(" +
+                         std::to_string(rows) + ") t(i)",
+                     path);
+    return path;
+  }
+
+  ScratchFolder folder_;
+  Session session_;
+};
+
+ErrorCode code_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  ADD_FAILURE() << "there was no error";
+  return ErrorCode::kInternal;
+}
+
+TEST_F(SessionTest, SplitsStatements) {
+  std::string rest;
+  EXPECT_THAT(session_.split("select ';' as \"a;b\"; -- c;\nselect $$;$$; /* ; */ select 3", &rest),
+              ElementsAre("select ';' as \"a;b\";", " -- c;\nselect $$;$$;"));
+  EXPECT_EQ(rest, " /* ; */ select 3");
+  EXPECT_THAT(session_.split("select 1; ; -- nothing\n"), ElementsAre("select 1;"));
+  session_.split("select 'open; ", &rest);
+  EXPECT_EQ(rest, "select 'open; ");
+  session_.split("select e'it\\'s; ' /* open ;", &rest);
+  EXPECT_EQ(rest, "select e'it\\'s; ' /* open ;");
+}
+
+TEST_F(SessionTest, GivesTheLastResultOfSeveralStatements) {
+  EXPECT_THAT(rows_of(session_, "create table t as select 1 as a; insert into t values (2); select sum(a) from t"),
+              ElementsAre("3"));
+  EXPECT_EQ(code_of([&] { session_.execute("  "); }), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(SessionTest, RendersABox) {
+  QueryResult result = session_.execute("select 42 as answer, 'x' as word");
+  EXPECT_EQ(result.to_box(), "┌────────┬─────────┐\n│ answer │  word   │\n│ int32  │ varchar │\n├────────┼─────────┤\n"
+                             "│     42 │ x       │\n└────────┴─────────┘\n");
+  EXPECT_TRUE(result.has_rows());
+  EXPECT_EQ(result.report().rows, 1u);
+  EXPECT_FALSE(session_.execute("set threads = 2").has_rows());
+}
+
+TEST_F(SessionTest, WritesCsvAndJson) {
+  const std::string query =
+      "select 1 as i, 'a,\"b' as s, null::int as n, '' as e, [1, null] as l, {'k': 'v\\', 'd': 1.5} as o, 'nan'::double as f, "
+      "true as b, date '2024-02-29' as day, '{\"raw\": 1}'::json as j";
+  std::string csv;
+  session_.execute(query).write_csv([&](std::string_view part) { csv += part; });
+  EXPECT_EQ(csv, "i,s,n,e,l,o,f,b,day,j\n1,\"a,\"\"b\",,\"\",\"[1, NULL]\",\"{'k': v\\, 'd': 1.5}\",nan,true,2024-02-29,"
+                 "\"{\"\"raw\"\": 1}\"\n");
+  std::string json;
+  session_.execute(query).write_json([&](std::string_view part) { json += part; });
+  EXPECT_EQ(json, "[\n{\"i\":1,\"s\":\"a,\\\"b\",\"n\":null,\"e\":\"\",\"l\":[1,null],\"o\":{\"k\":\"v\\\\\",\"d\":1.5},"
+                  "\"f\":\"nan\",\"b\":true,\"day\":\"2024-02-29\",\"j\":{\"raw\": 1}}\n]\n");
+  json.clear();
+  session_.execute("select i from range(2) t(i)").write_json([&](std::string_view part) { json += part; }, true);
+  EXPECT_EQ(json, "{\"i\":0}\n{\"i\":1}\n");
+  json.clear();
+  session_.execute("select 1 as a limit 0").write_json([&](std::string_view part) { json += part; });
+  EXPECT_EQ(json, "[]\n");
+}
+
+TEST_F(SessionTest, GivesTables) {
+  QueryResult result = session_.execute("select i, i::varchar as s from range(200000) t(i)");
+  uint64_t rows = 0;
+  while (auto table = result.next()) {
+    ASSERT_EQ(table->columns.size(), 2u);
+    EXPECT_EQ(table->columns[0].values.as<int64_t>()[0], static_cast<int64_t>(rows));
+    EXPECT_EQ(table->columns[1].string_at(0), std::to_string(rows));
+    rows += table->rows;
+  }
+  EXPECT_EQ(rows, 200000u);
+  EXPECT_EQ(result.report().rows, 200000u);
+}
+
+TEST_F(SessionTest, PassesArrowOutAndIn) {
+  ArrowArrayStream stream{};
+  QueryResult result = session_.execute("select i as a, case when i % 2 = 0 then 's' || i end as b from range(5000) t(i)");
+  result.to_arrow(&stream);
+  Session other(session_options(Device::kCpu));
+  other.register_arrow("incoming", &stream);
+  EXPECT_EQ(stream.release, nullptr);
+  EXPECT_THAT(rows_of(other, "select count(*), sum(a), count(b), max(b) from incoming"), ElementsAre("5000|12497500|2500|s998"));
+  EXPECT_EQ(result.report().rows, 5000u);
+}
+
+TEST_F(SessionTest, ReportsWhereAStatementRan) {
+  const std::string from = " from " + quote_literal(make_file("t.basalt", 300000));
+  QueryResult lowered = session_.execute("select sum(n), count(*)" + from + " where id >= 290000");
+  lowered.to_box();
+  EXPECT_THAT(lowered.report().in_basalt, ElementsAre("sum, count over t.basalt"));
+  EXPECT_TRUE(lowered.report().in_duckdb.empty());
+  EXPECT_GT(lowered.report().tiles_skipped, 200u);
+  EXPECT_THAT(lowered.report().summary(), HasSubstr("1 row in "));
+  QueryResult grouped = session_.execute("select word, count(*)" + from + " where id < 1000 group by word");
+  grouped.to_box();
+  EXPECT_TRUE(grouped.report().in_basalt.empty());
+  EXPECT_THAT(grouped.report().in_duckdb, ElementsAre("GROUP BY"));
+  EXPECT_GT(grouped.report().tiles_skipped, 200u);
+  QueryResult counted = session_.execute("select count(*)" + from);
+  counted.to_box();
+  EXPECT_THAT(counted.report().summary(), HasSubstr("footers"));
+  QueryResult plain = session_.execute("select 1");
+  EXPECT_FALSE(plain.report().used_basalt);
+}
+
+TEST_F(SessionTest, JoinsAndTopNPruneTheScan) {
+  const std::string file = quote_literal(make_file("t.basalt", 300000));
+  QueryResult join = session_.execute("select count(word) from " + file +
+                                      " join (select 250000 + i as id from range(5) t(i)) k using (id)");
+  join.to_box();
+  EXPECT_GT(join.report().tiles_skipped, 200u) << join.report().summary();
+}
+
+TEST_F(SessionTest, ExplainShowsTheOperatorAndPruning) {
+  const std::string from = " from " + quote_literal(make_file("t.basalt", 300000));
+  const std::string plan = session_.execute("explain select sum(n)" + from + " where id < 10").explain_text();
+  EXPECT_THAT(plan, HasSubstr("BASALT_AGGREGATE"));
+  EXPECT_THAT(plan, HasSubstr("id<10"));
+  const std::string run = session_.execute("explain analyze select max(word)" + from + " where id < 10").explain_text();
+  EXPECT_THAT(run, HasSubstr("Tiles Skipped"));
+  const std::string lowered = session_.execute("explain analyze select sum(n)" + from + " where id < 10").explain_text();
+  EXPECT_THAT(lowered, HasSubstr("Tiles Skipped"));
+}
+
+TEST_F(SessionTest, CancelsAStatementAndStaysUsable) {
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    session_.interrupt();
+  });
+  EXPECT_EQ(code_of([&] {
+              rows_of(session_, "select count(*) from range(100000000000) a(i) where hash(i) % 7 = 3");
+            }),
+            ErrorCode::kCancelled);
+  other.join();
+  EXPECT_THAT(rows_of(session_, "select 1"), ElementsAre("1"));
+}
+
+TEST_F(SessionTest, CancelledConvertLeavesNoFile) {
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    session_.interrupt();
+  });
+  EXPECT_EQ(code_of([&] { session_.convert("select i, hash(i) as h from range(10000000000) t(i)", folder_.file("x.basalt")); }),
+            ErrorCode::kCancelled);
+  other.join();
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_F(SessionTest, ConvertReportsProgressAndColumns) {
+  WriteOptions write;
+  uint64_t seen = 0;
+  write.progress = [&](const WriteProgress& progress) { seen = std::max(seen, progress.rows); };
+  write.sort_columns = {"a"};
+  write.encodings["a"] = parse_tree("plain");
+  const WriteSummary summary =
+      session_.convert("select i as a, 'same' as b from range(300000) t(i);", folder_.file("x.basalt"), write);
+  EXPECT_EQ(summary.rows, 300000u);
+  EXPECT_EQ(seen, 300000u);
+  ASSERT_EQ(summary.columns.size(), 2u);
+  EXPECT_EQ(summary.columns[0].path, "a");
+  EXPECT_THAT(summary.columns[0].trees.at(0), HasSubstr("plain"));
+  EXPECT_THAT(File::open(folder_.file("x.basalt"))->sort_columns(), ElementsAre("a"));
+}
+
+TEST_F(SessionTest, ErrorsKeepTheirKind) {
+  EXPECT_EQ(code_of([&] { session_.execute("selec 1"); }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of([&] { rows_of(session_, "select cast(1000 as tinyint)"); }), ErrorCode::kOutOfRange);
+  const std::string path = make_file("t.basalt", 1000);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  EXPECT_EQ(code_of([&] { rows_of(session_, "select * from " + quote_literal(path)); }), ErrorCode::kCorrupt);
+  if (gpu().backend == nullptr) {
+    EXPECT_EQ(code_of([&] { Session cuda(session_options(Device::kCuda)); }), ErrorCode::kDevice);
+    EXPECT_EQ(code_of([&] { session_.set_device(Device::kCuda); }), ErrorCode::kDevice);
+    EXPECT_EQ(session_.device(), Device::kCpu);
+  }
+}
+
+TEST_F(SessionTest, ListsTables) {
+  rows_of(session_, "create table b (x int, y varchar); create view a as select 1 as one");
+  const std::vector<TableInfo> tables = session_.tables();
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[0].name, "a");
+  EXPECT_EQ(tables[0].kind, "view");
+  EXPECT_EQ(tables[1].columns.at(1).type, "VARCHAR");
+  EXPECT_THAT(session_.schema_sql("b"), HasSubstr("CREATE TABLE b(x INTEGER, y VARCHAR)"));
+  EXPECT_EQ(session_.describe("select 1::decimal(9,2) as d").at(0).type, "DECIMAL(9,2)");
+}
+
+TEST_F(SessionTest, CopiesToOtherFormats) {
+  const std::string query = "select i, 'x' || i as s from range(10) t(i)";
+  session_.copy_to_parquet(query, folder_.file("x.parquet"));
+  session_.copy_to_csv(query, folder_.file("x.csv"));
+  session_.copy_to_json(query, folder_.file("x.json"));
+  for (const char* name : {"x.parquet", "x.csv", "x.json"}) {
+    EXPECT_THAT(rows_of(session_, "select sum(i), max(s) from (" + query_for_file(folder_.file(name)) + ")"), ElementsAre("45|x9")) << name;
+  }
+  EXPECT_EQ(code_of([&] { session_.copy_to_csv("select error('no')", folder_.file("y.csv")); }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 3);
+  EXPECT_EQ(code_of([] { query_for_file("x.unknown"); }), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(SessionTest, SeesAFileThatWasReplaced) {
+  const std::string path = make_file("t.basalt", 1000);
+  EXPECT_THAT(rows_of(session_, "select sum(id) from " + quote_literal(path)), ElementsAre("499500"));
+  make_file("t.basalt", 10);
+  EXPECT_THAT(rows_of(session_, "select sum(id) from " + quote_literal(path)), ElementsAre("45"));
+}
+
+}  // namespace
+}  // namespace basalt::testing
