@@ -24,7 +24,8 @@ using duckdb::unique_ptr;
 
 namespace {
 
-// A table handed to the writer has about this many rows: few enough to stay in cache, enough to make its overhead vanish.
+// A table handed to the writer has about this many rows: few enough to stay in cache, enough to make its overhead
+// vanish.
 constexpr uint64_t kTableRows = 128 << 10;
 // Wide rows and long strings make smaller tables.
 constexpr uint64_t kTableBytes = 32 << 20;
@@ -133,8 +134,7 @@ unique_ptr<GlobalFunctionData> initialize_global(ClientContext& context, Functio
     WriteOptions options = bind.options;
     if (options.threads == 0) options.threads = static_cast<uint32_t>(number_setting(context, "basalt_threads"));
     if (options.threads == 0) {
-      options.threads =
-          static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
+      options.threads = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
     }
     if (options.cancel == nullptr) {
       state->cancel = StatementLog::of(context)->cancel_token();

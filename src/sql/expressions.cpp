@@ -162,8 +162,7 @@ class Lowering {
       return compare(duckdb::FlipComparisonExpression(type), right, left);
     }
     if (auto as_date = compare_as_date(*op, left, right)) return *std::move(as_date);
-    if (left.return_type != right.return_type &&
-        physical_type(left.return_type) != physical_type(right.return_type)) {
+    if (left.return_type != right.return_type && physical_type(left.return_type) != physical_type(right.return_type)) {
       throw NotLowered("a comparison of " + left.return_type.ToString() + " with " + right.return_type.ToString());
     }
     return make_expr(*op, Physical::kU8, {lower(left), lower(right)});
@@ -171,7 +170,8 @@ class Lowering {
 
   // `date_column < date + interval` arrives as CAST(date_column AS TIMESTAMP) < timestamp: back to days, which need no
   // arithmetic per row.
-  std::optional<Expr> compare_as_date(ExprOp op, const duckdb::Expression& left, const duckdb::Expression& right) const {
+  std::optional<Expr> compare_as_date(ExprOp op, const duckdb::Expression& left,
+                                      const duckdb::Expression& right) const {
     if (left.GetExpressionClass() != ExpressionClass::BOUND_CAST ||
         right.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) {
       return std::nullopt;
@@ -199,12 +199,13 @@ class Lowering {
   }
 
   Expr between(const duckdb::BoundBetweenExpression& expression) const {
-    const auto low = expression.lower_inclusive ? ExpressionType::COMPARE_GREATERTHANOREQUALTO
-                                                : ExpressionType::COMPARE_GREATERTHAN;
-    const auto high = expression.upper_inclusive ? ExpressionType::COMPARE_LESSTHANOREQUALTO
-                                                 : ExpressionType::COMPARE_LESSTHAN;
-    return make_expr(ExprOp::kAnd, Physical::kU8,
-                {compare(low, *expression.input, *expression.lower), compare(high, *expression.input, *expression.upper)});
+    const auto low =
+        expression.lower_inclusive ? ExpressionType::COMPARE_GREATERTHANOREQUALTO : ExpressionType::COMPARE_GREATERTHAN;
+    const auto high =
+        expression.upper_inclusive ? ExpressionType::COMPARE_LESSTHANOREQUALTO : ExpressionType::COMPARE_LESSTHAN;
+    return make_expr(
+        ExprOp::kAnd, Physical::kU8,
+        {compare(low, *expression.input, *expression.lower), compare(high, *expression.input, *expression.upper)});
   }
 
   Expr operation(const duckdb::BoundOperatorExpression& expression) const {

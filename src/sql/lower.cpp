@@ -217,8 +217,9 @@ class AggregateLowering {
   }
 
   static void require_number(const std::string& name, const LogicalType& type) {
-    const bool number = type.IsIntegral() || type.id() == LogicalTypeId::DECIMAL || type.id() == LogicalTypeId::DOUBLE ||
-                        type.id() == LogicalTypeId::FLOAT || type.id() == LogicalTypeId::BOOLEAN;
+    const bool number = type.IsIntegral() || type.id() == LogicalTypeId::DECIMAL ||
+                        type.id() == LogicalTypeId::DOUBLE || type.id() == LogicalTypeId::FLOAT ||
+                        type.id() == LogicalTypeId::BOOLEAN;
     if (!number) throw NotLowered(name + " of " + type.ToString());
   }
 

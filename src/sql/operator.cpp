@@ -185,7 +185,8 @@ struct LogicalBasaltAggregate : duckdb::LogicalExtensionOperator {
   duckdb::vector<duckdb::ColumnBinding> bindings;
 };
 
-// --- what stays in DuckDB ---------------------------------------------------------------------------------------------
+// --- what stays in DuckDB
+// ---------------------------------------------------------------------------------------------
 
 bool is_basalt_scan(const LogicalOperator& node) {
   return node.type == LogicalOperatorType::LOGICAL_GET && is_scan(node.Cast<duckdb::LogicalGet>().function);

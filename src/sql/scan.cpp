@@ -90,8 +90,7 @@ class BasaltReader : public duckdb::BaseFileReader {
     basalt_file = guarded(context, [&] { return FileCache::open(context, info.path); });
     StatementLog::of(context)->mark_used();
     for (const Field& field : basalt_file->schema().fields) {
-      columns.push_back(
-          duckdb::MultiFileColumnDefinition::CreateFromNameAndType(field.name, to_logical_type(field)));
+      columns.push_back(duckdb::MultiFileColumnDefinition::CreateFromNameAndType(field.name, to_logical_type(field)));
     }
     if (options.file_row_number) {
       if (find_column(*basalt_file, kRowNumber) >= 0) {
@@ -159,9 +158,7 @@ class BasaltReader : public duckdb::BaseFileReader {
   std::shared_ptr<const File> basalt_file;
 
  private:
-  bool is_row_number(duckdb::idx_t local_column) const {
-    return local_column >= basalt_file->schema().fields.size();
-  }
+  bool is_row_number(duckdb::idx_t local_column) const { return local_column >= basalt_file->schema().fields.size(); }
   const Field& field_of(duckdb::idx_t local_column) const { return basalt_file->schema().fields[local_column]; }
 
   void start_chunk(ClientContext& context, const ScanGlobalState& global, ScanLocalState& state) {
@@ -189,8 +186,8 @@ class BasaltReader : public duckdb::BaseFileReader {
     Expr combined;
     if (!parts.empty()) combined = conjunction(std::move(parts));
     const bool filtered = !filter_columns.empty();
-    state.scan = std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted), filtered ? &combined : nullptr,
-                                             std::move(filter_columns), row_numbers);
+    state.scan = std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted),
+                                             filtered ? &combined : nullptr, std::move(filter_columns), row_numbers);
   }
 
   void prepare_conversions(ClientContext& context, ScanLocalState& state) {
@@ -214,8 +211,7 @@ class BasaltReader : public duckdb::BaseFileReader {
     if (lower && !is_row_number(column) && expression_map.find(column) == expression_map.end()) {
       const Field& field = field_of(column);
       if (field.children.empty() && !needs_rescale(field.type)) {
-        const Expr reference =
-            column_expr(static_cast<uint32_t>(filter_columns.size()), physical_of(field.type));
+        const Expr reference = column_expr(static_cast<uint32_t>(filter_columns.size()), physical_of(field.type));
         lowered = lower_filter(filter, reference, columns[column].type);
         if (lowered.expr) {
           parts.push_back(*std::move(lowered.expr));
@@ -303,8 +299,8 @@ struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
     return duckdb::make_uniq<BasaltMultiFile>();
   }
 
-  unique_ptr<duckdb::BaseFileReaderOptions> InitializeOptions(ClientContext&,
-                                                              duckdb::optional_ptr<duckdb::TableFunctionInfo>) override {
+  unique_ptr<duckdb::BaseFileReaderOptions> InitializeOptions(
+      ClientContext&, duckdb::optional_ptr<duckdb::TableFunctionInfo>) override {
     return duckdb::make_uniq<ScanOptions>();
   }
 
@@ -416,8 +412,7 @@ using ScanFunction = duckdb::MultiFileFunction<BasaltMultiFile>;
 
 duckdb::InsertionOrderPreservingMap<duckdb::string> pruning_text(duckdb::TableFunctionDynamicToStringInput& input) {
   auto result = ScanFunction::MultiFileDynamicToString(input);
-  const auto& state =
-      input.global_state->Cast<duckdb::MultiFileGlobalState>().global_state->Cast<ScanGlobalState>();
+  const auto& state = input.global_state->Cast<duckdb::MultiFileGlobalState>().global_state->Cast<ScanGlobalState>();
   result.insert(std::make_pair("Tiles", std::to_string(state.tiles.load())));
   result.insert(std::make_pair("Tiles Skipped", std::to_string(state.tiles_skipped.load())));
   result.insert(std::make_pair("Tiles Without Test", std::to_string(state.tiles_all_true.load())));
@@ -426,9 +421,7 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> pruning_text(duckdb::TableFu
 
 }  // namespace
 
-bool is_scan(const duckdb::TableFunction& function) {
-  return function.name == kScanName || function.name == kReadName;
-}
+bool is_scan(const duckdb::TableFunction& function) { return function.name == kScanName || function.name == kReadName; }
 
 duckdb::TableFunctionSet scan_functions(const char* name) {
   ScanFunction function(name);

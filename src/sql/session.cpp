@@ -84,8 +84,8 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
                                  : options.database.empty() ? default_temp_dir()
                                                             : std::string();
     if (!temp_dir.empty()) config.SetOptionByName("temp_directory", duckdb::Value(temp_dir));
-    state_->database = std::make_unique<duckdb::DuckDB>(
-        options.database.empty() ? nullptr : options.database.c_str(), &config);
+    state_->database =
+        std::make_unique<duckdb::DuckDB>(options.database.empty() ? nullptr : options.database.c_str(), &config);
     register_basalt(*state_->database->instance);
     state_->database->LoadStaticExtension<duckdb::TpchExtension>();
     state_->connection = std::make_shared<duckdb::Connection>(*state_->database);
@@ -240,8 +240,8 @@ void Session::copy_to_parquet(const std::string& query, const std::string& path)
 void Session::copy_to_csv(const std::string& query, const std::string& path, char delimiter, bool header) {
   copy_through_temporary(path, [&](const std::string& target) {
     state_->run("COPY (" + sql::strip_semicolons(query) + "\n) TO " + quote_literal(target) +
-                " (FORMAT csv, USE_TMP_FILE false, DELIMITER " + quote_literal(std::string(1, delimiter)) + ", HEADER " +
-                (header ? "true" : "false") + ")");
+                " (FORMAT csv, USE_TMP_FILE false, DELIMITER " + quote_literal(std::string(1, delimiter)) +
+                ", HEADER " + (header ? "true" : "false") + ")");
   });
 }
 
@@ -267,7 +267,8 @@ duckdb::unique_ptr<duckdb::ArrowArrayStreamWrapper> lend_stream(uintptr_t addres
 void stream_schema(ArrowArrayStream* stream, ArrowSchema& schema) {
   if (stream->get_schema(stream, &schema) == 0) return;
   const char* reason = stream->get_last_error(stream);
-  throw Error(ErrorCode::kIo, std::string("the Arrow stream has no schema: ") + (reason != nullptr ? reason : "unknown"));
+  throw Error(ErrorCode::kIo,
+              std::string("the Arrow stream has no schema: ") + (reason != nullptr ? reason : "unknown"));
 }
 
 }  // namespace

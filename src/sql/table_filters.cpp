@@ -1,5 +1,5 @@
-// Table filters to basalt::Expr: what DuckDB pushed into a scan, among it the hints that joins and TOP_N leave while the
-// query runs.
+// Table filters to basalt::Expr: what DuckDB pushed into a scan, among it the hints that joins and TOP_N leave while
+// the query runs.
 #include "duckdb/planner/expression/bound_reference_expression.hpp"
 #include "duckdb/planner/filter/expression_filter.hpp"
 #include "duckdb/planner/filter/list.hpp"
@@ -92,11 +92,11 @@ LoweredFilter lower_filter(const duckdb::TableFilter& filter, const Expr& column
     }
     case TableFilterType::EXPRESSION_FILTER:
       try {
-        return whole(lower_expression(*filter.Cast<duckdb::ExpressionFilter>().expr,
-                                      [&](const duckdb::Expression& reference) {
-                                        if (reference.return_type != type) throw NotLowered("another type");
-                                        return column;
-                                      }));
+        return whole(
+            lower_expression(*filter.Cast<duckdb::ExpressionFilter>().expr, [&](const duckdb::Expression& reference) {
+              if (reference.return_type != type) throw NotLowered("another type");
+              return column;
+            }));
       } catch (const NotLowered&) {
         return {};
       }

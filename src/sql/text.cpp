@@ -41,7 +41,8 @@ class Skipper {
   size_t skip(size_t at) const {
     const char c = text_[at];
     const char next = at + 1 < text_.size() ? text_[at + 1] : '\0';
-    if (c == '\'') return quoted(at, '\'', at > 0 && (text_[at - 1] | 0x20) == 'e' && (at < 2 || !is_word(text_[at - 2])));
+    if (c == '\'')
+      return quoted(at, '\'', at > 0 && (text_[at - 1] | 0x20) == 'e' && (at < 2 || !is_word(text_[at - 2])));
     if (c == '"') return quoted(at, '"', false);
     if (c == '-' && next == '-') {
       const size_t end = text_.find('\n', at);
@@ -85,8 +86,8 @@ class Skipper {
 bool only_space_and_comments(const std::string& text) {
   const Skipper skipper(text);
   for (size_t at = 0; at < text.size();) {
-    const bool comment = at + 1 < text.size() && ((text[at] == '-' && text[at + 1] == '-') ||
-                                                  (text[at] == '/' && text[at + 1] == '*'));
+    const bool comment =
+        at + 1 < text.size() && ((text[at] == '-' && text[at + 1] == '-') || (text[at] == '/' && text[at + 1] == '*'));
     if (!comment && std::isspace(static_cast<unsigned char>(text[at])) == 0 && text[at] != ';') return false;
     at = skipper.skip(at);
   }
@@ -146,8 +147,9 @@ std::string query_for_file(const std::string& path) {
     return "select * from read_json(" + literal + ", format = 'newline_delimited')";
   }
   throw Error(ErrorCode::kInvalidArgument,
-              path + ": the format cannot be told from the name (known: .basalt, .parquet, .csv, .tsv, .json, .ndjson, "
-                     ".jsonl, and .gz or .zst of the text formats)");
+              path +
+                  ": the format cannot be told from the name (known: .basalt, .parquet, .csv, .tsv, .json, .ndjson, "
+                  ".jsonl, and .gz or .zst of the text formats)");
 }
 
 }  // namespace basalt

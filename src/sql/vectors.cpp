@@ -46,8 +46,8 @@ void fill_strings(Column& column, const Field& field, Vector& out) {
   const int64_t* offsets = column.offsets.as<int64_t>();
   auto owned = duckdb::make_buffer<OwnedBytes>(std::move(column.bytes));
   const char* bytes = owned->bytes.as<char>();
-  const bool check = field.type.kind == TypeKind::kUtf8 &&
-                     !is_ascii(bytes, static_cast<size_t>(offsets[column.length]));
+  const bool check =
+      field.type.kind == TypeKind::kUtf8 && !is_ascii(bytes, static_cast<size_t>(offsets[column.length]));
   auto* strings = duckdb::FlatVector::GetData<duckdb::string_t>(out);
   for (uint64_t row = 0; row < column.length; ++row) {
     const char* start = bytes + offsets[row];

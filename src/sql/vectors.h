@@ -7,8 +7,8 @@
 
 namespace basalt::sql {
 
-// Fills `out`, a flat vector of to_logical_type(field), with the column's rows. Strings are not copied: the vector takes
-// the column's bytes over. Strings that are not UTF-8 in a VARCHAR column are Error(kCorrupt).
+// Fills `out`, a flat vector of to_logical_type(field), with the column's rows. Strings are not copied: the vector
+// takes the column's bytes over. Strings that are not UTF-8 in a VARCHAR column are Error(kCorrupt).
 void fill_vector(Column&& column, const Field& field, duckdb::Vector& out);
 
 // Appends rows of a vector whose type is the stored type of `field`.

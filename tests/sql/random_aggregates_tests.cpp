@@ -78,8 +78,11 @@ class Generator {
     switch (pick(9)) {
       case 0: return number_column() + (pick(2) == 0 ? " IS NULL" : " IS NOT NULL");
       case 1: return number_column() + " BETWEEN " + constant() + " AND " + constant();
-      case 2: return number_column() + (pick(2) == 0 ? " IN (" : " NOT IN (") + std::to_string(pick(50)) + ", " + std::to_string(pick(90)) + ")";
-      case 3: return "day " + std::string(kComparisons[pick(6)]) + " DATE '2024-01-" + std::to_string(10 + pick(20)) + "'";
+      case 2:
+        return number_column() + (pick(2) == 0 ? " IN (" : " NOT IN (") + std::to_string(pick(50)) + ", " +
+               std::to_string(pick(90)) + ")";
+      case 3:
+        return "day " + std::string(kComparisons[pick(6)]) + " DATE '2024-01-" + std::to_string(10 + pick(20)) + "'";
       case 4: return "day < DATE '2023-10-01' + INTERVAL " + std::to_string(pick(9)) + " MONTH";
       case 5: return "ts >= TIMESTAMP '2023-02-" + std::to_string(10 + pick(18)) + " 12:30:00'";
       case 6: return pick(2) == 0 ? "flag" : "NOT flag";

@@ -21,9 +21,10 @@ class SessionTest : public ::testing::Test {
   // `rows` rows: id ascending, `n` with holes, a word.
   std::string make_file(const std::string& name, uint64_t rows) {
     const std::string path = folder_.file(name);
-    session_.convert("select i as id, case when i % 4 = 0 then null else i end as n, 'w' || i % 50 as word from range(" +
-                         std::to_string(rows) + ") t(i)",
-                     path);
+    session_.convert(
+        "select i as id, case when i % 4 = 0 then null else i end as n, 'w' || i % 50 as word from range(" +
+            std::to_string(rows) + ") t(i)",
+        path);
     return path;
   }
 
@@ -61,8 +62,9 @@ TEST_F(SessionTest, GivesTheLastResultOfSeveralStatements) {
 
 TEST_F(SessionTest, RendersABox) {
   QueryResult result = session_.execute("select 42 as answer, 'x' as word");
-  EXPECT_EQ(result.to_box(), "┌────────┬─────────┐\n│ answer │  word   │\n│ int32  │ varchar │\n├────────┼─────────┤\n"
-                             "│     42 │ x       │\n└────────┴─────────┘\n");
+  EXPECT_EQ(result.to_box(),
+            "┌────────┬─────────┐\n│ answer │  word   │\n│ int32  │ varchar │\n├────────┼─────────┤\n"
+            "│     42 │ x       │\n└────────┴─────────┘\n");
   EXPECT_TRUE(result.has_rows());
   EXPECT_EQ(result.report().rows, 1u);
   EXPECT_FALSE(session_.execute("set threads = 2").has_rows());
@@ -70,16 +72,19 @@ TEST_F(SessionTest, RendersABox) {
 
 TEST_F(SessionTest, WritesCsvAndJson) {
   const std::string query =
-      "select 1 as i, 'a,\"b' as s, null::int as n, '' as e, [1, null] as l, {'k': 'v\\', 'd': 1.5} as o, 'nan'::double as f, "
+      "select 1 as i, 'a,\"b' as s, null::int as n, '' as e, [1, null] as l, {'k': 'v\\', 'd': 1.5} as o, "
+      "'nan'::double as f, "
       "true as b, date '2024-02-29' as day, '{\"raw\": 1}'::json as j";
   std::string csv;
   session_.execute(query).write_csv([&](std::string_view part) { csv += part; });
-  EXPECT_EQ(csv, "i,s,n,e,l,o,f,b,day,j\n1,\"a,\"\"b\",,\"\",\"[1, NULL]\",\"{'k': v\\, 'd': 1.5}\",nan,true,2024-02-29,"
-                 "\"{\"\"raw\"\": 1}\"\n");
+  EXPECT_EQ(csv,
+            "i,s,n,e,l,o,f,b,day,j\n1,\"a,\"\"b\",,\"\",\"[1, NULL]\",\"{'k': v\\, 'd': 1.5}\",nan,true,2024-02-29,"
+            "\"{\"\"raw\"\": 1}\"\n");
   std::string json;
   session_.execute(query).write_json([&](std::string_view part) { json += part; });
-  EXPECT_EQ(json, "[\n{\"i\":1,\"s\":\"a,\\\"b\",\"n\":null,\"e\":\"\",\"l\":[1,null],\"o\":{\"k\":\"v\\\\\",\"d\":1.5},"
-                  "\"f\":\"nan\",\"b\":true,\"day\":\"2024-02-29\",\"j\":{\"raw\": 1}}\n]\n");
+  EXPECT_EQ(json,
+            "[\n{\"i\":1,\"s\":\"a,\\\"b\",\"n\":null,\"e\":\"\",\"l\":[1,null],\"o\":{\"k\":\"v\\\\\",\"d\":1.5},"
+            "\"f\":\"nan\",\"b\":true,\"day\":\"2024-02-29\",\"j\":{\"raw\": 1}}\n]\n");
   json.clear();
   session_.execute("select i from range(2) t(i)").write_json([&](std::string_view part) { json += part; }, true);
   EXPECT_EQ(json, "{\"i\":0}\n{\"i\":1}\n");
@@ -103,12 +108,14 @@ TEST_F(SessionTest, GivesTables) {
 
 TEST_F(SessionTest, PassesArrowOutAndIn) {
   ArrowArrayStream stream{};
-  QueryResult result = session_.execute("select i as a, case when i % 2 = 0 then 's' || i end as b from range(5000) t(i)");
+  QueryResult result =
+      session_.execute("select i as a, case when i % 2 = 0 then 's' || i end as b from range(5000) t(i)");
   result.to_arrow(&stream);
   Session other(session_options(Device::kCpu));
   other.register_arrow("incoming", &stream);
   EXPECT_EQ(stream.release, nullptr);
-  EXPECT_THAT(rows_of(other, "select count(*), sum(a), count(b), max(b) from incoming"), ElementsAre("5000|12497500|2500|s998"));
+  EXPECT_THAT(rows_of(other, "select count(*), sum(a), count(b), max(b) from incoming"),
+              ElementsAre("5000|12497500|2500|s998"));
   EXPECT_EQ(result.report().rows, 5000u);
 }
 
@@ -147,7 +154,8 @@ TEST_F(SessionTest, ExplainShowsTheOperatorAndPruning) {
   EXPECT_THAT(plan, HasSubstr("id<10"));
   const std::string run = session_.execute("explain analyze select max(word)" + from + " where id < 10").explain_text();
   EXPECT_THAT(run, HasSubstr("Tiles Skipped"));
-  const std::string lowered = session_.execute("explain analyze select sum(n)" + from + " where id < 10").explain_text();
+  const std::string lowered =
+      session_.execute("explain analyze select sum(n)" + from + " where id < 10").explain_text();
   EXPECT_THAT(lowered, HasSubstr("Tiles Skipped"));
 }
 
@@ -156,9 +164,7 @@ TEST_F(SessionTest, CancelsAStatementAndStaysUsable) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     session_.interrupt();
   });
-  EXPECT_EQ(code_of([&] {
-              rows_of(session_, "select count(*) from range(100000000000) a(i) where hash(i) % 7 = 3");
-            }),
+  EXPECT_EQ(code_of([&] { rows_of(session_, "select count(*) from range(100000000000) a(i) where hash(i) % 7 = 3"); }),
             ErrorCode::kCancelled);
   other.join();
   EXPECT_THAT(rows_of(session_, "select 1"), ElementsAre("1"));
@@ -169,7 +175,9 @@ TEST_F(SessionTest, CancelledConvertLeavesNoFile) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     session_.interrupt();
   });
-  EXPECT_EQ(code_of([&] { session_.convert("select i, hash(i) as h from range(10000000000) t(i)", folder_.file("x.basalt")); }),
+  EXPECT_EQ(code_of([&] {
+              session_.convert("select i, hash(i) as h from range(10000000000) t(i)", folder_.file("x.basalt"));
+            }),
             ErrorCode::kCancelled);
   other.join();
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
@@ -221,9 +229,12 @@ TEST_F(SessionTest, CopiesToOtherFormats) {
   session_.copy_to_csv(query, folder_.file("x.csv"));
   session_.copy_to_json(query, folder_.file("x.json"));
   for (const char* name : {"x.parquet", "x.csv", "x.json"}) {
-    EXPECT_THAT(rows_of(session_, "select sum(i), max(s) from (" + query_for_file(folder_.file(name)) + ")"), ElementsAre("45|x9")) << name;
+    EXPECT_THAT(rows_of(session_, "select sum(i), max(s) from (" + query_for_file(folder_.file(name)) + ")"),
+                ElementsAre("45|x9"))
+        << name;
   }
-  EXPECT_EQ(code_of([&] { session_.copy_to_csv("select error('no')", folder_.file("y.csv")); }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of([&] { session_.copy_to_csv("select error('no')", folder_.file("y.csv")); }),
+            ErrorCode::kInvalidArgument);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 3);
   EXPECT_EQ(code_of([] { query_for_file("x.unknown"); }), ErrorCode::kInvalidArgument);
 }

@@ -4,9 +4,10 @@
 //   statement                     the lines that follow are SQL that must work
 //   error TEXT                    SQL that must fail with TEXT in its sentence
 //   query [sorted] [lowered|duckdb TEXT]
-//                                 SQL, a line ----, and the rows expected: columns with | between them, NULL as nothing,
-//                                 an empty string as "". `sorted` compares without order. `lowered`: a part must have
-//                                 run in Basalt; `duckdb TEXT`: nothing may have, and the report must name TEXT.
+//                                 SQL, a line ----, and the rows expected: columns with | between them, NULL as
+//                                 nothing, an empty string as "". `sorted` compares without order. `lowered`: a part
+//                                 must have run in Basalt; `duckdb TEXT`: nothing may have, and the report must name
+//                                 TEXT.
 //
 // ${DIR} stands for a scratch folder of the file's own.
 #include <gtest/gtest.h>
@@ -130,7 +131,8 @@ std::vector<std::filesystem::path> test_files() {
   return files;
 }
 
-INSTANTIATE_TEST_SUITE_P(Sql, TextTest, ::testing::Combine(::testing::ValuesIn(test_files()), ::testing::ValuesIn(test_devices())),
+INSTANTIATE_TEST_SUITE_P(Sql, TextTest,
+                         ::testing::Combine(::testing::ValuesIn(test_files()), ::testing::ValuesIn(test_devices())),
                          [](const auto& parameter) {
                            return std::get<0>(parameter.param).stem().string() +
                                   (std::get<1>(parameter.param) == Device::kCuda ? "_cuda" : "_cpu");

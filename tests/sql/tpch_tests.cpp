@@ -6,7 +6,7 @@
 namespace basalt::testing {
 namespace {
 
-constexpr const char* kTables[] = {"customer", "lineitem", "nation",  "orders",
+constexpr const char* kTables[] = {"customer", "lineitem", "nation", "orders",
                                    "part",     "partsupp", "region", "supplier"};
 
 class TpchTest : public ::testing::TestWithParam<Device> {

@@ -1,5 +1,5 @@
-// Basalt inside DuckDB: one call adds the scan, the copy function, the replacement scan for '*.basalt', the settings and
-// the plan hook to a database. Programs that want no DuckDB type in sight use basalt/sql/session.h.
+// Basalt inside DuckDB: one call adds the scan, the copy function, the replacement scan for '*.basalt', the settings
+// and the plan hook to a database. Programs that want no DuckDB type in sight use basalt/sql/session.h.
 #pragma once
 
 namespace duckdb {

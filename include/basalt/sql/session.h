@@ -1,6 +1,6 @@
-// SQL over .basalt, Parquet, CSV, JSON and Arrow, without a DuckDB type in sight: a session owns an embedded DuckDB with
-// Basalt registered in it. One statement at a time; interrupt() may be called from any thread or a signal handler's
-// thread.
+// SQL over .basalt, Parquet, CSV, JSON and Arrow, without a DuckDB type in sight: a session owns an embedded DuckDB
+// with Basalt registered in it. One statement at a time; interrupt() may be called from any thread or a signal
+// handler's thread.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,11 @@ struct QueryReport {
   double total_ms = 0;       // parse to last row
   bool used_basalt = false;  // a .basalt file was read, by Basalt's operators or by its scan
   Device ran_on = Device::kCpu;
-  std::string device_name;               // "NVIDIA H200", "8 threads": of Basalt's operators, empty if there were none
-  std::vector<std::string> in_basalt;    // "count, sum over lineitem.basalt"
-  std::vector<std::string> in_duckdb;    // "GROUP BY: runs in DuckDB over Basalt's scan"
-  std::vector<std::string> notes;        // "no GPU: libcuda.so.1 was not found"; "answered from statistics"
-  uint64_t tiles = 0;                    // of all Basalt scans and operators
+  std::string device_name;             // "NVIDIA H200", "8 threads": of Basalt's operators, empty if there were none
+  std::vector<std::string> in_basalt;  // "count, sum over lineitem.basalt"
+  std::vector<std::string> in_duckdb;  // "GROUP BY: runs in DuckDB over Basalt's scan"
+  std::vector<std::string> notes;      // "no GPU: libcuda.so.1 was not found"; "answered from statistics"
+  uint64_t tiles = 0;                  // of all Basalt scans and operators
   uint64_t tiles_skipped = 0;
   uint64_t tiles_all_true = 0;
   uint64_t bytes_transferred = 0;
