@@ -14,6 +14,9 @@ namespace basalt::format_v1 {
 static_assert(sizeof(NodeRecord) == sizeof(format::Node) && sizeof(StreamRecord) == sizeof(format::Stream) &&
               sizeof(ChunkRecord) == sizeof(format::ColumnChunk));
 
+// Smaller regions wait together in one piece of memory.
+constexpr uint64_t kOwnMemory = 4096;
+
 uint16_t ShapeTable::add(const Tree& tree) {
   const std::string text = tree.codec.empty() ? std::string() : to_string(tree);
   const auto known = by_text_.find(text);
@@ -81,8 +84,8 @@ void ColumnWriter::add(EncodedColumn chunk, ShapeTable& shapes) {
   waiting.chunk = static_cast<uint32_t>(chunks_.size());
   waiting.first_stream = arrays_.streams.size();
   waiting.stream_count = chunk.array.streams.size();
-  if (record.region_length >= kLargeRegion) {
-    waiting.large = std::move(chunk.array.region);
+  if (record.region_length >= kOwnMemory) {
+    waiting.own = std::move(chunk.array.region);
   } else {
     waiting.small_offset = small_.size();
     small_.append(chunk.array.region.data(), chunk.array.region.size());
@@ -101,16 +104,15 @@ void ColumnWriter::add(EncodedColumn chunk, ShapeTable& shapes) {
 void ColumnWriter::flush(OutputFile& out) {
   for (Waiting& waiting : waiting_) {
     ChunkRecord& record = chunks_[waiting.chunk];
-    const bool large = record.region_length >= kLargeRegion;
-    out.pad_to(large ? kLargeRegionAlignment : kStreamAlignment);
+    out.pad_to(record.region_length >= kLargeRegion ? kLargeRegionAlignment : kStreamAlignment);
     record.region_offset = out.position();
-    out.write(large ? waiting.large.view()
-                    : ByteView{small_.data() + waiting.small_offset, static_cast<size_t>(record.region_length)});
+    out.write(!waiting.own.empty() ? waiting.own.view()
+                                   : ByteView{small_.data() + waiting.small_offset, static_cast<size_t>(record.region_length)});
     for (size_t i = 0; i < waiting.stream_count; ++i) {
       StreamRecord& stream = arrays_.streams[waiting.first_stream + i];
       if (stream.length != 0) stream.offset += record.region_offset;
     }
-    waiting.large = Buffer();
+    waiting.own = Buffer();
   }
   waiting_.clear();
   small_ = Buffer();

@@ -75,7 +75,7 @@ class ColumnWriter {
     size_t first_stream = 0;
     size_t stream_count = 0;
     size_t small_offset = 0;
-    Buffer large;
+    Buffer own;
   };
   struct EntriesPlace {
     size_t node = 0;

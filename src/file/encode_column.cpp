@@ -155,11 +155,11 @@ std::optional<DictionaryEntries> entries_of(const Node& root) {
   return entries;
 }
 
-void place_node(const Node& node, EncodedArray& out) {
+void place_node(Node& node, EncodedArray& out) {
   out.nodes.push_back({node.count, static_cast<uint32_t>(node.params.size()), static_cast<uint32_t>(node.streams.size())});
   const auto* params = reinterpret_cast<const uint8_t*>(node.params.data());
   out.params.insert(out.params.end(), params, params + node.params.size());
-  for (const Buffer& stream : node.streams) {
+  for (Buffer& stream : node.streams) {
     const size_t offset = static_cast<size_t>(align_up(out.region.size(), kStreamAlignment));
     // An empty stream has no place: it must not make the region longer than its last byte.
     if (stream.empty()) {
@@ -174,8 +174,9 @@ void place_node(const Node& node, EncodedArray& out) {
     for (size_t begin = 0; begin < stream.size(); begin += kChecksumBlock) {
       out.checksums.push_back(checksum(stream.data() + begin, std::min<size_t>(kChecksumBlock, stream.size() - begin)));
     }
+    stream = Buffer();
   }
-  for (const Node& child : node.children) place_node(child, out);
+  for (Node& child : node.children) place_node(child, out);
 }
 
 uint64_t padded_bytes(const Node& node) {
@@ -196,7 +197,7 @@ Column empty_like(const Column& like) {
 
 }  // namespace
 
-EncodedArray lay_out(const Node& node) {
+EncodedArray lay_out(Node node) {
   EncodedArray out;
   out.tree = tree_of(view_of(node));
   out.region.reserve(static_cast<size_t>(padded_bytes(node)));
@@ -308,10 +309,10 @@ EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk) {
   turn.pass();
 
   if (tree) {
-    const Node node = encode_values(values, *tree);
-    out.array = lay_out(node);
+    Node node = encode_values(values, *tree);
     note_widths(view_of(node), out.width_tiles);
     if (wants_entries.load(std::memory_order_relaxed)) out.entries = entries_of(node);
+    out.array = lay_out(std::move(node));
   }
   column.values = Buffer();
   column.offsets = Buffer();

@@ -34,7 +34,8 @@ struct EncodedArray {
   std::vector<uint64_t> checksums;
   Buffer region;
 };
-EncodedArray lay_out(const Node& node);
+// Frees the node's streams on the way.
+EncodedArray lay_out(Node node);
 
 // A chunk's dictionary, for the union over the file.
 struct DictionaryEntries {

@@ -66,10 +66,25 @@ uint64_t RowBuffer::take(const Table& table, uint64_t begin) {
   return count;
 }
 
+namespace {
+
+// The next chunk will be about as large as the last one: memory that grows step by step costs half as much again.
+void reserve_like(Column& column, const Column& last) {
+  column.values.reserve(last.values.size());
+  column.bytes.reserve(last.bytes.size());
+  column.offsets.reserve(last.offsets.size());
+  for (size_t i = 0; i < column.children.size(); ++i) reserve_like(column.children[i], last.children[i]);
+}
+
+}  // namespace
+
 std::vector<Column> RowBuffer::release() {
   std::vector<Column> out = std::move(columns_);
   columns_.clear();
-  for (const Field& field : schema_.fields) columns_.push_back(make_column(field));
+  for (size_t i = 0; i < schema_.fields.size(); ++i) {
+    columns_.push_back(make_column(schema_.fields[i]));
+    if (i < out.size()) reserve_like(columns_[i], out[i]);
+  }
   rows_ = 0;
   bytes_ = 0;
   full_ = false;

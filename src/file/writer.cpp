@@ -1,6 +1,6 @@
 // The writer: rows become chunks, chunks are encoded column by column on worker threads, and the calling thread puts
-// finished chunks into the file in order. At most a quarter of the memory limit is rows being encoded and at most a
-// quarter is finished chunks that wait to be written column by column.
+// finished chunks into the file in order. At most an eighth of the memory limit is rows being encoded, unless one chunk
+// is larger, and at most a quarter is finished chunks that wait to be written column by column.
 #include "basalt/file/writer.h"
 
 #include <fmt/format.h>
@@ -105,7 +105,7 @@ struct Writer::State {
     check_options();
     prepare_columns();
     const uint64_t limit = std::max<uint64_t>(options.memory_limit, 16 << 20);
-    flight_limit = limit / 4;
+    flight_limit = limit / 8;
     waiting_limit = std::min(kMostWaitingBytes, limit / 4);
     dictionary_limit = limit / 8;
     buffer = std::make_unique<RowBuffer>(schema, options.chunk_rows,
@@ -252,11 +252,13 @@ struct Writer::State {
     in_flight -= job->bytes;
     uint64_t waiting = 0;
     for (size_t i = 0; i < columns.size(); ++i) {
+      dictionary_memory -= columns[i].dictionary().memory();
       columns[i].add(std::move(job->results[i]), shapes);
       waiting += columns[i].waiting_bytes();
+      dictionary_memory += columns[i].dictionary().memory();
+      while (dictionary_memory > dictionary_limit) drop_largest_dictionary();
       if (!columns[i].dictionary().alive()) encoders[i]->wants_entries.store(false, std::memory_order_relaxed);
     }
-    limit_dictionaries();
     if (waiting >= waiting_limit) flush();
     if (options.cancel != nullptr) options.cancel->check();
     report();
@@ -289,18 +291,14 @@ struct Writer::State {
   }
 
   // Dictionaries over the whole file share a budget; the largest one gives way.
-  void limit_dictionaries() {
-    uint64_t total = 0;
-    for (ColumnWriter& column : columns) total += column.dictionary().memory();
-    while (total > dictionary_limit) {
-      size_t largest = 0;
-      for (size_t i = 1; i < columns.size(); ++i) {
-        if (columns[i].dictionary().memory() > columns[largest].dictionary().memory()) largest = i;
-      }
-      total -= columns[largest].dictionary().memory();
-      columns[largest].dictionary().give_up();
-      encoders[largest]->wants_entries.store(false, std::memory_order_relaxed);
+  void drop_largest_dictionary() {
+    size_t largest = 0;
+    for (size_t i = 1; i < columns.size(); ++i) {
+      if (columns[i].dictionary().memory() > columns[largest].dictionary().memory()) largest = i;
     }
+    dictionary_memory -= columns[largest].dictionary().memory();
+    columns[largest].dictionary().give_up();
+    encoders[largest]->wants_entries.store(false, std::memory_order_relaxed);
   }
 
   void flush() {
@@ -365,6 +363,7 @@ struct Writer::State {
   uint64_t flight_limit = 0;
   uint64_t waiting_limit = 0;
   uint64_t dictionary_limit = 0;
+  uint64_t dictionary_memory = 0;
   uint64_t in_flight = 0;
   std::deque<std::shared_ptr<ChunkJob>> jobs;  // in chunk order
   bool over = false;                           // finished or failed
