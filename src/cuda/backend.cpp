@@ -87,6 +87,8 @@ void CudaBackend::drop_cache() {
   statements_.clear();
   statement_order_.clear();
   cache_.clear();
+  // Blocks are freed in stream order; other streams get them again only when that has happened.
+  compute_.synchronize();
 }
 
 uint64_t CudaBackend::cached_bytes() {

@@ -14,7 +14,8 @@ namespace basalt::cuda {
 
 namespace {
 
-constexpr uint64_t kBatchBytes = 64ull << 20;  // large enough for full bandwidth, small enough to start early
+// Enough chunks of 8 MiB for sixteen threads to have two each while the batch before is finished.
+constexpr uint64_t kBatchBytes = 256ull << 20;
 constexpr uint64_t kGroupBytes = 4ull << 20;   // one copy; 75 µs on PCIe 5
 constexpr size_t kMostStatements = 64;
 
