@@ -222,12 +222,16 @@ void check_region(const FooterData& footer, const ColumnChunkInfo& chunk) {
   if (region.offset % alignment != 0) fail(fmt::format("its bytes at byte {} are not aligned", region.offset));
   // The region holds streams and the padding between them, nothing else: what is read is what is needed.
   uint64_t end = region.offset;
+  uint64_t used = 0;
   for (const NodePlace& node : chunk.nodes) {
     for (const StreamPlace& stream : node.streams) {
-      if (stream.length != 0 && inside(stream, region)) end = std::max(end, stream.offset + stream.length);
+      if (stream.length == 0 || !inside(stream, region)) continue;
+      end = std::max(end, stream.offset + stream.length);
+      used += align_up(stream.length, kStreamAlignment);
     }
   }
   require(end == region.offset + region.length, "its region does not end with its last stream");
+  require(region.length <= used, "its region holds more than its streams");
 }
 
 }  // namespace
