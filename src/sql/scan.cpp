@@ -295,6 +295,7 @@ duckdb::shared_ptr<duckdb::BaseUnionData> BasaltReader::GetUnionData(duckdb::idx
 }
 
 struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
+  // NOLINTNEXTLINE: called under this name
   static unique_ptr<duckdb::MultiFileReaderInterface> CreateInterface(ClientContext&) {
     return duckdb::make_uniq<BasaltMultiFile>();
   }

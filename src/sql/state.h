@@ -27,7 +27,7 @@ class FileCache : public duckdb::ObjectCacheEntry {
  public:
   static std::shared_ptr<const File> open(duckdb::ClientContext& context, const std::string& path);
 
-  static duckdb::string ObjectType() { return "basalt_files"; }
+  static duckdb::string ObjectType() { return "basalt_files"; }  // NOLINT: looked for under this name
   duckdb::string GetObjectType() override { return ObjectType(); }
   duckdb::optional_idx GetEstimatedCacheMemory() const override { return duckdb::optional_idx(); }
 
