@@ -551,6 +551,7 @@ std::string why_not(const Pipeline& pipeline) {
     std::set<std::string> shapes;
     for (const auto& file : pipeline.files) {
       for (const ColumnChunkInfo& chunk : file->column(column.field_id).chunks) {
+        if (chunk.nodes.empty()) return "column " + column.name + " has no values of its own";
         const NodeView root = shape_of(chunk);
         const ChunkReaders readers = readers_of(root);
         if (readers.values.empty() || (readers.validity_node != nullptr && readers.validity.empty())) {

@@ -64,6 +64,11 @@ Statistics merged_statistics(const Pipeline& pipeline, uint32_t field) {
 }
 
 
+// Whether this build knows every codec of the tree.
+bool is_known(const NodeView& node) {
+  return node.codec != nullptr && std::all_of(node.children.begin(), node.children.end(), is_known);
+}
+
 void add_once(std::vector<std::string>& list, const std::string& text) {
   if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
 }
@@ -120,15 +125,14 @@ void append_descriptor(const NodeView& node, const std::vector<uint64_t>& addres
 ChunkReaders readers_of(const NodeView& root) {
   ChunkReaders readers;
   readers.value_node = &root;
+  if (!is_known(root)) return readers;
   if (root.codec != nullptr && root.codec->name() == "validity") {
     if (root.children.size() != 2) return readers;
     readers.validity_node = &root.children[validity::kValid];
     readers.value_node = &root.children[validity::kValues];
-    if (readers.validity_node->codec != nullptr) {
-      readers.validity = readers.validity_node->codec->device_reader(*readers.validity_node);
-    }
+    readers.validity = readers.validity_node->codec->device_reader(*readers.validity_node);
   }
-  if (readers.value_node->codec != nullptr) readers.values = readers.value_node->codec->device_reader(*readers.value_node);
+  readers.values = readers.value_node->codec->device_reader(*readers.value_node);
   return readers;
 }
 

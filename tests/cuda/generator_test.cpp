@@ -1,0 +1,155 @@
+// The generator without a GPU: its text for TPC-H Q6 word for word, what the text depends on and what not, and the cache
+// of compiled kernels. That every text compiles is nvrtc_check's to say.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cuda/nvrtc.h"
+#include "cuda/sample_pipelines.h"
+#include "exec/tables.h"
+
+namespace basalt::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string source_of(const samples::Sample& sample) { return device::plan_kernel(sample.pipeline, sample.columns).source; }
+
+TEST(Generator, Q6ReadsAsAListOfSteps) {
+  // After a wanted change: build/…/tests/nvrtc_check --print "TPC-H Q6" > tests/cuda/q6_kernel.txt
+  EXPECT_EQ(source_of(samples::q6()), read_text("tests/cuda/q6_kernel.txt"));
+}
+
+TEST(Generator, LiteralsAreParametersAndNoTextDependsOnThem) {
+  samples::Sample sample = samples::q6();
+  const device::KernelPlan before = device::plan_kernel(sample.pipeline, sample.columns);
+  sample.pipeline.filter.args[0].args[1].literal.integer += 365;
+  sample.pipeline.filter.args[4].args[1].literal.integer = 3000;
+  const device::KernelPlan after = device::plan_kernel(sample.pipeline, sample.columns);
+  EXPECT_EQ(before.source, after.source);
+  ASSERT_EQ(before.literals.size(), after.literals.size());
+  EXPECT_NE(before.literals[0].low, after.literals[0].low);
+  EXPECT_EQ(after.literals.back().low, 2999u);  // quantity < 3000
+}
+
+TEST(Generator, ContradictionsAndLimitsOfTypesStayInsideTheType) {
+  samples::Sample sample = samples::count_below();
+  // No value lies below the smallest: an empty range, not one that wraps.
+  sample.pipeline.filter.args[1].literal.integer = INT32_MIN;
+  device::KernelPlan plan = device::plan_kernel(sample.pipeline, sample.columns);
+  ASSERT_EQ(plan.literals.size(), 2u);
+  EXPECT_GT(static_cast<int32_t>(plan.literals[0].low), static_cast<int32_t>(plan.literals[1].low));
+  sample.pipeline.filter.op = ExprOp::kGreaterEqual;
+  plan = device::plan_kernel(sample.pipeline, sample.columns);
+  EXPECT_EQ(static_cast<int32_t>(plan.literals[0].low), INT32_MIN);
+}
+
+TEST(Generator, OddColumnNamesBecomeIdentifiers) {
+  samples::Sample sample = samples::q6();
+  sample.pipeline.columns[0].name = "int";
+  sample.pipeline.columns[1].name = "größe (m²)";
+  sample.pipeline.columns[2].name = "2nd";
+  sample.pipeline.columns[3].name = "int";
+  const std::string source = source_of(sample);
+  EXPECT_NE(source.find("using int_column ="), std::string::npos);
+  EXPECT_NE(source.find("using column2nd_column ="), std::string::npos);
+  EXPECT_NE(source.find("using int_3_column ="), std::string::npos);
+  for (const char c : source) EXPECT_GE(static_cast<unsigned char>(c), 9u);
+}
+
+TEST(Generator, WidthsAreThoseThatHoldNearlyAllTiles) {
+  std::vector<uint64_t> tiles(65, 0);
+  tiles[12] = 900;
+  tiles[11] = 80;
+  tiles[3] = 15;
+  tiles[30] = 5;
+  EXPECT_EQ(device::common_widths(tiles, 3), (std::vector<uint32_t>{11, 12}));
+  EXPECT_EQ(device::common_widths(tiles, 1), (std::vector<uint32_t>{12}));
+  EXPECT_EQ(device::with_widths("Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>", {6}),
+            "Dict<uint64_t, Packed<uint32_t, Widths<6>>, Packed<uint64_t, Widths<6>>>");
+  EXPECT_EQ(device::with_widths("Plain<uint64_t>", {6}), "Plain<uint64_t>");
+}
+
+// Every tree that a file can hold has a reader, a descriptor that fits its slot, and a plan.
+TEST(Generator, PlansEveryFixedWidthColumnOfRandomFiles) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    Random random(seed);
+    const TestTable table = random_table(random, 20000, 8192);
+    Pipeline pipeline;
+    pipeline.files = {table.file};
+    for (const PipelineColumn& column : table.pipeline_columns()) {
+      if (width_of(physical_of(column.type)) == 0) continue;
+      pipeline.columns.push_back(column);
+      Aggregate sum;
+      sum.op = AggregateOp::kSum;
+      sum.arg = column_expr(static_cast<uint32_t>(pipeline.columns.size() - 1), physical_of(column.type));
+      pipeline.aggregates.push_back(sum);
+    }
+    ASSERT_EQ(device::why_not(pipeline), "");
+    const device::KernelPlan plan = device::plan_kernel(pipeline, device::shapes_of(pipeline));
+    for (size_t i = 0; i < pipeline.columns.size(); ++i) {
+      const device::ColumnPlan& column = plan.columns[i];
+      for (const ColumnChunkInfo& chunk : table.file->column(pipeline.columns[i].field_id).chunks) {
+        const NodeView root = device::shape_of(chunk);
+        const device::ChunkReaders readers = device::readers_of(root);
+        EXPECT_NE(std::find(column.shapes.values.begin(), column.shapes.values.end(), readers.values),
+                  column.shapes.values.end());
+        std::vector<uint64_t> addresses(256, 1);
+        std::vector<uint64_t> words;
+        size_t next = 0;
+        device::append_descriptor(*readers.value_node, addresses, next, words);
+        EXPECT_EQ(words.size(), device::descriptor_words(*readers.value_node));
+        EXPECT_LE(words.size(), column.shapes.value_words);
+      }
+    }
+  }
+}
+
+TEST(KernelCache, KeepsCompiledKernelsAndIgnoresDamagedOnes) {
+  std::string reason;
+  const std::unique_ptr<cuda::Nvrtc> nvrtc = cuda::Nvrtc::find(&reason);
+  if (nvrtc == nullptr) GTEST_SKIP() << "skipped: " << reason;
+  const fs::path folder = fs::temp_directory_path() / ("basalt_cache_" + std::to_string(getpid()));
+  const char* previous = std::getenv("XDG_CACHE_HOME");
+  const std::string saved = previous == nullptr ? "" : previous;
+  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  const cuda::PreludeHeader headers[] = {{"number.h", "constexpr int kNumber = 7;\n"}};
+  const std::string source = "#include \"number.h\"\nextern \"C\" __global__ void k(int* out) { *out = kNumber; }\n";
+  const cuda::CompiledKernel first = nvrtc->compile(source, headers, 1, 9, 0, true);
+  const cuda::CompiledKernel second = nvrtc->compile(source, headers, 1, 9, 0, true);
+  EXPECT_FALSE(first.from_cache);
+  EXPECT_GT(first.compile_ms, 0);
+  EXPECT_TRUE(second.from_cache);
+  EXPECT_EQ(second.compile_ms, 0);
+  EXPECT_EQ(first.cubin, second.cubin);
+  EXPECT_FALSE(nvrtc->compile(source, headers, 1, 8, 0, true).from_cache) << "another architecture";
+  const cuda::PreludeHeader changed[] = {{"number.h", "constexpr int kNumber = 8;\n"}};
+  EXPECT_FALSE(nvrtc->compile(source, changed, 1, 9, 0, true).from_cache) << "another header";
+  for (const auto& entry : fs::directory_iterator(cuda::kernel_cache_folder())) {
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(40);
+    file.put('\x55').put('\x55').put('\x55');
+  }
+  EXPECT_FALSE(nvrtc->compile(source, headers, 1, 9, 0, true).from_cache) << "a damaged entry";
+  EXPECT_THROW(nvrtc->compile("this is no CUDA", headers, 1, 9, 0, false), Error);
+  if (saved.empty()) {
+    unsetenv("XDG_CACHE_HOME");
+  } else {
+    setenv("XDG_CACHE_HOME", saved.c_str(), 1);
+  }
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace basalt::test
