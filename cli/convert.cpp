@@ -16,8 +16,9 @@
 namespace basalt::cli {
 namespace {
 
-// Half for the rows and chunks that the writer holds, half for the reader in front of it.
+// Two fifths for the rows and chunks that the writer holds, three for the reader and the sort in front of it.
 constexpr uint64_t kDefaultMemory = uint64_t{5} << 28;
+uint64_t writer_memory(uint64_t limit) { return limit / 5 * 2; }
 
 struct ConvertOptions {
   std::vector<std::string> inputs;
@@ -58,7 +59,7 @@ WriteOptions write_options(const ConvertOptions& options) {
   WriteOptions write;
   write.threads = options.threads;
   write.chunk_rows = options.chunk_rows;
-  write.memory_limit = options.memory_limit / 2;
+  write.memory_limit = writer_memory(options.memory_limit);
   write.encodings = parse_encodings(options.encodings);
   write.sort_columns = options.sort_by;
   if (options.device == Device::kCuda) {
@@ -86,10 +87,11 @@ WriteSummary convert_arrow(InputSet& inputs, const ConvertOptions& options, Writ
   return write_arrow_stream(options.output, &stream, write);
 }
 
-WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteOptions write, bool quiet) {
+WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteOptions write, uint32_t reader_threads,
+                         bool quiet) {
   SessionOptions settings;
-  settings.threads = options.threads;
-  settings.memory_limit = options.memory_limit / 2;
+  settings.threads = reader_threads;
+  settings.memory_limit = options.memory_limit - writer_memory(options.memory_limit);
   settings.device = options.device;
   const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
   settings.temp_dir = (folder / fmt::format(".basalt-spill-{}", ::getpid())).string();
@@ -104,6 +106,18 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
   write.cancel = &cancel;
   write.progress = [&](const WriteProgress& progress) { bar.update(progress); };
   return session.convert(query, options.output, write);
+}
+
+// Readers reserve memory per thread and column: with 10,000 columns one thread fits the limit where many do not. A pipe
+// cannot be read a second time.
+WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, const WriteOptions& write, bool quiet) {
+  try {
+    return convert_sql(inputs, options, write, options.threads, quiet);
+  } catch (const Error& error) {
+    const bool can_repeat = inputs == nullptr || inputs->can_repeat();
+    if (error.code() != ErrorCode::kOutOfMemory || options.threads == 1 || !can_repeat) throw;
+    return convert_sql(inputs, options, write, 1, quiet);
+  }
 }
 
 int run_convert(ConvertOptions options, bool quiet) {

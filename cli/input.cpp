@@ -181,6 +181,11 @@ void InputSet::open_arrow(const Input& input, ArrowArrayStream* out) {
       name, out);
 }
 
+bool InputSet::can_repeat() const {
+  return std::none_of(inputs_.begin(), inputs_.end(),
+                      [](const Input& input) { return input.is_stdin && input.format == "arrow"; });
+}
+
 double InputSet::arrow_share() const {
   return bytes_ == 0 ? -1 : std::min(1.0, static_cast<double>(*arrow_bytes_read_) / static_cast<double>(bytes_));
 }

@@ -24,6 +24,7 @@ class InputSet {
   // One Arrow input needs no SQL.
   bool is_one_arrow() const;
   void open_arrow(ArrowArrayStream* out);
+  bool can_repeat() const;     // false if standard input is read as it comes
   double arrow_share() const;  // of the bytes of Arrow inputs read so far; negative if unknown
 
   // All inputs, one after the other, columns matched by name. Arrow inputs are registered in the session.
