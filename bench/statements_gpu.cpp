@@ -220,8 +220,9 @@ void write_json(const std::string& path) {
   if (out == nullptr) throw Error(ErrorCode::kIo, path + ": cannot create");
   std::fprintf(out, "{\"benchmark\": \"statements_gpu\", \"rows\": [\n");
   for (size_t i = 0; i < rows.size(); ++i) {
-    std::fprintf(out, "  {\"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", \"bar\": %.6g}%s\n", rows[i].name.c_str(),
-                 rows[i].value, rows[i].unit.c_str(), rows[i].bar, i + 1 < rows.size() ? "," : "");
+    std::fprintf(out, "  {\"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", \"bar\": %.6g}%s\n",
+                 rows[i].name.c_str(), rows[i].value, rows[i].unit.c_str(), rows[i].bar,
+                 i + 1 < rows.size() ? "," : "");
   }
   std::fprintf(out, "]}\n");
   std::fclose(out);

@@ -111,8 +111,7 @@ void validate_tree(const NodeView& node) {
   }
   for (size_t i = 0; i < slots.size(); ++i) {
     const NodeView& child = node.children[i];
-    if (child.codec == nullptr || child.type != slots[i].type ||
-        !child.codec->accepts(child.type, slots[i].is_bytes)) {
+    if (child.codec == nullptr || child.type != slots[i].type || !child.codec->accepts(child.type, slots[i].is_bytes)) {
       throw Error(ErrorCode::kCorrupt, std::string(node.codec->name()) + ": its child \"" + std::string(slots[i].name) +
                                            "\" has a type or codec that does not fit");
     }

@@ -1,4 +1,5 @@
-// The built-in codecs' factories: one line per codec here and one in registry.cpp is all the rest of Basalt knows of them.
+// The built-in codecs' factories: one line per codec here and one in registry.cpp is all the rest of Basalt knows of
+// them.
 #pragma once
 
 #include <memory>

@@ -14,8 +14,7 @@ bool has_offsets(TypeKind kind) {
 
 void append_validity(Column& target, const Column& source, uint64_t begin, uint64_t end) {
   const uint64_t rows = end - begin;
-  const uint64_t nulls =
-      source.validity.empty() ? 0 : rows - count_bits(source.validity.as<uint8_t>(), begin, rows);
+  const uint64_t nulls = source.validity.empty() ? 0 : rows - count_bits(source.validity.as<uint8_t>(), begin, rows);
   if (target.validity.empty() && nulls == 0) return;
   const uint64_t before = target.length;
   const size_t old_size = target.validity.size();

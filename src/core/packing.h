@@ -1,6 +1,6 @@
 // Packing and unpacking whole tiles on the CPU. The interleaved layout makes every step the same for all 32 lanes, so
-// the compiler vectorises over lanes with the width as a plain run-time number; x86 machines pick AVX2 or AVX-512 code at
-// run time, aarch64 always has NEON.
+// the compiler vectorises over lanes with the width as a plain run-time number; x86 machines pick AVX2 or AVX-512 code
+// at run time, aarch64 always has NEON.
 #pragma once
 
 #include <cstdint>

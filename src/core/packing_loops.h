@@ -1,6 +1,6 @@
-// The loops behind packing.h, included once per instruction set inside a namespace of its own. Every inner loop runs over
-// the 32 lanes with shift counts that are the same for all of them.
-// No include guard on purpose; no standard includes here, the includer brings them before it switches the target.
+// The loops behind packing.h, included once per instruction set inside a namespace of its own. Every inner loop runs
+// over the 32 lanes with shift counts that are the same for all of them. No include guard on purpose; no standard
+// includes here, the includer brings them before it switches the target.
 
 namespace {
 
@@ -28,7 +28,8 @@ inline void unpack_narrow(const uint32_t* __restrict words, uint32_t width, T re
 }
 
 // 33 ≤ width ≤ 64: two or three words per value.
-inline void unpack_wide(const uint32_t* __restrict words, uint32_t width, uint64_t reference, uint64_t* __restrict out) {
+inline void unpack_wide(const uint32_t* __restrict words, uint32_t width, uint64_t reference,
+                        uint64_t* __restrict out) {
   const uint64_t mask = low_bits(width);
   for (uint32_t k = 0; k < kRowsPerLane; ++k) {
     const uint32_t bit = k * width;

@@ -110,8 +110,7 @@ std::string to_string(const DataType& type) {
     case TypeKind::kDate: return "date";
     case TypeKind::kTime: return std::string("time") + timestamp_suffix(type.unit);
     case TypeKind::kTimestamp: return std::string("timestamp") + timestamp_suffix(type.unit);
-    case TypeKind::kTimestampTz:
-      return std::string("timestamp") + timestamp_suffix(type.unit) + " with time zone";
+    case TypeKind::kTimestampTz: return std::string("timestamp") + timestamp_suffix(type.unit) + " with time zone";
     case TypeKind::kUtf8: return "varchar";
     case TypeKind::kBinary: return "blob";
     case TypeKind::kUuid: return "uuid";

@@ -1,10 +1,11 @@
 // Device encoders of the plain codecs. Every codec turns an array on the device into streams on the device and arrays
-// for its children; only counts that decide allocations (runs, distinct values, words) come back to the host on the way.
+// for its children; only counts that decide allocations (runs, distinct values, words) come back to the host on the
+// way.
+#include <cstring>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
-#include <cstring>
 #include <vector>
 
 #include "codec/constant/layout.h"
@@ -49,8 +50,8 @@ struct DeviceValues {
   Physical type = Physical::kU64;
   uint64_t count = 0;
   DeviceBuffer data;
-  DeviceBuffer offsets;   // int64, count + 1
-  DeviceBuffer validity;  // bitmap
+  DeviceBuffer offsets;              // int64, count + 1
+  DeviceBuffer validity;             // bitmap
   const char* host_bytes = nullptr;  // strings: bytes are copied through, never looked at
   int64_t first_byte = 0;
   int64_t end_byte = 0;
@@ -155,7 +156,8 @@ Node encode_constant(const DeviceValues& values, const Tree& tree, cudaStream_t 
 
 // --- packed ---
 
-// One warp per tile: smallest value and width of the range, by the order that `top` (the sign bit, or 0) makes unsigned.
+// One warp per tile: smallest value and width of the range, by the order that `top` (the sign bit, or 0) makes
+// unsigned.
 template <typename T>
 __global__ void measure_tiles(const T* values, uint64_t count, T top, T* references, uint32_t* widths) {
   const uint64_t tile = (uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kLanes;
@@ -281,8 +283,7 @@ void encode_packed_typed(const DeviceValues& values, Node& node, cudaStream_t st
 
 Node encode_packed(const DeviceValues& values, const Tree& tree, cudaStream_t stream) {
   Node node = make_node(values, tree, packed::kStreams);
-  dispatch_width(width_of(values.type),
-                 [&](auto tag) { encode_packed_typed<decltype(tag)>(values, node, stream); });
+  dispatch_width(width_of(values.type), [&](auto tag) { encode_packed_typed<decltype(tag)>(values, node, stream); });
   return node;
 }
 
@@ -415,8 +416,7 @@ void find_distinct(const DeviceValues& values, DeviceValues& codes, DeviceValues
   DeviceBuffer keys(values.count * sizeof(T), stream);
   DeviceBuffer sorted(values.count * sizeof(T), stream);
   T* unsorted_keys = keys.as<T>();
-  each_row(values.count, stream,
-           [=] __device__(uint64_t i) { unsorted_keys[i] = to_key(from[i], is_real, has_sign); });
+  each_row(values.count, stream, [=] __device__(uint64_t i) { unsorted_keys[i] = to_key(from[i], is_real, has_sign); });
   with_temporary(stream, [&](void* temporary, size_t& bytes) {
     return cub::DeviceRadixSort::SortKeys(temporary, bytes, keys.as<T>(), sorted.as<T>(), rows, 0,
                                           static_cast<int>(sizeof(T) * 8), stream);
@@ -519,10 +519,10 @@ Node from_const(DeviceValues& values, const Tree& tree, cudaStream_t stream) {
   return kEncode(values, tree, stream);
 }
 constexpr Encoder kEncoders[] = {
-    {"plain", from_const<encode_plain>}, {"constant", from_const<encode_constant>},
+    {"plain", from_const<encode_plain>},   {"constant", from_const<encode_constant>},
     {"packed", from_const<encode_packed>}, {"delta", from_const<encode_delta>},
-    {"rle", from_const<encode_rle>}, {"dict", from_const<encode_dict>},
-    {"strings", encode_strings}, {"validity", encode_validity},
+    {"rle", from_const<encode_rle>},       {"dict", from_const<encode_dict>},
+    {"strings", encode_strings},           {"validity", encode_validity},
 };
 
 const Encoder* find_encoder(const std::string& codec) {

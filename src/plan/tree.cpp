@@ -77,8 +77,8 @@ Tree bind_node(const Tree& tree, Physical type, bool is_bytes, bool is_root) {
   }
   const auto slots = codec.children(type);
   if (tree.children.size() > slots.size()) {
-    throw Error(ErrorCode::kInvalidArgument, tree.codec + " takes " + std::to_string(slots.size()) +
-                                                 " children, not " + std::to_string(tree.children.size()));
+    throw Error(ErrorCode::kInvalidArgument, tree.codec + " takes " + std::to_string(slots.size()) + " children, not " +
+                                                 std::to_string(tree.children.size()));
   }
   Tree bound{tree.codec, {}};
   for (size_t i = 0; i < slots.size(); ++i) {

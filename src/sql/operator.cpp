@@ -31,13 +31,22 @@ namespace {
 using Lowered = std::shared_ptr<const LoweredAggregate>;
 using TextMap = duckdb::InsertionOrderPreservingMap<duckdb::string>;
 
+// Where an operator set to `auto` would run now.
+std::string device_text(const LoweredAggregate& lowered, Device device) {
+  if (device != Device::kAuto) return to_string(device);
+  const GpuAvailability& available = gpu();
+  if (available.backend == nullptr) return "cpu (" + available.reason + ")";
+  const std::string reason = available.backend->why_not(lowered.pipeline);
+  return reason.empty() ? "cuda" : "cpu (" + reason + ")";
+}
+
 TextMap describe(const LoweredAggregate& lowered, Device device) {
   TextMap text;
   text["Files"] = lowered.files;
   text["Aggregates"] = lowered.aggregates;
   if (!lowered.columns.empty()) text["Columns"] = lowered.columns;
   if (!lowered.filter.empty()) text["Filter"] = lowered.filter;
-  text["Device"] = to_string(device);
+  text["Device"] = device_text(lowered, device);
   return text;
 }
 

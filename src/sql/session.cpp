@@ -48,6 +48,8 @@ struct Session::State {
 
 namespace {
 
+constexpr const char* kDuckDbVersion = "v1.5.5";
+
 // Spilled rows belong into the system's folder for such things, not into the user's.
 std::string default_temp_dir() {
   std::error_code error;
@@ -73,6 +75,12 @@ auto translated(const sql::StatementLog* log, const Body& body) {
 Session::Session(const SessionOptions& options) : state_(std::make_unique<State>()) {
   if (options.device == Device::kCuda && gpu().backend == nullptr) {
     throw Error(ErrorCode::kDevice, "CUDA is not available: " + gpu().reason);
+  }
+  // Classes cross the border by their layout, so that another version would not fail but misbehave.
+  const std::string version = duckdb::DuckDB::LibraryVersion();
+  if (version != kDuckDbVersion) {
+    throw Error(ErrorCode::kUnsupported,
+                "libduckdb is version " + version + ", but Basalt was built for " + kDuckDbVersion);
   }
   translated(nullptr, [&] {
     duckdb::DBConfig config;

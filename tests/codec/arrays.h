@@ -19,8 +19,8 @@ struct Array {
 };
 
 enum class Pattern { kZero, kConstant, kRandom, kNarrow, kSorted, kRuns, kFewDistinct, kSawTooth, kExtremes };
-inline constexpr Pattern kAllPatterns[] = {Pattern::kZero, Pattern::kConstant, Pattern::kRandom,
-                                           Pattern::kNarrow, Pattern::kSorted, Pattern::kRuns,
+inline constexpr Pattern kAllPatterns[] = {Pattern::kZero,        Pattern::kConstant, Pattern::kRandom,
+                                           Pattern::kNarrow,      Pattern::kSorted,   Pattern::kRuns,
                                            Pattern::kFewDistinct, Pattern::kSawTooth, Pattern::kExtremes};
 
 inline uint128_t pattern_value(Pattern pattern, uint64_t i, std::mt19937_64& random, uint128_t& state) {

@@ -1,5 +1,5 @@
-// Damaged streams: validation or the corrupt flag, never a crash, an endless loop or a read out of bounds. Runs under the
-// sanitizers too; every stream byte of small arrays is changed, one at a time.
+// Damaged streams: validation or the corrupt flag, never a crash, an endless loop or a read out of bounds. Runs under
+// the sanitizers too; every stream byte of small arrays is changed, one at a time.
 #include <gtest/gtest.h>
 
 #include "basalt/codec/codec.h"
@@ -44,7 +44,7 @@ void try_read(const Node& node) {
 // Streams, exactly sized so that sanitizers see any byte read beyond them.
 void damage_streams(Node& root, Node& node) {
   for (Buffer& stream : node.streams) {
-    for (size_t i = 0; i < stream.size(); i += stream.size() > 400 ? 37 : 1) {
+    for (size_t i = 0; i<stream.size(); i += stream.size()> 400 ? 37 : 1) {
       const std::byte before = stream.data()[i];
       for (const int flip : {0x01, 0x80, 0xFF}) {
         stream.data()[i] = before ^ static_cast<std::byte>(flip);
@@ -60,7 +60,8 @@ void damage_streams(Node& root, Node& node) {
     }
   }
   const uint64_t count = node.count;
-  for (const uint64_t wrong : {uint64_t{0}, uint64_t{1}, count - 1, count + 1, count + 1024, uint64_t{1} << 40, ~uint64_t{0}}) {
+  for (const uint64_t wrong :
+       {uint64_t{0}, uint64_t{1}, count - 1, count + 1, count + 1024, uint64_t{1} << 40, ~uint64_t{0}}) {
     node.count = wrong;
     try_read(root);
   }

@@ -1,5 +1,5 @@
-// A new codec needs one class and one line of registration: a codec that stores the complement of every byte, added from
-// outside the library, becomes an ordinary member of trees.
+// A new codec needs one class and one line of registration: a codec that stores the complement of every byte, added
+// from outside the library, becomes an ordinary member of trees.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -15,8 +15,8 @@ using testing::kAllPatterns;
 using testing::make_array;
 using testing::Pattern;
 
-const Physical kFixedTypes[] = {Physical::kU8,  Physical::kU16, Physical::kU32, Physical::kU64,
-                                Physical::kI8,  Physical::kI16, Physical::kI32, Physical::kI64,
+const Physical kFixedTypes[] = {Physical::kU8,   Physical::kU16, Physical::kU32, Physical::kU64,
+                                Physical::kI8,   Physical::kI16, Physical::kI32, Physical::kI64,
                                 Physical::kI128, Physical::kF32, Physical::kF64};
 const uint64_t kCounts[] = {0, 1, 31, 1023, 1024, 1025, 5000};
 

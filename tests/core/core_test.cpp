@@ -154,7 +154,10 @@ TEST(Threads, ParallelForRunsEverythingAndReportsTheFirstError) {
 }
 
 TEST(Types, NamesAndNumbers) {
-  Schema schema{{Field{"s", {TypeKind::kStruct}, true, 0,
+  Schema schema{{Field{"s",
+                       {TypeKind::kStruct},
+                       true,
+                       0,
                        {Field{"a", {TypeKind::kInt32}, true, 0, {}},
                         Field{"b", {TypeKind::kList}, true, 0, {Field{"x", {TypeKind::kUtf8}, true, 0, {}}}}}},
                  Field{"d", {TypeKind::kDecimal, 15, 2}, true, 0, {}}}};

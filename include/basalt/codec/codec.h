@@ -1,5 +1,6 @@
-// What every codec offers. A codec turns an array of values into streams, parameters and child arrays, which are encoded
-// by further codecs: an encoding is a tree. Decoding goes tile by tile (1024 rows) and never needs the rows before.
+// What every codec offers. A codec turns an array of values into streams, parameters and child arrays, which are
+// encoded by further codecs: an encoding is a tree. Decoding goes tile by tile (1024 rows) and never needs the rows
+// before.
 #pragma once
 
 #include <array>
@@ -138,7 +139,7 @@ struct ChildSlot {
 
 // What a chooser knows of an array when it has seen only a sample of it.
 struct Sample {
-  Values values;           // whole tiles, at fixed positions, one after the other
+  Values values;            // whole tiles, at fixed positions, one after the other
   uint64_t total_rows = 0;  // of the array the sample stands for
   double scale() const {
     return values.count == 0 ? 1.0 : static_cast<double>(total_rows) / static_cast<double>(values.count);
@@ -164,7 +165,10 @@ class Codec {
   virtual uint16_t version() const { return 1; }
   // Whether arrays of this type can be encoded. kBytes with is_bytes: as the bytes child of `strings`.
   virtual bool accepts(Physical type, bool is_bytes) const = 0;
-  virtual std::vector<ChildSlot> children(Physical type) const { (void)type; return {}; }
+  virtual std::vector<ChildSlot> children(Physical type) const {
+    (void)type;
+    return {};
+  }
   virtual Tree default_child(Physical type, size_t child) const;
   // `validity` and `strings` do not count for the search depth.
   virtual uint32_t depth_cost() const { return 1; }
@@ -182,16 +186,16 @@ class Codec {
   // Bytes of the whole array if this codec were its root, or nullopt if it cannot hold it.
   virtual std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const = 0;
 
-  // The type of the tile reader that device code uses for this node, `Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>`;
-  // empty if device code cannot read it.
+  // The type of the tile reader that device code uses for this node, `Dict<uint64_t, Packed<uint32_t>,
+  // Plain<uint64_t>>`; empty if device code cannot read it.
   virtual std::string device_reader(const NodeView& node) const;
 };
 
 // All codecs by name; built-in ones are listed in one place, src/codec/registry.cpp.
-const Codec* find_codec(std::string_view name);         // nullptr if unknown
-const Codec& get_codec(std::string_view name);          // throws Error(kUnsupported)
+const Codec* find_codec(std::string_view name);  // nullptr if unknown
+const Codec& get_codec(std::string_view name);   // throws Error(kUnsupported)
 std::span<const Codec* const> all_codecs();
-void register_codec(std::unique_ptr<Codec> codec);      // for codecs outside the library; call before any thread reads
+void register_codec(std::unique_ptr<Codec> codec);  // for codecs outside the library; call before any thread reads
 
 // Whole trees: encode, check, open.
 Node encode_tree(const Values& values, const Tree& tree);

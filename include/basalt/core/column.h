@@ -16,10 +16,10 @@ struct Column {
   DataType type;
   uint64_t length = 0;
   uint64_t null_count = 0;
-  Buffer values;              // fixed width: length × width bytes (bool: one byte per row)
-  Buffer offsets;             // utf8, binary, list: length + 1 of int64, first is 0
-  Buffer bytes;               // utf8, binary
-  Buffer validity;            // bit i set = row i valid, least significant bit first; empty = no NULL
+  Buffer values;                 // fixed width: length × width bytes (bool: one byte per row)
+  Buffer offsets;                // utf8, binary, list: length + 1 of int64, first is 0
+  Buffer bytes;                  // utf8, binary
+  Buffer validity;               // bit i set = row i valid, least significant bit first; empty = no NULL
   std::vector<Column> children;  // list: elements; struct: fields
 
   bool is_valid(uint64_t row) const {

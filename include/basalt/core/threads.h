@@ -1,5 +1,5 @@
-// A fixed pool of worker threads with first-in-first-out order, and a parallel loop over indices. No global pool: owners
-// create one with the number of threads the user asked for.
+// A fixed pool of worker threads with first-in-first-out order, and a parallel loop over indices. No global pool:
+// owners create one with the number of threads the user asked for.
 #pragma once
 
 #include <atomic>

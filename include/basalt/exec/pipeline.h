@@ -16,21 +16,21 @@
 namespace basalt {
 
 enum class ExprOp : uint8_t {
-  kColumn,     // column: index into Pipeline::columns
-  kLiteral,    // literal
-  kAdd,        // 2 args of the result's type
+  kColumn,   // column: index into Pipeline::columns
+  kLiteral,  // literal
+  kAdd,      // 2 args of the result's type
   kSubtract,
   kMultiply,
-  kNegate,     // 1 arg
-  kCast,       // 1 arg; see `power_of_ten`
-  kEqual,      // comparisons: 2 args of one type → bool (kU8)
+  kNegate,  // 1 arg
+  kCast,    // 1 arg; see `power_of_ten`
+  kEqual,   // comparisons: 2 args of one type → bool (kU8)
   kNotEqual,
   kLess,
   kLessEqual,
   kGreater,
   kGreaterEqual,
-  kIn,         // args[0] in literals args[1..]
-  kAnd,        // any number of bool args
+  kIn,   // args[0] in literals args[1..]
+  kAnd,  // any number of bool args
   kOr,
   kNot,
   kIsNull,
@@ -95,18 +95,19 @@ struct RunReport {
   std::string device_name;
   uint64_t rows = 0;
   uint64_t tiles = 0;
-  uint64_t tiles_skipped = 0;      // by statistics: no row can match
-  uint64_t tiles_all_true = 0;     // by statistics: the predicate was not evaluated
+  uint64_t tiles_skipped = 0;       // by statistics: no row can match
+  uint64_t tiles_all_true = 0;      // by statistics: the predicate was not evaluated
   uint64_t encoded_bytes_read = 0;  // of streams that were decoded
-  uint64_t bytes_transferred = 0;  // host to device
-  double compile_ms = 0;           // 0 = the kernel was cached
+  uint64_t bytes_transferred = 0;   // host to device
+  double compile_ms = 0;            // 0 = the kernel was cached
   double transfer_ms = 0;
   double kernel_ms = 0;
   double total_ms = 0;
   std::string kernel_source;  // GPU only
 };
 
-// Runs on options.device; kAuto takes the GPU if one can be used and the pipeline can run there. One value per aggregate.
+// Runs on options.device; kAuto takes the GPU if one can be used and the pipeline can run there. One value per
+// aggregate.
 std::vector<Value> run_pipeline(const Pipeline& pipeline, const RunOptions& options, RunReport* report = nullptr);
 
 // What statistics say of a predicate over one zone or chunk.

@@ -1,5 +1,5 @@
-// Opening and reading .basalt files. Opening reads the footer only; a column's metadata is read when the column is first
-// touched, its streams when a chunk is read. Everything is checked before it is used. Thread-safe after open().
+// Opening and reading .basalt files. Opening reads the footer only; a column's metadata is read when the column is
+// first touched, its streams when a chunk is read. Everything is checked before it is used. Thread-safe after open().
 #pragma once
 
 #include <memory>
@@ -86,7 +86,7 @@ struct ColumnInfo {
 // A chunk of a column in memory, encoded, checked and ready to be opened. Movable; `root` points into `bytes`. A struct
 // without NULLs stores nothing: its root has no codec.
 struct EncodedChunk {
-  Buffer bytes;            // the region as it lies in the file
+  Buffer bytes;                // the region as it lies in the file
   std::vector<Buffer> shared;  // streams that lie elsewhere
   NodeView root;
 };
@@ -143,8 +143,8 @@ class File {
 };
 
 // Rows [begin, end) of an encoded array as a column of `type`; validity handled. A list gets its offsets, counted from
-// `begin`, and a struct its NULLs: their children are columns of their own. Throws Error(kCorrupt) where values break the
-// rules of their encoding.
+// `begin`, and a struct its NULLs: their children are columns of their own. Throws Error(kCorrupt) where values break
+// the rules of their encoding.
 Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, uint64_t end);
 
 struct ReadOptions {

@@ -10,9 +10,9 @@
 namespace basalt {
 
 struct VerifyReport {
-  uint64_t chunks = 0;   // of columns
+  uint64_t chunks = 0;  // of columns
   uint64_t streams = 0;
-  uint64_t bytes = 0;    // of streams
+  uint64_t bytes = 0;  // of streams
   uint64_t values = 0;
 };
 

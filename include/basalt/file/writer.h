@@ -1,6 +1,6 @@
-// Writing .basalt files: rows come in as tables or an Arrow stream, chunks are encoded in parallel and written in order.
-// The same rows and options give the same bytes, whatever the threads. The file appears under its name only when it is
-// complete: until then it is a temporary file beside it.
+// Writing .basalt files: rows come in as tables or an Arrow stream, chunks are encoded in parallel and written in
+// order. The same rows and options give the same bytes, whatever the threads. The file appears under its name only when
+// it is complete: until then it is a temporary file beside it.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,16 @@ struct WriteProgress {
 };
 
 struct WriteOptions {
-  uint32_t threads = 0;                             // 0 = all cores
-  uint64_t chunk_rows = kMaxChunkRows;              // at most 2^20, a multiple of 8192
-  uint64_t chunk_bytes = 64 << 20;                  // plain bytes after which a chunk is closed early
-  uint64_t memory_limit = uint64_t{1} << 30;        // for buffered rows and finished chunks
-  std::map<std::string, Tree> encodings;            // column ("a", "a.b") → forced tree
-  std::vector<std::string> sort_columns;            // recorded in the footer; rows must come sorted
+  uint32_t threads = 0;                                // 0 = all cores
+  uint64_t chunk_rows = kMaxChunkRows;                 // at most 2^20, a multiple of 8192
+  uint64_t chunk_bytes = 64 << 20;                     // plain bytes after which a chunk is closed early
+  uint64_t memory_limit = uint64_t{1} << 30;           // for buffered rows and finished chunks
+  std::map<std::string, Tree> encodings;               // column ("a", "a.b") → forced tree
+  std::vector<std::string> sort_columns;               // recorded in the footer; rows must come sorted
   std::function<void(const WriteProgress&)> progress;  // called from the appending thread
   const CancelToken* cancel = nullptr;
-  std::string created_by;                           // empty: this build's name and version
-  std::map<std::string, std::string> metadata;      // kept in the footer
+  std::string created_by;                       // empty: this build's name and version
+  std::map<std::string, std::string> metadata;  // kept in the footer
   // Encodes one array; the GPU backend replaces it. Must give the same bytes as encode_tree().
   std::function<Node(const Values&, const Tree&)> encoder;
 };

@@ -3,7 +3,8 @@
 //
 // streams: 0 checkpoints  T[tiles], each tile's first value
 // Parameters: none. Children: 0 deltas (signed integer of the value's width, one per row). The delta in a tile's row 0
-// is not used in decoding; the encoder repeats the tile's row 1 there (0 if there is no row 1), so that it costs nothing.
+// is not used in decoding; the encoder repeats the tile's row 1 there (0 if there is no row 1), so that it costs
+// nothing.
 #pragma once
 
 #include "basalt/core/host_device.h"

@@ -78,8 +78,8 @@ auto order_key(T bits, Physical type) {
 
 template <typename Key>
 struct Distinct {
-  std::vector<Key> entries;      // ascending
-  std::vector<uint32_t> codes;   // rank of each row's value
+  std::vector<Key> entries;     // ascending
+  std::vector<uint32_t> codes;  // rank of each row's value
 };
 
 // Renumbers first-sight numbers into ranks under `less`.

@@ -117,8 +117,8 @@ std::optional<Estimate> PackedCodec::estimate(const Sample& sample, ChildChooser
     using T = decltype(tag);
     if constexpr (!std::is_floating_point_v<T>) {
       for (uint32_t tile = 0; tile < tile_count(values.count); ++tile) {
-        const auto range = range_of(values.as<T>() + static_cast<uint64_t>(tile) * kTileRows,
-                                    rows_in_tile(values.count, tile));
+        const auto range =
+            range_of(values.as<T>() + static_cast<uint64_t>(tile) * kTileRows, rows_in_tile(values.count, tile));
         rows_of_words += range.width;
         fits = fits && range.width <= kMaxPackedWidth;
       }

@@ -21,8 +21,6 @@ constexpr uint32_t kMaxFirstRow = (1u << 24) - 1;
 BASALT_HD uint32_t make_descriptor(uint32_t first_row, uint32_t width) { return first_row << 8 | width; }
 BASALT_HD uint32_t descriptor_width(uint32_t descriptor) { return descriptor & 0xFF; }
 // Index of the tile's first word in the words stream.
-BASALT_HD uint64_t descriptor_word(uint32_t descriptor) {
-  return static_cast<uint64_t>(descriptor >> 8) * kLanes;
-}
+BASALT_HD uint64_t descriptor_word(uint32_t descriptor) { return static_cast<uint64_t>(descriptor >> 8) * kLanes; }
 
 }  // namespace basalt::packed

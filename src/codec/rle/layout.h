@@ -1,5 +1,6 @@
-// `rle`: maximal runs of equal values (equal bits for floats). Runs are never split at tile borders: the tile entry says
-// with which run a tile begins and how many rows of it earlier tiles have consumed, so that any tile decodes alone.
+// `rle`: maximal runs of equal values (equal bits for floats). Runs are never split at tile borders: the tile entry
+// says with which run a tile begins and how many rows of it earlier tiles have consumed, so that any tile decodes
+// alone.
 //
 // streams: 0 tile entries  {uint32 first_run, uint32 consumed}[tiles]
 // Parameters: none. Children: 0 values (the value type, one per run); 1 run ends (uint32, one per run: the row behind

@@ -57,8 +57,6 @@ class StringsReader final : public Reader {
 
 }  // namespace
 
-std::unique_ptr<Reader> StringsCodec::open(const NodeView& node) const {
-  return std::make_unique<StringsReader>(node);
-}
+std::unique_ptr<Reader> StringsCodec::open(const NodeView& node) const { return std::make_unique<StringsReader>(node); }
 
 }  // namespace basalt

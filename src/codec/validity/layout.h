@@ -1,4 +1,5 @@
-// `validity`: NULLs beside the values. Only ever the root of a column's tree; a column without NULLs in a chunk has none.
+// `validity`: NULLs beside the values. Only ever the root of a column's tree; a column without NULLs in a chunk has
+// none.
 //
 // Streams: none. Parameters: none. Children: 0 valid (uint8, 1 = valid, 0 = NULL, one per row); 1 values (one per row;
 // the slot under a NULL repeats the previous valid value, else the first valid one, else zero or the empty string).

@@ -59,7 +59,8 @@ __device__ __forceinline__ void write_tile(Reader& reader, uint32_t rows, T* out
     store_staged_tile(out, staging);
   } else {
     T* lane_out = out + lane;
-    reader.visit([&](auto&& view) { for_each_k([&](uint32_t k) { store<kStores>(lane_out + k * kLanes, view.at(k)); }); });
+    reader.visit(
+        [&](auto&& view) { for_each_k([&](uint32_t k) { store<kStores>(lane_out + k * kLanes, view.at(k)); }); });
   }
 }
 
@@ -67,8 +68,8 @@ __device__ __forceinline__ void write_tile(Reader& reader, uint32_t rows, T* out
 // that no writer makes.
 template <typename Reader, uint32_t kWarps, uint32_t kMinBlocks, Stores kStores>
 __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_tiles(ChunkBatch batch,
-                                                                         typename Reader::value_type* out,
-                                                                         uint32_t* fault) {
+                                                                           typename Reader::value_type* out,
+                                                                           uint32_t* fault) {
   extern __shared__ SixteenBytes shared[];
   const uint32_t warp = threadIdx.x / kLanes;
   auto* scratch = reinterpret_cast<unsigned char*>(shared) + warp * kDecodeBytesPerWarp<Reader>;
