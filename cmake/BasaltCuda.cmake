@@ -28,8 +28,21 @@ target_link_libraries(basalt_prelude PRIVATE basalt_options)
 
 # --- the toolkit -------------------------------------------------------------------------------------------------------
 
+# Which GPUs are at hand, as compute capabilities without their point; empty if there is none.
+set(basalt_gpu_capabilities "")
+execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+  OUTPUT_VARIABLE gpu_answer ERROR_QUIET RESULT_VARIABLE gpu_query OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(gpu_query EQUAL 0 AND gpu_answer MATCHES "^[0-9.\n]+$")
+  string(REPLACE "." "" gpu_answer "${gpu_answer}")
+  string(REPLACE "\n" ";" basalt_gpu_capabilities "${gpu_answer}")
+  list(REMOVE_DUPLICATES basalt_gpu_capabilities)
+endif()
+
 set(BASALT_CUDA_ENABLED OFF)
-if(NOT BASALT_CUDA STREQUAL "OFF")
+if(BASALT_CUDA STREQUAL "AUTO" AND NOT basalt_gpu_capabilities)
+  # The kernels take longer to compile than everything else together.
+  message(STATUS "No GPU here: the GPU library is not built (-DBASALT_CUDA=ON builds it)")
+elseif(NOT BASALT_CUDA STREQUAL "OFF")
   find_package(CUDAToolkit 12.8 QUIET)
   if(NOT (CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE) AND EXISTS "${BASALT_DEPS_DIR}/cuda/bin/nvcc")
     set(CUDAToolkit_ROOT "${BASALT_DEPS_DIR}/cuda")
@@ -62,15 +75,9 @@ if(BASALT_CUDA_ENABLED)
   set(CMAKE_CUDA_ARCHITECTURES ${BASALT_CUDA_ARCHITECTURES})
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     # Only for the GPUs at hand: each further architecture costs another full compilation of every kernel.
-    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
-      OUTPUT_VARIABLE gpu_capabilities ERROR_QUIET RESULT_VARIABLE gpu_query OUTPUT_STRIP_TRAILING_WHITESPACE)
-    if(gpu_query EQUAL 0 AND gpu_capabilities MATCHES "^[0-9.\n]+$")
-      string(REPLACE "." "" gpu_capabilities "${gpu_capabilities}")
-      string(REPLACE "\n" ";" gpu_capabilities "${gpu_capabilities}")
-      list(REMOVE_DUPLICATES gpu_capabilities)
-      set(CMAKE_CUDA_ARCHITECTURES ${gpu_capabilities})
-    else()
-      set(CMAKE_CUDA_ARCHITECTURES 90)
+    set(CMAKE_CUDA_ARCHITECTURES 90)
+    if(basalt_gpu_capabilities)
+      set(CMAKE_CUDA_ARCHITECTURES ${basalt_gpu_capabilities})
     endif()
   endif()
   enable_language(CUDA)
