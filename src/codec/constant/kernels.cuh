@@ -14,6 +14,7 @@ class Constant {
   static constexpr uint32_t kDescriptorWords = 1 + constant::kParameterBytes / 8;
   static constexpr uint32_t kScratchBytes = 0;
   static constexpr bool kPointAccess = true;
+  static constexpr bool kRowsInShared = false;
   static constexpr bool bad = false;
 
   __device__ __forceinline__ void bind(const uint64_t* descriptor) { value_ = value(descriptor, 0); }

@@ -30,6 +30,7 @@ class Delta {
   static constexpr uint32_t kDescriptorWords = kDeltasWord + Deltas::kDescriptorWords;
   static constexpr uint32_t kScratchBytes = kSumBytes + round_to_16(Deltas::kScratchBytes);
   static constexpr bool kPointAccess = false;
+  static constexpr bool kRowsInShared = true;  // at(k) is one read of the scratch, k may be a run-time number
 
   bool bad = false;
 

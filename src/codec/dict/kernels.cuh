@@ -41,6 +41,7 @@ class Dict {
   static constexpr uint32_t kDescriptorWords = kEntriesWord + Entries::kDescriptorWords;
   static constexpr uint32_t kScratchBytes = Codes::kScratchBytes;
   static constexpr bool kPointAccess = Codes::kPointAccess && Entries::kPointAccess;
+  static constexpr bool kRowsInShared = false;
   static_assert(Entries::kPointAccess, "dictionary entries are looked up one by one");
 
   bool bad = false;  // a row's code lies beyond the entries
@@ -49,10 +50,11 @@ class Dict {
     count_ = row_count(descriptor);
     codes_.bind(descriptor + kCodesWord);
     entries_.bind(descriptor + kEntriesWord);
-    entry_count_ = row_count(descriptor + kEntriesWord);
+    last_entry_ = row_count(descriptor + kEntriesWord) - 1;  // rows without entries do not pass validation
   }
   __device__ __forceinline__ void seek(uint32_t tile, void* scratch) {
-    first_ = tile * kTileRows + lane_id();
+    const uint32_t first = tile * kTileRows + lane_id();
+    rows_left_ = first < count_ ? count_ - first : 0;
     codes_.seek(tile, scratch);
     bad = bad || codes_.bad;
   }
@@ -63,8 +65,8 @@ class Dict {
 
   __device__ __forceinline__ Entries& entries() { return entries_; }
   __device__ __forceinline__ uint32_t code_at(uint32_t k) { return codes_.at(k); }
-  __device__ __forceinline__ T at(uint32_t k) { return find(first_ + k * kLanes, codes_.at(k)); }
-  __device__ __forceinline__ T row(uint32_t i) { return find(i, codes_.row(i)); }
+  __device__ __forceinline__ T at(uint32_t k) { return find(codes_.at(k), k * kLanes < rows_left_); }
+  __device__ __forceinline__ T row(uint32_t i) { return find(codes_.row(i), true); }
   __device__ __forceinline__ static T value(const uint64_t* descriptor, uint32_t i) {
     Dict reader;
     reader.bind(descriptor);
@@ -73,48 +75,45 @@ class Dict {
 
   template <typename F>
   __device__ __forceinline__ void visit(F&& f) {
-    const auto look_up = [this](uint32_t k, uint32_t code) { return find(first_ + k * kLanes, code); };
+    const auto look_up = [this](uint32_t k, uint32_t code) { return find(code, k * kLanes < rows_left_); };
     codes_.visit([&](auto&& codes) { f(dict_view<T>(codes, look_up)); });
   }
   template <typename F>
   __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) {
     codes_.for_each_between(first, last,
-                            [&](uint32_t k, uint32_t code) { f(k, find(first_ + k * kLanes, code)); });
+                            [&](uint32_t k, uint32_t code) { f(k, find(code, k * kLanes < rows_left_)); });
   }
 
  private:
-  __device__ __forceinline__ T find(uint32_t row, uint32_t code) {
-    if (code >= entry_count_) {
-      // Codes behind the last row may be anything.
-      bad = bad || row < count_;
-      if (entry_count_ == 0) return T{0};
-      code = entry_count_ - 1;
-    }
-    return entries_.row(code);
+  // Codes behind the last row may be anything.
+  __device__ __forceinline__ T find(uint32_t code, bool row_exists) {
+    const bool beyond = code > last_entry_;
+    bad = bad | (beyond & row_exists);
+    return entries_.row(beyond ? last_entry_ : code);
   }
 
   Codes codes_;
   Entries entries_;
   uint32_t count_;
-  uint32_t entry_count_;
-  uint32_t first_;
+  uint32_t last_entry_;
+  uint32_t rows_left_;  // of the chunk, from the lane's first row of the tile
 };
 
-// Entries that the block has put into shared memory: stands in for `Entries` in a Dict, which is then given the place
-// by `entries().use(place)` after bind().
-template <typename Entries>
+// Entries that the block has put into shared memory: stands in for the entries' reader in a Dict, which is then given
+// the place by `entries().use(place)` after bind(). It must be the last child, since it knows no descriptor words.
+template <typename T>
 class StagedEntries {
  public:
-  using value_type = typename Entries::value_type;
-  static constexpr uint32_t kDescriptorWords = Entries::kDescriptorWords;
+  using value_type = T;
+  static constexpr uint32_t kDescriptorWords = 0;
   static constexpr bool kPointAccess = true;
 
   __device__ __forceinline__ void bind(const uint64_t*) {}
-  __device__ __forceinline__ void use(const value_type* staged) { staged_ = staged; }
-  __device__ __forceinline__ value_type row(uint32_t i) const { return staged_[i]; }
+  __device__ __forceinline__ void use(const T* staged) { staged_ = staged; }
+  __device__ __forceinline__ T row(uint32_t i) const { return staged_[i]; }
 
  private:
-  const value_type* staged_;
+  const T* staged_;
 };
 
 // By the whole block: decodes all entries to shared memory. The caller synchronises the block before reading them.

@@ -7,7 +7,6 @@ namespace basalt::packed {
 
 template <typename T>
 cudaError_t decode(const device::ChunkBatch& batch, T* out, cudaStream_t stream) {
-  if (device::is_empty(batch)) return cudaSuccess;
   return launch_decode_direct<T, device::Stores::kOnce, 8, 4>(batch, out, stream);
 }
 
@@ -18,12 +17,8 @@ template cudaError_t decode(const device::ChunkBatch&, uint64_t*, cudaStream_t);
 
 template <>
 cudaError_t decode(const device::ChunkBatch& batch, uint128_t* out, cudaStream_t stream) {
-  if (device::is_empty(batch)) return cudaSuccess;
   // 16 bytes per row bury the cost of run-time widths.
-  constexpr uint32_t kWarps = 8;
-  device::decode_tiles<device::Packed<uint128_t>, kWarps, 4, device::Stores::kOnce>
-      <<<device::tile_grid(batch, kWarps), kWarps * kLanes, 0, stream>>>(batch, out, nullptr);
-  return cudaGetLastError();
+  return device::launch_decode_tiles<device::Packed<uint128_t>, 8, 4>(batch, out, nullptr, stream);
 }
 
 template <typename T>
@@ -32,7 +27,7 @@ cudaError_t count_less(const device::ChunkBatch& batch, T literal, unsigned long
   using Unsigned = typename device::SelectType<sizeof(T) == 4, uint32_t, uint64_t>::type;
   const Unsigned flip = kSigned ? Unsigned{1} << (8 * sizeof(T) - 1) : Unsigned{0};
   const Unsigned ordered = static_cast<Unsigned>(literal) ^ flip;
-  if (device::is_empty(batch) || ordered == 0) return cudaSuccess;
+  if (ordered == 0) return cudaSuccess;
   return launch_count<Unsigned, 8, 8>(batch, flip, ordered - 1, result, stream);
 }
 

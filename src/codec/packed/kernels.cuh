@@ -159,31 +159,29 @@ class PackedTile {
     return mask;
   }
 
-  // Calls f(k, value) by the whole warp for the k that share a group of eight with first…last, so f must do without the
-  // others. All words are requested before the first value is made.
+  // Calls f(k, value) by the whole warp for the k that share a group of eight with first…last, in ascending order; f
+  // must do without the others.
   template <typename F>
   __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) const {
-    constexpr uint32_t kBatch = W <= 32 ? 32 : 16;  // 32 or 33 registers of words
+    // Up to here all words are held in registers and requested before the first value is made.
+    constexpr bool kHeld = W <= 32;
+    uint32_t words[kHeld && W > 0 ? W : 1];
+    if constexpr (kHeld) {
 #pragma unroll
-    for (uint32_t begin = 0; begin < kRowsPerLane; begin += kBatch) {
-      const uint32_t first_word = begin * W / 32;
-      uint32_t words[kBatch * W / 32 + 1];
+      for (uint32_t j = 0; j < W; ++j) words[j] = load_now(words_ + j * kLanes);
+    }
 #pragma unroll
-      for (uint32_t j = 0; j != (kBatch * W + 31) / 32; ++j) {
-        const uint32_t bit = (first_word + j) * 32;
-        words[j] = 0;
-        if (bit / (W == 0 ? 1 : W) / 8 <= last / 8 && (bit + 31) / (W == 0 ? 1 : W) / 8 >= first / 8) {
-          words[j] = load(words_ + (first_word + j) * kLanes);
+    for (uint32_t group = 0; group < 4; ++group) {
+      if (group < first / 8 || group > last / 8) continue;
+#pragma unroll
+      for (uint32_t k = group * 8; k < group * 8 + 8; ++k) {
+        raw_type raw;
+        if constexpr (kHeld) {
+          raw = extract<W>(k * W, [&](uint32_t j) { return words[j]; });
+        } else {
+          raw = raw_at(k);
         }
-      }
-#pragma unroll
-      for (uint32_t group = begin / 8; group < (begin + kBatch) / 8; ++group) {
-        if (group < first / 8 || group > last / 8) continue;
-#pragma unroll
-        for (uint32_t k = group * 8; k < group * 8 + 8; ++k) {
-          const raw_type raw = extract<W>(k * W, [&](uint32_t j) { return words[j - first_word]; });
-          f(k, static_cast<T>(reference_ + static_cast<T>(raw)));
-        }
+        f(k, static_cast<T>(reference_ + static_cast<T>(raw)));
       }
     }
   }
@@ -204,6 +202,7 @@ class Packed {
   static constexpr uint32_t kDescriptorWords = 1 + packed::kStreams;
   static constexpr uint32_t kScratchBytes = 0;
   static constexpr bool kPointAccess = true;
+  static constexpr bool kRowsInShared = false;
   static constexpr bool bad = false;
 
   __device__ __forceinline__ void bind(const uint64_t* descriptor) {

@@ -5,19 +5,15 @@
 #include "codec/packed/count.cuh"
 #include "codec/packed/decode_pipelined.cuh"
 #include "codec/packed/kernels.cuh"
-#include "core/device/decode_tiles.h"
 #include "core/device/launch.h"
 
 namespace basalt::packed {
 
 template <typename T, device::Stores kStores, uint32_t kWarps, uint32_t kMinBlocks>
 cudaError_t launch_decode_direct(const device::ChunkBatch& batch, T* out, cudaStream_t stream) {
-  using Reader = device::Packed<T, device::AllWidths>;
-  constexpr uint32_t kSharedBytes = kWarps * device::kDecodeBytesPerWarp<Reader>;
   // Packed values cannot be wrong, so there is no fault to report.
-  device::decode_tiles<Reader, kWarps, kMinBlocks, kStores>
-      <<<device::tile_grid(batch, kWarps), kWarps * kLanes, kSharedBytes, stream>>>(batch, out, nullptr);
-  return cudaGetLastError();
+  return device::launch_decode_tiles<device::Packed<T, device::AllWidths>, kWarps, kMinBlocks, kStores>(batch, out,
+                                                                                                        nullptr, stream);
 }
 
 // Shared memory a Hopper block may ask for; one block fills a multiprocessor.
@@ -29,11 +25,12 @@ inline bool can_pipeline(const device::DeviceShape& shape) {
 
 template <typename T, uint32_t kStages>
 cudaError_t launch_decode_pipelined(const device::ChunkBatch& batch, T* out, int multiprocessors, cudaStream_t stream) {
+  if (device::is_empty(batch)) return cudaSuccess;
   constexpr uint32_t kBytes = device::kPipelineBytesPerWarp<T, kStages>;
   constexpr uint32_t kFit = kPipelineSharedBytes / kBytes;
   constexpr uint32_t kWarps = kFit < 32 ? kFit : 32;
   const auto kernel = device::decode_pipelined<T, kWarps, kStages>;
-  const cudaError_t error = device::allow_shared(kernel, kWarps * kBytes);
+  const cudaError_t error = device::prepare_shared(kernel, kWarps * kBytes);
   if (error != cudaSuccess) return error;
   kernel<<<multiprocessors, kWarps * kLanes, kWarps * kBytes, stream>>>(batch, out);
   return cudaGetLastError();
@@ -42,6 +39,7 @@ cudaError_t launch_decode_pipelined(const device::ChunkBatch& batch, T* out, int
 template <typename T, uint32_t kTilesPerWarp, uint32_t kMinBlocks>
 cudaError_t launch_count(const device::ChunkBatch& batch, T flip, T last, unsigned long long* result,
                          cudaStream_t stream) {
+  if (device::is_empty(batch)) return cudaSuccess;
   constexpr uint32_t kTilesPerBlock = device::kCountThreads / kLanes * kTilesPerWarp;
   device::count_at_most<T, kTilesPerWarp, kMinBlocks>
       <<<device::tile_grid(batch, kTilesPerBlock), device::kCountThreads, 0, stream>>>(batch, flip, last, result);

@@ -14,6 +14,7 @@ class Plain {
   static constexpr uint32_t kDescriptorWords = 1 + plain::kFixedStreams;
   static constexpr uint32_t kScratchBytes = 0;
   static constexpr bool kPointAccess = true;
+  static constexpr bool kRowsInShared = false;
   static constexpr bool bad = false;
 
   __device__ __forceinline__ void bind(const uint64_t* descriptor) {

@@ -10,41 +10,31 @@
 
 namespace basalt::device {
 
-// Calls f(i, value) by the whole warp so that each of the child's rows first … first + n - 1 (n ≤ 1024) is met once, in
-// ascending order within and across calls, along with rows outside that f must ignore.
+// Calls f(k, value) by the whole warp for k = first…last of the tile that `child` has open, in ascending order, and
+// perhaps for other k, which f must ignore.
 template <typename Child, typename F>
-__device__ __forceinline__ bool for_rows(Child& child, uint32_t first, uint32_t n, void* scratch, F&& f) {
-  const uint32_t last = first + n - 1;
-#pragma unroll 1
-  for (uint32_t tile = first / kTileRows; tile <= last / kTileRows; ++tile) {
-    child.seek(tile, scratch);
-    const uint32_t begin = tile * kTileRows;
-    const uint32_t first_k = first <= begin ? 0 : (first - begin) / kLanes;
-    const uint32_t last_k = last - begin >= kTileRows ? kRowsPerLane - 1 : (last - begin) / kLanes;
-    const auto give = [&](uint32_t k, auto value) { f(begin + k * kLanes + lane_id(), value); };
-    // Unrolled code works in groups of eight k, so it pays from about that many.
-    if (last_k - first_k >= 5) {
-      child.visit([&](auto&& view) { view.for_each_between(first_k, last_k, give); });
-    } else {
-      child.for_each_between(first_k, last_k, give);
-    }
-    sync_warp();
+__device__ __forceinline__ void for_rows_of_tile(Child& child, uint32_t first, uint32_t last, F&& f) {
+  // Unrolled code works in groups of eight k, so it pays from about that many.
+  if (!Child::kRowsInShared && last - first >= 5) {
+    child.visit([&](auto&& view) { view.for_each_between(first, last, f); });
+  } else {
+    child.for_each_between(first, last, f);
   }
-  return child.bad;
 }
 
 template <typename T, typename Values, typename Ends>
 class Rle {
-  // The bits of 32 rows and the number of bits before them.
+  // The bits of 32 rows, and the run that the row before them belongs to.
   struct alignas(8) Word {
     uint32_t bits;
     uint32_t before;
   };
   static constexpr uint32_t kWordBytes = kLanes * sizeof(Word);
   static constexpr uint32_t kMarkBytes = kTileRows;
+  static constexpr uint32_t kEndBytes = Ends::kRowsInShared ? 0 : kTileRows * sizeof(uint32_t);
   static constexpr uint32_t kValueBytes = kTileRows * sizeof(T);
-  // Marks and the ends' scratch are done with before values are staged, and share their place.
-  static constexpr uint32_t kEndsPhase = kMarkBytes + Ends::kScratchBytes;
+  // Marks, ends and their scratch are done with before values are staged, and share their place.
+  static constexpr uint32_t kEndsPhase = kMarkBytes + kEndBytes + Ends::kScratchBytes;
   static constexpr uint32_t kValuesPhase = kValueBytes + Values::kScratchBytes;
 
  public:
@@ -55,6 +45,7 @@ class Rle {
   static constexpr uint32_t kScratchBytes =
       kWordBytes + round_to_16(kEndsPhase > kValuesPhase ? kEndsPhase : kValuesPhase);
   static constexpr bool kPointAccess = false;
+  static constexpr bool kRowsInShared = true;
 
   bool bad = false;  // entries or run ends that no writer makes
 
@@ -77,7 +68,6 @@ class Rle {
     if (span.runs == 0) {
       words_[lane_id()] = Word{0, 0};
       if (lane_id() == 0) staged_[0] = T{0};
-      bad = true;
     } else {
       mark_ends(tile, span, bytes + kWordBytes);
       stage_values(span, bytes + kWordBytes + kValueBytes);
@@ -92,7 +82,8 @@ class Rle {
 
   __device__ __forceinline__ T at(uint32_t k) const {
     const Word word = words_[k];
-    return staged_[word.before + population(word.bits & (kWholeWarp >> (kLanes - 1 - lane_id())))];
+    const uint32_t run = word.before + population(word.bits & (kWholeWarp >> (kLanes - 1 - lane_id())));
+    return staged_[run % kTileRows];
   }
 
   // Binary search among the tile's runs.
@@ -157,58 +148,91 @@ class Rle {
     return span;
   }
 
-  // Every run but the last ends at a row 1…1023 of the tile, where the next one begins.
+  // Calls f(tile of the child, first k, last k) for the one or two tiles of a child that hold the span's runs.
+  template <typename F>
+  __device__ __forceinline__ static void for_child_tiles(const Span& span, F&& f) {
+    const uint32_t last = span.first + span.runs - 1;
+#pragma unroll 1
+    for (uint32_t tile = span.first / kTileRows; tile <= last / kTileRows; ++tile) {
+      const uint32_t begin = tile * kTileRows;
+      f(tile, span.first <= begin ? 0 : (span.first - begin) / kLanes,
+        last - begin >= kTileRows ? kRowsPerLane - 1 : (last - begin) / kLanes);
+    }
+  }
+
+  // Every run but the last ends at one of the rows 1, 2, … of the tile, where the next one begins.
   __device__ __forceinline__ void mark_ends(uint32_t tile, const Span& span, unsigned char* marks) {
     const uint32_t lane = lane_id();
     struct alignas(16) Sixteen {
       uint32_t quads[4];
     };
-    Sixteen* clear = reinterpret_cast<Sixteen*>(marks);
-    clear[lane] = Sixteen{{0, 0, 0, 0}};
-    clear[lane + kLanes] = Sixteen{{0, 0, 0, 0}};
+    Sixteen* quads = reinterpret_cast<Sixteen*>(marks);
+    uint32_t* ends = reinterpret_cast<uint32_t*>(marks + kMarkBytes);
+    quads[lane] = Sixteen{{0, 0, 0, 0}};
+    quads[lane + kLanes] = Sixteen{{0, 0, 0, 0}};
     sync_warp();
 
     const uint32_t tile_row = tile * kTileRows;
     const uint32_t tile_rows = rows_of_tile(count_, tile);
     const uint32_t last = span.runs - 1;
     const uint32_t lower_lane = (lane + kLanes - 1) % kLanes;
-    uint32_t carried = 0;  // lane 0: the end of the run before this row of 32
+    uint32_t carried = 0;  // for lane 0: the end before those of this k
     bool wrong = false;
-    const bool child_bad = for_rows(ends_, span.first, span.runs, marks + kMarkBytes, [&](uint32_t run, uint32_t end) {
-      const uint32_t ordinal = run - span.first;
-      const uint32_t rotated = shuffle(end, lower_lane);
-      const uint32_t previous = lane == 0 ? carried : rotated;
-      carried = rotated;
-      wrong = wrong || (ordinal - 1 < last && end <= previous);
-      const uint32_t row = end - tile_row;
-      if (ordinal < last && row < kTileRows) marks[row] = 1;
-      wrong = wrong || (ordinal == last && row < tile_rows);
+    for_child_tiles(span, [&](uint32_t child_tile, uint32_t first_k, uint32_t last_k) {
+      ends_.seek(child_tile, marks + kMarkBytes + kEndBytes);
+      if constexpr (!Ends::kRowsInShared) {
+        // A lane reads back what it wrote itself: unrolled code for many widths stays short.
+        for_rows_of_tile(ends_, first_k, last_k, [&](uint32_t k, uint32_t end) { ends[k * kLanes + lane] = end; });
+      }
+      const uint32_t ordinal = child_tile * kTileRows + lane - span.first;  // of k = 0; wraps below the span
+      uint32_t end = 0;
+#pragma unroll 4
+      for (uint32_t k = first_k; k <= last_k; ++k) {
+        if constexpr (Ends::kRowsInShared) {
+          end = ends_.at(k);
+        } else {
+          end = ends[k * kLanes + lane];
+        }
+        const uint32_t rotated = shuffle(end, lower_lane);
+        const uint32_t previous = lane == 0 ? carried : rotated;
+        carried = rotated;
+        const uint32_t inner = end - (tile_row + 1);
+        if ((ordinal + k * kLanes < last) & (inner < tile_rows - 1)) marks[inner + 1] = 1;
+        wrong = wrong | ((ordinal + k * kLanes - 1 < last) & (end <= previous));
+      }
+      wrong = wrong | ((ordinal + last_k * kLanes == last) & (end < tile_row + tile_rows));
+      sync_warp();
     });
-    sync_warp();
 
     // Lane k turns the 32 marks of word k into bits: a product moves the four marks of a quad side by side.
     uint32_t bits = 0;
 #pragma unroll
     for (uint32_t half = 0; half < 2; ++half) {
-      const Sixteen sixteen = clear[lane * 2 + half];
+      const Sixteen sixteen = quads[lane * 2 + half];
 #pragma unroll
       for (uint32_t q = 0; q < 4; ++q) bits |= (sixteen.quads[q] * 0x10204080u >> 28) << (half * 16 + q * 4);
     }
     const uint32_t own = population(bits);
     const uint32_t before = sum_below(own);
-    words_[lane] = Word{bits, before};
-    // Row 0 carries no mark, so a mark there, two on one row or one outside show in the total.
-    wrong = wrong || (lane == kLanes - 1 && before + own != last) || (lane == 0 && (bits & 1) != 0);
-    bad = bad || child_bad || wrong;
+    words_[lane] = Word{bits, span.first + before};
+    // Ascending ends make one mark each exactly if all runs but the last end inside.
+    wrong = wrong | ((lane == kLanes - 1) & (before + own != last));
+    bad = bad | wrong | static_cast<bool>(ends_.bad);
     sync_warp();
   }
 
+  // Run r waits at place r mod 1024. What a second child tile puts there replaces what the first one did not need.
   __device__ __forceinline__ void stage_values(const Span& span, void* scratch) {
-    const bool child_bad = for_rows(values_, span.first, span.runs, scratch, [&](uint32_t run, T value) {
-      const uint32_t ordinal = run - span.first;
-      if (ordinal < span.runs) staged_[ordinal] = value;
+    const uint32_t lane = lane_id();
+    for_child_tiles(span, [&](uint32_t child_tile, uint32_t first_k, uint32_t last_k) {
+      values_.seek(child_tile, scratch);
+      const uint32_t behind = span.first + span.runs - child_tile * kTileRows;  // first place that is not needed
+      for_rows_of_tile(values_, first_k, last_k, [&](uint32_t k, T value) {
+        store_shared_if_less(k * kLanes + lane, behind, staged_ + k * kLanes + lane, value);
+      });
+      sync_warp();
     });
-    bad = bad || child_bad;
+    bad = bad | static_cast<bool>(values_.bad);
   }
 
   const uint64_t* entries_;

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/device/batch.h"
+#include "core/device/decode_tiles.h"
 
 namespace basalt::device {
 
@@ -38,12 +39,29 @@ inline cudaError_t current_shape(DeviceShape& shape) {
   return error;
 }
 
-// Blocks ask for more than 48 KB of shared memory only after saying so.
+// Prepares a kernel whose blocks use `bytes` of dynamic shared memory: more than 48 KB must be asked for, and the
+// multiprocessor's memory is divided in favour of shared memory so that as many blocks as possible fit.
 template <typename Kernel>
-cudaError_t allow_shared(Kernel kernel, uint32_t bytes) {
-  if (bytes <= 48 * 1024) return cudaSuccess;
-  return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                              static_cast<int>(bytes));
+cudaError_t prepare_shared(Kernel kernel, uint32_t bytes) {
+  const auto* function = reinterpret_cast<const void*>(kernel);
+  if (bytes == 0) return cudaSuccess;
+  const cudaError_t error =
+      cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+  if (error != cudaSuccess || bytes <= 48 * 1024) return error;
+  return cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+}
+
+// Decodes every row of the batch to out[first_rows[chunk] + row] with one warp per tile.
+template <typename Reader, uint32_t kWarps, uint32_t kMinBlocks, Stores kStores = Stores::kOnce>
+cudaError_t launch_decode_tiles(const ChunkBatch& batch, typename Reader::value_type* out, uint32_t* fault,
+                                cudaStream_t stream) {
+  if (is_empty(batch)) return cudaSuccess;
+  constexpr uint32_t kSharedBytes = kWarps * kDecodeBytesPerWarp<Reader>;
+  const auto kernel = decode_tiles<Reader, kWarps, kMinBlocks, kStores>;
+  const cudaError_t error = prepare_shared(kernel, kSharedBytes);
+  if (error != cudaSuccess) return error;
+  kernel<<<tile_grid(batch, kWarps), kWarps * kLanes, kSharedBytes, stream>>>(batch, out, fault);
+  return cudaGetLastError();
 }
 
 }  // namespace basalt::device

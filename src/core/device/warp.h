@@ -80,6 +80,48 @@ __device__ __forceinline__ T load(const T* from) {
   }
 }
 
+// The same for one word, but issued where it stands: for words that are used in later branches, into which the compiler
+// would otherwise move the load and lose its head start.
+__device__ __forceinline__ uint32_t load_now(const uint32_t* from) {
+#if defined(__CUDA_ARCH__)
+  uint32_t word;
+  asm volatile("ld.global.nc.b32 %0, [%1];" : "=r"(word) : "l"(from));
+  return word;
+#else
+  return load(from);
+#endif
+}
+
+// *to = value, in shared memory, if a < b. One predicated instruction: hundreds of branches that each guard one store
+// would take the compiler minutes to remove.
+template <typename T>
+__device__ __forceinline__ void store_shared_if_less(uint32_t a, uint32_t b, T* to, T value) {
+#if defined(__CUDA_ARCH__)
+  const uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
+  if constexpr (sizeof(T) == 8) {
+    asm volatile("{.reg .pred p; setp.lt.u32 p, %0, %1; @p st.shared.b64 [%2], %3;}" ::"r"(a), "r"(b), "r"(address),
+                 "l"(value)
+                 : "memory");
+  } else if constexpr (sizeof(T) == 4) {
+    asm volatile("{.reg .pred p; setp.lt.u32 p, %0, %1; @p st.shared.b32 [%2], %3;}" ::"r"(a), "r"(b), "r"(address),
+                 "r"(value)
+                 : "memory");
+  } else if constexpr (sizeof(T) == 2) {
+    asm volatile("{.reg .pred p; setp.lt.u32 p, %0, %1; @p st.shared.b16 [%2], %3;}" ::"r"(a), "r"(b), "r"(address),
+                 "h"(value)
+                 : "memory");
+  } else if constexpr (sizeof(T) == 1) {
+    asm volatile("{.reg .pred p; setp.lt.u32 p, %0, %1; @p st.shared.b8 [%2], %3;}" ::"r"(a), "r"(b), "r"(address),
+                 "r"(static_cast<uint32_t>(value))
+                 : "memory");
+  } else {
+    if (a < b) *to = value;
+  }
+#else
+  if (a < b) *to = value;
+#endif
+}
+
 // Writes a result that this kernel does not read again.
 template <typename T>
 __device__ __forceinline__ void store_once(T* to, T value) {
@@ -109,7 +151,7 @@ __device__ __forceinline__ uint32_t row_count(const uint64_t* descriptor) {
   return static_cast<uint32_t>(load(descriptor));
 }
 
-constexpr uint32_t round_to_16(uint32_t bytes) { return (bytes + 15) / 16 * 16; }
+BASALT_HD constexpr uint32_t round_to_16(uint32_t bytes) { return (bytes + 15) / 16 * 16; }
 
 template <bool kFirst, typename A, typename B>
 struct SelectType {

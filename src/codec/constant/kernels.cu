@@ -1,0 +1,20 @@
+// The constant codec's kernels, compiled ahead.
+#include "codec/constant/kernels.h"
+
+#include "codec/constant/kernels.cuh"
+#include "core/device/launch.h"
+
+namespace basalt::constant {
+
+template <typename T>
+cudaError_t decode(const device::ChunkBatch& batch, T* out, cudaStream_t stream) {
+  return device::launch_decode_tiles<device::Constant<T>, 8, 4>(batch, out, nullptr, stream);
+}
+
+template cudaError_t decode(const device::ChunkBatch&, uint8_t*, cudaStream_t);
+template cudaError_t decode(const device::ChunkBatch&, uint16_t*, cudaStream_t);
+template cudaError_t decode(const device::ChunkBatch&, uint32_t*, cudaStream_t);
+template cudaError_t decode(const device::ChunkBatch&, uint64_t*, cudaStream_t);
+template cudaError_t decode(const device::ChunkBatch&, uint128_t*, cudaStream_t);
+
+}  // namespace basalt::constant

@@ -1,0 +1,20 @@
+// The delta codec's kernels, compiled ahead with unrolled code for every width of the deltas.
+#include "codec/delta/kernels.h"
+
+#include "codec/delta/kernels.cuh"
+#include "codec/packed/kernels.cuh"
+#include "core/device/launch.h"
+
+namespace basalt::delta {
+
+template <typename T>
+cudaError_t decode(const device::ChunkBatch& batch, T* out, cudaStream_t stream) {
+  using Reader = device::Delta<T, device::Packed<T, device::AllWidths>>;
+  constexpr uint32_t kMinBlocks = sizeof(T) == 8 ? 3 : 4;  // what shared memory has room for
+  return device::launch_decode_tiles<Reader, 8, kMinBlocks>(batch, out, nullptr, stream);
+}
+
+template cudaError_t decode(const device::ChunkBatch&, uint32_t*, cudaStream_t);
+template cudaError_t decode(const device::ChunkBatch&, uint64_t*, cudaStream_t);
+
+}  // namespace basalt::delta
