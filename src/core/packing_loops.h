@@ -27,6 +27,44 @@ inline void unpack_narrow(const uint32_t* __restrict words, uint32_t width, T re
   }
 }
 
+// The same for 32-bit values, the commonest by far, with the width as a constant: immediate shifts and no mask where a
+// value ends its word make half the instructions. One row of 32 lanes.
+template <uint32_t kWidth, uint32_t kRow>
+[[gnu::always_inline]] inline void unpack_row(const uint32_t* __restrict words, uint32_t reference,
+                                              uint32_t* __restrict out) {
+  constexpr uint32_t kBit = kRow * kWidth;
+  constexpr uint32_t kShift = kBit & 31;
+  constexpr uint32_t kMask = kWidth == 32 ? ~0u : (1u << kWidth) - 1;
+  const uint32_t* __restrict low = words + (kBit >> 5) * kLanes;
+  uint32_t* __restrict to = out + kRow * kLanes;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    uint32_t value = low[lane] >> kShift;
+    if constexpr (kShift + kWidth > 32) value |= low[lane + kLanes] << (32 - kShift);
+    if constexpr (kShift + kWidth != 32) value &= kMask;
+    to[lane] = reference + value;
+  }
+  // Keeps the rows' stores in order: mixed up, they leave the core's streaming mode (9 against 18 GB/s on Neoverse N1).
+  asm volatile("" ::: "memory");
+}
+
+template <uint32_t kWidth, uint32_t... kRows>
+void unpack_rows(const uint32_t* words, uint32_t reference, uint32_t* out, std::integer_sequence<uint32_t, kRows...>) {
+  (unpack_row<kWidth, kRows>(words, reference, out), ...);
+}
+
+template <uint32_t kWidth>
+void unpack_constant_width(const uint32_t* words, uint32_t reference, uint32_t* out) {
+  unpack_rows<kWidth>(words, reference, out, std::make_integer_sequence<uint32_t, kRowsPerLane>());
+}
+
+template <uint32_t... kWidths>
+inline void unpack_32(const uint32_t* words, uint32_t width, uint32_t reference, uint32_t* out,
+                      std::integer_sequence<uint32_t, kWidths...>) {
+  using Unpack = void (*)(const uint32_t*, uint32_t, uint32_t*);
+  static constexpr Unpack kUnpack[] = {unpack_constant_width<kWidths + 1>...};
+  kUnpack[width - 1](words, reference, out);
+}
+
 // 33 ≤ width ≤ 64: two or three words per value.
 inline void unpack_wide(const uint32_t* __restrict words, uint32_t width, uint64_t reference,
                         uint64_t* __restrict out) {
@@ -64,7 +102,11 @@ inline void unpack_any(const uint32_t* words, uint32_t width, T reference, T* ou
   if constexpr (sizeof(T) == 8) {
     if (width > 32) return unpack_wide(words, width, reference, out);
   }
-  unpack_narrow(words, width, reference, out);
+  if constexpr (sizeof(T) == 4) {
+    unpack_32(words, width, reference, out, std::make_integer_sequence<uint32_t, 32>());
+  } else {
+    unpack_narrow(words, width, reference, out);
+  }
 }
 
 template <typename T>
