@@ -96,6 +96,13 @@ static __global__ void read_all_kernel(const uint4* from, size_t count, uint32_t
   if (sum == 0x12345678u) *sink = sum;  // keeps the loads
 }
 
+// "w12". Not `"w" + to_string(n)`, about which GCC 12 warns without cause.
+inline std::string label(const char* prefix, uint64_t number) {
+  std::string text(prefix);
+  text += std::to_string(number);
+  return text;
+}
+
 struct Options {
   bool quick = false;
   std::string json;

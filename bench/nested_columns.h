@@ -220,10 +220,10 @@ inline std::vector<RunPattern> run_patterns() {
   const uint32_t rows = kMaxChunkRows;
   std::vector<RunPattern> patterns;
   for (const uint32_t length : {1u, 2u, 4u, 16u, 64u, 256u, 1024u}) {
-    patterns.push_back({"runs " + std::to_string(length), make.fixed(length, rows)});
+    patterns.push_back({label("runs ", length), make.fixed(length, rows)});
   }
   for (const uint32_t most : {8u, 64u, 1024u}) {
-    patterns.push_back({"runs 1.." + std::to_string(most), make.uniform(1, most, rows)});
+    patterns.push_back({label("runs 1..", most), make.uniform(1, most, rows)});
   }
   patterns.push_back({"1 + 1% 1024", make.spiked(100, rows)});
   patterns.push_back({"1 + 0.1% 1024", make.spiked(1000, rows)});

@@ -156,7 +156,7 @@ void deltas(Bench& bench, const std::string& type) {
     sum_deltas<T><<<chunks * kTilesPerChunk / 256, 256>>>(device_nodes.data(), chunks, expected.data());
     BASALT_CHECK(cudaGetLastError());
     const double bytes = child.stream_bytes() + static_cast<double>(device_checkpoints.bytes());
-    const std::string point = "w" + std::to_string(width);
+    const std::string point = label("w", width);
     using Reader = device::Delta<T, Packed<T, AllWidths>>;
     const ExpectedFrom<T> rows{expected.data()};
     measure<T>(bench, group, point, "8 warps", batch, bytes, 0.75, rows, [&](T* out) {

@@ -71,7 +71,7 @@ void require_baseline(const DeviceArray<unsigned char>& pool, const std::vector<
     for (uint32_t row = 0; row < kLaneMajorTile; ++row) {
       const T want = static_cast<T>(
           references[tile] + stream_bits<T>(reinterpret_cast<const uint32_t*>(bytes.data()), bit_of(row), width));
-      require(got[row] == want, what + " width " + std::to_string(width));
+      require(got[row] == want, what + label(" width ", width));
     }
   }
 }

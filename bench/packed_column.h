@@ -111,7 +111,7 @@ void require_rows(const uint64_t* nodes, uint32_t stride, uint32_t chunks, const
   count_differences<<<dim3(kTilesPerChunk, chunks), 256>>>(nodes, stride, out, expected, differences.data());
   BASALT_CHECK(cudaGetLastError());
   const unsigned long long count = differences.to_host(0, 1)[0];
-  require(count == 0, what + ": " + std::to_string(count) + " rows differ");
+  require(count == 0, what + label(": ", count) + " rows differ");
 }
 
 template <typename T>

@@ -39,7 +39,7 @@ std::vector<DecodeVariant<T>> decode_variants(bool pipelines, bool all) {
                           return packed::launch_decode_pipelined<T, 2>(batch, out, multiprocessors, 0);
                         }});
   }
-  if constexpr (sizeof(T) >= 4) {
+  if constexpr (sizeof(T) == 4) {
     if (all && pipelines) {
       variants.push_back({"pipelined 3", [](const ChunkBatch& batch, T* out, int multiprocessors) {
                             return packed::launch_decode_pipelined<T, 3>(batch, out, multiprocessors, 0);
@@ -49,6 +49,10 @@ std::vector<DecodeVariant<T>> decode_variants(bool pipelines, bool all) {
       variants.push_back({"direct cached", [](const ChunkBatch& batch, T* out, int) {
                             return packed::launch_decode_direct<T, Stores::kCached, 8, 4>(batch, out, 0);
                           }});
+    }
+  }
+  if constexpr (sizeof(T) >= 4) {
+    if (all) {
       variants.push_back({"direct 40 regs", [](const ChunkBatch& batch, T* out, int) {
                             return packed::launch_decode_direct<T, Stores::kOnce, 8, 6>(batch, out, 0);
                           }});
@@ -74,7 +78,7 @@ void require_sample(const PackedColumn<T>& column, const DeviceArray<unsigned ch
     BASALT_CHECK(cudaMemcpy(got.data(), out + tile * kTileRows, kTileRows * sizeof(T), cudaMemcpyDeviceToHost));
     for (uint32_t row = 0; row < kTileRows; ++row) {
       const T want = static_cast<T>(column.host_references[tile] + static_cast<T>(packed_row(words.data(), width, row)));
-      require(got[row] == want, "packed sample, width " + std::to_string(width));
+      require(got[row] == want, label("packed sample, width ", width));
     }
   }
   (void)pool;
@@ -123,7 +127,7 @@ void decode_all(Bench& bench, const std::string& type, bool all_variants, double
   for (uint32_t width = 1; width <= widest; width = width == widest ? widest + 1 : std::min(width + step, widest)) {
     const auto column = make_packed_column<T>(
         bench.pool, chunks, [&](uint64_t) { return width; }, [](uint64_t tile) { return static_cast<T>(mix(tile)); });
-    time_decode<T>(bench, group, "w" + std::to_string(width), column, variants, bar);
+    time_decode<T>(bench, group, label("w", width), column, variants, bar);
   }
   if (bar > 0) bench.report.require_mean(group, 0.86);
   if (bar == 0) return;
@@ -180,10 +184,10 @@ void filter_all(Bench& bench, const std::string& type) {
     for (const CountVariant<T>& variant : variants) {
       BASALT_CHECK(cudaMemset(result.data(), 0, 8));
       BASALT_CHECK(variant.launch(column.batch(), last, result.data()));
-      require(result.to_host(0, 1)[0] == want, group + " w" + std::to_string(width) + " " + variant.name);
+      require(result.to_host(0, 1)[0] == want, group + label(" w", width) + " " + variant.name);
       Line line;
       line.group = group + (width < 8 ? " w1-7" : width < 12 ? " w8-11" : " w12+");
-      line.point = "w" + std::to_string(width);
+      line.point = label("w", width);
       line.variant = variant.name;
       line.bytes = column.stream_bytes();
       line.values = static_cast<double>(column.rows());
@@ -210,7 +214,7 @@ void baselines(Bench& bench, const std::string& type, const std::vector<uint32_t
   for (const uint32_t width : widths) {
     Line line;
     line.group = group;
-    line.point = "w" + std::to_string(width);
+    line.point = label("w", width);
     line.bytes = static_cast<double>(rows) / 8 * width + static_cast<double>(rows) * sizeof(T) +
                  static_cast<double>(references.bytes());
     line.values = static_cast<double>(rows);

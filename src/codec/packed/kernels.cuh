@@ -166,7 +166,7 @@ class PackedTile {
     // Up to here all words are held in registers and requested before the first value is made.
     constexpr bool kHeld = W <= 32;
     uint32_t words[kHeld && W > 0 ? W : 1];
-    if constexpr (kHeld) {
+    if constexpr (kHeld && W > 0) {
 #pragma unroll
       for (uint32_t j = 0; j < W; ++j) words[j] = load_now(words_ + j * kLanes);
     }
