@@ -502,7 +502,11 @@ std::string Generator::whole_source() const {
     out += "using " + names_[i] + "_column = Column<" +
            logical_type(physical_of(pipeline_.columns[i].type)) + ", " + std::to_string(plan.value_at) + ", " +
            std::to_string(plan.shapes.value_words);
-    for (const std::string& reader : plan.shapes.values) out += ", " + with_widths(reader, plan.widths);
+    for (const std::string& reader : plan.shapes.values) {
+      // Runs and deltas instantiate their children several times over: one width of each must do.
+      const bool staged = reader.find("Rle<") != std::string::npos || reader.find("Delta<") != std::string::npos;
+      out += ", " + with_widths(reader, staged ? common_widths(plan.shapes.width_tiles, 1) : plan.widths);
+    }
     out += ">;\n";
   }
   out += "\nconstexpr uint32_t kSlotWords = " + std::to_string(plan_.slot_words) + ";\n";
