@@ -27,7 +27,7 @@ struct Statement {
   std::unique_ptr<DeviceBlock> slots;
   std::unique_ptr<DeviceBlock> work;
   std::unique_ptr<DeviceBlock> results;  // records, then tile sums
-  std::vector<uint32_t> chunk_ends;      // in tiles: where each chunk's end
+  std::vector<uint32_t> chunk_ends;      // in work items: where each chunk's tiles end
   uint32_t work_count = 0;
   RunReport report;  // rows, tiles, bytes
 };

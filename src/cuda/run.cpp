@@ -26,7 +26,7 @@ double ms_since(Clock::time_point start) { return std::chrono::duration<double, 
 struct WorkChunk {
   const File* file = nullptr;
   uint32_t chunk = 0;
-  std::vector<uint32_t> tiles;  // within the chunk; kItemAllPass where statistics say that all rows pass
+  std::vector<uint32_t> items;  // tiles and flags; the slot is added when a batch is put together
   std::vector<ChunkKey> keys;   // per column
 };
 
@@ -81,9 +81,8 @@ class StatementRun {
   bool prepare(Batch& batch, bool must_fit);
   void launch(Batch& batch, size_t index);
   std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
-  std::vector<device::WorkItem> work_items(size_t first, size_t end, uint32_t tiles) const;
-  void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint32_t tile_count,
-                     uint64_t* records, double* tile_sums, Event& begin, Event& end);
+  void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
+                     double* tile_sums, Event& begin, Event& end);
   std::vector<Value> run_cold(const std::string& key);
   std::vector<Value> run_resident(Statement& statement);
   void remember(const std::string& key);
@@ -110,7 +109,8 @@ class StatementRun {
   std::vector<WorkChunk> chunks_;
   std::vector<Batch> batches_;
   std::vector<uint64_t> all_slots_;  // of all batches, for remember()
-  std::vector<uint32_t> chunk_ends_;  // in tiles of the whole statement
+  std::vector<uint32_t> all_work_;
+  std::vector<uint32_t> chunk_ends_;
   std::vector<std::weak_ptr<DeviceBlock>> blocks_;
   std::unique_ptr<DeviceBlock> results_;
   std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
@@ -200,10 +200,10 @@ void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, u
     if (decision == Decision::kNone) report_.tiles_skipped += zone_end - tile;
     if (decision == Decision::kAll) report_.tiles_all_true += zone_end - tile;
     for (; tile < zone_end; ++tile) {
-      if (decision != Decision::kNone) work.tiles.push_back(tile | (decision == Decision::kAll ? device::kItemAllPass : 0));
+      if (decision != Decision::kNone) work.items.push_back(device::make_work(0, tile, decision == Decision::kAll));
     }
   }
-  if (work.tiles.empty()) return;
+  if (work.items.empty()) return;
   for (size_t i = 0; i < infos.size(); ++i) {
     report_.encoded_bytes_read += infos[i]->encoded_bytes;
     work.keys.push_back(backend_.chunk_keys(file_pointer, pipeline_.columns[i].field_id)[chunk]);
@@ -229,7 +229,7 @@ void StatementRun::plan_batches() {
       missing += load_bytes(chunks_[i].file->column(pipeline_.columns[column].field_id).chunks[chunks_[i].chunk]);
     }
     const bool full = batch.end > batch.first && missing > 0 && bytes + missing > most;
-    if (full) {
+    if (full || batch.end - batch.first >= device::kMaxSlots) {
       batches_.push_back(std::move(batch));
       batch = Batch();
       batch.first = i;
@@ -327,42 +327,14 @@ Event& StatementRun::kernel_event(size_t index) {
   return *events[index];
 }
 
-// Neighbouring tiles of a chunk share an item, as many as leave every warp of the device a few items.
-std::vector<device::WorkItem> StatementRun::work_items(size_t first, size_t end, uint32_t tiles) const {
-  const uint32_t warps = static_cast<uint32_t>(kernel_->blocks) * static_cast<uint32_t>(kernel_->threads) / kLanes;
-  const uint32_t most = std::clamp(tiles / (3 * std::max(warps, 1u)), 1u, device::kItemTiles);
-  std::vector<device::WorkItem> items;
-  uint32_t ordinal = 0;
-  for (size_t i = first; i < end; ++i) {
-    bool fresh = true;
-    for (const uint32_t tile : chunks_[i].tiles) {
-      const uint32_t flag = tile & device::kItemAllPass;
-      const uint32_t number = tile & ~device::kItemAllPass;
-      if (!fresh) {
-        device::WorkItem& last = items.back();
-        const uint32_t count = last.tiles & ~device::kItemAllPass;
-        if (count < most && last.tile + count == number && (last.tiles & device::kItemAllPass) == flag) {
-          ++last.tiles;
-          ++ordinal;
-          continue;
-        }
-      }
-      items.push_back({static_cast<uint32_t>(i - first), number, 1u | flag, ordinal++});
-      fresh = false;
-    }
-  }
-  return items;
-}
-
 void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count,
-                                 uint32_t tile_count, uint64_t* records, double* tile_sums, Event& begin, Event& end) {
+                                 uint64_t* records, double* tile_sums, Event& begin, Event& end) {
   device::Parameters parameters{};
-  parameters.work = work.as<device::WorkItem>();
+  parameters.work = work.as<uint32_t>();
   parameters.slots = slots.as<uint64_t>();
   parameters.partials = records;
   parameters.tile_sums = tile_sums;
   parameters.work_count = work_count;
-  parameters.tile_count = tile_count;
   std::copy(plan_->literals.begin(), plan_->literals.end(), parameters.literals);
   void* arguments[] = {&parameters};
   begin.record(backend_.compute_);
@@ -402,30 +374,31 @@ void StatementRun::launch(Batch& batch, size_t index) {
   }
 
   std::vector<uint64_t> slots;
-  uint32_t tiles = 0;
+  std::vector<uint32_t> work;
   for (size_t i = batch.first; i < batch.end; ++i) {
     const std::vector<uint64_t> words = slot_words(chunks_[i], batch.chunks[i - batch.first]);
     slots.insert(slots.end(), words.begin(), words.end());
     all_slots_.insert(all_slots_.end(), words.begin(), words.end());
-    tiles += static_cast<uint32_t>(chunks_[i].tiles.size());
-    chunk_ends_.push_back(static_cast<uint32_t>(chunks_[i].tiles.size()) + (chunk_ends_.empty() ? 0 : chunk_ends_.back()));
+    for (const uint32_t item : chunks_[i].items) {
+      work.push_back(item | static_cast<uint32_t>(i - batch.first) << device::kWorkSlotShift);
+      all_work_.push_back(item | static_cast<uint32_t>(i) << device::kWorkSlotShift);
+    }
+    chunk_ends_.push_back(static_cast<uint32_t>(all_work_.size()));
     for (const DeviceChunk& chunk : batch.chunks[i - batch.first]) blocks_.push_back(chunk.block);
   }
-  const std::vector<device::WorkItem> work = work_items(batch.first, batch.end, tiles);
   auto device_slots = std::make_unique<DeviceBlock>(slots.size() * sizeof(uint64_t), backend_.compute_, backend_.compute_);
-  auto device_work =
-      std::make_unique<DeviceBlock>(work.size() * sizeof(device::WorkItem), backend_.compute_, backend_.compute_);
+  auto device_work = std::make_unique<DeviceBlock>(work.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
   check(cudaMemcpyAsync(device_slots->data(), slots.data(), slots.size() * sizeof(uint64_t), cudaMemcpyHostToDevice,
                         backend_.compute_),
         "copying descriptors");
-  check(cudaMemcpyAsync(device_work->data(), work.data(), work.size() * sizeof(device::WorkItem), cudaMemcpyHostToDevice,
+  check(cudaMemcpyAsync(device_work->data(), work.data(), work.size() * sizeof(uint32_t), cudaMemcpyHostToDevice,
                         backend_.compute_),
         "copying a work list");
   const size_t record_bytes = static_cast<size_t>(kernel_->blocks) * record_words();
   uint64_t* records = results_->as<uint64_t>() + index * record_bytes;
   double* tile_sums = results_->as<double>() + batches_.size() * record_bytes +
-                      static_cast<size_t>(chunk_ends_.back() - tiles) * plan_->tile_sums;
-  launch_kernel(*device_slots, *device_work, static_cast<uint32_t>(work.size()), tiles, records, tile_sums,
+                      (all_work_.size() - work.size()) * plan_->tile_sums;
+  launch_kernel(*device_slots, *device_work, static_cast<uint32_t>(work.size()), records, tile_sums,
                 kernel_event(2 * index), kernel_event(2 * index + 1));
   batch_inputs_.push_back(std::move(device_slots));
   batch_inputs_.push_back(std::move(device_work));
@@ -450,7 +423,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
   plan_chunks();
   plan_batches();
   size_t tiles = 0;
-  for (const WorkChunk& chunk : chunks_) tiles += chunk.tiles.size();
+  for (const WorkChunk& chunk : chunks_) tiles += chunk.items.size();
   if (tiles > std::numeric_limits<uint32_t>::max()) throw Error(ErrorCode::kUnsupported, "more tiles than 2^32");
 
   const size_t record_words_all = batches_.size() * static_cast<size_t>(kernel_->blocks) * record_words();
@@ -460,13 +433,12 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
 
   try {
     backend_.transfer_begin_.record(backend_.copy_);
-    size_t prepared = 0;
+    if (!batches_.empty()) prepare(batches_[0], true);
     for (size_t i = 0; i < batches_.size(); ++i) {
       check_cancelled();
-      if (prepared == i) prepare(batches_[prepared++], true);
-      // Two further batches, as far as memory allows, keep all threads busy while this one is finished.
-      while (prepared < std::min(batches_.size(), i + 3) && prepare(batches_[prepared], false)) ++prepared;
+      const bool ahead = i + 1 >= batches_.size() || prepare(batches_[i + 1], false);
       launch(batches_[i], i);
+      if (!ahead) prepare(batches_[i + 1], true);
       if (options_.progress) options_.progress(static_cast<double>(i + 1) / static_cast<double>(batches_.size()));
     }
     backend_.transfer_end_.record(backend_.copy_);
@@ -487,7 +459,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
 
 // Keeps one work list and one table of slots for the whole statement, if all its chunks are still on the device.
 void StatementRun::remember(const std::string& key) {
-  if (chunks_.empty()) return;
+  if (chunks_.empty() || chunks_.size() >= device::kMaxSlots) return;
   auto statement = std::make_unique<Statement>();
   for (const auto& weak : blocks_) {
     if (weak.expired()) return;
@@ -499,24 +471,21 @@ void StatementRun::remember(const std::string& key) {
   statement->blocks = blocks_;
   statement->slots =
       std::make_unique<DeviceBlock>(all_slots_.size() * sizeof(uint64_t), backend_.compute_, backend_.compute_);
-  const uint32_t tiles = chunk_ends_.back();
-  const std::vector<device::WorkItem> work = work_items(0, chunks_.size(), tiles);
   statement->work =
-      std::make_unique<DeviceBlock>(work.size() * sizeof(device::WorkItem), backend_.compute_, backend_.compute_);
-  const size_t words =
-      static_cast<size_t>(kernel_->blocks) * record_words() + static_cast<size_t>(tiles) * plan_->tile_sums;
+      std::make_unique<DeviceBlock>(all_work_.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
+  const size_t words = static_cast<size_t>(kernel_->blocks) * record_words() + all_work_.size() * plan_->tile_sums;
   statement->results = std::make_unique<DeviceBlock>(words * sizeof(uint64_t), backend_.compute_, backend_.compute_);
   check(cudaMemcpyAsync(statement->slots->data(), all_slots_.data(), all_slots_.size() * sizeof(uint64_t),
                         cudaMemcpyHostToDevice, backend_.compute_),
         "copying descriptors");
-  check(cudaMemcpyAsync(statement->work->data(), work.data(), work.size() * sizeof(device::WorkItem),
+  check(cudaMemcpyAsync(statement->work->data(), all_work_.data(), all_work_.size() * sizeof(uint32_t),
                         cudaMemcpyHostToDevice, backend_.compute_),
         "copying a work list");
   backend_.compute_.synchronize();
   statement->plan = own_plan_;
   statement->kernel = kernel_;
   statement->chunk_ends = chunk_ends_;
-  statement->work_count = static_cast<uint32_t>(work.size());
+  statement->work_count = static_cast<uint32_t>(all_work_.size());
   statement->report.rows = report_.rows;
   statement->report.tiles = report_.tiles;
   statement->report.tiles_skipped = report_.tiles_skipped;
@@ -540,14 +509,13 @@ std::vector<Value> StatementRun::run_resident(Statement& statement) {
   report_.encoded_bytes_read = statement.report.encoded_bytes_read;
   check_cancelled();
   const size_t record_words_all = static_cast<size_t>(kernel_->blocks) * record_words();
-  const uint32_t tiles = statement.chunk_ends.back();
-  const size_t sums = static_cast<size_t>(tiles) * plan_->tile_sums;
+  const size_t sums = static_cast<size_t>(statement.work_count) * plan_->tile_sums;
   double* tile_sums = statement.results->as<double>() + record_words_all;
   if (sums > 0) {  // tiles without a live row write no sum
     check(cudaMemsetAsync(tile_sums, 0, sums * sizeof(double), backend_.compute_), "clearing results");
   }
-  launch_kernel(*statement.slots, *statement.work, statement.work_count, tiles, statement.results->as<uint64_t>(),
-                tile_sums, kernel_event(0), kernel_event(1));
+  launch_kernel(*statement.slots, *statement.work, statement.work_count, statement.results->as<uint64_t>(), tile_sums,
+                kernel_event(0), kernel_event(1));
   fetch_results(*statement.results, (record_words_all + sums) * sizeof(uint64_t));
   report_.kernel_ms = elapsed_ms(kernel_event(0), kernel_event(1));
   return merge(statement.chunk_ends, 1);

@@ -62,7 +62,6 @@ class Generator {
   uint32_t slice_size(const Needs& needs) const;
   std::vector<ColumnNames> row_names() const;
   std::string whole_source() const;
-  uint32_t resident_warps() const;
   std::string scratch_text(const Needs& needs) const;
 
   bool nullable(uint32_t column) const { return plan_.columns[column].nullable(); }
@@ -472,15 +471,6 @@ std::string expression_reason(const Expr& expr, size_t& literals) {
   return {};
 }
 
-// How many warps a multiprocessor shall hold at a time, which decides the registers each may use: 40 where only masks are
-// made (97 % of the read ceiling on an H200, against 87 % with 32 and 86 % with 64), more where columns are read.
-uint32_t Generator::resident_warps() const {
-  bool reads = !general_tests_.empty();
-  for (const AggregateStep& step : steps_) reads = reads || !step.needs.values.empty();
-  if (!reads) return 48;
-  return names_.size() <= 5 ? 32 : names_.size() <= 10 ? 24 : 16;
-}
-
 std::string Generator::whole_source() const {
   std::vector<std::string> readers;
   for (const ColumnPlan& plan : plan_.columns) {
@@ -516,8 +506,8 @@ std::string Generator::whole_source() const {
     if (size != "0") scratch = "larger(" + scratch + ", " + size + ")";
   }
   out += "constexpr uint32_t kScratch = " + scratch + ";\nconstexpr uint32_t kWarps = warps_that_fit(kScratch);\n\n";
-  out += "extern \"C\" __global__ void __launch_bounds__(kWarps * kLanes, " + std::to_string(resident_warps()) +
-         " / kWarps) " + kScanKernel + "(const __grid_constant__ Parameters p) {\n";
+  out += std::string("extern \"C\" __global__ void __launch_bounds__(kWarps * kLanes) ") + kScanKernel +
+         "(const __grid_constant__ Parameters p) {\n";
   out += "  __shared__ __align__(16) unsigned char scratches[kWarps][kScratch > 0 ? kScratch : 16];\n"
          "  unsigned char* scratch = scratches[threadIdx.x / kLanes];\n";
   for (const std::string& line : literals_.declarations()) out += "  " + line + "\n";
