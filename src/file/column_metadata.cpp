@@ -1,5 +1,5 @@
-// Parsing ColumnMetadata and DictionaryMetadata. All vectors are consumed from the front, so that counts that do not add
-// up are found; every place is compared with the file's size before anybody allocates for it.
+// Parsing ColumnMetadata and DictionaryMetadata. All vectors are consumed from the front, so that counts that do not
+// add up are found; every place is compared with the file's size before anybody allocates for it.
 #include "file/column_metadata.h"
 
 #include <fmt/format.h>
@@ -50,7 +50,8 @@ class ArrayCursor {
   void next_node(const ShapeEntry& shape, size_t& at, Physical type, bool known, ArrayPlace& place) {
     const auto& shape_node = shape.nodes[at++];
     const CodecEntry& codec = footer_.codecs[shape_node.codec];
-    require(arrays_ != nullptr && node_ < size_of(arrays_->nodes()), "there are fewer nodes than the encoding trees need");
+    require(arrays_ != nullptr && node_ < size_of(arrays_->nodes()),
+            "there are fewer nodes than the encoding trees need");
     const format::Node* from = arrays_->nodes()->Get(node_++);
     NodePlace& node = place.nodes.emplace_back();
     node.codec = known ? codec.codec : nullptr;
@@ -76,7 +77,8 @@ class ArrayCursor {
   }
 
   void take_params(const format::Node& from, NodePlace& node) {
-    require(from.param_bytes() <= size_of(arrays_->params()) - param_, "there are fewer parameters than the nodes need");
+    require(from.param_bytes() <= size_of(arrays_->params()) - param_,
+            "there are fewer parameters than the nodes need");
     if (from.param_bytes() == 0) return;
     const auto* bytes = reinterpret_cast<const std::byte*>(arrays_->params()->data()) + param_;
     node.params.assign(bytes, bytes + from.param_bytes());
@@ -84,7 +86,8 @@ class ArrayCursor {
   }
 
   void take_streams(const format::Node& from, NodePlace& node, ArrayPlace& place) {
-    require(from.stream_count() <= size_of(arrays_->streams()) - stream_, "there are fewer streams than the nodes need");
+    require(from.stream_count() <= size_of(arrays_->streams()) - stream_,
+            "there are fewer streams than the nodes need");
     for (uint32_t i = 0; i < from.stream_count(); ++i) {
       const format::Stream* stream = arrays_->streams()->Get(stream_++);
       const uint64_t offset = stream->offset();
@@ -96,7 +99,8 @@ class ArrayCursor {
       node.streams.push_back({offset, length});
       const uint64_t blocks = checksum_blocks(length);
       require(blocks <= size_of(arrays_->checksums()) - checksum_, "there are fewer checksums than the streams need");
-      for (uint64_t block = 0; block < blocks; ++block) place.checksums.push_back(arrays_->checksums()->Get(checksum_++));
+      for (uint64_t block = 0; block < blocks; ++block)
+        place.checksums.push_back(arrays_->checksums()->Get(checksum_++));
     }
   }
 
@@ -256,7 +260,8 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
   const Field& field = *context.fields[context.field_id];
   const ColumnEntry& entry = footer.columns[context.field_id];
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), 16, 64);
-  require(verifier.VerifyBuffer<format::ColumnMetadata>(nullptr), "the column's metadata is not a well-formed FlatBuffer");
+  require(verifier.VerifyBuffer<format::ColumnMetadata>(nullptr),
+          "the column's metadata is not a well-formed FlatBuffer");
   const auto& metadata = *flatbuffers::GetRoot<format::ColumnMetadata>(bytes.data());
   require(metadata.field() == context.field_id, "the metadata belongs to another column");
 
@@ -344,8 +349,8 @@ DictionaryInfo parse_dictionary(const MetadataContext& context, ByteView bytes) 
   info.entries = metadata.entries();
   require(info.entries >= 1 && info.entries <= kMaxDictionaryEntries, "the dictionary has an absurd number of entries");
   ArrayCursor arrays(footer, metadata.arrays());
-  info.values = arrays.next(footer.shapes[metadata.entries_shape()],
-                            physical_of(context.fields[context.field_id]->type));
+  info.values =
+      arrays.next(footer.shapes[metadata.entries_shape()], physical_of(context.fields[context.field_id]->type));
   require(!info.values.nodes.empty() && info.values.nodes[0].count == info.entries,
           "the dictionary's values differ in number from its entries");
   require(size_of(metadata.chunk_has_map()) == footer.chunks.size(),

@@ -106,8 +106,9 @@ void ColumnWriter::flush(OutputFile& out) {
     ChunkRecord& record = chunks_[waiting.chunk];
     out.pad_to(record.region_length >= kLargeRegion ? kLargeRegionAlignment : kStreamAlignment);
     record.region_offset = out.position();
-    out.write(!waiting.own.empty() ? waiting.own.view()
-                                   : ByteView{small_.data() + waiting.small_offset, static_cast<size_t>(record.region_length)});
+    out.write(!waiting.own.empty()
+                  ? waiting.own.view()
+                  : ByteView{small_.data() + waiting.small_offset, static_cast<size_t>(record.region_length)});
     for (size_t i = 0; i < waiting.stream_count; ++i) {
       StreamRecord& stream = arrays_.streams[waiting.first_stream + i];
       if (stream.length != 0) stream.offset += record.region_offset;
@@ -122,8 +123,8 @@ void ColumnWriter::flush(OutputFile& out) {
 namespace {
 
 flatbuffers::Offset<format::Arrays> build_arrays(flatbuffers::FlatBufferBuilder& builder, const ArrayRecords& arrays) {
-  const auto nodes = builder.CreateVectorOfStructs(reinterpret_cast<const format::Node*>(arrays.nodes.data()),
-                                                   arrays.nodes.size());
+  const auto nodes =
+      builder.CreateVectorOfStructs(reinterpret_cast<const format::Node*>(arrays.nodes.data()), arrays.nodes.size());
   const auto params = builder.CreateVector(arrays.params);
   const auto streams = builder.CreateVectorOfStructs(reinterpret_cast<const format::Stream*>(arrays.streams.data()),
                                                      arrays.streams.size());
@@ -219,13 +220,14 @@ std::optional<std::vector<uint8_t>> ColumnWriter::write_dictionary(uint32_t fiel
 
 std::vector<uint8_t> ColumnWriter::metadata(uint32_t field_id) const {
   flatbuffers::FlatBufferBuilder builder(4096);
-  const auto chunks = builder.CreateVectorOfStructs(reinterpret_cast<const format::ColumnChunk*>(chunks_.data()),
-                                                    chunks_.size());
+  const auto chunks =
+      builder.CreateVectorOfStructs(reinterpret_cast<const format::ColumnChunk*>(chunks_.data()), chunks_.size());
   const auto arrays = build_arrays(builder, arrays_);
   const auto optional = [&](const std::vector<uint8_t>& bytes) {
     return bytes.empty() ? flatbuffers::Offset<flatbuffers::Vector<uint8_t>>() : builder.CreateVector(bytes);
   };
-  const bool any_null = std::any_of(zones_.null_counts.begin(), zones_.null_counts.end(), [](uint32_t n) { return n != 0; });
+  const bool any_null =
+      std::any_of(zones_.null_counts.begin(), zones_.null_counts.end(), [](uint32_t n) { return n != 0; });
   const auto flags = builder.CreateVector(zones_.flags);
   flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nulls;
   if (any_null) nulls = builder.CreateVector(zones_.null_counts);

@@ -126,7 +126,8 @@ class ColumnDecoder {
                                   : column.length;
       guarded(field, [&] {
         if (rows != wanted) {
-          throw Error(ErrorCode::kCorrupt, fmt::format("it needs {} rows of {} but there are {}", wanted, child.name, rows));
+          throw Error(ErrorCode::kCorrupt,
+                      fmt::format("it needs {} rows of {} but there are {}", wanted, child.name, rows));
         }
         return 0;
       });

@@ -55,7 +55,8 @@ bool DictionaryUnion::add(const EncodedColumn& chunk) {
   std::vector<uint32_t>& ids = chunks_.emplace_back();
   ids.reserve(chunk.entries->count);
   for (uint64_t i = 0; i < chunk.entries->count; ++i) {
-    const auto [entry, fresh] = ids_.try_emplace(entry_key(*chunk.entries, width, i), static_cast<uint32_t>(ids_.size()));
+    const auto [entry, fresh] =
+        ids_.try_emplace(entry_key(*chunk.entries, width, i), static_cast<uint32_t>(ids_.size()));
     if (fresh) entry_bytes_ += entry->first.size();
     ids.push_back(entry->second);
     if (ids_.size() > kMaxDictionaryEntries || entry_bytes_ > kMaxDictionaryBytes) {

@@ -1,5 +1,5 @@
-// The file-wide dictionary of a column: the union of its chunks' dictionaries, gathered while chunks are written, sorted
-// when the file is finished.
+// The file-wide dictionary of a column: the union of its chunks' dictionaries, gathered while chunks are written,
+// sorted when the file is finished.
 #pragma once
 
 #include <cstdint>

@@ -156,7 +156,8 @@ std::optional<DictionaryEntries> entries_of(const Node& root) {
 }
 
 void place_node(Node& node, EncodedArray& out) {
-  out.nodes.push_back({node.count, static_cast<uint32_t>(node.params.size()), static_cast<uint32_t>(node.streams.size())});
+  out.nodes.push_back(
+      {node.count, static_cast<uint32_t>(node.params.size()), static_cast<uint32_t>(node.streams.size())});
   const auto* params = reinterpret_cast<const uint8_t*>(node.params.data());
   out.params.insert(out.params.end(), params, params + node.params.size());
   for (Buffer& stream : node.streams) {

@@ -66,9 +66,10 @@ class FooterReader {
     std::memcpy(&postscript, tail_.data() + tail_.size() - sizeof(Postscript), sizeof(Postscript));
     if (std::memcmp(postscript.magic, kMagic, sizeof(kMagic)) != 0) fail_magic();
     if (postscript.version > kVersion) {
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("{}: the file was written by a newer version of Basalt (format {}; this build reads up to {})",
-                              name_, postscript.version, kVersion));
+      throw Error(
+          ErrorCode::kUnsupported,
+          fmt::format("{}: the file was written by a newer version of Basalt (format {}; this build reads up to {})",
+                      name_, postscript.version, kVersion));
     }
     if (checksum(&postscript, kPostscriptChecked) != postscript.checksum) {
       fail(fmt::format("the checksum of the postscript at byte {} is wrong", size_ - sizeof(Postscript)));
@@ -163,7 +164,8 @@ class FooterReader {
     field.name = copy(from->name());
     field.id = at;
     require(from->id() == at, "field ids do not follow each other");
-    require(from->kind() >= static_cast<uint8_t>(TypeKind::kBool) && from->kind() <= static_cast<uint8_t>(TypeKind::kStruct),
+    require(from->kind() >= static_cast<uint8_t>(TypeKind::kBool) &&
+                from->kind() <= static_cast<uint8_t>(TypeKind::kStruct),
             "a field has an unknown type");
     require(from->unit() <= static_cast<uint8_t>(TimeUnit::kNano), "a field has an unknown time unit");
     field.type = {static_cast<TypeKind>(from->kind()), from->precision(), from->scale(),
@@ -201,7 +203,8 @@ class FooterReader {
     for (const format::Shape* shape : *footer.shapes()) {
       ShapeEntry entry;
       const uint32_t count = shape->nodes() == nullptr ? 0 : shape->nodes()->size();
-      require(uint64_t{count} * sizeof(format::ShapeNode) <= copy_budget_, "its encoding trees are longer than the footer");
+      require(uint64_t{count} * sizeof(format::ShapeNode) <= copy_budget_,
+              "its encoding trees are longer than the footer");
       copy_budget_ -= uint64_t{count} * sizeof(format::ShapeNode);
       for (uint32_t i = 0; i < count; ++i) {
         const format::ShapeNode* node = shape->nodes()->Get(i);
@@ -250,7 +253,8 @@ class FooterReader {
     require(from.metadata() != nullptr, "a column has no metadata");
     column.metadata = {from.metadata()->offset(), from.metadata()->length(), from.metadata()->checksum()};
     if (from.dictionary() != nullptr) {
-      column.dictionary = Block{from.dictionary()->offset(), from.dictionary()->length(), from.dictionary()->checksum()};
+      column.dictionary =
+          Block{from.dictionary()->offset(), from.dictionary()->length(), from.dictionary()->checksum()};
     }
     Statistics& stats = column.stats;
     stats.rows = from.rows();
@@ -265,8 +269,7 @@ class FooterReader {
     stats.constant = (flags & kConstant) != 0;
     stats.dense = (flags & kDense) != 0;
     const auto view = [](const flatbuffers::Vector<uint8_t>* bytes) {
-      return bytes == nullptr ? ByteView{}
-                              : ByteView{reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()};
+      return bytes == nullptr ? ByteView{} : ByteView{reinterpret_cast<const std::byte*>(bytes->data()), bytes->size()};
     };
     try {
       set_bounds(stats, physical_of(field.type), static_cast<uint8_t>(flags >> kBoundShift), view(from.min()),
@@ -333,8 +336,8 @@ Buffer read_block(const Source& source, const Block& block, const std::string& w
   Buffer bytes(static_cast<size_t>(block.length));
   source.read({block.offset, block.length}, bytes.data());
   if (checksum(bytes.data(), bytes.size()) != block.checksum) {
-    throw Error(ErrorCode::kCorrupt, fmt::format("{}: the checksum of the {} at byte {} is wrong", source.name(), what,
-                                                 block.offset));
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("{}: the checksum of the {} at byte {} is wrong", source.name(), what, block.offset));
   }
   return bytes;
 }

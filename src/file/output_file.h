@@ -1,5 +1,5 @@
-// A file under construction: written under a temporary name beside its target, synced and renamed when complete, removed
-// when given up.
+// A file under construction: written under a temporary name beside its target, synced and renamed when complete,
+// removed when given up.
 #pragma once
 
 #include <cstdint>

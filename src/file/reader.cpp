@@ -35,7 +35,9 @@ struct File::State {
   std::string place(uint32_t field_id) const {
     return fmt::format("{}: column {}", name, format_v1::path_of(footer, fields, field_id));
   }
-  std::string place(uint32_t field_id, uint32_t chunk) const { return fmt::format("{}, chunk {}", place(field_id), chunk); }
+  std::string place(uint32_t field_id, uint32_t chunk) const {
+    return fmt::format("{}, chunk {}", place(field_id), chunk);
+  }
 };
 
 namespace {
@@ -57,8 +59,9 @@ class ViewBuilder {
   NodeView next() {
     const NodePlace& place = nodes_[node_++];
     if (place.codec == nullptr) {
-      throw Error(ErrorCode::kUnsupported, fmt::format("it is encoded with '{}' version {}, which this build does not have",
-                                                       place.codec_name, place.codec_version));
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("it is encoded with '{}' version {}, which this build does not have", place.codec_name,
+                              place.codec_version));
     }
     NodeView view;
     view.codec = place.codec;
@@ -75,8 +78,8 @@ class ViewBuilder {
     for (uint64_t begin = 0; begin < stream.length; begin += format_v1::kChecksumBlock) {
       const uint64_t length = std::min(format_v1::kChecksumBlock, stream.length - begin);
       if (format_v1::checksum(bytes.data() + begin, static_cast<size_t>(length)) != checksums_[checksum_++]) {
-        throw Error(ErrorCode::kCorrupt, fmt::format("the checksum of the {} bytes at byte {} is wrong", length,
-                                                     stream.offset + begin));
+        throw Error(ErrorCode::kCorrupt,
+                    fmt::format("the checksum of the {} bytes at byte {} is wrong", length, stream.offset + begin));
       }
     }
     return bytes;
@@ -119,7 +122,8 @@ EncodedChunk read_array(const Source& source, const ArrayPlace& array) {
   }
   uint64_t total = 0;
   for (const NodePlace& node : array.nodes) {
-    for (const StreamPlace& stream : node.streams) total += format_v1::align_up(stream.length, format_v1::kStreamAlignment);
+    for (const StreamPlace& stream : node.streams)
+      total += format_v1::align_up(stream.length, format_v1::kStreamAlignment);
   }
   // Streams that lie far from each other are fetched one by one.
   region.length = end - region.offset <= 2 * total ? end - region.offset : 0;
@@ -175,9 +179,7 @@ const std::vector<std::string>& File::sort_columns() const { return state_->sort
 const std::vector<std::pair<std::string, std::string>>& File::metadata() const { return state_->footer.metadata; }
 const Statistics& File::statistics(uint32_t field_id) const { return state_->footer.columns.at(field_id).stats; }
 uint32_t File::parent(uint32_t field_id) const { return state_->footer.parents.at(field_id); }
-std::string File::path(uint32_t field_id) const {
-  return format_v1::path_of(state_->footer, state_->fields, field_id);
-}
+std::string File::path(uint32_t field_id) const { return format_v1::path_of(state_->footer, state_->fields, field_id); }
 
 uint32_t File::find_column(const std::string& name) const {
   const std::vector<Field>& fields = schema().fields;
@@ -205,8 +207,8 @@ const ColumnInfo& File::column(uint32_t field_id) const {
   std::lock_guard lock(slot.mutex);
   if (!slot.column) {
     const format_v1::Block& block = state_->footer.columns[field_id].metadata;
-    const Buffer bytes = format_v1::read_block(*state_->source, block,
-                                               "metadata of column " + format_v1::path_of(state_->footer, state_->fields, field_id));
+    const Buffer bytes = format_v1::read_block(
+        *state_->source, block, "metadata of column " + format_v1::path_of(state_->footer, state_->fields, field_id));
     try {
       slot.column = std::make_unique<const ColumnInfo>(
           format_v1::parse_column({state_->footer, state_->fields, field_id}, bytes.view()));
@@ -224,9 +226,9 @@ NodeView File::verify_chunk(uint32_t field_id, uint32_t chunk, ByteView region, 
   }
   const ColumnChunkInfo& place = info.chunks[chunk];
   if (region.size() != place.region.length) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {} bytes were given for a region of {}",
-                                                         state_->place(field_id, chunk), region.size(),
-                                                         place.region.length));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: {} bytes were given for a region of {}", state_->place(field_id, chunk), region.size(),
+                            place.region.length));
   }
   if (place.nodes.empty()) {
     NodeView nothing;
@@ -283,7 +285,8 @@ const DictionaryInfo& dictionary_of(const File::State& state, uint32_t field_id)
       slot.dictionary = std::make_unique<const DictionaryInfo>(
           format_v1::parse_dictionary({state.footer, state.fields, field_id}, bytes.view()));
     } catch (const Error& error) {
-      throw error.within(fmt::format("{}: the dictionary metadata at byte {} is damaged", state.place(field_id), block.offset));
+      throw error.within(
+          fmt::format("{}: the dictionary metadata at byte {} is damaged", state.place(field_id), block.offset));
     }
   }
   return *slot.dictionary;
@@ -334,7 +337,8 @@ std::vector<uint32_t> File::read_code_map(uint32_t field_id, uint32_t chunk) con
     const uint64_t entries = entries_of_chunk(info_of_column.chunks[chunk].nodes);
     const ArrayPlace& place = info.maps[chunk];
     if (place.nodes.empty()) {
-      if (entries != info.entries) throw Error(ErrorCode::kCorrupt, "the chunk has other entries than the file and no map");
+      if (entries != info.entries)
+        throw Error(ErrorCode::kCorrupt, "the chunk has other entries than the file and no map");
       return {};
     }
     if (place.nodes[0].count != entries) {

@@ -48,8 +48,8 @@ class FileSource final : public Source {
       const ssize_t got = ::pread(descriptor_, out + done, want, static_cast<off_t>(range.offset + done));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) {
-        throw Error(ErrorCode::kIo, fmt::format("{}: reading at byte {} failed: {}", path_, range.offset + done,
-                                                std::strerror(errno)));
+        throw Error(ErrorCode::kIo,
+                    fmt::format("{}: reading at byte {} failed: {}", path_, range.offset + done, std::strerror(errno)));
       }
       if (got == 0) {
         throw Error(ErrorCode::kIo, fmt::format("{}: the file ends at byte {}: it was cut while it was being read",

@@ -390,9 +390,7 @@ ChunkStatistics compute_statistics(const Column& column) {
   return out;
 }
 
-ColumnStatistics::ColumnStatistics(Physical type) {
-  total_.min = total_.max = last_ = Value::of_null(type);
-}
+ColumnStatistics::ColumnStatistics(Physical type) { total_.min = total_.max = last_ = Value::of_null(type); }
 
 void ColumnStatistics::add(const ChunkStatistics& chunk) {
   const Statistics& stats = chunk.stats;

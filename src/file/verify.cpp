@@ -87,7 +87,8 @@ class Checker {
       if (!column_.is_valid(row)) continue;
       const std::string_view text = column_.string_at(row);
       any = true;
-      if ((!stats_.min.null && text < stats_.min.bytes) || (!stats_.max.null && text > stats_.max.bytes)) fail_bounds(place);
+      if ((!stats_.min.null && text < stats_.min.bytes) || (!stats_.max.null && text > stats_.max.bytes))
+        fail_bounds(place);
       min_met = min_met || text == stats_.min.bytes;
       max_met = max_met || text == stats_.max.bytes;
     }
@@ -272,7 +273,8 @@ class Verifier {
   }
 
   std::string place(const Item& item) const {
-    return fmt::format("{}: column {}, chunk {} at byte {}", file_.name(), file_.path(item.field), item.chunk, item.offset);
+    return fmt::format("{}: column {}, chunk {} at byte {}", file_.name(), file_.path(item.field), item.chunk,
+                       item.offset);
   }
 
   void progress() {

@@ -61,8 +61,8 @@ class FooterBuilder {
     const auto sort_vector = builder_.CreateVector(contents_.sort_columns);
     const auto created_by = builder_.CreateString(contents_.created_by);
     const auto metadata_vector = builder_.CreateVector(metadata);
-    builder_.Finish(format::CreateFooter(builder_, contents_.rows, field_vector, codec_vector, shape_vector, chunk_vector,
-                                         column_vector, sort_vector, created_by, metadata_vector));
+    builder_.Finish(format::CreateFooter(builder_, contents_.rows, field_vector, codec_vector, shape_vector,
+                                         chunk_vector, column_vector, sort_vector, created_by, metadata_vector));
     return {builder_.GetBufferPointer(), builder_.GetBufferPointer() + builder_.GetSize()};
   }
 

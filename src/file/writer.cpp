@@ -131,16 +131,16 @@ struct Writer::State {
   uint32_t field_by_path(const std::string& name, const char* option) const {
     const auto found = std::find(paths.begin(), paths.end(), name);
     if (found == paths.end()) {
-      throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {} names column {}, which does not exist", path, option, name));
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: {} names column {}, which does not exist", path, option, name));
     }
     return static_cast<uint32_t>(found - paths.begin());
   }
 
   void check_options() {
     if (options.chunk_rows == 0 || options.chunk_rows > kMaxChunkRows || options.chunk_rows % kZoneRows != 0) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: chunk_rows is {}, not a multiple of {} up to {}", path, options.chunk_rows, kZoneRows,
-                              kMaxChunkRows));
+      throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: chunk_rows is {}, not a multiple of {} up to {}", path,
+                                                           options.chunk_rows, kZoneRows, kMaxChunkRows));
     }
     for (const std::string& name : options.sort_columns) sort_ids.push_back(field_by_path(name, "the sort order"));
   }
@@ -160,8 +160,8 @@ struct Writer::State {
 
   void check_table(const Table& table) const {
     if (table.columns.size() != schema.fields.size()) {
-      throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: a table of {} columns was appended to a file of {}", path,
-                                                           table.columns.size(), schema.fields.size()));
+      throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: a table of {} columns was appended to a file of {}",
+                                                           path, table.columns.size(), schema.fields.size()));
     }
     for (size_t i = 0; i < table.columns.size(); ++i) {
       if (table.columns[i].length != table.rows || !same_shape(table.columns[i], schema.fields[i])) {
@@ -334,9 +334,8 @@ struct Writer::State {
       out.plain_bytes += column.plain_bytes;
       std::vector<size_t> order(columns[i].shapes().size());
       for (size_t s = 0; s < order.size(); ++s) order[s] = s;
-      std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-        return columns[i].shape_chunks()[a] > columns[i].shape_chunks()[b];
-      });
+      std::stable_sort(order.begin(), order.end(),
+                       [&](size_t a, size_t b) { return columns[i].shape_chunks()[a] > columns[i].shape_chunks()[b]; });
       for (const size_t s : order) {
         const Tree& tree = shapes.shapes()[columns[i].shapes()[s]];
         if (!tree.codec.empty()) column.trees.push_back(to_string(tree));
@@ -374,7 +373,7 @@ struct Writer::State {
   std::atomic<bool> abandoned{false};
   std::exception_ptr failure;
   std::pair<uint32_t, size_t> failed_at;  // chunk, column
-  std::unique_ptr<ThreadPool> pool;  // last: its threads use the rest
+  std::unique_ptr<ThreadPool> pool;       // last: its threads use the rest
 };
 
 Writer::Writer(const std::string& path, const Schema& schema, const WriteOptions& options)

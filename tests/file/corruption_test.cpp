@@ -1,6 +1,6 @@
 // Damage: every byte of small files flipped, files cut at every length, with and without checksums that fit the damage.
-// A reader gives a clear error or, where the checksums were left alone, exactly the same rows. It never crashes, hangs or
-// reads out of bounds (the sanitizer builds run these tests too).
+// A reader gives a clear error or, where the checksums were left alone, exactly the same rows. It never crashes, hangs
+// or reads out of bounds (the sanitizer builds run these tests too).
 #include <gtest/gtest.h>
 
 #include "basalt/core/error.h"
@@ -36,25 +36,37 @@ std::vector<Example> examples() {
                         integers("plain", type_of(TypeKind::kInt16), rows, narrow),
                         integers("constant", type_of(TypeKind::kInt64), rows, [](uint64_t) { return 7; }),
                         integers("flag", type_of(TypeKind::kBool), rows, [](uint64_t i) { return scramble(i) % 2; }),
-                        integers("delta", type_of(TypeKind::kInt64), rows, [](uint64_t i) { return static_cast<int64_t>(3 * i); })}),
-      {{"packed", "packed"}, {"plain", "plain"}, {"constant", "constant"}, {"flag", "plain"}, {"delta", "delta(packed)"}});
+                        integers("delta", type_of(TypeKind::kInt64), rows,
+                                 [](uint64_t i) { return static_cast<int64_t>(3 * i); })}),
+      {{"packed", "packed"},
+       {"plain", "plain"},
+       {"constant", "constant"},
+       {"flag", "plain"},
+       {"delta", "delta(packed)"}});
   add("runs and dictionaries",
       make_table(rows, {integers("rle", type_of(TypeKind::kInt32), rows, runs),
                         integers("rle of dict", type_of(TypeKind::kDate), rows, runs, some),
                         strings("dict", TypeKind::kUtf8, rows, word, some),
                         reals("float", TypeKind::kFloat64, rows, [](uint64_t i) { return i % 4 * 0.5; })}),
-      {{"rle", "rle(packed, packed)"}, {"dict", "dict(packed, strings(packed, plain))"}, {"float", "dict(packed, plain)"}});
+      {{"rle", "rle(packed, packed)"},
+       {"dict", "dict(packed, strings(packed, plain))"},
+       {"float", "dict(packed, plain)"}});
   add("strings",
-      make_table(rows, {strings("text", TypeKind::kUtf8, rows, [](uint64_t i) { return std::string(i % 7, 'x') + "é"; }, some),
-                        strings("same", TypeKind::kBinary, rows, [](uint64_t) { return "same"; })}),
+      make_table(rows,
+                 {strings(
+                      "text", TypeKind::kUtf8, rows, [](uint64_t i) { return std::string(i % 7, 'x') + "é"; }, some),
+                  strings("same", TypeKind::kBinary, rows, [](uint64_t) { return "same"; })}),
       {{"text", "strings(packed, plain)"}});
   add("nested",
-      make_table(12, {list_of("list", 12, [](uint64_t i) { return i % 4; },
-                              [&](uint64_t n) { return integers("element", type_of(TypeKind::kUInt8), n, narrow, some); }, some),
-                      struct_of("struct", 12, {strings("s", TypeKind::kUtf8, 12, word)}, some)}),
+      make_table(
+          12, {list_of(
+                   "list", 12, [](uint64_t i) { return i % 4; },
+                   [&](uint64_t n) { return integers("element", type_of(TypeKind::kUInt8), n, narrow, some); }, some),
+               struct_of("struct", 12, {strings("s", TypeKind::kUtf8, 12, word)}, some)}),
       {});
   add("chunks of a few rows",
-      make_table(30, {strings("word", TypeKind::kUtf8, 30, word), integers("n", type_of(TypeKind::kInt64), 30, narrow)}),
+      make_table(30,
+                 {strings("word", TypeKind::kUtf8, 30, word), integers("n", type_of(TypeKind::kInt64), 30, narrow)}),
       {{"word", "dict(packed, strings(packed, plain))"}}, 70);
   add("no rows", make_table(0, {integers("n", type_of(TypeKind::kInt64), 0, narrow)}), {});
   return out;

@@ -37,25 +37,42 @@ Golden codecs() {
   };
   const auto wide = [](uint64_t i) { return static_cast<int64_t>(i * i) * 1000; };
   add(integers("constant i64", type_of(TypeKind::kInt64), rows, [](uint64_t) { return -9; }), "constant");
-  add(integers("constant decimal(38,0)", type_of(TypeKind::kDecimal, 38, 0), rows, [](uint64_t) { return -9; }), "constant");
+  add(integers("constant decimal(38,0)", type_of(TypeKind::kDecimal, 38, 0), rows, [](uint64_t) { return -9; }),
+      "constant");
   add(reals("constant f32", TypeKind::kFloat32, rows, [](uint64_t) { return 0.25; }), "constant");
   add(integers("plain u16", type_of(TypeKind::kUInt16), rows, narrow), "plain");
   add(integers("packed i8", type_of(TypeKind::kInt8), rows, narrow, kSome), "packed");
-  add(integers("packed u16", type_of(TypeKind::kUInt16), rows, [](uint64_t i) { return static_cast<int64_t>(60000 + i % 7); }), "packed");
+  add(integers("packed u16", type_of(TypeKind::kUInt16), rows,
+               [](uint64_t i) { return static_cast<int64_t>(60000 + i % 7); }),
+      "packed");
   add(integers("packed i32", type_of(TypeKind::kInt32), rows, narrow), "packed");
   add(integers("packed i64", type_of(TypeKind::kInt64), rows,
-               [](uint64_t i) { return i == 700 ? int64_t{1} << 40 : static_cast<int64_t>(i % 3); }), "packed");
+               [](uint64_t i) { return i == 700 ? int64_t{1} << 40 : static_cast<int64_t>(i % 3); }),
+      "packed");
   add(integers("packed i128", type_of(TypeKind::kInt128), rows, narrow), "packed");
   add(integers("delta i64", type_of(TypeKind::kInt64), rows, wide), "delta(packed)");
-  add(integers("delta u32", type_of(TypeKind::kUInt32), rows, [](uint64_t i) { return static_cast<int64_t>(4294967290u + i); }, kSome), "delta(rle)");
+  add(integers(
+          "delta u32", type_of(TypeKind::kUInt32), rows,
+          [](uint64_t i) { return static_cast<int64_t>(4294967290u + i); }, kSome),
+      "delta(rle)");
   add(integers("rle date", type_of(TypeKind::kDate), rows, runs, kSome), "rle(packed, packed)");
   add(integers("rle i128", type_of(TypeKind::kInt128), rows, runs), "rle(plain, delta)");
-  add(reals("rle f64", TypeKind::kFloat64, rows, [](uint64_t i) { return static_cast<double>(runs(i)) / 8; }), "rle(plain, packed)");
-  add(integers("dict i32", type_of(TypeKind::kInt32), rows, [](uint64_t i) { return narrow(i) * 1000003; }), "dict(packed, packed)");
-  add(reals("dict f64", TypeKind::kFloat64, rows,
-            [](uint64_t i) { return i % 7 == 0 ? -0.0 : i % 7 == 1 ? 0.0 : static_cast<double>(narrow(i)) * 0.1; }, kSome), "dict(packed, plain)");
+  add(reals("rle f64", TypeKind::kFloat64, rows, [](uint64_t i) { return static_cast<double>(runs(i)) / 8; }),
+      "rle(plain, packed)");
+  add(integers("dict i32", type_of(TypeKind::kInt32), rows, [](uint64_t i) { return narrow(i) * 1000003; }),
+      "dict(packed, packed)");
+  add(reals(
+          "dict f64", TypeKind::kFloat64, rows,
+          [](uint64_t i) { return i % 7 == 0   ? -0.0
+                                  : i % 7 == 1 ? 0.0
+                                               : static_cast<double>(narrow(i)) * 0.1; },
+          kSome),
+      "dict(packed, plain)");
   add(strings("dict utf8", TypeKind::kUtf8, rows, word, kSome), "dict(rle, strings(packed, plain))");
-  add(strings("strings", TypeKind::kUtf8, rows, [](uint64_t i) { return i % 3 == 0 ? "" : i % 5 == 0 ? "größe 漢" : "x"; }),
+  add(strings("strings", TypeKind::kUtf8, rows,
+              [](uint64_t i) { return i % 3 == 0   ? ""
+                                      : i % 5 == 0 ? "größe 漢"
+                                                   : "x"; }),
       "strings(packed, plain)");
   add(strings("strings constant", TypeKind::kBinary, rows, [](uint64_t) { return std::string("\0\xFF same", 7); }),
       "strings(constant, constant)");
@@ -83,12 +100,19 @@ Golden chunks() {
   const auto drifting = [](uint64_t i) { return "v" + std::to_string(i / 30 + scramble(i) % 4); };
   const IsNull late = [](uint64_t i) { return i > 80 && i % 3 == 0; };
   return {"chunks",
-          make_table(rows, {strings("drifting", TypeKind::kUtf8, rows, drifting, late),
-                            integers("n", type_of(TypeKind::kInt64), rows, [](uint64_t i) { return static_cast<int64_t>(i); }),
-                            integers("few", type_of(TypeKind::kInt16), rows, narrow),
-                            struct_of("s", rows, {reals("x", TypeKind::kFloat32, rows, [](uint64_t i) { return static_cast<double>(i % 3); })}, late)}),
-          {{"drifting", "dict(packed, strings(packed, plain))"}, {"n", "packed"}, {"few", "dict(plain, plain)"},
-           {"s", "validity(packed)"}, {"s.x", "plain"}},
+          make_table(
+              rows,
+              {strings("drifting", TypeKind::kUtf8, rows, drifting, late),
+               integers("n", type_of(TypeKind::kInt64), rows, [](uint64_t i) { return static_cast<int64_t>(i); }),
+               integers("few", type_of(TypeKind::kInt16), rows, narrow),
+               struct_of("s", rows,
+                         {reals("x", TypeKind::kFloat32, rows, [](uint64_t i) { return static_cast<double>(i % 3); })},
+                         late)}),
+          {{"drifting", "dict(packed, strings(packed, plain))"},
+           {"n", "packed"},
+           {"few", "dict(plain, plain)"},
+           {"s", "validity(packed)"},
+           {"s.x", "plain"}},
           400};
 }
 
@@ -99,8 +123,9 @@ std::vector<Golden> golden_files() {
   out.push_back(chunks());
   out.push_back({"no_rows", everything(0), {}});
   out.push_back({"no_columns", make_table(3, {}), {}});
-  out.push_back({"one_row", make_table(1, {integers("only", type_of(TypeKind::kInt32), 1, [](uint64_t) { return 5; }),
-                                           strings("Ünï", TypeKind::kUtf8, 1, [](uint64_t) { return "line\n\"quoted\""; })}),
+  out.push_back({"one_row",
+                 make_table(1, {integers("only", type_of(TypeKind::kInt32), 1, [](uint64_t) { return 5; }),
+                                strings("Ünï", TypeKind::kUtf8, 1, [](uint64_t) { return "line\n\"quoted\""; })}),
                  {{"only", "plain"}, {"Ünï", "strings(plain, plain)"}}});
   return out;
 }
@@ -115,7 +140,8 @@ void write_golden(const Golden& golden, const std::string& path) {
   write(path, golden.table, options);
 }
 
-// --- JSON, for readers that are not ours ------------------------------------------------------------------------------
+// --- JSON, for readers that are not ours
+// ------------------------------------------------------------------------------
 
 std::string quote(std::string_view text) {
   std::string out = "\"";
@@ -162,7 +188,8 @@ std::string to_json(const Field& field, const Column& column, uint64_t row) {
     case TypeKind::kStruct: {
       std::string out = "{";
       for (size_t i = 0; i < field.children.size(); ++i) {
-        out += (i > 0 ? "," : "") + quote(field.children[i].name) + ":" + to_json(field.children[i], column.children[i], row);
+        out += (i > 0 ? "," : "") + quote(field.children[i].name) + ":" +
+               to_json(field.children[i], column.children[i], row);
       }
       return out + "}";
     }

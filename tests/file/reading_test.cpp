@@ -136,9 +136,9 @@ TEST(Reading, AnUnknownCodecFailsOnlyItsColumn) {
   const auto value = [](uint64_t i) { return static_cast<int64_t>(i % 17); };
   WriteOptions options;
   options.encodings = {{"a", {"plain", {}}}, {"b", {"packed", {}}}};
-  std::vector<std::byte> bytes = file_bytes(
-      make_table(rows, {integers("a", type_of(TypeKind::kInt32), rows, value), integers("b", type_of(TypeKind::kInt32), rows, value)}),
-      options);
+  std::vector<std::byte> bytes = file_bytes(make_table(rows, {integers("a", type_of(TypeKind::kInt32), rows, value),
+                                                              integers("b", type_of(TypeKind::kInt32), rows, value)}),
+                                            options);
   // The codec's name in the footer's table.
   const std::string name = "packed";
   bool renamed = false;
@@ -160,8 +160,10 @@ TEST(Reading, ChecksumErrorsNameThePlace) {
   const uint64_t rows = 5000;
   WriteOptions options;
   options.encodings = {{"a", {"plain", {}}}};
-  std::vector<std::byte> bytes =
-      file_bytes(make_table(rows, {integers("a", type_of(TypeKind::kInt32), rows, [](uint64_t i) { return static_cast<int64_t>(i); })}), options);
+  std::vector<std::byte> bytes = file_bytes(
+      make_table(rows,
+                 {integers("a", type_of(TypeKind::kInt32), rows, [](uint64_t i) { return static_cast<int64_t>(i); })}),
+      options);
   const uint64_t offset = open_bytes(bytes)->column(0).chunks[0].region.offset;
   bytes[offset + 10] ^= std::byte{1};
   const auto file = open_bytes(bytes);
@@ -177,13 +179,17 @@ TEST(Reading, StatisticsTellTheTruth) {
   const uint64_t rows = 20000;
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Table table = make_table(
-      rows, {integers("dense", type_of(TypeKind::kInt64), rows, [](uint64_t i) { return static_cast<int64_t>(i) - 7; }),
-             integers("falling", type_of(TypeKind::kInt32), rows, [](uint64_t i) { return -static_cast<int64_t>(i / 2); }),
-             reals("real", TypeKind::kFloat64, rows, [nan](uint64_t i) { return i == 3 ? nan : i % 2 == 0 ? 0.0 : -0.0; }),
-             strings("long", TypeKind::kUtf8, rows, [](uint64_t i) { return std::string(100, 'z') + std::to_string(i); }),
-             integers("few", type_of(TypeKind::kInt32), rows, [](uint64_t i) { return static_cast<int64_t>(scramble(i) % 500); },
-                      [](uint64_t i) { return i < 9000; }),
-             integers("same", type_of(TypeKind::kInt8), rows, [](uint64_t) { return 3; })});
+      rows,
+      {integers("dense", type_of(TypeKind::kInt64), rows, [](uint64_t i) { return static_cast<int64_t>(i) - 7; }),
+       integers("falling", type_of(TypeKind::kInt32), rows, [](uint64_t i) { return -static_cast<int64_t>(i / 2); }),
+       reals("real", TypeKind::kFloat64, rows, [nan](uint64_t i) { return i == 3       ? nan
+                                                                          : i % 2 == 0 ? 0.0
+                                                                                       : -0.0; }),
+       strings("long", TypeKind::kUtf8, rows, [](uint64_t i) { return std::string(100, 'z') + std::to_string(i); }),
+       integers(
+           "few", type_of(TypeKind::kInt32), rows, [](uint64_t i) { return static_cast<int64_t>(scramble(i) % 500); },
+           [](uint64_t i) { return i < 9000; }),
+       integers("same", type_of(TypeKind::kInt8), rows, [](uint64_t) { return 3; })});
   const auto file = open_bytes(file_bytes(table, chunks_of(8192)));
   const Statistics& dense = file->statistics(0);
   EXPECT_TRUE(dense.ascending && dense.strict && dense.dense && !dense.descending && !dense.constant);
@@ -222,7 +228,8 @@ TEST(Reading, BoundsOfStringsAreRoundedUp) {
   EXPECT_EQ(round_up(highest, true), "");
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     std::string text;
-    for (uint64_t i = 0; i < 80; ++i) text.push_back(static_cast<char>(scramble(seed * 100 + i) % (seed % 3 == 0 ? 256 : 128)));
+    for (uint64_t i = 0; i < 80; ++i)
+      text.push_back(static_cast<char>(scramble(seed * 100 + i) % (seed % 3 == 0 ? 256 : 128)));
     for (const bool utf8 : {false, true}) {
       const std::string upper = round_up(text, utf8);
       EXPECT_LE(upper.size(), 64u);
@@ -239,7 +246,8 @@ TEST(Reading, DictionariesSpanTheFile) {
   options.encodings = {{"text", parse_tree("dict")}, {"number", parse_tree("dict(packed, packed)")}};
   const auto file = open_bytes(file_bytes(
       make_table(rows, {strings("text", TypeKind::kUtf8, rows, drifting, [](uint64_t i) { return i % 100 == 0; }),
-                        integers("number", type_of(TypeKind::kInt64), rows, [](uint64_t i) { return static_cast<int64_t>(scramble(i) % 5); })}),
+                        integers("number", type_of(TypeKind::kInt64), rows,
+                                 [](uint64_t i) { return static_cast<int64_t>(scramble(i) % 5); })}),
       options));
   ASSERT_TRUE(file->column(0).has_dictionary);
   const EncodedChunk dictionary = file->read_dictionary(0);
@@ -290,7 +298,8 @@ TEST(Reading, AFileCutWhileOpenIsAnError) {
   TemporaryFolder folder;
   const std::string path = folder.path("t.basalt");
   const uint64_t rows = 200000;
-  write(path, make_table(rows, {integers("a", type_of(TypeKind::kInt64), rows, [](uint64_t i) { return static_cast<int64_t>(scramble(i)); })}));
+  write(path, make_table(rows, {integers("a", type_of(TypeKind::kInt64), rows,
+                                         [](uint64_t i) { return static_cast<int64_t>(scramble(i)); })}));
   const auto file = File::open(path);
   file->column(0);
   std::filesystem::resize_file(path, 4096 + 100);

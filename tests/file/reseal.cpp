@@ -57,7 +57,8 @@ class Resealer {
     if (const Root* metadata = root<Root>(place.offset(), place.length())) seal_arrays(metadata->arrays());
     if (!inside(place.offset(), place.length())) return;
     auto* mutable_place = const_cast<format::Place*>(&place);
-    *mutable_place = format::Place(place.offset(), place.length(), checksum(bytes_.data() + place.offset(), place.length()));
+    *mutable_place =
+        format::Place(place.offset(), place.length(), checksum(bytes_.data() + place.offset(), place.length()));
   }
 
   void seal_arrays(const format::Arrays* arrays) {
@@ -102,12 +103,13 @@ void shift_offsets(std::vector<std::byte>& bytes, uint64_t shift) {
     for (const format::ColumnChunk* chunk : *metadata->chunks()) {
       if (chunk->region_length() == 0) continue;
       *const_cast<format::ColumnChunk*>(chunk) =
-          format::ColumnChunk(chunk->rows(), chunk->plain_bytes(), chunk->region_offset() + shift, chunk->region_length(),
-                              chunk->distinct(), chunk->shape(), chunk->flags(), 0);
+          format::ColumnChunk(chunk->rows(), chunk->plain_bytes(), chunk->region_offset() + shift,
+                              chunk->region_length(), chunk->distinct(), chunk->shape(), chunk->flags(), 0);
     }
     *const_cast<format::Place*>(place) = shifted(bytes, *place, shift);
     if (const format::Place* dictionary = column->dictionary()) {
-      shift_arrays(flatbuffers::GetRoot<format::DictionaryMetadata>(bytes.data() + dictionary->offset())->arrays(), shift);
+      shift_arrays(flatbuffers::GetRoot<format::DictionaryMetadata>(bytes.data() + dictionary->offset())->arrays(),
+                   shift);
       *const_cast<format::Place*>(dictionary) = shifted(bytes, *dictionary, shift);
     }
   }

@@ -12,7 +12,9 @@
 
 namespace basalt::test {
 
-DataType type_of(TypeKind kind, uint8_t precision, uint8_t scale, TimeUnit unit) { return {kind, precision, scale, unit}; }
+DataType type_of(TypeKind kind, uint8_t precision, uint8_t scale, TimeUnit unit) {
+  return {kind, precision, scale, unit};
+}
 
 uint64_t scramble(uint64_t value) {
   value += 0x9E3779B97F4A7C15u;
@@ -125,7 +127,8 @@ Table everything(uint64_t rows) {
   const auto text = [](uint64_t i) { return std::string(scramble(i) % 40, static_cast<char>('a' + i % 26)) + "ß漢"; };
   std::vector<NamedColumn> columns;
   const auto add = [&](NamedColumn column) { columns.push_back(std::move(column)); };
-  add(integers("bool", type_of(TypeKind::kBool), rows, [](uint64_t i) { return scramble(i) % 2; }, some));
+  add(integers(
+      "bool", type_of(TypeKind::kBool), rows, [](uint64_t i) { return scramble(i) % 2; }, some));
   add(integers("i8", type_of(TypeKind::kInt8), rows, noise));
   add(integers("i16", type_of(TypeKind::kInt16), rows, noise, some));
   add(integers("i32", type_of(TypeKind::kInt32), rows, small));
@@ -135,40 +138,59 @@ Table everything(uint64_t rows) {
   add(integers("u32", type_of(TypeKind::kUInt32), rows, noise));
   add(integers("u64", type_of(TypeKind::kUInt64), rows, noise, some));
   add(integers("i128", type_of(TypeKind::kInt128), rows, noise, some));
-  add(reals("f32", TypeKind::kFloat32, rows, [](uint64_t i) { return i % 11 == 3 ? -0.0 : 0.5 * static_cast<double>(i); }));
-  add(reals("f64", TypeKind::kFloat64, rows,
-            [](uint64_t i) { return i % 13 == 5 ? std::numeric_limits<double>::quiet_NaN() : 1.0 / (1.0 + static_cast<double>(i)); }, some));
+  add(reals("f32", TypeKind::kFloat32, rows,
+            [](uint64_t i) { return i % 11 == 3 ? -0.0 : 0.5 * static_cast<double>(i); }));
+  add(reals(
+      "f64", TypeKind::kFloat64, rows,
+      [](uint64_t i) {
+        return i % 13 == 5 ? std::numeric_limits<double>::quiet_NaN() : 1.0 / (1.0 + static_cast<double>(i));
+      },
+      some));
   add(integers("decimal_4_1", type_of(TypeKind::kDecimal, 4, 1), rows, small));
   add(integers("decimal_9_2", type_of(TypeKind::kDecimal, 9, 2), rows, small, some));
   add(integers("decimal_18_4", type_of(TypeKind::kDecimal, 18, 4), rows, small));
   add(integers("decimal_38_10", type_of(TypeKind::kDecimal, 38, 10), rows, noise, some));
-  add(integers("date", type_of(TypeKind::kDate), rows, [](uint64_t i) { return 8000 + static_cast<int64_t>(i / 10); }, some));
-  add(integers("time", type_of(TypeKind::kTime), rows, [](uint64_t i) { return static_cast<int64_t>(scramble(i) % 86400000000u); }));
-  add(integers("timestamp", type_of(TypeKind::kTimestamp, 0, 0, TimeUnit::kNano), rows,
-               [](uint64_t i) { return static_cast<int64_t>(i * 1000003); }, some));
-  add(integers("timestamptz", type_of(TypeKind::kTimestampTz), rows, [](uint64_t i) { return static_cast<int64_t>(i) * -77; }));
+  add(integers(
+      "date", type_of(TypeKind::kDate), rows, [](uint64_t i) { return 8000 + static_cast<int64_t>(i / 10); }, some));
+  add(integers("time", type_of(TypeKind::kTime), rows,
+               [](uint64_t i) { return static_cast<int64_t>(scramble(i) % 86400000000u); }));
+  add(integers(
+      "timestamp", type_of(TypeKind::kTimestamp, 0, 0, TimeUnit::kNano), rows,
+      [](uint64_t i) { return static_cast<int64_t>(i * 1000003); }, some));
+  add(integers("timestamptz", type_of(TypeKind::kTimestampTz), rows,
+               [](uint64_t i) { return static_cast<int64_t>(i) * -77; }));
   add(strings("utf8", TypeKind::kUtf8, rows, text, some));
   add(strings("words", TypeKind::kUtf8, rows, word));
-  add(strings("binary", TypeKind::kBinary, rows, [](uint64_t i) { return std::string(i % 5, '\xFF'); }, some));
+  add(strings(
+      "binary", TypeKind::kBinary, rows, [](uint64_t i) { return std::string(i % 5, '\xFF'); }, some));
   add(integers("uuid", type_of(TypeKind::kUuid), rows, noise));
   add(integers("constant", type_of(TypeKind::kInt32), rows, [](uint64_t) { return 42; }));
   add(integers("nothing", type_of(TypeKind::kInt64), rows, small, all));
   add(strings("no text", TypeKind::kUtf8, rows, text, all));
   add(integers("sorted", type_of(TypeKind::kInt64), rows, [](uint64_t i) { return static_cast<int64_t>(i) - 5; }));
-  add(list_of("list", rows, [](uint64_t i) { return scramble(i) % 4; },
-              [&](uint64_t n) { return integers("element", type_of(TypeKind::kInt32), n, small, some); }, some));
+  add(list_of(
+      "list", rows, [](uint64_t i) { return scramble(i) % 4; },
+      [&](uint64_t n) { return integers("element", type_of(TypeKind::kInt32), n, small, some); }, some));
   add(struct_of("struct", rows,
                 {integers("a", type_of(TypeKind::kInt16), rows, small, some), strings("b", TypeKind::kUtf8, rows, word),
-                 list_of("c", rows, [](uint64_t i) { return i % 3; },
-                         [&](uint64_t n) { return strings("element", TypeKind::kUtf8, n, word, some); })},
+                 list_of(
+                     "c", rows, [](uint64_t i) { return i % 3; },
+                     [&](uint64_t n) { return strings("element", TypeKind::kUtf8, n, word, some); })},
                 some));
   add(struct_of("full struct", rows, {integers("x", type_of(TypeKind::kInt16), rows, small)}));
-  add(list_of("list of structs", rows, [](uint64_t i) { return i % 3; }, [&](uint64_t n) {
-    return struct_of("element", n, {integers("k", type_of(TypeKind::kInt64), n, small),
-                                    list_of("l", n, [](uint64_t i) { return i % 2; },
-                                            [&](uint64_t m) { return reals("element", TypeKind::kFloat64, m, [](uint64_t i) { return static_cast<double>(i); }); })},
-                     some);
-  }));
+  add(list_of(
+      "list of structs", rows, [](uint64_t i) { return i % 3; },
+      [&](uint64_t n) {
+        return struct_of("element", n,
+                         {integers("k", type_of(TypeKind::kInt64), n, small),
+                          list_of(
+                              "l", n, [](uint64_t i) { return i % 2; },
+                              [&](uint64_t m) {
+                                return reals("element", TypeKind::kFloat64, m,
+                                             [](uint64_t i) { return static_cast<double>(i); });
+                              })},
+                         some);
+      }));
   return make_table(rows, std::move(columns));
 }
 

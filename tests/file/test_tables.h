@@ -30,7 +30,8 @@ NamedColumn strings(const std::string& name, TypeKind kind, uint64_t rows,
                     const std::function<std::string(uint64_t)>& value, const IsNull& is_null = {});
 NamedColumn list_of(const std::string& name, uint64_t rows, const std::function<uint64_t(uint64_t)>& length,
                     const std::function<NamedColumn(uint64_t)>& elements, const IsNull& is_null = {});
-NamedColumn struct_of(const std::string& name, uint64_t rows, std::vector<NamedColumn> members, const IsNull& is_null = {});
+NamedColumn struct_of(const std::string& name, uint64_t rows, std::vector<NamedColumn> members,
+                      const IsNull& is_null = {});
 
 Table make_table(uint64_t rows, std::vector<NamedColumn> columns);
 

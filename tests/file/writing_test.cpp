@@ -33,7 +33,8 @@ std::string message_of(const std::function<void()>& action, ErrorCode code) {
 }
 
 NamedColumn counting(const std::string& name, uint64_t rows) {
-  return integers(name, type_of(TypeKind::kInt64), rows, [](uint64_t i) { return static_cast<int64_t>(scramble(i) % 1000); });
+  return integers(name, type_of(TypeKind::kInt64), rows,
+                  [](uint64_t i) { return static_cast<int64_t>(scramble(i) % 1000); });
 }
 
 TEST(Writing, ThreadsAndTableBordersDoNotChangeTheBytes) {
@@ -79,19 +80,23 @@ TEST(Writing, RefusesBeforeAnythingIsCreated) {
   EXPECT_THAT(message, testing::Not(HasSubstr("good")));
 
   const Schema twice = make_table(0, {counting("a", 0), counting("a", 0)}).schema;
-  EXPECT_THAT(message_of([&] { Writer writer(path, twice); }, ErrorCode::kUnsupported), HasSubstr("a (the name is used twice)"));
+  EXPECT_THAT(message_of([&] { Writer writer(path, twice); }, ErrorCode::kUnsupported),
+              HasSubstr("a (the name is used twice)"));
   const Schema plain = make_table(0, {counting("a", 0)}).schema;
   WriteOptions options;
   options.encodings["b"] = {"plain", {}};
-  EXPECT_THAT(message_of([&] { Writer writer(path, plain, options); }, ErrorCode::kInvalidArgument), HasSubstr("column b"));
+  EXPECT_THAT(message_of([&] { Writer writer(path, plain, options); }, ErrorCode::kInvalidArgument),
+              HasSubstr("column b"));
   options.encodings = {{"a", {"strings", {}}}};
-  EXPECT_THAT(message_of([&] { Writer writer(path, plain, options); }, ErrorCode::kInvalidArgument), HasSubstr("column a"));
+  EXPECT_THAT(message_of([&] { Writer writer(path, plain, options); }, ErrorCode::kInvalidArgument),
+              HasSubstr("column a"));
   options.encodings = {};
   options.chunk_rows = 1000;
   message_of([&] { Writer writer(path, plain, options); }, ErrorCode::kInvalidArgument);
   options.chunk_rows = 8192;
   options.sort_columns = {"z"};
-  EXPECT_THAT(message_of([&] { Writer writer(path, plain, options); }, ErrorCode::kInvalidArgument), HasSubstr("column z"));
+  EXPECT_THAT(message_of([&] { Writer writer(path, plain, options); }, ErrorCode::kInvalidArgument),
+              HasSubstr("column z"));
   EXPECT_EQ(files_in(folder), 0u);
 }
 
@@ -133,10 +138,12 @@ TEST(Writing, CancellationStopsAndCleansUp) {
   Writer writer(folder.path("t.basalt"), table.schema, options);
   writer.append(table);
   token.cancel();
-  message_of([&] {
-    writer.append(table);
-    writer.finish();
-  }, ErrorCode::kCancelled);
+  message_of(
+      [&] {
+        writer.append(table);
+        writer.finish();
+      },
+      ErrorCode::kCancelled);
   EXPECT_EQ(files_in(folder), 0u);
   message_of([&] { writer.finish(); }, ErrorCode::kInvalidArgument);
 }
@@ -161,7 +168,8 @@ TEST(Writing, ErrorsOfEncodersNameTheColumnAndLeaveNothing) {
 TEST(Writing, RefusedTreesFallBack) {
   // Forced to `constant`, which holds one value only: chunks that have several take the universal tree.
   const uint64_t rows = 20000;
-  const Table table = make_table(rows, {integers("a", type_of(TypeKind::kInt32), rows, [](uint64_t i) { return i < 9000 ? 5 : static_cast<int64_t>(i); })});
+  const Table table = make_table(rows, {integers("a", type_of(TypeKind::kInt32), rows,
+                                                 [](uint64_t i) { return i < 9000 ? 5 : static_cast<int64_t>(i); })});
   TemporaryFolder folder;
   WriteOptions options;
   options.chunk_rows = 8192;
@@ -181,11 +189,14 @@ TEST(Writing, ADiskThatIsFullIsAnError) {
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{100000, 100000};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    const Table table = make_table(500000, {integers("a", type_of(TypeKind::kInt64), 500000, [](uint64_t i) { return static_cast<int64_t>(scramble(i)); })});
+    const Table table = make_table(500000, {integers("a", type_of(TypeKind::kInt64), 500000,
+                                                     [](uint64_t i) { return static_cast<int64_t>(scramble(i)); })});
     try {
       write(folder.path("t.basalt"), table, chunks_of(8192, 1));
     } catch (const Error& error) {
-      ::_exit(error.code() == ErrorCode::kIo && std::string(error.what()).find("cannot write") != std::string::npos ? 7 : 8);
+      ::_exit(error.code() == ErrorCode::kIo && std::string(error.what()).find("cannot write") != std::string::npos
+                  ? 7
+                  : 8);
     }
     ::_exit(9);
   }
@@ -219,7 +230,8 @@ TEST(Writing, AKilledWriterLeavesNoFileUnderTheFinalName) {
 TEST(Writing, LongStringsCloseChunksEarly) {
   const uint64_t rows = 400;
   const auto text = [](uint64_t i) { return std::string(100000 + i, static_cast<char>('a' + scramble(i) % 26)); };
-  const Table table = make_table(rows, {strings("text", TypeKind::kUtf8, rows, text, [](uint64_t i) { return i % 7 == 3; }), counting("n", rows)});
+  const Table table = make_table(
+      rows, {strings("text", TypeKind::kUtf8, rows, text, [](uint64_t i) { return i % 7 == 3; }), counting("n", rows)});
   TemporaryFolder folder;
   WriteOptions options;
   options.memory_limit = 64 << 20;
@@ -244,7 +256,9 @@ TEST(Writing, HugeConstantStringsDoNotGoToTheMetadata) {
 }
 
 TEST(Writing, ElementsUnderNullListsAreDropped) {
-  Table table = make_table(3, {list_of("l", 3, [](uint64_t) { return 2; }, [](uint64_t n) { return counting("element", n); })});
+  Table table =
+      make_table(3, {list_of(
+                        "l", 3, [](uint64_t) { return 2; }, [](uint64_t n) { return counting("element", n); })});
   Column& list = table.columns[0];
   list.validity.resize(1);
   list.validity.as<uint8_t>()[0] = 0b101;
@@ -257,7 +271,8 @@ TEST(Writing, ElementsUnderNullListsAreDropped) {
 }
 
 TEST(Writing, NamesMayBeAnyUtf8) {
-  const Table table = make_table(2, {counting("", 2), counting("a.b", 2), counting("naïve \n 漢 \"x\"", 2), counting(std::string("nul\0in", 6), 2)});
+  const Table table = make_table(2, {counting("", 2), counting("a.b", 2), counting("naïve \n 漢 \"x\"", 2),
+                                     counting(std::string("nul\0in", 6), 2)});
   TemporaryFolder folder;
   write(folder.path("t.basalt"), table);
   const auto file = File::open(folder.path("t.basalt"));
@@ -282,7 +297,9 @@ TEST(Writing, ProgressCountsUp) {
 TEST(Writing, AlignmentAndOrderOfRegions) {
   const uint64_t rows = 65536;
   const auto noise = [](uint64_t i) { return static_cast<int64_t>(scramble(i)); };
-  const Table table = make_table(rows, {integers("large", type_of(TypeKind::kInt64), rows, noise), integers("small", type_of(TypeKind::kInt8), rows, [](uint64_t i) { return static_cast<int64_t>(i % 3); })});
+  const Table table = make_table(rows, {integers("large", type_of(TypeKind::kInt64), rows, noise),
+                                        integers("small", type_of(TypeKind::kInt8), rows,
+                                                 [](uint64_t i) { return static_cast<int64_t>(i % 3); })});
   TemporaryFolder folder;
   write(folder.path("t.basalt"), table, chunks_of(16384));
   const auto file = File::open(folder.path("t.basalt"));
