@@ -16,7 +16,7 @@ LONG_QUERY = "select hash(range) as h, range as i from range({rows})"
 
 
 class Crash(CliTest):
-    def start(self, out, rows=20_000_000):
+    def start(self, out, rows=2_000_000_000):  # never done by the time it is stopped
         return subprocess.Popen([BASALT, "convert", "-q", "--query", LONG_QUERY.format(rows=rows), out], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.PIPE)
 
