@@ -433,12 +433,13 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
 
   try {
     backend_.transfer_begin_.record(backend_.copy_);
-    if (!batches_.empty()) prepare(batches_[0], true);
+    size_t prepared = 0;
     for (size_t i = 0; i < batches_.size(); ++i) {
       check_cancelled();
-      const bool ahead = i + 1 >= batches_.size() || prepare(batches_[i + 1], false);
+      if (prepared == i) prepare(batches_[prepared++], true);
+      // Two further batches, as far as memory allows, keep all threads busy while this one is finished.
+      while (prepared < std::min(batches_.size(), i + 3) && prepare(batches_[prepared], false)) ++prepared;
       launch(batches_[i], i);
-      if (!ahead) prepare(batches_[i + 1], true);
       if (options_.progress) options_.progress(static_cast<double>(i + 1) / static_cast<double>(batches_.size()));
     }
     backend_.transfer_end_.record(backend_.copy_);

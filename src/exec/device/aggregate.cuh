@@ -44,7 +44,7 @@ __device__ __forceinline__ bool subtract_overflows(int128_t a, int128_t b, int12
   out = static_cast<int128_t>(static_cast<uint128_t>(a) - static_cast<uint128_t>(b));
   return ((a ^ b) & (a ^ out)) < 0;
 }
-__device__ inline bool multiply_overflows(int128_t a, int128_t b, int128_t& out) {
+__device__ __noinline__ bool multiply_overflows(int128_t a, int128_t b, int128_t& out) {
   const bool negative = (a < 0) != (b < 0);
   const uint128_t x = a < 0 ? -static_cast<uint128_t>(a) : static_cast<uint128_t>(a);
   const uint128_t y = b < 0 ? -static_cast<uint128_t>(b) : static_cast<uint128_t>(b);
@@ -149,10 +149,10 @@ class Extreme {
 };
 
 // A tile's float sum, by the whole warp: the order of additions is part of the result (see exec/aggregate.h).
-__device__ __forceinline__ void store_tile_sum(const Parameters& p, uint32_t which, uint32_t ordinal, double sum) {
+__device__ __forceinline__ void store_tile_sum(const Parameters& p, uint32_t which, uint32_t work_index, double sum) {
 #pragma unroll
   for (int distance = 16; distance > 0; distance /= 2) sum = sum + __shfl_xor_sync(kWholeWarp, sum, distance);
-  if (lane_id() == 0) p.tile_sums[static_cast<uint64_t>(which) * p.tile_count + ordinal] = sum;
+  if (lane_id() == 0) p.tile_sums[static_cast<uint64_t>(which) * p.work_count + work_index] = sum;
 }
 
 // --- the block's record -------------------------------------------------------------------------------------------------

@@ -12,44 +12,37 @@
 namespace basalt::device {
 
 // Walks this warp's share of the work list. The next item is fetched while the current one is worked on, so that the
-// chain of dependent loads begins with the chunk's descriptor.
+// chain of dependent loads of a tile begins with its chunk's descriptor.
 class Work {
  public:
-  __device__ __forceinline__ Work(const WorkItem* items, uint32_t count) : items_(items), count_(count) {
+  __device__ __forceinline__ Work(const uint32_t* items, uint32_t count) : items_(items), count_(count) {
     const uint32_t warps = blockDim.x / kLanes;
     stride_ = gridDim.x * warps;
     at_ = blockIdx.x * warps + threadIdx.x / kLanes;
-    following_ = fetch(at_);
-    advance();
+    item_ = at_ < count_ ? load(items_ + at_) : 0;
+    fetch();
   }
   __device__ __forceinline__ bool more() const { return at_ < count_; }
   __device__ __forceinline__ void next() {
     at_ += stride_;
-    advance();
+    item_ = following_;
+    fetch();
   }
-  __device__ __forceinline__ uint32_t slot() const { return item_.slot; }
-  __device__ __forceinline__ uint32_t tiles() const { return item_.tiles & ~kItemAllPass; }
-  __device__ __forceinline__ uint32_t tile(uint32_t i = 0) const { return item_.tile + i; }
-  __device__ __forceinline__ uint32_t ordinal(uint32_t i) const { return item_.ordinal + i; }
-  __device__ __forceinline__ bool all_pass() const { return (item_.tiles & kItemAllPass) != 0; }
+  __device__ __forceinline__ uint32_t index() const { return at_; }
+  __device__ __forceinline__ uint32_t tile() const { return work_tile(item_); }
+  __device__ __forceinline__ uint32_t slot() const { return work_slot(item_); }
+  // Statistics say that every row passes the filter.
+  __device__ __forceinline__ bool all_pass() const { return work_all_pass(item_); }
 
  private:
-  __device__ __forceinline__ void advance() {
-    item_ = following_;
-    following_ = fetch(at_ + stride_);
-  }
-  __device__ __forceinline__ WorkItem fetch(uint32_t at) const {
-    if (at >= count_) return WorkItem{0, 0, 0, 0};
-    const uint4 words = __ldg(reinterpret_cast<const uint4*>(items_ + at));
-    return WorkItem{words.x, words.y, words.z, words.w};
-  }
+  __device__ __forceinline__ void fetch() { following_ = at_ + stride_ < count_ ? load(items_ + at_ + stride_) : 0; }
 
-  const WorkItem* items_;
+  const uint32_t* items_;
   uint32_t count_;
   uint32_t stride_;
   uint32_t at_;
-  WorkItem item_;
-  WorkItem following_;
+  uint32_t item_;
+  uint32_t following_;
 };
 
 // The lane's rows that exist: all 32 but in the last tile of a chunk.
@@ -92,28 +85,144 @@ struct IsShort<DictView<T, CodesView, Find>> {
   static constexpr bool value = false;
 };
 
-// Opens any reader's tile and tests it row by row.
+// The lane's rows with first ≤ value ≤ last (or ≠ first).
 template <typename S, Test kTest, typename Reader>
-__device__ __forceinline__ uint32_t test_any(const uint64_t* descriptor, uint32_t tile, void* scratch, uint32_t& bad,
-                                             S first, S last) {
-  Reader reader;
-  reader.open(descriptor, tile, scratch);
-  uint32_t mask = 0;
-  reader.visit([&](auto&& view) {
+struct TileTest {
+  __device__ __forceinline__ static uint32_t run(Reader& reader, S first, S last) {
+    uint32_t mask = 0;
+    reader.visit([&](auto&& tile) {
+#pragma unroll 4
+      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+        const S value = to_value<S, S>(tile.at(k));
+        const bool pass = (kTest == Test::kAtMost || value >= first) && (kTest == Test::kAtLeast || value <= last);
+        mask |= static_cast<uint32_t>(pass) << k;
+      }
+    });
+    return kTest == Test::kNotEqual ? ~mask : mask;
+  }
+};
+
+// Packed tiles are compared without being widened, and not read at all when their reference and width decide.
+template <typename S, Test kTest, typename T, typename UnrolledWidths>
+struct TileTest<S, kTest, Packed<T, UnrolledWidths>> {
+  __device__ __forceinline__ static uint32_t run(Packed<T, UnrolledWidths>& reader, S first, S last) {
+    constexpr bool kSigned = static_cast<S>(-1) < static_cast<S>(0);
+    const RawRange range = reader.template range<kSigned>(static_cast<T>(first), static_cast<T>(last));
+    uint32_t mask = range.all ? ~0u : 0u;
+    if (!range.none && !range.all) {
+      reader.visit([&](auto&& tile) {
+        if constexpr (kTest == Test::kAtMost) {
+          mask = tile.below(range.last + 1);
+        } else if constexpr (kTest == Test::kAtLeast) {
+          mask = ~tile.below(range.first);
+        } else {
+          mask = tile.within(range.first, range.last);
+        }
+      });
+    }
+    return kTest == Test::kNotEqual ? ~mask : mask;
+  }
+};
+
+// Number of sorted entries for which `before` holds, by the whole warp: 32 probes at a time.
+template <typename Before>
+__device__ __forceinline__ uint32_t partition_point(uint32_t count, Before&& before) {
+  uint32_t low = 0;
+  while (count > 0) {
+    const uint32_t step = (count + kLanes - 1) / kLanes;
+    const uint32_t probe = lane_id() * step;
+    const uint32_t hits = population(__ballot_sync(kWholeWarp, probe < count && before(low + probe)));
+    if (hits == 0) return low;
+    const uint32_t skip = (hits - 1) * step + 1;
+    count = count - skip < step - 1 ? count - skip : step - 1;
+    low += skip;
+  }
+  return low;
+}
+
+struct CodeMasks {
+  uint32_t pass;   // begin ≤ code < end (kNotEqual: not so)
+  uint32_t known;  // code < count
+};
+
+template <Test kTest, typename Codes>
+__device__ __forceinline__ CodeMasks test_codes(Codes& codes, uint32_t begin, uint32_t end, uint32_t count) {
+  CodeMasks masks{0, 0};
+  codes.visit([&](auto&& tile) {
 #pragma unroll 4
     for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      const S value = to_value<S, S>(view.at(k));
-      const bool pass = (kTest == Test::kAtMost || value >= first) && (kTest == Test::kAtLeast || value <= last);
-      mask |= static_cast<uint32_t>(pass) << k;
+      const uint32_t code = tile.at(k);
+      masks.pass |= static_cast<uint32_t>(code - begin < end - begin) << k;
+      masks.known |= static_cast<uint32_t>(code < count) << k;
     }
   });
-  if (reader.bad) bad = 1;
-  return kTest == Test::kNotEqual ? ~mask : mask;
+  if (kTest == Test::kNotEqual) masks.pass = ~masks.pass;
+  return masks;
 }
+
+// Packed codes share their words between both tests.
+template <Test kTest, typename UnrolledWidths>
+__device__ __forceinline__ CodeMasks test_codes(Packed<uint32_t, UnrolledWidths>& codes, uint32_t begin, uint32_t end,
+                                                uint32_t count) {
+  const RawRange known = codes.template range<false>(0, count - 1);
+  const RawRange pass = begin < end ? codes.template range<false>(begin, end - 1) : RawRange{0, 0, true, false};
+  CodeMasks masks{pass.all ? ~0u : 0u, known.all ? ~0u : 0u};
+  if ((!pass.none && !pass.all) || (!known.none && !known.all)) {
+    codes.visit([&](auto&& tile) {
+      if (!pass.none && !pass.all) {
+        masks.pass = kTest == Test::kAtMost ? tile.below(pass.last + 1) : tile.within(pass.first, pass.last);
+      }
+      if (!known.none && !known.all) masks.known = tile.below(known.last + 1);
+    });
+  }
+  if (kTest == Test::kNotEqual) masks.pass = ~masks.pass;
+  return masks;
+}
+
+// Opens one reader and tests its tile. *bad is raised for rows in `alive` only.
+template <typename S, Test kTest, typename Reader>
+struct ShapeTest {
+  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch, uint32_t alive,
+                                                 uint32_t& bad, S first, S last) {
+    (void)alive;
+    Reader reader;
+    reader.open(descriptor, tile, scratch);
+    const uint32_t mask = TileTest<S, kTest, Reader>::run(reader, first, last);
+    if (reader.bad) bad = 1;
+    return mask;
+  }
+};
+
+// A dictionary is sorted, so a range of values is a range of codes: the literals are looked up, not the rows.
+template <typename S, Test kTest, typename T, typename Codes, typename Entries>
+struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
+  using Reader = Dict<T, Codes, Entries>;
+  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch, uint32_t alive,
+                                                 uint32_t& bad, S first, S last) {
+    Entries entries;
+    entries.bind(descriptor + Reader::kEntriesWord);
+    const uint32_t count = row_count(descriptor + Reader::kEntriesWord);
+    uint32_t begin = 0;
+    uint32_t end = count;
+    if constexpr (kTest != Test::kAtMost) {
+      begin = partition_point(count, [&](uint32_t i) { return to_value<S, S>(entries.row(i)) < first; });
+    }
+    if constexpr (kTest != Test::kAtLeast) {
+      end = partition_point(count, [&](uint32_t i) { return to_value<S, S>(entries.row(i)) <= last; });
+    }
+    Codes codes;
+    codes.open(descriptor + Reader::kCodesWord, tile, scratch);
+    // A code beyond the entries is corruption that only the values show.
+    const CodeMasks masks = test_codes<kTest>(codes, begin, end, count);
+    if ((alive & ~masks.known) != 0 || codes.bad) bad = 1;
+    return masks.pass;
+  }
+};
 
 BASALT_HD constexpr uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-// A tile in one of several encodings, selected alike for the whole warp.
+// A column whose chunks come in one of several encodings: the slot's first word says in which. The selection is the
+// same for the whole warp.
 template <typename Reader, typename... Others>
 class OneOf {
  public:
@@ -138,9 +247,9 @@ class OneOf {
   }
   template <typename S, Test kTest>
   __device__ __forceinline__ static uint32_t test(uint32_t shape, const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                  uint32_t& bad, S first, S last) {
-    if (shape == 0) return test_any<S, kTest, Reader>(descriptor, tile, scratch, bad, first, last);
-    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, bad, first, last);
+                                                  uint32_t alive, uint32_t& bad, S first, S last) {
+    if (shape == 0) return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, alive, bad, first, last);
+    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, alive, bad, first, last);
   }
   __device__ __forceinline__ bool bad() const { return shape_ == 0 ? static_cast<bool>(first_.bad) : others_.bad(); }
 
@@ -165,8 +274,8 @@ class OneOf<Reader> {
   }
   template <typename S, Test kTest>
   __device__ __forceinline__ static uint32_t test(uint32_t, const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                  uint32_t& bad, S first, S last) {
-    return test_any<S, kTest, Reader>(descriptor, tile, scratch, bad, first, last);
+                                                  uint32_t alive, uint32_t& bad, S first, S last) {
+    return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, alive, bad, first, last);
   }
   __device__ __forceinline__ bool bad() const { return only_.bad; }
 
@@ -174,16 +283,20 @@ class OneOf<Reader> {
   Reader only_;
 };
 
-// What a range test of a column has prepared for all tiles of a work item.
-template <typename S, Test kTest>
-struct LiteralRange {
-  S first;
-  S last;
-};
+template <typename V, typename S, typename View>
+__device__ __forceinline__ void walk(const View& tile, uint32_t first, uint32_t count, V* out) {
+#pragma unroll 1
+  for (uint32_t j = 0; j < count; ++j) out[j] = to_value<V, S>(tile.at(first + j));
+}
+// The rare case of a width that is not unrolled: one copy of the code for all slices, and the reader by value, so that it
+// stays in registers elsewhere.
+template <typename V, typename S, typename T, typename UnrolledWidths>
+__device__ __noinline__ void walk(Packed<T, UnrolledWidths> tile, uint32_t first, uint32_t count, V* out) {
+#pragma unroll 1
+  for (uint32_t j = 0; j < count; ++j) out[j] = to_value<V, S>(tile.at(first + j));
+}
 
-// One column over the tiles of a work item. S: its logical type; kAt: where its words begin in a chunk's slot, the first
-// saying in which of the readers' encodings the chunk is. Columns with one packed encoding, or dictionaries of packed
-// codes, have faster forms in packed_column.cuh.
+// One column of a generated kernel. S: its logical type; kAt: where its words begin in a chunk's slot; then its readers.
 template <typename S, uint32_t kAt, uint32_t kWords, typename... Readers>
 class Column {
  public:
@@ -191,57 +304,44 @@ class Column {
   static constexpr uint32_t kScratchBytes = round_to_16(Shapes::kScratchBytes);
   static_assert(Shapes::kDescriptorWords <= kWords, "host and device disagree on the size of a descriptor");
 
-  __device__ __forceinline__ Column(const uint64_t* slot, const Work& work) : slot_(slot), tile_(work.tile()) {
-    shape_ = sizeof...(Readers) > 1 ? static_cast<uint32_t>(load(slot + kAt)) : 0;
+  __device__ __forceinline__ Column(const uint64_t* slot, uint32_t tile, void* scratch) {
+    shapes_.open(shape_of(slot), slot + kAt + 1, tile, scratch);
   }
 
+  // The lane's rows in the range; those outside `alive` do not count.
   template <Test kTest>
-  __device__ __forceinline__ LiteralRange<S, kTest> range(S first, S last) const {
-    return {first, last};
-  }
-  // The lane's rows of tile i in the range; those outside `alive` do not count.
-  template <Test kTest>
-  __device__ __forceinline__ uint32_t test(const LiteralRange<S, kTest>& range, uint32_t i, uint32_t, void* scratch,
-                                           uint32_t& bad) const {
-    return Shapes::template test<S, kTest>(shape_, slot_ + kAt + 1, tile_ + i, scratch, bad, range.first, range.last);
+  __device__ __forceinline__ static uint32_t test(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t alive,
+                                                  uint32_t& bad, S first, S last) {
+    return Shapes::template test<S, kTest>(shape_of(slot), slot + kAt + 1, tile, scratch, alive, bad, first, last);
   }
 
-  class Tile {
-   public:
-    // Values kFirst … kFirst + kCount of the lane.
-    template <uint32_t kFirst, uint32_t kCount, typename V>
-    __device__ __forceinline__ void read(V (&out)[kCount]) {
-      shapes_.with([&](auto& reader) {
-        reader.visit([&](auto&& view) {
-          if constexpr (IsShort<typename Bare<decltype(view)>::type>::value) {
+  // Values kFirst … kFirst + kCount of the lane.
+  template <uint32_t kFirst, uint32_t kCount, typename V>
+  __device__ __forceinline__ void read(V (&out)[kCount]) {
+    shapes_.with([&](auto& reader) {
+      reader.visit([&](auto&& tile) {
+        if constexpr (IsShort<typename Bare<decltype(tile)>::type>::value) {
 #pragma unroll
-            for (uint32_t j = 0; j < kCount; ++j) out[j] = to_value<V, S>(view.at(kFirst + j));
-          } else {
-            V looped[kCount];  // indexed at run time, so in local memory; `out` stays in registers
-#pragma unroll 1
-            for (uint32_t j = 0; j < kCount; ++j) looped[j] = to_value<V, S>(view.at(kFirst + j));
+          for (uint32_t j = 0; j < kCount; ++j) out[j] = to_value<V, S>(tile.at(kFirst + j));
+        } else {
+          V looped[kCount];  // indexed at run time, so in local memory; `out` stays in registers
+          walk<V, S>(tile, kFirst, kCount, looped);
 #pragma unroll
-            for (uint32_t j = 0; j < kCount; ++j) out[j] = looped[j];
-          }
-        });
+          for (uint32_t j = 0; j < kCount; ++j) out[j] = looped[j];
+        }
       });
-    }
-    __device__ __forceinline__ bool bad() const { return shapes_.bad(); }
-
-   private:
-    friend class Column;
-    Shapes shapes_;
-  };
-  __device__ __forceinline__ Tile open(uint32_t i, uint32_t, void* scratch) const {
-    Tile tile;
-    tile.shapes_.open(shape_, slot_ + kAt + 1, tile_ + i, scratch);
-    return tile;
+    });
   }
+
+  __device__ __forceinline__ bool bad() const { return shapes_.bad(); }
 
  private:
-  const uint64_t* slot_;
-  uint32_t tile_;
-  uint32_t shape_;
+  __device__ __forceinline__ static uint32_t shape_of(const uint64_t* slot) {
+    if constexpr (sizeof...(Readers) > 1) return static_cast<uint32_t>(load(slot + kAt));
+    return 0;
+  }
+
+  Shapes shapes_;
 };
 
 // Which of the lane's rows of a column are not NULL. Chunks without NULLs have shape 0 and no stream.
@@ -254,8 +354,8 @@ struct Validity {
   __device__ __forceinline__ static uint32_t mask(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t& bad) {
     const uint32_t shape = static_cast<uint32_t>(load(slot + kAt));
     if (shape == 0) return ~0u;
-    const uint32_t valid =
-        Shapes::template test<uint8_t, Test::kAtLeast>(shape - 1, slot + kAt + 1, tile, scratch, bad, 1, 255);
+    const uint32_t valid = Shapes::template test<uint8_t, Test::kAtLeast>(shape - 1, slot + kAt + 1, tile, scratch, ~0u,
+                                                                          bad, 1, 255);
     sync_warp();
     return valid;
   }

@@ -33,16 +33,19 @@ struct Bare<A&&> {
   using type = typename Bare<A>::type;
 };
 
-// A work item: neighbouring tiles of one chunk, for one warp. Several at a time, so that what tiles share (pointers,
-// literals looked up in a dictionary) is fetched once, and their entries by one lane each.
-constexpr uint32_t kItemTiles = 8;
-constexpr uint32_t kItemAllPass = 1u << 31;
-struct alignas(16) WorkItem {
-  uint32_t slot;     // of the chunk in the batch
-  uint32_t tile;     // the first, within its chunk
-  uint32_t tiles;    // how many, 1 … kItemTiles; kItemAllPass: statistics say that all rows pass the filter
-  uint32_t ordinal;  // of the first tile among all tiles of the launch
-};
+// A work item: the tile within its chunk, whether statistics say that all its rows pass, the chunk's slot in the batch.
+constexpr uint32_t kWorkTileBits = 10;
+constexpr uint32_t kWorkAllPass = 1u << kWorkTileBits;
+constexpr uint32_t kWorkSlotShift = kWorkTileBits + 1;
+constexpr uint32_t kMaxSlots = 1u << (32 - kWorkSlotShift);
+static_assert(kMaxChunkRows / kTileRows <= 1u << kWorkTileBits);
+
+BASALT_HD uint32_t make_work(uint32_t slot, uint32_t tile, bool all_pass) {
+  return slot << kWorkSlotShift | (all_pass ? kWorkAllPass : 0) | tile;
+}
+BASALT_HD uint32_t work_tile(uint32_t item) { return item & (kWorkAllPass - 1); }
+BASALT_HD uint32_t work_slot(uint32_t item) { return item >> kWorkSlotShift; }
+BASALT_HD bool work_all_pass(uint32_t item) { return (item & kWorkAllPass) != 0; }
 
 // A literal of the statement as raw bits: integers sign-extended to 128, floats in their own width.
 struct Literal {
@@ -53,12 +56,12 @@ struct Literal {
 // Everything a generated kernel is given; `literals` is as long as the kernel has literals.
 constexpr uint32_t kMaxLiterals = 128;
 struct Parameters {
-  const WorkItem* work;
+  const uint32_t* work;
   const uint64_t* slots;  // per chunk of the batch: its rows, then each column's words
   uint64_t* partials;     // one record per block
-  double* tile_sums;      // per float sum, per tile
-  uint32_t work_count;    // items
-  uint32_t tile_count;    // of all items together
+  double* tile_sums;      // per float sum, per work item
+  uint32_t work_count;
+  uint32_t unused;
   Literal literals[kMaxLiterals];
 };
 

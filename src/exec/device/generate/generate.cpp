@@ -76,9 +76,7 @@ class Generator {
   std::vector<Expr> general_tests_;
   std::vector<AggregateStep> steps_;
   std::vector<std::string> scratch_sizes_;
-  uint32_t ranges_ = 0;
   std::string declarations_;  // lane states
-  std::string range_text_;
   std::string filter_text_;
   std::string aggregate_text_;
   std::string record_text_;
@@ -285,12 +283,12 @@ std::string Generator::open_columns(const Needs& needs, const std::string& inden
   std::string text;
   for (const uint32_t column : needs.validity) {
     text += indent + "const uint32_t " + names_[column] + "_valid = " + names_[column] +
-            "_validity::mask(slot, tile, scratch, bad);\n";
+            "_validity::mask(slot, work.tile(), scratch, bad);\n";
   }
   std::string offset;
   for (const uint32_t column : needs.values) {
     const std::string& name = names_[column];
-    text += indent + "auto " + name + "_tile = " + name + "_tiles.open(i, exist, scratch" + offset + ");\n";
+    text += indent + name + "_column " + name + "_tile(slot, work.tile(), scratch" + offset + ");\n";
     offset += " + " + name + "_column::kScratchBytes";
   }
   return text;
@@ -344,14 +342,13 @@ void Generator::write_range_test(const RangeTest& test) {
   needs.values.insert(test.column);
   if (nullable(test.column)) needs.validity.insert(test.column);
   std::string& out = filter_text_;
-  out += "        {  // " + name + " " + words + (low && high && !test.not_equal ? first + " and " + last : low ? first : last);
+  out += "      {  // " + name + " " + words + (low && high && !test.not_equal ? first + " and " + last : low ? first : last);
   out += "\n";
-  const std::string range = "range_" + std::to_string(ranges_++);
-  range_text_ += "    const auto " + range + " = " + name + "_tiles.range<Test::" + kind + ">(" + first + ", " + last + ");\n";
-  if (nullable(test.column)) out += "          alive &= " + name + "_validity::mask(slot, tile, scratch, bad);\n";
-  out += "          alive &= " + name + "_tiles.test(" + range + ", i, alive, scratch, bad);\n";
+  if (nullable(test.column)) out += "        alive &= " + name + "_validity::mask(slot, work.tile(), scratch, bad);\n";
+  out += "        alive &= " + name + "_column::test<Test::" + kind + ">(slot, work.tile(), scratch, alive, bad, " + first +
+         ", " + last + ");\n";
   scratch_sizes_.push_back(scratch_text(needs));
-  out += "          sync_warp();\n        }\n        if (!any_lane(alive != 0)) continue;\n";
+  out += "        sync_warp();\n      }\n      if (!any_lane(alive != 0)) continue;\n";
 }
 
 void Generator::write_filter_step(const Expr& expr) {
@@ -359,15 +356,15 @@ void Generator::write_filter_step(const Expr& expr) {
   collect(expr, needs);
   const uint32_t slice = slice_size(needs);
   const std::vector<ColumnNames> names = row_names();
-  RowEmitter rows(names, literals_, "              ");
+  RowEmitter rows(names, literals_, "            ");
   const exec::Step step = exec::prepare(expr, list_);
   const Emitted result = rows.predicate(step);
   std::string& out = filter_text_;
-  out += "        {  // a condition row by row\n" + open_columns(needs, "          ");
-  out += "          uint32_t pass = 0;\n" + slice_head(needs, slice, "          ") + rows.text();
-  out += "              if (live && " + result.value + ") pass |= 1u << (kFirst + j);\n            }\n          });\n";
-  out += "          alive = pass;\n" + bad_text(needs.values, names_, "          ");
-  out += "          sync_warp();\n        }\n        if (!any_lane(alive != 0)) continue;\n";
+  out += "      {  // a condition row by row\n" + open_columns(needs, "        ");
+  out += "        uint32_t pass = 0;\n" + slice_head(needs, slice, "        ") + rows.text();
+  out += "            if (live && " + result.value + ") pass |= 1u << (kFirst + j);\n          }\n        });\n";
+  out += "        alive = pass;\n" + bad_text(needs.values, names_, "        ");
+  out += "        sync_warp();\n      }\n      if (!any_lane(alive != 0)) continue;\n";
 }
 
 const char* aggregate_word(AggregateOp op) {
@@ -393,7 +390,7 @@ std::string column_list(const Needs& needs, const std::vector<std::string>& name
 void Generator::write_aggregate_step(const AggregateStep& step) {
   const uint32_t slice = slice_size(step.needs);
   const std::vector<ColumnNames> names = row_names();
-  RowEmitter rows(names, literals_, "            ");
+  RowEmitter rows(names, literals_, "          ");
   std::string before;
   std::string after;
   std::string words;
@@ -434,9 +431,9 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
     if (real) {
       result.kind = ResultKind::kFloatSum;
       result.tile_sum = plan_.tile_sums++;
-      before += "        double tile_sum_" + number + " = 0;\n";
+      before += "      double tile_sum_" + number + " = 0;\n";
       rows.line("if (" + ok + ") tile_sum_" + number + " += static_cast<double>(" + arg.value + ");");
-      after += "        store_tile_sum(p, " + std::to_string(result.tile_sum) + ", work.ordinal(i), tile_sum_" + number + ");\n";
+      after += "      store_tile_sum(p, " + std::to_string(result.tile_sum) + ", work.index(), tile_sum_" + number + ");\n";
       continue;
     }
     result.kind = ResultKind::kIntegerSum;
@@ -452,14 +449,14 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
     // A lane adds its 32 values of a tile in the narrowest integers that cannot overflow, the tile to 128 bits.
     const Lane lane = exec::lane_for({std::min<int128_t>(prepared.range.low, 0) * 32,
                                       std::max<int128_t>(prepared.range.high, 0) * 32});
-    before += std::string("        ") + lane_type(lane) + " tile_sum_" + number + " = 0;\n";
+    before += std::string("      ") + lane_type(lane) + " tile_sum_" + number + " = 0;\n";
     rows.line("if (" + ok + ") tile_sum_" + number + " += " + value + ";");
-    after += "        sum_" + number + ".add(static_cast<int128_t>(tile_sum_" + number + "));\n";
+    after += "      sum_" + number + ".add(static_cast<int128_t>(tile_sum_" + number + "));\n";
   }
   std::string& out = aggregate_text_;
-  out += "      {  // " + words + column_list(step.needs, names_) + "\n" + open_columns(step.needs, "        ");
-  out += before + slice_head(step.needs, slice, "        ") + rows.text() + "          }\n        });\n" + after;
-  out += bad_text(step.needs.values, names_, "        ") + "        sync_warp();\n      }\n";
+  out += "    {  // " + words + column_list(step.needs, names_) + "\n" + open_columns(step.needs, "      ");
+  out += before + slice_head(step.needs, slice, "      ") + rows.text() + "        }\n      });\n" + after;
+  out += bad_text(step.needs.values, names_, "      ") + "      sync_warp();\n    }\n";
 }
 
 std::string expression_reason(const Expr& expr, size_t& literals) {
@@ -479,7 +476,7 @@ std::string Generator::whole_source() const {
   }
   std::string out =
       "// One warp per tile of 1024 rows; bit k of a lane's mask stands for row 32 * k + lane.\n" + codec_includes(readers) +
-      "#include \"exec/device/aggregate.cuh\"\n#include \"exec/device/packed_column.cuh\"\n#include \"exec/scalar.h\"\n\n"
+      "#include \"exec/device/aggregate.cuh\"\n#include \"exec/device/scan.cuh\"\n#include \"exec/scalar.h\"\n\n"
       "namespace basalt::device {\n\n";
   for (size_t i = 0; i < names_.size(); ++i) {
     const ColumnPlan& plan = plan_.columns[i];
@@ -513,16 +510,10 @@ std::string Generator::whole_source() const {
   for (const std::string& line : literals_.declarations()) out += "  " + line + "\n";
   out += "  Count rows = 0;\n  uint32_t overflow = 0;\n  uint32_t bad = 0;\n" + declarations_;
   out += "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n"
-         "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n";
-  for (const std::string& name : names_) out += "    const " + name + "_column " + name + "_tiles(slot, work);\n";
-  out += range_text_ +
-         "#pragma unroll 1\n"
-         "    for (uint32_t i = 0; i < work.tiles(); ++i) {\n"
-         "      const uint32_t tile = work.tile(i);\n"
-         "      const uint32_t exist = lane_rows(row_count(slot), tile);\n"
-         "      uint32_t alive = exist;\n";
-  if (!filter_text_.empty()) out += "      if (!work.all_pass()) {\n" + filter_text_ + "      }\n";
-  out += "      rows += population(alive);\n" + aggregate_text_ + "    }\n  }\n\n";
+         "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n"
+         "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
+  if (!filter_text_.empty()) out += "    if (!work.all_pass()) {\n" + filter_text_ + "    }\n";
+  out += "    rows += population(alive);\n" + aggregate_text_ + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
          record_text_ + "}\n\n}  // namespace basalt::device\n";
   return out;

@@ -157,6 +157,7 @@ std::string codec_includes(const std::vector<std::string>& readers) {
 }
 
 std::string with_widths(const std::string& reader, const std::vector<uint32_t>& widths) {
+  if (widths.empty()) return reader;
   std::string list;
   for (const uint32_t width : widths) list += (list.empty() ? "" : ", ") + std::to_string(width);
   std::string out;
