@@ -30,7 +30,11 @@ configure: setup
 build: configure ## build everything; the program lands at build/release/basalt
 	@cmake --build $(BUILD) --parallel $(JOBS)
 
-demo: build ## generate TPC-H, convert, inspect and query it; ends with sizes and times
+# Only what it shows is built: the program, and the GPU library where there is a GPU.
+demo: configure ## generate TPC-H, convert, inspect and query it; ends with sizes and times
+	@targets=basalt_cli; \
+	if nvidia-smi -L >/dev/null 2>&1 && ninja -C $(BUILD) -t query basalt_cuda >/dev/null 2>&1; then targets="$$targets basalt_cuda"; fi; \
+	cmake --build $(BUILD) --parallel $(JOBS) --target $$targets
 	@scripts/demo.sh
 
 test: build ## build, then run every test
