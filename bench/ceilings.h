@@ -67,19 +67,24 @@ inline Ceilings measure_ceilings(Timer& timer, const void* from, void* to, size_
   best(result.memcpy, 2.0 * bytes,
        timer.time([&] { BASALT_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice)); }));
   result.copy = result.memcpy;
-  best(result.copy, 2.0 * bytes, timer.time([&] { copy_kernel<1><<<blocks_for<1>(count), 256>>>(source, target, count); }));
-  best(result.copy, 2.0 * bytes, timer.time([&] { copy_kernel<4><<<blocks_for<4>(count), 256>>>(source, target, count); }));
-  best(result.copy, 2.0 * bytes, timer.time([&] { copy_kernel<8><<<blocks_for<8>(count), 256>>>(source, target, count); }));
+  best(result.copy, 2.0 * bytes,
+       timer.time([&] { copy_kernel<1><<<blocks_for<1>(count), 256>>>(source, target, count); }));
+  best(result.copy, 2.0 * bytes,
+       timer.time([&] { copy_kernel<4><<<blocks_for<4>(count), 256>>>(source, target, count); }));
+  best(result.copy, 2.0 * bytes,
+       timer.time([&] { copy_kernel<8><<<blocks_for<8>(count), 256>>>(source, target, count); }));
 
   best(result.write, bytes, timer.time([&] { BASALT_CHECK(cudaMemsetAsync(to, 0x5A, bytes)); }));
   best(result.write, bytes, timer.time([&] { write_kernel<1><<<blocks_for<1>(count), 256>>>(target, count, 7); }));
   best(result.write, bytes, timer.time([&] { write_kernel<8><<<blocks_for<8>(count), 256>>>(target, count, 7); }));
 
-  best(result.read, bytes, timer.time([&] { read_kernel<4><<<blocks_for<4>(count), 256>>>(source, count, sink.data()); }));
-  best(result.read, bytes, timer.time([&] { read_kernel<8><<<blocks_for<8>(count), 256>>>(source, count, sink.data()); }));
-  best(result.read, bytes, timer.time([&] { read_kernel<16><<<blocks_for<16>(count), 256>>>(source, count, sink.data()); }));
   best(result.read, bytes,
-       timer.time([&] { read_all_kernel<<<132 * 8, 256>>>(source, count, sink.data()); }));
+       timer.time([&] { read_kernel<4><<<blocks_for<4>(count), 256>>>(source, count, sink.data()); }));
+  best(result.read, bytes,
+       timer.time([&] { read_kernel<8><<<blocks_for<8>(count), 256>>>(source, count, sink.data()); }));
+  best(result.read, bytes,
+       timer.time([&] { read_kernel<16><<<blocks_for<16>(count), 256>>>(source, count, sink.data()); }));
+  best(result.read, bytes, timer.time([&] { read_all_kernel<<<132 * 8, 256>>>(source, count, sink.data()); }));
 
   std::printf("ceilings over %.1f GB: copy %.0f GB/s (cudaMemcpy %.0f), read %.0f GB/s, write %.0f GB/s\n\n",
               bytes * 1e-9, result.copy * 1e-9, result.memcpy * 1e-9, result.read * 1e-9, result.write * 1e-9);

@@ -61,10 +61,10 @@ void deltas(NestedBench& bench, const std::string& type) {
     using Reader = device::Delta<T, Packed<T, AllWidths>>;
     const ExpectedFrom<T> rows{expected.data()};
     bench.measure<T>(group, point, "8 warps", batch, bytes, 0.75, rows, [&](T* out) {
-      return device::launch_decode_tiles<Reader, 8, sizeof(T) == 8 ? 3 : 4>(batch, out, nullptr, 0);
+      return device::launch_decode_tiles < Reader, 8, sizeof(T) == 8 ? 3 : 4 > (batch, out, nullptr, 0);
     });
     bench.measure<T>(group, point, "4 warps", batch, bytes, 0.75, rows, [&](T* out) {
-      return device::launch_decode_tiles<Reader, 4, sizeof(T) == 8 ? 6 : 10>(batch, out, nullptr, 0);
+      return device::launch_decode_tiles < Reader, 4, sizeof(T) == 8 ? 6 : 10 > (batch, out, nullptr, 0);
     });
   }
 }

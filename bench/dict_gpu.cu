@@ -51,9 +51,8 @@ void dictionaries(NestedBench& bench, const std::string& type) {
     staged.template operator()<16, 2>("staged 16 warps", 128);
     staged.template operator()<16, 2>("staged, 256 tiles", 256);
     if (bits >= 8) staged.template operator()<32, 1>("staged 32 warps", 256);
-    bench.measure<T>(group, point, "global", batch, bytes, 0, expected, [&](T* out) {
-      return dict::launch_decode_direct<T, device::Plain<T>>(batch, out, fault, 0);
-    });
+    bench.measure<T>(group, point, "global", batch, bytes, 0, expected,
+                     [&](T* out) { return dict::launch_decode_direct<T, device::Plain<T>>(batch, out, fault, 0); });
   }
 }
 

@@ -192,9 +192,9 @@ struct Line {
 class Report {
  public:
   void add(const Line& line) {
-    std::printf("%-22s %-14s %-16s %8.1f MB %8.3f ms %7.0f GB/s of %5.0f = %5.1f %%  %6.2f Tv/s%s\n", line.group.c_str(),
-                line.point.c_str(), line.variant.c_str(), line.bytes * 1e-6, line.seconds * 1e3, line.rate() * 1e-9,
-                line.ceiling * 1e-9, line.ratio() * 100, line.values / line.seconds * 1e-12,
+    std::printf("%-22s %-14s %-16s %8.1f MB %8.3f ms %7.0f GB/s of %5.0f = %5.1f %%  %6.2f Tv/s%s\n",
+                line.group.c_str(), line.point.c_str(), line.variant.c_str(), line.bytes * 1e-6, line.seconds * 1e3,
+                line.rate() * 1e-9, line.ceiling * 1e-9, line.ratio() * 100, line.values / line.seconds * 1e-12,
                 line.bar > 0 && !line.meets_bar() ? "  below bar" : "");
     std::fflush(stdout);
     lines_.push_back(line);
@@ -281,7 +281,10 @@ class Report {
     if (mean_bar != mean_bars_.end()) passes = passes && sum / count >= mean_bar->second;
     any_bar = any_bar || has_bar;
     std::printf("%-22s %-16s %5d %6.1f %% %6.1f %% %10.2f  %s (%s)\n", group.c_str(), variant.c_str(), count,
-                least * 100, sum / count * 100, least_values * 1e-12, !has_bar ? "-" : passes ? "PASS" : "FAIL",
+                least * 100, sum / count * 100, least_values * 1e-12,
+                !has_bar ? "-"
+                : passes ? "PASS"
+                         : "FAIL",
                 worst.c_str());
     return has_bar && passes;
   }

@@ -1,5 +1,5 @@
-// Nested chunks in device memory for benchmarks: packed children over random words, and run-length chunks whose shape is
-// made once on the host and copied for every chunk, so that each chunk's bytes come from memory of their own.
+// Nested chunks in device memory for benchmarks: packed children over random words, and run-length chunks whose shape
+// is made once on the host and copied for every chunk, so that each chunk's bytes come from memory of their own.
 #pragma once
 
 #include "codec/rle/layout.h"
@@ -76,16 +76,18 @@ class ChunkImage {
 // Run-length chunks, all with the same runs; run values differ by chunk.
 struct RleColumn {
   uint32_t chunks = 0;
-  uint32_t runs = 0;              // per chunk
-  uint32_t words_per_chunk = 0;   // of the descriptor
-  double stream_bytes = 0;        // of all chunks
+  uint32_t runs = 0;                  // per chunk
+  uint32_t words_per_chunk = 0;       // of the descriptor
+  double stream_bytes = 0;            // of all chunks
   DeviceArray<unsigned char> shape;   // entries and ends
   DeviceArray<unsigned char> values;  // references and descriptors of the run values
   DeviceArray<uint32_t> run_of_row;   // of one chunk, for checking
   DeviceArray<uint64_t> nodes;
   DeviceArray<uint64_t> first_rows;
 
-  device::ChunkBatch batch() const { return {nodes.data(), first_rows.data(), words_per_chunk, chunks, kTilesPerChunk}; }
+  device::ChunkBatch batch() const {
+    return {nodes.data(), first_rows.data(), words_per_chunk, chunks, kTilesPerChunk};
+  }
 };
 
 inline std::vector<uint32_t> delta_of(const std::vector<uint32_t>& values, std::vector<uint32_t>& checkpoints) {
@@ -103,8 +105,8 @@ inline std::vector<uint32_t> delta_of(const std::vector<uint32_t>& values, std::
 
 // `lengths` add up to one chunk. Run values are packed with `value_width` bits from the pool of random words.
 template <typename T>
-RleColumn make_rle_column(const DeviceArray<unsigned char>& pool, uint32_t chunks,
-                          const std::vector<uint32_t>& lengths, uint32_t value_width, bool delta_ends) {
+RleColumn make_rle_column(const DeviceArray<unsigned char>& pool, uint32_t chunks, const std::vector<uint32_t>& lengths,
+                          uint32_t value_width, bool delta_ends) {
   RleColumn column;
   column.chunks = chunks;
   column.runs = static_cast<uint32_t>(lengths.size());
@@ -170,9 +172,9 @@ RleColumn make_rle_column(const DeviceArray<unsigned char>& pool, uint32_t chunk
   }
   column.nodes = DeviceArray<uint64_t>(nodes);
   column.first_rows = DeviceArray<uint64_t>(chunk_starts(chunks));
-  column.stream_bytes = static_cast<double>(chunks) *
-                        (static_cast<double>(shape.used()) + static_cast<double>(value_image.used()) +
-                         static_cast<double>(value_bytes));
+  column.stream_bytes =
+      static_cast<double>(chunks) *
+      (static_cast<double>(shape.used()) + static_cast<double>(value_image.used()) + static_cast<double>(value_bytes));
   return column;
 }
 

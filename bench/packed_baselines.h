@@ -1,5 +1,5 @@
-// What packed tiles are compared with: the lane-major layout of the L3 paper with its direct decoder, and one horizontal
-// bit stream. Both decode random words of one width, with one reference per 2048 values.
+// What packed tiles are compared with: the lane-major layout of the L3 paper with its direct decoder, and one
+// horizontal bit stream. Both decode random words of one width, with one reference per 2048 values.
 #pragma once
 
 #include "basalt/core/host_device.h"

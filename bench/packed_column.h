@@ -79,8 +79,8 @@ template <typename T>
 __host__ __device__ inline T expected_row(const uint32_t* descriptors, const T* references, const uint32_t* words,
                                           uint32_t row) {
   const uint32_t descriptor = descriptors[row / kTileRows];
-  const uint64_t raw = packed_row(words + packed::descriptor_word(descriptor), packed::descriptor_width(descriptor),
-                                  row % kTileRows);
+  const uint64_t raw =
+      packed_row(words + packed::descriptor_word(descriptor), packed::descriptor_width(descriptor), row % kTileRows);
   return static_cast<T>(references[row / kTileRows] + static_cast<T>(raw));
 }
 

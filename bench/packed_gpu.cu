@@ -32,7 +32,8 @@ struct DecodeVariant {
 template <typename T>
 std::vector<DecodeVariant<T>> decode_variants(bool pipelines, bool all) {
   std::vector<DecodeVariant<T>> variants = {{"direct", [](const ChunkBatch& batch, T* out, int) {
-                                               return packed::launch_decode_direct<T, Stores::kOnce, 8, 4>(batch, out, 0);
+                                               return packed::launch_decode_direct<T, Stores::kOnce, 8, 4>(batch, out,
+                                                                                                           0);
                                              }}};
   if (pipelines) {
     variants.push_back({"pipelined 2", [](const ChunkBatch& batch, T* out, int multiprocessors) {
@@ -77,7 +78,8 @@ void require_sample(const PackedColumn<T>& column, const DeviceArray<unsigned ch
     std::vector<T> got(kTileRows);
     BASALT_CHECK(cudaMemcpy(got.data(), out + tile * kTileRows, kTileRows * sizeof(T), cudaMemcpyDeviceToHost));
     for (uint32_t row = 0; row < kTileRows; ++row) {
-      const T want = static_cast<T>(column.host_references[tile] + static_cast<T>(packed_row(words.data(), width, row)));
+      const T want =
+          static_cast<T>(column.host_references[tile] + static_cast<T>(packed_row(words.data(), width, row)));
       require(got[row] == want, label("packed sample, width ", width));
     }
   }
@@ -103,8 +105,7 @@ void time_decode(Bench& bench, const std::string& group, const std::string& poin
     line.variant = variant.name;
     line.bytes = column.stream_bytes() + static_cast<double>(out_bytes);
     line.values = static_cast<double>(column.rows());
-    line.seconds =
-        bench.timer.time([&] { BASALT_CHECK(variant.launch(column.batch(), out, bench.multiprocessors)); });
+    line.seconds = bench.timer.time([&] { BASALT_CHECK(variant.launch(column.batch(), out, bench.multiprocessors)); });
     line.ceiling = bench.ceilings.copy;
     line.bar = bar;
     bench.report.add(line);
@@ -152,7 +153,8 @@ cudaError_t count(const ChunkBatch& batch, T last, unsigned long long* result) {
 __global__ void count_expected(const uint32_t* words, uint32_t width, uint64_t bound, unsigned long long* result) {
   const uint32_t* tile_words = words + uint64_t{blockIdx.x} * packed_tile_words(width);
   uint32_t found = 0;
-  for (uint32_t row = threadIdx.x; row < kTileRows; row += blockDim.x) found += packed_row(tile_words, width, row) < bound;
+  for (uint32_t row = threadIdx.x; row < kTileRows; row += blockDim.x)
+    found += packed_row(tile_words, width, row) < bound;
   found = __reduce_add_sync(0xFFFFFFFFu, found);
   if (threadIdx.x % kLanes == 0) atomicAdd(result, static_cast<unsigned long long>(found));
 }
@@ -177,7 +179,7 @@ void filter_all(Bench& bench, const std::string& type) {
         bench.pool, chunks, [&](uint64_t) { return width; }, [&](uint64_t) { return reference; });
     BASALT_CHECK(cudaMemset(result.data(), 0, 8));
     count_expected<<<chunks * kTilesPerChunk, 256>>>(reinterpret_cast<const uint32_t*>(bench.pool.data()), width, bound,
-                                                    result.data());
+                                                     result.data());
     BASALT_CHECK(cudaGetLastError());
     const unsigned long long want = result.to_host(0, 1)[0];
     const T last = static_cast<T>(reference + bound - 1);
@@ -222,22 +224,23 @@ void baselines(Bench& bench, const std::string& type, const std::vector<uint32_t
 
     line.variant = "lane-major L3";
     const auto lane_major = [&] {
-      decode_lane_major<T><<<static_cast<uint32_t>((tiles + 3) / 4), 128>>>(words, references.data(), width, tiles,
-                                                                           out.data());
+      decode_lane_major<T>
+          <<<static_cast<uint32_t>((tiles + 3) / 4), 128>>>(words, references.data(), width, tiles, out.data());
     };
     BASALT_CHECK(cudaMemset(out.data(), 0xA5, out.bytes()));
     lane_major();
     BASALT_CHECK(cudaGetLastError());
     require_baseline<T>(
         bench.pool, host_references, width, tiles, out,
-        [&](uint32_t row) { return uint64_t{row % kLanes} * 64 * width + uint64_t{row / kLanes} * width; }, line.variant);
+        [&](uint32_t row) { return uint64_t{row % kLanes} * 64 * width + uint64_t{row / kLanes} * width; },
+        line.variant);
     line.seconds = bench.timer.time(lane_major, 3);
     bench.report.add(line);
 
     line.variant = "horizontal";
     const auto horizontal = [&] {
-      decode_horizontal<T><<<static_cast<uint32_t>((rows + 1023) / 1024), 256>>>(words, references.data(), width, rows,
-                                                                                out.data());
+      decode_horizontal<T>
+          <<<static_cast<uint32_t>((rows + 1023) / 1024), 256>>>(words, references.data(), width, rows, out.data());
     };
     BASALT_CHECK(cudaMemset(out.data(), 0xA5, out.bytes()));
     horizontal();

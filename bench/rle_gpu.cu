@@ -25,23 +25,23 @@ void runs(NestedBench& bench, const std::string& type, uint32_t value_width) {
     if (bench.options.wants(group)) {
       const RleColumn column = make_rle_column<T>(bench.pool, chunks, pattern.lengths, value_width, false);
       const ExpectedRle<T> expected{column.run_of_row.data()};
-      bench.measure<T>(group, pattern.name, "8 warps", column.batch(), column.stream_bytes, 0.80, expected,
-                 [&](T* out) {
-                   return device::launch_decode_tiles<Plainly, 8, kWide ? 3 : 4>(column.batch(), out, fault, 0);
-                 });
-      bench.measure<T>(group, pattern.name, "4 warps", column.batch(), column.stream_bytes, 0.80, expected,
-                 [&](T* out) {
-                   return device::launch_decode_tiles<Plainly, 4, kWide ? 6 : 10>(column.batch(), out, fault, 0);
-                 });
+      bench.measure<T>(
+          group, pattern.name, "8 warps", column.batch(), column.stream_bytes, 0.80, expected, [&](T* out) {
+            return device::launch_decode_tiles < Plainly, 8, kWide ? 3 : 4 > (column.batch(), out, fault, 0);
+          });
+      bench.measure<T>(
+          group, pattern.name, "4 warps", column.batch(), column.stream_bytes, 0.80, expected, [&](T* out) {
+            return device::launch_decode_tiles < Plainly, 4, kWide ? 6 : 10 > (column.batch(), out, fault, 0);
+          });
     }
     const std::string nested_group = "rle(,delta) " + type;
     if (bench.options.wants(nested_group)) {
       const RleColumn column = make_rle_column<T>(bench.pool, chunks, pattern.lengths, value_width, true);
       const ExpectedRle<T> expected{column.run_of_row.data()};
-      bench.measure<T>(nested_group, pattern.name, "8 warps", column.batch(), column.stream_bytes, 0, expected,
-                 [&](T* out) {
-                   return device::launch_decode_tiles<Nested, 8, kWide ? 3 : 4>(column.batch(), out, fault, 0);
-                 });
+      bench.measure<T>(
+          nested_group, pattern.name, "8 warps", column.batch(), column.stream_bytes, 0, expected, [&](T* out) {
+            return device::launch_decode_tiles < Nested, 8, kWide ? 3 : 4 > (column.batch(), out, fault, 0);
+          });
     }
   }
 }

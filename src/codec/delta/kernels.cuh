@@ -1,6 +1,6 @@
-// Tile reader of `delta`. The tile's deltas pass through shared memory so that each lane gets 32 neighbouring rows, sums
-// them in registers, and only the lanes' totals are exchanged: 128 shared-memory cycles per tile of 4-byte values, where
-// a scan by shuffles of each row of 32 takes 190.
+// Tile reader of `delta`. The tile's deltas pass through shared memory so that each lane gets 32 neighbouring rows,
+// sums them in registers, and only the lanes' totals are exchanged: 128 shared-memory cycles per tile of 4-byte values,
+// where a scan by shuffles of each row of 32 takes 190.
 #pragma once
 
 #include "basalt/core/host_device.h"

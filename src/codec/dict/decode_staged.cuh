@@ -16,8 +16,8 @@ namespace basalt::device {
 // How entries are encoded matters while they are staged only, so it is a run-time choice: less to compile.
 template <typename T, typename Codes, uint32_t kWarps, uint32_t kMinBlocks>
 __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_staged(ChunkBatch batch, bool packed_entries,
-                                                                          uint32_t room, uint32_t tiles_per_block,
-                                                                          T* out, uint32_t* fault) {
+                                                                            uint32_t room, uint32_t tiles_per_block,
+                                                                            T* out, uint32_t* fault) {
   extern __shared__ SixteenBytes staged_shared[];
   using Reader = Dict<T, Codes, StagedEntries<T>>;
   T* staged = reinterpret_cast<T*>(staged_shared);

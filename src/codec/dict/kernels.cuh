@@ -80,8 +80,7 @@ class Dict {
   }
   template <typename F>
   __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) {
-    codes_.for_each_between(first, last,
-                            [&](uint32_t k, uint32_t code) { f(k, find(code, k * kLanes < rows_left_)); });
+    codes_.for_each_between(first, last, [&](uint32_t k, uint32_t code) { f(k, find(code, k * kLanes < rows_left_)); });
   }
 
  private:

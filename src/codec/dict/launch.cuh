@@ -13,7 +13,7 @@ namespace basalt::dict {
 template <typename T, typename Entries>
 cudaError_t launch_decode_direct(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
   return device::launch_decode_tiles<device::Dict<T, device::Packed<uint32_t>, Entries>, 8, 4>(batch, out, fault,
-                                                                                              stream);
+                                                                                               stream);
 }
 
 template <typename T>

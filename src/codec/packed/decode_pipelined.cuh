@@ -1,5 +1,5 @@
-// Decoding packed chunks to memory with the copy engine on both sides: while a warp unpacks one tile from shared memory,
-// its next tiles are on their way in and its last one on its way out. Needs Hopper; each warp works alone.
+// Decoding packed chunks to memory with the copy engine on both sides: while a warp unpacks one tile from shared
+// memory, its next tiles are on their way in and its last one on its way out. Needs Hopper; each warp works alone.
 #pragma once
 
 #include "codec/packed/kernels.cuh"
@@ -81,7 +81,8 @@ __device__ __forceinline__ void unpack_stage(const PipelinedTile<T>& job, const 
   for (uint32_t k = 0; k < kRowsPerLane; ++k) plain[k * kLanes + lane] = direct.at(k);
 }
 
-// A persistent grid (empty before Hopper): warp w of n takes tiles w, w + n, …, so that the whole device moves through memory together.
+// A persistent grid (empty before Hopper): warp w of n takes tiles w, w + n, …, so that the whole device moves through
+// memory together.
 template <typename T, uint32_t kWarps, uint32_t kStages>
 __global__ __launch_bounds__(kWarps* kLanes, 1) void decode_pipelined(ChunkBatch batch, T* out) {
 #if defined(BASALT_HAS_BULK_COPY)

@@ -46,9 +46,10 @@ __device__ __forceinline__ bool for_width(AllWidths, uint32_t width, F&& f) {
       return true;                  \
     }                               \
     break;
-#define BASALT_CASES_8(w)                                                                                       \
-  BASALT_CASE(w) BASALT_CASE(w + 1) BASALT_CASE(w + 2) BASALT_CASE(w + 3) BASALT_CASE(w + 4) BASALT_CASE(w + 5) \
-  BASALT_CASE(w + 6) BASALT_CASE(w + 7)
+#define BASALT_CASES_8(w)                                                                                           \
+  BASALT_CASE(w)                                                                                                    \
+  BASALT_CASE(w + 1) BASALT_CASE(w + 2) BASALT_CASE(w + 3) BASALT_CASE(w + 4) BASALT_CASE(w + 5) BASALT_CASE(w + 6) \
+      BASALT_CASE(w + 7)
   switch (width) {
     BASALT_CASE(0)
     BASALT_CASES_8(1)
@@ -59,8 +60,7 @@ __device__ __forceinline__ bool for_width(AllWidths, uint32_t width, F&& f) {
     BASALT_CASES_8(41)
     BASALT_CASES_8(49)
     BASALT_CASES_8(57)
-    default:
-      break;
+    default: break;
   }
 #undef BASALT_CASES_8
 #undef BASALT_CASE
@@ -325,9 +325,7 @@ class Packed {
     return static_cast<T>(a ^ kTop) < static_cast<T>(b ^ kTop);
   }
 
-  __device__ __forceinline__ uint32_t low_mask() const {
-    return width_ >= 32 ? ~0u : (1u << width_) - 1;
-  }
+  __device__ __forceinline__ uint32_t low_mask() const { return width_ >= 32 ? ~0u : (1u << width_) - 1; }
 
   const T* references_;
   const uint32_t* descriptors_;

@@ -12,8 +12,8 @@ namespace basalt::packed {
 template <typename T, device::Stores kStores, uint32_t kWarps, uint32_t kMinBlocks>
 cudaError_t launch_decode_direct(const device::ChunkBatch& batch, T* out, cudaStream_t stream) {
   // Packed values cannot be wrong, so there is no fault to report.
-  return device::launch_decode_tiles<device::Packed<T, device::AllWidths>, kWarps, kMinBlocks, kStores>(batch, out,
-                                                                                                        nullptr, stream);
+  return device::launch_decode_tiles<device::Packed<T, device::AllWidths>, kWarps, kMinBlocks, kStores>(
+      batch, out, nullptr, stream);
 }
 
 // Shared memory a Hopper block may ask for; one block fills a multiprocessor.

@@ -1,6 +1,6 @@
-// Tile reader of `rle`. The runs of a tile are known from two tile entries. Their ends set marks on the tile's rows, the
-// marks become 1024 bits, and a row's run is the number of bits up to it; the run values wait in shared memory. Long and
-// short runs cost the same few instructions per row.
+// Tile reader of `rle`. The runs of a tile are known from two tile entries. Their ends set marks on the tile's rows,
+// the marks become 1024 bits, and a row's run is the number of bits up to it; the run values wait in shared memory.
+// Long and short runs cost the same few instructions per row.
 #pragma once
 
 #include "basalt/core/host_device.h"
