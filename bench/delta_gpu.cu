@@ -54,7 +54,7 @@ void deltas(NestedBench& bench, const std::string& type) {
     }
     const DeviceArray<uint64_t> device_nodes(nodes);
     const ChunkBatch batch{device_nodes.data(), child.first_rows.data(), 6, chunks, kTilesPerChunk};
-    sum_deltas<T><<<chunks * kTilesPerChunk / 256, 256>>>(device_nodes.data(), chunks, expected.data());
+    sum_deltas<T><<<(chunks * kTilesPerChunk + 255) / 256, 256>>>(device_nodes.data(), chunks, expected.data());
     BASALT_CHECK(cudaGetLastError());
     const double bytes = child.stream_bytes() + static_cast<double>(device_checkpoints.bytes());
     const std::string point = label("w", width);
