@@ -1,8 +1,12 @@
 // Loading chunks through pinned memory; see staging.h.
 #include "cuda/staging.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
+
+#include "codec/dict/layout.h"
 
 namespace basalt::cuda {
 
@@ -20,6 +24,27 @@ bool inside(const StreamPlace& stream, const StreamPlace& region) {
 void for_each_stream(const NodeView& node, const std::function<void(ByteView)>& body) {
   for (const ByteView stream : node.streams) body(stream);
   for (const NodeView& child : node.children) for_each_stream(child, body);
+}
+
+// Kernels that compare codes instead of values rely on every code having an entry.
+void check_codes(const NodeView& node) {
+  if (node.codec == nullptr) return;
+  if (node.codec->name() == "dict") {
+    const NodeView& codes = node.children[dict::kCodes];
+    const uint64_t entries = node.children[dict::kEntries].count;
+    const std::unique_ptr<Reader> reader = open_reader(codes);
+    std::array<uint32_t, kTileRows> tile_codes;
+    uint32_t largest = 0;
+    for (uint32_t tile = 0; tile < tile_count(codes.count); ++tile) {
+      reader->decode_tile(tile, tile_codes.data());
+      const uint32_t rows = rows_in_tile(codes.count, tile);
+      for (uint32_t i = 0; i < rows; ++i) largest = std::max(largest, tile_codes[i]);
+    }
+    if (reader->corrupt() || (codes.count > 0 && largest >= entries)) {
+      throw Error(ErrorCode::kCorrupt, "its values break the rules of their encoding");
+    }
+  }
+  for (const NodeView& child : node.children) check_codes(child);
 }
 
 }  // namespace
@@ -121,6 +146,12 @@ void BatchLoad::load(LoadGroup& group) {
     if (root.count != info.rows) {
       throw Error(ErrorCode::kCorrupt, load.file->name() + ": column " + load.file->column(load.field_id).path + ": chunk " +
                                            std::to_string(load.chunk) + " does not hold as many rows as it says");
+    }
+    try {
+      check_codes(root);
+    } catch (const Error& error) {
+      throw error.within(load.file->name() + ": column " + load.file->column(load.field_id).path + ": chunk " +
+                         std::to_string(load.chunk));
     }
     uint64_t end = aligned(info.region.length);
     const uint64_t base = group.block->address() + load.offset;

@@ -140,51 +140,11 @@ __device__ __forceinline__ uint32_t partition_point(uint32_t count, Before&& bef
   return low;
 }
 
-struct CodeMasks {
-  uint32_t pass;   // begin ≤ code < end (kNotEqual: not so)
-  uint32_t known;  // code < count
-};
-
-template <Test kTest, typename Codes>
-__device__ __forceinline__ CodeMasks test_codes(Codes& codes, uint32_t begin, uint32_t end, uint32_t count) {
-  CodeMasks masks{0, 0};
-  codes.visit([&](auto&& tile) {
-#pragma unroll 4
-    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      const uint32_t code = tile.at(k);
-      masks.pass |= static_cast<uint32_t>(code - begin < end - begin) << k;
-      masks.known |= static_cast<uint32_t>(code < count) << k;
-    }
-  });
-  if (kTest == Test::kNotEqual) masks.pass = ~masks.pass;
-  return masks;
-}
-
-// Packed codes share their words between both tests.
-template <Test kTest, typename UnrolledWidths>
-__device__ __forceinline__ CodeMasks test_codes(Packed<uint32_t, UnrolledWidths>& codes, uint32_t begin, uint32_t end,
-                                                uint32_t count) {
-  const RawRange known = codes.template range<false>(0, count - 1);
-  const RawRange pass = begin < end ? codes.template range<false>(begin, end - 1) : RawRange{0, 0, true, false};
-  CodeMasks masks{pass.all ? ~0u : 0u, known.all ? ~0u : 0u};
-  if ((!pass.none && !pass.all) || (!known.none && !known.all)) {
-    codes.visit([&](auto&& tile) {
-      if (!pass.none && !pass.all) {
-        masks.pass = kTest == Test::kAtMost ? tile.below(pass.last + 1) : tile.within(pass.first, pass.last);
-      }
-      if (!known.none && !known.all) masks.known = tile.below(known.last + 1);
-    });
-  }
-  if (kTest == Test::kNotEqual) masks.pass = ~masks.pass;
-  return masks;
-}
-
-// Opens one reader and tests its tile. *bad is raised for rows in `alive` only.
+// Opens one reader and tests its tile.
 template <typename S, Test kTest, typename Reader>
 struct ShapeTest {
-  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch, uint32_t alive,
-                                                 uint32_t& bad, S first, S last) {
-    (void)alive;
+  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch, uint32_t& bad,
+                                                 S first, S last) {
     Reader reader;
     reader.open(descriptor, tile, scratch);
     const uint32_t mask = TileTest<S, kTest, Reader>::run(reader, first, last);
@@ -193,12 +153,13 @@ struct ShapeTest {
   }
 };
 
-// A dictionary is sorted, so a range of values is a range of codes: the literals are looked up, not the rows.
+// A dictionary is sorted, so a range of values is a range of codes: the literals are looked up, not the rows. That every
+// code has an entry is checked when a chunk is loaded (cuda/staging.cpp).
 template <typename S, Test kTest, typename T, typename Codes, typename Entries>
 struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
   using Reader = Dict<T, Codes, Entries>;
-  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch, uint32_t alive,
-                                                 uint32_t& bad, S first, S last) {
+  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch, uint32_t& bad,
+                                                 S first, S last) {
     Entries entries;
     entries.bind(descriptor + Reader::kEntriesWord);
     const uint32_t count = row_count(descriptor + Reader::kEntriesWord);
@@ -212,10 +173,10 @@ struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
     }
     Codes codes;
     codes.open(descriptor + Reader::kCodesWord, tile, scratch);
-    // A code beyond the entries is corruption that only the values show.
-    const CodeMasks masks = test_codes<kTest>(codes, begin, end, count);
-    if ((alive & ~masks.known) != 0 || codes.bad) bad = 1;
-    return masks.pass;
+    const bool empty = begin >= end;
+    const uint32_t mask = TileTest<uint32_t, kTest, Codes>::run(codes, empty ? 1 : begin, empty ? 0 : end - 1);
+    if (codes.bad) bad = 1;
+    return mask;
   }
 };
 
@@ -247,9 +208,9 @@ class OneOf {
   }
   template <typename S, Test kTest>
   __device__ __forceinline__ static uint32_t test(uint32_t shape, const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                  uint32_t alive, uint32_t& bad, S first, S last) {
-    if (shape == 0) return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, alive, bad, first, last);
-    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, alive, bad, first, last);
+                                                  uint32_t& bad, S first, S last) {
+    if (shape == 0) return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, first, last);
+    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, bad, first, last);
   }
   __device__ __forceinline__ bool bad() const { return shape_ == 0 ? static_cast<bool>(first_.bad) : others_.bad(); }
 
@@ -274,8 +235,8 @@ class OneOf<Reader> {
   }
   template <typename S, Test kTest>
   __device__ __forceinline__ static uint32_t test(uint32_t, const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                  uint32_t alive, uint32_t& bad, S first, S last) {
-    return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, alive, bad, first, last);
+                                                  uint32_t& bad, S first, S last) {
+    return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, first, last);
   }
   __device__ __forceinline__ bool bad() const { return only_.bad; }
 
@@ -296,6 +257,27 @@ __device__ __noinline__ void walk(Packed<T, UnrolledWidths> tile, uint32_t first
   for (uint32_t j = 0; j < count; ++j) out[j] = to_value<V, S>(tile.at(first + j));
 }
 
+// Up to kCount of a lane's rows, lowest first.
+template <uint32_t kCount>
+struct Picked {
+  uint32_t k[kCount];     // 0 where there is none
+  uint32_t live[kCount];  // not 0 where there is one
+
+  // Takes them out of `mask`.
+  __device__ __forceinline__ explicit Picked(uint32_t& mask) {
+#pragma unroll
+    for (uint32_t j = 0; j < kCount; ++j) {
+      live[j] = mask;
+      k[j] = mask == 0 ? 0 : static_cast<uint32_t>(__ffs(static_cast<int>(mask))) - 1;
+      mask &= mask - 1;
+    }
+  }
+};
+
+// Whether so few rows of the tile are alive that picking them costs less than reading all: no lane has more than this.
+constexpr uint32_t kSparseRows = 8;
+__device__ __forceinline__ bool is_sparse(uint32_t alive) { return !any_lane(population(alive) > kSparseRows); }
+
 // One column of a generated kernel. S: its logical type; kAt: where its words begin in a chunk's slot; then its readers.
 template <typename S, uint32_t kAt, uint32_t kWords, typename... Readers>
 class Column {
@@ -308,11 +290,11 @@ class Column {
     shapes_.open(shape_of(slot), slot + kAt + 1, tile, scratch);
   }
 
-  // The lane's rows in the range; those outside `alive` do not count.
+  // The lane's rows in the range.
   template <Test kTest>
-  __device__ __forceinline__ static uint32_t test(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t alive,
-                                                  uint32_t& bad, S first, S last) {
-    return Shapes::template test<S, kTest>(shape_of(slot), slot + kAt + 1, tile, scratch, alive, bad, first, last);
+  __device__ __forceinline__ static uint32_t test(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t& bad,
+                                                  S first, S last) {
+    return Shapes::template test<S, kTest>(shape_of(slot), slot + kAt + 1, tile, scratch, bad, first, last);
   }
 
   // Values kFirst … kFirst + kCount of the lane.
@@ -330,6 +312,15 @@ class Column {
           for (uint32_t j = 0; j < kCount; ++j) out[j] = looped[j];
         }
       });
+    });
+  }
+
+  // Single rows of the lane, for tiles of which little is alive: the words of the others are not touched.
+  template <uint32_t kCount, typename V>
+  __device__ __forceinline__ void pick(const Picked<kCount>& rows, V (&out)[kCount]) {
+    shapes_.with([&](auto& reader) {
+#pragma unroll
+      for (uint32_t j = 0; j < kCount; ++j) out[j] = to_value<V, S>(reader.at(rows.k[j]));
     });
   }
 
@@ -354,8 +345,8 @@ struct Validity {
   __device__ __forceinline__ static uint32_t mask(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t& bad) {
     const uint32_t shape = static_cast<uint32_t>(load(slot + kAt));
     if (shape == 0) return ~0u;
-    const uint32_t valid = Shapes::template test<uint8_t, Test::kAtLeast>(shape - 1, slot + kAt + 1, tile, scratch, ~0u,
-                                                                          bad, 1, 255);
+    const uint32_t valid = Shapes::template test<uint8_t, Test::kAtLeast>(shape - 1, slot + kAt + 1, tile, scratch, bad,
+                                                                          1, 255);
     sync_warp();
     return valid;
   }
