@@ -30,6 +30,7 @@ inline HostPacked pack_on_host(const std::vector<uint32_t>& values) {
     packed_values.references.push_back(least);
     packed_values.descriptors.push_back(packed::make_descriptor(static_cast<uint32_t>(first / kLanes), width));
     packed_values.words.resize(first + packed_tile_words(width));
+    if (width == 0) continue;
     for (size_t i = begin; i < end; ++i) {
       const uint64_t raw = values[i] - least;
       const uint32_t lane = static_cast<uint32_t>((i - begin) % kLanes);
