@@ -114,7 +114,8 @@ uint64_t CudaBackend::memory_limit(const RunOptions& options) const {
   cudaMemPool_t pool = nullptr;
   uint64_t reserved = 0;  // by us, in use or not
   check(cudaDeviceGetDefaultMemPool(&pool, device_), "opening the device's memory pool");
-  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "reading the device's memory pool");
+  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
+        "reading the device's memory pool");
   const uint64_t available = free + reserved;
   const uint64_t most = available - available / 16;  // room for work lists, results, other programs
   return options.gpu_memory == 0 ? most : std::min<uint64_t>(options.gpu_memory, most);
@@ -128,7 +129,8 @@ const std::vector<ChunkKey>& CudaBackend::chunk_keys(const std::shared_ptr<const
   }
   const auto found = keys.columns.find(field_id);
   if (found != keys.columns.end()) return found->second;
-  for (auto it = file_keys_.begin(); it != file_keys_.end();) it = it->second.file.expired() ? file_keys_.erase(it) : ++it;
+  for (auto it = file_keys_.begin(); it != file_keys_.end();)
+    it = it->second.file.expired() ? file_keys_.erase(it) : ++it;
   std::vector<ChunkKey> list;
   for (uint32_t chunk = 0; chunk < file->column(field_id).chunks.size(); ++chunk) {
     list.push_back(key_of(*file, field_id, chunk));
@@ -140,7 +142,7 @@ const std::vector<ChunkKey>& CudaBackend::chunk_keys(const std::shared_ptr<const
 
 // The one symbol that libbasalt looks for.
 extern "C" __attribute__((visibility("default"))) basalt::GpuBackend* basalt_create_gpu_backend(uint32_t abi,
-                                                                                               std::string* reason) {
+                                                                                                std::string* reason) {
   if (abi != basalt::kGpuBackendAbi) {
     *reason = "libbasalt_cuda.so belongs to another version of Basalt";
     return nullptr;

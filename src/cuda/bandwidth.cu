@@ -1,5 +1,5 @@
-// Copy, read and transfer bandwidth; see bandwidth.h. Buffers are far larger than the L2 cache; the best of several runs
-// counts.
+// Copy, read and transfer bandwidth; see bandwidth.h. Buffers are far larger than the L2 cache; the best of several
+// runs counts.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -86,12 +86,14 @@ GpuBandwidth measure(cudaStream_t stream) {
     PinnedBuffer pinned(host_bytes);
     std::fill_n(reinterpret_cast<unsigned char*>(pinned.data()), host_bytes, static_cast<unsigned char>(7));
     out.host_to_device_gbs = best_gbs(stream, static_cast<double>(host_bytes), [&] {
-      check(cudaMemcpyAsync(to.data(), pinned.data(), host_bytes, cudaMemcpyHostToDevice, stream), "copying to the device");
+      check(cudaMemcpyAsync(to.data(), pinned.data(), host_bytes, cudaMemcpyHostToDevice, stream),
+            "copying to the device");
     });
   }
   const std::vector<unsigned char> pageable(host_bytes, 7);
   out.host_to_device_pageable_gbs = best_gbs(stream, static_cast<double>(host_bytes), [&] {
-    check(cudaMemcpyAsync(to.data(), pageable.data(), host_bytes, cudaMemcpyHostToDevice, stream), "copying to the device");
+    check(cudaMemcpyAsync(to.data(), pageable.data(), host_bytes, cudaMemcpyHostToDevice, stream),
+          "copying to the device");
   });
   return out;
 }

@@ -11,8 +11,7 @@ namespace basalt::cuda {
 ChunkKey key_of(const File& file, uint32_t field_id, uint32_t chunk) {
   const ColumnChunkInfo& info = file.column(field_id).chunks.at(chunk);
   std::string text = file.name();
-  const uint64_t numbers[] = {file.source().size(), field_id,           chunk,
-                              info.region.offset,   info.region.length, info.rows};
+  const uint64_t numbers[] = {file.source().size(), field_id, chunk, info.region.offset, info.region.length, info.rows};
   text.append(reinterpret_cast<const char*>(numbers), sizeof(numbers));
   text.append(reinterpret_cast<const char*>(info.checksums.data()), info.checksums.size() * sizeof(uint64_t));
   for (const NodePlace& node : info.nodes) {

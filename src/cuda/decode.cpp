@@ -19,9 +19,7 @@ namespace {
 
 constexpr size_t kStreamAlignment = 256;
 
-[[noreturn]] void throw_corrupt() {
-  throw Error(ErrorCode::kCorrupt, "its values break the rules of their encoding");
-}
+[[noreturn]] void throw_corrupt() { throw Error(ErrorCode::kCorrupt, "its values break the rules of their encoding"); }
 
 void collect_streams(const NodeView& node, std::vector<ByteView>& out) {
   out.insert(out.end(), node.streams.begin(), node.streams.end());
@@ -55,7 +53,8 @@ Buffer CudaBackend::decode_fixed(const NodeView& node) {
   const DeviceBlock input(std::max<size_t>(bytes, kStreamAlignment), compute_, compute_);
   for (size_t i = 0; i < streams.size(); ++i) {
     if (streams[i].empty()) continue;
-    check(cudaMemcpyAsync(input.data() + offsets[i], streams[i].data(), streams[i].size(), cudaMemcpyHostToDevice, compute_),
+    check(cudaMemcpyAsync(input.data() + offsets[i], streams[i].data(), streams[i].size(), cudaMemcpyHostToDevice,
+                          compute_),
           "copying to the device");
     offsets[i] += input.address();
   }
@@ -63,7 +62,8 @@ Buffer CudaBackend::decode_fixed(const NodeView& node) {
   size_t next = 0;
   device::append_descriptor(node, offsets, next, words);
   const DeviceBlock descriptor(words.size() * sizeof(uint64_t), compute_, compute_);
-  check(cudaMemcpyAsync(descriptor.data(), words.data(), words.size() * sizeof(uint64_t), cudaMemcpyHostToDevice, compute_),
+  check(cudaMemcpyAsync(descriptor.data(), words.data(), words.size() * sizeof(uint64_t), cudaMemcpyHostToDevice,
+                        compute_),
         "copying a descriptor");
   const DeviceBlock output(out.size(), compute_, compute_);
   const DeviceBlock bad(sizeof(uint32_t), compute_, compute_);
@@ -78,7 +78,8 @@ Buffer CudaBackend::decode_fixed(const NodeView& node) {
                          dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, compute_),
         "launching a decoder");
   uint32_t flag = 0;
-  check(cudaMemcpyAsync(out.data(), output.data(), out.size(), cudaMemcpyDeviceToHost, compute_), "copying decoded rows");
+  check(cudaMemcpyAsync(out.data(), output.data(), out.size(), cudaMemcpyDeviceToHost, compute_),
+        "copying decoded rows");
   check(cudaMemcpyAsync(&flag, bad.data(), sizeof(flag), cudaMemcpyDeviceToHost, compute_), "copying a flag");
   compute_.synchronize();
   if (flag != 0) throw_corrupt();
@@ -113,7 +114,8 @@ void CudaBackend::decode_strings(const NodeView& node, StringRows& out) {
     const uint32_t tiles = tile_count(node.count);
     int64_t at = 0;
     for (uint32_t tile = 0; tile < tiles; ++tile) {
-      const std::span<const uint32_t> own(lengths.as<uint32_t>() + size_t{tile} * kTileRows, rows_in_tile(node.count, tile));
+      const std::span<const uint32_t> own(lengths.as<uint32_t>() + size_t{tile} * kTileRows,
+                                          rows_in_tile(node.count, tile));
       if (!reader->lengths_fit(tile, own)) throw_corrupt();
       for (const uint32_t length : own) out.offsets.push_back(at += length);
       reader->decode_tile(tile, own, out.bytes);

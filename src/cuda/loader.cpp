@@ -1,5 +1,5 @@
-// Finds the GPU without linking to CUDA: looks for the driver first, then opens libbasalt_cuda beside libbasalt and asks
-// it for a backend. Whatever is missing becomes a sentence that `basalt devices` and fallbacks show.
+// Finds the GPU without linking to CUDA: looks for the driver first, then opens libbasalt_cuda beside libbasalt and
+// asks it for a backend. Whatever is missing becomes a sentence that `basalt devices` and fallbacks show.
 #include <dlfcn.h>
 
 #include <cstdlib>

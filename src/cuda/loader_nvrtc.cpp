@@ -94,7 +94,9 @@ std::vector<std::string> candidate_paths(const std::string& own_folder) {
   return out;
 }
 
-uint64_t hash_of(const std::string& text, uint64_t seed) { return XXH3_64bits_withSeed(text.data(), text.size(), seed); }
+uint64_t hash_of(const std::string& text, uint64_t seed) {
+  return XXH3_64bits_withSeed(text.data(), text.size(), seed);
+}
 
 // Two independent 64-bit hashes: the key must not collide in a cache that lives for years.
 std::string cache_key(const std::string& source, const PreludeHeader* headers, size_t header_count,
@@ -175,23 +177,22 @@ std::unique_ptr<Nvrtc> Nvrtc::find(std::string* reason) {
   }
   if (found->library_ == nullptr) {
     if (reason != nullptr) {
-      *reason = "the run-time compiler libnvrtc.so.13 was not found (pip package nvidia-cuda-nvrtc, or set "
-                "BASALT_NVRTC to its path): " + last;
+      *reason =
+          "the run-time compiler libnvrtc.so.13 was not found (pip package nvidia-cuda-nvrtc, or set "
+          "BASALT_NVRTC to its path): " +
+          last;
     }
     return nullptr;
   }
   found->functions_ = std::make_unique<Functions>();
   Functions& f = *found->functions_;
   void* library = found->library_;
-  const bool complete = resolve(library, "nvrtcVersion", f.version) &&
-                        resolve(library, "nvrtcGetErrorString", f.error_string) &&
-                        resolve(library, "nvrtcCreateProgram", f.create) &&
-                        resolve(library, "nvrtcDestroyProgram", f.destroy) &&
-                        resolve(library, "nvrtcCompileProgram", f.compile) &&
-                        resolve(library, "nvrtcGetProgramLogSize", f.log_size) &&
-                        resolve(library, "nvrtcGetProgramLog", f.log) &&
-                        resolve(library, "nvrtcGetCUBINSize", f.cubin_size) &&
-                        resolve(library, "nvrtcGetCUBIN", f.cubin);
+  const bool complete =
+      resolve(library, "nvrtcVersion", f.version) && resolve(library, "nvrtcGetErrorString", f.error_string) &&
+      resolve(library, "nvrtcCreateProgram", f.create) && resolve(library, "nvrtcDestroyProgram", f.destroy) &&
+      resolve(library, "nvrtcCompileProgram", f.compile) && resolve(library, "nvrtcGetProgramLogSize", f.log_size) &&
+      resolve(library, "nvrtcGetProgramLog", f.log) && resolve(library, "nvrtcGetCUBINSize", f.cubin_size) &&
+      resolve(library, "nvrtcGetCUBIN", f.cubin);
   int major = 0;
   int minor = 0;
   if (!complete || f.version(&major, &minor) != 0) {
@@ -214,9 +215,9 @@ CompiledKernel Nvrtc::compile(const std::string& source, const PreludeHeader* he
                               int minor, bool use_disk_cache) const {
   const std::string architecture = "--gpu-architecture=sm_" + std::to_string(major * 10 + minor);
   // -fmad=false: floats must round as on the CPU. Warnings about unused helpers of the prelude help nobody.
-  const std::vector<std::string> options = {architecture,          "--std=c++20", "-fmad=false", "--device-int128",
-                                            "--device-as-default-execution-space",
-                                            "--disable-warnings"};
+  const std::vector<std::string> options = {
+      architecture,        "--std=c++20", "-fmad=false", "--device-int128", "--device-as-default-execution-space",
+      "--disable-warnings"};
   CompiledKernel result;
   fs::path cached;
   if (const std::string folder = use_disk_cache ? kernel_cache_folder() : std::string(); !folder.empty()) {

@@ -14,8 +14,8 @@ namespace basalt::cuda {
 struct LoadedKernel {
   cudaLibrary_t library = nullptr;
   cudaKernel_t kernel = nullptr;
-  int threads = 0;     // per block
-  int blocks = 0;      // that fill the device
+  int threads = 0;        // per block
+  int blocks = 0;         // that fill the device
   double compile_ms = 0;  // of the first load; 0 = it came from the disk
 
   const void* function() const { return reinterpret_cast<const void*>(kernel); }

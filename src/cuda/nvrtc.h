@@ -14,7 +14,7 @@ namespace basalt::cuda {
 
 struct CompiledKernel {
   std::vector<char> cubin;
-  double compile_ms = 0;    // 0: it came from the disk cache
+  double compile_ms = 0;  // 0: it came from the disk cache
   bool from_cache = false;
 };
 

@@ -1,5 +1,6 @@
 // Compiles what Basalt generates, for several GPU generations and without a GPU, and says how long each kernel took.
-// Exit 1 if one does not compile; a `!` marks one that takes longer than it should on a current desktop core. `--print NAME` shows a sample's source.
+// Exit 1 if one does not compile; a `!` marks one that takes longer than it should on a current desktop core. `--print
+// NAME` shows a sample's source.
 #include <ctime>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
-// Running a statement: chunks are pruned by statistics, loaded in batches that overlap with the kernels of earlier ones,
-// and each launch leaves records that merge. A statement whose data stayed on the device is remembered, and its next run
-// is one launch.
+// Running a statement: chunks are pruned by statistics, loaded in batches that overlap with the kernels of earlier
+// ones, and each launch leaves records that merge. A statement whose data stayed on the device is remembered, and its
+// next run is one launch.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -16,11 +16,13 @@ namespace {
 
 // Enough chunks of 8 MiB for sixteen threads to have two each while the batch before is finished.
 constexpr uint64_t kBatchBytes = 256ull << 20;
-constexpr uint64_t kGroupBytes = 4ull << 20;   // one copy; 75 µs on PCIe 5
+constexpr uint64_t kGroupBytes = 4ull << 20;  // one copy; 75 µs on PCIe 5
 constexpr size_t kMostStatements = 64;
 
 using Clock = std::chrono::steady_clock;
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 // One chunk of all columns, after pruning.
 struct WorkChunk {
@@ -35,7 +37,7 @@ struct Batch {
   size_t end = 0;
   std::vector<LoadGroup> groups;
   std::unique_ptr<BatchLoad> load;
-  uint64_t bytes = 0;  // being loaded
+  uint64_t bytes = 0;                            // being loaded
   std::vector<std::vector<DeviceChunk>> chunks;  // per chunk, per column: keeps the memory alive until the launch
 };
 
@@ -194,7 +196,8 @@ void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, u
     const uint32_t zone_end = std::min(tiles, (zone + 1) * kTilesPerZone);
     Decision decision = whole;
     if (prune && whole == Decision::kUnknown) {
-      for (size_t i = 0; i < infos.size(); ++i) stats[i] = zone < infos[i]->zones.size() ? &infos[i]->zones[zone] : nullptr;
+      for (size_t i = 0; i < infos.size(); ++i)
+        stats[i] = zone < infos[i]->zones.size() ? &infos[i]->zones[zone] : nullptr;
       decision = decide(pipeline_.filter, stats);
     }
     if (decision == Decision::kNone) report_.tiles_skipped += zone_end - tile;
@@ -313,8 +316,8 @@ std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std
     };
     size_t next = 0;  // streams in preorder: validity comes before the values
     if (readers.validity_node != nullptr) {
-      place(*readers.validity_node, plan.shapes.validity, readers.validity, plan.validity_at, plan.shapes.validity_words, 1,
-            next);
+      place(*readers.validity_node, plan.shapes.validity, readers.validity, plan.validity_at,
+            plan.shapes.validity_words, 1, next);
     }
     place(*readers.value_node, plan.shapes.values, readers.values, plan.value_at, plan.shapes.value_words, 0, next);
   }
@@ -386,8 +389,10 @@ void StatementRun::launch(Batch& batch, size_t index) {
     chunk_ends_.push_back(static_cast<uint32_t>(all_work_.size()));
     for (const DeviceChunk& chunk : batch.chunks[i - batch.first]) blocks_.push_back(chunk.block);
   }
-  auto device_slots = std::make_unique<DeviceBlock>(slots.size() * sizeof(uint64_t), backend_.compute_, backend_.compute_);
-  auto device_work = std::make_unique<DeviceBlock>(work.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
+  auto device_slots =
+      std::make_unique<DeviceBlock>(slots.size() * sizeof(uint64_t), backend_.compute_, backend_.compute_);
+  auto device_work =
+      std::make_unique<DeviceBlock>(work.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
   check(cudaMemcpyAsync(device_slots->data(), slots.data(), slots.size() * sizeof(uint64_t), cudaMemcpyHostToDevice,
                         backend_.compute_),
         "copying descriptors");
@@ -396,8 +401,8 @@ void StatementRun::launch(Batch& batch, size_t index) {
         "copying a work list");
   const size_t record_bytes = static_cast<size_t>(kernel_->blocks) * record_words();
   uint64_t* records = results_->as<uint64_t>() + index * record_bytes;
-  double* tile_sums = results_->as<double>() + batches_.size() * record_bytes +
-                      (all_work_.size() - work.size()) * plan_->tile_sums;
+  double* tile_sums =
+      results_->as<double>() + batches_.size() * record_bytes + (all_work_.size() - work.size()) * plan_->tile_sums;
   launch_kernel(*device_slots, *device_work, static_cast<uint32_t>(work.size()), records, tile_sums,
                 kernel_event(2 * index), kernel_event(2 * index + 1));
   batch_inputs_.push_back(std::move(device_slots));
@@ -452,7 +457,8 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
     throw;
   }
   if (report_.bytes_transferred > 0) report_.transfer_ms = elapsed_ms(backend_.transfer_begin_, backend_.transfer_end_);
-  for (size_t i = 0; i < batches_.size(); ++i) report_.kernel_ms += elapsed_ms(kernel_event(2 * i), kernel_event(2 * i + 1));
+  for (size_t i = 0; i < batches_.size(); ++i)
+    report_.kernel_ms += elapsed_ms(kernel_event(2 * i), kernel_event(2 * i + 1));
   std::vector<Value> values = merge(chunk_ends_, batches_.size());
   remember(key);
   return values;

@@ -83,7 +83,8 @@ inline Sample q6() {
   Sample sample;
   sample.name = "TPC-H Q6";
   const DataType money{TypeKind::kDecimal, 15, 2, TimeUnit::kMicro};
-  add_column(sample, "l_shipdate", {TypeKind::kDate, 0, 0, TimeUnit::kMicro}, {"Packed<uint32_t>"}, 4, 8036, 10561, {12});
+  add_column(sample, "l_shipdate", {TypeKind::kDate, 0, 0, TimeUnit::kMicro}, {"Packed<uint32_t>"}, 4, 8036, 10561,
+             {12});
   add_column(sample, "l_discount", money, {"Packed<uint64_t>"}, 4, 0, 10, {4});
   add_column(sample, "l_quantity", money, {"Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>"}, 9, 100, 5000, {6});
   add_column(sample, "l_extendedprice", money, {"Packed<uint64_t>"}, 4, 90000, 10494950, {24});
@@ -127,8 +128,8 @@ inline Sample eight_columns() {
   add_column(sample, "f", {TypeKind::kInt16, 0, 0, us}, {"Constant<uint16_t>", "Packed<uint16_t>"}, 4, -100, 100, {7});
   add_column(sample, "g", {TypeKind::kUInt64, 0, 0, us}, {"Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>"}, 7, 0,
              (int128_t{1} << 64) - 1, {11});
-  add_column(sample, "h", {TypeKind::kFloat32, 0, 0, us}, {"Dict<uint32_t, Packed<uint32_t>, Plain<uint32_t>>"}, 7, 0, 0,
-             {8});
+  add_column(sample, "h", {TypeKind::kFloat32, 0, 0, us}, {"Dict<uint32_t, Packed<uint32_t>, Plain<uint32_t>>"}, 7, 0,
+             0, {8});
   Pipeline& p = sample.pipeline;
   p.has_filter = true;
   Expr null_test = call(ExprOp::kIsNotNull, Physical::kU8, {column(p, 3)});
@@ -160,8 +161,8 @@ inline Sample eight_sums() {
   Sample sample;
   sample.name = "eight sums";
   for (uint32_t i = 0; i < 8; ++i) {
-    add_column(sample, "column_" + std::to_string(i), {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {"Packed<uint64_t>"}, 4, 0,
-               (int128_t{1} << (10 + 3 * i)) - 1, {8 + 3 * i, 9 + 3 * i, 10 + 3 * i});
+    add_column(sample, "column_" + std::to_string(i), {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {"Packed<uint64_t>"},
+               4, 0, (int128_t{1} << (10 + 3 * i)) - 1, {8 + 3 * i, 9 + 3 * i, 10 + 3 * i});
     sample.pipeline.aggregates.push_back(aggregate(AggregateOp::kSum, column(sample.pipeline, i)));
   }
   return sample;

@@ -144,8 +144,9 @@ void BatchLoad::load(LoadGroup& group) {
     const ByteView view{region, static_cast<size_t>(info.region.length)};
     const NodeView root = load.file->verify_chunk(load.field_id, load.chunk, view, shared);
     if (root.count != info.rows) {
-      throw Error(ErrorCode::kCorrupt, load.file->name() + ": column " + load.file->column(load.field_id).path + ": chunk " +
-                                           std::to_string(load.chunk) + " does not hold as many rows as it says");
+      throw Error(ErrorCode::kCorrupt, load.file->name() + ": column " + load.file->column(load.field_id).path +
+                                           ": chunk " + std::to_string(load.chunk) +
+                                           " does not hold as many rows as it says");
     }
     try {
       check_codes(root);
@@ -161,7 +162,8 @@ void BatchLoad::load(LoadGroup& group) {
         load.addresses.push_back(base + static_cast<uint64_t>(data - region));
         return;
       }
-      if (end + stream.size() > load.bytes) throw Error(ErrorCode::kInternal, "a shared stream has no room on the device");
+      if (end + stream.size() > load.bytes)
+        throw Error(ErrorCode::kInternal, "a shared stream has no room on the device");
       if (!stream.empty()) std::memcpy(region + end, data, stream.size());
       load.addresses.push_back(base + end);
       end += aligned(stream.size());

@@ -1,5 +1,5 @@
-// The way of chunks from files to the device: worker threads read into pinned slots, verify there, and hand each slot to
-// the copy stream; a slot is used again when its copy is done. Reading, checking and copying overlap.
+// The way of chunks from files to the device: worker threads read into pinned slots, verify there, and hand each slot
+// to the copy stream; a slot is used again when its copy is done. Reading, checking and copying overlap.
 #pragma once
 
 #include <condition_variable>

@@ -3,16 +3,18 @@
 #include "file/column_metadata.h"
 
 #include <fmt/format.h>
-#include <format_generated.h>
 
 #include <algorithm>
 
 #include "basalt/core/error.h"
+#include "file/flatbuffer_checks.h"
 #include "file/format.h"
 
 namespace basalt::format_v1 {
 
 namespace {
+
+constexpr uint32_t kMaxTables = 64;  // a block has three or four
 
 [[noreturn]] void fail(const std::string& reason) { throw Error(ErrorCode::kCorrupt, reason); }
 void require(bool holds, const char* reason) {
@@ -30,7 +32,11 @@ uint32_t size_of(const flatbuffers::Vector<const format::Node*>* vector) {
 // Walks the arrays of a column, one after the other.
 class ArrayCursor {
  public:
-  ArrayCursor(const FooterData& footer, const format::Arrays* arrays) : footer_(footer), arrays_(arrays) {}
+  ArrayCursor(const FooterData& footer, const format::Arrays* arrays) : footer_(footer), arrays_(arrays) {
+    if (arrays == nullptr) return;
+    require(is_aligned(arrays->nodes()) && is_aligned(arrays->streams()) && is_aligned(arrays->checksums()),
+            "a list of nodes, streams or checksums is not aligned");
+  }
 
   ArrayPlace next(const ShapeEntry& shape, Physical type) {
     ArrayPlace place;
@@ -259,10 +265,8 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
   const FooterData& footer = context.footer;
   const Field& field = *context.fields[context.field_id];
   const ColumnEntry& entry = footer.columns[context.field_id];
-  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), 16, 64);
-  require(verifier.VerifyBuffer<format::ColumnMetadata>(nullptr),
-          "the column's metadata is not a well-formed FlatBuffer");
-  const auto& metadata = *flatbuffers::GetRoot<format::ColumnMetadata>(bytes.data());
+  const auto& metadata = verified_root<format::ColumnMetadata>(bytes, kMaxTables, "the column's metadata");
+  require(is_aligned(metadata.chunks()) && is_aligned(metadata.width_tiles()), "a list in it is not aligned");
   require(metadata.field() == context.field_id, "the metadata belongs to another column");
 
   ColumnInfo info;
@@ -337,10 +341,7 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
 
 DictionaryInfo parse_dictionary(const MetadataContext& context, ByteView bytes) {
   const FooterData& footer = context.footer;
-  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), 16, 64);
-  require(verifier.VerifyBuffer<format::DictionaryMetadata>(nullptr),
-          "the dictionary's metadata is not a well-formed FlatBuffer");
-  const auto& metadata = *flatbuffers::GetRoot<format::DictionaryMetadata>(bytes.data());
+  const auto& metadata = verified_root<format::DictionaryMetadata>(bytes, kMaxTables, "the dictionary's metadata");
   require(metadata.field() == context.field_id, "the dictionary belongs to another column");
   require(metadata.entries_shape() < footer.shapes.size() && metadata.map_shape() < footer.shapes.size(),
           "the dictionary names an encoding tree that is not in the table");

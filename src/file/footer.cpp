@@ -3,13 +3,13 @@
 #include "file/footer.h"
 
 #include <fmt/format.h>
-#include <format_generated.h>
 
 #include <algorithm>
 #include <bit>
 
 #include "basalt/core/error.h"
 #include "basalt/plan/chooser.h"
+#include "file/flatbuffer_checks.h"
 #include "file/format.h"
 
 namespace basalt::format_v1 {
@@ -28,9 +28,7 @@ class FooterReader {
     data_.offset = postscript.footer_offset;
     data_.length = postscript.footer_length;
     const Buffer bytes = footer_bytes(postscript);
-    flatbuffers::Verifier verifier(bytes.as<uint8_t>(), bytes.size(), 16, kMaxTables);
-    if (!verifier.VerifyBuffer<format::Footer>(nullptr)) fail("the footer is not a well-formed FlatBuffer");
-    const auto& footer = *flatbuffers::GetRoot<format::Footer>(bytes.data());
+    const auto& footer = root_of(bytes);
     copy_budget_ = bytes.size();
 
     data_.rows = footer.rows();
@@ -86,6 +84,14 @@ class FooterReader {
     return postscript;
   }
 
+  const format::Footer& root_of(const Buffer& bytes) const {
+    try {
+      return verified_root<format::Footer>(bytes.view(), kMaxTables, "the footer");
+    } catch (const Error& error) {
+      throw error.within(name_);
+    }
+  }
+
   // A good beginning with a bad end is what an interrupted copy looks like: worth its own sentence.
   [[noreturn]] void fail_magic() const {
     char front[sizeof(kMagic)];
@@ -136,6 +142,7 @@ class FooterReader {
 
   void read_chunks(const format::Footer& footer) {
     uint64_t next = 0;
+    require(is_aligned(footer.chunks()), "the list of chunks is not aligned");
     if (footer.chunks() != nullptr) {
       data_.chunks.reserve(footer.chunks()->size());
       for (const format::ChunkRows* chunk : *footer.chunks()) {

@@ -111,7 +111,8 @@ TEST(GpuArrays, DamagedValuesAreAnErrorAndNoCrash) {
     for (int round = 0; round < 40; ++round) {
       Node damaged = intact;
       Node* node = &damaged;
-      while (!node->children.empty() && below(random, 3) != 0) node = &node->children[below(random, node->children.size())];
+      while (!node->children.empty() && below(random, 3) != 0)
+        node = &node->children[below(random, node->children.size())];
       for (Buffer& stream : node->streams) {
         if (!stream.empty()) stream.data()[below(random, stream.size())] ^= std::byte{0xFF};
       }

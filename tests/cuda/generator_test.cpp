@@ -1,5 +1,5 @@
-// The generator without a GPU: its text for TPC-H Q6 word for word, what the text depends on and what not, and the cache
-// of compiled kernels. That every text compiles is nvrtc_check's to say.
+// The generator without a GPU: its text for TPC-H Q6 word for word, what the text depends on and what not, and the
+// cache of compiled kernels. That every text compiles is nvrtc_check's to say.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -24,7 +24,9 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 
-std::string source_of(const samples::Sample& sample) { return device::plan_kernel(sample.pipeline, sample.columns).source; }
+std::string source_of(const samples::Sample& sample) {
+  return device::plan_kernel(sample.pipeline, sample.columns).source;
+}
 
 TEST(Generator, Q6ReadsAsAListOfSteps) {
   // After a wanted change: build/…/tests/nvrtc_check --print "TPC-H Q6" > tests/cuda/q6_kernel.txt

@@ -1,5 +1,5 @@
-// The same pipelines on both backends: equal values, equal errors; memory smaller than the data; second runs that compile
-// and transfer nothing.
+// The same pipelines on both backends: equal values, equal errors; memory smaller than the data; second runs that
+// compile and transfer nothing.
 #include <algorithm>
 
 #include "cuda/gpu.h"
@@ -75,15 +75,16 @@ TEST(GpuPipeline, RandomStatementsGiveTheInterpretersAnswers) {
     if (pipeline.has_filter) pipeline.filter = random_predicate(random, subset.columns, 2, false);
     pipeline.aggregates.push_back(aggregate(AggregateOp::kCountStar));
     for (uint32_t i = 0; i < fixed.size(); ++i) {
-      for (const AggregateOp op : {AggregateOp::kCount, AggregateOp::kSum, AggregateOp::kMin, AggregateOp::kMax,
-                                   AggregateOp::kAvg}) {
+      for (const AggregateOp op :
+           {AggregateOp::kCount, AggregateOp::kSum, AggregateOp::kMin, AggregateOp::kMax, AggregateOp::kAvg}) {
         pipeline.aggregates.push_back(aggregate(op, column_of(subset, i)));
       }
     }
     ASSERT_EQ(gpu().backend->why_not(pipeline), "") << "seed " << seed;
     RunReport report;
     const std::string expected = outcome(pipeline, {}, Device::kCpu);
-    EXPECT_EQ(outcome(pipeline, {}, Device::kCuda, &report), expected) << "seed " << seed << "\n" << report.kernel_source;
+    EXPECT_EQ(outcome(pipeline, {}, Device::kCuda, &report), expected) << "seed " << seed << "\n"
+                                                                       << report.kernel_source;
     // An overflow is found again by the interpreter, which words the error.
     const bool overflowed = expected == to_string(ErrorCode::kOutOfRange);
     EXPECT_EQ(report.ran_on, overflowed ? Device::kCpu : Device::kCuda) << "seed " << seed;

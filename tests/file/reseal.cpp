@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "file/flatbuffer_checks.h"
 #include "file/format.h"
 #include "file/test_tables.h"
 
@@ -63,6 +64,7 @@ class Resealer {
 
   void seal_arrays(const format::Arrays* arrays) {
     if (arrays == nullptr || arrays->streams() == nullptr || arrays->checksums() == nullptr) return;
+    if (!is_aligned(arrays->streams())) return;
     uint32_t next = 0;
     for (const format::Stream* stream : *arrays->streams()) {
       if (!inside(stream->offset(), stream->length())) return;

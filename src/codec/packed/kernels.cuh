@@ -46,10 +46,10 @@ __device__ __forceinline__ bool for_width(AllWidths, uint32_t width, F&& f) {
       return true;                  \
     }                               \
     break;
-#define BASALT_CASES_8(w)                                                                                           \
-  BASALT_CASE(w)                                                                                                    \
-  BASALT_CASE(w + 1) BASALT_CASE(w + 2) BASALT_CASE(w + 3) BASALT_CASE(w + 4) BASALT_CASE(w + 5) BASALT_CASE(w + 6) \
-      BASALT_CASE(w + 7)
+#define BASALT_CASES_8(w) \
+  BASALT_CASE(w)          \
+  BASALT_CASE(w + 1)      \
+  BASALT_CASE(w + 2) BASALT_CASE(w + 3) BASALT_CASE(w + 4) BASALT_CASE(w + 5) BASALT_CASE(w + 6) BASALT_CASE(w + 7)
   switch (width) {
     BASALT_CASE(0)
     BASALT_CASES_8(1)

@@ -1,5 +1,5 @@
-// Aggregates inside generated kernels: lane states, how a block folds them into one record, checked arithmetic. Sums are
-// exact; the host merges the blocks' records and decides about overflow of the whole.
+// Aggregates inside generated kernels: lane states, how a block folds them into one record, checked arithmetic. Sums
+// are exact; the host merges the blocks' records and decides about overflow of the whole.
 #pragma once
 
 #include "basalt/core/host_device.h"
@@ -34,7 +34,8 @@ __device__ __forceinline__ int128_t wide_constant(uint64_t high, uint64_t low) {
   return static_cast<int128_t>(static_cast<uint128_t>(high) << 64 | low);
 }
 
-// --- checked arithmetic in 128 bits: true if the result left them -------------------------------------------------------
+// --- checked arithmetic in 128 bits: true if the result left them
+// -------------------------------------------------------
 
 __device__ __forceinline__ bool add_overflows(int128_t a, int128_t b, int128_t& out) {
   out = static_cast<int128_t>(static_cast<uint128_t>(a) + static_cast<uint128_t>(b));
@@ -63,7 +64,8 @@ __device__ __noinline__ bool multiply_overflows(int128_t a, int128_t b, int128_t
   return overflow || magnitude > limit;
 }
 
-// --- lane states --------------------------------------------------------------------------------------------------------
+// --- lane states
+// --------------------------------------------------------------------------------------------------------
 
 // An exact sum of 192 bits. Tiles are added as 128-bit numbers; the third word counts what those additions carry out.
 class Sum {
@@ -155,7 +157,8 @@ __device__ __forceinline__ void store_tile_sum(const Parameters& p, uint32_t whi
   if (lane_id() == 0) p.tile_sums[static_cast<uint64_t>(which) * p.work_count + work_index] = sum;
 }
 
-// --- the block's record -------------------------------------------------------------------------------------------------
+// --- the block's record
+// -------------------------------------------------------------------------------------------------
 
 // Called by all threads of the block, in the same order; thread 0 writes.
 class Record {

@@ -143,8 +143,8 @@ __device__ __forceinline__ uint32_t partition_point(uint32_t count, Before&& bef
 // Opens one reader and tests its tile.
 template <typename S, Test kTest, typename Reader>
 struct ShapeTest {
-  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch, uint32_t& bad,
-                                                 S first, S last) {
+  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                 uint32_t& bad, S first, S last) {
     Reader reader;
     reader.open(descriptor, tile, scratch);
     const uint32_t mask = TileTest<S, kTest, Reader>::run(reader, first, last);
@@ -153,13 +153,13 @@ struct ShapeTest {
   }
 };
 
-// A dictionary is sorted, so a range of values is a range of codes: the literals are looked up, not the rows. That every
-// code has an entry is checked when a chunk is loaded (cuda/staging.cpp).
+// A dictionary is sorted, so a range of values is a range of codes: the literals are looked up, not the rows. That
+// every code has an entry is checked when a chunk is loaded (cuda/staging.cpp).
 template <typename S, Test kTest, typename T, typename Codes, typename Entries>
 struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
   using Reader = Dict<T, Codes, Entries>;
-  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch, uint32_t& bad,
-                                                 S first, S last) {
+  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                 uint32_t& bad, S first, S last) {
     Entries entries;
     entries.bind(descriptor + Reader::kEntriesWord);
     const uint32_t count = row_count(descriptor + Reader::kEntriesWord);
@@ -207,8 +207,8 @@ class OneOf {
     }
   }
   template <typename S, Test kTest>
-  __device__ __forceinline__ static uint32_t test(uint32_t shape, const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                  uint32_t& bad, S first, S last) {
+  __device__ __forceinline__ static uint32_t test(uint32_t shape, const uint64_t* descriptor, uint32_t tile,
+                                                  void* scratch, uint32_t& bad, S first, S last) {
     if (shape == 0) return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, first, last);
     return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, bad, first, last);
   }
@@ -249,8 +249,8 @@ __device__ __forceinline__ void walk(const View& tile, uint32_t first, uint32_t 
 #pragma unroll 1
   for (uint32_t j = 0; j < count; ++j) out[j] = to_value<V, S>(tile.at(first + j));
 }
-// The rare case of a width that is not unrolled: one copy of the code for all slices, and the reader by value, so that it
-// stays in registers elsewhere.
+// The rare case of a width that is not unrolled: one copy of the code for all slices, and the reader by value, so that
+// it stays in registers elsewhere.
 template <typename V, typename S, typename T, typename UnrolledWidths>
 __device__ __noinline__ void walk(Packed<T, UnrolledWidths> tile, uint32_t first, uint32_t count, V* out) {
 #pragma unroll 1
@@ -278,7 +278,8 @@ struct Picked {
 constexpr uint32_t kSparseRows = 8;
 __device__ __forceinline__ bool is_sparse(uint32_t alive) { return !any_lane(population(alive) > kSparseRows); }
 
-// One column of a generated kernel. S: its logical type; kAt: where its words begin in a chunk's slot; then its readers.
+// One column of a generated kernel. S: its logical type; kAt: where its words begin in a chunk's slot; then its
+// readers.
 template <typename S, uint32_t kAt, uint32_t kWords, typename... Readers>
 class Column {
  public:
@@ -345,8 +346,8 @@ struct Validity {
   __device__ __forceinline__ static uint32_t mask(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t& bad) {
     const uint32_t shape = static_cast<uint32_t>(load(slot + kAt));
     if (shape == 0) return ~0u;
-    const uint32_t valid = Shapes::template test<uint8_t, Test::kAtLeast>(shape - 1, slot + kAt + 1, tile, scratch, bad,
-                                                                          1, 255);
+    const uint32_t valid =
+        Shapes::template test<uint8_t, Test::kAtLeast>(shape - 1, slot + kAt + 1, tile, scratch, bad, 1, 255);
     sync_warp();
     return valid;
   }

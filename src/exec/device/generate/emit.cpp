@@ -183,8 +183,7 @@ Emitted RowEmitter::cast(const Step& step) {
   }
   if (factor == 1) return a;
   const Lane lane = widest(step.lane, a.lane);
-  const std::string text =
-      in_lane(a, lane) + " * static_cast<" + lane_type(lane) + ">(" + constant_text(factor) + ")";
+  const std::string text = in_lane(a, lane) + " * static_cast<" + lane_type(lane) + ">(" + constant_text(factor) + ")";
   return {temporary(lane_type(lane), text), a.valid, lane};
 }
 
@@ -255,8 +254,8 @@ Emitted RowEmitter::connective(const Step& step) {
   for (const Step& arg : step.args) {
     const Emitted a = predicate(arg);
     text += (text.empty() ? "" : conjunction ? " && " : " || ") + a.value;
-    decided += (decided.empty() ? "" : " || ") +
-               (a.valid.empty() ? "!" + a.value : "(" + a.valid + " && !" + a.value + ")");
+    decided +=
+        (decided.empty() ? "" : " || ") + (a.valid.empty() ? "!" + a.value : "(" + a.valid + " && !" + a.value + ")");
     if (!a.valid.empty()) all_known += (all_known.empty() ? "" : " && ") + a.valid;
     nulls = nulls || !a.valid.empty();
   }
@@ -282,7 +281,8 @@ Emitted RowEmitter::value(const Step& step) {
       return {names.value, names.valid, names.lane};
     }
     case ExprOp::kLiteral:
-      if (step.expr->literal.null) return {std::string("static_cast<") + lane_type(step.lane) + ">(0)", "false", step.lane};
+      if (step.expr->literal.null)
+        return {std::string("static_cast<") + lane_type(step.lane) + ">(0)", "false", step.lane};
       return {literals_.add(step.expr->literal, lane_type(step.lane)), "", step.lane};
     case ExprOp::kAdd:
     case ExprOp::kSubtract:

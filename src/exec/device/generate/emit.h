@@ -1,6 +1,6 @@
-// Text of expressions inside generated kernels: one row at a time, in SQL's three-valued logic, with temporaries named in
-// the order they are computed. Lanes and overflow proofs come from the interpreter's own preparation (exec/evaluate.h),
-// so that both backends compute alike.
+// Text of expressions inside generated kernels: one row at a time, in SQL's three-valued logic, with temporaries named
+// in the order they are computed. Lanes and overflow proofs come from the interpreter's own preparation
+// (exec/evaluate.h), so that both backends compute alike.
 #pragma once
 
 #include <map>
@@ -30,7 +30,8 @@ class LiteralTable {
   std::vector<std::string> declarations_;
 };
 
-// An expression's value in the generated text. `valid` is empty where NULL is impossible. Booleans are false where NULL.
+// An expression's value in the generated text. `valid` is empty where NULL is impossible. Booleans are false where
+// NULL.
 struct Emitted {
   std::string value;
   std::string valid;

@@ -116,7 +116,8 @@ void Generator::plan_columns(const std::vector<ColumnShapes>& columns) {
   }
   plan_.slot_words = at;
   for (const ColumnPlan& plan : plan_.columns) list_.push_back(&plan.shapes.stats);
-  for (uint32_t i = 0; i < columns.size(); ++i) lanes_.push_back(exec::prepare(column_expression(pipeline_, i), list_).lane);
+  for (uint32_t i = 0; i < columns.size(); ++i)
+    lanes_.push_back(exec::prepare(column_expression(pipeline_, i), list_).lane);
 }
 
 // Column names as identifiers; every use has a suffix, so that no keyword can appear.
@@ -272,7 +273,8 @@ uint32_t Generator::slice_size(const Needs& needs) const {
 
 std::string Generator::scratch_text(const Needs& needs) const {
   std::string text;
-  for (const uint32_t column : needs.values) text += (text.empty() ? "" : " + ") + names_[column] + "_column::kScratchBytes";
+  for (const uint32_t column : needs.values)
+    text += (text.empty() ? "" : " + ") + names_[column] + "_column::kScratchBytes";
   for (const uint32_t column : needs.validity) {
     // Masks are made before the columns are opened, one after the other.
     text = "larger(" + (text.empty() ? "0" : text) + ", " + names_[column] + "_validity::kScratchBytes)";
@@ -338,7 +340,8 @@ std::vector<ColumnNames> Generator::row_names() const {
   return names;
 }
 
-std::string bad_text(const std::set<uint32_t>& columns, const std::vector<std::string>& names, const std::string& indent) {
+std::string bad_text(const std::set<uint32_t>& columns, const std::vector<std::string>& names,
+                     const std::string& indent) {
   std::string text;
   for (const uint32_t column : columns) text += indent + "if (" + names[column] + "_tile.bad()) bad = 1;\n";
   return text;
@@ -351,17 +354,20 @@ void Generator::write_range_test(const RangeTest& test) {
   const bool low = test.has_low || test.not_equal;
   const bool high = test.has_high || test.not_equal;
   const std::string kind = test.not_equal ? "kNotEqual" : low && high ? "kBetween" : low ? "kAtLeast" : "kAtMost";
-  const std::string words = test.not_equal  ? "is not "
-                            : low && high   ? "lies between "
-                            : low           ? "is at least "
-                                            : "is at most ";
+  const std::string words = test.not_equal ? "is not "
+                            : low && high  ? "lies between "
+                            : low          ? "is at least "
+                                           : "is at most ";
   const std::string first = literals_.add(Value::of_integer(physical, test.low), type);
   const std::string last = literals_.add(Value::of_integer(physical, test.high), type);
   Needs needs;
   needs.values.insert(test.column);
   if (nullable(test.column)) needs.validity.insert(test.column);
   std::string& out = filter_text_;
-  out += "      {  // " + name + " " + words + (low && high && !test.not_equal ? first + " and " + last : low ? first : last);
+  out += "      {  // " + name + " " + words +
+         (low && high && !test.not_equal ? first + " and " + last
+          : low                          ? first
+                                         : last);
   out += "\n";
   if (nullable(test.column)) out += "        alive &= " + name + "_validity::mask(slot, work.tile(), scratch, bad);\n";
   out += "        alive &= " + name + "_column::test<Test::" + kind + ">(slot, work.tile(), scratch, bad, " + first +
@@ -442,7 +448,7 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
       const Lane lane = real ? Lane::kI64 : arg.lane == Lane::kBool ? Lane::kI32 : arg.lane;
       const std::string minimum = aggregate.op == AggregateOp::kMin ? "true" : "false";
       declarations_ += std::string("  Extreme<") + lane_type(lane) + ", " + minimum + "> extreme_" + number + ";\n";
-      const std::string value = real ? "order_key(static_cast<double>(" + arg.value + "))"
+      const std::string value = real                      ? "order_key(static_cast<double>(" + arg.value + "))"
                                 : arg.lane == Lane::kBool ? "(" + arg.value + " ? 1 : 0)"
                                                           : arg.value;
       rows.line("extreme_" + number + ".take(" + ok + ", " + value + ");");
@@ -454,7 +460,8 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
       result.tile_sum = plan_.tile_sums++;
       before += "      double tile_sum_" + number + " = 0;\n";
       rows.line("if (" + ok + ") tile_sum_" + number + " += static_cast<double>(" + arg.value + ");");
-      after += "      store_tile_sum(p, " + std::to_string(result.tile_sum) + ", work.index(), tile_sum_" + number + ");\n";
+      after +=
+          "      store_tile_sum(p, " + std::to_string(result.tile_sum) + ", work.index(), tile_sum_" + number + ");\n";
       continue;
     }
     result.kind = ResultKind::kIntegerSum;
@@ -468,8 +475,8 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
       continue;
     }
     // A lane adds its 32 values of a tile in the narrowest integers that cannot overflow, the tile to 128 bits.
-    const Lane lane = exec::lane_for({std::min<int128_t>(prepared.range.low, 0) * 32,
-                                      std::max<int128_t>(prepared.range.high, 0) * 32});
+    const Lane lane = exec::lane_for(
+        {std::min<int128_t>(prepared.range.low, 0) * 32, std::max<int128_t>(prepared.range.high, 0) * 32});
     before += std::string("      ") + lane_type(lane) + " tile_sum_" + number + " = 0;\n";
     rows.line("if (" + ok + ") tile_sum_" + number + " += " + value + ";");
     after += "      sum_" + number + ".add(static_cast<int128_t>(tile_sum_" + number + "));\n";
@@ -496,9 +503,9 @@ std::string expression_reason(const Expr& expr, size_t& literals) {
   return {};
 }
 
-// How many warps a multiprocessor shall hold at a time, which decides the registers each may use: 40 where only masks are
-// made (such a filter by itself reads at 97 % of the ceiling of an H200, with 32 registers at 87 %), more where columns
-// are read.
+// How many warps a multiprocessor shall hold at a time, which decides the registers each may use: 40 where only masks
+// are made (such a filter by itself reads at 97 % of the ceiling of an H200, with 32 registers at 87 %), more where
+// columns are read.
 uint32_t Generator::resident_warps() const {
   bool reads = !general_tests_.empty();
   for (const AggregateStep& step : steps_) reads = reads || !step.needs.values.empty();
@@ -513,7 +520,8 @@ std::string Generator::whole_source() const {
     readers.insert(readers.end(), plan.shapes.validity.begin(), plan.shapes.validity.end());
   }
   std::string out =
-      "// One warp per tile of 1024 rows; bit k of a lane's mask stands for row 32 * k + lane.\n" + codec_includes(readers) +
+      "// One warp per tile of 1024 rows; bit k of a lane's mask stands for row 32 * k + lane.\n" +
+      codec_includes(readers) +
       "#include \"exec/device/aggregate.cuh\"\n#include \"exec/device/scan.cuh\"\n#include \"exec/scalar.h\"\n\n"
       "namespace basalt::device {\n\n";
   for (size_t i = 0; i < names_.size(); ++i) {
@@ -524,9 +532,8 @@ std::string Generator::whole_source() const {
       for (const std::string& reader : plan.shapes.validity) out += ", " + with_widths(reader, {1});
       out += ">;\n";
     }
-    out += "using " + names_[i] + "_column = Column<" +
-           logical_type(physical_of(pipeline_.columns[i].type)) + ", " + std::to_string(plan.value_at) + ", " +
-           std::to_string(plan.shapes.value_words);
+    out += "using " + names_[i] + "_column = Column<" + logical_type(physical_of(pipeline_.columns[i].type)) + ", " +
+           std::to_string(plan.value_at) + ", " + std::to_string(plan.shapes.value_words);
     for (const std::string& reader : plan.shapes.values) {
       // Runs and deltas instantiate their children several times over: one width of each must do.
       const bool staged = reader.find("Rle<") != std::string::npos || reader.find("Delta<") != std::string::npos;
@@ -543,13 +550,15 @@ std::string Generator::whole_source() const {
   out += "constexpr uint32_t kScratch = " + scratch + ";\nconstexpr uint32_t kWarps = warps_that_fit(kScratch);\n\n";
   out += "extern \"C\" __global__ void __launch_bounds__(kWarps * kLanes, " + std::to_string(resident_warps()) +
          " / kWarps) " + kScanKernel + "(const __grid_constant__ Parameters p) {\n";
-  out += "  __shared__ __align__(16) unsigned char scratches[kWarps][kScratch > 0 ? kScratch : 16];\n"
-         "  unsigned char* scratch = scratches[threadIdx.x / kLanes];\n";
+  out +=
+      "  __shared__ __align__(16) unsigned char scratches[kWarps][kScratch > 0 ? kScratch : 16];\n"
+      "  unsigned char* scratch = scratches[threadIdx.x / kLanes];\n";
   for (const std::string& line : literals_.declarations()) out += "  " + line + "\n";
   out += "  Count rows = 0;\n  uint32_t overflow = 0;\n  uint32_t bad = 0;\n" + declarations_;
-  out += "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n"
-         "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n"
-         "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
+  out +=
+      "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n"
+      "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n"
+      "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
   if (!filter_text_.empty()) out += "    if (!work.all_pass()) {\n" + filter_text_ + "    }\n";
   out += "    rows += population(alive);\n" + aggregate_text_ + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +

@@ -63,7 +63,6 @@ Statistics merged_statistics(const Pipeline& pipeline, uint32_t field) {
   return all;
 }
 
-
 // Whether this build knows every codec of the tree.
 bool is_known(const NodeView& node) {
   return node.codec != nullptr && std::all_of(node.children.begin(), node.children.end(), is_known);
