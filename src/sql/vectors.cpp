@@ -114,7 +114,7 @@ void append_validity(Column& column, const duckdb::UnifiedVectorFormat& format, 
   const bool all_valid = format.validity.AllValid();
   if (all_valid && column.validity.empty()) return;
   const size_t bytes = (first + rows + 7) / 8;
-  if (column.validity.empty()) {
+  if (column.validity.empty() && first > 0) {
     column.validity.resize((first + 7) / 8);
     std::memset(column.validity.data(), 0xff, column.validity.size());
   }

@@ -1,6 +1,7 @@
 // Reading: few requests, row ranges, clear refusals, statistics and dictionaries as promised.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <cmath>
 #include <cstring>
@@ -107,7 +108,7 @@ TEST(Reading, UnknownColumnsNameNearOnes) {
 TEST(Reading, RefusesWhatIsNotBasalt) {
   const auto refuse = [](const std::string& text) {
     std::vector<std::byte> bytes(text.size());
-    std::memcpy(bytes.data(), text.data(), text.size());
+    std::copy_n(reinterpret_cast<const std::byte*>(text.data()), text.size(), bytes.begin());
     return message_of([&] { open_bytes(bytes); }, ErrorCode::kCorrupt);
   };
   EXPECT_THAT(refuse(""), HasSubstr("not a Basalt file"));
