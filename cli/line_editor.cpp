@@ -1,15 +1,22 @@
 // Keyboard input for the shell. The history lies in the XDG state folder.
 #include "cli/line_editor.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cwchar>
 #include <filesystem>
 #include <iostream>
+
+#include "basalt/core/error.h"
 
 #ifdef BASALT_HAVE_LIBEDIT
 #include <histedit.h>
@@ -18,22 +25,53 @@
 namespace basalt::cli {
 namespace {
 
-volatile sig_atomic_t interrupted = 0;
-void note_interrupt(int) { interrupted = 1; }
+int interrupt_pipe[2] = {-1, -1};
 
-// Ctrl-C at the prompt must end the pending read() and nothing else.
+void note_interrupt(int) {
+  const int kept = errno;
+  [[maybe_unused]] const ssize_t put = ::write(interrupt_pipe[1], "c", 1);
+  errno = kept;
+}
+
+// Ctrl-C at the prompt ends the wait for a key and nothing else. The signal may arrive at any moment and on any thread
+// of the process, so it travels through a pipe that the prompt polls together with the keyboard: a flag beside a
+// blocking read() would be lost between two keys.
 class PromptSignals {
  public:
   PromptSignals() {
-    interrupted = 0;
+    if (interrupt_pipe[0] < 0 && ::pipe2(interrupt_pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+      throw Error(ErrorCode::kIo, fmt::format("cannot open a pipe for the prompt: {}", std::strerror(errno)));
+    }
     struct sigaction action {};
     action.sa_handler = note_interrupt;
+    action.sa_flags = SA_RESTART;
     ::sigaction(SIGINT, &action, &previous_);
   }
   ~PromptSignals() { ::sigaction(SIGINT, &previous_, nullptr); }
 
+  // Waits until a key can be read (true) or Ctrl-C came (false).
+  bool wait() {
+    while (true) {
+      pollfd sources[] = {{interrupt_pipe[0], POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+      if (::poll(sources, 2, -1) < 0) {
+        if (errno == EINTR) continue;
+        return true;  // read() will say what is wrong
+      }
+      if ((sources[0].revents & POLLIN) != 0) {
+        char drained[16];
+        while (::read(interrupt_pipe[0], drained, sizeof(drained)) > 0) {
+        }
+        interrupted_ = true;
+        return false;
+      }
+      if (sources[1].revents != 0) return true;
+    }
+  }
+  bool interrupted() const { return interrupted_; }
+
  private:
   struct sigaction previous_ {};
+  bool interrupted_ = false;
 };
 
 }  // namespace
@@ -59,11 +97,36 @@ struct LineEditor::State {
   History* history = nullptr;
   std::filesystem::path path = history_path();
   std::string prompt;
+  PromptSignals* signals = nullptr;
 
-  static char* show_prompt(EditLine* editor) {
+  static State& of(EditLine* editor) {
     void* self = nullptr;
     ::el_get(editor, EL_CLIENTDATA, &self);
-    return static_cast<State*>(self)->prompt.data();
+    return *static_cast<State*>(self);
+  }
+
+  static char* show_prompt(EditLine* editor) {
+    return of(editor).prompt.data();
+  }
+
+  // One character of the keyboard in the locale's encoding: 1, 0 at the end of input, -1 after Ctrl-C.
+  static int read_key(EditLine* editor, wchar_t* key) {
+    PromptSignals& signals = *of(editor).signals;
+    std::mbstate_t partial{};
+    while (true) {
+      if (!signals.wait()) return -1;
+      char byte = 0;
+      const ssize_t got = ::read(STDIN_FILENO, &byte, 1);
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (got <= 0) return 0;
+      const size_t used = std::mbrtowc(key, &byte, 1, &partial);
+      if (used == static_cast<size_t>(-2)) continue;  // a further byte follows
+      if (used == static_cast<size_t>(-1)) {
+        partial = std::mbstate_t{};
+        continue;  // not text in this locale
+      }
+      return 1;
+    }
   }
 
   State() {
@@ -76,9 +139,11 @@ struct LineEditor::State {
       std::filesystem::create_directories(path.parent_path(), ignored);
       ::history(history, &event, H_LOAD, path.c_str());
     }
+    if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
     editor = ::el_init("basalt", stdin, stdout, stderr);
     ::el_set(editor, EL_CLIENTDATA, this);
     ::el_set(editor, EL_PROMPT, &State::show_prompt);
+    ::el_set(editor, EL_GETCFN, &State::read_key);
     ::el_set(editor, EL_EDITOR, "emacs");
     ::el_set(editor, EL_HIST, ::history, history);
     ::el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
@@ -93,11 +158,12 @@ struct LineEditor::State {
 };
 
 LineEditor::Outcome LineEditor::read(const std::string& prompt, std::string& line) {
-  const PromptSignals signals;
+  PromptSignals signals;
+  state_->signals = &signals;
   state_->prompt = prompt;
   int count = 0;
   const char* text = ::el_gets(state_->editor, &count);
-  if (interrupted) {
+  if (signals.interrupted()) {
     ::el_reset(state_->editor);
     std::fputs("\n", stdout);
     return Outcome::kInterrupted;
@@ -119,15 +185,14 @@ void LineEditor::remember(const std::string& statement) {
 struct LineEditor::State {};
 
 LineEditor::Outcome LineEditor::read(const std::string& prompt, std::string& line) {
-  const PromptSignals signals;
+  PromptSignals signals;
   std::fputs(prompt.c_str(), stdout);
   std::fflush(stdout);
-  if (std::getline(std::cin, line)) return Outcome::kLine;
-  if (!interrupted) return Outcome::kEnd;
-  std::cin.clear();
-  std::clearerr(stdin);
-  std::fputs("\n", stdout);
-  return Outcome::kInterrupted;
+  if (std::cin.rdbuf()->in_avail() <= 0 && !signals.wait()) {
+    std::fputs("\n", stdout);
+    return Outcome::kInterrupted;
+  }
+  return std::getline(std::cin, line) ? Outcome::kLine : Outcome::kEnd;
 }
 
 void LineEditor::remember(const std::string&) {}

@@ -150,6 +150,20 @@ class Shell(CliTest):
             with open(history) as file:
                 self.assertIn("hills", file.read())
 
+    def test_lines_hold_any_text(self):
+        self.start()
+        self.send("select 'Zürich 山' || length('Zürich 山') as place;\n")
+        self.wait_for("Zürich 山8")
+        self.wait_for("basalt> ")
+
+    def test_interrupt_is_never_lost(self):
+        self.start()
+        for keys in range(20):  # Ctrl-C right behind a key, while the line editor is at work
+            self.send("x" * (keys % 3) + "\x03")
+            self.wait_for("basalt> ")
+        self.send(".quit\n")
+        self.assertEqual(self.process.wait(timeout=30), 0)
+
     def test_interrupt_stops_the_query_and_not_the_shell(self):
         self.start()
         self.send("select sum(a.range * b.range) from range(10000000) a, range(100000) b;\n")
