@@ -105,9 +105,7 @@ struct LineEditor::State {
     return *static_cast<State*>(self);
   }
 
-  static char* show_prompt(EditLine* editor) {
-    return of(editor).prompt.data();
-  }
+  static char* show_prompt(EditLine* editor) { return of(editor).prompt.data(); }
 
   // One character of the keyboard in the locale's encoding: 1, 0 at the end of input, -1 after Ctrl-C.
   static int read_key(EditLine* editor, wchar_t* key) {

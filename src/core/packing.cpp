@@ -6,7 +6,9 @@
 namespace basalt {
 
 namespace packing_baseline {
+#define BASALT_PACKING_VECTOR_BYTES 16
 #include "core/packing_loops.h"
+#undef BASALT_PACKING_VECTOR_BYTES
 }  // namespace packing_baseline
 
 namespace {

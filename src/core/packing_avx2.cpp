@@ -7,7 +7,9 @@
 #pragma GCC push_options
 #pragma GCC target("avx2,bmi2")
 namespace basalt::packing_avx2 {
+#define BASALT_PACKING_VECTOR_BYTES 32
 #include "core/packing_loops.h"
+#undef BASALT_PACKING_VECTOR_BYTES
 }  // namespace basalt::packing_avx2
 #pragma GCC pop_options
 
