@@ -30,12 +30,21 @@ class CodeReader {
  private:
   bool clamp(uint32_t* codes, size_t count) const {
     const auto last = static_cast<uint32_t>(entries_ - 1);
-    uint32_t largest = 0;
-    for (size_t i = 0; i < count; ++i) largest = std::max(largest, codes[i]);
+    const uint32_t largest = largest_of(codes, count);
     if (largest > last) {
       for (size_t i = 0; i < count; ++i) codes[i] = std::min(codes[i], last);
     }
     return largest <= last && !codes_->corrupt();
+  }
+  static uint32_t largest_of(const uint32_t* codes, size_t count) {
+    // 32 maxima side by side: one alone waits for its own last comparison.
+    uint32_t maxima[kLanes] = {};
+    const size_t whole = count / kLanes * kLanes;
+    for (size_t i = 0; i < whole; i += kLanes) {
+      for (size_t l = 0; l < kLanes; ++l) maxima[l] = maxima[l] < codes[i + l] ? codes[i + l] : maxima[l];
+    }
+    for (size_t i = whole; i < count; ++i) maxima[0] = std::max(maxima[0], codes[i]);
+    return *std::max_element(maxima, maxima + kLanes);
   }
   std::unique_ptr<Reader> codes_;
   uint64_t entries_;
@@ -71,6 +80,7 @@ class DictReader final : public Reader {
  private:
   void look_up(const uint32_t* codes, size_t rows, T* out) const {
     const T* entries = entries_.template as<T>();
+#pragma GCC unroll 8
     for (size_t i = 0; i < rows; ++i) out[i] = entries[codes[i]];
   }
   CodeReader codes_;
