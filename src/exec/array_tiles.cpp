@@ -221,6 +221,11 @@ uint32_t ArrayTiles::decode_offsets(uint32_t tile) {
   return offset_width_;
 }
 
+bool ArrayTiles::may_exceed(uint32_t tile, int128_t most) const {
+  const PackedTile p = packed_tile(tile);
+  return p.reference > most || static_cast<int128_t>(low_bits(p.width)) > most - p.reference;
+}
+
 bool ArrayTiles::test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out) {
   if (!packed_) return false;
   use_tile(tile);

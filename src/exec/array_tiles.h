@@ -31,6 +31,8 @@ class ArrayTiles {
   const StringRows& strings(uint32_t tile);
   // Packed arrays: out[i] = 1 where low ≤ value ≤ high (0 there if `negate`); false if the array is not packed.
   bool test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out);
+  // Packed arrays: whether the tile's width leaves room for a value above `most`.
+  bool may_exceed(uint32_t tile, int128_t most) const;
 
  private:
   struct PackedTile {

@@ -89,6 +89,7 @@ void ColumnChunk::load() {
   root_ = &data_->root;
   valid_reader_.reset();
   valid_tile_ = ~0u;
+  bad_flags_ = false;
   // A struct has no values: without NULLs it has no node at all.
   const bool nulls = root_->codec != nullptr && root_->codec->name() == "validity";
   if (nulls) valid_reader_ = open_reader(root_->children[validity::kValid]);
@@ -118,7 +119,13 @@ const uint8_t* ColumnChunk::valid(uint32_t tile) {
     valid_reader_->decode_tile(tile, valid_.data());
     auto* bytes = valid_.as<uint8_t>();
     const uint32_t rows = rows_in_tile(root_->count, tile);
-    for (uint32_t i = 0; i < rows; ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;  // a damaged stream may hold other bytes
+    // A damaged stream may hold other bytes than 0 and 1: clamped here, reported when the chunk is done.
+    uint8_t seen = 0;
+    for (uint32_t i = 0; i < rows; ++i) {
+      seen |= bytes[i];
+      bytes[i] = bytes[i] != 0 ? 1 : 0;
+    }
+    bad_flags_ = bad_flags_ || seen > 1;
     tile_has_null_ = count_mask(bytes, rows) != rows;
     valid_tile_ = tile;
   }
@@ -127,7 +134,7 @@ const uint8_t* ColumnChunk::valid(uint32_t tile) {
 
 void ColumnChunk::check_not_corrupt() const {
   if (!loaded_) return;
-  if (values_.corrupt() || (valid_reader_ != nullptr && valid_reader_->corrupt())) {
+  if (bad_flags_ || values_.corrupt() || (valid_reader_ != nullptr && valid_reader_->corrupt())) {
     throw Error(ErrorCode::kCorrupt, place() + ": values break the rules of their encoding");
   }
 }

@@ -93,6 +93,7 @@ class ColumnChunk {
   std::unique_ptr<Reader> valid_reader_;
   uint32_t valid_tile_ = ~0u;
   bool tile_has_null_ = false;
+  bool bad_flags_ = false;  // one that is neither 0 nor 1
   Buffer valid_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "basalt/core/error.h"
 #include "codec/dict/layout.h"
@@ -95,20 +96,32 @@ DictionaryTest::DictionaryTest(Step& step, ColumnChunk& column) : column_(column
   codes_.open(node.children[dict::kCodes]);
 }
 
+void DictionaryTest::fail_codes() const {
+  throw Error(ErrorCode::kCorrupt, column_.place() + ": codes lie beyond the dictionary or break their encoding");
+}
+
+void DictionaryTest::check_codes(uint32_t tile, uint32_t rows, uint32_t most) {
+  checked_.resize(kTileRows);
+  auto* inside = checked_.as<uint8_t>();
+  codes_.test_range(tile, 0, most, false, inside);
+  if (std::memchr(inside, 0, rows) != nullptr) fail_codes();
+}
+
 const uint8_t* DictionaryTest::run(uint32_t tile, uint32_t rows) {
   auto* out = result_.as<uint8_t>();
-  if (!contiguous_ || !codes_.test_range(tile, first_, last_, false, out)) {
+  const auto most = static_cast<uint32_t>(hits_.empty() ? 0 : hits_.size() - 1);
+  // A code beyond the entries lies in no range of them: it is looked for where the tile's width leaves room for one.
+  if (contiguous_ && codes_.test_range(tile, first_, last_, false, out)) {
+    if (codes_.may_exceed(tile, most)) check_codes(tile, rows, most);
+  } else {
     const auto* codes = static_cast<const int32_t*>(codes_.tile(tile, Lane::kI32));
-    const auto most = static_cast<uint32_t>(hits_.empty() ? 0 : hits_.size() - 1);
     uint32_t largest = 0;
     for (uint32_t i = 0; i < rows; ++i) {
       const auto code = static_cast<uint32_t>(codes[i]);
       largest = std::max(largest, code);
       out[i] = hits_.empty() ? 0 : hits_[std::min(code, most)];
     }
-    if (rows > 0 && largest > most) {
-      throw Error(ErrorCode::kCorrupt, column_.place() + ": a code lies beyond the dictionary");
-    }
+    if ((rows > 0 && largest > most) || codes_.corrupt()) fail_codes();
   }
   if (const uint8_t* valid = column_.valid(tile); valid != nullptr) {
     const uint8_t of_null = null_holds_ ? 1 : 0;

@@ -25,6 +25,9 @@ class DictionaryTest {
   static bool applies(ColumnChunk& column);
 
  private:
+  void check_codes(uint32_t tile, uint32_t rows, uint32_t most);
+  [[noreturn]] void fail_codes() const;
+
   ColumnChunk& column_;
   Decision decision_ = Decision::kUnknown;
   std::vector<uint8_t> hits_;  // per entry
@@ -35,6 +38,7 @@ class DictionaryTest {
   bool null_holds_ = false;
   ArrayTiles codes_;
   Buffer result_;
+  Buffer checked_;
 };
 
 class Filter {

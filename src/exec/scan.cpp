@@ -75,6 +75,7 @@ struct ChunkScan::State {
   void append_strings(exec::ArrayTiles& values, Column& target);
   void append_nested(Output& output, Column& target);
   void finish_column(Output& output, Column& column, uint64_t rows) const;
+  void check_column(const Column& column, const std::string& name) const;
 };
 
 void ChunkScan::State::open() {
@@ -203,6 +204,16 @@ void ChunkScan::State::append_tile(Table& out) {
   counters.rows_out += alive;
 }
 
+void ChunkScan::State::check_column(const Column& column, const std::string& name) const {
+  if (column.type.kind != TypeKind::kBool) return;
+  uint8_t seen = 0;
+  for (const uint8_t value : column.values.span<uint8_t>()) seen |= value;
+  if (seen > 1) {
+    throw Error(ErrorCode::kCorrupt, file->name() + ": column " + name + ": chunk " + std::to_string(chunk) +
+                                         ": a boolean is neither 0 nor 1");
+  }
+}
+
 void ChunkScan::State::finish_column(Output& output, Column& column, uint64_t rows) const {
   if (output.tile_column == ~0u || !output.any_null) return;
   column.validity.resize((rows + 7) / 8);
@@ -279,7 +290,10 @@ bool ChunkScan::next(Table& out) {
   // Whatever the next tile leaves must fit.
   while (out.rows + kTileRows <= state.batch_rows && state.next_rows()) state.append_tile(out);
   state.tiles.check_not_corrupt();
-  for (size_t i = 0; i < state.outputs.size(); ++i) state.finish_column(state.outputs[i], out.columns[i], out.rows);
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    state.finish_column(state.outputs[i], out.columns[i], out.rows);
+    state.check_column(out.columns[i], state.schema.fields[i].name);
+  }
   return out.rows > 0;
 }
 

@@ -12,6 +12,8 @@
 #include <optional>
 
 #include "basalt/core/error.h"
+#include "codec/dict/distinct.h"
+#include "codec/dict/layout.h"
 #include "core/bitmap.h"
 #include "core/dispatch.h"
 #include "file/column_metadata.h"
@@ -51,6 +53,38 @@ bool is_utf8(std::string_view text) {
     at += length;
   }
   return true;
+}
+
+// Whether the entries of every dictionary in a tree ascend strictly: comparisons of codes lean on it, reading does not.
+void check_dictionaries(const NodeView& node) {
+  for (const NodeView& child : node.children) check_dictionaries(child);
+  if (node.codec == nullptr || node.codec->name() != "dict") return;
+  const NodeView& entries = node.children[dict::kEntries];
+  const std::unique_ptr<Reader> reader = open_reader(entries);
+  if (entries.type == Physical::kBytes) {
+    StringRows rows;
+    for (uint32_t tile = 0; tile < tile_count(entries.count); ++tile) reader->decode_tile(tile, rows);
+    for (size_t i = 1; i < rows.size(); ++i) {
+      if (rows.at(i - 1) >= rows.at(i))
+        fail(fmt::format("entries {} and {} of its dictionary do not ascend", i - 1, i));
+    }
+    return;
+  }
+  dispatch_width(width_of(entries.type), [&](auto tag) {
+    using T = decltype(tag);
+    T values[kTileRows];
+    T before{};
+    for (uint32_t tile = 0; tile < tile_count(entries.count); ++tile) {
+      reader->decode_tile(tile, values);
+      for (uint32_t i = 0; i < rows_in_tile(entries.count, tile); ++i) {
+        const uint64_t entry = uint64_t{tile} * kTileRows + i;
+        if (entry > 0 && order_key(before, entries.type) >= order_key(values[i], entries.type)) {
+          fail(fmt::format("entries {} and {} of its dictionary do not ascend", entry - 1, entry));
+        }
+        before = values[i];
+      }
+    }
+  });
 }
 
 // Whether statistics tell the truth about rows [begin, end) of a column.
@@ -212,6 +246,7 @@ class Verifier {
       const Column column = use_decoder ? options_.decoder(encoded.root, field.type)
                                         : decode_rows(encoded.root, field.type, 0, info.rows);
       if (column.length != info.rows) fail("it decodes to another number of rows");
+      check_dictionaries(encoded.root);
       check_children(field, column, item.chunk);
       if (field.type.kind == TypeKind::kUtf8) {
         for (uint64_t row = 0; row < column.length; ++row) {

@@ -122,5 +122,58 @@ TEST(Damage, RunsThatOverflowATileAreReported) {
   EXPECT_TRUE(reader->corrupt());
 }
 
+// The first entry's run covers rows 0…1499, then runs of 10: tiles 1 and 2 begin inside runs.
+Node long_and_short_runs(Physical type) {
+  auto array = make_array(type, 3000, Pattern::kZero, 4);
+  for (uint64_t i = 0; i < 3000; ++i)
+    array.data[i * width_of(type)] = static_cast<std::byte>(i < 1500 ? 1 : i / 10 % 7);
+  return encode_tree(array.values, bind_tree(parse_tree("rle(plain, plain)"), type));
+}
+
+// Reads every tile alone: a lie in a tile's entry must show in that tile.
+bool is_refused(const Node& node, uint32_t tile) {
+  try {
+    validate_tree(view_of(node));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
+    return true;
+  }
+  const auto reader = open_reader(view_of(node));
+  Buffer decoded(size_t{kTileRows} * width_of(node.type));
+  reader->decode_tile(tile, decoded.data());
+  return reader->corrupt();
+}
+
+TEST(Damage, TileEntriesThatNameAnotherRunAreReported) {
+  const Node intact = long_and_short_runs(Physical::kI64);
+  for (uint32_t tile = 0; tile < 3; ++tile) {
+    ASSERT_FALSE(is_refused(intact, tile));
+    for (const int run : {-2, -1, 0, 1, 2, 40}) {
+      for (const int consumed : {-1024, -1, 0, 1, 5, 1024}) {
+        if (run == 0 && consumed == 0) continue;
+        Node node = long_and_short_runs(Physical::kI64);
+        auto* entry = node.streams[0].as<uint32_t>() + 2 * tile;
+        entry[0] += static_cast<uint32_t>(run);
+        entry[1] += static_cast<uint32_t>(consumed);
+        EXPECT_TRUE(is_refused(node, tile)) << "tile " << tile << ", run " << run << ", consumed " << consumed;
+        // As a run that begins with the tile.
+        entry[1] = 0;
+        if (entry[0] != intact.streams[0].as<uint32_t>()[2 * tile]) {
+          EXPECT_TRUE(is_refused(node, tile)) << "tile " << tile << ", run " << run;
+        }
+      }
+    }
+  }
+}
+
+TEST(Damage, RunsThatDoNotEndWithTheArrayAreReported) {
+  for (const int change : {-1, 1, 1000}) {
+    Node node = long_and_short_runs(Physical::kI32);
+    Buffer& ends = node.children[1].streams[0];
+    ends.as<uint32_t>()[ends.size() / sizeof(uint32_t) - 1] += static_cast<uint32_t>(change);
+    EXPECT_TRUE(is_refused(node, 2)) << change;
+  }
+}
+
 }  // namespace
 }  // namespace basalt

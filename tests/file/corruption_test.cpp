@@ -3,6 +3,8 @@
 // or reads out of bounds (the sanitizer builds run these tests too).
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "basalt/core/error.h"
 #include "basalt/file/verify.h"
 #include "file/test_tables.h"
@@ -158,6 +160,53 @@ INSTANTIATE_TEST_SUITE_P(Files, Corruption, testing::Range<size_t>(0, 6), [](con
   for (char& c : name) c = c == ' ' ? '_' : c;
   return name;
 });
+
+// A file whose encoded arrays lie under checksums that fit.
+std::shared_ptr<File> lying_file(const Table& table, const std::string& tree,
+                                 const std::function<void(Node&)>& damage) {
+  TemporaryFolder folder;
+  WriteOptions options;
+  options.threads = 1;
+  options.encodings[table.schema.fields[0].name] = parse_tree(tree);
+  options.encoder = [&](const Values& values, const Tree& bound) {
+    Node node = encode_tree(values, bound);
+    damage(node);
+    return node;
+  };
+  write(folder.path("t.basalt"), table, options);
+  return open_bytes(read_bytes(folder.path("t.basalt")));
+}
+
+std::string message_of_verify(const File& file) {
+  ThreadPool pool(1);
+  try {
+    verify_file(file, pool);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCorrupt) << error.what();
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Lies, DictionariesThatDoNotAscendAreFoundByVerify) {
+  const uint64_t rows = 4000;
+  const Table numbers = make_table(rows, {integers("n", type_of(TypeKind::kInt32), rows, [](uint64_t i) {
+                                     return static_cast<int64_t>(scramble(i) % 1500) - 700;
+                                   })});
+  for (const int other : {1, 0}) {  // exchanged, or the same entry twice
+    const auto file = lying_file(numbers, "dict(plain, plain)", [&](Node& node) {
+      auto* entries = node.children[1].streams[0].as<int32_t>();
+      std::swap(entries[1023], entries[1023 + other]);
+      if (other == 0) entries[1024] = entries[1023];
+    });
+    EXPECT_NE(message_of_verify(*file).find("do not ascend"), std::string::npos);
+  }
+  const Table words = make_table(
+      rows, {strings("s", TypeKind::kUtf8, rows, [](uint64_t i) { return std::to_string(1000 + i % 100); })});
+  const auto file = lying_file(words, "dict(plain, strings(plain, plain))",
+                               [](Node& node) { node.children[1].children[1].streams[1].as<char>()[3] = '9'; });
+  EXPECT_NE(message_of_verify(*file).find("do not ascend"), std::string::npos);
+}
 
 }  // namespace
 }  // namespace basalt::test

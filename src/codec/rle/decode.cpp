@@ -24,6 +24,7 @@ class RleReader final : public Reader {
     auto* to = static_cast<T*>(out);
     const uint32_t first_row = tile * kTileRows;
     const uint32_t rows = rows_in_tile(count(), tile);
+    mark_corrupt(!begins_there(entries_[tile], first_row));
     uint64_t run = entries_[tile].first_run;
     uint32_t row = 0;
     // Ends come from a child whose values nobody has seen: each run is clamped to the tile, takes at least one row, and
@@ -43,10 +44,22 @@ class RleReader final : public Reader {
       row = stop;
       ++run;
     }
+    const bool last_tile = uint64_t{first_row} + rows == count();
+    mark_corrupt(last_tile && (run != runs_ || run_ends_[(run - 1) % kTileRows] != count()));
   }
   using Reader::decode_tile;
 
  private:
+  // Whether the run before ends where the entry lets its run begin: an entry may name a run that exists but is not the
+  // one of the tile's first row. Read in order, the ends are loaded already.
+  bool begins_there(const rle::TileEntry& entry, uint32_t first_row) {
+    const uint32_t begin = first_row - entry.consumed;
+    if (entry.first_run == 0) return begin == 0;
+    const uint32_t before = entry.first_run - 1;
+    load(before / kTileRows);
+    return run_ends_[before % kTileRows] == begin;
+  }
+
   void load(uint32_t run_tile) {
     if (run_tile == loaded_) return;
     values_->decode_tile(run_tile, run_values_);

@@ -1,9 +1,22 @@
-// Tile entries must name runs that exist, in ascending order; what the run ends hold shows only when they are decoded.
+// Tile entries must name runs that exist and follow each other possibly; whether they agree with the run ends shows
+// only when those are decoded.
 #include "codec/checks.h"
 #include "codec/rle/layout.h"
 #include "codec/rle/rle.h"
 
 namespace basalt {
+
+namespace {
+
+// Whether a tile's entry is possible behind the one before: either the same run goes on through a whole tile, or the
+// runs that ended in that tile and the part of the new run that lies there fit into its rows.
+bool follows(const rle::TileEntry& entry, const rle::TileEntry& before) {
+  if (entry.first_run == before.first_run) return entry.consumed == uint64_t{before.consumed} + kTileRows;
+  return entry.first_run > before.first_run &&
+         uint64_t{entry.first_run} - before.first_run + entry.consumed <= kTileRows;
+}
+
+}  // namespace
 
 void RleCodec::validate(const NodeView& node) const {
   check_stream_count(node, rle::kStreams);
@@ -18,11 +31,14 @@ void RleCodec::validate(const NodeView& node) const {
   }
   const auto* entries = stream_as<rle::TileEntry>(node, rle::kTileEntries);
   for (uint64_t tile = 0; tile < tiles; ++tile) {
-    const bool ascends = tile == 0 ? entries[0].first_run == 0 && entries[0].consumed == 0
-                                   : entries[tile].first_run >= entries[tile - 1].first_run;
-    if (!ascends || entries[tile].first_run >= runs || entries[tile].consumed > tile * kTileRows) {
+    const rle::TileEntry entry = entries[tile];
+    if (!(tile == 0 ? entry.first_run == 0 && entry.consumed == 0 : follows(entry, entries[tile - 1])) ||
+        entry.first_run >= runs) {
       fail_corrupt(node, "tile entry " + std::to_string(tile) + " names no possible run");
     }
+  }
+  if (tiles > 0 && runs - entries[tiles - 1].first_run > rows_in_tile(node.count, static_cast<uint32_t>(tiles - 1))) {
+    fail_corrupt(node, "more runs begin in the last tile than it has rows");
   }
 }
 
