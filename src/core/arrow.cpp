@@ -6,6 +6,7 @@
 
 #include "basalt/core/error.h"
 #include "core/arrow_format.h"
+#include "core/utf8.h"
 
 namespace basalt {
 namespace {
@@ -116,30 +117,6 @@ void append_decimal_from(Column& out, const Field& field, const Slice& slice) {
     case Physical::kI64: return append_decimal<From, int64_t>(out, field, slice);
     default: return append_decimal<From, int128_t>(out, field, slice);
   }
-}
-
-bool is_utf8(std::string_view text) {
-  const auto* at = reinterpret_cast<const uint8_t*>(text.data());
-  const uint8_t* end = at + text.size();
-  while (at < end) {
-    uint64_t eight;
-    while (end - at >= 8 && (std::memcpy(&eight, at, 8), (eight & 0x8080808080808080u) == 0)) at += 8;
-    if (at == end) break;
-    if (*at < 0x80) {
-      ++at;
-      continue;
-    }
-    const int more = *at >= 0xf0 ? 3 : *at >= 0xe0 ? 2 : 1;
-    if (*at < 0xc2 || *at > 0xf4 || end - at <= more) return false;
-    for (int i = 1; i <= more; ++i)
-      if ((at[i] & 0xc0) != 0x80) return false;
-    const bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
-    const bool surrogate = at[0] == 0xed && at[1] >= 0xa0;
-    const bool beyond = at[0] == 0xf4 && at[1] >= 0x90;
-    if (overlong || surrogate || beyond) return false;
-    at += more + 1;
-  }
-  return true;
 }
 
 void append_string(Column& out, const Field& field, std::string_view text) {

@@ -7,6 +7,7 @@
 
 #include "basalt/core/error.h"
 #include "core/bitmap.h"
+#include "core/utf8.h"
 #include "exec/filter.h"
 
 namespace basalt {
@@ -205,13 +206,16 @@ void ChunkScan::State::append_tile(Table& out) {
 }
 
 void ChunkScan::State::check_column(const Column& column, const std::string& name) const {
-  if (column.type.kind != TypeKind::kBool) return;
-  uint8_t seen = 0;
-  for (const uint8_t value : column.values.span<uint8_t>()) seen |= value;
-  if (seen > 1) {
-    throw Error(ErrorCode::kCorrupt, file->name() + ": column " + name + ": chunk " + std::to_string(chunk) +
-                                         ": a boolean is neither 0 nor 1");
+  const char* fault = nullptr;
+  if (column.type.kind == TypeKind::kUtf8 && find_invalid_utf8(column)) fault = "a string is not valid UTF-8";
+  if (column.type.kind == TypeKind::kBool) {
+    uint8_t seen = 0;
+    for (const uint8_t value : column.values.span<uint8_t>()) seen |= value;
+    if (seen > 1) fault = "a boolean is neither 0 nor 1";
   }
+  if (fault == nullptr) return;
+  throw Error(ErrorCode::kCorrupt,
+              file->name() + ": column " + name + ": chunk " + std::to_string(chunk) + ": " + fault);
 }
 
 void ChunkScan::State::finish_column(Output& output, Column& column, uint64_t rows) const {

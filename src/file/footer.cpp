@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
+#include <unordered_set>
 
 #include "basalt/core/error.h"
 #include "basalt/plan/chooser.h"
+#include "core/utf8.h"
 #include "file/flatbuffer_checks.h"
 #include "file/format.h"
 
@@ -137,6 +140,7 @@ class FooterReader {
     if (text == nullptr) return {};
     require(text->size() <= copy_budget_, "its texts are longer than the footer");
     copy_budget_ -= text->size();
+    require(is_utf8({text->c_str(), text->size()}), "a name or text in it is not UTF-8");
     return text->str();
   }
 
@@ -160,6 +164,16 @@ class FooterReader {
     uint32_t at = 0;
     const uint32_t count = footer.fields()->size();
     while (at < count) data_.schema.fields.push_back(read_field(*footer.fields(), at, 0, at));
+    check_names(data_.schema.fields);
+  }
+
+  // Columns are asked for by name: a second one of the same name could never be meant.
+  void check_names(const std::vector<Field>& fields) const {
+    std::unordered_set<std::string_view> names;
+    for (const Field& field : fields) {
+      require(names.insert(field.name).second, "two fields of one parent have the same name");
+      check_names(field.children);
+    }
   }
 
   Field read_field(const flatbuffers::Vector<flatbuffers::Offset<format::Field>>& fields, uint32_t& at, uint32_t depth,

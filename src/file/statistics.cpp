@@ -6,8 +6,10 @@
 #include <cstring>
 #include <limits>
 
+#include "basalt/core/error.h"
 #include "core/bitmap.h"
 #include "core/dispatch.h"
+#include "core/utf8.h"
 #include "file/format.h"
 
 namespace basalt::format_v1 {
@@ -217,6 +219,11 @@ void fixed_statistics(const Column& column, Physical type, ChunkStatistics& out)
 
 void string_statistics(const Column& column, ChunkStatistics& out) {
   const bool utf8 = column.type.kind == TypeKind::kUtf8;
+  // Readers refuse such a column: it must not be written. Looked for here, where its bytes pass the cache anyway.
+  if (const auto row = utf8 ? find_invalid_utf8(column) : std::nullopt) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "row " + std::to_string(*row) + " is not valid UTF-8 (a binary column may hold any bytes)");
+  }
   const bool has_nulls = column.null_count != 0;
   Statistics& chunk = out.stats;
   bool ascending = true;

@@ -16,6 +16,7 @@
 #include "codec/dict/layout.h"
 #include "core/bitmap.h"
 #include "core/dispatch.h"
+#include "core/utf8.h"
 #include "file/column_metadata.h"
 #include "file/format.h"
 
@@ -24,36 +25,6 @@ namespace basalt {
 namespace {
 
 [[noreturn]] void fail(const std::string& reason) { throw Error(ErrorCode::kCorrupt, reason); }
-
-bool is_utf8(std::string_view text) {
-  const auto* at = reinterpret_cast<const uint8_t*>(text.data());
-  const auto* end = at + text.size();
-  while (at < end) {
-    if (end - at >= 8) {
-      uint64_t word;
-      std::memcpy(&word, at, 8);
-      if ((word & 0x8080808080808080u) == 0) {
-        at += 8;
-        continue;
-      }
-    }
-    if (*at < 0x80) {
-      ++at;
-      continue;
-    }
-    const int length = *at >= 0xF0 ? 4 : *at >= 0xE0 ? 3 : 2;
-    if (*at < 0xC2 || *at > 0xF4 || end - at < length) return false;
-    uint32_t point = *at & (0xFFu >> (length + 1));
-    for (int i = 1; i < length; ++i) {
-      if ((at[i] & 0xC0) != 0x80) return false;
-      point = point << 6 | (at[i] & 0x3Fu);
-    }
-    const bool too_long = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
-    if (too_long || point > 0x10FFFF || (point >= 0xD800 && point <= 0xDFFF)) return false;
-    at += length;
-  }
-  return true;
-}
 
 // Whether the entries of every dictionary in a tree ascend strictly: comparisons of codes lean on it, reading does not.
 void check_dictionaries(const NodeView& node) {
@@ -248,11 +219,7 @@ class Verifier {
       if (column.length != info.rows) fail("it decodes to another number of rows");
       check_dictionaries(encoded.root);
       check_children(field, column, item.chunk);
-      if (field.type.kind == TypeKind::kUtf8) {
-        for (uint64_t row = 0; row < column.length; ++row) {
-          if (column.is_valid(row) && !is_utf8(column.string_at(row))) fail(fmt::format("row {} is not UTF-8", row));
-        }
-      }
+      if (use_decoder) check_utf8(column, 0);
       for (size_t zone = 0; zone < info.zones.size(); ++zone) {
         const uint64_t begin = zone * kZoneRows;
         Checker(column, info.zones[zone], begin, begin + info.zones[zone].rows).check(fmt::format("zone {}", zone));

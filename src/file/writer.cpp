@@ -12,6 +12,7 @@
 #include <set>
 
 #include "basalt/core/error.h"
+#include "core/utf8.h"
 #include "file/column_writer.h"
 #include "file/format.h"
 #include "file/row_buffer.h"
@@ -55,6 +56,7 @@ void find_problems(const std::vector<Field>& fields, const std::string& prefix, 
     const std::string path = prefix.empty() ? field.name : prefix + "." + field.name;
     const std::string reason = unsupported_reason(field, depth);
     if (!reason.empty()) problems.push_back(fmt::format("{} ({})", path, reason));
+    if (!is_utf8(field.name)) problems.push_back(fmt::format("column {} (its name is not UTF-8)", names.size() + 1));
     if (!names.insert(field.name).second) problems.push_back(fmt::format("{} (the name is used twice)", path));
     if (reason.empty()) find_problems(field.children, path, depth + 1, problems);
   }

@@ -6,7 +6,6 @@
 #include "basalt/core/error.h"
 #include "duckdb/common/vector_operations/vector_operations.hpp"
 #include "sql/types.h"
-#include "utf8proc_wrapper.hpp"
 
 namespace basalt::sql {
 
@@ -23,18 +22,6 @@ class OwnedBytes : public duckdb::VectorBuffer {
   Buffer bytes;
 };
 
-bool is_ascii(const char* text, size_t size) {
-  uint64_t seen = 0;
-  size_t at = 0;
-  for (; at + 8 <= size; at += 8) {
-    uint64_t word;
-    std::memcpy(&word, text + at, 8);
-    seen |= word;
-  }
-  for (; at < size; ++at) seen |= static_cast<uint8_t>(text[at]);
-  return (seen & 0x8080808080808080ull) == 0;
-}
-
 void fill_validity(const Column& column, Vector& out) {
   if (column.validity.empty()) return;
   auto& mask = duckdb::FlatVector::Validity(out);
@@ -46,16 +33,11 @@ void fill_strings(Column& column, const Field& field, Vector& out) {
   const int64_t* offsets = column.offsets.as<int64_t>();
   auto owned = duckdb::make_buffer<OwnedBytes>(std::move(column.bytes));
   const char* bytes = owned->bytes.as<char>();
-  const bool check =
-      field.type.kind == TypeKind::kUtf8 && !is_ascii(bytes, static_cast<size_t>(offsets[column.length]));
   auto* strings = duckdb::FlatVector::GetData<duckdb::string_t>(out);
   for (uint64_t row = 0; row < column.length; ++row) {
     const char* start = bytes + offsets[row];
     const auto size = static_cast<uint64_t>(offsets[row + 1] - offsets[row]);
     if (size > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "column " + field.name + ": a string of 4 GiB or more");
-    if (check && duckdb::Utf8Proc::Analyze(start, size) == duckdb::UnicodeType::INVALID) {
-      throw Error(ErrorCode::kCorrupt, "column " + field.name + ": a string is not valid UTF-8");
-    }
     strings[row] = duckdb::string_t(start, static_cast<uint32_t>(size));
   }
   duckdb::StringVector::AddBuffer(out, std::move(owned));

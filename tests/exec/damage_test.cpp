@@ -113,5 +113,26 @@ TEST(DamageUnderFilters, FlagsThatAreNeitherZeroNorOneAreReported) {
   EXPECT_EQ(code_of_scan(bools, {"c0"}, nullptr), ErrorCode::kCorrupt);
 }
 
+TEST(DamageUnderFilters, StringsThatAreNotUtf8AreReported) {
+  std::vector<std::string> words(3000, "word");
+  words[2500] = "wörd";
+  const auto break_bytes = [](Node& node) {
+    Buffer& bytes = node.children[1].streams[1];
+    bytes.as<char>()[2500 * 4 + 1] = '\xFF';
+  };
+  const TestTable table = damaged(make_strings(words), "strings(plain, plain)", break_bytes);
+  EXPECT_EQ(code_of_scan(table, {"c0"}, nullptr), ErrorCode::kCorrupt);
+  std::vector<PipelineColumn> columns;
+  const Expr filter = not_equal(column(*table.file, "c0", columns), literal(std::string("word")));
+  EXPECT_EQ(code_of_scan(table, {"c0"}, &filter), ErrorCode::kCorrupt);
+
+  // What lies under a NULL means nothing.
+  Column with_null = make_strings(words);
+  set_nulls(with_null, {2500});
+  const TestTable nulls =
+      damaged(with_null, "validity(plain, strings(plain, plain))", [&](Node& node) { break_bytes(node.children[1]); });
+  EXPECT_EQ(code_of_scan(nulls, {"c0"}, nullptr), ErrorCode::kInternal);
+}
+
 }  // namespace
 }  // namespace basalt::test

@@ -176,7 +176,8 @@ std::string random_string(Random& random) {
   static const char* const kWords[] = {"", "a", "ab", "abc", "b", "zebra", "N", "AIR", "REG AIR", "TRUCK"};
   std::string out = kWords[below(random, std::size(kWords))];
   if (below(random, 8) == 0) out += std::string(60 + below(random, 20), static_cast<char>('a' + below(random, 2)));
-  if (below(random, 16) == 0) out += std::string(70, '\xff');
+  if (below(random, 16) == 0)
+    for (int i = 0; i < 18; ++i) out += "\xF4\x8F\xBF\xBF";  // the last character: no bound above it
   if (below(random, 3) == 0) out += std::to_string(below(random, 50));
   return out;
 }

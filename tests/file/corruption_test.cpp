@@ -3,6 +3,7 @@
 // or reads out of bounds (the sanitizer builds run these tests too).
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <functional>
 
 #include "basalt/core/error.h"
@@ -206,6 +207,40 @@ TEST(Lies, DictionariesThatDoNotAscendAreFoundByVerify) {
   const auto file = lying_file(words, "dict(plain, strings(plain, plain))",
                                [](Node& node) { node.children[1].children[1].streams[1].as<char>()[3] = '9'; });
   EXPECT_NE(message_of_verify(*file).find("do not ascend"), std::string::npos);
+}
+
+TEST(Lies, StringsThatAreNotUtf8AreNotRead) {
+  const uint64_t rows = 3000;
+  const Table table = make_table(rows, {strings("s", TypeKind::kUtf8, rows, [](uint64_t) { return "word"; })});
+  const auto file = lying_file(table, "strings(plain, plain)",
+                               [](Node& node) { node.children[1].streams[1].as<char>()[2500 * 4 + 1] = '\xFF'; });
+  EXPECT_NE(message_of_verify(*file).find("column s, chunk 0 at byte 128: row 2500 is not valid UTF-8"),
+            std::string::npos)
+      << message_of_verify(*file);
+  EXPECT_THROW(read_table(*file), Error);
+  EXPECT_THROW(read_table(*file, {.columns = {}, .first_row = 2400, .rows = 200, .threads = 1}), Error);
+  EXPECT_NO_THROW(read_table(*file, {.columns = {}, .first_row = 100, .rows = 2000, .threads = 1}));
+}
+
+TEST(Lies, NamesAreUtf8AndDifferent) {
+  const auto bytes = [] {
+    TemporaryFolder folder;
+    write(folder.path("t.basalt"),
+          make_table(2, {integers("name_a", type_of(TypeKind::kInt8), 2, [](uint64_t) { return 1; }),
+                         integers("name_b", type_of(TypeKind::kInt8), 2, [](uint64_t) { return 1; })}));
+    return read_bytes(folder.path("t.basalt"));
+  }();
+  for (const char last : {'a', '\xFF'}) {
+    std::vector<std::byte> damaged = bytes;
+    const std::string name = "name_b";
+    for (size_t at = 0; at + name.size() < damaged.size(); ++at) {
+      if (std::memcmp(damaged.data() + at, name.data(), name.size()) == 0) {
+        damaged[at + name.size() - 1] = static_cast<std::byte>(last);
+      }
+    }
+    ASSERT_TRUE(reseal(damaged));
+    EXPECT_THROW(open_bytes(damaged), Error) << static_cast<int>(last);
+  }
 }
 
 }  // namespace

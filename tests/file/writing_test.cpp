@@ -280,6 +280,19 @@ TEST(Writing, NamesMayBeAnyUtf8) {
   expect_equal(table, read_table(*file));
 }
 
+TEST(Writing, RefusesWhatIsNotUtf8) {
+  TemporaryFolder folder;
+  const std::string path = folder.path("t.basalt");
+  const Schema schema = make_table(0, {counting("a\xFF", 0)}).schema;
+  EXPECT_THAT(message_of([&] { Writer writer(path, schema); }, ErrorCode::kUnsupported), HasSubstr("not UTF-8"));
+  const Table table =
+      make_table(9, {strings("s", TypeKind::kUtf8, 9, [](uint64_t i) { return i == 5 ? "\xE9t\xE9" : "x"; })});
+  const std::string message = message_of([&] { write(path, table); }, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(message, HasSubstr("column s, chunk 0"));
+  EXPECT_THAT(message, HasSubstr("row 5 is not valid UTF-8"));
+  EXPECT_EQ(files_in(folder), 0u);
+}
+
 TEST(Writing, ProgressCountsUp) {
   const Table table = make_table(100000, {counting("a", 100000)});
   TemporaryFolder folder;

@@ -1,0 +1,108 @@
+// Validation with a fast path for ASCII; columns are checked as one text, not row by row.
+#include "core/utf8.h"
+
+#include <cstring>
+#include <string>
+
+#include "basalt/core/error.h"
+
+namespace basalt {
+
+namespace {
+
+constexpr size_t kBlockBytes = 128;
+
+using Vector = uint64_t __attribute__((vector_size(16)));  // a register of NEON or SSE2
+
+// The number of leading bytes known to be ASCII; stops at the block that holds another one.
+size_t skip_ascii(const uint8_t* text, size_t size) {
+  size_t at = 0;
+  for (; at + kBlockBytes <= size; at += kBlockBytes) {
+    Vector parts[kBlockBytes / sizeof(Vector)];
+    std::memcpy(parts, text + at, kBlockBytes);
+    Vector seen = parts[0];
+    for (const Vector part : parts) seen |= part;
+    if (((seen[0] | seen[1]) & 0x8080808080808080u) != 0) break;
+  }
+  return at;
+}
+
+bool is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
+
+// The length of the character at `at`, or 0 if there is none.
+size_t character_length(const uint8_t* at, size_t left) {
+  const uint8_t first = at[0];
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (left < length) return 0;
+  // Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
+  const uint8_t second = at[1];
+  const uint8_t low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const uint8_t high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (second < low || second > high) return 0;
+  for (size_t i = 2; i < length; ++i) {
+    if (!is_continuation(at[i])) return 0;
+  }
+  return length;
+}
+
+// All rows as one text, and no row beginning inside a character: then every row is UTF-8.
+bool is_utf8_as_a_whole(const Column& column) {
+  const int64_t* offsets = column.offsets.as<int64_t>();
+  const auto* bytes = column.bytes.as<uint8_t>();
+  const auto first = static_cast<size_t>(offsets[0]);
+  const size_t size = static_cast<size_t>(offsets[column.length]) - first;
+  const size_t ascii = skip_ascii(bytes + first, size);
+  if (ascii == size) return true;
+  if (!is_utf8({column.bytes.as<char>() + first + ascii, size - ascii})) return false;
+  for (uint64_t row = 0; row < column.length; ++row) {
+    if (offsets[row] < offsets[column.length] && is_continuation(bytes[offsets[row]])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_ascii(std::string_view text) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  size_t at = skip_ascii(bytes, text.size());
+  uint8_t seen = 0;
+  if (at + kBlockBytes <= text.size()) return false;
+  for (; at < text.size(); ++at) seen |= bytes[at];
+  return seen < 0x80;
+}
+
+bool is_utf8(std::string_view text) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  size_t at = 0;
+  while (at < text.size()) {
+    if (bytes[at] < 0x80) {
+      at += skip_ascii(bytes + at, text.size() - at);
+      // What is left of the block, or the ASCII in front of the next character.
+      while (at < text.size() && bytes[at] < 0x80) ++at;
+      continue;
+    }
+    const size_t length = character_length(bytes + at, text.size() - at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
+std::optional<uint64_t> find_invalid_utf8(const Column& column) {
+  if (column.length == 0 || is_utf8_as_a_whole(column)) return std::nullopt;
+  for (uint64_t row = 0; row < column.length; ++row) {
+    if (column.is_valid(row) && !is_utf8(column.string_at(row))) return row;
+  }
+  return std::nullopt;
+}
+
+void check_utf8(const Column& column, uint64_t first_row) {
+  if (column.type.kind != TypeKind::kUtf8) return;
+  if (const auto row = find_invalid_utf8(column)) {
+    throw Error(ErrorCode::kCorrupt, "row " + std::to_string(first_row + *row) + " is not valid UTF-8");
+  }
+}
+
+}  // namespace basalt
