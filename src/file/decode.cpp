@@ -50,7 +50,7 @@ void decode_strings(const NodeView& node, uint64_t begin, uint64_t end, Column& 
   StringRows rows;
   // UTF-8 is looked at tile by tile, while the bytes are in the cache: a pass of its own costs half as much as
   // decoding.
-  const bool text = column.type.kind == TypeKind::kUtf8;
+  const bool utf8 = column.type.kind == TypeKind::kUtf8;
   bool ascii = true;
   size_t checked = 0;
   rows.offsets.reserve(static_cast<size_t>(end - begin + 1));
@@ -74,7 +74,7 @@ void decode_strings(const NodeView& node, uint64_t begin, uint64_t end, Column& 
           rows.offsets.push_back(static_cast<int64_t>(rows.bytes.size()));
         }
       }
-      ascii = ascii && (!text || is_ascii({rows.bytes.as<char>() + checked, rows.bytes.size() - checked}));
+      ascii = ascii && (!utf8 || is_ascii({rows.bytes.as<char>() + checked, rows.bytes.size() - checked}));
       checked = rows.bytes.size();
       row = next;
     }
