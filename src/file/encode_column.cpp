@@ -266,27 +266,33 @@ Node ColumnEncoder::encode_values(const Values& values, const Tree& tree) const 
   return encode(bind_tree(universal_tree(type_), type_));
 }
 
+class ColumnEncoder::Turn {
+ public:
+  Turn(std::atomic<uint32_t>& turn, uint32_t chunk) : turn_(turn), chunk_(chunk) {}
+  ~Turn() {
+    if (!passed_) pass();
+  }
+  void wait() {
+    for (uint32_t now = turn_.load(); now != chunk_; now = turn_.load()) turn_.wait(now);
+  }
+  void pass() {
+    wait();
+    turn_.store(chunk_ + 1);
+    turn_.notify_all();
+    passed_ = true;
+  }
+
+ private:
+  std::atomic<uint32_t>& turn_;
+  uint32_t chunk_;
+  bool passed_ = false;
+};
+
+void ColumnEncoder::skip(uint32_t chunk) { Turn(turn_, chunk).pass(); }
+
 EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk) {
   EncodedColumn out;
-  // Whatever happens, the next chunk of this column gets its turn.
-  struct Turn {
-    std::atomic<uint32_t>& turn;
-    uint32_t chunk;
-    bool passed = false;
-    void wait() {
-      for (uint32_t now = turn.load(); now != chunk; now = turn.load()) turn.wait(now);
-    }
-    void pass() {
-      wait();
-      turn.store(chunk + 1);
-      turn.notify_all();
-      passed = true;
-    }
-    ~Turn() {
-      if (!passed) pass();
-    }
-  } turn{turn_, chunk};
-
+  Turn turn(turn_, chunk);
   out.rows = column.length;
   out.plain_bytes = own_plain_bytes(column);
   fill_nulls(column);
@@ -315,10 +321,6 @@ EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk) {
     if (wants_entries.load(std::memory_order_relaxed)) out.entries = entries_of(node);
     out.array = lay_out(std::move(node));
   }
-  column.values = Buffer();
-  column.offsets = Buffer();
-  column.bytes = Buffer();
-  column.validity = Buffer();
   return out;
 }
 

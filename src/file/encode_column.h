@@ -64,13 +64,17 @@ class ColumnEncoder {
   ColumnEncoder(const Field& field, const Tree* forced, const std::function<Node(const Values&, const Tree&)>* encoder);
   ColumnEncoder(ColumnEncoder&& other) noexcept;
 
-  // Called once per chunk, by any thread, in any order that starts earlier chunks first. Takes the column's own memory.
+  // One of the two is called once per chunk, by any thread, in any order that starts earlier chunks first. encode()
+  // overwrites the slots under NULLs.
   EncodedColumn encode(Column& column, uint32_t chunk);
+  void skip(uint32_t chunk);
 
   // Set by the writer when the column can no longer have a file-wide dictionary: entries need not be collected.
   std::atomic<bool> wants_entries{true};
 
  private:
+  // The right to choose a tree, which goes from chunk to chunk. Whatever happens, the next chunk gets its turn.
+  class Turn;
   std::optional<Tree> choose(const Values& values);
   Node encode_values(const Values& values, const Tree& tree) const;
 

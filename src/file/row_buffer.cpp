@@ -1,4 +1,4 @@
-// Gathering rows into chunks.
+// Cutting rows into chunks and putting their columns together.
 #include "file/row_buffer.h"
 
 #include <algorithm>
@@ -8,8 +8,9 @@ namespace basalt::format_v1 {
 
 namespace {
 
+// Bitmaps of NULLs are left out: which tables have one depends on how rows were cut into tables.
 uint64_t bytes_between(const Column& column, uint64_t begin, uint64_t end) {
-  uint64_t total = column.validity.empty() ? 0 : (end - begin) / 8;
+  uint64_t total = 0;
   switch (column.type.kind) {
     case TypeKind::kUtf8:
     case TypeKind::kBinary:
@@ -29,21 +30,46 @@ uint64_t bytes_between(const Column& column, uint64_t begin, uint64_t end) {
   }
 }
 
-uint64_t bytes_between(const Table& table, uint64_t begin, uint64_t end) {
+uint64_t bytes_between(const SharedColumns& table, uint64_t begin, uint64_t end) {
   uint64_t total = 0;
-  for (const Column& column : table.columns) total += bytes_between(column, begin, end);
+  for (const auto& column : table) total += bytes_between(*column, begin, end);
   return total;
 }
 
 }  // namespace
 
-RowBuffer::RowBuffer(const Schema& schema, uint64_t chunk_rows, uint64_t chunk_bytes)
-    : schema_(schema), chunk_rows_(chunk_rows), chunk_bytes_(chunk_bytes), most_bytes_(2 * chunk_bytes) {
-  release();
+SharedColumns share_columns(Table table) {
+  SharedColumns columns;
+  columns.reserve(table.columns.size());
+  for (Column& column : table.columns) columns.push_back(std::make_shared<const Column>(std::move(column)));
+  return columns;
 }
 
-uint64_t RowBuffer::take(const Table& table, uint64_t begin) {
-  uint64_t count = std::min({table.rows - begin, chunk_rows_ - rows_, kZoneRows - rows_ % kZoneRows});
+void gather(ColumnSlices& slices, Column& target) {
+  uint64_t rows = 0;
+  uint64_t bytes = 0;
+  for (const ColumnSlice& slice : slices) {
+    rows += slice.end - slice.begin;
+    if (slice.column->bytes.empty()) continue;
+    const int64_t* offsets = slice.column->offsets.as<int64_t>();
+    bytes += static_cast<uint64_t>(offsets[slice.end] - offsets[slice.begin]);
+  }
+  // Memory that grows step by step would be copied once more.
+  if (!target.offsets.empty()) target.offsets.reserve((rows + 1) * sizeof(int64_t));
+  target.bytes.reserve(bytes);
+  if (target.children.empty()) target.values.reserve(rows * width_of(physical_of(target.type)));
+  for (ColumnSlice& slice : slices) {
+    append_rows(target, *slice.column, slice.begin, slice.end);
+    slice.column.reset();
+  }
+  slices.clear();
+}
+
+RowBuffer::RowBuffer(size_t columns, uint64_t chunk_rows, uint64_t chunk_bytes)
+    : chunk_rows_(chunk_rows), chunk_bytes_(chunk_bytes), most_bytes_(2 * chunk_bytes), columns_(columns) {}
+
+uint64_t RowBuffer::take(const SharedColumns& table, uint64_t rows, uint64_t begin) {
+  uint64_t count = std::min({rows - begin, chunk_rows_ - rows_, kZoneRows - rows_ % kZoneRows});
   uint64_t more = bytes_between(table, begin, begin + count);
   if (bytes_ + more > most_bytes_) {
     // The largest number of rows that stays below the limit; a chunk has at least one row.
@@ -57,8 +83,13 @@ uint64_t RowBuffer::take(const Table& table, uint64_t begin) {
     more = bytes_between(table, begin, begin + count);
     full_ = true;
   }
-  if (count > 0) {
-    for (size_t i = 0; i < columns_.size(); ++i) append_rows(columns_[i], table.columns[i], begin, begin + count);
+  for (size_t i = 0; i < columns_.size() && count > 0; ++i) {
+    ColumnSlices& slices = columns_[i];
+    if (!slices.empty() && slices.back().column == table[i] && slices.back().end == begin) {
+      slices.back().end += count;
+    } else {
+      slices.push_back({table[i], begin, begin + count});
+    }
   }
   rows_ += count;
   bytes_ += more;
@@ -66,25 +97,9 @@ uint64_t RowBuffer::take(const Table& table, uint64_t begin) {
   return count;
 }
 
-namespace {
-
-// The next chunk will be about as large as the last one: memory that grows step by step costs half as much again.
-void reserve_like(Column& column, const Column& last) {
-  column.values.reserve(last.values.size());
-  column.bytes.reserve(last.bytes.size());
-  column.offsets.reserve(last.offsets.size());
-  for (size_t i = 0; i < column.children.size(); ++i) reserve_like(column.children[i], last.children[i]);
-}
-
-}  // namespace
-
-std::vector<Column> RowBuffer::release() {
-  std::vector<Column> out = std::move(columns_);
-  columns_.clear();
-  for (size_t i = 0; i < schema_.fields.size(); ++i) {
-    columns_.push_back(make_column(schema_.fields[i]));
-    if (i < out.size()) reserve_like(columns_[i], out[i]);
-  }
+std::vector<ColumnSlices> RowBuffer::release() {
+  std::vector<ColumnSlices> out(columns_.size());
+  std::swap(out, columns_);
   rows_ = 0;
   bytes_ = 0;
   full_ = false;

@@ -1,6 +1,7 @@
 // The writer: rows become chunks, chunks are encoded column by column on worker threads, and the calling thread puts
-// finished chunks into the file in order. At most an eighth of the memory limit is rows being encoded, unless one chunk
-// is larger, and at most a quarter is finished chunks that wait to be written column by column.
+// finished chunks into the file in order. It does not touch the rows itself: a worker puts its column's slices
+// together. At most a quarter of the memory limit is rows being encoded, unless one chunk is larger, and at most a
+// quarter is finished chunks that wait to be written column by column.
 #include "basalt/file/writer.h"
 
 #include <fmt/format.h>
@@ -25,6 +26,12 @@ using namespace format_v1;
 namespace {
 
 constexpr uint64_t kMostWaitingBytes = uint64_t{256} << 20;
+// Tables smaller than this are copied together before they are cut into chunks: a slice per column and table costs more
+// than a few rows do.
+constexpr uint64_t kSmallTableBytes = 1 << 20;
+constexpr uint64_t kCollectedBytes = 4 << 20;
+// Memory of a column that is kept for the next one.
+constexpr size_t kMostSpareBytes = 16 << 20;
 
 #ifndef BASALT_VERSION
 #define BASALT_VERSION "unknown"
@@ -77,11 +84,9 @@ bool same_shape(const Column& column, const Field& field) {
   return true;
 }
 
-void flatten_columns(std::vector<Column>& columns, std::vector<Column*>& out) {
-  for (Column& column : columns) {
-    out.push_back(&column);
-    flatten_columns(column.children, out);
-  }
+void flatten_column(Column& column, std::vector<Column*>& out) {
+  out.push_back(&column);
+  for (Column& child : column.children) flatten_column(child, out);
 }
 
 // A chunk on its way through the workers.
@@ -89,8 +94,9 @@ struct ChunkJob {
   uint32_t number = 0;
   uint64_t rows = 0;
   uint64_t bytes = 0;
-  std::vector<Column> columns;
+  std::vector<Column> columns;  // without rows where there are slices
   std::vector<Column*> flat;
+  std::vector<ColumnSlices> slices;  // of columns without children, until a worker puts them together
   std::vector<EncodedColumn> results;
   std::atomic<size_t> left{0};
 };
@@ -107,10 +113,10 @@ struct Writer::State {
     check_options();
     prepare_columns();
     const uint64_t limit = std::max<uint64_t>(options.memory_limit, 16 << 20);
-    flight_limit = limit / 8;
+    flight_limit = limit / 4;
     waiting_limit = std::min(kMostWaitingBytes, limit / 4);
     dictionary_limit = limit / 8;
-    buffer = std::make_unique<RowBuffer>(schema, options.chunk_rows,
+    buffer = std::make_unique<RowBuffer>(schema.fields.size(), options.chunk_rows,
                                          std::clamp<uint64_t>(options.chunk_bytes, 1, limit / 16));
     file = std::make_unique<OutputFile>(path);
     write_header(*file);
@@ -173,13 +179,45 @@ struct Writer::State {
     }
   }
 
-  void append(const Table& table) {
+  void append(Table table) {
     check_table(table);
-    for (uint64_t row = 0; row < table.rows;) {
-      row += buffer->take(table, row);
-      if (buffer->full()) close_chunk();
+    if (plain_bytes_of(table) < kSmallTableBytes) {
+      collect(table);
+    } else {
+      pass_collected();
+      pass(std::move(table));
     }
     report();
+  }
+
+  static uint64_t plain_bytes_of(const Table& table) {
+    uint64_t total = 0;
+    for (const Column& column : table.columns) total += column.plain_bytes();
+    return total;
+  }
+
+  void collect(const Table& table) {
+    if (collected.columns.empty()) {
+      for (const Field& field : schema.fields) collected.columns.push_back(make_column(field));
+    }
+    for (size_t i = 0; i < table.columns.size(); ++i)
+      append_rows(collected.columns[i], table.columns[i], 0, table.rows);
+    collected.rows += table.rows;
+    if (plain_bytes_of(collected) >= kCollectedBytes || collected.rows >= options.chunk_rows) pass_collected();
+  }
+
+  void pass_collected() {
+    if (collected.rows > 0) pass(std::exchange(collected, {}));
+  }
+
+  // Cuts a table into chunks.
+  void pass(Table table) {
+    const uint64_t table_rows = table.rows;
+    const SharedColumns shared = share_columns(std::move(table));
+    for (uint64_t row = 0; row < table_rows;) {
+      row += buffer->take(shared, table_rows, row);
+      if (buffer->full()) close_chunk();
+    }
   }
 
   void close_chunk() {
@@ -187,9 +225,20 @@ struct Writer::State {
     job->number = static_cast<uint32_t>(chunks.size());
     job->rows = buffer->rows();
     job->bytes = buffer->bytes();
-    job->columns = buffer->release();
-    for (Column& column : job->columns) drop_elements_under_nulls(column);
-    flatten_columns(job->columns, job->flat);
+    std::vector<ColumnSlices> slices = buffer->release();
+    for (size_t i = 0; i < slices.size(); ++i) {
+      job->columns.push_back(make_column(schema.fields[i]));
+      if (schema.fields[i].children.empty()) continue;
+      // A nested column becomes several arrays, which are encoded apart from each other.
+      gather(slices[i], job->columns[i]);
+      drop_elements_under_nulls(job->columns[i]);
+    }
+    for (size_t i = 0; i < slices.size(); ++i) {
+      const size_t first = job->flat.size();
+      flatten_column(job->columns[i], job->flat);
+      job->slices.resize(job->flat.size());
+      job->slices[first] = std::move(slices[i]);
+    }
     job->results.resize(job->flat.size());
     job->left = job->flat.size();
     chunks.push_back({rows, job->rows});
@@ -209,14 +258,28 @@ struct Writer::State {
   // On a worker.
   void encode(ChunkJob& job, size_t i) {
     std::exception_ptr error;
+    bool has_turn = true;  // which encode() passes on, and nobody else if it is not reached
+    const auto encode_rows = [&](Column& column) {
+      has_turn = false;
+      job.results[i] = encoders[i]->encode(column, job.number);
+    };
     try {
       if (options.cancel != nullptr) options.cancel->check();
-      // An abandoned column still has to pass its turn on.
-      if (abandoned.load()) *job.flat[i] = empty_column(job.flat[i]->type);
-      job.results[i] = encoders[i]->encode(*job.flat[i], job.number);
+      if (abandoned.load()) {
+        // Nothing will come of it.
+      } else if (job.slices[i].empty()) {
+        encode_rows(*job.flat[i]);
+        forget_rows(*job.flat[i]);
+      } else {
+        Column column = borrow_memory(*job.flat[i]);
+        gather(job.slices[i], column);
+        encode_rows(column);
+        give_memory_back(std::move(column));
+      }
     } catch (...) {
       error = std::current_exception();
     }
+    if (has_turn) encoders[i]->skip(job.number);
     std::lock_guard lock(mutex);
     if (error && (!failure || std::pair(job.number, i) < failed_at)) {
       failure = error;
@@ -227,13 +290,35 @@ struct Writer::State {
     if (--job.left == 0 || error) changed.notify_all();
   }
 
-  static Column empty_column(const DataType& type) {
+  static void forget_rows(Column& column) {
+    column.values = Buffer();
+    column.offsets = Buffer();
+    column.bytes = Buffer();
+    column.validity = Buffer();
+  }
+
+  // An empty column in memory that an earlier one has left: fresh memory costs a page fault every 4 KiB.
+  Column borrow_memory(const Column& shape) {
     Column column;
-    column.type = type;
-    if (type.kind == TypeKind::kUtf8 || type.kind == TypeKind::kBinary || type.kind == TypeKind::kList) {
-      column.offsets.push<int64_t>(0);
+    {
+      std::lock_guard lock(mutex);
+      if (!spare.empty()) {
+        column = std::move(spare.back());
+        spare.pop_back();
+      }
     }
+    column.type = shape.type;
+    column.length = column.null_count = 0;
+    for (Buffer* part : {&column.values, &column.offsets, &column.bytes, &column.validity}) part->clear();
+    if (!shape.offsets.empty()) column.offsets.push<int64_t>(0);
     return column;
+  }
+
+  void give_memory_back(Column column) {
+    const size_t bytes = column.values.capacity() + column.offsets.capacity() + column.bytes.capacity();
+    if (bytes > kMostSpareBytes) return;
+    std::lock_guard lock(mutex);
+    if (spare.size() < pool->size()) spare.push_back(std::move(column));
   }
 
   // Puts finished chunks into the file, in order, until the condition holds.
@@ -308,10 +393,13 @@ struct Writer::State {
   }
 
   void report() const {
-    if (options.progress) options.progress({rows + buffer->rows(), plain_bytes + buffer->bytes(), file->position()});
+    if (!options.progress) return;
+    options.progress({rows + buffer->rows() + collected.rows, plain_bytes + buffer->bytes() + plain_bytes_of(collected),
+                      file->position()});
   }
 
   WriteSummary finish() {
+    pass_collected();
     if (buffer->rows() > 0) close_chunk();
     wait_until([&] { return jobs.empty(); });
     flush();
@@ -356,6 +444,7 @@ struct Writer::State {
   std::vector<std::unique_ptr<ColumnEncoder>> encoders;
   std::vector<ColumnWriter> columns;
   ShapeTable shapes;
+  Table collected;  // small tables on their way to the buffer
   std::unique_ptr<RowBuffer> buffer;
   std::unique_ptr<OutputFile> file;
   std::vector<ChunkInfo> chunks;
@@ -372,6 +461,7 @@ struct Writer::State {
   std::mutex mutex;
   std::condition_variable changed;
   size_t running = 0;
+  std::vector<Column> spare;  // memory of columns that were encoded
   std::atomic<bool> abandoned{false};
   std::exception_ptr failure;
   std::pair<uint32_t, size_t> failed_at;  // chunk, column
@@ -399,8 +489,8 @@ auto guarded(Writer::State& state, Body&& body) {
 
 }  // namespace
 
-void Writer::append(const Table& rows) {
-  guarded(*state_, [&] { state_->append(rows); });
+void Writer::append(Table rows) {
+  guarded(*state_, [&] { state_->append(std::move(rows)); });
 }
 
 WriteSummary Writer::finish() {

@@ -1,14 +1,15 @@
-// The copy function. Where order must be kept and the source numbers its batches, threads turn batches into tables on
-// their own and only the append is serial; else rows go to the writer as they come.
+// The copy function: its options, and the way of rows into several files, which DuckDB organises. A single file is
+// written by the operator of copy_operator.cpp.
 #include "sql/copy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 
-#include "basalt/file/writer.h"
 #include "basalt/plan/tree.h"
 #include "duckdb/common/string_util.hpp"
-#include "duckdb/common/types/column/column_data_collection.hpp"
 #include "sql/scan.h"
 #include "sql/state.h"
 #include "sql/types.h"
@@ -24,23 +25,9 @@ using duckdb::unique_ptr;
 
 namespace {
 
-// A table handed to the writer has about this many rows: few enough to stay in cache, enough to make its overhead
-// vanish.
-constexpr uint64_t kTableRows = 128 << 10;
-// Wide rows and long strings make smaller tables.
-constexpr uint64_t kTableBytes = 32 << 20;
-
-struct CopyBindData : FunctionData {
-  Schema schema;
-  duckdb::vector<duckdb::LogicalType> types;
-  WriteOptions options;
-
-  unique_ptr<FunctionData> Copy() const override { return duckdb::make_uniq<CopyBindData>(*this); }
-  bool Equals(const FunctionData& other) const override { return this == &other; }
-};
-
 struct CopyGlobalState : GlobalFunctionData {
   std::mutex mutex;
+  std::string path;
   std::shared_ptr<CancelToken> cancel;
   std::unique_ptr<Writer> writer;
 };
@@ -48,11 +35,6 @@ struct CopyGlobalState : GlobalFunctionData {
 struct CopyLocalState : LocalFunctionData {
   CopyLocalState(const Schema& schema, const duckdb::vector<duckdb::LogicalType>& types) : builder(schema, types) {}
   TableBuilder builder;
-};
-
-struct PreparedTable : duckdb::PreparedBatchData {
-  Table table;
-  unique_ptr<duckdb::ColumnDataCollection> rows;  // instead of `table` where it would be too large
 };
 
 [[noreturn]] void bad_option(const std::string& name, const std::string& expected) {
@@ -128,20 +110,9 @@ void list_options(ClientContext&, duckdb::CopyOptionsInput& input) {
 
 unique_ptr<GlobalFunctionData> initialize_global(ClientContext& context, FunctionData& bind_data,
                                                  const duckdb::string& path) {
-  auto& bind = bind_data.Cast<CopyBindData>();
   auto state = duckdb::make_uniq<CopyGlobalState>();
-  guarded(context, [&] {
-    WriteOptions options = bind.options;
-    if (options.threads == 0) options.threads = static_cast<uint32_t>(number_setting(context, "basalt_threads"));
-    if (options.threads == 0) {
-      options.threads = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
-    }
-    if (options.cancel == nullptr) {
-      state->cancel = StatementLog::of(context)->cancel_token();
-      options.cancel = state->cancel.get();
-    }
-    state->writer = std::make_unique<Writer>(path, bind.schema, options);
-  });
+  state->path = path;
+  state->writer = open_writer(context, bind_data.Cast<CopyBindData>(), path, state->cancel);
   return state;
 }
 
@@ -153,9 +124,9 @@ unique_ptr<LocalFunctionData> initialize_local(duckdb::ExecutionContext&, Functi
 void flush(ClientContext& context, CopyGlobalState& global, TableBuilder& builder) {
   if (builder.rows() == 0) return;
   guarded(context, [&] {
-    const Table table = builder.take();
+    Table table = builder.take();
     const std::lock_guard lock(global.mutex);
-    global.writer->append(table);
+    global.writer->append(std::move(table));
   });
 }
 
@@ -174,65 +145,54 @@ void combine(duckdb::ExecutionContext& context, FunctionData&, GlobalFunctionDat
 
 void finalize(ClientContext& context, FunctionData&, GlobalFunctionData& global) {
   auto& state = global.Cast<CopyGlobalState>();
-  guarded(context, [&] { StatementLog::of(context)->write_summary = state.writer->finish(); });
+  finish_writer(context, *state.writer, state.path);
 }
 
-duckdb::CopyFunctionExecutionMode execution_mode(bool preserve_order, bool supports_batch_index) {
-  if (!preserve_order) return duckdb::CopyFunctionExecutionMode::PARALLEL_COPY_TO_FILE;
-  return supports_batch_index ? duckdb::CopyFunctionExecutionMode::BATCH_COPY_TO_FILE
-                              : duckdb::CopyFunctionExecutionMode::REGULAR_COPY_TO_FILE;
+duckdb::CopyFunctionExecutionMode execution_mode(bool preserve_order, bool) {
+  return preserve_order ? duckdb::CopyFunctionExecutionMode::REGULAR_COPY_TO_FILE
+                        : duckdb::CopyFunctionExecutionMode::PARALLEL_COPY_TO_FILE;
 }
 
-unique_ptr<duckdb::PreparedBatchData> prepare_batch(ClientContext& context, FunctionData& bind_data,
-                                                    GlobalFunctionData&,
-                                                    unique_ptr<duckdb::ColumnDataCollection> rows) {
-  auto prepared = duckdb::make_uniq<PreparedTable>();
-  if (rows->SizeInBytes() > kTableBytes) {
-    prepared->rows = std::move(rows);
-    return prepared;
+// One line on what became of the rows, for the statement's report.
+std::string describe(const WriteSummary& summary, const std::string& path) {
+  constexpr size_t kMostColumns = 8;
+  const auto megabytes = [](uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); };
+  std::string text = fmt::format("{}: {} → {}", std::filesystem::path(path).filename().string(),
+                                 megabytes(summary.plain_bytes), megabytes(summary.file_bytes));
+  const size_t named = std::min(summary.columns.size(), kMostColumns);
+  for (size_t i = 0; i < named; ++i) {
+    const ColumnSummary& column = summary.columns[i];
+    text += fmt::format("{}{} {}", i == 0 ? ": " : ", ", column.path, column.trees.empty() ? "-" : column.trees[0]);
   }
-  auto& bind = bind_data.Cast<CopyBindData>();
-  guarded(context, [&] {
-    TableBuilder builder(bind.schema, bind.types);
-    for (auto& chunk : rows->Chunks()) builder.append(chunk);
-    prepared->table = builder.take();
-  });
-  return prepared;
-}
-
-void flush_batch(ClientContext& context, FunctionData& bind_data, GlobalFunctionData& global,
-                 duckdb::PreparedBatchData& batch) {
-  auto& prepared = batch.Cast<PreparedTable>();
-  auto& state = global.Cast<CopyGlobalState>();
-  if (!prepared.rows) {
-    guarded(context, [&] {
-      const std::lock_guard lock(state.mutex);
-      state.writer->append(prepared.table);
-    });
-    prepared.table = Table{};
-    return;
-  }
-  auto& bind = bind_data.Cast<CopyBindData>();
-  TableBuilder builder(bind.schema, bind.types);
-  for (auto& chunk : prepared.rows->Chunks()) {
-    builder.append(chunk);
-    if (builder.plain_bytes() >= kTableBytes) flush(context, state, builder);
-  }
-  flush(context, state, builder);
-  prepared.rows.reset();
-}
-
-duckdb::idx_t desired_batch_size(ClientContext&, FunctionData& bind_data) {
-  uint64_t width = 0;
-  for (const Field* field : flatten(bind_data.Cast<CopyBindData>().schema)) {
-    const uint32_t fixed = width_of(physical_of(field->type));
-    width += fixed > 0 ? fixed : 32;
-  }
-  const uint64_t rows = kTableBytes / std::max<uint64_t>(width, 1);
-  return std::clamp<uint64_t>(rows, STANDARD_VECTOR_SIZE, kTableRows);
+  if (named < summary.columns.size()) text += fmt::format(" and {} more columns", summary.columns.size() - named);
+  return text;
 }
 
 }  // namespace
+
+std::unique_ptr<Writer> open_writer(ClientContext& context, const CopyBindData& bind, const std::string& path,
+                                    std::shared_ptr<CancelToken>& cancel) {
+  return guarded(context, [&] {
+    WriteOptions options = bind.options;
+    if (options.threads == 0) options.threads = static_cast<uint32_t>(number_setting(context, "basalt_threads"));
+    if (options.threads == 0) {
+      options.threads = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
+    }
+    if (options.cancel == nullptr) {
+      cancel = StatementLog::of(context)->cancel_token();
+      options.cancel = cancel.get();
+    }
+    return std::make_unique<Writer>(path, bind.schema, options);
+  });
+}
+
+void finish_writer(ClientContext& context, Writer& writer, const std::string& path) {
+  guarded(context, [&] {
+    const auto log = StatementLog::of(context);
+    log->write_summary = writer.finish();
+    log->add_note(describe(log->write_summary, path));
+  });
+}
 
 duckdb::CopyFunction copy_function() {
   duckdb::CopyFunction function("basalt");
@@ -244,9 +204,6 @@ duckdb::CopyFunction copy_function() {
   function.copy_to_combine = combine;
   function.copy_to_finalize = finalize;
   function.execution_mode = execution_mode;
-  function.prepare_batch = prepare_batch;
-  function.flush_batch = flush_batch;
-  function.desired_batch_size = desired_batch_size;
   function.copy_from_bind = bind_copy_from;
   function.copy_from_function = scan_functions(kScanName).functions[0];
   function.extension = "basalt";

@@ -9,6 +9,7 @@
 #include "duckdb/parser/expression/function_expression.hpp"
 #include "duckdb/parser/tableref/table_function_ref.hpp"
 #include "sql/copy.h"
+#include "sql/copy_operator.h"
 #include "sql/operator.h"
 #include "sql/scan.h"
 #include "sql/state.h"
@@ -70,6 +71,9 @@ void register_basalt(duckdb::DatabaseInstance& database) {
   duckdb::OptimizerExtension extension;
   extension.optimize_function = sql::optimize_plan;
   duckdb::OptimizerExtension::Register(config, std::move(extension));
+  duckdb::OptimizerExtension copies;
+  copies.optimize_function = sql::optimize_copy;
+  duckdb::OptimizerExtension::Register(config, std::move(copies));
 }
 
 }  // namespace basalt

@@ -3,9 +3,11 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <list>
+#include <thread>
 
 #include "basalt/cuda/backend.h"
 #include "basalt/sql/register.h"
@@ -43,6 +45,26 @@ struct Session::State {
     auto result = connection->Query(text);
     if (result->HasError()) throw sql::to_error(result->GetErrorObject(), log.get());
     return result;
+  }
+
+  // The same for one statement without rows that runs for long. DuckDB's own loop asks for tasks without a pause where
+  // all of them are taken, which costs a core that encoding could use.
+  void run_patiently(const std::string& text) {
+    using duckdb::PendingExecutionResult;
+    log->clear();
+    log->new_cancel_token();
+    auto pending = connection->PendingQuery(text, false);
+    if (pending->HasError()) throw sql::to_error(pending->GetErrorObject(), log.get());
+    for (;;) {
+      const PendingExecutionResult state = pending->ExecuteTask();
+      if (duckdb::PendingQueryResult::IsResultReady(state)) break;
+      if (state == PendingExecutionResult::NO_TASKS_AVAILABLE || state == PendingExecutionResult::BLOCKED) {
+        std::this_thread::sleep_for(std::chrono::microseconds(500));
+      }
+    }
+    if (pending->HasError()) throw sql::to_error(pending->GetErrorObject(), log.get());
+    const auto result = pending->Execute();
+    if (result->HasError()) throw sql::to_error(result->GetErrorObject(), log.get());
   }
 };
 
@@ -207,8 +229,8 @@ WriteSummary Session::convert(const std::string& query, const std::string& path,
     sql::StatementLog& log;
     ~Reset() { log.write_options.reset(); }
   } reset{*state_->log};
-  state_->run("COPY (" + sql::strip_semicolons(query) + "\n) TO " + quote_literal(path) +
-              " (FORMAT basalt, USE_TMP_FILE false)");
+  state_->run_patiently("COPY (" + sql::strip_semicolons(query) + "\n) TO " + quote_literal(path) +
+                        " (FORMAT basalt, USE_TMP_FILE false)");
   return std::move(state_->log->write_summary);
 }
 

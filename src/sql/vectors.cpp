@@ -90,10 +90,20 @@ void fill_vector(Column&& column, const Field& field, Vector& out) {
 
 namespace {
 
+// Readers hand out masks without a NULL in them.
+bool has_nulls(const duckdb::UnifiedVectorFormat& format, uint64_t rows) {
+  if (format.validity.AllValid()) return false;
+  if (!format.sel->IsSet()) return !format.validity.CheckAllValid(rows);
+  for (uint64_t row = 0; row < rows; ++row) {
+    if (!format.validity.RowIsValid(format.sel->get_index(row))) return true;
+  }
+  return false;
+}
+
 // The column's bitmap grown to `rows` more rows, all valid. Made on the first NULL only.
 void append_validity(Column& column, const duckdb::UnifiedVectorFormat& format, uint64_t rows) {
   const uint64_t first = column.length;
-  const bool all_valid = format.validity.AllValid();
+  const bool all_valid = !has_nulls(format, rows);
   if (all_valid && column.validity.empty()) return;
   const size_t bytes = (first + rows + 7) / 8;
   if (column.validity.empty() && first > 0) {
@@ -147,12 +157,27 @@ void append_strings(Column& column, const duckdb::UnifiedVectorFormat& format, u
   const size_t at = column.offsets.size();
   column.offsets.resize(at + rows * sizeof(int64_t));
   int64_t* ends = column.offsets.as<int64_t>() + at / sizeof(int64_t);
+  const size_t first_byte = column.bytes.size();
+  size_t end = first_byte;
   for (uint64_t row = 0; row < rows; ++row) {
     const idx_t index = format.sel->get_index(row);
-    if (all_valid || format.validity.RowIsValid(index)) {
-      column.bytes.append(strings[index].GetData(), strings[index].GetSize());
+    if (all_valid || format.validity.RowIsValid(index)) end += strings[index].GetSize();
+    ends[row] = static_cast<int64_t>(end);
+  }
+  column.bytes.resize(end);
+  char* to = column.bytes.as<char>();
+  size_t begin = first_byte;
+  for (uint64_t row = 0; row < rows; ++row) {
+    const duckdb::string_t& text = strings[format.sel->get_index(row)];
+    const auto size = static_cast<size_t>(ends[row]) - begin;
+    if (size > duckdb::string_t::INLINE_LENGTH) {
+      std::memcpy(to + begin, text.GetData(), size);
+    } else if (size > 0) {
+      // A copy of constant size; buffers have room behind their last byte, and the next string overwrites it.
+      static_assert(duckdb::string_t::INLINE_LENGTH <= Buffer::kSlack);
+      std::memcpy(to + begin, text.GetPrefix(), duckdb::string_t::INLINE_LENGTH);
     }
-    ends[row] = static_cast<int64_t>(column.bytes.size());
+    begin = static_cast<size_t>(ends[row]);
   }
 }
 
@@ -228,6 +253,15 @@ void TableBuilder::start() {
   for (const Field& field : schema_.fields) table_.columns.push_back(make_column(field));
 }
 
+// The next table will be about as large as the last one: memory that grows step by step costs half as much again.
+void TableBuilder::reserve_like(const Table& last) {
+  for (size_t i = 0; i < last.columns.size(); ++i) {
+    table_.columns[i].values.reserve(last.columns[i].values.size());
+    table_.columns[i].offsets.reserve(last.columns[i].offsets.size());
+    table_.columns[i].bytes.reserve(last.columns[i].bytes.size());
+  }
+}
+
 void TableBuilder::append(duckdb::DataChunk& chunk) {
   const uint64_t rows = chunk.size();
   for (size_t i = 0; i < table_.columns.size(); ++i) {
@@ -251,6 +285,7 @@ uint64_t TableBuilder::plain_bytes() const {
 Table TableBuilder::take() {
   Table full = std::move(table_);
   start();
+  reserve_like(full);
   return full;
 }
 

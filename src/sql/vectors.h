@@ -28,6 +28,7 @@ class TableBuilder {
 
  private:
   void start();
+  void reserve_like(const Table& last);
 
   Schema schema_;
   duckdb::vector<duckdb::LogicalType> stored_;

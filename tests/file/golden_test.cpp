@@ -113,7 +113,7 @@ Golden chunks() {
            {"few", "dict(plain, plain)"},
            {"s", "validity(packed)"},
            {"s.x", "plain"}},
-          400};
+          395};
 }
 
 std::vector<Golden> golden_files() {

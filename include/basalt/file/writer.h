@@ -61,7 +61,8 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  void append(const Table& rows);
+  // Keeps the rows until they are encoded: moving a table here saves a copy of it.
+  void append(Table rows);
   WriteSummary finish();  // writes the footer, syncs, renames
 
   struct State;
