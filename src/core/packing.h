@@ -7,6 +7,7 @@
 
 #include "basalt/core/host_device.h"
 #include "core/packed_tile.h"
+#include "core/quartered_tile.h"
 
 namespace basalt {
 
@@ -24,6 +25,11 @@ void pack_tile(const uint16_t* values, uint16_t reference, uint32_t width, uint3
 void pack_tile(const uint32_t* values, uint32_t reference, uint32_t width, uint32_t* words);
 void pack_tile(const uint64_t* values, uint64_t reference, uint32_t width, uint32_t* words);
 void pack_tile(const uint128_t* values, uint128_t reference, uint32_t width, uint32_t* words);
+
+// The same for one unit of a quartered tile: 256 values of `width` bits, without a reference.
+void unpack_unit(const uint32_t* words, uint32_t width, uint32_t* out);  // width ≤ 32
+void unpack_unit(const uint32_t* words, uint32_t width, uint64_t* out);
+void pack_unit(const uint64_t* values, uint32_t width, uint32_t* words);
 
 // "NEON", "AVX-512", "AVX2", "SSE2": what the dispatch above uses on this machine.
 const char* simd_level();

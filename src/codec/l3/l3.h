@@ -1,0 +1,24 @@
+// `l3`'s class; its rooms are partition.cpp (cutting and fitting), encode.cpp, decode.cpp, validate.cpp.
+#pragma once
+
+#include "basalt/codec/codec.h"
+#include "codec/l3/partition.h"
+
+namespace basalt {
+
+class L3Codec final : public Codec {
+ public:
+  std::string_view name() const override { return "l3"; }
+  bool accepts(Physical type, bool is_bytes) const override {
+    return !is_bytes && is_integer(type) && width_of(type) <= 8;
+  }
+  bool point_access() const override { return true; }
+  Node encode(const Values& values, const Tree& tree) const override;
+  Node encode(const Values& values, l3::Effort effort) const;
+  void validate(const NodeView& node) const override;
+  std::unique_ptr<Reader> open(const NodeView& node) const override;
+  std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
+  std::string device_reader(const NodeView& node) const override;
+};
+
+}  // namespace basalt

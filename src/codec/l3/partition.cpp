@@ -1,0 +1,403 @@
+// The three ways to cut, on the CPU: breakpoints, merging, dynamic programming.
+#include "codec/l3/partition.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "codec/l3/side_by_side.h"
+
+namespace basalt::l3 {
+
+namespace {
+
+constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+constexpr uint32_t kBreakpointBits = 8;         // a jump of the width that starts a new partition
+constexpr uint32_t kFastUnits = kUnitsPerTile;  // `fast` cuts no longer than a tile
+constexpr uint32_t kMaxPolyUnits = kMaxPolyRows / kUnitRows;
+
+uint64_t bytes_of(Model model, bool phased, uint32_t width, uint32_t units, uint32_t value_bytes) {
+  return kRecordWords * sizeof(uint16_t) + param_words(model, phased, value_bytes) * sizeof(uint32_t) +
+         static_cast<uint64_t>(units) * unit_words(width) * sizeof(uint32_t);
+}
+
+uint64_t span_of(const Partition& p) { return static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low); }
+
+// Sums over one unit of 256 rows whose values less their first, or the halves of those, fit in 31 bits with sign: then
+// 64-bit sums cannot overflow.
+constexpr uint32_t kHalfBits = 30;
+
+struct HalfMoments {
+  int64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+};
+
+void add_row(HalfMoments& m, int32_t z, int32_t i) {
+  m.s0 += z;
+  m.s1 += static_cast<int64_t>(z) * i;
+  m.s2 += static_cast<int64_t>(z) * (i * i);
+  m.s3 += static_cast<int64_t>(z) * (i * i * i);
+}
+
+// Σ a·b, kept in two halves.
+struct ProductSum {
+  uint64_t low = 0;
+  int64_t high = 0;
+  void add(int32_t a, int32_t b) {
+    const int64_t product = static_cast<int64_t>(a) * b;
+    low += static_cast<uint32_t>(product);
+    high += product >> 32;
+  }
+  uint128_t total() const { return (static_cast<uint128_t>(static_cast<int128_t>(high)) << 32) + low; }
+};
+
+Moments narrow_moments(const int64_t* values, uint32_t rows) {
+  HalfMoments sums;
+  ProductSum squares;
+  for (uint32_t i = 0; i < rows; ++i) {
+    const auto z = static_cast<int32_t>(values[i] - values[0]);
+    add_row(sums, z, static_cast<int32_t>(i));
+    squares.add(z, z);
+  }
+  return {rows, sums.s0, sums.s1, sums.s2, sums.s3, squares.total()};
+}
+
+// Values of up to 61 bits with sign, as high · 2^30 + low.
+Moments wide_moments(const int64_t* values, uint32_t rows) {
+  HalfMoments low_sums, high_sums;
+  ProductSum low_squares, products, high_squares;
+  for (uint32_t i = 0; i < rows; ++i) {
+    const int64_t z = values[i] - values[0];
+    const auto low = static_cast<int32_t>(z & ((1 << kHalfBits) - 1));
+    const auto high = static_cast<int32_t>(z >> kHalfBits);
+    add_row(low_sums, low, static_cast<int32_t>(i));
+    add_row(high_sums, high, static_cast<int32_t>(i));
+    low_squares.add(low, low);
+    products.add(low, high);
+    high_squares.add(high, high);
+  }
+  const auto both = [](int64_t low, int64_t high) { return static_cast<int128_t>(high) * (1 << kHalfBits) + low; };
+  return {rows,
+          both(low_sums.s0, high_sums.s0),
+          both(low_sums.s1, high_sums.s1),
+          both(low_sums.s2, high_sums.s2),
+          both(low_sums.s3, high_sums.s3),
+          low_squares.total() + (products.total() << (kHalfBits + 1)) + (high_squares.total() << (2 * kHalfBits))};
+}
+
+Partition unit_of(const int64_t* values, uint32_t unit, uint32_t rows) {
+  Partition p;
+  p.first_unit = unit;
+  p.units = 1;
+  p.rows = rows;
+  p.first = values[0];
+  int64_t low = values[0];
+  int64_t high = values[0];
+  for (uint32_t i = 1; i < rows; ++i) {
+    low = values[i] < low ? values[i] : low;
+    high = values[i] > high ? values[i] : high;
+  }
+  p.low = low;
+  p.high = high;
+  p.moments.rows = rows;
+  const uint32_t span_bits = bits_of(span_of(p));
+  if (span_bits > 0 && span_bits <= kHalfBits) p.moments = narrow_moments(values, rows);
+  if (span_bits > kHalfBits && span_bits <= kMaxModelBits) p.moments = wide_moments(values, rows);
+  return p;
+}
+
+// Smallest and largest of z·2^fraction − y over the rows, with z = value − first: residuals with their fractions.
+struct Residuals {
+  int64_t low = 0;
+  int64_t high = 0;
+  uint64_t span() const { return static_cast<uint64_t>(high) - static_cast<uint64_t>(low); }
+};
+
+// Gives up after the unit in which the span passes `most`.
+template <uint32_t kDegree>
+Residuals residuals_of(const int64_t* values, uint64_t rows, const Predictor& p, uint64_t most) {
+  SideBySide<kDegree> state(p, 0);
+  const auto first = static_cast<uint64_t>(values[0]);
+  const uint32_t fraction = p.fraction;
+  Residuals result;  // row 0 has z = 0 and y = 0
+  Eight<int64_t> low = {}, high = {};
+  const uint64_t whole = rows / kSideBySide * kSideBySide;
+  for (uint64_t i = 0; i < whole;) {
+    const uint64_t stop = std::min(whole, i + kUnitRows);
+    for (; i < stop; i += kSideBySide) {
+      const auto z = Eight<uint64_t>(load_eight(values + i)) - first;
+      const auto r = Eight<int64_t>((z << fraction) - state.y);
+      low = r < low ? r : low;
+      high = r > high ? r : high;
+      state.advance();
+    }
+    for (uint32_t s = 0; s < kSideBySide; ++s) {
+      result.low = std::min<int64_t>(result.low, low[s]);
+      result.high = std::max<int64_t>(result.high, high[s]);
+    }
+    if (result.span() > most) return result;
+  }
+  for (uint64_t i = whole; i < rows; ++i) {
+    const auto r = static_cast<int64_t>(((static_cast<uint64_t>(values[i]) - first) << fraction) - evaluate(p, i));
+    result.low = std::min(result.low, r);
+    result.high = std::max(result.high, r);
+  }
+  return result;
+}
+
+// body(std::integral_constant) with the degree as a constant.
+template <typename Body>
+auto with_degree(uint32_t degree, Body body) {
+  switch (degree) {
+    case 1: return body(std::integral_constant<uint32_t, 1>());
+    case 2: return body(std::integral_constant<uint32_t, 2>());
+    default: return body(std::integral_constant<uint32_t, 3>());
+  }
+}
+
+class Cutter {
+ public:
+  Cutter(std::span<const int64_t> values, uint32_t value_bytes) : values_(values), value_bytes_(value_bytes) {}
+
+  std::vector<Partition> units() const {
+    std::vector<Partition> parts;
+    for (uint64_t row = 0; row < values_.size(); row += kUnitRows) {
+      const auto rows = static_cast<uint32_t>(std::min<uint64_t>(kUnitRows, values_.size() - row));
+      parts.push_back(unit_of(values_.data() + row, static_cast<uint32_t>(row / kUnitRows), rows));
+    }
+    return parts;
+  }
+
+  // Union of two neighbours, without a model yet.
+  static Partition joined(const Partition& a, const Partition& b) {
+    Partition u;
+    u.first_unit = a.first_unit;
+    u.units = a.units + b.units;
+    u.rows = a.rows + b.rows;
+    u.first = a.first;
+    u.low = std::min(a.low, b.low);
+    u.high = std::max(a.high, b.high);
+    u.moments = join(a.moments, b.moments,
+                     static_cast<int64_t>(static_cast<uint64_t>(b.first) - static_cast<uint64_t>(a.first)));
+    return u;
+  }
+
+  // Gives `p` its cheapest model of at most `max_degree` if one takes fewer than `limit` bytes; says whether it did.
+  // Equal costs: the simpler model.
+  bool choose(Partition& p, uint32_t max_degree, uint64_t limit) const {
+    p.bytes = limit;
+    const uint64_t span = span_of(p);
+    const Model flat = span == 0 ? Model::kConstant : Model::kFor;
+    offer(p, flat, bits_of(span), p.low, {});
+    if (span == 0 || bits_of(span) > kMaxModelBits || p.rows < 3) return p.bytes < limit;
+    if (p.units > kMaxPolyUnits) max_degree = std::min(max_degree, 1u);
+    bool fitted = false;
+    Fit fit;
+    const bool bounded = bits_of(span) <= kMaxSquareBits;
+    for (uint32_t degree = 1; degree <= max_degree; ++degree) {
+      const auto narrow = static_cast<Model>(static_cast<uint32_t>(Model::kFor) + degree);
+      if (bytes_of(narrow, false, 0, p.units, value_bytes_) >= p.bytes) break;
+      if (!fitted) fit = fit_polynomials(p.moments, bounded);
+      fitted = true;
+      if (bounded && bytes_of(narrow, false, least_width(fit, degree), p.units, value_bytes_) >= p.bytes) continue;
+      if (bits_of(span) > kMaxNarrowWidth || !try_model(p, narrow, fit)) {
+        try_model(p, static_cast<Model>(static_cast<uint32_t>(Model::kWideLinear) + degree - 1), fit);
+      }
+    }
+    return p.bytes < limit;
+  }
+
+ private:
+  // No model of this degree can do with fewer bits; predictions are rounded down, which takes at most one unit off.
+  static uint32_t least_width(const Fit& fit, uint32_t degree) {
+    const double range = 2 * std::sqrt(least_variance(fit, degree)) - 2;
+    return range < 1 ? 0 : bits_of(static_cast<uint64_t>(range));
+  }
+
+  void offer(Partition& p, Model model, uint32_t width, int64_t base, const Coefficients& coefficients) const {
+    const uint64_t bytes = bytes_of(model, coefficients.phased, width, p.units, value_bytes_);
+    if (bytes >= p.bytes) return;
+    p.model = model;
+    p.width = width;
+    p.base = base;
+    p.coefficients = coefficients;
+    p.bytes = bytes;
+  }
+
+  // The largest span of residuals with which the model would still be taken.
+  uint64_t most_span(const Partition& p, Model model) const {
+    const uint64_t fixed = bytes_of(model, false, 0, p.units, value_bytes_);
+    if (p.bytes == kNever) return kNever;
+    if (fixed >= p.bytes) return 0;
+    const uint64_t per_bit = static_cast<uint64_t>(p.units) * unit_words(1) * sizeof(uint32_t);
+    return low_bits(static_cast<uint32_t>(std::min<uint64_t>(64, (p.bytes - fixed - 1) / per_bit)));
+  }
+
+  // False if the model cannot hold these values (a narrow one whose offsets leave 32 bits).
+  bool try_model(Partition& p, Model model, const Fit& fit) const {
+    const uint32_t degree = degree_of(model);
+    // Room above the values for predictions that overshoot: a cubic stays within 16 times the span.
+    Coefficients coefficients = quantise(fit, degree, is_wide(model), kMaxModelBits - bits_of(span_of(p)));
+    const Predictor predictor = predictor_of(model, coefficients);
+    const uint32_t fraction = predictor.fraction;
+    const int64_t* values = values_.data() + static_cast<uint64_t>(p.first_unit) * kUnitRows;
+    const uint64_t most = most_span(p, model);
+    const uint64_t most_fine = most >= low_bits(63 - fraction) ? kNever : (most + 1) << fraction;
+    const Residuals fine = with_degree(
+        degree, [&](auto d) { return residuals_of<decltype(d)::value>(values, p.rows, predictor, most_fine); });
+    if (fine.span() > most_fine) return true;
+
+    // Predictions are rounded down, so residuals up. A phase of the largest fraction makes the least span.
+    const auto rounded_up = [&](int64_t r) {
+      return (r >> fraction) + ((static_cast<uint64_t>(r) & low_bits(fraction)) != 0 ? 1 : 0);
+    };
+    const int64_t low = rounded_up(fine.low);
+    const uint64_t span = static_cast<uint64_t>(rounded_up(fine.high)) - static_cast<uint64_t>(low);
+    if (!is_wide(model)) {
+      // Offsets from the base must stay inside 32 bits with sign, whatever the phase.
+      if (bits_of(span) > kMaxNarrowWidth || p.low - p.first - low - 1 < std::numeric_limits<int32_t>::min() ||
+          p.high - p.first - low + 1 > std::numeric_limits<int32_t>::max()) {
+        return false;
+      }
+    }
+    const auto first = static_cast<uint64_t>(p.first);
+    offer(p, model, bits_of(span), static_cast<int64_t>(first + static_cast<uint64_t>(low)), coefficients);
+    const uint64_t least = fine.span() >> fraction;
+    coefficients.phased = true;
+    coefficients.c0 = static_cast<uint64_t>(fine.high) & low_bits(fraction);
+    const auto top = static_cast<uint64_t>(fine.high >> fraction);
+    offer(p, model, bits_of(least), static_cast<int64_t>(first + top - least), coefficients);
+    return true;
+  }
+
+  Predictor predictor_of(Model model, const Coefficients& coefficients) const {
+    Partition trial;
+    trial.model = model;
+    trial.coefficients = coefficients;
+    std::array<uint32_t, kMostParams> words{};
+    put_params(trial, 0, value_bytes_, words.data());
+    return get_predictor(record_of(trial, 0), words.data(), value_bytes_);
+  }
+
+  std::span<const int64_t> values_;
+  uint32_t value_bytes_;
+};
+
+// Neighbours merge in pairs, the even ones first, then the odd ones, as long as something is saved.
+void merge(const Cutter& cutter, std::vector<Partition>& parts, uint32_t max_degree) {
+  bool merged = true;
+  while (merged && parts.size() > 1) {
+    merged = false;
+    for (size_t phase = 0; phase < 2; ++phase) {
+      std::vector<Partition> kept;
+      kept.reserve(parts.size());
+      if (phase == 1) kept.push_back(parts[0]);
+      size_t j = phase;
+      for (; j + 1 < parts.size(); j += 2) {
+        const uint32_t end = parts[j + 1].first_unit + parts[j + 1].units;
+        Partition u;
+        if (parts[j].refused_end != end) u = Cutter::joined(parts[j], parts[j + 1]);
+        if (u.units > 0 && cutter.choose(u, max_degree, parts[j].bytes + parts[j + 1].bytes)) {
+          kept.push_back(u);
+          merged = true;
+        } else {
+          parts[j].refused_end = end;
+          kept.push_back(parts[j]);
+          kept.push_back(parts[j + 1]);
+        }
+      }
+      if (j < parts.size()) kept.push_back(parts[j]);
+      parts = std::move(kept);
+    }
+  }
+}
+
+std::vector<Partition> cut_fast(const Cutter& cutter) {
+  std::vector<Partition> parts;
+  uint32_t last_width = 0;
+  for (Partition& unit : cutter.units()) {
+    cutter.choose(unit, 1, kNever);
+    const uint32_t jump = unit.width > last_width ? unit.width - last_width : last_width - unit.width;
+    last_width = unit.width;
+    if (unit.first_unit % kFastUnits == 0 || jump >= kBreakpointBits) {
+      parts.push_back(unit);
+    } else {
+      parts.back() = Cutter::joined(parts.back(), unit);
+    }
+  }
+  for (Partition& part : parts) cutter.choose(part, 1, kNever);
+  return parts;
+}
+
+// cheapest[e]: bytes of the cheapest cut of units 0..e−1. Every run of at most 32 units is considered; one whose least
+// possible cost cannot improve a cut is not fitted, which changes nothing.
+std::vector<Partition> cut_best(const Cutter& cutter) {
+  const std::vector<Partition> units = cutter.units();
+  std::vector<uint64_t> cheapest(units.size() + 1, kNever);
+  std::vector<Partition> last(units.size() + 1);
+  cheapest[0] = 0;
+  for (size_t start = 0; start < units.size(); ++start) {
+    Partition run = units[start];
+    for (size_t end = start + 1; end <= units.size() && end - start <= kMaxPolyUnits; ++end) {
+      if (end > start + 1) run = Cutter::joined(run, units[end - 1]);
+      const uint64_t limit =
+          cheapest[end] == kNever ? kNever : cheapest[end] - std::min(cheapest[end], cheapest[start]);
+      if (cutter.choose(run, 3, limit)) {
+        cheapest[end] = cheapest[start] + run.bytes;
+        last[end] = run;
+      }
+    }
+  }
+  std::vector<Partition> parts;
+  for (size_t end = units.size(); end > 0; end -= last[end].units) parts.push_back(last[end]);
+  std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+}  // namespace
+
+Record record_of(const Partition& partition, uint32_t place) {
+  const Coefficients& c = partition.coefficients;
+  return {partition.first_unit, partition.model, partition.width, c.shift, c.phased, place};
+}
+
+uint32_t put_params(const Partition& partition, uint64_t base, uint32_t value_bytes, uint32_t* to) {
+  const uint32_t* const start = to;
+  const auto put = [&](uint64_t value, bool two_words) {
+    *to++ = static_cast<uint32_t>(value);
+    if (two_words) *to++ = static_cast<uint32_t>(value >> 32);
+  };
+  const Coefficients& c = partition.coefficients;
+  const uint64_t coefficients[] = {c.c1, c.c2, c.c3};
+  const bool wide = is_wide(partition.model);
+  put(base, value_bytes > 4);
+  for (uint32_t d = 0; d < degree_of(partition.model); ++d) put(coefficients[d], wide);
+  if (c.phased) put(c.c0, wide);
+  return static_cast<uint32_t>(to - start);
+}
+
+Partition cut_once(std::span<const int64_t> values, uint32_t value_bytes) {
+  const Cutter cutter(values, value_bytes);
+  const std::vector<Partition> units = cutter.units();
+  Partition whole = units.at(0);
+  for (size_t i = 1; i < units.size(); ++i) whole = Cutter::joined(whole, units[i]);
+  cutter.choose(whole, 3, kNever);
+  return whole;
+}
+
+std::vector<Partition> cut(std::span<const int64_t> values, uint32_t value_bytes, Effort effort) {
+  if (values.empty()) return {};
+  const Cutter cutter(values, value_bytes);
+  if (effort == Effort::kFast) return cut_fast(cutter);
+  std::vector<Partition> parts;
+  if (effort == Effort::kBest) {
+    parts = cut_best(cutter);
+  } else {
+    parts = cutter.units();
+    for (Partition& part : parts) cutter.choose(part, 3, kNever);
+  }
+  merge(cutter, parts, 3);
+  return parts;
+}
+
+}  // namespace basalt::l3

@@ -1,0 +1,46 @@
+// Cutting a chunk into partitions and choosing their models. Works on values widened to 64 bits in an order-preserving
+// way, so that one set of loops serves all types.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "codec/l3/fit.h"
+
+namespace basalt::l3 {
+
+enum class Effort : uint8_t {
+  kFast,      // cut where the estimated width jumps; frame of reference and lines
+  kBalanced,  // all models; neighbours merge while that pays
+  kBest,      // the cheapest cut of all (up to 8192 rows per partition), then as balanced beyond
+};
+
+// A run of whole units with its best model.
+struct Partition {
+  uint32_t first_unit = 0;
+  uint32_t units = 0;
+  uint64_t rows = 0;
+  int64_t first = 0, low = 0, high = 0;  // first, smallest, largest value
+  Moments moments;
+
+  Model model = Model::kFor;
+  uint32_t width = 0;
+  Coefficients coefficients;
+  int64_t base = 0;
+  uint64_t bytes = 0;        // record, parameters and residuals
+  uint32_t refused_end = 0;  // a union with the next partition up to this unit was tried and did not pay
+};
+constexpr uint32_t kMostParams = 10;  // words
+
+// `value_bytes` of the type that will be stored.
+std::vector<Partition> cut(std::span<const int64_t> values, uint32_t value_bytes, Effort effort);
+
+// One partition over all of `values`, at most 8192 rows, with its cheapest model.
+Partition cut_once(std::span<const int64_t> values, uint32_t value_bytes);
+
+// The stored form of a partition's model, as a reader will see it.
+Record record_of(const Partition& partition, uint32_t place);
+// Writes at most kMostParams words and says how many.
+uint32_t put_params(const Partition& partition, uint64_t base, uint32_t value_bytes, uint32_t* to);
+
+}  // namespace basalt::l3

@@ -1,0 +1,242 @@
+// `l3`: exact on every type and effort, small where it should be, and fitted the same way everywhere.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "codec/arrays.h"
+#include "codec/codecs.h"
+#include "codec/l3/exact.h"
+#include "codec/l3/l3.h"
+#include "codec/l3/partition.h"
+
+namespace basalt {
+namespace {
+
+using l3::Effort;
+using testing::Array;
+using testing::kAllPatterns;
+using testing::make_fixed;
+
+constexpr Effort kEfforts[] = {Effort::kFast, Effort::kBalanced, Effort::kBest};
+
+template <typename T>
+constexpr Physical physical_of_type() {
+  if constexpr (std::is_same_v<T, uint32_t>) return Physical::kU32;
+  if constexpr (std::is_same_v<T, int32_t>) return Physical::kI32;
+  if constexpr (std::is_same_v<T, uint64_t>) return Physical::kU64;
+  return Physical::kI64;
+}
+
+template <typename T>
+Values view(const std::vector<T>& values) {
+  Values v;
+  v.type = physical_of_type<T>();
+  v.count = values.size();
+  v.data = values.data();
+  return v;
+}
+
+// Encodes, checks, decodes by tile and by row; returns the encoded bytes.
+uint64_t round_trip(const Values& values, Effort effort) {
+  const L3Codec codec;
+  const Node node = codec.encode(values, effort);
+  EXPECT_NO_THROW(validate_tree(view_of(node)));
+  const auto reader = codec.open(view_of(node));
+  const uint32_t width = width_of(values.type);
+  Buffer tile_values(static_cast<size_t>(kTileRows) * width);
+  for (uint32_t tile = 0; tile < tile_count(values.count); ++tile) {
+    reader->decode_tile(tile, tile_values.data());
+    EXPECT_EQ(std::memcmp(tile_values.data(), values.as<std::byte>() + static_cast<size_t>(tile) * kTileRows * width,
+                          static_cast<size_t>(rows_in_tile(values.count, tile)) * width),
+              0)
+        << "tile " << tile << " of " << values.count << " × " << to_string(values.type);
+  }
+  std::mt19937_64 random(5);
+  std::vector<uint32_t> rows;
+  for (int i = 0; i < 200 && values.count > 0; ++i) rows.push_back(static_cast<uint32_t>(random() % values.count));
+  Buffer gathered(rows.size() * width);
+  reader->gather(rows, gathered.data());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(std::memcmp(gathered.data() + i * width, values.as<std::byte>() + rows[i] * width, width), 0)
+        << "row " << rows[i] << " of " << values.count << " × " << to_string(values.type);
+  }
+  return node.encoded_bytes();
+}
+
+template <typename T>
+double bits_per_value(const std::vector<T>& values, Effort effort) {
+  return static_cast<double>(round_trip(view(values), effort)) * 8 / static_cast<double>(values.size());
+}
+
+TEST(L3, EveryTypePatternLengthAndEffort) {
+  for (const Physical type : {Physical::kU8, Physical::kI8, Physical::kU16, Physical::kI16, Physical::kU32,
+                              Physical::kI32, Physical::kU64, Physical::kI64}) {
+    for (const auto pattern : kAllPatterns) {
+      for (const uint64_t count : {0, 1, 2, 3, 31, 255, 256, 257, 767, 768, 769, 1024, 1025, 8191, 8192, 8193}) {
+        const Array array = make_fixed(type, count, pattern, count + 7);
+        for (const Effort effort : kEfforts) round_trip(array.values, effort);
+      }
+    }
+  }
+}
+
+TEST(L3, ExtremesAndWrapAround) {
+  constexpr uint64_t k53 = uint64_t{1} << 53;
+  constexpr uint64_t k63 = uint64_t{1} << 63;
+  std::mt19937_64 random(9);
+  const std::vector<std::vector<uint64_t>> pieces = {
+      {0, ~uint64_t{0}}, {k53 - 1, k53, k53 + 1}, {k63 - 1, k63, k63 + 1}, {0, k63}, {~uint64_t{0}, 1, k63}};
+  for (const auto& piece : pieces) {
+    for (const uint64_t step : {uint64_t{0}, uint64_t{1}, k53 / 1000, k63 / 1000, ~uint64_t{0} / 3}) {
+      std::vector<uint64_t> values(3000);
+      std::vector<int64_t> signed_values(3000);
+      for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = piece[random() % piece.size()] + step * i;
+        signed_values[i] = static_cast<int64_t>(values[i]);
+      }
+      for (const Effort effort : kEfforts) {
+        round_trip(view(values), effort);
+        round_trip(view(signed_values), effort);
+      }
+    }
+  }
+}
+
+// Every model, narrow and wide, at every width of residual that fits.
+TEST(L3, EveryModelAndWidth) {
+  std::mt19937_64 random(3);
+  uint32_t seen = 0;
+  for (uint32_t width = 0; width < 60; ++width) {
+    for (uint32_t degree = 0; degree <= 3; ++degree) {
+      std::vector<uint64_t> values(4096);
+      for (size_t i = 0; i < values.size(); ++i) {
+        const auto x = static_cast<double>(i);
+        const double scale = std::ldexp(1.0, static_cast<int>(std::min(width + 8, 61u)));
+        const double curve = degree == 0   ? 0
+                             : degree == 1 ? x / 4096
+                             : degree == 2 ? x * x / 4096 / 4096
+                                           : x * (x - 2000) * (x - 4096) / 4096 / 4096 / 4096;
+        values[i] = static_cast<uint64_t>(static_cast<int64_t>(curve * scale)) + (random() & low_bits(width));
+      }
+      const L3Codec codec;
+      const Node node = codec.encode(view(values), Effort::kBalanced);
+      const Buffer& records = node.streams[l3::kRecords];
+      for (size_t i = 0; i < records.size() / 6; ++i) {
+        seen |= 1u << static_cast<uint32_t>(l3::get_record(records.as<uint16_t>() + 3 * i).model);
+      }
+      round_trip(view(values), Effort::kBalanced);
+    }
+  }
+  std::vector<uint64_t> constant(2000, 5);
+  round_trip(view(constant), Effort::kBalanced);
+  EXPECT_EQ(seen | 1, (1u << l3::kModels) - 1) << "a model was never chosen";
+}
+
+TEST(L3, LearnsWhatIsThere) {
+  constexpr uint64_t kRows = 1 << 18;
+  std::mt19937_64 random(1);
+  std::vector<uint32_t> line(kRows);
+  for (uint64_t i = 0; i < kRows; ++i) line[i] = static_cast<uint32_t>(uint64_t{4294967295} * i / 199999999);
+  EXPECT_LT(bits_per_value(line, Effort::kBalanced), 0.06);
+
+  // Ids above 2^53 with a slope, as in maps: only their range may count.
+  std::vector<uint64_t> ids(kRows);
+  for (uint64_t i = 0; i < kRows; ++i) ids[i] = (uint64_t{1} << 62) + i * 1000003 + random() % 16;
+  EXPECT_LT(bits_per_value(ids, Effort::kBalanced), 4.3);
+
+  std::vector<int64_t> curve(kRows);
+  for (uint64_t i = 0; i < kRows; ++i) {
+    const auto x = static_cast<int64_t>(i % 8192);
+    curve[i] = x * x * x / 1000 - 700 * x * x;
+  }
+  EXPECT_LT(bits_per_value(curve, Effort::kBalanced), 1.5);
+
+  std::vector<uint64_t> two(kRows, 7);
+  for (uint64_t i = kRows / 2; i < kRows; ++i) two[i] = 9;
+  EXPECT_LT(bits_per_value(two, Effort::kBalanced), 0.04);
+}
+
+TEST(L3, MoreEffortIsNeverLarger) {
+  std::mt19937_64 random(4);
+  std::vector<uint64_t> values(20000);
+  uint64_t at = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    at += i / 700 % 3 == 0 ? random() % 5 : random() % 900;
+    values[i] = at;
+  }
+  const uint64_t fast = round_trip(view(values), Effort::kFast);
+  const uint64_t balanced = round_trip(view(values), Effort::kBalanced);
+  const uint64_t best = round_trip(view(values), Effort::kBest);
+  EXPECT_LE(balanced, fast);
+  EXPECT_LE(best, balanced);
+}
+
+// Lower bounds only save work: the cut is as cheap as the one found by fitting every run.
+TEST(L3, BestIsTheOptimum) {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    std::mt19937_64 random(seed);
+    std::vector<int64_t> values(24 * kUnitRows - 100);
+    int64_t at = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      at += static_cast<int64_t>(random() % (i / 1500 % 2 == 0 ? 3 : 1000)) - static_cast<int64_t>(seed);
+      values[i] = at;
+    }
+    const size_t units = (values.size() + kUnitRows - 1) / kUnitRows;
+    std::vector<uint64_t> cheapest(units + 1, ~uint64_t{0});
+    cheapest[0] = 0;
+    for (size_t start = 0; start < units; ++start) {
+      for (size_t end = start + 1; end <= units; ++end) {
+        const size_t last = std::min(end * kUnitRows, values.size());
+        const auto run = l3::cut_once({values.data() + start * kUnitRows, last - start * kUnitRows}, 8);
+        cheapest[end] = std::min(cheapest[end], cheapest[start] + run.bytes);
+      }
+    }
+    uint64_t bytes = 0;
+    for (const auto& part : l3::cut(values, 8, Effort::kBest)) bytes += part.bytes;
+    EXPECT_EQ(bytes, cheapest[units]) << "seed " << seed;
+  }
+}
+
+TEST(L3, MomentsOfPartsMakeThoseOfTheWhole) {
+  std::mt19937_64 random(2);
+  std::vector<int64_t> values(5 * kUnitRows);
+  for (int64_t& value : values) value = static_cast<int64_t>(random() >> 20) - (int64_t{1} << 43);
+  const auto whole = l3::cut_once(values, 8);
+  int128_t sums[4] = {};
+  uint128_t squares = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto z = static_cast<int128_t>(values[i]) - values[0];
+    int128_t power = 1;
+    for (int128_t& sum : sums) {
+      sum += power * z;
+      power *= static_cast<int128_t>(i);
+    }
+    squares += static_cast<uint128_t>(z * z);
+  }
+  EXPECT_TRUE(whole.moments.s0 == sums[0] && whole.moments.s1 == sums[1] && whole.moments.s2 == sums[2] &&
+              whole.moments.s3 == sums[3] && whole.moments.squares == squares);
+}
+
+// A compiler that fuses multiplication and addition would make encoders disagree between machines.
+TEST(L3, ArithmeticIsNotContracted) {
+  const double a = 1.0 + std::ldexp(1.0, -30);
+  const double product = 1.0 + std::ldexp(1.0, -29);  // a² without its last bit, 2^-60
+  EXPECT_EQ(l3::sub(l3::mul(a, a), product), 0.0);
+  EXPECT_EQ(std::fma(a, a, -product), std::ldexp(1.0, -60));
+}
+
+TEST(L3, ConversionsAreExact) {
+  EXPECT_EQ(l3::to_double(0), 0.0);
+  EXPECT_EQ(l3::to_double(-1), -1.0);
+  EXPECT_EQ(l3::to_double((int128_t{1} << 100) + 1), std::ldexp(1.0, 100));
+  EXPECT_EQ(l3::to_double(-((int128_t{1} << 54) + 3)), -std::ldexp(1.0, 54) - 2);  // towards zero
+  EXPECT_EQ(l3::to_integer(2.5), 3);
+  EXPECT_EQ(l3::to_integer(-2.5), -2);
+  EXPECT_EQ(l3::to_integer(-2.6), -3);
+  EXPECT_EQ(l3::to_integer(std::numeric_limits<double>::quiet_NaN()), int64_t{1} << 62);
+  EXPECT_EQ(l3::to_integer(1e300), int64_t{1} << 62);
+}
+
+}  // namespace
+}  // namespace basalt
