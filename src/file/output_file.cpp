@@ -1,15 +1,19 @@
-// Writing, syncing and renaming of the file under construction.
+// Writing and syncing of the file under construction, and how it comes by its name.
 #include "file/output_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <random>
+#include <string_view>
+#include <utility>
 
 #include "basalt/core/error.h"
 #include "file/format.h"
@@ -19,27 +23,90 @@ namespace basalt::format_v1 {
 namespace {
 
 constexpr size_t kPendingBytes = 4 << 20;
+constexpr const char* kTemporaryMark = ".tmp-";
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// The process in the name is for people; whether a temporary file is in use, its lock says.
+std::string temporary_name(const std::string& path) {
+  std::random_device random;
+  return fmt::format("{}{}{}-{:08x}", path, kTemporaryMark, ::getpid(), random());
+}
+
+// Whether `name` is the target's name followed by what temporary_name() adds.
+bool is_temporary_of(std::string_view name, std::string_view target) {
+  if (!name.starts_with(target)) return false;
+  name.remove_prefix(target.size());
+  if (!name.starts_with(kTemporaryMark)) return false;
+  name.remove_prefix(std::strlen(kTemporaryMark));
+  const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  return digits > 0 && name.size() == digits + 9 && name[digits] == '-' &&
+         name.find_first_not_of("0123456789abcdef", digits + 1) == std::string_view::npos;
+}
+
+// Removes what killed writers of the same target left. Every writer holds a lock on its file as long as it lives;
+// unlike its process number, the lock tells the truth across containers and machines too.
+void remove_abandoned(const std::string& path, const std::string& folder) {
+  const std::string target = path.substr(path.find_last_of('/') + 1);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!is_temporary_of(name, target)) continue;
+    const int descriptor = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) continue;
+    struct stat status {};
+    if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+      ::unlink(entry.path().c_str());
+    }
+    ::close(descriptor);
+  }
+}
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path) : path_(path) {
+OutputFile::OutputFile(const std::string& path, bool may_be_nameless) : path_(path), folder_(folder_of(path)) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     throw Error(ErrorCode::kIo, fmt::format("{}: cannot write: it exists and is not a regular file", path));
   }
-  std::random_device random;
-  temporary_ = fmt::format("{}.tmp-{}-{:08x}", path, ::getpid(), random());
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) {
-    const std::string reason = std::strerror(errno);
-    temporary_.clear();
-    throw Error(ErrorCode::kIo, fmt::format("{}: cannot create the file: {}", path, reason));
-  }
+  if (!may_be_nameless || !open_nameless()) open_named();
 }
 
 OutputFile::~OutputFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool OutputFile::open_nameless() {
+#ifdef O_TMPFILE
+  // It gets its name through /proc: without that it could never be put in its place.
+  if (::access("/proc/self/fd", X_OK) != 0) return false;
+  descriptor_ = ::open(folder_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (descriptor_ >= 0) ::flock(descriptor_, LOCK_EX | LOCK_NB);
+  return descriptor_ >= 0;
+#else
+  return false;
+#endif
+}
+
+void OutputFile::open_named() {
+  remove_abandoned(path_, folder_);
+  for (;;) {
+    const std::string name = temporary_name(path_);
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) fail("cannot create the file");
+    temporary_ = name;
+    ::flock(descriptor_, LOCK_EX | LOCK_NB);
+    // Between its creation and its lock another writer may have taken it for abandoned.
+    struct stat status {};
+    if (::fstat(descriptor_, &status) == 0 && status.st_nlink > 0) return;
+    ::close(std::exchange(descriptor_, -1));
+    temporary_.clear();
+  }
 }
 
 void OutputFile::fail(const char* action) const {
@@ -80,18 +147,36 @@ void OutputFile::write_through(const std::byte* bytes, size_t count) {
   }
 }
 
+// Gives the nameless file a name; false if that name is taken.
+bool OutputFile::link_to(const std::string& name) const {
+  const std::string self = fmt::format("/proc/self/fd/{}", descriptor_);
+  if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
+  if (errno != EEXIST) fail("cannot put the file in its place");
+  return false;
+}
+
+void OutputFile::put_in_place() {
+  if (temporary_.empty()) {
+    if (link_to(path_)) return;
+    // A link replaces nothing, a renaming does. Only here can a kill leave a name behind: the next writer that comes by
+    // removes it. Other writers look at no folder, which may hold very many files.
+    remove_abandoned(path_, folder_);
+    std::string name = temporary_name(path_);
+    while (!link_to(name)) name = temporary_name(path_);
+    temporary_ = std::move(name);
+  }
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot put the file in its place");
+  temporary_.clear();
+}
+
 void OutputFile::commit() {
   flush();
   if (::fsync(descriptor_) != 0) fail("cannot write to the disk");
-  const int closing = std::exchange(descriptor_, -1);
-  if (::close(closing) != 0) fail("cannot close the file");
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot put the file in its place");
-  temporary_.clear();
+  put_in_place();
+  ::close(std::exchange(descriptor_, -1));
 
   // The new name itself has to survive a crash; file systems that cannot sync folders have nothing to lose.
-  const size_t slash = path_.find_last_of('/');
-  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path_.substr(0, slash);
-  const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int handle = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle >= 0) {
     ::fsync(handle);
     ::close(handle);

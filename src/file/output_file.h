@@ -1,5 +1,6 @@
-// A file under construction: written under a temporary name beside its target, synced and renamed when complete,
-// removed when given up.
+// A file under construction: without a name where the file system can do that, so that nothing remains of a writer that
+// is killed; else under a temporary name beside its target. Synced and put in its place when complete, gone when given
+// up.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@ namespace basalt::format_v1 {
 
 class OutputFile {
  public:
-  explicit OutputFile(const std::string& path);
+  // `may_be_nameless` is for tests of the other way.
+  explicit OutputFile(const std::string& path, bool may_be_nameless = true);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -23,12 +25,17 @@ class OutputFile {
   void commit();
 
  private:
+  bool open_nameless();
+  void open_named();
+  bool link_to(const std::string& name) const;
+  void put_in_place();
   void flush();
   void write_through(const std::byte* bytes, size_t count);
   [[noreturn]] void fail(const char* action) const;
 
   std::string path_;
-  std::string temporary_;
+  std::string folder_;
+  std::string temporary_;  // empty while the file has no name
   int descriptor_ = -1;
   uint64_t position_ = 0;
   Buffer pending_;

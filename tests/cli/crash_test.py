@@ -1,4 +1,4 @@
-"""What remains when a conversion is killed, interrupted, or runs out of disk: nothing under the final name."""
+"""What remains when a conversion is killed, interrupted, or runs out of disk: nothing."""
 import os
 import random
 import signal
@@ -20,8 +20,17 @@ class Crash(CliTest):
         return subprocess.Popen([BASALT, "convert", "-q", "--query", LONG_QUERY.format(rows=rows), out], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.PIPE)
 
-    def test_kill_at_twenty_random_moments_leaves_no_final_file(self):
+    def has_nameless_files(self):
+        """Whether a file of this folder can be without a name until it is complete."""
+        try:
+            os.close(os.open(self.folder, os.O_TMPFILE | os.O_WRONLY))
+            return True
+        except OSError:
+            return False
+
+    def test_kill_at_twenty_random_moments_leaves_nothing(self):
         out = self.path("x.basalt")
+        nameless = self.has_nameless_files()
         moments = random.Random(20)
         killed = 0
         for _ in range(20):
@@ -30,11 +39,16 @@ class Crash(CliTest):
             process.kill()
             process.communicate()
             killed += process.returncode == -signal.SIGKILL
+            left = os.listdir(self.folder)
             if process.returncode == -signal.SIGKILL:
-                self.assertFalse(os.path.exists(out))
-            for name in os.listdir(self.folder):
-                os.unlink(self.path(name))
+                self.assertNotIn("x.basalt", left)
+                # Elsewhere a temporary file remains, until the next conversion to the same name.
+                self.assertLessEqual(len(left), 0 if nameless else 1, left)
+            elif "x.basalt" in left:
+                os.unlink(out)
         self.assertGreater(killed, 10, "the conversion was too quick to be killed")
+        self.basalt("convert", "-q", "--query", "select 42 as answer", out)
+        self.assertEqual(os.listdir(self.folder), ["x.basalt"])
 
     def test_a_kill_does_not_touch_an_older_file(self):
         out = self.path("x.basalt")
@@ -44,6 +58,9 @@ class Crash(CliTest):
         process.kill()
         process.communicate()
         self.assertEqual(self.query(f"select answer from '{out}'"), [["42"]])
+        self.basalt("convert", "-q", "--query", "select 43 as answer", out)
+        self.assertEqual(self.query(f"select answer from '{out}'"), [["43"]])
+        self.assertEqual(os.listdir(self.folder), ["x.basalt"])
 
     def test_interrupt_removes_the_temporary_file(self):
         process = self.start(self.path("x.basalt"))

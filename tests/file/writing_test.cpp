@@ -1,15 +1,19 @@
 // Writing: the same bytes whatever the threads, nothing left behind when it fails, refusals before anything is created.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <thread>
 
 #include "basalt/core/error.h"
 #include "basalt/file/verify.h"
+#include "file/output_file.h"
 #include "file/test_tables.h"
 
 namespace basalt::test {
@@ -106,7 +110,7 @@ TEST(Writing, AnUnfinishedWriterLeavesNothing) {
   {
     Writer writer(folder.path("t.basalt"), table.schema, chunks_of(8192));
     writer.append(table);
-    EXPECT_EQ(files_in(folder), 1u);
+    EXPECT_LE(files_in(folder), 1u);  // none where files can be without a name
     EXPECT_FALSE(std::filesystem::exists(folder.path("t.basalt")));
   }
   EXPECT_EQ(files_in(folder), 0u);
@@ -206,8 +210,16 @@ TEST(Writing, ADiskThatIsFullIsAnError) {
   EXPECT_EQ(files_in(folder), 0u);
 }
 
-TEST(Writing, AKilledWriterLeavesNoFileUnderTheFinalName) {
+// Whether files of this folder can be without a name until they are complete.
+bool has_nameless_files(const TemporaryFolder& folder) {
+  const int descriptor = ::open(folder.folder().c_str(), O_WRONLY | O_TMPFILE, 0600);
+  if (descriptor >= 0) ::close(descriptor);
+  return descriptor >= 0;
+}
+
+TEST(Writing, AKilledWriterLeavesNothing) {
   TemporaryFolder folder;
+  const bool nameless = has_nameless_files(folder);
   const Table table = make_table(200000, {counting("a", 200000), counting("b", 200000)});
   for (int attempt = 0; attempt < 8; ++attempt) {
     const std::string path = folder.path("killed.basalt");
@@ -224,6 +236,60 @@ TEST(Writing, AKilledWriterLeavesNoFileUnderTheFinalName) {
       expect_equal(table, read_table(*File::open(path)));
       std::filesystem::remove(path);
     }
+    if (nameless) {
+      EXPECT_EQ(files_in(folder), 0u);
+    }
+  }
+}
+
+TEST(Writing, BothWaysToPutAFileInItsPlace) {
+  const std::string text = "twelve bytes";
+  const ByteView bytes{reinterpret_cast<const std::byte*>(text.data()), text.size()};
+  for (const bool nameless : {true, false}) {
+    TemporaryFolder folder;
+    const std::string path = folder.path("out");
+    for (int round = 0; round < 2; ++round) {  // a new file, then one that replaces it
+      format_v1::OutputFile file(path, nameless);
+      EXPECT_EQ(files_in(folder), (nameless && has_nameless_files(folder) ? 0u : 1u) + round);
+      file.write(bytes);
+      if (round == 1) file.write(bytes);
+      file.commit();
+      EXPECT_EQ(files_in(folder), 1u);
+      EXPECT_EQ(read_bytes(path).size(), text.size() * (round + 1));
+    }
+    { format_v1::OutputFile given_up(path, nameless); }
+    EXPECT_EQ(files_in(folder), 1u);
+    struct stat status {};
+    ASSERT_EQ(::stat(path.c_str(), &status), 0);
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    EXPECT_EQ(status.st_mode & 0777, 0666 & ~mask);
+  }
+}
+
+TEST(Writing, WhatKilledWritersLeftIsRemovedByTheNext) {
+  for (const bool nameless : {true, false}) {
+    TemporaryFolder folder;
+    const std::string path = folder.path("out");
+    const pid_t child = ::fork();
+    if (child == 0) {
+      format_v1::OutputFile file(path, false);
+      ::kill(::getpid(), SIGKILL);
+    }
+    ::waitpid(child, nullptr, 0);
+    ASSERT_EQ(files_in(folder), 1u);
+    std::ofstream(path) << "old";
+    for (const char* other : {"out.tmp-12-zz345678", "out.tmp-x", "other.tmp-12-12345678", "out.tmp-12-123456789"}) {
+      std::ofstream(folder.path(other)) << "not ours";
+    }
+    const format_v1::OutputFile alive(path, false);  // in use: must stay
+    EXPECT_EQ(files_in(folder), 6u);
+    {
+      format_v1::OutputFile next(path, nameless);
+      next.commit();
+    }
+    EXPECT_EQ(files_in(folder), 6u);
+    EXPECT_TRUE(read_bytes(path).empty());
   }
 }
 
