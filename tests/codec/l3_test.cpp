@@ -133,6 +133,32 @@ TEST(L3, EveryModelAndWidth) {
   EXPECT_EQ(seen | 1, (1u << l3::kModels) - 1) << "a model was never chosen";
 }
 
+TEST(L3, Runs) {
+  std::mt19937_64 random(6);
+  for (const uint64_t longest : {8, 40, 300, 5000}) {
+    std::vector<int64_t> values;
+    std::vector<uint32_t> narrow;
+    int64_t at = -(int64_t{1} << 60);
+    while (values.size() < 30000) {
+      at += static_cast<int64_t>(random() % 5000);
+      values.insert(values.end(), longest / 2 + random() % longest, at);
+    }
+    for (const int64_t value : values) narrow.push_back(static_cast<uint32_t>(value));
+    for (size_t i = 9000; i < 9700; ++i) values[i] = static_cast<int64_t>(random());  // other models in between
+    const L3Codec codec;
+    const Node node = codec.encode(view(narrow), Effort::kBalanced);
+    bool has_runs = false;
+    for (size_t i = 0; i < node.streams[l3::kRecords].size() / 6; ++i) {
+      has_runs |= l3::get_record(node.streams[l3::kRecords].as<uint16_t>() + 3 * i).model == l3::Model::kRuns;
+    }
+    EXPECT_TRUE(has_runs) << longest;
+    for (const Effort effort : kEfforts) {
+      round_trip(view(values), effort);
+      round_trip(view(narrow), effort);
+    }
+  }
+}
+
 TEST(L3, LearnsWhatIsThere) {
   constexpr uint64_t kRows = 1 << 18;
   std::mt19937_64 random(1);

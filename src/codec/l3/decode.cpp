@@ -39,44 +39,75 @@ class L3Reader final : public Reader {
  public:
   explicit L3Reader(const NodeView& node)
       : Reader(node.type, node.count),
-        tiles_(stream_as<uint32_t>(node, l3::kTiles)),
-        records_(stream_as<uint16_t>(node, l3::kRecords)),
-        params_(stream_as<uint32_t>(node, l3::kParams)),
-        residuals_(stream_as<uint32_t>(node, l3::kResiduals)),
-        partitions_(static_cast<uint32_t>(node.streams[l3::kRecords].size() / (l3::kRecordWords * sizeof(uint16_t)))) {}
+        chunk_(l3::Chunk::of(stream_as<uint32_t>(node, l3::kTiles), stream_as<uint16_t>(node, l3::kRecords),
+                             stream_as<uint32_t>(node, l3::kParams), stream_as<uint32_t>(node, l3::kResiduals),
+                             node.count)) {}
 
   void decode_tile(uint32_t tile, void* out) override {
     auto* values = static_cast<T*>(out);
-    const uint32_t entry = tiles_[tile];
-    const uint32_t* words = residuals_ + static_cast<size_t>(l3::tile_place(entry)) * l3::kPieceWords;
+    const uint32_t entry = chunk_.tiles[tile];
+    const uint32_t* words = chunk_.words_of(entry);
     uint32_t part = l3::tile_partition(entry);
-    if (!l3::tile_quartered(entry)) return decode<kTileRows>(record(part), tile * kUnitsPerTile, words, values);
+    if (!l3::tile_quartered(entry)) {
+      const l3::Record r = chunk_.record(part);
+      if (r.model == l3::Model::kRuns) {
+        return fill_runs(r, tile * kUnitsPerTile, kTileRows, l3::tile_place(entry), values);
+      }
+      return decode<kTileRows>(r, tile * kUnitsPerTile, words, values);
+    }
     const uint32_t units = (rows_in_tile(count(), tile) + kUnitRows - 1) / kUnitRows;
     for (uint32_t u = 0; u < units; ++u) {
       const uint32_t unit = tile * kUnitsPerTile + u;
-      if (part + 1 < partitions_ && record(part + 1).first_unit <= unit) ++part;
-      const l3::Record r = record(part);
-      decode<kUnitRows>(r, unit, words, values + u * kUnitRows);
-      words += unit_words(r.width);
+      part = chunk_.partition_of(part, unit);
+      const l3::Record r = chunk_.record(part);
+      if (r.model == l3::Model::kRuns) {
+        fill_runs(r, unit, kUnitRows, kSearch, values + u * kUnitRows);
+      } else {
+        decode<kUnitRows>(r, unit, words, values + u * kUnitRows);
+        words += unit_words(r.width);
+      }
     }
   }
 
   void gather(std::span<const uint32_t> rows, void* out) override {
     auto* to = static_cast<T*>(out);
-    for (size_t i = 0; i < rows.size(); ++i) to[i] = row(rows[i]);
+    bool bad = false;
+    for (size_t i = 0; i < rows.size(); ++i) to[i] = static_cast<T>(chunk_.value(rows[i], sizeof(T), &bad));
+    mark_corrupt(bad);
   }
   using Reader::decode_tile;
   using Reader::gather;
 
  private:
-  l3::Record record(uint32_t part) const {
-    return l3::get_record(records_ + static_cast<size_t>(part) * l3::kRecordWords);
+  static constexpr uint32_t kSearch = ~0u;
+
+  // `rows` rows that start at `unit`, of which those beyond the count stay as they are.
+  void fill_runs(const l3::Record& record, uint32_t unit, uint32_t rows, uint32_t run, T* out) {
+    const l3::Runs runs = l3::Runs::of(record, chunk_.params, chunk_.residuals, sizeof(T));
+    const uint32_t first = (unit - record.first_unit) * kUnitRows;
+    const uint64_t left = count() - static_cast<uint64_t>(unit) * kUnitRows;
+    rows = left < rows ? static_cast<uint32_t>(left) : rows;
+    if (run == kSearch) {
+      run = runs.find(first);
+    } else if (run >= runs.header.runs || (run > 0 && runs.end(run - 1) > first)) {
+      mark_corrupt(true);
+      run = runs.find(first);
+    }
+    for (uint32_t done = 0; done < rows; ++run) {
+      const bool last = run + 1 >= runs.header.runs;
+      uint32_t end = runs.end(run);
+      // Ends rise, and the last one covers all rows.
+      mark_corrupt(end <= first + done || (last && end < first + rows));
+      end = last || end > first + rows ? first + rows : std::max(end, first + done + 1);
+      std::fill(out + done, out + (end - first), static_cast<T>(runs.value(run)));
+      done = end - first;
+    }
   }
 
   // kRows rows that start at `unit`: a packed tile or one unit of a quartered one.
   template <uint32_t kRows>
   void decode(const l3::Record& record, uint32_t unit, const uint32_t* words, T* out) const {
-    const l3::Predictor p = l3::get_predictor(record, params_, sizeof(T));
+    const l3::Predictor p = l3::get_predictor(record, chunk_.params, sizeof(T));
     const uint32_t degree = l3::degree_of(record.model);
     if (degree == 0 && kRows == kTileRows) return unpack_tile(words, record.width, static_cast<T>(p.base), out);
     const uint64_t first = static_cast<uint64_t>(unit - record.first_unit) * kUnitRows;
@@ -104,32 +135,7 @@ class L3Reader final : public Reader {
     }
   }
 
-  T row(uint32_t row) const {
-    const uint32_t entry = tiles_[row / kTileRows];
-    const uint32_t* words = residuals_ + static_cast<size_t>(l3::tile_place(entry)) * l3::kPieceWords;
-    uint32_t part = l3::tile_partition(entry);
-    l3::Record r = record(part);
-    uint64_t residual;
-    if (l3::tile_quartered(entry)) {
-      const uint32_t unit = row / kUnitRows;
-      for (uint32_t u = unit / kUnitsPerTile * kUnitsPerTile; u < unit; ++u) {
-        words += unit_words(r.width);
-        if (part + 1 < partitions_ && record(part + 1).first_unit <= u + 1) r = record(++part);
-      }
-      residual = unit_row(words, r.width, row % kUnitRows);
-    } else {
-      residual = packed_row(words, r.width, row % kTileRows);
-    }
-    const l3::Predictor p = l3::get_predictor(r, params_, sizeof(T));
-    return static_cast<T>(
-        l3::finish(p, l3::evaluate(p, row - static_cast<uint64_t>(r.first_unit) * kUnitRows), residual));
-  }
-
-  const uint32_t* tiles_;
-  const uint16_t* records_;
-  const uint32_t* params_;
-  const uint32_t* residuals_;
-  uint32_t partitions_;
+  l3::Chunk chunk_;
 };
 
 }  // namespace

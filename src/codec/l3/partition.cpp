@@ -15,6 +15,7 @@ namespace {
 constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kBreakpointBits = 8;         // a jump of the width that starts a new partition
 constexpr uint32_t kFastUnits = kUnitsPerTile;  // `fast` cuts no longer than a tile
+constexpr uint32_t kLeastRun = 4;               // average rows of runs worth looking at
 constexpr uint32_t kMaxPolyUnits = kMaxPolyRows / kUnitRows;
 
 uint64_t bytes_of(Model model, bool phased, uint32_t width, uint32_t units, uint32_t value_bytes) {
@@ -93,10 +94,13 @@ Partition unit_of(const int64_t* values, uint32_t unit, uint32_t rows) {
   p.first = values[0];
   int64_t low = values[0];
   int64_t high = values[0];
+  uint32_t runs = 1;
   for (uint32_t i = 1; i < rows; ++i) {
     low = values[i] < low ? values[i] : low;
     high = values[i] > high ? values[i] : high;
+    runs += values[i] != values[i - 1] ? 1 : 0;
   }
+  p.runs = runs;
   p.low = low;
   p.high = high;
   p.moments.rows = rows;
@@ -168,8 +172,16 @@ class Cutter {
     return parts;
   }
 
+  // Everything as one partition, without a model yet.
+  Partition all() const {
+    const std::vector<Partition> parts = units();
+    Partition whole = parts.at(0);
+    for (size_t i = 1; i < parts.size(); ++i) whole = joined(whole, parts[i]);
+    return whole;
+  }
+
   // Union of two neighbours, without a model yet.
-  static Partition joined(const Partition& a, const Partition& b) {
+  Partition joined(const Partition& a, const Partition& b) const {
     Partition u;
     u.first_unit = a.first_unit;
     u.units = a.units + b.units;
@@ -177,6 +189,8 @@ class Cutter {
     u.first = a.first;
     u.low = std::min(a.low, b.low);
     u.high = std::max(a.high, b.high);
+    const size_t border = static_cast<size_t>(b.first_unit) * kUnitRows;
+    u.runs = a.runs + b.runs - (values_[border - 1] == values_[border] ? 1 : 0);
     u.moments = join(a.moments, b.moments,
                      static_cast<int64_t>(static_cast<uint64_t>(b.first) - static_cast<uint64_t>(a.first)));
     return u;
@@ -189,7 +203,24 @@ class Cutter {
     const uint64_t span = span_of(p);
     const Model flat = span == 0 ? Model::kConstant : Model::kFor;
     offer(p, flat, bits_of(span), p.low, {});
-    if (span == 0 || bits_of(span) > kMaxModelBits || p.rows < 3) return p.bytes < limit;
+    if (span == 0) return p.bytes < limit;
+    choose_polynomial(p, max_degree);
+    choose_runs(p);
+    return p.bytes < limit;
+  }
+
+  // The same among constants, frames of reference and lines: what arrays of runs may have.
+  void choose_simple(Partition& p) const {
+    p.bytes = kNever;
+    const uint64_t span = span_of(p);
+    offer(p, span == 0 ? Model::kConstant : Model::kFor, bits_of(span), p.low, {});
+    if (span != 0) choose_polynomial(p, 1);
+  }
+
+ private:
+  void choose_polynomial(Partition& p, uint32_t max_degree) const {
+    const uint64_t span = span_of(p);
+    if (bits_of(span) > kMaxModelBits || p.rows < 3) return;
     if (p.units > kMaxPolyUnits) max_degree = std::min(max_degree, 1u);
     bool fitted = false;
     Fit fit;
@@ -204,10 +235,23 @@ class Cutter {
         try_model(p, static_cast<Model>(static_cast<uint32_t>(Model::kWideLinear) + degree - 1), fit);
       }
     }
-    return p.bytes < limit;
   }
 
- private:
+  void choose_runs(Partition& p) const {
+    // Short runs do not pay, and finding that out costs a pass.
+    if (p.runs > p.rows / kLeastRun || p.runs > kMaxRuns) return;
+    const uint64_t least = kRecordWords * sizeof(uint16_t) + (kRunsHeaderWords + 2) * sizeof(uint32_t) + p.runs / 8;
+    if (least >= p.bytes) return;
+    const std::span<const int64_t> rows = values_.subspan(static_cast<size_t>(p.first_unit) * kUnitRows, p.rows);
+    const uint64_t bytes = find_runs(rows, p.runs, value_bytes_).bytes;
+    if (bytes >= p.bytes) return;
+    p.model = Model::kRuns;
+    p.width = 0;
+    p.coefficients = {};
+    p.base = 0;
+    p.bytes = bytes;
+  }
+
   // No model of this degree can do with fewer bits; predictions are rounded down, which takes at most one unit off.
   static uint32_t least_width(const Fit& fit, uint32_t degree) {
     const double range = 2 * std::sqrt(least_variance(fit, degree)) - 2;
@@ -296,7 +340,7 @@ void merge(const Cutter& cutter, std::vector<Partition>& parts, uint32_t max_deg
       for (; j + 1 < parts.size(); j += 2) {
         const uint32_t end = parts[j + 1].first_unit + parts[j + 1].units;
         Partition u;
-        if (parts[j].refused_end != end) u = Cutter::joined(parts[j], parts[j + 1]);
+        if (parts[j].refused_end != end) u = cutter.joined(parts[j], parts[j + 1]);
         if (u.units > 0 && cutter.choose(u, max_degree, parts[j].bytes + parts[j + 1].bytes)) {
           kept.push_back(u);
           merged = true;
@@ -322,7 +366,7 @@ std::vector<Partition> cut_fast(const Cutter& cutter) {
     if (unit.first_unit % kFastUnits == 0 || jump >= kBreakpointBits) {
       parts.push_back(unit);
     } else {
-      parts.back() = Cutter::joined(parts.back(), unit);
+      parts.back() = cutter.joined(parts.back(), unit);
     }
   }
   for (Partition& part : parts) cutter.choose(part, 1, kNever);
@@ -339,7 +383,7 @@ std::vector<Partition> cut_best(const Cutter& cutter) {
   for (size_t start = 0; start < units.size(); ++start) {
     Partition run = units[start];
     for (size_t end = start + 1; end <= units.size() && end - start <= kMaxPolyUnits; ++end) {
-      if (end > start + 1) run = Cutter::joined(run, units[end - 1]);
+      if (end > start + 1) run = cutter.joined(run, units[end - 1]);
       const uint64_t limit =
           cheapest[end] == kNever ? kNever : cheapest[end] - std::min(cheapest[end], cheapest[start]);
       if (cutter.choose(run, 3, limit)) {
@@ -355,6 +399,34 @@ std::vector<Partition> cut_best(const Cutter& cutter) {
 }
 
 }  // namespace
+
+RunsHeader RunsOf::header(uint32_t place) const {
+  return {static_cast<uint32_t>(values.size()), place, pack_inner(record_of(value_model, 0)),
+          pack_inner(record_of(end_model, 0))};
+}
+
+RunsOf find_runs(std::span<const int64_t> values, uint32_t runs, uint32_t value_bytes) {
+  RunsOf out;
+  out.values.reserve(runs);
+  out.ends.reserve(runs);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i + 1 < values.size() && values[i] == values[i + 1]) continue;
+    out.values.push_back(values[i]);
+    out.ends.push_back(static_cast<int64_t>(i + 1));
+  }
+  const auto model_of = [](const std::vector<int64_t>& array, uint32_t bytes) {
+    const Cutter cutter(array, bytes);
+    Partition all = cutter.all();
+    cutter.choose_simple(all);
+    return all;
+  };
+  out.value_model = model_of(out.values, value_bytes);
+  out.end_model = model_of(out.ends, sizeof(uint32_t));
+  const RunsHeader h = out.header(0);
+  out.bytes = kRecordWords * sizeof(uint16_t) + runs_param_words(h, value_bytes) * sizeof(uint32_t) +
+              runs_pieces(h) * kPieceWords * sizeof(uint32_t);
+  return out;
+}
 
 Record record_of(const Partition& partition, uint32_t place) {
   const Coefficients& c = partition.coefficients;
@@ -378,9 +450,7 @@ uint32_t put_params(const Partition& partition, uint64_t base, uint32_t value_by
 
 Partition cut_once(std::span<const int64_t> values, uint32_t value_bytes) {
   const Cutter cutter(values, value_bytes);
-  const std::vector<Partition> units = cutter.units();
-  Partition whole = units.at(0);
-  for (size_t i = 1; i < units.size(); ++i) whole = Cutter::joined(whole, units[i]);
+  Partition whole = cutter.all();
   cutter.choose(whole, 3, kNever);
   return whole;
 }

@@ -23,6 +23,8 @@ struct Partition {
   int64_t first = 0, low = 0, high = 0;  // first, smallest, largest value
   Moments moments;
 
+  uint32_t runs = 0;  // of equal neighbours
+
   Model model = Model::kFor;
   uint32_t width = 0;
   Coefficients coefficients;
@@ -30,7 +32,18 @@ struct Partition {
   uint64_t bytes = 0;        // record, parameters and residuals
   uint32_t refused_end = 0;  // a union with the next partition up to this unit was tried and did not pay
 };
-constexpr uint32_t kMostParams = 10;  // words
+constexpr uint32_t kMostParams = 10;  // words, without those of runs
+
+// The runs of a partition, and how their values and ends are stored.
+struct RunsOf {
+  std::vector<int64_t> values;
+  std::vector<int64_t> ends;
+  Partition value_model, end_model;
+  uint64_t bytes = 0;  // of the partition
+
+  RunsHeader header(uint32_t place) const;
+};
+RunsOf find_runs(std::span<const int64_t> values, uint32_t runs, uint32_t value_bytes);
 
 // `value_bytes` of the type that will be stored.
 std::vector<Partition> cut(std::span<const int64_t> values, uint32_t value_bytes, Effort effort);
