@@ -1,0 +1,18 @@
+// The l3 codec's kernels, compiled ahead.
+#include "codec/l3/kernels.h"
+
+#include "codec/l3/kernels.cuh"
+#include "core/device/launch.h"
+
+namespace basalt::l3 {
+
+template <typename T>
+cudaError_t decode(const device::ChunkBatch& batch, T* out, cudaStream_t stream) {
+  constexpr uint32_t kMinBlocks = sizeof(T) == 8 ? 3 : 4;  // what shared memory has room for
+  return device::launch_decode_tiles<device::L3<T>, 8, kMinBlocks>(batch, out, nullptr, stream);
+}
+
+template cudaError_t decode(const device::ChunkBatch&, uint32_t*, cudaStream_t);
+template cudaError_t decode(const device::ChunkBatch&, uint64_t*, cudaStream_t);
+
+}  // namespace basalt::l3

@@ -1,0 +1,14 @@
+// Launches of the l3 codec's kernels. Nothing here synchronises; errors of the launch are returned.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "core/device/batch.h"
+
+namespace basalt::l3 {
+
+// Decodes every row of the batch to out[first_rows[chunk] + row]. T: uint32_t, uint64_t.
+template <typename T>
+[[nodiscard]] cudaError_t decode(const device::ChunkBatch& batch, T* out, cudaStream_t stream);
+
+}  // namespace basalt::l3
