@@ -122,18 +122,22 @@ struct Preorder {
   }
 };
 
-std::optional<DictionaryEntries> entries_of(const Node& root) {
+// The dict node of a column's tree, if its values have one, and what lies before its entries.
+const Node* find_dictionary(const Node& root, Preorder& before) {
   const Node* dict = &root;
-  Preorder before;
   if (root.codec->name() == "validity" && root.children.size() == 2) {
     before.skip_own(root);
     before.skip_tree(root.children[0]);
     dict = &root.children[1];
   }
-  if (dict->codec->name() != "dict" || dict->children.size() != 2) return std::nullopt;
+  if (dict->codec->name() != "dict" || dict->children.size() != 2) return nullptr;
   before.skip_own(*dict);
   before.skip_tree(dict->children[0]);
-  const NodeView view = view_of(dict->children[1]);
+  return dict;
+}
+
+std::optional<DictionaryEntries> read_entries(const Node& dict, const Preorder& before) {
+  const NodeView view = view_of(dict.children[1]);
   DictionaryEntries entries;
   entries.count = view.count;
   entries.first_node = before.nodes;
@@ -296,8 +300,6 @@ EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk) {
   out.rows = column.length;
   out.plain_bytes = own_plain_bytes(column);
   fill_nulls(column);
-  out.statistics = compute_statistics(column);
-
   Values values;
   values.type = type_;
   values.count = column.length;
@@ -315,12 +317,25 @@ EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk) {
   const std::optional<Tree> tree = choose(values);
   turn.pass();
 
-  if (tree) {
-    Node node = encode_values(values, *tree);
-    note_widths(view_of(node), out.width_tiles);
-    if (wants_entries.load(std::memory_order_relaxed)) out.entries = entries_of(node);
-    out.array = lay_out(std::move(node));
+  if (!tree) {
+    out.statistics = compute_statistics(column);
+    return out;
   }
+  Node node = encode_values(values, *tree);
+  note_widths(view_of(node), out.width_tiles);
+  Preorder before;
+  const Node* dict = find_dictionary(node, before);
+  if (dict != nullptr) out.entries = read_entries(*dict, before);
+  // A list's values are its lengths, of which there are no statistics.
+  if (out.entries && column.type.kind != TypeKind::kList) {
+    const ChunkDictionary dictionary{out.entries->count, out.entries->values.data(), &out.entries->strings,
+                                     view_of(dict->children[0])};
+    out.statistics = compute_statistics(column, &dictionary);
+  } else {
+    out.statistics = compute_statistics(column);
+  }
+  if (!wants_entries.load(std::memory_order_relaxed)) out.entries.reset();
+  out.array = lay_out(std::move(node));
   return out;
 }
 

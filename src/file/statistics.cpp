@@ -187,7 +187,7 @@ void note_zone(ChunkStatistics& out, const Statistics& zone, uint32_t width, boo
 }
 
 template <typename T>
-void fixed_statistics(const Column& column, Physical type, ChunkStatistics& out) {
+void fixed_statistics(const Column& column, Physical type, const ChunkDictionary* dictionary, ChunkStatistics& out) {
   const T* values = column.values.as<T>();
   const uint8_t* validity = column.null_count == 0 ? nullptr : column.validity.as<uint8_t>();
   for (uint64_t begin = 0; begin < column.length; begin += kZoneRows) {
@@ -210,41 +210,89 @@ void fixed_statistics(const Column& column, Physical type, ChunkStatistics& out)
   if (out.stats.has_nan) {
     out.stats.ascending = out.stats.descending = out.stats.strict = out.stats.constant = false;
   }
-  for (uint64_t i = 0; i < column.length; ++i) {
-    if (i == 0 || std::memcmp(&values[i], &values[i - 1], sizeof(T)) != 0) out.sketch.add_hash(hash_of(values[i]));
+  const T* all = dictionary != nullptr ? reinterpret_cast<const T*>(dictionary->values) : values;
+  const uint64_t count = dictionary != nullptr ? dictionary->entries : column.length;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (i == 0 || std::memcmp(&all[i], &all[i - 1], sizeof(T)) != 0) out.sketch.add_hash(hash_of(all[i]));
   }
   out.first = load_value(type, &values[0]);
   out.last = load_value(type, &values[column.length - 1]);
 }
 
-void string_statistics(const Column& column, ChunkStatistics& out) {
-  const bool utf8 = column.type.kind == TypeKind::kUtf8;
-  // Readers refuse such a column: it must not be written. Looked for here, where its bytes pass the cache anyway.
-  if (const auto row = utf8 ? find_invalid_utf8(column) : std::nullopt) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "row " + std::to_string(*row) + " is not valid UTF-8 (a binary column may hold any bytes)");
+// Gathers what zones of strings have in common, however their bounds were found.
+class StringZones {
+ public:
+  StringZones(bool utf8, ChunkStatistics& out) : utf8_(utf8), out_(out) {}
+
+  // `any`: whether the zone has a value; else the bounds do not matter.
+  void add(uint64_t rows, uint64_t nulls, bool any, std::string_view min, std::string_view max) {
+    Statistics& chunk = out_.stats;
+    Statistics zone;
+    zone.rows = rows;
+    zone.null_count = nulls;
+    zone.min = zone.max = Value::of_null(Physical::kBytes);
+    if (any) {
+      zone.min_exact = min.size() <= kMaxBoundBytes;
+      zone.min = Value::of_bytes(zone.min_exact ? std::string(min) : cut_down(min, utf8_));
+      zone.max_exact = max.size() <= kMaxBoundBytes;
+      std::string upper = zone.max_exact ? std::string(max) : round_up(max, utf8_);
+      if (zone.max_exact || !upper.empty()) zone.max = Value::of_bytes(std::move(upper));
+      min_known_ = min_known_ && !zone.min.null;
+      max_known_ = max_known_ && !zone.max.null;
+      if (min_known_ && (chunk.min.null || compare(zone.min, chunk.min) < 0)) {
+        chunk.min = zone.min;
+        chunk.min_exact = zone.min_exact;
+      }
+      if (max_known_ && (chunk.max.null || compare(zone.max, chunk.max) > 0)) {
+        chunk.max = zone.max;
+        chunk.max_exact = zone.max_exact;
+      }
+    }
+    note_zone(out_, zone, 0, true);
   }
+
+  // After the last zone. Nothing but the bounds is known of a chunk without values.
+  void finish(bool any, bool ascending, bool descending, bool strict, bool has_nulls, std::string_view first,
+              std::string_view last) {
+    Statistics& chunk = out_.stats;
+    if (!max_known_) chunk.max = Value::of_null(Physical::kBytes);
+    if (!any) return;
+    chunk.ascending = ascending;
+    chunk.descending = descending;
+    chunk.strict = strict && (ascending || descending);
+    chunk.constant = ascending && descending && !has_nulls;
+    if (first.size() <= kMaxBoundBytes) out_.first = Value::of_bytes(std::string(first));
+    if (last.size() <= kMaxBoundBytes) out_.last = Value::of_bytes(std::string(last));
+  }
+
+ private:
+  bool utf8_;
+  ChunkStatistics& out_;
+  bool min_known_ = true;
+  bool max_known_ = true;
+};
+
+void add_to_sketch(std::string_view text, ChunkStatistics& out) {
+  out.sketch.add_hash(checksum(text.data(), text.size()));
+}
+
+void statistics_of_rows(const Column& column, StringZones& zones, ChunkStatistics& out) {
   const bool has_nulls = column.null_count != 0;
-  Statistics& chunk = out.stats;
   bool ascending = true;
   bool descending = true;
   bool strict = !has_nulls;
   bool any = false;
   std::string_view first;
   std::string_view last;
-  bool min_known = true;
-  bool max_known = true;
   for (uint64_t begin = 0; begin < column.length; begin += kZoneRows) {
     const uint64_t end = std::min<uint64_t>(begin + kZoneRows, column.length);
-    Statistics zone;
-    zone.rows = end - begin;
-    zone.min = zone.max = Value::of_null(Physical::kBytes);
+    uint64_t nulls = 0;
     std::string_view min;
     std::string_view max;
     bool zone_any = false;
     for (uint64_t row = begin; row < end; ++row) {
       if (has_nulls && !column.is_valid(row)) {
-        ++zone.null_count;
+        ++nulls;
         continue;
       }
       const std::string_view text = column.string_at(row);
@@ -258,9 +306,9 @@ void string_statistics(const Column& column, ChunkStatistics& out) {
       zone_any = true;
       if (!any) {
         first = text;
-        out.sketch.add_hash(checksum(text.data(), text.size()));
+        add_to_sketch(text, out);
       } else if (text != last) {
-        out.sketch.add_hash(checksum(text.data(), text.size()));
+        add_to_sketch(text, out);
         if (ascending || descending) {
           const bool rises = last < text;
           ascending = ascending && rises;
@@ -272,33 +320,70 @@ void string_statistics(const Column& column, ChunkStatistics& out) {
       any = true;
       last = text;
     }
-    if (zone_any) {
-      zone.min_exact = min.size() <= kMaxBoundBytes;
-      zone.min = Value::of_bytes(zone.min_exact ? std::string(min) : cut_down(min, utf8));
-      zone.max_exact = max.size() <= kMaxBoundBytes;
-      std::string upper = zone.max_exact ? std::string(max) : round_up(max, utf8);
-      if (zone.max_exact || !upper.empty()) zone.max = Value::of_bytes(std::move(upper));
-      min_known = min_known && !zone.min.null;
-      max_known = max_known && !zone.max.null;
-      if (min_known && (chunk.min.null || compare(zone.min, chunk.min) < 0)) {
-        chunk.min = zone.min;
-        chunk.min_exact = zone.min_exact;
-      }
-      if (max_known && (chunk.max.null || compare(zone.max, chunk.max) > 0)) {
-        chunk.max = zone.max;
-        chunk.max_exact = zone.max_exact;
-      }
-    }
-    note_zone(out, zone, 0, true);
+    zones.add(end - begin, nulls, zone_any, min, max);
   }
-  if (!max_known) chunk.max = Value::of_null(Physical::kBytes);
-  if (!any) return;
-  chunk.ascending = ascending;
-  chunk.descending = descending;
-  chunk.strict = strict && (ascending || descending);
-  chunk.constant = ascending && descending && !has_nulls;
-  if (first.size() <= kMaxBoundBytes) out.first = Value::of_bytes(std::string(first));
-  if (last.size() <= kMaxBoundBytes) out.last = Value::of_bytes(std::string(last));
+  zones.finish(any, ascending, descending, strict, has_nulls, first, last);
+}
+
+// The same without NULLs: codes are ordered as their entries are.
+void statistics_of_codes(const ChunkDictionary& dictionary, StringZones& zones, ChunkStatistics& out) {
+  const StringRows& entries = *dictionary.strings;
+  for (uint64_t i = 0; i < dictionary.entries; ++i) add_to_sketch(entries.at(i), out);
+  const std::unique_ptr<Reader> reader = open_reader(dictionary.codes);
+  const uint64_t rows = dictionary.codes.count;
+  bool rises = false;
+  bool falls = false;
+  bool repeats = false;
+  uint32_t first = 0;
+  uint32_t last = 0;
+  // The last code of the tile before lies in front of a tile's codes.
+  uint32_t codes[kTileRows + 1];
+  for (uint64_t begin = 0; begin < rows; begin += kZoneRows) {
+    const uint64_t end = std::min<uint64_t>(begin + kZoneRows, rows);
+    uint32_t min = ~0u;
+    uint32_t max = 0;
+    for (uint64_t row = begin; row < end; row += kTileRows) {
+      const auto tile = static_cast<uint32_t>(row / kTileRows);
+      const uint32_t count = rows_in_tile(rows, tile);
+      codes[0] = last;
+      reader->decode_tile(tile, codes + 1);
+      if (tile == 0) first = codes[1];
+      for (uint32_t i = 1; i <= count; ++i) {
+        min = std::min(min, codes[i]);
+        max = std::max(max, codes[i]);
+      }
+      uint32_t up = 0;
+      uint32_t down = 0;
+      uint32_t same = 0;
+      for (uint32_t i = tile == 0 ? 1 : 0; i < count; ++i) {
+        up |= codes[i] < codes[i + 1] ? 1 : 0;
+        down |= codes[i] > codes[i + 1] ? 1 : 0;
+        same |= codes[i] == codes[i + 1] ? 1 : 0;
+      }
+      rises = rises || up != 0;
+      falls = falls || down != 0;
+      repeats = repeats || same != 0;
+      last = codes[count];
+    }
+    zones.add(end - begin, 0, true, entries.at(min), entries.at(max));
+  }
+  if (rows > 0) zones.finish(true, !falls, !rises, !repeats, false, entries.at(first), entries.at(last));
+}
+
+void string_statistics(const Column& column, const ChunkDictionary* dictionary, ChunkStatistics& out) {
+  const bool utf8 = column.type.kind == TypeKind::kUtf8;
+  // Readers refuse such a column: it must not be written. Looked for here, where its bytes pass the cache anyway.
+  if (const auto row = utf8 ? find_invalid_utf8(column) : std::nullopt) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "row " + std::to_string(*row) + " is not valid UTF-8 (a binary column may hold any bytes)");
+  }
+  StringZones zones(utf8, out);
+  // Under a NULL may lie an entry that no row has.
+  if (dictionary != nullptr && column.null_count == 0) {
+    statistics_of_codes(*dictionary, zones, out);
+  } else {
+    statistics_of_rows(column, zones, out);
+  }
 }
 
 void null_statistics(const Column& column, ChunkStatistics& out) {
@@ -380,7 +465,7 @@ std::string round_up(std::string_view text, bool utf8) {
   return {};
 }
 
-ChunkStatistics compute_statistics(const Column& column) {
+ChunkStatistics compute_statistics(const Column& column, const ChunkDictionary* dictionary) {
   ChunkStatistics out;
   const Physical type = physical_of(column.type);
   out.stats.rows = column.length;
@@ -390,8 +475,8 @@ ChunkStatistics compute_statistics(const Column& column) {
     case TypeKind::kList:
     case TypeKind::kStruct: null_statistics(column, out); return out;
     case TypeKind::kUtf8:
-    case TypeKind::kBinary: string_statistics(column, out); break;
-    default: dispatch_typed(type, [&](auto tag) { fixed_statistics<decltype(tag)>(column, type, out); });
+    case TypeKind::kBinary: string_statistics(column, dictionary, out); break;
+    default: dispatch_typed(type, [&](auto tag) { fixed_statistics<decltype(tag)>(column, type, dictionary, out); });
   }
   out.stats.distinct = out.stats.constant ? 1 : out.sketch.estimate();
   return out;

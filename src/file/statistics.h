@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "basalt/codec/codec.h"
 #include "basalt/core/column.h"
 #include "basalt/core/value.h"
 #include "basalt/file/reader.h"
@@ -52,8 +53,17 @@ struct ChunkStatistics {
   uint16_t flags() const;
 };
 
+// A chunk's dictionary, which spares a look at every row: its entries are the distinct values, in order, those under
+// NULLs included.
+struct ChunkDictionary {
+  uint64_t entries = 0;
+  const std::byte* values = nullptr;  // fixed width
+  const StringRows* strings = nullptr;
+  NodeView codes;  // uint32, one per row
+};
+
 // Of a column's own values, children left out. Slots under NULLs must be filled already.
-ChunkStatistics compute_statistics(const Column& column);
+ChunkStatistics compute_statistics(const Column& column, const ChunkDictionary* dictionary = nullptr);
 
 // Statistics of a column's chunks, added in order.
 class ColumnStatistics {

@@ -46,27 +46,33 @@ struct Parts {
   }
 };
 
-Parts split(const Values& values) {
+// Nothing if there are more than `most` distinct values.
+std::optional<Parts> split(const Values& values, uint64_t most) {
   Parts parts;
   parts.type = values.type;
   if (values.type == Physical::kBytes) {
-    auto distinct = distinct_strings(values);
+    auto distinct = distinct_strings(values, most);
+    if (!distinct) return std::nullopt;
+    parts.offsets.reserve(distinct->entries.size() + 1);
     parts.offsets.push_back(0);
-    for (const std::string_view text : distinct.entries) {
+    for (const std::string_view text : distinct->entries) {
       parts.entries.append(text.data(), text.size());
       parts.offsets.push_back(static_cast<int64_t>(parts.entries.size()));
     }
-    parts.entry_count = distinct.entries.size();
-    parts.codes = std::move(distinct.codes);
+    parts.entry_count = distinct->entries.size();
+    parts.codes = std::move(distinct->codes);
     return parts;
   }
-  dispatch_width(width_of(values.type), [&](auto tag) {
+  const bool fits = dispatch_width(width_of(values.type), [&](auto tag) {
     using T = decltype(tag);
-    auto distinct = distinct_fixed<T>(values);
-    parts.entries.append(distinct.entries.data(), distinct.entries.size() * sizeof(T));
-    parts.entry_count = distinct.entries.size();
-    parts.codes = std::move(distinct.codes);
+    auto distinct = distinct_fixed<T>(values, most);
+    if (!distinct) return false;
+    parts.entries.append(distinct->entries.data(), distinct->entries.size() * sizeof(T));
+    parts.entry_count = distinct->entries.size();
+    parts.codes = std::move(distinct->codes);
+    return true;
   });
+  if (!fits) return std::nullopt;
   return parts;
 }
 
@@ -85,7 +91,7 @@ uint64_t estimate_distinct(const Parts& sample, const Sample& about) {
 Node DictCodec::encode(const Values& values, const Tree& tree) const {
   if (values.count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "dict: the array is too large");
   Node node{this, values.type, values.count, {}, {}, {}};
-  const Parts parts = split(values);
+  const Parts parts = *split(values, kAnyNumber);
   node.children.push_back(encode_tree(parts.code_values(), tree.children[dict::kCodes]));
   node.children.push_back(encode_tree(parts.entry_values(), tree.children[dict::kEntries]));
   return node;
@@ -94,8 +100,10 @@ Node DictCodec::encode(const Values& values, const Tree& tree) const {
 std::optional<Estimate> DictCodec::estimate(const Sample& sample, ChildChooser& chooser) const {
   // Values that are narrow already gain nothing from narrower codes.
   if (sample.values.count == 0 || width_of(sample.values.type) == 1) return std::nullopt;
-  Parts parts = split(sample.values);
-  if (parts.entry_count * 3 > sample.values.count * 2) return std::nullopt;
+  // Hopeless where more than two thirds of the rows are values of their own.
+  std::optional<Parts> found = split(sample.values, sample.values.count * 2 / 3);
+  if (!found) return std::nullopt;
+  Parts& parts = *found;
   const uint64_t distinct = std::max(parts.entry_count, estimate_distinct(parts, sample));
   // The sample's ranks stand for ranks among all distinct values.
   const double stretch = static_cast<double>(distinct) / static_cast<double>(parts.entry_count);
