@@ -15,6 +15,7 @@ struct Sample {
   std::string name;
   Pipeline pipeline;
   std::vector<device::ColumnShapes> columns;
+  size_t most_instructions = 0;  // of the compiled kernel: what keeps a cold compilation within its time
 };
 
 inline Expr column(const Pipeline& pipeline, uint32_t index) {
@@ -82,6 +83,7 @@ inline void add_column(Sample& sample, const std::string& name, DataType type, s
 inline Sample q6() {
   Sample sample;
   sample.name = "TPC-H Q6";
+  sample.most_instructions = 1900;
   const DataType money{TypeKind::kDecimal, 15, 2, TimeUnit::kMicro};
   add_column(sample, "l_shipdate", {TypeKind::kDate, 0, 0, TimeUnit::kMicro}, {"Packed<uint32_t>"}, 4, 8036, 10561,
              {12});
@@ -106,6 +108,7 @@ inline Sample q6() {
 inline Sample count_below() {
   Sample sample;
   sample.name = "count(*) where c < x";
+  sample.most_instructions = 750;
   add_column(sample, "c", {TypeKind::kInt32, 0, 0, TimeUnit::kMicro}, {"Packed<uint32_t>"}, 4, 0, 60000, {16});
   sample.pipeline.has_filter = true;
   sample.pipeline.filter = test(ExprOp::kLess, column(sample.pipeline, 0), integer(Physical::kI32, 1000));
@@ -117,6 +120,7 @@ inline Sample count_below() {
 inline Sample eight_columns() {
   Sample sample;
   sample.name = "eight columns";
+  sample.most_instructions = 5600;
   const TimeUnit us = TimeUnit::kMicro;
   add_column(sample, "a", {TypeKind::kInt64, 0, 0, us}, {"Packed<uint64_t>"}, 4, 0, 1 << 20, {18, 19, 20});
   add_column(sample, "b", {TypeKind::kInt32, 0, 0, us}, {"Delta<uint32_t, Packed<uint32_t>>", "Packed<uint32_t>"}, 6, 0,
@@ -160,6 +164,7 @@ inline Sample eight_columns() {
 inline Sample eight_sums() {
   Sample sample;
   sample.name = "eight sums";
+  sample.most_instructions = 4700;
   for (uint32_t i = 0; i < 8; ++i) {
     add_column(sample, "column_" + std::to_string(i), {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {"Packed<uint64_t>"},
                4, 0, (int128_t{1} << (10 + 3 * i)) - 1, {8 + 3 * i, 9 + 3 * i, 10 + 3 * i});
@@ -168,6 +173,33 @@ inline Sample eight_sums() {
   return sample;
 }
 
-inline std::vector<Sample> all() { return {q6(), count_below(), eight_sums(), eight_columns()}; }
+// Eight columns that are all nested, a filter on two of them.
+inline Sample eight_nested() {
+  Sample sample;
+  sample.name = "eight nested columns";
+  sample.most_instructions = 7000;
+  const std::string runs = "Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>";
+  const std::string delta_runs = "Rle<uint64_t, Packed<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>";
+  const std::string dict_runs = "Dict<uint64_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Packed<uint64_t>>";
+  const std::string run_dict = "Rle<uint64_t, Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>, Packed<uint32_t>>";
+  const std::string delta = "Delta<uint64_t, Packed<uint64_t>>";
+  const std::string delta_rle = "Delta<uint64_t, Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>";
+  const std::string dict = "Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>";
+  uint32_t next = 0;
+  for (const std::string& reader : {runs, delta_runs, dict_runs, run_dict, delta, delta_rle, dict, runs}) {
+    add_column(sample, "n" + std::to_string(next), {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {reader}, 20, 0,
+               1'000'000, {5, 10, 20}, next % 4 == 0);
+    sample.pipeline.aggregates.push_back(aggregate(AggregateOp::kSum, column(sample.pipeline, next)));
+    ++next;
+  }
+  Pipeline& p = sample.pipeline;
+  p.has_filter = true;
+  p.filter = call(ExprOp::kAnd, Physical::kU8,
+                  {test(ExprOp::kGreater, column(p, 0), integer(Physical::kI64, 100)),
+                   test(ExprOp::kLess, column(p, 6), integer(Physical::kI64, 5000))});
+  return sample;
+}
+
+inline std::vector<Sample> all() { return {q6(), count_below(), eight_sums(), eight_columns(), eight_nested()}; }
 
 }  // namespace basalt::samples

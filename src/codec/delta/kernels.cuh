@@ -9,53 +9,29 @@
 
 namespace basalt::device {
 
-template <typename T, typename Deltas>
-class Delta {
-  // Shared memory moves words of four bytes, so narrower values are summed in those.
-  using Sum = typename SelectType<(sizeof(T) < 4), uint32_t, T>::type;
+// A tile's running sums: 32 neighbouring rows per lane, in shared memory.
+template <typename Sum>
+struct RunningSums {
   static constexpr uint32_t kPerVector = 16 / sizeof(Sum);
   // 32 neighbouring rows take their bytes and 16 more: a lane's 16-byte accesses then fall on other banks than its
   // neighbours'.
   static constexpr uint32_t kStride = kLanes + kPerVector;
-  static constexpr uint32_t kSumBytes = kRowsPerLane * kStride * sizeof(Sum);
-  static_assert(sizeof(typename Deltas::value_type) == sizeof(T), "deltas are as wide as the values");
+  static constexpr uint32_t kBytes = kRowsPerLane * kStride * sizeof(Sum);
 
   struct alignas(16) Vector {
     Sum sums[kPerVector];
   };
 
- public:
-  using value_type = T;
-  static constexpr uint32_t kDeltasWord = 1 + delta::kStreams;
-  static constexpr uint32_t kDescriptorWords = kDeltasWord + Deltas::kDescriptorWords;
-  static constexpr uint32_t kScratchBytes = kSumBytes + round_to_16(Deltas::kScratchBytes);
-  static constexpr bool kPointAccess = false;
-  static constexpr bool kRowsInShared = true;  // at(k) is one read of the scratch, k may be a run-time number
-
-  bool bad = false;
-
-  __device__ __forceinline__ void bind(const uint64_t* descriptor) {
-    checkpoints_ = stream<T>(descriptor, 1 + delta::kCheckpoints);
-    deltas_.bind(descriptor + kDeltasWord);
-  }
-
-  __device__ __forceinline__ void seek(uint32_t tile, void* scratch) {
+  // Deltas become values; row 0 becomes the checkpoint, whatever its delta.
+  __device__ __forceinline__ static void make(Sum* sums, Sum checkpoint) {
     const uint32_t lane = lane_id();
-    const Sum checkpoint = static_cast<Sum>(load(checkpoints_ + tile));
-    sums_ = static_cast<Sum*>(scratch);
-    deltas_.seek(tile, reinterpret_cast<unsigned char*>(scratch) + kSumBytes);
-    sync_warp();  // nobody reads the last tile any more
-    deltas_.visit([&](auto&& view) { for_each_k([&](uint32_t k) { sums_[k * kStride + lane] = view.at(k); }); });
-    bad = bad || deltas_.bad;
-    sync_warp();
-
-    Vector* own = reinterpret_cast<Vector*>(sums_ + lane * kStride);
+    Vector* own = reinterpret_cast<Vector*>(sums + lane * kStride);
     Vector vectors[kRowsPerLane / kPerVector];
     Sum total = 0;
 #pragma unroll
     for (uint32_t v = 0; v < kRowsPerLane / kPerVector; ++v) {
       vectors[v] = own[v];
-      if (v == 0 && lane == 0) vectors[0].sums[0] = 0;  // row 0 is the checkpoint itself
+      if (v == 0 && lane == 0) vectors[0].sums[0] = 0;
 #pragma unroll
       for (uint32_t i = 0; i < kPerVector; ++i) {
         total += vectors[v].sums[i];
@@ -72,9 +48,43 @@ class Delta {
     sync_warp();
   }
 
+  // The same in one copy for all columns of a kernel.
+  __device__ __noinline__ static void make_shared(Sum* sums, Sum checkpoint) { make(sums, checkpoint); }
+};
+
+template <typename T, typename Deltas>
+class Delta {
+  // Shared memory moves words of four bytes, so narrower values are summed in those.
+  using Sum = typename SelectType<(sizeof(T) < 4), uint32_t, T>::type;
+  using Sums = RunningSums<Sum>;
+  static constexpr uint32_t kStride = Sums::kStride;
+  static_assert(sizeof(typename Deltas::value_type) == sizeof(T), "deltas are as wide as the values");
+
+ public:
+  using value_type = T;
+  static constexpr uint32_t kDeltasWord = 1 + delta::kStreams;
+  static constexpr uint32_t kDescriptorWords = kDeltasWord + Deltas::kDescriptorWords;
+  static constexpr uint32_t kScratchBytes = Sums::kBytes + round_to_16(Deltas::kScratchBytes);
+  static constexpr bool kPointAccess = false;
+  static constexpr bool kRowsInShared = true;  // at(k) is one read of the scratch, k may be a run-time number
+
+  bool bad = false;
+
+  __device__ __forceinline__ void bind(const uint64_t* descriptor) {
+    checkpoints_ = stream<T>(descriptor, 1 + delta::kCheckpoints);
+    deltas_.bind(descriptor + kDeltasWord);
+  }
+
+  __device__ __forceinline__ void seek(uint32_t tile, void* scratch) {
+    const Sum checkpoint = static_cast<Sum>(load(checkpoints_ + tile));  // waits for memory beside the deltas
+    stage_deltas(tile, scratch);
+    Sums::make(sums_, checkpoint);
+  }
+
   __device__ __forceinline__ void open(const uint64_t* descriptor, uint32_t tile, void* scratch) {
     bind(descriptor);
-    seek(tile, scratch);
+    sums_ = static_cast<Sum*>(scratch);
+    bad = bad | fill(descriptor, tile, scratch);
   }
 
   __device__ __forceinline__ T at(uint32_t k) const { return static_cast<T>(sums_[k * kStride + lane_id()]); }
@@ -102,6 +112,32 @@ class Delta {
   }
 
  private:
+  // One copy for all places of a kernel that open such a tile; says whether its values are bad.
+  __device__ __noinline__ static bool fill(const uint64_t* descriptor, uint32_t tile, void* scratch) {
+    Delta reader;
+    reader.bind(descriptor);
+    const Sum checkpoint = static_cast<Sum>(load(reader.checkpoints_ + tile));
+    reader.stage_deltas(tile, scratch);
+    Sums::make_shared(reader.sums_, checkpoint);
+    return reader.bad;
+  }
+
+  __device__ __forceinline__ void stage_deltas(uint32_t tile, void* scratch) {
+    const uint32_t lane = lane_id();
+    sums_ = static_cast<Sum*>(scratch);
+    deltas_.seek(tile, reinterpret_cast<unsigned char*>(scratch) + Sums::kBytes);
+    sync_warp();  // nobody reads the last tile any more
+    deltas_.visit([&](auto&& view) {
+      if constexpr (WantsConstants<typename Bare<decltype(view)>::type>::value) {
+        for_each_k([&](uint32_t k) { sums_[k * kStride + lane] = view.at(k); });
+      } else {
+        stage_rows(view, 0, kRowsPerLane - 1, WholeTile{}, sums_, kStride);
+      }
+    });
+    bad = bad || deltas_.bad;
+    sync_warp();
+  }
+
   const T* checkpoints_;
   Deltas deltas_;
   Sum* sums_;

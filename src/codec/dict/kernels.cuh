@@ -53,14 +53,13 @@ class Dict {
     last_entry_ = row_count(descriptor + kEntriesWord) - 1;  // rows without entries do not pass validation
   }
   __device__ __forceinline__ void seek(uint32_t tile, void* scratch) {
-    const uint32_t first = tile * kTileRows + lane_id();
-    rows_left_ = first < count_ ? count_ - first : 0;
     codes_.seek(tile, scratch);
-    bad = bad || codes_.bad;
+    opened(tile);
   }
   __device__ __forceinline__ void open(const uint64_t* descriptor, uint32_t tile, void* scratch) {
     bind(descriptor);
-    seek(tile, scratch);
+    codes_.open(descriptor + kCodesWord, tile, scratch);
+    opened(tile);
   }
 
   __device__ __forceinline__ Entries& entries() { return entries_; }
@@ -84,6 +83,12 @@ class Dict {
   }
 
  private:
+  __device__ __forceinline__ void opened(uint32_t tile) {
+    const uint32_t first = tile * kTileRows + lane_id();
+    rows_left_ = first < count_ ? count_ - first : 0;
+    bad = bad || codes_.bad;
+  }
+
   // Codes behind the last row may be anything.
   __device__ __forceinline__ T find(uint32_t code, bool row_exists) {
     const bool beyond = code > last_entry_;

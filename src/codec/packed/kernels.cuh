@@ -101,6 +101,52 @@ BASALT_HD uint32_t extract_key(uint32_t k, const Words& word) {
   return key;
 }
 
+// Mask of a value's part in its lowest word.
+__device__ __forceinline__ uint32_t low_word_mask(uint32_t width) { return width >= 32 ? ~0u : (1u << width) - 1; }
+
+// Packed value k of a lane's stream whose width is a run-time number: its low 32 bits with whatever lies above the
+// value, then the whole of it. No word beyond the tile's last is asked for.
+__device__ __forceinline__ uint32_t raw_low(const uint32_t* words, uint32_t width, uint32_t k) {
+  const uint32_t bit = k * width;
+  const uint32_t j = bit / 32;
+  const uint32_t last = width == 0 ? 0 : width - 1;
+  return funnel_right(load(words + j * kLanes), load(words + (j < last ? j + 1 : last) * kLanes), bit);
+}
+__device__ __forceinline__ uint64_t raw_whole(const uint32_t* words, uint32_t width, uint32_t k) {
+  const uint32_t bit = k * width;
+  const uint32_t j = bit / 32;
+  const uint32_t last = width == 0 ? 0 : width - 1;
+  const uint32_t word_0 = load(words + j * kLanes);
+  const uint32_t word_1 = load(words + (j < last ? j + 1 : last) * kLanes);
+  const uint32_t low = funnel_right(word_0, word_1, bit);
+  if (width <= 32) return low & low_word_mask(width);
+  const uint32_t word_2 = load(words + (j + 1 < last ? j + 2 : last) * kLanes);
+  const uint32_t high = funnel_right(word_1, word_2, bit) & low_word_mask(width - 32);
+  return static_cast<uint64_t>(high) << 32 | low;
+}
+
+// Bit k of the result: first ≤ packed value k ≤ first + span. One copy serves every column of a kernel whose tile has a
+// width that is not unrolled.
+__device__ __noinline__ inline uint32_t raw_within(const uint32_t* words, uint32_t width, uint64_t first,
+                                                   uint64_t span) {
+  uint32_t mask = 0;
+  if (width <= 32) {
+    const uint32_t low_mask = low_word_mask(width);
+    const uint32_t low_first = static_cast<uint32_t>(first);
+    const uint32_t low_span = static_cast<uint32_t>(span);
+#pragma unroll 4
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+      mask |= static_cast<uint32_t>((raw_low(words, width, k) & low_mask) - low_first <= low_span) << k;
+    }
+  } else {
+#pragma unroll 2
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+      mask |= static_cast<uint32_t>(raw_whole(words, width, k) - first <= span) << k;
+    }
+  }
+  return mask;
+}
+
 // What `first ≤ value ≤ last` means for the packed values of one tile.
 struct RawRange {
   uint64_t first;
@@ -195,6 +241,11 @@ class PackedTile {
   T reference_;
 };
 
+template <typename T, uint32_t W>
+struct WantsConstants<PackedTile<T, W>> {
+  static constexpr bool value = true;
+};
+
 template <typename T, typename UnrolledWidths = Widths<>>
 class Packed {
  public:
@@ -251,28 +302,30 @@ class Packed {
 
   __device__ __forceinline__ uint32_t width() const { return width_; }
   __device__ __forceinline__ T reference() const { return reference_; }
+  __device__ __forceinline__ const uint32_t* words() const { return words_; }  // the lane's
 
-  // Calls f with a view of the tile that has at(k), below(), within() and for_each_between().
+  // Calls f with a view of the tile that has at(k), below(), within() and for_each_between(); not with unrolled code if
+  // `worthwhile` says that there is too little to do.
   template <typename F>
-  __device__ __forceinline__ void visit(F&& f) const {
+  __device__ __forceinline__ void visit(F&& f, bool worthwhile = true) const {
     // Wider than the type is never written, so not worth unrolled code.
     constexpr uint32_t kWidest = sizeof(T) >= 8 ? 64 : 8 * sizeof(T);
-    const bool unrolled = for_width<kWidest>(
-        UnrolledWidths{}, width_, [&](auto width) { f(PackedTile<T, decltype(width)::value>(words_, reference_)); });
+    const bool unrolled = worthwhile && for_width<kWidest>(UnrolledWidths{}, width_, [&](auto width) {
+                            f(PackedTile<T, decltype(width)::value>(words_, reference_));
+                          });
     if (!unrolled) f(*this);
   }
 
   __device__ __forceinline__ uint64_t raw_at(uint32_t k) const {
-    const uint32_t bit = k * width_;
-    const uint32_t j = bit / 32;
-    const uint32_t last = width_ == 0 ? 0 : width_ - 1;
-    const uint32_t word_0 = load(words_ + j * kLanes);
-    const uint32_t word_1 = load(words_ + (j < last ? j + 1 : last) * kLanes);
-    const uint32_t low = funnel_right(word_0, word_1, bit);
-    if (sizeof(T) <= 4 || width_ <= 32) return low & low_mask();
-    const uint32_t word_2 = load(words_ + (j + 1 < last ? j + 2 : last) * kLanes);
-    const uint32_t high = funnel_right(word_1, word_2, bit) & static_cast<uint32_t>(low_bits(width_ - 32));
-    return static_cast<uint64_t>(high) << 32 | low;
+    if constexpr (sizeof(T) <= 4) {
+      return raw_low(words_, width_, k) & low_word_mask(width_);
+    } else {
+      return raw_whole(words_, width_, k);
+    }
+  }
+  // The low 32 bits of value k: all that is needed of values that statistics have proven to be narrow.
+  __device__ __forceinline__ uint32_t low_at(uint32_t k) const {
+    return static_cast<uint32_t>(reference_) + (raw_low(words_, width_, k) & low_word_mask(width_));
   }
 
   // Where a comparison with literals, by the column's own order, puts this tile. `first ≤ last` is not required.
@@ -290,24 +343,15 @@ class Packed {
     return result;
   }
 
-  __device__ __forceinline__ uint32_t below(uint64_t bound) const {
-    uint32_t mask = 0;
-#pragma unroll 4
-    for (uint32_t k = 0; k < kRowsPerLane; ++k) mask |= static_cast<uint32_t>(raw_at(k) < bound) << k;
-    return mask;
-  }
-
+  __device__ __forceinline__ uint32_t below(uint64_t bound) const { return raw_within(words_, width_, 0, bound - 1); }
   __device__ __forceinline__ uint32_t within(uint64_t first, uint64_t last) const {
-    uint32_t mask = 0;
-#pragma unroll 4
-    for (uint32_t k = 0; k < kRowsPerLane; ++k) mask |= static_cast<uint32_t>(raw_at(k) - first <= last - first) << k;
-    return mask;
+    return raw_within(words_, width_, first, last - first);
   }
 
+  // In groups of four, as PackedTile has groups of eight.
   template <typename F>
   __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) const {
-#pragma unroll 4
-    for (uint32_t k = first; k <= last; ++k) f(k, at(k));
+    for_groups_of_four(first, last, [&](uint32_t k) { f(k, at(k)); });
   }
 
  private:
@@ -325,8 +369,6 @@ class Packed {
     return static_cast<T>(a ^ kTop) < static_cast<T>(b ^ kTop);
   }
 
-  __device__ __forceinline__ uint32_t low_mask() const { return width_ >= 32 ? ~0u : (1u << width_) - 1; }
-
   const T* references_;
   const uint32_t* descriptors_;
   const uint32_t* stream_words_;
@@ -334,5 +376,27 @@ class Packed {
   uint32_t width_;
   T reference_;
 };
+
+// Tiles of a width that is not unrolled: one copy for all places of a kernel that stage values of this type.
+template <typename T, typename V>
+__device__ __noinline__ void stage_packed(const uint32_t* words, uint32_t width, T reference, uint32_t first,
+                                          uint32_t last, uint32_t limit, V* out, uint32_t stride) {
+  const uint32_t lane = lane_id();
+  for_groups_of_four(first, last, [&](uint32_t k) {
+    uint64_t raw;
+    if constexpr (sizeof(T) <= 4) {
+      raw = raw_low(words, width, k) & low_word_mask(width);
+    } else {
+      raw = raw_whole(words, width, k);
+    }
+    const T value = static_cast<T>(reference + static_cast<T>(raw));
+    store_shared_if_less(k * kLanes + lane, limit, out + k * stride + lane, static_cast<V>(value));
+  });
+}
+template <typename T, typename UnrolledWidths, typename Limit, typename V>
+__device__ __forceinline__ void stage_rows(const Packed<T, UnrolledWidths>& tile, uint32_t first, uint32_t last,
+                                           Limit limit, V* out, uint32_t stride) {
+  stage_packed(tile.words(), tile.width(), tile.reference(), first, last, limit, out, stride);
+}
 
 }  // namespace basalt::device

@@ -10,31 +10,140 @@
 
 namespace basalt::device {
 
-// Calls f(k, value) by the whole warp for k = first…last of the tile that `child` has open, in ascending order, and
-// perhaps for other k, which f must ignore.
-template <typename Child, typename F>
-__device__ __forceinline__ void for_rows_of_tile(Child& child, uint32_t first, uint32_t last, F&& f) {
-  // Unrolled code works in groups of eight k, so it pays from about that many.
-  if (!Child::kRowsInShared && last - first >= 5) {
-    child.visit([&](auto&& view) { view.for_each_between(first, last, f); });
+// Like stage_rows(), for the tile that `child` has open, with unrolled code where it pays.
+template <typename Child, typename Limit, typename V>
+__device__ __forceinline__ void stage_tile(Child& child, uint32_t first, uint32_t last, Limit limit, V* out) {
+  const auto stage = [&](auto&& view) { stage_rows(view, first, last, limit, out, kLanes); };
+  if constexpr (requires { child.visit(stage, true); }) {
+    // Unrolled code works in groups of eight k, so it pays from about that many.
+    child.visit(stage, last - first >= 5);
   } else {
-    child.for_each_between(first, last, f);
+    stage(child);
   }
 }
 
-template <typename T, typename Values, typename Ends>
-class Rle {
-  // The bits of 32 rows, and the run that the row before them belongs to.
+// The runs that lie in a tile, wholly or in part.
+struct RunSpan {
+  uint32_t first;
+  uint32_t runs;  // 1…1024, or 0 where nothing can be read
+};
+
+// Calls f(tile of the child, first k, last k) for the one or two tiles of a child that hold the span's runs.
+template <typename F>
+__device__ __forceinline__ void for_child_tiles(const RunSpan& span, F&& f) {
+  const uint32_t last = span.first + span.runs - 1;
+#pragma unroll 1
+  for (uint32_t tile = span.first / kTileRows; tile <= last / kTileRows; ++tile) {
+    const uint32_t begin = tile * kTileRows;
+    f(tile, span.first <= begin ? 0 : (span.first - begin) / kLanes,
+      last - begin >= kTileRows ? kRowsPerLane - 1 : (last - begin) / kLanes);
+  }
+}
+
+// Where the runs of a tile begin, as bits: word k holds those of rows 32·k … 32·k + 31, and the run that the row before
+// them belongs to.
+template <typename Ends>
+class RunMarks {
+  static constexpr uint32_t kMarkBytes = kTileRows;
+  static constexpr uint32_t kEndBytes = Ends::kRowsInShared ? 0 : kTileRows * sizeof(uint32_t);
+
+ public:
   struct alignas(8) Word {
     uint32_t bits;
     uint32_t before;
   };
   static constexpr uint32_t kWordBytes = kLanes * sizeof(Word);
-  static constexpr uint32_t kMarkBytes = kTileRows;
-  static constexpr uint32_t kEndBytes = Ends::kRowsInShared ? 0 : kTileRows * sizeof(uint32_t);
+  static constexpr uint32_t kScratchBytes = kMarkBytes + kEndBytes + Ends::kScratchBytes;
+
+  // Every run but the last ends at one of the rows 1, 2, … of the tile, where the next one begins. True if the ends are
+  // none that a writer makes.
+  __device__ __forceinline__ static bool make(Ends& ends, uint32_t count, uint32_t tile, const RunSpan& span,
+                                              Word* words, unsigned char* marks) {
+    const uint32_t lane = lane_id();
+    struct alignas(16) Sixteen {
+      uint32_t quads[4];
+    };
+    Sixteen* quads = reinterpret_cast<Sixteen*>(marks);
+    uint32_t* staged = reinterpret_cast<uint32_t*>(marks + kMarkBytes);
+    quads[lane] = Sixteen{{0, 0, 0, 0}};
+    quads[lane + kLanes] = Sixteen{{0, 0, 0, 0}};
+    sync_warp();
+
+    const uint32_t tile_row = tile * kTileRows;
+    const uint32_t tile_rows = rows_of_tile(count, tile);
+    const uint32_t last = span.runs - 1;
+    const uint32_t lower_lane = (lane + kLanes - 1) % kLanes;
+    uint32_t carried = 0;  // for lane 0: the end before those of this k
+    bool wrong = false;
+    for_child_tiles(span, [&](uint32_t child_tile, uint32_t first_k, uint32_t last_k) {
+      ends.seek(child_tile, marks + kMarkBytes + kEndBytes);
+      if constexpr (!Ends::kRowsInShared) {
+        // A lane reads back what it wrote itself: unrolled code for many widths stays short.
+        stage_tile(ends, first_k, last_k, WholeTile{}, staged);
+      }
+      const auto end_at = [&](uint32_t k) {
+        if constexpr (Ends::kRowsInShared) {
+          return ends.at(k);
+        } else {
+          return staged[k * kLanes + lane];
+        }
+      };
+      const uint32_t ordinal = child_tile * kTileRows + lane - span.first;  // of k = 0; wraps below the span
+      // Four at a time, read before any mark is written: the compiler must assume that marks change ends. What lies
+      // outside the span, or in k that were not staged, has an ordinal that no test lets pass.
+#pragma unroll 1
+      for (uint32_t k = first_k / 4 * 4; k <= last_k; k += 4) {
+        uint32_t four[4];
+#pragma unroll
+        for (uint32_t j = 0; j < 4; ++j) four[j] = end_at(k + j);
+#pragma unroll
+        for (uint32_t j = 0; j < 4; ++j) {
+          const uint32_t rotated = shuffle(four[j], lower_lane);
+          const uint32_t previous = lane == 0 ? carried : rotated;
+          carried = rotated;
+          const uint32_t here = ordinal + (k + j) * kLanes;
+          const uint32_t inner = four[j] - (tile_row + 1);
+          if ((here < last) & (inner < tile_rows - 1)) marks[inner + 1] = 1;
+          wrong = wrong | ((here - 1 < last) & (four[j] <= previous));
+        }
+      }
+      wrong = wrong | ((ordinal + last_k * kLanes == last) & (end_at(last_k) < tile_row + tile_rows));
+      sync_warp();
+    });
+
+    // Lane k turns the 32 marks of word k into bits: a product moves the four marks of a quad side by side.
+    uint32_t bits = 0;
+#pragma unroll
+    for (uint32_t half = 0; half < 2; ++half) {
+      const Sixteen sixteen = quads[lane * 2 + half];
+#pragma unroll
+      for (uint32_t q = 0; q < 4; ++q) bits |= (sixteen.quads[q] * 0x10204080u >> 28) << (half * 16 + q * 4);
+    }
+    const uint32_t own = population(bits);
+    const uint32_t before = sum_below(own);
+    words[lane] = Word{bits, span.first + before};
+    // Ascending ends make one mark each exactly if all runs but the last end inside.
+    wrong = wrong | ((lane == kLanes - 1) & (before + own != last));
+    sync_warp();
+    return wrong | static_cast<bool>(ends.bad);
+  }
+
+  // The same in one copy for all columns of a kernel whose run ends are stored alike.
+  __device__ __noinline__ static bool make_shared(const uint64_t* ends_descriptor, uint32_t count, uint32_t tile,
+                                                  RunSpan span, Word* words, unsigned char* marks) {
+    Ends ends;
+    ends.bind(ends_descriptor);
+    return make(ends, count, tile, span, words, marks);
+  }
+};
+
+template <typename T, typename Values, typename Ends>
+class Rle {
+  using Marks = RunMarks<Ends>;
+  using Word = typename Marks::Word;
+  static constexpr uint32_t kWordBytes = Marks::kWordBytes;
   static constexpr uint32_t kValueBytes = kTileRows * sizeof(T);
-  // Marks, ends and their scratch are done with before values are staged, and share their place.
-  static constexpr uint32_t kEndsPhase = kMarkBytes + kEndBytes + Ends::kScratchBytes;
+  // Marks and ends are done with before values are staged, and share their place.
   static constexpr uint32_t kValuesPhase = kValueBytes + Values::kScratchBytes;
 
  public:
@@ -43,7 +152,7 @@ class Rle {
   static constexpr uint32_t kEndsWord = kValuesWord + Values::kDescriptorWords;
   static constexpr uint32_t kDescriptorWords = kEndsWord + Ends::kDescriptorWords;
   static constexpr uint32_t kScratchBytes =
-      kWordBytes + round_to_16(kEndsPhase > kValuesPhase ? kEndsPhase : kValuesPhase);
+      kWordBytes + round_to_16(Marks::kScratchBytes > kValuesPhase ? Marks::kScratchBytes : kValuesPhase);
   static constexpr bool kPointAccess = false;
   static constexpr bool kRowsInShared = true;
 
@@ -60,24 +169,15 @@ class Rle {
   }
 
   __device__ __forceinline__ void seek(uint32_t tile, void* scratch) {
-    unsigned char* bytes = static_cast<unsigned char*>(scratch);
-    words_ = reinterpret_cast<Word*>(bytes);
-    staged_ = reinterpret_cast<T*>(bytes + kWordBytes);
-    sync_warp();  // nobody reads the last tile any more
-    const Span span = runs_of(tile);
-    if (span.runs == 0) {
-      words_[lane_id()] = Word{0, 0};
-      if (lane_id() == 0) staged_[0] = T{0};
-    } else {
-      mark_ends(tile, span, bytes + kWordBytes);
-      stage_values(span, bytes + kWordBytes + kValueBytes);
-    }
-    sync_warp();
+    seek_with(tile, scratch, [&](const RunSpan& span, unsigned char* marks) {
+      return Marks::make(ends_, count_, tile, span, words_, marks);
+    });
   }
 
   __device__ __forceinline__ void open(const uint64_t* descriptor, uint32_t tile, void* scratch) {
     bind(descriptor);
-    seek(tile, scratch);
+    place(static_cast<unsigned char*>(scratch));
+    bad = bad | fill(descriptor, tile, scratch);
   }
 
   __device__ __forceinline__ T at(uint32_t k) const {
@@ -88,7 +188,7 @@ class Rle {
 
   // Binary search among the tile's runs.
   __device__ __forceinline__ T row(uint32_t i) {
-    const Span span = runs_of(i / kTileRows);
+    const RunSpan span = runs_of(i / kTileRows);
     if (span.runs == 0) {
       bad = true;
       return T{0};
@@ -124,20 +224,46 @@ class Rle {
   }
 
  private:
-  struct Span {
-    uint32_t first;
-    uint32_t runs;  // 1…1024, or 0 where nothing can be read
-  };
+  __device__ __forceinline__ void place(unsigned char* scratch) {
+    words_ = reinterpret_cast<Word*>(scratch);
+    staged_ = reinterpret_cast<T*>(scratch + kWordBytes);
+  }
+
+  template <typename MakeMarks>
+  __device__ __forceinline__ void seek_with(uint32_t tile, void* scratch, MakeMarks&& make_marks) {
+    unsigned char* bytes = static_cast<unsigned char*>(scratch);
+    place(bytes);
+    sync_warp();  // nobody reads the last tile any more
+    const RunSpan span = runs_of(tile);
+    if (span.runs == 0) {
+      words_[lane_id()] = Word{0, 0};
+      if (lane_id() == 0) staged_[0] = T{0};
+    } else {
+      bad = bad | make_marks(span, bytes + kWordBytes);
+      stage_values(span, bytes + kWordBytes + kValueBytes);
+    }
+    sync_warp();
+  }
+
+  // One copy for all places of a kernel that open such a tile; says whether its values are bad.
+  __device__ __noinline__ static bool fill(const uint64_t* descriptor, uint32_t tile, void* scratch) {
+    Rle reader;
+    reader.bind(descriptor);
+    reader.seek_with(tile, scratch, [&](const RunSpan& span, unsigned char* marks) {
+      return Marks::make_shared(descriptor + kEndsWord, reader.count_, tile, span, reader.words_, marks);
+    });
+    return reader.bad;
+  }
 
   // From this tile's entry and the next one's: a run that the next tile has begun to consume belongs to both.
-  __device__ __forceinline__ Span runs_of(uint32_t tile) {
+  __device__ __forceinline__ RunSpan runs_of(uint32_t tile) {
     const uint32_t first = static_cast<uint32_t>(load(entries_ + tile));
     uint32_t end = runs_;
     if ((tile + 1) * kTileRows < count_) {
       const uint64_t next = load(entries_ + tile + 1);
       end = static_cast<uint32_t>(next) + (next >> 32 != 0 ? 1 : 0);
     }
-    Span span{first, 0};
+    RunSpan span{first, 0};
     if (first < end && end <= runs_) {
       span.runs = end - first < kTileRows ? end - first : kTileRows;
       bad = bad || end - first > kTileRows;
@@ -148,88 +274,12 @@ class Rle {
     return span;
   }
 
-  // Calls f(tile of the child, first k, last k) for the one or two tiles of a child that hold the span's runs.
-  template <typename F>
-  __device__ __forceinline__ static void for_child_tiles(const Span& span, F&& f) {
-    const uint32_t last = span.first + span.runs - 1;
-#pragma unroll 1
-    for (uint32_t tile = span.first / kTileRows; tile <= last / kTileRows; ++tile) {
-      const uint32_t begin = tile * kTileRows;
-      f(tile, span.first <= begin ? 0 : (span.first - begin) / kLanes,
-        last - begin >= kTileRows ? kRowsPerLane - 1 : (last - begin) / kLanes);
-    }
-  }
-
-  // Every run but the last ends at one of the rows 1, 2, … of the tile, where the next one begins.
-  __device__ __forceinline__ void mark_ends(uint32_t tile, const Span& span, unsigned char* marks) {
-    const uint32_t lane = lane_id();
-    struct alignas(16) Sixteen {
-      uint32_t quads[4];
-    };
-    Sixteen* quads = reinterpret_cast<Sixteen*>(marks);
-    uint32_t* ends = reinterpret_cast<uint32_t*>(marks + kMarkBytes);
-    quads[lane] = Sixteen{{0, 0, 0, 0}};
-    quads[lane + kLanes] = Sixteen{{0, 0, 0, 0}};
-    sync_warp();
-
-    const uint32_t tile_row = tile * kTileRows;
-    const uint32_t tile_rows = rows_of_tile(count_, tile);
-    const uint32_t last = span.runs - 1;
-    const uint32_t lower_lane = (lane + kLanes - 1) % kLanes;
-    uint32_t carried = 0;  // for lane 0: the end before those of this k
-    bool wrong = false;
-    for_child_tiles(span, [&](uint32_t child_tile, uint32_t first_k, uint32_t last_k) {
-      ends_.seek(child_tile, marks + kMarkBytes + kEndBytes);
-      if constexpr (!Ends::kRowsInShared) {
-        // A lane reads back what it wrote itself: unrolled code for many widths stays short.
-        for_rows_of_tile(ends_, first_k, last_k, [&](uint32_t k, uint32_t end) { ends[k * kLanes + lane] = end; });
-      }
-      const uint32_t ordinal = child_tile * kTileRows + lane - span.first;  // of k = 0; wraps below the span
-      uint32_t end = 0;
-#pragma unroll 4
-      for (uint32_t k = first_k; k <= last_k; ++k) {
-        if constexpr (Ends::kRowsInShared) {
-          end = ends_.at(k);
-        } else {
-          end = ends[k * kLanes + lane];
-        }
-        const uint32_t rotated = shuffle(end, lower_lane);
-        const uint32_t previous = lane == 0 ? carried : rotated;
-        carried = rotated;
-        const uint32_t inner = end - (tile_row + 1);
-        if ((ordinal + k * kLanes < last) & (inner < tile_rows - 1)) marks[inner + 1] = 1;
-        wrong = wrong | ((ordinal + k * kLanes - 1 < last) & (end <= previous));
-      }
-      wrong = wrong | ((ordinal + last_k * kLanes == last) & (end < tile_row + tile_rows));
-      sync_warp();
-    });
-
-    // Lane k turns the 32 marks of word k into bits: a product moves the four marks of a quad side by side.
-    uint32_t bits = 0;
-#pragma unroll
-    for (uint32_t half = 0; half < 2; ++half) {
-      const Sixteen sixteen = quads[lane * 2 + half];
-#pragma unroll
-      for (uint32_t q = 0; q < 4; ++q) bits |= (sixteen.quads[q] * 0x10204080u >> 28) << (half * 16 + q * 4);
-    }
-    const uint32_t own = population(bits);
-    const uint32_t before = sum_below(own);
-    words_[lane] = Word{bits, span.first + before};
-    // Ascending ends make one mark each exactly if all runs but the last end inside.
-    wrong = wrong | ((lane == kLanes - 1) & (before + own != last));
-    bad = bad | wrong | static_cast<bool>(ends_.bad);
-    sync_warp();
-  }
-
   // Run r waits at place r mod 1024. What a second child tile puts there replaces what the first one did not need.
-  __device__ __forceinline__ void stage_values(const Span& span, void* scratch) {
-    const uint32_t lane = lane_id();
+  __device__ __forceinline__ void stage_values(const RunSpan& span, void* scratch) {
     for_child_tiles(span, [&](uint32_t child_tile, uint32_t first_k, uint32_t last_k) {
       values_.seek(child_tile, scratch);
       const uint32_t behind = span.first + span.runs - child_tile * kTileRows;  // first place that is not needed
-      for_rows_of_tile(values_, first_k, last_k, [&](uint32_t k, T value) {
-        store_shared_if_less(k * kLanes + lane, behind, staged_ + k * kLanes + lane, value);
-      });
+      stage_tile(values_, first_k, last_k, behind, staged_);
       sync_warp();
     });
     bad = bad | static_cast<bool>(values_.bad);

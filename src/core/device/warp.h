@@ -162,11 +162,81 @@ struct SelectType<false, A, B> {
   using type = B;
 };
 
+// A type without reference and const.
+template <typename A>
+struct Bare {
+  using type = A;
+};
+template <typename A>
+struct Bare<const A> {
+  using type = A;
+};
+template <typename A>
+struct Bare<A&> {
+  using type = typename Bare<A>::type;
+};
+template <typename A>
+struct Bare<A&&> {
+  using type = typename Bare<A>::type;
+};
+
 // Calls f(k) for k = 0…31, unrolled, so that k folds into the code.
 template <typename F>
 __device__ __forceinline__ void for_each_k(F&& f) {
 #pragma unroll
   for (uint32_t k = 0; k < kRowsPerLane; ++k) f(k);
+}
+
+// Calls f(k) for k = first…last and the others of their groups of four: a loop with a remainder would be twice the
+// code.
+template <typename F>
+__device__ __forceinline__ void for_groups_of_four(uint32_t first, uint32_t last, F&& f) {
+#pragma unroll 1
+  for (uint32_t group = first / 4 * 4; group <= last; group += 4) {
+#pragma unroll
+    for (uint32_t j = 0; j < 4; ++j) f(group + j);
+  }
+}
+
+// Views whose at(k) is a few instructions when k is a constant and many when it is not, so that loops over their rows
+// are unrolled. Loops over other views are not: it would take most of a kernel's compilation.
+template <typename View>
+struct WantsConstants {
+  static constexpr bool value = false;
+};
+
+// Where staging ends: at a row of the tile, or nowhere.
+struct WholeTile {
+  __device__ __forceinline__ operator uint32_t() const { return kTileRows; }
+};
+template <typename V>
+__device__ __forceinline__ void store_before(WholeTile, uint32_t, V* to, V value) {
+  *to = value;
+}
+template <typename V>
+__device__ __forceinline__ void store_before(uint32_t limit, uint32_t row, V* to, V value) {
+  store_shared_if_less(row, limit, to, value);
+}
+
+// Writes rows first…last of a view's 32 to shared memory, row k of the lane at out[k * stride + lane], and perhaps
+// other k; none at or behind row `limit` of the tile.
+template <typename View, typename Limit, typename V>
+__device__ __forceinline__ void stage_rows(View& view, uint32_t first, uint32_t last, Limit limit, V* out,
+                                           uint32_t stride) {
+  const uint32_t lane = lane_id();
+  view.for_each_between(first, last, [&](uint32_t k, auto value) {
+    store_before(limit, k * kLanes + lane, out + k * stride + lane, static_cast<V>(value));
+  });
+}
+
+// Calls f(k, value) for k = 0…31.
+template <typename View, typename F>
+__device__ __forceinline__ void for_each_row(View& view, F&& f) {
+  if constexpr (WantsConstants<typename Bare<View>::type>::value) {
+    for_each_k([&](uint32_t k) { f(k, view.at(k)); });
+  } else {
+    for_groups_of_four(0, kRowsPerLane - 1, [&](uint32_t k) { f(k, view.at(k)); });
+  }
 }
 
 }  // namespace basalt::device

@@ -188,6 +188,7 @@ class Record {
     if (lane_id() == 0) lane.put(warps[threadIdx.x / kLanes]);
     __syncthreads();
     if (threadIdx.x == 0) {
+#pragma unroll 1
       for (uint32_t warp = 1; warp < blockDim.x / kLanes; ++warp) {
         State other;
         other.get(warps[warp]);
@@ -210,6 +211,7 @@ class Record {
     }
     if (lane_id() == 0) warps[threadIdx.x / kLanes] = rows;
     __syncthreads();
+#pragma unroll 1
     for (uint32_t warp = 1; warp < blockDim.x / kLanes && threadIdx.x == 0; ++warp) rows += warps[warp];
     __syncthreads();
     return rows;

@@ -25,9 +25,8 @@ __device__ __forceinline__ void decode_array(const uint64_t* descriptor, T* out,
     Reader reader;
     reader.open(descriptor, tile, scratches[threadIdx.x / kLanes]);
     reader.visit([&](auto&& view) {
-      for_each_k([&](uint32_t k) {
+      for_each_row(view, [&](uint32_t k, T value) {
         const uint32_t row = tile * kTileRows + k * kLanes + lane_id();
-        const T value = view.at(k);
         if (row < rows) store_once(out + row, value);
       });
     });

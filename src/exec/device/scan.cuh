@@ -244,17 +244,51 @@ class OneOf<Reader> {
   Reader only_;
 };
 
+// Value k of a reader as V.
+template <typename V, typename S, typename Reader>
+__device__ __forceinline__ V read_as(Reader& reader, uint32_t k) {
+  return to_value<V, S>(reader.at(k));
+}
+// Where V keeps 32 bits only, no more are put together.
+template <typename V, typename S, typename T, typename UnrolledWidths>
+__device__ __forceinline__ V read_as(Packed<T, UnrolledWidths>& reader, uint32_t k) {
+  if constexpr (SameType<V, int32_t>::value) {
+    return static_cast<V>(static_cast<S>(reader.low_at(k)));
+  } else {
+    return to_value<V, S>(reader.at(k));
+  }
+}
+
 template <typename V, typename S, typename View>
-__device__ __forceinline__ void walk(const View& tile, uint32_t first, uint32_t count, V* out) {
+__device__ __forceinline__ void walk(View& tile, uint32_t first, uint32_t count, V* out) {
 #pragma unroll 1
   for (uint32_t j = 0; j < count; ++j) out[j] = to_value<V, S>(tile.at(first + j));
 }
-// The rare case of a width that is not unrolled: one copy of the code for all slices, and the reader by value, so that
-// it stays in registers elsewhere.
-template <typename V, typename S, typename T, typename UnrolledWidths>
-__device__ __noinline__ void walk(Packed<T, UnrolledWidths> tile, uint32_t first, uint32_t count, V* out) {
+// Packed tiles of a width that is not unrolled are the rare case: one copy of the code for all slices of all columns
+// alike, and only the tile's place as arguments, so that readers stay in registers elsewhere.
+template <typename V, typename S, typename T>
+__device__ __noinline__ void walk_whole(const uint32_t* words, uint32_t width, T reference, uint32_t first,
+                                        uint32_t count, V* out) {
 #pragma unroll 1
-  for (uint32_t j = 0; j < count; ++j) out[j] = to_value<V, S>(tile.at(first + j));
+  for (uint32_t k = first; k < first + count; ++k) {
+    out[k - first] = to_value<V, S>(static_cast<T>(reference + static_cast<T>(raw_whole(words, width, k))));
+  }
+}
+__device__ __noinline__ inline void walk_low(const uint32_t* words, uint32_t width, uint32_t reference, uint32_t first,
+                                             uint32_t count, int32_t* out) {
+  const uint32_t mask = low_word_mask(width);
+#pragma unroll 1
+  for (uint32_t k = first; k < first + count; ++k) {
+    out[k - first] = static_cast<int32_t>(reference + (raw_low(words, width, k) & mask));
+  }
+}
+template <typename V, typename S, typename T, typename UnrolledWidths>
+__device__ __forceinline__ void walk(const Packed<T, UnrolledWidths>& tile, uint32_t first, uint32_t count, V* out) {
+  if constexpr (SameType<V, int32_t>::value) {
+    walk_low(tile.words(), tile.width(), static_cast<uint32_t>(tile.reference()), first, count, out);
+  } else {
+    walk_whole<V, S>(tile.words(), tile.width(), tile.reference(), first, count, out);
+  }
 }
 
 // Up to kCount of a lane's rows, lowest first.
@@ -310,7 +344,10 @@ class Column {
           V looped[kCount];  // indexed at run time, so in local memory; `out` stays in registers
           walk<V, S>(tile, kFirst, kCount, looped);
 #pragma unroll
-          for (uint32_t j = 0; j < kCount; ++j) out[j] = looped[j];
+          for (uint32_t j = 0; j < kCount; ++j) {
+            // 32 bits of a column that has fewer carry no sign yet.
+            out[j] = SameType<V, int32_t>::value ? static_cast<V>(static_cast<S>(looped[j])) : looped[j];
+          }
         }
       });
     });
@@ -321,7 +358,7 @@ class Column {
   __device__ __forceinline__ void pick(const Picked<kCount>& rows, V (&out)[kCount]) {
     shapes_.with([&](auto& reader) {
 #pragma unroll
-      for (uint32_t j = 0; j < kCount; ++j) out[j] = to_value<V, S>(reader.at(rows.k[j]));
+      for (uint32_t j = 0; j < kCount; ++j) out[j] = read_as<V, S>(reader, rows.k[j]);
     });
   }
 
@@ -336,6 +373,19 @@ class Column {
   Shapes shapes_;
 };
 
+// One copy for all columns whose NULLs are stored alike.
+struct ValidRows {
+  uint32_t mask;
+  uint32_t bad;
+};
+template <typename... Readers>
+__device__ __noinline__ ValidRows valid_rows(uint32_t shape, const uint64_t* descriptor, uint32_t tile, void* scratch) {
+  ValidRows rows{0, 0};
+  rows.mask =
+      OneOf<Readers...>::template test<uint8_t, Test::kAtLeast>(shape, descriptor, tile, scratch, rows.bad, 1, 255);
+  return rows;
+}
+
 // Which of the lane's rows of a column are not NULL. Chunks without NULLs have shape 0 and no stream.
 template <uint32_t kAt, uint32_t kWords, typename... Readers>
 struct Validity {
@@ -346,10 +396,10 @@ struct Validity {
   __device__ __forceinline__ static uint32_t mask(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t& bad) {
     const uint32_t shape = static_cast<uint32_t>(load(slot + kAt));
     if (shape == 0) return ~0u;
-    const uint32_t valid =
-        Shapes::template test<uint8_t, Test::kAtLeast>(shape - 1, slot + kAt + 1, tile, scratch, bad, 1, 255);
+    const ValidRows rows = valid_rows<Readers...>(shape - 1, slot + kAt + 1, tile, scratch);
+    bad |= rows.bad;
     sync_warp();
-    return valid;
+    return rows.mask;
   }
 };
 

@@ -15,24 +15,6 @@ struct SameType<A, A> {
   static constexpr bool value = true;
 };
 
-// A type without reference and const.
-template <typename A>
-struct Bare {
-  using type = A;
-};
-template <typename A>
-struct Bare<const A> {
-  using type = A;
-};
-template <typename A>
-struct Bare<A&> {
-  using type = typename Bare<A>::type;
-};
-template <typename A>
-struct Bare<A&&> {
-  using type = typename Bare<A>::type;
-};
-
 // A work item: the tile within its chunk, whether statistics say that all its rows pass, the chunk's slot in the batch.
 constexpr uint32_t kWorkTileBits = 10;
 constexpr uint32_t kWorkAllPass = 1u << kWorkTileBits;

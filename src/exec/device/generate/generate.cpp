@@ -17,6 +17,8 @@ using exec::Step;
 
 namespace {
 
+constexpr size_t kFewColumns = 5;  // up to here a statement has time to compile for more widths
+
 // Conjuncts of the form `column <op> literal` on integers, merged per column: compared in the packed domain.
 struct RangeTest {
   uint32_t column = 0;
@@ -60,6 +62,7 @@ class Generator {
   std::string open_columns(const Needs& needs, const std::string& indent);
   std::string slice_head(const Needs& needs, uint32_t slice, const std::string& indent);
   std::string pick_head(const Needs& needs, const std::string& indent);
+  bool takes_unrolled(const Needs& needs, size_t lines);
   uint32_t slice_size(const Needs& needs) const;
   std::vector<ColumnNames> row_names() const;
   std::string whole_source() const;
@@ -78,6 +81,8 @@ class Generator {
   std::vector<Expr> general_tests_;
   std::vector<AggregateStep> steps_;
   std::vector<std::string> scratch_sizes_;
+  size_t unrolled_ = 0;       // what takes_unrolled() has granted so far
+  uint32_t picks_ = 4;        // live rows that are read at a time
   std::string declarations_;  // lane states
   std::string filter_text_;
   std::string aggregate_text_;
@@ -94,9 +99,18 @@ Expr column_expression(const Pipeline& pipeline, uint32_t column) {
   return expr;
 }
 
+// All chunks have one encoding, whose rows are read from the file's bytes: no staging, no look-up, no nesting.
+bool reads_directly(const ColumnShapes& shapes) {
+  if (shapes.values.size() > 1) return false;
+  const auto is = [&](const char* name) { return shapes.values.empty() || shapes.values[0].starts_with(name); };
+  return is("Packed<") || is("Plain<") || is("Constant<");
+}
+
 void Generator::plan_columns(const std::vector<ColumnShapes>& columns) {
   // Unrolled code costs about 0.1 s of compilation per width and column.
-  const size_t most_widths = columns.size() <= 5 ? 3 : columns.size() <= 8 ? 2 : 1;
+  const bool direct = std::ranges::all_of(columns, reads_directly);
+  const size_t most_widths = columns.size() <= kFewColumns ? 3 : columns.size() <= 8 && direct ? 2 : 1;
+  picks_ = columns.size() <= kFewColumns || direct ? 4 : 2;
   uint32_t at = 1;  // word 0 of a slot: the chunk's rows
   for (const ColumnShapes& shapes : columns) {
     ColumnPlan plan;
@@ -316,20 +330,38 @@ std::string Generator::slice_head(const Needs& needs, uint32_t slice, const std:
 }
 
 std::string Generator::pick_head(const Needs& needs, const std::string& indent) {
-  std::string text = indent + "if (is_sparse(alive)) {\n";
-  text += indent + "  for (uint32_t left = alive; any_lane(left != 0);) {\n";
-  text += indent + "    const Picked<4> picked(left);\n";
+  std::string text = indent + "for (uint32_t left = alive; any_lane(left != 0);) {\n";
+  const std::string count = std::to_string(picks_);
+  text += indent + "  const Picked<" + count + "> picked(left);\n";
   for (const uint32_t column : needs.values) {
-    text += indent + "    " + lane_type(lanes_[column]) + " " + names_[column] + "_value[4];\n";
-    text += indent + "    " + names_[column] + "_tile.pick(picked, " + names_[column] + "_value);\n";
+    text += indent + "  " + lane_type(lanes_[column]) + " " + names_[column] + "_value[" + count + "];\n";
+    text += indent + "  " + names_[column] + "_tile.pick(picked, " + names_[column] + "_value);\n";
   }
   text += "#pragma unroll\n";
-  text += indent + "    for (uint32_t j = 0; j < 4; ++j) {\n";
-  text += indent + "      const bool live = picked.live[j] != 0;\n";
+  text += indent + "  for (uint32_t j = 0; j < " + count + "; ++j) {\n";
+  text += indent + "    const bool live = picked.live[j] != 0;\n";
   for (const uint32_t column : needs.validity) {
-    text += indent + "      const bool " + names_[column] + "_ok = " + names_[column] + "_valid >> picked.k[j] & 1;\n";
+    text += indent + "    const bool " + names_[column] + "_ok = " + names_[column] + "_valid >> picked.k[j] & 1;\n";
   }
   return text;
+}
+
+// Whether a step's 32 rows per lane become straight code, with every width's shifts as constants, instead of a loop
+// that picks a few live rows at a time. Straight code reads packed columns fastest, but a statement has room for little
+// of it: machine code takes about 0.25 ms per instruction to compile. Readers that stage their rows, look them up or
+// come in several shapes gain little from it.
+bool Generator::takes_unrolled(const Needs& needs, size_t lines) {
+  constexpr size_t kMost = 32;  // rows of code per value and lane, all steps together
+  if (pipeline_.has_filter && needs.values.size() > 1) return false;
+  size_t cost = lines;
+  for (const uint32_t column : needs.values) {
+    const ColumnPlan& plan = plan_.columns[column];
+    if (!reads_directly(plan.shapes) || lanes_[column] == Lane::kI128) return false;
+    cost += 1 + plan.widths.size();
+  }
+  if (unrolled_ + cost > kMost) return false;
+  unrolled_ += cost;
+  return true;
 }
 
 std::vector<ColumnNames> Generator::row_names() const {
@@ -379,15 +411,14 @@ void Generator::write_range_test(const RangeTest& test) {
 void Generator::write_filter_step(const Expr& expr) {
   Needs needs;
   collect(expr, needs);
-  const uint32_t slice = slice_size(needs);
   const std::vector<ColumnNames> names = row_names();
   RowEmitter rows(names, literals_, "            ");
   const exec::Step step = exec::prepare(expr, list_);
   const Emitted result = rows.predicate(step);
   std::string& out = filter_text_;
   out += "      {  // a condition row by row\n" + open_columns(needs, "        ");
-  out += "        uint32_t pass = 0;\n" + slice_head(needs, slice, "        ") + rows.text();
-  out += "            if (live && " + result.value + ") pass |= 1u << (kFirst + j);\n          }\n        });\n";
+  out += "        uint32_t pass = 0;\n" + pick_head(needs, "        ") + rows.text();
+  out += "            if (live && " + result.value + ") pass |= 1u << picked.k[j];\n          }\n        }\n";
   out += "        alive = pass;\n" + bad_text(needs.values, names_, "        ");
   out += "        sync_warp();\n      }\n      if (!any_lane(alive != 0)) continue;\n";
 }
@@ -415,9 +446,7 @@ std::string column_list(const Needs& needs, const std::vector<std::string>& name
 void Generator::write_aggregate_step(const AggregateStep& step) {
   const uint32_t slice = slice_size(step.needs);
   const std::vector<ColumnNames> names = row_names();
-  // Little survives most filters: then the survivors are picked, else all rows are read. The same text serves both.
-  const bool filtered = pipeline_.has_filter && !step.needs.values.empty();
-  RowEmitter rows(names, literals_, filtered ? "            " : "          ");
+  RowEmitter rows(names, literals_, "          ");
   std::string before;
   std::string after;
   std::string words;
@@ -484,11 +513,18 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
   std::string& out = aggregate_text_;
   out += "    {  // " + words + column_list(step.needs, names_) + "\n" + open_columns(step.needs, "      ");
   out += before;
-  if (filtered) {
-    out += pick_head(step.needs, "      ") + rows.text() + "          }\n        }\n      } else {\n";
-    out += slice_head(step.needs, slice, "        ") + rows.text() + "          }\n        });\n      }\n";
-  } else {
+  // Little survives most filters, and then picking the survivors costs less than reading all rows. The same text serves
+  // both.
+  const bool unrolled = takes_unrolled(step.needs, static_cast<size_t>(std::ranges::count(rows.text(), '\n')));
+  const bool picked = pipeline_.has_filter || !unrolled;
+  if (picked) {
+    if (unrolled) out += "      if (is_sparse(alive)) {\n";
+    out += pick_head(step.needs, "      ") + rows.text() + "        }\n      }\n";
+  }
+  if (unrolled) {
+    if (picked) out += "      } else {\n";
     out += slice_head(step.needs, slice, "      ") + rows.text() + "        }\n      });\n";
+    if (picked) out += "      }\n";
   }
   out += after;
   out += bad_text(step.needs.values, names_, "      ") + "      sync_warp();\n    }\n";
@@ -535,9 +571,10 @@ std::string Generator::whole_source() const {
     out += "using " + names_[i] + "_column = Column<" + logical_type(physical_of(pipeline_.columns[i].type)) + ", " +
            std::to_string(plan.value_at) + ", " + std::to_string(plan.shapes.value_words);
     for (const std::string& reader : plan.shapes.values) {
-      // Runs and deltas instantiate their children several times over: one width of each must do.
+      // What runs and deltas do with each value of their children is long: one width of each must do, or none.
       const bool staged = reader.find("Rle<") != std::string::npos || reader.find("Delta<") != std::string::npos;
-      out += ", " + with_widths(reader, staged ? common_widths(plan.shapes.width_tiles, 1) : plan.widths);
+      const size_t most = names_.size() <= kFewColumns ? 1 : 0;
+      out += ", " + with_widths(reader, staged ? common_widths(plan.shapes.width_tiles, most) : plan.widths);
     }
     out += ">;\n";
   }

@@ -1,0 +1,239 @@
+// The tile readers of generated kernels, run on the CPU lane by lane: every tree gives the values that were encoded, in
+// tiles and row by row, with widths that are unrolled and widths that are not. And TPC-H Q6's kernel, word for word the
+// text that the generator writes, against a plain loop.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "exec/device/generate/generate.h"
+#include "exec/tables.h"
+//
+#include "cuda/emulated_warp.h"
+//
+#include "codec/constant/kernels.cuh"
+#include "codec/delta/kernels.cuh"
+#include "codec/dict/kernels.cuh"
+#include "codec/packed/kernels.cuh"
+#include "codec/plain/kernels.cuh"
+#include "codec/rle/kernels.cuh"
+#include "exec/device/decode.cuh"
+//
+#include "cuda/q6_kernel.txt"
+
+namespace basalt::test {
+namespace {
+
+using device::Constant;
+using device::Delta;
+using device::Dict;
+using device::Packed;
+using device::Plain;
+using device::Rle;
+using device::Widths;
+
+std::vector<uint64_t> descriptor_of(const NodeView& node) {
+  std::vector<uint64_t> addresses;
+  const std::function<void(const NodeView&)> collect = [&](const NodeView& one) {
+    for (const ByteView stream : one.streams) addresses.push_back(reinterpret_cast<uint64_t>(stream.data()));
+    for (const NodeView& child : one.children) collect(child);
+  };
+  collect(node);
+  std::vector<uint64_t> words;
+  size_t next = 0;
+  device::append_descriptor(node, addresses, next, words);
+  return words;
+}
+
+template <typename Reader>
+void expect_reads(const NodeView& node, const std::vector<typename Reader::value_type>& values,
+                  const std::string& place) {
+  using T = typename Reader::value_type;
+  const std::vector<uint64_t> descriptor = descriptor_of(node);
+  ASSERT_EQ(descriptor.size(), Reader::kDescriptorWords) << place;
+  std::vector<T> out(values.size());
+  uint32_t bad = 0;
+  EmulatedWarp::run([&] { device::decode_array<Reader>(descriptor.data(), out.data(), &bad); });
+  EXPECT_EQ(bad, 0u) << place;
+  EXPECT_TRUE(out == values) << place;
+
+  // Rows by picking, and the ahead-of-time way: bind once, seek tile after tile.
+  alignas(16) static unsigned char scratch[64 << 10];
+  static_assert(Reader::kScratchBytes <= sizeof(scratch));
+  std::vector<T> again(values.size());
+  EmulatedWarp::run([&] {
+    Reader reader;
+    reader.bind(descriptor.data());
+    for (uint32_t tile = 0; tile * kTileRows < values.size(); ++tile) {
+      reader.seek(tile, scratch);
+      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+        const size_t row = size_t{tile} * kTileRows + k * kLanes + device::lane_id();
+        const T value = reader.at(k);
+        if (row < values.size()) again[row] = value;
+      }
+      if (reader.bad) bad = 1;
+      device::sync_warp();
+    }
+  });
+  EXPECT_EQ(bad, 0u) << place;
+  EXPECT_TRUE(again == values) << place << ", bound once";
+  for (size_t row = 0; row < values.size(); row += 97) {
+    ASSERT_TRUE(Reader::value(descriptor.data(), static_cast<uint32_t>(row)) == values[row]) << place << " row " << row;
+  }
+}
+
+// Runs of all lengths, so that spans cross tiles of the children.
+template <typename T>
+std::vector<T> runs(Random& random, size_t rows, uint64_t longest, uint64_t span) {
+  std::vector<T> out;
+  while (out.size() < rows) {
+    const auto value = static_cast<T>(random() % span);
+    const uint64_t length = random() % 20 == 0 ? longest * 40 : 1 + random() % longest;
+    for (uint64_t i = 0; i < length && out.size() < rows; ++i) out.push_back(value);
+  }
+  return out;
+}
+
+template <typename T>
+Node encoded(const std::vector<T>& values, const std::string& tree, Physical type) {
+  Values plain;
+  plain.type = type;
+  plain.count = values.size();
+  plain.data = reinterpret_cast<const std::byte*>(values.data());
+  return encode_tree(plain, bind_tree(parse_tree(tree), type));
+}
+
+template <typename Reader>
+void check_tree(const std::string& text, Physical type) {
+  using T = typename Reader::value_type;
+  Random random(5);
+  for (const size_t rows : {size_t{1}, size_t{1023}, size_t{1024}, size_t{5000}}) {
+    for (const uint64_t longest : {1, 3, 40, 2000}) {
+      for (const uint64_t span : {uint64_t{1}, uint64_t{200}, uint64_t{1} << 40}) {
+        const std::vector<T> values = runs<T>(random, rows, longest, span);
+        const Node node = encoded(values, text, type);
+        expect_reads<Reader>(view_of(node), values,
+                             text + ", " + std::to_string(rows) + " rows, runs up to " + std::to_string(longest) +
+                                 ", values below " + std::to_string(span));
+      }
+    }
+  }
+}
+
+using Some = Widths<1, 6, 8, 10, 13, 33, 40>;
+
+TEST(EmulatedReaders, PackedInUnrolledAndOtherWidths) {
+  check_tree<Packed<uint8_t>>("packed", Physical::kU8);
+  check_tree<Packed<uint32_t>>("packed", Physical::kU32);
+  check_tree<Packed<uint32_t, device::AllWidths>>("packed", Physical::kU32);
+  check_tree<Packed<uint64_t>>("packed", Physical::kU64);
+  check_tree<Packed<uint64_t, Some>>("packed", Physical::kU64);
+  check_tree<Packed<uint64_t, device::AllWidths>>("packed", Physical::kU64);
+}
+
+TEST(EmulatedReaders, ComparisonsInThePackedDomain) {
+  Random random(3);
+  for (uint32_t width = 1; width <= 64; ++width) {
+    std::vector<uint64_t> values;
+    for (uint32_t i = 0; i < kTileRows; ++i) values.push_back(500 + (random() & low_bits(width)));
+    values[0] = 500;
+    values[1] = 500 + low_bits(width);
+    if (values[1] < 500) continue;  // wrapped: widths that a frame of reference never gets
+    const Node node = encoded(values, "packed", Physical::kU64);
+    const std::vector<uint64_t> descriptor = descriptor_of(view_of(node));
+    const uint64_t first = 500 + low_bits(width) / 4;
+    const uint64_t last = 500 + low_bits(width) / 2;
+    const auto check = [&]<typename Reader>(Reader reader) {
+      EmulatedWarp::run([&] {
+        reader.open(descriptor.data(), 0, nullptr);
+        const uint32_t within = device::TileTest<uint64_t, device::Test::kBetween, Reader>::run(reader, first, last);
+        const uint32_t most = device::TileTest<uint64_t, device::Test::kAtMost, Reader>::run(reader, 0, last);
+        const uint32_t least =
+            device::TileTest<uint64_t, device::Test::kAtLeast, Reader>::run(reader, first, UINT64_MAX);
+        for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+          const uint64_t value = values[k * kLanes + device::lane_id()];
+          EXPECT_EQ(within >> k & 1, value >= first && value <= last ? 1u : 0u) << width;
+          EXPECT_EQ(most >> k & 1, value <= last ? 1u : 0u) << width;
+          EXPECT_EQ(least >> k & 1, value >= first ? 1u : 0u) << width;
+        }
+      });
+    };
+    check(Packed<uint64_t>{});
+    check(Packed<uint64_t, device::AllWidths>{});
+  }
+}
+
+TEST(EmulatedReaders, Dictionaries) {
+  check_tree<Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>>("dict(packed, packed)", Physical::kU64);
+  check_tree<Dict<uint64_t, Packed<uint32_t, Some>, Plain<uint64_t>>>("dict(packed, plain)", Physical::kU64);
+  check_tree<Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>>(
+      "dict(rle(packed, packed), plain)", Physical::kU16);
+}
+
+TEST(EmulatedReaders, Runs) {
+  check_tree<Rle<uint32_t, Packed<uint32_t, Some>, Packed<uint32_t, Some>>>("rle(packed, packed)", Physical::kU32);
+  check_tree<Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>("rle(packed, packed)", Physical::kU64);
+  check_tree<Rle<uint64_t, Packed<uint64_t, device::AllWidths>, Packed<uint32_t, device::AllWidths>>>(
+      "rle(packed, packed)", Physical::kU64);
+  check_tree<Rle<uint64_t, Plain<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>>("rle(plain, delta(packed))",
+                                                                                Physical::kU64);
+}
+
+TEST(EmulatedReaders, Deltas) {
+  check_tree<Delta<uint8_t, Packed<uint8_t>>>("delta(packed)", Physical::kU8);
+  check_tree<Delta<uint32_t, Packed<uint32_t, Some>>>("delta(packed)", Physical::kU32);
+  check_tree<Delta<uint64_t, Packed<uint64_t, device::AllWidths>>>("delta(packed)", Physical::kU64);
+  check_tree<Delta<uint64_t, Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>>("delta(rle(packed, packed))",
+                                                                                 Physical::kU64);
+}
+
+// Few rows pass in one tile, all in another, none in a third; the last tile is short.
+TEST(EmulatedReaders, Q6AsGenerated) {
+  constexpr size_t kRows = 4 * kTileRows - 300;
+  Random random(7);
+  std::vector<uint32_t> shipdate;
+  std::vector<uint64_t> discount;
+  std::vector<uint64_t> quantity;
+  std::vector<uint64_t> price;
+  uint64_t rows = 0;
+  int128_t sum = 0;
+  for (size_t i = 0; i < kRows; ++i) {
+    const size_t tile = i / kTileRows;
+    shipdate.push_back(tile == 1 ? 9000 : tile == 2 ? 10000 : static_cast<uint32_t>(8036 + random() % 2500));
+    discount.push_back(tile == 1 ? 6 : random() % 11);
+    quantity.push_back(tile == 1 ? 100 : 100 * (1 + random() % 50));
+    price.push_back(90000 + random() % 10'000'000);
+    const bool passes =
+        shipdate[i] >= 8766 && shipdate[i] <= 9130 && discount[i] >= 5 && discount[i] <= 7 && quantity[i] <= 2399;
+    rows += passes ? 1 : 0;
+    sum += passes ? int128_t{1} * price[i] * discount[i] : 0;
+  }
+  const Node nodes[] = {encoded(shipdate, "packed", Physical::kI32), encoded(discount, "packed", Physical::kI64),
+                        encoded(quantity, "dict(packed, packed)", Physical::kI64),
+                        encoded(price, "packed", Physical::kI64)};
+  std::vector<uint64_t> slot(device::kSlotWords, 0);
+  slot[0] = kRows;
+  const size_t places[] = {1, 6, 11, 21};
+  for (size_t i = 0; i < 4; ++i) {
+    const std::vector<uint64_t> words = descriptor_of(view_of(nodes[i]));
+    std::copy(words.begin(), words.end(), slot.begin() + static_cast<ptrdiff_t>(places[i]) + 1);
+  }
+  const uint32_t work[] = {device::make_work(0, 3, false), device::make_work(0, 0, false),
+                           device::make_work(0, 2, false), device::make_work(0, 1, false)};
+  uint64_t record[device::kRecordHead + device::kRecordAggregate] = {};
+  device::Parameters parameters{};
+  parameters.work = work;
+  parameters.work_count = 4;
+  parameters.slots = slot.data();
+  parameters.partials = record;
+  const uint64_t literals[] = {8766, 9130, 5, 7, 0, 2399};
+  for (size_t i = 0; i < 6; ++i) parameters.literals[i].low = literals[i];
+  EmulatedWarp::run([&] { device::basalt_scan(parameters); });
+  EXPECT_GT(rows, uint64_t{kTileRows});
+  EXPECT_EQ(record[0], rows);
+  EXPECT_EQ(record[1], 0u);
+  EXPECT_EQ(record[2], rows);
+  EXPECT_TRUE(static_cast<int128_t>(static_cast<uint128_t>(record[4]) << 64 | record[3]) == sum);
+}
+
+}  // namespace
+}  // namespace basalt::test
