@@ -39,6 +39,10 @@ Buffer CudaBackend::decode_fixed(const NodeView& node) {
   if (value_type.empty() || reader.empty()) {
     throw Error(ErrorCode::kUnsupported, "the encoding " + to_string(tree_of(node)) + " has no device reader");
   }
+  if (device::scratch_bytes(reader) > device::kMostScratch) {
+    throw Error(ErrorCode::kUnsupported,
+                "the encoding " + to_string(tree_of(node)) + " needs more shared memory than a block of the GPU has");
+  }
   Buffer out(static_cast<size_t>(node.count) * width_of(node.type));
   if (node.count == 0) return out;
 

@@ -186,6 +186,23 @@ TEST(EmulatedReaders, Deltas) {
                                                                                  Physical::kU64);
 }
 
+#define BASALT_EXPECT_SCRATCH(...) EXPECT_EQ(device::scratch_bytes(#__VA_ARGS__), (__VA_ARGS__::kScratchBytes))
+
+TEST(EmulatedReaders, TheHostKnowsTheirScratch) {
+  BASALT_EXPECT_SCRATCH(Packed<uint64_t>);
+  BASALT_EXPECT_SCRATCH(Plain<uint8_t>);
+  BASALT_EXPECT_SCRATCH(Constant<uint128_t>);
+  BASALT_EXPECT_SCRATCH(Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>);
+  BASALT_EXPECT_SCRATCH(Delta<uint8_t, Packed<uint8_t>>);
+  BASALT_EXPECT_SCRATCH(Delta<uint64_t, Packed<uint64_t, Widths<3, 4>>>);
+  BASALT_EXPECT_SCRATCH(Rle<uint8_t, Packed<uint8_t>, Packed<uint32_t>>);
+  BASALT_EXPECT_SCRATCH(Rle<uint128_t, Packed<uint128_t>, Packed<uint32_t>>);
+  BASALT_EXPECT_SCRATCH(Rle<uint64_t, Plain<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>);
+  BASALT_EXPECT_SCRATCH(Delta<uint64_t, Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>);
+  BASALT_EXPECT_SCRATCH(Rle<uint64_t, Delta<uint64_t, Packed<uint64_t>>, Delta<uint32_t, Packed<uint32_t>>>);
+  BASALT_EXPECT_SCRATCH(Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>);
+}
+
 // Few rows pass in one tile, all in another, none in a third; the last tile is short.
 TEST(EmulatedReaders, Q6AsGenerated) {
   constexpr size_t kRows = 4 * kTileRows - 300;

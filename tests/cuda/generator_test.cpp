@@ -83,6 +83,24 @@ TEST(Generator, WidthsAreThoseThatHoldNearlyAllTiles) {
   EXPECT_EQ(device::with_widths("Plain<uint64_t>", {6}), "Plain<uint64_t>");
 }
 
+// Each column of 128-bit runs takes a tile of 16 KiB: two fit into a block, three do not, and a file's columns are
+// refused before anything is compiled.
+TEST(Generator, SharedMemoryOfOneExpressionIsKnownBeforehand) {
+  samples::Sample sample;
+  for (const char* name : {"a", "b", "c"}) {
+    samples::add_column(sample, name, {TypeKind::kDecimal, 38, 0, TimeUnit::kMicro},
+                        {"Rle<uint128_t, Packed<uint128_t>, Packed<uint32_t>>"}, 10, 0, 1000, {10});
+  }
+  Pipeline& p = sample.pipeline;
+  Expr expr = samples::call(ExprOp::kAdd, Physical::kI128, {samples::column(p, 0), samples::column(p, 1)});
+  p.aggregates.push_back(samples::aggregate(AggregateOp::kSum, expr));
+  EXPECT_EQ(device::plan_kernel(p, sample.columns).scratch_bytes, 2u * (256 + 16 * 1024));
+  EXPECT_LE(device::plan_kernel(p, sample.columns).scratch_bytes, device::kMostScratch);
+  p.aggregates.push_back(samples::aggregate(
+      AggregateOp::kSum, samples::call(ExprOp::kAdd, Physical::kI128, {expr, samples::column(p, 2)})));
+  EXPECT_GT(device::plan_kernel(p, sample.columns).scratch_bytes, device::kMostScratch);
+}
+
 // Every tree that a file can hold has a reader, a descriptor that fits its slot, and a plan.
 TEST(Generator, PlansEveryFixedWidthColumnOfRandomFiles) {
   for (uint64_t seed = 1; seed <= 6; ++seed) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "basalt/exec/pipeline.h"
@@ -49,7 +50,13 @@ struct KernelPlan {
   std::vector<ResultPlan> results;
   uint32_t slot_words = 1;
   uint32_t tile_sums = 0;
+  uint32_t scratch_bytes = 0;  // of shared memory, for each warp
 };
+
+// Shared memory that a reader takes for each warp, and what a block of one warp can give. Every GPU has 48 KiB per
+// block; some of it folds the aggregates.
+uint32_t scratch_bytes(std::string_view reader);
+constexpr uint32_t kMostScratch = 46 * 1024;
 
 // Empty if a kernel can be generated, else the reason in a few words.
 std::string why_not(const Pipeline& pipeline);

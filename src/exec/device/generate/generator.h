@@ -1,0 +1,90 @@
+// The generator's state: what it has planned of a statement (generate.cpp) and the text it has written (write.cpp).
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "exec/device/generate/emit.h"
+#include "exec/device/generate/generate.h"
+
+namespace basalt::device {
+
+constexpr size_t kFewColumns = 5;  // up to here a statement has time to compile for more widths
+
+// Conjuncts of the form `column <op> literal` on integers, merged per column: compared in the packed domain.
+struct RangeTest {
+  uint32_t column = 0;
+  bool has_low = false;
+  bool has_high = false;
+  bool not_equal = false;
+  int128_t low = 0;
+  int128_t high = 0;
+};
+
+struct Needs {
+  std::set<uint32_t> values;
+  std::set<uint32_t> validity;  // columns with NULLs
+
+  bool within(const Needs& other) const {
+    return std::includes(other.values.begin(), other.values.end(), values.begin(), values.end());
+  }
+};
+
+struct AggregateStep {
+  Needs needs;
+  std::vector<size_t> aggregates;
+};
+
+class Generator {
+ public:
+  explicit Generator(const Pipeline& pipeline) : pipeline_(pipeline) {}
+  KernelPlan generate(const std::vector<ColumnShapes>& columns);
+
+ private:
+  void plan_columns(const std::vector<ColumnShapes>& columns);
+  void name_columns();
+  void plan_filter(const Expr& expr);
+  std::optional<RangeTest> as_range_test(const Expr& expr) const;
+  void plan_aggregates();
+  void collect(const Expr& expr, Needs& needs) const;
+
+  void write_range_test(const RangeTest& test);
+  void write_filter_step(const Expr& expr);
+  void write_aggregate_step(const AggregateStep& step);
+  std::string open_columns(const Needs& needs, const std::string& indent);
+  std::string slice_head(const Needs& needs, uint32_t slice, const std::string& indent);
+  std::string pick_head(const Needs& needs, const std::string& indent);
+  bool takes_unrolled(const Needs& needs, size_t lines);
+  uint32_t slice_size(const Needs& needs) const;
+  std::vector<ColumnNames> row_names() const;
+  std::string whole_source() const;
+  uint32_t resident_warps() const;
+  std::string scratch_text(const Needs& needs) const;
+  void note_scratch(const Needs& needs);
+
+  bool nullable(uint32_t column) const { return plan_.columns[column].nullable(); }
+
+  const Pipeline& pipeline_;
+  KernelPlan plan_;
+  exec::StatisticsList list_;
+  std::vector<exec::Lane> lanes_;
+  std::vector<std::string> names_;
+  LiteralTable literals_;
+  std::vector<RangeTest> range_tests_;
+  std::vector<Expr> general_tests_;
+  std::vector<AggregateStep> steps_;
+  std::vector<std::string> scratch_sizes_;
+  size_t unrolled_ = 0;       // what takes_unrolled() has granted so far
+  uint32_t picks_ = 4;        // live rows that are read at a time
+  std::string declarations_;  // lane states
+  std::string filter_text_;
+  std::string aggregate_text_;
+  std::string record_text_;
+};
+
+// All chunks have one encoding, whose rows are read from the file's bytes: no staging, no look-up, no nesting.
+bool reads_directly(const ColumnShapes& shapes);
+
+}  // namespace basalt::device
