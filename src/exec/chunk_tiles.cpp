@@ -36,8 +36,7 @@ uint32_t list_rows(const uint8_t* mask, uint32_t rows, uint16_t* out) {
 
 }  // namespace
 
-void ColumnChunk::reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared,
-                        size_t index) {
+void ColumnChunk::reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared) {
   file_ = &file;
   column_ = &column;
   info_ = &file.column(column.field_id).chunks.at(chunk);
@@ -45,7 +44,6 @@ void ColumnChunk::reset(const File& file, const PipelineColumn& column, uint32_t
   loaded_ = false;
   bytes_read_ = 0;
   shared_ = shared;
-  index_ = index;
   data_.reset();
 }
 
@@ -74,7 +72,7 @@ void ColumnChunk::read(LoadedColumn& out) const {
 void ColumnChunk::load() {
   if (loaded_) return;
   if (shared_ != nullptr) {
-    data_ = shared_->get(index_, [&] {
+    data_ = shared_->get(column_->field_id, [&] {
       auto data = std::make_shared<LoadedColumn>();
       read(*data);
       bytes_read_ = data->bytes;
@@ -146,7 +144,7 @@ void ChunkTiles::open(const File& file, const std::vector<PipelineColumn>& colum
   chunk_rows_ = file.chunks().at(chunk).rows;
   columns_.resize(columns.size());
   selected_valid_.resize(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) columns_[i].reset(file, columns[i], chunk, shared, i);
+  for (size_t i = 0; i < columns.size(); ++i) columns_[i].reset(file, columns[i], chunk, shared);
 }
 
 StatisticsList ChunkTiles::chunk_statistics() const {

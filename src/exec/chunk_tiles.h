@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,39 +26,53 @@ struct LoadedColumn {
   uint64_t bytes = 0;
 };
 
-// The columns of one chunk that several threads work on: each is read once, by the first thread that needs it.
+// The columns of one chunk that several threads work on, by field id: each is read once, by the first thread that needs
+// it. Nested columns are shared decoded.
 class SharedChunk {
  public:
-  SharedChunk(size_t columns, uint32_t parts) : slots_(columns), parts_left_(parts) {}
+  explicit SharedChunk(uint32_t parts) : parts_left_(parts) {}
   // `load` is called if nobody has loaded the column before.
   template <typename Load>
-  std::shared_ptr<const LoadedColumn> get(size_t column, Load&& load) {
-    std::lock_guard lock(slots_[column].mutex);
-    if (slots_[column].data == nullptr) slots_[column].data = load();
-    return slots_[column].data;
+  std::shared_ptr<const LoadedColumn> get(uint32_t field, Load&& load) {
+    Slot& slot = slot_of(field);
+    std::lock_guard lock(slot.mutex);
+    if (slot.data == nullptr) slot.data = load();
+    return slot.data;
+  }
+  template <typename Decode>
+  std::shared_ptr<const Column> get_decoded(uint32_t field, Decode&& decode) {
+    Slot& slot = slot_of(field);
+    std::lock_guard lock(slot.mutex);
+    if (slot.decoded == nullptr) slot.decoded = decode();
+    return slot.decoded;
   }
   // Each part says once that it is done; the last one frees the columns.
   void finish_part() {
     if (parts_left_.fetch_sub(1) != 1) return;
-    for (Slot& slot : slots_) {
-      std::lock_guard lock(slot.mutex);
-      slot.data.reset();
-    }
+    std::lock_guard lock(mutex_);
+    slots_.clear();
   }
 
  private:
   struct Slot {
     std::mutex mutex;
     std::shared_ptr<const LoadedColumn> data;
+    std::shared_ptr<const Column> decoded;
   };
-  std::vector<Slot> slots_;
+  Slot& slot_of(uint32_t field) {
+    std::lock_guard lock(mutex_);
+    return slots_[field];
+  }
+
+  std::mutex mutex_;
+  std::map<uint32_t, Slot> slots_;  // whose slots stay where they are
   std::atomic<uint32_t> parts_left_;
 };
 
 // One column of one chunk. Unless it is shared, its memory is kept from chunk to chunk.
 class ColumnChunk {
  public:
-  void reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared, size_t index);
+  void reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared);
   bool loaded() const { return loaded_; }
   // Reads the streams, checks them, opens them. Every other function below does it when it has not been done.
   void load();
@@ -85,7 +100,6 @@ class ColumnChunk {
   bool loaded_ = false;
   uint64_t bytes_read_ = 0;
   SharedChunk* shared_ = nullptr;
-  size_t index_ = 0;  // in the shared chunk
   std::shared_ptr<const LoadedColumn> data_;
   std::shared_ptr<LoadedColumn> own_;
   const NodeView* root_ = nullptr;

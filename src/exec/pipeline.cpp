@@ -139,7 +139,7 @@ class Parts {
     const uint64_t wanted = few && chunks > 0 ? (kPartsPerThread * threads + chunks - 1) / chunks : 1;
     for (const auto& file : pipeline.files) {
       for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) {
-        add(*file, chunk, wanted, pipeline.columns.size());
+        add(*file, chunk, wanted);
       }
     }
     // First parts first: threads then read different chunks instead of waiting for each other.
@@ -155,12 +155,12 @@ class Parts {
   static constexpr uint64_t kPartsPerThread = 4;
   static constexpr uint32_t kLeastZones = 8;
 
-  void add(const File& file, uint32_t chunk, uint64_t wanted, size_t columns) {
+  void add(const File& file, uint32_t chunk, uint64_t wanted) {
     const uint32_t tiles = tile_count(file.chunks()[chunk].rows);
     const uint32_t zones = (tiles + kTilesPerZone - 1) / kTilesPerZone;
     const uint32_t count =
         std::max<uint32_t>(1, std::min<uint32_t>(static_cast<uint32_t>(wanted), zones / kLeastZones));
-    if (count > 1) shared_.push_back(std::make_unique<exec::SharedChunk>(columns, count));
+    if (count > 1) shared_.push_back(std::make_unique<exec::SharedChunk>(count));
     for (uint32_t i = 0; i < count; ++i) {
       order_.push_back(parts_.size());
       const uint32_t first = zones * i / count * kTilesPerZone;

@@ -44,10 +44,9 @@ void pack_bits(const uint8_t* bytes, uint32_t count, uint8_t* bits) {
 struct ChunkScan::State {
   // One column of the result: read through `tiles`, or decoded as a whole where it is nested.
   struct Output {
-    uint32_t column = 0;         // top-level
-    uint32_t tile_column = ~0u;  // index into pipeline columns; nested columns have none
-    bool decoded = false;
-    Column whole;  // nested: the chunk's rows
+    uint32_t column = 0;                  // top-level
+    uint32_t tile_column = ~0u;           // index into pipeline columns; nested columns have none
+    std::shared_ptr<const Column> whole;  // nested: the chunk's rows
     bool any_null = false;
     std::vector<uint8_t> valid;  // of the batch, one byte per row
   };
@@ -65,7 +64,9 @@ struct ChunkScan::State {
   std::unique_ptr<exec::Filter> filter;
   bool opened = false;
   Decision whole = Decision::kUnknown;
+  ChunkPart part;
   uint32_t next_tile = 0;
+  uint32_t end_tile = 0;
   ScanCounters counters;
   Schema schema;
 
@@ -80,19 +81,21 @@ struct ChunkScan::State {
 };
 
 void ChunkScan::State::open() {
-  tiles.open(*file, columns, chunk);
-  counters.tiles = tiles.tiles();
+  tiles.open(*file, columns, chunk, part.shared.get());
+  end_tile = std::min(part.end_tile, tiles.tiles());
+  next_tile = std::min(part.first_tile, end_tile);
+  counters.tiles = end_tile - next_tile;
   whole = filter->open_chunk(tiles, true);
   if (whole == Decision::kNone) {
     counters.tiles_skipped = counters.tiles;
-    next_tile = tiles.tiles();
+    next_tile = end_tile;
   }
   if (whole == Decision::kAll && has_filter) counters.tiles_all_true = counters.tiles;
   opened = true;
 }
 
 bool ChunkScan::State::next_rows() {
-  while (next_tile < tiles.tiles()) {
+  while (next_tile < end_tile) {
     const uint32_t tile = next_tile++;
     const Decision zone = whole == Decision::kAll ? Decision::kAll : filter->zone(tile / kTilesPerZone);
     if (zone == Decision::kNone) {
@@ -135,13 +138,14 @@ void ChunkScan::State::append_strings(exec::ArrayTiles& values, Column& target) 
 }
 
 void ChunkScan::State::append_nested(Output& output, Column& target) {
-  if (!output.decoded) {
-    output.whole = file->decode_column(output.column, chunk);
-    if (output.whole.length != tiles.chunk_rows()) {
+  if (output.whole == nullptr) {
+    const auto decode = [&] { return std::make_shared<const Column>(file->decode_column(output.column, chunk)); };
+    const uint32_t field = file->schema().fields[output.column].id;
+    output.whole = part.shared != nullptr ? part.shared->get_decoded(field, decode) : decode();
+    if (output.whole->length != tiles.chunk_rows()) {
       throw Error(ErrorCode::kCorrupt, file->name() + ": column " + schema.fields[&output - outputs.data()].name +
                                            ": chunk " + std::to_string(chunk) + " has a wrong number of rows");
     }
-    output.decoded = true;
   }
   const uint64_t first = uint64_t{tiles.tile()} * kTileRows;
   const uint16_t* list = tiles.list();
@@ -149,7 +153,7 @@ void ChunkScan::State::append_nested(Output& output, Column& target) {
   for (uint32_t i = 0; i < alive;) {
     uint32_t end = i + 1;
     while (end < alive && list[end] == list[end - 1] + 1) ++end;
-    append_rows(target, output.whole, first + list[i], first + list[end - 1] + 1);
+    append_rows(target, *output.whole, first + list[i], first + list[end - 1] + 1);
     i = end;
   }
 }
@@ -226,9 +230,23 @@ void ChunkScan::State::finish_column(Output& output, Column& column, uint64_t ro
   if (column.null_count == 0) column.validity.clear();
 }
 
+std::vector<ChunkPart> split_chunk(const File& file, uint32_t chunk, uint32_t wanted) {
+  constexpr uint32_t kLeastTiles = 64;
+  const uint32_t tiles = tile_count(file.chunks().at(chunk).rows);
+  const uint32_t zones = (tiles + kTilesPerZone - 1) / kTilesPerZone;
+  const uint32_t count = std::max(1u, std::min(wanted, tiles / kLeastTiles));
+  const auto shared = count > 1 ? std::make_shared<exec::SharedChunk>(count) : nullptr;
+  std::vector<ChunkPart> parts;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t end = i + 1 == count ? tiles : zones * (i + 1) / count * kTilesPerZone;
+    parts.push_back({zones * i / count * kTilesPerZone, end, shared});
+  }
+  return parts;
+}
+
 ChunkScan::ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vector<uint32_t> columns,
                      const Expr* filter, std::vector<PipelineColumn> filter_columns, bool row_numbers,
-                     uint32_t batch_rows)
+                     uint32_t batch_rows, ChunkPart part)
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   if (chunk >= file->chunks().size()) {
@@ -236,6 +254,7 @@ ChunkScan::ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vect
   }
   state.file = std::move(file);
   state.chunk = chunk;
+  state.part = std::move(part);
   state.columns = std::move(filter_columns);
   state.row_numbers = row_numbers;
   state.batch_rows = std::max(batch_rows, kTileRows);

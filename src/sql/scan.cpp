@@ -1,5 +1,6 @@
-// The scan: one chunk of one file is the unit of work of a thread. Pushed filters run inside Basalt as far as they can
-// be lowered, there with zone statistics and tile by tile; DuckDB evaluates the rest on the rows that are left.
+// The scan: a chunk of a file, or a part of one where there are few, is the unit of work of a thread. Pushed filters
+// run inside Basalt as far as they can be lowered, there with zone statistics and tile by tile; DuckDB evaluates the
+// rest on the rows that are left.
 #include "sql/scan.h"
 
 #include <atomic>
@@ -8,6 +9,7 @@
 #include "basalt/exec/scan.h"
 #include "duckdb/common/multi_file/multi_file_function.hpp"
 #include "duckdb/execution/expression_executor.hpp"
+#include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/planner/table_filter_state.hpp"
 #include "duckdb/storage/table/column_segment.hpp"
 #include "sql/expressions.h"
@@ -30,6 +32,8 @@ namespace {
 
 constexpr const char* kRowNumber = "file_row_number";
 constexpr size_t kMaxFilesForCardinality = 256;
+// With fewer, threads idle at the end of a scan.
+constexpr uint64_t kPartsPerThread = 2;
 
 struct ScanOptions : duckdb::BaseFileReaderOptions {
   bool file_row_number = false;
@@ -38,19 +42,23 @@ struct ScanOptions : duckdb::BaseFileReaderOptions {
 struct ScanBindData : duckdb::TableFunctionData {
   unique_ptr<ScanOptions> options;
   duckdb::idx_t first_file_rows = 0;
-  duckdb::idx_t first_file_chunks = 1;
+  duckdb::idx_t first_file_parts = 1;
 
   unique_ptr<duckdb::FunctionData> Copy() const override {
     auto copy = duckdb::make_uniq<ScanBindData>();
     copy->options = duckdb::make_uniq<ScanOptions>(*options);
     copy->first_file_rows = first_file_rows;
-    copy->first_file_chunks = first_file_chunks;
+    copy->first_file_parts = first_file_parts;
     return copy;
   }
 };
 
 struct ScanGlobalState : GlobalTableFunctionState {
-  uint32_t next_chunk = 0;  // of the current file; guarded by the multi-file reader's lock
+  // Of the current file; guarded by the multi-file reader's lock.
+  uint32_t next_chunk = 0;
+  std::deque<ChunkPart> parts;  // of the chunk before, not yet given out
+  uint64_t wanted_parts = 1;    // of all files together
+  uint64_t files = 1;
   bool prune = true;
   std::shared_ptr<StatementLog> log;
   std::atomic<uint64_t> tiles{0};
@@ -75,6 +83,7 @@ struct Conversion {
 
 struct ScanLocalState : LocalTableFunctionState {
   uint32_t chunk = 0;
+  ChunkPart part;
   std::unique_ptr<ChunkScan> scan;
   Table rows;
   const void* reader = nullptr;  // whose filters and conversions these are
@@ -120,8 +129,20 @@ class BasaltReader : public duckdb::BaseFileReader {
 
   bool TryInitializeScan(ClientContext&, GlobalTableFunctionState& global, LocalTableFunctionState& local) override {
     auto& state = global.Cast<ScanGlobalState>();
-    if (state.next_chunk >= basalt_file->chunks().size()) return false;
-    local.Cast<ScanLocalState>().chunk = state.next_chunk++;
+    const uint64_t chunks = basalt_file->chunks().size();
+    if (state.parts.empty()) {
+      if (state.next_chunk >= chunks) return false;
+      // Chunks are split only as far as there are fewer of them than threads: every part opens its readers anew.
+      const uint64_t units = chunks * state.files;
+      const auto wanted = static_cast<uint32_t>((state.wanted_parts + units - 1) / units);
+      for (ChunkPart& part : split_chunk(*basalt_file, state.next_chunk, wanted))
+        state.parts.push_back(std::move(part));
+      ++state.next_chunk;
+    }
+    auto& own = local.Cast<ScanLocalState>();
+    own.chunk = state.next_chunk - 1;
+    own.part = std::move(state.parts.front());
+    state.parts.pop_front();
     return true;
   }
 
@@ -145,8 +166,11 @@ class BasaltReader : public duckdb::BaseFileReader {
     totals.tiles_skipped += counters.tiles_skipped;
     totals.tiles_all_true += counters.tiles_all_true;
     totals.log->add_scan(counters);
-    rows_done_ += basalt_file->chunks()[state.chunk].rows;
+    rows_done_ +=
+        std::min<uint64_t>(basalt_file->chunks()[state.chunk].rows, uint64_t{state.part.end_tile} * kTileRows) -
+        uint64_t{state.part.first_tile} * kTileRows;
     state.scan.reset();
+    state.part = {};
     return duckdb::SourceResultType::FINISHED;
   }
 
@@ -186,8 +210,9 @@ class BasaltReader : public duckdb::BaseFileReader {
     Expr combined;
     if (!parts.empty()) combined = conjunction(std::move(parts));
     const bool filtered = !filter_columns.empty();
-    state.scan = std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted),
-                                             filtered ? &combined : nullptr, std::move(filter_columns), row_numbers);
+    state.scan =
+        std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted), filtered ? &combined : nullptr,
+                                    std::move(filter_columns), row_numbers, STANDARD_VECTOR_SIZE, state.part);
   }
 
   void prepare_conversions(ClientContext& context, ScanLocalState& state) {
@@ -338,20 +363,27 @@ struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
     auto& own = bind_data.bind_data->Cast<ScanBindData>();
     const File& file = *bind_data.initial_reader->Cast<BasaltReader>().basalt_file;
     own.first_file_rows = file.rows();
-    own.first_file_chunks = std::max<duckdb::idx_t>(file.chunks().size(), 1);
+    own.first_file_parts = 0;
+    for (uint32_t chunk = 0; chunk < file.chunks().size(); ++chunk) {
+      own.first_file_parts += split_chunk(file, chunk, ~0u).size();
+    }
+    own.first_file_parts = std::max<duckdb::idx_t>(own.first_file_parts, 1);
   }
 
   duckdb::optional_idx MaxThreads(const MultiFileBindData& bind_data, const duckdb::MultiFileGlobalState&,
                                   duckdb::FileExpandResult expanded) override {
     if (expanded == duckdb::FileExpandResult::MULTIPLE_FILES) return {};
-    return bind_data.bind_data->Cast<ScanBindData>().first_file_chunks;
+    return bind_data.bind_data->Cast<ScanBindData>().first_file_parts;
   }
 
-  unique_ptr<GlobalTableFunctionState> InitializeGlobalState(ClientContext& context, MultiFileBindData&,
+  unique_ptr<GlobalTableFunctionState> InitializeGlobalState(ClientContext& context, MultiFileBindData& bind_data,
                                                              duckdb::MultiFileGlobalState&) override {
     auto state = duckdb::make_uniq<ScanGlobalState>();
     state->log = StatementLog::of(context);
     state->prune = flag_setting(context, "basalt_pruning");
+    const auto threads = duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads();
+    state->wanted_parts = threads > 1 ? kPartsPerThread * static_cast<uint64_t>(threads) : 1;
+    state->files = std::max<uint64_t>(bind_data.file_list->GetFileCount(state->wanted_parts).count, 1);
     return state;
   }
 

@@ -2,6 +2,7 @@
 // with ThreadSanitizer (`make tsan`).
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <thread>
 
 #include "basalt/exec/expressions.h"
@@ -45,6 +46,69 @@ TEST(Concurrency, ScansOfOneFile) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// What a chunk's scans give together: rows and the tiles they looked at.
+struct Scanned {
+  Table rows;
+  ScanCounters counters;
+};
+
+Scanned scan_part(const TestTable& table, const Expr& filter, ChunkPart part) {
+  std::vector<uint32_t> columns(table.file->schema().fields.size());
+  std::iota(columns.begin(), columns.end(), 0);
+  ChunkScan scan(table.file, 0, columns, &filter, table.pipeline_columns(), true, 2048, std::move(part));
+  Scanned out;
+  Table batch;
+  while (scan.next(batch)) {
+    if (out.rows.columns.empty()) {
+      for (const Field& field : batch.schema.fields) out.rows.columns.push_back(make_column(field));
+    }
+    for (size_t i = 0; i < batch.columns.size(); ++i) append_rows(out.rows.columns[i], batch.columns[i], 0, batch.rows);
+    out.rows.rows += batch.rows;
+  }
+  out.counters = scan.counters();
+  return out;
+}
+
+TEST(Concurrency, PartsOfChunksGiveTheSameRows) {
+  Random random(7);
+  const uint64_t rows = 64 * kTileRows * 4 + 777;
+  const TestTable table = random_table(random, rows, kMaxChunkRows);
+  ASSERT_EQ(table.file->chunks().size(), 1u);
+  EXPECT_EQ(split_chunk(*table.file, 0, 1).size(), 1u);
+  EXPECT_EQ(split_chunk(*table.file, 0, 1)[0].shared, nullptr);
+  EXPECT_EQ(split_chunk(*table.file, 0, 100).size(), 4u);
+  std::vector<PipelineColumn> columns = table.pipeline_columns();
+  uint32_t number = 0;
+  while (columns[number].type.kind != TypeKind::kInt64) ++number;
+  const Expr filter = is_not_null(column_expr(number, Physical::kI64));
+  const Scanned whole = scan_part(table, filter, {});
+  for (const uint32_t wanted : {2u, 3u, 4u}) {
+    std::vector<ChunkPart> parts = split_chunk(*table.file, 0, wanted);
+    ASSERT_EQ(parts.size(), wanted);
+    std::vector<Scanned> scanned(parts.size());
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      threads.emplace_back([&, i] { scanned[i] = scan_part(table, filter, std::move(parts[i])); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    uint64_t tiles = 0;
+    Table all;
+    for (Scanned& part : scanned) {
+      tiles += part.counters.tiles;
+      all.rows += part.rows.rows;
+      if (all.columns.empty()) {
+        all.columns = std::move(part.rows.columns);
+        continue;
+      }
+      for (size_t i = 0; i < all.columns.size(); ++i)
+        append_rows(all.columns[i], part.rows.columns[i], 0, part.rows.rows);
+    }
+    EXPECT_EQ(tiles, whole.counters.tiles);
+    ASSERT_EQ(all.rows, whole.rows.rows);
+    for (size_t i = 0; i < all.columns.size(); ++i) EXPECT_TRUE(equal(all.columns[i], whole.rows.columns[i])) << i;
+  }
 }
 
 TEST(Concurrency, AScanGivenUpEarly) {

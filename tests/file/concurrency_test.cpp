@@ -12,7 +12,11 @@
 namespace basalt::test {
 namespace {
 
+#if defined(__SANITIZE_THREAD__)
+constexpr uint64_t kRows = 9000;  // many times slower
+#else
 constexpr uint64_t kRows = 30000;
+#endif
 
 struct Fixture {
   TemporaryFolder folder;

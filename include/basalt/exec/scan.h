@@ -20,13 +20,29 @@ struct ScanCounters {
   uint64_t rows_out = 0;
 };
 
-// Scans one chunk of a file; one thread at a time. Batches hold at most `batch_rows` rows, at least a tile's survivors.
+namespace exec {
+class SharedChunk;
+}
+
+// A part of a chunk: whole tiles of it. Parts of one chunk that several threads scan share what they read.
+struct ChunkPart {
+  uint32_t first_tile = 0;
+  uint32_t end_tile = ~0u;  // beyond the chunk: to its end
+  std::shared_ptr<exec::SharedChunk> shared;
+};
+// At most `wanted` parts of a chunk, in order, each of 64 tiles or more unless the chunk has fewer: smaller ones cost
+// more than they gain. One part shares nothing.
+std::vector<ChunkPart> split_chunk(const File& file, uint32_t chunk, uint32_t wanted);
+
+// Scans one chunk of a file, or a part of it; one thread at a time. Batches hold at most `batch_rows` rows, at least a
+// tile's survivors.
 class ChunkScan {
  public:
   // `columns`: top-level column indices to give back, in order. `filter` refers to `filter_columns` by index (may be
   // nullptr). With `row_numbers` a last bigint column holds each row's number in the file.
   ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vector<uint32_t> columns, const Expr* filter,
-            std::vector<PipelineColumn> filter_columns, bool row_numbers = false, uint32_t batch_rows = 2048);
+            std::vector<PipelineColumn> filter_columns, bool row_numbers = false, uint32_t batch_rows = 2048,
+            ChunkPart part = {});
   ~ChunkScan();
 
   // False at the end. `out` is overwritten; its columns follow `columns`.
