@@ -10,7 +10,7 @@ PATH := $(PATH):/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 export PATH
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test asan fuzz install bench gpu-bundle gpu-check format format-check tidy clean
+.PHONY: help setup configure build demo test asan tsan fuzz install bench gpu-bundle gpu-check format format-check tidy clean
 
 help: ## list the targets
 	@echo 'Basalt: columnar files and SQL on compressed data. Start with `make demo`.'
@@ -44,6 +44,15 @@ asan: setup ## build with Address- and UndefinedBehaviorSanitizer, then run the 
 	@cmake --preset asan >/dev/null
 	@cmake --build build/asan --parallel $(JOBS)
 	@scripts/run_tests.sh build/asan $(TEST_ARGS)
+
+# What several threads do together; the rest of the tests has nothing for it to find.
+TSAN_TESTS := basalt_core_tests basalt_exec_tests basalt_file_tests
+tsan: setup ## build with ThreadSanitizer, then run the tests of what several threads do at once
+	@cmake --preset tsan >/dev/null
+	@cmake --build build/tsan --parallel $(JOBS) --target $(TSAN_TESTS)
+	@for tests in $(TSAN_TESTS); do \
+		TSAN_OPTIONS=halt_on_error=1 build/tsan/tests/$$tests --gtest_brief=1 --gtest_filter='*Concurrency*:*Thread*:*Cancel*:Scan.*:*PartsOfChunks*:Writing.*-*Killed*:*Full*:*Long*' || exit 1; \
+	done
 
 fuzz: setup ## run every libFuzzer target for FUZZ_SECONDS (default 60) each
 	@scripts/fuzz.sh
