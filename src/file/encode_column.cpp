@@ -13,6 +13,9 @@ namespace basalt::format_v1 {
 
 namespace {
 
+// Strings whose bytes are not kept longer than they are needed.
+constexpr size_t kLongBytes = 16 << 20;
+
 // A string under a NULL repeats its neighbour only where that is short: repeating pays in dictionaries and runs, which
 // hold short strings, and would double a column of long texts.
 constexpr size_t kMaxRepeatedString = 32;
@@ -335,6 +338,8 @@ EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk) {
     out.statistics = compute_statistics(column);
   }
   if (!wants_entries.load(std::memory_order_relaxed)) out.entries.reset();
+  // Laying out copies the streams: of long strings there would be three copies at once.
+  if (column.bytes.size() > kLongBytes) column.bytes = Buffer();
   out.array = lay_out(std::move(node));
   return out;
 }

@@ -65,7 +65,7 @@ class ColumnEncoder {
   ColumnEncoder(ColumnEncoder&& other) noexcept;
 
   // One of the two is called once per chunk, by any thread, in any order that starts earlier chunks first. encode()
-  // overwrites the slots under NULLs.
+  // overwrites the slots under NULLs and may take the column's memory.
   EncodedColumn encode(Column& column, uint32_t chunk);
   void skip(uint32_t chunk);
 

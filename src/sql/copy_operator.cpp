@@ -3,6 +3,8 @@
 // them over. A thread that is ahead while too many rows wait is suspended; the one at the front never is.
 #include "sql/copy_operator.h"
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 
 #include "basalt/file/writer.h"
@@ -40,7 +42,7 @@ struct SinkState : duckdb::GlobalSinkState {
 
   // Guarded by Lock().
   std::map<idx_t, std::vector<Table>> waiting;  // complete batches and, at the front, parts of one
-  idx_t first_open = 0;                         // batches before this one are complete
+  std::atomic<idx_t> first_open{0};             // batches before this one are complete
   bool handing_over = false;                    // a thread is busy with it
   uint64_t rows = 0;
   std::atomic<uint64_t> held{0};  // bytes of tables that wait or are being filled
@@ -51,6 +53,7 @@ struct ThreadState : duckdb::LocalSinkState {
   TableBuilder builder;
   std::vector<Table> full;  // of the same batch
   idx_t batch = 0;
+  idx_t taken = 0;       // rows of the present chunk
   uint64_t counted = 0;  // bytes of the builder that are part of `held`
 };
 
@@ -94,27 +97,18 @@ class PhysicalBasaltCopy : public duckdb::PhysicalOperator {
     if (order_ == Order::kBatches) {
       own.batch = own.partition_info.batch_index.GetIndex();
       note_first_open(context.client, state, own);
-      if (state.held.load() > state.held_limit) {
-        const auto guard = state.Lock();
-        if (own.batch > state.first_open && state.held.load() > state.held_limit) {
-          return state.BlockSink(guard, input.interrupt_state);
-        }
-      }
     }
-    guarded(context.client, [&] { own.builder.append(chunk); });
-    const uint64_t bytes = own.builder.plain_bytes();
-    state.held += bytes - own.counted;
-    own.counted = bytes;
-    if (own.builder.rows() >= kTableRows || bytes >= kTableBytes) {
-      take_table(own);
-      bool at_front = true;
-      if (order_ == Order::kBatches) {
+    // Long strings: a chunk of DuckDB's can be hundreds of megabytes, which become tables piece by piece.
+    const idx_t rows = chunk.size();
+    const idx_t step = std::clamp<idx_t>(rows * kTableBytes / std::max<uint64_t>(bytes_of(chunk), 1), 1, rows);
+    while (own.taken < rows) {
+      if (must_wait(state, own)) {
         const auto guard = state.Lock();
-        at_front = own.batch == state.first_open;
+        if (must_wait(state, own)) return state.BlockSink(guard, input.interrupt_state);
       }
-      // The batch at the front need not be complete.
-      if (at_front) pass_on(context.client, state, own);
+      append_rows(context.client, state, own, chunk, std::min<idx_t>(step, rows - own.taken));
     }
+    own.taken = 0;
     return duckdb::SinkResultType::NEED_MORE_INPUT;
   }
 
@@ -158,6 +152,51 @@ class PhysicalBasaltCopy : public duckdb::PhysicalOperator {
   }
 
  private:
+  // Whether the thread is ahead of others while too many rows wait.
+  bool must_wait(const SinkState& state, const ThreadState& own) const {
+    return order_ == Order::kBatches && state.held.load() > state.held_limit && own.batch > state.first_open.load();
+  }
+
+  void append_rows(ClientContext& context, SinkState& state, ThreadState& own, duckdb::DataChunk& chunk,
+                   idx_t rows) const {
+    guarded(context, [&] {
+      if (rows == chunk.size()) {
+        own.builder.append(chunk);
+      } else {
+        duckdb::DataChunk piece;
+        piece.InitializeEmpty(chunk.GetTypes());
+        piece.Slice(chunk, duckdb::SelectionVector(own.taken, rows), rows);
+        own.builder.append(piece);
+      }
+    });
+    own.taken += rows;
+    const uint64_t bytes = own.builder.plain_bytes();
+    state.held += bytes - own.counted;
+    own.counted = bytes;
+    if (own.builder.rows() < kTableRows && bytes < kTableBytes) return;
+    take_table(own);
+    // The batch at the front need not be complete.
+    if (order_ != Order::kBatches || own.batch == state.first_open.load()) pass_on(context, state, own);
+  }
+
+  // About what the rows will occupy; of nested columns only their outer arrays.
+  static uint64_t bytes_of(duckdb::DataChunk& chunk) {
+    uint64_t total = 0;
+    for (duckdb::Vector& vector : chunk.data) {
+      const duckdb::PhysicalType type = vector.GetType().InternalType();
+      total += chunk.size() * duckdb::GetTypeIdSize(type);
+      if (type != duckdb::PhysicalType::VARCHAR) continue;
+      duckdb::UnifiedVectorFormat format;
+      vector.ToUnifiedFormat(chunk.size(), format);
+      const auto* strings = duckdb::UnifiedVectorFormat::GetData<duckdb::string_t>(format);
+      for (idx_t row = 0; row < chunk.size(); ++row) {
+        const idx_t index = format.sel->get_index(row);
+        if (format.validity.RowIsValid(index)) total += strings[index].GetSize();
+      }
+    }
+    return total;
+  }
+
   static void take_table(ThreadState& own) {
     if (own.builder.rows() > 0) own.full.push_back(own.builder.take());
     own.counted = 0;
