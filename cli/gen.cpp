@@ -1,10 +1,14 @@
-// `basalt gen`: benchmark data, the same on every machine. TPC-H comes from DuckDB's generator, SSB from ours.
+// `basalt gen`: benchmark data, the same on every machine. TPC-H comes from DuckDB's generator, SSB and the columns of
+// the L3 paper from ours.
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 
+#include "basalt/gen/l3.h"
 #include "basalt/gen/ssb.h"
 #include "basalt/sql/session.h"
 #include "cli/command.h"
@@ -15,6 +19,7 @@ namespace basalt::cli {
 namespace {
 
 constexpr uint64_t kBatchRows = 64 << 10;
+constexpr uint64_t kL3DefaultRows = 20'000'000;
 
 struct GenOptions {
   double scale = 1;
@@ -172,19 +177,18 @@ int run_tpch(const GenOptions& options, bool quiet) {
   return kSuccess;
 }
 
-// Natural order needs no SQL: the generator's rows go straight to the writer.
-Line write_ssb_natural(const SsbGenerator& generator, SsbTable table, const GenOptions& options,
-                       const std::string& path, bool quiet) {
-  ProgressBar bar(path, quiet, 0, {});
+// Rows that need no SQL go straight from the generator to the writer.
+Line write_stream(ArrowArrayStream* stream, const std::vector<std::string>& sort_columns, const GenOptions& options,
+                  const std::string& path, const std::function<double()>& share, bool quiet) {
+  ProgressBar bar(path, quiet, 0, share);
   CancelToken cancel;
   const InterruptGuard interrupt([&] { cancel.cancel(); });
   WriteOptions write;
   write.threads = options.threads;
+  write.sort_columns = sort_columns;
   write.cancel = &cancel;
   write.progress = [&](const WriteProgress& progress) { bar.update(progress); };
-  ArrowArrayStream stream;
-  stream_ssb(generator, table, options.threads, &stream);
-  const WriteSummary summary = write_arrow_stream(path, &stream, write);
+  const WriteSummary summary = write_arrow_stream(path, stream, write);
   return {summary.rows, summary.plain_bytes};
 }
 
@@ -196,11 +200,10 @@ int run_ssb(const GenOptions& options, bool quiet) {
     const std::string name = to_string(table);
     const std::string path = path_of(options, name);
     timed(report, path, [&] {
-      if (options.format == "basalt" && !options.clustered)
-        return write_ssb_natural(generator, table, options, path, quiet);
-      Session session(session_options(options));
       ArrowArrayStream stream;
       stream_ssb(generator, table, options.threads, &stream);
+      if (options.format == "basalt" && !options.clustered) return write_stream(&stream, {}, options, path, {}, quiet);
+      Session session(session_options(options));
       session.register_arrow("generated", &stream);
       const std::vector<std::string> keys = options.clustered ? ssb_sort_columns(table) : std::vector<std::string>{};
       // All other columns that tell rows apart follow, so that equal keys have one order only.
@@ -215,6 +218,94 @@ int run_ssb(const GenOptions& options, bool quiet) {
   }
   report.finish(quiet);
   return kSuccess;
+}
+
+struct L3Options {
+  GenOptions common;
+  std::vector<std::string> formats = {"basalt"}, sets;
+  uint64_t rows = kL3DefaultRows;
+};
+
+// `made` counts the rows for the progress bar.
+void stream_l3(const L3Set& set, uint64_t rows, std::atomic<uint64_t>& made, ArrowArrayStream* out) {
+  auto generator = std::make_shared<L3Generator>(set, rows);
+  export_stream(
+      l3_schema(set),
+      [generator, &made]() -> std::unique_ptr<Table> {
+        auto batch = std::make_unique<Table>(generator->next(kBatchRows));
+        made += batch->rows;
+        return batch->rows == 0 ? nullptr : std::move(batch);
+      },
+      out);
+}
+
+Line write_l3(const L3Set& set, uint64_t rows, const GenOptions& options, const std::string& path, bool quiet) {
+  std::atomic<uint64_t> made{0};
+  ArrowArrayStream stream;
+  stream_l3(set, rows, made, &stream);
+  const std::vector<std::string> sort_columns =
+      set.sorted ? std::vector<std::string>{"value"} : std::vector<std::string>{};
+  if (options.format == "basalt") {
+    const auto share = [&] { return static_cast<double>(made) / static_cast<double>(rows); };
+    return write_stream(&stream, sort_columns, options, path, share, quiet);
+  }
+  Session session(session_options(options));
+  session.register_arrow("generated", &stream);
+  return write_table(session, {set.name, "select * from generated", sort_columns}, options, path, quiet);
+}
+
+int run_l3(const L3Options& options, bool quiet) {
+  std::filesystem::create_directories(options.common.folder);
+  Report report;
+  for (const L3Set& set : l3_sets()) {
+    const auto& chosen = options.sets;
+    if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), set.name) == chosen.end()) continue;
+    for (const std::string& format : options.formats) {
+      GenOptions common = options.common;
+      common.format = format;
+      const std::string path = path_of(common, set.name);
+      timed(report, path, [&] { return write_l3(set, std::min(options.rows, set.rows), common, path, quiet); });
+    }
+  }
+  report.finish(quiet);
+  return kSuccess;
+}
+
+void add_l3(Program& program, CLI::App* parent) {
+  auto options = std::make_shared<L3Options>();
+  CLI::App* command = parent->add_subcommand("l3", "The 20 integer columns of the L3 paper");
+  std::string sets = "Sets, one file with one column, `value`, each; rows at most:\n";
+  std::vector<std::string> names;
+  for (const L3Set& set : l3_sets()) {
+    sets += fmt::format("  {:<10}{:>14}  {}\n", set.name, human_count(set.rows), set.description);
+    names.emplace_back(set.name);
+  }
+  command->footer(sets +
+                  "\nExamples:\n"
+                  "  basalt gen l3 --out l3\n"
+                  "  basalt gen l3 --out l3 --rows 1000000 --sets linear,osm\n"
+                  "  basalt gen l3 --out l3 --rows 200000000 --format basalt,parquet");
+  command->add_flag("-q,--quiet", program.quiet, "No progress bar and no summary");
+  command->add_option("--out", options->common.folder, "Folder for the files, one per set (default: here)")
+      ->type_name("DIR");
+  command
+      ->add_option("--rows", options->rows,
+                   "Rows per set at most (default 20,000,000); a set never has more than the paper's")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'500'000'000}))
+      ->type_name("N");
+  CLI::Validator known = CLI::IsMember(names);
+  known.description("");  // the names are in the footer
+  command->add_option("--sets", options->sets, "Only these sets, separated by commas (default: all)")
+      ->delimiter(',')
+      ->check(known)
+      ->type_name("NAMES");
+  command->add_option("--format", options->formats, "basalt (default), parquet, or both")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"basalt", "parquet"}))
+      ->type_name("basalt,parquet");
+  add_threads_option(command, options->common.threads);
+  command->callback(
+      [&program, options] { program.run = [&program, options] { return run_l3(*options, program.quiet); }; });
 }
 
 void add_benchmark(Program& program, CLI::App* parent, const std::string& name, const std::string& description,
@@ -245,12 +336,13 @@ void add_benchmark(Program& program, CLI::App* parent, const std::string& name, 
 }  // namespace
 
 void add_gen(Program& program) {
-  CLI::App* command = program.app.add_subcommand("gen", "Generate TPC-H or SSB benchmark tables");
+  CLI::App* command = program.app.add_subcommand("gen", "Generate benchmark data: TPC-H, SSB, columns of the L3 paper");
   command->require_subcommand(1);
   command->footer(
       "Examples:\n"
       "  basalt gen tpch --scale 1 --out tpch\n"
-      "  basalt gen ssb --scale 10 --out ssb --order clustered");
+      "  basalt gen ssb --scale 10 --out ssb --order clustered\n"
+      "  basalt gen l3 --rows 1000000 --out l3");
   add_benchmark(program, command, "tpch", "The 8 tables of TPC-H, by DuckDB's generator",
                 "  basalt gen tpch --scale 0.1 --out tpch\n"
                 "  basalt gen tpch --scale 10 --out tpch10 --order clustered\n"
@@ -260,6 +352,7 @@ void add_gen(Program& program) {
                 "  basalt gen ssb --scale 1 --out ssb\n"
                 "  basalt gen ssb --scale 10 --out ssb10 --order clustered",
                 run_ssb);
+  add_l3(program, command);
 }
 
 }  // namespace basalt::cli
