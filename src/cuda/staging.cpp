@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "codec/dict/layout.h"
+#include "file/load_chunk.h"
 
 namespace basalt::cuda {
 
@@ -139,10 +140,8 @@ void BatchLoad::load(LoadGroup& group) {
   for (ChunkLoad& load : group.chunks) {
     const ColumnChunkInfo& info = load.file->column(load.field_id).chunks[load.chunk];
     std::byte* region = slot->memory.data() + load.offset;
-    if (info.region.length > 0) load.file->source().read({info.region.offset, info.region.length}, region);
     std::vector<Buffer> shared;
-    const ByteView view{region, static_cast<size_t>(info.region.length)};
-    const NodeView root = load.file->verify_chunk(load.field_id, load.chunk, view, shared);
+    const NodeView root = load_chunk(*load.file, load.field_id, load.chunk, region, shared);
     if (root.count != info.rows) {
       throw Error(ErrorCode::kCorrupt, load.file->name() + ": column " + load.file->column(load.field_id).path +
                                            ": chunk " + std::to_string(load.chunk) +

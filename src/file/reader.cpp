@@ -11,6 +11,7 @@
 #include "file/column_metadata.h"
 #include "file/footer.h"
 #include "file/format.h"
+#include "file/load_chunk.h"
 
 namespace basalt {
 
@@ -49,6 +50,12 @@ class ViewBuilder {
               StreamPlace region, ByteView bytes, std::vector<Buffer>& shared)
       : source_(source), nodes_(nodes), checksums_(checksums), region_(region), bytes_(bytes), shared_(shared) {}
 
+  // The region's bytes are not there yet: each block is read when its checksum is due.
+  ViewBuilder& reading_into(std::byte* region) {
+    unread_ = region;
+    return *this;
+  }
+
   NodeView build() {
     NodeView root = next();
     validate_tree(root);
@@ -77,7 +84,10 @@ class ViewBuilder {
     const ByteView bytes = find(stream);
     for (uint64_t begin = 0; begin < stream.length; begin += format_v1::kChecksumBlock) {
       const uint64_t length = std::min(format_v1::kChecksumBlock, stream.length - begin);
-      if (format_v1::checksum(bytes.data() + begin, static_cast<size_t>(length)) != checksums_[checksum_++]) {
+      const uint64_t found = unread_ != nullptr && in_region(stream)
+                                 ? read_and_sum(stream.offset + begin, length)
+                                 : format_v1::checksum(bytes.data() + begin, static_cast<size_t>(length));
+      if (found != checksums_[checksum_++]) {
         throw Error(ErrorCode::kCorrupt,
                     fmt::format("the checksum of the {} bytes at byte {} is wrong", length, stream.offset + begin));
       }
@@ -85,14 +95,37 @@ class ViewBuilder {
     return bytes;
   }
 
+  // In pieces that are still in the second-level cache when they are summed.
+  uint64_t read_and_sum(uint64_t offset, uint64_t length) {
+    constexpr uint64_t kPiece = 256 << 10;
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    for (uint64_t begin = 0; begin < length; begin += kPiece) {
+      const uint64_t piece = std::min(kPiece, length - begin);
+      std::byte* to = unread_ + (offset - region_.offset) + begin;
+      source_.read({offset + begin, piece}, to);
+      XXH3_64bits_update(&state, to, static_cast<size_t>(piece));
+    }
+    return XXH3_64bits_digest(&state);
+  }
+
+  bool in_region(const StreamPlace& stream) const {
+    return stream.offset >= region_.offset && stream.length <= region_.length &&
+           stream.offset - region_.offset <= region_.length - stream.length;
+  }
+
   ByteView find(const StreamPlace& stream) {
     if (stream.length == 0) return {};
-    if (stream.offset >= region_.offset && stream.length <= region_.length &&
-        stream.offset - region_.offset <= region_.length - stream.length) {
+    if (in_region(stream)) {
       return bytes_.subspan(static_cast<size_t>(stream.offset - region_.offset), static_cast<size_t>(stream.length));
+    }
+    // Once, however often it is referred to: different streams lie apart, so that all of them are not more than the file.
+    for (const auto& [place, bytes] : elsewhere_) {
+      if (place.offset == stream.offset && place.length == stream.length) return bytes;
     }
     Buffer& other = shared_.emplace_back(static_cast<size_t>(stream.length));
     source_.read({stream.offset, stream.length}, other.data());
+    elsewhere_.emplace_back(stream, other.view());
     return other.view();
   }
 
@@ -102,6 +135,8 @@ class ViewBuilder {
   StreamPlace region_;
   ByteView bytes_;
   std::vector<Buffer>& shared_;
+  std::vector<std::pair<StreamPlace, ByteView>> elsewhere_;  // what of it has been read
+  std::byte* unread_ = nullptr;
   size_t node_ = 0;
   size_t checksum_ = 0;
 };
@@ -244,6 +279,26 @@ NodeView File::verify_chunk(uint32_t field_id, uint32_t chunk, ByteView region, 
   }
 }
 
+NodeView load_chunk(const File& file, uint32_t field_id, uint32_t chunk, std::byte* region,
+                    std::vector<Buffer>& shared) {
+  const ColumnChunkInfo& place = file.column(field_id).chunks.at(chunk);
+  const ByteView bytes{region, static_cast<size_t>(place.region.length)};
+  // What fits the cache is one request.
+  if (place.region.length <= format_v1::kChecksumBlock || place.nodes.empty()) {
+    if (place.region.length > 0) file.source().read({place.region.offset, place.region.length}, region);
+    return file.verify_chunk(field_id, chunk, bytes, shared);
+  }
+  try {
+    return ViewBuilder(file.source(), place.nodes, place.checksums, place.region, bytes, shared)
+        .reading_into(region)
+        .build();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kIo) throw;
+    throw error.within(fmt::format("{}: column {}, chunk {} at byte {}", file.name(), file.column(field_id).path, chunk,
+                                   place.region.offset));
+  }
+}
+
 EncodedChunk File::read_chunk(uint32_t field_id, uint32_t chunk) const {
   return std::move(read_chunks(field_id, chunk, 1)[0]);
 }
@@ -269,11 +324,25 @@ std::vector<EncodedChunk> File::read_chunks(uint32_t field_id, uint32_t first, u
 
 namespace {
 
-const DictionaryInfo& dictionary_of(const File::State& state, uint32_t field_id) {
+void add_places(const std::vector<NodePlace>& nodes, std::vector<StreamPlace>& places) {
+  for (const NodePlace& node : nodes) places.insert(places.end(), node.streams.begin(), node.streams.end());
+}
+
+// The streams of a dictionary and of its column's chunks are equal or apart.
+void check_dictionary_places(const DictionaryInfo& dictionary, const ColumnInfo& column) {
+  std::vector<StreamPlace> places;
+  add_places(dictionary.values.nodes, places);
+  for (const ArrayPlace& map : dictionary.maps) add_places(map.nodes, places);
+  for (const ColumnChunkInfo& chunk : column.chunks) add_places(chunk.nodes, places);
+  format_v1::check_overlaps(std::move(places));
+}
+
+const DictionaryInfo& dictionary_of(const File& file, const File::State& state, uint32_t field_id) {
   if (field_id >= state.fields.size() || !state.footer.columns[field_id].dictionary) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}: field {} has no dictionary for the whole file", state.name, field_id));
   }
+  const ColumnInfo& column = file.column(field_id);
   File::State::Slot& slot = state.slots[field_id];
   std::lock_guard lock(slot.mutex);
   if (!slot.dictionary) {
@@ -282,8 +351,10 @@ const DictionaryInfo& dictionary_of(const File::State& state, uint32_t field_id)
         *state.source, block,
         "dictionary metadata of column " + format_v1::path_of(state.footer, state.fields, field_id));
     try {
-      slot.dictionary = std::make_unique<const DictionaryInfo>(
+      auto dictionary = std::make_unique<const DictionaryInfo>(
           format_v1::parse_dictionary({state.footer, state.fields, field_id}, bytes.view()));
+      check_dictionary_places(*dictionary, column);
+      slot.dictionary = std::move(dictionary);
     } catch (const Error& error) {
       throw error.within(
           fmt::format("{}: the dictionary metadata at byte {} is damaged", state.place(field_id), block.offset));
@@ -318,7 +389,7 @@ uint64_t entries_of_chunk(const std::vector<NodePlace>& nodes) {
 }  // namespace
 
 EncodedChunk File::read_dictionary(uint32_t field_id) const {
-  const DictionaryInfo& info = dictionary_of(*state_, field_id);
+  const DictionaryInfo& info = dictionary_of(*this, *state_, field_id);
   try {
     return read_array(*state_->source, info.values);
   } catch (const Error& error) {
@@ -328,7 +399,7 @@ EncodedChunk File::read_dictionary(uint32_t field_id) const {
 }
 
 std::vector<uint32_t> File::read_code_map(uint32_t field_id, uint32_t chunk) const {
-  const DictionaryInfo& info = dictionary_of(*state_, field_id);
+  const DictionaryInfo& info = dictionary_of(*this, *state_, field_id);
   const ColumnInfo& info_of_column = column(field_id);
   if (chunk >= info.maps.size()) {
     throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: there is no chunk {}", state_->place(field_id), chunk));
