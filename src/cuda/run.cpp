@@ -3,19 +3,14 @@
 // next run is one launch.
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <limits>
-#include <optional>
 
-#include "cuda/backend.h"
-#include "exec/aggregate.h"
+#include "cuda/statement_run.h"
 
 namespace basalt::cuda {
 
 namespace {
 
-// Enough chunks of 8 MiB for sixteen threads to have two each while the batch before is finished.
-constexpr uint64_t kBatchBytes = 256ull << 20;
 constexpr uint64_t kGroupBytes = 4ull << 20;  // one copy; 75 µs on PCIe 5
 constexpr size_t kMostStatements = 64;
 
@@ -24,120 +19,7 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// One chunk of all columns, after pruning.
-struct WorkChunk {
-  const File* file = nullptr;
-  uint32_t chunk = 0;
-  std::vector<uint32_t> items;  // tiles and flags; the slot is added when a batch is put together
-  std::vector<ChunkKey> keys;   // per column
-};
-
-struct Batch {
-  size_t first = 0;  // chunks [first, end)
-  size_t end = 0;
-  std::vector<LoadGroup> groups;
-  std::unique_ptr<BatchLoad> load;
-  uint64_t bytes = 0;                            // being loaded
-  std::vector<std::vector<DeviceChunk>> chunks;  // per chunk, per column: keeps the memory alive until the launch
-};
-
-// Everything of an expression that decides its result, as bytes.
-void append_text(const Expr& expr, std::string& out) {
-  const auto number = [&](const auto& value) { out.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
-  number(expr.op);
-  number(expr.type);
-  number(expr.column);
-  number(expr.limit);
-  number(expr.power_of_ten);
-  number(expr.factor);
-  number(expr.literal.null);
-  number(expr.literal.integer);
-  number(expr.literal.real);
-  number(expr.args.size());
-  for (const Expr& arg : expr.args) append_text(arg, out);
-}
-
-double real_of_key(int64_t key) {
-  if (key == std::numeric_limits<int64_t>::max()) return std::numeric_limits<double>::quiet_NaN();
-  const int64_t bits = key ^ (key >> 63 & std::numeric_limits<int64_t>::max());
-  double value = 0;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
 }  // namespace
-
-class StatementRun {
- public:
-  StatementRun(CudaBackend& backend, const Pipeline& pipeline, const RunOptions& options, RunReport& report)
-      : backend_(backend), pipeline_(pipeline), options_(options), report_(report) {}
-
-  std::vector<Value> run();
-
- private:
-  std::string statement_key() const;
-  Statement* resident_statement(const std::string& key, std::vector<std::shared_ptr<DeviceBlock>>& blocks);
-  void plan_chunks();
-  void plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk);
-  void plan_batches();
-  bool prepare(Batch& batch, bool must_fit);
-  void launch(Batch& batch, size_t index);
-  std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
-  void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
-                     double* tile_sums, Event& begin, Event& end);
-  std::vector<Value> run_cold(const std::string& key);
-  std::vector<Value> run_resident(Statement& statement);
-  void remember(const std::string& key);
-  void fetch_results(const DeviceBlock& results, size_t bytes);
-  std::vector<Value> merge(const std::vector<uint32_t>& chunk_ends, size_t launches);
-  Event& kernel_event(size_t index);
-  uint32_t record_words() const {
-    return device::kRecordHead + device::kRecordAggregate * static_cast<uint32_t>(plan_->results.size());
-  }
-  void check_cancelled() const {
-    if (options_.cancel != nullptr) options_.cancel->check();
-  }
-
-  CudaBackend& backend_;
-  const Pipeline& pipeline_;
-  const RunOptions& options_;
-  RunReport& report_;
-  uint64_t limit_ = 0;
-  uint64_t run_ = 0;
-  uint64_t pending_ = 0;  // bytes of batches that are loaded but not launched: not yet in the cache
-  device::KernelPlan own_plan_;
-  const device::KernelPlan* plan_ = nullptr;
-  const LoadedKernel* kernel_ = nullptr;
-  std::vector<WorkChunk> chunks_;
-  std::vector<Batch> batches_;
-  std::vector<uint64_t> all_slots_;  // of all batches, for remember()
-  std::vector<uint32_t> all_work_;
-  std::vector<uint32_t> chunk_ends_;
-  std::vector<std::weak_ptr<DeviceBlock>> blocks_;
-  std::unique_ptr<DeviceBlock> results_;
-  std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
-};
-
-// Everything that decides the result and the launch: the statement, the files' contents, pruning.
-std::string StatementRun::statement_key() const {
-  std::string key;
-  key += options_.prune ? 'p' : '-';
-  for (const auto& file : pipeline_.files) {
-    for (const PipelineColumn& column : pipeline_.columns) {
-      const std::vector<ChunkKey>& keys = backend_.chunk_keys(file, column.field_id);
-      key.append(reinterpret_cast<const char*>(keys.data()), keys.size() * sizeof(ChunkKey));
-    }
-    const uint64_t rows = file->rows();
-    key.append(reinterpret_cast<const char*>(&rows), sizeof(rows));
-  }
-  if (pipeline_.has_filter) append_text(pipeline_.filter, key);
-  for (const Aggregate& aggregate : pipeline_.aggregates) {
-    key += static_cast<char>('A' + static_cast<int>(aggregate.op));
-    key.append(reinterpret_cast<const char*>(&aggregate.avg_scale), sizeof(aggregate.avg_scale));
-    if (aggregate.op != AggregateOp::kCountStar) append_text(aggregate.arg, key);
-  }
-  return key;
-}
 
 Statement* StatementRun::resident_statement(const std::string& key, std::vector<std::shared_ptr<DeviceBlock>>& blocks) {
   const auto found = backend_.statements_.find(key);
@@ -167,81 +49,6 @@ std::vector<Value> StatementRun::run() {
   report_.kernel_source = plan_->source;
   report_.total_ms = ms_since(start);
   return values;
-}
-
-void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk) {
-  const File& file = *file_pointer;
-  const uint64_t rows = file.chunks()[chunk].rows;
-  const uint32_t tiles = tile_count(rows);
-  report_.rows += rows;
-  report_.tiles += tiles;
-  if (rows == 0) return;
-  std::vector<const ColumnChunkInfo*> infos;
-  std::vector<const Statistics*> stats;
-  for (const PipelineColumn& column : pipeline_.columns) {
-    const ColumnInfo& info = file.column(column.field_id);
-    if (chunk >= info.chunks.size() || info.chunks[chunk].rows != rows) {
-      throw Error(ErrorCode::kCorrupt, file.name() + ": column " + column.name + " has other rows than its table");
-    }
-    infos.push_back(&info.chunks[chunk]);
-    stats.push_back(&info.chunks[chunk].stats);
-  }
-  WorkChunk work;
-  work.file = &file;
-  work.chunk = chunk;
-  const bool prune = options_.prune && pipeline_.has_filter;
-  const Decision whole = prune ? decide(pipeline_.filter, stats) : Decision::kUnknown;
-  for (uint32_t tile = 0; tile < tiles;) {
-    const uint32_t zone = tile / kTilesPerZone;
-    const uint32_t zone_end = std::min(tiles, (zone + 1) * kTilesPerZone);
-    Decision decision = whole;
-    if (prune && whole == Decision::kUnknown) {
-      for (size_t i = 0; i < infos.size(); ++i)
-        stats[i] = zone < infos[i]->zones.size() ? &infos[i]->zones[zone] : nullptr;
-      decision = decide(pipeline_.filter, stats);
-    }
-    if (decision == Decision::kNone) report_.tiles_skipped += zone_end - tile;
-    if (decision == Decision::kAll) report_.tiles_all_true += zone_end - tile;
-    for (; tile < zone_end; ++tile) {
-      if (decision != Decision::kNone) work.items.push_back(device::make_work(0, tile, decision == Decision::kAll));
-    }
-  }
-  if (work.items.empty()) return;
-  for (size_t i = 0; i < infos.size(); ++i) {
-    report_.encoded_bytes_read += infos[i]->encoded_bytes;
-    work.keys.push_back(backend_.chunk_keys(file_pointer, pipeline_.columns[i].field_id)[chunk]);
-  }
-  chunks_.push_back(std::move(work));
-}
-
-void StatementRun::plan_chunks() {
-  for (const auto& file : pipeline_.files) {
-    for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) plan_chunk(file, chunk);
-  }
-}
-
-// Chunks in order; a batch ends where what must be loaded for it reaches the batch size or a third of the memory.
-void StatementRun::plan_batches() {
-  const uint64_t most = std::min(kBatchBytes, limit_ / 3);
-  Batch batch;
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < chunks_.size(); ++i) {
-    uint64_t missing = 0;
-    for (size_t column = 0; column < pipeline_.columns.size(); ++column) {
-      if (backend_.cache_.find(chunks_[i].keys[column], run_) != nullptr) continue;
-      missing += load_bytes(chunks_[i].file->column(pipeline_.columns[column].field_id).chunks[chunks_[i].chunk]);
-    }
-    const bool full = batch.end > batch.first && missing > 0 && bytes + missing > most;
-    if (full || batch.end - batch.first >= device::kMaxSlots) {
-      batches_.push_back(std::move(batch));
-      batch = Batch();
-      batch.first = i;
-      bytes = 0;
-    }
-    batch.end = i + 1;
-    bytes += missing;
-  }
-  if (batch.end > batch.first) batches_.push_back(std::move(batch));
 }
 
 // Finds the batch's chunks on the device and starts loading the others. False if there is no room beside the batch that
@@ -526,73 +333,6 @@ std::vector<Value> StatementRun::run_resident(Statement& statement) {
   fetch_results(*statement.results, (record_words_all + sums) * sizeof(uint64_t));
   report_.kernel_ms = elapsed_ms(kernel_event(0), kernel_event(1));
   return merge(statement.chunk_ends, 1);
-}
-
-// The records of all launches, in order, into the states that both backends share.
-std::vector<Value> StatementRun::merge(const std::vector<uint32_t>& chunk_ends, size_t launches) {
-  const size_t aggregates = plan_->results.size();
-  std::vector<exec::AggregateState> states(aggregates);
-  const auto* words = reinterpret_cast<const uint64_t*>(backend_.results_.data());
-  const size_t records = launches * static_cast<size_t>(kernel_->blocks);
-  uint64_t flags = 0;
-  for (size_t r = 0; r < records; ++r) {
-    const uint64_t* record = words + r * record_words();
-    flags |= record[1];
-    for (size_t a = 0; a < aggregates; ++a) {
-      const uint64_t* own = record + device::kRecordHead + device::kRecordAggregate * a;
-      if (own[0] == 0) continue;
-      const Aggregate& aggregate = pipeline_.aggregates[a];
-      exec::AggregateState state;
-      state.count = own[0];
-      switch (plan_->results[a].kind) {
-        case device::ResultKind::kCount:
-        case device::ResultKind::kFloatSum: break;
-        case device::ResultKind::kIntegerSum:
-          state.sum.low = static_cast<uint128_t>(own[2]) << 64 | own[1];
-          state.sum.high = static_cast<int64_t>(own[3]);
-          break;
-        case device::ResultKind::kIntegerExtreme:
-          state.extreme = Value::of_integer(aggregate.arg.type,
-                                            static_cast<int128_t>(static_cast<uint128_t>(own[2]) << 64 | own[1]));
-          break;
-        case device::ResultKind::kFloatExtreme:
-          state.extreme = Value::of_real(aggregate.arg.type, real_of_key(static_cast<int64_t>(own[1])));
-          break;
-      }
-      exec::merge(aggregate, states[a], state);
-    }
-  }
-  if ((flags & device::kFlagBad) != 0) {
-    std::string names;
-    for (const PipelineColumn& column : pipeline_.columns) names += (names.empty() ? "" : ", ") + column.name;
-    throw Error(ErrorCode::kCorrupt, (pipeline_.files.empty() ? std::string("no file") : pipeline_.files[0]->name()) +
-                                         ": a value of column " + names + " breaks the rules of its encoding");
-  }
-  if ((flags & device::kFlagOverflow) != 0) throw Error(ErrorCode::kOutOfRange, "a result left the range of its type");
-
-  // Float sums: a launch's arrays lie one after the other, each as long as the launch's work list; chunks never span
-  // launches. With one launch the whole list is one array.
-  const auto* sums = reinterpret_cast<const double*>(words + records * record_words());
-  for (size_t a = 0; a < aggregates; ++a) {
-    if (plan_->results[a].kind != device::ResultKind::kFloatSum) continue;
-    size_t chunk = 0;
-    uint32_t launch_first = 0;
-    for (size_t launch = 0; launch < launches; ++launch) {
-      const size_t last_chunk = launches == 1 ? chunk_ends.size() : batches_[launch].end;
-      const uint32_t launch_end = last_chunk == 0 ? 0 : chunk_ends[last_chunk - 1];
-      const double* own = sums + static_cast<size_t>(launch_first) * plan_->tile_sums +
-                          static_cast<size_t>(plan_->results[a].tile_sum) * (launch_end - launch_first);
-      for (uint32_t item = launch_first; chunk < last_chunk; ++chunk) {
-        double chunk_sum = 0;
-        for (; item < chunk_ends[chunk]; ++item) chunk_sum += own[item - launch_first];
-        states[a].real_sum += chunk_sum;
-      }
-      launch_first = launch_end;
-    }
-  }
-  std::vector<Value> values;
-  for (size_t a = 0; a < aggregates; ++a) values.push_back(exec::finish(pipeline_.aggregates[a], states[a]));
-  return values;
 }
 
 std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {

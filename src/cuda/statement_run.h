@@ -1,0 +1,80 @@
+// One statement's way over the device: planned (plan_run.cpp), loaded and launched (run.cpp), merged (merge.cpp).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/backend.h"
+
+namespace basalt::cuda {
+
+// One chunk of all columns, after pruning.
+struct WorkChunk {
+  const File* file = nullptr;
+  uint32_t chunk = 0;
+  std::vector<uint32_t> items;  // tiles and flags; the slot is added when a batch is put together
+  std::vector<ChunkKey> keys;   // per column
+};
+
+struct Batch {
+  size_t first = 0;  // chunks [first, end)
+  size_t end = 0;
+  std::vector<LoadGroup> groups;
+  std::unique_ptr<BatchLoad> load;
+  uint64_t bytes = 0;                            // being loaded
+  std::vector<std::vector<DeviceChunk>> chunks;  // per chunk, per column: keeps the memory alive until the launch
+};
+
+class StatementRun {
+ public:
+  StatementRun(CudaBackend& backend, const Pipeline& pipeline, const RunOptions& options, RunReport& report)
+      : backend_(backend), pipeline_(pipeline), options_(options), report_(report) {}
+
+  std::vector<Value> run();
+
+ private:
+  std::string statement_key() const;
+  Statement* resident_statement(const std::string& key, std::vector<std::shared_ptr<DeviceBlock>>& blocks);
+  void plan_chunks();
+  void plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk);
+  void plan_batches();
+  bool prepare(Batch& batch, bool must_fit);
+  void launch(Batch& batch, size_t index);
+  std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
+  void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
+                     double* tile_sums, Event& begin, Event& end);
+  std::vector<Value> run_cold(const std::string& key);
+  std::vector<Value> run_resident(Statement& statement);
+  void remember(const std::string& key);
+  void fetch_results(const DeviceBlock& results, size_t bytes);
+  std::vector<Value> merge(const std::vector<uint32_t>& chunk_ends, size_t launches);
+  Event& kernel_event(size_t index);
+  uint32_t record_words() const {
+    return device::kRecordHead + device::kRecordAggregate * static_cast<uint32_t>(plan_->results.size());
+  }
+  void check_cancelled() const {
+    if (options_.cancel != nullptr) options_.cancel->check();
+  }
+
+  CudaBackend& backend_;
+  const Pipeline& pipeline_;
+  const RunOptions& options_;
+  RunReport& report_;
+  uint64_t limit_ = 0;
+  uint64_t run_ = 0;
+  uint64_t pending_ = 0;  // bytes of batches that are loaded but not launched: not yet in the cache
+  device::KernelPlan own_plan_;
+  const device::KernelPlan* plan_ = nullptr;
+  const LoadedKernel* kernel_ = nullptr;
+  std::vector<WorkChunk> chunks_;
+  std::vector<Batch> batches_;
+  std::vector<uint64_t> all_slots_;  // of all batches, for remember()
+  std::vector<uint32_t> all_work_;
+  std::vector<uint32_t> chunk_ends_;
+  std::vector<std::weak_ptr<DeviceBlock>> blocks_;
+  std::unique_ptr<DeviceBlock> results_;
+  std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
+};
+
+}  // namespace basalt::cuda
