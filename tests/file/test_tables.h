@@ -63,6 +63,14 @@ void expect_equal(const Table& expected, const Table& actual);
 // After damage to a file's bytes: computes every checksum again that can still be found, so that the checks behind the
 // checksums are reached. False if the footer cannot be found any more.
 bool reseal(std::vector<std::byte>& bytes);
+// The places of a column's streams, in the order of its metadata, and of its chunks' regions: rewritten as `edit`
+// leaves them, and sealed again. `edit` also gets the streams of the column's dictionary, if it has one.
+struct ColumnPlaces {
+  std::vector<StreamPlace> streams;
+  std::vector<StreamPlace> regions;
+  std::vector<StreamPlace> dictionary;
+};
+void edit_places(std::vector<std::byte>& bytes, uint32_t column, const std::function<void(ColumnPlaces&)>& edit);
 // Adds `shift` to every offset in the file's metadata and seals it again, as if so many bytes lay in front of it. Only
 // the offsets change, not the bytes' own places.
 void shift_offsets(std::vector<std::byte>& bytes, uint64_t shift);
