@@ -135,8 +135,9 @@ void import_field(const ArrowSchema& schema, const std::string& path, Field& fie
   field.children.resize(static_cast<size_t>(values.n_children));
   for (int64_t i = 0; i < values.n_children; ++i) {
     const ArrowSchema& child = *values.children[i];
-    const std::string name = child.name == nullptr ? "" : child.name;
-    import_field(child, path + "." + name, field.children[static_cast<size_t>(i)], refused);
+    std::string child_path = path;
+    child_path.append(".").append(child.name == nullptr ? "" : child.name);
+    import_field(child, child_path, field.children[static_cast<size_t>(i)], refused);
   }
 }
 

@@ -35,8 +35,8 @@ Choice choose() {
 }
 
 const Choice& chosen() {
-  static const Choice choice = choose();
-  return choice;
+  static const Choice kChoice = choose();
+  return kChoice;
 }
 
 }  // namespace

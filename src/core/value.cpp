@@ -160,7 +160,7 @@ std::string format_timestamp(int64_t units, TimeUnit unit) {
 
 std::string format_uuid(int128_t stored) {
   const auto number = static_cast<uint128_t>(stored) ^ (static_cast<uint128_t>(1) << 127);
-  static const char* kHex = "0123456789abcdef";
+  static constexpr char kHex[] = "0123456789abcdef";
   std::string text;
   for (int digit = 0; digit < 32; ++digit) {
     if (digit == 8 || digit == 12 || digit == 16 || digit == 20) text += '-';

@@ -126,7 +126,7 @@ Tree ShapeChooser::choose(const Values& values) {
     shapes_.push_back(best->tree);
     return best->tree;
   }
-  const Tree universal = universal_tree(type_);
+  Tree universal = universal_tree(type_);
   if (std::find(shapes_.begin(), shapes_.end(), universal) == shapes_.end()) shapes_.push_back(universal);
   return universal;
 }
