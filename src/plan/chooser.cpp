@@ -35,7 +35,8 @@ class Search final : public ChildChooser {
       std::optional<Estimate> candidate = codec->estimate(sample, children);
       if (!candidate) continue;
       const bool deeper = best && depth_of(candidate->tree) > depth_of(best->tree);
-      if (!best || candidate->bytes < best->bytes * (deeper ? kSimplerWins : 1.0)) best = std::move(candidate);
+      const double at_most = std::min(codec->has_to_save(), deeper ? kSimplerWins : 1.0);
+      if (!best || candidate->bytes < best->bytes * at_most) best = std::move(candidate);
     }
     if (best) return *best;
     // A forced tree that cannot hold the sample: worse than anything.

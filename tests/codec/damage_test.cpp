@@ -95,8 +95,9 @@ TEST_P(Damage, NeverCrashes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Trees, Damage,
-                         ::testing::Values("plain", "packed", "delta", "rle", "rle(dict, delta)", "dict",
-                                           "dict(rle, packed)", "strings", "strings(rle, plain)", "delta(rle)"));
+                         ::testing::Values("plain", "packed", "l3", "delta", "rle", "rle(dict, delta)", "rle(l3, l3)",
+                                           "dict", "dict(rle, packed)", "strings", "strings(rle, plain)",
+                                           "delta(rle)"));
 
 TEST(Damage, CodeBeyondTheDictionaryIsReported) {
   const auto array = make_array(Physical::kI64, 2000, Pattern::kFewDistinct, 4);

@@ -102,8 +102,9 @@ TEST_P(RoundTrip, EveryTypeAndPattern) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Trees, RoundTrip,
-                         ::testing::Values("plain", "constant", "packed", "delta", "delta(delta(packed))", "delta(rle)",
-                                           "rle", "rle(plain, delta)", "rle(dict, packed)", "rle(delta, rle)", "dict",
+                         ::testing::Values("plain", "constant", "packed", "l3", "delta", "delta(l3)", "rle(l3, l3)",
+                                           "dict(l3, l3)", "delta(delta(packed))", "delta(rle)", "rle",
+                                           "rle(plain, delta)", "rle(dict, packed)", "rle(delta, rle)", "dict",
                                            "dict(rle, plain)", "dict(delta, packed)", "dict(plain)", "strings",
                                            "strings(constant, constant)", "strings(rle, plain)",
                                            "dict(packed, strings(packed, plain))"));

@@ -80,6 +80,36 @@ Golden codecs() {
   return out;
 }
 
+// Every model of `l3`, narrow and wide, whole tiles and quartered ones.
+Golden learned() {
+  const uint64_t rows = 3000;
+  std::vector<NamedColumn> columns;
+  Golden out{"learned", {}, {}};
+  const auto add = [&](const std::string& name, TypeKind kind, const std::function<int64_t(uint64_t)>& value,
+                       const IsNull& is_null = {}) {
+    out.encodings[name] = is_null ? "validity(packed, l3)" : "l3";
+    columns.push_back(integers(name, type_of(kind), rows, value, is_null));
+  };
+  const auto noise = [](uint64_t i, uint64_t range) { return static_cast<int64_t>(scramble(i) % range); };
+  const auto s = [](uint64_t i) { return static_cast<int64_t>(i); };
+  add("constants", TypeKind::kInt16, [&](uint64_t i) { return s(i / 768) - 1; });
+  add("reference", TypeKind::kUInt64, [&](uint64_t i) { return noise(i, 1000) - 500; });
+  add("line", TypeKind::kInt32, [&](uint64_t i) { return 7 - s(i) * 2001 / 97; });
+  add(
+      "noisy line", TypeKind::kInt64, [&](uint64_t i) { return s(i) * 1234567 + noise(i, 5000); }, kSome);
+  add("curve", TypeKind::kUInt32, [&](uint64_t i) { return s(i % 2048) * s(i % 2048) * 3 / 7 + noise(i, 3); });
+  add("cubic", TypeKind::kInt64, [&](uint64_t i) { return (s(i) - 900) * (s(i) - 1500) * s(i) / 11 + noise(i, 9); });
+  add("wide line", TypeKind::kInt64, [&](uint64_t i) { return s(i) * 9876543210987 / 13; });
+  add("wide curve", TypeKind::kUInt64, [&](uint64_t i) { return s(i) * s(i) * 12345678901 + noise(i, 100); });
+  add("wide cubic", TypeKind::kInt64, [&](uint64_t i) { return s(i) * s(i) * (s(i) - 2000) * 1234567; });
+  add("runs", TypeKind::kInt64, [&](uint64_t i) { return s(i / 41) * 1000003 + noise(i / 41, 50); });
+  add("mixed", TypeKind::kInt32, [&](uint64_t i) {
+    return i < 700 ? s(i / 50) : i < 1300 ? noise(i, 1 << 30) : i < 2100 ? s(i) * 50 : -5;
+  });
+  out.table = make_table(rows, std::move(columns));
+  return out;
+}
+
 // Every type, few rows, with NULLs.
 Golden types() {
   Golden out{"types", everything(20), {}};
@@ -119,6 +149,7 @@ Golden chunks() {
 std::vector<Golden> golden_files() {
   std::vector<Golden> out;
   out.push_back(codecs());
+  out.push_back(learned());
   out.push_back(types());
   out.push_back(chunks());
   out.push_back({"no_rows", everything(0), {}});

@@ -195,6 +195,99 @@ def decode_delta(node, physical):
     return out
 
 
+class L3Model:
+    """One predictor: base, coefficients of i, C(i, 2), C(i, 3), and how the value is finished."""
+
+    def __init__(self, model, width, shift, phased, words, at, value_bytes):
+        def take(two):
+            nonlocal at
+            value = words[at] | (words[at + 1] << 32 if two else 0)
+            at += 2 if two else 1
+            return value
+
+        def signed(value, bits):
+            return value - (1 << bits) if value >> (bits - 1) else value
+
+        is_wide = 5 <= model <= 7
+        degree = 0 if model < 2 else model - 1 if model < 5 else model - 4
+        self.width, self.wide, self.fraction = width, is_wide or width > 31, shift if is_wide else 32
+        self.base = take(value_bytes > 4)
+        c = [take(is_wide) for _ in range(degree)]
+        if not is_wide:
+            c = [signed(v, 32) << shift if j == 0 else (signed(v, 32) >> 5) << (v & 31) for j, v in enumerate(c)]
+        self.c = [take(is_wide) if phased else 0] + c + [0] * (3 - degree)
+        self.end = at
+
+    def values(self, i, residuals):
+        """Values (64 bits, unsigned) of the local rows i."""
+        i = i.astype(object)
+        y = self.c[0] + self.c[1] * i + self.c[2] * (i * (i - 1) // 2) + self.c[3] * (i * (i - 1) * (i - 2) // 6)
+        out = []
+        for one, residual in zip(y.tolist(), residuals.tolist()):
+            one = wrap(one, 64, True) >> self.fraction
+            offset = one + residual if self.wide else wrap(one + residual, 32, True)
+            out.append(wrap(self.base + offset, 64, False))
+        return np.array(out, object)
+
+
+def stream_bits(words, at, width, count):
+    """`count` values of `width` bits from bit `at` on, least significant bit first."""
+    if width == 0:
+        return np.zeros(count, np.uint64)
+    bits = int.from_bytes(words.tobytes(), "little") >> at
+    mask = (1 << width) - 1
+    return np.array([bits >> (width * j) & mask for j in range(count)], np.uint64)
+
+
+def decode_l3(node, physical):
+    width, dtype = PHYSICAL[physical]
+    tiles = np.frombuffer(node.streams[0], "<u4").tolist()
+    records = np.frombuffer(node.streams[1], "<u2").reshape(-1, 3).tolist()
+    params = np.frombuffer(node.streams[2], "<u4").tolist()
+    words = np.frombuffer(node.streams[3], "<u4")
+    require(len(tiles) == tiles_of(node.count) + 1 and tiles[-1] == len(records), "l3: a wrong number of tiles")
+    starts = [a & 0xFFF for a, _, _ in records]
+    units = (node.count + 255) // 256
+    out = np.empty(node.count, object)
+
+    for part, (a, b, place) in enumerate(records):
+        first = starts[part] * 256
+        end = min(node.count, (starts[part + 1] if part + 1 < len(records) else units) * 256)
+        if a >> 12 == 8:
+            runs, piece = params[place], params[place + 1]
+            inner, at = [], place + 4
+            for word, value_bytes in ((params[place + 2], width), (params[place + 3], 4)):
+                inner.append(L3Model(word & 15, word >> 4 & 127, word >> 11 & 63, word >> 17 & 1, params, at, value_bytes))
+                at = inner[-1].end
+            data = words[piece * 8:]
+            index = np.arange(runs)
+            values = inner[0].values(index, stream_bits(data, 0, inner[0].width, runs))
+            ends = inner[1].values(index, stream_bits(data, runs * inner[0].width, inner[1].width, runs))
+            ends = np.array([e & 0xFFFFFFFF for e in ends], np.int64)
+            require(ends[-1] == end - first, "l3: runs do not fill their partition")
+            out[first:end] = np.repeat(values, np.diff(ends, prepend=0))
+            continue
+        model = L3Model(a >> 12, b & 127, b >> 7 & 255, b >> 15, params, place, width)
+        rows = np.arange(end - first)
+        residuals = np.zeros(end - first, np.uint64)
+        for row in range(first, end, 256) if model.width else []:
+            tile, unit = row // TILE_ROWS, row // 256
+            entry = tiles[tile]
+            at = (entry & 0x3FFFF) * 8
+            if entry >> 30 & 1:
+                for before in range(tile * 4, unit):
+                    owner = max(p for p, start in enumerate(starts) if start <= before)
+                    at += 8 * (records[owner][1] & 127)
+                # Lane l's eight values follow each other.
+                values = stream_bits(words[at:at + 8 * model.width], 0, model.width, 256).reshape(32, 8).T.ravel()
+            else:
+                values = unpack_tile(words[at:at + 32 * model.width], model.width)[row % TILE_ROWS:][:256]
+            residuals[row - first:row - first + 256] = values[:end - row]
+        out[first:end] = model.values(rows, residuals)
+    bits = 8 * width
+    return np.array([wrap(v, bits, physical[0] == "i") for v in out], dtype)
+
+
 def decode_rle(node, physical):
     values = decode(node.children[0], physical)
     ends = decode(node.children[1], "u32").astype(np.int64)
@@ -244,6 +337,8 @@ def decode(node, physical):
         return decode_packed(node, physical)
     if node.codec == "delta":
         return decode_delta(node, physical)
+    if node.codec == "l3":
+        return decode_l3(node, physical)
     if node.codec == "rle":
         return decode_rle(node, physical)
     if node.codec == "strings":
@@ -256,7 +351,7 @@ def decode(node, physical):
 
 
 def child_count(codec, physical):
-    return {"constant": 0, "plain": 0, "packed": 0, "delta": 1, "rle": 2, "dict": 2, "strings": 2,
+    return {"constant": 0, "plain": 0, "packed": 0, "l3": 0, "delta": 1, "rle": 2, "dict": 2, "strings": 2,
             "validity": 1 if physical is None else 2}[codec]
 
 

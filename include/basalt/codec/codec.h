@@ -172,6 +172,9 @@ class Codec {
   virtual Tree default_child(Physical type, size_t child) const;
   // `validity` and `strings` do not count for the search depth.
   virtual uint32_t depth_cost() const { return 1; }
+  // How much smaller, as a factor, it must be than a codec listed before it to be taken instead: for codecs that cost
+  // more to read.
+  virtual double has_to_save() const { return 1.0; }
   // Whether a single row costs constant time, without decoding its tile.
   virtual bool point_access() const { return false; }
 

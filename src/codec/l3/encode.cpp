@@ -230,16 +230,12 @@ Node L3Codec::encode(const Values& values, l3::Effort effort) const {
 
 std::optional<Estimate> L3Codec::estimate(const Sample& sample, ChildChooser&) const {
   if (sample.total_rows > kMaxChunkRows) return std::nullopt;
-  // Sampled tiles are not neighbours: each is cut by itself.
+  // Sampled tiles are not neighbours: each counts by itself.
   const std::vector<int64_t> wide = widen(sample.values);
   uint64_t bytes = 0;
   for (uint64_t first = 0; first < wide.size(); first += kTileRows) {
     const uint64_t rows = std::min<uint64_t>(kTileRows, wide.size() - first);
-    bytes += sizeof(uint32_t);
-    for (const l3::Partition& part :
-         l3::cut({wide.data() + first, rows}, width_of(sample.values.type), l3::Effort::kBalanced)) {
-      bytes += part.bytes;
-    }
+    bytes += sizeof(uint32_t) + l3::estimate_tile({wide.data() + first, rows}, width_of(sample.values.type));
   }
   const uint32_t sampled = tile_count(wide.size());
   const double per_tile = sampled == 0 ? 0 : static_cast<double>(bytes) / sampled;

@@ -13,6 +13,7 @@ class L3Codec final : public Codec {
     return !is_bytes && is_integer(type) && width_of(type) <= 8;
   }
   bool point_access() const override { return true; }
+  double has_to_save() const override { return 0.95; }
   Node encode(const Values& values, const Tree& tree) const override;
   Node encode(const Values& values, l3::Effort effort) const;
   void validate(const NodeView& node) const override;

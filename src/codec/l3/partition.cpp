@@ -15,6 +15,7 @@ namespace {
 constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kBreakpointBits = 8;         // a jump of the width that starts a new partition
 constexpr uint32_t kFastUnits = kUnitsPerTile;  // `fast` cuts no longer than a tile
+constexpr double kUsualSpread = 4.5;            // range of residuals in standard deviations
 constexpr uint32_t kLeastRun = 4;               // average rows of runs worth looking at
 constexpr uint32_t kMaxPolyUnits = kMaxPolyRows / kUnitRows;
 
@@ -173,8 +174,7 @@ class Cutter {
   }
 
   // Everything as one partition, without a model yet.
-  Partition all() const {
-    const std::vector<Partition> parts = units();
+  Partition all(const std::vector<Partition>& parts) const {
     Partition whole = parts.at(0);
     for (size_t i = 1; i < parts.size(); ++i) whole = joined(whole, parts[i]);
     return whole;
@@ -194,6 +194,22 @@ class Cutter {
     u.moments = join(a.moments, b.moments,
                      static_cast<int64_t>(static_cast<uint64_t>(b.first) - static_cast<uint64_t>(a.first)));
     return u;
+  }
+
+  // What `p` would take if its residuals were spread as evenly as those of most data.
+  uint64_t about(const Partition& p) const {
+    const uint64_t span = span_of(p);
+    uint64_t bytes = bytes_of(span == 0 ? Model::kConstant : Model::kFor, false, bits_of(span), p.units, value_bytes_);
+    if (span == 0 || bits_of(span) > kMaxSquareBits || p.rows < 3) return bytes;
+    const Fit fit = fit_polynomials(p.moments, true);
+    const bool wide = bits_of(span) > kMaxNarrowWidth;
+    for (uint32_t degree = 1; degree <= 3; ++degree) {
+      const auto lowest = wide ? static_cast<uint32_t>(Model::kWideLinear) : static_cast<uint32_t>(Model::kLinear);
+      const auto range = static_cast<uint64_t>(kUsualSpread * std::sqrt(least_variance(fit, degree)));
+      const auto model = static_cast<Model>(lowest + degree - 1);
+      bytes = std::min(bytes, bytes_of(model, false, bits_of(range), p.units, value_bytes_));
+    }
+    return bytes;
   }
 
   // Gives `p` its cheapest model of at most `max_degree` if one takes fewer than `limit` bytes; says whether it did.
@@ -416,7 +432,7 @@ RunsOf find_runs(std::span<const int64_t> values, uint32_t runs, uint32_t value_
   }
   const auto model_of = [](const std::vector<int64_t>& array, uint32_t bytes) {
     const Cutter cutter(array, bytes);
-    Partition all = cutter.all();
+    Partition all = cutter.all(cutter.units());
     cutter.choose_simple(all);
     return all;
   };
@@ -450,9 +466,17 @@ uint32_t put_params(const Partition& partition, uint64_t base, uint32_t value_by
 
 Partition cut_once(std::span<const int64_t> values, uint32_t value_bytes) {
   const Cutter cutter(values, value_bytes);
-  Partition whole = cutter.all();
+  Partition whole = cutter.all(cutter.units());
   cutter.choose(whole, 3, kNever);
   return whole;
+}
+
+uint64_t estimate_tile(std::span<const int64_t> values, uint32_t value_bytes) {
+  const Cutter cutter(values, value_bytes);
+  const std::vector<Partition> units = cutter.units();
+  uint64_t in_units = 0;
+  for (const Partition& unit : units) in_units += cutter.about(unit);
+  return std::min(in_units, cutter.about(cutter.all(units)));
 }
 
 std::vector<Partition> cut(std::span<const int64_t> values, uint32_t value_bytes, Effort effort) {

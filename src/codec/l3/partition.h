@@ -51,6 +51,9 @@ std::vector<Partition> cut(std::span<const int64_t> values, uint32_t value_bytes
 // One partition over all of `values`, at most 8192 rows, with its cheapest model.
 Partition cut_once(std::span<const int64_t> values, uint32_t value_bytes);
 
+// About what a tile would take, from its moments alone: a tenth of the time of cutting it.
+uint64_t estimate_tile(std::span<const int64_t> values, uint32_t value_bytes);
+
 // The stored form of a partition's model, as a reader will see it.
 Record record_of(const Partition& partition, uint32_t place);
 // Writes at most kMostParams words and says how many.
