@@ -237,9 +237,7 @@ std::optional<Estimate> L3Codec::estimate(const Sample& sample, ChildChooser&) c
     const uint64_t rows = std::min<uint64_t>(kTileRows, wide.size() - first);
     bytes += sizeof(uint32_t) + l3::estimate_tile({wide.data() + first, rows}, width_of(sample.values.type));
   }
-  const uint32_t sampled = tile_count(wide.size());
-  const double per_tile = sampled == 0 ? 0 : static_cast<double>(bytes) / sampled;
-  return Estimate{per_tile * tile_count(sample.total_rows), {"l3", {}}};
+  return Estimate{static_cast<double>(bytes) * sample.scale(), {"l3", {}}};
 }
 
 std::string L3Codec::device_reader(const NodeView& node) const { return "L3<" + device_value_type(node.type) + ">"; }
