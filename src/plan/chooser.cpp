@@ -12,6 +12,8 @@ namespace {
 
 // A deeper tree costs time on every read: it has to be this much smaller to be taken.
 constexpr double kSimplerWins = 0.98;
+// And a codec that costs more to read has to save this many bytes at least.
+constexpr double kLeastSaving = 256;
 // A chunk keeps to a tree the column has already if that costs at most this much more than its own best.
 constexpr double kKeepShape = 1.03;
 
@@ -35,8 +37,9 @@ class Search final : public ChildChooser {
       std::optional<Estimate> candidate = codec->estimate(sample, children);
       if (!candidate) continue;
       const bool deeper = best && depth_of(candidate->tree) > depth_of(best->tree);
-      const double at_most = std::min(codec->has_to_save(), deeper ? kSimplerWins : 1.0);
-      if (!best || candidate->bytes < best->bytes * at_most) best = std::move(candidate);
+      const double share = std::min(codec->has_to_save(), deeper ? kSimplerWins : 1.0);
+      const double least = codec->has_to_save() < 1.0 ? kLeastSaving : 0.0;
+      if (!best || candidate->bytes + least < best->bytes * share) best = std::move(candidate);
     }
     if (best) return *best;
     // A forced tree that cannot hold the sample: worse than anything.

@@ -76,13 +76,24 @@ std::optional<Parts> split(const Values& values, uint64_t most) {
   return parts;
 }
 
-// How many distinct values the whole array has, from how many the sample has and how many of those it saw only once
-// (the guaranteed-error estimator: once-seen values stand for √(N/n) others).
+// How many distinct values the whole array has, from those of the sample and the number of sampled tiles that each was
+// seen in. Tiles, not rows, since equal values often lie together: if no value is in two tiles, the tiles that were not
+// sampled have values of their own as well. Else Chao's estimator: what was seen in one tile only, against what was
+// seen in two, tells how much was not seen at all.
 uint64_t estimate_distinct(const Parts& sample, const Sample& about) {
-  std::vector<uint32_t> seen(sample.entry_count, 0);
-  for (const uint32_t code : sample.codes) ++seen[code];
-  const auto once = static_cast<double>(std::count(seen.begin(), seen.end(), 1u));
-  const double total = std::sqrt(about.scale()) * once + (static_cast<double>(sample.entry_count) - once);
+  std::vector<uint32_t> tiles(sample.entry_count, 0);
+  std::vector<uint32_t> last(sample.entry_count, ~0u);
+  for (size_t i = 0; i < sample.codes.size(); ++i) {
+    const auto tile = static_cast<uint32_t>(i / kTileRows);
+    const uint32_t code = sample.codes[i];
+    tiles[code] += last[code] != tile ? 1 : 0;
+    last[code] = tile;
+  }
+  const auto once = static_cast<double>(std::count(tiles.begin(), tiles.end(), 1u));
+  const auto twice = static_cast<double>(std::count(tiles.begin(), tiles.end(), 2u));
+  const double most = once * (about.scale() - 1);
+  const double unseen = twice == 0 ? most : std::min(most, once * once / (2 * twice));
+  const double total = static_cast<double>(sample.entry_count) + unseen;
   return std::min(about.total_rows, static_cast<uint64_t>(std::llround(total)));
 }
 
