@@ -13,7 +13,7 @@ namespace {
 // A deeper tree costs time on every read: it has to be this much smaller to be taken.
 constexpr double kSimplerWins = 0.98;
 // And a codec that costs more to read has to save this many bytes at least.
-constexpr double kLeastSaving = 256;
+constexpr double kLeastSaving = 1024;
 // A chunk keeps to a tree the column has already if that costs at most this much more than its own best.
 constexpr double kKeepShape = 1.03;
 
