@@ -13,6 +13,7 @@
 #include "codec/constant/kernels.cuh"
 #include "codec/delta/kernels.cuh"
 #include "codec/dict/kernels.cuh"
+#include "codec/l3/kernels.cuh"
 #include "codec/packed/kernels.cuh"
 #include "codec/plain/kernels.cuh"
 #include "codec/rle/kernels.cuh"
@@ -26,6 +27,7 @@ namespace {
 using device::Constant;
 using device::Delta;
 using device::Dict;
+using device::L3;
 using device::Packed;
 using device::Plain;
 using device::Rle;
@@ -201,6 +203,27 @@ TEST(EmulatedReaders, TheHostKnowsTheirScratch) {
   BASALT_EXPECT_SCRATCH(Delta<uint64_t, Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>);
   BASALT_EXPECT_SCRATCH(Rle<uint64_t, Delta<uint64_t, Packed<uint64_t>>, Delta<uint32_t, Packed<uint32_t>>>);
   BASALT_EXPECT_SCRATCH(Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>);
+}
+
+TEST(EmulatedReaders, Learned) {
+  check_tree<L3<uint8_t>>("l3", Physical::kU8);
+  check_tree<L3<uint32_t>>("l3", Physical::kU32);
+  check_tree<L3<uint64_t>>("l3", Physical::kU64);
+  check_tree<Rle<uint64_t, L3<uint64_t>, L3<uint32_t>>>("rle(l3, l3)", Physical::kU64);
+  check_tree<Delta<uint64_t, L3<uint64_t>>>("delta(l3)", Physical::kU64);
+  check_tree<Dict<uint64_t, L3<uint32_t>, L3<uint64_t>>>("dict(l3, l3)", Physical::kU64);
+  // Lines and curves, narrow and wide, that change inside tiles.
+  Random random(11);
+  for (const uint64_t scale : {uint64_t{1}, uint64_t{1} << 25, uint64_t{1} << 45}) {
+    std::vector<uint64_t> values;
+    uint64_t at = scale * 7;
+    for (size_t i = 0; i < 6000; ++i) {
+      const uint64_t x = i % 1700;
+      at += scale * (i / 900 % 3);
+      values.push_back(at + (i / 2000 == 1 ? x * x * scale / 64 : 0) + random() % (1 + scale / 16));
+    }
+    expect_reads<L3<uint64_t>>(view_of(encoded(values, "l3", Physical::kU64)), values, std::to_string(scale));
+  }
 }
 
 // Few rows pass in one tile, all in another, none in a third; the last tile is short.
