@@ -27,6 +27,7 @@ struct ConvertOptions {
   std::string input_format;
   std::vector<std::string> encodings;
   std::vector<std::string> sort_by;
+  Effort effort = Effort::kBalanced;
   Device device = Device::kCpu;
   uint32_t threads = 0;
   uint64_t memory_limit = kDefaultMemory;
@@ -50,9 +51,10 @@ std::map<std::string, Tree> parse_encodings(const std::vector<std::string>& text
 }
 
 // Encodes on the GPU what it can; both backends write the same bytes.
-Node encode_on_gpu(const Values& values, const Tree& tree) {
+Node encode_on_gpu(const Values& values, const Tree& tree, Effort effort) {
   GpuBackend& backend = *gpu().backend;
-  return backend.why_not_encode(values.type, tree).empty() ? backend.encode(values, tree) : encode_tree(values, tree);
+  const bool can = backend.why_not_encode(values.type, tree).empty();
+  return can ? backend.encode(values, tree) : encode_tree(values, tree, effort);
 }
 
 WriteOptions write_options(const ConvertOptions& options) {
@@ -62,9 +64,12 @@ WriteOptions write_options(const ConvertOptions& options) {
   write.memory_limit = writer_memory(options.memory_limit);
   write.encodings = parse_encodings(options.encodings);
   write.sort_columns = options.sort_by;
+  write.effort = options.effort;
   if (options.device == Device::kCuda) {
     require_device(options.device);
-    write.encoder = encode_on_gpu;
+    write.encoder = [effort = options.effort](const Values& values, const Tree& tree) {
+      return encode_on_gpu(values, tree, effort);
+    };
   }
   return write;
 }
@@ -170,6 +175,15 @@ void add_convert(Program& program) {
       ->take_all()
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option_function<std::string>(
+          "--effort",
+          [options](const std::string& name) {
+            options->effort = name == "fast" ? Effort::kFast : name == "best" ? Effort::kBest : Effort::kBalanced;
+          },
+          "Time spent on smaller files: fast, balanced (default) or best")
+      ->check(CLI::IsMember({"fast", "balanced", "best"}))
+      ->type_name("fast|balanced|best");
   command->add_option("--sort-by", options->sort_by, "Sort the rows by these columns, ascending")
       ->delimiter(',')
       ->expected(1)

@@ -100,7 +100,9 @@ std::unique_ptr<BytesReader> Codec::open_bytes(const NodeView&) const {
 }
 std::string Codec::device_reader(const NodeView&) const { return {}; }
 
-Node encode_tree(const Values& values, const Tree& tree) { return get_codec(tree.codec).encode(values, tree); }
+Node encode_tree(const Values& values, const Tree& tree, Effort effort) {
+  return get_codec(tree.codec).encode(values, tree, effort);
+}
 
 void validate_tree(const NodeView& node) {
   if (node.codec == nullptr) throw Error(ErrorCode::kUnsupported, "unknown codec");

@@ -262,7 +262,7 @@ std::optional<Tree> ColumnEncoder::choose(const Values& values) {
 
 Node ColumnEncoder::encode_values(const Values& values, const Tree& tree) const {
   const auto encode = [&](const Tree& chosen) {
-    return encoder_ != nullptr && *encoder_ ? (*encoder_)(values, chosen) : encode_tree(values, chosen);
+    return encoder_ != nullptr ? (*encoder_)(values, chosen) : encode_tree(values, chosen);
   };
   try {
     Node node = encode(tree);

@@ -146,6 +146,11 @@ struct Writer::State {
   }
 
   void check_options() {
+    if (!options.encoder) {
+      options.encoder = [effort = options.effort](const Values& values, const Tree& tree) {
+        return encode_tree(values, tree, effort);
+      };
+    }
     if (options.chunk_rows == 0 || options.chunk_rows > kMaxChunkRows || options.chunk_rows % kZoneRows != 0) {
       throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: chunk_rows is {}, not a multiple of {} up to {}", path,
                                                            options.chunk_rows, kZoneRows, kMaxChunkRows));

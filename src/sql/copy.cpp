@@ -67,6 +67,14 @@ void parse_sort_columns(const duckdb::vector<duckdb::Value>& values, WriteOption
   }
 }
 
+Effort effort_option(const duckdb::vector<duckdb::Value>& values) {
+  const std::string name = values.size() == 1 ? duckdb::StringUtil::Lower(values[0].ToString()) : std::string();
+  if (name == "fast") return Effort::kFast;
+  if (name == "balanced") return Effort::kBalanced;
+  if (name == "best") return Effort::kBest;
+  throw duckdb::BinderException("EFFORT is one of fast, balanced and best");
+}
+
 unique_ptr<FunctionData> copy_bind(ClientContext& context, duckdb::CopyFunctionBindInput& input,
                                    const duckdb::vector<duckdb::string>& names,
                                    const duckdb::vector<duckdb::LogicalType>& types) {
@@ -88,6 +96,8 @@ unique_ptr<FunctionData> copy_bind(ClientContext& context, duckdb::CopyFunctionB
         result->options.threads = static_cast<uint32_t>(std::min<uint64_t>(number_option(name, values), UINT32_MAX));
       } else if (name == "CHUNK_ROWS") {
         result->options.chunk_rows = number_option(name, values);
+      } else if (name == "EFFORT") {
+        result->options.effort = effort_option(values);
       } else if (name == "MEMORY_LIMIT") {
         result->options.memory_limit = number_option(name, values);
       } else {
@@ -103,6 +113,7 @@ void list_options(ClientContext&, duckdb::CopyOptionsInput& input) {
   using duckdb::CopyOptionMode;
   input.options["encodings"] = CopyOption(duckdb::LogicalType::ANY, CopyOptionMode::WRITE_ONLY);
   input.options["sort_columns"] = CopyOption(duckdb::LogicalType::ANY, CopyOptionMode::WRITE_ONLY);
+  input.options["effort"] = CopyOption(duckdb::LogicalType::VARCHAR, CopyOptionMode::WRITE_ONLY);
   input.options["threads"] = CopyOption(duckdb::LogicalType::UBIGINT, CopyOptionMode::WRITE_ONLY);
   input.options["chunk_rows"] = CopyOption(duckdb::LogicalType::UBIGINT, CopyOptionMode::WRITE_ONLY);
   input.options["memory_limit"] = CopyOption(duckdb::LogicalType::UBIGINT, CopyOptionMode::WRITE_ONLY);

@@ -79,6 +79,22 @@ class Convert(CliTest):
         self.basalt("convert", "-q", self.path("x.arrow"), self.path("y.basalt"), "--sort-by", "k")
         self.assertEqual(self.query(f"select k from '{self.path('y.basalt')}'"), [["1"], ["2"], ["3"]])
 
+    def test_effort_trades_time_for_bytes(self):
+        # A rate that changes every few hundred rows: there is something to cut.
+        sql = "select sum(hash(range // 700) % 900 + hash(range) % 9) over (order by range) as t from range(200000)"
+        sizes, sums = [], set()
+        for effort in ("fast", "balanced", "best"):
+            out = self.path(f"{effort}.basalt")
+            self.basalt("convert", "-q", "--query", f"select t::bigint as t from ({sql})", out, "--effort", effort,
+                        "--encoding", "t=l3")
+            sizes.append(self.info(f"{effort}.basalt")["columns"][0]["encoded_bytes"])
+            sums.add(self.basalt("sql", "-q", "--format", "csv", f"select sum(t), count(*) from '{out}'"))
+            self.assertIn("sound", self.basalt("verify", out))
+        self.assertEqual(len(sums), 1)
+        self.assertGreater(sizes[0], sizes[1])
+        self.assertGreaterEqual(sizes[1], sizes[2])
+        self.basalt("convert", "-q", "--query", sql, self.path("x.basalt"), "--effort", "more", code=2)
+
     def test_encoding_is_forced(self):
         csv = self.numbers_csv(5000)
         self.basalt("convert", "-q", csv, self.path("x.basalt"), "--encoding", "id=plain", "--encoding", "name=strings(packed, plain)")

@@ -13,7 +13,6 @@
 namespace basalt {
 namespace {
 
-using l3::Effort;
 using testing::Array;
 using testing::kAllPatterns;
 using testing::make_fixed;
@@ -40,7 +39,7 @@ Values view(const std::vector<T>& values) {
 // Encodes, checks, decodes by tile and by row; returns the encoded bytes.
 uint64_t round_trip(const Values& values, Effort effort) {
   const L3Codec codec;
-  const Node node = codec.encode(values, effort);
+  const Node node = codec.encode(values, {"l3", {}}, effort);
   EXPECT_NO_THROW(validate_tree(view_of(node)));
   const auto reader = codec.open(view_of(node));
   const uint32_t width = width_of(values.type);
@@ -120,7 +119,7 @@ TEST(L3, EveryModelAndWidth) {
         values[i] = static_cast<uint64_t>(static_cast<int64_t>(curve * scale)) + (random() & low_bits(width));
       }
       const L3Codec codec;
-      const Node node = codec.encode(view(values), Effort::kBalanced);
+      const Node node = codec.encode(view(values), {"l3", {}}, Effort::kBalanced);
       const Buffer& records = node.streams[l3::kRecords];
       for (size_t i = 0; i < records.size() / 6; ++i) {
         seen |= 1u << static_cast<uint32_t>(l3::get_record(records.as<uint16_t>() + 3 * i).model);
@@ -146,7 +145,7 @@ TEST(L3, Runs) {
     for (const int64_t value : values) narrow.push_back(static_cast<uint32_t>(value));
     for (size_t i = 9000; i < 9700; ++i) values[i] = static_cast<int64_t>(random());  // other models in between
     const L3Codec codec;
-    const Node node = codec.encode(view(narrow), Effort::kBalanced);
+    const Node node = codec.encode(view(narrow), {"l3", {}}, Effort::kBalanced);
     bool has_runs = false;
     for (size_t i = 0; i < node.streams[l3::kRecords].size() / 6; ++i) {
       has_runs |= l3::get_record(node.streams[l3::kRecords].as<uint16_t>() + 3 * i).model == l3::Model::kRuns;

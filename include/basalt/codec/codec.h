@@ -157,6 +157,9 @@ class ChildChooser {
   virtual Estimate best(const Sample& sample, size_t child) = 0;
 };
 
+// How much time an encoder may take for fewer bytes; what a codec makes of it is its own affair. Readers do not care.
+enum class Effort : uint8_t { kFast, kBalanced, kBest };
+
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -180,7 +183,7 @@ class Codec {
 
   // `tree` is bound: it names this codec and all its children. Throws Error(kUnsupported) where these values cannot be
   // held (a range of more than 64 bits in `packed`): the caller then takes the next best tree.
-  virtual Node encode(const Values& values, const Tree& tree) const = 0;
+  virtual Node encode(const Values& values, const Tree& tree, Effort effort) const = 0;
   // O(tiles): counts, stream lengths, offsets. Throws Error(kCorrupt). Children are validated by the caller.
   virtual void validate(const NodeView& node) const = 0;
   virtual std::unique_ptr<Reader> open(const NodeView& node) const;
@@ -201,7 +204,7 @@ std::span<const Codec* const> all_codecs();
 void register_codec(std::unique_ptr<Codec> codec);  // for codecs outside the library; call before any thread reads
 
 // Whole trees: encode, check, open.
-Node encode_tree(const Values& values, const Tree& tree);
+Node encode_tree(const Values& values, const Tree& tree, Effort effort = Effort::kBalanced);
 void validate_tree(const NodeView& node);
 std::unique_ptr<Reader> open_reader(const NodeView& node);
 

@@ -29,12 +29,13 @@ struct WriteOptions {
   uint64_t chunk_bytes = 64 << 20;                     // plain bytes after which a chunk is closed early
   uint64_t memory_limit = uint64_t{1} << 30;           // for buffered rows and finished chunks
   std::map<std::string, Tree> encodings;               // column ("a", "a.b") → forced tree
+  Effort effort = Effort::kBalanced;                   // time for fewer bytes
   std::vector<std::string> sort_columns;               // recorded in the footer; rows must come sorted
   std::function<void(const WriteProgress&)> progress;  // called from the appending thread
   const CancelToken* cancel = nullptr;
   std::string created_by;                       // empty: this build's name and version
   std::map<std::string, std::string> metadata;  // kept in the footer
-  // Encodes one array; the GPU backend replaces it. Must give the same bytes as encode_tree().
+  // Encodes one array; the GPU backend replaces it. Must give the same bytes as encode_tree() at the same effort.
   std::function<Node(const Values&, const Tree&)> encoder;
 };
 

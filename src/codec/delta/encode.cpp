@@ -54,7 +54,7 @@ std::vector<ChildSlot> DeltaCodec::children(Physical type) const {
   return {{"deltas", signed_of_width(width_of(type))}};
 }
 
-Node DeltaCodec::encode(const Values& values, const Tree& tree) const {
+Node DeltaCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
   Node node{this, values.type, values.count, {}, {}, {}};
   node.streams.resize(delta::kStreams);
   const uint32_t width = width_of(values.type);
@@ -63,7 +63,7 @@ Node DeltaCodec::encode(const Values& values, const Tree& tree) const {
     checkpoints.append(values.as<std::byte>() + static_cast<uint64_t>(tile) * kTileRows * width, width);
   }
   const Buffer deltas = deltas_of(values);
-  node.children.push_back(encode_tree(child_values(values, deltas), tree.children[delta::kDeltas]));
+  node.children.push_back(encode_tree(child_values(values, deltas), tree.children[delta::kDeltas], effort));
   return node;
 }
 

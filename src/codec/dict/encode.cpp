@@ -99,12 +99,12 @@ uint64_t estimate_distinct(const Parts& sample, const Sample& about) {
 
 }  // namespace
 
-Node DictCodec::encode(const Values& values, const Tree& tree) const {
+Node DictCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
   if (values.count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "dict: the array is too large");
   Node node{this, values.type, values.count, {}, {}, {}};
   const Parts parts = *split(values, kAnyNumber);
-  node.children.push_back(encode_tree(parts.code_values(), tree.children[dict::kCodes]));
-  node.children.push_back(encode_tree(parts.entry_values(), tree.children[dict::kEntries]));
+  node.children.push_back(encode_tree(parts.code_values(), tree.children[dict::kCodes], effort));
+  node.children.push_back(encode_tree(parts.entry_values(), tree.children[dict::kEntries], effort));
   return node;
 }
 

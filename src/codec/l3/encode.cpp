@@ -216,9 +216,7 @@ class StreamWriter {
 
 }  // namespace
 
-Node L3Codec::encode(const Values& values, const Tree&) const { return encode(values, l3::Effort::kBalanced); }
-
-Node L3Codec::encode(const Values& values, l3::Effort effort) const {
+Node L3Codec::encode(const Values& values, const Tree&, Effort effort) const {
   if (values.count > kMaxChunkRows) throw Error(ErrorCode::kUnsupported, "l3: the array is too large");
   Node node{this, values.type, values.count, {}, {}, {}};
   node.streams.resize(l3::kStreams);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "basalt/codec/codec.h"
-#include "codec/l3/partition.h"
 
 namespace basalt {
 
@@ -14,8 +13,7 @@ class L3Codec final : public Codec {
   }
   bool point_access() const override { return true; }
   double has_to_save() const override { return 0.95; }
-  Node encode(const Values& values, const Tree& tree) const override;
-  Node encode(const Values& values, l3::Effort effort) const;
+  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;

@@ -5,15 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "basalt/codec/codec.h"
 #include "codec/l3/fit.h"
 
 namespace basalt::l3 {
-
-enum class Effort : uint8_t {
-  kFast,      // cut where the estimated width jumps; frame of reference and lines
-  kBalanced,  // all models; neighbours merge while that pays
-  kBest,      // the cheapest cut of all (up to 8192 rows per partition), then as balanced beyond
-};
 
 // A run of whole units with its best model.
 struct Partition {
@@ -45,7 +40,9 @@ struct RunsOf {
 };
 RunsOf find_runs(std::span<const int64_t> values, uint32_t runs, uint32_t value_bytes);
 
-// `value_bytes` of the type that will be stored.
+// `value_bytes` of the type that will be stored. Effort::kFast cuts where the estimated width jumps and has frames of
+// reference and lines; kBalanced has all models and merges neighbours while that pays; kBest finds the cheapest cut of
+// all into partitions of up to 8192 rows, then merges these.
 std::vector<Partition> cut(std::span<const int64_t> values, uint32_t value_bytes, Effort effort);
 
 // One partition over all of `values`, at most 8192 rows, with its cheapest model.

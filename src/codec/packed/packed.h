@@ -10,7 +10,7 @@ class PackedCodec final : public Codec {
   std::string_view name() const override { return "packed"; }
   bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && is_integer(type); }
   bool point_access() const override { return true; }
-  Node encode(const Values& values, const Tree& tree) const override;
+  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;

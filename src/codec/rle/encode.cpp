@@ -66,7 +66,7 @@ std::vector<ChildSlot> RleCodec::children(Physical type) const {
   return {{"values", type}, {"run ends", Physical::kU32}};
 }
 
-Node RleCodec::encode(const Values& values, const Tree& tree) const {
+Node RleCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
   if (values.count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "rle: the array is too large");
   Node node{this, values.type, values.count, {}, {}, {}};
   node.streams.resize(rle::kStreams);
@@ -80,8 +80,8 @@ Node RleCodec::encode(const Values& values, const Tree& tree) const {
     const uint32_t run_start = run == 0 ? 0 : ends[run - 1];
     entries.push(rle::TileEntry{run, first_row - run_start});
   }
-  node.children.push_back(encode_tree(run_values(values, runs), tree.children[rle::kValues]));
-  node.children.push_back(encode_tree(run_ends(runs), tree.children[rle::kRunEnds]));
+  node.children.push_back(encode_tree(run_values(values, runs), tree.children[rle::kValues], effort));
+  node.children.push_back(encode_tree(run_ends(runs), tree.children[rle::kRunEnds], effort));
   return node;
 }
 

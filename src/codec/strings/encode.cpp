@@ -34,13 +34,13 @@ Values length_values(const std::vector<uint32_t>& lengths) {
 
 }  // namespace
 
-Node StringsCodec::encode(const Values& values, const Tree& tree) const {
+Node StringsCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
   Node node{this, values.type, values.count, {}, {}, {}};
   const std::vector<uint32_t> lengths = lengths_of(values);
-  node.children.push_back(encode_tree(length_values(lengths), tree.children[strings::kLengths]));
+  node.children.push_back(encode_tree(length_values(lengths), tree.children[strings::kLengths], effort));
   Values bytes = values;
   bytes.validity = nullptr;
-  node.children.push_back(encode_tree(bytes, tree.children[strings::kBytes]));
+  node.children.push_back(encode_tree(bytes, tree.children[strings::kBytes], effort));
   return node;
 }
 

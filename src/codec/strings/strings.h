@@ -12,7 +12,7 @@ class StringsCodec final : public Codec {
   std::vector<ChildSlot> children(Physical type) const override;
   uint32_t depth_cost() const override { return 0; }
   bool point_access() const override { return true; }
-  Node encode(const Values& values, const Tree& tree) const override;
+  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;

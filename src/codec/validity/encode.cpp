@@ -34,14 +34,14 @@ Values flag_values(const Buffer& flags) {
 
 }  // namespace
 
-Node ValidityCodec::encode(const Values& values, const Tree& tree) const {
+Node ValidityCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
   Node node{this, values.type, values.count, {}, {}, {}};
   const Buffer flags = flags_of(values);
-  node.children.push_back(encode_tree(flag_values(flags), tree.children[validity::kValid]));
+  node.children.push_back(encode_tree(flag_values(flags), tree.children[validity::kValid], effort));
   if (values.type != Physical::kNone) {
     Values inner = values;
     inner.validity = nullptr;
-    node.children.push_back(encode_tree(inner, tree.children[validity::kValues]));
+    node.children.push_back(encode_tree(inner, tree.children[validity::kValues], effort));
   }
   return node;
 }

@@ -11,7 +11,7 @@ class ValidityCodec final : public Codec {
   bool accepts(Physical type, bool is_bytes) const override;
   std::vector<ChildSlot> children(Physical type) const override;
   uint32_t depth_cost() const override { return 0; }
-  Node encode(const Values& values, const Tree& tree) const override;
+  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
