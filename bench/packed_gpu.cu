@@ -52,6 +52,19 @@ std::vector<DecodeVariant<T>> decode_variants(bool pipelines, bool all) {
                           }});
     }
   }
+  if constexpr (sizeof(T) == 8) {
+    // Fewer bodies than the instruction cache holds, for widths that change from tile to tile.
+    if (all) {
+      variants.push_back({"loop above 32", [](const ChunkBatch& batch, T* out, int) {
+                            using Reader = device::Packed<T, device::WidthsUpTo<32>>;
+                            return device::launch_decode_tiles<Reader, 8, 4, Stores::kOnce>(batch, out, nullptr, 0);
+                          }});
+      variants.push_back({"loop", [](const ChunkBatch& batch, T* out, int) {
+                            using Reader = device::Packed<T>;
+                            return device::launch_decode_tiles<Reader, 8, 4, Stores::kOnce>(batch, out, nullptr, 0);
+                          }});
+    }
+  }
   if constexpr (sizeof(T) >= 4) {
     if (all) {
       variants.push_back({"direct 40 regs", [](const ChunkBatch& batch, T* out, int) {

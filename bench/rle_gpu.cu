@@ -4,6 +4,7 @@
 #include "codec/packed/kernels.cuh"
 #include "codec/rle/kernels.cuh"
 #include "nested_bench.h"
+#include "rle_expanded.h"
 
 namespace basalt::bench {
 namespace {
@@ -18,6 +19,7 @@ void runs(NestedBench& bench, const std::string& type, uint32_t value_width) {
   using Values = Packed<T, AllWidths>;
   using Ends = Packed<uint32_t, AllWidths>;
   using Plainly = device::Rle<T, Values, Ends>;
+  using Expanded = device::ExpandedRle<T, Packed<T>, Packed<uint32_t>>;
   using Nested = device::Rle<T, Values, device::Delta<uint32_t, Ends>>;
   constexpr bool kWide = sizeof(T) == 8;
   for (const RunPattern& pattern : run_patterns()) {
@@ -32,6 +34,10 @@ void runs(NestedBench& bench, const std::string& type, uint32_t value_width) {
       bench.measure<T>(
           group, pattern.name, "4 warps", column.batch(), column.stream_bytes, 0.80, expected, [&](T* out) {
             return device::launch_decode_tiles < Plainly, 4, kWide ? 6 : 10 > (column.batch(), out, fault, 0);
+          });
+      bench.measure<T>(
+          group, pattern.name, "expanded, 4 warps", column.batch(), column.stream_bytes, 0.80, expected, [&](T* out) {
+            return device::launch_decode_tiles < Expanded, 4, kWide ? 6 : 10 > (column.batch(), out, fault, 0);
           });
     }
     const std::string nested_group = "rle(,delta) " + type;

@@ -15,6 +15,9 @@ namespace basalt::device {
 template <uint32_t... W>
 struct Widths {};
 struct AllWidths {};
+// All up to a width; one loop serves the others.
+template <uint32_t kMost>
+struct WidthsUpTo {};
 
 template <uint32_t W>
 struct Width {
@@ -65,6 +68,11 @@ __device__ __forceinline__ bool for_width(AllWidths, uint32_t width, F&& f) {
 #undef BASALT_CASES_8
 #undef BASALT_CASE
   return false;
+}
+
+template <uint32_t kWidest, uint32_t kMost, typename F>
+__device__ __forceinline__ bool for_width(WidthsUpTo<kMost>, uint32_t width, F&& f) {
+  return for_width<(kMost < kWidest ? kMost : kWidest)>(AllWidths{}, width, f);
 }
 
 // Bits `bit … bit + W` of a lane's stream, out of the words that `word(j)` gives. All arguments are constants after

@@ -223,6 +223,25 @@ class Rle {
     for (uint32_t k = first; k <= last; ++k) f(k, at(k));
   }
 
+  // From this tile's entry and the next one's: a run that the next tile has begun to consume belongs to both.
+  __device__ __forceinline__ RunSpan runs_of(uint32_t tile) {
+    const uint32_t first = static_cast<uint32_t>(load(entries_ + tile));
+    uint32_t end = runs_;
+    if ((tile + 1) * kTileRows < count_) {
+      const uint64_t next = load(entries_ + tile + 1);
+      end = static_cast<uint32_t>(next) + (next >> 32 != 0 ? 1 : 0);
+    }
+    RunSpan span{first, 0};
+    if (first < end && end <= runs_) {
+      span.runs = end - first < kTileRows ? end - first : kTileRows;
+      bad = bad || end - first > kTileRows;
+    } else {
+      bad = true;
+      if (first < runs_) span.runs = 1;
+    }
+    return span;
+  }
+
  private:
   __device__ __forceinline__ void place(unsigned char* scratch) {
     words_ = reinterpret_cast<Word*>(scratch);
@@ -253,25 +272,6 @@ class Rle {
       return Marks::make_shared(descriptor + kEndsWord, reader.count_, tile, span, reader.words_, marks);
     });
     return reader.bad;
-  }
-
-  // From this tile's entry and the next one's: a run that the next tile has begun to consume belongs to both.
-  __device__ __forceinline__ RunSpan runs_of(uint32_t tile) {
-    const uint32_t first = static_cast<uint32_t>(load(entries_ + tile));
-    uint32_t end = runs_;
-    if ((tile + 1) * kTileRows < count_) {
-      const uint64_t next = load(entries_ + tile + 1);
-      end = static_cast<uint32_t>(next) + (next >> 32 != 0 ? 1 : 0);
-    }
-    RunSpan span{first, 0};
-    if (first < end && end <= runs_) {
-      span.runs = end - first < kTileRows ? end - first : kTileRows;
-      bad = bad || end - first > kTileRows;
-    } else {
-      bad = true;
-      if (first < runs_) span.runs = 1;
-    }
-    return span;
   }
 
   // Run r waits at place r mod 1024. What a second child tile puts there replaces what the first one did not need.
