@@ -36,6 +36,8 @@ std::vector<Source> all_sources() {
       {"uint32_t", "Dict<uint32_t, Packed<uint32_t>, Plain<uint32_t>>"},
       {"uint64_t", "Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>"},
       {"uint64_t", "Delta<uint64_t, Packed<uint64_t>>"},
+      {"uint64_t", "L3<uint64_t>"},
+      {"uint32_t", "Rle<uint32_t, L3<uint32_t>, L3<uint32_t>>"},
       {"uint16_t", "Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>"},
   };
   for (const auto& [type, reader] : arrays) {

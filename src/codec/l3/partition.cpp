@@ -212,8 +212,8 @@ class Cutter {
     return bytes;
   }
 
-  // Gives `p` its cheapest model of at most `max_degree` if one takes fewer than `limit` bytes; says whether it did.
-  // Equal costs: the simpler model.
+  // Gives `p` its cheapest model of at most `max_degree` (beyond lines: runs, too) if one takes fewer than `limit`
+  // bytes; says whether it did. Equal costs: the simpler model.
   bool choose(Partition& p, uint32_t max_degree, uint64_t limit) const {
     p.bytes = limit;
     const uint64_t span = span_of(p);
@@ -221,7 +221,7 @@ class Cutter {
     offer(p, flat, bits_of(span), p.low, {});
     if (span == 0) return p.bytes < limit;
     choose_polynomial(p, max_degree);
-    choose_runs(p);
+    if (max_degree > 1) choose_runs(p);
     return p.bytes < limit;
   }
 
