@@ -22,53 +22,23 @@ class L3 {
 
   bool bad = false;
 
-  __device__ __forceinline__ void bind(const uint64_t* descriptor) {
-    row_count_ = row_count(descriptor);
-    chunk_ = l3::Chunk::of(stream<uint32_t>(descriptor, 1 + l3::kTiles), stream<uint16_t>(descriptor, 1 + l3::kRecords),
-                           stream<uint32_t>(descriptor, 1 + l3::kParams),
-                           stream<uint32_t>(descriptor, 1 + l3::kResiduals), row_count_);
-  }
+  __device__ __forceinline__ void bind(const uint64_t* descriptor) { descriptor_ = descriptor; }
 
   __device__ __forceinline__ void seek(uint32_t tile, void* scratch) {
     rows_ = static_cast<Row*>(scratch);
-    const uint32_t entry = load(chunk_.tiles + tile);
-    const uint32_t* words = chunk_.words_of(entry);
-    uint32_t partition = l3::tile_partition(entry);
-    l3::Record record = chunk_.record(partition);
-    sync_warp();  // nobody reads the last tile any more
-    if (!l3::tile_quartered(entry)) {
-      if (record.model == l3::Model::kRuns) {
-        expand_runs(record, tile * kUnitsPerTile, 0, kRowsPerLane);
-      } else {
-        predict(record, tile * kUnitsPerTile, 0, kRowsPerLane,
-                [&](uint32_t k) { return packed_value(words + lane_id(), record.width, k); });
-      }
-    } else {
-      const uint32_t units = (row_count_ - tile * kTileRows + kUnitRows - 1) / kUnitRows;
-      for (uint32_t u = 0; u < kUnitsPerTile && u < units; ++u) {
-        const uint32_t unit = tile * kUnitsPerTile + u;
-        partition = chunk_.partition_of(partition, unit);
-        record = chunk_.record(partition);
-        if (record.model == l3::Model::kRuns) {
-          expand_runs(record, unit, u * kUnitRowsPerLane, kUnitRowsPerLane);
-        } else {
-          predict(record, unit, u * kUnitRowsPerLane, kUnitRowsPerLane,
-                  [&](uint32_t k) { return unit_row(words, record.width, k * kLanes + lane_id()); });
-          words += unit_words(record.width);
-        }
-      }
-    }
-    sync_warp();
+    bad = fill(descriptor_, tile, scratch) || bad;
   }
 
   __device__ __forceinline__ void open(const uint64_t* descriptor, uint32_t tile, void* scratch) {
-    bind(descriptor);
+    descriptor_ = descriptor;
     seek(tile, scratch);
   }
 
   __device__ __forceinline__ T at(uint32_t k) const { return static_cast<T>(rows_[k * kLanes + lane_id()]); }
 
-  __device__ __forceinline__ T row(uint32_t i) { return static_cast<T>(chunk_.value(i, sizeof(T), &bad)); }
+  __device__ __forceinline__ T row(uint32_t i) {
+    return static_cast<T>(chunk_of(descriptor_).value(i, sizeof(T), &bad));
+  }
   __device__ __forceinline__ static T value(const uint64_t* descriptor, uint32_t i) {
     L3 reader;
     reader.bind(descriptor);
@@ -86,37 +56,103 @@ class L3 {
   }
 
  private:
-  // Rows k = 0…count−1 of the lane from `unit` on, to rows first_k + k of the tile.
-  template <typename Residual>
-  __device__ __forceinline__ void predict(const l3::Record& record, uint32_t unit, uint32_t first_k, uint32_t count,
-                                          Residual&& residual) {
-    const l3::Predictor p = l3::get_predictor(record, chunk_.params, sizeof(T));
-    l3::Steps steps = l3::steps_from(p, (unit - record.first_unit) * kUnitRows + lane_id(), kLanes);
-#pragma unroll 4
-    for (uint32_t k = 0; k < count; ++k) {
-      rows_[(first_k + k) * kLanes + lane_id()] = static_cast<Row>(l3::finish(p, steps.y, residual(k)));
-      l3::step(steps);
-    }
+  __device__ __forceinline__ static l3::Chunk chunk_of(const uint64_t* descriptor) {
+    return l3::Chunk::of(stream<uint32_t>(descriptor, 1 + l3::kTiles), stream<uint16_t>(descriptor, 1 + l3::kRecords),
+                         stream<uint32_t>(descriptor, 1 + l3::kParams),
+                         stream<uint32_t>(descriptor, 1 + l3::kResiduals), row_count(descriptor));
   }
 
-  // Each lane looks for the run of its first row and walks on from there.
-  __device__ __forceinline__ void expand_runs(const l3::Record& record, uint32_t unit, uint32_t first_k,
-                                              uint32_t count) {
-    const l3::Runs runs = l3::Runs::of(record, chunk_.params, chunk_.residuals, sizeof(T));
-    const uint32_t left = row_count_ - record.first_unit * kUnitRows;
-    uint32_t i = (unit - record.first_unit) * kUnitRows + lane_id();
-    uint32_t run = runs.find(i);
-    uint32_t end = runs.end(run);
-    for (uint32_t k = 0; k < count; ++k, i += kLanes) {
-      while (end <= i && run + 1 < runs.header.runs) end = runs.end(++run);
-      bad = bad || (end <= i && i < left);
-      rows_[(first_k + k) * kLanes + lane_id()] = static_cast<Row>(runs.value(run));
+  // Does the work of one tile.
+  struct Filler {
+    l3::Chunk chunk;
+    Row* rows;
+    uint32_t row_total;
+    bool bad;
+
+    __device__ __forceinline__ void fill(uint32_t tile) {
+      const uint32_t entry = load(chunk.tiles + tile);
+      const uint32_t* words = chunk.words_of(entry);
+      uint32_t partition = l3::tile_partition(entry);
+      l3::Record record = chunk.record(partition);
+      sync_warp();  // nobody reads the last tile any more
+      const bool quartered = l3::tile_quartered(entry);
+      const uint32_t units = (row_total - tile * kTileRows + kUnitRows - 1) / kUnitRows;
+      // A packed tile goes unit by unit as well: one copy of the code is what compilation has time for.
+#pragma unroll 1
+      for (uint32_t u = 0; u < kUnitsPerTile && u < units; ++u) {
+        const uint32_t unit = tile * kUnitsPerTile + u;
+        if (quartered) {
+          partition = chunk.partition_of(partition, unit);
+          record = chunk.record(partition);
+        }
+        if (record.model == l3::Model::kRuns) {
+          expand_runs(record, unit, u * kUnitRowsPerLane);
+          continue;
+        }
+        const uint32_t first = (quartered ? lane_id() : u) * kUnitRowsPerLane;
+        predict(record, unit, u * kUnitRowsPerLane, quartered ? words : words + lane_id(), quartered ? 1 : kLanes,
+                first * record.width);
+        if (quartered) words += unit_words(record.width);
+      }
+      sync_warp();
     }
+
+    // `width` bits at `bit` of a stream whose words lie `stride` apart.
+    __device__ __forceinline__ static uint64_t bits_at(const uint32_t* words, uint32_t stride, uint32_t bit,
+                                                       uint32_t width) {
+      const uint32_t* at = words + (bit >> 5) * stride;
+      const uint32_t shift = bit & 31;
+      // A word beyond the value's last bit may lie beyond the stream: the last one that counts is read instead.
+      const uint32_t beyond = (shift + width + 31) / 32;
+      if (width == 0) return 0;
+      const uint32_t word_0 = load(at);
+      const uint32_t word_1 = load(at + (beyond > 1 ? stride : 0));
+      const uint32_t low = funnel_right(word_0, word_1, shift);
+      if (width <= 32) return low & static_cast<uint32_t>(low_bits(width));
+      const uint32_t word_2 = load(at + (beyond > 2 ? 2 : 1) * stride);
+      const uint32_t high = funnel_right(word_1, word_2, shift);
+      return (static_cast<uint64_t>(high) << 32 | low) & low_bits(width);
+    }
+
+    // The lane's eight rows of `unit`, to rows first_k… of the tile.
+    __device__ __forceinline__ void predict(const l3::Record& record, uint32_t unit, uint32_t first_k,
+                                            const uint32_t* words, uint32_t stride, uint32_t bit) {
+      const l3::Predictor p = l3::get_predictor(record, chunk.params, sizeof(T));
+      l3::Steps steps = l3::steps_from(p, (unit - record.first_unit) * kUnitRows + lane_id(), kLanes);
+#pragma unroll 1
+      for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+        const uint64_t residual = bits_at(words, stride, bit + k * record.width, record.width);
+        rows[(first_k + k) * kLanes + lane_id()] = static_cast<Row>(l3::finish(p, steps.y, residual));
+        l3::step(steps);
+      }
+    }
+
+    // The same for runs: each lane looks for the run of its first row and walks on from there.
+    __device__ __forceinline__ void expand_runs(const l3::Record& record, uint32_t unit, uint32_t first_k) {
+      const l3::Runs runs = l3::Runs::of(record, chunk.params, chunk.residuals, sizeof(T));
+      const uint32_t left = row_total - record.first_unit * kUnitRows;
+      uint32_t i = (unit - record.first_unit) * kUnitRows + lane_id();
+      uint32_t run = runs.find(i);
+      uint32_t end = runs.end(run);
+#pragma unroll 1
+      for (uint32_t k = 0; k < kUnitRowsPerLane; ++k, i += kLanes) {
+        while (end <= i && run + 1 < runs.header.runs) end = runs.end(++run);
+        bad = bad || (end <= i && i < left);
+        rows[(first_k + k) * kLanes + lane_id()] = static_cast<Row>(runs.value(run));
+      }
+    }
+  };
+
+  // Writes the tile's rows to the scratch; true if they break a rule. One copy per value type: a statement may have
+  // many such columns.
+  __device__ __noinline__ static bool fill(const uint64_t* descriptor, uint32_t tile, void* scratch) {
+    Filler filler{chunk_of(descriptor), static_cast<Row*>(scratch), row_count(descriptor), false};
+    filler.fill(tile);
+    return filler.bad;
   }
 
-  l3::Chunk chunk_;
+  const uint64_t* descriptor_;
   Row* rows_;
-  uint32_t row_count_;
 };
 
 }  // namespace basalt::device
