@@ -13,10 +13,10 @@ struct Registry {
     add(make_constant());
     add(make_packed());
     add(make_plain());
-    add(make_l3());
     add(make_delta());
     add(make_dict());
     add(make_rle());
+    add(make_l3());
     add(make_strings());
     add(make_validity());
   }

@@ -214,11 +214,11 @@ EncodedArray lay_out(Node node) {
 }
 
 ColumnEncoder::ColumnEncoder(const Field& field, const Tree* forced,
-                             const std::function<Node(const Values&, const Tree&)>* encoder)
+                             const std::function<Node(const Values&, const Tree&)>* encoder, Effort effort)
     : type_(physical_of(field.type)),
       is_struct_(field.type.kind == TypeKind::kStruct),
       encoder_(encoder),
-      chooser_(type_) {
+      chooser_(type_, effort) {
   if (forced == nullptr) return;
   if (is_struct_) {
     if (forced->codec != "validity") {

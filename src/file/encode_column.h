@@ -61,7 +61,8 @@ struct EncodedColumn {
 class ColumnEncoder {
  public:
   // `forced` may be empty or have `validity` as its root; it is bound to the type here.
-  ColumnEncoder(const Field& field, const Tree* forced, const std::function<Node(const Values&, const Tree&)>* encoder);
+  ColumnEncoder(const Field& field, const Tree* forced, const std::function<Node(const Values&, const Tree&)>* encoder,
+                Effort effort = Effort::kBalanced);
   ColumnEncoder(ColumnEncoder&& other) noexcept;
 
   // One of the two is called once per chunk, by any thread, in any order that starts earlier chunks first. encode()

@@ -53,14 +53,14 @@ bool is_temporary_of(std::string_view name, std::string_view target) {
 void remove_abandoned(const std::string& path, const std::string& folder) {
   const std::string target = path.substr(path.find_last_of('/') + 1);
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
     if (!is_temporary_of(name, target)) continue;
-    const int descriptor = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int descriptor = ::open(entry->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) continue;
     struct stat status {};
     if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
-      ::unlink(entry.path().c_str());
+      ::unlink(entry->path().c_str());
     }
     ::close(descriptor);
   }
@@ -100,10 +100,11 @@ void OutputFile::open_named() {
     descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ < 0) fail("cannot create the file");
     temporary_ = name;
-    ::flock(descriptor_, LOCK_EX | LOCK_NB);
-    // Between its creation and its lock another writer may have taken it for abandoned.
+    // Between its creation and its lock another writer may have taken it for abandoned. (A file system without locks
+    // says something else.)
+    const bool taken = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     struct stat status {};
-    if (::fstat(descriptor_, &status) == 0 && status.st_nlink > 0) return;
+    if (!taken && ::fstat(descriptor_, &status) == 0 && status.st_nlink > 0) return;
     ::close(std::exchange(descriptor_, -1));
     temporary_.clear();
   }

@@ -119,7 +119,8 @@ class ViewBuilder {
     if (in_region(stream)) {
       return bytes_.subspan(static_cast<size_t>(stream.offset - region_.offset), static_cast<size_t>(stream.length));
     }
-    // Once, however often it is referred to: different streams lie apart, so that all of them are not more than the file.
+    // Once, however often it is referred to: different streams lie apart, so that all of them are not more than the
+    // file.
     for (const auto& [place, bytes] : elsewhere_) {
       if (place.offset == stream.offset && place.length == stream.length) return bytes;
     }
@@ -283,8 +284,8 @@ NodeView load_chunk(const File& file, uint32_t field_id, uint32_t chunk, std::by
                     std::vector<Buffer>& shared) {
   const ColumnChunkInfo& place = file.column(field_id).chunks.at(chunk);
   const ByteView bytes{region, static_cast<size_t>(place.region.length)};
-  // What fits the cache is one request.
-  if (place.region.length <= format_v1::kChecksumBlock || place.nodes.empty()) {
+  // What fits the cache is one request, and so is everything of sources for which a request is expensive.
+  if (place.region.length <= format_v1::kChecksumBlock || place.nodes.empty() || !file.source().is_local()) {
     if (place.region.length > 0) file.source().read({place.region.offset, place.region.length}, region);
     return file.verify_chunk(field_id, chunk, bytes, shared);
   }

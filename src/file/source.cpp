@@ -19,6 +19,7 @@ namespace {
 
 class FileSource final : public Source {
  public:
+  bool is_local() const override { return true; }
   explicit FileSource(const std::string& path) : path_(path) {
     descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor_ < 0) throw Error(ErrorCode::kIo, fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
@@ -67,6 +68,7 @@ class FileSource final : public Source {
 
 class MemorySource final : public Source {
  public:
+  bool is_local() const override { return true; }
   MemorySource(Buffer bytes, std::string name) : bytes_(std::move(bytes)), name_(std::move(name)) {}
 
   std::string name() const override { return name_; }

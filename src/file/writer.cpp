@@ -163,7 +163,7 @@ struct Writer::State {
     for (const auto& [name, tree] : options.encodings) forced[field_by_path(name, "an encoding")] = &tree;
     for (size_t i = 0; i < fields.size(); ++i) {
       try {
-        encoders.push_back(std::make_unique<ColumnEncoder>(*fields[i], forced[i], &options.encoder));
+        encoders.push_back(std::make_unique<ColumnEncoder>(*fields[i], forced[i], &options.encoder, options.effort));
       } catch (const Error& error) {
         throw error.within(fmt::format("{}: column {}", path, paths[i]));
       }
@@ -253,11 +253,20 @@ struct Writer::State {
     wait_until([&] { return in_flight == 0 || in_flight + job->bytes <= flight_limit; });
     in_flight += job->bytes;
     jobs.push_back(job);
-    {
-      std::lock_guard lock(mutex);
-      running += job->flat.size();
+    for (size_t i = 0; i < job->flat.size(); ++i) {
+      count_running(1);
+      try {
+        pool->submit([this, job, i] { encode(*job, i); });
+      } catch (...) {
+        count_running(-1);
+        throw;
+      }
     }
-    for (size_t i = 0; i < job->flat.size(); ++i) pool->submit([this, job, i] { encode(*job, i); });
+  }
+
+  void count_running(int change) {
+    std::lock_guard lock(mutex);
+    running += static_cast<size_t>(change);
   }
 
   // On a worker.

@@ -21,19 +21,22 @@ constexpr double kKeepShape = 1.03;
 class Search final : public ChildChooser {
  public:
   // `forced` fixes the tree of the codec's children; nullptr searches.
-  Search(const Codec* parent, Physical type, uint32_t depth_left, const Tree* forced)
-      : parent_(parent), type_(type), depth_left_(depth_left), forced_(forced) {}
+  Search(const Codec* parent, Physical type, uint32_t depth_left, const Tree* forced, Effort effort)
+      : parent_(parent), type_(type), depth_left_(depth_left), forced_(forced), effort_(effort) {}
+
+  Effort effort() const override { return effort_; }
 
   Estimate best(const Sample& sample, size_t child) override {
     const ChildSlot slot = parent_->children(type_)[child];
-    return best_of(sample, slot, forced_ == nullptr ? nullptr : &forced_->children[child], depth_left_);
+    return best_of(sample, slot, forced_ == nullptr ? nullptr : &forced_->children[child], depth_left_, effort_);
   }
 
-  static Estimate best_of(const Sample& sample, const ChildSlot& slot, const Tree* forced, uint32_t depth_left) {
+  static Estimate best_of(const Sample& sample, const ChildSlot& slot, const Tree* forced, uint32_t depth_left,
+                          Effort effort) {
     std::optional<Estimate> best;
     for (const Codec* codec : all_codecs()) {
       if (forced != nullptr ? codec->name() != forced->codec : !possible(*codec, slot, depth_left)) continue;
-      Search children(codec, slot.type, depth_left - std::min(depth_left, codec->depth_cost()), forced);
+      Search children(codec, slot.type, depth_left - std::min(depth_left, codec->depth_cost()), forced, effort);
       std::optional<Estimate> candidate = codec->estimate(sample, children);
       if (!candidate) continue;
       const bool deeper = best && depth_of(candidate->tree) > depth_of(best->tree);
@@ -63,30 +66,31 @@ class Search final : public ChildChooser {
   Physical type_;
   uint32_t depth_left_;
   const Tree* forced_;
+  Effort effort_;
 };
 
 // NULLs make `validity` the root: it is the only codec that sees them.
-Estimate estimate_root(const Sample& sample, const Tree* forced) {
+Estimate estimate_root(const Sample& sample, const Tree* forced, Effort effort) {
   const ChildSlot slot{"column", sample.values.type};
   if (forced != nullptr ? forced->codec == "validity" : sample.values.validity != nullptr) {
     static const Tree kNone;
     const Codec& codec = get_codec("validity");
-    Search children(&codec, sample.values.type, kMaxTreeDepth, forced);
+    Search children(&codec, sample.values.type, kMaxTreeDepth, forced, effort);
     if (auto estimate = codec.estimate(sample, children)) return *estimate;
     return {1e300, kNone};
   }
-  return Search::best_of(sample, slot, forced, kMaxTreeDepth);
+  return Search::best_of(sample, slot, forced, kMaxTreeDepth, effort);
 }
 
 // A constant column is a fact about the whole array, which no sample can show.
-std::optional<Estimate> estimate_constant(const Values& values) {
+std::optional<Estimate> estimate_constant(const Values& values, Effort effort) {
   if (values.type == Physical::kNone || !all_equal(values)) return std::nullopt;
   Tree constant{"constant", {}};
   if (values.type == Physical::kBytes) constant = {"strings", {{"constant", {}}, {"constant", {}}}};
   if (values.validity == nullptr) return Estimate{0, constant};
   OwnedSample flags = take_sample(values);
   flags.sample.values.type = Physical::kNone;
-  Estimate with_nulls = estimate_root(flags.sample, nullptr);
+  Estimate with_nulls = estimate_root(flags.sample, nullptr, effort);
   with_nulls.tree.children.push_back(std::move(constant));
   return with_nulls;
 }
@@ -101,15 +105,15 @@ Tree universal_tree(Physical type) {
   return {"validity", {flags, {wide ? "plain" : "packed", {}}}};
 }
 
-Tree choose_tree(const Values& values) {
-  if (auto constant = estimate_constant(values)) return constant->tree;
-  return estimate_root(take_sample(values).sample, nullptr).tree;
+Tree choose_tree(const Values& values, Effort effort) {
+  if (auto constant = estimate_constant(values, effort)) return constant->tree;
+  return estimate_root(take_sample(values).sample, nullptr, effort).tree;
 }
 
 Tree ShapeChooser::choose(const Values& values) {
   const OwnedSample owned = take_sample(values);
-  auto best = estimate_constant(values);
-  if (!best) best = estimate_root(owned.sample, nullptr);
+  auto best = estimate_constant(values, effort_);
+  if (!best) best = estimate_root(owned.sample, nullptr, effort_);
   if (std::find(shapes_.begin(), shapes_.end(), best->tree) != shapes_.end()) return best->tree;
 
   const Tree* kept = nullptr;
@@ -117,7 +121,7 @@ Tree ShapeChooser::choose(const Values& values) {
   for (const Tree& shape : shapes_) {
     // Values with NULLs need a tree that holds them; values without can be held by both kinds.
     if (values.validity != nullptr && shape.codec != "validity") continue;
-    const double bytes = estimate_root(owned.sample, &shape).bytes;
+    const double bytes = estimate_root(owned.sample, &shape, effort_).bytes;
     if (bytes < kept_bytes) {
       kept = &shape;
       kept_bytes = bytes;

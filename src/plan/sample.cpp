@@ -46,9 +46,11 @@ OwnedSample take_sample(const Values& values) {
   view.type = values.type;
   out.sample.total_rows = values.count;
   const uint32_t width = width_of(values.type);
+  const std::vector<Piece> pieces = places(values);
+  if (!pieces.empty()) out.sample.piece_rows = pieces.front().rows;
   uint64_t rows = 0;
   if (values.type == Physical::kBytes) out.offsets.push_back(0);
-  for (const Piece& piece : places(values)) {
+  for (const Piece& piece : pieces) {
     if (values.type == Physical::kBytes) {
       const int64_t begin = values.offsets[piece.first];
       const int64_t shift = out.offsets.back() - begin;

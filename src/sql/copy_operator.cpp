@@ -43,7 +43,7 @@ struct SinkState : duckdb::GlobalSinkState {
   // Guarded by Lock().
   std::map<idx_t, std::vector<Table>> waiting;  // complete batches and, at the front, parts of one
   std::atomic<idx_t> first_open{0};             // batches before this one are complete
-  bool handing_over = false;                    // a thread is busy with it
+  std::atomic<bool> handing_over = false;       // a thread is busy with it
   uint64_t rows = 0;
   std::atomic<uint64_t> held{0};  // bytes of tables that wait or are being filled
 };
@@ -152,9 +152,12 @@ class PhysicalBasaltCopy : public duckdb::PhysicalOperator {
   }
 
  private:
-  // Whether the thread is ahead of others while too many rows wait.
+  // Whether too many rows wait and the thread is ahead of others, or, where order does not matter, another one is about
+  // to hand over what waits and will wake it.
   bool must_wait(const SinkState& state, const ThreadState& own) const {
-    return order_ == Order::kBatches && state.held.load() > state.held_limit && own.batch > state.first_open.load();
+    if (state.held.load() <= state.held_limit) return false;
+    if (order_ == Order::kBatches) return own.batch > state.first_open.load();
+    return order_ == Order::kNone && state.handing_over.load();
   }
 
   void append_rows(ClientContext& context, SinkState& state, ThreadState& own, duckdb::DataChunk& chunk,

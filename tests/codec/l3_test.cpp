@@ -182,6 +182,79 @@ TEST(L3, LearnsWhatIsThere) {
   EXPECT_LT(bits_per_value(two, Effort::kBalanced), 0.04);
 }
 
+// Estimates decide which codec is taken: they must hold where rounding hides the variance, too, and at each effort.
+TEST(L3, EstimatesAreNear) {
+  struct NoChildren final : ChildChooser {
+    explicit NoChildren(Effort given) : level(given) {}
+    Estimate best(const Sample&, size_t) override { return {}; }
+    Effort effort() const override { return level; }
+    Effort level;
+  };
+  const L3Codec codec;
+  std::mt19937_64 random(8);
+  for (const uint32_t slope_bits : {0u, 10u, 20u, 30u, 36u}) {
+    for (const uint32_t noise_bits : {1u, 6u, 12u, 20u}) {
+      for (const bool curved : {false, true}) {
+        std::vector<int64_t> values(16 * kTileRows);
+        for (uint64_t i = 0; i < values.size(); ++i) {
+          const uint64_t x = curved ? (i % 4096) * (i % 4096) / 64 : i;
+          values[i] = static_cast<int64_t>((x << slope_bits) + (random() & low_bits(noise_bits)));
+        }
+        Sample sample;
+        sample.values = view(values);
+        sample.total_rows = values.size();
+        for (const Effort effort : {Effort::kFast, Effort::kBalanced}) {
+          NoChildren chooser(effort);
+          const double estimate = codec.estimate(sample, chooser)->bytes;
+          const auto actual = static_cast<double>(round_trip(view(values), effort));
+          EXPECT_LT(actual, estimate * 1.15 + 64) << slope_bits << " " << noise_bits << " " << curved;
+          EXPECT_GT(actual, estimate * 0.4 - 640) << slope_bits << " " << noise_bits << " " << curved;
+        }
+      }
+    }
+  }
+}
+
+// Runs that lie under fitting checksums: said, never given out as sound.
+TEST(L3, DamagedRunsAreReported) {
+  std::vector<int64_t> values;
+  for (int64_t run = 0; values.size() < 4096; ++run) values.insert(values.end(), 60 + run % 7, run * run * 1000);
+  values.resize(4096);
+  const L3Codec codec;
+  Node node = codec.encode(view(values), {"l3", {}}, Effort::kBalanced);
+  ASSERT_EQ(l3::get_record(node.streams[l3::kRecords].as<uint16_t>()).model, l3::Model::kRuns);
+  std::vector<int64_t> out(kTileRows);
+
+  node.streams[l3::kTiles].as<uint32_t>()[1] += 1;  // the second tile's first run
+  ASSERT_NO_THROW(validate_tree(view_of(node)));
+  auto reader = codec.open(view_of(node));
+  reader->decode_tile(1, out.data());
+  EXPECT_TRUE(reader->corrupt());
+  node.streams[l3::kTiles].as<uint32_t>()[1] -= 1;
+
+  // Ends that come too early: the last run does not reach the last row.
+  const l3::RunsHeader header =
+      l3::get_runs(l3::get_record(node.streams[l3::kRecords].as<uint16_t>()), node.streams[l3::kParams].as<uint32_t>());
+  const l3::Record inner = l3::unpack_inner(header.values, 0);
+  const uint32_t base = l3::kRunsHeaderWords + l3::param_words(inner.model, inner.phased, sizeof(int64_t));
+  node.streams[l3::kParams].as<uint32_t>()[base] -= 500;
+  ASSERT_NO_THROW(validate_tree(view_of(node)));
+  reader = codec.open(view_of(node));
+  reader->decode_tile(3, out.data());
+  EXPECT_TRUE(reader->corrupt());
+  reader = codec.open(view_of(node));
+  const std::vector<uint32_t> last = {4095};
+  reader->gather(last, out.data());
+  EXPECT_TRUE(reader->corrupt());
+}
+
+TEST(L3, LargestPlaces) {
+  std::mt19937_64 random(12);
+  std::vector<uint64_t> values(kMaxChunkRows);
+  for (uint64_t& value : values) value = random();
+  round_trip(view(values), Effort::kFast);
+}
+
 TEST(L3, MoreEffortIsNeverLarger) {
   std::mt19937_64 random(4);
   std::vector<uint64_t> values(20000);

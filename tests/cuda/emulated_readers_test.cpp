@@ -204,6 +204,9 @@ TEST(EmulatedReaders, TheHostKnowsTheirScratch) {
   BASALT_EXPECT_SCRATCH(Plain<uint8_t>);
   BASALT_EXPECT_SCRATCH(Constant<uint128_t>);
   BASALT_EXPECT_SCRATCH(Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>);
+  BASALT_EXPECT_SCRATCH(L3<uint8_t>);
+  BASALT_EXPECT_SCRATCH(L3<uint64_t>);
+  BASALT_EXPECT_SCRATCH(Rle<uint64_t, L3<uint64_t>, L3<uint32_t>>);
   BASALT_EXPECT_SCRATCH(Delta<uint8_t, Packed<uint8_t>>);
   BASALT_EXPECT_SCRATCH(Delta<uint64_t, Packed<uint64_t, Widths<3, 4>>>);
   BASALT_EXPECT_SCRATCH(Rle<uint8_t, Packed<uint8_t>, Packed<uint32_t>>);

@@ -247,6 +247,10 @@ def decode_l3(node, physical):
     words = np.frombuffer(node.streams[3], "<u4")
     require(len(tiles) == tiles_of(node.count) + 1 and tiles[-1] == len(records), "l3: a wrong number of tiles")
     starts = [a & 0xFFF for a, _, _ in records]
+    for tile, entry in enumerate(tiles[:-1]):
+        part = entry >> 18 & 0xFFF
+        last = part + 1 == len(records)
+        require(starts[part] <= 4 * tile and (last or starts[part + 1] > 4 * tile), "l3: a tile names a wrong partition")
     units = (node.count + 255) // 256
     out = np.empty(node.count, object)
 
@@ -265,6 +269,11 @@ def decode_l3(node, physical):
             ends = inner[1].values(index, stream_bits(data, runs * inner[0].width, inner[1].width, runs))
             ends = np.array([e & 0xFFFFFFFF for e in ends], np.int64)
             require(ends[-1] == end - first, "l3: runs do not fill their partition")
+            require(bool(np.all(np.diff(ends, prepend=0) > 0)), "l3: run ends do not ascend")
+            for tile in range((first + 1023) // 1024, end // 1024):
+                run = tiles[tile] & 0x3FFFF
+                row = tile * 1024 - first
+                require((run == 0 or ends[run - 1] <= row) and ends[run] > row, "l3: a tile names a wrong run")
             out[first:end] = np.repeat(values, np.diff(ends, prepend=0))
             continue
         model = L3Model(a >> 12, b & 127, b >> 7 & 255, b >> 15, params, place, width)

@@ -141,6 +141,7 @@ struct ChildSlot {
 struct Sample {
   Values values;            // whole tiles, at fixed positions, one after the other
   uint64_t total_rows = 0;  // of the array the sample stands for
+  uint64_t piece_rows = 0;  // rows that lie together in the array: 1024, fewer for long strings; 0: not known
   double scale() const {
     return values.count == 0 ? 1.0 : static_cast<double>(total_rows) / static_cast<double>(values.count);
   }
@@ -149,16 +150,18 @@ struct Estimate {
   double bytes = 0;  // of the whole array
   Tree tree;
 };
+// How much time an encoder may take for fewer bytes; what a codec makes of it is its own affair. Readers do not care.
+enum class Effort : uint8_t { kFast, kBalanced, kBest };
+
 // Gives codecs the best estimate for a child's sample.
 class ChildChooser {
  public:
   virtual ~ChildChooser() = default;
   // `child` is the index of the asking codec's child.
   virtual Estimate best(const Sample& sample, size_t child) = 0;
+  // With which the array will be encoded.
+  virtual Effort effort() const { return Effort::kBalanced; }
 };
-
-// How much time an encoder may take for fewer bytes; what a codec makes of it is its own affair. Readers do not care.
-enum class Effort : uint8_t { kFast, kBalanced, kBest };
 
 class Codec {
  public:

@@ -24,6 +24,8 @@ class Source {
   virtual uint64_t size() const = 0;
   // Fills `out` (room for range.length bytes). Thread-safe. Throws Error(kIo), also when the range passes the end.
   virtual void read(Range range, std::byte* out) const = 0;
+  // Whether many small requests cost no more than few large ones.
+  virtual bool is_local() const { return false; }
 };
 
 std::shared_ptr<Source> open_file_source(const std::string& path);

@@ -13,7 +13,7 @@ constexpr uint32_t kMaxTreeDepth = 3;  // `validity` and `strings` not counted
 constexpr uint32_t kMaxShapes = 4;     // per column and file
 
 // The best tree for these values alone, NULLs included (slots under NULLs must be filled already).
-Tree choose_tree(const Values& values);
+Tree choose_tree(const Values& values, Effort effort = Effort::kBalanced);
 
 // The tree that can hold any values of this type, with or without NULLs: the last resort of every column.
 Tree universal_tree(Physical type);
@@ -22,7 +22,7 @@ Tree universal_tree(Physical type);
 // depends only on the values and on the earlier chunks.
 class ShapeChooser {
  public:
-  explicit ShapeChooser(Physical type) : type_(type) {}
+  explicit ShapeChooser(Physical type, Effort effort = Effort::kBalanced) : type_(type), effort_(effort) {}
 
   Tree choose(const Values& values);
   // What was given out so far; the universal tree may join as the last one if an encoder refuses its values.
@@ -30,6 +30,7 @@ class ShapeChooser {
 
  private:
   Physical type_;
+  Effort effort_;
   std::vector<Tree> shapes_;
 };
 

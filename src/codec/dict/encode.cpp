@@ -76,21 +76,22 @@ std::optional<Parts> split(const Values& values, uint64_t most) {
   return parts;
 }
 
-// How many distinct values the whole array has, from those of the sample and the number of sampled tiles that each was
-// seen in. Tiles, not rows, since equal values often lie together: if no value is in two tiles, the tiles that were not
-// sampled have values of their own as well. Else Chao's estimator: what was seen in one tile only, against what was
-// seen in two, tells how much was not seen at all.
+// How many distinct values the whole array has, from those of the sample and the number of sampled pieces that each was
+// seen in. Pieces, not rows, since equal values often lie together: if no value is in two of them, the places that were
+// not sampled have values of their own as well. Else Chao's estimator: what was seen in one piece only, against what
+// was seen in two, tells how much was not seen at all. Where pieces are not known, each row is one.
 uint64_t estimate_distinct(const Parts& sample, const Sample& about) {
-  std::vector<uint32_t> tiles(sample.entry_count, 0);
+  const uint64_t piece_rows = std::max<uint64_t>(about.piece_rows, 1);
+  std::vector<uint32_t> pieces(sample.entry_count, 0);
   std::vector<uint32_t> last(sample.entry_count, ~0u);
   for (size_t i = 0; i < sample.codes.size(); ++i) {
-    const auto tile = static_cast<uint32_t>(i / kTileRows);
+    const auto piece = static_cast<uint32_t>(i / piece_rows);
     const uint32_t code = sample.codes[i];
-    tiles[code] += last[code] != tile ? 1 : 0;
-    last[code] = tile;
+    pieces[code] += last[code] != piece ? 1 : 0;
+    last[code] = piece;
   }
-  const auto once = static_cast<double>(std::count(tiles.begin(), tiles.end(), 1u));
-  const auto twice = static_cast<double>(std::count(tiles.begin(), tiles.end(), 2u));
+  const auto once = static_cast<double>(std::count(pieces.begin(), pieces.end(), 1u));
+  const auto twice = static_cast<double>(std::count(pieces.begin(), pieces.end(), 2u));
   const double most = once * (about.scale() - 1);
   const double unseen = twice == 0 ? most : std::min(most, once * once / (2 * twice));
   const double total = static_cast<double>(sample.entry_count) + unseen;

@@ -93,7 +93,9 @@ class Dict {
   __device__ __forceinline__ T find(uint32_t code, bool row_exists) {
     const bool beyond = code > last_entry_;
     bad = bad | (beyond & row_exists);
-    return entries_.row(beyond ? last_entry_ : code);
+    const T value = entries_.row(beyond ? last_entry_ : code);
+    bad = bad | entries_.bad;
+    return value;
   }
 
   Codes codes_;

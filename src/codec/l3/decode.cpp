@@ -46,15 +46,15 @@ class L3Reader final : public Reader {
   void decode_tile(uint32_t tile, void* out) override {
     auto* values = static_cast<T*>(out);
     const uint32_t entry = chunk_.tiles[tile];
-    const uint32_t* words = chunk_.words_of(entry);
     uint32_t part = l3::tile_partition(entry);
     if (!l3::tile_quartered(entry)) {
       const l3::Record r = chunk_.record(part);
       if (r.model == l3::Model::kRuns) {
         return fill_runs(r, tile * kUnitsPerTile, kTileRows, l3::tile_place(entry), values);
       }
-      return decode<kTileRows>(r, tile * kUnitsPerTile, words, values);
+      return decode<kTileRows>(r, tile * kUnitsPerTile, chunk_.words_of(entry), values);
     }
+    const uint32_t* words = chunk_.words_of(entry);
     const uint32_t units = (rows_in_tile(count(), tile) + kUnitRows - 1) / kUnitRows;
     for (uint32_t u = 0; u < units; ++u) {
       const uint32_t unit = tile * kUnitsPerTile + u;

@@ -109,7 +109,7 @@ class StreamWriter {
     runs_piece_ = static_cast<uint32_t>(words / l3::kPieceWords);
     write_records();
     node_.streams[l3::kResiduals].resize(static_cast<size_t>(runs_piece_) * l3::kPieceWords * sizeof(uint32_t));
-    std::memset(node_.streams[l3::kResiduals].data(), 0, node_.streams[l3::kResiduals].size());
+    if (runs_piece_ > 0) std::memset(node_.streams[l3::kResiduals].data(), 0, node_.streams[l3::kResiduals].size());
     write_tiles();
     write_runs(words);
   }
@@ -138,9 +138,6 @@ class StreamWriter {
       put(runs.value_model, static_cast<uint64_t>(runs.value_model.base) + widening, value_bytes_);
       put(runs.end_model, static_cast<uint64_t>(runs.end_model.base), sizeof(uint32_t));
       runs_piece_ += static_cast<uint32_t>(l3::runs_pieces(header));
-    }
-    if (params.size() / sizeof(uint32_t) > l3::kMostParamWords) {
-      throw Error(ErrorCode::kUnsupported, "l3: the models' parameters do not fit");
     }
   }
 
@@ -226,14 +223,15 @@ Node L3Codec::encode(const Values& values, const Tree&, Effort effort) const {
   return node;
 }
 
-std::optional<Estimate> L3Codec::estimate(const Sample& sample, ChildChooser&) const {
+std::optional<Estimate> L3Codec::estimate(const Sample& sample, ChildChooser& chooser) const {
   if (sample.total_rows > kMaxChunkRows) return std::nullopt;
   // Sampled tiles are not neighbours: each counts by itself.
   const std::vector<int64_t> wide = widen(sample.values);
   uint64_t bytes = 0;
   for (uint64_t first = 0; first < wide.size(); first += kTileRows) {
     const uint64_t rows = std::min<uint64_t>(kTileRows, wide.size() - first);
-    bytes += sizeof(uint32_t) + l3::estimate_tile({wide.data() + first, rows}, width_of(sample.values.type));
+    bytes += sizeof(uint32_t) +
+             l3::estimate_tile({wide.data() + first, rows}, width_of(sample.values.type), chooser.effort());
   }
   return Estimate{static_cast<double>(bytes) * sample.scale(), {"l3", {}}};
 }

@@ -119,8 +119,8 @@ BASALT_HD uint32_t to_small(int64_t value) {
   return exponent > 31 ? 0 : static_cast<uint32_t>(mantissa) << 5 | exponent;
 }
 
-// Fixed-point coefficients of the fit at `degree`. `wide_fraction` is 0 for narrow models. What rounding takes from a
-// higher coefficient is given back through the lower ones, as far as they can imitate it over n rows.
+// Fixed-point coefficients of the fit at `degree`. Narrow models do not look at `wide_fraction`. What rounding takes
+// from a higher coefficient is given back through the lower ones, as far as they can imitate it over n rows.
 BASALT_HD Coefficients quantise(const Fit& fit, uint32_t degree, bool wide, uint32_t wide_fraction) {
   const double u0 = sub(1, fit.n);
   const double a3 = degree > 2 ? fit.a3 : 0;

@@ -7,12 +7,12 @@
 namespace basalt::l3 {
 
 template <typename T>
-cudaError_t decode(const device::ChunkBatch& batch, T* out, cudaStream_t stream) {
+cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
   constexpr uint32_t kMinBlocks = sizeof(T) == 8 ? 3 : 4;  // what shared memory has room for
-  return device::launch_decode_tiles<device::L3<T>, 8, kMinBlocks>(batch, out, nullptr, stream);
+  return device::launch_decode_tiles<device::L3<T>, 8, kMinBlocks>(batch, out, fault, stream);
 }
 
-template cudaError_t decode(const device::ChunkBatch&, uint32_t*, cudaStream_t);
-template cudaError_t decode(const device::ChunkBatch&, uint64_t*, cudaStream_t);
+template cudaError_t decode(const device::ChunkBatch&, uint32_t*, uint32_t*, cudaStream_t);
+template cudaError_t decode(const device::ChunkBatch&, uint64_t*, uint32_t*, cudaStream_t);
 
 }  // namespace basalt::l3

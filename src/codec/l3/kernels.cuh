@@ -71,7 +71,7 @@ class L3 {
 
     __device__ __forceinline__ void fill(uint32_t tile) {
       const uint32_t entry = load(chunk.tiles + tile);
-      const uint32_t* words = chunk.words_of(entry);
+      uint32_t place = l3::tile_place(entry);  // pieces of residuals, or the first run
       uint32_t partition = l3::tile_partition(entry);
       l3::Record record = chunk.record(partition);
       sync_warp();  // nobody reads the last tile any more
@@ -86,13 +86,14 @@ class L3 {
           record = chunk.record(partition);
         }
         if (record.model == l3::Model::kRuns) {
-          expand_runs(record, unit, u * kUnitRowsPerLane);
+          expand_runs(record, unit, u * kUnitRowsPerLane, !quartered && u == 0 ? place : kSearch);
           continue;
         }
         const uint32_t first = (quartered ? lane_id() : u) * kUnitRowsPerLane;
+        const uint32_t* words = chunk.residuals + static_cast<uint64_t>(place) * l3::kPieceWords;
         predict(record, unit, u * kUnitRowsPerLane, quartered ? words : words + lane_id(), quartered ? 1 : kLanes,
                 first * record.width);
-        if (quartered) words += unit_words(record.width);
+        if (quartered) place += record.width;
       }
       sync_warp();
     }
@@ -127,16 +128,30 @@ class L3 {
       }
     }
 
-    // The same for runs: each lane looks for the run of its first row and walks on from there.
-    __device__ __forceinline__ void expand_runs(const l3::Record& record, uint32_t unit, uint32_t first_k) {
+    static constexpr uint32_t kSearch = ~0u;
+
+    // The same for runs: from the first run that the tile states, or the one that a search finds, each lane walks on.
+    __device__ __forceinline__ void expand_runs(const l3::Record& record, uint32_t unit, uint32_t first_k,
+                                                uint32_t stated) {
       const l3::Runs runs = l3::Runs::of(record, chunk.params, chunk.residuals, sizeof(T));
       const uint32_t left = row_total - record.first_unit * kUnitRows;
-      uint32_t i = (unit - record.first_unit) * kUnitRows + lane_id();
-      uint32_t run = runs.find(i);
+      const uint32_t first = (unit - record.first_unit) * kUnitRows;
+      uint32_t run = stated;
+      if (run == kSearch) {
+        run = runs.find(first);
+      } else if (run >= runs.header.runs || (run > 0 && runs.end(run - 1) > first)) {
+        bad = true;
+        run = runs.find(first);
+      }
       uint32_t end = runs.end(run);
+      uint32_t i = first + lane_id();
 #pragma unroll 1
       for (uint32_t k = 0; k < kUnitRowsPerLane; ++k, i += kLanes) {
-        while (end <= i && run + 1 < runs.header.runs) end = runs.end(++run);
+        while (end <= i && run + 1 < runs.header.runs) {
+          const uint32_t next = runs.end(++run);
+          bad = bad || next <= end;
+          end = next;
+        }
         bad = bad || (end <= i && i < left);
         rows[(first_k + k) * kLanes + lane_id()] = static_cast<Row>(runs.value(run));
       }

@@ -7,8 +7,9 @@
 
 namespace basalt::l3 {
 
-// Decodes every row of the batch to out[first_rows[chunk] + row]. T: uint32_t, uint64_t.
+// Decodes every row of the batch to out[first_rows[chunk] + row]. *fault (device memory) becomes 1 if runs were found
+// that no writer makes. T: uint32_t, uint64_t.
 template <typename T>
-[[nodiscard]] cudaError_t decode(const device::ChunkBatch& batch, T* out, cudaStream_t stream);
+[[nodiscard]] cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream);
 
 }  // namespace basalt::l3

@@ -28,10 +28,8 @@ constexpr uint32_t kParams = 2;
 constexpr uint32_t kResiduals = 3;
 constexpr uint32_t kStreams = 4;
 
-constexpr uint32_t kMaxPartitions = kMaxChunkRows / kUnitRows;
 constexpr uint32_t kMaxPolyRows = 8192;  // C(i, 3) of more rows would need more fraction bits
-constexpr uint32_t kMostParamWords = 1u << 16;
-constexpr uint32_t kRecordWords = 3;  // of 16 bits
+constexpr uint32_t kRecordWords = 3;     // of 16 bits
 
 enum class Model : uint32_t {
   kConstant = 0,    // params: base
@@ -168,6 +166,8 @@ struct RunsHeader {
   uint32_t ends;
 };
 constexpr uint32_t kRunsHeaderWords = 4;
+// A record's place has 16 bits: 4096 partitions of runs with two phased lines fit.
+static_assert((kMaxChunkRows / kUnitRows) * (kRunsHeaderWords + 6 + 3) <= 1u << 16);
 constexpr uint32_t kMaxRuns = (1u << 18) - 1;
 
 BASALT_HD uint32_t pack_inner(const Record& r) {
@@ -281,10 +281,10 @@ struct Chunk {
     const uint32_t unit = row / kUnitRows;
     uint32_t partition = tile_partition(entry);
     Record r = record(partition);
-    const uint32_t* words = words_of(entry);
+    uint32_t before = 0;  // words of the tile's earlier units
     if (tile_quartered(entry)) {
       for (uint32_t u = unit / kUnitsPerTile * kUnitsPerTile; u < unit; ++u) {
-        words += unit_words(r.width);
+        before += unit_words(r.width);
         partition = partition_of(partition, u + 1);
         r = record(partition);
       }
@@ -296,6 +296,7 @@ struct Chunk {
       *bad = *bad || runs.end(run) <= local;
       return runs.value(run);
     }
+    const uint32_t* words = words_of(entry) + before;
     const uint64_t residual =
         tile_quartered(entry) ? unit_row(words, r.width, row % kUnitRows) : packed_row(words, r.width, row % kTileRows);
     const Predictor p = get_predictor(r, params, value_bytes);

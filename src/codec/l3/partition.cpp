@@ -15,6 +15,7 @@ namespace {
 constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kBreakpointBits = 8;         // a jump of the width that starts a new partition
 constexpr uint32_t kFastUnits = kUnitsPerTile;  // `fast` cuts no longer than a tile
+constexpr double kLeastShare = 1e-11;           // of Σ z², below which a variance is mostly rounding
 constexpr double kUsualSpread = 4.5;            // range of residuals in standard deviations
 constexpr uint32_t kLeastRun = 4;               // average rows of runs worth looking at
 constexpr uint32_t kMaxPolyUnits = kMaxPolyRows / kUnitRows;
@@ -196,14 +197,20 @@ class Cutter {
     return u;
   }
 
-  // What `p` would take if its residuals were spread as evenly as those of most data.
-  uint64_t about(const Partition& p) const {
+  // What `p` would take if its residuals were spread as evenly as those of most data. Where values rise so evenly that
+  // rounding hides the variance, the rows tell.
+  uint64_t about(const Partition& p, uint32_t max_degree) const {
     const uint64_t span = span_of(p);
     uint64_t bytes = bytes_of(span == 0 ? Model::kConstant : Model::kFor, false, bits_of(span), p.units, value_bytes_);
-    if (span == 0 || bits_of(span) > kMaxSquareBits || p.rows < 3) return bytes;
+    if (span == 0 || p.rows < 3) return bytes;
     const Fit fit = fit_polynomials(p.moments, true);
+    if (bits_of(span) > kMaxSquareBits || fit.squares[max_degree] < mul(fit.scale, kLeastShare)) {
+      Partition exact = p;
+      choose(exact, max_degree, kNever);
+      return exact.bytes;
+    }
     const bool wide = bits_of(span) > kMaxNarrowWidth;
-    for (uint32_t degree = 1; degree <= 3; ++degree) {
+    for (uint32_t degree = 1; degree <= max_degree; ++degree) {
       const auto lowest = wide ? static_cast<uint32_t>(Model::kWideLinear) : static_cast<uint32_t>(Model::kLinear);
       const auto range = static_cast<uint64_t>(kUsualSpread * std::sqrt(least_variance(fit, degree)));
       const auto model = static_cast<Model>(lowest + degree - 1);
@@ -390,7 +397,7 @@ std::vector<Partition> cut_fast(const Cutter& cutter) {
 }
 
 // cheapest[e]: bytes of the cheapest cut of units 0..e−1. Every run of at most 32 units is considered; one whose least
-// possible cost cannot improve a cut is not fitted, which changes nothing.
+// possible cost cannot improve a cut is not fitted.
 std::vector<Partition> cut_best(const Cutter& cutter) {
   const std::vector<Partition> units = cutter.units();
   std::vector<uint64_t> cheapest(units.size() + 1, kNever);
@@ -471,12 +478,14 @@ Partition cut_once(std::span<const int64_t> values, uint32_t value_bytes) {
   return whole;
 }
 
-uint64_t estimate_tile(std::span<const int64_t> values, uint32_t value_bytes) {
+uint64_t estimate_tile(std::span<const int64_t> values, uint32_t value_bytes, Effort effort) {
+  const uint32_t max_degree = effort == Effort::kFast ? 1 : 3;
   const Cutter cutter(values, value_bytes);
   const std::vector<Partition> units = cutter.units();
   uint64_t in_units = 0;
-  for (const Partition& unit : units) in_units += cutter.about(unit);
-  return std::min(in_units, cutter.about(cutter.all(units)));
+  for (const Partition& unit : units) in_units += cutter.about(unit, max_degree);
+  const uint64_t in_one = cutter.about(cutter.all(units), max_degree);
+  return effort == Effort::kFast ? in_one : std::min(in_units, in_one);  // fast cuts tiles only where widths jump
 }
 
 std::vector<Partition> cut(std::span<const int64_t> values, uint32_t value_bytes, Effort effort) {

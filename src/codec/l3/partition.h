@@ -49,7 +49,7 @@ std::vector<Partition> cut(std::span<const int64_t> values, uint32_t value_bytes
 Partition cut_once(std::span<const int64_t> values, uint32_t value_bytes);
 
 // About what a tile would take, from its moments alone: a tenth of the time of cutting it.
-uint64_t estimate_tile(std::span<const int64_t> values, uint32_t value_bytes);
+uint64_t estimate_tile(std::span<const int64_t> values, uint32_t value_bytes, Effort effort);
 
 // The stored form of a partition's model, as a reader will see it.
 Record record_of(const Partition& partition, uint32_t place);

@@ -175,7 +175,7 @@ struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
     codes.open(descriptor + Reader::kCodesWord, tile, scratch);
     const bool empty = begin >= end;
     const uint32_t mask = TileTest<uint32_t, kTest, Codes>::run(codes, empty ? 1 : begin, empty ? 0 : end - 1);
-    if (codes.bad) bad = 1;
+    if (codes.bad || entries.bad) bad = 1;
     return mask;
   }
 };
