@@ -69,7 +69,8 @@ Node DeltaCodec::encode(const Values& values, const Tree& tree, Effort effort) c
 
 std::optional<Estimate> DeltaCodec::estimate(const Sample& sample, ChildChooser& chooser) const {
   const Buffer deltas = deltas_of(sample.values);
-  Estimate child = chooser.best({child_values(sample.values, deltas), sample.total_rows, sample.piece_rows}, delta::kDeltas);
+  Estimate child =
+      chooser.best({child_values(sample.values, deltas), sample.total_rows, sample.piece_rows}, delta::kDeltas);
   const double checkpoints = static_cast<double>(tile_count(sample.total_rows)) * width_of(sample.values.type);
   return Estimate{child.bytes + checkpoints, {"delta", {std::move(child.tree)}}};
 }
