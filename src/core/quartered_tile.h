@@ -15,20 +15,24 @@ constexpr uint32_t kUnitRowsPerLane = kUnitRows / kLanes;
 // 32-bit words of one unit.
 BASALT_HD constexpr uint32_t unit_words(uint32_t width) { return width * 8; }
 
-// Any one row of a unit. No word beyond the value's last bit is read.
-BASALT_HD uint64_t unit_row(const uint32_t* unit, uint32_t width, uint32_t row) {
+// `width` bits at bit `at` of a stream, least significant bit first. No word beyond the last bit is read.
+BASALT_HD uint64_t stream_bits(const uint32_t* words, uint64_t at, uint32_t width) {
   if (width == 0) return 0;
-  const uint32_t bit = (row % kLanes * kUnitRowsPerLane + row / kLanes) * width;
-  const uint32_t word = bit >> 5;
-  const uint32_t shift = bit & 31;
-  uint64_t value = unit[word] >> shift;
+  const uint64_t word = at >> 5;
+  const uint32_t shift = at & 31;
+  uint64_t value = words[word] >> shift;
   uint32_t have = 32 - shift;
   if (have < width) {
-    value |= static_cast<uint64_t>(unit[word + 1]) << have;
+    value |= static_cast<uint64_t>(words[word + 1]) << have;
     have += 32;
-    if (have < width) value |= static_cast<uint64_t>(unit[word + 2]) << have;
+    if (have < width) value |= static_cast<uint64_t>(words[word + 2]) << have;
   }
   return value & low_bits(width);
+}
+
+// Any one row of a unit.
+BASALT_HD uint64_t unit_row(const uint32_t* unit, uint32_t width, uint32_t row) {
+  return stream_bits(unit, (row % kLanes * kUnitRowsPerLane + row / kLanes) * width, width);
 }
 
 }  // namespace basalt

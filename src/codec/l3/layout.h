@@ -191,21 +191,6 @@ BASALT_HD uint32_t runs_param_words(const RunsHeader& h, uint32_t value_bytes) {
          param_words(ends.model, ends.phased, 4);
 }
 
-// `width` bits at bit `at` of a stream; no word beyond the last bit is read.
-BASALT_HD uint64_t stream_bits(const uint32_t* words, uint64_t at, uint32_t width) {
-  if (width == 0) return 0;
-  const uint64_t word = at >> 5;
-  const uint32_t shift = at & 31;
-  uint64_t value = words[word] >> shift;
-  uint32_t have = 32 - shift;
-  if (have < width) {
-    value |= static_cast<uint64_t>(words[word + 1]) << have;
-    have += 32;
-    if (have < width) value |= static_cast<uint64_t>(words[word + 2]) << have;
-  }
-  return value & low_bits(width);
-}
-
 // Reads single runs.
 struct Runs {
   RunsHeader header;
