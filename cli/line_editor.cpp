@@ -74,11 +74,30 @@ class PromptSignals {
   bool interrupted_ = false;
 };
 
+// A line as the terminal itself edits it.
+LineEditor::Outcome read_plain(const std::string& prompt, std::string& line) {
+  PromptSignals signals;
+  std::fputs(prompt.c_str(), stdout);
+  std::fflush(stdout);
+  if (std::cin.rdbuf()->in_avail() <= 0 && !signals.wait()) {
+    std::fputs("\n", stdout);
+    return LineEditor::Outcome::kInterrupted;
+  }
+  return std::getline(std::cin, line) ? LineEditor::Outcome::kLine : LineEditor::Outcome::kEnd;
+}
+
 }  // namespace
 
 #ifdef BASALT_HAVE_LIBEDIT
 
 namespace {
+
+// Terminals that cannot move the cursor: libedit mixes its own reading of lines with the terminal's there and loses
+// Ctrl-D after Ctrl-C.
+bool is_dumb_terminal() {
+  const char* kind = std::getenv("TERM");
+  return kind == nullptr || *kind == 0 || std::strcmp(kind, "dumb") == 0;
+}
 
 constexpr int kHistoryLines = 1000;
 
@@ -156,6 +175,7 @@ struct LineEditor::State {
 };
 
 LineEditor::Outcome LineEditor::read(const std::string& prompt, std::string& line) {
+  if (is_dumb_terminal()) return read_plain(prompt, line);
   PromptSignals signals;
   state_->signals = &signals;
   state_->prompt = prompt;
@@ -182,16 +202,7 @@ void LineEditor::remember(const std::string& statement) {
 
 struct LineEditor::State {};
 
-LineEditor::Outcome LineEditor::read(const std::string& prompt, std::string& line) {
-  PromptSignals signals;
-  std::fputs(prompt.c_str(), stdout);
-  std::fflush(stdout);
-  if (std::cin.rdbuf()->in_avail() <= 0 && !signals.wait()) {
-    std::fputs("\n", stdout);
-    return Outcome::kInterrupted;
-  }
-  return std::getline(std::cin, line) ? Outcome::kLine : Outcome::kEnd;
-}
+LineEditor::Outcome LineEditor::read(const std::string& prompt, std::string& line) { return read_plain(prompt, line); }
 
 void LineEditor::remember(const std::string&) {}
 
