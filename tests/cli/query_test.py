@@ -96,11 +96,10 @@ class Sql(CliTest):
 
 class Shell(CliTest):
     """The shell on a pseudo-terminal, as a person uses it."""
-    terminal = "dumb"
 
     def start(self):
         controller, terminal = pty.openpty()
-        environment = dict(os.environ, XDG_STATE_HOME=self.folder, TERM=self.terminal)
+        environment = dict(os.environ, XDG_STATE_HOME=self.folder, TERM="dumb")
         process = subprocess.Popen([BASALT, "sql"], stdin=terminal, stdout=terminal, stderr=terminal, env=environment,
                                    start_new_session=True, preexec_fn=self.own_terminal)
         os.close(terminal)
@@ -191,10 +190,6 @@ class Shell(CliTest):
         self.send("\x03")
         self.wait_for("basalt> ")
         self.leave()
-
-
-class ShellWithLineEditing(Shell):
-    terminal = "xterm"
 
 
 class Export(CliTest):
