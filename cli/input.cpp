@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -29,6 +30,22 @@ std::string extension_of(const std::string& path) {
 bool is_arrow_extension(const std::string& extension) {
   static const std::set<std::string> names = {"arrow", "arrows", "ipc", "feather"};
   return names.contains(extension);
+}
+
+// A file without a name, in $TMPDIR where the file system can do that, else where the C library puts it.
+int open_spool() {
+  const char* folder = std::getenv("TMPDIR");
+  if (folder == nullptr || *folder == 0) folder = "/tmp";
+  const int spool = ::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (spool >= 0) return spool;
+  std::FILE* file = std::tmpfile();
+  if (file == nullptr) {
+    throw Error(ErrorCode::kIo, std::string("cannot create a temporary file for standard input in ") + folder + ": " +
+                                    std::strerror(errno));
+  }
+  const int kept = ::dup(::fileno(file));
+  std::fclose(file);
+  return kept;
 }
 
 bool has_glob(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
@@ -125,11 +142,7 @@ void InputSet::add_stdin(const std::string& format) {
 // Readers look at a file more than once (types first, rows later; Parquet from its end), which a pipe does not allow.
 // The spool has no name, so that nothing stays behind however the program ends.
 void InputSet::spool_stdin(Input& input) {
-  const char* folder = std::getenv("TMPDIR");
-  std::string name = std::string(folder == nullptr || *folder == 0 ? "/tmp" : folder) + "/basalt-stdin-XXXXXX";
-  const int spool = ::mkstemp(name.data());
-  if (spool < 0) throw Error(ErrorCode::kIo, "cannot create a temporary file for standard input: " + name);
-  ::unlink(name.c_str());
+  const int spool = open_spool();
   spools_.push_back(spool);
   std::string block = std::move(input.front);
   while (!block.empty()) {

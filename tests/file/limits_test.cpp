@@ -180,7 +180,7 @@ TEST(Limits, ASparseFileBeyondFourGigabytes) {
   written = written && ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(shift)) ==
                            static_cast<ssize_t>(bytes.size());
   ::close(descriptor);
-  if (!written) GTEST_SKIP() << "the file system has no files of this size";
+  ASSERT_TRUE(written);
   const auto file = File::open(path);
   EXPECT_GT(file->column(0).chunks[0].region.offset, uint64_t{5} << 30);
   verify(*file);
@@ -188,8 +188,7 @@ TEST(Limits, ASparseFileBeyondFourGigabytes) {
 }
 
 TEST(Limits, WritingBeyondFourGigabytes) {
-  // 5 GB of noise: half a minute and as much disk, so only when asked for.
-  if (std::getenv("BASALT_TEST_LARGE") == nullptr) GTEST_SKIP() << "set BASALT_TEST_LARGE=1 to write 5 GB";
+  // Noise, so that the file has its size on the disk, too.
   const uint64_t rows = 1 << 20;
   const Table table = make_table(rows, {integers("a", type_of(TypeKind::kInt64), rows,
                                                  [](uint64_t i) { return static_cast<int64_t>(scramble(i)); })});
@@ -197,10 +196,10 @@ TEST(Limits, WritingBeyondFourGigabytes) {
   WriteOptions options;
   options.encodings["a"] = {"plain", {}};
   Writer writer(folder.path("large.basalt"), table.schema, options);
-  for (int i = 0; i < 600; ++i) writer.append(table);
-  EXPECT_GT(writer.finish().file_bytes, uint64_t{5'000'000'000});
+  for (int i = 0; i < 520; ++i) writer.append(table);
+  EXPECT_GT(writer.finish().file_bytes, uint64_t{1} << 32);
   const auto file = File::open(folder.path("large.basalt"));
-  for (const uint32_t chunk : {0u, 511u, 513u, 599u}) {
+  for (const uint32_t chunk : {0u, 511u, 513u, 519u}) {
     EXPECT_TRUE(equal(file->decode_column(0, chunk), table.columns[0])) << chunk;
   }
 }

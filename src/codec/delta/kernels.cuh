@@ -53,7 +53,7 @@ struct RunningSums {
 };
 
 template <typename T, typename Deltas>
-class Delta {
+class Delta : public OneForm<Delta<T, Deltas>, T> {
   // Shared memory moves words of four bytes, so narrower values are summed in those.
   using Sum = typename SelectType<(sizeof(T) < 4), uint32_t, T>::type;
   using Sums = RunningSums<Sum>;
@@ -94,21 +94,6 @@ class Delta {
     for (uint32_t j = i / kTileRows * kTileRows + 1; j <= i; ++j) value += static_cast<T>(deltas_.row(j));
     bad = bad || deltas_.bad;
     return value;
-  }
-  __device__ __forceinline__ static T value(const uint64_t* descriptor, uint32_t i) {
-    Delta reader;
-    reader.bind(descriptor);
-    return reader.row(i);
-  }
-
-  template <typename F>
-  __device__ __forceinline__ void visit(F&& f) const {
-    f(*this);
-  }
-  template <typename F>
-  __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) const {
-#pragma unroll 4
-    for (uint32_t k = first; k <= last; ++k) f(k, at(k));
   }
 
  private:

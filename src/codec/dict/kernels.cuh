@@ -113,6 +113,7 @@ class StagedEntries {
   using value_type = T;
   static constexpr uint32_t kDescriptorWords = 0;
   static constexpr bool kPointAccess = true;
+  static constexpr bool bad = false;  // as with packed and plain entries, the only ones staged
 
   __device__ __forceinline__ void bind(const uint64_t*) {}
   __device__ __forceinline__ void use(const T* staged) { staged_ = staged; }

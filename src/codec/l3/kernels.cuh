@@ -9,7 +9,7 @@
 namespace basalt::device {
 
 template <typename T>
-class L3 {
+class L3 : public OneForm<L3<T>, T> {
   // Shared memory moves words of four bytes.
   using Row = typename SelectType<(sizeof(T) < 4), uint32_t, T>::type;
 
@@ -38,21 +38,6 @@ class L3 {
 
   __device__ __forceinline__ T row(uint32_t i) {
     return static_cast<T>(chunk_of(descriptor_).value(i, sizeof(T), &bad));
-  }
-  __device__ __forceinline__ static T value(const uint64_t* descriptor, uint32_t i) {
-    L3 reader;
-    reader.bind(descriptor);
-    return reader.row(i);
-  }
-
-  template <typename F>
-  __device__ __forceinline__ void visit(F&& f) const {
-    f(*this);
-  }
-  template <typename F>
-  __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) const {
-#pragma unroll 4
-    for (uint32_t k = first; k <= last; ++k) f(k, at(k));
   }
 
  private:

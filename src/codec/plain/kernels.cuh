@@ -8,7 +8,7 @@
 namespace basalt::device {
 
 template <typename T>
-class Plain {
+class Plain : public OneForm<Plain<T>, T> {
  public:
   using value_type = T;
   static constexpr uint32_t kDescriptorWords = 1 + plain::kFixedStreams;
@@ -32,19 +32,6 @@ class Plain {
     return i < count_ ? load(values_ + i) : T{0};
   }
   __device__ __forceinline__ T row(uint32_t i) const { return load(values_ + i); }
-  __device__ __forceinline__ static T value(const uint64_t* descriptor, uint32_t i) {
-    return load(stream<T>(descriptor, 1 + plain::kValues) + i);
-  }
-
-  template <typename F>
-  __device__ __forceinline__ void visit(F&& f) const {
-    f(*this);
-  }
-  template <typename F>
-  __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) const {
-#pragma unroll 4
-    for (uint32_t k = first; k <= last; ++k) f(k, at(k));
-  }
 
  private:
   const T* values_;

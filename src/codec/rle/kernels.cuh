@@ -138,7 +138,7 @@ class RunMarks {
 };
 
 template <typename T, typename Values, typename Ends>
-class Rle {
+class Rle : public OneForm<Rle<T, Values, Ends>, T> {
   using Marks = RunMarks<Ends>;
   using Word = typename Marks::Word;
   static constexpr uint32_t kWordBytes = Marks::kWordBytes;
@@ -206,21 +206,6 @@ class Rle {
     const T value = values_.row(low);
     bad = bad || ends_.bad || values_.bad;
     return value;
-  }
-  __device__ __forceinline__ static T value(const uint64_t* descriptor, uint32_t i) {
-    Rle reader;
-    reader.bind(descriptor);
-    return reader.row(i);
-  }
-
-  template <typename F>
-  __device__ __forceinline__ void visit(F&& f) const {
-    f(*this);
-  }
-  template <typename F>
-  __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) const {
-#pragma unroll 4
-    for (uint32_t k = first; k <= last; ++k) f(k, at(k));
   }
 
   // From this tile's entry and the next one's: a run that the next tile has begun to consume belongs to both.

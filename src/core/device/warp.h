@@ -205,6 +205,26 @@ struct WantsConstants {
   static constexpr bool value = false;
 };
 
+// What readers share that have one form of a tile only, read by at(k) whatever k is.
+template <typename Reader, typename T>
+class OneForm {
+ public:
+  __device__ __forceinline__ static T value(const uint64_t* descriptor, uint32_t i) {
+    Reader reader;
+    reader.bind(descriptor);
+    return reader.row(i);
+  }
+  template <typename F>
+  __device__ __forceinline__ void visit(F&& f) const {
+    f(static_cast<const Reader&>(*this));
+  }
+  template <typename F>
+  __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) const {
+#pragma unroll 4
+    for (uint32_t k = first; k <= last; ++k) f(k, static_cast<const Reader&>(*this).at(k));
+  }
+};
+
 // Where staging ends: at a row of the tile, or nowhere.
 struct WholeTile {
   __device__ __forceinline__ operator uint32_t() const { return kTileRows; }

@@ -54,6 +54,13 @@ class Generator {
   void write_filter_step(const Expr& expr);
   void write_aggregate_step(const AggregateStep& step);
   std::string open_columns(const Needs& needs, const std::string& indent);
+  // Pieces of text by which a loop over rows reads them: a call up to its last argument, and what belongs to row j.
+  struct RowsText {
+    std::string read;
+    std::string live;
+    std::string k;
+  };
+  std::string rows_head(const Needs& needs, uint32_t count, const RowsText& rows, const std::string& indent);
   std::string slice_head(const Needs& needs, uint32_t slice, const std::string& indent);
   std::string pick_head(const Needs& needs, const std::string& indent);
   bool takes_unrolled(const Needs& needs, size_t lines);

@@ -89,38 +89,34 @@ std::string Generator::open_columns(const Needs& needs, const std::string& inden
   return text;
 }
 
-std::string Generator::slice_head(const Needs& needs, uint32_t slice, const std::string& indent) {
-  const std::string count = std::to_string(slice);
-  std::string text = indent + "for_each_slice<" + count + ">([&](auto slice) {\n";
-  text += indent + "  constexpr uint32_t kFirst = decltype(slice)::value;\n";
+// Reads `count` rows of each column by `read` (text behind the column's tile) and begins the loop over them; row j is
+// alive if `live` says so and has validity bit `k`.
+std::string Generator::rows_head(const Needs& needs, uint32_t count, const RowsText& rows, const std::string& indent) {
+  std::string text;
   for (const uint32_t column : needs.values) {
-    text += indent + "  " + lane_type(lanes_[column]) + " " + names_[column] + "_value[" + count + "];\n";
-    text += indent + "  " + names_[column] + "_tile.read<kFirst>(" + names_[column] + "_value);\n";
+    const std::string value = names_[column] + "_value";
+    text += indent + "  " + lane_type(lanes_[column]) + " " + value + "[" + std::to_string(count) + "];\n";
+    text += indent + "  " + names_[column] + "_tile." + rows.read + value + ");\n";
   }
   text += "#pragma unroll\n";
-  text += indent + "  for (uint32_t j = 0; j < " + count + "; ++j) {\n";
-  text += indent + "    const bool live = alive >> (kFirst + j) & 1;\n";
+  text += indent + "  for (uint32_t j = 0; j < " + std::to_string(count) + "; ++j) {\n";
+  text += indent + "    const bool live = " + rows.live + ";\n";
   for (const uint32_t column : needs.validity) {
-    text += indent + "    const bool " + names_[column] + "_ok = " + names_[column] + "_valid >> (kFirst + j) & 1;\n";
+    text += indent + "    const bool " + names_[column] + "_ok = " + names_[column] + "_valid >> " + rows.k + " & 1;\n";
   }
   return text;
 }
 
+std::string Generator::slice_head(const Needs& needs, uint32_t slice, const std::string& indent) {
+  return indent + "for_each_slice<" + std::to_string(slice) + ">([&](auto slice) {\n" + indent +
+         "  constexpr uint32_t kFirst = decltype(slice)::value;\n" +
+         rows_head(needs, slice, {"read<kFirst>(", "alive >> (kFirst + j) & 1", "(kFirst + j)"}, indent);
+}
+
 std::string Generator::pick_head(const Needs& needs, const std::string& indent) {
-  std::string text = indent + "for (uint32_t left = alive; any_lane(left != 0);) {\n";
-  const std::string count = std::to_string(picks_);
-  text += indent + "  const Picked<" + count + "> picked(left);\n";
-  for (const uint32_t column : needs.values) {
-    text += indent + "  " + lane_type(lanes_[column]) + " " + names_[column] + "_value[" + count + "];\n";
-    text += indent + "  " + names_[column] + "_tile.pick(picked, " + names_[column] + "_value);\n";
-  }
-  text += "#pragma unroll\n";
-  text += indent + "  for (uint32_t j = 0; j < " + count + "; ++j) {\n";
-  text += indent + "    const bool live = picked.live[j] != 0;\n";
-  for (const uint32_t column : needs.validity) {
-    text += indent + "    const bool " + names_[column] + "_ok = " + names_[column] + "_valid >> picked.k[j] & 1;\n";
-  }
-  return text;
+  return indent + "for (uint32_t left = alive; any_lane(left != 0);) {\n" + indent + "  const Picked<" +
+         std::to_string(picks_) + "> picked(left);\n" +
+         rows_head(needs, picks_, {"pick(picked, ", "picked.live[j] != 0", "picked.k[j]"}, indent);
 }
 
 // Whether a step's 32 rows per lane become straight code, with every width's shifts as constants, instead of a loop
