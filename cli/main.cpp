@@ -57,8 +57,10 @@ int run(Program& program) {
 
 int main(int argc, char** argv) {
   using namespace basalt::cli;
-  // A reader that goes away (| head) must reach us as an error of write(), so that temporary files are removed.
+  // A reader that goes away (| head) and a file beyond the user's limit must reach us as errors of write(), so that
+  // temporary files are removed.
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
   Program program;
   program.app.name("basalt");  // not the path it was started with
   program.app.set_version_flag("--version", std::string("basalt ") + BASALT_VERSION);
