@@ -1,10 +1,10 @@
 // `basalt bench`: how fast this machine decodes and filters packed columns, beside the ceiling measured in the same
-// run: memcpy for decoding to memory, the memory read rate for filters that write nothing.
+// run: memcpy for decoding to memory, the memory read rate for filters that write nothing. Learned integers:
+// bench_l3.cpp.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 
@@ -13,36 +13,13 @@
 #include "basalt/core/threads.h"
 #include "basalt/cuda/backend.h"
 #include "basalt/file/writer.h"
+#include "cli/bench.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "gen/random.h"
 
 namespace basalt::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-struct BenchOptions {
-  std::string what = "all";
-  uint64_t bytes = 256 << 20;
-  bool all_widths = false;
-  Device device = Device::kAuto;
-  uint32_t threads = 1;
-  int rounds = 3;
-};
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-template <typename Body>
-double best_of(int rounds, Body body) {
-  double best = 1e300;
-  for (int i = 0; i < rounds; ++i) {
-    const auto start = Clock::now();
-    body();
-    best = std::min(best, seconds_since(start));
-  }
-  return best;
-}
 
 std::vector<uint32_t> widths_up_to(uint32_t bits, bool all) {
   static const std::vector<uint32_t> few = {1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 31, 32, 40, 48, 56, 64};
@@ -94,19 +71,6 @@ class BenchTable {
   static constexpr TextTable::Align kLeft = TextTable::Align::kLeft, kRight = TextTable::Align::kRight;
   TextTable table_;
 };
-
-// Read + written bytes per second over arrays of this size.
-double memcpy_ceiling(uint64_t bytes, ThreadPool& pool, int rounds) {
-  Buffer from(bytes), to(bytes);
-  std::memset(from.data(), 1, bytes);
-  std::memset(to.data(), 2, bytes);
-  const uint64_t pieces = pool.size();
-  const uint64_t piece = bytes / pieces;
-  const double seconds = best_of(rounds, [&] {
-    pool.parallel_for(pieces, [&](uint64_t i) { std::memcpy(to.data() + i * piece, from.data() + i * piece, piece); });
-  });
-  return 2.0 * static_cast<double>(piece * pieces) / seconds / 1e9;
-}
 
 template <typename T>
 void bench_decode(const BenchOptions& options, Physical type, const char* type_name, double ceiling, ThreadPool& pool,
@@ -221,6 +185,7 @@ void bench_filter(const BenchOptions& options, bool on_gpu, double ceiling, Benc
 
 int run_bench(const BenchOptions& options) {
   require_device(options.device);
+  if (options.what == "l3") return bench_l3(options);
   const bool all = options.what == "all";
   const bool cpu = options.device != Device::kCuda;
   const bool on_gpu = options.device != Device::kCpu && gpu().backend != nullptr;
@@ -246,19 +211,37 @@ int run_bench(const BenchOptions& options) {
 
 }  // namespace
 
+double memcpy_ceiling(uint64_t bytes, ThreadPool& pool, int rounds) {
+  Buffer from(bytes), to(bytes);
+  std::memset(from.data(), 1, bytes);
+  std::memset(to.data(), 2, bytes);
+  const uint64_t pieces = pool.size();
+  const uint64_t piece = bytes / pieces;
+  const double seconds = best_of(rounds, [&] {
+    pool.parallel_for(pieces, [&](uint64_t i) { std::memcpy(to.data() + i * piece, from.data() + i * piece, piece); });
+  });
+  return 2.0 * static_cast<double>(piece * pieces) / seconds / 1e9;
+}
+
 void add_bench(Program& program) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = add_command(program, "bench", "Measure decoding and filtering on this machine against its memory",
                                   "  basalt bench\n"
                                   "  basalt bench decode --all-widths --threads 4\n"
-                                  "  basalt bench filter --device cuda --size 4GiB");
-  command->add_option("WHAT", options->what, "all (default), decode or filter")
-      ->check(CLI::IsMember({"all", "decode", "filter"}));
+                                  "  basalt bench filter --device cuda --size 4GiB\n"
+                                  "  basalt bench l3 --rows 5000000 --sets linear,books --json l3.json");
+  command->add_option("WHAT", options->what, "all (default: decode and filter), decode, filter, or l3")
+      ->check(CLI::IsMember({"all", "decode", "filter", "l3"}));
   add_bytes_option(command, "--size", options->bytes, "Plain bytes per array (default 256MiB)");
   command->add_flag("--all-widths", options->all_widths, "Every bit width instead of a selection");
   command->add_option("--rounds", options->rounds, "Repetitions; the best counts (default 3)")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
+  command->add_option("--rows", options->rows, "l3: rows per set, where it has as many (default 2000000)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  command->add_option("--sets", options->sets, "l3: comma-separated (default: all 20, see gen l3)")->delimiter(',');
+  command->add_option("--json", options->json, "l3: also write the figures to this file")->type_name("FILE");
   add_device_option(command, options->device);
   add_threads_option(command, options->threads);
   command->callback([&program, options] { program.run = [options] { return run_bench(*options); }; });

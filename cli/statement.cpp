@@ -112,10 +112,13 @@ void show_timing(const QueryReport& report) {
     line += fmt::format(" · compile {:.2f} ms · transfer {:.2f} ms ({}) · kernel {:.3f} ms", report.compile_ms,
                         report.transfer_ms, human_bytes(report.bytes_transferred), report.kernel_ms);
   to_stderr(line);
-  if (report.tiles > 0)
-    to_stderr(fmt::format("tiles: {} in all · {} skipped by statistics · {} without testing the filter",
-                          human_count(report.tiles), human_count(report.tiles_skipped),
-                          human_count(report.tiles_all_true)));
+  const TileCounts& tiles = report.tiles;
+  if (tiles.total > 0)
+    to_stderr(
+        fmt::format("tiles: {} in all · {} skipped and {} taken whole by statistics · {} decided by bounds, {} by "
+                    "models · {} decoded",
+                    human_count(tiles.total), human_count(tiles.skipped), human_count(tiles.all_true),
+                    human_count(tiles.by_bounds), human_count(tiles.by_model), human_count(tiles.decoded)));
 }
 
 void show_kernel(const QueryReport& report) {

@@ -4,6 +4,15 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS basalt EXPORT basaltTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/basalt" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+# What kernels of others include to read encoded columns: layouts and tile readers, under basalt/device.
+add_library(basalt_device INTERFACE)
+set_target_properties(basalt_device PROPERTIES EXPORT_NAME device)
+target_include_directories(basalt_device INTERFACE
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/basalt/device>")
+install(TARGETS basalt_device EXPORT basaltTargets)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/codec" "${PROJECT_SOURCE_DIR}/src/core"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/basalt/device"
+  FILES_MATCHING PATTERN "*/layout.h" PATTERN "*/kernels.cuh" PATTERN "*/core/device/*.h" PATTERN "*/core/*_tile.h")
 install(EXPORT basaltTargets NAMESPACE basalt:: DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/basalt")
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/basaltConfig.cmake.in" "${PROJECT_BINARY_DIR}/basaltConfig.cmake"
   INSTALL_DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/basalt")

@@ -109,7 +109,8 @@ int main() {
     std::printf("first ten days: %s sales, %s in all; %llu of %llu tiles skipped by statistics, ran on %s\n",
                 format_value(result[0], DataType{TypeKind::kInt64}).c_str(),
                 format_value(result[1], DataType{TypeKind::kDecimal, 38, 2, TimeUnit::kMicro}).c_str(),
-                static_cast<unsigned long long>(report.tiles_skipped), static_cast<unsigned long long>(report.tiles),
+                static_cast<unsigned long long>(report.tiles.skipped),
+                static_cast<unsigned long long>(report.tiles.total),
                 report.ran_on == Device::kCuda ? "the GPU" : "the CPU");
     return result[0].integer == 10'000 ? 0 : 1;
   } catch (const Error& error) {

@@ -69,6 +69,9 @@ void Reader::gather(std::span<const uint32_t> rows, void* out) {
   }
 }
 
+Answered Reader::test_range(uint32_t, int128_t, int128_t, uint8_t*) { return Answered::kNot; }
+std::optional<ValueBounds> Reader::bounds(uint32_t) const { return std::nullopt; }
+
 void Reader::gather(std::span<const uint32_t> rows, StringRows& out) {
   StringRows tile_rows;
   uint32_t loaded = ~0u;

@@ -54,7 +54,7 @@ void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, u
   const uint64_t rows = file.chunks()[chunk].rows;
   const uint32_t tiles = tile_count(rows);
   report_.rows += rows;
-  report_.tiles += tiles;
+  report_.tiles.total += tiles;
   if (rows == 0) return;
   std::vector<const ColumnChunkInfo*> infos;
   std::vector<const Statistics*> stats;
@@ -80,8 +80,10 @@ void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, u
         stats[i] = zone < infos[i]->zones.size() ? &infos[i]->zones[zone] : nullptr;
       decision = decide(pipeline_.filter, stats);
     }
-    if (decision == Decision::kNone) report_.tiles_skipped += zone_end - tile;
-    if (decision == Decision::kAll) report_.tiles_all_true += zone_end - tile;
+    uint64_t& count = decision == Decision::kNone  ? report_.tiles.skipped
+                      : decision == Decision::kAll ? report_.tiles.all_true
+                                                   : report_.tiles.decoded;
+    count += zone_end - tile;
     for (; tile < zone_end; ++tile) {
       if (decision != Decision::kNone) work.items.push_back(device::make_work(0, tile, decision == Decision::kAll));
     }

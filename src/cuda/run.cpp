@@ -302,8 +302,6 @@ void StatementRun::remember(const std::string& key) {
   statement->work_count = static_cast<uint32_t>(all_work_.size());
   statement->report.rows = report_.rows;
   statement->report.tiles = report_.tiles;
-  statement->report.tiles_skipped = report_.tiles_skipped;
-  statement->report.tiles_all_true = report_.tiles_all_true;
   statement->report.encoded_bytes_read = report_.encoded_bytes_read;
   if (backend_.statements_.size() >= kMostStatements) {
     backend_.statements_.erase(backend_.statement_order_.front());
@@ -318,8 +316,6 @@ std::vector<Value> StatementRun::run_resident(Statement& statement) {
   kernel_ = statement.kernel;
   report_.rows = statement.report.rows;
   report_.tiles = statement.report.tiles;
-  report_.tiles_skipped = statement.report.tiles_skipped;
-  report_.tiles_all_true = statement.report.tiles_all_true;
   report_.encoded_bytes_read = statement.report.encoded_bytes_read;
   check_cancelled();
   const size_t record_words_all = static_cast<size_t>(kernel_->blocks) * record_words();

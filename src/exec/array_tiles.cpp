@@ -38,14 +38,6 @@ void select_rows(const T* __restrict in, const uint16_t* __restrict rows, uint32
   for (uint32_t i = 0; i < count; ++i) out[i] = in[rows[i]];
 }
 
-// 1 where the offset lies in [low, low + span], by one unsigned comparison.
-template <typename U>
-void range_loop(const U* __restrict offsets, U low, U span, uint8_t flip, uint8_t* __restrict out) {
-  for (uint32_t i = 0; i < kTileRows; ++i) {
-    out[i] = static_cast<uint8_t>((static_cast<U>(offsets[i] - low) <= span ? 1 : 0) ^ flip);
-  }
-}
-
 }  // namespace
 
 void ArrayTiles::open(const NodeView& node) {
@@ -61,7 +53,6 @@ void ArrayTiles::use_tile(uint32_t tile) {
   if (tile == current_) return;
   current_ = tile;
   have_native_ = false;
-  offset_width_ = 0;
   std::fill(std::begin(have_lane_), std::end(have_lane_), false);
 }
 
@@ -81,11 +72,15 @@ ArrayTiles::PackedTile ArrayTiles::packed_tile(uint32_t tile) const {
   return out;
 }
 
+Reader& ArrayTiles::reader() {
+  if (reader_ == nullptr) reader_ = open_reader(node_);
+  return *reader_;
+}
+
 const void* ArrayTiles::decode_native(uint32_t tile) {
   if (!have_native_) {
-    if (reader_ == nullptr) reader_ = open_reader(node_);
     native_.resize(kTileRows * basalt::width_of(type_));
-    reader_->decode_tile(tile, native_.data());
+    reader().decode_tile(tile, native_.data());
     have_native_ = true;
   }
   return native_.data();
@@ -94,9 +89,8 @@ const void* ArrayTiles::decode_native(uint32_t tile) {
 const StringRows& ArrayTiles::strings(uint32_t tile) {
   use_tile(tile);
   if (!have_native_) {
-    if (reader_ == nullptr) reader_ = open_reader(node_);
     strings_.clear();
-    reader_->decode_tile(tile, strings_);
+    reader().decode_tile(tile, strings_);
     if (strings_.size() != rows_in_tile(count_, tile)) {
       throw Error(ErrorCode::kCorrupt, "a tile has a wrong number of strings");
     }
@@ -118,8 +112,7 @@ void ArrayTiles::copy_tile(uint32_t tile, void* out) {
     std::memcpy(out, native_.data(), native_.size());
     return;
   }
-  if (reader_ == nullptr) reader_ = open_reader(node_);
-  reader_->decode_tile(tile, out);
+  reader().decode_tile(tile, out);
 }
 
 void ArrayTiles::copy_rows(uint32_t tile, const uint16_t* rows, uint32_t count, void* out) {
@@ -202,58 +195,17 @@ const void* ArrayTiles::rows(uint32_t tile, Lane lane, const uint16_t* rows, uin
   return selected_[slot].data();
 }
 
-uint32_t ArrayTiles::decode_offsets(uint32_t tile) {
-  if (offset_width_ != 0) return offset_width_;
-  const PackedTile p = packed_tile(tile);
-  if (p.width <= 8) {
-    unpack_tile(p.words, p.width, uint8_t{0}, room<uint8_t>(offsets_));
-    offset_width_ = 1;
-  } else if (p.width <= 16) {
-    unpack_tile(p.words, p.width, uint16_t{0}, room<uint16_t>(offsets_));
-    offset_width_ = 2;
-  } else if (p.width <= 32) {
-    unpack_tile(p.words, p.width, uint32_t{0}, room<uint32_t>(offsets_));
-    offset_width_ = 4;
-  } else {
-    unpack_tile(p.words, p.width, uint64_t{0}, room<uint64_t>(offsets_));
-    offset_width_ = 8;
+Answered ArrayTiles::test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out) {
+  const Answered how = reader().test_range(tile, low, high, out);
+  if (negate && how != Answered::kNot) {
+    for (uint32_t i = 0; i < kTileRows; ++i) out[i] ^= 1;
   }
-  return offset_width_;
+  return how;
 }
 
-bool ArrayTiles::may_exceed(uint32_t tile, int128_t most) const {
-  const PackedTile p = packed_tile(tile);
-  return p.reference > most || static_cast<int128_t>(low_bits(p.width)) > most - p.reference;
-}
-
-bool ArrayTiles::test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out) {
-  if (!packed_) return false;
-  use_tile(tile);
-  const PackedTile p = packed_tile(tile);
-  const auto largest = static_cast<int128_t>(low_bits(p.width));
-  // References near the ends of 128 bits are left to the ordinary path.
-  constexpr int128_t kFar = int128_t{1} << 120;
-  if (p.reference > kFar || p.reference < -kFar) return false;
-  low = std::clamp(low, -4 * kFar, 4 * kFar) - p.reference;
-  high = std::clamp(high, -4 * kFar, 4 * kFar) - p.reference;
-  const uint8_t flip = negate ? 1 : 0;
-  if (high < 0 || low > largest || low > high) {
-    std::fill_n(out, kTileRows, flip);
-    return true;
-  }
-  low = std::max<int128_t>(low, 0);
-  high = std::min(high, largest);
-  if (low == 0 && high == largest) {
-    std::fill_n(out, kTileRows, static_cast<uint8_t>(1 ^ flip));
-    return true;
-  }
-  dispatch_width(decode_offsets(tile), [&](auto type) {
-    using U = decltype(type);
-    if constexpr (sizeof(U) <= 8) {
-      range_loop(offsets_.as<U>(), static_cast<U>(low), static_cast<U>(high - low), flip, out);
-    }
-  });
-  return true;
+bool ArrayTiles::may_exceed(uint32_t tile, int128_t most) {
+  const std::optional<ValueBounds> bounds = reader().bounds(tile);
+  return !bounds || bounds->high > most;
 }
 
 }  // namespace basalt::exec

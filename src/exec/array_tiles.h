@@ -1,5 +1,5 @@
 // Tiles of one encoded array as vectors in any lane, each tile decoded at most once per form. Arrays whose root is
-// `packed` are read straight from their words: into the lane asked for, as single rows, or compared without widening.
+// `packed` are read straight from their words: into the lane asked for, or as single rows.
 #pragma once
 
 #include <memory>
@@ -29,10 +29,10 @@ class ArrayTiles {
   void copy_rows(uint32_t tile, const uint16_t* rows, uint32_t count, void* out);
   // kBytes: the tile's rows.
   const StringRows& strings(uint32_t tile);
-  // Packed arrays: out[i] = 1 where low ≤ value ≤ high (0 there if `negate`); false if the array is not packed.
-  bool test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out);
-  // Packed arrays: whether the tile's width leaves room for a value above `most`.
-  bool may_exceed(uint32_t tile, int128_t most) const;
+  // out[i] = 1 where low ≤ value ≤ high (0 there if `negate`), if the codec can tell without decoding.
+  Answered test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out);
+  // Whether the tile's encoding leaves room for a value above `most`.
+  bool may_exceed(uint32_t tile, int128_t most);
 
  private:
   struct PackedTile {
@@ -43,8 +43,7 @@ class ArrayTiles {
   PackedTile packed_tile(uint32_t tile) const;
   const void* decode_native(uint32_t tile);
   const void* view_strings(uint32_t tile);
-  // Packed values without their reference in the narrowest unsigned type; returns its width in bytes.
-  uint32_t decode_offsets(uint32_t tile);
+  Reader& reader();
   void use_tile(uint32_t tile);
 
   NodeView node_;
@@ -56,11 +55,9 @@ class ArrayTiles {
   uint32_t current_ = ~0u;
   bool have_native_ = false;  // native_ or strings_
   bool have_lane_[7] = {};
-  uint32_t offset_width_ = 0;  // 0: not decoded
   Buffer native_;
   Buffer lanes_[7];
   Buffer selected_[7];
-  Buffer offsets_;
   StringRows strings_;
 };
 

@@ -176,6 +176,7 @@ void ChunkTiles::begin(uint32_t tile) {
   tile_ = tile;
   tile_rows_ = rows_in_tile(chunk_rows_, tile);
   alive_ = tile_rows_;
+  hardest_ = Answered::kByBounds;
   listed_ = false;
   list_filled_ = false;
 }
@@ -239,6 +240,7 @@ const uint8_t* ChunkTiles::valid(uint32_t index) {
 }
 
 Vector ChunkTiles::column(uint32_t index, Lane lane) {
+  answered(Answered::kByRows);
   ArrayTiles& values = columns_[index].values();
   const void* data = listed_ ? values.rows(tile_, lane, list(), alive_) : values.tile(tile_, lane);
   return {lane, data, valid(index)};
@@ -263,7 +265,10 @@ bool ChunkTiles::compare_encoded(uint32_t index, ExprOp op, int128_t literal, ui
     case ExprOp::kGreaterEqual: low = literal; break;
     default: return false;
   }
-  return columns_[index].values().test_range(tile_, low, high, negate, out);
+  const Answered how = columns_[index].values().test_range(tile_, low, high, negate, out);
+  if (how == Answered::kNot) return false;
+  answered(how);
+  return true;
 }
 
 }  // namespace basalt::exec

@@ -2,6 +2,7 @@
 // a byte mask while many are, a list of row numbers once few are left. What expressions are evaluated over.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -131,6 +132,9 @@ class ChunkTiles : public TileInput {
   uint32_t tile() const { return tile_; }
   uint32_t tile_rows() const { return tile_rows_; }
   uint32_t alive() const { return alive_; }
+  // The hardest way in which a question about this tile was answered so far.
+  Answered hardest() const { return hardest_; }
+  void answered(Answered how) { hardest_ = std::max(hardest_, how); }
   // Keeps the rows whose byte is 1; `mask` follows rows().
   void keep(const uint8_t* mask);
   // The same with one byte for every row of the tile, alive or not.
@@ -155,6 +159,7 @@ class ChunkTiles : public TileInput {
   uint32_t tile_ = 0;
   uint32_t tile_rows_ = 0;
   uint32_t alive_ = 0;
+  Answered hardest_ = Answered::kByBounds;
   bool listed_ = false;  // expressions see only the alive rows
   bool list_filled_ = false;
   Buffer mask_;

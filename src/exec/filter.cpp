@@ -111,8 +111,9 @@ const uint8_t* DictionaryTest::run(uint32_t tile, uint32_t rows) {
   auto* out = result_.as<uint8_t>();
   const auto most = static_cast<uint32_t>(hits_.empty() ? 0 : hits_.size() - 1);
   // A code beyond the entries lies in no range of them: it is looked for where the tile's width leaves room for one.
-  if (contiguous_ && codes_.test_range(tile, first_, last_, false, out)) {
+  if (contiguous_ && codes_.test_range(tile, first_, last_, false, out) != Answered::kNot) {
     if (codes_.may_exceed(tile, most)) check_codes(tile, rows, most);
+    if (codes_.corrupt()) fail_codes();
   } else {
     const auto* codes = static_cast<const int32_t*>(codes_.tile(tile, Lane::kI32));
     uint32_t largest = 0;
@@ -226,6 +227,7 @@ bool Filter::run(ChunkTiles& tiles) {
     if (!conjunct.zone_all.empty() && conjunct.zone_all[zone]) continue;
     conjunct.rows_in += tiles.alive();
     if (conjunct.dictionary != nullptr) {
+      tiles.answered(Answered::kByRows);
       tiles.keep_of_tile(conjunct.dictionary->run(tiles.tile(), tiles.tile_rows()));
     } else {
       tiles.keep(evaluate_predicate(conjunct.step, tiles).as<uint8_t>());

@@ -66,8 +66,7 @@ class WorkerPool {
 
 struct PartResult {
   exec::PartStates aggregates;
-  uint64_t tiles_skipped = 0;
-  uint64_t tiles_all_true = 0;
+  TileCounts tiles;
   uint64_t bytes_read = 0;
 };
 
@@ -77,8 +76,9 @@ PartResult run_part(const Pipeline& pipeline, const RunOptions& options, Worker&
   tiles.open(*part.file, pipeline.columns, part.chunk, part.shared);
   const Decision whole = worker.filter.open_chunk(tiles, options.prune);
   const uint32_t count = part.end_tile - part.first_tile;
-  if (whole == Decision::kAll && pipeline.has_filter) result.tiles_all_true = count;
-  if (whole == Decision::kNone) result.tiles_skipped = count;
+  result.tiles.total = count;
+  if (whole == Decision::kAll && pipeline.has_filter) result.tiles.all_true = count;
+  if (whole == Decision::kNone) result.tiles.skipped = count;
   const bool work = worker.aggregation.open_chunk(tiles, whole == Decision::kAll, options.prune, part.first_tile == 0);
   for (uint32_t tile = part.first_tile; work && whole != Decision::kNone && tile < part.end_tile; ++tile) {
     if (options.cancel != nullptr && tile % exec::kTilesPerCheck == 0) options.cancel->check();
@@ -86,13 +86,15 @@ PartResult run_part(const Pipeline& pipeline, const RunOptions& options, Worker&
     if (whole != Decision::kAll) {
       const Decision zone = worker.filter.zone(tile / kTilesPerZone);
       if (zone == Decision::kNone) {
-        ++result.tiles_skipped;
+        ++result.tiles.skipped;
         continue;
       }
       if (zone == Decision::kAll) {
-        ++result.tiles_all_true;
-      } else if (!worker.filter.run(tiles)) {
-        continue;
+        ++result.tiles.all_true;
+      } else {
+        const bool some = worker.filter.run(tiles);
+        result.tiles.count(tiles.hardest());
+        if (!some) continue;
       }
     }
     worker.aggregation.add(tiles);
@@ -195,10 +197,7 @@ std::vector<Value> run_on_cpu(const Pipeline& pipeline, const RunOptions& option
   report.ran_on = Device::kCpu;
   report.device_name = "CPU";
   for (const auto& file : pipeline.files) {
-    for (const ChunkInfo& chunk : file->chunks()) {
-      report.rows += chunk.rows;
-      report.tiles += tile_count(chunk.rows);
-    }
+    for (const ChunkInfo& chunk : file->chunks()) report.rows += chunk.rows;
   }
   const uint64_t wanted = options.threads == 0 ? hardware_threads() : options.threads;
   const Parts split(pipeline, wanted);
@@ -226,8 +225,7 @@ std::vector<Value> run_on_cpu(const Pipeline& pipeline, const RunOptions& option
     pool.parallel_for(parts.size(), run_one);
   }
   for (const PartResult& result : results) {
-    report.tiles_skipped += result.tiles_skipped;
-    report.tiles_all_true += result.tiles_all_true;
+    report.tiles += result.tiles;
     report.encoded_bytes_read += result.bytes_read;
   }
   const std::vector<AggregateState> total = merge_parts(pipeline, parts, results);
@@ -251,6 +249,20 @@ GpuBackend* choose_gpu(const Pipeline& pipeline, Device device) {
 }
 
 }  // namespace
+
+TileCounts& TileCounts::operator+=(const TileCounts& other) {
+  total += other.total;
+  skipped += other.skipped;
+  all_true += other.all_true;
+  by_bounds += other.by_bounds;
+  by_model += other.by_model;
+  decoded += other.decoded;
+  return *this;
+}
+
+void TileCounts::count(Answered hardest) {
+  ++(hardest == Answered::kByBounds ? by_bounds : hardest == Answered::kByModel ? by_model : decoded);
+}
 
 std::vector<Value> run_pipeline(const Pipeline& pipeline, const RunOptions& options, RunReport* report) {
   const auto start = std::chrono::steady_clock::now();

@@ -84,13 +84,13 @@ void ChunkScan::State::open() {
   tiles.open(*file, columns, chunk, part.shared.get());
   end_tile = std::min(part.end_tile, tiles.tiles());
   next_tile = std::min(part.first_tile, end_tile);
-  counters.tiles = end_tile - next_tile;
+  counters.tiles.total = end_tile - next_tile;
   whole = filter->open_chunk(tiles, true);
   if (whole == Decision::kNone) {
-    counters.tiles_skipped = counters.tiles;
+    counters.tiles.skipped = counters.tiles.total;
     next_tile = end_tile;
   }
-  if (whole == Decision::kAll && has_filter) counters.tiles_all_true = counters.tiles;
+  if (whole == Decision::kAll && has_filter) counters.tiles.all_true = counters.tiles.total;
   opened = true;
 }
 
@@ -99,15 +99,17 @@ bool ChunkScan::State::next_rows() {
     const uint32_t tile = next_tile++;
     const Decision zone = whole == Decision::kAll ? Decision::kAll : filter->zone(tile / kTilesPerZone);
     if (zone == Decision::kNone) {
-      ++counters.tiles_skipped;
+      ++counters.tiles.skipped;
       continue;
     }
     tiles.begin(tile);
     if (zone == Decision::kAll) {
-      if (whole != Decision::kAll) ++counters.tiles_all_true;
+      if (whole != Decision::kAll) ++counters.tiles.all_true;
       return true;
     }
-    if (filter->run(tiles)) return true;
+    const bool some = filter->run(tiles);
+    counters.tiles.count(tiles.hardest());
+    if (some) return true;
   }
   return false;
 }

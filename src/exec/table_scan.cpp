@@ -137,8 +137,6 @@ bool Scan::next(Table& out) {
       return true;
     }
     state.counters.tiles += result.counters.tiles;
-    state.counters.tiles_skipped += result.counters.tiles_skipped;
-    state.counters.tiles_all_true += result.counters.tiles_all_true;
     state.counters.rows_out += result.counters.rows_out;
     ++state.given;
     if (state.options.progress) {

@@ -92,9 +92,7 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
     const RunReport& report = state.Cast<RunState>().report;
     TextMap text = ParamsToString();
     text["Device"] = report.device_name;
-    text["Tiles"] = std::to_string(report.tiles);
-    text["Tiles Skipped"] = std::to_string(report.tiles_skipped);
-    text["Tiles Without Test"] = std::to_string(report.tiles_all_true);
+    put_tile_counts(report.tiles, text);
     return text;
   }
 

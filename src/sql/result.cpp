@@ -166,16 +166,12 @@ const QueryReport& QueryResult::report() const {
   report.in_duckdb = log.in_duckdb;
   report.notes = log.notes;
   report.tiles = log.scans.tiles;
-  report.tiles_skipped = log.scans.tiles_skipped;
-  report.tiles_all_true = log.scans.tiles_all_true;
   for (const RunReport& run : log.runs) {
     if (run.ran_on == Device::kCuda || report.device_name.empty()) {
       report.ran_on = run.ran_on;
       report.device_name = run.device_name;
     }
     report.tiles += run.tiles;
-    report.tiles_skipped += run.tiles_skipped;
-    report.tiles_all_true += run.tiles_all_true;
     report.bytes_transferred += run.bytes_transferred;
     report.compile_ms += run.compile_ms;
     report.transfer_ms += run.transfer_ms;
@@ -219,8 +215,8 @@ std::string QueryReport::summary() const {
       text += ")";
     }
   }
-  if (tiles > 0 && tiles_skipped > 0) {
-    text += " · " + std::to_string(tiles - tiles_skipped) + " of " + std::to_string(tiles) + " tiles read";
+  if (tiles.skipped > 0) {
+    text += " · " + std::to_string(tiles.total - tiles.skipped) + " of " + std::to_string(tiles.total) + " tiles read";
   }
   if (!in_duckdb.empty()) text += " · in DuckDB on the CPU: " + joined(in_duckdb);
   if (!used_basalt) text += " · in DuckDB on the CPU";

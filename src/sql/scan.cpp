@@ -61,9 +61,8 @@ struct ScanGlobalState : GlobalTableFunctionState {
   uint64_t files = 1;
   bool prune = true;
   std::shared_ptr<StatementLog> log;
-  std::atomic<uint64_t> tiles{0};
-  std::atomic<uint64_t> tiles_skipped{0};
-  std::atomic<uint64_t> tiles_all_true{0};
+  mutable std::mutex tiles_mutex;
+  TileCounts tiles;
 };
 
 // A filter that DuckDB evaluates after the scan.
@@ -162,9 +161,10 @@ class BasaltReader : public duckdb::BaseFileReader {
     if (more) return duckdb::SourceResultType::HAVE_MORE_OUTPUT;
     auto& totals = global.Cast<ScanGlobalState>();
     const ScanCounters& counters = state.scan->counters();
-    totals.tiles += counters.tiles;
-    totals.tiles_skipped += counters.tiles_skipped;
-    totals.tiles_all_true += counters.tiles_all_true;
+    {
+      const std::lock_guard lock(totals.tiles_mutex);
+      totals.tiles += counters.tiles;
+    }
     totals.log->add_scan(counters);
     rows_done_ +=
         std::min<uint64_t>(basalt_file->chunks()[state.chunk].rows, uint64_t{state.part.end_tile} * kTileRows) -
@@ -446,9 +446,8 @@ using ScanFunction = duckdb::MultiFileFunction<BasaltMultiFile>;
 duckdb::InsertionOrderPreservingMap<duckdb::string> pruning_text(duckdb::TableFunctionDynamicToStringInput& input) {
   auto result = ScanFunction::MultiFileDynamicToString(input);
   const auto& state = input.global_state->Cast<duckdb::MultiFileGlobalState>().global_state->Cast<ScanGlobalState>();
-  result.insert(std::make_pair("Tiles", std::to_string(state.tiles.load())));
-  result.insert(std::make_pair("Tiles Skipped", std::to_string(state.tiles_skipped.load())));
-  result.insert(std::make_pair("Tiles Without Test", std::to_string(state.tiles_all_true.load())));
+  const std::lock_guard lock(state.tiles_mutex);
+  put_tile_counts(state.tiles, result);
   return result;
 }
 

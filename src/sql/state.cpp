@@ -73,6 +73,15 @@ void StatementLog::clear() {
   error_message_.clear();
 }
 
+void put_tile_counts(const TileCounts& tiles, duckdb::InsertionOrderPreservingMap<duckdb::string>& text) {
+  text["Tiles"] = std::to_string(tiles.total);
+  text["Tiles Skipped"] = std::to_string(tiles.skipped);
+  text["Tiles Taken Whole"] = std::to_string(tiles.all_true);
+  text["Tiles By Bounds"] = std::to_string(tiles.by_bounds);
+  text["Tiles By Models"] = std::to_string(tiles.by_model);
+  text["Tiles Decoded"] = std::to_string(tiles.decoded);
+}
+
 void StatementLog::add(std::vector<std::string>& list, const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
@@ -81,8 +90,6 @@ void StatementLog::add(std::vector<std::string>& list, const std::string& text) 
 void StatementLog::add_scan(const ScanCounters& counters) {
   const std::lock_guard lock(mutex_);
   scans_.tiles += counters.tiles;
-  scans_.tiles_skipped += counters.tiles_skipped;
-  scans_.tiles_all_true += counters.tiles_all_true;
   scans_.rows_out += counters.rows_out;
   ++chunks_scanned_;
 }

@@ -52,6 +52,9 @@ class FileCache : public duckdb::ObjectCacheEntry {
   std::list<std::string> recent_;  // most recent first
 };
 
+// Lines for EXPLAIN ANALYZE.
+void put_tile_counts(const TileCounts& tiles, duckdb::InsertionOrderPreservingMap<duckdb::string>& text);
+
 // The log of one connection's running statement.
 class StatementLog : public duckdb::ClientContextState {
  public:

@@ -9,6 +9,7 @@
 #include "codec/l3/exact.h"
 #include "codec/l3/l3.h"
 #include "codec/l3/partition.h"
+#include "codec/reads.h"
 
 namespace basalt {
 namespace {
@@ -36,30 +37,13 @@ Values view(const std::vector<T>& values) {
   return v;
 }
 
-// Encodes, checks, decodes by tile and by row; returns the encoded bytes.
+// Encodes, checks, reads in every way; returns the encoded bytes.
 uint64_t round_trip(const Values& values, Effort effort) {
   const L3Codec codec;
   const Node node = codec.encode(values, {"l3", {}}, effort);
   EXPECT_NO_THROW(validate_tree(view_of(node)));
   const auto reader = codec.open(view_of(node));
-  const uint32_t width = width_of(values.type);
-  Buffer tile_values(static_cast<size_t>(kTileRows) * width);
-  for (uint32_t tile = 0; tile < tile_count(values.count); ++tile) {
-    reader->decode_tile(tile, tile_values.data());
-    EXPECT_EQ(std::memcmp(tile_values.data(), values.as<std::byte>() + static_cast<size_t>(tile) * kTileRows * width,
-                          static_cast<size_t>(rows_in_tile(values.count, tile)) * width),
-              0)
-        << "tile " << tile << " of " << values.count << " × " << to_string(values.type);
-  }
-  std::mt19937_64 random(5);
-  std::vector<uint32_t> rows;
-  for (int i = 0; i < 200 && values.count > 0; ++i) rows.push_back(static_cast<uint32_t>(random() % values.count));
-  Buffer gathered(rows.size() * width);
-  reader->gather(rows, gathered.data());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    EXPECT_EQ(std::memcmp(gathered.data() + i * width, values.as<std::byte>() + rows[i] * width, width), 0)
-        << "row " << rows[i] << " of " << values.count << " × " << to_string(values.type);
-  }
+  testing::expect_reads(values, *reader);
   return node.encoded_bytes();
 }
 
@@ -156,6 +140,32 @@ TEST(L3, Runs) {
       round_trip(view(narrow), effort);
     }
   }
+}
+
+// Which questions need no residuals.
+TEST(L3, ModelsDecide) {
+  std::mt19937_64 random(4);
+  const auto answers = [&](auto value_at) {
+    std::vector<int64_t> values(100000);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = value_at(static_cast<int64_t>(i));
+    const L3Codec codec;
+    const Node node = codec.encode(view(values), {"l3", {}}, Effort::kBalanced);
+    const auto reader = codec.open(view_of(node));
+    const std::vector<uint32_t> seen = testing::check_ranges(*reader, view(values));
+    return std::pair{seen[static_cast<size_t>(Answered::kByModel)], seen[static_cast<size_t>(Answered::kByRows)]};
+  };
+  const auto [line_by_model, line_by_rows] =
+      answers([&](int64_t i) { return 1000 * i + static_cast<int64_t>(random() % 5000); });
+  EXPECT_GT(line_by_model, 20u);
+  EXPECT_EQ(line_by_rows, 0u);
+  const auto [falling_by_model, falling_by_rows] =
+      answers([&](int64_t i) { return -(int64_t{1} << 40) * i + static_cast<int64_t>(random() % (1 << 30)); });
+  EXPECT_GT(falling_by_model, 20u);
+  EXPECT_LT(5 * falling_by_rows, falling_by_model);
+  const auto [runs_by_model, runs_by_rows] = answers([](int64_t i) { return (i / 300) * 7919 % 100003; });
+  EXPECT_GT(runs_by_model, 20u);
+  EXPECT_EQ(runs_by_rows, 0u);
+  EXPECT_GT(answers([&](int64_t) { return static_cast<int64_t>(random() % 1000); }).second, 20u);
 }
 
 TEST(L3, LearnsWhatIsThere) {

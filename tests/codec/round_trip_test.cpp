@@ -6,6 +6,7 @@
 #include "basalt/plan/chooser.h"
 #include "basalt/plan/tree.h"
 #include "codec/arrays.h"
+#include "codec/reads.h"
 
 namespace basalt {
 namespace {
@@ -19,26 +20,6 @@ const Physical kFixedTypes[] = {Physical::kU8,   Physical::kU16, Physical::kU32,
                                 Physical::kI8,   Physical::kI16, Physical::kI32, Physical::kI64,
                                 Physical::kI128, Physical::kF32, Physical::kF64};
 const uint64_t kCounts[] = {0, 1, 31, 1023, 1024, 1025, 5000};
-
-void expect_fixed(const Values& values, Reader& reader) {
-  const uint32_t width = width_of(values.type);
-  Buffer tile_values(static_cast<size_t>(kTileRows) * width);
-  for (uint32_t tile = 0; tile < tile_count(values.count); ++tile) {
-    reader.decode_tile(tile, tile_values.data());
-    ASSERT_EQ(std::memcmp(tile_values.data(), values.as<std::byte>() + static_cast<size_t>(tile) * kTileRows * width,
-                          static_cast<size_t>(rows_in_tile(values.count, tile)) * width),
-              0)
-        << "tile " << tile;
-  }
-  std::mt19937_64 random(5);
-  std::vector<uint32_t> rows;
-  for (int i = 0; i < 200 && values.count > 0; ++i) rows.push_back(static_cast<uint32_t>(random() % values.count));
-  Buffer gathered(rows.size() * width);
-  reader.gather(rows, gathered.data());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    ASSERT_EQ(std::memcmp(gathered.data() + i * width, values.as<std::byte>() + rows[i] * width, width), 0);
-  }
-}
 
 void expect_strings(const Values& values, Reader& reader) {
   StringRows all;
@@ -63,7 +44,7 @@ void expect_round_trip(const Values& values, const Tree& tree) {
   if (values.type == Physical::kBytes) {
     expect_strings(values, *reader);
   } else {
-    expect_fixed(values, *reader);
+    testing::expect_reads(values, *reader);
   }
   EXPECT_FALSE(reader->corrupt());
 }

@@ -14,6 +14,7 @@
 #include "codec/constant/kernels.cuh"
 #include "codec/delta/kernels.cuh"
 #include "codec/dict/kernels.cuh"
+#include "codec/l3/direct.cuh"
 #include "codec/l3/kernels.cuh"
 #include "codec/packed/kernels.cuh"
 #include "codec/plain/kernels.cuh"
@@ -215,6 +216,45 @@ TEST(EmulatedReaders, TheHostKnowsTheirScratch) {
   BASALT_EXPECT_SCRATCH(Delta<uint64_t, Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>);
   BASALT_EXPECT_SCRATCH(Rle<uint64_t, Delta<uint64_t, Packed<uint64_t>>, Delta<uint32_t, Packed<uint32_t>>>);
   BASALT_EXPECT_SCRATCH(Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>);
+}
+
+// The loop of the decoder that is compiled ahead.
+template <typename T>
+void expect_direct(const NodeView& node, const std::vector<T>& values, const std::string& place) {
+  const std::vector<uint64_t> descriptor = descriptor_of(node);
+  std::vector<T> out(values.size());
+  bool bad = false;
+  EmulatedWarp::run([&] {
+    for (uint32_t tile = 0; tile * kTileRows < values.size(); ++tile) {
+      const bool wrong = device::for_each_learned_row<T>(
+          device::l3_chunk(descriptor.data()), static_cast<uint32_t>(values.size()), tile, [&](uint32_t k, T value) {
+            const size_t row = size_t{tile} * kTileRows + k * kLanes + device::lane_id();
+            if (row < values.size()) out[row] = value;
+          });
+      if (wrong) bad = true;
+    }
+  });
+  EXPECT_FALSE(bad) << place;
+  EXPECT_TRUE(out == values) << place;
+}
+
+TEST(EmulatedReaders, LearnedTilesInRegisters) {
+  Random random(12);
+  for (uint32_t width = 0; width <= 60; width += width < 20 ? 1 : 5) {
+    for (const uint64_t curve : {0, 1, 2}) {
+      std::vector<uint64_t> values;
+      std::vector<uint32_t> narrow;
+      for (uint64_t i = 0; i < 5000; ++i) {
+        const uint64_t noise = random() & low_bits(width);
+        values.push_back((curve * i << width) / 300 + (curve == 2 ? i * i << width / 2 : 0) + noise);
+        narrow.push_back(static_cast<uint32_t>(curve * i * 1000 + (curve == 2 ? i * i : 0) + (noise & 0xFFFF)));
+        if (i > 4200) values.back() = narrow.back() = static_cast<uint32_t>(i / 50 * 7);  // runs at the end
+      }
+      const std::string place = std::to_string(width) + " bits, curve " + std::to_string(curve);
+      expect_direct(view_of(encoded(values, "l3", Physical::kU64)), values, place);
+      expect_direct(view_of(encoded(narrow, "l3", Physical::kU32)), narrow, place);
+    }
+  }
 }
 
 TEST(EmulatedReaders, Learned) {

@@ -180,8 +180,8 @@ TEST(GpuPipeline, SecondRunCompilesAndTransfersNothing) {
   EXPECT_GT(first.bytes_transferred, 0u);
   EXPECT_EQ(second.bytes_transferred, 0u);
   EXPECT_EQ(second.compile_ms, 0.0);
-  EXPECT_EQ(second.tiles, first.tiles);
-  EXPECT_LT(second.total_ms, second.kernel_ms + 1.0);
+  EXPECT_EQ(second.tiles.total, first.tiles.total);
+  EXPECT_EQ(second.tiles.skipped, first.tiles.skipped);
   // Another literal: the same kernel, the same chunks, another answer.
   subset.pipeline.filter.args[1] = integer_expr(Physical::kI32, 8500);
   RunReport other;

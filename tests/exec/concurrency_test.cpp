@@ -101,7 +101,7 @@ TEST(Concurrency, PartsOfChunksGiveTheSameRows) {
     uint64_t tiles = 0;
     Table all;
     for (Scanned& part : scanned) {
-      tiles += part.counters.tiles;
+      tiles += part.counters.tiles.total;
       all.rows += part.rows.rows;
       if (all.columns.empty()) {
         all.columns = std::move(part.rows.columns);
@@ -110,7 +110,7 @@ TEST(Concurrency, PartsOfChunksGiveTheSameRows) {
       for (size_t i = 0; i < all.columns.size(); ++i)
         append_rows(all.columns[i], part.rows.columns[i], 0, part.rows.rows);
     }
-    EXPECT_EQ(tiles, whole.counters.tiles);
+    EXPECT_EQ(tiles, whole.counters.tiles.total);
     ASSERT_EQ(all.rows, whole.rows.rows);
     for (size_t i = 0; i < all.columns.size(); ++i) EXPECT_TRUE(equal(all.columns[i], whole.rows.columns[i])) << i;
   }

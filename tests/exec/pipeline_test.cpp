@@ -2,6 +2,8 @@
 // promises about NULLs, overflow, averages, order of float sums, pruning, threads, cancellation and damaged callers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -135,8 +137,8 @@ TEST(Pipeline, EqualsBruteForceOnRandomTables) {
       const std::vector<Value> got = run_pipeline(pipeline, cpu(), &report);
       const std::vector<Value> unpruned = run_pipeline(pipeline, cpu(1, false));
       const std::vector<Value> threaded = run_pipeline(pipeline, cpu(2));
-      skipped += report.tiles_skipped;
-      all_true += report.tiles_all_true;
+      skipped += report.tiles.skipped;
+      all_true += report.tiles.all_true;
       EXPECT_EQ(report.rows, rows);
       for (size_t a = 0; a < aggregates.size(); ++a) {
         // Brute force is slow: each round checks some aggregates, all of them against the other ways to run.
@@ -259,7 +261,7 @@ TEST(Pipeline, NothingLeftIsNullAndZero) {
   EXPECT_EQ(got[0].integer, 0);
   EXPECT_EQ(got[1].integer, 0);
   EXPECT_TRUE(got[2].null && got[3].null && got[4].null);
-  EXPECT_EQ(report.tiles_skipped, 1u);
+  EXPECT_EQ(report.tiles.skipped, 1u);
   EXPECT_EQ(report.encoded_bytes_read, 0u);
 }
 
@@ -291,15 +293,46 @@ TEST(Pipeline, DictionaryPrunesWhatStatisticsCannot) {
   RunReport report;
   const Expr missing = make_expr(ExprOp::kEqual, Physical::kU8, {column, bytes_expr("MAIL")});
   EXPECT_TRUE(where(missing, &report).null);
-  EXPECT_EQ(report.tiles_skipped, report.tiles);
+  EXPECT_EQ(report.tiles.skipped, report.tiles.total);
   const Expr any = make_expr(ExprOp::kNotEqual, Physical::kU8, {column, bytes_expr("MAIL")});
   EXPECT_EQ(where(any, &report).integer, int64_t{50000} * 49999 / 2);
-  EXPECT_EQ(report.tiles_all_true, report.tiles);
+  EXPECT_EQ(report.tiles.all_true, report.tiles.total);
   // Entries that hold need not lie side by side.
   const Expr ends = make_expr(ExprOp::kIn, Physical::kU8, {column, bytes_expr("AIR"), bytes_expr("TRUCK")});
   int64_t expected = 0;
   for (int64_t i = 0; i < 50000; ++i) expected += i % 3 == 1 ? 0 : i;
   EXPECT_EQ(where(ends, &report).integer, expected);
+}
+
+TEST(Pipeline, TilesAreCountedByWhatDecidedThem) {
+  std::vector<int64_t> line;
+  std::vector<int64_t> noise;
+  uint64_t state = 1;
+  for (int64_t i = 0; i < 64 * kTileRows; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    line.push_back(1000 * i + static_cast<int64_t>(state >> 60));
+    noise.push_back(static_cast<int64_t>(state >> 44));
+  }
+  const TestTable table = write_table({make_fixed({TypeKind::kInt64}, line), make_fixed({TypeKind::kInt64}, noise)},
+                                      {"l3", "packed"}, 65536);
+  const auto counts = [&](uint32_t column, int64_t below) {
+    const Expr filter = make_expr(ExprOp::kLess, Physical::kU8,
+                                  {column_expr(column, Physical::kI64), integer_expr(Physical::kI64, below)});
+    RunReport report;
+    const std::vector<int64_t>& values = column == 0 ? line : noise;
+    EXPECT_EQ(run_pipeline(pipeline_over(table, {aggregate(AggregateOp::kCountStar, {})}, &filter), cpu(), &report)[0]
+                  .integer,
+              std::count_if(values.begin(), values.end(), [&](int64_t value) { return value < below; }));
+    const TileCounts& t = report.tiles;
+    EXPECT_EQ(t.total, 64u);
+    EXPECT_EQ(t.skipped + t.all_true + t.by_bounds + t.by_model + t.decoded, t.total);
+    return t;
+  };
+  const TileCounts in_line = counts(0, line[10 * kTileRows + 500]);
+  EXPECT_EQ(in_line.by_model, 1u);
+  EXPECT_EQ(in_line.by_bounds, kTilesPerZone - 1);
+  EXPECT_EQ(in_line.decoded, 0u);
+  EXPECT_EQ(counts(1, 1 << 19).decoded, 64u);
 }
 
 TEST(Pipeline, AveragesRoundAsDuckDb) {

@@ -47,7 +47,6 @@ Table scan_all(const TestTable& table, const std::vector<uint32_t>& columns, con
     }
     EXPECT_FALSE(scan.next(batch));
     counters.tiles += scan.counters().tiles;
-    counters.tiles_skipped += scan.counters().tiles_skipped;
     counters.rows_out += scan.counters().rows_out;
   }
   return all;
@@ -72,7 +71,7 @@ TEST(ChunkScan, EqualsBruteForceOnRandomTables) {
       ScanCounters counters;
       const Table got = scan_all(table, columns, filter, counters);
       const std::vector<uint64_t> expected = rows_where(table, filter);
-      skipped += counters.tiles_skipped;
+      skipped += counters.tiles.skipped;
       ASSERT_EQ(got.rows, expected.size()) << (filter != nullptr ? to_string(*filter, {}) : "no filter");
       ASSERT_EQ(counters.rows_out, expected.size());
       if (expected.empty()) continue;

@@ -125,13 +125,13 @@ TEST_F(SessionTest, ReportsWhereAStatementRan) {
   lowered.to_box();
   EXPECT_THAT(lowered.report().in_basalt, ElementsAre("sum, count over t.basalt"));
   EXPECT_TRUE(lowered.report().in_duckdb.empty());
-  EXPECT_GT(lowered.report().tiles_skipped, 200u);
+  EXPECT_GT(lowered.report().tiles.skipped, 200u);
   EXPECT_THAT(lowered.report().summary(), HasSubstr("1 row in "));
   QueryResult grouped = session_.execute("select word, count(*)" + from + " where id < 1000 group by word");
   grouped.to_box();
   EXPECT_TRUE(grouped.report().in_basalt.empty());
   EXPECT_THAT(grouped.report().in_duckdb, ElementsAre("GROUP BY"));
-  EXPECT_GT(grouped.report().tiles_skipped, 200u);
+  EXPECT_GT(grouped.report().tiles.skipped, 200u);
   QueryResult counted = session_.execute("select count(*)" + from);
   counted.to_box();
   EXPECT_THAT(counted.report().summary(), HasSubstr("footers"));
@@ -144,7 +144,7 @@ TEST_F(SessionTest, JoinsAndTopNPruneTheScan) {
   QueryResult join = session_.execute("select count(word) from " + file +
                                       " join (select 250000 + i as id from range(5) t(i)) k using (id)");
   join.to_box();
-  EXPECT_GT(join.report().tiles_skipped, 200u) << join.report().summary();
+  EXPECT_GT(join.report().tiles.skipped, 200u) << join.report().summary();
 }
 
 TEST_F(SessionTest, ExplainShowsTheOperatorAndPruning) {
@@ -157,6 +157,17 @@ TEST_F(SessionTest, ExplainShowsTheOperatorAndPruning) {
   const std::string lowered =
       session_.execute("explain analyze select sum(n)" + from + " where id < 10").explain_text();
   EXPECT_THAT(lowered, HasSubstr("Tiles Skipped"));
+}
+
+TEST_F(SessionTest, ExplainCountsTilesThatModelsDecide) {
+  const std::string file = quote_literal(folder_.file("line.basalt"));
+  session_.execute("copy (select 10 * i + i * i % 7 as id from range(100000) t(i)) to " + file +
+                   " (encodings {id: 'l3'})");
+  for (const std::string what : {"count(*)", "max(id % 5)"}) {
+    const std::string run =
+        session_.execute("explain analyze select " + what + " from " + file + " where id < 5000").explain_text();
+    EXPECT_THAT(run, HasSubstr("Tiles By Models: 1")) << run;
+  }
 }
 
 TEST_F(SessionTest, CancelsAStatementAndStaysUsable) {

@@ -86,6 +86,18 @@ struct StringRows {
   }
 };
 
+// How a question about a tile's values was answered, the cheapest way first.
+enum class Answered : uint8_t {
+  kByBounds,  // all rows at once
+  kByModel,   // from the shape of the values; stored bits of a few rows at most were read
+  kByRows,    // every row's stored bits were read
+  kNot,       // it was not: the caller decodes and looks
+};
+struct ValueBounds {
+  int128_t low = 0;
+  int128_t high = 0;
+};
+
 // Decodes one encoded array. Not thread-safe: each thread opens its own. Decoding an array that passed validate() never
 // reads out of bounds; what only the values can show (a code beyond the dictionary) is clamped and raises corrupt().
 class Reader {
@@ -99,6 +111,12 @@ class Reader {
   // Single rows by index, in the order given, sorted or not.
   virtual void gather(std::span<const uint32_t> rows, void* out);
   virtual void gather(std::span<const uint32_t> rows, StringRows& out);
+
+  // Integers: out[i] = 1 where row i of the tile lies in [low, high], else 0; `out` has room for kTileRows. A codec
+  // that answers does so for every tile and range.
+  virtual Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out);
+  // Integers: what the tile's encoding says of its values without reading them; nullopt if nothing.
+  virtual std::optional<ValueBounds> bounds(uint32_t tile) const;
 
   // Set when values broke a rule that validate() cannot see; checked before results leave.
   bool corrupt() const { return corrupt_; }

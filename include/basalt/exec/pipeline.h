@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "basalt/codec/codec.h"
 #include "basalt/core/threads.h"
 #include "basalt/core/value.h"
 #include "basalt/file/reader.h"
@@ -89,14 +90,25 @@ struct RunOptions {
   std::function<void(double)> progress;  // share done, 0..1
 };
 
+// What became of the tiles that a predicate was put to, each counted once.
+struct TileCounts {
+  uint64_t total = 0;
+  uint64_t skipped = 0;    // by statistics and dictionaries: no row can match
+  uint64_t all_true = 0;   // by statistics and dictionaries: every row matches
+  uint64_t by_bounds = 0;  // by bounds that the encoding of the tile itself implies
+  uint64_t by_model = 0;   // by models of the values: at most a few rows' stored bits were looked at
+  uint64_t decoded = 0;    // rows were decoded or compared in their packed form
+
+  TileCounts& operator+=(const TileCounts& other);
+  void count(Answered hardest);  // a tile that statistics left open
+};
+
 // What happened, for explain and for the last line of a result.
 struct RunReport {
   Device ran_on = Device::kCpu;
   std::string device_name;
   uint64_t rows = 0;
-  uint64_t tiles = 0;
-  uint64_t tiles_skipped = 0;       // by statistics: no row can match
-  uint64_t tiles_all_true = 0;      // by statistics: the predicate was not evaluated
+  TileCounts tiles;
   uint64_t encoded_bytes_read = 0;  // of streams that were decoded
   uint64_t bytes_transferred = 0;   // host to device
   double compile_ms = 0;            // 0 = the kernel was cached

@@ -14,9 +14,7 @@
 namespace basalt {
 
 struct ScanCounters {
-  uint64_t tiles = 0;
-  uint64_t tiles_skipped = 0;  // statistics or dictionary
-  uint64_t tiles_all_true = 0;
+  TileCounts tiles;
   uint64_t rows_out = 0;
 };
 

@@ -42,9 +42,7 @@ struct QueryReport {
   std::vector<std::string> in_basalt;  // "count, sum over lineitem.basalt"
   std::vector<std::string> in_duckdb;  // "GROUP BY: runs in DuckDB over Basalt's scan"
   std::vector<std::string> notes;      // "no GPU: libcuda.so.1 was not found"; "answered from statistics"
-  uint64_t tiles = 0;                  // of all Basalt scans and operators
-  uint64_t tiles_skipped = 0;
-  uint64_t tiles_all_true = 0;
+  TileCounts tiles;                    // of all Basalt scans and operators
   uint64_t bytes_transferred = 0;
   double compile_ms = 0;
   double transfer_ms = 0;

@@ -1,4 +1,4 @@
-// Predictions plus residuals, tile by tile and row by row.
+// Predictions plus residuals, tile by tile and row by row; questions that models answer.
 #include <algorithm>
 #include <cstring>
 
@@ -6,6 +6,8 @@
 #include "codec/l3/l3.h"
 #include "codec/l3/layout.h"
 #include "codec/l3/side_by_side.h"
+#include "codec/l3/solve.h"
+#include "codec/range_test.h"
 #include "core/dispatch.h"
 #include "core/packing.h"
 
@@ -44,29 +46,7 @@ class L3Reader final : public Reader {
                              node.count)) {}
 
   void decode_tile(uint32_t tile, void* out) override {
-    auto* values = static_cast<T*>(out);
-    const uint32_t entry = chunk_.tiles[tile];
-    uint32_t part = l3::tile_partition(entry);
-    if (!l3::tile_quartered(entry)) {
-      const l3::Record r = chunk_.record(part);
-      if (r.model == l3::Model::kRuns) {
-        return fill_runs(r, tile * kUnitsPerTile, kTileRows, l3::tile_place(entry), values);
-      }
-      return decode<kTileRows>(r, tile * kUnitsPerTile, chunk_.words_of(entry), values);
-    }
-    const uint32_t* words = chunk_.words_of(entry);
-    const uint32_t units = (rows_in_tile(count(), tile) + kUnitRows - 1) / kUnitRows;
-    for (uint32_t u = 0; u < units; ++u) {
-      const uint32_t unit = tile * kUnitsPerTile + u;
-      part = chunk_.partition_of(part, unit);
-      const l3::Record r = chunk_.record(part);
-      if (r.model == l3::Model::kRuns) {
-        fill_runs(r, unit, kUnitRows, kSearch, values + u * kUnitRows);
-      } else {
-        decode<kUnitRows>(r, unit, words, values + u * kUnitRows);
-        words += unit_words(r.width);
-      }
-    }
+    for_each_piece(tile, [&](const Piece& piece) { decode(piece, static_cast<T*>(out) + piece.first); });
   }
 
   void gather(std::span<const uint32_t> rows, void* out) override {
@@ -78,15 +58,163 @@ class L3Reader final : public Reader {
   using Reader::decode_tile;
   using Reader::gather;
 
+  Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out) override {
+    low = std::max(low, least());
+    high = std::min(high, most());
+    Answered hardest = Answered::kByBounds;
+    for_each_piece(tile, [&](const Piece& piece) {
+      hardest = std::max(hardest, test_piece(piece, low, high, out + piece.first));
+    });
+    return hardest;
+  }
+  std::optional<ValueBounds> bounds(uint32_t tile) const override {
+    std::optional<ValueBounds> all;
+    bool known = true;
+    for_each_piece(tile, [&](const Piece& piece) {
+      const l3::Extent e = extent_of(piece);
+      known = known && e.known;
+      if (!all) all = ValueBounds{e.least_value(), e.most_value()};
+      *all = {std::min(all->low, e.least_value()), std::max(all->high, e.most_value())};
+    });
+    return known ? all : std::nullopt;
+  }
+
  private:
   static constexpr uint32_t kSearch = ~0u;
+  // Beyond this share of rows that a line leaves open, rebuilding all of them is cheaper.
+  static constexpr uint32_t kOpenShare = 8;
 
-  // `rows` rows that start at `unit`, of which those beyond the count stay as they are.
-  void fill_runs(const l3::Record& record, uint32_t unit, uint32_t rows, uint32_t run, T* out) {
-    const l3::Runs runs = l3::Runs::of(record, chunk_.params, chunk_.residuals, sizeof(T));
-    const uint32_t first = (unit - record.first_unit) * kUnitRows;
-    const uint64_t left = count() - static_cast<uint64_t>(unit) * kUnitRows;
-    rows = left < rows ? static_cast<uint32_t>(left) : rows;
+  // Rows of a tile that lie in one partition and whose residuals are packed together.
+  struct Piece {
+    l3::Record record;
+    uint32_t unit;          // the first one
+    uint32_t first;         // row within the tile
+    uint32_t rows;          // kTileRows or kUnitRows, whatever the chunk holds of them
+    const uint32_t* words;  // residuals
+    uint32_t run;           // of runs: that of the first row, or kSearch
+
+    uint32_t local() const { return (unit - record.first_unit) * kUnitRows; }
+  };
+
+  template <typename F>
+  void for_each_piece(uint32_t tile, F&& f) const {
+    const uint32_t entry = chunk_.tiles[tile];
+    uint32_t part = l3::tile_partition(entry);
+    const uint32_t* words = chunk_.words_of(entry);
+    if (!l3::tile_quartered(entry)) {
+      f(Piece{chunk_.record(part), tile * kUnitsPerTile, 0, kTileRows, words, l3::tile_place(entry)});
+      return;
+    }
+    const uint32_t units = (rows_in_tile(count(), tile) + kUnitRows - 1) / kUnitRows;
+    for (uint32_t u = 0; u < units; ++u) {
+      const uint32_t unit = tile * kUnitsPerTile + u;
+      part = chunk_.partition_of(part, unit);
+      const l3::Record r = chunk_.record(part);
+      f(Piece{r, unit, u * kUnitRows, kUnitRows, words, kSearch});
+      words += unit_words(r.width);
+    }
+  }
+
+  int128_t least() const { return is_signed(type()) ? -(int128_t{1} << (8 * sizeof(T) - 1)) : 0; }
+  int128_t most() const { return least() + static_cast<int128_t>(low_bits(8 * sizeof(T))); }
+
+  l3::Extent extent_of(const Piece& piece) const {
+    if (piece.record.model != l3::Model::kRuns) {
+      return l3::extent_of(l3::get_predictor(piece.record, chunk_.params, sizeof(T)), piece.record.width, sizeof(T),
+                           is_signed(type()), piece.local(), piece.local() + piece.rows - 1);
+    }
+    // Of all runs of the partition.
+    const l3::Runs runs = l3::Runs::of(piece.record, chunk_.params, chunk_.residuals, sizeof(T));
+    return l3::extent_of(runs.values, runs.value_width, sizeof(T), is_signed(type()), 0, runs.header.runs - 1);
+  }
+
+  Answered test_piece(const Piece& piece, int128_t low, int128_t high, uint8_t* out) {
+    const auto fill = [&](bool holds) {
+      std::fill_n(out, piece.rows, holds ? uint8_t{1} : uint8_t{0});
+      return Answered::kByBounds;
+    };
+    if (low > high) return fill(false);
+    const l3::Extent e = extent_of(piece);
+    if (e.known && (e.least_value() > high || e.most_value() < low)) return fill(false);
+    if (e.known && e.least_value() >= low && e.most_value() <= high) return fill(true);
+    const auto low_bits_of_type = static_cast<T>(low);
+    const auto span = static_cast<T>(static_cast<T>(high) - low_bits_of_type);
+    if (piece.record.model == l3::Model::kRuns) {
+      expand_runs(piece, [&](uint32_t begin, uint32_t end, T value) {
+        std::fill(out + begin, out + end, static_cast<T>(value - low_bits_of_type) <= span ? 1 : 0);
+      });
+      return Answered::kByModel;
+    }
+    if (e.known && piece.record.model == l3::Model::kFor) return test_offsets(piece, e, low, high, out);
+    if (e.known && l3::degree_of(piece.record.model) == 1 && test_line(piece, e, low, high, out)) {
+      return Answered::kByModel;
+    }
+    T values[kTileRows];
+    decode(piece, values);
+    test_between(values, piece.rows, low_bits_of_type, static_cast<T>(high), out);
+    return Answered::kByRows;
+  }
+
+  // A frame of reference: residuals against the shifted range.
+  Answered test_offsets(const Piece& piece, const l3::Extent& e, int128_t low, int128_t high, uint8_t* out) const {
+    const OffsetRange range = offsets_between(low, high, e.base, piece.record.width);
+    const auto test = [&](auto tag) {
+      using R = decltype(tag);
+      R residuals[kTileRows];
+      unpack(piece, residuals);
+      test_between(residuals, piece.rows, static_cast<R>(range.first), static_cast<R>(range.last), out);
+    };
+    if (piece.record.width <= 32) {
+      test(uint32_t{});
+    } else {
+      test(uint64_t{});
+    }
+    return Answered::kByRows;
+  }
+
+  // A line passes a literal once: rows well before and well behind it are known; those whose prediction comes within
+  // the largest residual of a literal are looked at one by one. False if they are many.
+  bool test_line(const Piece& piece, const l3::Extent& e, int128_t low, int128_t high, uint8_t* out) const {
+    const l3::Predictor p = l3::get_predictor(piece.record, chunk_.params, sizeof(T));
+    const bool falls = static_cast<int64_t>(p.c1) < 0;
+    const uint32_t local = piece.local();
+    // Rows in the order in which predictions rise.
+    const auto row = [&](uint64_t i) { return falls ? piece.rows - 1 - i : i; };
+    const auto first_at = [&](int128_t value) {
+      return l3::first_where(
+          0, piece.rows, [&](uint64_t i) { return e.base + (l3::exact_y(p, local + row(i)) >> p.fraction) >= value; });
+    };
+    const uint64_t may = first_at(low - e.largest);           // from here on a value may be at least low
+    const uint64_t must = first_at(low);                      // … must be
+    const uint64_t may_not = first_at(high + 1 - e.largest);  // may be above high
+    const uint64_t must_not = first_at(high + 1);             // must be
+    const uint64_t sure = may_not > must ? may_not - must : 0;
+    if ((must_not - may - sure) * kOpenShare > piece.rows) return false;
+    const auto low_t = static_cast<T>(low);
+    const auto span = static_cast<T>(static_cast<T>(high) - low_t);
+    std::fill_n(out, piece.rows, uint8_t{0});
+    for (uint64_t i = may; i < must_not; ++i) {
+      const auto r = static_cast<uint32_t>(row(i));
+      if (i >= must && i < may_not) {
+        out[r] = 1;
+        continue;
+      }
+      const uint64_t residual = piece.rows == kTileRows ? packed_row(piece.words, piece.record.width, r)
+                                                        : unit_row(piece.words, piece.record.width, r);
+      const auto value = static_cast<T>(l3::finish(p, l3::evaluate(p, local + r), residual));
+      out[r] = static_cast<T>(value - low_t) <= span ? 1 : 0;
+    }
+    return true;
+  }
+
+  // f(begin, end, value) for the runs of the piece's rows, as far as the chunk has them.
+  template <typename F>
+  void expand_runs(const Piece& piece, F&& f) {
+    const l3::Runs runs = l3::Runs::of(piece.record, chunk_.params, chunk_.residuals, sizeof(T));
+    const uint32_t first = piece.local();
+    const uint64_t left = count() - static_cast<uint64_t>(piece.unit) * kUnitRows;
+    const uint32_t rows = left < piece.rows ? static_cast<uint32_t>(left) : piece.rows;
+    uint32_t run = piece.run;
     if (run == kSearch) {
       run = runs.find(first);
     } else if (run >= runs.header.runs || (run > 0 && runs.end(run - 1) > first)) {
@@ -99,39 +227,45 @@ class L3Reader final : public Reader {
       // Ends rise, and the last one covers all rows.
       mark_corrupt(end <= first + done || (last && end < first + rows));
       end = last || end > first + rows ? first + rows : std::max(end, first + done + 1);
-      std::fill(out + done, out + (end - first), static_cast<T>(runs.value(run)));
+      f(done, end - first, static_cast<T>(runs.value(run)));
       done = end - first;
     }
   }
 
-  // kRows rows that start at `unit`: a packed tile or one unit of a quartered one.
-  template <uint32_t kRows>
-  void decode(const l3::Record& record, uint32_t unit, const uint32_t* words, T* out) const {
-    const l3::Predictor p = l3::get_predictor(record, chunk_.params, sizeof(T));
-    const uint32_t degree = l3::degree_of(record.model);
-    if (degree == 0 && kRows == kTileRows) return unpack_tile(words, record.width, static_cast<T>(p.base), out);
-    const uint64_t first = static_cast<uint64_t>(unit - record.first_unit) * kUnitRows;
-    if (p.wide) {
-      add<kRows, uint64_t>(p, degree, first, words, record.width, out);
+  void decode(const Piece& piece, T* out) {
+    if (piece.record.model == l3::Model::kRuns) {
+      expand_runs(piece, [&](uint32_t begin, uint32_t end, T value) { std::fill(out + begin, out + end, value); });
+      return;
+    }
+    const l3::Predictor p = l3::get_predictor(piece.record, chunk_.params, sizeof(T));
+    const uint32_t degree = l3::degree_of(piece.record.model);
+    if (degree == 0 && piece.rows == kTileRows) {
+      unpack_tile(piece.words, piece.record.width, static_cast<T>(p.base), out);
+    } else if (p.wide) {
+      add<uint64_t>(p, degree, piece, out);
     } else {
-      add<kRows, uint32_t>(p, degree, first, words, record.width, out);
+      add<uint32_t>(p, degree, piece, out);
     }
   }
 
-  template <uint32_t kRows, typename R>
-  static void add(const l3::Predictor& p, uint32_t degree, uint64_t first, const uint32_t* words, uint32_t width,
-                  T* out) {
-    R residuals[kRows];
-    if constexpr (kRows == kTileRows) {
-      unpack_tile(words, width, R{0}, residuals);
+  template <typename R>
+  static void unpack(const Piece& piece, R* residuals) {
+    if (piece.rows == kTileRows) {
+      unpack_tile(piece.words, piece.record.width, R{0}, residuals);
     } else {
-      unpack_unit(words, width, residuals);
+      unpack_unit(piece.words, piece.record.width, residuals);
     }
+  }
+
+  template <typename R>
+  static void add(const l3::Predictor& p, uint32_t degree, const Piece& piece, T* out) {
+    R residuals[kTileRows];
+    unpack(piece, residuals);
     switch (degree) {
       case 0:
-      case 1: return add_predictions<T, 1>(p, first, residuals, kRows, out);
-      case 2: return add_predictions<T, 2>(p, first, residuals, kRows, out);
-      default: return add_predictions<T, 3>(p, first, residuals, kRows, out);
+      case 1: return add_predictions<T, 1>(p, piece.local(), residuals, piece.rows, out);
+      case 2: return add_predictions<T, 2>(p, piece.local(), residuals, piece.rows, out);
+      default: return add_predictions<T, 3>(p, piece.local(), residuals, piece.rows, out);
     }
   }
 

@@ -8,6 +8,119 @@
 
 namespace basalt::device {
 
+__device__ __forceinline__ l3::Chunk l3_chunk(const uint64_t* descriptor) {
+  return l3::Chunk::of(stream<uint32_t>(descriptor, 1 + l3::kTiles), stream<uint16_t>(descriptor, 1 + l3::kRecords),
+                       stream<uint32_t>(descriptor, 1 + l3::kParams), stream<uint32_t>(descriptor, 1 + l3::kResiduals),
+                       row_count(descriptor));
+}
+
+// Goes through the rows of a tile, whatever its models are.
+template <typename T>
+struct L3Tile {
+  l3::Chunk chunk;
+  uint32_t row_total;
+  bool bad;
+
+  // f(k, value) for the lane's rows that the chunk has, k ascending; all lanes come along, and rows beyond the count
+  // may appear with any value.
+  template <typename F>
+  __device__ __forceinline__ void for_each_row(uint32_t tile, F&& f) {
+    const uint32_t entry = load(chunk.tiles + tile);
+    uint32_t place = l3::tile_place(entry);  // pieces of residuals, or the first run
+    uint32_t partition = l3::tile_partition(entry);
+    l3::Record record = chunk.record(partition);
+    const bool quartered = l3::tile_quartered(entry);
+    const bool all_runs = !quartered && record.model == l3::Model::kRuns;
+    const uint32_t units = all_runs ? 1 : (row_total - tile * kTileRows + kUnitRows - 1) / kUnitRows;
+    // A packed tile goes unit by unit as well: one copy of the code is what compilation has time for.
+#pragma unroll 1
+    for (uint32_t u = 0; u < kUnitsPerTile && u < units; ++u) {
+      const uint32_t unit = tile * kUnitsPerTile + u;
+      if (quartered) {
+        partition = chunk.partition_of(partition, unit);
+        record = chunk.record(partition);
+      }
+      const uint32_t first_k = u * kUnitRowsPerLane;
+      if (record.model == l3::Model::kRuns) {
+        rows_of_runs(record, unit, first_k, all_runs ? kRowsPerLane : kUnitRowsPerLane, all_runs ? place : kSearch, f);
+        continue;
+      }
+      const uint32_t* words = chunk.residuals + static_cast<uint64_t>(place) * l3::kPieceWords;
+      rows_of_model(record, unit, first_k, quartered ? words : words + lane_id(), quartered ? 1 : kLanes,
+                    (quartered ? lane_id() * kUnitRowsPerLane : first_k) * record.width, f);
+      if (quartered) place += record.width;
+    }
+  }
+
+ private:
+  static constexpr uint32_t kSearch = ~0u;
+
+  // `width` bits at `bit` of a stream whose words lie `stride` apart.
+  __device__ __forceinline__ static uint64_t bits_at(const uint32_t* words, uint32_t stride, uint32_t bit,
+                                                     uint32_t width) {
+    const uint32_t* at = words + (bit >> 5) * stride;
+    const uint32_t shift = bit & 31;
+    // A word beyond the value's last bit may lie beyond the stream: the last one that counts is read instead.
+    const uint32_t beyond = (shift + width + 31) / 32;
+    if (width == 0) return 0;
+    const uint32_t word_0 = load(at);
+    const uint32_t word_1 = load(at + (beyond > 1 ? stride : 0));
+    const uint32_t low = funnel_right(word_0, word_1, shift);
+    if (width <= 32) return low & static_cast<uint32_t>(low_bits(width));
+    const uint32_t word_2 = load(at + (beyond > 2 ? 2 : 1) * stride);
+    const uint32_t high = funnel_right(word_1, word_2, shift);
+    return (static_cast<uint64_t>(high) << 32 | low) & low_bits(width);
+  }
+
+  // The lane's eight rows of `unit`, which are rows first_k… of the tile.
+  template <typename F>
+  __device__ __forceinline__ void rows_of_model(const l3::Record& record, uint32_t unit, uint32_t first_k,
+                                                const uint32_t* words, uint32_t stride, uint32_t bit, F&& f) {
+    const l3::Predictor p = l3::get_predictor(record, chunk.params, sizeof(T));
+    l3::Steps steps = l3::steps_from(p, (unit - record.first_unit) * kUnitRows + lane_id(), kLanes);
+#pragma unroll 1
+    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+      const uint64_t residual = bits_at(words, stride, bit + k * record.width, record.width);
+      f(first_k + k, static_cast<T>(l3::finish(p, steps.y, residual)));
+      l3::step(steps);
+    }
+  }
+
+  // The same for `count` rows of runs: from the first run that the tile states, or the one that a search finds, each
+  // lane walks on.
+  template <typename F>
+  __device__ __forceinline__ void rows_of_runs(const l3::Record& record, uint32_t unit, uint32_t first_k,
+                                               uint32_t count, uint32_t stated, F&& f) {
+    const l3::Runs runs = l3::Runs::of(record, chunk.params, chunk.residuals, sizeof(T));
+    const uint32_t left = row_total - record.first_unit * kUnitRows;
+    const uint32_t first = (unit - record.first_unit) * kUnitRows;
+    uint32_t run = stated;
+    if (run == kSearch) {
+      run = runs.find(first);
+    } else if (run >= runs.header.runs || (run > 0 && runs.end(run - 1) > first)) {
+      bad = true;
+      run = runs.find(first);
+    }
+    uint32_t end = runs.end(run);
+    uint32_t i = first + lane_id();
+    uint64_t value = 0;
+    bool changed = true;
+#pragma unroll 1
+    for (uint32_t k = 0; k < count; ++k, i += kLanes) {
+      while (end <= i && run + 1 < runs.header.runs) {
+        const uint32_t next = runs.end(++run);
+        bad = bad || next <= end;
+        end = next;
+        changed = true;
+      }
+      bad = bad || (end <= i && i < left);
+      if (changed) value = runs.value(run);
+      changed = false;
+      f(first_k + k, static_cast<T>(value));
+    }
+  }
+};
+
 template <typename T>
 class L3 : public OneForm<L3<T>, T> {
   // Shared memory moves words of four bytes.
@@ -37,118 +150,19 @@ class L3 : public OneForm<L3<T>, T> {
   __device__ __forceinline__ T at(uint32_t k) const { return static_cast<T>(rows_[k * kLanes + lane_id()]); }
 
   __device__ __forceinline__ T row(uint32_t i) {
-    return static_cast<T>(chunk_of(descriptor_).value(i, sizeof(T), &bad));
+    return static_cast<T>(l3_chunk(descriptor_).value(i, sizeof(T), &bad));
   }
 
  private:
-  __device__ __forceinline__ static l3::Chunk chunk_of(const uint64_t* descriptor) {
-    return l3::Chunk::of(stream<uint32_t>(descriptor, 1 + l3::kTiles), stream<uint16_t>(descriptor, 1 + l3::kRecords),
-                         stream<uint32_t>(descriptor, 1 + l3::kParams),
-                         stream<uint32_t>(descriptor, 1 + l3::kResiduals), row_count(descriptor));
-  }
-
-  // Does the work of one tile.
-  struct Filler {
-    l3::Chunk chunk;
-    Row* rows;
-    uint32_t row_total;
-    bool bad;
-
-    __device__ __forceinline__ void fill(uint32_t tile) {
-      const uint32_t entry = load(chunk.tiles + tile);
-      uint32_t place = l3::tile_place(entry);  // pieces of residuals, or the first run
-      uint32_t partition = l3::tile_partition(entry);
-      l3::Record record = chunk.record(partition);
-      sync_warp();  // nobody reads the last tile any more
-      const bool quartered = l3::tile_quartered(entry);
-      const uint32_t units = (row_total - tile * kTileRows + kUnitRows - 1) / kUnitRows;
-      // A packed tile goes unit by unit as well: one copy of the code is what compilation has time for.
-#pragma unroll 1
-      for (uint32_t u = 0; u < kUnitsPerTile && u < units; ++u) {
-        const uint32_t unit = tile * kUnitsPerTile + u;
-        if (quartered) {
-          partition = chunk.partition_of(partition, unit);
-          record = chunk.record(partition);
-        }
-        if (record.model == l3::Model::kRuns) {
-          expand_runs(record, unit, u * kUnitRowsPerLane, !quartered && u == 0 ? place : kSearch);
-          continue;
-        }
-        const uint32_t first = (quartered ? lane_id() : u) * kUnitRowsPerLane;
-        const uint32_t* words = chunk.residuals + static_cast<uint64_t>(place) * l3::kPieceWords;
-        predict(record, unit, u * kUnitRowsPerLane, quartered ? words : words + lane_id(), quartered ? 1 : kLanes,
-                first * record.width);
-        if (quartered) place += record.width;
-      }
-      sync_warp();
-    }
-
-    // `width` bits at `bit` of a stream whose words lie `stride` apart.
-    __device__ __forceinline__ static uint64_t bits_at(const uint32_t* words, uint32_t stride, uint32_t bit,
-                                                       uint32_t width) {
-      const uint32_t* at = words + (bit >> 5) * stride;
-      const uint32_t shift = bit & 31;
-      // A word beyond the value's last bit may lie beyond the stream: the last one that counts is read instead.
-      const uint32_t beyond = (shift + width + 31) / 32;
-      if (width == 0) return 0;
-      const uint32_t word_0 = load(at);
-      const uint32_t word_1 = load(at + (beyond > 1 ? stride : 0));
-      const uint32_t low = funnel_right(word_0, word_1, shift);
-      if (width <= 32) return low & static_cast<uint32_t>(low_bits(width));
-      const uint32_t word_2 = load(at + (beyond > 2 ? 2 : 1) * stride);
-      const uint32_t high = funnel_right(word_1, word_2, shift);
-      return (static_cast<uint64_t>(high) << 32 | low) & low_bits(width);
-    }
-
-    // The lane's eight rows of `unit`, to rows first_k… of the tile.
-    __device__ __forceinline__ void predict(const l3::Record& record, uint32_t unit, uint32_t first_k,
-                                            const uint32_t* words, uint32_t stride, uint32_t bit) {
-      const l3::Predictor p = l3::get_predictor(record, chunk.params, sizeof(T));
-      l3::Steps steps = l3::steps_from(p, (unit - record.first_unit) * kUnitRows + lane_id(), kLanes);
-#pragma unroll 1
-      for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-        const uint64_t residual = bits_at(words, stride, bit + k * record.width, record.width);
-        rows[(first_k + k) * kLanes + lane_id()] = static_cast<Row>(l3::finish(p, steps.y, residual));
-        l3::step(steps);
-      }
-    }
-
-    static constexpr uint32_t kSearch = ~0u;
-
-    // The same for runs: from the first run that the tile states, or the one that a search finds, each lane walks on.
-    __device__ __forceinline__ void expand_runs(const l3::Record& record, uint32_t unit, uint32_t first_k,
-                                                uint32_t stated) {
-      const l3::Runs runs = l3::Runs::of(record, chunk.params, chunk.residuals, sizeof(T));
-      const uint32_t left = row_total - record.first_unit * kUnitRows;
-      const uint32_t first = (unit - record.first_unit) * kUnitRows;
-      uint32_t run = stated;
-      if (run == kSearch) {
-        run = runs.find(first);
-      } else if (run >= runs.header.runs || (run > 0 && runs.end(run - 1) > first)) {
-        bad = true;
-        run = runs.find(first);
-      }
-      uint32_t end = runs.end(run);
-      uint32_t i = first + lane_id();
-#pragma unroll 1
-      for (uint32_t k = 0; k < kUnitRowsPerLane; ++k, i += kLanes) {
-        while (end <= i && run + 1 < runs.header.runs) {
-          const uint32_t next = runs.end(++run);
-          bad = bad || next <= end;
-          end = next;
-        }
-        bad = bad || (end <= i && i < left);
-        rows[(first_k + k) * kLanes + lane_id()] = static_cast<Row>(runs.value(run));
-      }
-    }
-  };
-
   // Writes the tile's rows to the scratch; true if they break a rule. One copy per value type: a statement may have
   // many such columns.
   __device__ __noinline__ static bool fill(const uint64_t* descriptor, uint32_t tile, void* scratch) {
-    Filler filler{chunk_of(descriptor), static_cast<Row*>(scratch), row_count(descriptor), false};
-    filler.fill(tile);
-    return filler.bad;
+    Row* rows = static_cast<Row*>(scratch);
+    L3Tile<T> walk{l3_chunk(descriptor), row_count(descriptor), false};
+    sync_warp();  // nobody reads the last tile any more
+    walk.for_each_row(tile, [&](uint32_t k, T value) { rows[k * kLanes + lane_id()] = value; });
+    sync_warp();
+    return walk.bad;
   }
 
   const uint64_t* descriptor_;

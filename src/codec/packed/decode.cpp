@@ -4,6 +4,7 @@
 #include "codec/checks.h"
 #include "codec/packed/layout.h"
 #include "codec/packed/packed.h"
+#include "codec/range_test.h"
 #include "core/dispatch.h"
 #include "core/packing.h"
 
@@ -38,7 +39,54 @@ class PackedReader final : public Reader {
   using Reader::decode_tile;
   using Reader::gather;
 
+  Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out) override {
+    if (!is_integer(type())) return Answered::kNot;
+    const uint32_t width = packed::descriptor_width(descriptors_[tile]);
+    const OffsetRange range = offsets_between(low, high, reference(tile), width);
+    if (range.none || range.all) {
+      std::fill_n(out, kTileRows, range.all ? uint8_t{1} : uint8_t{0});
+      return Answered::kByBounds;
+    }
+    dispatch_width(narrowest(width), [&](auto tag) {
+      using U = decltype(tag);
+      if constexpr (sizeof(U) <= 8) {
+        test_between(offsets<U>(tile), kTileRows, static_cast<U>(range.first), static_cast<U>(range.last), out);
+      }
+    });
+    return Answered::kByRows;
+  }
+  std::optional<ValueBounds> bounds(uint32_t tile) const override {
+    if (!is_integer(type())) return std::nullopt;
+    const int128_t low = reference(tile);
+    const auto most = static_cast<int128_t>(low_bits(packed::descriptor_width(descriptors_[tile])));
+    int128_t high = 0;
+    if (__builtin_add_overflow(low, most, &high)) return std::nullopt;
+    return ValueBounds{low, high};
+  }
+
  private:
+  int128_t reference(uint32_t tile) const {
+    return dispatch_typed(type(), [&](auto tag) {
+      using V = decltype(tag);
+      if constexpr (sizeof(V) == sizeof(T)) return static_cast<int128_t>(static_cast<V>(references_[tile]));
+      return int128_t{0};
+    });
+  }
+  static uint32_t narrowest(uint32_t width) { return width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8; }
+  // The tile's values without their reference, kept for the next question about the same tile.
+  template <typename U>
+  const U* offsets(uint32_t tile) {
+    if (offsets_tile_ == tile) return offsets_.as<U>();
+    offsets_tile_ = tile;
+    offsets_.resize(kTileRows * sizeof(U));
+    const uint32_t descriptor = descriptors_[tile];
+    unpack_tile(words_ + packed::descriptor_word(descriptor), packed::descriptor_width(descriptor), U{0},
+                offsets_.as<U>());
+    return offsets_.as<U>();
+  }
+
+  Buffer offsets_;
+  uint32_t offsets_tile_ = ~0u;
   const T* references_;
   const uint32_t* descriptors_;
   const uint32_t* words_;
