@@ -34,19 +34,28 @@ class Search final : public ChildChooser {
   static Estimate best_of(const Sample& sample, const ChildSlot& slot, const Tree* forced, uint32_t depth_left,
                           Effort effort) {
     std::optional<Estimate> best;
-    for (const Codec* codec : all_codecs()) {
-      if (forced != nullptr ? codec->name() != forced->codec : !possible(*codec, slot, depth_left)) continue;
-      Search children(codec, slot.type, depth_left - std::min(depth_left, codec->depth_cost()), forced, effort);
-      std::optional<Estimate> candidate = codec->estimate(sample, children);
-      if (!candidate) continue;
-      const bool deeper = best && depth_of(candidate->tree) > depth_of(best->tree);
-      const double share = std::min(codec->has_to_save(), deeper ? kSimplerWins : 1.0);
-      const double least = codec->has_to_save() < 1.0 ? kLeastSaving : 0.0;
-      if (!best || candidate->bytes + least < best->bytes * share) best = std::move(candidate);
+    for (Estimate& candidate : candidates(sample, slot, forced, depth_left, effort)) {
+      const double has_to_save = get_codec(candidate.tree.codec).has_to_save();
+      const bool deeper = best && depth_of(candidate.tree) > depth_of(best->tree);
+      const double share = std::min(has_to_save, deeper ? kSimplerWins : 1.0);
+      const double least = has_to_save < 1.0 ? kLeastSaving : 0.0;
+      if (!best || candidate.bytes + least < best->bytes * share) best = std::move(candidate);
     }
     if (best) return *best;
     // A forced tree that cannot hold the sample: worse than anything.
     return {1e300, {"plain", {}}};
+  }
+
+  // The best tree under each codec that is possible here, in the order of codecs.
+  static std::vector<Estimate> candidates(const Sample& sample, const ChildSlot& slot, const Tree* forced,
+                                          uint32_t depth_left, Effort effort) {
+    std::vector<Estimate> out;
+    for (const Codec* codec : all_codecs()) {
+      if (forced != nullptr ? codec->name() != forced->codec : !possible(*codec, slot, depth_left)) continue;
+      Search children(codec, slot.type, depth_left - std::min(depth_left, codec->depth_cost()), forced, effort);
+      if (auto candidate = codec->estimate(sample, children)) out.push_back(std::move(*candidate));
+    }
+    return out;
   }
 
  private:
@@ -95,6 +104,32 @@ std::optional<Estimate> estimate_constant(const Values& values, Effort effort) {
   return with_nulls;
 }
 
+// What `tree` takes for these values.
+double encoded_bytes(const Values& values, const Tree& tree, Effort effort) {
+  try {
+    return static_cast<double>(encode_tree(values, bind_tree(tree, values.type), effort).encoded_bytes());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    return 1e300;
+  }
+}
+
+// Of each codec's best tree the one that is smallest indeed, the simpler one where two are equal.
+Estimate try_trees(const Values& values, const Sample& sample, const Estimate& first) {
+  Sample dense = sample;
+  dense.values.validity = nullptr;
+  Estimate best{encoded_bytes(values, first.tree, Effort::kBest), first.tree};
+  for (Estimate& candidate :
+       Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, Effort::kBest)) {
+    Tree tree = std::move(candidate.tree);
+    if (first.tree.codec == "validity") tree = {"validity", {first.tree.children[0], std::move(tree)}};
+    if (tree == first.tree) continue;
+    const double bytes = encoded_bytes(values, tree, Effort::kBest);
+    if (bytes < best.bytes) best = {bytes, std::move(tree)};
+  }
+  return best;
+}
+
 }  // namespace
 
 Tree universal_tree(Physical type) {
@@ -105,15 +140,16 @@ Tree universal_tree(Physical type) {
   return {"validity", {flags, {wide ? "plain" : "packed", {}}}};
 }
 
-Tree choose_tree(const Values& values, Effort effort) {
-  if (auto constant = estimate_constant(values, effort)) return constant->tree;
-  return estimate_root(take_sample(values).sample, nullptr, effort).tree;
-}
+Tree choose_tree(const Values& values, Effort effort) { return ShapeChooser(values.type, effort).choose(values); }
 
 Tree ShapeChooser::choose(const Values& values) {
   const OwnedSample owned = take_sample(values);
+  const bool tried = effort_ == Effort::kBest && is_integer(values.type);
   auto best = estimate_constant(values, effort_);
-  if (!best) best = estimate_root(owned.sample, nullptr, effort_);
+  if (!best) {
+    best = estimate_root(owned.sample, nullptr, effort_);
+    if (tried) best = try_trees(values, owned.sample, *best);
+  }
   if (std::find(shapes_.begin(), shapes_.end(), best->tree) != shapes_.end()) return best->tree;
 
   const Tree* kept = nullptr;
@@ -121,7 +157,8 @@ Tree ShapeChooser::choose(const Values& values) {
   for (const Tree& shape : shapes_) {
     // Values with NULLs need a tree that holds them; values without can be held by both kinds.
     if (values.validity != nullptr && shape.codec != "validity") continue;
-    const double bytes = estimate_root(owned.sample, &shape, effort_).bytes;
+    const double bytes =
+        tried ? encoded_bytes(values, shape, effort_) : estimate_root(owned.sample, &shape, effort_).bytes;
     if (bytes < kept_bytes) {
       kept = &shape;
       kept_bytes = bytes;

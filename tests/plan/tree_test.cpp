@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "basalt/core/error.h"
+#include "basalt/gen/l3.h"
 #include "basalt/plan/chooser.h"
 #include "codec/arrays.h"
 
@@ -103,6 +104,32 @@ TEST(Chooser, KeepsToFourShapesAndAlwaysHoldsTheValues) {
     const auto& shapes = chooser.shapes();
     const bool universal_there = std::find(shapes.begin(), shapes.end(), universal_tree(type)) != shapes.end();
     EXPECT_LE(shapes.size() + (universal_there ? 0 : 1), kMaxShapes);
+  }
+}
+
+// At the best effort, trees are compared by what they take: nothing simple is smaller, with NULLs and without.
+TEST(Chooser, BestEffortIsNeverBeatenBySimpleTrees) {
+  constexpr uint64_t kRows = 60000;
+  for (const L3Set& set : l3_sets()) {
+    const uint64_t rows = std::min(kRows, set.rows);
+    const Table table = L3Generator(set, rows).next(rows);
+    Values values;
+    values.type = physical_of(table.columns[0].type);
+    values.count = rows;
+    values.data = table.columns[0].values.data();
+    const auto bytes_of = [&](const Tree& tree) {
+      return encode_tree(values, bind_tree(tree, values.type), Effort::kBest).encoded_bytes();
+    };
+    const uint64_t chosen_bytes = bytes_of(choose_tree(values, Effort::kBest));
+    for (const char* simple : {"packed", "delta(packed)", "rle", "l3"}) {
+      const uint64_t bytes = bytes_of(parse_tree(simple));
+      EXPECT_LE(chosen_bytes, bytes + std::max<uint64_t>(bytes / 100, 64)) << set.name << " as " << simple;
+    }
+    std::vector<uint8_t> valid((rows + 7) / 8, 0x7F);
+    values.validity = valid.data();
+    const uint64_t with_nulls = bytes_of(choose_tree(values, Effort::kBest));
+    const uint64_t packed = bytes_of(parse_tree("validity(packed, packed)"));
+    EXPECT_LE(with_nulls, packed + std::max<uint64_t>(packed / 100, 64)) << set.name;
   }
 }
 
