@@ -132,10 +132,10 @@ class SetBench {
     for (const Node& node : nodes) {
       figures_.l3_payload += node.streams[l3::kResiduals].size();
       const Buffer& records = node.streams[l3::kRecords];
-      const size_t count = records.size() / (l3::kRecordWords * sizeof(uint16_t));
+      const size_t count = records.size() / sizeof(uint64_t);
       figures_.partitions += count;
       for (size_t i = 0; i < count; ++i) {
-        ++figures_.models[kind_of(l3::get_record(records.as<uint16_t>() + i * l3::kRecordWords).model)];
+        ++figures_.models[kind_of(l3::unpack_record(records.as<uint64_t>()[i]).model)];
       }
     }
   }

@@ -25,7 +25,7 @@ def first_l3_array(path):
 
     def spy(node, physical):
         values = decode(node, physical)
-        found.append((np.frombuffer(node.streams[1], "<u2").reshape(-1, 3).tolist(), values, node, physical))
+        found.append((np.frombuffer(node.streams[1], "<u8").tolist(), values, node, physical))
         return values
 
     basalt_reader.decode_l3 = spy
@@ -46,8 +46,8 @@ def main():
     low, high = values.min(), values.max()
     x = lambda row: LEFT + (WIDTH - 2 * LEFT) * row / rows  # noqa: E731
     y = lambda value: TOP + HEIGHT - HEIGHT * (value - low) / max(high - low, 1)  # noqa: E731
-    starts = [(a & 0xFFF) * 256 for a, _, _ in records] + [len(values)]
-    widest = max([b & 127 for _, b, _ in records] + [1])
+    starts = [(record & 0xFFF) * 256 for record in records] + [len(values)]
+    widest = max([record >> 16 & 127 for record in records] + [1])
     encoded = sum(len(stream) for stream in node.streams)
 
     out = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="13">'
@@ -56,17 +56,17 @@ def main():
            '<text x="%d" y="22" font-size="15">%s: %d rows, %.2f bits per value in the file (values have %d)</text>'
            % (LEFT, os.path.basename(sys.argv[1]), rows, 8 * encoded / node.count, int(physical[1:]))]
     used = {}
-    for (a, b, _), start, end in zip(records, starts, starts[1:]):
+    for record, start, end in zip(records, starts, starts[1:]):
         if start >= rows:
             break
-        name, end = MODELS[a >> 12], min(end, rows)
+        name, end = MODELS[record >> 12 & 15], min(end, rows)
         used[name] = used.get(name, 0) + 1
-        bar = BITS * (b & 127) / widest
+        bar = BITS * (record >> 16 & 127) / widest
         out.append('<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" opacity="0.13"/>'
                    % (x(start), TOP, x(end) - x(start), HEIGHT, COLORS[name]))
         out.append('<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"><title>rows %d to %d: %s, %d bits</title></rect>'
                    % (x(start) + 0.3, TOP + HEIGHT + 14 + BITS - bar, max(x(end) - x(start) - 0.6, 0.5), bar + 1,
-                      COLORS[name], start, end - 1, name, b & 127))
+                      COLORS[name], start, end - 1, name, record >> 16 & 127))
     step = max(1, rows // 2400)
     points = " ".join("%.1f,%.1f" % (x(i), y(values[i])) for i in range(0, rows, step))
     out.append('<polyline points="%s" fill="none" stroke="#222" stroke-width="1.1"/>' % points)

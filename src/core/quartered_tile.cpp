@@ -1,5 +1,7 @@
 // Units of quartered tiles on the CPU: a lane's eight values lie in `width` consecutive bytes.
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "core/packing.h"
 
@@ -9,20 +11,44 @@ namespace {
 
 // Up to here a value and the bits before it in its first byte fit in eight bytes.
 constexpr uint32_t kMaxWindowWidth = 57;
+constexpr uint32_t kMaxConstantWidth = 32;
+
+// Value k of a lane, whose `width` bytes begin at `bytes`; eight bytes from its first one on are read.
+uint64_t window_at(const unsigned char* bytes, uint32_t width, uint32_t k) {
+  uint64_t window;
+  std::memcpy(&window, bytes + k * width / 8, sizeof(window));
+  return window >> (k * width % 8) & low_bits(width);
+}
+
+// The first `lanes` lanes of a unit whose width is known to the compiler: a load, a bit field, a store per value.
+template <typename T, uint32_t kWidth>
+void unpack_lanes(const unsigned char* bytes, uint32_t lanes, T* out) {
+  for (uint32_t lane = 0; lane < lanes; ++lane) {
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+      out[k * kLanes + lane] = static_cast<T>(window_at(bytes + lane * kWidth, kWidth, k));
+    }
+  }
+}
+template <typename T, uint32_t... kWidths>
+constexpr auto unpackers(std::integer_sequence<uint32_t, kWidths...>) {
+  return std::array{unpack_lanes<T, kWidths>...};
+}
 
 template <typename T>
 void unpack(const uint32_t* words, uint32_t width, T* out) {
+  static constexpr auto kUnpack = unpackers<T>(std::make_integer_sequence<uint32_t, kMaxConstantWidth + 1>());
   const auto* bytes = reinterpret_cast<const unsigned char*>(words);
-  const uint64_t mask = low_bits(width);
   const uint32_t end = kLanes * width;
   // Lanes whose windows stay inside the unit; the last ones are read word by word.
   const uint32_t safe = width == 0 || width > kMaxWindowWidth || end < 8 ? 0 : (end - 8) / width;
-  for (uint32_t lane = 0; lane < safe; ++lane) {
-    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-      const uint32_t bit = k * width;
-      uint64_t window;
-      std::memcpy(&window, bytes + lane * width + bit / 8, sizeof(window));
-      out[k * kLanes + lane] = static_cast<T>((window >> (bit % 8)) & mask);
+  if (width <= kMaxConstantWidth) {
+    kUnpack[width](bytes, safe, out);
+  } else {
+    for (uint32_t lane = 0; lane < safe; ++lane) {
+      for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+        out[k * kLanes + lane] = static_cast<T>(window_at(bytes + lane * width, width, k));
+      }
     }
   }
   for (uint32_t lane = safe; lane < kLanes; ++lane) {

@@ -105,8 +105,8 @@ TEST(L3, EveryModelAndWidth) {
       const L3Codec codec;
       const Node node = codec.encode(view(values), {"l3", {}}, Effort::kBalanced);
       const Buffer& records = node.streams[l3::kRecords];
-      for (size_t i = 0; i < records.size() / 6; ++i) {
-        seen |= 1u << static_cast<uint32_t>(l3::get_record(records.as<uint16_t>() + 3 * i).model);
+      for (const uint64_t record : records.span<uint64_t>()) {
+        seen |= 1u << static_cast<uint32_t>(l3::unpack_record(record).model);
       }
       round_trip(view(values), Effort::kBalanced);
     }
@@ -118,6 +118,8 @@ TEST(L3, EveryModelAndWidth) {
 
 TEST(L3, Runs) {
   std::mt19937_64 random(6);
+  bool by_tile = false;
+  bool modelled = false;
   for (const uint64_t longest : {8, 40, 300, 5000}) {
     std::vector<int64_t> values;
     std::vector<uint32_t> narrow;
@@ -131,8 +133,12 @@ TEST(L3, Runs) {
     const L3Codec codec;
     const Node node = codec.encode(view(narrow), {"l3", {}}, Effort::kBalanced);
     bool has_runs = false;
-    for (size_t i = 0; i < node.streams[l3::kRecords].size() / 6; ++i) {
-      has_runs |= l3::get_record(node.streams[l3::kRecords].as<uint16_t>() + 3 * i).model == l3::Model::kRuns;
+    for (const uint64_t bits : node.streams[l3::kRecords].span<uint64_t>()) {
+      const l3::Record record = l3::unpack_record(bits);
+      if (record.model != l3::Model::kRuns) continue;
+      has_runs = true;
+      (l3::get_runs(record, node.streams[l3::kParams].as<uint32_t>(), 4).ends.model == l3::kByTile ? by_tile
+                                                                                                   : modelled) = true;
     }
     EXPECT_TRUE(has_runs) << longest;
     for (const Effort effort : kEfforts) {
@@ -140,6 +146,7 @@ TEST(L3, Runs) {
       round_trip(view(narrow), effort);
     }
   }
+  EXPECT_TRUE(by_tile && modelled) << "one way to state ends was never taken";
 }
 
 // Which questions need no residuals.
@@ -232,22 +239,23 @@ TEST(L3, DamagedRunsAreReported) {
   values.resize(4096);
   const L3Codec codec;
   Node node = codec.encode(view(values), {"l3", {}}, Effort::kBalanced);
-  ASSERT_EQ(l3::get_record(node.streams[l3::kRecords].as<uint16_t>()).model, l3::Model::kRuns);
+  const l3::Record record = l3::unpack_record(node.streams[l3::kRecords].as<uint64_t>()[0]);
+  ASSERT_EQ(record.model, l3::Model::kRuns);
+  const l3::RunsHeader header = l3::get_runs(record, node.streams[l3::kParams].as<uint32_t>(), sizeof(int64_t));
+  ASSERT_NE(header.ends.model, l3::kByTile);
   std::vector<int64_t> out(kTileRows);
 
-  node.streams[l3::kTiles].as<uint32_t>()[1] += 1;  // the second tile's first run
+  // The second tile's first run.
+  const uint32_t first_run = header.runs * (header.values.width + header.ends.width);
+  node.streams[l3::kResiduals].as<uint32_t>()[first_run / 32] ^= 2u << first_run % 32;
   ASSERT_NO_THROW(validate_tree(view_of(node)));
   auto reader = codec.open(view_of(node));
   reader->decode_tile(1, out.data());
   EXPECT_TRUE(reader->corrupt());
-  node.streams[l3::kTiles].as<uint32_t>()[1] -= 1;
+  node.streams[l3::kResiduals].as<uint32_t>()[first_run / 32] ^= 2u << first_run % 32;
 
-  // Ends that come too early: the last run does not reach the last row.
-  const l3::RunsHeader header =
-      l3::get_runs(l3::get_record(node.streams[l3::kRecords].as<uint16_t>()), node.streams[l3::kParams].as<uint32_t>());
-  const l3::Record inner = l3::unpack_inner(header.values, 0);
-  const uint32_t base = l3::kRunsHeaderWords + l3::param_words(inner.model, inner.phased, sizeof(int64_t));
-  node.streams[l3::kParams].as<uint32_t>()[base] -= 500;
+  // Ends that come too early.
+  node.streams[l3::kParams].as<uint32_t>()[header.ends.params] -= 500;
   ASSERT_NO_THROW(validate_tree(view_of(node)));
   reader = codec.open(view_of(node));
   reader->decode_tile(3, out.data());

@@ -226,8 +226,8 @@ void expect_direct(const NodeView& node, const std::vector<T>& values, const std
   bool bad = false;
   EmulatedWarp::run([&] {
     for (uint32_t tile = 0; tile * kTileRows < values.size(); ++tile) {
-      const bool wrong = device::for_each_learned_row<T>(
-          device::l3_chunk(descriptor.data()), static_cast<uint32_t>(values.size()), tile, [&](uint32_t k, T value) {
+      const bool wrong =
+          device::for_each_learned_row<T>(device::l3_chunk(descriptor.data()), tile, [&](uint32_t k, T value) {
             const size_t row = size_t{tile} * kTileRows + k * kLanes + device::lane_id();
             if (row < values.size()) out[row] = value;
           });

@@ -241,60 +241,71 @@ def stream_bits(words, at, width, count):
 
 def decode_l3(node, physical):
     width, dtype = PHYSICAL[physical]
-    tiles = np.frombuffer(node.streams[0], "<u4").tolist()
-    records = np.frombuffer(node.streams[1], "<u2").reshape(-1, 3).tolist()
+    starts = np.frombuffer(node.streams[0], "<u4").tolist()
+    records = np.frombuffer(node.streams[1], "<u8").tolist()
     params = np.frombuffer(node.streams[2], "<u4").tolist()
     words = np.frombuffer(node.streams[3], "<u4")
-    require(len(tiles) == tiles_of(node.count) + 1 and tiles[-1] == len(records), "l3: a wrong number of tiles")
-    starts = [a & 0xFFF for a, _, _ in records]
-    for tile, entry in enumerate(tiles[:-1]):
-        part = entry >> 18 & 0xFFF
-        last = part + 1 == len(records)
-        require(starts[part] <= 4 * tile and (last or starts[part + 1] > 4 * tile), "l3: a tile names a wrong partition")
+    firsts = [record & 0xFFF for record in records]
     units = (node.count + 255) // 256
+    for j in range((units + 15) // 16):
+        here = sum(1 << first % 16 for first in firsts if first // 16 == j)
+        before = sum(first // 16 < j for first in firsts)
+        require(starts[j] == here | before << 16, "l3: starts do not fit the partitions")
     out = np.empty(node.count, object)
 
-    for part, (a, b, place) in enumerate(records):
-        first = starts[part] * 256
-        end = min(node.count, (starts[part + 1] if part + 1 < len(records) else units) * 256)
-        if a >> 12 == 8:
-            runs, piece = params[place], params[place + 1]
-            inner, at = [], place + 4
-            for word, value_bytes in ((params[place + 2], width), (params[place + 3], 4)):
-                inner.append(L3Model(word & 15, word >> 4 & 127, word >> 11 & 63, word >> 17 & 1, params, at, value_bytes))
-                at = inner[-1].end
-            data = words[piece * 8:]
-            index = np.arange(runs)
-            values = inner[0].values(index, stream_bits(data, 0, inner[0].width, runs))
-            ends = inner[1].values(index, stream_bits(data, runs * inner[0].width, inner[1].width, runs))
-            ends = np.array([e & 0xFFFFFFFF for e in ends], np.int64)
-            require(ends[-1] == end - first, "l3: runs do not fill their partition")
-            require(bool(np.all(np.diff(ends, prepend=0) > 0)), "l3: run ends do not ascend")
-            for tile in range((first + 1023) // 1024, end // 1024):
-                run = tiles[tile] & 0x3FFFF
-                row = tile * 1024 - first
-                require((run == 0 or ends[run - 1] <= row) and ends[run] > row, "l3: a tile names a wrong run")
-            out[first:end] = np.repeat(values, np.diff(ends, prepend=0))
+    for part, record in enumerate(records):
+        first_unit, end_unit = firsts[part], firsts[part + 1] if part + 1 < len(records) else units
+        first, end = first_unit * 256, min(node.count, end_unit * 256)
+        kind, residual_bits, shift, phased = record >> 12 & 15, record >> 16 & 127, record >> 23 & 63, record >> 29 & 1
+        at, place = record >> 30 & 0xFFFF, record >> 46
+        if kind == 8:
+            out[first:end] = l3_runs(params, at, words[place * 8 + shift:], first, end, width)
             continue
-        model = L3Model(a >> 12, b & 127, b >> 7 & 255, b >> 15, params, place, width)
+        model = L3Model(kind, residual_bits, shift, phased, params, at, width)
         rows = np.arange(end - first)
         residuals = np.zeros(end - first, np.uint64)
-        for row in range(first, end, 256) if model.width else []:
-            tile, unit = row // TILE_ROWS, row // 256
-            entry = tiles[tile]
-            at = (entry & 0x3FFFF) * 8
-            if entry >> 30 & 1:
-                for before in range(tile * 4, unit):
-                    owner = max(p for p, start in enumerate(starts) if start <= before)
-                    at += 8 * (records[owner][1] & 127)
-                # Lane l's eight values follow each other.
-                values = stream_bits(words[at:at + 8 * model.width], 0, model.width, 256).reshape(32, 8).T.ravel()
+        for unit in range(first_unit, end_unit) if model.width else []:
+            tile = unit // 4 * 4
+            if tile >= first_unit and tile + 4 <= end_unit:
+                begin = (place + (tile - first_unit) * model.width) * 8
+                values = unpack_tile(words[begin:begin + 32 * model.width], model.width)[unit % 4 * 256:][:256]
             else:
-                values = unpack_tile(words[at:at + 32 * model.width], model.width)[row % TILE_ROWS:][:256]
+                begin = (place + (unit - first_unit) * model.width) * 8
+                # Lane l's eight values follow each other.
+                values = stream_bits(words[begin:begin + 8 * model.width], 0, model.width, 256).reshape(32, 8).T.ravel()
+            row = unit * 256
             residuals[row - first:row - first + 256] = values[:end - row]
         out[first:end] = model.values(rows, residuals)
     bits = 8 * width
     return np.array([wrap(v, bits, physical[0] == "i") for v in out], dtype)
+
+
+def l3_runs(params, at, data, first, end, width):
+    """The rows first…end of a partition of runs."""
+    runs, value_bits, end_bits = params[at] & 0x3FFFF, params[at] >> 18 & 127, params[at] >> 25
+    inner, word = params[at + 1] & 0x7FF, params[at + 1] >> 11
+    values_model = L3Model(inner & 15, value_bits, inner >> 4 & 63, inner >> 10, params, at + 2, width)
+    index = np.arange(runs)
+    values = values_model.values(index, stream_bits(data, 0, value_bits, runs))
+    stored = stream_bits(data, runs * value_bits, end_bits, runs)
+    tiles = range(first // 1024, (end - 1) // 1024 + 1)
+    first_bits = (runs - 1).bit_length()
+    first_runs = [0] + stream_bits(data, runs * (value_bits + end_bits), first_bits, len(tiles) - 1).tolist()
+    if word & 15 == 15:
+        ends = []
+        for j, tile in enumerate(tiles):
+            stop = first_runs[j + 1] if j + 1 < len(tiles) else runs
+            ends += [tile * 1024 + int(stored[run]) + 1 - first for run in range(int(first_runs[j]), int(stop))]
+        ends = np.array(ends, np.int64)
+    else:
+        ends_model = L3Model(word & 15, end_bits, word >> 4 & 63, word >> 10 & 1, params, values_model.end, 4)
+        ends = np.array([e & 0xFFFFFFFF for e in ends_model.values(index, stored)], np.int64)
+    require(len(ends) == runs and ends[-1] == end - first, "l3: runs do not fill their partition")
+    require(bool(np.all(np.diff(ends, prepend=0) > 0)), "l3: run ends do not ascend")
+    for run, tile in zip(first_runs, tiles):
+        row = max(0, tile * 1024 - first)
+        require((run == 0 or ends[int(run) - 1] <= row) and ends[int(run)] > row, "l3: a tile names a wrong run")
+    return np.repeat(values, np.diff(ends, prepend=0))
 
 
 def decode_rle(node, physical):

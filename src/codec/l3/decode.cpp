@@ -15,23 +15,45 @@ namespace basalt {
 
 namespace {
 
+// Four values from two pairs of y, base and residuals as the model is narrow or wide.
+template <typename T>
+void finish_narrow(l3::Two y0, l3::Two y1, const uint32_t* residuals, uint64_t base, T* out) {
+  const auto offsets = l3::upper_halves(y0, y1) + l3::load_vector<l3::Four<uint32_t>>(residuals);
+  if constexpr (sizeof(T) == 4) {
+    std::memcpy(out, &offsets, sizeof(offsets));  // y has the base already
+  } else {
+    const auto values = __builtin_convertvector(l3::Four<int32_t>(offsets), l3::Four<T>) + static_cast<T>(base);
+    std::memcpy(out, &values, sizeof(values));
+  }
+}
+template <typename T>
+void finish_wide(l3::Two y0, l3::Two y1, uint32_t fraction, const uint64_t* residuals, uint64_t base, T* out) {
+  using Signed = l3::VectorOf<int64_t, 2>::type;
+  const auto finish = [&](l3::Two y, const uint64_t* from) {
+    return l3::Two(Signed(y) >> fraction) + l3::load_vector<l3::Two>(from) + base;
+  };
+  const l3::Two values[2] = {finish(y0, residuals), finish(y1, residuals + 2)};
+  if constexpr (sizeof(T) == 8) {
+    std::memcpy(out, values, sizeof(values));
+  } else {
+    const auto narrow = __builtin_convertvector(l3::lower_halves(values[0], values[1]), l3::Four<T>);
+    std::memcpy(out, &narrow, sizeof(narrow));
+  }
+}
+
 // out[r] = value of local row first + r, for r < rows, a multiple of 8.
 template <typename T, uint32_t kDegree, typename R>
 void add_predictions(const l3::Predictor& p, uint64_t first, const R* residuals, uint32_t rows, T* out) {
-  l3::SideBySide<kDegree> state(p, first);
-  const auto base = static_cast<T>(p.base);
-  const uint32_t fraction = p.fraction;
+  constexpr bool kBaseInY = sizeof(R) == 4 && sizeof(T) == 4;
+  l3::SideBySide<kDegree> state(p, first, kBaseInY ? p.base << 32 : 0);
   for (uint32_t r = 0; r < rows; r += l3::kSideBySide) {
-    const l3::Eight<R> residual = l3::load_eight(residuals + r);
-    l3::Eight<T> values;
-    if constexpr (sizeof(R) == 4) {
-      const auto offsets = l3::Eight<int32_t>(__builtin_convertvector(state.y >> 32, l3::Eight<uint32_t>) + residual);
-      values = __builtin_convertvector(offsets, l3::Eight<T>) + base;
-    } else {
-      const auto predictions = l3::Eight<uint64_t>(l3::Eight<int64_t>(state.y) >> fraction);
-      values = __builtin_convertvector(predictions + residual, l3::Eight<T>) + base;
+    for (uint32_t j = 0; j < l3::kTwos; j += 2) {
+      if constexpr (sizeof(R) == 4) {
+        finish_narrow(state.y[j], state.y[j + 1], residuals + r + 2 * j, p.base, out + r + 2 * j);
+      } else {
+        finish_wide(state.y[j], state.y[j + 1], p.fraction, residuals + r + 2 * j, p.base, out + r + 2 * j);
+      }
     }
-    std::memcpy(out + r, &values, sizeof(values));
     state.advance();
   }
 }
@@ -41,7 +63,7 @@ class L3Reader final : public Reader {
  public:
   explicit L3Reader(const NodeView& node)
       : Reader(node.type, node.count),
-        chunk_(l3::Chunk::of(stream_as<uint32_t>(node, l3::kTiles), stream_as<uint16_t>(node, l3::kRecords),
+        chunk_(l3::Chunk::of(stream_as<uint32_t>(node, l3::kStarts), stream_as<uint64_t>(node, l3::kRecords),
                              stream_as<uint32_t>(node, l3::kParams), stream_as<uint32_t>(node, l3::kResiduals),
                              node.count)) {}
 
@@ -80,38 +102,27 @@ class L3Reader final : public Reader {
   }
 
  private:
-  static constexpr uint32_t kSearch = ~0u;
   // Beyond this share of rows that a line leaves open, rebuilding all of them is cheaper.
   static constexpr uint32_t kOpenShare = 8;
 
   // Rows of a tile that lie in one partition and whose residuals are packed together.
   struct Piece {
+    uint32_t partition;
     l3::Record record;
-    uint32_t unit;          // the first one
-    uint32_t first;         // row within the tile
-    uint32_t rows;          // kTileRows or kUnitRows, whatever the chunk holds of them
-    const uint32_t* words;  // residuals
-    uint32_t run;           // of runs: that of the first row, or kSearch
+    uint32_t unit;   // the first one
+    uint32_t first;  // row within the tile
+    uint32_t rows;   // kTileRows or kUnitRows, whatever the chunk holds of them
 
     uint32_t local() const { return (unit - record.first_unit) * kUnitRows; }
   };
 
   template <typename F>
   void for_each_piece(uint32_t tile, F&& f) const {
-    const uint32_t entry = chunk_.tiles[tile];
-    uint32_t part = l3::tile_partition(entry);
-    const uint32_t* words = chunk_.words_of(entry);
-    if (!l3::tile_quartered(entry)) {
-      f(Piece{chunk_.record(part), tile * kUnitsPerTile, 0, kTileRows, words, l3::tile_place(entry)});
-      return;
-    }
-    const uint32_t units = (rows_in_tile(count(), tile) + kUnitRows - 1) / kUnitRows;
-    for (uint32_t u = 0; u < units; ++u) {
-      const uint32_t unit = tile * kUnitsPerTile + u;
-      part = chunk_.partition_of(part, unit);
-      const l3::Record r = chunk_.record(part);
-      f(Piece{r, unit, u * kUnitRows, kUnitRows, words, kSearch});
-      words += unit_words(r.width);
+    const uint32_t first = tile * kUnitsPerTile;
+    const uint32_t step = chunk_.is_packed(first) ? kUnitsPerTile : 1;
+    for (uint32_t unit = first; unit < std::min(first + kUnitsPerTile, chunk_.units); unit += step) {
+      const uint32_t partition = chunk_.partition_of(unit);
+      f(Piece{partition, chunk_.record(partition), unit, (unit - first) * kUnitRows, step * kUnitRows});
     }
   }
 
@@ -124,8 +135,9 @@ class L3Reader final : public Reader {
                            is_signed(type()), piece.local(), piece.local() + piece.rows - 1);
     }
     // Of all runs of the partition.
-    const l3::Runs runs = l3::Runs::of(piece.record, chunk_.params, chunk_.residuals, sizeof(T));
-    return l3::extent_of(runs.values, runs.value_width, sizeof(T), is_signed(type()), 0, runs.header.runs - 1);
+    const l3::RunsHeader header = l3::get_runs(piece.record, chunk_.params, sizeof(T));
+    return l3::extent_of(l3::get_predictor(header.values, chunk_.params, sizeof(T)), header.values.width, sizeof(T),
+                         is_signed(type()), 0, header.runs - 1);
   }
 
   Answered test_piece(const Piece& piece, int128_t low, int128_t high, uint8_t* out) {
@@ -199,8 +211,8 @@ class L3Reader final : public Reader {
         out[r] = 1;
         continue;
       }
-      const uint64_t residual = piece.rows == kTileRows ? packed_row(piece.words, piece.record.width, r)
-                                                        : unit_row(piece.words, piece.record.width, r);
+      const uint64_t residual = piece.rows == kTileRows ? packed_row(words_of(piece), piece.record.width, r)
+                                                        : unit_row(words_of(piece), piece.record.width, r);
       const auto value = static_cast<T>(l3::finish(p, l3::evaluate(p, local + r), residual));
       out[r] = static_cast<T>(value - low_t) <= span ? 1 : 0;
     }
@@ -210,26 +222,20 @@ class L3Reader final : public Reader {
   // f(begin, end, value) for the runs of the piece's rows, as far as the chunk has them.
   template <typename F>
   void expand_runs(const Piece& piece, F&& f) {
-    const l3::Runs runs = l3::Runs::of(piece.record, chunk_.params, chunk_.residuals, sizeof(T));
+    const l3::Runs runs = chunk_.runs(piece.record, piece.partition, sizeof(T));
     const uint32_t first = piece.local();
     const uint64_t left = count() - static_cast<uint64_t>(piece.unit) * kUnitRows;
     const uint32_t rows = left < piece.rows ? static_cast<uint32_t>(left) : piece.rows;
-    uint32_t run = piece.run;
-    if (run == kSearch) {
-      run = runs.find(first);
-    } else if (run >= runs.header.runs || (run > 0 && runs.end(run - 1) > first)) {
-      mark_corrupt(true);
-      run = runs.find(first);
+    l3::RunsOfTile at(runs, runs.tile_of(first));
+    at.find(first);
+    for (uint32_t done = 0; done < rows;) {
+      // A run that is not the tile's last has at least a row, or it lies.
+      const uint32_t end = std::min(rows, std::max(at.end - first, done + 1));
+      f(done, end, static_cast<T>(runs.value(at.run)));
+      done = end;
+      at.move_to(first + done);
     }
-    for (uint32_t done = 0; done < rows; ++run) {
-      const bool last = run + 1 >= runs.header.runs;
-      uint32_t end = runs.end(run);
-      // Ends rise, and the last one covers all rows.
-      mark_corrupt(end <= first + done || (last && end < first + rows));
-      end = last || end > first + rows ? first + rows : std::max(end, first + done + 1);
-      f(done, end - first, static_cast<T>(runs.value(run)));
-      done = end - first;
-    }
+    mark_corrupt(at.bad);
   }
 
   void decode(const Piece& piece, T* out) {
@@ -240,7 +246,7 @@ class L3Reader final : public Reader {
     const l3::Predictor p = l3::get_predictor(piece.record, chunk_.params, sizeof(T));
     const uint32_t degree = l3::degree_of(piece.record.model);
     if (degree == 0 && piece.rows == kTileRows) {
-      unpack_tile(piece.words, piece.record.width, static_cast<T>(p.base), out);
+      unpack_tile(words_of(piece), piece.record.width, static_cast<T>(p.base), out);
     } else if (p.wide) {
       add<uint64_t>(p, degree, piece, out);
     } else {
@@ -248,17 +254,19 @@ class L3Reader final : public Reader {
     }
   }
 
+  const uint32_t* words_of(const Piece& piece) const { return chunk_.words_of(piece.record, piece.unit); }
+
   template <typename R>
-  static void unpack(const Piece& piece, R* residuals) {
+  void unpack(const Piece& piece, R* residuals) const {
     if (piece.rows == kTileRows) {
-      unpack_tile(piece.words, piece.record.width, R{0}, residuals);
+      unpack_tile(words_of(piece), piece.record.width, R{0}, residuals);
     } else {
-      unpack_unit(piece.words, piece.record.width, residuals);
+      unpack_unit(words_of(piece), piece.record.width, residuals);
     }
   }
 
   template <typename R>
-  static void add(const l3::Predictor& p, uint32_t degree, const Piece& piece, T* out) {
+  void add(const l3::Predictor& p, uint32_t degree, const Piece& piece, T* out) const {
     R residuals[kTileRows];
     unpack(piece, residuals);
     switch (degree) {

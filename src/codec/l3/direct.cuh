@@ -51,16 +51,16 @@ __device__ __forceinline__ void rebuild(const l3::Record& record, const l3::Pred
 
 // The same for any tile; rows beyond the count may appear with any value.
 template <typename T, typename F>
-__device__ __forceinline__ bool for_each_learned_row(const l3::Chunk& chunk, uint32_t row_total, uint32_t tile, F&& f) {
-  const uint32_t entry = load(chunk.tiles + tile);
-  const l3::Record record = chunk.record(l3::tile_partition(entry));
-  if (l3::tile_quartered(entry) || record.model == l3::Model::kRuns) {
-    L3Tile<T> walk{chunk, row_total, false};
+__device__ __forceinline__ bool for_each_learned_row(const l3::Chunk& chunk, uint32_t tile, F&& f) {
+  const uint32_t unit = tile * kUnitsPerTile;
+  const l3::Record record = chunk.record(chunk.partition_of(unit));
+  if (!chunk.is_packed(unit) || record.model == l3::Model::kRuns) {
+    L3Tile<T> walk{chunk, false};
     walk.for_each_row(tile, f);
     return walk.bad;
   }
   const l3::Predictor p = l3::get_predictor(record, chunk.params, sizeof(T));
-  const uint32_t* lane_words = chunk.words_of(entry) + lane_id();
+  const uint32_t* lane_words = chunk.words_of(record, unit) + lane_id();
   const uint32_t local = tile * kTileRows - record.first_unit * kUnitRows + lane_id();
   if (!p.wide) {
     rebuild<T, false, uint32_t>(record, p, local, lane_words, f);

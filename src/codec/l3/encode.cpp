@@ -42,7 +42,7 @@ class Residuals {
   explicit Residuals(const l3::Partition& partition) {
     uint32_t params[l3::kMostParams];
     l3::put_params(partition, static_cast<uint64_t>(partition.base), sizeof(uint64_t), params);
-    predictor_ = l3::get_predictor(l3::record_of(partition, 0), params, sizeof(uint64_t));
+    predictor_ = l3::get_predictor(l3::record_of(partition), params, sizeof(uint64_t));
     first_row_ = static_cast<uint64_t>(partition.first_unit) * kUnitRows;
   }
 
@@ -54,7 +54,7 @@ class Residuals {
     const uint32_t whole = count / l3::kSideBySide * l3::kSideBySide;
     for (uint32_t i = 0; i < whole; i += l3::kSideBySide) {
       const auto value = l3::Eight<uint64_t>(l3::load_eight(values + first + i));
-      const auto prediction = l3::Eight<uint64_t>(l3::Eight<int64_t>(state.y) >> predictor_.fraction);
+      const auto prediction = l3::Eight<uint64_t>(l3::Eight<int64_t>(state.all()) >> predictor_.fraction);
       const l3::Eight<uint64_t> residual = (value - base - prediction) & mask;
       std::memcpy(out + i, &residual, sizeof(residual));
       state.advance();
@@ -90,117 +90,122 @@ class BitWriter {
   uint64_t bit_ = 0;
 };
 
-// One chunk's streams, written in the order in which they lie.
+// One chunk's streams.
 class StreamWriter {
  public:
   StreamWriter(std::span<const int64_t> values, const std::vector<l3::Partition>& parts, Node& node)
-      : values_(values), parts_(parts), node_(node), value_bytes_(width_of(node.type)), runs_(parts.size()) {
-    for (size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i].model != l3::Model::kRuns) continue;
-      const std::span<const int64_t> rows =
-          values.subspan(static_cast<size_t>(parts[i].first_unit) * kUnitRows, parts[i].rows);
-      runs_[i] = l3::find_runs(rows, parts[i].runs, value_bytes_);
-    }
-  }
+      : values_(values), parts_(parts), node_(node), value_bytes_(width_of(node.type)), runs_(parts.size()) {}
 
   void write() {
     uint64_t words = 0;
-    for (const l3::Partition& part : parts_) words += static_cast<uint64_t>(part.units) * unit_words(part.width);
-    runs_piece_ = static_cast<uint32_t>(words / l3::kPieceWords);
-    write_records();
-    node_.streams[l3::kResiduals].resize(static_cast<size_t>(runs_piece_) * l3::kPieceWords * sizeof(uint32_t));
-    if (runs_piece_ > 0) std::memset(node_.streams[l3::kResiduals].data(), 0, node_.streams[l3::kResiduals].size());
-    write_tiles();
-    write_runs(words);
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      if (parts_[i].model == l3::Model::kRuns) {
+        runs_[i] = l3::find_runs(values_, parts_[i], value_bytes_);
+      } else {
+        words += static_cast<uint64_t>(parts_[i].units) * unit_words(parts_[i].width);
+      }
+    }
+    runs_word_ = words;
+    for (const l3::RunsOf& runs : runs_) words += runs.words;
+    Buffer& residuals = node_.streams[l3::kResiduals];
+    residuals.resize(words * sizeof(uint32_t));
+    if (words > 0) std::memset(residuals.data(), 0, residuals.size());
+    write_starts();
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      if (parts_[i].model == l3::Model::kRuns) {
+        write_runs(parts_[i], runs_[i]);
+      } else {
+        write_model(parts_[i]);
+      }
+    }
   }
 
  private:
-  // Records and parameters; runs_piece_ moves to the end of the last partition's runs.
-  void write_records() {
-    const uint64_t widening = widening_of(node_.type);
-    Buffer& records = node_.streams[l3::kRecords];
-    records.resize(parts_.size() * l3::kRecordWords * sizeof(uint16_t));
-    Buffer& params = node_.streams[l3::kParams];
-    for (size_t i = 0; i < parts_.size(); ++i) {
-      l3::put_record(l3::record_of(parts_[i], static_cast<uint32_t>(params.size() / sizeof(uint32_t))),
-                     records.as<uint16_t>() + i * l3::kRecordWords);
-      const auto put = [&](const l3::Partition& model, uint64_t base, uint32_t bytes) {
-        uint32_t words[l3::kMostParams];
-        params.append(words, l3::put_params(model, base, bytes, words) * sizeof(uint32_t));
-      };
-      if (parts_[i].model != l3::Model::kRuns) {
-        put(parts_[i], static_cast<uint64_t>(parts_[i].base) + widening, value_bytes_);
-        continue;
-      }
-      const l3::RunsOf& runs = runs_[i];
-      const l3::RunsHeader header = runs.header(runs_piece_);
-      params.append(&header, sizeof(header));
-      put(runs.value_model, static_cast<uint64_t>(runs.value_model.base) + widening, value_bytes_);
-      put(runs.end_model, static_cast<uint64_t>(runs.end_model.base), sizeof(uint32_t));
-      runs_piece_ += static_cast<uint32_t>(l3::runs_pieces(header));
+  void write_starts() {
+    const uint64_t units = (values_.size() + kUnitRows - 1) / kUnitRows;
+    std::vector<uint32_t> starts((units + l3::kUnitsPerStart - 1) / l3::kUnitsPerStart);
+    for (const l3::Partition& part : parts_) {
+      starts[part.first_unit / l3::kUnitsPerStart] |= 1u << part.first_unit % l3::kUnitsPerStart;
     }
+    uint32_t before = 0;
+    for (uint32_t& word : starts) {
+      const uint32_t here = l3::count_ones(word);
+      word |= before << 16;
+      before += here;
+    }
+    node_.streams[l3::kStarts].append(starts.data(), starts.size() * sizeof(uint32_t));
   }
 
-  void write_tiles() {
-    const uint32_t tiles = tile_count(values_.size());
-    Buffer& entries = node_.streams[l3::kTiles];
-    entries.resize((tiles + 1) * sizeof(uint32_t));
-    entries.as<uint32_t>()[tiles] = static_cast<uint32_t>(parts_.size());
-    uint32_t* const start = node_.streams[l3::kResiduals].as<uint32_t>();
-    uint32_t* to = start;
-    size_t part = 0;
-    Residuals made(parts_.empty() ? l3::Partition{} : parts_[0]);
-    const auto enter = [&](uint32_t unit) {
-      if (unit < parts_[part].first_unit + parts_[part].units) return;
-      made = Residuals(parts_[++part]);
-    };
+  void put_record(l3::Record record, uint64_t place) {
+    record.params = static_cast<uint32_t>(node_.streams[l3::kParams].size() / sizeof(uint32_t));
+    record.place = static_cast<uint32_t>(place);
+    node_.streams[l3::kRecords].push(l3::pack_record(record));
+  }
+  void put_params(const l3::Partition& model, uint64_t base, uint32_t bytes) {
+    uint32_t words[l3::kMostParams];
+    node_.streams[l3::kParams].append(words, l3::put_params(model, base, bytes, words) * sizeof(uint32_t));
+  }
+
+  // Residuals of whole tiles as packed tiles, of other units by themselves.
+  void write_model(const l3::Partition& part) {
+    put_record(l3::record_of(part), word_ / l3::kPieceWords);
+    put_params(part, static_cast<uint64_t>(part.base) + widening_of(node_.type), value_bytes_);
+    if (part.width == 0) return;
+    const Residuals made(part);
+    const uint32_t end = part.first_unit + part.units;
+    uint32_t* const words = node_.streams[l3::kResiduals].as<uint32_t>();
     uint64_t room[kTileRows];
-    for (uint32_t tile = 0; tile < tiles; ++tile) {
-      const uint64_t first = static_cast<uint64_t>(tile) * kTileRows;
-      const uint32_t rows = rows_in_tile(values_.size(), tile);
-      const uint32_t units = (rows + kUnitRows - 1) / kUnitRows;
-      enter(tile * kUnitsPerTile);
-      const l3::Partition& p = parts_[part];
-      const bool whole = units == kUnitsPerTile && p.first_unit + p.units >= (tile + 1) * kUnitsPerTile;
-      auto place = static_cast<uint32_t>((to - start) / l3::kPieceWords);
-      if (whole && p.model == l3::Model::kRuns) {
-        const auto& ends = runs_[part].ends;
-        const auto local = static_cast<int64_t>(first - static_cast<uint64_t>(p.first_unit) * kUnitRows);
-        place = static_cast<uint32_t>(std::upper_bound(ends.begin(), ends.end(), local) - ends.begin());
+    for (uint32_t unit = part.first_unit; unit < end;) {
+      const bool whole = unit % kUnitsPerTile == 0 && unit + kUnitsPerTile <= end;
+      const uint64_t first = static_cast<uint64_t>(unit) * kUnitRows;
+      const uint32_t rows = whole ? kTileRows : kUnitRows;
+      made.of(values_.data(), first, static_cast<uint32_t>(std::min<uint64_t>(rows, values_.size() - first)), rows,
+              room);
+      if (whole) {
+        pack_tile(room, uint64_t{0}, part.width, words + word_);
+      } else {
+        pack_unit(room, part.width, words + word_);
       }
-      entries.as<uint32_t>()[tile] = l3::make_tile(place, static_cast<uint32_t>(part), !whole);
-      for (uint32_t u = 0; u < (whole ? 1 : units); ++u) {
-        enter(tile * kUnitsPerTile + u);
-        const uint32_t width = parts_[part].width;
-        if (width == 0) continue;
-        const uint32_t room_rows = whole ? kTileRows : kUnitRows;
-        made.of(values_.data(), first + u * kUnitRows, std::min(room_rows, rows - u * kUnitRows), room_rows, room);
-        if (whole) {
-          pack_tile(room, uint64_t{0}, width, to);
-          to += packed_tile_words(width);
-        } else {
-          pack_unit(room, width, to);
-          to += unit_words(width);
-        }
-      }
+      unit += rows / kUnitRows;
+      word_ += static_cast<uint64_t>(rows / kUnitRows) * unit_words(part.width);
     }
   }
 
-  void write_runs(uint64_t word) {
-    uint32_t* const start = node_.streams[l3::kResiduals].as<uint32_t>();
-    for (const l3::RunsOf& runs : runs_) {
-      if (runs.values.empty()) continue;
-      BitWriter bits(start + word);
-      const auto put_all = [&](const std::vector<int64_t>& array, const l3::Partition& model) {
-        std::vector<uint64_t> residuals(array.size());
-        Residuals(model).of(array.data(), 0, static_cast<uint32_t>(array.size()), static_cast<uint32_t>(array.size()),
-                            residuals.data());
-        for (const uint64_t residual : residuals) bits.put(residual, model.width);
-      };
-      put_all(runs.values, runs.value_model);
-      put_all(runs.ends, runs.end_model);
-      word += l3::runs_pieces(runs.header(0)) * l3::kPieceWords;
+  void write_runs(const l3::Partition& part, const l3::RunsOf& runs) {
+    l3::Record record = l3::record_of(part);
+    record.shift = static_cast<uint32_t>(runs_word_ % l3::kPieceWords);
+    put_record(record, runs_word_ / l3::kPieceWords);
+    uint32_t header[l3::kRunsHeaderWords];
+    l3::put_runs(runs.header(), header);
+    node_.streams[l3::kParams].append(header, sizeof(header));
+    put_params(runs.value_model, static_cast<uint64_t>(runs.value_model.base) + widening_of(node_.type), value_bytes_);
+    if (!runs.by_tile) put_params(runs.end_model, static_cast<uint64_t>(runs.end_model.base), sizeof(uint32_t));
+
+    BitWriter bits(node_.streams[l3::kResiduals].as<uint32_t>() + runs_word_);
+    put_residuals(bits, runs.values, runs.value_model);
+    if (runs.by_tile) {
+      for (const int64_t end : runs.ends) {
+        bits.put((static_cast<uint64_t>(part.first_unit) * kUnitRows + static_cast<uint64_t>(end) - 1) % kTileRows,
+                 runs.header().ends.width);
+      }
+    } else {
+      put_residuals(bits, runs.ends, runs.end_model);
     }
+    const uint32_t first_width = l3::bit_width(static_cast<uint32_t>(runs.values.size()) - 1);
+    for (uint64_t row = (part.first_unit / kUnitsPerTile + 1) * uint64_t{kTileRows};
+         row < (static_cast<uint64_t>(part.first_unit) + part.units) * kUnitRows; row += kTileRows) {
+      const auto local = static_cast<int64_t>(row - static_cast<uint64_t>(part.first_unit) * kUnitRows);
+      const auto run = std::upper_bound(runs.ends.begin(), runs.ends.end(), local) - runs.ends.begin();
+      bits.put(static_cast<uint64_t>(run), first_width);
+    }
+    runs_word_ += runs.words;
+  }
+
+  static void put_residuals(BitWriter& bits, const std::vector<int64_t>& array, const l3::Partition& model) {
+    std::vector<uint64_t> residuals(array.size());
+    const auto count = static_cast<uint32_t>(array.size());
+    Residuals(model).of(array.data(), 0, count, count, residuals.data());
+    for (const uint64_t residual : residuals) bits.put(residual, model.width);
   }
 
   std::span<const int64_t> values_;
@@ -208,7 +213,8 @@ class StreamWriter {
   Node& node_;
   uint32_t value_bytes_;
   std::vector<l3::RunsOf> runs_;  // by partition; empty where it has another model
-  uint32_t runs_piece_ = 0;
+  uint64_t word_ = 0;             // of the residuals: the next modelled partition
+  uint64_t runs_word_ = 0;        // the next partition of runs
 };
 
 }  // namespace
@@ -230,7 +236,7 @@ std::optional<Estimate> L3Codec::estimate(const Sample& sample, ChildChooser& ch
   uint64_t bytes = 0;
   for (uint64_t first = 0; first < wide.size(); first += kTileRows) {
     const uint64_t rows = std::min<uint64_t>(kTileRows, wide.size() - first);
-    bytes += sizeof(uint32_t) +
+    bytes += sizeof(uint32_t) * kUnitsPerTile / l3::kUnitsPerStart +
              l3::estimate_tile({wide.data() + first, rows}, width_of(sample.values.type), chooser.effort());
   }
   return Estimate{static_cast<double>(bytes) * sample.scale(), {"l3", {}}};

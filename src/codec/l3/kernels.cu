@@ -15,11 +15,10 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(Chu
 #pragma unroll 1
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
     const uint64_t* descriptor = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
-    const uint32_t row_total = row_count(descriptor);
-    const uint32_t rows = rows_of_tile(row_total, tile);
+    const uint32_t rows = rows_of_tile(row_count(descriptor), tile);
     if (rows == 0) continue;
     T* lane_out = out + load(batch.first_rows + chunk) + uint64_t{tile} * kTileRows + lane_id();
-    const bool wrong = for_each_learned_row<T>(l3_chunk(descriptor), row_total, tile, [&](uint32_t k, T value) {
+    const bool wrong = for_each_learned_row<T>(l3_chunk(descriptor), tile, [&](uint32_t k, T value) {
       if (k * kLanes + lane_id() < rows) store_once(lane_out + k * kLanes, value);
     });
     bad = bad || wrong;

@@ -9,7 +9,7 @@
 namespace basalt::device {
 
 __device__ __forceinline__ l3::Chunk l3_chunk(const uint64_t* descriptor) {
-  return l3::Chunk::of(stream<uint32_t>(descriptor, 1 + l3::kTiles), stream<uint16_t>(descriptor, 1 + l3::kRecords),
+  return l3::Chunk::of(stream<uint32_t>(descriptor, 1 + l3::kStarts), stream<uint64_t>(descriptor, 1 + l3::kRecords),
                        stream<uint32_t>(descriptor, 1 + l3::kParams), stream<uint32_t>(descriptor, 1 + l3::kResiduals),
                        row_count(descriptor));
 }
@@ -18,43 +18,33 @@ __device__ __forceinline__ l3::Chunk l3_chunk(const uint64_t* descriptor) {
 template <typename T>
 struct L3Tile {
   l3::Chunk chunk;
-  uint32_t row_total;
   bool bad;
 
   // f(k, value) for the lane's rows that the chunk has, k ascending; all lanes come along, and rows beyond the count
   // may appear with any value.
   template <typename F>
   __device__ __forceinline__ void for_each_row(uint32_t tile, F&& f) {
-    const uint32_t entry = load(chunk.tiles + tile);
-    uint32_t place = l3::tile_place(entry);  // pieces of residuals, or the first run
-    uint32_t partition = l3::tile_partition(entry);
-    l3::Record record = chunk.record(partition);
-    const bool quartered = l3::tile_quartered(entry);
-    const bool all_runs = !quartered && record.model == l3::Model::kRuns;
-    const uint32_t units = all_runs ? 1 : (row_total - tile * kTileRows + kUnitRows - 1) / kUnitRows;
-    // A packed tile goes unit by unit as well: one copy of the code is what compilation has time for.
+    const uint32_t first_unit = tile * kUnitsPerTile;
+    const bool packed = chunk.is_packed(first_unit);
+    // A packed tile goes unit by unit as well, runs excepted: one copy of the code is what compilation has time for.
 #pragma unroll 1
-    for (uint32_t u = 0; u < kUnitsPerTile && u < units; ++u) {
-      const uint32_t unit = tile * kUnitsPerTile + u;
-      if (quartered) {
-        partition = chunk.partition_of(partition, unit);
-        record = chunk.record(partition);
-      }
+    for (uint32_t u = 0; u < kUnitsPerTile && first_unit + u < chunk.units; ++u) {
+      const uint32_t unit = first_unit + u;
+      const uint32_t partition = chunk.partition_of(packed ? first_unit : unit);
+      const l3::Record record = chunk.record(partition);
       const uint32_t first_k = u * kUnitRowsPerLane;
       if (record.model == l3::Model::kRuns) {
-        rows_of_runs(record, unit, first_k, all_runs ? kRowsPerLane : kUnitRowsPerLane, all_runs ? place : kSearch, f);
+        rows_of_runs(record, partition, unit, first_k, packed ? kRowsPerLane : kUnitRowsPerLane, f);
+        if (packed) return;
         continue;
       }
-      const uint32_t* words = chunk.residuals + static_cast<uint64_t>(place) * l3::kPieceWords;
-      rows_of_model(record, unit, first_k, quartered ? words : words + lane_id(), quartered ? 1 : kLanes,
-                    (quartered ? lane_id() * kUnitRowsPerLane : first_k) * record.width, f);
-      if (quartered) place += record.width;
+      const uint32_t* words = chunk.words_of(record, packed ? first_unit : unit);
+      rows_of_model(record, unit, first_k, packed ? words + lane_id() : words, packed ? kLanes : 1,
+                    (packed ? first_k : lane_id() * kUnitRowsPerLane) * record.width, f);
     }
   }
 
  private:
-  static constexpr uint32_t kSearch = ~0u;
-
   // `width` bits at `bit` of a stream whose words lie `stride` apart.
   __device__ __forceinline__ static uint64_t bits_at(const uint32_t* words, uint32_t stride, uint32_t bit,
                                                      uint32_t width) {
@@ -86,38 +76,22 @@ struct L3Tile {
     }
   }
 
-  // The same for `count` rows of runs: from the first run that the tile states, or the one that a search finds, each
-  // lane walks on.
+  // The same for `count` rows of runs: from the first run of its rows each lane walks on.
   template <typename F>
-  __device__ __forceinline__ void rows_of_runs(const l3::Record& record, uint32_t unit, uint32_t first_k,
-                                               uint32_t count, uint32_t stated, F&& f) {
-    const l3::Runs runs = l3::Runs::of(record, chunk.params, chunk.residuals, sizeof(T));
-    const uint32_t left = row_total - record.first_unit * kUnitRows;
-    const uint32_t first = (unit - record.first_unit) * kUnitRows;
-    uint32_t run = stated;
-    if (run == kSearch) {
-      run = runs.find(first);
-    } else if (run >= runs.header.runs || (run > 0 && runs.end(run - 1) > first)) {
-      bad = true;
-      run = runs.find(first);
-    }
-    uint32_t end = runs.end(run);
-    uint32_t i = first + lane_id();
-    uint64_t value = 0;
-    bool changed = true;
+  __device__ __forceinline__ void rows_of_runs(const l3::Record& record, uint32_t partition, uint32_t unit,
+                                               uint32_t first_k, uint32_t count, F&& f) {
+    const l3::Runs runs = chunk.runs(record, partition, sizeof(T));
+    uint32_t i = (unit - record.first_unit) * kUnitRows;
+    l3::RunsOfTile at(runs, runs.tile_of(i));
+    at.find(i);
+    uint64_t value = runs.value(at.run);
+    i += lane_id();
 #pragma unroll 1
     for (uint32_t k = 0; k < count; ++k, i += kLanes) {
-      while (end <= i && run + 1 < runs.header.runs) {
-        const uint32_t next = runs.end(++run);
-        bad = bad || next <= end;
-        end = next;
-        changed = true;
-      }
-      bad = bad || (end <= i && i < left);
-      if (changed) value = runs.value(run);
-      changed = false;
+      if (at.move_to(i)) value = runs.value(at.run);
       f(first_k + k, static_cast<T>(value));
     }
+    bad = bad || at.bad;
   }
 };
 
@@ -158,7 +132,7 @@ class L3 : public OneForm<L3<T>, T> {
   // many such columns.
   __device__ __noinline__ static bool fill(const uint64_t* descriptor, uint32_t tile, void* scratch) {
     Row* rows = static_cast<Row*>(scratch);
-    L3Tile<T> walk{l3_chunk(descriptor), row_count(descriptor), false};
+    L3Tile<T> walk{l3_chunk(descriptor), false};
     sync_warp();  // nobody reads the last tile any more
     walk.for_each_row(tile, [&](uint32_t k, T value) { rows[k * kLanes + lane_id()] = value; });
     sync_warp();

@@ -2,15 +2,16 @@
 // model, and a value is base + prediction + residual, modulo 2^bits of the value type. Residuals are unsigned, in as
 // few bits as their range needs.
 //
-// streams: 0 tiles     uint32[tiles + 1]      where each tile's residuals lie and which partition its first row is in;
-//                                             last, the number of partitions
-//          1 records   uint16[3·partitions]   start, model, width, shift, place of the parameters
-//          2 params    uint32[]               the models' parameters, partition by partition
-//          3 residuals uint32[]               tile by tile
+// streams: 0 starts    uint32[units / 16]   bit u of the lower half: a partition starts at unit u of these 16; upper
+//                                           half: how many partitions start before
+//          1 records   uint64[partitions]   first unit, model, width, shift, places of parameters and residuals
+//          2 params    uint32[]             the models' parameters, partition by partition
+//          3 residuals uint32[]             unit by unit
 // Codec parameters: none. Children: none.
 //
-// A tile inside one partition that holds more than 768 rows is a packed tile; any other is a quartered tile, of which
-// only the units that hold rows are stored. Rows beyond the count hold residual 0.
+// A unit's residuals lie at the place of its partition plus the widths of the partition's earlier units: nothing has to
+// be added up. Four units of a tile that lie in one partition are a packed tile; others are units of a quartered tile.
+// Units without rows are not stored; rows beyond the count hold residual 0.
 //
 // Predictions are fixed-point: with i = row − first row of the partition and y = c0 + c1·i + c2·C(i,2) + c3·C(i,3), all
 // modulo 2^64, the prediction is y shifted right arithmetically. Since integers are exact, evaluating at any i and
@@ -22,14 +23,15 @@
 
 namespace basalt::l3 {
 
-constexpr uint32_t kTiles = 0;
+constexpr uint32_t kStarts = 0;
 constexpr uint32_t kRecords = 1;
 constexpr uint32_t kParams = 2;
 constexpr uint32_t kResiduals = 3;
 constexpr uint32_t kStreams = 4;
 
 constexpr uint32_t kMaxPolyRows = 8192;  // C(i, 3) of more rows would need more fraction bits
-constexpr uint32_t kRecordWords = 3;     // of 16 bits
+constexpr uint32_t kUnitsPerStart = 16;  // a word of `starts`
+constexpr uint32_t kPieceWords = 8;      // residuals of a unit are a whole number of these, one per bit of width
 
 enum class Model : uint32_t {
   kConstant = 0,    // params: base
@@ -60,31 +62,43 @@ BASALT_HD constexpr uint32_t param_words(Model model, bool phased, uint32_t valu
 struct Record {
   uint32_t first_unit;  // of the partition, in units of 256 rows
   Model model;
-  uint32_t width;  // of the residuals, 0..64
-  uint32_t shift;  // narrow: exponent of c1, the fraction has 32 bits; wide: bits of the fraction
-  bool phased;     // c0 is stored
-  uint32_t place;  // first word of the parameters
+  uint32_t width;   // of the residuals, 0..64
+  uint32_t shift;   // narrow: exponent of c1, the fraction has 32 bits; wide: bits of the fraction; runs: see Runs
+  bool phased;      // c0 is stored
+  uint32_t params;  // first word of the parameters
+  uint32_t place;   // first piece of the residuals
 };
-BASALT_HD void put_record(const Record& record, uint16_t* to) {
-  to[0] = static_cast<uint16_t>(record.first_unit | static_cast<uint32_t>(record.model) << 12);
-  to[1] = static_cast<uint16_t>(record.width | record.shift << 7 | static_cast<uint32_t>(record.phased) << 15);
-  to[2] = static_cast<uint16_t>(record.place);
+BASALT_HD uint64_t pack_record(const Record& r) {
+  return r.first_unit | static_cast<uint64_t>(r.model) << 12 | static_cast<uint64_t>(r.width) << 16 |
+         static_cast<uint64_t>(r.shift) << 23 | static_cast<uint64_t>(r.phased) << 29 |
+         static_cast<uint64_t>(r.params) << 30 | static_cast<uint64_t>(r.place) << 46;
 }
-BASALT_HD Record get_record(const uint16_t* from) {
-  return {from[0] & 0xFFFu,     static_cast<Model>(from[0] >> 12),
-          from[1] & 0x7Fu,      from[1] >> 7 & 0xFFu,
-          (from[1] >> 15) != 0, from[2]};
+BASALT_HD Record unpack_record(uint64_t bits) {
+  const auto low = static_cast<uint32_t>(bits);
+  return {low & 0xFFFu,
+          static_cast<Model>(low >> 12 & 15),
+          low >> 16 & 0x7F,
+          low >> 23 & 0x3F,
+          (low >> 29 & 1) != 0,
+          static_cast<uint32_t>(bits >> 30) & 0xFFFF,
+          static_cast<uint32_t>(bits >> 46)};
 }
 
-// Where a tile's residuals start, in pieces of 32 bytes; the partition of its first row; packed or quartered. A packed
-// tile of runs has no residuals of its own: it states its first run instead.
-BASALT_HD uint32_t make_tile(uint32_t place, uint32_t partition, bool quartered) {
-  return place | partition << 18 | static_cast<uint32_t>(quartered) << 30;
+BASALT_HD uint32_t count_ones(uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<uint32_t>(__popc(bits));
+#else
+  return static_cast<uint32_t>(__builtin_popcount(bits));
+#endif
 }
-BASALT_HD uint32_t tile_place(uint32_t tile) { return tile & 0x3FFFF; }
-BASALT_HD uint32_t tile_partition(uint32_t tile) { return tile >> 18 & 0xFFF; }
-BASALT_HD bool tile_quartered(uint32_t tile) { return (tile >> 30 & 1) != 0; }
-constexpr uint32_t kPieceWords = 8;
+// Of the word of `starts` that holds the unit.
+BASALT_HD uint32_t partition_in(uint32_t starts, uint32_t unit) {
+  return (starts >> 16) + count_ones(starts & ((2u << unit % kUnitsPerStart) - 1) & 0xFFFF) - 1;
+}
+// Whether no partition starts inside the unit's tile, but perhaps at its first unit.
+BASALT_HD bool undivided(uint32_t starts, uint32_t first_unit) {
+  return (starts >> first_unit % kUnitsPerStart & 0xE) == 0;
+}
 
 // Coefficients of y, ready for evaluation, and what is needed to finish a value.
 struct Predictor {
@@ -100,7 +114,7 @@ BASALT_HD uint64_t expand(uint32_t word) {
 }
 
 BASALT_HD Predictor get_predictor(const Record& record, const uint32_t* params, uint32_t value_bytes) {
-  const uint32_t* at = params + record.place;
+  const uint32_t* at = params + record.params;
   Predictor p;
   p.base = *at++;
   if (value_bytes > 4) p.base |= static_cast<uint64_t>(*at++) << 32;
@@ -155,135 +169,221 @@ BASALT_HD uint64_t finish(const Predictor& p, uint64_t y, uint64_t residual) {
   return p.base + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(offset)));
 }
 
-// A partition of runs: values and ends (exclusive, counted from the partition's start) are two arrays of their own,
-// each with a constant, a frame of reference or a line as its model. Parameters: the four words below, then the values'
-// parameters, then the ends' (as of a 32-bit type). The residuals of all values, then of all ends, are one bit stream,
-// least significant bit first, in whole pieces after the residuals of all tiles, in the order of partitions.
+// A partition of runs. Values and ends (exclusive) of runs are two arrays with models over the number of the run: a
+// constant, a frame of reference or a line; for ends also narrow curves. Ends count from the partition's first row. Or
+// ends have no model but state the row of their tile that is the last of the run (kByTile). Parameters: the two words
+// below, then those of the values' model, then those of the ends' (as of a 32-bit type). One bit stream, least
+// significant bit first, holds the residuals of all values, then of all ends, then for each tile that the partition
+// touches but the first the run of its first row. It begins at word 8·place + shift of the residuals and is filled up
+// to a word; all these streams follow the residuals of modelled partitions.
 struct RunsHeader {
-  uint32_t runs;
-  uint32_t place;   // first piece
-  uint32_t values;  // packed records: model | width << 4 | shift << 11 | phased << 17
-  uint32_t ends;
+  uint32_t runs;  // up to 2^18 − 1
+  Record values;
+  Record ends;
 };
-constexpr uint32_t kRunsHeaderWords = 4;
-// A record's place has 16 bits: 4096 partitions of runs with two phased lines fit.
-static_assert((kMaxChunkRows / kUnitRows) * (kRunsHeaderWords + 6 + 3) <= 1u << 16);
+constexpr uint32_t kRunsHeaderWords = 2;
 constexpr uint32_t kMaxRuns = (1u << 18) - 1;
+constexpr auto kByTile = static_cast<Model>(15);
+constexpr uint32_t kByTileBits = 10;
+// A record's parameters have 16 bits of place: 4096 partitions of runs with phased lines and cubics fit.
+static_assert((kMaxChunkRows / kUnitRows) * (kRunsHeaderWords + 6 + 5) <= 1u << 16);
 
-BASALT_HD uint32_t pack_inner(const Record& r) {
-  return static_cast<uint32_t>(r.model) | r.width << 4 | r.shift << 11 | static_cast<uint32_t>(r.phased) << 17;
+BASALT_HD void put_runs(const RunsHeader& h, uint32_t* to) {
+  const auto inner = [](const Record& r) {
+    return static_cast<uint32_t>(r.model) | r.shift << 4 | static_cast<uint32_t>(r.phased) << 10;
+  };
+  to[0] = h.runs | h.values.width << 18 | h.ends.width << 25;
+  to[1] = inner(h.values) | inner(h.ends) << 11;
 }
-BASALT_HD Record unpack_inner(uint32_t word, uint32_t place) {
-  return {0, static_cast<Model>(word & 15), word >> 4 & 0x7F, word >> 11 & 0x3F, (word >> 17 & 1) != 0, place};
+BASALT_HD RunsHeader get_runs(const Record& record, const uint32_t* params, uint32_t value_bytes) {
+  const uint32_t* at = params + record.params;
+  const auto inner = [](uint32_t bits, uint32_t width, uint32_t place) {
+    return Record{0, static_cast<Model>(bits & 15), width, bits >> 4 & 0x3F, (bits >> 10 & 1) != 0, place, 0};
+  };
+  RunsHeader h;
+  h.runs = at[0] & kMaxRuns;
+  h.values = inner(at[1], at[0] >> 18 & 0x7F, record.params + kRunsHeaderWords);
+  h.ends = inner(at[1] >> 11, at[0] >> 25, h.values.params + param_words(h.values.model, h.values.phased, value_bytes));
+  return h;
 }
-BASALT_HD RunsHeader get_runs(const Record& record, const uint32_t* params) {
-  const uint32_t* at = params + record.place;
-  return {at[0], at[1], at[2], at[3]};
-}
-BASALT_HD uint64_t runs_bits(const RunsHeader& h) {
-  return static_cast<uint64_t>(h.runs) * ((h.values >> 4 & 0x7F) + (h.ends >> 4 & 0x7F));
-}
-BASALT_HD uint64_t runs_pieces(const RunsHeader& h) { return (runs_bits(h) + 255) / 256; }
 BASALT_HD uint32_t runs_param_words(const RunsHeader& h, uint32_t value_bytes) {
-  const Record values = unpack_inner(h.values, 0);
-  const Record ends = unpack_inner(h.ends, 0);
-  return kRunsHeaderWords + param_words(values.model, values.phased, value_bytes) +
-         param_words(ends.model, ends.phased, 4);
+  return kRunsHeaderWords + param_words(h.values.model, h.values.phased, value_bytes) +
+         (h.ends.model == kByTile ? 0 : param_words(h.ends.model, h.ends.phased, 4));
+}
+BASALT_HD uint32_t bit_width(uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return 32 - static_cast<uint32_t>(__clz(static_cast<int>(value)));
+#else
+  return value == 0 ? 0 : 32 - static_cast<uint32_t>(__builtin_clz(value));
+#endif
+}
+// Tiles that units first…end − 1 lie in.
+BASALT_HD uint32_t tiles_touched(uint32_t first_unit, uint32_t end_unit) {
+  return (end_unit - 1) / kUnitsPerTile - first_unit / kUnitsPerTile + 1;
+}
+BASALT_HD uint64_t runs_words(const RunsHeader& h, uint32_t tiles) {
+  return (static_cast<uint64_t>(h.runs) * (h.values.width + h.ends.width) +
+          static_cast<uint64_t>(tiles - 1) * bit_width(h.runs - 1) + 31) /
+         32;
 }
 
 // Reads single runs.
 struct Runs {
   RunsHeader header;
   Predictor values, ends;
-  uint32_t value_width, end_width;
+  uint32_t first_unit, tiles, first_width;
   const uint32_t* words;
 
-  BASALT_HD static Runs of(const Record& record, const uint32_t* params, const uint32_t* residuals,
+  BASALT_HD static Runs of(const Record& record, uint32_t end_unit, const uint32_t* params, const uint32_t* residuals,
                            uint32_t value_bytes) {
     Runs runs;
-    runs.header = get_runs(record, params);
-    const Record v = unpack_inner(runs.header.values, record.place + kRunsHeaderWords);
-    const Record e = unpack_inner(runs.header.ends, v.place + param_words(v.model, v.phased, value_bytes));
-    runs.values = get_predictor(v, params, value_bytes);
-    runs.ends = get_predictor(e, params, 4);
-    runs.value_width = v.width;
-    runs.end_width = e.width;
-    runs.words = residuals + static_cast<uint64_t>(runs.header.place) * kPieceWords;
+    runs.header = get_runs(record, params, value_bytes);
+    runs.values = get_predictor(runs.header.values, params, value_bytes);
+    if (runs.header.ends.model != kByTile) runs.ends = get_predictor(runs.header.ends, params, 4);
+    runs.first_unit = record.first_unit;
+    runs.tiles = tiles_touched(record.first_unit, end_unit);
+    runs.first_width = bit_width(runs.header.runs - 1);
+    runs.words = residuals + static_cast<uint64_t>(record.place) * kPieceWords + record.shift;
     return runs;
   }
   BASALT_HD uint64_t value(uint32_t run) const {
     return finish(values, evaluate(values, run),
-                  stream_bits(words, static_cast<uint64_t>(run) * value_width, value_width));
+                  stream_bits(words, static_cast<uint64_t>(run) * header.values.width, header.values.width));
   }
-  BASALT_HD uint32_t end(uint32_t run) const {
-    const uint64_t at = static_cast<uint64_t>(header.runs) * value_width + static_cast<uint64_t>(run) * end_width;
-    return static_cast<uint32_t>(finish(ends, evaluate(ends, run), stream_bits(words, at, end_width)));
+  // End of a run that ends in tile `tile` of the partition's.
+  BASALT_HD uint32_t end(uint32_t run, uint32_t tile) const {
+    const uint64_t at =
+        static_cast<uint64_t>(header.runs) * header.values.width + static_cast<uint64_t>(run) * header.ends.width;
+    const uint64_t residual = stream_bits(words, at, header.ends.width);
+    if (header.ends.model == kByTile) return tile_row(tile) + static_cast<uint32_t>(residual) + 1;
+    return static_cast<uint32_t>(finish(ends, evaluate(ends, run), residual));
   }
-  // The run that local row i lies in, the last one if the ends lie.
-  BASALT_HD uint32_t find(uint32_t i) const {
-    uint32_t low = 0;
-    uint32_t high = header.runs - 1;
+  // Where a tile's rows begin, counted from the partition's first row: below zero, modulo 2^32, in the first tile of a
+  // partition that starts inside of it.
+  BASALT_HD uint32_t tile_row(uint32_t tile) const {
+    return (first_unit / kUnitsPerTile + tile) * kTileRows - first_unit * kUnitRows;
+  }
+  BASALT_HD uint32_t tile_of(uint32_t local) const {
+    return (first_unit * kUnitRows + local) / kTileRows - first_unit / kUnitsPerTile;
+  }
+  // The run of a tile's first row, the last run beyond the last tile. Never beyond the runs, whatever is stored.
+  BASALT_HD uint32_t first_run(uint32_t tile) const {
+    if (tile == 0) return 0;
+    if (tile >= tiles) return header.runs - 1;
+    const uint64_t at = static_cast<uint64_t>(header.runs) * (header.values.width + header.ends.width) +
+                        static_cast<uint64_t>(tile - 1) * first_width;
+    const auto run = static_cast<uint32_t>(stream_bits(words, at, first_width));
+    return run < header.runs ? run : header.runs - 1;
+  }
+};
+
+// Goes through the runs of one tile. A tile's last run ends behind it (or with the partition) and its end is not
+// looked at.
+struct RunsOfTile {
+  Runs runs;
+  uint32_t tile;  // of the partition's
+  uint32_t run;
+  uint32_t last;
+  uint32_t end;  // local row behind the current run, as far as this tile is concerned
+  bool bad;
+
+  BASALT_HD RunsOfTile(const Runs& of, uint32_t in_tile) : runs(of), tile(in_tile) {
+    run = runs.first_run(tile);
+    last = runs.first_run(tile + 1);
+    bad = last < run;
+    if (bad) last = run;
+    // The run before must not reach into this tile, which ends by tile cannot show.
+    if (run > 0 && runs.header.ends.model != kByTile) bad = bad || runs.end(run - 1, 0) > runs.tile_row(tile);
+    read_end();
+  }
+  // To the run of local row i; rows must not go back.
+  BASALT_HD bool move_to(uint32_t i) {
+    const uint32_t before = run;
+    while (end <= i && run < last) {
+      const uint32_t old = end;
+      ++run;
+      read_end();
+      bad = bad || end <= old;
+    }
+    return run != before;
+  }
+  // The same by a search, from anywhere.
+  BASALT_HD void find(uint32_t i) {
+    uint32_t low = run;
+    uint32_t high = last;
     while (low < high) {
       const uint32_t middle = (low + high) / 2;
-      if (end(middle) > i) {
+      if (runs.end(middle, tile) > i) {
         high = middle;
       } else {
         low = middle + 1;
       }
     }
-    return low;
+    run = low;
+    read_end();
+  }
+
+ private:
+  // An end that is looked at lies in this tile.
+  BASALT_HD void read_end() {
+    end = ~0u;
+    if (run == last) return;
+    end = runs.end(run, tile);
+    bad = bad || end - runs.tile_row(tile) - 1 >= kTileRows || static_cast<int32_t>(end) <= 0;
   }
 };
 
 // One chunk's streams, and everything that reading a single row takes: for CPU readers, tile readers, and kernels of
 // others that include this header.
 struct Chunk {
-  const uint32_t* tiles;
-  const uint16_t* records;
+  const uint32_t* starts;
+  const uint64_t* records;
   const uint32_t* params;
   const uint32_t* residuals;
-  uint32_t partitions;
+  uint32_t units;
 
-  BASALT_HD static Chunk of(const uint32_t* tiles, const uint16_t* records, const uint32_t* params,
+  BASALT_HD static Chunk of(const uint32_t* starts, const uint64_t* records, const uint32_t* params,
                             const uint32_t* residuals, uint64_t rows) {
-    return {tiles, records, params, residuals, tiles[(rows + kTileRows - 1) / kTileRows]};
+    return {starts, records, params, residuals, static_cast<uint32_t>((rows + kUnitRows - 1) / kUnitRows)};
   }
 
-  BASALT_HD Record record(uint32_t partition) const {
-    return get_record(records + static_cast<uint64_t>(partition) * kRecordWords);
+  BASALT_HD Record record(uint32_t partition) const { return unpack_record(records[partition]); }
+  BASALT_HD uint32_t partition_of(uint32_t unit) const { return partition_in(starts[unit / kUnitsPerStart], unit); }
+  BASALT_HD uint32_t partitions() const { return units == 0 ? 0 : partition_of(units - 1) + 1; }
+  BASALT_HD uint32_t end_unit(uint32_t partition) const {
+    return partition + 1 < partitions() ? record(partition + 1).first_unit : units;
   }
-  BASALT_HD const uint32_t* words_of(uint32_t entry) const {
-    return residuals + static_cast<uint64_t>(tile_place(entry)) * kPieceWords;
+  // Whether the tile of `unit` is a packed tile.
+  BASALT_HD bool is_packed(uint32_t unit) const {
+    const uint32_t first = unit / kUnitsPerTile * kUnitsPerTile;
+    return first + kUnitsPerTile <= units && undivided(starts[unit / kUnitsPerStart], first);
   }
-  // The partition of `unit`, if `partition` is that of the unit before it or its own.
-  BASALT_HD uint32_t partition_of(uint32_t partition, uint32_t unit) const {
-    return partition + 1 < partitions && record(partition + 1).first_unit <= unit ? partition + 1 : partition;
+  BASALT_HD const uint32_t* words_of(const Record& r, uint32_t unit) const {
+    return residuals + (static_cast<uint64_t>(r.place) + (unit - r.first_unit) * r.width) * kPieceWords;
+  }
+  BASALT_HD Runs runs(const Record& r, uint32_t partition, uint32_t value_bytes) const {
+    return Runs::of(r, end_unit(partition), params, residuals, value_bytes);
   }
 
   // Bits of any one row, to be cut to the value type. *bad is set if runs do not cover the row.
   BASALT_HD uint64_t value(uint32_t row, uint32_t value_bytes, bool* bad) const {
-    const uint32_t entry = tiles[row / kTileRows];
     const uint32_t unit = row / kUnitRows;
-    uint32_t partition = tile_partition(entry);
-    Record r = record(partition);
-    uint32_t before = 0;  // words of the tile's earlier units
-    if (tile_quartered(entry)) {
-      for (uint32_t u = unit / kUnitsPerTile * kUnitsPerTile; u < unit; ++u) {
-        before += unit_words(r.width);
-        partition = partition_of(partition, u + 1);
-        r = record(partition);
-      }
-    }
+    const uint32_t partition = partition_of(unit);
+    const Record r = record(partition);
     const uint32_t local = row - r.first_unit * kUnitRows;
     if (r.model == Model::kRuns) {
-      const Runs runs = Runs::of(r, params, residuals, value_bytes);
-      const uint32_t run = runs.find(local);
-      *bad = *bad || runs.end(run) <= local;
-      return runs.value(run);
+      const Runs all = runs(r, partition, value_bytes);
+      RunsOfTile tile(all, all.tile_of(local));
+      tile.find(local);
+      *bad = *bad || tile.bad;
+      return all.value(tile.run);
     }
-    const uint32_t* words = words_of(entry) + before;
-    const uint64_t residual =
-        tile_quartered(entry) ? unit_row(words, r.width, row % kUnitRows) : packed_row(words, r.width, row % kTileRows);
+    uint64_t residual;
+    if (is_packed(unit)) {
+      residual = packed_row(words_of(r, unit / kUnitsPerTile * kUnitsPerTile), r.width, row % kTileRows);
+    } else {
+      residual = unit_row(words_of(r, unit), r.width, row % kUnitRows);
+    }
     const Predictor p = get_predictor(r, params, value_bytes);
     return finish(p, evaluate(p, local), residual);
   }

@@ -21,7 +21,7 @@ constexpr uint32_t kLeastRun = 4;               // average rows of runs worth lo
 constexpr uint32_t kMaxPolyUnits = kMaxPolyRows / kUnitRows;
 
 uint64_t bytes_of(Model model, bool phased, uint32_t width, uint32_t units, uint32_t value_bytes) {
-  return kRecordWords * sizeof(uint16_t) + param_words(model, phased, value_bytes) * sizeof(uint32_t) +
+  return sizeof(uint64_t) + param_words(model, phased, value_bytes) * sizeof(uint32_t) +
          static_cast<uint64_t>(units) * unit_words(width) * sizeof(uint32_t);
 }
 
@@ -132,7 +132,7 @@ Residuals residuals_of(const int64_t* values, uint64_t rows, const Predictor& p,
     const uint64_t stop = std::min(whole, i + kUnitRows);
     for (; i < stop; i += kSideBySide) {
       const auto z = Eight<uint64_t>(load_eight(values + i)) - first;
-      const auto r = Eight<int64_t>((z << fraction) - state.y);
+      const auto r = Eight<int64_t>((z << fraction) - state.all());
       low = r < low ? r : low;
       high = r > high ? r : high;
       state.advance();
@@ -232,12 +232,12 @@ class Cutter {
     return p.bytes < limit;
   }
 
-  // The same among constants, frames of reference and lines: what arrays of runs may have.
-  void choose_simple(Partition& p) const {
+  // The same without runs: for the arrays of runs themselves.
+  void choose_simple(Partition& p, uint32_t max_degree) const {
     p.bytes = kNever;
     const uint64_t span = span_of(p);
     offer(p, span == 0 ? Model::kConstant : Model::kFor, bits_of(span), p.low, {});
-    if (span != 0) choose_polynomial(p, 1);
+    if (span != 0) choose_polynomial(p, max_degree);
   }
 
  private:
@@ -261,12 +261,12 @@ class Cutter {
   }
 
   void choose_runs(Partition& p) const {
-    // Short runs do not pay, and finding that out costs a pass.
-    if (p.runs > p.rows / kLeastRun || p.runs > kMaxRuns) return;
-    const uint64_t least = kRecordWords * sizeof(uint16_t) + (kRunsHeaderWords + 2) * sizeof(uint32_t) + p.runs / 8;
+    // Short runs do not pay but for units that are not full, whose residuals take the room of full ones; and finding
+    // that out costs a pass.
+    if ((p.runs > p.rows / kLeastRun && p.rows >= kUnitRows) || p.runs > kMaxRuns) return;
+    const uint64_t least = sizeof(uint64_t) + (kRunsHeaderWords + 1) * sizeof(uint32_t) + p.runs / 8;
     if (least >= p.bytes) return;
-    const std::span<const int64_t> rows = values_.subspan(static_cast<size_t>(p.first_unit) * kUnitRows, p.rows);
-    const uint64_t bytes = find_runs(rows, p.runs, value_bytes_).bytes;
+    const uint64_t bytes = find_runs(values_, p, value_bytes_).bytes;
     if (bytes >= p.bytes) return;
     p.model = Model::kRuns;
     p.width = 0;
@@ -343,7 +343,7 @@ class Cutter {
     trial.coefficients = coefficients;
     std::array<uint32_t, kMostParams> words{};
     put_params(trial, 0, value_bytes_, words.data());
-    return get_predictor(record_of(trial, 0), words.data(), value_bytes_);
+    return get_predictor(record_of(trial), words.data(), value_bytes_);
   }
 
   std::span<const int64_t> values_;
@@ -423,37 +423,46 @@ std::vector<Partition> cut_best(const Cutter& cutter) {
 
 }  // namespace
 
-RunsHeader RunsOf::header(uint32_t place) const {
-  return {static_cast<uint32_t>(values.size()), place, pack_inner(record_of(value_model, 0)),
-          pack_inner(record_of(end_model, 0))};
+RunsHeader RunsOf::header() const {
+  RunsHeader h{static_cast<uint32_t>(values.size()), record_of(value_model), record_of(end_model)};
+  if (by_tile) h.ends = {0, kByTile, kByTileBits, 0, false, 0, 0};
+  return h;
 }
 
-RunsOf find_runs(std::span<const int64_t> values, uint32_t runs, uint32_t value_bytes) {
+RunsOf find_runs(std::span<const int64_t> values, const Partition& partition, uint32_t value_bytes) {
   RunsOf out;
-  out.values.reserve(runs);
-  out.ends.reserve(runs);
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i + 1 < values.size() && values[i] == values[i + 1]) continue;
-    out.values.push_back(values[i]);
+  const int64_t* rows = values.data() + static_cast<size_t>(partition.first_unit) * kUnitRows;
+  out.values.reserve(partition.runs);
+  out.ends.reserve(partition.runs);
+  for (size_t i = 0; i < partition.rows; ++i) {
+    if (i + 1 < partition.rows && rows[i] == rows[i + 1]) continue;
+    out.values.push_back(rows[i]);
     out.ends.push_back(static_cast<int64_t>(i + 1));
   }
-  const auto model_of = [](const std::vector<int64_t>& array, uint32_t bytes) {
+  const auto model_of = [](const std::vector<int64_t>& array, uint32_t bytes, uint32_t max_degree) {
     const Cutter cutter(array, bytes);
     Partition all = cutter.all(cutter.units());
-    cutter.choose_simple(all);
+    cutter.choose_simple(all, max_degree);
     return all;
   };
-  out.value_model = model_of(out.values, value_bytes);
-  out.end_model = model_of(out.ends, sizeof(uint32_t));
-  const RunsHeader h = out.header(0);
-  out.bytes = kRecordWords * sizeof(uint16_t) + runs_param_words(h, value_bytes) * sizeof(uint32_t) +
-              runs_pieces(h) * kPieceWords * sizeof(uint32_t);
+  out.value_model = model_of(out.values, value_bytes, 1);
+  out.end_model = model_of(out.ends, sizeof(uint32_t), 3);
+  const uint32_t tiles = tiles_touched(partition.first_unit, partition.first_unit + partition.units);
+  const auto measure = [&](bool by_tile) {
+    out.by_tile = by_tile;
+    const RunsHeader h = out.header();
+    out.words = runs_words(h, tiles);
+    out.bytes = sizeof(uint64_t) + (runs_param_words(h, value_bytes) + out.words) * sizeof(uint32_t);
+    return out.bytes;
+  };
+  const uint64_t modelled = measure(false);
+  if (measure(true) >= modelled) measure(false);
   return out;
 }
 
-Record record_of(const Partition& partition, uint32_t place) {
+Record record_of(const Partition& partition) {
   const Coefficients& c = partition.coefficients;
-  return {partition.first_unit, partition.model, partition.width, c.shift, c.phased, place};
+  return {partition.first_unit, partition.model, partition.width, c.shift, c.phased, 0, 0};
 }
 
 uint32_t put_params(const Partition& partition, uint64_t base, uint32_t value_bytes, uint32_t* to) {

@@ -34,11 +34,14 @@ struct RunsOf {
   std::vector<int64_t> values;
   std::vector<int64_t> ends;
   Partition value_model, end_model;
-  uint64_t bytes = 0;  // of the partition
+  bool by_tile = false;  // ends have no model
+  uint64_t words = 0;    // of the bit stream
+  uint64_t bytes = 0;    // of the partition
 
-  RunsHeader header(uint32_t place) const;
+  RunsHeader header() const;
 };
-RunsOf find_runs(std::span<const int64_t> values, uint32_t runs, uint32_t value_bytes);
+// `values` are the chunk's.
+RunsOf find_runs(std::span<const int64_t> values, const Partition& partition, uint32_t value_bytes);
 
 // `value_bytes` of the type that will be stored. Effort::kFast cuts where the estimated width jumps and has frames of
 // reference and lines; kBalanced has all models and merges neighbours while that pays; kBest finds the cheapest cut of
@@ -51,8 +54,8 @@ Partition cut_once(std::span<const int64_t> values, uint32_t value_bytes);
 // About what a tile would take, from its moments alone: a tenth of the time of cutting it.
 uint64_t estimate_tile(std::span<const int64_t> values, uint32_t value_bytes, Effort effort);
 
-// The stored form of a partition's model, as a reader will see it.
-Record record_of(const Partition& partition, uint32_t place);
+// The stored form of a partition's model, as a reader will see it; places are zero.
+Record record_of(const Partition& partition);
 // Writes at most kMostParams words and says how many.
 uint32_t put_params(const Partition& partition, uint64_t base, uint32_t value_bytes, uint32_t* to);
 

@@ -10,39 +10,70 @@
 namespace basalt::l3 {
 
 constexpr uint32_t kSideBySide = 8;
-template <typename T>
-struct EightOf {
-  typedef T type __attribute__((vector_size(kSideBySide * sizeof(T))));
+template <typename T, uint32_t kCount>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kCount * sizeof(T))));
 };
 template <typename T>
-using Eight = typename EightOf<T>::type;
-
+using Eight = typename VectorOf<T, kSideBySide>::type;
 template <typename T>
-inline Eight<T> load_eight(const T* from) {
-  Eight<T> values;
+using Four = typename VectorOf<T, 4>::type;
+using Two = typename VectorOf<uint64_t, 2>::type;  // what the machine adds at once
+constexpr uint32_t kTwos = kSideBySide / 2;
+
+template <typename Vector>
+inline Vector load_vector(const void* from) {
+  Vector values;
   std::memcpy(&values, from, sizeof(values));
   return values;
+}
+template <typename T>
+inline Eight<T> load_eight(const T* from) {
+  return load_vector<Eight<T>>(from);
+}
+
+// The lower or the upper halves of four numbers.
+inline Four<uint32_t> lower_halves(Two a, Two b) {
+  return __builtin_shufflevector(Four<uint32_t>(a), Four<uint32_t>(b), 0, 2, 4, 6);
+}
+inline Four<uint32_t> upper_halves(Two a, Two b) {
+  return __builtin_shufflevector(Four<uint32_t>(a), Four<uint32_t>(b), 1, 3, 5, 7);
 }
 
 template <uint32_t kDegree>
 struct SideBySide {
-  Eight<uint64_t> y, d1, d2;
+  Two y[kTwos], d1[kTwos], d2[kTwos];
   uint64_t d3 = 0;
 
-  // Rows first…first + 7 of the partition.
-  SideBySide(const Predictor& p, uint64_t first) {
-    for (uint32_t s = 0; s < kSideBySide; ++s) {
-      const Steps steps = steps_from(p, first + s, kSideBySide);
-      y[s] = steps.y, d1[s] = steps.d1, d2[s] = steps.d2, d3 = steps.d3;
+  // Rows first…first + 7 of the partition; `extra` is added to every y.
+  SideBySide(const Predictor& p, uint64_t first, uint64_t extra = 0) {
+    if constexpr (kDegree <= 1) {
+      const uint64_t at = evaluate(p, first) + extra;
+      for (uint32_t j = 0; j < kTwos; ++j) {
+        y[j] = Two{at + p.c1 * (2 * j), at + p.c1 * (2 * j + 1)};
+        d1[j] = Two{p.c1 * kSideBySide, p.c1 * kSideBySide};
+      }
+    } else {
+      for (uint32_t s = 0; s < kSideBySide; ++s) {
+        const Steps steps = steps_from(p, first + s, kSideBySide);
+        y[s / 2][s % 2] = steps.y + extra;
+        d1[s / 2][s % 2] = steps.d1;
+        d2[s / 2][s % 2] = steps.d2;
+        d3 = steps.d3;
+      }
     }
   }
 
   // Moves on by eight rows.
   void advance() {
-    y += d1;
-    if constexpr (kDegree > 1) d1 += d2;
-    if constexpr (kDegree > 2) d2 += d3;
+    for (uint32_t j = 0; j < kTwos; ++j) {
+      y[j] += d1[j];
+      if constexpr (kDegree > 1) d1[j] += d2[j];
+      if constexpr (kDegree > 2) d2[j] += d3;
+    }
   }
+
+  Eight<uint64_t> all() const { return load_vector<Eight<uint64_t>>(y); }
 };
 
 }  // namespace basalt::l3
