@@ -15,29 +15,51 @@ namespace basalt {
 
 namespace {
 
-// Four values from two pairs of y, base and residuals as the model is narrow or wide.
+// Two vectors of 16 bytes, one after the other.
+template <typename Vector>
+[[gnu::always_inline]] inline void store_pair(void* to, Vector first, Vector second) {
+  std::memcpy(to, &first, sizeof(first));
+  std::memcpy(static_cast<std::byte*>(to) + sizeof(first), &second, sizeof(second));
+}
+
+// Eight values: predictions from the upper halves of y, residuals, base.
 template <typename T>
-void finish_narrow(l3::Two y0, l3::Two y1, const uint32_t* residuals, uint64_t base, T* out) {
-  const auto offsets = l3::upper_halves(y0, y1) + l3::load_vector<l3::Four<uint32_t>>(residuals);
+[[gnu::always_inline]] inline void finish_narrow(l3::Two y0, l3::Two y1, l3::Two y2, l3::Two y3,
+                                                 const uint32_t* residuals, uint64_t base, T* out) {
+  const auto low = l3::upper_halves(y0, y1) + l3::load_vector<l3::Four<uint32_t>>(residuals);
+  const auto high = l3::upper_halves(y2, y3) + l3::load_vector<l3::Four<uint32_t>>(residuals + 4);
   if constexpr (sizeof(T) == 4) {
-    std::memcpy(out, &offsets, sizeof(offsets));  // y has the base already
+    store_pair(out, low, high);  // y has the base already
+  } else if constexpr (sizeof(T) == 8) {
+    const auto store = [&](l3::Four<uint32_t> offsets, T* to) {
+      const auto signs = l3::Four<uint32_t>(l3::Four<int32_t>(offsets) >> 31);
+      store_pair(to, l3::Two(__builtin_shufflevector(offsets, signs, 0, 4, 1, 5)) + base,
+                 l3::Two(__builtin_shufflevector(offsets, signs, 2, 6, 3, 7)) + base);
+    };
+    store(low, out);
+    store(high, out + 4);
   } else {
-    const auto values = __builtin_convertvector(l3::Four<int32_t>(offsets), l3::Four<T>) + static_cast<T>(base);
-    std::memcpy(out, &values, sizeof(values));
+    const auto store = [&](l3::Four<uint32_t> offsets, T* to) {
+      const auto values = __builtin_convertvector(offsets, l3::Four<T>) + static_cast<T>(base);
+      std::memcpy(to, &values, sizeof(values));
+    };
+    store(low, out);
+    store(high, out + 4);
   }
 }
+
+// Four values with predictions of 64 bits.
 template <typename T>
-void finish_wide(l3::Two y0, l3::Two y1, uint32_t fraction, const uint64_t* residuals, uint64_t base, T* out) {
+[[gnu::always_inline]] inline void finish_wide(l3::Two y0, l3::Two y1, uint32_t fraction, const uint64_t* residuals,
+                                               uint64_t base, T* out) {
   using Signed = l3::VectorOf<int64_t, 2>::type;
-  const auto finish = [&](l3::Two y, const uint64_t* from) {
-    return l3::Two(Signed(y) >> fraction) + l3::load_vector<l3::Two>(from) + base;
-  };
-  const l3::Two values[2] = {finish(y0, residuals), finish(y1, residuals + 2)};
+  const l3::Two low = l3::Two(Signed(y0) >> fraction) + l3::load_vector<l3::Two>(residuals) + base;
+  const l3::Two high = l3::Two(Signed(y1) >> fraction) + l3::load_vector<l3::Two>(residuals + 2) + base;
   if constexpr (sizeof(T) == 8) {
-    std::memcpy(out, values, sizeof(values));
+    store_pair(out, low, high);
   } else {
-    const auto narrow = __builtin_convertvector(l3::lower_halves(values[0], values[1]), l3::Four<T>);
-    std::memcpy(out, &narrow, sizeof(narrow));
+    const auto values = __builtin_convertvector(l3::lower_halves(low, high), l3::Four<T>);
+    std::memcpy(out, &values, sizeof(values));
   }
 }
 
@@ -45,14 +67,16 @@ void finish_wide(l3::Two y0, l3::Two y1, uint32_t fraction, const uint64_t* resi
 template <typename T, uint32_t kDegree, typename R>
 void add_predictions(const l3::Predictor& p, uint64_t first, const R* residuals, uint32_t rows, T* out) {
   constexpr bool kBaseInY = sizeof(R) == 4 && sizeof(T) == 4;
-  l3::SideBySide<kDegree> state(p, first, kBaseInY ? p.base << 32 : 0);
-  for (uint32_t r = 0; r < rows; r += l3::kSideBySide) {
-    for (uint32_t j = 0; j < l3::kTwos; j += 2) {
-      if constexpr (sizeof(R) == 4) {
-        finish_narrow(state.y[j], state.y[j + 1], residuals + r + 2 * j, p.base, out + r + 2 * j);
-      } else {
-        finish_wide(state.y[j], state.y[j + 1], p.fraction, residuals + r + 2 * j, p.base, out + r + 2 * j);
-      }
+  const uint64_t base = p.base;
+  const uint32_t fraction = p.fraction;
+  const l3::SideBySide<kDegree> start(p, first, kBaseInY ? base << 32 : 0);
+  auto state = start;  // which nobody has the address of, so it stays in registers
+  for (const T* const end = out + rows; out < end; out += l3::kSideBySide, residuals += l3::kSideBySide) {
+    if constexpr (sizeof(R) == 4) {
+      finish_narrow(state.y[0], state.y[1], state.y[2], state.y[3], residuals, base, out);
+    } else {
+      finish_wide(state.y[0], state.y[1], fraction, residuals, base, out);
+      finish_wide(state.y[2], state.y[3], fraction, residuals + 4, base, out + 4);
     }
     state.advance();
   }
@@ -68,7 +92,19 @@ class L3Reader final : public Reader {
                              node.count)) {}
 
   void decode_tile(uint32_t tile, void* out) override {
-    for_each_piece(tile, [&](const Piece& piece) { decode(piece, static_cast<T*>(out) + piece.first); });
+    // Nothing but the loop that unpacks where that is all there is to do: stores to the stack between two tiles disturb
+    // the stream of stores to `out`.
+    const uint32_t unit = tile * kUnitsPerTile;
+    if (chunk_.is_packed(unit)) {
+      const l3::Record r = chunk_.record(chunk_.partition_of(unit));
+      if (l3::degree_of(r.model) == 0 && r.model != l3::Model::kRuns) {
+        const uint32_t* base = chunk_.params + r.params;
+        const uint64_t high = sizeof(T) > 4 ? base[1] : 0;
+        return unpack_tile(chunk_.words_of(r, unit), r.width, static_cast<T>(base[0] | high << 32),
+                           static_cast<T*>(out));
+      }
+    }
+    decode_pieces(tile, static_cast<T*>(out));
   }
 
   void gather(std::span<const uint32_t> rows, void* out) override {
@@ -124,6 +160,10 @@ class L3Reader final : public Reader {
       const uint32_t partition = chunk_.partition_of(unit);
       f(Piece{partition, chunk_.record(partition), unit, (unit - first) * kUnitRows, step * kUnitRows});
     }
+  }
+
+  [[gnu::noinline]] void decode_pieces(uint32_t tile, T* out) {
+    for_each_piece(tile, [&](const Piece& piece) { decode(piece, out + piece.first); });
   }
 
   int128_t least() const { return is_signed(type()) ? -(int128_t{1} << (8 * sizeof(T) - 1)) : 0; }
@@ -267,8 +307,13 @@ class L3Reader final : public Reader {
 
   template <typename R>
   void add(const l3::Predictor& p, uint32_t degree, const Piece& piece, T* out) const {
-    R residuals[kTileRows];
-    unpack(piece, residuals);
+    static constexpr R kZeros[kTileRows] = {};
+    R unpacked[kTileRows];
+    const R* residuals = kZeros;
+    if (piece.record.width > 0) {
+      unpack(piece, unpacked);
+      residuals = unpacked;
+    }
     switch (degree) {
       case 0:
       case 1: return add_predictions<T, 1>(p, piece.local(), residuals, piece.rows, out);

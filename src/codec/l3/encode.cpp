@@ -48,15 +48,21 @@ class Residuals {
 
   // Rows first…first + count of the chunk; rows up to `padded` get residual 0.
   void of(const int64_t* values, uint64_t first, uint32_t count, uint32_t padded, uint64_t* out) const {
-    l3::SideBySide<3> state(predictor_, first - first_row_);
+    const l3::SideBySide<3> start(predictor_, first - first_row_);
+    auto state = start;
+    using Pair = l3::VectorOf<int64_t, 2>::type;
     const uint64_t base = predictor_.base;
     const uint64_t mask = predictor_.wide ? ~uint64_t{0} : ~uint32_t{0};
+    const uint32_t fraction = predictor_.fraction;
     const uint32_t whole = count / l3::kSideBySide * l3::kSideBySide;
     for (uint32_t i = 0; i < whole; i += l3::kSideBySide) {
-      const auto value = l3::Eight<uint64_t>(l3::load_eight(values + first + i));
-      const auto prediction = l3::Eight<uint64_t>(l3::Eight<int64_t>(state.all()) >> predictor_.fraction);
-      const l3::Eight<uint64_t> residual = (value - base - prediction) & mask;
-      std::memcpy(out + i, &residual, sizeof(residual));
+#pragma GCC unroll 4
+      for (uint32_t j = 0; j < l3::kTwos; ++j) {
+        const auto value = l3::load_vector<l3::Two>(values + first + i + 2 * j);
+        const auto prediction = l3::Two(Pair(state.y[j]) >> fraction);
+        const l3::Two residual = (value - base - prediction) & mask;
+        std::memcpy(out + i + 2 * j, &residual, sizeof(residual));
+      }
       state.advance();
     }
     for (uint32_t i = whole; i < count; ++i) {

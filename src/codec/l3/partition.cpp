@@ -17,6 +17,8 @@ constexpr uint32_t kBreakpointBits = 8;         // a jump of the width that star
 constexpr uint32_t kFastUnits = kUnitsPerTile;  // `fast` cuts no longer than a tile
 constexpr double kLeastShare = 1e-11;           // of Σ z², below which a variance is mostly rounding
 constexpr double kUsualSpread = 4.5;            // range of residuals in standard deviations
+constexpr double kLeastSpread = 2;              // of any numbers
+constexpr double kQuickSpread = 3.4;            // below which `balanced` and `fast` do not hope
 constexpr uint32_t kLeastRun = 4;               // average rows of runs worth looking at
 constexpr uint32_t kMaxPolyUnits = kMaxPolyRows / kUnitRows;
 
@@ -122,24 +124,29 @@ struct Residuals {
 // Gives up after the unit in which the span passes `most`.
 template <uint32_t kDegree>
 Residuals residuals_of(const int64_t* values, uint64_t rows, const Predictor& p, uint64_t most) {
-  SideBySide<kDegree> state(p, 0);
+  const SideBySide<kDegree> start(p, 0);
+  auto state = start;  // which nobody has the address of, so it stays in registers
   const auto first = static_cast<uint64_t>(values[0]);
   const uint32_t fraction = p.fraction;
   Residuals result;  // row 0 has z = 0 and y = 0
-  Eight<int64_t> low = {}, high = {};
+  using Pair = typename VectorOf<int64_t, 2>::type;
+  Pair low[kTwos] = {}, high[kTwos] = {};
   const uint64_t whole = rows / kSideBySide * kSideBySide;
   for (uint64_t i = 0; i < whole;) {
     const uint64_t stop = std::min(whole, i + kUnitRows);
     for (; i < stop; i += kSideBySide) {
-      const auto z = Eight<uint64_t>(load_eight(values + i)) - first;
-      const auto r = Eight<int64_t>((z << fraction) - state.all());
-      low = r < low ? r : low;
-      high = r > high ? r : high;
+#pragma GCC unroll 4
+      for (uint32_t j = 0; j < kTwos; ++j) {
+        const auto z = load_vector<Two>(values + i + 2 * j) - first;
+        const auto r = Pair((z << fraction) - state.y[j]);
+        low[j] = r < low[j] ? r : low[j];
+        high[j] = r > high[j] ? r : high[j];
+      }
       state.advance();
     }
     for (uint32_t s = 0; s < kSideBySide; ++s) {
-      result.low = std::min<int64_t>(result.low, low[s]);
-      result.high = std::max<int64_t>(result.high, high[s]);
+      result.low = std::min<int64_t>(result.low, low[s / 2][s % 2]);
+      result.high = std::max<int64_t>(result.high, high[s / 2][s % 2]);
     }
     if (result.span() > most) return result;
   }
@@ -163,7 +170,10 @@ auto with_degree(uint32_t degree, Body body) {
 
 class Cutter {
  public:
-  Cutter(std::span<const int64_t> values, uint32_t value_bytes) : values_(values), value_bytes_(value_bytes) {}
+  // `spread`: the least range of residuals, in standard deviations, that is thought possible. 2 is a bound for any
+  // numbers; uniform ones have 3.46, and few have less.
+  Cutter(std::span<const int64_t> values, uint32_t value_bytes, double spread = kLeastSpread)
+      : values_(values), value_bytes_(value_bytes), spread_(spread) {}
 
   std::vector<Partition> units() const {
     std::vector<Partition> parts;
@@ -276,8 +286,8 @@ class Cutter {
   }
 
   // No model of this degree can do with fewer bits; predictions are rounded down, which takes at most one unit off.
-  static uint32_t least_width(const Fit& fit, uint32_t degree) {
-    const double range = 2 * std::sqrt(least_variance(fit, degree)) - 2;
+  uint32_t least_width(const Fit& fit, uint32_t degree) const {
+    const double range = mul(spread_, std::sqrt(least_variance(fit, degree))) - 2;
     return range < 1 ? 0 : bits_of(static_cast<uint64_t>(range));
   }
 
@@ -348,6 +358,7 @@ class Cutter {
 
   std::span<const int64_t> values_;
   uint32_t value_bytes_;
+  double spread_;
 };
 
 // Neighbours merge in pairs, the even ones first, then the odd ones, as long as something is saved.
@@ -499,7 +510,7 @@ uint64_t estimate_tile(std::span<const int64_t> values, uint32_t value_bytes, Ef
 
 std::vector<Partition> cut(std::span<const int64_t> values, uint32_t value_bytes, Effort effort) {
   if (values.empty()) return {};
-  const Cutter cutter(values, value_bytes);
+  const Cutter cutter(values, value_bytes, effort == Effort::kBest ? kLeastSpread : kQuickSpread);
   if (effort == Effort::kFast) return cut_fast(cutter);
   std::vector<Partition> parts;
   if (effort == Effort::kBest) {

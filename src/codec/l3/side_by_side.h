@@ -15,8 +15,6 @@ struct VectorOf {
   typedef T type __attribute__((vector_size(kCount * sizeof(T))));
 };
 template <typename T>
-using Eight = typename VectorOf<T, kSideBySide>::type;
-template <typename T>
 using Four = typename VectorOf<T, 4>::type;
 using Two = typename VectorOf<uint64_t, 2>::type;  // what the machine adds at once
 constexpr uint32_t kTwos = kSideBySide / 2;
@@ -26,10 +24,6 @@ inline Vector load_vector(const void* from) {
   Vector values;
   std::memcpy(&values, from, sizeof(values));
   return values;
-}
-template <typename T>
-inline Eight<T> load_eight(const T* from) {
-  return load_vector<Eight<T>>(from);
 }
 
 // The lower or the upper halves of four numbers.
@@ -65,15 +59,14 @@ struct SideBySide {
   }
 
   // Moves on by eight rows.
-  void advance() {
+  [[gnu::always_inline]] void advance() {
+#pragma GCC unroll 4
     for (uint32_t j = 0; j < kTwos; ++j) {
       y[j] += d1[j];
       if constexpr (kDegree > 1) d1[j] += d2[j];
       if constexpr (kDegree > 2) d2[j] += d3;
     }
   }
-
-  Eight<uint64_t> all() const { return load_vector<Eight<uint64_t>>(y); }
 };
 
 }  // namespace basalt::l3
