@@ -273,15 +273,16 @@ std::string json_of(const std::vector<Figures>& all, double ceiling_gbs, uint32_
     for (size_t i = 0; i < kModelKinds; ++i) models.push_back(fmt::format("\"{}\":{}", kModelNames[i], f.models[i]));
     sets.push_back(fmt::format(
         "{{\"set\":\"{}\",\"type\":\"{}\",\"rows\":{},\"plain_bytes\":{},\"l3_bytes\":{},\"l3_payload_bytes\":{},"
-        "\"l3_best_bytes\":{},\"paper_bytes\":{},\"paper_payload_bytes\":{},\"paper_partitions\":{},\"packed_bytes\":{}"
+        "\"l3_best_bytes\":{},\"paper_models\":[{}],\"paper_bytes\":{},\"paper_payload_bytes\":{},\"paper_partitions\":"
+        "{},\"packed_bytes\":{}"
         ","
         "\"delta_bytes\":{},\"zstd_bytes\":{},\"chosen_bytes\":{},\"partitions\":{},\"models\":{{{}}},"
         "\"encode_mbs\":{:.1f},\"decode_gbs\":{:.3f},\"decode_traffic_gbs\":{:.3f},\"look_ups\":{:.0f},"
         "\"sorted_look_ups\":{:.0f},\"packed_encode_mbs\":{:.1f},\"packed_decode_gbs\":{:.3f},"
         "\"zstd_encode_mbs\":{:.1f},\"zstd_decode_gbs\":{:.3f}}}",
-        f.set, f.type, f.rows, f.plain_bytes, f.l3, f.l3_payload, f.l3_best, f.paper.bytes, f.paper.payload,
-        f.paper.partitions, f.packed, f.delta, f.zstd, f.chosen, f.partitions, fmt::join(models, ","),
-        f.encode_bytes / 1e6, f.decode_bytes / 1e9, f.decode_traffic / 1e9, f.uniform, f.sorted,
+        f.set, f.type, f.rows, f.plain_bytes, f.l3, f.l3_payload, f.l3_best, fmt::join(f.paper.models, ","),
+        f.paper.bytes, f.paper.payload, f.paper.partitions, f.packed, f.delta, f.zstd, f.chosen, f.partitions,
+        fmt::join(models, ","), f.encode_bytes / 1e6, f.decode_bytes / 1e9, f.decode_traffic / 1e9, f.uniform, f.sorted,
         f.packed_encode_bytes / 1e6, f.packed_decode_bytes / 1e9, f.zstd_encode_bytes / 1e6,
         f.zstd_decode_bytes / 1e9));
   }
@@ -292,6 +293,10 @@ std::string json_of(const std::vector<Figures>& all, double ceiling_gbs, uint32_
 }  // namespace
 
 int bench_l3(const BenchOptions& options) {
+  if (options.device == Device::kCuda) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "bench l3 measures the CPU; for the GPU build with -DBASALT_BENCH=ON and run bench/l3_gpu_bench");
+  }
   std::vector<const L3Set*> sets;
   for (const std::string& name : options.sets) sets.push_back(&find_l3_set(name));
   if (sets.empty()) {

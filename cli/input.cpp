@@ -43,8 +43,9 @@ int open_spool() {
     throw Error(ErrorCode::kIo, std::string("cannot create a temporary file for standard input in ") + folder + ": " +
                                     std::strerror(errno));
   }
-  const int kept = ::dup(::fileno(file));
+  const int kept = ::fcntl(::fileno(file), F_DUPFD_CLOEXEC, 0);
   std::fclose(file);
+  if (kept < 0) throw Error(ErrorCode::kIo, std::string("cannot keep a temporary file open: ") + std::strerror(errno));
   return kept;
 }
 

@@ -83,7 +83,7 @@ void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, u
     uint64_t& count = decision == Decision::kNone  ? report_.tiles.skipped
                       : decision == Decision::kAll ? report_.tiles.all_true
                                                    : report_.tiles.decoded;
-    count += zone_end - tile;
+    if (pipeline_.has_filter) count += zone_end - tile;
     for (; tile < zone_end; ++tile) {
       if (decision != Decision::kNone) work.items.push_back(device::make_work(0, tile, decision == Decision::kAll));
     }

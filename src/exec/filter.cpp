@@ -107,11 +107,12 @@ void DictionaryTest::check_codes(uint32_t tile, uint32_t rows, uint32_t most) {
   if (std::memchr(inside, 0, rows) != nullptr) fail_codes();
 }
 
-const uint8_t* DictionaryTest::run(uint32_t tile, uint32_t rows) {
+const uint8_t* DictionaryTest::run(uint32_t tile, uint32_t rows, Answered& how) {
   auto* out = result_.as<uint8_t>();
   const auto most = static_cast<uint32_t>(hits_.empty() ? 0 : hits_.size() - 1);
   // A code beyond the entries lies in no range of them: it is looked for where the tile's width leaves room for one.
-  if (contiguous_ && codes_.test_range(tile, first_, last_, false, out) != Answered::kNot) {
+  how = contiguous_ ? codes_.test_range(tile, first_, last_, false, out) : Answered::kNot;
+  if (how != Answered::kNot) {
     if (codes_.may_exceed(tile, most)) check_codes(tile, rows, most);
     if (codes_.corrupt()) fail_codes();
   } else {
@@ -227,8 +228,10 @@ bool Filter::run(ChunkTiles& tiles) {
     if (!conjunct.zone_all.empty() && conjunct.zone_all[zone]) continue;
     conjunct.rows_in += tiles.alive();
     if (conjunct.dictionary != nullptr) {
-      tiles.answered(Answered::kByRows);
-      tiles.keep_of_tile(conjunct.dictionary->run(tiles.tile(), tiles.tile_rows()));
+      Answered how = Answered::kByRows;
+      const uint8_t* holds = conjunct.dictionary->run(tiles.tile(), tiles.tile_rows(), how);
+      tiles.answered(how);
+      tiles.keep_of_tile(holds);
     } else {
       tiles.keep(evaluate_predicate(conjunct.step, tiles).as<uint8_t>());
     }

@@ -19,8 +19,8 @@ class DictionaryTest {
   // Evaluates `step` over the entries of the column's dictionary.
   DictionaryTest(Step& step, ColumnChunk& column);
   Decision decision() const { return decision_; }
-  // One byte per row of the tile.
-  const uint8_t* run(uint32_t tile, uint32_t rows);
+  // One byte per row of the tile, and how it was found.
+  const uint8_t* run(uint32_t tile, uint32_t rows, Answered& how);
 
   static bool applies(ColumnChunk& column);
 

@@ -16,6 +16,9 @@ constexpr double kSimplerWins = 0.98;
 constexpr double kLeastSaving = 1024;
 // A chunk keeps to a tree the column has already if that costs at most this much more than its own best.
 constexpr double kKeepShape = 1.03;
+// At the best effort: this much more, or these bytes.
+constexpr double kKeepShapeAtBest = 1.01;
+constexpr double kKeepBytesAtBest = 64;
 
 // Estimates the children of one codec in one place of the tree.
 class Search final : public ChildChooser {
@@ -119,9 +122,13 @@ Estimate try_trees(const Values& values, const Sample& sample, const Estimate& f
   Sample dense = sample;
   dense.values.validity = nullptr;
   Estimate best{encoded_bytes(values, first.tree, Effort::kBest), first.tree};
+  // Estimates choose between trees with the same root; the simplest are always tried.
+  std::vector<Tree> trees = {{"packed", {}}, {"delta", {{"packed", {}}}}, {"rle", {{"packed", {}}, {"packed", {}}}}};
   for (Estimate& candidate :
        Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, Effort::kBest)) {
-    Tree tree = std::move(candidate.tree);
+    if (std::find(trees.begin(), trees.end(), candidate.tree) == trees.end()) trees.push_back(candidate.tree);
+  }
+  for (Tree& tree : trees) {
     if (first.tree.codec == "validity") tree = {"validity", {first.tree.children[0], std::move(tree)}};
     if (tree == first.tree) continue;
     const double bytes = encoded_bytes(values, tree, Effort::kBest);
@@ -166,7 +173,9 @@ Tree ShapeChooser::choose(const Values& values) {
   }
   // The last place stays free for the universal tree.
   const bool full = shapes_.size() + 1 >= kMaxShapes;
-  if (kept != nullptr && kept_bytes < 1e299 && (full || kept_bytes <= best->bytes * kKeepShape)) return *kept;
+  const double near =
+      tried ? std::max(best->bytes * kKeepShapeAtBest, best->bytes + kKeepBytesAtBest) : best->bytes * kKeepShape;
+  if (kept != nullptr && kept_bytes < 1e299 && (full || kept_bytes <= near)) return *kept;
   if (!full) {
     shapes_.push_back(best->tree);
     return best->tree;

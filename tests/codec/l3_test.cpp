@@ -254,6 +254,23 @@ TEST(L3, DamagedRunsAreReported) {
   EXPECT_TRUE(reader->corrupt());
   node.streams[l3::kResiduals].as<uint32_t>()[first_run / 32] ^= 2u << first_run % 32;
 
+  // More runs in a tile than it has rows.
+  {
+    Node wrong = codec.encode(view(values), {"l3", {}}, Effort::kBalanced);
+    l3::RunsHeader many = header;
+    many.runs = 4000;
+    many.values.width = many.ends.width = 0;
+    l3::put_runs(many, wrong.streams[l3::kParams].as<uint32_t>() + record.params);
+    Buffer& words = wrong.streams[l3::kResiduals];
+    words.resize(l3::runs_words(many, 4) * sizeof(uint32_t));
+    std::memset(words.data(), 0, words.size());
+    words.as<uint32_t>()[0] = 3999;  // the second tile's first run
+    ASSERT_NO_THROW(validate_tree(view_of(wrong)));
+    const auto many_reader = codec.open(view_of(wrong));
+    many_reader->decode_tile(0, out.data());
+    EXPECT_TRUE(many_reader->corrupt());
+  }
+
   // Ends that come too early.
   node.streams[l3::kParams].as<uint32_t>()[header.ends.params] -= 500;
   ASSERT_NO_THROW(validate_tree(view_of(node)));
@@ -289,6 +306,16 @@ TEST(L3, MoreEffortIsNeverLarger) {
 }
 
 // Lower bounds only save work: the cut is as cheap as the one found by fitting every run.
+// Values and ends of such runs are exact lines: no run takes a bit.
+TEST(L3, RegularRunsCostNothing) {
+  std::vector<int64_t> values(100000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = 3 * static_cast<int64_t>(i / 10);
+  const uint64_t balanced = round_trip(view(values), Effort::kBalanced);
+  const uint64_t best = round_trip(view(values), Effort::kBest);
+  EXPECT_LE(best, balanced);
+  EXPECT_LT(best, 1000u);
+}
+
 TEST(L3, BestIsTheOptimum) {
   for (uint64_t seed = 0; seed < 6; ++seed) {
     std::mt19937_64 random(seed);

@@ -34,6 +34,21 @@ void expect_strings(const Values& values, Reader& reader) {
   for (size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(gathered.at(i), values.string(rows[i]));
 }
 
+// References near the largest value: a tile's width leaves room for values that wrap around.
+TEST(Packed, RangesAtTheEndOfTheType) {
+  for (const Physical type : {Physical::kI8, Physical::kU8, Physical::kI32, Physical::kU64, Physical::kI128}) {
+    const uint32_t width = width_of(type);
+    Array array = make_array(type, 3000, Pattern::kZero, 1);
+    const uint128_t most = ~uint128_t{0} >> (128 - 8 * width + (is_signed(type) ? 1 : 0));
+    for (uint64_t i = 0; i < 3000; ++i) {
+      const uint128_t value = most - i % 5;
+      std::memcpy(array.data.data() + i * width, &value, width);
+    }
+    const Node node = encode_tree(array.values, {"packed", {}});
+    testing::expect_reads(array.values, *open_reader(view_of(node)));
+  }
+}
+
 void expect_round_trip(const Values& values, const Tree& tree) {
   SCOPED_TRACE(to_string(tree) + " of " + to_string(values.type) + " × " + std::to_string(values.count));
   const Node node = encode_tree(values, tree);

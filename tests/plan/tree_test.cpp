@@ -107,6 +107,23 @@ TEST(Chooser, KeepsToFourShapesAndAlwaysHoldsTheValues) {
   }
 }
 
+// A tree of an earlier chunk is not kept where another is more than a per cent smaller.
+TEST(Chooser, BestEffortChangesTreesBetweenChunks) {
+  const Array sorted = make_array(Physical::kI64, 50000, Pattern::kSorted, 1);
+  const Array noise = make_array(Physical::kI64, 50000, Pattern::kNarrow, 2);
+  ShapeChooser chooser(Physical::kI64, Effort::kBest);
+  for (const Array* array : {&sorted, &noise, &sorted}) {
+    const auto bytes_of = [&](const Tree& tree) {
+      return encode_tree(array->values, bind_tree(tree, Physical::kI64), Effort::kBest).encoded_bytes();
+    };
+    const uint64_t chosen_bytes = bytes_of(chooser.choose(array->values));
+    for (const char* simple : {"packed", "delta(packed)", "rle"}) {
+      const uint64_t bytes = bytes_of(parse_tree(simple));
+      EXPECT_LE(chosen_bytes, bytes + std::max<uint64_t>(bytes / 100, 64)) << simple;
+    }
+  }
+}
+
 // At the best effort, trees are compared by what they take: nothing simple is smaller, with NULLs and without.
 TEST(Chooser, BestEffortIsNeverBeatenBySimpleTrees) {
   constexpr uint64_t kRows = 60000;

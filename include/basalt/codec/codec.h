@@ -89,7 +89,7 @@ struct StringRows {
 // How a question about a tile's values was answered, the cheapest way first.
 enum class Answered : uint8_t {
   kByBounds,  // all rows at once
-  kByModel,   // from the shape of the values; stored bits of a few rows at most were read
+  kByModel,   // from the shape of the values: by run, or reading a few rows at most
   kByRows,    // every row's stored bits were read
   kNot,       // it was not: the caller decodes and looks
 };

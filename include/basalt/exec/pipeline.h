@@ -96,7 +96,7 @@ struct TileCounts {
   uint64_t skipped = 0;    // by statistics and dictionaries: no row can match
   uint64_t all_true = 0;   // by statistics and dictionaries: every row matches
   uint64_t by_bounds = 0;  // by bounds that the encoding of the tile itself implies
-  uint64_t by_model = 0;   // by models of the values: at most a few rows' stored bits were looked at
+  uint64_t by_model = 0;   // by models of the values: run by run, or looking at a few rows at most
   uint64_t decoded = 0;    // rows were decoded or compared in their packed form
 
   TileCounts& operator+=(const TileCounts& other);

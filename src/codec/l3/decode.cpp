@@ -180,13 +180,24 @@ class L3Reader final : public Reader {
                          is_signed(type()), 0, header.runs - 1);
   }
 
+  // Of a curve's whole partition, kept for its other pieces: extremes of curves are searched for.
+  const l3::Extent& extent_of_partition(const Piece& piece) {
+    if (extent_partition_ != piece.partition) {
+      extent_partition_ = piece.partition;
+      const uint32_t rows = (chunk_.end_unit(piece.partition) - piece.record.first_unit) * kUnitRows;
+      extent_ = l3::extent_of(l3::get_predictor(piece.record, chunk_.params, sizeof(T)), piece.record.width, sizeof(T),
+                              is_signed(type()), 0, rows - 1);
+    }
+    return extent_;
+  }
+
   Answered test_piece(const Piece& piece, int128_t low, int128_t high, uint8_t* out) {
     const auto fill = [&](bool holds) {
       std::fill_n(out, piece.rows, holds ? uint8_t{1} : uint8_t{0});
       return Answered::kByBounds;
     };
     if (low > high) return fill(false);
-    const l3::Extent e = extent_of(piece);
+    const l3::Extent e = l3::degree_of(piece.record.model) > 1 ? extent_of_partition(piece) : extent_of(piece);
     if (e.known && (e.least_value() > high || e.most_value() < low)) return fill(false);
     if (e.known && e.least_value() >= low && e.most_value() <= high) return fill(true);
     const auto low_bits_of_type = static_cast<T>(low);
@@ -323,6 +334,8 @@ class L3Reader final : public Reader {
   }
 
   l3::Chunk chunk_;
+  uint32_t extent_partition_ = ~0u;
+  l3::Extent extent_;
 };
 
 }  // namespace

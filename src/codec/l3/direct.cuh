@@ -21,13 +21,10 @@ __device__ __forceinline__ void unpack_residuals(const uint32_t* lane_words, uin
 template <typename T, bool kWide, bool kCurve, typename R, typename F>
 __device__ __forceinline__ void add_predictions(const l3::Predictor& p, l3::Steps s, const R (&residuals)[kRowsPerLane],
                                                 F&& f) {
+  l3::Predictor known = p;
+  known.wide = kWide;
   for_each_k([&](uint32_t k) {
-    if constexpr (kWide) {
-      f(k, static_cast<T>(p.base + static_cast<uint64_t>(static_cast<int64_t>(s.y) >> p.fraction) + residuals[k]));
-    } else {
-      const uint32_t offset = static_cast<uint32_t>(s.y >> 32) + static_cast<uint32_t>(residuals[k]);
-      f(k, static_cast<T>(p.base + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(offset)))));
-    }
+    f(k, static_cast<T>(l3::finish(known, s.y, residuals[k])));
     s.y += s.d1;
     if constexpr (kCurve) {
       s.d1 += s.d2;

@@ -62,9 +62,9 @@ BASALT_HD constexpr uint32_t param_words(Model model, bool phased, uint32_t valu
 struct Record {
   uint32_t first_unit;  // of the partition, in units of 256 rows
   Model model;
-  uint32_t width;   // of the residuals, 0..64
-  uint32_t shift;   // narrow: exponent of c1, the fraction has 32 bits; wide: bits of the fraction; runs: see Runs
-  bool phased;      // c0 is stored
+  uint32_t width;  // of the residuals, 0..64
+  uint32_t shift;  // narrow: exponent of c1, the fraction has 32 bits; wide: bits of the fraction; runs: see RunsHeader
+  bool phased;     // c0 is stored
   uint32_t params;  // first word of the parameters
   uint32_t place;   // first piece of the residuals
 };
@@ -290,7 +290,7 @@ struct RunsOfTile {
   BASALT_HD RunsOfTile(const Runs& of, uint32_t in_tile) : runs(of), tile(in_tile) {
     run = runs.first_run(tile);
     last = runs.first_run(tile + 1);
-    bad = last < run;
+    bad = last < run || last - run > kTileRows;  // at most one run ends at each row
     if (bad) last = run;
     // The run before must not reach into this tile, which ends by tile cannot show.
     if (run > 0 && runs.header.ends.model != kByTile) bad = bad || runs.end(run - 1, 0) > runs.tile_row(tile);
@@ -319,6 +319,7 @@ struct RunsOfTile {
         low = middle + 1;
       }
     }
+    if (low > run) bad = bad || runs.end(low - 1, tile) > i;
     run = low;
     read_end();
   }

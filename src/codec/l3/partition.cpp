@@ -232,19 +232,14 @@ class Cutter {
   // Gives `p` its cheapest model of at most `max_degree` (beyond lines: runs, too) if one takes fewer than `limit`
   // bytes; says whether it did. Equal costs: the simpler model.
   bool choose(Partition& p, uint32_t max_degree, uint64_t limit) const {
-    p.bytes = limit;
-    const uint64_t span = span_of(p);
-    const Model flat = span == 0 ? Model::kConstant : Model::kFor;
-    offer(p, flat, bits_of(span), p.low, {});
-    if (span == 0) return p.bytes < limit;
-    choose_polynomial(p, max_degree);
-    if (max_degree > 1) choose_runs(p);
+    choose_simple(p, max_degree, limit);
+    if (max_degree > 1 && span_of(p) != 0) choose_runs(p);
     return p.bytes < limit;
   }
 
   // The same without runs: for the arrays of runs themselves.
-  void choose_simple(Partition& p, uint32_t max_degree) const {
-    p.bytes = kNever;
+  void choose_simple(Partition& p, uint32_t max_degree, uint64_t limit = kNever) const {
+    p.bytes = limit;
     const uint64_t span = span_of(p);
     offer(p, span == 0 ? Model::kConstant : Model::kFor, bits_of(span), p.low, {});
     if (span != 0) choose_polynomial(p, max_degree);
@@ -274,8 +269,11 @@ class Cutter {
     // Short runs do not pay but for units that are not full, whose residuals take the room of full ones; and finding
     // that out costs a pass.
     if ((p.runs > p.rows / kLeastRun && p.rows >= kUnitRows) || p.runs > kMaxRuns) return;
-    const uint64_t least = sizeof(uint64_t) + (kRunsHeaderWords + 1) * sizeof(uint32_t) + p.runs / 8;
-    if (least >= p.bytes) return;
+    // Values and ends that are exact lines take no bits at all; the tiles' first runs do.
+    const RunsHeader exact{p.runs, {}, {}};
+    const uint64_t words = kRunsHeaderWords + param_words(Model::kConstant, false, value_bytes_) +
+                           runs_words(exact, tiles_touched(p.first_unit, p.first_unit + p.units));
+    if (sizeof(uint64_t) + words * sizeof(uint32_t) >= p.bytes) return;
     const uint64_t bytes = find_runs(values_, p, value_bytes_).bytes;
     if (bytes >= p.bytes) return;
     p.model = Model::kRuns;
@@ -285,7 +283,8 @@ class Cutter {
     p.bytes = bytes;
   }
 
-  // No model of this degree can do with fewer bits; predictions are rounded down, which takes at most one unit off.
+  // No model of this degree can do with fewer bits if the spread is a bound; predictions are rounded down, which takes
+  // at most one unit off.
   uint32_t least_width(const Fit& fit, uint32_t degree) const {
     const double range = mul(spread_, std::sqrt(least_variance(fit, degree))) - 2;
     return range < 1 ? 0 : bits_of(static_cast<uint64_t>(range));

@@ -41,6 +41,7 @@ class PackedReader final : public Reader {
 
   Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out) override {
     if (!is_integer(type())) return Answered::kNot;
+    if (!bounds(tile)) return test_decoded(tile, low, high, out);
     const uint32_t width = packed::descriptor_width(descriptors_[tile]);
     const OffsetRange range = offsets_between(low, high, reference(tile), width);
     if (range.none || range.all) {
@@ -60,11 +61,29 @@ class PackedReader final : public Reader {
     const int128_t low = reference(tile);
     const auto most = static_cast<int128_t>(low_bits(packed::descriptor_width(descriptors_[tile])));
     int128_t high = 0;
-    if (__builtin_add_overflow(low, most, &high)) return std::nullopt;
+    // Values that do not fit wrap around.
+    if (__builtin_add_overflow(low, most, &high) || high > largest()) return std::nullopt;
     return ValueBounds{low, high};
   }
 
  private:
+  int128_t smallest() const { return is_signed(type()) ? -(int128_t{1} << (8 * sizeof(T) - 2)) * 2 : int128_t{0}; }
+  int128_t largest() const { return static_cast<int128_t>(static_cast<T>(~T{0}) >> (is_signed(type()) ? 1 : 0)); }
+  // Where values may wrap around, they are compared as they are.
+  Answered test_decoded(uint32_t tile, int128_t low, int128_t high, uint8_t* out) {
+    low = std::max(low, smallest());
+    high = std::min(high, largest());
+    offsets_tile_ = ~0u;
+    offsets_.resize(kTileRows * sizeof(T));
+    decode_tile(tile, offsets_.data());
+    if (low > high) {
+      std::fill_n(out, kTileRows, uint8_t{0});
+    } else {
+      test_between(offsets_.as<T>(), kTileRows, static_cast<T>(low), static_cast<T>(high), out);
+    }
+    return Answered::kByRows;
+  }
+
   int128_t reference(uint32_t tile) const {
     return dispatch_typed(type(), [&](auto tag) {
       using V = decltype(tag);

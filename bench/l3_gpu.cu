@@ -1,0 +1,248 @@
+// Learned integers on the GPU: the columns of `gen l3` decoded to memory, against the copy rate on the bytes they move;
+// single rows looked up; and a filter with a sum that never leaves registers, against the read rate.
+#include "basalt/codec/codec.h"
+#include "basalt/core/threads.h"
+#include "basalt/gen/l3.h"
+#include "basalt/plan/tree.h"
+#include "codec/l3/decode_direct.cuh"
+#include "codec/packed/kernels.cuh"
+#include "nested_bench.h"
+
+namespace basalt::bench {
+namespace {
+
+using device::ChunkBatch;
+
+constexpr uint32_t kDescriptorWords = 1 + l3::kStreams;
+
+// Chunks that were encoded on the host, copied to the device as often as it takes.
+template <typename T>
+struct LearnedColumn {
+  DeviceArray<T> values;  // of the chunks that differ
+  uint32_t distinct = 0;
+  std::vector<DeviceArray<unsigned char>> streams;
+  DeviceArray<uint64_t> nodes, first_rows;
+  uint32_t chunks = 0;
+  uint64_t bytes = 0;
+  double bits_per_value = 0;
+
+  ChunkBatch batch() const { return {nodes.data(), first_rows.data(), kDescriptorWords, chunks, kTilesPerChunk}; }
+};
+
+template <typename T>
+LearnedColumn<T> make_column(const std::vector<T>& rows, uint32_t chunks, Physical type) {
+  LearnedColumn<T> column;
+  column.values = DeviceArray<T>(rows);
+  column.distinct = static_cast<uint32_t>(rows.size() / kMaxChunkRows);
+  column.chunks = chunks;
+  std::vector<Node> encoded(column.distinct);
+  ThreadPool pool(hardware_threads());
+  pool.parallel_for(column.distinct, [&](uint64_t i) {
+    Values values;
+    values.type = type;
+    values.count = kMaxChunkRows;
+    values.data = rows.data() + i * kMaxChunkRows;
+    encoded[i] = encode_tree(values, bind_tree({"l3", {}}, type));
+  });
+  std::vector<uint64_t> nodes, first_rows;
+  for (uint32_t c = 0; c < chunks; ++c) {
+    nodes.push_back(kMaxChunkRows);
+    first_rows.push_back(uint64_t{c} * kMaxChunkRows);
+    for (const Buffer& stream : encoded[c % column.distinct].streams) {
+      DeviceArray<unsigned char> copy(stream.size() + 128);
+      BASALT_CHECK(cudaMemcpy(copy.data(), stream.data(), stream.size(), cudaMemcpyHostToDevice));
+      nodes.push_back(reinterpret_cast<uint64_t>(copy.data()));
+      column.streams.push_back(std::move(copy));
+      column.bytes += stream.size();
+    }
+  }
+  column.nodes = DeviceArray<uint64_t>(nodes);
+  column.first_rows = DeviceArray<uint64_t>(first_rows);
+  column.bits_per_value = static_cast<double>(column.bytes) * 8 / (static_cast<double>(chunks) * kMaxChunkRows);
+  return column;
+}
+
+template <typename T>
+struct ExpectedFrom {
+  const T* values;
+  uint32_t distinct;
+  __device__ T operator()(const uint64_t*, uint32_t chunk, uint32_t row) const {
+    return values[uint64_t{chunk % distinct} * kMaxChunkRows + row];
+  }
+};
+
+template <typename T, uint32_t kMinBlocks>
+cudaError_t decode_in_registers(const ChunkBatch& batch, T* out) {
+  device::decode_learned<T, 8, kMinBlocks><<<device::tile_grid(batch, 8), 8 * kLanes>>>(batch, out, nullptr);
+  return cudaGetLastError();
+}
+
+template <typename T>
+__global__ void look_up(ChunkBatch batch, const uint64_t* rows, uint64_t count, T* out) {
+  const uint64_t step = uint64_t{gridDim.x} * blockDim.x;
+  for (uint64_t i = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    const uint64_t row = rows[i];
+    const uint64_t* node = batch.descriptors + row / kMaxChunkRows * batch.descriptor_stride;
+    out[i] = device::L3<T>::value(node, static_cast<uint32_t>(row % kMaxChunkRows));
+  }
+}
+
+template <typename T>
+__global__ void check_look_ups(ExpectedFrom<T> expected, const uint64_t* rows, uint64_t count, const T* got,
+                               uint32_t* wrong) {
+  const uint64_t i = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const auto chunk = static_cast<uint32_t>(rows[i] / kMaxChunkRows);
+  if (got[i] != expected(nullptr, chunk, static_cast<uint32_t>(rows[i] % kMaxChunkRows))) *wrong = 1;
+}
+
+// Rows at random (or ascending, evenly spread) over the whole column; as many as room allows.
+template <typename T>
+void look_ups(NestedBench& bench, const std::string& set, const LearnedColumn<T>& column) {
+  const uint64_t total = uint64_t{column.chunks} * kMaxChunkRows;
+  const uint64_t count = bench.options.quick ? uint64_t{1} << 24 : uint64_t{1} << 27;
+  T* out = reinterpret_cast<T*>(bench.plain.data());
+  for (const bool sorted : {false, true}) {
+    std::vector<uint64_t> rows(count);
+    for (uint64_t i = 0; i < count; ++i) {
+      rows[i] =
+          sorted
+              ? static_cast<uint64_t>(static_cast<double>(i) / static_cast<double>(count) * static_cast<double>(total))
+              : mix(i) % total;
+    }
+    const DeviceArray<uint64_t> device_rows(rows);
+    const auto launch = [&] {
+      look_up<T><<<bench.shape.multiprocessors * 8, 256>>>(column.batch(), device_rows.data(), count, out);
+      BASALT_CHECK(cudaGetLastError());
+    };
+    launch();
+    DeviceArray<uint32_t> wrong(std::vector<uint32_t>{0});
+    check_look_ups<T><<<static_cast<unsigned>((count + 255) / 256), 256>>>(
+        {column.values.data(), column.distinct}, device_rows.data(), count, out, wrong.data());
+    BASALT_CHECK(cudaGetLastError());
+    require(wrong.to_host(0, 1)[0] == 0, set + ": a look-up is wrong");
+    Line line;
+    line.group = sorted ? "l3 look-up sorted" : "l3 look-up";
+    line.point = set;
+    line.variant = "one thread per row";
+    line.bytes = static_cast<double>(count) * (8 + sizeof(T));
+    line.values = static_cast<double>(count);
+    line.seconds = bench.timer.time(launch);
+    line.ceiling = bench.ceilings.copy;
+    bench.report.add(line);
+  }
+}
+
+template <typename T>
+void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
+  const std::string group = "l3 decode";
+  const uint32_t chunks = bench.options.quick ? 8 : 52;
+  const uint64_t rows = std::min<uint64_t>(8, chunks) * kMaxChunkRows;
+  if (!bench.options.wants(group + " " + set.name) || set.rows < rows) return;
+  Table table = L3Generator(set, rows).next(rows);
+  const T* values = table.columns[0].values.as<T>();
+  const auto column = make_column<T>(std::vector<T>(values, values + rows), chunks, type);
+  const ExpectedFrom<T> expected{column.values.data(), column.distinct};
+  const auto bytes = static_cast<double>(column.bytes);
+  char point[64];
+  std::snprintf(point, sizeof(point), "%s %.2f bits", set.name, column.bits_per_value);
+  bench.measure<T>(group, point, "registers", column.batch(), bytes, 0.80, expected,
+                   [&](T* out) { return decode_in_registers<T, (sizeof(T) == 8 ? 2 : 3)>(column.batch(), out); });
+  bench.measure<T>(group, point, "registers, half as many blocks", column.batch(), bytes, 0.80, expected,
+                   [&](T* out) { return decode_in_registers<T, 1>(column.batch(), out); });
+  bench.measure<T>(group, point, "shared memory", column.batch(), bytes, 0.80, expected, [&](T* out) {
+    return device::launch_decode_tiles<device::L3<T>, 8, (sizeof(T) == 8 ? 3 : 4)>(column.batch(), out, nullptr, 0);
+  });
+  look_ups<T>(bench, set.name, column);
+}
+
+// count and sum of the values below a literal.
+template <typename T>
+__global__ __launch_bounds__(256, sizeof(T) == 8 ? 2 : 3) void filter_and_sum(ChunkBatch batch, T below,
+                                                                              unsigned long long* result) {
+  const uint32_t tile = blockIdx.x * 8 + threadIdx.x / kLanes;
+  uint64_t sum = 0;
+  uint32_t count = 0;
+  for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
+    const uint64_t* node = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
+    if (device::rows_of_tile(device::row_count(node), tile) == 0) continue;
+    device::for_each_learned_row<T>(device::l3_chunk(node), tile, [&](uint32_t, T value) {
+      sum += value < below ? value : 0;
+      count += value < below ? 1 : 0;
+    });
+  }
+  for (uint32_t distance = 16; distance > 0; distance /= 2) {
+    sum += __shfl_down_sync(~0u, sum, distance);
+    count += __shfl_down_sync(~0u, count, distance);
+  }
+  if (device::lane_id() != 0) return;
+  atomicAdd(result, sum);
+  atomicAdd(result + 1, count);
+}
+
+template <typename T>
+void filter_columns(NestedBench& bench, const std::string& type_name, Physical type) {
+  const uint32_t chunks = bench.options.quick ? 8 : 52;
+  const char* names[] = {"for", "line", "parabola"};
+  constexpr double kLeastRates[] = {2.5e12, 1.8e12, 1.4e12};  // values per second, below 16 bits
+  for (uint32_t degree = 0; degree < 3; ++degree) {
+    const std::string group = "l3 filter+sum " + type_name + " " + names[degree];
+    if (!bench.options.wants(group)) continue;
+    for (const uint32_t width : {4u, 8u, 12u, 16u, 20u, 24u}) {
+      std::vector<T> values(4 * uint64_t{kMaxChunkRows});
+      for (uint64_t i = 0; i < values.size(); ++i) {
+        const uint64_t x = i % 8192;
+        const uint64_t curve = degree == 0 ? 0 : degree == 1 ? i % kMaxChunkRows * 64 : x * x / 4;
+        values[i] = static_cast<T>(curve + (mix(i) & low_bits(width)));
+      }
+      const auto column = make_column<T>(values, chunks, type);
+      const T below = static_cast<T>(values[values.size() / 2] / 2 + 1);
+      uint64_t sum = 0, count = 0;
+      for (const T value : values) {
+        sum += value < below ? value : 0;
+        count += value < below ? 1 : 0;
+      }
+      const DeviceArray<unsigned long long> result(std::vector<unsigned long long>{0, 0});
+      const auto launch = [&] {
+        filter_and_sum<T><<<device::tile_grid(column.batch(), 8), 256>>>(column.batch(), below, result.data());
+        BASALT_CHECK(cudaGetLastError());
+      };
+      launch();
+      const auto got = result.to_host(0, 2);
+      const uint64_t copies = chunks / column.distinct;
+      require(got[0] == sum * copies && got[1] == count * copies, group + " " + label("w", width));
+      Line line;
+      line.group = group;
+      char point[64];
+      std::snprintf(point, sizeof(point), "w%u, %.2f bits", width, column.bits_per_value);
+      line.point = point;
+      line.variant = "registers";
+      line.bytes = static_cast<double>(column.bytes);
+      line.values = static_cast<double>(chunks) * kMaxChunkRows;
+      line.seconds = bench.timer.time(launch);
+      line.ceiling = bench.ceilings.read;
+      line.bar_values = width < 16;
+      line.bar = width >= 16 ? 0.75 : kLeastRates[degree];
+      bench.report.add(line);
+    }
+  }
+}
+
+int run(const Options& options) {
+  NestedBench bench(options);
+  for (const L3Set& set : l3_sets()) {
+    if (set.type == TypeKind::kUInt64) {
+      decode_set<uint64_t>(bench, set, Physical::kU64);
+    } else {
+      decode_set<uint32_t>(bench, set, set.type == TypeKind::kInt32 ? Physical::kI32 : Physical::kU32);
+    }
+  }
+  filter_columns<uint32_t>(bench, "u32", Physical::kU32);
+  filter_columns<uint64_t>(bench, "u64", Physical::kU64);
+  return bench.finish();
+}
+
+}  // namespace
+}  // namespace basalt::bench
+
+int main(int argc, char** argv) { return basalt::bench::run(basalt::bench::Options::parse(argc, argv)); }
