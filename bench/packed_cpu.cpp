@@ -69,7 +69,7 @@ void packed_cache(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * kTileRows);
 }
 
-// Values for the codecs above `packed`: few distinct ones, in runs, slowly rising.
+// Values for the other codecs: few distinct ones, in runs, slowly rising; of so many bits, on a line, near a line.
 template <typename T>
 std::vector<T> shaped_values(const std::string& shape, size_t count) {
   std::mt19937_64 random(3);
@@ -85,6 +85,10 @@ std::vector<T> shaped_values(const std::string& shape, size_t count) {
         run = random() % 63;
       }
       values[i] = static_cast<T>(value);
+    } else if (shape.starts_with("bits ")) {
+      values[i] = static_cast<T>(random() & low_bits(static_cast<uint32_t>(std::stoul(shape.substr(5)))));
+    } else if (shape == "line" || shape == "noisy line") {
+      values[i] = static_cast<T>(i * 10003 / 10 + (shape == "line" ? 0 : random() % 16));
     } else {
       value += random() % 16;
       values[i] = static_cast<T>(value);
@@ -139,6 +143,15 @@ BENCHMARK_CAPTURE(codec_memory_u32, rle, "rle", "rle(packed, packed)", Physical:
 BENCHMARK_CAPTURE(codec_memory_u64, rle, "rle", "rle(packed, packed)", Physical::kU64)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(codec_memory_u32, delta, "delta", "delta(packed)", Physical::kU32)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(codec_memory_u64, delta, "delta", "delta(packed)", Physical::kU64)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u32, l3_4_bits, "bits 4", "l3", Physical::kU32)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u32, l3_12_bits, "bits 12", "l3", Physical::kU32)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u32, l3_line, "line", "l3", Physical::kU32)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u32, l3_noisy_line, "noisy line", "l3", Physical::kU32)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u64, l3_4_bits, "bits 4", "l3", Physical::kU64)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u64, l3_12_bits, "bits 12", "l3", Physical::kU64)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u64, l3_40_bits, "bits 40", "l3", Physical::kU64)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u64, l3_line, "line", "l3", Physical::kU64)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(codec_memory_u64, l3_noisy_line, "noisy line", "l3", Physical::kU64)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace basalt

@@ -33,7 +33,8 @@ int main() try {
   std::vector<uint64_t> column = {kRows};
   const auto upload = [](const void* data, size_t bytes) {
     void* place = nullptr;
-    if (cudaMalloc(&place, bytes + 16) != cudaSuccess || cudaMemcpy(place, data, bytes, cudaMemcpyDefault) != cudaSuccess)
+    if (cudaMalloc(&place, bytes + 16) != cudaSuccess ||
+        cudaMemcpy(place, data, bytes, cudaMemcpyDefault) != cudaSuccess)
       throw Error(ErrorCode::kUnsupported, cudaGetErrorString(cudaGetLastError()));
     return reinterpret_cast<uint64_t>(place);
   };
