@@ -4,7 +4,7 @@
 #include "basalt/core/threads.h"
 #include "basalt/gen/l3.h"
 #include "basalt/plan/tree.h"
-#include "codec/l3/decode_direct.cuh"
+#include "codec/l3/strip.cuh"
 #include "codec/packed/kernels.cuh"
 #include "nested_bench.h"
 
@@ -72,8 +72,9 @@ struct ExpectedFrom {
 };
 
 template <typename T, uint32_t kMinBlocks>
-cudaError_t decode_in_registers(const ChunkBatch& batch, T* out) {
-  device::decode_learned<T, 8, kMinBlocks><<<device::tile_grid(batch, 8), 8 * kLanes>>>(batch, out, nullptr);
+cudaError_t decode_strips(const ChunkBatch& batch, uint32_t strip, T* out) {
+  device::decode_learned<T, 4, kMinBlocks>
+      <<<device::tile_grid(batch, 4 * strip), 4 * kLanes>>>(batch, strip, out, nullptr);
   return cudaGetLastError();
 }
 
@@ -146,38 +147,83 @@ void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   const auto bytes = static_cast<double>(column.bytes);
   char point[64];
   std::snprintf(point, sizeof(point), "%s %.2f bits", set.name, column.bits_per_value);
-  bench.measure<T>(group, point, "registers", column.batch(), bytes, 0.80, expected,
-                   [&](T* out) { return decode_in_registers<T, (sizeof(T) == 8 ? 2 : 3)>(column.batch(), out); });
-  bench.measure<T>(group, point, "registers, half as many blocks", column.batch(), bytes, 0.80, expected,
-                   [&](T* out) { return decode_in_registers<T, 1>(column.batch(), out); });
+  for (const uint32_t strip : {1u, 4u, 8u}) {
+    bench.measure<T>(group, point, label("64 registers, tiles ", strip), column.batch(), bytes, 0.80, expected,
+                     [&](T* out) { return decode_strips<T, 8>(column.batch(), strip, out); });
+  }
+  bench.measure<T>(group, point, "80 registers, tiles 8", column.batch(), bytes, 0.80, expected,
+                   [&](T* out) { return decode_strips<T, 6>(column.batch(), 8, out); });
+  bench.measure<T>(group, point, "48 registers, tiles 8", column.batch(), bytes, 0.80, expected,
+                   [&](T* out) { return decode_strips<T, 10>(column.batch(), 8, out); });
   bench.measure<T>(group, point, "shared memory", column.batch(), bytes, 0.80, expected, [&](T* out) {
     return device::launch_decode_tiles<device::L3<T>, 8, (sizeof(T) == 8 ? 3 : 4)>(column.batch(), out, nullptr, 0);
   });
   look_ups<T>(bench, set.name, column);
 }
 
-// count and sum of the values below a literal.
+// Count and sum of the values below a literal. Rows of narrow models stay offsets of 32 bits: the literal is moved to
+// them, and the base is added as often as rows passed.
 template <typename T>
-__global__ __launch_bounds__(256, sizeof(T) == 8 ? 2 : 3) void filter_and_sum(ChunkBatch batch, T below,
-                                                                              unsigned long long* result) {
-  const uint32_t tile = blockIdx.x * 8 + threadIdx.x / kLanes;
+struct FilterRows {
+  static constexpr bool kAddsUp = true;
+  T below;
   uint64_t sum = 0;
   uint32_t count = 0;
+  uint64_t base = 0;
+  int32_t bound = 0;  // offsets up to here pass
+  uint32_t passed = 0;
+  uint32_t small_sum = 0;
+
+  __device__ __forceinline__ void begin(uint64_t given) {
+    base = given;
+    passed = 0;
+    small_sum = 0;
+    const int64_t last = static_cast<int64_t>(below) - 1 - static_cast<int64_t>(base);
+    bound = last > 0x7FFFFFFF ? 0x7FFFFFFF : last < -0x7FFFFFFF ? -0x7FFFFFFF - 1 : static_cast<int32_t>(last);
+  }
+  template <bool kSmall>
+  __device__ __forceinline__ void offset(uint32_t, int32_t offset) {
+    if (offset > bound) return;
+    ++passed;
+    if constexpr (kSmall) {
+      small_sum += static_cast<uint32_t>(offset);
+    } else {
+      sum += static_cast<uint64_t>(static_cast<int64_t>(offset));
+    }
+  }
+  __device__ __forceinline__ void end() {
+    sum += base * passed + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(small_sum)));
+    count += passed;
+  }
+  __device__ __forceinline__ void value(uint32_t, uint64_t value) {
+    if (static_cast<T>(value) >= below) return;
+    sum += static_cast<T>(value);
+    ++count;
+  }
+};
+
+template <typename T, uint32_t kMinBlocks>
+__global__ __launch_bounds__(128, kMinBlocks) void filter_and_sum(ChunkBatch batch, T below,
+                                                                  unsigned long long* result) {
+  __shared__ device::StripScratch<T> scratch[4];
+  const uint32_t warp = threadIdx.x / kLanes;
+  const uint32_t first = (blockIdx.x * 4 + warp) * device::kStripTiles;
+  FilterRows<T> rows{below};
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
     const uint64_t* node = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
-    if (device::rows_of_tile(device::row_count(node), tile) == 0) continue;
-    device::for_each_learned_row<T>(device::l3_chunk(node), tile, [&](uint32_t, T value) {
-      sum += value < below ? value : 0;
-      count += value < below ? 1 : 0;
-    });
+    const uint32_t tiles = device::tiles_of(device::row_count(node));
+    if (first >= tiles) continue;
+    const uint32_t here = tiles - first < device::kStripTiles ? tiles - first : device::kStripTiles;
+    device::feed_strip<T>(device::l3_chunk(node), first, here, scratch[warp],
+                          [&](uint32_t) -> FilterRows<T>& { return rows; });
   }
   for (uint32_t distance = 16; distance > 0; distance /= 2) {
-    sum += __shfl_down_sync(~0u, sum, distance);
-    count += __shfl_down_sync(~0u, count, distance);
+    rows.sum += __shfl_down_sync(~0u, rows.sum, distance);
+    rows.count += __shfl_down_sync(~0u, rows.count, distance);
   }
   if (device::lane_id() != 0) return;
-  atomicAdd(result, sum);
-  atomicAdd(result + 1, count);
+  atomicAdd(result, rows.sum);
+  atomicAdd(result + 1, rows.count);
 }
 
 template <typename T>

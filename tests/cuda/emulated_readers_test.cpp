@@ -14,8 +14,8 @@
 #include "codec/constant/kernels.cuh"
 #include "codec/delta/kernels.cuh"
 #include "codec/dict/kernels.cuh"
-#include "codec/l3/direct.cuh"
 #include "codec/l3/kernels.cuh"
+#include "codec/l3/strip.cuh"
 #include "codec/packed/kernels.cuh"
 #include "codec/plain/kernels.cuh"
 #include "codec/rle/kernels.cuh"
@@ -218,27 +218,33 @@ TEST(EmulatedReaders, TheHostKnowsTheirScratch) {
   BASALT_EXPECT_SCRATCH(Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>);
 }
 
-// The loop of the decoder that is compiled ahead.
+// The decoder that is compiled ahead, strip by strip.
 template <typename T>
-void expect_direct(const NodeView& node, const std::vector<T>& values, const std::string& place) {
+void expect_strips(const NodeView& node, const std::vector<T>& values, const std::string& place) {
   const std::vector<uint64_t> descriptor = descriptor_of(node);
-  std::vector<T> out(values.size());
-  bool bad = false;
-  EmulatedWarp::run([&] {
-    for (uint32_t tile = 0; tile * kTileRows < values.size(); ++tile) {
-      const bool wrong =
-          device::for_each_learned_row<T>(device::l3_chunk(descriptor.data()), tile, [&](uint32_t k, T value) {
-            const size_t row = size_t{tile} * kTileRows + k * kLanes + device::lane_id();
-            if (row < values.size()) out[row] = value;
-          });
-      if (wrong) bad = true;
-    }
-  });
-  EXPECT_FALSE(bad) << place;
-  EXPECT_TRUE(out == values) << place;
+  const auto rows = static_cast<uint32_t>(values.size());
+  for (const uint32_t strip : {1u, 3u, device::kStripTiles}) {
+    std::vector<T> out(values.size());
+    bool bad = false;
+    static device::StripScratch<T> scratch;
+    EmulatedWarp::run([&] {
+      const uint32_t lane = device::lane_id();
+      for (uint32_t first = 0; first < device::tiles_of(rows); first += strip) {
+        const bool wrong = device::feed_strip<T>(
+            device::l3_chunk(descriptor.data()), first, std::min(strip, device::tiles_of(rows) - first), scratch,
+            [&](uint32_t tile) {
+              const uint32_t here = device::rows_of_tile(rows, tile);
+              return device::StoreRows<T>{out.data() + size_t{tile} * kTileRows + lane, here > lane ? here - lane : 0};
+            });
+        if (wrong) bad = true;
+      }
+    });
+    EXPECT_FALSE(bad) << place;
+    EXPECT_TRUE(out == values) << place << ", strips of " << strip;
+  }
 }
 
-TEST(EmulatedReaders, LearnedTilesInRegisters) {
+TEST(EmulatedReaders, LearnedStrips) {
   Random random(12);
   for (uint32_t width = 0; width <= 60; width += width < 20 ? 1 : 5) {
     for (const uint64_t curve : {0, 1, 2}) {
@@ -251,8 +257,8 @@ TEST(EmulatedReaders, LearnedTilesInRegisters) {
         if (i > 4200) values.back() = narrow.back() = static_cast<uint32_t>(i / 50 * 7);  // runs at the end
       }
       const std::string place = std::to_string(width) + " bits, curve " + std::to_string(curve);
-      expect_direct(view_of(encoded(values, "l3", Physical::kU64)), values, place);
-      expect_direct(view_of(encoded(narrow, "l3", Physical::kU32)), narrow, place);
+      expect_strips(view_of(encoded(values, "l3", Physical::kU64)), values, place);
+      expect_strips(view_of(encoded(narrow, "l3", Physical::kU32)), narrow, place);
     }
   }
 }

@@ -91,6 +91,7 @@ struct EmulatedIndex {
 };
 struct EmulatedSize {
   uint32_t x;
+  uint32_t y;
 };
 
 }  // namespace basalt::test
@@ -101,9 +102,9 @@ struct ulonglong2 {
 };
 
 inline constexpr basalt::test::EmulatedIndex threadIdx;
-inline constexpr basalt::test::EmulatedSize blockIdx{0};
-inline constexpr basalt::test::EmulatedSize blockDim{32};
-inline constexpr basalt::test::EmulatedSize gridDim{1};
+inline constexpr basalt::test::EmulatedSize blockIdx{0, 0};
+inline constexpr basalt::test::EmulatedSize blockDim{32, 1};
+inline constexpr basalt::test::EmulatedSize gridDim{1, 1};
 
 inline void __syncwarp(uint32_t) { basalt::test::EmulatedWarp::exchange(0); }
 inline void __syncthreads() { basalt::test::EmulatedWarp::exchange(0); }

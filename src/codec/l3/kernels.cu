@@ -1,7 +1,9 @@
 // The l3 codec's kernels, compiled ahead.
 #include "codec/l3/kernels.h"
 
-#include "codec/l3/decode_direct.cuh"
+#include <algorithm>
+
+#include "codec/l3/strip.cuh"
 #include "core/device/launch.h"
 
 namespace basalt::l3 {
@@ -9,10 +11,13 @@ namespace basalt::l3 {
 template <typename T>
 cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
   if (device::is_empty(batch)) return cudaSuccess;
-  constexpr uint32_t kWarps = 8;
-  constexpr uint32_t kMinBlocks = sizeof(T) == 8 ? 2 : 3;  // residuals of a tile take 64 or 32 registers
+  constexpr uint32_t kWarps = 4;
+  constexpr uint32_t kMinBlocks = 8;       // 64 registers
+  constexpr uint64_t kEnoughWarps = 8192;  // to fill any GPU of today; beyond, warps take several tiles each
+  const uint64_t tiles = uint64_t{batch.chunks} * batch.tiles_per_chunk;
+  const auto strip = static_cast<uint32_t>(std::clamp<uint64_t>(tiles / kEnoughWarps, 1, device::kStripTiles));
   device::decode_learned<T, kWarps, kMinBlocks>
-      <<<device::tile_grid(batch, kWarps), kWarps * kLanes, 0, stream>>>(batch, out, fault);
+      <<<device::tile_grid(batch, kWarps * strip), kWarps * kLanes, 0, stream>>>(batch, strip, out, fault);
   return cudaGetLastError();
 }
 

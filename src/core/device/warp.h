@@ -92,6 +92,15 @@ __device__ __forceinline__ uint32_t load_now(const uint32_t* from) {
 #endif
 }
 
+// *to |= bits, in shared memory, by any lanes at once.
+__device__ __forceinline__ void or_shared(uint32_t* to, uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  atomicOr(to, bits);
+#else
+  *to |= bits;
+#endif
+}
+
 // *to = value, in shared memory, if a < b. One predicated instruction: hundreds of branches that each guard one store
 // would take the compiler minutes to remove.
 template <typename T>

@@ -63,7 +63,12 @@ uint32_t scratch_bytes(std::string_view reader) {
     const uint32_t sum_bytes = std::max(4u, value_bytes(type.arguments[0]));
     return kRowsPerLane * (kLanes * sum_bytes + 16) + rounded(scratch_bytes(type.arguments[1]));
   }
-  if (type.name == "L3" && type.arguments.size() == 1) return kTileRows * std::max(4u, value_bytes(type.arguments[0]));
+  if (type.name == "L3" && type.arguments.size() == 1) {
+    constexpr uint32_t kUnits = 4 * 48;
+    constexpr uint32_t kMarks = kLanes * 4;
+    const uint32_t value = value_bytes(type.arguments[0]);
+    return kTileRows * std::max(4u, value) + kUnits + kMarks + 128 * value;
+  }
   if (type.name == "Rle" && type.arguments.size() == 3) {
     const std::string_view ends = type.arguments[2];
     const uint32_t marks = kTileRows + (has_rows_in_shared(ends) ? 0 : kTileRows * 4) + scratch_bytes(ends);

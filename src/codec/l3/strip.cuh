@@ -1,0 +1,254 @@
+// Rows of l3 tiles for kernels that are compiled ahead. A warp takes a strip of up to eight neighbouring tiles: its 32
+// lanes describe the 32 units at once, so that a strip waits for metadata once, and a tile only for its residuals.
+// These go to registers by code unrolled for their width, then meet their predictions in one loop for all widths.
+#pragma once
+
+#include "codec/l3/kernels.cuh"
+#include "codec/packed/kernels.cuh"
+#include "core/device/batch.h"
+
+namespace basalt::device {
+
+constexpr uint32_t kStripTiles = kLanes / kUnitsPerTile;
+
+template <typename T>
+struct alignas(16) StripScratch {
+  LearnedUnit units[kLanes];
+  typename LearnedRuns<T>::Scratch runs;
+};
+
+// Residuals k = first … first + N − 1 of a lane of a packed tile.
+template <uint32_t kFirst, uint32_t N, typename R>
+__device__ __forceinline__ void unpack_tile(const uint32_t* lane_words, uint32_t width, R (&residuals)[N]) {
+  for_width<8 * sizeof(R)>(AllWidths{}, width, [&](auto w) {
+    const PackedTile<R, decltype(w)::value> tile(lane_words, 0);
+#pragma unroll
+    for (uint32_t j = 0; j < N; ++j) residuals[j] = static_cast<R>(tile.raw_at(kFirst + j));
+  });
+}
+
+// The eight residuals of a lane of a unit by itself. They are W bytes in a row, which begin anywhere in a word: shifted
+// into place, they come out by constants.
+template <typename R>
+__device__ __forceinline__ void unpack_unit(const uint32_t* unit, uint32_t width, R (&residuals)[kUnitRowsPerLane]) {
+  for_width<8 * sizeof(R)>(AllWidths{}, width, [&](auto w) {
+    constexpr uint32_t W = decltype(w)::value;
+    if constexpr (W > 0) {
+      constexpr uint32_t kWords = (W + 3) / 4;
+      uint32_t words[kWords + 1];
+      const uint32_t byte = lane_id() * W;
+#pragma unroll
+      for (uint32_t j = 0; j <= kWords; ++j) {
+        // What the last lane does not need may lie beyond the stream.
+        const uint32_t at = byte / 4 + j;
+        if (j < kWords || W % 4 != 0) words[j] = load(unit + (j < kWords || at < unit_words(W) ? at : byte / 4));
+      }
+      if constexpr (W % 4 != 0) {
+#pragma unroll
+        for (uint32_t j = 0; j < kWords; ++j) words[j] = funnel_right(words[j], words[j + 1], byte % 4 * 8);
+      }
+#pragma unroll
+      for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+        residuals[k] = static_cast<R>(extract<W>(k * W, [&](uint32_t j) { return words[j]; }));
+      }
+    }
+  });
+}
+
+// What becomes of rows is up to a sink:
+//   begin(base)           rows of a narrow model follow: base + offset each
+//   offset<kSmall>(k, o)  row k of the lane; kSmall: 32 of them add up in 32 bits
+//   end()
+//   value(k, v)           row k of the lane, of any other model
+template <bool kCurve, bool kSmall, uint32_t N, typename Sink>
+__device__ __forceinline__ void narrow_rows(const LearnedUnit& unit, uint32_t first_k, const uint32_t (&residuals)[N],
+                                            Sink& sink) {
+  l3::Steps s = steps_of_lane<kCurve>(unit);
+  sink.begin(unit.base);
+#pragma unroll
+  for (uint32_t j = 0; j < N; ++j) {
+    sink.template offset<kSmall>(first_k + j, static_cast<int32_t>(static_cast<uint32_t>(s.y >> 32) + residuals[j]));
+    s.y += s.d1;
+    if constexpr (kCurve) {
+      s.d1 += s.d2;
+      s.d2 += s.d3;
+    }
+  }
+  sink.end();
+}
+
+template <uint32_t N, typename R, typename Sink>
+__device__ __forceinline__ void wide_rows(const LearnedUnit& unit, l3::Steps& s, uint32_t first_k,
+                                          const R (&residuals)[N], Sink& sink) {
+  const uint32_t fraction = unit.fraction();
+#pragma unroll
+  for (uint32_t j = 0; j < N; ++j) {
+    sink.value(first_k + j, unit.base + static_cast<uint64_t>(static_cast<int64_t>(s.y) >> fraction) + residuals[j]);
+    l3::step(s);
+  }
+}
+
+template <uint32_t N, typename Sink>
+__device__ __forceinline__ void narrow_rows_by_degree(const LearnedUnit& unit, uint32_t first_k,
+                                                      const uint32_t (&residuals)[N], Sink& sink) {
+  if constexpr (Sink::kAddsUp) {
+    if (unit.is(LearnedUnit::kSmall)) {
+      if (unit.degree() == 0) {
+        sink.begin(unit.base);
+#pragma unroll
+        for (uint32_t j = 0; j < N; ++j) sink.template offset<true>(first_k + j, static_cast<int32_t>(residuals[j]));
+        sink.end();
+      } else if (unit.degree() == 1) {
+        narrow_rows<false, true>(unit, first_k, residuals, sink);
+      } else {
+        narrow_rows<true, true>(unit, first_k, residuals, sink);
+      }
+      return;
+    }
+  }
+  if (unit.degree() <= 1) {
+    narrow_rows<false, false>(unit, first_k, residuals, sink);
+  } else {
+    narrow_rows<true, false>(unit, first_k, residuals, sink);
+  }
+}
+
+template <typename T, typename Sink>
+__device__ __forceinline__ void feed_packed_tile(const l3::Chunk& chunk, const LearnedUnit& unit, Sink& sink) {
+  const uint32_t* words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords + lane_id();
+  const uint32_t width = unit.width();
+  if (sizeof(T) <= 4 || width <= 32) {
+    uint32_t residuals[kRowsPerLane] = {};
+    unpack_tile<0>(words, width, residuals);
+    if (!unit.is(LearnedUnit::kWide)) {
+      narrow_rows_by_degree(unit, 0, residuals, sink);
+    } else {
+      l3::Steps s = steps_of_lane<true>(unit);
+      wide_rows(unit, s, 0, residuals, sink);
+    }
+  } else if constexpr (sizeof(T) > 4) {
+    // Two halves, so that residuals take no more registers than narrow ones.
+    l3::Steps s = steps_of_lane<true>(unit);
+    uint64_t residuals[kRowsPerLane / 2];
+    unpack_tile<0>(words, width, residuals);
+    wide_rows(unit, s, 0, residuals, sink);
+    unpack_tile<kRowsPerLane / 2>(words, width, residuals);
+    wide_rows(unit, s, kRowsPerLane / 2, residuals, sink);
+  }
+}
+
+template <typename T, typename Sink>
+__device__ __forceinline__ void feed_unit(const l3::Chunk& chunk, const LearnedUnit& unit, uint32_t first_k,
+                                             Sink& sink) {
+  const uint32_t* words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords;
+  using R = typename SelectType<(sizeof(T) <= 4), uint32_t, uint64_t>::type;
+  if (!unit.is(LearnedUnit::kWide)) {
+    uint32_t residuals[kUnitRowsPerLane] = {};
+    unpack_unit(words, unit.width(), residuals);
+    narrow_rows_by_degree(unit, first_k, residuals, sink);
+  } else {
+    R residuals[kUnitRowsPerLane] = {};
+    unpack_unit(words, unit.width(), residuals);
+    l3::Steps s = steps_of_lane<true>(unit);
+    wide_rows(unit, s, first_k, residuals, sink);
+  }
+}
+
+// Gives all rows of `tile`, whose units are described at `units`, to the sink; rows beyond the count may come with any
+// value. True if they break a rule.
+template <typename T, typename Sink>
+__device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile, const LearnedUnit* units,
+                                             typename LearnedRuns<T>::Scratch& scratch, Sink& sink) {
+  const uint32_t left = chunk.units - tile * kUnitsPerTile;
+  const uint32_t count = left < kUnitsPerTile ? left : kUnitsPerTile;
+  if ((units->info & (LearnedUnit::kPackedTile | LearnedUnit::kRuns)) == LearnedUnit::kPackedTile) {
+    feed_packed_tile<T>(chunk, *units, sink);
+    return false;
+  }
+  bool bad = false;
+#pragma unroll 1
+  for (uint32_t u = 0; u < count;) {
+    if (!units[u].is(LearnedUnit::kRuns)) {
+      feed_unit<T>(chunk, units[u], u * kUnitRowsPerLane, sink);
+      ++u;
+      continue;
+    }
+    const uint32_t partition = units[u].place;
+    const LearnedRuns<T> runs(chunk, partition, tile, scratch);
+    bad = bad || runs.bad;
+    for (; u < count && units[u].is(LearnedUnit::kRuns) && units[u].place == partition; ++u) {
+#pragma unroll
+      for (uint32_t j = 0; j < kUnitRowsPerLane; ++j) {
+        const uint32_t k = u * kUnitRowsPerLane + j;
+        sink.value(k, runs.at(k));
+      }
+    }
+  }
+  return bad;
+}
+
+// Calls sink_of(tile) and gives the sink the tile's rows, for the tiles first … first + count − 1; count ≤ kStripTiles.
+// True if rows break a rule.
+template <typename T, typename SinkOf>
+__device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, uint32_t first, uint32_t count,
+                                              StripScratch<T>& scratch, SinkOf&& sink_of) {
+  const uint32_t unit = first * kUnitsPerTile + lane_id();
+  sync_warp();  // nobody reads the last strip any more
+  if (unit < chunk.units && lane_id() < count * kUnitsPerTile) scratch.units[lane_id()] = describe_unit<T>(chunk, unit);
+  sync_warp();
+  bool bad = false;
+#pragma unroll 1
+  for (uint32_t i = 0; i < count; ++i) {
+    auto&& sink = sink_of(first + i);
+    bad = feed_tile<T>(chunk, first + i, scratch.units + i * kUnitsPerTile, scratch.runs, sink) || bad;
+  }
+  return bad;
+}
+
+// Values to memory.
+template <typename T>
+struct StoreRows {
+  static constexpr bool kAddsUp = false;
+  T* lane_out;
+  uint32_t rows;  // of the tile, less the lane
+  uint64_t base = 0;
+
+  __device__ __forceinline__ void begin(uint64_t given) { base = given; }
+  template <bool>
+  __device__ __forceinline__ void offset(uint32_t k, int32_t offset) {
+    value(k, base + static_cast<uint64_t>(static_cast<int64_t>(offset)));
+  }
+  __device__ __forceinline__ void end() {}
+  __device__ __forceinline__ void value(uint32_t k, uint64_t value) {
+    if (k * kLanes < rows) store_once(lane_out + k * kLanes, static_cast<T>(value));
+  }
+};
+
+// A warp decodes `strip` tiles of each chunk. Grid: x covers the strips of the longest chunk, kWarps per block; y the
+// chunks. `fault` becomes 1 if values were found that no writer makes.
+template <typename T, uint32_t kWarps, uint32_t kMinBlocks>
+__global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(ChunkBatch batch, uint32_t strip, T* out,
+                                                                             uint32_t* fault) {
+  __shared__ StripScratch<T> scratch[kWarps];
+  const uint32_t warp = threadIdx.x / kLanes;
+  const uint32_t first = (blockIdx.x * kWarps + warp) * strip;
+  bool bad = false;
+#pragma unroll 1
+  for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
+    const uint64_t* descriptor = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
+    const l3::Chunk learned = l3_chunk(descriptor);
+    const uint32_t count = row_count(descriptor);
+    const uint32_t tiles = tiles_of(count);
+    if (first >= tiles) continue;
+    T* lane_out = out + load(batch.first_rows + chunk) + lane_id();
+    const bool wrong = feed_strip<T>(
+        learned, first, tiles - first < strip ? tiles - first : strip, scratch[warp], [&](uint32_t tile) {
+          const uint32_t rows = rows_of_tile(count, tile);
+          return StoreRows<T>{lane_out + uint64_t{tile} * kTileRows, rows > lane_id() ? rows - lane_id() : 0};
+        });
+    bad = bad || wrong;
+  }
+  if (bad) *fault = 1;
+}
+
+}  // namespace basalt::device
