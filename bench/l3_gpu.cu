@@ -71,9 +71,9 @@ struct ExpectedFrom {
   }
 };
 
-template <typename T, uint32_t kMinBlocks>
+template <typename T, uint32_t kMinBlocks, bool kPrefetch>
 cudaError_t decode_strips(const ChunkBatch& batch, uint32_t strip, T* out) {
-  device::decode_learned<T, 4, kMinBlocks>
+  device::decode_learned<T, 4, kMinBlocks, kPrefetch>
       <<<device::tile_grid(batch, 4 * strip), 4 * kLanes>>>(batch, strip, out, nullptr);
   return cudaGetLastError();
 }
@@ -130,6 +130,8 @@ void look_ups(NestedBench& bench, const std::string& set, const LearnedColumn<T>
     line.values = static_cast<double>(count);
     line.seconds = bench.timer.time(launch);
     line.ceiling = bench.ceilings.copy;
+    line.bar_values = true;
+    line.bar = sorted ? 40e9 : 10e9;
     bench.report.add(line);
   }
 }
@@ -137,7 +139,7 @@ void look_ups(NestedBench& bench, const std::string& set, const LearnedColumn<T>
 template <typename T>
 void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   const std::string group = "l3 decode";
-  const uint32_t chunks = bench.options.quick ? 8 : 52;
+  const uint32_t chunks = bench.options.quick ? 8 : 192;
   const uint64_t rows = std::min<uint64_t>(8, chunks) * kMaxChunkRows;
   if (!bench.options.wants(group + " " + set.name) || set.rows < rows) return;
   Table table = L3Generator(set, rows).next(rows);
@@ -149,12 +151,12 @@ void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   std::snprintf(point, sizeof(point), "%s %.2f bits", set.name, column.bits_per_value);
   for (const uint32_t strip : {1u, 4u, 8u}) {
     bench.measure<T>(group, point, label("64 registers, tiles ", strip), column.batch(), bytes, 0.80, expected,
-                     [&](T* out) { return decode_strips<T, 8>(column.batch(), strip, out); });
+                     [&](T* out) { return decode_strips<T, 8, true>(column.batch(), strip, out); });
   }
   bench.measure<T>(group, point, "80 registers, tiles 8", column.batch(), bytes, 0.80, expected,
-                   [&](T* out) { return decode_strips<T, 6>(column.batch(), 8, out); });
-  bench.measure<T>(group, point, "48 registers, tiles 8", column.batch(), bytes, 0.80, expected,
-                   [&](T* out) { return decode_strips<T, 10>(column.batch(), 8, out); });
+                   [&](T* out) { return decode_strips<T, 6, true>(column.batch(), 8, out); });
+  bench.measure<T>(group, point, "64 registers, tiles 8, no prefetch", column.batch(), bytes, 0.80, expected,
+                   [&](T* out) { return decode_strips<T, 8, false>(column.batch(), 8, out); });
   bench.measure<T>(group, point, "shared memory", column.batch(), bytes, 0.80, expected, [&](T* out) {
     return device::launch_decode_tiles<device::L3<T>, 8, (sizeof(T) == 8 ? 3 : 4)>(column.batch(), out, nullptr, 0);
   });
@@ -202,7 +204,7 @@ struct FilterRows {
   }
 };
 
-template <typename T, uint32_t kMinBlocks>
+template <typename T, uint32_t kMinBlocks, bool kPrefetch>
 __global__ __launch_bounds__(128, kMinBlocks) void filter_and_sum(ChunkBatch batch, T below,
                                                                   unsigned long long* result) {
   __shared__ device::StripScratch<T> scratch[4];
@@ -214,7 +216,7 @@ __global__ __launch_bounds__(128, kMinBlocks) void filter_and_sum(ChunkBatch bat
     const uint32_t tiles = device::tiles_of(device::row_count(node));
     if (first >= tiles) continue;
     const uint32_t here = tiles - first < device::kStripTiles ? tiles - first : device::kStripTiles;
-    device::feed_strip<T>(device::l3_chunk(node), first, here, scratch[warp],
+    device::feed_strip<T, kPrefetch>(device::l3_chunk(node), first, here, scratch[warp],
                           [&](uint32_t) -> FilterRows<T>& { return rows; });
   }
   for (uint32_t distance = 16; distance > 0; distance /= 2) {
@@ -228,7 +230,7 @@ __global__ __launch_bounds__(128, kMinBlocks) void filter_and_sum(ChunkBatch bat
 
 template <typename T>
 void filter_columns(NestedBench& bench, const std::string& type_name, Physical type) {
-  const uint32_t chunks = bench.options.quick ? 8 : 52;
+  const uint32_t chunks = bench.options.quick ? 8 : 192;
   const char* names[] = {"for", "line", "parabola"};
   constexpr double kLeastRates[] = {2.5e12, 1.8e12, 1.4e12};  // values per second, below 16 bits
   for (uint32_t degree = 0; degree < 3; ++degree) {
@@ -248,28 +250,34 @@ void filter_columns(NestedBench& bench, const std::string& type_name, Physical t
         sum += value < below ? value : 0;
         count += value < below ? 1 : 0;
       }
-      const DeviceArray<unsigned long long> result(std::vector<unsigned long long>{0, 0});
-      const auto launch = [&] {
-        filter_and_sum<T><<<device::tile_grid(column.batch(), 8), 256>>>(column.batch(), below, result.data());
-        BASALT_CHECK(cudaGetLastError());
-      };
-      launch();
-      const auto got = result.to_host(0, 2);
-      const uint64_t copies = chunks / column.distinct;
-      require(got[0] == sum * copies && got[1] == count * copies, group + " " + label("w", width));
-      Line line;
-      line.group = group;
       char point[64];
       std::snprintf(point, sizeof(point), "w%u, %.2f bits", width, column.bits_per_value);
-      line.point = point;
-      line.variant = "registers";
-      line.bytes = static_cast<double>(column.bytes);
-      line.values = static_cast<double>(chunks) * kMaxChunkRows;
-      line.seconds = bench.timer.time(launch);
-      line.ceiling = bench.ceilings.read;
-      line.bar_values = width < 16;
-      line.bar = width >= 16 ? 0.75 : kLeastRates[degree];
-      bench.report.add(line);
+      const uint64_t copies = chunks / column.distinct;
+      const auto measure = [&](const char* variant, auto kernel) {
+        const DeviceArray<unsigned long long> result(std::vector<unsigned long long>{0, 0});
+        const auto launch = [&] {
+          kernel<<<device::tile_grid(column.batch(), 4 * device::kStripTiles), 128>>>(column.batch(), below,
+                                                                                      result.data());
+          BASALT_CHECK(cudaGetLastError());
+        };
+        launch();
+        const auto got = result.to_host(0, 2);
+        require(got[0] == sum * copies && got[1] == count * copies, group + " " + label("w", width));
+        Line line;
+        line.group = group;
+        line.point = point;
+        line.variant = variant;
+        line.bytes = static_cast<double>(column.bytes);
+        line.values = static_cast<double>(chunks) * kMaxChunkRows;
+        line.seconds = bench.timer.time(launch);
+        line.ceiling = bench.ceilings.read;
+        line.bar_values = width < 16;
+        line.bar = width >= 16 ? 0.75 : kLeastRates[degree];
+        bench.report.add(line);
+      };
+      measure("64 registers", filter_and_sum<T, 8, true>);
+      measure("80 registers", filter_and_sum<T, 6, true>);
+      measure("64 registers, no prefetch", filter_and_sum<T, 8, false>);
     }
   }
 }

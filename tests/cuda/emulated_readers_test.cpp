@@ -18,7 +18,7 @@
 #include "codec/l3/strip.cuh"
 #include "codec/packed/kernels.cuh"
 #include "codec/plain/kernels.cuh"
-#include "codec/rle/kernels.cuh"
+#include "codec/rle/strip.cuh"
 #include "exec/device/decode.cuh"
 //
 #include "cuda/q6_kernel.txt"
@@ -230,7 +230,7 @@ void expect_strips(const NodeView& node, const std::vector<T>& values, const std
     EmulatedWarp::run([&] {
       const uint32_t lane = device::lane_id();
       for (uint32_t first = 0; first < device::tiles_of(rows); first += strip) {
-        const bool wrong = device::feed_strip<T>(
+        const bool wrong = device::feed_strip<T, true>(
             device::l3_chunk(descriptor.data()), first, std::min(strip, device::tiles_of(rows) - first), scratch,
             [&](uint32_t tile) {
               const uint32_t here = device::rows_of_tile(rows, tile);
@@ -261,6 +261,45 @@ TEST(EmulatedReaders, LearnedStrips) {
       expect_strips(view_of(encoded(narrow, "l3", Physical::kU32)), narrow, place);
     }
   }
+}
+
+// The decoder of runs that is compiled ahead, strip by strip.
+template <typename T, typename Values, typename Ends>
+void expect_run_strips(const std::string& tree, Physical type) {
+  Random random(13);
+  for (const uint64_t longest : {1, 3, 40, 700}) {
+    const std::vector<T> values = runs<T>(random, 13'000, longest, 200);
+    const Node node = encoded(values, tree, type);
+    const std::vector<uint64_t> descriptor = descriptor_of(view_of(node));
+    const auto rows = static_cast<uint32_t>(values.size());
+    alignas(16) static unsigned char scratch[device::kDecodeBytesPerWarp<Rle<T, Values, Ends>>];
+    for (const uint32_t strip : {1u, 5u, 32u}) {
+      std::vector<T> out(values.size());
+      bool bad = false;
+      EmulatedWarp::run([&] {
+        for (uint32_t first = 0; first < device::tiles_of(rows); first += strip) {
+          const uint32_t count = std::min(strip, device::tiles_of(rows) - first);
+          if (device::decode_run_strip<T, Values, Ends>(descriptor.data(), first, count,
+                                                        out.data() + size_t{first} * kTileRows, scratch)) {
+            bad = true;
+          }
+        }
+      });
+      EXPECT_FALSE(bad) << tree << ", runs up to " << longest;
+      EXPECT_TRUE(out == values) << tree << ", runs up to " << longest << ", strips of " << strip;
+    }
+  }
+}
+
+TEST(EmulatedReaders, RunStrips) {
+  using device::AheadPacked;
+  using device::AllWidths;
+  expect_run_strips<uint64_t, AheadPacked<uint64_t, AllWidths>, AheadPacked<uint32_t, AllWidths>>("rle(packed, packed)",
+                                                                                                  Physical::kU64);
+  expect_run_strips<uint32_t, AheadPacked<uint32_t, Widths<>>, AheadPacked<uint32_t, Widths<>>>("rle(packed, packed)",
+                                                                                                Physical::kU32);
+  expect_run_strips<uint32_t, AheadPacked<uint32_t, AllWidths>, Delta<uint32_t, Packed<uint32_t, AllWidths>>>(
+      "rle(packed, delta(packed))", Physical::kU32);
 }
 
 TEST(EmulatedReaders, Learned) {

@@ -158,7 +158,7 @@ inline long long __double_as_longlong(double value) { return std::bit_cast<long 
 
 #define __device__
 #define __global__
-#define __shared__ static
+#define __shared__ thread_local
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)

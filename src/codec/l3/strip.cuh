@@ -31,12 +31,13 @@ __device__ __forceinline__ void unpack_tile(const uint32_t* lane_words, uint32_t
 // into place, they come out by constants.
 template <typename R>
 __device__ __forceinline__ void unpack_unit(const uint32_t* unit, uint32_t width, R (&residuals)[kUnitRowsPerLane]) {
+  const uint32_t lane = lane_id_here();
   for_width<8 * sizeof(R)>(AllWidths{}, width, [&](auto w) {
     constexpr uint32_t W = decltype(w)::value;
     if constexpr (W > 0) {
       constexpr uint32_t kWords = (W + 3) / 4;
       uint32_t words[kWords + 1];
-      const uint32_t byte = lane_id() * W;
+      const uint32_t byte = lane * W;
 #pragma unroll
       for (uint32_t j = 0; j <= kWords; ++j) {
         // What the last lane does not need may lie beyond the stream.
@@ -187,9 +188,22 @@ __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile,
   return bad;
 }
 
+// Asks for the residuals of a tile's models.
+__device__ __forceinline__ void prefetch_tile(const l3::Chunk& chunk, const LearnedUnit* units, uint32_t count) {
+  constexpr uint32_t kLineWords = 32;
+  const bool packed = units->is(LearnedUnit::kPackedTile);
+  const uint32_t u = packed ? 0 : lane_id() / 8;
+  const uint32_t line = packed ? lane_id() : lane_id() % 8;
+  if (u >= count || units[u].is(LearnedUnit::kRuns)) return;
+  const uint32_t words = unit_words(units[u].width()) * (packed ? kUnitsPerTile : 1);
+  if (line * kLineWords < words) {
+    prefetch(chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords + line * kLineWords);
+  }
+}
+
 // Calls sink_of(tile) and gives the sink the tile's rows, for the tiles first … first + count − 1; count ≤ kStripTiles.
 // True if rows break a rule.
-template <typename T, typename SinkOf>
+template <typename T, bool kPrefetch, typename SinkOf>
 __device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, uint32_t first, uint32_t count,
                                               StripScratch<T>& scratch, SinkOf&& sink_of) {
   const uint32_t unit = first * kUnitsPerTile + lane_id();
@@ -199,6 +213,10 @@ __device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, uint32_t firs
   bool bad = false;
 #pragma unroll 1
   for (uint32_t i = 0; i < count; ++i) {
+    if (kPrefetch && i + 1 < count) {
+      const uint32_t next = (i + 1) * kUnitsPerTile;
+      prefetch_tile(chunk, scratch.units + next, chunk.units - first * kUnitsPerTile - next);
+    }
     auto&& sink = sink_of(first + i);
     bad = feed_tile<T>(chunk, first + i, scratch.units + i * kUnitsPerTile, scratch.runs, sink) || bad;
   }
@@ -226,7 +244,7 @@ struct StoreRows {
 
 // A warp decodes `strip` tiles of each chunk. Grid: x covers the strips of the longest chunk, kWarps per block; y the
 // chunks. `fault` becomes 1 if values were found that no writer makes.
-template <typename T, uint32_t kWarps, uint32_t kMinBlocks>
+template <typename T, uint32_t kWarps, uint32_t kMinBlocks, bool kPrefetch>
 __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(ChunkBatch batch, uint32_t strip, T* out,
                                                                              uint32_t* fault) {
   __shared__ StripScratch<T> scratch[kWarps];
@@ -241,7 +259,7 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(Chu
     const uint32_t tiles = tiles_of(count);
     if (first >= tiles) continue;
     T* lane_out = out + load(batch.first_rows + chunk) + lane_id();
-    const bool wrong = feed_strip<T>(
+    const bool wrong = feed_strip<T, kPrefetch>(
         learned, first, tiles - first < strip ? tiles - first : strip, scratch[warp], [&](uint32_t tile) {
           const uint32_t rows = rows_of_tile(count, tile);
           return StoreRows<T>{lane_out + uint64_t{tile} * kTileRows, rows > lane_id() ? rows - lane_id() : 0};

@@ -308,6 +308,11 @@ class Packed {
     return reader.row(i);
   }
 
+  // Row j of a tile's words: 32 words, a cache line.
+  __device__ __forceinline__ const uint32_t* row_of_words(uint32_t tile_descriptor, uint32_t j) const {
+    return stream_words_ + packed::descriptor_word(tile_descriptor) + j * kLanes;
+  }
+
   __device__ __forceinline__ uint32_t width() const { return width_; }
   __device__ __forceinline__ T reference() const { return reference_; }
   __device__ __forceinline__ const uint32_t* words() const { return words_; }  // the lane's

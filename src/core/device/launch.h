@@ -17,6 +17,14 @@ inline dim3 tile_grid(const ChunkBatch& batch, uint32_t tiles_per_block) {
 
 inline bool is_empty(const ChunkBatch& batch) { return batch.chunks == 0 || batch.tiles_per_chunk == 0; }
 
+// Tiles that a warp takes one after the other, at most `most`: several once there is enough work to fill any GPU of
+// today with warps.
+inline uint32_t strip_of(const ChunkBatch& batch, uint32_t most) {
+  constexpr uint64_t kEnoughWarps = 8192;
+  const uint64_t strip = uint64_t{batch.chunks} * batch.tiles_per_chunk / kEnoughWarps;
+  return strip < 1 ? 1 : strip < most ? static_cast<uint32_t>(strip) : most;
+}
+
 // Properties of the current device that decide launches.
 struct DeviceShape {
   int multiprocessors = 0;

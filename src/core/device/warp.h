@@ -11,6 +11,16 @@ constexpr uint32_t kWholeWarp = 0xFFFFFFFFu;
 // Blocks are one-dimensional and a multiple of 32 threads.
 __device__ __forceinline__ uint32_t lane_id() { return threadIdx.x & (kLanes - 1); }
 
+// The same, but what is made of it is not worked out ahead of a loop and kept: registers are dearer than a few
+// instructions.
+__device__ __forceinline__ uint32_t lane_id_here() {
+  uint32_t lane = lane_id();
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(lane));
+#endif
+  return lane;
+}
+
 __device__ __forceinline__ void sync_warp() { __syncwarp(kWholeWarp); }
 
 template <typename T>
@@ -89,6 +99,13 @@ __device__ __forceinline__ uint32_t load_now(const uint32_t* from) {
   return word;
 #else
   return load(from);
+#endif
+}
+
+// Asks for the cache line of `from`, which some later load will want.
+__device__ __forceinline__ void prefetch([[maybe_unused]] const void* from) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 #endif
 }
 
