@@ -48,10 +48,9 @@ void runs(NestedBench& bench, const std::string& type, uint32_t value_width) {
             return device::launch_decode_tiles < Expanded, 4, kWide ? 6 : 10 > (column.batch(), out, fault, 0);
           });
       for (const uint32_t strip : {4u, 8u}) {
-        bench.measure<T>(group, pattern.name, label("strips ", strip), column.batch(), column.stream_bytes, 0.80,
-                         expected, [&](T* out) {
-                           return decode_strips<T, AllWidths, (kWide ? 6 : 10)>(column.batch(), strip, out, fault);
-                         });
+        bench.measure<T>(
+            group, pattern.name, label("strips ", strip), column.batch(), column.stream_bytes, 0.80, expected,
+            [&](T* out) { return decode_strips<T, AllWidths, (kWide ? 6 : 10)>(column.batch(), strip, out, fault); });
         bench.measure<T>(group, pattern.name, label("strips, run-time widths ", strip), column.batch(),
                          column.stream_bytes, 0.80, expected, [&](T* out) {
                            return decode_strips<T, device::Widths<>, (kWide ? 6 : 10)>(column.batch(), strip, out,

@@ -1,7 +1,6 @@
 // The l3 codec's kernels, compiled ahead.
 #include "codec/l3/kernels.h"
 
-
 #include "codec/l3/strip.cuh"
 #include "core/device/launch.h"
 

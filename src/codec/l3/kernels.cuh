@@ -26,8 +26,8 @@ struct alignas(16) LearnedUnit {
   uint32_t place;       // first piece of the residuals; of runs: the partition
   uint32_t info;
 
-  static constexpr uint32_t kFraction = 7;         // first bit; the width lies below it
-  static constexpr uint32_t kDegree = 13;          // first of two bits
+  static constexpr uint32_t kFraction = 7;  // first bit; the width lies below it
+  static constexpr uint32_t kDegree = 13;   // first of two bits
   static constexpr uint32_t kWide = 1u << 15;
   static constexpr uint32_t kRuns = 1u << 16;
   static constexpr uint32_t kPackedTile = 1u << 17;  // its tile lies in one partition
@@ -148,7 +148,8 @@ class LearnedRuns {
 
   // Of row 32·k + lane of the tile; all lanes with the same k.
   __device__ __forceinline__ T at(uint32_t k) const {
-    const uint32_t run = shuffle(before_, k) + population(shuffle(marks_, k) & (kWholeWarp >> (kLanes - 1 - lane_id())));
+    const uint32_t run =
+        shuffle(before_, k) + population(shuffle(marks_, k) & (kWholeWarp >> (kLanes - 1 - lane_id())));
     // More marks than runs: then `bad` is set, and nothing may be read that is not there.
     const uint32_t known = run <= inner_ ? run : inner_;
     return inner_ < kMostStaged ? scratch_.values[known] : value(known);

@@ -140,7 +140,7 @@ __device__ __forceinline__ void feed_packed_tile(const l3::Chunk& chunk, const L
 
 template <typename T, typename Sink>
 __device__ __forceinline__ void feed_unit(const l3::Chunk& chunk, const LearnedUnit& unit, uint32_t first_k,
-                                             Sink& sink) {
+                                          Sink& sink) {
   const uint32_t* words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords;
   using R = typename SelectType<(sizeof(T) <= 4), uint32_t, uint64_t>::type;
   if (!unit.is(LearnedUnit::kWide)) {
@@ -159,7 +159,7 @@ __device__ __forceinline__ void feed_unit(const l3::Chunk& chunk, const LearnedU
 // value. True if they break a rule.
 template <typename T, typename Sink>
 __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile, const LearnedUnit* units,
-                                             typename LearnedRuns<T>::Scratch& scratch, Sink& sink) {
+                                          typename LearnedRuns<T>::Scratch& scratch, Sink& sink) {
   const uint32_t left = chunk.units - tile * kUnitsPerTile;
   const uint32_t count = left < kUnitsPerTile ? left : kUnitsPerTile;
   if ((units->info & (LearnedUnit::kPackedTile | LearnedUnit::kRuns)) == LearnedUnit::kPackedTile) {
@@ -205,7 +205,7 @@ __device__ __forceinline__ void prefetch_tile(const l3::Chunk& chunk, const Lear
 // True if rows break a rule.
 template <typename T, bool kPrefetch, typename SinkOf>
 __device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, uint32_t first, uint32_t count,
-                                              StripScratch<T>& scratch, SinkOf&& sink_of) {
+                                           StripScratch<T>& scratch, SinkOf&& sink_of) {
   const uint32_t unit = first * kUnitsPerTile + lane_id();
   sync_warp();  // nobody reads the last strip any more
   if (unit < chunk.units && lane_id() < count * kUnitsPerTile) scratch.units[lane_id()] = describe_unit<T>(chunk, unit);

@@ -1,6 +1,6 @@
-// Decoding runs to memory, compiled ahead. A warp takes a strip of neighbouring tiles: its lanes fetch the entries of all
-// of them at once, their own and those of the children's tiles, so that a tile waits only for words; and the words of a
-// tile are asked for while the tile before it is decoded.
+// Decoding runs to memory, compiled ahead. A warp takes a strip of neighbouring tiles: its lanes fetch the entries of
+// all of them at once, their own and those of the children's tiles, so that a tile waits only for words; and the words
+// of a tile are asked for while the tile before it is decoded.
 #pragma once
 
 #include "codec/packed/kernels.cuh"
@@ -52,10 +52,12 @@ class AheadPacked : public Packed<T, UnrolledWidths> {
 
 // Whether a child can look ahead; others find their entries tile by tile.
 template <typename Child>
-constexpr bool kLooksAhead = requires(Child child) { child.look_ahead(0, 0); };
+constexpr bool kLooksAhead = requires(Child child) {
+  child.look_ahead(0, 0);
+};
 
-// Decodes tiles first … first + count − 1 of a chunk to out, at most 32 of them. True if values were found that no writer
-// makes.
+// Decodes tiles first … first + count − 1 of a chunk to out, at most 32 of them. True if values were found that no
+// writer makes.
 template <typename T, typename Values, typename Ends>
 __device__ __forceinline__ bool decode_run_strip(const uint64_t* descriptor, uint32_t first, uint32_t count, T* out,
                                                  unsigned char* scratch) {
