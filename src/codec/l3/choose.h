@@ -40,7 +40,6 @@ struct Partition {
   int64_t base = 0;
   uint64_t bytes = 0;  // record, parameters and residuals
   uint32_t param_words = 0;
-  bool misfit = false;  // values left the 32 bits of a narrow model, and a wide one was tried
 };
 
 BASALT_HD uint64_t span_of(const Partition& p) { return static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low); }
@@ -175,8 +174,7 @@ class Chooser {
       : rows_(rows), value_bytes_(value_bytes), spread_(spread) {}
 
   // Gives `p` its cheapest model of at most `max_degree` (beyond lines: runs, too) if one takes fewer than `limit`
-  // bytes; says whether it did. Equal costs: the simpler model. A limit changes nothing else, unless there was a misfit
-  // and the limit was not above what narrow models took.
+  // bytes; says whether it did. Equal costs: the simpler model. A limit saves time and changes nothing else.
   BASALT_ROW_LOOPS bool choose(Partition& p, uint32_t max_degree, uint64_t limit) const {
     choose_simple(p, max_degree, limit);
     if (max_degree > 1 && span_of(p) != 0) choose_runs(p);
@@ -205,12 +203,9 @@ class Chooser {
       if (!fitted) fit = fit_polynomials(p.moments, bounded);
       fitted = true;
       if (bounded && bytes_of(narrow, false, least_width(fit, degree), p.units, value_bytes_) >= p.bytes) continue;
-      bool wide = bits_of(span) > kMaxNarrowWidth;
-      if (!wide) {
-        wide = !try_model(p, narrow, fit);
-        p.misfit = p.misfit || wide;
+      if (bits_of(span) > kMaxNarrowWidth || !try_model(p, narrow, fit)) {
+        try_model(p, static_cast<Model>(static_cast<uint32_t>(Model::kWideLinear) + degree - 1), fit);
       }
-      if (wide) try_model(p, static_cast<Model>(static_cast<uint32_t>(Model::kWideLinear) + degree - 1), fit);
     }
   }
 
@@ -272,8 +267,11 @@ class Chooser {
     const uint32_t fraction = predictor.fraction;
     const uint64_t most = most_span(p, model);
     const uint64_t most_fine = most >= low_bits(63 - fraction) ? kNever : (most + 1) << fraction;
-    const Residuals fine = rows_.residuals(p, degree, predictor, most_fine);
-    if (fine.span() > most_fine) return true;
+    // Only values that span 31 bits can leave a narrow model that is cheaper than a frame of reference. Whether they
+    // do, and a wide model is tried, must not depend on the limit: these rows are looked at to the last.
+    const bool may_leave = !is_wide(model) && bits_of(span_of(p)) == kMaxNarrowWidth;
+    const Residuals fine = rows_.residuals(p, degree, predictor, may_leave ? kNever : most_fine);
+    if (!may_leave && fine.span() > most_fine) return true;
 
     // Predictions are rounded down, so residuals up. A phase of the largest fraction makes the least span.
     const auto rounded_up = [fraction](int64_t r) {
@@ -281,14 +279,11 @@ class Chooser {
     };
     const int64_t low = rounded_up(fine.low);
     const uint64_t span = static_cast<uint64_t>(rounded_up(fine.high)) - static_cast<uint64_t>(low);
-    if (!is_wide(model)) {
-      // Offsets from the base must stay inside 32 bits with sign, whatever the phase.
-      constexpr int64_t kMost = 0x7FFFFFFF;
-      if (bits_of(span) > kMaxNarrowWidth || p.low - p.first - low - 1 < -kMost - 1 ||
-          p.high - p.first - low + 1 > kMost) {
-        return false;
-      }
-    }
+    // Offsets from the base must stay inside 32 bits with sign, whatever the phase; row 0 keeps `low` from being
+    // positive.
+    constexpr int64_t kMostOffset = 0x7FFFFFFF;
+    if (may_leave && (bits_of(span) > kMaxNarrowWidth || p.high - p.first - low + 1 > kMostOffset)) return false;
+    if (fine.span() > most_fine) return true;
     const auto first = static_cast<uint64_t>(p.first);
     offer(p, model, bits_of(span), static_cast<int64_t>(first + static_cast<uint64_t>(low)), coefficients);
     const uint64_t least = fine.span() >> fraction;
