@@ -28,27 +28,18 @@ const char* name_of(Effort effort) {
 class EmulatedEncoder {
  public:
   EmulatedEncoder(const std::vector<Values>& chunks, Effort effort, uint32_t threads) : threads_(threads) {
-    for (const Values& chunk : chunks) {
-      inputs_.push_back({chunk.data, static_cast<uint32_t>(chunk.count)});
-      work_.stride = std::max(work_.stride, l3::units_of(static_cast<uint32_t>(chunk.count)));
-    }
-    work_.chunks = inputs_.data();
-    work_.chunk_count = static_cast<uint32_t>(inputs_.size());
-    work_.type = l3::ValueType::of(width_of(chunks[0].type), is_signed(chunks[0].type));
-    work_.max_degree = effort == Effort::kFast ? 1 : 3;
-    work_.spread = effort == Effort::kBest ? l3::kLeastSpread : l3::kQuickSpread;
-    const size_t bytes = l3::place_arrays(work_, effort == Effort::kBest, nullptr);
+    for (const Values& chunk : chunks) inputs_.push_back({chunk.data, static_cast<uint32_t>(chunk.count)});
+    work_ = l3::EncodeWork::of(inputs_, width_of(chunks[0].type), is_signed(chunks[0].type), effort);
+    const size_t bytes = l3::place_arrays(work_, nullptr);
     EXPECT_LE(bytes, work_.chunk_count * (work_.stride * l3::kWorkBytesPerUnit + 256) + 1024);
     memory_.assign(bytes / sizeof(uint128_t) + 1, 0);
     std::memset(memory_.data(), 0xA5, bytes);  // nothing may rely on clean memory
-    l3::place_arrays(work_, effort == Effort::kBest, reinterpret_cast<unsigned char*>(memory_.data()));
+    l3::place_arrays(work_, reinterpret_cast<unsigned char*>(memory_.data()));
     *work_.control = {};
     cut(effort);
     in_blocks([&] { l3::place_streams(work_, 0, 1); });
     write();
   }
-
-  const std::vector<uint32_t>& starts(size_t chunk) const { return outputs_[chunk].starts; }
 
   void expect_like(size_t chunk, const Node& node, const std::string& place) const {
     const Output& out = outputs_[chunk];

@@ -2,6 +2,11 @@
 // structs: kernels get them by value, and tests fill them without a GPU.
 #pragma once
 
+#include <algorithm>
+#include <span>
+#include <type_traits>
+
+#include "basalt/codec/codec.h"
 #include "codec/l3/choose.h"
 
 namespace basalt::l3 {
@@ -70,6 +75,7 @@ struct EncodeWork {
   uint32_t chunk_count;
   uint32_t stride;  // units of the longest chunk
   ValueType type;
+  bool best;
   uint32_t max_degree;
   double spread;
 
@@ -88,12 +94,25 @@ struct EncodeWork {
   EncodedSizes* sizes;  // per chunk
   EncodedStreams* streams;
 
+  // Without arrays yet; `chunks` is to become an address in device memory.
+  static EncodeWork of(std::span<const EncodeInput> chunks, uint32_t value_bytes, bool has_sign, Effort effort) {
+    EncodeWork work{};
+    work.chunks = chunks.data();
+    work.chunk_count = static_cast<uint32_t>(chunks.size());
+    for (const EncodeInput& chunk : chunks) work.stride = std::max(work.stride, units_of(chunk.rows));
+    work.type = ValueType::of(value_bytes, has_sign);
+    work.best = effort == Effort::kBest;
+    work.max_degree = effort == Effort::kFast ? 1 : 3;
+    work.spread = work.best ? kLeastSpread : kQuickSpread;
+    return work;
+  }
+
   BASALT_HD uint32_t at(uint32_t chunk, uint32_t unit) const { return chunk * stride + unit; }
   BASALT_HD uint32_t units(uint32_t chunk) const { return units_of(chunks[chunk].rows); }
 };
 
 // Gives each array its place in one block of memory, which begins at `base` (nullptr: only counts). Returns the bytes.
-inline size_t place_arrays(EncodeWork& work, bool best, unsigned char* base) {
+inline size_t place_arrays(EncodeWork& work, unsigned char* base) {
   size_t bytes = 0;
   const auto place = [&](auto*& array, size_t count) {
     using T = std::remove_reference_t<decltype(*array)>;
@@ -107,7 +126,7 @@ inline size_t place_arrays(EncodeWork& work, bool best, unsigned char* base) {
   place(work.run_ends, units);
   place(work.lists[0], units);
   place(work.lists[1], units);
-  place(work.costs, best ? units * kMaxPolyUnits : 0);
+  place(work.costs, work.best ? units * kMaxPolyUnits : 0);
   place(work.numbers, units);
   place(work.param_places, units);
   place(work.word_places, units);
