@@ -1,10 +1,10 @@
 #include "cuda/encode_l3.h"
 
-#include <algorithm>
-
 namespace basalt::cuda {
 
 namespace {
+
+constexpr uint32_t kWarpsPerMultiprocessor = 16;  // as many as registers allow
 
 // The inputs' table lies before the arrays of the work.
 size_t table_bytes(size_t chunks) { return (chunks * sizeof(l3::EncodeInput) + 255) / 256 * 256; }
@@ -14,7 +14,12 @@ size_t table_bytes(size_t chunks) { return (chunks * sizeof(l3::EncodeInput) + 2
 L3BatchEncoder::L3BatchEncoder(std::span<const l3::EncodeInput> chunks, Physical type, Effort effort,
                                cudaStream_t stream)
     : inputs_(chunks.begin(), chunks.end()), effort_(effort), stream_(stream), sizes_(chunks.size()) {
-  work_ = l3::EncodeWork::of(inputs_, width_of(type), is_signed(type), effort);
+  int device = 0;
+  int multiprocessors = 0;
+  check(cudaGetDevice(&device), "asking for the device");
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "asking for its size");
+  const auto warps = static_cast<uint32_t>(multiprocessors) * kWarpsPerMultiprocessor;
+  work_ = l3::EncodeWork::of(inputs_, width_of(type), is_signed(type), effort, warps);
   if (work_.stride == 0) return;
   const size_t table = table_bytes(inputs_.size());
   memory_ = std::make_unique<DeviceBlock>(table + l3::place_arrays(work_, nullptr), stream, stream);

@@ -29,7 +29,7 @@ class EmulatedEncoder {
  public:
   EmulatedEncoder(const std::vector<Values>& chunks, Effort effort, uint32_t threads) : threads_(threads) {
     for (const Values& chunk : chunks) inputs_.push_back({chunk.data, static_cast<uint32_t>(chunk.count)});
-    work_ = l3::EncodeWork::of(inputs_, width_of(chunks[0].type), is_signed(chunks[0].type), effort);
+    work_ = l3::EncodeWork::of(inputs_, width_of(chunks[0].type), is_signed(chunks[0].type), effort, threads);
     const size_t bytes = l3::place_arrays(work_, nullptr);
     EXPECT_LE(bytes, work_.chunk_count * (work_.stride * l3::kWorkBytesPerUnit + 256) + 1024);
     memory_.assign(bytes / sizeof(uint128_t) + 1, 0);

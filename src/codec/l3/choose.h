@@ -4,13 +4,6 @@
 
 #include "codec/l3/fit.h"
 
-// Functions that call loops over rows: nvcc compiles them for the device alone.
-#if defined(__CUDACC__)
-#define BASALT_ROW_LOOPS __device__
-#else
-#define BASALT_ROW_LOOPS inline
-#endif
-
 namespace basalt::l3 {
 
 constexpr uint64_t kNever = ~uint64_t{0};
@@ -160,118 +153,56 @@ BASALT_HD uint32_t put_runs_params(const RunsChoice& runs, uint64_t widening, ui
   return words;
 }
 
-// Rows: the loops over rows of one array,
-//   Residuals residuals(const Partition&, uint32_t degree, const Predictor&, uint64_t most) const
-//     may stop at a row where the span has passed `most`;
-//   find_runs(const Partition&) const  gives a RunsChoice;
-//   void keep(const Partition&, const RunsChoice&) const  is told when the runs were taken.
-template <typename Rows>
-class Chooser {
+// What a loop over rows needs to find the residuals under one model: predictions, without base and phase, and the span
+// beyond which the model has lost, so that the loop may stop.
+struct Trial {
+  uint32_t degree;
+  Predictor predictor;
+  uint64_t most;
+};
+
+// Gives a partition its cheapest model of at most `max_degree` that takes fewer than `limit` bytes; equal costs: the
+// simpler one. Models are tried one after the other: next() says which, take() is told its residuals. A limit saves
+// time and changes nothing else.
+class ModelChoice {
  public:
   // `spread`: the least range of residuals, in standard deviations, that is thought possible. 2 is a bound for any
   // numbers; uniform ones have 3.46, and few have less.
-  BASALT_ROW_LOOPS Chooser(const Rows& rows, uint32_t value_bytes, double spread)
-      : rows_(rows), value_bytes_(value_bytes), spread_(spread) {}
-
-  // Gives `p` its cheapest model of at most `max_degree` (beyond lines: runs, too) if one takes fewer than `limit`
-  // bytes; says whether it did. Equal costs: the simpler model. A limit saves time and changes nothing else.
-  BASALT_ROW_LOOPS bool choose(Partition& p, uint32_t max_degree, uint64_t limit) const {
-    choose_simple(p, max_degree, limit);
-    if (max_degree > 1 && span_of(p) != 0) choose_runs(p);
-    return p.bytes < limit;
+  BASALT_HD ModelChoice(Partition& p, uint32_t max_degree, uint32_t value_bytes, double spread, uint64_t limit)
+      : p_(p), value_bytes_(value_bytes), max_degree_(max_degree), spread_(spread) {
+    p_.bytes = limit;
+    const uint64_t span = span_of(p_);
+    offer(span == 0 ? Model::kConstant : Model::kFor, bits_of(span), p_.low, {});
+    if (span == 0 || bits_of(span) > kMaxModelBits || p_.rows < 3) max_degree_ = 0;
+    if (p_.units > kMaxPolyUnits && max_degree_ > 1) max_degree_ = 1;
   }
 
-  // The same without runs: for the arrays of runs themselves.
-  BASALT_ROW_LOOPS void choose_simple(Partition& p, uint32_t max_degree, uint64_t limit = kNever) const {
-    p.bytes = limit;
-    const uint64_t span = span_of(p);
-    offer(p, span == 0 ? Model::kConstant : Model::kFor, bits_of(span), p.low, {});
-    if (span != 0) choose_polynomial(p, max_degree);
-  }
-
- private:
-  BASALT_ROW_LOOPS void choose_polynomial(Partition& p, uint32_t max_degree) const {
-    const uint64_t span = span_of(p);
-    if (bits_of(span) > kMaxModelBits || p.rows < 3) return;
-    if (p.units > kMaxPolyUnits && max_degree > 1) max_degree = 1;
-    bool fitted = false;
-    Fit fit;
-    const bool bounded = bits_of(span) <= kMaxSquareBits;
-    for (uint32_t degree = 1; degree <= max_degree; ++degree) {
-      const auto narrow = static_cast<Model>(static_cast<uint32_t>(Model::kFor) + degree);
-      if (bytes_of(narrow, false, 0, p.units, value_bytes_) >= p.bytes) break;
-      if (!fitted) fit = fit_polynomials(p.moments, bounded);
-      fitted = true;
-      if (bounded && bytes_of(narrow, false, least_width(fit, degree), p.units, value_bytes_) >= p.bytes) continue;
-      if (bits_of(span) > kMaxNarrowWidth || !try_model(p, narrow, fit)) {
-        try_model(p, static_cast<Model>(static_cast<uint32_t>(Model::kWideLinear) + degree - 1), fit);
-      }
+  // False: nothing is left to try.
+  BASALT_HD bool next(Trial& trial) {
+    if (left_) {
+      left_ = false;
+      begin(trial, wide_model());
+      return true;
     }
+    const uint64_t span = span_of(p_);
+    const bool bounded = bits_of(span) <= kMaxSquareBits;
+    while (degree_ < max_degree_) {
+      ++degree_;
+      const auto narrow = static_cast<Model>(static_cast<uint32_t>(Model::kFor) + degree_);
+      if (bytes_of(narrow, false, 0, p_.units, value_bytes_) >= p_.bytes) break;
+      if (!fitted_) fit_ = fit_polynomials(p_.moments, bounded);
+      fitted_ = true;
+      if (bounded && bytes_of(narrow, false, least_width(), p_.units, value_bytes_) >= p_.bytes) continue;
+      begin(trial, bits_of(span) > kMaxNarrowWidth ? wide_model() : narrow);
+      return true;
+    }
+    degree_ = max_degree_;
+    return false;
   }
 
-  BASALT_ROW_LOOPS void choose_runs(Partition& p) const {
-    // Short runs do not pay but for units that are not full, whose residuals take the room of full ones; and finding
-    // that out costs a pass.
-    if ((p.runs > p.rows / kLeastRun && p.rows >= kUnitRows) || p.runs > kMaxRuns) return;
-    // Values and ends that are exact lines take no bits at all; the tiles' first runs do.
-    const RunsHeader exact{p.runs, {}, {}};
-    const uint64_t words = kRunsHeaderWords + l3::param_words(Model::kConstant, false, value_bytes_) +
-                           runs_words(exact, tiles_touched(p.first_unit, p.first_unit + p.units));
-    if (sizeof(uint64_t) + words * sizeof(uint32_t) >= p.bytes) return;
-    const auto found = rows_.find_runs(p);
-    if (found.bytes >= p.bytes) return;
-    p.model = Model::kRuns;
-    p.width = 0;
-    p.coefficients = {};
-    p.base = 0;
-    p.bytes = found.bytes;
-    p.param_words = runs_param_words(found.header(), value_bytes_);
-    rows_.keep(p, found);
-  }
-
-  // No model of this degree can do with fewer bits if the spread is a bound; predictions are rounded down, which takes
-  // at most one unit off.
-  BASALT_ROW_LOOPS uint32_t least_width(const Fit& fit, uint32_t degree) const {
-    const double range = sub(mul(spread_, square_root(least_variance(fit, degree))), 2);
-    return range < 1 ? 0 : bits_of(static_cast<uint64_t>(range));
-  }
-
-  BASALT_ROW_LOOPS void offer(Partition& p, Model model, uint32_t width, int64_t base,
-                              const Coefficients& coefficients) const {
-    const uint64_t bytes = bytes_of(model, coefficients.phased, width, p.units, value_bytes_);
-    if (bytes >= p.bytes) return;
-    p.model = model;
-    p.width = width;
-    p.base = base;
-    p.coefficients = coefficients;
-    p.bytes = bytes;
-    p.param_words = l3::param_words(model, coefficients.phased, value_bytes_);
-  }
-
-  // The largest span of residuals with which the model would still be taken.
-  BASALT_ROW_LOOPS uint64_t most_span(const Partition& p, Model model) const {
-    const uint64_t fixed = bytes_of(model, false, 0, p.units, value_bytes_);
-    if (p.bytes == kNever) return kNever;
-    if (fixed >= p.bytes) return 0;
-    const uint64_t per_bit = static_cast<uint64_t>(p.units) * unit_words(1) * sizeof(uint32_t);
-    const uint64_t bits = (p.bytes - fixed - 1) / per_bit;
-    return low_bits(bits < 64 ? static_cast<uint32_t>(bits) : 64);
-  }
-
-  // False if the model cannot hold these values (a narrow one whose offsets leave 32 bits).
-  BASALT_ROW_LOOPS bool try_model(Partition& p, Model model, const Fit& fit) const {
-    const uint32_t degree = degree_of(model);
-    // Room above the values for predictions that overshoot: a cubic stays within 16 times the span.
-    Coefficients coefficients = quantise(fit, degree, is_wide(model), kMaxModelBits - bits_of(span_of(p)));
-    const Predictor predictor = predictor_of(model, coefficients);
-    const uint32_t fraction = predictor.fraction;
-    const uint64_t most = most_span(p, model);
-    const uint64_t most_fine = most >= low_bits(63 - fraction) ? kNever : (most + 1) << fraction;
-    // Only values that span 31 bits can leave a narrow model that is cheaper than a frame of reference. Whether they
-    // do, and a wide model is tried, must not depend on the limit: these rows are looked at to the last.
-    const bool may_leave = !is_wide(model) && bits_of(span_of(p)) == kMaxNarrowWidth;
-    const Residuals fine = rows_.residuals(p, degree, predictor, may_leave ? kNever : most_fine);
-    if (!may_leave && fine.span() > most_fine) return true;
+  BASALT_HD void take(const Residuals& fine) {
+    const uint32_t fraction = is_wide(model_) ? coefficients_.shift : 32;
+    if (!may_leave() && fine.span() > most_fine_) return;
 
     // Predictions are rounded down, so residuals up. A phase of the largest fraction makes the least span.
     const auto rounded_up = [fraction](int64_t r) {
@@ -282,21 +213,105 @@ class Chooser {
     // Offsets from the base must stay inside 32 bits with sign, whatever the phase; row 0 keeps `low` from being
     // positive.
     constexpr int64_t kMostOffset = 0x7FFFFFFF;
-    if (may_leave && (bits_of(span) > kMaxNarrowWidth || p.high - p.first - low + 1 > kMostOffset)) return false;
-    if (fine.span() > most_fine) return true;
-    const auto first = static_cast<uint64_t>(p.first);
-    offer(p, model, bits_of(span), static_cast<int64_t>(first + static_cast<uint64_t>(low)), coefficients);
+    if (may_leave() && (bits_of(span) > kMaxNarrowWidth || p_.high - p_.first - low + 1 > kMostOffset)) {
+      left_ = true;
+      return;
+    }
+    if (fine.span() > most_fine_) return;
+    const auto first = static_cast<uint64_t>(p_.first);
+    offer(model_, bits_of(span), static_cast<int64_t>(first + static_cast<uint64_t>(low)), coefficients_);
     const uint64_t least = fine.span() >> fraction;
-    coefficients.phased = true;
-    coefficients.c0 = static_cast<uint64_t>(fine.high) & low_bits(fraction);
+    coefficients_.phased = true;
+    coefficients_.c0 = static_cast<uint64_t>(fine.high) & low_bits(fraction);
     const auto top = static_cast<uint64_t>(fine.high >> fraction);
-    offer(p, model, bits_of(least), static_cast<int64_t>(first + top - least), coefficients);
-    return true;
+    offer(model_, bits_of(least), static_cast<int64_t>(first + top - least), coefficients_);
   }
 
-  const Rows& rows_;
+ private:
+  BASALT_HD Model wide_model() const {
+    return static_cast<Model>(static_cast<uint32_t>(Model::kWideLinear) + degree_ - 1);
+  }
+
+  BASALT_HD void begin(Trial& trial, Model model) {
+    model_ = model;
+    // Room above the values for predictions that overshoot: a cubic stays within 16 times the span.
+    coefficients_ = quantise(fit_, degree_, is_wide(model), kMaxModelBits - bits_of(span_of(p_)));
+    trial.degree = degree_;
+    trial.predictor = predictor_of(model, coefficients_);
+    const uint32_t fraction = trial.predictor.fraction;
+    const uint64_t most = most_span();
+    most_fine_ = most >= low_bits(63 - fraction) ? kNever : (most + 1) << fraction;
+    trial.most = may_leave() ? kNever : most_fine_;
+  }
+
+  // Only values that span 31 bits can leave a narrow model that is cheaper than a frame of reference. Whether they do,
+  // and a wide model is tried, must not depend on the limit: these rows are looked at to the last.
+  BASALT_HD bool may_leave() const { return !is_wide(model_) && bits_of(span_of(p_)) == kMaxNarrowWidth; }
+
+  // No model of this degree can do with fewer bits if the spread is a bound; predictions are rounded down, which takes
+  // at most one unit off.
+  BASALT_HD uint32_t least_width() const {
+    const double range = sub(mul(spread_, square_root(least_variance(fit_, degree_))), 2);
+    return range < 1 ? 0 : bits_of(static_cast<uint64_t>(range));
+  }
+
+  BASALT_HD void offer(Model model, uint32_t width, int64_t base, const Coefficients& coefficients) {
+    const uint64_t bytes = bytes_of(model, coefficients.phased, width, p_.units, value_bytes_);
+    if (bytes >= p_.bytes) return;
+    p_.model = model;
+    p_.width = width;
+    p_.base = base;
+    p_.coefficients = coefficients;
+    p_.bytes = bytes;
+    p_.param_words = l3::param_words(model, coefficients.phased, value_bytes_);
+  }
+
+  // The largest span of residuals with which the model would still be taken.
+  BASALT_HD uint64_t most_span() const {
+    const uint64_t fixed = bytes_of(model_, false, 0, p_.units, value_bytes_);
+    if (p_.bytes == kNever) return kNever;
+    if (fixed >= p_.bytes) return 0;
+    const uint64_t per_bit = static_cast<uint64_t>(p_.units) * unit_words(1) * sizeof(uint32_t);
+    const uint64_t bits = (p_.bytes - fixed - 1) / per_bit;
+    return low_bits(bits < 64 ? static_cast<uint32_t>(bits) : 64);
+  }
+
+  Partition& p_;
   uint32_t value_bytes_;
+  uint32_t max_degree_;
   double spread_;
+  uint32_t degree_ = 0;
+  bool fitted_ = false;
+  bool left_ = false;  // a narrow model could not hold the values: the wide one is next
+  Fit fit_;
+  Model model_ = Model::kFor;  // on trial
+  Coefficients coefficients_;
+  uint64_t most_fine_ = 0;
 };
+
+// Whether finding the runs of a partition that has its model may pay.
+BASALT_HD bool may_pay_as_runs(const Partition& p, uint32_t value_bytes) {
+  if (span_of(p) == 0) return false;
+  // Short runs do not pay but for units that are not full, whose residuals take the room of full ones; and finding
+  // that out costs a pass.
+  if ((p.runs > p.rows / kLeastRun && p.rows >= kUnitRows) || p.runs > kMaxRuns) return false;
+  // Values and ends that are exact lines take no bits at all; the tiles' first runs do.
+  const RunsHeader exact{p.runs, {}, {}};
+  const uint64_t words = kRunsHeaderWords + param_words(Model::kConstant, false, value_bytes) +
+                         runs_words(exact, tiles_touched(p.first_unit, p.first_unit + p.units));
+  return sizeof(uint64_t) + words * sizeof(uint32_t) < p.bytes;
+}
+
+// Whether the runs are cheaper than the model, and were taken.
+BASALT_HD bool take_runs(Partition& p, const RunsChoice& found, uint32_t value_bytes) {
+  if (found.bytes >= p.bytes) return false;
+  p.model = Model::kRuns;
+  p.width = 0;
+  p.coefficients = {};
+  p.base = 0;
+  p.bytes = found.bytes;
+  p.param_words = runs_param_words(found.header(), value_bytes);
+  return true;
+}
 
 }  // namespace basalt::l3

@@ -6,74 +6,81 @@
 // and for all: place_streams, write_metadata, pack_residuals.
 #pragma once
 
-#include "codec/l3/encode_rows.cuh"
+#include "codec/l3/encode_choose.cuh"
 
 namespace basalt::l3 {
 
-__device__ __forceinline__ ChunkValues values_of(const EncodeWork& work, uint32_t chunk) {
-  return {work.chunks[chunk].values, work.chunks[chunk].rows, work.type};
-}
-
-template <typename Team>
-__device__ __noinline__ bool choose(const EncodeWork& work, uint32_t chunk, Partition& p, uint64_t limit, bool keep) {
-  const PartitionRows<Team> rows{values_of(work, chunk), work.run_ends + work.at(chunk, 0),
-                                 keep ? work.runs_params + size_t{work.at(chunk, 0)} * kRunsParamsStride : nullptr};
-  return Chooser<PartitionRows<Team>>(rows, work.type.bytes, work.spread).choose(p, work.max_degree, limit);
-}
-
-// Whether a unit begins with the value that ends the one before.
-__device__ __forceinline__ bool continues(const ChunkValues& values, uint32_t unit) {
-  return values.at(unit * kUnitRows - 1) == values.at(unit * kUnitRows);
-}
-
 // --- choosing ---
 
-// A warp per unit.
+// A unit of the batch, one per lane.
+struct UnitPlace {
+  uint32_t chunk, unit;
+  bool exists;
+};
+__device__ __forceinline__ UnitPlace place_of_unit(const EncodeWork& work, uint32_t item) {
+  const uint32_t chunk = item / work.stride < work.chunk_count ? item / work.stride : 0;
+  const uint32_t unit = item % work.stride;
+  return {chunk, unit, item < work.chunk_count * work.stride && unit < work.units(chunk)};
+}
+
+// Units `first` and following, one per lane as far as they exist, without models yet. All lanes look at the rows of
+// each.
+__device__ __forceinline__ Partition units_of_lanes(const EncodeWork& work, uint32_t first, uint32_t* run_ends) {
+  Partition own;
+  for (uint32_t i = 0; i < work.batch; ++i) {
+    const UnitPlace place = place_of_unit(work, first + i);
+    if (!place.exists) continue;
+    uint32_t ends;
+    const Partition p = unit_of(values_of(work, place.chunk), place.unit, &ends);
+    if (lane_id() != i) continue;
+    own = p;
+    *run_ends = ends;
+  }
+  return own;
+}
+
 __device__ inline void choose_units(const EncodeWork& work, uint32_t warp, uint32_t warps) {
-  for (uint32_t item = warp; item < work.chunk_count * work.stride; item += warps) {
-    const uint32_t chunk = item / work.stride;
-    const uint32_t unit = item % work.stride;
-    if (unit >= work.units(chunk)) continue;
-    uint32_t run_ends;
-    Partition p = unit_of(values_of(work, chunk), unit, &run_ends);
-    choose<WarpTeam>(work, chunk, p, kNever, true);
-    if (lane_id() != 0) continue;
+  for (uint32_t first = warp * work.batch; first < work.chunk_count * work.stride; first += warps * work.batch) {
+    const uint32_t item = first + lane_id();
+    const UnitPlace place = place_of_unit(work, item);
+    const bool exists = place.exists && lane_id() < work.batch;
+    uint32_t run_ends = 0;
+    Partition p = units_of_lanes(work, first, &run_ends);
+    choose_of_lanes(work, place.chunk, p, exists, kNever, true);
+    if (!exists) continue;
     work.parts[item] = p;
     work.run_ends[item] = run_ends;
     work.absorbed[item] = 0;
   }
 }
 
-// A warp per tile: units whose widths are near become one partition.
+// Units whose widths are near become one partition, within tiles.
 __device__ inline void choose_tiles(const EncodeWork& work, uint32_t warp, uint32_t warps) {
-  const uint32_t tiles = (work.stride + kFastUnits - 1) / kFastUnits;
-  for (uint32_t item = warp; item < work.chunk_count * tiles; item += warps) {
-    const uint32_t chunk = item / tiles;
-    const uint32_t first_unit = item % tiles * kFastUnits;
-    const uint32_t units = work.units(chunk);
-    const ChunkValues values = values_of(work, chunk);
-    Partition part;
-    uint32_t last_width = 0;
-    const auto finish_part = [&] {
-      if (part.units > 1) choose<WarpTeam>(work, chunk, part, kNever, true);
-      if (part.units > 0 && lane_id() == 0) work.parts[work.at(chunk, part.first_unit)] = part;
-    };
-    for (uint32_t unit = first_unit; unit < first_unit + kFastUnits && unit < units; ++unit) {
-      uint32_t run_ends;
-      Partition p = unit_of(values, unit, &run_ends);
-      choose<WarpTeam>(work, chunk, p, kNever, true);
-      const uint32_t jump = p.width > last_width ? p.width - last_width : last_width - p.width;
-      last_width = p.width;
-      const bool starts = unit == first_unit || jump >= kBreakpointBits;
-      if (lane_id() == 0) work.absorbed[work.at(chunk, unit)] = starts ? 0 : 1;
-      if (starts) {
-        finish_part();
-        part = p;
-      } else {
-        part = joined(part, p, continues(values, unit));
-      }
+  for (uint32_t first = warp * work.batch; first < work.chunk_count * work.stride; first += warps * work.batch) {
+    const uint32_t item = first + lane_id();
+    const UnitPlace place = place_of_unit(work, item);
+    const bool exists = place.exists && lane_id() < work.batch;
+    uint32_t run_ends;
+    Partition p = units_of_lanes(work, first, &run_ends);
+    choose_of_lanes(work, place.chunk, p, exists, kNever, true);
+    const uint32_t last_width = device::shuffle_up(p.width, 1);
+    const uint32_t jump = p.width > last_width ? p.width - last_width : last_width - p.width;
+    const bool starts = exists && (place.unit % kFastUnits == 0 || jump >= kBreakpointBits);
+    const bool continued = exists && place.unit > 0 && continues(values_of(work, place.chunk), place.unit);
+    // Those that start take in the units up to the next that does.
+    const uint32_t followers = ~device::ballot(starts) & device::ballot(exists);
+    const uint32_t all_continued = device::ballot(continued);
+    for (uint32_t step = 1; step < kFastUnits; ++step) {
+      const uint32_t lane = (lane_id() + step) % kLanes;
+      const Partition next = from_lane(p, lane);
+      const uint32_t between = ((1u << step) - 1) << 1;  // the lanes from the next one to this
+      const bool takes =
+          starts && place.unit % kFastUnits + step < kFastUnits && (followers >> lane_id() & between) == between;
+      if (takes) p = joined(p, next, (all_continued >> lane & 1) != 0);
     }
-    finish_part();
+    choose_of_lanes(work, place.chunk, p, starts && p.units > 1, kNever, true);
+    if (exists) work.absorbed[item] = starts ? 0 : 1;
+    if (starts) work.parts[item] = p;
   }
 }
 
@@ -144,37 +151,46 @@ __device__ inline void prepare_merge(const EncodeWork& work, uint32_t block, uin
   }
 }
 
-// Tries the union of one pair with all members of the team.
-template <typename Team>
-__device__ void try_pair(const EncodeWork& work, uint32_t chunk, const PairPlace& place) {
-  Partition* const parts = work.parts + work.at(chunk, 0);
-  if (parts[place.first].refused_end == place.end) return;
-  const Partition& a = parts[place.first];
-  const Partition& b = parts[place.second];
-  const uint64_t limit = a.bytes + b.bytes;
-  Partition both = joined(a, b, continues(values_of(work, chunk), place.second));
-  const bool pays = choose<Team>(work, chunk, both, limit, true);
-  Team::sync();  // everybody has read the parts
-  if (!Team::is_first_thread()) return;
+__device__ __forceinline__ void keep_union(const EncodeWork& work, uint32_t chunk, const PairPlace& place, bool pays,
+                                           const Partition& both) {
+  Partition& first = work.parts[work.at(chunk, place.first)];
   if (pays) {
-    parts[place.first] = both;
+    first = both;
     work.absorbed[work.at(chunk, place.second)] = 1;
   } else {
-    parts[place.first].refused_end = place.end;
+    first.refused_end = place.end;
   }
 }
 
-// Short pairs, a warp each: the first pairs of all chunks come first, so that warps are busy to the end.
+// Short pairs, a lane each. The first pairs of all chunks come first, and where there are few, warps take fewer, so
+// that all are busy to the end.
 __device__ inline void try_pairs(const EncodeWork& work, uint32_t step, uint32_t warp, uint32_t warps) {
   const uint32_t items = work.control->most_pairs[step % 3] * work.chunk_count;
-  for (uint32_t item = warp; item < items; item += warps) {
+  const uint32_t share = items / warps + 1;
+  const uint32_t batch = share < kLanes ? share : kLanes;
+  for (uint32_t first = warp * batch; first < items; first += warps * batch) {
+    const uint32_t item = first + lane_id();
     const uint32_t chunk = item % work.chunk_count;
     const uint32_t pair = item / work.chunk_count;
     const MergeState& state = work.states[chunk];
-    if (pair >= state.pairs) continue;
-    const PairPlace place =
-        place_of_pair(work.lists[step % 2] + work.at(chunk, 0), state.count, work.units(chunk), step % 2, pair);
-    if (place.end - place.first <= kLongUnits) try_pair<WarpTeam>(work, chunk, place);
+    PairPlace place{0, 0, 0};
+    bool wanted = lane_id() < batch && pair < state.pairs;
+    if (wanted) {
+      place = place_of_pair(work.lists[step % 2] + work.at(chunk, 0), state.count, work.units(chunk), step % 2, pair);
+      wanted =
+          place.end - place.first <= kLongUnits && work.parts[work.at(chunk, place.first)].refused_end != place.end;
+    }
+    if (!device::any_lane(wanted)) continue;
+    Partition both;
+    uint64_t limit = 0;
+    if (wanted) {
+      const Partition& a = work.parts[work.at(chunk, place.first)];
+      const Partition& b = work.parts[work.at(chunk, place.second)];
+      limit = a.bytes + b.bytes;
+      both = joined(a, b, continues(values_of(work, chunk), place.second));
+    }
+    const bool pays = choose_of_lanes(work, chunk, both, wanted, limit, true);
+    if (wanted) keep_union(work, chunk, place, pays, both);
   }
 }
 // Long ones, a block each.
@@ -184,7 +200,14 @@ __device__ inline void try_long_pairs(const EncodeWork& work, uint32_t step, uin
     const uint32_t chunk = work.queue[item].chunk;
     const PairPlace place = place_of_pair(work.lists[step % 2] + work.at(chunk, 0), work.states[chunk].count,
                                           work.units(chunk), step % 2, work.queue[item].pair);
-    try_pair<BlockTeam>(work, chunk, place);
+    const Partition& a = work.parts[work.at(chunk, place.first)];
+    const Partition& b = work.parts[work.at(chunk, place.second)];
+    if (a.refused_end == place.end) continue;
+    const uint64_t limit = a.bytes + b.bytes;
+    Partition both = joined(a, b, continues(values_of(work, chunk), place.second));
+    const bool pays = choose_of_block(work, chunk, both, limit);
+    BlockTeam::sync();  // everybody has read the parts
+    if (BlockTeam::is_first_thread()) keep_union(work, chunk, place, pays, both);
   }
 }
 
@@ -227,26 +250,30 @@ __device__ __forceinline__ bool is_merged(const EncodeWork& work, uint32_t step)
 
 // --- the cheapest cut ---
 
-// A warp per first unit: what each run of up to 32 units costs. Runs that cost more than their units by themselves are
-// in no cheapest cut.
+// A warp per first unit, a lane per length: what each run of up to 32 units costs. Runs that cost more than their units
+// by themselves are in no cheapest cut.
 __device__ inline void cost_runs(const EncodeWork& work, uint32_t warp, uint32_t warps) {
+  static_assert(kMaxPolyUnits == kLanes);
   for (uint32_t item = warp; item < work.chunk_count * work.stride; item += warps) {
     const uint32_t chunk = item / work.stride;
     const uint32_t start = item % work.stride;
     const uint32_t units = work.units(chunk);
     if (start >= units) continue;
-    const ChunkValues values = values_of(work, chunk);
     const Partition* parts = work.parts + work.at(chunk, 0);
-    uint32_t* costs = work.costs + size_t{item} * kMaxPolyUnits;
+    const uint32_t unit = start + lane_id();
+    const bool exists = unit < units;
+    const uint64_t bytes = exists ? parts[unit].bytes : 0;
+    const uint64_t by_units = bytes + device::sum_below(bytes);
+    const uint32_t continued = device::ballot(exists && lane_id() > 0 && continues(values_of(work, chunk), unit));
     Partition run = parts[start];
-    uint64_t by_units = run.bytes;
-    if (lane_id() == 0) costs[0] = static_cast<uint32_t>(run.bytes);
-    for (uint32_t unit = start + 1; unit < units && unit - start < kMaxPolyUnits; ++unit) {
-      run = joined(run, parts[unit], continues(values, unit));
-      by_units += parts[unit].bytes;
-      const bool pays = choose<WarpTeam>(work, chunk, run, by_units + 1, false);
-      if (lane_id() == 0) costs[unit - start] = pays ? static_cast<uint32_t>(run.bytes) : kNoCost;
+    Partition own = run;
+    for (uint32_t i = 1; i < kMaxPolyUnits && start + i < units; ++i) {
+      run = joined(run, parts[start + i], (continued >> i & 1) != 0);
+      if (lane_id() == i) own = run;
     }
+    const bool pays = choose_of_lanes(work, chunk, own, exists && lane_id() > 0, by_units + 1, false);
+    work.costs[size_t{item} * kMaxPolyUnits + lane_id()] =
+        lane_id() == 0 || pays ? static_cast<uint32_t>(own.bytes) : kNoCost;
   }
 }
 
@@ -283,22 +310,21 @@ __device__ inline void cut_cheapest(const EncodeWork& work, uint32_t chunk) {
   device::sync_warp();
 }
 
-// A warp per unit: where a partition starts, its units are joined and its model found again.
+// A lane per unit: where a partition starts, its units are joined and its model found again.
 __device__ inline void choose_cut(const EncodeWork& work, uint32_t warp, uint32_t warps) {
-  for (uint32_t item = warp; item < work.chunk_count * work.stride; item += warps) {
-    const uint32_t chunk = item / work.stride;
-    const uint32_t start = item % work.stride;
-    const uint32_t units = work.units(chunk);
-    if (start >= units || work.absorbed[item] != 0) continue;
-    const ChunkValues values = values_of(work, chunk);
-    Partition run = work.parts[item];
-    for (uint32_t unit = start + 1; unit < units && work.absorbed[work.at(chunk, unit)] != 0; ++unit) {
-      run = joined(run, work.parts[work.at(chunk, unit)], continues(values, unit));
+  for (uint32_t first = warp * work.batch; first < work.chunk_count * work.stride; first += warps * work.batch) {
+    const uint32_t item = first + lane_id();
+    const UnitPlace place = place_of_unit(work, item);
+    const bool starts = place.exists && lane_id() < work.batch && work.absorbed[item] == 0;
+    Partition run;
+    if (starts) run = work.parts[item];
+    const uint32_t units = starts ? work.units(place.chunk) : 0;
+    for (uint32_t unit = place.unit + 1; unit < units && work.absorbed[work.at(place.chunk, unit)] != 0; ++unit) {
+      run = joined(run, work.parts[work.at(place.chunk, unit)], continues(values_of(work, place.chunk), unit));
     }
-    if (run.units == 1) continue;
-    choose<WarpTeam>(work, chunk, run, kNever, true);
-    device::sync_warp();
-    if (lane_id() == 0) work.parts[item] = run;
+    const bool grown = starts && run.units > 1;
+    choose_of_lanes(work, place.chunk, run, grown, kNever, true);
+    if (grown) work.parts[item] = run;
   }
 }
 

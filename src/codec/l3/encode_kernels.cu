@@ -19,24 +19,24 @@ constexpr uint32_t kMetadataBlocks = 8;  // per chunk
 __device__ __forceinline__ uint32_t warp_number() { return (blockIdx.x * blockDim.x + threadIdx.x) / kLanes; }
 __device__ __forceinline__ uint32_t warp_count() { return gridDim.x * blockDim.x / kLanes; }
 
-__global__ __launch_bounds__(kThreads) void choose_tiles_kernel(const __grid_constant__ EncodeWork work) {
+__global__ __launch_bounds__(kThreads, 2) void choose_tiles_kernel(const __grid_constant__ EncodeWork work) {
   choose_tiles(work, warp_number(), warp_count());
 }
-__global__ __launch_bounds__(kThreads) void choose_units_kernel(const __grid_constant__ EncodeWork work) {
+__global__ __launch_bounds__(kThreads, 2) void choose_units_kernel(const __grid_constant__ EncodeWork work) {
   choose_units(work, warp_number(), warp_count());
 }
-__global__ __launch_bounds__(kThreads) void cost_runs_kernel(const __grid_constant__ EncodeWork work) {
+__global__ __launch_bounds__(kThreads, 2) void cost_runs_kernel(const __grid_constant__ EncodeWork work) {
   cost_runs(work, warp_number(), warp_count());
 }
 __global__ __launch_bounds__(kLanes) void cut_cheapest_kernel(const __grid_constant__ EncodeWork work) {
   cut_cheapest(work, blockIdx.x);
 }
-__global__ __launch_bounds__(kThreads) void choose_cut_kernel(const __grid_constant__ EncodeWork work) {
+__global__ __launch_bounds__(kThreads, 2) void choose_cut_kernel(const __grid_constant__ EncodeWork work) {
   choose_cut(work, warp_number(), warp_count());
 }
 
 // All phases in one launch: what a phase merged decides what the next one tries, and only the grid knows when to stop.
-__global__ __launch_bounds__(kThreads) void merge_kernel(const __grid_constant__ EncodeWork work) {
+__global__ __launch_bounds__(kThreads, 2) void merge_kernel(const __grid_constant__ EncodeWork work) {
   const auto grid = cooperative_groups::this_grid();
   prepare_merge(work, blockIdx.x, gridDim.x);
   grid.sync();
@@ -58,7 +58,7 @@ __global__ __launch_bounds__(kThreads) void write_metadata_kernel(const __grid_c
     write_metadata(work, chunk, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
   }
 }
-__global__ __launch_bounds__(kThreads) void pack_residuals_kernel(const __grid_constant__ EncodeWork work) {
+__global__ __launch_bounds__(kThreads, 2) void pack_residuals_kernel(const __grid_constant__ EncodeWork work) {
   pack_residuals(work, warp_number(), warp_count());
 }
 
@@ -92,16 +92,16 @@ bool is_empty(const EncodeWork& work) { return work.chunk_count == 0 || work.str
 cudaError_t measure_streams(const EncodeWork& work, Effort effort, cudaStream_t stream) {
   if (is_empty(work)) return cudaSuccess;
   const uint64_t units = uint64_t{work.chunk_count} * work.stride;
-  const uint64_t tiles = uint64_t{work.chunk_count} * ((work.stride + kUnitsPerTile - 1) / kUnitsPerTile);
+  const uint64_t batches = (units + work.batch - 1) / work.batch;
   cudaError_t error = cudaSuccess;
   if (effort == Effort::kFast) {
-    choose_tiles_kernel<<<blocks_for(tiles), kThreads, 0, stream>>>(work);
+    choose_tiles_kernel<<<blocks_for(batches), kThreads, 0, stream>>>(work);
   } else {
-    choose_units_kernel<<<blocks_for(units), kThreads, 0, stream>>>(work);
+    choose_units_kernel<<<blocks_for(batches), kThreads, 0, stream>>>(work);
     if (effort == Effort::kBest) {
       cost_runs_kernel<<<blocks_for(units), kThreads, 0, stream>>>(work);
       cut_cheapest_kernel<<<work.chunk_count, kLanes, 0, stream>>>(work);
-      choose_cut_kernel<<<blocks_for(units), kThreads, 0, stream>>>(work);
+      choose_cut_kernel<<<blocks_for(batches), kThreads, 0, stream>>>(work);
     }
     error = launch_merge(work, stream);
   }
@@ -112,7 +112,7 @@ cudaError_t measure_streams(const EncodeWork& work, Effort effort, cudaStream_t 
 
 cudaError_t write_streams(const EncodeWork& work, cudaStream_t stream) {
   if (is_empty(work)) return cudaSuccess;
-  const uint64_t tiles = uint64_t{work.chunk_count} * ((work.stride + kUnitsPerTile - 1) / kUnitsPerTile);
+  const uint64_t tiles = uint64_t{work.chunk_count} * (work.stride / kUnitsPerTile);
   write_metadata_kernel<<<dim3(kMetadataBlocks, std::min(work.chunk_count, device::kMaxGridY)), kThreads, 0, stream>>>(
       work);
   pack_residuals_kernel<<<blocks_for(tiles), kThreads, 0, stream>>>(work);

@@ -1,6 +1,6 @@
 // The device encoder's loops over rows: sums of a unit, residuals under a model, runs. A warp goes through a unit with
-// eight rows per lane, lane by lane as they will be packed; several warps share a long partition. All results are
-// integers that do not depend on the order, so they are those of the CPU.
+// eight rows per lane, as they will be packed; the warps of a block share a long partition. All results are integers
+// that do not depend on the order, so they are those of the CPU.
 #pragma once
 
 #include "codec/l3/encode_work.h"
@@ -146,7 +146,7 @@ __device__ __forceinline__ Moments moments_of(const int64_t (&values)[kUnitRowsP
     s1 += static_cast<Sum>(z) * static_cast<int32_t>(i);
     s2 += static_cast<Sum>(z) * static_cast<int32_t>(i * i);
     s3 += static_cast<Sum>(z) * static_cast<int32_t>(i * i * i);
-    const auto size = static_cast<uint128_t>(z < 0 ? uint64_t{0} - static_cast<uint64_t>(z) : static_cast<uint64_t>(z));
+    const auto size = static_cast<uint128_t>(magnitude(z));
     squares += size * size;
   }
   return {rows, sum<WarpTeam>(s0), sum<WarpTeam>(s1), sum<WarpTeam>(s2), sum<WarpTeam>(s3), sum<WarpTeam>(squares)};
@@ -187,40 +187,51 @@ __device__ inline Partition unit_of(const ChunkValues& values, uint32_t unit, ui
 
 // --- partitions ---
 
+// The rows of a partition.
+struct PartitionRows {
+  ChunkValues values;
+  const uint32_t* run_ends;  // of the chunk, summed up; a single warp does without
+  uint32_t first_unit;
+  uint32_t units;
+  uint32_t rows;
+  int64_t first;
+
+  __device__ uint32_t first_row() const { return first_unit * kUnitRows; }
+  __device__ uint32_t end_row() const { return first_unit * kUnitRows + rows; }
+};
+
 // The units of a partition that fall to the calling warp of a team.
 struct UnitRange {
   uint32_t begin, end;
 };
 template <typename Team>
-__device__ __forceinline__ UnitRange share_of(const Partition& p) {
-  return {p.first_unit + p.units * Team::warp() / Team::warps(),
-          p.first_unit + p.units * (Team::warp() + 1) / Team::warps()};
+__device__ __forceinline__ UnitRange share_of(const PartitionRows& rows) {
+  return {rows.first_unit + rows.units * Team::warp() / Team::warps(),
+          rows.first_unit + rows.units * (Team::warp() + 1) / Team::warps()};
 }
 
 template <uint32_t kDegree, typename Team>
-__device__ Residuals residuals_of(const ChunkValues& values, const Partition& p, const Predictor& predictor,
-                                  uint64_t most) {
-  const UnitRange share = share_of<Team>(p);
-  const uint64_t i = static_cast<uint64_t>(share.begin - p.first_unit) * kUnitRows + lane_id();
+__device__ __forceinline__ Residuals residuals_of_degree(const PartitionRows& rows, const Trial& trial) {
+  const UnitRange share = share_of<Team>(rows);
+  const uint64_t i = static_cast<uint64_t>(share.begin - rows.first_unit) * kUnitRows + lane_id();
   Steps at{};
   if constexpr (kDegree == 1) {
-    at = {predictor.c1 * i, predictor.c1 * kLanes, 0, 0};
+    at = {trial.predictor.c1 * i, trial.predictor.c1 * kLanes, 0, 0};
   } else {
-    at = steps_from(predictor, i, kLanes);
+    at = steps_from(trial.predictor, i, kLanes);
   }
-  const auto first = static_cast<uint64_t>(p.first);
-  const uint32_t fraction = predictor.fraction;
-  const uint32_t end_row = p.first_unit * kUnitRows + static_cast<uint32_t>(p.rows);
+  const auto first = static_cast<uint64_t>(rows.first);
+  const uint32_t fraction = trial.predictor.fraction;
   int64_t low = 0;
   int64_t high = 0;
 #pragma unroll 1
   for (uint32_t unit = share.begin; unit < share.end; ++unit) {
     int64_t v[kUnitRowsPerLane];
-    values.read_unit(unit, v);
+    rows.values.read_unit(unit, v);
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
       const auto r = static_cast<int64_t>(((static_cast<uint64_t>(v[k]) - first) << fraction) - at.y);
-      if (unit * kUnitRows + k * kLanes + lane_id() < end_row) {
+      if (unit * kUnitRows + k * kLanes + lane_id() < rows.end_row()) {
         low = r < low ? r : low;
         high = r > high ? r : high;
       }
@@ -229,76 +240,77 @@ __device__ Residuals residuals_of(const ChunkValues& values, const Partition& p,
       if constexpr (kDegree > 2) at.d2 += at.d3;
     }
     // What one lane has seen is enough to give up; whether all together have is found below.
-    if (device::any_lane(static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > most)) break;
+    if (device::any_lane(static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > trial.most)) break;
   }
   return {lowest<Team>(low), highest<Team>(high)};
 }
 
+template <typename Team>
+__device__ __forceinline__ Residuals residuals_of(const PartitionRows& rows, const Trial& trial) {
+  switch (trial.degree) {
+    case 1: return residuals_of_degree<1, Team>(rows, trial);
+    case 2: return residuals_of_degree<2, Team>(rows, trial);
+    default: return residuals_of_degree<3, Team>(rows, trial);
+  }
+}
+
+// --- runs ---
+
 // f(ends, run, value, end) for every row of the calling warp's share: whether a run ends with the row, its number, its
 // value, and where it ends, counted from the partition's first row.
 template <typename Team, typename F>
-__device__ __forceinline__ void each_run(const ChunkValues& values, const uint32_t* run_ends, const Partition& p,
-                                         F&& f) {
-  const UnitRange share = share_of<Team>(p);
-  const uint32_t first_row = p.first_unit * kUnitRows;
-  const uint32_t end_row = first_row + static_cast<uint32_t>(p.rows);
-  uint32_t run = share.begin == p.first_unit ? 0 : run_ends[share.begin] - run_ends[p.first_unit];
+__device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f) {
+  const UnitRange share = share_of<Team>(rows);
+  uint32_t run = share.begin == rows.first_unit ? 0 : rows.run_ends[share.begin] - rows.run_ends[rows.first_unit];
 #pragma unroll 1
   for (uint32_t unit = share.begin; unit < share.end; ++unit) {
     int64_t v[kUnitRowsPerLane];
-    values.read_unit(unit, v);
+    rows.values.read_unit(unit, v);
     const uint32_t border = (unit + 1) * kUnitRows;
-    const int64_t beyond = border < end_row ? values.at(border) : 0;
+    const int64_t beyond = border < rows.end_row() ? rows.values.at(border) : 0;
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
       const uint32_t row = unit * kUnitRows + k * kLanes + lane_id();
-      const uint32_t all = run_ends_at(v, k, beyond, row, end_row);
-      f((all >> lane_id() & 1) != 0, run + device::population(all & lanes_below()), v[k], row - first_row + 1);
+      const uint32_t all = run_ends_at(v, k, beyond, row, rows.end_row());
+      f((all >> lane_id() & 1) != 0, run + device::population(all & lanes_below()), v[k], row - rows.first_row() + 1);
       run += device::population(all);
     }
   }
 }
 
-// The values of a partition's runs, or their ends, as arrays of which Chooser chooses a model.
+// Residuals of the array of the runs' values, or of their ends, whose first entry is `first`.
 template <typename Team, bool kEnds>
-struct RunRows {
-  const ChunkValues& values;
-  const uint32_t* run_ends;
-  const Partition& of;
+__device__ __forceinline__ Residuals run_residuals(const PartitionRows& rows, int64_t first, const Trial& trial) {
+  int64_t low = 0;
+  int64_t high = 0;
+  each_run<Team>(rows, [&](bool ends, uint32_t run, int64_t value, uint32_t end) {
+    if (!ends) return;
+    const uint64_t z = (kEnds ? end : static_cast<uint64_t>(value)) - static_cast<uint64_t>(first);
+    const uint64_t y = trial.degree == 1 ? trial.predictor.c1 * run : evaluate(trial.predictor, run);
+    const auto r = static_cast<int64_t>((z << trial.predictor.fraction) - y);
+    low = r < low ? r : low;
+    high = r > high ? r : high;
+  });
+  return {lowest<Team>(low), highest<Team>(high)};
+}
 
-  __device__ Residuals residuals(const Partition& array, uint32_t degree, const Predictor& predictor, uint64_t) const {
-    const auto first = static_cast<uint64_t>(array.first);
-    int64_t low = 0;
-    int64_t high = 0;
-    each_run<Team>(values, run_ends, of, [&](bool ends, uint32_t run, int64_t value, uint32_t end) {
-      if (!ends) return;
-      const uint64_t z = (kEnds ? end : static_cast<uint64_t>(value)) - first;
-      const uint64_t y = degree == 1 ? predictor.c1 * run : evaluate(predictor, run);
-      const auto r = static_cast<int64_t>((z << predictor.fraction) - y);
-      low = r < low ? r : low;
-      high = r > high ? r : high;
-    });
-    return {lowest<Team>(low), highest<Team>(high)};
-  }
-};
-
+// Of the values less the partition's first, and of the ends less the first one.
 struct RunMoments {
   Moments values, ends;
   uint32_t first_end = 0;
 };
-// Of the values less the partition's first, and of the ends themselves.
 template <typename Team>
-__device__ RunMoments run_moments(const ChunkValues& values, const uint32_t* run_ends, const Partition& p) {
-  const bool curved = p.runs <= kMaxPolyRows;
-  const auto first = static_cast<uint64_t>(p.first);
+__device__ __forceinline__ RunMoments run_moments(const PartitionRows& rows, uint32_t runs) {
+  const bool curved = runs <= kMaxPolyRows;
+  const auto first = static_cast<uint64_t>(rows.first);
   int128_t v0 = 0, v1 = 0, e3 = 0;
   uint128_t v_squares = 0;
   int64_t e0 = 0, e1 = 0, e2 = 0, e_squares = 0;
   uint32_t first_end = 0;
-  each_run<Team>(values, run_ends, p, [&](bool ends, uint32_t run, int64_t value, uint32_t end) {
+  each_run<Team>(rows, [&](bool ends, uint32_t run, int64_t value, uint32_t end) {
     if (!ends) return;
     const auto z = static_cast<int64_t>(static_cast<uint64_t>(value) - first);
-    const auto size = static_cast<uint128_t>(z < 0 ? uint64_t{0} - static_cast<uint64_t>(z) : static_cast<uint64_t>(z));
+    const auto size = static_cast<uint128_t>(magnitude(z));
     v0 += z;
     v1 += static_cast<int128_t>(z) * run;
     v_squares += size * size;
@@ -314,75 +326,42 @@ __device__ RunMoments run_moments(const ChunkValues& values, const uint32_t* run
     if (run == 0) first_end = end;
   });
   RunMoments m;
-  m.values = {p.runs, sum<Team>(v0), sum<Team>(v1), 0, 0, sum<Team>(v_squares)};
-  m.ends = {p.runs,        sum<Team>(e0), sum<Team>(e1),
-            sum<Team>(e2), sum<Team>(e3), static_cast<uint128_t>(sum<Team>(e_squares))};
+  m.values = {runs, sum<Team>(v0), sum<Team>(v1), 0, 0, sum<Team>(v_squares)};
   m.first_end = sum<Team>(first_end);
+  // Ends counted from 0 so far.
+  const uint64_t n = runs;
+  const auto d = static_cast<int128_t>(m.first_end);
+  const auto p1 = static_cast<int128_t>(n * (n - 1) / 2);
+  const int128_t s0 = sum<Team>(e0);
+  m.ends.rows = runs;
+  m.ends.squares = static_cast<uint128_t>(sum<Team>(e_squares) - 2 * d * s0 + d * d * static_cast<int128_t>(n));
+  m.ends.s0 = s0 - d * static_cast<int128_t>(n);
+  m.ends.s1 = sum<Team>(e1) - d * p1;
+  if (curved) {
+    m.ends.s2 = sum<Team>(e2) - d * static_cast<int128_t>(n * (n - 1) * (2 * n - 1) / 6);
+    m.ends.s3 = sum<Team>(e3) - d * p1 * p1;
+  }
   return m;
 }
 
-// What Chooser asks of a chunk's rows.
-template <typename Team>
-struct PartitionRows {
-  ChunkValues values;
-  const uint32_t* run_ends;  // of the chunk, summed up; a single warp does without
-  uint32_t* runs_params;     // of the chunk; nullptr: nobody will write these runs
-
-  __device__ Residuals residuals(const Partition& p, uint32_t degree, const Predictor& predictor, uint64_t most) const {
-    switch (degree) {
-      case 1: return residuals_of<1, Team>(values, p, predictor, most);
-      case 2: return residuals_of<2, Team>(values, p, predictor, most);
-      default: return residuals_of<3, Team>(values, p, predictor, most);
-    }
-  }
-
-  __device__ RunsChoice find_runs(const Partition& p) const {
-    const RunMoments m = run_moments<Team>(values, run_ends, p);
-    RunsChoice found;
-    found.runs = p.runs;
-    Partition& v = found.value_model;
-    v.units = units_of(p.runs);
-    v.rows = p.runs;
-    v.first = p.first;
-    v.low = p.low;
-    v.high = p.high;
-    v.moments = m.values;
-    Partition& e = found.end_model;
-    e.units = v.units;
-    e.rows = p.runs;
-    e.first = e.low = m.first_end;
-    e.high = static_cast<int64_t>(p.rows);
-    e.moments = lowered(m.ends, m.first_end);
-    const RunRows<Team, false> value_rows{values, run_ends, p};
-    Chooser<RunRows<Team, false>>(value_rows, values.type.bytes, kLeastSpread).choose_simple(v, 1);
-    const RunRows<Team, true> end_rows{values, run_ends, p};
-    Chooser<RunRows<Team, true>>(end_rows, sizeof(uint32_t), kLeastSpread).choose_simple(e, 3);
-    found.settle(p, values.type.bytes);
-    return found;
-  }
-
-  __device__ void keep(const Partition& p, const RunsChoice& found) const {
-    if (runs_params == nullptr || !Team::is_first_thread()) return;
-    put_runs_params(found, values.type.widening, values.type.bytes, runs_params + p.first_unit * kRunsParamsStride);
-  }
-
- private:
-  // Moments of the same numbers less `by`.
-  __device__ static Moments lowered(const Moments& m, uint32_t by) {
-    const uint64_t n = m.rows;
-    const auto d = static_cast<int128_t>(by);
-    const auto p1 = static_cast<int128_t>(n * (n - 1) / 2);
-    Moments out = m;
-    out.squares =
-        m.squares - static_cast<uint128_t>(2 * d * m.s0) + static_cast<uint128_t>(d * d * static_cast<int128_t>(n));
-    out.s0 = m.s0 - d * static_cast<int128_t>(n);
-    out.s1 = m.s1 - d * p1;
-    if (n <= kMaxPolyRows) {
-      out.s2 = m.s2 - d * static_cast<int128_t>(n * (n - 1) * (2 * n - 1) / 6);
-      out.s3 = m.s3 - d * p1 * p1;
-    }
-    return out;
-  }
-};
+// The arrays of a partition's runs, without models yet.
+__device__ __forceinline__ RunsChoice arrays_of_runs(const Partition& p, const RunMoments& moments) {
+  RunsChoice found;
+  found.runs = p.runs;
+  Partition& values = found.value_model;
+  values.units = units_of(p.runs);
+  values.rows = p.runs;
+  values.first = p.first;
+  values.low = p.low;
+  values.high = p.high;
+  values.moments = moments.values;
+  Partition& ends = found.end_model;
+  ends.units = values.units;
+  ends.rows = p.runs;
+  ends.first = ends.low = moments.first_end;
+  ends.high = static_cast<int64_t>(p.rows);
+  ends.moments = moments.ends;
+  return found;
+}
 
 }  // namespace basalt::l3

@@ -73,7 +73,8 @@ constexpr uint32_t kNoCost = ~0u;
 struct EncodeWork {
   const EncodeInput* chunks;
   uint32_t chunk_count;
-  uint32_t stride;  // units of the longest chunk
+  uint32_t stride;  // units of the longest chunk, whole tiles
+  uint32_t batch;   // units that a warp takes at once, one per lane: whole tiles
   ValueType type;
   bool best;
   uint32_t max_degree;
@@ -94,12 +95,16 @@ struct EncodeWork {
   EncodedSizes* sizes;  // per chunk
   EncodedStreams* streams;
 
-  // Without arrays yet; `chunks` is to become an address in device memory.
-  static EncodeWork of(std::span<const EncodeInput> chunks, uint32_t value_bytes, bool has_sign, Effort effort) {
+  // Without arrays yet; `chunks` is to become an address in device memory. `warps`: how many keep the device busy.
+  static EncodeWork of(std::span<const EncodeInput> chunks, uint32_t value_bytes, bool has_sign, Effort effort,
+                       uint32_t warps) {
     EncodeWork work{};
     work.chunks = chunks.data();
     work.chunk_count = static_cast<uint32_t>(chunks.size());
     for (const EncodeInput& chunk : chunks) work.stride = std::max(work.stride, units_of(chunk.rows));
+    work.stride = (work.stride + kUnitsPerTile - 1) / kUnitsPerTile * kUnitsPerTile;
+    const uint64_t share = uint64_t{work.chunk_count} * work.stride / warps / kUnitsPerTile * kUnitsPerTile;
+    work.batch = static_cast<uint32_t>(std::clamp<uint64_t>(share, kUnitsPerTile, kLanes));
     work.type = ValueType::of(value_bytes, has_sign);
     work.best = effort == Effort::kBest;
     work.max_degree = effort == Effort::kFast ? 1 : 3;

@@ -147,25 +147,10 @@ auto with_degree(uint32_t degree, Body body) {
   }
 }
 
-// What Chooser asks of the rows of one array.
-struct ArrayRows {
-  std::span<const int64_t> values;
-  uint32_t value_bytes;
-
-  Residuals residuals(const Partition& p, uint32_t degree, const Predictor& predictor, uint64_t most) const {
-    const int64_t* rows = values.data() + static_cast<uint64_t>(p.first_unit) * kUnitRows;
-    return with_degree(degree, [&](auto d) { return residuals_of<decltype(d)::value>(rows, p.rows, predictor, most); });
-  }
-  RunsOf find_runs(const Partition& p) const { return l3::find_runs(values, p, value_bytes); }
-  void keep(const Partition&, const RunsChoice&) const {}  // they are found again when they are written
-};
-
 class Cutter {
  public:
   Cutter(std::span<const int64_t> values, uint32_t value_bytes, double spread = kLeastSpread)
-      : values_(values), value_bytes_(value_bytes), rows_{values, value_bytes}, chooser_(rows_, value_bytes, spread) {}
-  Cutter(const Cutter&) = delete;
-  Cutter& operator=(const Cutter&) = delete;
+      : values_(values), value_bytes_(value_bytes), spread_(spread) {}
 
   std::vector<Partition> units() const {
     std::vector<Partition> parts;
@@ -211,14 +196,32 @@ class Cutter {
     return bytes;
   }
 
-  bool choose(Partition& p, uint32_t max_degree, uint64_t limit) const { return chooser_.choose(p, max_degree, limit); }
-  void choose_simple(Partition& p, uint32_t max_degree) const { chooser_.choose_simple(p, max_degree); }
+  // Gives `p` its cheapest model of at most `max_degree` (beyond lines: runs, too) if one takes fewer than `limit`
+  // bytes; says whether it did.
+  bool choose(Partition& p, uint32_t max_degree, uint64_t limit) const {
+    choose_simple(p, max_degree, limit);
+    if (max_degree > 1 && may_pay_as_runs(p, value_bytes_)) {
+      take_runs(p, find_runs(values_, p, value_bytes_), value_bytes_);
+    }
+    return p.bytes < limit;
+  }
+
+  // The same without runs: for the arrays of runs themselves.
+  void choose_simple(Partition& p, uint32_t max_degree, uint64_t limit = kNever) const {
+    const int64_t* rows = values_.data() + static_cast<uint64_t>(p.first_unit) * kUnitRows;
+    ModelChoice choice(p, max_degree, value_bytes_, spread_, limit);
+    Trial trial;
+    while (choice.next(trial)) {
+      choice.take(with_degree(trial.degree, [&](auto d) {
+        return residuals_of<decltype(d)::value>(rows, p.rows, trial.predictor, trial.most);
+      }));
+    }
+  }
 
  private:
   std::span<const int64_t> values_;
   uint32_t value_bytes_;
-  ArrayRows rows_;
-  Chooser<ArrayRows> chooser_;
+  double spread_;
 };
 
 // Neighbours merge in pairs, the even ones first, then the odd ones, as long as something is saved.
