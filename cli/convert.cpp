@@ -54,7 +54,7 @@ std::map<std::string, Tree> parse_encodings(const std::vector<std::string>& text
 Node encode_on_gpu(const Values& values, const Tree& tree, Effort effort) {
   GpuBackend& backend = *gpu().backend;
   const bool can = backend.why_not_encode(values.type, tree).empty();
-  return can ? backend.encode(values, tree) : encode_tree(values, tree, effort);
+  return can ? backend.encode(values, tree, effort) : encode_tree(values, tree, effort);
 }
 
 WriteOptions write_options(const ConvertOptions& options) {

@@ -176,10 +176,10 @@ Column CudaBackend::decode(const NodeView& root, const DataType& type) {
   return column;
 }
 
-Node CudaBackend::encode(const Values& values, const Tree& tree) {
+Node CudaBackend::encode(const Values& values, const Tree& tree, Effort effort) {
   std::lock_guard lock(mutex_);
   use_device();
-  return cuda::encode(values, tree, compute_);
+  return cuda::encode(values, tree, effort, compute_);
 }
 
 std::string CudaBackend::why_not_encode(Physical type, const Tree& tree) { return cuda::why_not_encode(type, tree); }

@@ -11,6 +11,7 @@
 #include "codec/constant/layout.h"
 #include "codec/delta/layout.h"
 #include "codec/dict/layout.h"
+#include "codec/l3/layout.h"
 #include "codec/packed/layout.h"
 #include "codec/plain/layout.h"
 #include "codec/rle/layout.h"
@@ -18,6 +19,7 @@
 #include "codec/validity/layout.h"
 #include "core/dispatch.h"
 #include "cuda/encode.h"
+#include "cuda/encode_l3.h"
 #include "cuda/runtime.h"
 
 namespace basalt::cuda {
@@ -96,7 +98,7 @@ Buffer download(const DeviceBuffer& from, size_t bytes, cudaStream_t stream) {
   return out;
 }
 
-Node encode_node(DeviceValues& values, const Tree& tree, cudaStream_t stream);
+Node encode_node(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
 
 Node make_node(const DeviceValues& values, const Tree& tree, size_t streams) {
   Node node{&get_codec(tree.codec), values.type, values.count, {}, {}, {}};
@@ -106,7 +108,7 @@ Node make_node(const DeviceValues& values, const Tree& tree, size_t streams) {
 
 // --- plain, constant ---
 
-Node encode_plain(const DeviceValues& values, const Tree& tree, cudaStream_t stream) {
+Node encode_plain(const DeviceValues& values, const Tree& tree, Effort, cudaStream_t stream) {
   if (values.type != Physical::kBytes) {
     Node node = make_node(values, tree, plain::kFixedStreams);
     node.streams[plain::kValues] = download(values.data, values.count * width_of(values.type), stream);
@@ -141,7 +143,7 @@ void require_constant(const DeviceValues& values, cudaStream_t stream) {
   if (fetch(flag, stream) != 0) throw Error(ErrorCode::kUnsupported, "constant: the values are not all equal");
 }
 
-Node encode_constant(const DeviceValues& values, const Tree& tree, cudaStream_t stream) {
+Node encode_constant(const DeviceValues& values, const Tree& tree, Effort, cudaStream_t stream) {
   Node node = make_node(values, tree, 0);
   node.params.resize(constant::kParameterBytes);
   if (values.count == 0) return node;
@@ -281,7 +283,7 @@ void encode_packed_typed(const DeviceValues& values, Node& node, cudaStream_t st
   node.streams[packed::kWords] = download(words, word_bytes, stream);
 }
 
-Node encode_packed(const DeviceValues& values, const Tree& tree, cudaStream_t stream) {
+Node encode_packed(const DeviceValues& values, const Tree& tree, Effort, cudaStream_t stream) {
   Node node = make_node(values, tree, packed::kStreams);
   dispatch_width(width_of(values.type), [&](auto tag) { encode_packed_typed<decltype(tag)>(values, node, stream); });
   return node;
@@ -305,7 +307,7 @@ void find_deltas(const DeviceValues& values, DeviceValues& deltas, DeviceBuffer&
   });
 }
 
-Node encode_delta(const DeviceValues& values, const Tree& tree, cudaStream_t stream) {
+Node encode_delta(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
   Node node = make_node(values, tree, delta::kStreams);
   const uint32_t width = width_of(values.type);
   const uint64_t tiles = tile_count(values.count);
@@ -316,7 +318,7 @@ Node encode_delta(const DeviceValues& values, const Tree& tree, cudaStream_t str
   DeviceBuffer checkpoints(tiles * width, stream);
   dispatch_width(width, [&](auto tag) { find_deltas<decltype(tag)>(values, deltas, checkpoints, stream); });
   node.streams[delta::kCheckpoints] = download(checkpoints, tiles * width, stream);
-  node.children.push_back(encode_node(deltas, tree.children[delta::kDeltas], stream));
+  node.children.push_back(encode_node(deltas, tree.children[delta::kDeltas], effort, stream));
   return node;
 }
 
@@ -355,7 +357,7 @@ void find_runs(const DeviceValues& values, DeviceValues& run_values, DeviceValue
   each_row(runs, stream, [=] __device__(uint64_t run) { to[run] = from[run_end[run] - 1]; });
 }
 
-Node encode_rle(const DeviceValues& values, const Tree& tree, cudaStream_t stream) {
+Node encode_rle(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
   if (values.count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "rle: the array is too large");
   Node node = make_node(values, tree, rle::kStreams);
   DeviceValues run_values;
@@ -386,8 +388,8 @@ Node encode_rle(const DeviceValues& values, const Tree& tree, cudaStream_t strea
     to[tile] = {static_cast<uint32_t>(low), first_row - (low == 0 ? 0 : ends[low - 1])};
   });
   node.streams[rle::kTileEntries] = download(entries, tiles * sizeof(rle::TileEntry), stream);
-  node.children.push_back(encode_node(run_values, tree.children[rle::kValues], stream));
-  node.children.push_back(encode_node(run_ends, tree.children[rle::kRunEnds], stream));
+  node.children.push_back(encode_node(run_values, tree.children[rle::kValues], effort, stream));
+  node.children.push_back(encode_node(run_ends, tree.children[rle::kRunEnds], effort, stream));
   return node;
 }
 
@@ -449,7 +451,7 @@ void find_distinct(const DeviceValues& values, DeviceValues& codes, DeviceValues
   entries.data = std::move(unique);
 }
 
-Node encode_dict(const DeviceValues& values, const Tree& tree, cudaStream_t stream) {
+Node encode_dict(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
   if (values.count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "dict: the array is too large");
   Node node = make_node(values, tree, 0);
   DeviceValues codes;
@@ -462,14 +464,14 @@ Node encode_dict(const DeviceValues& values, const Tree& tree, cudaStream_t stre
     dispatch_width(width_of(values.type),
                    [&](auto tag) { find_distinct<decltype(tag)>(values, codes, entries, stream); });
   }
-  node.children.push_back(encode_node(codes, tree.children[dict::kCodes], stream));
-  node.children.push_back(encode_node(entries, tree.children[dict::kEntries], stream));
+  node.children.push_back(encode_node(codes, tree.children[dict::kCodes], effort, stream));
+  node.children.push_back(encode_node(entries, tree.children[dict::kEntries], effort, stream));
   return node;
 }
 
 // --- strings, validity ---
 
-Node encode_strings(DeviceValues& values, const Tree& tree, cudaStream_t stream) {
+Node encode_strings(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
   Node node = make_node(values, tree, 0);
   DeviceValues lengths;
   lengths.type = Physical::kU32;
@@ -486,12 +488,12 @@ Node encode_strings(DeviceValues& values, const Tree& tree, cudaStream_t stream)
     to[i] = static_cast<uint32_t>(length);
   });
   if (fetch(flag, stream) != 0) throw Error(ErrorCode::kUnsupported, "a string is longer than 2^31 - 1 bytes");
-  node.children.push_back(encode_node(lengths, tree.children[strings::kLengths], stream));
-  node.children.push_back(encode_node(values, tree.children[strings::kBytes], stream));
+  node.children.push_back(encode_node(lengths, tree.children[strings::kLengths], effort, stream));
+  node.children.push_back(encode_node(values, tree.children[strings::kBytes], effort, stream));
   return node;
 }
 
-Node encode_validity(DeviceValues& values, const Tree& tree, cudaStream_t stream) {
+Node encode_validity(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
   Node node = make_node(values, tree, 0);
   DeviceValues flags;
   flags.type = Physical::kU8;
@@ -502,27 +504,51 @@ Node encode_validity(DeviceValues& values, const Tree& tree, cudaStream_t stream
   each_row(values.count, stream, [=] __device__(uint64_t i) {
     to[i] = bits == nullptr ? 1 : static_cast<uint8_t>(bits[i / 8] >> (i % 8) & 1);
   });
-  node.children.push_back(encode_node(flags, tree.children[validity::kValid], stream));
+  node.children.push_back(encode_node(flags, tree.children[validity::kValid], effort, stream));
   if (values.type != Physical::kNone) {
-    node.children.push_back(encode_node(values, tree.children[validity::kValues], stream));
+    node.children.push_back(encode_node(values, tree.children[validity::kValues], effort, stream));
   }
+  return node;
+}
+
+// --- l3 ---
+
+Node encode_l3(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+  if (values.count > kMaxChunkRows) throw Error(ErrorCode::kUnsupported, "l3: the array is too large");
+  Node node = make_node(values, tree, l3::kStreams);
+  if (values.count == 0) return node;
+  const l3::EncodeInput chunk{values.data.data(), static_cast<uint32_t>(values.count)};
+  L3BatchEncoder encoder({&chunk, 1}, values.type, effort, stream);
+  const l3::EncodedSizes sizes = encoder.measure()[0];
+  size_t bytes[l3::kStreams];
+  bytes[l3::kStarts] = l3::start_words(chunk.rows) * sizeof(uint32_t);
+  bytes[l3::kRecords] = sizes.partitions * sizeof(uint64_t);
+  bytes[l3::kParams] = sizes.param_words * sizeof(uint32_t);
+  bytes[l3::kResiduals] = sizes.residual_words * sizeof(uint32_t);
+  DeviceBuffer streams[l3::kStreams];
+  for (uint32_t i = 0; i < l3::kStreams; ++i) streams[i] = DeviceBuffer(bytes[i], stream);
+  const l3::EncodedStreams to{streams[l3::kStarts].as<uint32_t>(), streams[l3::kRecords].as<uint64_t>(),
+                              streams[l3::kParams].as<uint32_t>(), streams[l3::kResiduals].as<uint32_t>()};
+  encoder.write({&to, 1});
+  for (uint32_t i = 0; i < l3::kStreams; ++i) node.streams[i] = download(streams[i], bytes[i], stream);
   return node;
 }
 
 // The device encoders by codec name.
 struct Encoder {
   const char* codec;
-  Node (*encode)(DeviceValues&, const Tree&, cudaStream_t);
+  Node (*encode)(DeviceValues&, const Tree&, Effort, cudaStream_t);
 };
-template <Node (*kEncode)(const DeviceValues&, const Tree&, cudaStream_t)>
-Node from_const(DeviceValues& values, const Tree& tree, cudaStream_t stream) {
-  return kEncode(values, tree, stream);
+template <Node (*kEncode)(const DeviceValues&, const Tree&, Effort, cudaStream_t)>
+Node from_const(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+  return kEncode(values, tree, effort, stream);
 }
 constexpr Encoder kEncoders[] = {
     {"plain", from_const<encode_plain>},   {"constant", from_const<encode_constant>},
     {"packed", from_const<encode_packed>}, {"delta", from_const<encode_delta>},
     {"rle", from_const<encode_rle>},       {"dict", from_const<encode_dict>},
     {"strings", encode_strings},           {"validity", encode_validity},
+    {"l3", from_const<encode_l3>},
 };
 
 const Encoder* find_encoder(const std::string& codec) {
@@ -532,10 +558,10 @@ const Encoder* find_encoder(const std::string& codec) {
   return nullptr;
 }
 
-Node encode_node(DeviceValues& values, const Tree& tree, cudaStream_t stream) {
+Node encode_node(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
   const Encoder* encoder = find_encoder(tree.codec);
   if (encoder == nullptr) throw Error(ErrorCode::kUnsupported, tree.codec + " has no encoder on the GPU");
-  return encoder->encode(values, tree, stream);
+  return encoder->encode(values, tree, effort, stream);
 }
 
 DeviceBuffer upload(const void* from, size_t bytes, cudaStream_t stream) {
@@ -558,7 +584,7 @@ std::string why_not_encode(Physical type, const Tree& tree) {
   return {};
 }
 
-Node encode(const Values& values, const Tree& tree, cudaStream_t stream) {
+Node encode(const Values& values, const Tree& tree, Effort effort, cudaStream_t stream) {
   const std::string reason = why_not_encode(values.type, tree);
   if (!reason.empty()) throw Error(ErrorCode::kUnsupported, reason);
   DeviceValues on_device;
@@ -574,7 +600,7 @@ Node encode(const Values& values, const Tree& tree, cudaStream_t stream) {
     on_device.data = upload(values.data, values.count * width_of(values.type), stream);
   }
   if (values.validity != nullptr) on_device.validity = upload(values.validity, (values.count + 7) / 8, stream);
-  return encode_node(on_device, tree, stream);
+  return encode_node(on_device, tree, effort, stream);
 }
 
 }  // namespace basalt::cuda

@@ -1,5 +1,6 @@
 // Arrays of every type in many trees: decoded on the device like on the CPU, encoded to the same bytes; damaged values
 // become an error and never a crash.
+#include "basalt/gen/l3.h"
 #include "cuda/gpu.h"
 #include "exec/tables.h"
 
@@ -15,7 +16,10 @@ const std::vector<std::string>& trees_for(Physical type) {
                                                      "rle(packed, packed)",
                                                      "rle(plain, delta(packed))",
                                                      "delta(packed)",
-                                                     "delta(rle(packed, packed))"};
+                                                     "delta(rle(packed, packed))",
+                                                     "l3",
+                                                     "delta(l3)",
+                                                     "rle(l3, l3)"};
   static const std::vector<std::string> kFloats = {"plain", "dict(packed, plain)", "rle(plain, packed)"};
   static const std::vector<std::string> kStrings = {"strings(packed, plain)", "dict(packed, strings(packed, plain))",
                                                     "strings(dict(packed, plain), plain)"};
@@ -60,13 +64,18 @@ void for_each_array(Body&& body) {
         if (!column.validity.empty()) text = "validity(packed, " + text + ")";
         const Tree tree = bind_tree(parse_tree(text), physical_of(type));
         const Values values = values_of(column);
-        Node expected;
-        try {
-          expected = encode_tree(values, tree);
-        } catch (const Error&) {
-          continue;  // values that this tree cannot hold
+        for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
+          if (effort != Effort::kBalanced && text.find("l3") == std::string::npos) continue;  // all the same
+          Node expected;
+          try {
+            expected = encode_tree(values, tree, effort);
+          } catch (const Error&) {
+            continue;  // values that this tree cannot hold
+          }
+          body(column, values, tree, effort, expected,
+               text + " of " + to_string(type) + ", " + std::to_string(rows) + " rows, effort " +
+                   std::to_string(static_cast<int>(effort)));
         }
-        body(column, values, tree, expected, text + " of " + to_string(type) + ", " + std::to_string(rows) + " rows");
       }
     }
   }
@@ -74,28 +83,46 @@ void for_each_array(Body&& body) {
 
 TEST(GpuArrays, DecodeLikeTheCpu) {
   BASALT_NEEDS_GPU();
-  for_each_array([](const Column& column, const Values&, const Tree&, const Node& node, const std::string& place) {
-    const NodeView view = view_of(node);
+  for_each_array(
+      [](const Column& column, const Values&, const Tree&, Effort, const Node& node, const std::string& place) {
+        const NodeView view = view_of(node);
+        try {
+          const Column decoded = gpu().backend->decode(view, column.type);
+          EXPECT_TRUE(equal(decoded, decode_rows(view, column.type, 0, node.count))) << place;
+        } catch (const Error& error) {
+          ADD_FAILURE() << place << ": " << error.what();
+        }
+      });
+}
+
+TEST(GpuArrays, EncodeToTheSameBytes) {
+  BASALT_NEEDS_GPU();
+  for_each_array([](const Column&, const Values& values, const Tree& tree, Effort effort, const Node& node,
+                    const std::string& place) {
+    const std::string reason = gpu().backend->why_not_encode(values.type, tree);
+    if (!reason.empty()) return;
     try {
-      const Column decoded = gpu().backend->decode(view, column.type);
-      EXPECT_TRUE(equal(decoded, decode_rows(view, column.type, 0, node.count))) << place;
+      expect_same(gpu().backend->encode(values, tree, effort), node, place);
     } catch (const Error& error) {
       ADD_FAILURE() << place << ": " << error.what();
     }
   });
 }
 
-TEST(GpuArrays, EncodeToTheSameBytes) {
+// Long partitions and many of them: curves, runs, noise.
+TEST(GpuArrays, EncodeLearnedColumnsToTheSameBytes) {
   BASALT_NEEDS_GPU();
-  for_each_array([](const Column&, const Values& values, const Tree& tree, const Node& node, const std::string& place) {
-    const std::string reason = gpu().backend->why_not_encode(values.type, tree);
-    if (!reason.empty()) return;
-    try {
-      expect_same(gpu().backend->encode(values, tree), node, place);
-    } catch (const Error& error) {
-      ADD_FAILURE() << place << ": " << error.what();
+  for (const L3Set& set : l3_sets()) {
+    const uint64_t rows = std::min<uint64_t>(set.rows, 300'000);
+    const Table table = L3Generator(set, rows).next(rows);
+    const Values values = values_of(table.columns[0]);
+    const Tree tree = bind_tree({"l3", {}}, values.type);
+    EXPECT_EQ(gpu().backend->why_not_encode(values.type, tree), "");
+    for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
+      expect_same(gpu().backend->encode(values, tree, effort), encode_tree(values, tree, effort),
+                  std::string(set.name) + ", effort " + std::to_string(static_cast<int>(effort)));
     }
-  });
+  }
 }
 
 TEST(GpuArrays, DamagedValuesAreAnErrorAndNoCrash) {

@@ -1,6 +1,6 @@
-// Device code on the CPU, one warp at a time: lanes are fibers that take turns, each running until it needs the others.
-// Slow, but it runs the very headers that kernels are made of where there is no GPU. Include it after everything that
-// is not device code and before everything that is.
+// Device code on the CPU, one block at a time: threads are fibers that take turns, each running until it needs the
+// others. Slow, but it runs the very headers that kernels are made of where there is no GPU. Include it after
+// everything that is not device code and before everything that is.
 #pragma once
 
 #include <ucontext.h>
@@ -16,77 +16,126 @@
 
 namespace basalt::test {
 
-class EmulatedWarp {
+class EmulatedBlock {
  public:
-  static constexpr uint32_t kCount = 32;
+  static constexpr uint32_t kLanes = 32;
 
-  // Runs body() once per lane, to its end.
-  static void run(const std::function<void()>& body) {
-    EmulatedWarp warp(body);
-    for (uint32_t i = 0; i < kCount; ++i) warp.prepare(i);
-    current_ = &warp;
-    while (warp.finished_ < kCount) {
-      for (warp.lane_ = 0; warp.lane_ < kCount; ++warp.lane_) {
-        if (warp.lanes_[warp.lane_].done) throw std::logic_error("some lanes ended while others waited for them");
-        swapcontext(&warp.home_, &warp.lanes_[warp.lane_].context);
-      }
-      if (warp.finished_ != 0 && warp.finished_ != kCount) throw std::logic_error("lanes went different ways");
-    }
+  // Runs body() once per thread, to its end.
+  static void run(uint32_t threads, const std::function<void()>& body) {
+    EmulatedBlock block(threads, body);
+    for (uint32_t i = 0; i < threads; ++i) block.prepare(i);
+    current_ = &block;
+    while (block.finished_ < threads) block.advance();
     current_ = nullptr;
   }
 
-  static uint32_t lane() { return current_ == nullptr ? 0 : current_->lane_; }
+  static uint32_t thread() { return current_ == nullptr ? 0 : current_->thread_; }
+  static uint32_t lane() { return thread() % kLanes; }
+  static uint32_t threads() { return current_ == nullptr ? kLanes : static_cast<uint32_t>(current_->threads_.size()); }
 
-  // Every lane gives a value and sees those of all.
-  static const std::array<uint64_t, kCount>& exchange(uint64_t value) {
-    EmulatedWarp& warp = *current_;
-    Lane& own = warp.lanes_[warp.lane_];
-    auto& round = warp.rounds_[own.round];
+  // Every lane of a warp gives a value and sees those of all.
+  static const std::array<uint64_t, kLanes>& exchange(uint64_t value) {
+    EmulatedBlock& block = *current_;
+    Thread& own = block.threads_[block.thread_];
+    auto& round = block.warps_[block.thread_ / kLanes].rounds[own.round];
     own.round ^= 1;
-    round[warp.lane_] = value;
-    swapcontext(&own.context, &warp.home_);
+    round[block.thread_ % kLanes] = value;
+    block.leave(own, false);
     return round;
   }
+  // Every thread of the block arrives.
+  static void barrier() { current_->leave(current_->threads_[current_->thread_], true); }
 
  private:
   static constexpr size_t kStackBytes = 256 << 10;
-  struct Lane {
+  struct Thread {
     ucontext_t context{};
     std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
     uint32_t round = 0;
     bool done = false;
+    bool at_barrier = false;
+  };
+  struct Warp {
+    // Two rounds: a lane that is first in the next one must not write over what others have yet to read.
+    std::array<std::array<uint64_t, kLanes>, 2> rounds{};
+    bool waits = false;  // at a barrier, for other warps
   };
 
-  explicit EmulatedWarp(const std::function<void()>& body) : body_(body), lanes_(kCount) {}
+  EmulatedBlock(uint32_t threads, const std::function<void()>& body)
+      : body_(body), threads_(threads), warps_(threads / kLanes) {}
 
   void prepare(uint32_t i) {
-    Lane& lane = lanes_[i];
-    getcontext(&lane.context);
-    lane.context.uc_stack.ss_sp = lane.stack.get();
-    lane.context.uc_stack.ss_size = kStackBytes;
-    lane.context.uc_link = &home_;
-    makecontext(&lane.context, &EmulatedWarp::enter, 0);
+    Thread& thread = threads_[i];
+    getcontext(&thread.context);
+    thread.context.uc_stack.ss_sp = thread.stack.get();
+    thread.context.uc_stack.ss_size = kStackBytes;
+    thread.context.uc_link = &home_;
+    makecontext(&thread.context, &EmulatedBlock::enter, 0);
   }
   static void enter() {
-    EmulatedWarp& warp = *current_;
-    warp.body_();
-    warp.lanes_[warp.lane_].done = true;
-    ++warp.finished_;
+    EmulatedBlock& block = *current_;
+    block.body_();
+    block.threads_[block.thread_].done = true;
+    ++block.finished_;
+  }
+  // On to the next lane, or home after the last.
+  void leave(Thread& own, bool at_barrier) {
+    own.at_barrier = at_barrier;
+    const bool last = thread_ % kLanes == kLanes - 1 || threads_[thread_ + 1].done;
+    if (!last) ++thread_;
+    swapcontext(&own.context, last ? &home_ : &threads_[thread_].context);
   }
 
-  inline static EmulatedWarp* current_ = nullptr;
+  // Each warp that need not wait runs to its next exchange, its next barrier or its end.
+  void advance() {
+    bool moved = false;
+    for (uint32_t w = 0; w < warps_.size(); ++w) {
+      const uint32_t first = w * kLanes;
+      if (warps_[w].waits || threads_[first].done) continue;
+      moved = true;
+      for (thread_ = first; thread_ < first + kLanes; ++thread_) {
+        if (threads_[thread_].done) throw std::logic_error("some lanes ended while others waited for them");
+        swapcontext(&home_, &threads_[thread_].context);
+      }
+      for (uint32_t i = first; i < first + kLanes; ++i) {
+        if (threads_[i].done != threads_[first].done || threads_[i].at_barrier != threads_[first].at_barrier) {
+          throw std::logic_error("lanes went different ways");
+        }
+      }
+      warps_[w].waits = !threads_[first].done && threads_[first].at_barrier;
+    }
+    if (moved) return;
+    if (finished_ != 0) throw std::logic_error("some warps ended while others waited for them");
+    for (Warp& warp : warps_) warp.waits = false;
+  }
+
+  inline static EmulatedBlock* current_ = nullptr;
   const std::function<void()>& body_;
-  std::vector<Lane> lanes_;
+  std::vector<Thread> threads_;
+  std::vector<Warp> warps_;
   ucontext_t home_{};
-  // Two rounds: a lane that is first in the next one must not write over what others have yet to read.
-  std::array<std::array<uint64_t, kCount>, 2> rounds_{};
-  uint32_t lane_ = 0;
+  uint32_t thread_ = 0;
   uint32_t finished_ = 0;
 };
 
+// A block of one warp.
+class EmulatedWarp {
+ public:
+  static void run(const std::function<void()>& body) { EmulatedBlock::run(EmulatedBlock::kLanes, body); }
+  static uint32_t lane() { return EmulatedBlock::lane(); }
+  static const std::array<uint64_t, EmulatedBlock::kLanes>& exchange(uint64_t value) {
+    return EmulatedBlock::exchange(value);
+  }
+};
+
 struct EmulatedIndex {
-  struct Lane {
-    operator uint32_t() const { return EmulatedWarp::lane(); }
+  struct Thread {
+    operator uint32_t() const { return EmulatedBlock::thread(); }
+  } x;
+};
+struct EmulatedThreads {
+  struct Count {
+    operator uint32_t() const { return EmulatedBlock::threads(); }
   } x;
 };
 struct EmulatedSize {
@@ -103,11 +152,11 @@ struct ulonglong2 {
 
 inline constexpr basalt::test::EmulatedIndex threadIdx;
 inline constexpr basalt::test::EmulatedSize blockIdx{0, 0};
-inline constexpr basalt::test::EmulatedSize blockDim{32, 1};
+inline constexpr basalt::test::EmulatedThreads blockDim;
 inline constexpr basalt::test::EmulatedSize gridDim{1, 1};
 
 inline void __syncwarp(uint32_t) { basalt::test::EmulatedWarp::exchange(0); }
-inline void __syncthreads() { basalt::test::EmulatedWarp::exchange(0); }
+inline void __syncthreads() { basalt::test::EmulatedBlock::barrier(); }
 template <typename T>
 T emulated_shuffle(T value, uint32_t from) {
   uint64_t bits = 0;
@@ -137,6 +186,25 @@ inline uint32_t __ballot_sync(uint32_t, bool value) {
 }
 inline int __any_sync(uint32_t mask, bool value) { return __ballot_sync(mask, value) != 0 ? 1 : 0; }
 inline int __syncthreads_or(int value) { return __any_sync(0, value != 0); }
+// Threads take turns only where they wait for each other.
+template <typename T>
+T atomicAdd(T* to, T value) {
+  const T before = *to;
+  *to += value;
+  return before;
+}
+template <typename T>
+T atomicMax(T* to, T value) {
+  const T before = *to;
+  *to = before < value ? value : before;
+  return before;
+}
+template <typename T>
+T atomicOr(T* to, T value) {
+  const T before = *to;
+  *to |= value;
+  return before;
+}
 inline int __popc(uint32_t bits) { return std::popcount(bits); }
 inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(static_cast<uint32_t>(bits)) + 1; }
 inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t shift) {

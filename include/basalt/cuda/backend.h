@@ -47,7 +47,7 @@ class GpuBackend {
   // Decodes a validated chunk on the device and brings the rows back; the same column as decode_rows(root, type, 0, n).
   virtual Column decode(const NodeView& root, const DataType& type) = 0;
   // Encodes on the device: the same bytes as encode_tree().
-  virtual Node encode(const Values& values, const Tree& tree) = 0;
+  virtual Node encode(const Values& values, const Tree& tree, Effort effort) = 0;
   virtual std::string why_not_encode(Physical type, const Tree& tree) = 0;
 
   virtual void drop_cache() = 0;
@@ -63,7 +63,7 @@ struct GpuAvailability {
 const GpuAvailability& gpu();
 
 // The symbol that libbasalt_cuda exports: creates the backend or returns nullptr and fills `reason`.
-constexpr uint32_t kGpuBackendAbi = 1;
+constexpr uint32_t kGpuBackendAbi = 2;
 using CreateGpuBackend = GpuBackend* (*)(uint32_t abi, std::string* reason);
 constexpr const char* kCreateGpuBackendSymbol = "basalt_create_gpu_backend";
 

@@ -181,11 +181,9 @@ class StreamWriter {
     l3::Record record = l3::record_of(part);
     record.shift = static_cast<uint32_t>(runs_word_ % l3::kPieceWords);
     put_record(record, runs_word_ / l3::kPieceWords);
-    uint32_t header[l3::kRunsHeaderWords];
-    l3::put_runs(runs.header(), header);
-    node_.streams[l3::kParams].append(header, sizeof(header));
-    put_params(runs.value_model, static_cast<uint64_t>(runs.value_model.base) + widening_of(node_.type), value_bytes_);
-    if (!runs.by_tile) put_params(runs.end_model, static_cast<uint64_t>(runs.end_model.base), sizeof(uint32_t));
+    uint32_t words[l3::kMostRunsParams];
+    const uint32_t count = l3::put_runs_params(runs, widening_of(node_.type), value_bytes_, words);
+    node_.streams[l3::kParams].append(words, count * sizeof(uint32_t));
 
     BitWriter bits(node_.streams[l3::kResiduals].as<uint32_t>() + runs_word_);
     put_residuals(bits, runs.values, runs.value_model);

@@ -5,6 +5,7 @@
 
 #include "basalt/core/host_device.h"
 #if !defined(__CUDACC_RTC__)
+#include <cmath>
 #include <cstring>
 #endif
 
@@ -41,6 +42,15 @@ BASALT_HD double div(double a, double b) {
   return __ddiv_rn(a, b);
 #else
   return rounded(a / b);
+#endif
+}
+
+// Correctly rounded on every machine: IEEE 754 demands it.
+BASALT_HD double square_root(double x) {
+#if defined(__CUDA_ARCH__)
+  return __dsqrt_rn(x);
+#else
+  return rounded(std::sqrt(x));
 #endif
 }
 

@@ -25,13 +25,13 @@ BASALT_HD Moments join(const Moments& a, const Moments& b, int64_t step) {
   const auto o = static_cast<int128_t>(a.rows);
   const int128_t d = step;
   // b's values rise by d, its rows by o.
-  const int128_t p1 = n * (n - 1) / 2;
+  const auto p1 = static_cast<int128_t>(b.rows * (b.rows - 1) / 2);
   const int128_t s0 = b.s0 + d * n;
   const int128_t s1 = b.s1 + d * p1;
   m.s0 = a.s0 + s0;
   m.s1 = a.s1 + s1 + o * s0;
   if (m.rows <= kMaxPolyRows) {
-    const int128_t s2 = b.s2 + d * (n * (n - 1) * (2 * n - 1) / 6);
+    const int128_t s2 = b.s2 + d * static_cast<int128_t>(b.rows * (b.rows - 1) * (2 * b.rows - 1) / 6);
     const int128_t s3 = b.s3 + d * (p1 * p1);
     m.s2 = a.s2 + s2 + 2 * o * s1 + o * o * s0;
     m.s3 = a.s3 + s3 + 3 * o * s2 + 3 * o * o * s1 + o * o * o * s0;
@@ -102,8 +102,10 @@ BASALT_HD uint64_t magnitude(int64_t value) {
 
 // Rounds to `bits` bits with sign; *exponent is how far the mantissa was shifted.
 BASALT_HD int64_t to_mantissa(int64_t value, uint32_t bits, uint32_t* exponent) {
-  uint32_t e = 0;
-  int64_t mantissa = value;
+  // Rounding never takes a bit off, so nothing below this shift fits.
+  const uint32_t value_bits = bits_of(magnitude(value));
+  uint32_t e = value_bits < bits ? 0 : value_bits - bits + 1;
+  int64_t mantissa = e == 0 ? value : (value + (int64_t{1} << (e - 1))) >> e;
   while (bits_of(magnitude(mantissa)) >= bits) {
     ++e;
     mantissa = (value + (int64_t{1} << (e - 1))) >> e;

@@ -12,22 +12,8 @@ namespace basalt::l3 {
 
 namespace {
 
-constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
-constexpr uint32_t kBreakpointBits = 8;         // a jump of the width that starts a new partition
-constexpr uint32_t kFastUnits = kUnitsPerTile;  // `fast` cuts no longer than a tile
-constexpr double kLeastShare = 1e-11;           // of Σ z², below which a variance is mostly rounding
-constexpr double kUsualSpread = 4.5;            // range of residuals in standard deviations
-constexpr double kLeastSpread = 2;              // of any numbers
-constexpr double kQuickSpread = 3.4;            // below which `balanced` and `fast` do not hope
-constexpr uint32_t kLeastRun = 4;               // average rows of runs worth looking at
-constexpr uint32_t kMaxPolyUnits = kMaxPolyRows / kUnitRows;
-
-uint64_t bytes_of(Model model, bool phased, uint32_t width, uint32_t units, uint32_t value_bytes) {
-  return sizeof(uint64_t) + param_words(model, phased, value_bytes) * sizeof(uint32_t) +
-         static_cast<uint64_t>(units) * unit_words(width) * sizeof(uint32_t);
-}
-
-uint64_t span_of(const Partition& p) { return static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low); }
+constexpr double kLeastShare = 1e-11;  // of Σ z², below which a variance is mostly rounding
+constexpr double kUsualSpread = 4.5;   // range of residuals in standard deviations
 
 // Sums over one unit of 256 rows whose values less their first, or the halves of those, fit in 31 bits with sign: then
 // 64-bit sums cannot overflow.
@@ -114,13 +100,6 @@ Partition unit_of(const int64_t* values, uint32_t unit, uint32_t rows) {
   return p;
 }
 
-// Smallest and largest of z·2^fraction − y over the rows, with z = value − first: residuals with their fractions.
-struct Residuals {
-  int64_t low = 0;
-  int64_t high = 0;
-  uint64_t span() const { return static_cast<uint64_t>(high) - static_cast<uint64_t>(low); }
-};
-
 // Gives up after the unit in which the span passes `most`.
 template <uint32_t kDegree>
 Residuals residuals_of(const int64_t* values, uint64_t rows, const Predictor& p, uint64_t most) {
@@ -170,8 +149,6 @@ auto with_degree(uint32_t degree, Body body) {
 
 class Cutter {
  public:
-  // `spread`: the least range of residuals, in standard deviations, that is thought possible. 2 is a bound for any
-  // numbers; uniform ones have 3.46, and few have less.
   Cutter(std::span<const int64_t> values, uint32_t value_bytes, double spread = kLeastSpread)
       : values_(values), value_bytes_(value_bytes), spread_(spread) {}
 
@@ -193,18 +170,8 @@ class Cutter {
 
   // Union of two neighbours, without a model yet.
   Partition joined(const Partition& a, const Partition& b) const {
-    Partition u;
-    u.first_unit = a.first_unit;
-    u.units = a.units + b.units;
-    u.rows = a.rows + b.rows;
-    u.first = a.first;
-    u.low = std::min(a.low, b.low);
-    u.high = std::max(a.high, b.high);
     const size_t border = static_cast<size_t>(b.first_unit) * kUnitRows;
-    u.runs = a.runs + b.runs - (values_[border - 1] == values_[border] ? 1 : 0);
-    u.moments = join(a.moments, b.moments,
-                     static_cast<int64_t>(static_cast<uint64_t>(b.first) - static_cast<uint64_t>(a.first)));
-    return u;
+    return l3::joined(a, b, values_[border - 1] == values_[border]);
   }
 
   // What `p` would take if its residuals were spread as evenly as those of most data. Where values rise so evenly that
@@ -230,131 +197,28 @@ class Cutter {
   }
 
   // Gives `p` its cheapest model of at most `max_degree` (beyond lines: runs, too) if one takes fewer than `limit`
-  // bytes; says whether it did. Equal costs: the simpler model.
+  // bytes; says whether it did.
   bool choose(Partition& p, uint32_t max_degree, uint64_t limit) const {
     choose_simple(p, max_degree, limit);
-    if (max_degree > 1 && span_of(p) != 0) choose_runs(p);
+    if (max_degree > 1 && may_pay_as_runs(p, value_bytes_)) {
+      take_runs(p, find_runs(values_, p, value_bytes_), value_bytes_);
+    }
     return p.bytes < limit;
   }
 
   // The same without runs: for the arrays of runs themselves.
   void choose_simple(Partition& p, uint32_t max_degree, uint64_t limit = kNever) const {
-    p.bytes = limit;
-    const uint64_t span = span_of(p);
-    offer(p, span == 0 ? Model::kConstant : Model::kFor, bits_of(span), p.low, {});
-    if (span != 0) choose_polynomial(p, max_degree);
+    const int64_t* rows = values_.data() + static_cast<uint64_t>(p.first_unit) * kUnitRows;
+    ModelChoice choice(p, max_degree, value_bytes_, spread_, limit);
+    Trial trial;
+    while (choice.next(trial)) {
+      choice.take(with_degree(trial.degree, [&](auto d) {
+        return residuals_of<decltype(d)::value>(rows, p.rows, trial.predictor, trial.most);
+      }));
+    }
   }
 
  private:
-  void choose_polynomial(Partition& p, uint32_t max_degree) const {
-    const uint64_t span = span_of(p);
-    if (bits_of(span) > kMaxModelBits || p.rows < 3) return;
-    if (p.units > kMaxPolyUnits) max_degree = std::min(max_degree, 1u);
-    bool fitted = false;
-    Fit fit;
-    const bool bounded = bits_of(span) <= kMaxSquareBits;
-    for (uint32_t degree = 1; degree <= max_degree; ++degree) {
-      const auto narrow = static_cast<Model>(static_cast<uint32_t>(Model::kFor) + degree);
-      if (bytes_of(narrow, false, 0, p.units, value_bytes_) >= p.bytes) break;
-      if (!fitted) fit = fit_polynomials(p.moments, bounded);
-      fitted = true;
-      if (bounded && bytes_of(narrow, false, least_width(fit, degree), p.units, value_bytes_) >= p.bytes) continue;
-      if (bits_of(span) > kMaxNarrowWidth || !try_model(p, narrow, fit)) {
-        try_model(p, static_cast<Model>(static_cast<uint32_t>(Model::kWideLinear) + degree - 1), fit);
-      }
-    }
-  }
-
-  void choose_runs(Partition& p) const {
-    // Short runs do not pay but for units that are not full, whose residuals take the room of full ones; and finding
-    // that out costs a pass.
-    if ((p.runs > p.rows / kLeastRun && p.rows >= kUnitRows) || p.runs > kMaxRuns) return;
-    // Values and ends that are exact lines take no bits at all; the tiles' first runs do.
-    const RunsHeader exact{p.runs, {}, {}};
-    const uint64_t words = kRunsHeaderWords + param_words(Model::kConstant, false, value_bytes_) +
-                           runs_words(exact, tiles_touched(p.first_unit, p.first_unit + p.units));
-    if (sizeof(uint64_t) + words * sizeof(uint32_t) >= p.bytes) return;
-    const uint64_t bytes = find_runs(values_, p, value_bytes_).bytes;
-    if (bytes >= p.bytes) return;
-    p.model = Model::kRuns;
-    p.width = 0;
-    p.coefficients = {};
-    p.base = 0;
-    p.bytes = bytes;
-  }
-
-  // No model of this degree can do with fewer bits if the spread is a bound; predictions are rounded down, which takes
-  // at most one unit off.
-  uint32_t least_width(const Fit& fit, uint32_t degree) const {
-    const double range = mul(spread_, std::sqrt(least_variance(fit, degree))) - 2;
-    return range < 1 ? 0 : bits_of(static_cast<uint64_t>(range));
-  }
-
-  void offer(Partition& p, Model model, uint32_t width, int64_t base, const Coefficients& coefficients) const {
-    const uint64_t bytes = bytes_of(model, coefficients.phased, width, p.units, value_bytes_);
-    if (bytes >= p.bytes) return;
-    p.model = model;
-    p.width = width;
-    p.base = base;
-    p.coefficients = coefficients;
-    p.bytes = bytes;
-  }
-
-  // The largest span of residuals with which the model would still be taken.
-  uint64_t most_span(const Partition& p, Model model) const {
-    const uint64_t fixed = bytes_of(model, false, 0, p.units, value_bytes_);
-    if (p.bytes == kNever) return kNever;
-    if (fixed >= p.bytes) return 0;
-    const uint64_t per_bit = static_cast<uint64_t>(p.units) * unit_words(1) * sizeof(uint32_t);
-    return low_bits(static_cast<uint32_t>(std::min<uint64_t>(64, (p.bytes - fixed - 1) / per_bit)));
-  }
-
-  // False if the model cannot hold these values (a narrow one whose offsets leave 32 bits).
-  bool try_model(Partition& p, Model model, const Fit& fit) const {
-    const uint32_t degree = degree_of(model);
-    // Room above the values for predictions that overshoot: a cubic stays within 16 times the span.
-    Coefficients coefficients = quantise(fit, degree, is_wide(model), kMaxModelBits - bits_of(span_of(p)));
-    const Predictor predictor = predictor_of(model, coefficients);
-    const uint32_t fraction = predictor.fraction;
-    const int64_t* values = values_.data() + static_cast<uint64_t>(p.first_unit) * kUnitRows;
-    const uint64_t most = most_span(p, model);
-    const uint64_t most_fine = most >= low_bits(63 - fraction) ? kNever : (most + 1) << fraction;
-    const Residuals fine = with_degree(
-        degree, [&](auto d) { return residuals_of<decltype(d)::value>(values, p.rows, predictor, most_fine); });
-    if (fine.span() > most_fine) return true;
-
-    // Predictions are rounded down, so residuals up. A phase of the largest fraction makes the least span.
-    const auto rounded_up = [&](int64_t r) {
-      return (r >> fraction) + ((static_cast<uint64_t>(r) & low_bits(fraction)) != 0 ? 1 : 0);
-    };
-    const int64_t low = rounded_up(fine.low);
-    const uint64_t span = static_cast<uint64_t>(rounded_up(fine.high)) - static_cast<uint64_t>(low);
-    if (!is_wide(model)) {
-      // Offsets from the base must stay inside 32 bits with sign, whatever the phase.
-      if (bits_of(span) > kMaxNarrowWidth || p.low - p.first - low - 1 < std::numeric_limits<int32_t>::min() ||
-          p.high - p.first - low + 1 > std::numeric_limits<int32_t>::max()) {
-        return false;
-      }
-    }
-    const auto first = static_cast<uint64_t>(p.first);
-    offer(p, model, bits_of(span), static_cast<int64_t>(first + static_cast<uint64_t>(low)), coefficients);
-    const uint64_t least = fine.span() >> fraction;
-    coefficients.phased = true;
-    coefficients.c0 = static_cast<uint64_t>(fine.high) & low_bits(fraction);
-    const auto top = static_cast<uint64_t>(fine.high >> fraction);
-    offer(p, model, bits_of(least), static_cast<int64_t>(first + top - least), coefficients);
-    return true;
-  }
-
-  Predictor predictor_of(Model model, const Coefficients& coefficients) const {
-    Partition trial;
-    trial.model = model;
-    trial.coefficients = coefficients;
-    std::array<uint32_t, kMostParams> words{};
-    put_params(trial, 0, value_bytes_, words.data());
-    return get_predictor(record_of(trial), words.data(), value_bytes_);
-  }
-
   std::span<const int64_t> values_;
   uint32_t value_bytes_;
   double spread_;
@@ -433,12 +297,6 @@ std::vector<Partition> cut_best(const Cutter& cutter) {
 
 }  // namespace
 
-RunsHeader RunsOf::header() const {
-  RunsHeader h{static_cast<uint32_t>(values.size()), record_of(value_model), record_of(end_model)};
-  if (by_tile) h.ends = {0, kByTile, kByTileBits, 0, false, 0, 0};
-  return h;
-}
-
 RunsOf find_runs(std::span<const int64_t> values, const Partition& partition, uint32_t value_bytes) {
   RunsOf out;
   const int64_t* rows = values.data() + static_cast<size_t>(partition.first_unit) * kUnitRows;
@@ -457,37 +315,9 @@ RunsOf find_runs(std::span<const int64_t> values, const Partition& partition, ui
   };
   out.value_model = model_of(out.values, value_bytes, 1);
   out.end_model = model_of(out.ends, sizeof(uint32_t), 3);
-  const uint32_t tiles = tiles_touched(partition.first_unit, partition.first_unit + partition.units);
-  const auto measure = [&](bool by_tile) {
-    out.by_tile = by_tile;
-    const RunsHeader h = out.header();
-    out.words = runs_words(h, tiles);
-    out.bytes = sizeof(uint64_t) + (runs_param_words(h, value_bytes) + out.words) * sizeof(uint32_t);
-    return out.bytes;
-  };
-  const uint64_t modelled = measure(false);
-  if (measure(true) >= modelled) measure(false);
+  out.runs = static_cast<uint32_t>(out.values.size());
+  out.settle(partition, value_bytes);
   return out;
-}
-
-Record record_of(const Partition& partition) {
-  const Coefficients& c = partition.coefficients;
-  return {partition.first_unit, partition.model, partition.width, c.shift, c.phased, 0, 0};
-}
-
-uint32_t put_params(const Partition& partition, uint64_t base, uint32_t value_bytes, uint32_t* to) {
-  const uint32_t* const start = to;
-  const auto put = [&](uint64_t value, bool two_words) {
-    *to++ = static_cast<uint32_t>(value);
-    if (two_words) *to++ = static_cast<uint32_t>(value >> 32);
-  };
-  const Coefficients& c = partition.coefficients;
-  const uint64_t coefficients[] = {c.c1, c.c2, c.c3};
-  const bool wide = is_wide(partition.model);
-  put(base, value_bytes > 4);
-  for (uint32_t d = 0; d < degree_of(partition.model); ++d) put(coefficients[d], wide);
-  if (c.phased) put(c.c0, wide);
-  return static_cast<uint32_t>(to - start);
 }
 
 Partition cut_once(std::span<const int64_t> values, uint32_t value_bytes) {

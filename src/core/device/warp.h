@@ -50,6 +50,21 @@ __device__ __forceinline__ T shuffle_up(T value, uint32_t distance) {
   }
 }
 
+// The value of the lane whose number differs in the bits of `distance`.
+template <typename T>
+__device__ __forceinline__ T shuffle_xor(T value, uint32_t distance) {
+  if constexpr (sizeof(T) == 16) {
+    const uint64_t low = shuffle_xor(static_cast<uint64_t>(value), distance);
+    const uint64_t high = shuffle_xor(static_cast<uint64_t>(value >> 64), distance);
+    return static_cast<T>(high) << 64 | low;
+  } else if constexpr (sizeof(T) == 8) {
+    return static_cast<T>(
+        __shfl_xor_sync(kWholeWarp, static_cast<unsigned long long>(value), static_cast<int>(distance)));
+  } else {
+    return static_cast<T>(__shfl_xor_sync(kWholeWarp, static_cast<unsigned int>(value), static_cast<int>(distance)));
+  }
+}
+
 // Sum of the lanes below (0 in lane 0).
 template <typename T>
 __device__ __forceinline__ T sum_below(T value) {
@@ -64,6 +79,9 @@ __device__ __forceinline__ T sum_below(T value) {
 }
 
 __device__ __forceinline__ bool any_lane(bool value) { return __any_sync(kWholeWarp, value) != 0; }
+
+// Bit l is set where lane l says so.
+__device__ __forceinline__ uint32_t ballot(bool value) { return __ballot_sync(kWholeWarp, value); }
 
 __device__ __forceinline__ uint32_t population(uint32_t bits) { return static_cast<uint32_t>(__popc(bits)); }
 

@@ -1,0 +1,122 @@
+// The device encoder's kernels: stages of encode_device.cuh, each with the grid it wants.
+#include "codec/l3/encode_kernels.h"
+
+#include <cooperative_groups.h>
+
+#include <algorithm>
+
+#include "codec/l3/encode_device.cuh"
+#include "core/device/launch.h"
+
+namespace basalt::l3 {
+
+namespace {
+
+constexpr uint32_t kThreads = 256;
+constexpr uint32_t kPlaceThreads = 1024;
+constexpr uint32_t kMetadataBlocks = 8;  // per chunk
+
+__device__ __forceinline__ uint32_t warp_number() { return (blockIdx.x * blockDim.x + threadIdx.x) / kLanes; }
+__device__ __forceinline__ uint32_t warp_count() { return gridDim.x * blockDim.x / kLanes; }
+
+__global__ __launch_bounds__(kThreads, 2) void choose_tiles_kernel(const __grid_constant__ EncodeWork work) {
+  choose_tiles(work, warp_number(), warp_count());
+}
+__global__ __launch_bounds__(kThreads, 2) void choose_units_kernel(const __grid_constant__ EncodeWork work) {
+  choose_units(work, warp_number(), warp_count());
+}
+__global__ __launch_bounds__(kThreads, 2) void cost_runs_kernel(const __grid_constant__ EncodeWork work) {
+  cost_runs(work, warp_number(), warp_count());
+}
+__global__ __launch_bounds__(kLanes) void cut_cheapest_kernel(const __grid_constant__ EncodeWork work) {
+  cut_cheapest(work, blockIdx.x);
+}
+__global__ __launch_bounds__(kThreads, 2) void choose_cut_kernel(const __grid_constant__ EncodeWork work) {
+  choose_cut(work, warp_number(), warp_count());
+}
+
+// All phases in one launch: what a phase merged decides what the next one tries, and only the grid knows when to stop.
+__global__ __launch_bounds__(kThreads, 2) void merge_kernel(const __grid_constant__ EncodeWork work) {
+  const auto grid = cooperative_groups::this_grid();
+  prepare_merge(work, blockIdx.x, gridDim.x);
+  grid.sync();
+  for (uint32_t step = 0; step % 2 == 1 || !is_merged(work, step); ++step) {
+    try_pairs(work, step, warp_number(), warp_count());
+    __syncthreads();
+    try_long_pairs(work, step, blockIdx.x, gridDim.x);
+    grid.sync();
+    compact(work, step, blockIdx.x, gridDim.x);
+    grid.sync();
+  }
+}
+
+__global__ __launch_bounds__(kPlaceThreads) void place_streams_kernel(const __grid_constant__ EncodeWork work) {
+  place_streams(work, blockIdx.x, gridDim.x);
+}
+__global__ __launch_bounds__(kThreads) void write_metadata_kernel(const __grid_constant__ EncodeWork work) {
+  for (uint32_t chunk = blockIdx.y; chunk < work.chunk_count; chunk += gridDim.y) {
+    write_metadata(work, chunk, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
+  }
+}
+__global__ __launch_bounds__(kThreads, 2) void pack_residuals_kernel(const __grid_constant__ EncodeWork work) {
+  pack_residuals(work, warp_number(), warp_count());
+}
+
+uint32_t blocks_for(uint64_t warps) {
+  constexpr uint32_t kWarps = kThreads / kLanes;
+  return static_cast<uint32_t>((warps + kWarps - 1) / kWarps);
+}
+
+// As many blocks as run at the same time, but no more than there are pairs for.
+cudaError_t launch_merge(const EncodeWork& work, cudaStream_t stream) {
+  device::DeviceShape shape;
+  int resident = 0;
+  cudaError_t error = device::current_shape(shape);
+  if (error == cudaSuccess) {
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, merge_kernel, kThreads, 0);
+  }
+  if (error == cudaSuccess) error = cudaMemsetAsync(work.control, 0, sizeof(MergeControl), stream);
+  if (error != cudaSuccess) return error;
+  const uint32_t pairs = blocks_for(uint64_t{work.chunk_count} * (work.stride / 2 + 1));
+  const uint32_t blocks = std::min(static_cast<uint32_t>(shape.multiprocessors * resident), pairs);
+  EncodeWork argument = work;
+  void* arguments[] = {&argument};
+  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(merge_kernel), dim3(blocks), dim3(kThreads),
+                                     arguments, 0, stream);
+}
+
+bool is_empty(const EncodeWork& work) { return work.chunk_count == 0 || work.stride == 0; }
+
+}  // namespace
+
+cudaError_t measure_streams(const EncodeWork& work, Effort effort, cudaStream_t stream) {
+  if (is_empty(work)) return cudaSuccess;
+  const uint64_t units = uint64_t{work.chunk_count} * work.stride;
+  const uint64_t batches = (units + work.batch - 1) / work.batch;
+  cudaError_t error = cudaSuccess;
+  if (effort == Effort::kFast) {
+    choose_tiles_kernel<<<blocks_for(batches), kThreads, 0, stream>>>(work);
+  } else {
+    choose_units_kernel<<<blocks_for(batches), kThreads, 0, stream>>>(work);
+    if (effort == Effort::kBest) {
+      cost_runs_kernel<<<blocks_for(units), kThreads, 0, stream>>>(work);
+      cut_cheapest_kernel<<<work.chunk_count, kLanes, 0, stream>>>(work);
+      choose_cut_kernel<<<blocks_for(batches), kThreads, 0, stream>>>(work);
+    }
+    error = launch_merge(work, stream);
+  }
+  if (error != cudaSuccess) return error;
+  place_streams_kernel<<<work.chunk_count, kPlaceThreads, 0, stream>>>(work);
+  return cudaGetLastError();
+}
+
+cudaError_t write_streams(const EncodeWork& work, cudaStream_t stream) {
+  if (is_empty(work)) return cudaSuccess;
+  const uint64_t tiles = uint64_t{work.chunk_count} * (work.stride / kUnitsPerTile);
+  write_metadata_kernel<<<dim3(kMetadataBlocks, std::min(work.chunk_count, device::kMaxGridY)), kThreads, 0, stream>>>(
+      work);
+  pack_residuals_kernel<<<blocks_for(tiles), kThreads, 0, stream>>>(work);
+  return cudaGetLastError();
+}
+
+}  // namespace basalt::l3

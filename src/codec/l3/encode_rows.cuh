@@ -1,0 +1,367 @@
+// The device encoder's loops over rows: sums of a unit, residuals under a model, runs. A warp goes through a unit with
+// eight rows per lane, as they will be packed; the warps of a block share a long partition. All results are integers
+// that do not depend on the order, so they are those of the CPU.
+#pragma once
+
+#include "codec/l3/encode_work.h"
+#include "core/device/warp.h"
+
+namespace basalt::l3 {
+
+using device::kWholeWarp;
+using device::lane_id;
+
+template <typename T, typename Join>
+__device__ __forceinline__ T join_lanes(T value, const Join& join) {
+#pragma unroll
+  for (uint32_t distance = kLanes / 2; distance > 0; distance /= 2) {
+    value = join(value, device::shuffle_xor(value, distance));
+  }
+  return value;
+}
+
+// Who works on one partition together. Every member calls every function, and all get the same answer.
+struct WarpTeam {
+  __device__ static uint32_t warp() { return 0; }
+  __device__ static uint32_t warps() { return 1; }
+  __device__ static bool is_first_thread() { return lane_id() == 0; }
+  __device__ static void sync() { device::sync_warp(); }
+  template <typename T, typename Join>
+  __device__ static T join_all(T value, const Join& join) {
+    return join_lanes(value, join);
+  }
+};
+struct BlockTeam {
+  __device__ static uint32_t warp() { return threadIdx.x / kLanes; }
+  __device__ static uint32_t warps() { return blockDim.x / kLanes; }
+  __device__ static bool is_first_thread() { return threadIdx.x == 0; }
+  __device__ static void sync() { __syncthreads(); }
+  template <typename T, typename Join>
+  __device__ static T join_all(T value, const Join& join) {
+    T* room = exchange(join_lanes(value, join));
+    T all = room[0];
+    for (uint32_t w = 1; w < warps(); ++w) all = join(all, room[w]);
+    sync();
+    return all;
+  }
+  // Sum over the warps before; `value` is the same in all lanes of a warp.
+  __device__ static uint32_t sum_before(uint32_t value, uint32_t* total) {
+    const uint32_t* room = exchange(value);
+    uint32_t before = 0;
+    *total = 0;
+    for (uint32_t w = 0; w < warps(); ++w) {
+      if (w == warp()) before = *total;
+      *total += room[w];
+    }
+    sync();
+    return before;
+  }
+
+ private:
+  template <typename T>
+  __device__ static T* exchange(T value) {
+    __shared__ T room[kLanes];
+    if (lane_id() == 0) room[warp()] = value;
+    sync();
+    return room;
+  }
+};
+
+template <typename Team, typename T>
+__device__ __forceinline__ T lowest(T value) {
+  return Team::join_all(value, [](T a, T b) { return a < b ? a : b; });
+}
+template <typename Team, typename T>
+__device__ __forceinline__ T highest(T value) {
+  return Team::join_all(value, [](T a, T b) { return a > b ? a : b; });
+}
+template <typename Team, typename T>
+__device__ __forceinline__ T sum(T value) {
+  return Team::join_all(value, [](T a, T b) { return a + b; });
+}
+
+// One chunk's values, widened as they are read.
+struct ChunkValues {
+  const void* data;
+  uint32_t rows;
+  ValueType type;
+
+  __device__ __forceinline__ int64_t widen(uint64_t bits) const {
+    return static_cast<int64_t>((bits ^ type.flip) - type.lowered);
+  }
+  __device__ __forceinline__ int64_t at(uint32_t row) const {
+    switch (type.bytes) {
+      case 1: return widen(device::load(static_cast<const uint8_t*>(data) + row));
+      case 2: return widen(device::load(static_cast<const uint16_t*>(data) + row));
+      case 4: return widen(device::load(static_cast<const uint32_t*>(data) + row));
+      default: return widen(device::load(static_cast<const uint64_t*>(data) + row));
+    }
+  }
+  // The lane's rows of a unit; those that the chunk does not have are its last.
+  __device__ __forceinline__ void read_unit(uint32_t unit, int64_t (&out)[kUnitRowsPerLane]) const {
+    switch (type.bytes) {
+      case 1: return read_unit_as<uint8_t>(unit, out);
+      case 2: return read_unit_as<uint16_t>(unit, out);
+      case 4: return read_unit_as<uint32_t>(unit, out);
+      default: return read_unit_as<uint64_t>(unit, out);
+    }
+  }
+
+ private:
+  template <typename T>
+  __device__ __forceinline__ void read_unit_as(uint32_t unit, int64_t (&out)[kUnitRowsPerLane]) const {
+    const T* from = static_cast<const T*>(data);
+#pragma unroll
+    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+      const uint32_t row = unit * kUnitRows + k * kLanes + lane_id();
+      out[k] = widen(device::load(from + (row < rows ? row : rows - 1)));
+    }
+  }
+};
+
+// Bit l: a run ends with row k of lane l, which is row `row` of the chunk. Rows from `end_row` on do not count;
+// `beyond` is the value behind the unit.
+__device__ __forceinline__ uint32_t run_ends_at(const int64_t (&values)[kUnitRowsPerLane], uint32_t k, int64_t beyond,
+                                                uint32_t row, uint32_t end_row) {
+  const int64_t next_group = k + 1 < kUnitRowsPerLane ? device::shuffle(values[(k + 1) % kUnitRowsPerLane], 0) : beyond;
+  const int64_t neighbour = device::shuffle(values[k], (lane_id() + 1) % kLanes);
+  const int64_t next = lane_id() + 1 < kLanes ? neighbour : next_group;
+  return device::ballot(row < end_row && (row + 1 == end_row || values[k] != next));
+}
+__device__ __forceinline__ uint32_t lanes_below() { return (1u << lane_id()) - 1; }
+
+// --- units ---
+
+// Σ over the lane's rows; narrow: values less the first fit in 31 bits with sign, so that sums fit in 64.
+template <typename Sum>
+__device__ __forceinline__ Moments moments_of(const int64_t (&values)[kUnitRowsPerLane], int64_t first, uint32_t rows) {
+  Sum s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  uint128_t squares = 0;
+#pragma unroll
+  for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+    const uint32_t i = k * kLanes + lane_id();
+    const auto z = static_cast<int64_t>(static_cast<uint64_t>(values[k]) - static_cast<uint64_t>(first));
+    if (i >= rows) continue;
+    s0 += static_cast<Sum>(z);
+    s1 += static_cast<Sum>(z) * static_cast<int32_t>(i);
+    s2 += static_cast<Sum>(z) * static_cast<int32_t>(i * i);
+    s3 += static_cast<Sum>(z) * static_cast<int32_t>(i * i * i);
+    const auto size = static_cast<uint128_t>(magnitude(z));
+    squares += size * size;
+  }
+  return {rows, sum<WarpTeam>(s0), sum<WarpTeam>(s1), sum<WarpTeam>(s2), sum<WarpTeam>(s3), sum<WarpTeam>(squares)};
+}
+
+// A unit without a model yet. *run_ends: rows that differ from the next row of the chunk.
+__device__ inline Partition unit_of(const ChunkValues& values, uint32_t unit, uint32_t* run_ends) {
+  constexpr uint32_t kHalfBits = 30;
+  const uint32_t first_row = unit * kUnitRows;
+  const uint32_t rows = values.rows - first_row < kUnitRows ? values.rows - first_row : kUnitRows;
+  int64_t v[kUnitRowsPerLane];
+  values.read_unit(unit, v);
+  int64_t low = v[0];
+  int64_t high = v[0];
+  uint32_t runs = 0;
+#pragma unroll
+  for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+    runs += device::population(run_ends_at(v, k, 0, first_row + k * kLanes + lane_id(), first_row + rows));
+    low = v[k] < low ? v[k] : low;
+    high = v[k] > high ? v[k] : high;
+  }
+  Partition p;
+  p.first_unit = unit;
+  p.units = 1;
+  p.rows = rows;
+  p.first = device::shuffle(v[0], 0);
+  p.low = lowest<WarpTeam>(low);
+  p.high = highest<WarpTeam>(high);
+  p.runs = runs;
+  const uint32_t border = first_row + rows;
+  *run_ends = runs - 1 + (border < values.rows && values.at(border - 1) != values.at(border) ? 1 : 0);
+  p.moments.rows = rows;
+  const uint32_t span_bits = bits_of(span_of(p));
+  if (span_bits > 0 && span_bits <= kHalfBits) p.moments = moments_of<int64_t>(v, p.first, rows);
+  if (span_bits > kHalfBits && span_bits <= kMaxModelBits) p.moments = moments_of<int128_t>(v, p.first, rows);
+  return p;
+}
+
+// --- partitions ---
+
+// The rows of a partition.
+struct PartitionRows {
+  ChunkValues values;
+  const uint32_t* run_ends;  // of the chunk, summed up; a single warp does without
+  uint32_t first_unit;
+  uint32_t units;
+  uint32_t rows;
+  int64_t first;
+
+  __device__ uint32_t first_row() const { return first_unit * kUnitRows; }
+  __device__ uint32_t end_row() const { return first_unit * kUnitRows + rows; }
+};
+
+// The units of a partition that fall to the calling warp of a team.
+struct UnitRange {
+  uint32_t begin, end;
+};
+template <typename Team>
+__device__ __forceinline__ UnitRange share_of(const PartitionRows& rows) {
+  return {rows.first_unit + rows.units * Team::warp() / Team::warps(),
+          rows.first_unit + rows.units * (Team::warp() + 1) / Team::warps()};
+}
+
+template <uint32_t kDegree, typename Team>
+__device__ __forceinline__ Residuals residuals_of_degree(const PartitionRows& rows, const Trial& trial) {
+  const UnitRange share = share_of<Team>(rows);
+  const uint64_t i = static_cast<uint64_t>(share.begin - rows.first_unit) * kUnitRows + lane_id();
+  Steps at{};
+  if constexpr (kDegree == 1) {
+    at = {trial.predictor.c1 * i, trial.predictor.c1 * kLanes, 0, 0};
+  } else {
+    at = steps_from(trial.predictor, i, kLanes);
+  }
+  const auto first = static_cast<uint64_t>(rows.first);
+  const uint32_t fraction = trial.predictor.fraction;
+  int64_t low = 0;
+  int64_t high = 0;
+#pragma unroll 1
+  for (uint32_t unit = share.begin; unit < share.end; ++unit) {
+    int64_t v[kUnitRowsPerLane];
+    rows.values.read_unit(unit, v);
+#pragma unroll
+    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+      const auto r = static_cast<int64_t>(((static_cast<uint64_t>(v[k]) - first) << fraction) - at.y);
+      if (unit * kUnitRows + k * kLanes + lane_id() < rows.end_row()) {
+        low = r < low ? r : low;
+        high = r > high ? r : high;
+      }
+      at.y += at.d1;
+      if constexpr (kDegree > 1) at.d1 += at.d2;
+      if constexpr (kDegree > 2) at.d2 += at.d3;
+    }
+    // What one lane has seen is enough to give up; whether all together have is found below.
+    if (device::any_lane(static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > trial.most)) break;
+  }
+  return {lowest<Team>(low), highest<Team>(high)};
+}
+
+template <typename Team>
+__device__ __forceinline__ Residuals residuals_of(const PartitionRows& rows, const Trial& trial) {
+  switch (trial.degree) {
+    case 1: return residuals_of_degree<1, Team>(rows, trial);
+    case 2: return residuals_of_degree<2, Team>(rows, trial);
+    default: return residuals_of_degree<3, Team>(rows, trial);
+  }
+}
+
+// --- runs ---
+
+// f(ends, run, value, end) for every row of the calling warp's share: whether a run ends with the row, its number, its
+// value, and where it ends, counted from the partition's first row.
+template <typename Team, typename F>
+__device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f) {
+  const UnitRange share = share_of<Team>(rows);
+  uint32_t run = share.begin == rows.first_unit ? 0 : rows.run_ends[share.begin] - rows.run_ends[rows.first_unit];
+#pragma unroll 1
+  for (uint32_t unit = share.begin; unit < share.end; ++unit) {
+    int64_t v[kUnitRowsPerLane];
+    rows.values.read_unit(unit, v);
+    const uint32_t border = (unit + 1) * kUnitRows;
+    const int64_t beyond = border < rows.end_row() ? rows.values.at(border) : 0;
+#pragma unroll
+    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+      const uint32_t row = unit * kUnitRows + k * kLanes + lane_id();
+      const uint32_t all = run_ends_at(v, k, beyond, row, rows.end_row());
+      f((all >> lane_id() & 1) != 0, run + device::population(all & lanes_below()), v[k], row - rows.first_row() + 1);
+      run += device::population(all);
+    }
+  }
+}
+
+// Residuals of the array of the runs' values, or of their ends, whose first entry is `first`.
+template <typename Team, bool kEnds>
+__device__ __forceinline__ Residuals run_residuals(const PartitionRows& rows, int64_t first, const Trial& trial) {
+  int64_t low = 0;
+  int64_t high = 0;
+  each_run<Team>(rows, [&](bool ends, uint32_t run, int64_t value, uint32_t end) {
+    if (!ends) return;
+    const uint64_t z = (kEnds ? end : static_cast<uint64_t>(value)) - static_cast<uint64_t>(first);
+    const uint64_t y = trial.degree == 1 ? trial.predictor.c1 * run : evaluate(trial.predictor, run);
+    const auto r = static_cast<int64_t>((z << trial.predictor.fraction) - y);
+    low = r < low ? r : low;
+    high = r > high ? r : high;
+  });
+  return {lowest<Team>(low), highest<Team>(high)};
+}
+
+// Of the values less the partition's first, and of the ends less the first one.
+struct RunMoments {
+  Moments values, ends;
+  uint32_t first_end = 0;
+};
+template <typename Team>
+__device__ __forceinline__ RunMoments run_moments(const PartitionRows& rows, uint32_t runs) {
+  const bool curved = runs <= kMaxPolyRows;
+  const auto first = static_cast<uint64_t>(rows.first);
+  int128_t v0 = 0, v1 = 0, e3 = 0;
+  uint128_t v_squares = 0;
+  int64_t e0 = 0, e1 = 0, e2 = 0, e_squares = 0;
+  uint32_t first_end = 0;
+  each_run<Team>(rows, [&](bool ends, uint32_t run, int64_t value, uint32_t end) {
+    if (!ends) return;
+    const auto z = static_cast<int64_t>(static_cast<uint64_t>(value) - first);
+    const auto size = static_cast<uint128_t>(magnitude(z));
+    v0 += z;
+    v1 += static_cast<int128_t>(z) * run;
+    v_squares += size * size;
+    const auto i = static_cast<int64_t>(run);
+    const auto e = static_cast<int64_t>(end);
+    e0 += e;
+    e1 += i * e;
+    e_squares += e * e;
+    if (curved) {
+      e2 += i * i * e;
+      e3 += i * i * i * e;
+    }
+    if (run == 0) first_end = end;
+  });
+  RunMoments m;
+  m.values = {runs, sum<Team>(v0), sum<Team>(v1), 0, 0, sum<Team>(v_squares)};
+  m.first_end = sum<Team>(first_end);
+  // Ends counted from 0 so far.
+  const uint64_t n = runs;
+  const auto d = static_cast<int128_t>(m.first_end);
+  const auto p1 = static_cast<int128_t>(n * (n - 1) / 2);
+  const int128_t s0 = sum<Team>(e0);
+  m.ends.rows = runs;
+  m.ends.squares = static_cast<uint128_t>(sum<Team>(e_squares) - 2 * d * s0 + d * d * static_cast<int128_t>(n));
+  m.ends.s0 = s0 - d * static_cast<int128_t>(n);
+  m.ends.s1 = sum<Team>(e1) - d * p1;
+  if (curved) {
+    m.ends.s2 = sum<Team>(e2) - d * static_cast<int128_t>(n * (n - 1) * (2 * n - 1) / 6);
+    m.ends.s3 = sum<Team>(e3) - d * p1 * p1;
+  }
+  return m;
+}
+
+// The arrays of a partition's runs, without models yet.
+__device__ __forceinline__ RunsChoice arrays_of_runs(const Partition& p, const RunMoments& moments) {
+  RunsChoice found;
+  found.runs = p.runs;
+  Partition& values = found.value_model;
+  values.units = units_of(p.runs);
+  values.rows = p.runs;
+  values.first = p.first;
+  values.low = p.low;
+  values.high = p.high;
+  values.moments = moments.values;
+  Partition& ends = found.end_model;
+  ends.units = values.units;
+  ends.rows = p.runs;
+  ends.first = ends.low = moments.first_end;
+  ends.high = static_cast<int64_t>(p.rows);
+  ends.moments = moments.ends;
+  return found;
+}
+
+}  // namespace basalt::l3
