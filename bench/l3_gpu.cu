@@ -217,7 +217,7 @@ __global__ __launch_bounds__(128, kMinBlocks) void filter_and_sum(ChunkBatch bat
     if (first >= tiles) continue;
     const uint32_t here = tiles - first < device::kStripTiles ? tiles - first : device::kStripTiles;
     device::feed_strip<T, kPrefetch>(device::l3_chunk(node), first, here, scratch[warp],
-                                     [&](uint32_t) -> FilterRows<T>& { return rows; });
+                                     [all = &rows](uint32_t) -> FilterRows<T>& { return *all; });
   }
   for (uint32_t distance = 16; distance > 0; distance /= 2) {
     rows.sum += __shfl_down_sync(~0u, rows.sum, distance);

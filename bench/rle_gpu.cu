@@ -47,6 +47,11 @@ void runs(NestedBench& bench, const std::string& type, uint32_t value_width) {
           group, pattern.name, "expanded", column.batch(), column.stream_bytes, 0.80, expected, [&](T* out) {
             return device::launch_decode_tiles < Expanded, 4, kWide ? 6 : 10 > (column.batch(), out, fault, 0);
           });
+      if (!kWide) {
+        bench.measure<T>(group, pattern.name, "strips 8, 64 registers", column.batch(), column.stream_bytes, 0.80,
+                         expected,
+                         [&](T* out) { return decode_strips<T, AllWidths, 8>(column.batch(), 8, out, fault); });
+      }
       for (const uint32_t strip : {4u, 8u}) {
         bench.measure<T>(
             group, pattern.name, label("strips ", strip), column.batch(), column.stream_bytes, 0.80, expected,

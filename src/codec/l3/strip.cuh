@@ -188,17 +188,13 @@ __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile,
   return bad;
 }
 
-// Asks for the residuals of a tile's models.
+// Asks for the residuals of a tile's models, a unit per lane or all by the first one.
 __device__ __forceinline__ void prefetch_tile(const l3::Chunk& chunk, const LearnedUnit* units, uint32_t count) {
-  constexpr uint32_t kLineWords = 32;
   const bool packed = units->is(LearnedUnit::kPackedTile);
-  const uint32_t u = packed ? 0 : lane_id() / 8;
-  const uint32_t line = packed ? lane_id() : lane_id() % 8;
-  if (u >= count || units[u].is(LearnedUnit::kRuns)) return;
+  const uint32_t u = lane_id();
+  if (u >= (packed ? 1 : count) || u >= kUnitsPerTile || units[u].is(LearnedUnit::kRuns)) return;
   const uint32_t words = unit_words(units[u].width()) * (packed ? kUnitsPerTile : 1);
-  if (line * kLineWords < words) {
-    prefetch(chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords + line * kLineWords);
-  }
+  if (words > 0) prefetch(chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords, words * sizeof(uint32_t));
 }
 
 // Calls sink_of(tile) and gives the sink the tile's rows, for the tiles first … first + count − 1; count ≤ kStripTiles.

@@ -30,21 +30,15 @@ class AheadPacked : public Packed<T, UnrolledWidths> {
                      shuffle(is_first ? first_.reference : last_.reference, chosen_));
   }
 
-  // Asks for the words of tile i's runs; a row of words is a cache line.
+  // Asks for the words of tile i's runs.
   __device__ __forceinline__ void prefetch_words(uint32_t i) {
     const uint32_t first = shuffle(first_.descriptor, i);
     const uint32_t last = shuffle(last_.descriptor, i);
-    prefetch_row(first);
-    if (last != first) prefetch_row(last);
+    Base::ask_for_known(first);
+    if (last != first) Base::ask_for_known(last);
   }
 
  private:
-  __device__ __forceinline__ void prefetch_row(uint32_t descriptor) {
-    const uint32_t width = packed::descriptor_width(descriptor);
-#pragma unroll 1
-    for (uint32_t row = lane_id(); row < width; row += kLanes) prefetch(Base::row_of_words(descriptor, row));
-  }
-
   typename Base::Entry first_{}, last_{};
   uint32_t first_tile_ = 0;
   uint32_t chosen_ = 0;

@@ -120,10 +120,10 @@ __device__ __forceinline__ uint32_t load_now(const uint32_t* from) {
 #endif
 }
 
-// Asks for the cache line of `from`, which some later load will want.
-__device__ __forceinline__ void prefetch([[maybe_unused]] const void* from) {
-#if defined(__CUDA_ARCH__)
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+// Asks for bytes that later loads will want; both arguments are multiples of 16. Devices before Hopper do without.
+__device__ __forceinline__ void prefetch([[maybe_unused]] const void* from, [[maybe_unused]] uint32_t bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
 #endif
 }
 
