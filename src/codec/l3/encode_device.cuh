@@ -162,12 +162,12 @@ __device__ __forceinline__ void keep_union(const EncodeWork& work, uint32_t chun
   }
 }
 
-// Short pairs, a lane each. The first pairs of all chunks come first, and where there are few, warps take fewer, so
-// that all are busy to the end.
+// Short pairs, a lane each. The first pairs of all chunks come first, and warps take equal shares even where that
+// leaves lanes without a pair.
 __device__ inline void try_pairs(const EncodeWork& work, uint32_t step, uint32_t warp, uint32_t warps) {
   const uint32_t items = work.control->most_pairs[step % 3] * work.chunk_count;
-  const uint32_t share = items / warps + 1;
-  const uint32_t batch = share < kLanes ? share : kLanes;
+  const uint32_t rounds = (items + warps * kLanes - 1) / (warps * kLanes);
+  const uint32_t batch = items == 0 ? 1 : (items + warps * rounds - 1) / (warps * rounds);
   for (uint32_t first = warp * batch; first < items; first += warps * batch) {
     const uint32_t item = first + lane_id();
     const uint32_t chunk = item % work.chunk_count;
