@@ -224,10 +224,13 @@ __device__ __forceinline__ Residuals residuals_of_degree(const PartitionRows& ro
   const uint32_t fraction = trial.predictor.fraction;
   int64_t low = 0;
   int64_t high = 0;
+  // The next unit's rows are on their way while this one's are looked at.
+  int64_t v[kUnitRowsPerLane] = {};
+  if (share.begin < share.end) rows.values.read_unit(share.begin, v);
 #pragma unroll 1
   for (uint32_t unit = share.begin; unit < share.end; ++unit) {
-    int64_t v[kUnitRowsPerLane];
-    rows.values.read_unit(unit, v);
+    int64_t next[kUnitRowsPerLane] = {};
+    if (unit + 1 < share.end) rows.values.read_unit(unit + 1, next);
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
       const auto r = static_cast<int64_t>(((static_cast<uint64_t>(v[k]) - first) << fraction) - at.y);
@@ -238,6 +241,7 @@ __device__ __forceinline__ Residuals residuals_of_degree(const PartitionRows& ro
       at.y += at.d1;
       if constexpr (kDegree > 1) at.d1 += at.d2;
       if constexpr (kDegree > 2) at.d2 += at.d3;
+      v[k] = next[k];
     }
     // What one lane has seen is enough to give up; whether all together have is found below.
     if (device::any_lane(static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > trial.most)) break;
