@@ -11,7 +11,8 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/l3/encode_device.cuh"
+#include "codec/l3/encode_cut.cuh"
+#include "codec/l3/encode_streams.cuh"
 
 namespace basalt::test {
 namespace {
