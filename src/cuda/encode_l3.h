@@ -12,7 +12,7 @@ namespace basalt::cuda {
 class L3BatchEncoder {
  public:
   // `chunks` are in device memory, of one integer type. Allocates what encoding takes besides input and streams, at
-  // most twice the input, and a kilobyte per chunk for short ones.
+  // most twice the input of chunks as long as the longest, of 1024 rows or more.
   L3BatchEncoder(std::span<const l3::EncodeInput> chunks, Physical type, Effort effort, cudaStream_t stream);
 
   // Cuts, chooses, and waits for the sizes: the only synchronisation.

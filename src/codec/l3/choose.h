@@ -123,6 +123,12 @@ struct RunsChoice {
     if (by_tile) h.ends = {0, kByTile, kByTileBits, 0, false, 0, 0};
     return h;
   }
+  // With the values' model known: what the partition takes at least, whatever becomes of the ends.
+  BASALT_HD uint64_t least_bytes(const Partition& p, uint32_t value_bytes) const {
+    const RunsHeader h{runs, record_of(value_model), {0, kByTile, 0, 0, false, 0, 0}};
+    const uint32_t tiles = tiles_touched(p.first_unit, p.first_unit + p.units);
+    return sizeof(uint64_t) + (runs_param_words(h, value_bytes) + runs_words(h, tiles)) * sizeof(uint32_t);
+  }
   // With both models known: ends by their model or by tile, whichever is smaller.
   BASALT_HD void settle(const Partition& p, uint32_t value_bytes) {
     const uint32_t tiles = tiles_touched(p.first_unit, p.first_unit + p.units);

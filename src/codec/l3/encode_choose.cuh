@@ -101,11 +101,12 @@ static __device__ __noinline__ void choose_runs_of_lanes(const EncodeWork& work,
   try_models(values, wanted, [&](uint32_t lane, const Trial& trial) {
     return run_residuals<WarpTeam, false>(from_lane(rows, lane), device::shuffle(found.value_model.first, lane), trial);
   });
+  const bool hopeful = wanted && found.least_bytes(p, work.type.bytes) < p.bytes;
   ModelChoice ends(found.end_model, 3, sizeof(uint32_t), kLeastSpread, kNever);
-  try_models(ends, wanted, [&](uint32_t lane, const Trial& trial) {
+  try_models(ends, hopeful, [&](uint32_t lane, const Trial& trial) {
     return run_residuals<WarpTeam, true>(from_lane(rows, lane), device::shuffle(found.end_model.first, lane), trial);
   });
-  if (!wanted) return;
+  if (!hopeful) return;
   found.settle(p, work.type.bytes);
   if (take_runs(p, found, work.type.bytes) && keep) {
     put_runs_params(found, work.type.widening, work.type.bytes,
@@ -143,6 +144,7 @@ static __device__ __noinline__ bool choose_of_block(const EncodeWork& work, uint
     while (values.next(trial)) {
       values.take(run_residuals<BlockTeam, false>(rows, found.value_model.first, trial));
     }
+    if (found.least_bytes(p, work.type.bytes) >= p.bytes) return p.bytes < limit;
     ModelChoice ends(found.end_model, 3, sizeof(uint32_t), kLeastSpread, kNever);
     while (ends.next(trial)) ends.take(run_residuals<BlockTeam, true>(rows, found.end_model.first, trial));
     found.settle(p, work.type.bytes);

@@ -1,11 +1,12 @@
-// The device encoder's kernels: stages of encode_device.cuh, each with the grid it wants.
+// The device encoder's kernels: stages of encode_cut.cuh and encode_streams.cuh, each with the grid it wants.
 #include "codec/l3/encode_kernels.h"
 
 #include <cooperative_groups.h>
 
 #include <algorithm>
 
-#include "codec/l3/encode_device.cuh"
+#include "codec/l3/encode_cut.cuh"
+#include "codec/l3/encode_streams.cuh"
 #include "core/device/launch.h"
 
 namespace basalt::l3 {

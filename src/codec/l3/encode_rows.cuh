@@ -224,10 +224,13 @@ __device__ __forceinline__ Residuals residuals_of_degree(const PartitionRows& ro
   const uint32_t fraction = trial.predictor.fraction;
   int64_t low = 0;
   int64_t high = 0;
+  // The next unit's rows are on their way while this one's are looked at.
+  int64_t v[kUnitRowsPerLane] = {};
+  if (share.begin < share.end) rows.values.read_unit(share.begin, v);
 #pragma unroll 1
   for (uint32_t unit = share.begin; unit < share.end; ++unit) {
-    int64_t v[kUnitRowsPerLane];
-    rows.values.read_unit(unit, v);
+    int64_t next[kUnitRowsPerLane] = {};
+    if (unit + 1 < share.end) rows.values.read_unit(unit + 1, next);
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
       const auto r = static_cast<int64_t>(((static_cast<uint64_t>(v[k]) - first) << fraction) - at.y);
@@ -238,6 +241,7 @@ __device__ __forceinline__ Residuals residuals_of_degree(const PartitionRows& ro
       at.y += at.d1;
       if constexpr (kDegree > 1) at.d1 += at.d2;
       if constexpr (kDegree > 2) at.d2 += at.d3;
+      v[k] = next[k];
     }
     // What one lane has seen is enough to give up; whether all together have is found below.
     if (device::any_lane(static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > trial.most)) break;
@@ -257,9 +261,10 @@ __device__ __forceinline__ Residuals residuals_of(const PartitionRows& rows, con
 // --- runs ---
 
 // f(ends, run, value, end) for every row of the calling warp's share: whether a run ends with the row, its number, its
-// value, and where it ends, counted from the partition's first row.
-template <typename Team, typename F>
-__device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f) {
+// value, and where it ends, counted from the partition's first row. Ends after a unit in which stop() became true in
+// some lane.
+template <typename Team, typename F, typename Stop>
+__device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f, const Stop& stop) {
   const UnitRange share = share_of<Team>(rows);
   uint32_t run = share.begin == rows.first_unit ? 0 : rows.run_ends[share.begin] - rows.run_ends[rows.first_unit];
 #pragma unroll 1
@@ -275,6 +280,7 @@ __device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f) {
       f((all >> lane_id() & 1) != 0, run + device::population(all & lanes_below()), v[k], row - rows.first_row() + 1);
       run += device::population(all);
     }
+    if (device::any_lane(stop())) break;
   }
 }
 
@@ -283,14 +289,17 @@ template <typename Team, bool kEnds>
 __device__ __forceinline__ Residuals run_residuals(const PartitionRows& rows, int64_t first, const Trial& trial) {
   int64_t low = 0;
   int64_t high = 0;
-  each_run<Team>(rows, [&](bool ends, uint32_t run, int64_t value, uint32_t end) {
-    if (!ends) return;
-    const uint64_t z = (kEnds ? end : static_cast<uint64_t>(value)) - static_cast<uint64_t>(first);
-    const uint64_t y = trial.degree == 1 ? trial.predictor.c1 * run : evaluate(trial.predictor, run);
-    const auto r = static_cast<int64_t>((z << trial.predictor.fraction) - y);
-    low = r < low ? r : low;
-    high = r > high ? r : high;
-  });
+  each_run<Team>(
+      rows,
+      [&](bool ends, uint32_t run, int64_t value, uint32_t end) {
+        if (!ends) return;
+        const uint64_t z = (kEnds ? end : static_cast<uint64_t>(value)) - static_cast<uint64_t>(first);
+        const uint64_t y = trial.degree == 1 ? trial.predictor.c1 * run : evaluate(trial.predictor, run);
+        const auto r = static_cast<int64_t>((z << trial.predictor.fraction) - y);
+        low = r < low ? r : low;
+        high = r > high ? r : high;
+      },
+      [&] { return static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > trial.most; });
   return {lowest<Team>(low), highest<Team>(high)};
 }
 
@@ -307,7 +316,7 @@ __device__ __forceinline__ RunMoments run_moments(const PartitionRows& rows, uin
   uint128_t v_squares = 0;
   int64_t e0 = 0, e1 = 0, e2 = 0, e_squares = 0;
   uint32_t first_end = 0;
-  each_run<Team>(rows, [&](bool ends, uint32_t run, int64_t value, uint32_t end) {
+  const auto add_run = [&](bool ends, uint32_t run, int64_t value, uint32_t end) {
     if (!ends) return;
     const auto z = static_cast<int64_t>(static_cast<uint64_t>(value) - first);
     const auto size = static_cast<uint128_t>(magnitude(z));
@@ -324,7 +333,8 @@ __device__ __forceinline__ RunMoments run_moments(const PartitionRows& rows, uin
       e3 += i * i * i * e;
     }
     if (run == 0) first_end = end;
-  });
+  };
+  each_run<Team>(rows, add_run, [] { return false; });
   RunMoments m;
   m.values = {runs, sum<Team>(v0), sum<Team>(v1), 0, 0, sum<Team>(v_squares)};
   m.first_end = sum<Team>(first_end);

@@ -1,9 +1,9 @@
-// The device encoder, stage by stage. A stage is a function of who calls it (which warp or block of how many), so that
-// kernels are one line each and tests run the same stages on the CPU. In this order:
+// The stages of the device encoder that cut chunks into partitions. A stage is a function of who calls it (which warp
+// or block of how many), so that kernels are one line each and tests run the same stages on the CPU. In this order:
 //   fast      choose_tiles
 //   balanced  choose_units, prepare_merge, then try_pairs and compact until nothing is left to merge
 //   best      choose_units, cost_runs, cut_cheapest, choose_cut, then merging as above
-// and for all: place_streams, write_metadata, pack_residuals.
+// encode_streams.cuh has the rest.
 #pragma once
 
 #include "codec/l3/encode_choose.cuh"
@@ -162,12 +162,12 @@ __device__ __forceinline__ void keep_union(const EncodeWork& work, uint32_t chun
   }
 }
 
-// Short pairs, a lane each. The first pairs of all chunks come first, and where there are few, warps take fewer, so
-// that all are busy to the end.
+// Short pairs, a lane each. The first pairs of all chunks come first, and warps take equal shares even where that
+// leaves lanes without a pair.
 __device__ inline void try_pairs(const EncodeWork& work, uint32_t step, uint32_t warp, uint32_t warps) {
   const uint32_t items = work.control->most_pairs[step % 3] * work.chunk_count;
-  const uint32_t share = items / warps + 1;
-  const uint32_t batch = share < kLanes ? share : kLanes;
+  const uint32_t rounds = (items + warps * kLanes - 1) / (warps * kLanes);
+  const uint32_t batch = items == 0 ? 1 : (items + warps * rounds - 1) / (warps * rounds);
   for (uint32_t first = warp * batch; first < items; first += warps * batch) {
     const uint32_t item = first + lane_id();
     const uint32_t chunk = item % work.chunk_count;
@@ -325,248 +325,6 @@ __device__ inline void choose_cut(const EncodeWork& work, uint32_t warp, uint32_
     const bool grown = starts && run.units > 1;
     choose_of_lanes(work, place.chunk, run, grown, kNever, true);
     if (grown) work.parts[item] = run;
-  }
-}
-
-// --- streams ---
-
-// A block per chunk: numbers the partitions and finds the places of their parameters and residuals.
-__device__ inline void place_streams(const EncodeWork& work, uint32_t block, uint32_t blocks) {
-  for (uint32_t chunk = block; chunk < work.chunk_count; chunk += blocks) {
-    const uint32_t units = work.units(chunk);
-    const uint32_t base = work.at(chunk, 0);
-    const uint32_t begin = units * BlockTeam::warp() / BlockTeam::warps();
-    const uint32_t end = units * (BlockTeam::warp() + 1) / BlockTeam::warps();
-    struct Words {
-      uint32_t partitions, params, model, runs;
-    };
-    const auto words_of = [&](uint32_t unit) -> Words {
-      if (unit >= end || work.absorbed[base + unit] != 0) return {0, 0, 0, 0};
-      const Partition& p = work.parts[base + unit];
-      const auto words = static_cast<uint32_t>(stream_words(p));
-      const bool runs = p.model == Model::kRuns;
-      return {1, p.param_words, runs ? 0 : words, runs ? words : 0};
-    };
-    Words before{0, 0, 0, 0};
-    for (uint32_t unit = begin + lane_id(); unit < end; unit += kLanes) {
-      const Words here = words_of(unit);
-      before.partitions += here.partitions;
-      before.params += here.params;
-      before.model += here.model;
-      before.runs += here.runs;
-    }
-    Words total;
-    before.partitions = BlockTeam::sum_before(sum<WarpTeam>(before.partitions), &total.partitions);
-    before.params = BlockTeam::sum_before(sum<WarpTeam>(before.params), &total.params);
-    before.model = BlockTeam::sum_before(sum<WarpTeam>(before.model), &total.model);
-    before.runs = BlockTeam::sum_before(sum<WarpTeam>(before.runs), &total.runs);
-    for (uint32_t first = begin; first < end; first += kLanes) {
-      const uint32_t unit = first + lane_id();
-      const Words here = words_of(unit);
-      const uint32_t number = before.partitions + device::sum_below(here.partitions);
-      const uint32_t params = before.params + device::sum_below(here.params);
-      const uint32_t model = before.model + device::sum_below(here.model);
-      const uint32_t runs = total.model + before.runs + device::sum_below(here.runs);
-      if (unit < end) {
-        work.numbers[base + unit] = number;
-        work.param_places[base + unit] = params;
-        work.word_places[base + unit] = here.runs != 0 ? runs : model;
-      }
-      before.partitions += sum<WarpTeam>(here.partitions);
-      before.params += sum<WarpTeam>(here.params);
-      before.model += sum<WarpTeam>(here.model);
-      before.runs += sum<WarpTeam>(here.runs);
-    }
-    if (BlockTeam::is_first_thread()) {
-      work.sizes[chunk] = {total.partitions, total.params, total.model, total.model + total.runs};
-    }
-  }
-}
-
-// Everything but residuals; the room of runs becomes zero. Any number of threads.
-__device__ inline void write_metadata(const EncodeWork& work, uint32_t chunk, uint32_t thread, uint32_t threads) {
-  const EncodedStreams& to = work.streams[chunk];
-  const EncodedSizes& sizes = work.sizes[chunk];
-  const uint32_t units = work.units(chunk);
-  const uint32_t base = work.at(chunk, 0);
-  for (uint32_t word = thread; word * kUnitsPerStart < units; word += threads) {
-    uint32_t bits = work.numbers[base + word * kUnitsPerStart] << 16;
-    for (uint32_t u = 0; u < kUnitsPerStart && word * kUnitsPerStart + u < units; ++u) {
-      bits |= (work.absorbed[base + word * kUnitsPerStart + u] == 0 ? 1u : 0u) << u;
-    }
-    to.starts[word] = bits;
-  }
-  for (uint32_t unit = thread; unit < units; unit += threads) {
-    if (work.absorbed[base + unit] != 0) continue;
-    const Partition& p = work.parts[base + unit];
-    const uint32_t word = work.word_places[base + unit];
-    Record record = record_of(p);
-    record.params = work.param_places[base + unit];
-    record.place = word / kPieceWords;
-    uint32_t* params = to.params + record.params;
-    if (p.model == Model::kRuns) {
-      record.shift = word % kPieceWords;
-      const uint32_t* from = work.runs_params + size_t{base + unit} * kRunsParamsStride;
-      for (uint32_t i = 0; i < p.param_words; ++i) params[i] = from[i];
-    } else {
-      put_params(p, static_cast<uint64_t>(p.base) + work.type.widening, work.type.bytes, params);
-    }
-    to.records[work.numbers[base + unit]] = pack_record(record);
-  }
-  for (uint32_t word = sizes.model_words + thread; word < sizes.residual_words; word += threads) to.residuals[word] = 0;
-}
-
-// Sets bits of a stream that are zero and that other threads fill as well.
-__device__ inline void put_bits(uint32_t* words, uint64_t at, uint32_t width, uint64_t value) {
-  uint32_t* to = words + (at >> 5);
-  const uint32_t shift = at & 31;
-  const uint128_t bits = static_cast<uint128_t>(value & low_bits(width)) << shift;
-  for (uint32_t i = 0; i * 32 < shift + width; ++i) {
-    const auto word = static_cast<uint32_t>(bits >> (32 * i));
-    if (word != 0) atomicOr(to + i, word);
-  }
-}
-
-// What packs the rows of one tile.
-struct TilePacker {
-  const EncodeWork& work;
-  uint32_t chunk_number;
-  Chunk chunk;
-  ChunkValues values;
-  const uint32_t* run_ends;
-
-  // Residuals of the lane's rows of a unit: exact in their width, whatever lies above.
-  __device__ __forceinline__ void residuals(const Record& record, const Predictor& predictor, uint32_t unit,
-                                            uint64_t (&out)[kUnitRowsPerLane]) const {
-    int64_t v[kUnitRowsPerLane];
-    values.read_unit(unit, v);
-    Steps steps = steps_from(predictor, (unit - record.first_unit) * kUnitRows + lane_id(), kLanes);
-#pragma unroll
-    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-      const bool exists = unit * kUnitRows + k * kLanes + lane_id() < values.rows;
-      const uint64_t value = static_cast<uint64_t>(v[k]) + values.type.widening;
-      out[k] = exists ? (value - finish(predictor, steps.y, 0)) & low_bits(record.width) : 0;
-      step(steps);
-    }
-  }
-
-  // Four units of one partition: word j of a lane at 32·j + lane.
-  __device__ void pack_tile(const Record& record, uint32_t first_unit) const {
-    const Predictor predictor = get_predictor(record, chunk.params, values.type.bytes);
-    uint32_t* to =
-        work.streams[chunk_number].residuals + (chunk.words_of(record, first_unit) - chunk.residuals) + lane_id();
-    uint128_t pending = 0;
-    uint32_t filled = 0;
-#pragma unroll 1
-    for (uint32_t u = 0; u < kUnitsPerTile; ++u) {
-      uint64_t residual[kUnitRowsPerLane];
-      residuals(record, predictor, first_unit + u, residual);
-#pragma unroll
-      for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-        pending |= static_cast<uint128_t>(residual[k]) << filled;
-        filled += record.width;
-        while (filled >= 32) {
-          device::store_once(to, static_cast<uint32_t>(pending));
-          to += kLanes;
-          pending >>= 32;
-          filled -= 32;
-        }
-      }
-    }
-  }
-
-  // A unit by itself: the lane's eight values are `width` bytes at byte lane·width.
-  __device__ void pack_unit(const Record& record, uint32_t unit) const {
-    const Predictor predictor = get_predictor(record, chunk.params, values.type.bytes);
-    uint64_t residual[kUnitRowsPerLane];
-    residuals(record, predictor, unit, residual);
-    auto* to = reinterpret_cast<uint8_t*>(work.streams[chunk_number].residuals +
-                                          (chunk.words_of(record, unit) - chunk.residuals)) +
-               lane_id() * record.width;
-    uint128_t pending = 0;
-    uint32_t filled = 0;
-#pragma unroll
-    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-      pending |= static_cast<uint128_t>(residual[k]) << filled;
-      filled += record.width;
-      while (filled >= 8) {
-        *to++ = static_cast<uint8_t>(pending);
-        pending >>= 8;
-        filled -= 8;
-      }
-    }
-  }
-
-  // Runs that end in a unit, and the unit's tile's first run.
-  __device__ void pack_runs(const Record& record, uint32_t end_unit, uint32_t unit) const {
-    const Runs runs = Runs::of(record, end_unit, chunk.params, chunk.residuals, values.type.bytes);
-    uint32_t* words = work.streams[chunk_number].residuals + (runs.words - chunk.residuals);
-    const uint64_t ends_at = static_cast<uint64_t>(runs.header.runs) * runs.header.values.width;
-    const uint64_t firsts_at = ends_at + static_cast<uint64_t>(runs.header.runs) * runs.header.ends.width;
-    const uint32_t before = run_ends[unit] - run_ends[record.first_unit];
-    if (lane_id() == 0 && unit % kUnitsPerTile == 0 && unit != record.first_unit) {
-      const uint32_t tile = unit / kUnitsPerTile - record.first_unit / kUnitsPerTile;
-      put_bits(words, firsts_at + static_cast<uint64_t>(tile - 1) * runs.first_width, runs.first_width, before);
-    }
-    const uint32_t first_row = unit * kUnitRows;
-    const uint32_t end_row = end_unit * kUnitRows < values.rows ? end_unit * kUnitRows : values.rows;
-    int64_t v[kUnitRowsPerLane];
-    values.read_unit(unit, v);
-    const int64_t beyond = first_row + kUnitRows < end_row ? values.at(first_row + kUnitRows) : 0;
-    uint32_t run = before;
-#pragma unroll
-    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-      const uint32_t row = first_row + k * kLanes + lane_id();
-      const uint32_t all = run_ends_at(v, k, beyond, row, end_row);
-      if (all >> lane_id() & 1) {
-        const uint32_t own = run + device::population(all & lanes_below());
-        put_run(runs, words, ends_at, own, v[k], row);
-      }
-      run += device::population(all);
-    }
-  }
-
- private:
-  __device__ void put_run(const Runs& runs, uint32_t* words, uint64_t ends_at, uint32_t run, int64_t value,
-                          uint32_t row) const {
-    const uint32_t value_width = runs.header.values.width;
-    const uint64_t residual =
-        static_cast<uint64_t>(value) + values.type.widening - finish(runs.values, evaluate(runs.values, run), 0);
-    put_bits(words, static_cast<uint64_t>(run) * value_width, value_width, residual);
-    const uint32_t end_width = runs.header.ends.width;
-    const uint64_t end = row % kTileRows;
-    const bool by_tile = runs.header.ends.model == kByTile;
-    const uint64_t local = row - runs.first_unit * kUnitRows + 1;
-    put_bits(words, ends_at + static_cast<uint64_t>(run) * end_width, end_width,
-             by_tile ? end : local - finish(runs.ends, evaluate(runs.ends, run), 0));
-  }
-};
-
-// A warp per tile.
-__device__ inline void pack_residuals(const EncodeWork& work, uint32_t warp, uint32_t warps) {
-  const uint32_t tiles = (work.stride + kUnitsPerTile - 1) / kUnitsPerTile;
-  for (uint32_t item = warp; item < work.chunk_count * tiles; item += warps) {
-    const uint32_t chunk = item / tiles;
-    const uint32_t first_unit = item % tiles * kUnitsPerTile;
-    const uint32_t units = work.units(chunk);
-    if (first_unit >= units) continue;
-    const EncodedStreams& to = work.streams[chunk];
-    const TilePacker packer{work, chunk,
-                            Chunk::of(to.starts, to.records, to.params, to.residuals, work.chunks[chunk].rows),
-                            values_of(work, chunk), work.run_ends + work.at(chunk, 0)};
-    const bool packed = packer.chunk.is_packed(first_unit);
-    for (uint32_t unit = first_unit; unit < first_unit + kUnitsPerTile && unit < units; ++unit) {
-      const uint32_t partition = packer.chunk.partition_of(unit);
-      const Record record = packer.chunk.record(partition);
-      if (record.model == Model::kRuns) {
-        packer.pack_runs(record, packer.chunk.end_unit(partition), unit);
-      } else if (record.width != 0 && packed) {
-        packer.pack_tile(record, first_unit);
-        break;
-      } else if (record.width != 0) {
-        packer.pack_unit(record, unit);
-      }
-    }
   }
 }
 
