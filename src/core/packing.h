@@ -19,6 +19,18 @@ void unpack_tile(const uint32_t* words, uint32_t width, uint64_t reference, uint
 // 128-bit values: width ≤ 64.
 void unpack_tile(const uint32_t* words, uint32_t width, uint128_t reference, uint128_t* out);
 
+// The same with predictions of a line in fixed point instead of a reference, in one go. Sums are modulo 2^64. Plain
+// numbers, which stay in registers: stores to the stack between two tiles end the streaming of stores to `out`.
+// out[i] = upper half of (y + step·i) + packed value i, modulo 2^32. Width ≤ 32.
+void unpack_on_line(const uint32_t* words, uint32_t width, uint64_t y, uint64_t step, uint32_t* out);
+// out[i] = base + the same, sign-extended. Width < 32.
+void unpack_on_narrow_line(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
+                           uint64_t* out);
+// out[i] = base + ((y + step·i) >> fraction) + packed value i, all signed and in 64 bits. Fraction ≤ 32; y + step·i
+// must not wrap inside the tile.
+void unpack_on_wide_line(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
+                         uint32_t fraction, uint64_t* out);
+
 // Writes packed_tile_words(width) words from 1024 values − reference, each of which must fit the width.
 void pack_tile(const uint8_t* values, uint8_t reference, uint32_t width, uint32_t* words);
 void pack_tile(const uint16_t* values, uint16_t reference, uint32_t width, uint32_t* words);

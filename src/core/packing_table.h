@@ -4,6 +4,12 @@
 #include <cstdint>
 #include <utility>
 
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#include "core/packed_tile.h"
+
 namespace basalt {
 
 struct PackingTable {
@@ -15,6 +21,9 @@ struct PackingTable {
   void (*pack16)(const uint16_t*, uint16_t, uint32_t, uint32_t*);
   void (*pack32)(const uint32_t*, uint32_t, uint32_t, uint32_t*);
   void (*pack64)(const uint64_t*, uint64_t, uint32_t, uint32_t*);
+  void (*line32)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint32_t*);
+  void (*narrow_line64)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint64_t, uint64_t*);
+  void (*wide_line64)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint64_t, uint32_t, uint64_t*);
 };
 
 #if defined(__x86_64__)

@@ -92,17 +92,10 @@ class L3Reader final : public Reader {
                              node.count)) {}
 
   void decode_tile(uint32_t tile, void* out) override {
-    // Nothing but the loop that unpacks where that is all there is to do: stores to the stack between two tiles disturb
-    // the stream of stores to `out`.
     const uint32_t unit = tile * kUnitsPerTile;
     if (chunk_.is_packed(unit)) {
       const l3::Record r = chunk_.record(chunk_.partition_of(unit));
-      if (l3::degree_of(r.model) == 0 && r.model != l3::Model::kRuns) {
-        const uint32_t* base = chunk_.params + r.params;
-        const uint64_t high = sizeof(T) > 4 ? base[1] : 0;
-        return unpack_tile(chunk_.words_of(r, unit), r.width, static_cast<T>(base[0] | high << 32),
-                           static_cast<T*>(out));
-      }
+      if (is_flat_or_line(r)) return decode_packed(r, unit, static_cast<T*>(out));
     }
     decode_pieces(tile, static_cast<T*>(out));
   }
@@ -159,6 +152,60 @@ class L3Reader final : public Reader {
     for (uint32_t unit = first; unit < std::min(first + kUnitsPerTile, chunk_.units); unit += step) {
       const uint32_t partition = chunk_.partition_of(unit);
       f(Piece{partition, chunk_.record(partition), unit, (unit - first) * kUnitRows, step * kUnitRows});
+    }
+  }
+
+  static bool is_flat_or_line(const l3::Record& r) {
+    return r.model != l3::Model::kRuns && l3::degree_of(r.model) <= 1;
+  }
+
+  // A packed tile of a reference or a line: nothing but one loop that unpacks and predicts. All that it needs is passed
+  // in registers, since stores to the stack between two tiles disturb the stream of stores to `out`.
+  [[gnu::always_inline]] void decode_packed(const l3::Record& r, uint32_t unit, T* out) const {
+    const uint32_t* words = chunk_.words_of(r, unit);
+    const uint32_t* at = chunk_.params + r.params;
+    uint64_t base = *at++;
+    if constexpr (sizeof(T) == 8) base |= static_cast<uint64_t>(*at++) << 32;
+    if (l3::degree_of(r.model) == 0) return unpack_tile(words, r.width, static_cast<T>(base), out);
+    const uint64_t first = static_cast<uint64_t>(unit - r.first_unit) * kUnitRows;
+    if (l3::is_wide(r.model)) {
+      const uint64_t step = at[0] | static_cast<uint64_t>(at[1]) << 32;
+      const uint64_t c0 = r.phased ? at[2] | static_cast<uint64_t>(at[3]) << 32 : 0;
+      return decode_wide_line(r, unit, words, base, c0 + step * first, step, out);
+    }
+    const auto step = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(at[0]))) << r.shift;
+    const uint64_t y = (r.phased ? at[1] : 0) + step * first;
+    if constexpr (sizeof(T) == 8) {
+      unpack_on_narrow_line(words, r.width, base, y, step, out);
+    } else {
+      decode_short_line(words, r.width, y + (base << 32), step, out);
+    }
+  }
+  [[gnu::always_inline]] void decode_wide_line(const l3::Record& r, uint32_t unit, const uint32_t* words, uint64_t base,
+                                               uint64_t y, uint64_t step, T* out) const {
+    if (r.shift > 32) return decode_steps(r, unit, out);
+    if constexpr (sizeof(T) == 8) {
+      int64_t rise;
+      int64_t last;
+      if (__builtin_mul_overflow(static_cast<int64_t>(step), int64_t{kTileRows}, &rise) ||
+          __builtin_add_overflow(static_cast<int64_t>(y), rise, &last)) {
+        return decode_steps(r, unit, out);
+      }
+      unpack_on_wide_line(words, r.width, base, y, step, r.shift, out);
+    } else {
+      // The value is cut to the 32 bits above the fraction.
+      const uint32_t up = 32 - r.shift;
+      decode_short_line(words, r.width, (y << up) + (base << 32), step << up, out);
+    }
+  }
+  [[gnu::always_inline]] static void decode_short_line(const uint32_t* words, uint32_t width, uint64_t y, uint64_t step,
+                                                       T* out) {
+    if constexpr (sizeof(T) == 4) {
+      unpack_on_line(words, width, y, step, out);
+    } else {
+      uint32_t values[kTileRows];
+      unpack_on_line(words, width, y, step, values);
+      for (uint32_t i = 0; i < kTileRows; ++i) out[i] = static_cast<T>(values[i]);
     }
   }
 
@@ -294,15 +341,24 @@ class L3Reader final : public Reader {
       expand_runs(piece, [&](uint32_t begin, uint32_t end, T value) { std::fill(out + begin, out + end, value); });
       return;
     }
+    if (piece.rows == kTileRows && is_flat_or_line(piece.record)) {
+      return decode_packed(piece.record, piece.unit, out);
+    }
+    step_through(piece, out);
+  }
+
+  // Residuals first, then predictions row by row.
+  void step_through(const Piece& piece, T* out) const {
     const l3::Predictor p = l3::get_predictor(piece.record, chunk_.params, sizeof(T));
     const uint32_t degree = l3::degree_of(piece.record.model);
-    if (degree == 0 && piece.rows == kTileRows) {
-      unpack_tile(words_of(piece), piece.record.width, static_cast<T>(p.base), out);
-    } else if (p.wide) {
+    if (p.wide) {
       add<uint64_t>(p, degree, piece, out);
     } else {
       add<uint32_t>(p, degree, piece, out);
     }
+  }
+  [[gnu::noinline]] void decode_steps(l3::Record r, uint32_t unit, T* out) const {
+    step_through({0, r, unit, 0, kTileRows}, out);
   }
 
   const uint32_t* words_of(const Piece& piece) const { return chunk_.words_of(piece.record, piece.unit); }
