@@ -86,9 +86,14 @@ template <uint32_t kWidth>
   store_pair(reinterpret_cast<uint32_t*>(to), Lanes(values.first), Lanes(values.second));
 }
 
-// A block is as many neighbouring rows as a model finishes with one y, 16 of them where 32 would need registers that an
-// Arm machine has to save on the stack: 478 instead of 364 ns per tile from memory.
+// A block is as many neighbouring rows as a model finishes with one y: 16 where 32 would need registers that an Arm
+// machine has to save on the stack (478 instead of 364 ns per tile from memory), and on x86, which has fewer.
 constexpr uint32_t kShortBlock = kVectorLanes > 8 ? 32 : 16;
+#if defined(__aarch64__)
+constexpr uint32_t kLongBlock = 32;
+#else
+constexpr uint32_t kLongBlock = kShortBlock;
+#endif
 
 // Models; v counts the vectors of a block. offsets(v) is what
 // has to be added to residuals, as 32-bit numbers; for 64-bit values bases(v) is what the sign-extended sums are added
@@ -116,10 +121,10 @@ struct UpperHalves {
   [[gnu::always_inline]] void advance() { y += block_step; }
 };
 
-struct Line32 : UpperHalves<32> {
+struct Line32 : UpperHalves<kLongBlock> {
   using Value = uint32_t;
 
-  using UpperHalves<32>::UpperHalves;
+  [[gnu::always_inline]] explicit Line32(const FixedLine& line) : UpperHalves(line.y, line.step) {}
 
   // Vectors v and v + 1. In one piece for GCC 12, which copies registers between the halves of a sum; in this order
   // 291 ns per tile of 4 bits, in GCC's 324.
@@ -139,9 +144,9 @@ struct Line32 : UpperHalves<32> {
             [second] "w"(second), [to] "r"(to), [down] "i"(32 - kWidth));
       return;
     }
-#endif
-    // One bit: the comparison's all-ones is minus one, which saves a shift.
+    // One bit: the comparison's all-ones is minus one.
     if constexpr (kWidth == 1) return store_pair(to, offsets(v) - first, offsets(v + 1) - second);
+#endif
     store_pair(to, add_residuals<kWidth>(offsets(v), first), add_residuals<kWidth>(offsets(v + 1), second));
   }
 };
@@ -163,7 +168,7 @@ struct NarrowLine64 : UpperHalves<kShortBlock> {
   template <uint32_t kWidth>
   [[gnu::always_inline]] void store_one(uint32_t v, Lanes residuals, uint64_t* to) const {
 #if defined(__aarch64__)
-    if constexpr (kWidth > 0) {
+    if constexpr (kWidth > 0 && kWidth < 32) {
       using Pair = uint64_t[4];
       Lanes sum;
       Wides low;
@@ -269,32 +274,6 @@ struct InTwoWords {
   }
 };
 
-// The same where the compiler knows how far.
-template <uint32_t kEnd>
-struct EndingAt {
-  const uint32_t* at;
-  [[gnu::always_inline]] Lanes operator()(uint64_t row) const {
-    const Lanes low = *reinterpret_cast<const Lanes*>(at + row);
-    if constexpr (kEnd <= 32) {
-      return low << (32 - kEnd);
-    } else {
-      const Lanes high = *reinterpret_cast<const Lanes*>(at + kLanes + row) << (64 - kEnd);
-#if defined(__aarch64__)
-      return Lanes(vsriq_n_u32(reinterpret_cast<uint32x4_t>(high), reinterpret_cast<uint32x4_t>(low), kEnd - 32));
-#else
-      return low >> (kEnd - 32) | high;
-#endif
-    }
-  }
-};
-// Minus one where the bit is set.
-template <uint32_t kBit>
-struct BitAt {
-  const uint32_t* at;
-  [[gnu::always_inline]] Lanes operator()(uint64_t row) const {
-    return Lanes((*reinterpret_cast<const Lanes*>(at + row) & (1u << kBit)) != 0);
-  }
-};
 struct NoResiduals {
   [[gnu::always_inline]] Lanes operator()(uint64_t) const { return Lanes{}; }
 };
@@ -331,7 +310,39 @@ void unpack_on(const uint32_t* words, uint64_t base, uint64_t y, uint64_t step, 
   }
 }
 
-// 32-bit values have less to store and so less time: shifts are constants for all k until the shifts repeat.
+template <typename Model, uint32_t... kWidths>
+inline void unpack_on_any(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
+                          uint32_t fraction, typename Model::Value* out, std::integer_sequence<uint32_t, kWidths...>) {
+  using Unpack = void (*)(const uint32_t*, uint64_t, uint64_t, uint64_t, uint32_t, typename Model::Value*);
+  static constexpr Unpack kUnpack[] = {unpack_on<Model, kWidths>...};
+  kUnpack[width](words, base, y, step, fraction, out);
+}
+#if defined(__aarch64__)
+// 32-bit values have less to store and so less time. With constant shifts a Neoverse N1 has instructions that shift and
+// insert, and compares single bits instead of shifting them: 320 instead of 356 ns per tile of 5 bits.
+// Residuals at the upper ends of their words, ending before bit kEnd of one or two.
+template <uint32_t kEnd>
+struct EndingAt {
+  const uint32_t* at;
+  [[gnu::always_inline]] Lanes operator()(uint64_t row) const {
+    const Lanes low = *reinterpret_cast<const Lanes*>(at + row);
+    if constexpr (kEnd <= 32) {
+      return low << (32 - kEnd);
+    } else {
+      const Lanes high = *reinterpret_cast<const Lanes*>(at + kLanes + row) << (64 - kEnd);
+      return Lanes(vsriq_n_u32(reinterpret_cast<uint32x4_t>(high), reinterpret_cast<uint32x4_t>(low), kEnd - 32));
+    }
+  }
+};
+// Minus one where the bit is set.
+template <uint32_t kBit>
+struct BitAt {
+  const uint32_t* at;
+  [[gnu::always_inline]] Lanes operator()(uint64_t row) const {
+    return Lanes((*reinterpret_cast<const Lanes*>(at + row) & (1u << kBit)) != 0);
+  }
+};
+// One function per width whose shifts are constants, for all k until the shifts repeat.
 template <uint32_t kWidth, uint32_t... kIndexes>
 [[gnu::always_inline]] inline void finish_period(Line32& model, const uint32_t* words, uint32_t* out,
                                                  std::integer_sequence<uint32_t, kIndexes...>) {
@@ -347,24 +358,17 @@ template <uint32_t kWidth>
 void unpack_on_32(const uint32_t* words, uint64_t y, uint64_t step, uint32_t* out) {
   constexpr uint32_t kWords = kWidth / (kWidth & (0 - kWidth));  // the odd part
   constexpr uint32_t kPeriod = kWords * 32 / kWidth;
-  Line32 model(y, step);
+  Line32 model(FixedLine{0, y, step});
   for (uint32_t k = 0; k < kRowsPerLane; k += kPeriod, words += kWords * kLanes, out += kPeriod * kLanes) {
     finish_period<kWidth>(model, words, out, std::make_integer_sequence<uint32_t, kPeriod>());
   }
 }
 template <>
 void unpack_on_32<0>(const uint32_t*, uint64_t y, uint64_t step, uint32_t* out) {
-  Line32 model(y, step);
+  Line32 model(FixedLine{0, y, step});
   for (uint32_t k = 0; k < kRowsPerLane; ++k, out += kLanes) finish_rows<0>(model, NoResiduals{}, out);
 }
 
-template <typename Model, uint32_t... kWidths>
-inline void unpack_on_any(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
-                          uint32_t fraction, typename Model::Value* out, std::integer_sequence<uint32_t, kWidths...>) {
-  using Unpack = void (*)(const uint32_t*, uint64_t, uint64_t, uint64_t, uint32_t, typename Model::Value*);
-  static constexpr Unpack kUnpack[] = {unpack_on<Model, kWidths>...};
-  kUnpack[width](words, base, y, step, fraction, out);
-}
 template <uint32_t... kWidths>
 inline void unpack_on_any_32(const uint32_t* words, uint32_t width, uint64_t y, uint64_t step, uint32_t* out,
                              std::integer_sequence<uint32_t, kWidths...>) {
@@ -372,6 +376,7 @@ inline void unpack_on_any_32(const uint32_t* words, uint32_t width, uint64_t y, 
   static constexpr Unpack kUnpack[] = {unpack_on_32<kWidths>...};
   kUnpack[width](words, y, step, out);
 }
+#endif
 
 // Residuals of 32 bits and more, in so many words each.
 template <uint32_t kWords>
@@ -437,14 +442,19 @@ struct Reference64 {
 // A model that predicts in 64 bits.
 template <typename Model>
 struct Predictions : Model {
-  using Model::Model;
+  [[gnu::always_inline]] explicit Predictions(const FixedLine& of) : Model(of) {}
   [[gnu::always_inline]] WidePair predictions(uint32_t v) const {
     return add_offsets(Model::bases(v), Model::offsets(v));
   }
 };
 
 inline void line_32(const uint32_t* words, uint32_t width, uint64_t y, uint64_t step, uint32_t* out) {
-  unpack_on_any_32(words, width, y, step, out, std::make_integer_sequence<uint32_t, 33>());
+  constexpr auto kWidths = std::make_integer_sequence<uint32_t, 33>();
+#if defined(__aarch64__)
+  unpack_on_any_32(words, width, y, step, out, kWidths);
+#else
+  unpack_on_any<Line32>(words, width, 0, y, step, 32, out, kWidths);
+#endif
 }
 inline void narrow_line_64(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
                            uint64_t* out) {

@@ -41,6 +41,15 @@ void pack_tile(const uint128_t* values, uint128_t reference, uint32_t width, uin
 // The same for one unit of a quartered tile: 256 values of `width` bits, without a reference.
 void unpack_unit(const uint32_t* words, uint32_t width, uint32_t* out);  // width ≤ 32
 void unpack_unit(const uint32_t* words, uint32_t width, uint64_t* out);
+// The same as for tiles, for the 256 rows of a unit. Up to 16 bytes behind the unit's words are read, none if the width
+// is 0. Width ≤ 32, < 32 and ≤ 57.
+constexpr uint32_t kReadBehindUnit = 16;
+constexpr uint32_t kMaxUnitLineWidth = 57;
+void unpack_unit_on_line(const uint32_t* words, uint32_t width, uint64_t y, uint64_t step, uint32_t* out);
+void unpack_unit_on_narrow_line(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
+                                uint64_t* out);
+void unpack_unit_on_wide_line(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
+                              uint32_t fraction, uint64_t* out);
 void pack_unit(const uint64_t* values, uint32_t width, uint32_t* words);
 
 // "NEON", "AVX-512", "AVX2", "SSE2": what the dispatch above uses on this machine.

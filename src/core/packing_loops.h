@@ -91,6 +91,7 @@ inline void unpack_32(const uint32_t* words, uint32_t width, uint32_t reference,
 }
 
 #include "core/line_loops.h"
+#include "core/unit_loops.h"
 
 template <typename T>
 inline void fill_tile(T reference, T* __restrict out) {
@@ -146,5 +147,6 @@ const PackingTable kTable = {
     unpack_any<uint8_t>,  unpack_any<uint16_t>, unpack_any<uint32_t>,
     unpack_any<uint64_t>, pack_any<uint8_t>,    pack_any<uint16_t>,
     pack_any<uint32_t>,   pack_any<uint64_t>,   line_32,
-    narrow_line_64,       wide_line_64,
+    narrow_line_64,       wide_line_64,         unit_line_32,
+    unit_narrow_line_64,  unit_wide_line_64,
 };

@@ -8,7 +8,7 @@
 #include <arm_neon.h>
 #endif
 
-#include "core/packed_tile.h"
+#include "core/quartered_tile.h"
 
 namespace basalt {
 
@@ -21,9 +21,15 @@ struct PackingTable {
   void (*pack16)(const uint16_t*, uint16_t, uint32_t, uint32_t*);
   void (*pack32)(const uint32_t*, uint32_t, uint32_t, uint32_t*);
   void (*pack64)(const uint64_t*, uint64_t, uint32_t, uint32_t*);
-  void (*line32)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint32_t*);
-  void (*narrow_line64)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint64_t, uint64_t*);
-  void (*wide_line64)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint64_t, uint32_t, uint64_t*);
+  using Line32 = void (*)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint32_t*);
+  using NarrowLine64 = void (*)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint64_t, uint64_t*);
+  using WideLine64 = void (*)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint64_t, uint32_t, uint64_t*);
+  Line32 line32;
+  NarrowLine64 narrow_line64;
+  WideLine64 wide_line64;
+  Line32 unit_line32;
+  NarrowLine64 unit_narrow_line64;
+  WideLine64 unit_wide_line64;
 };
 
 #if defined(__x86_64__)

@@ -89,13 +89,14 @@ class L3Reader final : public Reader {
       : Reader(node.type, node.count),
         chunk_(l3::Chunk::of(stream_as<uint32_t>(node, l3::kStarts), stream_as<uint64_t>(node, l3::kRecords),
                              stream_as<uint32_t>(node, l3::kParams), stream_as<uint32_t>(node, l3::kResiduals),
-                             node.count)) {}
+                             node.count)),
+        residuals_end_(node.streams[l3::kResiduals].data() + node.streams[l3::kResiduals].size()) {}
 
   void decode_tile(uint32_t tile, void* out) override {
     const uint32_t unit = tile * kUnitsPerTile;
     if (chunk_.is_packed(unit)) {
       const l3::Record r = chunk_.record(chunk_.partition_of(unit));
-      if (is_flat_or_line(r)) return decode_packed(r, unit, static_cast<T*>(out));
+      if (is_flat_or_line(r)) return decode_line<kTileRows>(r, unit, static_cast<T*>(out));
     }
     decode_pieces(tile, static_cast<T*>(out));
   }
@@ -159,54 +160,85 @@ class L3Reader final : public Reader {
     return r.model != l3::Model::kRuns && l3::degree_of(r.model) <= 1;
   }
 
-  // A packed tile of a reference or a line: nothing but one loop that unpacks and predicts. All that it needs is passed
-  // in registers, since stores to the stack between two tiles disturb the stream of stores to `out`.
-  [[gnu::always_inline]] void decode_packed(const l3::Record& r, uint32_t unit, T* out) const {
+  // A packed tile or a unit of a reference or a line: nothing but one loop that unpacks and predicts. All that it needs
+  // is passed in registers, since stores to the stack between two tiles disturb the stream of stores to `out`.
+  template <uint32_t kRows>
+  [[gnu::always_inline]] void decode_line(const l3::Record& r, uint32_t unit, T* out) const {
     const uint32_t* words = chunk_.words_of(r, unit);
     const uint32_t* at = chunk_.params + r.params;
     uint64_t base = *at++;
     if constexpr (sizeof(T) == 8) base |= static_cast<uint64_t>(*at++) << 32;
-    if (l3::degree_of(r.model) == 0) return unpack_tile(words, r.width, static_cast<T>(base), out);
     const uint64_t first = static_cast<uint64_t>(unit - r.first_unit) * kUnitRows;
+    if (l3::degree_of(r.model) == 0) {
+      if constexpr (kRows == kTileRows) return unpack_tile(words, r.width, static_cast<T>(base), out);
+      if (r.width > l3::kMaxNarrowWidth) return on_wide_line<kRows>(r, unit, words, base, 0, 0, 32, out);
+      return on_narrow_line<kRows>(words, r.width, base, 0, 0, out);
+    }
     if (l3::is_wide(r.model)) {
       const uint64_t step = at[0] | static_cast<uint64_t>(at[1]) << 32;
       const uint64_t c0 = r.phased ? at[2] | static_cast<uint64_t>(at[3]) << 32 : 0;
-      return decode_wide_line(r, unit, words, base, c0 + step * first, step, out);
+      return on_wide_line<kRows>(r, unit, words, base, c0 + step * first, step, r.shift, out);
     }
     const auto step = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(at[0]))) << r.shift;
-    const uint64_t y = (r.phased ? at[1] : 0) + step * first;
-    if constexpr (sizeof(T) == 8) {
-      unpack_on_narrow_line(words, r.width, base, y, step, out);
+    on_narrow_line<kRows>(words, r.width, base, (r.phased ? at[1] : 0) + step * first, step, out);
+  }
+  template <uint32_t kRows>
+  [[gnu::always_inline]] void on_narrow_line(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y,
+                                             uint64_t step, T* out) const {
+    if constexpr (sizeof(T) < 8) {
+      on_short_line<kRows>(words, width, y + (base << 32), step, out);
+    } else if constexpr (kRows == kTileRows) {
+      unpack_on_narrow_line(words, width, base, y, step, out);
     } else {
-      decode_short_line(words, r.width, y + (base << 32), step, out);
+      unpack_unit_on_narrow_line(words, width, base, y, step, out);
     }
   }
-  [[gnu::always_inline]] void decode_wide_line(const l3::Record& r, uint32_t unit, const uint32_t* words, uint64_t base,
-                                               uint64_t y, uint64_t step, T* out) const {
-    if (r.shift > 32) return decode_steps(r, unit, out);
-    if constexpr (sizeof(T) == 8) {
+  template <uint32_t kRows>
+  [[gnu::always_inline]] void on_wide_line(const l3::Record& r, uint32_t unit, const uint32_t* words, uint64_t base,
+                                           uint64_t y, uint64_t step, uint32_t fraction, T* out) const {
+    if (fraction > 32) return decode_steps(r, unit, kRows, out);
+    if constexpr (sizeof(T) < 8) {
+      // The value is cut to the 32 bits above the fraction.
+      const uint32_t up = 32 - fraction;
+      on_short_line<kRows>(words, r.width, (y << up) + (base << 32), step << up, out);
+    } else {
       int64_t rise;
       int64_t last;
-      if (__builtin_mul_overflow(static_cast<int64_t>(step), int64_t{kTileRows}, &rise) ||
+      if (__builtin_mul_overflow(static_cast<int64_t>(step), int64_t{kRows}, &rise) ||
           __builtin_add_overflow(static_cast<int64_t>(y), rise, &last)) {
-        return decode_steps(r, unit, out);
+        return decode_steps(r, unit, kRows, out);
       }
-      unpack_on_wide_line(words, r.width, base, y, step, r.shift, out);
-    } else {
-      // The value is cut to the 32 bits above the fraction.
-      const uint32_t up = 32 - r.shift;
-      decode_short_line(words, r.width, (y << up) + (base << 32), step << up, out);
+      if constexpr (kRows == kTileRows) {
+        unpack_on_wide_line(words, r.width, base, y, step, fraction, out);
+      } else {
+        unpack_unit_on_wide_line(words, r.width, base, y, step, fraction, out);
+      }
     }
   }
-  [[gnu::always_inline]] static void decode_short_line(const uint32_t* words, uint32_t width, uint64_t y, uint64_t step,
-                                                       T* out) {
+  template <uint32_t kRows>
+  [[gnu::always_inline]] static void on_short_line(const uint32_t* words, uint32_t width, uint64_t y, uint64_t step,
+                                                   T* out) {
+    const auto unpack_to = [&](uint32_t * to) __attribute__((always_inline)) {
+      if constexpr (kRows == kTileRows) {
+        unpack_on_line(words, width, y, step, to);
+      } else {
+        unpack_unit_on_line(words, width, y, step, to);
+      }
+    };
     if constexpr (sizeof(T) == 4) {
-      unpack_on_line(words, width, y, step, out);
+      unpack_to(out);
     } else {
-      uint32_t values[kTileRows];
-      unpack_on_line(words, width, y, step, values);
-      for (uint32_t i = 0; i < kTileRows; ++i) out[i] = static_cast<T>(values[i]);
+      uint32_t values[kRows];
+      unpack_to(values);
+      for (uint32_t i = 0; i < kRows; ++i) out[i] = static_cast<T>(values[i]);
     }
+  }
+  // Whether the loops over units may read behind the unit.
+  bool has_room(const l3::Record& r, uint32_t unit) const {
+    if (r.width == 0) return true;
+    return r.width <= kMaxUnitLineWidth &&
+           reinterpret_cast<const std::byte*>(chunk_.words_of(r, unit) + unit_words(r.width)) + kReadBehindUnit <=
+               residuals_end_;
   }
 
   [[gnu::noinline]] void decode_pieces(uint32_t tile, T* out) {
@@ -341,8 +373,9 @@ class L3Reader final : public Reader {
       expand_runs(piece, [&](uint32_t begin, uint32_t end, T value) { std::fill(out + begin, out + end, value); });
       return;
     }
-    if (piece.rows == kTileRows && is_flat_or_line(piece.record)) {
-      return decode_packed(piece.record, piece.unit, out);
+    if (is_flat_or_line(piece.record)) {
+      if (piece.rows == kTileRows) return decode_line<kTileRows>(piece.record, piece.unit, out);
+      if (has_room(piece.record, piece.unit)) return decode_line<kUnitRows>(piece.record, piece.unit, out);
     }
     step_through(piece, out);
   }
@@ -357,8 +390,8 @@ class L3Reader final : public Reader {
       add<uint32_t>(p, degree, piece, out);
     }
   }
-  [[gnu::noinline]] void decode_steps(l3::Record r, uint32_t unit, T* out) const {
-    step_through({0, r, unit, 0, kTileRows}, out);
+  [[gnu::noinline]] void decode_steps(l3::Record r, uint32_t unit, uint32_t rows, T* out) const {
+    step_through({0, r, unit, 0, rows}, out);
   }
 
   const uint32_t* words_of(const Piece& piece) const { return chunk_.words_of(piece.record, piece.unit); }
@@ -367,8 +400,12 @@ class L3Reader final : public Reader {
   void unpack(const Piece& piece, R* residuals) const {
     if (piece.rows == kTileRows) {
       unpack_tile(words_of(piece), piece.record.width, R{0}, residuals);
-    } else {
+    } else if (!has_room(piece.record, piece.unit)) {
       unpack_unit(words_of(piece), piece.record.width, residuals);
+    } else if constexpr (sizeof(R) == 4) {
+      unpack_unit_on_line(words_of(piece), piece.record.width, 0, 0, residuals);
+    } else {
+      unpack_unit_on_wide_line(words_of(piece), piece.record.width, 0, 0, 0, 0, residuals);
     }
   }
 
@@ -390,6 +427,7 @@ class L3Reader final : public Reader {
   }
 
   l3::Chunk chunk_;
+  const std::byte* residuals_end_;
   uint32_t extent_partition_ = ~0u;
   l3::Extent extent_;
 };
