@@ -121,10 +121,13 @@ struct UpperHalves {
   [[gnu::always_inline]] void advance() { y += block_step; }
 };
 
-struct Line32 : UpperHalves<kLongBlock> {
+template <uint32_t kRows>
+struct Line32 : UpperHalves<kRows> {
+  using Rows = UpperHalves<kRows>;
+  using Rows::a, Rows::b, Rows::y, Rows::offsets;
   using Value = uint32_t;
 
-  [[gnu::always_inline]] explicit Line32(const FixedLine& line) : UpperHalves(line.y, line.step) {}
+  [[gnu::always_inline]] explicit Line32(const FixedLine& line) : Rows(line.y, line.step) {}
 
   // Vectors v and v + 1. In one piece for GCC 12, which copies registers between the halves of a sum; in this order
   // 291 ns per tile of 4 bits, in GCC's 324.
@@ -344,7 +347,7 @@ struct BitAt {
 };
 // One function per width whose shifts are constants, for all k until the shifts repeat.
 template <uint32_t kWidth, uint32_t... kIndexes>
-[[gnu::always_inline]] inline void finish_period(Line32& model, const uint32_t* words, uint32_t* out,
+[[gnu::always_inline]] inline void finish_period(Line32<kLongBlock>& model, const uint32_t* words, uint32_t* out,
                                                  std::integer_sequence<uint32_t, kIndexes...>) {
   if constexpr (kWidth == 1) {
     (finish_rows<1>(model, BitAt<kIndexes>{words}, out + kIndexes * kLanes), ...);
@@ -358,14 +361,14 @@ template <uint32_t kWidth>
 void unpack_on_32(const uint32_t* words, uint64_t y, uint64_t step, uint32_t* out) {
   constexpr uint32_t kWords = kWidth / (kWidth & (0 - kWidth));  // the odd part
   constexpr uint32_t kPeriod = kWords * 32 / kWidth;
-  Line32 model(FixedLine{0, y, step});
+  Line32<kLongBlock> model(FixedLine{0, y, step});
   for (uint32_t k = 0; k < kRowsPerLane; k += kPeriod, words += kWords * kLanes, out += kPeriod * kLanes) {
     finish_period<kWidth>(model, words, out, std::make_integer_sequence<uint32_t, kPeriod>());
   }
 }
 template <>
 void unpack_on_32<0>(const uint32_t*, uint64_t y, uint64_t step, uint32_t* out) {
-  Line32 model(FixedLine{0, y, step});
+  Line32<kLongBlock> model(FixedLine{0, y, step});
   for (uint32_t k = 0; k < kRowsPerLane; ++k, out += kLanes) finish_rows<0>(model, NoResiduals{}, out);
 }
 
@@ -453,7 +456,7 @@ inline void line_32(const uint32_t* words, uint32_t width, uint64_t y, uint64_t 
 #if defined(__aarch64__)
   unpack_on_any_32(words, width, y, step, out, kWidths);
 #else
-  unpack_on_any<Line32>(words, width, 0, y, step, 32, out, kWidths);
+  unpack_on_any<Line32<kLongBlock>>(words, width, 0, y, step, 32, out, kWidths);
 #endif
 }
 inline void narrow_line_64(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,

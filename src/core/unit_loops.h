@@ -105,7 +105,7 @@ template <typename Model>
 }
 
 inline void unit_line_32(const uint32_t* words, uint32_t width, uint64_t y, uint64_t step, uint32_t* out) {
-  unit_on_any(words, width, Line32(FixedLine{0, y, step}), out);
+  unit_on_any(words, width, Line32<kShortBlock>(FixedLine{0, y, step}), out);
 }
 inline void unit_narrow_line_64(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
                                 uint64_t* out) {

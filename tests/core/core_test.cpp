@@ -100,6 +100,41 @@ TEST(PackedTile, WideLinesAgreeWithTheirDefinition) {
   }
 }
 
+TEST(QuarteredTile, UnitsOnLinesAgreeWithTheirDefinition) {
+  std::mt19937_64 random(6);
+  for (uint32_t width = 0; width <= kMaxUnitLineWidth; ++width) {
+    // As many bytes behind the unit as may be read.
+    std::vector<uint32_t> words(unit_words(width) + kReadBehindUnit / sizeof(uint32_t));
+    for (uint32_t& word : words) word = static_cast<uint32_t>(random());
+    const uint32_t* from = width == 0 ? nullptr : words.data();
+    const auto residual = [&](uint32_t row) { return width == 0 ? 0 : unit_row(from, width, row); };
+    for (uint32_t round = 0; round < 33; ++round) {
+      const uint64_t base = random();
+      const uint64_t y = random();
+      const auto step = static_cast<uint64_t>(static_cast<int64_t>(random()) >> (random() % 64));
+      std::vector<uint32_t> short_rows(kUnitRows);
+      std::vector<uint64_t> rows(kUnitRows);
+      if (width <= 32) unpack_unit_on_line(from, width, y, step, short_rows.data());
+      if (width < 32) unpack_unit_on_narrow_line(from, width, base, y, step, rows.data());
+      for (uint32_t i = 0; i < kUnitRows && width <= 32; ++i) {
+        const auto offset = static_cast<uint32_t>(((y + step * i) >> 32) + residual(i));
+        ASSERT_EQ(short_rows[i], offset) << "width " << width << " row " << i;
+        if (width == 32) continue;
+        ASSERT_EQ(rows[i], base + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(offset))))
+            << "width " << width << " row " << i;
+      }
+      const int64_t wide_y = static_cast<int64_t>(random()) >> (2 + random() % 40);
+      const int64_t wide_step = static_cast<int64_t>(random()) >> (12 + random() % 40);
+      unpack_unit_on_wide_line(from, width, base, static_cast<uint64_t>(wide_y), static_cast<uint64_t>(wide_step),
+                               round, rows.data());
+      for (uint32_t i = 0; i < kUnitRows; ++i) {
+        const int64_t prediction = (wide_y + wide_step * static_cast<int64_t>(i)) >> round;
+        ASSERT_EQ(rows[i], base + static_cast<uint64_t>(prediction) + residual(i)) << "width " << width << " row " << i;
+      }
+    }
+  }
+}
+
 TEST(PackedTile, WordsLieInterleavedByLane) {
   // Row 32·k + l is value k of lane l: with width 32 the words are the rows themselves.
   std::vector<uint32_t> values(kTileRows);

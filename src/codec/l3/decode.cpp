@@ -146,13 +146,16 @@ class L3Reader final : public Reader {
     uint32_t local() const { return (unit - record.first_unit) * kUnitRows; }
   };
 
+  Piece piece_at(uint32_t unit, uint32_t first, uint32_t rows) const {
+    const uint32_t partition = chunk_.partition_of(unit);
+    return {partition, chunk_.record(partition), unit, first, rows};
+  }
   template <typename F>
   void for_each_piece(uint32_t tile, F&& f) const {
     const uint32_t first = tile * kUnitsPerTile;
     const uint32_t step = chunk_.is_packed(first) ? kUnitsPerTile : 1;
     for (uint32_t unit = first; unit < std::min(first + kUnitsPerTile, chunk_.units); unit += step) {
-      const uint32_t partition = chunk_.partition_of(unit);
-      f(Piece{partition, chunk_.record(partition), unit, (unit - first) * kUnitRows, step * kUnitRows});
+      f(piece_at(unit, (unit - first) * kUnitRows, step * kUnitRows));
     }
   }
 
@@ -196,7 +199,7 @@ class L3Reader final : public Reader {
   template <uint32_t kRows>
   [[gnu::always_inline]] void on_wide_line(const l3::Record& r, uint32_t unit, const uint32_t* words, uint64_t base,
                                            uint64_t y, uint64_t step, uint32_t fraction, T* out) const {
-    if (fraction > 32) return decode_steps(r, unit, kRows, out);
+    if (fraction > 32) return decode_steps(unit, kRows, out);
     if constexpr (sizeof(T) < 8) {
       // The value is cut to the 32 bits above the fraction.
       const uint32_t up = 32 - fraction;
@@ -206,7 +209,7 @@ class L3Reader final : public Reader {
       int64_t last;
       if (__builtin_mul_overflow(static_cast<int64_t>(step), int64_t{kRows}, &rise) ||
           __builtin_add_overflow(static_cast<int64_t>(y), rise, &last)) {
-        return decode_steps(r, unit, kRows, out);
+        return decode_steps(unit, kRows, out);
       }
       if constexpr (kRows == kTileRows) {
         unpack_on_wide_line(words, r.width, base, y, step, fraction, out);
@@ -241,9 +244,20 @@ class L3Reader final : public Reader {
                residuals_end_;
   }
 
+  // What decode_tile leaves: units of their own, curves, runs.
   [[gnu::noinline]] void decode_pieces(uint32_t tile, T* out) {
-    for_each_piece(tile, [&](const Piece& piece) { decode(piece, out + piece.first); });
+    const uint32_t first = tile * kUnitsPerTile;
+    if (chunk_.is_packed(first)) return decode_piece(first, kTileRows, out);
+    for (uint32_t unit = first; unit < std::min(first + kUnitsPerTile, chunk_.units); ++unit, out += kUnitRows) {
+      const l3::Record r = chunk_.record(chunk_.partition_of(unit));
+      if (is_flat_or_line(r) && has_room(r, unit)) {
+        decode_line<kUnitRows>(r, unit, out);
+      } else {
+        decode_piece(unit, kUnitRows, out);
+      }
+    }
   }
+  [[gnu::noinline]] void decode_piece(uint32_t unit, uint32_t rows, T* out) { decode(piece_at(unit, 0, rows), out); }
 
   int128_t least() const { return is_signed(type()) ? -(int128_t{1} << (8 * sizeof(T) - 1)) : 0; }
   int128_t most() const { return least() + static_cast<int128_t>(low_bits(8 * sizeof(T))); }
@@ -390,8 +404,8 @@ class L3Reader final : public Reader {
       add<uint32_t>(p, degree, piece, out);
     }
   }
-  [[gnu::noinline]] void decode_steps(l3::Record r, uint32_t unit, uint32_t rows, T* out) const {
-    step_through({0, r, unit, 0, rows}, out);
+  [[gnu::noinline]] void decode_steps(uint32_t unit, uint32_t rows, T* out) const {
+    step_through(piece_at(unit, 0, rows), out);
   }
 
   const uint32_t* words_of(const Piece& piece) const { return chunk_.words_of(piece.record, piece.unit); }
