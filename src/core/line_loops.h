@@ -8,6 +8,14 @@ using SignedLanes = int32_t __attribute__((vector_size(kVectorBytes), aligned(4)
 using SignedWides = int64_t __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
 constexpr uint32_t kWideLanes = kVectorLanes / 2;
 
+// One function per width on Arm, which can shift and add in one instruction by a constant. Elsewhere one for all widths
+// takes as many instructions; and with a sanitizer's checks around every load, these would take minutes to compile.
+#if defined(__aarch64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define BASALT_CONSTANT_WIDTHS 1
+#else
+#define BASALT_CONSTANT_WIDTHS 0
+#endif
+
 // Row i has the prediction (y + step·i) >> fraction, to which the base is added.
 struct FixedLine {
   uint64_t base, y, step;
@@ -73,13 +81,19 @@ struct WidePair {
 [[gnu::always_inline]] inline Wides all(uint64_t value) { return value - Wides{}; }
 [[gnu::always_inline]] inline Lanes all_lanes(uint32_t value) { return value - Lanes{}; }
 
+// In place of a width: residuals are 0 or minus one, to be subtracted.
+constexpr uint32_t kSingleBits = 64;
+
 // Sums with residuals that lie at the upper ends of their words.
 template <uint32_t kWidth>
 [[gnu::always_inline]] inline Lanes add_residuals(Lanes to, Lanes residuals) {
-  if constexpr (kWidth == 0)
+  if constexpr (kWidth == 0) {
     return to;
-  else
+  } else if constexpr (kWidth == kSingleBits) {
+    return to - residuals;
+  } else {
     return to + (residuals >> (32 - kWidth));
+  }
 }
 
 [[gnu::always_inline]] inline void store_wides(uint64_t* to, WidePair values) {
@@ -87,7 +101,8 @@ template <uint32_t kWidth>
 }
 
 // A block is as many neighbouring rows as a model finishes with one y: 16 where 32 would need registers that an Arm
-// machine has to save on the stack (478 instead of 364 ns per tile from memory), and on x86, which has fewer.
+// machine has to save on the stack (5 bits: 478 ns per tile from memory, 364 in the cache), and on x86, which has
+// fewer.
 constexpr uint32_t kShortBlock = kVectorLanes > 8 ? 32 : 16;
 #if defined(__aarch64__)
 constexpr uint32_t kLongBlock = 32;
@@ -95,9 +110,9 @@ constexpr uint32_t kLongBlock = 32;
 constexpr uint32_t kLongBlock = kShortBlock;
 #endif
 
-// Models; v counts the vectors of a block. offsets(v) is what
-// has to be added to residuals, as 32-bit numbers; for 64-bit values bases(v) is what the sign-extended sums are added
-// to. store(…) finishes vectors whose residuals lie at the upper ends of their words.
+// Models; v counts the vectors of a block. offsets(v) is what has to be added to residuals, as 32-bit numbers; for
+// 64-bit values bases(v) is what the sign-extended sums are added to. store(…) finishes two vectors, whose residuals
+// lie at the upper ends of their words.
 
 // Predictions are the upper halves of y plus what a row adds to it.
 template <uint32_t kRows>
@@ -130,11 +145,11 @@ struct Line32 : UpperHalves<kRows> {
   [[gnu::always_inline]] explicit Line32(const FixedLine& line) : Rows(line.y, line.step) {}
 
   // Vectors v and v + 1. In one piece for GCC 12, which copies registers between the halves of a sum; in this order
-  // 291 ns per tile of 4 bits, in GCC's 324.
+  // 296 ns per tile of 4 bits, in GCC's 324.
   template <uint32_t kWidth>
   [[gnu::always_inline]] void store(uint32_t v, Lanes first, Lanes second, uint32_t* to) const {
 #if defined(__aarch64__)
-    if constexpr (kWidth > 1 && kWidth < 32) {
+    if constexpr (kWidth > 0 && kWidth < 32) {
       using Pair = uint32_t[8];
       Lanes sum0, sum1;
       asm volatile(
@@ -147,8 +162,6 @@ struct Line32 : UpperHalves<kRows> {
             [second] "w"(second), [to] "r"(to), [down] "i"(32 - kWidth));
       return;
     }
-    // One bit: the comparison's all-ones is minus one.
-    if constexpr (kWidth == 1) return store_pair(to, offsets(v) - first, offsets(v + 1) - second);
 #endif
     store_pair(to, add_residuals<kWidth>(offsets(v), first), add_residuals<kWidth>(offsets(v + 1), second));
   }
@@ -260,23 +273,6 @@ struct GentleLine64 : NarrowLine64 {
   }
 };
 
-// Residuals of neighbouring rows, moved to the upper end of their words. `at` points at the first row's word.
-struct InOneWord {
-  const uint32_t* at;
-  uint32_t up;
-  [[gnu::always_inline]] Lanes operator()(uint64_t row) const {
-    return *reinterpret_cast<const Lanes*>(at + row) << up;
-  }
-};
-struct InTwoWords {
-  const uint32_t* at;
-  uint32_t down;
-  [[gnu::always_inline]] Lanes operator()(uint64_t row) const {
-    return *reinterpret_cast<const Lanes*>(at + row) >> down | *reinterpret_cast<const Lanes*>(at + kLanes + row)
-                                                                   << (32 - down);
-  }
-};
-
 struct NoResiduals {
   [[gnu::always_inline]] Lanes operator()(uint64_t) const { return Lanes{}; }
 };
@@ -294,6 +290,24 @@ template <uint32_t kWidth, typename Model, typename Residuals>
     model.advance();
   }
 }
+
+#if BASALT_CONSTANT_WIDTHS
+// Residuals of neighbouring rows, moved to the upper end of their words. `at` points at the first row's word.
+struct InOneWord {
+  const uint32_t* at;
+  uint32_t up;
+  [[gnu::always_inline]] Lanes operator()(uint64_t row) const {
+    return *reinterpret_cast<const Lanes*>(at + row) << up;
+  }
+};
+struct InTwoWords {
+  const uint32_t* at;
+  uint32_t down;
+  [[gnu::always_inline]] Lanes operator()(uint64_t row) const {
+    return *reinterpret_cast<const Lanes*>(at + row) >> down | *reinterpret_cast<const Lanes*>(at + kLanes + row)
+                                                                   << (32 - down);
+  }
+};
 
 template <typename Model, uint32_t kWidth>
 void unpack_on(const uint32_t* words, uint64_t base, uint64_t y, uint64_t step, uint32_t fraction,
@@ -320,9 +334,15 @@ inline void unpack_on_any(const uint32_t* words, uint32_t width, uint64_t base, 
   static constexpr Unpack kUnpack[] = {unpack_on<Model, kWidths>...};
   kUnpack[width](words, base, y, step, fraction, out);
 }
-#if defined(__aarch64__)
+template <typename Model>
+inline void unpack_on_line_of(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
+                              uint32_t fraction, typename Model::Value* out) {
+  unpack_on_any<Model>(words, width, base, y, step, fraction, out, std::make_integer_sequence<uint32_t, 32>());
+}
+
 // 32-bit values have less to store and so less time. With constant shifts a Neoverse N1 has instructions that shift and
 // insert, and compares single bits instead of shifting them: 320 instead of 356 ns per tile of 5 bits.
+
 // Residuals at the upper ends of their words, ending before bit kEnd of one or two.
 template <uint32_t kEnd>
 struct EndingAt {
@@ -350,7 +370,7 @@ template <uint32_t kWidth, uint32_t... kIndexes>
 [[gnu::always_inline]] inline void finish_period(Line32<kLongBlock>& model, const uint32_t* words, uint32_t* out,
                                                  std::integer_sequence<uint32_t, kIndexes...>) {
   if constexpr (kWidth == 1) {
-    (finish_rows<1>(model, BitAt<kIndexes>{words}, out + kIndexes * kLanes), ...);
+    (finish_rows<kSingleBits>(model, BitAt<kIndexes>{words}, out + kIndexes * kLanes), ...);
   } else {
     (finish_rows<kWidth>(model, EndingAt<(kIndexes * kWidth & 31) + kWidth>{words + (kIndexes * kWidth >> 5) * kLanes},
                          out + kIndexes * kLanes),
@@ -378,6 +398,42 @@ inline void unpack_on_any_32(const uint32_t* words, uint32_t width, uint64_t y, 
   using Unpack = void (*)(const uint32_t*, uint64_t, uint64_t, uint32_t*);
   static constexpr Unpack kUnpack[] = {unpack_on_32<kWidths>...};
   kUnpack[width](words, y, step, out);
+}
+#else
+// Residuals of neighbouring rows. `at` points at the first row's word.
+struct InOneWord {
+  const uint32_t* at;
+  uint32_t shift, mask;
+  [[gnu::always_inline]] Lanes operator()(uint64_t row) const {
+    return *reinterpret_cast<const Lanes*>(at + row) >> shift & mask;
+  }
+};
+struct InTwoWords {
+  const uint32_t* at;
+  uint32_t shift, mask;
+  [[gnu::always_inline]] Lanes operator()(uint64_t row) const {
+    return (*reinterpret_cast<const Lanes*>(at + row) >> shift | *reinterpret_cast<const Lanes*>(at + kLanes + row)
+                                                                     << (32 - shift)) &
+           mask;
+  }
+};
+
+template <typename Model>
+void unpack_on_line_of(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
+                       uint32_t fraction, typename Model::Value* out) {
+  Model model(FixedLine{base, y, step, fraction});
+  const auto mask = static_cast<uint32_t>(low_bits(width));
+  for (uint32_t k = 0; k < kRowsPerLane; ++k, out += kLanes) {
+    const uint32_t shift = k * width & 31;
+    const uint32_t* at = words + (k * width >> 5) * kLanes;
+    if (width == 0) {
+      finish_rows<0>(model, NoResiduals{}, out);
+    } else if (shift + width <= 32) {
+      finish_rows<32>(model, InOneWord{at, shift, mask}, out);
+    } else {
+      finish_rows<32>(model, InTwoWords{at, shift, mask}, out);
+    }
+  }
 }
 #endif
 
@@ -452,16 +508,15 @@ struct Predictions : Model {
 };
 
 inline void line_32(const uint32_t* words, uint32_t width, uint64_t y, uint64_t step, uint32_t* out) {
-  constexpr auto kWidths = std::make_integer_sequence<uint32_t, 33>();
-#if defined(__aarch64__)
-  unpack_on_any_32(words, width, y, step, out, kWidths);
+#if BASALT_CONSTANT_WIDTHS
+  unpack_on_any_32(words, width, y, step, out, std::make_integer_sequence<uint32_t, 33>());
 #else
-  unpack_on_any<Line32<kLongBlock>>(words, width, 0, y, step, 32, out, kWidths);
+  unpack_on_line_of<Line32<kLongBlock>>(words, width, 0, y, step, 32, out);
 #endif
 }
 inline void narrow_line_64(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
                            uint64_t* out) {
-  unpack_on_any<NarrowLine64>(words, width, base, y, step, 32, out, std::make_integer_sequence<uint32_t, 32>());
+  unpack_on_line_of<NarrowLine64>(words, width, base, y, step, 32, out);
 }
 
 template <typename Model>
@@ -470,7 +525,7 @@ inline void wide_on(const uint32_t* words, uint32_t width, uint64_t base, uint64
   if (width >= 32) {
     return unpack_wide_on(words, width, Predictions<Model>(FixedLine{base, y, step, fraction}), out);
   }
-  unpack_on_any<Model>(words, width, base, y, step, fraction, out, std::make_integer_sequence<uint32_t, 32>());
+  unpack_on_line_of<Model>(words, width, base, y, step, fraction, out);
 }
 inline void wide_line_64(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
                          uint32_t fraction, uint64_t* out) {
@@ -480,3 +535,5 @@ inline void wide_line_64(const uint32_t* words, uint32_t width, uint64_t base, u
     wide_on<WideLine64>(words, width, base, y, step, fraction, out);
   }
 }
+
+#undef BASALT_CONSTANT_WIDTHS

@@ -8,8 +8,8 @@ enum class Reading { kAtOnce, kInTwoParts, kOneByOne, kEightBytes };
 
 template <Reading kReading>
 struct Windows {
-  const unsigned char* bytes;  // of the first lane's window
-  uint32_t shift;
+  const unsigned char* bytes = nullptr;  // of the first lane's window
+  uint32_t shift = 0;
   uint32_t width;
   Lanes mask;
 #if defined(__aarch64__)
@@ -56,8 +56,8 @@ struct Windows {
 
 // Values of up to 57 bits: with up to seven before it in its first byte.
 struct WideWindows {
-  const unsigned char* bytes;
-  uint32_t shift;
+  const unsigned char* bytes = nullptr;
+  uint32_t shift = 0;
   uint32_t width;
   Wides mask;
 

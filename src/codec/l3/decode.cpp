@@ -238,10 +238,8 @@ class L3Reader final : public Reader {
   }
   // Whether the loops over units may read behind the unit.
   bool has_room(const l3::Record& r, uint32_t unit) const {
-    if (r.width == 0) return true;
-    return r.width <= kMaxUnitLineWidth &&
-           reinterpret_cast<const std::byte*>(chunk_.words_of(r, unit) + unit_words(r.width)) + kReadBehindUnit <=
-               residuals_end_;
+    const auto* end = reinterpret_cast<const std::byte*>(chunk_.words_of(r, unit) + unit_words(r.width));
+    return r.width == 0 || (r.width <= kMaxUnitLineWidth && residuals_end_ - end >= ptrdiff_t{kReadBehindUnit});
   }
 
   // What decode_tile leaves: units of their own, curves, runs.
