@@ -87,6 +87,12 @@ std::vector<T> shaped_values(const std::string& shape, size_t count) {
       values[i] = static_cast<T>(value);
     } else if (shape.starts_with("bits ")) {
       values[i] = static_cast<T>(random() & low_bits(static_cast<uint32_t>(std::stoul(shape.substr(5)))));
+    } else if (shape.starts_with("line + ") || shape.starts_with("steep + ")) {
+      // One line for the whole chunk: three quarters of what the bits hold leave room for its rounding.
+      const auto width = static_cast<uint32_t>(std::stoul(shape.substr(shape.find('+') + 2)));
+      const uint64_t most = width == 0 ? 0 : width == 1 ? 1 : low_bits(width - 1) + low_bits(width - 2);
+      const uint64_t line = shape.starts_with("line") ? i * 10003 / 10 : i * 1234567890123;
+      values[i] = static_cast<T>(line + (most == 0 ? 0 : random() % (most + 1)));
     } else if (shape == "line" || shape == "noisy line") {
       values[i] = static_cast<T>(i * 10003 / 10 + (shape == "line" ? 0 : random() % 16));
     } else {
@@ -124,6 +130,23 @@ void codec_memory(benchmark::State& state, const std::string& shape, const std::
   report_memory(state, static_cast<double>(node.encoded_bytes() * repeats), static_cast<double>(kPlainBytes), seconds);
 }
 
+// References, lines, and lines so steep that predictions need 64 bits, with residuals of so many bits.
+void l3_bits_u32(benchmark::State& state) {
+  codec_memory<uint32_t>(state, "bits " + std::to_string(state.range(0)), "l3", Physical::kU32);
+}
+void l3_bits_u64(benchmark::State& state) {
+  codec_memory<uint64_t>(state, "bits " + std::to_string(state.range(0)), "l3", Physical::kU64);
+}
+void l3_line_u32(benchmark::State& state) {
+  codec_memory<uint32_t>(state, "line + " + std::to_string(state.range(0)), "l3", Physical::kU32);
+}
+void l3_line_u64(benchmark::State& state) {
+  codec_memory<uint64_t>(state, "line + " + std::to_string(state.range(0)), "l3", Physical::kU64);
+}
+void l3_steep_u64(benchmark::State& state) {
+  codec_memory<uint64_t>(state, "steep + " + std::to_string(state.range(0)), "l3", Physical::kU64);
+}
+
 constexpr auto codec_memory_u32 = codec_memory<uint32_t>;
 constexpr auto codec_memory_u64 = codec_memory<uint64_t>;
 
@@ -152,6 +175,11 @@ BENCHMARK_CAPTURE(codec_memory_u64, l3_12_bits, "bits 12", "l3", Physical::kU64)
 BENCHMARK_CAPTURE(codec_memory_u64, l3_40_bits, "bits 40", "l3", Physical::kU64)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(codec_memory_u64, l3_line, "line", "l3", Physical::kU64)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(codec_memory_u64, l3_noisy_line, "noisy line", "l3", Physical::kU64)->Unit(benchmark::kMillisecond);
+BENCHMARK(l3_bits_u32)->DenseRange(0, 32, 4)->Unit(benchmark::kMillisecond);
+BENCHMARK(l3_bits_u64)->DenseRange(0, 64, 4)->Unit(benchmark::kMillisecond);
+BENCHMARK(l3_line_u32)->DenseRange(0, 27)->Unit(benchmark::kMillisecond);
+BENCHMARK(l3_line_u64)->DenseRange(0, 31)->Unit(benchmark::kMillisecond);
+BENCHMARK(l3_steep_u64)->DenseRange(0, 60, 4)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace basalt

@@ -61,6 +61,30 @@ void unpack_tile(const uint32_t* words, uint32_t width, uint128_t reference, uin
   for (uint32_t i = 0; i < kTileRows; ++i) out[i] = reference + offsets[i];
 }
 
+void unpack_on_line(const uint32_t* words, uint32_t width, uint64_t y, uint64_t step, uint32_t* out) {
+  chosen().table->line32(words, width, y, step, out);
+}
+void unpack_on_narrow_line(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
+                           uint64_t* out) {
+  chosen().table->narrow_line64(words, width, base, y, step, out);
+}
+void unpack_on_wide_line(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
+                         uint32_t fraction, uint64_t* out) {
+  chosen().table->wide_line64(words, width, base, y, step, fraction, out);
+}
+
+void unpack_unit_on_line(const uint32_t* words, uint32_t width, uint64_t y, uint64_t step, uint32_t* out) {
+  chosen().table->unit_line32(words, width, y, step, out);
+}
+void unpack_unit_on_narrow_line(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
+                                uint64_t* out) {
+  chosen().table->unit_narrow_line64(words, width, base, y, step, out);
+}
+void unpack_unit_on_wide_line(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y, uint64_t step,
+                              uint32_t fraction, uint64_t* out) {
+  chosen().table->unit_wide_line64(words, width, base, y, step, fraction, out);
+}
+
 void pack_tile(const uint8_t* values, uint8_t reference, uint32_t width, uint32_t* words) {
   chosen().table->pack8(values, reference, width, words);
 }

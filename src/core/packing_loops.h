@@ -90,31 +90,8 @@ inline void unpack_32(const uint32_t* words, uint32_t width, uint32_t reference,
   kUnpack[width - 1](words, reference, out);
 }
 
-// 33 ≤ width ≤ 64: two or three words per value.
-inline void unpack_wide(const uint32_t* __restrict words, uint32_t width, uint64_t reference,
-                        uint64_t* __restrict out) {
-  const uint64_t mask = low_bits(width);
-  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-    const uint32_t bit = k * width;
-    const uint32_t shift = bit & 31;
-    const uint32_t* __restrict first = words + (bit >> 5) * kLanes;
-    const uint32_t* __restrict second = first + kLanes;
-    uint64_t* __restrict to = out + k * kLanes;
-    if (shift + width <= 64) {
-      for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        const uint64_t both = first[lane] | static_cast<uint64_t>(second[lane]) << 32;
-        to[lane] = reference + ((both >> shift) & mask);
-      }
-    } else {
-      const uint32_t* __restrict third = second + kLanes;
-      const uint32_t up = 64 - shift;
-      for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        const uint64_t both = first[lane] | static_cast<uint64_t>(second[lane]) << 32;
-        to[lane] = reference + (((both >> shift) | (static_cast<uint64_t>(third[lane]) << up)) & mask);
-      }
-    }
-  }
-}
+#include "core/line_loops.h"
+#include "core/unit_loops.h"
 
 template <typename T>
 inline void fill_tile(T reference, T* __restrict out) {
@@ -127,7 +104,7 @@ template <typename T>
 inline void unpack_any(const uint32_t* words, uint32_t width, T reference, T* out) {
   if (width == 0) return fill_tile(reference, out);
   if constexpr (sizeof(T) == 8) {
-    if (width > 32) return unpack_wide(words, width, reference, out);
+    if (width > 32) return unpack_wide_on(words, width, Reference64{all(reference)}, out);
   }
   if constexpr (sizeof(T) == 4) {
     unpack_32(words, width, reference, out, std::make_integer_sequence<uint32_t, 32>());
@@ -167,6 +144,9 @@ inline void pack_any(const T* __restrict values, T reference, uint32_t width, ui
 }  // namespace
 
 const PackingTable kTable = {
-    unpack_any<uint8_t>, unpack_any<uint16_t>, unpack_any<uint32_t>, unpack_any<uint64_t>,
-    pack_any<uint8_t>,   pack_any<uint16_t>,   pack_any<uint32_t>,   pack_any<uint64_t>,
+    unpack_any<uint8_t>,  unpack_any<uint16_t>, unpack_any<uint32_t>,
+    unpack_any<uint64_t>, pack_any<uint8_t>,    pack_any<uint16_t>,
+    pack_any<uint32_t>,   pack_any<uint64_t>,   line_32,
+    narrow_line_64,       wide_line_64,         unit_line_32,
+    unit_narrow_line_64,  unit_wide_line_64,
 };

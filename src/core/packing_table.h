@@ -4,6 +4,12 @@
 #include <cstdint>
 #include <utility>
 
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#include "core/quartered_tile.h"
+
 namespace basalt {
 
 struct PackingTable {
@@ -15,6 +21,15 @@ struct PackingTable {
   void (*pack16)(const uint16_t*, uint16_t, uint32_t, uint32_t*);
   void (*pack32)(const uint32_t*, uint32_t, uint32_t, uint32_t*);
   void (*pack64)(const uint64_t*, uint64_t, uint32_t, uint32_t*);
+  using Line32 = void (*)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint32_t*);
+  using NarrowLine64 = void (*)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint64_t, uint64_t*);
+  using WideLine64 = void (*)(const uint32_t*, uint32_t, uint64_t, uint64_t, uint64_t, uint32_t, uint64_t*);
+  Line32 line32;
+  NarrowLine64 narrow_line64;
+  WideLine64 wide_line64;
+  Line32 unit_line32;
+  NarrowLine64 unit_narrow_line64;
+  WideLine64 unit_wide_line64;
 };
 
 #if defined(__x86_64__)

@@ -40,6 +40,101 @@ TEST(PackedTile, EveryWidthAndEveryRow) {
   expect_every_width<uint64_t>();
 }
 
+// Exactly as many words as the tile has; every bit random.
+std::vector<uint32_t> random_tile(uint32_t width, std::mt19937_64& random) {
+  std::vector<uint32_t> words(packed_tile_words(width));
+  for (uint32_t& word : words) word = static_cast<uint32_t>(random());
+  return words;
+}
+
+TEST(PackedTile, LinesAgreeWithTheirDefinition) {
+  std::mt19937_64 random(4);
+  for (uint32_t width = 0; width <= 64; ++width) {
+    const std::vector<uint32_t> words = random_tile(width, random);
+    for (int round = 0; round < 40; ++round) {
+      const uint64_t base = random();
+      // Any fraction, any slope: flat, gentle, steep, falling.
+      const uint64_t y = random();
+      const auto step = static_cast<uint64_t>(static_cast<int64_t>(random()) >> (random() % 64));
+      const auto at = [&](uint32_t i) { return y + step * i; };
+      if (width <= 32) {
+        std::vector<uint32_t> out(kTileRows);
+        unpack_on_line(words.data(), width, y, step, out.data());
+        for (uint32_t i = 0; i < kTileRows; ++i) {
+          ASSERT_EQ(out[i], static_cast<uint32_t>((at(i) >> 32) + packed_row(words.data(), width, i)))
+              << "width " << width << " row " << i;
+        }
+      }
+      if (width < 32) {
+        std::vector<uint64_t> out(kTileRows);
+        unpack_on_narrow_line(words.data(), width, base, y, step, out.data());
+        for (uint32_t i = 0; i < kTileRows; ++i) {
+          const auto offset = static_cast<uint32_t>((at(i) >> 32) + packed_row(words.data(), width, i));
+          ASSERT_EQ(out[i], base + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(offset))))
+              << "width " << width << " row " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(PackedTile, WideLinesAgreeWithTheirDefinition) {
+  std::mt19937_64 random(5);
+  for (uint32_t width = 0; width <= 64; ++width) {
+    const std::vector<uint32_t> words = random_tile(width, random);
+    for (uint32_t round = 0; round < 66; ++round) {
+      const uint64_t base = random();
+      const uint32_t fraction = round % 33;
+      // |y| < 2^62 and |step| < 2^52: nothing wraps in 1024 rows.
+      const int64_t y = static_cast<int64_t>(random()) >> (2 + random() % 40);
+      const int64_t step = static_cast<int64_t>(random()) >> (12 + random() % 40);
+      std::vector<uint64_t> out(kTileRows);
+      unpack_on_wide_line(words.data(), width, base, static_cast<uint64_t>(y), static_cast<uint64_t>(step), fraction,
+                          out.data());
+      for (uint32_t i = 0; i < kTileRows; ++i) {
+        const int64_t prediction = (y + step * static_cast<int64_t>(i)) >> fraction;
+        ASSERT_EQ(out[i], base + static_cast<uint64_t>(prediction) + packed_row(words.data(), width, i))
+            << "width " << width << " fraction " << fraction << " row " << i;
+      }
+    }
+  }
+}
+
+TEST(QuarteredTile, UnitsOnLinesAgreeWithTheirDefinition) {
+  std::mt19937_64 random(6);
+  for (uint32_t width = 0; width <= kMaxUnitLineWidth; ++width) {
+    // As many bytes behind the unit as may be read.
+    std::vector<uint32_t> words(unit_words(width) + kReadBehindUnit / sizeof(uint32_t));
+    for (uint32_t& word : words) word = static_cast<uint32_t>(random());
+    const uint32_t* from = width == 0 ? nullptr : words.data();
+    const auto residual = [&](uint32_t row) { return width == 0 ? 0 : unit_row(from, width, row); };
+    for (uint32_t round = 0; round < 33; ++round) {
+      const uint64_t base = random();
+      const uint64_t y = random();
+      const auto step = static_cast<uint64_t>(static_cast<int64_t>(random()) >> (random() % 64));
+      std::vector<uint32_t> short_rows(kUnitRows);
+      std::vector<uint64_t> rows(kUnitRows);
+      if (width <= 32) unpack_unit_on_line(from, width, y, step, short_rows.data());
+      if (width < 32) unpack_unit_on_narrow_line(from, width, base, y, step, rows.data());
+      for (uint32_t i = 0; i < kUnitRows && width <= 32; ++i) {
+        const auto offset = static_cast<uint32_t>(((y + step * i) >> 32) + residual(i));
+        ASSERT_EQ(short_rows[i], offset) << "width " << width << " row " << i;
+        if (width == 32) continue;
+        ASSERT_EQ(rows[i], base + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(offset))))
+            << "width " << width << " row " << i;
+      }
+      const int64_t wide_y = static_cast<int64_t>(random()) >> (2 + random() % 40);
+      const int64_t wide_step = static_cast<int64_t>(random()) >> (12 + random() % 40);
+      unpack_unit_on_wide_line(from, width, base, static_cast<uint64_t>(wide_y), static_cast<uint64_t>(wide_step),
+                               round, rows.data());
+      for (uint32_t i = 0; i < kUnitRows; ++i) {
+        const int64_t prediction = (wide_y + wide_step * static_cast<int64_t>(i)) >> round;
+        ASSERT_EQ(rows[i], base + static_cast<uint64_t>(prediction) + residual(i)) << "width " << width << " row " << i;
+      }
+    }
+  }
+}
+
 TEST(PackedTile, WordsLieInterleavedByLane) {
   // Row 32·k + l is value k of lane l: with width 32 the words are the rows themselves.
   std::vector<uint32_t> values(kTileRows);

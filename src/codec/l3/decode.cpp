@@ -89,20 +89,14 @@ class L3Reader final : public Reader {
       : Reader(node.type, node.count),
         chunk_(l3::Chunk::of(stream_as<uint32_t>(node, l3::kStarts), stream_as<uint64_t>(node, l3::kRecords),
                              stream_as<uint32_t>(node, l3::kParams), stream_as<uint32_t>(node, l3::kResiduals),
-                             node.count)) {}
+                             node.count)),
+        residuals_end_(node.streams[l3::kResiduals].data() + node.streams[l3::kResiduals].size()) {}
 
   void decode_tile(uint32_t tile, void* out) override {
-    // Nothing but the loop that unpacks where that is all there is to do: stores to the stack between two tiles disturb
-    // the stream of stores to `out`.
     const uint32_t unit = tile * kUnitsPerTile;
     if (chunk_.is_packed(unit)) {
       const l3::Record r = chunk_.record(chunk_.partition_of(unit));
-      if (l3::degree_of(r.model) == 0 && r.model != l3::Model::kRuns) {
-        const uint32_t* base = chunk_.params + r.params;
-        const uint64_t high = sizeof(T) > 4 ? base[1] : 0;
-        return unpack_tile(chunk_.words_of(r, unit), r.width, static_cast<T>(base[0] | high << 32),
-                           static_cast<T*>(out));
-      }
+      if (is_flat_or_line(r)) return decode_line<kTileRows>(r, unit, static_cast<T*>(out));
     }
     decode_pieces(tile, static_cast<T*>(out));
   }
@@ -152,19 +146,116 @@ class L3Reader final : public Reader {
     uint32_t local() const { return (unit - record.first_unit) * kUnitRows; }
   };
 
+  Piece piece_at(uint32_t unit, uint32_t first, uint32_t rows) const {
+    const uint32_t partition = chunk_.partition_of(unit);
+    return {partition, chunk_.record(partition), unit, first, rows};
+  }
   template <typename F>
   void for_each_piece(uint32_t tile, F&& f) const {
     const uint32_t first = tile * kUnitsPerTile;
     const uint32_t step = chunk_.is_packed(first) ? kUnitsPerTile : 1;
     for (uint32_t unit = first; unit < std::min(first + kUnitsPerTile, chunk_.units); unit += step) {
-      const uint32_t partition = chunk_.partition_of(unit);
-      f(Piece{partition, chunk_.record(partition), unit, (unit - first) * kUnitRows, step * kUnitRows});
+      f(piece_at(unit, (unit - first) * kUnitRows, step * kUnitRows));
     }
   }
 
-  [[gnu::noinline]] void decode_pieces(uint32_t tile, T* out) {
-    for_each_piece(tile, [&](const Piece& piece) { decode(piece, out + piece.first); });
+  static bool is_flat_or_line(const l3::Record& r) {
+    return r.model != l3::Model::kRuns && l3::degree_of(r.model) <= 1;
   }
+
+  // A packed tile or a unit of a reference or a line: nothing but one loop that unpacks and predicts. All that it needs
+  // is passed in registers, since stores to the stack between two tiles disturb the stream of stores to `out`.
+  template <uint32_t kRows>
+  [[gnu::always_inline]] void decode_line(const l3::Record& r, uint32_t unit, T* out) const {
+    const uint32_t* words = chunk_.words_of(r, unit);
+    const uint32_t* at = chunk_.params + r.params;
+    uint64_t base = *at++;
+    if constexpr (sizeof(T) == 8) base |= static_cast<uint64_t>(*at++) << 32;
+    const uint64_t first = static_cast<uint64_t>(unit - r.first_unit) * kUnitRows;
+    if (l3::degree_of(r.model) == 0) {
+      if constexpr (kRows == kTileRows) return unpack_tile(words, r.width, static_cast<T>(base), out);
+      if (r.width > l3::kMaxNarrowWidth) return on_wide_line<kRows>(r, unit, words, base, 0, 0, 32, out);
+      return on_narrow_line<kRows>(words, r.width, base, 0, 0, out);
+    }
+    if (l3::is_wide(r.model)) {
+      const uint64_t step = at[0] | static_cast<uint64_t>(at[1]) << 32;
+      const uint64_t c0 = r.phased ? at[2] | static_cast<uint64_t>(at[3]) << 32 : 0;
+      return on_wide_line<kRows>(r, unit, words, base, c0 + step * first, step, r.shift, out);
+    }
+    const auto step = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(at[0]))) << r.shift;
+    on_narrow_line<kRows>(words, r.width, base, (r.phased ? at[1] : 0) + step * first, step, out);
+  }
+  template <uint32_t kRows>
+  [[gnu::always_inline]] void on_narrow_line(const uint32_t* words, uint32_t width, uint64_t base, uint64_t y,
+                                             uint64_t step, T* out) const {
+    if constexpr (sizeof(T) < 8) {
+      on_short_line<kRows>(words, width, y + (base << 32), step, out);
+    } else if constexpr (kRows == kTileRows) {
+      unpack_on_narrow_line(words, width, base, y, step, out);
+    } else {
+      unpack_unit_on_narrow_line(words, width, base, y, step, out);
+    }
+  }
+  template <uint32_t kRows>
+  [[gnu::always_inline]] void on_wide_line(const l3::Record& r, uint32_t unit, const uint32_t* words, uint64_t base,
+                                           uint64_t y, uint64_t step, uint32_t fraction, T* out) const {
+    if (fraction > 32) return decode_steps(unit, kRows, out);
+    if constexpr (sizeof(T) < 8) {
+      // The value is cut to the 32 bits above the fraction.
+      const uint32_t up = 32 - fraction;
+      on_short_line<kRows>(words, r.width, (y << up) + (base << 32), step << up, out);
+    } else {
+      int64_t rise;
+      int64_t last;
+      if (__builtin_mul_overflow(static_cast<int64_t>(step), int64_t{kRows}, &rise) ||
+          __builtin_add_overflow(static_cast<int64_t>(y), rise, &last)) {
+        return decode_steps(unit, kRows, out);
+      }
+      if constexpr (kRows == kTileRows) {
+        unpack_on_wide_line(words, r.width, base, y, step, fraction, out);
+      } else {
+        unpack_unit_on_wide_line(words, r.width, base, y, step, fraction, out);
+      }
+    }
+  }
+  template <uint32_t kRows>
+  [[gnu::always_inline]] static void on_short_line(const uint32_t* words, uint32_t width, uint64_t y, uint64_t step,
+                                                   T* out) {
+    const auto unpack_to = [&](uint32_t * to) __attribute__((always_inline)) {
+      if constexpr (kRows == kTileRows) {
+        unpack_on_line(words, width, y, step, to);
+      } else {
+        unpack_unit_on_line(words, width, y, step, to);
+      }
+    };
+    if constexpr (sizeof(T) == 4) {
+      unpack_to(out);
+    } else {
+      uint32_t values[kRows];
+      unpack_to(values);
+      for (uint32_t i = 0; i < kRows; ++i) out[i] = static_cast<T>(values[i]);
+    }
+  }
+  // Whether the loops over units may read behind the unit.
+  bool has_room(const l3::Record& r, uint32_t unit) const {
+    const auto* end = reinterpret_cast<const std::byte*>(chunk_.words_of(r, unit) + unit_words(r.width));
+    return r.width == 0 || (r.width <= kMaxUnitLineWidth && residuals_end_ - end >= ptrdiff_t{kReadBehindUnit});
+  }
+
+  // What decode_tile leaves: units of their own, curves, runs.
+  [[gnu::noinline]] void decode_pieces(uint32_t tile, T* out) {
+    const uint32_t first = tile * kUnitsPerTile;
+    if (chunk_.is_packed(first)) return decode_piece(first, kTileRows, out);
+    for (uint32_t unit = first; unit < std::min(first + kUnitsPerTile, chunk_.units); ++unit, out += kUnitRows) {
+      const l3::Record r = chunk_.record(chunk_.partition_of(unit));
+      if (is_flat_or_line(r) && has_room(r, unit)) {
+        decode_line<kUnitRows>(r, unit, out);
+      } else {
+        decode_piece(unit, kUnitRows, out);
+      }
+    }
+  }
+  [[gnu::noinline]] void decode_piece(uint32_t unit, uint32_t rows, T* out) { decode(piece_at(unit, 0, rows), out); }
 
   int128_t least() const { return is_signed(type()) ? -(int128_t{1} << (8 * sizeof(T) - 1)) : 0; }
   int128_t most() const { return least() + static_cast<int128_t>(low_bits(8 * sizeof(T))); }
@@ -294,15 +385,25 @@ class L3Reader final : public Reader {
       expand_runs(piece, [&](uint32_t begin, uint32_t end, T value) { std::fill(out + begin, out + end, value); });
       return;
     }
+    if (is_flat_or_line(piece.record)) {
+      if (piece.rows == kTileRows) return decode_line<kTileRows>(piece.record, piece.unit, out);
+      if (has_room(piece.record, piece.unit)) return decode_line<kUnitRows>(piece.record, piece.unit, out);
+    }
+    step_through(piece, out);
+  }
+
+  // Residuals first, then predictions row by row.
+  void step_through(const Piece& piece, T* out) const {
     const l3::Predictor p = l3::get_predictor(piece.record, chunk_.params, sizeof(T));
     const uint32_t degree = l3::degree_of(piece.record.model);
-    if (degree == 0 && piece.rows == kTileRows) {
-      unpack_tile(words_of(piece), piece.record.width, static_cast<T>(p.base), out);
-    } else if (p.wide) {
+    if (p.wide) {
       add<uint64_t>(p, degree, piece, out);
     } else {
       add<uint32_t>(p, degree, piece, out);
     }
+  }
+  [[gnu::noinline]] void decode_steps(uint32_t unit, uint32_t rows, T* out) const {
+    step_through(piece_at(unit, 0, rows), out);
   }
 
   const uint32_t* words_of(const Piece& piece) const { return chunk_.words_of(piece.record, piece.unit); }
@@ -311,8 +412,12 @@ class L3Reader final : public Reader {
   void unpack(const Piece& piece, R* residuals) const {
     if (piece.rows == kTileRows) {
       unpack_tile(words_of(piece), piece.record.width, R{0}, residuals);
-    } else {
+    } else if (!has_room(piece.record, piece.unit)) {
       unpack_unit(words_of(piece), piece.record.width, residuals);
+    } else if constexpr (sizeof(R) == 4) {
+      unpack_unit_on_line(words_of(piece), piece.record.width, 0, 0, residuals);
+    } else {
+      unpack_unit_on_wide_line(words_of(piece), piece.record.width, 0, 0, 0, 0, residuals);
     }
   }
 
@@ -334,6 +439,7 @@ class L3Reader final : public Reader {
   }
 
   l3::Chunk chunk_;
+  const std::byte* residuals_end_;
   uint32_t extent_partition_ = ~0u;
   l3::Extent extent_;
 };
