@@ -195,6 +195,19 @@ TEST(EmulatedL3Encoder, EveryModelAndWidth) {
   }
 }
 
+// A line over 31 bits leaves the 32 bits of narrow models by its noise alone, and becomes a wide one.
+TEST(EmulatedL3Encoder, LinesThatLeaveNarrowModels) {
+  std::mt19937_64 random(5);
+  std::vector<uint32_t> values(kTileRows);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint32_t>(i * 2099203 + random() % 3800);
+  values.front() = 3799;
+  values.back() = 1023 * 2099203u;
+  const Node node = encode_tree(view(values, Physical::kU32), bind_tree({"l3", {}}, Physical::kU32), Effort::kFast);
+  const l3::Record record = l3::unpack_record(node.streams[l3::kRecords].as<uint64_t>()[0]);
+  EXPECT_EQ(record.model, l3::Model::kWideLinear);
+  for (const Effort effort : kEfforts) expect_same({view(values, Physical::kU32)}, effort, "31 bits");
+}
+
 TEST(EmulatedL3Encoder, Runs) {
   std::mt19937_64 random(6);
   for (const uint64_t longest : {8, 40, 1000}) {
