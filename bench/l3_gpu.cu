@@ -71,9 +71,9 @@ struct ExpectedFrom {
   }
 };
 
-template <typename T, uint32_t kMinBlocks, bool kPrefetch>
+template <typename T, bool kPrefetch>
 cudaError_t decode_strips(const ChunkBatch& batch, uint32_t strip, T* out) {
-  device::decode_learned<T, 4, kMinBlocks, kPrefetch>
+  device::decode_learned<T, 4, 6, kPrefetch>
       <<<device::tile_grid(batch, 4 * strip), 4 * kLanes>>>(batch, strip, out, nullptr);
   return cudaGetLastError();
 }
@@ -149,18 +149,17 @@ void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   const auto bytes = static_cast<double>(column.bytes);
   char point[64];
   std::snprintf(point, sizeof(point), "%s %.2f bits", set.name, column.bits_per_value);
-  for (const uint32_t strip : {1u, 4u, 8u}) {
-    bench.measure<T>(group, point, label("64 registers, tiles ", strip), column.batch(), bytes, 0.80, expected,
-                     [&](T* out) { return decode_strips<T, 8, true>(column.batch(), strip, out); });
-  }
-  bench.measure<T>(group, point, "80 registers, tiles 8", column.batch(), bytes, 0.80, expected,
-                   [&](T* out) { return decode_strips<T, 6, true>(column.batch(), 8, out); });
-  bench.measure<T>(group, point, "64 registers, tiles 8, no prefetch", column.batch(), bytes, 0.80, expected,
-                   [&](T* out) { return decode_strips<T, 8, false>(column.batch(), 8, out); });
+  const auto measure = [&](const std::string& variant, uint32_t strip, auto decode) {
+    bench.measure<T>(group, point, variant + label(", tiles ", strip), column.batch(), bytes, 0.80, expected,
+                     [&](T* out) { return decode(column.batch(), strip, out); });
+  };
+  measure("prefetch", 4, decode_strips<T, true>);
+  measure("prefetch", 8, decode_strips<T, true>);
+  measure("no prefetch", 8, decode_strips<T, false>);
   bench.measure<T>(group, point, "shared memory", column.batch(), bytes, 0.80, expected, [&](T* out) {
     return device::launch_decode_tiles<device::L3<T>, 8, (sizeof(T) == 8 ? 3 : 4)>(column.batch(), out, nullptr, 0);
   });
-  look_ups<T>(bench, set.name, column);
+  if (bench.options.wants("l3 look-up")) look_ups<T>(bench, set.name, column);
 }
 
 // Count and sum of the values below a literal. Rows of narrow models stay offsets of 32 bits: the literal is moved to
@@ -176,12 +175,18 @@ struct FilterRows {
   uint32_t passed = 0;
   uint32_t small_sum = 0;
 
-  __device__ __forceinline__ void begin(uint64_t given) {
-    base = given;
+  // The base by itself may lie beyond the type: a value tells where it is.
+  __device__ __forceinline__ void begin(uint64_t given, int32_t first) {
+    constexpr uint64_t kFar = uint64_t{1} << 33;
+    const T value = static_cast<T>(given + static_cast<uint64_t>(static_cast<int64_t>(first)));
+    base = value - static_cast<uint64_t>(static_cast<int64_t>(first));
     passed = 0;
     small_sum = 0;
-    const int64_t last = static_cast<int64_t>(below) - 1 - static_cast<int64_t>(base);
-    bound = last > 0x7FFFFFFF ? 0x7FFFFFFF : last < -0x7FFFFFFF ? -0x7FFFFFFF - 1 : static_cast<int32_t>(last);
+    const T last = below - 1;
+    const uint64_t distance = last >= value ? last - value : value - last;
+    const auto near = static_cast<int64_t>(distance < kFar ? distance : kFar);
+    const int64_t at = last >= value ? first + near : first - near;
+    bound = at > 0x7FFFFFFF ? 0x7FFFFFFF : at < -0x7FFFFFFF ? -0x7FFFFFFF - 1 : static_cast<int32_t>(at);
   }
   template <bool kSmall>
   __device__ __forceinline__ void offset(uint32_t, int32_t offset) {
@@ -204,20 +209,16 @@ struct FilterRows {
   }
 };
 
-template <typename T, uint32_t kMinBlocks, bool kPrefetch>
+template <typename T, uint32_t kMinBlocks>
 __global__ __launch_bounds__(128, kMinBlocks) void filter_and_sum(ChunkBatch batch, T below,
                                                                   unsigned long long* result) {
   __shared__ device::StripScratch<T> scratch[4];
-  const uint32_t warp = threadIdx.x / kLanes;
-  const uint32_t first = (blockIdx.x * 4 + warp) * device::kStripTiles;
   FilterRows<T> rows{below};
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
     const uint64_t* node = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
-    const uint32_t tiles = device::tiles_of(device::row_count(node));
-    if (first >= tiles) continue;
-    const uint32_t here = tiles - first < device::kStripTiles ? tiles - first : device::kStripTiles;
-    device::feed_strip<T, kPrefetch>(device::l3_chunk(node), first, here, scratch[warp],
-                                     [all = &rows](uint32_t) -> FilterRows<T>& { return *all; });
+    const auto strip = device::Strip::of_warp(device::tiles_of(device::row_count(node)), device::kStripTiles);
+    device::feed_strip<T, false>(device::l3_chunk(node), strip, scratch[threadIdx.x / kLanes],
+                                 [all = &rows](uint32_t) -> FilterRows<T>& { return *all; });
   }
   for (uint32_t distance = 16; distance > 0; distance /= 2) {
     rows.sum += __shfl_down_sync(~0u, rows.sum, distance);
@@ -275,9 +276,7 @@ void filter_columns(NestedBench& bench, const std::string& type_name, Physical t
         line.bar = width >= 16 ? 0.75 : kLeastRates[degree];
         bench.report.add(line);
       };
-      measure("64 registers", filter_and_sum<T, 8, true>);
-      measure("80 registers", filter_and_sum<T, 6, true>);
-      measure("64 registers, no prefetch", filter_and_sum<T, 8, false>);
+      measure("64 registers", filter_and_sum<T, 8>);
     }
   }
 }

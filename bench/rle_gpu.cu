@@ -2,27 +2,14 @@
 // bytes they move.
 #include "codec/delta/kernels.cuh"
 #include "codec/packed/kernels.cuh"
-#include "codec/rle/strip.cuh"
+#include "codec/rle/kernels.cuh"
 #include "nested_bench.h"
-#include "rle_expanded.h"
 
 namespace basalt::bench {
 namespace {
 
 using device::AllWidths;
 using device::Packed;
-
-template <typename T, typename Widths, uint32_t kMinBlocks>
-cudaError_t decode_strips(const device::ChunkBatch& batch, uint32_t strip, T* out, uint32_t* fault) {
-  using Values = device::AheadPacked<T, Widths>;
-  using Ends = device::AheadPacked<uint32_t, Widths>;
-  constexpr uint32_t kBytes = 4 * device::kDecodeBytesPerWarp<device::Rle<T, Values, Ends>>;
-  const auto kernel = device::decode_runs<T, Values, Ends, 4, kMinBlocks>;
-  const cudaError_t error = device::prepare_shared(kernel, kBytes);
-  if (error != cudaSuccess) return error;
-  kernel<<<device::tile_grid(batch, 4 * strip), 4 * kLanes, kBytes>>>(batch, strip, out, fault);
-  return cudaGetLastError();
-}
 
 template <typename T>
 void runs(NestedBench& bench, const std::string& type, uint32_t value_width) {
@@ -31,7 +18,7 @@ void runs(NestedBench& bench, const std::string& type, uint32_t value_width) {
   using Values = Packed<T, AllWidths>;
   using Ends = Packed<uint32_t, AllWidths>;
   using Plainly = device::Rle<T, Values, Ends>;
-  using Expanded = device::ExpandedRle<T, Packed<T>, Packed<uint32_t>>;
+  using Looped = device::Rle<T, Packed<T>, Packed<uint32_t>>;
   using Nested = device::Rle<T, Values, device::Delta<uint32_t, Ends>>;
   constexpr bool kWide = sizeof(T) == 8;
   for (const RunPattern& pattern : run_patterns()) {
@@ -39,29 +26,12 @@ void runs(NestedBench& bench, const std::string& type, uint32_t value_width) {
     if (bench.options.wants(group)) {
       const RleColumn column = make_rle_column<T>(bench.pool, chunks, pattern.lengths, value_width, false);
       const ExpectedRle<T> expected{column.run_of_row.data()};
-      bench.measure<T>(
-          group, pattern.name, "tile by tile", column.batch(), column.stream_bytes, 0.80, expected, [&](T* out) {
-            return device::launch_decode_tiles < Plainly, 4, kWide ? 6 : 10 > (column.batch(), out, fault, 0);
-          });
-      bench.measure<T>(
-          group, pattern.name, "expanded", column.batch(), column.stream_bytes, 0.80, expected, [&](T* out) {
-            return device::launch_decode_tiles < Expanded, 4, kWide ? 6 : 10 > (column.batch(), out, fault, 0);
-          });
-      if (!kWide) {
-        bench.measure<T>(group, pattern.name, "strips 8, 64 registers", column.batch(), column.stream_bytes, 0.80,
-                         expected,
-                         [&](T* out) { return decode_strips<T, AllWidths, 8>(column.batch(), 8, out, fault); });
-      }
-      for (const uint32_t strip : {4u, 8u}) {
-        bench.measure<T>(
-            group, pattern.name, label("strips ", strip), column.batch(), column.stream_bytes, 0.80, expected,
-            [&](T* out) { return decode_strips<T, AllWidths, (kWide ? 6 : 10)>(column.batch(), strip, out, fault); });
-        bench.measure<T>(group, pattern.name, label("strips, run-time widths ", strip), column.batch(),
-                         column.stream_bytes, 0.80, expected, [&](T* out) {
-                           return decode_strips<T, device::Widths<>, (kWide ? 6 : 10)>(column.batch(), strip, out,
-                                                                                       fault);
-                         });
-      }
+      const auto measure = [&](const char* variant, auto launch) {
+        bench.measure<T>(group, pattern.name, variant, column.batch(), column.stream_bytes, 0.80, expected,
+                         [&](T* out) { return launch(column.batch(), out, fault, cudaStream_t{}); });
+      };
+      measure("all widths", device::launch_decode_tiles<Plainly, 4, (kWide ? 6 : 8)>);
+      measure("run-time widths", device::launch_decode_tiles<Looped, 4, (kWide ? 6 : 8)>);
     }
     const std::string nested_group = "rle(,delta) " + type;
     if (bench.options.wants(nested_group)) {

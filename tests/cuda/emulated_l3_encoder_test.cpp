@@ -257,6 +257,22 @@ TEST(EmulatedL3Encoder, PolynomialsUpTo8192Rows) {
   }
 }
 
+// Runs whose values and ends are lines take no bits, behind partitions that take some and before runs that do.
+TEST(EmulatedL3Encoder, RunsWithoutBits) {
+  std::mt19937_64 random(3);
+  std::vector<uint64_t> values(20 * 1024);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t piece = i / 1024 % 4;
+    values[i] = piece == 0   ? random() % 5000
+                : piece == 1 ? i / 64 * 1'000'003
+                : piece == 2 ? random() >> 20
+                             : (i / 40 * 77) % 13 * (uint64_t{1} << 40);
+  }
+  for (const Effort effort : {Effort::kBalanced, Effort::kBest}) {
+    expect_same({view(values, Physical::kU64)}, effort, "runs without bits");
+  }
+}
+
 TEST(EmulatedL3Encoder, GeneratedSets) {
   for (const L3Set& set : l3_sets()) {
     const uint64_t rows = std::min<uint64_t>(set.rows, 200000);

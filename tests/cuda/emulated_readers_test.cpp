@@ -10,7 +10,6 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "bench/rle_expanded.h"
 #include "codec/constant/kernels.cuh"
 #include "codec/delta/kernels.cuh"
 #include "codec/dict/kernels.cuh"
@@ -18,7 +17,7 @@
 #include "codec/l3/strip.cuh"
 #include "codec/packed/kernels.cuh"
 #include "codec/plain/kernels.cuh"
-#include "codec/rle/strip.cuh"
+#include "codec/rle/kernels.cuh"
 #include "exec/device/decode.cuh"
 //
 #include "cuda/q6_kernel.txt"
@@ -184,8 +183,6 @@ TEST(EmulatedReaders, Runs) {
   check_tree<Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>("rle(packed, packed)", Physical::kU64);
   check_tree<Rle<uint64_t, Packed<uint64_t, device::AllWidths>, Packed<uint32_t, device::AllWidths>>>(
       "rle(packed, packed)", Physical::kU64);
-  check_tree<device::ExpandedRle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>>("rle(packed, packed)", Physical::kU32);
-  check_tree<device::ExpandedRle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>("rle(packed, packed)", Physical::kU64);
   check_tree<Rle<uint64_t, Plain<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>>("rle(plain, delta(packed))",
                                                                                 Physical::kU64);
 }
@@ -229,9 +226,11 @@ void expect_strips(const NodeView& node, const std::vector<T>& values, const std
     static device::StripScratch<T> scratch;
     EmulatedWarp::run([&] {
       const uint32_t lane = device::lane_id();
-      for (uint32_t first = 0; first < device::tiles_of(rows); first += strip) {
+      // As three warps of a block would, one after the other.
+      for (uint32_t first = 0; first < device::tiles_of(rows); first += first % 3 == 2 ? 3 * strip - 2 : 1) {
+        const uint32_t left = device::tiles_of(rows) - first;
         const bool wrong = device::feed_strip<T, true>(
-            device::l3_chunk(descriptor.data()), first, std::min(strip, device::tiles_of(rows) - first), scratch,
+            device::l3_chunk(descriptor.data()), {first, 3, std::min(strip, (left + 2) / 3)}, scratch,
             [&](uint32_t tile) {
               const uint32_t here = device::rows_of_tile(rows, tile);
               return device::StoreRows<T>{out.data() + size_t{tile} * kTileRows + lane, here > lane ? here - lane : 0};
@@ -250,56 +249,17 @@ TEST(EmulatedReaders, LearnedStrips) {
     for (const uint64_t curve : {0, 1, 2}) {
       std::vector<uint64_t> values;
       std::vector<uint32_t> narrow;
-      for (uint64_t i = 0; i < 5000; ++i) {
+      for (uint64_t i = 0; i < 9000; ++i) {
         const uint64_t noise = random() & low_bits(width);
         values.push_back((curve * i << width) / 300 + (curve == 2 ? i * i << width / 2 : 0) + noise);
         narrow.push_back(static_cast<uint32_t>(curve * i * 1000 + (curve == 2 ? i * i : 0) + (noise & 0xFFFF)));
-        if (i > 4200) values.back() = narrow.back() = static_cast<uint32_t>(i / 50 * 7);  // runs at the end
+        if (i > 7200) values.back() = narrow.back() = static_cast<uint32_t>(i / 50 * 7);  // runs at the end
       }
       const std::string place = std::to_string(width) + " bits, curve " + std::to_string(curve);
       expect_strips(view_of(encoded(values, "l3", Physical::kU64)), values, place);
       expect_strips(view_of(encoded(narrow, "l3", Physical::kU32)), narrow, place);
     }
   }
-}
-
-// The decoder of runs that is compiled ahead, strip by strip.
-template <typename T, typename Values, typename Ends>
-void expect_run_strips(const std::string& tree, Physical type) {
-  Random random(13);
-  for (const uint64_t longest : {1, 3, 40, 700}) {
-    const std::vector<T> values = runs<T>(random, 13'000, longest, 200);
-    const Node node = encoded(values, tree, type);
-    const std::vector<uint64_t> descriptor = descriptor_of(view_of(node));
-    const auto rows = static_cast<uint32_t>(values.size());
-    alignas(16) static unsigned char scratch[device::kDecodeBytesPerWarp<Rle<T, Values, Ends>>];
-    for (const uint32_t strip : {1u, 5u, 32u}) {
-      std::vector<T> out(values.size());
-      bool bad = false;
-      EmulatedWarp::run([&] {
-        for (uint32_t first = 0; first < device::tiles_of(rows); first += strip) {
-          const uint32_t count = std::min(strip, device::tiles_of(rows) - first);
-          if (device::decode_run_strip<T, Values, Ends>(descriptor.data(), first, count,
-                                                        out.data() + size_t{first} * kTileRows, scratch)) {
-            bad = true;
-          }
-        }
-      });
-      EXPECT_FALSE(bad) << tree << ", runs up to " << longest;
-      EXPECT_TRUE(out == values) << tree << ", runs up to " << longest << ", strips of " << strip;
-    }
-  }
-}
-
-TEST(EmulatedReaders, RunStrips) {
-  using device::AheadPacked;
-  using device::AllWidths;
-  expect_run_strips<uint64_t, AheadPacked<uint64_t, AllWidths>, AheadPacked<uint32_t, AllWidths>>("rle(packed, packed)",
-                                                                                                  Physical::kU64);
-  expect_run_strips<uint32_t, AheadPacked<uint32_t, Widths<>>, AheadPacked<uint32_t, Widths<>>>("rle(packed, packed)",
-                                                                                                Physical::kU32);
-  expect_run_strips<uint32_t, AheadPacked<uint32_t, AllWidths>, Delta<uint32_t, Packed<uint32_t, AllWidths>>>(
-      "rle(packed, delta(packed))", Physical::kU32);
 }
 
 TEST(EmulatedReaders, Learned) {

@@ -62,13 +62,6 @@ class Dict {
     opened(tile);
   }
 
-  // Asks for the words of a tile's codes if they are wanted.
-  __device__ __forceinline__ static void ask_for(const uint64_t* descriptor, uint32_t tile, bool wanted) {
-    if constexpr (requires { Codes::ask_for(descriptor, tile, wanted); }) {
-      Codes::ask_for(descriptor + kCodesWord, tile, wanted);
-    }
-  }
-
   __device__ __forceinline__ Entries& entries() { return entries_; }
   __device__ __forceinline__ uint32_t code_at(uint32_t k) { return codes_.at(k); }
   __device__ __forceinline__ T at(uint32_t k) { return find(codes_.at(k), k * kLanes < rows_left_); }

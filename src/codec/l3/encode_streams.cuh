@@ -46,7 +46,9 @@ __device__ inline void place_streams(const EncodeWork& work, uint32_t block, uin
       if (unit < end) {
         work.numbers[base + unit] = number;
         work.param_places[base + unit] = params;
-        work.word_places[base + unit] = here.runs != 0 ? runs : model;
+        // Runs may take no words at all, and have their place among the runs nevertheless.
+        const bool is_runs = here.partitions != 0 && work.parts[base + unit].model == Model::kRuns;
+        work.word_places[base + unit] = is_runs ? runs : model;
       }
       before.partitions += sum<WarpTeam>(here.partitions);
       before.params += sum<WarpTeam>(here.params);

@@ -1,6 +1,7 @@
-// Rows of l3 tiles for kernels that are compiled ahead. A warp takes a strip of up to eight neighbouring tiles: its 32
-// lanes describe the 32 units at once, so that a strip waits for metadata once, and a tile only for its residuals.
-// These go to registers by code unrolled for their width, then meet their predictions in one loop for all widths.
+// Rows of l3 tiles for kernels that are compiled ahead. A warp takes a strip of up to eight tiles: its 32 lanes
+// describe the 32 units at once, so that a strip waits for metadata once, and a tile only for its residuals. The warps
+// of a block go through neighbouring tiles side by side, so that what they write at a time lies close together. These
+// go to registers by code unrolled for their width, then meet their predictions in one loop for all widths.
 #pragma once
 
 #include "codec/l3/kernels.cuh"
@@ -57,7 +58,7 @@ __device__ __forceinline__ void unpack_unit(const uint32_t* unit, uint32_t width
 }
 
 // What becomes of rows is up to a sink:
-//   begin(base)           rows of a narrow model follow: base + offset each
+//   begin(base, o)        rows of a narrow model follow: base + offset each, modulo the type; o: the first one's offset
 //   offset<kSmall>(k, o)  row k of the lane; kSmall: 32 of them add up in 32 bits
 //   end()
 //   value(k, v)           row k of the lane, of any other model
@@ -65,7 +66,7 @@ template <bool kCurve, bool kSmall, uint32_t N, typename Sink>
 __device__ __forceinline__ void narrow_rows(const LearnedUnit& unit, uint32_t first_k, const uint32_t (&residuals)[N],
                                             Sink& sink) {
   l3::Steps s = steps_of_lane<kCurve>(unit);
-  sink.begin(unit.base);
+  sink.begin(unit.base, static_cast<int32_t>(static_cast<uint32_t>(s.y >> 32) + residuals[0]));
 #pragma unroll
   for (uint32_t j = 0; j < N; ++j) {
     sink.template offset<kSmall>(first_k + j, static_cast<int32_t>(static_cast<uint32_t>(s.y >> 32) + residuals[j]));
@@ -95,7 +96,7 @@ __device__ __forceinline__ void narrow_rows_by_degree(const LearnedUnit& unit, u
   if constexpr (Sink::kAddsUp) {
     if (unit.is(LearnedUnit::kSmall)) {
       if (unit.degree() == 0) {
-        sink.begin(unit.base);
+        sink.begin(unit.base, static_cast<int32_t>(residuals[0]));
 #pragma unroll
         for (uint32_t j = 0; j < N; ++j) sink.template offset<true>(first_k + j, static_cast<int32_t>(residuals[j]));
         sink.end();
@@ -188,33 +189,53 @@ __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile,
   return bad;
 }
 
-// Asks for the residuals of a tile's models, a unit per lane or all by the first one.
+// Asks for the residuals of a tile's models, a unit per lane or all by the first one. Many at once would leave the
+// cache again before they are wanted, pushed out by what is written.
 __device__ __forceinline__ void prefetch_tile(const l3::Chunk& chunk, const LearnedUnit* units, uint32_t count) {
   const bool packed = units->is(LearnedUnit::kPackedTile);
   const uint32_t u = lane_id();
   if (u >= (packed ? 1 : count) || u >= kUnitsPerTile || units[u].is(LearnedUnit::kRuns)) return;
   const uint32_t words = unit_words(units[u].width()) * (packed ? kUnitsPerTile : 1);
-  if (words > 0) prefetch(chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords, words * sizeof(uint32_t));
+  constexpr uint32_t kMostWords = 16 * kLanes;
+  if (words > 0 && words <= kMostWords)
+    prefetch(chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords, words * sizeof(uint32_t));
 }
 
-// Calls sink_of(tile) and gives the sink the tile's rows, for the tiles first … first + count − 1; count ≤ kStripTiles.
-// True if rows break a rule.
+// Tiles first, first + step, … of a chunk; count ≤ kStripTiles.
+struct Strip {
+  uint32_t first;
+  uint32_t step;
+  uint32_t count;
+
+  // The strip of a warp of this block, `most` tiles long; the block's warps take turns.
+  __device__ __forceinline__ static Strip of_warp(uint32_t tiles, uint32_t most) {
+    const uint32_t warps = blockDim.x / kLanes;
+    const uint32_t block_first = blockIdx.x * warps * most;
+    const uint32_t end = tiles - block_first < warps * most ? tiles : block_first + warps * most;
+    Strip strip{block_first + threadIdx.x / kLanes, warps, 0};
+    if (block_first < tiles && strip.first < end) strip.count = (end - strip.first + warps - 1) / warps;
+    return strip;
+  }
+};
+
+// Calls sink_of(tile) and gives the sink the tile's rows, tile after tile. True if rows break a rule.
 template <typename T, bool kPrefetch, typename SinkOf>
-__device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, uint32_t first, uint32_t count,
-                                           StripScratch<T>& scratch, SinkOf&& sink_of) {
-  const uint32_t unit = first * kUnitsPerTile + lane_id();
+__device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const Strip& strip, StripScratch<T>& scratch,
+                                           SinkOf&& sink_of) {
+  const uint32_t lane = lane_id();
+  const uint32_t unit = (strip.first + lane / kUnitsPerTile * strip.step) * kUnitsPerTile + lane % kUnitsPerTile;
   sync_warp();  // nobody reads the last strip any more
-  if (unit < chunk.units && lane_id() < count * kUnitsPerTile) scratch.units[lane_id()] = describe_unit<T>(chunk, unit);
+  if (lane < strip.count * kUnitsPerTile && unit < chunk.units) scratch.units[lane] = describe_unit<T>(chunk, unit);
   sync_warp();
   bool bad = false;
 #pragma unroll 1
-  for (uint32_t i = 0; i < count; ++i) {
-    if (kPrefetch && i + 1 < count) {
-      const uint32_t next = (i + 1) * kUnitsPerTile;
-      prefetch_tile(chunk, scratch.units + next, chunk.units - first * kUnitsPerTile - next);
+  for (uint32_t i = 0; i < strip.count; ++i) {
+    const uint32_t tile = strip.first + i * strip.step;
+    if (kPrefetch && i + 1 < strip.count) {
+      prefetch_tile(chunk, scratch.units + (i + 1) * kUnitsPerTile, chunk.units - (tile + strip.step) * kUnitsPerTile);
     }
-    auto&& sink = sink_of(first + i);
-    bad = feed_tile<T>(chunk, first + i, scratch.units + i * kUnitsPerTile, scratch.runs, sink) || bad;
+    auto&& sink = sink_of(tile);
+    bad = feed_tile<T>(chunk, tile, scratch.units + i * kUnitsPerTile, scratch.runs, sink) || bad;
   }
   return bad;
 }
@@ -227,7 +248,7 @@ struct StoreRows {
   uint32_t rows;  // of the tile, less the lane
   uint64_t base = 0;
 
-  __device__ __forceinline__ void begin(uint64_t given) { base = given; }
+  __device__ __forceinline__ void begin(uint64_t given, int32_t) { base = given; }
   template <bool>
   __device__ __forceinline__ void offset(uint32_t k, int32_t offset) {
     value(k, base + static_cast<uint64_t>(static_cast<int64_t>(offset)));
@@ -238,28 +259,25 @@ struct StoreRows {
   }
 };
 
-// A warp decodes `strip` tiles of each chunk. Grid: x covers the strips of the longest chunk, kWarps per block; y the
-// chunks. `fault` becomes 1 if values were found that no writer makes.
+// A warp decodes up to `most` tiles of each chunk. Grid: x covers the tiles of the longest chunk, kWarps · most per
+// block; y the chunks. `fault` becomes 1 if values were found that no writer makes.
 template <typename T, uint32_t kWarps, uint32_t kMinBlocks, bool kPrefetch>
-__global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(ChunkBatch batch, uint32_t strip, T* out,
+__global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(ChunkBatch batch, uint32_t most, T* out,
                                                                              uint32_t* fault) {
   __shared__ StripScratch<T> scratch[kWarps];
-  const uint32_t warp = threadIdx.x / kLanes;
-  const uint32_t first = (blockIdx.x * kWarps + warp) * strip;
   bool bad = false;
 #pragma unroll 1
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
     const uint64_t* descriptor = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
     const l3::Chunk learned = l3_chunk(descriptor);
     const uint32_t count = row_count(descriptor);
-    const uint32_t tiles = tiles_of(count);
-    if (first >= tiles) continue;
+    const Strip strip = Strip::of_warp(tiles_of(count), most);
+    if (strip.count == 0) continue;
     T* lane_out = out + load(batch.first_rows + chunk) + lane_id();
-    const bool wrong = feed_strip<T, kPrefetch>(
-        learned, first, tiles - first < strip ? tiles - first : strip, scratch[warp], [&](uint32_t tile) {
-          const uint32_t rows = rows_of_tile(count, tile);
-          return StoreRows<T>{lane_out + uint64_t{tile} * kTileRows, rows > lane_id() ? rows - lane_id() : 0};
-        });
+    const bool wrong = feed_strip<T, kPrefetch>(learned, strip, scratch[threadIdx.x / kLanes], [&](uint32_t tile) {
+      const uint32_t rows = rows_of_tile(count, tile);
+      return StoreRows<T>{lane_out + uint64_t{tile} * kTileRows, rows > lane_id() ? rows - lane_id() : 0};
+    });
     bad = bad || wrong;
   }
   if (bad) *fault = 1;

@@ -1,4 +1,4 @@
-// The packed codec's kernels, compiled ahead with unrolled code for every width.
+// The packed codec's kernels, compiled ahead with unrolled code for widths up to 32.
 #include "codec/packed/kernels.h"
 
 #include "codec/packed/launch.cuh"
@@ -7,7 +7,10 @@ namespace basalt::packed {
 
 template <typename T>
 cudaError_t decode(const device::ChunkBatch& batch, T* out, cudaStream_t stream) {
-  return launch_decode_direct<T, device::Stores::kOnce, 8, 4>(batch, out, stream);
+  // One loop serves widths above 32: unrolled code for all 64 leaves the instruction cache when widths change from tile
+  // to tile (64 % of the copy rate of an H200 instead of 91 %), and is no faster when they do not.
+  using Reader = device::Packed<T, device::WidthsUpTo<32>>;
+  return device::launch_decode_tiles<Reader, 8, 4>(batch, out, nullptr, stream);
 }
 
 template cudaError_t decode(const device::ChunkBatch&, uint8_t*, cudaStream_t);

@@ -308,18 +308,6 @@ class Packed {
     return reader.row(i);
   }
 
-  // Asks for a tile's words if they are wanted. Without a branch before the loads, so that what several columns wait
-  // for here is waited for at once.
-  __device__ __forceinline__ static void ask_for(const uint64_t* descriptor, uint32_t tile, bool wanted) {
-    const uint32_t tile_descriptor = load(stream<uint32_t>(descriptor, 1 + packed::kDescriptors) + tile);
-    const uint32_t* words = stream<uint32_t>(descriptor, 1 + packed::kWords);
-    if (wanted) prefetch_words(words, tile_descriptor);
-  }
-  // The same for a caller that has read the tile's entry already.
-  __device__ __forceinline__ void ask_for_known(uint32_t tile_descriptor) const {
-    prefetch_words(stream_words_, tile_descriptor);
-  }
-
   __device__ __forceinline__ uint32_t width() const { return width_; }
   __device__ __forceinline__ T reference() const { return reference_; }
   __device__ __forceinline__ const uint32_t* words() const { return words_; }  // the lane's
@@ -375,11 +363,6 @@ class Packed {
   }
 
  private:
-  __device__ __forceinline__ static void prefetch_words(const uint32_t* words, uint32_t tile_descriptor) {
-    const uint32_t bytes = packed_tile_words(packed::descriptor_width(tile_descriptor)) * sizeof(uint32_t);
-    if (lane_id() == 0 && bytes > 0) prefetch(words + packed::descriptor_word(tile_descriptor), bytes);
-  }
-
   __device__ __forceinline__ void place(uint32_t tile_descriptor, T reference, uint32_t lane) {
     width_ = packed::descriptor_width(tile_descriptor);
     reference_ = reference;

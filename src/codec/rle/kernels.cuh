@@ -168,15 +168,11 @@ class Rle : public OneForm<Rle<T, Values, Ends>, T> {
     runs_ = values < ends ? values : ends;
   }
 
-  __device__ __forceinline__ void seek(uint32_t tile, void* scratch) { seek_known(tile, runs_of(tile), scratch); }
-
-  // The same for a caller that knows the tile's runs already.
-  __device__ __forceinline__ void seek_known(uint32_t tile, const RunSpan& span, void* scratch) {
-    seek_with(span, scratch,
-              [&](unsigned char* marks) { return Marks::make(ends_, count_, tile, span, words_, marks); });
+  __device__ __forceinline__ void seek(uint32_t tile, void* scratch) {
+    seek_with(tile, scratch, [&](const RunSpan& span, unsigned char* marks) {
+      return Marks::make(ends_, count_, tile, span, words_, marks);
+    });
   }
-  __device__ __forceinline__ Values& values() { return values_; }
-  __device__ __forceinline__ Ends& ends() { return ends_; }
 
   __device__ __forceinline__ void open(const uint64_t* descriptor, uint32_t tile, void* scratch) {
     bind(descriptor);
@@ -238,15 +234,16 @@ class Rle : public OneForm<Rle<T, Values, Ends>, T> {
   }
 
   template <typename MakeMarks>
-  __device__ __forceinline__ void seek_with(const RunSpan& span, void* scratch, MakeMarks&& make_marks) {
+  __device__ __forceinline__ void seek_with(uint32_t tile, void* scratch, MakeMarks&& make_marks) {
     unsigned char* bytes = static_cast<unsigned char*>(scratch);
     place(bytes);
     sync_warp();  // nobody reads the last tile any more
+    const RunSpan span = runs_of(tile);
     if (span.runs == 0) {
       words_[lane_id()] = Word{0, 0};
       if (lane_id() == 0) staged_[0] = T{0};
     } else {
-      bad = bad | make_marks(bytes + kWordBytes);
+      bad = bad | make_marks(span, bytes + kWordBytes);
       stage_values(span, bytes + kWordBytes + kValueBytes);
     }
     sync_warp();
@@ -256,8 +253,7 @@ class Rle : public OneForm<Rle<T, Values, Ends>, T> {
   __device__ __noinline__ static bool fill(const uint64_t* descriptor, uint32_t tile, void* scratch) {
     Rle reader;
     reader.bind(descriptor);
-    const RunSpan span = reader.runs_of(tile);
-    reader.seek_with(span, scratch, [&](unsigned char* marks) {
+    reader.seek_with(tile, scratch, [&](const RunSpan& span, unsigned char* marks) {
       return Marks::make_shared(descriptor + kEndsWord, reader.count_, tile, span, reader.words_, marks);
     });
     return reader.bad;

@@ -33,10 +33,6 @@ class Work {
   __device__ __forceinline__ uint32_t slot() const { return work_slot(item_); }
   // Statistics say that every row passes the filter.
   __device__ __forceinline__ bool all_pass() const { return work_all_pass(item_); }
-  // The next item, if there is one.
-  __device__ __forceinline__ bool is_last() const { return at_ + stride_ >= count_; }
-  __device__ __forceinline__ uint32_t following_tile() const { return work_tile(following_); }
-  __device__ __forceinline__ uint32_t following_slot() const { return work_slot(following_); }
 
  private:
   __device__ __forceinline__ void fetch() { following_ = at_ + stride_ < count_ ? load(items_ + at_ + stride_) : 0; }
@@ -184,12 +180,6 @@ struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
   }
 };
 
-// Asks for the words that a test of the tile will read, if they are wanted, of readers that can tell.
-template <typename Reader>
-__device__ __forceinline__ void ask_for(const uint64_t* descriptor, uint32_t tile, bool wanted) {
-  if constexpr (requires { Reader::ask_for(descriptor, tile, wanted); }) Reader::ask_for(descriptor, tile, wanted);
-}
-
 BASALT_HD constexpr uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 // A column whose chunks come in one of several encodings: the slot's first word says in which. The selection is the
@@ -222,14 +212,6 @@ class OneOf {
     if (shape == 0) return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, first, last);
     return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, bad, first, last);
   }
-  __device__ __forceinline__ static void ask_for(uint32_t shape, const uint64_t* descriptor, uint32_t tile,
-                                                 bool wanted) {
-    if (shape == 0) {
-      device::ask_for<Reader>(descriptor, tile, wanted);
-    } else {
-      OneOf<Others...>::ask_for(shape - 1, descriptor, tile, wanted);
-    }
-  }
   __device__ __forceinline__ bool bad() const { return shape_ == 0 ? static_cast<bool>(first_.bad) : others_.bad(); }
 
  private:
@@ -255,9 +237,6 @@ class OneOf<Reader> {
   __device__ __forceinline__ static uint32_t test(uint32_t, const uint64_t* descriptor, uint32_t tile, void* scratch,
                                                   uint32_t& bad, S first, S last) {
     return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, first, last);
-  }
-  __device__ __forceinline__ static void ask_for(uint32_t, const uint64_t* descriptor, uint32_t tile, bool wanted) {
-    device::ask_for<Reader>(descriptor, tile, wanted);
   }
   __device__ __forceinline__ bool bad() const { return only_.bad; }
 
@@ -351,11 +330,6 @@ class Column {
   __device__ __forceinline__ static uint32_t test(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t& bad,
                                                   S first, S last) {
     return Shapes::template test<S, kTest>(shape_of(slot), slot + kAt + 1, tile, scratch, bad, first, last);
-  }
-
-  // Asks for what test() of this tile will read, if it is wanted.
-  __device__ __forceinline__ static void ask_for(const uint64_t* slot, uint32_t tile, bool wanted) {
-    Shapes::ask_for(shape_of(slot), slot + kAt + 1, tile, wanted);
   }
 
   // Values kFirst … kFirst + kCount of the lane.

@@ -50,8 +50,6 @@ class Generator {
   void plan_aggregates();
   void collect(const Expr& expr, Needs& needs) const;
 
-  void begin_test(const Needs& needs);
-  void ask_ahead(uint32_t column, const std::string& wanted);
   void write_range_test(const RangeTest& test);
   void write_filter_step(const Expr& expr);
   void write_aggregate_step(const AggregateStep& step);
@@ -89,9 +87,6 @@ class Generator {
   uint32_t picks_ = 4;        // live rows that are read at a time
   std::string declarations_;  // lane states
   std::string filter_text_;
-  std::string ahead_text_;    // asks for words of the next tile
-  std::set<uint32_t> asked_;  // columns that are asked for
-  uint32_t tests_ = 0;        // steps of the filter
   std::string aggregate_text_;
   std::string record_text_;
 };

@@ -145,19 +145,6 @@ std::vector<ColumnNames> Generator::row_names() const {
   return names;
 }
 
-// A test begins: its columns' words are asked for one tile ahead if the tile before got this far.
-void Generator::begin_test(const Needs& needs) {
-  ++tests_;
-  filter_text_ += "      reached = " + std::to_string(tests_) + ";\n";
-  for (const uint32_t column : needs.values)
-    ask_ahead(column, tests_ == 1 ? "true" : "reached >= " + std::to_string(tests_));
-}
-
-void Generator::ask_ahead(uint32_t column, const std::string& wanted) {
-  if (!asked_.insert(column).second) return;
-  ahead_text_ += "      " + names_[column] + "_column::ask_for(following, work.following_tile(), " + wanted + ");\n";
-}
-
 void Generator::write_range_test(const RangeTest& test) {
   const std::string& name = names_[test.column];
   const std::string type = logical_type(physical_of(pipeline_.columns[test.column].type));
@@ -175,7 +162,6 @@ void Generator::write_range_test(const RangeTest& test) {
   needs.values.insert(test.column);
   if (nullable(test.column)) needs.validity.insert(test.column);
   std::string& out = filter_text_;
-  begin_test(needs);
   out += "      {  // " + name + " " + words +
          (low && high && !test.not_equal ? first + " and " + last
           : low                          ? first
@@ -196,7 +182,6 @@ void Generator::write_filter_step(const Expr& expr) {
   const exec::Step step = exec::prepare(expr, list_);
   const Emitted result = rows.predicate(step);
   std::string& out = filter_text_;
-  begin_test(needs);
   out += "      {  // a condition row by row\n" + open_columns(needs, "        ");
   out += "        uint32_t pass = 0;\n" + pick_head(needs, "        ") + rows.text();
   out += "            if (live && " + result.value + ") pass |= 1u << picked.k[j];\n          }\n        }\n";
@@ -271,9 +256,6 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
     rows.line("if (" + ok + ") tile_sum_" + number + " += " + value + ";");
     after += "      sum_" + number + ".add(static_cast<int128_t>(tile_sum_" + number + "));\n";
   }
-  if (!pipeline_.has_filter) {
-    for (const uint32_t column : step.needs.values) ask_ahead(column, "true");
-  }
   std::string& out = aggregate_text_;
   out += "    {  // " + words + column_list(step.needs, names_) + "\n" + open_columns(step.needs, "      ");
   out += before;
@@ -347,17 +329,10 @@ std::string Generator::whole_source() const {
       "  unsigned char* scratch = scratches[threadIdx.x / kLanes];\n";
   for (const std::string& line : literals_.declarations()) out += "  " + line + "\n";
   out += "  Count rows = 0;\n  uint32_t overflow = 0;\n  uint32_t bad = 0;\n" + declarations_;
-  if (tests_ > 0) out += "  uint32_t reached = " + std::to_string(tests_) + ";  // tests that the last tile came to\n";
   out +=
       "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n"
       "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n"
       "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
-  if (!ahead_text_.empty()) {
-    out +=
-        "    if (!work.is_last()) {  // the next tile's words start on their way\n"
-        "      const uint64_t* following = p.slots + static_cast<uint64_t>(work.following_slot()) * kSlotWords;\n" +
-        ahead_text_ + "    }\n";
-  }
   if (!filter_text_.empty()) out += "    if (!work.all_pass()) {\n" + filter_text_ + "    }\n";
   out += "    rows += population(alive);\n" + aggregate_text_ + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
