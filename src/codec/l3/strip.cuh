@@ -189,16 +189,17 @@ __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile,
   return bad;
 }
 
-// Asks for the residuals of a tile's models, a unit per lane or all by the first one. Many at once would leave the
-// cache again before they are wanted, pushed out by what is written.
+// Asks for the residuals of a tile's models, a unit per lane or all by the first one. Wide ones would leave the cache
+// again before they are wanted, pushed out by what is written.
 __device__ __forceinline__ void prefetch_tile(const l3::Chunk& chunk, const LearnedUnit* units, uint32_t count) {
   const bool packed = units->is(LearnedUnit::kPackedTile);
   const uint32_t u = lane_id();
   if (u >= (packed ? 1 : count) || u >= kUnitsPerTile || units[u].is(LearnedUnit::kRuns)) return;
-  const uint32_t words = unit_words(units[u].width()) * (packed ? kUnitsPerTile : 1);
-  constexpr uint32_t kMostWords = 16 * kLanes;
-  if (words > 0 && words <= kMostWords)
-    prefetch(chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords, words * sizeof(uint32_t));
+  constexpr uint32_t kWidest = 16;
+  const uint32_t width = units[u].width();
+  if (width == 0 || width > kWidest) return;
+  const uint32_t words = unit_words(width) * (packed ? kUnitsPerTile : 1);
+  prefetch(chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords, words * sizeof(uint32_t));
 }
 
 // Tiles first, first + step, … of a chunk; count ≤ kStripTiles.
