@@ -100,10 +100,10 @@ __device__ __forceinline__ l3::Steps steps_of_lane(const LearnedUnit& unit) {
 
 // Finds the run of every row of a tile, for one partition of runs: run ends set bits where the next run begins, and a
 // row's run is the number of bits up to it.
-template <typename T>
+// Values of up to kMostStaged runs of a tile are worked out once each, those of more by every row.
+template <typename T, uint32_t kMostStaged>
 class LearnedRuns {
  public:
-  static constexpr uint32_t kMostStaged = 128;  // runs of a tile whose values are worked out once each
   struct alignas(16) Scratch {
     uint32_t marks[kLanes];
     T values[kMostStaged];
@@ -177,10 +177,11 @@ template <typename T>
 class L3 : public OneForm<L3<T>, T> {
   // Shared memory moves words of four bytes.
   using Row = typename SelectType<(sizeof(T) < 4), uint32_t, T>::type;
+  using Runs = LearnedRuns<T, 32>;  // a statement may have many such columns, and a block little shared memory
   struct alignas(16) Scratch {
     Row rows[kTileRows];
     LearnedUnit units[kUnitsPerTile];
-    typename LearnedRuns<T>::Scratch runs;
+    typename Runs::Scratch runs;
   };
 
  public:
@@ -230,7 +231,7 @@ class L3 : public OneForm<L3<T>, T> {
         ++u;
         continue;
       }
-      const LearnedRuns<T> runs(chunk, unit.place, tile, scratch.runs);
+      const Runs runs(chunk, unit.place, tile, scratch.runs);
       wrong = wrong || runs.bad;
       for (; u < units && scratch.units[u].is(LearnedUnit::kRuns) && scratch.units[u].place == unit.place; ++u) {
 #pragma unroll 4

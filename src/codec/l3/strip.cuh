@@ -13,9 +13,12 @@ namespace basalt::device {
 constexpr uint32_t kStripTiles = kLanes / kUnitsPerTile;
 
 template <typename T>
+using StripRuns = LearnedRuns<T, 128>;
+
+template <typename T>
 struct alignas(16) StripScratch {
   LearnedUnit units[kLanes];
-  typename LearnedRuns<T>::Scratch runs;
+  typename StripRuns<T>::Scratch runs;
 };
 
 // Residuals k = first … first + N − 1 of a lane of a packed tile.
@@ -160,7 +163,7 @@ __device__ __forceinline__ void feed_unit(const l3::Chunk& chunk, const LearnedU
 // value. True if they break a rule.
 template <typename T, typename Sink>
 __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile, const LearnedUnit* units,
-                                          typename LearnedRuns<T>::Scratch& scratch, Sink& sink) {
+                                          typename StripRuns<T>::Scratch& scratch, Sink& sink) {
   const uint32_t left = chunk.units - tile * kUnitsPerTile;
   const uint32_t count = left < kUnitsPerTile ? left : kUnitsPerTile;
   if ((units->info & (LearnedUnit::kPackedTile | LearnedUnit::kRuns)) == LearnedUnit::kPackedTile) {
@@ -176,7 +179,7 @@ __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile,
       continue;
     }
     const uint32_t partition = units[u].place;
-    const LearnedRuns<T> runs(chunk, partition, tile, scratch);
+    const StripRuns<T> runs(chunk, partition, tile, scratch);
     bad = bad || runs.bad;
     for (; u < count && units[u].is(LearnedUnit::kRuns) && units[u].place == partition; ++u) {
 #pragma unroll

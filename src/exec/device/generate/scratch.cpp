@@ -67,7 +67,7 @@ uint32_t scratch_bytes(std::string_view reader) {
     constexpr uint32_t kUnits = 4 * 48;
     constexpr uint32_t kMarks = kLanes * 4;
     const uint32_t value = value_bytes(type.arguments[0]);
-    return kTileRows * std::max(4u, value) + kUnits + kMarks + 128 * value;
+    return kTileRows * std::max(4u, value) + kUnits + kMarks + kLanes * value;
   }
   if (type.name == "Rle" && type.arguments.size() == 3) {
     const std::string_view ends = type.arguments[2];
