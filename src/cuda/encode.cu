@@ -514,9 +514,9 @@ Node encode_validity(DeviceValues& values, const Tree& tree, Effort effort, cuda
 // --- l3 ---
 
 Node encode_l3(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
-  if (values.count > kMaxChunkRows) throw Error(ErrorCode::kUnsupported, "l3: the array is too large");
   Node node = make_node(values, tree, l3::kStreams);
   if (values.count == 0) return node;
+  if (values.count > kMaxChunkRows) throw Error(ErrorCode::kUnsupported, "l3: the array is too large");
   const l3::EncodeInput chunk{values.data.data(), static_cast<uint32_t>(values.count)};
   L3BatchEncoder encoder({&chunk, 1}, values.type, effort, stream);
   const l3::EncodedSizes sizes = encoder.measure()[0];

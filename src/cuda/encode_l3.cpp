@@ -14,6 +14,9 @@ size_t table_bytes(size_t chunks) { return (chunks * sizeof(l3::EncodeInput) + 2
 L3BatchEncoder::L3BatchEncoder(std::span<const l3::EncodeInput> chunks, Physical type, Effort effort,
                                cudaStream_t stream)
     : inputs_(chunks.begin(), chunks.end()), effort_(effort), stream_(stream), sizes_(chunks.size()) {
+  for (const l3::EncodeInput& chunk : inputs_) {
+    if (chunk.rows > kMaxChunkRows) throw Error(ErrorCode::kInternal, "a chunk is longer than chunks can be");
+  }
   int device = 0;
   int multiprocessors = 0;
   check(cudaGetDevice(&device), "asking for the device");

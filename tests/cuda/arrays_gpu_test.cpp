@@ -134,10 +134,12 @@ TEST(GpuArrays, DamagedValuesAreAnErrorAndNoCrash) {
   BASALT_NEEDS_GPU();
   Random random(3);
   int errors = 0;
-  for (const char* text : {"dict(packed, plain)", "rle(packed, packed)", "rle(plain, plain)", "delta(packed)"}) {
+  for (const char* text : {"dict(packed, plain)", "rle(packed, packed)", "rle(plain, plain)", "delta(packed)", "l3"}) {
     const DataType type{TypeKind::kInt64, 0, 0, TimeUnit::kMicro};
     std::vector<int64_t> numbers(5000);
-    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i / 7 % 50);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = static_cast<int64_t>(i < 3000 ? i / 7 % 50 : i / 61 * i / 61 * 1'000'003 % 777'777);
+    }
     const Column column = make_fixed(type, numbers);
     const Node intact = encode_tree(values_of(column), bind_tree(parse_tree(text), Physical::kI64));
     for (int round = 0; round < 40; ++round) {

@@ -262,6 +262,84 @@ TEST(EmulatedReaders, LearnedStrips) {
   }
 }
 
+// What readers on the CPU and on the device make of the same l3 array: the same values, or the device calls it corrupt,
+// as it must where the CPU does. It looks at all runs of a tile, the CPU at those of the partition's rows.
+void expect_alike(const Node& node, size_t rows, const std::string& place) {
+  const NodeView view = view_of(node);
+  const std::unique_ptr<Reader> reader = open_reader(view);
+  std::vector<uint64_t> expected(device::tiles_of(static_cast<uint32_t>(rows)) * kTileRows);
+  for (uint32_t tile = 0; tile * kTileRows < rows; ++tile) {
+    reader->decode_tile(tile, expected.data() + size_t{tile} * kTileRows);
+  }
+  const std::vector<uint64_t> descriptor = descriptor_of(view);
+  std::vector<uint64_t> out(expected.size());
+  uint32_t bad = 0;
+  EmulatedWarp::run([&] { device::decode_array<L3<uint64_t>>(descriptor.data(), out.data(), &bad); });
+  EXPECT_TRUE(bad != 0 || !reader->corrupt()) << place;
+  bool strip_bad = false;
+  std::vector<uint64_t> by_strip(expected.size());
+  static device::StripScratch<uint64_t> scratch;
+  EmulatedWarp::run([&] {
+    const uint32_t lane = device::lane_id();
+    for (uint32_t tile = 0; tile < device::tiles_of(static_cast<uint32_t>(rows)); ++tile) {
+      const bool wrong =
+          device::feed_strip<uint64_t, true>(device::l3_chunk(descriptor.data()), {tile, 1, 1}, scratch, [&](uint32_t) {
+            return device::StoreRows<uint64_t>{by_strip.data() + size_t{tile} * kTileRows + lane, kTileRows - lane};
+          });
+      if (wrong) strip_bad = true;
+    }
+  });
+  EXPECT_EQ(strip_bad, bad != 0) << place;
+  if (bad != 0) return;
+  for (size_t i = 0; i < rows; ++i) {
+    ASSERT_EQ(out[i], expected[i]) << place << " row " << i;
+    ASSERT_EQ(by_strip[i], expected[i]) << place << " row " << i << " in a strip";
+  }
+}
+
+TEST(EmulatedReaders, DamagedLearnedArraysAreReported) {
+  Random random(14);
+  int corrupt = 0;
+  int kept = 0;
+  for (int round = 0; round < 600; ++round) {
+    // Runs that begin inside tiles, between lines and noise.
+    std::vector<uint64_t> values;
+    for (size_t i = 0; i < 5000; ++i) {
+      const size_t piece = i / 768 % 3;
+      values.push_back(piece == 0   ? i / 37 * i / 37 * 1'000'003 % 777'777
+                       : piece == 1 ? i * 1000 + random() % 50
+                                    : random() % (uint64_t{1} << (round % 40)));
+    }
+    Node node = encoded(values, "l3", Physical::kU64);
+    Buffer& stream = node.streams[static_cast<size_t>(round) % l3::kStreams];
+    if (stream.empty()) continue;
+    stream.data()[random() % stream.size()] ^= static_cast<std::byte>(1u << random() % 8);
+    try {
+      validate_tree(view_of(node));
+    } catch (const Error&) {
+      ++corrupt;
+      continue;
+    }
+    ++kept;
+    expect_alike(node, values.size(), "round " + std::to_string(round));
+  }
+  EXPECT_GT(corrupt, 0);
+  EXPECT_GT(kept, 0);
+}
+
+// A curve that leaves 32 bits counted from its tile's first row, though not from the partition's base.
+TEST(EmulatedReaders, NarrowCurvesKeepTheirBase) {
+  std::vector<uint64_t> values;
+  for (int i = 0; i < 2048; ++i) {
+    const double x = (i - 1024) / 1024.0;
+    const double spread = 0.32 + 0.13 * std::abs(x);
+    const double sign = i % 2 == 0 ? 1 : -1;
+    values.push_back(static_cast<uint64_t>((1.2 * x * x + 0.45 + sign * spread) * (1u << 30)));
+  }
+  expect_reads<L3<uint64_t>>(view_of(encoded(values, "l3", Physical::kU64)), values, "parabola");
+  expect_strips(view_of(encoded(values, "l3", Physical::kU64)), values, "parabola");
+}
+
 TEST(EmulatedReaders, Learned) {
   check_tree<L3<uint8_t>>("l3", Physical::kU8);
   check_tree<L3<uint32_t>>("l3", Physical::kU32);

@@ -79,11 +79,16 @@ cudaError_t launch_merge(const EncodeWork& work, cudaStream_t stream) {
   if (error == cudaSuccess) error = cudaMemsetAsync(work.control, 0, sizeof(MergeControl), stream);
   if (error != cudaSuccess) return error;
   const uint32_t pairs = blocks_for(uint64_t{work.chunk_count} * (work.stride / 2 + 1));
-  const uint32_t blocks = std::min(static_cast<uint32_t>(shape.multiprocessors * resident), pairs);
+  uint32_t blocks = std::min(static_cast<uint32_t>(shape.multiprocessors * resident), pairs);
   EncodeWork argument = work;
   void* arguments[] = {&argument};
-  return cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(merge_kernel), dim3(blocks), dim3(kThreads),
-                                     arguments, 0, stream);
+  // Where others share the device, fewer blocks may run at the same time than it says; any number will do.
+  for (;; blocks /= 2) {
+    error = cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(merge_kernel), dim3(blocks), dim3(kThreads),
+                                        arguments, 0, stream);
+    if (error != cudaErrorCooperativeLaunchTooLarge || blocks == 1) return error;
+    cudaGetLastError();  // which would otherwise be found by somebody else
+  }
 }
 
 bool is_empty(const EncodeWork& work) { return work.chunk_count == 0 || work.stride == 0; }
@@ -104,7 +109,8 @@ cudaError_t measure_streams(const EncodeWork& work, Effort effort, cudaStream_t 
       cut_cheapest_kernel<<<work.chunk_count, kLanes, 0, stream>>>(work);
       choose_cut_kernel<<<blocks_for(batches), kThreads, 0, stream>>>(work);
     }
-    error = launch_merge(work, stream);
+    error = cudaGetLastError();  // merging partitions that nobody has made would go anywhere
+    if (error == cudaSuccess) error = launch_merge(work, stream);
   }
   if (error != cudaSuccess) return error;
   place_streams_kernel<<<work.chunk_count, kPlaceThreads, 0, stream>>>(work);

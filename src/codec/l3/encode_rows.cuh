@@ -8,7 +8,6 @@
 
 namespace basalt::l3 {
 
-using device::kWholeWarp;
 using device::lane_id;
 
 template <typename T, typename Join>
@@ -24,8 +23,6 @@ __device__ __forceinline__ T join_lanes(T value, const Join& join) {
 struct WarpTeam {
   __device__ static uint32_t warp() { return 0; }
   __device__ static uint32_t warps() { return 1; }
-  __device__ static bool is_first_thread() { return lane_id() == 0; }
-  __device__ static void sync() { device::sync_warp(); }
   template <typename T, typename Join>
   __device__ static T join_all(T value, const Join& join) {
     return join_lanes(value, join);

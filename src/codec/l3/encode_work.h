@@ -46,7 +46,6 @@ struct EncodedStreams {
   uint32_t* residuals;
 };
 
-BASALT_HD uint32_t units_of(uint32_t rows) { return (rows + kUnitRows - 1) / kUnitRows; }
 BASALT_HD uint32_t start_words(uint32_t rows) { return (units_of(rows) + kUnitsPerStart - 1) / kUnitsPerStart; }
 
 // Merging, chunk by chunk.

@@ -17,8 +17,8 @@ __device__ __forceinline__ l3::Chunk l3_chunk(const uint64_t* descriptor) {
 }
 
 // A unit of 256 rows, ready to be read. Narrow models: value = base + (upper half of y + residual, as a signed 32-bit
-// offset); the base has swallowed the whole part of the unit's first prediction. Wide ones: base + (y >> fraction) +
-// residual.
+// offset); where offsets are small, the base has swallowed the whole part of the unit's first prediction. Wide ones:
+// base + (y >> fraction) + residual.
 struct alignas(16) LearnedUnit {
   uint64_t base;
   uint64_t y;           // at the unit's first row
@@ -69,14 +69,12 @@ __device__ __forceinline__ LearnedUnit describe_unit(const l3::Chunk& chunk, uin
   out.info |= record.width | p.fraction << LearnedUnit::kFraction | l3::degree_of(record.model) << LearnedUnit::kDegree;
   if (p.wide) {
     out.info |= LearnedUnit::kWide;
-  } else {
+  } else if (record.width <= 24 && magnitude_below(out.y, 62) && magnitude_below(out.d1, 45) &&
+             magnitude_below(out.d2, 36) && magnitude_below(out.d3, 27)) {
+    // Offsets inside the tile: 2^23 from each of the first two differences, less from the third, 2^24 from residuals.
+    out.info |= LearnedUnit::kSmall;
     out.base += static_cast<uint64_t>(static_cast<int64_t>(out.y) >> 32);
     out.y &= 0xFFFFFFFF;
-    // Over a tile: 2^23 from each of the first two differences, less from the third, 2^24 from residuals.
-    if (record.width <= 24 && magnitude_below(out.d1, 45) && magnitude_below(out.d2, 36) &&
-        magnitude_below(out.d3, 27)) {
-      out.info |= LearnedUnit::kSmall;
-    }
   }
   return out;
 }
@@ -115,19 +113,20 @@ class LearnedRuns {
     const uint32_t here = tile - runs_.first_unit / kUnitsPerTile;
     first_ = runs_.first_run(here);
     uint32_t last = runs_.first_run(here + 1);
-    bad = last < first_ || last - first_ >= kTileRows;
+    bad = last < first_ || last - first_ > kTileRows;  // at most one run ends at each row
     if (bad) last = first_;
     inner_ = last - first_;
     const uint32_t tile_row = runs_.tile_row(here);
     // The run before must not reach into this tile, which ends by tile cannot show.
     if (first_ > 0 && runs_.header.ends.model != l3::kByTile) {
-      bad = bad || static_cast<int32_t>(runs_.end(first_ - 1, here) - tile_row) > 0;
+      bad = bad || runs_.end(first_ - 1, here) > tile_row;
     }
     const uint32_t lane = lane_id();
     sync_warp();  // nobody reads the last tile any more
     scratch.marks[lane] = 0;
     sync_warp();
-    uint32_t carried = 0;
+    // For lane 0: the end before. No run ends before the partition begins.
+    uint32_t carried = here == 0 ? runs_.first_unit % kUnitsPerTile * kUnitRows : 0;
 #pragma unroll 1
     for (uint32_t j = lane; j - lane < inner_; j += kLanes) {
       const uint32_t end = j < inner_ ? runs_.end(first_ + j, here) - tile_row : kTileRows + j;
@@ -138,7 +137,7 @@ class LearnedRuns {
       carried = shuffle(end, kLanes - 1);
     }
     if (inner_ < kMostStaged) {
-#pragma unroll 2
+#pragma unroll 1
       for (uint32_t j = lane; j < kMostStaged && j <= inner_; j += kLanes) scratch.values[j] = value(j);
     }
     sync_warp();
@@ -234,7 +233,7 @@ class L3 : public OneForm<L3<T>, T> {
       const Runs runs(chunk, unit.place, tile, scratch.runs);
       wrong = wrong || runs.bad;
       for (; u < units && scratch.units[u].is(LearnedUnit::kRuns) && scratch.units[u].place == unit.place; ++u) {
-#pragma unroll 4
+#pragma unroll 2
         for (uint32_t k = u * kUnitRowsPerLane; k < (u + 1) * kUnitRowsPerLane; ++k) {
           scratch.rows[k * kLanes + lane] = static_cast<Row>(runs.at(k));
         }

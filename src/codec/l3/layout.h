@@ -33,6 +33,8 @@ constexpr uint32_t kMaxPolyRows = 8192;  // C(i, 3) of more rows would need more
 constexpr uint32_t kUnitsPerStart = 16;  // a word of `starts`
 constexpr uint32_t kPieceWords = 8;      // residuals of a unit are a whole number of these, one per bit of width
 
+BASALT_HD uint32_t units_of(uint64_t rows) { return static_cast<uint32_t>((rows + kUnitRows - 1) / kUnitRows); }
+
 enum class Model : uint32_t {
   kConstant = 0,    // params: base
   kFor = 1,         // base
@@ -345,7 +347,7 @@ struct Chunk {
 
   BASALT_HD static Chunk of(const uint32_t* starts, const uint64_t* records, const uint32_t* params,
                             const uint32_t* residuals, uint64_t rows) {
-    return {starts, records, params, residuals, static_cast<uint32_t>((rows + kUnitRows - 1) / kUnitRows)};
+    return {starts, records, params, residuals, units_of(rows)};
   }
 
   BASALT_HD Record record(uint32_t partition) const { return unpack_record(records[partition]); }

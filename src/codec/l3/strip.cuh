@@ -1,7 +1,7 @@
 // Rows of l3 tiles for kernels that are compiled ahead. A warp takes a strip of up to eight tiles: its 32 lanes
 // describe the 32 units at once, so that a strip waits for metadata once, and a tile only for its residuals. The warps
-// of a block go through neighbouring tiles side by side, so that what they write at a time lies close together. These
-// go to registers by code unrolled for their width, then meet their predictions in one loop for all widths.
+// of a block go through neighbouring tiles side by side, so that what they write at a time lies close together.
+// Residuals go to registers by code unrolled for their width, then meet their predictions in one loop for all widths.
 #pragma once
 
 #include "codec/l3/kernels.cuh"

@@ -11,8 +11,6 @@ namespace {
 
 std::string in(const char* what, uint64_t index) { return std::string(what) + " " + std::to_string(index); }
 
-uint64_t units_of(uint64_t rows) { return (rows + kUnitRows - 1) / kUnitRows; }
-
 // Width and shift that the model can have, for values of `value_bytes`.
 void check_model(const NodeView& node, uint64_t partition, const l3::Record& r, uint32_t value_bytes) {
   if (r.model >= l3::Model::kRuns) fail_corrupt(node, in("partition", partition) + " has an unknown model");
@@ -77,7 +75,7 @@ void L3Codec::validate(const NodeView& node) const {
   if (node.count > kMaxChunkRows)
     fail_corrupt(node, std::to_string(node.count) + " values are more than a chunk holds");
   const uint32_t value_bytes = width_of(node.type);
-  const auto units = static_cast<uint32_t>(units_of(node.count));
+  const auto units = l3::units_of(node.count);
   const uint64_t partitions = node.streams[l3::kRecords].size() / sizeof(uint64_t);
   check_stream_bytes(node, l3::kRecords, partitions * sizeof(uint64_t));
   if (partitions > units || (partitions == 0) != (units == 0)) {
