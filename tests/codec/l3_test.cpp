@@ -9,6 +9,7 @@
 #include "codec/l3/exact.h"
 #include "codec/l3/l3.h"
 #include "codec/l3/partition.h"
+#include "codec/l3_nodes.h"
 #include "codec/reads.h"
 
 namespace basalt {
@@ -116,74 +117,21 @@ TEST(L3, EveryModelAndWidth) {
   EXPECT_EQ(seen | 1, (1u << l3::kModels) - 1) << "a model was never chosen";
 }
 
-// Two partitions of one model: 9 units, so that the third tile is shared, and 9 more, the last of them not full.
-template <typename T>
-Node two_partitions(const L3Codec& codec, Physical type, l3::Model model, uint32_t width, bool phased,
-                    std::mt19937_64& random) {
-  constexpr uint32_t kUnits = 9;
-  const uint32_t words = l3::param_words(model, phased, sizeof(T));
-  const uint32_t degree = l3::degree_of(model);
-  Node node{&codec, type, 2 * kUnits * kUnitRows - 100, {}, {}, {}};
-  node.streams.resize(l3::kStreams);
-  const auto stream = [&](uint32_t which, const auto& values) {
-    node.streams[which] = Buffer(values.size() * sizeof(values[0]));
-    if (!values.empty()) std::memcpy(node.streams[which].data(), values.data(), node.streams[which].size());
-  };
-  stream(l3::kStarts, std::vector<uint32_t>{1u | 1u << kUnits, 2u << 16});
-  std::vector<uint64_t> records;
-  std::vector<uint32_t> params;
-  for (uint32_t i = 0; i < 2; ++i) {
-    const auto shift = static_cast<uint32_t>(degree == 0 ? 0 : random() % (l3::is_wide(model) ? 64 : 33));
-    records.push_back(l3::pack_record({i * kUnits, model, width, shift, phased, i * words, i * kUnits * width}));
-    const size_t end = params.size() + words;
-    for (uint32_t word = 0; word < sizeof(T) / 4 || word == 0; ++word)
-      params.push_back(static_cast<uint32_t>(random()));
-    while (params.size() < end) {
-      // Coefficients of every size and sign: lines that are flat, gentle, steep, or wrap.
-      const auto coefficient = static_cast<uint64_t>(static_cast<int64_t>(random()) >> (random() % 64));
-      params.push_back(static_cast<uint32_t>(coefficient));
-      if (l3::is_wide(model)) params.push_back(static_cast<uint32_t>(coefficient >> 32));
-    }
-  }
-  stream(l3::kRecords, records);
-  stream(l3::kParams, params);
-  std::vector<uint32_t> residuals(2 * kUnits * unit_words(width));
-  for (uint32_t& word : residuals) word = static_cast<uint32_t>(random());
-  stream(l3::kResiduals, residuals);
-  return node;
-}
-
 // Whole tiles are decoded by loops of their own: every one must agree with the definition of a single row.
 template <typename T>
 void expect_tiles_of_rows(Physical type) {
-  const L3Codec codec;
-  std::mt19937_64 random(sizeof(T));
-  for (const auto model : {l3::Model::kFor, l3::Model::kLinear, l3::Model::kPoly2, l3::Model::kPoly3,
-                           l3::Model::kWideLinear, l3::Model::kWidePoly2, l3::Model::kWidePoly3}) {
-    const bool line = model == l3::Model::kLinear || model == l3::Model::kWideLinear;
-    const bool narrow = l3::degree_of(model) > 0 && !l3::is_wide(model);
-    const uint32_t widest = std::min<uint32_t>(8 * sizeof(T), narrow ? l3::kMaxNarrowWidth : 64);
-    for (uint32_t width = 0; width <= widest; ++width) {
-      for (int round = 0; round < (line ? 16 : 2); ++round) {
-        const bool phased = l3::degree_of(model) > 0 && round % 2 == 1;
-        const Node node = two_partitions<T>(codec, type, model, width, phased, random);
-        ASSERT_NO_THROW(validate_tree(view_of(node)));
-        const auto chunk = l3::Chunk::of(
-            node.streams[l3::kStarts].as<uint32_t>(), node.streams[l3::kRecords].as<uint64_t>(),
-            node.streams[l3::kParams].as<uint32_t>(), node.streams[l3::kResiduals].as<uint32_t>(), node.count);
-        const auto reader = codec.open(view_of(node));
-        std::vector<T> out(kTileRows);
-        for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) {
-          reader->decode_tile(tile, out.data());
-          for (uint32_t row = 0; row < rows_in_tile(node.count, tile); ++row) {
-            bool bad = false;
-            ASSERT_EQ(out[row], static_cast<T>(chunk.value(tile * kTileRows + row, sizeof(T), &bad)))
-                << "model " << static_cast<uint32_t>(model) << " width " << width << " tile " << tile << " row " << row;
-          }
-        }
+  testing::for_each_learned_node<T>(type, 1, 2, [](const Node& node, const l3::Chunk& chunk, const std::string& place) {
+    const auto reader = open_reader(view_of(node));
+    std::vector<T> out(kTileRows);
+    for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) {
+      reader->decode_tile(tile, out.data());
+      for (uint32_t row = 0; row < rows_in_tile(node.count, tile); ++row) {
+        bool bad = false;
+        ASSERT_EQ(out[row], static_cast<T>(chunk.value(tile * kTileRows + row, sizeof(T), &bad)))
+            << place << " tile " << tile << " row " << row;
       }
     }
-  }
+  });
 }
 
 TEST(L3, TilesAgreeWithRows) {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "codec/l3_nodes.h"
 #include "exec/device/generate/generate.h"
 #include "exec/tables.h"
 //
@@ -327,17 +328,22 @@ TEST(EmulatedReaders, DamagedLearnedArraysAreReported) {
   EXPECT_GT(kept, 0);
 }
 
-// A curve that leaves 32 bits counted from its tile's first row, though not from the partition's base.
-TEST(EmulatedReaders, NarrowCurvesKeepTheirBase) {
-  std::vector<uint64_t> values;
-  for (int i = 0; i < 2048; ++i) {
-    const double x = (i - 1024) / 1024.0;
-    const double spread = 0.32 + 0.13 * std::abs(x);
-    const double sign = i % 2 == 0 ? 1 : -1;
-    values.push_back(static_cast<uint64_t>((1.2 * x * x + 0.45 + sign * spread) * (1u << 30)));
-  }
-  expect_reads<L3<uint64_t>>(view_of(encoded(values, "l3", Physical::kU64)), values, "parabola");
-  expect_strips(view_of(encoded(values, "l3", Physical::kU64)), values, "parabola");
+// Coefficients of every size: offsets that leave 32 bits counted from a tile's first row, though not from the base.
+template <typename T>
+void expect_any_coefficients(Physical type) {
+  testing::for_each_learned_node<T>(type, 5, 2, [](const Node& node, const l3::Chunk& chunk, const std::string& place) {
+    std::vector<T> values(node.count);
+    bool bad = false;
+    for (uint32_t row = 0; row < node.count; ++row) values[row] = static_cast<T>(chunk.value(row, sizeof(T), &bad));
+    expect_reads<L3<T>>(view_of(node), values, place);
+    if constexpr (sizeof(T) >= 4) expect_strips(view_of(node), values, place);
+  });
+}
+
+TEST(EmulatedReaders, LearnedTilesOfAnyCoefficients) {
+  expect_any_coefficients<uint16_t>(Physical::kU16);
+  expect_any_coefficients<uint32_t>(Physical::kU32);
+  expect_any_coefficients<uint64_t>(Physical::kU64);
 }
 
 TEST(EmulatedReaders, Learned) {
