@@ -3,14 +3,29 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "basalt/codec/codec.h"
 #include "codec/l3/layout.h"
 
 namespace basalt::testing {
+
+// A polynomial over the rows with noise of `width` bits.
+inline std::vector<uint64_t> noisy_curve(size_t rows, uint32_t degree, uint32_t width, std::mt19937_64& random) {
+  std::vector<uint64_t> values(rows);
+  const double scale = std::ldexp(1.0, static_cast<int>(std::min(width + 8, 61u)));
+  for (size_t i = 0; i < rows; ++i) {
+    const auto x = static_cast<double>(i) / static_cast<double>(rows);
+    const double curve = degree == 0 ? 0 : degree == 1 ? x : degree == 2 ? x * x : x * (x - 0.49) * (x - 1);
+    values[i] = static_cast<uint64_t>(static_cast<int64_t>(curve * scale)) + (random() & low_bits(width));
+  }
+  return values;
+}
 
 // Two partitions of one model: 9 units, so that the third tile is shared, and 9 more, the last of them not full.
 template <typename T>

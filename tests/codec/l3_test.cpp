@@ -93,16 +93,7 @@ TEST(L3, EveryModelAndWidth) {
   uint32_t seen = 0;
   for (uint32_t width = 0; width < 60; ++width) {
     for (uint32_t degree = 0; degree <= 3; ++degree) {
-      std::vector<uint64_t> values(4096);
-      for (size_t i = 0; i < values.size(); ++i) {
-        const auto x = static_cast<double>(i);
-        const double scale = std::ldexp(1.0, static_cast<int>(std::min(width + 8, 61u)));
-        const double curve = degree == 0   ? 0
-                             : degree == 1 ? x / 4096
-                             : degree == 2 ? x * x / 4096 / 4096
-                                           : x * (x - 2000) * (x - 4096) / 4096 / 4096 / 4096;
-        values[i] = static_cast<uint64_t>(static_cast<int64_t>(curve * scale)) + (random() & low_bits(width));
-      }
+      const std::vector<uint64_t> values = testing::noisy_curve(4096, degree, width, random);
       const L3Codec codec;
       const Node node = codec.encode(view(values), {"l3", {}}, Effort::kBalanced);
       const Buffer& records = node.streams[l3::kRecords];

@@ -8,6 +8,7 @@
 #include "basalt/codec/codec.h"
 #include "basalt/gen/l3.h"
 #include "codec/arrays.h"
+#include "codec/l3_nodes.h"
 //
 #include "cuda/emulated_warp.h"
 //
@@ -177,16 +178,7 @@ TEST(EmulatedL3Encoder, EveryModelAndWidth) {
   std::mt19937_64 random(3);
   for (uint32_t width = 0; width < 60; width += width < 8 ? 1 : 5) {
     for (uint32_t degree = 0; degree <= 3; ++degree) {
-      std::vector<uint64_t> values(2000);
-      for (size_t i = 0; i < values.size(); ++i) {
-        const auto x = static_cast<double>(i);
-        const double scale = std::ldexp(1.0, static_cast<int>(std::min(width + 8, 61u)));
-        const double curve = degree == 0   ? 0
-                             : degree == 1 ? x / 4096
-                             : degree == 2 ? x * x / 4096 / 4096
-                                           : x * (x - 1000) * (x - 2000) / 4096 / 4096 / 4096;
-        values[i] = static_cast<uint64_t>(static_cast<int64_t>(curve * scale)) + (random() & low_bits(width));
-      }
+      const std::vector<uint64_t> values = testing::noisy_curve(2000, degree, width, random);
       for (const Effort effort : kEfforts) {
         expect_same({view(values, Physical::kU64)}, effort,
                     "width " + std::to_string(width) + ", degree " + std::to_string(degree));

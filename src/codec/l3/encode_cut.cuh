@@ -121,8 +121,7 @@ __device__ inline void prepare_merge(const EncodeWork& work, uint32_t block, uin
   for (uint32_t chunk = block; chunk < work.chunk_count; chunk += blocks) {
     const uint32_t units = work.units(chunk);
     const uint32_t base = work.at(chunk, 0);
-    const uint32_t begin = units * BlockTeam::warp() / BlockTeam::warps();
-    const uint32_t end = units * (BlockTeam::warp() + 1) / BlockTeam::warps();
+    const auto [begin, end] = BlockTeam::share(units);
     uint32_t ends = 0;
     uint32_t alive = 0;
     for (uint32_t unit = begin + lane_id(); unit < end; unit += kLanes) {

@@ -31,6 +31,11 @@ struct WarpTeam {
 struct BlockTeam {
   __device__ static uint32_t warp() { return threadIdx.x / kLanes; }
   __device__ static uint32_t warps() { return blockDim.x / kLanes; }
+  // The warp's part of `count` things.
+  struct Share {
+    uint32_t begin, end;
+  };
+  __device__ static Share share(uint32_t count) { return {count * warp() / warps(), count * (warp() + 1) / warps()}; }
   __device__ static bool is_first_thread() { return threadIdx.x == 0; }
   __device__ static void sync() { __syncthreads(); }
   template <typename T, typename Join>

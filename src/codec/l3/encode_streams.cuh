@@ -11,8 +11,7 @@ __device__ inline void place_streams(const EncodeWork& work, uint32_t block, uin
   for (uint32_t chunk = block; chunk < work.chunk_count; chunk += blocks) {
     const uint32_t units = work.units(chunk);
     const uint32_t base = work.at(chunk, 0);
-    const uint32_t begin = units * BlockTeam::warp() / BlockTeam::warps();
-    const uint32_t end = units * (BlockTeam::warp() + 1) / BlockTeam::warps();
+    const auto [begin, end] = BlockTeam::share(units);
     struct Words {
       uint32_t partitions, params, model, runs;
     };

@@ -23,46 +23,35 @@ __device__ __forceinline__ uint32_t lane_id_here() {
 
 __device__ __forceinline__ void sync_warp() { __syncwarp(kWholeWarp); }
 
-template <typename T>
-__device__ __forceinline__ T shuffle(T value, uint32_t from_lane) {
+// move(word) of the words of four or eight bytes that make up a value: exchanges move no other.
+template <typename T, typename Move>
+__device__ __forceinline__ T by_words(T value, Move&& move) {
   if constexpr (sizeof(T) == 16) {
-    const uint64_t low = shuffle(static_cast<uint64_t>(value), from_lane);
-    const uint64_t high = shuffle(static_cast<uint64_t>(value >> 64), from_lane);
+    const uint64_t low = move(static_cast<unsigned long long>(value));
+    const uint64_t high = move(static_cast<unsigned long long>(value >> 64));
     return static_cast<T>(high) << 64 | low;
   } else if constexpr (sizeof(T) == 8) {
-    return static_cast<T>(__shfl_sync(kWholeWarp, static_cast<unsigned long long>(value), static_cast<int>(from_lane)));
+    return static_cast<T>(move(static_cast<unsigned long long>(value)));
   } else {
-    return static_cast<T>(__shfl_sync(kWholeWarp, static_cast<unsigned int>(value), static_cast<int>(from_lane)));
+    return static_cast<T>(move(static_cast<unsigned int>(value)));
   }
+}
+
+template <typename T>
+__device__ __forceinline__ T shuffle(T value, uint32_t from_lane) {
+  return by_words(value, [&](auto word) { return __shfl_sync(kWholeWarp, word, static_cast<int>(from_lane)); });
 }
 
 // The value of the lane `distance` below; lanes under `distance` get their own.
 template <typename T>
 __device__ __forceinline__ T shuffle_up(T value, uint32_t distance) {
-  if constexpr (sizeof(T) == 16) {
-    const uint64_t low = shuffle_up(static_cast<uint64_t>(value), distance);
-    const uint64_t high = shuffle_up(static_cast<uint64_t>(value >> 64), distance);
-    return static_cast<T>(high) << 64 | low;
-  } else if constexpr (sizeof(T) == 8) {
-    return static_cast<T>(__shfl_up_sync(kWholeWarp, static_cast<unsigned long long>(value), distance));
-  } else {
-    return static_cast<T>(__shfl_up_sync(kWholeWarp, static_cast<unsigned int>(value), distance));
-  }
+  return by_words(value, [&](auto word) { return __shfl_up_sync(kWholeWarp, word, distance); });
 }
 
 // The value of the lane whose number differs in the bits of `distance`.
 template <typename T>
 __device__ __forceinline__ T shuffle_xor(T value, uint32_t distance) {
-  if constexpr (sizeof(T) == 16) {
-    const uint64_t low = shuffle_xor(static_cast<uint64_t>(value), distance);
-    const uint64_t high = shuffle_xor(static_cast<uint64_t>(value >> 64), distance);
-    return static_cast<T>(high) << 64 | low;
-  } else if constexpr (sizeof(T) == 8) {
-    return static_cast<T>(
-        __shfl_xor_sync(kWholeWarp, static_cast<unsigned long long>(value), static_cast<int>(distance)));
-  } else {
-    return static_cast<T>(__shfl_xor_sync(kWholeWarp, static_cast<unsigned int>(value), static_cast<int>(distance)));
-  }
+  return by_words(value, [&](auto word) { return __shfl_xor_sync(kWholeWarp, word, static_cast<int>(distance)); });
 }
 
 // Sum of the lanes below (0 in lane 0).
