@@ -2,12 +2,11 @@
 // statistics flags. docs/format.md is the text of the same.
 #pragma once
 
-#include <xxhash.h>
-
 #include <cstdint>
 #include <cstring>
 
 #include "basalt/core/buffer.h"
+#include "file/checksum.h"
 
 namespace basalt::format_v1 {
 
@@ -62,8 +61,6 @@ enum BoundFlag : uint8_t {
   kHasNan = 16,
 };
 constexpr uint32_t kBoundShift = 8;
-
-inline uint64_t checksum(const void* data, size_t length) { return XXH3_64bits(data, length); }
 
 constexpr uint64_t checksum_blocks(uint64_t length) {
   return length / kChecksumBlock + (length % kChecksumBlock != 0 ? 1 : 0);

@@ -98,15 +98,14 @@ class ViewBuilder {
   // In pieces that are still in the second-level cache when they are summed.
   uint64_t read_and_sum(uint64_t offset, uint64_t length) {
     constexpr uint64_t kPiece = 256 << 10;
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
+    format_v1::Checksum sum;
     for (uint64_t begin = 0; begin < length; begin += kPiece) {
       const uint64_t piece = std::min(kPiece, length - begin);
       std::byte* to = unread_ + (offset - region_.offset) + begin;
       source_.read({offset + begin, piece}, to);
-      XXH3_64bits_update(&state, to, static_cast<size_t>(piece));
+      sum.add(to, static_cast<size_t>(piece));
     }
-    return XXH3_64bits_digest(&state);
+    return sum.value();
   }
 
   bool in_region(const StreamPlace& stream) const {
