@@ -3,6 +3,7 @@
 #include "codec/delta/kernels.cuh"
 #include "codec/packed/kernels.cuh"
 #include "codec/rle/kernels.cuh"
+#include "codec/rle/kernels.h"
 #include "nested_bench.h"
 
 namespace basalt::bench {
@@ -17,7 +18,6 @@ void runs(NestedBench& bench, const std::string& type, uint32_t value_width) {
   uint32_t* fault = bench.fault.data();
   using Values = Packed<T, AllWidths>;
   using Ends = Packed<uint32_t, AllWidths>;
-  using Plainly = device::Rle<T, Values, Ends>;
   using Looped = device::Rle<T, Packed<T>, Packed<uint32_t>>;
   using Nested = device::Rle<T, Values, device::Delta<uint32_t, Ends>>;
   constexpr bool kWide = sizeof(T) == 8;
@@ -30,8 +30,10 @@ void runs(NestedBench& bench, const std::string& type, uint32_t value_width) {
         bench.measure<T>(group, pattern.name, variant, column.batch(), column.stream_bytes, 0.80, expected,
                          [&](T* out) { return launch(column.batch(), out, fault, cudaStream_t{}); });
       };
-      measure("all widths", device::launch_decode_tiles<Plainly, 4, (kWide ? 6 : 8)>);
-      measure("run-time widths", device::launch_decode_tiles<Looped, 4, (kWide ? 6 : 8)>);
+      measure("expanded", [](const device::ChunkBatch& batch, T* out, uint32_t* faulty, cudaStream_t stream) {
+        return rle::decode(batch, rle::Ends::kPacked, out, faulty, stream);
+      });
+      measure("tile reader", device::launch_decode_tiles<Looped, 4, (kWide ? 6 : 8)>);
     }
     const std::string nested_group = "rle(,delta) " + type;
     if (bench.options.wants(nested_group)) {

@@ -18,6 +18,7 @@
 #include "codec/l3/strip.cuh"
 #include "codec/packed/kernels.cuh"
 #include "codec/plain/kernels.cuh"
+#include "codec/rle/expand.cuh"
 #include "codec/rle/kernels.cuh"
 #include "exec/device/decode.cuh"
 //
@@ -186,6 +187,79 @@ TEST(EmulatedReaders, Runs) {
       "rle(packed, packed)", Physical::kU64);
   check_tree<Rle<uint64_t, Plain<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>>("rle(plain, delta(packed))",
                                                                                 Physical::kU64);
+}
+
+// Decodes every tile with the expander that decodes to memory; says whether it found the runs wrong.
+template <typename T>
+bool expand(const NodeView& node, std::vector<T>& out) {
+  using Expander = device::RunExpander<T, device::WidthsUpTo<32>, device::WidthsUpTo<20>>;
+  const std::vector<uint64_t> descriptor = descriptor_of(node);
+  alignas(16) static unsigned char scratch[Expander::kScratchBytes];
+  alignas(16) static T tile_rows[kTileRows];
+  out.resize(node.count);
+  bool bad = false;
+  for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) {
+    const uint32_t rows = rows_in_tile(node.count, tile);
+    EmulatedWarp::run([&] {
+      Expander expander(descriptor.data(), scratch);
+      if (expander.expand(tile, rows, tile_rows)) bad = true;
+    });
+    std::copy_n(tile_rows, rows, out.begin() + static_cast<std::ptrdiff_t>(tile) * kTileRows);
+  }
+  return bad;
+}
+
+template <typename T>
+void check_expander(Physical type) {
+  Random random(6);
+  for (const size_t rows : {size_t{1}, size_t{1023}, size_t{1024}, size_t{5000}}) {
+    for (const uint64_t longest : {1, 3, 12, 40, 300, 2000}) {
+      const std::vector<T> values = runs<T>(random, rows, longest, uint64_t{1} << 40);
+      const Node node = encoded(values, "rle(packed, packed)", type);
+      std::vector<T> out;
+      const std::string place = std::to_string(rows) + " rows, runs up to " + std::to_string(longest);
+      EXPECT_FALSE(expand(view_of(node), out)) << place;
+      EXPECT_TRUE(out == values) << place;
+    }
+  }
+}
+
+TEST(EmulatedReaders, RunsExpandedToMemory) {
+  check_expander<uint32_t>(Physical::kU32);
+  check_expander<uint64_t>(Physical::kU64);
+}
+
+// Run ends in any other order, equal ones, and ends that leave their tile are found out, as by the tile reader.
+TEST(EmulatedReaders, ExpandedRunsMustAscend) {
+  Random random(7);
+  for (int round = 0; round < 300; ++round) {
+    const uint64_t longest = std::array<uint64_t, 4>{1, 4, 30, 300}[static_cast<size_t>(round) % 4];
+    const std::vector<uint32_t> values = runs<uint32_t>(random, 3000, longest, 1000);
+    Node node = encoded(values, "rle(packed, packed)", Physical::kU32);
+    std::vector<uint32_t> ends(node.children[1].count);
+    if (ends.size() < 2) continue;
+    std::array<uint32_t, kTileRows> decoded;
+    for (uint32_t tile = 0; tile < tile_count(ends.size()); ++tile) {
+      open_reader(view_of(node.children[1]))->decode_tile(tile, decoded.data());
+      std::copy_n(decoded.data(), rows_in_tile(ends.size(), tile),
+                  ends.begin() + static_cast<std::ptrdiff_t>(tile) * kTileRows);
+    }
+    const size_t at = random() % (ends.size() - 1);
+    switch (random() % 3) {
+      case 0: std::swap(ends[at], ends[random() % ends.size()]); break;
+      case 1: ends[at] = ends[at + 1]; break;
+      default: ends[at] = static_cast<uint32_t>(random() % 4000);
+    }
+    node.children[1] = encoded(ends, "packed", Physical::kU32);
+    const NodeView view = view_of(node);
+    uint32_t bad = 0;
+    std::vector<uint32_t> out(values.size());
+    EmulatedWarp::run([&] {
+      device::decode_array<Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>>(descriptor_of(view).data(), out.data(),
+                                                                              &bad);
+    });
+    EXPECT_EQ(expand(view, out), bad != 0) << "round " << round;
+  }
 }
 
 TEST(EmulatedReaders, Deltas) {

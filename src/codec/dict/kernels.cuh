@@ -57,8 +57,13 @@ class Dict {
     opened(tile);
   }
   __device__ __forceinline__ void open(const uint64_t* descriptor, uint32_t tile, void* scratch) {
+    open_by(descriptor, tile, [&](Codes& codes) { codes.open(descriptor + kCodesWord, tile, scratch); });
+  }
+  // The same for a caller that opens the codes itself.
+  template <typename OpenCodes>
+  __device__ __forceinline__ void open_by(const uint64_t* descriptor, uint32_t tile, OpenCodes&& open_codes) {
     bind(descriptor);
-    codes_.open(descriptor + kCodesWord, tile, scratch);
+    open_codes(codes_);
     opened(tile);
   }
 

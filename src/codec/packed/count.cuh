@@ -55,7 +55,7 @@ __global__ __launch_bounds__(kCountThreads, kMinBlocks) void count_at_most(Chunk
     }
   }
   __shared__ uint32_t warp_counts[kWarps];
-  count = __reduce_add_sync(kWholeWarp, count);
+  count = sum_of_lanes(count);
   if (lane == 0) warp_counts[threadIdx.x / kLanes] = count;
   __syncthreads();
   if (threadIdx.x == 0) {

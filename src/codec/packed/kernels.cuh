@@ -217,12 +217,21 @@ class PackedTile {
   // must do without the others.
   template <typename F>
   __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) const {
-    // Up to here all words are held in registers and requested before the first value is made.
+    // Up to here all words that are needed are held in registers and requested before the first value is made.
     constexpr bool kHeld = W <= 32;
-    uint32_t words[kHeld && W > 0 ? W : 1];
+    uint32_t words[kHeld && W > 0 ? W : 1] = {};
     if constexpr (kHeld && W > 0) {
 #pragma unroll
-      for (uint32_t j = 0; j < W; ++j) words[j] = load_now(words_ + j * kLanes);
+      for (uint32_t group = 0; group < 4; ++group) {
+        // Whole words of a group's 8 · W bits, then the one that it shares with the next.
+        if (group >= first / 8 && group <= last / 8) {
+#pragma unroll
+          for (uint32_t j = (group * W + 3) / 4; j < (group + 1) * W / 4; ++j) words[j] = load_now(words_ + j * kLanes);
+        }
+        if ((group + 1) * W % 4 != 0 && group + 1 >= first / 8 && group <= last / 8) {
+          words[(group + 1) * W / 4] = load_now(words_ + (group + 1) * W / 4 * kLanes);
+        }
+      }
     }
 #pragma unroll
     for (uint32_t group = 0; group < 4; ++group) {
@@ -277,6 +286,10 @@ class Packed {
   __device__ __forceinline__ Entry entry(uint32_t tile) const {
     return {load(descriptors_ + tile), load(references_ + tile)};
   }
+  // The same, asked for where it stands.
+  __device__ __forceinline__ Entry entry_now(uint32_t tile) const {
+    return {load_now(descriptors_ + tile), load_now(references_ + tile)};
+  }
 
   __device__ __forceinline__ void seek(uint32_t tile, void*) {
     const Entry tile_entry = entry(tile);
@@ -292,6 +305,9 @@ class Packed {
     bind(descriptor);
     seek(tile, scratch);
   }
+
+  // The open tile's values are counted from `origin` from now on, modulo 2^bits.
+  __device__ __forceinline__ void rebase(T origin) { reference_ = static_cast<T>(reference_ - origin); }
 
   __device__ __forceinline__ T at(uint32_t k) const { return static_cast<T>(reference_ + static_cast<T>(raw_at(k))); }
 
@@ -311,6 +327,7 @@ class Packed {
   __device__ __forceinline__ uint32_t width() const { return width_; }
   __device__ __forceinline__ T reference() const { return reference_; }
   __device__ __forceinline__ const uint32_t* words() const { return words_; }  // the lane's
+  __device__ __forceinline__ const uint32_t* stream_words() const { return stream_words_; }
 
   // Calls f with a view of the tile that has at(k), below(), within() and for_each_between(); not with unrolled code if
   // `worthwhile` says that there is too little to do.

@@ -59,17 +59,23 @@ cudaError_t prepare_shared(Kernel kernel, uint32_t bytes) {
   return cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
 }
 
-// Decodes every row of the batch to out[first_rows[chunk] + row] with one warp per tile.
+// Launches a kernel that writes the rows of a batch's tiles, one warp per tile.
+template <uint32_t kWarps, typename Kernel, typename T>
+cudaError_t launch_over_tiles(Kernel kernel, uint32_t bytes_per_warp, const ChunkBatch& batch, T* out, uint32_t* fault,
+                              cudaStream_t stream) {
+  if (is_empty(batch)) return cudaSuccess;
+  const cudaError_t error = prepare_shared(kernel, kWarps * bytes_per_warp);
+  if (error != cudaSuccess) return error;
+  kernel<<<tile_grid(batch, kWarps), kWarps * kLanes, kWarps * bytes_per_warp, stream>>>(batch, out, fault);
+  return cudaGetLastError();
+}
+
+// Decodes every row of the batch to out[first_rows[chunk] + row].
 template <typename Reader, uint32_t kWarps, uint32_t kMinBlocks, Stores kStores = Stores::kOnce>
 cudaError_t launch_decode_tiles(const ChunkBatch& batch, typename Reader::value_type* out, uint32_t* fault,
                                 cudaStream_t stream) {
-  if (is_empty(batch)) return cudaSuccess;
-  constexpr uint32_t kSharedBytes = kWarps * kDecodeBytesPerWarp<Reader>;
-  const auto kernel = decode_tiles<Reader, kWarps, kMinBlocks, kStores>;
-  const cudaError_t error = prepare_shared(kernel, kSharedBytes);
-  if (error != cudaSuccess) return error;
-  kernel<<<tile_grid(batch, kWarps), kWarps * kLanes, kSharedBytes, stream>>>(batch, out, fault);
-  return cudaGetLastError();
+  return launch_over_tiles<kWarps>(decode_tiles<Reader, kWarps, kMinBlocks, kStores>, kDecodeBytesPerWarp<Reader>,
+                                   batch, out, fault, stream);
 }
 
 }  // namespace basalt::device

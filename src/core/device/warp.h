@@ -67,6 +67,16 @@ __device__ __forceinline__ T sum_below(T value) {
   return sum - value;
 }
 
+// Sum of all lanes, modulo 2^32.
+__device__ __forceinline__ uint32_t sum_of_lanes(uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return __reduce_add_sync(kWholeWarp, value);
+#else
+  for (uint32_t distance = 1; distance < kLanes; distance *= 2) value += shuffle_xor(value, distance);
+  return value;
+#endif
+}
+
 __device__ __forceinline__ bool any_lane(bool value) { return __any_sync(kWholeWarp, value) != 0; }
 
 // Bit l is set where lane l says so.
@@ -97,13 +107,22 @@ __device__ __forceinline__ T load(const T* from) {
   }
 }
 
-// The same for one word, but issued where it stands: for words that are used in later branches, into which the compiler
-// would otherwise move the load and lose its head start.
-__device__ __forceinline__ uint32_t load_now(const uint32_t* from) {
+// The same, but words of four and eight bytes are asked for where it stands: for what is used in later branches, into
+// which the compiler would otherwise move the load and lose its head start.
+template <typename T>
+__device__ __forceinline__ T load_now(const T* from) {
 #if defined(__CUDA_ARCH__)
-  uint32_t word;
-  asm volatile("ld.global.nc.b32 %0, [%1];" : "=r"(word) : "l"(from));
-  return word;
+  if constexpr (sizeof(T) == 4) {
+    uint32_t word;
+    asm volatile("ld.global.nc.b32 %0, [%1];" : "=r"(word) : "l"(from));
+    return static_cast<T>(word);
+  } else if constexpr (sizeof(T) == 8) {
+    unsigned long long word;
+    asm volatile("ld.global.nc.b64 %0, [%1];" : "=l"(word) : "l"(from));
+    return static_cast<T>(word);
+  } else {
+    return load(from);
+  }
 #else
   return load(from);
 #endif

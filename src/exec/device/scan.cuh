@@ -11,18 +11,21 @@
 
 namespace basalt::device {
 
-// Walks this warp's share of the work list. The next item is fetched while the current one is worked on, so that the
-// chain of dependent loads of a tile begins with its chunk's descriptor.
+// Walks this warp's share of the work list: a block takes neighbouring tiles, its warps by turns, so that what one tile
+// taught of its chunk serves the next. The next item is fetched while the current one is worked on, so that the chain
+// of dependent loads of a tile begins with its chunk's descriptor.
 class Work {
  public:
-  __device__ __forceinline__ Work(const uint32_t* items, uint32_t count) : items_(items), count_(count) {
-    const uint32_t warps = blockDim.x / kLanes;
-    stride_ = gridDim.x * warps;
-    at_ = blockIdx.x * warps + threadIdx.x / kLanes;
-    item_ = at_ < count_ ? load(items_ + at_) : 0;
+  __device__ __forceinline__ Work(const uint32_t* items, uint32_t count) : items_(items) {
+    const uint32_t share = (count + gridDim.x - 1) / gridDim.x;
+    const uint32_t begin = blockIdx.x * share;
+    end_ = begin < count && count - begin > share ? begin + share : count;
+    at_ = begin + threadIdx.x / kLanes;
+    stride_ = blockDim.x / kLanes;
+    item_ = at_ < end_ ? load(items_ + at_) : 0;
     fetch();
   }
-  __device__ __forceinline__ bool more() const { return at_ < count_; }
+  __device__ __forceinline__ bool more() const { return at_ < end_; }
   __device__ __forceinline__ void next() {
     at_ += stride_;
     item_ = following_;
@@ -35,10 +38,10 @@ class Work {
   __device__ __forceinline__ bool all_pass() const { return work_all_pass(item_); }
 
  private:
-  __device__ __forceinline__ void fetch() { following_ = at_ + stride_ < count_ ? load(items_ + at_ + stride_) : 0; }
+  __device__ __forceinline__ void fetch() { following_ = at_ + stride_ < end_ ? load(items_ + at_ + stride_) : 0; }
 
   const uint32_t* items_;
-  uint32_t count_;
+  uint32_t end_;
   uint32_t stride_;
   uint32_t at_;
   uint32_t item_;
@@ -66,6 +69,58 @@ __device__ __forceinline__ V to_value(Bits bits) {
     return static_cast<V>(static_cast<S>(bits));
   }
 }
+
+// What a tile's first loads bring, asked for before any column is tested, so that the columns' waits do not add up.
+// This one asks for nothing.
+class NotAhead {
+ public:
+  NotAhead() = default;
+  __device__ __forceinline__ NotAhead(const uint64_t*, uint32_t) {}
+  template <typename Reader>
+  __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t tile, void* scratch) const {
+    reader.open(descriptor, tile, scratch);
+  }
+  __device__ __forceinline__ const NotAhead& codes() const { return *this; }
+};
+template <typename Reader>
+class Ahead : public NotAhead {
+ public:
+  using NotAhead::NotAhead;
+};
+template <typename T, typename UnrolledWidths>
+class Ahead<Packed<T, UnrolledWidths>> {
+  using Reader = Packed<T, UnrolledWidths>;
+
+ public:
+  __device__ __forceinline__ Ahead(const uint64_t* descriptor, uint32_t tile) {
+    Reader reader;
+    reader.bind(descriptor);
+    entry_ = reader.entry_now(tile);
+  }
+  __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t, void*) const {
+    reader.bind(descriptor);
+    reader.seek_known(entry_.descriptor, entry_.reference);
+  }
+
+ private:
+  typename Reader::Entry entry_;
+};
+template <typename T, typename Codes, typename Entries>
+class Ahead<Dict<T, Codes, Entries>> {
+  using Reader = Dict<T, Codes, Entries>;
+
+ public:
+  __device__ __forceinline__ Ahead(const uint64_t* descriptor, uint32_t tile)
+      : codes_(descriptor + Reader::kCodesWord, tile) {}
+  __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t tile, void* scratch) const {
+    reader.open_by(descriptor, tile,
+                   [&](Codes& codes) { codes_.open(codes, descriptor + Reader::kCodesWord, tile, scratch); });
+  }
+  __device__ __forceinline__ const Ahead<Codes>& codes() const { return codes_; }
+
+ private:
+  Ahead<Codes> codes_;
+};
 
 // Which side of a range a test has. Literals are of the column's own type.
 enum class Test { kAtMost, kAtLeast, kBetween, kNotEqual };
@@ -140,13 +195,22 @@ __device__ __forceinline__ uint32_t partition_point(uint32_t count, Before&& bef
   return low;
 }
 
+// The codes that a test's literals stand for in a chunk's dictionary: looked up for the first of its tiles that a warp
+// meets, and kept for the others.
+struct CodeRange {
+  const uint64_t* of = nullptr;  // the chunk's descriptor
+  uint32_t begin = 0;
+  uint32_t end = 0;
+};
+
 // Opens one reader and tests its tile.
 template <typename S, Test kTest, typename Reader>
 struct ShapeTest {
+  template <typename Asked>
   __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                 uint32_t& bad, S first, S last) {
+                                                 uint32_t& bad, const Asked& ahead, CodeRange&, S first, S last) {
     Reader reader;
-    reader.open(descriptor, tile, scratch);
+    ahead.open(reader, descriptor, tile, scratch);
     const uint32_t mask = TileTest<S, kTest, Reader>::run(reader, first, last);
     if (reader.bad) bad = 1;
     return mask;
@@ -158,24 +222,30 @@ struct ShapeTest {
 template <typename S, Test kTest, typename T, typename Codes, typename Entries>
 struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
   using Reader = Dict<T, Codes, Entries>;
+  template <typename Asked>
   __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                 uint32_t& bad, S first, S last) {
-    Entries entries;
-    entries.bind(descriptor + Reader::kEntriesWord);
-    const uint32_t count = row_count(descriptor + Reader::kEntriesWord);
-    uint32_t begin = 0;
-    uint32_t end = count;
-    if constexpr (kTest != Test::kAtMost) {
-      begin = partition_point(count, [&](uint32_t i) { return to_value<S, S>(entries.row(i)) < first; });
-    }
-    if constexpr (kTest != Test::kAtLeast) {
-      end = partition_point(count, [&](uint32_t i) { return to_value<S, S>(entries.row(i)) <= last; });
+                                                 uint32_t& bad, const Asked& ahead, CodeRange& range, S first, S last) {
+    if (range.of != descriptor) {
+      range.of = descriptor;
+      Entries entries;
+      entries.bind(descriptor + Reader::kEntriesWord);
+      const uint32_t count = row_count(descriptor + Reader::kEntriesWord);
+      range.begin = 0;
+      range.end = count;
+      if constexpr (kTest != Test::kAtMost) {
+        range.begin = partition_point(count, [&](uint32_t i) { return to_value<S, S>(entries.row(i)) < first; });
+      }
+      if constexpr (kTest != Test::kAtLeast) {
+        range.end = partition_point(count, [&](uint32_t i) { return to_value<S, S>(entries.row(i)) <= last; });
+      }
+      if (entries.bad) bad = 1;
     }
     Codes codes;
-    codes.open(descriptor + Reader::kCodesWord, tile, scratch);
-    const bool empty = begin >= end;
-    const uint32_t mask = TileTest<uint32_t, kTest, Codes>::run(codes, empty ? 1 : begin, empty ? 0 : end - 1);
-    if (codes.bad || entries.bad) bad = 1;
+    ahead.codes().open(codes, descriptor + Reader::kCodesWord, tile, scratch);
+    const bool empty = range.begin >= range.end;
+    const uint32_t mask =
+        TileTest<uint32_t, kTest, Codes>::run(codes, empty ? 1 : range.begin, empty ? 0 : range.end - 1);
+    if (codes.bad) bad = 1;
     return mask;
   }
 };
@@ -189,13 +259,15 @@ class OneOf {
  public:
   static constexpr uint32_t kDescriptorWords = larger(Reader::kDescriptorWords, OneOf<Others...>::kDescriptorWords);
   static constexpr uint32_t kScratchBytes = larger(Reader::kScratchBytes, OneOf<Others...>::kScratchBytes);
+  using AheadOf = NotAhead;  // for which reader is not known before the slot's word is there
 
-  __device__ __forceinline__ void open(uint32_t shape, const uint64_t* descriptor, uint32_t tile, void* scratch) {
+  __device__ __forceinline__ void open(uint32_t shape, const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                       const NotAhead& ahead) {
     shape_ = shape;
     if (shape == 0) {
       first_.open(descriptor, tile, scratch);
     } else {
-      others_.open(shape - 1, descriptor, tile, scratch);
+      others_.open(shape - 1, descriptor, tile, scratch, ahead);
     }
   }
   template <typename F>
@@ -208,9 +280,13 @@ class OneOf {
   }
   template <typename S, Test kTest>
   __device__ __forceinline__ static uint32_t test(uint32_t shape, const uint64_t* descriptor, uint32_t tile,
-                                                  void* scratch, uint32_t& bad, S first, S last) {
-    if (shape == 0) return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, first, last);
-    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, bad, first, last);
+                                                  void* scratch, uint32_t& bad, const NotAhead& ahead, CodeRange& range,
+                                                  S first, S last) {
+    if (shape == 0) {
+      return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, ahead, range, first, last);
+    }
+    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, bad, ahead, range, first,
+                                                     last);
   }
   __device__ __forceinline__ bool bad() const { return shape_ == 0 ? static_cast<bool>(first_.bad) : others_.bad(); }
 
@@ -225,18 +301,22 @@ class OneOf<Reader> {
  public:
   static constexpr uint32_t kDescriptorWords = Reader::kDescriptorWords;
   static constexpr uint32_t kScratchBytes = Reader::kScratchBytes;
+  using AheadOf = Ahead<Reader>;
 
-  __device__ __forceinline__ void open(uint32_t, const uint64_t* descriptor, uint32_t tile, void* scratch) {
-    only_.open(descriptor, tile, scratch);
+  template <typename Asked>
+  __device__ __forceinline__ void open(uint32_t, const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                       const Asked& ahead) {
+    ahead.open(only_, descriptor, tile, scratch);
   }
   template <typename F>
   __device__ __forceinline__ void with(F&& f) {
     f(only_);
   }
-  template <typename S, Test kTest>
+  template <typename S, Test kTest, typename Asked>
   __device__ __forceinline__ static uint32_t test(uint32_t, const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                  uint32_t& bad, S first, S last) {
-    return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, first, last);
+                                                  uint32_t& bad, const Asked& ahead, CodeRange& range, S first,
+                                                  S last) {
+    return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, ahead, range, first, last);
   }
   __device__ __forceinline__ bool bad() const { return only_.bad; }
 
@@ -321,15 +401,26 @@ class Column {
   static constexpr uint32_t kScratchBytes = round_to_16(Shapes::kScratchBytes);
   static_assert(Shapes::kDescriptorWords <= kWords, "host and device disagree on the size of a descriptor");
 
-  __device__ __forceinline__ Column(const uint64_t* slot, uint32_t tile, void* scratch) {
-    shapes_.open(shape_of(slot), slot + kAt + 1, tile, scratch);
+  // What is asked for ahead of this column's tiles.
+  class Ahead {
+   public:
+    __device__ __forceinline__ Ahead(const uint64_t* slot, uint32_t tile) : asked_(slot + kAt + 1, tile) {}
+
+   private:
+    friend class Column;
+    typename Shapes::AheadOf asked_;
+  };
+
+  __device__ __forceinline__ Column(const uint64_t* slot, uint32_t tile, void* scratch, const Ahead& ahead) {
+    shapes_.open(shape_of(slot), slot + kAt + 1, tile, scratch, ahead.asked_);
   }
 
   // The lane's rows in the range.
   template <Test kTest>
   __device__ __forceinline__ static uint32_t test(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t& bad,
-                                                  S first, S last) {
-    return Shapes::template test<S, kTest>(shape_of(slot), slot + kAt + 1, tile, scratch, bad, first, last);
+                                                  const Ahead& ahead, CodeRange& range, S first, S last) {
+    return Shapes::template test<S, kTest>(shape_of(slot), slot + kAt + 1, tile, scratch, bad, ahead.asked_, range,
+                                           first, last);
   }
 
   // Values kFirst … kFirst + kCount of the lane.
@@ -381,8 +472,9 @@ struct ValidRows {
 template <typename... Readers>
 __device__ __noinline__ ValidRows valid_rows(uint32_t shape, const uint64_t* descriptor, uint32_t tile, void* scratch) {
   ValidRows rows{0, 0};
-  rows.mask =
-      OneOf<Readers...>::template test<uint8_t, Test::kAtLeast>(shape, descriptor, tile, scratch, rows.bad, 1, 255);
+  CodeRange range;
+  rows.mask = OneOf<Readers...>::template test<uint8_t, Test::kAtLeast>(shape, descriptor, tile, scratch, rows.bad,
+                                                                        NotAhead(), range, 1, 255);
   return rows;
 }
 

@@ -54,6 +54,9 @@ class Generator {
   void write_filter_step(const Expr& expr);
   void write_aggregate_step(const AggregateStep& step);
   std::string open_columns(const Needs& needs, const std::string& indent);
+  std::string ask_text(uint32_t column, const std::string& indent) const;
+  // All columns' tiles are asked for before the first test. What the answers take of the registers must be little.
+  bool asks_early() const { return names_.size() <= kFewColumns; }
   // Pieces of text by which a loop over rows reads them: a call up to its last argument, and what belongs to row j.
   struct RowsText {
     std::string read;
@@ -84,6 +87,7 @@ class Generator {
   std::vector<AggregateStep> steps_;
   std::vector<std::string> scratch_sizes_;
   size_t unrolled_ = 0;       // what takes_unrolled() has granted so far
+  uint32_t tests_ = 0;        // range tests written
   uint32_t picks_ = 4;        // live rows that are read at a time
   std::string declarations_;  // lane states
   std::string filter_text_;

@@ -73,6 +73,12 @@ std::string Generator::scratch_text(const Needs& needs) const {
   return text.empty() ? "0" : text;
 }
 
+// Asks for what the column's tile begins with.
+std::string Generator::ask_text(uint32_t column, const std::string& indent) const {
+  const std::string& name = names_[column];
+  return indent + "const " + name + "_column::Ahead " + name + "_ahead(slot, work.tile());\n";
+}
+
 std::string Generator::open_columns(const Needs& needs, const std::string& indent) {
   note_scratch(needs);
   std::string text;
@@ -83,7 +89,9 @@ std::string Generator::open_columns(const Needs& needs, const std::string& inden
   std::string offset;
   for (const uint32_t column : needs.values) {
     const std::string& name = names_[column];
-    text += indent + name + "_column " + name + "_tile(slot, work.tile(), scratch" + offset + ");\n";
+    if (!asks_early()) text += ask_text(column, indent);
+    text +=
+        indent + name + "_column " + name + "_tile(slot, work.tile(), scratch" + offset + ", " + name + "_ahead);\n";
     offset += " + " + name + "_column::kScratchBytes";
   }
   return text;
@@ -168,8 +176,10 @@ void Generator::write_range_test(const RangeTest& test) {
                                          : last);
   out += "\n";
   if (nullable(test.column)) out += "        alive &= " + name + "_validity::mask(slot, work.tile(), scratch, bad);\n";
-  out += "        alive &= " + name + "_column::test<Test::" + kind + ">(slot, work.tile(), scratch, bad, " + first +
-         ", " + last + ");\n";
+  if (!asks_early()) out += ask_text(test.column, "        ");
+  out += "        alive &= " + name + "_column::test<Test::" + kind + ">(slot, work.tile(), scratch, bad, " + name +
+         "_ahead, codes_" + std::to_string(tests_) + ", " + first + ", " + last + ");\n";
+  declarations_ += "  CodeRange codes_" + std::to_string(tests_++) + ";\n";
   note_scratch(needs);
   out += "        sync_warp();\n      }\n      if (!any_lane(alive != 0)) continue;\n";
 }
@@ -331,8 +341,9 @@ std::string Generator::whole_source() const {
   out += "  Count rows = 0;\n  uint32_t overflow = 0;\n  uint32_t bad = 0;\n" + declarations_;
   out +=
       "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n"
-      "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n"
-      "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
+      "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n";
+  for (uint32_t i = 0; asks_early() && i < names_.size(); ++i) out += ask_text(i, "    ");
+  out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
   if (!filter_text_.empty()) out += "    if (!work.all_pass()) {\n" + filter_text_ + "    }\n";
   out += "    rows += population(alive);\n" + aggregate_text_ + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
