@@ -123,12 +123,14 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
 
 // Readers reserve memory per thread and column: with 10,000 columns one thread fits the limit where many do not. A pipe
 // cannot be read a second time.
-WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, const WriteOptions& write, bool quiet) {
+WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, const WriteOptions& write,
+                         EncodedWhere& where, bool quiet) {
   try {
     return convert_sql(inputs, options, write, options.threads, quiet);
   } catch (const Error& error) {
     const bool can_repeat = inputs == nullptr || inputs->can_repeat();
     if (error.code() != ErrorCode::kOutOfMemory || options.threads == 1 || !can_repeat) throw;
+    where.on_device = where.on_cpu = 0;
     return convert_sql(inputs, options, write, 1, quiet);
   }
 }
@@ -150,9 +152,9 @@ int run_convert(ConvertOptions options, bool quiet) {
   if (options.query.empty()) {
     InputSet inputs(options.inputs, options.input_format);
     summary = inputs.is_one_arrow() && options.sort_by.empty() ? convert_arrow(inputs, options, write, quiet)
-                                                               : convert_sql(&inputs, options, write, quiet);
+                                                               : convert_sql(&inputs, options, write, where, quiet);
   } else {
-    summary = convert_sql(nullptr, options, write, quiet);
+    summary = convert_sql(nullptr, options, write, where, quiet);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (quiet) return kSuccess;

@@ -169,7 +169,7 @@ TEST(GpuArrays, EncodeManyAndLongStringsToTheSameBytes) {
     expect_same_strings(array.values, "dict(packed, strings(packed, plain))", name);
     expect_same_strings(array.values, "strings(packed, constant)", name);
   };
-  expect(random_texts(1 << 20, 16, 1, "", 'a', 26), "a million different strings");
+  expect(random_texts(1 << 20, 16, 1, "", 'a', 26), "a million random strings");
   expect(pick(random_texts(50'000, 40, 2, "https://example.org/", '\0', 4), 1 << 20, 3), "a million of 50,000 strings");
   expect(pick(colliding_texts(1000, 4), 200'000, 5), "many equal hashes");
   expect(std::vector<std::string>(1 << 20, "constant"), "a million equal strings");
