@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 
@@ -50,14 +51,21 @@ std::map<std::string, Tree> parse_encodings(const std::vector<std::string>& text
   return out;
 }
 
+// Arrays by where they were encoded.
+struct EncodedWhere {
+  std::atomic<uint64_t> on_device = 0;
+  std::atomic<uint64_t> on_cpu = 0;
+};
+
 // Encodes on the GPU what it can; both backends write the same bytes.
-Node encode_on_gpu(const Values& values, const Tree& tree, Effort effort) {
+Node encode_on_gpu(const Values& values, const Tree& tree, Effort effort, EncodedWhere& where) {
   GpuBackend& backend = *gpu().backend;
   const bool can = backend.why_not_encode(values.type, tree).empty();
+  ++(can ? where.on_device : where.on_cpu);
   return can ? backend.encode(values, tree, effort) : encode_tree(values, tree, effort);
 }
 
-WriteOptions write_options(const ConvertOptions& options) {
+WriteOptions write_options(const ConvertOptions& options, EncodedWhere& where) {
   WriteOptions write;
   write.threads = options.threads;
   write.chunk_rows = options.chunk_rows;
@@ -67,8 +75,8 @@ WriteOptions write_options(const ConvertOptions& options) {
   write.effort = options.effort;
   if (options.device == Device::kCuda) {
     require_device(options.device);
-    write.encoder = [effort = options.effort](const Values& values, const Tree& tree) {
-      return encode_on_gpu(values, tree, effort);
+    write.encoder = [effort = options.effort, &where](const Values& values, const Tree& tree) {
+      return encode_on_gpu(values, tree, effort, where);
     };
   }
   return write;
@@ -115,12 +123,14 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
 
 // Readers reserve memory per thread and column: with 10,000 columns one thread fits the limit where many do not. A pipe
 // cannot be read a second time.
-WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, const WriteOptions& write, bool quiet) {
+WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, const WriteOptions& write,
+                         EncodedWhere& where, bool quiet) {
   try {
     return convert_sql(inputs, options, write, options.threads, quiet);
   } catch (const Error& error) {
     const bool can_repeat = inputs == nullptr || inputs->can_repeat();
     if (error.code() != ErrorCode::kOutOfMemory || options.threads == 1 || !can_repeat) throw;
+    where.on_device = where.on_cpu = 0;
     return convert_sql(inputs, options, write, 1, quiet);
   }
 }
@@ -135,18 +145,26 @@ int run_convert(ConvertOptions options, bool quiet) {
     throw UsageError("a .basalt file cannot be written to standard output: its end points back");
   if (options.chunk_rows == 0 || options.chunk_rows > kMaxChunkRows || options.chunk_rows % kZoneRows != 0)
     throw UsageError(fmt::format("--chunk-rows must be a multiple of {} and at most {}", kZoneRows, kMaxChunkRows));
-  const WriteOptions write = write_options(options);
+  EncodedWhere where;
+  const WriteOptions write = write_options(options, where);
   const auto start = std::chrono::steady_clock::now();
   WriteSummary summary;
   if (options.query.empty()) {
     InputSet inputs(options.inputs, options.input_format);
     summary = inputs.is_one_arrow() && options.sort_by.empty() ? convert_arrow(inputs, options, write, quiet)
-                                                               : convert_sql(&inputs, options, write, quiet);
+                                                               : convert_sql(&inputs, options, write, where, quiet);
   } else {
-    summary = convert_sql(nullptr, options, write, quiet);
+    summary = convert_sql(nullptr, options, write, where, quiet);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!quiet) print(render_summary(summary, options.output, seconds, STDOUT_FILENO));
+  if (quiet) return kSuccess;
+  std::string text = render_summary(summary, options.output, seconds, STDOUT_FILENO);
+  if (options.device == Device::kCuda) {
+    text += dim(fmt::format("encoded {} arrays on {}, {} on the CPU\n", human_count(where.on_device),
+                            gpu().backend->devices()[0].name, human_count(where.on_cpu)),
+                STDOUT_FILENO);
+  }
+  print(text);
   return kSuccess;
 }
 

@@ -12,6 +12,7 @@
 #include "codec/validity/layout.h"
 #include "cuda/encode_array.cuh"
 #include "cuda/encode_l3.h"
+#include "cuda/encode_texts.cuh"
 
 namespace basalt::cuda {
 
@@ -37,33 +38,60 @@ Node encode_plain(const DeviceValues& values, const Tree& tree, Effort, cudaStre
     to[tile] = static_cast<uint64_t>(offsets[row] - base);
   });
   node.streams[plain::kTileStarts] = download(starts, (tiles + 1) * sizeof(uint64_t), stream);
-  node.streams[plain::kBytes].append(values.host_bytes + values.first_byte,
-                                     static_cast<size_t>(values.end_byte - values.first_byte));
+  node.streams[plain::kBytes] = bytes_on_host(values, static_cast<size_t>(values.end_byte - values.first_byte), stream);
   return node;
 }
 
-template <typename T>
-void require_constant(const DeviceValues& values, cudaStream_t stream) {
+// `find` raises the flag where a row differs from the first.
+template <typename Find>
+void require_constant(cudaStream_t stream, Find find) {
   DeviceBuffer differs(sizeof(uint32_t), stream);
   check(cudaMemsetAsync(differs.data(), 0, sizeof(uint32_t), stream), "clearing a flag");
-  const T* from = values.data.as<T>();
-  auto* flag = differs.as<uint32_t>();
-  each_row(values.count, stream, [=] __device__(uint64_t i) {
-    if (i > 0 && from[i] != from[0]) *flag = 1;
-  });
-  if (fetch(flag, stream) != 0) throw Error(ErrorCode::kUnsupported, "constant: the values are not all equal");
+  find(differs.as<uint32_t>());
+  if (fetch(differs.as<uint32_t>(), stream) != 0) {
+    throw Error(ErrorCode::kUnsupported, "constant: the values are not all equal");
+  }
 }
 
-Node encode_constant(const DeviceValues& values, const Tree& tree, Effort, cudaStream_t stream) {
+std::vector<std::byte> constant_text(DeviceValues& values, cudaStream_t stream) {
+  const uint64_t count = values.count;
+  require_constant(stream, [&](uint32_t* flag) {
+    const strings::Texts texts = texts_of(values, stream);
+    each_row_of_warps(count, stream, [=] __device__(uint64_t i) {
+      const bool compare = i > 0 && i < count;
+      const strings::Text own = compare ? texts.at(i) : strings::no_text();
+      const strings::Text first = compare ? texts.at(0) : strings::no_text();
+      if (!strings::are_equal(own, first, compare) && compare) *flag = 1;
+    });
+  });
+  const int64_t end = fetch(values.offsets.as<int64_t>() + 1, stream);
+  const Buffer text = bytes_on_host(values, static_cast<size_t>(end - values.first_byte), stream);
+  return {text.data(), text.data() + text.size()};
+}
+
+template <typename T>
+std::vector<std::byte> constant_value(const DeviceValues& values, cudaStream_t stream) {
+  const T* from = values.data.as<T>();
+  require_constant(stream, [&](uint32_t* flag) {
+    each_row(values.count, stream, [=] __device__(uint64_t i) {
+      if (i > 0 && from[i] != from[0]) *flag = 1;
+    });
+  });
+  const T value = fetch(from, stream);
+  std::vector<std::byte> out(constant::kParameterBytes);
+  std::memcpy(out.data(), &value, sizeof(T));
+  return out;
+}
+
+Node encode_constant(DeviceValues& values, const Tree& tree, Effort, cudaStream_t stream) {
   Node node = make_node(values, tree, 0);
+  if (values.type == Physical::kBytes) {
+    if (values.count > 0) node.params = constant_text(values, stream);
+    return node;
+  }
   node.params.resize(constant::kParameterBytes);
   if (values.count == 0) return node;
-  dispatch_width(width_of(values.type), [&](auto tag) {
-    using T = decltype(tag);
-    require_constant<T>(values, stream);
-    const T value = fetch(values.data.as<T>(), stream);
-    std::memcpy(node.params.data(), &value, sizeof(T));
-  });
+  dispatch_width(width_of(values.type), [&](auto tag) { node.params = constant_value<decltype(tag)>(values, stream); });
   return node;
 }
 
@@ -246,11 +274,9 @@ Node from_const(DeviceValues& values, const Tree& tree, Effort effort, cudaStrea
   return kEncode(values, tree, effort, stream);
 }
 constexpr Encoder kEncoders[] = {
-    {"plain", from_const<encode_plain>},   {"constant", from_const<encode_constant>},
-    {"packed", from_const<encode_packed>}, {"delta", from_const<encode_delta>},
-    {"rle", from_const<encode_rle>},       {"dict", from_const<encode_dict>},
-    {"strings", encode_strings},           {"validity", encode_validity},
-    {"l3", from_const<encode_l3>},
+    {"plain", from_const<encode_plain>}, {"constant", encode_constant},   {"packed", from_const<encode_packed>},
+    {"delta", from_const<encode_delta>}, {"rle", from_const<encode_rle>}, {"dict", encode_dict},
+    {"strings", encode_strings},         {"validity", encode_validity},   {"l3", from_const<encode_l3>},
 };
 
 const Encoder* find_encoder(const std::string& codec) {
@@ -258,12 +284,6 @@ const Encoder* find_encoder(const std::string& codec) {
     if (codec == encoder.codec) return &encoder;
   }
   return nullptr;
-}
-
-DeviceBuffer upload(const void* from, size_t bytes, cudaStream_t stream) {
-  DeviceBuffer to(bytes, stream);
-  if (bytes > 0) check(cudaMemcpyAsync(to.data(), from, bytes, cudaMemcpyHostToDevice, stream), "uploading values");
-  return to;
 }
 
 }  // namespace
@@ -276,8 +296,6 @@ Node encode_node(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
 
 std::string why_not_encode(Physical type, const Tree& tree) {
   if (find_encoder(tree.codec) == nullptr) return tree.codec + " has no encoder on the GPU";
-  if (tree.codec == "dict" && type == Physical::kBytes) return "dictionaries of strings are built on the CPU";
-  if (tree.codec == "constant" && type == Physical::kBytes) return "constant strings are written by the CPU";
   const auto slots = get_codec(tree.codec).children(type);
   for (size_t i = 0; i < tree.children.size() && i < slots.size(); ++i) {
     std::string reason = why_not_encode(slots[i].type, tree.children[i]);

@@ -30,17 +30,24 @@ class DeviceBuffer {
   std::unique_ptr<DeviceBlock> block_;
 };
 
-// An array of plain values on the device; strings have their bytes and offsets apart.
+// An array of plain values on the device. Strings are bytes [first_byte, end_byte), cut by offsets. Most encoders need
+// only the offsets, so bytes that are on the host stay there until bytes_on_device() asks for them.
 struct DeviceValues {
   Physical type = Physical::kU64;
   uint64_t count = 0;
-  DeviceBuffer data;
+  DeviceBuffer data;                 // values, or the bytes of strings
   DeviceBuffer offsets;              // int64, count + 1
   DeviceBuffer validity;             // bitmap
-  const char* host_bytes = nullptr;  // strings: bytes are copied through, never looked at
+  const char* host_bytes = nullptr;  // where offset 0 points; nullptr: the bytes were made on the device
   int64_t first_byte = 0;
   int64_t end_byte = 0;
 };
+
+inline DeviceBuffer upload(const void* from, size_t bytes, cudaStream_t stream) {
+  DeviceBuffer to(bytes, stream);
+  if (bytes > 0) check(cudaMemcpyAsync(to.data(), from, bytes, cudaMemcpyHostToDevice, stream), "uploading values");
+  return to;
+}
 
 template <typename Body>
 __global__ void rows_kernel(uint64_t count, Body body) {
@@ -81,12 +88,31 @@ inline Buffer download(const DeviceBuffer& from, size_t bytes, cudaStream_t stre
   return out;
 }
 
+// The strings' bytes, from first_byte on.
+inline const std::byte* bytes_on_device(DeviceValues& values, cudaStream_t stream) {
+  const auto bytes = static_cast<size_t>(values.end_byte - values.first_byte);
+  if (values.data.data() == nullptr && bytes > 0) {
+    values.data = upload(values.host_bytes + values.first_byte, bytes, stream);
+  }
+  return values.data.as<std::byte>();
+}
+// The bytes of the first strings, on the host.
+inline Buffer bytes_on_host(const DeviceValues& values, size_t bytes, cudaStream_t stream) {
+  if (values.host_bytes == nullptr) return download(values.data, bytes, stream);
+  Buffer out;
+  out.append(values.host_bytes + values.first_byte, bytes);
+  return out;
+}
+
 // With the encoder of the tree's codec.
 Node encode_node(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
 
 // Encoders that have files of their own.
 Node encode_packed(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
-Node encode_dict(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
+Node encode_dict(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
+
+// Fills `codes` and `entries` of a dictionary of strings.
+void find_distinct_strings(DeviceValues& values, DeviceValues& codes, DeviceValues& entries, cudaStream_t stream);
 
 inline Node make_node(const DeviceValues& values, const Tree& tree, size_t streams) {
   Node node{&get_codec(tree.codec), values.type, values.count, {}, {}, {}};

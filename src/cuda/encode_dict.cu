@@ -1,4 +1,5 @@
-// The device encoder of `dict` for fixed-width values: sort, keep what differs, look the codes up.
+// The device encoder of `dict`. Fixed-width values are found here: sort, keep what differs, look the codes up. Strings
+// have a file of their own.
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
@@ -67,7 +68,7 @@ void find_distinct(const DeviceValues& values, DeviceValues& codes, DeviceValues
 
 }  // namespace
 
-Node encode_dict(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_dict(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
   if (values.count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "dict: the array is too large");
   Node node = make_node(values, tree, 0);
   DeviceValues codes;
@@ -76,7 +77,9 @@ Node encode_dict(const DeviceValues& values, const Tree& tree, Effort effort, cu
   codes.data = DeviceBuffer(values.count * sizeof(uint32_t), stream);
   DeviceValues entries;
   entries.type = values.type;
-  if (values.count > 0) {
+  if (values.type == Physical::kBytes) {
+    find_distinct_strings(values, codes, entries, stream);
+  } else if (values.count > 0) {
     dispatch_width(width_of(values.type),
                    [&](auto tag) { find_distinct<decltype(tag)>(values, codes, entries, stream); });
   }

@@ -3,7 +3,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "codec/packed/layout.h"
-#include "core/device/warp.h"
+#include "core/device/join.h"
 #include "cuda/encode_array.cuh"
 
 namespace basalt::cuda {
@@ -26,12 +26,8 @@ __global__ void measure_tiles(const T* values, uint64_t count, T top, T* referen
     low = key < low ? key : low;
     high = key > high ? key : high;
   }
-  for (uint32_t step = kLanes / 2; step > 0; step /= 2) {
-    const T other_low = device::shuffle_xor(low, step);
-    const T other_high = device::shuffle_xor(high, step);
-    low = other_low < low ? other_low : low;
-    high = other_high > high ? other_high : high;
-  }
+  low = device::join_lanes(low, [](T a, T b) { return a < b ? a : b; });
+  high = device::join_lanes(high, [](T a, T b) { return a > b ? a : b; });
   if (lane != 0) return;
   references[tile] = static_cast<T>(low ^ top);
   const T range = static_cast<T>(high - low);

@@ -177,7 +177,7 @@ inline Sample eight_sums() {
 inline Sample eight_nested() {
   Sample sample;
   sample.name = "eight nested columns";
-  sample.most_instructions = 7000;
+  sample.most_instructions = 6200;
   const std::string runs = "Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>";
   const std::string delta_runs = "Rle<uint64_t, Packed<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>";
   const std::string dict_runs = "Dict<uint64_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Packed<uint64_t>>";

@@ -152,7 +152,8 @@ void write_array(EncodedArray array, OutputFile& out, ArrayRecords& records) {
   records.append(array);
 }
 
-EncodedArray encode_entries(const DictionaryEntries& entries, Physical type, const Tree& tree) {
+EncodedArray encode_entries(const DictionaryEntries& entries, Physical type, const Tree& tree,
+                            const ArrayEncoder& encoder) {
   Values values;
   values.type = type;
   values.count = entries.count;
@@ -160,18 +161,18 @@ EncodedArray encode_entries(const DictionaryEntries& entries, Physical type, con
   values.offsets = entries.strings.offsets.data();
   values.bytes = entries.strings.bytes.as<char>();
   try {
-    return lay_out(encode_tree(values, tree));
+    return lay_out(encoder(values, tree));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
   }
   const Tree plain{type == Physical::kBytes ? "strings" : "plain", {}};
-  return lay_out(encode_tree(values, bind_tree(plain, type)));
+  return lay_out(encoder(values, bind_tree(plain, type)));
 }
 
 }  // namespace
 
-std::optional<std::vector<uint8_t>> ColumnWriter::write_dictionary(uint32_t field_id, OutputFile& out,
-                                                                   ShapeTable& shapes) {
+std::optional<std::vector<uint8_t>> ColumnWriter::write_dictionary(uint32_t field_id, const ArrayEncoder& encoder,
+                                                                   OutputFile& out, ShapeTable& shapes) {
   if (!dictionary_.alive() || entries_places_.empty()) return std::nullopt;
   const DictionaryUnion::Result result = dictionary_.finish();
   ArrayRecords records;
@@ -193,7 +194,7 @@ std::optional<std::vector<uint8_t>> ColumnWriter::write_dictionary(uint32_t fiel
       }
     }
   } else {
-    EncodedArray array = encode_entries(result.values, type_, entries_tree);
+    EncodedArray array = encode_entries(result.values, type_, entries_tree, encoder);
     entries_tree = array.tree;
     write_array(std::move(array), out, records);
   }
@@ -206,7 +207,7 @@ std::optional<std::vector<uint8_t>> ColumnWriter::write_dictionary(uint32_t fiel
     values.type = Physical::kU32;
     values.count = map.size();
     values.data = map.data();
-    write_array(lay_out(encode_tree(values, map_tree)), out, records);
+    write_array(lay_out(encoder(values, map_tree)), out, records);
   }
   flatbuffers::FlatBufferBuilder builder(4096);
   const auto arrays = build_arrays(builder, records);

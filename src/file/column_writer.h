@@ -58,7 +58,8 @@ class ColumnWriter {
   // Gives all waiting regions their places.
   void flush(OutputFile& out);
   // Writes what the file-wide dictionary adds, and its metadata; nullopt if the column has none.
-  std::optional<std::vector<uint8_t>> write_dictionary(uint32_t field_id, OutputFile& out, ShapeTable& shapes);
+  std::optional<std::vector<uint8_t>> write_dictionary(uint32_t field_id, const ArrayEncoder& encoder, OutputFile& out,
+                                                       ShapeTable& shapes);
   std::vector<uint8_t> metadata(uint32_t field_id) const;
 
   uint64_t waiting_bytes() const { return waiting_bytes_; }

@@ -213,8 +213,7 @@ EncodedArray lay_out(Node node) {
   return out;
 }
 
-ColumnEncoder::ColumnEncoder(const Field& field, const Tree* forced,
-                             const std::function<Node(const Values&, const Tree&)>* encoder, Effort effort)
+ColumnEncoder::ColumnEncoder(const Field& field, const Tree* forced, const ArrayEncoder& encoder, Effort effort)
     : type_(physical_of(field.type)),
       is_struct_(field.type.kind == TypeKind::kStruct),
       encoder_(encoder),
@@ -261,16 +260,13 @@ std::optional<Tree> ColumnEncoder::choose(const Values& values) {
 }
 
 Node ColumnEncoder::encode_values(const Values& values, const Tree& tree) const {
-  const auto encode = [&](const Tree& chosen) {
-    return encoder_ != nullptr ? (*encoder_)(values, chosen) : encode_tree(values, chosen);
-  };
   try {
-    Node node = encode(tree);
+    Node node = encoder_(values, tree);
     if (largest_parameter(node) <= kMaxParameterBytes) return node;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
   }
-  return encode(bind_tree(universal_tree(type_), type_));
+  return encoder_(values, bind_tree(universal_tree(type_), type_));
 }
 
 class ColumnEncoder::Turn {

@@ -15,6 +15,9 @@
 
 namespace basalt::format_v1 {
 
+// Encodes one array, with the effort and on the device that the writer was told; WriteOptions::encoder.
+using ArrayEncoder = std::function<Node(const Values&, const Tree&)>;
+
 struct NodeRecord {
   uint64_t count = 0;
   uint32_t param_bytes = 0;
@@ -60,9 +63,9 @@ struct EncodedColumn {
 
 class ColumnEncoder {
  public:
-  // `forced` may be empty or have `validity` as its root; it is bound to the type here.
-  ColumnEncoder(const Field& field, const Tree* forced, const std::function<Node(const Values&, const Tree&)>* encoder,
-                Effort effort = Effort::kBalanced);
+  // `forced` may be empty or have `validity` as its root; it is bound to the type here. `effort` is for choosing a
+  // tree.
+  ColumnEncoder(const Field& field, const Tree* forced, const ArrayEncoder& encoder, Effort effort);
   ColumnEncoder(ColumnEncoder&& other) noexcept;
 
   // One of the two is called once per chunk, by any thread, in any order that starts earlier chunks first. encode()
@@ -83,7 +86,7 @@ class ColumnEncoder {
   bool is_struct_;
   std::optional<Tree> forced_values_;
   std::optional<Tree> forced_nullable_;
-  const std::function<Node(const Values&, const Tree&)>* encoder_;
+  const ArrayEncoder& encoder_;
   ShapeChooser chooser_;
   std::atomic<uint32_t> turn_{0};
 };

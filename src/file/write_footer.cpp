@@ -113,10 +113,10 @@ void write_header(OutputFile& out) {
 }
 
 void write_footer(const FooterContents& contents, std::vector<ColumnWriter>& columns, ShapeTable& shapes,
-                  OutputFile& out) {
+                  const ArrayEncoder& encoder, OutputFile& out) {
   std::vector<ColumnPlaces> places(columns.size());
   std::vector<std::optional<std::vector<uint8_t>>> dictionaries(columns.size());
-  for (uint32_t i = 0; i < columns.size(); ++i) dictionaries[i] = columns[i].write_dictionary(i, out, shapes);
+  for (uint32_t i = 0; i < columns.size(); ++i) dictionaries[i] = columns[i].write_dictionary(i, encoder, out, shapes);
   for (uint32_t i = 0; i < columns.size(); ++i) {
     places[i].metadata = write_block(columns[i].metadata(i), out);
     if (dictionaries[i]) places[i].dictionary = write_block(*dictionaries[i], out);

@@ -21,7 +21,8 @@ struct FooterContents {
 };
 
 void write_header(OutputFile& out);
+// `encoder` makes the arrays that file-wide dictionaries add.
 void write_footer(const FooterContents& contents, std::vector<ColumnWriter>& columns, ShapeTable& shapes,
-                  OutputFile& out);
+                  const ArrayEncoder& encoder, OutputFile& out);
 
 }  // namespace basalt::format_v1

@@ -163,7 +163,7 @@ struct Writer::State {
     for (const auto& [name, tree] : options.encodings) forced[field_by_path(name, "an encoding")] = &tree;
     for (size_t i = 0; i < fields.size(); ++i) {
       try {
-        encoders.push_back(std::make_unique<ColumnEncoder>(*fields[i], forced[i], &options.encoder, options.effort));
+        encoders.push_back(std::make_unique<ColumnEncoder>(*fields[i], forced[i], options.encoder, options.effort));
       } catch (const Error& error) {
         throw error.within(fmt::format("{}: column {}", path, paths[i]));
       }
@@ -418,7 +418,8 @@ struct Writer::State {
     wait_until([&] { return jobs.empty(); });
     flush();
     const std::string created_by = options.created_by.empty() ? "basalt " BASALT_VERSION : options.created_by;
-    write_footer({schema, chunks, rows, sort_ids, created_by, options.metadata}, columns, shapes, *file);
+    write_footer({schema, chunks, rows, sort_ids, created_by, options.metadata}, columns, shapes, options.encoder,
+                 *file);
     file->commit();
     report();
     return summary();

@@ -2,6 +2,7 @@
 // become an error and never a crash.
 #include "basalt/gen/l3.h"
 #include "cuda/gpu.h"
+#include "cuda/string_arrays.h"
 #include "exec/tables.h"
 
 namespace basalt::test {
@@ -22,7 +23,8 @@ const std::vector<std::string>& trees_for(Physical type) {
                                                      "rle(l3, l3)"};
   static const std::vector<std::string> kFloats = {"plain", "dict(packed, plain)", "rle(plain, packed)"};
   static const std::vector<std::string> kStrings = {"strings(packed, plain)", "dict(packed, strings(packed, plain))",
-                                                    "strings(dict(packed, plain), plain)"};
+                                                    "strings(dict(packed, plain), plain)", "strings(packed, constant)",
+                                                    "dict(rle(packed, packed), strings(packed, constant))"};
   return type == Physical::kBytes ? kStrings : is_float(type) ? kFloats : kIntegers;
 }
 
@@ -104,8 +106,7 @@ TEST(GpuArrays, EncodeToTheSameBytes) {
   BASALT_NEEDS_GPU();
   for_each_array([](const Column&, const Values& values, const Tree& tree, Effort effort, const Node& node,
                     const std::string& place) {
-    const std::string reason = gpu().backend->why_not_encode(values.type, tree);
-    if (!reason.empty()) return;
+    EXPECT_EQ(gpu().backend->why_not_encode(values.type, tree), "") << place;
     try {
       expect_same(gpu().backend->encode(values, tree, effort), node, place);
     } catch (const Error& error) {
@@ -128,6 +129,57 @@ TEST(GpuArrays, EncodeLearnedColumnsToTheSameBytes) {
                   std::string(set.name) + ", effort " + std::to_string(static_cast<int>(effort)));
     }
   }
+}
+
+// Nothing if the values do not fit the tree.
+std::optional<Node> encoded(const std::function<Node()>& encode) {
+  try {
+    return encode();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported) << error.what();
+    return std::nullopt;
+  }
+}
+
+void expect_same_strings(const Values& values, const std::string& text, const std::string& name) {
+  const Tree tree = bind_tree(parse_tree(text), Physical::kBytes);
+  const std::string place = text + " of " + name;
+  ASSERT_EQ(gpu().backend->why_not_encode(values.type, tree), "") << place;
+  const auto expected = encoded([&] { return encode_tree(values, tree); });
+  const auto got = encoded([&] { return gpu().backend->encode(values, tree, Effort::kBalanced); });
+  ASSERT_EQ(got.has_value(), expected.has_value()) << place;
+  if (got) expect_same(*got, *expected, place);
+}
+
+TEST(GpuArrays, EncodeStringsToTheSameBytes) {
+  BASALT_NEEDS_GPU();
+  for (const StringCase& test : string_cases()) {
+    for (const char* text : {"strings(packed, plain)", "strings(packed, constant)", "strings(constant, constant)",
+                             "dict(packed, strings(packed, plain))", "dict(packed, strings(packed, constant))",
+                             "dict(rle(packed, packed), strings(dict(packed, plain), plain))"}) {
+      expect_same_strings(test.array.values, text, test.name);
+    }
+  }
+}
+
+TEST(GpuArrays, EncodeManyAndLongStringsToTheSameBytes) {
+  BASALT_NEEDS_GPU();
+  const auto expect = [](const std::vector<std::string>& texts, const std::string& name) {
+    const testing::Array array = make_texts(texts, 3);
+    expect_same_strings(array.values, "dict(packed, strings(packed, plain))", name);
+    expect_same_strings(array.values, "strings(packed, constant)", name);
+  };
+  expect(random_texts(1 << 20, 16, 1, "", 'a', 26), "a million random strings");
+  expect(pick(random_texts(50'000, 40, 2, "https://example.org/", '\0', 4), 1 << 20, 3), "a million of 50,000 strings");
+  expect(pick(colliding_texts(1000, 4), 200'000, 5), "many equal hashes");
+  expect(std::vector<std::string>(1 << 20, "constant"), "a million equal strings");
+  std::vector<std::string> huge(5, std::string(30'000'000, 'h'));
+  expect(huge, "equal strings of 30 MB");
+  huge[1].back() = 'g';
+  huge[3][20'000'000] = 'i';
+  huge.emplace_back("short");
+  huge.emplace_back(100'000'000, 'h');
+  expect(huge, "strings of 30 and 100 MB");
 }
 
 TEST(GpuArrays, DamagedValuesAreAnErrorAndNoCrash) {

@@ -200,6 +200,12 @@ T atomicMax(T* to, T value) {
   return before;
 }
 template <typename T>
+T atomicMin(T* to, T value) {
+  const T before = *to;
+  *to = value < before ? value : before;
+  return before;
+}
+template <typename T>
 T atomicOr(T* to, T value) {
   const T before = *to;
   *to |= value;

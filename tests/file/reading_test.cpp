@@ -266,6 +266,39 @@ TEST(Reading, DictionariesSpanTheFile) {
   EXPECT_TRUE(file->read_code_map(1, 2).empty());
 }
 
+// Entries whose rate changes every few hundred: efforts differ in what they make of them.
+TEST(Reading, DictionariesAreEncodedWithTheFilesEffort) {
+  const uint64_t rows = 3 * 8192;
+  const auto entry = [](uint64_t i) {
+    int64_t at = 0;
+    for (uint64_t k = 0; k < i / 700; ++k) at += 700 * static_cast<int64_t>(scramble(k) % 900);
+    return at + static_cast<int64_t>(i % 700 * (scramble(i / 700) % 900) + scramble(i) % 9);
+  };
+  const Table table = make_table(rows, {integers("a", type_of(TypeKind::kInt64), rows, entry)});
+  std::vector<uint64_t> sizes;
+  for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
+    WriteOptions options = chunks_of(8192);
+    options.encodings["a"] = parse_tree("dict(packed, l3)");
+    options.effort = effort;
+    const auto file = open_bytes(file_bytes(table, options));
+    ASSERT_TRUE(file->column(0).has_dictionary);
+    const EncodedChunk dictionary = file->read_dictionary(0);
+    const Column entries = decode_rows(dictionary.root, type_of(TypeKind::kInt64), 0, dictionary.root.count);
+    Values values;
+    values.type = Physical::kI64;
+    values.count = entries.length;
+    values.data = entries.values.data();
+    const Node expected = encode_tree(values, tree_of(dictionary.root), effort);
+    ASSERT_EQ(expected.streams.size(), dictionary.root.streams.size());
+    for (size_t i = 0; i < expected.streams.size(); ++i) {
+      const ByteView stream = dictionary.root.streams[i];
+      EXPECT_TRUE(std::ranges::equal(expected.streams[i].view(), stream)) << "stream " << i;
+    }
+    sizes.push_back(expected.encoded_bytes());
+  }
+  EXPECT_GT(sizes[0], sizes[1]);
+}
+
 // A file whose first bytes are far away: everything behind 5 GiB, the hole reads as zeros.
 class ShiftedSource final : public Source {
  public:

@@ -77,7 +77,8 @@ class Delta : public OneForm<Delta<T, Deltas>, T> {
 
   __device__ __forceinline__ void seek(uint32_t tile, void* scratch) {
     const Sum checkpoint = static_cast<Sum>(load(checkpoints_ + tile));  // waits for memory beside the deltas
-    stage_deltas(tile, scratch);
+    deltas_.seek(tile, deltas_scratch(scratch));
+    stage_deltas(scratch);
     Sums::make(sums_, checkpoint);
   }
 
@@ -97,20 +98,25 @@ class Delta : public OneForm<Delta<T, Deltas>, T> {
   }
 
  private:
-  // One copy for all places of a kernel that open such a tile; says whether its values are bad.
+  // One copy for all places of a kernel that open such a tile; says whether its values are bad. The deltas are opened
+  // and not sought, so that their reader uses its one copy as well.
   __device__ __noinline__ static bool fill(const uint64_t* descriptor, uint32_t tile, void* scratch) {
     Delta reader;
-    reader.bind(descriptor);
-    const Sum checkpoint = static_cast<Sum>(load(reader.checkpoints_ + tile));
-    reader.stage_deltas(tile, scratch);
+    const Sum checkpoint = static_cast<Sum>(load(stream<T>(descriptor, 1 + delta::kCheckpoints) + tile));
+    reader.deltas_.open(descriptor + kDeltasWord, tile, deltas_scratch(scratch));
+    reader.stage_deltas(scratch);
     Sums::make_shared(reader.sums_, checkpoint);
     return reader.bad;
   }
 
-  __device__ __forceinline__ void stage_deltas(uint32_t tile, void* scratch) {
+  __device__ __forceinline__ static void* deltas_scratch(void* scratch) {
+    return static_cast<unsigned char*>(scratch) + Sums::kBytes;
+  }
+
+  // Of the tile that `deltas_` has open.
+  __device__ __forceinline__ void stage_deltas(void* scratch) {
     const uint32_t lane = lane_id();
     sums_ = static_cast<Sum*>(scratch);
-    deltas_.seek(tile, reinterpret_cast<unsigned char*>(scratch) + Sums::kBytes);
     sync_warp();  // nobody reads the last tile any more
     deltas_.visit([&](auto&& view) {
       if constexpr (WantsConstants<typename Bare<decltype(view)>::type>::value) {

@@ -82,9 +82,10 @@ class Dict {
     const auto look_up = [this](uint32_t k, uint32_t code) { return find(code, k * kLanes < rows_left_); };
     codes_.visit([&](auto&& codes) { f(dict_view<T>(codes, look_up)); });
   }
+  // In pairs: a look-up is long code, and what is staged through here are the few runs of a tile.
   template <typename F>
   __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) {
-    codes_.for_each_between(first, last, [&](uint32_t k, uint32_t code) { f(k, find(code, k * kLanes < rows_left_)); });
+    for_groups<2>(first, last, [&](uint32_t k) { f(k, at(k)); });
   }
 
  private:

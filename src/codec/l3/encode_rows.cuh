@@ -4,20 +4,12 @@
 #pragma once
 
 #include "codec/l3/encode_work.h"
-#include "core/device/warp.h"
+#include "core/device/join.h"
 
 namespace basalt::l3 {
 
+using device::join_lanes;
 using device::lane_id;
-
-template <typename T, typename Join>
-__device__ __forceinline__ T join_lanes(T value, const Join& join) {
-#pragma unroll
-  for (uint32_t distance = kLanes / 2; distance > 0; distance /= 2) {
-    value = join(value, device::shuffle_xor(value, distance));
-  }
-  return value;
-}
 
 // Who works on one partition together. Every member calls every function, and all get the same answer.
 struct WarpTeam {

@@ -376,7 +376,7 @@ class Packed {
   // In groups of four, as PackedTile has groups of eight.
   template <typename F>
   __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) const {
-    for_groups_of_four(first, last, [&](uint32_t k) { f(k, at(k)); });
+    for_groups<4>(first, last, [&](uint32_t k) { f(k, at(k)); });
   }
 
  private:
@@ -407,7 +407,7 @@ template <typename T, typename V>
 __device__ __noinline__ void stage_packed(const uint32_t* words, uint32_t width, T reference, uint32_t first,
                                           uint32_t last, uint32_t limit, V* out, uint32_t stride) {
   const uint32_t lane = lane_id();
-  for_groups_of_four(first, last, [&](uint32_t k) {
+  for_groups<4>(first, last, [&](uint32_t k) {
     uint64_t raw;
     if constexpr (sizeof(T) <= 4) {
       raw = raw_low(words, width, k) & low_word_mask(width);

@@ -239,14 +239,13 @@ __device__ __forceinline__ void for_each_k(F&& f) {
   for (uint32_t k = 0; k < kRowsPerLane; ++k) f(k);
 }
 
-// Calls f(k) for k = first…last and the others of their groups of four: a loop with a remainder would be twice the
-// code.
-template <typename F>
-__device__ __forceinline__ void for_groups_of_four(uint32_t first, uint32_t last, F&& f) {
+// Calls f(k) for k = first…last and the others of their groups: a loop with a remainder would be twice the code.
+template <uint32_t kSize, typename F>
+__device__ __forceinline__ void for_groups(uint32_t first, uint32_t last, F&& f) {
 #pragma unroll 1
-  for (uint32_t group = first / 4 * 4; group <= last; group += 4) {
+  for (uint32_t group = first / kSize * kSize; group <= last; group += kSize) {
 #pragma unroll
-    for (uint32_t j = 0; j < 4; ++j) f(group + j);
+    for (uint32_t j = 0; j < kSize; ++j) f(group + j);
   }
 }
 
@@ -307,7 +306,7 @@ __device__ __forceinline__ void for_each_row(View& view, F&& f) {
   if constexpr (WantsConstants<typename Bare<View>::type>::value) {
     for_each_k([&](uint32_t k) { f(k, view.at(k)); });
   } else {
-    for_groups_of_four(0, kRowsPerLane - 1, [&](uint32_t k) { f(k, view.at(k)); });
+    for_groups<4>(0, kRowsPerLane - 1, [&](uint32_t k) { f(k, view.at(k)); });
   }
 }
 
