@@ -28,10 +28,11 @@ class Search final : public ChildChooser {
       : parent_(parent), type_(type), depth_left_(depth_left), forced_(forced), effort_(effort) {}
 
   Effort effort() const override { return effort_; }
+  const Tree* forced(size_t child) const override { return forced_ == nullptr ? nullptr : &forced_->children[child]; }
 
   Estimate best(const Sample& sample, size_t child) override {
     const ChildSlot slot = parent_->children(type_)[child];
-    return best_of(sample, slot, forced_ == nullptr ? nullptr : &forced_->children[child], depth_left_, effort_);
+    return best_of(sample, slot, forced(child), depth_left_, effort_);
   }
 
   static Estimate best_of(const Sample& sample, const ChildSlot& slot, const Tree* forced, uint32_t depth_left,

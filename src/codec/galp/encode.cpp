@@ -1,0 +1,144 @@
+// From floats to schemes, exceptions and integers.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "basalt/core/error.h"
+#include "codec/codecs.h"
+#include "codec/galp/galp.h"
+#include "codec/galp/tiles.h"
+
+namespace basalt {
+
+std::unique_ptr<Codec> make_galp() { return std::make_unique<GalpCodec>(); }
+
+namespace {
+
+// Only `packed` gives every tile its own frame: under any other codec one pair serves the whole array, since integers
+// of different pairs are not neighbours.
+constexpr std::string_view kChildOfManyScales = "packed";
+
+// Blocks of that many rows have at most 2^32 words.
+constexpr uint64_t kMaxRows = uint64_t{1} << 30;
+// A deeper child costs time on every read: it has to be this much smaller to be taken.
+constexpr double kPackedWins = 0.98;
+
+struct Parts {
+  Buffer streams[galp::kStreams];
+  Buffer integers;
+};
+
+void put_starts(const std::vector<uint32_t>& starts, Buffer& out) {
+  if (starts.back() == 0) return;
+  if (starts.back() > galp::kMaxShortStarts) {
+    out.append(starts.data(), starts.size() * sizeof(uint32_t));
+    return;
+  }
+  for (const uint32_t start : starts) out.push(static_cast<uint16_t>(start));
+}
+
+template <typename T>
+Parts encode_tiles(const T* values, uint64_t rows, bool many_scales, Effort effort) {
+  Parts parts;
+  const uint32_t tiles = tile_count(rows);
+  Buffer& schemes = parts.streams[galp::kSchemes];
+  Buffer& exceptions = parts.streams[galp::kExceptions];
+  schemes.resize(tiles);
+  parts.integers.resize(rows * sizeof(T));
+  std::vector<uint32_t> starts{0};
+  std::vector<galp::Dictionary> dictionaries(galp::groups_of(tiles));
+  bool any_dictionary = false;
+  const uint32_t only = many_scales || rows == 0 ? galp::kRaw : galp::search_array(values, rows);
+  const auto encoder = std::make_unique<galp::TileEncoder<T>>();
+  galp::Group group;
+  for (uint32_t tile = 0; tile < tiles; ++tile) {
+    const uint64_t first = static_cast<uint64_t>(tile) * kTileRows;
+    const uint32_t tile_rows = rows_in_tile(rows, tile);
+    if (many_scales) {
+      if (tile % galp::kGroupTiles == 0) {
+        const uint64_t group_rows = uint64_t{galp::kGroupTiles} * kTileRows;
+        group = galp::search_group(values + first, std::min(group_rows, rows - first), effort);
+      }
+      encoder->choose(values + first, tile_rows, group, effort);
+    } else {
+      encoder->take(values + first, tile_rows, only);
+    }
+    schemes.as<uint8_t>()[tile] = static_cast<uint8_t>(encoder->scheme());
+    if (encoder->scheme() == galp::kRd) {
+      dictionaries[tile / galp::kGroupTiles] = group.dictionary;
+      any_dictionary = true;
+    }
+    encoder->write_integers(parts.integers.as<galp::IntOf<T>>() + first);
+    encoder->append_exceptions(exceptions);
+    starts.push_back(static_cast<uint32_t>(exceptions.size() / sizeof(uint32_t)));
+  }
+  if (any_dictionary) {
+    parts.streams[galp::kDictionaries].append(dictionaries.data(), dictionaries.size() * sizeof(galp::Dictionary));
+  }
+  put_starts(starts, parts.streams[galp::kExceptionStarts]);
+  return parts;
+}
+
+Parts split(const Values& values, bool many_scales, Effort effort) {
+  return values.type == Physical::kF64 ? encode_tiles(values.as<double>(), values.count, many_scales, effort)
+                                       : encode_tiles(values.as<float>(), values.count, many_scales, effort);
+}
+
+Physical integer_of(Physical type) { return type == Physical::kF64 ? Physical::kI64 : Physical::kI32; }
+
+Values integers_of(const Values& values, const Parts& parts) {
+  Values child;
+  child.type = integer_of(values.type);
+  child.count = values.count;
+  child.data = parts.integers.data();
+  return child;
+}
+
+// Of the whole array, without the child.
+double own_bytes(const Parts& parts, const Sample& sample) {
+  const double tiles = tile_count(sample.total_rows);
+  double bytes = tiles;
+  if (!parts.streams[galp::kDictionaries].empty()) {
+    bytes += galp::groups_of(tile_count(sample.total_rows)) * static_cast<double>(sizeof(galp::Dictionary));
+  }
+  const double exceptions = static_cast<double>(parts.streams[galp::kExceptions].size()) * sample.scale();
+  if (exceptions > 0) {
+    const bool is_short = exceptions <= static_cast<double>(galp::kMaxShortStarts) * sizeof(uint32_t);
+    bytes += exceptions + (tiles + 1) * (is_short ? 2 : 4);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<ChildSlot> GalpCodec::children(Physical type) const { return {{"integers", integer_of(type)}}; }
+
+Node GalpCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
+  if (values.count > kMaxRows) throw Error(ErrorCode::kUnsupported, "galp: the array is too large");
+  const Tree& child = tree.children[galp::kIntegers];
+  Parts parts = split(values, child.codec == kChildOfManyScales, effort);
+  Node node{this, values.type, values.count, {}, {}, {}};
+  for (Buffer& stream : parts.streams) node.streams.push_back(std::move(stream));
+  node.children.push_back(encode_tree(integers_of(values, parts), child, effort));
+  return node;
+}
+
+std::optional<Estimate> GalpCodec::estimate(const Sample& sample, ChildChooser& chooser) const {
+  if (sample.values.count == 0) return std::nullopt;
+  const Effort effort = chooser.effort();
+  const auto estimated = [&](bool many_scales) {
+    const Parts parts = split(sample.values, many_scales, effort);
+    const Sample integers{integers_of(sample.values, parts), sample.total_rows, sample.piece_rows};
+    Estimate child = many_scales ? *get_codec(kChildOfManyScales).estimate(integers, chooser)
+                                 : chooser.best(integers, galp::kIntegers);
+    return Estimate{own_bytes(parts, sample) + child.bytes, {"galp", {std::move(child.tree)}}};
+  };
+  const Tree* forced = chooser.forced(galp::kIntegers);
+  if (forced != nullptr) return estimated(forced->codec == kChildOfManyScales);
+  Estimate many = estimated(true);
+  Estimate one = estimated(false);
+  const bool packed = one.tree.children[galp::kIntegers].codec == kChildOfManyScales;
+  return packed || many.bytes * kPackedWins <= one.bytes ? many : one;
+}
+
+}  // namespace basalt
