@@ -276,14 +276,14 @@ TEST(Galp, TilesOfEveryScheme) {
       case 0: values[i] = number / 10; break;
       case 1: values[i] = number / 10000; break;
       case 2: values[i] = std::uniform_real_distribution<double>(1, tile > 150 ? 4 : 900)(random); break;
-      default: values[i] = std::bit_cast<double>(random());
+      default: values[i] = tile > 256 ? std::bit_cast<double>(random()) : number / 100;
     }
   }
   const Node node = encoded(view(values));
   std::vector<uint32_t> seen(256);
   for (const uint8_t scheme : node.streams[galp::kSchemes].span<uint8_t>()) ++seen[scheme];
-  EXPECT_GE(seen[galp::kRd], 30u);
-  EXPECT_GE(seen[galp::kRaw], 70u);
+  EXPECT_GE(seen[galp::kRd], 60u);
+  EXPECT_GE(seen[galp::kRaw], 11u);
   EXPECT_GE(std::count_if(seen.begin(), seen.begin() + 190, [](uint32_t tiles) { return tiles > 0; }), 2);
   EXPECT_EQ(node.streams[galp::kDictionaries].size(), 3 * sizeof(galp::Dictionary));
   round_trip(values);
@@ -422,8 +422,8 @@ TEST(Galp, SameBytesEverywhere) {
                                    : digits / (i < 90000 ? 100.0 : 10000.0);
     mixed_float[i] = static_cast<float>(mixed[i]);
   }
-  const uint64_t expected[] = {2040247944518010175u, 13570261195036209282u, 2668815905926590992u, 3599644288624737658u,
-                               2668815905926590992u, 2188263978875946625u,  9478991771082593546u, 7799964074690521421u,
+  const uint64_t expected[] = {12631710454955753027u, 16937703452833234634u, 9180546801131787786u, 3105531177761190814u,
+                               9180546801131787786u, 11358287768986809997u,  9478991771082593546u, 7799964074690521421u,
                                9478991771082593546u, 7799964074690521421u,  9478991771082593546u, 7799964074690521421u};
   size_t at = 0;
   for (const char* tree : {"galp", "galp(delta)"}) {

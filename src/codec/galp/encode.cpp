@@ -123,8 +123,11 @@ Node GalpCodec::encode(const Values& values, const Tree& tree, Effort effort) co
   return node;
 }
 
-std::optional<Estimate> GalpCodec::estimate(const Sample& sample, ChildChooser& chooser) const {
-  if (sample.values.count == 0) return std::nullopt;
+std::optional<Estimate> GalpCodec::estimate(const Sample& given, ChildChooser& chooser) const {
+  if (given.values.count == 0) return std::nullopt;
+  // A last tile of few rows may be cheaper as nothing but exceptions, which says nothing of the others.
+  Sample sample = given;
+  if (sample.values.count > kTileRows) sample.values.count -= sample.values.count % kTileRows;
   const Effort effort = chooser.effort();
   const auto estimated = [&](bool many_scales) {
     const Parts parts = split(sample.values, many_scales, effort);

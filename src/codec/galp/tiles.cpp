@@ -286,15 +286,15 @@ void TileEncoder<T>::choose(const T* values, uint32_t rows, const Group& group, 
     scheme_ = group.candidates[i];
     std::swap(best_, trial_);
   }
-  // Lower parts alone take as much: no use in looking.
-  if (best > tile_bytes(kBits - group.dictionary.left_bits, 0)) {
-    const uint32_t bytes = index_parts(group.dictionary, best);
-    if (bytes < best) {
-      best = bytes;
-      scheme_ = kRd;
-    }
+  // RAW before RD: of equals it is the faster one to read.
+  const uint32_t raw = tile_bytes(width_of_span(span_of_bits(values_, rows_)), 0);
+  if (raw < best) {
+    best = raw;
+    scheme_ = kRaw;
   }
-  if (tile_bytes(width_of_span(span_of_bits(values_, rows_)), 0) < best) scheme_ = kRaw;
+  // Lower parts alone take as much: no use in looking.
+  if (best <= tile_bytes(kBits - group.dictionary.left_bits, 0)) return;
+  if (index_parts(group.dictionary, best) < best) scheme_ = kRd;
 }
 
 template <typename T>
