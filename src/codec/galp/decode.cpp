@@ -193,13 +193,22 @@ class GalpReader final : public Reader {
   // Indices beyond the dictionary are damage.
   void join_parts(const galp::Dictionary& dictionary, const Int* numbers, uint32_t rows, T* out) {
     const uint32_t right_bits = kBits - dictionary.left_bits;
-    Bits most = 0;
-    for (uint32_t i = 0; i < rows; ++i) {
-      const Bits index = static_cast<Bits>(numbers[i]) >> right_bits;
-      most = std::max(most, index);
-      out[i] = with_left(numbers[i], dictionary.entries[index % galp::kMaxEntries], right_bits);
+    const auto right = static_cast<Bits>(low_bits(right_bits));
+    Bits lefts[galp::kMaxEntries];
+    for (uint32_t i = 0; i < galp::kMaxEntries; ++i) {
+      lefts[i] = static_cast<Bits>(static_cast<Bits>(dictionary.entries[i]) << right_bits);
     }
-    mark_corrupt(most >= dictionary.size);
+    Bits most = 0;
+    for (uint32_t i = 0; i < rows; ++i) most |= static_cast<Bits>(numbers[i]) >> right_bits;
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < rows; ++i) {
+      const auto number = static_cast<Bits>(numbers[i]);
+      out[i] =
+          galp::float_of(static_cast<Bits>(lefts[number >> right_bits & (galp::kMaxEntries - 1)] | (number & right)));
+    }
+    // Indices that together have a bit too many may each have their place: then they are looked at.
+    if (most < dictionary.size) return;
+    for (uint32_t i = 0; i < rows; ++i) mark_corrupt(static_cast<Bits>(numbers[i]) >> right_bits >= dictionary.size);
   }
 
   T value_at(uint32_t row, Int number) {

@@ -37,8 +37,9 @@ void put_starts(const std::vector<uint32_t>& starts, Buffer& out) {
   for (const uint32_t start : starts) out.push(static_cast<uint16_t>(start));
 }
 
+// `scheme` for all tiles; nullopt: each tile its own.
 template <typename T>
-Parts encode_tiles(const T* values, uint64_t rows, bool many_scales, Effort effort) {
+Parts encode_tiles(const T* values, uint64_t rows, std::optional<uint32_t> scheme, Effort effort) {
   Parts parts;
   const uint32_t tiles = tile_count(rows);
   Buffer& schemes = parts.streams[galp::kSchemes];
@@ -48,20 +49,19 @@ Parts encode_tiles(const T* values, uint64_t rows, bool many_scales, Effort effo
   std::vector<uint32_t> starts{0};
   std::vector<galp::Dictionary> dictionaries(galp::groups_of(tiles));
   bool any_dictionary = false;
-  const uint32_t only = many_scales || rows == 0 ? galp::kRaw : galp::search_array(values, rows);
   const auto encoder = std::make_unique<galp::TileEncoder<T>>();
   galp::Group group;
   for (uint32_t tile = 0; tile < tiles; ++tile) {
     const uint64_t first = static_cast<uint64_t>(tile) * kTileRows;
     const uint32_t tile_rows = rows_in_tile(rows, tile);
-    if (many_scales) {
+    if (!scheme) {
       if (tile % galp::kGroupTiles == 0) {
         const uint64_t group_rows = uint64_t{galp::kGroupTiles} * kTileRows;
         group = galp::search_group(values + first, std::min(group_rows, rows - first), effort);
       }
       encoder->choose(values + first, tile_rows, group, effort);
     } else {
-      encoder->take(values + first, tile_rows, only);
+      encoder->take(values + first, tile_rows, *scheme);
     }
     schemes.as<uint8_t>()[tile] = static_cast<uint8_t>(encoder->scheme());
     if (encoder->scheme() == galp::kRd) {
@@ -79,9 +79,21 @@ Parts encode_tiles(const T* values, uint64_t rows, bool many_scales, Effort effo
   return parts;
 }
 
-Parts split(const Values& values, bool many_scales, Effort effort) {
-  return values.type == Physical::kF64 ? encode_tiles(values.as<double>(), values.count, many_scales, effort)
-                                       : encode_tiles(values.as<float>(), values.count, many_scales, effort);
+template <typename Body>
+auto dispatch_float(const Values& values, Body&& body) {
+  return values.type == Physical::kF64 ? body(values.as<double>()) : body(values.as<float>());
+}
+
+Parts split(const Values& values, std::optional<uint32_t> scheme, Effort effort) {
+  return dispatch_float(values, [&](const auto* from) { return encode_tiles(from, values.count, scheme, effort); });
+}
+
+// What to try for all tiles together.
+std::vector<uint32_t> array_schemes(const Values& values, Effort effort) {
+  if (values.count == 0) return {galp::kRaw};
+  const auto found = dispatch_float(values, [&](const auto* from) { return galp::search_array(from, values.count); });
+  if (effort == Effort::kFast || found.fewest_bits == found.fewest_exceptions) return {found.fewest_bits};
+  return {found.fewest_bits, found.fewest_exceptions};
 }
 
 Physical integer_of(Physical type) { return type == Physical::kF64 ? Physical::kI64 : Physical::kI32; }
@@ -116,11 +128,20 @@ std::vector<ChildSlot> GalpCodec::children(Physical type) const { return {{"inte
 Node GalpCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
   if (values.count > kMaxRows) throw Error(ErrorCode::kUnsupported, "galp: the array is too large");
   const Tree& child = tree.children[galp::kIntegers];
-  Parts parts = split(values, child.codec == kChildOfManyScales, effort);
-  Node node{this, values.type, values.count, {}, {}, {}};
-  for (Buffer& stream : parts.streams) node.streams.push_back(std::move(stream));
-  node.children.push_back(encode_tree(integers_of(values, parts), child, effort));
-  return node;
+  const auto encoded = [&](std::optional<uint32_t> scheme) {
+    Parts parts = split(values, scheme, effort);
+    Node node{this, values.type, values.count, {}, {}, {}};
+    for (Buffer& stream : parts.streams) node.streams.push_back(std::move(stream));
+    node.children.push_back(encode_tree(integers_of(values, parts), child, effort));
+    return node;
+  };
+  if (child.codec == kChildOfManyScales) return encoded(std::nullopt);
+  std::optional<Node> best;
+  for (const uint32_t scheme : array_schemes(values, effort)) {
+    Node node = encoded(scheme);
+    if (!best || node.encoded_bytes() < best->encoded_bytes()) best = std::move(node);
+  }
+  return std::move(*best);
 }
 
 std::optional<Estimate> GalpCodec::estimate(const Sample& given, ChildChooser& chooser) const {
@@ -129,19 +150,23 @@ std::optional<Estimate> GalpCodec::estimate(const Sample& given, ChildChooser& c
   Sample sample = given;
   if (sample.values.count > kTileRows) sample.values.count -= sample.values.count % kTileRows;
   const Effort effort = chooser.effort();
-  const auto estimated = [&](bool many_scales) {
-    const Parts parts = split(sample.values, many_scales, effort);
+  const auto estimated = [&](std::optional<uint32_t> scheme) {
+    const Parts parts = split(sample.values, scheme, effort);
     const Sample integers{integers_of(sample.values, parts), sample.total_rows, sample.piece_rows};
-    Estimate child = many_scales ? *get_codec(kChildOfManyScales).estimate(integers, chooser)
-                                 : chooser.best(integers, galp::kIntegers);
+    Estimate child =
+        scheme ? chooser.best(integers, galp::kIntegers) : *get_codec(kChildOfManyScales).estimate(integers, chooser);
     return Estimate{own_bytes(parts, sample) + child.bytes, {"galp", {std::move(child.tree)}}};
   };
   const Tree* forced = chooser.forced(galp::kIntegers);
-  if (forced != nullptr) return estimated(forced->codec == kChildOfManyScales);
-  Estimate many = estimated(true);
-  Estimate one = estimated(false);
-  const bool packed = one.tree.children[galp::kIntegers].codec == kChildOfManyScales;
-  return packed || many.bytes * kPackedWins <= one.bytes ? many : one;
+  if (forced != nullptr && forced->codec == kChildOfManyScales) return estimated(std::nullopt);
+  std::optional<Estimate> best;
+  if (forced == nullptr) best = estimated(std::nullopt);
+  for (const uint32_t scheme : array_schemes(sample.values, effort)) {
+    Estimate one = estimated(scheme);
+    const bool same_child = forced == nullptr && one.tree.children[galp::kIntegers].codec == kChildOfManyScales;
+    if (!best || (!same_child && one.bytes < best->bytes * kPackedWins)) best = std::move(one);
+  }
+  return best;
 }
 
 }  // namespace basalt

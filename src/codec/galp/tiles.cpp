@@ -162,7 +162,7 @@ Group search_group(const T* values, uint64_t rows, Effort effort) {
 }
 
 template <typename T>
-uint32_t search_array(const T* values, uint64_t rows) {
+ArraySchemes search_array(const T* values, uint64_t rows) {
   std::vector<Piece<T>> pieces;
   uint8_t wins[pairs_of(64)] = {};
   for (uint64_t first = 0; first < rows; first += kGroupRows) {
@@ -177,21 +177,30 @@ uint32_t search_array(const T* values, uint64_t rows) {
   const uint32_t count = rank_candidates(wins, pairs_of(Arithmetic<T>::kBits), kCandidatesAtBest, candidates);
   uint64_t raw = 0;
   for (const Piece<T>& piece : pieces) raw += kPieceRows * width_of_span(span_of_bits(piece.values, kPieceRows));
-  uint32_t best = kRaw;
-  uint64_t best_bits = ~uint64_t{0};
+  ArraySchemes best;
+  uint64_t fewest_bits = raw;
+  uint64_t safest = ~uint64_t{0};
   for (uint32_t i = 0; i < count; ++i) {
     const auto scale = Scale<T>::of(pair_of(candidates[i]));
     uint64_t bits = 0;
+    uint64_t safety = 0;
     for (const Piece<T>& piece : pieces) {
-      const uint32_t now = fit_bits(fit_piece(piece, scale), Arithmetic<T>::kBits);
+      const PieceFit fit = fit_piece(piece, scale);
+      const uint32_t now = fit_bits(fit, Arithmetic<T>::kBits);
       bits += now == kNoBytes ? kPieceRows * (Arithmetic<T>::kBits + 16) : now;
+      safety += (uint64_t{fit.exceptions} << 32) + fit.width;
     }
-    if (bits < best_bits) {
-      best = candidates[i];
-      best_bits = bits;
+    if (bits >= raw) continue;
+    if (bits < fewest_bits) {
+      best.fewest_bits = candidates[i];
+      fewest_bits = bits;
+    }
+    if (safety < safest) {
+      best.fewest_exceptions = candidates[i];
+      safest = safety;
     }
   }
-  return raw < best_bits ? kRaw : best;
+  return best;
 }
 
 template <typename T>
@@ -343,8 +352,8 @@ void TileEncoder<T>::append_exceptions(Buffer& words) const {
 
 template Group search_group<double>(const double*, uint64_t, Effort);
 template Group search_group<float>(const float*, uint64_t, Effort);
-template uint32_t search_array<double>(const double*, uint64_t);
-template uint32_t search_array<float>(const float*, uint64_t);
+template ArraySchemes search_array<double>(const double*, uint64_t);
+template ArraySchemes search_array<float>(const float*, uint64_t);
 template class TileEncoder<double>;
 template class TileEncoder<float>;
 

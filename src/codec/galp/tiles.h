@@ -18,9 +18,14 @@ struct Group {
 template <typename T>
 Group search_group(const T* values, uint64_t rows, Effort effort);
 
-// One scheme for a whole array: the pair that takes the fewest bits of all groups' samples, or RAW.
+// Schemes for a whole array, RAW or one pair: that with the fewest bits on all groups' samples, and that with the
+// fewest exceptions, which is better where the child takes outliers lightly. Often the same.
+struct ArraySchemes {
+  uint32_t fewest_bits = kRaw;
+  uint32_t fewest_exceptions = kRaw;
+};
 template <typename T>
-uint32_t search_array(const T* values, uint64_t rows);
+ArraySchemes search_array(const T* values, uint64_t rows);
 
 // A tile as integers.
 template <typename T>
