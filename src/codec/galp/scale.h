@@ -190,7 +190,8 @@ BASALT_HD T decode_exact(T d, const Scale<T>& scale) {
 
 // A value's integer, still as a float, and whether it is an exception (0 or 1; the integer is 0 then). Products beyond
 // the limit wrap when they are decoded and never come back right, so this is the test of decode() without integers.
-// Masks instead of branches: compilers vectorise them.
+// Floats without sign are ordered as their bits are, NaN above all, so that comparisons are signs of differences: no
+// branches, and nothing that SSE2 has no vectors for.
 template <typename T>
 struct Scaled {
   T d;
@@ -200,16 +201,19 @@ template <typename T>
 BASALT_HD Scaled<T> encode(T value, const Scale<T>& scale) {
   using A = Arithmetic<T>;
   using Bits = BitsOf<T>;
+  constexpr uint32_t kTop = A::kBits - 1;
   const T t = multiply(multiply(value, scale.up), scale.down);
   const Bits sign = bits_of(t) & A::kSign;
-  const T size = float_of(static_cast<Bits>(bits_of(t) & ~A::kSign));
-  const T rounded = sum(sum(size, A::kWhole), -A::kWhole);  // below kWhole nothing but the unit remains
-  const Bits has_fraction = Bits{0} - static_cast<Bits>(size < A::kWhole);
-  const Bits whole = (bits_of(rounded) & has_fraction) | (bits_of(size) & ~has_fraction);
+  const Bits size = bits_of(t) & ~A::kSign;
+  const T rounded = sum(sum(float_of(size), A::kWhole), -A::kWhole);  // below kWhole nothing but the unit remains
+  const Bits has_fraction = Bits{0} - static_cast<Bits>((size - bits_of(A::kWhole)) >> kTop);
+  const Bits whole = (bits_of(rounded) & has_fraction) | (size & ~has_fraction);
   const T d = sum(float_of(static_cast<Bits>(whole | sign)), T{0});  // integers have no -0
-  const Bits good = static_cast<Bits>(float_of(whole) <= scale.limit) &
-                    static_cast<Bits>(bits_of(decode_exact(d, scale)) == bits_of(value));
-  return {float_of(static_cast<Bits>(bits_of(d) & (Bits{0} - good))), static_cast<Bits>(good ^ 1)};
+  const Bits beyond = (bits_of(scale.limit) - whole) >> kTop;
+  const Bits x = bits_of(decode_exact(d, scale)) ^ bits_of(value);
+  const Bits differs = (x | (Bits{0} - x)) >> kTop;
+  const Bits exception = beyond | differs;
+  return {float_of(static_cast<Bits>(bits_of(d) & (exception - 1))), exception};
 }
 
 }  // namespace basalt::galp
