@@ -1,6 +1,6 @@
 // `basalt bench`: how fast this machine decodes and filters packed columns, beside the ceiling measured in the same
 // run: memcpy for decoding to memory, the memory read rate for filters that write nothing. Learned integers:
-// bench_l3.cpp.
+// bench_l3.cpp; floats: bench_galp.cpp.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -186,6 +186,7 @@ void bench_filter(const BenchOptions& options, bool on_gpu, double ceiling, Benc
 int run_bench(const BenchOptions& options) {
   require_device(options.device);
   if (options.what == "l3") return bench_l3(options);
+  if (options.what == "galp") return bench_galp(options);
   const bool all = options.what == "all";
   const bool cpu = options.device != Device::kCuda;
   const bool on_gpu = options.device != Device::kCpu && gpu().backend != nullptr;
@@ -229,19 +230,25 @@ void add_bench(Program& program) {
                                   "  basalt bench\n"
                                   "  basalt bench decode --all-widths --threads 4\n"
                                   "  basalt bench filter --device cuda --size 4GiB\n"
-                                  "  basalt bench l3 --rows 5000000 --sets linear,books --json l3.json");
-  command->add_option("WHAT", options->what, "all (default: decode and filter), decode, filter, or l3")
-      ->check(CLI::IsMember({"all", "decode", "filter", "l3"}));
+                                  "  basalt bench l3 --rows 5000000 --sets linear,books --json l3.json\n"
+                                  "  basalt bench galp --files prices.csv,positions.f64");
+  command->add_option("WHAT", options->what, "all (default: decode and filter), decode, filter, l3, or galp")
+      ->check(CLI::IsMember({"all", "decode", "filter", "l3", "galp"}));
   add_bytes_option(command, "--size", options->bytes, "Plain bytes per array (default 256MiB)");
   command->add_flag("--all-widths", options->all_widths, "Every bit width instead of a selection");
   command->add_option("--rounds", options->rounds, "Repetitions; the best counts (default 3)")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
-  command->add_option("--rows", options->rows, "l3: rows per set, where it has as many (default 2000000)")
+  command
+      ->add_option("--rows", options->rows,
+                   "l3: rows per set, where it has as many; galp: for speeds (default 2000000)")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   command->add_option("--sets", options->sets, "l3: comma-separated (default: all 20, see gen l3)")->delimiter(',');
-  command->add_option("--json", options->json, "l3: also write the figures to this file")->type_name("FILE");
+  command->add_option("--files", options->files, "galp: comma-separated; doubles, .csv with one per line or raw")
+      ->delimiter(',')
+      ->check(CLI::ExistingFile);
+  command->add_option("--json", options->json, "l3, galp: also write the figures to this file")->type_name("FILE");
   add_device_option(command, options->device);
   add_threads_option(command, options->threads);
   command->callback([&program, options] { program.run = [options] { return run_bench(*options); }; });

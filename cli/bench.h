@@ -22,6 +22,7 @@ struct BenchOptions {
   int rounds = 3;
   uint64_t rows = 2'000'000;
   std::vector<std::string> sets;
+  std::vector<std::string> files;
   std::string json;
 };
 
@@ -44,5 +45,6 @@ double best_of(int rounds, Body body) {
 double memcpy_ceiling(uint64_t bytes, ThreadPool& pool, int rounds);
 
 int bench_l3(const BenchOptions& options);
+int bench_galp(const BenchOptions& options);
 
 }  // namespace basalt::cli

@@ -17,6 +17,7 @@ struct Registry {
     add(make_dict());
     add(make_rle());
     add(make_l3());
+    add(make_galp());
     add(make_strings());
     add(make_validity());
   }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "basalt/core/error.h"
+#include "core/float_key.h"
 #include "exec/loops.h"
 
 namespace basalt::exec {
@@ -288,6 +289,14 @@ Vector masked(Step& step, const uint8_t* valid, uint32_t rows) {
   return {Lane::kBool, step.data.data(), valid};
 }
 
+// Integers compare as they are, floats by float_key().
+bool has_key(Lane lane) { return is_integer(lane) || lane == Lane::kF32 || lane == Lane::kF64; }
+int128_t key_of(const Value& literal, Lane lane) {
+  if (lane == Lane::kF64) return float_key(literal.real);
+  if (lane == Lane::kF32) return float_key(static_cast<float>(literal.real));
+  return literal.integer;
+}
+
 Vector run_comparison(Step& step, TileInput& input) {
   const uint32_t rows = input.rows();
   Step* left = &step.args[0];
@@ -303,8 +312,8 @@ Vector run_comparison(Step& step, TileInput& input) {
     std::fill_n(out, rows, uint8_t{0});
     return {Lane::kBool, out, kAllNull.data()};
   }
-  if (literal && left->expr->op == ExprOp::kColumn && is_integer(left->lane) &&
-      input.compare_encoded(left->expr->column, op, right->expr->literal.integer, out)) {
+  if (literal && left->expr->op == ExprOp::kColumn && has_key(left->lane) &&
+      input.compare_encoded(left->expr->column, op, key_of(right->expr->literal, left->lane), out)) {
     return masked(step, input.valid(left->expr->column), rows);
   }
   Lane lane = left->lane;

@@ -77,7 +77,8 @@ class TileInput {
   virtual Vector column(uint32_t index, Lane lane) = 0;
   // Only which rows are valid: nullptr = all.
   virtual const uint8_t* valid(uint32_t index) = 0;
-  // Compares an integer column with a literal without widening it, where its encoding allows; false if it does not.
+  // Compares a column of integers or floats with a literal (of floats its float_key()) without decoding it, where its
+  // encoding allows; false if it does not.
   virtual bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) = 0;
 };
 

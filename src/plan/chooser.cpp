@@ -28,10 +28,11 @@ class Search final : public ChildChooser {
       : parent_(parent), type_(type), depth_left_(depth_left), forced_(forced), effort_(effort) {}
 
   Effort effort() const override { return effort_; }
+  const Tree* forced(size_t child) const override { return forced_ == nullptr ? nullptr : &forced_->children[child]; }
 
   Estimate best(const Sample& sample, size_t child) override {
     const ChildSlot slot = parent_->children(type_)[child];
-    return best_of(sample, slot, forced_ == nullptr ? nullptr : &forced_->children[child], depth_left_, effort_);
+    return best_of(sample, slot, forced(child), depth_left_, effort_);
   }
 
   static Estimate best_of(const Sample& sample, const ChildSlot& slot, const Tree* forced, uint32_t depth_left,
@@ -117,13 +118,29 @@ double encoded_bytes(const Values& values, const Tree& tree, Effort effort) {
   }
 }
 
+// Those of integers, and of what a codec turns into one array of integers.
+std::vector<Tree> simplest_trees(Physical type) {
+  const std::vector<Tree> simplest = {
+      {"packed", {}}, {"delta", {{"packed", {}}}}, {"rle", {{"packed", {}}, {"packed", {}}}}, {"l3", {}}};
+  if (is_integer(type) && get_codec("l3").accepts(type, false)) return simplest;
+  if (is_integer(type)) return {simplest.begin(), simplest.end() - 1};
+  std::vector<Tree> trees;
+  for (const Codec* codec : all_codecs()) {
+    if (!codec->accepts(type, false)) continue;
+    const std::vector<ChildSlot> slots = codec->children(type);
+    if (slots.size() != 1 || !is_integer(slots[0].type)) continue;
+    for (const Tree& tree : simplest) trees.push_back({std::string(codec->name()), {tree}});
+  }
+  return trees;
+}
+
 // Of each codec's best tree the one that is smallest indeed, the simpler one where two are equal.
 Estimate try_trees(const Values& values, const Sample& sample, const Estimate& first) {
   Sample dense = sample;
   dense.values.validity = nullptr;
   Estimate best{encoded_bytes(values, first.tree, Effort::kBest), first.tree};
   // Estimates choose between trees with the same root; the simplest are always tried.
-  std::vector<Tree> trees = {{"packed", {}}, {"delta", {{"packed", {}}}}, {"rle", {{"packed", {}}, {"packed", {}}}}};
+  std::vector<Tree> trees = simplest_trees(values.type);
   for (Estimate& candidate :
        Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, Effort::kBest)) {
     if (std::find(trees.begin(), trees.end(), candidate.tree) == trees.end()) trees.push_back(candidate.tree);
@@ -151,7 +168,7 @@ Tree choose_tree(const Values& values, Effort effort) { return ShapeChooser(valu
 
 Tree ShapeChooser::choose(const Values& values) {
   const OwnedSample owned = take_sample(values);
-  const bool tried = effort_ == Effort::kBest && is_integer(values.type);
+  const bool tried = effort_ == Effort::kBest && (is_integer(values.type) || is_float(values.type));
   auto best = estimate_constant(values, effort_);
   if (!best) {
     best = estimate_root(owned.sample, nullptr, effort_);

@@ -73,7 +73,8 @@ class Damage : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Damage, NeverCrashes) {
   const Tree text = parse_tree(GetParam());
-  for (const Physical type : {Physical::kU8, Physical::kI32, Physical::kI64, Physical::kI128, Physical::kBytes}) {
+  for (const Physical type : {Physical::kU8, Physical::kI32, Physical::kI64, Physical::kI128, Physical::kF32,
+                              Physical::kF64, Physical::kBytes}) {
     if (!get_codec(text.codec).accepts(type, false)) continue;
     Tree tree;
     try {
@@ -96,8 +97,8 @@ TEST_P(Damage, NeverCrashes) {
 
 INSTANTIATE_TEST_SUITE_P(Trees, Damage,
                          ::testing::Values("plain", "packed", "l3", "delta", "rle", "rle(dict, delta)", "rle(l3, l3)",
-                                           "dict", "dict(rle, packed)", "strings", "strings(rle, plain)",
-                                           "delta(rle)"));
+                                           "dict", "dict(rle, packed)", "strings", "strings(rle, plain)", "delta(rle)",
+                                           "galp", "galp(plain)", "galp(rle)"));
 
 TEST(Damage, CodeBeyondTheDictionaryIsReported) {
   const auto array = make_array(Physical::kI64, 2000, Pattern::kFewDistinct, 4);

@@ -8,9 +8,11 @@
 
 #include "codec/arrays.h"
 #include "core/dispatch.h"
+#include "core/float_key.h"
 
 namespace basalt::testing {
 
+// Floats by their keys.
 inline std::vector<int128_t> as_numbers(const Values& values, uint64_t first, uint64_t rows) {
   std::vector<int128_t> numbers(rows);
   dispatch_typed(values.type, [&](auto tag) {
@@ -18,7 +20,11 @@ inline std::vector<int128_t> as_numbers(const Values& values, uint64_t first, ui
     for (uint64_t i = 0; i < rows; ++i) {
       T value;
       std::memcpy(&value, values.as<T>() + first + i, sizeof(T));
-      numbers[i] = static_cast<int128_t>(value);
+      if constexpr (std::is_floating_point_v<T>) {
+        numbers[i] = float_key(value);
+      } else {
+        numbers[i] = static_cast<int128_t>(value);
+      }
     }
   });
   return numbers;
@@ -28,7 +34,6 @@ inline std::vector<int128_t> as_numbers(const Values& values, uint64_t first, ui
 // often each kind of answer was given.
 inline std::vector<uint32_t> check_ranges(Reader& reader, const Values& values) {
   std::vector<uint32_t> answers(static_cast<size_t>(Answered::kNot) + 1);
-  if (!is_integer(values.type)) return answers;
   std::mt19937_64 random(values.count);
   constexpr int128_t kFar = int128_t{1} << 120;
   const uint32_t tiles = tile_count(values.count);

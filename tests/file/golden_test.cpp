@@ -3,8 +3,10 @@
 // BASALT_WRITE_GOLDEN=1 writes files and JSON anew, for a new case; files of a released version are never changed.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 
 #include "basalt/core/value.h"
 #include "basalt/file/verify.h"
@@ -110,6 +112,45 @@ Golden learned() {
   return out;
 }
 
+// Every scheme of `galp`, exceptions listed and masked, packed and whole, in both types.
+Golden floats() {
+  const uint64_t rows = 1300;
+  std::vector<NamedColumn> columns;
+  Golden out{"floats", {}, {}};
+  const auto add = [&](const std::string& name, TypeKind kind, const std::string& tree,
+                       const std::function<double(uint64_t)>& value, const IsNull& is_null = {}) {
+    out.encodings[name] = is_null ? "validity(packed, " + tree + ")" : tree;
+    columns.push_back(reals(name, kind, rows, value, is_null));
+  };
+  const auto digits = [](uint64_t i, uint64_t range) { return static_cast<double>(scramble(i) % range); };
+  const auto fraction = [](uint64_t i) { return static_cast<double>(scramble(i) >> 11) / 9007199254740992.0; };
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const TypeKind kind : {TypeKind::kFloat32, TypeKind::kFloat64}) {
+    const int range = kind == TypeKind::kFloat32 ? 250 : 2000;
+    const std::string of = kind == TypeKind::kFloat32 ? " f32" : " f64";
+    add("cents" + of, kind, "galp(packed)", [=](uint64_t i) { return digits(i, 100000) / 100 - 300; });
+    add(
+        "digits" + of, kind, "galp(packed)",
+        [=](uint64_t i) { return i < 1024 ? digits(i, 100) / 10 : digits(i, 1000) / 1000; }, kSome);
+    add("few exceptions" + of, kind, "galp(packed)", [=](uint64_t i) {
+      return i % 177 == 5 ? fraction(i) : i % 205 == 7 ? -0.0 : digits(i, 1000) / 100;
+    });
+    add("many exceptions" + of, kind, "galp(packed)",
+        [=](uint64_t i) { return i % 5 == 1 ? fraction(i) : digits(i, 1000) / 100; });
+    add("alike exceptions" + of, kind, "galp(delta(packed))",
+        [=](uint64_t i) { return i % 40 == 1 ? inf : static_cast<double>(i / 3) / 4; });
+    add("parts" + of, kind, "galp(packed)", [=](uint64_t i) { return fraction(i) * (i % 2 == 0 ? 3 : -1); });
+    add("bits" + of, kind, "galp(plain)", [=](uint64_t i) {
+      return std::ldexp(fraction(i) - 0.5,
+                        static_cast<int>(scramble(i + 1) % static_cast<uint64_t>(range)) - range / 2);
+    });
+    add("large" + of, kind, "galp(l3)", [=](uint64_t i) { return static_cast<double>(i) * 1048576; });
+    add("runs" + of, kind, "galp(rle(packed, packed))", [=](uint64_t i) { return digits(i / 50, 100) / 2; });
+  }
+  out.table = make_table(rows, std::move(columns));
+  return out;
+}
+
 // Every type, few rows, with NULLs.
 Golden types() {
   Golden out{"types", everything(20), {}};
@@ -150,6 +191,7 @@ std::vector<Golden> golden_files() {
   std::vector<Golden> out;
   out.push_back(codecs());
   out.push_back(learned());
+  out.push_back(floats());
   out.push_back(types());
   out.push_back(chunks());
   out.push_back({"no_rows", everything(0), {}});

@@ -308,6 +308,76 @@ def l3_runs(params, at, data, first, end, width):
     return np.repeat(values, np.diff(ends, prepend=0))
 
 
+def galp_exceptions(words, at, bits):
+    """(row of the tile, value) of each exception of the block that begins at word `at`."""
+    count, width = words[at] & 0x7FF, words[at] >> 11 & 127
+    require(words[at] >> 18 == 0 and width <= bits, "galp: an impossible block")
+    at += 1
+    base = 0
+    if width < bits:
+        base = words[at] | (words[at + 1] << 32 if bits == 64 else 0)
+        at += 2 if bits == 64 else 1
+    rows = []
+    if count <= 64:
+        listed = np.array(words[at + 1:at + 1 + (count + 3) // 4], "<u4").tobytes()
+        lanes = [lane for lane in range(32) if words[at] >> lane & 1]
+        at += 1 + (count + 3) // 4
+        for entry in listed[:count]:
+            rows.append((entry & 31) * 32 + lanes[0])
+            if entry & 128:
+                lanes.pop(0)
+        require(not lanes, "galp: lanes without exceptions")
+    else:
+        rows = [row * 32 + lane for lane in range(32) for row in range(32) if words[at + lane] >> row & 1]
+        at += 32
+    require(len(rows) == count, "galp: a wrong number of exceptions")
+    stored = stream_bits(np.array(words[at:at + (count * width + 31) // 32], "<u4"), 0, width, count)
+    return [(row, base + int(value)) for row, value in zip(rows, stored)]
+
+
+def decode_galp(node, physical):
+    width, dtype = PHYSICAL[physical]
+    bits, unsigned, real = 8 * width, np.dtype("<u%d" % width), np.dtype(dtype).type
+    integers = decode(node.children[0], "i%d" % bits)
+    schemes = node.streams[0]
+    tiles = tiles_of(node.count)
+    require(len(schemes) == tiles, "galp: a wrong number of schemes")
+    dictionaries = np.frombuffer(node.streams[1], "<u2").reshape(-1, 10).tolist()
+    words = np.frombuffer(node.streams[3], "<u4").tolist()
+    starts = [0] * (tiles + 1)
+    if words:
+        starts = np.frombuffer(node.streams[2], "<u2" if len(words) <= 65535 else "<u4").tolist()
+    require(len(starts) == tiles + 1, "galp: a wrong number of starts")
+    out = np.empty(node.count, dtype)
+    for tile in range(tiles):
+        begin, rows = tile * TILE_ROWS, rows_in_tile(node.count, tile)
+        numbers = integers[begin:begin + rows].astype(unsigned)
+        exceptions = []
+        if starts[tile] < starts[tile + 1]:
+            exceptions = galp_exceptions(words, starts[tile], 16 if schemes[tile] == 254 else bits)
+        if schemes[tile] == 255:
+            out[begin:begin + rows] = numbers.view(dtype)
+        elif schemes[tile] == 254:
+            left_bits, size, *entries = dictionaries[tile // 128]
+            right_bits = bits - left_bits
+            index = [int(n) >> right_bits for n in numbers]
+            left = {row: value for row, value in exceptions}
+            require(max(index) < size, "galp: an index beyond the dictionary")
+            patterns = [left.get(i, entries[index[i]]) << right_bits | int(n) & ((1 << right_bits) - 1)
+                        for i, n in enumerate(numbers)]
+            out[begin:begin + rows] = np.array(patterns, unsigned).view(dtype)
+        else:
+            e = max(e for e in range(19) if e * (e + 1) // 2 <= schemes[tile])
+            f = schemes[tile] - e * (e + 1) // 2
+            products = (numbers * unsigned.type(10**f)).view("<i%d" % width)
+            values = products.astype(dtype) * real("1e-%d" % e)
+            patterns = values.view(unsigned).copy()
+            for row, value in exceptions:
+                patterns[row] = value
+            out[begin:begin + rows] = patterns.view(dtype)
+    return out
+
+
 def decode_rle(node, physical):
     values = decode(node.children[0], physical)
     ends = decode(node.children[1], "u32").astype(np.int64)
@@ -359,6 +429,8 @@ def decode(node, physical):
         return decode_delta(node, physical)
     if node.codec == "l3":
         return decode_l3(node, physical)
+    if node.codec == "galp":
+        return decode_galp(node, physical)
     if node.codec == "rle":
         return decode_rle(node, physical)
     if node.codec == "strings":
@@ -371,7 +443,7 @@ def decode(node, physical):
 
 
 def child_count(codec, physical):
-    return {"constant": 0, "plain": 0, "packed": 0, "l3": 0, "delta": 1, "rle": 2, "dict": 2, "strings": 2,
+    return {"constant": 0, "plain": 0, "packed": 0, "l3": 0, "delta": 1, "galp": 1, "rle": 2, "dict": 2, "strings": 2,
             "validity": 1 if physical is None else 2}[codec]
 
 

@@ -112,10 +112,11 @@ class Reader {
   virtual void gather(std::span<const uint32_t> rows, void* out);
   virtual void gather(std::span<const uint32_t> rows, StringRows& out);
 
-  // Integers: out[i] = 1 where row i of the tile lies in [low, high], else 0; `out` has room for kTileRows. A codec
-  // that answers does so for every tile and range.
+  // out[i] = 1 where row i of the tile lies in [low, high], else 0; `out` has room for kTileRows. Of floats the range
+  // is one of float_key()s (core/float_key.h): in SQL's order, −0.0 equal to 0.0, NaN the greatest. A codec that
+  // answers does so for every tile and range.
   virtual Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out);
-  // Integers: what the tile's encoding says of its values without reading them; nullopt if nothing.
+  // What the tile's encoding says of its values (of floats: of their keys) without reading them; nullopt if nothing.
   virtual std::optional<ValueBounds> bounds(uint32_t tile) const;
 
   // Set when values broke a rule that validate() cannot see; checked before results leave.
@@ -177,6 +178,11 @@ class ChildChooser {
   virtual ~ChildChooser() = default;
   // `child` is the index of the asking codec's child.
   virtual Estimate best(const Sample& sample, size_t child) = 0;
+  // The tree that the child must have; nullptr if it may have any.
+  virtual const Tree* forced(size_t child) const {
+    (void)child;
+    return nullptr;
+  }
   // With which the array will be encoded.
   virtual Effort effort() const { return Effort::kBalanced; }
 };

@@ -1,0 +1,257 @@
+// From integers back to floats: one loop over the tile, then its exceptions; and questions about values that integers
+// answer.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "codec/checks.h"
+#include "codec/galp/exceptions.h"
+#include "codec/galp/galp.h"
+#include "codec/galp/range.h"
+#include "codec/range_test.h"
+
+namespace basalt {
+
+namespace {
+
+// Integers of at most 2^51 (double) or 2^24 (float) as floats: on x86-64 without the conversion of 64-bit integers,
+// which has no vector form before AVX-512.
+inline double small_float(int64_t d) {
+#if defined(__x86_64__)
+  constexpr double kShift = 6755399441055744.0;  // 1.5 · 2^52
+  constexpr int64_t kShiftBits = 0x4338000000000000;
+  return galp::float_of(static_cast<uint64_t>(d + kShiftBits)) - kShift;
+#else
+  return static_cast<double>(d);
+#endif
+}
+inline float small_float(int32_t d) { return static_cast<float>(d); }
+constexpr int64_t small_limit(double) { return int64_t{1} << 51; }
+constexpr int64_t small_limit(float) { return int64_t{1} << 24; }
+
+template <typename T>
+class GalpReader final : public Reader {
+ public:
+  explicit GalpReader(const NodeView& node)
+      : Reader(node.type, node.count),
+        schemes_(stream_as<uint8_t>(node, galp::kSchemes)),
+        dictionaries_(stream_as<galp::Dictionary>(node, galp::kDictionaries)),
+        starts_(node.streams[galp::kExceptions].empty() ? nullptr : node.streams[galp::kExceptionStarts].data()),
+        short_starts_(node.streams[galp::kExceptions].size() / sizeof(uint32_t) <= galp::kMaxShortStarts),
+        blocks_(stream_as<uint32_t>(node, galp::kExceptions)),
+        integers_(open_reader(node.children[galp::kIntegers])) {}
+
+  void decode_tile(uint32_t tile, void* out) override {
+    auto* to = static_cast<T*>(out);
+    const uint32_t rows = rows_in_tile(count(), tile);
+    const uint32_t scheme = schemes_[tile];
+    if (scheme == galp::kRaw) {
+      integers_->decode_tile(tile, out);
+      mark_corrupt(integers_->corrupt());
+      return;
+    }
+    integers_->decode_tile(tile, numbers_);
+    mark_corrupt(integers_->corrupt());
+    if (scheme == galp::kRd) {
+      const galp::Dictionary& dictionary = dictionaries_[tile / galp::kGroupTiles];
+      join_parts(dictionary, numbers_, rows, to);
+      const uint32_t right_bits = kBits - dictionary.left_bits;
+      patch(tile, [&](uint32_t row, uint64_t value) { to[row] = with_left(numbers_[row], value, right_bits); });
+      return;
+    }
+    const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));
+    if (within(std::min(small_limit(T{}), galp::largest_integer(scale)), tile, rows)) {
+      for (uint32_t i = 0; i < rows; ++i) to[i] = galp::decode_exact(small_float(numbers_[i]), scale);
+    } else {
+      for (uint32_t i = 0; i < rows; ++i) to[i] = galp::decode(numbers_[i], scale);
+    }
+    patch(tile, [&](uint32_t row, uint64_t value) { to[row] = galp::float_of(static_cast<Bits>(value)); });
+  }
+
+  void gather(std::span<const uint32_t> rows, void* out) override {
+    auto* to = static_cast<T*>(out);
+    std::vector<Int> numbers(rows.size());
+    integers_->gather(rows, numbers.data());
+    mark_corrupt(integers_->corrupt());
+    for (size_t i = 0; i < rows.size(); ++i) to[i] = value_at(rows[i], numbers[i]);
+  }
+  using Reader::decode_tile;
+  using Reader::gather;
+
+  Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out) override {
+    const uint32_t rows = rows_in_tile(count(), tile);
+    const uint32_t scheme = schemes_[tile];
+    if (scheme >= galp::kRd) return test_decoded(tile, low, high, rows, out);
+    const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));
+    const int64_t most = galp::largest_integer(scale);
+    const galp::IntegerRange range = integers_between(scheme, low, high);
+    Answered how = Answered::kNot;
+    if (inside(integers_->bounds(tile), most)) how = integers_->test_range(tile, range.low, range.high, out);
+    if (how == Answered::kNot) {
+      integers_->decode_tile(tile, numbers_);
+      if (!within(most, tile, rows)) return test_decoded(tile, low, high, rows, out);
+      if (range.low > range.high) {
+        std::fill_n(out, rows, uint8_t{0});
+      } else {
+        test_between(reinterpret_cast<const Bits*>(numbers_), rows, static_cast<Bits>(range.low),
+                     static_cast<Bits>(range.high), out);
+      }
+      how = Answered::kByRows;
+    }
+    mark_corrupt(integers_->corrupt());
+    patch(tile, [&](uint32_t row, uint64_t value) {
+      const int64_t key = float_key(galp::float_of(static_cast<Bits>(value)));
+      out[row] = key >= low && key <= high ? 1 : 0;
+      how = std::max(how, Answered::kByModel);
+    });
+    return how;
+  }
+
+  std::optional<ValueBounds> bounds(uint32_t tile) const override {
+    const uint32_t scheme = schemes_[tile];
+    const auto numbers = integers_->bounds(tile);
+    if (!numbers || scheme == galp::kRd) return std::nullopt;
+    if (scheme == galp::kRaw) {
+      // The patterns of floats with a sign are in the other order.
+      if (numbers->low < 0) return std::nullopt;
+      return ValueBounds{key_of_bits(numbers->low), key_of_bits(numbers->high)};
+    }
+    const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));
+    if (!inside(numbers, galp::largest_integer(scale))) return std::nullopt;
+    ValueBounds bounds{float_key(galp::decode(static_cast<Int>(numbers->low), scale)),
+                       float_key(galp::decode(static_cast<Int>(numbers->high), scale))};
+    patch(tile, [&](uint32_t, uint64_t value) {
+      const int128_t key = float_key(galp::float_of(static_cast<Bits>(value)));
+      bounds.low = std::min(bounds.low, key);
+      bounds.high = std::max(bounds.high, key);
+    });
+    return bounds;
+  }
+
+ private:
+  using Int = galp::IntOf<T>;
+  using Bits = galp::BitsOf<T>;
+  static constexpr uint32_t kBits = galp::Arithmetic<T>::kBits;
+
+  // nullptr: no exceptions.
+  const uint32_t* block_of(uint32_t tile) const {
+    if (starts_ == nullptr) return nullptr;
+    const uint32_t start = galp::exception_start(starts_, short_starts_, tile);
+    return start == galp::exception_start(starts_, short_starts_, tile + 1) ? nullptr : blocks_ + start;
+  }
+  galp::Exceptions exceptions_of(const uint32_t* block, uint32_t scheme) const {
+    return galp::Exceptions::of(block, scheme == galp::kRd ? galp::kMaxLeftBits : kBits);
+  }
+  template <typename Put>
+  void patch(uint32_t tile, Put&& put) const {
+    const uint32_t* block = block_of(tile);
+    if (block == nullptr) return;
+    const galp::Exceptions exceptions = exceptions_of(block, schemes_[tile]);
+    galp::for_each_exception(exceptions, [&](uint32_t i, uint32_t row) { put(row, exceptions.value(i)); });
+  }
+
+  static bool inside(const std::optional<ValueBounds>& bounds, int64_t most) {
+    return bounds && bounds->low >= -static_cast<int128_t>(most) && bounds->high <= most;
+  }
+  // Whether the integers of the tile that was just decoded lie in −most…most.
+  bool within(int64_t most, uint32_t tile, uint32_t rows) const {
+    if (const auto bounds = integers_->bounds(tile)) return inside(bounds, most);
+    Int low = std::numeric_limits<Int>::max();
+    Int high = std::numeric_limits<Int>::min();
+    for (uint32_t i = 0; i < rows; ++i) {
+      low = std::min(low, numbers_[i]);
+      high = std::max(high, numbers_[i]);
+    }
+    return low >= -most && high <= most;
+  }
+
+  static int64_t key_of_bits(int128_t bits) { return float_key(galp::float_of(static_cast<Bits>(bits))); }
+  // Where integers do not have the order of values.
+  Answered test_decoded(uint32_t tile, int128_t low, int128_t high, uint32_t rows, uint8_t* out) {
+    T values[kTileRows];
+    decode_tile(tile, values);
+    for (uint32_t i = 0; i < rows; ++i) {
+      const int64_t key = float_key(values[i]);
+      out[i] = key >= low && key <= high ? 1 : 0;
+    }
+    return Answered::kByRows;
+  }
+  // The pair's integers for a range; kept, since filters ask every tile the same.
+  galp::IntegerRange integers_between(uint32_t pair, int128_t low, int128_t high) {
+    Known& known = known_[pair];
+    if (!known.valid || known.low != low || known.high != high) {
+      const auto scale = galp::Scale<T>::of(galp::pair_of(pair));
+      known = {true, low, high, galp::integers_between(low, high, scale)};
+    }
+    return known.range;
+  }
+
+  static T with_left(Int number, uint64_t left, uint32_t right_bits) {
+    const Bits right = static_cast<Bits>(number) & static_cast<Bits>(low_bits(right_bits));
+    return galp::float_of(static_cast<Bits>(static_cast<Bits>(left) << right_bits | right));
+  }
+  // Indices beyond the dictionary are damage.
+  void join_parts(const galp::Dictionary& dictionary, const Int* numbers, uint32_t rows, T* out) {
+    const uint32_t right_bits = kBits - dictionary.left_bits;
+    const auto right = static_cast<Bits>(low_bits(right_bits));
+    Bits lefts[galp::kMaxEntries];
+    for (uint32_t i = 0; i < galp::kMaxEntries; ++i) {
+      lefts[i] = static_cast<Bits>(static_cast<Bits>(dictionary.entries[i]) << right_bits);
+    }
+    Bits most = 0;
+    for (uint32_t i = 0; i < rows; ++i) most |= static_cast<Bits>(numbers[i]) >> right_bits;
+#pragma GCC unroll 8
+    for (uint32_t i = 0; i < rows; ++i) {
+      const auto number = static_cast<Bits>(numbers[i]);
+      out[i] =
+          galp::float_of(static_cast<Bits>(lefts[number >> right_bits & (galp::kMaxEntries - 1)] | (number & right)));
+    }
+    // Indices that together have a bit too many may each have their place: then they are looked at.
+    if (most < dictionary.size) return;
+    for (uint32_t i = 0; i < rows; ++i) mark_corrupt(static_cast<Bits>(numbers[i]) >> right_bits >= dictionary.size);
+  }
+
+  T value_at(uint32_t row, Int number) {
+    const uint32_t tile = row / kTileRows;
+    const uint32_t scheme = schemes_[tile];
+    if (const uint32_t* block = block_of(tile)) {
+      const galp::Exceptions exceptions = exceptions_of(block, scheme);
+      const uint32_t at = galp::find_exception(exceptions, row % kTileRows);
+      if (at < exceptions.count) {
+        const uint64_t value = exceptions.value(at);
+        return scheme == galp::kRd ? with_left(number, value, kBits - dictionaries_[tile / galp::kGroupTiles].left_bits)
+                                   : galp::float_of(static_cast<Bits>(value));
+      }
+    }
+    T value;
+    if (scheme == galp::kRaw) return galp::float_of(static_cast<Bits>(number));
+    if (scheme == galp::kRd) {
+      join_parts(dictionaries_[tile / galp::kGroupTiles], &number, 1, &value);
+      return value;
+    }
+    return galp::decode(number, galp::Scale<T>::of(galp::pair_of(scheme)));
+  }
+
+  const uint8_t* schemes_;
+  const galp::Dictionary* dictionaries_;
+  const void* starts_;
+  bool short_starts_;
+  const uint32_t* blocks_;
+  std::unique_ptr<Reader> integers_;
+  struct Known {
+    bool valid = false;
+    int128_t low = 0, high = 0;
+    galp::IntegerRange range;
+  };
+  Known known_[galp::pairs_of(kBits)];
+  Int numbers_[kTileRows];
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> GalpCodec::open(const NodeView& node) const {
+  if (node.type == Physical::kF64) return std::make_unique<GalpReader<double>>(node);
+  return std::make_unique<GalpReader<float>>(node);
+}
+
+}  // namespace basalt

@@ -1,0 +1,45 @@
+// Reading and writing blocks of exceptions on the CPU.
+#pragma once
+
+#include <bit>
+#include <span>
+
+#include "basalt/core/buffer.h"
+#include "codec/galp/choose.h"
+
+namespace basalt::galp {
+
+// body(i, row of the tile) for the exceptions of a block that passed validate().
+template <typename Body>
+void for_each_exception(const Exceptions& block, Body&& body) {
+  if (block.listed()) {
+    uint32_t lanes = block.positions[0];
+    for (uint32_t i = 0; i < block.count; ++i) {
+      const uint32_t row = block.listed_row(i);
+      body(i, row % kRowsPerLane * kLanes + static_cast<uint32_t>(std::countr_zero(lanes)) % kLanes);
+      if ((row & kLastOfLane) != 0) lanes &= lanes - 1;
+    }
+    return;
+  }
+  uint32_t i = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    for (uint32_t rows = block.positions[lane]; rows != 0; rows &= rows - 1) {
+      body(i++, static_cast<uint32_t>(std::countr_zero(rows)) * kLanes + lane);
+    }
+  }
+}
+
+// The number of the exception at a row of the tile, or block.count if it is none.
+uint32_t find_exception(const Exceptions& block, uint32_t row);
+
+// Appends the block of a tile. `rows` holds a bit for each row of the tile, by lane: bit r of rows[l]; values(row) is
+// the value at a row of the tile.
+struct LaneRows {
+  uint32_t rows[kLanes] = {};
+  uint32_t count = 0;
+};
+// `values` by row of the tile, only those at exceptions are looked at.
+template <typename Bits>
+void append_block(const LaneRows& rows, const Bits* values, uint32_t bits, Buffer& words);
+
+}  // namespace basalt::galp

@@ -1,0 +1,19 @@
+// `galp`'s class; its rooms are encode.cpp, decode.cpp, validate.cpp, with exceptions.h and tiles.cpp between them.
+#pragma once
+
+#include "basalt/codec/codec.h"
+
+namespace basalt {
+
+class GalpCodec final : public Codec {
+ public:
+  std::string_view name() const override { return "galp"; }
+  bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && is_float(type); }
+  std::vector<ChildSlot> children(Physical type) const override;
+  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  void validate(const NodeView& node) const override;
+  std::unique_ptr<Reader> open(const NodeView& node) const override;
+  std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
+};
+
+}  // namespace basalt

@@ -1,0 +1,71 @@
+// Floats that tests of galp encode.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "basalt/codec/codec.h"
+#include "basalt/plan/tree.h"
+#include "codec/galp/scale.h"
+
+namespace basalt::testing {
+
+template <typename T>
+Values view(const std::vector<T>& values) {
+  Values out;
+  out.type = sizeof(T) == 8 ? Physical::kF64 : Physical::kF32;
+  out.count = values.size();
+  out.data = values.data();
+  return out;
+}
+
+inline Node encoded(const Values& values, const std::string& tree = "galp", Effort effort = Effort::kBalanced) {
+  return encode_tree(values, bind_tree(parse_tree(tree), values.type), effort);
+}
+
+template <typename T>
+std::vector<T> decimals(size_t count, int64_t range, double divisor, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> values(count);
+  for (T& value : values) {
+    const auto number = static_cast<int64_t>(random() % static_cast<uint64_t>(2 * range + 1)) - range;
+    value = static_cast<T>(static_cast<double>(number) / divisor);
+  }
+  return values;
+}
+
+// Floats with every pattern of bits that means something.
+template <typename T>
+std::vector<T> special_values() {
+  using Limits = std::numeric_limits<T>;
+  using A = galp::Arithmetic<T>;
+  using Bits = galp::BitsOf<T>;
+  std::vector<T> values = {T{0},
+                           -T{0},
+                           Limits::infinity(),
+                           -Limits::infinity(),
+                           Limits::quiet_NaN(),
+                           galp::float_of(static_cast<Bits>(A::kInfinity | 1)),  // a signalling NaN
+                           galp::float_of(static_cast<Bits>(~Bits{0})),          // all payload bits
+                           galp::float_of(static_cast<Bits>(A::kInfinity | A::kSign | 0x1234)),
+                           Limits::denorm_min(),
+                           -Limits::denorm_min(),
+                           Limits::min(),
+                           std::nextafter(Limits::min(), T{0}),
+                           Limits::max(),
+                           Limits::lowest()};
+  for (int exponent = 20; exponent <= 64; ++exponent) {
+    const T power = std::ldexp(T{1}, exponent);
+    for (const T value : {power, std::nextafter(power, T{0}), std::nextafter(power, Limits::max()), power - T{1},
+                          power + T{1}, power / 2 + T(0.5)}) {
+      values.push_back(value);
+      values.push_back(-value);
+    }
+  }
+  return values;
+}
+
+}  // namespace basalt::testing
