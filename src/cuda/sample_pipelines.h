@@ -200,6 +200,27 @@ inline Sample eight_nested() {
   return sample;
 }
 
-inline std::vector<Sample> all() { return {q6(), count_below(), eight_sums(), eight_columns(), eight_nested()}; }
+// Learned columns: one filtered and summed, one filtered only, of another width.
+inline Sample learned_ranges() {
+  Sample sample;
+  sample.name = "learned ranges";
+  sample.most_instructions = 5600;
+  const TimeUnit us = TimeUnit::kMicro;
+  add_column(sample, "at", {TypeKind::kInt64, 0, 0, us}, {"L3<uint64_t>"}, 5, 0, int128_t{1} << 40, {});
+  add_column(sample, "id", {TypeKind::kInt32, 0, 0, us}, {"L3<uint32_t>"}, 5, 0, 1 << 30, {});
+  Pipeline& p = sample.pipeline;
+  p.has_filter = true;
+  p.filter = call(ExprOp::kAnd, Physical::kU8,
+                  {test(ExprOp::kGreaterEqual, column(p, 0), integer(Physical::kI64, 1000)),
+                   test(ExprOp::kLess, column(p, 0), integer(Physical::kI64, 900'000)),
+                   test(ExprOp::kNotEqual, column(p, 1), integer(Physical::kI32, 77))});
+  p.aggregates.push_back({});
+  p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, 0)));
+  return sample;
+}
+
+inline std::vector<Sample> all() {
+  return {q6(), count_below(), learned_ranges(), eight_sums(), eight_columns(), eight_nested()};
+}
 
 }  // namespace basalt::samples

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "codec/l3_nodes.h"
-#include "exec/device/generate/generate.h"
+#include "cuda/device_arrays.h"
 #include "exec/tables.h"
 //
 #include "cuda/emulated_warp.h"
@@ -34,19 +34,6 @@ using device::Packed;
 using device::Plain;
 using device::Rle;
 using device::Widths;
-
-std::vector<uint64_t> descriptor_of(const NodeView& node) {
-  std::vector<uint64_t> addresses;
-  const std::function<void(const NodeView&)> collect = [&](const NodeView& one) {
-    for (const ByteView stream : one.streams) addresses.push_back(reinterpret_cast<uint64_t>(stream.data()));
-    for (const NodeView& child : one.children) collect(child);
-  };
-  collect(node);
-  std::vector<uint64_t> words;
-  size_t next = 0;
-  device::append_descriptor(node, addresses, next, words);
-  return words;
-}
 
 template <typename Reader>
 void expect_reads(const NodeView& node, const std::vector<typename Reader::value_type>& values,
@@ -102,15 +89,6 @@ std::vector<T> runs(Random& random, size_t rows, uint64_t longest, uint64_t span
   return out;
 }
 
-template <typename T>
-Node encoded(const std::vector<T>& values, const std::string& tree, Physical type) {
-  Values plain;
-  plain.type = type;
-  plain.count = values.size();
-  plain.data = reinterpret_cast<const std::byte*>(values.data());
-  return encode_tree(plain, bind_tree(parse_tree(tree), type));
-}
-
 template <typename Reader>
 void check_tree(const std::string& text, Physical type) {
   using T = typename Reader::value_type;
@@ -155,10 +133,12 @@ TEST(EmulatedReaders, ComparisonsInThePackedDomain) {
     const auto check = [&]<typename Reader>(Reader reader) {
       EmulatedWarp::run([&] {
         reader.open(descriptor.data(), 0, nullptr);
-        const uint32_t within = device::TileTest<uint64_t, device::Test::kBetween, Reader>::run(reader, first, last);
-        const uint32_t most = device::TileTest<uint64_t, device::Test::kAtMost, Reader>::run(reader, 0, last);
+        uint32_t how = device::kByBounds;
+        const uint32_t within =
+            device::TileTest<uint64_t, device::Test::kBetween, Reader>::run(reader, how, first, last);
+        const uint32_t most = device::TileTest<uint64_t, device::Test::kAtMost, Reader>::run(reader, how, 0, last);
         const uint32_t least =
-            device::TileTest<uint64_t, device::Test::kAtLeast, Reader>::run(reader, first, UINT64_MAX);
+            device::TileTest<uint64_t, device::Test::kAtLeast, Reader>::run(reader, how, first, UINT64_MAX);
         for (uint32_t k = 0; k < kRowsPerLane; ++k) {
           const uint64_t value = values[k * kLanes + device::lane_id()];
           EXPECT_EQ(within >> k & 1, value >= first && value <= last ? 1u : 0u) << width;
@@ -410,10 +390,13 @@ TEST(EmulatedReaders, Q6AsGenerated) {
   for (size_t i = 0; i < 6; ++i) parameters.literals[i].low = literals[i];
   EmulatedWarp::run([&] { device::basalt_scan(parameters); });
   EXPECT_GT(rows, uint64_t{kTileRows});
-  EXPECT_EQ(record[0], rows);
-  EXPECT_EQ(record[1], 0u);
-  EXPECT_EQ(record[2], rows);
-  EXPECT_TRUE(static_cast<int128_t>(static_cast<uint128_t>(record[4]) << 64 | record[3]) == sum);
+  EXPECT_EQ(record[device::kRecordRows], rows);
+  EXPECT_EQ(record[device::kRecordFlags], 0u);
+  EXPECT_EQ(record[device::kRecordTiles + device::kByBounds], 2u);  // tile 1 passes whole, tile 2 not at all
+  EXPECT_EQ(record[device::kRecordTiles + device::kByModel], 0u);
+  const uint64_t* own = record + device::kRecordHead;
+  EXPECT_EQ(own[0], rows);
+  EXPECT_TRUE(static_cast<int128_t>(static_cast<uint128_t>(own[2]) << 64 | own[1]) == sum);
 }
 
 }  // namespace

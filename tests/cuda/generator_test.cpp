@@ -33,6 +33,11 @@ TEST(Generator, Q6ReadsAsAListOfSteps) {
   EXPECT_EQ(source_of(samples::q6()), read_text("tests/cuda/q6_kernel.txt"));
 }
 
+TEST(Generator, LearnedColumnsAreTestedLikeAnyOther) {
+  // After a wanted change: build/…/tests/nvrtc_check --print "learned ranges" > tests/cuda/learned_kernel.txt
+  EXPECT_EQ(source_of(samples::learned_ranges()), read_text("tests/cuda/learned_kernel.txt"));
+}
+
 TEST(Generator, LiteralsAreParametersAndNoTextDependsOnThem) {
   samples::Sample sample = samples::q6();
   const device::KernelPlan before = device::plan_kernel(sample.pipeline, sample.columns);

@@ -35,8 +35,10 @@ __global__ __launch_bounds__(kCountThreads, kMinBlocks) void count_at_most(Chunk
     const auto entry = column.entry(first_tile + (lane < here ? lane : here - 1));
     column.seek_known(entry.descriptor, entry.reference ^ flip);
     const RawRange range = column.template range<false>(T{0}, literal);
-    const uint32_t none = __ballot_sync(kWholeWarp, range.none);
-    const uint32_t all = __ballot_sync(kWholeWarp, range.all);
+    const uint32_t none = ballot(range.none);
+    const uint32_t all = ballot(range.all);
+    const uint32_t outside = ballot(range.outside);
+    const uint32_t has_end = outside | ballot(range.first != 0);  // where values might wrap around the type
 #pragma unroll 1
     for (uint32_t i = 0; i < here; ++i) {
       const uint32_t tile_descriptor = shuffle(entry.descriptor, i);
@@ -45,6 +47,10 @@ __global__ __launch_bounds__(kCountThreads, kMinBlocks) void count_at_most(Chunk
       uint32_t mask = 0;
       if (all >> i & 1) {
         mask = ~0u;
+      } else if (!(none >> i & 1) && (has_end >> i & 1)) {
+        column.seek_known(tile_descriptor, T{0});
+        mask = column.within(shuffle(range.first, i), shuffle(range.last, i));
+        if (outside >> i & 1) mask = ~mask;
       } else if (!(none >> i & 1)) {
         column.seek_known(tile_descriptor, T{0});
         column.visit([&](auto&& view) { mask = view.below(bound); });

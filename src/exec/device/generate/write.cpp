@@ -168,10 +168,10 @@ void Generator::write_range_test(const RangeTest& test) {
                                          : last);
   out += "\n";
   if (nullable(test.column)) out += "        alive &= " + name + "_validity::mask(slot, work.tile(), scratch, bad);\n";
-  out += "        alive &= " + name + "_column::test<Test::" + kind + ">(slot, work.tile(), scratch, bad, " + first +
-         ", " + last + ");\n";
+  out += "        alive &= " + name + "_column::test<Test::" + kind + ">(slot, work.tile(), scratch, bad, how, " +
+         first + ", " + last + ");\n";
   note_scratch(needs);
-  out += "        sync_warp();\n      }\n      if (!any_lane(alive != 0)) continue;\n";
+  out += "        sync_warp();\n      }\n      if (tally.ends(alive, how)) continue;\n";
 }
 
 void Generator::write_filter_step(const Expr& expr) {
@@ -186,7 +186,8 @@ void Generator::write_filter_step(const Expr& expr) {
   out += "        uint32_t pass = 0;\n" + pick_head(needs, "        ") + rows.text();
   out += "            if (live && " + result.value + ") pass |= 1u << picked.k[j];\n          }\n        }\n";
   out += "        alive = pass;\n" + bad_text(needs.values, names_, "        ");
-  out += "        sync_warp();\n      }\n      if (!any_lane(alive != 0)) continue;\n";
+  if (!needs.values.empty()) out += "        how = kByRows;\n";
+  out += "        sync_warp();\n      }\n      if (tally.ends(alive, how)) continue;\n";
 }
 
 void Generator::write_aggregate_step(const AggregateStep& step) {
@@ -278,9 +279,9 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
 
 // How many warps a multiprocessor shall hold at a time, which decides the registers each may use: 40 where only masks
 // are made (such a filter by itself reads at 97 % of the ceiling of an H200, with 32 registers at 87 %), more where
-// columns are read.
+// columns are read or shared memory lets no more warps in.
 uint32_t Generator::resident_warps() const {
-  bool reads = !general_tests_.empty();
+  bool reads = !general_tests_.empty() || plan_.scratch_bytes > 0;
   for (const AggregateStep& step : steps_) reads = reads || !step.needs.values.empty();
   if (!reads) return 48;
   return names_.size() <= 5 ? 32 : names_.size() <= 10 ? 24 : 16;
@@ -327,16 +328,25 @@ std::string Generator::whole_source() const {
   out +=
       "  __shared__ __align__(16) unsigned char scratches[kWarps][kScratch > 0 ? kScratch : 16];\n"
       "  unsigned char* scratch = scratches[threadIdx.x / kLanes];\n";
+  const bool filters = !filter_text_.empty();
+  if (filters) {
+    out +=
+        "  __shared__ TileTally tallies[kWarps];\n"
+        "  TileTally& tally = tallies[threadIdx.x / kLanes];\n  tally.begin();\n";
+  }
   for (const std::string& line : literals_.declarations()) out += "  " + line + "\n";
   out += "  Count rows = 0;\n  uint32_t overflow = 0;\n  uint32_t bad = 0;\n" + declarations_;
   out +=
       "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n"
       "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n"
       "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
-  if (!filter_text_.empty()) out += "    if (!work.all_pass()) {\n" + filter_text_ + "    }\n";
+  if (filters) {
+    out += "    if (!work.all_pass()) {\n      uint32_t how = kByBounds;\n" + filter_text_ +
+           "      tally.count(how);\n    }\n";
+  }
   out += "    rows += population(alive);\n" + aggregate_text_ + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
-         record_text_ + "}\n\n}  // namespace basalt::device\n";
+         (filters ? "  record.tiles(tally);\n" : "") + record_text_ + "}\n\n}  // namespace basalt::device\n";
   return out;
 }
 
