@@ -35,11 +35,11 @@ void append_string(StringRows& rows, std::string_view text) {
 
 Buffer CudaBackend::decode_fixed(const NodeView& node) {
   const std::string value_type = device_value_type(node.type);
-  const std::string reader = node.codec == nullptr ? std::string() : node.codec->device_reader(node);
+  const DeviceReader reader = node.codec == nullptr ? DeviceReader() : node.codec->device_reader(node);
   if (value_type.empty() || reader.empty()) {
     throw Error(ErrorCode::kUnsupported, "the encoding " + to_string(tree_of(node)) + " has no device reader");
   }
-  if (device::scratch_bytes(reader) > device::kMostScratch) {
+  if (reader.scratch_bytes > device::kMostScratch) {
     throw Error(ErrorCode::kUnsupported,
                 "the encoding " + to_string(tree_of(node)) + " needs more shared memory than a block of the GPU has");
   }

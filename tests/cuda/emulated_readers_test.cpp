@@ -7,6 +7,7 @@
 
 #include "codec/l3_nodes.h"
 #include "cuda/device_arrays.h"
+#include "cuda/sample_pipelines.h"
 #include "exec/tables.h"
 //
 #include "cuda/emulated_warp.h"
@@ -176,24 +177,40 @@ TEST(EmulatedReaders, Deltas) {
                                                                                  Physical::kU64);
 }
 
-#define BASALT_EXPECT_SCRATCH(...) EXPECT_EQ(device::scratch_bytes(#__VA_ARGS__), (__VA_ARGS__::kScratchBytes))
+template <typename Reader>
+void expect_known(const std::string& tree, Physical type) {
+  const DeviceReader reader = samples::reader_of(tree, type);
+  EXPECT_EQ(reader.scratch_bytes, Reader::kScratchBytes) << reader.type;
+  EXPECT_EQ(reader.rows_in_shared, Reader::kRowsInShared) << reader.type;
+}
 
-TEST(EmulatedReaders, TheHostKnowsTheirScratch) {
-  BASALT_EXPECT_SCRATCH(Packed<uint64_t>);
-  BASALT_EXPECT_SCRATCH(Plain<uint8_t>);
-  BASALT_EXPECT_SCRATCH(Constant<uint128_t>);
-  BASALT_EXPECT_SCRATCH(Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>);
-  BASALT_EXPECT_SCRATCH(L3<uint8_t>);
-  BASALT_EXPECT_SCRATCH(L3<uint64_t>);
-  BASALT_EXPECT_SCRATCH(Rle<uint64_t, L3<uint64_t>, L3<uint32_t>>);
-  BASALT_EXPECT_SCRATCH(Delta<uint8_t, Packed<uint8_t>>);
-  BASALT_EXPECT_SCRATCH(Delta<uint64_t, Packed<uint64_t, Widths<3, 4>>>);
-  BASALT_EXPECT_SCRATCH(Rle<uint8_t, Packed<uint8_t>, Packed<uint32_t>>);
-  BASALT_EXPECT_SCRATCH(Rle<uint128_t, Packed<uint128_t>, Packed<uint32_t>>);
-  BASALT_EXPECT_SCRATCH(Rle<uint64_t, Plain<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>);
-  BASALT_EXPECT_SCRATCH(Delta<uint64_t, Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>);
-  BASALT_EXPECT_SCRATCH(Rle<uint64_t, Delta<uint64_t, Packed<uint64_t>>, Delta<uint32_t, Packed<uint32_t>>>);
-  BASALT_EXPECT_SCRATCH(Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>);
+// The text that a codec gives names the reader of which it says how much scratch it takes.
+#define BASALT_EXPECT_KNOWN(tree_text, physical, ...)                    \
+  EXPECT_EQ(samples::reader_of(tree_text, physical).type, #__VA_ARGS__); \
+  expect_known<__VA_ARGS__>(tree_text, physical)
+
+TEST(EmulatedReaders, CodecsKnowTheirReaders) {
+  BASALT_EXPECT_KNOWN("packed", Physical::kU64, Packed<uint64_t>);
+  BASALT_EXPECT_KNOWN("plain", Physical::kU8, Plain<uint8_t>);
+  BASALT_EXPECT_KNOWN("constant", Physical::kI128, Constant<uint128_t>);
+  BASALT_EXPECT_KNOWN("dict(packed, packed)", Physical::kU64, Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>);
+  BASALT_EXPECT_KNOWN("l3", Physical::kU8, L3<uint8_t>);
+  BASALT_EXPECT_KNOWN("l3", Physical::kI16, L3<uint16_t>);
+  BASALT_EXPECT_KNOWN("l3", Physical::kU32, L3<uint32_t>);
+  BASALT_EXPECT_KNOWN("l3", Physical::kU64, L3<uint64_t>);
+  BASALT_EXPECT_KNOWN("rle(l3, l3)", Physical::kU64, Rle<uint64_t, L3<uint64_t>, L3<uint32_t>>);
+  BASALT_EXPECT_KNOWN("delta(packed)", Physical::kU8, Delta<uint8_t, Packed<uint8_t>>);
+  BASALT_EXPECT_KNOWN("delta(packed)", Physical::kU64, Delta<uint64_t, Packed<uint64_t>>);
+  BASALT_EXPECT_KNOWN("rle(packed, packed)", Physical::kU8, Rle<uint8_t, Packed<uint8_t>, Packed<uint32_t>>);
+  BASALT_EXPECT_KNOWN("rle(packed, packed)", Physical::kI128, Rle<uint128_t, Packed<uint128_t>, Packed<uint32_t>>);
+  BASALT_EXPECT_KNOWN("rle(plain, delta(packed))", Physical::kU64,
+                      Rle<uint64_t, Plain<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>);
+  BASALT_EXPECT_KNOWN("delta(rle(packed, packed))", Physical::kU64,
+                      Delta<uint64_t, Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>);
+  BASALT_EXPECT_KNOWN("rle(delta(packed), delta(packed))", Physical::kU64,
+                      Rle<uint64_t, Delta<uint64_t, Packed<uint64_t>>, Delta<uint32_t, Packed<uint32_t>>>);
+  BASALT_EXPECT_KNOWN("dict(rle(packed, packed), plain)", Physical::kU16,
+                      Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>);
 }
 
 // The decoder that is compiled ahead, strip by strip.

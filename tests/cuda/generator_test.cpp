@@ -93,8 +93,8 @@ TEST(Generator, WidthsAreThoseThatHoldNearlyAllTiles) {
 TEST(Generator, SharedMemoryOfOneExpressionIsKnownBeforehand) {
   samples::Sample sample;
   for (const char* name : {"a", "b", "c"}) {
-    samples::add_column(sample, name, {TypeKind::kDecimal, 38, 0, TimeUnit::kMicro},
-                        {"Rle<uint128_t, Packed<uint128_t>, Packed<uint32_t>>"}, 10, 0, 1000, {10});
+    samples::add_column(sample, name, {TypeKind::kDecimal, 38, 0, TimeUnit::kMicro}, {"rle(packed, packed)"}, 10, 0,
+                        1000, {10});
   }
   Pipeline& p = sample.pipeline;
   Expr expr = samples::call(ExprOp::kAdd, Physical::kI128, {samples::column(p, 0), samples::column(p, 1)});

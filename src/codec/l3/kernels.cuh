@@ -92,7 +92,7 @@ template <typename T>
 class L3 : public OneForm<L3<T>, T> {
   // Shared memory moves words of four bytes.
   using Row = typename SelectType<(sizeof(T) < 4), uint32_t, T>::type;
-  using Runs = LearnedRuns<T, 32>;  // a statement may have many such columns, and a block little shared memory
+  using Runs = LearnedRuns<T, kLanes>;  // a statement may have many such columns, and a block little shared memory
   struct alignas(16) Scratch {
     Row rows[kTileRows];
     LearnedUnit units[kUnitsPerTile];
@@ -102,7 +102,8 @@ class L3 : public OneForm<L3<T>, T> {
  public:
   using value_type = T;
   static constexpr uint32_t kDescriptorWords = 1 + l3::kStreams;
-  static constexpr uint32_t kScratchBytes = sizeof(Scratch);
+  static constexpr uint32_t kScratchBytes = l3::scratch_bytes(sizeof(T));
+  static_assert(kScratchBytes == sizeof(Scratch));
   static constexpr bool kPointAccess = true;
   static constexpr bool kRowsInShared = true;  // at(k) is one read of the scratch, k may be a run-time number
 

@@ -51,9 +51,9 @@ uint32_t Generator::slice_size(const Needs& needs) const {
 
 void Generator::note_scratch(const Needs& needs) {
   scratch_sizes_.push_back(scratch_text(needs));
-  const auto largest = [](const std::vector<std::string>& readers) {
+  const auto largest = [](const std::vector<DeviceReader>& readers) {
     uint32_t bytes = 0;
-    for (const std::string& reader : readers) bytes = std::max(bytes, (scratch_bytes(reader) + 15) / 16 * 16);
+    for (const DeviceReader& reader : readers) bytes = std::max(bytes, (reader.scratch_bytes + 15) / 16 * 16);
     return bytes;
   };
   uint32_t bytes = 0;
@@ -288,7 +288,7 @@ uint32_t Generator::resident_warps() const {
 }
 
 std::string Generator::whole_source() const {
-  std::vector<std::string> readers;
+  std::vector<DeviceReader> readers;
   for (const ColumnPlan& plan : plan_.columns) {
     readers.insert(readers.end(), plan.shapes.values.begin(), plan.shapes.values.end());
     readers.insert(readers.end(), plan.shapes.validity.begin(), plan.shapes.validity.end());
@@ -303,16 +303,16 @@ std::string Generator::whole_source() const {
     if (plan.nullable()) {
       out += "using " + names_[i] + "_validity = Validity<" + std::to_string(plan.validity_at) + ", " +
              std::to_string(plan.shapes.validity_words);
-      for (const std::string& reader : plan.shapes.validity) out += ", " + with_widths(reader, {1});
+      for (const DeviceReader& reader : plan.shapes.validity) out += ", " + with_widths(reader.type, {1});
       out += ">;\n";
     }
     out += "using " + names_[i] + "_column = Column<" + logical_type(physical_of(pipeline_.columns[i].type)) + ", " +
            std::to_string(plan.value_at) + ", " + std::to_string(plan.shapes.value_words);
-    for (const std::string& reader : plan.shapes.values) {
-      // What runs and deltas do with each value of their children is long: one width of each must do, or none.
-      const bool staged = reader.find("Rle<") != std::string::npos || reader.find("Delta<") != std::string::npos;
+    for (const DeviceReader& reader : plan.shapes.values) {
+      // What is long for every value has time for one width, or none.
       const size_t most = names_.size() <= kFewColumns ? 1 : 0;
-      out += ", " + with_widths(reader, staged ? common_widths(plan.shapes.width_tiles, most) : plan.widths);
+      out += ", " +
+             with_widths(reader.type, reader.long_code ? common_widths(plan.shapes.width_tiles, most) : plan.widths);
     }
     out += ">;\n";
   }
