@@ -1,5 +1,6 @@
 // Counting the rows of packed chunks whose value is at most a literal, without decoding them: each tile compares its
-// packed values with the literal less its reference, or is decided whole.
+// packed values with the literal less its reference, or is decided whole. Statements are counted by generated kernels;
+// this one shows how many registers such a filter wants, which Generator::resident_warps() goes by.
 #pragma once
 
 #include "codec/packed/kernels.cuh"
@@ -37,8 +38,6 @@ __global__ __launch_bounds__(kCountThreads, kMinBlocks) void count_at_most(Chunk
     const RawRange range = column.template range<false>(T{0}, literal);
     const uint32_t none = ballot(range.none);
     const uint32_t all = ballot(range.all);
-    const uint32_t outside = ballot(range.outside);
-    const uint32_t has_end = outside | ballot(range.first != 0);  // where values might wrap around the type
 #pragma unroll 1
     for (uint32_t i = 0; i < here; ++i) {
       const uint32_t tile_descriptor = shuffle(entry.descriptor, i);
@@ -47,10 +46,6 @@ __global__ __launch_bounds__(kCountThreads, kMinBlocks) void count_at_most(Chunk
       uint32_t mask = 0;
       if (all >> i & 1) {
         mask = ~0u;
-      } else if (!(none >> i & 1) && (has_end >> i & 1)) {
-        column.seek_known(tile_descriptor, T{0});
-        mask = column.within(shuffle(range.first, i), shuffle(range.last, i));
-        if (outside >> i & 1) mask = ~mask;
       } else if (!(none >> i & 1)) {
         column.seek_known(tile_descriptor, T{0});
         column.visit([&](auto&& view) { mask = view.below(bound); });
