@@ -126,6 +126,37 @@ TEST(EmulatedRanges, LearnedTilesOfAnyCoefficients) {
   expect_any_coefficients<int64_t>(Physical::kI64);
 }
 
+// Lines whose offsets leave 31 bits in their last rows, where residuals turn them negative.
+TEST(EmulatedRanges, NarrowLinesThatLeaveTheirOffsets) {
+  Random random(27);
+  std::mt19937_64 noise(27);
+  for (const uint32_t width : {20u, 28u, 31u}) {
+    Node node = testing::two_partitions<uint64_t>(Physical::kU64, l3::Model::kLinear, width, false, noise);
+    for (uint32_t i = 0; i < 2; ++i) {
+      auto& bits = node.streams[l3::kRecords].as<uint64_t>()[i];
+      l3::Record record = l3::unpack_record(bits);
+      record.shift = 21;
+      bits = l3::pack_record(record);
+      // Over the partition's 9 units the prediction rises to 2^31.
+      node.streams[l3::kParams].as<uint32_t>()[record.params + 2] = (uint64_t{1} << 42) / (9 * kUnitRows);
+    }
+    validate_tree(view_of(node));
+    const auto chunk = l3::Chunk::of(
+        node.streams[l3::kStarts].as<uint32_t>(), node.streams[l3::kRecords].as<uint64_t>(),
+        node.streams[l3::kParams].as<uint32_t>(), node.streams[l3::kResiduals].as<uint32_t>(), node.count);
+    std::vector<uint64_t> values(node.count);
+    std::vector<int64_t> as_signed(node.count);
+    bool bad = false;
+    for (uint32_t row = 0; row < node.count; ++row) {
+      values[row] = chunk.value(row, sizeof(uint64_t), &bad);
+      as_signed[row] = static_cast<int64_t>(values[row]);
+    }
+    const std::string place = std::to_string(width) + " bits";
+    expect_ranges<uint64_t, L3<uint64_t>>(view_of(node), values, random, 20, place);
+    expect_ranges<int64_t, L3<uint64_t>>(view_of(node), as_signed, random, 20, place);
+  }
+}
+
 // Curves of each degree with noise of each width, around zero and at the ends of the type.
 template <typename S>
 void expect_curves(Physical type) {
