@@ -1,5 +1,6 @@
 // Deltas over packed tiles on the GPU, decoded to memory, against the copy rate on the bytes they move.
 #include "codec/delta/kernels.cuh"
+#include "codec/delta/kernels.h"
 #include "codec/packed/kernels.cuh"
 #include "nested_bench.h"
 
@@ -60,10 +61,9 @@ void deltas(NestedBench& bench, const std::string& type) {
     const std::string point = label("w", width);
     using Reader = device::Delta<T, Packed<T, AllWidths>>;
     const ExpectedFrom<T> rows{expected.data()};
-    bench.measure<T>(group, point, "8 warps", batch, bytes, 0.75, rows, [&](T* out) {
-      return device::launch_decode_tiles < Reader, 8, sizeof(T) == 8 ? 3 : 4 > (batch, out, nullptr, 0);
-    });
-    bench.measure<T>(group, point, "4 warps", batch, bytes, 0.75, rows, [&](T* out) {
+    bench.measure<T>(group, point, kShipped, batch, bytes, 0.75, rows,
+                     [&](T* out) { return delta::decode(batch, out, 0); });
+    bench.measure<T>(group, point, "4 warps", batch, bytes, 0, rows, [&](T* out) {
       return device::launch_decode_tiles < Reader, 4, sizeof(T) == 8 ? 6 : 10 > (batch, out, nullptr, 0);
     });
   }

@@ -1,5 +1,6 @@
 // Dictionaries over packed codes on the GPU, decoded to memory, from 2 to 2^20 entries, against the copy rate on the
 // bytes they move.
+#include "codec/dict/kernels.h"
 #include "codec/dict/launch.cuh"
 #include "nested_bench.h"
 
@@ -44,11 +45,12 @@ void dictionaries(NestedBench& bench, const std::string& type) {
     const ExpectedDict<T> expected;
     const auto staged = [&]<uint32_t kWarps, uint32_t kMinBlocks>(const char* name, uint32_t tiles_per_block) {
       if (dict::staged_bytes<T, kWarps>(entries) > static_cast<uint32_t>(bench.shape.shared_bytes_per_block)) return;
-      bench.measure<T>(group, point, name, batch, bytes, bar, expected, [&](T* out) {
+      bench.measure<T>(group, point, name, batch, bytes, 0, expected, [&](T* out) {
         return dict::launch_decode_staged<T, kWarps, kMinBlocks>(batch, false, entries, tiles_per_block, out, fault, 0);
       });
     };
-    staged.template operator()<16, 2>("staged 16 warps", 128);
+    bench.measure<T>(group, point, kShipped, batch, bytes, bar, expected,
+                     [&](T* out) { return dict::decode(batch, dict::Entries::kPlain, entries, out, fault, 0); });
     staged.template operator()<16, 2>("staged, 256 tiles", 256);
     if (bits >= 8) staged.template operator()<32, 1>("staged 32 warps", 256);
     bench.measure<T>(group, point, "global", batch, bytes, 0, expected,

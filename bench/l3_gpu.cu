@@ -4,6 +4,7 @@
 #include "basalt/core/threads.h"
 #include "basalt/gen/l3.h"
 #include "basalt/plan/tree.h"
+#include "codec/l3/kernels.h"
 #include "codec/l3/strip.cuh"
 #include "codec/packed/kernels.cuh"
 #include "nested_bench.h"
@@ -150,13 +151,15 @@ void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   char point[64];
   std::snprintf(point, sizeof(point), "%s %.2f bits", set.name, column.bits_per_value);
   const auto measure = [&](const std::string& variant, uint32_t strip, auto decode) {
-    bench.measure<T>(group, point, variant + label(", tiles ", strip), column.batch(), bytes, 0.80, expected,
+    bench.measure<T>(group, point, variant + label(", tiles ", strip), column.batch(), bytes, 0, expected,
                      [&](T* out) { return decode(column.batch(), strip, out); });
   };
+  bench.measure<T>(group, point, kShipped, column.batch(), bytes, 0.80, expected,
+                   [&](T* out) { return l3::decode(column.batch(), out, bench.fault.data(), 0); });
   measure("prefetch", 4, decode_strips<T, true>);
   measure("prefetch", 8, decode_strips<T, true>);
   measure("no prefetch", 8, decode_strips<T, false>);
-  bench.measure<T>(group, point, "shared memory", column.batch(), bytes, 0.80, expected, [&](T* out) {
+  bench.measure<T>(group, point, "shared memory", column.batch(), bytes, 0, expected, [&](T* out) {
     return device::launch_decode_tiles<device::L3<T>, 8, (sizeof(T) == 8 ? 3 : 4)>(column.batch(), out, nullptr, 0);
   });
   if (bench.options.wants("l3 look-up")) look_ups<T>(bench, set.name, column);

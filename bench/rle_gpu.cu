@@ -26,19 +26,21 @@ void runs(NestedBench& bench, const std::string& type, uint32_t value_width) {
     if (bench.options.wants(group)) {
       const RleColumn column = make_rle_column<T>(bench.pool, chunks, pattern.lengths, value_width, false);
       const ExpectedRle<T> expected{column.run_of_row.data()};
-      const auto measure = [&](const char* variant, auto launch) {
-        bench.measure<T>(group, pattern.name, variant, column.batch(), column.stream_bytes, 0.80, expected,
+      const auto measure = [&](const char* variant, double bar, auto launch) {
+        bench.measure<T>(group, pattern.name, variant, column.batch(), column.stream_bytes, bar, expected,
                          [&](T* out) { return launch(column.batch(), out, fault, cudaStream_t{}); });
       };
-      measure("expanded", [](const device::ChunkBatch& batch, T* out, uint32_t* faulty, cudaStream_t stream) {
-        return rle::decode(batch, rle::Ends::kPacked, out, faulty, stream);
+      measure(kShipped, 0.80, [](const device::ChunkBatch& batch, T* out, uint32_t* bad, cudaStream_t stream) {
+        return rle::decode(batch, rle::Ends::kPacked, out, bad, stream);
       });
-      measure("tile reader", device::launch_decode_tiles<Looped, 4, (kWide ? 6 : 8)>);
+      measure("tile reader", 0, device::launch_decode_tiles<Looped, 4, (kWide ? 6 : 8)>);
     }
     const std::string nested_group = "rle(,delta) " + type;
     if (bench.options.wants(nested_group)) {
       const RleColumn column = make_rle_column<T>(bench.pool, chunks, pattern.lengths, value_width, true);
       const ExpectedRle<T> expected{column.run_of_row.data()};
+      bench.measure<T>(nested_group, pattern.name, kShipped, column.batch(), column.stream_bytes, 0, expected,
+                       [&](T* out) { return rle::decode(column.batch(), rle::Ends::kDeltaPacked, out, fault, 0); });
       bench.measure<T>(
           nested_group, pattern.name, "8 warps", column.batch(), column.stream_bytes, 0, expected, [&](T* out) {
             return device::launch_decode_tiles < Nested, 8, kWide ? 3 : 4 > (column.batch(), out, fault, 0);

@@ -101,7 +101,7 @@ std::unique_ptr<Reader> Codec::open(const NodeView&) const {
 std::unique_ptr<BytesReader> Codec::open_bytes(const NodeView&) const {
   throw Error(ErrorCode::kUnsupported, std::string(name()) + " does not store bytes");
 }
-std::string Codec::device_reader(const NodeView&) const { return {}; }
+DeviceReader Codec::device_reader(const NodeView&) const { return {}; }
 
 Node encode_tree(const Values& values, const Tree& tree, Effort effort) {
   return get_codec(tree.codec).encode(values, tree, effort);

@@ -1,7 +1,9 @@
-// Text of device reader types, shared by the codecs' device_reader() functions.
+// What the codecs' device_reader() functions share.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/types.h"
@@ -20,6 +22,23 @@ inline std::string device_value_type(Physical type) {
   }
 }
 
-inline std::string device_reader_of(const NodeView& node) { return node.codec->device_reader(node); }
+inline DeviceReader device_reader_of(const NodeView& node) { return node.codec->device_reader(node); }
+
+// `name<value type, children…>`; empty where that or one of them is. What the compilation of children takes is theirs
+// to say.
+inline DeviceReader device_reader_named(const std::string& name, const NodeView& node,
+                                        const std::vector<DeviceReader>& children = {}) {
+  DeviceReader reader;
+  std::string type = device_value_type(node.type);
+  if (type.empty()) return reader;
+  for (const DeviceReader& child : children) {
+    if (child.empty()) return {};
+    type += ", " + child.type;
+    reader.long_code = reader.long_code || child.long_code;
+    reader.most_instructions = std::max(reader.most_instructions, child.most_instructions);
+  }
+  reader.type = name + "<" + type + ">";
+  return reader;
+}
 
 }  // namespace basalt

@@ -43,6 +43,7 @@ class CudaBackend : public GpuBackend {
   std::vector<Value> run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override;
   std::string kernel_source(const Pipeline& pipeline) override;
   Column decode(const NodeView& root, const DataType& type) override;
+  bool decodes_ahead(const NodeView& node) override;
   Node encode(const Values& values, const Tree& tree, Effort effort) override;
   std::string why_not_encode(Physical type, const Tree& tree) override;
   void drop_cache() override;

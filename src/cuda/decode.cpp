@@ -1,6 +1,7 @@
 // Whole arrays decoded on the device and brought back: what `verify --device cuda` runs and tests compare. Fixed-width
-// arrays go through a generated kernel that names their tile reader; strings through the readers of their lengths and
-// codes, their bytes being stored row after row already.
+// arrays go through the kernel that is compiled ahead for their tree, where there is one, else through a generated
+// kernel that names their tile reader; strings through the readers of their lengths and codes, their bytes being stored
+// row after row already.
 #include <algorithm>
 #include <cstring>
 
@@ -10,6 +11,7 @@
 #include "codec/rle/layout.h"
 #include "codec/strings/layout.h"
 #include "codec/validity/layout.h"
+#include "cuda/ahead.h"
 #include "cuda/backend.h"
 #include "cuda/encode.h"
 
@@ -35,11 +37,12 @@ void append_string(StringRows& rows, std::string_view text) {
 
 Buffer CudaBackend::decode_fixed(const NodeView& node) {
   const std::string value_type = device_value_type(node.type);
-  const std::string reader = node.codec == nullptr ? std::string() : node.codec->device_reader(node);
+  const DeviceReader reader = node.codec == nullptr ? DeviceReader() : node.codec->device_reader(node);
   if (value_type.empty() || reader.empty()) {
     throw Error(ErrorCode::kUnsupported, "the encoding " + to_string(tree_of(node)) + " has no device reader");
   }
-  if (device::scratch_bytes(reader) > device::kMostScratch) {
+  const device::AheadDecoder* ahead = find_ahead(reader.type);
+  if (ahead == nullptr && reader.scratch_bytes > device::kMostScratch) {
     throw Error(ErrorCode::kUnsupported,
                 "the encoding " + to_string(tree_of(node)) + " needs more shared memory than a block of the GPU has");
   }
@@ -70,21 +73,28 @@ Buffer CudaBackend::decode_fixed(const NodeView& node) {
                         compute_),
         "copying a descriptor");
   const DeviceBlock output(out.size(), compute_, compute_);
-  const DeviceBlock bad(sizeof(uint32_t), compute_, compute_);
-  check(cudaMemsetAsync(bad.data(), 0, sizeof(uint32_t), compute_), "clearing a flag");
+  // Where the only chunk's rows begin, and the flag.
+  const DeviceBlock zeros(2 * sizeof(uint64_t), compute_, compute_);
+  check(cudaMemsetAsync(zeros.data(), 0, 2 * sizeof(uint64_t), compute_), "clearing a flag");
+  auto* bad = reinterpret_cast<uint32_t*>(zeros.as<uint64_t>() + 1);
 
-  const LoadedKernel& kernel = modules_.get(device::decode_source(reader, value_type), device::kDecodeKernel);
-  const void* descriptor_argument = descriptor.data();
-  void* output_argument = output.data();
-  void* bad_argument = bad.data();
-  void* arguments[] = {&descriptor_argument, &output_argument, &bad_argument};
-  check(cudaLaunchKernel(kernel.function(), dim3(static_cast<unsigned>(kernel.blocks)),
-                         dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, compute_),
-        "launching a decoder");
+  if (ahead != nullptr) {
+    const device::ChunkBatch batch{descriptor.as<uint64_t>(), zeros.as<uint64_t>(), static_cast<uint32_t>(words.size()),
+                                   1, tile_count(node.count)};
+    check(ahead->decode(node, batch, output.data(), bad, compute_), "launching a decoder");
+  } else {
+    const LoadedKernel& kernel = modules_.get(device::decode_source(reader, value_type), device::kDecodeKernel);
+    const void* descriptor_argument = descriptor.data();
+    void* output_argument = output.data();
+    void* arguments[] = {&descriptor_argument, &output_argument, &bad};
+    check(cudaLaunchKernel(kernel.function(), dim3(static_cast<unsigned>(kernel.blocks)),
+                           dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, compute_),
+          "launching a decoder");
+  }
   uint32_t flag = 0;
   check(cudaMemcpyAsync(out.data(), output.data(), out.size(), cudaMemcpyDeviceToHost, compute_),
         "copying decoded rows");
-  check(cudaMemcpyAsync(&flag, bad.data(), sizeof(flag), cudaMemcpyDeviceToHost, compute_), "copying a flag");
+  check(cudaMemcpyAsync(&flag, bad, sizeof(flag), cudaMemcpyDeviceToHost, compute_), "copying a flag");
   compute_.synchronize();
   if (flag != 0) throw_corrupt();
   return out;
@@ -174,6 +184,10 @@ Column CudaBackend::decode(const NodeView& root, const DataType& type) {
   }
   column.values = std::move(decoded);
   return column;
+}
+
+bool CudaBackend::decodes_ahead(const NodeView& node) {
+  return node.codec != nullptr && find_ahead(node.codec->device_reader(node).type) != nullptr;
 }
 
 Node CudaBackend::encode(const Values& values, const Tree& tree, Effort effort) {

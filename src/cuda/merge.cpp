@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/device/answer.h"
 #include "cuda/statement_run.h"
 #include "exec/aggregate.h"
 
@@ -26,9 +27,11 @@ std::vector<Value> StatementRun::merge(const std::vector<uint32_t>& chunk_ends, 
   const auto* words = reinterpret_cast<const uint64_t*>(backend_.results_.data());
   const size_t records = launches * static_cast<size_t>(kernel_->blocks);
   uint64_t flags = 0;
+  uint64_t answered[] = {0, 0};  // tiles, by bounds and by models
   for (size_t r = 0; r < records; ++r) {
     const uint64_t* record = words + r * record_words();
-    flags |= record[1];
+    flags |= record[device::kRecordFlags];
+    for (size_t how = 0; how < 2; ++how) answered[how] += record[device::kRecordTiles + how];
     for (size_t a = 0; a < aggregates; ++a) {
       const uint64_t* own = record + device::kRecordHead + device::kRecordAggregate * a;
       if (own[0] == 0) continue;
@@ -60,6 +63,13 @@ std::vector<Value> StatementRun::merge(const std::vector<uint32_t>& chunk_ends, 
                                          ": a value of column " + names + " breaks the rules of its encoding");
   }
   if ((flags & device::kFlagOverflow) != 0) throw Error(ErrorCode::kOutOfRange, "a result left the range of its type");
+
+  // What planning left open has been decided one way or another.
+  TileCounts& tiles = report_.tiles;
+  const uint64_t open = tiles.by_bounds + tiles.by_model + tiles.decoded;
+  tiles.by_bounds = answered[device::kByBounds];
+  tiles.by_model = answered[device::kByModel];
+  tiles.decoded = open - tiles.by_bounds - tiles.by_model;
 
   // Float sums: a launch's arrays lie one after the other, each as long as the launch's work list; chunks never span
   // launches. With one launch the whole list is one array.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "basalt/core/error.h"
+#include "codec/device_names.h"
 #include "cuda/nvrtc.h"
 #include "cuda/sample_pipelines.h"
 
@@ -30,22 +31,21 @@ std::vector<Source> all_sources() {
   for (const samples::Sample& sample : samples::all()) {
     out.push_back({sample.name, device::plan_kernel(sample.pipeline, sample.columns).source, sample.most_instructions});
   }
-  constexpr size_t kMostOfOne = 2000;
-  constexpr size_t kMostOfLearned = 2600;
-  const std::vector<std::pair<const char*, const char*>> arrays = {
-      {"uint8_t", "Packed<uint8_t>"},
-      {"uint64_t", "Plain<uint64_t>"},
-      {"uint128_t", "Constant<uint128_t>"},
-      {"uint32_t", "Dict<uint32_t, Packed<uint32_t>, Plain<uint32_t>>"},
-      {"uint64_t", "Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>"},
-      {"uint64_t", "Delta<uint64_t, Packed<uint64_t>>"},
-      {"uint64_t", "L3<uint64_t>"},
-      {"uint32_t", "Rle<uint32_t, L3<uint32_t>, L3<uint32_t>>"},
-      {"uint16_t", "Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>"},
+  const std::vector<std::pair<Physical, const char*>> arrays = {
+      {Physical::kU8, "packed"},
+      {Physical::kU64, "plain"},
+      {Physical::kI128, "constant"},
+      {Physical::kU32, "dict(packed, plain)"},
+      {Physical::kU64, "rle(packed, packed)"},
+      {Physical::kU64, "delta(packed)"},
+      {Physical::kU64, "l3"},
+      {Physical::kU32, "rle(l3, l3)"},
+      {Physical::kU16, "dict(rle(packed, packed), plain)"},
   };
-  for (const auto& [type, reader] : arrays) {
-    out.push_back({std::string("decode ") + reader, device::decode_source(reader, type),
-                   std::string_view(reader).find("L3<") == std::string_view::npos ? kMostOfOne : kMostOfLearned});
+  for (const auto& [type, tree] : arrays) {
+    const DeviceReader reader = samples::reader_of(tree, type);
+    out.push_back(
+        {"decode " + reader.type, device::decode_source(reader, device_value_type(type)), reader.most_instructions});
   }
   return out;
 }

@@ -110,7 +110,7 @@ std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std
     const device::ColumnPlan& plan = plan_->columns[i];
     const NodeView root = device::shape_of(chunk.file->column(pipeline_.columns[i].field_id).chunks[chunk.chunk]);
     const device::ChunkReaders readers = device::readers_of(root);
-    const auto place = [&](const NodeView& node, const std::vector<std::string>& list, const std::string& reader,
+    const auto place = [&](const NodeView& node, const std::vector<DeviceReader>& list, const DeviceReader& reader,
                            uint32_t at, uint32_t room, uint64_t none, size_t& next) {
       std::vector<uint64_t> descriptor;
       device::append_descriptor(node, columns[i].addresses, next, descriptor);

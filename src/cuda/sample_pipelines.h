@@ -52,8 +52,22 @@ inline Aggregate aggregate(AggregateOp op, Expr arg) {
   return out;
 }
 
-// A column of `reader`s (all with the same descriptor size) whose values lie in [low, high].
-inline void add_column(Sample& sample, const std::string& name, DataType type, std::vector<std::string> readers,
+// The reader of arrays of this type and tree, which need not exist.
+inline NodeView shape_of(const Tree& tree, Physical type) {
+  NodeView node;
+  node.codec = &get_codec(tree.codec);
+  node.type = type;
+  const std::vector<ChildSlot> slots = node.codec->children(type);
+  for (size_t i = 0; i < slots.size(); ++i) node.children.push_back(shape_of(tree.children[i], slots[i].type));
+  return node;
+}
+inline DeviceReader reader_of(const std::string& tree, Physical type) {
+  const NodeView node = shape_of(bind_tree(parse_tree(tree), type), type);
+  return node.codec->device_reader(node);
+}
+
+// A column of such trees (all with the same descriptor size) whose values lie in [low, high].
+inline void add_column(Sample& sample, const std::string& name, DataType type, const std::vector<std::string>& trees,
                        uint32_t words, int128_t low, int128_t high, const std::vector<uint32_t>& widths,
                        bool nullable = false) {
   PipelineColumn column;
@@ -62,10 +76,10 @@ inline void add_column(Sample& sample, const std::string& name, DataType type, s
   column.type = type;
   sample.pipeline.columns.push_back(column);
   device::ColumnShapes shapes;
-  shapes.values = std::move(readers);
+  for (const std::string& tree : trees) shapes.values.push_back(reader_of(tree, physical_of(type)));
   shapes.value_words = words;
   if (nullable) {
-    shapes.validity = {"Packed<uint8_t>"};
+    shapes.validity = {reader_of("packed", Physical::kU8)};
     shapes.validity_words = 4;
   }
   shapes.width_tiles.assign(kMaxPackedWidth + 1, 0);
@@ -85,11 +99,10 @@ inline Sample q6() {
   sample.name = "TPC-H Q6";
   sample.most_instructions = 1900;
   const DataType money{TypeKind::kDecimal, 15, 2, TimeUnit::kMicro};
-  add_column(sample, "l_shipdate", {TypeKind::kDate, 0, 0, TimeUnit::kMicro}, {"Packed<uint32_t>"}, 4, 8036, 10561,
-             {12});
-  add_column(sample, "l_discount", money, {"Packed<uint64_t>"}, 4, 0, 10, {4});
-  add_column(sample, "l_quantity", money, {"Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>"}, 9, 100, 5000, {6});
-  add_column(sample, "l_extendedprice", money, {"Packed<uint64_t>"}, 4, 90000, 10494950, {24});
+  add_column(sample, "l_shipdate", {TypeKind::kDate, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 8036, 10561, {12});
+  add_column(sample, "l_discount", money, {"packed"}, 4, 0, 10, {4});
+  add_column(sample, "l_quantity", money, {"dict(packed, packed)"}, 9, 100, 5000, {6});
+  add_column(sample, "l_extendedprice", money, {"packed"}, 4, 90000, 10494950, {24});
   Pipeline& p = sample.pipeline;
   p.has_filter = true;
   p.filter = call(ExprOp::kAnd, Physical::kU8,
@@ -109,7 +122,7 @@ inline Sample count_below() {
   Sample sample;
   sample.name = "count(*) where c < x";
   sample.most_instructions = 750;
-  add_column(sample, "c", {TypeKind::kInt32, 0, 0, TimeUnit::kMicro}, {"Packed<uint32_t>"}, 4, 0, 60000, {16});
+  add_column(sample, "c", {TypeKind::kInt32, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 0, 60000, {16});
   sample.pipeline.has_filter = true;
   sample.pipeline.filter = test(ExprOp::kLess, column(sample.pipeline, 0), integer(Physical::kI32, 1000));
   sample.pipeline.aggregates.push_back({});
@@ -122,18 +135,14 @@ inline Sample eight_columns() {
   sample.name = "eight columns";
   sample.most_instructions = 5600;
   const TimeUnit us = TimeUnit::kMicro;
-  add_column(sample, "a", {TypeKind::kInt64, 0, 0, us}, {"Packed<uint64_t>"}, 4, 0, 1 << 20, {18, 19, 20});
-  add_column(sample, "b", {TypeKind::kInt32, 0, 0, us}, {"Delta<uint32_t, Packed<uint32_t>>", "Packed<uint32_t>"}, 6, 0,
-             60'000'000, {3, 4}, true);
-  add_column(sample, "c", {TypeKind::kInt64, 0, 0, us}, {"Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>"}, 10, -5,
-             1'000'000, {9, 10});
-  add_column(sample, "d", {TypeKind::kFloat64, 0, 0, us}, {"Plain<uint64_t>"}, 2, 0, 0, {}, true);
-  add_column(sample, "e", {TypeKind::kDecimal, 38, 2, us}, {"Packed<uint128_t>"}, 4, 0, int128_t{1} << 100, {33});
-  add_column(sample, "f", {TypeKind::kInt16, 0, 0, us}, {"Constant<uint16_t>", "Packed<uint16_t>"}, 4, -100, 100, {7});
-  add_column(sample, "g", {TypeKind::kUInt64, 0, 0, us}, {"Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>"}, 7, 0,
-             (int128_t{1} << 64) - 1, {11});
-  add_column(sample, "h", {TypeKind::kFloat32, 0, 0, us}, {"Dict<uint32_t, Packed<uint32_t>, Plain<uint32_t>>"}, 7, 0,
-             0, {8});
+  add_column(sample, "a", {TypeKind::kInt64, 0, 0, us}, {"packed"}, 4, 0, 1 << 20, {18, 19, 20});
+  add_column(sample, "b", {TypeKind::kInt32, 0, 0, us}, {"delta(packed)", "packed"}, 6, 0, 60'000'000, {3, 4}, true);
+  add_column(sample, "c", {TypeKind::kInt64, 0, 0, us}, {"rle(packed, packed)"}, 10, -5, 1'000'000, {9, 10});
+  add_column(sample, "d", {TypeKind::kFloat64, 0, 0, us}, {"plain"}, 2, 0, 0, {}, true);
+  add_column(sample, "e", {TypeKind::kDecimal, 38, 2, us}, {"packed"}, 4, 0, int128_t{1} << 100, {33});
+  add_column(sample, "f", {TypeKind::kInt16, 0, 0, us}, {"constant", "packed"}, 4, -100, 100, {7});
+  add_column(sample, "g", {TypeKind::kUInt64, 0, 0, us}, {"dict(packed, plain)"}, 7, 0, (int128_t{1} << 64) - 1, {11});
+  add_column(sample, "h", {TypeKind::kFloat32, 0, 0, us}, {"dict(packed, plain)"}, 7, 0, 0, {8});
   Pipeline& p = sample.pipeline;
   p.has_filter = true;
   Expr null_test = call(ExprOp::kIsNotNull, Physical::kU8, {column(p, 3)});
@@ -166,8 +175,8 @@ inline Sample eight_sums() {
   sample.name = "eight sums";
   sample.most_instructions = 4700;
   for (uint32_t i = 0; i < 8; ++i) {
-    add_column(sample, "column_" + std::to_string(i), {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {"Packed<uint64_t>"},
-               4, 0, (int128_t{1} << (10 + 3 * i)) - 1, {8 + 3 * i, 9 + 3 * i, 10 + 3 * i});
+    add_column(sample, "column_" + std::to_string(i), {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 0,
+               (int128_t{1} << (10 + 3 * i)) - 1, {8 + 3 * i, 9 + 3 * i, 10 + 3 * i});
     sample.pipeline.aggregates.push_back(aggregate(AggregateOp::kSum, column(sample.pipeline, i)));
   }
   return sample;
@@ -177,18 +186,18 @@ inline Sample eight_sums() {
 inline Sample eight_nested() {
   Sample sample;
   sample.name = "eight nested columns";
-  sample.most_instructions = 6200;
-  const std::string runs = "Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>";
-  const std::string delta_runs = "Rle<uint64_t, Packed<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>";
-  const std::string dict_runs = "Dict<uint64_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Packed<uint64_t>>";
-  const std::string run_dict = "Rle<uint64_t, Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>, Packed<uint32_t>>";
-  const std::string delta = "Delta<uint64_t, Packed<uint64_t>>";
-  const std::string delta_rle = "Delta<uint64_t, Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>";
-  const std::string dict = "Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>";
+  sample.most_instructions = 6400;
+  const std::string runs = "rle(packed, packed)";
+  const std::string delta_runs = "rle(packed, delta(packed))";
+  const std::string dict_runs = "dict(rle(packed, packed), packed)";
+  const std::string run_dict = "rle(dict(packed, packed), packed)";
+  const std::string delta = "delta(packed)";
+  const std::string delta_rle = "delta(rle(packed, packed))";
+  const std::string dict = "dict(packed, packed)";
   uint32_t next = 0;
-  for (const std::string& reader : {runs, delta_runs, dict_runs, run_dict, delta, delta_rle, dict, runs}) {
-    add_column(sample, "n" + std::to_string(next), {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {reader}, 20, 0,
-               1'000'000, {5, 10, 20}, next % 4 == 0);
+  for (const std::string& tree : {runs, delta_runs, dict_runs, run_dict, delta, delta_rle, dict, runs}) {
+    add_column(sample, "n" + std::to_string(next), {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {tree}, 20, 0, 1'000'000,
+               {5, 10, 20}, next % 4 == 0);
     sample.pipeline.aggregates.push_back(aggregate(AggregateOp::kSum, column(sample.pipeline, next)));
     ++next;
   }
@@ -200,6 +209,27 @@ inline Sample eight_nested() {
   return sample;
 }
 
-inline std::vector<Sample> all() { return {q6(), count_below(), eight_sums(), eight_columns(), eight_nested()}; }
+// Learned columns: one filtered and summed, one filtered only, of another width.
+inline Sample learned_ranges() {
+  Sample sample;
+  sample.name = "learned ranges";
+  sample.most_instructions = 5600;
+  const TimeUnit us = TimeUnit::kMicro;
+  add_column(sample, "at", {TypeKind::kInt64, 0, 0, us}, {"l3"}, 5, 0, int128_t{1} << 40, {});
+  add_column(sample, "id", {TypeKind::kInt32, 0, 0, us}, {"l3"}, 5, 0, 1 << 30, {});
+  Pipeline& p = sample.pipeline;
+  p.has_filter = true;
+  p.filter = call(ExprOp::kAnd, Physical::kU8,
+                  {test(ExprOp::kGreaterEqual, column(p, 0), integer(Physical::kI64, 1000)),
+                   test(ExprOp::kLess, column(p, 0), integer(Physical::kI64, 900'000)),
+                   test(ExprOp::kNotEqual, column(p, 1), integer(Physical::kI32, 77))});
+  p.aggregates.push_back({});
+  p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, 0)));
+  return sample;
+}
+
+inline std::vector<Sample> all() {
+  return {q6(), count_below(), learned_ranges(), eight_sums(), eight_columns(), eight_nested()};
+}
 
 }  // namespace basalt::samples

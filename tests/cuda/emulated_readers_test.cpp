@@ -6,7 +6,8 @@
 #include <cmath>
 
 #include "codec/l3_nodes.h"
-#include "exec/device/generate/generate.h"
+#include "cuda/device_arrays.h"
+#include "cuda/sample_pipelines.h"
 #include "exec/tables.h"
 //
 #include "cuda/emulated_warp.h"
@@ -35,19 +36,6 @@ using device::Packed;
 using device::Plain;
 using device::Rle;
 using device::Widths;
-
-std::vector<uint64_t> descriptor_of(const NodeView& node) {
-  std::vector<uint64_t> addresses;
-  const std::function<void(const NodeView&)> collect = [&](const NodeView& one) {
-    for (const ByteView stream : one.streams) addresses.push_back(reinterpret_cast<uint64_t>(stream.data()));
-    for (const NodeView& child : one.children) collect(child);
-  };
-  collect(node);
-  std::vector<uint64_t> words;
-  size_t next = 0;
-  device::append_descriptor(node, addresses, next, words);
-  return words;
-}
 
 template <typename Reader>
 void expect_reads(const NodeView& node, const std::vector<typename Reader::value_type>& values,
@@ -103,15 +91,6 @@ std::vector<T> runs(Random& random, size_t rows, uint64_t longest, uint64_t span
   return out;
 }
 
-template <typename T>
-Node encoded(const std::vector<T>& values, const std::string& tree, Physical type) {
-  Values plain;
-  plain.type = type;
-  plain.count = values.size();
-  plain.data = reinterpret_cast<const std::byte*>(values.data());
-  return encode_tree(plain, bind_tree(parse_tree(tree), type));
-}
-
 template <typename Reader>
 void check_tree(const std::string& text, Physical type) {
   using T = typename Reader::value_type;
@@ -156,10 +135,12 @@ TEST(EmulatedReaders, ComparisonsInThePackedDomain) {
     const auto check = [&]<typename Reader>(Reader reader) {
       EmulatedWarp::run([&] {
         reader.open(descriptor.data(), 0, nullptr);
-        const uint32_t within = device::TileTest<uint64_t, device::Test::kBetween, Reader>::run(reader, first, last);
-        const uint32_t most = device::TileTest<uint64_t, device::Test::kAtMost, Reader>::run(reader, 0, last);
+        uint32_t how = device::kByBounds;
+        const uint32_t within =
+            device::TileTest<uint64_t, device::Test::kBetween, Reader>::run(reader, how, first, last);
+        const uint32_t most = device::TileTest<uint64_t, device::Test::kAtMost, Reader>::run(reader, how, 0, last);
         const uint32_t least =
-            device::TileTest<uint64_t, device::Test::kAtLeast, Reader>::run(reader, first, UINT64_MAX);
+            device::TileTest<uint64_t, device::Test::kAtLeast, Reader>::run(reader, how, first, UINT64_MAX);
         for (uint32_t k = 0; k < kRowsPerLane; ++k) {
           const uint64_t value = values[k * kLanes + device::lane_id()];
           EXPECT_EQ(within >> k & 1, value >= first && value <= last ? 1u : 0u) << width;
@@ -270,24 +251,40 @@ TEST(EmulatedReaders, Deltas) {
                                                                                  Physical::kU64);
 }
 
-#define BASALT_EXPECT_SCRATCH(...) EXPECT_EQ(device::scratch_bytes(#__VA_ARGS__), (__VA_ARGS__::kScratchBytes))
+template <typename Reader>
+void expect_known(const std::string& tree, Physical type) {
+  const DeviceReader reader = samples::reader_of(tree, type);
+  EXPECT_EQ(reader.scratch_bytes, Reader::kScratchBytes) << reader.type;
+  EXPECT_EQ(reader.rows_in_shared, Reader::kRowsInShared) << reader.type;
+}
 
-TEST(EmulatedReaders, TheHostKnowsTheirScratch) {
-  BASALT_EXPECT_SCRATCH(Packed<uint64_t>);
-  BASALT_EXPECT_SCRATCH(Plain<uint8_t>);
-  BASALT_EXPECT_SCRATCH(Constant<uint128_t>);
-  BASALT_EXPECT_SCRATCH(Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>);
-  BASALT_EXPECT_SCRATCH(L3<uint8_t>);
-  BASALT_EXPECT_SCRATCH(L3<uint64_t>);
-  BASALT_EXPECT_SCRATCH(Rle<uint64_t, L3<uint64_t>, L3<uint32_t>>);
-  BASALT_EXPECT_SCRATCH(Delta<uint8_t, Packed<uint8_t>>);
-  BASALT_EXPECT_SCRATCH(Delta<uint64_t, Packed<uint64_t, Widths<3, 4>>>);
-  BASALT_EXPECT_SCRATCH(Rle<uint8_t, Packed<uint8_t>, Packed<uint32_t>>);
-  BASALT_EXPECT_SCRATCH(Rle<uint128_t, Packed<uint128_t>, Packed<uint32_t>>);
-  BASALT_EXPECT_SCRATCH(Rle<uint64_t, Plain<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>);
-  BASALT_EXPECT_SCRATCH(Delta<uint64_t, Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>);
-  BASALT_EXPECT_SCRATCH(Rle<uint64_t, Delta<uint64_t, Packed<uint64_t>>, Delta<uint32_t, Packed<uint32_t>>>);
-  BASALT_EXPECT_SCRATCH(Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>);
+// The text that a codec gives names the reader of which it says how much scratch it takes.
+#define BASALT_EXPECT_KNOWN(tree_text, physical, ...)                    \
+  EXPECT_EQ(samples::reader_of(tree_text, physical).type, #__VA_ARGS__); \
+  expect_known<__VA_ARGS__>(tree_text, physical)
+
+TEST(EmulatedReaders, CodecsKnowTheirReaders) {
+  BASALT_EXPECT_KNOWN("packed", Physical::kU64, Packed<uint64_t>);
+  BASALT_EXPECT_KNOWN("plain", Physical::kU8, Plain<uint8_t>);
+  BASALT_EXPECT_KNOWN("constant", Physical::kI128, Constant<uint128_t>);
+  BASALT_EXPECT_KNOWN("dict(packed, packed)", Physical::kU64, Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>);
+  BASALT_EXPECT_KNOWN("l3", Physical::kU8, L3<uint8_t>);
+  BASALT_EXPECT_KNOWN("l3", Physical::kI16, L3<uint16_t>);
+  BASALT_EXPECT_KNOWN("l3", Physical::kU32, L3<uint32_t>);
+  BASALT_EXPECT_KNOWN("l3", Physical::kU64, L3<uint64_t>);
+  BASALT_EXPECT_KNOWN("rle(l3, l3)", Physical::kU64, Rle<uint64_t, L3<uint64_t>, L3<uint32_t>>);
+  BASALT_EXPECT_KNOWN("delta(packed)", Physical::kU8, Delta<uint8_t, Packed<uint8_t>>);
+  BASALT_EXPECT_KNOWN("delta(packed)", Physical::kU64, Delta<uint64_t, Packed<uint64_t>>);
+  BASALT_EXPECT_KNOWN("rle(packed, packed)", Physical::kU8, Rle<uint8_t, Packed<uint8_t>, Packed<uint32_t>>);
+  BASALT_EXPECT_KNOWN("rle(packed, packed)", Physical::kI128, Rle<uint128_t, Packed<uint128_t>, Packed<uint32_t>>);
+  BASALT_EXPECT_KNOWN("rle(plain, delta(packed))", Physical::kU64,
+                      Rle<uint64_t, Plain<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>);
+  BASALT_EXPECT_KNOWN("delta(rle(packed, packed))", Physical::kU64,
+                      Delta<uint64_t, Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>);
+  BASALT_EXPECT_KNOWN("rle(delta(packed), delta(packed))", Physical::kU64,
+                      Rle<uint64_t, Delta<uint64_t, Packed<uint64_t>>, Delta<uint32_t, Packed<uint32_t>>>);
+  BASALT_EXPECT_KNOWN("dict(rle(packed, packed), plain)", Physical::kU16,
+                      Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>);
 }
 
 // The decoder that is compiled ahead, strip by strip.
@@ -484,10 +481,13 @@ TEST(EmulatedReaders, Q6AsGenerated) {
   for (size_t i = 0; i < 6; ++i) parameters.literals[i].low = literals[i];
   EmulatedWarp::run([&] { device::basalt_scan(parameters); });
   EXPECT_GT(rows, uint64_t{kTileRows});
-  EXPECT_EQ(record[0], rows);
-  EXPECT_EQ(record[1], 0u);
-  EXPECT_EQ(record[2], rows);
-  EXPECT_TRUE(static_cast<int128_t>(static_cast<uint128_t>(record[4]) << 64 | record[3]) == sum);
+  EXPECT_EQ(record[device::kRecordRows], rows);
+  EXPECT_EQ(record[device::kRecordFlags], 0u);
+  EXPECT_EQ(record[device::kRecordTiles + device::kByBounds], 2u);  // tile 1 passes whole, tile 2 not at all
+  EXPECT_EQ(record[device::kRecordTiles + device::kByModel], 0u);
+  const uint64_t* own = record + device::kRecordHead;
+  EXPECT_EQ(own[0], rows);
+  EXPECT_TRUE(static_cast<int128_t>(static_cast<uint128_t>(own[2]) << 64 | own[1]) == sum);
 }
 
 }  // namespace

@@ -33,6 +33,11 @@ TEST(Generator, Q6ReadsAsAListOfSteps) {
   EXPECT_EQ(source_of(samples::q6()), read_text("tests/cuda/q6_kernel.txt"));
 }
 
+TEST(Generator, LearnedColumnsAreTestedLikeAnyOther) {
+  // After a wanted change: build/…/tests/nvrtc_check --print "learned ranges" > tests/cuda/learned_kernel.txt
+  EXPECT_EQ(source_of(samples::learned_ranges()), read_text("tests/cuda/learned_kernel.txt"));
+}
+
 TEST(Generator, LiteralsAreParametersAndNoTextDependsOnThem) {
   samples::Sample sample = samples::q6();
   const device::KernelPlan before = device::plan_kernel(sample.pipeline, sample.columns);
@@ -88,8 +93,8 @@ TEST(Generator, WidthsAreThoseThatHoldNearlyAllTiles) {
 TEST(Generator, SharedMemoryOfOneExpressionIsKnownBeforehand) {
   samples::Sample sample;
   for (const char* name : {"a", "b", "c"}) {
-    samples::add_column(sample, name, {TypeKind::kDecimal, 38, 0, TimeUnit::kMicro},
-                        {"Rle<uint128_t, Packed<uint128_t>, Packed<uint32_t>>"}, 10, 0, 1000, {10});
+    samples::add_column(sample, name, {TypeKind::kDecimal, 38, 0, TimeUnit::kMicro}, {"rle(packed, packed)"}, 10, 0,
+                        1000, {10});
   }
   Pipeline& p = sample.pipeline;
   Expr expr = samples::call(ExprOp::kAdd, Physical::kI128, {samples::column(p, 0), samples::column(p, 1)});

@@ -190,6 +190,46 @@ TEST(GpuPipeline, SecondRunCompilesAndTransfersNothing) {
   EXPECT_EQ(other.bytes_transferred, 0u);
 }
 
+// One range over each column: the kernel counts as the interpreter does, and again when everything is resident.
+TEST(GpuPipeline, TilesAreCountedByWhatDecidedThem) {
+  BASALT_NEEDS_GPU();
+  Random random(8);
+  std::vector<int64_t> line;
+  std::vector<int64_t> noise;
+  std::vector<int64_t> runs;
+  std::vector<int64_t> steps;  // bounds of packed tiles decide
+  for (int64_t i = 0; i < 64 * int64_t{kTileRows}; ++i) {
+    line.push_back(1000 * i + static_cast<int64_t>(below(random, 16)));
+    noise.push_back(static_cast<int64_t>(below(random, 1 << 20)));
+    runs.push_back(i / 300 * 7919 % 100003);
+    steps.push_back(i / kTileRows * 1000 + static_cast<int64_t>(below(random, 100)));
+  }
+  const DataType type{TypeKind::kInt64, 0, 0, TimeUnit::kMicro};
+  std::vector<Column> columns;
+  for (const auto& values : {line, noise, runs, steps}) columns.push_back(make_fixed(type, values));
+  const TestTable table = write_table(std::move(columns), {"l3", "l3", "l3", "packed"}, 65536);
+  const int64_t literals[] = {line[10 * kTileRows + 500], 1 << 19, 50'000, 20'050};
+  for (uint32_t i = 0; i < 4; ++i) {
+    Subset subset = subset_of(table, {i});
+    subset.pipeline.has_filter = true;
+    subset.pipeline.filter =
+        make_expr(ExprOp::kLess, Physical::kU8, {column_of(subset, 0), integer_expr(Physical::kI64, literals[i])});
+    subset.pipeline.aggregates = {aggregate(AggregateOp::kCountStar)};
+    RunReport expected;
+    const std::string answer = outcome(subset.pipeline, {}, Device::kCpu, &expected);
+    for (const char* run : {"first", "second"}) {
+      RunReport report;
+      EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda, &report), answer) << run << " run, column " << i;
+      EXPECT_EQ(report.tiles.total, expected.tiles.total) << i;
+      EXPECT_EQ(report.tiles.skipped, expected.tiles.skipped) << i;
+      EXPECT_EQ(report.tiles.all_true, expected.tiles.all_true) << i;
+      EXPECT_EQ(report.tiles.by_bounds, expected.tiles.by_bounds) << run << " run, column " << i;
+      EXPECT_EQ(report.tiles.by_model, expected.tiles.by_model) << run << " run, column " << i;
+      EXPECT_EQ(report.tiles.decoded, expected.tiles.decoded) << run << " run, column " << i;
+    }
+  }
+}
+
 TEST(GpuPipeline, CancelledRunsLeaveTheBackendUsable) {
   BASALT_NEEDS_GPU();
   const TestTable table = numbers(100'000, 8192);

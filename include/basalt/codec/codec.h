@@ -187,6 +187,19 @@ class ChildChooser {
   virtual Effort effort() const { return Effort::kBalanced; }
 };
 
+// The tile reader that device code uses for a node, and what the writer of a kernel has to know of it.
+struct DeviceReader {
+  std::string type;            // `Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>`; empty: device code cannot read it
+  uint32_t scratch_bytes = 0;  // of shared memory, for each warp
+  bool rows_in_shared = false;        // a tile's rows wait in the scratch once it is open
+  bool direct = false;                // rows come from the file's bytes: no staging, no look-up, no nesting
+  bool long_code = false;             // much is done with every value of a child, so that unrolled widths are dear
+  uint32_t most_instructions = 2000;  // of a kernel that decodes one array, which keeps its compilation short
+
+  bool empty() const { return type.empty(); }
+  bool operator==(const DeviceReader&) const = default;
+};
+
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -219,9 +232,8 @@ class Codec {
   // Bytes of the whole array if this codec were its root, or nullopt if it cannot hold it.
   virtual std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const = 0;
 
-  // The type of the tile reader that device code uses for this node, `Dict<uint64_t, Packed<uint32_t>,
-  // Plain<uint64_t>>`; empty if device code cannot read it.
-  virtual std::string device_reader(const NodeView& node) const;
+  // Looks at the types of the node and its children, not at their contents.
+  virtual DeviceReader device_reader(const NodeView& node) const;
 };
 
 // All codecs by name; built-in ones are listed in one place, src/codec/registry.cpp.

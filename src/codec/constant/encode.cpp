@@ -39,9 +39,10 @@ std::optional<Estimate> ConstantCodec::estimate(const Sample& sample, ChildChoos
   return Estimate{bytes, {"constant", {}}};
 }
 
-std::string ConstantCodec::device_reader(const NodeView& node) const {
-  const std::string value = device_value_type(node.type);
-  return value.empty() ? std::string() : "Constant<" + value + ">";
+DeviceReader ConstantCodec::device_reader(const NodeView& node) const {
+  DeviceReader reader = device_reader_named("Constant", node);
+  reader.direct = true;
+  return reader;
 }
 
 }  // namespace basalt

@@ -75,9 +75,13 @@ std::optional<Estimate> DeltaCodec::estimate(const Sample& sample, ChildChooser&
   return Estimate{child.bytes + checkpoints, {"delta", {std::move(child.tree)}}};
 }
 
-std::string DeltaCodec::device_reader(const NodeView& node) const {
-  const std::string child = device_reader_of(node.children[delta::kDeltas]);
-  return child.empty() ? child : "Delta<" + device_value_type(node.type) + ", " + child + ">";
+DeviceReader DeltaCodec::device_reader(const NodeView& node) const {
+  const DeviceReader deltas = device_reader_of(node.children[delta::kDeltas]);
+  DeviceReader reader = device_reader_named("Delta", node, {deltas});
+  reader.scratch_bytes = delta::scratch_bytes(width_of(node.type), deltas.scratch_bytes);
+  reader.rows_in_shared = true;
+  reader.long_code = true;
+  return reader;
 }
 
 }  // namespace basalt

@@ -13,10 +13,9 @@ namespace basalt::device {
 template <typename Sum>
 struct RunningSums {
   static constexpr uint32_t kPerVector = 16 / sizeof(Sum);
-  // 32 neighbouring rows take their bytes and 16 more: a lane's 16-byte accesses then fall on other banks than its
-  // neighbours'.
   static constexpr uint32_t kStride = kLanes + kPerVector;
-  static constexpr uint32_t kBytes = kRowsPerLane * kStride * sizeof(Sum);
+  static constexpr uint32_t kBytes = delta::sums_bytes(sizeof(Sum));
+  static_assert(kBytes == kRowsPerLane * kStride * sizeof(Sum));
 
   struct alignas(16) Vector {
     Sum sums[kPerVector];
@@ -54,7 +53,6 @@ struct RunningSums {
 
 template <typename T, typename Deltas>
 class Delta : public OneForm<Delta<T, Deltas>, T> {
-  // Shared memory moves words of four bytes, so narrower values are summed in those.
   using Sum = typename SelectType<(sizeof(T) < 4), uint32_t, T>::type;
   using Sums = RunningSums<Sum>;
   static constexpr uint32_t kStride = Sums::kStride;
@@ -64,7 +62,7 @@ class Delta : public OneForm<Delta<T, Deltas>, T> {
   using value_type = T;
   static constexpr uint32_t kDeltasWord = 1 + delta::kStreams;
   static constexpr uint32_t kDescriptorWords = kDeltasWord + Deltas::kDescriptorWords;
-  static constexpr uint32_t kScratchBytes = Sums::kBytes + round_to_16(Deltas::kScratchBytes);
+  static constexpr uint32_t kScratchBytes = delta::scratch_bytes(sizeof(T), Deltas::kScratchBytes);
   static constexpr bool kPointAccess = false;
   static constexpr bool kRowsInShared = true;  // at(k) is one read of the scratch, k may be a run-time number
 

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "codec/ahead.h"
 #include "core/device/batch.h"
 
 namespace basalt::delta {
@@ -11,5 +12,8 @@ namespace basalt::delta {
 // T: uint32_t, uint64_t; narrower values are decoded by kernels generated at run time.
 template <typename T>
 [[nodiscard]] cudaError_t decode(const device::ChunkBatch& batch, T* out, cudaStream_t stream);
+
+// By the readers that they stand for.
+[[nodiscard]] device::AheadDecoders decoders();
 
 }  // namespace basalt::delta

@@ -16,4 +16,12 @@ constexpr uint32_t kStreams = 1;
 
 constexpr uint32_t kDeltas = 0;
 
+// Shared memory of the tile reader, per warp: 32 neighbouring rows take their bytes and 16 more, so that a lane's
+// 16-byte accesses fall on other banks than its neighbours'; then what the reader of the deltas takes. Shared memory
+// moves words of four bytes, so narrower values are summed in those.
+BASALT_HD constexpr uint32_t sums_bytes(uint32_t sum_bytes) { return kRowsPerLane * (kLanes * sum_bytes + 16); }
+BASALT_HD constexpr uint32_t scratch_bytes(uint32_t value_bytes, uint32_t deltas_scratch) {
+  return sums_bytes(value_bytes < 4 ? 4 : value_bytes) + (deltas_scratch + 15) / 16 * 16;
+}
+
 }  // namespace basalt::delta

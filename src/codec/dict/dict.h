@@ -14,7 +14,7 @@ class DictCodec final : public Codec {
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
-  std::string device_reader(const NodeView& node) const override;
+  DeviceReader device_reader(const NodeView& node) const override;
 };
 
 }  // namespace basalt

@@ -127,11 +127,11 @@ std::optional<Estimate> DictCodec::estimate(const Sample& sample, ChildChooser& 
   return Estimate{codes.bytes + entries.bytes, {"dict", {std::move(codes.tree), std::move(entries.tree)}}};
 }
 
-std::string DictCodec::device_reader(const NodeView& node) const {
-  const std::string codes = device_reader_of(node.children[dict::kCodes]);
-  const std::string entries = device_reader_of(node.children[dict::kEntries]);
-  if (codes.empty() || entries.empty()) return {};
-  return "Dict<" + device_value_type(node.type) + ", " + codes + ", " + entries + ">";
+DeviceReader DictCodec::device_reader(const NodeView& node) const {
+  const DeviceReader codes = device_reader_of(node.children[dict::kCodes]);
+  DeviceReader reader = device_reader_named("Dict", node, {codes, device_reader_of(node.children[dict::kEntries])});
+  reader.scratch_bytes = codes.scratch_bytes;  // entries are looked up where they lie
+  return reader;
 }
 
 }  // namespace basalt

@@ -23,4 +23,24 @@ cudaError_t decode(const device::ChunkBatch& batch, Entries entries, uint32_t mo
 template cudaError_t decode(const device::ChunkBatch&, Entries, uint32_t, uint32_t*, uint32_t*, cudaStream_t);
 template cudaError_t decode(const device::ChunkBatch&, Entries, uint32_t, uint64_t*, uint32_t*, cudaStream_t);
 
+namespace {
+
+template <typename T, Entries kEntriesAre>
+cudaError_t decode_one(const NodeView& node, const device::ChunkBatch& batch, void* out, uint32_t* fault,
+                       cudaStream_t stream) {
+  const auto entries = static_cast<uint32_t>(node.children[kEntries].count);
+  return decode(batch, kEntriesAre, entries, static_cast<T*>(out), fault, stream);
+}
+
+constexpr device::AheadDecoder kDecoders[] = {
+    {"Dict<uint32_t, Packed<uint32_t>, Plain<uint32_t>>", decode_one<uint32_t, Entries::kPlain>},
+    {"Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>", decode_one<uint64_t, Entries::kPlain>},
+    {"Dict<uint32_t, Packed<uint32_t>, Packed<uint32_t>>", decode_one<uint32_t, Entries::kPacked>},
+    {"Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>", decode_one<uint64_t, Entries::kPacked>},
+};
+
+}  // namespace
+
+device::AheadDecoders decoders() { return kDecoders; }
+
 }  // namespace basalt::dict

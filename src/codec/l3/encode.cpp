@@ -246,6 +246,12 @@ std::optional<Estimate> L3Codec::estimate(const Sample& sample, ChildChooser& ch
   return Estimate{static_cast<double>(bytes) * sample.scale(), {"l3", {}}};
 }
 
-std::string L3Codec::device_reader(const NodeView& node) const { return "L3<" + device_value_type(node.type) + ">"; }
+DeviceReader L3Codec::device_reader(const NodeView& node) const {
+  DeviceReader reader = device_reader_named("L3", node);
+  reader.scratch_bytes = l3::scratch_bytes(width_of(node.type));
+  reader.rows_in_shared = true;
+  reader.most_instructions = 2600;
+  return reader;
+}
 
 }  // namespace basalt

@@ -20,4 +20,21 @@ cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cud
 template cudaError_t decode(const device::ChunkBatch&, uint32_t*, uint32_t*, cudaStream_t);
 template cudaError_t decode(const device::ChunkBatch&, uint64_t*, uint32_t*, cudaStream_t);
 
+namespace {
+
+template <typename T>
+cudaError_t decode_one(const NodeView&, const device::ChunkBatch& batch, void* out, uint32_t* fault,
+                       cudaStream_t stream) {
+  return decode(batch, static_cast<T*>(out), fault, stream);
+}
+
+constexpr device::AheadDecoder kDecoders[] = {
+    {"L3<uint32_t>", decode_one<uint32_t>},
+    {"L3<uint64_t>", decode_one<uint64_t>},
+};
+
+}  // namespace
+
+device::AheadDecoders decoders() { return kDecoders; }
+
 }  // namespace basalt::l3

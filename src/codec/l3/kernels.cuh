@@ -1,100 +1,16 @@
-// Tile reader of `l3`, and what all kernels that read l3 tiles share. What a warp has to know about a unit of 256 rows
-// is worked out by one lane and waits in shared memory, so that its rows are a few additions each. The reader's rows
-// pass through shared memory: whatever a tile's models are, what follows reads one row by one shared load, and
-// generated kernels stay short.
+// Tile reader of `l3`. What a warp has to know about a unit of 256 rows waits in shared memory, and so do the rows:
+// whatever a tile's models are, what follows reads one row by one shared load, and generated kernels stay short.
+// Comparisons with literals ask the models first (`answer`).
 #pragma once
 
 #include "basalt/core/host_device.h"
+#include "codec/l3/kernels_range.cuh"
+#include "codec/l3/kernels_unit.cuh"
 #include "codec/l3/layout.h"
+#include "core/device/answer.h"
 #include "core/device/warp.h"
 
 namespace basalt::device {
-
-__device__ __forceinline__ l3::Chunk l3_chunk(const uint64_t* descriptor) {
-  return l3::Chunk::of(stream<uint32_t>(descriptor, 1 + l3::kStarts), stream<uint64_t>(descriptor, 1 + l3::kRecords),
-                       stream<uint32_t>(descriptor, 1 + l3::kParams), stream<uint32_t>(descriptor, 1 + l3::kResiduals),
-                       row_count(descriptor));
-}
-
-// A unit of 256 rows, ready to be read. Narrow models: value = base + (upper half of y + residual, as a signed 32-bit
-// offset); where offsets are small, the base has swallowed the whole part of the unit's first prediction. Wide ones:
-// base + (y >> fraction) + residual.
-struct alignas(16) LearnedUnit {
-  uint64_t base;
-  uint64_t y;           // at the unit's first row
-  uint64_t d1, d2, d3;  // its differences from row to row
-  uint32_t place;       // first piece of the residuals; of runs: the partition
-  uint32_t info;
-
-  static constexpr uint32_t kFraction = 7;  // first bit; the width lies below it
-  static constexpr uint32_t kDegree = 13;   // first of two bits
-  static constexpr uint32_t kWide = 1u << 15;
-  static constexpr uint32_t kRuns = 1u << 16;
-  static constexpr uint32_t kPackedTile = 1u << 17;  // its tile lies in one partition
-  static constexpr uint32_t kSmall = 1u << 18;       // 32 offsets of its tile can be added up in 32 bits
-
-  __device__ __forceinline__ uint32_t width() const { return info & 0x7F; }
-  __device__ __forceinline__ uint32_t fraction() const { return info >> kFraction & 0x3F; }
-  __device__ __forceinline__ uint32_t degree() const { return info >> kDegree & 3; }
-  __device__ __forceinline__ bool is(uint32_t flag) const { return (info & flag) != 0; }
-};
-
-BASALT_HD bool magnitude_below(uint64_t value, uint32_t bits) {
-  return (value + (uint64_t{1} << bits)) >> (bits + 1) == 0;
-}
-
-// Everything about one unit, by one lane.
-template <typename T>
-__device__ __forceinline__ LearnedUnit describe_unit(const l3::Chunk& chunk, uint32_t unit) {
-  const uint32_t starts = load(chunk.starts + unit / l3::kUnitsPerStart);
-  const uint32_t partition = l3::partition_in(starts, unit);
-  const uint32_t first = unit / kUnitsPerTile * kUnitsPerTile;
-  LearnedUnit out{};
-  if (first + kUnitsPerTile <= chunk.units && l3::undivided(starts, first)) out.info |= LearnedUnit::kPackedTile;
-  const l3::Record record = l3::unpack_record(load(chunk.records + partition));
-  if (record.model == l3::Model::kRuns) {
-    out.place = partition;
-    out.info |= LearnedUnit::kRuns;
-    return out;
-  }
-  const l3::Predictor p = l3::get_predictor(record, chunk.params, sizeof(T));
-  const uint32_t units_before = unit - record.first_unit;
-  const uint64_t i = uint64_t{units_before} * kUnitRows;
-  out.base = p.base;
-  out.y = l3::evaluate(p, i);
-  out.d1 = p.c1 + p.c2 * i + p.c3 * (i == 0 ? 0 : l3::choose_2(i));
-  out.d2 = p.c2 + p.c3 * i;
-  out.d3 = p.c3;
-  out.place = record.place + units_before * record.width;
-  out.info |= record.width | p.fraction << LearnedUnit::kFraction | l3::degree_of(record.model) << LearnedUnit::kDegree;
-  if (p.wide) {
-    out.info |= LearnedUnit::kWide;
-  } else if (record.width <= 24 && magnitude_below(out.y, 62) && magnitude_below(out.d1, 45) &&
-             magnitude_below(out.d2, 36) && magnitude_below(out.d3, 27)) {
-    // Offsets inside the tile: 2^23 from each of the first two differences, less from the third, 2^24 from residuals.
-    out.info |= LearnedUnit::kSmall;
-    out.base += static_cast<uint64_t>(static_cast<int64_t>(out.y) >> 32);
-    out.y &= 0xFFFFFFFF;
-  }
-  return out;
-}
-
-// y of the lane's first row in a unit, and its differences for steps of 32 rows. kCurve: beyond a line.
-template <bool kCurve>
-__device__ __forceinline__ l3::Steps steps_of_lane(const LearnedUnit& unit) {
-  const uint32_t lane = lane_id_here();
-  l3::Steps s{unit.y + unit.d1 * lane, unit.d1 * kLanes, 0, 0};
-  if constexpr (kCurve) {
-    // C(lane + 32, n) expanded by Vandermonde: C(32, 2) = 496, C(32, 3) = 4960.
-    const uint32_t two = lane * (lane - 1) / 2;
-    const uint32_t three = lane * (lane - 1) * (lane - 2) / 6;  // a factor is 0 before one wraps
-    s.y += unit.d2 * two + unit.d3 * three;
-    s.d1 += unit.d2 * (lane * kLanes + 496) + unit.d3 * (4960 + 496 * lane + kLanes * two);
-    s.d2 = unit.d2 * (kLanes * kLanes) + unit.d3 * (2 * 496 * kLanes + kLanes * kLanes * lane);
-    s.d3 = unit.d3 * (kLanes * kLanes * kLanes);
-  }
-  return s;
-}
 
 // Finds the run of every row of a tile, for one partition of runs: run ends set bits where the next run begins, and a
 // row's run is the number of bits up to it.
@@ -176,7 +92,7 @@ template <typename T>
 class L3 : public OneForm<L3<T>, T> {
   // Shared memory moves words of four bytes.
   using Row = typename SelectType<(sizeof(T) < 4), uint32_t, T>::type;
-  using Runs = LearnedRuns<T, 32>;  // a statement may have many such columns, and a block little shared memory
+  using Runs = LearnedRuns<T, kLanes>;  // a statement may have many such columns, and a block little shared memory
   struct alignas(16) Scratch {
     Row rows[kTileRows];
     LearnedUnit units[kUnitsPerTile];
@@ -186,7 +102,8 @@ class L3 : public OneForm<L3<T>, T> {
  public:
   using value_type = T;
   static constexpr uint32_t kDescriptorWords = 1 + l3::kStreams;
-  static constexpr uint32_t kScratchBytes = sizeof(Scratch);
+  static constexpr uint32_t kScratchBytes = l3::scratch_bytes(sizeof(T));
+  static_assert(kScratchBytes == sizeof(Scratch));
   static constexpr bool kPointAccess = true;
   static constexpr bool kRowsInShared = true;  // at(k) is one read of the scratch, k may be a run-time number
 
@@ -210,17 +127,30 @@ class L3 : public OneForm<L3<T>, T> {
     return static_cast<T>(l3_chunk(descriptor_).value(i, sizeof(T), &bad));
   }
 
+  // Which rows of the tile lie on the arc of the numbers first, first + 1, … first + span, modulo 2^bits. One copy per
+  // value type.
+  __device__ __noinline__ static TileAnswer answer(const uint64_t* descriptor, uint32_t tile, void* place, T first,
+                                                   T span) {
+    Scratch& scratch = *static_cast<Scratch*>(place);
+    const LearnedAnswer answer = ask_models(descriptor, tile, sizeof(T), scratch.units, first, span);
+    if (answer.rebuild == 0) return {answer.mask, answer.how, 0};
+    const bool wrong = fill(descriptor, tile, scratch);
+    uint32_t mask = 0;
+#pragma unroll 4
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+      const T from = static_cast<T>(static_cast<T>(scratch.rows[k * kLanes + lane_id()]) - first);
+      mask |= static_cast<uint32_t>(from <= span) << k;
+    }
+    return {mask, answer.how, wrong ? 1u : 0u};
+  }
+
  private:
   // Writes the tile's rows to the scratch; true if they break a rule. One copy per value type: a statement may have
   // many such columns.
   __device__ __noinline__ static bool fill(const uint64_t* descriptor, uint32_t tile, Scratch& scratch) {
+    const uint32_t units = describe_tile(descriptor, tile, sizeof(T), scratch.units);
     const l3::Chunk chunk = l3_chunk(descriptor);
-    const uint32_t first_unit = tile * kUnitsPerTile;
     const uint32_t lane = lane_id();
-    const uint32_t units = chunk.units - first_unit < kUnitsPerTile ? chunk.units - first_unit : kUnitsPerTile;
-    sync_warp();  // nobody reads the last tile any more
-    if (lane < units) scratch.units[lane] = describe_unit<T>(chunk, first_unit + lane);
-    sync_warp();
     bool wrong = false;
 #pragma unroll 1
     for (uint32_t u = 0; u < units;) {
@@ -243,21 +173,10 @@ class L3 : public OneForm<L3<T>, T> {
     return wrong;
   }
 
-  // The lane's eight rows of a modelled unit. A packed tile goes unit by unit as well: one copy of the code is what
-  // compilation has time for. All words are asked for before the first one is used.
   __device__ __forceinline__ static void put_model(const l3::Chunk& chunk, const LearnedUnit& unit, uint32_t u,
                                                    Row* rows) {
-    const uint32_t width = unit.width();
-    const bool packed = unit.is(LearnedUnit::kPackedTile);
-    const uint32_t* words = chunk.residuals + uint64_t{unit.place - (packed ? u * width : 0)} * l3::kPieceWords;
-    const uint32_t stride = packed ? kLanes : 1;
-    const uint32_t bit = (packed ? u : lane_id()) * kUnitRowsPerLane * width;
-    if (packed) words += lane_id();
     uint64_t residuals[kUnitRowsPerLane] = {};
-    if (width > 0) {
-#pragma unroll
-      for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) residuals[k] = bits_at(words, stride, bit + k * width, width);
-    }
+    if (unit.width() > 0) read_residuals<T>(chunk, unit, u, residuals, [](uint32_t k) { return k; });
     l3::Predictor p;
     p.base = unit.base;
     p.fraction = unit.fraction();
@@ -268,22 +187,6 @@ class L3 : public OneForm<L3<T>, T> {
       rows[k * kLanes] = static_cast<Row>(static_cast<T>(l3::finish(p, steps.y, residuals[k])));
       l3::step(steps);
     }
-  }
-
-  // `width` bits, not none, at `bit` of a stream whose words lie `stride` apart. No branch, so that loads of several
-  // values go together: a word that does not count may lie beyond the stream, and the last one that does is read.
-  __device__ __forceinline__ static uint64_t bits_at(const uint32_t* words, uint32_t stride, uint32_t bit,
-                                                     uint32_t width) {
-    const uint32_t* at = words + (bit >> 5) * stride;
-    const uint32_t shift = bit & 31;
-    const uint32_t beyond = (shift + width + 31) / 32;
-    const uint32_t word_0 = load(at);
-    const uint32_t word_1 = load(at + (beyond > 1 ? stride : 0));
-    const uint32_t low = funnel_right(word_0, word_1, shift);
-    if constexpr (sizeof(T) <= 4) return low & static_cast<uint32_t>(low_bits(width));
-    const uint32_t word_2 = load(at + (beyond > 2 ? 2 : beyond - 1) * stride);
-    const uint32_t high = funnel_right(word_1, word_2, shift);
-    return (static_cast<uint64_t>(high) << 32 | low) & low_bits(width);
   }
 
   const uint64_t* descriptor_;

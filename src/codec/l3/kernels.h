@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "codec/ahead.h"
 #include "core/device/batch.h"
 
 namespace basalt::l3 {
@@ -11,5 +12,8 @@ namespace basalt::l3 {
 // that no writer makes. T: uint32_t, uint64_t.
 template <typename T>
 [[nodiscard]] cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream);
+
+// By the readers that they stand for.
+[[nodiscard]] device::AheadDecoders decoders();
 
 }  // namespace basalt::l3

@@ -336,6 +336,14 @@ struct RunsOfTile {
   }
 };
 
+// Shared memory of the tile reader, per warp: the tile's rows, in words of at least four bytes; what is to be known of
+// its units; of runs the marks where they begin, and the values of the first 32.
+constexpr uint32_t kUnitBytes = 48;
+BASALT_HD constexpr uint32_t scratch_bytes(uint32_t value_bytes) {
+  return kTileRows * (value_bytes < 4 ? 4 : value_bytes) + kUnitsPerTile * kUnitBytes +
+         (kLanes * 4 + kLanes * value_bytes + 15) / 16 * 16;
+}
+
 // One chunk's streams, and everything that reading a single row takes: for CPU readers, tile readers, and kernels of
 // others that include this header.
 struct Chunk {

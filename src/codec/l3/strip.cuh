@@ -229,7 +229,8 @@ __device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const Strip& 
   const uint32_t lane = lane_id();
   const uint32_t unit = (strip.first + lane / kUnitsPerTile * strip.step) * kUnitsPerTile + lane % kUnitsPerTile;
   sync_warp();  // nobody reads the last strip any more
-  if (lane < strip.count * kUnitsPerTile && unit < chunk.units) scratch.units[lane] = describe_unit<T>(chunk, unit);
+  if (lane < strip.count * kUnitsPerTile && unit < chunk.units)
+    scratch.units[lane] = describe_unit<false>(chunk, unit, sizeof(T));
   sync_warp();
   bool bad = false;
 #pragma unroll 1

@@ -132,8 +132,10 @@ std::optional<Estimate> PackedCodec::estimate(const Sample& sample, ChildChooser
   return Estimate{tiles * (per_tile + 4 + width_of(values.type)), {"packed", {}}};
 }
 
-std::string PackedCodec::device_reader(const NodeView& node) const {
-  return "Packed<" + device_value_type(node.type) + ">";
+DeviceReader PackedCodec::device_reader(const NodeView& node) const {
+  DeviceReader reader = device_reader_named("Packed", node);
+  reader.direct = true;
+  return reader;
 }
 
 }  // namespace basalt

@@ -1,7 +1,8 @@
 // The packed codec's kernels, compiled ahead with unrolled code for widths up to 32.
 #include "codec/packed/kernels.h"
 
-#include "codec/packed/launch.cuh"
+#include "codec/packed/kernels.cuh"
+#include "core/device/launch.h"
 
 namespace basalt::packed {
 
@@ -24,20 +25,21 @@ cudaError_t decode(const device::ChunkBatch& batch, uint128_t* out, cudaStream_t
   return device::launch_decode_tiles<device::Packed<uint128_t>, 8, 4>(batch, out, nullptr, stream);
 }
 
+namespace {
+
 template <typename T>
-cudaError_t count_less(const device::ChunkBatch& batch, T literal, unsigned long long* result, cudaStream_t stream) {
-  constexpr bool kSigned = static_cast<T>(-1) < static_cast<T>(0);
-  using Unsigned = typename device::SelectType<sizeof(T) == 4, uint32_t, uint64_t>::type;
-  const Unsigned flip = kSigned ? Unsigned{1} << (8 * sizeof(T) - 1) : Unsigned{0};
-  const Unsigned ordered = static_cast<Unsigned>(literal) ^ flip;
-  if (ordered == 0) return cudaSuccess;
-  // 40 registers: 97 % of the read ceiling on an H200 from width 12 on, where 32 registers reach 86 %.
-  return launch_count<Unsigned, 8, 6>(batch, flip, ordered - 1, result, stream);
+cudaError_t decode_one(const NodeView&, const device::ChunkBatch& batch, void* out, uint32_t*, cudaStream_t stream) {
+  return decode(batch, static_cast<T*>(out), stream);
 }
 
-template cudaError_t count_less(const device::ChunkBatch&, uint32_t, unsigned long long*, cudaStream_t);
-template cudaError_t count_less(const device::ChunkBatch&, uint64_t, unsigned long long*, cudaStream_t);
-template cudaError_t count_less(const device::ChunkBatch&, int32_t, unsigned long long*, cudaStream_t);
-template cudaError_t count_less(const device::ChunkBatch&, int64_t, unsigned long long*, cudaStream_t);
+constexpr device::AheadDecoder kDecoders[] = {
+    {"Packed<uint8_t>", decode_one<uint8_t>},     {"Packed<uint16_t>", decode_one<uint16_t>},
+    {"Packed<uint32_t>", decode_one<uint32_t>},   {"Packed<uint64_t>", decode_one<uint64_t>},
+    {"Packed<uint128_t>", decode_one<uint128_t>},
+};
+
+}  // namespace
+
+device::AheadDecoders decoders() { return kDecoders; }
 
 }  // namespace basalt::packed

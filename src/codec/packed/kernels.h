@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "codec/ahead.h"
 #include "core/device/batch.h"
 
 namespace basalt::packed {
@@ -11,9 +12,7 @@ namespace basalt::packed {
 template <typename T>
 [[nodiscard]] cudaError_t decode(const device::ChunkBatch& batch, T* out, cudaStream_t stream);
 
-// Adds to *result (device memory) the number of rows with value < literal. T: int32_t, int64_t, uint32_t, uint64_t.
-template <typename T>
-[[nodiscard]] cudaError_t count_less(const device::ChunkBatch& batch, T literal, unsigned long long* result,
-                                     cudaStream_t stream);
+// By the readers that they stand for.
+[[nodiscard]] device::AheadDecoders decoders();
 
 }  // namespace basalt::packed

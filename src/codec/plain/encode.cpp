@@ -42,9 +42,10 @@ std::optional<Estimate> PlainCodec::estimate(const Sample& sample, ChildChooser&
   return Estimate{bytes * sample.scale() + 8.0 * (tile_count(sample.total_rows) + 1), {"plain", {}}};
 }
 
-std::string PlainCodec::device_reader(const NodeView& node) const {
-  const std::string value = device_value_type(node.type);
-  return value.empty() ? std::string() : "Plain<" + value + ">";
+DeviceReader PlainCodec::device_reader(const NodeView& node) const {
+  DeviceReader reader = device_reader_named("Plain", node);
+  reader.direct = true;
+  return reader;
 }
 
 }  // namespace basalt

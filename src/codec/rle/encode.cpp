@@ -96,11 +96,15 @@ std::optional<Estimate> RleCodec::estimate(const Sample& sample, ChildChooser& c
   return Estimate{values.bytes + ends.bytes + entries, {"rle", {std::move(values.tree), std::move(ends.tree)}}};
 }
 
-std::string RleCodec::device_reader(const NodeView& node) const {
-  const std::string values = device_reader_of(node.children[rle::kValues]);
-  const std::string ends = device_reader_of(node.children[rle::kRunEnds]);
-  if (values.empty() || ends.empty()) return {};
-  return "Rle<" + device_value_type(node.type) + ", " + values + ", " + ends + ">";
+DeviceReader RleCodec::device_reader(const NodeView& node) const {
+  const DeviceReader values = device_reader_of(node.children[rle::kValues]);
+  const DeviceReader ends = device_reader_of(node.children[rle::kRunEnds]);
+  DeviceReader reader = device_reader_named("Rle", node, {values, ends});
+  reader.scratch_bytes =
+      rle::scratch_bytes(width_of(node.type), values.scratch_bytes, ends.scratch_bytes, ends.rows_in_shared);
+  reader.rows_in_shared = true;
+  reader.long_code = true;
+  return reader;
 }
 
 }  // namespace basalt

@@ -27,4 +27,23 @@ cudaError_t decode(const device::ChunkBatch& batch, Ends ends, T* out, uint32_t*
 template cudaError_t decode(const device::ChunkBatch&, Ends, uint32_t*, uint32_t*, cudaStream_t);
 template cudaError_t decode(const device::ChunkBatch&, Ends, uint64_t*, uint32_t*, cudaStream_t);
 
+namespace {
+
+template <typename T, Ends kEnds>
+cudaError_t decode_one(const NodeView&, const device::ChunkBatch& batch, void* out, uint32_t* fault,
+                       cudaStream_t stream) {
+  return decode(batch, kEnds, static_cast<T*>(out), fault, stream);
+}
+
+constexpr device::AheadDecoder kDecoders[] = {
+    {"Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>", decode_one<uint32_t, Ends::kPacked>},
+    {"Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>", decode_one<uint64_t, Ends::kPacked>},
+    {"Rle<uint32_t, Packed<uint32_t>, Delta<uint32_t, Packed<uint32_t>>>", decode_one<uint32_t, Ends::kDeltaPacked>},
+    {"Rle<uint64_t, Packed<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>", decode_one<uint64_t, Ends::kDeltaPacked>},
+};
+
+}  // namespace
+
+device::AheadDecoders decoders() { return kDecoders; }
+
 }  // namespace basalt::rle

@@ -53,7 +53,8 @@ class RunMarks {
     uint32_t before;
   };
   static constexpr uint32_t kWordBytes = kLanes * sizeof(Word);
-  static constexpr uint32_t kScratchBytes = kMarkBytes + kEndBytes + Ends::kScratchBytes;
+  static_assert(sizeof(Word) == rle::kMarkWordBytes && kMarkBytes + kEndBytes + Ends::kScratchBytes ==
+                                                           rle::marks_bytes(Ends::kScratchBytes, Ends::kRowsInShared));
 
   // Every run but the last ends at one of the rows 1, 2, … of the tile, where the next one begins. True if the ends are
   // none that a writer makes.
@@ -143,16 +144,15 @@ class Rle : public OneForm<Rle<T, Values, Ends>, T> {
   using Word = typename Marks::Word;
   static constexpr uint32_t kWordBytes = Marks::kWordBytes;
   static constexpr uint32_t kValueBytes = kTileRows * sizeof(T);
-  // Marks and ends are done with before values are staged, and share their place.
-  static constexpr uint32_t kValuesPhase = kValueBytes + Values::kScratchBytes;
 
  public:
   using value_type = T;
   static constexpr uint32_t kValuesWord = 1 + rle::kStreams;
   static constexpr uint32_t kEndsWord = kValuesWord + Values::kDescriptorWords;
   static constexpr uint32_t kDescriptorWords = kEndsWord + Ends::kDescriptorWords;
+  // Marks and ends are done with before values are staged, and share their place.
   static constexpr uint32_t kScratchBytes =
-      kWordBytes + round_to_16(Marks::kScratchBytes > kValuesPhase ? Marks::kScratchBytes : kValuesPhase);
+      rle::scratch_bytes(sizeof(T), Values::kScratchBytes, Ends::kScratchBytes, Ends::kRowsInShared);
   static constexpr bool kPointAccess = false;
   static constexpr bool kRowsInShared = true;
 

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "codec/ahead.h"
 #include "core/device/batch.h"
 
 namespace basalt::rle {
@@ -15,5 +16,8 @@ enum class Ends { kPacked, kDeltaPacked };
 template <typename T>
 [[nodiscard]] cudaError_t decode(const device::ChunkBatch& batch, Ends ends, T* out, uint32_t* fault,
                                  cudaStream_t stream);
+
+// By the readers that they stand for.
+[[nodiscard]] device::AheadDecoders decoders();
 
 }  // namespace basalt::rle

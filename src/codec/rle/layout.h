@@ -22,4 +22,18 @@ struct TileEntry {
   uint32_t consumed;
 };
 
+// Shared memory of the tile reader, per warp: 32 words of marks with the runs before them; then the marks, a byte per
+// row, and the tile's ends, where the reader of the ends does not hold them itself; and in the same place, later, its
+// values.
+constexpr uint32_t kMarkWordBytes = 8;
+BASALT_HD constexpr uint32_t marks_bytes(uint32_t ends_scratch, bool ends_in_shared) {
+  return kTileRows + (ends_in_shared ? 0 : kTileRows * 4) + ends_scratch;
+}
+BASALT_HD constexpr uint32_t scratch_bytes(uint32_t value_bytes, uint32_t values_scratch, uint32_t ends_scratch,
+                                           bool ends_in_shared) {
+  const uint32_t marks = marks_bytes(ends_scratch, ends_in_shared);
+  const uint32_t values = kTileRows * value_bytes + values_scratch;
+  return kLanes * kMarkWordBytes + ((marks > values ? marks : values) + 15) / 16 * 16;
+}
+
 }  // namespace basalt::rle

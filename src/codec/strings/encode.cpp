@@ -52,6 +52,6 @@ std::optional<Estimate> StringsCodec::estimate(const Sample& sample, ChildChoose
                   {"strings", {std::move(length_child.tree), std::move(bytes_child.tree)}}};
 }
 
-std::string StringsCodec::device_reader(const NodeView&) const { return {}; }
+DeviceReader StringsCodec::device_reader(const NodeView&) const { return {}; }
 
 }  // namespace basalt

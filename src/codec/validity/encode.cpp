@@ -60,6 +60,6 @@ std::optional<Estimate> ValidityCodec::estimate(const Sample& sample, ChildChoos
   return total;
 }
 
-std::string ValidityCodec::device_reader(const NodeView&) const { return {}; }
+DeviceReader ValidityCodec::device_reader(const NodeView&) const { return {}; }
 
 }  // namespace basalt

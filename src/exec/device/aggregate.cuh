@@ -3,6 +3,7 @@
 #pragma once
 
 #include "basalt/core/host_device.h"
+#include "core/device/answer.h"
 #include "core/device/warp.h"
 #include "exec/device/work.h"
 
@@ -45,7 +46,7 @@ __device__ __forceinline__ bool subtract_overflows(int128_t a, int128_t b, int12
   out = static_cast<int128_t>(static_cast<uint128_t>(a) - static_cast<uint128_t>(b));
   return ((a ^ b) & (a ^ out)) < 0;
 }
-__device__ __noinline__ bool multiply_overflows(int128_t a, int128_t b, int128_t& out) {
+__device__ __noinline__ inline bool multiply_overflows(int128_t a, int128_t b, int128_t& out) {
   const bool negative = (a < 0) != (b < 0);
   const uint128_t x = a < 0 ? -static_cast<uint128_t>(a) : static_cast<uint128_t>(a);
   const uint128_t y = b < 0 ? -static_cast<uint128_t>(b) : static_cast<uint128_t>(b);
@@ -157,6 +158,32 @@ __device__ __forceinline__ void store_tile_sum(const Parameters& p, uint32_t whi
   if (lane_id() == 0) p.tile_sums[static_cast<uint64_t>(which) * p.work_count + work_index] = sum;
 }
 
+// --- tiles by what decided them
+// ------------------------------------------------------------------------------------------
+
+// Of one warp, in shared memory: registers are dearer, and the tiles of most statements are read, which counts nothing.
+class TileTally {
+ public:
+  __device__ __forceinline__ void begin() {
+    if (lane_id() < kByRows) counts_[lane_id()] = 0;
+    sync_warp();
+  }
+  // A tile whose filter was answered so, at most.
+  __device__ __forceinline__ void count(uint32_t how) {
+    if (how < kByRows && lane_id() == 0) ++counts_[how];
+  }
+  // Whether no row of the tile is left, which ends it.
+  __device__ __forceinline__ bool ends(uint32_t alive, uint32_t how) {
+    if (any_lane(alive != 0)) return false;
+    count(how);
+    return true;
+  }
+  __device__ __forceinline__ uint32_t of(uint32_t how) const { return counts_[how]; }
+
+ private:
+  uint32_t counts_[kByRows];
+};
+
 // --- the block's record
 // -------------------------------------------------------------------------------------------------
 
@@ -171,8 +198,17 @@ class Record {
     const bool any_overflow = __syncthreads_or(static_cast<int>(overflow)) != 0;
     const bool any_bad = __syncthreads_or(static_cast<int>(bad)) != 0;
     if (threadIdx.x == 0) {
-      words_[0] = total;
-      words_[1] = (any_overflow ? kFlagOverflow : 0) | (any_bad ? kFlagBad : 0);
+      words_[kRecordRows] = total;
+      words_[kRecordFlags] = (any_overflow ? kFlagOverflow : 0) | (any_bad ? kFlagBad : 0);
+      words_[kRecordTiles + kByBounds] = words_[kRecordTiles + kByModel] = 0;
+    }
+  }
+  __device__ __forceinline__ void tiles(const TileTally& tally) {
+    sync_warp();  // lane 0 counts
+#pragma unroll 1
+    for (uint32_t how = 0; how < kByRows; ++how) {
+      const Count total = fold(lane_id() == 0 ? tally.of(how) : 0);
+      if (threadIdx.x == 0) words_[kRecordTiles + how] = total;
     }
   }
   __device__ __forceinline__ void count(uint32_t aggregate, Count rows) {

@@ -5,6 +5,7 @@
 #include "basalt/core/host_device.h"
 #include "codec/dict/kernels.cuh"
 #include "codec/packed/kernels.cuh"
+#include "core/device/answer.h"
 #include "core/device/warp.h"
 #include "core/packed_tile.h"
 #include "exec/device/work.h"
@@ -140,10 +141,11 @@ struct IsShort<DictView<T, CodesView, Find>> {
   static constexpr bool value = false;
 };
 
-// The lane's rows with first ≤ value ≤ last (or ≠ first).
+// The lane's rows with first ≤ value ≤ last (or ≠ first); `how` rises to what it took.
 template <typename S, Test kTest, typename Reader>
 struct TileTest {
-  __device__ __forceinline__ static uint32_t run(Reader& reader, S first, S last) {
+  __device__ __forceinline__ static uint32_t run(Reader& reader, uint32_t& how, S first, S last) {
+    how = kByRows;
     uint32_t mask = 0;
     reader.visit([&](auto&& tile) {
 #pragma unroll 4
@@ -160,11 +162,20 @@ struct TileTest {
 // Packed tiles are compared without being widened, and not read at all when their reference and width decide.
 template <typename S, Test kTest, typename T, typename UnrolledWidths>
 struct TileTest<S, kTest, Packed<T, UnrolledWidths>> {
-  __device__ __forceinline__ static uint32_t run(Packed<T, UnrolledWidths>& reader, S first, S last) {
+  __device__ __forceinline__ static uint32_t run(Packed<T, UnrolledWidths>& reader, uint32_t& how, S first, S last) {
     constexpr bool kSigned = static_cast<S>(-1) < static_cast<S>(0);
     const RawRange range = reader.template range<kSigned>(static_cast<T>(first), static_cast<T>(last));
     uint32_t mask = range.all ? ~0u : 0u;
-    if (!range.none && !range.all) {
+    if (range.none || range.all) return kTest == Test::kNotEqual ? ~mask : mask;
+    how = kByRows;
+    // Where values might wrap around the type, a range that is open at one end has another end for packed values.
+    const bool has_end = kTest == Test::kAtMost    ? range.first != 0
+                         : kTest == Test::kAtLeast ? range.last != low_bits(reader.width())
+                                                   : false;
+    if (range.outside || has_end) {
+      mask = reader.within(range.first, range.last);
+      if (range.outside) mask = ~mask;
+    } else {
       reader.visit([&](auto&& tile) {
         if constexpr (kTest == Test::kAtMost) {
           mask = tile.below(range.last + 1);
@@ -203,16 +214,31 @@ struct CodeRange {
   uint32_t end = 0;
 };
 
-// Opens one reader and tests its tile.
+// Opens one reader and tests its tile, or lets the reader answer.
 template <typename S, Test kTest, typename Reader>
 struct ShapeTest {
   template <typename Asked>
   __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                 uint32_t& bad, const Asked& ahead, CodeRange&, S first, S last) {
-    Reader reader;
-    ahead.open(reader, descriptor, tile, scratch);
-    const uint32_t mask = TileTest<S, kTest, Reader>::run(reader, first, last);
-    if (reader.bad) bad = 1;
+                                                 uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange&, S first,
+                                                 S last) {
+    using T = typename Reader::value_type;
+    uint32_t mask = 0;
+    if constexpr (requires { Reader::answer(descriptor, tile, scratch, T{0}, T{0}); }) {
+      if (first <= last) {
+        const auto begin = static_cast<T>(first);
+        const TileAnswer answer =
+            Reader::answer(descriptor, tile, scratch, begin, static_cast<T>(static_cast<T>(last) - begin));
+        mask = answer.mask;
+        raise_to(how, answer.how);
+        bad |= answer.bad;
+      }
+      if constexpr (kTest == Test::kNotEqual) mask = ~mask;
+    } else {
+      Reader reader;
+      ahead.open(reader, descriptor, tile, scratch);
+      mask = TileTest<S, kTest, Reader>::run(reader, how, first, last);
+      if (reader.bad) bad = 1;
+    }
     return mask;
   }
 };
@@ -224,7 +250,8 @@ struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
   using Reader = Dict<T, Codes, Entries>;
   template <typename Asked>
   __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                 uint32_t& bad, const Asked& ahead, CodeRange& range, S first, S last) {
+                                                 uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange& range,
+                                                 S first, S last) {
     if (range.of != descriptor) {
       range.of = descriptor;
       Entries entries;
@@ -240,13 +267,12 @@ struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
       }
       if (entries.bad) bad = 1;
     }
-    Codes codes;
-    ahead.codes().open(codes, descriptor + Reader::kCodesWord, tile, scratch);
+    // A range that is open at one end stays so: a code is at most the last one anyway.
     const bool empty = range.begin >= range.end;
-    const uint32_t mask =
-        TileTest<uint32_t, kTest, Codes>::run(codes, empty ? 1 : range.begin, empty ? 0 : range.end - 1);
-    if (codes.bad) bad = 1;
-    return mask;
+    const uint32_t last_code = empty ? 0 : kTest == Test::kAtLeast ? ~0u : range.end - 1;
+    CodeRange of_codes;
+    return ShapeTest<uint32_t, kTest, Codes>::run(descriptor + Reader::kCodesWord, tile, scratch, bad, how,
+                                                  ahead.codes(), of_codes, empty ? 1 : range.begin, last_code);
   }
 };
 
@@ -280,12 +306,12 @@ class OneOf {
   }
   template <typename S, Test kTest>
   __device__ __forceinline__ static uint32_t test(uint32_t shape, const uint64_t* descriptor, uint32_t tile,
-                                                  void* scratch, uint32_t& bad, const NotAhead& ahead, CodeRange& range,
-                                                  S first, S last) {
+                                                  void* scratch, uint32_t& bad, uint32_t& how, const NotAhead& ahead,
+                                                  CodeRange& range, S first, S last) {
     if (shape == 0) {
-      return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, ahead, range, first, last);
+      return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, how, ahead, range, first, last);
     }
-    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, bad, ahead, range, first,
+    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, bad, how, ahead, range, first,
                                                      last);
   }
   __device__ __forceinline__ bool bad() const { return shape_ == 0 ? static_cast<bool>(first_.bad) : others_.bad(); }
@@ -314,9 +340,9 @@ class OneOf<Reader> {
   }
   template <typename S, Test kTest, typename Asked>
   __device__ __forceinline__ static uint32_t test(uint32_t, const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                  uint32_t& bad, const Asked& ahead, CodeRange& range, S first,
-                                                  S last) {
-    return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, ahead, range, first, last);
+                                                  uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange& range,
+                                                  S first, S last) {
+    return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, how, ahead, range, first, last);
   }
   __device__ __forceinline__ bool bad() const { return only_.bad; }
 
@@ -415,11 +441,11 @@ class Column {
     shapes_.open(shape_of(slot), slot + kAt + 1, tile, scratch, ahead.asked_);
   }
 
-  // The lane's rows in the range.
+  // The lane's rows in the range; `how` rises to what it took.
   template <Test kTest>
   __device__ __forceinline__ static uint32_t test(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t& bad,
-                                                  const Ahead& ahead, CodeRange& range, S first, S last) {
-    return Shapes::template test<S, kTest>(shape_of(slot), slot + kAt + 1, tile, scratch, bad, ahead.asked_, range,
+                                                  uint32_t& how, const Ahead& ahead, CodeRange& range, S first, S last) {
+    return Shapes::template test<S, kTest>(shape_of(slot), slot + kAt + 1, tile, scratch, bad, how, ahead.asked_, range,
                                            first, last);
   }
 
@@ -472,8 +498,9 @@ struct ValidRows {
 template <typename... Readers>
 __device__ __noinline__ ValidRows valid_rows(uint32_t shape, const uint64_t* descriptor, uint32_t tile, void* scratch) {
   ValidRows rows{0, 0};
+  uint32_t how = 0;  // counted are answers about values
   CodeRange range;
-  rows.mask = OneOf<Readers...>::template test<uint8_t, Test::kAtLeast>(shape, descriptor, tile, scratch, rows.bad,
+  rows.mask = OneOf<Readers...>::template test<uint8_t, Test::kAtLeast>(shape, descriptor, tile, scratch, rows.bad, how,
                                                                         NotAhead(), range, 1, 255);
   return rows;
 }

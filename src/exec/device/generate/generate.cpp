@@ -36,8 +36,7 @@ std::string expression_reason(const Expr& expr, size_t& literals) {
 
 bool reads_directly(const ColumnShapes& shapes) {
   if (shapes.values.size() > 1) return false;
-  const auto is = [&](const char* name) { return shapes.values.empty() || shapes.values[0].starts_with(name); };
-  return is("Packed<") || is("Plain<") || is("Constant<");
+  return shapes.values.empty() || shapes.values[0].direct;
 }
 
 void Generator::plan_columns(const std::vector<ColumnShapes>& columns) {
@@ -50,7 +49,9 @@ void Generator::plan_columns(const std::vector<ColumnShapes>& columns) {
     ColumnPlan plan;
     plan.shapes = shapes;
     if (plan.shapes.values.empty()) {  // no chunk at all: named, but never opened
-      plan.shapes.values.push_back("Constant<uint8_t>");
+      NodeView none;
+      none.type = Physical::kU8;
+      plan.shapes.values.push_back(get_codec("constant").device_reader(none));
       plan.shapes.value_words = 3;
     }
     if (plan.nullable()) {
@@ -248,7 +249,7 @@ std::string why_not(const Pipeline& pipeline) {
         if (readers.values.empty() || (readers.validity_node != nullptr && readers.validity.empty())) {
           return "column " + column.name + " has an encoding without a device reader";
         }
-        shapes.insert(readers.values);
+        shapes.insert(readers.values.type);
       }
     }
     if (shapes.size() > 8) return "column " + column.name + " has too many different encodings";

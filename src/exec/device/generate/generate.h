@@ -17,9 +17,9 @@ constexpr const char* kScanKernel = "basalt_scan";
 
 // What the generator knows of a column: the device readers of its chunks and what statistics say of all of them.
 struct ColumnShapes {
-  std::vector<std::string> values;    // reader types; a chunk names one by index
-  std::vector<std::string> validity;  // the same for chunks with NULLs; a chunk without has 0, others index + 1
-  uint32_t value_words = 0;           // of the longest descriptor
+  std::vector<DeviceReader> values;    // a chunk names one by index
+  std::vector<DeviceReader> validity;  // the same for chunks with NULLs; a chunk without has 0, others index + 1
+  uint32_t value_words = 0;            // of the longest descriptor
   uint32_t validity_words = 0;
   std::vector<uint64_t> width_tiles;
   Statistics stats;
@@ -53,9 +53,8 @@ struct KernelPlan {
   uint32_t scratch_bytes = 0;  // of shared memory, for each warp
 };
 
-// Shared memory that a reader takes for each warp, and what a block of one warp can give. Every GPU has 48 KiB per
-// block; some of it folds the aggregates.
-uint32_t scratch_bytes(std::string_view reader);
+// What a block of one warp can give to readers. Every GPU has 48 KiB of shared memory per block; some of it folds the
+// aggregates.
 constexpr uint32_t kMostScratch = 46 * 1024;
 
 // Empty if a kernel can be generated, else the reason in a few words.
@@ -63,22 +62,22 @@ std::string why_not(const Pipeline& pipeline);
 KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns);
 
 // Source of a kernel `basalt_decode` that writes all rows of one fixed-width array: parameters (descriptor, rows, out,
-// flags). `reader` is a device reader's type, `value_type` the unsigned type it yields.
+// flags). `value_type` is the unsigned type that the reader yields.
 constexpr const char* kDecodeKernel = "basalt_decode";
-std::string decode_source(const std::string& reader, const std::string& value_type);
+std::string decode_source(const DeviceReader& reader, const std::string& value_type);
 
-// The readers of one chunk: of its values and, under a root `validity`, of its NULLs. Texts are empty where device code
-// cannot read the node.
+// The readers of one chunk: of its values and, under a root `validity`, of its NULLs. Empty where device code cannot
+// read the node.
 struct ChunkReaders {
-  std::string values;
-  std::string validity;
+  DeviceReader values;
+  DeviceReader validity;
   const NodeView* value_node = nullptr;
   const NodeView* validity_node = nullptr;  // nullptr: no NULLs
 };
 ChunkReaders readers_of(const NodeView& root);
 
 // The #include lines for the codecs that these readers name.
-std::string codec_includes(const std::vector<std::string>& readers);
+std::string codec_includes(const std::vector<DeviceReader>& readers);
 
 // The view that describes a chunk's array without its bytes: enough for device_reader() and for descriptors.
 NodeView shape_of(const ColumnChunkInfo& chunk);

@@ -68,8 +68,8 @@ bool is_known(const NodeView& node) {
   return node.codec != nullptr && std::all_of(node.children.begin(), node.children.end(), is_known);
 }
 
-void add_once(std::vector<std::string>& list, const std::string& text) {
-  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+void add_once(std::vector<DeviceReader>& list, const DeviceReader& reader) {
+  if (std::find(list.begin(), list.end(), reader) == list.end()) list.push_back(reader);
 }
 
 }  // namespace
@@ -136,9 +136,10 @@ ChunkReaders readers_of(const NodeView& root) {
 }
 
 // A reader is called as its codec, with a capital: `Dict<…>` lives in codec/dict/kernels.cuh.
-std::string codec_includes(const std::vector<std::string>& readers) {
+std::string codec_includes(const std::vector<DeviceReader>& readers) {
   std::set<std::string> codecs;
-  for (const std::string& reader : readers) {
+  for (const DeviceReader& one : readers) {
+    const std::string& reader = one.type;
     size_t begin = 0;
     for (size_t i = 0; i <= reader.size(); ++i) {
       if (i < reader.size() && (std::isalnum(static_cast<unsigned char>(reader[i])) != 0 || reader[i] == '_')) continue;
@@ -193,9 +194,9 @@ std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles, si
   return out;
 }
 
-std::string decode_source(const std::string& reader, const std::string& value_type) {
+std::string decode_source(const DeviceReader& reader, const std::string& value_type) {
   return "// Writes every row of one array; one warp per tile.\n" + codec_includes({reader}) +
-         "#include \"exec/device/decode.cuh\"\n\nnamespace basalt::device {\n\nusing Reader = " + reader +
+         "#include \"exec/device/decode.cuh\"\n\nnamespace basalt::device {\n\nusing Reader = " + reader.type +
          ";\n\nextern \"C\" __global__ void __launch_bounds__(decode_warps<Reader>() * kLanes)\n" + kDecodeKernel +
          "(const uint64_t* descriptor, " + value_type + "* out, uint32_t* bad) {\n" +
          "  decode_array<Reader>(descriptor, out, bad);\n}\n\n}  // namespace basalt::device\n";

@@ -51,9 +51,9 @@ uint32_t Generator::slice_size(const Needs& needs) const {
 
 void Generator::note_scratch(const Needs& needs) {
   scratch_sizes_.push_back(scratch_text(needs));
-  const auto largest = [](const std::vector<std::string>& readers) {
+  const auto largest = [](const std::vector<DeviceReader>& readers) {
     uint32_t bytes = 0;
-    for (const std::string& reader : readers) bytes = std::max(bytes, (scratch_bytes(reader) + 15) / 16 * 16);
+    for (const DeviceReader& reader : readers) bytes = std::max(bytes, (reader.scratch_bytes + 15) / 16 * 16);
     return bytes;
   };
   uint32_t bytes = 0;
@@ -177,11 +177,11 @@ void Generator::write_range_test(const RangeTest& test) {
   out += "\n";
   if (nullable(test.column)) out += "        alive &= " + name + "_validity::mask(slot, work.tile(), scratch, bad);\n";
   if (!asks_early()) out += ask_text(test.column, "        ");
-  out += "        alive &= " + name + "_column::test<Test::" + kind + ">(slot, work.tile(), scratch, bad, " + name +
+  out += "        alive &= " + name + "_column::test<Test::" + kind + ">(slot, work.tile(), scratch, bad, how, " + name +
          "_ahead, codes_" + std::to_string(tests_) + ", " + first + ", " + last + ");\n";
   declarations_ += "  CodeRange codes_" + std::to_string(tests_++) + ";\n";
   note_scratch(needs);
-  out += "        sync_warp();\n      }\n      if (!any_lane(alive != 0)) continue;\n";
+  out += "        sync_warp();\n      }\n      if (tally.ends(alive, how)) continue;\n";
 }
 
 void Generator::write_filter_step(const Expr& expr) {
@@ -196,7 +196,8 @@ void Generator::write_filter_step(const Expr& expr) {
   out += "        uint32_t pass = 0;\n" + pick_head(needs, "        ") + rows.text();
   out += "            if (live && " + result.value + ") pass |= 1u << picked.k[j];\n          }\n        }\n";
   out += "        alive = pass;\n" + bad_text(needs.values, names_, "        ");
-  out += "        sync_warp();\n      }\n      if (!any_lane(alive != 0)) continue;\n";
+  if (!needs.values.empty()) out += "        how = kByRows;\n";
+  out += "        sync_warp();\n      }\n      if (tally.ends(alive, how)) continue;\n";
 }
 
 void Generator::write_aggregate_step(const AggregateStep& step) {
@@ -288,16 +289,16 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
 
 // How many warps a multiprocessor shall hold at a time, which decides the registers each may use: 40 where only masks
 // are made (such a filter by itself reads at 97 % of the ceiling of an H200, with 32 registers at 87 %), more where
-// columns are read.
+// columns are read or shared memory lets no more warps in.
 uint32_t Generator::resident_warps() const {
-  bool reads = !general_tests_.empty();
+  bool reads = !general_tests_.empty() || plan_.scratch_bytes > 0;
   for (const AggregateStep& step : steps_) reads = reads || !step.needs.values.empty();
   if (!reads) return 48;
   return names_.size() <= 5 ? 32 : names_.size() <= 10 ? 24 : 16;
 }
 
 std::string Generator::whole_source() const {
-  std::vector<std::string> readers;
+  std::vector<DeviceReader> readers;
   for (const ColumnPlan& plan : plan_.columns) {
     readers.insert(readers.end(), plan.shapes.values.begin(), plan.shapes.values.end());
     readers.insert(readers.end(), plan.shapes.validity.begin(), plan.shapes.validity.end());
@@ -312,16 +313,16 @@ std::string Generator::whole_source() const {
     if (plan.nullable()) {
       out += "using " + names_[i] + "_validity = Validity<" + std::to_string(plan.validity_at) + ", " +
              std::to_string(plan.shapes.validity_words);
-      for (const std::string& reader : plan.shapes.validity) out += ", " + with_widths(reader, {1});
+      for (const DeviceReader& reader : plan.shapes.validity) out += ", " + with_widths(reader.type, {1});
       out += ">;\n";
     }
     out += "using " + names_[i] + "_column = Column<" + logical_type(physical_of(pipeline_.columns[i].type)) + ", " +
            std::to_string(plan.value_at) + ", " + std::to_string(plan.shapes.value_words);
-    for (const std::string& reader : plan.shapes.values) {
-      // What runs and deltas do with each value of their children is long: one width of each must do, or none.
-      const bool staged = reader.find("Rle<") != std::string::npos || reader.find("Delta<") != std::string::npos;
+    for (const DeviceReader& reader : plan.shapes.values) {
+      // What is long for every value has time for one width, or none.
       const size_t most = names_.size() <= kFewColumns ? 1 : 0;
-      out += ", " + with_widths(reader, staged ? common_widths(plan.shapes.width_tiles, most) : plan.widths);
+      out += ", " +
+             with_widths(reader.type, reader.long_code ? common_widths(plan.shapes.width_tiles, most) : plan.widths);
     }
     out += ">;\n";
   }
@@ -337,6 +338,12 @@ std::string Generator::whole_source() const {
   out +=
       "  __shared__ __align__(16) unsigned char scratches[kWarps][kScratch > 0 ? kScratch : 16];\n"
       "  unsigned char* scratch = scratches[threadIdx.x / kLanes];\n";
+  const bool filters = !filter_text_.empty();
+  if (filters) {
+    out +=
+        "  __shared__ TileTally tallies[kWarps];\n"
+        "  TileTally& tally = tallies[threadIdx.x / kLanes];\n  tally.begin();\n";
+  }
   for (const std::string& line : literals_.declarations()) out += "  " + line + "\n";
   out += "  Count rows = 0;\n  uint32_t overflow = 0;\n  uint32_t bad = 0;\n" + declarations_;
   out +=
@@ -344,10 +351,13 @@ std::string Generator::whole_source() const {
       "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n";
   for (uint32_t i = 0; asks_early() && i < names_.size(); ++i) out += ask_text(i, "    ");
   out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
-  if (!filter_text_.empty()) out += "    if (!work.all_pass()) {\n" + filter_text_ + "    }\n";
+  if (filters) {
+    out += "    if (!work.all_pass()) {\n      uint32_t how = kByBounds;\n" + filter_text_ +
+           "      tally.count(how);\n    }\n";
+  }
   out += "    rows += population(alive);\n" + aggregate_text_ + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
-         record_text_ + "}\n\n}  // namespace basalt::device\n";
+         (filters ? "  record.tiles(tally);\n" : "") + record_text_ + "}\n\n}  // namespace basalt::device\n";
   return out;
 }
 

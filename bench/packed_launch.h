@@ -1,11 +1,11 @@
-// Launches of the packed kernels with everything that can be tuned as a template parameter: the library fixes the
-// parameters that measured best, the benchmark compares others with them.
+// What the decoder of packed chunks that ships is compared with: the same kernel with other parameters, one that
+// overlaps copies on both sides, and counting by itself.
 #pragma once
 
-#include "codec/packed/count.cuh"
-#include "codec/packed/decode_pipelined.cuh"
 #include "codec/packed/kernels.cuh"
 #include "core/device/launch.h"
+#include "packed_count.h"
+#include "packed_pipelined.h"
 
 namespace basalt::packed {
 

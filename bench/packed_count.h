@@ -1,5 +1,6 @@
 // Counting the rows of packed chunks whose value is at most a literal, without decoding them: each tile compares its
-// packed values with the literal less its reference, or is decided whole.
+// packed values with the literal less its reference, or is decided whole. Statements are counted by generated kernels;
+// this one shows how many registers such a filter wants, which Generator::resident_warps() goes by.
 #pragma once
 
 #include "codec/packed/kernels.cuh"
@@ -35,8 +36,8 @@ __global__ __launch_bounds__(kCountThreads, kMinBlocks) void count_at_most(Chunk
     const auto entry = column.entry(first_tile + (lane < here ? lane : here - 1));
     column.seek_known(entry.descriptor, entry.reference ^ flip);
     const RawRange range = column.template range<false>(T{0}, literal);
-    const uint32_t none = __ballot_sync(kWholeWarp, range.none);
-    const uint32_t all = __ballot_sync(kWholeWarp, range.all);
+    const uint32_t none = ballot(range.none);
+    const uint32_t all = ballot(range.all);
 #pragma unroll 1
     for (uint32_t i = 0; i < here; ++i) {
       const uint32_t tile_descriptor = shuffle(entry.descriptor, i);
