@@ -225,12 +225,15 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
   backend_.compute_.synchronize();
 }
 
-std::vector<Value> StatementRun::run_cold(const std::string& key) {
+void StatementRun::make_kernel() {
   own_plan_ = device::plan_kernel(pipeline_, device::shapes_of(pipeline_));
   plan_ = &own_plan_;
   bool fresh = false;
   kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
   report_.compile_ms = fresh ? kernel_->compile_ms : 0;
+}
+
+std::vector<Value> StatementRun::run_cold(const std::string& key) {
   limit_ = backend_.memory_limit(options_);
   plan_chunks();
   plan_batches();
@@ -238,19 +241,23 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
   for (const WorkChunk& chunk : chunks_) tiles += chunk.items.size();
   if (tiles > std::numeric_limits<uint32_t>::max()) throw Error(ErrorCode::kUnsupported, "more tiles than 2^32");
 
-  const size_t record_words_all = batches_.size() * static_cast<size_t>(kernel_->blocks) * record_words();
-  const size_t bytes = (record_words_all + tiles * plan_->tile_sums) * sizeof(uint64_t);
-  results_ = std::make_unique<DeviceBlock>(bytes, backend_.compute_, backend_.compute_);
-  if (bytes > 0) check(cudaMemsetAsync(results_->data(), 0, bytes, backend_.compute_), "clearing results");
-
+  size_t prepared = 0;
+  const auto prepare_for = [&](size_t i) {
+    if (prepared == i && i < batches_.size()) prepare(batches_[prepared++], true);
+    // Two further batches, as far as memory allows, keep all threads busy while this one is finished.
+    while (prepared < std::min(batches_.size(), i + 3) && prepare(batches_[prepared], false)) ++prepared;
+  };
   try {
     backend_.transfer_begin_.record(backend_.copy_);
-    size_t prepared = 0;
+    prepare_for(0);
+    make_kernel();  // while the first batches are on their way
+    const size_t record_words_all = batches_.size() * static_cast<size_t>(kernel_->blocks) * record_words();
+    const size_t bytes = (record_words_all + tiles * plan_->tile_sums) * sizeof(uint64_t);
+    results_ = std::make_unique<DeviceBlock>(bytes, backend_.compute_, backend_.compute_);
+    if (bytes > 0) check(cudaMemsetAsync(results_->data(), 0, bytes, backend_.compute_), "clearing results");
     for (size_t i = 0; i < batches_.size(); ++i) {
       check_cancelled();
-      if (prepared == i) prepare(batches_[prepared++], true);
-      // Two further batches, as far as memory allows, keep all threads busy while this one is finished.
-      while (prepared < std::min(batches_.size(), i + 3) && prepare(batches_[prepared], false)) ++prepared;
+      prepare_for(i);
       launch(batches_[i], i);
       if (options_.progress) options_.progress(static_cast<double>(i + 1) / static_cast<double>(batches_.size()));
     }

@@ -44,6 +44,7 @@ class StatementRun {
   std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
                      double* tile_sums, Event& begin, Event& end);
+  void make_kernel();
   std::vector<Value> run_cold(const std::string& key);
   std::vector<Value> run_resident(Statement& statement);
   void remember(const std::string& key);

@@ -43,11 +43,13 @@ void expect_range(const std::vector<uint64_t>& descriptor, const std::vector<S>&
   std::vector<std::array<uint32_t, kLanes>> hows(tiles);
   uint32_t wrong = tiles;  // the last tile with a wrong answer
   EmulatedWarp::run([&] {
+    device::CodeRange range;
     for (uint32_t tile = 0; tile < tiles; ++tile) {
       uint32_t bad = 0;
       uint32_t how = device::kByBounds;
-      const uint32_t mask =
-          device::ShapeTest<S, kTest, Reader>::run(descriptor.data(), tile, scratch, bad, how, first, last);
+      const device::Ahead<Reader> ahead(descriptor.data(), tile);
+      const uint32_t mask = device::ShapeTest<S, kTest, Reader>::run(descriptor.data(), tile, scratch, bad, how, ahead,
+                                                                     range, first, last);
       device::sync_warp();
       hows[tile][device::lane_id()] = how;
       for (uint32_t k = 0; k < kRowsPerLane; ++k) {

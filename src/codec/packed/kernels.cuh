@@ -159,9 +159,8 @@ __device__ __noinline__ inline uint32_t raw_within(const uint32_t* words, uint32
 struct RawRange {
   uint64_t first;
   uint64_t last;
-  bool none;     // no value of the tile can lie inside
-  bool all;      // every value does
-  bool outside;  // first…last are those that do not: values wrap around the type, and both ends of them lie inside
+  bool none;  // no value of the tile can lie inside
+  bool all;   // every value does
 };
 
 // One tile of compile-time width, for one lane.
@@ -355,24 +354,18 @@ class Packed {
   }
 
   // Where a comparison with literals, by the column's own order, puts this tile. `first ≤ last` is not required.
-  // Seen from the reference, the literals bound an arc of the numbers modulo 2^bits of T, which may run from behind the
-  // largest packed value over 0; no writer makes values that wrap, but what a tile of a narrow type could hold may.
+  // The reference is the smallest value, so that no value of the tile wraps around the type.
   template <bool kSigned>
   __device__ __forceinline__ RawRange range(T first, T last) const {
-    const T from = static_cast<T>(first - reference_);
-    const T to = static_cast<T>(last - reference_);
-    const T largest = static_cast<T>(low_bits(width_));
-    const bool over_zero = to < from;
     RawRange result;
-    result.none = less<kSigned>(last, first) || (!over_zero && from > largest);
-    result.outside = over_zero && from <= largest;
-    result.first = static_cast<uint64_t>(over_zero ? T{0} : from);
-    result.last = static_cast<uint64_t>(to > largest ? largest : to);
-    if (result.outside) {
-      result.first = static_cast<uint64_t>(to) + 1;
-      result.last = static_cast<uint64_t>(from) - 1;
-    }
-    result.all = !result.none && (result.outside ? result.first > result.last : result.first == 0 && to >= largest);
+    result.none = less<kSigned>(last, first) || less<kSigned>(last, reference_);
+    const T from = less<kSigned>(first, reference_) ? T{0} : static_cast<T>(first - reference_);
+    const T to = static_cast<T>(last - reference_);
+    const uint64_t largest = low_bits(width_);
+    result.none = result.none || from > static_cast<T>(largest);
+    result.first = static_cast<uint64_t>(from);
+    result.last = to > static_cast<T>(largest) ? largest : static_cast<uint64_t>(to);
+    result.all = !result.none && result.first == 0 && result.last == largest;
     return result;
   }
 

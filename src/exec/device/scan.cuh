@@ -168,24 +168,15 @@ struct TileTest<S, kTest, Packed<T, UnrolledWidths>> {
     uint32_t mask = range.all ? ~0u : 0u;
     if (range.none || range.all) return kTest == Test::kNotEqual ? ~mask : mask;
     how = kByRows;
-    // Where values might wrap around the type, a range that is open at one end has another end for packed values.
-    const bool has_end = kTest == Test::kAtMost    ? range.first != 0
-                         : kTest == Test::kAtLeast ? range.last != low_bits(reader.width())
-                                                   : false;
-    if (range.outside || has_end) {
-      mask = reader.within(range.first, range.last);
-      if (range.outside) mask = ~mask;
-    } else {
-      reader.visit([&](auto&& tile) {
-        if constexpr (kTest == Test::kAtMost) {
-          mask = tile.below(range.last + 1);
-        } else if constexpr (kTest == Test::kAtLeast) {
-          mask = ~tile.below(range.first);
-        } else {
-          mask = tile.within(range.first, range.last);
-        }
-      });
-    }
+    reader.visit([&](auto&& tile) {
+      if constexpr (kTest == Test::kAtMost) {
+        mask = tile.below(range.last + 1);
+      } else if constexpr (kTest == Test::kAtLeast) {
+        mask = ~tile.below(range.first);
+      } else {
+        mask = tile.within(range.first, range.last);
+      }
+    });
     return kTest == Test::kNotEqual ? ~mask : mask;
   }
 };
