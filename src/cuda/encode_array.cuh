@@ -79,13 +79,17 @@ T fetch(const T* from, cudaStream_t stream) {
   return value;
 }
 
-inline Buffer download(const DeviceBuffer& from, size_t bytes, cudaStream_t stream) {
+inline Buffer download(const void* from, size_t bytes, cudaStream_t stream) {
   Buffer out(bytes);
   if (bytes > 0) {
-    check(cudaMemcpyAsync(out.data(), from.data(), bytes, cudaMemcpyDeviceToHost, stream), "reading a stream back");
+    check(cudaMemcpyAsync(out.data(), from, bytes, cudaMemcpyDeviceToHost, stream), "reading a stream back");
     check(cudaStreamSynchronize(stream), "waiting for a stream");
   }
   return out;
+}
+
+inline Buffer download(const DeviceBuffer& from, size_t bytes, cudaStream_t stream) {
+  return download(from.data(), bytes, stream);
 }
 
 // The strings' bytes, from first_byte on.
@@ -109,6 +113,7 @@ Node encode_node(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
 
 // Encoders that have files of their own.
 Node encode_packed(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
+Node encode_galp(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
 Node encode_dict(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
 
 // Fills `codes` and `entries` of a dictionary of strings.
