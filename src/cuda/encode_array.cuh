@@ -116,6 +116,9 @@ Node encode_packed(const DeviceValues& values, const Tree& tree, Effort effort, 
 Node encode_galp(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
 Node encode_dict(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
 
+// Throws if descriptors of `packed` cannot point at this 128-byte row, the first of the last tile.
+void require_packed_rows(uint64_t last_row);
+
 // Fills `codes` and `entries` of a dictionary of strings.
 void find_distinct_strings(DeviceValues& values, DeviceValues& codes, DeviceValues& entries, cudaStream_t stream);
 

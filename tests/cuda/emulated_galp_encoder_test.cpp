@@ -58,25 +58,32 @@ class EmulatedEncoder {
     for_each_tile([&](uint32_t tile) { galp::take_scheme(work_, tile, scheme); });
   }
 
-  // The node, with a child made of the integers by the CPU.
+  // The node; a child other than `packed` is made of the integers by the CPU.
   Node write(const Tree& tree, Effort effort) {
     const Physical type = sizeof(T) == 8 ? Physical::kF64 : Physical::kF32;
     Node node{&get_codec("galp"), type, work_.rows, {}, {}, {}};
     node.streams.resize(galp::kStreams);
     work_.starts[0] = 0;
-    for (uint32_t tile = 0; tile < work_.tiles; ++tile) work_.starts[tile + 1] = work_.starts[tile] + work_.words[tile];
-    const uint32_t words = work_.tiles == 0 ? 0 : work_.starts[work_.tiles];
+    for (uint32_t tile = 0; tile < work_.tiles; ++tile) work_.starts[tile + 1] = work_.starts[tile] + work_.sizes[tile];
+    const uint32_t words = galp::exceptions_of(work_.starts[work_.tiles]);
+    const bool packs = tree.children[galp::kIntegers].codec == galp::kChildOfManyScales;
     std::vector<uint32_t> exceptions(words);
     std::vector<uint16_t> short_starts(work_.tiles + 1, 0xA5A5);
     std::vector<uint32_t> long_starts(work_.tiles + 1, 0xA5A5A5A5);
     std::vector<galp::Dictionary> dictionaries(work_.groups);
     std::vector<galp::IntOf<T>> integers(work_.rows, 0x5A);
+    std::vector<uint32_t> descriptors(work_.tiles);
+    std::vector<uint32_t> packed_words(packed_tile_words(galp::packed_rows_of(work_.starts[work_.tiles])), 0xA5A5A5A5);
     const bool any_rd = work_.uses_dictionary[work_.groups] != 0;
     const bool is_short = words <= galp::kMaxShortStarts;
-    const galp::EncodedStreams streams{any_rd ? dictionaries.data() : nullptr,
-                                       words > 0 && is_short ? short_starts.data() : nullptr,
-                                       words > 0 && !is_short ? long_starts.data() : nullptr, exceptions.data()};
-    for_each_tile([&](uint32_t tile) { galp::write_tile(work_, streams, integers.data(), tile); });
+    const galp::EncodedStreams<T> streams{any_rd ? dictionaries.data() : nullptr,
+                                          words > 0 && is_short ? short_starts.data() : nullptr,
+                                          words > 0 && !is_short ? long_starts.data() : nullptr,
+                                          exceptions.data(),
+                                          packs ? nullptr : integers.data(),
+                                          packs ? descriptors.data() : nullptr,
+                                          packed_words.data()};
+    for_each_tile([&](uint32_t tile) { galp::write_tile(work_, streams, tile); });
     node.streams[galp::kSchemes].append(work_.schemes, work_.tiles);
     if (any_rd) {
       node.streams[galp::kDictionaries].append(dictionaries.data(), dictionaries.size() * sizeof(galp::Dictionary));
@@ -85,6 +92,15 @@ class EmulatedEncoder {
     if (streams.short_starts != nullptr) starts.append(short_starts.data(), short_starts.size() * 2);
     if (streams.long_starts != nullptr) starts.append(long_starts.data(), long_starts.size() * 4);
     node.streams[galp::kExceptions].append(exceptions.data(), exceptions.size() * 4);
+    if (packs) {
+      Node child{&get_codec("packed"), sizeof(T) == 8 ? Physical::kI64 : Physical::kI32, work_.rows, {}, {}, {}};
+      child.streams.resize(packed::kStreams);
+      child.streams[packed::kReferences].append(work_.references, work_.tiles * sizeof(T));
+      child.streams[packed::kDescriptors].append(descriptors.data(), descriptors.size() * 4);
+      child.streams[packed::kWords].append(packed_words.data(), packed_words.size() * 4);
+      node.children.push_back(std::move(child));
+      return node;
+    }
     Values child;
     child.type = sizeof(T) == 8 ? Physical::kI64 : Physical::kI32;
     child.count = work_.rows;

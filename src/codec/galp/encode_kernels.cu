@@ -48,10 +48,9 @@ __global__ __launch_bounds__(kTileThreads) void take_schemes_kernel(const __grid
 template <typename T>
 __global__ __launch_bounds__(kTileThreads,
                              kWriteBlocks) void write_tiles_kernel(const __grid_constant__ EncodeWork<T> work,
-                                                                   const __grid_constant__ EncodedStreams streams,
-                                                                   IntOf<T>* integers) {
+                                                                   const __grid_constant__ EncodedStreams<T> streams) {
   const uint32_t tile = tile_of_warp();
-  if (tile < work.tiles) write_tile(work, streams, integers, tile);
+  if (tile < work.tiles) write_tile(work, streams, tile);
 }
 
 template <typename T>
@@ -88,10 +87,9 @@ cudaError_t take_schemes(const EncodeWork<T>& work, uint32_t scheme, cudaStream_
 }
 
 template <typename T>
-cudaError_t write_streams(const EncodeWork<T>& work, const EncodedStreams& streams, IntOf<T>* integers,
-                          cudaStream_t stream) {
+cudaError_t write_streams(const EncodeWork<T>& work, const EncodedStreams<T>& streams, cudaStream_t stream) {
   if (work.tiles == 0) return cudaSuccess;
-  write_tiles_kernel<T><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams, integers);
+  write_tiles_kernel<T><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams);
   return cudaGetLastError();
 }
 
@@ -101,7 +99,7 @@ template cudaError_t search_pair(const EncodeWork<double>&, cudaStream_t);
 template cudaError_t search_pair(const EncodeWork<float>&, cudaStream_t);
 template cudaError_t take_schemes(const EncodeWork<double>&, uint32_t, cudaStream_t);
 template cudaError_t take_schemes(const EncodeWork<float>&, uint32_t, cudaStream_t);
-template cudaError_t write_streams(const EncodeWork<double>&, const EncodedStreams&, int64_t*, cudaStream_t);
-template cudaError_t write_streams(const EncodeWork<float>&, const EncodedStreams&, int32_t*, cudaStream_t);
+template cudaError_t write_streams(const EncodeWork<double>&, const EncodedStreams<double>&, cudaStream_t);
+template cudaError_t write_streams(const EncodeWork<float>&, const EncodedStreams<float>&, cudaStream_t);
 
 }  // namespace basalt::galp

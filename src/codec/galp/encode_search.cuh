@@ -32,6 +32,13 @@ __device__ __forceinline__ void add_to(uint64_t* to, uint64_t value) {
   atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
 }
 
+// The least of some integers, and the largest less that.
+template <typename T>
+struct Frame {
+  BitsOf<T> least = 0;
+  BitsOf<T> span = 0;
+};
+
 // The span of the integers that are not exceptions; 0 if all are. They are compared while they are still floats, which
 // have the same order, and converted once.
 template <typename T>
@@ -51,12 +58,13 @@ struct IntegerSpan {
     return static_cast<BitsOf<T>>(static_cast<IntOf<T>>(high)) - static_cast<BitsOf<T>>(static_cast<IntOf<T>>(low));
   }
   // Of all lanes.
-  __device__ __forceinline__ BitsOf<T> joined() const {
+  __device__ __forceinline__ Frame<T> joined() const {
     using Int = IntOf<T>;
     constexpr auto kLargest = static_cast<Int>(~Arithmetic<T>::kSign);
     const Int least = lowest(is_empty() ? kLargest : static_cast<Int>(low));
     const Int largest = highest(is_empty() ? static_cast<Int>(-kLargest - 1) : static_cast<Int>(high));
-    return least > largest ? 0 : static_cast<BitsOf<T>>(largest) - static_cast<BitsOf<T>>(least);
+    if (least > largest) return {};
+    return {static_cast<BitsOf<T>>(least), static_cast<BitsOf<T>>(largest) - static_cast<BitsOf<T>>(least)};
   }
 };
 

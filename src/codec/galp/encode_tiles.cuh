@@ -3,6 +3,8 @@
 #pragma once
 
 #include "codec/galp/encode_search.cuh"
+#include "codec/packed/layout.h"
+#include "core/device/pack_lane.h"
 #include "core/device/put_bits.h"
 
 namespace basalt::galp {
@@ -53,16 +55,23 @@ struct TileRows {
 };
 
 // What a scheme makes of a tile.
+template <typename T>
 struct TileFit {
   uint32_t bytes = kNoBytes;
   uint32_t words = 0;  // of the block of exceptions
+  Frame<T> frame;      // of the integers
+
+  __device__ __forceinline__ static TileFit of(const Frame<T>& frame, uint32_t words) {
+    return {tile_bytes(width_of_span(frame.span), words), words, frame};
+  }
 };
+
+constexpr uint32_t kFirstRows = 8;  // of a lane, after which a look is taken
 
 // A pair. Stops where `most` bytes are reached for certain: cost can only grow with rows.
 template <typename T>
-__device__ __forceinline__ TileFit fit_pair(const TileRows<T>& rows, uint32_t pair, uint32_t most) {
+__device__ __forceinline__ TileFit<T> fit_pair(const TileRows<T>& rows, uint32_t pair, uint32_t most) {
   constexpr uint32_t kBits = Arithmetic<T>::kBits;
-  constexpr uint32_t kFirstRows = 8;  // of a lane, after which a look is taken
   const auto scale = Scale<T>::of(pair_of(pair));
   IntegerSpan<T> integers;
   uint32_t exceptions = 0;
@@ -75,12 +84,12 @@ __device__ __forceinline__ TileFit fit_pair(const TileRows<T>& rows, uint32_t pa
   for (uint32_t k = 0; k < kFirstRows; ++k) take(k);
   if (most != kNoBytes) {
     const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
-    if (tile_bytes(width_of_span(integers.joined()), exception_words(count, 0, kBits)) >= most) return {};
+    if (tile_bytes(width_of_span(integers.joined().span), exception_words(count, 0, kBits)) >= most) return {};
   }
 #pragma unroll
   for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) take(k);
   const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
-  TileFit fit;
+  uint32_t words = 0;
   if (count > 0) {
     NumberSpan<BitsOf<T>> span;
 #pragma unroll
@@ -88,19 +97,24 @@ __device__ __forceinline__ TileFit fit_pair(const TileRows<T>& rows, uint32_t pa
       if ((exceptions >> k & 1) != 0) span.add(bits_of(rows.values[k]));
     }
     span.join();
-    fit.words = exception_words(count, span.span(), kBits);
+    words = exception_words(count, span.span(), kBits);
   }
-  fit.bytes = tile_bytes(width_of_span(integers.joined()), fit.words);
-  return fit;
+  return TileFit<T>::of(integers.joined(), words);
 }
 
+// Bit patterns as they are; stops like fit_pair().
 template <typename T>
-__device__ __forceinline__ uint32_t raw_bytes(const TileRows<T>& rows) {
-  NumberSpan<BitsOf<T>> span;
+__device__ __forceinline__ TileFit<T> fit_raw(const TileRows<T>& rows, uint32_t most) {
+  NumberSpan<BitsOf<T>> first;
 #pragma unroll
-  for (uint32_t k = 0; k < kRowsPerLane; ++k) span.add(ordered<T>(bits_of(rows.values[k])));
+  for (uint32_t k = 0; k < kFirstRows; ++k) first.add(ordered<T>(bits_of(rows.values[k])));
+  NumberSpan<BitsOf<T>> span = first;
+  first.join();
+  if (tile_bytes(width_of_span(first.span()), 0) >= most) return {};
+#pragma unroll
+  for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) span.add(ordered<T>(bits_of(rows.values[k])));
   span.join();
-  return tile_bytes(width_of_span(span.span()), 0);
+  return TileFit<T>::of({ordered<T>(span.low), span.span()}, 0);
 }
 
 // The integer of RD, and whether the upper part is an exception.
@@ -126,7 +140,7 @@ __device__ __forceinline__ Parts<T> part(T value, const Dictionary& dictionary) 
 }
 
 template <typename T>
-__device__ __forceinline__ TileFit fit_rd(const TileRows<T>& rows, const Dictionary& dictionary) {
+__device__ __forceinline__ TileFit<T> fit_rd(const TileRows<T>& rows, const Dictionary& dictionary) {
   const uint32_t right_bits = Arithmetic<T>::kBits - dictionary.left_bits;
   NumberSpan<BitsOf<T>> integers;
   NumberSpan<uint32_t> lefts;
@@ -141,10 +155,8 @@ __device__ __forceinline__ TileFit fit_rd(const TileRows<T>& rows, const Diction
   const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
   integers.join();
   lefts.join();
-  TileFit fit;
-  fit.words = exception_words(count, lefts.span(), kMaxLeftBits);
-  fit.bytes = tile_bytes(width_of_span(integers.span()), fit.words);
-  return fit;
+  return TileFit<T>::of({ordered<T>(integers.low), integers.span()},
+                        exception_words(count, lefts.span(), kMaxLeftBits));
 }
 
 // The candidate with the fewest bits on 32 rows, a row per lane.
@@ -159,7 +171,7 @@ __device__ __forceinline__ uint32_t best_on_sample(const T* tile, uint32_t rows,
     IntegerSpan<T> integers;
     integers.add(scaled);
     const uint32_t exceptions = device::population(device::ballot(scaled.exception != 0));
-    const uint32_t bits = fit_bits({exceptions, fit_width(exceptions, integers.joined())}, kBits);
+    const uint32_t bits = fit_bits({exceptions, fit_width(exceptions, integers.joined().span)}, kBits);
     if (bits < best_bits) {
       best = i;
       best_bits = bits;
@@ -178,9 +190,9 @@ __device__ void choose_tile(const EncodeWork<T>& work, uint32_t tile) {
   TileRows<T> rows;
   rows.read(from, count);
   TileChoice choice;
-  uint32_t words = 0;
-  const auto offer = [&](uint32_t scheme, TileFit fit) {
-    if (choice.offer(scheme, fit.bytes)) words = fit.words;
+  TileFit<T> best;
+  const auto offer = [&](uint32_t scheme, const TileFit<T>& fit) {
+    if (choice.offer(scheme, fit.bytes)) best = fit;
   };
   const bool sampled = work.fast && group.count > 1;
   const uint32_t first = sampled ? best_on_sample(from, count, group) : 0;
@@ -189,12 +201,13 @@ __device__ void choose_tile(const EncodeWork<T>& work, uint32_t tile) {
   for (uint32_t i = first; i < end && choice.bytes > 0; ++i) {
     offer(group.candidates[i], fit_pair(rows, group.candidates[i], choice.bytes));
   }
-  offer(kRaw, {raw_bytes(rows), 0});
+  offer(kRaw, fit_raw(rows, choice.bytes));
   const Dictionary dictionary = group.dictionary;
   if (choice.wants_rd(dictionary, kBits)) offer(kRd, fit_rd(rows, dictionary));
   if (lane_id() != 0) return;
   work.schemes[tile] = static_cast<uint8_t>(choice.scheme);
-  work.words[tile] = words;
+  work.references[tile] = best.frame.least;
+  work.sizes[tile] = make_sizes(best.words, width_of_span(best.frame.span));
   if (choice.scheme == kRd) {
     work.uses_dictionary[tile / kGroupTiles] = 1;
     work.uses_dictionary[work.groups] = 1;
@@ -212,7 +225,7 @@ __device__ void take_scheme(const EncodeWork<T>& work, uint32_t tile, uint32_t s
   }
   if (lane_id() != 0) return;
   work.schemes[tile] = static_cast<uint8_t>(scheme);
-  work.words[tile] = words;
+  work.sizes[tile] = make_sizes(words, 0);
 }
 
 // Puts the integer before it, or the first there is, at each exception of a tile; 0 where all are.
@@ -281,14 +294,15 @@ __device__ __forceinline__ void write_block(const T* tile, uint32_t exceptions, 
 }
 
 template <typename T>
-__device__ __forceinline__ void put_start(const EncodeWork<T>& work, const EncodedStreams& streams, uint32_t i) {
-  if (streams.short_starts != nullptr) streams.short_starts[i] = static_cast<uint16_t>(work.starts[i]);
-  if (streams.long_starts != nullptr) streams.long_starts[i] = work.starts[i];
+__device__ __forceinline__ void put_start(const EncodeWork<T>& work, const EncodedStreams<T>& streams, uint32_t i) {
+  const uint32_t word = exceptions_of(work.starts[i]);
+  if (streams.short_starts != nullptr) streams.short_starts[i] = static_cast<uint16_t>(word);
+  if (streams.long_starts != nullptr) streams.long_starts[i] = word;
 }
 
 // A warp per tile: integers, exceptions, and what else the streams have of it.
 template <typename T>
-__device__ void write_tile(const EncodeWork<T>& work, const EncodedStreams& streams, IntOf<T>* out, uint32_t tile) {
+__device__ void write_tile(const EncodeWork<T>& work, const EncodedStreams<T>& streams, uint32_t tile) {
   using Int = IntOf<T>;
   constexpr uint32_t kBits = Arithmetic<T>::kBits;
   const uint32_t lane = lane_id();
@@ -324,17 +338,32 @@ __device__ void write_tile(const EncodeWork<T>& work, const EncodedStreams& stre
     }
     if (device::any_lane(exceptions != 0)) fill_exceptions(from, scale, exceptions, integers);
   }
-  Int* to = out + uint64_t{tile} * kTileRows;
+  const uint64_t start = work.starts[tile];
+  const uint32_t width = packed_rows_of(work.sizes[tile]);
+  if (streams.integers != nullptr) {
+    Int* to = streams.integers + uint64_t{tile} * kTileRows;
 #pragma unroll
-  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-    if (k * kLanes + lane < count) to[k * kLanes + lane] = integers[k];
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+      if (k * kLanes + lane < count) to[k * kLanes + lane] = integers[k];
+    }
+  } else {
+    const BitsOf<T> reference = work.references[tile];
+    uint32_t* to = streams.packed_words + uint64_t{packed_rows_of(start)} * kLanes + lane;
+    device::pack_lane(width, to, [&](uint32_t k) {
+      return (rows.present >> k & 1) != 0 ? static_cast<BitsOf<T>>(static_cast<BitsOf<T>>(integers[k]) - reference)
+                                          : BitsOf<T>{0};
+    });
   }
   exceptions &= rows.present;
-  const uint32_t start = work.starts[tile];
-  if (device::any_lane(exceptions != 0)) write_block(from, exceptions, bits, shift, streams.exceptions + start);
+  if (device::any_lane(exceptions != 0)) {
+    write_block(from, exceptions, bits, shift, streams.exceptions + exceptions_of(start));
+  }
   if (lane != 0) return;
   put_start(work, streams, tile);
   if (tile + 1 == work.tiles) put_start(work, streams, work.tiles);
+  if (streams.descriptors != nullptr) {
+    streams.descriptors[tile] = packed::make_descriptor(packed_rows_of(start), width);
+  }
   if (streams.dictionaries != nullptr && tile % kGroupTiles == 0) {
     const uint32_t group = tile / kGroupTiles;
     streams.dictionaries[group] = work.uses_dictionary[group] != 0 ? work.found[group].dictionary : Dictionary{};

@@ -19,11 +19,23 @@ struct ArraySearch {
   ArraySchemes found;
 };
 
+// What tiles take, and sums of it over the tiles before: words of exceptions, and 128-byte rows of `packed` if that is
+// the child. One number, so that one scan finds both; there are at most 2^26 rows.
+BASALT_HD constexpr uint64_t make_sizes(uint32_t words, uint32_t rows) { return uint64_t{words} << 32 | rows; }
+BASALT_HD constexpr uint32_t exceptions_of(uint64_t sizes) { return static_cast<uint32_t>(sizes >> 32); }
+BASALT_HD constexpr uint32_t packed_rows_of(uint64_t sizes) { return static_cast<uint32_t>(sizes); }
+
+template <typename T>
 struct EncodedStreams {
   Dictionary* dictionaries;  // nullptr: no tile is RD
   uint16_t* short_starts;    // one of the two, or neither if there are no exceptions
   uint32_t* long_starts;
   uint32_t* exceptions;  // zeros
+  // Either the integers for any child, or the streams of `packed`, except for references: of integers that are in
+  // registers already, whose spans are known, another encoder would read each three times.
+  IntOf<T>* integers;
+  uint32_t* descriptors;
+  uint32_t* packed_words;
 };
 
 template <typename T>
@@ -36,8 +48,9 @@ struct EncodeWork {
   bool best;
 
   uint8_t* schemes;           // by tile: the stream
-  uint32_t* words;            // by tile: of the block of exceptions
-  uint32_t* starts;           // by tile, and the end: sums of the words before
+  BitsOf<T>* references;      // by tile: of `packed`
+  uint64_t* sizes;            // by tile
+  uint64_t* starts;           // by tile, and the end: sums of the sizes before
   Group* found;               // by group
   uint32_t* uses_dictionary;  // by group, and at the end whether any does; zeros
   // For one pair for all:
@@ -73,7 +86,8 @@ size_t place_arrays(EncodeWork<T>& work, unsigned char* base, size_t& zeros) {
     bytes += (count * sizeof(U) + 15) / 16 * 16;
   };
   place(work.schemes, work.tiles);
-  place(work.words, work.tiles);
+  place(work.references, work.tiles);
+  place(work.sizes, work.tiles);
   place(work.starts, size_t{work.tiles} + 1);
   place(work.found, work.groups);
   place(work.samples, size_t{work.groups} * kSampleRows);
