@@ -18,6 +18,8 @@ namespace basalt::test {
 namespace {
 
 using testing::decimals;
+using testing::mixed_tiles;
+using testing::random_bits;
 using testing::special_values;
 using testing::view;
 
@@ -166,11 +168,6 @@ void expect_like_cpu(const std::vector<T>& values, const std::string& place,
   }
 }
 
-template <typename T>
-T random_bits(std::mt19937_64& random) {
-  return galp::float_of(static_cast<galp::BitsOf<T>>(random()));
-}
-
 template <typename Body>
 void for_both_types(Body body) {
   body(double{});
@@ -188,28 +185,6 @@ TEST(EmulatedGalpEncoder, DecimalsOfEveryLengthAndChild) {
       }
     }
   });
-}
-
-// Tiles of every kind next to each other, in more than one group.
-template <typename T>
-std::vector<T> mixed_tiles(size_t rows, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const std::vector<T> special = special_values<T>();
-  std::vector<T> values(rows);
-  for (size_t i = 0; i < rows; ++i) {
-    const auto number = static_cast<double>(random() % 100000);
-    switch (i / kTileRows * 2654435761u >> 7 & 7) {
-      case 0: values[i] = static_cast<T>(number / 100); break;
-      case 1: values[i] = static_cast<T>(number / 1000 - 30); break;
-      case 2: values[i] = T(42.5); break;
-      case 3: values[i] = static_cast<T>(1 + number * 1.00000123e-7 + static_cast<double>(random()) * 1e-22); break;
-      case 4: values[i] = random_bits<T>(random); break;
-      case 5: values[i] = i % 50 == 0 ? static_cast<T>(number / 10) : T{0}; break;
-      case 6: values[i] = random() % 20 == 0 ? special[random() % special.size()] : static_cast<T>(number / 10); break;
-      default: values[i] = static_cast<T>(static_cast<double>(i) * 0.25); break;
-    }
-  }
-  return values;
 }
 
 TEST(EmulatedGalpEncoder, MixedTiles) {
