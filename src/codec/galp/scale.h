@@ -188,10 +188,39 @@ BASALT_HD T decode_exact(T d, const Scale<T>& scale) {
   return multiply(multiply(d, scale.times), scale.back);
 }
 
+// The nearest integer, halves to even; exact everywhere. Where there is no instruction for it (SSE2), a float below
+// kWhole gets rid of its fraction by adding kWhole, and one above has none. Floats without sign are ordered as their
+// bits are, so the comparison is the sign of a difference, for which SSE2 has vectors.
+BASALT_HD double nearest(double t) {
+#if defined(__CUDA_ARCH__)
+  return rint(t);
+#elif defined(__aarch64__)
+  return __builtin_nearbyint(t);
+#else
+  using A = Arithmetic<double>;
+  const uint64_t size = bits_of(t) & ~A::kSign;
+  const double rounded = sum(sum(float_of(size), A::kWhole), -A::kWhole);
+  const uint64_t has_fraction = uint64_t{0} - ((size - bits_of(A::kWhole)) >> 63);
+  return float_of((bits_of(rounded) & has_fraction) | (size & ~has_fraction) | (bits_of(t) & A::kSign));
+#endif
+}
+BASALT_HD float nearest(float t) {
+#if defined(__CUDA_ARCH__)
+  return rintf(t);
+#elif defined(__aarch64__)
+  return __builtin_nearbyintf(t);
+#else
+  using A = Arithmetic<float>;
+  const uint32_t size = bits_of(t) & ~A::kSign;
+  const float rounded = sum(sum(float_of(size), A::kWhole), -A::kWhole);
+  const uint32_t has_fraction = 0u - ((size - bits_of(A::kWhole)) >> 31);
+  return float_of((bits_of(rounded) & has_fraction) | (size & ~has_fraction) | (bits_of(t) & A::kSign));
+#endif
+}
+
 // A value's integer, still as a float, and whether it is an exception (0 or 1; the integer is 0 then). Products beyond
 // the limit wrap when they are decoded and never come back right, so this is the test of decode() without integers.
-// Floats without sign are ordered as their bits are, NaN above all, so that comparisons are signs of differences: no
-// branches, and nothing that SSE2 has no vectors for.
+// Comparisons are signs of differences again: no branches, and NaN lies beyond every limit.
 template <typename T>
 struct Scaled {
   T d;
@@ -202,14 +231,8 @@ BASALT_HD Scaled<T> encode(T value, const Scale<T>& scale) {
   using A = Arithmetic<T>;
   using Bits = BitsOf<T>;
   constexpr uint32_t kTop = A::kBits - 1;
-  const T t = multiply(multiply(value, scale.up), scale.down);
-  const Bits sign = bits_of(t) & A::kSign;
-  const Bits size = bits_of(t) & ~A::kSign;
-  const T rounded = sum(sum(float_of(size), A::kWhole), -A::kWhole);  // below kWhole nothing but the unit remains
-  const Bits has_fraction = Bits{0} - static_cast<Bits>((size - bits_of(A::kWhole)) >> kTop);
-  const Bits whole = (bits_of(rounded) & has_fraction) | (size & ~has_fraction);
-  const T d = sum(float_of(static_cast<Bits>(whole | sign)), T{0});  // integers have no -0
-  const Bits beyond = (bits_of(scale.limit) - whole) >> kTop;
+  const T d = sum(nearest(multiply(multiply(value, scale.up), scale.down)), T{0});  // integers have no -0
+  const Bits beyond = (bits_of(scale.limit) - (bits_of(d) & ~A::kSign)) >> kTop;
   const Bits x = bits_of(decode_exact(d, scale)) ^ bits_of(value);
   const Bits differs = (x | (Bits{0} - x)) >> kTop;
   const Bits exception = beyond | differs;

@@ -275,7 +275,7 @@ void TileEncoder<T>::choose(const T* values, uint32_t rows, const Group& group, 
   const bool sampled = effort == Effort::kFast && group.count > 1;
   const uint32_t first = sampled ? best_on_sample(group) : 0;
   const uint32_t end = sampled ? first + 1 : group.count;
-  for (uint32_t i = first; i < end; ++i) {
+  for (uint32_t i = first; i < end && choice.bytes > 0; ++i) {
     scale(group.candidates[i], *trial_);
     if (choice.offer(group.candidates[i], bytes_of(*trial_, choice.bytes))) std::swap(best_, trial_);
   }
