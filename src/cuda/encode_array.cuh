@@ -79,13 +79,17 @@ T fetch(const T* from, cudaStream_t stream) {
   return value;
 }
 
-inline Buffer download(const DeviceBuffer& from, size_t bytes, cudaStream_t stream) {
+inline Buffer download(const void* from, size_t bytes, cudaStream_t stream) {
   Buffer out(bytes);
   if (bytes > 0) {
-    check(cudaMemcpyAsync(out.data(), from.data(), bytes, cudaMemcpyDeviceToHost, stream), "reading a stream back");
+    check(cudaMemcpyAsync(out.data(), from, bytes, cudaMemcpyDeviceToHost, stream), "reading a stream back");
     check(cudaStreamSynchronize(stream), "waiting for a stream");
   }
   return out;
+}
+
+inline Buffer download(const DeviceBuffer& from, size_t bytes, cudaStream_t stream) {
+  return download(from.data(), bytes, stream);
 }
 
 // The strings' bytes, from first_byte on.
@@ -109,7 +113,11 @@ Node encode_node(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
 
 // Encoders that have files of their own.
 Node encode_packed(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
+Node encode_galp(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
 Node encode_dict(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
+
+// Throws if descriptors of `packed` cannot point at this 128-byte row, the first of the last tile.
+void require_packed_rows(uint64_t last_row);
 
 // Fills `codes` and `entries` of a dictionary of strings.
 void find_distinct_strings(DeviceValues& values, DeviceValues& codes, DeviceValues& entries, cudaStream_t stream);

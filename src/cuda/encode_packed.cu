@@ -4,6 +4,7 @@
 
 #include "codec/packed/layout.h"
 #include "core/device/join.h"
+#include "core/device/pack_lane.h"
 #include "cuda/encode_array.cuh"
 
 namespace basalt::cuda {
@@ -42,7 +43,7 @@ __global__ void measure_tiles(const T* values, uint64_t count, T top, T* referen
   widths[tile] = width;
 }
 
-// One warp per tile; each lane shifts its 32 values into words and stores a word when it is full.
+// One warp per tile.
 template <typename T>
 __global__ void pack_tiles(const T* values, uint64_t count, const T* references, const uint32_t* descriptors,
                            uint32_t* words) {
@@ -52,20 +53,10 @@ __global__ void pack_tiles(const T* values, uint64_t count, const T* references,
   const uint32_t width = packed::descriptor_width(descriptors[tile]);
   uint32_t* to = words + packed::descriptor_word(descriptors[tile]) + lane;
   const T reference = references[tile];
-  uint128_t pending = 0;
-  uint32_t filled = 0;
-  for (uint32_t k = 0; k < kRowsPerLane && width > 0; ++k) {
+  device::pack_lane(width, to, [&](uint32_t k) {
     const uint64_t row = tile * kTileRows + k * kLanes + lane;
-    const uint64_t offset = row < count ? static_cast<uint64_t>(static_cast<T>(values[row] - reference)) : 0;
-    pending |= static_cast<uint128_t>(offset) << filled;
-    filled += width;
-    while (filled >= 32) {
-      *to = static_cast<uint32_t>(pending);
-      to += kLanes;
-      pending >>= 32;
-      filled -= 32;
-    }
-  }
+    return row < count ? static_cast<uint64_t>(static_cast<T>(values[row] - reference)) : 0;
+  });
 }
 
 template <typename T>
@@ -96,7 +87,7 @@ void encode_packed_typed(const DeviceValues& values, Node& node, cudaStream_t st
   }
   const uint64_t rows = fetch(sums.as<uint64_t>() + tiles, stream);
   const uint64_t last_row = fetch(sums.as<uint64_t>() + tiles - 1, stream);
-  if (last_row > packed::kMaxFirstRow) throw Error(ErrorCode::kUnsupported, "packed: the array is too large");
+  require_packed_rows(last_row);
 
   DeviceBuffer descriptors(tiles * sizeof(uint32_t), stream);
   auto* to = descriptors.as<uint32_t>();
@@ -116,6 +107,10 @@ void encode_packed_typed(const DeviceValues& values, Node& node, cudaStream_t st
 }
 
 }  // namespace
+
+void require_packed_rows(uint64_t last_row) {
+  if (last_row > packed::kMaxFirstRow) throw Error(ErrorCode::kUnsupported, "packed: the array is too large");
+}
 
 Node encode_packed(const DeviceValues& values, const Tree& tree, Effort, cudaStream_t stream) {
   Node node = make_node(values, tree, packed::kStreams);

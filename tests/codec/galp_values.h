@@ -68,4 +68,31 @@ std::vector<T> special_values() {
   return values;
 }
 
+template <typename T>
+T random_bits(std::mt19937_64& random) {
+  return galp::float_of(static_cast<galp::BitsOf<T>>(random()));
+}
+
+// Tiles of every kind next to each other.
+template <typename T>
+std::vector<T> mixed_tiles(size_t rows, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const std::vector<T> special = special_values<T>();
+  std::vector<T> values(rows);
+  for (size_t i = 0; i < rows; ++i) {
+    const auto number = static_cast<double>(random() % 100000);
+    switch (i / kTileRows * 2654435761u >> 7 & 7) {
+      case 0: values[i] = static_cast<T>(number / 100); break;
+      case 1: values[i] = static_cast<T>(number / 1000 - 30); break;
+      case 2: values[i] = T(42.5); break;
+      case 3: values[i] = static_cast<T>(1 + number * 1.00000123e-7 + static_cast<double>(random()) * 1e-22); break;
+      case 4: values[i] = random_bits<T>(random); break;
+      case 5: values[i] = i % 50 == 0 ? static_cast<T>(number / 10) : T{0}; break;
+      case 6: values[i] = random() % 20 == 0 ? special[random() % special.size()] : static_cast<T>(number / 10); break;
+      default: values[i] = static_cast<T>(static_cast<double>(i) * 0.25); break;
+    }
+  }
+  return values;
+}
+
 }  // namespace basalt::testing

@@ -1,6 +1,7 @@
 // Arrays of every type in many trees: decoded on the device like on the CPU, encoded to the same bytes; damaged values
 // become an error and never a crash.
 #include "basalt/gen/l3.h"
+#include "codec/galp_values.h"
 #include "cuda/gpu.h"
 #include "cuda/string_arrays.h"
 #include "exec/tables.h"
@@ -152,6 +153,49 @@ TEST(GpuArrays, EncodeLearnedColumnsToTheSameBytes) {
                   std::string(set.name) + ", effort " + std::to_string(static_cast<int>(effort)));
     }
   }
+}
+
+template <typename T>
+void expect_same_floats(const std::vector<T>& floats, const std::string& name) {
+  const Values values = testing::view(floats);
+  for (const char* text : {"galp(packed)", "galp(delta(packed))", "galp(rle(packed, packed))",
+                           "galp(dict(packed, packed))", "galp(l3)", "galp(plain)"}) {
+    const Tree tree = bind_tree(parse_tree(text), values.type);
+    ASSERT_EQ(gpu().backend->why_not_encode(values.type, tree), "") << text;
+    for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
+      expect_same(gpu().backend->encode(values, tree, effort), encode_tree(values, tree, effort),
+                  std::string(text) + " of " + name + ", " + std::to_string(floats.size()) + " rows of " +
+                      std::to_string(sizeof(T)) + " bytes, effort " + std::to_string(static_cast<int>(effort)));
+    }
+  }
+}
+
+template <typename T>
+void expect_same_floats_of_every_kind() {
+  std::mt19937_64 random(1);
+  for (const size_t rows : {0, 1, 31, 33, 1023, 1024, 1025, 131072 + 5, 1'000'000}) {
+    expect_same_floats(testing::decimals<T>(rows, 30'000, 100, rows), "decimals");
+    expect_same_floats(testing::mixed_tiles<T>(rows, rows), "mixed tiles");
+  }
+  for (const T value : testing::special_values<T>()) expect_same_floats(std::vector<T>(1100, value), "one value");
+  for (const uint32_t share : {2u, 10u, 300u}) {
+    std::vector<T> values = testing::decimals<T>(200'000, 3000, 100, share);
+    for (T& value : values) {
+      if (random() % share == 0) value = testing::random_bits<T>(random);
+    }
+    expect_same_floats(values, "one exception in " + std::to_string(share));
+  }
+  // Few upper parts, with outliers: RD.
+  std::vector<T> reals(300'000);
+  std::uniform_real_distribution<double> real(1, 4);
+  for (T& value : reals) value = random() % 500 == 0 ? testing::random_bits<T>(random) : static_cast<T>(real(random));
+  expect_same_floats(reals, "reals");
+}
+
+TEST(GpuArrays, EncodeFloatsToTheSameBytes) {
+  BASALT_NEEDS_GPU();
+  expect_same_floats_of_every_kind<double>();
+  expect_same_floats_of_every_kind<float>();
 }
 
 // Nothing if the values do not fit the tree.

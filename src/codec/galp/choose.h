@@ -77,7 +77,8 @@ BASALT_HD bool is_pair(Pair pair) { return pair.f != ~0u; }
 
 // Pairs in the order of how often they were best of a piece, by bits or by safety; of equals the one with the larger
 // number, which has the larger e, then f. `wins` by number; those taken are set to 0. Returns how many there are.
-BASALT_HD uint32_t rank_candidates(uint8_t* wins, uint32_t pairs, uint32_t most, uint8_t* candidates) {
+template <typename Count>
+BASALT_HD uint32_t rank_candidates(Count* wins, uint32_t pairs, uint32_t most, uint8_t* candidates) {
   uint32_t count = 0;
   while (count < most) {
     uint32_t best = 0;
@@ -95,6 +96,11 @@ BASALT_HD uint32_t block_width(uint32_t count, uint64_t span, uint32_t bits) {
   return width < bits && block_words(count, width, bits) < block_words(count, bits, bits) ? width : bits;
 }
 
+// Words of a block of `count` exceptions with that span.
+BASALT_HD uint32_t exception_words(uint32_t count, uint64_t span, uint32_t bits) {
+  return count == 0 ? 0 : block_words(count, block_width(count, span, bits), bits);
+}
+
 // Bytes of a tile: packed integers and exceptions.
 BASALT_HD uint32_t tile_bytes(uint32_t width, uint32_t block) {
   return width * kLanes * static_cast<uint32_t>(sizeof(uint32_t)) + block * static_cast<uint32_t>(sizeof(uint32_t));
@@ -103,46 +109,115 @@ BASALT_HD uint32_t tile_bytes(uint32_t width, uint32_t block) {
 // What an exception of RD costs about: 16 bits and its row.
 constexpr uint32_t kRdExceptionBits = 24;
 
-// The dictionary for a group, from the upper 16 bits of its sample, ascending: the cut with the fewest bits, the
-// smallest of equals. Entries by falling frequency, then rising value.
-BASALT_HD Dictionary choose_dictionary(const uint16_t* sorted, uint32_t count, uint32_t type_bits) {
-  Dictionary best{};
-  uint64_t best_bits = ~uint64_t{0};
-  for (uint32_t left_bits = 1; left_bits <= kMaxLeftBits; ++left_bits) {
-    Dictionary now{};
-    uint32_t frequencies[kMaxEntries] = {};
-    now.left_bits = static_cast<uint16_t>(left_bits);
-    uint32_t held = 0;
-    for (uint32_t i = 0; i < count;) {
-      const auto value = static_cast<uint16_t>(sorted[i] >> (kMaxLeftBits - left_bits));
-      uint32_t end = i + 1;
-      while (end < count && sorted[end] >> (kMaxLeftBits - left_bits) == value) ++end;
-      uint32_t at = now.size;
-      while (at > 0 && frequencies[at - 1] < end - i) --at;
-      if (at < kMaxEntries) {
-        if (now.size == kMaxEntries) {
-          held -= frequencies[kMaxEntries - 1];
-        } else {
-          ++now.size;
-        }
-        for (uint32_t j = now.size - 1u; j > at; --j) {
-          frequencies[j] = frequencies[j - 1];
-          now.entries[j] = now.entries[j - 1];
-        }
-        frequencies[at] = end - i;
-        now.entries[at] = value;
-        held += end - i;
+// A dictionary of upper parts of `left_bits` bits, from the upper 16 bits of a sample, ascending. Entries by falling
+// frequency, then rising value.
+struct CutDictionary {
+  Dictionary dictionary;
+  uint64_t bits;  // what the sample takes
+};
+BASALT_HD CutDictionary cut_dictionary(const uint16_t* sorted, uint32_t count, uint32_t type_bits, uint32_t left_bits) {
+  Dictionary now{};
+  uint32_t frequencies[kMaxEntries] = {};
+  now.left_bits = static_cast<uint16_t>(left_bits);
+  uint32_t held = 0;
+  for (uint32_t i = 0; i < count;) {
+    const auto value = static_cast<uint16_t>(sorted[i] >> (kMaxLeftBits - left_bits));
+    uint32_t end = i + 1;
+    while (end < count && sorted[end] >> (kMaxLeftBits - left_bits) == value) ++end;
+    uint32_t at = now.size;
+    while (at > 0 && frequencies[at - 1] < end - i) --at;
+    if (at < kMaxEntries) {
+      if (now.size == kMaxEntries) {
+        held -= frequencies[kMaxEntries - 1];
+      } else {
+        ++now.size;
       }
-      i = end;
+      for (uint32_t j = now.size - 1u; j > at; --j) {
+        frequencies[j] = frequencies[j - 1];
+        now.entries[j] = now.entries[j - 1];
+      }
+      frequencies[at] = end - i;
+      now.entries[at] = value;
+      held += end - i;
     }
-    const uint32_t width = type_bits - left_bits + width_of_span(now.size - 1u);
-    const uint64_t bits = static_cast<uint64_t>(width) * count + static_cast<uint64_t>(count - held) * kRdExceptionBits;
-    if (bits < best_bits) {
-      best_bits = bits;
-      best = now;
+    i = end;
+  }
+  const uint32_t width = type_bits - left_bits + width_of_span(now.size - 1u);
+  return {now, static_cast<uint64_t>(width) * count + static_cast<uint64_t>(count - held) * kRdExceptionBits};
+}
+// The dictionary for a group: the cut with the fewest bits, the smallest of equals.
+BASALT_HD Dictionary choose_dictionary(const uint16_t* sorted, uint32_t count, uint32_t type_bits) {
+  CutDictionary best = cut_dictionary(sorted, count, type_bits, 1);
+  for (uint32_t left_bits = 2; left_bits <= kMaxLeftBits; ++left_bits) {
+    const CutDictionary now = cut_dictionary(sorted, count, type_bits, left_bits);
+    if (now.bits < best.bits) best = now;
+  }
+  return best.dictionary;
+}
+
+// What the tiles of a group choose from.
+struct Group {
+  uint32_t count = 0;
+  uint8_t candidates[kCandidatesAtBest];  // numbers of pairs
+  Dictionary dictionary{};
+};
+
+// A tile's scheme: pairs are offered in the order of the candidates, then RAW, then RD. Of equals the first stays: RAW
+// is faster to read than RD.
+struct TileChoice {
+  uint32_t scheme = kRaw;
+  uint32_t bytes = kNoBytes;
+
+  BASALT_HD bool offer(uint32_t other, uint32_t other_bytes) {
+    if (other_bytes >= bytes) return false;
+    scheme = other;
+    bytes = other_bytes;
+    return true;
+  }
+  // Where lower parts alone take as much, there is no use in looking.
+  BASALT_HD bool wants_rd(const Dictionary& dictionary, uint32_t type_bits) const {
+    return bytes > tile_bytes(type_bits - dictionary.left_bits, 0);
+  }
+};
+
+// Schemes for a whole array, RAW or one pair: that with the fewest bits on all groups' samples, and that with the
+// fewest exceptions, which is better where the child takes outliers lightly. Often the same.
+struct ArraySchemes {
+  uint32_t fewest_bits = kRaw;
+  uint32_t fewest_exceptions = kRaw;
+
+  // Whether the second is worth encoding for a comparison.
+  BASALT_HD bool differ() const { return fewest_bits != fewest_exceptions; }
+};
+// Sums over the pieces of an array.
+struct ArrayFit {
+  uint64_t bits = 0;
+  uint64_t safety = 0;
+
+  BASALT_HD void add(PieceFit fit, uint32_t type_bits) {
+    const uint32_t now = fit_bits(fit, type_bits);
+    bits += now == kNoBytes ? kPieceRows * (type_bits + 16) : now;
+    safety += (uint64_t{fit.exceptions} << 32) + fit.width;
+  }
+};
+// `raw`: bits of the pieces as they are; `fits` of the candidates, in their order.
+BASALT_HD ArraySchemes choose_array(const uint8_t* candidates, const ArrayFit* fits, uint32_t count, uint64_t raw) {
+  ArraySchemes best;
+  uint64_t fewest_bits = raw;
+  uint64_t safest = ~uint64_t{0};
+  for (uint32_t i = 0; i < count; ++i) {
+    if (fits[i].bits >= raw) continue;
+    if (fits[i].bits < fewest_bits) {
+      best.fewest_bits = candidates[i];
+      fewest_bits = fits[i].bits;
+    }
+    if (fits[i].safety < safest) {
+      best.fewest_exceptions = candidates[i];
+      safest = fits[i].safety;
     }
   }
   return best;
 }
+constexpr uint32_t kMostWins = 255;  // of a pair, in an array
 
 }  // namespace basalt::galp

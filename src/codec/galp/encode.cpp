@@ -14,12 +14,6 @@ std::unique_ptr<Codec> make_galp() { return std::make_unique<GalpCodec>(); }
 
 namespace {
 
-// Only `packed` gives every tile its own frame: under any other codec one pair serves the whole array, since integers
-// of different pairs are not neighbours.
-constexpr std::string_view kChildOfManyScales = "packed";
-
-// Blocks of that many rows have at most 2^32 words.
-constexpr uint64_t kMaxRows = uint64_t{1} << 30;
 // A deeper child costs time on every read: it has to be this much smaller to be taken.
 constexpr double kPackedWins = 0.98;
 
@@ -92,7 +86,7 @@ Parts split(const Values& values, std::optional<uint32_t> scheme, Effort effort)
 std::vector<uint32_t> array_schemes(const Values& values, Effort effort) {
   if (values.count == 0) return {galp::kRaw};
   const auto found = dispatch_float(values, [&](const auto* from) { return galp::search_array(from, values.count); });
-  if (effort == Effort::kFast || found.fewest_bits == found.fewest_exceptions) return {found.fewest_bits};
+  if (effort == Effort::kFast || !found.differ()) return {found.fewest_bits};
   return {found.fewest_bits, found.fewest_exceptions};
 }
 
@@ -126,7 +120,7 @@ double own_bytes(const Parts& parts, const Sample& sample) {
 std::vector<ChildSlot> GalpCodec::children(Physical type) const { return {{"integers", integer_of(type)}}; }
 
 Node GalpCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
-  if (values.count > kMaxRows) throw Error(ErrorCode::kUnsupported, "galp: the array is too large");
+  if (values.count > galp::kMaxRows) throw Error(ErrorCode::kUnsupported, "galp: the array is too large");
   const Tree& child = tree.children[galp::kIntegers];
   const auto encoded = [&](std::optional<uint32_t> scheme) {
     Parts parts = split(values, scheme, effort);
@@ -135,7 +129,7 @@ Node GalpCodec::encode(const Values& values, const Tree& tree, Effort effort) co
     node.children.push_back(encode_tree(integers_of(values, parts), child, effort));
     return node;
   };
-  if (child.codec == kChildOfManyScales) return encoded(std::nullopt);
+  if (child.codec == galp::kChildOfManyScales) return encoded(std::nullopt);
   std::optional<Node> best;
   for (const uint32_t scheme : array_schemes(values, effort)) {
     Node node = encoded(scheme);
@@ -153,17 +147,17 @@ std::optional<Estimate> GalpCodec::estimate(const Sample& given, ChildChooser& c
   const auto estimated = [&](std::optional<uint32_t> scheme) {
     const Parts parts = split(sample.values, scheme, effort);
     const Sample integers{integers_of(sample.values, parts), sample.total_rows, sample.piece_rows};
-    Estimate child =
-        scheme ? chooser.best(integers, galp::kIntegers) : *get_codec(kChildOfManyScales).estimate(integers, chooser);
+    Estimate child = scheme ? chooser.best(integers, galp::kIntegers)
+                            : *get_codec(galp::kChildOfManyScales).estimate(integers, chooser);
     return Estimate{own_bytes(parts, sample) + child.bytes, {"galp", {std::move(child.tree)}}};
   };
   const Tree* forced = chooser.forced(galp::kIntegers);
-  if (forced != nullptr && forced->codec == kChildOfManyScales) return estimated(std::nullopt);
+  if (forced != nullptr && forced->codec == galp::kChildOfManyScales) return estimated(std::nullopt);
   std::optional<Estimate> best;
   if (forced == nullptr) best = estimated(std::nullopt);
   for (const uint32_t scheme : array_schemes(sample.values, effort)) {
     Estimate one = estimated(scheme);
-    const bool same_child = forced == nullptr && one.tree.children[galp::kIntegers].codec == kChildOfManyScales;
+    const bool same_child = forced == nullptr && one.tree.children[galp::kIntegers].codec == galp::kChildOfManyScales;
     if (!best || (!same_child && one.bytes < best->bytes * kPackedWins)) best = std::move(one);
   }
   return best;

@@ -52,7 +52,7 @@ void append_block(const LaneRows& rows, const Bits* values, uint32_t bits, Buffe
   words.resize(at + block_words(count, width, bits) * sizeof(uint32_t));
   std::memset(words.data() + at, 0, words.size() - at);
   auto* to = reinterpret_cast<uint32_t*>(words.data() + at);
-  *to++ = count | width << 11;
+  *to++ = block_header(count, width);
   if (width < bits) {
     *to++ = static_cast<uint32_t>(base);
     if (base_words(bits) == 2) *to++ = static_cast<uint32_t>(static_cast<uint64_t>(base) >> 32);

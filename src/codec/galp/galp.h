@@ -5,6 +5,17 @@
 
 namespace basalt {
 
+namespace galp {
+
+// Only `packed` gives every tile its own frame: under any other codec one pair serves the whole array, since integers
+// of different pairs are not neighbours.
+constexpr std::string_view kChildOfManyScales = "packed";
+
+// Blocks of that many rows have at most 2^32 words.
+constexpr uint64_t kMaxRows = uint64_t{1} << 30;
+
+}  // namespace galp
+
 class GalpCodec final : public Codec {
  public:
   std::string_view name() const override { return "galp"; }

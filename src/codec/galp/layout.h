@@ -81,6 +81,8 @@ BASALT_HD constexpr uint32_t block_words(uint32_t count, uint32_t width, uint32_
   return count == 0 ? 0 : 1 + (width < bits ? base_words(bits) : 0) + position_words(count) + (count * width + 31) / 32;
 }
 
+BASALT_HD constexpr uint32_t block_header(uint32_t count, uint32_t width) { return count | width << 11; }
+
 // A block's parts.
 struct Exceptions {
   uint32_t count = 0;

@@ -111,11 +111,14 @@ uint32_t find_winners(const Piece<T>& piece, uint32_t most, uint8_t* wins) {
   constexpr uint32_t kBits = Arithmetic<T>::kBits;
   for (Pair pair = first_pair(kBits); is_pair(pair); pair = next_pair(pair, kBits)) {
     const PieceFit fit = fit_piece(piece, Scale<T>::of(pair));
-    Winner now{fit_bits(fit, kBits), pair_number(pair)};
+    const Winner now{fit_bits(fit, kBits), pair_number(pair)};
     if (fit_safety(fit) < safest.cost) safest = {fit_safety(fit), now.pair};
-    for (uint32_t i = 0; i < most; ++i) {
-      if (now.cost < winners[i].cost) std::swap(now, winners[i]);
-    }
+    // Of equals the first stays before the others.
+    uint32_t at = most;
+    while (at > 0 && now.cost < winners[at - 1].cost) --at;
+    if (at == most) continue;
+    for (uint32_t i = most - 1; i > at; --i) winners[i] = winners[i - 1];
+    winners[at] = now;
   }
   for (uint32_t i = 0; i < most && winners[i].cost != kNoBytes; ++i) ++wins[winners[i].pair];
   if (safest.cost != kNoBytes) ++wins[safest.pair];
@@ -171,36 +174,20 @@ ArraySchemes search_array(const T* values, uint64_t rows) {
     take_sample(values + first, std::min(kGroupRows, rows - first), pieces.data() + at);
     uint8_t found[pairs_of(64)] = {};
     for (uint32_t i = 0; i < kPieces; ++i) find_winners(pieces[at + i], kWinnersPerPiece, found);
-    for (uint32_t i = 0; i < pairs_of(64); ++i) wins[i] = static_cast<uint8_t>(std::min(255, wins[i] + found[i]));
+    for (uint32_t i = 0; i < pairs_of(64); ++i) {
+      wins[i] = static_cast<uint8_t>(std::min<uint32_t>(kMostWins, uint32_t{wins[i]} + found[i]));
+    }
   }
   uint8_t candidates[kCandidatesAtBest];
   const uint32_t count = rank_candidates(wins, pairs_of(Arithmetic<T>::kBits), kCandidatesAtBest, candidates);
   uint64_t raw = 0;
   for (const Piece<T>& piece : pieces) raw += kPieceRows * width_of_span(span_of_bits(piece.values, kPieceRows));
-  ArraySchemes best;
-  uint64_t fewest_bits = raw;
-  uint64_t safest = ~uint64_t{0};
+  ArrayFit fits[kCandidatesAtBest];
   for (uint32_t i = 0; i < count; ++i) {
     const auto scale = Scale<T>::of(pair_of(candidates[i]));
-    uint64_t bits = 0;
-    uint64_t safety = 0;
-    for (const Piece<T>& piece : pieces) {
-      const PieceFit fit = fit_piece(piece, scale);
-      const uint32_t now = fit_bits(fit, Arithmetic<T>::kBits);
-      bits += now == kNoBytes ? kPieceRows * (Arithmetic<T>::kBits + 16) : now;
-      safety += (uint64_t{fit.exceptions} << 32) + fit.width;
-    }
-    if (bits >= raw) continue;
-    if (bits < fewest_bits) {
-      best.fewest_bits = candidates[i];
-      fewest_bits = bits;
-    }
-    if (safety < safest) {
-      best.fewest_exceptions = candidates[i];
-      safest = safety;
-    }
+    for (const Piece<T>& piece : pieces) fits[i].add(fit_piece(piece, scale), Arithmetic<T>::kBits);
   }
-  return best;
+  return choose_array(candidates, fits, count, raw);
 }
 
 template <typename T>
@@ -226,7 +213,7 @@ uint32_t TileEncoder<T>::bytes_of(const Scaling& scaling, uint32_t most) const {
   uint32_t block = 0;
   if (scaling.exceptions > 0) {
     const Bits span = span_of_exceptions(values_, scaling.exception, rows_);
-    block = block_words(scaling.exceptions, block_width(scaling.exceptions, span, kBits), kBits);
+    block = exception_words(scaling.exceptions, span, kBits);
     if (tile_bytes(0, block) >= most) return kNoBytes;
   }
   return tile_bytes(width_of_span(span_of_integers(scaling.d, scaling.exception, rows_)), block);
@@ -259,10 +246,7 @@ uint32_t TileEncoder<T>::index_parts(const Dictionary& dictionary, uint32_t most
     low_left = held ? low_left : std::min(low_left, bits >> right_bits_);
     high_left = held ? high_left : std::max(high_left, bits >> right_bits_);
   }
-  const uint32_t block =
-      exceptions == 0
-          ? 0
-          : block_words(exceptions, block_width(exceptions, high_left - low_left, kMaxLeftBits), kMaxLeftBits);
+  const uint32_t block = exception_words(exceptions, high_left - low_left, kMaxLeftBits);
   const uint32_t bytes = tile_bytes(width_of_span(static_cast<Bits>(largest) - static_cast<Bits>(least)), block);
   return bytes < most ? bytes : kNoBytes;
 }
@@ -287,28 +271,17 @@ template <typename T>
 void TileEncoder<T>::choose(const T* values, uint32_t rows, const Group& group, Effort effort) {
   values_ = values;
   rows_ = rows;
-  scheme_ = kRaw;
-  uint32_t best = kNoBytes;
+  TileChoice choice;
   const bool sampled = effort == Effort::kFast && group.count > 1;
   const uint32_t first = sampled ? best_on_sample(group) : 0;
   const uint32_t end = sampled ? first + 1 : group.count;
-  for (uint32_t i = first; i < end && best > 0; ++i) {
+  for (uint32_t i = first; i < end && choice.bytes > 0; ++i) {
     scale(group.candidates[i], *trial_);
-    const uint32_t bytes = bytes_of(*trial_, best);
-    if (bytes >= best) continue;
-    best = bytes;
-    scheme_ = group.candidates[i];
-    std::swap(best_, trial_);
+    if (choice.offer(group.candidates[i], bytes_of(*trial_, choice.bytes))) std::swap(best_, trial_);
   }
-  // RAW before RD: of equals it is the faster one to read.
-  const uint32_t raw = tile_bytes(width_of_span(span_of_bits(values_, rows_)), 0);
-  if (raw < best) {
-    best = raw;
-    scheme_ = kRaw;
-  }
-  // Lower parts alone take as much: no use in looking.
-  if (best <= tile_bytes(kBits - group.dictionary.left_bits, 0)) return;
-  if (index_parts(group.dictionary, best) < best) scheme_ = kRd;
+  choice.offer(kRaw, tile_bytes(width_of_span(span_of_bits(values_, rows_)), 0));
+  if (choice.wants_rd(group.dictionary, kBits)) choice.offer(kRd, index_parts(group.dictionary, choice.bytes));
+  scheme_ = choice.scheme;
 }
 
 template <typename T>

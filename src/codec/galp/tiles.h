@@ -7,23 +7,10 @@
 
 namespace basalt::galp {
 
-// What the tiles of a group choose from.
-struct Group {
-  uint32_t count = 0;
-  uint8_t candidates[kCandidatesAtBest];  // numbers of pairs
-  Dictionary dictionary{};
-};
-
 // `values` are those of up to 128 tiles.
 template <typename T>
 Group search_group(const T* values, uint64_t rows, Effort effort);
 
-// Schemes for a whole array, RAW or one pair: that with the fewest bits on all groups' samples, and that with the
-// fewest exceptions, which is better where the child takes outliers lightly. Often the same.
-struct ArraySchemes {
-  uint32_t fewest_bits = kRaw;
-  uint32_t fewest_exceptions = kRaw;
-};
 template <typename T>
 ArraySchemes search_array(const T* values, uint64_t rows);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codec/l3/encode_choose.cuh"
+#include "core/device/put_bits.h"
 
 namespace basalt::l3 {
 
@@ -93,17 +94,6 @@ __device__ inline void write_metadata(const EncodeWork& work, uint32_t chunk, ui
   for (uint32_t word = sizes.model_words + thread; word < sizes.residual_words; word += threads) to.residuals[word] = 0;
 }
 
-// Sets bits of a stream that are zero and that other threads fill as well.
-__device__ inline void put_bits(uint32_t* words, uint64_t at, uint32_t width, uint64_t value) {
-  uint32_t* to = words + (at >> 5);
-  const uint32_t shift = at & 31;
-  const uint128_t bits = static_cast<uint128_t>(value & low_bits(width)) << shift;
-  for (uint32_t i = 0; i * 32 < shift + width; ++i) {
-    const auto word = static_cast<uint32_t>(bits >> (32 * i));
-    if (word != 0) atomicOr(to + i, word);
-  }
-}
-
 // What packs the rows of one tile.
 struct TilePacker {
   const EncodeWork& work;
@@ -183,7 +173,7 @@ struct TilePacker {
     const uint32_t before = run_ends[unit] - run_ends[record.first_unit];
     if (lane_id() == 0 && unit % kUnitsPerTile == 0 && unit != record.first_unit) {
       const uint32_t tile = unit / kUnitsPerTile - record.first_unit / kUnitsPerTile;
-      put_bits(words, firsts_at + static_cast<uint64_t>(tile - 1) * runs.first_width, runs.first_width, before);
+      device::put_bits(words, firsts_at + static_cast<uint64_t>(tile - 1) * runs.first_width, runs.first_width, before);
     }
     const uint32_t first_row = unit * kUnitRows;
     const uint32_t end_row = end_unit * kUnitRows < values.rows ? end_unit * kUnitRows : values.rows;
@@ -209,13 +199,13 @@ struct TilePacker {
     const uint32_t value_width = runs.header.values.width;
     const uint64_t residual =
         static_cast<uint64_t>(value) + values.type.widening - finish(runs.values, evaluate(runs.values, run), 0);
-    put_bits(words, static_cast<uint64_t>(run) * value_width, value_width, residual);
+    device::put_bits(words, static_cast<uint64_t>(run) * value_width, value_width, residual);
     const uint32_t end_width = runs.header.ends.width;
     const uint64_t end = row % kTileRows;
     const bool by_tile = runs.header.ends.model == kByTile;
     const uint64_t local = row - runs.first_unit * kUnitRows + 1;
-    put_bits(words, ends_at + static_cast<uint64_t>(run) * end_width, end_width,
-             by_tile ? end : local - finish(runs.ends, evaluate(runs.ends, run), 0));
+    device::put_bits(words, ends_at + static_cast<uint64_t>(run) * end_width, end_width,
+                     by_tile ? end : local - finish(runs.ends, evaluate(runs.ends, run), 0));
   }
 };
 

@@ -1,0 +1,373 @@
+// The device encoder's work on tiles, a warp each: choosing a scheme, then writing integers and exceptions. A lane has
+// its 32 rows in registers; what exceptions it has is a mask of rows.
+#pragma once
+
+#include "codec/galp/encode_search.cuh"
+#include "codec/packed/layout.h"
+#include "core/device/pack_lane.h"
+#include "core/device/put_bits.h"
+
+namespace basalt::galp {
+
+__device__ __forceinline__ uint32_t first_bit(uint32_t bits) {
+  return static_cast<uint32_t>(__ffs(static_cast<int>(bits))) - 1;
+}
+
+// The least and the largest of some unsigned numbers.
+template <typename Bits>
+struct NumberSpan {
+  Bits low = static_cast<Bits>(~Bits{0});
+  Bits high = 0;
+
+  __device__ __forceinline__ void add(Bits number) {
+    low = number < low ? number : low;
+    high = number > high ? number : high;
+  }
+  __device__ __forceinline__ void join() {
+    low = lowest(low);
+    high = highest(high);
+  }
+  __device__ __forceinline__ Bits span() const { return static_cast<Bits>(high - low); }
+};
+
+// The same of signed numbers: with the sign turned over they have the order of unsigned ones.
+template <typename T>
+__device__ __forceinline__ BitsOf<T> ordered(BitsOf<T> number) {
+  return number ^ Arithmetic<T>::kSign;
+}
+
+// A lane's rows. Those that the tile does not have are its first, which changes no span, and `present` says so.
+template <typename T>
+struct TileRows {
+  T values[kRowsPerLane];
+  uint32_t present = 0;
+
+  __device__ __forceinline__ void read(const T* tile, uint32_t rows) {
+    const uint32_t lane = lane_id();
+    const uint32_t own = rows > lane ? (rows - lane + kLanes - 1) / kLanes : 0;
+    present = static_cast<uint32_t>(low_bits(own));
+#pragma unroll
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+      const uint32_t row = k * kLanes + lane;
+      values[k] = load_float(tile + (row < rows ? row : 0));
+    }
+  }
+};
+
+// What a scheme makes of a tile.
+template <typename T>
+struct TileFit {
+  uint32_t bytes = kNoBytes;
+  uint32_t words = 0;  // of the block of exceptions
+  Frame<T> frame;      // of the integers
+
+  __device__ __forceinline__ static TileFit of(const Frame<T>& frame, uint32_t words) {
+    return {tile_bytes(width_of_span(frame.span), words), words, frame};
+  }
+};
+
+constexpr uint32_t kFirstRows = 8;  // of a lane, after which a look is taken
+
+// A pair. Stops where `most` bytes are reached for certain: cost can only grow with rows.
+template <typename T>
+__device__ __forceinline__ TileFit<T> fit_pair(const TileRows<T>& rows, uint32_t pair, uint32_t most) {
+  constexpr uint32_t kBits = Arithmetic<T>::kBits;
+  const auto scale = Scale<T>::of(pair_of(pair));
+  IntegerSpan<T> integers;
+  uint32_t exceptions = 0;
+  const auto take = [&](uint32_t k) {
+    const Scaled<T> scaled = encode(rows.values[k], scale);
+    integers.add(scaled);
+    exceptions |= static_cast<uint32_t>(scaled.exception) << k;
+  };
+#pragma unroll
+  for (uint32_t k = 0; k < kFirstRows; ++k) take(k);
+  if (most != kNoBytes) {
+    const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
+    if (tile_bytes(width_of_span(integers.joined().span), exception_words(count, 0, kBits)) >= most) return {};
+  }
+#pragma unroll
+  for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) take(k);
+  const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
+  uint32_t words = 0;
+  if (count > 0) {
+    NumberSpan<BitsOf<T>> span;
+#pragma unroll
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+      if ((exceptions >> k & 1) != 0) span.add(bits_of(rows.values[k]));
+    }
+    span.join();
+    words = exception_words(count, span.span(), kBits);
+  }
+  return TileFit<T>::of(integers.joined(), words);
+}
+
+// Bit patterns as they are; stops like fit_pair().
+template <typename T>
+__device__ __forceinline__ TileFit<T> fit_raw(const TileRows<T>& rows, uint32_t most) {
+  NumberSpan<BitsOf<T>> first;
+#pragma unroll
+  for (uint32_t k = 0; k < kFirstRows; ++k) first.add(ordered<T>(bits_of(rows.values[k])));
+  NumberSpan<BitsOf<T>> span = first;
+  first.join();
+  if (tile_bytes(width_of_span(first.span()), 0) >= most) return {};
+#pragma unroll
+  for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) span.add(ordered<T>(bits_of(rows.values[k])));
+  span.join();
+  return TileFit<T>::of({ordered<T>(span.low), span.span()}, 0);
+}
+
+// The integer of RD, and whether the upper part is an exception.
+template <typename T>
+struct Parts {
+  BitsOf<T> integer;
+  bool exception;
+};
+template <typename T>
+__device__ __forceinline__ Parts<T> part(T value, const Dictionary& dictionary) {
+  using Bits = BitsOf<T>;
+  const uint32_t right_bits = Arithmetic<T>::kBits - dictionary.left_bits;
+  const auto left = static_cast<uint32_t>(bits_of(value) >> right_bits);
+  Bits index = 0;
+  bool held = false;
+#pragma unroll
+  for (uint32_t entry = 0; entry < kMaxEntries; ++entry) {
+    const bool is_it = entry < dictionary.size && dictionary.entries[entry] == left;
+    index = is_it ? Bits{entry} : index;
+    held |= is_it;
+  }
+  return {static_cast<Bits>(index << right_bits | (bits_of(value) & static_cast<Bits>(low_bits(right_bits)))), !held};
+}
+
+template <typename T>
+__device__ __forceinline__ TileFit<T> fit_rd(const TileRows<T>& rows, const Dictionary& dictionary) {
+  const uint32_t right_bits = Arithmetic<T>::kBits - dictionary.left_bits;
+  NumberSpan<BitsOf<T>> integers;
+  NumberSpan<uint32_t> lefts;
+  uint32_t exceptions = 0;
+#pragma unroll
+  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+    const Parts<T> parts = part(rows.values[k], dictionary);
+    integers.add(ordered<T>(parts.integer));
+    if (parts.exception) lefts.add(static_cast<uint32_t>(bits_of(rows.values[k]) >> right_bits));
+    exceptions |= (parts.exception ? 1u : 0u) << k;
+  }
+  const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
+  integers.join();
+  lefts.join();
+  return TileFit<T>::of({ordered<T>(integers.low), integers.span()},
+                        exception_words(count, lefts.span(), kMaxLeftBits));
+}
+
+// The candidate with the fewest bits on 32 rows, a row per lane.
+template <typename T>
+__device__ __forceinline__ uint32_t best_on_sample(const T* tile, uint32_t rows, const Group& group) {
+  constexpr uint32_t kBits = Arithmetic<T>::kBits;
+  const T own = tile[sampled_row(tile, 0, lane_id(), rows)];
+  uint32_t best = 0;
+  uint32_t best_bits = kNoBytes;
+  for (uint32_t i = 0; i < group.count; ++i) {
+    const Scaled<T> scaled = encode(own, Scale<T>::of(pair_of(group.candidates[i])));
+    IntegerSpan<T> integers;
+    integers.add(scaled);
+    const uint32_t exceptions = device::population(device::ballot(scaled.exception != 0));
+    const uint32_t bits = fit_bits({exceptions, fit_width(exceptions, integers.joined().span)}, kBits);
+    if (bits < best_bits) {
+      best = i;
+      best_bits = bits;
+    }
+  }
+  return best;
+}
+
+// A warp per tile: its scheme, and the words that its exceptions take.
+template <typename T>
+__device__ void choose_tile(const EncodeWork<T>& work, uint32_t tile) {
+  constexpr uint32_t kBits = Arithmetic<T>::kBits;
+  const T* from = work.tile_values(tile);
+  const uint32_t count = work.rows_of(tile);
+  const Group& group = work.found[tile / kGroupTiles];
+  TileRows<T> rows;
+  rows.read(from, count);
+  TileChoice choice;
+  TileFit<T> best;
+  const auto offer = [&](uint32_t scheme, const TileFit<T>& fit) {
+    if (choice.offer(scheme, fit.bytes)) best = fit;
+  };
+  const bool sampled = work.fast && group.count > 1;
+  const uint32_t first = sampled ? best_on_sample(from, count, group) : 0;
+  const uint32_t end = sampled ? first + 1 : group.count;
+#pragma unroll 1
+  for (uint32_t i = first; i < end && choice.bytes > 0; ++i) {
+    offer(group.candidates[i], fit_pair(rows, group.candidates[i], choice.bytes));
+  }
+  offer(kRaw, fit_raw(rows, choice.bytes));
+  const Dictionary dictionary = group.dictionary;
+  if (choice.wants_rd(dictionary, kBits)) offer(kRd, fit_rd(rows, dictionary));
+  if (lane_id() != 0) return;
+  work.schemes[tile] = static_cast<uint8_t>(choice.scheme);
+  work.references[tile] = best.frame.least;
+  work.sizes[tile] = make_sizes(best.words, width_of_span(best.frame.span));
+  if (choice.scheme == kRd) {
+    work.uses_dictionary[tile / kGroupTiles] = 1;
+    work.uses_dictionary[work.groups] = 1;
+  }
+}
+
+// The same where the scheme is one for all.
+template <typename T>
+__device__ void take_scheme(const EncodeWork<T>& work, uint32_t tile, uint32_t scheme) {
+  uint32_t words = 0;
+  if (scheme != kRaw) {
+    TileRows<T> rows;
+    rows.read(work.tile_values(tile), work.rows_of(tile));
+    words = fit_pair(rows, scheme, kNoBytes).words;
+  }
+  if (lane_id() != 0) return;
+  work.schemes[tile] = static_cast<uint8_t>(scheme);
+  work.sizes[tile] = make_sizes(words, 0);
+}
+
+// Puts the integer before it, or the first there is, at each exception of a tile; 0 where all are.
+template <typename T>
+__device__ __forceinline__ void fill_exceptions(const T* tile, const Scale<T>& scale, uint32_t exceptions,
+                                                IntOf<T> (&integers)[kRowsPerLane]) {
+  using Int = IntOf<T>;
+  const uint32_t own = ~exceptions == 0 ? kTileRows : first_bit(~exceptions) * kLanes + lane_id();
+  const uint32_t first = lowest(own);
+  // Made again: looking for it among the registers would move them to memory.
+  Int filler = first < kTileRows ? static_cast<Int>(encode(load_float(tile + first), scale).d) : Int{0};
+#pragma unroll
+  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+    const bool is_exception = (exceptions >> k & 1) != 0;
+    const uint32_t good = device::ballot(!is_exception);
+    const uint32_t below = good & ((1u << lane_id()) - 1);
+    const uint32_t from = below == 0 ? 0 : width_of_span(below) - 1;
+    const Int before = device::shuffle(integers[k], from);
+    const uint32_t last = good == 0 ? 0 : width_of_span(good) - 1;
+    const Int carried = device::shuffle(integers[k], last);
+    if (is_exception) integers[k] = below != 0 ? before : filler;
+    filler = good != 0 ? carried : filler;
+  }
+}
+
+// A warp writes the block of a tile. Lane by lane: what lies below a lane is a sum.
+template <typename T>
+__device__ __forceinline__ void write_block(const T* tile, uint32_t exceptions, uint32_t bits, uint32_t shift,
+                                            uint32_t* to) {
+  using Bits = BitsOf<T>;
+  const uint32_t lane = lane_id();
+  const uint32_t own = device::population(exceptions);
+  const uint32_t before = device::sum_below(own);
+  const uint32_t count = device::sum_of_lanes(own);
+  const auto value_at = [&](uint32_t row) {
+    return static_cast<Bits>(bits_of(load_float(tile + row * kLanes + lane)) >> shift);
+  };
+  NumberSpan<Bits> span;
+  for (uint32_t left = exceptions; left != 0; left &= left - 1) span.add(value_at(first_bit(left)));
+  span.join();
+  const uint32_t width = block_width(count, span.span(), bits);
+  const Bits base = width < bits ? span.low : Bits{0};
+  uint32_t* positions = to + 1 + (width < bits ? base_words(bits) : 0);
+  uint32_t* values = positions + position_words(count);
+  const bool listed = count <= kMaxListed;
+  const uint32_t lanes = device::ballot(own != 0);
+  if (lane == 0) {
+    to[0] = block_header(count, width);
+    if (width < bits) {
+      to[1] = static_cast<uint32_t>(base);
+      if (base_words(bits) == 2) to[2] = static_cast<uint32_t>(static_cast<uint64_t>(base) >> 32);
+    }
+    if (listed) positions[0] = lanes;
+  }
+  if (!listed) positions[lane] = exceptions;
+  uint32_t i = before;
+  for (uint32_t left = exceptions; left != 0; left &= left - 1, ++i) {
+    const uint32_t row = first_bit(left);
+    const uint32_t mark = (left & (left - 1)) == 0 ? kLastOfLane : 0;
+    if (listed) device::put_bits(positions + 1, uint64_t{i} * 8, 8, row | mark);
+    if (width > 0) {
+      device::put_bits(values, uint64_t{i} * width, width,
+                       static_cast<uint64_t>(static_cast<Bits>(value_at(row) - base)));
+    }
+  }
+}
+
+template <typename T>
+__device__ __forceinline__ void put_start(const EncodeWork<T>& work, const EncodedStreams<T>& streams, uint32_t i) {
+  const uint32_t word = exceptions_of(work.starts[i]);
+  if (streams.short_starts != nullptr) streams.short_starts[i] = static_cast<uint16_t>(word);
+  if (streams.long_starts != nullptr) streams.long_starts[i] = word;
+}
+
+// A warp per tile: integers, exceptions, and what else the streams have of it.
+template <typename T>
+__device__ void write_tile(const EncodeWork<T>& work, const EncodedStreams<T>& streams, uint32_t tile) {
+  using Int = IntOf<T>;
+  constexpr uint32_t kBits = Arithmetic<T>::kBits;
+  const uint32_t lane = lane_id();
+  const T* from = work.tile_values(tile);
+  const uint32_t count = work.rows_of(tile);
+  const uint32_t scheme = work.schemes[tile];
+  TileRows<T> rows;
+  rows.read(from, count);
+  Int integers[kRowsPerLane];
+  uint32_t exceptions = 0;
+  uint32_t bits = kBits;
+  uint32_t shift = 0;
+  if (scheme == kRaw) {
+#pragma unroll
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) integers[k] = static_cast<Int>(bits_of(rows.values[k]));
+  } else if (scheme == kRd) {
+    const Dictionary dictionary = work.found[tile / kGroupTiles].dictionary;
+    bits = kMaxLeftBits;
+    shift = kBits - dictionary.left_bits;
+#pragma unroll
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+      const Parts<T> parts = part(rows.values[k], dictionary);
+      integers[k] = static_cast<Int>(parts.integer);
+      exceptions |= (parts.exception ? 1u : 0u) << k;
+    }
+  } else {
+    const auto scale = Scale<T>::of(pair_of(scheme));
+#pragma unroll
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+      const Scaled<T> scaled = encode(rows.values[k], scale);
+      integers[k] = static_cast<Int>(scaled.d);
+      exceptions |= static_cast<uint32_t>(scaled.exception) << k;
+    }
+    if (device::any_lane(exceptions != 0)) fill_exceptions(from, scale, exceptions, integers);
+  }
+  const uint64_t start = work.starts[tile];
+  const uint32_t width = packed_rows_of(work.sizes[tile]);
+  if (streams.integers != nullptr) {
+    Int* to = streams.integers + uint64_t{tile} * kTileRows;
+#pragma unroll
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+      if (k * kLanes + lane < count) to[k * kLanes + lane] = integers[k];
+    }
+  } else {
+    const BitsOf<T> reference = work.references[tile];
+    uint32_t* to = streams.packed_words + uint64_t{packed_rows_of(start)} * kLanes + lane;
+    device::pack_lane(width, to, [&](uint32_t k) {
+      return (rows.present >> k & 1) != 0 ? static_cast<BitsOf<T>>(static_cast<BitsOf<T>>(integers[k]) - reference)
+                                          : BitsOf<T>{0};
+    });
+  }
+  exceptions &= rows.present;
+  if (device::any_lane(exceptions != 0)) {
+    write_block(from, exceptions, bits, shift, streams.exceptions + exceptions_of(start));
+  }
+  if (lane != 0) return;
+  put_start(work, streams, tile);
+  if (tile + 1 == work.tiles) put_start(work, streams, work.tiles);
+  if (streams.descriptors != nullptr) {
+    streams.descriptors[tile] = packed::make_descriptor(packed_rows_of(start), width);
+  }
+  if (streams.dictionaries != nullptr && tile % kGroupTiles == 0) {
+    const uint32_t group = tile / kGroupTiles;
+    streams.dictionaries[group] = work.uses_dictionary[group] != 0 ? work.found[group].dictionary : Dictionary{};
+  }
+}
+
+}  // namespace basalt::galp

@@ -1,0 +1,34 @@
+// Filling a lane's words of a packed tile.
+#pragma once
+
+#include "core/device/warp.h"
+
+namespace basalt::device {
+
+// number(k), k = 0…31, have `width` bits (0..64) and nothing above; `to` is the lane's word 0.
+template <typename Number>
+__device__ __forceinline__ void pack_lane(uint32_t width, uint32_t* to, Number&& number) {
+  if (width == 0) return;
+  uint64_t held = 0;  // fewer than 32 bits
+  uint32_t filled = 0;
+  const auto store = [&] {
+    *to = static_cast<uint32_t>(held);
+    to += kLanes;
+    filled -= 32;
+    held >>= 32;
+  };
+#pragma unroll
+  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+    const uint64_t value = number(k);
+    const uint64_t beyond = filled == 0 ? 0 : value >> (64 - filled);
+    held |= value << filled;
+    filled += width;
+    if (filled >= 32) {
+      store();
+      held |= beyond << 32;
+      if (filled >= 32) store();
+    }
+  }
+}
+
+}  // namespace basalt::device

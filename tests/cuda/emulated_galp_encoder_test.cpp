@@ -1,0 +1,304 @@
+// The device encoder of floats, run on the CPU stage by stage: schemes, dictionaries, exceptions and integers are those
+// of the CPU encoder, byte for byte, at every effort, for both types and every kind of child.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "basalt/codec/codec.h"
+#include "codec/galp/galp.h"
+#include "codec/galp_values.h"
+//
+#include "cuda/emulated_warp.h"
+//
+#include "codec/galp/encode_tiles.cuh"
+
+namespace basalt::test {
+namespace {
+
+using testing::decimals;
+using testing::mixed_tiles;
+using testing::random_bits;
+using testing::special_values;
+using testing::view;
+
+constexpr Effort kEfforts[] = {Effort::kFast, Effort::kBalanced, Effort::kBest};
+
+// What the kernels do, with one block for all work.
+template <typename T>
+class EmulatedEncoder {
+ public:
+  EmulatedEncoder(const std::vector<T>& values, Effort effort, uint32_t threads)
+      : work_(galp::EncodeWork<T>::of(values.data(), values.size(), effort)), threads_(threads) {
+    size_t zeros = 0;
+    const size_t bytes = galp::place_arrays<T>(work_, nullptr, zeros);
+    memory_.assign(bytes / sizeof(uint128_t) + 1, 0);
+    auto* base = reinterpret_cast<unsigned char*>(memory_.data());
+    std::memset(base, 0xA5, zeros);  // nothing else may rely on clean memory
+    galp::place_arrays(work_, base, zeros);
+  }
+
+  void choose() {
+    for (uint32_t group = 0; group < work_.groups; ++group) {
+      EmulatedBlock::run(threads_, [&] { galp::search_group(work_, group); });
+    }
+    for_each_tile([&](uint32_t tile) { galp::choose_tile(work_, tile); });
+  }
+  galp::ArraySchemes search() {
+    for (uint32_t group = 0; group < work_.groups; ++group) {
+      EmulatedBlock::run(threads_, [&] { galp::sample_group(work_, group); });
+    }
+    galp::rank_array(work_);
+    for (uint32_t group = 0; group < work_.groups; ++group) {
+      EmulatedBlock::run(threads_, [&] { galp::fit_group(work_, group); });
+    }
+    galp::choose_pair(work_);
+    return work_.search->found;
+  }
+  void take(uint32_t scheme) {
+    for_each_tile([&](uint32_t tile) { galp::take_scheme(work_, tile, scheme); });
+  }
+
+  // The node; a child other than `packed` is made of the integers by the CPU.
+  Node write(const Tree& tree, Effort effort) {
+    const Physical type = sizeof(T) == 8 ? Physical::kF64 : Physical::kF32;
+    Node node{&get_codec("galp"), type, work_.rows, {}, {}, {}};
+    node.streams.resize(galp::kStreams);
+    work_.starts[0] = 0;
+    for (uint32_t tile = 0; tile < work_.tiles; ++tile) work_.starts[tile + 1] = work_.starts[tile] + work_.sizes[tile];
+    const uint32_t words = galp::exceptions_of(work_.starts[work_.tiles]);
+    const bool packs = tree.children[galp::kIntegers].codec == galp::kChildOfManyScales;
+    std::vector<uint32_t> exceptions(words);
+    std::vector<uint16_t> short_starts(work_.tiles + 1, 0xA5A5);
+    std::vector<uint32_t> long_starts(work_.tiles + 1, 0xA5A5A5A5);
+    std::vector<galp::Dictionary> dictionaries(work_.groups);
+    std::vector<galp::IntOf<T>> integers(work_.rows, 0x5A);
+    std::vector<uint32_t> descriptors(work_.tiles);
+    std::vector<uint32_t> packed_words(packed_tile_words(galp::packed_rows_of(work_.starts[work_.tiles])), 0xA5A5A5A5);
+    const bool any_rd = work_.uses_dictionary[work_.groups] != 0;
+    const bool is_short = words <= galp::kMaxShortStarts;
+    const galp::EncodedStreams<T> streams{any_rd ? dictionaries.data() : nullptr,
+                                          words > 0 && is_short ? short_starts.data() : nullptr,
+                                          words > 0 && !is_short ? long_starts.data() : nullptr,
+                                          exceptions.data(),
+                                          packs ? nullptr : integers.data(),
+                                          packs ? descriptors.data() : nullptr,
+                                          packed_words.data()};
+    for_each_tile([&](uint32_t tile) { galp::write_tile(work_, streams, tile); });
+    node.streams[galp::kSchemes].append(work_.schemes, work_.tiles);
+    if (any_rd) {
+      node.streams[galp::kDictionaries].append(dictionaries.data(), dictionaries.size() * sizeof(galp::Dictionary));
+    }
+    Buffer& starts = node.streams[galp::kExceptionStarts];
+    if (streams.short_starts != nullptr) starts.append(short_starts.data(), short_starts.size() * 2);
+    if (streams.long_starts != nullptr) starts.append(long_starts.data(), long_starts.size() * 4);
+    node.streams[galp::kExceptions].append(exceptions.data(), exceptions.size() * 4);
+    if (packs) {
+      Node child{&get_codec("packed"), sizeof(T) == 8 ? Physical::kI64 : Physical::kI32, work_.rows, {}, {}, {}};
+      child.streams.resize(packed::kStreams);
+      child.streams[packed::kReferences].append(work_.references, work_.tiles * sizeof(T));
+      child.streams[packed::kDescriptors].append(descriptors.data(), descriptors.size() * 4);
+      child.streams[packed::kWords].append(packed_words.data(), packed_words.size() * 4);
+      node.children.push_back(std::move(child));
+      return node;
+    }
+    Values child;
+    child.type = sizeof(T) == 8 ? Physical::kI64 : Physical::kI32;
+    child.count = work_.rows;
+    child.data = integers.data();
+    node.children.push_back(encode_tree(child, tree.children[galp::kIntegers], effort));
+    return node;
+  }
+
+ private:
+  template <typename Body>
+  void for_each_tile(Body body) {
+    for (uint32_t tile = 0; tile < work_.tiles; ++tile) {
+      EmulatedWarp::run([&] { body(tile); });
+    }
+  }
+
+  galp::EncodeWork<T> work_;
+  uint32_t threads_;
+  std::vector<uint128_t> memory_;
+};
+
+template <typename T>
+Node encode_emulated(const std::vector<T>& values, const Tree& tree, Effort effort, uint32_t threads) {
+  EmulatedEncoder<T> encoder(values, effort, threads);
+  if (tree.children[galp::kIntegers].codec == galp::kChildOfManyScales) {
+    encoder.choose();
+    return encoder.write(tree, effort);
+  }
+  const galp::ArraySchemes found = encoder.search();
+  encoder.take(found.fewest_bits);
+  Node node = encoder.write(tree, effort);
+  if (effort == Effort::kFast || !found.differ()) return node;
+  encoder.take(found.fewest_exceptions);
+  Node other = encoder.write(tree, effort);
+  return other.encoded_bytes() < node.encoded_bytes() ? std::move(other) : std::move(node);
+}
+
+void expect_same(const Node& got, const Node& expected, const std::string& place) {
+  ASSERT_EQ(got.streams.size(), expected.streams.size()) << place;
+  for (size_t i = 0; i < got.streams.size(); ++i) {
+    ASSERT_EQ(got.streams[i].size(), expected.streams[i].size()) << place << ", stream " << i;
+    ASSERT_TRUE(got.streams[i].empty() ||
+                std::memcmp(got.streams[i].data(), expected.streams[i].data(), got.streams[i].size()) == 0)
+        << place << ", stream " << i;
+  }
+  ASSERT_EQ(got.children.size(), expected.children.size()) << place;
+  for (size_t i = 0; i < got.children.size(); ++i) {
+    expect_same(got.children[i], expected.children[i], place + ", child " + std::to_string(i));
+  }
+}
+
+template <typename T>
+void expect_like_cpu(const std::vector<T>& values, const std::string& place,
+                     std::initializer_list<const char*> children = {"packed"}, uint32_t threads = 32) {
+  const Values whole = view(values);
+  for (const char* child : children) {
+    const Tree tree = bind_tree(parse_tree("galp(" + std::string(child) + ")"), whole.type);
+    for (const Effort effort : kEfforts) {
+      expect_same(encode_emulated(values, tree, effort, threads), encode_tree(whole, tree, effort),
+                  place + (sizeof(T) == 8 ? ", double, " : ", float, ") + child + ", effort " +
+                      std::to_string(static_cast<int>(effort)));
+    }
+  }
+}
+
+template <typename Body>
+void for_both_types(Body body) {
+  body(double{});
+  body(float{});
+}
+
+TEST(EmulatedGalpEncoder, DecimalsOfEveryLengthAndChild) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    for (const size_t rows : {0, 1, 2, 31, 33, 1023, 1024, 1025, 5000}) {
+      for (const double divisor : {1.0, 10.0, 100.0, 10000.0}) {
+        expect_like_cpu(decimals<T>(rows, 30000, divisor, rows + 1),
+                        std::to_string(rows) + " decimals by " + std::to_string(divisor),
+                        {"packed", "delta(packed)", "rle(packed, packed)", "dict(packed, packed)", "plain"});
+      }
+    }
+  });
+}
+
+TEST(EmulatedGalpEncoder, MixedTiles) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    for (const uint64_t seed : {1, 2}) {
+      expect_like_cpu(mixed_tiles<T>(40 * kTileRows + 77, seed), "mixed tiles",
+                      {"packed", "delta(packed)", "dict(rle(packed, packed), packed)"});
+    }
+    expect_like_cpu(mixed_tiles<T>(20 * kTileRows + 1, 3), "mixed tiles, a whole block", {"packed", "delta(packed)"},
+                    256);
+  });
+}
+
+TEST(EmulatedGalpEncoder, MoreThanOneGroup) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    expect_like_cpu(mixed_tiles<T>(131072 + 5, 4), "two groups", {"packed", "rle(packed, packed)"});
+    expect_like_cpu(decimals<T>(131072 + 5, 5000, 100, 5), "two groups of decimals", {"packed", "delta(packed)"});
+  });
+}
+
+TEST(EmulatedGalpEncoder, OneValueForAll) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    const std::vector<T> special = special_values<T>();
+    for (size_t i = 0; i < special.size(); i += i < 14 ? 1 : 37) {  // those that are no numbers come first
+      expect_like_cpu(std::vector<T>(1100, special[i]), "all " + std::to_string(special[i]),
+                      {"packed", "rle(packed, packed)"});
+    }
+    for (const double value : {0.1, 123.45, -0.001, 1.0 / 3}) {
+      expect_like_cpu(std::vector<T>(1100, static_cast<T>(value)), "all " + std::to_string(value));
+    }
+  });
+}
+
+TEST(EmulatedGalpEncoder, SpecialValuesAmongDecimals) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    std::mt19937_64 random(7);
+    const std::vector<T> special = special_values<T>();
+    for (const uint32_t share : {1u, 2u, 10u, 300u}) {
+      std::vector<T> values = decimals<T>(3000, 3000, 100, share);
+      for (T& value : values) {
+        if (random() % share == 0) value = special[random() % special.size()];
+      }
+      expect_like_cpu(values, "one special value in " + std::to_string(share), {"packed", "delta(packed)", "dict"});
+    }
+  });
+}
+
+// Blocks with lists and with masks, values of few bits and of all, at the beginning and anywhere.
+TEST(EmulatedGalpEncoder, EveryCountOfExceptions) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    std::mt19937_64 random(8);
+    for (const uint32_t count : {0, 1, 2, 31, 32, 63, 64, 65, 66, 127, 300, 512, 700, 1000, 1022, 1023, 1024}) {
+      for (const bool similar : {false, true}) {
+        for (const bool first : {false, true}) {
+          std::vector<T> values = decimals<T>(2 * kTileRows, 3000, 100, count);
+          std::vector<uint32_t> rows(kTileRows);
+          for (uint32_t i = 0; i < kTileRows; ++i) rows[i] = i;
+          if (!first) std::shuffle(rows.begin(), rows.end(), random);
+          for (uint32_t i = 0; i < count; ++i) {
+            values[rows[i]] = similar ? static_cast<T>(1.0 / 3 + static_cast<double>(random() % 100) * 1e-13)
+                                      : random_bits<T>(random);
+          }
+          expect_like_cpu(values, std::to_string(count) + " exceptions", {"packed", "delta(packed)"});
+        }
+      }
+    }
+  });
+}
+
+// Upper parts from a few, with outliers: RD.
+TEST(EmulatedGalpEncoder, RealDoubles) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    std::mt19937_64 random(9);
+    for (const double outliers : {0.0, 0.002, 0.1}) {
+      for (const double range : {0.5, 3.0, 1000.0}) {
+        std::vector<T> values(9 * kTileRows + 500);
+        std::uniform_real_distribution<double> real(1, 1 + range);
+        std::uniform_real_distribution<double> share(0, 1);
+        for (T& value : values) {
+          value = share(random) < outliers ? random_bits<T>(random) : static_cast<T>(real(random));
+        }
+        const Node node = testing::encoded(view(values));
+        if (outliers == 0.002 && sizeof(T) == 8) {
+          EXPECT_FALSE(node.streams[galp::kDictionaries].empty());
+        }
+        expect_like_cpu(values, "reals up to " + std::to_string(range));
+      }
+    }
+  });
+}
+
+TEST(EmulatedGalpEncoder, RandomBitsAndLongStarts) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    std::mt19937_64 random(10);
+    std::vector<T> values(5 * kTileRows + 3);
+    for (T& value : values) value = random_bits<T>(random);
+    expect_like_cpu(values, "random bits", {"packed", "delta(packed)"});
+    // Enough exceptions for starts of 32 bits.
+    values = decimals<T>(170 * kTileRows, 3000, 100, 11);
+    for (T& value : values) {
+      if (random() % 5 < 2) value = random_bits<T>(random);
+    }
+    const Node node = testing::encoded(view(values));
+    EXPECT_GT(node.streams[galp::kExceptions].size() / 4, size_t{galp::kMaxShortStarts});
+    expect_like_cpu(values, "long starts");
+  });
+}
+
+}  // namespace
+}  // namespace basalt::test
