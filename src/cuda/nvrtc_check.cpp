@@ -41,6 +41,8 @@ std::vector<Source> all_sources() {
       {"uint64_t", "Delta<uint64_t, Packed<uint64_t>>"},
       {"uint64_t", "L3<uint64_t>"},
       {"uint32_t", "Rle<uint32_t, L3<uint32_t>, L3<uint32_t>>"},
+      {"uint64_t", "Galp<uint64_t, Packed<uint64_t>>"},
+      {"uint32_t", "Galp<uint32_t, Delta<uint32_t, Packed<uint32_t>>>"},
       {"uint16_t", "Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>"},
   };
   for (const auto& [type, reader] : arrays) {

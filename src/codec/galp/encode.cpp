@@ -5,6 +5,7 @@
 
 #include "basalt/core/error.h"
 #include "codec/codecs.h"
+#include "codec/device_names.h"
 #include "codec/galp/galp.h"
 #include "codec/galp/tiles.h"
 
@@ -167,6 +168,12 @@ std::optional<Estimate> GalpCodec::estimate(const Sample& given, ChildChooser& c
     if (!best || (!same_child && one.bytes < best->bytes * kPackedWins)) best = std::move(one);
   }
   return best;
+}
+
+std::string GalpCodec::device_reader(const NodeView& node) const {
+  const std::string integers = device_reader_of(node.children[galp::kIntegers]);
+  if (integers.empty()) return {};
+  return "Galp<" + device_value_type(node.type) + ", " + integers + ">";
 }
 
 }  // namespace basalt

@@ -45,7 +45,7 @@ __device__ __forceinline__ bool subtract_overflows(int128_t a, int128_t b, int12
   out = static_cast<int128_t>(static_cast<uint128_t>(a) - static_cast<uint128_t>(b));
   return ((a ^ b) & (a ^ out)) < 0;
 }
-__device__ __noinline__ bool multiply_overflows(int128_t a, int128_t b, int128_t& out) {
+__device__ __noinline__ inline bool multiply_overflows(int128_t a, int128_t b, int128_t& out) {
   const bool negative = (a < 0) != (b < 0);
   const uint128_t x = a < 0 ? -static_cast<uint128_t>(a) : static_cast<uint128_t>(a);
   const uint128_t y = b < 0 ? -static_cast<uint128_t>(b) : static_cast<uint128_t>(b);

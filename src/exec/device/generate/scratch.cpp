@@ -59,6 +59,7 @@ uint32_t scratch_bytes(std::string_view reader) {
   const TypeText type = split(reader);
   if (type.name == "Packed" || type.name == "Plain" || type.name == "Constant") return 0;
   if (type.name == "Dict" && type.arguments.size() == 3) return scratch_bytes(type.arguments[1]);
+  if (type.name == "Galp" && type.arguments.size() == 2) return scratch_bytes(type.arguments[1]);
   if (type.name == "Delta" && type.arguments.size() == 2) {
     const uint32_t sum_bytes = std::max(4u, value_bytes(type.arguments[0]));
     return kRowsPerLane * (kLanes * sum_bytes + 16) + rounded(scratch_bytes(type.arguments[1]));
