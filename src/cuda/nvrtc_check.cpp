@@ -40,6 +40,8 @@ std::vector<Source> all_sources() {
       {Physical::kU64, "delta(packed)"},
       {Physical::kU64, "l3"},
       {Physical::kU32, "rle(l3, l3)"},
+      {Physical::kF64, "galp(packed)"},
+      {Physical::kF32, "galp(delta(packed))"},
       {Physical::kU16, "dict(rle(packed, packed), plain)"},
   };
   for (const auto& [type, tree] : arrays) {

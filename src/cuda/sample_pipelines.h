@@ -228,8 +228,30 @@ inline Sample learned_ranges() {
   return sample;
 }
 
+// Floats stored as decimals: two columns under a filter, all aggregates of one.
+inline Sample decimals() {
+  Sample sample;
+  sample.name = "floats as decimals";
+  sample.most_instructions = 4800;
+  const TimeUnit us = TimeUnit::kMicro;
+  add_column(sample, "price", {TypeKind::kFloat64, 0, 0, us}, {"galp(packed)"}, 9, 0, 0, {14, 15});
+  add_column(sample, "heat", {TypeKind::kFloat32, 0, 0, us}, {"galp(packed)"}, 9, 0, 0, {9, 10});
+  Pipeline& p = sample.pipeline;
+  p.has_filter = true;
+  p.filter = call(ExprOp::kAnd, Physical::kU8,
+                  {test(ExprOp::kGreaterEqual, column(p, 0), real(Physical::kF64, 9.5)),
+                   test(ExprOp::kLess, column(p, 0), real(Physical::kF64, 19.25)),
+                   test(ExprOp::kGreater, column(p, 1), real(Physical::kF32, 21.5))});
+  p.aggregates.push_back({});
+  p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, 0)));
+  p.aggregates.push_back(aggregate(AggregateOp::kMin, column(p, 0)));
+  p.aggregates.push_back(aggregate(AggregateOp::kMax, column(p, 0)));
+  p.aggregates.push_back(aggregate(AggregateOp::kAvg, column(p, 1)));
+  return sample;
+}
+
 inline std::vector<Sample> all() {
-  return {q6(), count_below(), learned_ranges(), eight_sums(), eight_columns(), eight_nested()};
+  return {q6(), count_below(), learned_ranges(), eight_sums(), eight_columns(), eight_nested(), decimals()};
 }
 
 }  // namespace basalt::samples

@@ -1,5 +1,8 @@
 // Arrays of every type in many trees: decoded on the device like on the CPU, encoded to the same bytes; damaged values
 // become an error and never a crash.
+#include <bit>
+#include <cstring>
+
 #include "basalt/gen/l3.h"
 #include "codec/galp_values.h"
 #include "cuda/gpu.h"
@@ -124,6 +127,41 @@ TEST(GpuArrays, BenchedTreesAreCompiledAhead) {
     EXPECT_TRUE(ahead(tree)) << tree;
   }
   for (const char* tree : {"plain", "rle(l3, l3)", "delta(rle(packed, packed))"}) EXPECT_FALSE(ahead(tree)) << tree;
+}
+
+// Decimals with a few values that are none, whole tiles that are none, and integers in many encodings.
+template <typename T>
+void expect_decimals(TypeKind kind) {
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  const DataType type{kind, 0, 0, TimeUnit::kMicro};
+  Random random(17);
+  for (const uint64_t rows : {uint64_t{1}, uint64_t{1024}, uint64_t{200'003}}) {
+    for (const uint64_t share : {uint64_t{0}, uint64_t{100}, uint64_t{12}}) {
+      std::vector<T> numbers(rows);
+      for (uint64_t i = 0; i < rows; ++i) {
+        numbers[i] = static_cast<T>(static_cast<double>(below(random, 50'000)) / 100);
+        if (i > 0 && i / 5000 % 3 == 1 && below(random, 4) != 0) numbers[i] = numbers[i - 1];
+        if (share != 0 && (i / 30'000 == 2 || below(random, share) == 0))
+          numbers[i] = std::bit_cast<T>(static_cast<Bits>(random()));
+        if (share == 12 && below(random, 40) == 0) numbers[i] = -T{0};
+      }
+      const Column column = make_fixed(type, numbers);
+      for (const char* text :
+           {"galp(packed)", "galp(plain)", "galp(l3)", "galp(delta(packed))", "galp(rle(packed, packed))",
+            "galp(dict(packed, packed))", "rle(galp(packed), packed)"}) {
+        const Node node = encode_tree(values_of(column), bind_tree(parse_tree(text), physical_of(type)));
+        const Column decoded = gpu().backend->decode(view_of(node), type);
+        EXPECT_EQ(std::memcmp(decoded.values.data(), column.values.data(), rows * sizeof(T)), 0)
+            << text << ", " << rows << " rows, 1 of " << share << " no decimal";
+      }
+    }
+  }
+}
+
+TEST(GpuArrays, DecodeDecimals) {
+  BASALT_NEEDS_GPU();
+  expect_decimals<double>(TypeKind::kFloat64);
+  expect_decimals<float>(TypeKind::kFloat32);
 }
 
 TEST(GpuArrays, EncodeToTheSameBytes) {

@@ -10,7 +10,7 @@
 #include "cuda/sample_pipelines.h"
 #include "exec/tables.h"
 //
-#include "cuda/emulated_warp.h"
+#include "cuda/emulated_reads.h"
 //
 #include "codec/constant/kernels.cuh"
 #include "codec/delta/kernels.cuh"
@@ -21,7 +21,6 @@
 #include "codec/plain/kernels.cuh"
 #include "codec/rle/expand.cuh"
 #include "codec/rle/kernels.cuh"
-#include "exec/device/decode.cuh"
 //
 #include "cuda/q6_kernel.txt"
 
@@ -36,48 +35,6 @@ using device::Packed;
 using device::Plain;
 using device::Rle;
 using device::Widths;
-
-template <typename Reader>
-void expect_reads(const NodeView& node, const std::vector<typename Reader::value_type>& values,
-                  const std::string& place) {
-  using T = typename Reader::value_type;
-  const std::vector<uint64_t> descriptor = descriptor_of(node);
-  ASSERT_EQ(descriptor.size(), Reader::kDescriptorWords) << place;
-  uint32_t bad = 0;
-  if constexpr (requires(Reader reader) { reader.open(descriptor.data(), 0, nullptr); }) {
-    std::vector<T> out(values.size());
-    EmulatedWarp::run([&] { device::decode_array<Reader>(descriptor.data(), out.data(), &bad); });
-    EXPECT_EQ(bad, 0u) << place;
-    EXPECT_TRUE(out == values) << place;
-  }
-
-  // Rows by picking, and the ahead-of-time way: bind once, seek tile after tile.
-  alignas(16) static unsigned char scratch[64 << 10];
-  static_assert(Reader::kScratchBytes <= sizeof(scratch));
-  std::vector<T> again(values.size());
-  EmulatedWarp::run([&] {
-    Reader reader;
-    reader.bind(descriptor.data());
-    for (uint32_t tile = 0; tile * kTileRows < values.size(); ++tile) {
-      reader.seek(tile, scratch);
-      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-        const size_t row = size_t{tile} * kTileRows + k * kLanes + device::lane_id();
-        const T value = reader.at(k);
-        if (row < values.size()) again[row] = value;
-      }
-      if (reader.bad) bad = 1;
-      device::sync_warp();
-    }
-  });
-  EXPECT_EQ(bad, 0u) << place;
-  EXPECT_TRUE(again == values) << place << ", bound once";
-  if constexpr (requires { Reader::value(descriptor.data(), 0); }) {
-    for (size_t row = 0; row < values.size(); row += 97) {
-      ASSERT_TRUE(Reader::value(descriptor.data(), static_cast<uint32_t>(row)) == values[row])
-          << place << " row " << row;
-    }
-  }
-}
 
 // Runs of all lengths, so that spans cross tiles of the children.
 template <typename T>

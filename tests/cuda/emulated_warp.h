@@ -212,6 +212,7 @@ T atomicOr(T* to, T value) {
   return before;
 }
 inline int __popc(uint32_t bits) { return std::popcount(bits); }
+inline int __clz(int bits) { return std::countl_zero(static_cast<uint32_t>(bits)); }
 inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(static_cast<uint32_t>(bits)) + 1; }
 inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t shift) {
   return static_cast<uint32_t>((static_cast<uint64_t>(high) << 32 | low) >> (shift % 32));

@@ -5,6 +5,7 @@
 
 #include "basalt/core/error.h"
 #include "codec/codecs.h"
+#include "codec/device_names.h"
 #include "codec/galp/galp.h"
 #include "codec/galp/tiles.h"
 
@@ -161,6 +162,13 @@ std::optional<Estimate> GalpCodec::estimate(const Sample& given, ChildChooser& c
     if (!best || (!same_child && one.bytes < best->bytes * kPackedWins)) best = std::move(one);
   }
   return best;
+}
+
+DeviceReader GalpCodec::device_reader(const NodeView& node) const {
+  const DeviceReader integers = device_reader_of(node.children[galp::kIntegers]);
+  DeviceReader reader = device_reader_named("Galp", node, {integers});
+  reader.scratch_bytes = integers.scratch_bytes;
+  return reader;
 }
 
 }  // namespace basalt

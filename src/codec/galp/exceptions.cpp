@@ -6,26 +6,6 @@
 
 namespace basalt::galp {
 
-uint32_t find_exception(const Exceptions& block, uint32_t row) {
-  const uint32_t lane = row % kLanes;
-  const uint32_t in_lane = row / kLanes;
-  if (!block.listed()) {
-    if ((block.positions[lane] >> in_lane & 1) == 0) return block.count;
-    auto before = static_cast<uint32_t>(std::popcount(block.positions[lane] & ((1u << in_lane) - 1)));
-    for (uint32_t i = 0; i < lane; ++i) before += static_cast<uint32_t>(std::popcount(block.positions[i]));
-    return before;
-  }
-  const uint32_t lanes = block.positions[0];
-  if ((lanes >> lane & 1) == 0) return block.count;
-  auto skip = static_cast<uint32_t>(std::popcount(lanes & ((1u << lane) - 1)));
-  for (uint32_t i = 0; i < block.count; ++i) {
-    const uint32_t entry = block.listed_row(i);
-    if (skip == 0 && entry % kRowsPerLane == in_lane) return i;
-    if ((entry & kLastOfLane) != 0 && skip-- == 0) break;
-  }
-  return block.count;
-}
-
 template <typename Bits>
 void append_block(const LaneRows& rows, const Bits* values, uint32_t bits, Buffer& words) {
   if (rows.count == 0) return;

@@ -29,9 +29,6 @@ void for_each_exception(const Exceptions& block, Body&& body) {
   }
 }
 
-// The number of the exception at a row of the tile, or block.count if it is none.
-uint32_t find_exception(const Exceptions& block, uint32_t row);
-
 // Appends the block of a tile. `rows` holds a bit for each row of the tile, by lane: bit r of rows[l]; values(row) is
 // the value at a row of the tile.
 struct LaneRows {

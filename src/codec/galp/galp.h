@@ -24,6 +24,7 @@ class GalpCodec final : public Codec {
   Node encode(const Values& values, const Tree& tree, Effort effort) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
+  DeviceReader device_reader(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
 };
 

@@ -120,4 +120,33 @@ struct Exceptions {
   }
 };
 
+BASALT_HD uint32_t set_bits(uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<uint32_t>(__popc(bits));
+#else
+  return static_cast<uint32_t>(__builtin_popcount(bits));
+#endif
+}
+
+// The number of the exception at a row of the tile, or block.count if it is none.
+BASALT_HD uint32_t find_exception(const Exceptions& block, uint32_t row) {
+  const uint32_t lane = row % kLanes;
+  const uint32_t in_lane = row / kLanes;
+  if (!block.listed()) {
+    if ((block.positions[lane] >> in_lane & 1) == 0) return block.count;
+    uint32_t before = set_bits(block.positions[lane] & ((1u << in_lane) - 1));
+    for (uint32_t i = 0; i < lane; ++i) before += set_bits(block.positions[i]);
+    return before;
+  }
+  const uint32_t lanes = block.positions[0];
+  if ((lanes >> lane & 1) == 0) return block.count;
+  uint32_t skip = set_bits(lanes & ((1u << lane) - 1));
+  for (uint32_t i = 0; i < block.count; ++i) {
+    const uint32_t entry = block.listed_row(i);
+    if (skip == 0 && entry % kRowsPerLane == in_lane) return i;
+    if ((entry & kLastOfLane) != 0 && skip-- == 0) break;
+  }
+  return block.count;
+}
+
 }  // namespace basalt::galp

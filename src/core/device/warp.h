@@ -84,6 +84,11 @@ __device__ __forceinline__ uint32_t ballot(bool value) { return __ballot_sync(kW
 
 __device__ __forceinline__ uint32_t population(uint32_t bits) { return static_cast<uint32_t>(__popc(bits)); }
 
+// Place of the highest set bit, of which there is one.
+__device__ __forceinline__ uint32_t highest_bit(uint32_t bits) {
+  return 31 - static_cast<uint32_t>(__clz(static_cast<int>(bits)));
+}
+
 // (high : low) >> shift, the low 32 bits; shift is taken modulo 32.
 __device__ __forceinline__ uint32_t funnel_right(uint32_t low, uint32_t high, uint32_t shift) {
   return __funnelshift_r(low, high, shift);
@@ -201,6 +206,11 @@ __device__ __forceinline__ const T* stream(const uint64_t* descriptor, uint32_t 
 
 __device__ __forceinline__ uint32_t row_count(const uint64_t* descriptor) {
   return static_cast<uint32_t>(load(descriptor));
+}
+
+// Words of four bytes in the array's last stream, above its row count.
+__device__ __forceinline__ uint32_t last_stream_words(const uint64_t* descriptor) {
+  return static_cast<uint32_t>(load(descriptor) >> 32);
 }
 
 BASALT_HD constexpr uint32_t round_to_16(uint32_t bytes) { return (bytes + 15) / 16 * 16; }

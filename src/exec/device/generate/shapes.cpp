@@ -113,7 +113,9 @@ uint32_t descriptor_words(const NodeView& node) {
 
 void append_descriptor(const NodeView& node, const std::vector<uint64_t>& addresses, size_t& next_stream,
                        std::vector<uint64_t>& out) {
-  out.push_back(node.count);
+  // Above the rows: the size of the last stream, for readers of streams whose form depends on it.
+  const uint64_t last_words = node.streams.empty() ? 0 : node.streams.back().size() / sizeof(uint32_t);
+  out.push_back(node.count | std::min<uint64_t>(last_words, UINT32_MAX) << 32);
   for (size_t i = 0; i < node.streams.size(); ++i) out.push_back(addresses.at(next_stream++));
   const size_t at = out.size();
   out.resize(at + (node.params.size() + 7) / 8, 0);
