@@ -7,6 +7,7 @@
 
 #include "codec/galp/exceptions.h"
 #include "codec/galp_values.h"
+#include "cuda/sample_pipelines.h"
 #include "exec/tables.h"
 //
 #include "cuda/emulated_reads.h"
@@ -241,10 +242,11 @@ TEST(EmulatedGalp, LongStarts) {
 }
 
 TEST(EmulatedGalp, TheHostKnowsItsScratch) {
-  EXPECT_EQ(device::scratch_bytes("Galp<uint64_t, Packed<uint64_t, Widths<3, 4>>>"), 0u);
-  EXPECT_EQ(device::scratch_bytes("Galp<uint64_t, Delta<uint64_t, Packed<uint64_t>>>"),
+  const auto scratch = [](const char* tree, Physical type) { return samples::reader_of(tree, type).scratch_bytes; };
+  EXPECT_EQ(scratch("galp(packed)", Physical::kF64), 0u);
+  EXPECT_EQ(scratch("galp(delta(packed))", Physical::kF64),
             (Galp<uint64_t, Delta<uint64_t, Packed<uint64_t>>>::kScratchBytes));
-  EXPECT_EQ(device::scratch_bytes("Galp<uint32_t, L3<uint32_t>>"), (Galp<uint32_t, L3<uint32_t>>::kScratchBytes));
+  EXPECT_EQ(scratch("galp(l3)", Physical::kF32), (Galp<uint32_t, L3<uint32_t>>::kScratchBytes));
 }
 
 // Galp below runs, which stage its rows.
