@@ -18,8 +18,6 @@ namespace {
 // of different pairs are not neighbours.
 constexpr std::string_view kChildOfManyScales = "packed";
 
-// Blocks of that many rows have at most 2^32 words.
-constexpr uint64_t kMaxRows = uint64_t{1} << 30;
 // A deeper child costs time on every read: it has to be this much smaller to be taken.
 constexpr double kPackedWins = 0.98;
 
@@ -126,7 +124,7 @@ double own_bytes(const Parts& parts, const Sample& sample) {
 std::vector<ChildSlot> GalpCodec::children(Physical type) const { return {{"integers", integer_of(type)}}; }
 
 Node GalpCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
-  if (values.count > kMaxRows) throw Error(ErrorCode::kUnsupported, "galp: the array is too large");
+  if (values.count > galp::kMaxRows) throw Error(ErrorCode::kUnsupported, "galp: the array is too large");
   const Tree& child = tree.children[galp::kIntegers];
   const auto encoded = [&](std::optional<uint32_t> scheme) {
     Parts parts = split(values, scheme, effort);
