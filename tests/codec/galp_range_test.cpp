@@ -70,10 +70,11 @@ void expect_ranges_of_every_pair() {
       std::vector<Int> integers(3 * kTileRows - 100);
       for (size_t i = 0; i < integers.size(); ++i) {
         const auto small = static_cast<Int>(random() % 2000);
-        integers[i] = i < 1024 ? static_cast<Int>(std::min<int64_t>(small, most) * (i % 2 == 0 ? 1 : -1))
-                      : i < 2048
-                          ? static_cast<Int>((random() % 2 == 0 ? most : -most) + (i == 1100 && pair > 5 ? 1 : 0))
-                          : static_cast<Int>(random() >> random() % 60);
+        const uint64_t end =
+            random() % 2 == 0 ? static_cast<uint64_t>(most) : uint64_t{0} - static_cast<uint64_t>(most);
+        integers[i] = i < 1024   ? static_cast<Int>(std::min<int64_t>(small, most) * (i % 2 == 0 ? 1 : -1))
+                      : i < 2048 ? static_cast<Int>(end + (i == 1100 && pair > 5 ? 1 : 0))
+                                 : static_cast<Int>(random() >> random() % 60);
       }
       const Node node = any_integers<T>(pair, integers, child);
       ASSERT_NO_THROW(validate_tree(view_of(node)));

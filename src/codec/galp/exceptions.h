@@ -29,13 +29,12 @@ void for_each_exception(const Exceptions& block, Body&& body) {
   }
 }
 
-// Appends the block of a tile. `rows` holds a bit for each row of the tile, by lane: bit r of rows[l]; values(row) is
-// the value at a row of the tile.
+// The rows of a tile that are exceptions, by lane: bit r of rows[l].
 struct LaneRows {
   uint32_t rows[kLanes] = {};
   uint32_t count = 0;
 };
-// `values` by row of the tile, only those at exceptions are looked at.
+// Appends the tile's block. `values` by row of the tile, only those at exceptions are looked at; `bits` of their type.
 template <typename Bits>
 void append_block(const LaneRows& rows, const Bits* values, uint32_t bits, Buffer& words);
 

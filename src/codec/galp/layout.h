@@ -40,6 +40,7 @@ constexpr uint32_t kRaw = 255;
 
 // Tiles that share candidates for (e, f), and a dictionary of RD.
 constexpr uint32_t kGroupTiles = 128;
+constexpr uint64_t kMaxRows = uint64_t{1} << 30;  // whose blocks have fewer than 2^32 words
 constexpr uint32_t kMaxLeftBits = 16;
 constexpr uint32_t kMaxEntries = 8;
 constexpr uint32_t kMaxListed = 64;           // more exceptions than these have row masks

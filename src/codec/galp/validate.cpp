@@ -90,12 +90,9 @@ void GalpCodec::validate(const NodeView& node) const {
   check_stream_count(node, galp::kStreams);
   check_params(node, 0);
   check_child_count(node, galp::kIntegers, node.count);
-  const uint64_t all_tiles = (node.count + kTileRows - 1) / kTileRows;
-  if (node.count == 0 ? all_tiles != 0 : all_tiles != node.streams[galp::kSchemes].size()) {
-    fail_corrupt(node, "the number of schemes is not that of tiles");
-  }
-  check_stream_bytes(node, galp::kSchemes, all_tiles);
-  const auto tiles = static_cast<uint32_t>(all_tiles);
+  if (node.count > galp::kMaxRows) fail_corrupt(node, std::to_string(node.count) + " values are too many");
+  const uint32_t tiles = tile_count(node.count);
+  check_stream_bytes(node, galp::kSchemes, tiles);
   const auto* schemes = stream_as<uint8_t>(node, galp::kSchemes);
   for (uint32_t tile = 0; tile < tiles; ++tile) {
     if (schemes[tile] >= galp::pairs_of(width_of(node.type) * 8) && schemes[tile] < galp::kRd) {
@@ -108,7 +105,8 @@ void GalpCodec::validate(const NodeView& node) const {
   check_stream_bytes(node, galp::kExceptions, words * sizeof(uint32_t));
   if (words == 0) return check_stream_bytes(node, galp::kExceptionStarts, 0);
   const bool is_short = words <= galp::kMaxShortStarts;
-  check_stream_bytes(node, galp::kExceptionStarts, (all_tiles + 1) * (is_short ? sizeof(uint16_t) : sizeof(uint32_t)));
+  check_stream_bytes(node, galp::kExceptionStarts,
+                     (uint64_t{tiles} + 1) * (is_short ? sizeof(uint16_t) : sizeof(uint32_t)));
   const void* starts = node.streams[galp::kExceptionStarts].data();
   const auto* blocks = stream_as<uint32_t>(node, galp::kExceptions);
   if (galp::exception_start(starts, is_short, 0) != 0 || galp::exception_start(starts, is_short, tiles) != words) {
