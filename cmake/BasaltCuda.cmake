@@ -9,7 +9,7 @@ file(GLOB_RECURSE basalt_prelude_headers CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/src/codec/*/scale.h")
 file(GLOB basalt_prelude_more CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/include/basalt/core/host_device.h" "${PROJECT_SOURCE_DIR}/src/core/packed_tile.h"
-  "${PROJECT_SOURCE_DIR}/src/core/quartered_tile.h"
+  "${PROJECT_SOURCE_DIR}/src/core/quartered_tile.h" "${PROJECT_SOURCE_DIR}/src/core/float_key.h"
   "${PROJECT_SOURCE_DIR}/src/core/device/*.h" "${PROJECT_SOURCE_DIR}/src/core/device/*.cuh"
   "${PROJECT_SOURCE_DIR}/src/exec/scalar.h"
   "${PROJECT_SOURCE_DIR}/src/exec/device/*.h" "${PROJECT_SOURCE_DIR}/src/exec/device/*.cuh")

@@ -228,14 +228,14 @@ inline Sample learned_ranges() {
   return sample;
 }
 
-// Floats stored as decimals: two columns under a filter, all aggregates of one.
+// Floats stored as decimals, and not everywhere: two columns under a filter, all aggregates of one.
 inline Sample decimals() {
   Sample sample;
   sample.name = "floats as decimals";
   sample.most_instructions = 4800;
   const TimeUnit us = TimeUnit::kMicro;
   add_column(sample, "price", {TypeKind::kFloat64, 0, 0, us}, {"galp(packed)"}, 9, 0, 0, {14, 15});
-  add_column(sample, "heat", {TypeKind::kFloat32, 0, 0, us}, {"galp(packed)"}, 9, 0, 0, {9, 10});
+  add_column(sample, "heat", {TypeKind::kFloat32, 0, 0, us}, {"galp(packed)", "plain"}, 9, 0, 0, {9, 10});
   Pipeline& p = sample.pipeline;
   p.has_filter = true;
   p.filter = call(ExprOp::kAnd, Physical::kU8,

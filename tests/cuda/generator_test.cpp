@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
+#include "core/float_key.h"
 #include "cuda/nvrtc.h"
 #include "cuda/sample_pipelines.h"
 #include "exec/tables.h"
@@ -60,6 +62,21 @@ TEST(Generator, ContradictionsAndLimitsOfTypesStayInsideTheType) {
   sample.pipeline.filter.op = ExprOp::kGreaterEqual;
   plan = device::plan_kernel(sample.pipeline, sample.columns);
   EXPECT_EQ(static_cast<int32_t>(plan.literals[0].low), INT32_MIN);
+}
+
+// Keys of floats: what lies below 0.0 has negative ones, and nothing lies above NaN.
+TEST(Generator, LiteralsOfFloatsAreKeys) {
+  samples::Sample sample = samples::decimals();
+  const device::KernelPlan plan = device::plan_kernel(sample.pipeline, sample.columns);
+  ASSERT_EQ(plan.literals.size(), 4u);
+  EXPECT_EQ(static_cast<int64_t>(plan.literals[0].low), float_key(9.5));
+  EXPECT_EQ(static_cast<int64_t>(plan.literals[1].low), float_key(19.25) - 1);
+  EXPECT_EQ(static_cast<int64_t>(plan.literals[2].low), float_key(21.5f) + 1);
+  EXPECT_NE(plan.source.find("price_column::test<Test::kBetween>"), std::string::npos);
+  Expr& literal = sample.pipeline.filter.args[2].args[1];
+  literal.literal = Value::of_real(Physical::kF32, std::numeric_limits<double>::quiet_NaN());
+  const device::KernelPlan above_nan = device::plan_kernel(sample.pipeline, sample.columns);
+  EXPECT_GT(static_cast<int64_t>(above_nan.literals[2].low), static_cast<int64_t>(above_nan.literals[3].low));
 }
 
 TEST(Generator, OddColumnNamesBecomeIdentifiers) {

@@ -1,6 +1,7 @@
 // The same pipelines on both backends: equal values, equal errors; memory smaller than the data; second runs that
 // compile and transfer nothing.
 #include <algorithm>
+#include <limits>
 
 #include "cuda/gpu.h"
 #include "exec/tables.h"
@@ -149,6 +150,57 @@ Subset statement_over(const TestTable& table) {
                          aggregate(AggregateOp::kSum, column_of(subset, 2)),
                          aggregate(AggregateOp::kMax, column_of(subset, 2))};
   return subset;
+}
+
+// Decimals as galp stores them, with values between that are none, in chunks of several encodings; literals that are
+// values of the column, lie between two of them, or are special.
+template <typename T>
+void expect_decimal_statements(TypeKind kind, Physical physical) {
+  Random random(19);
+  std::vector<T> prices(60'000);
+  for (size_t i = 0; i < prices.size(); ++i) {
+    prices[i] = static_cast<T>(static_cast<double>(below(random, 4000)) / 100 - 10);
+    if (i > 0 && i / 7000 % 2 == 1 && below(random, 3) != 0) prices[i] = prices[i - 1];
+    if (below(random, 200) == 0) prices[i] = std::numeric_limits<T>::quiet_NaN();
+    if (below(random, 200) == 0) prices[i] = static_cast<T>(-0.0);
+    if (below(random, 200) == 0) prices[i] = static_cast<T>(below(random, 1000)) / 7;
+  }
+  for (const char* tree : {"galp(packed)", "galp(delta(packed))", "galp(rle(packed, packed))", "galp(l3)", "plain",
+                           "dict(packed, plain)"}) {
+    std::vector<Column> columns;
+    columns.push_back(make_fixed(DataType{kind, 0, 0, TimeUnit::kMicro}, prices));
+    const TestTable table = write_table(std::move(columns), {tree}, 16384);
+    Subset subset = subset_of(table, {0});
+    Pipeline& pipeline = subset.pipeline;
+    const Expr price = column_of(subset, 0);
+    pipeline.aggregates.push_back(aggregate(AggregateOp::kCountStar));
+    for (const AggregateOp op :
+         {AggregateOp::kCount, AggregateOp::kSum, AggregateOp::kMin, AggregateOp::kMax, AggregateOp::kAvg}) {
+      pipeline.aggregates.push_back(aggregate(op, price));
+    }
+    EXPECT_EQ(outcome(pipeline, {}, Device::kCuda), outcome(pipeline, {}, Device::kCpu)) << tree;
+    pipeline.has_filter = true;
+    RunOptions unpruned;
+    unpruned.prune = false;
+    for (const double value : {0.0, 1.25, 1.2501, -3.0, 1e300, std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::quiet_NaN()}) {
+      Expr literal;
+      literal.type = physical;
+      literal.literal = Value::of_real(physical, static_cast<double>(static_cast<T>(value)));
+      for (const ExprOp op : {ExprOp::kLess, ExprOp::kLessEqual, ExprOp::kGreater, ExprOp::kGreaterEqual,
+                              ExprOp::kEqual, ExprOp::kNotEqual}) {
+        pipeline.filter = make_expr(op, Physical::kU8, {price, literal});
+        EXPECT_EQ(outcome(pipeline, unpruned, Device::kCuda), outcome(pipeline, unpruned, Device::kCpu))
+            << tree << ", operator " << static_cast<int>(op) << ", literal " << value;
+      }
+    }
+  }
+}
+
+TEST(GpuPipeline, FloatsAsDecimals) {
+  BASALT_NEEDS_GPU();
+  expect_decimal_statements<double>(TypeKind::kFloat64, Physical::kF64);
+  expect_decimal_statements<float>(TypeKind::kFloat32, Physical::kF32);
 }
 
 TEST(GpuPipeline, MemorySmallerThanTheDataChangesNothing) {

@@ -11,9 +11,6 @@ namespace galp {
 // of different pairs are not neighbours.
 constexpr std::string_view kChildOfManyScales = "packed";
 
-// Blocks of that many rows have at most 2^32 words.
-constexpr uint64_t kMaxRows = uint64_t{1} << 30;
-
 }  // namespace galp
 
 class GalpCodec final : public Codec {

@@ -128,6 +128,8 @@ class Galp {
  public:
   using value_type = T;
   using Float = typename SelectType<sizeof(T) == 8, double, float>::type;
+  using Int = galp::IntOf<Float>;
+  using Scale = galp::Scale<Float>;
   static constexpr uint32_t kBits = 8 * sizeof(T);
   static constexpr uint32_t kIntegersWord = 1 + galp::kStreams;
   static constexpr uint32_t kDescriptorWords = kIntegersWord + Integers::kDescriptorWords;
@@ -191,7 +193,7 @@ class Galp {
       if (exception >= block_.count) exception = kNone;
     }
     if (scheme_ < galp::kRd && exception == kNone) {
-      return scaled(number, galp::Scale<Float>::of(galp::pair_of(known_pair())));
+      return scaled(number, Scale::of(galp::pair_of(known_pair())));
     }
     return taken(pattern(dictionary_, number, exception, block_.values, block_.width, block_.base, true));
   }
@@ -200,6 +202,20 @@ class Galp {
     reader.bind(descriptor);
     return reader.row(i);
   }
+
+  // For tests that ask the integers: whether the tile's rows are decimals but for exceptions; the integers, and the
+  // exceptions among the lane's rows.
+  __device__ __forceinline__ bool has_pair() const { return scheme_ < galp::pairs_of(kBits); }
+  __device__ __forceinline__ uint32_t pair() const { return scheme_; }
+  __device__ __forceinline__ const Scale& scale() const { return scale_; }
+  __device__ __forceinline__ static T scaled(T number, const Scale& scale) {
+    return galp::bits_of(galp::decode<Float>(static_cast<Int>(number), scale));
+  }
+  // Products of integers up to here do not wrap.
+  __device__ __forceinline__ static int64_t largest(const Scale& scale) { return static_cast<int64_t>(scale.limit); }
+  __device__ __forceinline__ Integers& integers() { return integers_; }
+  __device__ __forceinline__ uint32_t exception_rows() const { return exceptions_.rows; }
+  __device__ __forceinline__ T exception(uint32_t k) { return converted(k, T{0}); }
 
   // In the integers' own form, apart for decimals without exceptions.
   template <typename F>
@@ -224,8 +240,6 @@ class Galp {
   }
 
  private:
-  using Int = galp::IntOf<Float>;
-
   __device__ __forceinline__ void bind_own(const uint64_t* descriptor) {
     count_ = row_count(descriptor);
     block_words_ = last_stream_words(descriptor);
@@ -254,7 +268,7 @@ class Galp {
     take_scheme(tile, tile_entry.scheme);
     // pair_of(), by all lanes at once.
     const uint32_t e = population(ballot((lane + 1) * (lane + 2) / 2 <= known_pair()));
-    scale_ = galp::Scale<Float>::of({e, known_pair() - galp::pair_number({e, 0})});
+    scale_ = Scale::of({e, known_pair() - galp::pair_number({e, 0})});
     exceptions_ = LaneExceptions{};
     all_scaled_ = scheme_ < galp::kRd;
     if (take_block(tile_entry)) {
@@ -284,9 +298,6 @@ class Galp {
     return sound;
   }
 
-  __device__ __forceinline__ static T scaled(T number, const galp::Scale<Float>& scale) {
-    return galp::bits_of(galp::decode<Float>(static_cast<Int>(number), scale));
-  }
   __device__ __forceinline__ T converted(uint32_t k, T number) {
     if ((patterns_ >> k & 1) == 0) return scaled(number, scale_);
     const uint32_t exception =
@@ -342,7 +353,7 @@ class Galp {
   // Of the open tile.
   galp::Exceptions block_;
   LaneExceptions exceptions_;
-  galp::Scale<Float> scale_;
+  Scale scale_;
   const galp::Dictionary* dictionary_ = nullptr;  // of an RD tile
   uint32_t scheme_ = 0;
   uint32_t patterns_ = 0;   // bit k: the lane's row k is no product

@@ -8,6 +8,7 @@
 #include "core/device/answer.h"
 #include "core/device/warp.h"
 #include "core/packed_tile.h"
+#include "exec/device/tile_tests.cuh"
 #include "exec/device/work.h"
 
 namespace basalt::device {
@@ -58,74 +59,6 @@ __device__ __forceinline__ uint32_t lane_rows(uint32_t chunk_rows, uint32_t tile
   return rows >= 32 ? ~0u : (1u << rows) - 1;
 }
 
-// Stored bits → the column's logical type S → the type V that the kernel computes with. Statistics have proven that V
-// holds every value, so narrowing drops sign bits only.
-template <typename V, typename S, typename Bits>
-__device__ __forceinline__ V to_value(Bits bits) {
-  if constexpr (SameType<S, float>::value) {
-    return static_cast<V>(__uint_as_float(static_cast<uint32_t>(bits)));
-  } else if constexpr (SameType<S, double>::value) {
-    return static_cast<V>(__longlong_as_double(static_cast<long long>(bits)));
-  } else {
-    return static_cast<V>(static_cast<S>(bits));
-  }
-}
-
-// What a tile's first loads bring, asked for before any column is tested, so that the columns' waits do not add up.
-// This one asks for nothing.
-class NotAhead {
- public:
-  NotAhead() = default;
-  __device__ __forceinline__ NotAhead(const uint64_t*, uint32_t) {}
-  template <typename Reader>
-  __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t tile, void* scratch) const {
-    reader.open(descriptor, tile, scratch);
-  }
-  __device__ __forceinline__ const NotAhead& codes() const { return *this; }
-};
-template <typename Reader>
-class Ahead : public NotAhead {
- public:
-  using NotAhead::NotAhead;
-};
-template <typename T, typename UnrolledWidths>
-class Ahead<Packed<T, UnrolledWidths>> {
-  using Reader = Packed<T, UnrolledWidths>;
-
- public:
-  __device__ __forceinline__ Ahead(const uint64_t* descriptor, uint32_t tile) {
-    Reader reader;
-    reader.bind(descriptor);
-    entry_ = reader.entry_now(tile);
-  }
-  __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t, void*) const {
-    reader.bind(descriptor);
-    reader.seek_known(entry_.descriptor, entry_.reference);
-  }
-
- private:
-  typename Reader::Entry entry_;
-};
-template <typename T, typename Codes, typename Entries>
-class Ahead<Dict<T, Codes, Entries>> {
-  using Reader = Dict<T, Codes, Entries>;
-
- public:
-  __device__ __forceinline__ Ahead(const uint64_t* descriptor, uint32_t tile)
-      : codes_(descriptor + Reader::kCodesWord, tile) {}
-  __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t tile, void* scratch) const {
-    reader.open_by(descriptor, tile,
-                   [&](Codes& codes) { codes_.open(codes, descriptor + Reader::kCodesWord, tile, scratch); });
-  }
-  __device__ __forceinline__ const Ahead<Codes>& codes() const { return codes_; }
-
- private:
-  Ahead<Codes> codes_;
-};
-
-// Which side of a range a test has. Literals are of the column's own type.
-enum class Test { kAtMost, kAtLeast, kBetween, kNotEqual };
-
 // Views whose at(k) folds into a few instructions when k is a constant. The others (widths known at run time only,
 // dictionary look-ups) are walked by a loop: unrolled, they would take most of a kernel's compilation.
 template <typename View>
@@ -140,131 +73,9 @@ template <typename T, typename CodesView, typename Find>
 struct IsShort<DictView<T, CodesView, Find>> {
   static constexpr bool value = false;
 };
-
-// The lane's rows with first ≤ value ≤ last (or ≠ first); `how` rises to what it took.
-template <typename S, Test kTest, typename Reader>
-struct TileTest {
-  __device__ __forceinline__ static uint32_t run(Reader& reader, uint32_t& how, S first, S last) {
-    how = kByRows;
-    uint32_t mask = 0;
-    reader.visit([&](auto&& tile) {
-#pragma unroll 4
-      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-        const S value = to_value<S, S>(tile.at(k));
-        const bool pass = (kTest == Test::kAtMost || value >= first) && (kTest == Test::kAtLeast || value <= last);
-        mask |= static_cast<uint32_t>(pass) << k;
-      }
-    });
-    return kTest == Test::kNotEqual ? ~mask : mask;
-  }
-};
-
-// Packed tiles are compared without being widened, and not read at all when their reference and width decide.
-template <typename S, Test kTest, typename T, typename UnrolledWidths>
-struct TileTest<S, kTest, Packed<T, UnrolledWidths>> {
-  __device__ __forceinline__ static uint32_t run(Packed<T, UnrolledWidths>& reader, uint32_t& how, S first, S last) {
-    constexpr bool kSigned = static_cast<S>(-1) < static_cast<S>(0);
-    const RawRange range = reader.template range<kSigned>(static_cast<T>(first), static_cast<T>(last));
-    uint32_t mask = range.all ? ~0u : 0u;
-    if (range.none || range.all) return kTest == Test::kNotEqual ? ~mask : mask;
-    how = kByRows;
-    reader.visit([&](auto&& tile) {
-      if constexpr (kTest == Test::kAtMost) {
-        mask = tile.below(range.last + 1);
-      } else if constexpr (kTest == Test::kAtLeast) {
-        mask = ~tile.below(range.first);
-      } else {
-        mask = tile.within(range.first, range.last);
-      }
-    });
-    return kTest == Test::kNotEqual ? ~mask : mask;
-  }
-};
-
-// Number of sorted entries for which `before` holds, by the whole warp: 32 probes at a time.
-template <typename Before>
-__device__ __forceinline__ uint32_t partition_point(uint32_t count, Before&& before) {
-  uint32_t low = 0;
-  while (count > 0) {
-    const uint32_t step = (count + kLanes - 1) / kLanes;
-    const uint32_t probe = lane_id() * step;
-    const uint32_t hits = population(__ballot_sync(kWholeWarp, probe < count && before(low + probe)));
-    if (hits == 0) return low;
-    const uint32_t skip = (hits - 1) * step + 1;
-    count = count - skip < step - 1 ? count - skip : step - 1;
-    low += skip;
-  }
-  return low;
-}
-
-// The codes that a test's literals stand for in a chunk's dictionary: looked up for the first of its tiles that a warp
-// meets, and kept for the others.
-struct CodeRange {
-  const uint64_t* of = nullptr;  // the chunk's descriptor
-  uint32_t begin = 0;
-  uint32_t end = 0;
-};
-
-// Opens one reader and tests its tile, or lets the reader answer.
-template <typename S, Test kTest, typename Reader>
-struct ShapeTest {
-  template <typename Asked>
-  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                 uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange&, S first,
-                                                 S last) {
-    using T = typename Reader::value_type;
-    uint32_t mask = 0;
-    if constexpr (requires { Reader::answer(descriptor, tile, scratch, T{0}, T{0}); }) {
-      if (first <= last) {
-        const auto begin = static_cast<T>(first);
-        const TileAnswer answer =
-            Reader::answer(descriptor, tile, scratch, begin, static_cast<T>(static_cast<T>(last) - begin));
-        mask = answer.mask;
-        raise_to(how, answer.how);
-        bad |= answer.bad;
-      }
-      if constexpr (kTest == Test::kNotEqual) mask = ~mask;
-    } else {
-      Reader reader;
-      ahead.open(reader, descriptor, tile, scratch);
-      mask = TileTest<S, kTest, Reader>::run(reader, how, first, last);
-      if (reader.bad) bad = 1;
-    }
-    return mask;
-  }
-};
-
-// A dictionary is sorted, so a range of values is a range of codes: the literals are looked up, not the rows. That
-// every code has an entry is checked when a chunk is loaded (cuda/staging.cpp).
-template <typename S, Test kTest, typename T, typename Codes, typename Entries>
-struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
-  using Reader = Dict<T, Codes, Entries>;
-  template <typename Asked>
-  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                 uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange& range,
-                                                 S first, S last) {
-    if (range.of != descriptor) {
-      range.of = descriptor;
-      Entries entries;
-      entries.bind(descriptor + Reader::kEntriesWord);
-      const uint32_t count = row_count(descriptor + Reader::kEntriesWord);
-      range.begin = 0;
-      range.end = count;
-      if constexpr (kTest != Test::kAtMost) {
-        range.begin = partition_point(count, [&](uint32_t i) { return to_value<S, S>(entries.row(i)) < first; });
-      }
-      if constexpr (kTest != Test::kAtLeast) {
-        range.end = partition_point(count, [&](uint32_t i) { return to_value<S, S>(entries.row(i)) <= last; });
-      }
-      if (entries.bad) bad = 1;
-    }
-    // A range that is open at one end stays so: a code is at most the last one anyway.
-    const bool empty = range.begin >= range.end;
-    const uint32_t last_code = empty ? 0 : kTest == Test::kAtLeast ? ~0u : range.end - 1;
-    CodeRange of_codes;
-    return ShapeTest<uint32_t, kTest, Codes>::run(descriptor + Reader::kCodesWord, tile, scratch, bad, how,
-                                                  ahead.codes(), of_codes, empty ? 1 : range.begin, last_code);
-  }
+template <typename T, typename IntegersView, typename Convert>
+struct IsShort<GalpView<T, IntegersView, Convert>> {
+  static constexpr bool value = IsShort<IntegersView>::value;
 };
 
 BASALT_HD constexpr uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
@@ -298,12 +109,12 @@ class OneOf {
   template <typename S, Test kTest>
   __device__ __forceinline__ static uint32_t test(uint32_t shape, const uint64_t* descriptor, uint32_t tile,
                                                   void* scratch, uint32_t& bad, uint32_t& how, const NotAhead& ahead,
-                                                  CodeRange& range, S first, S last) {
+                                                  CodeRange& range, TestKey<S> first, TestKey<S> last) {
     if (shape == 0) {
       return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, how, ahead, range, first, last);
     }
-    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, bad, how, ahead, range, first,
-                                                     last);
+    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, bad, how, ahead, range,
+                                                     first, last);
   }
   __device__ __forceinline__ bool bad() const { return shape_ == 0 ? static_cast<bool>(first_.bad) : others_.bad(); }
 
@@ -332,7 +143,7 @@ class OneOf<Reader> {
   template <typename S, Test kTest, typename Asked>
   __device__ __forceinline__ static uint32_t test(uint32_t, const uint64_t* descriptor, uint32_t tile, void* scratch,
                                                   uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange& range,
-                                                  S first, S last) {
+                                                  TestKey<S> first, TestKey<S> last) {
     return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, how, ahead, range, first, last);
   }
   __device__ __forceinline__ bool bad() const { return only_.bad; }
@@ -435,7 +246,8 @@ class Column {
   // The lane's rows in the range; `how` rises to what it took.
   template <Test kTest>
   __device__ __forceinline__ static uint32_t test(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t& bad,
-                                                  uint32_t& how, const Ahead& ahead, CodeRange& range, S first, S last) {
+                                                  uint32_t& how, const Ahead& ahead, CodeRange& range, TestKey<S> first,
+                                                  TestKey<S> last) {
     return Shapes::template test<S, kTest>(shape_of(slot), slot + kAt + 1, tile, scratch, bad, how, ahead.asked_, range,
                                            first, last);
   }

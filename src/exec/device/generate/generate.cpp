@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "basalt/core/error.h"
+#include "core/float_key.h"
 #include "core/packed_tile.h"
 #include "exec/device/generate/generator.h"
 
@@ -99,10 +100,14 @@ std::optional<RangeTest> Generator::as_range_test(const Expr& expr) const {
     left = &left->args[0];
   }
   if (left->op != ExprOp::kColumn || right->op != ExprOp::kLiteral) return std::nullopt;
-  if (!is_integer(left->type) || !is_integer(right->type) || right->literal.null) return std::nullopt;
-
-  const exec::IntegerRange range = exec::range_of(left->type);
-  const int128_t literal = right->literal.integer;
+  const bool real = is_float(left->type);
+  if (right->literal.null || (real ? right->type != left->type : !is_integer(left->type) || !is_integer(right->type))) {
+    return std::nullopt;
+  }
+  const exec::IntegerRange range = real ? exec::range_of(Physical::kI64) : exec::range_of(left->type);
+  const int128_t literal = left->type == Physical::kF64   ? float_key(right->literal.real)
+                           : left->type == Physical::kF32 ? float_key(static_cast<float>(right->literal.real))
+                                                          : right->literal.integer;
   RangeTest test;
   test.column = left->column;
   test.low = range.low;

@@ -13,7 +13,7 @@ namespace basalt::device {
 
 constexpr size_t kFewColumns = 5;  // up to here a statement has time to compile for more widths
 
-// Conjuncts of the form `column <op> literal` on integers, merged per column: compared in the packed domain.
+// Conjuncts of the form `column <op> literal`, merged per column: compared in the packed domain. Of floats the keys.
 struct RangeTest {
   uint32_t column = 0;
   bool has_low = false;

@@ -155,8 +155,9 @@ std::vector<ColumnNames> Generator::row_names() const {
 
 void Generator::write_range_test(const RangeTest& test) {
   const std::string& name = names_[test.column];
-  const std::string type = logical_type(physical_of(pipeline_.columns[test.column].type));
-  const Physical physical = physical_of(pipeline_.columns[test.column].type);
+  const Physical stored = physical_of(pipeline_.columns[test.column].type);
+  const Physical physical = is_float(stored) ? Physical::kI64 : stored;
+  const std::string type = logical_type(physical);
   const bool low = test.has_low || test.not_equal;
   const bool high = test.has_high || test.not_equal;
   const std::string kind = test.not_equal ? "kNotEqual" : low && high ? "kBetween" : low ? "kAtLeast" : "kAtMost";
@@ -177,8 +178,8 @@ void Generator::write_range_test(const RangeTest& test) {
   out += "\n";
   if (nullable(test.column)) out += "        alive &= " + name + "_validity::mask(slot, work.tile(), scratch, bad);\n";
   if (!asks_early()) out += ask_text(test.column, "        ");
-  out += "        alive &= " + name + "_column::test<Test::" + kind + ">(slot, work.tile(), scratch, bad, how, " + name +
-         "_ahead, codes_" + std::to_string(tests_) + ", " + first + ", " + last + ");\n";
+  out += "        alive &= " + name + "_column::test<Test::" + kind + ">(slot, work.tile(), scratch, bad, how, " +
+         name + "_ahead, codes_" + std::to_string(tests_) + ", " + first + ", " + last + ");\n";
   declarations_ += "  CodeRange codes_" + std::to_string(tests_++) + ";\n";
   note_scratch(needs);
   out += "        sync_warp();\n      }\n      if (tally.ends(alive, how)) continue;\n";

@@ -1,0 +1,345 @@
+// Range tests of one column's tile, and what is asked for ahead of it: values against literals without decoding them
+// where the encoding allows it. Bit k of a lane's 32-bit mask stands for row 32·k + lane.
+#pragma once
+
+#include "basalt/core/host_device.h"
+#include "codec/dict/kernels.cuh"
+#include "codec/packed/kernels.cuh"
+#include "core/device/answer.h"
+#include "core/device/warp.h"
+#include "core/float_key.h"
+#include "core/packed_tile.h"
+#include "exec/device/work.h"
+
+namespace basalt::device {
+
+// Readers of codec/galp/kernels.cuh, which only kernels over such columns include.
+template <typename T, typename Integers>
+class Galp;
+template <typename T, typename IntegersView, typename Convert>
+class GalpView;
+
+// Stored bits → the column's logical type S → the type V that the kernel computes with. Statistics have proven that V
+// holds every value, so narrowing drops sign bits only.
+template <typename V, typename S, typename Bits>
+__device__ __forceinline__ V to_value(Bits bits) {
+  if constexpr (SameType<S, float>::value) {
+    return static_cast<V>(__uint_as_float(static_cast<uint32_t>(bits)));
+  } else if constexpr (SameType<S, double>::value) {
+    return static_cast<V>(__longlong_as_double(static_cast<long long>(bits)));
+  } else {
+    return static_cast<V>(static_cast<S>(bits));
+  }
+}
+
+// What a tile's first loads bring, asked for before any column is tested, so that the columns' waits do not add up.
+// This one asks for nothing.
+class NotAhead {
+ public:
+  NotAhead() = default;
+  __device__ __forceinline__ NotAhead(const uint64_t*, uint32_t) {}
+  template <typename Reader>
+  __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t tile, void* scratch) const {
+    reader.open(descriptor, tile, scratch);
+  }
+  __device__ __forceinline__ const NotAhead& codes() const { return *this; }
+};
+template <typename Reader>
+class Ahead : public NotAhead {
+ public:
+  using NotAhead::NotAhead;
+};
+template <typename T, typename UnrolledWidths>
+class Ahead<Packed<T, UnrolledWidths>> {
+  using Reader = Packed<T, UnrolledWidths>;
+
+ public:
+  __device__ __forceinline__ Ahead(const uint64_t* descriptor, uint32_t tile) {
+    Reader reader;
+    reader.bind(descriptor);
+    entry_ = reader.entry_now(tile);
+  }
+  __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t, void*) const {
+    reader.bind(descriptor);
+    reader.seek_known(entry_.descriptor, entry_.reference);
+  }
+
+ private:
+  typename Reader::Entry entry_;
+};
+template <typename T, typename Codes, typename Entries>
+class Ahead<Dict<T, Codes, Entries>> {
+  using Reader = Dict<T, Codes, Entries>;
+
+ public:
+  __device__ __forceinline__ Ahead(const uint64_t* descriptor, uint32_t tile)
+      : codes_(descriptor + Reader::kCodesWord, tile) {}
+  __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t tile, void* scratch) const {
+    reader.open_by(descriptor, tile,
+                   [&](Codes& codes) { codes_.open(codes, descriptor + Reader::kCodesWord, tile, scratch); });
+  }
+  __device__ __forceinline__ const Ahead<Codes>& codes() const { return codes_; }
+
+ private:
+  Ahead<Codes> codes_;
+};
+
+template <typename T, typename Integers>
+class Ahead<Galp<T, Integers>> {
+  using Reader = Galp<T, Integers>;
+
+ public:
+  __device__ __forceinline__ Ahead(const uint64_t* descriptor, uint32_t tile)
+      : integers_(descriptor + Reader::kIntegersWord, tile), entry_(Reader::entry(descriptor, tile)) {}
+  __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t tile, void* scratch) const {
+    reader.open_by(descriptor, tile, entry_, [&](Integers& integers) {
+      integers_.open(integers, descriptor + Reader::kIntegersWord, tile, scratch);
+    });
+  }
+
+ private:
+  Ahead<Integers> integers_;
+  typename Reader::Entry entry_;
+};
+
+// What tests of a column of type S compare: the values, or the keys of floats, which give NaN and −0.0 their places.
+template <typename S>
+constexpr bool kIsReal = SameType<S, float>::value || SameType<S, double>::value;
+template <typename S>
+using TestKey = typename SelectType<kIsReal<S>, int64_t, S>::type;
+template <typename S, typename Bits>
+__device__ __forceinline__ TestKey<S> test_key(Bits bits) {
+  if constexpr (kIsReal<S>) {
+    return float_key_of_bits(bits);
+  } else {
+    return to_value<S, S>(bits);
+  }
+}
+
+// Which side of a range a test has. Literals are of the column's own type, or keys.
+enum class Test { kAtMost, kAtLeast, kBetween, kNotEqual };
+
+template <Test kTest, typename Key>
+__device__ __forceinline__ bool passes(Key key, Key first, Key last) {
+  const bool inside = (kTest == Test::kAtMost || key >= first) && (kTest == Test::kAtLeast || key <= last);
+  return inside != (kTest == Test::kNotEqual);
+}
+template <typename S, Test kTest, uint32_t kUnrolled, typename View>
+__device__ __forceinline__ uint32_t test_rows(View& view, TestKey<S> first, TestKey<S> last) {
+  uint32_t mask = 0;
+#pragma unroll kUnrolled
+  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+    mask |= static_cast<uint32_t>(passes<kTest>(test_key<S>(view.at(k)), first, last)) << k;
+  }
+  return mask;
+}
+
+// The lane's rows with first ≤ value ≤ last (or ≠ first); `how` rises to what it took.
+template <typename S, Test kTest, typename Reader>
+struct TileTest {
+  __device__ __forceinline__ static uint32_t run(Reader& reader, uint32_t& how, TestKey<S> first, TestKey<S> last) {
+    how = kByRows;
+    uint32_t mask = 0;
+    reader.visit([&](auto&& tile) { mask = test_rows<S, kTest, 4>(tile, first, last); });
+    return mask;
+  }
+};
+
+// Packed tiles are compared without being widened, and not read at all when their reference and width decide.
+template <typename S, Test kTest, typename T, typename UnrolledWidths>
+struct TileTest<S, kTest, Packed<T, UnrolledWidths>> {
+  static_assert(!kIsReal<S>, "packed values are integers");
+  __device__ __forceinline__ static uint32_t run(Packed<T, UnrolledWidths>& reader, uint32_t& how, S first, S last) {
+    constexpr bool kSigned = static_cast<S>(-1) < static_cast<S>(0);
+    const RawRange range = reader.template range<kSigned>(static_cast<T>(first), static_cast<T>(last));
+    uint32_t mask = range.all ? ~0u : 0u;
+    if (range.none || range.all) return kTest == Test::kNotEqual ? ~mask : mask;
+    how = kByRows;
+    reader.visit([&](auto&& tile) {
+      if constexpr (kTest == Test::kAtMost) {
+        mask = tile.below(range.last + 1);
+      } else if constexpr (kTest == Test::kAtLeast) {
+        mask = ~tile.below(range.first);
+      } else {
+        mask = tile.within(range.first, range.last);
+      }
+    });
+    return kTest == Test::kNotEqual ? ~mask : mask;
+  }
+};
+
+// Number of sorted entries for which `before` holds, by the whole warp: 32 probes at a time.
+template <typename Number, typename Before>
+__device__ __forceinline__ Number partition_point(Number count, Before&& before) {
+  Number low = 0;
+  while (count > 0) {
+    const Number step = count / kLanes + (count % kLanes != 0 ? 1 : 0);
+    const Number probe = lane_id() * step;
+    const uint32_t hits = population(__ballot_sync(kWholeWarp, probe < count && before(low + probe)));
+    if (hits == 0) return low;
+    const Number skip = (hits - 1) * step + 1;
+    count = count - skip < step - 1 ? count - skip : step - 1;
+    low += skip;
+  }
+  return low;
+}
+
+// What a test's literals stand for, found for the first tile that a warp meets and kept for the others: codes of a
+// chunk's dictionary, or integers of a pair of galp.
+struct CodeRange {
+  const uint64_t* of = nullptr;  // the chunk's descriptor
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  uint32_t pair = ~0u;
+  int64_t low = 0;
+  int64_t high = 0;
+};
+
+// Opens one reader and tests its tile, or lets the reader answer.
+template <typename S, Test kTest, typename Reader>
+struct ShapeTest {
+  template <typename Asked>
+  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                 uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange&,
+                                                 TestKey<S> first, TestKey<S> last) {
+    using T = typename Reader::value_type;
+    uint32_t mask = 0;
+    if constexpr (requires { Reader::answer(descriptor, tile, scratch, T{0}, T{0}); }) {
+      if (first <= last) {
+        const auto begin = static_cast<T>(first);
+        const TileAnswer answer =
+            Reader::answer(descriptor, tile, scratch, begin, static_cast<T>(static_cast<T>(last) - begin));
+        mask = answer.mask;
+        raise_to(how, answer.how);
+        bad |= answer.bad;
+      }
+      if constexpr (kTest == Test::kNotEqual) mask = ~mask;
+    } else {
+      Reader reader;
+      ahead.open(reader, descriptor, tile, scratch);
+      mask = TileTest<S, kTest, Reader>::run(reader, how, first, last);
+      if (reader.bad) bad = 1;
+    }
+    return mask;
+  }
+};
+
+// A dictionary is sorted, so a range of values is a range of codes: the literals are looked up, not the rows. That
+// every code has an entry is checked when a chunk is loaded (cuda/staging.cpp).
+template <typename S, Test kTest, typename T, typename Codes, typename Entries>
+struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
+  using Reader = Dict<T, Codes, Entries>;
+  template <typename Asked>
+  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                 uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange& range,
+                                                 TestKey<S> first, TestKey<S> last) {
+    if constexpr (kIsReal<S>) {
+      // NaNs with a sign are the first entries, though keys put them last.
+      Reader reader;
+      ahead.open(reader, descriptor, tile, scratch);
+      const uint32_t mask = TileTest<S, kTest, Reader>::run(reader, how, first, last);
+      if (reader.bad) bad = 1;
+      return mask;
+    } else {
+      return run_on_codes(descriptor, tile, scratch, bad, how, ahead, range, first, last);
+    }
+  }
+
+ private:
+  template <typename Asked>
+  __device__ __forceinline__ static uint32_t run_on_codes(const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                          uint32_t& bad, uint32_t& how, const Asked& ahead,
+                                                          CodeRange& range, S first, S last) {
+    if (range.of != descriptor) {
+      range.of = descriptor;
+      Entries entries;
+      entries.bind(descriptor + Reader::kEntriesWord);
+      const uint32_t count = row_count(descriptor + Reader::kEntriesWord);
+      range.begin = 0;
+      range.end = count;
+      if constexpr (kTest != Test::kAtMost) {
+        range.begin = partition_point(count, [&](uint32_t i) { return to_value<S, S>(entries.row(i)) < first; });
+      }
+      if constexpr (kTest != Test::kAtLeast) {
+        range.end = partition_point(count, [&](uint32_t i) { return to_value<S, S>(entries.row(i)) <= last; });
+      }
+      if (entries.bad) bad = 1;
+    }
+    // A range that is open at one end stays so: a code is at most the last one anyway.
+    const bool empty = range.begin >= range.end;
+    const uint32_t last_code = empty ? 0 : kTest == Test::kAtLeast ? ~0u : range.end - 1;
+    CodeRange of_codes;
+    return ShapeTest<uint32_t, kTest, Codes>::run(descriptor + Reader::kCodesWord, tile, scratch, bad, how,
+                                                  ahead.codes(), of_codes, empty ? 1 : range.begin, last_code);
+  }
+};
+
+// The integers of a pair whose values have keys from first to last; `most`: those that are asked about lie in
+// −most…most, where decoding never falls from one to the next. One copy for all tests of a kernel.
+struct IntegerSpan {
+  int64_t low;
+  int64_t high;  // below `low`: nothing lies there
+};
+template <typename GalpReader>
+__device__ __noinline__ IntegerSpan integers_between(const typename GalpReader::Scale scale, int64_t first,
+                                                     int64_t last) {
+  const int64_t most = GalpReader::largest(scale);
+  const uint64_t count = 2 * static_cast<uint64_t>(most) + 1;
+  const auto key = [&](uint64_t i) {
+    return float_key_of_bits(
+        GalpReader::scaled(static_cast<typename GalpReader::value_type>(i - static_cast<uint64_t>(most)), scale));
+  };
+  const uint64_t begin = partition_point(count, [&](uint64_t i) { return key(i) < first; });
+  const uint64_t end = partition_point(count, [&](uint64_t i) { return key(i) <= last; });
+  if (begin >= end) return {1, 0};
+  return {static_cast<int64_t>(begin - static_cast<uint64_t>(most)),
+          static_cast<int64_t>(end - 1 - static_cast<uint64_t>(most))};
+}
+
+// Decimals are compared as the integers they are stored as, exceptions apart.
+template <typename S, Test kTest, typename T, typename UnrolledWidths>
+struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
+  using Integers = Packed<T, UnrolledWidths>;
+  using Reader = Galp<T, Integers>;
+  using Int = typename SelectType<sizeof(T) == 8, int64_t, int32_t>::type;
+  template <typename Asked>
+  __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                 uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange& range,
+                                                 int64_t first, int64_t last) {
+    Reader reader;
+    ahead.open(reader, descriptor, tile, scratch);
+    uint32_t mask;
+    if (reader.has_pair() && fits(reader.integers(), Reader::largest(reader.scale()))) {
+      if (range.pair != reader.pair()) {
+        const IntegerSpan span = integers_between<Reader>(reader.scale(), first, last);
+        range.pair = reader.pair();
+        range.low = span.low;
+        range.high = span.high;
+      }
+      mask = TileTest<Int, kTest, Integers>::run(reader.integers(), how, static_cast<Int>(range.low),
+                                                 static_cast<Int>(range.high));
+      const uint32_t exceptions = reader.exception_rows();
+      if (any_lane(exceptions != 0)) how = kByRows;
+      mask &= ~exceptions;
+#pragma unroll 1
+      for (uint32_t left = exceptions; left != 0; left &= left - 1) {
+        const uint32_t k = static_cast<uint32_t>(__ffs(static_cast<int>(left))) - 1;
+        mask |= static_cast<uint32_t>(passes<kTest>(test_key<S>(reader.exception(k)), first, last)) << k;
+      }
+    } else {
+      how = kByRows;
+      mask = test_rows<S, kTest, 1>(reader, first, last);
+    }
+    if (reader.bad) bad = 1;
+    return mask;
+  }
+
+ private:
+  // Whether the tile's integers lie in −most…most.
+  __device__ __forceinline__ static bool fits(const Integers& integers, int64_t most) {
+    const int64_t least = static_cast<Int>(integers.reference());
+    return least >= -most && least <= most && low_bits(integers.width()) <= static_cast<uint64_t>(most - least);
+  }
+};
+
+}  // namespace basalt::device

@@ -1,0 +1,163 @@
+// Range tests of float columns as generated kernels make them, on the CPU lane by lane, against the keys of the values:
+// integers of galp, exceptions, products that wrap, and every other way floats are stored.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "codec/galp/range.h"
+#include "codec/galp_values.h"
+#include "exec/tables.h"
+//
+#include "cuda/emulated_reads.h"
+//
+#include "codec/delta/kernels.cuh"
+#include "codec/dict/kernels.cuh"
+#include "codec/galp/kernels.cuh"
+#include "codec/packed/kernels.cuh"
+#include "codec/plain/kernels.cuh"
+#include "codec/rle/kernels.cuh"
+#include "exec/device/scan.cuh"
+
+namespace basalt::test {
+namespace {
+
+using device::Delta;
+using device::Dict;
+using device::Galp;
+using device::Packed;
+using device::Plain;
+using device::Rle;
+using device::Test;
+using device::Widths;
+
+// What literals may be: keys of values and their neighbours, and of everything special.
+template <typename T>
+std::vector<int64_t> keys_of(const std::vector<T>& values, std::mt19937_64& random) {
+  std::vector<int64_t> keys = {0,
+                               kNanKey,
+                               kNanKey - 1,
+                               INT64_MIN,
+                               float_key(std::numeric_limits<T>::infinity()),
+                               float_key(-std::numeric_limits<T>::infinity())};
+  for (int i = 0; i < 6; ++i) {
+    const int64_t key = float_key(values[random() % values.size()]);
+    keys.push_back(key == kNanKey ? key : key + static_cast<int64_t>(random() % 3) - 1);
+  }
+  return keys;
+}
+
+template <typename T, Test kTest, typename Reader>
+void expect_test(const std::vector<uint64_t>& descriptor, const std::vector<T>& values, int64_t first, int64_t last,
+                 const std::string& place) {
+  alignas(16) static unsigned char scratch[64 << 10];
+  const auto tiles = tile_count(values.size());
+  std::vector<uint32_t> masks(tiles * kLanes);
+  uint32_t bad = 0;
+  EmulatedWarp::run([&] {
+    device::CodeRange range;
+    uint32_t lane_bad = 0;
+    for (uint32_t tile = 0; tile < tiles; ++tile) {
+      const device::Ahead<Reader> ahead(descriptor.data(), tile);
+      uint32_t how = device::kByBounds;
+      masks[tile * kLanes + device::lane_id()] = device::ShapeTest<T, kTest, Reader>::run(
+          descriptor.data(), tile, scratch, lane_bad, how, ahead, range, first, last);
+      device::sync_warp();
+    }
+    bad |= lane_bad;
+  });
+  EXPECT_EQ(bad, 0u) << place;
+  for (size_t row = 0; row < values.size(); ++row) {
+    const int64_t key = float_key(values[row]);
+    const bool inside = (kTest == Test::kAtMost || key >= first) && (kTest == Test::kAtLeast || key <= last);
+    const uint32_t mask = masks[row / kTileRows * kLanes + row % kLanes];
+    ASSERT_EQ((mask >> row % kTileRows / kLanes & 1) != 0, inside != (kTest == Test::kNotEqual))
+        << place << " row " << row << ", value " << values[row] << ", keys " << first << " to " << last;
+  }
+}
+
+template <typename T, typename Reader>
+void expect_tests(const NodeView& node, const std::vector<T>& values, int rounds, const std::string& place) {
+  std::mt19937_64 random(values.size());
+  const std::vector<uint64_t> descriptor = descriptor_of(node);
+  for (int round = 0; round < rounds; ++round) {
+    const std::vector<int64_t> keys = keys_of(values, random);
+    const int64_t first = keys[random() % keys.size()];
+    const int64_t last = round == 3 ? first : keys[random() % keys.size()];
+    expect_test<T, Test::kAtMost, Reader>(descriptor, values, INT64_MIN, last, place);
+    expect_test<T, Test::kAtLeast, Reader>(descriptor, values, first, INT64_MAX, place);
+    expect_test<T, Test::kBetween, Reader>(descriptor, values, first, last, place);
+    expect_test<T, Test::kNotEqual, Reader>(descriptor, values, first, first, place);
+  }
+}
+
+template <typename T, typename Reader>
+void check(const std::string& tree) {
+  const std::vector<T> special = testing::special_values<T>();
+  std::mt19937_64 random(71);
+  for (const uint32_t share : {0u, 300u, 20u}) {
+    // Tiles of different numbers of digits, so that pairs change from tile to tile.
+    std::vector<T> values = testing::decimals<T>(5 * kTileRows - 33, 900, 10, share);
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (i / kTileRows % 2 == 1) values[i] = static_cast<T>(static_cast<double>(random() % 9000) / 1000);
+      if (i / kTileRows == 2) values[i] = static_cast<T>(static_cast<double>(random() % 9) * 1e6);
+      if (share != 0 && random() % share == 0) values[i] = special[random() % special.size()];
+    }
+    const Node node = testing::encoded(testing::view(values), tree);
+    expect_tests<T, Reader>(view_of(node), values, 4, tree + ", 1 of " + std::to_string(share) + " special");
+  }
+}
+
+TEST(EmulatedFloatTests, DecimalsAsIntegers) {
+  check<double, Galp<uint64_t, Packed<uint64_t>>>("galp(packed)");
+  check<double, Galp<uint64_t, Packed<uint64_t, Widths<8, 11, 12, 13, 14>>>>("galp(packed)");
+  check<float, Galp<uint32_t, Packed<uint32_t>>>("galp(packed)");
+  check<float, Galp<uint32_t, Packed<uint32_t, Widths<8, 11, 12, 13, 14>>>>("galp(packed)");
+}
+
+TEST(EmulatedFloatTests, ValuesRowByRow) {
+  check<double, Galp<uint64_t, Delta<uint64_t, Packed<uint64_t>>>>("galp(delta(packed))");
+  check<float, Galp<uint32_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>>>("galp(rle(packed, packed))");
+  check<double, Plain<uint64_t>>("plain");
+  check<float, Plain<uint32_t>>("plain");
+  check<double, Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>>("dict(packed, plain)");
+  check<float, Dict<uint32_t, Packed<uint32_t>, Plain<uint32_t>>>("dict(packed, plain)");
+  check<double, Rle<uint64_t, Plain<uint64_t>, Packed<uint32_t>>>("rle(plain, packed)");
+}
+
+// Every pair, with integers that no encoder would make: near the last that does not wrap, and beyond it.
+template <typename T>
+void check_pairs() {
+  using Int = galp::IntOf<T>;
+  std::mt19937_64 random(73);
+  for (uint32_t pair = 0; pair < galp::pairs_of(sizeof(T) * 8); ++pair) {
+    const auto scale = galp::Scale<T>::of(galp::pair_of(pair));
+    const int64_t most = galp::largest_integer(scale);
+    std::vector<Int> integers(3 * kTileRows - 100);
+    for (size_t i = 0; i < integers.size(); ++i) {
+      const auto small = std::min<int64_t>(static_cast<int64_t>(random() % 2000), most);
+      integers[i] = static_cast<Int>(i < 1024   ? small * (i % 2 == 0 ? 1 : -1)
+                                     : i < 2048 ? most - small + (i == 1100 ? 1 : 0)
+                                                : static_cast<int64_t>(random() >> random() % 60));
+    }
+    Node node{&get_codec("galp"), sizeof(T) == 8 ? Physical::kF64 : Physical::kF32, integers.size(), {}, {}, {}};
+    node.streams.resize(galp::kStreams);
+    for (int tile = 0; tile < 3; ++tile) node.streams[galp::kSchemes].push(static_cast<uint8_t>(pair));
+    Values child;
+    child.type = sizeof(T) == 8 ? Physical::kI64 : Physical::kI32;
+    child.count = integers.size();
+    child.data = integers.data();
+    node.children.push_back(encode_tree(child, bind_tree(parse_tree("packed"), child.type)));
+    std::vector<T> values(integers.size());
+    for (size_t i = 0; i < values.size(); ++i) values[i] = galp::decode(integers[i], scale);
+    expect_tests<T, Galp<galp::BitsOf<T>, Packed<galp::BitsOf<T>>>>(view_of(node), values, 1,
+                                                                    "pair " + std::to_string(pair));
+  }
+}
+
+TEST(EmulatedFloatTests, EveryPair) {
+  check_pairs<double>();
+  check_pairs<float>();
+}
+
+}  // namespace
+}  // namespace basalt::test
