@@ -124,16 +124,6 @@ TEST(Generator, SharedMemoryOfOneExpressionIsKnownBeforehand) {
 }
 
 // Every tree that a file can hold has a reader, a descriptor that fits its slot, and a plan.
-// Kernels do not read `galp` yet: such columns are the CPU's.
-bool is_galp(const TestTable& table, const PipelineColumn& column) {
-  for (const ColumnChunkInfo& chunk : table.file->column(column.field_id).chunks) {
-    for (const NodePlace& node : chunk.nodes) {
-      if (node.codec_name == "galp") return true;
-    }
-  }
-  return false;
-}
-
 TEST(Generator, PlansEveryFixedWidthColumnOfRandomFiles) {
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     Random random(seed);
@@ -141,7 +131,7 @@ TEST(Generator, PlansEveryFixedWidthColumnOfRandomFiles) {
     Pipeline pipeline;
     pipeline.files = {table.file};
     for (const PipelineColumn& column : table.pipeline_columns()) {
-      if (width_of(physical_of(column.type)) == 0 || is_galp(table, column)) continue;
+      if (width_of(physical_of(column.type)) == 0) continue;
       pipeline.columns.push_back(column);
       Aggregate sum;
       sum.op = AggregateOp::kSum;
