@@ -87,8 +87,9 @@ __global__ __launch_bounds__(256, 4) void count_at_most(ChunkBatch batch, int64_
     const uint64_t* descriptor = batch.descriptors + uint64_t{i / batch.tiles_per_chunk} * batch.descriptor_stride;
     const uint32_t tile = i % batch.tiles_per_chunk;
     const device::Ahead<Reader> ahead(descriptor, tile);
+    uint32_t how = device::kByBounds;
     count += device::population(device::ShapeTest<FloatOf<T>, device::Test::kAtMost, Reader>::run(
-        descriptor, tile, nullptr, bad, ahead, range, int64_t{0}, last));
+        descriptor, tile, nullptr, bad, how, ahead, range, int64_t{0}, last));
   }
   count = device::sum_of_lanes(bad != 0 ? 0x40000000 : count);
   if (device::lane_id() == 0) atomicAdd(result, static_cast<unsigned long long>(count));
