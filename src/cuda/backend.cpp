@@ -97,8 +97,8 @@ uint64_t CudaBackend::cached_bytes() {
 }
 
 ThreadPool& CudaBackend::threads(uint32_t wanted) {
-  // A quarter of the cores is left to everything else: on an H200's sixteen cores that was as fast as using all or a few
-  // percent faster, with ten threads slower.
+  // A quarter of the cores is left to everything else: on an H200's sixteen cores that was as fast as using all or a
+  // few percent faster, with ten threads slower.
   const uint32_t cores = hardware_threads();
   const uint32_t count = wanted == 0 ? cores - cores / 4 : wanted;
   if (threads_ == nullptr || threads_->size() != count) {

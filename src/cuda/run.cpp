@@ -234,6 +234,7 @@ void StatementRun::make_kernel() {
 }
 
 std::vector<Value> StatementRun::run_cold(const std::string& key) {
+  make_kernel();
   limit_ = backend_.memory_limit(options_);
   plan_chunks();
   plan_batches();
@@ -250,7 +251,6 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
   try {
     backend_.transfer_begin_.record(backend_.copy_);
     prepare_for(0);
-    make_kernel();  // while the first batches are on their way
     const size_t record_words_all = batches_.size() * static_cast<size_t>(kernel_->blocks) * record_words();
     const size_t bytes = (record_words_all + tiles * plan_->tile_sums) * sizeof(uint64_t);
     results_ = std::make_unique<DeviceBlock>(bytes, backend_.compute_, backend_.compute_);

@@ -10,7 +10,7 @@ namespace checksum_baseline {
 namespace {
 
 const ChecksumTable& choose() {
-#if defined(__x86_64__)
+#if defined(BASALT_CHECKSUM_AVX2)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2")) return checksum_avx2::kTable;
 #endif

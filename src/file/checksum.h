@@ -28,8 +28,12 @@ struct ChecksumTable {
   void (*add)(XXH3_state_t& state, const void* data, size_t length);
   uint64_t (*value)(const XXH3_state_t& state);
 };
+// Clang does not heed the pragma by which GCC compiles a part of a program for AVX2.
+#if defined(__x86_64__) && !defined(__clang__)
+#define BASALT_CHECKSUM_AVX2
 namespace checksum_avx2 {
 extern const ChecksumTable kTable;
 }
+#endif
 
 }  // namespace basalt::format_v1

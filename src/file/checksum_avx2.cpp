@@ -1,5 +1,5 @@
 // Checksums compiled for AVX2; chosen at run time by checksum.cpp.
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__clang__)
 
 #include <immintrin.h>
 

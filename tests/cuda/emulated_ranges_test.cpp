@@ -272,6 +272,34 @@ TEST(EmulatedRanges, PackedValuesWithAnyReference) {
   expect_packed<int64_t>(Physical::kI64);
 }
 
+// Tiles whose widths could hold more than the type does above their references.
+template <typename S>
+void expect_packed_at_the_end(Physical type) {
+  using T = std::make_unsigned_t<S>;
+  Random random(27);
+  for (const uint64_t span : {uint64_t{1}, uint64_t{5}, uint64_t{100}}) {
+    std::vector<S> values;
+    for (size_t i = 0; i < 2 * kTileRows; ++i) {
+      values.push_back(static_cast<S>(std::numeric_limits<S>::max() - static_cast<S>(random() % span)));
+    }
+    const Node node = encoded(values, "packed", type);
+    const std::string place = "span " + std::to_string(span);
+    expect_ranges<S, Packed<T>>(view_of(node), values, random, 20, place);
+    expect_ranges<S, Packed<T, device::AllWidths>>(view_of(node), values, random, 20, place);
+    Tally tally{};
+    const S low = static_cast<S>(std::numeric_limits<S>::max() - 100);
+    expect_range<S, device::Test::kAtLeast, Packed<T>>(descriptor_of(view_of(node)), values, low,
+                                                       std::numeric_limits<S>::max(), place, tally);
+  }
+}
+
+TEST(EmulatedRanges, PackedValuesAtTheTypesEnd) {
+  expect_packed_at_the_end<uint8_t>(Physical::kU8);
+  expect_packed_at_the_end<int16_t>(Physical::kI16);
+  expect_packed_at_the_end<uint32_t>(Physical::kU32);
+  expect_packed_at_the_end<int64_t>(Physical::kI64);
+}
+
 // Two learned columns; one filters and is summed, the other filters.
 TEST(EmulatedRanges, LearnedKernelAsGenerated) {
   constexpr size_t kRows = 6 * kTileRows - 300;

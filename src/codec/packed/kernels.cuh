@@ -369,7 +369,9 @@ class Packed {
     return result;
   }
 
-  __device__ __forceinline__ uint32_t below(uint64_t bound) const { return raw_within(words_, width_, 0, bound - 1); }
+  __device__ __forceinline__ uint32_t below(uint64_t bound) const {
+    return bound == 0 ? 0 : raw_within(words_, width_, 0, bound - 1);
+  }
   __device__ __forceinline__ uint32_t within(uint64_t first, uint64_t last) const {
     return raw_within(words_, width_, first, last - first);
   }

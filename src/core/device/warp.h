@@ -67,9 +67,9 @@ __device__ __forceinline__ T sum_below(T value) {
   return sum - value;
 }
 
-// Sum of all lanes, modulo 2^32.
+// Sum of all lanes, modulo 2^32; one instruction from Ampere on.
 __device__ __forceinline__ uint32_t sum_of_lanes(uint32_t value) {
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   return __reduce_add_sync(kWholeWarp, value);
 #else
   for (uint32_t distance = 1; distance < kLanes; distance *= 2) value += shuffle_xor(value, distance);

@@ -338,7 +338,8 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   // Whether the tile's integers lie in −most…most.
   __device__ __forceinline__ static bool fits(const Integers& integers, int64_t most) {
     const int64_t least = static_cast<Int>(integers.reference());
-    return least >= -most && least <= most && low_bits(integers.width()) <= static_cast<uint64_t>(most - least);
+    return least >= -most && least <= most &&
+           low_bits(integers.width()) <= static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
   }
 };
 
