@@ -9,6 +9,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "python_reader"))
+import basalt_codecs  # noqa: E402
 import basalt_reader  # noqa: E402
 import numpy as np  # noqa: E402
 
@@ -21,14 +22,14 @@ WIDTH, HEIGHT, LEFT, TOP, BITS = 960, 300, 20, 60, 70
 def first_l3_array(path):
     """Records, values, node and type of the first l3 array in the file."""
     found = []
-    decode = basalt_reader.decode_l3
+    decode = basalt_codecs.decode_l3
 
     def spy(node, physical):
         values = decode(node, physical)
         found.append((np.frombuffer(node.streams[1], "<u8").tolist(), values, node, physical))
         return values
 
-    basalt_reader.decode_l3 = spy
+    basalt_codecs.decode_l3 = spy
     file = basalt_reader.File(path)
     for field in file.schema:
         file._decode_field(field)
