@@ -12,11 +12,6 @@
 namespace basalt::bench {
 namespace {
 
-struct Level {
-  const char* name;
-  Effort effort;
-  double least_rate;  // bytes of values per second
-};
 constexpr Level kLevels[] = {
     {"fast", Effort::kFast, 400e9}, {"balanced", Effort::kBalanced, 400e9}, {"best", Effort::kBest, 0}};
 

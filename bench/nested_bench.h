@@ -2,12 +2,20 @@
 // line after every row has been checked.
 #pragma once
 
+#include "basalt/codec/codec.h"
 #include "ceilings.h"
 #include "core/device/launch.h"
 #include "gpu_bench.h"
 #include "nested_columns.h"
 
 namespace basalt::bench {
+
+// An effort that encoders are measured at.
+struct Level {
+  const char* name;
+  Effort effort;
+  double least_rate;  // the bar, in bytes of values per second; 0: none
+};
 
 struct NestedBench {
   explicit NestedBench(const Options& given)

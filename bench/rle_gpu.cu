@@ -41,10 +41,11 @@ void runs(NestedBench& bench, const std::string& type, uint32_t value_width) {
       const ExpectedRle<T> expected{column.run_of_row.data()};
       bench.measure<T>(nested_group, pattern.name, kShipped, column.batch(), column.stream_bytes, 0, expected,
                        [&](T* out) { return rle::decode(column.batch(), rle::Ends::kDeltaPacked, out, fault, 0); });
-      bench.measure<T>(
-          nested_group, pattern.name, "8 warps", column.batch(), column.stream_bytes, 0, expected, [&](T* out) {
-            return device::launch_decode_tiles < Nested, 8, kWide ? 3 : 4 > (column.batch(), out, fault, 0);
-          });
+      if constexpr (!kWide) {
+        bench.measure<T>(
+            nested_group, pattern.name, "8 warps", column.batch(), column.stream_bytes, 0, expected,
+            [&](T* out) { return device::launch_decode_tiles<Nested, 8, 4>(column.batch(), out, fault, 0); });
+      }
     }
   }
 }

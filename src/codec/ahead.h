@@ -18,4 +18,14 @@ struct AheadDecoder {
 };
 using AheadDecoders = std::span<const AheadDecoder>;
 
+// A codec's own decode() as a list of decoders holds it: with a place for faults, or without where there can be none.
+template <typename T, cudaError_t (*kDecode)(const ChunkBatch&, T*, uint32_t*, cudaStream_t)>
+cudaError_t decode_as(const NodeView&, const ChunkBatch& batch, void* out, uint32_t* fault, cudaStream_t stream) {
+  return kDecode(batch, static_cast<T*>(out), fault, stream);
+}
+template <typename T, cudaError_t (*kDecode)(const ChunkBatch&, T*, cudaStream_t)>
+cudaError_t decode_as(const NodeView&, const ChunkBatch& batch, void* out, uint32_t*, cudaStream_t stream) {
+  return kDecode(batch, static_cast<T*>(out), stream);
+}
+
 }  // namespace basalt::device

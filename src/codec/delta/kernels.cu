@@ -19,14 +19,9 @@ template cudaError_t decode(const device::ChunkBatch&, uint64_t*, cudaStream_t);
 
 namespace {
 
-template <typename T>
-cudaError_t decode_one(const NodeView&, const device::ChunkBatch& batch, void* out, uint32_t*, cudaStream_t stream) {
-  return decode(batch, static_cast<T*>(out), stream);
-}
-
 constexpr device::AheadDecoder kDecoders[] = {
-    {"Delta<uint32_t, Packed<uint32_t>>", decode_one<uint32_t>},
-    {"Delta<uint64_t, Packed<uint64_t>>", decode_one<uint64_t>},
+    {"Delta<uint32_t, Packed<uint32_t>>", device::decode_as<uint32_t, decode<uint32_t>>},
+    {"Delta<uint64_t, Packed<uint64_t>>", device::decode_as<uint64_t, decode<uint64_t>>},
 };
 
 }  // namespace

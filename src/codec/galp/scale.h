@@ -8,9 +8,6 @@
 #pragma once
 
 #include "codec/galp/layout.h"
-#if !defined(__CUDACC_RTC__)
-#include <cstring>
-#endif
 
 namespace basalt::galp {
 
@@ -121,42 +118,11 @@ BASALT_HD float sum(float a, float b) {
 #endif
 }
 
-BASALT_HD uint64_t bits_of(double value) {
-#if defined(__CUDA_ARCH__)
-  return static_cast<uint64_t>(__double_as_longlong(value));
-#else
-  uint64_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-#endif
-}
-BASALT_HD uint32_t bits_of(float value) {
-#if defined(__CUDA_ARCH__)
-  return __float_as_uint(value);
-#else
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-#endif
-}
-BASALT_HD double float_of(uint64_t bits) {
-#if defined(__CUDA_ARCH__)
-  return __longlong_as_double(static_cast<long long>(bits));
-#else
-  double value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-#endif
-}
-BASALT_HD float float_of(uint32_t bits) {
-#if defined(__CUDA_ARCH__)
-  return __uint_as_float(bits);
-#else
-  float value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-#endif
-}
+// The compiler's own cast, which all of them have: kernels compiled at run time have no standard library.
+BASALT_HD uint64_t bits_of(double value) { return __builtin_bit_cast(uint64_t, value); }
+BASALT_HD uint32_t bits_of(float value) { return __builtin_bit_cast(uint32_t, value); }
+BASALT_HD double float_of(uint64_t bits) { return __builtin_bit_cast(double, bits); }
+BASALT_HD float float_of(uint32_t bits) { return __builtin_bit_cast(float, bits); }
 
 // A pair's factors.
 template <typename T>

@@ -6,7 +6,6 @@
 #include "basalt/core/host_device.h"
 #if !defined(__CUDACC_RTC__)
 #include <cmath>
-#include <cstring>
 #endif
 
 namespace basalt::l3 {
@@ -56,14 +55,7 @@ BASALT_HD double square_root(double x) {
 
 // 2^exponent, −1022 ≤ exponent ≤ 1023.
 BASALT_HD double power_of_two(int exponent) {
-  const uint64_t bits = static_cast<uint64_t>(exponent + 1023) << 52;
-#if defined(__CUDA_ARCH__)
-  return __longlong_as_double(static_cast<long long>(bits));
-#else
-  double result;
-  std::memcpy(&result, &bits, sizeof(result));
-  return result;
-#endif
+  return __builtin_bit_cast(double, static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
 BASALT_HD uint32_t bits_of(uint64_t value) {

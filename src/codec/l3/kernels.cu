@@ -22,15 +22,9 @@ template cudaError_t decode(const device::ChunkBatch&, uint64_t*, uint32_t*, cud
 
 namespace {
 
-template <typename T>
-cudaError_t decode_one(const NodeView&, const device::ChunkBatch& batch, void* out, uint32_t* fault,
-                       cudaStream_t stream) {
-  return decode(batch, static_cast<T*>(out), fault, stream);
-}
-
 constexpr device::AheadDecoder kDecoders[] = {
-    {"L3<uint32_t>", decode_one<uint32_t>},
-    {"L3<uint64_t>", decode_one<uint64_t>},
+    {"L3<uint32_t>", device::decode_as<uint32_t, decode<uint32_t>>},
+    {"L3<uint64_t>", device::decode_as<uint64_t, decode<uint64_t>>},
 };
 
 }  // namespace

@@ -27,15 +27,12 @@ cudaError_t decode(const device::ChunkBatch& batch, uint128_t* out, cudaStream_t
 
 namespace {
 
-template <typename T>
-cudaError_t decode_one(const NodeView&, const device::ChunkBatch& batch, void* out, uint32_t*, cudaStream_t stream) {
-  return decode(batch, static_cast<T*>(out), stream);
-}
-
 constexpr device::AheadDecoder kDecoders[] = {
-    {"Packed<uint8_t>", decode_one<uint8_t>},     {"Packed<uint16_t>", decode_one<uint16_t>},
-    {"Packed<uint32_t>", decode_one<uint32_t>},   {"Packed<uint64_t>", decode_one<uint64_t>},
-    {"Packed<uint128_t>", decode_one<uint128_t>},
+    {"Packed<uint8_t>", device::decode_as<uint8_t, decode<uint8_t>>},
+    {"Packed<uint16_t>", device::decode_as<uint16_t, decode<uint16_t>>},
+    {"Packed<uint32_t>", device::decode_as<uint32_t, decode<uint32_t>>},
+    {"Packed<uint64_t>", device::decode_as<uint64_t, decode<uint64_t>>},
+    {"Packed<uint128_t>", device::decode_as<uint128_t, decode<uint128_t>>},
 };
 
 }  // namespace
