@@ -285,6 +285,7 @@ void columns(NestedBench& bench, const std::string& type) {
       const double values = counting.column_by_column(one * kColumnsBar);
       if (count == 1) one = values;
       cursors_of<1>(counting, count);
+      cursors_of<2>(counting, count);
       cursors_of<4>(counting, count);
       cursors_of<10>(counting, count);
       if (one > 0) std::printf("%u columns: %.2f of one column's values per second\n", count, values / one);
