@@ -48,10 +48,11 @@ __global__ void count_values(const T* values, uint64_t rows, int64_t last, unsig
   add_count(count, 0, result);
 }
 
-// Counts the rows up to `last` of a batch whose values lie in `values`, then times it. Fills in the line.
-template <typename T>
+// Counts the rows up to `last` of a batch whose values lie in `values`, then times it. Fills in the line. Like
+// generated kernels, the reader is unrolled for the widths that there are.
+template <typename UnrolledWidths, typename T>
 void measure_count(NestedBench& bench, Line& line, const ChunkBatch& batch, const T* values, int64_t last) {
-  using Reader = device::Galp<T, device::Packed<T, device::Widths<8, 16, 24, 40>>>;
+  using Reader = device::Galp<T, device::Packed<T, UnrolledWidths>>;
   const auto rows = static_cast<uint64_t>(line.values);
   const auto launch = [&](unsigned long long* result) {
     count_at_most<T, Reader><<<static_cast<uint32_t>(bench.shape.multiprocessors) * 4, 256>>>(batch, last, result);
@@ -85,8 +86,8 @@ void floats(NestedBench& bench, const std::string& type) {
       line.point = point;
       line.bytes = column.bytes;
       line.values = static_cast<double>(column.integers.rows());
-      measure_count<T>(bench, line, batch, reinterpret_cast<const T*>(bench.plain.data()),
-                       float_key(middle_of<T>(width)));
+      measure_count<device::Widths<8, 16, 24, 40>>(bench, line, batch, reinterpret_cast<const T*>(bench.plain.data()),
+                                                   float_key(middle_of<T>(width)));
     }
   }
 }
@@ -176,7 +177,7 @@ void measure_column(NestedBench& bench, const std::string& group, std::vector<do
   line.bytes = static_cast<double>(room.encoded);
   line.bar_values = packed_bits < 12;
   line.bar = exceptions > 10 ? 0 : line.bar_values ? 2.5e12 : 0.8;
-  measure_count<uint64_t>(bench, line, batch, bits, float_key(values[values.size() / 2]));
+  measure_count<device::WidthsUpTo<41>>(bench, line, batch, bits, float_key(values[values.size() / 2]));
 }
 
 void columns(NestedBench& bench) {
