@@ -8,7 +8,7 @@
 #   GPU_ARCH           architecture to build for (default 90)
 #   TEST_SECONDS       time budget of the tests (default 240)
 #   SANITIZE_SECONDS   time budget of each sanitizer tool (default 120)
-#   SANITIZE_FILTER    GoogleTest filter of the small run (default GpuArrays.*: every codec, both directions)
+#   SANITIZE_FILTER    GoogleTest filter of the small run (default GpuSmall.*: every encoder and decoder, few tiles)
 #   BENCH_SECONDS      time budget of each benchmark program (default 180)
 #   BENCH_SCALE        TPC-H scale of the statements (default 10; 0 leaves them out)
 #   BENCH_FILTER       Google Benchmark filter (default all)
@@ -109,7 +109,7 @@ stage_sanitize() {
     fi
     for tool in memcheck racecheck; do
         timed "$tool" "${SANITIZE_SECONDS:-120}" "$out/$tool.log" "$sanitizer" --tool "$tool" --error-exitcode 9 \
-            "$program" --gtest_brief=1 --gtest_filter="${SANITIZE_FILTER:-GpuArrays.*}"
+            "$program" --gtest_brief=1 --gtest_filter="${SANITIZE_FILTER:-GpuSmall.*}"
     done
 }
 

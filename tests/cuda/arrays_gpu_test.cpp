@@ -236,6 +236,44 @@ TEST(GpuArrays, EncodeFloatsToTheSameBytes) {
   expect_same_floats_of_every_kind<float>();
 }
 
+// A few tiles in every encoder that is not a plain loop: little enough for compute-sanitizer to watch.
+TEST(GpuSmall, EncodersAndDecoders) {
+  BASALT_NEEDS_GPU();
+  const auto expect = [](const Values& values, const DataType& type, const char* text, Effort effort) {
+    const Tree tree = bind_tree(parse_tree(text), values.type);
+    const Node node = encode_tree(values, tree, effort);
+    const std::string place = std::string(text) + ", effort " + std::to_string(static_cast<int>(effort));
+    expect_same(gpu().backend->encode(values, tree, effort), node, place);
+    const NodeView view = view_of(node);
+    EXPECT_TRUE(equal(gpu().backend->decode(view, type), decode_rows(view, type, 0, node.count))) << place;
+  };
+  const auto expect_floats = [&](const auto& floats, TypeKind kind) {
+    expect(testing::view(floats), {kind, 0, 0, TimeUnit::kMicro}, "galp(packed)", Effort::kFast);
+    expect(testing::view(floats), {kind, 0, 0, TimeUnit::kMicro}, "galp(packed)", Effort::kBalanced);
+  };
+  expect_floats(testing::mixed_tiles<double>(5003, 1), TypeKind::kFloat64);
+  expect_floats(testing::mixed_tiles<float>(5003, 2), TypeKind::kFloat32);
+  for (const L3Set& set : l3_sets()) {
+    const Table table = L3Generator(set, 5003).next(5003);
+    expect(values_of(table.columns[0]), table.columns[0].type, "l3", Effort::kBalanced);
+    if (set.name == l3_sets().front().name) {
+      expect(values_of(table.columns[0]), table.columns[0].type, "l3", Effort::kFast);
+      expect(values_of(table.columns[0]), table.columns[0].type, "l3", Effort::kBest);
+    }
+  }
+  const testing::Array texts = make_texts(pick(random_texts(300, 40, 2, "https://", '\0', 4), 3000, 3), 3);
+  expect(texts.values, {TypeKind::kBinary, 0, 0, TimeUnit::kMicro}, "dict(packed, strings(packed, plain))",
+         Effort::kBalanced);
+  Random random(5);
+  std::vector<int64_t> numbers(6001);
+  for (size_t i = 1; i < numbers.size(); ++i) numbers[i] = numbers[i - 1] + (below(random, 3) == 0 ? 7 : 0);
+  const Column runs = make_fixed({TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, numbers);
+  for (const char* text :
+       {"rle(packed, packed)", "rle(packed, delta(packed))", "delta(packed)", "dict(packed, packed)"}) {
+    expect(values_of(runs), runs.type, text, Effort::kBalanced);
+  }
+}
+
 // Nothing if the values do not fit the tree.
 std::optional<Node> encoded(const std::function<Node()>& encode) {
   try {

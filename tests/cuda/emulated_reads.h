@@ -49,6 +49,20 @@ void expect_reads(const NodeView& node, const std::vector<typename Reader::value
   });
   EXPECT_EQ(bad, 0u) << place;
   EXPECT_TRUE(again == values) << place << ", bound once";
+  if constexpr (requires(Reader reader, T * out) { reader.write_tile(0, 0, out); }) {
+    std::vector<T> written(values.size());
+    EmulatedWarp::run([&] {
+      Reader reader;
+      reader.bind(descriptor.data());
+      for (uint32_t tile = 0; tile * kTileRows < values.size(); ++tile) {
+        reader.write_tile(tile, rows_in_tile(values.size(), tile), written.data() + size_t{tile} * kTileRows);
+        device::sync_warp();
+      }
+      if (reader.bad) bad = 1;
+    });
+    EXPECT_EQ(bad, 0u) << place;
+    EXPECT_TRUE(written == values) << place << ", written to memory";
+  }
   if constexpr (requires { Reader::value(descriptor.data(), 0); }) {
     for (size_t row = 0; row < values.size(); row += 97) {
       ASSERT_TRUE(Reader::value(descriptor.data(), static_cast<uint32_t>(row)) == values[row])

@@ -9,10 +9,6 @@
 
 namespace basalt::galp {
 
-__device__ __forceinline__ uint32_t first_bit(uint32_t bits) {
-  return static_cast<uint32_t>(__ffs(static_cast<int>(bits))) - 1;
-}
-
 // The least and the largest of some unsigned numbers.
 template <typename Bits>
 struct NumberSpan {
@@ -233,7 +229,7 @@ template <typename T>
 __device__ __forceinline__ void fill_exceptions(const T* tile, const Scale<T>& scale, uint32_t exceptions,
                                                 IntOf<T> (&integers)[kRowsPerLane]) {
   using Int = IntOf<T>;
-  const uint32_t own = ~exceptions == 0 ? kTileRows : first_bit(~exceptions) * kLanes + lane_id();
+  const uint32_t own = ~exceptions == 0 ? kTileRows : device::lowest_bit(~exceptions) * kLanes + lane_id();
   const uint32_t first = lowest(own);
   // Made again: looking for it among the registers would move them to memory.
   Int filler = first < kTileRows ? static_cast<Int>(encode(load_float(tile + first), scale).d) : Int{0};
@@ -264,7 +260,7 @@ __device__ __forceinline__ void write_block(const T* tile, uint32_t exceptions, 
     return static_cast<Bits>(bits_of(load_float(tile + row * kLanes + lane)) >> shift);
   };
   NumberSpan<Bits> span;
-  for (uint32_t left = exceptions; left != 0; left &= left - 1) span.add(value_at(first_bit(left)));
+  for (uint32_t left = exceptions; left != 0; left &= left - 1) span.add(value_at(device::lowest_bit(left)));
   span.join();
   const uint32_t width = block_width(count, span.span(), bits);
   const Bits base = width < bits ? span.low : Bits{0};
@@ -283,7 +279,7 @@ __device__ __forceinline__ void write_block(const T* tile, uint32_t exceptions, 
   if (!listed) positions[lane] = exceptions;
   uint32_t i = before;
   for (uint32_t left = exceptions; left != 0; left &= left - 1, ++i) {
-    const uint32_t row = first_bit(left);
+    const uint32_t row = device::lowest_bit(left);
     const uint32_t mark = (left & (left - 1)) == 0 ? kLastOfLane : 0;
     if (listed) device::put_bits(positions + 1, uint64_t{i} * 8, 8, row | mark);
     if (width > 0) {

@@ -5,13 +5,37 @@
 #include "codec/packed/kernels.cuh"
 #include "core/device/launch.h"
 
+namespace basalt::device {
+
+// Grid as for decode_tiles().
+template <typename Reader, uint32_t kWarps, uint32_t kMinBlocks>
+__global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_and_patch(ChunkBatch batch,
+                                                                               typename Reader::value_type* out,
+                                                                               uint32_t* fault) {
+  const uint32_t tile = blockIdx.x * kWarps + threadIdx.x / kLanes;
+  bool bad = false;
+#pragma unroll 1
+  for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
+    const uint64_t* descriptor = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
+    Reader reader;
+    reader.bind(descriptor);
+    const uint32_t rows = rows_of_tile(row_count(descriptor), tile);
+    if (rows == 0) continue;
+    reader.write_tile(tile, rows, out + load(batch.first_rows + chunk) + uint64_t{tile} * kTileRows);
+    bad = bad || reader.bad;
+  }
+  if (bad) *fault = 1;
+}
+
+}  // namespace basalt::device
+
 namespace basalt::galp {
 
 // Wider integers are seldom decimals, and one loop serves them.
 template <typename T>
 cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
   using Reader = device::Galp<T, device::Packed<T, device::WidthsUpTo<32>>>;
-  return device::launch_decode_tiles<Reader, 4, 8>(batch, out, fault, stream);
+  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8>, 0, batch, out, fault, stream);
 }
 
 template cudaError_t decode(const device::ChunkBatch&, uint32_t*, uint32_t*, cudaStream_t);

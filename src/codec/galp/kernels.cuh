@@ -1,7 +1,8 @@
 // Tile reader of `galp`: integers from any reader become floats by one multiplication of integers, one conversion and
-// one multiplication of floats. A tile's exceptions are read once, by the whole warp: each lane learns which of its 32
-// rows are exceptions and the number of its first, so that a row is patched by a bit test and a count of bits. Tiles
-// without exceptions are not asked about them row by row.
+// one multiplication of floats. A tile's exceptions are read once, by the whole warp. For rows in registers each lane
+// learns which of its 32 rows are exceptions and the number of its first, so that a row is patched by a bit test and a
+// count of bits; for rows in memory they are written over what stands there. Tiles without exceptions are not asked
+// about them row by row.
 //
 // validate() has made sure that schemes are known, that RD tiles have a dictionary, and that blocks of exceptions lie
 // one after the other. What is cheap to check is checked again here, so that damage sets `bad` and never reads beyond a
@@ -11,73 +12,153 @@
 #include "basalt/core/host_device.h"
 #include "codec/galp/layout.h"
 #include "codec/galp/scale.h"
+#include "core/device/decode_tiles.h"
 #include "core/device/warp.h"
 
 namespace basalt::device {
 
-// Which rows of a tile are exceptions, as one lane sees it.
-class LaneExceptions {
+// A tile's block of exceptions, asked for in one go: each lane holds one of its first 32 words, which are everything
+// but the values where positions are listed.
+class ExceptionWords {
  public:
-  uint32_t rows = 0;   // bit k: the lane's row k is one
-  uint32_t first = 0;  // number of the lane's first
-
-  // By the whole warp, of a block that is_sound(). False: positions that no writer makes.
-  __device__ __forceinline__ bool read(const galp::Exceptions& block) {
-    const Found found = find(block.positions, block.count);
-    rows = found.sound != 0 ? found.rows : 0;
-    first = found.first;
-    return found.sound != 0;
+  // By the whole warp; waits for nothing.
+  __device__ __forceinline__ void ask(const uint32_t* block, uint32_t size) {
+    const uint32_t lane = lane_id();
+    block_ = block;
+    size_ = size;
+    word_ = lane < size ? load_now(block + lane) : 0;
+    if (size > kLanes && lane == 0) prefetch_around(block, size * sizeof(uint32_t));
   }
 
-  // Whether a block of `size` words is as long as its own first word wants it to be.
-  __device__ __forceinline__ static bool is_sound(const uint32_t* block, uint32_t size, uint32_t bits) {
-    const uint32_t head = load(block);
-    const uint32_t count = head & 0x7FF;
-    const uint32_t width = head >> 11;
-    return count != 0 && count <= kTileRows && width <= bits && galp::block_words(count, width, bits) == size;
+  // Takes the first words apart. False: the block is none that a writer makes, with values of `bits` bits.
+  __device__ __forceinline__ bool take(uint32_t bits) {
+    const uint32_t head = shuffle(word_, 0);
+    count_ = head & 0x7FF;
+    width_ = head >> 11;
+    if (count_ == 0 || count_ > kTileRows || width_ > bits || galp::block_words(count_, width_, bits) != size_) {
+      count_ = 0;
+      return false;
+    }
+    positions_ = 1;
+    base_ = 0;
+    if (width_ < bits) {
+      positions_ += galp::base_words(bits);
+      base_ = shuffle(word_, 1);
+      if (galp::base_words(bits) == 2) base_ |= static_cast<uint64_t>(shuffle(word_, 2)) << 32;
+    }
+    return true;
+  }
+
+  __device__ __forceinline__ uint32_t count() const { return count_; }
+  __device__ __forceinline__ bool listed() const { return count_ <= galp::kMaxListed; }
+  __device__ __forceinline__ galp::Exceptions block() const {
+    galp::Exceptions block;
+    block.count = count_;
+    block.width = width_;
+    block.base = base_;
+    block.positions = block_ + positions_;
+    block.values = block.positions + galp::position_words(count_);
+    return block;
+  }
+
+  // By the whole warp, of a block that was taken: which of the lane's 32 rows are exceptions, and the number of its
+  // first.
+  struct Lane {
+    uint32_t rows = 0;
+    uint32_t first = 0;
+    bool sound = true;  // false: positions that no writer makes
+  };
+  __device__ __forceinline__ Lane of_lane() const { return listed() ? of_list() : of_masks(); }
+
+  // Calls f(row of the tile, value) for each exception, by any lane. False: positions that no writer makes.
+  template <typename F>
+  __device__ __forceinline__ bool for_each(F&& f) const {
+    return listed() ? for_each_listed(f) : for_each_masked(f);
   }
 
  private:
-  struct Found {
-    uint32_t rows;
-    uint32_t first;
-    uint32_t sound;
+  struct Ends {
+    uint32_t low;
+    uint32_t high;
   };
-  // One copy for all columns of a kernel.
-  __device__ __noinline__ static Found find(const uint32_t* positions, uint32_t count) {
-    return count <= galp::kMaxListed ? of_list(positions, count) : of_masks(positions, count);
+
+  // Address and size are multiples of 16; streams lie apart by more than what is read too much.
+  __device__ __forceinline__ static void prefetch_around(const uint32_t* from, uint32_t bytes) {
+    const auto begin = reinterpret_cast<uint64_t>(from) & ~uint64_t{15};
+    const uint64_t end = (reinterpret_cast<uint64_t>(from) + bytes + 15) & ~uint64_t{15};
+    prefetch(reinterpret_cast<const void*>(begin), static_cast<uint32_t>(end - begin));
+  }
+
+  // Row and end mark of exception i ≤ 63 of a list, by the whole warp.
+  __device__ __forceinline__ uint32_t listed_row(uint32_t i) const {
+    return shuffle(word_, positions_ + 1 + i / 4) >> i % 4 * 8 & 0xFF;
+  }
+  __device__ __forceinline__ Ends ends(uint32_t row_0, uint32_t row_1) const {
+    const uint32_t lane = lane_id();
+    return {ballot(lane < count_ && (row_0 & galp::kLastOfLane) != 0),
+            ballot(lane + kLanes < count_ && (row_1 & galp::kLastOfLane) != 0)};
   }
 
   // The lane's entries end at the end mark whose number is that of the lane among those that have some.
-  __device__ __forceinline__ static Found of_list(const uint32_t* positions, uint32_t count) {
+  __device__ __forceinline__ Lane of_list() const {
     const uint32_t lane = lane_id();
-    const uint32_t lanes = load(positions);
-    const auto* entries = reinterpret_cast<const uint8_t*>(positions + 1);
-    const auto is_end = [&](uint32_t i) { return i < count && (load(entries + i) & galp::kLastOfLane) != 0; };
-    const uint32_t low = ballot(is_end(lane));
-    const uint32_t high = ballot(is_end(lane + kLanes));
+    const uint32_t lanes = shuffle(word_, positions_);
+    const Ends marks = ends(listed_row(lane), listed_row(lane + kLanes));
     const uint32_t before = lanes & ((1u << lane) - 1);
-    const uint32_t last = nth_bit(low, high, population(before));
+    const uint32_t last = nth_bit(marks, population(before));
     const uint32_t end_before = shuffle(last, before == 0 ? 0 : highest_bit(before));
-    Found found{0, before == 0 ? 0 : end_before + 1, population(lanes) == population(low) + population(high)};
-    if (found.sound != 0 && (lanes >> lane & 1) != 0) {
-      for (uint32_t i = found.first; i <= last; ++i) found.rows |= 1u << load(entries + i) % kRowsPerLane;
+    Lane found{0, before == 0 ? 0 : end_before + 1,
+               population(lanes) == population(marks.low) + population(marks.high)};
+    const bool has = found.sound && (lanes >> lane & 1) != 0;
+    for (uint32_t i = found.first; any_lane(has && i <= last); ++i) {
+      const uint32_t row = listed_row(i % galp::kMaxListed);
+      if (has && i <= last) found.rows |= 1u << row % kRowsPerLane;
     }
     return found;
   }
 
-  __device__ __forceinline__ static Found of_masks(const uint32_t* positions, uint32_t count) {
-    const uint32_t rows = load(positions + lane_id());
+  __device__ __forceinline__ Lane of_masks() const {
+    const uint32_t rows = load(block_ + positions_ + lane_id());
     const uint32_t own = population(rows);
     const uint32_t first = sum_below(own);
-    return {rows, first, shuffle(first + own, kLanes - 1) == count};
+    const bool sound = shuffle(first + own, kLanes - 1) == count_;
+    return {sound ? rows : 0, first, sound};
+  }
+
+  template <typename F>
+  __device__ __forceinline__ bool for_each_listed(F&& f) const {
+    const uint32_t lane = lane_id();
+    const uint32_t lanes = shuffle(word_, positions_);
+    const uint32_t row_0 = listed_row(lane);
+    const uint32_t row_1 = listed_row(lane + kLanes);
+    const Ends marks = ends(row_0, row_1);
+    if (population(lanes) != population(marks.low) + population(marks.high)) return false;
+    const uint32_t below = (1u << lane) - 1;
+    const galp::Exceptions values = block();
+    const auto give = [&](uint32_t i, uint32_t row, uint32_t marks_before) {
+      if (i < count_) f(row % kRowsPerLane * kLanes + nth_bit({lanes, 0}, marks_before), values.value(i));
+    };
+    give(lane, row_0, population(marks.low & below));
+    if (count_ > kLanes) give(lane + kLanes, row_1, population(marks.low) + population(marks.high & below));
+    return true;
+  }
+
+  template <typename F>
+  __device__ __forceinline__ bool for_each_masked(F&& f) const {
+    Lane own = of_masks();
+    const galp::Exceptions values = block();
+#pragma unroll 1
+    for (uint32_t left = own.rows; left != 0; left &= left - 1) {
+      f(lowest_bit(left) * kLanes + lane_id(), values.value(own.first++));
+    }
+    return own.sound;
   }
 
   // Where set bit number n of 64 lies; with fewer bits, somewhere.
-  __device__ __forceinline__ static uint32_t nth_bit(uint32_t low, uint32_t high, uint32_t n) {
-    const uint32_t in_low = population(low);
+  __device__ __forceinline__ static uint32_t nth_bit(const Ends& of, uint32_t n) {
+    const uint32_t in_low = population(of.low);
     const bool upper = n >= in_low;
-    uint32_t bits = upper ? high : low;
+    uint32_t bits = upper ? of.high : of.low;
     uint32_t at = upper ? kLanes : 0;
     n -= upper ? in_low : 0;
 #pragma unroll
@@ -90,6 +171,14 @@ class LaneExceptions {
     }
     return at;
   }
+
+  const uint32_t* block_ = nullptr;
+  uint32_t size_ = 0;
+  uint32_t word_ = 0;
+  uint32_t count_ = 0;
+  uint32_t width_ = 0;
+  uint32_t positions_ = 0;  // where they begin
+  uint64_t base_ = 0;
 };
 
 // What galp readers give to the caller of visit(): a view of the integers, and values made of them by `convert`.
@@ -130,6 +219,7 @@ class Galp {
   using Float = typename SelectType<sizeof(T) == 8, double, float>::type;
   using Int = galp::IntOf<Float>;
   using Scale = galp::Scale<Float>;
+  using Words = ExceptionWords;
   static constexpr uint32_t kBits = 8 * sizeof(T);
   static constexpr uint32_t kIntegersWord = 1 + galp::kStreams;
   static constexpr uint32_t kDescriptorWords = kIntegersWord + Integers::kDescriptorWords;
@@ -159,8 +249,9 @@ class Galp {
 
   __device__ __forceinline__ void seek(uint32_t tile, void* scratch) {
     const Entry tile_entry = entry(tile);
+    const bool has_exceptions = ask(tile_entry, words_);
     integers_.seek(tile, scratch);
-    opened(tile, tile_entry);
+    opened(tile, tile_entry.scheme, has_exceptions);
   }
   __device__ __forceinline__ void open(const uint64_t* descriptor, uint32_t tile, void* scratch) {
     open_by(descriptor, tile, entry(descriptor, tile),
@@ -171,8 +262,9 @@ class Galp {
   __device__ __forceinline__ void open_by(const uint64_t* descriptor, uint32_t tile, const Entry& tile_entry,
                                           OpenIntegers&& open_integers) {
     bind_own(descriptor);
+    const bool has_exceptions = ask(tile_entry, words_);
     open_integers(integers_);
-    opened(tile, tile_entry);
+    opened(tile, tile_entry.scheme, has_exceptions);
   }
 
   __device__ __forceinline__ T at(uint32_t k) {
@@ -187,15 +279,21 @@ class Galp {
     bad = bad | integers_.bad;
     const Entry tile_entry = entry(tile);
     take_scheme(tile, tile_entry.scheme);
-    uint32_t exception = kNone;
-    if (take_block(tile_entry)) {
-      exception = galp::find_exception(block_, i % kTileRows);
-      if (exception >= block_.count) exception = kNone;
+    galp::Exceptions block;
+    uint32_t exception = 0;
+    if (has_block(tile_entry)) {
+      block = galp::Exceptions::of(blocks_ + tile_entry.exceptions_begin, exception_bits(scheme_));
+      if (galp::block_words(block.count, block.width, exception_bits(scheme_)) ==
+          tile_entry.exceptions_end - tile_entry.exceptions_begin) {
+        exception = galp::find_exception(block, i % kTileRows);
+      } else {
+        bad = true;
+        block.count = 0;
+      }
     }
-    if (scheme_ < galp::kRd && exception == kNone) {
-      return scaled(number, Scale::of(galp::pair_of(known_pair())));
-    }
-    return taken(pattern(dictionary_, number, exception, block_.values, block_.width, block_.base, true));
+    const bool is_exception = exception < block.count;
+    if (scheme_ < galp::kRd && !is_exception) return scaled(number, scale_of(known_pair(scheme_)));
+    return taken(pattern(dictionary_, number, is_exception, is_exception ? block.value(exception) : 0, true));
   }
   __device__ __forceinline__ static T value(const uint64_t* descriptor, uint32_t i) {
     Galp reader;
@@ -203,40 +301,48 @@ class Galp {
     return reader.row(i);
   }
 
-  // For tests that ask the integers: whether the tile's rows are decimals but for exceptions; the integers, and the
-  // exceptions among the lane's rows.
-  __device__ __forceinline__ bool has_pair() const { return scheme_ < galp::pairs_of(kBits); }
-  __device__ __forceinline__ uint32_t pair() const { return scheme_; }
-  __device__ __forceinline__ const Scale& scale() const { return scale_; }
-  __device__ __forceinline__ static T scaled(T number, const Scale& scale) {
-    return galp::bits_of(galp::decode<Float>(static_cast<Int>(number), scale));
-  }
-  // Products of integers up to here do not wrap.
-  __device__ __forceinline__ static int64_t largest(const Scale& scale) { return static_cast<int64_t>(scale.limit); }
-  __device__ __forceinline__ Integers& integers() { return integers_; }
-  __device__ __forceinline__ uint32_t exception_rows() const { return exceptions_.rows; }
-  __device__ __forceinline__ T exception(uint32_t k) { return converted(k, T{0}); }
-
   // In the integers' own form, apart for decimals without exceptions.
   template <typename F>
   __device__ __forceinline__ void visit(F&& f) {
-    if (all_scaled_) {
-      integers_.visit([&](auto&& integers) {
-        const auto convert = [this](uint32_t, T number) { return scaled(number, scale_); };
-        f(galp_view<T>(integers, convert));
-      });
-    } else {
-      integers_.visit([&](auto&& integers) {
-        const auto convert = [this](uint32_t k, T number) { return converted(k, number); };
-        f(galp_view<T>(integers, convert));
-      });
-    }
-    bad = bad | integers_.bad;
+    visit_as(
+        all_scaled_, [this](uint32_t k, T number) { return converted(k, number); }, f);
   }
   // In pairs: a row is long code.
   template <typename F>
   __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) {
     for_groups<2>(first, last, [&](uint32_t k) { f(k, at(k)); });
+  }
+
+  // For tests that ask the integers, which the caller reads itself.
+  __device__ __forceinline__ static bool is_pair(uint32_t scheme) { return scheme < galp::pairs_of(kBits); }
+  __device__ __forceinline__ static Scale scale_of(uint32_t pair) { return Scale::of(galp::pair_of(pair)); }
+  __device__ __forceinline__ static T scaled(T number, const Scale& scale) {
+    return galp::bits_of(galp::decode<Float>(static_cast<Int>(number), scale));
+  }
+  // Products of integers up to here do not wrap.
+  __device__ __forceinline__ static int64_t largest(const Scale& scale) { return static_cast<int64_t>(scale.limit); }
+  // By the whole warp: asks for a tile's exceptions. False: there are none, or their place is wrong (`is_bad`).
+  __device__ __forceinline__ static bool ask(const uint64_t* descriptor, const Entry& tile_entry, ExceptionWords& words,
+                                             bool& is_bad) {
+    if (tile_entry.exceptions_begin == tile_entry.exceptions_end) return false;
+    Galp reader;
+    reader.bind_own(descriptor);
+    const bool has = reader.ask(tile_entry, words);
+    is_bad = is_bad | reader.bad;
+    return has;
+  }
+
+  // Writes a tile's rows to memory, without their exceptions at first: those are written over them, a lane taking one
+  // at a time, so that nothing waits for their block before the integers are read.
+  __device__ __forceinline__ void write_tile(uint32_t tile, uint32_t rows, T* out) requires(kScratchBytes == 0) {
+    const Entry tile_entry = entry(tile);
+    const bool has_exceptions = ask(tile_entry, words_);
+    integers_.seek(tile, nullptr);
+    opened(tile, tile_entry.scheme, false);
+    device::write_tile<Stores::kOnce>(*this, rows, out, nullptr);
+    if (!has_exceptions) return;
+    sync_warp();
+    if (!words_.take(exception_bits(scheme_)) || !patch(out, rows)) bad = true;
   }
 
  private:
@@ -259,79 +365,111 @@ class Galp {
     return out;
   }
 
-  // By the whole warp.
-  __device__ __forceinline__ void opened(uint32_t tile, const Entry& tile_entry) {
+  // By the whole warp. `has_exceptions`: their words have been asked for, and rows are to be patched.
+  __device__ __forceinline__ void opened(uint32_t tile, uint32_t scheme, bool has_exceptions) {
     const uint32_t lane = lane_id();
     const uint32_t first = tile * kTileRows + lane;
     rows_left_ = first < count_ ? count_ - first : 0;
     bad = bad | integers_.bad;
-    take_scheme(tile, tile_entry.scheme);
+    take_scheme(tile, scheme);
     // pair_of(), by all lanes at once.
-    const uint32_t e = population(ballot((lane + 1) * (lane + 2) / 2 <= known_pair()));
-    scale_ = Scale::of({e, known_pair() - galp::pair_number({e, 0})});
-    exceptions_ = LaneExceptions{};
-    all_scaled_ = scheme_ < galp::kRd;
-    if (take_block(tile_entry)) {
-      all_scaled_ = false;
-      bad = bad | !exceptions_.read(block_);
+    const uint32_t pair = known_pair(scheme);
+    const uint32_t e = population(ballot((lane + 1) * (lane + 2) / 2 <= pair));
+    scale_ = Scale::of({e, pair - galp::pair_number({e, 0})});
+    all_scaled_ = scheme < galp::kRd && !has_exceptions;
+    exceptions_ = ExceptionWords::Lane{};
+    if (has_exceptions) {
+      bad = bad | !words_.take(exception_bits(scheme));
+      exceptions_ = words_.of_lane();
+      bad = bad | !exceptions_.sound;
     }
-    patterns_ = scheme_ < galp::kRd ? exceptions_.rows : ~0u;
+    patterns_ = scheme < galp::kRd ? exceptions_.rows : ~0u;
   }
 
-  __device__ __forceinline__ uint32_t known_pair() const { return scheme_ < galp::pairs_of(kBits) ? scheme_ : 0; }
+  __device__ __forceinline__ static uint32_t known_pair(uint32_t scheme) { return is_pair(scheme) ? scheme : 0; }
+  __device__ __forceinline__ static uint32_t exception_bits(uint32_t scheme) {
+    return scheme == galp::kRd ? galp::kMaxLeftBits : kBits;
+  }
   __device__ __forceinline__ void take_scheme(uint32_t tile, uint32_t scheme) {
-    bad = bad | (scheme >= galp::pairs_of(kBits) && scheme < galp::kRd);
+    bad = bad | (!is_pair(scheme) && scheme < galp::kRd);
     scheme_ = scheme;
     dictionary_ = scheme == galp::kRd ? dictionaries_ + tile / galp::kGroupTiles : nullptr;
   }
 
-  // Whether the tile has exceptions, and such that can be read.
-  __device__ __forceinline__ bool take_block(const Entry& entry) {
+  // Whether the tile has exceptions, at a place that can be read.
+  __device__ __forceinline__ bool has_block(const Entry& entry) {
     if (entry.exceptions_begin == entry.exceptions_end) return false;
-    const uint32_t* words = blocks_ + entry.exceptions_begin;
-    const uint32_t bits = scheme_ == galp::kRd ? galp::kMaxLeftBits : kBits;
     const bool sound = entry.exceptions_begin < entry.exceptions_end && entry.exceptions_end <= block_words_ &&
-                       scheme_ != galp::kRaw &&
-                       LaneExceptions::is_sound(words, entry.exceptions_end - entry.exceptions_begin, bits);
+                       entry.scheme != galp::kRaw;
     bad = bad | !sound;
-    if (sound) block_ = galp::Exceptions::of(words, bits);
     return sound;
+  }
+  __device__ __forceinline__ bool ask(const Entry& entry, ExceptionWords& words) {
+    if (!has_block(entry)) return false;
+    words.ask(blocks_ + entry.exceptions_begin, entry.exceptions_end - entry.exceptions_begin);
+    return true;
+  }
+
+  template <typename Convert, typename F>
+  __device__ __forceinline__ void visit_as(bool is_scaled, const Convert& convert, F&& f) {
+    if (is_scaled) {
+      integers_.visit([&](auto&& integers) {
+        const auto scale = [this](uint32_t, T number) { return scaled(number, scale_); };
+        f(galp_view<T>(integers, scale));
+      });
+    } else {
+      integers_.visit([&](auto&& integers) { f(galp_view<T>(integers, convert)); });
+    }
+    bad = bad | integers_.bad;
+  }
+
+  // Writes the exceptions over `out`. False: positions that no writer makes.
+  __device__ __forceinline__ bool patch(T* out, uint32_t rows) {
+    if (dictionary_ == nullptr) {
+      return words_.for_each([&](uint32_t row, uint64_t value) {
+        if (row < rows) out[row] = static_cast<T>(value);
+      });
+    }
+    return words_.for_each([&](uint32_t row, uint64_t value) {
+      // What stands there has the lower part already.
+      if (row < rows) out[row] = taken(pattern(dictionary_, out[row], true, value, true));
+    });
   }
 
   __device__ __forceinline__ T converted(uint32_t k, T number) {
     if ((patterns_ >> k & 1) == 0) return scaled(number, scale_);
-    const uint32_t exception =
-        (exceptions_.rows >> k & 1) == 0 ? kNone : exceptions_.first + population(exceptions_.rows & ((1u << k) - 1));
-    return taken(
-        pattern(dictionary_, number, exception, block_.values, block_.width, block_.base, k * kLanes < rows_left_));
+    const bool is_exception = (exceptions_.rows >> k & 1) != 0;
+    const uint32_t i = exceptions_.first + population(exceptions_.rows & ((1u << k) - 1));
+    const galp::Exceptions block = words_.block();
+    return taken(called_pattern(dictionary_, number, is_exception, i, block.values, block.width, block.base,
+                                k * kLanes < rows_left_));
   }
 
-  // Values that are no products: exceptions and bit patterns. One copy for all rows of a kernel: unrolled, what is
-  // seldom done would be most of the code.
+  // Values that are no products: exceptions and bit patterns.
   struct Pattern {
     T bits;
     uint32_t bad;
   };
-  static constexpr uint32_t kNone = ~0u;
-  __device__ __noinline__ static Pattern pattern(const galp::Dictionary* dictionary, T number, uint32_t exception,
-                                                 const uint32_t* values, uint32_t width, uint64_t base,
-                                                 bool row_exists) {
-    uint64_t value = number;
-    if (exception != kNone) {
-      galp::Exceptions block;
-      block.values = values;
-      block.width = width;
-      block.base = base;
-      value = block.value(exception);
-    }
-    if (dictionary == nullptr) return {static_cast<T>(value), 0};
+  // One copy for all rows of a kernel: unrolled, what is seldom done would be most of the code.
+  __device__ __noinline__ static Pattern called_pattern(const galp::Dictionary* dictionary, T number, bool is_exception,
+                                                        uint32_t exception, const uint32_t* values, uint32_t width,
+                                                        uint64_t base, bool row_exists) {
+    galp::Exceptions block;
+    block.values = values;
+    block.width = width;
+    block.base = base;
+    return pattern(dictionary, number, is_exception, is_exception ? block.value(exception) : 0, row_exists);
+  }
+  __device__ __forceinline__ static Pattern pattern(const galp::Dictionary* dictionary, T number, bool is_exception,
+                                                    uint64_t value, bool row_exists) {
+    if (dictionary == nullptr) return {is_exception ? static_cast<T>(value) : number, 0};
     const uint32_t left_bits = load(&dictionary->left_bits);
     const bool sound = left_bits >= 1 && left_bits <= galp::kMaxLeftBits;
     const uint32_t right_bits = kBits - (sound ? left_bits : 1);
     bool bad = !sound;
-    if (exception == kNone) {
+    if (!is_exception) {
       // Integers behind the last row may be anything.
-      const uint64_t index = value >> right_bits;
+      const uint64_t index = number >> right_bits;
       bad = bad | ((index >= load(&dictionary->size)) & row_exists);
       value = load(dictionary->entries + (index & (galp::kMaxEntries - 1)));
     }
@@ -351,8 +489,8 @@ class Galp {
   uint32_t count_;
   uint32_t block_words_;
   // Of the open tile.
-  galp::Exceptions block_;
-  LaneExceptions exceptions_;
+  ExceptionWords words_;
+  ExceptionWords::Lane exceptions_;
   Scale scale_;
   const galp::Dictionary* dictionary_ = nullptr;  // of an RD tile
   uint32_t scheme_ = 0;

@@ -20,7 +20,8 @@ class RunExpander {
   using Reader = Rle<T, Values, Ends>;
   static constexpr uint32_t kPerStore = sizeof(SixteenBytes) / sizeof(T);  // rows that a lane writes at once
   static constexpr uint32_t kRowsPerStep = kPerStore * kLanes;
-  // Up to here runs are looked up one by one: unrolled code makes 256 at a time.
+  // Up to here runs are looked up one by one: unrolled code makes 256 at a time. So are those of an array's last tile,
+  // behind which the children have rows without meaning.
   static constexpr uint32_t kFew = 2 * kLanes;
 
   // The marks of 32 rows, and the runs that begin before them.
@@ -39,6 +40,7 @@ class RunExpander {
     reader_.bind(descriptor);
     values_.bind(descriptor + Reader::kValuesWord);
     ends_.bind(descriptor + Reader::kEndsWord);
+    run_count_ = row_count(descriptor + Reader::kEndsWord);
   }
 
   // Writes the tile's `rows` rows. True if its entries or ends are none that a writer makes.
@@ -63,7 +65,7 @@ class RunExpander {
     // is left must be nothing. No such sum reaches 2^32.
     uint32_t order = lane_id() == 0 ? (rows - kTileRows) * (last * last) : 0;
     bool wrong;
-    if (span.runs <= kFew) {
+    if (span.runs <= kFew || span.first + span.runs == run_count_) {
       wrong = mark_few(span, tile_row, rows, order);
     } else {
       wrong = mark_many(span, tile_row, rows, order);
@@ -99,7 +101,8 @@ class RunExpander {
     return wrong | (count_before(bits) != last);
   }
 
-  // Ends leave their packed words as marks, one byte per row.
+  // Ends leave their packed words as marks, one byte per row. All runs of the children's groups are looked at: those
+  // outside the span, and its last, do not begin another run inside the tile. If they do, there are too many marks.
   __device__ __forceinline__ bool mark_many(const RunSpan& span, uint32_t tile_row, uint32_t rows, uint32_t& order) {
     const uint32_t lane = lane_id();
     const uint32_t last = span.runs - 1;
@@ -107,21 +110,19 @@ class RunExpander {
     quads[lane] = SixteenBytes{{0, 0, 0, 0}};
     quads[lane + kLanes] = SixteenBytes{{0, 0, 0, 0}};
     sync_warp();
-    const uint32_t last_end = ends_.row(span.first + last);
+    // (2r + 1) · (rows − e(r)) is taken away as (2r + 1) · (rows − 1), of which the sum is known, less the part of e(r).
+    if (lane == 0) order -= last * last * (rows - 1);
     for_child_tiles(span, [&](uint32_t child_tile, uint32_t first_k, uint32_t last_k) {
       const typename Values::Entry values = values_.entry(child_tile);
       ends_.seek(child_tile, nullptr);
-      ends_.rebase(tile_row + rows);
+      ends_.rebase(tile_row + 1);
       ask_for(values.descriptor, first_k, last_k);
-      const uint32_t ordinal = child_tile * kTileRows + lane - span.first;  // of k = 0; wraps below the span
-      unsigned char* behind = marks_ + rows;
+      const uint32_t weight = 2 * (child_tile * kTileRows + lane - span.first) + 1;  // of k = 0
+      unsigned char* second_row = marks_ + 1;
+      const uint32_t one = unknown_one();
       ends_.visit([&](auto&& view) {
-        view.for_each_between(first_k, last_k, [&](uint32_t k, uint32_t end) {  // counted from the tile's end
-          const uint32_t here = ordinal + k * kLanes;
-          if (here < last) order += (2 * here + 1) * end;
-          // −rows < end < 0 for the runs before the last
-          store_shared_if_less(end + (rows - 1), here < last ? rows - 1 : 0, behind + static_cast<int32_t>(end),
-                               static_cast<unsigned char>(1));
+        view.for_each_between(first_k, last_k, [&](uint32_t k, uint32_t end) {  // counted from the tile's second row
+          mark_if_less(end, rows - 1, second_row + end, one, weight + 2 * k * kLanes, order);
         });
       });
     });
@@ -135,7 +136,33 @@ class RunExpander {
       for (uint32_t q = 0; q < 4; ++q) bits |= (sixteen.words[q] * 0x10204080u >> 28) << (half * 16 + q * 4);
     }
     sync_warp();
-    return (last_end < tile_row + rows) | (count_before(bits) != last);
+    return count_before(bits) != last;
+  }
+
+  // Stays in a register, because the compiler does not know it: otherwise each store would make its own.
+  __device__ __forceinline__ static uint32_t unknown_one() {
+#if defined(__CUDA_ARCH__)
+    return __activemask() & 1;
+#else
+    return 1;
+#endif
+  }
+
+  // If end < limit: *mark = one, and order += weight · end. Three instructions.
+  __device__ __forceinline__ static void mark_if_less(uint32_t end, uint32_t limit, unsigned char* mark, uint32_t one,
+                                                      uint32_t weight, uint32_t& order) {
+#if defined(__CUDA_ARCH__)
+    const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(mark));
+    asm volatile(
+        "{.reg .pred p; setp.lt.u32 p, %1, %2; @p st.shared.b8 [%3], %4; @p mad.lo.u32 %0, %5, %1, %0;}"
+        : "+r"(order)
+        : "r"(end), "r"(limit), "r"(address), "r"(one), "r"(weight)
+        : "memory");
+#else
+    if (end >= limit) return;
+    *mark = static_cast<unsigned char>(one);
+    order += weight * end;
+#endif
   }
 
   // The values' words are wanted next: asked for while the ends are worked on.
@@ -242,6 +269,7 @@ class RunExpander {
   Reader reader_;
   Values values_;
   Ends ends_;
+  uint32_t run_count_;
   Word* words_;
   unsigned char* marks_;
 };

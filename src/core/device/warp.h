@@ -89,6 +89,11 @@ __device__ __forceinline__ uint32_t highest_bit(uint32_t bits) {
   return 31 - static_cast<uint32_t>(__clz(static_cast<int>(bits)));
 }
 
+// Place of the lowest set bit, of which there is one.
+__device__ __forceinline__ uint32_t lowest_bit(uint32_t bits) {
+  return static_cast<uint32_t>(__ffs(static_cast<int>(bits))) - 1;
+}
+
 // (high : low) >> shift, the low 32 bits; shift is taken modulo 32.
 __device__ __forceinline__ uint32_t funnel_right(uint32_t low, uint32_t high, uint32_t shift) {
   return __funnelshift_r(low, high, shift);

@@ -92,10 +92,14 @@ class Ahead<Galp<T, Integers>> {
   __device__ __forceinline__ Ahead(const uint64_t* descriptor, uint32_t tile)
       : integers_(descriptor + Reader::kIntegersWord, tile), entry_(Reader::entry(descriptor, tile)) {}
   __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t tile, void* scratch) const {
-    reader.open_by(descriptor, tile, entry_, [&](Integers& integers) {
-      integers_.open(integers, descriptor + Reader::kIntegersWord, tile, scratch);
-    });
+    reader.open_by(descriptor, tile, entry_,
+                   [&](Integers& integers) { open_integers(integers, descriptor, tile, scratch); });
   }
+  __device__ __forceinline__ void open_integers(Integers& integers, const uint64_t* descriptor, uint32_t tile,
+                                                void* scratch) const {
+    integers_.open(integers, descriptor + Reader::kIntegersWord, tile, scratch);
+  }
+  __device__ __forceinline__ const typename Reader::Entry& entry() const { return entry_; }
 
  private:
   Ahead<Integers> integers_;
@@ -193,6 +197,7 @@ struct CodeRange {
   uint32_t pair = ~0u;
   int64_t low = 0;
   int64_t high = 0;
+  int64_t most = 0;  // integers of the pair from −most to most can be asked about
 };
 
 // Opens one reader and tests its tile, or lets the reader answer.
@@ -279,10 +284,11 @@ struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
 struct IntegerSpan {
   int64_t low;
   int64_t high;  // below `low`: nothing lies there
+  int64_t most;
 };
 template <typename GalpReader>
-__device__ __noinline__ IntegerSpan integers_between(const typename GalpReader::Scale scale, int64_t first,
-                                                     int64_t last) {
+__device__ __noinline__ IntegerSpan integers_between(uint32_t pair, int64_t first, int64_t last) {
+  const auto scale = GalpReader::scale_of(pair);
   const int64_t most = GalpReader::largest(scale);
   const uint64_t count = 2 * static_cast<uint64_t>(most) + 1;
   const auto key = [&](uint64_t i) {
@@ -291,12 +297,13 @@ __device__ __noinline__ IntegerSpan integers_between(const typename GalpReader::
   };
   const uint64_t begin = partition_point(count, [&](uint64_t i) { return key(i) < first; });
   const uint64_t end = partition_point(count, [&](uint64_t i) { return key(i) <= last; });
-  if (begin >= end) return {1, 0};
+  if (begin >= end) return {1, 0, most};
   return {static_cast<int64_t>(begin - static_cast<uint64_t>(most)),
-          static_cast<int64_t>(end - 1 - static_cast<uint64_t>(most))};
+          static_cast<int64_t>(end - 1 - static_cast<uint64_t>(most)), most};
 }
 
-// Decimals are compared as the integers they are stored as, exceptions apart.
+// Decimals are compared as the integers they are stored as, exceptions apart: those of a list are tested one per lane,
+// in the order in which they are stored.
 template <typename S, Test kTest, typename T, typename UnrolledWidths>
 struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   using Integers = Packed<T, UnrolledWidths>;
@@ -306,32 +313,41 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
                                                  uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange& range,
                                                  int64_t first, int64_t last) {
-    Reader reader;
-    ahead.open(reader, descriptor, tile, scratch);
-    uint32_t mask;
-    if (reader.has_pair() && fits(reader.integers(), Reader::largest(reader.scale()))) {
-      if (range.pair != reader.pair()) {
-        const IntegerSpan span = integers_between<Reader>(reader.scale(), first, last);
-        range.pair = reader.pair();
+    if constexpr (SameType<Asked, NotAhead>::value) {
+      const Ahead<Reader> asked(descriptor, tile);
+      return run(descriptor, tile, scratch, bad, how, asked, range, first, last);
+    } else {
+      const typename Reader::Entry entry = ahead.entry();
+      typename Reader::Words words;
+      bool is_bad = false;
+      const bool has_exceptions = Reader::ask(descriptor, entry, words, is_bad);
+      Integers integers;
+      ahead.open_integers(integers, descriptor, tile, scratch);
+      if (Reader::is_pair(entry.scheme) && range.pair != entry.scheme) {
+        const IntegerSpan span = integers_between<Reader>(entry.scheme, first, last);
+        range.pair = entry.scheme;
         range.low = span.low;
         range.high = span.high;
+        range.most = span.most;
       }
-      mask = TileTest<Int, kTest, Integers>::run(reader.integers(), how, static_cast<Int>(range.low),
-                                                 static_cast<Int>(range.high));
-      const uint32_t exceptions = reader.exception_rows();
-      if (any_lane(exceptions != 0)) how = kByRows;
-      mask &= ~exceptions;
-#pragma unroll 1
-      for (uint32_t left = exceptions; left != 0; left &= left - 1) {
-        const uint32_t k = static_cast<uint32_t>(__ffs(static_cast<int>(left))) - 1;
-        mask |= static_cast<uint32_t>(passes<kTest>(test_key<S>(reader.exception(k)), first, last)) << k;
+      if (Reader::is_pair(entry.scheme) && fits(integers, range.most)) {
+        uint32_t mask = TileTest<Int, kTest, Integers>::run(integers, how, static_cast<Int>(range.low),
+                                                            static_cast<Int>(range.high));
+        is_bad = is_bad | integers.bad;
+        if (has_exceptions) {
+          how = kByRows;
+          is_bad = is_bad | !test_exceptions(words, mask, first, last);
+        }
+        if (is_bad) bad = 1;
+        return mask;
       }
-    } else {
       how = kByRows;
-      mask = test_rows<S, kTest, 1>(reader, first, last);
+      Reader reader;
+      ahead.open(reader, descriptor, tile, scratch);
+      const uint32_t mask = test_rows<S, kTest, 1>(reader, first, last);
+      if (reader.bad) bad = 1;
+      return mask;
     }
-    if (reader.bad) bad = 1;
-    return mask;
   }
 
  private:
@@ -340,6 +356,34 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     const int64_t least = static_cast<Int>(integers.reference());
     return least >= -most && least <= most &&
            low_bits(integers.width()) <= static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
+  }
+
+  // Sets the bits of the lane's exceptions as they pass. False: exceptions that no writer makes.
+  __device__ __forceinline__ static bool test_exceptions(typename Reader::Words& words, uint32_t& mask, int64_t first,
+                                                         int64_t last) {
+    if (!words.take(Reader::kBits)) return false;
+    const auto block = words.block();
+    const auto pass = [&](uint32_t i) {
+      return passes<kTest>(test_key<S>(static_cast<T>(block.value(i))), first, last);
+    };
+    const uint32_t lane = lane_id();
+    const bool listed = words.listed();
+    uint64_t passed = 0;
+    if (listed) {
+      passed = ballot(lane < block.count && pass(lane));
+      if (block.count > kLanes) {
+        passed |= static_cast<uint64_t>(ballot(lane + kLanes < block.count && pass(lane + kLanes))) << 32;
+      }
+    }
+    const auto own = words.of_lane();
+    mask &= ~own.rows;
+    uint32_t i = own.first;
+#pragma unroll 1
+    for (uint32_t left = own.rows; left != 0; left &= left - 1, ++i) {
+      const bool passes_here = listed ? (passed >> i & 1) != 0 : pass(i);
+      if (passes_here) mask |= left & (0 - left);
+    }
+    return own.sound;
   }
 };
 
