@@ -99,10 +99,11 @@ __global__ __launch_bounds__(kWarps* kLanes) void count_side_by_side(ChunkBatch 
 }
 
 // What a literal stands for among a column's integers, kept from tile to tile. In shared memory: in registers it would
-// be five per column.
+// be seven per column.
 struct KnownSpan {
   int64_t low;
   int64_t high;
+  int64_t most;
   uint32_t pair;
 };
 
@@ -137,12 +138,13 @@ __global__ __launch_bounds__(kWarps* kLanes, 4) void count_column_by_column(Chun
       range.pair = spans[column].pair;
       range.low = spans[column].low;
       range.high = spans[column].high;
+      range.most = spans[column].most;
       uint32_t how = device::kByBounds;
       alive &= device::ShapeTest<FloatOf<T>, device::Test::kAtMost, Reader>::run(
           descriptor_of(batch, column, i / batch.tiles_per_chunk), i % batch.tiles_per_chunk, nullptr, bad, how, ahead,
           range, int64_t{0}, last);
       device::sync_warp();
-      if (device::lane_id() == 0) spans[column] = {range.low, range.high, range.pair};
+      if (device::lane_id() == 0) spans[column] = {range.low, range.high, range.most, range.pair};
       device::sync_warp();
       if (is_last) {
         count += device::population(alive);

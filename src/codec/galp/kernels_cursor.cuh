@@ -3,8 +3,8 @@
 // exceptions on the way is a policy: three patchers of G-ALP, which follow the stored positions, and one that keeps the
 // lane's rows as a mask. bench/galp_cursor_gpu.cu measures them.
 //
-// Opening a tile is the reader's work and costs the same for all: its damage is found there, and it tells each lane its
-// exceptions' rows. Tiles that are no decimals (RD and RAW) are read row by row, by point access: right, but slow.
+// Opening a tile costs the same for all: what is wrong with its exceptions is found there, and each lane learns its
+// rows among them. Tiles that are no decimals (RD and RAW) are read row by row, by point access: right, but slow.
 #pragma once
 
 #include "basalt/core/host_device.h"
@@ -18,9 +18,8 @@ namespace basalt::device {
 class LaneList {
  public:
   LaneList() = default;
-  // By the whole warp. rows: bit k is set where the lane's row k is an exception of the block.
-  __device__ __forceinline__ LaneList(const galp::Exceptions& block, uint32_t rows)
-      : block_(block), number_(sum_below(population(rows))), end_(number_ + population(rows)) {}
+  __device__ __forceinline__ LaneList(const galp::Exceptions& block, const ExceptionWords::Lane& lane)
+      : block_(block), number_(lane.first), end_(lane.first + population(lane.rows)) {}
 
   // Where the next one lies, whose row is k or behind it; kRowsPerLane: there is none. Asks memory.
   __device__ __forceinline__ uint32_t row_from(uint32_t k) const {
@@ -28,8 +27,7 @@ class LaneList {
     if (block_.listed()) {
       return load(reinterpret_cast<const uint8_t*>(block_.positions + 1) + number_) % kRowsPerLane;
     }
-    const uint32_t rows = load(block_.positions + lane_id()) >> k << k;
-    return population(~rows & (rows - 1));
+    return lowest_bit(load(block_.positions + lane_id()) >> k << k);
   }
   // Only of one that there is.
   __device__ __forceinline__ uint64_t value() const { return block_.value(number_); }
@@ -137,28 +135,28 @@ class GalpCursor {
   using Reader = Galp<T, Integers>;
   static constexpr uint32_t kCalls = kRowsPerLane / kValues;
 
-  bool bad = false;  // as of the reader
+  bool bad = false;  // as of readers
 
   // By the whole warp.
   __device__ __forceinline__ void open(const uint64_t* descriptor, uint32_t tile) {
     const typename Reader::Entry entry = Reader::entry(descriptor, tile);
-    Reader reader;
-    reader.open_by(descriptor, tile, entry,
-                   [&](Integers& integers) { integers.open(descriptor + Reader::kIntegersWord, tile, nullptr); });
+    ExceptionWords words;
+    const bool has_exceptions = Reader::ask(descriptor, entry, words, bad);
+    integers_.open(descriptor + Reader::kIntegersWord, tile, nullptr);
     descriptor_ = descriptor;
     row_ = tile * kTileRows + lane_id();
     k_ = 0;
-    bad = bad | reader.bad;
-    decimals_ = reader.has_pair();
-    integers_ = reader.integers();
-    scale_ = reader.scale();
-    const uint32_t rows = reader.exception_rows();
+    decimals_ = Reader::is_pair(entry.scheme);
+    scale_ = Reader::scale_of(decimals_ ? entry.scheme : 0);
+    ExceptionWords::Lane lane;
     LaneList list;
-    if (decimals_ && any_lane(rows != 0)) {
-      const auto* blocks = stream<uint32_t>(descriptor, 1 + galp::kExceptions);
-      list = LaneList(galp::Exceptions::of(blocks + entry.exceptions_begin, 8 * sizeof(T)), rows);
+    if (decimals_ && has_exceptions) {
+      const bool sound = words.take(Reader::kBits);
+      if (sound) lane = words.of_lane();
+      bad = bad | !sound | !lane.sound;
+      list = LaneList(words.block(), lane);
     }
-    patcher_.open(list, rows);
+    patcher_.open(list, lane.rows);
   }
 
   // The lane's next values, kCalls times: rows k_·32 + lane of the tile and the next. Those behind the array's last row
