@@ -167,6 +167,19 @@ TEST(EmulatedReaders, RunsExpandedToMemory) {
   check_expander<uint64_t>(Physical::kU64);
 }
 
+// Behind the last run, the children have rows that mean nothing; the tile before the last comes close to them, too.
+TEST(EmulatedReaders, RunsNearTheEndOfTheirChildren) {
+  Random random(8);
+  for (uint64_t count = 1024; count < 1400; count += 17) {
+    std::vector<uint32_t> values;
+    for (uint64_t run = 0; run < count; ++run) values.insert(values.end(), 1 + below(random, 14), run * 7 % 1001);
+    const Node node = encoded(values, "rle(packed, packed)", Physical::kU32);
+    std::vector<uint32_t> out;
+    EXPECT_FALSE(expand(view_of(node), out)) << count;
+    EXPECT_TRUE(out == values) << count;
+  }
+}
+
 // Run ends in any other order, equal ones, and ends that leave their tile are found out, as by the tile reader.
 TEST(EmulatedReaders, ExpandedRunsMustAscend) {
   Random random(7);

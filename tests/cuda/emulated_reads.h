@@ -55,7 +55,8 @@ void expect_reads(const NodeView& node, const std::vector<typename Reader::value
       Reader reader;
       reader.bind(descriptor.data());
       for (uint32_t tile = 0; tile * kTileRows < values.size(); ++tile) {
-        reader.write_tile(tile, rows_in_tile(values.size(), tile), written.data() + size_t{tile} * kTileRows);
+        reader.write_tile(tile, rows_in_tile(values.size(), tile), reinterpret_cast<T*>(scratch),
+                          written.data() + size_t{tile} * kTileRows);
         device::sync_warp();
       }
       if (reader.bad) bad = 1;

@@ -12,7 +12,10 @@ template <typename Reader, uint32_t kWarps, uint32_t kMinBlocks>
 __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_and_patch(ChunkBatch batch,
                                                                                typename Reader::value_type* out,
                                                                                uint32_t* fault) {
-  const uint32_t tile = blockIdx.x * kWarps + threadIdx.x / kLanes;
+  extern __shared__ SixteenBytes shared[];
+  const uint32_t warp = threadIdx.x / kLanes;
+  auto* staged = reinterpret_cast<typename Reader::value_type*>(shared) + warp * kTileRows;
+  const uint32_t tile = blockIdx.x * kWarps + warp;
   bool bad = false;
 #pragma unroll 1
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
@@ -21,7 +24,7 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_and_patch(C
     reader.bind(descriptor);
     const uint32_t rows = rows_of_tile(row_count(descriptor), tile);
     if (rows == 0) continue;
-    reader.write_tile(tile, rows, out + load(batch.first_rows + chunk) + uint64_t{tile} * kTileRows);
+    reader.write_tile(tile, rows, staged, out + load(batch.first_rows + chunk) + uint64_t{tile} * kTileRows);
     bad = bad || reader.bad;
   }
   if (bad) *fault = 1;
@@ -35,7 +38,8 @@ namespace basalt::galp {
 template <typename T>
 cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
   using Reader = device::Galp<T, device::Packed<T, device::WidthsUpTo<32>>>;
-  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8>, 0, batch, out, fault, stream);
+  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8>, kTileRows * sizeof(T), batch, out, fault,
+                                      stream);
 }
 
 template cudaError_t decode(const device::ChunkBatch&, uint32_t*, uint32_t*, cudaStream_t);

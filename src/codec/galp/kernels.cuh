@@ -61,6 +61,27 @@ class ExceptionWords {
     return block;
   }
 
+  // The words of value i, asked for now and put together later.
+  struct Fetched {
+    uint32_t words[3] = {0, 0, 0};
+  };
+  __device__ __forceinline__ Fetched fetch(uint32_t i) const {
+    Fetched out;
+    if (i >= count_ || width_ == 0) return out;
+    const uint32_t shift = i * width_ % 32;
+    const uint32_t* at = block().values + i * width_ / 32;
+    out.words[0] = load_now(at);
+    if (32 - shift < width_) out.words[1] = load_now(at + 1);
+    if (64 - shift < width_) out.words[2] = load_now(at + 2);
+    return out;
+  }
+  __device__ __forceinline__ uint64_t value(uint32_t i, const Fetched& fetched) const {
+    const uint32_t shift = i * width_ % 32;
+    const uint64_t low = funnel_right(fetched.words[0], fetched.words[1], shift);
+    const uint64_t high = funnel_right(fetched.words[1], fetched.words[2], shift);
+    return base_ + ((low | high << 32) & low_bits(width_));
+  }
+
   // By the whole warp, of a block that was taken: which of the lane's 32 rows are exceptions, and the number of its
   // first.
   struct Lane {
@@ -128,28 +149,34 @@ class ExceptionWords {
   template <typename F>
   __device__ __forceinline__ bool for_each_listed(F&& f) const {
     const uint32_t lane = lane_id();
+    const Fetched first = fetch(lane);
     const uint32_t lanes = shuffle(word_, positions_);
     const uint32_t row_0 = listed_row(lane);
     const uint32_t row_1 = listed_row(lane + kLanes);
     const Ends marks = ends(row_0, row_1);
     if (population(lanes) != population(marks.low) + population(marks.high)) return false;
     const uint32_t below = (1u << lane) - 1;
-    const galp::Exceptions values = block();
-    const auto give = [&](uint32_t i, uint32_t row, uint32_t marks_before) {
-      if (i < count_) f(row % kRowsPerLane * kLanes + nth_bit({lanes, 0}, marks_before), values.value(i));
+    const auto give = [&](uint32_t i, uint32_t row, uint32_t marks_before, const Fetched& fetched) {
+      if (i < count_) f(row % kRowsPerLane * kLanes + nth_bit({lanes, 0}, marks_before), value(i, fetched));
     };
-    give(lane, row_0, population(marks.low & below));
-    if (count_ > kLanes) give(lane + kLanes, row_1, population(marks.low) + population(marks.high & below));
+    give(lane, row_0, population(marks.low & below), first);
+    if (count_ > kLanes) {
+      const uint32_t i = lane + kLanes;
+      give(i, row_1, population(marks.low) + population(marks.high & below), fetch(i));
+    }
     return true;
   }
 
   template <typename F>
   __device__ __forceinline__ bool for_each_masked(F&& f) const {
-    Lane own = of_masks();
-    const galp::Exceptions values = block();
+    const Lane own = of_masks();
+    uint32_t i = own.first;
+    Fetched next = fetch(i);
 #pragma unroll 1
-    for (uint32_t left = own.rows; left != 0; left &= left - 1) {
-      f(lowest_bit(left) * kLanes + lane_id(), values.value(own.first++));
+    for (uint32_t left = own.rows; left != 0; left &= left - 1, ++i) {
+      const Fetched fetched = next;
+      next = fetch(i + 1);
+      f(lowest_bit(left) * kLanes + lane_id(), value(i, fetched));
     }
     return own.sound;
   }
@@ -332,17 +359,30 @@ class Galp {
     return has;
   }
 
-  // Writes a tile's rows to memory, without their exceptions at first: those are written over them, a lane taking one
-  // at a time, so that nothing waits for their block before the integers are read.
-  __device__ __forceinline__ void write_tile(uint32_t tile, uint32_t rows, T* out) requires(kScratchBytes == 0) {
+  // Writes a tile's rows to memory. One with exceptions is written to `staged` first, shared memory of kTileRows values
+  // for each warp, as if it had none; then each lane writes some over it. Nothing waits for their block before the
+  // integers are read, and memory sees whole sectors only.
+  __device__ __forceinline__ void write_tile(uint32_t tile, uint32_t rows, T* staged,
+                                             T* out) requires(kScratchBytes == 0) {
     const Entry tile_entry = entry(tile);
     const bool has_exceptions = ask(tile_entry, words_);
     integers_.seek(tile, nullptr);
     opened(tile, tile_entry.scheme, false);
-    device::write_tile<Stores::kOnce>(*this, rows, out, nullptr);
-    if (!has_exceptions) return;
+    if (!has_exceptions) {
+      device::write_tile<Stores::kOnce>(*this, rows, out, nullptr);
+      return;
+    }
+    device::write_tile<Stores::kCached>(*this, rows, staged, nullptr);
+    const bool sound = words_.take(exception_bits(scheme_));
     sync_warp();
-    if (!words_.take(exception_bits(scheme_)) || !patch(out, rows)) bad = true;
+    if (!sound || !patch(staged, rows)) bad = true;
+    sync_warp();
+    if (rows == kTileRows) {
+      store_staged_tile(out, staged);
+    } else {
+      for (uint32_t row = lane_id(); row < rows; row += kLanes) out[row] = staged[row];
+    }
+    sync_warp();
   }
 
  private:

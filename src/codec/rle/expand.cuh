@@ -20,8 +20,9 @@ class RunExpander {
   using Reader = Rle<T, Values, Ends>;
   static constexpr uint32_t kPerStore = sizeof(SixteenBytes) / sizeof(T);  // rows that a lane writes at once
   static constexpr uint32_t kRowsPerStep = kPerStore * kLanes;
-  // Up to here runs are looked up one by one: unrolled code makes 256 at a time. So are those of an array's last tile,
-  // behind which the children have rows without meaning.
+  // Unrolled code makes so many runs at a time. It is used where more than a few are wanted, and not near the array's
+  // end, where the children have rows without meaning: there, runs are looked up one by one.
+  static constexpr uint32_t kGroupRuns = 8 * kLanes;
   static constexpr uint32_t kFew = 2 * kLanes;
 
   // The marks of 32 rows, and the runs that begin before them.
@@ -65,7 +66,7 @@ class RunExpander {
     // is left must be nothing. No such sum reaches 2^32.
     uint32_t order = lane_id() == 0 ? (rows - kTileRows) * (last * last) : 0;
     bool wrong;
-    if (span.runs <= kFew || span.first + span.runs == run_count_) {
+    if (span.runs <= kFew || (span.first + span.runs + kGroupRuns - 1) / kGroupRuns * kGroupRuns > run_count_) {
       wrong = mark_few(span, tile_row, rows, order);
     } else {
       wrong = mark_many(span, tile_row, rows, order);
@@ -110,13 +111,12 @@ class RunExpander {
     quads[lane] = SixteenBytes{{0, 0, 0, 0}};
     quads[lane + kLanes] = SixteenBytes{{0, 0, 0, 0}};
     sync_warp();
-    // (2r + 1) · (rows − e(r)) is taken away as (2r + 1) · (rows − 1), of which the sum is known, less the part of e(r).
+    // (2r + 1) · (rows − e(r)) is taken away as (2r + 1) · (rows − 1), of which the sum is known, less the part of
+    // e(r).
     if (lane == 0) order -= last * last * (rows - 1);
     for_child_tiles(span, [&](uint32_t child_tile, uint32_t first_k, uint32_t last_k) {
-      const typename Values::Entry values = values_.entry(child_tile);
       ends_.seek(child_tile, nullptr);
       ends_.rebase(tile_row + 1);
-      ask_for(values.descriptor, first_k, last_k);
       const uint32_t weight = 2 * (child_tile * kTileRows + lane - span.first) + 1;  // of k = 0
       unsigned char* second_row = marks_ + 1;
       const uint32_t one = unknown_one();
@@ -153,26 +153,15 @@ class RunExpander {
                                                       uint32_t weight, uint32_t& order) {
 #if defined(__CUDA_ARCH__)
     const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(mark));
-    asm volatile(
-        "{.reg .pred p; setp.lt.u32 p, %1, %2; @p st.shared.b8 [%3], %4; @p mad.lo.u32 %0, %5, %1, %0;}"
-        : "+r"(order)
-        : "r"(end), "r"(limit), "r"(address), "r"(one), "r"(weight)
-        : "memory");
+    asm volatile("{.reg .pred p; setp.lt.u32 p, %1, %2; @p st.shared.b8 [%3], %4; @p mad.lo.u32 %0, %5, %1, %0;}"
+                 : "+r"(order)
+                 : "r"(end), "r"(limit), "r"(address), "r"(one), "r"(weight)
+                 : "memory");
 #else
     if (end >= limit) return;
     *mark = static_cast<unsigned char>(one);
     order += weight * end;
 #endif
-  }
-
-  // The values' words are wanted next: asked for while the ends are worked on.
-  __device__ __forceinline__ void ask_for(uint32_t descriptor, uint32_t first_k, uint32_t last_k) const {
-    const uint32_t width = packed::descriptor_width(descriptor);
-    const uint32_t begin = first_k * width / kLanes;
-    const uint32_t end = ((last_k + 1) * width + kLanes - 1) / kLanes;
-    if (width != 0 && lane_id() == 0) {
-      prefetch(values_.stream_words() + packed::descriptor_word(descriptor) + begin * kLanes, (end - begin) * 128);
-    }
   }
 
   // Completes the words; gives the number of all marks.

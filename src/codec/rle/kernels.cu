@@ -14,7 +14,7 @@ cudaError_t decode(const device::ChunkBatch& batch, Ends ends, T* out, uint32_t*
   if (ends == Ends::kPacked) {
     // Ends of a chunk's runs have 20 bits at most.
     using Expander = device::RunExpander<T, device::WidthsUpTo<32>, device::WidthsUpTo<20>>;
-    return device::launch_over_tiles<4>(device::expand_runs<Expander, 4, 6>, Expander::kScratchBytes, batch, out, fault,
+    return device::launch_over_tiles<4>(device::expand_runs<Expander, 4, 8>, Expander::kScratchBytes, batch, out, fault,
                                         stream);
   }
   // Measured on an H200: eight warps are better for 64-bit values (69 against 60 %), four for 32-bit ones (48, 45 %).
