@@ -1,79 +1,23 @@
 // Floats of galp over packed tiles on the GPU: decoded to memory against the copy rate on the bytes they move, and
-// counted by a range of values against the read rate; with different numbers of exceptions per tile.
-#include <algorithm>
-#include <numeric>
-#include <random>
+// counted by a range of values against the read rate. First tiles with different numbers of exceptions over random
+// integers; then whole columns, encoded on the GPU too: made ones that are like those ALP is measured on, and doubles
+// of files (--files, .csv with one per line or raw), repeated with jitter to 1 GiB.
+#include <filesystem>
 
-#include "codec/galp/exceptions.h"
 #include "codec/galp/kernels.cuh"
 #include "codec/galp/kernels.h"
 #include "codec/packed/kernels.cuh"
 #include "core/float_key.h"
 #include "exec/device/scan.cuh"
+#include "galp_columns.h"
+#include "galp_streams.h"
+#include "gen/floats.h"
 #include "nested_bench.h"
 
 namespace basalt::bench {
 namespace {
 
 using device::ChunkBatch;
-
-constexpr uint32_t kNodeWords = 1 + galp::kStreams + 1 + packed::kStreams;
-
-template <typename T>
-using FloatOf = typename device::SelectType<sizeof(T) == 8, double, float>::type;
-// Three digits behind the point; of floats one.
-template <typename T>
-constexpr galp::Pair kPair = sizeof(T) == 8 ? galp::Pair{5, 2} : galp::Pair{1, 0};
-
-// Schemes and exceptions of one chunk, copied for every chunk.
-template <typename T>
-struct PatchedChunk {
-  std::vector<uint8_t> schemes;
-  std::vector<uint32_t> starts{0};
-  std::vector<uint32_t> words;
-
-  explicit PatchedChunk(uint32_t exceptions) : schemes(kTilesPerChunk, galp::pair_number(kPair<T>)) {
-    std::mt19937_64 random(exceptions);
-    std::vector<uint32_t> order(kTileRows);
-    std::iota(order.begin(), order.end(), 0u);
-    Buffer blocks;
-    for (uint32_t tile = 0; tile < kTilesPerChunk; ++tile) {
-      std::shuffle(order.begin(), order.end(), random);
-      galp::LaneRows rows;
-      rows.count = exceptions;
-      std::vector<T> values(kTileRows);
-      for (uint32_t i = 0; i < exceptions; ++i) {
-        rows.rows[order[i] % kLanes] |= 1u << order[i] / kLanes;
-        values[order[i]] = static_cast<T>(random());
-      }
-      galp::append_block(rows, values.data(), 8 * sizeof(T), blocks);
-      starts.push_back(static_cast<uint32_t>(blocks.size() / sizeof(uint32_t)));
-    }
-    words.resize(blocks.size() / sizeof(uint32_t));
-    if (!words.empty()) std::memcpy(words.data(), blocks.data(), blocks.size());
-  }
-};
-
-// By the arithmetic and the search that the CPU uses too.
-template <typename T>
-struct ExpectedFloat {
-  __device__ T operator()(const uint64_t* node, uint32_t, uint32_t row) const {
-    using Float = FloatOf<T>;
-    const uint32_t tile = row / kTileRows;
-    const auto words = static_cast<uint32_t>(node[0] >> 32);
-    if (words != 0) {
-      const void* starts = reinterpret_cast<const void*>(node[1 + galp::kExceptionStarts]);
-      const auto* blocks = reinterpret_cast<const uint32_t*>(node[1 + galp::kExceptions]);
-      const uint32_t start = galp::exception_start(starts, words <= galp::kMaxShortStarts, tile);
-      const auto block = galp::Exceptions::of(blocks + start, 8 * sizeof(T));
-      const uint32_t found = galp::find_exception(block, row % kTileRows);
-      if (found < block.count) return static_cast<T>(block.value(found));
-    }
-    const T number = expected_row<T>(node + 1 + galp::kStreams, row);
-    return galp::bits_of(
-        galp::decode<Float>(static_cast<galp::IntOf<Float>>(number), galp::Scale<Float>::of(kPair<T>)));
-  }
-};
 
 // Rows whose key is at most `last`, as generated kernels test them. One warp per tile in turn.
 template <typename T, typename Reader>
@@ -91,8 +35,7 @@ __global__ __launch_bounds__(256, 4) void count_at_most(ChunkBatch batch, int64_
     count += device::population(device::ShapeTest<FloatOf<T>, device::Test::kAtMost, Reader>::run(
         descriptor, tile, nullptr, bad, how, ahead, range, int64_t{0}, last));
   }
-  count = device::sum_of_lanes(bad != 0 ? 0x40000000 : count);
-  if (device::lane_id() == 0) atomicAdd(result, static_cast<unsigned long long>(count));
+  add_count(count, bad, result);
 }
 
 // The same of decoded values.
@@ -102,43 +45,23 @@ __global__ void count_values(const T* values, uint64_t rows, int64_t last, unsig
   for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < rows; i += uint64_t{gridDim.x} * blockDim.x) {
     count += float_key_of_bits(values[i]) <= last ? 1 : 0;
   }
-  count = device::sum_of_lanes(count);
-  if (device::lane_id() == 0) atomicAdd(result, static_cast<unsigned long long>(count));
+  add_count(count, 0, result);
 }
 
-template <typename Launch>
-unsigned long long counted(const Launch& launch) {
-  DeviceArray<unsigned long long> result(1);
-  BASALT_CHECK(cudaMemset(result.data(), 0, result.bytes()));
-  launch(result.data());
-  BASALT_CHECK(cudaGetLastError());
-  return result.to_host(0, 1)[0];
-}
-
-template <typename T>
-void count(NestedBench& bench, const std::string& group, const std::string& point, const ChunkBatch& batch,
-           double stream_bytes, uint32_t width) {
-  using Reader = device::Galp<T, device::Packed<T, device::Widths<8, 16, 24, 40>>>;
-  const uint64_t rows = uint64_t{batch.chunks} * kMaxChunkRows;
-  // About half of the rows.
-  const auto middle = galp::decode<FloatOf<T>>(static_cast<galp::IntOf<FloatOf<T>>>(int64_t{1} << (width - 1)),
-                                               galp::Scale<FloatOf<T>>::of(kPair<T>));
-  const int64_t last = float_key(middle);
+// Counts the rows up to `last` of a batch whose values lie in `values`, then times it. Fills in the line. Like
+// generated kernels, the reader is unrolled for the widths that there are.
+template <typename UnrolledWidths, typename T>
+void measure_count(NestedBench& bench, Line& line, const ChunkBatch& batch, const T* values, int64_t last) {
+  using Reader = device::Galp<T, device::Packed<T, UnrolledWidths>>;
+  const auto rows = static_cast<uint64_t>(line.values);
   const auto launch = [&](unsigned long long* result) {
     count_at_most<T, Reader><<<static_cast<uint32_t>(bench.shape.multiprocessors) * 4, 256>>>(batch, last, result);
   };
-  const T* values = reinterpret_cast<const T*>(bench.plain.data());
   const auto expected =
       counted([&](unsigned long long* result) { count_values<<<2048, 256>>>(values, rows, last, result); });
-  const auto got = counted(launch);
-  require(got == expected && got > rows / 3 && got < rows / 3 * 2, group + " " + point + " counts wrongly");
+  require(counted(launch) == expected && expected > 0, line.group + " " + line.point + " counts wrongly");
   DeviceArray<unsigned long long> result(1);
-  Line line;
-  line.group = group;
-  line.point = point;
   line.variant = "filter";
-  line.bytes = stream_bytes;
-  line.values = static_cast<double>(rows);
   line.seconds = bench.timer.time([&] { launch(result.data()); });
   line.ceiling = bench.ceilings.read;
   bench.report.add(line);
@@ -150,33 +73,122 @@ void floats(NestedBench& bench, const std::string& type) {
   const uint32_t chunks = bench.chunks<T>();
   for (const uint32_t exceptions : {0u, 10u, 30u, 150u}) {
     const std::string group = label(("galp " + type + " x").c_str(), exceptions);
-    const PatchedChunk<T> shape(exceptions);
-    ChunkImage image;
-    const size_t schemes_at = image.add(shape.schemes);
-    const bool is_short = shape.words.size() <= galp::kMaxShortStarts;
-    const size_t starts_at = exceptions == 0 ? 0
-                             : is_short ? image.add(std::vector<uint16_t>(shape.starts.begin(), shape.starts.end()))
-                                        : image.add(shape.starts);
-    const size_t words_at = exceptions == 0 ? 0 : image.add(shape.words);
-    const DeviceArray<unsigned char> images = image.replicate(chunks);
+    const PatchedChunks<T> patches(chunks, exceptions);
     for (const uint32_t width : {8u, 16u, 24u, 40u}) {
       if (width >= 8 * sizeof(T)) continue;
-      const auto child = make_packed_column<T>(
-          bench.pool, chunks, [&](uint64_t) { return width; }, [](uint64_t) { return T{0}; });
-      std::vector<uint64_t> nodes;
-      for (uint32_t c = 0; c < chunks; ++c) {
-        const auto at = reinterpret_cast<uint64_t>(images.data() + image.stride() * c);
-        nodes.push_back(kMaxChunkRows | static_cast<uint64_t>(shape.words.size()) << 32);
-        nodes.insert(nodes.end(), {at + schemes_at, at, at + starts_at, at + words_at});
-        nodes.insert(nodes.end(), child.host_nodes.begin() + 4 * c, child.host_nodes.begin() + 4 * c + 4);
-      }
-      const DeviceArray<uint64_t> device_nodes(nodes);
-      const ChunkBatch batch{device_nodes.data(), child.first_rows.data(), kNodeWords, chunks, kTilesPerChunk};
-      const double bytes = child.stream_bytes() + static_cast<double>(image.used()) * chunks;
+      const auto column = patches.of_width(bench.pool, width);
+      const ChunkBatch& batch = column.batch;
       const std::string point = label("w", width);
-      bench.measure<T>(group, point, "decode", batch, bytes, 0.75, ExpectedFloat<T>{},
+      bench.measure<T>(group, point, "decode", batch, column.bytes, 0.75, ExpectedFloat<T>{},
                        [&](T* out) { return galp::decode<T>(batch, out, bench.fault.data(), nullptr); });
-      count<T>(bench, group + " count", point, batch, bytes, width);
+      Line line;
+      line.group = group + " count";
+      line.point = point;
+      line.bytes = column.bytes;
+      line.values = static_cast<double>(column.integers.rows());
+      measure_count<device::Widths<8, 16, 24, 40>>(bench, line, batch, reinterpret_cast<const T*>(bench.plain.data()),
+                                                   float_key(middle_of<T>(width)));
+    }
+  }
+}
+
+__global__ void count_exceptions(const uint64_t* node, unsigned long long* result) {
+  const auto words = static_cast<uint32_t>(node[0] >> 32);
+  const uint32_t tile = blockIdx.x * blockDim.x + threadIdx.x;
+  uint32_t count = 0;
+  if (words != 0 && tile < device::tiles_of(static_cast<uint32_t>(node[0]))) {
+    const void* starts = reinterpret_cast<const void*>(node[1 + galp::kExceptionStarts]);
+    const auto* blocks = reinterpret_cast<const uint32_t*>(node[1 + galp::kExceptions]);
+    const bool is_short = words <= galp::kMaxShortStarts;
+    const uint32_t start = galp::exception_start(starts, is_short, tile);
+    if (start != galp::exception_start(starts, is_short, tile + 1)) {
+      count = galp::Exceptions::of(blocks + start, galp::Arithmetic<double>::kBits).count;
+    }
+  }
+  add_count(count, 0, result);
+}
+
+__global__ void count_unlike(const uint64_t* a, const uint64_t* b, uint64_t rows, unsigned long long* result) {
+  uint32_t count = 0;
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < rows; i += uint64_t{gridDim.x} * blockDim.x) {
+    count += a[i] != b[i] ? 1 : 0;
+  }
+  add_count(count, 0, result);
+}
+
+constexpr uint64_t kDistinctRows = uint64_t{1} << 22;
+constexpr double kEncodeBar = 400e9;  // plain bytes per second
+
+// A column encoded, decoded and counted on the device: `values`, at most kDistinctRows, until there are enough.
+void measure_column(NestedBench& bench, const std::string& group, std::vector<double> values) {
+  // Whole tiles, so that copies do not share any.
+  values.resize(values.size() / kTileRows * kTileRows);
+  require(!values.empty(), group + " has less than a tile");
+  const uint64_t wanted = (bench.options.quick ? size_t{256} << 20 : size_t{1} << 30) / sizeof(double);
+  const uint64_t copies = (wanted + values.size() - 1) / values.size();
+  DeviceArray<double> plain(copies * values.size());
+  for (uint64_t i = 0; i < copies; ++i) {
+    BASALT_CHECK(cudaMemcpy(plain.data() + i * values.size(), values.data(), values.size() * sizeof(double),
+                            cudaMemcpyHostToDevice));
+  }
+  cuda::GalpEncoder<double> encoder(plain.data(), plain.size(), Effort::kBalanced, nullptr);
+  const auto sizes = encoder.choose_schemes();
+  const StreamRoom<double> room(encoder, sizes);
+  const DeviceArray<uint64_t> node(room.node(encoder, plain.size(), sizes));
+
+  Line line;
+  line.group = group;
+  line.values = static_cast<double>(plain.size());
+  line.variant = "encode";
+  line.bytes = static_cast<double>(plain.bytes());
+  line.ceiling = bench.ceilings.read;
+  line.bar = kEncodeBar / bench.ceilings.read;
+  line.seconds = bench.timer.time([&] { encoder.write(encoder.choose_schemes(), room.streams); });
+  const double exceptions = static_cast<double>(counted([&](unsigned long long* result) {
+                              count_exceptions<<<encoder.tiles() / 256 + 1, 256>>>(node.data(), result);
+                            })) /
+                            encoder.tiles();
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.2fx, %.1f exc.",
+                static_cast<double>(plain.bytes()) / static_cast<double>(room.encoded), exceptions);
+  line.point = text;
+  bench.report.add(line);
+
+  const DeviceArray<uint64_t> first_row(std::vector<uint64_t>{0});
+  const ChunkBatch batch{node.data(), first_row.data(), PatchedChunks<uint64_t>::kNodeWords, 1, encoder.tiles()};
+  const auto* bits = reinterpret_cast<const uint64_t*>(plain.data());
+  const DeviceArray<uint64_t> out(plain.size());
+  const auto decode = [&] { BASALT_CHECK(galp::decode(batch, out.data(), bench.fault.data(), nullptr)); };
+  BASALT_CHECK(cudaMemset(bench.fault.data(), 0, bench.fault.bytes()));
+  decode();
+  const auto unlike =
+      counted([&](unsigned long long* result) { count_unlike<<<2048, 256>>>(bits, out.data(), plain.size(), result); });
+  require(unlike == 0 && bench.fault.to_host(0, 1)[0] == 0, group + " comes back otherwise");
+  line.variant = "decode";
+  line.bytes = static_cast<double>(plain.bytes()) + static_cast<double>(room.encoded);
+  line.ceiling = bench.ceilings.copy;
+  line.seconds = bench.timer.time(decode);
+  line.bar = exceptions <= 30 ? 0.8 : exceptions <= 150 ? 0.7 : 0;
+  bench.report.add(line);
+
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end(),
+                   [](double a, double b) { return float_key(a) < float_key(b); });
+  const double packed_bits = static_cast<double>(sizes.packed_rows) / encoder.tiles();
+  line.bytes = static_cast<double>(room.encoded);
+  line.bar_values = packed_bits < 12;
+  line.bar = exceptions > 10 ? 0 : line.bar_values ? 2.5e12 : 0.8;
+  measure_count<device::WidthsUpTo<41>>(bench, line, batch, bits, float_key(values[values.size() / 2]));
+}
+
+void columns(NestedBench& bench) {
+  for (const gen::DecimalColumn& column : gen::decimal_columns()) {
+    const std::string group = std::string("galp like ") + column.name;
+    if (bench.options.wants(group)) measure_column(bench, group, gen::decimal_values(column, kDistinctRows));
+  }
+  for (const std::string& file : bench.options.files) {
+    const std::string group = "galp file " + std::filesystem::path(file).stem().string();
+    if (bench.options.wants(group)) {
+      measure_column(bench, group, gen::repeated(gen::read_doubles(file), kDistinctRows));
     }
   }
 }
@@ -185,6 +197,7 @@ int run(const Options& options) {
   NestedBench bench(options);
   floats<uint32_t>(bench, "f32");
   floats<uint64_t>(bench, "f64");
+  columns(bench);
   return bench.finish();
 }
 

@@ -106,7 +106,8 @@ inline std::string label(const char* prefix, uint64_t number) {
 struct Options {
   bool quick = false;
   std::string json;
-  std::string only;  // run groups whose name contains this
+  std::string only;                // run groups whose name contains this
+  std::vector<std::string> files;  // columns to measure besides those that are made
 
   static Options parse(int argc, char** argv) {
     Options options;
@@ -118,8 +119,10 @@ struct Options {
         options.json = argv[++i];
       } else if (argument == "--only" && i + 1 < argc) {
         options.only = argv[++i];
+      } else if (argument == "--files") {
+        while (i + 1 < argc && argv[i + 1][0] != '-') options.files.emplace_back(argv[++i]);
       } else {
-        std::fprintf(stderr, "usage: %s [--quick] [--json FILE] [--only TEXT]\n", argv[0]);
+        std::fprintf(stderr, "usage: %s [--quick] [--json FILE] [--only TEXT] [--files FILE...]\n", argv[0]);
         std::exit(2);
       }
     }
@@ -184,6 +187,8 @@ struct Line {
   double bar = 0;      // least ratio (or, if bar_values is set, least values per second); 0: none
 
   bool bar_values = false;
+  int registers = 0;  // per thread, and warps that a multiprocessor has room for; 0: not asked
+  int warps = 0;
   double rate() const { return bytes / seconds; }
   double ratio() const { return rate() / ceiling; }
   bool meets_bar() const { return bar_values ? values / seconds >= bar : ratio() >= bar; }
@@ -195,10 +200,12 @@ constexpr const char* kShipped = "shipped";
 class Report {
  public:
   void add(const Line& line) {
-    std::printf("%-22s %-14s %-16s %8.1f MB %8.3f ms %7.0f GB/s of %5.0f = %5.1f %%  %6.2f Tv/s%s\n",
-                line.group.c_str(), line.point.c_str(), line.variant.c_str(), line.bytes * 1e-6, line.seconds * 1e3,
-                line.rate() * 1e-9, line.ceiling * 1e-9, line.ratio() * 100, line.values / line.seconds * 1e-12,
+    std::printf("%-22s %-14s %-16s %8.1f MB %8.3f ms %7.0f GB/s of %5.0f = %5.1f %%  %6.2f Tv/s%s", line.group.c_str(),
+                line.point.c_str(), line.variant.c_str(), line.bytes * 1e-6, line.seconds * 1e3, line.rate() * 1e-9,
+                line.ceiling * 1e-9, line.ratio() * 100, line.values / line.seconds * 1e-12,
                 line.bar > 0 && !line.meets_bar() ? "  below bar" : "");
+    if (line.registers > 0) std::printf("  %d registers, %d warps", line.registers, line.warps);
+    std::printf("\n");
     std::fflush(stdout);
     lines_.push_back(line);
   }
@@ -241,9 +248,11 @@ class Report {
       const Line& l = lines_[i];
       std::fprintf(file,
                    "    {\"group\": \"%s\", \"point\": \"%s\", \"variant\": \"%s\", \"bytes\": %.0f, \"values\": %.0f, "
-                   "\"seconds\": %.9f, \"bytes_per_second\": %.6g, \"ceiling\": %.6g, \"ratio\": %.4f}%s\n",
+                   "\"seconds\": %.9f, \"bytes_per_second\": %.6g, \"ceiling\": %.6g, \"ratio\": %.4f",
                    l.group.c_str(), l.point.c_str(), l.variant.c_str(), l.bytes, l.values, l.seconds, l.rate(),
-                   l.ceiling, l.ratio(), i + 1 == lines_.size() ? "" : ",");
+                   l.ceiling, l.ratio());
+      if (l.registers > 0) std::fprintf(file, ", \"registers\": %d, \"warps\": %d", l.registers, l.warps);
+      std::fprintf(file, "}%s\n", i + 1 == lines_.size() ? "" : ",");
     }
     std::fprintf(file, "  ]\n}\n");
     std::fclose(file);

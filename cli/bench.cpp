@@ -245,7 +245,9 @@ void add_bench(Program& program) {
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   command->add_option("--sets", options->sets, "l3: comma-separated (default: all 20, see gen l3)")->delimiter(',');
-  command->add_option("--files", options->files, "galp: comma-separated; doubles, .csv with one per line or raw")
+  command
+      ->add_option("--files", options->files,
+                   "galp: comma-separated; doubles, .csv with one per line or raw (default: columns made by a rule)")
       ->delimiter(',')
       ->check(CLI::ExistingFile);
   command->add_option("--json", options->json, "l3, galp: also write the figures to this file")->type_name("FILE");

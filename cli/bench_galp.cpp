@@ -1,13 +1,15 @@
 // `basalt bench galp`: files of doubles under galp, the tree that the chooser takes, ALP's rules and zstd: sizes with
-// all bytes counted, and how fast one core writes and reads them.
+// all bytes counted, and how fast one core writes, reads, filters and looks into them. Without files: columns made by
+// a rule. The same on the GPU: bench/galp_gpu.cu.
 #include <fmt/format.h>
 #include <unistd.h>
 #include <zstd.h>
 
-#include <charconv>
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
 #include "basalt/core/error.h"
 #include "basalt/plan/chooser.h"
@@ -15,61 +17,37 @@
 #include "cli/bench.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "codec/galp/exceptions.h"
+#include "core/float_key.h"
+#include "gen/floats.h"
+#include "gen/random.h"
 
 namespace basalt::cli {
 namespace {
 
 constexpr int kZstdLevel = 3;
+constexpr size_t kGathered = 1 << 20;
+constexpr uint64_t kMadeRows = 1 << 17;
 const Tree kPlainest{"galp", {{"packed", {}}}};
 
 struct Figures {
   std::string name;
   uint64_t values = 0;
   uint64_t alp = 0, galp = 0, chosen = 0, zstd = 0;  // bytes
+  double exceptions = 0;                             // of galp(packed), per tile
   std::string tree;
   // Plain bytes per second; traffic: read and written.
-  double encode = 0, decode = 0, traffic = 0, chosen_decode = 0, zstd_decode = 0;
+  double encode = 0, decode = 0, traffic = 0, filter = 0, chosen_decode = 0, zstd_decode = 0;
+  double gather = 0;  // rows per second
 
   double plain() const { return static_cast<double>(values) * sizeof(double); }
 };
-
-// .csv: a number per line; anything else: doubles as they lie in memory.
-std::vector<double> read_doubles(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::kIo, path + ": cannot be read");
-  std::vector<double> values;
-  if (std::filesystem::path(path).extension() != ".csv") {
-    values.resize(std::filesystem::file_size(path) / sizeof(double));
-    file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(double)));
-    return values;
-  }
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty()) continue;
-    double value = 0;
-    const auto end = line.data() + line.size() - (line.back() == '\r' ? 1 : 0);
-    if (std::from_chars(line.data(), end, value).ptr != end) {
-      throw Error(ErrorCode::kInvalidArgument, path + ": \"" + line + "\" is not a number");
-    }
-    values.push_back(value);
-  }
-  return values;
-}
 
 Values view(const std::vector<double>& values, uint64_t first, uint64_t count) {
   Values out;
   out.type = Physical::kF64;
   out.count = count;
   out.data = values.data() + first;
-  return out;
-}
-
-// The file's values again and again: short files are measured as long ones. Whole tiles of files that have any.
-std::vector<double> repeated(const std::vector<double>& values, uint64_t rows) {
-  const size_t period = values.size() < kTileRows ? values.size() : values.size() / kTileRows * kTileRows;
-  std::vector<double> out;
-  while (out.size() == 0 || out.size() + period <= rows) {
-    out.insert(out.end(), values.begin(), values.begin() + static_cast<ptrdiff_t>(period));
-  }
   return out;
 }
 
@@ -100,6 +78,46 @@ class Speeds {
       }
     });
   }
+  // Rows up to the middle value, of every tile.
+  double filter(const std::vector<Node>& nodes) const {
+    std::vector<double> ordered = values_;
+    const auto middle = ordered.begin() + std::ssize(ordered) / 2;
+    std::ranges::nth_element(ordered, middle, {}, [](double value) { return float_key(value); });
+    const int64_t last = float_key(*middle);
+    uint8_t passes[kTileRows];
+    uint64_t count = 0;
+    const double seconds = best_of(rounds_, [&] {
+      count = 0;
+      for (const Node& node : nodes) {
+        const auto reader = open_reader(view_of(node));
+        for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) {
+          reader->test_range(tile, std::numeric_limits<int64_t>::min(), last, passes);
+          count = std::accumulate(passes, passes + rows_in_tile(node.count, tile), count);
+        }
+      }
+    });
+    const auto expected = std::ranges::count_if(values_, [&](double value) { return float_key(value) <= last; });
+    if (count != static_cast<uint64_t>(expected)) throw Error(ErrorCode::kInternal, "a filter counts wrongly");
+    return seconds;
+  }
+  // Rows of the first array at random places, a thousand per call; per row.
+  double gather(const Node& node) const {
+    const gen::Stream random(node.count);
+    std::vector<uint32_t> rows(kGathered);
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<uint32_t>(random.bits(i) % node.count);
+    std::vector<double> out(rows.size());
+    constexpr size_t kCall = 1024;
+    const double seconds = best_of(rounds_, [&] {
+      const auto reader = open_reader(view_of(node));
+      for (size_t at = 0; at < rows.size(); at += kCall) reader->gather({rows.data() + at, kCall}, out.data() + at);
+    });
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (std::memcmp(&out[i], &values_[rows[i]], sizeof(double)) != 0) {
+        throw Error(ErrorCode::kInternal, "a row that was gathered is not the one that was encoded");
+      }
+    }
+    return seconds / static_cast<double>(rows.size());
+  }
   // A frame per repetition: the file again would be one long match.
   double decode_zstd(uint64_t values) const {
     const size_t bytes = std::min<size_t>(values, values_.size()) * sizeof(double);
@@ -122,18 +140,19 @@ class Speeds {
   int rounds_;
 };
 
-Figures measure(const std::string& path, const BenchOptions& options) {
-  const std::vector<double> values = read_doubles(path);
+Figures measure(const std::string& name, const std::vector<double>& values, const BenchOptions& options) {
   Figures f;
-  f.name = std::filesystem::path(path).stem().string();
+  f.name = name;
   f.values = values.size();
-  if (values.empty()) throw Error(ErrorCode::kInvalidArgument, path + ": holds no numbers");
   f.alp = alp_bytes(values);
   ShapeChooser chooser(Physical::kF64, Effort::kBest);
   Tree tree;
   for (uint64_t first = 0; first < values.size(); first += kMaxChunkRows) {
     const Values chunk = view(values, first, std::min<uint64_t>(kMaxChunkRows, values.size() - first));
-    f.galp += encode_tree(chunk, kPlainest).encoded_bytes();
+    const Node node = encode_tree(chunk, kPlainest);
+    f.galp += node.encoded_bytes();
+    const std::vector<uint32_t> counts = galp::exception_counts(view_of(node));
+    f.exceptions += std::accumulate(counts.begin(), counts.end(), 0.0) / tile_count(values.size());
     tree = chooser.choose(chunk);
     f.chosen += encode_tree(chunk, tree, Effort::kBest).encoded_bytes();
   }
@@ -141,7 +160,7 @@ Figures measure(const std::string& path, const BenchOptions& options) {
   std::vector<char> frame(ZSTD_compressBound(values.size() * sizeof(double)));
   f.zstd = ZSTD_compress(frame.data(), frame.size(), values.data(), values.size() * sizeof(double), kZstdLevel);
 
-  const Speeds speeds(repeated(values, options.rows), options.rounds);
+  const Speeds speeds(gen::repeated(values, options.rows), options.rounds);
   double seconds = 0;
   const std::vector<Node> nodes = speeds.encode(kPlainest, seconds);
   f.encode = speeds.bytes() / seconds;
@@ -150,6 +169,8 @@ Figures measure(const std::string& path, const BenchOptions& options) {
   seconds = speeds.decode(nodes);
   f.decode = speeds.bytes() / seconds;
   f.traffic = (speeds.bytes() + static_cast<double>(encoded)) / seconds;
+  f.filter = speeds.bytes() / speeds.filter(nodes);
+  f.gather = 1 / speeds.gather(nodes.front());
   f.chosen_decode = speeds.bytes() / speeds.decode(speeds.encode(tree, seconds));
   f.zstd_decode = speeds.bytes() / speeds.decode_zstd(values.size());
   return f;
@@ -165,11 +186,14 @@ std::string json_of(const std::vector<Figures>& all, double ceiling) {
   std::string files;
   for (const Figures& f : all) {
     files += fmt::format(
-        "{}{{\"file\":\"{}\",\"values\":{},\"alp_bytes\":{},\"galp_bytes\":{},\"chosen_bytes\":{},\"chosen\":\"{}\","
+        "{}{{\"file\":\"{}\",\"values\":{},\"exceptions_per_tile\":{:.2f},\"alp_bytes\":{},\"galp_bytes\":{},\"chosen_"
+        "bytes\":{},\"chosen\":\"{}\","
         "\"zstd_bytes\":{},\"encode_gbs\":{:.3f},\"decode_gbs\":{:.3f},\"decode_traffic_gbs\":{:.3f},"
+        "\"filter_gbs\":{:.3f},\"gather_rows_per_second\":{:.0f},"
         "\"chosen_decode_gbs\":{:.3f},\"zstd_decode_gbs\":{:.3f}}}",
-        files.empty() ? "" : ",\n", f.name, f.values, f.alp, f.galp, f.chosen, f.tree, f.zstd, f.encode / 1e9,
-        f.decode / 1e9, f.traffic / 1e9, f.chosen_decode / 1e9, f.zstd_decode / 1e9);
+        files.empty() ? "" : ",\n", f.name, f.values, f.exceptions, f.alp, f.galp, f.chosen, f.tree, f.zstd,
+        f.encode / 1e9, f.decode / 1e9, f.traffic / 1e9, f.filter / 1e9, f.gather, f.chosen_decode / 1e9,
+        f.zstd_decode / 1e9);
   }
   return fmt::format("{{\"benchmark\":\"galp\",\"threads\":1,\"memcpy_gbs\":{:.2f},\"files\":[\n{}\n]}}\n", ceiling,
                      files);
@@ -179,17 +203,22 @@ std::string json_of(const std::vector<Figures>& all, double ceiling) {
 
 int bench_galp(const BenchOptions& options) {
   if (options.device == Device::kCuda) throw Error(ErrorCode::kInvalidArgument, "bench galp measures the CPU");
-  if (options.files.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "bench galp needs --files: doubles, .csv with one per line or raw");
-  }
   ThreadPool pool(1);
   const double ceiling = memcpy_ceiling(options.bytes, pool, options.rounds);
   std::vector<Figures> all;
-  for (const std::string& file : options.files) all.push_back(measure(file, options));
+  for (const std::string& file : options.files) {
+    all.push_back(measure(std::filesystem::path(file).stem().string(), gen::read_doubles(file), options));
+  }
+  if (options.files.empty()) {
+    for (const gen::DecimalColumn& column : gen::decimal_columns()) {
+      all.push_back(measure(std::string("like ") + column.name, gen::decimal_values(column, kMadeRows), options));
+    }
+  }
 
   constexpr auto kLeft = TextTable::Align::kLeft, kRight = TextTable::Align::kRight;
   TextTable sizes({{"file", kLeft},
                    {"values", kRight},
+                   {"exceptions", kRight},
                    {"ALP bytes", kRight},
                    {"galp(packed)", kRight},
                    {"of ALP", kRight},
@@ -200,28 +229,31 @@ int bench_galp(const BenchOptions& options) {
                     {"encode GB/s", kRight},
                     {"decode GB/s", kRight},
                     {"of memcpy", kRight},
+                    {"filter GB/s", kRight},
+                    {"gather rows/s", kRight},
                     {"chosen GB/s", kRight},
                     {"zstd GB/s", kRight},
                     {"galp over zstd", kRight}});
   for (const Figures& f : all) {
-    sizes.add({f.name, std::to_string(f.values), std::to_string(f.alp), std::to_string(f.galp),
-               fmt::format("{:.3f}", static_cast<double>(f.galp) / static_cast<double>(f.alp)), std::to_string(f.zstd),
-               std::to_string(f.chosen), f.tree});
+    sizes.add({f.name, std::to_string(f.values), fmt::format("{:.1f}", f.exceptions), std::to_string(f.alp),
+               std::to_string(f.galp), fmt::format("{:.3f}", static_cast<double>(f.galp) / static_cast<double>(f.alp)),
+               std::to_string(f.zstd), std::to_string(f.chosen), f.tree});
     speeds.add({f.name, fmt::format("{:.2f}", f.encode / 1e9), fmt::format("{:.2f}", f.decode / 1e9),
-                fmt::format("{:.0f} %", f.traffic / ceiling / 1e7), fmt::format("{:.2f}", f.chosen_decode / 1e9),
+                fmt::format("{:.0f} %", f.traffic / ceiling / 1e7), fmt::format("{:.2f}", f.filter / 1e9),
+                human_rate(f.gather), fmt::format("{:.2f}", f.chosen_decode / 1e9),
                 fmt::format("{:.2f}", f.zstd_decode / 1e9), fmt::format("{:.1f}", f.decode / f.zstd_decode)});
   }
   print(
       "Bytes, everything counted (ALP: by its published rules, places of vectors not counted; zstd: level 3; chosen: "
       "the\n"
-      "tree that convert --effort best takes)\n\n");
+      "tree that convert --effort best takes); exceptions of galp(packed) per tile\n\n");
   print(sizes.render(STDOUT_FILENO));
   print(fmt::format("\nHarmonic mean of ratios: ALP {:.2f}, galp(packed) {:.2f}, chosen {:.2f}, zstd {:.2f}\n",
                     harmonic_ratio(all, &Figures::alp), harmonic_ratio(all, &Figures::galp),
                     harmonic_ratio(all, &Figures::chosen), harmonic_ratio(all, &Figures::zstd)));
   print(fmt::format(
-      "\nSpeed in plain bytes, one thread, each file repeated to {} values, best of {}; the share of memcpy\n"
-      "({:.1f} GB/s) in bytes read and written\n\n",
+      "\nSpeed in plain bytes, one thread, each file repeated with jitter to {} values, best of {}; the share of\n"
+      "memcpy ({:.1f} GB/s) in bytes read and written; filter: rows up to the middle value\n\n",
       options.rows, options.rounds, ceiling));
   print(speeds.render(STDOUT_FILENO));
   if (!options.json.empty()) {

@@ -4,7 +4,7 @@
     scripts/results.py --title "H200, 2026-11-15, commit abc" --out docs/results/NAME RUN.json [RUN.json ...]
 
 Decoding benchmarks have hundreds of lines (width × variant); the least and the mean share of the ceiling over a group
-stay. Statement benchmarks keep every line.
+stay, and the registers of its kernel with the fewest warps that fit. Statement benchmarks keep every line.
 """
 import argparse
 import json
@@ -22,7 +22,24 @@ def summarize_lines(run):
         rows.append({"name": f"{group}, {variant}", "points": len(lines), "least": round(min(ratios), 4),
                      "least_at": least["point"], "mean": round(sum(ratios) / len(ratios), 4),
                      "least_values_per_second": min(line["values"] / line["seconds"] for line in lines)})
+        if "registers" in least:
+            rows[-1]["registers"] = max(line["registers"] for line in lines)
+            rows[-1]["warps"] = min(line["warps"] for line in lines)
     return rows
+
+
+def table_of(rows):
+    """Markdown; registers and warps where some row has them."""
+    with_registers = any("registers" in row for row in rows)
+    more = [" registers |", " warps |"] if with_registers else []
+    text = ["| what | points | least share of the ceiling | at | mean | least 10^12 values/s |" + "".join(more),
+            "|---|---|---|---|---|---|" + "---|" * len(more)]
+    for r in rows:
+        text.append(f"| {r['name']} | {r['points']} | {100 * r['least']:.1f} % | {r['least_at']} | {100 * r['mean']:.1f} % "
+                    f"| {r['least_values_per_second'] / 1e12:.2f} |")
+        if with_registers:
+            text[-1] += f" {r.get('registers', '')} | {r.get('warps', '')} |"
+    return text
 
 
 def main():
@@ -41,10 +58,7 @@ def main():
             ceilings = {key: value for key, value in run.items() if key != "lines"}
             kept[name] = {"ceilings": ceilings, "rows": summarize_lines(run)}
             shown = ", ".join(f"{key.replace('_', ' ')} {value / 1e9:.0f} GB/s" for key, value in ceilings.items())
-            text += [f"## {name}", "", f"Ceilings of the same run: {shown}.", "",
-                     "| what | points | least share of the ceiling | at | mean | least 10^12 values/s |", "|---|---|---|---|---|---|"]
-            text += [f"| {r['name']} | {r['points']} | {100 * r['least']:.1f} % | {r['least_at']} | {100 * r['mean']:.1f} % "
-                     f"| {r['least_values_per_second'] / 1e12:.2f} |" for r in kept[name]["rows"]]
+            text += [f"## {name}", "", f"Ceilings of the same run: {shown}.", ""] + table_of(kept[name]["rows"])
         else:
             kept[name] = {key: value for key, value in run.items() if key != "benchmark"}
             text += [f"## {name}", "", "| what | value | unit | bar |", "|---|---|---|---|"]

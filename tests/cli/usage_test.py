@@ -1,5 +1,7 @@
 """Help, version, exit codes and messages of the program."""
+import json
 import os
+import struct
 import sys
 import unittest
 
@@ -72,6 +74,24 @@ class Usage(CliTest):
         text = self.basalt("bench", "decode", "--size", "8MiB", "--rounds", "1", "--device", "cpu")
         self.assertIn("packed decode", text)
         self.assertIn("memcpy", text)
+
+    def test_bench_galp_measures_files(self):
+        # Two tiles of decimals, each with three rows that are none.
+        values = [round(i % 700 / 10, 1) + (1 / 3 if i % 1024 in (5, 99, 1000) else 0) for i in range(2048)]
+        raw = self.write("prices.f64", struct.pack("<2048d", *values))
+        text = self.write("prices_text.csv", "".join(f"{value!r}\n" for value in values))
+        self.basalt("bench", "galp", "--files", f"{raw},{text}", "--rows", "5000", "--rounds", "1", "--size", "1MiB",
+                    "--json", self.path("out.json"))
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            files = json.load(file)["files"]
+        self.assertEqual([one["file"] for one in files], ["prices", "prices_text"])
+        for one in files:
+            self.assertEqual((one["values"], one["exceptions_per_tile"]), (2048, 3))
+            self.assertEqual(one["galp_bytes"], files[0]["galp_bytes"])
+            for speed in ("encode_gbs", "decode_gbs", "filter_gbs", "gather_rows_per_second"):
+                self.assertGreater(one[speed], 0, speed)
+        self.basalt("bench", "galp", "--files", self.write("words.csv", "one\n"), "--size", "1MiB", code=1)
+        self.assertIn('"one" is not a number', self.stderr)
 
 
 if __name__ == "__main__":

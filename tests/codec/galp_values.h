@@ -9,6 +9,7 @@
 
 #include "basalt/codec/codec.h"
 #include "basalt/plan/tree.h"
+#include "codec/galp/exceptions.h"
 #include "codec/galp/scale.h"
 
 namespace basalt::testing {
@@ -93,6 +94,29 @@ std::vector<T> mixed_tiles(size_t rows, uint64_t seed) {
     }
   }
   return values;
+}
+
+// galp(packed) built by hand, with as many exceptions as no encoder would make: tiles of one pair, those of their rows
+// that are exceptions, and all rows' bits, of which only the exceptions' are looked at.
+template <typename T>
+Node patched(galp::Pair pair, const std::vector<galp::IntOf<T>>& integers, const std::vector<galp::LaneRows>& tiles,
+             const std::vector<galp::BitsOf<T>>& values) {
+  Node node{&get_codec("galp"), sizeof(T) == 8 ? Physical::kF64 : Physical::kF32, integers.size(), {}, {}, {}};
+  node.streams.resize(galp::kStreams);
+  Buffer& blocks = node.streams[galp::kExceptions];
+  Buffer& starts = node.streams[galp::kExceptionStarts];
+  starts.push(uint16_t{0});
+  for (size_t tile = 0; tile < tiles.size(); ++tile) {
+    node.streams[galp::kSchemes].push(static_cast<uint8_t>(galp::pair_number(pair)));
+    galp::append_block(tiles[tile], values.data() + tile * kTileRows, sizeof(T) * 8, blocks);
+    starts.push(static_cast<uint16_t>(blocks.size() / sizeof(uint32_t)));
+  }
+  Values child;
+  child.type = sizeof(T) == 8 ? Physical::kI64 : Physical::kI32;
+  child.count = integers.size();
+  child.data = integers.data();
+  node.children.push_back(encode_tree(child, bind_tree(parse_tree("packed"), child.type)));
+  return node;
 }
 
 }  // namespace basalt::testing

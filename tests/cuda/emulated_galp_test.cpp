@@ -44,22 +44,6 @@ std::vector<BitsOf<T>> bits_of(const std::vector<T>& values) {
   return bits;
 }
 
-// Exceptions in the tiles of a node.
-template <typename T>
-std::vector<uint32_t> exceptions_of(const Node& node) {
-  const NodeView view = view_of(node);
-  std::vector<uint32_t> counts(tile_count(node.count), 0);
-  if (view.streams[galp::kExceptions].empty()) return counts;
-  const auto* words = reinterpret_cast<const uint32_t*>(view.streams[galp::kExceptions].data());
-  const bool is_short = view.streams[galp::kExceptions].size() / sizeof(uint32_t) <= galp::kMaxShortStarts;
-  const void* starts = view.streams[galp::kExceptionStarts].data();
-  for (uint32_t tile = 0; tile < counts.size(); ++tile) {
-    const uint32_t start = galp::exception_start(starts, is_short, tile);
-    if (start != galp::exception_start(starts, is_short, tile + 1)) counts[tile] = words[start] & 0x7FF;
-  }
-  return counts;
-}
-
 template <typename T, typename Integers>
 void expect_values(const std::vector<T>& values, const std::string& tree, const std::string& place) {
   const Node node = testing::encoded(testing::view(values), tree);
@@ -131,7 +115,7 @@ void check_counts() {
       }
       const Node node = testing::encoded(testing::view(values), "galp(packed)");
       // The encoder may make more, where fewer bits pay for them.
-      for (const uint32_t found : exceptions_of<T>(node)) EXPECT_GE(found, count <= 65 ? count : 0);
+      for (const uint32_t found : galp::exception_counts(view_of(node))) EXPECT_GE(found, count <= 65 ? count : 0);
       const std::string place = std::to_string(count) + " exceptions";
       expect_values<T, Packed<BitsOf<T>>>(values, "galp(packed)", place);
       expect_values<T, Packed<BitsOf<T>, device::AllWidths>>(values, "galp(packed)", place);
@@ -145,24 +129,6 @@ TEST(EmulatedGalp, AnyNumberOfExceptions) {
 }
 
 // Built by hand, so that nothing but exceptions may be in a tile: all of one lane, all of a row, all rows.
-template <typename T>
-Node patched_tile(const galp::LaneRows& rows, const std::vector<BitsOf<T>>& values) {
-  Node node{&get_codec("galp"), sizeof(T) == 8 ? Physical::kF64 : Physical::kF32, kTileRows, {}, {}, {}};
-  node.streams.resize(galp::kStreams);
-  node.streams[galp::kSchemes].push(static_cast<uint8_t>(galp::pair_number({5, 2})));
-  galp::append_block(rows, values.data(), sizeof(T) * 8, node.streams[galp::kExceptions]);
-  node.streams[galp::kExceptionStarts].push(uint16_t{0});
-  node.streams[galp::kExceptionStarts].push(
-      static_cast<uint16_t>(node.streams[galp::kExceptions].size() / sizeof(uint32_t)));
-  const std::vector<galp::IntOf<T>> integers(kTileRows, 12345);
-  Values child;
-  child.type = sizeof(T) == 8 ? Physical::kI64 : Physical::kI32;
-  child.count = kTileRows;
-  child.data = integers.data();
-  node.children.push_back(encode_tree(child, bind_tree(parse_tree("packed"), child.type)));
-  return node;
-}
-
 template <typename T>
 void check_positions() {
   std::mt19937_64 random(41);
@@ -183,7 +149,7 @@ void check_positions() {
     for (uint32_t row = 0; row < kTileRows; ++row) {
       if ((rows.rows[row % kLanes] >> row / kLanes & 1) != 0) values[row] = static_cast<BitsOf<T>>(random()) >> shift;
     }
-    const Node node = patched_tile<T>(rows, values);
+    const Node node = testing::patched<T>({5, 2}, std::vector<galp::IntOf<T>>(kTileRows, 12345), {rows}, values);
     validate_tree(view_of(node));
     expect_reads<Galp<BitsOf<T>, Packed<BitsOf<T>>>>(view_of(node), values, "round " + std::to_string(round));
   }

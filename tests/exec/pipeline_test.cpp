@@ -335,6 +335,55 @@ TEST(Pipeline, TilesAreCountedByWhatDecidedThem) {
   EXPECT_EQ(counts(1, 1 << 19).decoded, 64u);
 }
 
+// Floats that are decimals are tested as their integers: tiles beside the literal by their bounds, one that it cuts by
+// its rows or the integers' model; exceptions are looked at one by one, and noise is decoded.
+TEST(Pipeline, TilesOfFloatsAreCountedByWhatDecidedThem) {
+  constexpr uint64_t kTiles = 64;
+  constexpr uint64_t kCut = 10;  // the tile in which the literals lie
+  static_assert(kCut / kTilesPerZone == 1);
+  std::vector<double> steps;
+  std::vector<double> noise;
+  Random random(5);
+  for (uint64_t i = 0; i < kTiles * kTileRows; ++i) {
+    steps.push_back(static_cast<double>(i / kTileRows * 1000 + i * 7919 % 1000) / 100);
+    noise.push_back(std::ldexp(static_cast<double>(random() >> 11), -53));
+  }
+  std::vector<double> line(steps.size());
+  for (uint64_t i = 0; i < line.size(); ++i) line[i] = static_cast<double>(i) / 100;
+  std::vector<double> patched = steps;
+  patched[9 * kTileRows + 77] += 1e-9;
+  patched[12 * kTileRows + 5] += 1e-9;
+  const std::vector<const std::vector<double>*> all = {&steps, &line, &patched, &noise};
+  std::vector<Column> columns;
+  for (const std::vector<double>* values : all) columns.push_back(make_fixed({TypeKind::kFloat64}, *values));
+  const TestTable table =
+      write_table(std::move(columns), {"galp(packed)", "galp(l3)", "galp(packed)", "galp(packed)"}, 65536);
+  const auto counts = [&](uint32_t column, double below) {
+    const Expr filter = make_expr(ExprOp::kLess, Physical::kU8,
+                                  {column_expr(column, Physical::kF64), real_expr(Physical::kF64, below)});
+    RunReport report;
+    const Value count =
+        run_pipeline(pipeline_over(table, {aggregate(AggregateOp::kCountStar, {})}, &filter), cpu(), &report)[0];
+    EXPECT_EQ(count.integer, std::ranges::count_if(*all[column], [&](double value) { return value < below; }));
+    const TileCounts& t = report.tiles;
+    EXPECT_EQ(t.total, kTiles);
+    EXPECT_EQ(t.skipped + t.all_true + t.by_bounds + t.by_model + t.decoded, t.total);
+    return t;
+  };
+  const auto expect_zone = [](const TileCounts& t, uint64_t by_bounds, uint64_t by_model, uint64_t decoded) {
+    EXPECT_EQ(t.all_true, kTilesPerZone);  // the zone before
+    EXPECT_EQ(t.skipped, kTiles - 2 * kTilesPerZone);
+    EXPECT_EQ(t.by_bounds, by_bounds);
+    EXPECT_EQ(t.by_model, by_model);
+    EXPECT_EQ(t.decoded, decoded);
+  };
+  const double below = kCut * 10 + 5.005;
+  expect_zone(counts(0, below), kTilesPerZone - 1, 0, 1);
+  expect_zone(counts(1, line[kCut * kTileRows + 500]), kTilesPerZone - 1, 1, 0);
+  expect_zone(counts(2, below), kTilesPerZone - 3, 2, 1);
+  EXPECT_EQ(counts(3, 0.5).decoded, kTiles);
+}
+
 TEST(Pipeline, AveragesRoundAsDuckDb) {
   const TestTable table = write_table({make_fixed<int64_t>({TypeKind::kDecimal, 15, 2}, {1, 2, 4}),
                                        make_fixed<int16_t>({TypeKind::kDecimal, 4, 2}, {1, 2, 4})});

@@ -6,6 +6,20 @@
 
 namespace basalt::galp {
 
+std::vector<uint32_t> exception_counts(const NodeView& node) {
+  std::vector<uint32_t> counts(tile_count(node.count), 0);
+  const ByteView blocks = node.streams[kExceptions];
+  const auto* words = reinterpret_cast<const uint32_t*>(blocks.data());
+  const void* starts = node.streams[kExceptionStarts].data();
+  const bool is_short = blocks.size() / sizeof(uint32_t) <= kMaxShortStarts;
+  for (uint32_t tile = 0; tile < counts.size() && !blocks.empty(); ++tile) {
+    const uint32_t start = exception_start(starts, is_short, tile);
+    if (start == exception_start(starts, is_short, tile + 1)) continue;
+    counts[tile] = Exceptions::of(words + start, node.type == Physical::kF64 ? 64 : 32).count;
+  }
+  return counts;
+}
+
 template <typename Bits>
 void append_block(const LaneRows& rows, const Bits* values, uint32_t bits, Buffer& words) {
   if (rows.count == 0) return;

@@ -3,7 +3,9 @@
 
 #include <bit>
 #include <span>
+#include <vector>
 
+#include "basalt/codec/codec.h"
 #include "basalt/core/buffer.h"
 #include "codec/galp/choose.h"
 
@@ -28,6 +30,9 @@ void for_each_exception(const Exceptions& block, Body&& body) {
     }
   }
 }
+
+// How many each tile of an array has, which validate() let pass.
+std::vector<uint32_t> exception_counts(const NodeView& node);
 
 // The rows of a tile that are exceptions, by lane: bit r of rows[l].
 struct LaneRows {
