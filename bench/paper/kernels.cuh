@@ -131,9 +131,11 @@ __device__ __forceinline__ void decode_tiles(const DeviceStreams& from, const Re
 
 // Shared memory of a block whose longest partition of runs has `runs`.
 template <typename T>
-BASALT_HD uint32_t shared_bytes(uint32_t runs) {
+BASALT_HD constexpr uint32_t shared_bytes(uint32_t runs) {
   return runs * static_cast<uint32_t>(sizeof(T) + sizeof(uint16_t)) + 32 * static_cast<uint32_t>(sizeof(uint32_t));
 }
+
+static_assert(shared_bytes<uint64_t>(kMostRows / 2) <= 48 << 10);  // what a block has without asking
 
 // All runs to shared memory, their lengths added up, and every row looks for its run.
 template <typename T>
