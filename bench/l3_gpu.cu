@@ -1,5 +1,6 @@
-// Learned integers on the GPU: the columns of `gen l3` decoded to memory, against the copy rate on the bytes they move;
-// single rows looked up; and a filter with a sum that never leaves registers, against the read rate.
+// Learned integers on the GPU: the columns of `gen l3` decoded to memory, against the copy rate on the bytes they move,
+// beside the published layout and decoder and beside FP64 predictions; single rows looked up; and a filter with a sum
+// that never leaves registers, against the read rate. With --l1: one launch per width for scripts/l1_study.sh.
 #include "basalt/codec/codec.h"
 #include "basalt/core/threads.h"
 #include "basalt/gen/l3.h"
@@ -7,6 +8,8 @@
 #include "codec/l3/kernels.h"
 #include "codec/l3/strip.cuh"
 #include "codec/packed/kernels.cuh"
+#include "l3_fp64.h"
+#include "l3_published.h"
 #include "nested_bench.h"
 
 namespace basalt::bench {
@@ -72,9 +75,9 @@ struct ExpectedFrom {
   }
 };
 
-template <typename T, bool kPrefetch>
+template <typename T, bool kPrefetch, typename Predictions = device::FixedPoint>
 cudaError_t decode_strips(const ChunkBatch& batch, uint32_t strip, T* out) {
-  device::decode_learned<T, 4, 6, kPrefetch>
+  device::decode_learned<T, 4, 6, kPrefetch, Predictions>
       <<<device::tile_grid(batch, 4 * strip), 4 * kLanes>>>(batch, strip, out, nullptr);
   return cudaGetLastError();
 }
@@ -137,6 +140,22 @@ void look_ups(NestedBench& bench, const std::string& set, const LearnedColumn<T>
   }
 }
 
+// The same rows by the published rules, layout and decoder.
+template <typename T>
+void decode_published_set(NestedBench& bench, const std::string& group, const L3Set& set, const std::vector<T>& rows,
+                          const LearnedColumn<T>& column) {
+  const PublishedColumn<T> published(set.type == TypeKind::kInt32 ? publish<T, true>(rows) : publish<T, false>(rows),
+                                     column.chunks);
+  const auto bytes = static_cast<double>(published.bytes);
+  char point[64];
+  std::snprintf(point, sizeof(point), "%s %.2f bits", set.name, bytes * 8 / (column.chunks * double{kMaxChunkRows}));
+  const ExpectedFrom<T> expected{column.values.data(), column.distinct};
+  for (const uint32_t warps : {1u, 4u}) {
+    bench.measure<T>(group, point, label("published, warps ", warps), column.batch(), bytes, 0, expected,
+                     [&](T* out) { return published.decode(warps, out); });
+  }
+}
+
 template <typename T>
 void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   const std::string group = "l3 decode";
@@ -144,8 +163,9 @@ void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   const uint64_t rows = std::min<uint64_t>(8, chunks) * kMaxChunkRows;
   if (!bench.options.wants(group + " " + set.name) || set.rows < rows) return;
   Table table = L3Generator(set, rows).next(rows);
-  const T* values = table.columns[0].values.as<T>();
-  const auto column = make_column<T>(std::vector<T>(values, values + rows), chunks, type);
+  const T* first = table.columns[0].values.as<T>();
+  const std::vector<T> values(first, first + rows);
+  const auto column = make_column<T>(values, chunks, type);
   const ExpectedFrom<T> expected{column.values.data(), column.distinct};
   const auto bytes = static_cast<double>(column.bytes);
   char point[64];
@@ -162,6 +182,12 @@ void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   bench.measure<T>(group, point, "shared memory", column.batch(), bytes, 0, expected, [&](T* out) {
     return device::launch_decode_tiles<device::L3<T>, 8, (sizeof(T) == 8 ? 3 : 4)>(column.batch(), out, nullptr, 0);
   });
+  const SteppedInFp64<T> stepped;
+  bench.measure<T>(group, point, "fp64 converted", column.batch(), bytes, 0, stepped,
+                   [&](T* out) { return decode_strips<T, true, Fp64<false>>(column.batch(), 8, out); });
+  bench.measure<T>(group, point, "fp64 added", column.batch(), bytes, 0, stepped,
+                   [&](T* out) { return decode_strips<T, true, Fp64<true>>(column.batch(), 8, out); });
+  decode_published_set<T>(bench, group, set, values, column);
   if (bench.options.wants("l3 look-up")) look_ups<T>(bench, set.name, column);
 }
 
@@ -284,6 +310,32 @@ void filter_columns(NestedBench& bench, const std::string& type_name, Physical t
   }
 }
 
+// One launch of the published decoder and one of ours for each width, in this order, for a profiler to count at: frames
+// of reference whose lanes have W = 2, 4, … 24 words of residuals in the published layout.
+int launch_for_l1() {
+  constexpr uint32_t kChunks = 64;
+  const DeviceArray<uint32_t> out(size_t{kChunks} * kMaxChunkRows);
+  const DeviceArray<uint32_t> fault(std::vector<uint32_t>{0});
+  for (uint32_t width = 1; width <= 12; ++width) {
+    std::vector<uint32_t> rows(kMaxChunkRows);
+    for (uint64_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<uint32_t>(mix(i) & low_bits(width));
+    const PublishedColumn<uint32_t> published(publish_fixed(rows, width), kChunks);
+    const auto column = make_column<uint32_t>(rows, kChunks, Physical::kU32);
+    const ExpectedFrom<uint32_t> expected{column.values.data(), column.distinct};
+    const std::string name = label("W ", width * paper::kRowsOfLane / 32);
+    const auto check_rows = [&](const char* which) {
+      require_rows(column.nodes.data(), kDescriptorWords, kChunks, out.data(), expected, name + which);
+      BASALT_CHECK(cudaMemset(out.data(), 0xA5, out.bytes()));
+    };
+    BASALT_CHECK(published.decode(4, out.data()));
+    check_rows(", published");
+    BASALT_CHECK(l3::decode(column.batch(), out.data(), fault.data(), 0));
+    check_rows(", ours");
+    std::printf("%s\n", name.c_str());
+  }
+  return 0;
+}
+
 int run(const Options& options) {
   NestedBench bench(options);
   for (const L3Set& set : l3_sets()) {
@@ -301,4 +353,7 @@ int run(const Options& options) {
 }  // namespace
 }  // namespace basalt::bench
 
-int main(int argc, char** argv) { return basalt::bench::run(basalt::bench::Options::parse(argc, argv)); }
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--l1") return basalt::bench::launch_for_l1();
+  return basalt::bench::run(basalt::bench::Options::parse(argc, argv));
+}

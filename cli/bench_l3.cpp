@@ -14,9 +14,9 @@
 #include "basalt/core/error.h"
 #include "basalt/gen/l3.h"
 #include "basalt/plan/chooser.h"
+#include "bench/paper/cut.h"
 #include "cli/bench.h"
 #include "cli/command.h"
-#include "cli/l3_paper.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "codec/l3/layout.h"
@@ -44,7 +44,7 @@ struct Figures {
   uint64_t plain_bytes = 0;
   // Bytes.
   uint64_t l3 = 0, l3_payload = 0, l3_best = 0, packed = 0, delta = 0, zstd = 0, chosen = 0;
-  PaperSize paper;
+  paper::Size paper;
   uint64_t partitions = 0;
   std::array<uint64_t, kModelKinds> models{};
   // Per second.
@@ -86,7 +86,7 @@ class SetBench {
       figures_.chosen += encode_tree(chunk(i), chooser.choose(chunk(i)), Effort::kBest).encoded_bytes();
     }
     run_zstd(plain);
-    for (uint64_t i = 0; i < chunks(); ++i) figures_.paper += paper_size(widened(chunk(i)));
+    for (uint64_t i = 0; i < chunks(); ++i) figures_.paper += paper::size_of(paper::cut(widened(chunk(i))));
     return figures_;
   }
 

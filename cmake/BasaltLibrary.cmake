@@ -34,3 +34,8 @@ add_library(basalt_internal INTERFACE)
 target_include_directories(basalt_internal INTERFACE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(basalt_internal INTERFACE
   basalt basalt_options basalt_nanoarrow basalt_flatbuffers basalt_xxhash ${basalt_fmt} Threads::Threads)
+
+# L3 as it was published: what `basalt bench l3` and the benchmarks on the GPU compare with.
+add_library(basalt_paper STATIC "${PROJECT_SOURCE_DIR}/bench/paper/cut.cpp")
+target_include_directories(basalt_paper PUBLIC "${PROJECT_SOURCE_DIR}")
+target_link_libraries(basalt_paper PUBLIC basalt_internal)

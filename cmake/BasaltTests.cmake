@@ -46,6 +46,7 @@ foreach(folder IN LISTS test_folders)
     add_dependencies(${target} basalt_cli)
   endif()
   if(name STREQUAL "cuda")
+    target_link_libraries(${target} PRIVATE basalt_paper)
     # Device code on the CPU: its `#pragma unroll` means nothing there.
     file(GLOB emulated_sources CONFIGURE_DEPENDS "${folder}/emulated_*_test.cpp")
     set_source_files_properties(${emulated_sources} PROPERTIES COMPILE_OPTIONS "-Wno-unknown-pragmas")

@@ -81,16 +81,11 @@ struct WidePair {
 [[gnu::always_inline]] inline Wides all(uint64_t value) { return value - Wides{}; }
 [[gnu::always_inline]] inline Lanes all_lanes(uint32_t value) { return value - Lanes{}; }
 
-// In place of a width: residuals are 0 or minus one, to be subtracted.
-constexpr uint32_t kSingleBits = 64;
-
 // Sums with residuals that lie at the upper ends of their words.
 template <uint32_t kWidth>
 [[gnu::always_inline]] inline Lanes add_residuals(Lanes to, Lanes residuals) {
   if constexpr (kWidth == 0) {
     return to;
-  } else if constexpr (kWidth == kSingleBits) {
-    return to - residuals;
   } else {
     return to + (residuals >> (32 - kWidth));
   }
@@ -341,7 +336,7 @@ inline void unpack_on_line_of(const uint32_t* words, uint32_t width, uint64_t ba
 }
 
 // 32-bit values have less to store and so less time. With constant shifts a Neoverse N1 has instructions that shift and
-// insert, and compares single bits instead of shifting them: 320 instead of 356 ns per tile of 5 bits.
+// insert: 320 instead of 356 ns per tile of 5 bits.
 
 // Residuals at the upper ends of their words, ending before bit kEnd of one or two.
 template <uint32_t kEnd>
@@ -357,33 +352,32 @@ struct EndingAt {
     }
   }
 };
-// Minus one where the bit is set.
-template <uint32_t kBit>
-struct BitAt {
-  const uint32_t* at;
-  [[gnu::always_inline]] Lanes operator()(uint64_t row) const {
-    return Lanes((*reinterpret_cast<const Lanes*>(at + row) & (1u << kBit)) != 0);
-  }
-};
 // One function per width whose shifts are constants, for all k until the shifts repeat.
 template <uint32_t kWidth, uint32_t... kIndexes>
 [[gnu::always_inline]] inline void finish_period(Line32<kLongBlock>& model, const uint32_t* words, uint32_t* out,
                                                  std::integer_sequence<uint32_t, kIndexes...>) {
-  if constexpr (kWidth == 1) {
-    (finish_rows<kSingleBits>(model, BitAt<kIndexes>{words}, out + kIndexes * kLanes), ...);
-  } else {
-    (finish_rows<kWidth>(model, EndingAt<(kIndexes * kWidth & 31) + kWidth>{words + (kIndexes * kWidth >> 5) * kLanes},
-                         out + kIndexes * kLanes),
-     ...);
-  }
+  (finish_rows<kWidth>(model, EndingAt<(kIndexes * kWidth & 31) + kWidth>{words + (kIndexes * kWidth >> 5) * kLanes},
+                       out + kIndexes * kLanes),
+   ...);
 }
+#include "core/line_halves.h"
+
 template <uint32_t kWidth>
 void unpack_on_32(const uint32_t* words, uint64_t y, uint64_t step, uint32_t* out) {
   constexpr uint32_t kWords = kWidth / (kWidth & (0 - kWidth));  // the odd part
   constexpr uint32_t kPeriod = kWords * 32 / kWidth;
-  Line32<kLongBlock> model(FixedLine{0, y, step});
-  for (uint32_t k = 0; k < kRowsPerLane; k += kPeriod, words += kWords * kLanes, out += kPeriod * kLanes) {
-    finish_period<kWidth>(model, words, out, std::make_integer_sequence<uint32_t, kPeriod>());
+  const auto periods = [&](auto finish) __attribute__((always_inline)) {
+    for (uint32_t k = 0; k < kRowsPerLane; k += kPeriod, words += kWords * kLanes, out += kPeriod * kLanes) {
+      finish(std::make_integer_sequence<uint32_t, kPeriod>());
+    }
+  };
+  if constexpr (kWidth <= 16) {
+    HalvesLine32 line(y, step);
+    periods([&](auto indexes)
+                __attribute__((always_inline)) { finish_halves_period<kWidth>(line, words, out, indexes); });
+  } else {
+    Line32<kLongBlock> model(FixedLine{0, y, step});
+    periods([&](auto indexes) __attribute__((always_inline)) { finish_period<kWidth>(model, words, out, indexes); });
   }
 }
 template <>

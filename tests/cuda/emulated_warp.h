@@ -7,6 +7,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -230,6 +231,11 @@ void __stcs(T* to, T value) {
 inline float __uint_as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
 inline double __longlong_as_double(long long bits) { return std::bit_cast<double>(bits); }
 inline long long __double_as_longlong(double value) { return std::bit_cast<long long>(value); }
+inline int __double2loint(double value) { return static_cast<int>(std::bit_cast<uint64_t>(value)); }
+inline int __double2int_rd(double value) { return static_cast<int>(std::floor(value)); }
+inline long long __double2ll_rd(double value) { return static_cast<long long>(std::floor(value)); }
+// Rounds down, for sums of a number and a larger one whose last bit is worth 1.
+inline double __dadd_rd(double value, double whole) { return std::floor(value) + whole; }
 
 #define __device__
 #define __global__

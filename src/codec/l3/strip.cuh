@@ -4,6 +4,8 @@
 // Residuals go to registers by code unrolled for their width, then meet their predictions in one loop for all widths.
 #pragma once
 
+#include <type_traits>
+
 #include "codec/l3/kernels.cuh"
 #include "codec/packed/kernels.cuh"
 #include "core/device/batch.h"
@@ -60,6 +62,41 @@ __device__ __forceinline__ void unpack_unit(const uint32_t* unit, uint32_t width
   });
 }
 
+// How a lane's rows are predicted, one after the other.
+struct FixedPoint {
+  // What the lane that describes a unit makes of it for the others.
+  __device__ __forceinline__ static LearnedUnit prepared(const LearnedUnit& unit) { return unit; }
+
+  template <bool kCurve>
+  struct Lane {
+    l3::Steps s;
+    __device__ __forceinline__ explicit Lane(const LearnedUnit& unit) : s(steps_of_lane<kCurve>(unit)) {}
+    __device__ __forceinline__ uint32_t narrow() const { return static_cast<uint32_t>(s.y >> 32); }
+    __device__ __forceinline__ uint64_t wide(uint32_t fraction) const {
+      return static_cast<uint64_t>(static_cast<int64_t>(s.y) >> fraction);
+    }
+    __device__ __forceinline__ void step() {
+      s.y += s.d1;
+      if constexpr (kCurve) {
+        s.d1 += s.d2;
+        s.d2 += s.d3;
+      }
+    }
+  };
+};
+// A sink may name another way, which is how that is measured.
+template <typename Sink>
+struct PredictionsOf {
+  using type = FixedPoint;
+};
+template <typename Sink>
+requires requires { typename Sink::Predictions; }
+struct PredictionsOf<Sink> {
+  using type = typename Sink::Predictions;
+};
+template <typename Sink, bool kCurve>
+using LanePredictions = typename PredictionsOf<Sink>::type::template Lane<kCurve>;
+
 // What becomes of rows is up to a sink:
 //   begin(base, o)        rows of a narrow model follow: base + offset each, modulo the type; o: the first one's offset
 //   offset<kSmall>(k, o)  row k of the lane; kSmall: 32 of them add up in 32 bits
@@ -68,28 +105,24 @@ __device__ __forceinline__ void unpack_unit(const uint32_t* unit, uint32_t width
 template <bool kCurve, bool kSmall, uint32_t N, typename Sink>
 __device__ __forceinline__ void narrow_rows(const LearnedUnit& unit, uint32_t first_k, const uint32_t (&residuals)[N],
                                             Sink& sink) {
-  l3::Steps s = steps_of_lane<kCurve>(unit);
-  sink.begin(unit.base, static_cast<int32_t>(static_cast<uint32_t>(s.y >> 32) + residuals[0]));
+  LanePredictions<Sink, kCurve> rows(unit);
+  sink.begin(unit.base, static_cast<int32_t>(rows.narrow() + residuals[0]));
 #pragma unroll
   for (uint32_t j = 0; j < N; ++j) {
-    sink.template offset<kSmall>(first_k + j, static_cast<int32_t>(static_cast<uint32_t>(s.y >> 32) + residuals[j]));
-    s.y += s.d1;
-    if constexpr (kCurve) {
-      s.d1 += s.d2;
-      s.d2 += s.d3;
-    }
+    sink.template offset<kSmall>(first_k + j, static_cast<int32_t>(rows.narrow() + residuals[j]));
+    rows.step();
   }
   sink.end();
 }
 
 template <uint32_t N, typename R, typename Sink>
-__device__ __forceinline__ void wide_rows(const LearnedUnit& unit, l3::Steps& s, uint32_t first_k,
+__device__ __forceinline__ void wide_rows(const LearnedUnit& unit, LanePredictions<Sink, true>& rows, uint32_t first_k,
                                           const R (&residuals)[N], Sink& sink) {
   const uint32_t fraction = unit.fraction();
 #pragma unroll
   for (uint32_t j = 0; j < N; ++j) {
-    sink.value(first_k + j, unit.base + static_cast<uint64_t>(static_cast<int64_t>(s.y) >> fraction) + residuals[j]);
-    l3::step(s);
+    sink.value(first_k + j, unit.base + rows.wide(fraction) + residuals[j]);
+    rows.step();
   }
 }
 
@@ -128,17 +161,17 @@ __device__ __forceinline__ void feed_packed_tile(const l3::Chunk& chunk, const L
     if (!unit.is(LearnedUnit::kWide)) {
       narrow_rows_by_degree(unit, 0, residuals, sink);
     } else {
-      l3::Steps s = steps_of_lane<true>(unit);
-      wide_rows(unit, s, 0, residuals, sink);
+      LanePredictions<Sink, true> rows(unit);
+      wide_rows(unit, rows, 0, residuals, sink);
     }
   } else if constexpr (sizeof(T) > 4) {
     // Two halves, so that residuals take no more registers than narrow ones.
-    l3::Steps s = steps_of_lane<true>(unit);
+    LanePredictions<Sink, true> rows(unit);
     uint64_t residuals[kRowsPerLane / 2];
     unpack_tile<0>(words, width, residuals);
-    wide_rows(unit, s, 0, residuals, sink);
+    wide_rows(unit, rows, 0, residuals, sink);
     unpack_tile<kRowsPerLane / 2>(words, width, residuals);
-    wide_rows(unit, s, kRowsPerLane / 2, residuals, sink);
+    wide_rows(unit, rows, kRowsPerLane / 2, residuals, sink);
   }
 }
 
@@ -154,8 +187,8 @@ __device__ __forceinline__ void feed_unit(const l3::Chunk& chunk, const LearnedU
   } else {
     R residuals[kUnitRowsPerLane] = {};
     unpack_unit(words, unit.width(), residuals);
-    l3::Steps s = steps_of_lane<true>(unit);
-    wide_rows(unit, s, first_k, residuals, sink);
+    LanePredictions<Sink, true> rows(unit);
+    wide_rows(unit, rows, first_k, residuals, sink);
   }
 }
 
@@ -226,11 +259,12 @@ struct Strip {
 template <typename T, bool kPrefetch, typename SinkOf>
 __device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const Strip& strip, StripScratch<T>& scratch,
                                            SinkOf&& sink_of) {
+  using Predictions = typename PredictionsOf<std::remove_cvref_t<decltype(sink_of(0u))>>::type;
   const uint32_t lane = lane_id();
   const uint32_t unit = (strip.first + lane / kUnitsPerTile * strip.step) * kUnitsPerTile + lane % kUnitsPerTile;
   sync_warp();  // nobody reads the last strip any more
   if (lane < strip.count * kUnitsPerTile && unit < chunk.units)
-    scratch.units[lane] = describe_unit<false>(chunk, unit, sizeof(T));
+    scratch.units[lane] = Predictions::prepared(describe_unit<false>(chunk, unit, sizeof(T)));
   sync_warp();
   bool bad = false;
 #pragma unroll 1
@@ -246,8 +280,9 @@ __device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const Strip& 
 }
 
 // Values to memory.
-template <typename T>
+template <typename T, typename P = FixedPoint>
 struct StoreRows {
+  using Predictions = P;
   static constexpr bool kAddsUp = false;
   T* lane_out;
   uint32_t rows;  // of the tile, less the lane
@@ -266,7 +301,7 @@ struct StoreRows {
 
 // A warp decodes up to `most` tiles of each chunk. Grid: x covers the tiles of the longest chunk, kWarps · most per
 // block; y the chunks. `fault` becomes 1 if values were found that no writer makes.
-template <typename T, uint32_t kWarps, uint32_t kMinBlocks, bool kPrefetch>
+template <typename T, uint32_t kWarps, uint32_t kMinBlocks, bool kPrefetch, typename P = FixedPoint>
 __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(ChunkBatch batch, uint32_t most, T* out,
                                                                              uint32_t* fault) {
   __shared__ StripScratch<T> scratch[kWarps];
@@ -281,7 +316,7 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(Chu
     T* lane_out = out + load(batch.first_rows + chunk) + lane_id();
     const bool wrong = feed_strip<T, kPrefetch>(learned, strip, scratch[threadIdx.x / kLanes], [&](uint32_t tile) {
       const uint32_t rows = rows_of_tile(count, tile);
-      return StoreRows<T>{lane_out + uint64_t{tile} * kTileRows, rows > lane_id() ? rows - lane_id() : 0};
+      return StoreRows<T, P>{lane_out + uint64_t{tile} * kTileRows, rows > lane_id() ? rows - lane_id() : 0};
     });
     bad = bad || wrong;
   }
