@@ -80,7 +80,7 @@ class RowEncoder {
 
 // Whether codes from `first` on have an escape. A literal byte may look like one, but only behind one.
 bool has_escape(const Buffer& codes, size_t first) {
-  return std::memchr(codes.data() + first, fsst::kEscape, codes.size() - first) != nullptr;
+  return first < codes.size() && std::memchr(codes.data() + first, fsst::kEscape, codes.size() - first) != nullptr;
 }
 
 Values length_values(const std::vector<uint32_t>& lengths) {
@@ -96,17 +96,6 @@ void append_all(Buffer& stream, const std::vector<T>& values) {
   stream.append(values.data(), values.size() * sizeof(T));
 }
 
-void align_table(Buffer& tables) {
-  while (tables.size() % fsst::kTableAlignment != 0) tables.push(uint8_t{0});
-}
-
-std::vector<std::byte> params_of(fsst::Parse parse, uint32_t shift) {
-  const fsst::Parameters params{static_cast<uint8_t>(parse), static_cast<uint8_t>(shift), 0};
-  std::vector<std::byte> bytes(sizeof(params));
-  std::memcpy(bytes.data(), &params, sizeof(params));
-  return bytes;
-}
-
 }  // namespace
 
 Node FsstCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
@@ -114,37 +103,30 @@ Node FsstCodec::encode(const Values& values, const Tree& tree, Effort effort) co
   const uint32_t tiles = tile_count(values.count);
   const uint32_t shift = fsst::choose_table_shift(values, plan);
   const uint32_t table_tiles = 1u << shift;
-  std::vector<uint32_t> table_starts;
+  std::vector<fsst::SymbolTable> tables;
   std::vector<uint64_t> starts;
   std::vector<uint32_t> piece_starts;
-  Buffer tables;
-  const auto first_table = static_cast<uint32_t>((fsst::table_count(tiles, shift) + 1) * sizeof(uint32_t));
   RowEncoder rows(values, plan.training.parse);
   rows.lengths.reserve(values.count);
   for (uint32_t tile = 0; tile < tiles; tile += table_tiles) {
     const uint64_t first = uint64_t{tile} * kTileRows;
     const uint64_t end = std::min<uint64_t>(first + uint64_t{table_tiles} * kTileRows, values.count);
-    fsst::SymbolTable table = fsst::train_rows(values, first, end, plan);
-    rows.use(table);
+    tables.push_back(fsst::train_rows(values, first, end, plan));
+    rows.use(tables.back());
     const size_t codes_before = rows.codes.size();
     for (uint64_t row = first; row < end; row += kTileRows) {
       starts.push_back(rows.codes.size());
       piece_starts.push_back(static_cast<uint32_t>(rows.pieces.size()));
       rows.add(row, std::min<uint64_t>(row + kTileRows, end));
     }
-    table.escape_free = !has_escape(rows.codes, codes_before);
-    table_starts.push_back(static_cast<uint32_t>(first_table + tables.size()));
-    table.append_to(tables);
-    align_table(tables);
+    tables.back().escape_free = !has_escape(rows.codes, codes_before);
   }
   starts.push_back(rows.codes.size());
   piece_starts.push_back(static_cast<uint32_t>(rows.pieces.size()));
-  table_starts.push_back(static_cast<uint32_t>(first_table + tables.size()));
 
-  Node node{this, values.type, values.count, params_of(plan.training.parse, shift), {}, {}};
+  Node node{this, values.type, values.count, fsst::pack_parameters(plan.training.parse, shift), {}, {}};
   node.streams.resize(fsst::kStreams);
-  append_all(node.streams[fsst::kTables], table_starts);
-  node.streams[fsst::kTables].append(tables.data(), tables.size());
+  node.streams[fsst::kTables] = fsst::pack_tables(tables);
   append_all(node.streams[fsst::kStarts], starts);
   node.streams[fsst::kCodes] = std::move(rows.codes);
   if (!rows.pieces.empty()) {

@@ -75,4 +75,9 @@ BASALT_HD constexpr uint64_t lowest_bytes(uint32_t count) {
   return count >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * count) - 1;
 }
 
+// Encoders look symbols of three and more bytes up by their first three, in slots that hold one each: what trainers see
+// to. Which slot it is decides which symbols a table can have, never which one a text has.
+constexpr uint32_t kSlots = 2048;
+BASALT_HD constexpr uint32_t slot_of(uint64_t word) { return static_cast<uint32_t>(word << 8) * 2654435761u >> 21; }
+
 }  // namespace basalt::fsst

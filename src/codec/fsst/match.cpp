@@ -12,7 +12,7 @@ Matcher::Matcher(const SymbolTable& table) {
     const Symbol& symbol = table.symbols[code];
     if (symbol.length == 1) singles_[symbol.value] = static_cast<uint16_t>(code | 1 << 8);
     if (symbol.length < 3) continue;
-    Slot& slot = slots_[hash_prefix(symbol.value, kSlotBits)];
+    Slot& slot = slots_[slot_of(symbol.value)];
     if (slot.step == 0) slot = {symbol.value, 64 - 8 * symbol.length, code | symbol.length << 8};
   }
   for (size_t i = 0; i < pairs_.size(); i += 256) std::copy(singles_.begin(), singles_.end(), &pairs_[i]);
@@ -66,7 +66,7 @@ uint8_t* Matcher::encode_optimal(const char* text, size_t length, uint8_t* out) 
     const auto fewer = [](Best a, Best b) { return b.bytes < a.bytes ? b : a; };
     const Best shorter =
         fewer(through(left >= 2 ? pairs_[word & 0xFFFF] : singles_[word & 0xFF]), through(singles_[word & 0xFF]));
-    const Slot& slot = slots_[hash_prefix(word, kSlotBits)];
+    const Slot& slot = slots_[slot_of(word)];
     best[i] = slot.fits(word) && slot.length() <= left ? fewer(through(slot.step), shorter) : shorter;
   }
   for (size_t i = 0; i < length;) {

@@ -22,17 +22,8 @@ inline uint64_t load_text(const char* text, size_t left) {
   return left == 0 ? 0 : load(uint8_t{}, 0);
 }
 
-// Of the first three bytes.
-BASALT_HD constexpr uint32_t hash_prefix(uint64_t word, uint32_t bits) {
-  return static_cast<uint32_t>(word << 8) * 2654435761u >> (32 - bits);
-}
-
 class Matcher {
  public:
-  // Slots for symbols of three and more bytes, one symbol each. What a table may hold is for its trainer to say; a
-  // table from elsewhere may have two symbols for one slot, of which the first is found.
-  static constexpr uint32_t kSlotBits = 11;
-
   explicit Matcher(const SymbolTable& table);
 
   // A step of a parse: code | length << 8 | 1 << 12 of an escape, which takes one byte and kEscape for code.
@@ -43,7 +34,7 @@ class Matcher {
   // What greedy parses take at the beginning of `word`, which holds `left` bytes of text, eight if there are more. No
   // branch depends on the text: which symbols fit is hard to foresee.
   Step step_at(uint64_t word, size_t left) const {
-    const Slot& slot = slots_[hash_prefix(word, kSlotBits)];
+    const Slot& slot = slots_[slot_of(word)];
     const Step shorter = left >= 2 ? pairs_[word & 0xFFFF] : singles_[word & 0xFF];
     const bool fits = static_cast<unsigned>(slot.fits(word)) & static_cast<unsigned>(slot.length() <= left);
     const Step take_long = 0u - static_cast<uint32_t>(fits);
@@ -74,7 +65,7 @@ class Matcher {
   };
   static constexpr uint16_t kNone = kEscape | 1 << 8 | 1 << 12;
 
-  std::array<Slot, 1u << kSlotBits> slots_;
+  std::array<Slot, kSlots> slots_;
   std::array<uint16_t, 65536> pairs_;
   std::array<uint16_t, 256> singles_;
 };

@@ -35,6 +35,27 @@ void SymbolTable::append_to(Buffer& stream) const {
   for (const Symbol& symbol : symbols) stream.append(&symbol.value, symbol.length);
 }
 
+Buffer pack_tables(const std::vector<SymbolTable>& tables) {
+  const auto end_of_starts = (tables.size() + 1) * sizeof(uint32_t);
+  Buffer starts;
+  Buffer bodies;
+  for (const SymbolTable& table : tables) {
+    starts.push(static_cast<uint32_t>(end_of_starts + bodies.size()));
+    table.append_to(bodies);
+    while (bodies.size() % kTableAlignment != 0) bodies.push(uint8_t{0});
+  }
+  starts.push(static_cast<uint32_t>(end_of_starts + bodies.size()));
+  starts.append(bodies.data(), bodies.size());
+  return starts;
+}
+
+std::vector<std::byte> pack_parameters(Parse parse, uint32_t table_shift) {
+  const Parameters params{static_cast<uint8_t>(parse), static_cast<uint8_t>(table_shift), 0};
+  std::vector<std::byte> bytes(sizeof(params));
+  std::memcpy(bytes.data(), &params, sizeof(params));
+  return bytes;
+}
+
 size_t table_bytes(const std::byte* table, size_t most) {
   if (most < kTableHeader) return 0;
   uint32_t count = 0;

@@ -17,6 +17,10 @@ struct SymbolTable {
   void append_to(Buffer& stream) const;  // as layout.h says, without the zeros behind
 };
 
+// The stream of tables, and the parameters, of an array.
+Buffer pack_tables(const std::vector<SymbolTable>& tables);
+std::vector<std::byte> pack_parameters(Parse parse, uint32_t table_shift);
+
 // Size of the table that begins at `table` and has at most `most` bytes; 0 if it does not hold together.
 size_t table_bytes(const std::byte* table, size_t most);
 SymbolTable load_table(const std::byte* table);

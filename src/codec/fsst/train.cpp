@@ -91,7 +91,7 @@ class Builder {
       rows_ += opens ? 1 : 0;
       ++in_row_[row];
     } else if (symbol.length > 2) {
-      const uint32_t slot = hash_prefix(symbol.value, Matcher::kSlotBits);
+      const uint32_t slot = slot_of(symbol.value);
       if (long_ >= options_.most_long || taken_[slot]) return;
       taken_[slot] = true;
       ++long_;
@@ -107,7 +107,7 @@ class Builder {
  private:
   const TrainOptions& options_;
   SymbolTable table_;
-  std::bitset<1u << Matcher::kSlotBits> taken_;
+  std::bitset<kSlots> taken_;
   std::array<uint32_t, 256> in_row_{};
   uint32_t rows_ = 0;
   uint32_t long_ = 0;
