@@ -54,15 +54,6 @@ struct HostRows {
   }
 };
 
-std::vector<fsst::SymbolTable> train_tables(const Values& values, uint32_t shift, const fsst::Plan& plan) {
-  std::vector<fsst::SymbolTable> tables;
-  const uint64_t table_rows = uint64_t{kTileRows} << shift;
-  for (uint64_t first = 0; first < values.count; first += table_rows) {
-    tables.push_back(fsst::train_rows(values, first, std::min(first + table_rows, values.count), plan));
-  }
-  return tables;
-}
-
 // Pieces of all long rows.
 struct Pieces {
   std::vector<fsst::EncodePiece> all;
@@ -87,8 +78,8 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   Node node = make_node(values, tree, fsst::kStreams);
   const fsst::Plan plan = fsst::plan_of(effort);
   const HostRows host(values, stream);
-  const uint32_t shift = fsst::choose_table_shift(host.values, plan);
-  std::vector<fsst::SymbolTable> tables = train_tables(host.values, shift, plan);
+  fsst::Tables trained = fsst::train_tables(host.values, plan);
+  std::vector<fsst::SymbolTable>& tables = trained.tables;
   std::vector<fsst::EncodeTable> encode_tables;
   for (const fsst::SymbolTable& table : tables) encode_tables.push_back(fsst::make_encode_table(table));
   const Pieces pieces(host.values);
@@ -112,7 +103,7 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   work.first_byte = texts.first_byte;
   work.rows = count;
   work.tables = device_tables.as<fsst::EncodeTable>();
-  work.table_shift = shift;
+  work.table_shift = trained.shift;
   work.pieces = device_pieces.as<fsst::EncodePiece>();
   work.piece_count = pieces.all.size();
   work.steps = steps.as<uint8_t>();
@@ -139,7 +130,7 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   const Buffer has_escapes = download(escapes, tables.size() * sizeof(uint32_t), stream);
   for (size_t i = 0; i < tables.size(); ++i) tables[i].escape_free = has_escapes.as<uint32_t>()[i] == 0;
 
-  node.params = fsst::pack_parameters(plan.training.parse, shift);
+  node.params = fsst::pack_parameters(plan.training.parse, trained.shift);
   node.streams[fsst::kTables] = fsst::pack_tables(tables);
   node.streams[fsst::kStarts] = download(starts, (tiles + 1) * sizeof(uint64_t), stream);
   node.streams[fsst::kCodes] = download(codes, code_bytes, stream);

@@ -151,7 +151,7 @@ Golden floats() {
   return out;
 }
 
-// `fsst`: escapes and none, pieces of long rows, both parses would read alike; below a dictionary too.
+// `fsst`: with escapes and without, with pieces of long rows, below a dictionary too.
 Golden texts() {
   const uint64_t rows = 1200;
   std::vector<NamedColumn> columns;

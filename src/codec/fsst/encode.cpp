@@ -100,33 +100,30 @@ void append_all(Buffer& stream, const std::vector<T>& values) {
 
 Node FsstCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
   const fsst::Plan plan = fsst::plan_of(effort);
-  const uint32_t tiles = tile_count(values.count);
-  const uint32_t shift = fsst::choose_table_shift(values, plan);
-  const uint32_t table_tiles = 1u << shift;
-  std::vector<fsst::SymbolTable> tables;
+  fsst::Tables trained = fsst::train_tables(values, plan);
+  const uint64_t table_rows = uint64_t{kTileRows} << trained.shift;
   std::vector<uint64_t> starts;
   std::vector<uint32_t> piece_starts;
   RowEncoder rows(values, plan.training.parse);
   rows.lengths.reserve(values.count);
-  for (uint32_t tile = 0; tile < tiles; tile += table_tiles) {
-    const uint64_t first = uint64_t{tile} * kTileRows;
-    const uint64_t end = std::min<uint64_t>(first + uint64_t{table_tiles} * kTileRows, values.count);
-    tables.push_back(fsst::train_rows(values, first, end, plan));
-    rows.use(tables.back());
+  for (size_t i = 0; i < trained.tables.size(); ++i) {
+    const uint64_t first = i * table_rows;
+    const uint64_t end = std::min<uint64_t>(first + table_rows, values.count);
+    rows.use(trained.tables[i]);
     const size_t codes_before = rows.codes.size();
     for (uint64_t row = first; row < end; row += kTileRows) {
       starts.push_back(rows.codes.size());
       piece_starts.push_back(static_cast<uint32_t>(rows.pieces.size()));
       rows.add(row, std::min<uint64_t>(row + kTileRows, end));
     }
-    tables.back().escape_free = !has_escape(rows.codes, codes_before);
+    trained.tables[i].escape_free = !has_escape(rows.codes, codes_before);
   }
   starts.push_back(rows.codes.size());
   piece_starts.push_back(static_cast<uint32_t>(rows.pieces.size()));
 
-  Node node{this, values.type, values.count, fsst::pack_parameters(plan.training.parse, shift), {}, {}};
+  Node node{this, values.type, values.count, fsst::pack_parameters(plan.training.parse, trained.shift), {}, {}};
   node.streams.resize(fsst::kStreams);
-  node.streams[fsst::kTables] = fsst::pack_tables(tables);
+  node.streams[fsst::kTables] = fsst::pack_tables(trained.tables);
   append_all(node.streams[fsst::kStarts], starts);
   node.streams[fsst::kCodes] = std::move(rows.codes);
   if (!rows.pieces.empty()) {
@@ -156,13 +153,20 @@ std::optional<Estimate> FsstCodec::estimate(const Sample& sample, ChildChooser& 
     encoded += static_cast<uint64_t>(values.offsets[end] - values.offsets[row]);
   }
   const double scale = encoded == 0 ? 0 : static_cast<double>(plain) / static_cast<double>(encoded) * sample.scale();
-  Estimate child = chooser.best({length_values(rows.lengths), sample.total_rows, piece_rows}, fsst::kCodeLengths);
   Buffer table_bytes;
   table.append_to(table_bytes);
   const double tiles = tile_count(sample.total_rows);
   double bytes = static_cast<double>(sizeof(fsst::Parameters) + table_bytes.size()) + 8 * (tiles + 1);
   bytes += static_cast<double>(rows.codes.size() + rows.pieces.size() * sizeof(uint16_t)) * scale;
   if (!rows.pieces.empty()) bytes += 4 * (tiles + 1);
+  // Kernels read code lengths together with codes if they are packed: anything else has to save something of the whole.
+  constexpr double kPackedWins = 0.98;
+  const Sample lengths{length_values(rows.lengths), sample.total_rows, piece_rows};
+  Estimate child = chooser.best(lengths, fsst::kCodeLengths);
+  if (chooser.forced(fsst::kCodeLengths) == nullptr) {
+    Estimate packed = *get_codec("packed").estimate(lengths, chooser);
+    if (bytes + child.bytes >= (bytes + packed.bytes) * kPackedWins) child = std::move(packed);
+  }
   return Estimate{bytes + child.bytes, {"fsst", {std::move(child.tree)}}};
 }
 

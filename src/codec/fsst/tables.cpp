@@ -10,7 +10,9 @@ namespace {
 constexpr uint32_t kSamplePiece = 512;
 constexpr uint32_t kTestBytes = 16 << 10;
 constexpr uint64_t kTestSalt = 1;
-constexpr uint32_t kTestRanges = 4;
+constexpr uint32_t kTestRanges = 2;
+constexpr uint32_t kTestRounds = 6;    // tables for the test: nearly as good, in half the time
+constexpr uint32_t kFewestRanges = 4;  // fewer are not worth the test
 // Tables of their own must save this share of the codes: each takes time to train, and to load.
 constexpr double kRangeHasToSave = 0.98;
 
@@ -38,6 +40,9 @@ Sizes try_ranges(const Values& values, uint32_t shift, const SymbolTable& whole,
   const uint64_t range_rows = uint64_t{kTileRows} << shift;
   const uint64_t ranges = (values.count + range_rows - 1) / range_rows;
   const uint64_t taken = std::min<uint64_t>(ranges, kTestRanges);
+  Plan quick = plan;
+  quick.training.rounds = std::min(plan.training.rounds, kTestRounds);
+  quick.train_greedily_too = false;
   Sizes sizes;
   for (uint64_t i = 0; i < taken; ++i) {
     const uint64_t first = (2 * i + 1) * ranges / (2 * taken) * range_rows;
@@ -47,7 +52,7 @@ Sizes try_ranges(const Values& values, uint32_t shift, const SymbolTable& whole,
     for (const std::string_view text : test) tested += text.size();
     if (tested == 0) continue;
     const double scale = static_cast<double>(plain_bytes(values, first, end)) / static_cast<double>(tested);
-    const SymbolTable own = train_rows(values, first, end, plan);
+    const SymbolTable own = train_rows(values, first, end, quick);
     Buffer bytes;
     own.append_to(bytes);
     sizes.whole += scale * static_cast<double>(code_bytes(whole, test, plan.training.parse));
@@ -60,7 +65,7 @@ Sizes try_ranges(const Values& values, uint32_t shift, const SymbolTable& whole,
 }  // namespace
 
 Plan plan_of(Effort effort) {
-  Plan plan;
+  Plan plan{};
   plan.training.single_boost = 2;
   if (effort == Effort::kFast) {
     plan.training.rounds = 6;
@@ -72,6 +77,7 @@ Plan plan_of(Effort effort) {
   } else {
     plan.training.rounds = 16;
     plan.training.parse = Parse::kOptimal;
+    plan.train_greedily_too = true;
     plan.sample_bytes = 128 << 10;
     plan.range_bytes = {4 << 20, 1 << 20};
   }
@@ -114,28 +120,41 @@ std::vector<std::string_view> sample_texts(const Values& values, uint64_t first,
 }
 
 SymbolTable train_rows(const Values& values, uint64_t first, uint64_t end, const Plan& plan) {
-  return train(sample_texts(values, first, end, plan.sample_bytes), plan.training);
+  const std::vector<std::string_view> sample = sample_texts(values, first, end, plan.sample_bytes);
+  SymbolTable table = train(sample, plan.training);
+  if (!plan.train_greedily_too) return table;
+  TrainOptions greedy = plan.training;
+  greedy.parse = Parse::kGreedy;
+  SymbolTable other = train(sample, greedy);
+  const Parse parse = plan.training.parse;
+  return code_bytes(other, sample, parse) < code_bytes(table, sample, parse) ? other : table;
 }
 
-uint32_t choose_table_shift(const Values& values, const Plan& plan) {
+Tables train_tables(const Values& values, const Plan& plan) {
+  Tables out;
   const uint32_t tiles = tile_count(values.count);
-  const uint32_t one_table = tiles == 0 ? 0 : static_cast<uint32_t>(std::bit_width(tiles - 1));
-  if (tiles == 0) return one_table;
+  if (tiles == 0) return out;
+  const auto one_table = static_cast<uint32_t>(std::bit_width(tiles - 1));
   const uint64_t tile_bytes = plain_bytes(values, 0, values.count) / tiles + 1;
-  uint32_t best = one_table;
+  out.shift = one_table;
+  out.tables.push_back(train_rows(values, 0, values.count, plan));
   double best_share = kRangeHasToSave;
-  std::optional<SymbolTable> whole;
   for (const uint64_t bytes : plan.range_bytes) {
     const auto shift = static_cast<uint32_t>(std::bit_width(bytes / tile_bytes));
-    if (shift >= one_table) continue;
-    if (!whole) whole = train_rows(values, 0, values.count, plan);
-    const Sizes sizes = try_ranges(values, shift, *whole, plan);
+    if (table_count(tiles, shift) < kFewestRanges) continue;
+    const Sizes sizes = try_ranges(values, shift, out.tables[0], plan);
     if (sizes.ranges < sizes.whole * best_share) {
-      best = shift;
+      out.shift = shift;
       best_share = sizes.ranges / sizes.whole * kRangeHasToSave;
     }
   }
-  return best;
+  if (out.shift == one_table) return out;
+  out.tables.clear();
+  const uint64_t table_rows = uint64_t{kTileRows} << out.shift;
+  for (uint64_t first = 0; first < values.count; first += table_rows) {
+    out.tables.push_back(train_rows(values, first, std::min(first + table_rows, values.count), plan));
+  }
+  return out;
 }
 
 }  // namespace basalt::fsst

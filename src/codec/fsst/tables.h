@@ -10,6 +10,7 @@ namespace basalt::fsst {
 struct Plan {
   TrainOptions training;
   uint32_t sample_bytes;
+  bool train_greedily_too;            // and take the better of two tables: neither way of training is always better
   std::vector<uint64_t> range_bytes;  // plain bytes of smaller ranges of rows to try tables of their own for
 };
 Plan plan_of(Effort effort);
@@ -22,7 +23,12 @@ std::vector<std::string_view> sample_texts(const Values& values, uint64_t first,
 // Trained on the rows [first, end).
 SymbolTable train_rows(const Values& values, uint64_t first, uint64_t end, const Plan& plan);
 
-// Tiles that share a table, as a power of two: all of them, or fewer where that saves more than the tables take.
-uint32_t choose_table_shift(const Values& values, const Plan& plan);
+// The tables of an array, and how many tiles share one, as a power of two: all of them, or fewer where that saves more
+// than the tables take.
+struct Tables {
+  std::vector<SymbolTable> tables;
+  uint32_t shift = 0;
+};
+Tables train_tables(const Values& values, const Plan& plan);
 
 }  // namespace basalt::fsst

@@ -12,9 +12,23 @@ namespace {
 constexpr uint32_t kBytes = 256;
 constexpr uint32_t kUnits = 512;
 
-struct Counts {
-  std::vector<uint32_t> units = std::vector<uint32_t>(kUnits);
+// How often units and pairs of neighbours occur. Few of all pairs do, so those that do are listed.
+class Counts {
+ public:
+  void clear() {
+    units.fill(0);
+    for (const uint32_t pair : seen) pairs[pair] = 0;
+    seen.clear();
+    code_bytes = 0;
+  }
+  void add_pair(uint32_t a, uint32_t b) {
+    const uint32_t pair = a * kUnits + b;
+    if (pairs[pair]++ == 0) seen.push_back(pair);
+  }
+
+  std::array<uint32_t, kUnits> units{};
   std::vector<uint32_t> pairs = std::vector<uint32_t>(kUnits * kUnits);
+  std::vector<uint32_t> seen;
   uint64_t code_bytes = 0;
 };
 
@@ -22,8 +36,8 @@ Symbol unit_symbol(const SymbolTable& table, uint32_t unit) {
   return unit >= kBytes ? Symbol{unit - kBytes, 1} : table.symbols[unit];
 }
 
-Counts count(const SymbolTable& table, std::span<const std::string_view> sample, Parse parse) {
-  Counts counts;
+void count(const SymbolTable& table, std::span<const std::string_view> sample, Parse parse, Counts& counts) {
+  counts.clear();
   const auto matcher = std::make_unique<Matcher>(table);
   std::vector<uint8_t> codes;
   for (const std::string_view text : sample) {
@@ -40,13 +54,12 @@ Counts count(const SymbolTable& table, std::span<const std::string_view> sample,
       ++counts.units[unit];
       if (is_longer) ++counts.units[first];
       if (before != kUnits) {
-        ++counts.pairs[before * kUnits + unit];
-        if (is_longer) ++counts.pairs[before * kUnits + first];
+        counts.add_pair(before, unit);
+        if (is_longer) counts.add_pair(before, first);
       }
       before = unit;
     }
   }
-  return counts;
 }
 
 // Candidates by string; what several counts say of one string adds up.
@@ -114,9 +127,7 @@ class Builder {
 };
 
 SymbolTable build(const SymbolTable& table, const Counts& counts, bool with_pairs, const TrainOptions& options) {
-  const size_t pairs = with_pairs ? static_cast<size_t>(std::count_if(counts.pairs.begin(), counts.pairs.end(),
-                                                                      [](uint32_t count) { return count != 0; }))
-                                  : 0;
+  const size_t pairs = with_pairs ? counts.seen.size() : 0;
   Candidates candidates(kUnits + pairs);
   for (uint32_t unit = 0; unit < kUnits; ++unit) {
     if (counts.units[unit] == 0) continue;
@@ -124,14 +135,12 @@ SymbolTable build(const SymbolTable& table, const Counts& counts, bool with_pair
     const uint64_t gain = uint64_t{counts.units[unit]} * symbol.length;
     candidates.add(symbol, symbol.length == 1 ? gain * options.single_boost : gain);
   }
-  for (uint32_t a = 0; with_pairs && a < kUnits; ++a) {
-    if (counts.units[a] == 0 || unit_symbol(table, a).length >= kMaxSymbolBytes) continue;
-    for (uint32_t b = 0; b < kUnits; ++b) {
-      const uint32_t times = counts.pairs[a * kUnits + b];
-      if (times < options.least_count || times == 0) continue;
-      const Symbol symbol = joined(unit_symbol(table, a), unit_symbol(table, b));
-      candidates.add(symbol, uint64_t{times} * symbol.length);
-    }
+  for (size_t i = 0; i < pairs; ++i) {
+    const uint32_t times = counts.pairs[counts.seen[i]];
+    const Symbol first = unit_symbol(table, counts.seen[i] / kUnits);
+    if (times < options.least_count || first.length >= kMaxSymbolBytes) continue;
+    const Symbol symbol = joined(first, unit_symbol(table, counts.seen[i] % kUnits));
+    candidates.add(symbol, uint64_t{times} * symbol.length);
   }
   std::vector<Candidate>& heap = candidates.list();
   const auto worse = [](const Candidate& a, const Candidate& b) { return is_better(b, a); };
@@ -155,14 +164,15 @@ SymbolTable train(std::span<const std::string_view> sample, const TrainOptions& 
   between.most_rows = between.most_per_row = 256;
   SymbolTable table;
   SymbolTable best;
+  Counts counts;
   Counts best_counts;
   for (uint32_t round = 0; round < options.rounds; ++round) {
-    Counts counts = count(table, sample, options.parse);
+    count(table, sample, options.parse, counts);
     SymbolTable next;
     if (round + 1 < options.rounds) next = build(table, counts, true, between);
     if (round == 0 || counts.code_bytes <= best_counts.code_bytes) {
       best = std::move(table);
-      best_counts = std::move(counts);
+      std::swap(counts, best_counts);
     }
     table = std::move(next);
   }
