@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint32_t kWarps = 8;
 constexpr uint32_t kDecodeShared = sizeof(StagedTable) + kWarps * kStageBytes;
+constexpr uint32_t kDecodeBlocks = 4;  // without a limit 106 registers leave room for two
 constexpr uint32_t kScanThreads = 256;
 
 // Grid: x covers the tiles of the longest array, a warp each; y the arrays. Tile t's bytes go to text_starts[t + 1].
@@ -46,7 +47,7 @@ __global__ __launch_bounds__(kScanThreads) void add_up_kernel(const DecodeWork* 
 
 // A warp per tile, as above. Tables of a block's tiles are staged one after the other; nearly always there is one.
 template <typename Lengths, typename CodeLengths>
-__global__ __launch_bounds__(kWarps* kLanes) void decode_kernel(const DecodeWork* works) {
+__global__ __launch_bounds__(kWarps* kLanes, kDecodeBlocks) void decode_kernel(const DecodeWork* works) {
   extern __shared__ device::SixteenBytes fsst_shared[];
   auto& table = *reinterpret_cast<StagedTable*>(fsst_shared);
   const uint32_t warp = threadIdx.x / kLanes;
