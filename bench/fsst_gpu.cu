@@ -1,8 +1,11 @@
-// Compressed strings on the GPU: chunks of text decoded to offsets and bytes, in plain bytes per second and against the
-// copy rate on all bytes that move.
+// Compressed strings on the GPU: chunks of text decoded to offsets and bytes, and encoded with a table that is there
+// already, in plain bytes per second and against the copy rate on all bytes that move.
+#include <cub/device/device_scan.cuh>
 #include <string>
 
 #include "basalt/plan/tree.h"
+#include "codec/fsst/encode_kernels.h"
+#include "codec/fsst/encode_table.h"
 #include "codec/fsst/kernels.h"
 #include "codec/packed/layout.h"
 #include "nested_bench.h"
@@ -11,6 +14,7 @@ namespace basalt::bench {
 namespace {
 
 constexpr double kLeastRate = 300e9;  // of plain bytes
+constexpr double kLeastEncodeRate = 80e9;
 
 // Text as TPC-H comments have it: a few words of a small vocabulary.
 std::string comment(uint64_t row) {
@@ -160,6 +164,87 @@ void texts(NestedBench& bench, const std::string& point, std::string (*text)(uin
               all_plain / line.seconds * 1e-9);
 }
 
+struct Add {
+  __host__ __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a + b; }
+};
+
+// Rows of one chunk, eight times over: sizes, places, codes.
+void encode(NestedBench& bench, const std::string& point, std::string (*text)(uint64_t), Effort effort, double bar) {
+  if (!bench.options.wants("fsst encode " + point)) return;
+  constexpr uint64_t kCopies = 8;
+  const Texts plain(text, kMaxChunkRows);
+  const Tree tree = bind_tree(parse_tree("strings(packed, fsst(plain))"), Physical::kBytes);
+  const Node strings = encode_tree(plain.values(), tree, effort);
+  const Node& node = strings.children[1];
+  const Buffer& tables = node.streams[fsst::kTables];
+  const auto end_of_starts = tables.as<uint32_t>()[0];
+  require(end_of_starts == 2 * sizeof(uint32_t), point + " has one table");
+  const std::vector<fsst::EncodeTable> table{fsst::make_encode_table(fsst::load_table(tables.data() + end_of_starts))};
+
+  std::vector<unsigned char> bytes;
+  std::vector<int64_t> offsets{0};
+  for (uint64_t copy = 0; copy < kCopies; ++copy) {
+    bytes.insert(bytes.end(), plain.bytes.begin(), plain.bytes.end());
+    const int64_t base = offsets.back();
+    for (uint64_t row = 1; row < plain.offsets.size(); ++row) offsets.push_back(base + plain.offsets[row]);
+  }
+  const double plain_bytes = static_cast<double>(bytes.size());
+  bytes.resize(bytes.size() + 16);
+  const uint64_t rows = offsets.size() - 1;
+  const DeviceArray<unsigned char> device_bytes(bytes);
+  const DeviceArray<int64_t> device_offsets(offsets);
+  const DeviceArray<fsst::EncodeTable> device_table(table);
+  const DeviceArray<uint8_t> steps(effort == Effort::kBest ? bytes.size() : 0);
+  const DeviceArray<uint32_t> lengths(rows);
+  const DeviceArray<uint32_t> escapes(1);
+  const DeviceArray<uint64_t> places(rows + 1);
+  const DeviceArray<uint8_t> codes(node.streams[fsst::kCodes].size() * kCopies + 64);
+  BASALT_CHECK(cudaMemset(lengths.data(), 0, lengths.bytes()));
+  BASALT_CHECK(cudaMemset(places.data(), 0, sizeof(uint64_t)));
+  fsst::EncodeWork work{};
+  work.text = reinterpret_cast<const uint64_t*>(device_bytes.data());
+  work.offsets = device_offsets.data();
+  work.rows = rows;
+  work.tables = device_table.data();
+  work.table_shift = fsst::kMaxTableShift;
+  work.steps = effort == Effort::kBest ? steps.data() : nullptr;
+  work.code_lengths = lengths.data();
+  work.escapes = escapes.data();
+  work.row_places = places.data();
+  work.codes = codes.data();
+  const auto scan = [&](void* temporary, size_t& size) {
+    BASALT_CHECK(cub::DeviceScan::InclusiveScan(temporary, size, lengths.data(), places.data() + 1, Add(),
+                                                static_cast<int64_t>(rows)));
+  };
+  size_t temporary_bytes = 0;
+  scan(nullptr, temporary_bytes);
+  const DeviceArray<unsigned char> temporary(temporary_bytes);
+  const auto launch = [&] {
+    BASALT_CHECK(fsst::count_codes(work, nullptr));
+    scan(temporary.data(), temporary_bytes);
+    BASALT_CHECK(fsst::write_codes(work, nullptr));
+  };
+  launch();
+  BASALT_CHECK(cudaDeviceSynchronize());
+  const Buffer& expected = node.streams[fsst::kCodes];
+  const auto got = codes.to_host(0, expected.size() * kCopies);
+  for (uint64_t copy = 0; copy < kCopies; ++copy) {
+    require(std::memcmp(got.data() + copy * expected.size(), expected.data(), expected.size()) == 0, point + ": codes");
+  }
+  Line line;
+  line.group = "fsst encode";
+  line.point = point;
+  line.variant = kShipped;
+  line.bytes = 2 * plain_bytes + static_cast<double>(got.size() + 2 * device_offsets.bytes() + 2 * lengths.bytes());
+  line.values = plain_bytes;
+  line.seconds = bench.timer.time(launch);
+  line.ceiling = bench.ceilings.copy;
+  line.bar = bar;
+  line.bar_values = true;
+  bench.report.add(line);
+  std::printf("  %.0f GB/s of plain bytes\n", plain_bytes / line.seconds * 1e-9);
+}
+
 }  // namespace
 }  // namespace basalt::bench
 
@@ -169,5 +254,8 @@ int main(int argc, char** argv) {
   texts(bench, "comments", comment, kLeastRate);
   texts(bench, "uuids", hex, kLeastRate);
   texts(bench, "some escapes", with_escapes, 0);
+  encode(bench, "comments", comment, basalt::Effort::kBalanced, kLeastEncodeRate);
+  encode(bench, "uuids", hex, basalt::Effort::kBalanced, kLeastEncodeRate);
+  encode(bench, "comments, best", comment, basalt::Effort::kBest, 0);
   return bench.finish();
 }
