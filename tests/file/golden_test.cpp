@@ -152,10 +152,10 @@ Golden floats() {
 }
 
 // `fsst`: with escapes and without, with pieces of long rows, below a dictionary too.
-Golden texts() {
+Golden compressed() {
   const uint64_t rows = 1200;
   std::vector<NamedColumn> columns;
-  Golden out{"texts", {}, {}};
+  Golden out{"compressed", {}, {}};
   const auto add = [&](const std::string& name, TypeKind kind, const std::string& tree,
                        const std::function<std::string(uint64_t)>& value, const IsNull& is_null = {}) {
     out.encodings[name] = is_null ? "validity(packed, " + tree + ")" : tree;
@@ -228,7 +228,7 @@ std::vector<Golden> golden_files() {
   out.push_back(codecs());
   out.push_back(learned());
   out.push_back(floats());
-  out.push_back(texts());
+  out.push_back(compressed());
   out.push_back(types());
   out.push_back(chunks());
   out.push_back({"no_rows", everything(0), {}});

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws strings of a .basalt file that are encoded with `fsst`: their symbols, their codes and how a row is found, as SVG.
 
-    scripts/picture_strings.py FILE OUT.svg [FIRST_ROW]
+    scripts/picture_fsst.py FILE OUT.svg [FIRST_ROW]
 
 Reads the file with the independent reader of tests/python_reader, so the picture shows what is stored.
 """
