@@ -141,14 +141,12 @@ class BytesReader {
   virtual ~BytesReader() = default;
   // Whether a tile's row lengths agree with what is stored. The two calls below are made only if they do: lengths come
   // from another stream, which a damaged file may have made absurd.
-  virtual bool lengths_fit(uint32_t tile, std::span<const uint32_t> lengths) = 0;
+  virtual bool lengths_fit(uint32_t tile, std::span<const uint32_t> lengths) const = 0;
   // Appends the tile's bytes; `lengths` are the tile's row lengths.
   virtual void decode_tile(uint32_t tile, std::span<const uint32_t> lengths, Buffer& out) = 0;
   // Appends one row's bytes.
   virtual void decode_row(uint32_t tile, uint32_t row_in_tile, std::span<const uint32_t> lengths, Buffer& out) = 0;
-
-  // Set when stored bytes broke a rule that neither validate() nor lengths_fit() can see; what was appended then has
-  // the right length and means nothing.
+  // Set when stored data broke a rule that neither validate() nor lengths_fit() can see.
   bool corrupt() const { return corrupt_; }
 
  protected:

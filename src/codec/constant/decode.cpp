@@ -34,7 +34,7 @@ class ConstantBytesReader final : public BytesReader {
  public:
   explicit ConstantBytesReader(const NodeView& node) : text_(node.params) {}
 
-  bool lengths_fit(uint32_t, std::span<const uint32_t> lengths) override {
+  bool lengths_fit(uint32_t, std::span<const uint32_t> lengths) const override {
     return std::all_of(lengths.begin(), lengths.end(), [&](uint32_t length) { return length == text_.size(); });
   }
   void decode_tile(uint32_t, std::span<const uint32_t> lengths, Buffer& out) override {

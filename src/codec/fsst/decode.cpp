@@ -24,7 +24,7 @@ class FsstBytesReader final : public BytesReader {
   }
 
   // Nothing shorter than an escape, nothing longer than the longest symbol.
-  bool lengths_fit(uint32_t tile, std::span<const uint32_t> lengths) override {
+  bool lengths_fit(uint32_t tile, std::span<const uint32_t> lengths) const override {
     uint64_t plain = 0;
     for (const uint32_t length : lengths) plain += length;
     const uint64_t codes = starts_[tile + 1] - starts_[tile];

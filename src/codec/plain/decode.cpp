@@ -46,7 +46,7 @@ class PlainBytesReader final : public BytesReader {
     for (uint32_t i = 0; i < row; ++i) skip += lengths[i];
     out.append(bytes_ + starts_[tile] + skip, lengths[row]);
   }
-  bool lengths_fit(uint32_t tile, std::span<const uint32_t> lengths) override {
+  bool lengths_fit(uint32_t tile, std::span<const uint32_t> lengths) const override {
     uint64_t total = 0;
     for (const uint32_t length : lengths) total += length;
     return total == starts_[tile + 1] - starts_[tile];

@@ -22,7 +22,8 @@ class StringsReader final : public Reader {
       at += length;
       out.offsets.push_back(at);
     }
-    if (fits_) bytes_->decode_tile(tile, lengths, out.bytes);
+    if (!fits_) return;
+    bytes_->decode_tile(tile, lengths, out.bytes);
     mark_corrupt(bytes_->corrupt());
   }
   void gather(std::span<const uint32_t> rows, StringRows& out) override {
