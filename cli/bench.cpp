@@ -1,6 +1,6 @@
 // `basalt bench`: how fast this machine decodes and filters packed columns, beside the ceiling measured in the same
 // run: memcpy for decoding to memory, the memory read rate for filters that write nothing. Learned integers:
-// bench_l3.cpp; floats: bench_galp.cpp.
+// bench_l3.cpp; floats: bench_galp.cpp; text: bench_strings.cpp.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -187,6 +187,7 @@ int run_bench(const BenchOptions& options) {
   require_device(options.device);
   if (options.what == "l3") return bench_l3(options);
   if (options.what == "galp") return bench_galp(options);
+  if (options.what == "strings") return bench_strings(options);
   const bool all = options.what == "all";
   const bool cpu = options.device != Device::kCuda;
   const bool on_gpu = options.device != Device::kCpu && gpu().backend != nullptr;
@@ -231,9 +232,10 @@ void add_bench(Program& program) {
                                   "  basalt bench decode --all-widths --threads 4\n"
                                   "  basalt bench filter --device cuda --size 4GiB\n"
                                   "  basalt bench l3 --rows 5000000 --sets linear,books --json l3.json\n"
-                                  "  basalt bench galp --files prices.csv,positions.f64");
-  command->add_option("WHAT", options->what, "all (default: decode and filter), decode, filter, l3, or galp")
-      ->check(CLI::IsMember({"all", "decode", "filter", "l3", "galp"}));
+                                  "  basalt bench galp --files prices.csv,positions.f64\n"
+                                  "  basalt bench strings --files names.txt,comments/ --size 64MiB");
+  command->add_option("WHAT", options->what, "all (default: decode and filter), decode, filter, l3, galp, or strings")
+      ->check(CLI::IsMember({"all", "decode", "filter", "l3", "galp", "strings"}));
   add_bytes_option(command, "--size", options->bytes, "Plain bytes per array (default 256MiB)");
   command->add_flag("--all-widths", options->all_widths, "Every bit width instead of a selection");
   command->add_option("--rounds", options->rounds, "Repetitions; the best counts (default 3)")
@@ -247,10 +249,12 @@ void add_bench(Program& program) {
   command->add_option("--sets", options->sets, "l3: comma-separated (default: all 20, see gen l3)")->delimiter(',');
   command
       ->add_option("--files", options->files,
-                   "galp: comma-separated; doubles, .csv with one per line or raw (default: columns made by a rule)")
+                   "Comma-separated; galp: doubles, .csv with one per line or raw (default: columns made by a rule); "
+                   "strings: text, or folders of it")
       ->delimiter(',')
-      ->check(CLI::ExistingFile);
-  command->add_option("--json", options->json, "l3, galp: also write the figures to this file")->type_name("FILE");
+      ->check(CLI::ExistingPath);
+  command->add_option("--json", options->json, "l3, galp, strings: also write the figures to this file")
+      ->type_name("FILE");
   add_device_option(command, options->device);
   add_threads_option(command, options->threads);
   command->callback([&program, options] { program.run = [options] { return run_bench(*options); }; });

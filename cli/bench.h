@@ -46,5 +46,6 @@ double memcpy_ceiling(uint64_t bytes, ThreadPool& pool, int rounds);
 
 int bench_l3(const BenchOptions& options);
 int bench_galp(const BenchOptions& options);
+int bench_strings(const BenchOptions& options);
 
 }  // namespace basalt::cli

@@ -66,8 +66,10 @@ mark_as_advanced(BASALT_LIBEDIT_INCLUDE BASALT_LIBEDIT_LIBRARY)
 add_executable(basalt_cli ${basalt_cli_sources})
 set_target_properties(basalt_cli PROPERTIES OUTPUT_NAME basalt INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 target_include_directories(basalt_cli PRIVATE "${PROJECT_SOURCE_DIR}")
-target_include_directories(basalt_cli SYSTEM PRIVATE "${BASALT_CLI11_INCLUDE}" "${BASALT_ZSTD_INCLUDE}")
-target_link_libraries(basalt_cli PRIVATE basalt_internal basalt_sql basalt_paper "${BASALT_ZSTD_LIBRARY}")
+target_include_directories(basalt_cli SYSTEM PRIVATE "${BASALT_CLI11_INCLUDE}" "${BASALT_ZSTD_INCLUDE}"
+  "${BASALT_LZ4_INCLUDE}")
+target_link_libraries(basalt_cli PRIVATE basalt_internal basalt_sql basalt_paper "${BASALT_ZSTD_LIBRARY}"
+  "${BASALT_LZ4_LIBRARY}")
 # CLI11 is large and little in the program itself is hot: 20 s per file become 8. What measures is optimised.
 target_precompile_headers(basalt_cli PRIVATE <CLI/CLI.hpp> <fmt/format.h>)
 target_compile_options(basalt_cli PRIVATE $<$<CONFIG:Release>:-O1>)

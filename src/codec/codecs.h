@@ -16,6 +16,7 @@ std::unique_ptr<Codec> make_rle();
 std::unique_ptr<Codec> make_delta();
 std::unique_ptr<Codec> make_l3();
 std::unique_ptr<Codec> make_galp();
+std::unique_ptr<Codec> make_fsst();
 std::unique_ptr<Codec> make_strings();
 std::unique_ptr<Codec> make_validity();
 

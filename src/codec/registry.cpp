@@ -18,6 +18,7 @@ struct Registry {
     add(make_rle());
     add(make_l3());
     add(make_galp());
+    add(make_fsst());
     add(make_strings());
     add(make_validity());
   }

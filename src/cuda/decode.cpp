@@ -1,18 +1,20 @@
 // Whole arrays decoded on the device and brought back: what `verify --device cuda` runs and tests compare. Fixed-width
 // arrays go through the kernel that is compiled ahead for their tree, where there is one, else through a generated
 // kernel that names their tile reader; strings through the readers of their lengths and codes, their bytes being stored
-// row after row already.
+// row after row already, or through the kernels of fsst.
 #include <algorithm>
 #include <cstring>
 
 #include "codec/device_names.h"
 #include "codec/dict/layout.h"
+#include "codec/fsst/layout.h"
 #include "codec/plain/layout.h"
 #include "codec/rle/layout.h"
 #include "codec/strings/layout.h"
 #include "codec/validity/layout.h"
 #include "cuda/ahead.h"
 #include "cuda/backend.h"
+#include "cuda/decode_fsst.h"
 #include "cuda/encode.h"
 
 namespace basalt::cuda {
@@ -124,6 +126,10 @@ void CudaBackend::decode_strings(const NodeView& node, StringRows& out) {
   } else if (codec == "strings") {
     const Buffer lengths = decode_fixed(node.children[strings::kLengths]);
     const NodeView& bytes = node.children[strings::kBytes];
+    if (bytes.codec->name() == "fsst") {
+      const Buffer code_lengths = decode_fixed(bytes.children[fsst::kCodeLengths]);
+      return decode_fsst(bytes, lengths, code_lengths, out, compute_);
+    }
     const std::unique_ptr<BytesReader> reader = bytes.codec->open_bytes(bytes);
     const uint32_t tiles = tile_count(node.count);
     int64_t at = 0;
@@ -134,6 +140,7 @@ void CudaBackend::decode_strings(const NodeView& node, StringRows& out) {
       for (const uint32_t length : own) out.offsets.push_back(at += length);
       reader->decode_tile(tile, own, out.bytes);
     }
+    if (reader->corrupt()) throw_corrupt();
   } else {
     throw Error(ErrorCode::kUnsupported, "the encoding " + to_string(tree_of(node)) + " has no device reader");
   }

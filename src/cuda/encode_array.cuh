@@ -114,6 +114,7 @@ Node encode_node(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
 // Encoders that have files of their own.
 Node encode_packed(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
 Node encode_galp(const DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
+Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
 Node encode_dict(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream);
 
 // Throws if descriptors of `packed` cannot point at this 128-byte row, the first of the last tile.

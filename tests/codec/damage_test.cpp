@@ -103,7 +103,8 @@ TEST_P(Damage, NeverCrashes) {
 INSTANTIATE_TEST_SUITE_P(Trees, Damage,
                          ::testing::Values("plain", "packed", "l3", "delta", "rle", "rle(dict, delta)", "rle(l3, l3)",
                                            "dict", "dict(rle, packed)", "strings", "strings(rle, plain)", "delta(rle)",
-                                           "galp", "galp(plain)", "galp(rle)"));
+                                           "galp", "galp(plain)", "galp(rle)", "strings(packed, fsst)",
+                                           "strings(plain, fsst(plain))", "dict(packed, strings(packed, fsst))"));
 
 TEST(Damage, CodeBeyondTheDictionaryIsReported) {
   const auto array = make_array(Physical::kI64, 2000, Pattern::kFewDistinct, 4);

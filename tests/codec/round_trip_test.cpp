@@ -103,8 +103,10 @@ INSTANTIATE_TEST_SUITE_P(Trees, RoundTrip,
                                            "rle(plain, delta)", "rle(dict, packed)", "rle(delta, rle)", "dict",
                                            "dict(rle, plain)", "dict(delta, packed)", "dict(plain)", "strings",
                                            "strings(constant, constant)", "strings(rle, plain)",
-                                           "dict(packed, strings(packed, plain))", "galp", "galp(delta)", "galp(l3)",
-                                           "galp(dict)", "galp(rle)", "rle(galp, packed)", "rle(galp(delta), packed)"));
+                                           "dict(packed, strings(packed, plain))", "strings(packed, fsst)",
+                                           "strings(rle, fsst(delta))", "dict(packed, strings(packed, fsst))", "galp",
+                                           "galp(delta)", "galp(l3)", "galp(dict)", "galp(rle)", "rle(galp, packed)",
+                                           "rle(galp(delta), packed)"));
 
 TEST(RoundTrip, PackedAtEveryWidth) {
   for (const Physical type : {Physical::kU8, Physical::kI16, Physical::kU32, Physical::kI64, Physical::kI128}) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "basalt/gen/l3.h"
+#include "codec/fsst_texts.h"
 #include "codec/galp_values.h"
 #include "cuda/gpu.h"
 #include "cuda/string_arrays.h"
@@ -26,9 +27,13 @@ const std::vector<std::string>& trees_for(Physical type) {
                                                      "delta(l3)",
                                                      "rle(l3, l3)"};
   static const std::vector<std::string> kFloats = {"plain", "dict(packed, plain)", "rle(plain, packed)"};
-  static const std::vector<std::string> kStrings = {"strings(packed, plain)", "dict(packed, strings(packed, plain))",
-                                                    "strings(dict(packed, plain), plain)", "strings(packed, constant)",
-                                                    "dict(rle(packed, packed), strings(packed, constant))"};
+  static const std::vector<std::string> kStrings = {"strings(packed, plain)",
+                                                    "dict(packed, strings(packed, plain))",
+                                                    "strings(dict(packed, plain), plain)",
+                                                    "strings(packed, constant)",
+                                                    "dict(rle(packed, packed), strings(packed, constant))",
+                                                    "strings(packed, fsst(packed))",
+                                                    "dict(packed, strings(packed, fsst(plain)))"};
   return type == Physical::kBytes ? kStrings : is_float(type) ? kFloats : kIntegers;
 }
 
@@ -76,7 +81,8 @@ void for_each_array(Body&& body) {
           continue;  // types that this tree cannot hold
         }
         for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
-          if (effort != Effort::kBalanced && text.find("l3") == std::string::npos) continue;  // all the same
+          const bool differs = text.find("l3") != std::string::npos || text.find("fsst") != std::string::npos;
+          if (effort != Effort::kBalanced && !differs) continue;
           Node expected;
           try {
             expected = encode_tree(values, tree, effort);
@@ -284,12 +290,13 @@ std::optional<Node> encoded(const std::function<Node()>& encode) {
   }
 }
 
-void expect_same_strings(const Values& values, const std::string& text, const std::string& name) {
+void expect_same_strings(const Values& values, const std::string& text, const std::string& name,
+                         Effort effort = Effort::kBalanced) {
   const Tree tree = bind_tree(parse_tree(text), Physical::kBytes);
   const std::string place = text + " of " + name;
   ASSERT_EQ(gpu().backend->why_not_encode(values.type, tree), "") << place;
-  const auto expected = encoded([&] { return encode_tree(values, tree); });
-  const auto got = encoded([&] { return gpu().backend->encode(values, tree, Effort::kBalanced); });
+  const auto expected = encoded([&] { return encode_tree(values, tree, effort); });
+  const auto got = encoded([&] { return gpu().backend->encode(values, tree, effort); });
   ASSERT_EQ(got.has_value(), expected.has_value()) << place;
   if (got) expect_same(*got, *expected, place);
 }
@@ -305,12 +312,24 @@ TEST(GpuArrays, EncodeStringsToTheSameBytes) {
   }
 }
 
+TEST(GpuArrays, CompressStringsToTheSameBytes) {
+  BASALT_NEEDS_GPU();
+  for (const testing::TextCase& one : testing::text_cases()) {
+    const testing::Array array = testing::array_of(one.texts);
+    for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
+      expect_same_strings(array.values, "strings(packed, fsst(packed))", one.name, effort);
+    }
+    expect_same_strings(array.values, "dict(packed, strings(packed, fsst(packed)))", one.name);
+  }
+}
+
 TEST(GpuArrays, EncodeManyAndLongStringsToTheSameBytes) {
   BASALT_NEEDS_GPU();
   const auto expect = [](const std::vector<std::string>& texts, const std::string& name) {
     const testing::Array array = make_texts(texts, 3);
     expect_same_strings(array.values, "dict(packed, strings(packed, plain))", name);
     expect_same_strings(array.values, "strings(packed, constant)", name);
+    expect_same_strings(array.values, "strings(packed, fsst(packed))", name);
   };
   expect(random_texts(1 << 20, 16, 1, "", 'a', 26), "a million random strings");
   expect(pick(random_texts(50'000, 40, 2, "https://example.org/", '\0', 4), 1 << 20, 3), "a million of 50,000 strings");

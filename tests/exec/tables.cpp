@@ -72,9 +72,13 @@ std::string random_tree(Random& random, Physical type) {
                                                      "delta(rle(packed, packed))"};
   static const std::vector<std::string> kFloats = {"", "plain", "dict(packed, plain)", "rle(plain, packed)",
                                                    "rle(dict(packed, plain), packed)"};
-  static const std::vector<std::string> kStrings = {
-      "", "strings(packed, plain)", "dict(packed, strings(packed, plain))",
-      "dict(rle(packed, packed), strings(packed, plain))", "strings(dict(packed, plain), plain)"};
+  static const std::vector<std::string> kStrings = {"",
+                                                    "strings(packed, plain)",
+                                                    "dict(packed, strings(packed, plain))",
+                                                    "dict(rle(packed, packed), strings(packed, plain))",
+                                                    "strings(dict(packed, plain), plain)",
+                                                    "strings(packed, fsst(packed))",
+                                                    "dict(packed, strings(packed, fsst(packed)))"};
   const auto& trees = type == Physical::kBytes ? kStrings : is_float(type) ? kFloats : kIntegers;
   return trees[below(random, trees.size())];
 }

@@ -58,8 +58,9 @@ std::vector<Example> examples() {
       make_table(rows,
                  {strings(
                       "text", TypeKind::kUtf8, rows, [](uint64_t i) { return std::string(i % 7, 'x') + "é"; }, some),
+                  strings("words", TypeKind::kUtf8, rows, word),
                   strings("same", TypeKind::kBinary, rows, [](uint64_t) { return "same"; })}),
-      {{"text", "strings(packed, plain)"}});
+      {{"text", "strings(packed, plain)"}, {"words", "strings(packed, fsst)"}});
   add("nested",
       make_table(
           12, {list_of(

@@ -151,6 +151,42 @@ Golden floats() {
   return out;
 }
 
+// `fsst`: with escapes and without, with pieces of long rows, below a dictionary too.
+Golden compressed() {
+  const uint64_t rows = 1200;
+  std::vector<NamedColumn> columns;
+  Golden out{"compressed", {}, {}};
+  const auto add = [&](const std::string& name, TypeKind kind, const std::string& tree,
+                       const std::function<std::string(uint64_t)>& value, const IsNull& is_null = {}) {
+    out.encodings[name] = is_null ? "validity(packed, " + tree + ")" : tree;
+    columns.push_back(strings(name, kind, rows, value, is_null));
+  };
+  const auto sentence = [](uint64_t i, uint64_t words) {
+    const char* const kWords[] = {"carefully ", "final ", "deposits", " sleep", "quickly", "größe ", "漢字", ", "};
+    std::string text;
+    for (uint64_t w = 0; w < words; ++w) text += kWords[scramble(i * 100 + w) % std::size(kWords)];
+    return text;
+  };
+  const auto noise = [](uint64_t i, uint64_t length) {
+    std::string text;
+    for (uint64_t k = 0; k < length; ++k) text += static_cast<char>(scramble(i * 10000 + k));
+    return text;
+  };
+  add("sentences", TypeKind::kUtf8, "strings(packed, fsst(packed))", [=](uint64_t i) { return sentence(i, i % 9); });
+  add(
+      "with NULLs", TypeKind::kUtf8, "strings(rle(packed, packed), fsst(delta(packed)))",
+      [=](uint64_t i) { return sentence(i, 3); }, kSome);
+  add("noise", TypeKind::kBinary, "strings(packed, fsst(packed))", [=](uint64_t i) { return noise(i, i % 7); });
+  add("escapes", TypeKind::kBinary, "strings(packed, fsst(packed))",
+      [=](uint64_t i) { return sentence(i, 4) + (i % 300 == 7 ? std::string("\xFF\xFE\0", 3) + noise(i, 2) : ""); });
+  add("long", TypeKind::kBinary, "strings(packed, fsst(plain))",
+      [=](uint64_t i) { return i % 400 == 3 ? sentence(i, 700 * (i / 400 + 1)) + noise(i, 5) : sentence(i, 1); });
+  add("entries", TypeKind::kUtf8, "dict(packed, strings(packed, fsst(packed)))",
+      [=](uint64_t i) { return sentence(i % 40, 5); });
+  out.table = make_table(rows, std::move(columns));
+  return out;
+}
+
 // Every type, few rows, with NULLs.
 Golden types() {
   Golden out{"types", everything(20), {}};
@@ -192,6 +228,7 @@ std::vector<Golden> golden_files() {
   out.push_back(codecs());
   out.push_back(learned());
   out.push_back(floats());
+  out.push_back(compressed());
   out.push_back(types());
   out.push_back(chunks());
   out.push_back({"no_rows", everything(0), {}});

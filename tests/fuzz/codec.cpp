@@ -46,7 +46,7 @@ Node read_node(Input& input, Physical type, bool is_bytes, int depth) {
   Node node{codec, type, input.word() % kMaxCount, {}, {}, {}};
   node.params.resize(input.byte() % 20);
   for (std::byte& param : node.params) param = static_cast<std::byte>(input.byte());
-  const int streams = input.byte() % 5;
+  const int streams = input.byte() % 6;
   for (int i = 0; i < streams; ++i) node.streams.push_back(input.take(input.word() % 65536));
   if (!codec->accepts(type, is_bytes)) return node;
   for (const auto& slot : codec->children(type)) {

@@ -38,6 +38,8 @@ TEST(Tree, ErrorsNameThePosition) {
 
 TEST(Tree, BindingFillsInDefaults) {
   EXPECT_EQ(to_string(bind_tree(parse_tree("dict"), Physical::kBytes)), "dict(packed, strings(packed, plain))");
+  EXPECT_EQ(to_string(bind_tree(parse_tree("strings(packed, fsst)"), Physical::kBytes)),
+            "strings(packed, fsst(packed))");
   EXPECT_EQ(to_string(bind_tree(parse_tree("dict"), Physical::kF64)), "dict(packed, plain)");
   EXPECT_EQ(to_string(bind_tree(parse_tree("rle"), Physical::kI32)), "rle(packed, packed)");
   EXPECT_EQ(to_string(bind_tree(parse_tree("validity"), Physical::kI8)), "validity(packed, packed)");

@@ -314,6 +314,72 @@ def decode_plain_bytes(node, lengths):
     return out
 
 
+def fsst_table(data):
+    """Symbols by code, and whether there are escapes."""
+    count, flags, histogram = data[0], data[1], data[2:10]
+    require(sum(histogram) == count and flags <= 1, "fsst: a table that does not hold together")
+    symbols, at = [], 10
+    for length in range(8, 0, -1):
+        for _ in range(histogram[length - 1]):
+            symbols.append(bytes(data[at:at + length]))
+            at += length
+    require(at <= len(data) < at + 4 and not any(data[at:]), "fsst: a table of a wrong size")
+    return symbols, flags == 0
+
+
+def fsst_decode(codes, symbols, has_escapes):
+    out, at = [], 0
+    while at < len(codes):
+        code = codes[at]
+        if code == 255:
+            require(has_escapes and at + 1 < len(codes), "fsst: an escape where there can be none")
+            out.append(bytes(codes[at + 1:at + 2]))
+            at += 2
+        else:
+            require(code < len(symbols), "fsst: a code beyond its table")
+            out.append(symbols[code])
+            at += 1
+    return b"".join(out)
+
+
+def decode_fsst(node, lengths):
+    parse, shift, zeros = node.params[0], node.params[1], bytes(node.params[2:])
+    require(parse <= 1 and zeros == b"\0\0", "fsst: unknown parameters")
+    tiles = tiles_of(node.count)
+    tables = ((tiles - 1) >> shift) + 1 if tiles else 0
+    places = np.frombuffer(node.streams[0][:4 * (tables + 1)], "<u4").tolist()
+    starts = np.frombuffer(node.streams[1], "<u8").tolist()
+    code_lengths = decode(node.children[0], "u32").tolist()
+    piece_starts = np.frombuffer(node.streams[3], "<u4").tolist() or [0] * (tiles + 1)
+    pieces = np.frombuffer(node.streams[4], "<u2").tolist()
+    require(places[-1] == len(node.streams[0]) and len(starts) == tiles + 1 and starts[-1] == len(node.streams[2]) and
+            len(piece_starts) == tiles + 1 and piece_starts[-1] == len(pieces), "fsst: starts that do not fit")
+    out, at, piece = [], 0, 0
+    for row in range(node.count):
+        tile = row // TILE_ROWS
+        if row % TILE_ROWS == 0:
+            require(starts[tile] == at and piece_starts[tile] == piece, "fsst: a tile starts at a wrong place")
+            symbols, has_escapes = fsst_table(node.streams[0][places[tile >> shift]:places[(tile >> shift) + 1]])
+        end = at + code_lengths[row]
+        length = int(lengths[row])
+        text = b""
+        if length > 4096:
+            # Each piece decodes by itself.
+            for begin in range(0, length, 4096):
+                part = fsst_decode(node.streams[2][at:at + pieces[piece]], symbols, has_escapes)
+                require(len(part) == min(4096, length - begin), "fsst: a piece of a wrong length")
+                text += part
+                at += pieces[piece]
+                piece += 1
+            require(at == end, "fsst: pieces that do not add up to their row")
+        else:
+            text = fsst_decode(node.streams[2][at:end], symbols, has_escapes)
+        require(len(text) == length, "fsst: a row of a wrong length")
+        out.append(text)
+        at = end
+    return out
+
+
 def decode_strings(node):
     lengths = decode(node.children[0], "u32")
     child = node.children[1]
@@ -322,6 +388,8 @@ def decode_strings(node):
     if child.codec == "constant":
         require(all(length == len(child.params) for length in lengths.tolist()), "constant: lengths and bytes differ")
         return [bytes(child.params)] * child.count
+    if child.codec == "fsst":
+        return decode_fsst(child, lengths)
     raise FormatError("unknown bytes codec " + child.codec)
 
 
@@ -354,5 +422,5 @@ def decode(node, physical):
 
 
 def child_count(codec, physical):
-    return {"constant": 0, "plain": 0, "packed": 0, "l3": 0, "delta": 1, "galp": 1, "rle": 2, "dict": 2, "strings": 2,
+    return {"constant": 0, "plain": 0, "packed": 0, "l3": 0, "delta": 1, "galp": 1, "fsst": 1, "rle": 2, "dict": 2, "strings": 2,
             "validity": 1 if physical is None else 2}[codec]

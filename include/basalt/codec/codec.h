@@ -146,6 +146,14 @@ class BytesReader {
   virtual void decode_tile(uint32_t tile, std::span<const uint32_t> lengths, Buffer& out) = 0;
   // Appends one row's bytes.
   virtual void decode_row(uint32_t tile, uint32_t row_in_tile, std::span<const uint32_t> lengths, Buffer& out) = 0;
+  // Set when stored data broke a rule that neither validate() nor lengths_fit() can see.
+  bool corrupt() const { return corrupt_; }
+
+ protected:
+  void mark_corrupt(bool bad) { corrupt_ = corrupt_ || bad; }
+
+ private:
+  bool corrupt_ = false;
 };
 
 // What a codec expects of one child.

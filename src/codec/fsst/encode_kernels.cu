@@ -1,0 +1,70 @@
+// The device encoder's kernels: a thread per row, and one per piece of long rows.
+#include "codec/fsst/encode_kernels.h"
+
+#include "codec/fsst/encode_rows.cuh"
+#include "core/device/launch.h"
+
+namespace basalt::fsst {
+
+namespace {
+
+constexpr uint32_t kThreads = 256;
+constexpr uint32_t kWriteShared = sizeof(EncodeTable) + kThreads / kLanes * kStageBytes;
+static_assert(kTileRows % kThreads == 0, "all rows of a block have the same table");
+static_assert(sizeof(EncodeTable) % sizeof(device::SixteenBytes) == 0);
+
+__device__ __forceinline__ uint64_t thread_number() { return uint64_t{blockIdx.x} * kThreads + threadIdx.x; }
+
+__device__ __forceinline__ void stage(const EncodeTable& from, EncodeTable& to) {
+  const auto* source = reinterpret_cast<const device::SixteenBytes*>(&from);
+  auto* target = reinterpret_cast<device::SixteenBytes*>(&to);
+  for (uint32_t i = threadIdx.x; i < sizeof(EncodeTable) / sizeof(device::SixteenBytes); i += kThreads) {
+    target[i] = source[i];
+  }
+  __syncthreads();
+}
+
+__global__ __launch_bounds__(kThreads) void count_rows_kernel(const __grid_constant__ EncodeWork work) {
+  __shared__ EncodeTable table;
+  stage(work.tables[table_of_row(work, uint64_t{blockIdx.x} * kThreads)], table);
+  const uint64_t row = thread_number();
+  if (row < work.rows) count_row(work, table, row);
+}
+__global__ __launch_bounds__(kThreads) void count_pieces_kernel(const __grid_constant__ EncodeWork work) {
+  const uint64_t i = thread_number();
+  if (i < work.piece_count) count_piece(work, i);
+}
+__global__ __launch_bounds__(kThreads) void write_rows_kernel(const __grid_constant__ EncodeWork work) {
+  extern __shared__ device::SixteenBytes fsst_encode_shared[];
+  auto& table = *reinterpret_cast<EncodeTable*>(fsst_encode_shared);
+  stage(work.tables[table_of_row(work, uint64_t{blockIdx.x} * kThreads)], table);
+  const uint32_t warp = threadIdx.x / kLanes;
+  const uint64_t first = uint64_t{blockIdx.x} * kThreads + warp * kLanes;
+  if (first >= work.rows) return;
+  write_rows(work, table, first,
+             reinterpret_cast<unsigned char*>(fsst_encode_shared) + sizeof(EncodeTable) + warp * kStageBytes);
+}
+__global__ __launch_bounds__(kThreads) void write_pieces_kernel(const __grid_constant__ EncodeWork work) {
+  const uint64_t i = thread_number();
+  if (i < work.piece_count) write_piece(work, i);
+}
+
+uint32_t blocks_of(uint64_t items) { return static_cast<uint32_t>((items + kThreads - 1) / kThreads); }
+
+}  // namespace
+
+cudaError_t count_codes(const EncodeWork& work, cudaStream_t stream) {
+  if (work.rows > 0) count_rows_kernel<<<blocks_of(work.rows), kThreads, 0, stream>>>(work);
+  if (work.piece_count > 0) count_pieces_kernel<<<blocks_of(work.piece_count), kThreads, 0, stream>>>(work);
+  return cudaGetLastError();
+}
+
+cudaError_t write_codes(const EncodeWork& work, cudaStream_t stream) {
+  const cudaError_t error = device::prepare_shared(write_rows_kernel, kWriteShared);
+  if (error != cudaSuccess) return error;
+  if (work.rows > 0) write_rows_kernel<<<blocks_of(work.rows), kThreads, kWriteShared, stream>>>(work);
+  if (work.piece_count > 0) write_pieces_kernel<<<blocks_of(work.piece_count), kThreads, 0, stream>>>(work);
+  return cudaGetLastError();
+}
+
+}  // namespace basalt::fsst

@@ -1,0 +1,15 @@
+// Launches of the device encoder's kernels. Nothing here synchronises; errors of the launch are returned.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "codec/fsst/encode_work.h"
+
+namespace basalt::fsst {
+
+// Code bytes of every row and piece, and which tables have escapes.
+[[nodiscard]] cudaError_t count_codes(const EncodeWork& work, cudaStream_t stream);
+// Codes, where row_places and piece_places say.
+[[nodiscard]] cudaError_t write_codes(const EncodeWork& work, cudaStream_t stream);
+
+}  // namespace basalt::fsst

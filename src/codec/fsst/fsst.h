@@ -1,0 +1,22 @@
+// `fsst`'s class; its rooms are encode.cpp, decode.cpp, validate.cpp, with symbols.h, match.h, train.h between them.
+#pragma once
+
+#include "basalt/codec/codec.h"
+
+namespace basalt {
+
+class FsstCodec final : public Codec {
+ public:
+  std::string_view name() const override { return "fsst"; }
+  bool accepts(Physical type, bool is_bytes) const override { return is_bytes && type == Physical::kBytes; }
+  std::vector<ChildSlot> children(Physical type) const override;
+  // A row's codes are looked up symbol by symbol: a few per cent of the bytes are not worth it.
+  double has_to_save() const override { return 0.9; }
+  bool point_access() const override { return true; }
+  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  void validate(const NodeView& node) const override;
+  std::unique_ptr<BytesReader> open_bytes(const NodeView& node) const override;
+  std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
+};
+
+}  // namespace basalt

@@ -1,0 +1,92 @@
+// Texts that are hard on the compression of strings: for the codec's tests, and for those of its kernels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codec/arrays.h"
+
+namespace basalt::testing {
+
+inline Array array_of(const std::vector<std::string>& texts) {
+  Array array;
+  array.bytes.reserve(64);  // never inside the string object, which may be moved
+  array.offsets.push_back(0);
+  for (const std::string& text : texts) {
+    array.bytes += text;
+    array.offsets.push_back(static_cast<int64_t>(array.bytes.size()));
+  }
+  array.values.type = Physical::kBytes;
+  array.values.count = texts.size();
+  array.values.offsets = array.offsets.data();
+  array.values.bytes = array.bytes.data();
+  return array;
+}
+
+inline std::string random_bytes(std::mt19937_64& random, size_t length, uint32_t low, uint32_t range) {
+  std::string text(length, '\0');
+  for (char& c : text) c = static_cast<char>(low + random() % range);
+  return text;
+}
+
+inline constexpr const char* kWords[] = {"carefully", "final",    "deposits", "sleep",      "quickly ",
+                                         "regular",   "accounts", "above",    "packages",   "the",
+                                         "special",   "requests", "ironic",   "pinto beans"};
+inline std::vector<std::string> sentences(size_t count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::string> out;
+  for (size_t i = 0; i < count; ++i) {
+    std::string text;
+    for (uint64_t words = 1 + random() % 6; words > 0; --words) {
+      text += (text.empty() ? "" : " ") + std::string(kWords[random() % std::size(kWords)]);
+    }
+    out.push_back(text + std::to_string(random() % 100));
+  }
+  return out;
+}
+
+struct TextCase {
+  const char* name;
+  std::vector<std::string> texts;
+};
+
+inline std::vector<TextCase> text_cases() {
+  std::mt19937_64 random(1);
+  std::vector<TextCase> out;
+  out.push_back({"none", {}});
+  out.push_back({"empty", std::vector<std::string>(3000)});
+  out.push_back({"one byte", {}});
+  for (int i = 0; i < 3000; ++i) out.back().texts.push_back(random_bytes(random, 1, 0, 256));
+  out.push_back({"sentences", sentences(5000, 3)});
+  out.push_back({"random bytes", {}});
+  for (int i = 0; i < 2000; ++i) out.back().texts.push_back(random_bytes(random, random() % 60, 0, 256));
+  out.push_back({"bytes like escapes", {}});
+  for (int i = 0; i < 2000; ++i) out.back().texts.push_back(random_bytes(random, random() % 60, 0xFC, 4));
+  out.push_back({"rare bytes", sentences(1500, 4)});
+  for (std::string& text : out.back().texts) text += random_bytes(random, random() % 3, 0x80, 128);
+  out.push_back({"NULs", {}});
+  for (int i = 0; i < 3000; ++i) out.back().texts.push_back(random_bytes(random, random() % 20, 0, 2));
+  out.push_back({"CJK", {}});
+  for (int i = 0; i < 2000; ++i) {
+    std::string text;
+    for (uint64_t n = random() % 12; n > 0; --n) {
+      const uint64_t c = 0x4E00 + random() % 400;
+      text += {static_cast<char>(0xE0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 63)),
+               static_cast<char>(0x80 | (c & 63))};
+    }
+    out.back().texts.push_back(text);
+  }
+  out.push_back({"long rows", {}});
+  for (const size_t length : {4095, 4096, 4097, 8192, 8193, 100000, 3, 0, 5000}) {
+    std::string text;
+    for (const std::string& part : sentences(length / 8 + 1, length)) text += part + ", ";
+    text.resize(length, 'x');
+    out.back().texts.push_back(text);
+    out.back().texts.push_back(random_bytes(random, length, 0, 256));
+  }
+  out.push_back({"a long row per tile", sentences(3000, 9)});
+  for (size_t i = 500; i < 3000; i += 1000) out.back().texts[i] = random_bytes(random, 9000, 'a', 3);
+  return out;
+}
+
+}  // namespace basalt::testing

@@ -1,0 +1,137 @@
+// The device encoder of compressed strings, run on the CPU: with the tables of the CPU's encoder it writes the same
+// codes, code lengths and pieces, greedily and with fewest bytes.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+
+#include "basalt/plan/tree.h"
+#include "codec/fsst/encode_table.h"
+#include "codec/fsst_texts.h"
+//
+#include "cuda/emulated_warp.h"
+//
+#include "codec/fsst/encode_rows.cuh"
+
+namespace basalt::test {
+namespace {
+
+using testing::array_of;
+using testing::sentences;
+using testing::text_cases;
+using testing::TextCase;
+
+void each_warp(uint64_t count, const std::function<void(uint64_t)>& body) {
+  for (uint64_t first = 0; first < count; first += kLanes) EmulatedWarp::run([&] { body(first); });
+}
+void each_thread(uint64_t count, const std::function<void(uint64_t)>& body) {
+  each_warp(count, [&](uint64_t first) {
+    if (first + device::lane_id() < count) body(first + device::lane_id());
+  });
+}
+
+std::vector<uint64_t> sums_before(const std::vector<uint32_t>& sizes) {
+  std::vector<uint64_t> out{0};
+  for (const uint32_t size : sizes) out.push_back(out.back() + size);
+  return out;
+}
+
+void expect_same(const Values& values, Effort effort) {
+  const Node strings =
+      encode_tree(values, bind_tree(parse_tree("strings(plain, fsst(plain))"), Physical::kBytes), effort);
+  const Node& node = strings.children[1];
+  fsst::Parameters params;
+  std::memcpy(&params, node.params.data(), sizeof(params));
+  const Buffer& stream = node.streams[fsst::kTables];
+  const uint32_t table_count = fsst::table_count(tile_count(values.count), params.table_shift);
+  std::vector<fsst::SymbolTable> tables;
+  std::vector<fsst::EncodeTable> encode_tables;
+  for (uint32_t i = 0; i < table_count; ++i) {
+    tables.push_back(fsst::load_table(stream.data() + stream.as<uint32_t>()[i]));
+    encode_tables.push_back(fsst::make_encode_table(tables.back()));
+  }
+  std::vector<fsst::EncodePiece> pieces;
+  for (uint64_t row = 0; row < values.count; ++row) {
+    const uint64_t length = values.string(row).size();
+    for (uint64_t i = 0; i < fsst::pieces_of(length); ++i) {
+      const uint64_t first = i * fsst::kPieceBytes;
+      pieces.push_back({row, first, static_cast<uint32_t>(std::min<uint64_t>(fsst::kPieceBytes, length - first)),
+                        static_cast<uint32_t>(i)});
+    }
+  }
+  const int64_t first_byte = values.offsets[0];
+  const auto bytes = static_cast<size_t>(values.offsets[values.count] - first_byte);
+  std::vector<uint64_t> text(bytes / 8 + 2, 0xA5A5A5A5A5A5A5A5ull);
+  std::memcpy(text.data(), values.bytes + first_byte, bytes);
+  std::vector<uint8_t> steps(bytes);
+  std::vector<uint32_t> code_lengths(values.count);
+  std::vector<uint32_t> piece_codes(pieces.size());
+  std::vector<uint32_t> escapes(table_count);
+  fsst::EncodeWork work{};
+  work.text = text.data();
+  work.offsets = values.offsets;
+  work.first_byte = first_byte;
+  work.rows = values.count;
+  work.tables = encode_tables.data();
+  work.table_shift = params.table_shift;
+  work.pieces = pieces.data();
+  work.piece_count = pieces.size();
+  work.steps = params.parse == static_cast<uint8_t>(fsst::Parse::kOptimal) ? steps.data() : nullptr;
+  work.code_lengths = code_lengths.data();
+  work.piece_codes = piece_codes.data();
+  work.escapes = escapes.data();
+  const auto table_of = [&](uint64_t row) -> const fsst::EncodeTable& {
+    return encode_tables[fsst::table_of_row(work, row)];
+  };
+  each_thread(values.count, [&](uint64_t row) { fsst::count_row(work, table_of(row), row); });
+  each_thread(pieces.size(), [&](uint64_t i) { fsst::count_piece(work, i); });
+
+  const Buffer& expected_lengths = node.children[0].streams[0];
+  ASSERT_EQ(std::memcmp(code_lengths.data(), expected_lengths.data(), expected_lengths.size()), 0);
+  ASSERT_EQ(pieces.size() * sizeof(uint16_t), node.streams[fsst::kPieces].size());
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    ASSERT_EQ(piece_codes[i], node.streams[fsst::kPieces].as<uint16_t>()[i]) << "piece " << i;
+  }
+  for (uint32_t i = 0; i < table_count; ++i) EXPECT_EQ(escapes[i] == 0, tables[i].escape_free) << "table " << i;
+
+  const std::vector<uint64_t> row_places = sums_before(code_lengths);
+  const std::vector<uint64_t> piece_places = sums_before(piece_codes);
+  // Somewhere in words, as streams of other arrays would leave it.
+  constexpr uint8_t kUntouched = 0x5A;
+  std::vector<uint8_t> room(row_places.back() + 64, kUntouched);
+  uint8_t* const codes = room.data() + 24 - reinterpret_cast<uintptr_t>(room.data()) % 8;
+  work.row_places = row_places.data();
+  work.piece_places = piece_places.data();
+  work.codes = codes;
+  alignas(16) static unsigned char stage[fsst::kStageBytes];
+  each_warp(values.count, [&](uint64_t first) { fsst::write_rows(work, table_of(first), first, stage); });
+  each_thread(pieces.size(), [&](uint64_t i) { fsst::write_piece(work, i); });
+  const Buffer& expected = node.streams[fsst::kCodes];
+  ASSERT_EQ(row_places.back(), expected.size());
+  EXPECT_TRUE(expected.empty() || std::memcmp(codes, expected.data(), expected.size()) == 0);
+  for (uint8_t* at = room.data(); at < room.data() + room.size(); ++at) {
+    ASSERT_TRUE((at >= codes && at < codes + expected.size()) || *at == kUntouched);
+  }
+}
+
+TEST(EmulatedFsstEncoder, WritesTheCodesOfTheCpu) {
+  for (const TextCase& one : text_cases()) {
+    if (one.texts.empty()) continue;
+    const testing::Array array = array_of(one.texts);
+    for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
+      SCOPED_TRACE(std::string(one.name) + ", effort " + std::to_string(static_cast<int>(effort)));
+      expect_same(array.values, effort);
+    }
+  }
+}
+
+TEST(EmulatedFsstEncoder, ValuesThatDoNotStartAtTheirBuffersBegin) {
+  const testing::Array array = array_of(sentences(1500, 5));
+  Values later = array.values;
+  later.offsets += 300;
+  later.count -= 300;
+  expect_same(later, Effort::kBalanced);
+}
+
+}  // namespace
+}  // namespace basalt::test
