@@ -22,7 +22,9 @@ class StringsReader final : public Reader {
       at += length;
       out.offsets.push_back(at);
     }
-    if (fits_) bytes_->decode_tile(tile, lengths, out.bytes);
+    if (!fits_) return;
+    bytes_->decode_tile(tile, lengths, out.bytes);
+    mark_corrupt(bytes_->corrupt());
   }
   void gather(std::span<const uint32_t> rows, StringRows& out) override {
     for (const uint32_t row : rows) {
@@ -31,6 +33,13 @@ class StringsReader final : public Reader {
       if (fits_) bytes_->decode_row(tile, row % kTileRows, lengths, out.bytes);
       out.offsets.push_back(static_cast<int64_t>(out.bytes.size()));
     }
+    mark_corrupt(bytes_->corrupt());
+  }
+  Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
+    const auto lengths = load(tile);
+    if (!fits_ || !bytes_->test(tile, lengths, test, out)) return Answered::kNot;
+    mark_corrupt(bytes_->corrupt());
+    return Answered::kByRows;
   }
   using Reader::decode_tile;
   using Reader::gather;
