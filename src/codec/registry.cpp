@@ -19,6 +19,8 @@ struct Registry {
     add(make_l3());
     add(make_galp());
     add(make_strings());
+    add(make_tokens());
+    add(make_numbered());
     add(make_validity());
   }
   void add(std::unique_ptr<Codec> codec) {

@@ -104,7 +104,9 @@ INSTANTIATE_TEST_SUITE_P(Trees, RoundTrip,
                                            "dict(rle, plain)", "dict(delta, packed)", "dict(plain)", "strings",
                                            "strings(constant, constant)", "strings(rle, plain)",
                                            "dict(packed, strings(packed, plain))", "galp", "galp(delta)", "galp(l3)",
-                                           "galp(dict)", "galp(rle)", "rle(galp, packed)", "rle(galp(delta), packed)"));
+                                           "galp(dict)", "galp(rle)", "rle(galp, packed)", "rle(galp(delta), packed)",
+                                           "strings(packed, tokens)", "strings(rle, tokens(rle, plain))", "numbered",
+                                           "dict(packed, strings(packed, tokens))", "numbered(delta)"));
 
 TEST(RoundTrip, PackedAtEveryWidth) {
   for (const Physical type : {Physical::kU8, Physical::kI16, Physical::kU32, Physical::kI64, Physical::kI128}) {
