@@ -3,6 +3,7 @@
 // rest on the rows that are left.
 #include "sql/scan.h"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 
@@ -227,8 +228,15 @@ class BasaltReader : public duckdb::BaseFileReader {
       if (is_row_number(column)) continue;
       const bool again = std::any_of(state.residual.begin(), state.residual.end(),
                                      [&](const ResidualFilter& residual) { return residual.column == index; });
-      state.left_out[index] = !again && !leaves_scan(global, columns[column].name);
+      state.left_out[index] = !again && has_name_alone(column) && !leaves_scan(global, columns[column].name);
     }
+  }
+
+  // DuckDB renames columns whose names differ in case only: then names do not say which is which.
+  bool has_name_alone(duckdb::idx_t column) const {
+    return std::count_if(columns.begin(), columns.end(), [&](const duckdb::MultiFileColumnDefinition& other) {
+             return duckdb::StringUtil::CIEquals(other.name, columns[column].name);
+           }) == 1;
   }
 
   static bool leaves_scan(const ScanGlobalState& global, const std::string& name) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,6 +85,8 @@ class Automaton {
     return state;
   }
   bool matches(std::string_view text) const { return accepts(run(start_, text)); }
+  // out[i] = 1 where row i matches, else 0; the rows lie one after the other at `bytes`.
+  void match_rows(const char* bytes, std::span<const uint32_t> lengths, uint8_t* out) const;
 
  private:
   friend struct AutomatonBuilder;

@@ -54,11 +54,7 @@ class PlainBytesReader final : public BytesReader {
   }
   bool test(uint32_t tile, std::span<const uint32_t> lengths, const std::shared_ptr<const Automaton>& test,
             uint8_t* out) override {
-    const char* at = reinterpret_cast<const char*>(bytes_ + starts_[tile]);
-    for (size_t i = 0; i < lengths.size(); ++i) {
-      out[i] = test->matches({at, lengths[i]}) ? 1 : 0;
-      at += lengths[i];
-    }
+    test->match_rows(reinterpret_cast<const char*>(bytes_ + starts_[tile]), lengths, out);
     return true;
   }
 

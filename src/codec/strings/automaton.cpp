@@ -15,7 +15,7 @@ namespace {
 using Knowledge = std::vector<uint32_t>;
 
 // Merging can make a few of many: `%a____` is explored with more states than it keeps. Beyond this it is given up.
-constexpr size_t kMostExplored = 2048;
+constexpr size_t kMostExplored = 512;
 
 bool continues(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
@@ -306,6 +306,55 @@ struct AutomatonBuilder {
     out.classes_ = static_cast<uint32_t>(numbers.size());
   }
 };
+
+void Automaton::match_rows(const char* bytes, std::span<const uint32_t> lengths, uint8_t* out) const {
+  // Every transition waits for the one before it: rows side by side wait at the same time.
+  constexpr size_t kSide = 4;
+  constexpr ptrdiff_t kAtOnce = 8;  // until the next look whether a row is decided
+  struct Row {
+    const uint8_t* at;
+    const uint8_t* end;
+    uint32_t state;
+    size_t number;
+  };
+  Row rows[kSide];
+  size_t taken = 0;
+  const auto* next_byte = reinterpret_cast<const uint8_t*>(bytes);
+  const auto take = [&](Row& row) {
+    if (taken == lengths.size()) return false;
+    row = {next_byte, next_byte + lengths[taken], start_, taken};
+    next_byte = row.end;
+    ++taken;
+    return true;
+  };
+  const auto finish = [&](Row& row) {
+    while (row.at < row.end && !settled(static_cast<uint8_t>(row.state))) row.state = next_[row.state << 8 | *row.at++];
+    out[row.number] = accepts_[row.state];
+  };
+  size_t open = 0;
+  while (open < kSide && take(rows[open])) ++open;
+  while (open == kSide) {
+    ptrdiff_t steps = kAtOnce;
+    for (const Row& row : rows) steps = std::min(steps, row.end - row.at);
+    for (ptrdiff_t i = 0; i < steps; ++i) {
+      for (Row& row : rows) row.state = next_[row.state << 8 | *row.at++];
+    }
+    for (size_t i = 0; i < open;) {
+      Row& row = rows[i];
+      if (row.at < row.end && !settled(static_cast<uint8_t>(row.state))) {
+        ++i;
+        continue;
+      }
+      out[row.number] = accepts_[row.state];
+      if (take(row)) {
+        ++i;
+      } else {
+        row = rows[--open];
+      }
+    }
+  }
+  for (size_t i = 0; i < open; ++i) finish(rows[i]);
+}
 
 AutomatonOrReason make_automaton(const StringTest& test) {
   const std::optional<Explored> explored = explore(test);

@@ -14,7 +14,8 @@ namespace {
 constexpr uint32_t kLeastCount = 3;  // of phrases of two words and more, in the rows looked at
 constexpr uint32_t kLeastBits = 6;
 constexpr uint32_t kMostBits = 17;
-constexpr uint64_t kWordsToTrySizes = 1 << 17;
+constexpr uint64_t kWordsToTrySizes = 1 << 16;
+constexpr int kRounds = 6;
 // An entry's bytes, its length, and a share of what else dictionaries cost.
 constexpr double kBytesPerEntry = 1.5;
 
@@ -62,7 +63,6 @@ class PhraseCounter {
   static constexpr uint32_t kNone = ~0u;
 
   std::vector<Phrase> lengthen(const std::vector<Phrase>& shorter, std::vector<uint32_t>& at, uint32_t length) const {
-    const auto key_of = [&](uint64_t i) { return uint64_t{at[i]} << 32 | at[i + 1]; };
     const auto each = [&](auto&& body) {
       uint64_t begin = 0;
       for (const uint64_t end : row_ends_) {
@@ -73,20 +73,19 @@ class PhraseCounter {
         begin = end;
       }
     };
-    std::unordered_map<uint64_t, uint32_t> counts;
+    PairMap counts;
     each([&](uint64_t i, bool frequent) {
-      if (frequent) ++counts[key_of(i)];
+      if (frequent) ++counts.at(at[i], at[i + 1], 0);
     });
     std::vector<Phrase> longer;
-    std::unordered_map<uint64_t, uint32_t> numbers;
+    PairMap numbers;
     std::vector<uint32_t> next(at.size(), kNone);
     each([&](uint64_t i, bool frequent) {
       if (!frequent) return;
-      const uint32_t count = counts[key_of(i)];
+      const uint32_t count = counts.find(at[i], at[i + 1]);
       if (count < kLeastCount) return;
-      const auto [number, added] = numbers.try_emplace(key_of(i), static_cast<uint32_t>(longer.size()));
-      next[i] = number->second;
-      if (!added) return;
+      next[i] = numbers.at(at[i], at[i + 1], static_cast<uint32_t>(longer.size()));
+      if (next[i] < longer.size()) return;
       Phrase& phrase = longer.emplace_back(shorter[at[i]]);
       phrase.words[length - 1] = sequence_[i + length - 1];
       phrase.length = length;
@@ -146,8 +145,8 @@ class Chooser {
     Choice best;
     for (int round = 0; round <= rounds; ++round) {
       const Used used = parse(taken);
-      // What the next in line would save if it were used wherever it occurs: about half of that is to be expected.
-      const double bar = next < order.size() ? gains[order[next]] / 2 : 0;
+      // What the next in line saves if it is used wherever it occurs.
+      const double bar = next < order.size() ? gains[order[next]] : 0;
       Choice now;
       double bytes = static_cast<double>(used.ids) * rows_.scale * bits / 8;
       std::vector<uint32_t> kept;
@@ -217,9 +216,8 @@ PhraseTable::PhraseTable(const std::vector<Phrase>& phrases, uint64_t words) : f
     if (first == kNone) first = add_node();
     uint32_t node = first;
     for (uint32_t at = 1; at < phrases[i].length; ++at) {
-      const auto [found, added] = next_.try_emplace(uint64_t{node} << 32 | phrases[i].words[at], kNone);
-      if (added) found->second = add_node();
-      node = found->second;
+      const uint32_t known = next_.find(node, phrases[i].words[at]);
+      node = known != kNone ? known : next_.at(node, phrases[i].words[at], add_node());
     }
     phrase_[node] = i;
   }
@@ -302,16 +300,18 @@ const std::vector<Piece>& RowParser::parse(uint64_t row) {
 std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort) {
   if (words.sequence.empty()) return {};
   const Chooser few(words, rows_of_about(words, kWordsToTrySizes, scale));
-  uint32_t bits = kLeastBits;
-  double least = 1e300;
-  for (uint32_t tried = kLeastBits; tried <= kMostBits; ++tried) {
-    const double bytes = few.choose(tried, 1).bytes;
-    if (bytes < least) bits = tried;
-    least = std::min(least, bytes);
-    if ((size_t{1} << tried) > few.candidates()) break;
+  // Room for an eighth of the words at least; larger as long as that makes it smaller.
+  const auto of_words = static_cast<uint32_t>(std::bit_width(words.texts.size()));
+  uint32_t bits = std::clamp(of_words - std::min(of_words, 3u), kLeastBits, kMostBits);
+  double least = few.choose(bits, 1).bytes;
+  while (bits < kMostBits && (size_t{1} << bits) < few.candidates()) {
+    const double bytes = few.choose(bits + 1, 1).bytes;
+    if (bytes >= least) break;
+    least = bytes;
+    ++bits;
   }
-  const uint64_t most_words = effort == Effort::kFast ? 1 << 18 : effort == Effort::kBalanced ? 1 << 20 : ~uint64_t{0};
-  return Chooser(words, rows_of_about(words, most_words, scale)).choose(bits, 3).phrases;
+  const uint64_t most_words = effort == Effort::kFast ? 1 << 17 : effort == Effort::kBalanced ? 1 << 19 : ~uint64_t{0};
+  return Chooser(words, rows_of_about(words, most_words, scale)).choose(bits, kRounds).phrases;
 }
 
 }  // namespace basalt::tokens

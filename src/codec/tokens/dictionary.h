@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "codec/tokens/pair_map.h"
 #include "codec/tokens/words.h"
 
 namespace basalt::tokens {
@@ -21,7 +22,7 @@ struct Phrase {
 // Finds the phrases of a dictionary at every place of a row.
 class PhraseTable {
  public:
-  static constexpr uint32_t kNone = ~0u;
+  static constexpr uint32_t kNone = PairMap::kNone;
 
   PhraseTable(const std::vector<Phrase>& phrases, uint64_t words);
 
@@ -32,16 +33,15 @@ class PhraseTable {
     for (uint32_t length = 1; node != kNone; ++length) {
       if (phrase_[node] != kNone) body(length, phrase_[node]);
       if (length == kLongestPhrase || length == left) break;
-      const auto found = next_.find(uint64_t{node} << 32 | words[length]);
-      node = found == next_.end() ? kNone : found->second;
+      node = next_.find(node, words[length]);
     }
   }
 
  private:
   uint32_t add_node();
 
-  std::vector<uint32_t> first_;  // node of each word
-  std::unordered_map<uint64_t, uint32_t> next_;
+  std::vector<uint32_t> first_;   // node of each word
+  PairMap next_;                  // node and word → node
   std::vector<uint32_t> phrase_;  // of each node
 };
 
