@@ -26,9 +26,11 @@ class TokensReader final : public BytesReader {
     const auto reader = open_reader(entries);
     for (uint32_t tile = 0; tile < tile_count(entries.count); ++tile) reader->decode_tile(tile, entries_);
     sound_ = !reader->corrupt();
+    entry_bytes_.reserve(entries_.size());
     for (size_t i = 0; i < entries_.size(); ++i) {
       const size_t size = entries_.at(i).size();
       sound_ = sound_ && size > 0 && size <= tokens::kLongestEntry;
+      entry_bytes_.push_back(static_cast<uint8_t>(size));
     }
   }
 
@@ -37,7 +39,7 @@ class TokensReader final : public BytesReader {
     const uint32_t* id = tile_ids_.data();
     for (size_t row = 0; row < lengths.size(); ++row) {
       uint64_t length = 0;
-      for (uint32_t i = 0; i < tile_counts_[row]; ++i) length += entries_.at(*id++).size();
+      for (uint32_t i = 0; i < tile_counts_[row]; ++i) length += entry_bytes_[*id++];
       if (length != lengths[row]) return false;
     }
     return true;
@@ -120,6 +122,7 @@ class TokensReader final : public BytesReader {
   std::unique_ptr<Reader> ids_;
   std::unique_ptr<Reader> counts_;
   StringRows entries_;
+  std::vector<uint8_t> entry_bytes_;
   bool sound_ = true;
   strings::PerAutomaton<strings::SymbolAutomaton> automata_;
 
