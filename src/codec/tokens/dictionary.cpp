@@ -299,7 +299,8 @@ const std::vector<Piece>& RowParser::parse(uint64_t row) {
 
 std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort) {
   if (words.sequence.empty()) return {};
-  const Chooser few(words, rows_of_about(words, kWordsToTrySizes, scale));
+  const RowSet few_rows = rows_of_about(words, kWordsToTrySizes, scale);
+  const Chooser few(words, few_rows);
   // Room for an eighth of the words at least; larger as long as that makes it smaller.
   const auto of_words = static_cast<uint32_t>(std::bit_width(words.texts.size()));
   uint32_t bits = std::clamp(of_words - std::min(of_words, 3u), kLeastBits, kMostBits);
@@ -311,7 +312,10 @@ std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effo
     ++bits;
   }
   const uint64_t most_words = effort == Effort::kFast ? 1 << 17 : effort == Effort::kBalanced ? 1 << 19 : ~uint64_t{0};
-  return Chooser(words, rows_of_about(words, most_words, scale)).choose(bits, kRounds).phrases;
+  const int rounds = effort == Effort::kFast ? 1 : kRounds;
+  const RowSet rows = rows_of_about(words, most_words, scale);
+  if (rows.step == few_rows.step) return few.choose(bits, rounds).phrases;
+  return Chooser(words, rows).choose(bits, rounds).phrases;
 }
 
 }  // namespace basalt::tokens

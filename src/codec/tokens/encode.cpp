@@ -137,7 +137,8 @@ std::optional<Estimate> TokensCodec::estimate(const Sample& sample, ChildChooser
       static_cast<double>(words->texts.size()) > kMostDistinct * static_cast<double>(words->sequence.size())) {
     return std::nullopt;
   }
-  const Parts parts = cut(*words, tokens::choose_phrases(*words, sample.scale(), chooser.effort()));
+  // The fast way is near enough to compare trees.
+  const Parts parts = cut(*words, tokens::choose_phrases(*words, sample.scale(), Effort::kFast));
   const double all_ids = static_cast<double>(parts.ids.size()) * sample.scale();
   Estimate ids = chooser.best({Parts::numbers(parts.ids), static_cast<uint64_t>(all_ids)}, tokens::kIds);
   Estimate counts = chooser.best({Parts::numbers(parts.counts), sample.total_rows}, tokens::kCounts);
