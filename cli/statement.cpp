@@ -119,6 +119,9 @@ void show_timing(const QueryReport& report) {
                     "models · {} decoded",
                     human_count(tiles.total), human_count(tiles.skipped), human_count(tiles.all_true),
                     human_count(tiles.by_bounds), human_count(tiles.by_model), human_count(tiles.decoded)));
+  if (tiles.texts_in_place + tiles.texts_decoded > 0)
+    to_stderr(fmt::format("strings: tested as they are stored in {} tiles · decoded for a test in {}",
+                          human_count(tiles.texts_in_place), human_count(tiles.texts_decoded)));
 }
 
 void show_kernel(const QueryReport& report) {

@@ -70,6 +70,7 @@ void Reader::gather(std::span<const uint32_t> rows, void* out) {
 }
 
 Answered Reader::test_range(uint32_t, int128_t, int128_t, uint8_t*) { return Answered::kNot; }
+Answered Reader::test_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) { return Answered::kNot; }
 std::optional<ValueBounds> Reader::bounds(uint32_t) const { return std::nullopt; }
 
 void Reader::gather(std::span<const uint32_t> rows, StringRows& out) {
@@ -86,6 +87,10 @@ void Reader::gather(std::span<const uint32_t> rows, StringRows& out) {
     out.bytes.append(text.data(), text.size());
     out.offsets.push_back(static_cast<int64_t>(out.bytes.size()));
   }
+}
+
+bool BytesReader::test(uint32_t, std::span<const uint32_t>, const std::shared_ptr<const Automaton>&, uint8_t*) {
+  return false;
 }
 
 Tree Codec::default_child(Physical type, size_t child) const {

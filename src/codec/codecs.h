@@ -18,6 +18,8 @@ std::unique_ptr<Codec> make_l3();
 std::unique_ptr<Codec> make_galp();
 std::unique_ptr<Codec> make_fsst();
 std::unique_ptr<Codec> make_strings();
+std::unique_ptr<Codec> make_tokens();
+std::unique_ptr<Codec> make_numbered();
 std::unique_ptr<Codec> make_validity();
 
 }  // namespace basalt

@@ -20,6 +20,8 @@ struct Registry {
     add(make_galp());
     add(make_fsst());
     add(make_strings());
+    add(make_tokens());
+    add(make_numbered());
     add(make_validity());
   }
   void add(std::unique_ptr<Codec> codec) {

@@ -31,6 +31,10 @@ class ArrayTiles {
   const StringRows& strings(uint32_t tile);
   // out[i] = 1 where low ≤ value ≤ high (0 there if `negate`), if the codec can tell without decoding.
   Answered test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out);
+  // kBytes: out[i] = 1 where the automaton accepts the row, if the codec can tell without decoding.
+  Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) {
+    return reader().test_strings(tile, test, out);
+  }
   // Whether the tile's encoding leaves room for a value above `most`.
   bool may_exceed(uint32_t tile, int128_t most);
 

@@ -5,6 +5,7 @@
 
 #include "basalt/core/error.h"
 #include "exec/scalar.h"
+#include "exec/string_tests.h"
 
 namespace basalt::exec {
 
@@ -270,6 +271,7 @@ bool is_predicate(ExprOp op) {
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual:
     case ExprOp::kIn:
+    case ExprOp::kLike:
     case ExprOp::kAnd:
     case ExprOp::kOr:
     case ExprOp::kNot:
@@ -303,6 +305,13 @@ Truth truth_of(const Expr& predicate, const StatisticsList& stats) {
     case ExprOp::kGreaterEqual:
       return compare_truth(predicate.op, bounds_of(predicate.args[0], stats), bounds_of(predicate.args[1], stats));
     case ExprOp::kIn: return in_truth(predicate, stats);
+    case ExprOp::kLike: {
+      const Bounds text = bounds_of(predicate.args[0], stats);
+      if (predicate.args[1].literal.null || !text.may_value) return {false, false, false, true};
+      out = like_truth(LikePattern(predicate.args[1].literal.bytes), text.low, text.high);
+      out.may_null = text.may_null;
+      return out;
+    }
     case ExprOp::kAnd:
     case ExprOp::kOr: return connective_truth(predicate, stats);
     case ExprOp::kNot: {

@@ -177,6 +177,8 @@ void ChunkTiles::begin(uint32_t tile) {
   tile_rows_ = rows_in_tile(chunk_rows_, tile);
   alive_ = tile_rows_;
   hardest_ = Answered::kByBounds;
+  texts_in_place_ = false;
+  texts_decoded_ = false;
   listed_ = false;
   list_filled_ = false;
 }
@@ -241,9 +243,27 @@ const uint8_t* ChunkTiles::valid(uint32_t index) {
 
 Vector ChunkTiles::column(uint32_t index, Lane lane) {
   answered(Answered::kByRows);
+  texts_decoded_ = texts_decoded_ || lane == Lane::kBytes;
   ArrayTiles& values = columns_[index].values();
   const void* data = listed_ ? values.rows(tile_, lane, list(), alive_) : values.tile(tile_, lane);
   return {lane, data, valid(index)};
+}
+
+void ChunkTiles::count(TileCounts& counts) const {
+  counts.count(hardest_);
+  counts.texts_in_place += texts_in_place_ ? 1 : 0;
+  counts.texts_decoded += texts_decoded_ ? 1 : 0;
+}
+
+bool ChunkTiles::test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) {
+  auto* whole = listed_ ? picked_.as<uint8_t>() : out;
+  const Answered how = columns_[index].values().test_strings(tile_, test, whole);
+  if (how == Answered::kNot) return false;
+  answered(how);
+  tested_in_place();
+  const uint16_t* rows = listed_ ? list() : nullptr;
+  for (uint32_t i = 0; listed_ && i < alive_; ++i) out[i] = whole[rows[i]];
+  return true;
 }
 
 bool ChunkTiles::compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) {

@@ -132,9 +132,11 @@ class ChunkTiles : public TileInput {
   uint32_t tile() const { return tile_; }
   uint32_t tile_rows() const { return tile_rows_; }
   uint32_t alive() const { return alive_; }
-  // The hardest way in which a question about this tile was answered so far.
-  Answered hardest() const { return hardest_; }
+  // A question about this tile was answered; the hardest way counts. Strings may have been tested as they are stored.
   void answered(Answered how) { hardest_ = std::max(hardest_, how); }
+  void tested_in_place() { texts_in_place_ = true; }
+  // Adds what happened to this tile so far.
+  void count(TileCounts& counts) const;
   // Keeps the rows whose byte is 1; `mask` follows rows().
   void keep(const uint8_t* mask);
   // The same with one byte for every row of the tile, alive or not.
@@ -149,6 +151,7 @@ class ChunkTiles : public TileInput {
   Vector column(uint32_t index, Lane lane) override;
   const uint8_t* valid(uint32_t index) override;
   bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) override;
+  bool test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) override;
 
  private:
   void fill_list();
@@ -160,6 +163,8 @@ class ChunkTiles : public TileInput {
   uint32_t tile_rows_ = 0;
   uint32_t alive_ = 0;
   Answered hardest_ = Answered::kByBounds;
+  bool texts_in_place_ = false;
+  bool texts_decoded_ = false;
   bool listed_ = false;  // expressions see only the alive rows
   bool list_filled_ = false;
   Buffer mask_;

@@ -7,6 +7,7 @@
 #include "basalt/core/error.h"
 #include "core/float_key.h"
 #include "exec/loops.h"
+#include "exec/string_tests.h"
 
 namespace basalt::exec {
 
@@ -297,6 +298,15 @@ int128_t key_of(const Value& literal, Lane lane) {
   return literal.integer;
 }
 
+// Whether the column's encoding answered a test of strings, and its NULLs.
+bool test_in_place(Step& step, TileInput& input, uint8_t* out, const uint8_t*& valid) {
+  if (step.automaton == nullptr) return false;
+  const uint32_t column = tested_column(*step.expr);
+  if (!input.test_strings(column, step.automaton, out)) return false;
+  valid = input.valid(column);
+  return true;
+}
+
 Vector run_comparison(Step& step, TileInput& input) {
   const uint32_t rows = input.rows();
   Step* left = &step.args[0];
@@ -316,6 +326,8 @@ Vector run_comparison(Step& step, TileInput& input) {
       input.compare_encoded(left->expr->column, op, key_of(right->expr->literal, left->lane), out)) {
     return masked(step, input.valid(left->expr->column), rows);
   }
+  const uint8_t* valid = nullptr;
+  if (test_in_place(step, input, out, valid)) return masked(step, valid, rows);
   Lane lane = left->lane;
   if (is_integer(left->expr->type)) {
     lane = Lane::kI32;
@@ -362,27 +374,50 @@ void in_loop(const T* values, const std::vector<Item>& list, uint8_t* out, uint3
 
 Vector run_in(Step& step, TileInput& input) {
   const uint32_t rows = input.rows();
-  const Lane lane = step.args[0].lane == Lane::kBool ? Lane::kI32 : step.args[0].lane;
-  const Vector a = in_lane(step.args[0], input, lane);
   uint8_t* out = room<uint8_t>(step.data);
-  dispatch_lane(lane, [&](auto type) {
-    using T = decltype(type);
-    if constexpr (std::is_same_v<T, std::string_view>) {
-      in_loop(a.as<T>(), step.strings, out, rows);
-    } else if constexpr (std::is_floating_point_v<T>) {
-      in_loop(a.as<T>(), step.reals, out, rows);
-    } else {
-      in_loop(a.as<T>(), step.integers, out, rows);
-    }
-  });
+  const uint8_t* found = nullptr;
+  if (!test_in_place(step, input, out, found)) {
+    const Lane lane = step.args[0].lane == Lane::kBool ? Lane::kI32 : step.args[0].lane;
+    const Vector a = in_lane(step.args[0], input, lane);
+    found = a.valid;
+    dispatch_lane(lane, [&](auto type) {
+      using T = decltype(type);
+      if constexpr (std::is_same_v<T, std::string_view>) {
+        in_loop(a.as<T>(), step.strings, out, rows);
+      } else if constexpr (std::is_floating_point_v<T>) {
+        in_loop(a.as<T>(), step.reals, out, rows);
+      } else {
+        in_loop(a.as<T>(), step.integers, out, rows);
+      }
+    });
+  }
   bool null_in_list = false;
   for (size_t i = 1; i < step.expr->args.size(); ++i) null_in_list |= step.expr->args[i].literal.null;
-  const Vector result = masked(step, a.valid, rows);
+  const Vector result = masked(step, found, rows);
   if (!null_in_list) return result;
   // Beside a NULL in the list only hits are known.
   uint8_t* valid = room<uint8_t>(step.valid);
   std::copy_n(out, rows, valid);
   return {Lane::kBool, out, valid};
+}
+
+Vector run_like(Step& step, TileInput& input) {
+  const uint32_t rows = input.rows();
+  uint8_t* out = room<uint8_t>(step.data);
+  const uint8_t* valid = nullptr;
+  if (test_in_place(step, input, out, valid)) return masked(step, valid, rows);
+  const Value& pattern = step.expr->args[1].literal;
+  if (pattern.null) {
+    std::fill_n(out, rows, uint8_t{0});
+    return {Lane::kBool, out, kAllNull.data()};
+  }
+  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
+  const auto* texts = a.as<std::string_view>();
+  const LikePattern direct(pattern.bytes);
+  for (uint32_t i = 0; i < rows; ++i) {
+    out[i] = (step.automaton != nullptr ? step.automaton->matches(texts[i]) : direct.matches(texts[i])) ? 1 : 0;
+  }
+  return masked(step, a.valid, rows);
 }
 
 Vector run_connective(Step& step, TileInput& input) {
@@ -456,6 +491,7 @@ Vector run(Step& step, TileInput& input) {
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual: return run_comparison(step, input);
     case ExprOp::kIn: return run_in(step, input);
+    case ExprOp::kLike: return run_like(step, input);
     case ExprOp::kAnd:
     case ExprOp::kOr: return run_connective(step, input);
     case ExprOp::kNot: return run_not(step, input);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "basalt/codec/string_test.h"
 #include "basalt/core/buffer.h"
 #include "exec/vector.h"
 
@@ -26,6 +27,8 @@ struct Step {
   std::vector<int128_t> integers;  // kIn: the list, sorted
   std::vector<double> reals;
   std::vector<std::string_view> strings;  // sorted
+  // For a predicate on one string column, unless it would have too many states.
+  std::shared_ptr<const Automaton> automaton;
 };
 
 Step prepare(const Expr& expr, const StatisticsList& stats);

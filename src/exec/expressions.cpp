@@ -80,6 +80,10 @@ Expr in_list(Expr value, std::vector<Expr> literals) {
   return make(ExprOp::kIn, std::move(args));
 }
 
+Expr like(Expr text, std::string pattern) {
+  return make(ExprOp::kLike, {std::move(text), literal(std::move(pattern))});
+}
+
 Expr all_of(std::vector<Expr> predicates) { return make(ExprOp::kAnd, std::move(predicates)); }
 Expr any_of(std::vector<Expr> predicates) { return make(ExprOp::kOr, std::move(predicates)); }
 Expr negation(Expr predicate) { return make(ExprOp::kNot, {std::move(predicate)}); }

@@ -46,6 +46,9 @@ class EntriesInput : public TileInput {
   Vector column(uint32_t, Lane lane) override { return {lane, entries_.tile(tile_, lane), nullptr}; }
   const uint8_t* valid(uint32_t) override { return nullptr; }
   bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) override { return false; }
+  bool test_strings(uint32_t, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
+    return entries_.test_strings(tile_, test, out) != Answered::kNot;
+  }
 
  private:
   ArrayTiles entries_;
@@ -60,6 +63,7 @@ class NullInput : public TileInput {
   Vector column(uint32_t, Lane lane) override { return {lane, zeros_.data(), zeros_.data()}; }
   const uint8_t* valid(uint32_t) override { return zeros_.data(); }
   bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) override { return false; }
+  bool test_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) override { return false; }
 
  private:
   // Long enough for one value of any lane; an empty string_view is all zero too.
@@ -148,6 +152,9 @@ Decision Filter::open_chunk(ChunkTiles& tiles, bool prune) {
     Conjunct conjunct;
     conjunct.expr = predicate;
     conjunct.columns = columns_of(*predicate);
+    conjunct.reads_texts = std::any_of(conjunct.columns.begin(), conjunct.columns.end(), [&](uint32_t column) {
+      return physical_of(tiles.chunk_column(column).column().type) == Physical::kBytes;
+    });
     conjunct.may_throw = truth_of(*predicate, stats).may_throw;
     conjunct.cost = work_of(*predicate);
     conjunct.step = prepare(*predicate, stats);
@@ -231,6 +238,7 @@ bool Filter::run(ChunkTiles& tiles) {
       Answered how = Answered::kByRows;
       const uint8_t* holds = conjunct.dictionary->run(tiles.tile(), tiles.tile_rows(), how);
       tiles.answered(how);
+      if (conjunct.reads_texts) tiles.tested_in_place();
       tiles.keep_of_tile(holds);
     } else {
       tiles.keep(evaluate_predicate(conjunct.step, tiles).as<uint8_t>());

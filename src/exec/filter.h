@@ -60,6 +60,7 @@ class Filter {
     Step step;
     std::vector<uint32_t> columns;
     bool may_throw = false;
+    bool reads_texts = false;
     double cost = 1;  // guess of the work per row
     uint64_t rows_in = 1;
     uint64_t rows_out = 1;

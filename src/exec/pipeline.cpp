@@ -93,7 +93,7 @@ PartResult run_part(const Pipeline& pipeline, const RunOptions& options, Worker&
         ++result.tiles.all_true;
       } else {
         const bool some = worker.filter.run(tiles);
-        result.tiles.count(tiles.hardest());
+        tiles.count(result.tiles);
         if (!some) continue;
       }
     }
@@ -257,6 +257,8 @@ TileCounts& TileCounts::operator+=(const TileCounts& other) {
   by_bounds += other.by_bounds;
   by_model += other.by_model;
   decoded += other.decoded;
+  texts_in_place += other.texts_in_place;
+  texts_decoded += other.texts_decoded;
   return *this;
 }
 

@@ -5,6 +5,7 @@
 #include "basalt/core/error.h"
 #include "exec/evaluate.h"
 #include "exec/scalar.h"
+#include "exec/string_tests.h"
 
 namespace basalt::exec {
 
@@ -112,6 +113,7 @@ Step prepare(const Expr& expr, const StatisticsList& stats) {
   if (is_predicate(expr.op)) {
     step.lane = Lane::kBool;
     step.range = {0, 1};
+    if (const std::optional<StringTest> test = string_test_of(expr)) step.automaton = make_automaton(*test).automaton;
     return step;
   }
   if (is_integer(expr.type)) step.range = {bounds.low.integer, bounds.high.integer};
@@ -191,6 +193,12 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
       for (size_t i = 1; i < expr.args.size(); ++i) {
         if (expr.args[i].op != ExprOp::kLiteral) fail("IN with something else than literals");
       }
+      break;
+    case ExprOp::kLike:
+      check_arity(expr, 2, 2);
+      check_same_type(expr, Physical::kBytes);
+      if (expr.args[1].op != ExprOp::kLiteral) fail("LIKE with a pattern that is not a literal");
+      if (!expr.args[1].literal.null) LikePattern(expr.args[1].literal.bytes);
       break;
     case ExprOp::kAnd:
     case ExprOp::kOr:

@@ -66,6 +66,10 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
       for (size_t i = 1; i < expr.args.size(); ++i) out += (i > 1 ? ", " : "") + text(expr.args[i], names, false);
       out += ")";
       break;
+    case ExprOp::kLike:
+      out = text(expr.args[0], names, true) + " LIKE " + text(expr.args[1], names, false);
+      if (expr.args[1].literal.bytes.find('\\') != std::string::npos) out += " ESCAPE '\\'";
+      break;
     default:
       for (size_t i = 0; i < expr.args.size(); ++i)
         out += (i > 0 ? infix(expr.op) : "") + text(expr.args[i], names, true);

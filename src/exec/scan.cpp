@@ -108,7 +108,7 @@ bool ChunkScan::State::next_rows() {
       return true;
     }
     const bool some = filter->run(tiles);
-    counters.tiles.count(tiles.hardest());
+    tiles.count(counters.tiles);
     if (some) return true;
   }
   return false;

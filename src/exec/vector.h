@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "basalt/core/host_device.h"
@@ -80,6 +81,8 @@ class TileInput {
   // Compares a column of integers or floats with a literal (of floats its float_key()) without decoding it, where its
   // encoding allows; false if it does not.
   virtual bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) = 0;
+  // Tests a column of strings without decoding it, where its encoding allows; false if it does not.
+  virtual bool test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) = 0;
 };
 
 }  // namespace basalt::exec

@@ -3,6 +3,7 @@
 // integer against its type.
 #include "sql/expressions.h"
 
+#include "basalt/codec/string_test.h"
 #include "duckdb/common/types/decimal.hpp"
 #include "duckdb/planner/expression/list.hpp"
 #include "sql/types.h"
@@ -72,6 +73,7 @@ class Lowering {
         for (const auto& child : expression.Cast<duckdb::BoundConjunctionExpression>().children) {
           args.push_back(lower(*child));
         }
+        if (args.size() == 1) return std::move(args.front());
         const bool all = expression.GetExpressionType() == ExpressionType::CONJUNCTION_AND;
         return make_expr(all ? ExprOp::kAnd : ExprOp::kOr, Physical::kU8, std::move(args));
       }
@@ -119,6 +121,7 @@ class Lowering {
   Expr function(const duckdb::BoundFunctionExpression& expression) const {
     const std::string& name = expression.function.name;
     const LogicalType& type = expression.return_type;
+    if (auto text_test = like(expression)) return *std::move(text_test);
     if (name != "+" && name != "-" && name != "*") throw NotLowered("the function " + name);
     if (!is_number(type)) throw NotLowered(name + " on " + type.ToString());
     const Physical physical = physical_type(type);
@@ -148,6 +151,65 @@ class Lowering {
       }
     }
     return result;
+  }
+
+  // LIKE and what DuckDB's optimizer makes of it, in the one form that basalt::LikePattern has.
+  std::optional<Expr> like(const duckdb::BoundFunctionExpression& expression) const {
+    const std::string& name = expression.function.name;
+    const bool escaped = name == "like_escape" || name == "not_like_escape";
+    const bool negated = name == "!~~" || name == "not_like_escape";
+    const bool pattern = name == "~~" || name == "!~~" || escaped;
+    const bool before = name == "suffix" || name == "ends_with" || name == "contains";
+    const bool behind = name == "prefix" || name == "starts_with" || name == "^@" || name == "contains";
+    if (!pattern && !before && !behind) return std::nullopt;
+    for (const auto& child : expression.children) {
+      if (child->return_type.id() != LogicalTypeId::VARCHAR)
+        throw NotLowered(name + " of " + child->return_type.ToString());
+      if (!duckdb::StringType::GetCollation(child->return_type).empty()) throw NotLowered("a collation");
+    }
+    if (expression.children.size() != (escaped ? 3 : 2)) throw NotLowered("the function " + name);
+    const std::string given = constant_text(*expression.children[1], name);
+    std::string text;
+    if (escaped) {
+      text = with_backslashes(given, constant_text(*expression.children[2], name));
+    } else {
+      if (before) text += '%';
+      for (const char c : given) text += pattern && c != '\\' ? std::string(1, c) : LikePattern::escape({&c, 1});
+      if (behind) text += '%';
+    }
+    Expr wanted;
+    wanted.op = ExprOp::kLiteral;
+    wanted.type = Physical::kBytes;
+    wanted.literal = Value::of_bytes(std::move(text));
+    Expr result = make_expr(ExprOp::kLike, Physical::kU8, {lower(*expression.children[0]), std::move(wanted)});
+    return negated ? make_expr(ExprOp::kNot, Physical::kU8, {std::move(result)}) : result;
+  }
+
+  static std::string constant_text(const duckdb::Expression& expression, const std::string& function) {
+    if (expression.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) {
+      throw NotLowered(function + " with a pattern that is not constant");
+    }
+    const duckdb::Value& value = expression.Cast<duckdb::BoundConstantExpression>().value;
+    if (value.IsNull()) throw NotLowered(function + " with NULL");
+    return duckdb::StringValue::Get(value);
+  }
+
+  // A pattern with another escape character in the form with backslashes. What DuckDB finds fault with, or reads in a
+  // way of its own, stays there.
+  static std::string with_backslashes(const std::string& pattern, const std::string& escape) {
+    if (escape.size() != 1 || escape == "%" || escape == "_") throw NotLowered("LIKE with ESCAPE '" + escape + "'");
+    std::string out;
+    for (size_t i = 0; i < pattern.size(); ++i) {
+      if (pattern[i] == escape[0]) {
+        if (++i == pattern.size()) throw NotLowered("a pattern of LIKE that ends with its escape character");
+        out += LikePattern::escape({&pattern[i], 1});
+      } else if (pattern[i] == '\\') {
+        out += "\\\\";
+      } else {
+        out += pattern[i];
+      }
+    }
+    return out;
   }
 
   Expr comparison(const duckdb::BoundComparisonExpression& expression) const {

@@ -3,6 +3,7 @@
 // rest on the rows that are left.
 #include "sql/scan.h"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 
@@ -15,6 +16,7 @@
 #include "sql/expressions.h"
 #include "sql/state.h"
 #include "sql/statistics.h"
+#include "sql/string_filters.h"
 #include "sql/types.h"
 #include "sql/vectors.h"
 
@@ -61,6 +63,8 @@ struct ScanGlobalState : GlobalTableFunctionState {
   uint64_t files = 1;
   bool prune = true;
   std::shared_ptr<StatementLog> log;
+  const MultiFileBindData* bind_data = nullptr;
+  const duckdb::MultiFileGlobalState* outer = nullptr;  // which knows the columns that leave the scan
   mutable std::mutex tiles_mutex;
   TileCounts tiles;
 };
@@ -88,6 +92,7 @@ struct ScanLocalState : LocalTableFunctionState {
   const void* reader = nullptr;  // whose filters and conversions these are
   std::vector<ResidualFilter> residual;
   std::deque<Conversion> conversions;  // in place: chunks cannot move
+  std::vector<bool> left_out;          // columns that only filters read, and these inside Basalt
   duckdb::SelectionVector selection{STANDARD_VECTOR_SIZE};
 };
 
@@ -186,16 +191,6 @@ class BasaltReader : public duckdb::BaseFileReader {
   const Field& field_of(duckdb::idx_t local_column) const { return basalt_file->schema().fields[local_column]; }
 
   void start_chunk(ClientContext& context, const ScanGlobalState& global, ScanLocalState& state) {
-    std::vector<uint32_t> wanted;
-    bool row_numbers = false;
-    for (duckdb::idx_t i = 0; i < column_ids.size(); ++i) {
-      const duckdb::idx_t column = column_ids[MultiFileLocalIndex(i)].GetId();
-      if (is_row_number(column)) {
-        row_numbers = true;
-      } else {
-        wanted.push_back(static_cast<uint32_t>(column));
-      }
-    }
     const bool new_reader = state.reader != this;
     if (new_reader) prepare_conversions(context, state);
     if (new_reader) state.residual.clear();
@@ -206,13 +201,52 @@ class BasaltReader : public duckdb::BaseFileReader {
         add_filter(context, index, *filter, global.prune, new_reader, state, parts, filter_columns);
       }
     }
+    if (new_reader) find_left_out(global, state);
     state.reader = this;
+    std::vector<uint32_t> wanted;
+    bool row_numbers = false;
+    for (duckdb::idx_t i = 0; i < column_ids.size(); ++i) {
+      const duckdb::idx_t column = column_ids[MultiFileLocalIndex(i)].GetId();
+      row_numbers = row_numbers || is_row_number(column);
+      if (!is_row_number(column) && !state.left_out[i]) wanted.push_back(static_cast<uint32_t>(column));
+    }
     Expr combined;
     if (!parts.empty()) combined = conjunction(std::move(parts));
     const bool filtered = !filter_columns.empty();
     state.scan =
         std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted), filtered ? &combined : nullptr,
                                     std::move(filter_columns), row_numbers, STANDARD_VECTOR_SIZE, state.part);
+  }
+
+  // A column that was filtered here and that nobody asks for afterwards is not decoded.
+  void find_left_out(const ScanGlobalState& global, ScanLocalState& state) {
+    state.left_out.assign(column_ids.size(), false);
+    if (global.outer->projection_ids.empty() || !filters) return;
+    for (const auto& entry : filters->filters) {
+      const duckdb::idx_t index = entry.first;
+      const duckdb::idx_t column = column_ids[MultiFileLocalIndex(index)].GetId();
+      if (is_row_number(column)) continue;
+      const bool again = std::any_of(state.residual.begin(), state.residual.end(),
+                                     [&](const ResidualFilter& residual) { return residual.column == index; });
+      state.left_out[index] = !again && has_name_alone(column) && !leaves_scan(global, columns[column].name);
+    }
+  }
+
+  // DuckDB renames columns whose names differ in case only: then names do not say which is which.
+  bool has_name_alone(duckdb::idx_t column) const {
+    return std::count_if(columns.begin(), columns.end(), [&](const duckdb::MultiFileColumnDefinition& other) {
+             return duckdb::StringUtil::CIEquals(other.name, columns[column].name);
+           }) == 1;
+  }
+
+  static bool leaves_scan(const ScanGlobalState& global, const std::string& name) {
+    for (const duckdb::idx_t id : global.outer->projection_ids) {
+      const duckdb::ColumnIndex& column = global.outer->column_indexes.at(id);
+      if (column.IsVirtualColumn()) continue;
+      const std::string& projected = global.bind_data->names.at(column.GetPrimaryIndex());
+      if (duckdb::StringUtil::CIEquals(projected, name)) return true;
+    }
+    return false;
   }
 
   void prepare_conversions(ClientContext& context, ScanLocalState& state) {
@@ -260,6 +294,11 @@ class BasaltReader : public duckdb::BaseFileReader {
       if (is_row_number(column)) {
         const Column& numbers = state.rows.columns.back();
         std::memcpy(duckdb::FlatVector::GetData(output.data[i]), numbers.values.data(), rows * sizeof(int64_t));
+        continue;
+      }
+      if (state.left_out[i]) {
+        output.data[i].SetVectorType(duckdb::VectorType::CONSTANT_VECTOR);
+        duckdb::ConstantVector::SetNull(output.data[i], true);
         continue;
       }
       Conversion* conversion = find_conversion(state, i);
@@ -377,8 +416,10 @@ struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
   }
 
   unique_ptr<GlobalTableFunctionState> InitializeGlobalState(ClientContext& context, MultiFileBindData& bind_data,
-                                                             duckdb::MultiFileGlobalState&) override {
+                                                             duckdb::MultiFileGlobalState& outer) override {
     auto state = duckdb::make_uniq<ScanGlobalState>();
+    state->bind_data = &bind_data;
+    state->outer = &outer;
     state->log = StatementLog::of(context);
     state->prune = flag_setting(context, "basalt_pruning");
     const auto threads = duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads();
@@ -451,6 +492,12 @@ duckdb::InsertionOrderPreservingMap<duckdb::string> pruning_text(duckdb::TableFu
   return result;
 }
 
+void prepare_filters(ClientContext& context, duckdb::LogicalGet& get, duckdb::FunctionData* bind_data,
+                     duckdb::vector<unique_ptr<duckdb::Expression>>& filters) {
+  ScanFunction::MultiFileComplexFilterPushdown(context, get, bind_data, filters);
+  keep_string_filters_whole(get, filters);
+}
+
 }  // namespace
 
 bool is_scan(const duckdb::TableFunction& function) { return function.name == kScanName || function.name == kReadName; }
@@ -461,6 +508,8 @@ duckdb::TableFunctionSet scan_functions(const char* name) {
   function.statistics = scan_statistics;
   function.get_partition_stats = scan_partition_statistics;
   function.dynamic_to_string = pruning_text;
+  function.pushdown_complex_filter = prepare_filters;
+  function.pushdown_expression = takes_filter;
   function.filter_pushdown = true;
   function.filter_prune = true;
   function.verify_serialization = false;

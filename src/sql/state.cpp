@@ -80,6 +80,9 @@ void put_tile_counts(const TileCounts& tiles, duckdb::InsertionOrderPreservingMa
   text["Tiles By Bounds"] = std::to_string(tiles.by_bounds);
   text["Tiles By Models"] = std::to_string(tiles.by_model);
   text["Tiles Decoded"] = std::to_string(tiles.decoded);
+  if (tiles.texts_in_place + tiles.texts_decoded == 0) return;
+  text["Strings Tested In Place"] = std::to_string(tiles.texts_in_place);
+  text["Strings Decoded"] = std::to_string(tiles.texts_decoded);
 }
 
 void StatementLog::add(std::vector<std::string>& list, const std::string& text) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "basalt/codec/codec.h"
+#include "basalt/codec/string_test.h"
 #include "basalt/core/error.h"
 #include "basalt/plan/tree.h"
 #include "codec/arrays.h"
@@ -23,6 +24,9 @@ void read_everything(const NodeView& view) {
     EXPECT_EQ(out.size(), view.count);
     StringRows some;
     reader->gather(rows, some);
+    const auto automaton = make_automaton(StringTest::like("%1_%")).automaton;
+    uint8_t hits[kTileRows];
+    for (uint32_t tile = 0; tile < tile_count(view.count); ++tile) reader->test_strings(tile, automaton, hits);
   } else {
     Buffer out(static_cast<size_t>(kTileRows) * width_of(view.type));
     uint8_t hits[kTileRows];
@@ -104,7 +108,10 @@ INSTANTIATE_TEST_SUITE_P(Trees, Damage,
                          ::testing::Values("plain", "packed", "l3", "delta", "rle", "rle(dict, delta)", "rle(l3, l3)",
                                            "dict", "dict(rle, packed)", "strings", "strings(rle, plain)", "delta(rle)",
                                            "galp", "galp(plain)", "galp(rle)", "strings(packed, fsst)",
-                                           "strings(plain, fsst(plain))", "dict(packed, strings(packed, fsst))"));
+                                           "strings(plain, fsst(plain))", "dict(packed, strings(packed, fsst))",
+                                           "strings(packed, tokens)",
+                                           "strings(plain, tokens(plain, plain, strings(plain, plain)))", "numbered",
+                                           "numbered(plain)"));
 
 TEST(Damage, CodeBeyondTheDictionaryIsReported) {
   const auto array = make_array(Physical::kI64, 2000, Pattern::kFewDistinct, 4);

@@ -128,6 +128,29 @@ TEST_F(DecideCase, NullsForbidAll) {
   EXPECT_EQ(compared(ExprOp::kLess, 21), Decision::kNone);
 }
 
+TEST(Decide, PrefixesOfPatterns) {
+  Statistics stats;
+  stats.rows = 100;
+  stats.min = Value::of_bytes("PROMO BRASS");
+  stats.max = Value::of_bytes("PROMO TIN");
+  const auto like = [&](const char* pattern) {
+    return decide(make_expr(ExprOp::kLike, Physical::kU8, {column_expr(0, Physical::kBytes), bytes_expr(pattern)}),
+                  {&stats});
+  };
+  EXPECT_EQ(like("PROMO%"), Decision::kAll);
+  EXPECT_EQ(like("PROMO %"), Decision::kAll);
+  EXPECT_EQ(like("PROMO%TIN"), Decision::kUnknown);
+  EXPECT_EQ(like("PROMO C%"), Decision::kUnknown);
+  EXPECT_EQ(like("SMALL%"), Decision::kNone);
+  EXPECT_EQ(like("ECONOMY%"), Decision::kNone);
+  EXPECT_EQ(like("PROMO A"), Decision::kNone);
+  EXPECT_EQ(like("%TIN"), Decision::kUnknown);
+  EXPECT_EQ(like("%"), Decision::kAll);
+  stats.null_count = 1;
+  EXPECT_EQ(like("PROMO%"), Decision::kUnknown);
+  EXPECT_EQ(like("SMALL%"), Decision::kNone);
+}
+
 TEST_F(DecideCase, SeesThroughCasts) {
   Expr cast = make_expr(ExprOp::kCast, Physical::kI64, {column});
   cast.factor = 86400000000;
@@ -189,6 +212,8 @@ TEST(ToString, PrintsSqlLikeText) {
   const Expr small = make_expr(ExprOp::kLess, Physical::kU8, {price, integer_expr(Physical::kI64, 2400)});
   const Expr list =
       make_expr(ExprOp::kIn, Physical::kU8, {column_expr(1, Physical::kBytes), bytes_expr("AIR"), bytes_expr("it's")});
+  const Expr like = make_expr(ExprOp::kLike, Physical::kU8, {column_expr(1, Physical::kBytes), bytes_expr("A\\%_%")});
+  EXPECT_EQ(to_string(like, {"price", "mode"}), "mode LIKE 'A\\%_%' ESCAPE '\\'");
   EXPECT_EQ(to_string(make_expr(ExprOp::kAnd, Physical::kU8, {small, list}), {"price", "mode"}),
             "(price < 2400) AND (mode IN ('AIR', 'it''s'))");
 }

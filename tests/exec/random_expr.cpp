@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "basalt/codec/string_test.h"
 #include "core/bitmap.h"
 #include "exec/bounds.h"
 #include "exec/scalar.h"
@@ -106,6 +107,25 @@ bool compares(ExprOp op, int order) {
   }
 }
 
+// Tries every end of every `%`.
+bool like_matches(std::string_view pattern, std::string_view text) {
+  if (pattern.empty()) return text.empty();
+  if (pattern[0] == '%') {
+    for (size_t taken = 0; taken <= text.size(); ++taken) {
+      if (like_matches(pattern.substr(1), text.substr(taken))) return true;
+    }
+    return false;
+  }
+  if (text.empty()) return false;
+  if (pattern[0] == '_') {
+    size_t taken = 1;
+    while (taken < text.size() && (static_cast<uint8_t>(text[taken]) & 0xC0) == 0x80) ++taken;
+    return like_matches(pattern.substr(1), text.substr(taken));
+  }
+  if (pattern[0] == '\\') pattern.remove_prefix(1);
+  return pattern[0] == text[0] && like_matches(pattern.substr(1), text.substr(1));
+}
+
 }  // namespace
 
 Value evaluate_row(const Expr& expr, const std::vector<const Column*>& columns, uint64_t row) {
@@ -135,6 +155,12 @@ Value evaluate_row(const Expr& expr, const std::vector<const Column*>& columns, 
         if (!item.null && compare(a, item) == 0) return boolean(true);
       }
       return null ? Value::of_null(Physical::kU8) : boolean(false);
+    }
+    case ExprOp::kLike: {
+      const Value a = arg(0);
+      const Value b = arg(1);
+      if (a.null || b.null) return Value::of_null(Physical::kU8);
+      return boolean(like_matches(b.bytes, a.bytes));
     }
     case ExprOp::kAnd:
     case ExprOp::kOr: {
@@ -278,6 +304,30 @@ Expr near_literal(Random& random, const Column& column) {
   return literal_expr(value, type);
 }
 
+// Most of a string of the column, with `%` and `_` for some of it.
+Expr near_pattern(Random& random, const Column& column) {
+  const Expr near = near_literal(random, column);
+  if (near.literal.null) return near;
+  std::string pattern = below(random, 3) == 0 ? "%" : "";
+  for (const char c : near.literal.bytes.substr(0, 12)) {
+    const uint64_t kind = below(random, 8);
+    if (kind == 0) pattern += '%';
+    if (kind == 1) pattern += '_';
+    if (kind > 1) pattern += LikePattern::escape({&c, 1});
+  }
+  if (below(random, 2) == 0) pattern += '%';
+  return bytes_expr(pattern);
+}
+
+// Whether all days, in microseconds, are numbers of 64 bits.
+bool fits_microseconds(const Column& column) {
+  constexpr int64_t kMostDays = INT64_MAX / 86400000000;
+  for (uint64_t row = 0; row < column.length; ++row) {
+    if (std::abs(int64_t{column.values.as<int32_t>()[row]}) > kMostDays) return false;
+  }
+  return true;
+}
+
 // A column, or the same in another form that is still comparable.
 Expr operand(Random& random, const std::vector<const Column*>& columns, uint32_t index, bool arithmetic) {
   const Physical type = physical_of(columns[index]->type);
@@ -313,9 +363,12 @@ Expr random_predicate(Random& random, const std::vector<const Column*>& columns,
     for (uint64_t i = 0; i < count; ++i) args.push_back(near_literal(random, column));
     return make_expr(ExprOp::kIn, Physical::kU8, std::move(args));
   }
+  if (type == Physical::kBytes && kind < 4) {
+    return make_expr(ExprOp::kLike, Physical::kU8, {column_expr(index, type), near_pattern(random, column)});
+  }
   if (column.type.kind == TypeKind::kBool && below(random, 2) == 0) return column_expr(index, type);
   const auto op = static_cast<ExprOp>(static_cast<int>(ExprOp::kEqual) + static_cast<int>(below(random, 6)));
-  if (column.type.kind == TypeKind::kDate && kind == 2) {
+  if (column.type.kind == TypeKind::kDate && kind == 2 && (arithmetic || fits_microseconds(column))) {
     // date → timestamp, as DuckDB casts.
     Expr cast = make_expr(ExprOp::kCast, Physical::kI64, {column_expr(index, type)});
     cast.factor = 86400000000;

@@ -201,6 +201,35 @@ Golden types() {
   return out;
 }
 
+// Texts as tokens, words and phrases and what has to be spelled, and as a number behind a text.
+Golden texts() {
+  const uint64_t rows = 2100;
+  Golden out{"texts", {}, {}};
+  static const char* kWords[] = {"quick", "brown", "foxes", "jump", "über", "lazy", "dogs", "漢字"};
+  const auto sentence = [](uint64_t i) {
+    std::string text;
+    for (uint64_t word = 0; word < scramble(i) % 6; ++word) text += std::string(kWords[scramble(i + word) % 8]) + " ";
+    return i % 97 == 0 ? text + "No. " + std::to_string(scramble(i)) : text;
+  };
+  const auto binary = [](uint64_t i) {
+    return std::string(i % 3, '\0') + (i % 2 == 0 ? "\xFF\xFE GET /" : "PUT /") + std::to_string(i % 10);
+  };
+  const auto numbered = [](uint64_t i) {
+    const std::string digits = std::to_string(scramble(i) % 100000);
+    return "Clerk#" + std::string(9 - digits.size(), '0') + digits;
+  };
+  out.table = make_table(rows, {strings("sentences", TypeKind::kUtf8, rows, sentence),
+                                strings("sentences with NULLs", TypeKind::kUtf8, rows, sentence, kSome),
+                                strings("requests", TypeKind::kBinary, rows, binary),
+                                strings("clerks", TypeKind::kUtf8, rows, numbered, kSome)});
+  out.encodings = {
+      {"sentences", "strings(packed, tokens(packed, packed, strings(packed, plain)))"},
+      {"sentences with NULLs", "validity(packed, strings(packed, tokens(plain, rle, strings(plain, plain))))"},
+      {"requests", "strings(packed, tokens(packed, packed, strings(packed, plain)))"},
+      {"clerks", "validity(packed, numbered(packed))"}};
+  return out;
+}
+
 // Chunks of a few rows each: dictionaries over the whole file, code maps, chunks with and without NULLs.
 Golden chunks() {
   const uint64_t rows = 120;
@@ -230,6 +259,7 @@ std::vector<Golden> golden_files() {
   out.push_back(floats());
   out.push_back(compressed());
   out.push_back(types());
+  out.push_back(texts());
   out.push_back(chunks());
   out.push_back({"no_rows", everything(0), {}});
   out.push_back({"no_columns", make_table(3, {}), {}});

@@ -380,6 +380,32 @@ def decode_fsst(node, lengths):
     return out
 
 
+def decode_tokens(node, lengths):
+    starts = np.frombuffer(node.streams[0], "<u8").tolist()
+    ids = decode(node.children[0], "u32").tolist()
+    counts = decode(node.children[1], "u32").tolist()
+    entries = decode(node.children[2], "bytes")
+    require(all(1 <= len(entry) <= 255 for entry in entries), "tokens: an entry of a wrong size")
+    require(max(ids, default=-1) < len(entries), "tokens: an id beyond the entries")
+    out, at = [], 0
+    for row, (count, length) in enumerate(zip(counts, lengths.tolist())):
+        if row % TILE_ROWS == 0:
+            require(starts[row // TILE_ROWS] == at, "tokens: a tile starts elsewhere")
+        out.append(b"".join(entries[token] for token in ids[at:at + count]))
+        require(len(out[-1]) == length, "tokens: lengths and tokens differ")
+        at += count
+    require(starts[-1] == at == len(ids), "tokens: counts and ids differ")
+    return out
+
+
+def decode_numbered(node):
+    digits, text = node.params[0], bytes(node.params[1:])
+    require(1 <= digits <= 19, "numbered: a wrong number of digits")
+    numbers = decode(node.children[0], "u64").tolist()
+    require(all(number < 10 ** digits for number in numbers), "numbered: a number of too many digits")
+    return [text + str(number).zfill(digits).encode() for number in numbers]
+
+
 def decode_strings(node):
     lengths = decode(node.children[0], "u32")
     child = node.children[1]
@@ -390,6 +416,8 @@ def decode_strings(node):
         return [bytes(child.params)] * child.count
     if child.codec == "fsst":
         return decode_fsst(child, lengths)
+    if child.codec == "tokens":
+        return decode_tokens(child, lengths)
     raise FormatError("unknown bytes codec " + child.codec)
 
 
@@ -414,6 +442,8 @@ def decode(node, physical):
         return decode_rle(node, physical)
     if node.codec == "strings":
         return decode_strings(node)
+    if node.codec == "numbered":
+        return decode_numbered(node)
     if node.codec == "dict":
         codes = decode(node.children[0], "u32")
         entries = decode(node.children[1], physical)
@@ -422,5 +452,6 @@ def decode(node, physical):
 
 
 def child_count(codec, physical):
-    return {"constant": 0, "plain": 0, "packed": 0, "l3": 0, "delta": 1, "galp": 1, "fsst": 1, "rle": 2, "dict": 2, "strings": 2,
+    return {"constant": 0, "plain": 0, "packed": 0, "l3": 0, "delta": 1, "galp": 1, "fsst": 1, "rle": 2, "dict": 2,
+            "strings": 2, "tokens": 3, "numbered": 1,
             "validity": 1 if physical is None else 2}[codec]

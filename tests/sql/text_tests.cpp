@@ -3,11 +3,11 @@
 //
 //   statement                     the lines that follow are SQL that must work
 //   error TEXT                    SQL that must fail with TEXT in its sentence
-//   query [sorted] [lowered|duckdb TEXT]
+//   query [sorted] [in_place] [lowered|duckdb TEXT]
 //                                 SQL, a line ----, and the rows expected: columns with | between them, NULL as
 //                                 nothing, an empty string as "". `sorted` compares without order. `lowered`: a part
 //                                 must have run in Basalt; `duckdb TEXT`: nothing may have, and the report must name
-//                                 TEXT.
+//                                 TEXT. `in_place`: filters tested strings as they are stored and decoded none.
 //
 // ${DIR} stands for a scratch folder of the file's own.
 #include <gtest/gtest.h>
@@ -72,6 +72,7 @@ void run_error(Session& session, const Block& block) {
 void run_query(Session& session, const Block& block) {
   const bool sorted = block.head.find(" sorted") != std::string::npos;
   const bool lowered = block.head.find(" lowered") != std::string::npos;
+  const bool in_place = block.head.find(" in_place") != std::string::npos;
   const size_t duckdb = block.head.find(" duckdb ");
   QueryResult result = session.execute(block.sql);
   std::string text;
@@ -89,6 +90,10 @@ void run_query(Session& session, const Block& block) {
   if (lowered) {
     EXPECT_FALSE(report.in_basalt.empty()) << report.summary();
     EXPECT_EQ(report.ran_on, session.device()) << report.summary();
+  }
+  if (in_place) {
+    EXPECT_GT(report.tiles.texts_in_place, 0u) << report.summary();
+    EXPECT_EQ(report.tiles.texts_decoded, 0u) << report.summary();
   }
   if (duckdb != std::string::npos) {
     EXPECT_TRUE(report.in_basalt.empty()) << report.summary();

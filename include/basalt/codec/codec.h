@@ -19,6 +19,7 @@
 
 namespace basalt {
 
+class Automaton;  // basalt/codec/string_test.h
 class Codec;
 
 // An array of plain values. Fixed width: `data` holds count values. kBytes: row i is bytes[offsets[i] .. offsets[i+1]).
@@ -116,6 +117,9 @@ class Reader {
   // is one of float_key()s (core/float_key.h): in SQL's order, −0.0 equal to 0.0, NaN the greatest. A codec that
   // answers does so for every tile and range.
   virtual Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out);
+  // kBytes: out[i] = 1 where the automaton accepts row i of the tile, else 0; `out` has room for kTileRows. Readers
+  // keep what they derive from an automaton for the next tile, and the automaton with it.
+  virtual Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out);
   // What the tile's encoding says of its values (of floats: of their keys) without reading them; nullopt if nothing.
   virtual std::optional<ValueBounds> bounds(uint32_t tile) const;
 
@@ -146,6 +150,9 @@ class BytesReader {
   virtual void decode_tile(uint32_t tile, std::span<const uint32_t> lengths, Buffer& out) = 0;
   // Appends one row's bytes.
   virtual void decode_row(uint32_t tile, uint32_t row_in_tile, std::span<const uint32_t> lengths, Buffer& out) = 0;
+  // out[i] = 1 where the automaton accepts row i, else 0, found without building the rows; false: it is not done here.
+  virtual bool test(uint32_t tile, std::span<const uint32_t> lengths, const std::shared_ptr<const Automaton>& test,
+                    uint8_t* out);
   // Set when stored data broke a rule that neither validate() nor lengths_fit() can see.
   bool corrupt() const { return corrupt_; }
 

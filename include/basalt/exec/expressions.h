@@ -28,6 +28,8 @@ inline Expr greater(Expr a, Expr b) { return compare_with(ExprOp::kGreater, std:
 inline Expr greater_equal(Expr a, Expr b) { return compare_with(ExprOp::kGreaterEqual, std::move(a), std::move(b)); }
 
 Expr in_list(Expr value, std::vector<Expr> literals);
+// `%` stands for any bytes, `_` for one code point; a backslash takes their meaning away.
+Expr like(Expr text, std::string pattern);
 Expr all_of(std::vector<Expr> predicates);
 Expr any_of(std::vector<Expr> predicates);
 Expr negation(Expr predicate);

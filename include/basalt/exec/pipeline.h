@@ -30,8 +30,9 @@ enum class ExprOp : uint8_t {
   kLessEqual,
   kGreater,
   kGreaterEqual,
-  kIn,   // args[0] in literals args[1..]
-  kAnd,  // any number of bool args
+  kIn,    // args[0] in literals args[1..]
+  kLike,  // args[0] matches the pattern args[1], a literal: see LikePattern in basalt/codec/string_test.h
+  kAnd,   // any number of bool args
   kOr,
   kNot,
   kIsNull,
@@ -98,6 +99,9 @@ struct TileCounts {
   uint64_t by_bounds = 0;  // by bounds that the encoding of the tile itself implies
   uint64_t by_model = 0;   // by models of the values: run by run, or looking at a few rows at most
   uint64_t decoded = 0;    // rows were decoded or compared in their packed form
+  // Beside that: tiles in which a predicate was put to strings, by what became of these. A tile can be in both.
+  uint64_t texts_in_place = 0;  // tested as they are stored, or by their dictionary
+  uint64_t texts_decoded = 0;
 
   TileCounts& operator+=(const TileCounts& other);
   void count(Answered hardest);  // a tile that statistics left open

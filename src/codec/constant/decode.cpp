@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "basalt/codec/string_test.h"
 #include "codec/constant/constant.h"
 #include "core/dispatch.h"
 
@@ -42,6 +43,12 @@ class ConstantBytesReader final : public BytesReader {
   }
   void decode_row(uint32_t, uint32_t, std::span<const uint32_t>, Buffer& out) override {
     out.append(text_.data(), text_.size());
+  }
+  bool test(uint32_t, std::span<const uint32_t> lengths, const std::shared_ptr<const Automaton>& test,
+            uint8_t* out) override {
+    const bool holds = test->matches({reinterpret_cast<const char*>(text_.data()), text_.size()});
+    std::fill_n(out, lengths.size(), static_cast<uint8_t>(holds ? 1 : 0));
+    return true;
   }
 
  private:

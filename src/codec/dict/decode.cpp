@@ -5,6 +5,7 @@
 
 #include "codec/dict/dict.h"
 #include "codec/dict/layout.h"
+#include "codec/strings/symbol_automaton.h"
 #include "core/dispatch.h"
 
 namespace basalt {
@@ -129,6 +130,18 @@ class StringDictReader final : public Reader {
     mark_corrupt(!codes_.gather(rows, codes.data()));
     look_up(codes.data(), rows.size(), out);
   }
+  Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
+    const std::vector<uint8_t>& holds = holds_.get(test, [&] {
+      std::vector<uint8_t> entries(entries_.size());
+      for (size_t i = 0; i < entries.size(); ++i) entries[i] = test->matches(entries_.at(i)) ? 1 : 0;
+      return entries;
+    });
+    std::array<uint32_t, kTileRows> codes;
+    const uint32_t rows = rows_in_tile(count(), tile);
+    mark_corrupt(!codes_.decode_tile(tile, rows, codes.data()));
+    for (uint32_t i = 0; i < rows; ++i) out[i] = holds[codes[i]];
+    return Answered::kByRows;
+  }
   using Reader::decode_tile;
   using Reader::gather;
 
@@ -153,6 +166,7 @@ class StringDictReader final : public Reader {
   }
   CodeReader codes_;
   StringRows entries_;
+  strings::PerAutomaton<std::vector<uint8_t>> holds_;  // per entry
 };
 
 }  // namespace

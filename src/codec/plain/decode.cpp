@@ -1,6 +1,7 @@
 // Reading plain values and plain bytes.
 #include <cstring>
 
+#include "basalt/codec/string_test.h"
 #include "codec/checks.h"
 #include "codec/plain/layout.h"
 #include "codec/plain/plain.h"
@@ -50,6 +51,11 @@ class PlainBytesReader final : public BytesReader {
     uint64_t total = 0;
     for (const uint32_t length : lengths) total += length;
     return total == starts_[tile + 1] - starts_[tile];
+  }
+  bool test(uint32_t tile, std::span<const uint32_t> lengths, const std::shared_ptr<const Automaton>& test,
+            uint8_t* out) override {
+    test->match_rows(reinterpret_cast<const char*>(bytes_ + starts_[tile]), lengths, out);
+    return true;
   }
 
  private:

@@ -35,6 +35,12 @@ class StringsReader final : public Reader {
     }
     mark_corrupt(bytes_->corrupt());
   }
+  Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
+    const auto lengths = load(tile);
+    if (!fits_ || !bytes_->test(tile, lengths, test, out)) return Answered::kNot;
+    mark_corrupt(bytes_->corrupt());
+    return Answered::kByRows;
+  }
   using Reader::decode_tile;
   using Reader::gather;
 

@@ -1,4 +1,4 @@
-// `strings`'s class; its rooms are encode.cpp, decode.cpp, validate.cpp.
+// `strings`'s class; its rooms are encode.cpp, decode.cpp, validate.cpp; tests of strings: automaton.cpp, like.cpp.
 #pragma once
 
 #include "basalt/codec/codec.h"

@@ -296,6 +296,7 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual: return comparison(step);
     case ExprOp::kIn: return in_list(step);
+    case ExprOp::kLike: break;  // strings are refused before
     case ExprOp::kAnd:
     case ExprOp::kOr: return connective(step);
     case ExprOp::kNot: {

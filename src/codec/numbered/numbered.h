@@ -1,0 +1,19 @@
+// `numbered`'s class; its rooms are encode.cpp, decode.cpp, validate.cpp.
+#pragma once
+
+#include "basalt/codec/codec.h"
+
+namespace basalt {
+
+class NumberedCodec final : public Codec {
+ public:
+  std::string_view name() const override { return "numbered"; }
+  bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && type == Physical::kBytes; }
+  std::vector<ChildSlot> children(Physical type) const override;
+  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  void validate(const NodeView& node) const override;
+  std::unique_ptr<Reader> open(const NodeView& node) const override;
+  std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
+};
+
+}  // namespace basalt

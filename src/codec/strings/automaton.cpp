@@ -1,0 +1,394 @@
+// From tests to automata: the states of a test are explored from the start, equal ones are merged, and bytes that no
+// state tells apart are put into one class.
+#include <algorithm>
+#include <bitset>
+#include <map>
+#include <set>
+
+#include "basalt/codec/string_test.h"
+
+namespace basalt {
+
+namespace {
+
+// What a state knows of the text so far; the same knowledge is the same state.
+using Knowledge = std::vector<uint32_t>;
+
+// Merging can make a few of many: `%a____` is explored with more states than it keeps. Beyond this it is given up.
+constexpr size_t kMostExplored = 512;
+
+bool continues(uint8_t byte) { return (byte & 0xC0) == 0x80; }
+
+// First bytes of intervals within which a test treats all bytes alike.
+class Cuts {
+ public:
+  Cuts() { cuts_.set(0); }
+  void around(uint8_t byte) {
+    cuts_.set(byte);
+    if (byte < 255) cuts_.set(byte + 1u);
+  }
+  void around(std::string_view bytes) {
+    for (const char byte : bytes) around(static_cast<uint8_t>(byte));
+  }
+  void before(uint8_t byte) { cuts_.set(byte); }
+  std::vector<uint8_t> list() const {
+    std::vector<uint8_t> out;
+    for (uint32_t byte = 0; byte < 256; ++byte) {
+      if (cuts_[byte]) out.push_back(static_cast<uint8_t>(byte));
+    }
+    return out;
+  }
+
+ private:
+  std::bitset<256> cuts_;
+};
+
+// Each kind of test gives its first knowledge, what a byte makes of it, and whether a text may end there.
+
+// Knows the node of the trie of all values; no node: no value begins like this.
+class InStates {
+ public:
+  explicit InStates(const std::vector<std::string>& values) : nodes_(1) {
+    for (const std::string& value : values) {
+      uint32_t node = 0;
+      for (const char c : value) {
+        const auto byte = static_cast<uint8_t>(c);
+        const auto [child, added] = nodes_[node].children.try_emplace(byte, static_cast<uint32_t>(nodes_.size()));
+        node = child->second;
+        if (added) nodes_.emplace_back();
+      }
+      nodes_[node].ends = true;
+      cuts.around(value);
+    }
+  }
+  static Knowledge first() { return {0}; }
+  Knowledge step(const Knowledge& known, uint8_t byte) const {
+    if (known.empty()) return {};
+    const auto& children = nodes_[known[0]].children;
+    const auto child = children.find(byte);
+    return child == children.end() ? Knowledge{} : Knowledge{child->second};
+  }
+  bool accepts(const Knowledge& known) const { return !known.empty() && nodes_[known[0]].ends; }
+
+  Cuts cuts;
+
+ private:
+  struct Node {
+    std::map<uint8_t, uint32_t> children;
+    bool ends = false;
+  };
+  std::vector<Node> nodes_;
+};
+
+// Knows how many bytes of each bound the text agrees with, or that the bound holds whatever follows.
+class RangeStates {
+ public:
+  explicit RangeStates(const StringTest& test) : test_(test) {
+    if (test.low) cuts.around(*test.low);
+    if (test.high) cuts.around(*test.high);
+  }
+  Knowledge first() const { return {test_.low ? 0 : kHolds, test_.high ? 0 : kHolds}; }
+  Knowledge step(const Knowledge& known, uint8_t byte) const {
+    if (known.empty()) return {};
+    Knowledge out = known;
+    if (known[0] != kHolds) {
+      const auto bound = static_cast<uint32_t>(test_.low->size());
+      const int order = known[0] == bound ? 1 : order_of(byte, (*test_.low)[known[0]]);
+      if (order < 0) return {};
+      out[0] = order > 0 ? kHolds : known[0] + 1;
+    }
+    if (known[1] != kHolds) {
+      const auto bound = static_cast<uint32_t>(test_.high->size());
+      const int order = known[1] == bound ? 1 : order_of(byte, (*test_.high)[known[1]]);
+      if (order > 0) return {};
+      out[1] = order < 0 ? kHolds : known[1] + 1;
+    }
+    return out;
+  }
+  bool accepts(const Knowledge& known) const {
+    if (known.empty()) return false;
+    const bool above = known[0] == kHolds || (known[0] == test_.low->size() && test_.low_inclusive);
+    const bool below = known[1] == kHolds || known[1] < test_.high->size() || test_.high_inclusive;
+    return above && below;
+  }
+
+  Cuts cuts;
+
+ private:
+  static constexpr uint32_t kHolds = ~0u;
+  static int order_of(uint8_t a, char b) { return static_cast<int>(a) - static_cast<int>(static_cast<uint8_t>(b)); }
+  const StringTest& test_;
+};
+
+// Knows all places of the pattern that the text can have reached: 2i before element i, 2i + 1 within the code point
+// that element i takes.
+class LikeStates {
+ public:
+  explicit LikeStates(const std::string& pattern) : pattern_(pattern), elements_(pattern_.elements()) {
+    for (const auto& element : elements_) {
+      if (element.kind == LikePattern::Kind::kByte) cuts.around(static_cast<uint8_t>(element.byte));
+      if (element.kind == LikePattern::Kind::kOne) {
+        cuts.before(0x80);
+        cuts.before(0xC0);
+      }
+    }
+  }
+  Knowledge first() const {
+    std::set<uint32_t> places;
+    reach(0, places);
+    return kept(places);
+  }
+  Knowledge step(const Knowledge& known, uint8_t byte) const {
+    std::set<uint32_t> places;
+    for (const uint32_t place : known) {
+      if (place % 2 == 0) {
+        take(place / 2, byte, places);
+      } else if (continues(byte)) {
+        places.insert(place);
+      } else {
+        std::set<uint32_t> behind;
+        reach(place / 2 + 1, behind);
+        for (const uint32_t other : behind) take(other / 2, byte, places);
+      }
+    }
+    return kept(places);
+  }
+  bool accepts(const Knowledge& known) const {
+    std::set<uint32_t> places(known.begin(), known.end());
+    for (const uint32_t place : known) {
+      if (place % 2 == 1) reach(place / 2 + 1, places);
+    }
+    return places.count(static_cast<uint32_t>(2 * elements_.size())) != 0;
+  }
+
+  Cuts cuts;
+
+ private:
+  void reach(uint32_t element, std::set<uint32_t>& places) const {
+    places.insert(2 * element);
+    if (element < elements_.size() && elements_[element].kind == LikePattern::Kind::kAny) reach(element + 1, places);
+  }
+  void take(uint32_t element, uint8_t byte, std::set<uint32_t>& places) const {
+    if (element == elements_.size()) return;
+    switch (elements_[element].kind) {
+      case LikePattern::Kind::kByte:
+        if (static_cast<uint8_t>(elements_[element].byte) == byte) reach(element + 1, places);
+        break;
+      case LikePattern::Kind::kOne: places.insert(2 * element + 1); break;
+      case LikePattern::Kind::kAny: reach(element, places); break;
+    }
+  }
+  // Whatever matches from a place before the last `%` reached matches from there, too.
+  Knowledge kept(const std::set<uint32_t>& places) const {
+    Knowledge out;
+    for (const uint32_t place : places) {
+      const bool any =
+          place % 2 == 0 && place / 2 < elements_.size() && elements_[place / 2].kind == LikePattern::Kind::kAny;
+      if (any) out.clear();
+      out.push_back(place);
+    }
+    return out;
+  }
+
+  LikePattern pattern_;
+  const std::vector<LikePattern::Element>& elements_;
+};
+
+// A deterministic automaton over intervals of bytes; state 0 is the start.
+struct Explored {
+  std::vector<uint8_t> firsts;              // of the intervals
+  std::vector<std::vector<uint32_t>> next;  // per state and interval
+  std::vector<uint8_t> accepts;
+};
+
+template <typename States>
+std::optional<Explored> explore(const States& states) {
+  Explored out;
+  out.firsts = states.cuts.list();
+  std::map<Knowledge, uint32_t> numbers{{states.first(), 0}};
+  std::vector<Knowledge> known{states.first()};
+  for (size_t state = 0; state < known.size(); ++state) {
+    out.accepts.push_back(states.accepts(known[state]) ? 1 : 0);
+    std::vector<uint32_t>& row = out.next.emplace_back();
+    for (const uint8_t byte : out.firsts) {
+      Knowledge after = states.step(known[state], byte);
+      const auto [found, added] = numbers.try_emplace(after, static_cast<uint32_t>(known.size()));
+      if (added) known.push_back(std::move(after));
+      row.push_back(found->second);
+    }
+    if (known.size() > kMostExplored) return std::nullopt;
+  }
+  return out;
+}
+
+// Merges states that no text tells apart: groups are split until all members of each lead into the same groups.
+Explored minimal(const Explored& from) {
+  const size_t states = from.next.size();
+  std::vector<uint32_t> group(from.accepts.begin(), from.accepts.end());
+  size_t groups = std::set<uint32_t>(group.begin(), group.end()).size();
+  while (true) {
+    std::map<std::vector<uint32_t>, uint32_t> numbers;
+    std::vector<uint32_t> finer(states);
+    for (size_t state = 0; state < states; ++state) {
+      std::vector<uint32_t> leads{group[state]};
+      for (const uint32_t next : from.next[state]) leads.push_back(group[next]);
+      finer[state] = numbers.try_emplace(std::move(leads), static_cast<uint32_t>(numbers.size())).first->second;
+    }
+    group = std::move(finer);
+    if (numbers.size() == groups) break;
+    groups = numbers.size();
+  }
+  Explored out;
+  out.firsts = from.firsts;
+  for (size_t state = 0; state < states; ++state) {
+    if (group[state] != out.next.size()) continue;
+    std::vector<uint32_t>& row = out.next.emplace_back();
+    for (const uint32_t next : from.next[state]) row.push_back(group[next]);
+    out.accepts.push_back(from.accepts[state]);
+  }
+  return out;
+}
+
+bool is_settled(const Explored& from, uint32_t state) {
+  const std::vector<uint32_t>& row = from.next[state];
+  return std::all_of(row.begin(), row.end(), [&](uint32_t next) { return next == state; });
+}
+
+std::optional<Explored> explore(const StringTest& test) {
+  switch (test.kind) {
+    case StringTest::Kind::kIn: return explore(InStates(test.values));
+    case StringTest::Kind::kRange: return explore(RangeStates(test));
+    case StringTest::Kind::kLike: return explore(LikeStates(test.pattern));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+struct AutomatonBuilder {
+  static std::shared_ptr<const Automaton> build(const Explored& from, bool negate) {
+    const auto states = static_cast<uint32_t>(from.next.size());
+    std::vector<uint32_t> order;
+    for (uint32_t state = 0; state < states; ++state) {
+      if (!is_settled(from, state)) order.push_back(state);
+    }
+    auto out = std::make_shared<Automaton>();
+    out->first_settled_ = static_cast<uint8_t>(order.size());
+    for (uint32_t state = 0; state < states; ++state) {
+      if (is_settled(from, state)) order.push_back(state);
+    }
+    std::vector<uint8_t> number(states);
+    for (uint32_t i = 0; i < states; ++i) number[order[i]] = static_cast<uint8_t>(i);
+    out->start_ = number[0];
+    out->next_.resize(size_t{states} * 256);
+    out->accepts_.resize(states);
+    for (uint32_t i = 0; i < states; ++i) {
+      out->accepts_[i] = from.accepts[order[i]] ^ (negate ? 1 : 0);
+      size_t interval = 0;
+      for (uint32_t byte = 0; byte < 256; ++byte) {
+        if (interval + 1 < from.firsts.size() && from.firsts[interval + 1] == byte) ++interval;
+        out->next_[i << 8 | byte] = number[from.next[order[i]][interval]];
+      }
+    }
+    set_classes(*out);
+    return out;
+  }
+
+  static void set_classes(Automaton& out) {
+    std::map<std::string, uint8_t> numbers;
+    for (uint32_t byte = 0; byte < 256; ++byte) {
+      std::string column;
+      for (uint32_t state = 0; state < out.states(); ++state) {
+        column.push_back(static_cast<char>(out.next_[state << 8 | byte]));
+      }
+      out.class_of_[byte] = numbers.try_emplace(std::move(column), static_cast<uint8_t>(numbers.size())).first->second;
+    }
+    out.classes_ = static_cast<uint32_t>(numbers.size());
+  }
+};
+
+void Automaton::match_rows(const char* bytes, std::span<const uint32_t> lengths, uint8_t* out) const {
+  // Every transition waits for the one before it: rows side by side wait at the same time.
+  constexpr size_t kSide = 4;
+  constexpr ptrdiff_t kAtOnce = 8;  // until the next look whether a row is decided
+  struct Row {
+    const uint8_t* at;
+    const uint8_t* end;
+    uint32_t state;
+    size_t number;
+  };
+  Row rows[kSide];
+  size_t taken = 0;
+  const auto* next_byte = reinterpret_cast<const uint8_t*>(bytes);
+  const auto take = [&](Row& row) {
+    if (taken == lengths.size()) return false;
+    row = {next_byte, next_byte + lengths[taken], start_, taken};
+    next_byte = row.end;
+    ++taken;
+    return true;
+  };
+  const auto finish = [&](Row& row) {
+    while (row.at < row.end && !settled(static_cast<uint8_t>(row.state))) row.state = next_[row.state << 8 | *row.at++];
+    out[row.number] = accepts_[row.state];
+  };
+  size_t open = 0;
+  while (open < kSide && take(rows[open])) ++open;
+  while (open == kSide) {
+    ptrdiff_t steps = kAtOnce;
+    for (const Row& row : rows) steps = std::min(steps, row.end - row.at);
+    for (ptrdiff_t i = 0; i < steps; ++i) {
+      for (Row& row : rows) row.state = next_[row.state << 8 | *row.at++];
+    }
+    for (size_t i = 0; i < open;) {
+      Row& row = rows[i];
+      if (row.at < row.end && !settled(static_cast<uint8_t>(row.state))) {
+        ++i;
+        continue;
+      }
+      out[row.number] = accepts_[row.state];
+      if (take(row)) {
+        ++i;
+      } else {
+        row = rows[--open];
+      }
+    }
+  }
+  for (size_t i = 0; i < open; ++i) finish(rows[i]);
+}
+
+AutomatonOrReason make_automaton(const StringTest& test) {
+  const std::optional<Explored> explored = explore(test);
+  if (!explored) return {nullptr, "its automaton has more than " + std::to_string(kMostExplored) + " states"};
+  const Explored merged = minimal(*explored);
+  if (merged.next.size() > Automaton::kMostStates) {
+    return {nullptr, "its automaton has " + std::to_string(merged.next.size()) + " states instead of " +
+                         std::to_string(Automaton::kMostStates) + " at most"};
+  }
+  return {AutomatonBuilder::build(merged, test.negate), {}};
+}
+
+StringTest StringTest::in(std::vector<std::string> values) {
+  StringTest test;
+  test.values = std::move(values);
+  return test;
+}
+
+StringTest StringTest::between(std::optional<std::string> low, bool low_inclusive, std::optional<std::string> high,
+                               bool high_inclusive) {
+  StringTest test;
+  test.kind = Kind::kRange;
+  test.low = std::move(low);
+  test.high = std::move(high);
+  test.low_inclusive = low_inclusive;
+  test.high_inclusive = high_inclusive;
+  return test;
+}
+
+StringTest StringTest::like(std::string pattern) {
+  StringTest test;
+  test.kind = Kind::kLike;
+  test.pattern = std::move(pattern);
+  return test;
+}
+
+}  // namespace basalt

@@ -1,0 +1,143 @@
+// Entries by id. A tile's ids lie together; where a row's begin follows from the counts.
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "codec/checks.h"
+#include "codec/strings/symbol_automaton.h"
+#include "codec/tokens/layout.h"
+#include "codec/tokens/tokens.h"
+
+namespace basalt {
+
+namespace {
+
+constexpr size_t kShort = 16;
+static_assert(kShort <= Buffer::kSlack);
+
+class TokensReader final : public BytesReader {
+ public:
+  explicit TokensReader(const NodeView& node)
+      : rows_(node.count),
+        starts_(stream_as<uint64_t>(node, tokens::kTileStarts)),
+        ids_(open_reader(node.children[tokens::kIds])),
+        counts_(open_reader(node.children[tokens::kCounts])) {
+    const NodeView& entries = node.children[tokens::kEntries];
+    const auto reader = open_reader(entries);
+    for (uint32_t tile = 0; tile < tile_count(entries.count); ++tile) reader->decode_tile(tile, entries_);
+    sound_ = !reader->corrupt();
+    entry_bytes_.reserve(entries_.size());
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      const size_t size = entries_.at(i).size();
+      sound_ = sound_ && size > 0 && size <= tokens::kLongestEntry;
+      entry_bytes_.push_back(static_cast<uint8_t>(size));
+    }
+  }
+
+  bool lengths_fit(uint32_t tile, std::span<const uint32_t> lengths) const override {
+    if (!sound_ || !load(tile)) return false;
+    const uint32_t* id = tile_ids_.data();
+    for (size_t row = 0; row < lengths.size(); ++row) {
+      uint64_t length = 0;
+      for (uint32_t i = 0; i < tile_counts_[row]; ++i) length += entry_bytes_[*id++];
+      if (length != lengths[row]) return false;
+    }
+    return true;
+  }
+
+  void decode_tile(uint32_t tile, std::span<const uint32_t> lengths, Buffer& out) override {
+    load(tile);
+    size_t at = out.size();
+    out.resize(std::accumulate(lengths.begin(), lengths.end(), at));
+    for (const uint32_t id : tile_ids_) {
+      const std::string_view text = entries_.at(id);
+      // Most entries are short. A copy of fixed size runs over into what the next one writes, or the buffer's slack.
+      if (text.size() <= kShort) {
+        std::memcpy(out.data() + at, text.data(), kShort);
+      } else {
+        std::memcpy(out.data() + at, text.data(), text.size());
+      }
+      at += text.size();
+    }
+  }
+
+  void decode_row(uint32_t tile, uint32_t row, std::span<const uint32_t>, Buffer& out) override {
+    load(tile);
+    const uint32_t first = std::accumulate(tile_counts_.begin(), tile_counts_.begin() + row, 0u);
+    for (uint32_t i = 0; i < tile_counts_[row]; ++i) {
+      const std::string_view text = entries_.at(tile_ids_[first + i]);
+      out.append(text.data(), text.size());
+    }
+  }
+
+  bool test(uint32_t tile, std::span<const uint32_t> lengths, const std::shared_ptr<const Automaton>& test,
+            uint8_t* out) override {
+    const strings::SymbolAutomaton& automaton = automata_.get(test, [&] {
+      return strings::SymbolAutomaton(test, static_cast<uint32_t>(entries_.size()),
+                                      [&](uint32_t id) { return entries_.at(id); });
+    });
+    load(tile);
+    const uint32_t* id = tile_ids_.data();
+    for (size_t row = 0; row < lengths.size(); ++row) {
+      uint8_t state = test->start();
+      for (uint32_t i = 0; i < tile_counts_[row] && !test->settled(state); ++i) state = automaton.next(state, id[i]);
+      id += tile_counts_[row];
+      out[row] = test->accepts(state) ? 1 : 0;
+    }
+    return true;
+  }
+
+ private:
+  // The tile's counts and ids; false if they do not agree with its place, or name what is not there.
+  bool load(uint32_t tile) const {
+    if (tile == loaded_) return fits_;
+    loaded_ = tile;
+    const uint32_t rows = rows_in_tile(rows_, tile);
+    counts_->decode_tile(tile, tile_counts_.data());
+    const uint64_t total = std::accumulate(tile_counts_.begin(), tile_counts_.begin() + rows, uint64_t{0});
+    const uint64_t first = starts_[tile];
+    const uint64_t last = starts_[tile + 1];
+    fits_ = total == last - first && !counts_->corrupt();
+    tile_ids_.clear();
+    if (!fits_) return false;
+    tile_ids_.reserve(total);
+    for (uint64_t at = first; at < last;) {
+      const auto piece = static_cast<uint32_t>(at / kTileRows);
+      if (piece != piece_) {
+        ids_->decode_tile(piece, piece_ids_.data());
+        piece_ = piece;
+      }
+      const uint64_t end = std::min(last, (uint64_t{piece} + 1) * kTileRows);
+      tile_ids_.insert(tile_ids_.end(), piece_ids_.begin() + at % kTileRows,
+                       piece_ids_.begin() + static_cast<ptrdiff_t>(at % kTileRows + (end - at)));
+      at = end;
+    }
+    fits_ = !ids_->corrupt() &&
+            std::all_of(tile_ids_.begin(), tile_ids_.end(), [&](uint32_t id) { return id < entries_.size(); });
+    return fits_;
+  }
+
+  uint64_t rows_;
+  const uint64_t* starts_;
+  std::unique_ptr<Reader> ids_;
+  std::unique_ptr<Reader> counts_;
+  StringRows entries_;
+  std::vector<uint8_t> entry_bytes_;
+  bool sound_ = true;
+  strings::PerAutomaton<strings::SymbolAutomaton> automata_;
+
+  mutable uint32_t loaded_ = ~0u;
+  mutable bool fits_ = true;
+  mutable std::array<uint32_t, kTileRows> tile_counts_;
+  mutable std::vector<uint32_t> tile_ids_;
+  mutable uint32_t piece_ = ~0u;  // tile of the ids that was decoded last
+  mutable std::array<uint32_t, kTileRows> piece_ids_;
+};
+
+}  // namespace
+
+std::unique_ptr<BytesReader> TokensCodec::open_bytes(const NodeView& node) const {
+  return std::make_unique<TokensReader>(node);
+}
+
+}  // namespace basalt

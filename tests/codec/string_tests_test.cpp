@@ -1,0 +1,192 @@
+// Tests of strings: automata against what they stand for, over bytes and over symbols, and readers that answer them.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "basalt/codec/string_test.h"
+#include "basalt/core/error.h"
+#include "codec/arrays.h"
+#include "codec/strings/symbol_automaton.h"
+
+namespace basalt {
+namespace {
+
+using strings::SymbolAutomaton;
+
+// Few letters, so that patterns meet; code points of one to four bytes.
+std::string random_text(std::mt19937_64& random, size_t most) {
+  static const char* kLetters[] = {"a", "b", "ab", "c", "é", "ü", "世", "🦆", "%", "_", "\\"};
+  std::string out;
+  for (size_t left = random() % (most + 1); left > 0; --left) out += kLetters[random() % std::size(kLetters)];
+  return out;
+}
+
+std::string random_pattern(std::mt19937_64& random) {
+  static const char* kParts[] = {"%", "%", "_", "a", "b", "ab", "é", "世", "🦆", "\\%", "\\_", "\\\\"};
+  std::string out;
+  for (size_t left = random() % 7; left > 0; --left) out += kParts[random() % std::size(kParts)];
+  return out;
+}
+
+bool holds(const StringTest& test, const std::string& text) {
+  bool result = false;
+  switch (test.kind) {
+    case StringTest::Kind::kIn:
+      result = std::find(test.values.begin(), test.values.end(), text) != test.values.end();
+      break;
+    case StringTest::Kind::kRange:
+      result = (!test.low || text > *test.low || (test.low_inclusive && text == *test.low)) &&
+               (!test.high || text < *test.high || (test.high_inclusive && text == *test.high));
+      break;
+    case StringTest::Kind::kLike: result = LikePattern(test.pattern).matches(text); break;
+  }
+  return result != test.negate;
+}
+
+StringTest random_test(std::mt19937_64& random) {
+  StringTest test = StringTest::like(random_pattern(random));
+  if (random() % 3 == 0) {
+    std::vector<std::string> values;
+    for (size_t left = random() % 5; left > 0; --left) values.push_back(random_text(random, 3));
+    test = StringTest::in(std::move(values));
+  } else if (random() % 3 == 0) {
+    std::optional<std::string> low;
+    std::optional<std::string> high;
+    if (random() % 3 != 0) low = random_text(random, 3);
+    if (random() % 3 != 0) high = random_text(random, 3);
+    test = StringTest::between(low, random() % 2 == 0, high, random() % 2 == 0);
+  }
+  test.negate = random() % 4 == 0;
+  return test;
+}
+
+TEST(StringTests, AutomataSayWhatTheTestSays) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 2000; ++round) {
+    const StringTest test = random_test(random);
+    const auto [automaton, reason] = make_automaton(test);
+    ASSERT_NE(automaton, nullptr) << reason;
+    for (int i = 0; i < 50; ++i) {
+      const std::string text = random_text(random, 8);
+      ASSERT_EQ(automaton->matches(text), holds(test, text)) << '"' << test.pattern << "\" on \"" << text << '"';
+    }
+  }
+}
+
+TEST(StringTests, PatternsMeanWhatLikeMeans) {
+  const auto like = [](const char* pattern, const char* text) { return LikePattern(pattern).matches(text); };
+  EXPECT_TRUE(like("", ""));
+  EXPECT_FALSE(like("", "a"));
+  EXPECT_TRUE(like("%", ""));
+  EXPECT_TRUE(like("%special%requests%", "the special and slow requests"));
+  EXPECT_FALSE(like("%special%requests%", "requests that are special"));
+  EXPECT_TRUE(like("_", "🦆"));
+  EXPECT_FALSE(like("__", "é"));
+  EXPECT_TRUE(like("a_c%", "aéc"));
+  EXPECT_TRUE(like("100\\%", "100%"));
+  EXPECT_FALSE(like("100\\%", "1000"));
+  EXPECT_TRUE(like("%aab", "aaaab"));
+  EXPECT_EQ(LikePattern("ab\\%c%d").prefix(), "ab%c");
+  EXPECT_TRUE(LikePattern("ab%%").is_prefix_only());
+  EXPECT_FALSE(LikePattern("ab%c").is_prefix_only());
+  EXPECT_TRUE(like((LikePattern::escape("5%_\\") + "%").c_str(), "5%_\\!"));
+  EXPECT_THROW(LikePattern("a\\"), Error);
+}
+
+TEST(StringTests, AutomataAreSmallAndStopEarly) {
+  const auto automaton = make_automaton(StringTest::like("%special%requests%")).automaton;
+  ASSERT_NE(automaton, nullptr);
+  EXPECT_EQ(automaton->states(), 16u);  // seven letters, eight letters, and the end
+  EXPECT_TRUE(automaton->settled(automaton->run(automaton->start(), "special requests")));
+  EXPECT_FALSE(automaton->settled(automaton->run(automaton->start(), "special request")));
+  EXPECT_EQ(automaton->classes(), 12u);  // eleven letters, and all else
+
+  const auto prefix = make_automaton(StringTest::like("PROMO%")).automaton;
+  EXPECT_TRUE(prefix->settled(prefix->run(prefix->start(), "S")));
+  // All texts, and none.
+  EXPECT_EQ(make_automaton(StringTest::like("%")).automaton->states(), 1u);
+  EXPECT_EQ(make_automaton(StringTest::in({})).automaton->states(), 1u);
+}
+
+TEST(StringTests, TooManyStatesHaveAReason) {
+  EXPECT_NE(make_automaton(StringTest::in({std::string(120, 'x')})).automaton, nullptr);
+  for (const StringTest& test : {StringTest::in({std::string(200, 'x')}), StringTest::like("%a______________b%")}) {
+    const auto [automaton, reason] = make_automaton(test);
+    EXPECT_EQ(automaton, nullptr);
+    EXPECT_NE(reason.find("states"), std::string::npos) << reason;
+  }
+}
+
+// Symbols split code points and words anywhere.
+TEST(StringTests, SymbolsLeadWhereTheirBytesLead) {
+  std::mt19937_64 random(2);
+  std::vector<std::string> symbols;
+  for (int byte = 0; byte < 256; ++byte) symbols.push_back(std::string(1, static_cast<char>(byte)));
+  for (int i = 0; i < 100; ++i) {
+    const std::string text = random_text(random, 6) + "ab";
+    symbols.push_back(text.substr(random() % (text.size() - 1), 1 + random() % 8));
+  }
+  for (int round = 0; round < 200; ++round) {
+    const StringTest test = random_test(random);
+    const auto automaton = make_automaton(test).automaton;
+    const SymbolAutomaton by_symbol(automaton, static_cast<uint32_t>(symbols.size()),
+                                    [&](uint32_t symbol) -> std::string_view { return symbols[symbol]; });
+    for (int i = 0; i < 20; ++i) {
+      std::string text;
+      uint8_t state = automaton->start();
+      for (size_t left = random() % 6; left > 0; --left) {
+        const auto symbol = static_cast<uint32_t>(random() % symbols.size());
+        text += symbols[symbol];
+        state = by_symbol.next(state, symbol);
+      }
+      ASSERT_EQ(automaton->accepts(state), automaton->matches(text));
+    }
+  }
+}
+
+TEST(StringTests, ReadersAnswerWithoutDecoding) {
+  for (const char* tree : {"strings(packed, plain)", "dict(packed, strings(packed, plain))", "dict(rle, strings)"}) {
+    std::mt19937_64 random(3);
+    testing::Array array = testing::make_strings(2500, testing::Pattern::kZero, 0);
+    array.bytes.clear();
+    array.offsets.assign(1, 0);
+    for (int i = 0; i < 2500; ++i) {
+      array.bytes += random_text(random, 4);
+      array.offsets.push_back(static_cast<int64_t>(array.bytes.size()));
+    }
+    array.values.bytes = array.bytes.data();
+    array.values.offsets = array.offsets.data();
+    const Node node = encode_tree(array.values, bind_tree(parse_tree(tree), Physical::kBytes));
+    const NodeView view = view_of(node);
+    validate_tree(view);
+    const auto reader = open_reader(view);
+    for (int round = 0; round < 100; ++round) {
+      const StringTest test = random_test(random);
+      const auto automaton = make_automaton(test).automaton;
+      for (uint32_t tile = 0; tile < 3; ++tile) {
+        uint8_t out[kTileRows];
+        ASSERT_EQ(reader->test_strings(tile, automaton, out), Answered::kByRows) << tree;
+        for (uint32_t i = 0; i < rows_in_tile(2500, tile); ++i) {
+          const std::string text(array.values.string(tile * kTileRows + i));
+          ASSERT_EQ(out[i], holds(test, text) ? 1 : 0) << tree << ": \"" << test.pattern << "\" on \"" << text << '"';
+        }
+      }
+    }
+    EXPECT_FALSE(reader->corrupt());
+  }
+}
+
+TEST(StringTests, ConstantsAnswerOnce) {
+  testing::Array array = testing::make_strings(1500, testing::Pattern::kConstant, 0);
+  const Node node = encode_tree(array.values, bind_tree(parse_tree("strings(constant, constant)"), Physical::kBytes));
+  const NodeView view = view_of(node);
+  const auto reader = open_reader(view);
+  uint8_t out[kTileRows];
+  ASSERT_EQ(reader->test_strings(1, make_automaton(StringTest::like("v%")).automaton, out), Answered::kByRows);
+  EXPECT_EQ(std::count(out, out + 476, 1), 476);
+  ASSERT_EQ(reader->test_strings(1, make_automaton(StringTest::like("w%")).automaton, out), Answered::kByRows);
+  EXPECT_EQ(std::count(out, out + 476, 0), 476);
+}
+
+}  // namespace
+}  // namespace basalt

@@ -1,0 +1,140 @@
+// Random patterns and strings: what automata and filters over files say must be what DuckDB says.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "basalt/codec/string_test.h"
+#include "sql/support.h"
+
+namespace basalt::testing {
+namespace {
+
+// Few letters, so that patterns meet them; code points of one to four bytes.
+constexpr const char* kLetters[] = {"a", "b", "ab", "c", " ", "é", "ü", "世", "🦆", "%", "_", "\\"};
+
+std::string random_text(std::mt19937_64& random, size_t most) {
+  std::string out;
+  for (size_t left = random() % (most + 1); left > 0; --left) out += kLetters[random() % std::size(kLetters)];
+  return out;
+}
+
+std::string random_pattern(std::mt19937_64& random) {
+  static const char* kParts[] = {"%", "%", "%", "_", "_", "a", "b", "ab", "é", "世", "🦆", "c a"};
+  std::string out;
+  for (size_t left = random() % 8; left > 0; --left) out += kParts[random() % std::size(kParts)];
+  return out;
+}
+
+// `select … from (values (0, 'a'), …) name(i, s)`'s list.
+std::string value_list(const std::vector<std::string>& texts) {
+  std::string out;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    out += (i > 0 ? ", (" : "(") + std::to_string(i) + ", " + quote_literal(texts[i]) + ")";
+  }
+  return out;
+}
+
+// DuckDB's answers, a row of zeros and ones for each pattern.
+std::vector<std::string> duckdb_answers(const std::string& predicate, const std::vector<std::string>& texts,
+                                        const std::vector<std::string>& patterns) {
+  Session session(session_options(Device::kCpu));
+  return rows_of(session, "select string_agg(case when " + predicate +
+                              " then '1' else '0' end, '' order by t.i) from (values " + value_list(texts) +
+                              ") t(i, s), (values " + value_list(patterns) + ") p(i, s) group by p.i order by p.i");
+}
+
+void expect_answers(const std::string& predicate, const std::vector<std::string>& texts,
+                    const std::vector<std::string>& patterns,
+                    const std::function<StringTest(const std::string&)>& test_of) {
+  const std::vector<std::string> answers = duckdb_answers(predicate, texts, patterns);
+  ASSERT_EQ(answers.size(), patterns.size());
+  for (size_t p = 0; p < patterns.size(); ++p) {
+    const StringTest test = test_of(patterns[p]);
+    const auto automaton = make_automaton(test).automaton;
+    ASSERT_NE(automaton, nullptr) << patterns[p];
+    for (size_t t = 0; t < texts.size(); ++t) {
+      ASSERT_EQ(automaton->matches(texts[t]), answers[p][t] == '1')
+          << predicate << " with \"" << patterns[p] << "\" on \"" << texts[t] << '"';
+      if (test.kind == StringTest::Kind::kLike) {
+        ASSERT_EQ(LikePattern(test.pattern).matches(texts[t]), answers[p][t] == '1');
+      }
+    }
+  }
+}
+
+TEST(StringPatterns, AutomataAnswerAsDuckDb) {
+  std::mt19937_64 random(11);
+  const size_t scale = kQuick ? 1 : 4;
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < 100 * scale; ++i) texts.push_back(random_text(random, 10));
+  std::vector<std::string> patterns;
+  for (size_t i = 0; i < 100 * scale; ++i) patterns.push_back(random_pattern(random));
+  expect_answers("t.s like p.s", texts, patterns, [](const std::string& p) { return StringTest::like(p); });
+  std::vector<std::string> escaped;
+  for (const std::string& pattern : patterns) escaped.push_back(LikePattern::escape(random_text(random, 2)) + pattern);
+  expect_answers("t.s like p.s escape '\\'", texts, escaped, [](const std::string& p) { return StringTest::like(p); });
+  std::vector<std::string> words;
+  for (size_t i = 0; i < 20 * scale; ++i) words.push_back(random_text(random, 3));
+  expect_answers("t.s < p.s", texts, words,
+                 [](const std::string& p) { return StringTest::between({}, true, p, false); });
+  expect_answers("t.s >= p.s", texts, words,
+                 [](const std::string& p) { return StringTest::between(p, true, {}, true); });
+  expect_answers("t.s = p.s", texts, words, [](const std::string& p) { return StringTest::in({p}); });
+  expect_answers("contains(t.s, p.s)", texts, words,
+                 [](const std::string& p) { return StringTest::like("%" + LikePattern::escape(p) + "%"); });
+  expect_answers("suffix(t.s, p.s)", texts, words,
+                 [](const std::string& p) { return StringTest::like("%" + LikePattern::escape(p)); });
+}
+
+std::string random_predicate(std::mt19937_64& random) {
+  switch (random() % 10) {
+    case 0: return "s = " + quote_literal(random_text(random, 2));
+    case 1: return "s <> " + quote_literal(random_text(random, 2));
+    case 2:
+      return "s in (" + quote_literal(random_text(random, 2)) + ", " + quote_literal(random_text(random, 1)) + ")";
+    case 3: return "s not in (" + quote_literal(random_text(random, 1)) + ", 'a', 'b')";
+    case 4:
+      return "s between " + quote_literal(random_text(random, 2)) + " and " + quote_literal(random_text(random, 2));
+    case 5: return "starts_with(s, " + quote_literal(random_text(random, 2)) + ")";
+    case 6: return "s not like " + quote_literal(random_pattern(random));
+    case 7: return "(s like " + quote_literal(random_pattern(random)) + " or s is null)";
+    default: return "s like " + quote_literal(random_pattern(random));
+  }
+}
+
+TEST(StringPatterns, FiltersOverFilesAnswerAsDuckDb) {
+  const ScratchFolder folder;
+  Session session(session_options(Device::kCpu));
+  std::mt19937_64 random(12);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 3000; ++i) texts.push_back(random_text(random, 6));
+  rows_of(session,
+          "create table t as select i, case when i % 13 = 0 then null else s end as s, s || i as u from (values " +
+              value_list(texts) + ") v(i, s)");
+  struct Case {
+    const char* name;
+    const char* tree;
+  };
+  constexpr Case kCases[] = {{"plain", "validity(packed, strings(packed, plain))"},
+                             {"dict", "validity(packed, dict(packed, strings(packed, plain)))"}};
+  for (const auto& [name, tree] : kCases) {
+    WriteOptions options;
+    options.encodings["s"] = parse_tree(tree);
+    session.convert("select * from t order by i", folder.file(std::string(name) + ".basalt"), options);
+  }
+  for (int round = 0; round < (kQuick ? 20 : 150); ++round) {
+    std::string predicate = random_predicate(random);
+    if (random() % 4 == 0) predicate += " and not (" + random_predicate(random) + ")";
+    const std::string query = "select count(*), sum(i), max(u) from ";
+    const std::vector<std::string> expected = rows_of(session, query + "t where " + predicate);
+    for (const auto& [name, tree] : kCases) {
+      EXPECT_EQ(
+          rows_of(session, query + quote_literal(folder.file(std::string(name) + ".basalt")) + " where " + predicate),
+          expected)
+          << name << ": " << predicate;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace basalt::testing
