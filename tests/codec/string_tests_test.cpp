@@ -145,7 +145,8 @@ TEST(StringTests, SymbolsLeadWhereTheirBytesLead) {
 }
 
 TEST(StringTests, ReadersAnswerWithoutDecoding) {
-  for (const char* tree : {"strings(packed, plain)", "dict(packed, strings(packed, plain))", "dict(rle, strings)"}) {
+  for (const char* tree : {"strings(packed, plain)", "dict(packed, strings(packed, plain))", "dict(rle, strings)",
+                           "strings(packed, fsst)", "dict(packed, strings(packed, fsst))"}) {
     std::mt19937_64 random(3);
     testing::Array array = testing::make_strings(2500, testing::Pattern::kZero, 0);
     array.bytes.clear();

@@ -268,8 +268,9 @@ TEST(GpuSmall, EncodersAndDecoders) {
     }
   }
   const testing::Array texts = make_texts(pick(random_texts(300, 40, 2, "https://", '\0', 4), 3000, 3), 3);
-  expect(texts.values, {TypeKind::kBinary, 0, 0, TimeUnit::kMicro}, "dict(packed, strings(packed, plain))",
-         Effort::kBalanced);
+  for (const char* text : {"dict(packed, strings(packed, plain))", "strings(packed, fsst)"}) {
+    expect(texts.values, {TypeKind::kBinary, 0, 0, TimeUnit::kMicro}, text, Effort::kBalanced);
+  }
   Random random(5);
   std::vector<int64_t> numbers(6001);
   for (size_t i = 1; i < numbers.size(); ++i) numbers[i] = numbers[i - 1] + (below(random, 3) == 0 ? 7 : 0);

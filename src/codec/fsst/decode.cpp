@@ -5,6 +5,7 @@
 #include "codec/checks.h"
 #include "codec/fsst/fsst.h"
 #include "codec/fsst/symbols.h"
+#include "codec/strings/symbol_automaton.h"
 
 namespace basalt {
 
@@ -41,6 +42,40 @@ class FsstBytesReader final : public BytesReader {
     decode(tile, starts_[tile] + before, ends_[row] - before, lengths[row], out);
   }
 
+  // A row's codes move the automaton by a symbol at a time; nothing is decoded, and a row that is settled is left. Long
+  // rows need no care: their pieces' codes follow each other.
+  bool test(uint32_t tile, std::span<const uint32_t> lengths, const std::shared_ptr<const Automaton>& test,
+            uint8_t* out) override {
+    load_ends(tile);
+    load_table(tile);
+    const strings::SymbolAutomaton& automaton = automata_.get(test, [&] {
+      return strings::SymbolAutomaton(test, fsst::kEscape, [&](uint32_t code) {
+        return std::string_view(reinterpret_cast<const char*>(&table_.values[code]), table_.lengths[code]);
+      });
+    });
+    const uint8_t* code = codes_ + starts_[tile];
+    const uint8_t* begin = code;
+    bool beyond = false;  // the table
+    for (size_t row = 0; row < lengths.size(); ++row) {
+      const uint8_t* end = begin + ends_[row];
+      uint8_t state = test->start();
+      while (code < end && !test->settled(state)) {
+        if (*code != fsst::kEscape) {
+          beyond = beyond | (table_.lengths[*code] == 0);
+          state = automaton.next(state, *code++);
+        } else {
+          if (code + 1 < end) state = test->next(state, code[1]);
+          mark_corrupt(code + 1 == end || table_.escape_free);
+          code += 2;
+        }
+      }
+      code = end;
+      out[row] = test->accepts(state) ? 1 : 0;
+    }
+    mark_corrupt(beyond);
+    return true;
+  }
+
  private:
   void decode(uint32_t tile, uint64_t first, uint64_t count, uint64_t plain, Buffer& out) {
     static_assert(Buffer::kSlack >= fsst::kDecodeSlack);
@@ -65,6 +100,7 @@ class FsstBytesReader final : public BytesReader {
     std::memcpy(&start, tables_ + table * sizeof(uint32_t), sizeof(start));
     table_ = fsst::DecodeTable(fsst::load_table(tables_ + start));
     loaded_table_ = table;
+    automata_ = {};
   }
   // Where each row's codes end in the tile; all at the tile's beginning, and the array marked, if they do not add up.
   void load_ends(uint32_t tile) {
@@ -88,6 +124,7 @@ class FsstBytesReader final : public BytesReader {
   uint32_t table_shift_ = 0;
   fsst::DecodeTable table_;
   uint32_t loaded_table_ = ~0u;
+  strings::PerAutomaton<strings::SymbolAutomaton> automata_;  // over the loaded table
   std::array<uint64_t, kTileRows> ends_;
   uint32_t loaded_ends_ = ~0u;
 };
