@@ -97,18 +97,16 @@ TEST_P(RoundTrip, EveryTypeAndPattern) {
   EXPECT_GT(held, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Trees, RoundTrip,
-                         ::testing::Values("plain", "constant", "packed", "l3", "delta", "delta(l3)", "rle(l3, l3)",
-                                           "dict(l3, l3)", "delta(delta(packed))", "delta(rle)", "rle",
-                                           "rle(plain, delta)", "rle(dict, packed)", "rle(delta, rle)", "dict",
-                                           "dict(rle, plain)", "dict(delta, packed)", "dict(plain)", "strings",
-                                           "strings(constant, constant)", "strings(rle, plain)",
-                                           "dict(packed, strings(packed, plain))", "strings(packed, fsst)",
-                                           "strings(rle, fsst(delta))", "dict(packed, strings(packed, fsst))", "galp",
-                                           "galp(delta)", "galp(l3)", "galp(dict)", "galp(rle)", "rle(galp, packed)",
-                                           "rle(galp(delta), packed)", "strings(packed, tokens)",
-                                           "strings(rle, tokens(rle, plain))", "numbered",
-                                           "dict(packed, strings(packed, tokens))", "numbered(delta)"));
+INSTANTIATE_TEST_SUITE_P(
+    Trees, RoundTrip,
+    ::testing::Values("plain", "constant", "packed", "l3", "delta", "delta(l3)", "rle(l3, l3)", "dict(l3, l3)",
+                      "delta(delta(packed))", "delta(rle)", "rle", "rle(plain, delta)", "rle(dict, packed)",
+                      "rle(delta, rle)", "dict", "dict(rle, plain)", "dict(delta, packed)", "dict(plain)", "strings",
+                      "strings(constant, constant)", "strings(rle, plain)", "dict(packed, strings(packed, plain))",
+                      "strings(packed, fsst)", "strings(rle, fsst(delta))", "dict(packed, strings(packed, fsst))",
+                      "galp", "galp(delta)", "galp(l3)", "galp(dict)", "galp(rle)", "rle(galp, packed)",
+                      "rle(galp(delta), packed)", "strings(packed, tokens)", "strings(rle, tokens(rle, plain))",
+                      "numbered", "dict(packed, strings(packed, tokens))", "numbered(delta)"));
 
 TEST(RoundTrip, PackedAtEveryWidth) {
   for (const Physical type : {Physical::kU8, Physical::kI16, Physical::kU32, Physical::kI64, Physical::kI128}) {
