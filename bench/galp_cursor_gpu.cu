@@ -142,7 +142,7 @@ __global__ __launch_bounds__(kWarps* kLanes, 4) void count_column_by_column(Chun
       uint32_t how = device::kByBounds;
       alive &= device::ShapeTest<FloatOf<T>, device::Test::kAtMost, Reader>::run(
           descriptor_of(batch, column, i / batch.tiles_per_chunk), i % batch.tiles_per_chunk, nullptr, bad, how, ahead,
-          range, int64_t{0}, last);
+          range, INT64_MIN, last);
       device::sync_warp();
       if (device::lane_id() == 0) spans[column] = {range.low, range.high, range.most, range.pair};
       device::sync_warp();

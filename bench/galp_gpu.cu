@@ -33,7 +33,7 @@ __global__ __launch_bounds__(256, 4) void count_at_most(ChunkBatch batch, int64_
     const device::Ahead<Reader> ahead(descriptor, tile);
     uint32_t how = device::kByBounds;
     count += device::population(device::ShapeTest<FloatOf<T>, device::Test::kAtMost, Reader>::run(
-        descriptor, tile, nullptr, bad, how, ahead, range, int64_t{0}, last));
+        descriptor, tile, nullptr, bad, how, ahead, range, INT64_MIN, last));
   }
   add_count(count, bad, result);
 }
