@@ -1,7 +1,7 @@
-// Whole arrays decoded on the device and brought back: what `verify --device cuda` runs and tests compare. Fixed-width
-// arrays go through the kernel that is compiled ahead for their tree, where there is one, else through a generated
-// kernel that names their tile reader; strings through the readers of their lengths and codes, their bytes being stored
-// row after row already, or through the kernels of fsst.
+// Whole arrays decoded on the device and brought back: what `verify --device cuda` runs (of strings: tests only) and
+// tests compare. Fixed-width arrays go through the kernel that is compiled ahead for their tree, where there is one,
+// else through a generated kernel that names their tile reader; strings through the readers of their lengths and codes,
+// their bytes being stored row after row already, or through the kernels of fsst.
 #include <algorithm>
 #include <cstring>
 

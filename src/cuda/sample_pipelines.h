@@ -232,7 +232,7 @@ inline Sample learned_ranges() {
 inline Sample decimals() {
   Sample sample;
   sample.name = "floats as decimals";
-  sample.most_instructions = 4800;
+  sample.most_instructions = 5600;
   const TimeUnit us = TimeUnit::kMicro;
   add_column(sample, "price", {TypeKind::kFloat64, 0, 0, us}, {"galp(packed)"}, 9, 0, 0, {14, 15});
   add_column(sample, "heat", {TypeKind::kFloat32, 0, 0, us}, {"galp(packed)", "plain"}, 9, 0, 0, {9, 10});

@@ -116,7 +116,9 @@ TEST(StringPatterns, FiltersOverFilesAnswerAsDuckDb) {
     const char* tree;
   };
   constexpr Case kCases[] = {{"plain", "validity(packed, strings(packed, plain))"},
-                             {"dict", "validity(packed, dict(packed, strings(packed, plain)))"}};
+                             {"dict", "validity(packed, dict(packed, strings(packed, plain)))"},
+                             {"fsst", "validity(packed, strings(packed, fsst))"},
+                             {"tokens", "validity(packed, strings(packed, tokens))"}};
   for (const auto& [name, tree] : kCases) {
     WriteOptions options;
     options.encodings["s"] = parse_tree(tree);

@@ -71,11 +71,6 @@ class Automaton {
   bool accepts(uint8_t state) const { return accepts_[state] != 0; }
   // Whether no further byte leads away from the state. Such states come last.
   bool settled(uint8_t state) const { return state >= first_settled_; }
-  uint8_t first_settled() const { return first_settled_; }
-
-  // Bytes that every state treats alike share a class; `class_of` has one entry per byte.
-  uint32_t classes() const { return classes_; }
-  const std::array<uint8_t, 256>& class_of() const { return class_of_; }
 
   uint8_t run(uint8_t state, std::string_view bytes) const {
     for (const char byte : bytes) {
@@ -92,8 +87,6 @@ class Automaton {
   friend struct AutomatonBuilder;
   std::vector<uint8_t> next_;  // 256 for each state
   std::vector<uint8_t> accepts_;
-  std::array<uint8_t, 256> class_of_{};
-  uint32_t classes_ = 0;
   uint8_t start_ = 0;
   uint8_t first_settled_ = 0;
 };

@@ -297,6 +297,7 @@ __device__ __noinline__ bool decode_between_long(const DecodeWork& work, const S
   uint64_t run_codes = span.codes;  // rows since the last long one begin here
   uint64_t run_text = 0;
   uint64_t codes = span.codes;
+  uint64_t pieces = load(work.piece_starts + tile);
   const auto decode_run = [&](uint64_t codes_end, uint64_t text_end) {
     fits = fits && codes_end <= span.codes_end &&
            decode_span(table, span.escape_free, work.codes, run_codes, codes_end, stage,
@@ -311,12 +312,15 @@ __device__ __noinline__ bool decode_between_long(const DecodeWork& work, const S
       const uint64_t long_text = device::shuffle(place, owner);
       decode_run(long_codes, long_text);
       run_codes = long_codes + device::shuffle(own, owner);
-      run_text = long_text + device::shuffle(length, owner);
+      const uint64_t long_length = device::shuffle(length, owner);
+      run_text = long_text + long_length;
+      pieces += pieces_of(long_length);
     }
     codes = device::shuffle(before + own, kLanes - 1);
   });
   decode_run(codes, text);
-  return fits && codes == span.codes_end;
+  // Pieces are decoded by other warps, as many as there are: none may be missing.
+  return fits && codes == span.codes_end && pieces == load(work.piece_starts + tile + 1);
 }
 
 // Rows' places, and the text of all rows that are not long; by the whole warp. False if something does not fit.

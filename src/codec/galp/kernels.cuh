@@ -21,13 +21,27 @@ namespace basalt::device {
 // but the values where positions are listed.
 class ExceptionWords {
  public:
+  // What has been asked for.
+  struct Asked {
+    const uint32_t* block = nullptr;
+    uint32_t size = 0;
+    uint32_t word = 0;
+  };
+  ExceptionWords() = default;
+  __device__ __forceinline__ explicit ExceptionWords(const Asked& asked)
+      : block_(asked.block), size_(asked.size), word_(asked.word) {}
+  __device__ __forceinline__ Asked asked() const { return {block_, size_, word_}; }
+
   // By the whole warp; waits for nothing.
   __device__ __forceinline__ void ask(const uint32_t* block, uint32_t size) {
     const uint32_t lane = lane_id();
     block_ = block;
     size_ = size;
     word_ = lane < size ? load_now(block + lane) : 0;
-    if (size > kLanes && lane == 0) prefetch_around(block, size * sizeof(uint32_t));
+  }
+  // For what lies behind the first words.
+  __device__ __forceinline__ void ask_for_rest() const {
+    if (size_ > kLanes && lane_id() == 0) prefetch_around(block_, size_ * sizeof(uint32_t));
   }
 
   // Takes the first words apart. False: the block is none that a writer makes, with values of `bits` bits.
@@ -49,7 +63,6 @@ class ExceptionWords {
     return true;
   }
 
-  __device__ __forceinline__ uint32_t count() const { return count_; }
   __device__ __forceinline__ bool listed() const { return count_ <= galp::kMaxListed; }
   __device__ __forceinline__ galp::Exceptions block() const {
     galp::Exceptions block;
@@ -89,7 +102,7 @@ class ExceptionWords {
     uint32_t first = 0;
     bool sound = true;  // false: positions that no writer makes
   };
-  __device__ __forceinline__ Lane of_lane() const { return listed() ? of_list() : of_masks(); }
+  __device__ __forceinline__ Lane of_lane() const { return find(asked(), positions_, count_); }
 
   // Calls f(row of the tile, value) for each exception, by any lane. False: positions that no writer makes.
   template <typename F>
@@ -108,6 +121,14 @@ class ExceptionWords {
     const auto begin = reinterpret_cast<uint64_t>(from) & ~uint64_t{15};
     const uint64_t end = (reinterpret_cast<uint64_t>(from) + bytes + 15) & ~uint64_t{15};
     prefetch(reinterpret_cast<const void*>(begin), static_cast<uint32_t>(end - begin));
+  }
+
+  // One copy for all columns of a kernel.
+  __device__ __noinline__ static Lane find(Asked asked, uint32_t positions, uint32_t count) {
+    ExceptionWords words(asked);
+    words.positions_ = positions;
+    words.count_ = count;
+    return words.listed() ? words.of_list() : words.of_masks();
   }
 
   // Row and end mark of exception i ≤ 63 of a list, by the whole warp.
@@ -366,6 +387,7 @@ class Galp {
                                              T* out) requires(kScratchBytes == 0) {
     const Entry tile_entry = entry(tile);
     const bool has_exceptions = ask(tile_entry, words_);
+    if (has_exceptions) words_.ask_for_rest();
     integers_.seek(tile, nullptr);
     opened(tile, tile_entry.scheme, false);
     if (!has_exceptions) {

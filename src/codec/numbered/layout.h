@@ -11,6 +11,7 @@ namespace basalt::numbered {
 
 constexpr uint32_t kNumbers = 0;
 constexpr uint32_t kMostDigits = 19;
+constexpr uint32_t kMostParameterBytes = 4096;
 
 // Writes the last `digits` digits; returns what is left of the number.
 BASALT_HD uint64_t put_digits(uint64_t number, uint32_t digits, char* out) {

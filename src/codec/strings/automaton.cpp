@@ -50,6 +50,7 @@ class InStates {
  public:
   explicit InStates(const std::vector<std::string>& values) : nodes_(1) {
     for (const std::string& value : values) {
+      if (nodes_.size() > kMostExplored) return;  // which explore() will find out
       uint32_t node = 0;
       for (const char c : value) {
         const auto byte = static_cast<uint8_t>(c);
@@ -290,20 +291,7 @@ struct AutomatonBuilder {
         out->next_[i << 8 | byte] = number[from.next[order[i]][interval]];
       }
     }
-    set_classes(*out);
     return out;
-  }
-
-  static void set_classes(Automaton& out) {
-    std::map<std::string, uint8_t> numbers;
-    for (uint32_t byte = 0; byte < 256; ++byte) {
-      std::string column;
-      for (uint32_t state = 0; state < out.states(); ++state) {
-        column.push_back(static_cast<char>(out.next_[state << 8 | byte]));
-      }
-      out.class_of_[byte] = numbers.try_emplace(std::move(column), static_cast<uint8_t>(numbers.size())).first->second;
-    }
-    out.classes_ = static_cast<uint32_t>(numbers.size());
   }
 };
 
@@ -357,6 +345,10 @@ void Automaton::match_rows(const char* bytes, std::span<const uint32_t> lengths,
 }
 
 AutomatonOrReason make_automaton(const StringTest& test) {
+  // Each byte of the longest value has a state of its own.
+  for (const std::string& value : test.values) {
+    if (value.size() + 2 > Automaton::kMostStates) return {nullptr, "a value is too long for an automaton"};
+  }
   const std::optional<Explored> explored = explore(test);
   if (!explored) return {nullptr, "its automaton has more than " + std::to_string(kMostExplored) + " states"};
   const Explored merged = minimal(*explored);

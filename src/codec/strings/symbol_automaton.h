@@ -24,7 +24,6 @@ class SymbolAutomaton {
     }
   }
 
-  const Automaton& bytes() const { return *bytes_; }
   uint8_t next(uint8_t state, uint32_t symbol) const { return next_[size_t{state} * symbols_ + symbol]; }
 
  private:

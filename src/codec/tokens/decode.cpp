@@ -24,13 +24,15 @@ class TokensReader final : public BytesReader {
         counts_(open_reader(node.children[tokens::kCounts])) {
     const NodeView& entries = node.children[tokens::kEntries];
     const auto reader = open_reader(entries);
-    for (uint32_t tile = 0; tile < tile_count(entries.count); ++tile) reader->decode_tile(tile, entries_);
-    sound_ = !reader->corrupt();
-    entry_bytes_.reserve(entries_.size());
-    for (size_t i = 0; i < entries_.size(); ++i) {
-      const size_t size = entries_.at(i).size();
-      sound_ = sound_ && size > 0 && size <= tokens::kLongestEntry;
-      entry_bytes_.push_back(static_cast<uint8_t>(size));
+    // Damaged entries may be of any size: nothing is decoded behind the first such tile.
+    for (uint32_t tile = 0; sound_ && tile < tile_count(entries.count); ++tile) {
+      reader->decode_tile(tile, entries_);
+      sound_ = !reader->corrupt();
+      while (entry_bytes_.size() < entries_.size()) {
+        const size_t size = entries_.at(entry_bytes_.size()).size();
+        sound_ = sound_ && size > 0 && size <= tokens::kLongestEntry;
+        entry_bytes_.push_back(static_cast<uint8_t>(size));
+      }
     }
   }
 

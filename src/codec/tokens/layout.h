@@ -22,5 +22,6 @@ constexpr uint32_t kEntries = 2;
 constexpr uint32_t kLongestEntry = 255;
 // So that no damaged tile can ask for more memory than this many ids take.
 constexpr uint64_t kMostIdsPerTile = uint64_t{1} << 24;
+constexpr uint64_t kMostEntries = uint64_t{1} << 18;
 
 }  // namespace basalt::tokens

@@ -330,23 +330,21 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
         range.high = span.high;
         range.most = span.most;
       }
-      if (Reader::is_pair(entry.scheme) && fits(integers, range.most)) {
-        uint32_t mask = TileTest<Int, kTest, Integers>::run(integers, how, static_cast<Int>(range.low),
-                                                            static_cast<Int>(range.high));
-        is_bad = is_bad | integers.bad;
-        if (has_exceptions) {
-          how = kByRows;
-          is_bad = is_bad | !test_exceptions(words, mask, first, last);
-        }
-        if (is_bad) bad = 1;
-        return mask;
+      if (!Reader::is_pair(entry.scheme) || !fits(integers, range.most)) {
+        how = kByRows;
+        const Tested tested = test_values(descriptor, tile, scratch, first, last);
+        bad |= tested.bad;
+        return tested.mask;
       }
-      how = kByRows;
-      Reader reader;
-      ahead.open(reader, descriptor, tile, scratch);
-      const uint32_t mask = test_rows<S, kTest, 1>(reader, first, last);
-      if (reader.bad) bad = 1;
-      return mask;
+      Tested tested{
+          TileTest<Int, kTest, Integers>::run(integers, how, static_cast<Int>(range.low), static_cast<Int>(range.high)),
+          is_bad | integers.bad};
+      if (has_exceptions) {
+        how = kByRows;
+        tested = test_exceptions(words.asked(), tested, first, last);
+      }
+      bad |= tested.bad;
+      return tested.mask;
     }
   }
 
@@ -358,10 +356,24 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
            low_bits(integers.width()) <= static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
   }
 
-  // Sets the bits of the lane's exceptions as they pass. False: exceptions that no writer makes.
-  __device__ __forceinline__ static bool test_exceptions(typename Reader::Words& words, uint32_t& mask, int64_t first,
-                                                         int64_t last) {
-    if (!words.take(Reader::kBits)) return false;
+  // One copy of what is long, for all places of a kernel that test like this.
+  struct Tested {
+    uint32_t mask;
+    uint32_t bad;
+  };
+  __device__ __noinline__ static Tested test_values(const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                    int64_t first, int64_t last) {
+    Reader reader;
+    reader.open(descriptor, tile, scratch);
+    const uint32_t mask = test_rows<S, kTest, 1>(reader, first, last);
+    return {mask, reader.bad};
+  }
+
+  // Sets the bits of the lane's exceptions as they pass.
+  __device__ __noinline__ static Tested test_exceptions(typename Reader::Words::Asked asked, Tested tested,
+                                                        int64_t first, int64_t last) {
+    typename Reader::Words words(asked);
+    if (!words.take(Reader::kBits)) return {tested.mask, 1};
     const auto block = words.block();
     const auto pass = [&](uint32_t i) {
       return passes<kTest>(test_key<S>(static_cast<T>(block.value(i))), first, last);
@@ -369,21 +381,20 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     const uint32_t lane = lane_id();
     const bool listed = words.listed();
     uint64_t passed = 0;
-    if (listed) {
-      passed = ballot(lane < block.count && pass(lane));
-      if (block.count > kLanes) {
-        passed |= static_cast<uint64_t>(ballot(lane + kLanes < block.count && pass(lane + kLanes))) << 32;
-      }
+#pragma unroll 1
+    for (uint32_t begin = 0; listed && begin < block.count; begin += kLanes) {
+      passed |= static_cast<uint64_t>(ballot(begin + lane < block.count && pass(begin + lane))) << begin;
     }
     const auto own = words.of_lane();
-    mask &= ~own.rows;
+    tested.mask &= ~own.rows;
     uint32_t i = own.first;
 #pragma unroll 1
     for (uint32_t left = own.rows; left != 0; left &= left - 1, ++i) {
       const bool passes_here = listed ? (passed >> i & 1) != 0 : pass(i);
-      if (passes_here) mask |= left & (0 - left);
+      if (passes_here) tested.mask |= left & (0 - left);
     }
-    return own.sound;
+    tested.bad |= own.sound ? 0 : 1;
+    return tested;
   }
 };
 
