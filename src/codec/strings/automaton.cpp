@@ -347,7 +347,8 @@ void Automaton::match_rows(const char* bytes, std::span<const uint32_t> lengths,
 AutomatonOrReason make_automaton(const StringTest& test) {
   // Each byte of the longest value has a state of its own.
   for (const std::string& value : test.values) {
-    if (value.size() + 2 > Automaton::kMostStates) return {nullptr, "a value is longer than an automaton may have states"};
+    if (value.size() + 2 > Automaton::kMostStates)
+      return {nullptr, "a value is longer than an automaton may have states"};
   }
   const std::optional<Explored> explored = explore(test);
   if (!explored) return {nullptr, "its automaton has more than " + std::to_string(kMostExplored) + " states"};

@@ -338,7 +338,7 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
       }
       Tested tested{
           TileTest<Int, kTest, Integers>::run(integers, how, static_cast<Int>(range.low), static_cast<Int>(range.high)),
-          is_bad | integers.bad};
+          is_bad || integers.bad ? 1u : 0u};
       if (has_exceptions) {
         how = kByRows;
         tested = test_exceptions(words.asked(), tested, first, last);
@@ -366,7 +366,7 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     Reader reader;
     reader.open(descriptor, tile, scratch);
     const uint32_t mask = test_rows<S, kTest, 1>(reader, first, last);
-    return {mask, reader.bad};
+    return {mask, reader.bad ? 1u : 0u};
   }
 
   // Sets the bits of the lane's exceptions as they pass.
