@@ -9,6 +9,7 @@
 #include "codec/fsst/kernels.h"
 #include "codec/packed/layout.h"
 #include "nested_bench.h"
+#include "texts.h"
 
 namespace basalt::bench {
 namespace {
@@ -46,25 +47,11 @@ std::string with_escapes(uint64_t row) {
   return text;
 }
 
-struct Texts {
-  std::string bytes;
-  std::vector<int64_t> offsets{0};
-
-  Texts(std::string (*text)(uint64_t), uint64_t rows) {
-    for (uint64_t row = 0; row < rows; ++row) {
-      bytes += text(row);
-      offsets.push_back(static_cast<int64_t>(bytes.size()));
-    }
-  }
-  Values values() const {
-    Values out;
-    out.type = Physical::kBytes;
-    out.count = offsets.size() - 1;
-    out.offsets = offsets.data();
-    out.bytes = bytes.data();
-    return out;
-  }
-};
+Texts texts_of(std::string (*text)(uint64_t), uint64_t rows) {
+  Texts texts;
+  for (uint64_t row = 0; row < rows; ++row) texts.add(text(row));
+  return texts;
+}
 
 // One chunk's streams in device memory, and room for its rows.
 class DeviceChunk {
@@ -119,16 +106,16 @@ class DeviceChunk {
 
 void texts(NestedBench& bench, const std::string& point, std::string (*text)(uint64_t), double bar) {
   if (!bench.options.wants("fsst " + point)) return;
-  const Texts plain(text, kMaxChunkRows);
+  const Texts plain = texts_of(text, kMaxChunkRows);
   const Tree tree = bind_tree(parse_tree("strings(packed, fsst(packed))"), Physical::kBytes);
   const Node node = encode_tree(plain.values(), tree);
-  const size_t chunk_bytes = (plain.bytes.size() + 255) / 256 * 256;
+  const size_t chunk_bytes = (plain.bytes().size() + 255) / 256 * 256;
   const auto chunks = static_cast<uint32_t>(bench.plain.bytes() / chunk_bytes);
   std::vector<DeviceChunk> arrays;
   std::vector<fsst::DecodeWork> works;
   Line line;
   for (uint32_t i = 0; i < chunks; ++i) {
-    arrays.emplace_back(node, plain.bytes.size(), bench.plain.data() + i * chunk_bytes, bench.fault.data());
+    arrays.emplace_back(node, plain.bytes().size(), bench.plain.data() + i * chunk_bytes, bench.fault.data());
     works.push_back(arrays.back().work());
     line.bytes += arrays.back().moved();
   }
@@ -145,11 +132,11 @@ void texts(NestedBench& bench, const std::string& point, std::string (*text)(uin
   BASALT_CHECK(cudaDeviceSynchronize());
   require(bench.fault.to_host(0, 1)[0] == 0, point + " reports a fault");
   for (const uint32_t chunk : {0u, chunks - 1}) {
-    const auto got = bench.plain.to_host(chunk * chunk_bytes, plain.bytes.size());
-    require(std::memcmp(got.data(), plain.bytes.data(), got.size()) == 0, point + ": text");
-    require(arrays[chunk].offsets() == plain.offsets, point + ": offsets");
+    const auto got = bench.plain.to_host(chunk * chunk_bytes, plain.bytes().size());
+    require(std::memcmp(got.data(), plain.bytes().data(), got.size()) == 0, point + ": text");
+    require(arrays[chunk].offsets() == plain.offsets(), point + ": offsets");
   }
-  const double all_plain = static_cast<double>(chunks) * static_cast<double>(plain.bytes.size());
+  const double all_plain = static_cast<double>(chunks) * static_cast<double>(plain.bytes().size());
   line.group = "fsst decode";
   line.point = point;
   line.variant = kShipped;
@@ -160,7 +147,7 @@ void texts(NestedBench& bench, const std::string& point, std::string (*text)(uin
   line.bar_values = true;
   bench.report.add(line);
   std::printf("  ratio %.2f with all bytes, %.0f GB/s of plain bytes\n",
-              static_cast<double>(plain.bytes.size()) / static_cast<double>(node.encoded_bytes()),
+              static_cast<double>(plain.bytes().size()) / static_cast<double>(node.encoded_bytes()),
               all_plain / line.seconds * 1e-9);
 }
 
@@ -172,7 +159,7 @@ struct Add {
 void encode(NestedBench& bench, const std::string& point, std::string (*text)(uint64_t), Effort effort, double bar) {
   if (!bench.options.wants("fsst encode " + point)) return;
   constexpr uint64_t kCopies = 8;
-  const Texts plain(text, kMaxChunkRows);
+  const Texts plain = texts_of(text, kMaxChunkRows);
   const Tree tree = bind_tree(parse_tree("strings(packed, fsst(plain))"), Physical::kBytes);
   const Node strings = encode_tree(plain.values(), tree, effort);
   const Node& node = strings.children[1];
@@ -184,9 +171,9 @@ void encode(NestedBench& bench, const std::string& point, std::string (*text)(ui
   std::vector<unsigned char> bytes;
   std::vector<int64_t> offsets{0};
   for (uint64_t copy = 0; copy < kCopies; ++copy) {
-    bytes.insert(bytes.end(), plain.bytes.begin(), plain.bytes.end());
+    bytes.insert(bytes.end(), plain.bytes().begin(), plain.bytes().end());
     const int64_t base = offsets.back();
-    for (uint64_t row = 1; row < plain.offsets.size(); ++row) offsets.push_back(base + plain.offsets[row]);
+    for (uint64_t row = 1; row < plain.offsets().size(); ++row) offsets.push_back(base + plain.offsets()[row]);
   }
   const double plain_bytes = static_cast<double>(bytes.size());
   bytes.resize(bytes.size() + 16);

@@ -9,30 +9,17 @@
 #include <vector>
 
 #include "codec/fsst/tables.h"
+#include "texts.h"
 
 namespace basalt::bench {
 namespace {
 
-struct Texts {
-  std::string bytes;
-  std::vector<int64_t> offsets{0};
-
-  explicit Texts(const char* path) {
-    std::ifstream file(path, std::ios::binary);
-    for (std::string line; std::getline(file, line);) {
-      bytes += line;
-      offsets.push_back(static_cast<int64_t>(bytes.size()));
-    }
-  }
-  Values values() const {
-    Values out;
-    out.type = Physical::kBytes;
-    out.count = offsets.size() - 1;
-    out.offsets = offsets.data();
-    out.bytes = bytes.data();
-    return out;
-  }
-};
+Texts lines_of(const char* path) {
+  Texts texts;
+  std::ifstream file(path, std::ios::binary);
+  for (std::string line; std::getline(file, line);) texts.add(line);
+  return texts;
+}
 
 double ratio(const Values& values, const fsst::SymbolTable& table, fsst::Parse parse) {
   const auto matcher = std::make_unique<fsst::Matcher>(table);
@@ -102,7 +89,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::vector<basalt::bench::Texts> files;
-  for (int i = 1; i < argc; ++i) files.emplace_back(argv[i]);
+  for (int i = 1; i < argc; ++i) files.push_back(basalt::bench::lines_of(argv[i]));
   basalt::bench::run(files);
   return 0;
 }

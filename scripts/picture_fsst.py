@@ -9,32 +9,11 @@ import os
 import sys
 from xml.sax.saxutils import escape
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "python_reader"))
-import basalt_codecs  # noqa: E402
-import basalt_reader  # noqa: E402
-import numpy as np  # noqa: E402
+from first_array import basalt_codecs, first_array
+import numpy as np
 
 ROWS, WIDTH, LEFT, TOP, ROW, CHAR = 5, 960, 150, 84, 74, 9.6
 COLORS = ["#8c8c8c", "#d98e32", "#c9b037", "#38a169", "#2c9c9c", "#3b7dd8", "#8e5cc0", "#c0504d"]
-
-
-def first_fsst_array(path):
-    """Node of the first fsst array in the file and its strings."""
-    found = []
-    decode = basalt_codecs.decode_fsst
-
-    def spy(node, lengths):
-        texts = decode(node, lengths)
-        found.append((node, texts))
-        return texts
-
-    basalt_codecs.decode_fsst = spy
-    file = basalt_reader.File(path)
-    for field in file.schema:
-        file._decode_field(field)
-        if found:
-            return found[0]
-    sys.exit(path + " has no column encoded with fsst")
 
 
 def steps(codes, symbols):
@@ -52,7 +31,7 @@ def steps(codes, symbols):
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    node, texts = first_fsst_array(sys.argv[1])
+    (node, _), texts = first_array(sys.argv[1], "fsst")
     first = int(sys.argv[3]) if len(sys.argv) > 3 else 0
     tile, shift = first // 1024, node.params[1]
     places = np.frombuffer(node.streams[0][:4 * ((tile >> shift) + 2)], "<u4").tolist()

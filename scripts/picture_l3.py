@@ -8,10 +8,8 @@ Reads the file with the independent reader of tests/python_reader, so the pictur
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "python_reader"))
-import basalt_codecs  # noqa: E402
-import basalt_reader  # noqa: E402
-import numpy as np  # noqa: E402
+from first_array import first_array
+import numpy as np
 
 MODELS = ["constant", "reference", "line", "parabola", "cubic", "line", "parabola", "cubic", "runs"]
 COLORS = {"constant": "#8c8c8c", "reference": "#d98e32", "line": "#3b7dd8", "parabola": "#38a169", "cubic": "#8e5cc0",
@@ -19,29 +17,11 @@ COLORS = {"constant": "#8c8c8c", "reference": "#d98e32", "line": "#3b7dd8", "par
 WIDTH, HEIGHT, LEFT, TOP, BITS = 960, 300, 20, 60, 70
 
 
-def first_l3_array(path):
-    """Records, values, node and type of the first l3 array in the file."""
-    found = []
-    decode = basalt_codecs.decode_l3
-
-    def spy(node, physical):
-        values = decode(node, physical)
-        found.append((np.frombuffer(node.streams[1], "<u8").tolist(), values, node, physical))
-        return values
-
-    basalt_codecs.decode_l3 = spy
-    file = basalt_reader.File(path)
-    for field in file.schema:
-        file._decode_field(field)
-        if found:
-            return found[0]
-    sys.exit(path + " has no column encoded with l3")
-
-
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    records, values, node, physical = first_l3_array(sys.argv[1])
+    (node, physical), values = first_array(sys.argv[1], "l3")
+    records = np.frombuffer(node.streams[1], "<u8").tolist()
     rows = min(len(values), int(sys.argv[3]) if len(sys.argv) > 3 else 16384)
     values = values[:rows].astype(float)
     low, high = values.min(), values.max()

@@ -39,4 +39,22 @@ const T* stream_as(const NodeView& node, size_t stream) {
   return reinterpret_cast<const T*>(node.streams[stream].data());
 }
 
+// Tiles of any number of rows that a file may name.
+inline uint64_t whole_tiles(uint64_t rows) { return rows / kTileRows + (rows % kTileRows != 0 ? 1 : 0); }
+
+// That a stream of tiles + 1 starts ascends from 0, by `most` at a time; gives the last.
+template <typename T>
+uint64_t check_starts(const NodeView& node, size_t stream, uint64_t tiles, uint64_t most = UINT64_MAX) {
+  if (tiles >= node.streams[stream].size()) fail_corrupt(node, "fewer tile starts than tiles");
+  check_stream_bytes(node, stream, (tiles + 1) * sizeof(T));
+  const T* starts = stream_as<T>(node, stream);
+  uint64_t last = 0;
+  for (uint64_t tile = 0; tile <= tiles; ++tile) {
+    if (starts[tile] < last || (tile == 0 && starts[0] != 0)) fail_corrupt(node, "tile starts do not ascend from 0");
+    if (starts[tile] - last > most) fail_corrupt(node, "a tile has too much");
+    last = starts[tile];
+  }
+  return last;
+}
+
 }  // namespace basalt

@@ -27,8 +27,6 @@ size_t skip_ascii(const uint8_t* text, size_t size) {
   return at;
 }
 
-bool is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
-
 // The length of the character at `at`, or 0 if there is none.
 size_t character_length(const uint8_t* at, size_t left) {
   const uint8_t first = at[0];

@@ -9,6 +9,9 @@
 
 namespace basalt {
 
+// Whether a byte goes on with a code point that an earlier one began.
+constexpr bool is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
+
 bool is_ascii(std::string_view text);
 bool is_utf8(std::string_view text);
 

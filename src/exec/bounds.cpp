@@ -281,6 +281,16 @@ bool is_predicate(ExprOp op) {
   }
 }
 
+ExprOp mirrored(ExprOp op) {
+  switch (op) {
+    case ExprOp::kLess: return ExprOp::kGreater;
+    case ExprOp::kLessEqual: return ExprOp::kGreaterEqual;
+    case ExprOp::kGreater: return ExprOp::kLess;
+    case ExprOp::kGreaterEqual: return ExprOp::kLessEqual;
+    default: return op;
+  }
+}
+
 Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
   switch (expr.op) {
     case ExprOp::kColumn: return column_bounds(expr, stats);

@@ -34,6 +34,7 @@ Truth truth_of(const Expr& predicate, const StatisticsList& stats);
 
 // Whether the expression is a predicate by its operation; columns and literals of type kU8 are not.
 bool is_predicate(ExprOp op);
+ExprOp mirrored(ExprOp op);  // of a comparison whose sides change places
 
 struct IntegerRange {
   int128_t low = 0;

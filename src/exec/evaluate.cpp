@@ -253,16 +253,6 @@ Vector run_cast(Step& step, TileInput& input) {
   return run_binary<MultiplyOp>(step, a, {step.lane, step.factor.data(), nullptr}, input);
 }
 
-ExprOp flipped(ExprOp op) {
-  switch (op) {
-    case ExprOp::kLess: return ExprOp::kGreater;
-    case ExprOp::kLessEqual: return ExprOp::kGreaterEqual;
-    case ExprOp::kGreater: return ExprOp::kLess;
-    case ExprOp::kGreaterEqual: return ExprOp::kLessEqual;
-    default: return op;
-  }
-}
-
 template <typename T>
 T literal_as(const Value& value) {
   if constexpr (std::is_same_v<T, std::string_view>) {
@@ -314,7 +304,7 @@ Vector run_comparison(Step& step, TileInput& input) {
   ExprOp op = step.expr->op;
   if (left->expr->op == ExprOp::kLiteral && right->expr->op != ExprOp::kLiteral) {
     std::swap(left, right);
-    op = flipped(op);
+    op = mirrored(op);
   }
   uint8_t* out = room<uint8_t>(step.data);
   const bool literal = right->expr->op == ExprOp::kLiteral;

@@ -2,6 +2,7 @@
 // that cannot overflow is computed without checks, in the narrowest integers that hold every result.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,20 @@ struct Step {
   std::shared_ptr<const Automaton> automaton;
 };
 
-Step prepare(const Expr& expr, const StatisticsList& stats);
+// The automata of an expression's tests of strings. They do not depend on statistics: who prepares chunk after chunk
+// keeps them. The expressions must outlive it.
+class Automata {
+ public:
+  std::shared_ptr<const Automaton> of(const Expr& predicate);  // nullptr: there is none
+
+ private:
+  std::map<const Expr*, std::shared_ptr<const Automaton>> known_;
+};
+Step prepare(const Expr& expr, const StatisticsList& stats, Automata& automata);
+inline Step prepare(const Expr& expr, const StatisticsList& stats) {
+  Automata automata;
+  return prepare(expr, stats, automata);
+}
 
 // Values of the expression for the input's rows, in the step's lane. The result lives until the step runs again, or,
 // for a column, until the input moves on.

@@ -157,7 +157,7 @@ Decision Filter::open_chunk(ChunkTiles& tiles, bool prune) {
     });
     conjunct.may_throw = truth_of(*predicate, stats).may_throw;
     conjunct.cost = work_of(*predicate);
-    conjunct.step = prepare(*predicate, stats);
+    conjunct.step = prepare(*predicate, stats, automata_);
     active_.push_back(std::move(conjunct));
   }
   if (active_.empty()) return Decision::kAll;

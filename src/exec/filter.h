@@ -72,6 +72,7 @@ class Filter {
   void order_conjuncts();
 
   std::vector<const Expr*> predicates_;  // the conjuncts as written
+  Automata automata_;                    // of their tests of strings
   std::vector<Conjunct> active_;         // those that the current chunk has to evaluate
   std::vector<Decision> zones_;
   uint32_t tiles_run_ = 0;

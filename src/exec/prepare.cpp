@@ -100,20 +100,29 @@ void check_cast(const Expr& expr) {
 
 }  // namespace
 
-Step prepare(const Expr& expr, const StatisticsList& stats) {
+std::shared_ptr<const Automaton> Automata::of(const Expr& predicate) {
+  const auto [place, added] = known_.try_emplace(&predicate);
+  if (added) {
+    if (const std::optional<StringTest> test = string_test_of(predicate))
+      place->second = make_automaton(*test).automaton;
+  }
+  return place->second;
+}
+
+Step prepare(const Expr& expr, const StatisticsList& stats, Automata& automata) {
   Step step;
   step.expr = &expr;
   const Bounds bounds = bounds_of(expr, stats);
   if (expr.op == ExprOp::kIn) {
-    step.args.push_back(prepare(expr.args[0], stats));
+    step.args.push_back(prepare(expr.args[0], stats, automata));
     prepare_list(step, expr);
   } else {
-    for (const Expr& arg : expr.args) step.args.push_back(prepare(arg, stats));
+    for (const Expr& arg : expr.args) step.args.push_back(prepare(arg, stats, automata));
   }
   if (is_predicate(expr.op)) {
     step.lane = Lane::kBool;
     step.range = {0, 1};
-    if (const std::optional<StringTest> test = string_test_of(expr)) step.automaton = make_automaton(*test).automaton;
+    step.automaton = automata.of(expr);
     return step;
   }
   if (is_integer(expr.type)) step.range = {bounds.low.integer, bounds.high.integer};

@@ -24,16 +24,6 @@ std::optional<StringTest> comparison_test(ExprOp op, const std::string& text) {
   }
 }
 
-ExprOp mirrored(ExprOp op) {
-  switch (op) {
-    case ExprOp::kLess: return ExprOp::kGreater;
-    case ExprOp::kLessEqual: return ExprOp::kGreaterEqual;
-    case ExprOp::kGreater: return ExprOp::kLess;
-    case ExprOp::kGreaterEqual: return ExprOp::kLessEqual;
-    default: return op;
-  }
-}
-
 // The least string above all that begin with `prefix`; nullopt if there is none.
 std::optional<std::string> end_of_prefix(std::string prefix) {
   while (!prefix.empty() && static_cast<uint8_t>(prefix.back()) == 0xFF) prefix.pop_back();

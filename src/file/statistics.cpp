@@ -401,7 +401,7 @@ std::string cut_down(std::string_view text, bool utf8) {
   size_t cut = std::min<size_t>(text.size(), kMaxBoundBytes);
   if (utf8 && cut < text.size()) {
     // Back to the beginning of a character; at most three bytes, whatever the text is.
-    for (int i = 0; i < 3 && cut > 0 && (static_cast<uint8_t>(text[cut]) & 0xC0) == 0x80; ++i) --cut;
+    for (int i = 0; i < 3 && cut > 0 && is_continuation(static_cast<uint8_t>(text[cut])); ++i) --cut;
   }
   return std::string(text.substr(0, cut));
 }
@@ -411,7 +411,7 @@ namespace {
 // The next character of UTF-8 text in place of the last one; false if the bytes are not UTF-8 or there is no next one.
 bool next_character(std::string& text) {
   size_t start = text.size() - 1;
-  while (start > 0 && (static_cast<uint8_t>(text[start]) & 0xC0) == 0x80 && text.size() - start < 4) --start;
+  while (start > 0 && is_continuation(static_cast<uint8_t>(text[start])) && text.size() - start < 4) --start;
   const auto lead = static_cast<uint8_t>(text[start]);
   const size_t length = text.size() - start;
   const size_t expected = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 0;
@@ -451,7 +451,7 @@ std::string round_up(std::string_view text, bool utf8) {
       // The bound has to exceed what it replaces also where the text was not UTF-8 to begin with.
       if (next_character(next) && next.size() <= kMaxBoundBytes && next > bound) return next;
       size_t start = bound.size() - 1;
-      while (start > 0 && (static_cast<uint8_t>(bound[start]) & 0xC0) == 0x80) --start;
+      while (start > 0 && is_continuation(static_cast<uint8_t>(bound[start]))) --start;
       bound.resize(start);
     } else {
       const auto last = static_cast<uint8_t>(bound.back());

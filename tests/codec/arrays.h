@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "basalt/codec/codec.h"
+#include "codec/child_values.h"
 
 namespace basalt::testing {
 
@@ -17,6 +18,20 @@ struct Array {
   std::vector<uint8_t> validity;
   Values values;
 };
+
+// Texts as an array. The offsets begin at `first_byte`, behind bytes that belong to no row.
+inline Array make_texts(const std::vector<std::string>& texts, size_t first_byte = 0) {
+  Array array;
+  array.bytes.reserve(64);  // never inside the string object, which may be moved
+  array.bytes.assign(first_byte, '\x5A');
+  array.offsets.push_back(static_cast<int64_t>(first_byte));
+  for (const std::string& text : texts) {
+    array.bytes += text;
+    array.offsets.push_back(static_cast<int64_t>(array.bytes.size()));
+  }
+  array.values = text_values(array.bytes.data(), array.offsets);
+  return array;
+}
 
 enum class Pattern { kZero, kConstant, kRandom, kNarrow, kSorted, kRuns, kFewDistinct, kSawTooth, kExtremes };
 inline constexpr Pattern kAllPatterns[] = {Pattern::kZero,        Pattern::kConstant, Pattern::kRandom,

@@ -16,7 +16,7 @@ namespace basalt {
 namespace {
 
 using testing::Array;
-using testing::array_of;
+using testing::make_texts;
 using testing::random_bytes;
 using testing::sentences;
 using testing::text_cases;
@@ -79,7 +79,7 @@ void expect_pieces(const Values& values, const Node& strings) {
 
 TEST(Fsst, EveryKindOfBytesComesBack) {
   for (const TextCase& one : text_cases()) {
-    const Array array = array_of(one.texts);
+    const Array array = make_texts(one.texts);
     for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
       SCOPED_TRACE(std::string(one.name) + ", effort " + std::to_string(static_cast<int>(effort)));
       const Node node = encode_tree(array.values, kTree, effort);
@@ -92,7 +92,7 @@ TEST(Fsst, EveryKindOfBytesComesBack) {
 }
 
 TEST(Fsst, ValuesThatDoNotStartAtTheirBuffersBegin) {
-  const Array array = array_of(sentences(2500, 5));
+  const Array array = make_texts(sentences(2500, 5));
   Values later = array.values;
   later.offsets += 300;
   later.count -= 300;
@@ -100,8 +100,8 @@ TEST(Fsst, ValuesThatDoNotStartAtTheirBuffersBegin) {
 }
 
 TEST(Fsst, SameRowsGiveSameBytes) {
-  const Array first = array_of(sentences(5000, 6));
-  const Array second = array_of(sentences(5000, 6));
+  const Array first = make_texts(sentences(5000, 6));
+  const Array second = make_texts(sentences(5000, 6));
   for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
     const Node a = encode_tree(first.values, kTree, effort);
     const Node b = encode_tree(second.values, kTree, effort);
@@ -112,7 +112,7 @@ TEST(Fsst, SameRowsGiveSameBytes) {
 }
 
 TEST(Fsst, TheBestEffortTakesFewestBytes) {
-  const Array array = array_of(sentences(20000, 8));
+  const Array array = make_texts(sentences(20000, 8));
   const auto bytes = [&](Effort effort) { return encode_tree(array.values, kTree, effort).encoded_bytes(); };
   EXPECT_LE(bytes(Effort::kBalanced), bytes(Effort::kFast));
   EXPECT_LT(bytes(Effort::kBest), bytes(Effort::kBalanced));
@@ -207,7 +207,7 @@ TEST(Fsst, TablesOfTheirOwnWhereTextChanges) {
       texts.push_back(text);
     }
   }
-  const Array array = array_of(texts);
+  const Array array = make_texts(texts);
   const Node node = encode_tree(array.values, kTree);
   fsst::Parameters params;
   std::memcpy(&params, node.children[1].params.data(), sizeof(params));
@@ -216,14 +216,14 @@ TEST(Fsst, TablesOfTheirOwnWhereTextChanges) {
   expect_reads(array.values, node);
 
   texts.resize(32 * 1024);
-  const Array alike = array_of(texts);
+  const Array alike = make_texts(texts);
   const Node one_table = encode_tree(alike.values, kTree);
   EXPECT_EQ(one_table.children[1].streams[fsst::kTables].as<uint32_t>()[0], 8u);
 }
 
 TEST(Fsst, EscapeFreeWhereNoRowNeedsThem) {
   const auto flag = [](const std::vector<std::string>& texts) {
-    const Array array = array_of(texts);
+    const Array array = make_texts(texts);
     const Node node = encode_tree(array.values, kTree);
     const Buffer& tables = node.children[1].streams[fsst::kTables];
     return fsst::load_table(tables.data() + tables.as<uint32_t>()[0]).escape_free;
@@ -236,7 +236,7 @@ TEST(Fsst, EscapeFreeWhereNoRowNeedsThem) {
 
 TEST(Fsst, TheChooserTakesItWhereItPays) {
   const auto chosen = [](const std::vector<std::string>& texts) {
-    return to_string(choose_tree(array_of(texts).values));
+    return to_string(choose_tree(make_texts(texts).values));
   };
   EXPECT_NE(chosen(sentences(20000, 13)).find("fsst"), std::string::npos);
   std::mt19937_64 random(5);
@@ -246,7 +246,7 @@ TEST(Fsst, TheChooserTakesItWhereItPays) {
 }
 
 TEST(Fsst, EstimatesAreNearTheTruth) {
-  const Array array = array_of(sentences(200000, 14));
+  const Array array = make_texts(sentences(200000, 14));
   const Node node = encode_tree(array.values, kTree);
   class Children final : public ChildChooser {
     Estimate best(const Sample& sample, size_t) override { return *get_codec("packed").estimate(sample, *this); }
@@ -305,7 +305,7 @@ bool row_is_corrupt(const Node& node, uint32_t row) {
 }
 
 TEST(FsstDamage, EscapeAtTheEndIsReported) {
-  const Array array = array_of({"abab", "abab"});
+  const Array array = make_texts({"abab", "abab"});
   Node node = encoded_plainly(array);
   ASSERT_FALSE(tile_is_corrupt(node));
   Buffer& tables = node.children[1].streams[fsst::kTables];
@@ -318,14 +318,14 @@ TEST(FsstDamage, EscapeAtTheEndIsReported) {
 }
 
 TEST(FsstDamage, CodesBeyondTheTableAreReported) {
-  const Array array = array_of({"abab", "abab"});
+  const Array array = make_texts({"abab", "abab"});
   Node node = encoded_plainly(array);
   node.children[1].streams[fsst::kCodes].as<uint8_t>()[0] = 200;
   EXPECT_TRUE(tile_is_corrupt(node));
 }
 
 TEST(FsstDamage, LengthsThatDoNotAddUpAreReported) {
-  const Array array = array_of(sentences(500, 15));
+  const Array array = make_texts(sentences(500, 15));
   Node longer = encoded_plainly(array);
   ++longer.children[0].streams[0].as<uint32_t>()[17];
   EXPECT_TRUE(tile_is_corrupt(longer));
@@ -340,7 +340,7 @@ TEST(FsstDamage, LengthsThatDoNotAddUpAreReported) {
 }
 
 TEST(FsstDamage, TablesThatDoNotHoldTogetherAreRefused) {
-  const Array array = array_of(sentences(500, 16));
+  const Array array = make_texts(sentences(500, 16));
   const auto refused = [&](size_t at, int change) {
     Node node = encoded_plainly(array);
     Buffer& tables = node.children[1].streams[fsst::kTables];

@@ -8,21 +8,6 @@
 
 namespace basalt::testing {
 
-inline Array array_of(const std::vector<std::string>& texts) {
-  Array array;
-  array.bytes.reserve(64);  // never inside the string object, which may be moved
-  array.offsets.push_back(0);
-  for (const std::string& text : texts) {
-    array.bytes += text;
-    array.offsets.push_back(static_cast<int64_t>(array.bytes.size()));
-  }
-  array.values.type = Physical::kBytes;
-  array.values.count = texts.size();
-  array.values.offsets = array.offsets.data();
-  array.values.bytes = array.bytes.data();
-  return array;
-}
-
 inline std::string random_bytes(std::mt19937_64& random, size_t length, uint32_t low, uint32_t range) {
   std::string text(length, '\0');
   for (char& c : text) c = static_cast<char>(low + random() % range);

@@ -1,6 +1,7 @@
 // Floats that tests of galp encode.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -117,6 +118,16 @@ Node patched(galp::Pair pair, const std::vector<galp::IntOf<T>>& integers, const
   child.data = integers.data();
   node.children.push_back(encode_tree(child, bind_tree(parse_tree("packed"), child.type)));
   return node;
+}
+
+// Two tiles of decimals with values among them that are none, few and many in turn: what tests damage.
+inline std::vector<double> decimals_with_exceptions(int round, std::mt19937_64& random) {
+  std::vector<double> values = decimals<double>(2 * kTileRows, 4000, 100, static_cast<uint64_t>(round));
+  const uint64_t share = round % 2 == 0 ? 100 : 8;
+  for (double& value : values) {
+    if (random() % share == 0) value = std::bit_cast<double>(random() | galp::Arithmetic<double>::kInfinity);
+  }
+  return values;
 }
 
 }  // namespace basalt::testing

@@ -14,20 +14,7 @@ namespace basalt {
 namespace {
 
 using testing::Array;
-
-Array texts_of(const std::vector<std::string>& texts) {
-  Array array;
-  array.offsets.push_back(0);
-  for (const std::string& text : texts) {
-    array.bytes += text;
-    array.offsets.push_back(static_cast<int64_t>(array.bytes.size()));
-  }
-  array.values.type = Physical::kBytes;
-  array.values.count = texts.size();
-  array.values.bytes = array.bytes.data();
-  array.values.offsets = array.offsets.data();
-  return array;
-}
+using testing::make_texts;
 
 // Sentences cut out of a longer text, so that their first and last words are pieces of words.
 std::vector<std::string> sentences(size_t count, uint64_t seed) {
@@ -66,15 +53,15 @@ TEST(Tokens, HoldAnyBytes) {
     texts.push_back(text);
     texts.push_back("漢字 und Wörter, " + std::to_string(i % 7));
   }
-  const Array array = texts_of(texts);
+  const Array array = make_texts(texts);
   EXPECT_EQ(read_all(view_of(encode_tokens(array))), texts);
-  EXPECT_EQ(read_all(view_of(encode_tokens(texts_of({})))), std::vector<std::string>{});
-  EXPECT_EQ(read_all(view_of(encode_tokens(texts_of({"", ""})))), (std::vector<std::string>{"", ""}));
+  EXPECT_EQ(read_all(view_of(encode_tokens(make_texts({})))), std::vector<std::string>{});
+  EXPECT_EQ(read_all(view_of(encode_tokens(make_texts({"", ""})))), (std::vector<std::string>{"", ""}));
 }
 
 TEST(Tokens, MakeSentencesSmall) {
   const std::vector<std::string> texts = sentences(20000, 2);
-  const Array array = texts_of(texts);
+  const Array array = make_texts(texts);
   const Node node = encode_tokens(array);
   EXPECT_EQ(read_all(view_of(node)), texts);
   EXPECT_LT(node.encoded_bytes() * 3, array.bytes.size());
@@ -100,7 +87,7 @@ TEST(Tokens, MakeSentencesSmall) {
 }
 
 TEST(Tokens, SameValuesGiveTheSameBytes) {
-  const Array array = texts_of(sentences(5000, 3));
+  const Array array = make_texts(sentences(5000, 3));
   for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
     const Node a = encode_tokens(array, effort);
     const Node b = encode_tokens(array, effort);
@@ -116,18 +103,18 @@ TEST(Tokens, SameValuesGiveTheSameBytes) {
 }
 
 TEST(Tokens, AreChosenForTextsAndNotForNoise) {
-  const Array text = texts_of(sentences(20000, 4));
+  const Array text = make_texts(sentences(20000, 4));
   EXPECT_EQ(choose_tree(text.values).children.at(1).codec, "tokens");
   std::mt19937_64 random(5);
   std::vector<std::string> noise;
   for (int i = 0; i < 20000; ++i) noise.push_back(std::to_string(random()) + std::to_string(random()));
-  const Array array = texts_of(noise);
+  const Array array = make_texts(noise);
   EXPECT_NE(choose_tree(array.values).children.at(1).codec, "tokens");
 }
 
 TEST(Tokens, TestsSpanTokens) {
   const std::vector<std::string> texts = sentences(3000, 6);
-  const Array array = texts_of(texts);
+  const Array array = make_texts(texts);
   const Node node = encode_tokens(array);
   const NodeView view = view_of(node);
   const auto reader = open_reader(view);
@@ -157,7 +144,7 @@ bool is_reported(const Node& node) {
 }
 
 TEST(Tokens, ReportWhatOnlyValuesShow) {
-  const Array array = texts_of(sentences(1500, 7));
+  const Array array = make_texts(sentences(1500, 7));
   const Tree tree =
       bind_tree(parse_tree("strings(plain, tokens(plain, plain, strings(plain, plain)))"), Physical::kBytes);
   const auto damaged = [&](auto&& change) {
@@ -185,7 +172,7 @@ TEST(Numbered, HoldsPaddedNumbers) {
     std::string digits = std::to_string(i);
     names.push_back("Customer#" + std::string(9 - digits.size(), '0') + digits);
   }
-  const Array array = texts_of(names);
+  const Array array = make_texts(names);
   const Tree tree = choose_tree(array.values);
   EXPECT_EQ(tree.codec, "numbered");
   const Node node = encode_tree(array.values, tree);
@@ -205,15 +192,15 @@ TEST(Numbered, HoldsPaddedNumbers) {
 TEST(Numbered, RefusesOtherStrings) {
   const Tree tree = bind_tree(parse_tree("numbered"), Physical::kBytes);
   for (const auto& texts : std::vector<std::vector<std::string>>{{"a1", "a"}, {"a1", "b1"}, {"x", "y"}, {"", "1"}}) {
-    const Array array = texts_of(texts);
+    const Array array = make_texts(texts);
     EXPECT_THROW(encode_tree(array.values, tree), Error);
   }
-  const Array long_number = texts_of({"12345678901234567890123", "12345678909999999999999"});
+  const Array long_number = make_texts({"12345678901234567890123", "12345678909999999999999"});
   EXPECT_EQ(read_all(view_of(encode_tree(long_number.values, tree))).at(1), "12345678909999999999999");
 }
 
 TEST(Numbered, NumbersOfTooManyDigitsAreReported) {
-  const Array array = texts_of({"a12", "a13"});
+  const Array array = make_texts({"a12", "a13"});
   Node node = encode_tree(array.values, bind_tree(parse_tree("numbered(plain)"), Physical::kBytes));
   EXPECT_FALSE(is_reported(node));
   node.children[0].streams[0].as<uint64_t>()[1] = 100;

@@ -316,7 +316,7 @@ TEST(GpuArrays, EncodeStringsToTheSameBytes) {
 TEST(GpuArrays, CompressStringsToTheSameBytes) {
   BASALT_NEEDS_GPU();
   for (const testing::TextCase& one : testing::text_cases()) {
-    const testing::Array array = testing::array_of(one.texts);
+    const testing::Array array = testing::make_texts(one.texts);
     for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
       expect_same_strings(array.values, "strings(packed, fsst(packed))", one.name, effort);
     }

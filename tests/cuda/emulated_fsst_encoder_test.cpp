@@ -16,7 +16,7 @@
 namespace basalt::test {
 namespace {
 
-using testing::array_of;
+using testing::make_texts;
 using testing::sentences;
 using testing::text_cases;
 using testing::TextCase;
@@ -117,7 +117,7 @@ void expect_same(const Values& values, Effort effort) {
 TEST(EmulatedFsstEncoder, WritesTheCodesOfTheCpu) {
   for (const TextCase& one : text_cases()) {
     if (one.texts.empty()) continue;
-    const testing::Array array = array_of(one.texts);
+    const testing::Array array = make_texts(one.texts);
     for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
       SCOPED_TRACE(std::string(one.name) + ", effort " + std::to_string(static_cast<int>(effort)));
       expect_same(array.values, effort);
@@ -126,7 +126,7 @@ TEST(EmulatedFsstEncoder, WritesTheCodesOfTheCpu) {
 }
 
 TEST(EmulatedFsstEncoder, ValuesThatDoNotStartAtTheirBuffersBegin) {
-  const testing::Array array = array_of(sentences(1500, 5));
+  const testing::Array array = make_texts(sentences(1500, 5));
   Values later = array.values;
   later.offsets += 300;
   later.count -= 300;

@@ -19,7 +19,7 @@
 namespace basalt::test {
 namespace {
 
-using testing::array_of;
+using testing::make_texts;
 using testing::sentences;
 using testing::text_cases;
 using testing::TextCase;
@@ -117,7 +117,7 @@ TEST(EmulatedFsst, EveryKindOfBytesComesBack) {
   uint32_t shift = 0;
   for (const TextCase& one : text_cases()) {
     if (one.texts.empty()) continue;
-    const testing::Array array = array_of(one.texts);
+    const testing::Array array = make_texts(one.texts);
     for (const Effort effort : {Effort::kFast, Effort::kBest}) {
       SCOPED_TRACE(one.name);
       expect_texts<Packed, Packed>(array.values, encode_tree(array.values, tree, effort), shift);
@@ -127,7 +127,7 @@ TEST(EmulatedFsst, EveryKindOfBytesComesBack) {
 }
 
 TEST(EmulatedFsst, PlainChildrenReadAlike) {
-  const testing::Array array = array_of(sentences(2100, 3));
+  const testing::Array array = make_texts(sentences(2100, 3));
   const Tree tree = bind_tree(parse_tree("strings(plain, fsst(plain))"), Physical::kBytes);
   const Node node = encode_tree(array.values, tree);
   for (uint32_t shift = 0; shift < 16; ++shift) expect_texts<Plain, Plain>(array.values, node, shift);
@@ -141,7 +141,7 @@ TEST(EmulatedFsst, RunsOfEscapes) {
     for (int i = 0; i < 60; ++i) {
       texts.push_back(std::string(random() % 40, '\xFF') + std::string(random() % 3, 'a'));
     }
-    testing::Array array = array_of(texts);
+    testing::Array array = make_texts(texts);
     Node node = encode_tree(array.values, bind_tree(parse_tree("strings(plain, fsst(plain))"), Physical::kBytes));
     // The same rows with a table of one symbol: every other byte needs an escape.
     fsst::SymbolTable table;
@@ -179,7 +179,7 @@ TEST(EmulatedFsst, DamageIsFound) {
   const Tree tree = bind_tree(parse_tree("strings(plain, fsst(plain))"), Physical::kBytes);
   std::vector<std::string> texts = sentences(1500, 4);
   texts[700] = std::string(9000, 'x') + "end";
-  const testing::Array array = array_of(texts);
+  const testing::Array array = make_texts(texts);
   const Node intact = encode_tree(array.values, tree);
   ASSERT_TRUE((decode<Plain, Plain>(intact, 3).fits));
   const auto fits = [&](const auto& damage) {

@@ -159,11 +159,7 @@ TEST(EmulatedGalpCursor, DamageIsReportedOrHarmless) {
   std::mt19937_64 random(69);
   uint32_t reported = 0;
   for (int round = 0; round < 200; ++round) {
-    std::vector<double> values = testing::decimals<double>(2 * kTileRows, 4000, 100, static_cast<uint64_t>(round));
-    const uint64_t share = round % 2 == 0 ? 100 : 8;
-    for (double& value : values) {
-      if (random() % share == 0) value = std::bit_cast<double>(random() | galp::Arithmetic<double>::kInfinity);
-    }
+    const std::vector<double> values = testing::decimals_with_exceptions(round, random);
     Node node = testing::encoded(testing::view(values), "galp(packed)");
     Buffer& blocks = node.streams[galp::kExceptions];
     ASSERT_FALSE(blocks.empty());

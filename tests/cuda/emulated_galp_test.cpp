@@ -233,11 +233,7 @@ TEST(EmulatedGalp, DamageIsReportedOrHarmless) {
   using Reader = Galp<uint64_t, Packed<uint64_t>>;
   uint32_t reported = 0;
   for (int round = 0; round < 400; ++round) {
-    std::vector<double> values = testing::decimals<double>(2 * kTileRows, 4000, 100, static_cast<uint64_t>(round));
-    const uint64_t share = round % 2 == 0 ? 100 : 8;
-    for (double& value : values) {
-      if (random() % share == 0) value = std::bit_cast<double>(random() | galp::Arithmetic<double>::kInfinity);
-    }
+    const std::vector<double> values = testing::decimals_with_exceptions(round, random);
     Node node = testing::encoded(testing::view(values), "galp(packed)");
     Buffer& stream = node.streams[static_cast<size_t>(round) % 3 == 0 ? galp::kExceptionStarts : galp::kExceptions];
     ASSERT_FALSE(stream.empty());

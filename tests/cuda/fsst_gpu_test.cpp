@@ -10,7 +10,7 @@
 namespace basalt::test {
 namespace {
 
-using testing::array_of;
+using testing::make_texts;
 using testing::sentences;
 using testing::text_cases;
 using testing::TextCase;
@@ -18,7 +18,7 @@ using testing::TextCase;
 const DataType kBinary{TypeKind::kBinary};
 
 void expect_texts(const std::vector<std::string>& texts, const std::string& tree, Effort effort) {
-  const testing::Array array = array_of(texts);
+  const testing::Array array = make_texts(texts);
   const Node node = encode_tree(array.values, bind_tree(parse_tree(tree), Physical::kBytes), effort);
   const Column decoded = gpu().backend->decode(view_of(node), kBinary);
   ASSERT_EQ(decoded.length, texts.size());
@@ -58,7 +58,7 @@ TEST(GpuFsst, DamageIsReported) {
   BASALT_NEEDS_GPU();
   std::vector<std::string> texts = sentences(3000, 10);
   texts[100] = std::string(9000, 'x');
-  const testing::Array array = array_of(texts);
+  const testing::Array array = make_texts(texts);
   const Tree tree = bind_tree(parse_tree("strings(plain, fsst(plain))"), Physical::kBytes);
   const auto refused = [&](const auto& damage) {
     Node node = encode_tree(array.values, tree);

@@ -11,27 +11,12 @@
 
 namespace basalt::test {
 
+using testing::make_texts;
+
 struct StringCase {
   std::string name;
   testing::Array array;
 };
-
-// The offsets begin at `first_byte`, behind bytes that belong to no row.
-inline testing::Array make_texts(const std::vector<std::string>& texts, size_t first_byte = 0) {
-  testing::Array array;
-  array.bytes.reserve(64);  // never inside the string object, which may be moved
-  array.bytes.assign(first_byte, '\x5A');
-  array.offsets.push_back(static_cast<int64_t>(first_byte));
-  for (const std::string& text : texts) {
-    array.bytes += text;
-    array.offsets.push_back(static_cast<int64_t>(array.bytes.size()));
-  }
-  array.values.type = Physical::kBytes;
-  array.values.count = texts.size();
-  array.values.offsets = array.offsets.data();
-  array.values.bytes = array.bytes.data();
-  return array;
-}
 
 // strings::mix() the other way round.
 inline uint64_t unmix(uint64_t bits) {

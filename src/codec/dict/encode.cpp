@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "basalt/core/error.h"
+#include "codec/child_values.h"
 #include "codec/codecs.h"
 #include "codec/device_names.h"
 #include "codec/dict/dict.h"
@@ -28,13 +29,7 @@ struct Parts {
   std::vector<int64_t> offsets;  // bytes
   Physical type = Physical::kU32;
 
-  Values code_values() const {
-    Values child;
-    child.type = Physical::kU32;
-    child.count = codes.size();
-    child.data = codes.data();
-    return child;
-  }
+  Values code_values() const { return number_values(codes); }
   Values entry_values() const {
     Values child;
     child.type = type;

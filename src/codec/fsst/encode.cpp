@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "basalt/core/error.h"
+#include "codec/child_values.h"
 #include "codec/codecs.h"
 #include "codec/fsst/fsst.h"
 #include "codec/fsst/tables.h"
@@ -83,14 +84,6 @@ bool has_escape(const Buffer& codes, size_t first) {
   return first < codes.size() && std::memchr(codes.data() + first, fsst::kEscape, codes.size() - first) != nullptr;
 }
 
-Values length_values(const std::vector<uint32_t>& lengths) {
-  Values child;
-  child.type = Physical::kU32;
-  child.count = lengths.size();
-  child.data = lengths.data();
-  return child;
-}
-
 template <typename T>
 void append_all(Buffer& stream, const std::vector<T>& values) {
   stream.append(values.data(), values.size() * sizeof(T));
@@ -130,7 +123,7 @@ Node FsstCodec::encode(const Values& values, const Tree& tree, Effort effort) co
     append_all(node.streams[fsst::kPieceStarts], piece_starts);
     append_all(node.streams[fsst::kPieces], rows.pieces);
   }
-  node.children.push_back(encode_tree(length_values(rows.lengths), tree.children[fsst::kCodeLengths], effort));
+  node.children.push_back(encode_tree(number_values(rows.lengths), tree.children[fsst::kCodeLengths], effort));
   return node;
 }
 
@@ -161,7 +154,7 @@ std::optional<Estimate> FsstCodec::estimate(const Sample& sample, ChildChooser& 
   if (!rows.pieces.empty()) bytes += 4 * (tiles + 1);
   // Kernels read code lengths together with codes if they are packed: anything else has to save something of the whole.
   constexpr double kPackedWins = 0.98;
-  const Sample lengths{length_values(rows.lengths), sample.total_rows, piece_rows};
+  const Sample lengths{number_values(rows.lengths), sample.total_rows, piece_rows};
   Estimate child = chooser.best(lengths, fsst::kCodeLengths);
   if (chooser.forced(fsst::kCodeLengths) == nullptr) {
     Estimate packed = *get_codec("packed").estimate(lengths, chooser);

@@ -27,21 +27,6 @@ void check_tables(const NodeView& node, uint64_t tables) {
   if (starts[tables] != stream.size()) fail_corrupt(node, "bytes behind the last table");
 }
 
-// Starts that ascend from 0 to the stream's end, in items of `item_bytes`.
-template <typename T>
-void check_starts(const NodeView& node, uint32_t starts_stream, uint32_t stream, uint64_t tiles, size_t item_bytes) {
-  if (tiles >= node.streams[starts_stream].size()) fail_corrupt(node, "fewer tile starts than tiles");
-  check_stream_bytes(node, starts_stream, (tiles + 1) * sizeof(T));
-  const auto* starts = stream_as<T>(node, starts_stream);
-  uint64_t last = 0;
-  for (uint64_t tile = 0; tile <= tiles; ++tile) {
-    if (starts[tile] < last || (tile == 0 && starts[0] != 0)) fail_corrupt(node, "tile starts do not ascend from 0");
-    last = starts[tile];
-  }
-  if (last > node.streams[stream].size()) fail_corrupt(node, "tile starts lie behind their stream");
-  check_stream_bytes(node, stream, last * item_bytes);
-}
-
 }  // namespace
 
 void FsstCodec::validate(const NodeView& node) const {
@@ -54,13 +39,14 @@ void FsstCodec::validate(const NodeView& node) const {
     fail_corrupt(node, "unknown parameters");
   }
   check_child_count(node, fsst::kCodeLengths, node.count);
-  const uint64_t tiles = node.count / kTileRows + (node.count % kTileRows != 0 ? 1 : 0);
-  check_starts<uint64_t>(node, fsst::kStarts, fsst::kCodes, tiles, 1);
+  const uint64_t tiles = whole_tiles(node.count);
+  check_stream_bytes(node, fsst::kCodes, check_starts<uint64_t>(node, fsst::kStarts, tiles));
   check_tables(node, fsst::table_count(static_cast<uint32_t>(tiles), params.table_shift));
   if (node.streams[fsst::kPieceStarts].empty()) {
     check_stream_bytes(node, fsst::kPieces, 0);
   } else {
-    check_starts<uint32_t>(node, fsst::kPieceStarts, fsst::kPieces, tiles, sizeof(uint16_t));
+    const uint64_t pieces = check_starts<uint32_t>(node, fsst::kPieceStarts, tiles);
+    check_stream_bytes(node, fsst::kPieces, pieces * sizeof(uint16_t));
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "basalt/core/error.h"
+#include "codec/child_values.h"
 #include "codec/codecs.h"
 #include "codec/numbered/layout.h"
 #include "codec/numbered/numbered.h"
@@ -18,14 +19,6 @@ struct Parts {
   std::string_view text;
   uint32_t digits = 0;
   std::vector<uint64_t> numbers;
-
-  Values number_values() const {
-    Values child;
-    child.type = Physical::kU64;
-    child.count = numbers.size();
-    child.data = numbers.data();
-    return child;
-  }
 };
 
 uint32_t digits_at_end(std::string_view text) {
@@ -72,14 +65,15 @@ Node NumberedCodec::encode(const Values& values, const Tree& tree, Effort effort
   if (!parts) parts = Parts{{}, 1, {}};
   node.params.push_back(static_cast<std::byte>(parts->digits));
   for (const char c : parts->text) node.params.push_back(static_cast<std::byte>(c));
-  node.children.push_back(encode_tree(parts->number_values(), tree.children[numbered::kNumbers], effort));
+  node.children.push_back(encode_tree(number_values(parts->numbers), tree.children[numbered::kNumbers], effort));
   return node;
 }
 
 std::optional<Estimate> NumberedCodec::estimate(const Sample& sample, ChildChooser& chooser) const {
   const std::optional<Parts> parts = split(sample.values);
   if (!parts) return std::nullopt;
-  Estimate numbers = chooser.best({parts->number_values(), sample.total_rows, sample.piece_rows}, numbered::kNumbers);
+  Estimate numbers =
+      chooser.best({number_values(parts->numbers), sample.total_rows, sample.piece_rows}, numbered::kNumbers);
   return Estimate{numbers.bytes + static_cast<double>(parts->text.size()) + 1, {"numbered", {std::move(numbers.tree)}}};
 }
 

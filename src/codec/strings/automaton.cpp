@@ -6,6 +6,7 @@
 #include <set>
 
 #include "basalt/codec/string_test.h"
+#include "core/utf8.h"
 
 namespace basalt {
 
@@ -16,8 +17,6 @@ using Knowledge = std::vector<uint32_t>;
 
 // Merging can make a few of many: `%a____` is explored with more states than it keeps. Beyond this it is given up.
 constexpr size_t kMostExplored = 512;
-
-bool continues(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
 // First bytes of intervals within which a test treats all bytes alike.
 class Cuts {
@@ -144,7 +143,7 @@ class LikeStates {
     for (const uint32_t place : known) {
       if (place % 2 == 0) {
         take(place / 2, byte, places);
-      } else if (continues(byte)) {
+      } else if (is_continuation(byte)) {
         places.insert(place);
       } else {
         std::set<uint32_t> behind;

@@ -1,5 +1,6 @@
 // Lengths to one child, bytes to the other.
 #include "basalt/core/error.h"
+#include "codec/child_values.h"
 #include "codec/codecs.h"
 #include "codec/strings/layout.h"
 #include "codec/strings/strings.h"
@@ -24,20 +25,12 @@ std::vector<uint32_t> lengths_of(const Values& values) {
   return lengths;
 }
 
-Values length_values(const std::vector<uint32_t>& lengths) {
-  Values child;
-  child.type = Physical::kU32;
-  child.count = lengths.size();
-  child.data = lengths.data();
-  return child;
-}
-
 }  // namespace
 
 Node StringsCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
   Node node{this, values.type, values.count, {}, {}, {}};
   const std::vector<uint32_t> lengths = lengths_of(values);
-  node.children.push_back(encode_tree(length_values(lengths), tree.children[strings::kLengths], effort));
+  node.children.push_back(encode_tree(number_values(lengths), tree.children[strings::kLengths], effort));
   Values bytes = values;
   bytes.validity = nullptr;
   node.children.push_back(encode_tree(bytes, tree.children[strings::kBytes], effort));
@@ -46,7 +39,7 @@ Node StringsCodec::encode(const Values& values, const Tree& tree, Effort effort)
 
 std::optional<Estimate> StringsCodec::estimate(const Sample& sample, ChildChooser& chooser) const {
   const std::vector<uint32_t> lengths = lengths_of(sample.values);
-  Estimate length_child = chooser.best({length_values(lengths), sample.total_rows}, strings::kLengths);
+  Estimate length_child = chooser.best({number_values(lengths), sample.total_rows}, strings::kLengths);
   Estimate bytes_child = chooser.best(sample, strings::kBytes);
   return Estimate{length_child.bytes + bytes_child.bytes,
                   {"strings", {std::move(length_child.tree), std::move(bytes_child.tree)}}};

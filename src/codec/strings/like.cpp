@@ -1,14 +1,13 @@
 // Patterns of LIKE: reading them, and matching decoded texts directly.
 #include "basalt/codec/string_test.h"
 #include "basalt/core/error.h"
+#include "core/utf8.h"
 
 namespace basalt {
 
 namespace {
 
 constexpr char kEscape = '\\';
-
-bool continues(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
 
 }  // namespace
 
@@ -60,7 +59,7 @@ bool LikePattern::matches(std::string_view text) const {
       }
       if (at < text.size() && (wanted.kind == Kind::kOne || wanted.byte == text[at])) {
         ++at;
-        while (wanted.kind == Kind::kOne && at < text.size() && continues(text[at])) ++at;
+        while (wanted.kind == Kind::kOne && at < text.size() && is_continuation(static_cast<uint8_t>(text[at]))) ++at;
         ++element;
         continue;
       }

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "basalt/core/error.h"
+#include "codec/child_values.h"
 #include "codec/codecs.h"
 #include "codec/tokens/dictionary.h"
 #include "codec/tokens/layout.h"
@@ -31,21 +32,7 @@ struct Parts {
   std::string entries;
   std::vector<int64_t> entry_offsets{0};
 
-  static Values numbers(const std::vector<uint32_t>& list) {
-    Values child;
-    child.type = Physical::kU32;
-    child.count = list.size();
-    child.data = list.data();
-    return child;
-  }
-  Values entry_values() const {
-    Values child;
-    child.type = Physical::kBytes;
-    child.count = entry_offsets.size() - 1;
-    child.offsets = entry_offsets.data();
-    child.bytes = entries.data();
-    return child;
-  }
+  Values entry_values() const { return text_values(entries.data(), entry_offsets); }
 };
 
 // Ids of phrases come first, then one for each byte; both are renumbered once it is known how often each is used.
@@ -123,8 +110,8 @@ Node TokensCodec::encode(const Values& values, const Tree& tree, Effort effort) 
     start += ids;
   }
   starts.push(start);
-  node.children.push_back(encode_tree(Parts::numbers(parts.ids), tree.children[tokens::kIds], effort));
-  node.children.push_back(encode_tree(Parts::numbers(parts.counts), tree.children[tokens::kCounts], effort));
+  node.children.push_back(encode_tree(number_values(parts.ids), tree.children[tokens::kIds], effort));
+  node.children.push_back(encode_tree(number_values(parts.counts), tree.children[tokens::kCounts], effort));
   node.children.push_back(encode_tree(parts.entry_values(), tree.children[tokens::kEntries], effort));
   return node;
 }
@@ -140,8 +127,8 @@ std::optional<Estimate> TokensCodec::estimate(const Sample& sample, ChildChooser
   // The fast way is near enough to compare trees.
   const Parts parts = cut(*words, tokens::choose_phrases(*words, sample.scale(), Effort::kFast));
   const double all_ids = static_cast<double>(parts.ids.size()) * sample.scale();
-  Estimate ids = chooser.best({Parts::numbers(parts.ids), static_cast<uint64_t>(all_ids)}, tokens::kIds);
-  Estimate counts = chooser.best({Parts::numbers(parts.counts), sample.total_rows}, tokens::kCounts);
+  Estimate ids = chooser.best({number_values(parts.ids), static_cast<uint64_t>(all_ids)}, tokens::kIds);
+  Estimate counts = chooser.best({number_values(parts.counts), sample.total_rows}, tokens::kCounts);
   const Values entry_values = parts.entry_values();
   Estimate entries = chooser.best({entry_values, entry_values.count}, tokens::kEntries);
   const double starts = 8.0 * (tile_count(sample.total_rows) + 1);
