@@ -199,7 +199,9 @@ std::vector<Value> run_on_cpu(const Pipeline& pipeline, const RunOptions& option
   for (const auto& file : pipeline.files) {
     for (const ChunkInfo& chunk : file->chunks()) report.rows += chunk.rows;
   }
-  const uint64_t wanted = options.threads == 0 ? hardware_threads() : options.threads;
+  const uint64_t wanted = options.pool != nullptr ? options.pool->size()
+                          : options.threads == 0  ? hardware_threads()
+                                                  : options.threads;
   const Parts split(pipeline, wanted);
   const std::vector<Part>& parts = split.list();
   std::vector<PartResult> results(parts.size());
@@ -220,8 +222,10 @@ std::vector<Value> run_on_cpu(const Pipeline& pipeline, const RunOptions& option
   const uint64_t threads = std::min<uint64_t>(wanted, parts.size());
   if (threads <= 1) {
     for (uint64_t i = 0; i < parts.size(); ++i) run_one(i);
+  } else if (options.pool != nullptr) {
+    options.pool->parallel_for(parts.size(), run_one);
   } else {
-    ThreadPool pool(static_cast<uint32_t>(threads - 1));  // the calling thread works too
+    ThreadPool pool(static_cast<uint32_t>(threads));
     pool.parallel_for(parts.size(), run_one);
   }
   for (const PartResult& result : results) {

@@ -11,7 +11,6 @@
 #include "duckdb/execution/column_binding_resolver.hpp"
 #include "duckdb/execution/physical_operator.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
-#include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/planner/operator/logical_extension_operator.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
 #include "sql/expressions.h"
@@ -125,10 +124,8 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
     const std::shared_ptr<CancelToken> cancel = log->cancel_token();
     RunOptions options;
     options.device = device_;
-    options.threads = static_cast<uint32_t>(number_setting(context, "basalt_threads"));
-    if (options.threads == 0) {
-      options.threads = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
-    }
+    const std::shared_ptr<ThreadPool> workers = Workers::get(context);
+    options.pool = workers.get();
     options.gpu_memory = number_setting(context, "basalt_gpu_memory");
     options.prune = flag_setting(context, "basalt_pruning");
     options.cancel = cancel.get();

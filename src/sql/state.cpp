@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "duckdb/common/string_util.hpp"
+#include "duckdb/parallel/task_scheduler.hpp"
 
 namespace basalt::sql {
 
@@ -52,6 +53,18 @@ std::shared_ptr<const File> FileCache::get(const std::string& path) {
     recent_.pop_back();
   }
   return file;
+}
+
+std::shared_ptr<ThreadPool> Workers::get(duckdb::ClientContext& context) {
+  auto threads = static_cast<uint32_t>(number_setting(context, "basalt_threads"));
+  if (threads == 0) {
+    threads = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
+  }
+  auto workers = duckdb::ObjectCache::GetObjectCache(context).GetOrCreate<Workers>(ObjectType());
+  const std::lock_guard lock(workers->mutex_);
+  std::shared_ptr<ThreadPool>& pool = workers->pool_;
+  if (pool == nullptr || pool->size() != threads) pool = std::make_shared<ThreadPool>(threads);
+  return pool;
 }
 
 std::shared_ptr<StatementLog> StatementLog::of(duckdb::ClientContext& context) {

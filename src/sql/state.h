@@ -52,6 +52,20 @@ class FileCache : public duckdb::ObjectCacheEntry {
   std::list<std::string> recent_;  // most recent first
 };
 
+// The threads that run pipelines on the CPU, kept from statement to statement.
+class Workers : public duckdb::ObjectCacheEntry {
+ public:
+  static std::shared_ptr<ThreadPool> get(duckdb::ClientContext& context);
+
+  static duckdb::string ObjectType() { return "basalt_workers"; }  // NOLINT: looked for under this name
+  duckdb::string GetObjectType() override { return ObjectType(); }
+  duckdb::optional_idx GetEstimatedCacheMemory() const override { return duckdb::optional_idx(); }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<ThreadPool> pool_;  // of as many threads as the last statement had
+};
+
 // Lines for EXPLAIN ANALYZE.
 void put_tile_counts(const TileCounts& tiles, duckdb::InsertionOrderPreservingMap<duckdb::string>& text);
 

@@ -1,6 +1,8 @@
 // The parts everything else stands on: packed tiles, bitmaps, values, columns, threads, type names.
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <mutex>
 #include <random>
 
 #include "basalt/core/column.h"
@@ -227,6 +229,22 @@ TEST(Column, AppendsRangesWithNullsAndNesting) {
   append_rows(again, source, 0, 3);
   EXPECT_TRUE(equal(again, source));
   EXPECT_FALSE(equal(copy, source));
+}
+
+TEST(Threads, ALoopRunsOnAsManyThreadsAsThePoolHas) {
+  for (const uint32_t threads : {2u, 5u}) {
+    ThreadPool pool(threads);
+    std::mutex mutex;
+    std::condition_variable all_there;
+    uint32_t there = 0;
+    bool together = true;
+    pool.parallel_for(threads, [&](uint64_t) {
+      std::unique_lock lock(mutex);
+      if (++there == threads) all_there.notify_all();
+      together &= all_there.wait_for(lock, std::chrono::seconds(20), [&] { return there == threads; });
+    });
+    EXPECT_TRUE(together);
+  }
 }
 
 TEST(Threads, ParallelForRunsEverythingAndReportsTheFirstError) {

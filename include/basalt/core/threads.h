@@ -35,8 +35,8 @@ class ThreadPool {
   uint32_t size() const { return static_cast<uint32_t>(workers_.size()); }
   void submit(std::function<void()> task);
 
-  // Runs body(i) for i in [0, count), on the workers and the calling thread; returns when all are done. The exception
-  // of the smallest failing index is thrown again.
+  // Runs body(i) for i in [0, count) on size() threads, of which the calling one is one; returns when all are done. The
+  // exception of the smallest failing index is thrown again.
   void parallel_for(uint64_t count, const std::function<void(uint64_t)>& body);
 
  private:

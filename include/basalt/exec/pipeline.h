@@ -85,8 +85,9 @@ enum class Device : uint8_t { kAuto, kCpu, kCuda };
 struct RunOptions {
   Device device = Device::kAuto;
   uint32_t threads = 0;
-  uint64_t gpu_memory = 0;  // limit for cached and staged data on the device; 0 = what is free
-  bool prune = true;        // use zone statistics
+  ThreadPool* pool = nullptr;  // kept from run to run: `threads` is then its size
+  uint64_t gpu_memory = 0;     // limit for cached and staged data on the device; 0 = what is free
+  bool prune = true;           // use zone statistics
   const CancelToken* cancel = nullptr;
   std::function<void(double)> progress;  // share done, 0..1
 };
