@@ -36,7 +36,8 @@ uint32_t list_rows(const uint8_t* mask, uint32_t rows, uint16_t* out) {
 
 }  // namespace
 
-void ColumnChunk::reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared) {
+void ColumnChunk::reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared,
+                        ColumnCache::Use* cache) {
   file_ = &file;
   column_ = &column;
   info_ = &file.column(column.field_id).chunks.at(chunk);
@@ -44,6 +45,7 @@ void ColumnChunk::reset(const File& file, const PipelineColumn& column, uint32_t
   loaded_ = false;
   bytes_read_ = 0;
   shared_ = shared;
+  cache_ = cache;
   data_.reset();
 }
 
@@ -69,15 +71,27 @@ void ColumnChunk::read(LoadedColumn& out) const {
   for (const Buffer& buffer : out.shared) out.bytes += buffer.size();
 }
 
+std::shared_ptr<const LoadedColumn> ColumnChunk::read_or_find() const {
+  if (cache_ != nullptr) {
+    if (auto found = cache_->find(*file_, column_->field_id, chunk_); found != nullptr) return found;
+  }
+  auto data = std::make_shared<LoadedColumn>();
+  read(*data);
+  if (cache_ != nullptr) cache_->put(*file_, column_->field_id, chunk_, data);
+  return data;
+}
+
 void ColumnChunk::load() {
   if (loaded_) return;
   if (shared_ != nullptr) {
     data_ = shared_->get(column_->field_id, [&] {
-      auto data = std::make_shared<LoadedColumn>();
-      read(*data);
+      auto data = read_or_find();
       bytes_read_ = data->bytes;
       return data;
     });
+  } else if (cache_ != nullptr) {
+    data_ = read_or_find();
+    bytes_read_ = data_->bytes;
   } else {
     if (own_ == nullptr) own_ = std::make_shared<LoadedColumn>();
     read(*own_);
@@ -139,12 +153,12 @@ void ColumnChunk::check_not_corrupt() const {
 
 ChunkTiles::ChunkTiles() : mask_(kTileRows), list_(kTileRows * sizeof(uint16_t)), picked_(kTileRows) {}
 
-void ChunkTiles::open(const File& file, const std::vector<PipelineColumn>& columns, uint32_t chunk,
-                      SharedChunk* shared) {
+void ChunkTiles::open(const File& file, const std::vector<PipelineColumn>& columns, uint32_t chunk, SharedChunk* shared,
+                      ColumnCache::Use* cache) {
   chunk_rows_ = file.chunks().at(chunk).rows;
   columns_.resize(columns.size());
   selected_valid_.resize(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) columns_[i].reset(file, columns[i], chunk, shared);
+  for (size_t i = 0; i < columns.size(); ++i) columns_[i].reset(file, columns[i], chunk, shared, cache);
 }
 
 StatisticsList ChunkTiles::chunk_statistics() const {

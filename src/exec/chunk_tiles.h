@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "basalt/exec/column_cache.h"
 #include "basalt/file/reader.h"
 #include "exec/array_tiles.h"
 #include "exec/vector.h"
@@ -73,7 +74,8 @@ class SharedChunk {
 // One column of one chunk. Unless it is shared, its memory is kept from chunk to chunk.
 class ColumnChunk {
  public:
-  void reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared);
+  void reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared,
+             ColumnCache::Use* cache);
   bool loaded() const { return loaded_; }
   // Reads the streams, checks them, opens them. Every other function below does it when it has not been done.
   void load();
@@ -93,6 +95,7 @@ class ColumnChunk {
 
  private:
   void read(LoadedColumn& out) const;
+  std::shared_ptr<const LoadedColumn> read_or_find() const;
 
   const File* file_ = nullptr;
   const PipelineColumn* column_ = nullptr;
@@ -101,6 +104,7 @@ class ColumnChunk {
   bool loaded_ = false;
   uint64_t bytes_read_ = 0;
   SharedChunk* shared_ = nullptr;
+  ColumnCache::Use* cache_ = nullptr;
   std::shared_ptr<const LoadedColumn> data_;
   std::shared_ptr<LoadedColumn> own_;
   const NodeView* root_ = nullptr;
@@ -115,9 +119,10 @@ class ColumnChunk {
 class ChunkTiles : public TileInput {
  public:
   ChunkTiles();
-  // `columns` must outlive this object, and `shared` too where several threads work on the chunk.
-  void open(const File& file, const std::vector<PipelineColumn>& columns, uint32_t chunk,
-            SharedChunk* shared = nullptr);
+  // `columns` must outlive this object, and so must `shared`, where several threads work on the chunk, and `cache`,
+  // where one is used.
+  void open(const File& file, const std::vector<PipelineColumn>& columns, uint32_t chunk, SharedChunk* shared = nullptr,
+            ColumnCache::Use* cache = nullptr);
 
   uint64_t chunk_rows() const { return chunk_rows_; }
   uint32_t tiles() const { return tile_count(chunk_rows_); }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "basalt/core/error.h"
 #include "basalt/cuda/backend.h"
@@ -70,10 +71,11 @@ struct PartResult {
   uint64_t bytes_read = 0;
 };
 
-PartResult run_part(const Pipeline& pipeline, const RunOptions& options, Worker& worker, const Part& part) {
+PartResult run_part(const Pipeline& pipeline, const RunOptions& options, ColumnCache::Use* cache, Worker& worker,
+                    const Part& part) {
   PartResult result;
   exec::ChunkTiles& tiles = worker.tiles;
-  tiles.open(*part.file, pipeline.columns, part.chunk, part.shared);
+  tiles.open(*part.file, pipeline.columns, part.chunk, part.shared, cache);
   const Decision whole = worker.filter.open_chunk(tiles, options.prune);
   const uint32_t count = part.end_tile - part.first_tile;
   result.tiles.total = count;
@@ -206,13 +208,15 @@ std::vector<Value> run_on_cpu(const Pipeline& pipeline, const RunOptions& option
   const std::vector<Part>& parts = split.list();
   std::vector<PartResult> results(parts.size());
   WorkerPool workers(pipeline);
+  std::optional<ColumnCache::Use> cache;
+  if (options.cache != nullptr) cache.emplace(*options.cache, pipeline.files);
   uint64_t done = 0;
   std::mutex progress_mutex;
   const auto run_one = [&](uint64_t turn) {
     const size_t i = split.in_order(turn);
     if (options.cancel != nullptr) options.cancel->check();
     std::unique_ptr<Worker> worker = workers.take();
-    results[i] = run_part(pipeline, options, *worker, parts[i]);
+    results[i] = run_part(pipeline, options, cache ? &*cache : nullptr, *worker, parts[i]);
     workers.give(std::move(worker));
     if (parts[i].shared != nullptr) parts[i].shared->finish_part();
     if (!options.progress) return;

@@ -126,6 +126,8 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
     options.device = device_;
     const std::shared_ptr<ThreadPool> workers = Workers::get(context);
     options.pool = workers.get();
+    const std::shared_ptr<ColumnCache> cache = CachedColumns::get(context);
+    options.cache = cache.get();
     options.gpu_memory = number_setting(context, "basalt_gpu_memory");
     options.prune = flag_setting(context, "basalt_pruning");
     options.cancel = cancel.get();

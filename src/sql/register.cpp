@@ -42,11 +42,16 @@ void check_device(duckdb::ClientContext& context, duckdb::SetScope, duckdb::Valu
   });
 }
 
+constexpr uint64_t kCacheShare = 8;  // of the memory that DuckDB may use
+
 void add_settings(duckdb::DBConfig& config) {
   config.AddExtensionOption("basalt_device", "Where Basalt's operators run: auto, cpu or cuda", LogicalType::VARCHAR,
                             duckdb::Value("auto"), check_device);
   config.AddExtensionOption("basalt_threads", "Threads of Basalt's operators; 0 = as many as DuckDB uses",
                             LogicalType::UBIGINT, duckdb::Value::UBIGINT(0));
+  config.AddExtensionOption("basalt_cache_memory",
+                            "Bytes of memory that keep columns of files between statements; 0 = none",
+                            LogicalType::UBIGINT, duckdb::Value::UBIGINT(config.options.maximum_memory / kCacheShare));
   config.AddExtensionOption("basalt_gpu_memory", "Bytes on the GPU for cached and staged data; 0 = what is free",
                             LogicalType::UBIGINT, duckdb::Value::UBIGINT(0));
   config.AddExtensionOption("basalt_lowering", "Whether Basalt runs parts of plans itself", LogicalType::BOOLEAN,

@@ -67,6 +67,12 @@ std::shared_ptr<ThreadPool> Workers::get(duckdb::ClientContext& context) {
   return pool;
 }
 
+std::shared_ptr<ColumnCache> CachedColumns::get(duckdb::ClientContext& context) {
+  auto cached = duckdb::ObjectCache::GetObjectCache(context).GetOrCreate<CachedColumns>(ObjectType());
+  cached->columns_->set_limit(number_setting(context, "basalt_cache_memory"));
+  return cached->columns_;
+}
+
 std::shared_ptr<StatementLog> StatementLog::of(duckdb::ClientContext& context) {
   // DuckDB's own shared pointer is a distinct type; the deleter carries it.
   auto inner = context.registered_state->GetOrCreate<StatementLog>(kLogKey);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "basalt/core/error.h"
+#include "basalt/exec/column_cache.h"
 #include "basalt/exec/pipeline.h"
 #include "basalt/exec/scan.h"
 #include "basalt/file/reader.h"
@@ -64,6 +65,19 @@ class Workers : public duckdb::ObjectCacheEntry {
  private:
   std::mutex mutex_;
   std::shared_ptr<ThreadPool> pool_;  // of as many threads as the last statement had
+};
+
+// Columns that pipelines on the CPU have read, kept from statement to statement.
+class CachedColumns : public duckdb::ObjectCacheEntry {
+ public:
+  static std::shared_ptr<ColumnCache> get(duckdb::ClientContext& context);
+
+  static duckdb::string ObjectType() { return "basalt_columns"; }  // NOLINT: looked for under this name
+  duckdb::string GetObjectType() override { return ObjectType(); }
+  duckdb::optional_idx GetEstimatedCacheMemory() const override { return duckdb::optional_idx(); }
+
+ private:
+  const std::shared_ptr<ColumnCache> columns_ = std::make_shared<ColumnCache>(0);
 };
 
 // Lines for EXPLAIN ANALYZE.

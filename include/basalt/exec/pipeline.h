@@ -82,12 +82,15 @@ struct Pipeline {
 
 enum class Device : uint8_t { kAuto, kCpu, kCuda };
 
+class ColumnCache;
+
 struct RunOptions {
   Device device = Device::kAuto;
   uint32_t threads = 0;
-  ThreadPool* pool = nullptr;  // kept from run to run: `threads` is then its size
-  uint64_t gpu_memory = 0;     // limit for cached and staged data on the device; 0 = what is free
-  bool prune = true;           // use zone statistics
+  ThreadPool* pool = nullptr;    // kept from run to run: `threads` is then its size
+  ColumnCache* cache = nullptr;  // of columns on the CPU, kept from run to run
+  uint64_t gpu_memory = 0;       // limit for cached and staged data on the device; 0 = what is free
+  bool prune = true;             // use zone statistics
   const CancelToken* cancel = nullptr;
   std::function<void(double)> progress;  // share done, 0..1
 };
@@ -114,7 +117,7 @@ struct RunReport {
   std::string device_name;
   uint64_t rows = 0;
   TileCounts tiles;
-  uint64_t encoded_bytes_read = 0;  // of streams that were decoded
+  uint64_t encoded_bytes_read = 0;  // of streams that were decoded, cached ones too
   uint64_t bytes_transferred = 0;   // host to device
   double compile_ms = 0;            // 0 = the kernel was cached
   double transfer_ms = 0;
