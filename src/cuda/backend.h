@@ -2,6 +2,7 @@
 // chunks, pinned slots, and for statements whose data is resident everything a second run needs.
 #pragma once
 
+#include <array>
 #include <list>
 #include <map>
 #include <memory>
@@ -67,7 +68,7 @@ class CudaBackend : public GpuBackend {
   int device_ = 0;
   std::string name_;
   std::mutex mutex_;
-  Stream copy_;
+  std::array<Stream, 2> copies_;  // used in turns: one fills the gap between two copies of the other
   Stream compute_;
   Modules modules_;
   ChunkCache cache_;

@@ -93,13 +93,13 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
     group.chunks.push_back(std::move(load));
   }
   for (LoadGroup& group : batch.groups) {
-    group.block = std::make_shared<DeviceBlock>(group.bytes, backend_.copy_, backend_.compute_);
+    group.stream = backend_.copies_[groups_++ % backend_.copies_.size()];
+    group.block = std::make_shared<DeviceBlock>(group.bytes, group.stream, backend_.compute_);
   }
   report_.bytes_transferred += need;
   batch.bytes = need;
   pending_ += need;
-  batch.load = std::make_unique<BatchLoad>(threads, *backend_.slots_, backend_.copy_, backend_.device_, options_.cancel,
-                                           batch.groups);
+  batch.load = std::make_unique<BatchLoad>(threads, *backend_.slots_, backend_.device_, options_.cancel, batch.groups);
   return true;
 }
 
@@ -154,6 +154,15 @@ void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& wo
   end.record(backend_.compute_);
 }
 
+// The first stream of copies waits for the others and says when all have ended so far.
+void StatementRun::end_transfers() {
+  for (size_t i = 1; i < backend_.copies_.size(); ++i) {
+    backend_.transfer_end_.record(backend_.copies_[i]);
+    check(cudaStreamWaitEvent(backend_.copies_[0], backend_.transfer_end_, 0), "ordering streams");
+  }
+  backend_.transfer_end_.record(backend_.copies_[0]);
+}
+
 void StatementRun::launch(Batch& batch, size_t index) {
   if (batch.load != nullptr) {
     batch.load->wait();
@@ -179,7 +188,7 @@ void StatementRun::launch(Batch& batch, size_t index) {
       for (ChunkLoad& load : group.chunks) entries.emplace_back(load.key, DeviceChunk{group.block, load.addresses});
       backend_.cache_.put(group.block, std::move(entries), run_);
     }
-    backend_.transfer_end_.record(backend_.copy_);
+    end_transfers();
     check(cudaStreamWaitEvent(backend_.compute_, backend_.transfer_end_, 0), "ordering streams");
   }
 
@@ -249,7 +258,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
     while (prepared < std::min(batches_.size(), i + 3) && prepare(batches_[prepared], false)) ++prepared;
   };
   try {
-    backend_.transfer_begin_.record(backend_.copy_);
+    backend_.transfer_begin_.record(backend_.copies_[0]);
     prepare_for(0);
     const size_t record_words_all = batches_.size() * static_cast<size_t>(kernel_->blocks) * record_words();
     const size_t bytes = (record_words_all + tiles * plan_->tile_sums) * sizeof(uint64_t);
@@ -261,12 +270,12 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
       launch(batches_[i], i);
       if (options_.progress) options_.progress(static_cast<double>(i + 1) / static_cast<double>(batches_.size()));
     }
-    backend_.transfer_end_.record(backend_.copy_);
+    end_transfers();
     fetch_results(*results_, bytes);
     check(cudaEventSynchronize(backend_.transfer_end_), "waiting for transfers");
   } catch (...) {
     batches_.clear();  // waits for loads that are under way
-    cudaStreamSynchronize(backend_.copy_);
+    for (const Stream& copies : backend_.copies_) cudaStreamSynchronize(copies);
     cudaStreamSynchronize(backend_.compute_);
     throw;
   }

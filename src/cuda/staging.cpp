@@ -93,9 +93,9 @@ void PinnedSlots::release(Slot* slot) {
   returned_.notify_one();
 }
 
-BatchLoad::BatchLoad(ThreadPool& threads, PinnedSlots& slots, cudaStream_t copy_stream, int device,
-                     const CancelToken* cancel, std::vector<LoadGroup>& groups)
-    : slots_(slots), copy_stream_(copy_stream), device_(device), cancel_(cancel), left_(groups.size()) {
+BatchLoad::BatchLoad(ThreadPool& threads, PinnedSlots& slots, int device, const CancelToken* cancel,
+                     std::vector<LoadGroup>& groups)
+    : slots_(slots), device_(device), cancel_(cancel), left_(groups.size()) {
   for (LoadGroup& group : groups) {
     threads.submit([this, &group] {
       std::exception_ptr failed;
@@ -168,9 +168,9 @@ void BatchLoad::load(LoadGroup& group) {
       end += aligned(stream.size());
     });
   }
-  check(cudaMemcpyAsync(group.block->data(), slot->memory.data(), group.bytes, cudaMemcpyHostToDevice, copy_stream_),
+  check(cudaMemcpyAsync(group.block->data(), slot->memory.data(), group.bytes, cudaMemcpyHostToDevice, group.stream),
         "copying to the device");
-  slot->copied.record(copy_stream_);
+  slot->copied.record(group.stream);
 }
 
 }  // namespace basalt::cuda

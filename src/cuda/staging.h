@@ -1,5 +1,5 @@
 // The way of chunks from files to the device: worker threads read into pinned slots, verify there, and hand each slot
-// to the copy stream; a slot is used again when its copy is done. Reading, checking and copying overlap.
+// to a copy stream; a slot is used again when its copy is done. Reading, checking and copying overlap.
 #pragma once
 
 #include <condition_variable>
@@ -31,6 +31,7 @@ uint64_t load_bytes(const ColumnChunkInfo& info);
 struct LoadGroup {
   std::vector<ChunkLoad> chunks;
   uint64_t bytes = 0;
+  cudaStream_t stream = nullptr;  // that copies them
   std::shared_ptr<DeviceBlock> block;
 };
 
@@ -56,9 +57,9 @@ class PinnedSlots {
 // The loads of one batch, under way on a thread pool.
 class BatchLoad {
  public:
-  BatchLoad(ThreadPool& threads, PinnedSlots& slots, cudaStream_t copy_stream, int device, const CancelToken* cancel,
+  BatchLoad(ThreadPool& threads, PinnedSlots& slots, int device, const CancelToken* cancel,
             std::vector<LoadGroup>& groups);
-  // Returns when every copy of the batch is in the copy stream; throws the first error.
+  // Returns when every copy of the batch is in its stream; throws the first error.
   void wait();
   ~BatchLoad();
 
@@ -66,7 +67,6 @@ class BatchLoad {
   void load(LoadGroup& group);
 
   PinnedSlots& slots_;
-  cudaStream_t copy_stream_;
   int device_;
   const CancelToken* cancel_;
   std::mutex mutex_;

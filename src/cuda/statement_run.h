@@ -40,6 +40,7 @@ class StatementRun {
   void plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk);
   void plan_batches();
   bool prepare(Batch& batch, bool must_fit);
+  void end_transfers();
   void launch(Batch& batch, size_t index);
   std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
@@ -64,6 +65,7 @@ class StatementRun {
   RunReport& report_;
   uint64_t limit_ = 0;
   uint64_t run_ = 0;
+  uint64_t groups_ = 0;   // loaded so far, which take turns in the streams of copies
   uint64_t pending_ = 0;  // bytes of batches that are loaded but not launched: not yet in the cache
   device::KernelPlan own_plan_;
   const device::KernelPlan* plan_ = nullptr;
