@@ -40,7 +40,7 @@ void measure(const std::vector<Texts>& files, const char* name, const fsst::Plan
   double optimal = 0;
   for (const Texts& file : files) {
     const Values values = file.values();
-    const fsst::SymbolTable table = fsst::train_rows(values, 0, values.count, plan);
+    const fsst::SymbolTable table = fsst::train_rows(values, {0, values.count}, plan);
     greedy += std::log(ratio(values, table, fsst::Parse::kGreedy));
     optimal += std::log(ratio(values, table, fsst::Parse::kOptimal));
   }

@@ -1,21 +1,18 @@
-// Compressing strings on the device: rows are parsed there, once for their sizes and once for their codes; tables are
-// trained on the host, from samples of a few dozen kilobytes each.
+// Compressing strings on the device, tables included: they are trained there, and rows are parsed there, once for
+// their sizes and once for their codes. The host waits once, for the sizes.
+#include <algorithm>
 #include <cub/device/device_scan.cuh>
 
 #include "codec/fsst/encode_kernels.h"
 #include "codec/fsst/encode_table.h"
 #include "codec/fsst/tables.h"
+#include "codec/fsst/train_kernels.h"
 #include "cuda/encode_array.cuh"
 #include "cuda/encode_texts.cuh"
 
 namespace basalt::cuda {
 
 namespace {
-
-template <typename T>
-DeviceBuffer upload_all(const std::vector<T>& values, cudaStream_t stream) {
-  return upload(values.data(), values.size() * sizeof(T), stream);
-}
 
 template <typename T>
 DeviceBuffer zeros(size_t count, cudaStream_t stream) {
@@ -36,40 +33,52 @@ DeviceBuffer places_of(const uint32_t* sizes, uint64_t count, cudaStream_t strea
   return places;
 }
 
-// The rows where the trainer reads them.
-struct HostRows {
-  Buffer offsets;
-  Buffer bytes;
-  Values values;
-
-  HostRows(const DeviceValues& from, cudaStream_t stream)
-      : offsets(download(from.offsets, (from.count + 1) * sizeof(int64_t), stream)) {
-    values.type = Physical::kBytes;
-    values.count = from.count;
-    values.offsets = offsets.as<int64_t>();
-    values.bytes = from.host_bytes;
-    if (from.host_bytes != nullptr) return;
-    bytes = download(from.data, static_cast<size_t>(from.end_byte - from.first_byte), stream);
-    values.bytes = bytes.as<char>() - from.first_byte;
-  }
+// Tables of an array, as the device has them: their number is known there only, until the array's sizes are.
+struct DeviceTables {
+  DeviceBuffer tables;
+  DeviceBuffer shift;  // uint32
+  uint32_t most = 0;
 };
 
-// Pieces of all long rows.
-struct Pieces {
-  std::vector<fsst::EncodePiece> all;
-  std::vector<uint32_t> starts{0};  // of tiles
+DeviceTables train_tables(const strings::Texts& texts, uint64_t rows, uint64_t plain_bytes, const fsst::Plan& plan,
+                          cudaStream_t stream) {
+  fsst::TrainArray array{};
+  array.text = texts.words;
+  array.offsets = texts.offsets;
+  array.first_byte = texts.first_byte;
+  array.rows = rows;
+  array.shifts = fsst::table_shifts(rows, plain_bytes, plan);
+  DeviceTables out;
+  out.most = array.most_tables();
+  out.tables = DeviceBuffer(out.most * sizeof(fsst::EncodeTable), stream);
+  out.shift = DeviceBuffer(sizeof(uint32_t), stream);
+  const DeviceBuffer tried(fsst::kMostTried * sizeof(fsst::EncodeTable), stream);
+  array.tried = tried.as<fsst::EncodeTable>();
+  array.tables = out.tables.as<fsst::EncodeTable>();
+  array.shift = out.shift.as<uint32_t>();
+  const DeviceBuffer device_array = upload(&array, sizeof(array), stream);
 
-  explicit Pieces(const Values& values) {
-    for (uint64_t row = 0; row < values.count; ++row) {
-      const auto length = static_cast<uint64_t>(values.offsets[row + 1] - values.offsets[row]);
-      for (uint64_t piece = 0; piece < fsst::pieces_of(length); ++piece) {
-        const uint64_t first = piece * fsst::kPieceBytes;
-        const uint64_t bytes = std::min<uint64_t>(fsst::kPieceBytes, length - first);
-        all.push_back({row, first, static_cast<uint32_t>(bytes), static_cast<uint32_t>(piece)});
-      }
-      if ((row + 1) % kTileRows == 0 || row + 1 == values.count) starts.push_back(static_cast<uint32_t>(all.size()));
-    }
-  }
+  fsst::TrainBatch batch{};
+  batch.arrays = device_array.as<fsst::TrainArray>();
+  batch.count = 1;
+  batch.most_tables = out.most;
+  batch.plan = plan;
+  // Tables are trained side by side as long as that takes no more memory than the text, or only a little.
+  constexpr uint64_t kFewBlocks = 1 + fsst::kTestRanges;
+  const uint64_t scratch_bytes = fsst::ScratchSizes(plan).bytes();
+  batch.blocks = static_cast<uint32_t>(
+      std::min<uint64_t>(std::max(kFewBlocks, plain_bytes / scratch_bytes), std::max(out.most, fsst::kMostTried)));
+  const DeviceBuffer scratch(batch.blocks * scratch_bytes, stream);
+  batch.scratch = scratch.as<unsigned char>();
+  check(fsst::train_tables(batch, stream), "training tables");
+  return out;
+}
+
+// What the host has to know of the encoded array before it can make room for it.
+struct Sizes {
+  uint64_t code_bytes;
+  uint64_t pieces;
+  uint32_t table_shift;
 };
 
 }  // namespace
@@ -77,67 +86,84 @@ struct Pieces {
 Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
   Node node = make_node(values, tree, fsst::kStreams);
   const fsst::Plan plan = fsst::plan_of(effort);
-  const HostRows host(values, stream);
-  fsst::Tables trained = fsst::train_tables(host.values, plan);
-  std::vector<fsst::SymbolTable>& tables = trained.tables;
-  std::vector<fsst::EncodeTable> encode_tables;
-  for (const fsst::SymbolTable& table : tables) encode_tables.push_back(fsst::make_encode_table(table));
-  const Pieces pieces(host.values);
   const uint64_t count = values.count;
-
+  const uint64_t tiles = tile_count(count);
+  const auto plain_bytes = static_cast<uint64_t>(values.end_byte - values.first_byte);
   const strings::Texts texts = texts_of(values, stream);
-  const DeviceBuffer device_tables = upload_all(encode_tables, stream);
-  const DeviceBuffer device_pieces = upload_all(pieces.all, stream);
+  DeviceTables trained;
+  if (count > 0) trained = train_tables(texts, count, plain_bytes, plan, stream);
+
   const bool optimal = plan.training.parse == fsst::Parse::kOptimal;
-  const DeviceBuffer steps(optimal ? static_cast<size_t>(values.end_byte - values.first_byte) : 0, stream);
+  const DeviceBuffer steps(optimal ? plain_bytes : 0, stream);
   DeviceValues lengths;
   lengths.type = Physical::kU32;
   lengths.count = count;
   lengths.data = zeros<uint32_t>(count, stream);
-  const DeviceBuffer piece_codes(pieces.all.size() * sizeof(uint32_t), stream);
-  const DeviceBuffer escapes = zeros<uint32_t>(tables.size(), stream);
+  const DeviceBuffer escapes = zeros<uint32_t>(trained.most, stream);
 
   fsst::EncodeWork work{};
   work.text = texts.words;
   work.offsets = texts.offsets;
   work.first_byte = texts.first_byte;
   work.rows = count;
-  work.tables = device_tables.as<fsst::EncodeTable>();
-  work.table_shift = trained.shift;
-  work.pieces = device_pieces.as<fsst::EncodePiece>();
-  work.piece_count = pieces.all.size();
+  work.tables = trained.tables.as<fsst::EncodeTable>();
+  work.table_shift = trained.shift.as<uint32_t>();
   work.steps = steps.as<uint8_t>();
   work.code_lengths = lengths.data.as<uint32_t>();
-  work.piece_codes = piece_codes.as<uint32_t>();
   work.escapes = escapes.as<uint32_t>();
+
+  work.most_pieces = fsst::most_pieces_of(plain_bytes);
+  const DeviceBuffer tile_pieces = zeros<uint32_t>(tiles, stream);
+  const DeviceBuffer pieces(work.most_pieces * sizeof(fsst::EncodePiece), stream);
+  const DeviceBuffer piece_codes = zeros<uint32_t>(work.most_pieces, stream);
+  work.tile_pieces = tile_pieces.as<uint32_t>();
+  work.pieces = pieces.as<fsst::EncodePiece>();
+  work.piece_codes = piece_codes.as<uint32_t>();
+  if (work.most_pieces > 0) check(fsst::count_tile_pieces(work, stream), "counting pieces");
+  const DeviceBuffer piece_starts = places_of(work.tile_pieces, tiles, stream);
+  work.piece_starts = piece_starts.as<uint64_t>();
+  if (work.most_pieces > 0) check(fsst::list_pieces(work, stream), "listing pieces");
   check(fsst::count_codes(work, stream), "counting codes");
 
   const DeviceBuffer row_places = places_of(work.code_lengths, count, stream);
-  const DeviceBuffer piece_places = places_of(work.piece_codes, work.piece_count, stream);
-  const uint64_t code_bytes = fetch(row_places.as<uint64_t>() + count, stream);
-  const DeviceBuffer codes(code_bytes, stream);
+  const DeviceBuffer piece_places = places_of(work.piece_codes, work.most_pieces, stream);
   work.row_places = row_places.as<uint64_t>();
   work.piece_places = piece_places.as<uint64_t>();
+  const DeviceBuffer device_sizes(sizeof(Sizes), stream);
+  auto* sizes_to = device_sizes.as<Sizes>();
+  each_row(1, stream, [=] __device__(uint64_t) {
+    *sizes_to = {work.row_places[count], work.piece_starts[tiles], work.rows == 0 ? 0 : *work.table_shift};
+  });
+  const Sizes sizes = fetch(sizes_to, stream);
+
+  const DeviceBuffer codes(sizes.code_bytes, stream);
   work.codes = codes.as<uint8_t>();
   check(fsst::write_codes(work, stream), "writing codes");
-
-  const uint64_t tiles = tile_count(count);
   const DeviceBuffer starts((tiles + 1) * sizeof(uint64_t), stream);
   auto* to = starts.as<uint64_t>();
   const uint64_t* places = work.row_places;
   each_row(tiles + 1, stream,
            [=] __device__(uint64_t tile) { to[tile] = places[tile * kTileRows < count ? tile * kTileRows : count]; });
-  const Buffer has_escapes = download(escapes, tables.size() * sizeof(uint32_t), stream);
-  for (size_t i = 0; i < tables.size(); ++i) tables[i].escape_free = has_escapes.as<uint32_t>()[i] == 0;
 
-  node.params = fsst::pack_parameters(plan.training.parse, trained.shift);
+  const uint32_t table_count = fsst::table_count(static_cast<uint32_t>(tiles), sizes.table_shift);
+  const Buffer has_escapes = download(escapes, table_count * sizeof(uint32_t), stream);
+  const Buffer host_tables = download(trained.tables, table_count * sizeof(fsst::EncodeTable), stream);
+  std::vector<fsst::SymbolTable> tables;
+  for (uint32_t i = 0; i < table_count; ++i) {
+    tables.push_back(fsst::symbols_of(host_tables.as<fsst::EncodeTable>()[i]));
+    tables.back().escape_free = has_escapes.as<uint32_t>()[i] == 0;
+  }
+  node.params = fsst::pack_parameters(plan.training.parse, sizes.table_shift);
   node.streams[fsst::kTables] = fsst::pack_tables(tables);
   node.streams[fsst::kStarts] = download(starts, (tiles + 1) * sizeof(uint64_t), stream);
-  node.streams[fsst::kCodes] = download(codes, code_bytes, stream);
-  if (!pieces.all.empty()) {
-    node.streams[fsst::kPieceStarts].append(pieces.starts.data(), pieces.starts.size() * sizeof(uint32_t));
-    const Buffer sizes = download(piece_codes, pieces.all.size() * sizeof(uint32_t), stream);
-    for (const uint32_t size : sizes.span<uint32_t>()) {
+  node.streams[fsst::kCodes] = download(codes, sizes.code_bytes, stream);
+  if (sizes.pieces != 0) {
+    const Buffer piece_sums = download(piece_starts, (tiles + 1) * sizeof(uint64_t), stream);
+    for (const uint64_t start : piece_sums.span<uint64_t>()) {
+      node.streams[fsst::kPieceStarts].push(static_cast<uint32_t>(start));
+    }
+    const Buffer piece_sizes = download(piece_codes, sizes.pieces * sizeof(uint32_t), stream);
+    for (const uint32_t size : piece_sizes.span<uint32_t>()) {
       node.streams[fsst::kPieces].push(static_cast<uint16_t>(size));
     }
   }

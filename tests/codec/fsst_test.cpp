@@ -152,7 +152,7 @@ TEST(Fsst, ParsesGiveTheirText) {
 TEST(Fsst, GreedyParseByTheRule) {
   fsst::SymbolTable table;
   for (const std::string_view symbol : {"abc", "ab", "a"}) {
-    table.symbols.push_back({fsst::load_text(symbol.data(), symbol.size()), static_cast<uint32_t>(symbol.size())});
+    table.symbols.push_back({load_text(symbol.data(), symbol.size()), static_cast<uint32_t>(symbol.size())});
   }
   const auto matcher = std::make_unique<fsst::Matcher>(table);
   uint8_t codes[32];

@@ -2,6 +2,7 @@
 // codes, code lengths and pieces, greedily and with fewest bytes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -50,22 +51,12 @@ void expect_same(const Values& values, Effort effort) {
     tables.push_back(fsst::load_table(stream.data() + stream.as<uint32_t>()[i]));
     encode_tables.push_back(fsst::make_encode_table(tables.back()));
   }
-  std::vector<fsst::EncodePiece> pieces;
-  for (uint64_t row = 0; row < values.count; ++row) {
-    const uint64_t length = values.string(row).size();
-    for (uint64_t i = 0; i < fsst::pieces_of(length); ++i) {
-      const uint64_t first = i * fsst::kPieceBytes;
-      pieces.push_back({row, first, static_cast<uint32_t>(std::min<uint64_t>(fsst::kPieceBytes, length - first)),
-                        static_cast<uint32_t>(i)});
-    }
-  }
   const int64_t first_byte = values.offsets[0];
   const auto bytes = static_cast<size_t>(values.offsets[values.count] - first_byte);
   std::vector<uint64_t> text(bytes / 8 + 2, 0xA5A5A5A5A5A5A5A5ull);
   std::memcpy(text.data(), values.bytes + first_byte, bytes);
   std::vector<uint8_t> steps(bytes);
   std::vector<uint32_t> code_lengths(values.count);
-  std::vector<uint32_t> piece_codes(pieces.size());
   std::vector<uint32_t> escapes(table_count);
   fsst::EncodeWork work{};
   work.text = text.data();
@@ -73,9 +64,27 @@ void expect_same(const Values& values, Effort effort) {
   work.first_byte = first_byte;
   work.rows = values.count;
   work.tables = encode_tables.data();
-  work.table_shift = params.table_shift;
+  const uint32_t table_shift = params.table_shift;
+  work.table_shift = &table_shift;
+  work.most_pieces = fsst::most_pieces_of(bytes);
+  std::vector<uint32_t> tile_pieces(work.tiles());
+  work.tile_pieces = tile_pieces.data();
+  for (uint32_t tile = 0; tile < work.tiles(); ++tile) {
+    EmulatedWarp::run([&] { fsst::find_tile_pieces<false>(work, tile); });
+  }
+  const std::vector<uint64_t> piece_starts = sums_before(tile_pieces);
+  std::vector<fsst::EncodePiece> pieces(piece_starts.back());
+  ASSERT_LE(pieces.size(), work.most_pieces);
+  work.piece_starts = piece_starts.data();
   work.pieces = pieces.data();
-  work.piece_count = pieces.size();
+  for (uint32_t tile = 0; tile < work.tiles(); ++tile) {
+    EmulatedWarp::run([&] { fsst::find_tile_pieces<true>(work, tile); });
+  }
+  if (!pieces.empty()) {
+    const auto expected_starts = node.streams[fsst::kPieceStarts].span<uint32_t>();
+    ASSERT_TRUE(std::equal(piece_starts.begin(), piece_starts.end(), expected_starts.begin(), expected_starts.end()));
+  }
+  std::vector<uint32_t> piece_codes(pieces.size());
   work.steps = params.parse == static_cast<uint8_t>(fsst::Parse::kOptimal) ? steps.data() : nullptr;
   work.code_lengths = code_lengths.data();
   work.piece_codes = piece_codes.data();
@@ -84,7 +93,9 @@ void expect_same(const Values& values, Effort effort) {
     return encode_tables[fsst::table_of_row(work, row)];
   };
   each_thread(values.count, [&](uint64_t row) { fsst::count_row(work, table_of(row), row); });
-  each_thread(pieces.size(), [&](uint64_t i) { fsst::count_piece(work, i); });
+  each_thread(work.most_pieces, [&](uint64_t i) {
+    if (fsst::is_piece(work, i)) fsst::count_piece(work, i);
+  });
 
   const Buffer& expected_lengths = node.children[0].streams[0];
   ASSERT_EQ(std::memcmp(code_lengths.data(), expected_lengths.data(), expected_lengths.size()), 0);

@@ -212,6 +212,12 @@ T atomicOr(T* to, T value) {
   *to |= value;
   return before;
 }
+template <typename T>
+T atomicCAS(T* to, T expected, T value) {
+  const T before = *to;
+  if (before == expected) *to = value;
+  return before;
+}
 inline int __popc(uint32_t bits) { return std::popcount(bits); }
 inline int __clz(int bits) { return std::countl_zero(static_cast<uint32_t>(bits)); }
 inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(static_cast<uint32_t>(bits)) + 1; }

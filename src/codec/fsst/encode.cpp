@@ -133,7 +133,7 @@ std::optional<Estimate> FsstCodec::estimate(const Sample& sample, ChildChooser& 
   const Values& values = sample.values;
   if (values.count == 0) return std::nullopt;
   const fsst::Plan plan = fsst::plan_of(chooser.effort());
-  const fsst::SymbolTable table = fsst::train_rows(values, 0, values.count, plan);
+  const fsst::SymbolTable table = fsst::train_rows(values, {0, values.count}, plan);
   const auto plain = static_cast<uint64_t>(values.offsets[values.count] - values.offsets[0]);
   const uint64_t every = std::max<uint64_t>(1, plain / kMostBytes);
   const uint64_t piece_rows = sample.piece_rows == 0 ? kTileRows : sample.piece_rows;
@@ -146,10 +146,8 @@ std::optional<Estimate> FsstCodec::estimate(const Sample& sample, ChildChooser& 
     encoded += static_cast<uint64_t>(values.offsets[end] - values.offsets[row]);
   }
   const double scale = encoded == 0 ? 0 : static_cast<double>(plain) / static_cast<double>(encoded) * sample.scale();
-  Buffer table_bytes;
-  table.append_to(table_bytes);
   const double tiles = tile_count(sample.total_rows);
-  double bytes = static_cast<double>(sizeof(fsst::Parameters) + table_bytes.size()) + 8 * (tiles + 1);
+  double bytes = static_cast<double>(sizeof(fsst::Parameters) + table.bytes()) + 8 * (tiles + 1);
   bytes += static_cast<double>(rows.codes.size() + rows.pieces.size() * sizeof(uint16_t)) * scale;
   if (!rows.pieces.empty()) bytes += 4 * (tiles + 1);
   // Kernels read code lengths together with codes if they are packed: anything else has to save something of the whole.

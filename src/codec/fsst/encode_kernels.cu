@@ -24,6 +24,12 @@ __device__ __forceinline__ void stage(const EncodeTable& from, EncodeTable& to) 
   __syncthreads();
 }
 
+template <bool kList>
+__global__ __launch_bounds__(kThreads) void find_pieces_kernel(const __grid_constant__ EncodeWork work) {
+  const auto tile = static_cast<uint32_t>(thread_number() / kLanes);
+  if (tile < work.tiles()) find_tile_pieces<kList>(work, tile);
+}
+
 __global__ __launch_bounds__(kThreads) void count_rows_kernel(const __grid_constant__ EncodeWork work) {
   __shared__ EncodeTable table;
   stage(work.tables[table_of_row(work, uint64_t{blockIdx.x} * kThreads)], table);
@@ -32,7 +38,7 @@ __global__ __launch_bounds__(kThreads) void count_rows_kernel(const __grid_const
 }
 __global__ __launch_bounds__(kThreads) void count_pieces_kernel(const __grid_constant__ EncodeWork work) {
   const uint64_t i = thread_number();
-  if (i < work.piece_count) count_piece(work, i);
+  if (is_piece(work, i)) count_piece(work, i);
 }
 __global__ __launch_bounds__(kThreads) void write_rows_kernel(const __grid_constant__ EncodeWork work) {
   extern __shared__ device::SixteenBytes fsst_encode_shared[];
@@ -46,16 +52,25 @@ __global__ __launch_bounds__(kThreads) void write_rows_kernel(const __grid_const
 }
 __global__ __launch_bounds__(kThreads) void write_pieces_kernel(const __grid_constant__ EncodeWork work) {
   const uint64_t i = thread_number();
-  if (i < work.piece_count) write_piece(work, i);
+  if (is_piece(work, i)) write_piece(work, i);
 }
 
 uint32_t blocks_of(uint64_t items) { return static_cast<uint32_t>((items + kThreads - 1) / kThreads); }
 
 }  // namespace
 
+cudaError_t count_tile_pieces(const EncodeWork& work, cudaStream_t stream) {
+  find_pieces_kernel<false><<<blocks_of(uint64_t{work.tiles()} * kLanes), kThreads, 0, stream>>>(work);
+  return cudaGetLastError();
+}
+cudaError_t list_pieces(const EncodeWork& work, cudaStream_t stream) {
+  find_pieces_kernel<true><<<blocks_of(uint64_t{work.tiles()} * kLanes), kThreads, 0, stream>>>(work);
+  return cudaGetLastError();
+}
+
 cudaError_t count_codes(const EncodeWork& work, cudaStream_t stream) {
   if (work.rows > 0) count_rows_kernel<<<blocks_of(work.rows), kThreads, 0, stream>>>(work);
-  if (work.piece_count > 0) count_pieces_kernel<<<blocks_of(work.piece_count), kThreads, 0, stream>>>(work);
+  if (work.most_pieces > 0) count_pieces_kernel<<<blocks_of(work.most_pieces), kThreads, 0, stream>>>(work);
   return cudaGetLastError();
 }
 
@@ -63,7 +78,7 @@ cudaError_t write_codes(const EncodeWork& work, cudaStream_t stream) {
   const cudaError_t error = device::prepare_shared(write_rows_kernel, kWriteShared);
   if (error != cudaSuccess) return error;
   if (work.rows > 0) write_rows_kernel<<<blocks_of(work.rows), kThreads, kWriteShared, stream>>>(work);
-  if (work.piece_count > 0) write_pieces_kernel<<<blocks_of(work.piece_count), kThreads, 0, stream>>>(work);
+  if (work.most_pieces > 0) write_pieces_kernel<<<blocks_of(work.most_pieces), kThreads, 0, stream>>>(work);
   return cudaGetLastError();
 }
 

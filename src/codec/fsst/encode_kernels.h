@@ -7,6 +7,10 @@
 
 namespace basalt::fsst {
 
+// How many pieces each tile has, and, once piece_starts has their sums, the list of them. Only for work.most_pieces >
+// 0.
+[[nodiscard]] cudaError_t count_tile_pieces(const EncodeWork& work, cudaStream_t stream);
+[[nodiscard]] cudaError_t list_pieces(const EncodeWork& work, cudaStream_t stream);
 // Code bytes of every row and piece, and which tables have escapes.
 [[nodiscard]] cudaError_t count_codes(const EncodeWork& work, cudaStream_t stream);
 // Codes, where row_places and piece_places say.

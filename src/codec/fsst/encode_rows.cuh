@@ -112,8 +112,38 @@ __device__ __forceinline__ Part piece_part(const EncodeWork& work, const EncodeP
   const Part row = row_part(work, piece.row);
   return {row.text, row.first + piece.first, piece.length};
 }
+// Pieces of the rows of a tile, by a warp: their number, or with List where they are written.
+template <bool kList>
+__device__ __forceinline__ void find_tile_pieces(const EncodeWork& work, uint32_t tile) {
+  uint64_t before = kList ? work.piece_starts[tile] : 0;
+  if (kList && work.piece_starts[tile + 1] == before) return;
+  uint32_t sum = 0;
+  for (uint32_t group = 0; group < kTileRows; group += kLanes) {
+    const uint64_t row = uint64_t{tile} * kTileRows + group + lane_id();
+    const uint64_t length = row < work.rows ? row_part(work, row).length : 0;
+    const auto count = static_cast<uint32_t>(pieces_of(length));
+    if (kList) {
+      EncodePiece* to = work.pieces + before + device::sum_below(count);
+      for (uint32_t i = 0; i < count; ++i) {
+        const uint64_t first = uint64_t{i} * kPieceBytes;
+        const uint64_t left = length - first;
+        to[i] = {row, first, static_cast<uint32_t>(left < kPieceBytes ? left : kPieceBytes), i};
+      }
+      before += device::sum_of_lanes(count);
+    } else {
+      sum += count;
+    }
+  }
+  if (kList) return;
+  sum = device::sum_of_lanes(sum);
+  if (lane_id() == 0) work.tile_pieces[tile] = sum;
+}
+__device__ __forceinline__ bool is_piece(const EncodeWork& work, uint64_t i) {
+  return i < work.most_pieces && i < work.piece_starts[work.tiles()];
+}
+
 __device__ __forceinline__ uint32_t table_of_row(const EncodeWork& work, uint64_t row) {
-  return static_cast<uint32_t>(row / kTileRows) >> work.table_shift;
+  return static_cast<uint32_t>(row / kTileRows) >> load(work.table_shift);
 }
 __device__ __forceinline__ uint8_t* steps_of(const EncodeWork& work, const Part& part) {
   return work.steps == nullptr ? nullptr : work.steps + part.first;

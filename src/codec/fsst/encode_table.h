@@ -1,4 +1,4 @@
-// A table for the device encoder, made on the host.
+// Tables of the device encoder, from and to those of the CPU.
 #pragma once
 
 #include "codec/fsst/encode_work.h"
@@ -7,5 +7,6 @@
 namespace basalt::fsst {
 
 EncodeTable make_encode_table(const SymbolTable& table);
+SymbolTable symbols_of(const EncodeTable& table);
 
 }  // namespace basalt::fsst

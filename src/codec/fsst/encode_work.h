@@ -13,11 +13,31 @@ struct alignas(16) EncodeTable {
 
   uint64_t values[256];
   uint32_t pairs[kPairSlots];  // two bytes | code << 16 | 1 << 24, behind their slot where that is taken; 0: free
+  uint32_t symbols;            // codes below stand for something
   uint8_t lengths[256];
   uint8_t singles[256];   // code of each byte
   uint8_t slots[kSlots];  // code of symbols of three and more bytes
 
   BASALT_HD static uint32_t pair_slot(uint32_t pair) { return pair * 40503u >> 6 & (kPairSlots - 1); }
+
+  BASALT_HD void clear_lookups(uint32_t from, uint32_t step) {
+    for (uint32_t i = from; i < kPairSlots; i += step) pairs[i] = 0;
+    for (uint32_t i = from; i < 256; i += step) singles[i] = kNone;
+    for (uint32_t i = from; i < kSlots; i += step) slots[i] = kNone;
+  }
+  // Makes symbol `code` be found. claim(word, entry) sets a word that is 0 and returns what it was before: what several
+  // threads do at once is theirs to say.
+  template <typename Claim>
+  BASALT_HD void enter(uint32_t code, const Symbol& symbol, Claim&& claim) {
+    values[code] = symbol.value;
+    lengths[code] = static_cast<uint8_t>(symbol.length);
+    if (symbol.length == 1) singles[symbol.value] = static_cast<uint8_t>(code);
+    if (symbol.length > 2) slots[slot_of(symbol.value)] = static_cast<uint8_t>(code);
+    if (symbol.length != 2) return;
+    const auto pair = static_cast<uint32_t>(symbol.value);
+    uint32_t slot = pair_slot(pair);
+    while (claim(pairs + slot, pair | code << 16 | 1u << 24) != 0) slot = (slot + 1) % kPairSlots;
+  }
 };
 
 // A piece of a long row.
@@ -36,19 +56,28 @@ struct EncodeWork {
   int64_t first_byte;
   uint64_t rows;
   const EncodeTable* tables;
-  uint32_t table_shift;
-  const EncodePiece* pieces;
-  uint64_t piece_count;
+  const uint32_t* table_shift;
+  uint64_t most_pieces;  // that the rows could have; 0: none is long
   uint8_t* steps;  // optimal parse: a byte per byte of text, how many of them the best step takes; nullptr: greedy
+
+  // Pieces of long rows are counted per tile, then listed:
+  uint32_t* tile_pieces;         // [tiles]
+  const uint64_t* piece_starts;  // [tiles + 1], sums of tile_pieces
+  EncodePiece* pieces;           // [most_pieces]
 
   // Counted first:
   uint32_t* code_lengths;  // [rows], zero before
-  uint32_t* piece_codes;   // [piece_count]
+  uint32_t* piece_codes;   // [most_pieces], zero before
   uint32_t* escapes;       // [tables], zero before, 1 where there are any
   // Written then:
   const uint64_t* row_places;    // [rows]
-  const uint64_t* piece_places;  // [piece_count], sums of piece_codes
+  const uint64_t* piece_places;  // [most_pieces], sums of piece_codes
   uint8_t* codes;
+
+  BASALT_HD uint32_t tiles() const { return static_cast<uint32_t>((rows + kTileRows - 1) / kTileRows); }
 };
+
+// A row of n pieces has more than n / 2 times their size.
+BASALT_HD constexpr uint64_t most_pieces_of(uint64_t plain_bytes) { return 2 * plain_bytes / kPieceBytes; }
 
 }  // namespace basalt::fsst

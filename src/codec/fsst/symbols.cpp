@@ -35,6 +35,12 @@ void SymbolTable::append_to(Buffer& stream) const {
   for (const Symbol& symbol : symbols) stream.append(&symbol.value, symbol.length);
 }
 
+size_t SymbolTable::bytes() const {
+  size_t sum = kTableHeader;
+  for (const Symbol& symbol : symbols) sum += symbol.length;
+  return sum;
+}
+
 Buffer pack_tables(const std::vector<SymbolTable>& tables) {
   const auto end_of_starts = (tables.size() + 1) * sizeof(uint32_t);
   Buffer starts;

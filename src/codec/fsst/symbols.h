@@ -15,6 +15,7 @@ struct SymbolTable {
   bool escape_free = false;     // no row that is encoded with it needs an escape
 
   void append_to(Buffer& stream) const;  // as layout.h says, without the zeros behind
+  size_t bytes() const;                  // that are appended
 };
 
 // The stream of tables, and the parameters, of an array.

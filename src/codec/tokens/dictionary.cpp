@@ -4,8 +4,9 @@
 #include "codec/tokens/dictionary.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cmath>
+#include <cstring>
 
 namespace basalt::tokens {
 
@@ -15,7 +16,6 @@ constexpr uint32_t kLeastCount = 3;  // of phrases of two words and more, in the
 constexpr uint32_t kLeastBits = 6;
 constexpr uint32_t kMostBits = 17;
 constexpr uint64_t kWordsToTrySizes = 1 << 16;
-constexpr int kRounds = 6;
 // An entry's bytes, its length, and a share of what else dictionaries cost.
 constexpr double kBytesPerEntry = 1.5;
 
@@ -31,73 +31,80 @@ RowSet rows_of_about(const Words& words, uint64_t most_words, double scale) {
   return rows;
 }
 
-// Counts runs of n words whose two runs of n − 1 are frequent, for n = 2, 3, 4 in turn.
+// The runs of one to four words that are frequent in some rows, and where they are: runs of n words are counted whose
+// two runs of n − 1 are frequent, for n = 2, 3, 4 in turn.
 class PhraseCounter {
  public:
-  PhraseCounter(const Words& words, const RowSet& rows) : words_(words) {
+  static constexpr uint32_t kNone = ~0u;
+
+  PhraseCounter(const Words& words, const RowSet& rows) {
     for (uint64_t row = 0; row < words.rows(); row += rows.step) {
       sequence_.insert(sequence_.end(), words.sequence.begin() + static_cast<ptrdiff_t>(words.row_starts[row]),
                        words.sequence.begin() + static_cast<ptrdiff_t>(words.row_starts[row + 1]));
       row_ends_.push_back(sequence_.size());
     }
+    std::vector<uint64_t> counts(words.texts.size());
+    for (const uint32_t word : sequence_) ++counts[word];
+    std::vector<uint32_t> numbers(counts.size(), kNone);
+    for (uint32_t word = 0; word < counts.size(); ++word) {
+      if (counts[word] == 0) continue;
+      numbers[word] = static_cast<uint32_t>(phrases_.size());
+      Phrase& phrase = phrases_.emplace_back();
+      phrase.words[0] = word;
+      phrase.length = 1;
+      phrase.count = counts[word];
+    }
+    at_[0].reserve(sequence_.size());
+    for (const uint32_t word : sequence_) at_[0].push_back(numbers[word]);
+    for (uint32_t length = 2; length <= kLongestPhrase; ++length) lengthen(length);
   }
 
-  std::vector<Phrase> run() {
-    std::vector<Phrase> all;
-    std::vector<Phrase> runs(words_.texts.size());
-    for (uint32_t word = 0; word < runs.size(); ++word) {
-      runs[word].words[0] = word;
-      runs[word].length = 1;
-    }
-    for (const uint32_t word : sequence_) ++runs[word].count;
-    std::copy_if(runs.begin(), runs.end(), std::back_inserter(all), [](const Phrase& p) { return p.count > 0; });
-    std::vector<uint32_t> at = sequence_;  // number of the run that begins here
-    for (uint32_t length = 2; length <= kLongestPhrase; ++length) {
-      runs = lengthen(runs, at, length);
-      all.insert(all.end(), runs.begin(), runs.end());
-    }
-    return all;
-  }
+  const std::vector<Phrase>& phrases() const { return phrases_; }
+  // Words of the rows, one row after the other, and the ends of rows.
+  const std::vector<uint32_t>& sequence() const { return sequence_; }
+  const std::vector<uint64_t>& row_ends() const { return row_ends_; }
+  // Number of the phrase of this length that begins at a word; kNone: there is none, nor a longer one.
+  uint32_t at(uint64_t word, uint32_t length) const { return at_[length - 1][word]; }
 
  private:
-  static constexpr uint32_t kNone = ~0u;
-
-  std::vector<Phrase> lengthen(const std::vector<Phrase>& shorter, std::vector<uint32_t>& at, uint32_t length) const {
-    const auto each = [&](auto&& body) {
-      uint64_t begin = 0;
-      for (const uint64_t end : row_ends_) {
-        for (uint64_t i = begin; i < end; ++i) {
-          const bool known = i + length <= end && at[i] != kNone && at[i + 1] != kNone;
-          body(i, known && shorter[at[i]].count >= kLeastCount && shorter[at[i + 1]].count >= kLeastCount);
-        }
-        begin = end;
-      }
-    };
-    PairMap counts;
-    each([&](uint64_t i, bool frequent) {
-      if (frequent) ++counts.at(at[i], at[i + 1], 0);
-    });
-    std::vector<Phrase> longer;
+  void lengthen(uint32_t length) {
+    const std::vector<uint32_t>& shorter = at_[length - 2];
+    std::vector<uint32_t>& at = at_[length - 1];
+    const auto is_frequent = [&](uint32_t run) { return run != kNone && phrases_[run].count >= kLeastCount; };
+    at.assign(shorter.size(), kNone);
     PairMap numbers;
-    std::vector<uint32_t> next(at.size(), kNone);
-    each([&](uint64_t i, bool frequent) {
-      if (!frequent) return;
-      const uint32_t count = counts.find(at[i], at[i + 1]);
-      if (count < kLeastCount) return;
-      next[i] = numbers.at(at[i], at[i + 1], static_cast<uint32_t>(longer.size()));
-      if (next[i] < longer.size()) return;
-      Phrase& phrase = longer.emplace_back(shorter[at[i]]);
-      phrase.words[length - 1] = sequence_[i + length - 1];
-      phrase.length = length;
-      phrase.count = count;
-    });
-    at = std::move(next);
-    return longer;
+    std::vector<uint32_t> counts;
+    uint64_t begin = 0;
+    for (const uint64_t end : row_ends_) {
+      for (uint64_t i = begin; i + length <= end; ++i) {
+        if (!is_frequent(shorter[i]) || !is_frequent(shorter[i + 1])) continue;
+        at[i] = numbers.at(shorter[i], shorter[i + 1], static_cast<uint32_t>(counts.size()));
+        if (at[i] == counts.size()) counts.push_back(0);
+        ++counts[at[i]];
+      }
+      begin = end;
+    }
+    // Rare ones are dropped; the others keep the order in which they were met.
+    std::vector<uint32_t> kept(counts.size(), kNone);
+    for (uint64_t i = 0; i < at.size(); ++i) {
+      const uint32_t run = at[i];
+      if (run == kNone) continue;
+      if (counts[run] >= kLeastCount && kept[run] == kNone) {
+        kept[run] = static_cast<uint32_t>(phrases_.size());
+        Phrase phrase = phrases_[shorter[i]];
+        phrase.words[length - 1] = sequence_[i + length - 1];
+        phrase.length = length;
+        phrase.count = counts[run];
+        phrases_.push_back(phrase);
+      }
+      at[i] = kept[run];
+    }
   }
 
-  const Words& words_;
+  std::vector<Phrase> phrases_;
   std::vector<uint32_t> sequence_;
   std::vector<uint64_t> row_ends_;
+  std::array<std::vector<uint32_t>, kLongestPhrase> at_;
 };
 
 uint64_t bytes_of(const Phrase& phrase, const Words& words) {
@@ -114,8 +121,8 @@ double saved_ids(const Phrase& phrase, const Words& words) {
 
 class Chooser {
  public:
-  Chooser(const Words& words, const RowSet& rows) : words_(words), rows_(rows) {
-    candidates_ = PhraseCounter(words, rows).run();
+  Chooser(const Words& words, const RowSet& rows)
+      : words_(words), rows_(rows), runs_(words, rows), candidates_(runs_.phrases()) {
     for (const Phrase& candidate : candidates_) {
       entry_bytes_.push_back(static_cast<double>(bytes_of(candidate, words)) + kBytesPerEntry);
       saved_ids_.push_back(saved_ids(candidate, words));
@@ -186,15 +193,36 @@ class Chooser {
 
   Used parse(const std::vector<uint32_t>& taken) const {
     std::vector<Phrase> phrases;
-    for (const uint32_t candidate : taken) phrases.push_back(candidates_[candidate]);
-    RowParser parser(words_, phrases);
+    std::vector<uint32_t> place(candidates_.size(), PhraseTable::kNone);  // among those that are taken
+    for (uint32_t i = 0; i < taken.size(); ++i) {
+      phrases.push_back(candidates_[taken[i]]);
+      place[taken[i]] = i;
+    }
+    Speller speller(words_, phrases);
+    FewestIds fewest(speller);
     Used used;
     used.counts.resize(taken.size());
-    for (uint64_t row = 0; row < words_.rows(); row += rows_.step) {
-      const std::vector<Piece>& pieces = parser.parse(row);
-      used.ids += pieces.size();
-      for (const Piece& piece : pieces) {
-        if (piece.phrase != PhraseTable::kNone) ++used.counts[piece.phrase];
+    std::vector<uint64_t> spelled(words_.texts.size());
+    uint64_t begin = 0;
+    for (const uint64_t end : runs_.row_ends()) {
+      const uint32_t* words = runs_.sequence().data() + begin;
+      fewest.find(words, static_cast<uint32_t>(end - begin), [&](uint32_t i, auto&& body) {
+        for (uint32_t length = 1; length <= kLongestPhrase; ++length) {
+          const uint32_t run = runs_.at(begin + i, length);
+          if (run == PhraseCounter::kNone) break;
+          if (place[run] != PhraseTable::kNone) body(length, place[run]);
+        }
+      });
+      fewest.each_from_end(words, [&](uint32_t phrase, uint32_t word) {
+        ++(phrase == PhraseTable::kNone ? spelled[word] : used.counts[phrase]);
+      });
+      used.ids += fewest.ids();
+      begin = end;
+    }
+    for (uint32_t word = 0; word < spelled.size(); ++word) {
+      if (spelled[word] == 0) continue;
+      for (const Piece& piece : speller.pieces(word)) {
+        if (piece.phrase != PhraseTable::kNone) used.counts[piece.phrase] += spelled[word];
       }
     }
     return used;
@@ -202,7 +230,8 @@ class Chooser {
 
   const Words& words_;
   RowSet rows_;
-  std::vector<Phrase> candidates_;
+  PhraseCounter runs_;
+  const std::vector<Phrase>& candidates_;
   std::vector<double> entry_bytes_;
   std::vector<double> saved_ids_;
   size_t spelled_ = 0;  // entries of one byte that there may have to be
@@ -228,71 +257,86 @@ uint32_t PhraseTable::add_node() {
   return static_cast<uint32_t>(phrase_.size() - 1);
 }
 
+Speller::Part Speller::part_of(std::string_view text) {
+  Part part;
+  std::memcpy(&part.low, text.data(), std::min<size_t>(text.size(), 8));
+  if (text.size() > 8) std::memcpy(&part.high, text.data() + 8, text.size() - 8);
+  part.high |= uint64_t{text.size()} << 32;
+  return part;
+}
+
+size_t Speller::place(const Part& part) const {
+  const uint64_t hash = (part.low ^ part.high * 0xD6E8FEB86659FD93ull) * 0x9E3779B97F4A7C15ull;
+  size_t at = hash >> 32 & (parts_.size() - 1);
+  while (parts_[at].high != 0 && (parts_[at].low != part.low || parts_[at].high != part.high)) {
+    at = (at + 1) & (parts_.size() - 1);
+  }
+  return at;
+}
+
 Speller::Speller(const Words& words, const std::vector<Phrase>& phrases)
-    : words_(words), is_phrase_(words.texts.size()), known_(words.texts.size()) {
+    : words_(words),
+      is_phrase_(words.texts.size()),
+      parts_(std::bit_ceil(2 * phrases.size() + 2)),
+      known_(words.texts.size()) {
   for (uint32_t i = 0; i < phrases.size(); ++i) {
     if (phrases[i].length > 1) continue;
     const std::string_view text = words.texts[phrases[i].words[0]];
-    is_phrase_[phrases[i].words[0]] = true;
-    if (text.size() <= kLongestPart) parts_.emplace(text, i);
+    is_phrase_[phrases[i].words[0]] = 1;
+    if (text.size() > kLongestPart) continue;
+    Part part = part_of(text);
+    part.phrase = i;
+    parts_[place(part)] = part;
   }
 }
 
-const std::vector<Piece>& Speller::pieces(uint32_t word) {
-  std::vector<Piece>& out = known_[word];
-  if (!out.empty()) return out;
+void Speller::spell(uint32_t word) {
   struct Step {
     uint32_t ids;
     uint32_t length;
     Piece piece;
   };
   const std::string_view text = words_.texts[word];
-  std::vector<Step> steps(text.size() + 1, {~0u, 0, {}});
+  std::array<Step, kLongestWord + 1> steps;
+  for (size_t i = 0; i <= text.size(); ++i) steps[i] = {~0u, 0, {}};
   steps[0].ids = 0;
   for (size_t at = 0; at < text.size(); ++at) {
     const uint32_t ids = steps[at].ids + 1;
-    const size_t most = std::min(kLongestPart, text.size() - at);
+    const auto most = static_cast<uint32_t>(std::min<size_t>(kLongestPart, text.size() - at));
+    Part part;
     for (uint32_t length = 1; length <= most; ++length) {
+      const uint64_t byte = static_cast<uint8_t>(text[at + length - 1]);
+      part.low |= length <= 8 ? byte << 8 * (length - 1) : 0;
+      part.high |= length <= 8 ? 0 : byte << 8 * (length - 9);
       if (ids >= steps[at + length].ids) continue;
-      const auto part = parts_.find(text.substr(at, length));
-      if (part != parts_.end()) {
-        steps[at + length] = {ids, length, {part->second, 0}};
+      part.high = (part.high & 0xFFFFFFFF) | uint64_t{length} << 32;
+      const Part& found = parts_[place(part)];
+      if (found.high != 0) {
+        steps[at + length] = {ids, length, {found.phrase, 0}};
       } else if (length == 1) {
         steps[at + 1] = {ids, 1, {PhraseTable::kNone, static_cast<uint8_t>(text[at])}};
       }
     }
   }
+  std::vector<Piece>& out = known_[word];
   for (size_t at = text.size(); at > 0; at -= steps[at].length) out.push_back(steps[at].piece);
   std::reverse(out.begin(), out.end());
-  return out;
 }
 
 const std::vector<Piece>& RowParser::parse(uint64_t row) {
   const uint64_t first = words_.row_starts[row];
-  const uint64_t count = words_.row_starts[row + 1] - first;
+  const auto count = static_cast<uint32_t>(words_.row_starts[row + 1] - first);
   const uint32_t* sequence = words_.sequence.data() + first;
-  steps_.assign(count + 1, {~uint64_t{0}, 0, PhraseTable::kNone});
-  steps_[0].ids = 0;
-  const auto reach = [&](uint64_t to, uint64_t ids, uint32_t length, uint32_t phrase) {
-    if (ids < steps_[to].ids) steps_[to] = {ids, length, phrase};
-  };
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t ids = steps_[i].ids;
-    if (!speller_.is_phrase(sequence[i])) {
-      reach(i + 1, ids + speller_.pieces(sequence[i]).size(), 1, PhraseTable::kNone);
-    }
-    table_.each(sequence + i, count - i,
-                [&](uint32_t length, uint32_t phrase) { reach(i + length, ids + 1, length, phrase); });
-  }
+  fewest_.find(sequence, count, [&](uint32_t i, auto&& body) { table_.each(sequence + i, count - i, body); });
   pieces_.clear();
-  for (uint64_t i = count; i > 0; i -= steps_[i].length) {
-    if (steps_[i].phrase != PhraseTable::kNone) {
-      pieces_.push_back({steps_[i].phrase, 0});
-      continue;
+  fewest_.each_from_end(sequence, [&](uint32_t phrase, uint32_t word) {
+    if (phrase != PhraseTable::kNone) {
+      pieces_.push_back({phrase, 0});
+      return;
     }
-    const std::vector<Piece>& spelled = speller_.pieces(sequence[i - 1]);
+    const std::vector<Piece>& spelled = speller_.pieces(word);
     pieces_.insert(pieces_.end(), spelled.rbegin(), spelled.rend());
-  }
+  });
   std::reverse(pieces_.begin(), pieces_.end());
   return pieces_;
 }
@@ -312,7 +356,8 @@ std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effo
     ++bits;
   }
   const uint64_t most_words = effort == Effort::kFast ? 1 << 17 : effort == Effort::kBalanced ? 1 << 19 : ~uint64_t{0};
-  const int rounds = effort == Effort::kFast ? 1 : kRounds;
+  // More rounds make some columns smaller, others larger, by less than a per cent.
+  const int rounds = effort == Effort::kFast ? 1 : effort == Effort::kBalanced ? 3 : 6;
   const RowSet rows = rows_of_about(words, most_words, scale);
   if (rows.step == few_rows.step) return few.choose(bits, rounds).phrases;
   return Chooser(words, rows).choose(bits, rounds).phrases;

@@ -1,0 +1,418 @@
+// Finding tables on the device: a block per table, with the decisions of training.h. Texts of the sample are parsed a
+// thread each; pairs are counted in memory, strings of candidates meet in a hash table there, and the best of them are
+// selected by digits of their keys, sorted in shared memory and offered to the table by one thread.
+#pragma once
+
+#include "codec/fsst/encode_rows.cuh"
+#include "codec/fsst/train_work.h"
+
+namespace basalt::fsst {
+
+// Candidates that are sorted at once: a table takes 255, and refuses about as many.
+constexpr uint32_t kBatch = 1024;
+
+// Symbols of a table without what finds them.
+struct SymbolList {
+  uint64_t values[kMaxSymbols + 1];
+  uint8_t lengths[kMaxSymbols + 1];
+  uint32_t count;
+};
+
+// What the threads of a block share.
+struct TrainShared {
+  CandidateKey batch[kBatch];
+  CandidateKey prefix;  // of the keys among which the selection looks on
+  CandidateKey bound;   // of the selection, inclusive
+  EncodeTable table;
+  SymbolList best;
+  SymbolList next;
+  uint32_t units[kUnits];
+  uint32_t best_units[kUnits];
+  Admission admission;
+  uint32_t histogram[256];
+  uint32_t code_bytes;
+  uint32_t best_code_bytes;
+  uint32_t seen;
+  uint32_t texts;
+  uint32_t sample_bytes;
+  uint32_t selected;
+  uint32_t prefix_at;  // bits below the prefix
+  uint32_t is_selected;
+};
+
+class TableTrainer {
+ public:
+  __device__ TableTrainer(const TrainArray& array, const TrainScratch& scratch, TrainShared& shared)
+      : array_(array), scratch_(scratch), shared_(shared), thread_(threadIdx.x), threads_(blockDim.x) {}
+
+  // The table of some rows, to shared memory.
+  __device__ void train_rows(const Rows& rows, const Plan& plan, EncodeTable& to) {
+    list_texts(rows, plan.sample_bytes, 0);
+    train(plan.training);
+    save(to);
+    if (!plan.train_greedily_too) return;
+    const uint32_t bytes = code_bytes(plan.training.parse);
+    TrainOptions greedy = plan.training;
+    greedy.parse = Parse::kGreedy;
+    train(greedy);
+    if (code_bytes(plan.training.parse) < bytes) save(to);
+  }
+
+  // The texts that tables are trained or tested on.
+  __device__ void list_texts(const Rows& rows, uint32_t bytes, uint64_t salt) {
+    __syncthreads();
+    if (thread_ == 0) shared_.texts = shared_.sample_bytes = 0;
+    __syncthreads();
+    const SamplePlan plan(array_.offsets, rows, bytes, salt);
+    for (uint64_t part = thread_; part < plan.parts(); part += threads_) {
+      plan.take_part(part, [&](int64_t at, uint32_t length) {
+        const uint32_t text = atomicAdd(&shared_.texts, 1u);
+        const uint32_t place = atomicAdd(&shared_.sample_bytes, length);
+        scratch_.texts[text] = static_cast<uint64_t>(at - array_.first_byte) << kLengthBits | length;
+        if (scratch_.step_places != nullptr) scratch_.step_places[text] = place;
+      });
+    }
+    __syncthreads();
+  }
+  __device__ uint32_t sample_bytes() const { return shared_.sample_bytes; }
+
+  // What the listed texts take under a table, which is in shared memory already if it is not given.
+  __device__ uint32_t code_bytes(const EncodeTable& table, Parse parse) {
+    copy_words(table, shared_.table);
+    return code_bytes(parse);
+  }
+  __device__ uint32_t code_bytes(Parse parse) {
+    __syncthreads();
+    count(parse, false);
+    return shared_.code_bytes;
+  }
+
+ private:
+  static constexpr uint32_t kLengthBits = 10;
+  static_assert(kSamplePiece < 1u << kLengthBits);
+
+  template <typename T>
+  __device__ void copy_words(const T& from, T& to) {
+    static_assert(sizeof(T) % sizeof(uint32_t) == 0);
+    __syncthreads();
+    const auto* source = reinterpret_cast<const uint32_t*>(&from);
+    auto* target = reinterpret_cast<uint32_t*>(&to);
+    for (uint32_t i = thread_; i < sizeof(T) / sizeof(uint32_t); i += threads_) target[i] = source[i];
+    __syncthreads();
+  }
+  __device__ void save(EncodeTable& to) { copy_words(shared_.table, to); }
+
+  __device__ void train(const TrainOptions& options) {
+    const TrainOptions between = between_rounds(options);
+    if (thread_ == 0) shared_.next.count = 0;
+    __syncthreads();
+    take_next();
+    for (uint32_t round = 0; round < options.rounds; ++round) {
+      const bool is_last = round + 1 == options.rounds;
+      count(options.parse, !is_last);
+      if (round == 0 || shared_.code_bytes <= shared_.best_code_bytes) keep_best();
+      if (is_last) break;
+      build(between, shared_.seen);
+    }
+    restore_best();
+    build(options, 0);
+  }
+
+  __device__ void keep_best() {
+    __syncthreads();
+    for (uint32_t i = thread_; i < kUnits; i += threads_) shared_.best_units[i] = shared_.units[i];
+    for (uint32_t i = thread_; i < shared_.table.symbols; i += threads_) {
+      shared_.best.values[i] = shared_.table.values[i];
+      shared_.best.lengths[i] = shared_.table.lengths[i];
+    }
+    if (thread_ == 0) {
+      shared_.best.count = shared_.table.symbols;
+      shared_.best_code_bytes = shared_.code_bytes;
+    }
+    __syncthreads();
+  }
+  __device__ void restore_best() {
+    __syncthreads();
+    for (uint32_t i = thread_; i < kUnits; i += threads_) shared_.units[i] = shared_.best_units[i];
+    for (uint32_t i = thread_; i < shared_.best.count; i += threads_) {
+      shared_.table.values[i] = shared_.best.values[i];
+      shared_.table.lengths[i] = shared_.best.lengths[i];
+    }
+    __syncthreads();
+  }
+
+  // Code bytes of the sample, its units, and if asked for its pairs.
+  __device__ void count(Parse parse, bool with_pairs) {
+    for (uint32_t i = thread_; i < kUnits; i += threads_) shared_.units[i] = 0;
+    if (thread_ == 0) shared_.code_bytes = shared_.seen = 0;
+    __syncthreads();
+    uint32_t bytes = 0;
+    for (uint32_t i = thread_; i < shared_.texts; i += threads_) bytes += count_text(i, parse, with_pairs);
+    if (bytes != 0) atomicAdd(&shared_.code_bytes, bytes);
+    __syncthreads();
+  }
+  __device__ uint32_t count_text(uint32_t i, Parse parse, bool with_pairs) {
+    const uint64_t text = scratch_.texts[i];
+    const Part part{array_.text, text >> kLengthBits, text & ((1u << kLengthBits) - 1)};
+    uint8_t* steps = nullptr;
+    if (parse == Parse::kOptimal) {
+      steps = scratch_.steps + scratch_.step_places[i];
+      find_best_steps(shared_.table, part, steps);
+    }
+    uint32_t bytes = 0;
+    uint32_t before = kUnits;
+    for_each_step(shared_.table, part, steps, [&](const EncodeStep& step, uint32_t byte) {
+      const uint32_t unit = step.code == kEscape ? kByteUnits + byte : step.code;
+      bytes += step.code_bytes();
+      // A longer symbol counts as its first byte too: shorter steps may serve better.
+      const bool is_longer = step.length > 1;
+      atomicAdd(shared_.units + unit, 1u);
+      if (is_longer) atomicAdd(shared_.units + kByteUnits + byte, 1u);
+      if (with_pairs && before != kUnits) {
+        add_pair(before, unit);
+        if (is_longer) add_pair(before, kByteUnits + byte);
+      }
+      before = unit;
+    });
+    return bytes;
+  }
+  __device__ void add_pair(uint32_t a, uint32_t b) {
+    const uint32_t pair = a * kUnits + b;
+    if (atomicAdd(scratch_.pairs + pair, 1u) == 0) scratch_.seen[atomicAdd(&shared_.seen, 1u)] = pair;
+  }
+
+  __device__ Symbol unit_symbol(uint32_t unit) const {
+    return unit >= kByteUnits ? Symbol{unit - kByteUnits, 1}
+                              : Symbol{shared_.table.values[unit], shared_.table.lengths[unit]};
+  }
+  // Of a candidate: units follow all pairs.
+  __device__ Symbol candidate_symbol(uint32_t candidate) const {
+    if (candidate >= kUnits * kUnits) return unit_symbol(candidate - kUnits * kUnits);
+    return joined(unit_symbol(candidate / kUnits), unit_symbol(candidate % kUnits));
+  }
+  // The first one of a string takes its place, and gains add up there; which one that is does not matter.
+  __device__ void add_candidate(uint32_t candidate, const Symbol& symbol, uint32_t gain, uint32_t slots) {
+    for (uint32_t at = symbol_hash(symbol);; ++at) {
+      const uint32_t slot = at & (slots - 1);
+      const uint32_t there = atomicCAS(scratch_.candidates + slot, 0u, candidate + 1);
+      if (there != 0) {
+        const Symbol other = candidate_symbol(there - 1);
+        if (other.value != symbol.value || other.length != symbol.length) continue;
+      }
+      atomicAdd(scratch_.gains + slot, gain);
+      return;
+    }
+  }
+
+  // The next table, of the units and the first `pairs` pairs, which are cleared.
+  __device__ void build(const TrainOptions& options, uint32_t pairs) {
+    __syncthreads();
+    uint32_t slots = 1;
+    while (slots < 2 * (pairs + kUnits)) slots *= 2;
+    if (slots > scratch_.most_candidates) slots = scratch_.most_candidates;
+    for (uint32_t i = thread_; i < slots; i += threads_) scratch_.candidates[i] = scratch_.gains[i] = 0;
+    if (thread_ == 0) {
+      shared_.admission.clear();
+      shared_.next.count = 0;
+    }
+    __syncthreads();
+    for (uint32_t unit = thread_; unit < kUnits; unit += threads_) {
+      if (shared_.units[unit] == 0) continue;
+      const Symbol symbol = unit_symbol(unit);
+      add_candidate(kUnits * kUnits + unit, symbol, unit_gain(symbol, shared_.units[unit], options), slots);
+    }
+    for (uint32_t i = thread_; i < pairs; i += threads_) {
+      const uint32_t pair = scratch_.seen[i];
+      const uint32_t times = scratch_.pairs[pair];
+      scratch_.pairs[pair] = 0;
+      if (unit_symbol(pair / kUnits).length >= kMaxSymbolBytes) continue;
+      const Symbol symbol = candidate_symbol(pair);
+      add_candidate(pair, symbol, pair_gain(symbol, times), slots);
+    }
+    __syncthreads();
+    for (bool more = true; more;) {
+      select(slots);
+      more = shared_.selected != 0;
+      sort_batch();
+      if (thread_ == 0) admit(options);
+      __syncthreads();
+      more = more && !shared_.admission.is_full();
+    }
+    take_next();
+  }
+
+  __device__ CandidateKey key_at(uint32_t slot, uint32_t gain) const {
+    return key_of(candidate_symbol(scratch_.candidates[slot] - 1), gain);
+  }
+
+  // Takes the best candidates out of the hash table: all, or between half a batch and a whole one.
+  __device__ void select(uint32_t slots) {
+    if (thread_ == 0) {
+      // Gains have 24 bits.
+      shared_.prefix = gain_key(0x00FFFFFF);
+      shared_.prefix_at = 120;
+      shared_.selected = shared_.is_selected = 0;
+    }
+    do {
+      for (uint32_t i = thread_; i < 256; i += threads_) shared_.histogram[i] = 0;
+      __syncthreads();
+      const uint32_t digit_at = shared_.prefix_at - 8;
+      const CandidateKey prefix = shared_.prefix >> shared_.prefix_at;
+      for (uint32_t slot = thread_; slot < slots; slot += threads_) {
+        const uint32_t gain = scratch_.gains[slot];
+        if (gain == 0) continue;
+        // As long as gains decide, nobody needs to know the string.
+        const CandidateKey key = (digit_at >= kGainAt ? gain_key(gain) : key_at(slot, gain)) >> digit_at;
+        if (key >> 8 == prefix) atomicAdd(shared_.histogram + static_cast<uint32_t>(key & 0xFF), 1u);
+      }
+      __syncthreads();
+      if (thread_ == 0) narrow();
+      __syncthreads();
+    } while (shared_.is_selected == 0);
+    if (thread_ == 0) shared_.selected = 0;
+    __syncthreads();
+    const CandidateKey bound = shared_.bound;
+    for (uint32_t slot = thread_; slot < slots; slot += threads_) {
+      const uint32_t gain = scratch_.gains[slot];
+      if (gain == 0 || gain_key(gain) > bound) continue;
+      const CandidateKey key = key_at(slot, gain);
+      if (key > bound) continue;
+      shared_.batch[atomicAdd(&shared_.selected, 1u)] = key;
+      scratch_.gains[slot] = 0;
+    }
+    __syncthreads();
+  }
+  // From the counts of a digit: what fits is selected, and the first digit that does not is looked into unless there
+  // is enough.
+  __device__ void narrow() {
+    uint32_t digit = 0;
+    while (digit < 256 && shared_.selected + shared_.histogram[digit] <= kBatch) {
+      shared_.selected += shared_.histogram[digit++];
+    }
+    if (digit == 256) {
+      shared_.bound = shared_.prefix | ((static_cast<CandidateKey>(1) << shared_.prefix_at) - 1);
+      shared_.is_selected = 1;
+      return;
+    }
+    shared_.prefix_at -= 8;
+    shared_.prefix |= static_cast<CandidateKey>(digit) << shared_.prefix_at;
+    shared_.bound = shared_.prefix - 1;
+    shared_.is_selected = shared_.selected >= kBatch / 2 ? 1 : 0;
+  }
+
+  __device__ void sort_batch() {
+    uint32_t size = 1;
+    while (size < shared_.selected) size *= 2;
+    for (uint32_t i = shared_.selected + thread_; i < size; i += threads_) shared_.batch[i] = ~CandidateKey{0};
+    __syncthreads();
+    for (uint32_t run = 2; run <= size; run *= 2) {
+      for (uint32_t distance = run / 2; distance > 0; distance /= 2) {
+        for (uint32_t i = thread_; i < size; i += threads_) {
+          const uint32_t other = i ^ distance;
+          if (other < i) continue;
+          const CandidateKey a = shared_.batch[i];
+          const CandidateKey b = shared_.batch[other];
+          if ((a > b) == ((i & run) == 0)) {
+            shared_.batch[i] = b;
+            shared_.batch[other] = a;
+          }
+        }
+        __syncthreads();
+      }
+    }
+  }
+
+  // By one thread.
+  __device__ void admit(const TrainOptions& options) {
+    SymbolList& next = shared_.next;
+    for (uint32_t i = 0; i < shared_.selected && !shared_.admission.is_full(); ++i) {
+      const Symbol symbol = symbol_of(shared_.batch[i]);
+      if (!shared_.admission.admits(symbol, options)) continue;
+      next.values[next.count] = symbol.value;
+      next.lengths[next.count++] = static_cast<uint8_t>(symbol.length);
+    }
+  }
+
+  // Codes by falling length, in order of admission where equal.
+  __device__ void take_next() {
+    EncodeTable& table = shared_.table;
+    const SymbolList& next = shared_.next;
+    table.clear_lookups(thread_, threads_);
+    for (uint32_t i = next.count + thread_; i < 256; i += threads_) table.values[i] = table.lengths[i] = 0;
+    if (thread_ == 0) table.symbols = next.count;
+    __syncthreads();
+    for (uint32_t i = thread_; i < next.count; i += threads_) {
+      const uint32_t length = next.lengths[i];
+      uint32_t code = 0;
+      for (uint32_t j = 0; j < next.count; ++j) {
+        code += next.lengths[j] > length || (next.lengths[j] == length && j < i) ? 1 : 0;
+      }
+      table.enter(code, {next.values[i], length},
+                  [](uint32_t* word, uint32_t entry) { return atomicCAS(word, 0u, entry); });
+    }
+    __syncthreads();
+  }
+
+  const TrainArray& array_;
+  const TrainScratch& scratch_;
+  TrainShared& shared_;
+  const uint32_t thread_;
+  const uint32_t threads_;
+};
+
+// By the whole block, before its first table.
+__device__ __forceinline__ void clear_pairs(const TrainScratch& scratch) {
+  for (uint32_t i = threadIdx.x; i < kUnits * kUnits; i += blockDim.x) scratch.pairs[i] = 0;
+  __syncthreads();
+}
+
+// Tables of all rows and of tested ranges; `number` among those of the array.
+__device__ __forceinline__ void train_tried(const TrainArray& array, const Plan& plan, uint32_t number,
+                                            const TrainScratch& scratch, TrainShared& shared) {
+  if (number > array.shifts.count * kTestRanges) return;
+  TableTrainer trainer(array, scratch, shared);
+  if (number == 0) {
+    trainer.train_rows({0, array.rows}, plan, array.tried[0]);
+    return;
+  }
+  const uint32_t shift = array.shifts.smaller[(number - 1) / kTestRanges];
+  trainer.train_rows(tested_rows(array.rows, shift, (number - 1) % kTestRanges), test_plan(plan), array.tried[number]);
+}
+
+// How many rows share a table; where it is all of them there is nothing left to train.
+__device__ __forceinline__ void choose_shift(const TrainArray& array, const Plan& plan, const TrainScratch& scratch,
+                                             TrainShared& shared) {
+  TableTrainer trainer(array, scratch, shared);
+  const Parse parse = plan.training.parse;
+  ShiftChoice choice(array.shifts.whole);
+  const EncodeTable* own = array.tried + 1;
+  for (uint32_t i = 0; i < array.shifts.count; ++i) {
+    TestedSizes sizes;
+    for (uint32_t test = 0; test < kTestRanges; ++test, ++own) {
+      const Rows rows = tested_rows(array.rows, array.shifts.smaller[i], test);
+      trainer.list_texts(rows, kTestBytes, kTestSalt);
+      uint32_t table_bytes = kTableHeader;
+      for (uint32_t code = 0; code < own->symbols; ++code) table_bytes += own->lengths[code];
+      const uint32_t whole_codes = trainer.code_bytes(array.tried[0], parse);
+      const uint32_t own_codes = trainer.code_bytes(*own, parse);
+      sizes.add(static_cast<uint64_t>(array.offsets[rows.end] - array.offsets[rows.first]), trainer.sample_bytes(),
+                whole_codes, own_codes, table_bytes);
+    }
+    choice.offer(array.shifts.smaller[i], sizes);
+  }
+  if (threadIdx.x == 0) *array.shift = choice.shift;
+  if (choice.shift != array.shifts.whole) return;
+  const auto* from = reinterpret_cast<const uint32_t*>(array.tried);
+  auto* to = reinterpret_cast<uint32_t*>(array.tables);
+  for (uint32_t i = threadIdx.x; i < sizeof(EncodeTable) / sizeof(uint32_t); i += blockDim.x) to[i] = from[i];
+}
+
+// Tables of ranges, where those were chosen.
+__device__ __forceinline__ void train_range(const TrainArray& array, const Plan& plan, uint32_t table,
+                                            const TrainScratch& scratch, TrainShared& shared) {
+  const uint32_t shift = *array.shift;
+  if (shift == array.shifts.whole || table >= array.tables_of(shift)) return;
+  TableTrainer(array, scratch, shared).train_rows(rows_of_table(array.rows, shift, table), plan, array.tables[table]);
+}
+
+}  // namespace basalt::fsst
