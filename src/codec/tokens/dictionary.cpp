@@ -194,7 +194,7 @@ class Chooser {
       const std::vector<Piece>& pieces = parser.parse(row);
       used.ids += pieces.size();
       for (const Piece& piece : pieces) {
-        if (piece.phrase != PhraseTable::kNone) ++used.counts[piece.phrase];
+        if (piece.phrase != kNoPhrase) ++used.counts[piece.phrase];
       }
     }
     return used;
@@ -210,21 +210,21 @@ class Chooser {
 
 }  // namespace
 
-PhraseTable::PhraseTable(const std::vector<Phrase>& phrases, uint64_t words) : first_(words, kNone) {
+PhraseTable::PhraseTable(const std::vector<Phrase>& phrases, uint64_t words) : first_(words, kNoPhrase) {
   for (uint32_t i = 0; i < phrases.size(); ++i) {
     uint32_t& first = first_[phrases[i].words[0]];
-    if (first == kNone) first = add_node();
+    if (first == kNoPhrase) first = add_node();
     uint32_t node = first;
     for (uint32_t at = 1; at < phrases[i].length; ++at) {
       const uint32_t known = next_.find(node, phrases[i].words[at]);
-      node = known != kNone ? known : next_.at(node, phrases[i].words[at], add_node());
+      node = known != kNoPhrase ? known : next_.at(node, phrases[i].words[at], add_node());
     }
     phrase_[node] = i;
   }
 }
 
 uint32_t PhraseTable::add_node() {
-  phrase_.push_back(kNone);
+  phrase_.push_back(kNoPhrase);
   return static_cast<uint32_t>(phrase_.size() - 1);
 }
 
@@ -241,13 +241,13 @@ Speller::Speller(const Words& words, const std::vector<Phrase>& phrases)
 const std::vector<Piece>& Speller::pieces(uint32_t word) {
   std::vector<Piece>& out = known_[word];
   if (!out.empty()) return out;
-  struct Step {
+  struct Reached {
     uint32_t ids;
     uint32_t length;
     Piece piece;
   };
   const std::string_view text = words_.texts[word];
-  std::vector<Step> steps(text.size() + 1, {~0u, 0, {}});
+  std::vector<Reached> steps(text.size() + 1, {~0u, 0, {}});
   steps[0].ids = 0;
   for (size_t at = 0; at < text.size(); ++at) {
     const uint32_t ids = steps[at].ids + 1;
@@ -258,7 +258,7 @@ const std::vector<Piece>& Speller::pieces(uint32_t word) {
       if (part != parts_.end()) {
         steps[at + length] = {ids, length, {part->second, 0}};
       } else if (length == 1) {
-        steps[at + 1] = {ids, 1, {PhraseTable::kNone, static_cast<uint8_t>(text[at])}};
+        steps[at + 1] = {ids, 1, {kNoPhrase, static_cast<uint8_t>(text[at])}};
       }
     }
   }
@@ -267,31 +267,36 @@ const std::vector<Piece>& Speller::pieces(uint32_t word) {
   return out;
 }
 
+Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases) {
+  Speller speller(words, phrases);
+  Spelling out;
+  out.starts.push_back(0);
+  for (uint32_t word = 0; word < words.texts.size(); ++word) {
+    if (!speller.is_phrase(word)) {
+      for (const Piece& piece : speller.pieces(word)) out.ids.push_back(piece.id(phrases.size()));
+    }
+    out.starts.push_back(static_cast<uint32_t>(out.ids.size()));
+  }
+  return out;
+}
+
 const std::vector<Piece>& RowParser::parse(uint64_t row) {
   const uint64_t first = words_.row_starts[row];
   const uint64_t count = words_.row_starts[row + 1] - first;
   const uint32_t* sequence = words_.sequence.data() + first;
-  steps_.assign(count + 1, {~uint64_t{0}, 0, PhraseTable::kNone});
-  steps_[0].ids = 0;
-  const auto reach = [&](uint64_t to, uint64_t ids, uint32_t length, uint32_t phrase) {
-    if (ids < steps_[to].ids) steps_[to] = {ids, length, phrase};
+  steps_.resize(count + 1);
+  const auto spelled = [&](uint32_t word) {
+    return speller_.is_phrase(word) ? 0 : static_cast<uint32_t>(speller_.pieces(word).size());
   };
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t ids = steps_[i].ids;
-    if (!speller_.is_phrase(sequence[i])) {
-      reach(i + 1, ids + speller_.pieces(sequence[i]).size(), 1, PhraseTable::kNone);
-    }
-    table_.each(sequence + i, count - i,
-                [&](uint32_t length, uint32_t phrase) { reach(i + length, ids + 1, length, phrase); });
-  }
+  find_steps(table_.view(), sequence, count, spelled, steps_.data());
   pieces_.clear();
-  for (uint64_t i = count; i > 0; i -= steps_[i].length) {
-    if (steps_[i].phrase != PhraseTable::kNone) {
-      pieces_.push_back({steps_[i].phrase, 0});
+  for (uint64_t i = count; i > 0; i -= steps_[i].length()) {
+    if (steps_[i].phrase() != Step::kSpelled) {
+      pieces_.push_back({steps_[i].phrase(), 0});
       continue;
     }
-    const std::vector<Piece>& spelled = speller_.pieces(sequence[i - 1]);
-    pieces_.insert(pieces_.end(), spelled.rbegin(), spelled.rend());
+    const std::vector<Piece>& letters = speller_.pieces(sequence[i - 1]);
+    pieces_.insert(pieces_.end(), letters.rbegin(), letters.rend());
   }
   std::reverse(pieces_.begin(), pieces_.end());
   return pieces_;

@@ -5,13 +5,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "codec/tokens/pair_map.h"
+#include "codec/tokens/cut.h"
 #include "codec/tokens/words.h"
 
 namespace basalt::tokens {
-
-// Words that have a number of their own, alone or with up to three that follow.
-constexpr uint32_t kLongestPhrase = 4;
 
 struct Phrase {
   uint32_t words[kLongestPhrase] = {};
@@ -22,33 +19,29 @@ struct Phrase {
 // Finds the phrases of a dictionary at every place of a row.
 class PhraseTable {
  public:
-  static constexpr uint32_t kNone = PairMap::kNone;
-
   PhraseTable(const std::vector<Phrase>& phrases, uint64_t words);
 
-  // Calls body(length, phrase) for each phrase that begins at `words`, of which `left` follow in the row.
-  template <typename Body>
-  void each(const uint32_t* words, uint64_t left, Body&& body) const {
-    uint32_t node = first_[words[0]];
-    for (uint32_t length = 1; node != kNone; ++length) {
-      if (phrase_[node] != kNone) body(length, phrase_[node]);
-      if (length == kLongestPhrase || length == left) break;
-      node = next_.find(node, words[length]);
-    }
-  }
+  PhraseTree view() const { return {first_.data(), next_.view(), phrase_.data()}; }
+  // For those who make a copy elsewhere.
+  const std::vector<uint32_t>& first() const { return first_; }
+  const PairMap& next() const { return next_; }
+  const std::vector<uint32_t>& phrase() const { return phrase_; }
 
  private:
   uint32_t add_node();
 
-  std::vector<uint32_t> first_;   // node of each word
-  PairMap next_;                  // node and word → node
-  std::vector<uint32_t> phrase_;  // of each node
+  std::vector<uint32_t> first_;
+  PairMap next_;
+  std::vector<uint32_t> phrase_;
 };
 
 // What one id stands for: a phrase, or a single byte.
 struct Piece {
-  uint32_t phrase = PhraseTable::kNone;
+  uint32_t phrase = kNoPhrase;
   uint8_t byte = 0;
+
+  // Phrases have the first numbers, bytes the next.
+  uint32_t id(size_t phrases) const { return phrase == kNoPhrase ? static_cast<uint32_t>(phrases) + byte : phrase; }
 };
 
 // Words without a phrase of their own in the fewest pieces: other words that are part of them, and bytes.
@@ -68,6 +61,14 @@ class Speller {
   std::vector<std::vector<Piece>> known_;  // per word; empty: not yet
 };
 
+// The ids of every word that is no phrase of its own, one word after the other: phrases, and behind the last of these
+// one for each byte.
+struct Spelling {
+  std::vector<uint32_t> starts;  // one more than words; a phrase has none
+  std::vector<uint32_t> ids;
+};
+Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases);
+
 // Cuts rows into the fewest ids.
 class RowParser {
  public:
@@ -77,11 +78,6 @@ class RowParser {
   const std::vector<Piece>& parse(uint64_t row);
 
  private:
-  struct Step {
-    uint64_t ids;  // to get here
-    uint32_t length;
-    uint32_t phrase;
-  };
   const Words& words_;
   PhraseTable table_;
   Speller speller_;
