@@ -1,8 +1,11 @@
 // `basalt verify`: every checksum, structure and value of a file, decoded on the chosen device.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
+#include <set>
 
 #include "basalt/cuda/backend.h"
 #include "basalt/file/verify.h"
@@ -19,10 +22,6 @@ struct VerifyArguments {
   uint32_t threads = 0;
 };
 
-bool has_device_reader(const NodeView& node) {
-  return node.codec != nullptr && !node.codec->device_reader(node).empty();
-}
-
 void verify_one(const std::string& path, const VerifyArguments& arguments, ThreadPool& pool, bool quiet) {
   const auto start = std::chrono::steady_clock::now();
   const auto file = File::open(path);
@@ -32,11 +31,18 @@ void verify_one(const std::string& path, const VerifyArguments& arguments, Threa
   options.progress = [&](double done) { share = done; };
   options.cancel = &cancel;
   std::atomic<uint64_t> on_device{0}, on_cpu{0};
+  std::mutex mutex;
+  std::set<std::string> reasons;  // for chunks that the GPU cannot decode
   if (arguments.device == Device::kCuda)
     options.decoder = [&](const NodeView& root, const DataType& type) {
-      const bool fits = has_device_reader(root);
-      ++(fits ? on_device : on_cpu);
-      return fits ? gpu().backend->decode(root, type) : decode_rows(root, type, 0, root.count);
+      const std::string reason = gpu().backend->why_not_decode(root);
+      ++(reason.empty() ? on_device : on_cpu);
+      if (reason.empty()) return gpu().backend->decode(root, type);
+      {
+        std::lock_guard lock(mutex);
+        reasons.insert(reason);
+      }
+      return decode_rows(root, type, 0, root.count);
     };
   ProgressBar bar(path, quiet, file->source().size(), [&] { return share.load(); });
   const InterruptGuard interrupt([&] { cancel.cancel(); });
@@ -46,8 +52,9 @@ void verify_one(const std::string& path, const VerifyArguments& arguments, Threa
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::string where = "on the CPU";
   if (arguments.device == Device::kCuda)
-    where = fmt::format("{} column chunks on {}, {} on the CPU", human_count(on_device),
-                        gpu().backend->devices()[0].name, human_count(on_cpu));
+    where = fmt::format("{} column chunks on {}, {} on the CPU{}{}", human_count(on_device),
+                        gpu().backend->devices()[0].name, human_count(on_cpu), reasons.empty() ? "" : ": ",
+                        fmt::join(reasons, "; "));
   print(fmt::format("{}: sound. {} values in {} column chunks, {} streams, {}; {}, {}\n", path,
                     human_count(report.values), human_count(report.chunks), human_count(report.streams),
                     human_bytes(report.bytes), where, human_seconds(seconds)));

@@ -13,6 +13,7 @@
 
 #include "basalt/cuda/backend.h"
 #include "cuda/chunk_cache.h"
+#include "cuda/device_buffer.h"
 #include "cuda/modules.h"
 #include "cuda/runtime.h"
 #include "cuda/staging.h"
@@ -44,6 +45,7 @@ class CudaBackend : public GpuBackend {
   std::vector<Value> run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override;
   std::string kernel_source(const Pipeline& pipeline) override;
   Column decode(const NodeView& root, const DataType& type) override;
+  std::string why_not_decode(const NodeView& root) override;
   bool decodes_ahead(const NodeView& node) override;
   Node encode(const Values& values, const Tree& tree, Effort effort) override;
   std::string why_not_encode(Physical type, const Tree& tree) override;
@@ -57,8 +59,8 @@ class CudaBackend : public GpuBackend {
   // Identities of a column's chunks; hashing them again for every run of a statement would cost more than its kernel.
   const std::vector<ChunkKey>& chunk_keys(const std::shared_ptr<const File>& file, uint32_t field_id);
   uint64_t memory_limit(const RunOptions& options) const;  // for encoded chunks on the device
-  Buffer decode_fixed(const NodeView& node);
-  void decode_strings(const NodeView& node, StringRows& out);
+  DeviceBuffer decode_fixed(const NodeView& node);
+  Buffer decode_fixed_rows(const NodeView& node);  // the same on the host
 
   struct FileKeys {
     std::weak_ptr<const File> file;

@@ -277,7 +277,8 @@ constexpr Encoder kEncoders[] = {
     {"plain", from_const<encode_plain>}, {"constant", encode_constant},   {"packed", from_const<encode_packed>},
     {"delta", from_const<encode_delta>}, {"rle", from_const<encode_rle>}, {"dict", encode_dict},
     {"strings", encode_strings},         {"validity", encode_validity},   {"l3", from_const<encode_l3>},
-    {"galp", from_const<encode_galp>},   {"fsst", encode_fsst},
+    {"galp", from_const<encode_galp>},   {"fsst", encode_fsst},           {"tokens", encode_tokens},
+    {"numbered", encode_numbered},
 };
 
 const Encoder* find_encoder(const std::string& codec) {

@@ -4,7 +4,7 @@
 #include <cub/device/device_select.cuh>
 
 #include "codec/dict/layout.h"
-#include "cuda/encode_array.cuh"
+#include "cuda/encode_texts.cuh"
 
 namespace basalt::cuda {
 
@@ -78,7 +78,7 @@ Node encode_dict(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   DeviceValues entries;
   entries.type = values.type;
   if (values.type == Physical::kBytes) {
-    find_distinct_strings(values, codes, entries, stream);
+    find_distinct_strings(texts_of(values, stream), values.count, codes.data.as<uint32_t>(), entries, stream);
   } else if (values.count > 0) {
     dispatch_width(width_of(values.type),
                    [&](auto tag) { find_distinct<decltype(tag)>(values, codes, entries, stream); });

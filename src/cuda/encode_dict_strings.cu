@@ -1,6 +1,5 @@
 // Distinct strings on the device, in order, with the code of every row: what `dict` is made of. codec/dict/
 // encode_texts.cuh says how; here are the device-wide steps between. Only counts come back to the host.
-#include <cub/device/device_memcpy.cuh>
 #include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -8,6 +7,7 @@
 
 #include "codec/dict/encode_texts.cuh"
 #include "cuda/encode_texts.cuh"
+#include "cuda/gather_strings.h"
 
 namespace basalt::cuda {
 
@@ -89,51 +89,26 @@ Groups sort_candidates(const strings::Texts& texts, const Groups& candidates, ui
   return out;
 }
 
-// The strings of the first `count` of `rows`, one behind the other.
-void gather_strings(const strings::Texts& texts, const uint32_t* rows, uint64_t count, DeviceValues& out,
-                    cudaStream_t stream) {
-  out.count = count;
-  out.offsets = DeviceBuffer((count + 1) * sizeof(int64_t), stream);
-  auto* offsets = out.offsets.as<int64_t>();
-  check(cudaMemsetAsync(offsets, 0, sizeof(int64_t), stream), "clearing an offset");
-  if (count == 0) return;
-  DeviceBuffer lengths(count * sizeof(int64_t), stream);
-  auto* length = lengths.as<int64_t>();
-  each_row(count, stream,
-           [=] __device__(uint64_t i) { length[i] = texts.offsets[rows[i] + uint64_t{1}] - texts.offsets[rows[i]]; });
-  with_temporary(stream, [&](void* temporary, size_t& bytes) {
-    return cub::DeviceScan::InclusiveSum(temporary, bytes, length, offsets + 1, static_cast<int64_t>(count), stream);
-  });
-  out.end_byte = fetch(offsets + count, stream);
-  out.data = DeviceBuffer(static_cast<size_t>(out.end_byte), stream);
-  DeviceBuffer sources(count * sizeof(void*), stream);
-  DeviceBuffer targets(count * sizeof(void*), stream);
-  auto** source = sources.as<const char*>();
-  auto** target = targets.as<char*>();
-  char* to = out.data.as<char>();
-  each_row(count, stream, [=] __device__(uint64_t i) {
-    source[i] = reinterpret_cast<const char*>(texts.words) + (texts.offsets[rows[i]] - texts.first_byte);
-    target[i] = to + offsets[i];
-  });
-  with_temporary(stream, [&](void* temporary, size_t& bytes) {
-    return cub::DeviceMemcpy::Batched(temporary, bytes, source, target, length, static_cast<int64_t>(count), stream);
-  });
-}
-
 }  // namespace
 
-void find_distinct_strings(DeviceValues& values, DeviceValues& codes, DeviceValues& entries, cudaStream_t stream) {
-  const strings::Texts texts = texts_of(values, stream);
-  if (values.count == 0) return gather_strings(texts, nullptr, 0, entries, stream);
-  const Groups candidates = group_by_hash(texts, values.count, stream);
+void find_distinct_strings(const strings::Texts& texts, uint64_t count, uint32_t* codes, DeviceValues& entries,
+                           cudaStream_t stream) {
+  const auto gather = [&](const uint32_t* rows, uint64_t distinct) {
+    DeviceStrings strings = gather_strings(texts, rows, distinct, stream);
+    entries.count = distinct;
+    entries.offsets = std::move(strings.offsets);
+    entries.data = std::move(strings.bytes);
+    entries.end_byte = static_cast<int64_t>(strings.byte_count);
+  };
+  if (count == 0) return gather(nullptr, 0);
+  const Groups candidates = group_by_hash(texts, count, stream);
   DeviceBuffer ranks(candidates.count * sizeof(uint32_t), stream);
   auto* rank_of = ranks.as<uint32_t>();
   const Groups distinct = sort_candidates(texts, candidates, rank_of, stream);
   const auto* rows = candidates.rows.as<uint32_t>();
   const auto* candidate = candidates.group.as<uint32_t>();
-  auto* code = codes.data.as<uint32_t>();
-  each_row(values.count, stream, [=] __device__(uint64_t i) { code[rows[i]] = rank_of[candidate[i] - 1]; });
-  gather_strings(texts, distinct.firsts.as<uint32_t>(), distinct.count, entries, stream);
+  each_row(count, stream, [=] __device__(uint64_t i) { codes[rows[i]] = rank_of[candidate[i] - 1]; });
+  gather(distinct.firsts.as<uint32_t>(), distinct.count);
 }
 
 }  // namespace basalt::cuda

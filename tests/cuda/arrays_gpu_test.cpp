@@ -27,13 +27,17 @@ const std::vector<std::string>& trees_for(Physical type) {
                                                      "delta(l3)",
                                                      "rle(l3, l3)"};
   static const std::vector<std::string> kFloats = {"plain", "dict(packed, plain)", "rle(plain, packed)"};
-  static const std::vector<std::string> kStrings = {"strings(packed, plain)",
-                                                    "dict(packed, strings(packed, plain))",
-                                                    "strings(dict(packed, plain), plain)",
-                                                    "strings(packed, constant)",
-                                                    "dict(rle(packed, packed), strings(packed, constant))",
-                                                    "strings(packed, fsst(packed))",
-                                                    "dict(packed, strings(packed, fsst(plain)))"};
+  static const std::vector<std::string> kStrings = {
+      "strings(packed, plain)",
+      "dict(packed, strings(packed, plain))",
+      "strings(dict(packed, plain), plain)",
+      "strings(packed, constant)",
+      "dict(rle(packed, packed), strings(packed, constant))",
+      "strings(packed, fsst(packed))",
+      "dict(packed, strings(packed, fsst(plain)))",
+      "strings(packed, tokens)",
+      "strings(plain, tokens(delta(packed), plain, strings(packed, fsst)))",
+      "dict(packed, strings(packed, tokens(rle(packed, packed), l3, strings(packed, plain))))"};
   return type == Physical::kBytes ? kStrings : is_float(type) ? kFloats : kIntegers;
 }
 
@@ -81,7 +85,8 @@ void for_each_array(Body&& body) {
           continue;  // types that this tree cannot hold
         }
         for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
-          const bool differs = text.find("l3") != std::string::npos || text.find("fsst") != std::string::npos;
+          const bool differs = text.find("l3") != std::string::npos || text.find("fsst") != std::string::npos ||
+                               text.find("tokens") != std::string::npos;
           if (effort != Effort::kBalanced && !differs) continue;
           Node expected;
           try {
@@ -268,8 +273,14 @@ TEST(GpuSmall, EncodersAndDecoders) {
     }
   }
   const testing::Array texts = make_texts(pick(random_texts(300, 40, 2, "https://", '\0', 4), 3000, 3), 3);
-  for (const char* text : {"dict(packed, strings(packed, plain))", "strings(packed, fsst)"}) {
-    expect(texts.values, {TypeKind::kBinary, 0, 0, TimeUnit::kMicro}, text, Effort::kBalanced);
+  const DataType binary{TypeKind::kBinary, 0, 0, TimeUnit::kMicro};
+  for (const char* text : {"dict(packed, strings(packed, plain))", "strings(packed, fsst)", "strings(packed, tokens)",
+                           "dict(packed, strings(plain, tokens(plain, plain, strings(packed, fsst))))"}) {
+    expect(texts.values, binary, text, Effort::kBalanced);
+  }
+  const testing::Array numbered = make_texts(numbered_texts(3000, "Customer#", 9, 4), 3);
+  for (const char* text : {"numbered(packed)", "numbered(plain)", "dict(packed, numbered(delta(packed)))"}) {
+    expect(numbered.values, binary, text, Effort::kBalanced);
   }
   Random random(5);
   std::vector<int64_t> numbers(6001);
@@ -322,6 +333,47 @@ TEST(GpuArrays, CompressStringsToTheSameBytes) {
     }
     expect_same_strings(array.values, "dict(packed, strings(packed, fsst(packed)))", one.name);
   }
+}
+
+TEST(GpuArrays, TokeniseStringsToTheSameBytes) {
+  BASALT_NEEDS_GPU();
+  for (const testing::TextCase& one : testing::text_cases()) {
+    const testing::Array array = testing::make_texts(one.texts);
+    for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
+      expect_same_strings(array.values, "strings(packed, tokens)", one.name, effort);
+    }
+    expect_same_strings(array.values, "dict(packed, strings(packed, tokens))", one.name);
+  }
+  for (const StringCase& test : string_cases()) {
+    expect_same_strings(test.array.values, "strings(packed, tokens(plain, delta(packed), strings(packed, fsst)))",
+                        test.name);
+  }
+  std::vector<std::string> long_row = testing::sentences(3000, 2);
+  while (long_row[7].size() < 1'500'000) long_row[7] += long_row[long_row[7].size() % 2000 + 100];
+  expect_same_strings(testing::make_texts(long_row).values, "strings(packed, tokens)", "a row of 1.5 MB");
+  expect_same_strings(testing::make_texts(testing::sentences(1 << 20, 3)).values, "strings(packed, tokens)",
+                      "a million sentences");
+}
+
+TEST(GpuArrays, TakeNumbersOutOfStringsToTheSameBytes) {
+  BASALT_NEEDS_GPU();
+  const auto expect = [](const std::vector<std::string>& texts, const std::string& name) {
+    const testing::Array array = make_texts(texts, 5);
+    for (const char* tree : {"numbered(packed)", "numbered(delta(packed))", "dict(packed, numbered(packed))"}) {
+      expect_same_strings(array.values, tree, name);
+    }
+  };
+  for (const StringCase& test : string_cases()) expect_same_strings(test.array.values, "numbered(packed)", test.name);
+  expect({}, "no rows");
+  expect(numbered_texts(1, "", 1, 1), "one digit");
+  expect(numbered_texts(100'000, "Clerk#", 9, 2), "clerks");
+  expect(numbered_texts(5000, std::string(3000, 'p'), 19, 3), "a long text");
+  expect(numbered_texts(5000, "digits before 123", 4, 4), "a text that ends in digits");
+  std::vector<std::string> other = numbered_texts(5000, "Clerk#", 9, 5);
+  other[4000][2] = 'E';
+  expect(other, "another text");
+  other[4000] = "Clerk#12";
+  expect(other, "another length");
 }
 
 TEST(GpuArrays, EncodeManyAndLongStringsToTheSameBytes) {

@@ -58,7 +58,7 @@ Decoded decode(const Node& strings, uint32_t shift) {
   for (uint32_t tile = 0; tile < work.tiles(); ++tile) {
     uint64_t bytes = 0;
     EmulatedWarp::run([&] {
-      const uint64_t own = fsst::measure_tile<Lengths>(work, tile);
+      const uint64_t own = strings::measure_tile<Lengths>(work, tile);
       if (device::lane_id() == 0) bytes = own;
     });
     text_starts.push_back(text_starts.back() + bytes);

@@ -66,6 +66,18 @@ inline std::vector<std::string> random_texts(size_t count, size_t longest, uint6
   return out;
 }
 
+// One text and numbers of fixed width.
+inline std::vector<std::string> numbered_texts(size_t count, const std::string& text, size_t digits, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::string> out;
+  for (size_t i = 0; i < count; ++i) {
+    std::string number;
+    while (number.size() < digits) number += static_cast<char>('0' + random() % 10);
+    out.push_back(text + number);
+  }
+  return out;
+}
+
 inline std::vector<StringCase> string_cases() {
   std::vector<StringCase> cases;
   const auto add = [&](const std::string& name, const std::vector<std::string>& texts, size_t first_byte = 0) {

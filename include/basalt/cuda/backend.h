@@ -46,6 +46,8 @@ class GpuBackend {
 
   // Decodes a validated chunk on the device and brings the rows back; the same column as decode_rows(root, type, 0, n).
   virtual Column decode(const NodeView& root, const DataType& type) = 0;
+  // Empty if decode() can, else the reason in a few words.
+  virtual std::string why_not_decode(const NodeView& root) = 0;
   // Whether decode() has a kernel for fixed-width arrays of this tree that needs no compilation.
   virtual bool decodes_ahead(const NodeView& node) = 0;
   // Encodes on the device: the same bytes as encode_tree().
@@ -65,7 +67,7 @@ struct GpuAvailability {
 const GpuAvailability& gpu();
 
 // The symbol that libbasalt_cuda exports: creates the backend or returns nullptr and fills `reason`.
-constexpr uint32_t kGpuBackendAbi = 3;
+constexpr uint32_t kGpuBackendAbi = 4;
 using CreateGpuBackend = GpuBackend* (*)(uint32_t abi, std::string* reason);
 constexpr const char* kCreateGpuBackendSymbol = "basalt_create_gpu_backend";
 

@@ -21,14 +21,9 @@ struct Parts {
   std::vector<uint64_t> numbers;
 };
 
-uint32_t digits_at_end(std::string_view text) {
-  uint32_t digits = 0;
-  while (digits < text.size() && digits < numbered::kMostDigits && text[text.size() - 1 - digits] >= '0' &&
-         text[text.size() - 1 - digits] <= '9') {
-    ++digits;
-  }
-  return digits;
-}
+const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
+
+uint32_t digits_at_end(std::string_view text) { return numbered::digits_at_end(bytes_of(text), text.size()); }
 
 // Nothing if some row is not the text of the first one and as many digits.
 std::optional<Parts> split(const Values& values) {
@@ -47,9 +42,7 @@ std::optional<Parts> split(const Values& values) {
   for (uint64_t row = 0; row < values.count; ++row) {
     const std::string_view text = values.string(row);
     if (!text.starts_with(parts.text)) return std::nullopt;
-    uint64_t number = 0;
-    for (const char digit : text.substr(parts.text.size())) number = number * 10 + static_cast<uint64_t>(digit - '0');
-    parts.numbers.push_back(number);
+    parts.numbers.push_back(numbered::read_digits(bytes_of(text) + parts.text.size(), parts.digits));
   }
   return parts;
 }

@@ -22,4 +22,20 @@ BASALT_HD uint64_t put_digits(uint64_t number, uint32_t digits, char* out) {
   return number;
 }
 
+// Digits that a text ends with, kMostDigits of them at most.
+BASALT_HD uint32_t digits_at_end(const unsigned char* text, uint64_t length) {
+  uint32_t digits = 0;
+  while (digits < length && digits < kMostDigits && text[length - 1 - digits] >= '0' &&
+         text[length - 1 - digits] <= '9') {
+    ++digits;
+  }
+  return digits;
+}
+
+BASALT_HD uint64_t read_digits(const unsigned char* text, uint32_t digits) {
+  uint64_t number = 0;
+  for (uint32_t i = 0; i < digits; ++i) number = number * 10 + (text[i] - static_cast<uint32_t>('0'));
+  return number;
+}
+
 }  // namespace basalt::numbered

@@ -33,6 +33,10 @@ struct Texts {
   const int64_t* offsets;
   int64_t first_byte;
 
+  BASALT_HD const unsigned char* bytes(uint64_t row) const { return bytes_at(offsets[row]); }
+  BASALT_HD const unsigned char* bytes_at(int64_t offset) const {
+    return reinterpret_cast<const unsigned char*>(words) + (offset - first_byte);
+  }
   BASALT_HD Text at(uint64_t row) const {
     const auto begin = static_cast<uint64_t>(offsets[row] - first_byte);
     return {words + begin / 8, static_cast<uint64_t>(offsets[row + 1] - offsets[row]),

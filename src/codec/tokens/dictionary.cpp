@@ -193,7 +193,7 @@ class Chooser {
 
   Used parse(const std::vector<uint32_t>& taken) const {
     std::vector<Phrase> phrases;
-    std::vector<uint32_t> place(candidates_.size(), PhraseTable::kNone);  // among those that are taken
+    std::vector<uint32_t> place(candidates_.size(), kNoPhrase);  // among those that are taken
     for (uint32_t i = 0; i < taken.size(); ++i) {
       phrases.push_back(candidates_[taken[i]]);
       place[taken[i]] = i;
@@ -210,11 +210,11 @@ class Chooser {
         for (uint32_t length = 1; length <= kLongestPhrase; ++length) {
           const uint32_t run = runs_.at(begin + i, length);
           if (run == PhraseCounter::kNone) break;
-          if (place[run] != PhraseTable::kNone) body(length, place[run]);
+          if (place[run] != kNoPhrase) body(length, place[run]);
         }
       });
       fewest.each_from_end(words, [&](uint32_t phrase, uint32_t word) {
-        ++(phrase == PhraseTable::kNone ? spelled[word] : used.counts[phrase]);
+        ++(phrase == kNoPhrase ? spelled[word] : used.counts[phrase]);
       });
       used.ids += fewest.ids();
       begin = end;
@@ -222,7 +222,7 @@ class Chooser {
     for (uint32_t word = 0; word < spelled.size(); ++word) {
       if (spelled[word] == 0) continue;
       for (const Piece& piece : speller.pieces(word)) {
-        if (piece.phrase != PhraseTable::kNone) used.counts[piece.phrase] += spelled[word];
+        if (piece.phrase != kNoPhrase) used.counts[piece.phrase] += spelled[word];
       }
     }
     return used;
@@ -239,21 +239,21 @@ class Chooser {
 
 }  // namespace
 
-PhraseTable::PhraseTable(const std::vector<Phrase>& phrases, uint64_t words) : first_(words, kNone) {
+PhraseTable::PhraseTable(const std::vector<Phrase>& phrases, uint64_t words) : first_(words, kNoPhrase) {
   for (uint32_t i = 0; i < phrases.size(); ++i) {
     uint32_t& first = first_[phrases[i].words[0]];
-    if (first == kNone) first = add_node();
+    if (first == kNoPhrase) first = add_node();
     uint32_t node = first;
     for (uint32_t at = 1; at < phrases[i].length; ++at) {
       const uint32_t known = next_.find(node, phrases[i].words[at]);
-      node = known != kNone ? known : next_.at(node, phrases[i].words[at], add_node());
+      node = known != kNoPhrase ? known : next_.at(node, phrases[i].words[at], add_node());
     }
     phrase_[node] = i;
   }
 }
 
 uint32_t PhraseTable::add_node() {
-  phrase_.push_back(kNone);
+  phrase_.push_back(kNoPhrase);
   return static_cast<uint32_t>(phrase_.size() - 1);
 }
 
@@ -314,7 +314,7 @@ void Speller::spell(uint32_t word) {
       if (found.high != 0) {
         steps[at + length] = {ids, length, {found.phrase, 0}};
       } else if (length == 1) {
-        steps[at + 1] = {ids, 1, {PhraseTable::kNone, static_cast<uint8_t>(text[at])}};
+        steps[at + 1] = {ids, 1, {kNoPhrase, static_cast<uint8_t>(text[at])}};
       }
     }
   }
@@ -323,14 +323,27 @@ void Speller::spell(uint32_t word) {
   std::reverse(out.begin(), out.end());
 }
 
+Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases) {
+  Speller speller(words, phrases);
+  Spelling out;
+  out.starts.push_back(0);
+  for (uint32_t word = 0; word < words.texts.size(); ++word) {
+    if (!speller.is_phrase(word)) {
+      for (const Piece& piece : speller.pieces(word)) out.ids.push_back(piece.id(phrases.size()));
+    }
+    out.starts.push_back(static_cast<uint32_t>(out.ids.size()));
+  }
+  return out;
+}
+
 const std::vector<Piece>& RowParser::parse(uint64_t row) {
   const uint64_t first = words_.row_starts[row];
   const auto count = static_cast<uint32_t>(words_.row_starts[row + 1] - first);
   const uint32_t* sequence = words_.sequence.data() + first;
-  fewest_.find(sequence, count, [&](uint32_t i, auto&& body) { table_.each(sequence + i, count - i, body); });
+  fewest_.find(sequence, count, [&](uint32_t i, auto&& body) { table_.view().each(sequence + i, count - i, body); });
   pieces_.clear();
   fewest_.each_from_end(sequence, [&](uint32_t phrase, uint32_t word) {
-    if (phrase != PhraseTable::kNone) {
+    if (phrase != kNoPhrase) {
       pieces_.push_back({phrase, 0});
       return;
     }

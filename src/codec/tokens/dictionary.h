@@ -4,13 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "codec/tokens/pair_map.h"
+#include "codec/tokens/cut.h"
 #include "codec/tokens/words.h"
 
 namespace basalt::tokens {
-
-// Words that have a number of their own, alone or with up to three that follow.
-constexpr uint32_t kLongestPhrase = 4;
 
 struct Phrase {
   uint32_t words[kLongestPhrase] = {};
@@ -21,33 +18,29 @@ struct Phrase {
 // Finds the phrases of a dictionary at every place of a row.
 class PhraseTable {
  public:
-  static constexpr uint32_t kNone = PairMap::kNone;
-
   PhraseTable(const std::vector<Phrase>& phrases, uint64_t words);
 
-  // Calls body(length, phrase) for each phrase that begins at `words`, of which `left` follow in the row.
-  template <typename Body>
-  void each(const uint32_t* words, uint64_t left, Body&& body) const {
-    uint32_t node = first_[words[0]];
-    for (uint32_t length = 1; node != kNone; ++length) {
-      if (phrase_[node] != kNone) body(length, phrase_[node]);
-      if (length == kLongestPhrase || length == left) break;
-      node = next_.find(node, words[length]);
-    }
-  }
+  PhraseTree view() const { return {first_.data(), next_.view(), phrase_.data()}; }
+  // For those who make a copy elsewhere.
+  const std::vector<uint32_t>& first() const { return first_; }
+  const PairMap& next() const { return next_; }
+  const std::vector<uint32_t>& phrase() const { return phrase_; }
 
  private:
   uint32_t add_node();
 
-  std::vector<uint32_t> first_;   // node of each word
-  PairMap next_;                  // node and word → node
-  std::vector<uint32_t> phrase_;  // of each node
+  std::vector<uint32_t> first_;
+  PairMap next_;
+  std::vector<uint32_t> phrase_;
 };
 
 // What one id stands for: a phrase, or a single byte.
 struct Piece {
-  uint32_t phrase = PhraseTable::kNone;
+  uint32_t phrase = kNoPhrase;
   uint8_t byte = 0;
+
+  // Phrases have the first numbers, bytes the next.
+  uint32_t id(size_t phrases) const { return phrase == kNoPhrase ? static_cast<uint32_t>(phrases) + byte : phrase; }
 };
 
 // Words without a phrase of their own in the fewest pieces: other words that are part of them, and bytes.
@@ -88,37 +81,34 @@ class FewestIds {
   template <typename EachPhrase>
   void find(const uint32_t* words, uint32_t count, EachPhrase&& each_phrase) {
     if (steps_.size() <= count) steps_.resize(2 * count + 16);
-    for (uint32_t i = 0; i <= count; ++i) steps_[i].ids = ~0u;
-    steps_[0].ids = 0;
-    const auto reach = [&](uint32_t to, uint32_t ids, uint32_t length, uint32_t phrase) {
-      if (ids < steps_[to].ids) steps_[to] = {ids, length, phrase};
+    const auto spelled = [&](uint32_t word) {
+      return speller_.is_phrase(word) ? 0 : static_cast<uint32_t>(speller_.pieces(word).size());
     };
-    for (uint32_t i = 0; i < count; ++i) {
-      const uint32_t ids = steps_[i].ids;
-      if (!speller_.is_phrase(words[i])) {
-        reach(i + 1, ids + static_cast<uint32_t>(speller_.pieces(words[i]).size()), 1, PhraseTable::kNone);
-      }
-      each_phrase(i, [&](uint32_t length, uint32_t phrase) { reach(i + length, ids + 1, length, phrase); });
-    }
+    find_steps(words, count, spelled, each_phrase, steps_.data());
     count_ = count;
   }
-  // Of the last row: calls body(phrase, word), from the last one to the first; phrase kNone: the word is spelled.
+  // Of the last row: calls body(phrase, word), from the last one to the first; phrase kNoPhrase: the word is spelled.
   template <typename Body>
   void each_from_end(const uint32_t* words, Body&& body) const {
-    for (uint32_t i = count_; i > 0; i -= steps_[i].length) body(steps_[i].phrase, words[i - 1]);
+    for (uint32_t i = count_; i > 0; i -= steps_[i].length()) {
+      body(steps_[i].phrase() == Step::kSpelled ? kNoPhrase : steps_[i].phrase(), words[i - 1]);
+    }
   }
   uint32_t ids() const { return steps_[count_].ids; }
 
  private:
-  struct Step {
-    uint32_t ids;  // to get here
-    uint32_t length;
-    uint32_t phrase;
-  };
   Speller& speller_;
   std::vector<Step> steps_;
   uint32_t count_ = 0;
 };
+
+// The ids of every word that is no phrase of its own, one word after the other: phrases, and behind the last of these
+// one for each byte.
+struct Spelling {
+  std::vector<uint32_t> starts;  // one more than words; a phrase has none
+  std::vector<uint32_t> ids;
+};
+Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases);
 
 // Cuts rows into the fewest ids.
 class RowParser {

@@ -1,11 +1,9 @@
-// Words to ids: the dictionary is chosen, rows are cut, and entries are put in order of their use.
-#include <algorithm>
-#include <map>
-
+// Words to ids: the dictionary is chosen, and rows are cut.
 #include "basalt/core/error.h"
 #include "codec/child_values.h"
 #include "codec/codecs.h"
 #include "codec/tokens/dictionary.h"
+#include "codec/tokens/entries.h"
 #include "codec/tokens/layout.h"
 #include "codec/tokens/tokens.h"
 
@@ -29,67 +27,21 @@ constexpr double kMostDistinct = 0.5;
 struct Parts {
   std::vector<uint32_t> ids;
   std::vector<uint32_t> counts;
-  std::string entries;
-  std::vector<int64_t> entry_offsets{0};
-
-  Values entry_values() const { return text_values(entries.data(), entry_offsets); }
+  tokens::Entries entries;
 };
 
-// Ids of phrases come first, then one for each byte; both are renumbered once it is known how often each is used.
 Parts cut(const Words& words, const std::vector<Phrase>& phrases) {
   tokens::RowParser parser(words, phrases);
   Parts parts;
   std::vector<uint64_t> used(phrases.size() + 256, 0);
   for (uint64_t row = 0; row < words.rows(); ++row) {
     const size_t before = parts.ids.size();
-    for (const Piece& piece : parser.parse(row)) {
-      const bool is_byte = piece.phrase == tokens::PhraseTable::kNone;
-      parts.ids.push_back(is_byte ? static_cast<uint32_t>(phrases.size()) + piece.byte : piece.phrase);
-    }
+    for (const Piece& piece : parser.parse(row)) parts.ids.push_back(piece.id(phrases.size()));
     for (size_t i = before; i < parts.ids.size(); ++i) ++used[parts.ids[i]];
     parts.counts.push_back(static_cast<uint32_t>(parts.ids.size() - before));
   }
-
-  struct Entry {
-    std::string text;
-    uint64_t count;
-    uint32_t old;
-  };
-  std::vector<Entry> entries;
-  for (uint32_t old = 0; old < used.size(); ++old) {
-    if (used[old] == 0) continue;
-    Entry entry{{}, used[old], old};
-    if (old < phrases.size()) {
-      for (uint32_t i = 0; i < phrases[old].length; ++i) entry.text += words.texts[phrases[old].words[i]];
-    } else {
-      entry.text = static_cast<char>(old - phrases.size());
-    }
-    entries.push_back(std::move(entry));
-  }
-  // A byte that is a word, too, can have two entries: they are one.
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.text < b.text; });
-  std::vector<uint32_t> same(used.size());
-  size_t kept = 0;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const bool again = kept > 0 && entries[kept - 1].text == entries[i].text;
-    if (again) {
-      entries[kept - 1].count += entries[i].count;
-      same[entries[i].old] = entries[kept - 1].old;
-    } else {
-      same[entries[i].old] = entries[i].old;
-      if (kept != i) entries[kept] = std::move(entries[i]);
-      ++kept;
-    }
-  }
-  entries.resize(kept);
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.count > b.count; });
-  std::vector<uint32_t> number(used.size());
-  for (uint32_t i = 0; i < entries.size(); ++i) {
-    number[entries[i].old] = i;
-    parts.entries += entries[i].text;
-    parts.entry_offsets.push_back(static_cast<int64_t>(parts.entries.size()));
-  }
-  for (uint32_t& id : parts.ids) id = number[same[id]];
+  parts.entries = tokens::order_entries(words, phrases, used);
+  for (uint32_t& id : parts.ids) id = parts.entries.numbers[id];
   return parts;
 }
 
@@ -112,7 +64,7 @@ Node TokensCodec::encode(const Values& values, const Tree& tree, Effort effort) 
   starts.push(start);
   node.children.push_back(encode_tree(number_values(parts.ids), tree.children[tokens::kIds], effort));
   node.children.push_back(encode_tree(number_values(parts.counts), tree.children[tokens::kCounts], effort));
-  node.children.push_back(encode_tree(parts.entry_values(), tree.children[tokens::kEntries], effort));
+  node.children.push_back(encode_tree(parts.entries.values(), tree.children[tokens::kEntries], effort));
   return node;
 }
 
@@ -129,7 +81,7 @@ std::optional<Estimate> TokensCodec::estimate(const Sample& sample, ChildChooser
   const double all_ids = static_cast<double>(parts.ids.size()) * sample.scale();
   Estimate ids = chooser.best({number_values(parts.ids), static_cast<uint64_t>(all_ids)}, tokens::kIds);
   Estimate counts = chooser.best({number_values(parts.counts), sample.total_rows}, tokens::kCounts);
-  const Values entry_values = parts.entry_values();
+  const Values entry_values = parts.entries.values();
   Estimate entries = chooser.best({entry_values, entry_values.count}, tokens::kEntries);
   const double starts = 8.0 * (tile_count(sample.total_rows) + 1);
   return Estimate{starts + ids.bytes + counts.bytes + entries.bytes,

@@ -6,27 +6,18 @@
 
 #include "core/text_words.h"
 
+#include "codec/tokens/cut.h"
+
 namespace basalt::tokens {
 
 namespace {
 
 constexpr std::array<bool, 256> word_bytes() {
   std::array<bool, 256> out{};
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    out[byte] = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-                byte == '\'' || byte >= 0x80;
-  }
+  for (uint32_t byte = 0; byte < 256; ++byte) out[byte] = in_word(static_cast<uint8_t>(byte));
   return out;
 }
 constexpr std::array<bool, 256> kInWord = word_bytes();
-
-size_t word_length(std::string_view text) {
-  const size_t most = std::min<size_t>(text.size(), kLongestWord);
-  size_t at = 0;
-  while (at < most && kInWord[static_cast<uint8_t>(text[at])]) ++at;
-  while (at < most && !kInWord[static_cast<uint8_t>(text[at])]) ++at;
-  return at;
-}
 
 // Distinct words and their numbers: a flat hash table, since every word of a column is looked up.
 class WordNumbers {
@@ -89,7 +80,9 @@ std::optional<Words> split_words(const Values& values, uint64_t most_distinct) {
   words.row_starts.reserve(values.count + 1);
   for (uint64_t row = 0; row < values.count; ++row) {
     for (std::string_view left = values.string(row); !left.empty();) {
-      const std::string_view word = left.substr(0, word_length(left));
+      const std::string_view word =
+          left.substr(0, word_length(reinterpret_cast<const unsigned char*>(left.data()), left.size(),
+                                     [](uint8_t byte) { return kInWord[byte]; }));
       left.remove_prefix(word.size());
       words.sequence.push_back(numbers.of(word));
     }

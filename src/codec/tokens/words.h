@@ -11,9 +11,6 @@
 
 namespace basalt::tokens {
 
-// Phrases of four words must fit an entry.
-constexpr uint32_t kLongestWord = 60;
-
 struct Words {
   std::vector<std::string_view> texts;  // of the distinct words, as they were met first
   std::vector<uint32_t> sequence;       // the words of all rows

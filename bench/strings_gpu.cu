@@ -1,6 +1,7 @@
-// Compressed strings on the GPU: chunks of text decoded to offsets and bytes, and encoded from text to tables and
-// codes, in plain bytes per second and against the copy rate on all bytes that move.
+// Strings on the GPU: chunks of text decoded to offsets and bytes by every codec of theirs, and encoded by fsst from
+// text to tables and codes, in plain bytes per second and against the copy rate on all bytes that move.
 #include <cub/device/device_scan.cuh>
+#include <memory>
 #include <string>
 
 #include "basalt/plan/tree.h"
@@ -9,7 +10,11 @@
 #include "codec/fsst/kernels.h"
 #include "codec/fsst/tables.h"
 #include "codec/fsst/train_kernels.h"
+#include "codec/numbered/kernels.h"
 #include "codec/packed/layout.h"
+#include "codec/plain/layout.h"
+#include "codec/strings/kernels.h"
+#include "codec/tokens/kernels.h"
 #include "nested_bench.h"
 #include "texts.h"
 
@@ -55,38 +60,29 @@ Texts texts_of(std::string (*text)(uint64_t), uint64_t rows) {
   return texts;
 }
 
-// One chunk's streams in device memory, and room for its rows.
-class DeviceChunk {
- public:
-  DeviceChunk(const Node& strings, uint64_t plain, unsigned char* text, uint32_t* fault)
-      : offsets_(strings.count + 1), text_starts_(tile_count(strings.count) + size_t{1}) {
-    const Node& node = strings.children[1];
-    fsst::Parameters params;
-    std::memcpy(&params, node.params.data(), sizeof(params));
-    work_.tables = upload<unsigned char>(node.streams[fsst::kTables]);
-    work_.starts = upload<uint64_t>(node.streams[fsst::kStarts]);
-    work_.codes = upload<unsigned char>(node.streams[fsst::kCodes]);
-    work_.lengths = describe(strings.children[0]);
-    work_.code_lengths = describe(node.children[fsst::kCodeLengths]);
-    work_.rows = static_cast<uint32_t>(strings.count);
-    work_.table_shift = params.table_shift;
-    work_.text_starts = text_starts_.data();
-    work_.text = text;
-    work_.offsets = offsets_.data();
-    work_.fault = fault;
-    moved_ = static_cast<double>(strings.encoded_bytes() + plain + offsets_.bytes());
-  }
-  const fsst::DecodeWork& work() const { return work_; }
-  double moved() const { return moved_; }
-  std::vector<int64_t> offsets() const { return offsets_.to_host(0, offsets_.size()); }
+std::string numbered_text(uint64_t row) {
+  const std::string number = std::to_string(mix(row) % 1'000'000'000);
+  return "Customer#" + std::string(9 - number.size(), '0') + number;
+}
 
- private:
+// Streams of encoded chunks in device memory.
+class DeviceStreams {
+ public:
   template <typename T>
-  const T* upload(const Buffer& stream) {
-    std::vector<unsigned char> bytes(stream.size() + 256);
-    std::memcpy(bytes.data(), stream.data(), stream.size());
+  const T* upload(const void* from, size_t size) {
+    std::vector<unsigned char> bytes(size + 256);
+    if (size > 0) std::memcpy(bytes.data(), from, size);
     streams_.emplace_back(bytes);
     return reinterpret_cast<const T*>(streams_.back().data());
+  }
+  template <typename T>
+  const T* upload(const Buffer& stream) {
+    return upload<T>(stream.data(), stream.size());
+  }
+  template <typename T>
+  T* room(size_t count) {
+    streams_.emplace_back(count * sizeof(T));
+    return reinterpret_cast<T*>(streams_.back().data());
   }
   // Of a packed array.
   const uint64_t* describe(const Node& node) {
@@ -94,40 +90,149 @@ class DeviceChunk {
     for (uint32_t i = 0; i < packed::kStreams; ++i) {
       words.push_back(reinterpret_cast<uint64_t>(upload<unsigned char>(node.streams[i])));
     }
-    descriptors_.emplace_back(words);
-    return descriptors_.back().data();
+    return upload<uint64_t>(words.data(), words.size() * sizeof(uint64_t));
   }
 
+ private:
   std::vector<DeviceArray<unsigned char>> streams_;
-  std::vector<DeviceArray<uint64_t>> descriptors_;
-  DeviceArray<int64_t> offsets_;
-  DeviceArray<uint64_t> text_starts_;
-  fsst::DecodeWork work_{};
-  double moved_ = 0;
 };
 
-void texts(NestedBench& bench, const std::string& point, std::string (*text)(uint64_t), double bar) {
-  if (!bench.options.wants("fsst " + point)) return;
+// A chunk's rows, with lengths that are packed.
+template <typename Work>
+Work work_of(DeviceStreams& streams, const Node& lengths) {
+  Work work{};
+  work.lengths = streams.describe(lengths);
+  work.rows = static_cast<uint32_t>(lengths.count);
+  work.text_starts = streams.room<uint64_t>(tile_count(lengths.count) + size_t{1});
+  work.offsets = streams.room<int64_t>(lengths.count + 1);
+  return work;
+}
+
+// Each codec: its tree, what its kernels work on, and their launches, all of them that decoding takes.
+struct Fsst {
+  using Work = fsst::DecodeWork;
+  static constexpr const char* kTree = "strings(packed, fsst(packed))";
+
+  Work add(DeviceStreams& streams, const Node& strings, uint32_t*) {
+    const Node& node = strings.children[1];
+    fsst::Parameters params;
+    std::memcpy(&params, node.params.data(), sizeof(params));
+    Work work = work_of<Work>(streams, strings.children[0]);
+    work.tables = streams.upload<unsigned char>(node.streams[fsst::kTables]);
+    work.starts = streams.upload<uint64_t>(node.streams[fsst::kStarts]);
+    work.codes = streams.upload<unsigned char>(node.streams[fsst::kCodes]);
+    work.code_lengths = streams.describe(node.children[fsst::kCodeLengths]);
+    work.table_shift = params.table_shift;
+    return work;
+  }
+  static void launch(const Work* works, uint32_t chunks) {
+    const fsst::DecodeBatch batch{
+        works, chunks, tile_count(kMaxChunkRows), 0, strings::Child::kPacked, strings::Child::kPacked};
+    BASALT_CHECK(strings::place_tiles(batch.texts(), nullptr));
+    BASALT_CHECK(fsst::decode(batch, nullptr));
+  }
+};
+
+class Tokens {
+ public:
+  using Work = tokens::DecodeWork;
+  static constexpr const char* kTree = "strings(packed, tokens(packed, packed, strings(packed, plain)))";
+
+  Work add(DeviceStreams& streams, const Node& strings, uint32_t* fault) {
+    const Node& node = strings.children[1];
+    const Node& texts = node.children[tokens::kEntries];
+    strings::TextWork entries = work_of<strings::TextWork>(streams, texts.children[0]);
+    entries.fault = fault;
+    entry_works_.push_back(entries);
+    most_entries_ = static_cast<uint32_t>(texts.count);
+    Work work = work_of<Work>(streams, strings.children[0]);
+    work.starts = streams.upload<uint64_t>(node.streams[tokens::kTileStarts]);
+    work.ids = streams.describe(node.children[tokens::kIds]);
+    work.counts = streams.describe(node.children[tokens::kCounts]);
+    work.entries = {streams.upload<uint64_t>(texts.children[1].streams[plain::kBytes]),
+                    static_cast<int64_t*>(entries.offsets), 0};
+    work.entry_count = most_entries_;
+    work.slots = streams.room<tokens::Slot>(texts.count);
+    return work;
+  }
+  // Entries are decoded and prepared each time.
+  void launch(const Work* works, uint32_t chunks) {
+    if (on_device_ == nullptr) on_device_ = std::make_unique<DeviceArray<strings::TextWork>>(entry_works_);
+    const strings::TextBatch entries =
+        strings::text_batch(on_device_->data(), chunks, tile_count(most_entries_), strings::Child::kPacked);
+    const tokens::DecodeBatch batch{works,
+                                    chunks,
+                                    tile_count(kMaxChunkRows),
+                                    most_entries_,
+                                    strings::Child::kPacked,
+                                    strings::Child::kPacked,
+                                    strings::Child::kPacked};
+    BASALT_CHECK(strings::place_tiles(entries, nullptr));
+    BASALT_CHECK(strings::place_rows(entries, nullptr));
+    BASALT_CHECK(tokens::make_slots(batch, nullptr));
+    BASALT_CHECK(strings::place_tiles(batch.texts(), nullptr));
+    BASALT_CHECK(tokens::decode(batch, nullptr));
+  }
+
+ private:
+  std::vector<strings::TextWork> entry_works_;
+  std::unique_ptr<DeviceArray<strings::TextWork>> on_device_;
+  uint32_t most_entries_ = 0;
+};
+
+struct Numbered {
+  using Work = numbered::DecodeWork;
+  static constexpr const char* kTree = "numbered(packed)";
+
+  Work add(DeviceStreams& streams, const Node& node, uint32_t*) {
+    Work work{};
+    work.rows = static_cast<uint32_t>(node.count);
+    work.offsets = streams.room<int64_t>(node.count + 1);
+    work.numbers = streams.describe(node.children[numbered::kNumbers]);
+    work.prefix_bytes = static_cast<uint32_t>(node.params.size() - 1);
+    work.prefix = streams.upload<uint64_t>(node.params.data() + 1, work.prefix_bytes);
+    work.digits = static_cast<uint32_t>(node.params[0]);
+    return work;
+  }
+  static void launch(const Work* works, uint32_t chunks) {
+    BASALT_CHECK(numbered::decode({works, chunks, tile_count(kMaxChunkRows), strings::Child::kPacked}, nullptr));
+  }
+};
+
+// The offsets that a kernel wrote.
+std::vector<int64_t> offsets_of(const strings::TextWork& work) {
+  const size_t width = work.narrow_offsets != 0 ? sizeof(int32_t) : sizeof(int64_t);
+  std::vector<unsigned char> bytes((work.rows + size_t{1}) * width);
+  BASALT_CHECK(cudaMemcpy(bytes.data(), work.offsets, bytes.size(), cudaMemcpyDeviceToHost));
+  std::vector<int64_t> out(work.rows + size_t{1});
+  for (size_t i = 0; i < out.size(); ++i) {
+    int32_t narrow = 0;
+    std::memcpy(work.narrow_offsets != 0 ? static_cast<void*>(&narrow) : &out[i], bytes.data() + i * width, width);
+    if (work.narrow_offsets != 0) out[i] = narrow;
+  }
+  return out;
+}
+
+// `narrow`: offsets of 32 bits.
+template <typename Codec>
+void decode(NestedBench& bench, const std::string& group, const std::string& point, std::string (*text)(uint64_t),
+            double bar, bool narrow = false) {
+  if (!bench.options.wants(group + " " + point)) return;
   const Texts plain = texts_of(text, kMaxChunkRows);
-  const Tree tree = bind_tree(parse_tree("strings(packed, fsst(packed))"), Physical::kBytes);
-  const Node node = encode_tree(plain.values(), tree);
+  const Node node = encode_tree(plain.values(), bind_tree(parse_tree(Codec::kTree), Physical::kBytes));
   const size_t chunk_bytes = (plain.bytes().size() + 255) / 256 * 256;
   const auto chunks = static_cast<uint32_t>(bench.plain.bytes() / chunk_bytes);
-  std::vector<DeviceChunk> arrays;
-  std::vector<fsst::DecodeWork> works;
-  Line line;
+  DeviceStreams streams;
+  Codec codec;
+  std::vector<typename Codec::Work> works;
   for (uint32_t i = 0; i < chunks; ++i) {
-    arrays.emplace_back(node, plain.bytes().size(), bench.plain.data() + i * chunk_bytes, bench.fault.data());
-    works.push_back(arrays.back().work());
-    line.bytes += arrays.back().moved();
+    works.push_back(codec.add(streams, node, bench.fault.data()));
+    works.back().narrow_offsets = narrow ? 1 : 0;
+    works.back().text = bench.plain.data() + i * chunk_bytes;
+    works.back().fault = bench.fault.data();
   }
-  const DeviceArray<fsst::DecodeWork> on_device(works);
-  const fsst::DecodeBatch batch{on_device.data(),    chunks, tile_count(kMaxChunkRows), 0, fsst::Child::kPacked,
-                                fsst::Child::kPacked};
-  const auto launch = [&] {
-    BASALT_CHECK(fsst::place_tiles(batch, nullptr));
-    BASALT_CHECK(fsst::decode(batch, nullptr));
-  };
+  const DeviceArray<typename Codec::Work> on_device(works);
+  const auto launch = [&] { codec.launch(on_device.data(), chunks); };
   BASALT_CHECK(cudaMemset(bench.plain.data(), 0xA5, bench.plain.bytes()));
   BASALT_CHECK(cudaMemset(bench.fault.data(), 0, bench.fault.bytes()));
   launch();
@@ -136,12 +241,16 @@ void texts(NestedBench& bench, const std::string& point, std::string (*text)(uin
   for (const uint32_t chunk : {0u, chunks - 1}) {
     const auto got = bench.plain.to_host(chunk * chunk_bytes, plain.bytes().size());
     require(std::memcmp(got.data(), plain.bytes().data(), got.size()) == 0, point + ": text");
-    require(arrays[chunk].offsets() == plain.offsets(), point + ": offsets");
+    require(offsets_of(works[chunk]) == plain.offsets(), point + ": offsets");
   }
+  const size_t offset_bytes = plain.offsets().size() * (narrow ? sizeof(int32_t) : sizeof(int64_t));
   const double all_plain = static_cast<double>(chunks) * static_cast<double>(plain.bytes().size());
-  line.group = "fsst decode";
+  Line line;
+  line.group = group;
   line.point = point;
   line.variant = kShipped;
+  line.bytes =
+      static_cast<double>(chunks) * static_cast<double>(node.encoded_bytes() + plain.bytes().size() + offset_bytes);
   line.values = all_plain;
   line.seconds = bench.timer.time(launch);
   line.ceiling = bench.ceilings.copy;
@@ -312,9 +421,13 @@ void encode(NestedBench& bench, const std::string& point, std::string (*text)(ui
 int main(int argc, char** argv) {
   using namespace basalt::bench;
   NestedBench bench(Options::parse(argc, argv));
-  texts(bench, "comments", comment, kLeastRate);
-  texts(bench, "uuids", hex, kLeastRate);
-  texts(bench, "some escapes", with_escapes, 0);
+  decode<Fsst>(bench, "fsst decode", "comments", comment, kLeastRate);
+  decode<Fsst>(bench, "fsst decode", "comments, 32-bit offsets", comment, kLeastRate, true);
+  decode<Fsst>(bench, "fsst decode", "uuids", hex, kLeastRate);
+  decode<Fsst>(bench, "fsst decode", "some escapes", with_escapes, 0);
+  decode<Tokens>(bench, "tokens decode", "comments", comment, kLeastRate);
+  decode<Tokens>(bench, "tokens decode", "comments, 32-bit offsets", comment, kLeastRate, true);
+  decode<Numbered>(bench, "numbered decode", "customers", numbered_text, kLeastRate);
   encode(bench, "comments", comment, basalt::Effort::kBalanced, kLeastEncodeRate);
   encode(bench, "uuids", hex, basalt::Effort::kBalanced, kLeastEncodeRate);
   encode(bench, "comments, best", comment, basalt::Effort::kBest, 0);

@@ -1,0 +1,222 @@
+// Words and phrases by number, on the device: rows are cut into words there, words numbered as they are met first, and
+// rows cut into the fewest ids; which phrases there are is chosen on the host, from a part of the rows' words.
+#include <cub/device/device_radix_sort.cuh>
+
+#include "codec/tokens/encode_rows.h"
+#include "codec/tokens/entries.h"
+#include "codec/tokens/layout.h"
+#include "cuda/encode_texts.cuh"
+#include "cuda/sums.cuh"
+
+namespace basalt::cuda {
+
+namespace {
+
+// A thread cuts a row. Longer ones keep the host busy for less time than a thread.
+constexpr int64_t kLongestRow = 1 << 20;
+
+template <typename T>
+DeviceBuffer upload_vector(const std::vector<T>& values, cudaStream_t stream) {
+  return upload(values.data(), values.size() * sizeof(T), stream);
+}
+template <typename T>
+std::vector<T> download_vector(const DeviceBuffer& from, uint64_t count, cudaStream_t stream) {
+  const Buffer values = download(from, count * sizeof(T), stream);
+  return {values.as<T>(), values.as<T>() + count};
+}
+
+// The rows in host memory, where they nearly always are already.
+struct RowsOnHost {
+  std::vector<int64_t> offsets;
+  Buffer bytes;
+  Values values;
+
+  RowsOnHost(const DeviceValues& from, cudaStream_t stream)
+      : offsets(download_vector<int64_t>(from.offsets, from.count + 1, stream)) {
+    values = text_values(from.host_bytes, offsets);
+    if (from.host_bytes != nullptr) return;
+    bytes = download(from.data, static_cast<size_t>(from.end_byte - from.first_byte), stream);
+    values.bytes = bytes.as<char>() - from.first_byte;
+  }
+  int64_t longest() const {
+    int64_t out = 0;
+    for (size_t row = 0; row + 1 < offsets.size(); ++row) out = std::max(out, offsets[row + 1] - offsets[row]);
+    return out;
+  }
+};
+
+// Numbers of words, in the order in which they are met first, and where that is.
+struct NumberedWords {
+  DeviceBuffer sequence;  // uint32, of each word
+  DeviceBuffer firsts;    // uint32, the first word of each number
+  uint64_t distinct = 0;
+};
+
+NumberedWords number_words(const strings::Texts& words, uint64_t count, cudaStream_t stream) {
+  NumberedWords out;
+  out.sequence = DeviceBuffer(count * sizeof(uint32_t), stream);
+  auto* sequence = out.sequence.as<uint32_t>();
+  DeviceValues texts;
+  find_distinct_strings(words, count, sequence, texts, stream);
+  out.distinct = texts.count;
+  if (count == 0) return out;
+  const size_t bytes = out.distinct * sizeof(uint32_t);
+  const DeviceBuffer firsts(bytes, stream), ranks(bytes, stream), sorted_ranks(bytes, stream), numbers(bytes, stream);
+  out.firsts = DeviceBuffer(bytes, stream);
+  check(cudaMemsetAsync(firsts.data(), 0xFF, bytes, stream), "preparing minima");
+  auto* first = firsts.as<uint32_t>();
+  auto* rank = ranks.as<uint32_t>();
+  each_row(count, stream, [=] __device__(uint64_t i) { atomicMin(first + sequence[i], static_cast<uint32_t>(i)); });
+  each_row(out.distinct, stream, [=] __device__(uint64_t i) { rank[i] = static_cast<uint32_t>(i); });
+  with_temporary(stream, [&](void* temporary, size_t& size) {
+    return cub::DeviceRadixSort::SortPairs(temporary, size, first, out.firsts.as<uint32_t>(), rank,
+                                           sorted_ranks.as<uint32_t>(), static_cast<int64_t>(out.distinct), 0, 32,
+                                           stream);
+  });
+  const auto* met = sorted_ranks.as<uint32_t>();
+  auto* number = numbers.as<uint32_t>();
+  each_row(out.distinct, stream, [=] __device__(uint64_t i) { number[met[i]] = static_cast<uint32_t>(i); });
+  each_row(count, stream, [=] __device__(uint64_t i) { sequence[i] = number[sequence[i]]; });
+  return out;
+}
+
+// The rows as words, on the device and on the host.
+struct SplitRows {
+  DeviceBuffer row_starts;  // uint64
+  DeviceBuffer sequence;    // uint32
+  tokens::Words words;
+};
+
+SplitRows split_rows(const strings::Texts& texts, const Values& host, cudaStream_t stream) {
+  SplitRows out;
+  const uint64_t rows = host.count;
+  const DeviceBuffer counts(rows * sizeof(uint32_t), stream);
+  tokens::WordWork work{};
+  work.texts = texts;
+  work.counts = counts.as<uint32_t>();
+  each_row(rows, stream, [=] __device__(uint64_t row) { tokens::count_words(work, row); });
+  out.row_starts = sums_of(work.counts, rows, stream);
+  work.row_starts = out.row_starts.as<uint64_t>();
+  const uint64_t count = fetch(work.row_starts + rows, stream);
+  if (count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "tokens: the array has too many words");
+  const DeviceBuffer word_offsets((count + 1) * sizeof(int64_t), stream);
+  work.word_offsets = word_offsets.as<int64_t>();
+  each_row(rows, stream, [=] __device__(uint64_t row) { tokens::place_words(work, row); });
+  check(cudaMemcpyAsync(work.word_offsets + count, texts.offsets + rows, sizeof(int64_t), cudaMemcpyDeviceToDevice,
+                        stream),
+        "copying an offset");
+  NumberedWords numbered = number_words({texts.words, work.word_offsets, texts.first_byte}, count, stream);
+  out.sequence = std::move(numbered.sequence);
+  out.words.sequence = download_vector<uint32_t>(out.sequence, count, stream);
+  out.words.row_starts = download_vector<uint64_t>(out.row_starts, rows + 1, stream);
+
+  const DeviceBuffer borders(2 * numbered.distinct * sizeof(int64_t), stream);
+  auto* border = borders.as<int64_t>();
+  const auto* first = numbered.firsts.as<uint32_t>();
+  each_row(numbered.distinct, stream, [=] __device__(uint64_t i) {
+    border[2 * i] = work.word_offsets[first[i]];
+    border[2 * i + 1] = work.word_offsets[first[i] + uint64_t{1}];
+  });
+  const auto on_host = download_vector<int64_t>(borders, 2 * numbered.distinct, stream);
+  for (size_t i = 0; i < on_host.size(); i += 2) {
+    out.words.texts.emplace_back(host.bytes + on_host[i], static_cast<size_t>(on_host[i + 1] - on_host[i]));
+  }
+  return out;
+}
+
+// Ids of all rows, and of each, as Piece::id() numbers them.
+struct CutRows {
+  DeviceValues ids;
+  DeviceValues counts;
+  DeviceBuffer places;  // uint64
+  std::vector<uint64_t> used;
+};
+
+CutRows cut_rows(const SplitRows& split, const std::vector<tokens::Phrase>& phrases, cudaStream_t stream) {
+  CutRows out;
+  const uint64_t rows = split.words.rows();
+  const tokens::PhraseTable table(phrases, split.words.texts.size());
+  const tokens::Spelling spelling = tokens::spell_words(split.words, phrases);
+  const DeviceBuffer first = upload_vector(table.first(), stream), next = upload_vector(table.next().slots(), stream),
+                     phrase = upload_vector(table.phrase(), stream),
+                     spelled_starts = upload_vector(spelling.starts, stream),
+                     spelled_ids = upload_vector(spelling.ids, stream);
+  const DeviceBuffer steps((split.words.sequence.size() + rows) * sizeof(tokens::Step), stream);
+  out.counts.type = out.ids.type = Physical::kU32;
+  out.counts.count = rows;
+  out.counts.data = DeviceBuffer(rows * sizeof(uint32_t), stream);
+  tokens::CutWork work{};
+  work.tree = {first.as<uint32_t>(), {next.as<tokens::PairSlot>(), table.next().view().bits}, phrase.as<uint32_t>()};
+  work.spelled_starts = spelled_starts.as<uint32_t>();
+  work.spelled_ids = spelled_ids.as<uint32_t>();
+  work.words = split.sequence.as<uint32_t>();
+  work.row_starts = split.row_starts.as<uint64_t>();
+  work.steps = steps.as<tokens::Step>();
+  work.counts = out.counts.data.as<uint32_t>();
+  each_row(rows, stream, [=] __device__(uint64_t row) { tokens::cut_row(work, row); });
+
+  out.places = sums_of(work.counts, rows, stream);
+  work.places = out.places.as<uint64_t>();
+  out.ids.count = fetch(work.places + rows, stream);
+  out.ids.data = DeviceBuffer(out.ids.count * sizeof(uint32_t), stream);
+  work.ids = out.ids.data.as<uint32_t>();
+  each_row(rows, stream, [=] __device__(uint64_t row) { tokens::write_row(work, row); });
+
+  const size_t kinds = phrases.size() + 256;
+  const DeviceBuffer uses = cleared(kinds * sizeof(uint64_t), stream);
+  auto* use = uses.as<unsigned long long>();
+  each_row(out.ids.count, stream, [=] __device__(uint64_t i) { atomicAdd(use + work.ids[i], 1ull); });
+  out.used = download_vector<uint64_t>(uses, kinds, stream);
+  return out;
+}
+
+void renumber(DeviceValues& ids, const std::vector<uint32_t>& numbers, cudaStream_t stream) {
+  const DeviceBuffer on_device = upload_vector(numbers, stream);
+  const auto* number = on_device.as<uint32_t>();
+  auto* id = ids.data.as<uint32_t>();
+  each_row(ids.count, stream, [=] __device__(uint64_t i) { id[i] = number[id[i]]; });
+}
+
+Buffer tile_starts(const DeviceBuffer& places, uint64_t rows, cudaStream_t stream) {
+  const uint64_t tiles = tile_count(rows);
+  const DeviceBuffer starts((tiles + 1) * sizeof(uint64_t), stream);
+  auto* to = starts.as<uint64_t>();
+  const auto* place = places.as<uint64_t>();
+  each_row(tiles + 1, stream,
+           [=] __device__(uint64_t tile) { to[tile] = place[tile * kTileRows < rows ? tile * kTileRows : rows]; });
+  Buffer out = download(starts, (tiles + 1) * sizeof(uint64_t), stream);
+  const auto* start = out.as<uint64_t>();
+  for (uint64_t tile = 0; tile < tiles; ++tile) {
+    if (start[tile + 1] - start[tile] > tokens::kMostIdsPerTile) {
+      throw Error(ErrorCode::kUnsupported, "tokens: a tile has too many of them");
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Node encode_tokens(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+  Node node = make_node(values, tree, tokens::kStreams);
+  const RowsOnHost host(values, stream);
+  if (host.longest() > kLongestRow) return node.codec->encode(host.values, tree, effort);
+  const SplitRows split = split_rows(texts_of(values, stream), host.values, stream);
+  const std::vector<tokens::Phrase> phrases = tokens::choose_phrases(split.words, 1.0, effort);
+  CutRows cut = cut_rows(split, phrases, stream);
+  const tokens::Entries entries = tokens::order_entries(split.words, phrases, cut.used);
+  renumber(cut.ids, entries.numbers, stream);
+  node.streams[tokens::kTileStarts] = tile_starts(cut.places, values.count, stream);
+
+  DeviceValues texts;
+  texts.type = Physical::kBytes;
+  texts.count = entries.offsets.size() - 1;
+  texts.offsets = upload_vector(entries.offsets, stream);
+  texts.host_bytes = entries.bytes.data();
+  texts.end_byte = entries.offsets.back();
+  node.children.push_back(encode_node(cut.ids, tree.children[tokens::kIds], effort, stream));
+  node.children.push_back(encode_node(cut.counts, tree.children[tokens::kCounts], effort, stream));
+  node.children.push_back(encode_node(texts, tree.children[tokens::kEntries], effort, stream));
+  return node;
+}
+
+}  // namespace basalt::cuda

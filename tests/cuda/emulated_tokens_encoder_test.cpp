@@ -1,0 +1,93 @@
+// The device encoder of words by number, run on the CPU: a thread's rows have the words and the ids that the CPU's
+// encoder cuts them into.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "codec/fsst_texts.h"
+#include "codec/tokens/dictionary.h"
+#include "codec/tokens/encode_rows.h"
+
+namespace basalt::test {
+namespace {
+
+using testing::make_texts;
+using testing::text_cases;
+using testing::TextCase;
+
+template <typename T>
+std::vector<uint64_t> sums_of(const std::vector<T>& sizes) {
+  std::vector<uint64_t> out{0};
+  for (const T size : sizes) out.push_back(out.back() + size);
+  return out;
+}
+
+void expect_same_words(const testing::Array& array, const tokens::Words& words) {
+  const uint64_t rows = array.values.count;
+  std::vector<uint64_t> text((array.bytes.size() + 15) / 8);
+  std::copy(array.bytes.begin(), array.bytes.end(), reinterpret_cast<char*>(text.data()));
+  std::vector<uint32_t> counts(rows);
+  tokens::WordWork work{};
+  work.texts = {text.data(), array.values.offsets, 0};
+  work.counts = counts.data();
+  for (uint64_t row = 0; row < rows; ++row) tokens::count_words(work, row);
+  const std::vector<uint64_t> row_starts = sums_of(counts);
+  ASSERT_EQ(row_starts, words.row_starts);
+  std::vector<int64_t> word_offsets(row_starts.back() + 1, -1);
+  word_offsets.back() = array.values.offsets[rows];
+  work.row_starts = row_starts.data();
+  work.word_offsets = word_offsets.data();
+  for (uint64_t row = 0; row < rows; ++row) tokens::place_words(work, row);
+  for (uint64_t i = 0; i < words.sequence.size(); ++i) {
+    const std::string_view word(array.values.bytes + word_offsets[i],
+                                static_cast<size_t>(word_offsets[i + 1] - word_offsets[i]));
+    ASSERT_EQ(word, words.texts[words.sequence[i]]) << "word " << i;
+  }
+}
+
+void expect_same_ids(const tokens::Words& words, const std::vector<tokens::Phrase>& phrases) {
+  const tokens::PhraseTable table(phrases, words.texts.size());
+  const tokens::Spelling spelling = tokens::spell_words(words, phrases);
+  std::vector<tokens::Step> steps(words.sequence.size() + words.rows());
+  std::vector<uint32_t> counts(words.rows());
+  tokens::CutWork work{};
+  work.tree = table.view();
+  work.spelled_starts = spelling.starts.data();
+  work.spelled_ids = spelling.ids.data();
+  work.words = words.sequence.data();
+  work.row_starts = words.row_starts.data();
+  work.steps = steps.data();
+  work.counts = counts.data();
+  for (uint64_t row = 0; row < words.rows(); ++row) tokens::cut_row(work, row);
+  const std::vector<uint64_t> places = sums_of(counts);
+  std::vector<uint32_t> ids(places.back(), ~0u);
+  work.places = places.data();
+  work.ids = ids.data();
+  for (uint64_t row = 0; row < words.rows(); ++row) tokens::write_row(work, row);
+  tokens::RowParser parser(words, phrases);
+  for (uint64_t row = 0; row < words.rows(); ++row) {
+    std::vector<uint32_t> expected;
+    for (const tokens::Piece& piece : parser.parse(row)) expected.push_back(piece.id(phrases.size()));
+    ASSERT_EQ(std::vector<uint32_t>(ids.begin() + static_cast<ptrdiff_t>(places[row]),
+                                    ids.begin() + static_cast<ptrdiff_t>(places[row + 1])),
+              expected)
+        << "row " << row;
+  }
+}
+
+TEST(EmulatedTokensEncoder, WordsAndIdsAreThoseOfTheCpu) {
+  for (const TextCase& one : text_cases()) {
+    SCOPED_TRACE(one.name);
+    const testing::Array array = make_texts(one.texts);
+    const tokens::Words words = *tokens::split_words(array.values, ~uint64_t{0});
+    expect_same_words(array, words);
+    for (const Effort effort : {Effort::kFast, Effort::kBalanced}) {
+      expect_same_ids(words, tokens::choose_phrases(words, 1.0, effort));
+    }
+    expect_same_ids(words, {});
+  }
+}
+
+}  // namespace
+}  // namespace basalt::test
