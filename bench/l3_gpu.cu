@@ -1,13 +1,11 @@
 // Learned integers on the GPU: the columns of `gen l3` decoded to memory, against the copy rate on the bytes they move,
-// beside the published layout and decoder and beside FP64 predictions; single rows looked up; and a filter with a sum
-// that never leaves registers, against the read rate. With --l1: one launch per width for scripts/l1_study.sh.
-#include "basalt/codec/codec.h"
-#include "basalt/core/threads.h"
+// beside the published layout and decoder and beside FP64 predictions; and single rows looked up. With --l1: one launch
+// per width for scripts/l1_study.sh.
 #include "basalt/gen/l3.h"
-#include "basalt/plan/tree.h"
 #include "codec/l3/kernels.h"
 #include "codec/l3/strip.cuh"
 #include "codec/packed/kernels.cuh"
+#include "l3_column.h"
 #include "l3_fp64.h"
 #include "l3_published.h"
 #include "nested_bench.h"
@@ -17,67 +15,10 @@ namespace {
 
 using device::ChunkBatch;
 
-constexpr uint32_t kDescriptorWords = 1 + l3::kStreams;
-
-// Chunks that were encoded on the host, copied to the device as often as it takes.
-template <typename T>
-struct LearnedColumn {
-  DeviceArray<T> values;  // of the chunks that differ
-  uint32_t distinct = 0;
-  std::vector<DeviceArray<unsigned char>> streams;
-  DeviceArray<uint64_t> nodes, first_rows;
-  uint32_t chunks = 0;
-  uint64_t bytes = 0;
-  double bits_per_value = 0;
-
-  ChunkBatch batch() const { return {nodes.data(), first_rows.data(), kDescriptorWords, chunks, kTilesPerChunk}; }
-};
-
-template <typename T>
-LearnedColumn<T> make_column(const std::vector<T>& rows, uint32_t chunks, Physical type) {
-  LearnedColumn<T> column;
-  column.values = DeviceArray<T>(rows);
-  column.distinct = static_cast<uint32_t>(rows.size() / kMaxChunkRows);
-  column.chunks = chunks;
-  std::vector<Node> encoded(column.distinct);
-  ThreadPool pool(hardware_threads());
-  pool.parallel_for(column.distinct, [&](uint64_t i) {
-    Values values;
-    values.type = type;
-    values.count = kMaxChunkRows;
-    values.data = rows.data() + i * kMaxChunkRows;
-    encoded[i] = encode_tree(values, bind_tree({"l3", {}}, type));
-  });
-  std::vector<uint64_t> nodes, first_rows;
-  for (uint32_t c = 0; c < chunks; ++c) {
-    nodes.push_back(kMaxChunkRows);
-    first_rows.push_back(uint64_t{c} * kMaxChunkRows);
-    for (const Buffer& stream : encoded[c % column.distinct].streams) {
-      DeviceArray<unsigned char> copy(stream.size() + 128);
-      BASALT_CHECK(cudaMemcpy(copy.data(), stream.data(), stream.size(), cudaMemcpyHostToDevice));
-      nodes.push_back(reinterpret_cast<uint64_t>(copy.data()));
-      column.streams.push_back(std::move(copy));
-      column.bytes += stream.size();
-    }
-  }
-  column.nodes = DeviceArray<uint64_t>(nodes);
-  column.first_rows = DeviceArray<uint64_t>(first_rows);
-  column.bits_per_value = static_cast<double>(column.bytes) * 8 / (static_cast<double>(chunks) * kMaxChunkRows);
-  return column;
-}
-
-template <typename T>
-struct ExpectedFrom {
-  const T* values;
-  uint32_t distinct;
-  __device__ T operator()(const uint64_t*, uint32_t chunk, uint32_t row) const {
-    return values[uint64_t{chunk % distinct} * kMaxChunkRows + row];
-  }
-};
-
-template <typename T, bool kPrefetch, typename Predictions = device::FixedPoint>
+template <typename T, bool kPrefetch, typename Predictions = device::FixedPoint, uint32_t kUnrolled = 64,
+          uint32_t kMinBlocks = 6>
 cudaError_t decode_strips(const ChunkBatch& batch, uint32_t strip, T* out) {
-  device::decode_learned<T, 4, 6, kPrefetch, Predictions>
+  device::decode_learned<T, 4, kMinBlocks, kPrefetch, Predictions, kUnrolled>
       <<<device::tile_grid(batch, 4 * strip), 4 * kLanes>>>(batch, strip, out, nullptr);
   return cudaGetLastError();
 }
@@ -179,6 +120,12 @@ void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   measure("prefetch", 4, decode_strips<T, true>);
   measure("prefetch", 8, decode_strips<T, true>);
   measure("no prefetch", 8, decode_strips<T, false>);
+  if (sizeof(T) == 8) {
+    measure("looped", 4, decode_strips<T, true, device::FixedPoint, 32>);
+    measure("looped", 8, decode_strips<T, true, device::FixedPoint, 32>);
+    measure("looped, no prefetch", 8, decode_strips<T, false, device::FixedPoint, 32>);
+    measure("looped, 64 registers", 4, decode_strips<T, true, device::FixedPoint, 32, 8>);
+  }
   bench.measure<T>(group, point, "shared memory", column.batch(), bytes, 0, expected, [&](T* out) {
     return device::launch_decode_tiles<device::L3<T>, 8, (sizeof(T) == 8 ? 3 : 4)>(column.batch(), out, nullptr, 0);
   });
@@ -189,125 +136,6 @@ void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
                    [&](T* out) { return decode_strips<T, true, Fp64<true>>(column.batch(), 8, out); });
   decode_published_set<T>(bench, group, set, values, column);
   if (bench.options.wants("l3 look-up")) look_ups<T>(bench, set.name, column);
-}
-
-// Count and sum of the values below a literal. Rows of narrow models stay offsets of 32 bits: the literal is moved to
-// them, and the base is added as often as rows passed.
-template <typename T>
-struct FilterRows {
-  static constexpr bool kAddsUp = true;
-  T below;
-  uint64_t sum = 0;
-  uint32_t count = 0;
-  uint64_t base = 0;
-  int32_t bound = 0;  // offsets up to here pass
-  uint32_t passed = 0;
-  uint32_t small_sum = 0;
-
-  // The base by itself may lie beyond the type: a value tells where it is.
-  __device__ __forceinline__ void begin(uint64_t given, int32_t first) {
-    constexpr uint64_t kFar = uint64_t{1} << 33;
-    const T value = static_cast<T>(given + static_cast<uint64_t>(static_cast<int64_t>(first)));
-    base = value - static_cast<uint64_t>(static_cast<int64_t>(first));
-    passed = 0;
-    small_sum = 0;
-    const T last = below - 1;
-    const uint64_t distance = last >= value ? last - value : value - last;
-    const auto near = static_cast<int64_t>(distance < kFar ? distance : kFar);
-    const int64_t at = last >= value ? first + near : first - near;
-    bound = at > 0x7FFFFFFF ? 0x7FFFFFFF : at < -0x7FFFFFFF ? -0x7FFFFFFF - 1 : static_cast<int32_t>(at);
-  }
-  template <bool kSmall>
-  __device__ __forceinline__ void offset(uint32_t, int32_t offset) {
-    if (offset > bound) return;
-    ++passed;
-    if constexpr (kSmall) {
-      small_sum += static_cast<uint32_t>(offset);
-    } else {
-      sum += static_cast<uint64_t>(static_cast<int64_t>(offset));
-    }
-  }
-  __device__ __forceinline__ void end() {
-    sum += base * passed + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(small_sum)));
-    count += passed;
-  }
-  __device__ __forceinline__ void value(uint32_t, uint64_t value) {
-    if (static_cast<T>(value) >= below) return;
-    sum += static_cast<T>(value);
-    ++count;
-  }
-};
-
-template <typename T, uint32_t kMinBlocks>
-__global__ __launch_bounds__(128, kMinBlocks) void filter_and_sum(ChunkBatch batch, T below,
-                                                                  unsigned long long* result) {
-  __shared__ device::StripScratch<T> scratch[4];
-  FilterRows<T> rows{below};
-  for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
-    const uint64_t* node = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
-    const auto strip = device::Strip::of_warp(device::tiles_of(device::row_count(node)), device::kStripTiles);
-    device::feed_strip<T, false>(device::l3_chunk(node), strip, scratch[threadIdx.x / kLanes],
-                                 [all = &rows](uint32_t) -> FilterRows<T>& { return *all; });
-  }
-  for (uint32_t distance = 16; distance > 0; distance /= 2) {
-    rows.sum += __shfl_down_sync(~0u, rows.sum, distance);
-    rows.count += __shfl_down_sync(~0u, rows.count, distance);
-  }
-  if (device::lane_id() != 0) return;
-  atomicAdd(result, rows.sum);
-  atomicAdd(result + 1, rows.count);
-}
-
-template <typename T>
-void filter_columns(NestedBench& bench, const std::string& type_name, Physical type) {
-  const uint32_t chunks = bench.options.quick ? 8 : 192;
-  const char* names[] = {"for", "line", "parabola"};
-  constexpr double kLeastRates[] = {2.5e12, 1.8e12, 1.4e12};  // values per second, below 16 bits
-  for (uint32_t degree = 0; degree < 3; ++degree) {
-    const std::string group = "l3 filter+sum " + type_name + " " + names[degree];
-    if (!bench.options.wants(group)) continue;
-    for (const uint32_t width : {4u, 8u, 12u, 16u, 20u, 24u}) {
-      std::vector<T> values(4 * uint64_t{kMaxChunkRows});
-      for (uint64_t i = 0; i < values.size(); ++i) {
-        const uint64_t x = i % 8192;
-        const uint64_t curve = degree == 0 ? 0 : degree == 1 ? i % kMaxChunkRows * 64 : x * x / 4;
-        values[i] = static_cast<T>(curve + (mix(i) & low_bits(width)));
-      }
-      const auto column = make_column<T>(values, chunks, type);
-      const T below = static_cast<T>(values[values.size() / 2] / 2 + 1);
-      uint64_t sum = 0, count = 0;
-      for (const T value : values) {
-        sum += value < below ? value : 0;
-        count += value < below ? 1 : 0;
-      }
-      char point[64];
-      std::snprintf(point, sizeof(point), "w%u, %.2f bits", width, column.bits_per_value);
-      const uint64_t copies = chunks / column.distinct;
-      const auto measure = [&](const char* variant, auto kernel) {
-        const DeviceArray<unsigned long long> result(std::vector<unsigned long long>{0, 0});
-        const auto launch = [&] {
-          kernel<<<device::tile_grid(column.batch(), 4 * device::kStripTiles), 128>>>(column.batch(), below,
-                                                                                      result.data());
-          BASALT_CHECK(cudaGetLastError());
-        };
-        launch();
-        const auto got = result.to_host(0, 2);
-        require(got[0] == sum * copies && got[1] == count * copies, group + " " + label("w", width));
-        Line line;
-        line.group = group;
-        line.point = point;
-        line.variant = variant;
-        line.bytes = static_cast<double>(column.bytes);
-        line.values = static_cast<double>(chunks) * kMaxChunkRows;
-        line.seconds = bench.timer.time(launch);
-        line.ceiling = bench.ceilings.read;
-        line.bar_values = width < 16;
-        line.bar = width >= 16 ? 0.75 : kLeastRates[degree];
-        bench.report.add(line);
-      };
-      measure("64 registers", filter_and_sum<T, 8>);
-    }
-  }
 }
 
 // One launch of the published decoder and one of ours for each width, in this order, for a profiler to count at: frames
@@ -345,8 +173,6 @@ int run(const Options& options) {
       decode_set<uint32_t>(bench, set, set.type == TypeKind::kInt32 ? Physical::kI32 : Physical::kU32);
     }
   }
-  filter_columns<uint32_t>(bench, "u32", Physical::kU32);
-  filter_columns<uint64_t>(bench, "u64", Physical::kU64);
   return bench.finish();
 }
 

@@ -15,8 +15,7 @@ __device__ __forceinline__ l3::Chunk l3_chunk(const uint64_t* descriptor) {
 }
 
 // A unit of 256 rows, ready to be read. Narrow models: value = base + (upper half of y + residual, as a signed 32-bit
-// offset); where offsets are small, the base has swallowed the whole part of the unit's first prediction. Wide ones:
-// base + (y >> fraction) + residual.
+// offset). Wide ones: base + (y >> fraction) + residual.
 struct alignas(16) LearnedUnit {
   uint64_t base;
   uint64_t y;           // at the unit's first row
@@ -29,17 +28,13 @@ struct alignas(16) LearnedUnit {
   static constexpr uint32_t kWide = 1u << 15;
   static constexpr uint32_t kRuns = 1u << 16;
   static constexpr uint32_t kPackedTile = 1u << 17;  // its tile lies in one partition
-  static constexpr uint32_t kSmall = 1u << 18;       // 32 offsets of its tile can be added up in 32 bits
+  static constexpr uint32_t kBounded = 1u << 18;     // see sum.cuh
 
   __device__ __forceinline__ uint32_t width() const { return info & 0x7F; }
   __device__ __forceinline__ uint32_t fraction() const { return info >> kFraction & 0x3F; }
   __device__ __forceinline__ uint32_t degree() const { return info >> kDegree & 3; }
   __device__ __forceinline__ bool is(uint32_t flag) const { return (info & flag) != 0; }
 };
-
-BASALT_HD bool magnitude_below(uint64_t value, uint32_t bits) {
-  return (value + (uint64_t{1} << bits)) >> (bits + 1) == 0;
-}
 
 // Everything about one unit, by one lane. Of runs that is their partition, and with kRunValues the model of their
 // values over the number of the run as well.
@@ -65,21 +60,18 @@ __device__ __forceinline__ LearnedUnit describe_unit(const l3::Chunk& chunk, uin
   const l3::Predictor p = l3::get_predictor(record, chunk.params, value_bytes);
   const uint64_t i = uint64_t{units_before} * kUnitRows;
   out.base = p.base;
-  out.y = l3::evaluate(p, i);
-  out.d1 = p.c1 + p.c2 * i + p.c3 * (i == 0 ? 0 : l3::choose_2(i));
-  out.d2 = p.c2 + p.c3 * i;
-  if (!runs) out.d3 = p.c3;
+  out.y = p.c0 + p.c1 * i;
+  out.d1 = p.c1;
+  if (l3::degree_of(record.model) > 1) {
+    const uint64_t two = i == 0 ? 0 : l3::choose_2(i);
+    out.y += p.c2 * two + p.c3 * l3::choose_3(i);
+    out.d1 += p.c2 * i + p.c3 * two;
+    out.d2 = p.c2 + p.c3 * i;
+    if (!runs) out.d3 = p.c3;
+  }
   if (!runs) out.place = record.place + units_before * record.width;
   out.info |= record.width | p.fraction << LearnedUnit::kFraction | l3::degree_of(record.model) << LearnedUnit::kDegree;
-  if (p.wide) {
-    out.info |= LearnedUnit::kWide;
-  } else if (!runs && record.width <= 24 && magnitude_below(out.y, 62) && magnitude_below(out.d1, 45) &&
-             magnitude_below(out.d2, 36) && magnitude_below(out.d3, 27)) {
-    // Offsets inside the tile: 2^23 from each of the first two differences, less from the third, 2^24 from residuals.
-    out.info |= LearnedUnit::kSmall;
-    out.base += static_cast<uint64_t>(static_cast<int64_t>(out.y) >> 32);
-    out.y &= 0xFFFFFFFF;
-  }
+  if (p.wide) out.info |= LearnedUnit::kWide;
   return out;
 }
 

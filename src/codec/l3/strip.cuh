@@ -23,24 +23,37 @@ struct alignas(16) StripScratch {
   typename StripRuns<T>::Scratch runs;
 };
 
-// Residuals k = first … first + N − 1 of a lane of a packed tile.
-template <uint32_t kFirst, uint32_t N, typename R>
-__device__ __forceinline__ void unpack_tile(const uint32_t* lane_words, uint32_t width, R (&residuals)[N]) {
-  for_width<8 * sizeof(R)>(AllWidths{}, width, [&](auto w) {
-    const PackedTile<R, decltype(w)::value> tile(lane_words, 0);
+// Words of residuals, where they are stored.
+struct StoredWords {
+  const uint32_t* words;
+  __device__ __forceinline__ uint32_t operator()(uint32_t j) const { return load(words + j); }
+};
+
+// Residuals k = first … first + N − 1 of a lane of a packed tile, each with the bits of `mark` above it. word(j): word
+// j of the tile, counted from the lane's first. False, and nothing done, if the width is above kWidest.
+template <uint32_t kFirst, uint32_t kWidest, uint32_t N, typename R, typename Words>
+__device__ __forceinline__ bool unpack_tile(const Words& word, uint32_t width, uint32_t mark, R (&residuals)[N]) {
+  return for_width<kWidest>(AllWidths{}, width, [&](auto w) {
+    constexpr uint32_t W = decltype(w)::value;
 #pragma unroll
-    for (uint32_t j = 0; j < N; ++j) residuals[j] = static_cast<R>(tile.raw_at(kFirst + j));
+    for (uint32_t j = 0; j < N; ++j) {
+      residuals[j] = extract<W>((kFirst + j) * W, [&](uint32_t i) { return word(i * kLanes); }) | mark;
+    }
   });
 }
 
 // The eight residuals of a lane of a unit by itself. They are W bytes in a row, which begin anywhere in a word: shifted
 // into place, they come out by constants.
-template <typename R>
-__device__ __forceinline__ void unpack_unit(const uint32_t* unit, uint32_t width, R (&residuals)[kUnitRowsPerLane]) {
+template <uint32_t kWidest, typename R, typename Words>
+__device__ __forceinline__ bool unpack_unit(const Words& word, uint32_t width, uint32_t mark,
+                                            R (&residuals)[kUnitRowsPerLane]) {
   const uint32_t lane = lane_id_here();
-  for_width<8 * sizeof(R)>(AllWidths{}, width, [&](auto w) {
+  return for_width<kWidest>(AllWidths{}, width, [&](auto w) {
     constexpr uint32_t W = decltype(w)::value;
-    if constexpr (W > 0) {
+    if constexpr (W == 0) {
+#pragma unroll
+      for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) residuals[k] = mark;
+    } else {
       constexpr uint32_t kWords = (W + 3) / 4;
       uint32_t words[kWords + 1];
       const uint32_t byte = lane * W;
@@ -48,7 +61,7 @@ __device__ __forceinline__ void unpack_unit(const uint32_t* unit, uint32_t width
       for (uint32_t j = 0; j <= kWords; ++j) {
         // What the last lane does not need may lie beyond the stream.
         const uint32_t at = byte / 4 + j;
-        if (j < kWords || W % 4 != 0) words[j] = load(unit + (j < kWords || at < unit_words(W) ? at : byte / 4));
+        if (j < kWords || W % 4 != 0) words[j] = word(j < kWords || at < unit_words(W) ? at : byte / 4);
       }
       if constexpr (W % 4 != 0) {
 #pragma unroll
@@ -56,7 +69,7 @@ __device__ __forceinline__ void unpack_unit(const uint32_t* unit, uint32_t width
       }
 #pragma unroll
       for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-        residuals[k] = static_cast<R>(extract<W>(k * W, [&](uint32_t j) { return words[j]; }));
+        residuals[k] = extract<W>(k * W, [&](uint32_t j) { return words[j]; }) | mark;
       }
     }
   });
@@ -97,22 +110,17 @@ struct PredictionsOf<Sink> {
 template <typename Sink, bool kCurve>
 using LanePredictions = typename PredictionsOf<Sink>::type::template Lane<kCurve>;
 
-// What becomes of rows is up to a sink:
-//   begin(base, o)        rows of a narrow model follow: base + offset each, modulo the type; o: the first one's offset
-//   offset<kSmall>(k, o)  row k of the lane; kSmall: 32 of them add up in 32 bits
-//   end()
-//   value(k, v)           row k of the lane, of any other model
-template <bool kCurve, bool kSmall, uint32_t N, typename Sink>
+// What becomes of rows is up to a sink: value(k, v) takes row k of the lane.
+template <bool kCurve, uint32_t N, typename Sink>
 __device__ __forceinline__ void narrow_rows(const LearnedUnit& unit, uint32_t first_k, const uint32_t (&residuals)[N],
                                             Sink& sink) {
   LanePredictions<Sink, kCurve> rows(unit);
-  sink.begin(unit.base, static_cast<int32_t>(rows.narrow() + residuals[0]));
 #pragma unroll
   for (uint32_t j = 0; j < N; ++j) {
-    sink.template offset<kSmall>(first_k + j, static_cast<int32_t>(rows.narrow() + residuals[j]));
+    const auto offset = static_cast<int32_t>(rows.narrow() + residuals[j]);
+    sink.value(first_k + j, unit.base + static_cast<uint64_t>(static_cast<int64_t>(offset)));
     rows.step();
   }
-  sink.end();
 }
 
 template <uint32_t N, typename R, typename Sink>
@@ -129,66 +137,78 @@ __device__ __forceinline__ void wide_rows(const LearnedUnit& unit, LanePredictio
 template <uint32_t N, typename Sink>
 __device__ __forceinline__ void narrow_rows_by_degree(const LearnedUnit& unit, uint32_t first_k,
                                                       const uint32_t (&residuals)[N], Sink& sink) {
-  if constexpr (Sink::kAddsUp) {
-    if (unit.is(LearnedUnit::kSmall)) {
-      if (unit.degree() == 0) {
-        sink.begin(unit.base, static_cast<int32_t>(residuals[0]));
-#pragma unroll
-        for (uint32_t j = 0; j < N; ++j) sink.template offset<true>(first_k + j, static_cast<int32_t>(residuals[j]));
-        sink.end();
-      } else if (unit.degree() == 1) {
-        narrow_rows<false, true>(unit, first_k, residuals, sink);
-      } else {
-        narrow_rows<true, true>(unit, first_k, residuals, sink);
-      }
-      return;
-    }
-  }
   if (unit.degree() <= 1) {
-    narrow_rows<false, false>(unit, first_k, residuals, sink);
+    narrow_rows<false>(unit, first_k, residuals, sink);
   } else {
-    narrow_rows<true, false>(unit, first_k, residuals, sink);
+    narrow_rows<true>(unit, first_k, residuals, sink);
+  }
+}
+
+// Rows of more than 32 bits by one loop for all widths: an unrolled body for each would not stay in the instruction
+// cache where neighbouring tiles have different widths. Sinks name the widest that is unrolled.
+template <uint32_t N, typename Sink>
+__device__ __forceinline__ void wide_rows_in_a_loop(const LearnedUnit& unit, const uint32_t* words, uint32_t stride,
+                                                    uint32_t bit, uint32_t first_k, Sink& sink) {
+  LanePredictions<Sink, true> rows(unit);
+  const uint32_t width = unit.width();
+  const uint32_t fraction = unit.fraction();
+#pragma unroll 8
+  for (uint32_t j = 0; j < N; ++j) {
+    const uint64_t residual = residual_bits<uint64_t>(words, stride, bit + j * width, width);
+    sink.value(first_k + j, unit.base + rows.wide(fraction) + residual);
+    rows.step();
   }
 }
 
 template <typename T, typename Sink>
 __device__ __forceinline__ void feed_packed_tile(const l3::Chunk& chunk, const LearnedUnit& unit, Sink& sink) {
-  const uint32_t* words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords + lane_id();
+  const uint32_t* lane_words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords + lane_id();
+  const StoredWords words{lane_words};
   const uint32_t width = unit.width();
   if (sizeof(T) <= 4 || width <= 32) {
     uint32_t residuals[kRowsPerLane] = {};
-    unpack_tile<0>(words, width, residuals);
+    unpack_tile<0, 32>(words, width, 0, residuals);
     if (!unit.is(LearnedUnit::kWide)) {
       narrow_rows_by_degree(unit, 0, residuals, sink);
     } else {
       LanePredictions<Sink, true> rows(unit);
       wide_rows(unit, rows, 0, residuals, sink);
     }
-  } else if constexpr (sizeof(T) > 4) {
+  } else if constexpr (sizeof(T) > 4 && Sink::kUnrolled > 32) {
     // Two halves, so that residuals take no more registers than narrow ones.
     LanePredictions<Sink, true> rows(unit);
     uint64_t residuals[kRowsPerLane / 2];
-    unpack_tile<0>(words, width, residuals);
+    unpack_tile<0, 64>(words, width, 0, residuals);
     wide_rows(unit, rows, 0, residuals, sink);
-    unpack_tile<kRowsPerLane / 2>(words, width, residuals);
+    unpack_tile<kRowsPerLane / 2, 64>(words, width, 0, residuals);
     wide_rows(unit, rows, kRowsPerLane / 2, residuals, sink);
+  } else if constexpr (sizeof(T) > 4) {
+    wide_rows_in_a_loop<kRowsPerLane>(unit, lane_words, kLanes, 0, 0, sink);
   }
 }
 
 template <typename T, typename Sink>
 __device__ __forceinline__ void feed_unit(const l3::Chunk& chunk, const LearnedUnit& unit, uint32_t first_k,
                                           Sink& sink) {
-  const uint32_t* words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords;
-  using R = typename SelectType<(sizeof(T) <= 4), uint32_t, uint64_t>::type;
-  if (!unit.is(LearnedUnit::kWide)) {
+  const uint32_t* unit_words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords;
+  const StoredWords words{unit_words};
+  const uint32_t width = unit.width();
+  if (sizeof(T) <= 4 || width <= 32) {
     uint32_t residuals[kUnitRowsPerLane] = {};
-    unpack_unit(words, unit.width(), residuals);
-    narrow_rows_by_degree(unit, first_k, residuals, sink);
-  } else {
-    R residuals[kUnitRowsPerLane] = {};
-    unpack_unit(words, unit.width(), residuals);
+    unpack_unit<32>(words, width, 0, residuals);
+    if (!unit.is(LearnedUnit::kWide)) {
+      narrow_rows_by_degree(unit, first_k, residuals, sink);
+    } else {
+      LanePredictions<Sink, true> rows(unit);
+      wide_rows(unit, rows, first_k, residuals, sink);
+    }
+  } else if constexpr (sizeof(T) > 4 && Sink::kUnrolled > 32) {
+    uint64_t residuals[kUnitRowsPerLane] = {};
+    unpack_unit<64>(words, width, 0, residuals);
     LanePredictions<Sink, true> rows(unit);
     wide_rows(unit, rows, first_k, residuals, sink);
+  } else if constexpr (sizeof(T) > 4) {
+    wide_rows_in_a_loop<kUnitRowsPerLane>(unit, unit_words, 1, lane_id() * kUnitRowsPerLane * width, first_k, sink);
   }
 }
 
@@ -280,20 +300,13 @@ __device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const Strip& 
 }
 
 // Values to memory.
-template <typename T, typename P = FixedPoint>
+template <typename T, typename P = FixedPoint, uint32_t kWidestUnrolled = 64>
 struct StoreRows {
   using Predictions = P;
-  static constexpr bool kAddsUp = false;
+  static constexpr uint32_t kUnrolled = kWidestUnrolled;
   T* lane_out;
   uint32_t rows;  // of the tile, less the lane
-  uint64_t base = 0;
 
-  __device__ __forceinline__ void begin(uint64_t given, int32_t) { base = given; }
-  template <bool>
-  __device__ __forceinline__ void offset(uint32_t k, int32_t offset) {
-    value(k, base + static_cast<uint64_t>(static_cast<int64_t>(offset)));
-  }
-  __device__ __forceinline__ void end() {}
   __device__ __forceinline__ void value(uint32_t k, uint64_t value) {
     if (k * kLanes < rows) store_once(lane_out + k * kLanes, static_cast<T>(value));
   }
@@ -301,7 +314,8 @@ struct StoreRows {
 
 // A warp decodes up to `most` tiles of each chunk. Grid: x covers the tiles of the longest chunk, kWarps · most per
 // block; y the chunks. `fault` becomes 1 if values were found that no writer makes.
-template <typename T, uint32_t kWarps, uint32_t kMinBlocks, bool kPrefetch, typename P = FixedPoint>
+template <typename T, uint32_t kWarps, uint32_t kMinBlocks, bool kPrefetch, typename P = FixedPoint,
+          uint32_t kUnrolled = 64>
 __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(ChunkBatch batch, uint32_t most, T* out,
                                                                              uint32_t* fault) {
   __shared__ StripScratch<T> scratch[kWarps];
@@ -316,7 +330,7 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(Chu
     T* lane_out = out + load(batch.first_rows + chunk) + lane_id();
     const bool wrong = feed_strip<T, kPrefetch>(learned, strip, scratch[threadIdx.x / kLanes], [&](uint32_t tile) {
       const uint32_t rows = rows_of_tile(count, tile);
-      return StoreRows<T, P>{lane_out + uint64_t{tile} * kTileRows, rows > lane_id() ? rows - lane_id() : 0};
+      return StoreRows<T, P, kUnrolled>{lane_out + uint64_t{tile} * kTileRows, rows > lane_id() ? rows - lane_id() : 0};
     });
     bad = bad || wrong;
   }

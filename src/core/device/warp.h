@@ -99,6 +99,20 @@ __device__ __forceinline__ uint32_t funnel_right(uint32_t low, uint32_t high, ui
   return __funnelshift_r(low, high, shift);
 }
 
+// sum += value if value < bound: a comparison and a multiplication by one. Additions would wait for the unit that also
+// compares, shifts and masks, while the one that multiplies idles.
+__device__ __forceinline__ void add_if_below(uint32_t& sum, uint32_t value, uint32_t bound) {
+#if defined(__CUDA_ARCH__)
+  uint32_t one = 1;
+  asm("" : "+r"(one));
+  asm("{.reg .pred p; setp.lt.u32 p, %1, %2; @p mad.lo.u32 %0, %1, %3, %0;}"
+      : "+r"(sum)
+      : "r"(value), "r"(bound), "r"(one));
+#else
+  if (value < bound) sum += value;
+#endif
+}
+
 // Reads memory that nobody writes while the kernel runs: streams, descriptors. The compiler may move and merge such
 // loads across stores, which is what lets a whole tile's words be in flight at once.
 template <typename T>
@@ -142,6 +156,29 @@ __device__ __forceinline__ T load_now(const T* from) {
 __device__ __forceinline__ void prefetch([[maybe_unused]] const void* from, [[maybe_unused]] uint32_t bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
+#endif
+}
+
+// Copies of 16 bytes from memory to shared memory that pass by registers. A thread closes what it has asked for into
+// groups, waits until at most kOpen of its last groups are under way, and sees other lanes' copies after sync_warp.
+__device__ __forceinline__ void copy_to_shared(void* to, const void* from) {
+#if defined(__CUDA_ARCH__)
+  const uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
+#else
+  const auto* bytes = static_cast<const unsigned char*>(from);
+  for (uint32_t i = 0; i < 16; ++i) static_cast<unsigned char*>(to)[i] = bytes[i];
+#endif
+}
+__device__ __forceinline__ void close_copies() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <uint32_t kOpen>
+__device__ __forceinline__ void wait_for_copies() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.wait_group %0;" ::"n"(kOpen) : "memory");
 #endif
 }
 
