@@ -42,6 +42,7 @@ class StatementRun {
   bool prepare(Batch& batch, bool must_fit);
   void launch(Batch& batch, size_t index);
   std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
+  std::vector<uint64_t> upload_tables(const Batch& batch);
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
                      double* tile_sums, Event& begin, Event& end);
   void make_kernel();
@@ -76,6 +77,7 @@ class StatementRun {
   std::vector<std::weak_ptr<DeviceBlock>> blocks_;
   std::unique_ptr<DeviceBlock> results_;
   std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
+  std::vector<std::unique_ptr<DeviceBlock>> tables_;  // of tests of strings, per batch
 };
 
 }  // namespace basalt::cuda
