@@ -15,6 +15,7 @@
 #include "codec/plain/layout.h"
 #include "codec/strings/kernels.h"
 #include "codec/tokens/kernels.h"
+#include "comments.h"
 #include "nested_bench.h"
 #include "texts.h"
 
@@ -24,22 +25,7 @@ namespace {
 constexpr double kLeastRate = 300e9;  // of plain bytes
 constexpr double kLeastEncodeRate = 80e9;
 
-// Text as TPC-H comments have it: a few words of a small vocabulary.
-std::string comment(uint64_t row) {
-  static const char* const kWords[] = {
-      "carefully",    "final",   "deposits",    "sleep",       "quickly", "regular", "accounts",  "above",
-      "packages",     "the",     "special",     "requests",    "ironic",  "pinto",   "beans",     "furiously",
-      "bold",         "express", "theodolites", "among",       "silent",  "pending", "blithely",  "even",
-      "platelets",    "haggle",  "slyly",       "foxes",       "unusual", "courts",  "according", "to",
-      "instructions", "nag",     "asymptotes",  "dependencies"};
-  const uint64_t length = 10 + mix(row) % 34;
-  std::string text;
-  for (uint64_t i = 0; text.size() < length; ++i) {
-    if (i > 0) text += ' ';
-    text += kWords[mix(row * 64 + i) % std::size(kWords)];
-  }
-  return text.substr(mix(row + 1) % 5).substr(0, length);
-}
+std::string comment(uint64_t row) { return comment_of(row, 10, 43); }
 // Nothing but digits and dashes, in which few pieces are frequent.
 std::string hex(uint64_t row) {
   std::string text;
@@ -52,12 +38,6 @@ std::string with_escapes(uint64_t row) {
   std::string text = comment(row);
   if (row % 20 == 0) text += static_cast<char>(0x80 + mix(row) % 128);
   return text;
-}
-
-Texts texts_of(std::string (*text)(uint64_t), uint64_t rows) {
-  Texts texts;
-  for (uint64_t row = 0; row < rows; ++row) texts.add(text(row));
-  return texts;
 }
 
 std::string numbered_text(uint64_t row) {

@@ -107,6 +107,12 @@ std::unique_ptr<BytesReader> Codec::open_bytes(const NodeView&) const {
   throw Error(ErrorCode::kUnsupported, std::string(name()) + " does not store bytes");
 }
 DeviceReader Codec::device_reader(const NodeView&) const { return {}; }
+DeviceReader Codec::device_tester(const NodeView&) const {
+  DeviceReader none;
+  none.reason = "strings encoded as " + std::string(name()) + " are not tested on the device";
+  return none;
+}
+std::unique_ptr<TextAlphabet> Codec::text_alphabet(const NodeView&) const { return nullptr; }
 
 Node encode_tree(const Values& values, const Tree& tree, Effort effort) {
   return get_codec(tree.codec).encode(values, tree, effort);

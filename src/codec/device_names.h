@@ -41,4 +41,21 @@ inline DeviceReader device_reader_named(const std::string& name, const NodeView&
   return reader;
 }
 
+// `name<children…>`, which tests strings; empty, with the reason, where one of the children is.
+inline DeviceReader device_tester_named(const std::string& name, const std::vector<DeviceReader>& children) {
+  DeviceReader tester;
+  std::string types;
+  for (const DeviceReader& child : children) {
+    if (child.empty()) {
+      tester.type.clear();
+      tester.reason = child.reason.empty() ? "an encoding below strings has no device reader" : child.reason;
+      return tester;
+    }
+    types += (types.empty() ? "" : ", ") + child.type;
+    tester.scratch_bytes = std::max(tester.scratch_bytes, child.scratch_bytes);
+  }
+  tester.type = types.empty() ? name : name + "<" + types + ">";
+  return tester;
+}
+
 }  // namespace basalt

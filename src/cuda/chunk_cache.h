@@ -25,10 +25,12 @@ struct ChunkKeyHash {
   size_t operator()(const ChunkKey& key) const { return static_cast<size_t>(key.low); }
 };
 
-// A chunk on the device: where each of its streams lies, in preorder.
+// A chunk on the device: where each of its streams lies, in preorder; of strings also what tests are made from, which
+// stays on the host.
 struct DeviceChunk {
   std::shared_ptr<DeviceBlock> block;
   std::vector<uint64_t> addresses;
+  std::shared_ptr<const TextAlphabet> alphabet;
 };
 
 class ChunkCache {

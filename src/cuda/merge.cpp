@@ -28,10 +28,12 @@ std::vector<Value> StatementRun::merge(const std::vector<uint32_t>& chunk_ends, 
   const size_t records = launches * static_cast<size_t>(kernel_->blocks);
   uint64_t flags = 0;
   uint64_t answered[] = {0, 0};  // tiles, by bounds and by models
+  uint64_t texts = 0;
   for (size_t r = 0; r < records; ++r) {
     const uint64_t* record = words + r * record_words();
     flags |= record[device::kRecordFlags];
     for (size_t how = 0; how < 2; ++how) answered[how] += record[device::kRecordTiles + how];
+    texts += record[device::kRecordTexts];
     for (size_t a = 0; a < aggregates; ++a) {
       const uint64_t* own = record + device::kRecordHead + device::kRecordAggregate * a;
       if (own[0] == 0) continue;
@@ -70,6 +72,7 @@ std::vector<Value> StatementRun::merge(const std::vector<uint32_t>& chunk_ends, 
   tiles.by_bounds = answered[device::kByBounds];
   tiles.by_model = answered[device::kByModel];
   tiles.decoded = open - tiles.by_bounds - tiles.by_model;
+  tiles.texts_in_place = texts;
 
   // Float sums: a launch's arrays lie one after the other, each as long as the launch's work list; chunks never span
   // launches. With one launch the whole list is one array.

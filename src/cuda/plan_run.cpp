@@ -22,6 +22,8 @@ void append_text(const Expr& expr, std::string& out) {
   number(expr.literal.null);
   number(expr.literal.integer);
   number(expr.literal.real);
+  number(expr.literal.bytes.size());
+  out += expr.literal.bytes;
   number(expr.args.size());
   for (const Expr& arg : expr.args) append_text(arg, out);
 }

@@ -131,6 +131,34 @@ std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std
   return words;
 }
 
+// Makes the tables of the statement's tests of strings, each test for each chunk of the batch, and sends them to the
+// device as one block. Gives their addresses, chunk after chunk.
+std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
+  constexpr uint64_t kAlignment = 128;
+  const size_t tests = plan_->texts.size();
+  std::vector<Buffer> tables(batch.chunks.size() * tests);
+  if (tables.empty()) return {};
+  backend_.threads(options_.threads).parallel_for(tables.size(), [&](uint64_t i) {
+    const device::TextPlan& text = plan_->texts[i % tests];
+    const DeviceChunk& chunk = batch.chunks[i / tests][text.column];
+    if (chunk.alphabet == nullptr) throw Error(ErrorCode::kInternal, "strings without an alphabet");
+    tables[i] = chunk.alphabet->table(*text.automaton);
+  });
+  std::vector<uint64_t> addresses;
+  Buffer all;
+  for (const Buffer& table : tables) {
+    addresses.push_back(all.size());
+    all.append(table.data(), table.size());
+    all.resize((all.size() + kAlignment - 1) / kAlignment * kAlignment);
+  }
+  tables_.push_back(std::make_unique<DeviceBlock>(all.size(), backend_.compute_, backend_.compute_));
+  const DeviceBlock& block = *tables_.back();
+  check(cudaMemcpyAsync(block.data(), all.data(), all.size(), cudaMemcpyHostToDevice, backend_.compute_),
+        "copying tests of strings");
+  for (uint64_t& address : addresses) address += block.address();
+  return addresses;
+}
+
 Event& StatementRun::kernel_event(size_t index) {
   auto& events = backend_.kernel_events_;
   while (events.size() <= index) events.push_back(std::make_unique<Event>());
@@ -177,6 +205,7 @@ void StatementRun::launch(Batch& batch, size_t index) {
         LoadGroup& group = batch.groups[group_at];
         chunk.block = group.block;
         chunk.addresses = group.chunks[chunk_at].addresses;
+        chunk.alphabet = group.chunks[chunk_at].alphabet;
         if (++chunk_at == group.chunks.size()) {
           ++group_at;
           chunk_at = 0;
@@ -185,17 +214,23 @@ void StatementRun::launch(Batch& batch, size_t index) {
     }
     for (LoadGroup& group : batch.groups) {
       std::vector<std::pair<ChunkKey, DeviceChunk>> entries;
-      for (ChunkLoad& load : group.chunks) entries.emplace_back(load.key, DeviceChunk{group.block, load.addresses});
+      for (ChunkLoad& load : group.chunks) {
+        entries.emplace_back(load.key, DeviceChunk{group.block, load.addresses, load.alphabet});
+      }
       backend_.cache_.put(group.block, std::move(entries), run_);
     }
     end_transfers();
     check(cudaStreamWaitEvent(backend_.compute_, backend_.transfer_end_, 0), "ordering streams");
   }
 
+  const std::vector<uint64_t> tables = upload_tables(batch);
   std::vector<uint64_t> slots;
   std::vector<uint32_t> work;
   for (size_t i = batch.first; i < batch.end; ++i) {
-    const std::vector<uint64_t> words = slot_words(chunks_[i], batch.chunks[i - batch.first]);
+    std::vector<uint64_t> words = slot_words(chunks_[i], batch.chunks[i - batch.first]);
+    for (size_t t = 0; t < plan_->texts.size(); ++t) {
+      words[plan_->texts[t].table_at] = tables[(i - batch.first) * plan_->texts.size() + t];
+    }
     slots.insert(slots.end(), words.begin(), words.end());
     all_slots_.insert(all_slots_.end(), words.begin(), words.end());
     for (const uint32_t item : chunks_[i].items) {
@@ -312,6 +347,7 @@ void StatementRun::remember(const std::string& key) {
                         cudaMemcpyHostToDevice, backend_.compute_),
         "copying a work list");
   backend_.compute_.synchronize();
+  statement->tables = std::move(tables_);
   statement->plan = own_plan_;
   statement->kernel = kernel_;
   statement->chunk_ends = chunk_ends_;

@@ -37,6 +37,12 @@ inline Expr real(Physical type, double value) {
   expr.literal = Value::of_real(type, value);
   return expr;
 }
+inline Expr text(const std::string& value) {
+  Expr expr;
+  expr.type = Physical::kBytes;
+  expr.literal = Value::of_bytes(value);
+  return expr;
+}
 inline Expr call(ExprOp op, Physical type, std::vector<Expr> args) {
   Expr expr;
   expr.op = op;
@@ -63,7 +69,7 @@ inline NodeView shape_of(const Tree& tree, Physical type) {
 }
 inline DeviceReader reader_of(const std::string& tree, Physical type) {
   const NodeView node = shape_of(bind_tree(parse_tree(tree), type), type);
-  return node.codec->device_reader(node);
+  return type == Physical::kBytes ? node.codec->device_tester(node) : node.codec->device_reader(node);
 }
 
 // A column of such trees (all with the same descriptor size) whose values lie in [low, high].
@@ -250,8 +256,54 @@ inline Sample decimals() {
   return sample;
 }
 
+// TPC-H Q13's filter beside a date: rows that the date leaves are tested.
+inline Sample comments() {
+  Sample sample;
+  sample.name = "comments";
+  sample.most_instructions = 2000;
+  const TimeUnit us = TimeUnit::kMicro;
+  add_column(sample, "o_orderdate", {TypeKind::kDate, 0, 0, us}, {"packed"}, 4, 8036, 10561, {12});
+  add_column(sample, "o_comment", {TypeKind::kUtf8, 0, 0, us}, {"strings(packed, fsst(packed))"}, 16, 0, 0, {6});
+  Pipeline& p = sample.pipeline;
+  p.has_filter = true;
+  Expr like = test(ExprOp::kLike, column(p, 1), text("%special%requests%"));
+  p.filter = call(
+      ExprOp::kAnd, Physical::kU8,
+      {test(ExprOp::kLess, column(p, 0), integer(Physical::kI32, 9131)), call(ExprOp::kNot, Physical::kU8, {like})});
+  p.aggregates.push_back({});
+  return sample;
+}
+
+// Strings of every encoding that is tested on the device, with NULLs, alone and within a condition.
+inline Sample tests_of_strings() {
+  Sample sample;
+  sample.name = "tests of strings";
+  sample.most_instructions = 5600;
+  const DataType varchar{TypeKind::kUtf8, 0, 0, TimeUnit::kMicro};
+  add_column(sample, "a", varchar, {"strings(packed, plain)", "strings(packed, fsst(packed))"}, 16, 0, 0, {6}, true);
+  add_column(sample, "b", varchar, {"dict(packed, strings(packed, plain))", "strings(constant, constant)"}, 16, 0, 0,
+             {3}, true);
+  add_column(sample, "c", varchar, {"strings(packed, tokens(packed, packed, strings(packed, plain)))"}, 24, 0, 0, {9});
+  add_column(sample, "d", {TypeKind::kInt32, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 0, 60000, {16});
+  Pipeline& p = sample.pipeline;
+  p.has_filter = true;
+  Expr either = call(ExprOp::kOr, Physical::kU8,
+                     {test(ExprOp::kLess, column(p, 0), text("middle")),
+                      call(ExprOp::kIn, Physical::kU8, {column(p, 1), text("RAIL"), text("AIR")}),
+                      test(ExprOp::kGreater, column(p, 3), integer(Physical::kI32, 500)),
+                      call(ExprOp::kIsNull, Physical::kU8, {column(p, 1)})});
+  p.filter = call(
+      ExprOp::kAnd, Physical::kU8,
+      {test(ExprOp::kEqual, column(p, 1), text("TRUCK")), test(ExprOp::kLike, column(p, 2), text("%green%")), either});
+  p.aggregates.push_back({});
+  p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, 3)));
+  p.aggregates.push_back(aggregate(AggregateOp::kCount, column(p, 0)));
+  return sample;
+}
+
 inline std::vector<Sample> all() {
-  return {q6(), count_below(), learned_ranges(), eight_sums(), eight_columns(), eight_nested(), decimals()};
+  return {q6(),           count_below(), learned_ranges(), eight_sums(),      eight_columns(),
+          eight_nested(), decimals(),    comments(),       tests_of_strings()};
 }
 
 }  // namespace basalt::samples

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "codec/dict/layout.h"
+#include "exec/device/generate/generate.h"
 #include "file/load_chunk.h"
 
 namespace basalt::cuda {
@@ -46,6 +47,13 @@ void check_codes(const NodeView& node) {
     }
   }
   for (const NodeView& child : node.children) check_codes(child);
+}
+
+std::shared_ptr<const TextAlphabet> alphabet_of(const NodeView& root) {
+  const device::ChunkReaders readers = device::readers_of(root);
+  const NodeView& values = *readers.value_node;
+  if (values.type != Physical::kBytes || readers.values.empty()) return nullptr;
+  return values.codec->text_alphabet(values);
 }
 
 }  // namespace
@@ -149,6 +157,7 @@ void BatchLoad::load(LoadGroup& group) {
     }
     try {
       check_codes(root);
+      load.alphabet = alphabet_of(root);
     } catch (const Error& error) {
       throw error.within(load.file->name() + ": column " + load.file->column(load.field_id).path + ": chunk " +
                          std::to_string(load.chunk));

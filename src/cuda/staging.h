@@ -23,6 +23,7 @@ struct ChunkLoad {
   uint64_t bytes = 0;   // on the device: its region, then streams it shares with other chunks
   uint64_t offset = 0;  // in its group's block
   std::vector<uint64_t> addresses;
+  std::shared_ptr<const TextAlphabet> alphabet;  // of strings that can be tested on the device
 };
 // Bytes that loading this chunk takes.
 uint64_t load_bytes(const ColumnChunkInfo& info);

@@ -43,6 +43,7 @@ class StatementRun {
   void end_transfers();
   void launch(Batch& batch, size_t index);
   std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
+  std::vector<uint64_t> upload_tables(const Batch& batch);
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
                      double* tile_sums, Event& begin, Event& end);
   void make_kernel();
@@ -78,6 +79,7 @@ class StatementRun {
   std::vector<std::weak_ptr<DeviceBlock>> blocks_;
   std::unique_ptr<DeviceBlock> results_;
   std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
+  std::vector<std::unique_ptr<DeviceBlock>> tables_;  // of tests of strings, per batch
 };
 
 }  // namespace basalt::cuda

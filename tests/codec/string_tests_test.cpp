@@ -6,27 +6,15 @@
 #include "basalt/codec/string_test.h"
 #include "basalt/core/error.h"
 #include "codec/arrays.h"
+#include "codec/random_string_tests.h"
 #include "codec/strings/symbol_automaton.h"
 
 namespace basalt {
 namespace {
 
 using strings::SymbolAutomaton;
-
-// Few letters, so that patterns meet; code points of one to four bytes.
-std::string random_text(std::mt19937_64& random, size_t most) {
-  static const char* kLetters[] = {"a", "b", "ab", "c", "é", "ü", "世", "🦆", "%", "_", "\\"};
-  std::string out;
-  for (size_t left = random() % (most + 1); left > 0; --left) out += kLetters[random() % std::size(kLetters)];
-  return out;
-}
-
-std::string random_pattern(std::mt19937_64& random) {
-  static const char* kParts[] = {"%", "%", "_", "a", "b", "ab", "é", "世", "🦆", "\\%", "\\_", "\\\\"};
-  std::string out;
-  for (size_t left = random() % 7; left > 0; --left) out += kParts[random() % std::size(kParts)];
-  return out;
-}
+using testing::random_test;
+using testing::random_text;
 
 bool holds(const StringTest& test, const std::string& text) {
   bool result = false;
@@ -41,23 +29,6 @@ bool holds(const StringTest& test, const std::string& text) {
     case StringTest::Kind::kLike: result = LikePattern(test.pattern).matches(text); break;
   }
   return result != test.negate;
-}
-
-StringTest random_test(std::mt19937_64& random) {
-  StringTest test = StringTest::like(random_pattern(random));
-  if (random() % 3 == 0) {
-    std::vector<std::string> values;
-    for (size_t left = random() % 5; left > 0; --left) values.push_back(random_text(random, 3));
-    test = StringTest::in(std::move(values));
-  } else if (random() % 3 == 0) {
-    std::optional<std::string> low;
-    std::optional<std::string> high;
-    if (random() % 3 != 0) low = random_text(random, 3);
-    if (random() % 3 != 0) high = random_text(random, 3);
-    test = StringTest::between(low, random() % 2 == 0, high, random() % 2 == 0);
-  }
-  test.negate = random() % 4 == 0;
-  return test;
 }
 
 TEST(StringTests, AutomataSayWhatTheTestSays) {

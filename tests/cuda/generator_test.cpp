@@ -40,6 +40,26 @@ TEST(Generator, LearnedColumnsAreTestedLikeAnyOther) {
   EXPECT_EQ(source_of(samples::learned_ranges()), read_text("tests/cuda/learned_kernel.txt"));
 }
 
+TEST(Generator, TestsOfStringsAreStepsLikeOthers) {
+  // After a wanted change: build/…/tests/nvrtc_check --print "tests of strings" > tests/cuda/strings_kernel.txt
+  EXPECT_EQ(source_of(samples::tests_of_strings()), read_text("tests/cuda/strings_kernel.txt"));
+}
+
+// Patterns are tables, made for each chunk: another pattern needs no other kernel.
+TEST(Generator, NoTextDependsOnPatterns) {
+  samples::Sample sample = samples::comments();
+  const device::KernelPlan before = device::plan_kernel(sample.pipeline, sample.columns);
+  Expr& like = sample.pipeline.filter.args[1].args[0];
+  like.args[1] = samples::text("%other%");
+  const device::KernelPlan after = device::plan_kernel(sample.pipeline, sample.columns);
+  EXPECT_EQ(before.source, after.source);
+  ASSERT_EQ(after.texts.size(), 1u);
+  EXPECT_EQ(after.texts[0].column, 1u);
+  EXPECT_EQ(after.texts[0].table_at + 1, after.slot_words);
+  EXPECT_TRUE(after.texts[0].automaton->matches("another"));
+  EXPECT_FALSE(before.texts[0].automaton->matches("another"));
+}
+
 TEST(Generator, LiteralsAreParametersAndNoTextDependsOnThem) {
   samples::Sample sample = samples::q6();
   const device::KernelPlan before = device::plan_kernel(sample.pipeline, sample.columns);
@@ -156,6 +176,42 @@ TEST(Generator, PlansEveryFixedWidthColumnOfRandomFiles) {
       }
     }
   }
+}
+
+TEST(Generator, PlansTestsOfStringsAndSaysWhyNot) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 3000; ++i) texts.push_back("text " + std::to_string(i % 700));
+  std::vector<Column> columns;
+  for (int i = 0; i < 3; ++i) columns.push_back(make_strings(texts));
+  const TestTable table =
+      write_table(std::move(columns), {"strings(packed, fsst)", "strings(packed, tokens(rle, packed, strings))", ""});
+  Pipeline pipeline;
+  pipeline.files = {table.file};
+  pipeline.columns = table.pipeline_columns();
+  pipeline.aggregates.push_back({});
+  pipeline.has_filter = true;
+  const auto like = [](uint32_t column, std::string pattern) {
+    return make_expr(ExprOp::kLike, Physical::kU8,
+                     {column_expr(column, Physical::kBytes), bytes_expr(std::move(pattern))});
+  };
+  const auto why_not = [&](Expr filter) {
+    pipeline.filter = std::move(filter);
+    return device::why_not(pipeline);
+  };
+  EXPECT_EQ(why_not(like(0, "%7%")), "");
+  EXPECT_EQ(why_not(like(2, "%7%")), "");
+  EXPECT_EQ(why_not(make_expr(ExprOp::kIsNull, Physical::kU8, {column_expr(1, Physical::kBytes)})), "");
+  EXPECT_NE(why_not(like(1, "%7%")).find("ids of tokens that are encoded as rle"), std::string::npos);
+  EXPECT_NE(why_not(like(0, std::string(300, 'x'))).find("states"), std::string::npos);
+  EXPECT_NE(why_not(make_expr(ExprOp::kEqual, Physical::kU8,
+                              {column_expr(0, Physical::kBytes), column_expr(2, Physical::kBytes)})),
+            "");
+  // Strings that are more than tested.
+  Aggregate smallest;
+  smallest.op = AggregateOp::kMin;
+  smallest.arg = column_expr(0, Physical::kBytes);
+  pipeline.aggregates.push_back(smallest);
+  EXPECT_EQ(why_not(like(0, "%7%")), "strings in an expression");
 }
 
 TEST(KernelCache, KeepsCompiledKernelsAndIgnoresDamagedOnes) {

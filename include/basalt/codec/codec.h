@@ -210,9 +210,19 @@ struct DeviceReader {
   bool direct = false;                // rows come from the file's bytes: no staging, no look-up, no nesting
   bool long_code = false;             // much is done with every value of a child, so that unrolled widths are dear
   uint32_t most_instructions = 2000;  // of a kernel that decodes one array, which keeps its compilation short
+  std::string reason;                 // in a few words, why `type` is empty, where the codec has one
 
   bool empty() const { return type.empty(); }
   bool operator==(const DeviceReader&) const = default;
+};
+
+// What the host keeps of an encoded array of strings, so that every statement can put a test of its own to it on the
+// device: a symbol table, a dictionary.
+class TextAlphabet {
+ public:
+  virtual ~TextAlphabet() = default;
+  // What the array's device tester reads of this test; at most Automaton::kMostDeviceStates states.
+  virtual Buffer table(const Automaton& test) const = 0;
 };
 
 class Codec {
@@ -249,6 +259,11 @@ class Codec {
 
   // Looks at the types of the node and its children, not at their contents.
   virtual DeviceReader device_reader(const NodeView& node) const;
+  // kBytes, as a child of `strings`, too: what puts a test to the strings of a tile on the device, without decoding
+  // them. Looks at the types and counts of the node and its children.
+  virtual DeviceReader device_tester(const NodeView& node) const;
+  // Of an array that has a device tester and passed validate(). Throws Error(kCorrupt).
+  virtual std::unique_ptr<TextAlphabet> text_alphabet(const NodeView& node) const;
 };
 
 // All codecs by name; built-in ones are listed in one place, src/codec/registry.cpp.

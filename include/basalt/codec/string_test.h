@@ -64,9 +64,12 @@ class LikePattern {
 class Automaton {
  public:
   static constexpr uint32_t kMostStates = 128;
+  // On the device a state may have a second one, for the byte behind an escape, and damage has one for all.
+  static constexpr uint32_t kMostDeviceStates = 127;
 
   uint32_t states() const { return static_cast<uint32_t>(accepts_.size()); }
   uint8_t start() const { return start_; }
+  uint8_t first_settled() const { return first_settled_; }
   uint8_t next(uint8_t state, uint8_t byte) const { return next_[uint32_t{state} << 8 | byte]; }
   bool accepts(uint8_t state) const { return accepts_[state] != 0; }
   // Whether no further byte leads away from the state. Such states come last.

@@ -17,6 +17,8 @@ class FsstCodec final : public Codec {
   void validate(const NodeView& node) const override;
   std::unique_ptr<BytesReader> open_bytes(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
+  DeviceReader device_tester(const NodeView& node) const override;
+  std::unique_ptr<TextAlphabet> text_alphabet(const NodeView& node) const override;
 };
 
 }  // namespace basalt

@@ -17,6 +17,8 @@ class StringsCodec final : public Codec {
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
   DeviceReader device_reader(const NodeView& node) const override;
+  DeviceReader device_tester(const NodeView& node) const override;
+  std::unique_ptr<TextAlphabet> text_alphabet(const NodeView& node) const override;
 };
 
 }  // namespace basalt

@@ -5,6 +5,7 @@
 
 #include "codec/checks.h"
 #include "codec/strings/symbol_automaton.h"
+#include "codec/tokens/decoded_entries.h"
 #include "codec/tokens/layout.h"
 #include "codec/tokens/tokens.h"
 
@@ -22,18 +23,8 @@ class TokensReader final : public BytesReader {
         starts_(stream_as<uint64_t>(node, tokens::kTileStarts)),
         ids_(open_reader(node.children[tokens::kIds])),
         counts_(open_reader(node.children[tokens::kCounts])) {
-    const NodeView& entries = node.children[tokens::kEntries];
-    const auto reader = open_reader(entries);
-    // Damaged entries may be of any size: nothing is decoded behind the first such tile.
-    for (uint32_t tile = 0; sound_ && tile < tile_count(entries.count); ++tile) {
-      reader->decode_tile(tile, entries_);
-      sound_ = !reader->corrupt();
-      while (entry_bytes_.size() < entries_.size()) {
-        const size_t size = entries_.at(entry_bytes_.size()).size();
-        sound_ = sound_ && size > 0 && size <= tokens::kLongestEntry;
-        entry_bytes_.push_back(static_cast<uint8_t>(size));
-      }
-    }
+    sound_ = tokens::decode_entries(node.children[tokens::kEntries], entries_);
+    for (size_t i = 0; i < entries_.size(); ++i) entry_bytes_.push_back(static_cast<uint8_t>(entries_.at(i).size()));
   }
 
   bool lengths_fit(uint32_t tile, std::span<const uint32_t> lengths) const override {

@@ -166,6 +166,8 @@ class TileTally {
  public:
   __device__ __forceinline__ void begin() {
     if (lane_id() < kByRows) counts_[lane_id()] = 0;
+    texts_ = 0;
+    last_text_ = ~0u;
     sync_warp();
   }
   // A tile whose filter was answered so, at most.
@@ -178,10 +180,19 @@ class TileTally {
     count(how);
     return true;
   }
+  // The strings of a work item were tested; several tests of it count once.
+  __device__ __forceinline__ void text(uint32_t work_index) {
+    if (lane_id() != 0 || last_text_ == work_index) return;
+    last_text_ = work_index;
+    ++texts_;
+  }
   __device__ __forceinline__ uint32_t of(uint32_t how) const { return counts_[how]; }
+  __device__ __forceinline__ uint32_t texts() const { return texts_; }
 
  private:
   uint32_t counts_[kByRows];
+  uint32_t texts_;
+  uint32_t last_text_;
 };
 
 // --- the block's record
@@ -200,7 +211,7 @@ class Record {
     if (threadIdx.x == 0) {
       words_[kRecordRows] = total;
       words_[kRecordFlags] = (any_overflow ? kFlagOverflow : 0) | (any_bad ? kFlagBad : 0);
-      words_[kRecordTiles + kByBounds] = words_[kRecordTiles + kByModel] = 0;
+      words_[kRecordTiles + kByBounds] = words_[kRecordTiles + kByModel] = words_[kRecordTexts] = 0;
     }
   }
   __device__ __forceinline__ void tiles(const TileTally& tally) {
@@ -210,6 +221,10 @@ class Record {
       const Count total = fold(lane_id() == 0 ? tally.of(how) : 0);
       if (threadIdx.x == 0) words_[kRecordTiles + how] = total;
     }
+  }
+  __device__ __forceinline__ void texts(const TileTally& tally) {
+    const Count total = fold(lane_id() == 0 ? tally.texts() : 0);
+    if (threadIdx.x == 0) words_[kRecordTexts] = total;
   }
   __device__ __forceinline__ void count(uint32_t aggregate, Count rows) {
     const Count total = fold(rows);

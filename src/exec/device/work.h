@@ -47,12 +47,13 @@ struct Parameters {
   Literal literals[kMaxLiterals];
 };
 
-// A block's record: live rows, flags, tiles whose filter was answered by bounds and by models; then four words per
-// aggregate: rows that took part; a sum's 192 bits, or the bits of a minimum or maximum.
-constexpr uint32_t kRecordHead = 4;
+// A block's record: live rows, flags, tiles whose filter was answered by bounds and by models, tiles whose strings were
+// tested; then four words per aggregate: rows that took part; a sum's 192 bits, or the bits of a minimum or maximum.
+constexpr uint32_t kRecordHead = 5;
 constexpr uint32_t kRecordRows = 0;
 constexpr uint32_t kRecordFlags = 1;
 constexpr uint32_t kRecordTiles = 2;  // by bounds, by models
+constexpr uint32_t kRecordTexts = 4;
 constexpr uint32_t kRecordAggregate = 4;
 constexpr uint64_t kFlagOverflow = 1;
 constexpr uint64_t kFlagBad = 2;

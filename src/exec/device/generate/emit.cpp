@@ -275,6 +275,7 @@ Emitted RowEmitter::predicate(const Step& step) {
 }
 
 Emitted RowEmitter::value(const Step& step) {
+  if (const auto found = known_.find(step.expr); found != known_.end()) return found->second;
   switch (step.expr->op) {
     case ExprOp::kColumn: {
       const ColumnNames& names = columns_[step.expr->column];
@@ -296,7 +297,7 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual: return comparison(step);
     case ExprOp::kIn: return in_list(step);
-    case ExprOp::kLike: break;  // strings are refused before
+    case ExprOp::kLike: break;  // tests of strings are known, other predicates on them refused before
     case ExprOp::kAnd:
     case ExprOp::kOr: return connective(step);
     case ExprOp::kNot: {

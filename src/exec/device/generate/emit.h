@@ -44,10 +44,14 @@ struct ColumnNames {
   exec::Lane lane = exec::Lane::kI32;
 };
 
+// Predicates whose answer is there before the rows are looked at.
+using KnownPredicates = std::map<const Expr*, Emitted>;
+
 class RowEmitter {
  public:
-  RowEmitter(const std::vector<ColumnNames>& columns, LiteralTable& literals, std::string indent)
-      : columns_(columns), literals_(literals), indent_(std::move(indent)) {}
+  RowEmitter(const std::vector<ColumnNames>& columns, LiteralTable& literals, std::string indent,
+             KnownPredicates known = {})
+      : columns_(columns), literals_(literals), indent_(std::move(indent)), known_(std::move(known)) {}
 
   Emitted value(const exec::Step& step);
   Emitted predicate(const exec::Step& step);
@@ -70,6 +74,7 @@ class RowEmitter {
   const std::vector<ColumnNames>& columns_;
   LiteralTable& literals_;
   std::string indent_;
+  KnownPredicates known_;
   std::string text_;
   uint32_t next_ = 0;
 };

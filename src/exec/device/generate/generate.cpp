@@ -6,6 +6,7 @@
 #include "core/float_key.h"
 #include "core/packed_tile.h"
 #include "exec/device/generate/generator.h"
+#include "exec/string_tests.h"
 
 namespace basalt::device {
 
@@ -24,16 +25,41 @@ Expr column_expression(const Pipeline& pipeline, uint32_t column) {
   return expr;
 }
 
-std::string expression_reason(const Expr& expr, size_t& literals) {
+bool is_null_test(const Expr& expr) {
+  return (expr.op == ExprOp::kIsNull || expr.op == ExprOp::kIsNotNull) && expr.args[0].op == ExprOp::kColumn;
+}
+
+// Why strings are not tested like this. The columns that are tested go to `tested`.
+std::string text_reason(const Expr& predicate, const StringTest& test, std::set<uint32_t>& tested) {
+  tested.insert(exec::tested_column(predicate));
+  const AutomatonOrReason made = make_automaton(test);
+  if (made.automaton == nullptr) return "a test of strings: " + made.reason;
+  if (made.automaton->states() > Automaton::kMostDeviceStates) {
+    return "a test of strings: its automaton has more than " + std::to_string(Automaton::kMostDeviceStates) + " states";
+  }
+  return {};
+}
+
+std::string expression_reason(const Expr& expr, size_t& literals, std::set<uint32_t>* tested) {
+  if (is_null_test(expr)) return {};
+  if (tested != nullptr) {
+    if (const std::optional<StringTest> test = exec::string_test_of(expr)) return text_reason(expr, *test, *tested);
+  }
   if (expr.type == Physical::kBytes || expr.type == Physical::kNone) return "strings in an expression";
   if (expr.op == ExprOp::kLiteral) ++literals;
   for (const Expr& arg : expr.args) {
-    if (std::string reason = expression_reason(arg, literals); !reason.empty()) return reason;
+    if (std::string reason = expression_reason(arg, literals, tested); !reason.empty()) return reason;
   }
   return {};
 }
 
 }  // namespace
+
+bool has_null_in_list(const Expr& predicate) {
+  return predicate.op == ExprOp::kIn && std::ranges::any_of(predicate.args, [](const Expr& arg) {
+           return arg.op == ExprOp::kLiteral && arg.literal.null;
+         });
+}
 
 bool reads_directly(const ColumnShapes& shapes) {
   if (shapes.values.size() > 1) return false;
@@ -49,7 +75,8 @@ void Generator::plan_columns(const std::vector<ColumnShapes>& columns) {
   for (const ColumnShapes& shapes : columns) {
     ColumnPlan plan;
     plan.shapes = shapes;
-    if (plan.shapes.values.empty()) {  // no chunk at all: named, but never opened
+    const uint32_t column = static_cast<uint32_t>(plan_.columns.size());
+    if (plan.shapes.values.empty() && !has_texts(column)) {  // no chunk at all: named, but never opened
       NodeView none;
       none.type = Physical::kU8;
       plan.shapes.values.push_back(get_codec("constant").device_reader(none));
@@ -154,6 +181,12 @@ void Generator::plan_filter(const Expr& expr) {
     for (const Expr& arg : expr.args) plan_filter(arg);
     return;
   }
+  const bool negate = expr.op == ExprOp::kNot;
+  const Expr& inner = negate ? expr.args[0] : expr;
+  if (exec::string_test_of(inner) && !(negate && has_null_in_list(inner))) {
+    text_tests_.push_back({inner, negate});
+    return;
+  }
   const std::optional<RangeTest> test = as_range_test(expr);
   if (!test) {
     general_tests_.push_back(expr);
@@ -175,9 +208,14 @@ void Generator::plan_filter(const Expr& expr) {
 }
 
 void Generator::collect(const Expr& expr, Needs& needs) const {
-  const bool null_test = expr.op == ExprOp::kIsNull || expr.op == ExprOp::kIsNotNull;
-  if (null_test && expr.args[0].op == ExprOp::kColumn) {
+  if (is_null_test(expr)) {
     if (nullable(expr.args[0].column)) needs.validity.insert(expr.args[0].column);
+    return;
+  }
+  if (exec::string_test_of(expr)) {
+    const uint32_t column = exec::tested_column(expr);
+    if (nullable(column)) needs.validity.insert(column);
+    needs.texts.push_back(&expr);
     return;
   }
   if (expr.op == ExprOp::kColumn) {
@@ -220,6 +258,7 @@ KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
   name_columns();
   if (pipeline_.has_filter) plan_filter(pipeline_.filter);
   for (const RangeTest& test : range_tests_) write_range_test(test);
+  for (const TextTest& test : text_tests_) write_text_test(test);
   for (const Expr& expr : general_tests_) write_filter_step(expr);
   plan_aggregates();
   for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {
@@ -235,24 +274,29 @@ KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
 std::string why_not(const Pipeline& pipeline) {
   if (pipeline.columns.size() > 64) return "more than 64 columns";
   size_t literals = 0;
+  std::set<uint32_t> tested;  // columns of strings
   if (pipeline.has_filter) {
-    if (std::string reason = expression_reason(pipeline.filter, literals); !reason.empty()) return reason;
+    if (std::string reason = expression_reason(pipeline.filter, literals, &tested); !reason.empty()) return reason;
   }
   for (const Aggregate& aggregate : pipeline.aggregates) {
     if (aggregate.op == AggregateOp::kCountStar) continue;
-    if (std::string reason = expression_reason(aggregate.arg, literals); !reason.empty()) return reason;
+    if (aggregate.op == AggregateOp::kCount && aggregate.arg.op == ExprOp::kColumn) continue;
+    if (std::string reason = expression_reason(aggregate.arg, literals, nullptr); !reason.empty()) return reason;
   }
   // Merged range tests take two where an expression has one.
   if (2 * literals > kMaxLiterals) return "more than " + std::to_string(kMaxLiterals / 2) + " literals";
-  for (const PipelineColumn& column : pipeline.columns) {
+  for (uint32_t i = 0; i < pipeline.columns.size(); ++i) {
+    const PipelineColumn& column = pipeline.columns[i];
+    const bool only_nulls = physical_of(column.type) == Physical::kBytes && !tested.contains(i);
     std::set<std::string> shapes;
     for (const auto& file : pipeline.files) {
       for (const ColumnChunkInfo& chunk : file->column(column.field_id).chunks) {
         if (chunk.nodes.empty()) return "column " + column.name + " has no values of its own";
         const NodeView root = shape_of(chunk);
         const ChunkReaders readers = readers_of(root);
-        if (readers.values.empty() || (readers.validity_node != nullptr && readers.validity.empty())) {
-          return "column " + column.name + " has an encoding without a device reader";
+        if ((readers.values.empty() && !only_nulls) || (readers.validity_node != nullptr && readers.validity.empty())) {
+          const std::string& reason = readers.values.reason;
+          return "column " + column.name + ": " + (reason.empty() ? "an encoding without a device reader" : reason);
         }
         shapes.insert(readers.values.type);
       }

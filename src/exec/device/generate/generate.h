@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "basalt/codec/string_test.h"
 #include "basalt/exec/pipeline.h"
 #include "exec/device/work.h"
 
@@ -43,11 +45,19 @@ struct ResultPlan {
   uint32_t tile_sum = 0;  // kFloatSum: which array of tile sums
 };
 
+// A test of strings: the kernel finds the address of its table, which TextAlphabet makes for each chunk, in the slot.
+struct TextPlan {
+  uint32_t column = 0;
+  uint32_t table_at = 0;  // word of the slot
+  std::shared_ptr<const Automaton> automaton;
+};
+
 struct KernelPlan {
   std::string source;
   std::vector<Literal> literals;
   std::vector<ColumnPlan> columns;
   std::vector<ResultPlan> results;
+  std::vector<TextPlan> texts;
   uint32_t slot_words = 1;
   uint32_t tile_sums = 0;
   uint32_t scratch_bytes = 0;  // of shared memory, for each warp
@@ -66,8 +76,8 @@ KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>
 constexpr const char* kDecodeKernel = "basalt_decode";
 std::string decode_source(const DeviceReader& reader, const std::string& value_type);
 
-// The readers of one chunk: of its values and, under a root `validity`, of its NULLs. Empty where device code cannot
-// read the node.
+// The readers of one chunk: of its values and, under a root `validity`, of its NULLs; of strings the tester. Empty
+// where device code cannot read the node.
 struct ChunkReaders {
   DeviceReader values;
   DeviceReader validity;

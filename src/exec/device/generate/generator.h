@@ -23,9 +23,16 @@ struct RangeTest {
   int128_t high = 0;
 };
 
+// A conjunct that tests strings, or NOT of one.
+struct TextTest {
+  Expr predicate;
+  bool negate = false;
+};
+
 struct Needs {
   std::set<uint32_t> values;
-  std::set<uint32_t> validity;  // columns with NULLs
+  std::set<uint32_t> validity;     // columns with NULLs
+  std::vector<const Expr*> texts;  // tests of strings, in the order written
 
   bool within(const Needs& other) const {
     return std::includes(other.values.begin(), other.values.end(), values.begin(), values.end());
@@ -51,6 +58,10 @@ class Generator {
   void collect(const Expr& expr, Needs& needs) const;
 
   void write_range_test(const RangeTest& test);
+  void write_text_test(const TextTest& test);
+  uint32_t plan_text(const Expr& predicate);
+  std::string text_call(uint32_t text) const;
+  KnownPredicates write_texts(const Needs& needs, std::string& out);
   void write_filter_step(const Expr& expr);
   void write_aggregate_step(const AggregateStep& step);
   std::string open_columns(const Needs& needs, const std::string& indent);
@@ -70,11 +81,14 @@ class Generator {
   uint32_t slice_size(const Needs& needs) const;
   std::vector<ColumnNames> row_names() const;
   std::string whole_source() const;
+  std::string texts_type(uint32_t column) const;
+  bool is_tested(uint32_t column) const;
   uint32_t resident_warps() const;
   std::string scratch_text(const Needs& needs) const;
   void note_scratch(const Needs& needs);
 
   bool nullable(uint32_t column) const { return plan_.columns[column].nullable(); }
+  bool has_texts(uint32_t column) const { return physical_of(pipeline_.columns[column].type) == Physical::kBytes; }
 
   const Pipeline& pipeline_;
   KernelPlan plan_;
@@ -83,6 +97,7 @@ class Generator {
   std::vector<std::string> names_;
   LiteralTable literals_;
   std::vector<RangeTest> range_tests_;
+  std::vector<TextTest> text_tests_;
   std::vector<Expr> general_tests_;
   std::vector<AggregateStep> steps_;
   std::vector<std::string> scratch_sizes_;
@@ -94,6 +109,9 @@ class Generator {
   std::string aggregate_text_;
   std::string record_text_;
 };
+
+// NOT IN with a NULL in the list holds for no row, which NOT of a test does not say.
+bool has_null_in_list(const Expr& predicate);
 
 // All chunks have one encoding, whose rows are read from the file's bytes: no staging, no look-up, no nesting.
 bool reads_directly(const ColumnShapes& shapes);

@@ -133,28 +133,33 @@ ChunkReaders readers_of(const NodeView& root) {
     readers.value_node = &root.children[validity::kValues];
     readers.validity = readers.validity_node->codec->device_reader(*readers.validity_node);
   }
-  readers.values = readers.value_node->codec->device_reader(*readers.value_node);
+  const NodeView& values = *readers.value_node;
+  readers.values =
+      values.type == Physical::kBytes ? values.codec->device_tester(values) : values.codec->device_reader(values);
   return readers;
 }
 
-// A reader is called as its codec, with a capital: `Dict<…>` lives in codec/dict/kernels.cuh.
+// A reader is called as its codec, with a capital: `Dict<…>` lives in codec/dict/kernels.cuh, `DictTest<…>`, which
+// tests strings, in codec/dict/test.cuh.
 std::string codec_includes(const std::vector<DeviceReader>& readers) {
-  std::set<std::string> codecs;
+  std::set<std::string> headers;
   for (const DeviceReader& one : readers) {
     const std::string& reader = one.type;
     size_t begin = 0;
     for (size_t i = 0; i <= reader.size(); ++i) {
       if (i < reader.size() && (std::isalnum(static_cast<unsigned char>(reader[i])) != 0 || reader[i] == '_')) continue;
-      if (i < reader.size() && reader[i] == '<' && reader.compare(begin, i - begin, "Widths") != 0) {
-        std::string name = reader.substr(begin, i - begin);
+      std::string name = reader.substr(begin, i - begin);
+      if (!name.empty() && std::isupper(static_cast<unsigned char>(name[0])) != 0 && name != "Widths") {
+        const bool tests = name.ends_with("Test");
+        if (tests) name.resize(name.size() - std::string_view("Test").size());
         for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        codecs.insert(name);
+        headers.insert(name + (tests ? "/test.cuh" : "/kernels.cuh"));
       }
       begin = i + 1;
     }
   }
   std::string out;
-  for (const std::string& codec : codecs) out += "#include \"codec/" + codec + "/kernels.cuh\"\n";
+  for (const std::string& header : headers) out += "#include \"codec/" + header + "\"\n";
   return out;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "exec/device/generate/generator.h"
+#include "exec/string_tests.h"
 
 namespace basalt::device {
 
@@ -59,6 +60,9 @@ void Generator::note_scratch(const Needs& needs) {
   uint32_t bytes = 0;
   for (const uint32_t column : needs.values) bytes += largest(plan_.columns[column].shapes.values);
   for (const uint32_t column : needs.validity) bytes = std::max(bytes, largest(plan_.columns[column].shapes.validity));
+  for (const Expr* text : needs.texts) {
+    bytes = std::max(bytes, largest(plan_.columns[exec::tested_column(*text)].shapes.values));
+  }
   plan_.scratch_bytes = std::max(plan_.scratch_bytes, bytes);
 }
 
@@ -69,6 +73,10 @@ std::string Generator::scratch_text(const Needs& needs) const {
   for (const uint32_t column : needs.validity) {
     // Masks are made before the columns are opened, one after the other.
     text = "larger(" + (text.empty() ? "0" : text) + ", " + names_[column] + "_validity::kScratchBytes)";
+  }
+  for (const Expr* test : needs.texts) {  // and so are strings tested
+    text =
+        "larger(" + (text.empty() ? "0" : text) + ", " + names_[exec::tested_column(*test)] + "_texts::kScratchBytes)";
   }
   return text.empty() ? "0" : text;
 }
@@ -185,15 +193,66 @@ void Generator::write_range_test(const RangeTest& test) {
   out += "        sync_warp();\n      }\n      if (tally.ends(alive, how)) continue;\n";
 }
 
+// A test's table has a word of its own in every slot.
+uint32_t Generator::plan_text(const Expr& predicate) {
+  TextPlan text;
+  text.column = exec::tested_column(predicate);
+  text.table_at = plan_.slot_words++;
+  text.automaton = make_automaton(*exec::string_test_of(predicate)).automaton;
+  plan_.texts.push_back(std::move(text));
+  return static_cast<uint32_t>(plan_.texts.size() - 1);
+}
+
+std::string Generator::text_call(uint32_t text) const {
+  const TextPlan& plan = plan_.texts[text];
+  return names_[plan.column] + "_texts::test<" + std::to_string(plan.table_at) +
+         ">(slot, work.tile(), alive, scratch, bad, how)";
+}
+
+void Generator::write_text_test(const TextTest& test) {
+  const uint32_t text = plan_text(test.predicate);
+  const uint32_t column = plan_.texts[text].column;
+  Needs needs;
+  needs.texts.push_back(&test.predicate);
+  if (nullable(column)) needs.validity.insert(column);
+  note_scratch(needs);
+  std::string& out = filter_text_;
+  out += "      {  // " + names_[column] + (test.negate ? " fails" : " passes") + " test " + std::to_string(text) +
+         " of strings\n";
+  if (nullable(column)) {
+    out += "        alive &= " + names_[column] + "_validity::mask(slot, work.tile(), scratch, bad);\n";
+  }
+  out += "        alive &= " + std::string(test.negate ? "~" : "") + text_call(text) + ";\n";
+  out += "        tally.text(work.index());\n      }\n      if (tally.ends(alive, how)) continue;\n";
+}
+
+// Puts a condition's tests of strings to the tile; its rows then find the answers in masks.
+KnownPredicates Generator::write_texts(const Needs& needs, std::string& out) {
+  KnownPredicates known;
+  for (const Expr* predicate : needs.texts) {
+    const uint32_t text = plan_text(*predicate);
+    const uint32_t column = plan_.texts[text].column;
+    const std::string mask = "text_" + std::to_string(text);
+    out += "        const uint32_t " + mask + " = " + text_call(text) + ";\n        tally.text(work.index());\n";
+    const std::string valid = nullable(column) ? names_[column] + "_ok" : "";
+    const std::string bit = "(" + mask + " >> picked.k[j] & 1) != 0";
+    const std::string value = "(" + (valid.empty() ? "" : valid + " && ") + bit + ")";
+    // Beside a NULL in the list only hits are known.
+    known[predicate] = {value, has_null_in_list(*predicate) ? value : valid, Lane::kBool};
+  }
+  return known;
+}
+
 void Generator::write_filter_step(const Expr& expr) {
   Needs needs;
   collect(expr, needs);
   const std::vector<ColumnNames> names = row_names();
-  RowEmitter rows(names, literals_, "            ");
+  std::string& out = filter_text_;
+  out += "      {  // a condition row by row\n";
+  RowEmitter rows(names, literals_, "            ", write_texts(needs, out));
   const exec::Step step = exec::prepare(expr, list_);
   const Emitted result = rows.predicate(step);
-  std::string& out = filter_text_;
-  out += "      {  // a condition row by row\n" + open_columns(needs, "        ");
+  out += open_columns(needs, "        ");
   out += "        uint32_t pass = 0;\n" + pick_head(needs, "        ") + rows.text();
   out += "            if (live && " + result.value + ") pass |= 1u << picked.k[j];\n          }\n        }\n";
   out += "        alive = pass;\n" + bad_text(needs.values, names_, "        ");
@@ -292,23 +351,42 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
 // are made (such a filter by itself reads at 97 % of the ceiling of an H200, with 32 registers at 87 %), more where
 // columns are read or shared memory lets no more warps in.
 uint32_t Generator::resident_warps() const {
-  bool reads = !general_tests_.empty() || plan_.scratch_bytes > 0;
+  bool reads = !general_tests_.empty() || !text_tests_.empty() || plan_.scratch_bytes > 0;
   for (const AggregateStep& step : steps_) reads = reads || !step.needs.values.empty();
   if (!reads) return 48;
   return names_.size() <= 5 ? 32 : names_.size() <= 10 ? 24 : 16;
 }
 
+// A column of strings that is tested; of others only NULLs are asked for.
+std::string Generator::texts_type(uint32_t column) const {
+  if (!is_tested(column)) return {};
+  const ColumnPlan& plan = plan_.columns[column];
+  std::string out = "using " + names_[column] + "_texts = Texts<" + std::to_string(plan.value_at) + ", " +
+                    std::to_string(plan.shapes.value_words);
+  for (const DeviceReader& tester : plan.shapes.values) {
+    out += ", " + (tester.direct ? with_widths(tester.type, plan.widths) : tester.type);
+  }
+  return out + ">;\n";
+}
+
+bool Generator::is_tested(uint32_t column) const {
+  return std::ranges::any_of(plan_.texts, [&](const TextPlan& text) { return text.column == column; });
+}
+
 std::string Generator::whole_source() const {
   std::vector<DeviceReader> readers;
-  for (const ColumnPlan& plan : plan_.columns) {
-    readers.insert(readers.end(), plan.shapes.values.begin(), plan.shapes.values.end());
+  for (uint32_t i = 0; i < plan_.columns.size(); ++i) {
+    const ColumnPlan& plan = plan_.columns[i];
+    if (!has_texts(i) || is_tested(i)) {
+      readers.insert(readers.end(), plan.shapes.values.begin(), plan.shapes.values.end());
+    }
     readers.insert(readers.end(), plan.shapes.validity.begin(), plan.shapes.validity.end());
   }
-  std::string out =
-      "// One warp per tile of 1024 rows; bit k of a lane's mask stands for row 32 * k + lane.\n" +
-      codec_includes(readers) +
-      "#include \"exec/device/aggregate.cuh\"\n#include \"exec/device/scan.cuh\"\n#include \"exec/scalar.h\"\n\n"
-      "namespace basalt::device {\n\n";
+  std::string out = "// One warp per tile of 1024 rows; bit k of a lane's mask stands for row 32 * k + lane.\n" +
+                    codec_includes(readers) +
+                    "#include \"exec/device/aggregate.cuh\"\n#include \"exec/device/scan.cuh\"\n" +
+                    (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
+                    "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
   for (size_t i = 0; i < names_.size(); ++i) {
     const ColumnPlan& plan = plan_.columns[i];
     if (plan.nullable()) {
@@ -316,6 +394,10 @@ std::string Generator::whole_source() const {
              std::to_string(plan.shapes.validity_words);
       for (const DeviceReader& reader : plan.shapes.validity) out += ", " + with_widths(reader.type, {1});
       out += ">;\n";
+    }
+    if (has_texts(static_cast<uint32_t>(i))) {
+      out += texts_type(static_cast<uint32_t>(i));
+      continue;
     }
     out += "using " + names_[i] + "_column = Column<" + logical_type(physical_of(pipeline_.columns[i].type)) + ", " +
            std::to_string(plan.value_at) + ", " + std::to_string(plan.shapes.value_words);
@@ -350,7 +432,9 @@ std::string Generator::whole_source() const {
   out +=
       "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n"
       "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n";
-  for (uint32_t i = 0; asks_early() && i < names_.size(); ++i) out += ask_text(i, "    ");
+  for (uint32_t i = 0; asks_early() && i < names_.size(); ++i) {
+    if (!has_texts(i)) out += ask_text(i, "    ");
+  }
   out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
   if (filters) {
     out += "    if (!work.all_pass()) {\n      uint32_t how = kByBounds;\n" + filter_text_ +
@@ -358,7 +442,8 @@ std::string Generator::whole_source() const {
   }
   out += "    rows += population(alive);\n" + aggregate_text_ + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
-         (filters ? "  record.tiles(tally);\n" : "") + record_text_ + "}\n\n}  // namespace basalt::device\n";
+         (filters ? "  record.tiles(tally);\n" : "") + (plan_.texts.empty() ? "" : "  record.texts(tally);\n") +
+         record_text_ + "}\n\n}  // namespace basalt::device\n";
   return out;
 }
 

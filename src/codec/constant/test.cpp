@@ -1,0 +1,34 @@
+// What a test of strings becomes where all are the same: its answer.
+#include <string>
+
+#include "codec/constant/constant.h"
+#include "codec/device_names.h"
+#include "codec/strings/make_table.h"
+
+namespace basalt {
+
+namespace {
+
+class ConstantAlphabet final : public TextAlphabet {
+ public:
+  explicit ConstantAlphabet(ByteView text) : text_(reinterpret_cast<const char*>(text.data()), text.size()) {}
+  Buffer table(const Automaton& test) const override {
+    Buffer out;
+    strings::TestTableHead& head = strings::append_table(out, 0, 0, [](uint8_t*) {});
+    if (test.matches(text_)) strings::set_bit(head.accepts, head.start);
+    return out;
+  }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace
+
+DeviceReader ConstantCodec::device_tester(const NodeView&) const { return device_tester_named("ConstantTest", {}); }
+
+std::unique_ptr<TextAlphabet> ConstantCodec::text_alphabet(const NodeView& node) const {
+  return std::make_unique<ConstantAlphabet>(node.params);
+}
+
+}  // namespace basalt

@@ -1,0 +1,62 @@
+// What a test of strings becomes over codes: the entries that pass.
+#include <algorithm>
+
+#include "codec/checks.h"
+#include "codec/device_names.h"
+#include "codec/dict/dict.h"
+#include "codec/dict/layout.h"
+#include "codec/dict/test_table.h"
+#include "codec/strings/make_table.h"
+
+namespace basalt {
+
+namespace {
+
+class EntriesAlphabet final : public TextAlphabet {
+ public:
+  explicit EntriesAlphabet(const NodeView& node) {
+    const auto reader = open_reader(node.children[dict::kEntries]);
+    for (uint32_t tile = 0; tile < tile_count(node.children[dict::kEntries].count); ++tile) {
+      reader->decode_tile(tile, entries_);
+    }
+    if (reader->corrupt()) fail_corrupt(node, "its entries break the rules of their encoding");
+  }
+  Buffer table(const Automaton& test) const override {
+    const auto entries = static_cast<uint32_t>(entries_.size());
+    std::vector<uint32_t> bits((entries + 31) / 32 + size_t{1}, 0);
+    dict::CodeTableHead head{entries, 1, 1, 0};
+    for (uint32_t i = 0; i < entries; ++i) {
+      if (!test.matches(entries_.at(i))) continue;
+      strings::set_bit(bits.data(), i);
+      if (head.first > head.last) {
+        head.first = i;
+      } else if (head.last + 1 != i) {
+        head.is_range = 0;
+      }
+      head.last = i;
+    }
+    Buffer out;
+    out.push(head);
+    out.append(bits.data(), bits.size() * sizeof(uint32_t));
+    return out;
+  }
+
+ private:
+  StringRows entries_;
+};
+
+}  // namespace
+
+DeviceReader DictCodec::device_tester(const NodeView& node) const {
+  const DeviceReader codes = device_reader_of(node.children[dict::kCodes]);
+  DeviceReader tester = device_tester_named("DictTest", {codes});
+  tester.direct = codes.direct;
+  return tester;
+}
+
+std::unique_ptr<TextAlphabet> DictCodec::text_alphabet(const NodeView& node) const {
+  if (node.type != Physical::kBytes) return nullptr;
+  return std::make_unique<EntriesAlphabet>(node);
+}
+
+}  // namespace basalt
