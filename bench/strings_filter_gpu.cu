@@ -10,6 +10,7 @@
 #include "codec/fsst/test.cuh"
 #include "codec/packed/kernels.cuh"
 #include "codec/plain/test.cuh"
+#include "codec/strings/kernels.h"
 #include "codec/strings/layout.h"
 #include "codec/tokens/layout.h"
 #include "codec/tokens/test.cuh"
@@ -65,11 +66,11 @@ __global__ void __launch_bounds__(256)
     search_texts(const fsst::DecodeWork* works, const void* head, unsigned long long* passed) {
   const fsst::DecodeWork& work = works[blockIdx.y];
   const device::TestTable table(static_cast<const strings::TestTableHead*>(head));
+  const auto* offsets = static_cast<const int64_t*>(work.offsets);
   uint32_t own = 0;
   for (uint32_t row = blockIdx.x * blockDim.x + threadIdx.x; row < work.rows; row += gridDim.x * blockDim.x) {
-    const int64_t begin = work.offsets[row];
-    const int64_t end =
-        row + 1 < work.rows ? work.offsets[row + 1] : static_cast<int64_t>(work.text_starts[work.tiles()]);
+    const int64_t begin = offsets[row];
+    const int64_t end = row + 1 < work.rows ? offsets[row + 1] : static_cast<int64_t>(work.text_starts[work.tiles()]);
     device::ByteRow text(work.text + begin, static_cast<uint32_t>(end - begin));
     own += table.accepts(text.run(table)) ? 1 : 0;
   }
@@ -187,11 +188,12 @@ class FilterBench {
       works.push_back(work);
     }
     const DeviceArray<fsst::DecodeWork> on_device(works);
-    const fsst::DecodeBatch batch{on_device.data(), chunks_, tiles, 0, fsst::Child::kPacked, fsst::Child::kPacked};
+    const fsst::DecodeBatch batch{on_device.data(),       chunks_, tiles, 0, strings::Child::kPacked,
+                                  strings::Child::kPacked};
     Node plain = encode_tree(texts_.values(), bind_tree(parse_tree("strings(packed, plain)"), Physical::kBytes));
     const DeviceNode table(plain, table_of(plain));
     const auto launch = [&] {
-      BASALT_CHECK(fsst::place_tiles(batch, nullptr));
+      BASALT_CHECK(strings::place_tiles(batch.texts(), nullptr));
       BASALT_CHECK(fsst::decode(batch, nullptr));
       search_texts<<<dim3(256, chunks_), 256>>>(on_device.data(), table.table(), passed_.data());
     };

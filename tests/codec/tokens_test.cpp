@@ -112,6 +112,23 @@ TEST(Tokens, AreChosenForTextsAndNotForNoise) {
   EXPECT_NE(choose_tree(array.values).children.at(1).codec, "tokens");
 }
 
+// Each row repeats a text of its own: a sample of some rows is full of repetitions that the others do not share.
+TEST(Tokens, AreNotChosenForWhatOnlyASampleRepeats) {
+  std::mt19937_64 random(5);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 400; ++i) {
+    std::string once;
+    while (once.size() < 32) once += "0123456789abcdef"[random() % 16];
+    std::string text;
+    while (text.size() < 20000) text += once;
+    texts.push_back(text);
+  }
+  const Array array = make_texts(texts);
+  const Tree tree = choose_tree(array.values);
+  const Node node = encode_tree(array.values, bind_tree(tree, Physical::kBytes), Effort::kBalanced);
+  EXPECT_LT(node.encoded_bytes(), 400u * 20000 * 6 / 10) << to_string(tree);
+}
+
 TEST(Tokens, TestsSpanTokens) {
   const std::vector<std::string> texts = sentences(3000, 6);
   const Array array = make_texts(texts);

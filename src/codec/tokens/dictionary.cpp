@@ -291,13 +291,13 @@ Speller::Speller(const Words& words, const std::vector<Phrase>& phrases)
 }
 
 void Speller::spell(uint32_t word) {
-  struct Step {
+  struct Reached {
     uint32_t ids;
     uint32_t length;
     Piece piece;
   };
   const std::string_view text = words_.texts[word];
-  std::array<Step, kLongestWord + 1> steps;
+  std::array<Reached, kLongestWord + 1> steps;
   for (size_t i = 0; i <= text.size(); ++i) steps[i] = {~0u, 0, {}};
   steps[0].ids = 0;
   for (size_t at = 0; at < text.size(); ++at) {

@@ -1,4 +1,6 @@
 // Words to ids: the dictionary is chosen, and rows are cut.
+#include <algorithm>
+
 #include "basalt/core/error.h"
 #include "codec/child_values.h"
 #include "codec/codecs.h"
@@ -23,6 +25,17 @@ namespace {
 
 // A word that occurs once saves nothing: where nearly all are like that, there is nothing to look for.
 constexpr double kMostDistinct = 0.5;
+// Of the words in a sample's second half, those that its first half has not shown. Where most are new, a sample's words
+// say nothing about the others', however often each is repeated within its row.
+constexpr double kMostUnseen = 0.5;
+
+double unseen_share(const Words& words) {
+  const auto middle = words.sequence.begin() + static_cast<ptrdiff_t>(words.row_starts[words.rows() / 2]);
+  uint32_t seen = 0;  // numbers follow the order in which words are met
+  for (auto word = words.sequence.begin(); word != middle; ++word) seen = std::max(seen, *word + 1);
+  const auto unseen = std::count_if(middle, words.sequence.end(), [&](uint32_t word) { return word >= seen; });
+  return static_cast<double>(unseen) / static_cast<double>(std::max<ptrdiff_t>(1, words.sequence.end() - middle));
+}
 
 struct Parts {
   std::vector<uint32_t> ids;
@@ -76,6 +89,7 @@ std::optional<Estimate> TokensCodec::estimate(const Sample& sample, ChildChooser
       static_cast<double>(words->texts.size()) > kMostDistinct * static_cast<double>(words->sequence.size())) {
     return std::nullopt;
   }
+  if (sample.scale() > 1.0 && unseen_share(*words) > kMostUnseen) return std::nullopt;
   // The fast way is near enough to compare trees.
   const Parts parts = cut(*words, tokens::choose_phrases(*words, sample.scale(), Effort::kFast));
   const double all_ids = static_cast<double>(parts.ids.size()) * sample.scale();
