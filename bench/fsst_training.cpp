@@ -1,10 +1,13 @@
 // How tables of fsst are best trained: ratios, bytes only, of files of text (a string per line) under one table each,
-// for different samples, rounds, boosts of single bytes, parses, and limits on what a table may hold.
+// for different samples, rounds, boosts of single bytes, parses, and limits on what a table may hold. With --table,
+// also under a table that the FSST library trained and serialized.
 //
-//   fsst_training_bench FILE…
+//   fsst_training_bench [--table TABLE] FILE…
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -58,6 +61,25 @@ fsst::Plan plan_of(uint32_t sample_kib, uint32_t rounds, uint32_t boost) {
   return plan;
 }
 
+std::vector<std::byte> contents_of(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::byte> bytes(text.size());
+  std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+// What a table of others makes of the files, with either parse.
+void measure_imported(const std::vector<Texts>& files, const char* path) {
+  const fsst::SymbolTable table = fsst::import_table(contents_of(path));
+  for (const auto& [name, parse] : {std::pair("greedy", fsst::Parse::kGreedy), {"optimal", fsst::Parse::kOptimal}}) {
+    double sum = 0;
+    for (const Texts& file : files) sum += std::log(ratio(file.values(), table, parse));
+    std::printf("%s, %zu symbols, %s %.3f\n", path, table.symbols.size(), name,
+                std::exp(sum / static_cast<double>(files.size())));
+  }
+}
+
 void run(const std::vector<Texts>& files) {
   for (const uint32_t boost : {1u, 2u, 4u, 8u}) measure(files, "boost", plan_of(16, 5, boost));
   for (const uint32_t sample : {16u, 32u, 64u, 128u}) measure(files, "sample", plan_of(sample, 5, 2));
@@ -84,12 +106,21 @@ void run(const std::vector<Texts>& files) {
 }  // namespace basalt::bench
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: %s FILE...\n", argv[0]);
+  using namespace basalt::bench;
+  const char* table = nullptr;
+  std::vector<Texts> files;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--table") == 0 && i + 1 < argc) {
+      table = argv[++i];
+    } else {
+      files.push_back(lines_of(argv[i]));
+    }
+  }
+  if (files.empty()) {
+    std::fprintf(stderr, "usage: %s [--table TABLE] FILE...\n", argv[0]);
     return 2;
   }
-  std::vector<basalt::bench::Texts> files;
-  for (int i = 1; i < argc; ++i) files.push_back(basalt::bench::lines_of(argv[i]));
-  basalt::bench::run(files);
+  if (table != nullptr) measure_imported(files, table);
+  run(files);
   return 0;
 }

@@ -30,6 +30,21 @@ inline std::vector<std::string> sentences(size_t count, uint64_t seed) {
   return out;
 }
 
+// Texts whose vocabulary changes every `range` rows, so that tables of their own pay.
+inline std::vector<std::string> changing_texts(uint32_t rows, uint32_t range, int words) {
+  std::vector<std::string> out;
+  for (uint32_t row = 0; row < rows; ++row) {
+    std::mt19937_64 random(row);
+    std::string text;
+    for (int word = 0; word < words; ++word) {
+      std::mt19937_64 letters((row / range) * 1000 + random() % 60);
+      for (int i = 0; i < 6; ++i) text += static_cast<char>('a' + letters() % 26);
+    }
+    out.push_back(text);
+  }
+  return out;
+}
+
 struct TextCase {
   const char* name;
   std::vector<std::string> texts;

@@ -376,6 +376,15 @@ TEST(GpuArrays, TakeNumbersOutOfStringsToTheSameBytes) {
   expect(other, "another length");
 }
 
+TEST(GpuArrays, CompressStringsWithTablesOfRangesToTheSameBytes) {
+  BASALT_NEEDS_GPU();
+  constexpr uint32_t kRange = 20 * kTileRows;
+  const testing::Array array = testing::make_texts(testing::changing_texts(5 * kRange + 77, kRange, 36));
+  for (const Effort effort : {Effort::kBalanced, Effort::kBest}) {
+    expect_same_strings(array.values, "strings(packed, fsst(packed))", "changing texts", effort);
+  }
+}
+
 TEST(GpuArrays, EncodeManyAndLongStringsToTheSameBytes) {
   BASALT_NEEDS_GPU();
   const auto expect = [](const std::vector<std::string>& texts, const std::string& name) {

@@ -103,19 +103,8 @@ TEST(EmulatedFsstTrainer, OneStringAndFewBytesAmongManyEmptyOnes) {
   expect_same(make_texts(texts).values, plan);
 }
 
-// Rows whose vocabulary changes from range to range, so that tables of their own pay.
 TEST(EmulatedFsstTrainer, RangesWithTablesOfTheirOwn) {
-  std::vector<std::string> texts;
-  for (uint32_t row = 0; row < 9 * kTileRows + 5; ++row) {
-    std::mt19937_64 random(row);
-    std::string text;
-    for (int word = 0; word < 3; ++word) {
-      std::mt19937_64 letters((row / (2 * kTileRows)) * 1000 + random() % 60);
-      for (int i = 0; i < 6; ++i) text += static_cast<char>('a' + letters() % 26);
-    }
-    texts.push_back(text);
-  }
-  const testing::Array array = make_texts(texts);
+  const testing::Array array = make_texts(testing::changing_texts(9 * kTileRows + 5, 2 * kTileRows, 3));
   fsst::Plan plan = fsst::plan_of(Effort::kBalanced);
   plan.sample_bytes = 8192;
   plan.range_bytes[0] = 30 << 10;

@@ -29,23 +29,26 @@ class RowEncoder {
   // Rows of one tile, or fewer.
   void add(uint64_t first, uint64_t end) {
     parts_.clear();
-    for (uint64_t row = first; row < end; ++row) {
-      std::string_view text = values_.string(row);
-      do {
-        parts_.push_back(text.substr(0, fsst::kPieceBytes));
-        text.remove_prefix(parts_.back().size());
-      } while (!text.empty());
-    }
-    part_codes_.resize(parts_.size());
-    encode_parts();
-    const uint32_t* part = part_codes_.data();
-    for (uint64_t row = first; row < end; ++row) {
-      const uint64_t row_pieces = fsst::pieces_of(values_.string(row).size());
-      uint32_t length = 0;
-      for (uint64_t i = 0; i < std::max<uint64_t>(row_pieces, 1); ++i, ++part) {
-        length += *part;
-        if (row_pieces != 0) pieces.push_back(static_cast<uint16_t>(*part));
+    const auto each_part = [&](uint64_t row, auto&& body) {
+      const char* const row_end = values_.bytes + values_.offsets[row + 1];
+      for (const char* at = values_.bytes + values_.offsets[row]; at != row_end;) {
+        at += std::min<ptrdiff_t>(row_end - at, fsst::kPieceBytes);
+        body(at);
       }
+    };
+    for (uint64_t row = first; row < end; ++row) {
+      each_part(row, [&](const char* part_end) { parts_.push_back({part_end, nullptr, 0}); });
+    }
+    encode_parts(values_.bytes + values_.offsets[first]);
+    const fsst::Matcher::Part* part = parts_.data();
+    for (uint64_t row = first; row < end; ++row) {
+      const bool is_long = fsst::is_long(static_cast<uint64_t>(values_.offsets[row + 1] - values_.offsets[row]));
+      uint32_t length = 0;
+      each_part(row, [&](const char*) {
+        length += part->code_bytes;
+        if (is_long) pieces.push_back(static_cast<uint16_t>(part->code_bytes));
+        ++part;
+      });
       lengths.push_back(length);
     }
   }
@@ -55,19 +58,22 @@ class RowEncoder {
   std::vector<uint16_t> pieces;
 
  private:
-  // Rows, and pieces of long ones.
-  void encode_parts() {
+  // Rows, and pieces of long ones, from `text` on.
+  void encode_parts(const char* text) {
     constexpr size_t kAtOnce = 1024;  // keeps the room that codes may need within a few megabytes
     for (size_t i = 0; parse_ == fsst::Parse::kGreedy && i < parts_.size(); i += kAtOnce) {
-      const std::span<const std::string_view> some(parts_.data() + i, std::min(kAtOnce, parts_.size() - i));
-      matcher_->encode_all(some, readable_, codes, part_codes_.data() + i);
+      const std::span<fsst::Matcher::Part> some(parts_.data() + i, std::min(kAtOnce, parts_.size() - i));
+      matcher_->encode_all(text, some, readable_, codes);
+      text = some.back().end;
     }
     for (size_t i = 0; parse_ == fsst::Parse::kOptimal && i < parts_.size(); ++i) {
+      const auto size = static_cast<size_t>(parts_[i].end - text);
       const size_t at = codes.size();
-      codes.resize(at + 2 * parts_[i].size() + 8);
-      const uint8_t* end = matcher_->encode_optimal(parts_[i].data(), parts_[i].size(), codes.as<uint8_t>() + at);
+      codes.resize(at + 2 * size + 8);
+      const uint8_t* end = matcher_->encode_optimal(text, size, codes.as<uint8_t>() + at);
       codes.resize(static_cast<size_t>(end - codes.as<uint8_t>()));
-      part_codes_[i] = static_cast<uint32_t>(codes.size() - at);
+      parts_[i].code_bytes = static_cast<uint32_t>(codes.size() - at);
+      text = parts_[i].end;
     }
   }
 
@@ -75,8 +81,7 @@ class RowEncoder {
   const char* readable_;
   fsst::Parse parse_;
   std::unique_ptr<fsst::Matcher> matcher_;
-  std::vector<std::string_view> parts_;
-  std::vector<uint32_t> part_codes_;
+  std::vector<fsst::Matcher::Part> parts_;
 };
 
 // Whether codes from `first` on have an escape. A literal byte may look like one, but only behind one.

@@ -6,52 +6,44 @@
 namespace basalt::fsst {
 
 Matcher::Matcher(const SymbolTable& table) {
-  singles_.fill(kNone);
+  uint8_t* const singles = shorter_.data() + kSingles;
+  std::fill_n(singles, 256, static_cast<uint8_t>(kEscape));
+  slots_.fill(static_cast<uint8_t>(kEscape));
   // By falling length, as codes are: of two symbols for one slot the first stays.
   for (uint32_t code = 0; code < table.symbols.size(); ++code) {
     const Symbol& symbol = table.symbols[code];
-    if (symbol.length == 1) singles_[symbol.value] = static_cast<uint16_t>(code | 1 << 8);
+    entries_[code] = {symbol.value, 64 - 8 * symbol.length, symbol.length};
+    if (symbol.length == 1) singles[symbol.value] = static_cast<uint8_t>(code);
     if (symbol.length < 3) continue;
-    Slot& slot = slots_[slot_of(symbol.value)];
-    if (slot.step == 0) slot = {symbol.value, 64 - 8 * symbol.length, code | symbol.length << 8};
+    uint8_t& slot = slots_[slot_of(symbol.value)];
+    if (slot == kEscape) slot = static_cast<uint8_t>(code);
   }
-  for (size_t i = 0; i < pairs_.size(); i += 256) std::copy(singles_.begin(), singles_.end(), &pairs_[i]);
+  for (size_t i = 0; i < kSingles; i += 256) std::copy_n(singles, 256, &shorter_[i]);
   for (uint32_t code = 0; code < table.symbols.size(); ++code) {
     const Symbol& symbol = table.symbols[code];
-    if (symbol.length == 2) pairs_[symbol.value] = static_cast<uint16_t>(code | 2 << 8);
+    if (symbol.length == 2) shorter_[symbol.value] = static_cast<uint8_t>(code);
   }
 }
 
 uint8_t* Matcher::encode_greedy(const char* text, size_t length, uint8_t* out) const {
-  const char* const end = text + length;
-  // The byte behind an escape is written in any case and kept only then.
-  const auto take = [&](uint64_t word, Step step) {
-    out[0] = static_cast<uint8_t>(step);
+  for (size_t left = length; left > 0;) {
+    const uint64_t word = load_text(text, left);
+    const uint32_t code = code_at(word, left);
+    // The byte behind an escape is written in any case and kept only then.
+    out[0] = static_cast<uint8_t>(code);
     out[1] = static_cast<uint8_t>(word);
-    out += code_bytes_of(step);
-  };
-  while (end - text >= 8) {
-    uint64_t word;
-    std::memcpy(&word, text, 8);
-    const Step step = step_at(word, 8);
-    take(word, step);
-    text += length_of(step);
-  }
-  auto left = static_cast<size_t>(end - text);
-  for (uint64_t word = load_text(text, left); left > 0;) {
-    const Step step = step_at(word, left);
-    take(word, step);
-    word = length_of(step) == 8 ? 0 : word >> 8 * length_of(step);
-    left -= length_of(step);
+    out += code_bytes_of(code);
+    text += length_of(code);
+    left -= length_of(code);
   }
   return out;
 }
 
 uint8_t* Matcher::encode_optimal(const char* text, size_t length, uint8_t* out) const {
-  // From the end: the fewest code bytes of what is left, and the first step there.
+  // From the end: the fewest code bytes of what is left, and the first code there.
   struct Best {
     uint16_t bytes;
-    uint16_t step;
+    uint16_t code;
   };
   std::array<Best, kPieceBytes + 1> best;
   best[length] = {0, 0};
@@ -59,117 +51,110 @@ uint8_t* Matcher::encode_optimal(const char* text, size_t length, uint8_t* out) 
   for (size_t i = length; i-- > 0;) {
     const size_t left = length - i;
     word = word << 8 | static_cast<uint8_t>(text[i]);
-    const auto through = [&](Step step) {
-      return Best{static_cast<uint16_t>(best[i + length_of(step)].bytes + code_bytes_of(step)),
-                  static_cast<uint16_t>(step)};
+    const auto through = [&](uint32_t code) {
+      return Best{static_cast<uint16_t>(best[i + length_of(code)].bytes + code_bytes_of(code)),
+                  static_cast<uint16_t>(code)};
     };
     const auto fewer = [](Best a, Best b) { return b.bytes < a.bytes ? b : a; };
-    const Best shorter =
-        fewer(through(left >= 2 ? pairs_[word & 0xFFFF] : singles_[word & 0xFF]), through(singles_[word & 0xFF]));
-    const Slot& slot = slots_[slot_of(word)];
-    best[i] = slot.fits(word) && slot.length() <= left ? fewer(through(slot.step), shorter) : shorter;
+    const uint32_t single = shorter_[kSingles + (word & 0xFF)];
+    const Best shorter = fewer(through(left >= 2 ? shorter_[word & 0xFFFF] : single), through(single));
+    const uint32_t longer = slots_[slot_of(word)];
+    const Entry& entry = entries_[longer];
+    best[i] = entry.fits(word) && entry.length <= left ? fewer(through(longer), shorter) : shorter;
   }
   for (size_t i = 0; i < length;) {
-    const Step step = best[i].step;
-    out[0] = static_cast<uint8_t>(step);
+    const uint32_t code = best[i].code;
+    out[0] = static_cast<uint8_t>(code);
     out[1] = static_cast<uint8_t>(text[i]);
-    out += code_bytes_of(step);
-    i += length_of(step);
+    out += code_bytes_of(code);
+    i += length_of(code);
   }
   return out;
 }
 
 // Texts that are encoded one after the other while other lanes encode theirs: every step waits for the one before, so
-// that one lane alone would leave most of a core idle.
+// that one lane alone would leave most of a core idle. Where a text ends, nothing branches: the end of its codes is
+// noted at every step, and the last note stays.
 struct Matcher::Lane {
-  const std::string_view* text;
-  const std::string_view* end;
-  uint32_t* code_bytes;  // of *text
+  const char* at;
+  Part* part;
   uint8_t* out;
-  uint8_t* begin = nullptr;
-  const char* at = nullptr;
-  size_t left = 0;
-
-  // Goes to the next text with bytes, from *text on; false if there is none.
-  bool open() {
-    for (; text != end; ++text, ++code_bytes) {
-      if (!text->empty()) {
-        at = text->data();
-        left = text->size();
-        begin = out;
-        return true;
-      }
-      *code_bytes = 0;
-    }
-    return false;
-  }
-  bool next() {
-    *code_bytes++ = static_cast<uint32_t>(out - begin);
-    ++text;
-    return open();
-  }
 };
 
-// One step; false if the lane has no text left.
-inline bool Matcher::advance(Lane& lane, const char* readable) const {
-  uint64_t word;
-  if (readable - lane.at >= 8) {
-    std::memcpy(&word, lane.at, 8);
-    word &= ~uint64_t{0} >> (lane.left < 8 ? 64 - 8 * lane.left : 0);
-  } else {
-    word = load_text(lane.at, lane.left);
-  }
-  const Step step = step_at(word, lane.left);
-  lane.out[0] = static_cast<uint8_t>(step);
+inline void Matcher::advance(Lane& lane, uint64_t word) const {
+  const uint32_t code = code_at(word, static_cast<size_t>(lane.part->end - lane.at));
+  lane.out[0] = static_cast<uint8_t>(code);
   lane.out[1] = static_cast<uint8_t>(word);
-  lane.out += code_bytes_of(step);
-  lane.at += length_of(step);
-  lane.left -= length_of(step);
-  return lane.left != 0 || lane.next();
+  lane.out += code_bytes_of(code);
+  lane.at += length_of(code);
+  lane.part->code_end = lane.out;
+  lane.part += lane.at == lane.part->end ? 1 : 0;
 }
 
-void Matcher::encode_all(std::span<const std::string_view> texts, const char* readable, Buffer& out,
-                         uint32_t* code_bytes) const {
+void Matcher::encode_all(const char* text, std::span<Part> parts, const char* readable, Buffer& out) const {
   constexpr size_t kLanesOfCore = 4;
   constexpr size_t kRoom = 8;  // behind each lane's codes
-  size_t plain = 0;
-  for (const std::string_view text : texts) plain += text.size();
+  if (parts.empty()) return;
+  const auto plain = static_cast<size_t>(parts.back().end - text);
   const size_t before = out.size();
   out.resize(before + 2 * plain + kLanesOfCore * kRoom);
 
   // Each lane has a share of the texts, and room for as many codes as they can have.
   std::array<Lane, kLanesOfCore> lanes;
   std::array<uint8_t*, kLanesOfCore> begins;
-  const std::string_view* text = texts.data();
-  const std::string_view* const end = text + texts.size();
+  std::array<const char*, kLanesOfCore> ends;
+  Part* part = parts.data();
+  Part* const last = part + parts.size();
+  const char* at = text;
   uint8_t* room = out.as<uint8_t>() + before;
-  size_t given = 0;
   for (size_t k = 0; k < kLanesOfCore; ++k) {
-    lanes[k] = {text, text, code_bytes + (text - texts.data()), room};
+    lanes[k] = {at, part, room};
     begins[k] = room;
-    const size_t from = given;
-    while (text != end && (k + 1 == kLanesOfCore || given < plain * (k + 1) / kLanesOfCore)) given += text++->size();
-    lanes[k].end = text;
-    room += 2 * (given - from) + kRoom;
+    const char* const until = text + plain * (k + 1) / kLanesOfCore;
+    const char* const from = at;
+    while (part != last && at < until) at = part++->end;
+    ends[k] = at;
+    room += 2 * static_cast<size_t>(at - from) + kRoom;
   }
+  const auto load = [](const char* from) {
+    uint64_t word;
+    std::memcpy(&word, from, sizeof(word));
+    return word;
+  };
   auto [a, b, c, d] = lanes;
-  bool in_a = a.open(), in_b = b.open(), in_c = c.open(), in_d = d.open();
-  while (in_a && in_b && in_c && in_d) {
-    in_a = advance(a, readable);
-    in_b = advance(b, readable);
-    in_c = advance(c, readable);
-    in_d = advance(d, readable);
+  // Steps that all lanes can take whatever they find.
+  const auto steps = [&] {
+    const auto left = [](const char* from, const char* end) { return (end - from) / kMaxSymbolBytes; };
+    return std::min({left(a.at, ends[0]), left(b.at, ends[1]), left(c.at, ends[2]), left(d.at, ends[3])});
+  };
+  for (ptrdiff_t count = steps(); count > 0; count = steps()) {
+    for (; count > 0; --count) {
+      advance(a, load(a.at));
+      advance(b, load(b.at));
+      advance(c, load(c.at));
+      advance(d, load(d.at));
+    }
   }
-  while (in_a) in_a = advance(a, readable);
-  while (in_b) in_b = advance(b, readable);
-  while (in_c) in_c = advance(c, readable);
-  while (in_d) in_d = advance(d, readable);
+  lanes = {a, b, c, d};
+  for (size_t k = 0; k < kLanesOfCore; ++k) {
+    Lane lane = lanes[k];
+    while (lane.at < ends[k]) {
+      advance(lane,
+              readable - lane.at >= 8 ? load(lane.at) : load_text(lane.at, static_cast<size_t>(readable - lane.at)));
+    }
+    lanes[k] = lane;
+  }
 
-  const std::array<uint8_t*, kLanesOfCore> ends{a.out, b.out, c.out, d.out};
-  uint8_t* to = ends[0];
-  for (size_t k = 1; k < kLanesOfCore; ++k) {
-    const auto size = static_cast<size_t>(ends[k] - begins[k]);
-    std::memmove(to, begins[k], size);
+  part = parts.data();
+  uint8_t* to = begins[0];
+  for (size_t k = 0; k < kLanesOfCore; ++k) {
+    const uint8_t* code = begins[k];
+    for (; part != lanes[k].part; ++part) {
+      part->code_bytes = static_cast<uint32_t>(part->code_end - code);
+      code = part->code_end;
+    }
+    const auto size = static_cast<size_t>(lanes[k].out - begins[k]);
+    if (k > 0) std::memmove(to, begins[k], size);
     to += size;
   }
   out.resize(static_cast<size_t>(to - out.as<uint8_t>()));

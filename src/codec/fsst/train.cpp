@@ -7,121 +7,218 @@ namespace basalt::fsst {
 
 namespace {
 
-// How often units and pairs of neighbours occur. Few of all pairs do, so those that do are listed.
-class Counts {
- public:
-  void clear() {
-    units.fill(0);
-    for (const uint32_t pair : seen) pairs[pair] = 0;
-    seen.clear();
-    code_bytes = 0;
-  }
-  void add_pair(uint32_t a, uint32_t b) {
-    const uint32_t pair = a * kUnits + b;
-    if (pairs[pair]++ == 0) seen.push_back(pair);
+// The sample's texts one behind the other, as Matcher encodes many at once.
+struct SampleText {
+  std::string text;
+  std::vector<Matcher::Part> parts;
+
+  explicit SampleText(std::span<const std::string_view> sample) {
+    size_t bytes = 0;
+    for (const std::string_view one : sample) bytes += one.size();
+    text.reserve(bytes);  // parts point into it
+    for (const std::string_view one : sample) {
+      if (one.empty()) continue;
+      text += one;
+      parts.push_back({text.data() + text.size(), nullptr, 0});
+    }
   }
 
-  std::array<uint32_t, kUnits> units{};
-  std::vector<uint32_t> pairs = std::vector<uint32_t>(kUnits * kUnits);
-  std::vector<uint32_t> seen;
-  uint64_t code_bytes = 0;
+  // Codes of all texts, and how many bytes each has.
+  void encode(const Matcher& matcher, Parse parse, Buffer& codes) {
+    codes.clear();
+    if (parse == Parse::kGreedy) {
+      matcher.encode_all(text.data(), parts, text.data() + text.size(), codes);
+      return;
+    }
+    codes.resize(2 * text.size() + 8);
+    const char* at = text.data();
+    auto* out = codes.as<uint8_t>();
+    for (Matcher::Part& part : parts) {
+      const uint8_t* const begin = out;
+      out = matcher.encode_optimal(at, static_cast<size_t>(part.end - at), out);
+      part.code_bytes = static_cast<uint32_t>(out - begin);
+      at = part.end;
+    }
+    codes.resize(static_cast<size_t>(out - codes.as<uint8_t>()));
+  }
+};
+
+using UnitCounts = std::array<uint32_t, kUnits>;
+
+// How often pairs of neighbours occur. Few of all pairs do, so those that do are listed.
+class PairCounts {
+ public:
+  void clear() {
+    for (const uint32_t pair : seen_) counts_[pair] = 0;
+    seen_.clear();
+  }
+  void add(uint32_t pair, uint32_t times) {
+    if (counts_[pair] == 0) seen_.push_back(pair);
+    counts_[pair] += times;
+  }
+  const std::vector<uint32_t>& seen() const { return seen_; }
+  uint32_t operator[](uint32_t pair) const { return counts_[pair]; }
+
+ private:
+  std::vector<uint32_t> counts_ = std::vector<uint32_t>(kUnits * kUnits);
+  std::vector<uint32_t> seen_;
 };
 
 Symbol unit_symbol(const SymbolTable& table, uint32_t unit) {
   return unit >= kByteUnits ? Symbol{unit - kByteUnits, 1} : table.symbols[unit];
 }
 
-void count(const SymbolTable& table, std::span<const std::string_view> sample, Parse parse, Counts& counts) {
-  counts.clear();
-  const auto matcher = std::make_unique<Matcher>(table);
-  std::vector<uint8_t> codes;
-  for (const std::string_view text : sample) {
-    codes.resize(2 * text.size() + 8);
-    const uint8_t* const end = matcher->encode(parse, text.data(), text.size(), codes.data());
-    counts.code_bytes += static_cast<uint64_t>(end - codes.data());
-    uint32_t before = kUnits;
-    for (const uint8_t* at = codes.data(); at < end;) {
-      const uint32_t code = *at++;
-      const uint32_t unit = code == kEscape ? kByteUnits + *at++ : code;
-      // A longer symbol counts as its first byte too: shorter steps may serve better.
-      const bool is_longer = unit < kByteUnits && table.symbols[unit].length > 1;
-      const uint32_t first = is_longer ? kByteUnits + static_cast<uint8_t>(table.symbols[unit].value) : kUnits;
-      ++counts.units[unit];
-      if (is_longer) ++counts.units[first];
-      if (before != kUnits) {
-        counts.add_pair(before, unit);
-        if (is_longer) counts.add_pair(before, first);
+class Trainer {
+ public:
+  Trainer(std::span<const std::string_view> sample, const TrainOptions& options) : sample_(sample), options_(options) {}
+
+  SymbolTable run() {
+    SymbolTable best;
+    UnitCounts best_units{};
+    uint64_t best_bytes = ~uint64_t{0};
+    for (uint32_t round = 0; round < options_.rounds; ++round) {
+      const bool is_last = round + 1 == options_.rounds;
+      const uint64_t bytes = count(!is_last);
+      SymbolTable next;
+      if (!is_last) next = build(between_rounds(options_));
+      if (bytes <= best_bytes) {
+        best = std::move(table_);
+        best_units = units_;
+        best_bytes = bytes;
       }
-      before = unit;
+      table_ = std::move(next);
+    }
+    table_ = std::move(best);
+    units_ = best_units;
+    pairs_.clear();
+    return build(options_);
+  }
+
+ private:
+  // Parses the sample with the table; returns code bytes.
+  uint64_t count(bool with_pairs) {
+    sample_.encode(*std::make_unique<Matcher>(table_), options_.parse, codes_);
+    units_.fill(0);
+    pairs_.clear();
+    const auto* at = codes_.as<uint8_t>();
+    for (const Matcher::Part& part : sample_.parts) {
+      uint32_t before = kUnits;
+      for (const uint8_t* const end = at + part.code_bytes; at < end;) {
+        const uint32_t code = *at++;
+        const uint32_t unit = code == kEscape ? kByteUnits + *at++ : code;
+        ++units_[unit];
+        if (with_pairs && before != kUnits) pairs_.add(before * kUnits + unit, 1);
+        before = unit;
+      }
+    }
+    add_first_bytes();
+    return codes_.size();
+  }
+  void add_first_bytes() {
+    for (uint32_t code = 0; code < table_.symbols.size(); ++code) {
+      const Symbol& symbol = table_.symbols[code];
+      if (symbol.length > 1) units_[first_byte_unit(symbol)] += units_[code];
+    }
+    const std::vector<uint32_t> seen = pairs_.seen();
+    for (const uint32_t pair : seen) {
+      const Symbol second = unit_symbol(table_, pair % kUnits);
+      if (second.length > 1) pairs_.add(pair / kUnits * kUnits + first_byte_unit(second), pairs_[pair]);
     }
   }
-}
+
+  SymbolTable build(const TrainOptions& options);
+
+  SampleText sample_;
+  const TrainOptions options_;
+  SymbolTable table_;
+  UnitCounts units_{};
+  PairCounts pairs_;
+  Buffer codes_;
+};
 
 // Candidates by string; what several counts say of one string adds up.
 class Candidates {
  public:
-  explicit Candidates(size_t most) : places_(std::bit_ceil(2 * most + 2)) {}
+  explicit Candidates(size_t most) : places_(std::bit_ceil(2 * most + 2)) { list_.reserve(most); }
 
   void add(const Symbol& symbol, uint32_t gain) {
-    for (size_t at = symbol_hash(symbol);; ++at) {
+    const uint32_t hash = symbol_hash(symbol);
+    const uint32_t tag = hash & ~kIndex;
+    for (size_t at = hash;; ++at) {
       uint32_t& place = places_[at & (places_.size() - 1)];
       if (place == 0) {
         list_.push_back({symbol, gain});
-        place = static_cast<uint32_t>(list_.size());
+        place = tag | static_cast<uint32_t>(list_.size());
         return;
       }
-      Candidate& one = list_[place - 1];
+      if ((place & ~kIndex) != tag) continue;
+      Candidate& one = list_[(place & kIndex) - 1];
       if (one.symbol.value == symbol.value && one.symbol.length == symbol.length) {
         one.gain += gain;
         return;
       }
     }
   }
-  std::vector<CandidateKey> keys() const {
+
+  // A gain that at least `count` candidates have, if there are as many: not much smaller than need be.
+  uint32_t gain_of_best(size_t count) const {
+    std::array<uint32_t, 1024> with_gain{};
+    for (const Candidate& one : list_) ++with_gain[std::min<size_t>(one.gain, with_gain.size() - 1)];
+    size_t gain = with_gain.size();
+    for (size_t found = 0; gain > 0 && found < count;) found += with_gain[--gain];
+    return static_cast<uint32_t>(gain);
+  }
+  // Keys of those with a gain in [least, end).
+  std::vector<CandidateKey> keys(uint32_t least, uint32_t end) const {
     std::vector<CandidateKey> out;
-    out.reserve(list_.size());
-    for (const Candidate& one : list_) out.push_back(key_of(one.symbol, one.gain));
+    for (const Candidate& one : list_) {
+      if (one.gain >= least && one.gain < end) out.push_back(key_of(one.symbol, one.gain));
+    }
     return out;
   }
 
  private:
+  static constexpr uint32_t kIndex = (1 << 20) - 1;
+  static_assert(kUnits * kUnits + kUnits < kIndex);
   struct Candidate {
     Symbol symbol;
     uint32_t gain;
   };
   std::vector<Candidate> list_;
-  std::vector<uint32_t> places_;  // index + 1, 0: free
+  std::vector<uint32_t> places_;  // index + 1 and some bits of the hash, 0: free
 };
 
-SymbolTable build(const SymbolTable& table, const Counts& counts, bool with_pairs, const TrainOptions& options) {
-  const size_t pairs = with_pairs ? counts.seen.size() : 0;
-  Candidates candidates(kUnits + pairs);
+SymbolTable Trainer::build(const TrainOptions& options) {
+  Candidates candidates(kUnits + pairs_.seen().size());
   for (uint32_t unit = 0; unit < kUnits; ++unit) {
-    if (counts.units[unit] == 0) continue;
-    const Symbol symbol = unit_symbol(table, unit);
-    candidates.add(symbol, unit_gain(symbol, counts.units[unit], options));
+    if (units_[unit] == 0) continue;
+    const Symbol symbol = unit_symbol(table_, unit);
+    candidates.add(symbol, unit_gain(symbol, units_[unit], options));
   }
-  for (size_t i = 0; i < pairs; ++i) {
-    const Symbol first = unit_symbol(table, counts.seen[i] / kUnits);
+  for (const uint32_t pair : pairs_.seen()) {
+    const Symbol first = unit_symbol(table_, pair / kUnits);
     if (first.length >= kMaxSymbolBytes) continue;
-    const Symbol symbol = joined(first, unit_symbol(table, counts.seen[i] % kUnits));
-    candidates.add(symbol, pair_gain(symbol, counts.pairs[counts.seen[i]]));
+    const Symbol symbol = joined(first, unit_symbol(table_, pair % kUnits));
+    candidates.add(symbol, pair_gain(symbol, pairs_[pair]));
   }
-  // Few of many are taken: sorted in batches, the best first.
-  constexpr ptrdiff_t kBatch = 512;
-  std::vector<CandidateKey> keys = candidates.keys();
   SymbolTable out;
   Admission admission;
   admission.clear();
-  for (auto at = keys.begin(); at != keys.end() && !admission.is_full();) {
-    const auto end = at + std::min(kBatch, keys.end() - at);
-    if (end != keys.end()) std::nth_element(at, end, keys.end());
-    std::sort(at, end);
-    for (; at != end && !admission.is_full(); ++at) {
-      const Symbol symbol = symbol_of(*at);
-      if (admission.admits(symbol, options)) out.symbols.push_back(symbol);
+  const auto offer = [&](std::vector<CandidateKey> keys) {
+    constexpr ptrdiff_t kBatch = 512;  // few of many are taken: no need to sort all
+    for (auto at = keys.begin(); at != keys.end() && !admission.is_full();) {
+      const auto end = at + std::min(kBatch, keys.end() - at);
+      if (end != keys.end()) std::nth_element(at, end, keys.end());
+      std::sort(at, end);
+      for (; at != end && !admission.is_full(); ++at) {
+        const Symbol symbol = symbol_of(*at);
+        if (admission.admits(symbol, options)) out.symbols.push_back(symbol);
+      }
     }
-  }
+  };
+  const uint32_t gain = candidates.gain_of_best(2 * kMaxSymbols);
+  offer(candidates.keys(gain, ~0u));
+  if (!admission.is_full()) offer(candidates.keys(0, gain));
   std::stable_sort(out.symbols.begin(), out.symbols.end(),
                    [](const Symbol& a, const Symbol& b) { return a.length > b.length; });
   return out;
@@ -130,22 +227,7 @@ SymbolTable build(const SymbolTable& table, const Counts& counts, bool with_pair
 }  // namespace
 
 SymbolTable train(std::span<const std::string_view> sample, const TrainOptions& options) {
-  const TrainOptions between = between_rounds(options);
-  SymbolTable table;
-  SymbolTable best;
-  Counts counts;
-  Counts best_counts;
-  for (uint32_t round = 0; round < options.rounds; ++round) {
-    count(table, sample, options.parse, counts);
-    SymbolTable next;
-    if (round + 1 < options.rounds) next = build(table, counts, true, between);
-    if (round == 0 || counts.code_bytes <= best_counts.code_bytes) {
-      best = std::move(table);
-      std::swap(counts, best_counts);
-    }
-    table = std::move(next);
-  }
-  return build(best, best_counts, false, options);
+  return Trainer(sample, options).run();
 }
 
 }  // namespace basalt::fsst

@@ -150,6 +150,22 @@ class TableTrainer {
     for (uint32_t i = thread_; i < shared_.texts; i += threads_) bytes += count_text(i, parse, with_pairs);
     if (bytes != 0) atomicAdd(&shared_.code_bytes, bytes);
     __syncthreads();
+    add_first_bytes();
+  }
+  // Reads what longer symbols have, adds to what single bytes have.
+  __device__ void add_first_bytes() {
+    const uint32_t seen = shared_.seen;
+    __syncthreads();
+    for (uint32_t code = thread_; code < shared_.table.symbols; code += threads_) {
+      const Symbol symbol = unit_symbol(code);
+      if (symbol.length > 1) atomicAdd(shared_.units + first_byte_unit(symbol), shared_.units[code]);
+    }
+    for (uint32_t i = thread_; i < seen; i += threads_) {
+      const uint32_t pair = scratch_.seen[i];
+      const Symbol second = unit_symbol(pair % kUnits);
+      if (second.length > 1) add_pair(pair / kUnits, first_byte_unit(second), scratch_.pairs[pair]);
+    }
+    __syncthreads();
   }
   __device__ uint32_t count_text(uint32_t i, Parse parse, bool with_pairs) {
     const uint64_t text = scratch_.texts[i];
@@ -164,21 +180,15 @@ class TableTrainer {
     for_each_step(shared_.table, part, steps, [&](const EncodeStep& step, uint32_t byte) {
       const uint32_t unit = step.code == kEscape ? kByteUnits + byte : step.code;
       bytes += step.code_bytes();
-      // A longer symbol counts as its first byte too: shorter steps may serve better.
-      const bool is_longer = step.length > 1;
       atomicAdd(shared_.units + unit, 1u);
-      if (is_longer) atomicAdd(shared_.units + kByteUnits + byte, 1u);
-      if (with_pairs && before != kUnits) {
-        add_pair(before, unit);
-        if (is_longer) add_pair(before, kByteUnits + byte);
-      }
+      if (with_pairs && before != kUnits) add_pair(before, unit, 1);
       before = unit;
     });
     return bytes;
   }
-  __device__ void add_pair(uint32_t a, uint32_t b) {
+  __device__ void add_pair(uint32_t a, uint32_t b, uint32_t times) {
     const uint32_t pair = a * kUnits + b;
-    if (atomicAdd(scratch_.pairs + pair, 1u) == 0) scratch_.seen[atomicAdd(&shared_.seen, 1u)] = pair;
+    if (atomicAdd(scratch_.pairs + pair, times) == 0) scratch_.seen[atomicAdd(&shared_.seen, 1u)] = pair;
   }
 
   __device__ Symbol unit_symbol(uint32_t unit) const {

@@ -42,6 +42,11 @@ constexpr uint32_t kMostSampleBytes = 256 << 10;
 // What a text consists of during training: symbols by code, and bytes without a symbol from kByteUnits on.
 constexpr uint32_t kByteUnits = 256;
 constexpr uint32_t kUnits = 512;
+// A longer symbol counts as its first byte too, alone and behind another: shorter steps may serve better. That is added
+// once a text has been counted.
+BASALT_HD constexpr uint32_t first_byte_unit(const Symbol& symbol) {
+  return kByteUnits + static_cast<uint32_t>(symbol.value & 0xFF);
+}
 
 // The first eight bytes of a and b together.
 BASALT_HD constexpr Symbol joined(const Symbol& a, const Symbol& b) {

@@ -53,6 +53,7 @@ class PhraseCounter {
       phrase.words[0] = word;
       phrase.length = 1;
       phrase.count = counts[word];
+      frequent_.push_back(counts[word] >= kLeastCount ? 1 : 0);
     }
     at_[0].reserve(sequence_.size());
     for (const uint32_t word : sequence_) at_[0].push_back(numbers[word]);
@@ -70,20 +71,35 @@ class PhraseCounter {
   void lengthen(uint32_t length) {
     const std::vector<uint32_t>& shorter = at_[length - 2];
     std::vector<uint32_t>& at = at_[length - 1];
-    const auto is_frequent = [&](uint32_t run) { return run != kNone && phrases_[run].count >= kLeastCount; };
+    const auto each_pair = [&](auto&& body) {
+      const auto is_frequent = [&](uint32_t run) { return run != kNone && frequent_[run] != 0; };
+      uint64_t begin = 0;
+      for (const uint64_t end : row_ends_) {
+        for (uint64_t i = begin; i + length <= end; ++i) {
+          if (is_frequent(shorter[i]) && is_frequent(shorter[i + 1])) body(i);
+        }
+        begin = end;
+      }
+    };
+    // Most pairs are rare, and most of those are known to be from a count that others of the same hash share: the
+    // table of exact counts stays small.
+    std::vector<uint8_t> at_most(size_t{1} << kSharedCounts);
+    const auto shared_count = [&](uint64_t i) -> uint8_t& {
+      return at_most[(uint64_t{shorter[i]} << 32 | shorter[i + 1]) * 0x9E3779B97F4A7C15ull >> (64 - kSharedCounts)];
+    };
+    each_pair([&](uint64_t i) {
+      uint8_t& count = shared_count(i);
+      count = static_cast<uint8_t>(count + (count < kLeastCount ? 1 : 0));
+    });
     at.assign(shorter.size(), kNone);
     PairMap numbers;
     std::vector<uint32_t> counts;
-    uint64_t begin = 0;
-    for (const uint64_t end : row_ends_) {
-      for (uint64_t i = begin; i + length <= end; ++i) {
-        if (!is_frequent(shorter[i]) || !is_frequent(shorter[i + 1])) continue;
-        at[i] = numbers.at(shorter[i], shorter[i + 1], static_cast<uint32_t>(counts.size()));
-        if (at[i] == counts.size()) counts.push_back(0);
-        ++counts[at[i]];
-      }
-      begin = end;
-    }
+    each_pair([&](uint64_t i) {
+      if (shared_count(i) < kLeastCount) return;
+      at[i] = numbers.at(shorter[i], shorter[i + 1], static_cast<uint32_t>(counts.size()));
+      if (at[i] == counts.size()) counts.push_back(0);
+      ++counts[at[i]];
+    });
     // Rare ones are dropped; the others keep the order in which they were met.
     std::vector<uint32_t> kept(counts.size(), kNone);
     for (uint64_t i = 0; i < at.size(); ++i) {
@@ -96,12 +112,16 @@ class PhraseCounter {
         phrase.length = length;
         phrase.count = counts[run];
         phrases_.push_back(phrase);
+        frequent_.push_back(1);
       }
       at[i] = kept[run];
     }
   }
 
+  static constexpr uint32_t kSharedCounts = 18;  // bits
+
   std::vector<Phrase> phrases_;
+  std::vector<uint8_t> frequent_;  // of phrases_: whether longer ones may have it
   std::vector<uint32_t> sequence_;
   std::vector<uint64_t> row_ends_;
   std::array<std::vector<uint32_t>, kLongestPhrase> at_;
@@ -361,9 +381,9 @@ std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effo
   // Room for an eighth of the words at least; larger as long as that makes it smaller.
   const auto of_words = static_cast<uint32_t>(std::bit_width(words.texts.size()));
   uint32_t bits = std::clamp(of_words - std::min(of_words, 3u), kLeastBits, kMostBits);
-  double least = few.choose(bits, 1).bytes;
+  double least = few.choose(bits, 0).bytes;
   while (bits < kMostBits && (size_t{1} << bits) < few.candidates()) {
-    const double bytes = few.choose(bits + 1, 1).bytes;
+    const double bytes = few.choose(bits + 1, 0).bytes;
     if (bytes >= least) break;
     least = bytes;
     ++bits;
