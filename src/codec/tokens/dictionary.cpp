@@ -114,7 +114,7 @@ double saved_ids(const Phrase& phrase, const Words& words) {
 
 class Chooser {
  public:
-  Chooser(const Words& words, const RowSet& rows) : words_(words), rows_(rows) {
+  Chooser(const Words& words, const RowSet& rows, const CountUses& count_uses) : count_uses_(count_uses), rows_(rows) {
     candidates_ = PhraseCounter(words, rows).run();
     for (const Phrase& candidate : candidates_) {
       entry_bytes_.push_back(static_cast<double>(bytes_of(candidate, words)) + kBytesPerEntry);
@@ -144,7 +144,7 @@ class Chooser {
     std::vector<uint32_t> taken(order.begin(), order.begin() + static_cast<ptrdiff_t>(next));
     Choice best;
     for (int round = 0; round <= rounds; ++round) {
-      const Used used = parse(taken);
+      const Uses used = count(taken);
       // What the next in line saves if it is used wherever it occurs.
       const double bar = next < order.size() ? gains[order[next]] : 0;
       Choice now;
@@ -166,11 +166,6 @@ class Chooser {
   }
 
  private:
-  struct Used {
-    uint64_t ids = 0;
-    std::vector<uint64_t> counts;
-  };
-
   double gain(size_t candidate, uint64_t count, uint32_t bits) const {
     return static_cast<double>(count) * rows_.scale * saved_ids_[candidate] * bits / 8 - entry_bytes_[candidate];
   }
@@ -184,23 +179,13 @@ class Chooser {
     return order;
   }
 
-  Used parse(const std::vector<uint32_t>& taken) const {
+  Uses count(const std::vector<uint32_t>& taken) const {
     std::vector<Phrase> phrases;
     for (const uint32_t candidate : taken) phrases.push_back(candidates_[candidate]);
-    RowParser parser(words_, phrases);
-    Used used;
-    used.counts.resize(taken.size());
-    for (uint64_t row = 0; row < words_.rows(); row += rows_.step) {
-      const std::vector<Piece>& pieces = parser.parse(row);
-      used.ids += pieces.size();
-      for (const Piece& piece : pieces) {
-        if (piece.phrase != kNoPhrase) ++used.counts[piece.phrase];
-      }
-    }
-    return used;
+    return count_uses_(phrases, rows_.step);
   }
 
-  const Words& words_;
+  const CountUses& count_uses_;
   RowSet rows_;
   std::vector<Phrase> candidates_;
   std::vector<double> entry_bytes_;
@@ -267,12 +252,16 @@ const std::vector<Piece>& Speller::pieces(uint32_t word) {
   return out;
 }
 
-Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases) {
+Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases, uint64_t step) {
+  std::vector<bool> wanted(words.texts.size(), step == 1);
+  for (uint64_t row = 0; step > 1 && row < words.rows(); row += step) {
+    for (uint64_t i = words.row_starts[row]; i < words.row_starts[row + 1]; ++i) wanted[words.sequence[i]] = true;
+  }
   Speller speller(words, phrases);
   Spelling out;
   out.starts.push_back(0);
   for (uint32_t word = 0; word < words.texts.size(); ++word) {
-    if (!speller.is_phrase(word)) {
+    if (wanted[word] && !speller.is_phrase(word)) {
       for (const Piece& piece : speller.pieces(word)) out.ids.push_back(piece.id(phrases.size()));
     }
     out.starts.push_back(static_cast<uint32_t>(out.ids.size()));
@@ -303,9 +292,25 @@ const std::vector<Piece>& RowParser::parse(uint64_t row) {
 }
 
 std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort) {
+  return choose_phrases(words, scale, effort, [&](const std::vector<Phrase>& phrases, uint64_t step) {
+    RowParser parser(words, phrases);
+    Uses uses;
+    uses.counts.resize(phrases.size());
+    for (uint64_t row = 0; row < words.rows(); row += step) {
+      const std::vector<Piece>& pieces = parser.parse(row);
+      uses.ids += pieces.size();
+      for (const Piece& piece : pieces) {
+        if (piece.phrase != kNoPhrase) ++uses.counts[piece.phrase];
+      }
+    }
+    return uses;
+  });
+}
+
+std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort, const CountUses& count_uses) {
   if (words.sequence.empty()) return {};
   const RowSet few_rows = rows_of_about(words, kWordsToTrySizes, scale);
-  const Chooser few(words, few_rows);
+  const Chooser few(words, few_rows, count_uses);
   // Room for an eighth of the words at least; larger as long as that makes it smaller.
   const auto of_words = static_cast<uint32_t>(std::bit_width(words.texts.size()));
   uint32_t bits = std::clamp(of_words - std::min(of_words, 3u), kLeastBits, kMostBits);
@@ -320,7 +325,7 @@ std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effo
   const int rounds = effort == Effort::kFast ? 1 : kRounds;
   const RowSet rows = rows_of_about(words, most_words, scale);
   if (rows.step == few_rows.step) return few.choose(bits, rounds).phrases;
-  return Chooser(words, rows).choose(bits, rounds).phrases;
+  return Chooser(words, rows, count_uses).choose(bits, rounds).phrases;
 }
 
 }  // namespace basalt::tokens
