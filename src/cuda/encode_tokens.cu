@@ -1,5 +1,5 @@
 // Words and phrases by number, on the device: rows are cut into words there, words numbered as they are met first, and
-// rows cut into the fewest ids; which phrases there are is chosen on the host, from a part of the rows' words.
+// rows cut into the fewest ids. Which phrases there are is chosen on the host, by what some rows would be cut into.
 #include <cub/device/device_radix_sort.cuh>
 
 #include "codec/tokens/encode_rows.h"
@@ -124,7 +124,7 @@ SplitRows split_rows(const strings::Texts& texts, const Values& host, cudaStream
   return out;
 }
 
-// Ids of all rows, and of each, as Piece::id() numbers them.
+// Ids of the rows that were cut, and of each, as Piece::id() numbers them.
 struct CutRows {
   DeviceValues ids;
   DeviceValues counts;
@@ -132,11 +132,14 @@ struct CutRows {
   std::vector<uint64_t> used;
 };
 
-CutRows cut_rows(const SplitRows& split, const std::vector<tokens::Phrase>& phrases, cudaStream_t stream) {
+// Every `step`-th row; the others have no ids.
+CutRows cut_rows(const SplitRows& split, const std::vector<tokens::Phrase>& phrases, uint64_t step,
+                 cudaStream_t stream) {
   CutRows out;
   const uint64_t rows = split.words.rows();
+  const uint64_t wanted = (rows + step - 1) / step;
   const tokens::PhraseTable table(phrases, split.words.texts.size());
-  const tokens::Spelling spelling = tokens::spell_words(split.words, phrases);
+  const tokens::Spelling spelling = tokens::spell_words(split.words, phrases, step);
   const DeviceBuffer first = upload_vector(table.first(), stream), next = upload_vector(table.next().slots(), stream),
                      phrase = upload_vector(table.phrase(), stream),
                      spelled_starts = upload_vector(spelling.starts, stream),
@@ -144,7 +147,7 @@ CutRows cut_rows(const SplitRows& split, const std::vector<tokens::Phrase>& phra
   const DeviceBuffer steps((split.words.sequence.size() + rows) * sizeof(tokens::Step), stream);
   out.counts.type = out.ids.type = Physical::kU32;
   out.counts.count = rows;
-  out.counts.data = DeviceBuffer(rows * sizeof(uint32_t), stream);
+  out.counts.data = cleared(rows * sizeof(uint32_t), stream);
   tokens::CutWork work{};
   work.tree = {first.as<uint32_t>(), {next.as<tokens::PairSlot>(), table.next().view().bits}, phrase.as<uint32_t>()};
   work.spelled_starts = spelled_starts.as<uint32_t>();
@@ -153,14 +156,14 @@ CutRows cut_rows(const SplitRows& split, const std::vector<tokens::Phrase>& phra
   work.row_starts = split.row_starts.as<uint64_t>();
   work.steps = steps.as<tokens::Step>();
   work.counts = out.counts.data.as<uint32_t>();
-  each_row(rows, stream, [=] __device__(uint64_t row) { tokens::cut_row(work, row); });
+  each_row(wanted, stream, [=] __device__(uint64_t i) { tokens::cut_row(work, i * step); });
 
   out.places = sums_of(work.counts, rows, stream);
   work.places = out.places.as<uint64_t>();
   out.ids.count = fetch(work.places + rows, stream);
   out.ids.data = DeviceBuffer(out.ids.count * sizeof(uint32_t), stream);
   work.ids = out.ids.data.as<uint32_t>();
-  each_row(rows, stream, [=] __device__(uint64_t row) { tokens::write_row(work, row); });
+  each_row(wanted, stream, [=] __device__(uint64_t i) { tokens::write_row(work, i * step); });
 
   const size_t kinds = phrases.size() + 256;
   const DeviceBuffer uses = cleared(kinds * sizeof(uint64_t), stream);
@@ -201,8 +204,13 @@ Node encode_tokens(DeviceValues& values, const Tree& tree, Effort effort, cudaSt
   const RowsOnHost host(values, stream);
   if (host.longest() > kLongestRow) return node.codec->encode(host.values, tree, effort);
   const SplitRows split = split_rows(texts_of(values, stream), host.values, stream);
-  const std::vector<tokens::Phrase> phrases = tokens::choose_phrases(split.words, 1.0, effort);
-  CutRows cut = cut_rows(split, phrases, stream);
+  const auto count_uses = [&](const std::vector<tokens::Phrase>& phrases, uint64_t step) {
+    CutRows cut = cut_rows(split, phrases, step, stream);
+    cut.used.resize(phrases.size());
+    return tokens::Uses{cut.ids.count, std::move(cut.used)};
+  };
+  const std::vector<tokens::Phrase> phrases = tokens::choose_phrases(split.words, 1.0, effort, count_uses);
+  CutRows cut = cut_rows(split, phrases, 1, stream);
   const tokens::Entries entries = tokens::order_entries(split.words, phrases, cut.used);
   renumber(cut.ids, entries.numbers, stream);
   node.streams[tokens::kTileStarts] = tile_starts(cut.places, values.count, stream);

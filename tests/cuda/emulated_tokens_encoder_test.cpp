@@ -46,9 +46,10 @@ void expect_same_words(const testing::Array& array, const tokens::Words& words) 
   }
 }
 
-void expect_same_ids(const tokens::Words& words, const std::vector<tokens::Phrase>& phrases) {
+// Every `step`-th row is cut.
+void expect_same_ids(const tokens::Words& words, const std::vector<tokens::Phrase>& phrases, uint64_t step) {
   const tokens::PhraseTable table(phrases, words.texts.size());
-  const tokens::Spelling spelling = tokens::spell_words(words, phrases);
+  const tokens::Spelling spelling = tokens::spell_words(words, phrases, step);
   std::vector<tokens::Step> steps(words.sequence.size() + words.rows());
   std::vector<uint32_t> counts(words.rows());
   tokens::CutWork work{};
@@ -59,14 +60,14 @@ void expect_same_ids(const tokens::Words& words, const std::vector<tokens::Phras
   work.row_starts = words.row_starts.data();
   work.steps = steps.data();
   work.counts = counts.data();
-  for (uint64_t row = 0; row < words.rows(); ++row) tokens::cut_row(work, row);
+  for (uint64_t row = 0; row < words.rows(); row += step) tokens::cut_row(work, row);
   const std::vector<uint64_t> places = sums_of(counts);
   std::vector<uint32_t> ids(places.back(), ~0u);
   work.places = places.data();
   work.ids = ids.data();
-  for (uint64_t row = 0; row < words.rows(); ++row) tokens::write_row(work, row);
+  for (uint64_t row = 0; row < words.rows(); row += step) tokens::write_row(work, row);
   tokens::RowParser parser(words, phrases);
-  for (uint64_t row = 0; row < words.rows(); ++row) {
+  for (uint64_t row = 0; row < words.rows(); row += step) {
     std::vector<uint32_t> expected;
     for (const tokens::Piece& piece : parser.parse(row)) expected.push_back(piece.id(phrases.size()));
     ASSERT_EQ(std::vector<uint32_t>(ids.begin() + static_cast<ptrdiff_t>(places[row]),
@@ -83,9 +84,10 @@ TEST(EmulatedTokensEncoder, WordsAndIdsAreThoseOfTheCpu) {
     const tokens::Words words = *tokens::split_words(array.values, ~uint64_t{0});
     expect_same_words(array, words);
     for (const Effort effort : {Effort::kFast, Effort::kBalanced}) {
-      expect_same_ids(words, tokens::choose_phrases(words, 1.0, effort));
+      const std::vector<tokens::Phrase> phrases = tokens::choose_phrases(words, 1.0, effort);
+      for (const uint64_t step : {1, 7}) expect_same_ids(words, phrases, step);
     }
-    expect_same_ids(words, {});
+    expect_same_ids(words, {}, 1);
   }
 }
 

@@ -141,8 +141,8 @@ double saved_ids(const Phrase& phrase, const Words& words) {
 
 class Chooser {
  public:
-  Chooser(const Words& words, const RowSet& rows)
-      : words_(words), rows_(rows), runs_(words, rows), candidates_(runs_.phrases()) {
+  Chooser(const Words& words, const RowSet& rows, const CountUses& count_uses)
+      : words_(words), count_uses_(count_uses), rows_(rows), runs_(words, rows), candidates_(runs_.phrases()) {
     for (const Phrase& candidate : candidates_) {
       entry_bytes_.push_back(static_cast<double>(bytes_of(candidate, words)) + kBytesPerEntry);
       saved_ids_.push_back(saved_ids(candidate, words));
@@ -171,7 +171,7 @@ class Chooser {
     std::vector<uint32_t> taken(order.begin(), order.begin() + static_cast<ptrdiff_t>(next));
     Choice best;
     for (int round = 0; round <= rounds; ++round) {
-      const Used used = parse(taken);
+      const Uses used = count(taken);
       // What the next in line saves if it is used wherever it occurs.
       const double bar = next < order.size() ? gains[order[next]] : 0;
       Choice now;
@@ -193,11 +193,6 @@ class Chooser {
   }
 
  private:
-  struct Used {
-    uint64_t ids = 0;
-    std::vector<uint64_t> counts;
-  };
-
   double gain(size_t candidate, uint64_t count, uint32_t bits) const {
     return static_cast<double>(count) * rows_.scale * saved_ids_[candidate] * bits / 8 - entry_bytes_[candidate];
   }
@@ -211,16 +206,17 @@ class Chooser {
     return order;
   }
 
-  Used parse(const std::vector<uint32_t>& taken) const {
+  Uses count(const std::vector<uint32_t>& taken) const {
     std::vector<Phrase> phrases;
     std::vector<uint32_t> place(candidates_.size(), kNoPhrase);  // among those that are taken
     for (uint32_t i = 0; i < taken.size(); ++i) {
       phrases.push_back(candidates_[taken[i]]);
       place[taken[i]] = i;
     }
+    if (count_uses_) return count_uses_(phrases, rows_.step);
     Speller speller(words_, phrases);
     FewestIds fewest(speller);
-    Used used;
+    Uses used;
     used.counts.resize(taken.size());
     std::vector<uint64_t> spelled(words_.texts.size());
     uint64_t begin = 0;
@@ -249,6 +245,7 @@ class Chooser {
   }
 
   const Words& words_;
+  const CountUses& count_uses_;
   RowSet rows_;
   PhraseCounter runs_;
   const std::vector<Phrase>& candidates_;
@@ -343,12 +340,16 @@ void Speller::spell(uint32_t word) {
   std::reverse(out.begin(), out.end());
 }
 
-Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases) {
+Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases, uint64_t step) {
+  std::vector<bool> wanted(words.texts.size(), step == 1);
+  for (uint64_t row = 0; step > 1 && row < words.rows(); row += step) {
+    for (uint64_t i = words.row_starts[row]; i < words.row_starts[row + 1]; ++i) wanted[words.sequence[i]] = true;
+  }
   Speller speller(words, phrases);
   Spelling out;
   out.starts.push_back(0);
   for (uint32_t word = 0; word < words.texts.size(); ++word) {
-    if (!speller.is_phrase(word)) {
+    if (wanted[word] && !speller.is_phrase(word)) {
       for (const Piece& piece : speller.pieces(word)) out.ids.push_back(piece.id(phrases.size()));
     }
     out.starts.push_back(static_cast<uint32_t>(out.ids.size()));
@@ -374,10 +375,10 @@ const std::vector<Piece>& RowParser::parse(uint64_t row) {
   return pieces_;
 }
 
-std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort) {
+std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort, const CountUses& count_uses) {
   if (words.sequence.empty()) return {};
   const RowSet few_rows = rows_of_about(words, kWordsToTrySizes, scale);
-  const Chooser few(words, few_rows);
+  const Chooser few(words, few_rows, count_uses);
   // Room for an eighth of the words at least; larger as long as that makes it smaller.
   const auto of_words = static_cast<uint32_t>(std::bit_width(words.texts.size()));
   uint32_t bits = std::clamp(of_words - std::min(of_words, 3u), kLeastBits, kMostBits);
@@ -393,7 +394,7 @@ std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effo
   const int rounds = effort == Effort::kFast ? 1 : effort == Effort::kBalanced ? 3 : 6;
   const RowSet rows = rows_of_about(words, most_words, scale);
   if (rows.step == few_rows.step) return few.choose(bits, rounds).phrases;
-  return Chooser(words, rows).choose(bits, rounds).phrases;
+  return Chooser(words, rows, count_uses).choose(bits, rounds).phrases;
 }
 
 }  // namespace basalt::tokens

@@ -1,6 +1,7 @@
 // The entries of `tokens`: which words and phrases pay for their place, and rows in the fewest ids they allow.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -102,13 +103,13 @@ class FewestIds {
   uint32_t count_ = 0;
 };
 
-// The ids of every word that is no phrase of its own, one word after the other: phrases, and behind the last of these
-// one for each byte.
+// The ids, as Piece::id() has them, of every word that is no phrase of its own, one word after the other.
 struct Spelling {
   std::vector<uint32_t> starts;  // one more than words; a phrase has none
   std::vector<uint32_t> ids;
 };
-Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases);
+// Of words in every `step`-th row; others have none either.
+Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases, uint64_t step = 1);
 
 // Cuts rows into the fewest ids.
 class RowParser {
@@ -126,8 +127,15 @@ class RowParser {
   std::vector<Piece> pieces_;
 };
 
+// What every `step`-th row is cut into with some phrases.
+struct Uses {
+  uint64_t ids = 0;
+  std::vector<uint64_t> counts;  // of each phrase
+};
+using CountUses = std::function<Uses(const std::vector<Phrase>& phrases, uint64_t step)>;
+
 // The phrases that make the ids and the entries smallest, judged by some of the rows. `scale`: how many rows each row
-// stands for.
-std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort);
+// stands for. Most of the time goes into counting uses, which may be done elsewhere.
+std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort, const CountUses& count_uses = {});
 
 }  // namespace basalt::tokens
