@@ -298,11 +298,24 @@ __device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f, const
     const bool cut = closes && !many && (listed == 0 || list.rows[listed - 1] != last);
     const uint32_t count = listed + (cut ? 1 : 0);
     const uint32_t before = run + device::sum_below(count);
+    // Values of four runs are asked for before the first is used.
+    constexpr uint32_t kTogether = 4;
+    const uint32_t by_list = many ? 0 : count;
 #pragma unroll 1
-    for (uint32_t j = 0; device::any_lane(!many && j < count); ++j) {
-      const bool ends = !many && j < count;
-      const uint32_t row = unit * kUnitRows + (ends && j < listed ? list.rows[j] : last);
-      f(ends, before + j, ends ? rows.values.at(row) : 0, row - rows.first_row() + 1);
+    for (uint32_t first_end = 0; device::any_lane(first_end < by_list); first_end += kTogether) {
+      uint32_t ends[kTogether];
+      int64_t values[kTogether];
+#pragma unroll
+      for (uint32_t i = 0; i < kTogether; ++i) {
+        const uint32_t j = first_end + i;
+        ends[i] = unit * kUnitRows + (j < by_list && j < listed ? list.rows[j] : last);
+        values[i] = j < by_list ? rows.values.at(ends[i]) : 0;
+      }
+#pragma unroll
+      for (uint32_t i = 0; i < kTogether; ++i) {
+        const uint32_t j = first_end + i;
+        f(j < by_list, before + j, values[i], ends[i] - rows.first_row() + 1);
+      }
     }
     for (uint32_t waiting = device::ballot(many); waiting != 0; waiting &= waiting - 1) {
       const uint32_t lane = device::lowest_bit(waiting);
