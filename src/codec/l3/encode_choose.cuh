@@ -13,6 +13,7 @@ __device__ __forceinline__ ChunkValues values_of(const EncodeWork& work, uint32_
 __device__ __forceinline__ PartitionRows rows_of(const EncodeWork& work, uint32_t chunk, const Partition& p) {
   return {values_of(work, chunk),
           work.run_ends + work.at(chunk, 0),
+          work.unit_ends + work.at(chunk, 0),
           p.first_unit,
           p.units,
           static_cast<uint32_t>(p.rows),
@@ -30,6 +31,8 @@ __device__ __forceinline__ PartitionRows from_lane(const PartitionRows& rows, ui
   out.values.data = reinterpret_cast<const void*>(
       device::shuffle(static_cast<uint64_t>(reinterpret_cast<uintptr_t>(rows.values.data)), lane));
   out.values.rows = device::shuffle(rows.values.rows, lane);
+  out.unit_ends = reinterpret_cast<const UnitEnds*>(
+      device::shuffle(static_cast<uint64_t>(reinterpret_cast<uintptr_t>(rows.unit_ends)), lane));
   out.first_unit = device::shuffle(rows.first_unit, lane);
   out.units = device::shuffle(rows.units, lane);
   out.rows = device::shuffle(rows.rows, lane);

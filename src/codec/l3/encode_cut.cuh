@@ -31,7 +31,8 @@ __device__ __forceinline__ Partition units_of_lanes(const EncodeWork& work, uint
     const UnitPlace place = place_of_unit(work, first + i);
     if (!place.exists) continue;
     uint32_t ends;
-    const Partition p = unit_of(values_of(work, place.chunk), place.unit, &ends);
+    UnitEnds* list = work.max_degree > 1 ? work.unit_ends + first + i : nullptr;
+    const Partition p = unit_of(values_of(work, place.chunk), place.unit, &ends, list);
     if (lane_id() != i) continue;
     own = p;
     *run_ends = ends;
@@ -46,6 +47,7 @@ __device__ inline void choose_units(const EncodeWork& work, uint32_t warp, uint3
     const bool exists = place.exists && lane_id() < work.batch;
     uint32_t run_ends = 0;
     Partition p = units_of_lanes(work, first, &run_ends);
+    device::sync_warp();  // lists of ends are whole
     choose_of_lanes(work, place.chunk, p, exists, kNever, true);
     if (!exists) continue;
     work.parts[item] = p;

@@ -146,8 +146,9 @@ __device__ __forceinline__ Moments moments_of(const int64_t (&values)[kUnitRowsP
   return {rows, sum<WarpTeam>(s0), sum<WarpTeam>(s1), sum<WarpTeam>(s2), sum<WarpTeam>(s3), sum<WarpTeam>(squares)};
 }
 
-// A unit without a model yet. *run_ends: rows that differ from the next row of the chunk.
-__device__ inline Partition unit_of(const ChunkValues& values, uint32_t unit, uint32_t* run_ends) {
+// A unit without a model yet. *run_ends: rows that differ from the next row of the chunk; *list, unless it is nullptr:
+// which ones.
+__device__ inline Partition unit_of(const ChunkValues& values, uint32_t unit, uint32_t* run_ends, UnitEnds* list) {
   constexpr uint32_t kHalfBits = 30;
   const uint32_t first_row = unit * kUnitRows;
   const uint32_t rows = values.rows - first_row < kUnitRows ? values.rows - first_row : kUnitRows;
@@ -158,7 +159,12 @@ __device__ inline Partition unit_of(const ChunkValues& values, uint32_t unit, ui
   uint32_t runs = 0;
 #pragma unroll
   for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-    runs += device::population(run_ends_at(v, k, 0, first_row + k * kLanes + lane_id(), first_row + rows));
+    const uint32_t all = run_ends_at(v, k, 0, first_row + k * kLanes + lane_id(), first_row + rows);
+    const uint32_t place = runs + device::population(all & lanes_below());
+    if (list != nullptr && (all >> lane_id() & 1) != 0 && place < kListedEnds) {
+      list->rows[place] = static_cast<uint8_t>(k * kLanes + lane_id());
+    }
+    runs += device::population(all);
     low = v[k] < low ? v[k] : low;
     high = v[k] > high ? v[k] : high;
   }
@@ -172,6 +178,7 @@ __device__ inline Partition unit_of(const ChunkValues& values, uint32_t unit, ui
   p.runs = runs;
   const uint32_t border = first_row + rows;
   *run_ends = runs - 1 + (border < values.rows && values.at(border - 1) != values.at(border) ? 1 : 0);
+  if (list != nullptr && lane_id() == 0) list->count = static_cast<uint16_t>(*run_ends);
   p.moments.rows = rows;
   const uint32_t span_bits = bits_of(span_of(p));
   if (span_bits > 0 && span_bits <= kHalfBits) p.moments = moments_of<int64_t>(v, p.first, rows);
@@ -184,7 +191,8 @@ __device__ inline Partition unit_of(const ChunkValues& values, uint32_t unit, ui
 // The rows of a partition.
 struct PartitionRows {
   ChunkValues values;
-  const uint32_t* run_ends;  // of the chunk, summed up; a single warp does without
+  const uint32_t* run_ends;   // of the chunk, summed up; a single warp does without
+  const UnitEnds* unit_ends;  // of the chunk
   uint32_t first_unit;
   uint32_t units;
   uint32_t rows;
@@ -254,26 +262,66 @@ __device__ __forceinline__ Residuals residuals_of(const PartitionRows& rows, con
 
 // --- runs ---
 
-// f(ends, run, value, end) for every row of the calling warp's share: whether a run ends with the row, its number, its
-// value, and where it ends, counted from the partition's first row. Ends after a unit in which stop() became true in
-// some lane.
+// f(ends, run, value, end) for every row of a unit: whether a run ends with the row, its number, its value, and where
+// it ends, counted from the partition's first row. `run`: ends before the unit.
+template <typename F>
+__device__ __forceinline__ void each_run_of_unit(const PartitionRows& rows, uint32_t unit, uint32_t run, F& f) {
+  int64_t v[kUnitRowsPerLane];
+  rows.values.read_unit(unit, v);
+  const uint32_t border = (unit + 1) * kUnitRows;
+  const int64_t beyond = border < rows.end_row() ? rows.values.at(border) : 0;
+#pragma unroll
+  for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+    const uint32_t row = unit * kUnitRows + k * kLanes + lane_id();
+    const uint32_t all = run_ends_at(v, k, beyond, row, rows.end_row());
+    f((all >> lane_id() & 1) != 0, run + device::population(all & lanes_below()), v[k], row - rows.first_row() + 1);
+    run += device::population(all);
+  }
+}
+
+// The same for the runs of the calling warp's share, a unit per lane, by the units' lists of ends: rows between ends
+// are not looked at. Ends after 32 units in which stop() became true in some lane.
 template <typename Team, typename F, typename Stop>
 __device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f, const Stop& stop) {
   const UnitRange share = share_of<Team>(rows);
   uint32_t run = share.begin == rows.first_unit ? 0 : rows.run_ends[share.begin] - rows.run_ends[rows.first_unit];
 #pragma unroll 1
-  for (uint32_t unit = share.begin; unit < share.end; ++unit) {
-    int64_t v[kUnitRowsPerLane];
-    rows.values.read_unit(unit, v);
-    const uint32_t border = (unit + 1) * kUnitRows;
-    const int64_t beyond = border < rows.end_row() ? rows.values.at(border) : 0;
+  for (uint32_t first = share.begin; first < share.end; first += kLanes) {
+    const uint32_t unit = first + lane_id();
+    const bool exists = unit < share.end;
+    const UnitEnds& list = rows.unit_ends[exists ? unit : first];
+    const uint32_t listed = exists ? list.count : 0;
+    const bool many = listed > kListedEnds;
+    // The partition ends a run wherever it ends, though the next row may have the same value.
+    const uint32_t last = rows.end_row() - 1 - unit * kUnitRows;
+    const bool closes = exists && last < kUnitRows;
+    const bool cut = closes && !many && (listed == 0 || list.rows[listed - 1] != last);
+    const uint32_t count = listed + (cut ? 1 : 0);
+    const uint32_t before = run + device::sum_below(count);
+    // Values of four runs are asked for before the first is used.
+    constexpr uint32_t kTogether = 4;
+    const uint32_t by_list = many ? 0 : count;
+#pragma unroll 1
+    for (uint32_t first_end = 0; device::any_lane(first_end < by_list); first_end += kTogether) {
+      uint32_t ends[kTogether];
+      int64_t values[kTogether];
 #pragma unroll
-    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-      const uint32_t row = unit * kUnitRows + k * kLanes + lane_id();
-      const uint32_t all = run_ends_at(v, k, beyond, row, rows.end_row());
-      f((all >> lane_id() & 1) != 0, run + device::population(all & lanes_below()), v[k], row - rows.first_row() + 1);
-      run += device::population(all);
+      for (uint32_t i = 0; i < kTogether; ++i) {
+        const uint32_t j = first_end + i;
+        ends[i] = unit * kUnitRows + (j < by_list && j < listed ? list.rows[j] : last);
+        values[i] = j < by_list ? rows.values.at(ends[i]) : 0;
+      }
+#pragma unroll
+      for (uint32_t i = 0; i < kTogether; ++i) {
+        const uint32_t j = first_end + i;
+        f(j < by_list, before + j, values[i], ends[i] - rows.first_row() + 1);
+      }
     }
+    for (uint32_t waiting = device::ballot(many); waiting != 0; waiting &= waiting - 1) {
+      const uint32_t lane = device::lowest_bit(waiting);
+      each_run_of_unit(rows, first + lane, device::shuffle(before, lane), f);
+    }
+    run = device::shuffle(before + count, kLanes - 1);
     if (device::any_lane(stop())) break;
   }
 }

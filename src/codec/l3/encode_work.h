@@ -65,6 +65,15 @@ struct LongPair {
 };
 constexpr uint32_t kLongUnits = 64;  // a union of more is tried by a block instead of a warp
 
+// Ends of runs that a unit's list has room for. Runs of a partition are worth looking at from kLeastRun rows on
+// average; a unit with more ends is looked at row by row.
+constexpr uint32_t kListedEnds = 70;
+// Rows of a unit that differ from the next row of the chunk, in order.
+struct UnitEnds {
+  uint16_t count;
+  uint8_t rows[kListedEnds];
+};
+
 constexpr uint32_t kRunsParamsStride = 16;  // words; kMostRunsParams are used
 constexpr uint32_t kNoCost = ~0u;
 
@@ -83,6 +92,7 @@ struct EncodeWork {
   uint32_t* runs_params;  // kRunsParamsStride words each
   uint8_t* absorbed;      // 1 where no partition starts
   uint32_t* run_ends;     // rows of the unit that differ from the next row; from merging on the sum over earlier units
+  UnitEnds* unit_ends;    // which rows that are
   uint16_t* lists[2];     // merging: first units of the partitions, before and after a phase
   MergeState* states;     // per chunk
   LongPair* queue;
@@ -128,6 +138,7 @@ inline size_t place_arrays(EncodeWork& work, unsigned char* base) {
   place(work.runs_params, units * kRunsParamsStride);
   place(work.absorbed, units);
   place(work.run_ends, units);
+  place(work.unit_ends, work.max_degree > 1 ? units : 0);
   place(work.lists[0], units);
   place(work.lists[1], units);
   place(work.costs, work.best ? units * kMaxPolyUnits : 0);
@@ -142,7 +153,8 @@ inline size_t place_arrays(EncodeWork& work, unsigned char* base) {
   return bytes;
 }
 // What a unit takes of it, at most. Twice the input is allowed, and the smallest values have one byte.
-constexpr size_t kWorkBytesPerUnit = sizeof(Partition) + kRunsParamsStride * 4 + 1 + 4 + 2 * 2 + kMaxPolyUnits * 4 + 12;
+constexpr size_t kWorkBytesPerUnit =
+    sizeof(Partition) + sizeof(UnitEnds) + kRunsParamsStride * 4 + 1 + 4 + 2 * 2 + kMaxPolyUnits * 4 + 12;
 static_assert(kWorkBytesPerUnit <= 2 * kUnitRows);
 
 }  // namespace basalt::l3
