@@ -137,8 +137,9 @@ class AggregateLowering {
         throw NotLowered("column " + name + " differs between files");
       }
     }
-    if (width_of(physical_of(first->type)) == 0 || !first->children.empty()) {
-      throw NotLowered("column " + name + " has no fixed width");
+    const Physical physical = physical_of(first->type);
+    if ((width_of(physical) == 0 && physical != Physical::kBytes) || !first->children.empty()) {
+      throw NotLowered("column " + name + " is nested");
     }
     if (needs_rescale(first->type) || to_logical_type(first->type) != bind_data_->types.at(column)) {
       throw NotLowered("column " + name + " is read as another type");
@@ -173,6 +174,9 @@ class AggregateLowering {
     Aggregate aggregate;
     aggregate.op = op;
     if (argument != nullptr) aggregate.arg = lower(*argument);
+    if (aggregate.arg.type == Physical::kBytes && op != AggregateOp::kCount) {
+      throw NotLowered("an aggregate of strings");
+    }
     const size_t index = result_->pipeline.aggregates.size();
     result_->pipeline.aggregates.push_back(std::move(aggregate));
     places_.push_back({op, argument, index});

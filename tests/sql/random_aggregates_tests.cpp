@@ -17,7 +17,8 @@ SELECT (i % 128)::TINYINT AS i8, (i % 30000 - 15000)::SMALLINT AS i16, (i * 7 % 
        i::HUGEINT * 1000000000000000000000 AS i128, (i % 1000 - 500)::FLOAT AS f32, (i % 5000 - 700)::DOUBLE AS f64,
        ((i % 99) / 10)::DECIMAL(4,1) AS d4, ((i % 9999) / 100)::DECIMAL(9,2) AS d9, (i * 3.25)::DECIMAL(15,2) AS d15,
        (i % 777)::DECIMAL(18,3) AS d18, (i * 12345.5)::DECIMAL(38,4) AS d38, DATE '2023-05-05' + (i % 700)::INT AS day,
-       TIMESTAMP '2023-01-01' + to_minutes(i) AS ts, i % 3 = 0 AS flag, i AS id
+       TIMESTAMP '2023-01-01' + to_minutes(i) AS ts, i % 3 = 0 AS flag, i AS id,
+       'text ' || (i * 7919 % 1000) AS word
 FROM range(@ROWS) t(i))";
 
 constexpr const char* kNumbers[] = {"i8",  "i16", "i32", "i64", "u8",  "u32", "u64", "i128",
@@ -75,7 +76,8 @@ class Generator {
       return "(" + predicate(depth - 1) + (pick(2) == 0 ? " AND " : " OR ") + predicate(depth - 1) + ")";
     }
     static constexpr const char* kComparisons[] = {"=", "<>", "<", "<=", ">", ">="};
-    switch (pick(9)) {
+    switch (pick(10)) {
+      case 9: return text_predicate();
       case 0: return number_column() + (pick(2) == 0 ? " IS NULL" : " IS NOT NULL");
       case 1: return number_column() + " BETWEEN " + constant() + " AND " + constant();
       case 2:
@@ -88,6 +90,17 @@ class Generator {
       case 6: return pick(2) == 0 ? "flag" : "NOT flag";
       case 7: return number_column() + " " + kComparisons[pick(6)] + " " + number_column();
       default: return number_column() + " " + kComparisons[pick(6)] + " " + constant();
+    }
+  }
+
+  std::string text_predicate() {
+    const std::string text = "'text " + std::to_string(pick(1000)) + "'";
+    switch (pick(5)) {
+      case 0: return "word LIKE '%" + std::to_string(pick(30)) + "%'";
+      case 1: return "word NOT LIKE '%" + std::to_string(pick(10)) + "_'";
+      case 2: return pick(2) == 0 ? "word >= " + text : text + " > word";
+      case 3: return "word IN (" + text + ", 'text 7', 'none')";
+      default: return pick(2) == 0 ? "word IS NULL" : "word <> " + text;
     }
   }
 

@@ -44,7 +44,7 @@ struct NumberedTest {
 #pragma unroll 1
       for (uint32_t i = digits; i > 0 && !table.settled(state); --i) {
         const uint64_t digit = i > 16 ? high >> 4 * (i - 17) : low >> 4 * (i - 1);
-        state = table.next(state << 8 | ('0' + static_cast<uint32_t>(digit & 15)));
+        state = table.next(byte_below(state, '0' + static_cast<uint32_t>(digit & 15), 0));
       }
       answer.mask |= static_cast<uint32_t>(table.accepts(state)) << k;
     }

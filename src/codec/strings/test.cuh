@@ -9,6 +9,7 @@
 #include "codec/strings/test_table.h"
 #include "core/device/answer.h"
 #include "core/device/batch.h"
+#include "core/device/bytes.h"
 #include "core/device/warp.h"
 
 namespace basalt::device {
@@ -78,29 +79,39 @@ class RowPlaces {
 constexpr uint64_t kMostShortSums = uint64_t{1} << 26;
 
 // Stored bytes of a row, four at a time, by words of the stream: streams begin on multiples of 16 and can be read up to
-// one.
+// one. A word is asked for while those before it are looked up.
 class ByteRow {
  public:
   ByteRow() = default;
   __device__ __forceinline__ ByteRow(const unsigned char* at, uint32_t length)
       : words_(reinterpret_cast<const uint32_t*>(reinterpret_cast<uint64_t>(at) & ~uint64_t{3})),
-        left_(length),
-        shift_(static_cast<uint32_t>(reinterpret_cast<uint64_t>(at) & 3) * 8) {
+        skip_(static_cast<uint32_t>(reinterpret_cast<uint64_t>(at) & 3)),
+        left_(length) {
     if (left_ > 0) low_ = load_now(words_);
+    if (left_ > 4 - skip_) high_ = load_now(words_ + 1);
   }
   __device__ __forceinline__ uint32_t run(const TestTable& table) {
     uint32_t state = table.start();
 #pragma unroll 1
-    while (left_ > 0 && !table.settled(state)) {
-      ++words_;
-      const uint32_t high = left_ > 4 - shift_ / 8 ? load(words_) : 0;
-      const uint32_t bytes = funnel_right(low_, high, shift_);
-      low_ = high;
+    while (left_ >= 4 && !table.settled(state)) {
+      uint32_t further = 0;
+      if (left_ > 8 - skip_) further = load_now(words_ + 2);
+      const uint32_t bytes = funnel_right(low_, high_, 8 * skip_);
 #pragma unroll
-      for (uint32_t i = 0; i < 4; ++i) {
-        if (i < left_) state = table.next(state << 8 | (bytes >> 8 * i & 0xFF));
+      for (uint32_t i = 0; i < 4; ++i) state = table.next(byte_below(state, bytes, i));
+      low_ = high_;
+      high_ = further;
+      ++words_;
+      left_ -= 4;
+    }
+    // What follows the row is looked up, too, which costs less than lanes that part.
+    if (left_ > 0 && left_ < 4 && !table.settled(state)) {
+      const uint32_t bytes = funnel_right(low_, high_, 8 * skip_);
+#pragma unroll
+      for (uint32_t i = 0; i < 3; ++i) {
+        const uint32_t next = table.next(byte_below(state, bytes, i));
+        state = i < left_ ? next : state;
       }
-      left_ = left_ > 4 ? left_ - 4 : 0;
     }
     return state;
   }
@@ -108,8 +119,9 @@ class ByteRow {
  private:
   const uint32_t* words_ = nullptr;
   uint32_t low_ = 0;
+  uint32_t high_ = 0;
+  uint32_t skip_ = 0;  // bytes of the first word that are not the row's
   uint32_t left_ = 0;
-  uint32_t shift_ = 0;
 };
 
 // Puts a test to rows whose bytes follow each other from `bytes` on, all `size` of them. The next 32 rows are asked for

@@ -36,11 +36,15 @@ struct TokensTest {
       uint32_t at = static_cast<uint32_t>(first + place.begin);
       uint32_t left = (alive >> k & 1) != 0 ? place.length : 0;
       uint32_t state = table.start();
+      uint32_t following = left > 0 ? ids.row(at) : 0;
 #pragma unroll 1
-      for (; left > 0 && !table.settled(state); --left, ++at) {
-        const uint32_t id = ids.row(at);
+      while (left > 0 && !table.settled(state)) {
+        const uint32_t id = following;
+        --left;
+        ++at;
+        if (left > 0) following = ids.row(at);  // asked for while this one is looked up
         answer.bad |= static_cast<uint32_t>(id >= symbols);
-        state = id < symbols ? table.next(state * symbols + id) : state;
+        state = table.next(state * symbols + (id < symbols ? id : 0));
       }
       answer.mask |= static_cast<uint32_t>(table.accepts(state)) << k;
     }
