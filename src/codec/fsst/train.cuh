@@ -89,6 +89,9 @@ class TableTrainer {
 
  private:
   static constexpr uint32_t kLengthBits = 10;
+  struct alignas(16) FourWords {
+    uint32_t words[4];
+  };
   static_assert(kSamplePiece < 1u << kLengthBits);
 
   template <typename T>
@@ -220,7 +223,9 @@ class TableTrainer {
     uint32_t slots = 1;
     while (slots < 2 * (pairs + kUnits)) slots *= 2;
     if (slots > scratch_.most_candidates) slots = scratch_.most_candidates;
-    for (uint32_t i = thread_; i < slots; i += threads_) scratch_.candidates[i] = scratch_.gains[i] = 0;
+    for (uint32_t i = thread_; i < slots / 4; i += threads_) {
+      reinterpret_cast<FourWords*>(scratch_.candidates)[i] = reinterpret_cast<FourWords*>(scratch_.gains)[i] = {};
+    }
     if (thread_ == 0) {
       shared_.admission.clear();
       shared_.next.count = 0;
@@ -255,6 +260,17 @@ class TableTrainer {
     return key_of(candidate_symbol(scratch_.candidates[slot] - 1), gain);
   }
 
+  // Calls body(slot, gain) for those that have one, which are few: four are read at once.
+  template <typename Body>
+  __device__ void each_candidate(uint32_t slots, Body&& body) const {
+    for (uint32_t i = thread_; i < slots / 4; i += threads_) {
+      const FourWords gains = reinterpret_cast<const FourWords*>(scratch_.gains)[i];
+      for (uint32_t k = 0; k < 4; ++k) {
+        if (gains.words[k] != 0) body(4 * i + k, gains.words[k]);
+      }
+    }
+  }
+
   // Takes the best candidates out of the hash table: all, or between half a batch and a whole one.
   __device__ void select(uint32_t slots) {
     if (thread_ == 0) {
@@ -268,13 +284,11 @@ class TableTrainer {
       __syncthreads();
       const uint32_t digit_at = shared_.prefix_at - 8;
       const CandidateKey prefix = shared_.prefix >> shared_.prefix_at;
-      for (uint32_t slot = thread_; slot < slots; slot += threads_) {
-        const uint32_t gain = scratch_.gains[slot];
-        if (gain == 0) continue;
+      each_candidate(slots, [&](uint32_t slot, uint32_t gain) {
         // As long as gains decide, nobody needs to know the string.
         const CandidateKey key = (digit_at >= kGainAt ? gain_key(gain) : key_at(slot, gain)) >> digit_at;
         if (key >> 8 == prefix) atomicAdd(shared_.histogram + static_cast<uint32_t>(key & 0xFF), 1u);
-      }
+      });
       __syncthreads();
       if (thread_ == 0) narrow();
       __syncthreads();
@@ -282,14 +296,13 @@ class TableTrainer {
     if (thread_ == 0) shared_.selected = 0;
     __syncthreads();
     const CandidateKey bound = shared_.bound;
-    for (uint32_t slot = thread_; slot < slots; slot += threads_) {
-      const uint32_t gain = scratch_.gains[slot];
-      if (gain == 0 || gain_key(gain) > bound) continue;
+    each_candidate(slots, [&](uint32_t slot, uint32_t gain) {
+      if (gain_key(gain) > bound) return;
       const CandidateKey key = key_at(slot, gain);
-      if (key > bound) continue;
+      if (key > bound) return;
       shared_.batch[atomicAdd(&shared_.selected, 1u)] = key;
       scratch_.gains[slot] = 0;
-    }
+    });
     __syncthreads();
   }
   // From the counts of a digit: what fits is selected, and the first digit that does not is looked into unless there
