@@ -279,7 +279,7 @@ TEST(GpuSmall, EncodersAndDecoders) {
     expect(texts.values, binary, text, Effort::kBalanced);
   }
   const testing::Array numbered = make_texts(numbered_texts(3000, "Customer#", 9, 4), 3);
-  for (const char* text : {"numbered(packed)", "numbered(plain)", "dict(packed, numbered(delta(packed)))"}) {
+  for (const char* text : {"numbered(packed)", "numbered(plain)", "numbered(delta(packed))"}) {
     expect(numbered.values, binary, text, Effort::kBalanced);
   }
   Random random(5);
@@ -359,7 +359,7 @@ TEST(GpuArrays, TakeNumbersOutOfStringsToTheSameBytes) {
   BASALT_NEEDS_GPU();
   const auto expect = [](const std::vector<std::string>& texts, const std::string& name) {
     const testing::Array array = make_texts(texts, 5);
-    for (const char* tree : {"numbered(packed)", "numbered(delta(packed))", "dict(packed, numbered(packed))"}) {
+    for (const char* tree : {"numbered(packed)", "numbered(delta(packed))"}) {
       expect_same_strings(array.values, tree, name);
     }
   };

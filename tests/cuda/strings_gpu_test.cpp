@@ -139,8 +139,7 @@ TEST(GpuTokens, DamageIsReported) {
 
 TEST(GpuNumbered, DecodesAndReportsDamage) {
   BASALT_NEEDS_GPU();
-  for (const char* tree :
-       {"numbered(packed)", "numbered(plain)", "numbered(delta(packed))", "dict(packed, numbered(packed))"}) {
+  for (const char* tree : {"numbered(packed)", "numbered(plain)", "numbered(delta(packed))"}) {
     SCOPED_TRACE(tree);
     expect_texts(numbered_texts(100'001, "Customer#", 9, 1), tree, Effort::kFast);
     expect_texts(numbered_texts(2000, std::string(4000, 'q'), 19, 2), tree, Effort::kFast);

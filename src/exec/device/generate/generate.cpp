@@ -29,21 +29,12 @@ bool is_null_test(const Expr& expr) {
   return (expr.op == ExprOp::kIsNull || expr.op == ExprOp::kIsNotNull) && expr.args[0].op == ExprOp::kColumn;
 }
 
-// Why strings are not tested like this. The columns that are tested go to `tested`.
-std::string text_reason(const Expr& predicate, const StringTest& test, std::set<uint32_t>& tested) {
-  tested.insert(exec::tested_column(predicate));
-  const AutomatonOrReason made = make_automaton(test);
-  if (made.automaton == nullptr) return "a test of strings: " + made.reason;
-  if (made.automaton->states() > Automaton::kMostDeviceStates) {
-    return "a test of strings: its automaton has more than " + std::to_string(Automaton::kMostDeviceStates) + " states";
-  }
-  return {};
-}
-
+// The columns of strings that are tested go to `tested`; nullptr: none may be.
 std::string expression_reason(const Expr& expr, size_t& literals, std::set<uint32_t>* tested) {
   if (is_null_test(expr)) return {};
-  if (tested != nullptr) {
-    if (const std::optional<StringTest> test = exec::string_test_of(expr)) return text_reason(expr, *test, *tested);
+  if (tested != nullptr && exec::string_test_of(expr)) {
+    tested->insert(exec::tested_column(expr));
+    return {};
   }
   if (expr.type == Physical::kBytes || expr.type == Physical::kNone) return "strings in an expression";
   if (expr.op == ExprOp::kLiteral) ++literals;
@@ -303,7 +294,11 @@ std::string why_not(const Pipeline& pipeline) {
     }
     if (shapes.size() > 8) return "column " + column.name + " has too many different encodings";
   }
-  if (plan_kernel(pipeline, shapes_of(pipeline)).scratch_bytes > kMostScratch) {
+  const KernelPlan plan = plan_kernel(pipeline, shapes_of(pipeline));
+  for (const TextPlan& text : plan.texts) {
+    if (text.automaton == nullptr) return "a test of strings: " + text.reason;
+  }
+  if (plan.scratch_bytes > kMostScratch) {
     return "columns whose encodings together need more shared memory than a block of the GPU has";
   }
   return {};

@@ -48,8 +48,9 @@ struct ResultPlan {
 // A test of strings: the kernel finds the address of its table, which TextAlphabet makes for each chunk, in the slot.
 struct TextPlan {
   uint32_t column = 0;
-  uint32_t table_at = 0;  // word of the slot
-  std::shared_ptr<const Automaton> automaton;
+  uint32_t table_at = 0;                       // word of the slot
+  std::shared_ptr<const Automaton> automaton;  // nullptr: the test is too much for the device
+  std::string reason;                          // why
 };
 
 struct KernelPlan {

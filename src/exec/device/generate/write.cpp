@@ -198,7 +198,13 @@ uint32_t Generator::plan_text(const Expr& predicate) {
   TextPlan text;
   text.column = exec::tested_column(predicate);
   text.table_at = plan_.slot_words++;
-  text.automaton = make_automaton(*exec::string_test_of(predicate)).automaton;
+  AutomatonOrReason made = make_automaton(*exec::string_test_of(predicate));
+  text.automaton = std::move(made.automaton);
+  text.reason = std::move(made.reason);
+  if (text.automaton != nullptr && text.automaton->states() > Automaton::kMostDeviceStates) {
+    text.automaton = nullptr;
+    text.reason = "its automaton has more than " + std::to_string(Automaton::kMostDeviceStates) + " states";
+  }
   plan_.texts.push_back(std::move(text));
   return static_cast<uint32_t>(plan_.texts.size() - 1);
 }
