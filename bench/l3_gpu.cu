@@ -15,10 +15,9 @@ namespace {
 
 using device::ChunkBatch;
 
-template <typename T, bool kPrefetch, typename Predictions = device::FixedPoint, uint32_t kUnrolled = 64,
-          uint32_t kMinBlocks = 6>
+template <typename T, bool kPrefetch, typename Predictions = device::FixedPoint, uint32_t kMinBlocks = 6>
 cudaError_t decode_strips(const ChunkBatch& batch, uint32_t strip, T* out) {
-  device::decode_learned<T, 4, kMinBlocks, kPrefetch, Predictions, kUnrolled>
+  device::decode_learned<T, 4, kMinBlocks, kPrefetch, Predictions>
       <<<device::tile_grid(batch, 4 * strip), 4 * kLanes>>>(batch, strip, out, nullptr);
   return cudaGetLastError();
 }
@@ -120,12 +119,7 @@ void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   measure("prefetch", 4, decode_strips<T, true>);
   measure("prefetch", 8, decode_strips<T, true>);
   measure("no prefetch", 8, decode_strips<T, false>);
-  if (sizeof(T) == 8) {
-    measure("looped", 4, decode_strips<T, true, device::FixedPoint, 32>);
-    measure("looped", 8, decode_strips<T, true, device::FixedPoint, 32>);
-    measure("looped, no prefetch", 8, decode_strips<T, false, device::FixedPoint, 32>);
-    measure("looped, 64 registers", 4, decode_strips<T, true, device::FixedPoint, 32, 8>);
-  }
+  measure("64 registers", 4, decode_strips<T, true, device::FixedPoint, 8>);
   bench.measure<T>(group, point, "shared memory", column.batch(), bytes, 0, expected, [&](T* out) {
     return device::launch_decode_tiles<device::L3<T>, 8, (sizeof(T) == 8 ? 3 : 4)>(column.batch(), out, nullptr, 0);
   });

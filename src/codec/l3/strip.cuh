@@ -145,7 +145,7 @@ __device__ __forceinline__ void narrow_rows_by_degree(const LearnedUnit& unit, u
 }
 
 // Rows of more than 32 bits by one loop for all widths: an unrolled body for each would not stay in the instruction
-// cache where neighbouring tiles have different widths. Sinks name the widest that is unrolled.
+// cache where neighbouring tiles have different widths.
 template <uint32_t N, typename Sink>
 __device__ __forceinline__ void wide_rows_in_a_loop(const LearnedUnit& unit, const uint32_t* words, uint32_t stride,
                                                     uint32_t bit, uint32_t first_k, Sink& sink) {
@@ -174,14 +174,6 @@ __device__ __forceinline__ void feed_packed_tile(const l3::Chunk& chunk, const L
       LanePredictions<Sink, true> rows(unit);
       wide_rows(unit, rows, 0, residuals, sink);
     }
-  } else if constexpr (sizeof(T) > 4 && Sink::kUnrolled > 32) {
-    // Two halves, so that residuals take no more registers than narrow ones.
-    LanePredictions<Sink, true> rows(unit);
-    uint64_t residuals[kRowsPerLane / 2];
-    unpack_tile<0, 64>(words, width, 0, residuals);
-    wide_rows(unit, rows, 0, residuals, sink);
-    unpack_tile<kRowsPerLane / 2, 64>(words, width, 0, residuals);
-    wide_rows(unit, rows, kRowsPerLane / 2, residuals, sink);
   } else if constexpr (sizeof(T) > 4) {
     wide_rows_in_a_loop<kRowsPerLane>(unit, lane_words, kLanes, 0, 0, sink);
   }
@@ -202,11 +194,6 @@ __device__ __forceinline__ void feed_unit(const l3::Chunk& chunk, const LearnedU
       LanePredictions<Sink, true> rows(unit);
       wide_rows(unit, rows, first_k, residuals, sink);
     }
-  } else if constexpr (sizeof(T) > 4 && Sink::kUnrolled > 32) {
-    uint64_t residuals[kUnitRowsPerLane] = {};
-    unpack_unit<64>(words, width, 0, residuals);
-    LanePredictions<Sink, true> rows(unit);
-    wide_rows(unit, rows, first_k, residuals, sink);
   } else if constexpr (sizeof(T) > 4) {
     wide_rows_in_a_loop<kUnitRowsPerLane>(unit, unit_words, 1, lane_id() * kUnitRowsPerLane * width, first_k, sink);
   }
@@ -300,10 +287,9 @@ __device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const Strip& 
 }
 
 // Values to memory.
-template <typename T, typename P = FixedPoint, uint32_t kWidestUnrolled = 64>
+template <typename T, typename P = FixedPoint>
 struct StoreRows {
   using Predictions = P;
-  static constexpr uint32_t kUnrolled = kWidestUnrolled;
   T* lane_out;
   uint32_t rows;  // of the tile, less the lane
 
@@ -314,8 +300,7 @@ struct StoreRows {
 
 // A warp decodes up to `most` tiles of each chunk. Grid: x covers the tiles of the longest chunk, kWarps · most per
 // block; y the chunks. `fault` becomes 1 if values were found that no writer makes.
-template <typename T, uint32_t kWarps, uint32_t kMinBlocks, bool kPrefetch, typename P = FixedPoint,
-          uint32_t kUnrolled = 64>
+template <typename T, uint32_t kWarps, uint32_t kMinBlocks, bool kPrefetch, typename P = FixedPoint>
 __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(ChunkBatch batch, uint32_t most, T* out,
                                                                              uint32_t* fault) {
   __shared__ StripScratch<T> scratch[kWarps];
@@ -330,7 +315,7 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(Chu
     T* lane_out = out + load(batch.first_rows + chunk) + lane_id();
     const bool wrong = feed_strip<T, kPrefetch>(learned, strip, scratch[threadIdx.x / kLanes], [&](uint32_t tile) {
       const uint32_t rows = rows_of_tile(count, tile);
-      return StoreRows<T, P, kUnrolled>{lane_out + uint64_t{tile} * kTileRows, rows > lane_id() ? rows - lane_id() : 0};
+      return StoreRows<T, P>{lane_out + uint64_t{tile} * kTileRows, rows > lane_id() ? rows - lane_id() : 0};
     });
     bad = bad || wrong;
   }

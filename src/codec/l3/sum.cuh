@@ -18,7 +18,6 @@ struct TileSum {
 template <typename T>
 struct SumRows {
   static_assert(static_cast<T>(-1) > 0);
-  static constexpr uint32_t kUnrolled = 32;
   T last;
   uint32_t rows;  // of the tile, less the lane
   uint64_t sum = 0;
