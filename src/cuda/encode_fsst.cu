@@ -1,7 +1,6 @@
 // Compressing strings on the device, tables included: they are trained there, and rows are parsed there, once for
 // their sizes and once for their codes. The host waits once, for the sizes.
 #include <algorithm>
-#include <cub/device/device_scan.cuh>
 
 #include "codec/fsst/encode_kernels.h"
 #include "codec/fsst/encode_table.h"
@@ -9,29 +8,11 @@
 #include "codec/fsst/train_kernels.h"
 #include "cuda/encode_array.cuh"
 #include "cuda/encode_texts.cuh"
+#include "cuda/sums.cuh"
 
 namespace basalt::cuda {
 
 namespace {
-
-template <typename T>
-DeviceBuffer zeros(size_t count, cudaStream_t stream) {
-  DeviceBuffer out(count * sizeof(T), stream);
-  if (count > 0) check(cudaMemsetAsync(out.data(), 0, count * sizeof(T), stream), "clearing counts");
-  return out;
-}
-
-// Sums of what lies before each item, and behind the last one that of all.
-DeviceBuffer places_of(const uint32_t* sizes, uint64_t count, cudaStream_t stream) {
-  DeviceBuffer places = zeros<uint64_t>(count + 1, stream);
-  if (count == 0) return places;
-  with_temporary(stream, [&](void* temporary, size_t& bytes) {
-    return cub::DeviceScan::InclusiveScan(
-        temporary, bytes, sizes, places.as<uint64_t>() + 1,
-        [] __host__ __device__(uint64_t a, uint64_t b) { return a + b; }, static_cast<int64_t>(count), stream);
-  });
-  return places;
-}
 
 // Tables of an array, as the device has them: their number is known there only, until the array's sizes are.
 struct DeviceTables {
@@ -98,8 +79,8 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   DeviceValues lengths;
   lengths.type = Physical::kU32;
   lengths.count = count;
-  lengths.data = zeros<uint32_t>(count, stream);
-  const DeviceBuffer escapes = zeros<uint32_t>(trained.most, stream);
+  lengths.data = cleared(count * sizeof(uint32_t), stream);
+  const DeviceBuffer escapes = cleared(trained.most * sizeof(uint32_t), stream);
 
   fsst::EncodeWork work{};
   work.text = texts.words;
@@ -113,20 +94,20 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   work.escapes = escapes.as<uint32_t>();
 
   work.most_pieces = fsst::most_pieces_of(plain_bytes);
-  const DeviceBuffer tile_pieces = zeros<uint32_t>(tiles, stream);
+  const DeviceBuffer tile_pieces = cleared(tiles * sizeof(uint32_t), stream);
   const DeviceBuffer pieces(work.most_pieces * sizeof(fsst::EncodePiece), stream);
-  const DeviceBuffer piece_codes = zeros<uint32_t>(work.most_pieces, stream);
+  const DeviceBuffer piece_codes = cleared(work.most_pieces * sizeof(uint32_t), stream);
   work.tile_pieces = tile_pieces.as<uint32_t>();
   work.pieces = pieces.as<fsst::EncodePiece>();
   work.piece_codes = piece_codes.as<uint32_t>();
   if (work.most_pieces > 0) check(fsst::count_tile_pieces(work, stream), "counting pieces");
-  const DeviceBuffer piece_starts = places_of(work.tile_pieces, tiles, stream);
+  const DeviceBuffer piece_starts = sums_of(work.tile_pieces, tiles, stream);
   work.piece_starts = piece_starts.as<uint64_t>();
   if (work.most_pieces > 0) check(fsst::list_pieces(work, stream), "listing pieces");
   check(fsst::count_codes(work, stream), "counting codes");
 
-  const DeviceBuffer row_places = places_of(work.code_lengths, count, stream);
-  const DeviceBuffer piece_places = places_of(work.piece_codes, work.most_pieces, stream);
+  const DeviceBuffer row_places = sums_of(work.code_lengths, count, stream);
+  const DeviceBuffer piece_places = sums_of(work.piece_codes, work.most_pieces, stream);
   work.row_places = row_places.as<uint64_t>();
   work.piece_places = piece_places.as<uint64_t>();
   const DeviceBuffer device_sizes(sizeof(Sizes), stream);

@@ -124,10 +124,10 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
     const std::shared_ptr<CancelToken> cancel = log->cancel_token();
     RunOptions options;
     options.device = device_;
-    const std::shared_ptr<ThreadPool> workers = Workers::get(context);
-    options.pool = workers.get();
-    const std::shared_ptr<ColumnCache> cache = CachedColumns::get(context);
-    options.cache = cache.get();
+    const std::shared_ptr<Kept> kept = Kept::of(context);
+    const std::shared_ptr<ThreadPool> threads = kept->threads(context);
+    options.pool = threads.get();
+    options.cache = &kept->columns();
     options.gpu_memory = number_setting(context, "basalt_gpu_memory");
     options.prune = flag_setting(context, "basalt_pruning");
     options.cancel = cancel.get();

@@ -55,22 +55,20 @@ std::shared_ptr<const File> FileCache::get(const std::string& path) {
   return file;
 }
 
-std::shared_ptr<ThreadPool> Workers::get(duckdb::ClientContext& context) {
-  auto threads = static_cast<uint32_t>(number_setting(context, "basalt_threads"));
-  if (threads == 0) {
-    threads = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
-  }
-  auto workers = duckdb::ObjectCache::GetObjectCache(context).GetOrCreate<Workers>(ObjectType());
-  const std::lock_guard lock(workers->mutex_);
-  std::shared_ptr<ThreadPool>& pool = workers->pool_;
-  if (pool == nullptr || pool->size() != threads) pool = std::make_shared<ThreadPool>(threads);
-  return pool;
+std::shared_ptr<Kept> Kept::of(duckdb::ClientContext& context) {
+  // DuckDB's own shared pointer is a distinct type; the deleter carries it.
+  auto inner = duckdb::ObjectCache::GetObjectCache(context).GetOrCreate<Kept>(ObjectType());
+  Kept* raw = inner.get();
+  raw->columns_.set_limit(number_setting(context, "basalt_cache_memory"));
+  return {raw, [inner](Kept*) mutable { inner.reset(); }};
 }
 
-std::shared_ptr<ColumnCache> CachedColumns::get(duckdb::ClientContext& context) {
-  auto cached = duckdb::ObjectCache::GetObjectCache(context).GetOrCreate<CachedColumns>(ObjectType());
-  cached->columns_->set_limit(number_setting(context, "basalt_cache_memory"));
-  return cached->columns_;
+std::shared_ptr<ThreadPool> Kept::threads(duckdb::ClientContext& context) {
+  auto wanted = static_cast<uint32_t>(number_setting(context, "basalt_threads"));
+  if (wanted == 0) wanted = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
+  const std::lock_guard lock(mutex_);
+  if (threads_ == nullptr || threads_->size() != wanted) threads_ = std::make_shared<ThreadPool>(wanted);
+  return threads_;
 }
 
 std::shared_ptr<StatementLog> StatementLog::of(duckdb::ClientContext& context) {

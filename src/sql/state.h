@@ -53,31 +53,22 @@ class FileCache : public duckdb::ObjectCacheEntry {
   std::list<std::string> recent_;  // most recent first
 };
 
-// The threads that run pipelines on the CPU, kept from statement to statement.
-class Workers : public duckdb::ObjectCacheEntry {
+// What pipelines on the CPU use again from statement to statement: threads, and columns that were read.
+class Kept : public duckdb::ObjectCacheEntry {
  public:
-  static std::shared_ptr<ThreadPool> get(duckdb::ClientContext& context);
+  static std::shared_ptr<Kept> of(duckdb::ClientContext& context);
+  // As many as the settings say. Whoever still uses others keeps them.
+  std::shared_ptr<ThreadPool> threads(duckdb::ClientContext& context);
+  ColumnCache& columns() { return columns_; }
 
-  static duckdb::string ObjectType() { return "basalt_workers"; }  // NOLINT: looked for under this name
+  static duckdb::string ObjectType() { return "basalt_kept"; }  // NOLINT: looked for under this name
   duckdb::string GetObjectType() override { return ObjectType(); }
   duckdb::optional_idx GetEstimatedCacheMemory() const override { return duckdb::optional_idx(); }
 
  private:
   std::mutex mutex_;
-  std::shared_ptr<ThreadPool> pool_;  // of as many threads as the last statement had
-};
-
-// Columns that pipelines on the CPU have read, kept from statement to statement.
-class CachedColumns : public duckdb::ObjectCacheEntry {
- public:
-  static std::shared_ptr<ColumnCache> get(duckdb::ClientContext& context);
-
-  static duckdb::string ObjectType() { return "basalt_columns"; }  // NOLINT: looked for under this name
-  duckdb::string GetObjectType() override { return ObjectType(); }
-  duckdb::optional_idx GetEstimatedCacheMemory() const override { return duckdb::optional_idx(); }
-
- private:
-  const std::shared_ptr<ColumnCache> columns_ = std::make_shared<ColumnCache>(0);
+  std::shared_ptr<ThreadPool> threads_;
+  ColumnCache columns_{0};
 };
 
 // Lines for EXPLAIN ANALYZE.
