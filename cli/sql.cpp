@@ -44,7 +44,7 @@ int run_sql(SqlOptions options, bool quiet) {
   const std::string text = !options.query.empty() ? options.query : read_all(options.file.empty() ? "-" : options.file);
   const std::vector<std::string> statements = session.split(text);
   if (statements.empty()) throw UsageError("there is no statement to run");
-  // Nothing will be read twice.
+  // Hardly anything is read twice in one statement.
   if (statements.size() == 1) session.execute("set basalt_cache_memory = 0");
   for (const std::string& statement : statements) run_statement(session, statement, options.show);
   return kSuccess;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 
+#include "basalt/core/error.h"
 #include "basalt/cuda/backend.h"
 #include "basalt/file/verify.h"
 #include "cli/command.h"
@@ -35,9 +36,18 @@ void verify_one(const std::string& path, const VerifyArguments& arguments, Threa
   std::set<std::string> reasons;  // for chunks that the GPU cannot decode
   if (arguments.device == Device::kCuda)
     options.decoder = [&](const NodeView& root, const DataType& type) {
-      const std::string reason = gpu().backend->why_not_decode(root);
-      ++(reason.empty() ? on_device : on_cpu);
-      if (reason.empty()) return gpu().backend->decode(root, type);
+      std::string reason = gpu().backend->why_not_decode(root);
+      if (reason.empty()) {
+        try {
+          Column decoded = gpu().backend->decode(root, type);
+          ++on_device;
+          return decoded;
+        } catch (const Error& error) {
+          if (error.code() != ErrorCode::kOutOfMemory) throw;
+          reason = error.what();
+        }
+      }
+      ++on_cpu;
       {
         std::lock_guard lock(mutex);
         reasons.insert(reason);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <system_error>
 
 #include "basalt/core/error.h"
 
@@ -14,20 +15,32 @@ void CancelToken::check() const {
   if (cancelled()) throw Error(ErrorCode::kCancelled, "the operation was cancelled");
 }
 
+namespace {
+
+void join_all(std::mutex& mutex, bool& stopping, std::condition_variable& ready, std::vector<std::thread>& workers) {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  ready.notify_all();
+  for (std::thread& worker : workers) worker.join();
+}
+
+}  // namespace
+
 ThreadPool::ThreadPool(uint32_t threads) {
   const uint32_t count = threads == 0 ? hardware_threads() : threads;
   workers_.reserve(count);
-  for (uint32_t i = 0; i < count; ++i) workers_.emplace_back([this] { work(); });
+  try {
+    for (uint32_t i = 0; i < count; ++i) workers_.emplace_back([this] { work(); });
+  } catch (const std::system_error& error) {
+    join_all(mutex_, stopping_, ready_, workers_);  // threads that nobody joins would end the program
+    throw Error(ErrorCode::kOutOfMemory, "of " + std::to_string(count) + " threads, the system starts only " +
+                                             std::to_string(workers_.size()) + ": " + error.what());
+  }
 }
 
-ThreadPool::~ThreadPool() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  ready_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
-}
+ThreadPool::~ThreadPool() { join_all(mutex_, stopping_, ready_, workers_); }
 
 void ThreadPool::submit(std::function<void()> task) {
   {

@@ -71,32 +71,28 @@ void ColumnChunk::read(LoadedColumn& out) const {
   for (const Buffer& buffer : out.shared) out.bytes += buffer.size();
 }
 
-std::shared_ptr<const LoadedColumn> ColumnChunk::read_or_find() const {
+std::shared_ptr<const LoadedColumn> ColumnChunk::find_or_read(std::shared_ptr<LoadedColumn> room) const {
   if (cache_ != nullptr) {
     if (auto found = cache_->find(*file_, column_->field_id, chunk_); found != nullptr) return found;
   }
-  auto data = std::make_shared<LoadedColumn>();
-  read(*data);
-  if (cache_ != nullptr) cache_->put(*file_, column_->field_id, chunk_, data);
-  return data;
+  read(*room);
+  if (cache_ != nullptr) cache_->put(*file_, column_->field_id, chunk_, room);
+  return room;
 }
 
 void ColumnChunk::load() {
   if (loaded_) return;
   if (shared_ != nullptr) {
     data_ = shared_->get(column_->field_id, [&] {
-      auto data = read_or_find();
+      auto data = find_or_read(std::make_shared<LoadedColumn>());
       bytes_read_ = data->bytes;
       return data;
     });
-  } else if (cache_ != nullptr) {
-    data_ = read_or_find();
-    bytes_read_ = data_->bytes;
   } else {
-    if (own_ == nullptr) own_ = std::make_shared<LoadedColumn>();
-    read(*own_);
-    data_ = own_;
-    bytes_read_ = own_->bytes;
+    // Memory that no cache has taken serves again.
+    if (own_ == nullptr || own_.use_count() > 1) own_ = std::make_shared<LoadedColumn>();
+    data_ = find_or_read(own_);
+    bytes_read_ = data_->bytes;
   }
   root_ = &data_->root;
   valid_reader_.reset();

@@ -71,7 +71,7 @@ class SharedChunk {
   std::atomic<uint32_t> parts_left_;
 };
 
-// One column of one chunk. Unless it is shared, its memory is kept from chunk to chunk.
+// One column of one chunk. Unless it is shared or cached, its memory is kept from chunk to chunk.
 class ColumnChunk {
  public:
   void reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared,
@@ -95,7 +95,8 @@ class ColumnChunk {
 
  private:
   void read(LoadedColumn& out) const;
-  std::shared_ptr<const LoadedColumn> read_or_find() const;
+  // From the cache, or read to `room`.
+  std::shared_ptr<const LoadedColumn> find_or_read(std::shared_ptr<LoadedColumn> room) const;
 
   const File* file_ = nullptr;
   const PipelineColumn* column_ = nullptr;

@@ -124,10 +124,14 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
     const std::shared_ptr<CancelToken> cancel = log->cancel_token();
     RunOptions options;
     options.device = device_;
+    options.threads = basalt_threads(context);
     const std::shared_ptr<Kept> kept = Kept::of(context);
-    const std::shared_ptr<ThreadPool> threads = kept->threads(context);
-    options.pool = threads.get();
-    options.cache = &kept->columns();
+    std::shared_ptr<ThreadPool> threads;
+    if (device_ != Device::kCuda) {
+      threads = kept->threads(context);
+      options.pool = threads.get();
+      options.cache = kept->columns(context);
+    }
     options.gpu_memory = number_setting(context, "basalt_gpu_memory");
     options.prune = flag_setting(context, "basalt_pruning");
     options.cancel = cancel.get();

@@ -51,7 +51,8 @@ void add_settings(duckdb::DBConfig& config) {
                             LogicalType::UBIGINT, duckdb::Value::UBIGINT(0));
   config.AddExtensionOption("basalt_cache_memory",
                             "Bytes of memory that keep columns of files between statements; 0 = none",
-                            LogicalType::UBIGINT, duckdb::Value::UBIGINT(config.options.maximum_memory / kCacheShare));
+                            LogicalType::UBIGINT, duckdb::Value::UBIGINT(config.options.maximum_memory / kCacheShare),
+                            nullptr, duckdb::SetScope::GLOBAL);
   config.AddExtensionOption("basalt_gpu_memory", "Bytes on the GPU for cached and staged data; 0 = what is free",
                             LogicalType::UBIGINT, duckdb::Value::UBIGINT(0));
   config.AddExtensionOption("basalt_lowering", "Whether Basalt runs parts of plans itself", LogicalType::BOOLEAN,

@@ -59,16 +59,33 @@ std::shared_ptr<Kept> Kept::of(duckdb::ClientContext& context) {
   // DuckDB's own shared pointer is a distinct type; the deleter carries it.
   auto inner = duckdb::ObjectCache::GetObjectCache(context).GetOrCreate<Kept>(ObjectType());
   Kept* raw = inner.get();
-  raw->columns_.set_limit(number_setting(context, "basalt_cache_memory"));
   return {raw, [inner](Kept*) mutable { inner.reset(); }};
 }
 
+uint32_t basalt_threads(duckdb::ClientContext& context) {
+  constexpr uint64_t kMost = 1024;  // more are a mistake
+  const uint64_t wanted = number_setting(context, "basalt_threads");
+  if (wanted > kMost) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "basalt_threads is " + std::to_string(wanted) + ", the most is " + std::to_string(kMost));
+  }
+  return static_cast<uint32_t>(wanted);
+}
+
 std::shared_ptr<ThreadPool> Kept::threads(duckdb::ClientContext& context) {
-  auto wanted = static_cast<uint32_t>(number_setting(context, "basalt_threads"));
+  uint32_t wanted = basalt_threads(context);
   if (wanted == 0) wanted = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
   const std::lock_guard lock(mutex_);
+  const bool lent = threads_ != nullptr && threads_.use_count() > 1;
+  if (lent) return std::make_shared<ThreadPool>(wanted);
   if (threads_ == nullptr || threads_->size() != wanted) threads_ = std::make_shared<ThreadPool>(wanted);
   return threads_;
+}
+
+ColumnCache* Kept::columns(duckdb::ClientContext& context) {
+  const uint64_t limit = number_setting(context, "basalt_cache_memory");
+  columns_.set_limit(limit);
+  return limit > 0 ? &columns_ : nullptr;
 }
 
 std::shared_ptr<StatementLog> StatementLog::of(duckdb::ClientContext& context) {

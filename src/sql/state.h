@@ -57,9 +57,11 @@ class FileCache : public duckdb::ObjectCacheEntry {
 class Kept : public duckdb::ObjectCacheEntry {
  public:
   static std::shared_ptr<Kept> of(duckdb::ClientContext& context);
-  // As many as the settings say. Whoever still uses others keeps them.
+  // As many as the settings say. One statement at a time uses those that are kept, others get their own: none waits for
+  // another to end.
   std::shared_ptr<ThreadPool> threads(duckdb::ClientContext& context);
-  ColumnCache& columns() { return columns_; }
+  // Under the limit that the settings say; nullptr: keep none.
+  ColumnCache* columns(duckdb::ClientContext& context);
 
   static duckdb::string ObjectType() { return "basalt_kept"; }  // NOLINT: looked for under this name
   duckdb::string GetObjectType() override { return ObjectType(); }
@@ -70,6 +72,9 @@ class Kept : public duckdb::ObjectCacheEntry {
   std::shared_ptr<ThreadPool> threads_;
   ColumnCache columns_{0};
 };
+
+// The setting of this name; 0 = as many as DuckDB uses.
+uint32_t basalt_threads(duckdb::ClientContext& context);
 
 // Lines for EXPLAIN ANALYZE.
 void put_tile_counts(const TileCounts& tiles, duckdb::InsertionOrderPreservingMap<duckdb::string>& text);

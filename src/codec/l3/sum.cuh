@@ -45,6 +45,7 @@ BASALT_HD bool magnitude_below(uint64_t value, uint32_t bits) {
 // 0 … 2^25 − 1, and says where the literal is: offsets below that pass. Such units are marked as bounded.
 template <typename T>
 __device__ __forceinline__ uint32_t bound_unit(LearnedUnit& unit, T last) {
+  static_assert(sizeof(T) >= 4);
   constexpr uint32_t kMost = 1u << 25;
   // Differences of these sizes move offsets by less than 2^23 in all.
   if (unit.is(LearnedUnit::kWide | LearnedUnit::kRuns) || unit.width() > kWidestBounded ||

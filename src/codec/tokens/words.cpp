@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/text_words.h"
-
 #include "codec/tokens/cut.h"
+#include "core/text_words.h"
 
 namespace basalt::tokens {
 
