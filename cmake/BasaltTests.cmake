@@ -62,7 +62,7 @@ foreach(folder IN LISTS test_folders)
   endif()
   add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
-    ENVIRONMENT "${basalt_test_environment};${asan_options}" TIMEOUT 900 LABELS unit)
+    ENVIRONMENT "${basalt_test_environment};${asan_options}" TIMEOUT 1800 LABELS unit)
 endforeach()
 
 # Python tests may use numpy and the standard library. The first python3 on the path may lack numpy where the
