@@ -121,7 +121,10 @@ void Matcher::encode_all(const char* text, std::span<Part> parts, const char* re
     std::memcpy(&word, from, sizeof(word));
     return word;
   };
-  auto [a, b, c, d] = lanes;
+  Lane a = lanes[0];
+  Lane b = lanes[1];
+  Lane c = lanes[2];
+  Lane d = lanes[3];
   // Steps that all lanes can take whatever they find.
   const auto steps = [&] {
     const auto left = [](const char* from, const char* end) { return (end - from) / kMaxSymbolBytes; };
