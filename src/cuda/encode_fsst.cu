@@ -120,11 +120,7 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   const DeviceBuffer codes(sizes.code_bytes, stream);
   work.codes = codes.as<uint8_t>();
   check(fsst::write_codes(work, stream), "writing codes");
-  const DeviceBuffer starts((tiles + 1) * sizeof(uint64_t), stream);
-  auto* to = starts.as<uint64_t>();
-  const uint64_t* places = work.row_places;
-  each_row(tiles + 1, stream,
-           [=] __device__(uint64_t tile) { to[tile] = places[tile * kTileRows < count ? tile * kTileRows : count]; });
+  const DeviceBuffer starts = tile_starts_of(work.row_places, count, stream);
 
   const uint32_t table_count = fsst::table_count(static_cast<uint32_t>(tiles), sizes.table_shift);
   const Buffer has_escapes = download(escapes, table_count * sizeof(uint32_t), stream);

@@ -182,11 +182,7 @@ void renumber(DeviceValues& ids, const std::vector<uint32_t>& numbers, cudaStrea
 
 Buffer tile_starts(const DeviceBuffer& places, uint64_t rows, cudaStream_t stream) {
   const uint64_t tiles = tile_count(rows);
-  const DeviceBuffer starts((tiles + 1) * sizeof(uint64_t), stream);
-  auto* to = starts.as<uint64_t>();
-  const auto* place = places.as<uint64_t>();
-  each_row(tiles + 1, stream,
-           [=] __device__(uint64_t tile) { to[tile] = place[tile * kTileRows < rows ? tile * kTileRows : rows]; });
+  const DeviceBuffer starts = tile_starts_of(places.as<uint64_t>(), rows, stream);
   Buffer out = download(starts, (tiles + 1) * sizeof(uint64_t), stream);
   const auto* start = out.as<uint64_t>();
   for (uint64_t tile = 0; tile < tiles; ++tile) {

@@ -19,4 +19,14 @@ inline DeviceBuffer sums_of(const uint32_t* sizes, uint64_t count, cudaStream_t 
   return sums;
 }
 
+// Of the places of rows, those where tiles begin, and behind them the end: uint64, tiles + 1.
+inline DeviceBuffer tile_starts_of(const uint64_t* places, uint64_t rows, cudaStream_t stream) {
+  const uint64_t tiles = tile_count(rows);
+  DeviceBuffer starts((tiles + 1) * sizeof(uint64_t), stream);
+  auto* to = starts.as<uint64_t>();
+  each_row(tiles + 1, stream,
+           [=] __device__(uint64_t tile) { to[tile] = places[tile * kTileRows < rows ? tile * kTileRows : rows]; });
+  return starts;
+}
+
 }  // namespace basalt::cuda

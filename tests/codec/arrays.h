@@ -33,6 +33,24 @@ inline Array make_texts(const std::vector<std::string>& texts, size_t first_byte
   return array;
 }
 
+// The same rows without the first ones: offsets then begin inside of the bytes.
+inline Values without_first(Values texts, uint64_t rows) {
+  texts.offsets += rows;
+  texts.count -= rows;
+  return texts;
+}
+
+// Flips a bit of some stream of the tree. False: nothing was there to be damaged.
+inline bool flip_a_bit(Node& root, std::mt19937_64& random) {
+  Node* at = &root;
+  while (!at->children.empty() && random() % 8 != 0) at = &at->children[random() % at->children.size()];
+  if (at->streams.empty()) return false;
+  Buffer& stream = at->streams[random() % at->streams.size()];
+  if (stream.empty()) return false;
+  stream.data()[random() % stream.size()] ^= static_cast<std::byte>(1u << random() % 8);
+  return true;
+}
+
 enum class Pattern { kZero, kConstant, kRandom, kNarrow, kSorted, kRuns, kFewDistinct, kSawTooth, kExtremes };
 inline constexpr Pattern kAllPatterns[] = {Pattern::kZero,        Pattern::kConstant, Pattern::kRandom,
                                            Pattern::kNarrow,      Pattern::kSorted,   Pattern::kRuns,

@@ -15,6 +15,8 @@
 #include "codec/fsst/kernels.cuh"
 #include "codec/packed/kernels.cuh"
 #include "codec/plain/kernels.cuh"
+//
+#include "cuda/emulated_texts.h"
 
 namespace basalt::test {
 namespace {
@@ -33,7 +35,6 @@ struct Decoded {
 // As the kernels do it: sums of tiles, places, tiles, pieces. `shift`: where the text begins, modulo 16.
 template <typename Lengths, typename CodeLengths>
 Decoded decode(const Node& strings, uint32_t shift) {
-  constexpr unsigned char kUntouched = 0xA5;
   const NodeView view = view_of(strings);
   const NodeView& node = view.children[1];
   const std::vector<uint64_t> lengths = descriptor_of(view.children[0]);
@@ -54,22 +55,12 @@ Decoded decode(const Node& strings, uint32_t shift) {
   work.rows = static_cast<uint32_t>(node.count);
   work.table_shift = params.table_shift;
 
-  std::vector<uint64_t> text_starts{0};
-  for (uint32_t tile = 0; tile < work.tiles(); ++tile) {
-    uint64_t bytes = 0;
-    EmulatedWarp::run([&] {
-      const uint64_t own = strings::measure_tile<Lengths>(work, tile);
-      if (device::lane_id() == 0) bytes = own;
-    });
-    text_starts.push_back(text_starts.back() + bytes);
-  }
+  const std::vector<uint64_t> text_starts = text_starts_of<Lengths>(work);
   Decoded out;
   out.offsets.resize(work.rows + 1);
   out.offsets.back() = static_cast<int64_t>(text_starts.back());
-  const size_t bytes = text_starts.back();
-  std::vector<unsigned char> room(bytes + 64, kUntouched);
-  auto* base = room.data() + (32 - reinterpret_cast<uintptr_t>(room.data()) % 16 + shift) % 16 + 16;
-  work.text = base;
+  Room room(text_starts.back(), shift);
+  work.text = room.base();
   work.text_starts = text_starts.data();
   work.offsets = out.offsets.data();
 
@@ -91,10 +82,8 @@ Decoded decode(const Node& strings, uint32_t shift) {
       if (!fsst::decode_pieces<Lengths, CodeLengths>(work, first, *table, stage)) out.fits = false;
     });
   }
-  for (unsigned char* at = room.data(); at < room.data() + room.size(); ++at) {
-    EXPECT_TRUE((at >= base && at < base + bytes) || *at == kUntouched) << at - base;
-  }
-  out.text.assign(reinterpret_cast<char*>(base), bytes);
+  room.expect_untouched_around();
+  out.text = room.text();
   return out;
 }
 

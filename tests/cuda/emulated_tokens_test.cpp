@@ -18,6 +18,8 @@
 #include "codec/packed/kernels.cuh"
 #include "codec/plain/kernels.cuh"
 #include "codec/tokens/kernels.cuh"
+//
+#include "cuda/emulated_texts.h"
 
 namespace basalt::test {
 namespace {
@@ -26,27 +28,6 @@ using testing::make_texts;
 using testing::sentences;
 using testing::text_cases;
 using testing::TextCase;
-
-// Room for text that begins `shift` bytes behind a multiple of 16, with bytes around it that must stay as they are.
-class Room {
- public:
-  Room(size_t bytes, uint32_t shift) : bytes_(bytes), all_(bytes + 64, kUntouched) {
-    base_ = all_.data() + (16 - reinterpret_cast<uintptr_t>(all_.data()) % 16) + 16 + shift % 16;
-  }
-  unsigned char* base() { return base_; }
-  std::string text() const { return {reinterpret_cast<const char*>(base_), bytes_}; }
-  void expect_untouched_around() const {
-    for (const unsigned char& at : all_) {
-      EXPECT_TRUE((&at >= base_ && &at < base_ + bytes_) || at == kUntouched) << &at - base_;
-    }
-  }
-
- private:
-  static constexpr unsigned char kUntouched = 0xA5;
-  size_t bytes_;
-  std::vector<unsigned char> all_;
-  unsigned char* base_;
-};
 
 struct Decoded {
   std::string text;
@@ -101,15 +82,7 @@ Decoded decode_tokens(const Node& strings_node, uint32_t shift, bool narrow) {
   Decoded out;
   for (uint32_t entry = 0; entry < work.entry_count; ++entry) out.fits = tokens::make_slot(work, entry) && out.fits;
 
-  std::vector<uint64_t> text_starts{0};
-  for (uint32_t tile = 0; tile < work.tiles(); ++tile) {
-    uint64_t bytes = 0;
-    EmulatedWarp::run([&] {
-      const uint64_t own = strings::measure_tile<Lengths>(work, tile);
-      if (device::lane_id() == 0) bytes = own;
-    });
-    text_starts.push_back(text_starts.back() + bytes);
-  }
+  const std::vector<uint64_t> text_starts = text_starts_of<Lengths>(work);
   // No memory is asked for that ids cannot fill.
   if (text_starts.back() > node.children[tokens::kIds].count * tokens::kLongestEntry) {
     out.fits = false;
@@ -288,12 +261,7 @@ TEST(EmulatedTokens, DamageIsSeenAsTheCpuSeesIt) {
                                              : "strings(plain, tokens(plain, plain, strings(plain, plain)))");
     for (int round = 0; round < 150; ++round) {
       Node node = intact;
-      Node* at = &node;
-      while (!at->children.empty() && random() % 8 != 0) at = &at->children[random() % at->children.size()];
-      if (at->streams.empty()) continue;
-      Buffer& stream = at->streams[random() % at->streams.size()];
-      if (stream.empty()) continue;
-      stream.data()[random() % stream.size()] ^= std::byte{static_cast<uint8_t>(1u << random() % 8)};
+      if (!testing::flip_a_bit(node, random)) continue;
       const NodeView view = view_of(node);
       if (!is_valid(node)) continue;
       const std::optional<StringRows> expected = rows_if_sound(view);

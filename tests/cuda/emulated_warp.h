@@ -3,17 +3,16 @@
 // everything that is not device code and before everything that is.
 #pragma once
 
-#include <ucontext.h>
-
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <stdexcept>
 #include <vector>
+
+#include "cuda/fiber.h"
 
 namespace basalt::test {
 
@@ -24,7 +23,6 @@ class EmulatedBlock {
   // Runs body() once per thread, to its end.
   static void run(uint32_t threads, const std::function<void()>& body) {
     EmulatedBlock block(threads, body);
-    for (uint32_t i = 0; i < threads; ++i) block.prepare(i);
     current_ = &block;
     while (block.finished_ < threads) block.advance();
     current_ = nullptr;
@@ -48,10 +46,8 @@ class EmulatedBlock {
   static void barrier() { current_->leave(current_->threads_[current_->thread_], true); }
 
  private:
-  static constexpr size_t kStackBytes = 256 << 10;
   struct Thread {
-    ucontext_t context{};
-    std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
+    Fiber fiber{&EmulatedBlock::enter};
     uint32_t round = 0;
     bool done = false;
     bool at_barrier = false;
@@ -65,26 +61,20 @@ class EmulatedBlock {
   EmulatedBlock(uint32_t threads, const std::function<void()>& body)
       : body_(body), threads_(threads), warps_(threads / kLanes) {}
 
-  void prepare(uint32_t i) {
-    Thread& thread = threads_[i];
-    getcontext(&thread.context);
-    thread.context.uc_stack.ss_sp = thread.stack.get();
-    thread.context.uc_stack.ss_size = kStackBytes;
-    thread.context.uc_link = &home_;
-    makecontext(&thread.context, &EmulatedBlock::enter, 0);
-  }
   static void enter() {
     EmulatedBlock& block = *current_;
     block.body_();
-    block.threads_[block.thread_].done = true;
+    Thread& own = block.threads_[block.thread_];
+    own.done = true;
     ++block.finished_;
+    own.fiber.leave_for_good(block.home_);
   }
   // On to the next lane, or home after the last.
   void leave(Thread& own, bool at_barrier) {
     own.at_barrier = at_barrier;
     const bool last = thread_ % kLanes == kLanes - 1 || threads_[thread_ + 1].done;
     if (!last) ++thread_;
-    swapcontext(&own.context, last ? &home_ : &threads_[thread_].context);
+    own.fiber.switch_to(last ? home_ : threads_[thread_].fiber);
   }
 
   // Each warp that need not wait runs to its next exchange, its next barrier or its end.
@@ -96,7 +86,7 @@ class EmulatedBlock {
       moved = true;
       for (thread_ = first; thread_ < first + kLanes; ++thread_) {
         if (threads_[thread_].done) throw std::logic_error("some lanes ended while others waited for them");
-        swapcontext(&home_, &threads_[thread_].context);
+        home_.switch_to(threads_[thread_].fiber);
       }
       for (uint32_t i = first; i < first + kLanes; ++i) {
         if (threads_[i].done != threads_[first].done || threads_[i].at_barrier != threads_[first].at_barrier) {
@@ -114,7 +104,7 @@ class EmulatedBlock {
   const std::function<void()>& body_;
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
-  ucontext_t home_{};
+  Fiber home_;
   uint32_t thread_ = 0;
   uint32_t finished_ = 0;
 };

@@ -166,12 +166,7 @@ TEST(GpuStrings, DamageIsSeenAsTheCpuSeesIt) {
     const Node intact = encode_tree(array.values, bind_tree(parse_tree(tree), Physical::kBytes));
     for (int round = 0; round < 60; ++round) {
       Node node = intact;
-      Node* at = &node;
-      while (!at->children.empty() && random() % 8 != 0) at = &at->children[random() % at->children.size()];
-      if (at->streams.empty()) continue;
-      Buffer& stream = at->streams[random() % at->streams.size()];
-      if (stream.empty()) continue;
-      stream.data()[random() % stream.size()] ^= std::byte{static_cast<uint8_t>(1u << random() % 8)};
+      if (!testing::flip_a_bit(node, random)) continue;
       const auto verdict = [&](const auto& decode) -> std::optional<Column> {
         try {
           validate_tree(view_of(node));

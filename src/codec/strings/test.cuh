@@ -168,15 +168,13 @@ __device__ __forceinline__ TileAnswer test_tile_of_bytes(Lengths& lengths, uint3
   return test_rows_of_bytes<uint32_t>(lengths, tile_rows, bytes + begin, size, table, alive);
 }
 
-BASALT_HD constexpr uint32_t larger_of(uint32_t a, uint32_t b) { return a > b ? a : b; }
-
 // `strings`: its bytes know how they are tested; some need the rows' lengths for it.
 template <typename Lengths, typename Bytes>
 struct StringsTest {
   static constexpr uint32_t kLengthsWord = 1;
   static constexpr uint32_t kBytesWord = kLengthsWord + Lengths::kDescriptorWords;
   static constexpr uint32_t kDescriptorWords = kBytesWord + Bytes::kDescriptorWords;
-  static constexpr uint32_t kScratchBytes = larger_of(Lengths::kScratchBytes, Bytes::kScratchBytes);
+  static constexpr uint32_t kScratchBytes = larger(Lengths::kScratchBytes, Bytes::kScratchBytes);
 
   // The lane's rows among `alive` that pass; `head` is the first table of the test for this array.
   __device__ __forceinline__ static TileAnswer test(const uint64_t* descriptor, uint32_t tile, void* scratch,

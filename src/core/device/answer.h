@@ -17,6 +17,7 @@ struct TileAnswer {
   uint32_t bad;  // not 0: values that no writer makes
 };
 
+BASALT_HD constexpr uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 BASALT_HD void raise_to(uint32_t& how, uint32_t other) { how = other > how ? other : how; }
 
 }  // namespace basalt::device

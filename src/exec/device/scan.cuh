@@ -78,8 +78,6 @@ struct IsShort<GalpView<T, IntegersView, Convert>> {
   static constexpr bool value = IsShort<IntegersView>::value;
 };
 
-BASALT_HD constexpr uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
-
 // A column whose chunks come in one of several encodings: the slot's first word says in which. The selection is the
 // same for the whole warp.
 template <typename Reader, typename... Others>
