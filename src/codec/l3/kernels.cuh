@@ -179,7 +179,7 @@ class L3 : public OneForm<L3<T>, T> {
     p.base = unit.base;
     p.fraction = unit.fraction();
     p.wide = unit.is(LearnedUnit::kWide);
-    l3::Steps steps = steps_of_lane<true>(unit);
+    l3::Steps steps = steps_of_lane<3>(unit);
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
       rows[k * kLanes] = static_cast<Row>(static_cast<T>(l3::finish(p, steps.y, residuals[k])));

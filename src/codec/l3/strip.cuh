@@ -97,20 +97,18 @@ struct FixedPoint {
   // What the lane that describes a unit makes of it for the others.
   __device__ __forceinline__ static LearnedUnit prepared(const LearnedUnit& unit) { return unit; }
 
-  template <bool kCurve>
+  template <uint32_t kDegree>
   struct Lane {
     l3::Steps s;
-    __device__ __forceinline__ explicit Lane(const LearnedUnit& unit) : s(steps_of_lane<kCurve>(unit)) {}
+    __device__ __forceinline__ explicit Lane(const LearnedUnit& unit) : s(steps_of_lane<kDegree>(unit)) {}
     __device__ __forceinline__ uint32_t narrow() const { return static_cast<uint32_t>(s.y >> 32); }
     __device__ __forceinline__ uint64_t wide(uint32_t fraction) const {
       return static_cast<uint64_t>(static_cast<int64_t>(s.y) >> fraction);
     }
     __device__ __forceinline__ void step() {
       s.y += s.d1;
-      if constexpr (kCurve) {
-        s.d1 += s.d2;
-        s.d2 += s.d3;
-      }
+      if constexpr (kDegree > 1) s.d1 += s.d2;
+      if constexpr (kDegree > 2) s.d2 += s.d3;
     }
   };
 };
@@ -124,14 +122,14 @@ requires requires { typename Sink::Predictions; }
 struct PredictionsOf<Sink> {
   using type = typename Sink::Predictions;
 };
-template <typename Sink, bool kCurve>
-using LanePredictions = typename PredictionsOf<Sink>::type::template Lane<kCurve>;
+template <typename Sink, uint32_t kDegree>
+using LanePredictions = typename PredictionsOf<Sink>::type::template Lane<kDegree>;
 
 // What becomes of rows is up to a sink: value(k, v) takes row k of the lane.
-template <bool kCurve, uint32_t N, typename Sink>
+template <uint32_t kDegree, uint32_t N, typename Sink>
 __device__ __forceinline__ void narrow_rows(const LearnedUnit& unit, uint32_t first_k, const uint32_t (&residuals)[N],
                                             Sink& sink) {
-  LanePredictions<Sink, kCurve> rows(unit);
+  LanePredictions<Sink, kDegree> rows(unit);
 #pragma unroll
   for (uint32_t j = 0; j < N; ++j) {
     const auto offset = static_cast<int32_t>(rows.narrow() + residuals[j]);
@@ -141,7 +139,7 @@ __device__ __forceinline__ void narrow_rows(const LearnedUnit& unit, uint32_t fi
 }
 
 template <uint32_t N, typename R, typename Sink>
-__device__ __forceinline__ void wide_rows(const LearnedUnit& unit, LanePredictions<Sink, true>& rows, uint32_t first_k,
+__device__ __forceinline__ void wide_rows(const LearnedUnit& unit, LanePredictions<Sink, 3>& rows, uint32_t first_k,
                                           const R (&residuals)[N], Sink& sink) {
   const uint32_t fraction = unit.fraction();
 #pragma unroll
@@ -155,9 +153,11 @@ template <uint32_t N, typename Sink>
 __device__ __forceinline__ void narrow_rows_by_degree(const LearnedUnit& unit, uint32_t first_k,
                                                       const uint32_t (&residuals)[N], Sink& sink) {
   if (unit.degree() <= 1) {
-    narrow_rows<false>(unit, first_k, residuals, sink);
+    narrow_rows<1>(unit, first_k, residuals, sink);
+  } else if (N <= kUnitRowsPerLane && unit.degree() == 2) {
+    narrow_rows<2>(unit, first_k, residuals, sink);
   } else {
-    narrow_rows<true>(unit, first_k, residuals, sink);
+    narrow_rows<3>(unit, first_k, residuals, sink);
   }
 }
 
@@ -166,7 +166,7 @@ __device__ __forceinline__ void narrow_rows_by_degree(const LearnedUnit& unit, u
 template <typename T, uint32_t N, typename Sink>
 __device__ __forceinline__ void rows_in_a_loop(const LearnedUnit& unit, const uint32_t* words, uint32_t stride,
                                                uint32_t bit, uint32_t first_k, Sink& sink) {
-  LanePredictions<Sink, true> rows(unit);
+  LanePredictions<Sink, 3> rows(unit);
   const uint32_t width = unit.width();
   const uint32_t fraction = unit.fraction();
   const bool wide = unit.is(LearnedUnit::kWide);
@@ -191,7 +191,7 @@ __device__ __forceinline__ void feed_packed_tile(const l3::Chunk& chunk, const L
     if (!unit.is(LearnedUnit::kWide)) {
       narrow_rows_by_degree(unit, 0, residuals, sink);
     } else {
-      LanePredictions<Sink, true> rows(unit);
+      LanePredictions<Sink, 3> rows(unit);
       wide_rows(unit, rows, 0, residuals, sink);
     }
   } else if constexpr (sizeof(T) > 4) {
@@ -210,7 +210,7 @@ __device__ __forceinline__ void feed_unit(const l3::Chunk& chunk, const LearnedU
     if (!unit.is(LearnedUnit::kWide)) {
       narrow_rows_by_degree(unit, first_k, residuals, sink);
     } else {
-      LanePredictions<Sink, true> rows(unit);
+      LanePredictions<Sink, 3> rows(unit);
       wide_rows(unit, rows, first_k, residuals, sink);
     }
   } else {

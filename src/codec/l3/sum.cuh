@@ -78,7 +78,7 @@ struct OffsetSteps {
   uint32_t high = 0;  // sum of the upper halves of d1, if kMultiplied
 
   __device__ __forceinline__ explicit OffsetSteps(const LearnedUnit& unit) {
-    if constexpr (kDegree > 0) s = steps_of_lane<(kDegree > 1)>(unit);
+    if constexpr (kDegree > 0) s = steps_of_lane<kDegree>(unit);
   }
   __device__ __forceinline__ uint32_t plus(uint32_t residual) const {
     return residual + static_cast<uint32_t>(s.y >> 32) + high;
@@ -132,7 +132,7 @@ __device__ __forceinline__ void sum_rows_by_degree(const LearnedUnit& unit, uint
 // Rows of a tile without residuals. Not unrolled: a branch of the others that gives 32 residuals at once would make
 // them all move registers.
 __device__ __forceinline__ void sum_predictions(const LearnedUnit& unit, uint32_t bound, TileSum& sums) {
-  l3::Steps s = steps_of_lane<true>(unit);
+  l3::Steps s = steps_of_lane<3>(unit);
   uint32_t passed = 0;
   uint64_t sum = 0;
 #pragma unroll 4
