@@ -22,9 +22,11 @@ struct SumRows {
   uint32_t rows;  // of the tile, less the lane
   uint64_t sum = 0;
   uint32_t count = 0;
+  uint32_t left = 0;
 
-  __device__ __forceinline__ void value(uint32_t k, uint64_t value) {
-    if (static_cast<T>(value) > last || k * kLanes >= rows) return;
+  __device__ __forceinline__ void begin(uint32_t k) { left = rows > k * kLanes ? rows - k * kLanes : 0; }
+  __device__ __forceinline__ void value(uint32_t j, uint64_t value) {
+    if (static_cast<T>(value) > last || j * kLanes >= left) return;
     sum += static_cast<T>(value);
     ++count;
   }
@@ -42,24 +44,24 @@ BASALT_HD bool magnitude_below(uint64_t value, uint32_t bits) {
 }
 
 // Moves base and literal of a unit whose offsets stay small over its rows, 1024 in a whole tile, so that they lie in
-// 0 … 2^25 − 1, and says where the literal is: offsets below that pass. Such units are marked as bounded.
+// 0 … 2^25 − 1, and says where the literal is: offsets below that pass. Such units are marked as bounded. Curves in
+// tiles that partitions share are not: with code of their own beside that of whole tiles, warps wait for instructions.
 template <typename T>
 __device__ __forceinline__ uint32_t bound_unit(LearnedUnit& unit, T last) {
   static_assert(sizeof(T) >= 4);
   constexpr uint32_t kMost = 1u << 25;
+  const bool packed = unit.is(LearnedUnit::kPackedTile);
   // Differences of these sizes move offsets by less than 2^23 in all.
-  const uint32_t rows = unit.is(LearnedUnit::kPackedTile) ? kTileRows : kUnitRows;
-  const uint32_t fewer = rows == kTileRows ? 0 : 2;  // bits of the number of rows
   if (unit.is(LearnedUnit::kWide | LearnedUnit::kRuns) || unit.width() > kWidestBounded ||
-      !magnitude_below(unit.y, 62) || !magnitude_below(unit.d1, 44 + fewer) ||
-      !magnitude_below(unit.d2, 34 + 2 * fewer) || !magnitude_below(unit.d3, 25 + 3 * fewer)) {
+      (!packed && unit.degree() > 1) || !magnitude_below(unit.y, 62) || !magnitude_below(unit.d1, packed ? 44 : 46) ||
+      !magnitude_below(unit.d2, 34) || !magnitude_below(unit.d3, 25)) {
     return 0;
   }
-  const uint64_t one = rows - 1;
-  const uint64_t two = one * (one - 1) / 2;
-  const uint64_t three = two * (one - 2) / 3;
+  const uint64_t one = (packed ? kTileRows : kUnitRows) - 1;
+  constexpr uint64_t kTwo = (kTileRows - 1) * (kTileRows - 2) / 2;
+  constexpr uint64_t kThree = kTwo * (kTileRows - 3) / 3;
   const auto fall = [](uint64_t difference) { return static_cast<int64_t>(difference) < 0 ? -difference : 0; };
-  const uint64_t lowest = fall(unit.d1) * one + fall(unit.d2) * two + fall(unit.d3) * three;
+  const uint64_t lowest = fall(unit.d1) * one + fall(unit.d2) * kTwo + fall(unit.d3) * kThree;
   const uint64_t up = (lowest + 0xFFFFFFFF) >> 32;
   const T base = static_cast<T>(unit.base + static_cast<uint64_t>(int64_t{static_cast<int32_t>(unit.y >> 32)}) - up);
   // Near the end of the type values may wrap.
@@ -71,36 +73,13 @@ __device__ __forceinline__ uint32_t bound_unit(LearnedUnit& unit, T last) {
   return last - base < kMost ? static_cast<uint32_t>(last - base) + 1 : kMost;
 }
 
-// The upper half of a prediction, stepped from row to row.
-template <uint32_t kDegree, bool kMultiplied>
-struct OffsetSteps {
-  l3::Steps s{};
-  uint32_t high = 0;  // sum of the upper halves of d1, if kMultiplied
-
-  __device__ __forceinline__ explicit OffsetSteps(const LearnedUnit& unit) {
-    if constexpr (kDegree > 0) s = steps_of_lane<kDegree>(unit);
-  }
-  __device__ __forceinline__ uint32_t plus(uint32_t residual) const {
-    return residual + static_cast<uint32_t>(s.y >> 32) + high;
-  }
-  __device__ __forceinline__ void step() {
-    if constexpr (kDegree > 0 && kMultiplied) {
-      add_by_multiplying(s.y, static_cast<uint32_t>(s.d1));
-      add_by_multiplying(high, static_cast<uint32_t>(s.d1 >> 32));
-    } else if constexpr (kDegree > 0) {
-      s.y += s.d1;
-    }
-    if constexpr (kDegree > 1) s.d1 += s.d2;
-    if constexpr (kDegree > 2) s.d2 += s.d3;
-  }
-};
-
 // Rows whose marked residuals are given, in groups of at most eight unless they are references of up to 21 bits.
-template <uint32_t kDegree, uint32_t kMark, bool kMultiplied, uint32_t N>
+template <uint32_t kDegree, uint32_t kMark, uint32_t N>
 __device__ __forceinline__ void sum_rows(const LearnedUnit& unit, uint32_t bound, const uint32_t (&residuals)[N],
                                          TileSum& sums) {
   constexpr uint32_t kGroup = kMark == kMarkBit ? kUnitRowsPerLane : N;
-  OffsetSteps<kDegree, kMultiplied> steps(unit);
+  l3::Steps s{};
+  if constexpr (kDegree > 0) s = steps_of_lane<kDegree>(unit);
   const uint32_t marked_bound = bound + (1u << kMark);
   uint32_t passed = 0;
   uint32_t sum = 0;
@@ -109,8 +88,11 @@ __device__ __forceinline__ void sum_rows(const LearnedUnit& unit, uint32_t bound
     uint32_t both = 0;
 #pragma unroll
     for (uint32_t j = first; j < first + kGroup; ++j) {
-      add_if_below(both, steps.plus(residuals[j]), marked_bound);
-      steps.step();
+      const uint32_t offset = residuals[j] + static_cast<uint32_t>(s.y >> 32);
+      add_if_below(both, offset, marked_bound);
+      if constexpr (kDegree > 0) s.y += s.d1;
+      if constexpr (kDegree > 1) s.d1 += s.d2;
+      if constexpr (kDegree > 2) s.d2 += s.d3;
     }
     passed += both >> kMark;
     sum += both & ((1u << kMark) - 1);
@@ -118,15 +100,13 @@ __device__ __forceinline__ void sum_rows(const LearnedUnit& unit, uint32_t bound
   sums.count += passed;
   sums.sum += unit.base * passed + sum;
 }
-template <bool kMultiplied, uint32_t N>
+template <uint32_t N>
 __device__ __forceinline__ void sum_rows_by_degree(const LearnedUnit& unit, uint32_t bound,
                                                    const uint32_t (&residuals)[N], TileSum& sums) {
-  switch (unit.degree()) {
-    case 0: return sum_rows<0, kMarkBit, kMultiplied>(unit, bound, residuals, sums);
-    case 1: return sum_rows<1, kMarkBit, kMultiplied>(unit, bound, residuals, sums);
-    case 2: return sum_rows<2, kMarkBit, kMultiplied>(unit, bound, residuals, sums);
-    default: return sum_rows<3, kMarkBit, kMultiplied>(unit, bound, residuals, sums);
-  }
+  if (unit.degree() == 0) return sum_rows<0, kMarkBit>(unit, bound, residuals, sums);
+  if (N == kUnitRowsPerLane || unit.degree() == 1) return sum_rows<1, kMarkBit>(unit, bound, residuals, sums);
+  if (unit.degree() == 2) return sum_rows<2, kMarkBit>(unit, bound, residuals, sums);
+  sum_rows<3, kMarkBit>(unit, bound, residuals, sums);
 }
 
 // Rows of a tile without residuals. Not unrolled: a branch of the others that gives 32 residuals at once would make
@@ -164,7 +144,7 @@ __device__ __noinline__ TileSum sum_any_tile(const uint64_t* descriptor, uint32_
   return {sums.sum, sums.count, bad ? 1u : 0u};
 }
 
-template <bool kMultiplied, typename Words>
+template <typename Words>
 __device__ __forceinline__ void sum_packed_tile(const LearnedUnit& unit, uint32_t bound, const Words& words,
                                                 TileSum& sums) {
   uint32_t residuals[kRowsPerLane];
@@ -173,15 +153,15 @@ __device__ __forceinline__ void sum_packed_tile(const LearnedUnit& unit, uint32_
   const uint32_t mark = whole ? 1u << kTileMarkBit : 1u << kMarkBit;
   if (!unpack_tile<0, kWidestBounded>(words, unit.width(), mark, residuals)) __builtin_unreachable();
   if (whole) {
-    sum_rows<0, kTileMarkBit, false>(unit, bound, residuals, sums);
+    sum_rows<0, kTileMarkBit>(unit, bound, residuals, sums);
   } else {
-    sum_rows_by_degree<kMultiplied>(unit, bound, residuals, sums);
+    sum_rows_by_degree(unit, bound, residuals, sums);
   }
 }
 
 // Adds the rows of a strip to the sums. kStaged: residuals of tiles that partitions share go through shared memory, one
-// tile ahead. kMultiplied: additions of predictions are multiplications by one.
-template <typename T, bool kMultiplied, bool kStaged>
+// tile ahead.
+template <typename T, bool kStaged>
 __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Strip& strip, T last,
                                           SumScratch<T, kStaged>& scratch, TileSum& sums) {
   const uint32_t lane = lane_id();
@@ -191,7 +171,7 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
   const uint32_t unit = (strip.first + lane / kUnitsPerTile * strip.step) * kUnitsPerTile + lane % kUnitsPerTile;
   sync_warp();  // nobody reads the last strip any more
   if (lane < strip.count * kUnitsPerTile && unit < chunk.units) {
-    LearnedUnit described = describe_unit<Describe::kRunsInTile>(chunk, unit, sizeof(T));
+    LearnedUnit described = describe_unit<false>(chunk, unit, sizeof(T));
     scratch.bounds[lane] = bound_unit(described, last);
     units[lane] = described;
   }
@@ -234,14 +214,14 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
     const bool full = (tile + 1) * kTileRows <= rows;
     constexpr uint32_t kPacked = LearnedUnit::kPackedTile | LearnedUnit::kBounded;
     if (full && (here->info & kPacked) == kPacked) {
-      sum_packed_tile<kMultiplied>(*here, *bounds, StoredWords{stored(0) + lane}, sums);
+      sum_packed_tile(*here, *bounds, StoredWords{stored(0) + lane}, sums);
     } else if (full && !here->is(LearnedUnit::kPackedTile) &&
                (here[0].info & here[1].info & here[2].info & here[3].info & LearnedUnit::kBounded) != 0) {
 #pragma unroll 1
       for (uint32_t u = 0; u < kUnitsPerTile; ++u) {
         uint32_t residuals[kUnitRowsPerLane];
         if (!unpack_unit<kWidestBounded>(words_of_unit(u), here[u].width(), mark, residuals)) __builtin_unreachable();
-        sum_rows_by_degree<kMultiplied>(here[u], bounds[u], residuals, sums);
+        sum_rows_by_degree(here[u], bounds[u], residuals, sums);
       }
     } else {
       others |= 1u << i;
