@@ -75,18 +75,23 @@ __device__ __forceinline__ LearnedUnit describe_unit(const l3::Chunk& chunk, uin
   return out;
 }
 
-// y of the lane's first row in a unit, and its differences for steps of 32 rows. kCurve: beyond a line.
-template <bool kCurve>
+// y of the lane's first row in a unit, and its differences for steps of 32 rows. kDegree: at least the model's, 1 … 3.
+template <uint32_t kDegree>
 __device__ __forceinline__ l3::Steps steps_of_lane(const LearnedUnit& unit) {
   const uint32_t lane = lane_id_here();
   l3::Steps s{unit.y + unit.d1 * lane, unit.d1 * kLanes, 0, 0};
-  if constexpr (kCurve) {
-    // C(lane + 32, n) expanded by Vandermonde: C(32, 2) = 496, C(32, 3) = 4960.
-    const uint32_t two = lane * (lane - 1) / 2;
+  // C(lane + 32, n) expanded by Vandermonde: C(32, 2) = 496, C(32, 3) = 4960.
+  const uint32_t two = lane * (lane - 1) / 2;
+  if constexpr (kDegree > 1) {
+    s.y += unit.d2 * two;
+    s.d1 += unit.d2 * (lane * kLanes + 496);
+    s.d2 = unit.d2 * (kLanes * kLanes);
+  }
+  if constexpr (kDegree > 2) {
     const uint32_t three = lane * (lane - 1) * (lane - 2) / 6;  // a factor is 0 before one wraps
-    s.y += unit.d2 * two + unit.d3 * three;
-    s.d1 += unit.d2 * (lane * kLanes + 496) + unit.d3 * (4960 + 496 * lane + kLanes * two);
-    s.d2 = unit.d2 * (kLanes * kLanes) + unit.d3 * (2 * 496 * kLanes + kLanes * kLanes * lane);
+    s.y += unit.d3 * three;
+    s.d1 += unit.d3 * (4960 + 496 * lane + kLanes * two);
+    s.d2 += unit.d3 * (2 * 496 * kLanes + kLanes * kLanes * lane);
     s.d3 = unit.d3 * (kLanes * kLanes * kLanes);
   }
   return s;

@@ -22,15 +22,17 @@ struct SumRows {
   uint32_t rows;  // of the tile, less the lane
   uint64_t sum = 0;
   uint32_t count = 0;
+  uint32_t left = 0;
 
-  __device__ __forceinline__ void value(uint32_t k, uint64_t value) {
-    if (static_cast<T>(value) > last || k * kLanes >= rows) return;
+  __device__ __forceinline__ void begin(uint32_t k) { left = rows > k * kLanes ? rows - k * kLanes : 0; }
+  __device__ __forceinline__ void value(uint32_t j, uint64_t value) {
+    if (static_cast<T>(value) > last || j * kLanes >= left) return;
     sum += static_cast<T>(value);
     ++count;
   }
 };
 
-constexpr uint32_t kWidestBounded = 24;
+constexpr uint32_t kWidestBounded = kWidestStaged;
 // Offsets of eight rows add up below the marks of rows that passed.
 constexpr uint32_t kMarkBit = 28;
 // The same for 32 residuals of references of up to 21 bits.
@@ -41,23 +43,25 @@ BASALT_HD bool magnitude_below(uint64_t value, uint32_t bits) {
   return (value + (uint64_t{1} << bits)) >> (bits + 1) == 0;
 }
 
-// Moves base and literal of a unit whose offsets stay small over the 1024 rows of a tile, so that they lie in
-// 0 … 2^25 − 1, and says where the literal is: offsets below that pass. Such units are marked as bounded.
+// Moves base and literal of a unit whose offsets stay small over its rows, 1024 in a whole tile, so that they lie in
+// 0 … 2^25 − 1, and says where the literal is: offsets below that pass. Such units are marked as bounded. Curves in
+// tiles that partitions share are not: with code of their own beside that of whole tiles, warps wait for instructions.
 template <typename T>
 __device__ __forceinline__ uint32_t bound_unit(LearnedUnit& unit, T last) {
   static_assert(sizeof(T) >= 4);
   constexpr uint32_t kMost = 1u << 25;
+  const bool packed = unit.is(LearnedUnit::kPackedTile);
   // Differences of these sizes move offsets by less than 2^23 in all.
   if (unit.is(LearnedUnit::kWide | LearnedUnit::kRuns) || unit.width() > kWidestBounded ||
-      !magnitude_below(unit.y, 62) || !magnitude_below(unit.d1, 44) || !magnitude_below(unit.d2, 34) ||
-      !magnitude_below(unit.d3, 25)) {
+      (!packed && unit.degree() > 1) || !magnitude_below(unit.y, 62) || !magnitude_below(unit.d1, packed ? 44 : 46) ||
+      !magnitude_below(unit.d2, 34) || !magnitude_below(unit.d3, 25)) {
     return 0;
   }
-  constexpr uint64_t kOne = kTileRows - 1;
-  constexpr uint64_t kTwo = kOne * (kOne - 1) / 2;
-  constexpr uint64_t kThree = kTwo * (kOne - 2) / 3;
+  const uint64_t one = (packed ? kTileRows : kUnitRows) - 1;
+  constexpr uint64_t kTwo = (kTileRows - 1) * (kTileRows - 2) / 2;
+  constexpr uint64_t kThree = kTwo * (kTileRows - 3) / 3;
   const auto fall = [](uint64_t difference) { return static_cast<int64_t>(difference) < 0 ? -difference : 0; };
-  const uint64_t lowest = fall(unit.d1) * kOne + fall(unit.d2) * kTwo + fall(unit.d3) * kThree;
+  const uint64_t lowest = fall(unit.d1) * one + fall(unit.d2) * kTwo + fall(unit.d3) * kThree;
   const uint64_t up = (lowest + 0xFFFFFFFF) >> 32;
   const T base = static_cast<T>(unit.base + static_cast<uint64_t>(int64_t{static_cast<int32_t>(unit.y >> 32)}) - up);
   // Near the end of the type values may wrap.
@@ -75,7 +79,7 @@ __device__ __forceinline__ void sum_rows(const LearnedUnit& unit, uint32_t bound
                                          TileSum& sums) {
   constexpr uint32_t kGroup = kMark == kMarkBit ? kUnitRowsPerLane : N;
   l3::Steps s{};
-  if constexpr (kDegree > 0) s = steps_of_lane<(kDegree > 1)>(unit);
+  if constexpr (kDegree > 0) s = steps_of_lane<kDegree>(unit);
   const uint32_t marked_bound = bound + (1u << kMark);
   uint32_t passed = 0;
   uint32_t sum = 0;
@@ -99,18 +103,16 @@ __device__ __forceinline__ void sum_rows(const LearnedUnit& unit, uint32_t bound
 template <uint32_t N>
 __device__ __forceinline__ void sum_rows_by_degree(const LearnedUnit& unit, uint32_t bound,
                                                    const uint32_t (&residuals)[N], TileSum& sums) {
-  switch (unit.degree()) {
-    case 0: return sum_rows<0, kMarkBit>(unit, bound, residuals, sums);
-    case 1: return sum_rows<1, kMarkBit>(unit, bound, residuals, sums);
-    case 2: return sum_rows<2, kMarkBit>(unit, bound, residuals, sums);
-    default: return sum_rows<3, kMarkBit>(unit, bound, residuals, sums);
-  }
+  if (unit.degree() == 0) return sum_rows<0, kMarkBit>(unit, bound, residuals, sums);
+  if (N == kUnitRowsPerLane || unit.degree() == 1) return sum_rows<1, kMarkBit>(unit, bound, residuals, sums);
+  if (unit.degree() == 2) return sum_rows<2, kMarkBit>(unit, bound, residuals, sums);
+  sum_rows<3, kMarkBit>(unit, bound, residuals, sums);
 }
 
 // Rows of a tile without residuals. Not unrolled: a branch of the others that gives 32 residuals at once would make
 // them all move registers.
 __device__ __forceinline__ void sum_predictions(const LearnedUnit& unit, uint32_t bound, TileSum& sums) {
-  l3::Steps s = steps_of_lane<true>(unit);
+  l3::Steps s = steps_of_lane<3>(unit);
   uint32_t passed = 0;
   uint64_t sum = 0;
 #pragma unroll 4
@@ -126,52 +128,20 @@ __device__ __forceinline__ void sum_predictions(const LearnedUnit& unit, uint32_
   sums.sum += unit.base * passed + sum;
 }
 
-// Residuals of a warp's tiles in shared memory, asked for one tile ahead.
-struct alignas(16) StagedTiles {
-  uint32_t words[2][kWidestBounded * kLanes];
-};
-struct NotStaged {};
-
-// A unit's residuals, in shared memory.
-struct StagedWords {
-  const uint32_t* words;
-  __device__ __forceinline__ uint32_t operator()(uint32_t j) const { return words[j]; }
-};
-
 template <typename T, bool kStaged>
 struct alignas(16) SumScratch {
-  StripScratch<T> strip;
+  StripScratch<T, kStaged> strip;
   uint32_t bounds[kLanes];
-  typename SelectType<kStaged, StagedTiles, NotStaged>::type staged;
 };
 
 // Of any tile. Called, so that the ways of most tiles keep their registers.
 template <typename T>
 __device__ __noinline__ TileSum sum_any_tile(const uint64_t* descriptor, uint32_t tile, T last,
-                                             StripScratch<T>& scratch, uint32_t first_unit) {
+                                             const LearnedUnit* units, typename StripRuns<T>::Scratch& scratch) {
   const uint32_t rows = rows_of_tile(row_count(descriptor), tile);
   SumRows<T> sums{last, rows > lane_id() ? rows - lane_id() : 0};
-  const bool bad = feed_tile<T>(l3_chunk(descriptor), tile, scratch.units + first_unit, scratch.runs, sums);
+  const bool bad = feed_tile<T, false>(l3_chunk(descriptor), tile, units, scratch, nullptr, sums);
   return {sums.sum, sums.count, bad ? 1u : 0u};
-}
-
-// Asks for the residuals of a tile, or of its units one by one, each at its place in `to`.
-__device__ __forceinline__ void stage_tile(const l3::Chunk& chunk, const LearnedUnit* units, uint32_t count,
-                                           uint32_t* to) {
-  const bool packed = units->is(LearnedUnit::kPackedTile);
-  constexpr uint32_t kCopyWords = 4;
-#pragma unroll 1
-  for (uint32_t u = 0; u < (packed ? 1 : count); ++u) {
-    if (!units[u].is(LearnedUnit::kBounded)) continue;
-    const uint32_t width = units[u].width();
-    const uint32_t* from = chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords + lane_id() * kCopyWords;
-    uint32_t* place = to + u * unit_words(kWidestBounded) + lane_id() * kCopyWords;
-    const auto words = static_cast<int32_t>(unit_words(width) * (packed ? kUnitsPerTile : 1) - lane_id() * kCopyWords);
-#pragma unroll
-    for (int32_t j = 0; j < int32_t{kWidestBounded * kLanes}; j += kLanes * kCopyWords) {
-      if (j < words) copy_to_shared(place + j, from + j);
-    }
-  }
 }
 
 template <typename Words>
@@ -189,7 +159,8 @@ __device__ __forceinline__ void sum_packed_tile(const LearnedUnit& unit, uint32_
   }
 }
 
-// Adds the rows of a strip to the sums.
+// Adds the rows of a strip to the sums. kStaged: residuals of tiles that partitions share go through shared memory, one
+// tile ahead.
 template <typename T, bool kStaged>
 __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Strip& strip, T last,
                                           SumScratch<T, kStaged>& scratch, TileSum& sums) {
@@ -207,10 +178,10 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
   sync_warp();
   const auto stage = [&](uint32_t i) {
     if constexpr (kStaged) {
-      const uint32_t left = chunk.units - (strip.first + i * strip.step) * kUnitsPerTile;
       if (i < strip.count) {
-        stage_tile(chunk, units + i * kUnitsPerTile, left < kUnitsPerTile ? left : kUnitsPerTile,
-                   scratch.staged.words[i % 2]);
+        constexpr uint32_t kWanted = LearnedUnit::kBounded;
+        stage_units(chunk, units + i * kUnitsPerTile, units_of_tile(chunk, strip.first + i * strip.step),
+                    kWanted | LearnedUnit::kPackedTile, kWanted, scratch.strip.staged.words[i % 2]);
       }
       close_copies();
     }
@@ -228,11 +199,12 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
     const uint32_t tile = strip.first + i * strip.step;
     const LearnedUnit* const here = units + i * kUnitsPerTile;
     const uint32_t* const bounds = scratch.bounds + i * kUnitsPerTile;
-    const auto words_of = [&](uint32_t u, uint32_t first) {
+    const auto stored = [&](uint32_t u) { return chunk.residuals + uint64_t{here[u].place} * l3::kPieceWords; };
+    const auto words_of_unit = [&](uint32_t u) {
       if constexpr (kStaged) {
-        return StagedWords{scratch.staged.words[i % 2] + u * unit_words(kWidestBounded) + first};
+        return StagedWords{scratch.strip.staged.words[i % 2] + u * kStagedUnitWords};
       } else {
-        return StoredWords{chunk.residuals + uint64_t{here[u].place} * l3::kPieceWords + first};
+        return StoredWords{stored(u)};
       }
     };
     if constexpr (kStaged) {
@@ -242,13 +214,13 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
     const bool full = (tile + 1) * kTileRows <= rows;
     constexpr uint32_t kPacked = LearnedUnit::kPackedTile | LearnedUnit::kBounded;
     if (full && (here->info & kPacked) == kPacked) {
-      sum_packed_tile(*here, *bounds, words_of(0, lane), sums);
+      sum_packed_tile(*here, *bounds, StoredWords{stored(0) + lane}, sums);
     } else if (full && !here->is(LearnedUnit::kPackedTile) &&
                (here[0].info & here[1].info & here[2].info & here[3].info & LearnedUnit::kBounded) != 0) {
 #pragma unroll 1
       for (uint32_t u = 0; u < kUnitsPerTile; ++u) {
         uint32_t residuals[kUnitRowsPerLane];
-        if (!unpack_unit<kWidestBounded>(words_of(u, 0), here[u].width(), mark, residuals)) __builtin_unreachable();
+        if (!unpack_unit<kWidestBounded>(words_of_unit(u), here[u].width(), mark, residuals)) __builtin_unreachable();
         sum_rows_by_degree(here[u], bounds[u], residuals, sums);
       }
     } else {
@@ -261,7 +233,7 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
   for (; others != 0; others &= others - 1) {
     const uint32_t i = lowest_bit(others);
     const TileSum more =
-        sum_any_tile<T>(descriptor, strip.first + i * strip.step, last, scratch.strip, i * kUnitsPerTile);
+        sum_any_tile<T>(descriptor, strip.first + i * strip.step, last, units + i * kUnitsPerTile, scratch.strip.runs);
     sums.sum += more.sum;
     sums.count += more.count;
     sums.bad |= more.bad;

@@ -159,6 +159,15 @@ __device__ __forceinline__ void prefetch([[maybe_unused]] const void* from, [[ma
 #endif
 }
 
+// Asks for the line of 128 bytes that a later load will want, by any lanes at once: bytes that lanes ask for in bulk,
+// each at its own place, are asked for lane by lane.
+constexpr uint32_t kLineWords = 32;
+__device__ __forceinline__ void prefetch_line([[maybe_unused]] const void* in_line) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(in_line));
+#endif
+}
+
 // Copies of 16 bytes from memory to shared memory that pass by registers. A thread closes what it has asked for into
 // groups, waits until at most kOpen of its last groups are under way, and sees other lanes' copies after sync_warp.
 __device__ __forceinline__ void copy_to_shared(void* to, const void* from) {
