@@ -279,8 +279,9 @@ __device__ __forceinline__ void each_run_of_unit(const PartitionRows& rows, uint
   }
 }
 
-// The same for the runs of the calling warp's share, a unit per lane, by the units' lists of ends: rows between ends
-// are not looked at. Ends after 32 units in which stop() became true in some lane.
+// The same for the runs of the calling warp's share, an end per lane, by the units' lists of ends: rows between ends
+// are not looked at, and it does not matter in which units the ends are. Ends after 32 units in which stop() became
+// true in some lane.
 template <typename Team, typename F, typename Stop>
 __device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f, const Stop& stop) {
   const UnitRange share = share_of<Team>(rows);
@@ -293,28 +294,42 @@ __device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f, const
     const uint32_t listed = exists ? list.count : 0;
     const bool many = listed > kListedEnds;
     // The partition ends a run wherever it ends, though the next row may have the same value.
-    const uint32_t last = rows.end_row() - 1 - unit * kUnitRows;
-    const bool closes = exists && last < kUnitRows;
-    const bool cut = closes && !many && (listed == 0 || list.rows[listed - 1] != last);
+    const uint32_t last_row = rows.end_row() - 1;
+    const bool closes = exists && last_row - unit * kUnitRows < kUnitRows;
+    const bool cut = closes && !many && (listed == 0 || list.rows[listed - 1] != last_row - unit * kUnitRows);
     const uint32_t count = listed + (cut ? 1 : 0);
     const uint32_t before = run + device::sum_below(count);
-    // Values of four runs are asked for before the first is used.
-    constexpr uint32_t kTogether = 4;
     const uint32_t by_list = many ? 0 : count;
+    const uint32_t place = device::sum_below(by_list);  // of the unit's ends among those of all lists
+    const uint32_t listed_ends = device::shuffle(place + by_list, kLanes - 1);
+    const uint32_t units = share.end - first < kLanes ? share.end - first : kLanes;
+    // Values of two runs are asked for before the first is used.
+    constexpr uint32_t kTogether = 2;
 #pragma unroll 1
-    for (uint32_t first_end = 0; device::any_lane(first_end < by_list); first_end += kTogether) {
+    for (uint32_t first_end = 0; first_end < listed_ends; first_end += kTogether * kLanes) {
+      uint32_t runs[kTogether];
       uint32_t ends[kTogether];
       int64_t values[kTogether];
 #pragma unroll
       for (uint32_t i = 0; i < kTogether; ++i) {
-        const uint32_t j = first_end + i;
-        ends[i] = unit * kUnitRows + (j < by_list && j < listed ? list.rows[j] : last);
-        values[i] = j < by_list ? rows.values.at(ends[i]) : 0;
+        const uint32_t end = first_end + i * kLanes + lane_id();
+        // The last unit whose ends begin no later has it.
+        uint32_t owner = 0;
+        for (uint32_t half = kLanes / 2; half > 0; half /= 2) {
+          if (half >= units) continue;
+          const uint32_t middle = device::shuffle(place, owner + half);
+          if (middle <= end) owner += half;
+        }
+        const uint32_t j = end - device::shuffle(place, owner);
+        runs[i] = device::shuffle(before, owner) + j;
+        const uint32_t in_unit = device::shuffle(listed, owner);
+        ends[i] = end < listed_ends && j < in_unit ? (first + owner) * kUnitRows + rows.unit_ends[first + owner].rows[j]
+                                                   : last_row;
+        values[i] = rows.values.at(ends[i]);
       }
 #pragma unroll
       for (uint32_t i = 0; i < kTogether; ++i) {
-        const uint32_t j = first_end + i;
-        f(j < by_list, before + j, values[i], ends[i] - rows.first_row() + 1);
+        f(first_end + i * kLanes + lane_id() < listed_ends, runs[i], values[i], ends[i] - rows.first_row() + 1);
       }
     }
     for (uint32_t waiting = device::ballot(many); waiting != 0; waiting &= waiting - 1) {
