@@ -43,8 +43,8 @@ __device__ __forceinline__ Trial from_lane(const Trial& trial, uint32_t lane) {
   Trial out{};
   out.degree = device::shuffle(trial.degree, lane);
   out.predictor.c1 = device::shuffle(trial.predictor.c1, lane);
-  if (out.degree > 1) out.predictor.c2 = device::shuffle(trial.predictor.c2, lane);
-  if (out.degree > 2) out.predictor.c3 = device::shuffle(trial.predictor.c3, lane);
+  out.predictor.c2 = device::shuffle(trial.predictor.c2, lane);
+  out.predictor.c3 = device::shuffle(trial.predictor.c3, lane);
   out.predictor.fraction = device::shuffle(trial.predictor.fraction, lane);
   out.most = device::shuffle(trial.most, lane);
   return out;
@@ -78,17 +78,37 @@ __device__ __forceinline__ void serve_lanes(bool wanted, Result& result, const F
   }
 }
 
-// loop(lane, trial) gives residuals of that lane's array.
-template <typename Loop>
-__device__ __forceinline__ void try_models(ModelChoice& choice, bool wanted, const Loop& loop) {
+// serve(trial, trying, found) gives the lanes that are trying the residuals of their arrays.
+template <typename Serve>
+__device__ __forceinline__ void try_models(ModelChoice& choice, bool wanted, const Serve& serve) {
   Trial trial{};
   bool trying = wanted && choice.next(trial);
   while (device::any_lane(trying)) {
     Residuals found;
-    serve_lanes(trying, found, [&](uint32_t lane) { return loop(lane, from_lane(trial, lane)); });
+    serve(trial, trying, found);
     if (!trying) continue;
     choice.take(found);
     trying = choice.next(trial);
+  }
+}
+
+// Residuals of the lanes' partitions: of long ones by all lanes, one after the other, of short ones four at a time.
+__device__ __forceinline__ void find_residuals(const PartitionRows& rows, const Trial& trial, bool wanted,
+                                               Residuals& found) {
+  serve_lanes(wanted && rows.units > kGroupUnits, found,
+              [&](uint32_t lane) { return residuals_of<WarpTeam>(from_lane(rows, lane), from_lane(trial, lane)); });
+  for (uint32_t waiting = device::ballot(wanted && rows.units <= kGroupUnits); waiting != 0;) {
+    uint32_t left = waiting;
+    for (uint32_t i = 0; i < lane_id() / kGroupLanes; ++i) left &= left - 1;
+    const uint32_t lane = left == 0 ? 0 : device::lowest_bit(left);
+    PartitionRows of_group = from_lane(rows, lane);
+    if (left == 0) of_group.rows = 0;
+    const Residuals of_lane = residuals_of_group(of_group, from_lane(trial, lane));
+    const uint32_t group = device::population(waiting & lanes_below());
+    const uint32_t from = group % kGroups * kGroupLanes;
+    const Residuals own{device::shuffle(of_lane.low, from), device::shuffle(of_lane.high, from)};
+    if ((waiting >> lane_id() & 1) != 0 && group < kGroups) found = own;
+    for (uint32_t i = 0; i < kGroups; ++i) waiting &= waiting - 1;
   }
 }
 
@@ -101,13 +121,19 @@ static __device__ __noinline__ void choose_runs_of_lanes(const EncodeWork& work,
   });
   RunsChoice found = arrays_of_runs(p, moments);
   ModelChoice values(found.value_model, 1, work.type.bytes, kLeastSpread, kNever);
-  try_models(values, wanted, [&](uint32_t lane, const Trial& trial) {
-    return run_residuals<WarpTeam, false>(from_lane(rows, lane), device::shuffle(found.value_model.first, lane), trial);
+  try_models(values, wanted, [&](const Trial& trial, bool trying, Residuals& residuals) {
+    serve_lanes(trying, residuals, [&](uint32_t lane) {
+      return run_residuals<WarpTeam, false>(from_lane(rows, lane), device::shuffle(found.value_model.first, lane),
+                                            from_lane(trial, lane));
+    });
   });
   const bool hopeful = wanted && found.least_bytes(p, work.type.bytes) < p.bytes;
   ModelChoice ends(found.end_model, 3, sizeof(uint32_t), kLeastSpread, kNever);
-  try_models(ends, hopeful, [&](uint32_t lane, const Trial& trial) {
-    return run_residuals<WarpTeam, true>(from_lane(rows, lane), device::shuffle(found.end_model.first, lane), trial);
+  try_models(ends, hopeful, [&](const Trial& trial, bool trying, Residuals& residuals) {
+    serve_lanes(trying, residuals, [&](uint32_t lane) {
+      return run_residuals<WarpTeam, true>(from_lane(rows, lane), device::shuffle(found.end_model.first, lane),
+                                           from_lane(trial, lane));
+    });
   });
   if (!hopeful) return;
   found.settle(p, work.type.bytes);
@@ -126,7 +152,7 @@ static __device__ __noinline__ bool choose_of_lanes(const EncodeWork& work, uint
   const PartitionRows rows = rows_of(work, chunk, own);
   ModelChoice choice(own, work.max_degree, work.type.bytes, work.spread, limit);
   try_models(choice, wanted,
-             [&](uint32_t lane, const Trial& trial) { return residuals_of<WarpTeam>(from_lane(rows, lane), trial); });
+             [&](const Trial& trial, bool trying, Residuals& found) { find_residuals(rows, trial, trying, found); });
   const bool runs = wanted && work.max_degree > 1 && may_pay_as_runs(own, work.type.bytes);
   if (device::any_lane(runs)) choose_runs_of_lanes(work, chunk, own, runs, keep);
   return wanted && own.bytes < limit;

@@ -91,23 +91,28 @@ struct ChunkValues {
       default: return widen(device::load(static_cast<const uint64_t*>(data) + row));
     }
   }
-  // The lane's rows of a unit; those that the chunk does not have are its last.
+  // The lane's rows of a unit.
   __device__ __forceinline__ void read_unit(uint32_t unit, int64_t (&out)[kUnitRowsPerLane]) const {
+    read_rows<kLanes>(unit * kUnitRows + lane_id(), out);
+  }
+  // Eight rows, each kStep behind the one before; those that the chunk does not have are its last.
+  template <uint32_t kStep>
+  __device__ __forceinline__ void read_rows(uint32_t first, int64_t (&out)[kUnitRowsPerLane]) const {
     switch (type.bytes) {
-      case 1: return read_unit_as<uint8_t>(unit, out);
-      case 2: return read_unit_as<uint16_t>(unit, out);
-      case 4: return read_unit_as<uint32_t>(unit, out);
-      default: return read_unit_as<uint64_t>(unit, out);
+      case 1: return read_rows_as<uint8_t, kStep>(first, out);
+      case 2: return read_rows_as<uint16_t, kStep>(first, out);
+      case 4: return read_rows_as<uint32_t, kStep>(first, out);
+      default: return read_rows_as<uint64_t, kStep>(first, out);
     }
   }
 
  private:
-  template <typename T>
-  __device__ __forceinline__ void read_unit_as(uint32_t unit, int64_t (&out)[kUnitRowsPerLane]) const {
+  template <typename T, uint32_t kStep>
+  __device__ __forceinline__ void read_rows_as(uint32_t first, int64_t (&out)[kUnitRowsPerLane]) const {
     const T* from = static_cast<const T*>(data);
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-      const uint32_t row = unit * kUnitRows + k * kLanes + lane_id();
+      const uint32_t row = first + k * kStep;
       out[k] = widen(device::load(from + (row < rows ? row : rows - 1)));
     }
   }
@@ -258,6 +263,54 @@ __device__ __forceinline__ Residuals residuals_of(const PartitionRows& rows, con
     case 2: return residuals_of_degree<2, Team>(rows, trial);
     default: return residuals_of_degree<3, Team>(rows, trial);
   }
+}
+
+// The same for up to four short partitions at once, each by a group of eight lanes, in which all have the same
+// arguments: joining what 32 lanes have seen takes as long as the rows of a unit. Groups that have nothing to do have
+// no rows.
+constexpr uint32_t kGroupLanes = 8;
+constexpr uint32_t kGroups = kLanes / kGroupLanes;
+constexpr uint32_t kGroupUnits = 8;  // of the longest partition that a group looks at
+__device__ __forceinline__ Residuals residuals_of_group(const PartitionRows& rows, const Trial& trial) {
+  const uint32_t lane = lane_id() % kGroupLanes;
+  const uint32_t group = ((1u << kGroupLanes) - 1) << (lane_id() - lane);
+  const uint32_t end = rows.end_row();
+  const auto first = static_cast<uint64_t>(rows.first);
+  const uint32_t fraction = trial.predictor.fraction;
+  Steps at = steps_from(trial.predictor, lane, kGroupLanes);
+  int64_t low = 0;
+  int64_t high = 0;
+  uint32_t row = rows.first_row() + lane;
+  bool looking = rows.rows > 0;
+  int64_t v[kUnitRowsPerLane] = {};
+  if (looking) rows.values.read_rows<kGroupLanes>(row, v);
+#pragma unroll 1
+  while (device::any_lane(looking)) {
+    const uint32_t next_row = row + kUnitRowsPerLane * kGroupLanes;
+    int64_t next[kUnitRowsPerLane] = {};
+    if (looking && next_row < end) rows.values.read_rows<kGroupLanes>(next_row, next);
+#pragma unroll
+    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+      const auto r = static_cast<int64_t>(((static_cast<uint64_t>(v[k]) - first) << fraction) - at.y);
+      if (looking && row + k * kGroupLanes < end) {
+        low = r < low ? r : low;
+        high = r > high ? r : high;
+      }
+      step(at);
+      v[k] = next[k];
+    }
+    row = next_row;
+    const uint32_t lost = device::ballot(static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > trial.most);
+    looking = looking && row - lane < end && (lost & group) == 0;
+  }
+#pragma unroll
+  for (uint32_t distance = kGroupLanes / 2; distance > 0; distance /= 2) {
+    const int64_t other_low = device::shuffle_xor(low, distance);
+    const int64_t other_high = device::shuffle_xor(high, distance);
+    low = other_low < low ? other_low : low;
+    high = other_high > high ? other_high : high;
+  }
+  return {low, high};
 }
 
 // --- runs ---
