@@ -91,30 +91,40 @@ __device__ inline void choose_tiles(const EncodeWork& work, uint32_t warp, uint3
 // Partitions that a phase (0: the even ones first, 1: the odd ones) can pair.
 BASALT_HD uint32_t pairs_of(uint32_t count, uint32_t phase) { return count < phase + 2 ? 0 : (count - phase) / 2; }
 
-// First and end unit of what pair `pair` of a list makes.
-struct PairPlace {
-  uint32_t first, second, end;
-};
-BASALT_HD PairPlace place_of_pair(const uint16_t* list, uint32_t count, uint32_t units, uint32_t phase, uint32_t pair) {
-  const uint32_t j = phase + 2 * pair;
-  return {list[j], list[j + 1], j + 2 < count ? list[j + 2] : units};
+// The lanes that want it put their pairs into a queue.
+__device__ __forceinline__ void enqueue(bool wanted, const MergePair& pair, MergePair* queue, uint32_t* count) {
+  const uint32_t all = device::ballot(wanted);
+  if (all == 0) return;
+  uint32_t place = 0;
+  if (lane_id() == 0) place = atomicAdd(count, device::population(all));
+  place = device::shuffle(place, 0) + device::population(all & lanes_below());
+  if (wanted) queue[place] = pair;
 }
 
-// Says how many pairs the phase after `step` has, and queues the long ones. All threads of a block; `list` is whole.
+// Says what the phase after `step` has to do, and queues the unions that have not been tried. All threads of a block;
+// the list is whole.
 __device__ inline void announce_pairs(const EncodeWork& work, uint32_t chunk, uint32_t next_step, uint32_t count,
                                       uint32_t pairs) {
-  const uint16_t* list = work.lists[next_step % 2] + work.at(chunk, 0);
+  const uint32_t base = work.at(chunk, 0);
+  const uint16_t* list = work.lists[next_step % 2] + base;
   if (BlockTeam::is_first_thread()) {
     work.states[chunk].count = count;
-    work.states[chunk].pairs = pairs;
     if (next_step % 2 == 0) work.states[chunk].round_count = count;
-    atomicMax(&work.control->most_pairs[next_step % 3], pairs);
+    if (pairs > 0) atomicAdd(&work.control->unmerged[next_step % 3], 1u);
   }
-  for (uint32_t pair = threadIdx.x; pair < pairs; pair += blockDim.x) {
-    const PairPlace place = place_of_pair(list, count, work.units(chunk), next_step % 2, pair);
-    if (place.end - place.first > kLongUnits) {
-      work.queue[atomicAdd(&work.control->long_pairs[next_step % 3], 1u)] = {chunk, pair};
+  for (uint32_t first_pair = BlockTeam::warp() * kLanes; first_pair < pairs; first_pair += blockDim.x) {
+    const uint32_t j = next_step % 2 + 2 * (first_pair + lane_id());
+    const bool exists = first_pair + lane_id() < pairs;
+    MergePair pair{chunk, 0, 0, 0};
+    if (exists) {
+      pair.first = list[j];
+      pair.second = list[j + 1];
+      pair.end = static_cast<uint16_t>(j + 2 < count ? list[j + 2] : work.units(chunk));
     }
+    const bool untried = exists && work.parts[base + pair.first].refused_end != pair.end;
+    const bool is_long = pair.end > pair.first + kLongUnits;
+    enqueue(untried && !is_long, pair, work.short_queue, &work.control->short_pairs[next_step % 3]);
+    enqueue(untried && is_long, pair, work.long_queue, &work.control->long_pairs[next_step % 3]);
   }
 }
 
@@ -152,70 +162,61 @@ __device__ inline void prepare_merge(const EncodeWork& work, uint32_t block, uin
   }
 }
 
-__device__ __forceinline__ void keep_union(const EncodeWork& work, uint32_t chunk, const PairPlace& place, bool pays,
+__device__ __forceinline__ Partition union_of(const EncodeWork& work, const MergePair& pair, uint64_t* limit) {
+  const Partition& a = work.parts[work.at(pair.chunk, pair.first)];
+  const Partition& b = work.parts[work.at(pair.chunk, pair.second)];
+  *limit = a.bytes + b.bytes;
+  return joined(a, b, continues(values_of(work, pair.chunk), pair.second));
+}
+__device__ __forceinline__ void keep_union(const EncodeWork& work, const MergePair& pair, bool pays,
                                            const Partition& both) {
-  Partition& first = work.parts[work.at(chunk, place.first)];
+  Partition& first = work.parts[work.at(pair.chunk, pair.first)];
   if (pays) {
     first = both;
-    work.absorbed[work.at(chunk, place.second)] = 1;
+    work.absorbed[work.at(pair.chunk, pair.second)] = 1;
   } else {
-    first.refused_end = place.end;
+    first.refused_end = pair.end;
   }
 }
 
-// Short pairs, a lane each. The first pairs of all chunks come first, and warps take equal shares even where that
-// leaves lanes without a pair.
+// Short pairs, a lane each. Warps take equal shares even where that leaves lanes without a pair, and from all over the
+// queue: neighbours in it are alike, and some take long.
 __device__ inline void try_pairs(const EncodeWork& work, uint32_t step, uint32_t warp, uint32_t warps) {
-  const uint32_t items = work.control->most_pairs[step % 3] * work.chunk_count;
-  const uint32_t rounds = (items + warps * kLanes - 1) / (warps * kLanes);
-  const uint32_t batch = items == 0 ? 1 : (items + warps * rounds - 1) / (warps * rounds);
-  for (uint32_t first = warp * batch; first < items; first += warps * batch) {
-    const uint32_t item = first + lane_id();
-    const uint32_t chunk = item % work.chunk_count;
-    const uint32_t pair = item / work.chunk_count;
-    const MergeState& state = work.states[chunk];
-    PairPlace place{0, 0, 0};
-    bool wanted = lane_id() < batch && pair < state.pairs;
-    if (wanted) {
-      place = place_of_pair(work.lists[step % 2] + work.at(chunk, 0), state.count, work.units(chunk), step % 2, pair);
-      wanted =
-          place.end - place.first <= kLongUnits && work.parts[work.at(chunk, place.first)].refused_end != place.end;
-    }
+  const uint32_t items = work.control->short_pairs[step % 3];
+  const uint32_t share = (items + warps - 1) / warps;
+  for (uint32_t first = 0; first < share; first += kLanes) {
+    const uint32_t item = (first + lane_id()) * warps + warp;
+    const bool wanted = item < items;
     if (!device::any_lane(wanted)) continue;
+    MergePair pair{};
     Partition both;
     uint64_t limit = 0;
     if (wanted) {
-      const Partition& a = work.parts[work.at(chunk, place.first)];
-      const Partition& b = work.parts[work.at(chunk, place.second)];
-      limit = a.bytes + b.bytes;
-      both = joined(a, b, continues(values_of(work, chunk), place.second));
+      pair = work.short_queue[item];
+      both = union_of(work, pair, &limit);
     }
-    const bool pays = choose_of_lanes(work, chunk, both, wanted, limit, true);
-    if (wanted) keep_union(work, chunk, place, pays, both);
+    const bool pays = choose_of_lanes(work, pair.chunk, both, wanted, limit, true);
+    if (wanted) keep_union(work, pair, pays, both);
   }
 }
 // Long ones, a block each.
 __device__ inline void try_long_pairs(const EncodeWork& work, uint32_t step, uint32_t block, uint32_t blocks) {
   const uint32_t items = work.control->long_pairs[step % 3];
   for (uint32_t item = block; item < items; item += blocks) {
-    const uint32_t chunk = work.queue[item].chunk;
-    const PairPlace place = place_of_pair(work.lists[step % 2] + work.at(chunk, 0), work.states[chunk].count,
-                                          work.units(chunk), step % 2, work.queue[item].pair);
-    const Partition& a = work.parts[work.at(chunk, place.first)];
-    const Partition& b = work.parts[work.at(chunk, place.second)];
-    if (a.refused_end == place.end) continue;
-    const uint64_t limit = a.bytes + b.bytes;
-    Partition both = joined(a, b, continues(values_of(work, chunk), place.second));
-    const bool pays = choose_of_block(work, chunk, both, limit);
+    const MergePair pair = work.long_queue[item];
+    uint64_t limit;
+    Partition both = union_of(work, pair, &limit);
+    const bool pays = choose_of_block(work, pair.chunk, both, limit);
     BlockTeam::sync();  // everybody has read the parts
-    if (BlockTeam::is_first_thread()) keep_union(work, chunk, place, pays, both);
+    if (BlockTeam::is_first_thread()) keep_union(work, pair, pays, both);
   }
 }
 
 // A block per chunk, after step `step`: drops what was absorbed from the list.
 __device__ inline void compact(const EncodeWork& work, uint32_t step, uint32_t block, uint32_t blocks) {
   if (block == 0 && BlockTeam::is_first_thread()) {
-    work.control->most_pairs[(step + 2) % 3] = 0;
+    work.control->unmerged[(step + 2) % 3] = 0;
+    work.control->short_pairs[(step + 2) % 3] = 0;
     work.control->long_pairs[(step + 2) % 3] = 0;
   }
   for (uint32_t chunk = block; chunk < work.chunk_count; chunk += blocks) {
@@ -246,7 +247,7 @@ __device__ inline void compact(const EncodeWork& work, uint32_t step, uint32_t b
 
 // Whether merging is over before an even step.
 __device__ __forceinline__ bool is_merged(const EncodeWork& work, uint32_t step) {
-  return work.control->most_pairs[step % 3] == 0;
+  return work.control->unmerged[step % 3] == 0;
 }
 
 // --- the cheapest cut ---

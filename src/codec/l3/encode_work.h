@@ -52,22 +52,23 @@ BASALT_HD uint32_t start_words(uint32_t rows) { return (units_of(rows) + kUnitsP
 struct MergeState {
   uint32_t count;        // partitions
   uint32_t round_count;  // at the beginning of the round
-  uint32_t pairs;        // to be tried in this phase; 0 when nothing is left to do
 };
 // Of the whole batch. Numbers of three phases take turns: while one is used, the next is counted and the third cleared.
 struct MergeControl {
-  uint32_t most_pairs[3];  // of any chunk
-  uint32_t long_pairs[3];  // in the queue
+  uint32_t unmerged[3];  // chunks with something left to do
+  uint32_t short_pairs[3];
+  uint32_t long_pairs[3];  // in the queues
 };
-struct LongPair {
+// Neighbours whose union has not been tried: first units of both, and where they end.
+struct MergePair {
   uint32_t chunk;
-  uint32_t pair;
+  uint16_t first, second, end;
 };
 constexpr uint32_t kLongUnits = 64;  // a union of more is tried by a block instead of a warp
 
 // Ends of runs that a unit's list has room for. Runs of a partition are worth looking at from kLeastRun rows on
 // average; a unit with more ends is looked at row by row.
-constexpr uint32_t kListedEnds = 70;
+constexpr uint32_t kListedEnds = 66;
 // Rows of a unit that differ from the next row of the chunk, in order.
 struct UnitEnds {
   uint16_t count;
@@ -95,7 +96,8 @@ struct EncodeWork {
   UnitEnds* unit_ends;    // which rows that are
   uint16_t* lists[2];     // merging: first units of the partitions, before and after a phase
   MergeState* states;     // per chunk
-  LongPair* queue;
+  MergePair* short_queue;  // unions to be tried in this phase, in no order
+  MergePair* long_queue;
   MergeControl* control;
   uint32_t* costs;    // `best`: bytes of the run of 1 + i units that begins here, at 32·unit + i
   uint32_t* numbers;  // partitions before this unit
@@ -146,7 +148,8 @@ inline size_t place_arrays(EncodeWork& work, unsigned char* base) {
   place(work.param_places, units);
   place(work.word_places, units);
   place(work.states, work.chunk_count);
-  place(work.queue, units / kLongUnits + 1);
+  place(work.short_queue, units / 2);
+  place(work.long_queue, units / kLongUnits + 1);
   place(work.sizes, work.chunk_count);
   place(work.streams, work.chunk_count);
   place(work.control, 1);
@@ -154,7 +157,7 @@ inline size_t place_arrays(EncodeWork& work, unsigned char* base) {
 }
 // What a unit takes of it, at most. Twice the input is allowed, and the smallest values have one byte.
 constexpr size_t kWorkBytesPerUnit =
-    sizeof(Partition) + sizeof(UnitEnds) + kRunsParamsStride * 4 + 1 + 4 + 2 * 2 + kMaxPolyUnits * 4 + 12;
+    sizeof(Partition) + sizeof(UnitEnds) + sizeof(MergePair) / 2 + kRunsParamsStride * 4 + 1 + 4 + 2 * 2 + kMaxPolyUnits * 4 + 12;
 static_assert(kWorkBytesPerUnit <= 2 * kUnitRows);
 
 }  // namespace basalt::l3
