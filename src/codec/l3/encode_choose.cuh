@@ -120,15 +120,17 @@ static __device__ __noinline__ void choose_runs_of_lanes(const EncodeWork& work,
     return run_moments<WarpTeam>(from_lane(rows, lane), device::shuffle(p.runs, lane));
   });
   RunsChoice found = arrays_of_runs(p, moments);
-  ModelChoice values(found.value_model, 1, work.type.bytes, kLeastSpread, kNever);
+  ModelChoice values(found.value_model, 1, work.type.bytes, kLeastSpread,
+                     wanted ? found.value_limit(p, work.type.bytes) : 0);
   try_models(values, wanted, [&](const Trial& trial, bool trying, Residuals& residuals) {
     serve_lanes(trying, residuals, [&](uint32_t lane) {
       return run_residuals<WarpTeam, false>(from_lane(rows, lane), device::shuffle(found.value_model.first, lane),
                                             from_lane(trial, lane));
     });
   });
-  const bool hopeful = wanted && found.least_bytes(p, work.type.bytes) < p.bytes;
-  ModelChoice ends(found.end_model, 3, sizeof(uint32_t), kLeastSpread, kNever);
+  const bool hopeful = wanted && found.value_model.param_words > 0;
+  ModelChoice ends(found.end_model, 3, sizeof(uint32_t), kLeastSpread,
+                   hopeful ? found.end_limit(p, work.type.bytes) : 0);
   try_models(ends, hopeful, [&](const Trial& trial, bool trying, Residuals& residuals) {
     serve_lanes(trying, residuals, [&](uint32_t lane) {
       return run_residuals<WarpTeam, true>(from_lane(rows, lane), device::shuffle(found.end_model.first, lane),
@@ -169,12 +171,12 @@ static __device__ __noinline__ bool choose_of_block(const EncodeWork& work, uint
   while (choice.next(trial)) choice.take(residuals_of<BlockTeam>(rows, trial));
   if (work.max_degree > 1 && may_pay_as_runs(p, work.type.bytes)) {
     RunsChoice found = arrays_of_runs(p, run_moments<BlockTeam>(rows, p.runs));
-    ModelChoice values(found.value_model, 1, work.type.bytes, kLeastSpread, kNever);
+    ModelChoice values(found.value_model, 1, work.type.bytes, kLeastSpread, found.value_limit(p, work.type.bytes));
     while (values.next(trial)) {
       values.take(run_residuals<BlockTeam, false>(rows, found.value_model.first, trial));
     }
-    if (found.least_bytes(p, work.type.bytes) >= p.bytes) return p.bytes < limit;
-    ModelChoice ends(found.end_model, 3, sizeof(uint32_t), kLeastSpread, kNever);
+    if (found.value_model.param_words == 0) return p.bytes < limit;
+    ModelChoice ends(found.end_model, 3, sizeof(uint32_t), kLeastSpread, found.end_limit(p, work.type.bytes));
     while (ends.next(trial)) ends.take(run_residuals<BlockTeam, true>(rows, found.end_model.first, trial));
     found.settle(p, work.type.bytes);
     if (take_runs(p, found, work.type.bytes) && BlockTeam::is_first_thread()) {

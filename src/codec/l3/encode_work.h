@@ -90,12 +90,12 @@ struct EncodeWork {
   double spread;
 
   Partition* parts;
-  uint32_t* runs_params;  // kRunsParamsStride words each
-  uint8_t* absorbed;      // 1 where no partition starts
-  uint32_t* run_ends;     // rows of the unit that differ from the next row; from merging on the sum over earlier units
-  UnitEnds* unit_ends;    // which rows that are
-  uint16_t* lists[2];     // merging: first units of the partitions, before and after a phase
-  MergeState* states;     // per chunk
+  uint32_t* runs_params;   // kRunsParamsStride words each
+  uint8_t* absorbed;       // 1 where no partition starts
+  uint32_t* run_ends;      // rows of the unit that differ from the next row; from merging on the sum over earlier units
+  UnitEnds* unit_ends;     // which rows that are
+  uint16_t* lists[2];      // merging: first units of the partitions, before and after a phase
+  MergeState* states;      // per chunk
   MergePair* short_queue;  // unions to be tried in this phase, in no order
   MergePair* long_queue;
   MergeControl* control;
@@ -156,8 +156,8 @@ inline size_t place_arrays(EncodeWork& work, unsigned char* base) {
   return bytes;
 }
 // What a unit takes of it, at most. Twice the input is allowed, and the smallest values have one byte.
-constexpr size_t kWorkBytesPerUnit =
-    sizeof(Partition) + sizeof(UnitEnds) + sizeof(MergePair) / 2 + kRunsParamsStride * 4 + 1 + 4 + 2 * 2 + kMaxPolyUnits * 4 + 12;
+constexpr size_t kWorkBytesPerUnit = sizeof(Partition) + sizeof(UnitEnds) + sizeof(MergePair) / 2 +
+                                     kRunsParamsStride * 4 + 1 + 4 + 2 * 2 + kMaxPolyUnits * 4 + 12;
 static_assert(kWorkBytesPerUnit <= 2 * kUnitRows);
 
 }  // namespace basalt::l3
