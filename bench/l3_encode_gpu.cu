@@ -1,6 +1,8 @@
 // Learned integers encoded on the GPU: columns of `gen l3` in batches of chunks, from values in device memory to
 // streams in device memory, in bytes of values per second. The streams of the chunks that differ are compared with the
 // CPU's before anything is timed.
+#include <algorithm>
+
 #include "basalt/codec/codec.h"
 #include "basalt/core/threads.h"
 #include "basalt/gen/l3.h"
@@ -59,7 +61,10 @@ void encode_set(NestedBench& bench, const L3Set& set) {
   const uint32_t chunks = bench.options.quick ? 8 : 52;
   const uint32_t distinct = std::min(chunks, 4u);
   const uint64_t rows = uint64_t{distinct} * kMaxChunkRows;
-  if (set.rows < rows || !bench.options.wants(std::string("l3 encode ") + set.name)) return;
+  const auto wants = [&](const Level& level) {
+    return bench.options.wants(std::string("l3 encode ") + level.name + " " + set.name);
+  };
+  if (set.rows < rows || std::none_of(std::begin(kLevels), std::end(kLevels), wants)) return;
   const Table table = L3Generator(set, rows).next(rows);
   const size_t chunk_bytes = size_t{kMaxChunkRows} * width_of(type);
   const std::byte* plain = table.columns[0].values.data();
@@ -72,6 +77,7 @@ void encode_set(NestedBench& bench, const L3Set& set) {
     inputs.push_back({to, kMaxChunkRows});
   }
   for (const Level& level : kLevels) {
+    if (!wants(level)) continue;
     const std::string group = std::string("l3 encode ") + level.name;
     std::vector<Node> expected(distinct);
     ThreadPool pool(hardware_threads());
@@ -103,6 +109,16 @@ void encode_set(NestedBench& bench, const L3Set& set) {
       encoder.measure();
       encoder.write(room.streams());
     });
+    if (level.effort == Effort::kBalanced) {
+      l3::MergeControl control;
+      BASALT_CHECK(cudaMemcpy(&control, encoder.work().control, sizeof(control), cudaMemcpyDeviceToHost));
+      std::printf("PHASES %s total %.1f us\n", set.name, line.seconds * 1e6);
+      for (uint32_t i = 0; i < control.steps && i < 64; ++i) {
+        const auto& s = control.stamps[i];
+        std::printf("  %2u short %6u long %4u try %.1f us compact %.1f us\n", i, s.short_pairs, s.long_pairs,
+                    static_cast<double>(s.tried - s.begin) / 1e3, static_cast<double>(s.compacted - s.tried) / 1e3);
+      }
+    }
     line.ceiling = bench.ceilings.read;
     line.bar = level.least_rate / bench.ceilings.read;
     bench.report.add(line);

@@ -36,18 +36,34 @@ __global__ __launch_bounds__(kThreads, 2) void choose_cut_kernel(const __grid_co
   choose_cut(work, warp_number(), warp_count());
 }
 
+__device__ __forceinline__ uint64_t nanoseconds() {
+  uint64_t now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
 // All phases in one launch: what a phase merged decides what the next one tries, and only the grid knows when to stop.
 __global__ __launch_bounds__(kThreads, 2) void merge_kernel(const __grid_constant__ EncodeWork work) {
   const auto grid = cooperative_groups::this_grid();
   prepare_merge(work, blockIdx.x, gridDim.x);
   grid.sync();
   for (uint32_t step = 0; step % 2 == 1 || !is_merged(work, step); ++step) {
+    auto& stamp = work.control->stamps[step < 63 ? step : 63];
+    const bool stamps = blockIdx.x == 0 && threadIdx.x == 0;
+    if (stamps) {
+      stamp.begin = nanoseconds();
+      stamp.short_pairs = work.control->short_pairs[step % 3];
+      stamp.long_pairs = work.control->long_pairs[step % 3];
+      work.control->steps = step + 1;
+    }
     try_pairs(work, step, warp_number(), warp_count());
     __syncthreads();
     try_long_pairs(work, step, blockIdx.x, gridDim.x);
     grid.sync();
+    if (stamps) stamp.tried = nanoseconds();
     compact(work, step, blockIdx.x, gridDim.x);
     grid.sync();
+    if (stamps) stamp.compacted = nanoseconds();
   }
 }
 

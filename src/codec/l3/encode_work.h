@@ -58,6 +58,11 @@ struct MergeControl {
   uint32_t unmerged[3];  // chunks with something left to do
   uint32_t short_pairs[3];
   uint32_t long_pairs[3];  // in the queues
+  uint32_t steps;
+  struct {
+    uint64_t begin, tried, compacted;  // nanoseconds
+    uint32_t short_pairs, long_pairs;
+  } stamps[64];
 };
 // Neighbours whose union has not been tried: first units of both, and where they end.
 struct MergePair {
