@@ -23,17 +23,18 @@ __device__ __forceinline__ UnitPlace place_of_unit(const EncodeWork& work, uint3
   return {chunk, unit, item < work.chunk_count * work.stride && unit < work.units(chunk)};
 }
 
-// Units `first` and following, one per lane as far as they exist, without models yet. All lanes look at the rows of
-// each.
+// Units `first` and following, one per lane as far as they exist, without models yet. Each group of lanes looks at
+// those of its own lanes.
 __device__ __forceinline__ Partition units_of_lanes(const EncodeWork& work, uint32_t first, uint32_t* run_ends) {
   Partition own;
-  for (uint32_t i = 0; i < work.batch; ++i) {
-    const UnitPlace place = place_of_unit(work, first + i);
-    if (!place.exists) continue;
+  for (uint32_t i = 0; i < kGroupLanes && i < work.batch; ++i) {
+    const uint32_t lane = lane_id() - lane_of_group() + i;
+    const UnitPlace place = place_of_unit(work, first + lane);
     uint32_t ends;
-    UnitEnds* list = work.max_degree > 1 ? work.unit_ends + first + i : nullptr;
-    const Partition p = unit_of(values_of(work, place.chunk), place.unit, &ends, list);
-    if (lane_id() != i) continue;
+    UnitEnds* list = work.max_degree > 1 ? work.unit_ends + first + lane : nullptr;
+    const Partition p =
+        unit_of_group(values_of(work, place.chunk), place.unit, place.exists && lane < work.batch, &ends, list);
+    if (lane_id() != lane) continue;
     own = p;
     *run_ends = ends;
   }

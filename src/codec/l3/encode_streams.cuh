@@ -184,7 +184,7 @@ struct TilePacker {
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
       const uint32_t row = first_row + k * kLanes + lane_id();
-      const uint32_t all = run_ends_at(v, k, beyond, row, end_row);
+      const uint32_t all = run_ends_at<kLanes>(v, k, beyond, row, end_row);
       if (all >> lane_id() & 1) {
         const uint32_t own = run + device::population(all & lanes_below());
         put_run(runs, words, ends_at, own, v[k], row);
