@@ -109,16 +109,6 @@ void encode_set(NestedBench& bench, const L3Set& set) {
       encoder.measure();
       encoder.write(room.streams());
     });
-    if (level.effort == Effort::kBalanced) {
-      l3::MergeControl control;
-      BASALT_CHECK(cudaMemcpy(&control, encoder.work().control, sizeof(control), cudaMemcpyDeviceToHost));
-      std::printf("PHASES %s total %.1f us\n", set.name, line.seconds * 1e6);
-      for (uint32_t i = 0; i < control.steps && i < 64; ++i) {
-        const auto& s = control.stamps[i];
-        std::printf("  %2u short %6u long %4u try %.1f us compact %.1f us\n", i, s.short_pairs, s.long_pairs,
-                    static_cast<double>(s.tried - s.begin) / 1e3, static_cast<double>(s.compacted - s.tried) / 1e3);
-      }
-    }
     line.ceiling = bench.ceilings.read;
     line.bar = level.least_rate / bench.ceilings.read;
     bench.report.add(line);

@@ -20,7 +20,6 @@ class L3BatchEncoder {
   // Fills streams in device memory, one entry per chunk; does not wait.
   void write(std::span<const l3::EncodedStreams> streams);
 
-  const l3::EncodeWork& work() const { return work_; }
   size_t temporary_bytes() const { return memory_ == nullptr ? 0 : memory_->bytes(); }
 
  private:

@@ -37,7 +37,6 @@ class EmulatedEncoder {
     memory_.assign(bytes / sizeof(uint128_t) + 1, 0);
     std::memset(memory_.data(), 0xA5, bytes);  // nothing may rely on clean memory
     l3::place_arrays(work_, reinterpret_cast<unsigned char*>(memory_.data()));
-    *work_.control = {};
     cut(effort);
     in_blocks([&] { l3::place_streams(work_, 0, 1); });
     write();
@@ -79,13 +78,9 @@ class EmulatedEncoder {
       }
       in_warps(l3::choose_cut);
     }
-    in_blocks([&] { l3::prepare_merge(work_, 0, 1); });
-    for (uint32_t step = 0; step % 2 == 1 || !l3::is_merged(work_, step); ++step) {
-      in_blocks([&] {
-        l3::try_pairs(work_, step, threadIdx.x / kLanes, blockDim.x / kLanes);
-        l3::try_long_pairs(work_, step, 0, 1);
-      });
-      in_blocks([&] { l3::compact(work_, step, 0, 1); });
+    l3::MergeBlock block;
+    for (uint32_t chunk = 0; chunk < work_.chunk_count; ++chunk) {
+      in_blocks([&] { l3::merge_chunk(work_, chunk, {0, 1}, block, [] { __syncthreads(); }); });
     }
   }
 

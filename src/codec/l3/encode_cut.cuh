@@ -1,8 +1,8 @@
 // The stages of the device encoder that cut chunks into partitions. A stage is a function of who calls it (which warp
 // or block of how many), so that kernels are one line each and tests run the same stages on the CPU. In this order:
 //   fast      choose_tiles
-//   balanced  choose_units, prepare_merge, then try_pairs and compact until nothing is left to merge
-//   best      choose_units, cost_runs, cut_cheapest, choose_cut, then merging as above
+//   balanced  choose_units, merge_chunk
+//   best      choose_units, cost_runs, cut_cheapest, choose_cut, merge_chunk
 // encode_streams.cuh has the rest.
 #pragma once
 
@@ -89,166 +89,185 @@ __device__ inline void choose_tiles(const EncodeWork& work, uint32_t warp, uint3
 
 // --- merging ---
 
-// Partitions that a phase (0: the even ones first, 1: the odd ones) can pair.
-BASALT_HD uint32_t pairs_of(uint32_t count, uint32_t phase) { return count < phase + 2 ? 0 : (count - phase) / 2; }
+// Blocks merge one chunk together. What each of them knows, in shared memory: which partitions there are, and which of
+// them it is to try in this step. An even step pairs the partitions with even numbers with the next, an odd one the
+// others; a round of two steps that merged nothing was the last.
+struct MergeBlock {
+  static constexpr uint32_t kMaxUnits = kMaxChunkRows / kUnitRows;
+  uint32_t starts[kMaxUnits / 32];  // a bit per unit
+  uint16_t before[kMaxUnits / 32];  // partitions before these units
+  uint32_t count;                   // partitions
+  uint32_t units;
+  uint32_t short_pairs, long_pairs;
+  uint16_t pairs[kMaxUnits / 2];  // first units: of short pairs from the front, of long ones from the back
 
-// The lanes that want it put their pairs into a queue.
-__device__ __forceinline__ void enqueue(bool wanted, const MergePair& pair, MergePair* queue, uint32_t* count) {
-  const uint32_t all = device::ballot(wanted);
-  if (all == 0) return;
-  uint32_t place = 0;
-  if (lane_id() == 0) place = atomicAdd(count, device::population(all));
-  place = device::shuffle(place, 0) + device::population(all & lanes_below());
-  if (wanted) queue[place] = pair;
+  // The first unit behind `unit` at which a partition starts, or the end.
+  __device__ __forceinline__ uint32_t next_start(uint32_t unit) const {
+    uint32_t word = (unit + 1) / 32;
+    if (word * 32 >= units) return units;
+    uint32_t bits = starts[word] & ~0u << (unit + 1) % 32;
+    while (bits == 0) {
+      if (++word * 32 >= units) return units;
+      bits = starts[word];
+    }
+    return word * 32 + device::lowest_bit(bits);
+  }
+};
+struct MergePair {
+  uint32_t first, second, end;  // units
+};
+__device__ __forceinline__ MergePair pair_at(const MergeBlock& block, uint32_t first) {
+  const uint32_t second = block.next_start(first);
+  return {first, second, block.next_start(second)};
 }
+// Which of the blocks of a chunk the calling one is.
+struct MergeMember {
+  uint32_t number, count;
+};
 
-// Says what the phase after `step` has to do, and queues the unions that have not been tried. All threads of a block;
-// the list is whole.
-__device__ inline void announce_pairs(const EncodeWork& work, uint32_t chunk, uint32_t next_step, uint32_t count,
-                                      uint32_t pairs) {
+// One block of a chunk, before the others may begin: sums up the ends of runs; nothing is merged yet.
+__device__ inline void prepare_merge(const EncodeWork& work, uint32_t chunk) {
   const uint32_t base = work.at(chunk, 0);
-  const uint16_t* list = work.lists[next_step % 2] + base;
-  if (BlockTeam::is_first_thread()) {
-    work.states[chunk].count = count;
-    if (next_step % 2 == 0) work.states[chunk].round_count = count;
-    if (pairs > 0) atomicAdd(&work.control->unmerged[next_step % 3], 1u);
+  const auto [begin, end] = BlockTeam::share(work.units(chunk));
+  uint32_t ends = 0;
+  for (uint32_t unit = begin + lane_id(); unit < end; unit += kLanes) ends += work.run_ends[base + unit];
+  uint32_t total;
+  ends = BlockTeam::sum_before(sum<WarpTeam>(ends), &total);
+  for (uint32_t first = begin; first < end; first += kLanes) {
+    const uint32_t unit = first + lane_id();
+    const uint32_t here = unit < end ? work.run_ends[base + unit] : 0;
+    const uint32_t below = device::sum_below(here);
+    if (unit < end) work.run_ends[base + unit] = ends + below;
+    ends += sum<WarpTeam>(here);
   }
-  for (uint32_t first_pair = BlockTeam::warp() * kLanes; first_pair < pairs; first_pair += blockDim.x) {
-    const uint32_t j = next_step % 2 + 2 * (first_pair + lane_id());
-    const bool exists = first_pair + lane_id() < pairs;
-    MergePair pair{chunk, 0, 0, 0};
-    if (exists) {
-      pair.first = list[j];
-      pair.second = list[j + 1];
-      pair.end = static_cast<uint16_t>(j + 2 < count ? list[j + 2] : work.units(chunk));
-    }
-    const bool untried = exists && work.parts[base + pair.first].refused_end != pair.end;
-    const bool is_long = pair.end > pair.first + kLongUnits;
-    enqueue(untried && !is_long, pair, work.short_queue, &work.control->short_pairs[next_step % 3]);
-    enqueue(untried && is_long, pair, work.long_queue, &work.control->long_pairs[next_step % 3]);
-  }
+  for (uint32_t i = threadIdx.x; i < 3 * work.mask_words(); i += blockDim.x) work.merged_in(chunk, 0)[i] = 0;
 }
 
-// A block per chunk: sums up the ends of runs and lists the partitions there are. The control is all zeros before.
-__device__ inline void prepare_merge(const EncodeWork& work, uint32_t block, uint32_t blocks) {
-  for (uint32_t chunk = block; chunk < work.chunk_count; chunk += blocks) {
-    const uint32_t units = work.units(chunk);
-    const uint32_t base = work.at(chunk, 0);
-    const auto [begin, end] = BlockTeam::share(units);
-    uint32_t ends = 0;
-    uint32_t alive = 0;
-    for (uint32_t unit = begin + lane_id(); unit < end; unit += kLanes) {
-      ends += work.run_ends[base + unit];
-      alive += work.absorbed[base + unit] == 0 ? 1 : 0;
-    }
-    uint32_t total;
-    ends = BlockTeam::sum_before(sum<WarpTeam>(ends), &total);
-    alive = BlockTeam::sum_before(sum<WarpTeam>(alive), &total);
-    for (uint32_t first = begin; first < end; first += kLanes) {
-      const uint32_t unit = first + lane_id();
-      const uint32_t here = unit < end ? work.run_ends[base + unit] : 0;
-      const bool starts = unit < end && work.absorbed[base + unit] == 0;
-      const uint32_t all = device::ballot(starts);
+// Every block, once: which partitions there are.
+__device__ inline void find_starts(const EncodeWork& work, uint32_t chunk, MergeBlock& block) {
+  if (BlockTeam::is_first_thread()) block.units = work.units(chunk);
+  for (uint32_t word = BlockTeam::warp(); word < work.mask_words(); word += BlockTeam::warps()) {
+    const uint32_t unit = word * 32 + lane_id();
+    const uint32_t bits = device::ballot(unit < work.units(chunk) && work.absorbed[work.at(chunk, unit)] == 0);
+    if (lane_id() == 0) block.starts[word] = bits;
+  }
+  BlockTeam::sync();
+}
+
+// The pairs of a step that fall to the block and have not been refused before.
+__device__ inline void list_pairs(const EncodeWork& work, uint32_t chunk, uint32_t step, const MergeMember& member,
+                                  MergeBlock& block) {
+  const uint32_t words = work.mask_words();
+  if (BlockTeam::warp() == 0) {
+    uint32_t count = 0;
+    for (uint32_t first = 0; first < words; first += kLanes) {
+      const uint32_t word = first + lane_id();
+      const uint32_t here = word < words ? device::population(block.starts[word]) : 0;
       const uint32_t below = device::sum_below(here);
-      if (unit < end) work.run_ends[base + unit] = ends + below;
-      if (starts) {
-        work.lists[0][base + alive + device::population(all & lanes_below())] = static_cast<uint16_t>(unit);
-      }
-      ends += sum<WarpTeam>(here);
-      alive += device::population(all);
+      if (word < words) block.before[word] = static_cast<uint16_t>(count + below);
+      count += sum<WarpTeam>(here);
     }
-    BlockTeam::sync();
-    announce_pairs(work, chunk, 0, total, pairs_of(total, 0));
-    BlockTeam::sync();
+    block.count = count;
+    block.short_pairs = 0;
+    block.long_pairs = 0;
   }
+  BlockTeam::sync();
+  // Half a word per thread.
+  for (uint32_t half = threadIdx.x; half < 2 * words; half += blockDim.x) {
+    const uint32_t word = block.starts[half / 2];
+    uint32_t bits = half % 2 == 0 ? word & 0xFFFF : word & 0xFFFF0000;
+    uint32_t number = block.before[half / 2] + (half % 2 == 0 ? 0 : device::population(word & 0xFFFF));
+    for (; bits != 0; bits &= bits - 1, ++number) {
+      if (number % 2 != step % 2 || number + 1 >= block.count || number / 2 % member.count != member.number) continue;
+      const MergePair pair = pair_at(block, half / 2 * 32 + device::lowest_bit(bits));
+      if (work.parts[work.at(chunk, pair.first)].refused_end == pair.end) continue;
+      const bool is_long = pair.end - pair.first > kLongUnits;
+      const uint32_t place = atomicAdd(is_long ? &block.long_pairs : &block.short_pairs, 1u);
+      block.pairs[is_long ? MergeBlock::kMaxUnits / 2 - 1 - place : place] = static_cast<uint16_t>(pair.first);
+    }
+  }
+  BlockTeam::sync();
 }
 
-__device__ __forceinline__ Partition union_of(const EncodeWork& work, const MergePair& pair, uint64_t* limit) {
-  const Partition& a = work.parts[work.at(pair.chunk, pair.first)];
-  const Partition& b = work.parts[work.at(pair.chunk, pair.second)];
+__device__ __forceinline__ Partition union_of(const EncodeWork& work, uint32_t chunk, const MergePair& pair,
+                                              uint64_t* limit) {
+  const Partition& a = work.parts[work.at(chunk, pair.first)];
+  const Partition& b = work.parts[work.at(chunk, pair.second)];
   *limit = a.bytes + b.bytes;
-  return joined(a, b, continues(values_of(work, pair.chunk), pair.second));
+  return joined(a, b, continues(values_of(work, chunk), pair.second));
 }
-__device__ __forceinline__ void keep_union(const EncodeWork& work, const MergePair& pair, bool pays,
-                                           const Partition& both) {
-  Partition& first = work.parts[work.at(pair.chunk, pair.first)];
+__device__ __forceinline__ void keep_union(const EncodeWork& work, uint32_t chunk, uint32_t step, const MergePair& pair,
+                                           bool pays, const Partition& both) {
+  Partition& first = work.parts[work.at(chunk, pair.first)];
   if (pays) {
     first = both;
-    work.absorbed[work.at(pair.chunk, pair.second)] = 1;
+    work.absorbed[work.at(chunk, pair.second)] = 1;
+    atomicOr(work.merged_in(chunk, step) + pair.second / 32, 1u << pair.second % 32);
   } else {
     first.refused_end = pair.end;
   }
 }
 
-// Short pairs, a lane each. Warps take equal shares even where that leaves lanes without a pair, and from all over the
-// queue: neighbours in it are alike, and some take long.
-__device__ inline void try_pairs(const EncodeWork& work, uint32_t step, uint32_t warp, uint32_t warps) {
-  const uint32_t items = work.control->short_pairs[step % 3];
-  const uint32_t share = (items + warps - 1) / warps;
+// What the block has listed. Short pairs take a lane each; warps take equal shares even where that leaves lanes without
+// a pair, and from all over the list: neighbours in it are alike, and some take long. Long ones take all warps.
+__device__ inline void try_pairs(const EncodeWork& work, uint32_t chunk, uint32_t step, const MergeBlock& block) {
+  const uint32_t share = (block.short_pairs + BlockTeam::warps() - 1) / BlockTeam::warps();
   for (uint32_t first = 0; first < share; first += kLanes) {
-    const uint32_t item = (first + lane_id()) * warps + warp;
-    const bool wanted = item < items;
+    const uint32_t item = (first + lane_id()) * BlockTeam::warps() + BlockTeam::warp();
+    const bool wanted = item < block.short_pairs;
     if (!device::any_lane(wanted)) continue;
     MergePair pair{};
     Partition both;
     uint64_t limit = 0;
     if (wanted) {
-      pair = work.short_queue[item];
-      both = union_of(work, pair, &limit);
+      pair = pair_at(block, block.pairs[item]);
+      both = union_of(work, chunk, pair, &limit);
     }
-    const bool pays = choose_of_lanes(work, pair.chunk, both, wanted, limit, true);
-    if (wanted) keep_union(work, pair, pays, both);
+    const bool pays = choose_of_lanes(work, chunk, both, wanted, limit, true);
+    if (wanted) keep_union(work, chunk, step, pair, pays, both);
   }
-}
-// Long ones, a block each.
-__device__ inline void try_long_pairs(const EncodeWork& work, uint32_t step, uint32_t block, uint32_t blocks) {
-  const uint32_t items = work.control->long_pairs[step % 3];
-  for (uint32_t item = block; item < items; item += blocks) {
-    const MergePair pair = work.long_queue[item];
+  BlockTeam::sync();
+  for (uint32_t item = 0; item < block.long_pairs; ++item) {
+    const MergePair pair = pair_at(block, block.pairs[MergeBlock::kMaxUnits / 2 - 1 - item]);
     uint64_t limit;
-    Partition both = union_of(work, pair, &limit);
-    const bool pays = choose_of_block(work, pair.chunk, both, limit);
+    Partition both = union_of(work, chunk, pair, &limit);
+    const bool pays = choose_of_block(work, chunk, both, limit);
     BlockTeam::sync();  // everybody has read the parts
-    if (BlockTeam::is_first_thread()) keep_union(work, pair, pays, both);
+    if (BlockTeam::is_first_thread()) keep_union(work, chunk, step, pair, pays, both);
   }
 }
 
-// A block per chunk, after step `step`: drops what was absorbed from the list.
-__device__ inline void compact(const EncodeWork& work, uint32_t step, uint32_t block, uint32_t blocks) {
-  if (block == 0 && BlockTeam::is_first_thread()) {
-    work.control->unmerged[(step + 2) % 3] = 0;
-    work.control->short_pairs[(step + 2) % 3] = 0;
-    work.control->long_pairs[(step + 2) % 3] = 0;
-  }
-  for (uint32_t chunk = block; chunk < work.chunk_count; chunk += blocks) {
-    const MergeState state = work.states[chunk];
-    const uint32_t base = work.at(chunk, 0);
-    const uint16_t* from = work.lists[step % 2] + base;
-    uint16_t* to = work.lists[(step + 1) % 2] + base;
-    const uint32_t begin = state.count * BlockTeam::warp() / BlockTeam::warps();
-    const uint32_t end = state.count * (BlockTeam::warp() + 1) / BlockTeam::warps();
-    uint32_t alive = 0;
-    for (uint32_t i = begin + lane_id(); i < end; i += kLanes) alive += work.absorbed[base + from[i]] == 0 ? 1 : 0;
-    uint32_t count;
-    alive = BlockTeam::sum_before(sum<WarpTeam>(alive), &count);
-    for (uint32_t first = begin; first < end; first += kLanes) {
-      const uint32_t i = first + lane_id();
-      const bool stays = i < end && work.absorbed[base + from[i]] == 0;
-      const uint32_t all = device::ballot(stays);
-      if (stays) to[alive + device::population(all & lanes_below())] = from[i];
-      alive += device::population(all);
+// After all blocks have come to the end of the step: takes in what they merged.
+__device__ inline void take_merged(const EncodeWork& work, uint32_t chunk, uint32_t step, MergeBlock& block) {
+  const uint32_t* merged = work.merged_in(chunk, step);
+  for (uint32_t word = threadIdx.x; word < work.mask_words(); word += blockDim.x) block.starts[word] &= ~merged[word];
+  BlockTeam::sync();
+}
+
+// All of it; wait() returns when all blocks of the chunk have called it as often. A block may be a step ahead of those
+// that still read what was merged in the last one, and writes what becomes of the next.
+template <typename Wait>
+__device__ __forceinline__ void merge_chunk(const EncodeWork& work, uint32_t chunk, const MergeMember& member,
+                                            MergeBlock& block, const Wait& wait) {
+  if (member.number == 0) prepare_merge(work, chunk);
+  wait();
+  find_starts(work, chunk, block);
+  uint32_t last_count = 0;
+  for (uint32_t step = 0;; ++step) {
+    list_pairs(work, chunk, step, member, block);
+    if (step % 2 == 0) {
+      if (block.count < 2 || block.count == last_count) break;
+      last_count = block.count;
     }
-    BlockTeam::sync();
-    // A round of two phases that merged nothing was the last.
-    const bool over = step % 2 == 1 && count == state.round_count;
-    announce_pairs(work, chunk, step + 1, count, over ? 0 : pairs_of(count, (step + 1) % 2));
-    BlockTeam::sync();
+    if (member.number == 0) {
+      uint32_t* next = work.merged_in(chunk, step + 1);
+      for (uint32_t word = threadIdx.x; word < work.mask_words(); word += blockDim.x) next[word] = 0;
+    }
+    try_pairs(work, chunk, step, block);
+    wait();
+    take_merged(work, chunk, step, block);
   }
-}
-
-// Whether merging is over before an even step.
-__device__ __forceinline__ bool is_merged(const EncodeWork& work, uint32_t step) {
-  return work.control->unmerged[step % 3] == 0;
+  BlockTeam::sync();
 }
 
 // --- the cheapest cut ---
