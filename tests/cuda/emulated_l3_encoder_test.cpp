@@ -2,6 +2,7 @@
 // for byte, at every effort, for every type.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <random>
 
@@ -78,9 +79,25 @@ class EmulatedEncoder {
       }
       in_warps(l3::choose_cut);
     }
-    l3::MergeBlock block;
-    for (uint32_t chunk = 0; chunk < work_.chunk_count; ++chunk) {
-      in_blocks([&] { l3::merge_chunk(work_, chunk, {0, 1}, block, [] { __syncthreads(); }); });
+    for (uint32_t chunk = 0; chunk < work_.chunk_count; ++chunk) merge(chunk);
+  }
+
+  // By two blocks, step by step one after the other.
+  void merge(uint32_t chunk) const {
+    std::array<l3::MergeBlock, 2> blocks;
+    const auto in_both = [&](auto stage) {
+      for (uint32_t i = 0; i < blocks.size(); ++i) in_blocks([&] { stage(i); });
+    };
+    in_blocks([&] { l3::prepare_merge(work_, chunk); });
+    in_both([&](uint32_t i) { l3::find_starts(work_, chunk, blocks[i]); });
+    bool merging = true;
+    for (uint32_t step = 0; merging; ++step) {
+      in_both([&](uint32_t i) {
+        const bool more = l3::merge_step(work_, chunk, step, {i, static_cast<uint32_t>(blocks.size())}, blocks[i]);
+        EXPECT_TRUE(i == 0 || more == merging);
+        merging = more;
+      });
+      in_both([&](uint32_t i) { l3::take_merged(work_, chunk, step, blocks[i]); });
     }
   }
 

@@ -1,8 +1,8 @@
 // The stages of the device encoder that cut chunks into partitions. A stage is a function of who calls it (which warp
 // or block of how many), so that kernels are one line each and tests run the same stages on the CPU. In this order:
 //   fast      choose_tiles
-//   balanced  choose_units, merge_chunk
-//   best      choose_units, cost_runs, cut_cheapest, choose_cut, merge_chunk
+//   balanced  choose_units, prepare_merge, find_starts, then merge_step and take_merged until nothing is left to merge
+//   best      choose_units, cost_runs, cut_cheapest, choose_cut, then merging as above
 // encode_streams.cuh has the rest.
 #pragma once
 
@@ -97,6 +97,7 @@ struct MergeBlock {
   uint32_t starts[kMaxUnits / 32];  // a bit per unit
   uint16_t before[kMaxUnits / 32];  // partitions before these units
   uint32_t count;                   // partitions
+  uint32_t round_count;             // at the beginning of the round
   uint32_t units;
   uint32_t short_pairs, long_pairs;
   uint16_t pairs[kMaxUnits / 2];  // first units: of short pairs from the front, of long ones from the back
@@ -145,7 +146,10 @@ __device__ inline void prepare_merge(const EncodeWork& work, uint32_t chunk) {
 
 // Every block, once: which partitions there are.
 __device__ inline void find_starts(const EncodeWork& work, uint32_t chunk, MergeBlock& block) {
-  if (BlockTeam::is_first_thread()) block.units = work.units(chunk);
+  if (BlockTeam::is_first_thread()) {
+    block.units = work.units(chunk);
+    block.round_count = 0;
+  }
   for (uint32_t word = BlockTeam::warp(); word < work.mask_words(); word += BlockTeam::warps()) {
     const uint32_t unit = word * 32 + lane_id();
     const uint32_t bits = device::ballot(unit < work.units(chunk) && work.absorbed[work.at(chunk, unit)] == 0);
@@ -244,30 +248,22 @@ __device__ inline void take_merged(const EncodeWork& work, uint32_t chunk, uint3
   BlockTeam::sync();
 }
 
-// All of it; wait() returns when all blocks of the chunk have called it as often. A block may be a step ahead of those
-// that still read what was merged in the last one, and writes what becomes of the next.
-template <typename Wait>
-__device__ __forceinline__ void merge_chunk(const EncodeWork& work, uint32_t chunk, const MergeMember& member,
-                                            MergeBlock& block, const Wait& wait) {
-  if (member.number == 0) prepare_merge(work, chunk);
-  wait();
-  find_starts(work, chunk, block);
-  uint32_t last_count = 0;
-  for (uint32_t step = 0;; ++step) {
-    list_pairs(work, chunk, step, member, block);
-    if (step % 2 == 0) {
-      if (block.count < 2 || block.count == last_count) break;
-      last_count = block.count;
-    }
-    if (member.number == 0) {
-      uint32_t* next = work.merged_in(chunk, step + 1);
-      for (uint32_t word = threadIdx.x; word < work.mask_words(); word += blockDim.x) next[word] = 0;
-    }
-    try_pairs(work, chunk, step, block);
-    wait();
-    take_merged(work, chunk, step, block);
+// A step of one block; false: merging was over before. A block may be a step ahead of others that still read what was
+// merged in the last one, so it may clear only what the next one will write.
+__device__ inline bool merge_step(const EncodeWork& work, uint32_t chunk, uint32_t step, const MergeMember& member,
+                                  MergeBlock& block) {
+  list_pairs(work, chunk, step, member, block);
+  if (step % 2 == 0) {
+    if (block.count < 2 || block.count == block.round_count) return false;
+    BlockTeam::sync();
+    if (BlockTeam::is_first_thread()) block.round_count = block.count;
   }
-  BlockTeam::sync();
+  if (member.number == 0) {
+    uint32_t* next = work.merged_in(chunk, step + 1);
+    for (uint32_t word = threadIdx.x; word < work.mask_words(); word += blockDim.x) next[word] = 0;
+  }
+  try_pairs(work, chunk, step, block);
+  return true;
 }
 
 // --- the cheapest cut ---
