@@ -109,16 +109,6 @@ void encode_set(NestedBench& bench, const L3Set& set) {
       encoder.measure();
       encoder.write(room.streams());
     });
-    if (level.effort == Effort::kBalanced) {
-      l3::MergeStamp stamps[64];
-      BASALT_CHECK(l3::read_stamps(stamps));
-      std::printf("PHASES %s total %.1f us\n", set.name, line.seconds * 1e6);
-      for (uint32_t i = 1; i < 64 && stamps[i].arrive != 0; ++i) {
-        std::printf("  %2u short %4u long %3u work %.1f us wait %.1f us\n", i, stamps[i].short_pairs,
-                    stamps[i].long_pairs, static_cast<double>(stamps[i].arrive - stamps[i - 1].leave) / 1e3,
-                    static_cast<double>(stamps[i].leave - stamps[i].arrive) / 1e3);
-      }
-    }
     line.ceiling = bench.ceilings.read;
     line.bar = level.least_rate / bench.ceilings.read;
     bench.report.add(line);

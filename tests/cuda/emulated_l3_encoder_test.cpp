@@ -2,7 +2,6 @@
 // for byte, at every effort, for every type.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstring>
 #include <random>
 
@@ -82,9 +81,9 @@ class EmulatedEncoder {
     for (uint32_t chunk = 0; chunk < work_.chunk_count; ++chunk) merge(chunk);
   }
 
-  // By two blocks, step by step one after the other.
+  // Long chunks by two blocks, step by step one after the other.
   void merge(uint32_t chunk) const {
-    std::array<l3::MergeBlock, 2> blocks;
+    std::vector<l3::MergeBlock> blocks(work_.units(chunk) < 8 ? 1 : 2);
     const auto in_both = [&](auto stage) {
       for (uint32_t i = 0; i < blocks.size(); ++i) in_blocks([&] { stage(i); });
     };

@@ -34,13 +34,6 @@ __global__ __launch_bounds__(kThreads, 2) void choose_cut_kernel(const __grid_co
   choose_cut(work, warp_number(), warp_count());
 }
 
-__device__ __forceinline__ uint64_t nanoseconds() {
-  uint64_t now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  return now;
-}
-__device__ MergeStamp merge_stamps[64];
-
 // All steps in one launch: what a step merged decides what the next one tries, and only the chunk's blocks know when to
 // stop. All blocks run at the same time; each chunk has as many of them as there are to go round, and they wait for
 // each other without looking at other chunks.
@@ -51,24 +44,14 @@ __global__ __launch_bounds__(kThreads, 2) void merge_kernel(const __grid_constan
   const MergeMember member{blockIdx.x / teams, gridDim.x / teams + (team < gridDim.x % teams ? 1 : 0)};
   for (uint32_t chunk = team; chunk < work.chunk_count; chunk += teams) {
     uint32_t awaited = 0;
-    uint32_t waits = 0;
-    if (blockIdx.x == 0 && threadIdx.x == 0) merge_stamps[0].leave = nanoseconds();
     const auto wait = [&] {
       __syncthreads();
       awaited += member.count;
-      ++waits;
-      if (blockIdx.x == 0 && threadIdx.x == 0 && waits < 64) {
-        merge_stamps[waits].arrive = nanoseconds();
-        merge_stamps[waits].short_pairs = block.short_pairs;
-        merge_stamps[waits].long_pairs = block.long_pairs;
-        if (waits < 63) merge_stamps[waits + 1].arrive = 0;
-      }
       if (threadIdx.x == 0) {
         __threadfence();
         atomicAdd(work.arrived + chunk, 1u);
         while (*static_cast<volatile uint32_t*>(work.arrived + chunk) < awaited) __nanosleep(100);
         __threadfence();
-        if (blockIdx.x == 0 && waits < 64) merge_stamps[waits].leave = nanoseconds();
       }
       __syncthreads();
     };
@@ -148,8 +131,6 @@ cudaError_t measure_streams(const EncodeWork& work, Effort effort, cudaStream_t 
   place_streams_kernel<<<work.chunk_count, kPlaceThreads, 0, stream>>>(work);
   return cudaGetLastError();
 }
-
-cudaError_t read_stamps(MergeStamp* to) { return cudaMemcpyFromSymbol(to, merge_stamps, sizeof(merge_stamps)); }
 
 cudaError_t write_streams(const EncodeWork& work, cudaStream_t stream) {
   if (is_empty(work)) return cudaSuccess;

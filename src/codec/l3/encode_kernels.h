@@ -15,10 +15,4 @@ namespace basalt::l3 {
 // Then fills work.streams, which have room for what was measured. Two kernels.
 [[nodiscard]] cudaError_t write_streams(const EncodeWork& work, cudaStream_t stream);
 
-struct MergeStamp {
-  uint64_t arrive, leave;
-  uint32_t short_pairs, long_pairs;
-};
-cudaError_t read_stamps(MergeStamp* to);
-
 }  // namespace basalt::l3

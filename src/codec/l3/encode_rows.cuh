@@ -129,10 +129,11 @@ struct ChunkValues {
   template <typename T, uint32_t kStep>
   __device__ __forceinline__ void read_rows_as(uint32_t first, int64_t (&out)[kUnitRowsPerLane]) const {
     const T* from = static_cast<const T*>(data);
+    const uint32_t last = rows - 1;
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
       const uint32_t row = first + k * kStep;
-      out[k] = widen(device::load(from + (row < rows ? row : rows - 1)));
+      out[k] = widen(device::load(from + (row < last ? row : last)));
     }
   }
 };
@@ -345,40 +346,54 @@ __device__ __forceinline__ Residuals residuals_of(const PartitionRows& rows, con
   }
 }
 
+// The lane's eight rows of those that a group reads at once. kPlain: there are that many, and the model is narrow.
+template <bool kPlain>
+__device__ __forceinline__ void look_at_rows(const int64_t (&v)[kUnitRowsPerLane], uint64_t first, uint32_t rows,
+                                             uint32_t fraction, Steps& at, Residuals& seen) {
+#pragma unroll
+  for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+    const uint64_t z = static_cast<uint64_t>(v[k]) - first;
+    const auto r = static_cast<int64_t>((z << (kPlain ? 32 : fraction)) - at.y);
+    if (kPlain || lane_of_group() + k * kGroupLanes < rows) {
+      seen.low = r < seen.low ? r : seen.low;
+      seen.high = r > seen.high ? r : seen.high;
+    }
+    step(at);
+  }
+}
+
 // The same for the short partitions of groups; those that have nothing to do have no rows.
 constexpr uint32_t kGroupUnits = 8;  // of the longest
 __device__ __forceinline__ Residuals residuals_of_group(const PartitionRows& rows, const Trial& trial) {
-  const uint32_t lane = lane_of_group();
-  const uint32_t end = rows.end_row();
   const auto first = static_cast<uint64_t>(rows.first);
   const uint32_t fraction = trial.predictor.fraction;
-  Steps at = steps_from(trial.predictor, lane, kGroupLanes);
-  int64_t low = 0;
-  int64_t high = 0;
-  uint32_t row = rows.first_row() + lane;
+  Steps at = steps_from(trial.predictor, lane_of_group(), kGroupLanes);
+  Residuals seen;
+  uint32_t done = 0;
   bool looking = rows.rows > 0;
   int64_t v[kUnitRowsPerLane] = {};
-  if (looking) rows.values.read_rows<kGroupLanes>(row, v);
+  if (looking) rows.values.read_rows<kGroupLanes>(rows.first_row() + lane_of_group(), v);
 #pragma unroll 1
   while (device::any_lane(looking)) {
-    const uint32_t next_row = row + kGroupRows;
+    // The next rows are on their way while these are looked at.
+    const uint32_t left = rows.rows - done;
+    const bool more = looking && left > kGroupRows;
     int64_t next[kUnitRowsPerLane] = {};
-    if (looking && next_row < end) rows.values.read_rows<kGroupLanes>(next_row, next);
-#pragma unroll
-    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-      const auto r = static_cast<int64_t>(((static_cast<uint64_t>(v[k]) - first) << fraction) - at.y);
-      if (looking && row + k * kGroupLanes < end) {
-        low = r < low ? r : low;
-        high = r > high ? r : high;
-      }
-      step(at);
-      v[k] = next[k];
+    if (more) rows.values.read_rows<kGroupLanes>(rows.first_row() + done + kGroupRows + lane_of_group(), next);
+    Residuals here = seen;
+    if (device::any_lane(looking && (left < kGroupRows || fraction != 32))) {
+      look_at_rows<false>(v, first, left, fraction, at, here);
+    } else {
+      look_at_rows<true>(v, first, left, fraction, at, here);
     }
-    row = next_row;
-    const uint32_t lost = device::ballot(static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > trial.most);
-    looking = looking && row - lane < end && group_bits(lost) == 0;
+    if (looking) seen = here;
+#pragma unroll
+    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) v[k] = next[k];
+    done += kGroupRows;
+    const uint32_t lost = group_bits(device::ballot(seen.span() > trial.most));
+    looking = more && lost == 0;
   }
-  return {join_group(low, Lowest()), join_group(high, Highest())};
+  return {join_group(seen.low, Lowest()), join_group(seen.high, Highest())};
 }
 
 // --- runs ---
