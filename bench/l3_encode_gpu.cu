@@ -1,6 +1,8 @@
 // Learned integers encoded on the GPU: columns of `gen l3` in batches of chunks, from values in device memory to
 // streams in device memory, in bytes of values per second. The streams of the chunks that differ are compared with the
 // CPU's before anything is timed.
+#include <algorithm>
+
 #include "basalt/codec/codec.h"
 #include "basalt/core/threads.h"
 #include "basalt/gen/l3.h"
@@ -59,7 +61,10 @@ void encode_set(NestedBench& bench, const L3Set& set) {
   const uint32_t chunks = bench.options.quick ? 8 : 52;
   const uint32_t distinct = std::min(chunks, 4u);
   const uint64_t rows = uint64_t{distinct} * kMaxChunkRows;
-  if (set.rows < rows || !bench.options.wants(std::string("l3 encode ") + set.name)) return;
+  const auto wants = [&](const Level& level) {
+    return bench.options.wants(std::string("l3 encode ") + level.name + " " + set.name);
+  };
+  if (set.rows < rows || std::none_of(std::begin(kLevels), std::end(kLevels), wants)) return;
   const Table table = L3Generator(set, rows).next(rows);
   const size_t chunk_bytes = size_t{kMaxChunkRows} * width_of(type);
   const std::byte* plain = table.columns[0].values.data();
@@ -72,6 +77,7 @@ void encode_set(NestedBench& bench, const L3Set& set) {
     inputs.push_back({to, kMaxChunkRows});
   }
   for (const Level& level : kLevels) {
+    if (!wants(level)) continue;
     const std::string group = std::string("l3 encode ") + level.name;
     std::vector<Node> expected(distinct);
     ThreadPool pool(hardware_threads());

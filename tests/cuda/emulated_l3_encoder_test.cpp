@@ -37,7 +37,6 @@ class EmulatedEncoder {
     memory_.assign(bytes / sizeof(uint128_t) + 1, 0);
     std::memset(memory_.data(), 0xA5, bytes);  // nothing may rely on clean memory
     l3::place_arrays(work_, reinterpret_cast<unsigned char*>(memory_.data()));
-    *work_.control = {};
     cut(effort);
     in_blocks([&] { l3::place_streams(work_, 0, 1); });
     write();
@@ -79,13 +78,25 @@ class EmulatedEncoder {
       }
       in_warps(l3::choose_cut);
     }
-    in_blocks([&] { l3::prepare_merge(work_, 0, 1); });
-    for (uint32_t step = 0; step % 2 == 1 || !l3::is_merged(work_, step); ++step) {
-      in_blocks([&] {
-        l3::try_pairs(work_, step, threadIdx.x / kLanes, blockDim.x / kLanes);
-        l3::try_long_pairs(work_, step, 0, 1);
+    for (uint32_t chunk = 0; chunk < work_.chunk_count; ++chunk) merge(chunk);
+  }
+
+  // Long chunks by two blocks, step by step one after the other.
+  void merge(uint32_t chunk) const {
+    std::vector<l3::MergeBlock> blocks(work_.units(chunk) < 8 ? 1 : 2);
+    const auto in_both = [&](auto stage) {
+      for (uint32_t i = 0; i < blocks.size(); ++i) in_blocks([&] { stage(i); });
+    };
+    in_blocks([&] { l3::prepare_merge(work_, chunk); });
+    in_both([&](uint32_t i) { l3::find_starts(work_, chunk, blocks[i]); });
+    bool merging = true;
+    for (uint32_t step = 0; merging; ++step) {
+      in_both([&](uint32_t i) {
+        const bool more = l3::merge_step(work_, chunk, step, {i, static_cast<uint32_t>(blocks.size())}, blocks[i]);
+        EXPECT_TRUE(i == 0 || more == merging);
+        merging = more;
       });
-      in_blocks([&] { l3::compact(work_, step, 0, 1); });
+      in_both([&](uint32_t i) { l3::take_merged(work_, chunk, step, blocks[i]); });
     }
   }
 

@@ -123,22 +123,43 @@ struct RunsChoice {
     if (by_tile) h.ends = {0, kByTile, kByTileBits, 0, false, 0, 0};
     return h;
   }
-  // With the values' model known: what the partition takes at least, whatever becomes of the ends.
-  BASALT_HD uint64_t least_bytes(const Partition& p, uint32_t value_bytes) const {
-    const RunsHeader h{runs, record_of(value_model), {0, kByTile, 0, 0, false, 0, 0}};
-    const uint32_t tiles = tiles_touched(p.first_unit, p.first_unit + p.units);
-    return sizeof(uint64_t) + (runs_param_words(h, value_bytes) + runs_words(h, tiles)) * sizeof(uint32_t);
+  // Limits for choosing the values' model and, with it known, the ends': one that takes as much makes the partition's
+  // runs no cheaper than its model, or than ends by tile.
+  BASALT_HD uint64_t value_limit(const Partition& p, uint32_t value_bytes) const {
+    return array_limit(p, p.bytes, kRunsHeaderWords + param_words(Model::kConstant, false, value_bytes), 0);
   }
-  // With both models known: ends by their model or by tile, whichever is smaller.
+  BASALT_HD uint64_t end_limit(const Partition& p, uint32_t value_bytes) {
+    measure(true, tiles_of(p), value_bytes);
+    const uint32_t fixed_words =
+        runs_param_words(header(), value_bytes) + param_words(Model::kConstant, false, sizeof(uint32_t));
+    return array_limit(p, bytes < p.bytes ? bytes + 1 : p.bytes, fixed_words, value_model.width);
+  }
+  // With the models known: ends by theirs, if they have one, or by tile, whichever is smaller.
   BASALT_HD void settle(const Partition& p, uint32_t value_bytes) {
-    const uint32_t tiles = tiles_touched(p.first_unit, p.first_unit + p.units);
-    measure(false, tiles, value_bytes);
-    const uint64_t modelled = bytes;
+    const uint32_t tiles = tiles_of(p);
     measure(true, tiles, value_bytes);
-    if (bytes >= modelled) measure(false, tiles, value_bytes);
+    if (end_model.param_words == 0) return;
+    const uint64_t least = bytes;
+    measure(false, tiles, value_bytes);
+    if (bytes > least) measure(true, tiles, value_bytes);
   }
 
  private:
+  BASALT_HD static uint32_t tiles_of(const Partition& p) { return tiles_touched(p.first_unit, p.first_unit + p.units); }
+  // What ModelChoice would have an array of `runs` take with the most bits per run with which the partition takes fewer
+  // than `limit` bytes, and the most parameters: with more bits it cannot. Zero where no bits are too many.
+  BASALT_HD uint64_t array_limit(const Partition& p, uint64_t limit, uint32_t fixed_words, uint32_t other_bits) const {
+    const uint64_t room = limit == 0 ? 0 : (limit - 1) / sizeof(uint32_t);
+    const uint64_t fixed = sizeof(uint64_t) / sizeof(uint32_t) + fixed_words;
+    if (room < fixed) return 0;
+    const uint64_t first_runs = static_cast<uint64_t>(tiles_of(p) - 1) * bit_width(runs - 1);
+    const uint64_t taken = first_runs + static_cast<uint64_t>(runs) * other_bits;
+    if ((room - fixed) * 32 < taken) return 0;
+    const uint64_t most = ((room - fixed) * 32 - taken) / runs;
+    if (most >= 64) return kNever;
+    const uint64_t residuals = static_cast<uint64_t>(units_of(runs)) * unit_words(static_cast<uint32_t>(most));
+    return sizeof(uint64_t) + (kMostParams + residuals) * sizeof(uint32_t) + 1;
+  }
   BASALT_HD void measure(bool ends_by_tile, uint32_t tiles, uint32_t value_bytes) {
     by_tile = ends_by_tile;
     const RunsHeader h = header();

@@ -1,7 +1,7 @@
 // The stages of the device encoder that cut chunks into partitions. A stage is a function of who calls it (which warp
 // or block of how many), so that kernels are one line each and tests run the same stages on the CPU. In this order:
 //   fast      choose_tiles
-//   balanced  choose_units, prepare_merge, then try_pairs and compact until nothing is left to merge
+//   balanced  choose_units, prepare_merge, find_starts, then merge_step and take_merged until nothing is left to merge
 //   best      choose_units, cost_runs, cut_cheapest, choose_cut, then merging as above
 // encode_streams.cuh has the rest.
 #pragma once
@@ -23,17 +23,18 @@ __device__ __forceinline__ UnitPlace place_of_unit(const EncodeWork& work, uint3
   return {chunk, unit, item < work.chunk_count * work.stride && unit < work.units(chunk)};
 }
 
-// Units `first` and following, one per lane as far as they exist, without models yet. All lanes look at the rows of
-// each.
+// Units `first` and following, one per lane as far as they exist, without models yet. Each group of lanes looks at
+// those of its own lanes.
 __device__ __forceinline__ Partition units_of_lanes(const EncodeWork& work, uint32_t first, uint32_t* run_ends) {
   Partition own;
-  for (uint32_t i = 0; i < work.batch; ++i) {
-    const UnitPlace place = place_of_unit(work, first + i);
-    if (!place.exists) continue;
+  for (uint32_t i = 0; i < kGroupLanes && i < work.batch; ++i) {
+    const uint32_t lane = lane_id() - lane_of_group() + i;
+    const UnitPlace place = place_of_unit(work, first + lane);
     uint32_t ends;
-    UnitEnds* list = work.max_degree > 1 ? work.unit_ends + first + i : nullptr;
-    const Partition p = unit_of(values_of(work, place.chunk), place.unit, &ends, list);
-    if (lane_id() != i) continue;
+    UnitEnds* list = work.max_degree > 1 ? work.unit_ends + first + lane : nullptr;
+    const Partition p =
+        unit_of_group(values_of(work, place.chunk), place.unit, place.exists && lane < work.batch, &ends, list);
+    if (lane_id() != lane) continue;
     own = p;
     *run_ends = ends;
   }
@@ -88,165 +89,181 @@ __device__ inline void choose_tiles(const EncodeWork& work, uint32_t warp, uint3
 
 // --- merging ---
 
-// Partitions that a phase (0: the even ones first, 1: the odd ones) can pair.
-BASALT_HD uint32_t pairs_of(uint32_t count, uint32_t phase) { return count < phase + 2 ? 0 : (count - phase) / 2; }
+// Blocks merge one chunk together. What each of them knows, in shared memory: which partitions there are, and which of
+// them it is to try in this step. An even step pairs the partitions with even numbers with the next, an odd one the
+// others; a round of two steps that merged nothing was the last.
+struct MergeBlock {
+  static constexpr uint32_t kMaxUnits = kMaxChunkRows / kUnitRows;
+  uint32_t starts[kMaxUnits / 32];  // a bit per unit
+  uint16_t before[kMaxUnits / 32];  // partitions before these units
+  uint32_t count;                   // partitions
+  uint32_t round_count;             // at the beginning of the round
+  uint32_t units;
+  uint32_t short_pairs, long_pairs;
+  uint16_t pairs[kMaxUnits / 2];  // first units: of short pairs from the front, of long ones from the back
 
-// First and end unit of what pair `pair` of a list makes.
-struct PairPlace {
-  uint32_t first, second, end;
+  // The first unit behind `unit` at which a partition starts, or the end.
+  __device__ __forceinline__ uint32_t next_start(uint32_t unit) const {
+    uint32_t word = (unit + 1) / 32;
+    if (word * 32 >= units) return units;
+    uint32_t bits = starts[word] & ~0u << (unit + 1) % 32;
+    while (bits == 0) {
+      if (++word * 32 >= units) return units;
+      bits = starts[word];
+    }
+    return word * 32 + device::lowest_bit(bits);
+  }
 };
-BASALT_HD PairPlace place_of_pair(const uint16_t* list, uint32_t count, uint32_t units, uint32_t phase, uint32_t pair) {
-  const uint32_t j = phase + 2 * pair;
-  return {list[j], list[j + 1], j + 2 < count ? list[j + 2] : units};
+struct MergePair {
+  uint32_t first, second, end;  // units
+};
+__device__ __forceinline__ MergePair pair_at(const MergeBlock& block, uint32_t first) {
+  const uint32_t second = block.next_start(first);
+  return {first, second, block.next_start(second)};
+}
+// Which of the blocks of a chunk the calling one is.
+struct MergeMember {
+  uint32_t number, count;
+};
+
+// One block of a chunk, before the others may begin: sums up the ends of runs; nothing is merged yet.
+__device__ inline void prepare_merge(const EncodeWork& work, uint32_t chunk) {
+  const uint32_t base = work.at(chunk, 0);
+  const auto [begin, end] = BlockTeam::share(work.units(chunk));
+  uint32_t ends = 0;
+  for (uint32_t unit = begin + lane_id(); unit < end; unit += kLanes) ends += work.run_ends[base + unit];
+  uint32_t total;
+  ends = BlockTeam::sum_before(sum<WarpTeam>(ends), &total);
+  for (uint32_t first = begin; first < end; first += kLanes) {
+    const uint32_t unit = first + lane_id();
+    const uint32_t here = unit < end ? work.run_ends[base + unit] : 0;
+    const uint32_t below = device::sum_below(here);
+    if (unit < end) work.run_ends[base + unit] = ends + below;
+    ends += sum<WarpTeam>(here);
+  }
+  for (uint32_t i = threadIdx.x; i < 3 * work.mask_words(); i += blockDim.x) work.merged_in(chunk, 0)[i] = 0;
 }
 
-// Says how many pairs the phase after `step` has, and queues the long ones. All threads of a block; `list` is whole.
-__device__ inline void announce_pairs(const EncodeWork& work, uint32_t chunk, uint32_t next_step, uint32_t count,
-                                      uint32_t pairs) {
-  const uint16_t* list = work.lists[next_step % 2] + work.at(chunk, 0);
+// Every block, once: which partitions there are.
+__device__ inline void find_starts(const EncodeWork& work, uint32_t chunk, MergeBlock& block) {
   if (BlockTeam::is_first_thread()) {
-    work.states[chunk].count = count;
-    work.states[chunk].pairs = pairs;
-    if (next_step % 2 == 0) work.states[chunk].round_count = count;
-    atomicMax(&work.control->most_pairs[next_step % 3], pairs);
+    block.units = work.units(chunk);
+    block.round_count = 0;
   }
-  for (uint32_t pair = threadIdx.x; pair < pairs; pair += blockDim.x) {
-    const PairPlace place = place_of_pair(list, count, work.units(chunk), next_step % 2, pair);
-    if (place.end - place.first > kLongUnits) {
-      work.queue[atomicAdd(&work.control->long_pairs[next_step % 3], 1u)] = {chunk, pair};
-    }
+  for (uint32_t word = BlockTeam::warp(); word < work.mask_words(); word += BlockTeam::warps()) {
+    const uint32_t unit = word * 32 + lane_id();
+    const uint32_t bits = device::ballot(unit < work.units(chunk) && work.absorbed[work.at(chunk, unit)] == 0);
+    if (lane_id() == 0) block.starts[word] = bits;
   }
+  BlockTeam::sync();
 }
 
-// A block per chunk: sums up the ends of runs and lists the partitions there are. The control is all zeros before.
-__device__ inline void prepare_merge(const EncodeWork& work, uint32_t block, uint32_t blocks) {
-  for (uint32_t chunk = block; chunk < work.chunk_count; chunk += blocks) {
-    const uint32_t units = work.units(chunk);
-    const uint32_t base = work.at(chunk, 0);
-    const auto [begin, end] = BlockTeam::share(units);
-    uint32_t ends = 0;
-    uint32_t alive = 0;
-    for (uint32_t unit = begin + lane_id(); unit < end; unit += kLanes) {
-      ends += work.run_ends[base + unit];
-      alive += work.absorbed[base + unit] == 0 ? 1 : 0;
-    }
-    uint32_t total;
-    ends = BlockTeam::sum_before(sum<WarpTeam>(ends), &total);
-    alive = BlockTeam::sum_before(sum<WarpTeam>(alive), &total);
-    for (uint32_t first = begin; first < end; first += kLanes) {
-      const uint32_t unit = first + lane_id();
-      const uint32_t here = unit < end ? work.run_ends[base + unit] : 0;
-      const bool starts = unit < end && work.absorbed[base + unit] == 0;
-      const uint32_t all = device::ballot(starts);
+// The pairs of a step that fall to the block and have not been refused before.
+__device__ inline void list_pairs(const EncodeWork& work, uint32_t chunk, uint32_t step, const MergeMember& member,
+                                  MergeBlock& block) {
+  const uint32_t words = work.mask_words();
+  if (BlockTeam::warp() == 0) {
+    uint32_t count = 0;
+    for (uint32_t first = 0; first < words; first += kLanes) {
+      const uint32_t word = first + lane_id();
+      const uint32_t here = word < words ? device::population(block.starts[word]) : 0;
       const uint32_t below = device::sum_below(here);
-      if (unit < end) work.run_ends[base + unit] = ends + below;
-      if (starts) {
-        work.lists[0][base + alive + device::population(all & lanes_below())] = static_cast<uint16_t>(unit);
-      }
-      ends += sum<WarpTeam>(here);
-      alive += device::population(all);
+      if (word < words) block.before[word] = static_cast<uint16_t>(count + below);
+      count += sum<WarpTeam>(here);
     }
-    BlockTeam::sync();
-    announce_pairs(work, chunk, 0, total, pairs_of(total, 0));
-    BlockTeam::sync();
+    block.count = count;
+    block.short_pairs = 0;
+    block.long_pairs = 0;
   }
+  BlockTeam::sync();
+  // Half a word per thread.
+  for (uint32_t half = threadIdx.x; half < 2 * words; half += blockDim.x) {
+    const uint32_t word = block.starts[half / 2];
+    uint32_t bits = half % 2 == 0 ? word & 0xFFFF : word & 0xFFFF0000;
+    uint32_t number = block.before[half / 2] + (half % 2 == 0 ? 0 : device::population(word & 0xFFFF));
+    for (; bits != 0; bits &= bits - 1, ++number) {
+      if (number % 2 != step % 2 || number + 1 >= block.count || number / 2 % member.count != member.number) continue;
+      const MergePair pair = pair_at(block, half / 2 * 32 + device::lowest_bit(bits));
+      if (work.parts[work.at(chunk, pair.first)].refused_end == pair.end) continue;
+      const bool is_long = pair.end - pair.first > kLongUnits;
+      const uint32_t place = atomicAdd(is_long ? &block.long_pairs : &block.short_pairs, 1u);
+      block.pairs[is_long ? MergeBlock::kMaxUnits / 2 - 1 - place : place] = static_cast<uint16_t>(pair.first);
+    }
+  }
+  BlockTeam::sync();
 }
 
-__device__ __forceinline__ void keep_union(const EncodeWork& work, uint32_t chunk, const PairPlace& place, bool pays,
-                                           const Partition& both) {
-  Partition& first = work.parts[work.at(chunk, place.first)];
+__device__ __forceinline__ Partition union_of(const EncodeWork& work, uint32_t chunk, const MergePair& pair,
+                                              uint64_t* limit) {
+  const Partition& a = work.parts[work.at(chunk, pair.first)];
+  const Partition& b = work.parts[work.at(chunk, pair.second)];
+  *limit = a.bytes + b.bytes;
+  return joined(a, b, continues(values_of(work, chunk), pair.second));
+}
+__device__ __forceinline__ void keep_union(const EncodeWork& work, uint32_t chunk, uint32_t step, const MergePair& pair,
+                                           bool pays, const Partition& both) {
+  Partition& first = work.parts[work.at(chunk, pair.first)];
   if (pays) {
     first = both;
-    work.absorbed[work.at(chunk, place.second)] = 1;
+    work.absorbed[work.at(chunk, pair.second)] = 1;
+    atomicOr(work.merged_in(chunk, step) + pair.second / 32, 1u << pair.second % 32);
   } else {
-    first.refused_end = place.end;
+    first.refused_end = pair.end;
   }
 }
 
-// Short pairs, a lane each. The first pairs of all chunks come first, and warps take equal shares even where that
-// leaves lanes without a pair.
-__device__ inline void try_pairs(const EncodeWork& work, uint32_t step, uint32_t warp, uint32_t warps) {
-  const uint32_t items = work.control->most_pairs[step % 3] * work.chunk_count;
-  const uint32_t rounds = (items + warps * kLanes - 1) / (warps * kLanes);
-  const uint32_t batch = items == 0 ? 1 : (items + warps * rounds - 1) / (warps * rounds);
-  for (uint32_t first = warp * batch; first < items; first += warps * batch) {
-    const uint32_t item = first + lane_id();
-    const uint32_t chunk = item % work.chunk_count;
-    const uint32_t pair = item / work.chunk_count;
-    const MergeState& state = work.states[chunk];
-    PairPlace place{0, 0, 0};
-    bool wanted = lane_id() < batch && pair < state.pairs;
-    if (wanted) {
-      place = place_of_pair(work.lists[step % 2] + work.at(chunk, 0), state.count, work.units(chunk), step % 2, pair);
-      wanted =
-          place.end - place.first <= kLongUnits && work.parts[work.at(chunk, place.first)].refused_end != place.end;
-    }
+// What the block has listed. Short pairs take a lane each; warps take equal shares even where that leaves lanes without
+// a pair, and from all over the list: neighbours in it are alike, and some take long. Long ones take all warps.
+__device__ inline void try_pairs(const EncodeWork& work, uint32_t chunk, uint32_t step, const MergeBlock& block) {
+  const uint32_t share = (block.short_pairs + BlockTeam::warps() - 1) / BlockTeam::warps();
+  for (uint32_t first = 0; first < share; first += kLanes) {
+    const uint32_t item = (first + lane_id()) * BlockTeam::warps() + BlockTeam::warp();
+    const bool wanted = item < block.short_pairs;
     if (!device::any_lane(wanted)) continue;
+    MergePair pair{};
     Partition both;
     uint64_t limit = 0;
     if (wanted) {
-      const Partition& a = work.parts[work.at(chunk, place.first)];
-      const Partition& b = work.parts[work.at(chunk, place.second)];
-      limit = a.bytes + b.bytes;
-      both = joined(a, b, continues(values_of(work, chunk), place.second));
+      pair = pair_at(block, block.pairs[item]);
+      both = union_of(work, chunk, pair, &limit);
     }
     const bool pays = choose_of_lanes(work, chunk, both, wanted, limit, true);
-    if (wanted) keep_union(work, chunk, place, pays, both);
+    if (wanted) keep_union(work, chunk, step, pair, pays, both);
   }
-}
-// Long ones, a block each.
-__device__ inline void try_long_pairs(const EncodeWork& work, uint32_t step, uint32_t block, uint32_t blocks) {
-  const uint32_t items = work.control->long_pairs[step % 3];
-  for (uint32_t item = block; item < items; item += blocks) {
-    const uint32_t chunk = work.queue[item].chunk;
-    const PairPlace place = place_of_pair(work.lists[step % 2] + work.at(chunk, 0), work.states[chunk].count,
-                                          work.units(chunk), step % 2, work.queue[item].pair);
-    const Partition& a = work.parts[work.at(chunk, place.first)];
-    const Partition& b = work.parts[work.at(chunk, place.second)];
-    if (a.refused_end == place.end) continue;
-    const uint64_t limit = a.bytes + b.bytes;
-    Partition both = joined(a, b, continues(values_of(work, chunk), place.second));
+  BlockTeam::sync();
+  for (uint32_t item = 0; item < block.long_pairs; ++item) {
+    const MergePair pair = pair_at(block, block.pairs[MergeBlock::kMaxUnits / 2 - 1 - item]);
+    uint64_t limit;
+    Partition both = union_of(work, chunk, pair, &limit);
     const bool pays = choose_of_block(work, chunk, both, limit);
     BlockTeam::sync();  // everybody has read the parts
-    if (BlockTeam::is_first_thread()) keep_union(work, chunk, place, pays, both);
+    if (BlockTeam::is_first_thread()) keep_union(work, chunk, step, pair, pays, both);
   }
 }
 
-// A block per chunk, after step `step`: drops what was absorbed from the list.
-__device__ inline void compact(const EncodeWork& work, uint32_t step, uint32_t block, uint32_t blocks) {
-  if (block == 0 && BlockTeam::is_first_thread()) {
-    work.control->most_pairs[(step + 2) % 3] = 0;
-    work.control->long_pairs[(step + 2) % 3] = 0;
-  }
-  for (uint32_t chunk = block; chunk < work.chunk_count; chunk += blocks) {
-    const MergeState state = work.states[chunk];
-    const uint32_t base = work.at(chunk, 0);
-    const uint16_t* from = work.lists[step % 2] + base;
-    uint16_t* to = work.lists[(step + 1) % 2] + base;
-    const uint32_t begin = state.count * BlockTeam::warp() / BlockTeam::warps();
-    const uint32_t end = state.count * (BlockTeam::warp() + 1) / BlockTeam::warps();
-    uint32_t alive = 0;
-    for (uint32_t i = begin + lane_id(); i < end; i += kLanes) alive += work.absorbed[base + from[i]] == 0 ? 1 : 0;
-    uint32_t count;
-    alive = BlockTeam::sum_before(sum<WarpTeam>(alive), &count);
-    for (uint32_t first = begin; first < end; first += kLanes) {
-      const uint32_t i = first + lane_id();
-      const bool stays = i < end && work.absorbed[base + from[i]] == 0;
-      const uint32_t all = device::ballot(stays);
-      if (stays) to[alive + device::population(all & lanes_below())] = from[i];
-      alive += device::population(all);
-    }
-    BlockTeam::sync();
-    // A round of two phases that merged nothing was the last.
-    const bool over = step % 2 == 1 && count == state.round_count;
-    announce_pairs(work, chunk, step + 1, count, over ? 0 : pairs_of(count, (step + 1) % 2));
-    BlockTeam::sync();
-  }
+// After all blocks have come to the end of the step: takes in what they merged.
+__device__ inline void take_merged(const EncodeWork& work, uint32_t chunk, uint32_t step, MergeBlock& block) {
+  const uint32_t* merged = work.merged_in(chunk, step);
+  for (uint32_t word = threadIdx.x; word < work.mask_words(); word += blockDim.x) block.starts[word] &= ~merged[word];
+  BlockTeam::sync();
 }
 
-// Whether merging is over before an even step.
-__device__ __forceinline__ bool is_merged(const EncodeWork& work, uint32_t step) {
-  return work.control->most_pairs[step % 3] == 0;
+// A step of one block; false: merging was over before. A block may be a step ahead of others that still read what was
+// merged in the last one, so it may clear only what the next one will write.
+__device__ inline bool merge_step(const EncodeWork& work, uint32_t chunk, uint32_t step, const MergeMember& member,
+                                  MergeBlock& block) {
+  list_pairs(work, chunk, step, member, block);
+  if (step % 2 == 0) {
+    if (block.count < 2 || block.count == block.round_count) return false;
+    BlockTeam::sync();
+    if (BlockTeam::is_first_thread()) block.round_count = block.count;
+  }
+  if (member.number == 0) {
+    uint32_t* next = work.merged_in(chunk, step + 1);
+    for (uint32_t word = threadIdx.x; word < work.mask_words(); word += blockDim.x) next[word] = 0;
+  }
+  try_pairs(work, chunk, step, block);
+  return true;
 }
 
 // --- the cheapest cut ---

@@ -1,8 +1,6 @@
 // The device encoder's kernels: stages of encode_cut.cuh and encode_streams.cuh, each with the grid it wants.
 #include "codec/l3/encode_kernels.h"
 
-#include <cooperative_groups.h>
-
 #include <algorithm>
 
 #include "codec/l3/encode_cut.cuh"
@@ -36,18 +34,35 @@ __global__ __launch_bounds__(kThreads, 2) void choose_cut_kernel(const __grid_co
   choose_cut(work, warp_number(), warp_count());
 }
 
-// All phases in one launch: what a phase merged decides what the next one tries, and only the grid knows when to stop.
+// All steps in one launch: what a step merged decides what the next one tries, and only the chunk's blocks know when to
+// stop. All blocks run at the same time; each chunk has as many of them as there are to go round, and they wait for
+// each other without looking at other chunks.
 __global__ __launch_bounds__(kThreads, 2) void merge_kernel(const __grid_constant__ EncodeWork work) {
-  const auto grid = cooperative_groups::this_grid();
-  prepare_merge(work, blockIdx.x, gridDim.x);
-  grid.sync();
-  for (uint32_t step = 0; step % 2 == 1 || !is_merged(work, step); ++step) {
-    try_pairs(work, step, warp_number(), warp_count());
+  __shared__ MergeBlock block;
+  const uint32_t teams = work.chunk_count < gridDim.x ? work.chunk_count : gridDim.x;
+  const uint32_t team = blockIdx.x % teams;
+  const MergeMember member{blockIdx.x / teams, gridDim.x / teams + (team < gridDim.x % teams ? 1 : 0)};
+  for (uint32_t chunk = team; chunk < work.chunk_count; chunk += teams) {
+    uint32_t awaited = 0;
+    const auto wait = [&] {
+      __syncthreads();
+      awaited += member.count;
+      if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(work.arrived + chunk, 1u);
+        while (*static_cast<volatile uint32_t*>(work.arrived + chunk) < awaited) __nanosleep(100);
+        __threadfence();
+      }
+      __syncthreads();
+    };
+    if (member.number == 0) prepare_merge(work, chunk);
+    wait();
+    find_starts(work, chunk, block);
+    for (uint32_t step = 0; merge_step(work, chunk, step, member, block); ++step) {
+      wait();
+      take_merged(work, chunk, step, block);
+    }
     __syncthreads();
-    try_long_pairs(work, step, blockIdx.x, gridDim.x);
-    grid.sync();
-    compact(work, step, blockIdx.x, gridDim.x);
-    grid.sync();
   }
 }
 
@@ -76,7 +91,7 @@ cudaError_t launch_merge(const EncodeWork& work, cudaStream_t stream) {
   if (error == cudaSuccess) {
     error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, merge_kernel, kThreads, 0);
   }
-  if (error == cudaSuccess) error = cudaMemsetAsync(work.control, 0, sizeof(MergeControl), stream);
+  if (error == cudaSuccess) error = cudaMemsetAsync(work.arrived, 0, work.chunk_count * sizeof(uint32_t), stream);
   if (error != cudaSuccess) return error;
   const uint32_t pairs = blocks_for(uint64_t{work.chunk_count} * (work.stride / 2 + 1));
   uint32_t blocks = std::min(static_cast<uint32_t>(shape.multiprocessors * resident), pairs);

@@ -61,17 +61,36 @@ struct BlockTeam {
   }
 };
 
+struct Lowest {
+  template <typename T>
+  __device__ T operator()(T a, T b) const {
+    return a < b ? a : b;
+  }
+};
+struct Highest {
+  template <typename T>
+  __device__ T operator()(T a, T b) const {
+    return a > b ? a : b;
+  }
+};
+struct Sum {
+  template <typename T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
 template <typename Team, typename T>
 __device__ __forceinline__ T lowest(T value) {
-  return Team::join_all(value, [](T a, T b) { return a < b ? a : b; });
+  return Team::join_all(value, Lowest());
 }
 template <typename Team, typename T>
 __device__ __forceinline__ T highest(T value) {
-  return Team::join_all(value, [](T a, T b) { return a > b ? a : b; });
+  return Team::join_all(value, Highest());
 }
 template <typename Team, typename T>
 __device__ __forceinline__ T sum(T value) {
-  return Team::join_all(value, [](T a, T b) { return a + b; });
+  return Team::join_all(value, Sum());
 }
 
 // One chunk's values, widened as they are read.
@@ -91,98 +110,165 @@ struct ChunkValues {
       default: return widen(device::load(static_cast<const uint64_t*>(data) + row));
     }
   }
-  // The lane's rows of a unit; those that the chunk does not have are its last.
+  // The lane's rows of a unit.
   __device__ __forceinline__ void read_unit(uint32_t unit, int64_t (&out)[kUnitRowsPerLane]) const {
+    read_rows<kLanes>(unit * kUnitRows + lane_id(), out);
+  }
+  // Eight rows, each kStep behind the one before; those that the chunk does not have are its last.
+  template <uint32_t kStep>
+  __device__ __forceinline__ void read_rows(uint32_t first, int64_t (&out)[kUnitRowsPerLane]) const {
     switch (type.bytes) {
-      case 1: return read_unit_as<uint8_t>(unit, out);
-      case 2: return read_unit_as<uint16_t>(unit, out);
-      case 4: return read_unit_as<uint32_t>(unit, out);
-      default: return read_unit_as<uint64_t>(unit, out);
+      case 1: return read_rows_as<uint8_t, kStep>(first, out);
+      case 2: return read_rows_as<uint16_t, kStep>(first, out);
+      case 4: return read_rows_as<uint32_t, kStep>(first, out);
+      default: return read_rows_as<uint64_t, kStep>(first, out);
     }
   }
 
  private:
-  template <typename T>
-  __device__ __forceinline__ void read_unit_as(uint32_t unit, int64_t (&out)[kUnitRowsPerLane]) const {
+  template <typename T, uint32_t kStep>
+  __device__ __forceinline__ void read_rows_as(uint32_t first, int64_t (&out)[kUnitRowsPerLane]) const {
     const T* from = static_cast<const T*>(data);
+    const uint32_t last = rows - 1;
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-      const uint32_t row = unit * kUnitRows + k * kLanes + lane_id();
-      out[k] = widen(device::load(from + (row < rows ? row : rows - 1)));
+      const uint32_t row = first + k * kStep;
+      out[k] = widen(device::load(from + (row < last ? row : last)));
     }
   }
 };
 
-// Bit l: a run ends with row k of lane l, which is row `row` of the chunk. Rows from `end_row` on do not count;
-// `beyond` is the value behind the unit.
+// Bit l: a run ends with row k of lane l, which is row `row` of the chunk. Every kTogether lanes have rows that follow
+// each other, and `beyond` is, in the first of them, the value behind their last row. Rows from `end_row` on do not
+// count.
+template <uint32_t kTogether>
 __device__ __forceinline__ uint32_t run_ends_at(const int64_t (&values)[kUnitRowsPerLane], uint32_t k, int64_t beyond,
                                                 uint32_t row, uint32_t end_row) {
-  const int64_t next_group = k + 1 < kUnitRowsPerLane ? device::shuffle(values[(k + 1) % kUnitRowsPerLane], 0) : beyond;
-  const int64_t neighbour = device::shuffle(values[k], (lane_id() + 1) % kLanes);
-  const int64_t next = lane_id() + 1 < kLanes ? neighbour : next_group;
+  const uint32_t lane = lane_id() % kTogether;
+  const int64_t next_row = k + 1 < kUnitRowsPerLane ? values[(k + 1) % kUnitRowsPerLane] : beyond;
+  const int64_t next = device::shuffle(lane == 0 ? next_row : values[k], lane_id() - lane + (lane + 1) % kTogether);
   return device::ballot(row < end_row && (row + 1 == end_row || values[k] != next));
 }
 __device__ __forceinline__ uint32_t lanes_below() { return (1u << lane_id()) - 1; }
 
-// --- units ---
+// --- groups of lanes ---
 
-// Σ over the lane's rows; narrow: values less the first fit in 31 bits with sign, so that sums fit in 64.
-template <typename Sum>
-__device__ __forceinline__ Moments moments_of(const int64_t (&values)[kUnitRowsPerLane], int64_t first, uint32_t rows) {
-  Sum s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  uint128_t squares = 0;
+// Four units or short partitions at once, each by a group of eight lanes: joining what 32 lanes have seen takes as long
+// as the rows of a unit.
+constexpr uint32_t kGroupLanes = 8;
+constexpr uint32_t kGroups = kLanes / kGroupLanes;
+constexpr uint32_t kGroupRows = kGroupLanes * kUnitRowsPerLane;  // that its lanes read at once
+__device__ __forceinline__ uint32_t lane_of_group() { return lane_id() % kGroupLanes; }
+__device__ __forceinline__ uint32_t group_bits(uint32_t bits) {
+  return bits >> (lane_id() - lane_of_group()) & ((1u << kGroupLanes) - 1);
+}
+template <typename T, typename Join>
+__device__ __forceinline__ T join_group(T value, const Join& join) {
 #pragma unroll
-  for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-    const uint32_t i = k * kLanes + lane_id();
-    const auto z = static_cast<int64_t>(static_cast<uint64_t>(values[k]) - static_cast<uint64_t>(first));
-    if (i >= rows) continue;
-    s0 += static_cast<Sum>(z);
-    s1 += static_cast<Sum>(z) * static_cast<int32_t>(i);
-    s2 += static_cast<Sum>(z) * static_cast<int32_t>(i * i);
-    s3 += static_cast<Sum>(z) * static_cast<int32_t>(i * i * i);
-    const auto size = static_cast<uint128_t>(magnitude(z));
-    squares += size * size;
+  for (uint32_t distance = kGroupLanes / 2; distance > 0; distance /= 2) {
+    value = join(value, device::shuffle_xor(value, distance));
   }
-  return {rows, sum<WarpTeam>(s0), sum<WarpTeam>(s1), sum<WarpTeam>(s2), sum<WarpTeam>(s3), sum<WarpTeam>(squares)};
+  return value;
 }
 
-// A unit without a model yet. *run_ends: rows that differ from the next row of the chunk; *list, unless it is nullptr:
-// which ones.
-__device__ inline Partition unit_of(const ChunkValues& values, uint32_t unit, uint32_t* run_ends, UnitEnds* list) {
+// The members of such a group; in a group that has nothing to do, partitions have no rows.
+struct GroupTeam {
+  template <typename T, typename Join>
+  __device__ static T join_all(T value, const Join& join) {
+    return join_group(value, join);
+  }
+};
+
+// --- units ---
+
+// Σ over the lane's rows of a unit, of which its group has all. Narrow: values less the first fit in 31 bits with sign,
+// so that sums of 32 rows fit in 64, and squares of eight.
+template <bool kNarrow>
+__device__ __forceinline__ Moments moments_of_lane(const ChunkValues& values, uint32_t first_row, uint32_t rows,
+                                                   int64_t first) {
+  using Number = std::conditional_t<kNarrow, int32_t, int64_t>;
+  using Size = std::conditional_t<kNarrow, uint32_t, uint64_t>;
+  using Total = std::conditional_t<kNarrow, int64_t, int128_t>;
+  using Squares = std::conditional_t<kNarrow, uint64_t, uint128_t>;
+  Total s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  uint128_t squares = 0;
+#pragma unroll 1
+  for (uint32_t at = lane_of_group(); at < rows; at += kGroupRows) {
+    int64_t v[kUnitRowsPerLane];
+    values.read_rows<kGroupLanes>(first_row + at, v);
+    Squares some = 0;
+#pragma unroll
+    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+      const auto i = static_cast<int32_t>(at + k * kGroupLanes);
+      const auto z = static_cast<int64_t>(static_cast<uint64_t>(v[k]) - static_cast<uint64_t>(first));
+      if (static_cast<uint32_t>(i) >= rows) continue;
+      s0 += z;
+      s1 += static_cast<Total>(static_cast<Number>(z)) * i;
+      s2 += static_cast<Total>(static_cast<Number>(z)) * (i * i);
+      s3 += static_cast<Total>(static_cast<Number>(z)) * (i * i * i);
+      const auto size = static_cast<Size>(magnitude(z));
+      some += static_cast<Squares>(size) * size;
+    }
+    squares += some;
+  }
+  return {rows, s0, s1, s2, s3, squares};
+}
+
+// The units of the groups, without models yet; in a group that has none, `exists` is false. *run_ends: rows that differ
+// from the next row of the chunk; *list, unless it is nullptr: which ones.
+__device__ inline Partition unit_of_group(const ChunkValues& values, uint32_t unit, bool exists, uint32_t* run_ends,
+                                          UnitEnds* list) {
   constexpr uint32_t kHalfBits = 30;
   const uint32_t first_row = unit * kUnitRows;
-  const uint32_t rows = values.rows - first_row < kUnitRows ? values.rows - first_row : kUnitRows;
-  int64_t v[kUnitRowsPerLane];
-  values.read_unit(unit, v);
-  int64_t low = v[0];
-  int64_t high = v[0];
-  uint32_t runs = 0;
-#pragma unroll
-  for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-    const uint32_t all = run_ends_at(v, k, 0, first_row + k * kLanes + lane_id(), first_row + rows);
-    const uint32_t place = runs + device::population(all & lanes_below());
-    if (list != nullptr && (all >> lane_id() & 1) != 0 && place < kListedEnds) {
-      list->rows[place] = static_cast<uint8_t>(k * kLanes + lane_id());
-    }
-    runs += device::population(all);
-    low = v[k] < low ? v[k] : low;
-    high = v[k] > high ? v[k] : high;
-  }
+  const uint32_t rows = !exists ? 0 : values.rows - first_row < kUnitRows ? values.rows - first_row : kUnitRows;
+  int64_t v[kUnitRowsPerLane] = {};
+  if (exists) values.read_rows<kGroupLanes>(first_row + lane_of_group(), v);
   Partition p;
   p.first_unit = unit;
   p.units = 1;
   p.rows = rows;
-  p.first = device::shuffle(v[0], 0);
-  p.low = lowest<WarpTeam>(low);
-  p.high = highest<WarpTeam>(high);
-  p.runs = runs;
+  p.first = device::shuffle(v[0], lane_id() - lane_of_group());
+  p.low = v[0];
+  p.high = v[0];
+#pragma unroll 1
+  for (uint32_t at = 0; at < kUnitRows; at += kGroupRows) {
+    int64_t next[kUnitRowsPerLane] = {};
+    const uint32_t row = at + lane_of_group();
+    if (at + kGroupRows < rows) values.read_rows<kGroupLanes>(first_row + row + kGroupRows, next);
+#pragma unroll
+    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+      const uint32_t i = row + k * kGroupLanes;
+      const uint32_t ends = group_bits(run_ends_at<kGroupLanes>(v, k, next[0], i, rows));
+      const uint32_t place = p.runs + device::population(ends & ((1u << lane_of_group()) - 1));
+      if (list != nullptr && (ends >> lane_of_group() & 1) != 0 && place < kListedEnds) {
+        list->rows[place] = static_cast<uint8_t>(i);
+      }
+      p.runs += device::population(ends);
+      if (i < rows) {
+        p.low = v[k] < p.low ? v[k] : p.low;
+        p.high = v[k] > p.high ? v[k] : p.high;
+      }
+      v[k] = next[k];
+    }
+  }
+  p.low = join_group(p.low, Lowest());
+  p.high = join_group(p.high, Highest());
   const uint32_t border = first_row + rows;
-  *run_ends = runs - 1 + (border < values.rows && values.at(border - 1) != values.at(border) ? 1 : 0);
-  if (list != nullptr && lane_id() == 0) list->count = static_cast<uint16_t>(*run_ends);
-  p.moments.rows = rows;
+  const bool goes_on = !exists || border >= values.rows || values.at(border - 1) == values.at(border);
+  *run_ends = p.runs - (goes_on ? 1 : 0);
+  if (exists && list != nullptr && lane_of_group() == 0) list->count = static_cast<uint16_t>(*run_ends);
   const uint32_t span_bits = bits_of(span_of(p));
-  if (span_bits > 0 && span_bits <= kHalfBits) p.moments = moments_of<int64_t>(v, p.first, rows);
-  if (span_bits > kHalfBits && span_bits <= kMaxModelBits) p.moments = moments_of<int128_t>(v, p.first, rows);
+  p.moments.rows = rows;
+  if (span_bits > 0 && span_bits <= kHalfBits) p.moments = moments_of_lane<true>(values, first_row, rows, p.first);
+  if (span_bits > kHalfBits && span_bits <= kMaxModelBits) {
+    p.moments = moments_of_lane<false>(values, first_row, rows, p.first);
+  }
+  device::sync_warp();
+  p.moments.s0 = join_group(p.moments.s0, Sum());
+  p.moments.s1 = join_group(p.moments.s1, Sum());
+  p.moments.s2 = join_group(p.moments.s2, Sum());
+  p.moments.s3 = join_group(p.moments.s3, Sum());
+  p.moments.squares = join_group(p.moments.squares, Sum());
   return p;
 }
 
@@ -260,6 +346,56 @@ __device__ __forceinline__ Residuals residuals_of(const PartitionRows& rows, con
   }
 }
 
+// The lane's eight rows of those that a group reads at once. kPlain: there are that many, and the model is narrow.
+template <bool kPlain>
+__device__ __forceinline__ void look_at_rows(const int64_t (&v)[kUnitRowsPerLane], uint64_t first, uint32_t rows,
+                                             uint32_t fraction, Steps& at, Residuals& seen) {
+#pragma unroll
+  for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+    const uint64_t z = static_cast<uint64_t>(v[k]) - first;
+    const auto r = static_cast<int64_t>((z << (kPlain ? 32 : fraction)) - at.y);
+    if (kPlain || lane_of_group() + k * kGroupLanes < rows) {
+      seen.low = r < seen.low ? r : seen.low;
+      seen.high = r > seen.high ? r : seen.high;
+    }
+    step(at);
+  }
+}
+
+// The same for the short partitions of groups; those that have nothing to do have no rows.
+constexpr uint32_t kGroupUnits = 8;  // of the longest
+__device__ __forceinline__ Residuals residuals_of_group(const PartitionRows& rows, const Trial& trial) {
+  const auto first = static_cast<uint64_t>(rows.first);
+  const uint32_t fraction = trial.predictor.fraction;
+  Steps at = steps_from(trial.predictor, lane_of_group(), kGroupLanes);
+  Residuals seen;
+  uint32_t done = 0;
+  bool looking = rows.rows > 0;
+  int64_t v[kUnitRowsPerLane] = {};
+  if (looking) rows.values.read_rows<kGroupLanes>(rows.first_row() + lane_of_group(), v);
+#pragma unroll 1
+  while (device::any_lane(looking)) {
+    // The next rows are on their way while these are looked at.
+    const uint32_t left = rows.rows - done;
+    const bool more = looking && left > kGroupRows;
+    int64_t next[kUnitRowsPerLane] = {};
+    if (more) rows.values.read_rows<kGroupLanes>(rows.first_row() + done + kGroupRows + lane_of_group(), next);
+    Residuals here = seen;
+    if (device::any_lane(looking && (left < kGroupRows || fraction != 32))) {
+      look_at_rows<false>(v, first, left, fraction, at, here);
+    } else {
+      look_at_rows<true>(v, first, left, fraction, at, here);
+    }
+    if (looking) seen = here;
+#pragma unroll
+    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) v[k] = next[k];
+    done += kGroupRows;
+    const uint32_t lost = group_bits(device::ballot(seen.span() > trial.most));
+    looking = more && lost == 0;
+  }
+  return {join_group(seen.low, Lowest()), join_group(seen.high, Highest())};
+}
+
 // --- runs ---
 
 // f(ends, run, value, end) for every row of a unit: whether a run ends with the row, its number, its value, and where
@@ -273,16 +409,17 @@ __device__ __forceinline__ void each_run_of_unit(const PartitionRows& rows, uint
 #pragma unroll
   for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
     const uint32_t row = unit * kUnitRows + k * kLanes + lane_id();
-    const uint32_t all = run_ends_at(v, k, beyond, row, rows.end_row());
+    const uint32_t all = run_ends_at<kLanes>(v, k, beyond, row, rows.end_row());
     f((all >> lane_id() & 1) != 0, run + device::population(all & lanes_below()), v[k], row - rows.first_row() + 1);
     run += device::population(all);
   }
 }
 
-// The same for the runs of the calling warp's share, a unit per lane, by the units' lists of ends: rows between ends
-// are not looked at. Ends after 32 units in which stop() became true in some lane.
+// The same for the runs of the calling warp's share, an end per lane, by the units' lists of ends: rows between ends
+// are not looked at, and it does not matter in which units the ends are. Ends after 32 units in which stop() became
+// true in some lane.
 template <typename Team, typename F, typename Stop>
-__device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f, const Stop& stop) {
+__device__ __forceinline__ void each_run_of_share(const PartitionRows& rows, F&& f, const Stop& stop) {
   const UnitRange share = share_of<Team>(rows);
   uint32_t run = share.begin == rows.first_unit ? 0 : rows.run_ends[share.begin] - rows.run_ends[rows.first_unit];
 #pragma unroll 1
@@ -293,28 +430,42 @@ __device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f, const
     const uint32_t listed = exists ? list.count : 0;
     const bool many = listed > kListedEnds;
     // The partition ends a run wherever it ends, though the next row may have the same value.
-    const uint32_t last = rows.end_row() - 1 - unit * kUnitRows;
-    const bool closes = exists && last < kUnitRows;
-    const bool cut = closes && !many && (listed == 0 || list.rows[listed - 1] != last);
+    const uint32_t last_row = rows.end_row() - 1;
+    const bool closes = exists && last_row - unit * kUnitRows < kUnitRows;
+    const bool cut = closes && !many && (listed == 0 || list.rows[listed - 1] != last_row - unit * kUnitRows);
     const uint32_t count = listed + (cut ? 1 : 0);
     const uint32_t before = run + device::sum_below(count);
-    // Values of four runs are asked for before the first is used.
-    constexpr uint32_t kTogether = 4;
     const uint32_t by_list = many ? 0 : count;
+    const uint32_t place = device::sum_below(by_list);  // of the unit's ends among those of all lists
+    const uint32_t listed_ends = device::shuffle(place + by_list, kLanes - 1);
+    const uint32_t units = share.end - first < kLanes ? share.end - first : kLanes;
+    // Values of two runs are asked for before the first is used.
+    constexpr uint32_t kTogether = 2;
 #pragma unroll 1
-    for (uint32_t first_end = 0; device::any_lane(first_end < by_list); first_end += kTogether) {
+    for (uint32_t first_end = 0; first_end < listed_ends; first_end += kTogether * kLanes) {
+      uint32_t runs[kTogether];
       uint32_t ends[kTogether];
       int64_t values[kTogether];
 #pragma unroll
       for (uint32_t i = 0; i < kTogether; ++i) {
-        const uint32_t j = first_end + i;
-        ends[i] = unit * kUnitRows + (j < by_list && j < listed ? list.rows[j] : last);
-        values[i] = j < by_list ? rows.values.at(ends[i]) : 0;
+        const uint32_t end = first_end + i * kLanes + lane_id();
+        // The last unit whose ends begin no later has it.
+        uint32_t owner = 0;
+        for (uint32_t half = kLanes / 2; half > 0; half /= 2) {
+          if (half >= units) continue;
+          const uint32_t middle = device::shuffle(place, owner + half);
+          if (middle <= end) owner += half;
+        }
+        const uint32_t j = end - device::shuffle(place, owner);
+        runs[i] = device::shuffle(before, owner) + j;
+        const uint32_t in_unit = device::shuffle(listed, owner);
+        ends[i] = end < listed_ends && j < in_unit ? (first + owner) * kUnitRows + rows.unit_ends[first + owner].rows[j]
+                                                   : last_row;
+        values[i] = rows.values.at(ends[i]);
       }
 #pragma unroll
       for (uint32_t i = 0; i < kTogether; ++i) {
-        const uint32_t j = first_end + i;
-        f(j < by_list, before + j, values[i], ends[i] - rows.first_row() + 1);
+        f(first_end + i * kLanes + lane_id() < listed_ends, runs[i], values[i], ends[i] - rows.first_row() + 1);
       }
     }
     for (uint32_t waiting = device::ballot(many); waiting != 0; waiting &= waiting - 1) {
@@ -323,6 +474,36 @@ __device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f, const
     }
     run = device::shuffle(before + count, kLanes - 1);
     if (device::any_lane(stop())) break;
+  }
+}
+
+// The same for the runs of a short partition, all of whose units have whole lists: a group goes from unit to unit, a
+// lane as far as it is not stopped.
+template <typename F, typename Stop>
+__device__ __forceinline__ void each_run_of_group(const PartitionRows& rows, F&& f, const Stop& stop) {
+  uint32_t run = 0;
+#pragma unroll 1
+  for (uint32_t unit = rows.first_unit; unit < rows.first_unit + rows.units && !stop(); ++unit) {
+    const UnitEnds& list = rows.unit_ends[unit];
+    const uint32_t listed = list.count;
+    const uint32_t last = rows.end_row() - 1 - unit * kUnitRows;
+    const bool cut = last < kUnitRows && (listed == 0 || list.rows[listed - 1] != last);
+    const uint32_t count = listed + (cut ? 1 : 0);
+#pragma unroll 4
+    for (uint32_t j = lane_of_group(); j < count; j += kGroupLanes) {
+      const uint32_t row = unit * kUnitRows + (j < listed ? list.rows[j] : last);
+      f(true, run + j, rows.values.at(row), row - rows.first_row() + 1);
+    }
+    run += count;
+  }
+}
+
+template <typename Team, typename F, typename Stop>
+__device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f, const Stop& stop) {
+  if constexpr (std::is_same_v<Team, GroupTeam>) {
+    each_run_of_group(rows, f, stop);
+  } else {
+    each_run_of_share<Team>(rows, f, stop);
   }
 }
 

@@ -142,26 +142,45 @@ struct TilePacker {
     }
   }
 
-  // A unit by itself: the lane's eight values are `width` bytes at byte lane·width.
+  // A unit by itself: the lane's eight values are `width` bytes at byte lane·width. A lane writes the words that begin
+  // in its bytes, of which the last may end with bytes of the next lane; words that more than two lanes share are
+  // written byte by byte.
   __device__ void pack_unit(const Record& record, uint32_t unit) const {
     const Predictor predictor = get_predictor(record, chunk.params, values.type.bytes);
     uint64_t residual[kUnitRowsPerLane];
     residuals(record, predictor, unit, residual);
-    auto* to = reinterpret_cast<uint8_t*>(work.streams[chunk_number].residuals +
-                                          (chunk.words_of(record, unit) - chunk.residuals)) +
-               lane_id() * record.width;
+    uint32_t* words = work.streams[chunk_number].residuals + (chunk.words_of(record, unit) - chunk.residuals);
+    const uint32_t begin = lane_id() * record.width;
+    if (record.width < sizeof(uint32_t)) {
+      uint32_t bits = 0;
+#pragma unroll
+      for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) bits |= static_cast<uint32_t>(residual[k]) << k * record.width;
+      for (uint32_t i = 0; i < record.width; ++i) {
+        reinterpret_cast<uint8_t*>(words)[begin + i] = static_cast<uint8_t>(bits >> 8 * i);
+      }
+      return;
+    }
+    uint32_t first_bits = 0;
+#pragma unroll
+    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+      if (k * record.width < 32) first_bits |= static_cast<uint32_t>(residual[k]) << k * record.width;
+    }
+    const uint32_t beyond = device::shuffle(first_bits, (lane_id() + 1) % kLanes);
+    uint32_t word = begin / sizeof(uint32_t);
+    uint32_t filled = begin % sizeof(uint32_t) * 8;
     uint128_t pending = 0;
-    uint32_t filled = 0;
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
       pending |= static_cast<uint128_t>(residual[k]) << filled;
       filled += record.width;
-      while (filled >= 8) {
-        *to++ = static_cast<uint8_t>(pending);
-        pending >>= 8;
-        filled -= 8;
+      while (filled >= 32) {
+        if (word * sizeof(uint32_t) >= begin) device::store_once(words + word, static_cast<uint32_t>(pending));
+        ++word;
+        pending >>= 32;
+        filled -= 32;
       }
     }
+    if (filled > 0) device::store_once(words + word, static_cast<uint32_t>(pending) | beyond << filled);
   }
 
   // Runs that end in a unit, and the unit's tile's first run.
@@ -184,7 +203,7 @@ struct TilePacker {
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
       const uint32_t row = first_row + k * kLanes + lane_id();
-      const uint32_t all = run_ends_at(v, k, beyond, row, end_row);
+      const uint32_t all = run_ends_at<kLanes>(v, k, beyond, row, end_row);
       if (all >> lane_id() & 1) {
         const uint32_t own = run + device::population(all & lanes_below());
         put_run(runs, words, ends_at, own, v[k], row);

@@ -48,21 +48,6 @@ struct EncodedStreams {
 
 BASALT_HD uint32_t start_words(uint32_t rows) { return (units_of(rows) + kUnitsPerStart - 1) / kUnitsPerStart; }
 
-// Merging, chunk by chunk.
-struct MergeState {
-  uint32_t count;        // partitions
-  uint32_t round_count;  // at the beginning of the round
-  uint32_t pairs;        // to be tried in this phase; 0 when nothing is left to do
-};
-// Of the whole batch. Numbers of three phases take turns: while one is used, the next is counted and the third cleared.
-struct MergeControl {
-  uint32_t most_pairs[3];  // of any chunk
-  uint32_t long_pairs[3];  // in the queue
-};
-struct LongPair {
-  uint32_t chunk;
-  uint32_t pair;
-};
 constexpr uint32_t kLongUnits = 64;  // a union of more is tried by a block instead of a warp
 
 // Ends of runs that a unit's list has room for. Runs of a partition are worth looking at from kLeastRun rows on
@@ -93,12 +78,10 @@ struct EncodeWork {
   uint8_t* absorbed;      // 1 where no partition starts
   uint32_t* run_ends;     // rows of the unit that differ from the next row; from merging on the sum over earlier units
   UnitEnds* unit_ends;    // which rows that are
-  uint16_t* lists[2];     // merging: first units of the partitions, before and after a phase
-  MergeState* states;     // per chunk
-  LongPair* queue;
-  MergeControl* control;
-  uint32_t* costs;    // `best`: bytes of the run of 1 + i units that begins here, at 32·unit + i
-  uint32_t* numbers;  // partitions before this unit
+  uint32_t* arrived;      // merging, per chunk: blocks that have come to where they wait for each other
+  uint32_t* merged;       // bits of units at which partitions stopped starting in a step; three steps take turns
+  uint32_t* costs;        // `best`: bytes of the run of 1 + i units that begins here, at 32·unit + i
+  uint32_t* numbers;      // partitions before this unit
   uint32_t* param_places;
   uint32_t* word_places;
   EncodedSizes* sizes;  // per chunk
@@ -112,8 +95,12 @@ struct EncodeWork {
     work.chunk_count = static_cast<uint32_t>(chunks.size());
     for (const EncodeInput& chunk : chunks) work.stride = std::max(work.stride, units_of(chunk.rows));
     work.stride = (work.stride + kUnitsPerTile - 1) / kUnitsPerTile * kUnitsPerTile;
-    const uint64_t share = uint64_t{work.chunk_count} * work.stride / warps / kUnitsPerTile * kUnitsPerTile;
-    work.batch = static_cast<uint32_t>(std::clamp<uint64_t>(share, kUnitsPerTile, kLanes));
+    // Warps come in waves; all have the same share, so that the last is as full as the others.
+    const uint64_t share = (uint64_t{work.chunk_count} * work.stride + warps - 1) / warps;
+    const uint64_t waves = std::max<uint64_t>((share + kLanes - 1) / kLanes, 1);
+    const uint64_t batch = (share + waves - 1) / waves;
+    work.batch = static_cast<uint32_t>((batch + kUnitsPerTile - 1) / kUnitsPerTile * kUnitsPerTile);
+    work.batch = std::clamp(work.batch, kUnitsPerTile, kLanes);
     work.type = ValueType::of(value_bytes, has_sign);
     work.best = effort == Effort::kBest;
     work.max_degree = effort == Effort::kFast ? 1 : 3;
@@ -122,6 +109,10 @@ struct EncodeWork {
   }
 
   BASALT_HD uint32_t at(uint32_t chunk, uint32_t unit) const { return chunk * stride + unit; }
+  BASALT_HD uint32_t mask_words() const { return (stride + 31) / 32; }  // a bit per unit
+  BASALT_HD uint32_t* merged_in(uint32_t chunk, uint32_t step) const {
+    return merged + (chunk * 3 + step % 3) * mask_words();
+  }
   BASALT_HD uint32_t units(uint32_t chunk) const { return units_of(chunks[chunk].rows); }
 };
 
@@ -139,22 +130,19 @@ inline size_t place_arrays(EncodeWork& work, unsigned char* base) {
   place(work.absorbed, units);
   place(work.run_ends, units);
   place(work.unit_ends, work.max_degree > 1 ? units : 0);
-  place(work.lists[0], units);
-  place(work.lists[1], units);
   place(work.costs, work.best ? units * kMaxPolyUnits : 0);
   place(work.numbers, units);
   place(work.param_places, units);
   place(work.word_places, units);
-  place(work.states, work.chunk_count);
-  place(work.queue, units / kLongUnits + 1);
+  place(work.arrived, work.chunk_count);
+  place(work.merged, size_t{work.chunk_count} * 3 * work.mask_words());
   place(work.sizes, work.chunk_count);
   place(work.streams, work.chunk_count);
-  place(work.control, 1);
   return bytes;
 }
 // What a unit takes of it, at most. Twice the input is allowed, and the smallest values have one byte.
 constexpr size_t kWorkBytesPerUnit =
-    sizeof(Partition) + sizeof(UnitEnds) + kRunsParamsStride * 4 + 1 + 4 + 2 * 2 + kMaxPolyUnits * 4 + 12;
+    sizeof(Partition) + sizeof(UnitEnds) + kRunsParamsStride * 4 + 1 + 4 + 1 + kMaxPolyUnits * 4 + 12;
 static_assert(kWorkBytesPerUnit <= 2 * kUnitRows);
 
 }  // namespace basalt::l3
