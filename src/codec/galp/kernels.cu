@@ -14,7 +14,7 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_and_patch(C
                                                                                uint32_t* fault) {
   extern __shared__ SixteenBytes shared[];
   const uint32_t warp = threadIdx.x / kLanes;
-  auto* staged = reinterpret_cast<typename Reader::value_type*>(shared) + warp * kTileRows;
+  auto& staged = reinterpret_cast<typename Reader::Staged*>(shared)[warp];
   const uint32_t tile = blockIdx.x * kWarps + warp;
   bool bad = false;
 #pragma unroll 1
@@ -38,7 +38,7 @@ namespace basalt::galp {
 template <typename T>
 cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
   using Reader = device::Galp<T, device::Packed<T, device::WidthsUpTo<32>>>;
-  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8>, kTileRows * sizeof(T), batch, out, fault,
+  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8>, sizeof(typename Reader::Staged), batch, out, fault,
                                       stream);
 }
 
