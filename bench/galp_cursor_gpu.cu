@@ -138,8 +138,8 @@ __global__ __launch_bounds__(kWarps* kLanes, 4) void count_column_by_column(Chun
       range.span = spans[column].span;
       uint32_t how = device::kByBounds;
       alive &= device::ShapeTest<FloatOf<T>, device::Test::kAtMost, Reader>::run(
-          descriptor_of(batch, column, i / batch.tiles_per_chunk), i % batch.tiles_per_chunk, exceptions + threadIdx.x / kLanes, bad, how, ahead,
-          range, INT64_MIN, last);
+          descriptor_of(batch, column, i / batch.tiles_per_chunk), i % batch.tiles_per_chunk,
+          exceptions + threadIdx.x / kLanes, bad, how, ahead, range, INT64_MIN, last);
       device::sync_warp();
       if (device::lane_id() == 0) spans[column] = {range.span, range.pair};
       device::sync_warp();

@@ -23,7 +23,8 @@ constexpr uint32_t kCountWarps = 8;  // of a block
 
 // Rows whose key is at most `last`, as generated kernels test them. One warp per tile in turn.
 template <typename T, typename Reader>
-__global__ __launch_bounds__(kCountWarps* kLanes, 4) void count_at_most(ChunkBatch batch, int64_t last, unsigned long long* result) {
+__global__ __launch_bounds__(kCountWarps* kLanes, 4) void count_at_most(ChunkBatch batch, int64_t last,
+                                                                        unsigned long long* result) {
   uint32_t count = 0;
   uint32_t bad = 0;
   device::CodeRange range;
@@ -58,8 +59,8 @@ void measure_count(NestedBench& bench, Line& line, const ChunkBatch& batch, cons
   using Reader = device::Galp<T, device::Packed<T, UnrolledWidths>>;
   const auto rows = static_cast<uint64_t>(line.values);
   const auto launch = [&](unsigned long long* result) {
-    count_at_most<T, Reader><<<static_cast<uint32_t>(bench.shape.multiprocessors) * 4, kCountWarps * kLanes>>>(batch, last,
-                                                                                                         result);
+    count_at_most<T, Reader>
+        <<<static_cast<uint32_t>(bench.shape.multiprocessors) * 4, kCountWarps * kLanes>>>(batch, last, result);
   };
   const auto expected =
       counted([&](unsigned long long* result) { count_values<<<2048, 256>>>(values, rows, last, result); });
@@ -85,6 +86,10 @@ void floats(NestedBench& bench, const std::string& type) {
       const std::string point = label("w", width);
       bench.measure<T>(group, point, "decode", batch, column.bytes, 0.75, ExpectedFloat<T>{},
                        [&](T* out) { return galp::decode<T>(batch, out, bench.fault.data(), nullptr); });
+      if constexpr (sizeof(T) == 8) {
+        bench.measure<T>(group, point, "decode, up to 48 unrolled", batch, column.bytes, 0.75, ExpectedFloat<T>{},
+                         [&](T* out) { return galp::decode_up_to<T, 48>(batch, out, bench.fault.data(), nullptr); });
+      }
       Line line;
       line.group = group + " count";
       line.point = point;

@@ -116,9 +116,9 @@ class ExceptionWords {
   };
   __device__ __forceinline__ Lane of_lane() const { return find(asked(), positions_, count_); }
 
-  // Calls f(row of the tile, value) for each exception, by any lane. `lanes`: shared memory of a byte per lane, which is
-  // synchronised with what the lanes wrote before, but not with what they will write. False: positions that no writer
-  // makes.
+  // Calls f(row of the tile, value) for each exception, by any lane. `lanes`: shared memory of a byte per lane, which
+  // is synchronised with what the lanes wrote before, but not with what they will write. False: positions that no
+  // writer makes.
   template <typename T, typename F>
   __device__ __forceinline__ bool for_each(uint8_t* lanes, F&& f) const {
     return listed() ? for_each_listed<T>(lanes, f) : for_each_masked<T>(f);
@@ -291,6 +291,7 @@ class Galp {
   using Int = galp::IntOf<Float>;
   using Scale = galp::Scale<Float>;
   using Words = ExceptionWords;
+  using Shared = SharedExceptions;
   static constexpr uint32_t kBits = 8 * sizeof(T);
   static constexpr uint32_t kIntegersWord = 1 + galp::kStreams;
   static constexpr uint32_t kDescriptorWords = kIntegersWord + Integers::kDescriptorWords;
@@ -409,7 +410,8 @@ class Galp {
     uint8_t lanes[kLanes];
   };
   // Writes a tile's rows to memory. One with exceptions is written to `staged` first, as if it had none; then each lane
-  // writes some over it. Nothing waits for their block before the integers are read, and memory sees whole sectors only.
+  // writes some over it. Nothing waits for their block before the integers are read, and memory sees whole sectors
+  // only.
   __device__ __forceinline__ void write_tile(uint32_t tile, uint32_t rows, Staged& staged,
                                              T* out) requires(Integers::kScratchBytes == 0) {
     const Entry tile_entry = entry(tile);

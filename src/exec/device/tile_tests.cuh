@@ -18,7 +18,6 @@ template <typename T, typename Integers>
 class Galp;
 template <typename T, typename IntegersView, typename Convert>
 class GalpView;
-struct SharedExceptions;
 
 // Stored bits → the column's logical type S → the type V that the kernel computes with. Statistics have proven that V
 // holds every value, so narrowing drops sign bits only.
@@ -337,7 +336,7 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
                     is_bad || integers.bad ? 1u : 0u};
       if (has_exceptions) {
         how = kByRows;
-        tested = test_exceptions(words.asked(), tested, *static_cast<SharedExceptions*>(scratch), first, last);
+        tested = test_exceptions(words.asked(), tested, *static_cast<typename Reader::Shared*>(scratch), first, last);
       }
       bad |= tested.bad;
       return tested.mask;
@@ -388,8 +387,13 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   }
 
   // Sets the bits of exceptions as they pass.
-  __device__ __noinline__ static Tested test_exceptions(typename Reader::Words::Asked asked, Tested tested,
-                                                        SharedExceptions& shared, int64_t first, int64_t last) {
+#if defined(BASALT_TRIAL_INLINE)
+#define BASALT_CALLED __forceinline__
+#else
+#define BASALT_CALLED __noinline__
+#endif
+  __device__ BASALT_CALLED static Tested test_exceptions(typename Reader::Words::Asked asked, Tested tested,
+                                                         typename Reader::Shared& shared, int64_t first, int64_t last) {
     typename Reader::Words words(asked);
     if (!words.take(Reader::kBits)) return {tested.mask, 1};
     const uint32_t lane = lane_id();
