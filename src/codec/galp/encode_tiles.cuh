@@ -20,8 +20,8 @@ struct NumberSpan {
     high = number > high ? number : high;
   }
   __device__ __forceinline__ void join() {
-    low = lowest(low);
-    high = highest(high);
+    low = lowest_of_lanes(low);
+    high = highest_of_lanes(high);
   }
   __device__ __forceinline__ Bits span() const { return static_cast<Bits>(high - low); }
 };
@@ -242,7 +242,7 @@ __device__ __forceinline__ void fill_exceptions(const T* tile, const Scale<T>& s
                                                 IntOf<T> (&integers)[kRowsPerLane]) {
   using Int = IntOf<T>;
   const uint32_t own = ~exceptions == 0 ? kTileRows : device::lowest_bit(~exceptions) * kLanes + lane_id();
-  const uint32_t first = lowest(own);
+  const uint32_t first = lowest_of_lanes(own);
   // Made again: looking for it among the registers would move them to memory.
   Int filler = first < kTileRows ? static_cast<Int>(encode(load_float(tile + first), scale).d) : Int{0};
 #pragma unroll

@@ -318,7 +318,8 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
       const typename Reader::Entry entry = ahead.entry();
       typename Reader::Words words;
       bool is_bad = false;
-      const bool has_exceptions = Reader::ask(descriptor, entry, words, is_bad);
+      Reader::ask(descriptor, entry, words, is_bad);
+      if (is_bad) bad = 1;
       Integers integers;
       ahead.open_integers(integers, descriptor, tile, scratch);
       if (Reader::is_pair(entry.scheme) && range.pair != entry.scheme) {
@@ -333,8 +334,8 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
         return tested.mask;
       }
       Tested tested{TileTest<T, kTest, Integers>::run(integers, how, numbers.within(range.span)),
-                    is_bad || integers.bad ? 1u : 0u};
-      if (has_exceptions) {
+                    integers.bad ? 1u : 0u};
+      if (!words.is_empty()) {
         how = kByRows;
         tested = test_exceptions(words.asked(), tested, *static_cast<typename Reader::Shared*>(scratch), first, last);
       }
@@ -387,13 +388,8 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   }
 
   // Sets the bits of exceptions as they pass.
-#if defined(BASALT_TRIAL_INLINE)
-#define BASALT_CALLED __forceinline__
-#else
-#define BASALT_CALLED __noinline__
-#endif
-  __device__ BASALT_CALLED static Tested test_exceptions(typename Reader::Words::Asked asked, Tested tested,
-                                                         typename Reader::Shared& shared, int64_t first, int64_t last) {
+  __device__ __noinline__ static Tested test_exceptions(typename Reader::Words::Asked asked, Tested tested,
+                                                        typename Reader::Shared& shared, int64_t first, int64_t last) {
     typename Reader::Words words(asked);
     if (!words.take(Reader::kBits)) return {tested.mask, 1};
     const uint32_t lane = lane_id();
