@@ -115,6 +115,12 @@ struct CutDictionary {
   Dictionary dictionary;
   uint64_t bits;  // what the sample takes
 };
+// One that holds `held` of `count` values.
+BASALT_HD CutDictionary weigh_dictionary(const Dictionary& dictionary, uint32_t held, uint32_t count,
+                                         uint32_t type_bits) {
+  const uint32_t width = type_bits - dictionary.left_bits + width_of_span(dictionary.size - 1u);
+  return {dictionary, static_cast<uint64_t>(width) * count + static_cast<uint64_t>(count - held) * kRdExceptionBits};
+}
 BASALT_HD CutDictionary cut_dictionary(const uint16_t* sorted, uint32_t count, uint32_t type_bits, uint32_t left_bits) {
   Dictionary now{};
   uint32_t frequencies[kMaxEntries] = {};
@@ -142,8 +148,7 @@ BASALT_HD CutDictionary cut_dictionary(const uint16_t* sorted, uint32_t count, u
     }
     i = end;
   }
-  const uint32_t width = type_bits - left_bits + width_of_span(now.size - 1u);
-  return {now, static_cast<uint64_t>(width) * count + static_cast<uint64_t>(count - held) * kRdExceptionBits};
+  return weigh_dictionary(now, held, count, type_bits);
 }
 // The dictionary for a group: the cut with the fewest bits, the smallest of equals.
 BASALT_HD Dictionary choose_dictionary(const uint16_t* sorted, uint32_t count, uint32_t type_bits) {

@@ -8,17 +8,9 @@
 
 namespace basalt::galp {
 
-using device::join_lanes;
+using device::highest_of_lanes;
 using device::lane_id;
-
-template <typename T>
-__device__ __forceinline__ T lowest(T value) {
-  return join_lanes(value, [](T a, T b) { return a < b ? a : b; });
-}
-template <typename T>
-__device__ __forceinline__ T highest(T value) {
-  return join_lanes(value, [](T a, T b) { return a > b ? a : b; });
-}
+using device::lowest_of_lanes;
 
 __device__ __forceinline__ uint32_t warp_of_block() { return threadIdx.x / kLanes; }
 __device__ __forceinline__ uint32_t warps_of_block() { return blockDim.x / kLanes; }
@@ -61,8 +53,8 @@ struct IntegerSpan {
   __device__ __forceinline__ Frame<T> joined() const {
     using Int = IntOf<T>;
     constexpr auto kLargest = static_cast<Int>(~Arithmetic<T>::kSign);
-    const Int least = lowest(is_empty() ? kLargest : static_cast<Int>(low));
-    const Int largest = highest(is_empty() ? static_cast<Int>(-kLargest - 1) : static_cast<Int>(high));
+    const Int least = lowest_of_lanes(is_empty() ? kLargest : static_cast<Int>(low));
+    const Int largest = highest_of_lanes(is_empty() ? static_cast<Int>(-kLargest - 1) : static_cast<Int>(high));
     if (least > largest) return {};
     return {static_cast<BitsOf<T>>(least), static_cast<BitsOf<T>>(largest) - static_cast<BitsOf<T>>(least)};
   }
@@ -120,13 +112,13 @@ __device__ uint32_t find_winners(const T* piece, uint32_t most, uint32_t* wins) 
     for (uint32_t round = 0; round < kRounds; ++round) {
       if (keys[round] >= from && keys[round] < least) least = keys[round];
     }
-    least = lowest(least);
+    least = lowest_of_lanes(least);
     if (least == kNoKey) break;
     if (i == 0) bits = least >> 8;
     if (lane_id() == 0) atomicAdd(wins + pair_of_key(least), 1u);
     from = least + 1;
   }
-  safest = lowest(safest);
+  safest = lowest_of_lanes(safest);
   if (safest != kNoKey && lane_id() == 0) atomicAdd(wins + pair_of_key(safest), 1u);
   return bits;
 }
@@ -190,8 +182,75 @@ __device__ inline void clear_wins(uint32_t* wins) {
   __syncthreads();
 }
 
+// The largest of the lanes' keys, of which no two are alike but for 0, taken out of them.
+template <uint32_t kCount>
+__device__ __forceinline__ uint32_t take_highest(uint32_t (&keys)[kCount]) {
+  uint32_t best = 0;
+#pragma unroll
+  for (uint32_t i = 0; i < kCount; ++i) best = keys[i] > best ? keys[i] : best;
+  best = highest_of_lanes(best);
+#pragma unroll
+  for (uint32_t i = 0; i < kCount; ++i) keys[i] = keys[i] == best ? 0 : keys[i];
+  return best;
+}
+
+// rank_candidates() by a warp. Lane 0 writes.
+__device__ __forceinline__ void rank_by_warp(const uint32_t* wins, uint32_t pairs, uint32_t most, Group& out) {
+  uint32_t keys[(pairs_of(64) + kLanes - 1) / kLanes];
+#pragma unroll
+  for (uint32_t i = 0; i < sizeof(keys) / sizeof(uint32_t); ++i) {
+    const uint32_t pair = i * kLanes + lane_id();
+    keys[i] = pair < pairs && wins[pair] > 0 ? wins[pair] << 8 | pair : 0;
+  }
+  uint32_t count = 0;
+  while (count < most) {
+    const uint32_t best = take_highest(keys);
+    if (best == 0) break;
+    if (lane_id() == 0) out.candidates[count] = static_cast<uint8_t>(best & 255);
+    ++count;
+  }
+  if (lane_id() == 0) out.count = count;
+}
+
+// cut_dictionary() by a warp, of whole pieces: a mask per piece says where runs of equal values begin, and the most
+// frequent ones are taken one after the other.
+__device__ __forceinline__ CutDictionary cut_by_warp(const uint16_t* sorted, uint32_t count, uint32_t type_bits,
+                                                     uint32_t left_bits) {
+  constexpr uint32_t kLargest = (1u << kMaxLeftBits) - 1;
+  const uint32_t lane = lane_id();
+  const auto value_at = [&](uint32_t i) { return static_cast<uint32_t>(sorted[i]) >> (kMaxLeftBits - left_bits); };
+  uint32_t begins[kPieces];
+  uint32_t keys[kPieces];  // of runs: the length, then the smaller value
+#pragma unroll
+  for (uint32_t piece = 0; piece < kPieces; ++piece) {
+    const uint32_t i = piece * kPieceRows + lane;
+    keys[piece] = i < count ? value_at(i) : 0;
+    begins[piece] = device::ballot(i < count && (i == 0 || value_at(i - 1) != keys[piece]));
+  }
+  uint32_t next = count;  // where a run begins behind the piece
+#pragma unroll
+  for (uint32_t piece = kPieces; piece-- > 0;) {
+    const uint32_t above = begins[piece] >> lane >> 1;
+    const uint32_t length = above != 0 ? device::lowest_bit(above) + 1 : next - (piece * kPieceRows + lane);
+    keys[piece] = (begins[piece] >> lane & 1) != 0 ? length << kMaxLeftBits | (kLargest - keys[piece]) : 0;
+    if (begins[piece] != 0) next = piece * kPieceRows + device::lowest_bit(begins[piece]);
+  }
+  Dictionary found{};
+  found.left_bits = static_cast<uint16_t>(left_bits);
+  uint32_t held = 0;
+#pragma unroll
+  for (uint32_t i = 0; i < kMaxEntries; ++i) {
+    const uint32_t best = take_highest(keys);
+    if (best == 0) break;
+    found.entries[i] = static_cast<uint16_t>(kLargest - (best & kLargest));
+    held += best >> kMaxLeftBits;
+    ++found.size;
+  }
+  return weigh_dictionary(found, held, count, type_bits);
+}
+
 // A block finds the dictionary of a group, from the pieces that are no decimals, or from all: upper parts find their
-// places by counting those before them, then each lane has a cut.
+// places by counting those before them, then each warp tries some cuts.
 template <typename T>
 __device__ void search_dictionary(const T* sample, const uint32_t* poor, Dictionary* out) {
   constexpr uint32_t kBits = Arithmetic<T>::kBits;
@@ -211,16 +270,18 @@ __device__ void search_dictionary(const T* sample, const uint32_t* poor, Diction
     sorted[before] = own;
   }
   __syncthreads();
-  if (warp_of_block() != 0) return;
+  __shared__ CutDictionary cuts[kMaxLeftBits];
   const uint32_t count = (poor_pieces == 0 ? kPieces : poor_pieces) * kPieceRows;
-  const uint32_t left_bits = lane_id() + 1;
-  CutDictionary cut{};
-  uint32_t key = kNoKey;
-  if (left_bits <= kMaxLeftBits) {
-    cut = cut_dictionary(sorted, count, kBits, left_bits);
-    key = static_cast<uint32_t>(cut.bits) << 5 | left_bits;
+  for (uint32_t left_bits = 1 + warp_of_block(); left_bits <= kMaxLeftBits; left_bits += warps_of_block()) {
+    const CutDictionary cut = cut_by_warp(sorted, count, kBits, left_bits);
+    if (lane_id() == 0) cuts[left_bits - 1] = cut;
   }
-  if (lowest(key) == key) *out = cut.dictionary;
+  __syncthreads();
+  if (warp_of_block() != 0) return;
+  const uint32_t left_bits = lane_id() + 1;
+  const uint32_t key =
+      left_bits <= kMaxLeftBits ? static_cast<uint32_t>(cuts[left_bits - 1].bits) << 5 | left_bits : kNoKey;
+  if (lowest_of_lanes(key) == key) *out = cuts[left_bits - 1].dictionary;
 }
 
 // A block per group: what its tiles will choose from.
@@ -240,8 +301,9 @@ __device__ void search_group(const EncodeWork<T>& work, uint32_t group) {
   __syncthreads();
   Group& out = work.found[group];
   search_dictionary(sample, poor, &out.dictionary);
-  if (threadIdx.x == blockDim.x - 1) {  // another warp than the dictionary's, if there is one
-    out.count = rank_candidates(wins, pairs_of(kBits), work.best ? kCandidatesAtBest : kCandidates, out.candidates);
+  // Another warp than the dictionary's last, if there is one.
+  if (warp_of_block() == warps_of_block() - 1) {
+    rank_by_warp(wins, pairs_of(kBits), work.best ? kCandidatesAtBest : kCandidates, out);
   }
 }
 
@@ -258,7 +320,8 @@ __device__ void sample_group(const EncodeWork<T>& work, uint32_t group) {
     const T own = sample[piece * kPieceRows + lane_id()];
     work.samples[uint64_t{group} * kSampleRows + piece * kPieceRows + lane_id()] = own;
     const auto number = static_cast<Int>(bits_of(own));
-    const auto span = static_cast<BitsOf<T>>(highest(number)) - static_cast<BitsOf<T>>(lowest(number));
+    const auto span =
+        static_cast<BitsOf<T>>(highest_of_lanes(number)) - static_cast<BitsOf<T>>(lowest_of_lanes(number));
     if (lane_id() == 0) add_to(&work.search->raw, uint64_t{kPieceRows} * width_of_span(span));
   }
   __syncthreads();

@@ -8,13 +8,13 @@
 namespace basalt::device {
 
 // Grid as for decode_tiles().
-template <typename Reader, uint32_t kWarps, uint32_t kMinBlocks>
+template <typename Reader, uint32_t kWarps, uint32_t kMinBlocks, bool kSearched = false>
 __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_and_patch(ChunkBatch batch,
                                                                                typename Reader::value_type* out,
                                                                                uint32_t* fault) {
   extern __shared__ SixteenBytes shared[];
   const uint32_t warp = threadIdx.x / kLanes;
-  auto* staged = reinterpret_cast<typename Reader::value_type*>(shared) + warp * kTileRows;
+  auto& staged = reinterpret_cast<typename Reader::Staged*>(shared)[warp];
   const uint32_t tile = blockIdx.x * kWarps + warp;
   bool bad = false;
 #pragma unroll 1
@@ -24,7 +24,8 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_and_patch(C
     reader.bind(descriptor);
     const uint32_t rows = rows_of_tile(row_count(descriptor), tile);
     if (rows == 0) continue;
-    reader.write_tile(tile, rows, staged, out + load(batch.first_rows + chunk) + uint64_t{tile} * kTileRows);
+    reader.template write_tile<kSearched>(tile, rows, staged,
+                                          out + load(batch.first_rows + chunk) + uint64_t{tile} * kTileRows);
     bad = bad || reader.bad;
   }
   if (bad) *fault = 1;
@@ -34,13 +35,21 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_and_patch(C
 
 namespace basalt::galp {
 
-// Wider integers are seldom decimals, and one loop serves them.
+// Wider integers are seldom decimals, and one loop serves them. Up to 48 instead of 32: doubles of 40 bits 84 % of the
+// copy ceiling instead of 77 with 10 exceptions, others up to 2 points less.
 template <typename T>
 cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
-  using Reader = device::Galp<T, device::Packed<T, device::WidthsUpTo<32>>>;
-  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8>, kTileRows * sizeof(T), batch, out, fault,
-                                      stream);
+  using Reader = device::Galp<T, device::Packed<T, device::WidthsUpTo<48>>>;
+  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8>, sizeof(typename Reader::Staged), batch,
+                                      out, fault, stream);
 }
+template <typename T>
+cudaError_t decode_searched(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
+  using Reader = device::Galp<T, device::Packed<T, device::WidthsUpTo<48>>>;
+  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8, true>, sizeof(typename Reader::Staged),
+                                      batch, out, fault, stream);
+}
+template cudaError_t decode_searched(const device::ChunkBatch&, uint64_t*, uint32_t*, cudaStream_t);
 
 template cudaError_t decode(const device::ChunkBatch&, uint32_t*, uint32_t*, cudaStream_t);
 template cudaError_t decode(const device::ChunkBatch&, uint64_t*, uint32_t*, cudaStream_t);

@@ -13,6 +13,11 @@ namespace basalt::galp {
 template <typename T>
 [[nodiscard]] cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream);
 
+// On trial.
+template <typename T>
+[[nodiscard]] cudaError_t decode_searched(const device::ChunkBatch& batch, T* out, uint32_t* fault,
+                                          cudaStream_t stream);
+
 // By the readers that they stand for.
 [[nodiscard]] device::AheadDecoders decoders();
 

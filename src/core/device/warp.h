@@ -98,6 +98,10 @@ __device__ __forceinline__ uint32_t lowest_bit(uint32_t bits) {
 __device__ __forceinline__ uint32_t funnel_right(uint32_t low, uint32_t high, uint32_t shift) {
   return __funnelshift_r(low, high, shift);
 }
+// (high : low) << shift, the high 32 bits; shift is taken modulo 32.
+__device__ __forceinline__ uint32_t funnel_left(uint32_t low, uint32_t high, uint32_t shift) {
+  return __funnelshift_l(low, high, shift);
+}
 
 // sum += value if value < bound: a comparison and a multiplication by one. Additions would wait for the unit that also
 // compares, shifts and masks, while the one that multiplies idles.
@@ -110,6 +114,16 @@ __device__ __forceinline__ void add_if_below(uint32_t& sum, uint32_t value, uint
       : "r"(value), "r"(bound), "r"(one));
 #else
   if (value < bound) sum += value;
+#endif
+}
+
+// mask |= bit, which is not set yet, if value < bound: a comparison and one addition. Of an `if` the compiler makes an
+// addition and a conditional move.
+__device__ __forceinline__ void set_if_below(uint32_t& mask, uint32_t bit, uint32_t value, uint32_t bound) {
+#if defined(__CUDA_ARCH__)
+  asm("{.reg .pred p; setp.lt.u32 p, %1, %2; @p add.u32 %0, %0, %3;}" : "+r"(mask) : "r"(value), "r"(bound), "r"(bit));
+#else
+  if (value < bound) mask |= bit;
 #endif
 }
 
@@ -197,6 +211,15 @@ __device__ __forceinline__ void or_shared(uint32_t* to, uint32_t bits) {
   atomicOr(to, bits);
 #else
   *to |= bits;
+#endif
+}
+
+// *to &= ~bits, likewise.
+__device__ __forceinline__ void clear_shared(uint32_t* to, uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  atomicAnd(to, ~bits);
+#else
+  *to &= ~bits;
 #endif
 }
 
