@@ -1,0 +1,166 @@
+// The loops behind row_table.h, included once per instruction set inside a namespace of its own. Nothing aliases and
+// nothing branches, so the compiler makes vectors of them. No include guard on purpose; no standard includes here, the
+// includer brings them before it switches the target and says with BASALT_GALP_VECTOR_BYTES how long that target's
+// registers are.
+
+namespace {
+
+template <typename E>
+struct VectorOf {
+  typedef E type __attribute__((vector_size(BASALT_GALP_VECTOR_BYTES), aligned(sizeof(E)), may_alias));
+};
+template <typename E>
+using Vector = typename VectorOf<E>::type;
+
+template <typename Bits>
+uint32_t count_marks(const Bits* marks, uint32_t rows) {
+  Bits count = 0;
+  for (uint32_t i = 0; i < rows; ++i) count += marks[i];
+  return static_cast<uint32_t>(count);
+}
+
+template <typename T>
+uint32_t scale_rows(const T* __restrict values, uint32_t rows, const Scale<T>& scale, T* __restrict d,
+                    BitsOf<T>* __restrict exception) {
+  const Scale<T> factors = scale;
+  for (uint32_t i = 0; i < rows; ++i) {
+    const Scaled<T> scaled = encode(values[i], factors);
+    d[i] = scaled.d;
+    exception[i] = scaled.exception;
+  }
+  return count_marks(exception, rows);
+}
+
+// Floats have their least and largest as vectors on every machine, integers of 64 bits have not. Two of each side by
+// side: one alone waits for its own last comparison.
+template <typename T>
+void widen(const T* d, const BitsOf<T>* exception, uint32_t rows, FloatRange<T>& range) {
+  using Floats = Vector<T>;
+  using Patterns = Vector<BitsOf<T>>;
+  constexpr uint32_t kAtOnce = BASALT_GALP_VECTOR_BYTES / sizeof(T);
+  static_assert(kLanes % (2 * kAtOnce) == 0);
+  constexpr auto kInfinity = Arithmetic<T>::kInfinity;
+  Floats low[2] = {Floats{} + range.low, Floats{} + range.low};
+  Floats high[2] = {Floats{} + range.high, Floats{} + range.high};
+  for (uint32_t i = 0; i < rows; i += 2 * kAtOnce) {
+#pragma GCC unroll 2
+    for (uint32_t k = 0; k < 2; ++k) {
+      const auto numbers = *reinterpret_cast<const Patterns*>(d + i + k * kAtOnce);
+      const Patterns skip = Patterns{} - *reinterpret_cast<const Patterns*>(exception + i + k * kAtOnce);
+      const auto for_low = reinterpret_cast<Floats>(numbers | (skip & kInfinity));
+      const auto for_high = reinterpret_cast<Floats>(numbers | (skip & (kInfinity | Arithmetic<T>::kSign)));
+      low[k] = for_low < low[k] ? for_low : low[k];
+      high[k] = for_high > high[k] ? for_high : high[k];
+    }
+  }
+  for (uint32_t k = 0; k < 2; ++k) {
+    for (uint32_t i = 0; i < kAtOnce; ++i) {
+      range.low = low[k][i] < range.low ? low[k][i] : range.low;
+      range.high = high[k][i] > range.high ? high[k][i] : range.high;
+    }
+  }
+}
+
+template <typename T>
+BitsOf<T> span_of_exceptions(const T* __restrict values, const BitsOf<T>* __restrict exception, uint32_t rows,
+                             uint32_t lower_bits) {
+  using Bits = BitsOf<T>;
+  Bits low = ~Bits{0};
+  Bits high = 0;
+  for (uint32_t i = 0; i < rows; ++i) {
+    const Bits take = Bits{0} - exception[i];
+    low = std::min(low, static_cast<Bits>(bits_of(values[i]) | ~take));
+    high = std::max(high, static_cast<Bits>(bits_of(values[i]) & take));
+  }
+  return (high >> lower_bits) - (low >> lower_bits);
+}
+
+template <typename T>
+BitsOf<T> span_of_bits(const T* values, uint32_t rows) {
+  using Int = IntOf<T>;
+  Int low = std::numeric_limits<Int>::max();
+  Int high = std::numeric_limits<Int>::min();
+  for (uint32_t i = 0; i < rows; ++i) {
+    const auto number = static_cast<Int>(bits_of(values[i]));
+    low = std::min(low, number);
+    high = std::max(high, number);
+  }
+  return static_cast<BitsOf<T>>(high) - static_cast<BitsOf<T>>(low);
+}
+
+template <typename T>
+void to_integers(const T* __restrict d, uint32_t rows, IntOf<T>* __restrict out) {
+  for (uint32_t i = 0; i < rows; ++i) out[i] = static_cast<IntOf<T>>(d[i]);
+}
+
+template <typename T>
+uint32_t split(const T* __restrict values, uint32_t rows, const Dictionary& dictionary, T* __restrict parts,
+               BitsOf<T>* __restrict exception) {
+  using Bits = BitsOf<T>;
+  const uint32_t right_bits = Arithmetic<T>::kBits - dictionary.left_bits;
+  const auto right = static_cast<Bits>(low_bits(right_bits));
+  // Entries that the dictionary has not are like no upper part.
+  Bits entries[kMaxEntries];
+  for (uint32_t i = 0; i < kMaxEntries; ++i) entries[i] = i < dictionary.size ? dictionary.entries[i] : ~Bits{0};
+  for (uint32_t i = 0; i < rows; ++i) {
+    const Bits bits = bits_of(values[i]);
+    const Bits left = bits >> right_bits;
+    Bits index = 0;
+    Bits missing = 1;
+#pragma GCC unroll 8
+    for (uint32_t entry = 0; entry < kMaxEntries; ++entry) {
+      index = left == entries[entry] ? Bits{entry} : index;
+      missing = left == entries[entry] ? Bits{0} : missing;
+    }
+    parts[i] = float_of(static_cast<Bits>(index << right_bits | (bits & right)));
+    exception[i] = missing;
+  }
+  return count_marks(exception, rows);
+}
+
+template <typename T>
+void decode_rows(const IntOf<T>* __restrict numbers, uint32_t rows, const Scale<T>& scale, T* __restrict out) {
+  const Scale<T> factors = scale;
+  for (uint32_t i = 0; i < rows; ++i) out[i] = decode(numbers[i], factors);
+}
+template <typename T>
+void decode_small(const IntOf<T>* __restrict numbers, uint32_t rows, const Scale<T>& scale, T* __restrict out) {
+  const Scale<T> factors = scale;
+  for (uint32_t i = 0; i < rows; ++i) out[i] = decode_exact(small_float(numbers[i]), factors);
+}
+
+template <typename Int>
+bool within(const Int* numbers, uint32_t rows, Int most) {
+  Int low = std::numeric_limits<Int>::max();
+  Int high = std::numeric_limits<Int>::min();
+  for (uint32_t i = 0; i < rows; ++i) {
+    low = std::min(low, numbers[i]);
+    high = std::max(high, numbers[i]);
+  }
+  return low >= -most && high <= most;
+}
+
+template <typename T>
+BitsOf<T> join_parts(const IntOf<T>* __restrict numbers, uint32_t rows, const BitsOf<T>* __restrict lefts,
+                     uint32_t right_bits, T* __restrict out) {
+  using Bits = BitsOf<T>;
+  const auto right = static_cast<Bits>(low_bits(right_bits));
+  Bits all = 0;
+  for (uint32_t i = 0; i < rows; ++i) all |= static_cast<Bits>(numbers[i]);
+#pragma GCC unroll 8
+  for (uint32_t i = 0; i < rows; ++i) {
+    const auto number = static_cast<Bits>(numbers[i]);
+    out[i] = float_of(static_cast<Bits>(lefts[number >> right_bits & (kMaxEntries - 1)] | (number & right)));
+  }
+  return all >> right_bits;
+}
+
+template <typename T>
+constexpr RowTable<T> kTableOf = {scale_rows<T>,    widen<T>,     span_of_exceptions<T>, span_of_bits<T>,
+                                  to_integers<T>,   split<T>,     decode_rows<T>,        decode_small<T>,
+                                  within<IntOf<T>>, join_parts<T>};
+
+}  // namespace
+
+extern const RowTables kTables;
+const RowTables kTables = {kTableOf<double>, kTableOf<float>};

@@ -1,0 +1,79 @@
+// One instruction set's loops over the rows of a tile, of the encoder and of the reader; row_loops.cpp chooses between
+// them.
+#pragma once
+
+#include "codec/galp/scale.h"
+
+namespace basalt::galp {
+
+// The least and the largest of integers that are still floats; low > high: of none.
+template <typename T>
+struct FloatRange {
+  T low = float_of(Arithmetic<T>::kInfinity);
+  T high = -float_of(Arithmetic<T>::kInfinity);
+
+  BitsOf<T> span() const {
+    using Bits = BitsOf<T>;
+    if (low > high) return 0;
+    return static_cast<Bits>(static_cast<IntOf<T>>(high)) - static_cast<Bits>(static_cast<IntOf<T>>(low));
+  }
+};
+
+// Integers of at most 2^51 (double) or 2^24 (float) as floats: on x86-64 without the conversion of 64-bit integers,
+// which has no vector form before AVX-512.
+inline double small_float(int64_t d) {
+#if defined(__x86_64__)
+  constexpr double kShift = 6755399441055744.0;  // 1.5 · 2^52
+  constexpr int64_t kShiftBits = 0x4338000000000000;
+  return float_of(static_cast<uint64_t>(d + kShiftBits)) - kShift;
+#else
+  return static_cast<double>(d);
+#endif
+}
+inline float small_float(int32_t d) { return static_cast<float>(d); }
+constexpr int64_t small_limit(double) { return int64_t{1} << 51; }
+constexpr int64_t small_limit(float) { return int64_t{1} << 24; }
+
+template <typename T>
+struct RowTable {
+  using Int = IntOf<T>;
+  using Bits = BitsOf<T>;
+
+  // Integers as floats, 0 at exceptions, and where these are (1). Returns how many.
+  uint32_t (*scale)(const T* values, uint32_t rows, const Scale<T>& scale, T* d, Bits* exception);
+  // Adds all integers but those of exceptions. Rows: a multiple of 32.
+  void (*widen)(const T* d, const Bits* exception, uint32_t rows, FloatRange<T>& range);
+  // The span of the values that are exceptions, without their lower bits, as unsigned numbers; there are some.
+  Bits (*span_of_exceptions)(const T* values, const Bits* exception, uint32_t rows, uint32_t lower_bits);
+  // The span of bit patterns as signed numbers, as RAW stores them.
+  Bits (*span_of_bits)(const T* values, uint32_t rows);
+  void (*to_integers)(const T* d, uint32_t rows, Int* out);
+  // RD: the bits of the integers, and exceptions as above.
+  uint32_t (*split)(const T* values, uint32_t rows, const Dictionary& dictionary, T* parts, Bits* exception);
+
+  // Values of integers: of any, and of those for which decode_exact() and small_float() are.
+  void (*decode)(const Int* numbers, uint32_t rows, const Scale<T>& scale, T* out);
+  void (*decode_small)(const Int* numbers, uint32_t rows, const Scale<T>& scale, T* out);
+  bool (*within)(const Int* numbers, uint32_t rows, Int most);
+  // RD: `lefts` are the entries in their place. Returns all indices, or-ed.
+  Bits (*join_parts)(const Int* numbers, uint32_t rows, const Bits* lefts, uint32_t right_bits, T* out);
+};
+
+// Of this machine.
+template <typename T>
+const RowTable<T>& row_table();
+
+struct RowTables {
+  RowTable<double> of_double;
+  RowTable<float> of_float;
+};
+#if defined(__x86_64__)
+namespace rows_avx2 {
+extern const RowTables kTables;
+}
+namespace rows_avx512 {
+extern const RowTables kTables;
+}
+#endif
+
+}  // namespace basalt::galp
