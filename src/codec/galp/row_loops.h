@@ -128,6 +128,19 @@ void decode_small(const IntOf<T>* __restrict numbers, uint32_t rows, const Scale
   const Scale<T> factors = scale;
   for (uint32_t i = 0; i < rows; ++i) out[i] = decode_exact(small_float(numbers[i]), factors);
 }
+template <typename T>
+bool decode_if_small(const IntOf<T>* __restrict numbers, uint32_t rows, const Scale<T>& scale, uint32_t bits,
+                     T* __restrict out) {
+  using Bits = BitsOf<T>;
+  const Scale<T> factors = scale;
+  const Bits half = Bits{1} << bits;
+  Bits any = 0;
+  for (uint32_t i = 0; i < rows; ++i) {
+    any |= static_cast<Bits>(numbers[i]) + half;
+    out[i] = decode_exact(small_float(numbers[i]), factors);
+  }
+  return any >> bits < 2;
+}
 
 template <typename Int>
 bool within(const Int* numbers, uint32_t rows, Int most) {
@@ -156,9 +169,9 @@ BitsOf<T> join_parts(const IntOf<T>* __restrict numbers, uint32_t rows, const Bi
 }
 
 template <typename T>
-constexpr RowTable<T> kTableOf = {scale_rows<T>,    widen<T>,     span_of_exceptions<T>, span_of_bits<T>,
-                                  to_integers<T>,   split<T>,     decode_rows<T>,        decode_small<T>,
-                                  within<IntOf<T>>, join_parts<T>};
+constexpr RowTable<T> kTableOf = {scale_rows<T>,      widen<T>,         span_of_exceptions<T>, span_of_bits<T>,
+                                  to_integers<T>,     split<T>,         decode_rows<T>,        decode_small<T>,
+                                  decode_if_small<T>, within<IntOf<T>>, join_parts<T>};
 
 }  // namespace
 

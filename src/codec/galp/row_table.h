@@ -51,9 +51,13 @@ struct RowTable {
   // RD: the bits of the integers, and exceptions as above.
   uint32_t (*split)(const T* values, uint32_t rows, const Dictionary& dictionary, T* parts, Bits* exception);
 
-  // Values of integers: of any, and of those for which decode_exact() and small_float() are.
+  // Values of integers.
   void (*decode)(const Int* numbers, uint32_t rows, const Scale<T>& scale, T* out);
+  // The same for integers for which decode_exact() and small_float() are.
   void (*decode_small)(const Int* numbers, uint32_t rows, const Scale<T>& scale, T* out);
+  // The same, and returns whether all integers lie in −2^bits … 2^bits − 1; other values are wrong.
+  bool (*decode_if_small)(const Int* numbers, uint32_t rows, const Scale<T>& scale, uint32_t bits, T* out);
+  // Whether all lie in −most…most.
   bool (*within)(const Int* numbers, uint32_t rows, Int most);
   // RD: `lefts` are the entries in their place. Returns all indices, or-ed.
   Bits (*join_parts)(const Int* numbers, uint32_t rows, const Bits* lefts, uint32_t right_bits, T* out);
