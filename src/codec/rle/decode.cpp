@@ -56,7 +56,8 @@ class RleReader final : public Reader {
   static constexpr uint32_t kAtOnce = 8;
   static void fill(T* to, uint32_t row, uint32_t stop, T value) {
     if (row + kAtOnce <= kTileRows) {
-      for (uint32_t i = 0; i < kAtOnce; ++i) to[row + i] = value;
+      T* const at = to + row;
+      for (uint32_t i = 0; i < kAtOnce; ++i) at[i] = value;
       row += kAtOnce;
     }
     if (row < stop) std::fill(to + row, to + stop, value);
