@@ -12,45 +12,43 @@ struct VectorOf {
 template <typename E>
 using Vector = typename VectorOf<E>::type;
 
-template <typename Bits>
-uint32_t count_marks(const Bits* marks, uint32_t rows) {
-  Bits count = 0;
-  for (uint32_t i = 0; i < rows; ++i) count += marks[i];
-  return static_cast<uint32_t>(count);
-}
-
+// A row's exception is decided as encode() does, by comparisons, which vectors of these machines have.
 template <typename T>
 uint32_t scale_rows(const T* __restrict values, uint32_t rows, const Scale<T>& scale, T* __restrict d,
-                    BitsOf<T>* __restrict exception) {
+                    BitsOf<T>* __restrict held) {
+  using Int = IntOf<T>;
+  using Bits = BitsOf<T>;
   const Scale<T> factors = scale;
+  const auto limit = static_cast<Int>(bits_of(factors.limit));
+  Bits count = 0;
   for (uint32_t i = 0; i < rows; ++i) {
-    const Scaled<T> scaled = encode(values[i], factors);
-    d[i] = scaled.d;
-    exception[i] = scaled.exception;
+    const T number = nearest_integer(values[i], factors);
+    const auto size = static_cast<Int>(bits_of(number) & ~Arithmetic<T>::kSign);  // of NaN more than any limit
+    const Bits within_limit = size <= limit ? ~Bits{0} : Bits{0};
+    const Bits comes_back = bits_of(decode_exact(number, factors)) == bits_of(values[i]) ? ~Bits{0} : Bits{0};
+    const Bits holds = within_limit & comes_back;
+    d[i] = float_of(static_cast<Bits>(bits_of(number) | ~holds));
+    held[i] = holds;
+    count -= holds;
   }
-  return count_marks(exception, rows);
+  return rows - static_cast<uint32_t>(count);
 }
 
 // Floats have their least and largest as vectors on every machine, integers of 64 bits have not. Two of each side by
 // side: one alone waits for its own last comparison.
 template <typename T>
-void widen(const T* d, const BitsOf<T>* exception, uint32_t rows, FloatRange<T>& range) {
+void widen(const T* d, uint32_t rows, FloatRange<T>& range) {
   using Floats = Vector<T>;
-  using Patterns = Vector<BitsOf<T>>;
   constexpr uint32_t kAtOnce = BASALT_GALP_VECTOR_BYTES / sizeof(T);
   static_assert(kLanes % (2 * kAtOnce) == 0);
-  constexpr auto kInfinity = Arithmetic<T>::kInfinity;
   Floats low[2] = {Floats{} + range.low, Floats{} + range.low};
   Floats high[2] = {Floats{} + range.high, Floats{} + range.high};
   for (uint32_t i = 0; i < rows; i += 2 * kAtOnce) {
 #pragma GCC unroll 2
     for (uint32_t k = 0; k < 2; ++k) {
-      const auto numbers = *reinterpret_cast<const Patterns*>(d + i + k * kAtOnce);
-      const Patterns skip = Patterns{} - *reinterpret_cast<const Patterns*>(exception + i + k * kAtOnce);
-      const auto for_low = reinterpret_cast<Floats>(numbers | (skip & kInfinity));
-      const auto for_high = reinterpret_cast<Floats>(numbers | (skip & (kInfinity | Arithmetic<T>::kSign)));
-      low[k] = for_low < low[k] ? for_low : low[k];
-      high[k] = for_high > high[k] ? for_high : high[k];
+      const auto numbers = *reinterpret_cast<const Floats*>(d + i + k * kAtOnce);
+      low[k] = numbers < low[k] ? numbers : low[k];  // NaN is not below
+      high[k] = numbers > high[k] ? numbers : high[k];
     }
   }
   for (uint32_t k = 0; k < 2; ++k) {
@@ -62,15 +60,14 @@ void widen(const T* d, const BitsOf<T>* exception, uint32_t rows, FloatRange<T>&
 }
 
 template <typename T>
-BitsOf<T> span_of_exceptions(const T* __restrict values, const BitsOf<T>* __restrict exception, uint32_t rows,
+BitsOf<T> span_of_exceptions(const T* __restrict values, const BitsOf<T>* __restrict held, uint32_t rows,
                              uint32_t lower_bits) {
   using Bits = BitsOf<T>;
   Bits low = ~Bits{0};
   Bits high = 0;
   for (uint32_t i = 0; i < rows; ++i) {
-    const Bits take = Bits{0} - exception[i];
-    low = std::min(low, static_cast<Bits>(bits_of(values[i]) | ~take));
-    high = std::max(high, static_cast<Bits>(bits_of(values[i]) & take));
+    low = std::min(low, static_cast<Bits>(bits_of(values[i]) | held[i]));
+    high = std::max(high, static_cast<Bits>(bits_of(values[i]) & ~held[i]));
   }
   return (high >> lower_bits) - (low >> lower_bits);
 }
@@ -95,27 +92,30 @@ void to_integers(const T* __restrict d, uint32_t rows, IntOf<T>* __restrict out)
 
 template <typename T>
 uint32_t split(const T* __restrict values, uint32_t rows, const Dictionary& dictionary, T* __restrict parts,
-               BitsOf<T>* __restrict exception) {
+               BitsOf<T>* __restrict held) {
   using Bits = BitsOf<T>;
   const uint32_t right_bits = Arithmetic<T>::kBits - dictionary.left_bits;
   const auto right = static_cast<Bits>(low_bits(right_bits));
   // Entries that the dictionary has not are like no upper part.
   Bits entries[kMaxEntries];
   for (uint32_t i = 0; i < kMaxEntries; ++i) entries[i] = i < dictionary.size ? dictionary.entries[i] : ~Bits{0};
+  Bits count = 0;
   for (uint32_t i = 0; i < rows; ++i) {
     const Bits bits = bits_of(values[i]);
     const Bits left = bits >> right_bits;
     Bits index = 0;
-    Bits missing = 1;
+    Bits found = 0;
 #pragma GCC unroll 8
     for (uint32_t entry = 0; entry < kMaxEntries; ++entry) {
-      index = left == entries[entry] ? Bits{entry} : index;
-      missing = left == entries[entry] ? Bits{0} : missing;
+      const Bits is_it = left == entries[entry] ? ~Bits{0} : Bits{0};
+      index |= is_it & Bits{entry};
+      found |= is_it;
     }
     parts[i] = float_of(static_cast<Bits>(index << right_bits | (bits & right)));
-    exception[i] = missing;
+    held[i] = found;
+    count -= found;
   }
-  return count_marks(exception, rows);
+  return rows - static_cast<uint32_t>(count);
 }
 
 template <typename T>

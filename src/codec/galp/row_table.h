@@ -39,17 +39,17 @@ struct RowTable {
   using Int = IntOf<T>;
   using Bits = BitsOf<T>;
 
-  // Integers as floats, 0 at exceptions, and where these are (1). Returns how many.
-  uint32_t (*scale)(const T* values, uint32_t rows, const Scale<T>& scale, T* d, Bits* exception);
-  // Adds all integers but those of exceptions. Rows: a multiple of 32.
-  void (*widen)(const T* d, const Bits* exception, uint32_t rows, FloatRange<T>& range);
+  // Integers as floats, NaN at exceptions, and which rows come back: all bits set, or none. Returns how many do not.
+  uint32_t (*scale)(const T* values, uint32_t rows, const Scale<T>& scale, T* d, Bits* held);
+  // Adds all integers that are not NaN. Rows: a multiple of 32.
+  void (*widen)(const T* d, uint32_t rows, FloatRange<T>& range);
   // The span of the values that are exceptions, without their lower bits, as unsigned numbers; there are some.
-  Bits (*span_of_exceptions)(const T* values, const Bits* exception, uint32_t rows, uint32_t lower_bits);
+  Bits (*span_of_exceptions)(const T* values, const Bits* held, uint32_t rows, uint32_t lower_bits);
   // The span of bit patterns as signed numbers, as RAW stores them.
   Bits (*span_of_bits)(const T* values, uint32_t rows);
   void (*to_integers)(const T* d, uint32_t rows, Int* out);
-  // RD: the bits of the integers, and exceptions as above.
-  uint32_t (*split)(const T* values, uint32_t rows, const Dictionary& dictionary, T* parts, Bits* exception);
+  // RD: the bits of the integers, and which rows come back.
+  uint32_t (*split)(const T* values, uint32_t rows, const Dictionary& dictionary, T* parts, Bits* held);
 
   // Values of integers.
   void (*decode)(const Int* numbers, uint32_t rows, const Scale<T>& scale, T* out);

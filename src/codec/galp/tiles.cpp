@@ -43,11 +43,11 @@ template <typename T>
 PieceFit fit_piece(const Piece<T>& piece, const Scale<T>& scale) {
   const RowTable<T>& loops = row_table<T>();
   T d[kPieceRows];
-  BitsOf<T> exception[kPieceRows];
-  const uint32_t exceptions = loops.scale(piece.values, kPieceRows, scale, d, exception);
+  BitsOf<T> held[kPieceRows];
+  const uint32_t exceptions = loops.scale(piece.values, kPieceRows, scale, d, held);
   if (exceptions + 2 > kPieceRows) return {exceptions, 0};
   FloatRange<T> range;
-  loops.widen(d, exception, kPieceRows, range);
+  loops.widen(d, kPieceRows, range);
   return {exceptions, width_of_span(range.span())};
 }
 
@@ -161,16 +161,14 @@ uint32_t TileEncoder<T>::scale(uint32_t pair, uint32_t most, Scaling& out) const
   out.range = {};
   for (uint32_t first = 0; first < rows_; first += kRowsBeforeLook) {
     const uint32_t rows = std::min(kRowsBeforeLook, padded_rows_ - first);
-    out.exceptions += loops_.scale(values_ + first, rows, factors, out.d + first, out.exception + first);
-    loops_.widen(out.d + first, out.exception + first, rows, out.range);
-    if (first + rows > rows_) {
-      out.exceptions -= static_cast<uint32_t>(out.exception[padded_rows_ - 1]) * (padded_rows_ - rows_);
-    }
+    out.exceptions += loops_.scale(values_ + first, rows, factors, out.d + first, out.held + first);
+    loops_.widen(out.d + first, rows, out.range);
+    if (first + rows > rows_ && out.held[0] == 0) out.exceptions -= padded_rows_ - rows_;
     if (tile_bytes(width_of_span(out.range.span()), exception_words(out.exceptions, 0, kBits)) >= most) return kNoBytes;
   }
   uint32_t block = 0;
   if (out.exceptions > 0) {
-    block = exception_words(out.exceptions, loops_.span_of_exceptions(values_, out.exception, rows_, 0), kBits);
+    block = exception_words(out.exceptions, loops_.span_of_exceptions(values_, out.held, rows_, 0), kBits);
   }
   return tile_bytes(width_of_span(out.range.span()), block);
 }
@@ -184,10 +182,10 @@ uint32_t TileEncoder<T>::raw_bytes(uint32_t most) const {
 template <typename T>
 uint32_t TileEncoder<T>::split(const Dictionary& dictionary, Scaling& out) {
   right_bits_ = kBits - dictionary.left_bits;
-  out.exceptions = loops_.split(values_, rows_, dictionary, out.d, out.exception);
+  out.exceptions = loops_.split(values_, rows_, dictionary, out.d, out.held);
   uint32_t block = 0;
   if (out.exceptions > 0) {
-    const Bits span = loops_.span_of_exceptions(values_, out.exception, rows_, right_bits_);
+    const Bits span = loops_.span_of_exceptions(values_, out.held, rows_, right_bits_);
     block = exception_words(out.exceptions, span, kMaxLeftBits);
   }
   return tile_bytes(width_of_span(loops_.span_of_bits(out.d, rows_)), block);
@@ -240,14 +238,21 @@ template <typename T>
 void TileEncoder<T>::find_exceptions() {
   exceptions_.clear();
   if (scheme_ == kRaw || best_->exceptions == 0) return;
-  const Bits* const exception = best_->exception;
+  const Bits* const held = best_->held;
   for (uint32_t first = 0; first < rows_; first += kLanes) {
     const uint32_t end = std::min(first + kLanes, rows_);
-    Bits any = 0;
-    for (uint32_t i = first; i < end; ++i) any |= exception[i];
-    for (uint32_t i = first; i < end && any != 0; ++i) {
-      if (exception[i] != 0) exceptions_.push_back(i);
+    Bits all = ~Bits{0};
+    for (uint32_t i = first; i < end; ++i) all &= held[i];
+    for (uint32_t i = first; i < end && all == 0; ++i) {
+      if (held[i] == 0) exceptions_.push_back(i);
     }
+  }
+  if (scheme_ == kRd) return;
+  T* const d = best_->d;
+  const auto first = static_cast<uint32_t>(std::find(held, held + rows_, ~Bits{0}) - held);
+  if (exceptions_.front() == 0) d[0] = first == rows_ ? T{0} : d[first];
+  for (const uint32_t row : exceptions_) {
+    if (row > 0) d[row] = d[row - 1];
   }
 }
 
@@ -255,13 +260,9 @@ template <typename T>
 void TileEncoder<T>::write_integers(Int* out) const {
   if (scheme_ == kRaw || scheme_ == kRd) {
     std::memcpy(out, scheme_ == kRaw ? values_ : best_->d, rows_ * sizeof(Int));
-    return;
+  } else {
+    loops_.to_integers(best_->d, rows_, out);
   }
-  loops_.to_integers(best_->d, rows_, out);
-  if (exceptions_.empty()) return;
-  const Bits* const first = std::find(best_->exception, best_->exception + rows_, Bits{0});
-  const Int filler = first == best_->exception + rows_ ? Int{0} : out[first - best_->exception];
-  for (const uint32_t row : exceptions_) out[row] = row == 0 ? filler : out[row - 1];
 }
 
 template <typename T>

@@ -37,8 +37,8 @@ class TileEncoder {
 
   // What a scheme makes of the tile.
   struct Scaling {
-    T d[kTileRows];  // a pair's integers, 0 at exceptions; of RD the bits of the integers
-    Bits exception[kTileRows];
+    T d[kTileRows];        // a pair's integers, NaN at exceptions; of RD the bits of the integers
+    Bits held[kTileRows];  // all bits set, or none: an exception
     uint32_t exceptions = 0;
     FloatRange<T> range;  // of a pair's integers
   };
@@ -51,6 +51,7 @@ class TileEncoder {
   uint32_t raw_bytes(uint32_t most) const;
   uint32_t split(const Dictionary& dictionary, Scaling& out);
   uint32_t best_on_sample(const Group& group) const;
+  // Sets exceptions_, and gives exceptions of a pair their integers.
   void find_exceptions();
 
   const RowTable<T>& loops_ = row_table<T>();
