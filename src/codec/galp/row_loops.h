@@ -60,16 +60,16 @@ void widen(const T* d, uint32_t rows, FloatRange<T>& range) {
 }
 
 template <typename T>
-BitsOf<T> span_of_exceptions(const T* __restrict values, const BitsOf<T>* __restrict held, uint32_t rows,
-                             uint32_t lower_bits) {
+void widen_exceptions(const T* __restrict values, const BitsOf<T>* __restrict held, uint32_t rows,
+                      BitsRange<T>& range) {
   using Bits = BitsOf<T>;
-  Bits low = ~Bits{0};
-  Bits high = 0;
+  Bits low = range.low;
+  Bits high = range.high;
   for (uint32_t i = 0; i < rows; ++i) {
     low = std::min(low, static_cast<Bits>(bits_of(values[i]) | held[i]));
     high = std::max(high, static_cast<Bits>(bits_of(values[i]) & ~held[i]));
   }
-  return (high >> lower_bits) - (low >> lower_bits);
+  range = {low, high};
 }
 
 template <typename T>
@@ -169,8 +169,8 @@ BitsOf<T> join_parts(const IntOf<T>* __restrict numbers, uint32_t rows, const Bi
 }
 
 template <typename T>
-constexpr RowTable<T> kTableOf = {scale_rows<T>,      widen<T>,         span_of_exceptions<T>, span_of_bits<T>,
-                                  to_integers<T>,     split<T>,         decode_rows<T>,        decode_small<T>,
+constexpr RowTable<T> kTableOf = {scale_rows<T>,      widen<T>,         widen_exceptions<T>, span_of_bits<T>,
+                                  to_integers<T>,     split<T>,         decode_rows<T>,      decode_small<T>,
                                   decode_if_small<T>, within<IntOf<T>>, join_parts<T>};
 
 }  // namespace

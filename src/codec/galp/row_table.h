@@ -19,6 +19,16 @@ struct FloatRange {
   }
 };
 
+// The least and the largest of some bits, as unsigned numbers.
+template <typename T>
+struct BitsRange {
+  BitsOf<T> low = ~BitsOf<T>{0};
+  BitsOf<T> high = 0;
+
+  // Without the lower bits.
+  BitsOf<T> span(uint32_t lower_bits) const { return low > high ? 0 : (high >> lower_bits) - (low >> lower_bits); }
+};
+
 // Integers of at most 2^51 (double) or 2^24 (float) as floats: on x86-64 without the conversion of 64-bit integers,
 // which has no vector form before AVX-512.
 inline double small_float(int64_t d) {
@@ -43,8 +53,8 @@ struct RowTable {
   uint32_t (*scale)(const T* values, uint32_t rows, const Scale<T>& scale, T* d, Bits* held);
   // Adds all integers that are not NaN. Rows: a multiple of 32.
   void (*widen)(const T* d, uint32_t rows, FloatRange<T>& range);
-  // The span of the values that are exceptions, without their lower bits, as unsigned numbers; there are some.
-  Bits (*span_of_exceptions)(const T* values, const Bits* held, uint32_t rows, uint32_t lower_bits);
+  // Adds the bits of exceptions.
+  void (*widen_exceptions)(const T* values, const Bits* held, uint32_t rows, BitsRange<T>& range);
   // The span of bit patterns as signed numbers, as RAW stores them.
   Bits (*span_of_bits)(const T* values, uint32_t rows);
   void (*to_integers)(const T* d, uint32_t rows, Int* out);

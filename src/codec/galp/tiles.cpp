@@ -158,19 +158,19 @@ template <typename T>
 uint32_t TileEncoder<T>::scale(uint32_t pair, uint32_t most, Scaling& out) const {
   const auto factors = Scale<T>::of(pair_of(pair));
   out.exceptions = 0;
-  out.range = {};
-  for (uint32_t first = 0; first < rows_; first += kRowsBeforeLook) {
+  FloatRange<T> integers;
+  BitsRange<T> others;
+  uint32_t bytes = 0;
+  for (uint32_t first = 0; first < rows_ && bytes < most; first += kRowsBeforeLook) {
     const uint32_t rows = std::min(kRowsBeforeLook, padded_rows_ - first);
-    out.exceptions += loops_.scale(values_ + first, rows, factors, out.d + first, out.held + first);
-    loops_.widen(out.d + first, rows, out.range);
+    const uint32_t exceptions = loops_.scale(values_ + first, rows, factors, out.d + first, out.held + first);
+    loops_.widen(out.d + first, rows, integers);
+    if (exceptions > 0) loops_.widen_exceptions(values_ + first, out.held + first, rows, others);
+    out.exceptions += exceptions;
     if (first + rows > rows_ && out.held[0] == 0) out.exceptions -= padded_rows_ - rows_;
-    if (tile_bytes(width_of_span(out.range.span()), exception_words(out.exceptions, 0, kBits)) >= most) return kNoBytes;
+    bytes = tile_bytes(width_of_span(integers.span()), exception_words(out.exceptions, others.span(0), kBits));
   }
-  uint32_t block = 0;
-  if (out.exceptions > 0) {
-    block = exception_words(out.exceptions, loops_.span_of_exceptions(values_, out.held, rows_, 0), kBits);
-  }
-  return tile_bytes(width_of_span(out.range.span()), block);
+  return bytes < most ? bytes : kNoBytes;
 }
 
 template <typename T>
@@ -183,11 +183,9 @@ template <typename T>
 uint32_t TileEncoder<T>::split(const Dictionary& dictionary, Scaling& out) {
   right_bits_ = kBits - dictionary.left_bits;
   out.exceptions = loops_.split(values_, rows_, dictionary, out.d, out.held);
-  uint32_t block = 0;
-  if (out.exceptions > 0) {
-    const Bits span = loops_.span_of_exceptions(values_, out.held, rows_, right_bits_);
-    block = exception_words(out.exceptions, span, kMaxLeftBits);
-  }
+  BitsRange<T> others;
+  if (out.exceptions > 0) loops_.widen_exceptions(values_, out.held, rows_, others);
+  const uint32_t block = exception_words(out.exceptions, others.span(right_bits_), kMaxLeftBits);
   return tile_bytes(width_of_span(loops_.span_of_bits(out.d, rows_)), block);
 }
 

@@ -40,7 +40,6 @@ class TileEncoder {
     T d[kTileRows];        // a pair's integers, NaN at exceptions; of RD the bits of the integers
     Bits held[kTileRows];  // all bits set, or none: an exception
     uint32_t exceptions = 0;
-    FloatRange<T> range;  // of a pair's integers
   };
   // Costs only grow with rows: after as many it is looked whether they can stay below what there is.
   static constexpr uint32_t kRowsBeforeLook = 256;
