@@ -186,11 +186,22 @@ RunsOf find_runs(std::span<const int64_t> values, const Partition& partition, ui
   const int64_t* rows = values.data() + static_cast<size_t>(partition.first_unit) * kUnitRows;
   out.values.reserve(partition.runs);
   out.ends.reserve(partition.runs);
-  for (size_t i = 0; i < partition.rows; ++i) {
-    if (i + 1 < partition.rows && rows[i] == rows[i + 1]) continue;
-    out.values.push_back(rows[i]);
-    out.ends.push_back(static_cast<int64_t>(i + 1));
+  const auto take_ends = [&](size_t first, size_t end) {
+    for (size_t i = first; i < end; ++i) {
+      if (i + 1 < partition.rows && rows[i] == rows[i + 1]) continue;
+      out.values.push_back(rows[i]);
+      out.ends.push_back(static_cast<int64_t>(i + 1));
+    }
+  };
+  // Inside of long runs, many rows are passed at once.
+  constexpr size_t kAtOnce = 16;
+  size_t at = 0;
+  for (; at + kAtOnce < partition.rows; at += kAtOnce) {
+    int64_t differ = 0;
+    for (size_t i = at; i < at + kAtOnce; ++i) differ |= rows[i] ^ rows[i + 1];
+    if (differ != 0) take_ends(at, at + kAtOnce);
   }
+  take_ends(at, partition.rows);
   const auto model_of = [](const std::vector<int64_t>& array, uint32_t bytes, uint32_t max_degree) {
     const Cutter cutter(array, bytes);
     Partition all = cutter.all(cutter.units());
