@@ -53,7 +53,7 @@ class RleReader final : public Reader {
  private:
   // Most runs are short: a fixed number of values is stored without asking how many, and the next runs replace what is
   // too much. `to` has room for a whole tile.
-  static constexpr uint32_t kAtOnce = 8;
+  static constexpr uint32_t kAtOnce = 4;
   static void fill(T* to, uint32_t row, uint32_t stop, T value) {
     if (row + kAtOnce <= kTileRows) {
       T* const at = to + row;
