@@ -184,11 +184,11 @@ class GalpReader final : public Reader {
   // Indices beyond the dictionary are damage.
   void join_parts(const galp::Dictionary& dictionary, const Int* numbers, uint32_t rows, T* out) {
     const uint32_t right_bits = kBits - dictionary.left_bits;
-    Bits lefts[galp::kMaxEntries];
+    Bits differences[galp::kMaxEntries];
     for (uint32_t i = 0; i < galp::kMaxEntries; ++i) {
-      lefts[i] = static_cast<Bits>(static_cast<Bits>(dictionary.entries[i]) << right_bits);
+      differences[i] = static_cast<Bits>((static_cast<Bits>(dictionary.entries[i]) - i) << right_bits);
     }
-    const Bits most = rows_.join_parts(numbers, rows, lefts, right_bits, out);
+    const Bits most = rows_.join_parts(numbers, rows, differences, right_bits, out);
     // Indices that together have a bit too many may each have their place: then they are looked at.
     if (most < dictionary.size) return;
     for (uint32_t i = 0; i < rows; ++i) mark_corrupt(static_cast<Bits>(numbers[i]) >> right_bits >= dictionary.size);

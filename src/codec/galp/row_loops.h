@@ -154,16 +154,15 @@ bool within(const Int* numbers, uint32_t rows, Int most) {
 }
 
 template <typename T>
-BitsOf<T> join_parts(const IntOf<T>* __restrict numbers, uint32_t rows, const BitsOf<T>* __restrict lefts,
+BitsOf<T> join_parts(const IntOf<T>* __restrict numbers, uint32_t rows, const BitsOf<T>* __restrict differences,
                      uint32_t right_bits, T* __restrict out) {
   using Bits = BitsOf<T>;
-  const auto right = static_cast<Bits>(low_bits(right_bits));
   Bits all = 0;
-  for (uint32_t i = 0; i < rows; ++i) all |= static_cast<Bits>(numbers[i]);
 #pragma GCC unroll 8
   for (uint32_t i = 0; i < rows; ++i) {
     const auto number = static_cast<Bits>(numbers[i]);
-    out[i] = float_of(static_cast<Bits>(lefts[number >> right_bits & (kMaxEntries - 1)] | (number & right)));
+    all |= number;
+    out[i] = float_of(static_cast<Bits>(number + differences[number >> right_bits & (kMaxEntries - 1)]));
   }
   return all >> right_bits;
 }

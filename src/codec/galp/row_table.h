@@ -69,8 +69,8 @@ struct RowTable {
   bool (*decode_if_small)(const Int* numbers, uint32_t rows, const Scale<T>& scale, uint32_t bits, T* out);
   // Whether all lie in −most…most.
   bool (*within)(const Int* numbers, uint32_t rows, Int most);
-  // RD: `lefts` are the entries in their place. Returns all indices, or-ed.
-  Bits (*join_parts)(const Int* numbers, uint32_t rows, const Bits* lefts, uint32_t right_bits, T* out);
+  // RD: `differences` between an entry and its index, both in their place. Returns all indices, or-ed.
+  Bits (*join_parts)(const Int* numbers, uint32_t rows, const Bits* differences, uint32_t right_bits, T* out);
 };
 
 // Of this machine.
