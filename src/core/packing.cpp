@@ -1,6 +1,7 @@
 // Choice of the packing routines for this machine, and the 128-bit forms on top of the 64-bit ones.
 #include "core/packing.h"
 
+#include "core/instruction_set.h"
 #include "core/packing_table.h"
 
 namespace basalt {
@@ -20,12 +21,11 @@ struct Choice {
 
 Choice choose() {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq")) {
-    return {&packing_avx512::kTable, "AVX-512"};
+  switch (instruction_set()) {
+    case InstructionSet::kAvx512: return {&packing_avx512::kTable, "AVX-512"};
+    case InstructionSet::kAvx2: return {&packing_avx2::kTable, "AVX2"};
+    case InstructionSet::kBaseline: break;
   }
-  if (__builtin_cpu_supports("avx2")) return {&packing_avx2::kTable, "AVX2"};
   return {&packing_baseline::kTable, "SSE2"};
 #elif defined(__aarch64__)
   return {&packing_baseline::kTable, "NEON"};

@@ -1,6 +1,7 @@
 // From integers back to floats: one loop over the tile, then its exceptions; and questions about values that integers
 // answer.
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <vector>
 
@@ -8,26 +9,12 @@
 #include "codec/galp/exceptions.h"
 #include "codec/galp/galp.h"
 #include "codec/galp/range.h"
+#include "codec/galp/row_table.h"
 #include "codec/range_test.h"
 
 namespace basalt {
 
 namespace {
-
-// Integers of at most 2^51 (double) or 2^24 (float) as floats: on x86-64 without the conversion of 64-bit integers,
-// which has no vector form before AVX-512.
-inline double small_float(int64_t d) {
-#if defined(__x86_64__)
-  constexpr double kShift = 6755399441055744.0;  // 1.5 · 2^52
-  constexpr int64_t kShiftBits = 0x4338000000000000;
-  return galp::float_of(static_cast<uint64_t>(d + kShiftBits)) - kShift;
-#else
-  return static_cast<double>(d);
-#endif
-}
-inline float small_float(int32_t d) { return static_cast<float>(d); }
-constexpr int64_t small_limit(double) { return int64_t{1} << 51; }
-constexpr int64_t small_limit(float) { return int64_t{1} << 24; }
 
 template <typename T>
 class GalpReader final : public Reader {
@@ -39,7 +26,8 @@ class GalpReader final : public Reader {
         starts_(node.streams[galp::kExceptions].empty() ? nullptr : node.streams[galp::kExceptionStarts].data()),
         short_starts_(node.streams[galp::kExceptions].size() / sizeof(uint32_t) <= galp::kMaxShortStarts),
         blocks_(stream_as<uint32_t>(node, galp::kExceptions)),
-        integers_(open_reader(node.children[galp::kIntegers])) {}
+        integers_(open_reader(node.children[galp::kIntegers])),
+        bounds_at_hand_(node.children[galp::kIntegers].codec->name() == galp::kChildOfManyScales) {}
 
   void decode_tile(uint32_t tile, void* out) override {
     auto* to = static_cast<T*>(out);
@@ -60,11 +48,7 @@ class GalpReader final : public Reader {
       return;
     }
     const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));
-    if (within(std::min(small_limit(T{}), galp::largest_integer(scale)), tile, rows)) {
-      for (uint32_t i = 0; i < rows; ++i) to[i] = galp::decode_exact(small_float(numbers_[i]), scale);
-    } else {
-      for (uint32_t i = 0; i < rows; ++i) to[i] = galp::decode(numbers_[i], scale);
-    }
+    decode_pair(tile, scale, rows, to);
     patch(tile, [&](uint32_t row, uint64_t value) { to[row] = galp::float_of(static_cast<Bits>(value)); });
   }
 
@@ -150,19 +134,26 @@ class GalpReader final : public Reader {
     galp::for_each_exception(exceptions, [&](uint32_t i, uint32_t row) { put(row, exceptions.value(i)); });
   }
 
+  // Of the numbers that were just decoded. Where the child's bounds are not at hand, they are taken for small while
+  // they are looked at: to ask for bounds first takes longer, of curves several times as long.
+  void decode_pair(uint32_t tile, const galp::Scale<T>& scale, uint32_t rows, T* out) const {
+    const auto most = static_cast<Int>(std::min(galp::small_limit(T{}), galp::largest_integer(scale)));
+    if (bounds_at_hand_) {
+      const bool small = inside(integers_->bounds(tile), most);
+      return (small ? rows_.decode_small : rows_.decode)(numbers_, rows, scale, out);
+    }
+    const auto bits = static_cast<uint32_t>(std::bit_width(static_cast<Bits>(most))) - 1;
+    if (rows_.decode_if_small(numbers_, rows, scale, bits, out) || rows_.within(numbers_, rows, most)) return;
+    rows_.decode(numbers_, rows, scale, out);
+  }
+
   static bool inside(const std::optional<ValueBounds>& bounds, int64_t most) {
     return bounds && bounds->low >= -static_cast<int128_t>(most) && bounds->high <= most;
   }
   // Whether the integers of the tile that was just decoded lie in −most…most.
   bool within(int64_t most, uint32_t tile, uint32_t rows) const {
     if (const auto bounds = integers_->bounds(tile)) return inside(bounds, most);
-    Int low = std::numeric_limits<Int>::max();
-    Int high = std::numeric_limits<Int>::min();
-    for (uint32_t i = 0; i < rows; ++i) {
-      low = std::min(low, numbers_[i]);
-      high = std::max(high, numbers_[i]);
-    }
-    return low >= -most && high <= most;
+    return rows_.within(numbers_, rows, static_cast<Int>(std::min<int64_t>(most, std::numeric_limits<Int>::max())));
   }
 
   static int64_t key_of_bits(int128_t bits) { return float_key(galp::float_of(static_cast<Bits>(bits))); }
@@ -193,19 +184,11 @@ class GalpReader final : public Reader {
   // Indices beyond the dictionary are damage.
   void join_parts(const galp::Dictionary& dictionary, const Int* numbers, uint32_t rows, T* out) {
     const uint32_t right_bits = kBits - dictionary.left_bits;
-    const auto right = static_cast<Bits>(low_bits(right_bits));
-    Bits lefts[galp::kMaxEntries];
+    Bits differences[galp::kMaxEntries];
     for (uint32_t i = 0; i < galp::kMaxEntries; ++i) {
-      lefts[i] = static_cast<Bits>(static_cast<Bits>(dictionary.entries[i]) << right_bits);
+      differences[i] = static_cast<Bits>((static_cast<Bits>(dictionary.entries[i]) - i) << right_bits);
     }
-    Bits most = 0;
-    for (uint32_t i = 0; i < rows; ++i) most |= static_cast<Bits>(numbers[i]) >> right_bits;
-#pragma GCC unroll 8
-    for (uint32_t i = 0; i < rows; ++i) {
-      const auto number = static_cast<Bits>(numbers[i]);
-      out[i] =
-          galp::float_of(static_cast<Bits>(lefts[number >> right_bits & (galp::kMaxEntries - 1)] | (number & right)));
-    }
+    const Bits most = rows_.join_parts(numbers, rows, differences, right_bits, out);
     // Indices that together have a bit too many may each have their place: then they are looked at.
     if (most < dictionary.size) return;
     for (uint32_t i = 0; i < rows; ++i) mark_corrupt(static_cast<Bits>(numbers[i]) >> right_bits >= dictionary.size);
@@ -232,12 +215,14 @@ class GalpReader final : public Reader {
     return galp::decode(number, galp::Scale<T>::of(galp::pair_of(scheme)));
   }
 
+  const galp::RowTable<T>& rows_ = galp::row_table<T>();
   const uint8_t* schemes_;
   const galp::Dictionary* dictionaries_;
   const void* starts_;
   bool short_starts_;
   const uint32_t* blocks_;
   std::unique_ptr<Reader> integers_;
+  bool bounds_at_hand_;
   struct Known {
     bool valid = false;
     int128_t low = 0, high = 0;

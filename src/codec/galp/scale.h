@@ -184,6 +184,12 @@ BASALT_HD float nearest(float t) {
 #endif
 }
 
+// The integer for a value, still as a float, whether or not it brings the value back.
+template <typename T>
+BASALT_HD T nearest_integer(T value, const Scale<T>& scale) {
+  return sum(nearest(multiply(multiply(value, scale.up), scale.down)), T{0});  // integers have no -0
+}
+
 // A value's integer, still as a float, and whether it is an exception (0 or 1; the integer is 0 then). Products beyond
 // the limit wrap when they are decoded and never come back right, so this is the test of decode() without integers.
 // Comparisons are signs of differences again: no branches, and NaN lies beyond every limit.
@@ -197,7 +203,7 @@ BASALT_HD Scaled<T> encode(T value, const Scale<T>& scale) {
   using A = Arithmetic<T>;
   using Bits = BitsOf<T>;
   constexpr uint32_t kTop = A::kBits - 1;
-  const T d = sum(nearest(multiply(multiply(value, scale.up), scale.down)), T{0});  // integers have no -0
+  const T d = nearest_integer(value, scale);
   const Bits beyond = (bits_of(scale.limit) - (bits_of(d) & ~A::kSign)) >> kTop;
   const Bits x = bits_of(decode_exact(d, scale)) ^ bits_of(value);
   const Bits differs = (x | (Bits{0} - x)) >> kTop;

@@ -14,51 +14,6 @@ struct Piece {
   T values[kPieceRows];
 };
 
-// The span of the integers that are not exceptions; 0 if all are.
-template <typename T>
-BitsOf<T> span_of_integers(const T* d, const BitsOf<T>* exception, uint32_t rows) {
-  using Int = IntOf<T>;
-  constexpr Int kLeast = std::numeric_limits<Int>::min();
-  constexpr Int kLargest = std::numeric_limits<Int>::max();
-  Int low = kLargest;
-  Int high = kLeast;
-  for (uint32_t i = 0; i < rows; ++i) {
-    const auto number = static_cast<Int>(d[i]);
-    const auto skip = static_cast<Int>(BitsOf<T>{0} - exception[i]);
-    low = std::min(low, static_cast<Int>((number & ~skip) | (kLargest & skip)));
-    high = std::max(high, static_cast<Int>((number & ~skip) | (kLeast & skip)));
-  }
-  return low > high ? 0 : static_cast<BitsOf<T>>(high) - static_cast<BitsOf<T>>(low);
-}
-
-// The span of the values that are exceptions, as unsigned numbers; there are some.
-template <typename T>
-BitsOf<T> span_of_exceptions(const T* values, const BitsOf<T>* exception, uint32_t rows) {
-  using Bits = BitsOf<T>;
-  Bits low = ~Bits{0};
-  Bits high = 0;
-  for (uint32_t i = 0; i < rows; ++i) {
-    const Bits take = Bits{0} - exception[i];
-    low = std::min(low, static_cast<Bits>(bits_of(values[i]) | ~take));
-    high = std::max(high, static_cast<Bits>(bits_of(values[i]) & take));
-  }
-  return high - low;
-}
-
-// The span of bit patterns as signed numbers, as RAW stores them.
-template <typename T>
-BitsOf<T> span_of_bits(const T* values, uint32_t rows) {
-  using Int = IntOf<T>;
-  Int low = std::numeric_limits<Int>::max();
-  Int high = std::numeric_limits<Int>::min();
-  for (uint32_t i = 0; i < rows; ++i) {
-    const auto number = static_cast<Int>(bits_of(values[i]));
-    low = std::min(low, number);
-    high = std::max(high, number);
-  }
-  return static_cast<BitsOf<T>>(high) - static_cast<BitsOf<T>>(low);
-}
-
 template <typename T>
 bool is_constant(const T* values, uint32_t rows) {
   return std::memcmp(values, values + 1, (rows - 1) * sizeof(T)) == 0;
@@ -86,17 +41,14 @@ void take_sample(const T* values, uint64_t rows, Piece<T>* pieces) {
 
 template <typename T>
 PieceFit fit_piece(const Piece<T>& piece, const Scale<T>& scale) {
+  const RowTable<T>& loops = row_table<T>();
   T d[kPieceRows];
-  BitsOf<T> bad[kPieceRows];
-  for (uint32_t i = 0; i < kPieceRows; ++i) {
-    const Scaled<T> scaled = encode(piece.values[i], scale);
-    d[i] = scaled.d;
-    bad[i] = scaled.exception;
-  }
-  uint32_t exceptions = 0;
-  for (uint32_t i = 0; i < kPieceRows; ++i) exceptions += static_cast<uint32_t>(bad[i]);
+  BitsOf<T> held[kPieceRows];
+  const uint32_t exceptions = loops.scale(piece.values, kPieceRows, scale, d, held);
   if (exceptions + 2 > kPieceRows) return {exceptions, 0};
-  return {exceptions, width_of_span(span_of_integers(d, bad, kPieceRows))};
+  FloatRange<T> range;
+  loops.widen(d, kPieceRows, range);
+  return {exceptions, width_of_span(range.span())};
 }
 
 // Adds the best pairs of a piece to `wins`; returns the bits of the best.
@@ -181,7 +133,8 @@ ArraySchemes search_array(const T* values, uint64_t rows) {
   uint8_t candidates[kCandidatesAtBest];
   const uint32_t count = rank_candidates(wins, pairs_of(Arithmetic<T>::kBits), kCandidatesAtBest, candidates);
   uint64_t raw = 0;
-  for (const Piece<T>& piece : pieces) raw += kPieceRows * width_of_span(span_of_bits(piece.values, kPieceRows));
+  for (const Piece<T>& piece : pieces)
+    raw += kPieceRows * width_of_span(row_table<T>().span_of_bits(piece.values, kPieceRows));
   ArrayFit fits[kCandidatesAtBest];
   for (uint32_t i = 0; i < count; ++i) {
     const auto scale = Scale<T>::of(pair_of(candidates[i]));
@@ -191,64 +144,49 @@ ArraySchemes search_array(const T* values, uint64_t rows) {
 }
 
 template <typename T>
-void TileEncoder<T>::scale(uint32_t pair, Scaling& out) const {
+void TileEncoder<T>::set(const T* values, uint32_t rows) {
+  rows_ = rows;
+  padded_rows_ = (rows + kLanes - 1) / kLanes * kLanes;
+  values_ = values;
+  if (padded_rows_ == rows) return;
+  std::copy_n(values, rows, padded_);
+  std::fill(padded_ + rows, padded_ + padded_rows_, values[0]);
+  values_ = padded_;
+}
+
+template <typename T>
+uint32_t TileEncoder<T>::scale(uint32_t pair, uint32_t most, Scaling& out) const {
   const auto factors = Scale<T>::of(pair_of(pair));
-  // Nothing aliases and nothing branches: a loop of vectors.
-  const T* __restrict values = values_;
-  T* __restrict d = out.d;
-  Bits* __restrict exception = out.exception;
-  const uint32_t rows = rows_;
-  Bits exceptions = 0;
-  for (uint32_t i = 0; i < rows; ++i) {
-    const Scaled<T> scaled = encode(values[i], factors);
-    d[i] = scaled.d;
-    exception[i] = scaled.exception;
+  out.exceptions = 0;
+  FloatRange<T> integers;
+  BitsRange<T> others;
+  uint32_t bytes = 0;
+  for (uint32_t first = 0; first < rows_ && bytes < most; first += kRowsBeforeLook) {
+    const uint32_t rows = std::min(kRowsBeforeLook, padded_rows_ - first);
+    const uint32_t exceptions = loops_.scale(values_ + first, rows, factors, out.d + first, out.held + first);
+    loops_.widen(out.d + first, rows, integers);
+    if (exceptions > 0) loops_.widen_exceptions(values_ + first, out.held + first, rows, others);
+    out.exceptions += exceptions;
+    if (first + rows > rows_ && out.held[0] == 0) out.exceptions -= padded_rows_ - rows_;
+    bytes = tile_bytes(width_of_span(integers.span()), exception_words(out.exceptions, others.span(0), kBits));
   }
-  for (uint32_t i = 0; i < rows; ++i) exceptions += exception[i];
-  out.exceptions = static_cast<uint32_t>(exceptions);
-}
-
-template <typename T>
-uint32_t TileEncoder<T>::bytes_of(const Scaling& scaling, uint32_t most) const {
-  uint32_t block = 0;
-  if (scaling.exceptions > 0) {
-    const Bits span = span_of_exceptions(values_, scaling.exception, rows_);
-    block = exception_words(scaling.exceptions, span, kBits);
-    if (tile_bytes(0, block) >= most) return kNoBytes;
-  }
-  return tile_bytes(width_of_span(span_of_integers(scaling.d, scaling.exception, rows_)), block);
-}
-
-// Finds the indices of RD and returns the bytes.
-template <typename T>
-uint32_t TileEncoder<T>::index_parts(const Dictionary& dictionary, uint32_t most) {
-  right_bits_ = kBits - dictionary.left_bits;
-  std::fill_n(indices_, rows_, kNoIndex);
-  for (uint32_t entry = 0; entry < dictionary.size; ++entry) {
-    const Bits wanted = dictionary.entries[entry];
-    for (uint32_t i = 0; i < rows_; ++i) {
-      indices_[i] = bits_of(values_[i]) >> right_bits_ == wanted ? Bits{entry} : indices_[i];
-    }
-  }
-  const Bits right = static_cast<Bits>(low_bits(right_bits_));
-  uint32_t exceptions = 0;
-  Bits low_left = ~Bits{0};
-  Bits high_left = 0;
-  Int least = std::numeric_limits<Int>::max();
-  Int largest = std::numeric_limits<Int>::min();
-  for (uint32_t i = 0; i < rows_; ++i) {
-    const Bits bits = bits_of(values_[i]);
-    const bool held = indices_[i] != kNoIndex;
-    const auto number = static_cast<Int>((held ? indices_[i] : Bits{0}) << right_bits_ | (bits & right));
-    least = std::min(least, number);
-    largest = std::max(largest, number);
-    exceptions += held ? 0 : 1;
-    low_left = held ? low_left : std::min(low_left, bits >> right_bits_);
-    high_left = held ? high_left : std::max(high_left, bits >> right_bits_);
-  }
-  const uint32_t block = exception_words(exceptions, high_left - low_left, kMaxLeftBits);
-  const uint32_t bytes = tile_bytes(width_of_span(static_cast<Bits>(largest) - static_cast<Bits>(least)), block);
   return bytes < most ? bytes : kNoBytes;
+}
+
+template <typename T>
+uint32_t TileEncoder<T>::raw_bytes(uint32_t most) const {
+  const uint32_t first = tile_bytes(width_of_span(loops_.span_of_bits(values_, std::min(rows_, kRowsBeforeLook))), 0);
+  return first >= most ? kNoBytes : tile_bytes(width_of_span(loops_.span_of_bits(values_, rows_)), 0);
+}
+
+template <typename T>
+uint32_t TileEncoder<T>::split(const Dictionary& dictionary, Scaling& out) {
+  right_bits_ = kBits - dictionary.left_bits;
+  out.exceptions = loops_.split(values_, rows_, dictionary, out.d, out.held);
+  BitsRange<T> others;
+  if (out.exceptions > 0) loops_.widen_exceptions(values_, out.held, rows_, others);
+  const uint32_t block = exception_words(out.exceptions, others.span(right_bits_), kMaxLeftBits);
+  return tile_bytes(width_of_span(loops_.span_of_bits(out.d, rows_)), block);
 }
 
 template <typename T>
@@ -269,63 +207,74 @@ uint32_t TileEncoder<T>::best_on_sample(const Group& group) const {
 
 template <typename T>
 void TileEncoder<T>::choose(const T* values, uint32_t rows, const Group& group, Effort effort) {
-  values_ = values;
-  rows_ = rows;
+  set(values, rows);
   TileChoice choice;
   const bool sampled = effort == Effort::kFast && group.count > 1;
   const uint32_t first = sampled ? best_on_sample(group) : 0;
   const uint32_t end = sampled ? first + 1 : group.count;
+  const auto offer = [&](uint32_t scheme, uint32_t bytes) {
+    if (choice.offer(scheme, bytes)) std::swap(best_, trial_);
+  };
   for (uint32_t i = first; i < end && choice.bytes > 0; ++i) {
-    scale(group.candidates[i], *trial_);
-    if (choice.offer(group.candidates[i], bytes_of(*trial_, choice.bytes))) std::swap(best_, trial_);
+    offer(group.candidates[i], scale(group.candidates[i], choice.bytes, *trial_));
   }
-  choice.offer(kRaw, tile_bytes(width_of_span(span_of_bits(values_, rows_)), 0));
-  if (choice.wants_rd(group.dictionary, kBits)) choice.offer(kRd, index_parts(group.dictionary, choice.bytes));
+  choice.offer(kRaw, raw_bytes(choice.bytes));
+  if (choice.wants_rd(group.dictionary, kBits)) offer(kRd, split(group.dictionary, *trial_));
   scheme_ = choice.scheme;
+  find_exceptions();
 }
 
 template <typename T>
 void TileEncoder<T>::take(const T* values, uint32_t rows, uint32_t scheme) {
-  values_ = values;
-  rows_ = rows;
+  set(values, rows);
   scheme_ = scheme;
-  if (scheme != kRaw) scale(scheme, *best_);
+  if (scheme != kRaw) scale(scheme, kNoBytes, *best_);
+  find_exceptions();
+}
+
+template <typename T>
+void TileEncoder<T>::find_exceptions() {
+  exceptions_.clear();
+  if (scheme_ == kRaw || best_->exceptions == 0) return;
+  const Bits* const held = best_->held;
+  for (uint32_t first = 0; first < rows_; first += kLanes) {
+    const uint32_t end = std::min(first + kLanes, rows_);
+    Bits all = ~Bits{0};
+    for (uint32_t i = first; i < end; ++i) all &= held[i];
+    for (uint32_t i = first; i < end && all == 0; ++i) {
+      if (held[i] == 0) exceptions_.push_back(i);
+    }
+  }
+  if (scheme_ == kRd) return;
+  T* const d = best_->d;
+  const auto first = static_cast<uint32_t>(std::find(held, held + rows_, ~Bits{0}) - held);
+  if (exceptions_.front() == 0) d[0] = first == rows_ ? T{0} : d[first];
+  for (const uint32_t row : exceptions_) {
+    if (row > 0) d[row] = d[row - 1];
+  }
 }
 
 template <typename T>
 void TileEncoder<T>::write_integers(Int* out) const {
-  if (scheme_ == kRaw) {
-    std::memcpy(out, values_, rows_ * sizeof(Int));
-    return;
+  if (scheme_ == kRaw || scheme_ == kRd) {
+    std::memcpy(out, scheme_ == kRaw ? values_ : best_->d, rows_ * sizeof(Int));
+  } else {
+    loops_.to_integers(best_->d, rows_, out);
   }
-  if (scheme_ == kRd) {
-    const Bits right = static_cast<Bits>(low_bits(right_bits_));
-    for (uint32_t i = 0; i < rows_; ++i) {
-      const Bits index = indices_[i] == kNoIndex ? Bits{0} : indices_[i];
-      out[i] = static_cast<Int>(index << right_bits_ | (bits_of(values_[i]) & right));
-    }
-    return;
-  }
-  for (uint32_t i = 0; i < rows_; ++i) out[i] = static_cast<Int>(best_->d[i]);
-  if (best_->exceptions == 0) return;
-  const Bits* const first = std::find(best_->exception, best_->exception + rows_, Bits{0});
-  Int filler = first == best_->exception + rows_ ? Int{0} : out[first - best_->exception];
-  for (uint32_t i = 0; i < rows_; ++i) filler = out[i] = best_->exception[i] != 0 ? filler : out[i];
 }
 
 template <typename T>
 void TileEncoder<T>::append_exceptions(Buffer& words) const {
-  if (scheme_ == kRaw || (scheme_ != kRd && best_->exceptions == 0)) return;
+  if (exceptions_.empty()) return;
+  const bool rd = scheme_ == kRd;
   LaneRows lanes;
+  lanes.count = static_cast<uint32_t>(exceptions_.size());
   Bits values[kTileRows];
-  for (uint32_t i = 0; i < rows_; ++i) {
-    const bool exception = scheme_ == kRd ? indices_[i] == kNoIndex : best_->exception[i] != 0;
-    if (!exception) continue;
-    values[i] = scheme_ == kRd ? bits_of(values_[i]) >> right_bits_ : bits_of(values_[i]);
-    lanes.rows[i % kLanes] |= 1u << i / kLanes;
-    ++lanes.count;
+  for (const uint32_t row : exceptions_) {
+    values[row] = bits_of(values_[row]) >> (rd ? right_bits_ : 0);
+    lanes.rows[row % kLanes] |= 1u << row / kLanes;
   }
-  append_block(lanes, values, scheme_ == kRd ? kMaxLeftBits : kBits, words);
+  append_block(lanes, values, rd ? kMaxLeftBits : kBits, words);
 }
 
 template Group search_group<double>(const double*, uint64_t, Effort);

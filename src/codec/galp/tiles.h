@@ -4,6 +4,7 @@
 
 #include "basalt/codec/codec.h"
 #include "codec/galp/exceptions.h"
+#include "codec/galp/row_table.h"
 
 namespace basalt::galp {
 
@@ -34,28 +35,36 @@ class TileEncoder {
   using Bits = BitsOf<T>;
   static constexpr uint32_t kBits = Arithmetic<T>::kBits;
 
-  // A pair's work on the tile.
+  // What a scheme makes of the tile.
   struct Scaling {
-    T d[kTileRows];  // 0 at exceptions
-    Bits exception[kTileRows];
+    T d[kTileRows];        // a pair's integers, NaN at exceptions; of RD the bits of the integers
+    Bits held[kTileRows];  // all bits set, or none: an exception
     uint32_t exceptions = 0;
   };
-  void scale(uint32_t pair, Scaling& out) const;
-  // Stops where `most` bytes are reached.
-  uint32_t bytes_of(const Scaling& scaling, uint32_t most) const;
-  uint32_t index_parts(const Dictionary& dictionary, uint32_t most);
-  uint32_t best_on_sample(const Group& group) const;
+  // Costs only grow with rows: after as many it is looked whether they can stay below what there is.
+  static constexpr uint32_t kRowsBeforeLook = 256;
 
+  void set(const T* values, uint32_t rows);
+  // Bytes of the tile under a pair, as its bits, under RD; kNoBytes where they reach `most`.
+  uint32_t scale(uint32_t pair, uint32_t most, Scaling& out) const;
+  uint32_t raw_bytes(uint32_t most) const;
+  uint32_t split(const Dictionary& dictionary, Scaling& out);
+  uint32_t best_on_sample(const Group& group) const;
+  // Sets exceptions_, and gives exceptions of a pair their integers.
+  void find_exceptions();
+
+  const RowTable<T>& loops_ = row_table<T>();
   const T* values_ = nullptr;
   uint32_t rows_ = 0;
+  // Rows are a multiple of 32 for the loops: those that the tile does not have are like its first.
+  uint32_t padded_rows_ = 0;
+  T padded_[kTileRows];
   uint32_t scheme_ = kRaw;
   uint32_t right_bits_ = 0;  // RD
   Scaling scalings_[2];
   Scaling* best_ = &scalings_[0];
   Scaling* trial_ = &scalings_[1];
-  // RD: indices, kNoIndex at exceptions.
-  static constexpr Bits kNoIndex = ~Bits{0};
-  Bits indices_[kTileRows];
+  std::vector<uint32_t> exceptions_;  // rows, of the scheme that was taken
 };
 
 }  // namespace basalt::galp

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "codec/l3/side_by_side.h"
+#include "codec/l3/row_table.h"
 
 namespace basalt::l3 {
 
@@ -15,136 +15,22 @@ namespace {
 constexpr double kLeastShare = 1e-11;  // of Σ z², below which a variance is mostly rounding
 constexpr double kUsualSpread = 4.5;   // range of residuals in standard deviations
 
-// Sums over one unit of 256 rows whose values less their first, or the halves of those, fit in 31 bits with sign: then
-// 64-bit sums cannot overflow.
-constexpr uint32_t kHalfBits = 30;
-
-struct HalfMoments {
-  int64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-};
-
-void add_row(HalfMoments& m, int32_t z, int32_t i) {
-  m.s0 += z;
-  m.s1 += static_cast<int64_t>(z) * i;
-  m.s2 += static_cast<int64_t>(z) * (i * i);
-  m.s3 += static_cast<int64_t>(z) * (i * i * i);
-}
-
-// Σ a·b, kept in two halves.
-struct ProductSum {
-  uint64_t low = 0;
-  int64_t high = 0;
-  void add(int32_t a, int32_t b) {
-    const int64_t product = static_cast<int64_t>(a) * b;
-    low += static_cast<uint32_t>(product);
-    high += product >> 32;
-  }
-  uint128_t total() const { return (static_cast<uint128_t>(static_cast<int128_t>(high)) << 32) + low; }
-};
-
-Moments narrow_moments(const int64_t* values, uint32_t rows) {
-  HalfMoments sums;
-  ProductSum squares;
-  for (uint32_t i = 0; i < rows; ++i) {
-    const auto z = static_cast<int32_t>(values[i] - values[0]);
-    add_row(sums, z, static_cast<int32_t>(i));
-    squares.add(z, z);
-  }
-  return {rows, sums.s0, sums.s1, sums.s2, sums.s3, squares.total()};
-}
-
-// Values of up to 61 bits with sign, as high · 2^30 + low.
-Moments wide_moments(const int64_t* values, uint32_t rows) {
-  HalfMoments low_sums, high_sums;
-  ProductSum low_squares, products, high_squares;
-  for (uint32_t i = 0; i < rows; ++i) {
-    const int64_t z = values[i] - values[0];
-    const auto low = static_cast<int32_t>(z & ((1 << kHalfBits) - 1));
-    const auto high = static_cast<int32_t>(z >> kHalfBits);
-    add_row(low_sums, low, static_cast<int32_t>(i));
-    add_row(high_sums, high, static_cast<int32_t>(i));
-    low_squares.add(low, low);
-    products.add(low, high);
-    high_squares.add(high, high);
-  }
-  const auto both = [](int64_t low, int64_t high) { return static_cast<int128_t>(high) * (1 << kHalfBits) + low; };
-  return {rows,
-          both(low_sums.s0, high_sums.s0),
-          both(low_sums.s1, high_sums.s1),
-          both(low_sums.s2, high_sums.s2),
-          both(low_sums.s3, high_sums.s3),
-          low_squares.total() + (products.total() << (kHalfBits + 1)) + (high_squares.total() << (2 * kHalfBits))};
-}
-
 Partition unit_of(const int64_t* values, uint32_t unit, uint32_t rows) {
   Partition p;
   p.first_unit = unit;
   p.units = 1;
   p.rows = rows;
   p.first = values[0];
-  int64_t low = values[0];
-  int64_t high = values[0];
-  uint32_t runs = 1;
-  for (uint32_t i = 1; i < rows; ++i) {
-    low = values[i] < low ? values[i] : low;
-    high = values[i] > high ? values[i] : high;
-    runs += values[i] != values[i - 1] ? 1 : 0;
-  }
-  p.runs = runs;
-  p.low = low;
-  p.high = high;
+  const RowTable& loops = row_table();
+  const UnitScan scan = loops.scan(values, rows);
+  p.runs = scan.runs;
+  p.low = scan.low;
+  p.high = scan.high;
   p.moments.rows = rows;
   const uint32_t span_bits = bits_of(span_of(p));
-  if (span_bits > 0 && span_bits <= kHalfBits) p.moments = narrow_moments(values, rows);
-  if (span_bits > kHalfBits && span_bits <= kMaxModelBits) p.moments = wide_moments(values, rows);
+  if (span_bits > 0 && span_bits <= kHalfBits) p.moments = loops.narrow_moments(values, rows);
+  if (span_bits > kHalfBits && span_bits <= kMaxModelBits) p.moments = loops.wide_moments(values, rows);
   return p;
-}
-
-// Gives up after the unit in which the span passes `most`.
-template <uint32_t kDegree>
-Residuals residuals_of(const int64_t* values, uint64_t rows, const Predictor& p, uint64_t most) {
-  const SideBySide<kDegree> start(p, 0);
-  auto state = start;  // which nobody has the address of, so it stays in registers
-  const auto first = static_cast<uint64_t>(values[0]);
-  const uint32_t fraction = p.fraction;
-  Residuals result;  // row 0 has z = 0 and y = 0
-  using Pair = typename VectorOf<int64_t, 2>::type;
-  Pair low[kTwos] = {}, high[kTwos] = {};
-  const uint64_t whole = rows / kSideBySide * kSideBySide;
-  for (uint64_t i = 0; i < whole;) {
-    const uint64_t stop = std::min(whole, i + kUnitRows);
-    for (; i < stop; i += kSideBySide) {
-#pragma GCC unroll 4
-      for (uint32_t j = 0; j < kTwos; ++j) {
-        const auto z = load_vector<Two>(values + i + 2 * j) - first;
-        const auto r = Pair((z << fraction) - state.y[j]);
-        low[j] = r < low[j] ? r : low[j];
-        high[j] = r > high[j] ? r : high[j];
-      }
-      state.advance();
-    }
-    for (uint32_t s = 0; s < kSideBySide; ++s) {
-      result.low = std::min<int64_t>(result.low, low[s / 2][s % 2]);
-      result.high = std::max<int64_t>(result.high, high[s / 2][s % 2]);
-    }
-    if (result.span() > most) return result;
-  }
-  for (uint64_t i = whole; i < rows; ++i) {
-    const auto r = static_cast<int64_t>(((static_cast<uint64_t>(values[i]) - first) << fraction) - evaluate(p, i));
-    result.low = std::min(result.low, r);
-    result.high = std::max(result.high, r);
-  }
-  return result;
-}
-
-// body(std::integral_constant) with the degree as a constant.
-template <typename Body>
-auto with_degree(uint32_t degree, Body body) {
-  switch (degree) {
-    case 1: return body(std::integral_constant<uint32_t, 1>());
-    case 2: return body(std::integral_constant<uint32_t, 2>());
-    default: return body(std::integral_constant<uint32_t, 3>());
-  }
 }
 
 class Cutter {
@@ -212,9 +98,7 @@ class Cutter {
     ModelChoice choice(p, max_degree, value_bytes_, spread_, limit);
     Trial trial;
     while (choice.next(trial)) {
-      choice.take(with_degree(trial.degree, [&](auto d) {
-        return residuals_of<decltype(d)::value>(rows, p.rows, trial.predictor, trial.most);
-      }));
+      choice.take(row_table().residuals[trial.degree - 1](rows, p.rows, trial.predictor, trial.most));
     }
   }
 
@@ -302,11 +186,22 @@ RunsOf find_runs(std::span<const int64_t> values, const Partition& partition, ui
   const int64_t* rows = values.data() + static_cast<size_t>(partition.first_unit) * kUnitRows;
   out.values.reserve(partition.runs);
   out.ends.reserve(partition.runs);
-  for (size_t i = 0; i < partition.rows; ++i) {
-    if (i + 1 < partition.rows && rows[i] == rows[i + 1]) continue;
-    out.values.push_back(rows[i]);
-    out.ends.push_back(static_cast<int64_t>(i + 1));
+  const auto take_ends = [&](size_t first, size_t end) {
+    for (size_t i = first; i < end; ++i) {
+      if (i + 1 < partition.rows && rows[i] == rows[i + 1]) continue;
+      out.values.push_back(rows[i]);
+      out.ends.push_back(static_cast<int64_t>(i + 1));
+    }
+  };
+  // Inside of long runs, many rows are passed at once.
+  constexpr size_t kAtOnce = 16;
+  size_t at = 0;
+  for (; at + kAtOnce < partition.rows; at += kAtOnce) {
+    int64_t differ = 0;
+    for (size_t i = at; i < at + kAtOnce; ++i) differ |= rows[i] ^ rows[i + 1];
+    if (differ != 0) take_ends(at, at + kAtOnce);
   }
+  take_ends(at, partition.rows);
   const auto model_of = [](const std::vector<int64_t>& array, uint32_t bytes, uint32_t max_degree) {
     const Cutter cutter(array, bytes);
     Partition all = cutter.all(cutter.units());

@@ -48,12 +48,25 @@ struct SideBySide {
         d1[j] = Two{p.c1 * kSideBySide, p.c1 * kSideBySide};
       }
     } else {
+      // Differences from row to row, and what they make of differences over eight rows: (1 + D)^8 − 1 = 8·D + 28·D² +
+      // 56·D³ + …, squared 64·D² + 448·D³ + …
+      uint64_t value = evaluate(p, first) + extra;
+      uint64_t rise = p.c1 + p.c2 * first + p.c3 * choose_2(first);
+      uint64_t bend = p.c2 + p.c3 * first;
+      uint64_t by_eight = 8 * rise + 28 * bend + 56 * p.c3;
+      uint64_t by_eight_rises = 8 * bend + 28 * p.c3;
+      uint64_t bend_by_eight = 64 * bend + 448 * p.c3;
+      d3 = 512 * p.c3;
       for (uint32_t s = 0; s < kSideBySide; ++s) {
-        const Steps steps = steps_from(p, first + s, kSideBySide);
-        y[s / 2][s % 2] = steps.y + extra;
-        d1[s / 2][s % 2] = steps.d1;
-        d2[s / 2][s % 2] = steps.d2;
-        d3 = steps.d3;
+        y[s / 2][s % 2] = value;
+        d1[s / 2][s % 2] = by_eight;
+        d2[s / 2][s % 2] = bend_by_eight;
+        value += rise;
+        rise += bend;
+        bend += p.c3;
+        by_eight += by_eight_rises;
+        by_eight_rises += 8 * p.c3;
+        bend_by_eight += 64 * p.c3;
       }
     }
   }

@@ -40,9 +40,10 @@ class RleReader final : public Reader {
         mark_corrupt(true);
         stop = rows;
       }
-      std::fill(to + row, to + stop, run_values_[in_tile]);
+      fill(to, row, stop, run_values_[in_tile]);
       row = stop;
       ++run;
+      expand_loaded(first_row, rows, run, row, to);
     }
     const bool last_tile = uint64_t{first_row} + rows == count();
     mark_corrupt(last_tile && (run != runs_ || run_ends_[(run - 1) % kTileRows] != count()));
@@ -50,6 +51,35 @@ class RleReader final : public Reader {
   using Reader::decode_tile;
 
  private:
+  // Most runs are short: a fixed number of values is stored without asking how many, and the next runs replace what is
+  // too much. `to` has room for a whole tile.
+  static constexpr uint32_t kAtOnce = 4;
+  static void fill(T* to, uint32_t row, uint32_t stop, T value) {
+    if (row + kAtOnce <= kTileRows) {
+      T* const at = to + row;
+      for (uint32_t i = 0; i < kAtOnce; ++i) at[i] = value;
+      row += kAtOnce;
+    }
+    if (row < stop) std::fill(to + row, to + stop, value);
+  }
+
+  // Goes on with runs as they should be: loaded, not the last one, and ending in the tile behind the run before.
+  void expand_loaded(uint32_t first_row, uint32_t rows, uint64_t& run, uint32_t& row, T* to) const {
+    const auto begin = static_cast<uint32_t>(run % kTileRows);
+    if (begin == 0) return;
+    const auto end = static_cast<uint32_t>(std::min<uint64_t>(kTileRows, runs_ - 1 - (run - begin)));
+    uint32_t at = begin;
+    uint32_t done = row;
+    for (; at < end; ++at) {
+      const uint32_t stop = run_ends_[at] - first_row;
+      if (stop <= done || stop > rows) break;
+      fill(to, done, stop, run_values_[at]);
+      done = stop;
+    }
+    row = done;
+    run += at - begin;
+  }
+
   // Whether the run before ends where the entry lets its run begin: an entry may name a run that exists but is not the
   // one of the tile's first row. Read in order, the ends are loaded already.
   bool begins_there(const rle::TileEntry& entry, uint32_t first_row) {
