@@ -50,9 +50,7 @@ void check_codes(const NodeView& node) {
 }
 
 std::shared_ptr<const TextAlphabet> alphabet_of(const NodeView& root) {
-  const device::ChunkReaders readers = device::readers_of(root);
-  const NodeView& values = *readers.value_node;
-  if (values.type != Physical::kBytes || readers.values.empty()) return nullptr;
+  const NodeView& values = *device::readers_of(root).value_node;
   return values.codec->text_alphabet(values);
 }
 
@@ -66,6 +64,34 @@ uint64_t load_bytes(const ColumnChunkInfo& info) {
     }
   }
   return bytes == 0 ? kAlignment : bytes;
+}
+
+// The only streams that chunks share are those of a dictionary over the whole file.
+std::optional<SharedAlphabets::Place> SharedAlphabets::place_of(const File& file, const ColumnChunkInfo& info) {
+  for (const NodePlace& node : info.nodes) {
+    for (const StreamPlace& stream : node.streams) {
+      if (stream.length > 0 && !inside(stream, info.region)) return Place{&file, stream.offset};
+    }
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<const TextAlphabet> SharedAlphabets::get(const File& file, const ColumnChunkInfo& info,
+                                                         const NodeView& root) {
+  const std::optional<Place> place = place_of(file, info);
+  if (!place) return alphabet_of(root);
+  std::lock_guard lock(mutex_);  // others wait for the one that makes it
+  std::shared_ptr<const TextAlphabet>& known = known_[*place];
+  if (known == nullptr) known = alphabet_of(root);
+  return known;
+}
+
+void SharedAlphabets::add(const File& file, const ColumnChunkInfo& info,
+                          const std::shared_ptr<const TextAlphabet>& alphabet) {
+  const std::optional<Place> place = place_of(file, info);
+  if (!place) return;
+  std::lock_guard lock(mutex_);
+  known_.try_emplace(*place, alphabet);
 }
 
 PinnedSlots::Slot* PinnedSlots::acquire(uint64_t bytes) {
@@ -101,9 +127,9 @@ void PinnedSlots::release(Slot* slot) {
   returned_.notify_one();
 }
 
-BatchLoad::BatchLoad(ThreadPool& threads, PinnedSlots& slots, int device, const CancelToken* cancel,
-                     std::vector<LoadGroup>& groups)
-    : slots_(slots), device_(device), cancel_(cancel), left_(groups.size()) {
+BatchLoad::BatchLoad(ThreadPool& threads, PinnedSlots& slots, SharedAlphabets& alphabets, int device,
+                     const CancelToken* cancel, std::vector<LoadGroup>& groups)
+    : slots_(slots), alphabets_(alphabets), device_(device), cancel_(cancel), left_(groups.size()) {
   for (LoadGroup& group : groups) {
     threads.submit([this, &group] {
       std::exception_ptr failed;
@@ -157,7 +183,7 @@ void BatchLoad::load(LoadGroup& group) {
     }
     try {
       check_codes(root);
-      load.alphabet = alphabet_of(root);
+      if (load.tested) load.alphabet = alphabets_.get(*load.file, info, root);
     } catch (const Error& error) {
       throw error.within(load.file->name() + ": column " + load.file->column(load.field_id).path + ": chunk " +
                          std::to_string(load.chunk));

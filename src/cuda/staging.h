@@ -4,8 +4,11 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "basalt/core/threads.h"
@@ -23,10 +26,27 @@ struct ChunkLoad {
   uint64_t bytes = 0;   // on the device: its region, then streams it shares with other chunks
   uint64_t offset = 0;  // in its group's block
   std::vector<uint64_t> addresses;
-  std::shared_ptr<const TextAlphabet> alphabet;  // of strings that can be tested on the device
+  bool tested = false;  // strings, by the statement: they need an alphabet
+  std::shared_ptr<const TextAlphabet> alphabet;
 };
 // Bytes that loading this chunk takes.
 uint64_t load_bytes(const ColumnChunkInfo& info);
+
+// One alphabet for all chunks that share a dictionary, while one statement runs. Several threads may use it.
+class SharedAlphabets {
+ public:
+  // The alphabet of chunk `info` of `file`: known, or of `root`, which are its arrays. Throws Error(kCorrupt).
+  std::shared_ptr<const TextAlphabet> get(const File& file, const ColumnChunkInfo& info, const NodeView& root);
+  // One that an earlier statement made.
+  void add(const File& file, const ColumnChunkInfo& info, const std::shared_ptr<const TextAlphabet>& alphabet);
+
+ private:
+  using Place = std::pair<const File*, uint64_t>;  // where the dictionary lies
+  static std::optional<Place> place_of(const File& file, const ColumnChunkInfo& info);
+
+  std::mutex mutex_;
+  std::map<Place, std::shared_ptr<const TextAlphabet>> known_;
+};
 
 // Chunks that travel as one copy.
 struct LoadGroup {
@@ -58,7 +78,7 @@ class PinnedSlots {
 // The loads of one batch, under way on a thread pool.
 class BatchLoad {
  public:
-  BatchLoad(ThreadPool& threads, PinnedSlots& slots, int device, const CancelToken* cancel,
+  BatchLoad(ThreadPool& threads, PinnedSlots& slots, SharedAlphabets& alphabets, int device, const CancelToken* cancel,
             std::vector<LoadGroup>& groups);
   // Returns when every copy of the batch is in its stream; throws the first error.
   void wait();
@@ -68,6 +88,7 @@ class BatchLoad {
   void load(LoadGroup& group);
 
   PinnedSlots& slots_;
+  SharedAlphabets& alphabets_;
   int device_;
   const CancelToken* cancel_;
   std::mutex mutex_;

@@ -115,6 +115,7 @@ struct TileCounts {
 struct RunReport {
   Device ran_on = Device::kCpu;
   std::string device_name;
+  std::string why_cpu;  // kAuto: why a run that the GPU could take ended on the CPU; empty if none did
   uint64_t rows = 0;
   TileCounts tiles;
   uint64_t encoded_bytes_read = 0;  // of streams that were decoded, cached ones too
@@ -126,8 +127,8 @@ struct RunReport {
   std::string kernel_source;  // GPU only
 };
 
-// Runs on options.device; kAuto takes the GPU if one can be used and the pipeline can run there. One value per
-// aggregate.
+// Runs on options.device; kAuto takes the GPU if one can be used, the pipeline can run there, and its memory suffices.
+// One value per aggregate.
 std::vector<Value> run_pipeline(const Pipeline& pipeline, const RunOptions& options, RunReport* report = nullptr);
 
 // What statistics say of a predicate over one zone or chunk.
