@@ -32,7 +32,13 @@ enum class ExprOp : uint8_t {
   kGreaterEqual,
   kIn,    // args[0] in literals args[1..]
   kLike,  // args[0] matches the pattern args[1], a literal: see LikePattern in basalt/codec/string_test.h
-  kAnd,   // any number of bool args
+  // The pattern args[1], a literal, matches somewhere in args[0], a column: see codec/strings/regexp.h. Patterns that
+  // have no automaton are refused.
+  kRegexp,
+  kLength,      // code points of a string → kI64
+  kByteLength,  // bytes of a string → kI64
+  kSubstring,   // of args[0], without its first args[1] code points, at most args[2]: literals of kI64, not negative
+  kAnd,         // any number of bool args
   kOr,
   kNot,
   kIsNull,
