@@ -76,9 +76,10 @@ TEST_P(TpchTest, StringFiltersDecodeNoStrings) {
     const TileCounts& tiles = result.report().tiles;
     EXPECT_GT(tiles.texts_in_place, 0u) << "query " << number;
     EXPECT_EQ(tiles.texts_decoded, 0u) << "query " << number;
-    const std::string plan = session.execute("explain analyze " + Session::tpch_query(number)).explain_text();
-    EXPECT_THAT(plan, HasSubstr("Strings Tested In Place:")) << "query " << number;
-    EXPECT_THAT(plan, Not(ContainsRegex("Strings Decoded: [1-9]"))) << "query " << number;
+    const std::string plan =
+        session.execute("explain (analyze, format json) " + Session::tpch_query(number)).explain_text();
+    EXPECT_THAT(plan, HasSubstr("\"Strings Tested In Place\"")) << "query " << number;
+    EXPECT_THAT(plan, Not(ContainsRegex("\"Strings Decoded\": \"[1-9]"))) << "query " << number;
   }
 }
 
