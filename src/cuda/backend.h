@@ -74,6 +74,7 @@ class CudaBackend : public GpuBackend {
   Stream compute_;
   Modules modules_;
   ChunkCache cache_;
+  SharedAlphabets alphabets_;
   std::unique_ptr<ThreadPool> threads_;
   std::unique_ptr<PinnedSlots> slots_;
   PinnedBuffer results_;  // where records and tile sums arrive

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct ChunkKey {
   bool operator==(const ChunkKey&) const = default;
 };
 ChunkKey key_of(const File& file, uint32_t field_id, uint32_t chunk);
+
+// What a dictionary of strings holds: chunks for which it is equal have the same entries. Nothing for other encodings.
+std::optional<ChunkKey> dictionary_key(const ColumnChunkInfo& info);
 
 struct ChunkKeyHash {
   size_t operator()(const ChunkKey& key) const { return static_cast<size_t>(key.low); }

@@ -121,27 +121,33 @@ void StatementRun::plan_chunks() {
   }
 }
 
-// Chunks in order; a batch ends where what must be loaded and made for it reaches the batch size or a third of the
-// memory.
+// Chunks in order; a batch ends where what must be loaded and made for it reaches the batch size, or all that it needs
+// a third of the memory: what is on the device now may have left when its turn comes.
 void StatementRun::plan_batches() {
-  const uint64_t most = std::min(kBatchBytes, limit_ / 3);
+  const uint64_t most = limit_ / 3;
   Batch batch;
-  uint64_t bytes = 0;
+  uint64_t loaded = 0;
+  uint64_t held = 0;
   for (size_t i = 0; i < chunks_.size(); ++i) {
     uint64_t missing = chunks_[i].table_bytes;
+    uint64_t needed = chunks_[i].table_bytes;
     for (size_t column = 0; column < pipeline_.columns.size(); ++column) {
-      if (backend_.cache_.find(chunks_[i].keys[column], run_) != nullptr) continue;
-      missing += load_bytes(chunks_[i].file->column(pipeline_.columns[column].field_id).chunks[chunks_[i].chunk]);
+      const uint64_t bytes =
+          load_bytes(chunks_[i].file->column(pipeline_.columns[column].field_id).chunks[chunks_[i].chunk]);
+      needed += bytes;
+      if (backend_.cache_.find(chunks_[i].keys[column], run_) == nullptr) missing += bytes;
     }
-    const bool full = batch.end > batch.first && missing > 0 && bytes + missing > most;
+    const bool too_much = held + needed > most || (missing > 0 && loaded + missing > kBatchBytes);
+    const bool full = batch.end > batch.first && too_much;
     if (full || batch.end - batch.first >= device::kMaxSlots) {
       batches_.push_back(std::move(batch));
       batch = Batch();
       batch.first = i;
-      bytes = 0;
+      loaded = held = 0;
     }
     batch.end = i + 1;
-    bytes += missing;
+    loaded += missing;
+    held += needed;
   }
   if (batch.end > batch.first) batches_.push_back(std::move(batch));
 }

@@ -71,7 +71,6 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
       const ColumnChunkInfo& info = work.file->column(load.field_id).chunks[work.chunk];
       const DeviceChunk* found = backend_.cache_.find(work.keys[column], run_);
       if (found != nullptr && (!load.tested || found->alphabet != nullptr)) {
-        if (load.tested) alphabets_.add(*work.file, info, found->alphabet);
         batch.chunks[i - batch.first][column] = *found;
         continue;
       }
@@ -108,8 +107,8 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
     group.block = std::make_shared<DeviceBlock>(group.bytes, group.stream, backend_.compute_);
   }
   report_.bytes_transferred += transferred;
-  batch.load = std::make_unique<BatchLoad>(threads, *backend_.slots_, alphabets_, backend_.device_, options_.cancel,
-                                           batch.groups);
+  batch.load = std::make_unique<BatchLoad>(threads, *backend_.slots_, backend_.alphabets_, backend_.device_,
+                                           options_.cancel, batch.groups);
   return true;
 }
 

@@ -66,32 +66,20 @@ uint64_t load_bytes(const ColumnChunkInfo& info) {
   return bytes == 0 ? kAlignment : bytes;
 }
 
-// The only streams that chunks share are those of a dictionary over the whole file.
-std::optional<SharedAlphabets::Place> SharedAlphabets::place_of(const File& file, const ColumnChunkInfo& info) {
-  for (const NodePlace& node : info.nodes) {
-    for (const StreamPlace& stream : node.streams) {
-      if (stream.length > 0 && !inside(stream, info.region)) return Place{&file, stream.offset};
-    }
+std::shared_ptr<const TextAlphabet> SharedAlphabets::get(const ColumnChunkInfo& info, const NodeView& root) {
+  const std::optional<ChunkKey> key = dictionary_key(info);
+  if (!key) return alphabet_of(root);
+  {
+    std::lock_guard lock(mutex_);
+    if (auto known = known_[*key].lock(); known != nullptr) return known;
   }
-  return std::nullopt;
-}
-
-std::shared_ptr<const TextAlphabet> SharedAlphabets::get(const File& file, const ColumnChunkInfo& info,
-                                                         const NodeView& root) {
-  const std::optional<Place> place = place_of(file, info);
-  if (!place) return alphabet_of(root);
-  std::lock_guard lock(mutex_);  // others wait for the one that makes it
-  std::shared_ptr<const TextAlphabet>& known = known_[*place];
-  if (known == nullptr) known = alphabet_of(root);
-  return known;
-}
-
-void SharedAlphabets::add(const File& file, const ColumnChunkInfo& info,
-                          const std::shared_ptr<const TextAlphabet>& alphabet) {
-  const std::optional<Place> place = place_of(file, info);
-  if (!place) return;
+  std::shared_ptr<const TextAlphabet> made = alphabet_of(root);
   std::lock_guard lock(mutex_);
-  known_.try_emplace(*place, alphabet);
+  std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<const TextAlphabet>& known = known_[*key];
+  if (auto first = known.lock(); first != nullptr) return first;  // made by another thread in between
+  known = made;
+  return made;
 }
 
 PinnedSlots::Slot* PinnedSlots::acquire(uint64_t bytes) {
@@ -183,7 +171,7 @@ void BatchLoad::load(LoadGroup& group) {
     }
     try {
       check_codes(root);
-      if (load.tested) load.alphabet = alphabets_.get(*load.file, info, root);
+      if (load.tested) load.alphabet = alphabets_.get(info, root);
     } catch (const Error& error) {
       throw error.within(load.file->name() + ": column " + load.file->column(load.field_id).path + ": chunk " +
                          std::to_string(load.chunk));

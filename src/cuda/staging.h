@@ -4,11 +4,9 @@
 
 #include <condition_variable>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "basalt/core/threads.h"
@@ -32,20 +30,16 @@ struct ChunkLoad {
 // Bytes that loading this chunk takes.
 uint64_t load_bytes(const ColumnChunkInfo& info);
 
-// One alphabet for all chunks that share a dictionary, while one statement runs. Several threads may use it.
+// One alphabet for all chunks that have the same dictionary, as long as one of them is on the device. Several threads
+// may use it.
 class SharedAlphabets {
  public:
-  // The alphabet of chunk `info` of `file`: known, or of `root`, which are its arrays. Throws Error(kCorrupt).
-  std::shared_ptr<const TextAlphabet> get(const File& file, const ColumnChunkInfo& info, const NodeView& root);
-  // One that an earlier statement made.
-  void add(const File& file, const ColumnChunkInfo& info, const std::shared_ptr<const TextAlphabet>& alphabet);
+  // The alphabet of a chunk whose arrays are `root`. Throws Error(kCorrupt).
+  std::shared_ptr<const TextAlphabet> get(const ColumnChunkInfo& info, const NodeView& root);
 
  private:
-  using Place = std::pair<const File*, uint64_t>;  // where the dictionary lies
-  static std::optional<Place> place_of(const File& file, const ColumnChunkInfo& info);
-
   std::mutex mutex_;
-  std::map<Place, std::shared_ptr<const TextAlphabet>> known_;
+  std::unordered_map<ChunkKey, std::weak_ptr<const TextAlphabet>, ChunkKeyHash> known_;
 };
 
 // Chunks that travel as one copy.

@@ -85,7 +85,6 @@ class StatementRun {
   std::vector<std::weak_ptr<DeviceBlock>> blocks_;
   std::unique_ptr<DeviceBlock> results_;
   std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
-  SharedAlphabets alphabets_;
 };
 
 }  // namespace basalt::cuda

@@ -299,8 +299,8 @@ class LengthStates {
   uint32_t last_ = 0;
 };
 
-// What another kind knows of the part so far, behind how many code points the text has; only the answer, once the part
-// is over.
+// What another kind knows of the part so far, and then how many code points the text has; only the answer, once the
+// part is over.
 template <typename States>
 class PartStates {
  public:
@@ -312,29 +312,33 @@ class PartStates {
   }
   Knowledge first() const {
     Knowledge out = states_.first();
-    out.insert(out.begin(), 0);
+    out.push_back(0);
     return out;
   }
   Knowledge step(const Knowledge& known, uint8_t byte) const {
-    if (known[0] == kOver) return known;
-    const uint32_t points = known[0] + (is_continuation(byte) ? 0 : 1);
-    if (points > end_) return {kOver, accepts(known) ? 1u : 0u};
-    Knowledge out(known.begin() + 1, known.end());
+    if (known.back() == kOver) return known;
+    const uint32_t points = known.back() + (is_continuation(byte) ? 0 : 1);
+    if (points > end_) return {accepts(known) ? 1u : 0u, kOver};
+    Knowledge out = of_part(known);
     if (points > skip_) out = states_.step(out, byte);
     // Without an end it does not matter how far the part has come.
     const bool counts = end_ != StringTest::Part::kToTheEnd || points <= skip_;
-    out.insert(out.begin(), counts ? points : static_cast<uint32_t>(skip_) + 1);
+    out.push_back(counts ? points : static_cast<uint32_t>(skip_) + 1);
     return out;
   }
   bool accepts(const Knowledge& known) const {
-    if (known[0] == kOver) return known[1] != 0;
-    return states_.accepts(Knowledge(known.begin() + 1, known.end()));
+    if (known.back() == kOver) return known[0] != 0;
+    return states_.accepts(of_part(known));
   }
 
   Cuts cuts;
 
  private:
   static constexpr uint32_t kOver = ~0u;
+  static Knowledge of_part(Knowledge known) {
+    known.pop_back();
+    return known;
+  }
   const States& states_;
   uint64_t skip_;
   uint64_t end_ = StringTest::Part::kToTheEnd;
