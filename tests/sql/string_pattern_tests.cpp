@@ -134,6 +134,25 @@ TEST(StringPatterns, RegularExpressionsAnswerAsDuckDb) {
   expect_answers("regexp_full_match(t.s, p.s)", texts, patterns, of_all);
 }
 
+// Signs in any order: what has an automaton is a pattern for DuckDB, too, and means the same.
+TEST(StringPatterns, WhatIsUnderstoodIsWhatDuckDbUnderstands) {
+  static const char* kSigns[] = {"a",  "b",   "1", "2",  ".", "*",   "+",   "?",  "|",   "(",    ")",    "[",
+                                 "]",  "{",   "}", "^",  "$", "-",   ",",   "\\", "d",   "w",    "S",    "n",
+                                 "[^", "(?:", "é", "世", " ", "[a-", "\\]", ":",  "\\d", "🦆", "{1,2}"};
+  std::mt19937_64 random(15);
+  std::vector<std::string> patterns;
+  for (int i = 0; i < (kQuick ? 1000 : 6000); ++i) {
+    std::string pattern;
+    for (size_t left = 1 + random() % 10; left > 0; --left) pattern += kSigns[random() % std::size(kSigns)];
+    if (make_automaton(StringTest::regexp(pattern)).automaton != nullptr) patterns.push_back(std::move(pattern));
+  }
+  EXPECT_GT(patterns.size(), 100u);
+  const std::vector<std::string> texts = {"",  "a",  "ab世", "🦆\n1", "b-2", "]", "\\", "2 a",
+                                          "é", "{1", "aaa",  "n1]",     "^",   "$", "-",  "0"};
+  expect_answers("regexp_matches(t.s, p.s)", texts, patterns,
+                 [](const std::string& p) { return StringTest::regexp(p); });
+}
+
 TEST(StringPatterns, LengthsAndPartsAnswerAsDuckDb) {
   std::mt19937_64 random(14);
   std::vector<std::string> texts;
