@@ -112,7 +112,8 @@ DeviceReader Codec::device_tester(const NodeView&) const {
   none.reason = "strings encoded as " + std::string(name()) + " are not tested on the device";
   return none;
 }
-std::unique_ptr<TextAlphabet> Codec::text_alphabet(const NodeView&) const { return nullptr; }
+std::shared_ptr<const TextAlphabet> Codec::text_alphabet(const NodeView&) const { return nullptr; }
+uint64_t Codec::test_table_bytes(const NodeView&, uint32_t) const { return 0; }
 
 Node encode_tree(const Values& values, const Tree& tree, Effort effort) {
   return get_codec(tree.codec).encode(values, tree, effort);

@@ -1,6 +1,7 @@
 // UTF-8: what texts of foreign origin must be before anybody else sees them. DuckDB and Arrow take it for granted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -11,6 +12,21 @@ namespace basalt {
 
 // Whether a byte goes on with a code point that an earlier one began.
 constexpr bool is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
+
+inline size_t count_code_points(std::string_view text) {
+  size_t count = 0;
+  for (const char byte : text) count += is_continuation(static_cast<uint8_t>(byte)) ? 0 : 1;
+  return count;
+}
+// Where the first `count` code points end; the text's end if it has no more.
+inline size_t code_points_end(std::string_view text, uint64_t count) {
+  size_t at = 0;
+  for (; at < text.size(); ++at) {
+    if (is_continuation(static_cast<uint8_t>(text[at]))) continue;
+    if (count-- == 0) break;
+  }
+  return at;
+}
 
 bool is_ascii(std::string_view text);
 bool is_utf8(std::string_view text);

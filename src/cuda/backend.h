@@ -25,12 +25,11 @@ namespace basalt::cuda {
 struct Statement {
   device::KernelPlan plan;
   const LoadedKernel* kernel = nullptr;
-  std::vector<std::weak_ptr<DeviceBlock>> blocks;
+  std::vector<std::weak_ptr<DeviceBlock>> blocks;  // of chunks, and of tables of its tests of strings
   std::unique_ptr<DeviceBlock> slots;
   std::unique_ptr<DeviceBlock> work;
-  std::vector<std::unique_ptr<DeviceBlock>> tables;  // of tests of strings
-  std::unique_ptr<DeviceBlock> results;              // records, then tile sums
-  std::vector<uint32_t> chunk_ends;                  // in work items: where each chunk's tiles end
+  std::unique_ptr<DeviceBlock> results;  // records, then tile sums
+  std::vector<uint32_t> chunk_ends;      // in work items: where each chunk's tiles end
   uint32_t work_count = 0;
   RunReport report;  // rows, tiles, bytes
 };
@@ -75,6 +74,7 @@ class CudaBackend : public GpuBackend {
   Stream compute_;
   Modules modules_;
   ChunkCache cache_;
+  SharedAlphabets alphabets_;
   std::unique_ptr<ThreadPool> threads_;
   std::unique_ptr<PinnedSlots> slots_;
   PinnedBuffer results_;  // where records and tile sums arrive

@@ -4,22 +4,70 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <span>
 #include <string>
 
+#include "file/format.h"
+
 namespace basalt::cuda {
+
+namespace {
+
+void append_numbers(std::string& text, std::span<const uint64_t> numbers) {
+  text.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
+}
+void append_node(std::string& text, const NodePlace& node) {
+  text += node.codec_name;
+  text.append(reinterpret_cast<const char*>(node.params.data()), node.params.size());
+}
+ChunkKey hash_of(const std::string& text) {
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return {hash.low64, hash.high64};
+}
+
+// Behind the last node of the subtree that begins at node `at`.
+size_t subtree_end(const std::vector<NodePlace>& nodes, size_t at) {
+  size_t end = at + 1;
+  for (uint32_t child = 0; child < nodes.at(at).child_count; ++child) end = subtree_end(nodes, end);
+  return end;
+}
+
+}  // namespace
 
 ChunkKey key_of(const File& file, uint32_t field_id, uint32_t chunk) {
   const ColumnChunkInfo& info = file.column(field_id).chunks.at(chunk);
   std::string text = file.name();
   const uint64_t numbers[] = {file.source().size(), field_id, chunk, info.region.offset, info.region.length, info.rows};
-  text.append(reinterpret_cast<const char*>(numbers), sizeof(numbers));
-  text.append(reinterpret_cast<const char*>(info.checksums.data()), info.checksums.size() * sizeof(uint64_t));
-  for (const NodePlace& node : info.nodes) {
-    text += node.codec_name;
-    text.append(reinterpret_cast<const char*>(node.params.data()), node.params.size());
+  append_numbers(text, numbers);
+  append_numbers(text, info.checksums);
+  for (const NodePlace& node : info.nodes) append_node(text, node);
+  return hash_of(text);
+}
+
+// Values follow validity, which is its root's first child, as entries follow codes. Equal checksums of all their
+// streams are taken for equal entries.
+std::optional<ChunkKey> dictionary_key(const ColumnChunkInfo& info) {
+  const bool nulls = info.nodes.at(0).codec_name == "validity";
+  const size_t values = nulls ? subtree_end(info.nodes, 1) : 0;
+  if (info.nodes.at(values).codec_name != "dict" || info.nodes[values].type != Physical::kBytes) return std::nullopt;
+  const size_t begin = subtree_end(info.nodes, values + 1);
+  const size_t end = subtree_end(info.nodes, begin);
+  std::string text;
+  size_t checksum = 0;
+  for (size_t i = 0; i < end; ++i) {
+    const NodePlace& node = info.nodes[i];
+    if (i >= begin) append_node(text, node);
+    for (const StreamPlace& stream : node.streams) {
+      const size_t blocks = format_v1::checksum_blocks(stream.length);
+      if (i >= begin) {
+        const uint64_t numbers[] = {node.count, stream.length};
+        append_numbers(text, numbers);
+        append_numbers(text, std::span(info.checksums).subspan(checksum, blocks));
+      }
+      checksum += blocks;
+    }
   }
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return {hash.low64, hash.high64};
+  return hash_of(text);
 }
 
 const DeviceChunk* ChunkCache::find(const ChunkKey& key, uint64_t run) {
@@ -39,12 +87,18 @@ void ChunkCache::put(std::shared_ptr<DeviceBlock> block, std::vector<std::pair<C
   groups_.push_front(std::move(group));
   for (auto& [key, chunk] : chunks) {
     // The same chunk twice in one statement (a file listed twice): the first copy stays.
-    if (places_.emplace(key, Place{groups_.begin(), std::move(chunk)}).second) groups_.front().keys.push_back(key);
+    const auto known = places_.find(key);
+    if (known != places_.end() && (known->second.chunk.alphabet != nullptr || chunk.alphabet == nullptr)) continue;
+    places_.insert_or_assign(key, Place{groups_.begin(), std::move(chunk)});
+    groups_.front().keys.push_back(key);
   }
 }
 
 void ChunkCache::drop(std::list<Group>::iterator group) {
-  for (const ChunkKey& key : group->keys) places_.erase(key);
+  for (const ChunkKey& key : group->keys) {
+    const auto place = places_.find(key);
+    if (place != places_.end() && place->second.group == group) places_.erase(place);
+  }
   bytes_ -= group->block->bytes();
   groups_.erase(group);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct ChunkKey {
 };
 ChunkKey key_of(const File& file, uint32_t field_id, uint32_t chunk);
 
+// What a dictionary of strings holds: chunks for which it is equal have the same entries. Nothing for other encodings.
+std::optional<ChunkKey> dictionary_key(const ColumnChunkInfo& info);
+
 struct ChunkKeyHash {
   size_t operator()(const ChunkKey& key) const { return static_cast<size_t>(key.low); }
 };
@@ -30,14 +34,15 @@ struct ChunkKeyHash {
 struct DeviceChunk {
   std::shared_ptr<DeviceBlock> block;
   std::vector<uint64_t> addresses;
-  std::shared_ptr<const TextAlphabet> alphabet;
+  std::shared_ptr<const TextAlphabet> alphabet;  // nullptr until a statement tests them
 };
 
 class ChunkCache {
  public:
   // nullptr if it is not here. Marks it as used by statement `run`.
   const DeviceChunk* find(const ChunkKey& key, uint64_t run);
-  // Chunks of one block.
+  // Chunks of one block; none for what a statement has beside chunks. A chunk that is here already stays, unless it has
+  // no alphabet and the new one has.
   void put(std::shared_ptr<DeviceBlock> block, std::vector<std::pair<ChunkKey, DeviceChunk>> chunks, uint64_t run);
 
   // Forgets blocks until `need` more bytes fit under `limit`: first those that other statements used longest ago, then

@@ -30,6 +30,22 @@ void append_text(const Expr& expr, std::string& out) {
 
 }  // namespace
 
+// Whether the statement puts a test to the column's strings.
+bool StatementRun::is_tested(size_t column) const {
+  return std::ranges::any_of(plan_->texts, [&](const device::TextPlan& text) { return text.column == column; });
+}
+
+// What tables of the statement's tests take at most for one chunk.
+uint64_t StatementRun::table_bytes(const std::vector<const ColumnChunkInfo*>& columns) const {
+  uint64_t bytes = 0;
+  for (const device::TextPlan& text : plan_->texts) {
+    const NodeView root = device::shape_of(*columns[text.column]);
+    const NodeView& values = *device::readers_of(root).value_node;
+    bytes += aligned_table(values.codec->test_table_bytes(values, text.automaton->states()));
+  }
+  return bytes;
+}
+
 // Everything that decides the result and the launch: the statement, the files' contents, pruning.
 std::string StatementRun::statement_key() const {
   std::string key;
@@ -95,6 +111,7 @@ void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, u
     report_.encoded_bytes_read += infos[i]->encoded_bytes;
     work.keys.push_back(backend_.chunk_keys(file_pointer, pipeline_.columns[i].field_id)[chunk]);
   }
+  work.table_bytes = table_bytes(infos);
   chunks_.push_back(std::move(work));
 }
 
@@ -104,26 +121,33 @@ void StatementRun::plan_chunks() {
   }
 }
 
-// Chunks in order; a batch ends where what must be loaded for it reaches the batch size or a third of the memory.
+// Chunks in order; a batch ends where what must be loaded and made for it reaches the batch size, or all that it needs
+// a third of the memory: what is on the device now may have left when its turn comes.
 void StatementRun::plan_batches() {
-  const uint64_t most = std::min(kBatchBytes, limit_ / 3);
+  const uint64_t most = limit_ / 3;
   Batch batch;
-  uint64_t bytes = 0;
+  uint64_t loaded = 0;
+  uint64_t held = 0;
   for (size_t i = 0; i < chunks_.size(); ++i) {
-    uint64_t missing = 0;
+    uint64_t missing = chunks_[i].table_bytes;
+    uint64_t needed = chunks_[i].table_bytes;
     for (size_t column = 0; column < pipeline_.columns.size(); ++column) {
-      if (backend_.cache_.find(chunks_[i].keys[column], run_) != nullptr) continue;
-      missing += load_bytes(chunks_[i].file->column(pipeline_.columns[column].field_id).chunks[chunks_[i].chunk]);
+      const uint64_t bytes =
+          load_bytes(chunks_[i].file->column(pipeline_.columns[column].field_id).chunks[chunks_[i].chunk]);
+      needed += bytes;
+      if (backend_.cache_.find(chunks_[i].keys[column], run_) == nullptr) missing += bytes;
     }
-    const bool full = batch.end > batch.first && missing > 0 && bytes + missing > most;
+    const bool too_much = held + needed > most || (missing > 0 && loaded + missing > kBatchBytes);
+    const bool full = batch.end > batch.first && too_much;
     if (full || batch.end - batch.first >= device::kMaxSlots) {
       batches_.push_back(std::move(batch));
       batch = Batch();
       batch.first = i;
-      bytes = 0;
+      loaded = held = 0;
     }
     batch.end = i + 1;
-    bytes += missing;
+    loaded += missing;
+    held += needed;
   }
   if (batch.end > batch.first) batches_.push_back(std::move(batch));
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
 
 #include "cuda/statement_run.h"
 
@@ -58,32 +59,41 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
   const size_t columns = pipeline_.columns.size();
   batch.chunks.assign(batch.end - batch.first, std::vector<DeviceChunk>(columns));
   std::vector<ChunkLoad> loads;
-  uint64_t need = 0;
+  uint64_t transferred = 0;
+  uint64_t tables = 0;
   for (size_t i = batch.first; i < batch.end; ++i) {
     const WorkChunk& work = chunks_[i];
+    tables += work.table_bytes;
     for (size_t column = 0; column < columns; ++column) {
-      if (const DeviceChunk* found = backend_.cache_.find(work.keys[column], run_)) {
+      ChunkLoad load;
+      load.field_id = pipeline_.columns[column].field_id;
+      load.tested = is_tested(column);
+      const ColumnChunkInfo& info = work.file->column(load.field_id).chunks[work.chunk];
+      const DeviceChunk* found = backend_.cache_.find(work.keys[column], run_);
+      if (found != nullptr && (!load.tested || found->alphabet != nullptr)) {
         batch.chunks[i - batch.first][column] = *found;
         continue;
       }
-      ChunkLoad load;
       load.file = work.file;
-      load.field_id = pipeline_.columns[column].field_id;
       load.chunk = work.chunk;
       load.key = work.keys[column];
-      load.bytes = load_bytes(work.file->column(load.field_id).chunks[work.chunk]);
-      need += load.bytes;
+      load.bytes = load_bytes(info);
+      transferred += load.bytes;
       loads.push_back(std::move(load));
     }
   }
-  if (loads.empty()) return true;
+  const uint64_t need = transferred + tables;
   if (!must_fit && pending_ + need > limit_) return false;
   if (!backend_.cache_.make_room(need + pending_, limit_, run_)) {
-    throw Error(ErrorCode::kOutOfMemory, "one batch of chunks needs " + std::to_string(need >> 10) +
-                                             " KiB on the device, more than the limit of " +
-                                             std::to_string(limit_ >> 10) + " KiB");
+    throw Error(ErrorCode::kOutOfMemory,
+                "one batch of chunks needs " + std::to_string(need >> 10) + " KiB on the device" +
+                    (tables > 0 ? ", of them " + std::to_string(tables >> 10) + " KiB for tests of strings" : "") +
+                    ", more than the limit of " + std::to_string(limit_ >> 10) + " KiB");
   }
-  const uint64_t share = need / (2ull * std::max(1u, threads.size()));
+  batch.bytes = need;
+  pending_ += need;
+  if (loads.empty()) return true;
+  const uint64_t share = transferred / (2ull * std::max(1u, threads.size()));
   const uint64_t group_bytes = std::clamp<uint64_t>(share, 1ull << 20, kGroupBytes);
   for (ChunkLoad& load : loads) {
     if (batch.groups.empty() || batch.groups.back().bytes + load.bytes > group_bytes) batch.groups.emplace_back();
@@ -96,10 +106,9 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
     group.stream = backend_.copies_[groups_++ % backend_.copies_.size()];
     group.block = std::make_shared<DeviceBlock>(group.bytes, group.stream, backend_.compute_);
   }
-  report_.bytes_transferred += need;
-  batch.bytes = need;
-  pending_ += need;
-  batch.load = std::make_unique<BatchLoad>(threads, *backend_.slots_, backend_.device_, options_.cancel, batch.groups);
+  report_.bytes_transferred += transferred;
+  batch.load = std::make_unique<BatchLoad>(threads, *backend_.slots_, backend_.alphabets_, backend_.device_,
+                                           options_.cancel, batch.groups);
   return true;
 }
 
@@ -131,31 +140,45 @@ std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std
   return words;
 }
 
-// Makes the tables of the statement's tests of strings, each test for each chunk of the batch, and sends them to the
-// device as one block. Gives their addresses, chunk after chunk.
+// Makes the tables of the statement's tests of strings, each test for each alphabet of the batch, and sends them to the
+// device as one block of the cache. Gives their addresses, chunk after chunk.
 std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
-  constexpr uint64_t kAlignment = 128;
   const size_t tests = plan_->texts.size();
-  std::vector<Buffer> tables(batch.chunks.size() * tests);
-  if (tables.empty()) return {};
-  backend_.threads(options_.threads).parallel_for(tables.size(), [&](uint64_t i) {
-    const device::TextPlan& text = plan_->texts[i % tests];
-    const DeviceChunk& chunk = batch.chunks[i / tests][text.column];
-    if (chunk.alphabet == nullptr) throw Error(ErrorCode::kInternal, "strings without an alphabet");
-    tables[i] = chunk.alphabet->table(*text.automaton);
-  });
-  std::vector<uint64_t> addresses;
-  Buffer all;
-  for (const Buffer& table : tables) {
-    addresses.push_back(all.size());
-    all.append(table.data(), table.size());
-    all.resize((all.size() + kAlignment - 1) / kAlignment * kAlignment);
+  if (tests == 0) return {};
+  struct Table {
+    const TextAlphabet* alphabet;
+    const Automaton* automaton;
+    uint64_t at = 0;  // in the block
+    Buffer bytes{};
+  };
+  std::vector<Table> tables;
+  std::map<std::pair<const TextAlphabet*, const Automaton*>, size_t> numbers;
+  std::vector<size_t> uses;
+  for (const std::vector<DeviceChunk>& chunk : batch.chunks) {
+    for (const device::TextPlan& text : plan_->texts) {
+      const TextAlphabet* alphabet = chunk[text.column].alphabet.get();
+      if (alphabet == nullptr) throw Error(ErrorCode::kInternal, "strings without an alphabet");
+      const auto [number, added] = numbers.try_emplace({alphabet, text.automaton.get()}, tables.size());
+      if (added) tables.push_back({alphabet, text.automaton.get()});
+      uses.push_back(number->second);
+    }
   }
-  tables_.push_back(std::make_unique<DeviceBlock>(all.size(), backend_.compute_, backend_.compute_));
-  const DeviceBlock& block = *tables_.back();
-  check(cudaMemcpyAsync(block.data(), all.data(), all.size(), cudaMemcpyHostToDevice, backend_.compute_),
+  backend_.threads(options_.threads).parallel_for(tables.size(), [&](uint64_t i) {
+    tables[i].bytes = tables[i].alphabet->table(*tables[i].automaton);
+  });
+  Buffer all;
+  for (Table& table : tables) {
+    table.at = all.size();
+    all.append(table.bytes.data(), table.bytes.size());
+    all.resize(aligned_table(all.size()));
+  }
+  auto block = std::make_shared<DeviceBlock>(all.size(), backend_.compute_, backend_.compute_);
+  check(cudaMemcpyAsync(block->data(), all.data(), all.size(), cudaMemcpyHostToDevice, backend_.compute_),
         "copying tests of strings");
-  for (uint64_t& address : addresses) address += block.address();
+  std::vector<uint64_t> addresses;
+  for (const size_t use : uses) addresses.push_back(block->address() + tables[use].at);
+  blocks_.push_back(block);
+  backend_.cache_.put(std::move(block), {}, run_);
   return addresses;
 }
 
@@ -195,7 +218,6 @@ void StatementRun::launch(Batch& batch, size_t index) {
   if (batch.load != nullptr) {
     batch.load->wait();
     batch.load.reset();
-    pending_ -= batch.bytes;
     // What was loaded becomes part of the cache, and of this batch.
     size_t group_at = 0;
     size_t chunk_at = 0;
@@ -224,6 +246,7 @@ void StatementRun::launch(Batch& batch, size_t index) {
   }
 
   const std::vector<uint64_t> tables = upload_tables(batch);
+  pending_ -= batch.bytes;  // all of it is in the cache now
   std::vector<uint64_t> slots;
   std::vector<uint32_t> work;
   for (size_t i = batch.first; i < batch.end; ++i) {
@@ -347,7 +370,6 @@ void StatementRun::remember(const std::string& key) {
                         cudaMemcpyHostToDevice, backend_.compute_),
         "copying a work list");
   backend_.compute_.synchronize();
-  statement->tables = std::move(tables_);
   statement->plan = own_plan_;
   statement->kernel = kernel_;
   statement->chunk_ends = chunk_ends_;

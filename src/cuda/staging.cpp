@@ -50,9 +50,7 @@ void check_codes(const NodeView& node) {
 }
 
 std::shared_ptr<const TextAlphabet> alphabet_of(const NodeView& root) {
-  const device::ChunkReaders readers = device::readers_of(root);
-  const NodeView& values = *readers.value_node;
-  if (values.type != Physical::kBytes || readers.values.empty()) return nullptr;
+  const NodeView& values = *device::readers_of(root).value_node;
   return values.codec->text_alphabet(values);
 }
 
@@ -66,6 +64,22 @@ uint64_t load_bytes(const ColumnChunkInfo& info) {
     }
   }
   return bytes == 0 ? kAlignment : bytes;
+}
+
+std::shared_ptr<const TextAlphabet> SharedAlphabets::get(const ColumnChunkInfo& info, const NodeView& root) {
+  const std::optional<ChunkKey> key = dictionary_key(info);
+  if (!key) return alphabet_of(root);
+  {
+    std::lock_guard lock(mutex_);
+    if (auto known = known_[*key].lock(); known != nullptr) return known;
+  }
+  std::shared_ptr<const TextAlphabet> made = alphabet_of(root);
+  std::lock_guard lock(mutex_);
+  std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<const TextAlphabet>& known = known_[*key];
+  if (auto first = known.lock(); first != nullptr) return first;  // made by another thread in between
+  known = made;
+  return made;
 }
 
 PinnedSlots::Slot* PinnedSlots::acquire(uint64_t bytes) {
@@ -101,9 +115,9 @@ void PinnedSlots::release(Slot* slot) {
   returned_.notify_one();
 }
 
-BatchLoad::BatchLoad(ThreadPool& threads, PinnedSlots& slots, int device, const CancelToken* cancel,
-                     std::vector<LoadGroup>& groups)
-    : slots_(slots), device_(device), cancel_(cancel), left_(groups.size()) {
+BatchLoad::BatchLoad(ThreadPool& threads, PinnedSlots& slots, SharedAlphabets& alphabets, int device,
+                     const CancelToken* cancel, std::vector<LoadGroup>& groups)
+    : slots_(slots), alphabets_(alphabets), device_(device), cancel_(cancel), left_(groups.size()) {
   for (LoadGroup& group : groups) {
     threads.submit([this, &group] {
       std::exception_ptr failed;
@@ -157,7 +171,7 @@ void BatchLoad::load(LoadGroup& group) {
     }
     try {
       check_codes(root);
-      load.alphabet = alphabet_of(root);
+      if (load.tested) load.alphabet = alphabets_.get(info, root);
     } catch (const Error& error) {
       throw error.within(load.file->name() + ": column " + load.file->column(load.field_id).path + ": chunk " +
                          std::to_string(load.chunk));

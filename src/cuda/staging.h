@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "basalt/core/threads.h"
@@ -23,10 +24,23 @@ struct ChunkLoad {
   uint64_t bytes = 0;   // on the device: its region, then streams it shares with other chunks
   uint64_t offset = 0;  // in its group's block
   std::vector<uint64_t> addresses;
-  std::shared_ptr<const TextAlphabet> alphabet;  // of strings that can be tested on the device
+  bool tested = false;  // strings, by the statement: they need an alphabet
+  std::shared_ptr<const TextAlphabet> alphabet;
 };
 // Bytes that loading this chunk takes.
 uint64_t load_bytes(const ColumnChunkInfo& info);
+
+// One alphabet for all chunks that have the same dictionary, as long as one of them is on the device. Several threads
+// may use it.
+class SharedAlphabets {
+ public:
+  // The alphabet of a chunk whose arrays are `root`. Throws Error(kCorrupt).
+  std::shared_ptr<const TextAlphabet> get(const ColumnChunkInfo& info, const NodeView& root);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<ChunkKey, std::weak_ptr<const TextAlphabet>, ChunkKeyHash> known_;
+};
 
 // Chunks that travel as one copy.
 struct LoadGroup {
@@ -58,7 +72,7 @@ class PinnedSlots {
 // The loads of one batch, under way on a thread pool.
 class BatchLoad {
  public:
-  BatchLoad(ThreadPool& threads, PinnedSlots& slots, int device, const CancelToken* cancel,
+  BatchLoad(ThreadPool& threads, PinnedSlots& slots, SharedAlphabets& alphabets, int device, const CancelToken* cancel,
             std::vector<LoadGroup>& groups);
   // Returns when every copy of the batch is in its stream; throws the first error.
   void wait();
@@ -68,6 +82,7 @@ class BatchLoad {
   void load(LoadGroup& group);
 
   PinnedSlots& slots_;
+  SharedAlphabets& alphabets_;
   int device_;
   const CancelToken* cancel_;
   std::mutex mutex_;

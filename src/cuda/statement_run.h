@@ -15,6 +15,7 @@ struct WorkChunk {
   uint32_t chunk = 0;
   std::vector<uint32_t> items;  // tiles and flags; the slot is added when a batch is put together
   std::vector<ChunkKey> keys;   // per column
+  uint64_t table_bytes = 0;     // that tables of tests of strings take at most
 };
 
 struct Batch {
@@ -22,9 +23,12 @@ struct Batch {
   size_t end = 0;
   std::vector<LoadGroup> groups;
   std::unique_ptr<BatchLoad> load;
-  uint64_t bytes = 0;                            // being loaded
+  uint64_t bytes = 0;                            // being loaded, and room for tables of tests of strings
   std::vector<std::vector<DeviceChunk>> chunks;  // per chunk, per column: keeps the memory alive until the launch
 };
+
+// Tables of tests of strings begin on multiples of this.
+constexpr uint64_t aligned_table(uint64_t bytes) { return (bytes + 127) / 128 * 128; }
 
 class StatementRun {
  public:
@@ -43,6 +47,8 @@ class StatementRun {
   void end_transfers();
   void launch(Batch& batch, size_t index);
   std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
+  bool is_tested(size_t column) const;
+  uint64_t table_bytes(const std::vector<const ColumnChunkInfo*>& columns) const;
   std::vector<uint64_t> upload_tables(const Batch& batch);
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
                      double* tile_sums, Event& begin, Event& end);
@@ -79,7 +85,6 @@ class StatementRun {
   std::vector<std::weak_ptr<DeviceBlock>> blocks_;
   std::unique_ptr<DeviceBlock> results_;
   std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
-  std::vector<std::unique_ptr<DeviceBlock>> tables_;  // of tests of strings, per batch
 };
 
 }  // namespace basalt::cuda

@@ -159,6 +159,19 @@ Bounds cast_bounds(const Expr& expr, const StatisticsList& stats) {
   return out;
 }
 
+// Only what is known whatever the texts are.
+Bounds text_function_bounds(const Expr& expr, const StatisticsList& stats) {
+  const Bounds text = bounds_of(expr.args[0], stats);
+  Bounds out = unbounded(expr.type);
+  out.may_null = text.may_null;
+  out.may_value = text.may_value;
+  if (is_integer(expr.type)) {
+    out.low = Value::of_integer(expr.type, 0);
+    out.high = Value::of_integer(expr.type, INT32_MAX);  // no string is longer
+  }
+  return out;
+}
+
 bool is_point(const Bounds& b) { return !b.low.null && !b.high.null && compare(b.low, b.high) == 0; }
 
 // Whether a value of `a` may be less than (or, with `or_equal`, equal to) one of `b`.
@@ -272,6 +285,7 @@ bool is_predicate(ExprOp op) {
     case ExprOp::kGreaterEqual:
     case ExprOp::kIn:
     case ExprOp::kLike:
+    case ExprOp::kRegexp:
     case ExprOp::kAnd:
     case ExprOp::kOr:
     case ExprOp::kNot:
@@ -300,6 +314,9 @@ Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
     case ExprOp::kMultiply:
     case ExprOp::kNegate: return arithmetic_bounds(expr, stats);
     case ExprOp::kCast: return cast_bounds(expr, stats);
+    case ExprOp::kLength:
+    case ExprOp::kByteLength:
+    case ExprOp::kSubstring: return text_function_bounds(expr, stats);
     default: return truth_as_bounds(truth_of(expr, stats));
   }
 }
@@ -319,6 +336,12 @@ Truth truth_of(const Expr& predicate, const StatisticsList& stats) {
       const Bounds text = bounds_of(predicate.args[0], stats);
       if (predicate.args[1].literal.null || !text.may_value) return {false, false, false, true};
       out = like_truth(LikePattern(predicate.args[1].literal.bytes), text.low, text.high);
+      out.may_null = text.may_null;
+      return out;
+    }
+    case ExprOp::kRegexp: {
+      const Bounds text = bounds_of(predicate.args[0], stats);
+      out.may_true = out.may_false = text.may_value;
       out.may_null = text.may_null;
       return out;
     }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "basalt/core/error.h"
+#include "codec/strings/layout.h"
 #include "codec/validity/layout.h"
 #include "exec/loops.h"
 
@@ -98,6 +99,7 @@ void ColumnChunk::load() {
   valid_reader_.reset();
   valid_tile_ = ~0u;
   bad_flags_ = false;
+  lengths_open_ = false;
   // A struct has no values: without NULLs it has no node at all.
   const bool nulls = root_->codec != nullptr && root_->codec->name() == "validity";
   if (nulls) valid_reader_ = open_reader(root_->children[validity::kValid]);
@@ -113,6 +115,14 @@ const NodeView& ColumnChunk::values_node() {
 ArrayTiles& ColumnChunk::values() {
   load();
   return values_;
+}
+
+ArrayTiles* ColumnChunk::byte_lengths() {
+  const NodeView& node = values_node();
+  if (node.codec->name() != "strings") return nullptr;
+  if (!lengths_open_) lengths_.open(node.children[strings::kLengths]);
+  lengths_open_ = true;
+  return &lengths_;
 }
 
 bool ColumnChunk::has_validity() {
@@ -142,7 +152,8 @@ const uint8_t* ColumnChunk::valid(uint32_t tile) {
 
 void ColumnChunk::check_not_corrupt() const {
   if (!loaded_) return;
-  if (bad_flags_ || values_.corrupt() || (valid_reader_ != nullptr && valid_reader_->corrupt())) {
+  if (bad_flags_ || values_.corrupt() || (lengths_open_ && lengths_.corrupt()) ||
+      (valid_reader_ != nullptr && valid_reader_->corrupt())) {
     throw Error(ErrorCode::kCorrupt, place() + ": values break the rules of their encoding");
   }
 }
@@ -274,6 +285,15 @@ bool ChunkTiles::test_strings(uint32_t index, const std::shared_ptr<const Automa
   const uint16_t* rows = listed_ ? list() : nullptr;
   for (uint32_t i = 0; listed_ && i < alive_; ++i) out[i] = whole[rows[i]];
   return true;
+}
+
+std::optional<Vector> ChunkTiles::byte_lengths(uint32_t index) {
+  ArrayTiles* lengths = columns_[index].byte_lengths();
+  if (lengths == nullptr) return std::nullopt;
+  answered(Answered::kByRows);
+  tested_in_place();
+  const void* data = listed_ ? lengths->rows(tile_, Lane::kI32, list(), alive_) : lengths->tile(tile_, Lane::kI32);
+  return Vector{Lane::kI32, data, valid(index)};
 }
 
 bool ChunkTiles::compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) {

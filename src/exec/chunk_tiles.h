@@ -87,6 +87,8 @@ class ColumnChunk {
   // 1 = valid, for a whole tile; nullptr = no NULL in it.
   const uint8_t* valid(uint32_t tile);
   bool has_validity();
+  // How many bytes strings have; nullptr where their encoding does not keep that.
+  ArrayTiles* byte_lengths();
 
   void check_not_corrupt() const;  // throws Error(kCorrupt)
   const ColumnChunkInfo& info() const { return *info_; }
@@ -110,6 +112,8 @@ class ColumnChunk {
   std::shared_ptr<LoadedColumn> own_;
   const NodeView* root_ = nullptr;
   ArrayTiles values_;
+  ArrayTiles lengths_;
+  bool lengths_open_ = false;
   std::unique_ptr<Reader> valid_reader_;
   uint32_t valid_tile_ = ~0u;
   bool tile_has_null_ = false;
@@ -158,6 +162,7 @@ class ChunkTiles : public TileInput {
   const uint8_t* valid(uint32_t index) override;
   bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) override;
   bool test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) override;
+  std::optional<Vector> byte_lengths(uint32_t index) override;
 
  private:
   void fill_list();

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "basalt/core/error.h"
 #include "core/float_key.h"
+#include "core/utf8.h"
 #include "exec/loops.h"
 #include "exec/string_tests.h"
 
@@ -288,9 +290,16 @@ int128_t key_of(const Value& literal, Lane lane) {
   return literal.integer;
 }
 
+// Whether a comparison is of lengths that are stored, which costs less than looking at the texts.
+bool reads_byte_lengths(const Step& step, TileInput& input) {
+  return std::any_of(step.expr->args.begin(), step.expr->args.end(), [&](const Expr& arg) {
+    return arg.op == ExprOp::kByteLength && arg.args[0].op == ExprOp::kColumn && input.byte_lengths(arg.args[0].column);
+  });
+}
+
 // Whether the column's encoding answered a test of strings, and its NULLs.
 bool test_in_place(Step& step, TileInput& input, uint8_t* out, const uint8_t*& valid) {
-  if (step.automaton == nullptr) return false;
+  if (step.automaton == nullptr || reads_byte_lengths(step, input)) return false;
   const uint32_t column = tested_column(*step.expr);
   if (!input.test_strings(column, step.automaton, out)) return false;
   valid = input.valid(column);
@@ -391,7 +400,7 @@ Vector run_in(Step& step, TileInput& input) {
   return {Lane::kBool, out, valid};
 }
 
-Vector run_like(Step& step, TileInput& input) {
+Vector run_pattern(Step& step, TileInput& input) {
   const uint32_t rows = input.rows();
   uint8_t* out = room<uint8_t>(step.data);
   const uint8_t* valid = nullptr;
@@ -403,11 +412,40 @@ Vector run_like(Step& step, TileInput& input) {
   }
   const Vector a = in_lane(step.args[0], input, Lane::kBytes);
   const auto* texts = a.as<std::string_view>();
-  const LikePattern direct(pattern.bytes);
-  for (uint32_t i = 0; i < rows; ++i) {
-    out[i] = (step.automaton != nullptr ? step.automaton->matches(texts[i]) : direct.matches(texts[i])) ? 1 : 0;
+  if (step.automaton != nullptr) {
+    for (uint32_t i = 0; i < rows; ++i) out[i] = step.automaton->matches(texts[i]) ? 1 : 0;
+  } else {
+    const LikePattern direct(pattern.bytes);
+    for (uint32_t i = 0; i < rows; ++i) out[i] = direct.matches(texts[i]) ? 1 : 0;
   }
   return masked(step, a.valid, rows);
+}
+
+Vector run_length(Step& step, TileInput& input) {
+  const Expr& text = *step.args[0].expr;
+  if (step.expr->op == ExprOp::kByteLength && text.op == ExprOp::kColumn) {
+    if (const std::optional<Vector> stored = input.byte_lengths(text.column)) return *stored;
+  }
+  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
+  const auto* texts = a.as<std::string_view>();
+  auto* out = room<int32_t>(step.data);
+  const bool in_bytes = step.expr->op == ExprOp::kByteLength;
+  for (uint32_t i = 0; i < input.rows(); ++i) {
+    out[i] = static_cast<int32_t>(in_bytes ? texts[i].size() : count_code_points(texts[i]));
+  }
+  return {Lane::kI32, out, a.valid};
+}
+
+Vector run_substring(Step& step, TileInput& input) {
+  const StringTest::Part part = part_of(*step.expr);
+  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
+  const auto* texts = a.as<std::string_view>();
+  auto* out = room<std::string_view>(step.data);
+  for (uint32_t i = 0; i < input.rows(); ++i) {
+    const std::string_view behind = texts[i].substr(code_points_end(texts[i], part.skip));
+    out[i] = behind.substr(0, code_points_end(behind, part.count));
+  }
+  return {Lane::kBytes, out, a.valid};
 }
 
 Vector run_connective(Step& step, TileInput& input) {
@@ -481,7 +519,11 @@ Vector run(Step& step, TileInput& input) {
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual: return run_comparison(step, input);
     case ExprOp::kIn: return run_in(step, input);
-    case ExprOp::kLike: return run_like(step, input);
+    case ExprOp::kLike:
+    case ExprOp::kRegexp: return run_pattern(step, input);
+    case ExprOp::kLength:
+    case ExprOp::kByteLength: return run_length(step, input);
+    case ExprOp::kSubstring: return run_substring(step, input);
     case ExprOp::kAnd:
     case ExprOp::kOr: return run_connective(step, input);
     case ExprOp::kNot: return run_not(step, input);

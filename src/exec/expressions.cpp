@@ -10,10 +10,10 @@ namespace basalt {
 
 namespace {
 
-Expr make(ExprOp op, std::vector<Expr> args) {
+Expr make(ExprOp op, std::vector<Expr> args, Physical type = Physical::kU8) {
   Expr out;
   out.op = op;
-  out.type = Physical::kU8;
+  out.type = type;
   out.args = std::move(args);
   return out;
 }
@@ -82,6 +82,16 @@ Expr in_list(Expr value, std::vector<Expr> literals) {
 
 Expr like(Expr text, std::string pattern) {
   return make(ExprOp::kLike, {std::move(text), literal(std::move(pattern))});
+}
+
+Expr regexp(Expr text, std::string pattern) {
+  return make(ExprOp::kRegexp, {std::move(text), literal(std::move(pattern))});
+}
+
+Expr length(Expr text) { return make(ExprOp::kLength, {std::move(text)}, Physical::kI64); }
+Expr byte_length(Expr text) { return make(ExprOp::kByteLength, {std::move(text)}, Physical::kI64); }
+Expr substring(Expr text, int64_t skip, int64_t count) {
+  return make(ExprOp::kSubstring, {std::move(text), literal(skip), literal(count)}, Physical::kBytes);
 }
 
 Expr all_of(std::vector<Expr> predicates) { return make(ExprOp::kAnd, std::move(predicates)); }

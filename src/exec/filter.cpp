@@ -49,6 +49,7 @@ class EntriesInput : public TileInput {
   bool test_strings(uint32_t, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
     return entries_.test_strings(tile_, test, out) != Answered::kNot;
   }
+  std::optional<Vector> byte_lengths(uint32_t) override { return std::nullopt; }
 
  private:
   ArrayTiles entries_;
@@ -64,6 +65,7 @@ class NullInput : public TileInput {
   const uint8_t* valid(uint32_t) override { return zeros_.data(); }
   bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) override { return false; }
   bool test_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) override { return false; }
+  std::optional<Vector> byte_lengths(uint32_t) override { return std::nullopt; }
 
  private:
   // Long enough for one value of any lane; an empty string_view is all zero too.

@@ -281,8 +281,22 @@ std::vector<Value> run_pipeline(const Pipeline& pipeline, const RunOptions& opti
   RunReport& filled = report != nullptr ? *report : own;
   filled = {};
   GpuBackend* backend = choose_gpu(pipeline, options.device);
-  std::vector<Value> values =
-      backend != nullptr ? backend->run(pipeline, options, filled) : run_on_cpu(pipeline, options, filled);
+  std::vector<Value> values;
+  std::string why_cpu;
+  if (backend != nullptr) {
+    try {
+      values = backend->run(pipeline, options, filled);
+    } catch (const Error& error) {
+      if (options.device != Device::kAuto || error.code() != ErrorCode::kOutOfMemory) throw;
+      why_cpu = error.what();
+      backend = nullptr;
+    }
+  }
+  if (backend == nullptr) {
+    filled = {};
+    values = run_on_cpu(pipeline, options, filled);
+    filled.why_cpu = why_cpu;
+  }
   filled.total_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return values;
 }

@@ -209,6 +209,29 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
       if (expr.args[1].op != ExprOp::kLiteral) fail("LIKE with a pattern that is not a literal");
       if (!expr.args[1].literal.null) LikePattern(expr.args[1].literal.bytes);
       break;
+    case ExprOp::kRegexp: {
+      check_arity(expr, 2, 2);
+      check_same_type(expr, Physical::kBytes);
+      const std::optional<StringTest> test = string_test_of(expr);
+      if (!test || expr.args[0].op != ExprOp::kColumn) fail("a regular expression over something else than a column");
+      if (std::string reason = make_automaton(*test).reason; !reason.empty()) fail("a regular expression: " + reason);
+      break;
+    }
+    case ExprOp::kLength:
+    case ExprOp::kByteLength:
+      check_arity(expr, 1, 1);
+      check_same_type(expr, Physical::kBytes);
+      if (expr.type != Physical::kI64) fail("a length that is not of 64 bits");
+      break;
+    case ExprOp::kSubstring:
+      check_arity(expr, 3, 3);
+      if (expr.type != Physical::kBytes || expr.args[0].type != Physical::kBytes) fail("a substring of no string");
+      for (size_t i = 1; i < 3; ++i) {
+        const Expr& arg = expr.args[i];
+        const bool number = arg.op == ExprOp::kLiteral && arg.type == Physical::kI64 && !arg.literal.null;
+        if (!number || arg.literal.integer < 0) fail("a substring whose place is not a literal");
+      }
+      break;
     case ExprOp::kAnd:
     case ExprOp::kOr:
       check_arity(expr, 1, kMany);

@@ -48,12 +48,28 @@ std::string cast_text(const Expr& expr, const std::string& inner) {
   return out + " AS " + to_string(expr.type) + ")";
 }
 
+std::string text(const Expr& expr, const std::vector<std::string>& names, bool inside);
+
+std::string call(const char* function, const Expr& expr, const std::vector<std::string>& names) {
+  std::string out = std::string(function) + "(";
+  for (size_t i = 0; i < expr.args.size(); ++i) out += (i > 0 ? ", " : "") + text(expr.args[i], names, false);
+  return out + ")";
+}
+
 std::string text(const Expr& expr, const std::vector<std::string>& names, bool inside) {
   switch (expr.op) {
     case ExprOp::kColumn: return expr.column < names.size() ? names[expr.column] : "#" + std::to_string(expr.column);
     case ExprOp::kLiteral: return literal_text(expr);
     case ExprOp::kNegate: return "-" + text(expr.args[0], names, true);
     case ExprOp::kCast: return cast_text(expr, text(expr.args[0], names, true));
+    case ExprOp::kLength: return call("length", expr, names);
+    case ExprOp::kByteLength: return call("strlen", expr, names);
+    case ExprOp::kRegexp: return call("regexp_matches", expr, names);
+    case ExprOp::kSubstring: {
+      Expr from_one = expr;
+      from_one.args[1].literal.integer += 1;
+      return call("substring", from_one, names);
+    }
     default: break;
   }
   std::string out;

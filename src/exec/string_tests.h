@@ -14,6 +14,9 @@ std::optional<StringTest> string_test_of(const Expr& predicate);
 // The column it asks about.
 uint32_t tested_column(const Expr& predicate);
 
+// What kSubstring takes of a string.
+StringTest::Part part_of(const Expr& substring);
+
 // Outcomes that LIKE may have for strings within [low, high]; NULL = no bound.
 Truth like_truth(const LikePattern& pattern, const Value& low, const Value& high);
 

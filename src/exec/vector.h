@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "basalt/core/host_device.h"
@@ -83,6 +84,8 @@ class TileInput {
   virtual bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) = 0;
   // Tests a column of strings without decoding it, where its encoding allows; false if it does not.
   virtual bool test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) = 0;
+  // How many bytes the strings of a column have, in kI32, where its encoding keeps that beside them.
+  virtual std::optional<Vector> byte_lengths(uint32_t index) = 0;
 };
 
 }  // namespace basalt::exec

@@ -3,7 +3,11 @@
 // integer against its type.
 #include "sql/expressions.h"
 
+#include <limits>
+
 #include "basalt/codec/string_test.h"
+#include "basalt/core/error.h"
+#include "codec/strings/regexp.h"
 #include "duckdb/common/types/decimal.hpp"
 #include "duckdb/planner/expression/list.hpp"
 #include "sql/types.h"
@@ -122,6 +126,8 @@ class Lowering {
     const std::string& name = expression.function.name;
     const LogicalType& type = expression.return_type;
     if (auto text_test = like(expression)) return *std::move(text_test);
+    if (auto text_test = regexp(expression)) return *std::move(text_test);
+    if (auto of_text = text_function(expression)) return *std::move(of_text);
     if (name != "+" && name != "-" && name != "*") throw NotLowered("the function " + name);
     if (!is_number(type)) throw NotLowered(name + " on " + type.ToString());
     const Physical physical = physical_type(type);
@@ -151,6 +157,62 @@ class Lowering {
       }
     }
     return result;
+  }
+
+  // length(), strlen(), and parts of a text that are counted from its front.
+  std::optional<Expr> text_function(const duckdb::BoundFunctionExpression& expression) const {
+    const std::string& name = expression.function.name;
+    const bool is_length = name == "length" || name == "len" || name == "char_length" || name == "character_length";
+    const bool is_part = name == "substring" || name == "substr" || name == "left";
+    if (!is_length && name != "strlen" && !is_part) return std::nullopt;
+    const duckdb::Expression& text = *expression.children.at(0);
+    if (text.return_type.id() != LogicalTypeId::VARCHAR) throw NotLowered(name + " of " + text.return_type.ToString());
+    if (!is_part) return make_expr(is_length ? ExprOp::kLength : ExprOp::kByteLength, Physical::kI64, {lower(text)});
+    const bool from_front = name == "left";
+    const int64_t first = from_front ? 1 : constant_number(*expression.children.at(1), name);
+    const size_t count_at = from_front ? 1 : 2;
+    const int64_t count = count_at < expression.children.size() ? constant_number(*expression.children[count_at], name)
+                                                                : std::numeric_limits<int64_t>::max();
+    if (first < 1 || count < 0) throw NotLowered(name + " counted from the end");
+    return make_expr(ExprOp::kSubstring, Physical::kBytes, {lower(text), number(first - 1), number(count)});
+  }
+
+  static Expr number(int64_t value) { return literal(duckdb::Value::BIGINT(value), LogicalType::BIGINT); }
+  static int64_t constant_number(const duckdb::Expression& expression, const std::string& function) {
+    if (expression.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) {
+      throw NotLowered(function + " with a number that is not constant");
+    }
+    const duckdb::Value& value = expression.Cast<duckdb::BoundConstantExpression>().value;
+    if (value.IsNull()) throw NotLowered(function + " with NULL");
+    return value.GetValue<int64_t>();
+  }
+
+  // regexp_matches() and, with the pattern bound to both ends, regexp_full_match(): what `~` and SIMILAR TO become.
+  std::optional<Expr> regexp(const duckdb::BoundFunctionExpression& expression) const {
+    const std::string& name = expression.function.name;
+    const bool whole = name == "regexp_full_match";
+    if (!whole && name != "regexp_matches") return std::nullopt;
+    if (expression.children.size() != 2) throw NotLowered(name + " with options");
+    Expr text = lower(*expression.children[0]);
+    if (text.op != ExprOp::kColumn || text.type != Physical::kBytes) throw NotLowered(name + " of an expression");
+    std::string pattern = constant_text(*expression.children[1], name);
+    if (whole) {
+      check_brackets(pattern, name);
+      pattern = "^(?:" + pattern + ")$";
+    }
+    const std::string reason = make_automaton(StringTest::regexp(pattern)).reason;
+    if (!reason.empty()) throw NotLowered(name + ": " + reason);
+    return make_expr(ExprOp::kRegexp, Physical::kU8,
+                     {std::move(text), literal(duckdb::Value(pattern), LogicalType::VARCHAR)});
+  }
+
+  // A pattern that goes into brackets must hold together without them.
+  static void check_brackets(const std::string& pattern, const std::string& function) {
+    try {
+      const strings::Regexp alone(pattern);
+    } catch (const Error& error) {
+      throw NotLowered(function + ": " + error.what());
+    }
   }
 
   // LIKE and what DuckDB's optimizer makes of it, in the one form that basalt::LikePattern has.

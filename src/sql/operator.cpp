@@ -148,17 +148,17 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
     state.progress.store(1);
     log->add_run(report);
     log->add_in_basalt(lowered_->aggregates + " over " + lowered_->files);
-    if (device_ == Device::kAuto && report.ran_on != Device::kCuda) note_why_cpu(*log);
+    if (device_ == Device::kAuto && report.ran_on != Device::kCuda) note_why_cpu(*log, report);
     return values;
   }
 
-  void note_why_cpu(StatementLog& log) const {
+  void note_why_cpu(StatementLog& log, const RunReport& report) const {
     const GpuAvailability& available = gpu();
     if (available.backend == nullptr) {
       log.add_note("ran on the CPU: " + available.reason);
       return;
     }
-    const std::string reason = available.backend->why_not(lowered_->pipeline);
+    const std::string reason = report.why_cpu.empty() ? available.backend->why_not(lowered_->pipeline) : report.why_cpu;
     if (!reason.empty()) log.add_note("ran on the CPU: " + reason);
   }
 

@@ -35,6 +35,14 @@ inline StringTest random_test(std::mt19937_64& random) {
     if (random() % 3 != 0) low = random_text(random, 3);
     if (random() % 3 != 0) high = random_text(random, 3);
     test = StringTest::between(low, random() % 2 == 0, high, random() % 2 == 0);
+  } else if (random() % 4 == 0) {
+    const uint64_t least = random() % 6;
+    test = StringTest::length(random() % 2 == 0, least, random() % 3 == 0 ? UINT64_MAX : least + random() % 4);
+  }
+  if (random() % 4 == 0) {
+    test.part.emplace();
+    test.part->skip = random() % 3;
+    if (random() % 3 != 0) test.part->count = random() % 4;
   }
   test.negate = random() % 4 == 0;
   return test;

@@ -8,6 +8,7 @@
 #include "codec/arrays.h"
 #include "codec/random_string_tests.h"
 #include "codec/strings/symbol_automaton.h"
+#include "core/utf8.h"
 
 namespace basalt {
 namespace {
@@ -16,8 +17,12 @@ using strings::SymbolAutomaton;
 using testing::random_test;
 using testing::random_text;
 
-bool holds(const StringTest& test, const std::string& text) {
+bool holds(const StringTest& test, std::string text) {
   bool result = false;
+  if (test.part) {
+    text.erase(0, code_points_end(text, test.part->skip));
+    text.resize(code_points_end(text, test.part->count));
+  }
   switch (test.kind) {
     case StringTest::Kind::kIn:
       result = std::find(test.values.begin(), test.values.end(), text) != test.values.end();
@@ -27,6 +32,12 @@ bool holds(const StringTest& test, const std::string& text) {
                (!test.high || text < *test.high || (test.high_inclusive && text == *test.high));
       break;
     case StringTest::Kind::kLike: result = LikePattern(test.pattern).matches(text); break;
+    case StringTest::Kind::kLength: {
+      const size_t length = test.in_bytes ? text.size() : count_code_points(text);
+      result = length >= test.least && length <= test.most;
+      break;
+    }
+    case StringTest::Kind::kRegexp: ADD_FAILURE() << "what it means, DuckDB says"; break;
   }
   return result != test.negate;
 }
@@ -64,6 +75,63 @@ TEST(StringTests, PatternsMeanWhatLikeMeans) {
   EXPECT_THROW(LikePattern("a\\"), Error);
 }
 
+TEST(StringTests, RegularExpressions) {
+  const auto matches = [](const char* pattern, std::string_view text) {
+    const auto [automaton, reason] = make_automaton(StringTest::regexp(pattern));
+    EXPECT_NE(automaton, nullptr) << pattern << ": " << reason;
+    return automaton != nullptr && automaton->matches(text);
+  };
+  EXPECT_TRUE(matches("", ""));
+  EXPECT_TRUE(matches("^$", ""));
+  EXPECT_FALSE(matches("^$", "a"));
+  EXPECT_TRUE(matches("$^", ""));
+  EXPECT_TRUE(matches("b+c", "abbbcd"));
+  EXPECT_FALSE(matches("^b+c", "abbbcd"));
+  EXPECT_TRUE(matches("(a|^b)c$", "bc"));
+  EXPECT_FALSE(matches("(a|^b)c$", "bbc"));
+  EXPECT_TRUE(matches("^a{2,3}$", "aaa"));
+  EXPECT_FALSE(matches("^a{2,3}$", "aaaa"));
+  EXPECT_TRUE(matches("^(?:ab?){2,}$", "aab"));
+  EXPECT_FALSE(matches("^a{0}$", "a"));
+  EXPECT_TRUE(matches("^.$", "🦆"));
+  EXPECT_FALSE(matches("^.$", "\n"));
+  EXPECT_TRUE(matches("^[^a]$", "\n"));
+  EXPECT_TRUE(matches("^[à-ü世]+$", "é世ü"));
+  EXPECT_FALSE(matches("^[à-ü]$", "z"));
+  EXPECT_TRUE(matches("^\\d{3}-\\w\\s\\.$", "123-_ ."));
+  EXPECT_TRUE(matches("^[\\d-]+$", "1-2"));
+  EXPECT_TRUE(matches("^[^\\W\\d]$", "x"));
+  EXPECT_TRUE(matches("x*?y", "y"));
+  // What is wrong, or means more than an automaton says.
+  for (const char* pattern : {"(",
+                              ")",
+                              "a)|(b",
+                              "[",
+                              "[a",
+                              "a{2,1}",
+                              "a**",
+                              "*a",
+                              "\\",
+                              "\\b",
+                              "\\1",
+                              "\\pL",
+                              "\\Q",
+                              "\\_",
+                              "(?i)a",
+                              "(?P<n>a)",
+                              "[[:alpha:]]",
+                              "[z-a]",
+                              "a{1001}",
+                              "{",
+                              "((((a{99}){99}){99}){99})",
+                              "(((){999}){999}){999}",
+                              "\xFF"}) {
+    const auto [automaton, reason] = make_automaton(StringTest::regexp(pattern));
+    EXPECT_EQ(automaton, nullptr) << pattern;
+    EXPECT_FALSE(reason.empty());
+  }
+}
+
 TEST(StringTests, AutomataAreSmallAndStopEarly) {
   const auto automaton = make_automaton(StringTest::like("%special%requests%")).automaton;
   ASSERT_NE(automaton, nullptr);
@@ -73,6 +141,16 @@ TEST(StringTests, AutomataAreSmallAndStopEarly) {
 
   const auto prefix = make_automaton(StringTest::like("PROMO%")).automaton;
   EXPECT_TRUE(prefix->settled(prefix->run(prefix->start(), "S")));
+  const auto part = [] {
+    StringTest test = StringTest::in({"13", "31", "23"});
+    test.part = StringTest::Part{0, 2};
+    return make_automaton(test).automaton;
+  }();
+  EXPECT_TRUE(part->settled(part->run(part->start(), "1x")));
+  EXPECT_TRUE(part->settled(part->run(part->start(), "13-")));
+  const auto length = make_automaton(StringTest::length(false, 11, UINT64_MAX)).automaton;
+  EXPECT_EQ(length->states(), 12u);
+  EXPECT_TRUE(length->settled(length->run(length->start(), "eleven bytes")));
   // All texts, and none.
   EXPECT_EQ(make_automaton(StringTest::like("%")).automaton->states(), 1u);
   EXPECT_EQ(make_automaton(StringTest::in({})).automaton->states(), 1u);
@@ -80,7 +158,8 @@ TEST(StringTests, AutomataAreSmallAndStopEarly) {
 
 TEST(StringTests, TooManyStatesHaveAReason) {
   EXPECT_NE(make_automaton(StringTest::in({std::string(120, 'x')})).automaton, nullptr);
-  for (const StringTest& test : {StringTest::in({std::string(200, 'x')}), StringTest::like("%a______________b%")}) {
+  for (const StringTest& test : {StringTest::in({std::string(200, 'x')}), StringTest::like("%a______________b%"),
+                                 StringTest::regexp("a.{14}b"), StringTest::length(false, 0, 300)}) {
     const auto [automaton, reason] = make_automaton(test);
     EXPECT_EQ(automaton, nullptr);
     EXPECT_NE(reason.find("states"), std::string::npos) << reason;

@@ -12,6 +12,7 @@
 #include "codec/fsst_texts.h"
 #include "codec/plain/layout.h"
 #include "codec/random_string_tests.h"
+#include "codec/strings/make_table.h"
 #include "cuda/device_arrays.h"
 //
 #include "cuda/emulated_warp.h"
@@ -98,6 +99,7 @@ void expect_answers(const NodeView& view, const std::vector<StringTest>& tests) 
     const auto automaton = make_automaton(test).automaton;
     ASSERT_NE(automaton, nullptr);
     const Buffer table = alphabet->table(*automaton);
+    EXPECT_LE(table.size(), view.codec->test_table_bytes(view, automaton->states()));
     for (uint32_t tile = 0; tile < tile_count(view.count); ++tile) {
       uint8_t expected[kTileRows];
       ASSERT_NE(reader->test_strings(tile, automaton, expected), Answered::kNot);
@@ -223,6 +225,31 @@ TEST(EmulatedTextTests, LargeAutomata) {
   EXPECT_EQ(make_automaton(tests[0]).automaton->states(), Automaton::kMostDeviceStates);
   expect_answers<StringsTest<Numbers, FsstTest<Numbers>>>(
       "strings(packed, fsst(packed))", "StringsTest<Packed<uint32_t>, FsstTest<Packed<uint32_t>>>", texts, tests);
+}
+
+// Rows that are added up in 64 bits: what their lengths find of damage is in the answer, too.
+TEST(EmulatedTextTests, LargeRowsKeepDamageThatTheirLengthsFind) {
+  struct Lengths {
+    bool bad = false;
+    uint32_t at(uint32_t) {
+      bad = finds;
+      return 3;
+    }
+    bool finds;
+  };
+  Buffer buffer;
+  strings::append_byte_table(buffer, *make_automaton(StringTest::like("%b%")).automaton);
+  const std::string bytes = "abcaaa";
+  for (const bool finds : {false, true}) {
+    EmulatedWarp::run([&] {
+      const device::TestTable table(reinterpret_cast<const strings::TestTableHead*>(buffer.data()));
+      const device::TileAnswer answer =
+          device::test_large_rows(Lengths{false, finds}, 2, reinterpret_cast<const unsigned char*>(bytes.data()),
+                                  bytes.size(), table, device::rows_mask(2, device::lane_id()));
+      EXPECT_EQ(answer.bad != 0, finds && device::lane_id() < 2);
+      EXPECT_EQ(answer.mask, device::lane_id() == 0 ? 1u : 0u);
+    });
+  }
 }
 
 TEST(EmulatedTextTests, DamageIsFound) {

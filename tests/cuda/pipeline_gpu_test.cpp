@@ -1,8 +1,10 @@
 // The same pipelines on both backends: equal values, equal errors; memory smaller than the data; second runs that
 // compile and transfer nothing.
 #include <algorithm>
+#include <functional>
 #include <limits>
 
+#include "basalt/exec/expressions.h"
 #include "cuda/gpu.h"
 #include "exec/tables.h"
 
@@ -164,6 +166,108 @@ TEST(GpuPipeline, PatternsShareChunksAndKernels) {
     EXPECT_GT(report.tiles.texts_in_place, 0u);
     EXPECT_EQ(report.bytes_transferred > 0, first) << pattern;
     first = false;
+  }
+}
+
+// A statement that counts rows of the first column under a filter.
+Subset filtered(const TestTable& table, const std::function<Expr(Expr)>& filter) {
+  Subset subset = subset_of(table, {0});
+  subset.pipeline.has_filter = true;
+  subset.pipeline.filter = filter(column_of(subset, 0));
+  subset.pipeline.aggregates.push_back(aggregate(AggregateOp::kCountStar));
+  return subset;
+}
+Subset liked(const TestTable& table, const std::string& pattern) {
+  return filtered(table, [&](Expr text) {
+    return make_expr(ExprOp::kLike, Physical::kU8, {std::move(text), bytes_expr(pattern)});
+  });
+}
+
+TestTable words(uint64_t rows, uint64_t distinct, const std::string& tree) {
+  std::vector<std::string> texts;
+  for (uint64_t i = 0; i < rows; ++i) texts.push_back("word " + std::to_string(i * 7919 % distinct) + " of many words");
+  std::vector<Column> columns;
+  columns.push_back(make_strings(texts));
+  return write_table(std::move(columns), {tree}, 8192);
+}
+
+// Automata over the ids of large dictionaries are larger than what they are put to.
+TEST(GpuPipeline, TablesOfStringTestsCountAgainstTheMemory) {
+  BASALT_NEEDS_GPU();
+  const TestTable table = words(100'000, 5003, "strings(packed, tokens)");
+  const Subset nulls =
+      filtered(table, [](Expr text) { return make_expr(ExprOp::kIsNotNull, Physical::kU8, {std::move(text)}); });
+  const Subset subset = liked(table, "%9%8%7%6%5%4%3%2%1%");
+  const std::string expected = outcome(subset.pipeline, {}, Device::kCpu);
+  gpu().backend->drop_cache();
+  RunOptions all;
+  all.prune = false;
+  EXPECT_EQ(outcome(nulls.pipeline, all, Device::kCuda), outcome(nulls.pipeline, {}, Device::kCpu));
+  const uint64_t chunks = gpu().backend->cached_bytes();
+  // Strings that were not tested so far are, now.
+  EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), expected);
+  gpu().backend->drop_cache();
+  EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), expected);
+  const uint64_t with_tables = gpu().backend->cached_bytes();
+  EXPECT_GT(with_tables, chunks + 100'000);
+  for (const uint64_t share : {2, 3}) {
+    gpu().backend->drop_cache();
+    RunOptions small;
+    small.gpu_memory = with_tables / share;
+    for (int round = 0; round < 2; ++round) {
+      EXPECT_EQ(outcome(subset.pipeline, small, Device::kCuda), expected) << share;
+      EXPECT_LE(gpu().backend->cached_bytes(), small.gpu_memory);
+    }
+  }
+  // Not even one chunk and its table: an error where the GPU was asked for, else the CPU, which is said.
+  gpu().backend->drop_cache();
+  RunOptions tiny;
+  tiny.gpu_memory = with_tables / 40;
+  EXPECT_EQ(outcome(subset.pipeline, tiny, Device::kCuda), to_string(ErrorCode::kOutOfMemory));
+  RunReport report;
+  EXPECT_EQ(outcome(subset.pipeline, tiny, Device::kAuto, &report), expected);
+  EXPECT_EQ(report.ran_on, Device::kCpu);
+  EXPECT_NE(report.why_cpu.find("tests of strings"), std::string::npos) << report.why_cpu;
+}
+
+TEST(GpuPipeline, ChunksWithEqualDictionariesShareATable) {
+  BASALT_NEEDS_GPU();
+  const uint64_t distinct = 5003;
+  const TestTable table = words(100'000, distinct, "dict(packed, strings(packed, plain))");
+  gpu().backend->drop_cache();
+  uint64_t before = 0;
+  for (const char* pattern : {"%99%", "%7%8%", "word 1%"}) {
+    const Subset subset = liked(table, pattern);
+    EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), outcome(subset.pipeline, {}, Device::kCpu)) << pattern;
+    const uint64_t now = gpu().backend->cached_bytes();
+    if (before > 0) {
+      EXPECT_LT(now - before, 2 * distinct / 8) << "a bit for each entry, once for full chunks and once for the last";
+    }
+    before = now;
+  }
+}
+
+TEST(GpuPipeline, RegularExpressionsLengthsAndParts) {
+  BASALT_NEEDS_GPU();
+  for (const char* tree :
+       {"strings(packed, plain)", "strings(packed, fsst)", "strings(packed, tokens)", "dict(packed, strings)"}) {
+    const TestTable table = words(30'000, 977, tree);
+    const std::vector<std::function<Expr(Expr)>> filters = {
+        [](Expr text) { return regexp(std::move(text), "^word (1|[2-5]+7?) of .*s$"); },
+        [](Expr text) { return greater(length(std::move(text)), literal(int64_t{20})); },
+        [](Expr text) { return equal(byte_length(std::move(text)), literal(int64_t{21})); },
+        [](Expr text) {
+          return in_list(substring(std::move(text), 5, 2), {literal("13"), literal("31"), literal("7 ")});
+        },
+    };
+    for (const auto& filter : filters) {
+      const Subset subset = filtered(table, filter);
+      RunReport report;
+      EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda, &report), outcome(subset.pipeline, {}, Device::kCpu))
+          << tree;
+      EXPECT_EQ(report.ran_on, Device::kCuda);
+      EXPECT_EQ(report.tiles.texts_decoded, 0u);
+    }
   }
 }
 

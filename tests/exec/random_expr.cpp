@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "basalt/codec/string_test.h"
+#include "basalt/exec/expressions.h"
 #include "core/bitmap.h"
+#include "core/utf8.h"
 #include "exec/bounds.h"
 #include "exec/scalar.h"
 
@@ -161,6 +163,20 @@ Value evaluate_row(const Expr& expr, const std::vector<const Column*>& columns, 
       const Value b = arg(1);
       if (a.null || b.null) return Value::of_null(Physical::kU8);
       return boolean(like_matches(b.bytes, a.bytes));
+    }
+    case ExprOp::kLength:
+    case ExprOp::kByteLength: {
+      const Value a = arg(0);
+      if (a.null) return Value::of_null(expr.type);
+      const size_t length = expr.op == ExprOp::kLength ? count_code_points(a.bytes) : a.bytes.size();
+      return Value::of_integer(expr.type, static_cast<int128_t>(length));
+    }
+    case ExprOp::kSubstring: {
+      Value a = arg(0);
+      if (a.null) return a;
+      a.bytes.erase(0, code_points_end(a.bytes, static_cast<uint64_t>(arg(1).integer)));
+      a.bytes.resize(code_points_end(a.bytes, static_cast<uint64_t>(arg(2).integer)));
+      return a;
     }
     case ExprOp::kAnd:
     case ExprOp::kOr: {
@@ -319,6 +335,21 @@ Expr near_pattern(Random& random, const Column& column) {
   return bytes_expr(pattern);
 }
 
+// A test of a string's length, or of some of its code points.
+Expr random_part_test(Random& random, Expr text, const Column& column) {
+  if (below(random, 2) == 0) {
+    text = substring(std::move(text), static_cast<int64_t>(below(random, 3)),
+                     below(random, 4) == 0 ? INT64_MAX : static_cast<int64_t>(below(random, 5)));
+  }
+  const auto op = static_cast<ExprOp>(static_cast<int>(ExprOp::kEqual) + static_cast<int>(below(random, 6)));
+  switch (below(random, 4)) {
+    case 0: return compare_with(op, length(std::move(text)), literal(static_cast<int64_t>(below(random, 90)) - 1));
+    case 1: return compare_with(op, byte_length(std::move(text)), literal(static_cast<int64_t>(below(random, 9))));
+    case 2: return make_expr(ExprOp::kLike, Physical::kU8, {std::move(text), near_pattern(random, column)});
+    default: return make_expr(op, Physical::kU8, {std::move(text), near_literal(random, column)});
+  }
+}
+
 // Whether all days, in microseconds, are numbers of 64 bits.
 bool fits_microseconds(const Column& column) {
   constexpr int64_t kMostDays = INT64_MAX / 86400000000;
@@ -367,6 +398,7 @@ Expr random_predicate(Random& random, const std::vector<const Column*>& columns,
     return make_expr(ExprOp::kLike, Physical::kU8, {column_expr(index, type), near_pattern(random, column)});
   }
   if (column.type.kind == TypeKind::kBool && below(random, 2) == 0) return column_expr(index, type);
+  if (type == Physical::kBytes && kind == 4) return random_part_test(random, column_expr(index, type), column);
   const auto op = static_cast<ExprOp>(static_cast<int>(ExprOp::kEqual) + static_cast<int>(below(random, 6)));
   if (column.type.kind == TypeKind::kDate && kind == 2 && (arithmetic || fits_microseconds(column))) {
     // date → timestamp, as DuckDB casts.

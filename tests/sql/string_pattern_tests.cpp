@@ -25,6 +25,29 @@ std::string random_pattern(std::mt19937_64& random) {
   return out;
 }
 
+// What RE2 understands, of letters that texts have.
+std::string random_regexp(std::mt19937_64& random, int depth) {
+  static const char* kAtoms[] = {"a",    "b",     "c",      "é",   "世",  "🦆", ".", "[ab]",
+                                 "[^a]", "[à-ü]", "[^世c]", "\\w", "\\W", "\\s",  " ", "\\\\"};
+  static const char* kRepeats[] = {"", "", "", "", "*", "+", "?", "{2}", "{1,3}", "{0,2}?", "{2,}"};
+  std::string out;
+  for (size_t left = 1 + random() % 3; left > 0; --left) {
+    const uint64_t kind = random() % 12;
+    if (kind == 0) {
+      out += random() % 2 == 0 ? "^" : "$";
+      continue;
+    }
+    if (kind < 3 && depth > 0) {
+      out += (random() % 2 == 0 ? "(" : "(?:") + random_regexp(random, depth - 1) + "|" +
+             random_regexp(random, depth - 1) + ")";
+    } else {
+      out += kAtoms[random() % std::size(kAtoms)];
+    }
+    out += kRepeats[random() % std::size(kRepeats)];
+  }
+  return out;
+}
+
 // `select … from (values (0, 'a'), …) name(i, s)`'s list.
 std::string value_list(const std::vector<std::string>& texts) {
   std::string out;
@@ -55,7 +78,7 @@ void expect_answers(const std::string& predicate, const std::vector<std::string>
     for (size_t t = 0; t < texts.size(); ++t) {
       ASSERT_EQ(automaton->matches(texts[t]), answers[p][t] == '1')
           << predicate << " with \"" << patterns[p] << "\" on \"" << texts[t] << '"';
-      if (test.kind == StringTest::Kind::kLike) {
+      if (test.kind == StringTest::Kind::kLike && !test.part) {
         ASSERT_EQ(LikePattern(test.pattern).matches(texts[t]), answers[p][t] == '1');
       }
     }
@@ -86,8 +109,88 @@ TEST(StringPatterns, AutomataAnswerAsDuckDb) {
                  [](const std::string& p) { return StringTest::like("%" + LikePattern::escape(p)); });
 }
 
+TEST(StringPatterns, RegularExpressionsAnswerAsDuckDb) {
+  std::mt19937_64 random(13);
+  const size_t scale = kQuick ? 1 : 4;
+  std::vector<std::string> texts{"", "\n", "a\nb"};
+  for (size_t i = 0; i < 50 * scale; ++i) texts.push_back(random_text(random, 8));
+  const auto of_all = [](const std::string& pattern) { return StringTest::regexp("^(?:" + pattern + ")$"); };
+  std::vector<std::string> patterns;
+  size_t too_large = 0;
+  while (patterns.size() < 75 * scale) {
+    std::string pattern = random_regexp(random, 2);
+    const std::string reason =
+        make_automaton(StringTest::regexp(pattern)).reason + make_automaton(of_all(pattern)).reason;
+    ASSERT_TRUE(reason.empty() || reason.find("states") != std::string::npos) << pattern << ": " << reason;
+    if (reason.empty()) {
+      patterns.push_back(std::move(pattern));
+    } else {
+      ++too_large;
+    }
+  }
+  EXPECT_LT(too_large, patterns.size() / 10);
+  expect_answers("regexp_matches(t.s, p.s)", texts, patterns,
+                 [](const std::string& p) { return StringTest::regexp(p); });
+  expect_answers("regexp_full_match(t.s, p.s)", texts, patterns, of_all);
+}
+
+// Signs in any order: what has an automaton is a pattern for DuckDB, too, and means the same.
+TEST(StringPatterns, WhatIsUnderstoodIsWhatDuckDbUnderstands) {
+  static const char* kSigns[] = {"a",  "b",   "1", "2",  ".", "*",   "+",   "?",  "|",   "(",    ")",    "[",
+                                 "]",  "{",   "}", "^",  "$", "-",   ",",   "\\", "d",   "w",    "S",    "n",
+                                 "[^", "(?:", "é", "世", " ", "[a-", "\\]", ":",  "\\d", "🦆", "{1,2}"};
+  std::mt19937_64 random(15);
+  std::vector<std::string> patterns;
+  for (int i = 0; i < (kQuick ? 1000 : 6000); ++i) {
+    std::string pattern;
+    for (size_t left = 1 + random() % 10; left > 0; --left) pattern += kSigns[random() % std::size(kSigns)];
+    if (make_automaton(StringTest::regexp(pattern)).automaton != nullptr) patterns.push_back(std::move(pattern));
+  }
+  EXPECT_GT(patterns.size(), 100u);
+  const std::vector<std::string> texts = {"",  "a",  "ab世", "🦆\n1", "b-2", "]", "\\", "2 a",
+                                          "é", "{1", "aaa",  "n1]",     "^",   "$", "-",  "0"};
+  expect_answers("regexp_matches(t.s, p.s)", texts, patterns,
+                 [](const std::string& p) { return StringTest::regexp(p); });
+}
+
+TEST(StringPatterns, LengthsAndPartsAnswerAsDuckDb) {
+  std::mt19937_64 random(14);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 300; ++i) texts.push_back(random_text(random, 8));
+  std::vector<std::string> numbers;
+  for (int i = 0; i < 20; ++i) numbers.push_back(std::to_string(i));
+  expect_answers("length(t.s) <= p.s::bigint", texts, numbers,
+                 [](const std::string& n) { return StringTest::length(false, 0, std::stoull(n)); });
+  expect_answers("strlen(t.s) >= p.s::bigint", texts, numbers,
+                 [](const std::string& n) { return StringTest::length(true, std::stoull(n), UINT64_MAX); });
+  const auto part = [](StringTest test, uint64_t skip, uint64_t count) {
+    test.part = StringTest::Part{skip, count};
+    return test;
+  };
+  std::vector<std::string> words;
+  for (int i = 0; i < 60; ++i) words.push_back(random_text(random, 2));
+  expect_answers("left(t.s, 2) = p.s", texts, words,
+                 [&](const std::string& p) { return part(StringTest::in({p}), 0, 2); });
+  expect_answers("substring(t.s, 2, 3) > p.s", texts, words,
+                 [&](const std::string& p) { return part(StringTest::between(p, false, {}, true), 1, 3); });
+  expect_answers("contains(substring(t.s, 3), p.s)", texts, words, [&](const std::string& p) {
+    return part(StringTest::like("%" + LikePattern::escape(p) + "%"), 2, StringTest::Part::kToTheEnd);
+  });
+  expect_answers("length(substring(t.s, 2, 3)) = p.s::bigint", texts, numbers, [&](const std::string& n) {
+    return part(StringTest::length(false, std::stoull(n), std::stoull(n)), 1, 3);
+  });
+}
+
 std::string random_predicate(std::mt19937_64& random) {
-  switch (random() % 10) {
+  switch (random() % 16) {
+    case 10: return "regexp_matches(s, " + quote_literal(random_regexp(random, 1)) + ")";
+    case 11: return "s ~ " + quote_literal(random_regexp(random, 1));
+    case 12: return "length(s) " + std::string(random() % 2 == 0 ? ">" : "<>") + " " + std::to_string(random() % 6);
+    case 13: return "strlen(s) between " + std::to_string(random() % 4) + " and " + std::to_string(random() % 12);
+    case 14:
+      return "substring(s, 1, 2) in (" + quote_literal(random_text(random, 2)) + ", " +
+             quote_literal(random_text(random, 1)) + ", 'ab')";
+    case 15: return "substr(s, 2, 2) like " + quote_literal(random_pattern(random));
     case 0: return "s = " + quote_literal(random_text(random, 2));
     case 1: return "s <> " + quote_literal(random_text(random, 2));
     case 2:

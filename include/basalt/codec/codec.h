@@ -263,7 +263,10 @@ class Codec {
   // them. Looks at the types and counts of the node and its children.
   virtual DeviceReader device_tester(const NodeView& node) const;
   // Of an array that has a device tester and passed validate(). Throws Error(kCorrupt).
-  virtual std::unique_ptr<TextAlphabet> text_alphabet(const NodeView& node) const;
+  virtual std::shared_ptr<const TextAlphabet> text_alphabet(const NodeView& node) const;
+  // Bytes that its table() has at most for an automaton of so many states. Looks at what device_tester() looks at, and
+  // at parameters.
+  virtual uint64_t test_table_bytes(const NodeView& node, uint32_t states) const;
 };
 
 // All codecs by name; built-in ones are listed in one place, src/codec/registry.cpp.

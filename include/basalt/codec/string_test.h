@@ -16,7 +16,14 @@ namespace basalt {
 
 // What is asked of a string. Strings are compared as bytes, which for UTF-8 is the order of code points.
 struct StringTest {
-  enum class Kind : uint8_t { kIn, kRange, kLike };
+  enum class Kind : uint8_t { kIn, kRange, kLike, kRegexp, kLength };
+  // Some code points of a string: `count` behind the first `skip`, or fewer where it ends.
+  struct Part {
+    static constexpr uint64_t kToTheEnd = UINT64_MAX;
+    uint64_t skip = 0;
+    uint64_t count = kToTheEnd;
+    bool operator==(const Part&) const = default;
+  };
   Kind kind = Kind::kIn;
   bool negate = false;
   std::vector<std::string> values;  // kIn: equal to one of them
@@ -25,12 +32,19 @@ struct StringTest {
   std::optional<std::string> high;
   bool low_inclusive = true;
   bool high_inclusive = true;
-  std::string pattern;  // kLike: see LikePattern
+  std::string pattern;  // kLike: see LikePattern; kRegexp: found somewhere in it, see codec/strings/regexp.h
+  // kLength: the number of code points, or of bytes, lies between both.
+  bool in_bytes = false;
+  uint64_t least = 0;
+  uint64_t most = UINT64_MAX;
+  std::optional<Part> part;  // the test is put to this part, not to the whole string
 
   static StringTest in(std::vector<std::string> values);
   static StringTest between(std::optional<std::string> low, bool low_inclusive, std::optional<std::string> high,
                             bool high_inclusive);
   static StringTest like(std::string pattern);
+  static StringTest regexp(std::string pattern);
+  static StringTest length(bool in_bytes, uint64_t least, uint64_t most);
 };
 
 // A pattern of LIKE: `%` stands for any bytes, `_` for one code point, and a backslash takes away the meaning of what

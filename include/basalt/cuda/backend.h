@@ -67,7 +67,7 @@ struct GpuAvailability {
 const GpuAvailability& gpu();
 
 // The symbol that libbasalt_cuda exports: creates the backend or returns nullptr and fills `reason`.
-constexpr uint32_t kGpuBackendAbi = 4;
+constexpr uint32_t kGpuBackendAbi = 5;
 using CreateGpuBackend = GpuBackend* (*)(uint32_t abi, std::string* reason);
 constexpr const char* kCreateGpuBackendSymbol = "basalt_create_gpu_backend";
 

@@ -30,6 +30,12 @@ inline Expr greater_equal(Expr a, Expr b) { return compare_with(ExprOp::kGreater
 Expr in_list(Expr value, std::vector<Expr> literals);
 // `%` stands for any bytes, `_` for one code point; a backslash takes their meaning away.
 Expr like(Expr text, std::string pattern);
+// What StringTest::regexp() asks; Error(kInvalidArgument) on use if it has no automaton.
+Expr regexp(Expr text, std::string pattern);
+Expr length(Expr text);
+Expr byte_length(Expr text);
+// Of code points, counted from 0.
+Expr substring(Expr text, int64_t skip, int64_t count);
 Expr all_of(std::vector<Expr> predicates);
 Expr any_of(std::vector<Expr> predicates);
 Expr negation(Expr predicate);

@@ -32,7 +32,13 @@ enum class ExprOp : uint8_t {
   kGreaterEqual,
   kIn,    // args[0] in literals args[1..]
   kLike,  // args[0] matches the pattern args[1], a literal: see LikePattern in basalt/codec/string_test.h
-  kAnd,   // any number of bool args
+  // The pattern args[1], a literal, matches somewhere in args[0], a column: see codec/strings/regexp.h. Patterns that
+  // have no automaton are refused.
+  kRegexp,
+  kLength,      // code points of a string → kI64
+  kByteLength,  // bytes of a string → kI64
+  kSubstring,   // of args[0], without its first args[1] code points, at most args[2]: literals of kI64, not negative
+  kAnd,         // any number of bool args
   kOr,
   kNot,
   kIsNull,
@@ -115,6 +121,7 @@ struct TileCounts {
 struct RunReport {
   Device ran_on = Device::kCpu;
   std::string device_name;
+  std::string why_cpu;  // kAuto: why a run that the GPU could take ended on the CPU; empty if none did
   uint64_t rows = 0;
   TileCounts tiles;
   uint64_t encoded_bytes_read = 0;  // of streams that were decoded, cached ones too
@@ -126,8 +133,8 @@ struct RunReport {
   std::string kernel_source;  // GPU only
 };
 
-// Runs on options.device; kAuto takes the GPU if one can be used and the pipeline can run there. One value per
-// aggregate.
+// Runs on options.device; kAuto takes the GPU if one can be used, the pipeline can run there, and its memory suffices.
+// One value per aggregate.
 std::vector<Value> run_pipeline(const Pipeline& pipeline, const RunOptions& options, RunReport* report = nullptr);
 
 // What statistics say of a predicate over one zone or chunk.

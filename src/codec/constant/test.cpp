@@ -27,8 +27,10 @@ class ConstantAlphabet final : public TextAlphabet {
 
 DeviceReader ConstantCodec::device_tester(const NodeView&) const { return device_tester_named("ConstantTest", {}); }
 
-std::unique_ptr<TextAlphabet> ConstantCodec::text_alphabet(const NodeView& node) const {
-  return std::make_unique<ConstantAlphabet>(node.params);
+std::shared_ptr<const TextAlphabet> ConstantCodec::text_alphabet(const NodeView& node) const {
+  return std::make_shared<const ConstantAlphabet>(node.params);
 }
+
+uint64_t ConstantCodec::test_table_bytes(const NodeView&, uint32_t) const { return strings::table_bytes(0, 0); }
 
 }  // namespace basalt

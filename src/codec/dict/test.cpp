@@ -12,6 +12,9 @@ namespace basalt {
 
 namespace {
 
+// At least one: the device looks there for codes that have no entry.
+uint64_t bit_words(uint64_t entries) { return (entries + 31) / 32 + 1; }
+
 class EntriesAlphabet final : public TextAlphabet {
  public:
   explicit EntriesAlphabet(const NodeView& node) {
@@ -23,7 +26,7 @@ class EntriesAlphabet final : public TextAlphabet {
   }
   Buffer table(const Automaton& test) const override {
     const auto entries = static_cast<uint32_t>(entries_.size());
-    std::vector<uint32_t> bits((entries + 31) / 32 + size_t{1}, 0);
+    std::vector<uint32_t> bits(bit_words(entries), 0);
     dict::CodeTableHead head{entries, 1, 1, 0};
     for (uint32_t i = 0; i < entries; ++i) {
       if (!test.matches(entries_.at(i))) continue;
@@ -54,9 +57,13 @@ DeviceReader DictCodec::device_tester(const NodeView& node) const {
   return tester;
 }
 
-std::unique_ptr<TextAlphabet> DictCodec::text_alphabet(const NodeView& node) const {
+std::shared_ptr<const TextAlphabet> DictCodec::text_alphabet(const NodeView& node) const {
   if (node.type != Physical::kBytes) return nullptr;
-  return std::make_unique<EntriesAlphabet>(node);
+  return std::make_shared<const EntriesAlphabet>(node);
+}
+
+uint64_t DictCodec::test_table_bytes(const NodeView& node, uint32_t) const {
+  return sizeof(dict::CodeTableHead) + bit_words(node.children[dict::kEntries].count) * sizeof(uint32_t);
 }
 
 }  // namespace basalt

@@ -1,6 +1,7 @@
 // What a test of strings becomes over codes: for each symbol table a table whose symbols are the stored bytes. States
 // that are not settled come first, then each of them again as it waits for the byte behind an escape, then the settled
 // ones, then the one that only damage leads to.
+#include <algorithm>
 #include <cstring>
 
 #include "codec/checks.h"
@@ -45,13 +46,19 @@ void append_code_table(Buffer& out, const Automaton& test, const fsst::DecodeTab
   strings::set_bit(head.faults, damaged);
 }
 
+// Of an array that did not pass validate(), too.
+uint32_t table_count(const NodeView& node) {
+  fsst::Parameters params;
+  if (node.params.size() != sizeof(params)) return 0;
+  std::memcpy(&params, node.params.data(), sizeof(params));
+  return fsst::table_count(tile_count(node.count), std::min<uint32_t>(params.table_shift, fsst::kMaxTableShift));
+}
+
 class CodesAlphabet final : public TextAlphabet {
  public:
   explicit CodesAlphabet(const NodeView& node) {
-    fsst::Parameters params;
-    std::memcpy(&params, node.params.data(), sizeof(params));
-    const uint32_t tables = fsst::table_count(tile_count(node.count), params.table_shift);
     const auto* starts = stream_as<uint32_t>(node, fsst::kTables);
+    const uint32_t tables = table_count(node);
     for (uint32_t table = 0; table < tables; ++table) {
       tables_.emplace_back(fsst::load_table(node.streams[fsst::kTables].data() + starts[table]));
     }
@@ -72,8 +79,12 @@ DeviceReader FsstCodec::device_tester(const NodeView& node) const {
   return device_tester_named("FsstTest", {device_reader_of(node.children[fsst::kCodeLengths])});
 }
 
-std::unique_ptr<TextAlphabet> FsstCodec::text_alphabet(const NodeView& node) const {
-  return std::make_unique<CodesAlphabet>(node);
+std::shared_ptr<const TextAlphabet> FsstCodec::text_alphabet(const NodeView& node) const {
+  return std::make_shared<const CodesAlphabet>(node);
+}
+
+uint64_t FsstCodec::test_table_bytes(const NodeView& node, uint32_t states) const {
+  return table_count(node) * strings::table_bytes(2 * states + 1, strings::kByteSymbols);
 }
 
 }  // namespace basalt

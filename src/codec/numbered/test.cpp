@@ -32,8 +32,12 @@ DeviceReader NumberedCodec::device_tester(const NodeView& node) const {
   return device_tester_named("NumberedTest", {words, device_reader_of(node.children[numbered::kNumbers])});
 }
 
-std::unique_ptr<TextAlphabet> NumberedCodec::text_alphabet(const NodeView& node) const {
-  return std::make_unique<NumberedAlphabet>(node);
+std::shared_ptr<const TextAlphabet> NumberedCodec::text_alphabet(const NodeView& node) const {
+  return std::make_shared<const NumberedAlphabet>(node);
+}
+
+uint64_t NumberedCodec::test_table_bytes(const NodeView&, uint32_t states) const {
+  return strings::table_bytes(states, strings::kByteSymbols);
 }
 
 }  // namespace basalt

@@ -20,8 +20,13 @@ class BytesAlphabet final : public TextAlphabet {
 
 DeviceReader PlainCodec::device_tester(const NodeView&) const { return device_tester_named("PlainTest", {}); }
 
-std::unique_ptr<TextAlphabet> PlainCodec::text_alphabet(const NodeView&) const {
-  return std::make_unique<BytesAlphabet>();
+std::shared_ptr<const TextAlphabet> PlainCodec::text_alphabet(const NodeView&) const {
+  static const auto alphabet = std::make_shared<const BytesAlphabet>();  // one for all arrays
+  return alphabet;
+}
+
+uint64_t PlainCodec::test_table_bytes(const NodeView&, uint32_t states) const {
+  return strings::table_bytes(states, strings::kByteSymbols);
 }
 
 }  // namespace basalt

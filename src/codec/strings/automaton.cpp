@@ -6,6 +6,8 @@
 #include <set>
 
 #include "basalt/codec/string_test.h"
+#include "basalt/core/error.h"
+#include "codec/strings/regexp.h"
 #include "core/utf8.h"
 
 namespace basalt {
@@ -194,6 +196,154 @@ class LikeStates {
   const std::vector<LikePattern::Element>& elements_;
 };
 
+// Knows all nodes that wait for a byte or for the end, behind a mark where no byte has come yet; or only the last node,
+// once it was reached.
+class RegexpStates {
+ public:
+  explicit RegexpStates(const std::string& pattern) : regexp_(pattern), nodes_(regexp_.nodes()) {
+    for (const Node& node : nodes_) {
+      if (node.kind != Kind::kByte) continue;
+      cuts.before(node.low);
+      if (node.high < 255) cuts.before(static_cast<uint8_t>(node.high + 1));
+    }
+  }
+  Knowledge first() const {
+    std::set<uint32_t> reached{mark()};
+    follow(regexp_.start(), {true, false}, reached);
+    return kept(reached);
+  }
+  Knowledge step(const Knowledge& known, uint8_t byte) const {
+    std::set<uint32_t> reached;
+    for (const uint32_t at : known) {
+      if (at == mark()) continue;
+      const Node& node = nodes_[at];
+      if (node.kind == Kind::kMatch) return known;
+      if (node.kind == Kind::kByte && node.low <= byte && byte <= node.high) follow(node.next, {}, reached);
+    }
+    follow(regexp_.start(), {}, reached);  // a match can begin behind every byte
+    return kept(reached);
+  }
+  bool accepts(const Knowledge& known) const {
+    const bool begins = !known.empty() && known.back() == mark();
+    std::set<uint32_t> reached;
+    for (const uint32_t at : known) {
+      if (at != mark()) follow(at, {begins, true}, reached);
+    }
+    return std::any_of(reached.begin(), reached.end(), [&](uint32_t at) { return nodes_[at].kind == Kind::kMatch; });
+  }
+
+  Cuts cuts;
+
+ private:
+  using Node = strings::Regexp::Node;
+  using Kind = strings::Regexp::Kind;
+  struct Place {
+    bool begins = false;
+    bool ends = false;
+  };
+  uint32_t mark() const { return static_cast<uint32_t>(nodes_.size()); }
+
+  // Adds all nodes from `at` on that a byte need not come for.
+  void follow(uint32_t at, Place place, std::set<uint32_t>& reached) const {
+    std::vector<uint32_t> open{at};
+    while (!open.empty()) {
+      at = open.back();
+      open.pop_back();
+      if (!reached.insert(at).second) continue;
+      const Node& node = nodes_[at];
+      if (node.kind == Kind::kSplit) open.push_back(node.other);
+      const bool passes = node.kind == Kind::kSplit || (node.kind == Kind::kBegin && place.begins) ||
+                          (node.kind == Kind::kEnd && place.ends);
+      if (passes) open.push_back(node.next);
+    }
+  }
+  Knowledge kept(const std::set<uint32_t>& reached) const {
+    Knowledge out;
+    for (const uint32_t at : reached) {
+      if (at == mark()) {
+        out.push_back(at);
+        continue;
+      }
+      const Kind kind = nodes_[at].kind;
+      if (kind == Kind::kMatch) return {at};
+      if (kind == Kind::kByte || kind == Kind::kEnd) out.push_back(at);
+    }
+    return out;
+  }
+
+  strings::Regexp regexp_;
+  const std::vector<Node>& nodes_;
+};
+
+// Knows how many there were so far; all that are too many are alike.
+class LengthStates {
+ public:
+  explicit LengthStates(const StringTest& test) : test_(test) {
+    // Beyond the greater of the two bounds that there are, no further one changes the answer.
+    const uint64_t last = test.most < UINT32_MAX ? test.most + 1 : test.least;
+    last_ = static_cast<uint32_t>(std::min<uint64_t>(last, kMostExplored + 1));
+    cuts.before(0x80);
+    cuts.before(0xC0);
+  }
+  static Knowledge first() { return {0}; }
+  Knowledge step(const Knowledge& known, uint8_t byte) const {
+    if (!test_.in_bytes && is_continuation(byte)) return known;
+    return {std::min(known[0] + 1, last_)};
+  }
+  bool accepts(const Knowledge& known) const { return known[0] >= test_.least && known[0] <= test_.most; }
+
+  Cuts cuts;
+
+ private:
+  const StringTest& test_;
+  uint32_t last_ = 0;
+};
+
+// What another kind knows of the part so far, and then how many code points the text has; only the answer, once the
+// part is over.
+template <typename States>
+class PartStates {
+ public:
+  PartStates(const States& states, const StringTest::Part& part)
+      : cuts(states.cuts), states_(states), skip_(part.skip) {
+    if (part.count != StringTest::Part::kToTheEnd) end_ = part.skip + part.count;
+    cuts.before(0x80);
+    cuts.before(0xC0);
+  }
+  Knowledge first() const {
+    Knowledge out = states_.first();
+    out.push_back(0);
+    return out;
+  }
+  Knowledge step(const Knowledge& known, uint8_t byte) const {
+    if (known.back() == kOver) return known;
+    const uint32_t points = known.back() + (is_continuation(byte) ? 0 : 1);
+    if (points > end_) return {accepts(known) ? 1u : 0u, kOver};
+    Knowledge out = of_part(known);
+    if (points > skip_) out = states_.step(out, byte);
+    // Without an end it does not matter how far the part has come.
+    const bool counts = end_ != StringTest::Part::kToTheEnd || points <= skip_;
+    out.push_back(counts ? points : static_cast<uint32_t>(skip_) + 1);
+    return out;
+  }
+  bool accepts(const Knowledge& known) const {
+    if (known.back() == kOver) return known[0] != 0;
+    return states_.accepts(of_part(known));
+  }
+
+  Cuts cuts;
+
+ private:
+  static constexpr uint32_t kOver = ~0u;
+  static Knowledge of_part(Knowledge known) {
+    known.pop_back();
+    return known;
+  }
+  const States& states_;
+  uint64_t skip_;
+  uint64_t end_ = StringTest::Part::kToTheEnd;
+};
+
 // A deterministic automaton over intervals of bytes; state 0 is the start.
 struct Explored {
   std::vector<uint8_t> firsts;              // of the intervals
@@ -254,11 +404,18 @@ bool is_settled(const Explored& from, uint32_t state) {
   return std::all_of(row.begin(), row.end(), [&](uint32_t next) { return next == state; });
 }
 
-std::optional<Explored> explore(const StringTest& test) {
+template <typename States>
+std::optional<Explored> explore_part(const States& states, const std::optional<StringTest::Part>& part) {
+  return part ? explore(PartStates<States>(states, *part)) : explore(states);
+}
+
+std::optional<Explored> explore_test(const StringTest& test) {
   switch (test.kind) {
-    case StringTest::Kind::kIn: return explore(InStates(test.values));
-    case StringTest::Kind::kRange: return explore(RangeStates(test));
-    case StringTest::Kind::kLike: return explore(LikeStates(test.pattern));
+    case StringTest::Kind::kIn: return explore_part(InStates(test.values), test.part);
+    case StringTest::Kind::kRange: return explore_part(RangeStates(test), test.part);
+    case StringTest::Kind::kLike: return explore_part(LikeStates(test.pattern), test.part);
+    case StringTest::Kind::kRegexp: return explore_part(RegexpStates(test.pattern), test.part);
+    case StringTest::Kind::kLength: return explore_part(LengthStates(test), test.part);
   }
   return std::nullopt;
 }
@@ -349,7 +506,13 @@ AutomatonOrReason make_automaton(const StringTest& test) {
     if (value.size() + 2 > Automaton::kMostStates)
       return {nullptr, "a value is longer than an automaton may have states"};
   }
-  const std::optional<Explored> explored = explore(test);
+  std::optional<Explored> explored;
+  try {
+    explored = explore_test(test);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    return {nullptr, error.what()};
+  }
   if (!explored) return {nullptr, "its automaton has more than " + std::to_string(kMostExplored) + " states"};
   const Explored merged = minimal(*explored);
   if (merged.next.size() > Automaton::kMostStates) {
@@ -380,6 +543,22 @@ StringTest StringTest::like(std::string pattern) {
   StringTest test;
   test.kind = Kind::kLike;
   test.pattern = std::move(pattern);
+  return test;
+}
+
+StringTest StringTest::regexp(std::string pattern) {
+  StringTest test;
+  test.kind = Kind::kRegexp;
+  test.pattern = std::move(pattern);
+  return test;
+}
+
+StringTest StringTest::length(bool in_bytes, uint64_t least, uint64_t most) {
+  StringTest test;
+  test.kind = Kind::kLength;
+  test.in_bytes = in_bytes;
+  test.least = least;
+  test.most = most;
   return test;
 }
 

@@ -9,11 +9,16 @@
 
 namespace basalt::strings {
 
+// Of a whole table, a multiple of 16.
+constexpr uint64_t table_bytes(uint64_t states, uint64_t symbols) {
+  return (sizeof(TestTableHead) + states * symbols + 15) / 16 * 16;
+}
+
 // Appends a table of `states` states whose transitions fill(next) writes and whose head has no bits yet; gives that.
 template <typename Fill>
 TestTableHead& append_table(Buffer& out, uint32_t states, uint32_t symbols, const Fill& fill) {
   const size_t at = out.size();
-  const size_t bytes = (sizeof(TestTableHead) + size_t{states} * symbols + 15) / 16 * 16;
+  const uint64_t bytes = table_bytes(states, symbols);
   out.resize(at + bytes);
   std::memset(out.data() + at, 0, bytes);
   auto& head = *reinterpret_cast<TestTableHead*>(out.data() + at);

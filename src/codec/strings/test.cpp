@@ -11,9 +11,14 @@ DeviceReader StringsCodec::device_tester(const NodeView& node) const {
                              {device_reader_of(node.children[strings::kLengths]), bytes.codec->device_tester(bytes)});
 }
 
-std::unique_ptr<TextAlphabet> StringsCodec::text_alphabet(const NodeView& node) const {
+std::shared_ptr<const TextAlphabet> StringsCodec::text_alphabet(const NodeView& node) const {
   const NodeView& bytes = node.children[strings::kBytes];
   return bytes.codec->text_alphabet(bytes);
+}
+
+uint64_t StringsCodec::test_table_bytes(const NodeView& node, uint32_t states) const {
+  const NodeView& bytes = node.children[strings::kBytes];
+  return bytes.codec->test_table_bytes(bytes, states);
 }
 
 }  // namespace basalt

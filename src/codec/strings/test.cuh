@@ -124,8 +124,8 @@ class ByteRow {
   uint32_t left_ = 0;
 };
 
-// Puts a test to rows whose bytes follow each other from `bytes` on, all `size` of them. The next 32 rows are asked for
-// before these are walked.
+// Puts a test to rows whose bytes follow each other from `bytes` on, all `size` of them; damage that `lengths` found is
+// in the answer. The next 32 rows are asked for before these are walked.
 template <typename Sum, typename Lengths>
 __device__ __forceinline__ TileAnswer test_rows_of_bytes(Lengths& lengths, uint32_t rows, const unsigned char* bytes,
                                                          uint64_t size, const TestTable& table, uint32_t alive) {
@@ -145,11 +145,12 @@ __device__ __forceinline__ TileAnswer test_rows_of_bytes(Lengths& lengths, uint3
     answer.bad |= static_cast<uint32_t>(table.is_fault(state));
   }
   answer.mask &= alive;
-  answer.bad |= static_cast<uint32_t>(places.bad());
+  answer.bad |= static_cast<uint32_t>(places.bad() || lengths.bad);
   return answer;
 }
 
-// Tiles of rows that have megabytes are rare, and slow for other reasons.
+// Tiles of rows that have megabytes are rare, and slow for other reasons. Its own copy of `lengths` leaves the caller's
+// in registers.
 template <typename Lengths>
 __device__ __noinline__ TileAnswer test_large_rows(Lengths lengths, uint32_t rows, const unsigned char* bytes,
                                                    uint64_t size, TestTable table, uint32_t alive) {

@@ -46,8 +46,12 @@ DeviceReader TokensCodec::device_tester(const NodeView& node) const {
   return device_tester_named("TokensTest", {of_ids, device_reader_of(node.children[tokens::kCounts])});
 }
 
-std::unique_ptr<TextAlphabet> TokensCodec::text_alphabet(const NodeView& node) const {
-  return std::make_unique<TokensAlphabet>(node);
+std::shared_ptr<const TextAlphabet> TokensCodec::text_alphabet(const NodeView& node) const {
+  return std::make_shared<const TokensAlphabet>(node);
+}
+
+uint64_t TokensCodec::test_table_bytes(const NodeView& node, uint32_t states) const {
+  return strings::table_bytes(states, node.children[tokens::kEntries].count);
 }
 
 }  // namespace basalt

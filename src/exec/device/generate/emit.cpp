@@ -297,7 +297,11 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual: return comparison(step);
     case ExprOp::kIn: return in_list(step);
-    case ExprOp::kLike: break;  // tests of strings are known, other predicates on them refused before
+    case ExprOp::kLike:
+    case ExprOp::kRegexp:
+    case ExprOp::kLength:
+    case ExprOp::kByteLength:
+    case ExprOp::kSubstring: break;  // tests of strings are known, other uses of them refused before
     case ExprOp::kAnd:
     case ExprOp::kOr: return connective(step);
     case ExprOp::kNot: {
