@@ -61,7 +61,8 @@ __global__ __launch_bounds__(kThreads) void write_rows_kernel(const __grid_const
   if (parses_all) stage(table, memory.table);
   const uint64_t first = first_row_of_warp();
   if (first >= work.rows) return;
-  write_rows(work, [&]() -> const EncodeTable& { return parses_all ? memory.table : table; }, first, memory.stage);
+  write_rows(
+      work, [&]() -> const EncodeTable& { return parses_all ? memory.table : table; }, first, memory.stage);
 }
 __global__ __launch_bounds__(kThreads) void write_pieces_kernel(const __grid_constant__ EncodeWork work) {
   const uint64_t i = thread_number();

@@ -296,7 +296,8 @@ __device__ __forceinline__ void write_rows(const EncodeWork& work, Table&& table
 __device__ __forceinline__ void write_piece(const EncodeWork& work, uint64_t i) {
   const EncodePiece piece = work.pieces[i];
   uint64_t place = load(work.group_places + piece.row / kGroupRows);
-  for (uint64_t row = piece.row / kGroupRows * kGroupRows; row < piece.row; ++row) place += load(work.code_lengths + row);
+  for (uint64_t row = piece.row / kGroupRows * kGroupRows; row < piece.row; ++row)
+    place += load(work.code_lengths + row);
   const uint64_t in_row = load(work.piece_places + i) - load(work.piece_places + i - piece.before);
   write_part_out(work, work.tables[table_of_row(work, piece.row)], piece_part(work, piece), place + in_row);
 }

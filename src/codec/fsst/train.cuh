@@ -458,7 +458,7 @@ class TableTrainer {
       const bool is_long = symbol.length > 2;
       const uint32_t slot = is_long ? slot_of(symbol.value) : kSlots + lane_id();
       // Of several for one slot the first one has it.
-      const bool is_first = device::lowest_bit(device::lanes_alike(slot)) == lane_id();
+      const bool is_first = device::lowest_bit(__match_any_sync(device::kWholeWarp, slot)) == lane_id();
       const bool fits = exists && (!is_long || (is_first && !admission.is_taken(slot)));
       const uint32_t fitting = device::ballot(fits);
       const uint32_t place = admission.symbols + device::population(fitting & ((1u << lane_id()) - 1));

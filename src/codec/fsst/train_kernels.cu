@@ -54,7 +54,8 @@ template <typename Kernel>
 cudaError_t launch(Kernel kernel, const TrainBatch& batch, uint32_t jobs, uint32_t shared_bytes, cudaStream_t stream) {
   const cudaError_t error = device::prepare_shared(kernel, shared_bytes);
   if (error != cudaSuccess) return error;
-  kernel < <<jobs<batch.blocks ? jobs : batch.blocks, kTrainThreads, shared_bytes, stream>>>(batch);
+  const uint32_t blocks = jobs < batch.blocks ? jobs : batch.blocks;
+  kernel<<<blocks, kTrainThreads, shared_bytes, stream>>>(batch);
   return cudaGetLastError();
 }
 

@@ -82,9 +82,6 @@ __device__ __forceinline__ bool any_lane(bool value) { return __any_sync(kWholeW
 // Bit l is set where lane l says so.
 __device__ __forceinline__ uint32_t ballot(bool value) { return __ballot_sync(kWholeWarp, value); }
 
-// The lanes that have the same value as this one.
-__device__ __forceinline__ uint32_t lanes_alike(uint32_t value) { return __match_any_sync(kWholeWarp, value); }
-
 __device__ __forceinline__ uint32_t population(uint32_t bits) { return static_cast<uint32_t>(__popc(bits)); }
 
 // Place of the highest set bit, of which there is one.
