@@ -37,6 +37,20 @@ __device__ __forceinline__ EncodeStep long_step(const EncodeTable& table, uint64
   return {code, fits ? length : 0};
 }
 
+// What greedy parses take. All look-ups are asked for at once: lanes of a warp need different ones, so that branches
+// would wait for each in turn.
+__device__ __forceinline__ EncodeStep greedy_step(const EncodeTable& table, uint64_t word, uint32_t left) {
+  const auto pair = static_cast<uint32_t>(word & 0xFFFF);
+  const uint32_t slot = EncodeTable::pair_slot(pair);
+  const uint32_t entry = table.pairs[slot];
+  const EncodeStep single = single_step(table, word);
+  const EncodeStep longer = long_step(table, word, left);
+  if (longer.length != 0) return longer;
+  if (left < 2 || entry == 0) return single;
+  if ((entry & 0xFFFF) == pair) return {entry >> 16 & 0xFF, 2};
+  return pair_step(table, word);
+}
+
 // `length` bytes of the text, from byte `first` on.
 struct Part {
   const uint64_t* text;
@@ -92,22 +106,23 @@ class TextWindow {
 };
 
 // Calls emit(step, first byte) for every step. `steps` as in EncodeWork, of the part's first byte.
-template <typename Emit>
+template <uint32_t kVariant = 0, typename Emit>
 __device__ __forceinline__ void for_each_step(const EncodeTable& table, const Part& part, const uint8_t* steps,
                                               Emit&& emit) {
   if (part.length == 0) return;
   TextWindow window(part);
   for (auto left = static_cast<uint32_t>(part.length);;) {
-    const uint64_t word = window.word();
+    const uint64_t word = kVariant == 2 ? part.word(part.length - left) : window.word();
     const uint32_t given = steps == nullptr ? 0 : *steps;
     EncodeStep step{0, 0};
-    if (given == 0 || given > 2) step = long_step(table, word, left);
+    if (kVariant == 1) step = greedy_step(table, word, left);
+    if (kVariant != 1 && (given == 0 || given > 2)) step = long_step(table, word, left);
     if (step.length == 0) step = given != 1 ? short_step(table, word, left) : single_step(table, word);
     emit(step, static_cast<uint32_t>(word & 0xFF));
     left -= step.length;
     if (left == 0) return;
     if (steps != nullptr) steps += step.length;
-    window.advance(step.length);
+    if (kVariant != 2) window.advance(step.length);
   }
 }
 
@@ -186,6 +201,7 @@ __device__ __forceinline__ uint8_t* steps_of(const EncodeWork& work, const Part&
 }
 
 // Codes of a part, the first `room` of their bytes to `to`; returns how many there are, and notes escapes.
+template <uint32_t kVariant = 0>
 __device__ __forceinline__ uint32_t count_part(const EncodeWork& work, const EncodeTable& table, const Part& part,
                                                uint32_t table_number, uint8_t* to = nullptr, uint32_t room = 0) {
   if (work.steps != nullptr) find_best_steps(table, part, steps_of(work, part));
@@ -195,7 +211,7 @@ __device__ __forceinline__ uint32_t count_part(const EncodeWork& work, const Enc
     if (bytes < room) to[bytes] = static_cast<uint8_t>(byte);
     ++bytes;
   };
-  for_each_step(table, part, steps_of(work, part), [&](const EncodeStep& step, uint32_t byte) {
+  for_each_step<kVariant>(table, part, steps_of(work, part), [&](const EncodeStep& step, uint32_t byte) {
     put(step.code);
     if (step.code != kEscape) return;
     put(byte);
@@ -214,14 +230,15 @@ struct RowGroup {
   uint32_t before;    // of the lanes below
   uint32_t all_room;  // of the group
 
-  __device__ __forceinline__ RowGroup(const EncodeWork& work, uint64_t first) : row(first + lane_id()) {
+  __device__ __forceinline__ RowGroup(const EncodeWork& work, uint64_t first, uint32_t stage_bytes = kStageBytes)
+      : row(first + lane_id()) {
     part = row < work.rows ? row_part(work, row) : Part{work.text, 0, 0};
     const bool is_piecewise = is_long(part.length);
     exists = row < work.rows && !is_piecewise;
     if (is_piecewise) part.length = 0;
     room = room_of(static_cast<uint32_t>(part.length));
     all_room = device::sum_of_lanes(room);
-    if (device::any_lane(is_piecewise) || all_room > kStageBytes - 32 || work.waiting == nullptr) room = all_room = 0;
+    if (device::any_lane(is_piecewise) || all_room > stage_bytes - 32 || work.waiting == nullptr) room = all_room = 0;
     before = device::sum_below(room);
   }
   // Whether the codes have been kept, of which this lane's row has so many bytes.
@@ -229,11 +246,12 @@ struct RowGroup {
 };
 
 // Sizes of the rows from `first` on, and their codes where there is room for them; by the whole warp.
+template <uint32_t kVariant = 0>
 __device__ __forceinline__ void count_rows(const EncodeWork& work, const EncodeTable& table, uint64_t first,
-                                           unsigned char* stage) {
-  const RowGroup group(work, first);
+                                           unsigned char* stage, uint32_t stage_bytes = kStageBytes) {
+  const RowGroup group(work, first, stage_bytes);
   const uint32_t bytes =
-      count_part(work, table, group.part, table_of_row(work, first), stage + group.before, group.room);
+      count_part<kVariant>(work, table, group.part, table_of_row(work, first), stage + group.before, group.room);
   if (group.exists) work.code_lengths[group.row] = bytes;
   const uint32_t all = device::sum_of_lanes(bytes);
   if (lane_id() == 0) work.group_bytes[first / kGroupRows] = all;
