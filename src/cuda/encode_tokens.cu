@@ -1,5 +1,6 @@
-// Words and phrases by number, on the device: rows are cut into words there, words numbered as they are met first, and
-// rows cut into the fewest ids. Which phrases there are is chosen on the host, by what some rows would be cut into.
+// Words and phrases by number, on the device: rows are cut into words there, which meet in a hash table and are
+// numbered as they are met first, and rows are cut into the fewest ids. Which phrases there are is chosen on the host,
+// by what some rows would be cut into.
 #include <cub/device/device_radix_sort.cuh>
 
 #include "codec/tokens/encode_rows.h"
@@ -45,39 +46,53 @@ struct RowsOnHost {
   }
 };
 
-// Numbers of words, in the order in which they are met first, and where that is.
-struct NumberedWords {
-  DeviceBuffer sequence;  // uint32, of each word
-  DeviceBuffer firsts;    // uint32, the first word of each number
-  uint64_t distinct = 0;
-};
-
-NumberedWords number_words(const strings::Texts& words, uint64_t count, cudaStream_t stream) {
-  NumberedWords out;
-  out.sequence = DeviceBuffer(count * sizeof(uint32_t), stream);
-  auto* sequence = out.sequence.as<uint32_t>();
-  DeviceValues texts;
-  find_distinct_strings(words, count, sequence, texts, stream);
-  out.distinct = texts.count;
-  if (count == 0) return out;
-  const size_t bytes = out.distinct * sizeof(uint32_t);
-  const DeviceBuffer firsts(bytes, stream), ranks(bytes, stream), sorted_ranks(bytes, stream), numbers(bytes, stream);
-  out.firsts = DeviceBuffer(bytes, stream);
-  check(cudaMemsetAsync(firsts.data(), 0xFF, bytes, stream), "preparing minima");
-  auto* first = firsts.as<uint32_t>();
-  auto* rank = ranks.as<uint32_t>();
-  each_row(count, stream, [=] __device__(uint64_t i) { atomicMin(first + sequence[i], static_cast<uint32_t>(i)); });
-  each_row(out.distinct, stream, [=] __device__(uint64_t i) { rank[i] = static_cast<uint32_t>(i); });
-  with_temporary(stream, [&](void* temporary, size_t& size) {
-    return cub::DeviceRadixSort::SortPairs(temporary, size, first, out.firsts.as<uint32_t>(), rank,
-                                           sorted_ranks.as<uint32_t>(), static_cast<int64_t>(out.distinct), 0, 32,
-                                           stream);
+// Finds every word's slot; false if there are too few slots.
+bool find_words(const tokens::WordWork& work, uint64_t rows, cudaStream_t stream) {
+  check(cudaMemsetAsync(work.full, 0, sizeof(*work.full), stream), "clearing a flag");
+  check(cudaMemsetAsync(work.distinct.slots, 0xFF, work.distinct.count() * sizeof(uint64_t), stream),
+        "freeing slots of words");
+  each_row(rows, stream, [=] __device__(uint64_t row) {
+    using Slot = unsigned long long;
+    tokens::find_words(
+        work, row,
+        [](uint64_t* slot, uint64_t place) {
+          return static_cast<uint64_t>(atomicCAS(
+              reinterpret_cast<Slot*>(slot), static_cast<Slot>(tokens::WordSlots::kFree), static_cast<Slot>(place)));
+        },
+        [](uint64_t* slot, uint64_t place) { atomicMin(reinterpret_cast<Slot*>(slot), static_cast<Slot>(place)); });
   });
-  const auto* met = sorted_ranks.as<uint32_t>();
-  auto* number = numbers.as<uint32_t>();
-  each_row(out.distinct, stream, [=] __device__(uint64_t i) { number[met[i]] = static_cast<uint32_t>(i); });
-  each_row(count, stream, [=] __device__(uint64_t i) { sequence[i] = number[sequence[i]]; });
-  return out;
+  return fetch(work.full, stream) == 0;
+}
+
+// Makes slots in the sequence numbers of words; returns the words' places by number.
+std::vector<uint64_t> number_words(const tokens::WordWork& work, uint64_t count, cudaStream_t stream) {
+  uint64_t* slots = work.distinct.slots;
+  const DeviceBuffer taken = cleared(sizeof(uint32_t), stream);
+  auto* next = taken.as<uint32_t>();
+  each_row(work.distinct.count(), stream, [=] __device__(uint64_t slot) {
+    if (slots[slot] != tokens::WordSlots::kFree) atomicAdd(next, 1u);
+  });
+  const uint64_t distinct = fetch(next, stream);
+  const DeviceBuffer places(distinct * sizeof(uint64_t), stream), sorted_places(distinct * sizeof(uint64_t), stream);
+  const DeviceBuffer of_places(distinct * sizeof(uint32_t), stream), of_sorted(distinct * sizeof(uint32_t), stream);
+  auto* place = places.as<uint64_t>();
+  auto* of_place = of_places.as<uint32_t>();
+  check(cudaMemsetAsync(next, 0, sizeof(uint32_t), stream), "clearing a count");
+  each_row(work.distinct.count(), stream, [=] __device__(uint64_t slot) {
+    if (slots[slot] == tokens::WordSlots::kFree) return;
+    const uint32_t to = atomicAdd(next, 1u);
+    place[to] = slots[slot];
+    of_place[to] = static_cast<uint32_t>(slot);
+  });
+  with_temporary(stream, [&](void* temporary, size_t& size) {
+    return cub::DeviceRadixSort::SortPairs(temporary, size, place, sorted_places.as<uint64_t>(), of_place,
+                                           of_sorted.as<uint32_t>(), static_cast<int64_t>(distinct), 0, 64, stream);
+  });
+  const auto* slot_of = of_sorted.as<uint32_t>();
+  auto* sequence = work.sequence;
+  each_row(distinct, stream, [=] __device__(uint64_t number) { slots[slot_of[number]] = number; });
+  each_row(count, stream, [=] __device__(uint64_t i) { sequence[i] = static_cast<uint32_t>(slots[sequence[i]]); });
+  return download_vector<uint64_t>(sorted_places, distinct, stream);
 }
 
 // The rows as words, on the device and on the host.
@@ -90,37 +105,35 @@ struct SplitRows {
 SplitRows split_rows(const strings::Texts& texts, const Values& host, cudaStream_t stream) {
   SplitRows out;
   const uint64_t rows = host.count;
-  const DeviceBuffer counts(rows * sizeof(uint32_t), stream);
   tokens::WordWork work{};
   work.texts = texts;
-  work.counts = counts.as<uint32_t>();
-  each_row(rows, stream, [=] __device__(uint64_t row) { tokens::count_words(work, row); });
-  out.row_starts = sums_of(work.counts, rows, stream);
+  {
+    const DeviceBuffer counts(rows * sizeof(uint32_t), stream);
+    work.counts = counts.as<uint32_t>();
+    each_row(rows, stream, [=] __device__(uint64_t row) { tokens::count_words(work, row); });
+    out.row_starts = sums_of(work.counts, rows, stream);
+  }
   work.row_starts = out.row_starts.as<uint64_t>();
   const uint64_t count = fetch(work.row_starts + rows, stream);
   if (count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "tokens: the array has too many words");
-  const DeviceBuffer word_offsets((count + 1) * sizeof(int64_t), stream);
-  work.word_offsets = word_offsets.as<int64_t>();
-  each_row(rows, stream, [=] __device__(uint64_t row) { tokens::place_words(work, row); });
-  check(cudaMemcpyAsync(work.word_offsets + count, texts.offsets + rows, sizeof(int64_t), cudaMemcpyDeviceToDevice,
-                        stream),
-        "copying an offset");
-  NumberedWords numbered = number_words({texts.words, work.word_offsets, texts.first_byte}, count, stream);
-  out.sequence = std::move(numbered.sequence);
+  out.sequence = DeviceBuffer(count * sizeof(uint32_t), stream);
+  work.sequence = out.sequence.as<uint32_t>();
+  const DeviceBuffer full(sizeof(uint32_t), stream);
+  work.full = full.as<uint32_t>();
+  // Where `tokens` is worth it, words are repeated many times; four times as many slots are taken until all fit.
+  constexpr uint32_t kFirstBits = 16;
+  for (work.distinct.bits = kFirstBits; count > 0; work.distinct.bits += 2) {
+    const DeviceBuffer slots(work.distinct.count() * sizeof(uint64_t), stream);
+    work.distinct.slots = slots.as<uint64_t>();
+    if (!find_words(work, rows, stream)) continue;
+    for (const uint64_t place : number_words(work, count, stream)) {
+      out.words.texts.emplace_back(host.bytes + texts.first_byte + tokens::WordSlots::byte_of(place),
+                                   tokens::WordSlots::length_of(place));
+    }
+    break;
+  }
   out.words.sequence = download_vector<uint32_t>(out.sequence, count, stream);
   out.words.row_starts = download_vector<uint64_t>(out.row_starts, rows + 1, stream);
-
-  const DeviceBuffer borders(2 * numbered.distinct * sizeof(int64_t), stream);
-  auto* border = borders.as<int64_t>();
-  const auto* first = numbered.firsts.as<uint32_t>();
-  each_row(numbered.distinct, stream, [=] __device__(uint64_t i) {
-    border[2 * i] = work.word_offsets[first[i]];
-    border[2 * i + 1] = work.word_offsets[first[i] + uint64_t{1}];
-  });
-  const auto on_host = download_vector<int64_t>(borders, 2 * numbered.distinct, stream);
-  for (size_t i = 0; i < on_host.size(); i += 2) {
-    out.words.texts.emplace_back(host.bytes + on_host[i], static_cast<size_t>(on_host[i + 1] - on_host[i]));
-  }
   return out;
 }
 
@@ -144,7 +157,7 @@ CutRows cut_rows(const SplitRows& split, const std::vector<tokens::Phrase>& phra
                      phrase = upload_vector(table.phrase(), stream),
                      spelled_starts = upload_vector(spelling.starts, stream),
                      spelled_ids = upload_vector(spelling.ids, stream);
-  const DeviceBuffer steps((split.words.sequence.size() + rows) * sizeof(tokens::Step), stream);
+  const DeviceBuffer lengths(split.words.sequence.size(), stream);
   out.counts.type = out.ids.type = Physical::kU32;
   out.counts.count = rows;
   out.counts.data = cleared(rows * sizeof(uint32_t), stream);
@@ -154,7 +167,7 @@ CutRows cut_rows(const SplitRows& split, const std::vector<tokens::Phrase>& phra
   work.spelled_ids = spelled_ids.as<uint32_t>();
   work.words = split.sequence.as<uint32_t>();
   work.row_starts = split.row_starts.as<uint64_t>();
-  work.steps = steps.as<tokens::Step>();
+  work.lengths = lengths.as<uint8_t>();
   work.counts = out.counts.data.as<uint32_t>();
   each_row(wanted, stream, [=] __device__(uint64_t i) { tokens::cut_row(work, i * step); });
 

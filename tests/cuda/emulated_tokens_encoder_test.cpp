@@ -2,7 +2,9 @@
 // encoder cuts them into.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codec/fsst_texts.h"
@@ -34,15 +36,39 @@ void expect_same_words(const testing::Array& array, const tokens::Words& words) 
   for (uint64_t row = 0; row < rows; ++row) tokens::count_words(work, row);
   const std::vector<uint64_t> row_starts = sums_of(counts);
   ASSERT_EQ(row_starts, words.row_starts);
-  std::vector<int64_t> word_offsets(row_starts.back() + 1, -1);
-  word_offsets.back() = array.values.offsets[rows];
+  std::vector<uint32_t> sequence(row_starts.back(), ~0u);
   work.row_starts = row_starts.data();
-  work.word_offsets = word_offsets.data();
-  for (uint64_t row = 0; row < rows; ++row) tokens::place_words(work, row);
+  work.sequence = sequence.data();
+  uint32_t full = 0;
+  work.full = &full;
+  std::vector<uint64_t> slots;
+  // The last row first: places must be those of the first of equal words in any case.
+  const auto find_all = [&](uint32_t bits) {
+    slots.assign(size_t{1} << bits, tokens::WordSlots::kFree);
+    work.distinct = {slots.data(), bits};
+    full = 0;
+    for (uint64_t row = rows; row-- > 0;) {
+      tokens::find_words(
+          work, row, [](uint64_t* slot, uint64_t place) { return std::exchange(*slot, place); },
+          [](uint64_t* slot, uint64_t place) { *slot = place; });
+    }
+  };
+  find_all(4);
+  EXPECT_EQ(full != 0, words.texts.size() > slots.size());
+  find_all(18);
+  ASSERT_EQ(full, 0u);
+  std::vector<uint64_t> places;
+  for (const uint64_t place : slots) {
+    if (place != tokens::WordSlots::kFree) places.push_back(place);
+  }
+  std::sort(places.begin(), places.end());
+  ASSERT_EQ(places.size(), words.texts.size());
   for (uint64_t i = 0; i < words.sequence.size(); ++i) {
-    const std::string_view word(array.values.bytes + word_offsets[i],
-                                static_cast<size_t>(word_offsets[i + 1] - word_offsets[i]));
-    ASSERT_EQ(word, words.texts[words.sequence[i]]) << "word " << i;
+    const uint64_t place = places[words.sequence[i]];
+    ASSERT_EQ(slots[sequence[i]], place) << "word " << i;
+    ASSERT_EQ(
+        std::string_view(array.values.bytes + tokens::WordSlots::byte_of(place), tokens::WordSlots::length_of(place)),
+        words.texts[words.sequence[i]]);
   }
 }
 
@@ -50,7 +76,7 @@ void expect_same_words(const testing::Array& array, const tokens::Words& words) 
 void expect_same_ids(const tokens::Words& words, const std::vector<tokens::Phrase>& phrases, uint64_t step) {
   const tokens::PhraseTable table(phrases, words.texts.size());
   const tokens::Spelling spelling = tokens::spell_words(words, phrases, step);
-  std::vector<tokens::Step> steps(words.sequence.size() + words.rows());
+  std::vector<uint8_t> lengths(words.sequence.size());
   std::vector<uint32_t> counts(words.rows());
   tokens::CutWork work{};
   work.tree = table.view();
@@ -58,7 +84,7 @@ void expect_same_ids(const tokens::Words& words, const std::vector<tokens::Phras
   work.spelled_ids = spelling.ids.data();
   work.words = words.sequence.data();
   work.row_starts = words.row_starts.data();
-  work.steps = steps.data();
+  work.lengths = lengths.data();
   work.counts = counts.data();
   for (uint64_t row = 0; row < words.rows(); row += step) tokens::cut_row(work, row);
   const std::vector<uint64_t> places = sums_of(counts);
