@@ -11,6 +11,9 @@ constexpr uint32_t kLongestWord = 60;
 // Words that have a number of their own, alone or with up to three that follow.
 constexpr uint32_t kLongestPhrase = 4;
 
+// How often a run of words has to occur in the rows looked at, to become a phrase or part of one.
+constexpr uint32_t kLeastCount = 3;
+
 constexpr uint32_t kNoPhrase = PairSlots::kNone;
 
 BASALT_HD constexpr bool in_word(uint8_t byte) {

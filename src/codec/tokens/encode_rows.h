@@ -9,7 +9,6 @@ namespace basalt::tokens {
 // Distinct words in a hash table, each by the first place where it occurs: byte << 6 | length. Numbers in the order in
 // which words are met are the places' order.
 struct WordSlots {
-  static constexpr uint64_t kFree = ~uint64_t{0};
   static constexpr uint32_t kLengthBits = 6;
   static_assert(kLongestWord < 1u << kLengthBits);
 
@@ -58,36 +57,96 @@ BASALT_HD void count_words(const WordWork& work, uint64_t row) {
   work.counts[row] = count;
 }
 
-// The slot of the word at `place`. claim(slot, place) takes a slot that is free and returns what was there before;
-// lower(slot, place) makes a slot's place the smaller one.
-template <typename Claim, typename Lower>
-BASALT_HD uint32_t find_word(const WordWork& work, uint64_t place, Claim&& claim, Lower&& lower) {
-  // Longer ways mean that the table is too small.
-  constexpr uint32_t kLongestWay = 256;
+// Hash tables that many threads fill at once: Atomics says how. claim(slot, value) writes to a slot that is free and
+// returns what was there before, lower(to, value) leaves the smaller one there, add(to) adds one.
+constexpr uint64_t kFreeSlot = ~uint64_t{0};
+// Longer ways from slot to slot mean that a table is too small.
+constexpr uint32_t kLongestWay = 256;
+
+// The slot of the word at `place`.
+template <typename Atomics>
+BASALT_HD uint32_t find_word(const WordWork& work, uint64_t place) {
   const strings::Text text = work.text_of(place);
   const uint64_t hash = strings::finish_hash(strings::hash_words(text, 0, 1), text.length);
   for (uint32_t way = 0; way < kLongestWay; ++way) {
     const uint64_t at = (hash + way) & (work.distinct.count() - 1);
     uint64_t* slot = work.distinct.slots + at;
     uint64_t there = *slot;
-    if (there == WordSlots::kFree) there = claim(slot, place);
-    if (there == WordSlots::kFree) return static_cast<uint32_t>(at);
+    if (there == kFreeSlot) there = Atomics::claim(slot, place);
+    if (there == kFreeSlot) return static_cast<uint32_t>(at);
     if (there != place && !work.are_equal(there, place)) continue;
-    if (place < there) lower(slot, place);
+    if (place < there) Atomics::lower(slot, place);
     return static_cast<uint32_t>(at);
   }
   *work.full = 1;
   return 0;
 }
-template <typename Claim, typename Lower>
-BASALT_HD void find_words(const WordWork& work, uint64_t row, Claim&& claim, Lower&& lower) {
+template <typename Atomics>
+BASALT_HD void find_words(const WordWork& work, uint64_t row) {
   const int64_t end = work.texts.offsets[row + 1];
   uint32_t* to = work.sequence + work.row_starts[row];
   for (int64_t at = work.texts.offsets[row]; at < end && *work.full == 0; ++to) {
     const uint32_t length = word_length(work.texts.bytes_at(at), static_cast<uint64_t>(end - at), InWord());
     const auto byte = static_cast<uint64_t>(at - work.texts.first_byte);
-    *to = find_word(work, byte << WordSlots::kLengthBits | length, claim, lower);
+    *to = find_word<Atomics>(work, byte << WordSlots::kLengthBits | length);
     at += length;
+  }
+}
+
+// Runs of words in every `step`-th row, which are pairs of runs that are one word shorter; in device memory.
+struct RunWork {
+  static constexpr uint32_t kNone = ~0u;
+
+  const uint32_t* words;
+  const uint64_t* row_starts;
+  uint64_t step;
+  const uint64_t* starts;  // words in the rows looked at, before each of them
+  uint32_t length;         // of the runs, two at least
+
+  // What begins at each of these words, and how often it occurs: words themselves have no list.
+  const uint32_t* shorter;
+  const uint32_t* shorter_counts;
+
+  // Slots of the runs, and those of each word.
+  uint64_t* pairs;
+  uint32_t* counts;
+  uint32_t* firsts;  // where they begin first, among all words
+  uint32_t bits;
+  uint32_t* full;  // as in WordWork
+  uint32_t* at;
+};
+
+template <typename Atomics>
+BASALT_HD uint32_t find_run(const RunWork& work, uint64_t pair, uint32_t word) {
+  for (uint32_t way = 0; way < kLongestWay; ++way) {
+    const uint64_t slot = (strings::mix(pair) + way) & ((uint64_t{1} << work.bits) - 1);
+    uint64_t there = work.pairs[slot];
+    if (there == kFreeSlot) there = Atomics::claim(work.pairs + slot, pair);
+    if (there != kFreeSlot && there != pair) continue;
+    Atomics::add(work.counts + slot);
+    if (word < work.firsts[slot]) Atomics::lower(work.firsts + slot, word);
+    return static_cast<uint32_t>(slot);
+  }
+  *work.full = 1;
+  return RunWork::kNone;
+}
+template <typename Atomics>
+BASALT_HD void find_runs(const RunWork& work, uint64_t i) {
+  const uint64_t first = work.row_starts[i * work.step];
+  const uint64_t count = work.row_starts[i * work.step + 1] - first;
+  const uint64_t start = work.starts[i];
+  const auto shorter = [&](uint64_t k) {
+    return work.shorter == nullptr ? work.words[first + k] : work.shorter[start + k];
+  };
+  const auto is_frequent = [&](uint32_t run) {
+    return run != RunWork::kNone && work.shorter_counts[run] >= kLeastCount;
+  };
+  for (uint64_t k = 0; k < count; ++k) {
+    uint32_t run = RunWork::kNone;
+    if (k + work.length <= count && is_frequent(shorter(k)) && is_frequent(shorter(k + 1))) {
+      run = find_run<Atomics>(work, PairSlots::key_of(shorter(k), shorter(k + 1)), static_cast<uint32_t>(first + k));
+    }
+    work.at[start + k] = run;
   }
 }
 
