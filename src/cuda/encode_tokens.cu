@@ -318,7 +318,8 @@ Node encode_tokens(DeviceValues& values, const Tree& tree, Effort effort, cudaSt
   Node node = make_node(values, tree, tokens::kStreams);
   const RowsOnHost host(values, stream);
   if (host.longest() > kLongestRow) return node.codec->encode(host.values, tree, effort);
-  const SplitRows split = split_rows(texts_of(values, stream), host.values, stream);
+  SplitRows split = split_rows(texts_of(values, stream), host.values, stream);
+  values.data = {};  // words stand for the text from here on
   tokens::RowPasses passes;
   passes.count_uses = [&](const std::vector<tokens::Phrase>& phrases, uint64_t step) {
     CutRows cut = cut_rows(split, phrases, step, stream);
@@ -328,6 +329,8 @@ Node encode_tokens(DeviceValues& values, const Tree& tree, Effort effort, cudaSt
   passes.find_candidates = [&](uint64_t step) { return find_candidates(split, step, stream); };
   const std::vector<tokens::Phrase> phrases = tokens::choose_phrases(split.words, 1.0, effort, &passes);
   CutRows cut = cut_rows(split, phrases, 1, stream);
+  split.sequence = {};
+  split.row_starts = {};
   const tokens::Entries entries = tokens::order_entries(split.words, phrases, cut.used);
   renumber(cut.ids, entries.numbers, stream);
   node.streams[tokens::kTileStarts] = tile_starts(cut.places, values.count, stream);

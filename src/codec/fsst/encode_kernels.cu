@@ -9,7 +9,7 @@ namespace basalt::fsst {
 namespace {
 
 constexpr uint32_t kThreads = 256;
-constexpr uint32_t kRowsShared = sizeof(EncodeTable) + kThreads / kLanes * kStageBytes;
+constexpr uint32_t kRowsShared = sizeof(EncodeTable) + kThreads / kLanes * kGroupStageBytes;
 static_assert(kTileRows % kThreads == 0, "all rows of a block have the same table");
 static_assert(sizeof(EncodeTable) % sizeof(device::SixteenBytes) == 0);
 
@@ -38,7 +38,8 @@ struct RowsMemory {
   __device__ __forceinline__ static RowsMemory of_thread() {
     extern __shared__ device::SixteenBytes fsst_encode_shared[];
     auto* bytes = reinterpret_cast<unsigned char*>(fsst_encode_shared);
-    return {*reinterpret_cast<EncodeTable*>(bytes), bytes + sizeof(EncodeTable) + threadIdx.x / kLanes * kStageBytes};
+    return {*reinterpret_cast<EncodeTable*>(bytes),
+            bytes + sizeof(EncodeTable) + threadIdx.x / kLanes * kGroupStageBytes};
   }
 };
 __device__ __forceinline__ uint64_t first_row_of_warp() { return thread_number() / kLanes * kLanes; }

@@ -51,6 +51,13 @@ __device__ __forceinline__ EncodeStep greedy_step(const EncodeTable& table, uint
   return pair_step(table, word);
 }
 
+// The step of so many bytes.
+__device__ __forceinline__ EncodeStep given_step(const EncodeTable& table, uint64_t word, uint32_t left,
+                                                 uint32_t length) {
+  if (length > 2) return long_step(table, word, left);
+  return length == 2 ? pair_step(table, word) : single_step(table, word);
+}
+
 // `length` bytes of the text, from byte `first` on.
 struct Part {
   const uint64_t* text;
@@ -105,24 +112,100 @@ class TextWindow {
   uint64_t ahead_;
 };
 
+// The same without keeping any.
+class LoadedText {
+ public:
+  __device__ __forceinline__ explicit LoadedText(const Part& part) : part_(part) {}
+  __device__ __forceinline__ uint64_t word() const { return part_.word(at_); }
+  __device__ __forceinline__ void advance(uint32_t bytes) { at_ += bytes; }
+
+ private:
+  const Part& part_;
+  uint32_t at_ = 0;
+};
+// The same by words of four bytes.
+class LoadedWords {
+ public:
+  __device__ __forceinline__ explicit LoadedWords(const Part& part)
+      : from_(reinterpret_cast<const uint32_t*>(part.text) + part.first / 4),
+        at_(static_cast<uint32_t>(part.first % 4)) {}
+  __device__ __forceinline__ uint64_t word() const {
+    const uint32_t* from = from_ + at_ / 4;
+    const uint32_t a = load(from), b = load(from + 1), c = load(from + 2);
+    const uint32_t shift = at_ * 8;
+    return device::funnel_right(a, b, shift) | static_cast<uint64_t>(device::funnel_right(b, c, shift)) << 32;
+  }
+  __device__ __forceinline__ void advance(uint32_t bytes) { at_ += bytes; }
+
+ private:
+  const uint32_t* from_;
+  uint32_t at_;
+};
+// Three words of four bytes in registers.
+class WordWindow {
+ public:
+  __device__ __forceinline__ explicit WordWindow(const Part& part)
+      : from_(reinterpret_cast<const uint32_t*>(part.text) + part.first / 4),
+        shift_(static_cast<uint32_t>(part.first % 4 * 8)) {
+    a_ = load(from_);
+    b_ = load(from_ + 1);
+    c_ = load(from_ + 2);
+  }
+  __device__ __forceinline__ uint64_t word() const {
+    return device::funnel_right(a_, b_, shift_) | static_cast<uint64_t>(device::funnel_right(b_, c_, shift_)) << 32;
+  }
+  __device__ __forceinline__ void advance(uint32_t bytes) {
+    shift_ += 8 * bytes;
+    if (shift_ >= 64) {
+      from_ += 2;
+      a_ = c_;
+      b_ = load(from_ + 1);
+      c_ = load(from_ + 2);
+    } else if (shift_ >= 32) {
+      ++from_;
+      a_ = b_;
+      b_ = c_;
+      c_ = load(from_ + 2);
+    }
+    shift_ %= 32;
+  }
+
+ private:
+  const uint32_t* from_;
+  uint32_t shift_;
+  uint32_t a_, b_, c_;
+};
+template <uint32_t kVariant>
+struct ReaderOf {
+  using type = TextWindow;
+};
+template <>
+struct ReaderOf<1> {
+  using type = LoadedText;
+};
+template <>
+struct ReaderOf<2> {
+  using type = LoadedWords;
+};
+template <>
+struct ReaderOf<3> {
+  using type = WordWindow;
+};
+
 // Calls emit(step, first byte) for every step. `steps` as in EncodeWork, of the part's first byte.
 template <uint32_t kVariant = 0, typename Emit>
 __device__ __forceinline__ void for_each_step(const EncodeTable& table, const Part& part, const uint8_t* steps,
                                               Emit&& emit) {
   if (part.length == 0) return;
-  TextWindow window(part);
+  typename ReaderOf<kVariant>::type window(part);
   for (auto left = static_cast<uint32_t>(part.length);;) {
-    const uint64_t word = kVariant == 2 ? part.word(part.length - left) : window.word();
-    const uint32_t given = steps == nullptr ? 0 : *steps;
-    EncodeStep step{0, 0};
-    if (kVariant == 1) step = greedy_step(table, word, left);
-    if (kVariant != 1 && (given == 0 || given > 2)) step = long_step(table, word, left);
-    if (step.length == 0) step = given != 1 ? short_step(table, word, left) : single_step(table, word);
+    const uint64_t word = window.word();
+    const EncodeStep step = steps == nullptr ? greedy_step(table, word, left) : given_step(table, word, left, *steps);
     emit(step, static_cast<uint32_t>(word & 0xFF));
     left -= step.length;
     if (left == 0) return;
     if (steps != nullptr) steps += step.length;
-    if (kVariant != 2) window.advance(step.length);
+    window.advance(step.length);
   }
 }
 
@@ -221,6 +304,9 @@ __device__ __forceinline__ uint32_t count_part(const EncodeWork& work, const Enc
   return bytes;
 }
 
+// Shared memory of a warp: rows of up to 127 bytes on average have room, and six blocks of eight warps.
+constexpr uint32_t kGroupStageBytes = 3072;
+
 // A warp's rows, one per lane; long ones are not its affair.
 struct RowGroup {
   uint64_t row;
@@ -230,15 +316,15 @@ struct RowGroup {
   uint32_t before;    // of the lanes below
   uint32_t all_room;  // of the group
 
-  __device__ __forceinline__ RowGroup(const EncodeWork& work, uint64_t first, uint32_t stage_bytes = kStageBytes)
-      : row(first + lane_id()) {
+  __device__ __forceinline__ RowGroup(const EncodeWork& work, uint64_t first) : row(first + lane_id()) {
     part = row < work.rows ? row_part(work, row) : Part{work.text, 0, 0};
     const bool is_piecewise = is_long(part.length);
     exists = row < work.rows && !is_piecewise;
     if (is_piecewise) part.length = 0;
     room = room_of(static_cast<uint32_t>(part.length));
     all_room = device::sum_of_lanes(room);
-    if (device::any_lane(is_piecewise) || all_room > stage_bytes - 32 || work.waiting == nullptr) room = all_room = 0;
+    if (device::any_lane(is_piecewise) || all_room > kGroupStageBytes - 32 || work.waiting == nullptr)
+      room = all_room = 0;
     before = device::sum_below(room);
   }
   // Whether the codes have been kept, of which this lane's row has so many bytes.
@@ -248,8 +334,8 @@ struct RowGroup {
 // Sizes of the rows from `first` on, and their codes where there is room for them; by the whole warp.
 template <uint32_t kVariant = 0>
 __device__ __forceinline__ void count_rows(const EncodeWork& work, const EncodeTable& table, uint64_t first,
-                                           unsigned char* stage, uint32_t stage_bytes = kStageBytes) {
-  const RowGroup group(work, first, stage_bytes);
+                                           unsigned char* stage) {
+  const RowGroup group(work, first);
   const uint32_t bytes =
       count_part<kVariant>(work, table, group.part, table_of_row(work, first), stage + group.before, group.room);
   if (group.exists) work.code_lengths[group.row] = bytes;
@@ -295,7 +381,7 @@ __device__ __forceinline__ void write_rows(const EncodeWork& work, Table&& table
   const uint32_t before = device::sum_below(bytes);
   const uint32_t all = device::sum_of_lanes(bytes);
   const bool is_kept = group.is_kept(bytes);
-  if (!is_kept && (all > kStageBytes - 32 || device::any_lane(group.row < work.rows && !group.exists))) {
+  if (!is_kept && (all > kGroupStageBytes - 32 || device::any_lane(group.row < work.rows && !group.exists))) {
     if (group.exists) write_part_out(work, table(), group.part, place + before);
     return;
   }

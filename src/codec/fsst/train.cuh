@@ -16,6 +16,7 @@ constexpr uint32_t kBatch = 1024;
 // Sums that bound gains, and how many of them are to reach the first bound.
 constexpr uint32_t kSums = 12288;
 constexpr uint32_t kFirstReach = 640;
+static_assert(kSums < 1 << 16);
 
 // Symbols of a table without what finds them.
 struct SymbolList {
@@ -247,27 +248,29 @@ class TableTrainer {
     }
   }
 
-  // Calls body(candidate, symbol, gain) for every share that units and pairs have in the gain of a string.
+  // Calls body(candidate, symbol, gain) for every unit, a string on its own.
   template <typename Body>
-  __device__ void each_share(const TrainOptions& options, uint32_t pairs, Body&& body) const {
+  __device__ void each_unit(const TrainOptions& options, Body&& body) const {
     for (uint32_t unit = thread_; unit < kUnits; unit += threads_) {
       if (shared_.units[unit] == 0) continue;
       const Symbol symbol = unit_symbol(unit);
       body(kUnits * kUnits + unit, symbol, unit_gain(symbol, shared_.units[unit], options));
     }
-    for (uint32_t i = thread_; i < pairs; i += threads_) {
-      const uint32_t pair = scratch_.seen[i];
-      const Symbol first = unit_symbol(pair / kUnits);
-      if (first.length >= kMaxSymbolBytes) continue;
-      const uint32_t times = times_of(pair);
-      const Symbol second = unit_symbol(pair % kUnits);
-      const auto offer = [&](uint32_t unit, const Symbol& then) {
-        const Symbol symbol = joined(first, then);
-        body(pair / kUnits * kUnits + unit, symbol, pair_gain(symbol, times));
-      };
-      offer(pair % kUnits, second);
-      if (second.length > 1) offer(first_byte_unit(second), {second.value & 0xFF, 1});
-    }
+  }
+  // Calls body(which, candidate, symbol, gain) for the strings that a pair has a share in: both units together, and the
+  // first one with the first byte of the second.
+  template <typename Body>
+  __device__ void each_share(uint32_t pair, Body&& body) const {
+    const Symbol first = unit_symbol(pair / kUnits);
+    if (first.length >= kMaxSymbolBytes) return;
+    const uint32_t times = times_of(pair);
+    const Symbol second = unit_symbol(pair % kUnits);
+    const auto offer = [&](uint32_t which, uint32_t unit, const Symbol& then) {
+      const Symbol symbol = joined(first, then);
+      body(which, pair / kUnits * kUnits + unit, symbol, pair_gain(symbol, times));
+    };
+    offer(0, pair % kUnits, second);
+    if (second.length > 1) offer(1, first_byte_unit(second), {second.value & 0xFF, 1});
   }
   __device__ static uint32_t sum_place(const Symbol& symbol) {
     return static_cast<uint32_t>(uint64_t{symbol_hash(symbol)} * kSums >> 32);
@@ -282,9 +285,17 @@ class TableTrainer {
       shared_.next.count = 0;
     }
     __syncthreads();
-    each_share(options, pairs, [&](uint32_t, const Symbol& symbol, uint32_t gain) {
+    each_unit(options, [&](uint32_t, const Symbol& symbol, uint32_t gain) {
       atomicAdd(shared_.sums + sum_place(symbol), gain);
     });
+    for (uint32_t i = thread_; i < pairs; i += threads_) {
+      uint32_t places[2] = {kSums, kSums};
+      each_share(scratch_.seen[i], [&](uint32_t which, uint32_t, const Symbol& symbol, uint32_t gain) {
+        places[which] = sum_place(symbol);
+        atomicAdd(shared_.sums + places[which], gain);
+      });
+      scratch_.places[i] = places[0] | places[1] << 16;
+    }
     __syncthreads();
     uint32_t reach = kFirstReach;
     for (uint32_t end = ~0u; end > 1 && !shared_.admission.is_full(); reach *= 4) {
@@ -296,15 +307,34 @@ class TableTrainer {
     take_next();
   }
 
-  // The largest gain, with four bits or a little less, that so many sums reach.
+  // Gains by their highest four bits, in order.
+  static constexpr uint32_t kGainClasses = 192;
+  __device__ static uint32_t class_of(uint32_t gain) {
+    if (gain < 8) return gain;
+    const uint32_t bits = device::highest_bit(gain) - 3;
+    return 8 * bits + (gain >> bits);
+  }
+  __device__ static uint32_t least_of_class(uint32_t number) {
+    return number < 8 ? number : (number % 8 + 8) << (number / 8 - 1);
+  }
+  // The gain that so many sums reach, or a little less; 1 if there are fewer.
   __device__ uint32_t gain_reached_by(uint32_t reach) {
-    uint32_t gain = 0;
-    for (uint32_t bit = 1 << 23; bit > gain / 16; bit /= 2) {
-      uint32_t reached = 0;
-      for (uint32_t i = thread_; i < kSums; i += threads_) reached += shared_.sums[i] >= (gain | bit) ? 1 : 0;
-      if (count_of_block(reached) >= reach) gain |= bit;
+    for (uint32_t i = thread_; i < kGainClasses; i += threads_) shared_.histogram[i] = 0;
+    if (thread_ == 0) shared_.counted = 1;
+    __syncthreads();
+    for (uint32_t i = thread_; i < kSums; i += threads_) {
+      if (shared_.sums[i] != 0) atomicAdd(shared_.histogram + class_of(shared_.sums[i]), 1u);
     }
-    return gain == 0 ? 1 : gain;
+    __syncthreads();
+    for (uint32_t i = thread_; i < kGainClasses; i += threads_) {
+      uint32_t above = 0;
+      for (uint32_t k = i + 1; k < kGainClasses; ++k) above += shared_.histogram[k];
+      if (above < reach && above + shared_.histogram[i] >= reach) shared_.counted = least_of_class(i);
+    }
+    __syncthreads();
+    const uint32_t gain = shared_.counted;
+    __syncthreads();
+    return gain;
   }
   // The sum of what the threads have counted.
   __device__ uint32_t count_of_block(uint32_t own) {
@@ -322,10 +352,21 @@ class TableTrainer {
   __device__ void offer(const TrainOptions& options, uint32_t pairs, uint32_t least, uint32_t end) {
     if (thread_ == 0) shared_.shares = 0;
     __syncthreads();
-    each_share(options, pairs, [&](uint32_t candidate, const Symbol& symbol, uint32_t gain) {
-      if (shared_.sums[sum_place(symbol)] < least) return;
+    const auto list = [&](uint32_t candidate, uint32_t gain) {
       scratch_.shares[atomicAdd(&shared_.shares, 1u)] = static_cast<uint64_t>(candidate) << 32 | gain;
+    };
+    const auto reaches = [&](uint32_t place) { return place != kSums && shared_.sums[place] >= least; };
+    each_unit(options, [&](uint32_t candidate, const Symbol& symbol, uint32_t gain) {
+      if (reaches(sum_place(symbol))) list(candidate, gain);
     });
+    for (uint32_t i = thread_; i < pairs; i += threads_) {
+      const uint32_t places = scratch_.places[i];
+      const bool listed[2] = {reaches(places & 0xFFFF), reaches(places >> 16)};
+      if (!listed[0] && !listed[1]) continue;
+      each_share(scratch_.seen[i], [&](uint32_t which, uint32_t candidate, const Symbol&, uint32_t gain) {
+        if (listed[which]) list(candidate, gain);
+      });
+    }
     __syncthreads();
     const auto slots = static_cast<uint32_t>(ScratchSizes::slots_for(shared_.shares));
     clear_words(scratch_.candidates, slots);

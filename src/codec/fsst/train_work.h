@@ -45,6 +45,7 @@ struct TrainScratch {
   uint32_t* pairs;  // [kCounted · kCounted], two to a word if they are narrow
   bool narrow_pairs;
   uint32_t* seen;         // pairs that occur
+  uint32_t* places;       // where sums bound the gains of each one's strings: two of 16 bits
   uint64_t* shares;       // of the gains of strings that may be selected: a pair or a unit << 32 | gain
   uint32_t* candidates;   // hash table of what stands for a string: a pair or a unit, + 1
   uint32_t* gains;        // of the candidates
@@ -69,7 +70,7 @@ struct ScratchSizes {
     return slots;
   }
   BASALT_HD uint64_t bytes() const {
-    const uint64_t words = kCounted * kCounted + sample_bytes + 2 * slots_for(most_shares());
+    const uint64_t words = kCounted * kCounted + 2 * sample_bytes + 2 * slots_for(most_shares());
     const uint64_t steps = optimal ? sample_bytes * (sizeof(uint32_t) + 1) : 0;
     return words * sizeof(uint32_t) + (most_shares() + sample_bytes) * sizeof(uint64_t) + steps;
   }
@@ -83,8 +84,9 @@ struct ScratchSizes {
     out.shares = reinterpret_cast<uint64_t*>(out.gains + slots);
     out.texts = out.shares + most_shares();
     out.seen = reinterpret_cast<uint32_t*>(out.texts + sample_bytes);
+    out.places = out.seen + sample_bytes;
     if (!optimal) return out;
-    out.step_places = out.seen + sample_bytes;
+    out.step_places = out.places + sample_bytes;
     out.steps = reinterpret_cast<uint8_t*>(out.step_places + sample_bytes);
     return out;
   }
