@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint32_t kTrainThreads = 1024;
 static_assert(sizeof(TrainShared) % sizeof(device::SixteenBytes) == 0);
+static_assert(sizeof(TrainShared) <= 99 << 10, "what blocks have on every GPU since Ampere");
 
 __device__ __forceinline__ TrainShared& shared_of_block() {
   extern __shared__ device::SixteenBytes fsst_train_shared[];
