@@ -343,8 +343,10 @@ void Speller::spell(uint32_t word) {
 }
 
 Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases, uint64_t step) {
-  std::vector<bool> wanted(words.texts.size(), step == 1);
-  for (uint64_t row = 0; step > 1 && row < words.rows(); row += step) {
+  // Where rows have more words than there are, finding out which they have takes longer than to spell all.
+  const bool all = step == 1 || words.texts.size() <= words.sequence.size() / step;
+  std::vector<bool> wanted(words.texts.size(), all);
+  for (uint64_t row = 0; !all && row < words.rows(); row += step) {
     for (uint64_t i = words.row_starts[row]; i < words.row_starts[row + 1]; ++i) wanted[words.sequence[i]] = true;
   }
   Speller speller(words, phrases);

@@ -108,7 +108,7 @@ struct Spelling {
   std::vector<uint32_t> starts;  // one more than words; a phrase has none
   std::vector<uint32_t> ids;
 };
-// Of words in every `step`-th row; others have none either.
+// Of words in every `step`-th row at least; others may have none either.
 Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases, uint64_t step = 1);
 
 // Cuts rows into the fewest ids.
