@@ -1,5 +1,5 @@
-// Compressing strings on the device, tables included: they are trained there, and rows are parsed there, once for
-// their sizes and once for their codes. The host waits once, for the sizes.
+// Compressing strings on the device, tables included: they are trained there, rows are parsed there, and codes wait
+// until sizes tell their places. The host waits once, for the sizes.
 #include <algorithm>
 
 #include "codec/fsst/encode_kernels.h"
@@ -92,6 +92,11 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   work.steps = steps.as<uint8_t>();
   work.code_lengths = lengths.data.as<uint32_t>();
   work.escapes = escapes.as<uint32_t>();
+  const DeviceBuffer group_bytes(work.groups() * sizeof(uint32_t), stream);
+  work.group_bytes = group_bytes.as<uint32_t>();
+  // Steps that are known take little to be followed twice.
+  DeviceBuffer waiting(optimal ? 0 : fsst::EncodeWork::waiting_bytes(count, plain_bytes), stream);
+  work.waiting = waiting.as<uint8_t>();
 
   work.most_pieces = fsst::most_pieces_of(plain_bytes);
   const DeviceBuffer tile_pieces = cleared(tiles * sizeof(uint32_t), stream);
@@ -106,21 +111,27 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   if (work.most_pieces > 0) check(fsst::list_pieces(work, stream), "listing pieces");
   check(fsst::count_codes(work, stream), "counting codes");
 
-  const DeviceBuffer row_places = sums_of(work.code_lengths, count, stream);
+  const DeviceBuffer group_places = sums_of(work.group_bytes, work.groups(), stream);
   const DeviceBuffer piece_places = sums_of(work.piece_codes, work.most_pieces, stream);
-  work.row_places = row_places.as<uint64_t>();
+  work.group_places = group_places.as<uint64_t>();
   work.piece_places = piece_places.as<uint64_t>();
   const DeviceBuffer device_sizes(sizeof(Sizes), stream);
   auto* sizes_to = device_sizes.as<Sizes>();
   each_row(1, stream, [=] __device__(uint64_t) {
-    *sizes_to = {work.row_places[count], work.piece_starts[tiles], work.rows == 0 ? 0 : *work.table_shift};
+    *sizes_to = {work.group_places[work.groups()], work.piece_starts[tiles], work.rows == 0 ? 0 : *work.table_shift};
   });
   const Sizes sizes = fetch(sizes_to, stream);
 
   const DeviceBuffer codes(sizes.code_bytes, stream);
   work.codes = codes.as<uint8_t>();
   check(fsst::write_codes(work, stream), "writing codes");
-  const DeviceBuffer starts = tile_starts_of(work.row_places, count, stream);
+  waiting = {};
+  const DeviceBuffer starts((tiles + 1) * sizeof(uint64_t), stream);
+  auto* to = starts.as<uint64_t>();
+  each_row(tiles + 1, stream, [=] __device__(uint64_t tile) {
+    const uint64_t group = tile * (kTileRows / fsst::kGroupRows);
+    to[tile] = work.group_places[group < work.groups() ? group : work.groups()];
+  });
 
   const uint32_t table_count = fsst::table_count(static_cast<uint32_t>(tiles), sizes.table_shift);
   const Buffer has_escapes = download(escapes, table_count * sizeof(uint32_t), stream);

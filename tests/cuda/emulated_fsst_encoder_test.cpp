@@ -37,7 +37,7 @@ std::vector<uint64_t> sums_before(const std::vector<uint32_t>& sizes) {
   return out;
 }
 
-void expect_same(const Values& values, Effort effort) {
+void expect_same(const Values& values, Effort effort, bool keep_codes = true) {
   const Node strings =
       encode_tree(values, bind_tree(parse_tree("strings(plain, fsst(plain))"), Physical::kBytes), effort);
   const Node& node = strings.children[1];
@@ -92,7 +92,13 @@ void expect_same(const Values& values, Effort effort) {
   const auto table_of = [&](uint64_t row) -> const fsst::EncodeTable& {
     return encode_tables[fsst::table_of_row(work, row)];
   };
-  each_thread(values.count, [&](uint64_t row) { fsst::count_row(work, table_of(row), row); });
+  std::vector<uint32_t> group_bytes(work.groups());
+  work.group_bytes = group_bytes.data();
+  const size_t waiting_bytes = fsst::EncodeWork::waiting_bytes(values.count, bytes);
+  std::vector<device::SixteenBytes> waiting(waiting_bytes / 16 + 1);
+  if (keep_codes && work.steps == nullptr) work.waiting = reinterpret_cast<uint8_t*>(waiting.data());
+  alignas(16) static unsigned char stage[fsst::kGroupStageBytes];
+  each_warp(values.count, [&](uint64_t first) { fsst::count_rows(work, table_of(first), first, stage); });
   each_thread(work.most_pieces, [&](uint64_t i) {
     if (fsst::is_piece(work, i)) fsst::count_piece(work, i);
   });
@@ -105,20 +111,22 @@ void expect_same(const Values& values, Effort effort) {
   }
   for (uint32_t i = 0; i < table_count; ++i) EXPECT_EQ(escapes[i] == 0, tables[i].escape_free) << "table " << i;
 
-  const std::vector<uint64_t> row_places = sums_before(code_lengths);
+  const std::vector<uint64_t> group_places = sums_before(group_bytes);
   const std::vector<uint64_t> piece_places = sums_before(piece_codes);
   // Somewhere in words, as streams of other arrays would leave it.
   constexpr uint8_t kUntouched = 0x5A;
-  std::vector<uint8_t> room(row_places.back() + 64, kUntouched);
+  std::vector<uint8_t> room(group_places.back() + 64, kUntouched);
   uint8_t* const codes = room.data() + 24 - reinterpret_cast<uintptr_t>(room.data()) % 8;
-  work.row_places = row_places.data();
+  work.group_places = group_places.data();
   work.piece_places = piece_places.data();
   work.codes = codes;
-  alignas(16) static unsigned char stage[fsst::kStageBytes];
-  each_warp(values.count, [&](uint64_t first) { fsst::write_rows(work, table_of(first), first, stage); });
+  each_warp(values.count, [&](uint64_t first) {
+    const auto table = [&]() -> const fsst::EncodeTable& { return table_of(first); };
+    fsst::write_rows(work, table, first, stage);
+  });
   each_thread(pieces.size(), [&](uint64_t i) { fsst::write_piece(work, i); });
   const Buffer& expected = node.streams[fsst::kCodes];
-  ASSERT_EQ(row_places.back(), expected.size());
+  ASSERT_EQ(group_places.back(), expected.size());
   EXPECT_TRUE(expected.empty() || std::memcmp(codes, expected.data(), expected.size()) == 0);
   for (uint8_t* at = room.data(); at < room.data() + room.size(); ++at) {
     ASSERT_TRUE((at >= codes && at < codes + expected.size()) || *at == kUntouched);
@@ -134,6 +142,10 @@ TEST(EmulatedFsstEncoder, WritesTheCodesOfTheCpu) {
       expect_same(array.values, effort);
     }
   }
+}
+
+TEST(EmulatedFsstEncoder, CodesThatAreNotKept) {
+  expect_same(make_texts(sentences(2000, 12)).values, Effort::kFast, false);
 }
 
 TEST(EmulatedFsstEncoder, ValuesThatDoNotStartAtTheirBuffersBegin) {

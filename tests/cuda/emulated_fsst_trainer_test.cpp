@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <memory>
+#include <random>
 
 #include "codec/fsst/encode_table.h"
 #include "codec/fsst/tables.h"
@@ -36,7 +37,7 @@ struct DeviceTables {
   std::vector<std::string> tables;
 };
 
-DeviceTables train_as_device(const Values& values, const fsst::Plan& plan) {
+DeviceTables train_as_device(const Values& values, const fsst::Plan& plan, bool narrow_pairs) {
   const int64_t first_byte = values.offsets[0];
   const auto bytes = static_cast<size_t>(values.offsets[values.count] - first_byte);
   std::vector<uint64_t> text(bytes / 8 + 2, 0xA5A5A5A5A5A5A5A5ull);
@@ -56,16 +57,15 @@ DeviceTables train_as_device(const Values& values, const fsst::Plan& plan) {
 
   const fsst::ScratchSizes sizes(plan);
   std::vector<uint64_t> memory(sizes.bytes() / 8 + 2, 0x5A5A5A5A5A5A5A5Aull);
-  const fsst::TrainScratch scratch = sizes.of_block(reinterpret_cast<unsigned char*>(memory.data()), 0);
+  fsst::TrainScratch scratch = sizes.of_block(reinterpret_cast<unsigned char*>(memory.data()), 0);
+  scratch.narrow_pairs = narrow_pairs;
   const auto shared = std::make_unique<fsst::TrainShared>();
   std::memset(static_cast<void*>(shared.get()), 0x5A, sizeof(*shared));
   EmulatedBlock::run(kThreads, [&] {
-    fsst::clear_pairs(scratch);
     for (uint32_t i = 0; i < fsst::kMostTried; ++i) fsst::train_tried(array, plan, i, scratch, *shared);
   });
   EmulatedBlock::run(kThreads, [&] { fsst::choose_shift(array, plan, scratch, *shared); });
   EmulatedBlock::run(kThreads, [&] {
-    fsst::clear_pairs(scratch);
     for (uint32_t i = 0; i < array.most_tables(); ++i) fsst::train_range(array, plan, i, scratch, *shared);
   });
   DeviceTables out{shift, {}};
@@ -75,10 +75,15 @@ DeviceTables train_as_device(const Values& values, const fsst::Plan& plan) {
 
 void expect_same(const Values& values, const fsst::Plan& plan) {
   const fsst::Tables expected = fsst::train_tables(values, plan);
-  const DeviceTables got = train_as_device(values, plan);
-  ASSERT_EQ(got.shift, expected.shift);
-  ASSERT_EQ(got.tables.size(), expected.tables.size());
-  for (size_t i = 0; i < got.tables.size(); ++i) EXPECT_EQ(got.tables[i], printed(expected.tables[i])) << "table " << i;
+  for (const bool narrow_pairs : {false, true}) {
+    if (narrow_pairs && plan.sample_bytes > fsst::kNarrowSampleBytes) continue;
+    const DeviceTables got = train_as_device(values, plan, narrow_pairs);
+    ASSERT_EQ(got.shift, expected.shift);
+    ASSERT_EQ(got.tables.size(), expected.tables.size());
+    for (size_t i = 0; i < got.tables.size(); ++i) {
+      EXPECT_EQ(got.tables[i], printed(expected.tables[i])) << "table " << i;
+    }
+  }
 }
 
 TEST(EmulatedFsstTrainer, FindsTheTablesOfTheCpu) {
@@ -101,6 +106,21 @@ TEST(EmulatedFsstTrainer, OneStringAndFewBytesAmongManyEmptyOnes) {
   fsst::Plan plan = fsst::plan_of(Effort::kFast);
   plan.sample_bytes = 4096;
   expect_same(make_texts(texts).values, plan);
+}
+
+// Many strings with nearly the same gain, and many that want the same slot of a table: the first bound is too high.
+TEST(EmulatedFsstTrainer, DigitsWithoutFrequentPieces) {
+  std::mt19937_64 random(8);
+  std::vector<std::string> texts(3000);
+  for (std::string& text : texts) {
+    for (int i = 0; i < 36; ++i) text += i % 9 == 8 ? '-' : "0123456789abcdef"[random() % 16];
+  }
+  expect_same(make_texts(texts).values, fsst::plan_of(Effort::kBalanced));
+  for (std::string& text : texts) {
+    text.clear();
+    for (int i = 0; i < 12; ++i) text += "prefix" + std::to_string(random() % 1000);
+  }
+  expect_same(make_texts(texts).values, fsst::plan_of(Effort::kBalanced));
 }
 
 TEST(EmulatedFsstTrainer, RangesWithTablesOfTheirOwn) {

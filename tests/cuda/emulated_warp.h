@@ -175,6 +175,12 @@ inline uint32_t __ballot_sync(uint32_t, bool value) {
   for (uint32_t lane = 0; lane < 32; ++lane) bits |= static_cast<uint32_t>(all[lane]) << lane;
   return bits;
 }
+inline uint32_t __match_any_sync(uint32_t, uint32_t value) {
+  uint32_t bits = 0;
+  const auto& all = basalt::test::EmulatedWarp::exchange(value);
+  for (uint32_t lane = 0; lane < 32; ++lane) bits |= (all[lane] == value ? 1u : 0u) << lane;
+  return bits;
+}
 inline int __any_sync(uint32_t mask, bool value) { return __ballot_sync(mask, value) != 0 ? 1 : 0; }
 inline int __syncthreads_or(int value) { return __any_sync(0, value != 0); }
 // Threads take turns only where they wait for each other.

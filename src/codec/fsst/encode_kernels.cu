@@ -9,7 +9,7 @@ namespace basalt::fsst {
 namespace {
 
 constexpr uint32_t kThreads = 256;
-constexpr uint32_t kWriteShared = sizeof(EncodeTable) + kThreads / kLanes * kStageBytes;
+constexpr uint32_t kRowsShared = sizeof(EncodeTable) + kThreads / kLanes * kGroupStageBytes;
 static_assert(kTileRows % kThreads == 0, "all rows of a block have the same table");
 static_assert(sizeof(EncodeTable) % sizeof(device::SixteenBytes) == 0);
 
@@ -30,25 +30,40 @@ __global__ __launch_bounds__(kThreads) void find_pieces_kernel(const __grid_cons
   if (tile < work.tiles()) find_tile_pieces<kList>(work, tile);
 }
 
+// Shared memory of kernels over rows: a table, then a stage per warp.
+struct RowsMemory {
+  EncodeTable& table;
+  unsigned char* stage;
+
+  __device__ __forceinline__ static RowsMemory of_thread() {
+    extern __shared__ device::SixteenBytes fsst_encode_shared[];
+    auto* bytes = reinterpret_cast<unsigned char*>(fsst_encode_shared);
+    return {*reinterpret_cast<EncodeTable*>(bytes),
+            bytes + sizeof(EncodeTable) + threadIdx.x / kLanes * kGroupStageBytes};
+  }
+};
+__device__ __forceinline__ uint64_t first_row_of_warp() { return thread_number() / kLanes * kLanes; }
+
 __global__ __launch_bounds__(kThreads) void count_rows_kernel(const __grid_constant__ EncodeWork work) {
-  __shared__ EncodeTable table;
-  stage(work.tables[table_of_row(work, uint64_t{blockIdx.x} * kThreads)], table);
-  const uint64_t row = thread_number();
-  if (row < work.rows) count_row(work, table, row);
+  const RowsMemory memory = RowsMemory::of_thread();
+  stage(work.tables[table_of_row(work, uint64_t{blockIdx.x} * kThreads)], memory.table);
+  const uint64_t first = first_row_of_warp();
+  if (first < work.rows) count_rows(work, memory.table, first, memory.stage);
 }
 __global__ __launch_bounds__(kThreads) void count_pieces_kernel(const __grid_constant__ EncodeWork work) {
   const uint64_t i = thread_number();
   if (is_piece(work, i)) count_piece(work, i);
 }
 __global__ __launch_bounds__(kThreads) void write_rows_kernel(const __grid_constant__ EncodeWork work) {
-  extern __shared__ device::SixteenBytes fsst_encode_shared[];
-  auto& table = *reinterpret_cast<EncodeTable*>(fsst_encode_shared);
-  stage(work.tables[table_of_row(work, uint64_t{blockIdx.x} * kThreads)], table);
-  const uint32_t warp = threadIdx.x / kLanes;
-  const uint64_t first = uint64_t{blockIdx.x} * kThreads + warp * kLanes;
+  const RowsMemory memory = RowsMemory::of_thread();
+  const EncodeTable& table = work.tables[table_of_row(work, uint64_t{blockIdx.x} * kThreads)];
+  // Few rows are parsed again where codes have been kept.
+  const bool parses_all = work.waiting == nullptr;
+  if (parses_all) stage(table, memory.table);
+  const uint64_t first = first_row_of_warp();
   if (first >= work.rows) return;
-  write_rows(work, table, first,
-             reinterpret_cast<unsigned char*>(fsst_encode_shared) + sizeof(EncodeTable) + warp * kStageBytes);
+  write_rows(
+      work, [&]() -> const EncodeTable& { return parses_all ? memory.table : table; }, first, memory.stage);
 }
 __global__ __launch_bounds__(kThreads) void write_pieces_kernel(const __grid_constant__ EncodeWork work) {
   const uint64_t i = thread_number();
@@ -69,15 +84,17 @@ cudaError_t list_pieces(const EncodeWork& work, cudaStream_t stream) {
 }
 
 cudaError_t count_codes(const EncodeWork& work, cudaStream_t stream) {
-  if (work.rows > 0) count_rows_kernel<<<blocks_of(work.rows), kThreads, 0, stream>>>(work);
+  const cudaError_t error = device::prepare_shared(count_rows_kernel, kRowsShared);
+  if (error != cudaSuccess) return error;
+  if (work.rows > 0) count_rows_kernel<<<blocks_of(work.rows), kThreads, kRowsShared, stream>>>(work);
   if (work.most_pieces > 0) count_pieces_kernel<<<blocks_of(work.most_pieces), kThreads, 0, stream>>>(work);
   return cudaGetLastError();
 }
 
 cudaError_t write_codes(const EncodeWork& work, cudaStream_t stream) {
-  const cudaError_t error = device::prepare_shared(write_rows_kernel, kWriteShared);
+  const cudaError_t error = device::prepare_shared(write_rows_kernel, kRowsShared);
   if (error != cudaSuccess) return error;
-  if (work.rows > 0) write_rows_kernel<<<blocks_of(work.rows), kThreads, kWriteShared, stream>>>(work);
+  if (work.rows > 0) write_rows_kernel<<<blocks_of(work.rows), kThreads, kRowsShared, stream>>>(work);
   if (work.most_pieces > 0) write_pieces_kernel<<<blocks_of(work.most_pieces), kThreads, 0, stream>>>(work);
   return cudaGetLastError();
 }

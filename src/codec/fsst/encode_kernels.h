@@ -11,9 +11,9 @@ namespace basalt::fsst {
 // 0.
 [[nodiscard]] cudaError_t count_tile_pieces(const EncodeWork& work, cudaStream_t stream);
 [[nodiscard]] cudaError_t list_pieces(const EncodeWork& work, cudaStream_t stream);
-// Code bytes of every row and piece, and which tables have escapes.
+// Code bytes of every row, group and piece, and which tables have escapes; codes that wait for their place.
 [[nodiscard]] cudaError_t count_codes(const EncodeWork& work, cudaStream_t stream);
-// Codes, where row_places and piece_places say.
+// Codes, where group_places and piece_places say.
 [[nodiscard]] cudaError_t write_codes(const EncodeWork& work, cudaStream_t stream);
 
 }  // namespace basalt::fsst

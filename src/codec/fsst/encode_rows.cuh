@@ -1,6 +1,6 @@
-// Text to codes on the device. Rows are parsed twice, once to know their places and once to write them: no memory
-// beyond the codes themselves is needed for greedy parses. A thread takes a row, or a piece of a long one; a warp's
-// rows lie side by side and leave through shared memory.
+// Text to codes on the device. A thread takes a row, or a piece of a long one, and a warp 32 rows that lie side by
+// side: a group. Groups are parsed into shared memory and kept in memory of three quarters of the text until all sizes
+// are known; then they move to their places. Groups that do not fit, and pieces, are parsed twice.
 #pragma once
 
 #include "codec/fsst/encode_work.h"
@@ -26,16 +26,36 @@ __device__ __forceinline__ EncodeStep pair_step(const EncodeTable& table, uint64
     if ((entry & 0xFFFF) == pair) return {entry >> 16 & 0xFF, 2};
   }
 }
-__device__ __forceinline__ EncodeStep short_step(const EncodeTable& table, uint64_t word, uint64_t left) {
+__device__ __forceinline__ EncodeStep short_step(const EncodeTable& table, uint64_t word, uint32_t left) {
   return left >= 2 ? pair_step(table, word) : single_step(table, word);
 }
 // Length 0: none fits.
-__device__ __forceinline__ EncodeStep long_step(const EncodeTable& table, uint64_t word, uint64_t left) {
+__device__ __forceinline__ EncodeStep long_step(const EncodeTable& table, uint64_t word, uint32_t left) {
   const uint32_t code = table.slots[slot_of(word)];
-  if (code == EncodeTable::kNone) return {0, 0};
-  const uint32_t length = table.lengths[code];
-  const bool fits = length <= left && (word & lowest_bytes(length)) == table.values[code];
+  const uint32_t length = table.lengths[code];  // 0: the slot is free
+  const bool fits = length != 0 && length <= left && (word ^ table.values[code]) << (64 - 8 * length) == 0;
   return {code, fits ? length : 0};
+}
+
+// What greedy parses take. All look-ups are asked for at once: lanes of a warp need different ones, so that branches
+// would wait for each in turn.
+__device__ __forceinline__ EncodeStep greedy_step(const EncodeTable& table, uint64_t word, uint32_t left) {
+  const auto pair = static_cast<uint32_t>(word & 0xFFFF);
+  const uint32_t slot = EncodeTable::pair_slot(pair);
+  const uint32_t entry = table.pairs[slot];
+  const EncodeStep single = single_step(table, word);
+  const EncodeStep longer = long_step(table, word, left);
+  if (longer.length != 0) return longer;
+  if (left < 2 || entry == 0) return single;
+  if ((entry & 0xFFFF) == pair) return {entry >> 16 & 0xFF, 2};
+  return pair_step(table, word);
+}
+
+// The step of so many bytes.
+__device__ __forceinline__ EncodeStep given_step(const EncodeTable& table, uint64_t word, uint32_t left,
+                                                 uint32_t length) {
+  if (length > 2) return long_step(table, word, left);
+  return length == 2 ? pair_step(table, word) : single_step(table, word);
 }
 
 // `length` bytes of the text, from byte `first` on.
@@ -58,20 +78,134 @@ struct Part {
   }
 };
 
+// The next bytes of a part that is not empty: two words in registers, and the one behind them asked for already.
+class TextWindow {
+ public:
+  __device__ __forceinline__ explicit TextWindow(const Part& part)
+      : from_(part.text + part.first / 8),
+        behind_(static_cast<uint32_t>((part.first % 8 + part.length + 7) / 8)),
+        shift_(static_cast<uint32_t>(part.first % 8 * 8)) {
+    low_ = word_at(0);
+    high_ = word_at(1);
+    ahead_ = word_at(2);
+  }
+  // Eight bytes; what is behind the part's end is anything.
+  __device__ __forceinline__ uint64_t word() const { return low_ >> shift_ | high_ << 1 << (63 - shift_); }
+  __device__ __forceinline__ void advance(uint32_t bytes) {
+    shift_ += 8 * bytes;
+    if (shift_ < 64) return;
+    shift_ -= 64;
+    low_ = high_;
+    high_ = ahead_;
+    ahead_ = word_at(++at_ + 2);
+  }
+
+ private:
+  __device__ __forceinline__ uint64_t word_at(uint32_t at) const { return load(from_ + (at < behind_ ? at : behind_)); }
+
+  const uint64_t* from_;
+  uint32_t behind_;  // number of the word behind the part's last
+  uint32_t shift_;
+  uint32_t at_ = 0;
+  uint64_t low_;
+  uint64_t high_;
+  uint64_t ahead_;
+};
+
+// The same without keeping any.
+class LoadedText {
+ public:
+  __device__ __forceinline__ explicit LoadedText(const Part& part) : part_(part) {}
+  __device__ __forceinline__ uint64_t word() const { return part_.word(at_); }
+  __device__ __forceinline__ void advance(uint32_t bytes) { at_ += bytes; }
+
+ private:
+  const Part& part_;
+  uint32_t at_ = 0;
+};
+// The same by words of four bytes.
+class LoadedWords {
+ public:
+  __device__ __forceinline__ explicit LoadedWords(const Part& part)
+      : from_(reinterpret_cast<const uint32_t*>(part.text) + part.first / 4),
+        at_(static_cast<uint32_t>(part.first % 4)) {}
+  __device__ __forceinline__ uint64_t word() const {
+    const uint32_t* from = from_ + at_ / 4;
+    const uint32_t a = load(from), b = load(from + 1), c = load(from + 2);
+    const uint32_t shift = at_ * 8;
+    return device::funnel_right(a, b, shift) | static_cast<uint64_t>(device::funnel_right(b, c, shift)) << 32;
+  }
+  __device__ __forceinline__ void advance(uint32_t bytes) { at_ += bytes; }
+
+ private:
+  const uint32_t* from_;
+  uint32_t at_;
+};
+// Three words of four bytes in registers.
+class WordWindow {
+ public:
+  __device__ __forceinline__ explicit WordWindow(const Part& part)
+      : from_(reinterpret_cast<const uint32_t*>(part.text) + part.first / 4),
+        shift_(static_cast<uint32_t>(part.first % 4 * 8)) {
+    a_ = load(from_);
+    b_ = load(from_ + 1);
+    c_ = load(from_ + 2);
+  }
+  __device__ __forceinline__ uint64_t word() const {
+    return device::funnel_right(a_, b_, shift_) | static_cast<uint64_t>(device::funnel_right(b_, c_, shift_)) << 32;
+  }
+  __device__ __forceinline__ void advance(uint32_t bytes) {
+    shift_ += 8 * bytes;
+    if (shift_ >= 64) {
+      from_ += 2;
+      a_ = c_;
+      b_ = load(from_ + 1);
+      c_ = load(from_ + 2);
+    } else if (shift_ >= 32) {
+      ++from_;
+      a_ = b_;
+      b_ = c_;
+      c_ = load(from_ + 2);
+    }
+    shift_ %= 32;
+  }
+
+ private:
+  const uint32_t* from_;
+  uint32_t shift_;
+  uint32_t a_, b_, c_;
+};
+template <uint32_t kVariant>
+struct ReaderOf {
+  using type = TextWindow;
+};
+template <>
+struct ReaderOf<1> {
+  using type = LoadedText;
+};
+template <>
+struct ReaderOf<2> {
+  using type = LoadedWords;
+};
+template <>
+struct ReaderOf<3> {
+  using type = WordWindow;
+};
+
 // Calls emit(step, first byte) for every step. `steps` as in EncodeWork, of the part's first byte.
-template <typename Emit>
+template <uint32_t kVariant = 0, typename Emit>
 __device__ __forceinline__ void for_each_step(const EncodeTable& table, const Part& part, const uint8_t* steps,
                                               Emit&& emit) {
-  for (uint64_t at = 0; at < part.length;) {
-    const uint64_t word = part.word(at);
-    const uint64_t left = part.length - at;
-    EncodeStep step{0, 0};
-    if (steps == nullptr || steps[at] > 2) step = long_step(table, word, left);
-    if (step.length == 0) {
-      step = steps == nullptr || steps[at] == 2 ? short_step(table, word, left) : single_step(table, word);
-    }
+  if (part.length == 0) return;
+  typename ReaderOf<kVariant>::type window(part);
+  for (auto left = static_cast<uint32_t>(part.length);;) {
+    const uint64_t word = window.word();
+    const EncodeStep step = steps == nullptr ? greedy_step(table, word, left) : given_step(table, word, left, *steps);
     emit(step, static_cast<uint32_t>(word & 0xFF));
-    at += step.length;
+    left -= step.length;
+    if (left == 0) return;
+    if (steps != nullptr) steps += step.length;
+    window.advance(step.length);
   }
 }
 
@@ -82,7 +216,7 @@ __device__ __forceinline__ void find_best_steps(const EncodeTable& table, const 
   uint64_t word = 0;
   for (uint64_t at = part.length; at-- > 0;) {
     word = word << 8 | part.byte(at);
-    const uint64_t left = part.length - at;
+    const auto left = static_cast<uint32_t>(part.length - at);
     const auto through = [&](const EncodeStep& step) {
       return static_cast<uint32_t>((costs >> 8 * (step.length - 1) & 0xFF) + step.code_bytes());
     };
@@ -149,23 +283,69 @@ __device__ __forceinline__ uint8_t* steps_of(const EncodeWork& work, const Part&
   return work.steps == nullptr ? nullptr : work.steps + part.first;
 }
 
-// Code bytes of a part; notes whether there are escapes.
+// Codes of a part, the first `room` of their bytes to `to`; returns how many there are, and notes escapes.
+template <uint32_t kVariant = 0>
 __device__ __forceinline__ uint32_t count_part(const EncodeWork& work, const EncodeTable& table, const Part& part,
-                                               uint32_t table_number) {
+                                               uint32_t table_number, uint8_t* to = nullptr, uint32_t room = 0) {
   if (work.steps != nullptr) find_best_steps(table, part, steps_of(work, part));
   uint32_t bytes = 0;
   bool escapes = false;
-  for_each_step(table, part, steps_of(work, part), [&](const EncodeStep& step, uint32_t) {
-    bytes += step.code_bytes();
-    escapes = escapes || step.code == kEscape;
+  const auto put = [&](uint32_t byte) {
+    if (bytes < room) to[bytes] = static_cast<uint8_t>(byte);
+    ++bytes;
+  };
+  for_each_step<kVariant>(table, part, steps_of(work, part), [&](const EncodeStep& step, uint32_t byte) {
+    put(step.code);
+    if (step.code != kEscape) return;
+    put(byte);
+    escapes = true;
   });
   if (escapes) work.escapes[table_number] = 1;
   return bytes;
 }
 
-__device__ __forceinline__ void count_row(const EncodeWork& work, const EncodeTable& table, uint64_t row) {
-  const Part part = row_part(work, row);
-  if (!is_long(part.length)) work.code_lengths[row] = count_part(work, table, part, table_of_row(work, row));
+// Shared memory of a warp: rows of up to 127 bytes on average have room, and six blocks of eight warps.
+constexpr uint32_t kGroupStageBytes = 3072;
+
+// A warp's rows, one per lane; long ones are not its affair.
+struct RowGroup {
+  uint64_t row;
+  bool exists;
+  Part part;
+  uint32_t room;      // for codes until they are placed; where there is none for some row of the group, 0
+  uint32_t before;    // of the lanes below
+  uint32_t all_room;  // of the group
+
+  __device__ __forceinline__ RowGroup(const EncodeWork& work, uint64_t first) : row(first + lane_id()) {
+    part = row < work.rows ? row_part(work, row) : Part{work.text, 0, 0};
+    const bool is_piecewise = is_long(part.length);
+    exists = row < work.rows && !is_piecewise;
+    if (is_piecewise) part.length = 0;
+    room = room_of(static_cast<uint32_t>(part.length));
+    all_room = device::sum_of_lanes(room);
+    if (device::any_lane(is_piecewise) || all_room > kGroupStageBytes - 32 || work.waiting == nullptr)
+      room = all_room = 0;
+    before = device::sum_below(room);
+  }
+  // Whether the codes have been kept, of which this lane's row has so many bytes.
+  __device__ __forceinline__ bool is_kept(uint32_t bytes) const { return !device::any_lane(bytes > room); }
+};
+
+// Sizes of the rows from `first` on, and their codes where there is room for them; by the whole warp.
+template <uint32_t kVariant = 0>
+__device__ __forceinline__ void count_rows(const EncodeWork& work, const EncodeTable& table, uint64_t first,
+                                           unsigned char* stage) {
+  const RowGroup group(work, first);
+  const uint32_t bytes =
+      count_part<kVariant>(work, table, group.part, table_of_row(work, first), stage + group.before, group.room);
+  if (group.exists) work.code_lengths[group.row] = bytes;
+  const uint32_t all = device::sum_of_lanes(bytes);
+  if (lane_id() == 0) work.group_bytes[first / kGroupRows] = all;
+  if (!group.is_kept(bytes)) return;
+  device::sync_warp();
+  const auto* from = reinterpret_cast<const device::SixteenBytes*>(stage);
+  auto* to = reinterpret_cast<device::SixteenBytes*>(work.waiting + work.waiting_place(first));
+  for (uint32_t i = lane_id(); i * 16 < group.all_room; i += kLanes) to[i] = from[i];
 }
 __device__ __forceinline__ void count_piece(const EncodeWork& work, uint64_t i) {
   const EncodePiece piece = work.pieces[i];
@@ -173,6 +353,7 @@ __device__ __forceinline__ void count_piece(const EncodeWork& work, uint64_t i) 
   const uint32_t bytes = count_part(work, work.tables[table], piece_part(work, piece), table);
   work.piece_codes[i] = bytes;
   atomicAdd(work.code_lengths + piece.row, bytes);
+  atomicAdd(work.group_bytes + piece.row / kGroupRows, bytes);
 }
 
 // Codes of a part to `to`, whose first `at` bytes are others'; `to` is on a multiple of 8.
@@ -190,29 +371,39 @@ __device__ __forceinline__ void write_part_out(const EncodeWork& work, const Enc
   write_part(table, part, steps_of(work, part), work.codes + place - at, at);
 }
 
-// Rows from `first` on, one per lane; by the whole warp.
-__device__ __forceinline__ void write_rows(const EncodeWork& work, const EncodeTable& table, uint64_t first,
+// Rows from `first` on to their places, by the whole warp. table() gives the rows' table where it is needed.
+template <typename Table>
+__device__ __forceinline__ void write_rows(const EncodeWork& work, Table&& table, uint64_t first,
                                            unsigned char* stage) {
-  const uint64_t row = first + lane_id();
-  const bool exists = row < work.rows;
-  const Part part = exists ? row_part(work, row) : Part{work.text, 0, 0};
-  const uint32_t bytes = exists ? work.code_lengths[row] : 0;
-  const uint32_t all = device::sum_of_lanes(is_long(part.length) ? 0 : bytes);
-  if (device::any_lane(is_long(part.length)) || all > kStageBytes - 32) {
-    if (exists && !is_long(part.length)) write_part_out(work, table, part, load(work.row_places + row));
+  const RowGroup group(work, first);
+  const uint32_t bytes = group.row < work.rows ? load(work.code_lengths + group.row) : 0;
+  const uint64_t place = load(work.group_places + first / kGroupRows);
+  const uint32_t before = device::sum_below(bytes);
+  const uint32_t all = device::sum_of_lanes(bytes);
+  const bool is_kept = group.is_kept(bytes);
+  if (!is_kept && (all > kGroupStageBytes - 32 || device::any_lane(group.row < work.rows && !group.exists))) {
+    if (group.exists) write_part_out(work, table(), group.part, place + before);
     return;
   }
-  TextStage out(stage, work.codes + load(work.row_places + first));
-  const uint32_t before = device::sum_below(bytes);
-  write_part(table, part, steps_of(work, part), stage, out.filled() + before);
+  TextStage out(stage, work.codes + place);
+  if (is_kept) {
+    const Part kept{reinterpret_cast<const uint64_t*>(work.waiting), work.waiting_place(first) + group.before, bytes};
+    WordWriter writer(stage, out.filled() + before);
+    for (uint32_t at = 0; at < bytes; at += 8) writer.put(kept.word(at), bytes - at < 8 ? bytes - at : 8);
+    writer.finish();
+  } else {
+    write_part(table(), group.part, steps_of(work, group.part), stage, out.filled() + before);
+  }
   out.push(all);
   out.finish();
 }
 __device__ __forceinline__ void write_piece(const EncodeWork& work, uint64_t i) {
   const EncodePiece piece = work.pieces[i];
+  uint64_t place = load(work.group_places + piece.row / kGroupRows);
+  for (uint64_t row = piece.row / kGroupRows * kGroupRows; row < piece.row; ++row)
+    place += load(work.code_lengths + row);
   const uint64_t in_row = load(work.piece_places + i) - load(work.piece_places + i - piece.before);
-  write_part_out(work, work.tables[table_of_row(work, piece.row)], piece_part(work, piece),
-                 load(work.row_places + piece.row) + in_row);
+  write_part_out(work, work.tables[table_of_row(work, piece.row)], piece_part(work, piece), place + in_row);
 }
 
 }  // namespace basalt::fsst

@@ -48,6 +48,12 @@ struct EncodePiece {
   uint32_t before;  // pieces of the row before this one
 };
 
+// Rows that a warp encodes at once.
+constexpr uint32_t kGroupRows = 32;
+static_assert(kTileRows % kGroupRows == 0);
+// Room for a row's codes while they wait for their place: rows that need more are parsed again.
+BASALT_HD constexpr uint32_t room_of(uint32_t plain_bytes) { return plain_bytes - plain_bytes / 4; }
+
 // An array and where its codes go, in device memory.
 struct EncodeWork {
   const uint64_t*
@@ -67,14 +73,25 @@ struct EncodeWork {
 
   // Counted first:
   uint32_t* code_lengths;  // [rows], zero before
+  uint32_t* group_bytes;   // [groups]
   uint32_t* piece_codes;   // [most_pieces], zero before
   uint32_t* escapes;       // [tables], zero before, 1 where there are any
+  uint8_t* waiting;        // [waiting_bytes()] codes that are to be placed, on a multiple of 16; nullptr: none are kept
   // Written then:
-  const uint64_t* row_places;    // [rows]
+  const uint64_t* group_places;  // [groups], sums of group_bytes
   const uint64_t* piece_places;  // [most_pieces], sums of piece_codes
   uint8_t* codes;
 
   BASALT_HD uint32_t tiles() const { return static_cast<uint32_t>((rows + kTileRows - 1) / kTileRows); }
+  BASALT_HD uint64_t groups() const { return (rows + kGroupRows - 1) / kGroupRows; }
+
+  // Where codes of the group that begins with a row wait. Rounding takes less than a byte per row, and 31 per group.
+  BASALT_HD uint64_t waiting_place(uint64_t row) const {
+    return (static_cast<uint64_t>(offsets[row] - first_byte) * 3 / 4 + 2 * row) / 16 * 16;
+  }
+  BASALT_HD static uint64_t waiting_bytes(uint64_t rows, uint64_t plain_bytes) {
+    return plain_bytes * 3 / 4 + 2 * (rows + kGroupRows) + 16;
+  }
 };
 
 // A row of n pieces has more than n / 2 times their size.

@@ -1,6 +1,9 @@
 // Finding tables on the device: a block per table, with the decisions of training.h. Texts of the sample are parsed a
-// thread each; pairs are counted in memory, strings of candidates meet in a hash table there, and the best of them are
-// selected by digits of their keys, sorted in shared memory and offered to the table by one thread.
+// thread each, and pairs are counted, in shared memory where that is large enough. Several pairs may make one string,
+// whose gain is the sum of their shares. Sums over all strings of the same hash are bounds that fit shared memory: a
+// gain that about as many sums reach as a table could look at keeps most strings out of the table of exact gains. From
+// there the best are selected by digits of their keys, sorted and offered, and if the table is not full then, the next
+// bound is a lower one.
 #pragma once
 
 #include "codec/fsst/encode_rows.cuh"
@@ -10,6 +13,10 @@ namespace basalt::fsst {
 
 // Candidates that are sorted at once: a table takes 255, and refuses about as many.
 constexpr uint32_t kBatch = 1024;
+// Sums that bound gains, and how many of them are to reach the first bound.
+constexpr uint32_t kSums = 12288;
+constexpr uint32_t kFirstReach = 640;
+static_assert(kSums < 1 << 16);
 
 // Symbols of a table without what finds them.
 struct SymbolList {
@@ -21,6 +28,7 @@ struct SymbolList {
 // What the threads of a block share.
 struct TrainShared {
   CandidateKey batch[kBatch];
+  uint32_t sums[kSums];
   CandidateKey prefix;  // of the keys among which the selection looks on
   CandidateKey bound;   // of the selection, inclusive
   EncodeTable table;
@@ -33,6 +41,8 @@ struct TrainShared {
   uint32_t code_bytes;
   uint32_t best_code_bytes;
   uint32_t seen;
+  uint32_t counted;  // whatever a pass counts
+  uint32_t shares;
   uint32_t texts;
   uint32_t sample_bytes;
   uint32_t selected;
@@ -94,6 +104,10 @@ class TableTrainer {
   };
   static_assert(kSamplePiece < 1u << kLengthBits);
 
+  // On a multiple of 16, and as many.
+  __device__ void clear_words(uint32_t* words, uint32_t count) {
+    for (uint32_t i = thread_; i < count / 4; i += threads_) reinterpret_cast<FourWords*>(words)[i] = {};
+  }
   template <typename T>
   __device__ void copy_words(const T& from, T& to) {
     static_assert(sizeof(T) % sizeof(uint32_t) == 0);
@@ -148,25 +162,19 @@ class TableTrainer {
   __device__ void count(Parse parse, bool with_pairs) {
     for (uint32_t i = thread_; i < kUnits; i += threads_) shared_.units[i] = 0;
     if (thread_ == 0) shared_.code_bytes = shared_.seen = 0;
+    if (with_pairs) {
+      constexpr uint32_t kPairs = kCounted * kCounted;
+      clear_words(scratch_.pairs, scratch_.narrow_pairs ? kPairs / 2 : kPairs);
+    }
     __syncthreads();
     uint32_t bytes = 0;
     for (uint32_t i = thread_; i < shared_.texts; i += threads_) bytes += count_text(i, parse, with_pairs);
     if (bytes != 0) atomicAdd(&shared_.code_bytes, bytes);
     __syncthreads();
-    add_first_bytes();
-  }
-  // Reads what longer symbols have, adds to what single bytes have.
-  __device__ void add_first_bytes() {
-    const uint32_t seen = shared_.seen;
-    __syncthreads();
+    // Reads what longer symbols have, adds to what single bytes have.
     for (uint32_t code = thread_; code < shared_.table.symbols; code += threads_) {
       const Symbol symbol = unit_symbol(code);
       if (symbol.length > 1) atomicAdd(shared_.units + first_byte_unit(symbol), shared_.units[code]);
-    }
-    for (uint32_t i = thread_; i < seen; i += threads_) {
-      const uint32_t pair = scratch_.seen[i];
-      const Symbol second = unit_symbol(pair % kUnits);
-      if (second.length > 1) add_pair(pair / kUnits, first_byte_unit(second), scratch_.pairs[pair]);
     }
     __syncthreads();
   }
@@ -184,14 +192,37 @@ class TableTrainer {
       const uint32_t unit = step.code == kEscape ? kByteUnits + byte : step.code;
       bytes += step.code_bytes();
       atomicAdd(shared_.units + unit, 1u);
-      if (with_pairs && before != kUnits) add_pair(before, unit, 1);
+      if (with_pairs && before != kUnits) add_pair(before, unit);
       before = unit;
     });
     return bytes;
   }
-  __device__ void add_pair(uint32_t a, uint32_t b, uint32_t times) {
+  // Counters of pairs; kUncounted: one has none. As long as there are no symbols, bytes have the numbers of codes.
+  static constexpr uint32_t kUncounted = kCounted * kCounted;
+  __device__ uint32_t counter_of(uint32_t pair) const {
+    const uint32_t skip = shared_.table.symbols == 0 ? kByteUnits : 0;
+    const uint32_t a = pair / kUnits - skip;
+    const uint32_t b = pair % kUnits - skip;
+    return a < kCounted && b < kCounted ? a * kCounted + b : kUncounted;
+  }
+  __device__ void add_pair(uint32_t a, uint32_t b) {
     const uint32_t pair = a * kUnits + b;
-    if (atomicAdd(scratch_.pairs + pair, times) == 0) scratch_.seen[atomicAdd(&shared_.seen, 1u)] = pair;
+    const uint32_t counter = counter_of(pair);
+    bool is_new = true;
+    if (counter != kUncounted && scratch_.narrow_pairs) {
+      const uint32_t shift = 16 * (counter % 2);
+      is_new = (atomicAdd(scratch_.pairs + counter / 2, 1u << shift) >> shift & 0xFFFF) == 0;
+    } else if (counter != kUncounted) {
+      is_new = atomicAdd(scratch_.pairs + counter, 1u) == 0;
+    }
+    if (is_new) scratch_.seen[atomicAdd(&shared_.seen, 1u)] = pair;
+  }
+  // How often an entry of the list stands for its pair.
+  __device__ uint32_t times_of(uint32_t pair) const {
+    const uint32_t counter = counter_of(pair);
+    if (counter == kUncounted) return 1;
+    if (scratch_.narrow_pairs) return scratch_.pairs[counter / 2] >> 16 * (counter % 2) & 0xFFFF;
+    return scratch_.pairs[counter];
   }
 
   __device__ Symbol unit_symbol(uint32_t unit) const {
@@ -217,43 +248,150 @@ class TableTrainer {
     }
   }
 
-  // The next table, of the units and the first `pairs` pairs, which are cleared.
+  // Calls body(candidate, symbol, gain) for every unit, a string on its own.
+  template <typename Body>
+  __device__ void each_unit(const TrainOptions& options, Body&& body) const {
+    for (uint32_t unit = thread_; unit < kUnits; unit += threads_) {
+      if (shared_.units[unit] == 0) continue;
+      const Symbol symbol = unit_symbol(unit);
+      body(kUnits * kUnits + unit, symbol, unit_gain(symbol, shared_.units[unit], options));
+    }
+  }
+  // Calls body(which, candidate, symbol, gain) for the strings that a pair has a share in: both units together, and the
+  // first one with the first byte of the second.
+  template <typename Body>
+  __device__ void each_share(uint32_t pair, Body&& body) const {
+    const Symbol first = unit_symbol(pair / kUnits);
+    if (first.length >= kMaxSymbolBytes) return;
+    const uint32_t times = times_of(pair);
+    const Symbol second = unit_symbol(pair % kUnits);
+    const auto offer = [&](uint32_t which, uint32_t unit, const Symbol& then) {
+      const Symbol symbol = joined(first, then);
+      body(which, pair / kUnits * kUnits + unit, symbol, pair_gain(symbol, times));
+    };
+    offer(0, pair % kUnits, second);
+    if (second.length > 1) offer(1, first_byte_unit(second), {second.value & 0xFF, 1});
+  }
+  __device__ static uint32_t sum_place(const Symbol& symbol) {
+    return static_cast<uint32_t>(uint64_t{symbol_hash(symbol)} * kSums >> 32);
+  }
+
+  // The next table, of the units and the first `pairs` pairs.
   __device__ void build(const TrainOptions& options, uint32_t pairs) {
     __syncthreads();
-    uint32_t slots = 1;
-    while (slots < 2 * (pairs + kUnits)) slots *= 2;
-    if (slots > scratch_.most_candidates) slots = scratch_.most_candidates;
-    for (uint32_t i = thread_; i < slots / 4; i += threads_) {
-      reinterpret_cast<FourWords*>(scratch_.candidates)[i] = reinterpret_cast<FourWords*>(scratch_.gains)[i] = {};
-    }
+    clear_words(shared_.sums, kSums);
     if (thread_ == 0) {
       shared_.admission.clear();
       shared_.next.count = 0;
     }
     __syncthreads();
-    for (uint32_t unit = thread_; unit < kUnits; unit += threads_) {
-      if (shared_.units[unit] == 0) continue;
-      const Symbol symbol = unit_symbol(unit);
-      add_candidate(kUnits * kUnits + unit, symbol, unit_gain(symbol, shared_.units[unit], options), slots);
-    }
+    each_unit(options, [&](uint32_t, const Symbol& symbol, uint32_t gain) {
+      atomicAdd(shared_.sums + sum_place(symbol), gain);
+    });
     for (uint32_t i = thread_; i < pairs; i += threads_) {
-      const uint32_t pair = scratch_.seen[i];
-      const uint32_t times = scratch_.pairs[pair];
-      scratch_.pairs[pair] = 0;
-      if (unit_symbol(pair / kUnits).length >= kMaxSymbolBytes) continue;
-      const Symbol symbol = candidate_symbol(pair);
-      add_candidate(pair, symbol, pair_gain(symbol, times), slots);
+      uint32_t places[2] = {kSums, kSums};
+      each_share(scratch_.seen[i], [&](uint32_t which, uint32_t, const Symbol& symbol, uint32_t gain) {
+        places[which] = sum_place(symbol);
+        atomicAdd(shared_.sums + places[which], gain);
+      });
+      scratch_.places[i] = places[0] | places[1] << 16;
     }
     __syncthreads();
-    for (bool more = true; more;) {
-      select(slots);
-      more = shared_.selected != 0;
-      sort_batch();
-      if (thread_ == 0) admit(options);
-      __syncthreads();
-      more = more && !shared_.admission.is_full();
+    uint32_t reach = kFirstReach;
+    for (uint32_t end = ~0u; end > 1 && !shared_.admission.is_full(); reach *= 4) {
+      const uint32_t least = gain_reached_by(reach);
+      if (least == end) continue;
+      offer(options, pairs, least, end);
+      end = least;
     }
     take_next();
+  }
+
+  // Gains by their highest four bits, in order.
+  static constexpr uint32_t kGainClasses = 192;
+  __device__ static uint32_t class_of(uint32_t gain) {
+    if (gain < 8) return gain;
+    const uint32_t bits = device::highest_bit(gain) - 3;
+    return 8 * bits + (gain >> bits);
+  }
+  __device__ static uint32_t least_of_class(uint32_t number) {
+    return number < 8 ? number : (number % 8 + 8) << (number / 8 - 1);
+  }
+  // The gain that so many sums reach, or a little less; 1 if there are fewer.
+  __device__ uint32_t gain_reached_by(uint32_t reach) {
+    for (uint32_t i = thread_; i < kGainClasses; i += threads_) shared_.histogram[i] = 0;
+    if (thread_ == 0) shared_.counted = 1;
+    __syncthreads();
+    for (uint32_t i = thread_; i < kSums; i += threads_) {
+      if (shared_.sums[i] != 0) atomicAdd(shared_.histogram + class_of(shared_.sums[i]), 1u);
+    }
+    __syncthreads();
+    for (uint32_t i = thread_; i < kGainClasses; i += threads_) {
+      uint32_t above = 0;
+      for (uint32_t k = i + 1; k < kGainClasses; ++k) above += shared_.histogram[k];
+      if (above < reach && above + shared_.histogram[i] >= reach) shared_.counted = least_of_class(i);
+    }
+    __syncthreads();
+    const uint32_t gain = shared_.counted;
+    __syncthreads();
+    return gain;
+  }
+  // The sum of what the threads have counted.
+  __device__ uint32_t count_of_block(uint32_t own) {
+    if (thread_ == 0) shared_.counted = 0;
+    __syncthreads();
+    own = device::sum_of_lanes(own);
+    if (lane_id() == 0 && own != 0) atomicAdd(&shared_.counted, own);
+    __syncthreads();
+    const uint32_t all = shared_.counted;
+    __syncthreads();
+    return all;
+  }
+
+  // Offers the strings with gains in [least, end), best first, until the table is full.
+  __device__ void offer(const TrainOptions& options, uint32_t pairs, uint32_t least, uint32_t end) {
+    if (thread_ == 0) shared_.shares = 0;
+    __syncthreads();
+    const auto list = [&](uint32_t candidate, uint32_t gain) {
+      scratch_.shares[atomicAdd(&shared_.shares, 1u)] = static_cast<uint64_t>(candidate) << 32 | gain;
+    };
+    const auto reaches = [&](uint32_t place) { return place != kSums && shared_.sums[place] >= least; };
+    each_unit(options, [&](uint32_t candidate, const Symbol& symbol, uint32_t gain) {
+      if (reaches(sum_place(symbol))) list(candidate, gain);
+    });
+    for (uint32_t i = thread_; i < pairs; i += threads_) {
+      const uint32_t places = scratch_.places[i];
+      const bool listed[2] = {reaches(places & 0xFFFF), reaches(places >> 16)};
+      if (!listed[0] && !listed[1]) continue;
+      each_share(scratch_.seen[i], [&](uint32_t which, uint32_t candidate, const Symbol&, uint32_t gain) {
+        if (listed[which]) list(candidate, gain);
+      });
+    }
+    __syncthreads();
+    const auto slots = static_cast<uint32_t>(ScratchSizes::slots_for(shared_.shares));
+    clear_words(scratch_.candidates, slots);
+    clear_words(scratch_.gains, slots);
+    __syncthreads();
+    for (uint32_t i = thread_; i < shared_.shares; i += threads_) {
+      const uint64_t share = scratch_.shares[i];
+      const auto candidate = static_cast<uint32_t>(share >> 32);
+      add_candidate(candidate, candidate_symbol(candidate), static_cast<uint32_t>(share), slots);
+    }
+    __syncthreads();
+    uint32_t own = 0;
+    each_candidate(slots, [&](uint32_t slot, uint32_t gain) {
+      const bool is_offered = gain >= least && gain < end;
+      if (!is_offered) scratch_.gains[slot] = 0;
+      own += is_offered ? 1 : 0;
+    });
+    uint32_t left = count_of_block(own);
+    while (left > 0 && !shared_.admission.is_full()) {
+      select(slots, left);
+      left -= shared_.selected;
+      sort_batch();
+      if (thread_ < kLanes) admit(options);
+      __syncthreads();
+    }
   }
 
   __device__ CandidateKey key_at(uint32_t slot, uint32_t gain) const {
@@ -271,15 +409,18 @@ class TableTrainer {
     }
   }
 
-  // Takes the best candidates out of the hash table: all, or between half a batch and a whole one.
-  __device__ void select(uint32_t slots) {
+  // Takes the best of `left` candidates out of the hash table: all, or between half a batch and a whole one.
+  __device__ void select(uint32_t slots, uint32_t left) {
     if (thread_ == 0) {
       // Gains have 24 bits.
       shared_.prefix = gain_key(0x00FFFFFF);
       shared_.prefix_at = 120;
-      shared_.selected = shared_.is_selected = 0;
+      shared_.bound = ~CandidateKey{0};
+      shared_.selected = 0;
+      shared_.is_selected = left <= kBatch ? 1 : 0;
     }
-    do {
+    __syncthreads();
+    while (shared_.is_selected == 0) {
       for (uint32_t i = thread_; i < 256; i += threads_) shared_.histogram[i] = 0;
       __syncthreads();
       const uint32_t digit_at = shared_.prefix_at - 8;
@@ -292,7 +433,7 @@ class TableTrainer {
       __syncthreads();
       if (thread_ == 0) narrow();
       __syncthreads();
-    } while (shared_.is_selected == 0);
+    }
     if (thread_ == 0) shared_.selected = 0;
     __syncthreads();
     const CandidateKey bound = shared_.bound;
@@ -345,8 +486,37 @@ class TableTrainer {
     }
   }
 
-  // By one thread.
+  // By one warp.
   __device__ void admit(const TrainOptions& options) {
+    if (!takes_any(options)) {
+      if (lane_id() == 0) admit_in_turn(options);
+      return;
+    }
+    Admission& admission = shared_.admission;
+    for (uint32_t first = 0; first < shared_.selected && !admission.is_full(); first += kLanes) {
+      const bool exists = first + lane_id() < shared_.selected;
+      const Symbol symbol = exists ? symbol_of(shared_.batch[first + lane_id()]) : Symbol{0, 0};
+      const bool is_long = symbol.length > 2;
+      const uint32_t slot = is_long ? slot_of(symbol.value) : kSlots + lane_id();
+      // Of several for one slot the first one has it.
+      const bool is_first = device::lowest_bit(__match_any_sync(device::kWholeWarp, slot)) == lane_id();
+      const bool fits = exists && (!is_long || (is_first && !admission.is_taken(slot)));
+      const uint32_t fitting = device::ballot(fits);
+      const uint32_t place = admission.symbols + device::population(fitting & ((1u << lane_id()) - 1));
+      device::sync_warp();
+      if (fits && place < kMaxSymbols) {
+        if (is_long) atomicOr(admission.taken + slot / 32, 1u << slot % 32);
+        shared_.next.values[place] = symbol.value;
+        shared_.next.lengths[place] = static_cast<uint8_t>(symbol.length);
+      }
+      if (lane_id() == 0) {
+        const uint32_t all = admission.symbols + device::population(fitting);
+        admission.symbols = shared_.next.count = all < kMaxSymbols ? all : kMaxSymbols;
+      }
+      device::sync_warp();
+    }
+  }
+  __device__ void admit_in_turn(const TrainOptions& options) {
     SymbolList& next = shared_.next;
     for (uint32_t i = 0; i < shared_.selected && !shared_.admission.is_full(); ++i) {
       const Symbol symbol = symbol_of(shared_.batch[i]);
@@ -382,12 +552,6 @@ class TableTrainer {
   const uint32_t thread_;
   const uint32_t threads_;
 };
-
-// By the whole block, before its first table.
-__device__ __forceinline__ void clear_pairs(const TrainScratch& scratch) {
-  for (uint32_t i = threadIdx.x; i < kUnits * kUnits; i += blockDim.x) scratch.pairs[i] = 0;
-  __syncthreads();
-}
 
 // Tables of all rows and of tested ranges; `number` among those of the array.
 __device__ __forceinline__ void train_tried(const TrainArray& array, const Plan& plan, uint32_t number,

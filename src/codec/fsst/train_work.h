@@ -32,13 +32,23 @@ struct TrainArray {
   }
 };
 
+// Pairs of neighbours are counted where both have one of 256 numbers: all of them, but for bytes that had to be escaped
+// beside a table. Those are listed, occurrence by occurrence.
+constexpr uint32_t kCounted = 256;
+// Samples of up to so many bytes have fewer pairs than 16 bits count.
+constexpr uint32_t kNarrowSampleBytes = 64 << 10;
+// Counters of 16 bits, as a block may have them in shared memory.
+constexpr uint32_t kNarrowPairBytes = kCounted * kCounted * sizeof(uint16_t);
+
 // Memory that a block needs while it trains a table: what the largest sample can ask for.
 struct TrainScratch {
-  uint32_t* pairs;       // [kUnits · kUnits], zero between rounds
-  uint32_t* seen;        // pairs that are not
-  uint32_t* candidates;  // hash table of what stands for a string: a pair or a unit, + 1
-  uint32_t* gains;       // of the candidates
-  uint32_t most_candidates;
+  uint32_t* pairs;  // [kCounted · kCounted], two to a word if they are narrow
+  bool narrow_pairs;
+  uint32_t* seen;         // pairs that occur
+  uint32_t* places;       // where sums bound the gains of each one's strings: two of 16 bits
+  uint64_t* shares;       // of the gains of strings that may be selected: a pair or a unit << 32 | gain
+  uint32_t* candidates;   // hash table of what stands for a string: a pair or a unit, + 1
+  uint32_t* gains;        // of the candidates
   uint64_t* texts;        // of the sample: first byte << 10 | length
   uint32_t* step_places;  // of the texts; nullptr: no optimal parse
   uint8_t* steps;         // as in EncodeWork
@@ -51,33 +61,32 @@ struct ScratchSizes {
   BASALT_HD explicit ScratchSizes(const Plan& plan)
       : sample_bytes(plan.sample_bytes < kTestBytes ? kTestBytes : plan.sample_bytes),
         optimal(plan.training.parse == Parse::kOptimal) {}
-  // A step gives two pairs at most.
-  BASALT_HD uint64_t most_pairs() const {
-    const uint64_t most = uint64_t{2} * sample_bytes;
-    return most < kUnits * kUnits ? most : kUnits * kUnits;
-  }
-  // A power of two, a quarter of which is free at least.
-  BASALT_HD uint64_t most_candidates() const {
-    uint64_t slots = 1;
-    while (slots * 3 / 4 < most_pairs() + kUnits) slots *= 2;
+  // A pair has a share in two strings at most.
+  BASALT_HD uint64_t most_shares() const { return uint64_t{2} * sample_bytes + kUnits; }
+  // Slots of the hash table for strings of so many shares: a power of two, a quarter of which is free at least.
+  BASALT_HD static uint64_t slots_for(uint64_t shares) {
+    uint64_t slots = 1024;
+    while (slots * 3 / 4 < shares) slots *= 2;
     return slots;
   }
   BASALT_HD uint64_t bytes() const {
-    const uint64_t words = kUnits * kUnits + most_pairs() + 2 * most_candidates() + 2 * uint64_t{sample_bytes};
-    return words * sizeof(uint32_t) + (optimal ? sample_bytes * (sizeof(uint32_t) + 1) : 0);
+    const uint64_t words = kCounted * kCounted + 2 * sample_bytes + 2 * slots_for(most_shares());
+    const uint64_t steps = optimal ? sample_bytes * (sizeof(uint32_t) + 1) : 0;
+    return words * sizeof(uint32_t) + (most_shares() + sample_bytes) * sizeof(uint64_t) + steps;
   }
   // `base` is on a multiple of 16.
   BASALT_HD TrainScratch of_block(unsigned char* base, uint32_t block) const {
+    const uint64_t slots = slots_for(most_shares());
     TrainScratch out{};
-    auto* words = reinterpret_cast<uint32_t*>(base + block * bytes());
-    out.pairs = words;
-    out.seen = out.pairs + kUnits * kUnits;
-    out.candidates = out.seen + most_pairs();
-    out.gains = out.candidates + most_candidates();
-    out.most_candidates = static_cast<uint32_t>(most_candidates());
-    out.texts = reinterpret_cast<uint64_t*>(out.gains + most_candidates());
+    out.pairs = reinterpret_cast<uint32_t*>(base + block * bytes());
+    out.candidates = out.pairs + kCounted * kCounted;
+    out.gains = out.candidates + slots;
+    out.shares = reinterpret_cast<uint64_t*>(out.gains + slots);
+    out.texts = out.shares + most_shares();
+    out.seen = reinterpret_cast<uint32_t*>(out.texts + sample_bytes);
+    out.places = out.seen + sample_bytes;
     if (!optimal) return out;
-    out.step_places = reinterpret_cast<uint32_t*>(out.texts + sample_bytes);
+    out.step_places = out.places + sample_bytes;
     out.steps = reinterpret_cast<uint8_t*>(out.step_places + sample_bytes);
     return out;
   }

@@ -24,6 +24,11 @@ BASALT_HD constexpr TrainOptions between_rounds(TrainOptions options) {
   return options;
 }
 
+// Whether a table has room for any 255 symbols, as long as no two long ones want the same slot.
+BASALT_HD constexpr bool takes_any(const TrainOptions& options) {
+  return options.most_long >= kMaxSymbols && options.most_rows >= 256 && options.most_per_row >= 256;
+}
+
 // What an effort buys.
 struct Plan {
   static constexpr uint32_t kMostRanges = 2;
@@ -93,6 +98,7 @@ struct Admission {
     rows = longs = symbols = 0;
   }
   BASALT_HD bool is_full() const { return symbols == kMaxSymbols; }
+  BASALT_HD bool is_taken(uint32_t slot) const { return (taken[slot / 32] & 1u << slot % 32) != 0; }
   BASALT_HD bool admits(const Symbol& symbol, const TrainOptions& options) {
     if (symbol.length == 2) {
       uint16_t& row = in_row[symbol.value & 0xFF];
@@ -102,9 +108,8 @@ struct Admission {
       ++row;
     } else if (symbol.length > 2) {
       const uint32_t slot = slot_of(symbol.value);
-      const uint32_t bit = 1u << slot % 32;
-      if (longs >= options.most_long || (taken[slot / 32] & bit) != 0) return false;
-      taken[slot / 32] |= bit;
+      if (longs >= options.most_long || is_taken(slot)) return false;
+      taken[slot / 32] |= 1u << slot % 32;
       ++longs;
     }
     ++symbols;

@@ -11,6 +11,9 @@ constexpr uint32_t kLongestWord = 60;
 // Words that have a number of their own, alone or with up to three that follow.
 constexpr uint32_t kLongestPhrase = 4;
 
+// How often a run of words has to occur in the rows looked at, to become a phrase or part of one.
+constexpr uint32_t kLeastCount = 3;
+
 constexpr uint32_t kNoPhrase = PairSlots::kNone;
 
 BASALT_HD constexpr bool in_word(uint8_t byte) {
@@ -34,6 +37,12 @@ struct PhraseTree {
   PairSlots next;          // node and word → node
   const uint32_t* phrase;  // of each node, or kNoPhrase
 
+  // The phrase of these words, which is one.
+  BASALT_HD uint32_t find(const uint32_t* words, uint32_t length) const {
+    uint32_t node = first[words[0]];
+    for (uint32_t i = 1; i < length; ++i) node = next.find(node, words[i]);
+    return phrase[node];
+  }
   // Calls body(length, phrase) for each phrase that `left` words begin with, shortest first.
   template <typename Body>
   BASALT_HD void each(const uint32_t* words, uint64_t left, Body&& body) const {
@@ -62,12 +71,15 @@ struct Step {
 };
 
 // Finds steps[0…count] of a row of `count` words. spelled(word): ids of a word that is no phrase, 0 of one that is.
-// each_phrase(i, body) calls body(length, phrase) for each phrase that begins at word i.
-template <typename Spelled, typename EachPhrase>
+// each_phrase(i, body) calls body(length, phrase) for each phrase that begins at word i. Steps are looked at in order:
+// once steps[i + kLongestPhrase] is, nothing asks for steps[i] again.
+template <typename Spelled, typename EachPhrase, typename Steps>
 BASALT_HD void find_steps(const uint32_t* words, uint64_t count, Spelled&& spelled, EachPhrase&& each_phrase,
-                          Step* steps) {
-  for (uint64_t i = 0; i <= count; ++i) steps[i] = {i == 0 ? 0 : ~0u, 0};
+                          Steps&& steps) {
+  steps[0] = {0, 0};
+  for (uint64_t i = 1; i < kLongestPhrase && i <= count; ++i) steps[i] = {~0u, 0};
   for (uint64_t i = 0; i < count; ++i) {
+    if (i + kLongestPhrase <= count) steps[i + kLongestPhrase] = {~0u, 0};
     const uint32_t ids = steps[i].ids;
     const uint32_t letters = spelled(words[i]);
     if (letters > 0 && ids + letters < steps[i + 1].ids) steps[i + 1] = Step::to(ids + letters, Step::kSpelled, 1);

@@ -7,12 +7,12 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 namespace basalt::tokens {
 
 namespace {
 
-constexpr uint32_t kLeastCount = 3;  // of phrases of two words and more, in the rows looked at
 constexpr uint32_t kLeastBits = 6;
 constexpr uint32_t kMostBits = 17;
 constexpr uint64_t kWordsToTrySizes = 1 << 16;
@@ -37,8 +37,8 @@ class PhraseCounter {
  public:
   static constexpr uint32_t kNone = ~0u;
 
-  PhraseCounter(const Words& words, const RowSet& rows) {
-    for (uint64_t row = 0; row < words.rows(); row += rows.step) {
+  PhraseCounter(const Words& words, uint64_t step) {
+    for (uint64_t row = 0; row < words.rows(); row += step) {
       sequence_.insert(sequence_.end(), words.sequence.begin() + static_cast<ptrdiff_t>(words.row_starts[row]),
                        words.sequence.begin() + static_cast<ptrdiff_t>(words.row_starts[row + 1]));
       row_ends_.push_back(sequence_.size());
@@ -141,8 +141,10 @@ double saved_ids(const Phrase& phrase, const Words& words) {
 
 class Chooser {
  public:
-  Chooser(const Words& words, const RowSet& rows, const CountUses& count_uses)
-      : words_(words), count_uses_(count_uses), rows_(rows), runs_(words, rows), candidates_(runs_.phrases()) {
+  Chooser(const Words& words, const RowSet& rows, const RowPasses* elsewhere)
+      : words_(words), elsewhere_(elsewhere), rows_(rows) {
+    if (elsewhere_ == nullptr) runs_.emplace(words, rows.step);
+    candidates_ = elsewhere_ == nullptr ? runs_->phrases() : elsewhere_->find_candidates(rows.step);
     for (const Phrase& candidate : candidates_) {
       entry_bytes_.push_back(static_cast<double>(bytes_of(candidate, words)) + kBytesPerEntry);
       saved_ids_.push_back(saved_ids(candidate, words));
@@ -213,18 +215,18 @@ class Chooser {
       phrases.push_back(candidates_[taken[i]]);
       place[taken[i]] = i;
     }
-    if (count_uses_) return count_uses_(phrases, rows_.step);
+    if (elsewhere_ != nullptr) return elsewhere_->count_uses(phrases, rows_.step);
     Speller speller(words_, phrases);
     FewestIds fewest(speller);
     Uses used;
     used.counts.resize(taken.size());
     std::vector<uint64_t> spelled(words_.texts.size());
     uint64_t begin = 0;
-    for (const uint64_t end : runs_.row_ends()) {
-      const uint32_t* words = runs_.sequence().data() + begin;
+    for (const uint64_t end : runs_->row_ends()) {
+      const uint32_t* words = runs_->sequence().data() + begin;
       fewest.find(words, static_cast<uint32_t>(end - begin), [&](uint32_t i, auto&& body) {
         for (uint32_t length = 1; length <= kLongestPhrase; ++length) {
-          const uint32_t run = runs_.at(begin + i, length);
+          const uint32_t run = runs_->at(begin + i, length);
           if (run == PhraseCounter::kNone) break;
           if (place[run] != kNoPhrase) body(length, place[run]);
         }
@@ -245,10 +247,10 @@ class Chooser {
   }
 
   const Words& words_;
-  const CountUses& count_uses_;
+  const RowPasses* elsewhere_;  // nullptr: here
   RowSet rows_;
-  PhraseCounter runs_;
-  const std::vector<Phrase>& candidates_;
+  std::optional<PhraseCounter> runs_;
+  std::vector<Phrase> candidates_;
   std::vector<double> entry_bytes_;
   std::vector<double> saved_ids_;
   size_t spelled_ = 0;  // entries of one byte that there may have to be
@@ -341,8 +343,10 @@ void Speller::spell(uint32_t word) {
 }
 
 Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases, uint64_t step) {
-  std::vector<bool> wanted(words.texts.size(), step == 1);
-  for (uint64_t row = 0; step > 1 && row < words.rows(); row += step) {
+  // Where rows have more words than there are, finding out which they have takes longer than to spell all.
+  const bool all = step == 1 || words.texts.size() <= words.sequence.size() / step;
+  std::vector<bool> wanted(words.texts.size(), all);
+  for (uint64_t row = 0; !all && row < words.rows(); row += step) {
     for (uint64_t i = words.row_starts[row]; i < words.row_starts[row + 1]; ++i) wanted[words.sequence[i]] = true;
   }
   Speller speller(words, phrases);
@@ -375,10 +379,12 @@ const std::vector<Piece>& RowParser::parse(uint64_t row) {
   return pieces_;
 }
 
-std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort, const CountUses& count_uses) {
+std::vector<Phrase> candidates(const Words& words, uint64_t step) { return PhraseCounter(words, step).phrases(); }
+
+std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort, const RowPasses* elsewhere) {
   if (words.sequence.empty()) return {};
   const RowSet few_rows = rows_of_about(words, kWordsToTrySizes, scale);
-  const Chooser few(words, few_rows, count_uses);
+  const Chooser few(words, few_rows, elsewhere);
   // Room for an eighth of the words at least; larger as long as that makes it smaller.
   const auto of_words = static_cast<uint32_t>(std::bit_width(words.texts.size()));
   uint32_t bits = std::clamp(of_words - std::min(of_words, 3u), kLeastBits, kMostBits);
@@ -394,7 +400,7 @@ std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effo
   const int rounds = effort == Effort::kFast ? 1 : effort == Effort::kBalanced ? 3 : 6;
   const RowSet rows = rows_of_about(words, most_words, scale);
   if (rows.step == few_rows.step) return few.choose(bits, rounds).phrases;
-  return Chooser(words, rows, count_uses).choose(bits, rounds).phrases;
+  return Chooser(words, rows, elsewhere).choose(bits, rounds).phrases;
 }
 
 }  // namespace basalt::tokens

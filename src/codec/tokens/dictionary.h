@@ -108,7 +108,7 @@ struct Spelling {
   std::vector<uint32_t> starts;  // one more than words; a phrase has none
   std::vector<uint32_t> ids;
 };
-// Of words in every `step`-th row; others have none either.
+// Of words in every `step`-th row at least; others may have none either.
 Spelling spell_words(const Words& words, const std::vector<Phrase>& phrases, uint64_t step = 1);
 
 // Cuts rows into the fewest ids.
@@ -132,10 +132,20 @@ struct Uses {
   uint64_t ids = 0;
   std::vector<uint64_t> counts;  // of each phrase
 };
-using CountUses = std::function<Uses(const std::vector<Phrase>& phrases, uint64_t step)>;
+// What passes over rows, which may be done elsewhere.
+struct RowPasses {
+  std::function<Uses(const std::vector<Phrase>& phrases, uint64_t step)> count_uses;
+  // As candidates() finds them.
+  std::function<std::vector<Phrase>(uint64_t step)> find_candidates;
+};
+
+// Runs of up to four words in every `step`-th row that may become phrases: all single words, by number, then longer
+// ones that occur kLeastCount times, shorter ones first, of equal length in the order in which they are met.
+std::vector<Phrase> candidates(const Words& words, uint64_t step);
 
 // The phrases that make the ids and the entries smallest, judged by some of the rows. `scale`: how many rows each row
-// stands for. Most of the time goes into counting uses, which may be done elsewhere.
-std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort, const CountUses& count_uses = {});
+// stands for. Most of the time goes into passes over rows.
+std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort,
+                                   const RowPasses* elsewhere = nullptr);
 
 }  // namespace basalt::tokens
