@@ -1,5 +1,5 @@
-// What benchmarks of whole statements share: lines with their bars, statements on the GPU checked against the CPU, files
-// that are made for a measurement.
+// What benchmarks of whole statements share: lines with their bars, statements on the GPU checked against the CPU,
+// files that are made for a measurement.
 #pragma once
 
 #include <algorithm>

@@ -66,8 +66,10 @@ class Sums {
     for (uint64_t i = 0; i < kMaxChunkRows; i += 61) sorted.push_back(static_cast<T>(value(i)));
     std::sort(sorted.begin(), sorted.end());
     const auto as_literal = [](T v) {
-      if constexpr (std::is_floating_point_v<T>) return literal(static_cast<double>(v));
-      else return literal(static_cast<int64_t>(v));
+      if constexpr (std::is_floating_point_v<T>)
+        return literal(static_cast<double>(v));
+      else
+        return literal(static_cast<int64_t>(v));
     };
     const Expr low = as_literal(sorted[sorted.size() / 4]);
     const Expr high = as_literal(sorted[sorted.size() / 4 * 3]);
@@ -128,14 +130,13 @@ void decimals(Sums& sums, const std::string& type_name, TypeKind type, const std
   for (const uint32_t exceptions : {0u, 10u}) {
     for (const uint32_t width : widths) {
       const T scale = sizeof(T) == 8 ? T{1000} : T{10};
-      const std::string name = "galp " + type_name + ", " + std::to_string(exceptions) + " exceptions, " +
-                               std::to_string(width) + " bits";
-      sums.measure<T>(name, type, "galp(packed)", width >= 16 && exceptions == 0 ? Bar{75, 0} : Bar{},
-                      [&](uint64_t i) {
-                        const T decimal = static_cast<T>(mixed(i) & low_bits(width)) / scale;
-                        const bool is_exception = exceptions != 0 && i % (kTileRows / exceptions) == 7;
-                        return is_exception ? static_cast<T>(std::sin(static_cast<T>(i))) : decimal;
-                      });
+      const std::string name =
+          "galp " + type_name + ", " + std::to_string(exceptions) + " exceptions, " + std::to_string(width) + " bits";
+      sums.measure<T>(name, type, "galp(packed)", width >= 16 && exceptions == 0 ? Bar{75, 0} : Bar{}, [&](uint64_t i) {
+        const T decimal = static_cast<T>(mixed(i) & low_bits(width)) / scale;
+        const bool is_exception = exceptions != 0 && i % (kTileRows / exceptions) == 7;
+        return is_exception ? static_cast<T>(std::sin(static_cast<T>(i))) : decimal;
+      });
     }
   }
 }
@@ -158,8 +159,7 @@ int run(int argc, char** argv) {
   learned<int64_t>(sums, "i64", TypeKind::kInt64, {8, 16, 24});
   for (const uint32_t width : {8u, 16u, 24u}) {
     sums.measure<int32_t>("packed i32, " + std::to_string(width) + " bits", TypeKind::kInt32, "packed",
-                          width >= 16 ? Bar{75, 0} : Bar{},
-                          [&](uint64_t i) { return mixed(i) & low_bits(width); });
+                          width >= 16 ? Bar{75, 0} : Bar{}, [&](uint64_t i) { return mixed(i) & low_bits(width); });
   }
   decimals<double>(sums, "double", TypeKind::kFloat64, {8, 12, 16, 24, 32});
   decimals<float>(sums, "float", TypeKind::kFloat32, {8, 12, 16, 20});
