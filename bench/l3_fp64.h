@@ -69,8 +69,8 @@ struct SteppedInFp64 {
     const l3::Chunk chunk = device::l3_chunk(descriptor);
     const bool packed = chunk.is_packed(row / kUnitRows);
     const uint32_t rows = packed ? kTileRows : kUnitRows;
-    const LearnedUnit unit =
-        Fp64<false>::prepared(device::describe_unit<false>(chunk, row / rows * rows / kUnitRows, sizeof(T)));
+    const LearnedUnit unit = Fp64<false>::prepared(
+        device::describe_unit<device::Describe::kRunsInTile>(chunk, row / rows * rows / kUnitRows, sizeof(T)));
     if (unit.is(LearnedUnit::kRuns)) return device::L3<T>::value(descriptor, row);
     const uint32_t local = row % rows;
     typename Fp64<false>::Lane<true> at(unit, local % kLanes);

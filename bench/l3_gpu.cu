@@ -15,9 +15,9 @@ namespace {
 
 using device::ChunkBatch;
 
-template <typename T, bool kPrefetch, typename Predictions = device::FixedPoint, uint32_t kMinBlocks = 6>
+template <typename T, device::AskAhead kAhead, typename Predictions = device::FixedPoint, uint32_t kMinBlocks = 6>
 cudaError_t decode_strips(const ChunkBatch& batch, uint32_t strip, T* out) {
-  device::decode_learned<T, 4, kMinBlocks, kPrefetch, Predictions>
+  device::decode_learned<T, 4, kMinBlocks, kAhead, Predictions>
       <<<device::tile_grid(batch, 4 * strip), 4 * kLanes>>>(batch, strip, out, nullptr);
   return cudaGetLastError();
 }
@@ -116,20 +116,23 @@ void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   };
   bench.measure<T>(group, point, kShipped, column.batch(), bytes, 0.80, expected,
                    [&](T* out) { return l3::decode(column.batch(), out, bench.fault.data(), 0); });
-  measure("prefetch", 4, decode_strips<T, true>);
-  measure("prefetch", 8, decode_strips<T, true>);
-  measure("no prefetch", 8, decode_strips<T, false>);
-  measure("64 registers", 4, decode_strips<T, true, device::FixedPoint, 8>);
+  using device::AskAhead;
+  measure("prefetch", 4, decode_strips<T, AskAhead::kPrefetch>);
+  measure("prefetch", 8, decode_strips<T, AskAhead::kPrefetch>);
+  measure("staged", 4, decode_strips<T, AskAhead::kStage>);
+  measure("staged", 8, decode_strips<T, AskAhead::kStage>);
+  measure("prefetch, 72 registers", 8, decode_strips<T, AskAhead::kPrefetch, device::FixedPoint, 7>);
+  if (!bench.options.only.empty()) return;  // what is beside these takes a while
   bench.measure<T>(group, point, "shared memory", column.batch(), bytes, 0, expected, [&](T* out) {
     return device::launch_decode_tiles<device::L3<T>, 8, (sizeof(T) == 8 ? 3 : 4)>(column.batch(), out, nullptr, 0);
   });
   const SteppedInFp64<T> stepped;
   bench.measure<T>(group, point, "fp64 converted", column.batch(), bytes, 0, stepped,
-                   [&](T* out) { return decode_strips<T, true, Fp64<false>>(column.batch(), 8, out); });
+                   [&](T* out) { return decode_strips<T, AskAhead::kPrefetch, Fp64<false>>(column.batch(), 8, out); });
   bench.measure<T>(group, point, "fp64 added", column.batch(), bytes, 0, stepped,
-                   [&](T* out) { return decode_strips<T, true, Fp64<true>>(column.batch(), 8, out); });
+                   [&](T* out) { return decode_strips<T, AskAhead::kPrefetch, Fp64<true>>(column.batch(), 8, out); });
   decode_published_set<T>(bench, group, set, values, column);
-  if (bench.options.wants("l3 look-up")) look_ups<T>(bench, set.name, column);
+  look_ups<T>(bench, set.name, column);
 }
 
 // One launch of the published decoder and one of ours for each width, in this order, for a profiler to count at: frames

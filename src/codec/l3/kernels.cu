@@ -12,7 +12,7 @@ cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cud
   constexpr uint32_t kWarps = 4;
   constexpr uint32_t kMinBlocks = 6;  // 80 registers
   const uint32_t strip = device::strip_of(batch, sizeof(T) == 8 ? device::kStripTiles / 2 : device::kStripTiles);
-  device::decode_learned<T, kWarps, kMinBlocks, true>
+  device::decode_learned<T, kWarps, kMinBlocks, device::AskAhead::kPrefetch>
       <<<device::tile_grid(batch, kWarps * strip), kWarps * kLanes, 0, stream>>>(batch, strip, out, fault);
   return cudaGetLastError();
 }

@@ -23,15 +23,12 @@ class LearnedRuns {
     T values[kMostStaged];
   };
 
-  // `tile` of the chunk. All lanes come along.
-  __device__ __forceinline__ LearnedRuns(const l3::Chunk& chunk, uint32_t partition, uint32_t tile, Scratch& scratch)
-      : runs_(chunk.runs(chunk.record(partition), partition, sizeof(T))), scratch_(scratch) {
+  // `tile` of the chunk, whose runs of the partition are `in_tile`. All lanes come along.
+  __device__ __forceinline__ LearnedRuns(const l3::Runs& runs, uint32_t tile, RunsInTile in_tile, Scratch& scratch)
+      : runs_(runs), scratch_(scratch), first_(in_tile.first) {
     const uint32_t here = tile - runs_.first_unit / kUnitsPerTile;
-    first_ = runs_.first_run(here);
-    uint32_t last = runs_.first_run(here + 1);
-    bad = last < first_ || last - first_ > kTileRows;  // at most one run ends at each row
-    if (bad) last = first_;
-    inner_ = last - first_;
+    bad = in_tile.bad();
+    inner_ = bad ? 0 : in_tile.last - first_;
     const uint32_t tile_row = runs_.tile_row(here);
     // The run before must not reach into this tile, which ends by tile cannot show.
     if (first_ > 0 && runs_.header.ends.model != l3::kByTile) {
@@ -163,7 +160,8 @@ class L3 : public OneForm<L3<T>, T> {
         ++u;
         continue;
       }
-      const Runs runs(chunk, unit.place, tile, staged);
+      const l3::Runs all = chunk.runs(chunk.record(unit.place), unit.place, sizeof(T));
+      const Runs runs(all, tile, RunsInTile::of(all, tile), staged);
       wrong = wrong || runs.bad;
       for (; u < count && units[u].is(LearnedUnit::kRuns) && units[u].place == unit.place; ++u) {
 #pragma unroll 2

@@ -17,16 +17,33 @@ constexpr uint32_t kStripTiles = kLanes / kUnitsPerTile;
 template <typename T>
 using StripRuns = LearnedRuns<T, 128>;
 
-template <typename T>
+// Residuals of units of up to this width go through shared memory where that is asked for.
+constexpr uint32_t kWidestStaged = 24;
+constexpr uint32_t kStagedUnitWords = unit_words(kWidestStaged);
+
+// Residuals of two tiles that partitions share: one that is read, and the one after it.
+struct alignas(16) StagedTiles {
+  uint32_t words[2][kUnitsPerTile * kStagedUnitWords];
+};
+struct NotStaged {};
+
+template <typename T, bool kStaged = false>
 struct alignas(16) StripScratch {
   LearnedUnit units[kLanes];
   typename StripRuns<T>::Scratch runs;
+  typename SelectType<kStaged, StagedTiles, NotStaged>::type staged;
 };
 
 // Words of residuals, where they are stored.
 struct StoredWords {
   const uint32_t* words;
   __device__ __forceinline__ uint32_t operator()(uint32_t j) const { return load(words + j); }
+};
+
+// A unit's residuals, in shared memory.
+struct StagedWords {
+  const uint32_t* words;
+  __device__ __forceinline__ uint32_t operator()(uint32_t j) const { return words[j]; }
 };
 
 // Residuals k = first … first + N − 1 of a lane of a packed tile, each with the bits of `mark` above it. word(j): word
@@ -144,18 +161,21 @@ __device__ __forceinline__ void narrow_rows_by_degree(const LearnedUnit& unit, u
   }
 }
 
-// Rows of more than 32 bits by one loop for all widths: an unrolled body for each would not stay in the instruction
-// cache where neighbouring tiles have different widths.
-template <uint32_t N, typename Sink>
-__device__ __forceinline__ void wide_rows_in_a_loop(const LearnedUnit& unit, const uint32_t* words, uint32_t stride,
-                                                    uint32_t bit, uint32_t first_k, Sink& sink) {
+// Rows of wide residuals by one loop for all widths: an unrolled body for each would not stay in the instruction cache
+// where neighbouring tiles have different widths.
+template <typename T, uint32_t N, typename Sink>
+__device__ __forceinline__ void rows_in_a_loop(const LearnedUnit& unit, const uint32_t* words, uint32_t stride,
+                                               uint32_t bit, uint32_t first_k, Sink& sink) {
   LanePredictions<Sink, true> rows(unit);
   const uint32_t width = unit.width();
   const uint32_t fraction = unit.fraction();
+  const bool wide = unit.is(LearnedUnit::kWide);
 #pragma unroll 8
   for (uint32_t j = 0; j < N; ++j) {
-    const uint64_t residual = residual_bits<uint64_t>(words, stride, bit + j * width, width);
-    sink.value(first_k + j, unit.base + rows.wide(fraction) + residual);
+    const uint64_t residual = residual_bits<T>(words, stride, bit + j * width, width);
+    const auto offset = static_cast<int32_t>(rows.narrow() + static_cast<uint32_t>(residual));
+    sink.value(first_k + j,
+               unit.base + (wide ? rows.wide(fraction) + residual : static_cast<uint64_t>(int64_t{offset})));
     rows.step();
   }
 }
@@ -175,37 +195,36 @@ __device__ __forceinline__ void feed_packed_tile(const l3::Chunk& chunk, const L
       wide_rows(unit, rows, 0, residuals, sink);
     }
   } else if constexpr (sizeof(T) > 4) {
-    wide_rows_in_a_loop<kRowsPerLane>(unit, lane_words, kLanes, 0, 0, sink);
+    rows_in_a_loop<T, kRowsPerLane>(unit, lane_words, kLanes, 0, 0, sink);
   }
 }
 
-template <typename T, typename Sink>
-__device__ __forceinline__ void feed_unit(const l3::Chunk& chunk, const LearnedUnit& unit, uint32_t first_k,
-                                          Sink& sink) {
-  const uint32_t* unit_words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords;
-  const StoredWords words{unit_words};
+// A unit by itself. word(j): word j of its residuals if they are of up to kWidest bits.
+template <typename T, uint32_t kWidest, typename Words, typename Sink>
+__device__ __forceinline__ void feed_unit(const l3::Chunk& chunk, const LearnedUnit& unit, const Words& word,
+                                          uint32_t first_k, Sink& sink) {
   const uint32_t width = unit.width();
-  if (sizeof(T) <= 4 || width <= 32) {
+  if (kWidest >= 8 * sizeof(T) || width <= kWidest) {
     uint32_t residuals[kUnitRowsPerLane] = {};
-    unpack_unit<32>(words, width, 0, residuals);
+    unpack_unit<kWidest>(word, width, 0, residuals);
     if (!unit.is(LearnedUnit::kWide)) {
       narrow_rows_by_degree(unit, first_k, residuals, sink);
     } else {
       LanePredictions<Sink, true> rows(unit);
       wide_rows(unit, rows, first_k, residuals, sink);
     }
-  } else if constexpr (sizeof(T) > 4) {
-    wide_rows_in_a_loop<kUnitRowsPerLane>(unit, unit_words, 1, lane_id() * kUnitRowsPerLane * width, first_k, sink);
+  } else {
+    const uint32_t* words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords;
+    rows_in_a_loop<T, kUnitRowsPerLane>(unit, words, 1, lane_id() * kUnitRowsPerLane * width, first_k, sink);
   }
 }
 
 // Gives all rows of `tile`, whose units are described at `units`, to the sink; rows beyond the count may come with any
-// value. True if they break a rule.
-template <typename T, typename Sink>
+// value. `staged`: where stage_units has put residuals. True if rows break a rule.
+template <typename T, bool kStaged, typename Sink>
 __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile, const LearnedUnit* units,
-                                          typename StripRuns<T>::Scratch& scratch, Sink& sink) {
-  const uint32_t left = chunk.units - tile * kUnitsPerTile;
-  const uint32_t count = left < kUnitsPerTile ? left : kUnitsPerTile;
+                                          typename StripRuns<T>::Scratch& scratch, const uint32_t* staged, Sink& sink) {
+  const uint32_t count = units_of_tile(chunk, tile);
   if ((units->info & (LearnedUnit::kPackedTile | LearnedUnit::kRuns)) == LearnedUnit::kPackedTile) {
     feed_packed_tile<T>(chunk, *units, sink);
     return false;
@@ -213,13 +232,21 @@ __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile,
   bool bad = false;
 #pragma unroll 1
   for (uint32_t u = 0; u < count;) {
-    if (!units[u].is(LearnedUnit::kRuns)) {
-      feed_unit<T>(chunk, units[u], u * kUnitRowsPerLane, sink);
+    const LearnedUnit& unit = units[u];
+    if (!unit.is(LearnedUnit::kRuns)) {
+      if constexpr (kStaged) {
+        const StagedWords words{staged + u * kStagedUnitWords};
+        feed_unit<T, kWidestStaged>(chunk, unit, words, u * kUnitRowsPerLane, sink);
+      } else {
+        const StoredWords words{chunk.residuals + uint64_t{unit.place} * l3::kPieceWords};
+        feed_unit<T, 32>(chunk, unit, words, u * kUnitRowsPerLane, sink);
+      }
       ++u;
       continue;
     }
-    const uint32_t partition = units[u].place;
-    const StripRuns<T> runs(chunk, partition, tile, scratch);
+    const uint32_t partition = unit.place;
+    const RunsInTile in_tile{static_cast<uint32_t>(unit.d1), static_cast<uint32_t>(unit.d2)};
+    const StripRuns<T> runs(chunk.runs(chunk.record(partition), partition, sizeof(T)), tile, in_tile, scratch);
     bad = bad || runs.bad;
     for (; u < count && units[u].is(LearnedUnit::kRuns) && units[u].place == partition; ++u) {
 #pragma unroll
@@ -237,12 +264,28 @@ __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile,
 __device__ __forceinline__ void prefetch_tile(const l3::Chunk& chunk, const LearnedUnit* units, uint32_t count) {
   const bool packed = units->is(LearnedUnit::kPackedTile);
   const uint32_t u = lane_id();
-  if (u >= (packed ? 1 : count) || u >= kUnitsPerTile || units[u].is(LearnedUnit::kRuns)) return;
+  if (u >= (packed ? 1 : count) || units[u].is(LearnedUnit::kRuns)) return;
   constexpr uint32_t kWidest = 16;
   const uint32_t width = units[u].width();
   if (width == 0 || width > kWidest) return;
   const uint32_t words = unit_words(width) * (packed ? kUnitsPerTile : 1);
   prefetch(chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords, words * sizeof(uint32_t));
+}
+
+// Asks for the residuals of units that have the flags of `wanted` among those of `mask` and up to kWidestStaged bits,
+// each at its place in `to`.
+__device__ __forceinline__ void stage_units(const l3::Chunk& chunk, const LearnedUnit* units, uint32_t count,
+                                            uint32_t mask, uint32_t wanted, uint32_t* to) {
+  constexpr uint32_t kCopyWords = 4;
+#pragma unroll 1
+  for (uint32_t u = 0; u < count; ++u) {
+    const uint32_t width = units[u].width();
+    if ((units[u].info & mask) != wanted || width > kWidestStaged) continue;
+    const uint32_t* from = chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords;
+    for (uint32_t j = lane_id() * kCopyWords; j < unit_words(width); j += kLanes * kCopyWords) {
+      copy_to_shared(to + u * kStagedUnitWords + j, from + j);
+    }
+  }
 }
 
 // Tiles first, first + step, … of a chunk; count ≤ kStripTiles.
@@ -262,26 +305,58 @@ struct Strip {
   }
 };
 
+// What a warp asks for while it works on the tile before.
+enum class AskAhead {
+  kNothing,
+  kPrefetch,  // residuals to the second-level cache
+  kStage,     // the same of whole tiles; those of tiles that partitions share to shared memory
+};
+
 // Calls sink_of(tile) and gives the sink the tile's rows, tile after tile. True if rows break a rule.
-template <typename T, bool kPrefetch, typename SinkOf>
-__device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const Strip& strip, StripScratch<T>& scratch,
-                                           SinkOf&& sink_of) {
+template <typename T, AskAhead kAhead, typename SinkOf>
+__device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const Strip& strip,
+                                           StripScratch<T, kAhead == AskAhead::kStage>& scratch, SinkOf&& sink_of) {
   using Predictions = typename PredictionsOf<std::remove_cvref_t<decltype(sink_of(0u))>>::type;
+  constexpr bool kStaged = kAhead == AskAhead::kStage;
   const uint32_t lane = lane_id();
   const uint32_t unit = (strip.first + lane / kUnitsPerTile * strip.step) * kUnitsPerTile + lane % kUnitsPerTile;
   sync_warp();  // nobody reads the last strip any more
   if (lane < strip.count * kUnitsPerTile && unit < chunk.units)
-    scratch.units[lane] = Predictions::prepared(describe_unit<false>(chunk, unit, sizeof(T)));
+    scratch.units[lane] = Predictions::prepared(describe_unit<Describe::kRunsInTile>(chunk, unit, sizeof(T)));
   sync_warp();
+  const auto staged_at = [&](uint32_t i) -> uint32_t* {
+    if constexpr (kStaged) {
+      return scratch.staged.words[i % 2];
+    } else {
+      return nullptr;
+    }
+  };
+  const auto ask_for = [&](uint32_t i) {
+    if (kAhead != AskAhead::kNothing && i < strip.count) {
+      const LearnedUnit* units = scratch.units + i * kUnitsPerTile;
+      const uint32_t count = units_of_tile(chunk, strip.first + i * strip.step);
+      if (!kStaged || units->is(LearnedUnit::kPackedTile)) {
+        prefetch_tile(chunk, units, count);
+      } else {
+        stage_units(chunk, units, count, LearnedUnit::kRuns, 0, staged_at(i));
+      }
+    }
+    if constexpr (kStaged) close_copies();
+  };
   bool bad = false;
+  if constexpr (kStaged) ask_for(0);
 #pragma unroll 1
   for (uint32_t i = 0; i < strip.count; ++i) {
-    const uint32_t tile = strip.first + i * strip.step;
-    if (kPrefetch && i + 1 < strip.count) {
-      prefetch_tile(chunk, scratch.units + (i + 1) * kUnitsPerTile, chunk.units - (tile + strip.step) * kUnitsPerTile);
+    ask_for(i + 1);
+    if constexpr (kStaged) {
+      wait_for_copies<1>();
+      sync_warp();
     }
+    const uint32_t tile = strip.first + i * strip.step;
     auto&& sink = sink_of(tile);
-    bad = feed_tile<T>(chunk, tile, scratch.units + i * kUnitsPerTile, scratch.runs, sink) || bad;
+    bad =
+        feed_tile<T, kStaged>(chunk, tile, scratch.units + i * kUnitsPerTile, scratch.runs, staged_at(i), sink) || bad;
+    if constexpr (kStaged) sync_warp();  // the words of this tile make room
   }
   return bad;
 }
@@ -300,10 +375,10 @@ struct StoreRows {
 
 // A warp decodes up to `most` tiles of each chunk. Grid: x covers the tiles of the longest chunk, kWarps · most per
 // block; y the chunks. `fault` becomes 1 if values were found that no writer makes.
-template <typename T, uint32_t kWarps, uint32_t kMinBlocks, bool kPrefetch, typename P = FixedPoint>
+template <typename T, uint32_t kWarps, uint32_t kMinBlocks, AskAhead kAhead, typename P = FixedPoint>
 __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(ChunkBatch batch, uint32_t most, T* out,
                                                                              uint32_t* fault) {
-  __shared__ StripScratch<T> scratch[kWarps];
+  __shared__ StripScratch<T, kAhead == AskAhead::kStage> scratch[kWarps];
   bool bad = false;
 #pragma unroll 1
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
@@ -313,7 +388,7 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(Chu
     const Strip strip = Strip::of_warp(tiles_of(count), most);
     if (strip.count == 0) continue;
     T* lane_out = out + load(batch.first_rows + chunk) + lane_id();
-    const bool wrong = feed_strip<T, kPrefetch>(learned, strip, scratch[threadIdx.x / kLanes], [&](uint32_t tile) {
+    const bool wrong = feed_strip<T, kAhead>(learned, strip, scratch[threadIdx.x / kLanes], [&](uint32_t tile) {
       const uint32_t rows = rows_of_tile(count, tile);
       return StoreRows<T, P>{lane_out + uint64_t{tile} * kTileRows, rows > lane_id() ? rows - lane_id() : 0};
     });

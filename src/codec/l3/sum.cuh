@@ -29,13 +29,36 @@ struct SumRows {
 constexpr uint32_t kTileMarkBit = 26;
 constexpr uint32_t kWidestTileMark = 21;
 
+// The upper half of a prediction, stepped from row to row.
+template <uint32_t kDegree, bool kMultiplied>
+struct OffsetSteps {
+  l3::Steps s{};
+  uint32_t high = 0;  // sum of the upper halves of d1, if kMultiplied
+
+  __device__ __forceinline__ explicit OffsetSteps(const LearnedUnit& unit) {
+    if constexpr (kDegree > 0) s = steps_of_lane<(kDegree > 1)>(unit);
+  }
+  __device__ __forceinline__ uint32_t plus(uint32_t residual) const {
+    return residual + static_cast<uint32_t>(s.y >> 32) + high;
+  }
+  __device__ __forceinline__ void step() {
+    if constexpr (kDegree > 0 && kMultiplied) {
+      add_by_multiplying(s.y, static_cast<uint32_t>(s.d1));
+      add_by_multiplying(high, static_cast<uint32_t>(s.d1 >> 32));
+    } else if constexpr (kDegree > 0) {
+      s.y += s.d1;
+    }
+    if constexpr (kDegree > 1) s.d1 += s.d2;
+    if constexpr (kDegree > 2) s.d2 += s.d3;
+  }
+};
+
 // Rows whose marked residuals are given, in groups of at most eight unless they are references of up to 21 bits.
-template <uint32_t kDegree, uint32_t kMark, uint32_t N>
+template <uint32_t kDegree, uint32_t kMark, bool kMultiplied, uint32_t N>
 __device__ __forceinline__ void sum_rows(const LearnedUnit& unit, uint32_t bound, const uint32_t (&residuals)[N],
                                          TileSum& sums) {
   constexpr uint32_t kGroup = kMark == kMarkBit ? kUnitRowsPerLane : N;
-  l3::Steps s{};
-  if constexpr (kDegree > 0) s = steps_of_lane<(kDegree > 1)>(unit);
+  OffsetSteps<kDegree, kMultiplied> steps(unit);
   const uint32_t marked_bound = bound + (1u << kMark);
   uint32_t passed = 0;
   uint32_t sum = 0;
@@ -44,11 +67,8 @@ __device__ __forceinline__ void sum_rows(const LearnedUnit& unit, uint32_t bound
     uint32_t both = 0;
 #pragma unroll
     for (uint32_t j = first; j < first + kGroup; ++j) {
-      const uint32_t offset = residuals[j] + static_cast<uint32_t>(s.y >> 32);
-      add_if_below(both, offset, marked_bound);
-      if constexpr (kDegree > 0) s.y += s.d1;
-      if constexpr (kDegree > 1) s.d1 += s.d2;
-      if constexpr (kDegree > 2) s.d2 += s.d3;
+      add_if_below(both, steps.plus(residuals[j]), marked_bound);
+      steps.step();
     }
     passed += both >> kMark;
     sum += both & ((1u << kMark) - 1);
@@ -56,14 +76,14 @@ __device__ __forceinline__ void sum_rows(const LearnedUnit& unit, uint32_t bound
   sums.count += passed;
   sums.sum += unit.base * passed + sum;
 }
-template <uint32_t N>
+template <bool kMultiplied, uint32_t N>
 __device__ __forceinline__ void sum_rows_by_degree(const LearnedUnit& unit, uint32_t bound,
                                                    const uint32_t (&residuals)[N], TileSum& sums) {
   switch (unit.degree()) {
-    case 0: return sum_rows<0, kMarkBit>(unit, bound, residuals, sums);
-    case 1: return sum_rows<1, kMarkBit>(unit, bound, residuals, sums);
-    case 2: return sum_rows<2, kMarkBit>(unit, bound, residuals, sums);
-    default: return sum_rows<3, kMarkBit>(unit, bound, residuals, sums);
+    case 0: return sum_rows<0, kMarkBit, kMultiplied>(unit, bound, residuals, sums);
+    case 1: return sum_rows<1, kMarkBit, kMultiplied>(unit, bound, residuals, sums);
+    case 2: return sum_rows<2, kMarkBit, kMultiplied>(unit, bound, residuals, sums);
+    default: return sum_rows<3, kMarkBit, kMultiplied>(unit, bound, residuals, sums);
   }
 }
 
@@ -86,55 +106,23 @@ __device__ __forceinline__ void sum_predictions(const LearnedUnit& unit, uint32_
   sums.sum += unit.base * passed + sum;
 }
 
-// Residuals of a warp's tiles in shared memory, asked for one tile ahead.
-struct alignas(16) StagedTiles {
-  uint32_t words[2][kWidestBounded * kLanes];
-};
-struct NotStaged {};
-
-// A unit's residuals, in shared memory.
-struct StagedWords {
-  const uint32_t* words;
-  __device__ __forceinline__ uint32_t operator()(uint32_t j) const { return words[j]; }
-};
-
 template <typename T, bool kStaged>
 struct alignas(16) SumScratch {
-  StripScratch<T> strip;
+  StripScratch<T, kStaged> strip;
   uint32_t bounds[kLanes];
-  typename SelectType<kStaged, StagedTiles, NotStaged>::type staged;
 };
 
 // Of any tile. Called, so that the ways of most tiles keep their registers.
 template <typename T>
 __device__ __noinline__ TileSum sum_any_tile(const uint64_t* descriptor, uint32_t tile, T last,
-                                             StripScratch<T>& scratch, uint32_t first_unit) {
+                                             const LearnedUnit* units, typename StripRuns<T>::Scratch& scratch) {
   const uint32_t rows = rows_of_tile(row_count(descriptor), tile);
   SumRows<T> sums{last, rows > lane_id() ? rows - lane_id() : 0};
-  const bool bad = feed_tile<T>(l3_chunk(descriptor), tile, scratch.units + first_unit, scratch.runs, sums);
+  const bool bad = feed_tile<T, false>(l3_chunk(descriptor), tile, units, scratch, nullptr, sums);
   return {sums.sum, sums.count, bad ? 1u : 0u};
 }
 
-// Asks for the residuals of a tile, or of its units one by one, each at its place in `to`.
-__device__ __forceinline__ void stage_tile(const l3::Chunk& chunk, const LearnedUnit* units, uint32_t count,
-                                           uint32_t* to) {
-  const bool packed = units->is(LearnedUnit::kPackedTile);
-  constexpr uint32_t kCopyWords = 4;
-#pragma unroll 1
-  for (uint32_t u = 0; u < (packed ? 1 : count); ++u) {
-    if (!units[u].is(LearnedUnit::kBounded)) continue;
-    const uint32_t width = units[u].width();
-    const uint32_t* from = chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords + lane_id() * kCopyWords;
-    uint32_t* place = to + u * unit_words(kWidestBounded) + lane_id() * kCopyWords;
-    const auto words = static_cast<int32_t>(unit_words(width) * (packed ? kUnitsPerTile : 1) - lane_id() * kCopyWords);
-#pragma unroll
-    for (int32_t j = 0; j < int32_t{kWidestBounded * kLanes}; j += kLanes * kCopyWords) {
-      if (j < words) copy_to_shared(place + j, from + j);
-    }
-  }
-}
-
-template <typename Words>
+template <bool kMultiplied, typename Words>
 __device__ __forceinline__ void sum_packed_tile(const LearnedUnit& unit, uint32_t bound, const Words& words,
                                                 TileSum& sums) {
   uint32_t residuals[kRowsPerLane];
@@ -143,14 +131,15 @@ __device__ __forceinline__ void sum_packed_tile(const LearnedUnit& unit, uint32_
   const uint32_t mark = whole ? 1u << kTileMarkBit : 1u << kMarkBit;
   if (!unpack_tile<0, kWidestBounded>(words, unit.width(), mark, residuals)) __builtin_unreachable();
   if (whole) {
-    sum_rows<0, kTileMarkBit>(unit, bound, residuals, sums);
+    sum_rows<0, kTileMarkBit, false>(unit, bound, residuals, sums);
   } else {
-    sum_rows_by_degree(unit, bound, residuals, sums);
+    sum_rows_by_degree<kMultiplied>(unit, bound, residuals, sums);
   }
 }
 
-// Adds the rows of a strip to the sums.
-template <typename T, bool kStaged>
+// Adds the rows of a strip to the sums. kStaged: residuals of tiles that partitions share go through shared memory, one
+// tile ahead. kMultiplied: additions of predictions are multiplications by one.
+template <typename T, bool kMultiplied, bool kStaged>
 __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Strip& strip, T last,
                                           SumScratch<T, kStaged>& scratch, TileSum& sums) {
   const uint32_t lane = lane_id();
@@ -160,17 +149,17 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
   const uint32_t unit = (strip.first + lane / kUnitsPerTile * strip.step) * kUnitsPerTile + lane % kUnitsPerTile;
   sync_warp();  // nobody reads the last strip any more
   if (lane < strip.count * kUnitsPerTile && unit < chunk.units) {
-    LearnedUnit described = describe_unit<false>(chunk, unit, sizeof(T));
+    LearnedUnit described = describe_unit<Describe::kRunsInTile>(chunk, unit, sizeof(T));
     scratch.bounds[lane] = bound_unit(described, last);
     units[lane] = described;
   }
   sync_warp();
   const auto stage = [&](uint32_t i) {
     if constexpr (kStaged) {
-      const uint32_t left = chunk.units - (strip.first + i * strip.step) * kUnitsPerTile;
       if (i < strip.count) {
-        stage_tile(chunk, units + i * kUnitsPerTile, left < kUnitsPerTile ? left : kUnitsPerTile,
-                   scratch.staged.words[i % 2]);
+        constexpr uint32_t kWanted = LearnedUnit::kBounded;
+        stage_units(chunk, units + i * kUnitsPerTile, units_of_tile(chunk, strip.first + i * strip.step),
+                    kWanted | LearnedUnit::kPackedTile, kWanted, scratch.strip.staged.words[i % 2]);
       }
       close_copies();
     }
@@ -188,11 +177,12 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
     const uint32_t tile = strip.first + i * strip.step;
     const LearnedUnit* const here = units + i * kUnitsPerTile;
     const uint32_t* const bounds = scratch.bounds + i * kUnitsPerTile;
-    const auto words_of = [&](uint32_t u, uint32_t first) {
+    const auto stored = [&](uint32_t u) { return chunk.residuals + uint64_t{here[u].place} * l3::kPieceWords; };
+    const auto words_of_unit = [&](uint32_t u) {
       if constexpr (kStaged) {
-        return StagedWords{scratch.staged.words[i % 2] + u * unit_words(kWidestBounded) + first};
+        return StagedWords{scratch.strip.staged.words[i % 2] + u * kStagedUnitWords};
       } else {
-        return StoredWords{chunk.residuals + uint64_t{here[u].place} * l3::kPieceWords + first};
+        return StoredWords{stored(u)};
       }
     };
     if constexpr (kStaged) {
@@ -202,14 +192,14 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
     const bool full = (tile + 1) * kTileRows <= rows;
     constexpr uint32_t kPacked = LearnedUnit::kPackedTile | LearnedUnit::kBounded;
     if (full && (here->info & kPacked) == kPacked) {
-      sum_packed_tile(*here, *bounds, words_of(0, lane), sums);
+      sum_packed_tile<kMultiplied>(*here, *bounds, StoredWords{stored(0) + lane}, sums);
     } else if (full && !here->is(LearnedUnit::kPackedTile) &&
                (here[0].info & here[1].info & here[2].info & here[3].info & LearnedUnit::kBounded) != 0) {
 #pragma unroll 1
       for (uint32_t u = 0; u < kUnitsPerTile; ++u) {
         uint32_t residuals[kUnitRowsPerLane];
-        if (!unpack_unit<kWidestBounded>(words_of(u, 0), here[u].width(), mark, residuals)) __builtin_unreachable();
-        sum_rows_by_degree(here[u], bounds[u], residuals, sums);
+        if (!unpack_unit<kWidestBounded>(words_of_unit(u), here[u].width(), mark, residuals)) __builtin_unreachable();
+        sum_rows_by_degree<kMultiplied>(here[u], bounds[u], residuals, sums);
       }
     } else {
       others |= 1u << i;
@@ -221,7 +211,7 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
   for (; others != 0; others &= others - 1) {
     const uint32_t i = lowest_bit(others);
     const TileSum more =
-        sum_any_tile<T>(descriptor, strip.first + i * strip.step, last, scratch.strip, i * kUnitsPerTile);
+        sum_any_tile<T>(descriptor, strip.first + i * strip.step, last, units + i * kUnitsPerTile, scratch.strip.runs);
     sums.sum += more.sum;
     sums.count += more.count;
     sums.bad |= more.bad;

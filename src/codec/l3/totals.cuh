@@ -80,7 +80,7 @@ class L3Totals {
     const uint32_t number = tile * kUnitsPerTile + lane_id() % kUnitsPerTile;
     Unit unit{};
     if (number < chunk.units) {
-      static_cast<LearnedUnit&>(unit) = describe_unit<false>(chunk, number, sizeof(T));
+      static_cast<LearnedUnit&>(unit) = describe_unit<Describe::kRunsInTile>(chunk, number, sizeof(T));
       unit.base += range.top;
       const uint32_t end = bound_unit(unit, range.last);
       unit.words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords;

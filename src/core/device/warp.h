@@ -123,6 +123,28 @@ __device__ __forceinline__ void add_if_below(uint32_t& sum, uint32_t value, uint
   add_if_less(sum, value, value, bound);
 }
 
+// sum += value, as a multiplication by one, for the same reason.
+__device__ __forceinline__ void add_by_multiplying(uint32_t& sum, uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  uint32_t one = 1;
+  asm("" : "+r"(one));
+  asm("mad.lo.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(value), "r"(one));
+#else
+  sum += value;
+#endif
+}
+__device__ __forceinline__ void add_by_multiplying(uint64_t& sum, uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  uint32_t one = 1;
+  asm("" : "+r"(one));
+  unsigned long long wide = sum;
+  asm("mad.wide.u32 %0, %1, %2, %0;" : "+l"(wide) : "r"(value), "r"(one));
+  sum = wide;
+#else
+  sum += value;
+#endif
+}
+
 // Reads memory that nobody writes while the kernel runs: streams, descriptors. The compiler may move and merge such
 // loads across stores, which is what lets a whole tile's words be in flight at once.
 template <typename T>
