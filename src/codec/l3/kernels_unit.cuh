@@ -60,7 +60,7 @@ __device__ __forceinline__ void prefetch_runs(const l3::Runs& runs, RunsInTile i
   const auto ask = [&](uint64_t stream_bit, uint32_t width) {
     const uint64_t bit = stream_bit + uint64_t{in_tile.first} * width;
     const auto* from = reinterpret_cast<const unsigned char*>(runs.words) + bit / 8;
-    const uint32_t before = reinterpret_cast<uintptr_t>(from) % 16;
+    const uint32_t before = static_cast<uint32_t>(reinterpret_cast<uint64_t>(from) % 16);
     const uint32_t bytes = (in_tile.last - in_tile.first) * width / 8 + 1;
     if (width > 0) prefetch(from - before, (before + bytes + 15) / 16 * 16);
   };
