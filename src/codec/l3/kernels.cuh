@@ -144,13 +144,12 @@ class L3 : public OneForm<L3<T>, T> {
     return {mask, answer.how, wrong ? 1u : 0u};
   }
 
-  // Gives the lane's rows of a tile, in whole units, to sink(k, value); true if they break a rule. `units` and `staged`
-  // have room in shared memory.
-  template <typename Sink>
-  __device__ __forceinline__ static bool walk(const uint64_t* descriptor, uint32_t tile, LearnedUnit* units,
+  // Gives the lane's rows of a tile, in whole units, to sink(k, value); true if they break a rule. Its units have been
+  // described, and `staged` has room, in shared memory.
+  template <typename Unit, typename Sink>
+  __device__ __forceinline__ static bool walk(const l3::Chunk& chunk, uint32_t tile, const Unit* units,
                                               typename Runs::Scratch& staged, Sink&& sink) {
-    const uint32_t count = describe_tile(descriptor, tile, sizeof(T), units);
-    const l3::Chunk chunk = l3_chunk(descriptor);
+    const uint32_t count = units_of_tile(chunk, tile);
     bool wrong = false;
 #pragma unroll 1
     for (uint32_t u = 0; u < count;) {
@@ -176,7 +175,8 @@ class L3 : public OneForm<L3<T>, T> {
   // many such columns.
   __device__ __noinline__ static bool fill(const uint64_t* descriptor, uint32_t tile, Scratch& scratch) {
     Row* rows = scratch.rows + lane_id();
-    const bool wrong = walk(descriptor, tile, scratch.units, scratch.runs,
+    describe_tile(descriptor, tile, sizeof(T), scratch.units);
+    const bool wrong = walk(l3_chunk(descriptor), tile, scratch.units, scratch.runs,
                             [&](uint32_t k, T value) { rows[k * kLanes] = static_cast<Row>(value); });
     sync_warp();
     return wrong;

@@ -69,7 +69,6 @@ class L3Totals {
   static constexpr uint32_t kTiles = kLanes / kUnitsPerTile;  // that are described at once
   struct alignas(16) Scratch {
     Unit units[kLanes];
-    LearnedUnit unbounded[kUnitsPerTile];
     typename Runs::Scratch runs;
   };
 
@@ -88,7 +87,7 @@ class L3Totals {
       const T low = range.first > base ? static_cast<T>(range.first - base) : T{0};
       unit.low = low < end ? static_cast<uint32_t>(low) : end;
       unit.span = end - unit.low;
-      if (unit.is(LearnedUnit::kBounded)) unit.base = range.number(base);
+      unit.base = unit.is(LearnedUnit::kBounded) ? range.number(base) : unit.base - range.top;
     }
     // The rows behind the last are nobody's.
     if ((tile + 1) * kTileRows > row_count(descriptor)) unit.info &= ~LearnedUnit::kBounded;
@@ -104,7 +103,7 @@ class L3Totals {
     if (followed) ask(units + kUnitsPerTile);
     const bool packed = units->is(LearnedUnit::kPackedTile);
     if ((units[0].info & (packed ? ~0u : units[1].info & units[2].info & units[3].info) & LearnedUnit::kBounded) == 0) {
-      return total_of_any(descriptor, tile, scratch, range);
+      return total_of_any(descriptor, tile, units, scratch.runs, range);
     }
     TileSum sums{};
     l3::Steps steps{};
@@ -166,12 +165,12 @@ class L3Totals {
     return marked;
   }
 
-  // Row by row, whatever the models are.
-  __device__ __noinline__ static TileSum total_of_any(const uint64_t* descriptor, uint32_t tile, Scratch& scratch,
-                                                      const SumRange<T>& range) {
+  // Row by row, whatever the models are: bounded units have the same values as before, modulo 2^bits.
+  __device__ __noinline__ static TileSum total_of_any(const uint64_t* descriptor, uint32_t tile, const Unit* units,
+                                                      typename Runs::Scratch& runs, const SumRange<T>& range) {
     const uint32_t rows = rows_mask(rows_of_tile(row_count(descriptor), tile), lane_id());
     TileSum sums{};
-    const bool bad = L3<T>::walk(descriptor, tile, scratch.unbounded, scratch.runs, [&](uint32_t k, T value) {
+    const bool bad = L3<T>::walk(l3_chunk(descriptor), tile, units, runs, [&](uint32_t k, T value) {
       const T place = range.place(value);
       if ((rows >> k & 1) == 0 || !range.holds(place)) return;
       sums.sum += range.number(place);
