@@ -15,6 +15,13 @@ struct TileSum {
   uint32_t bad;  // rows break a rule
 };
 
+// The same of floats, in the order of exec/aggregate.h.
+struct FloatTileSum {
+  double sum;
+  uint32_t count;
+  uint32_t bad;
+};
+
 // Values from first to last by the order of the column's type. `top`: what makes its order that of unsigned numbers
 // when it is added, 0 or the sign bit. The ends have it already.
 template <typename T>

@@ -251,16 +251,14 @@ void Generator::plan_aggregates() {
 
 std::optional<uint32_t> Generator::summed_at_once() const {
   constexpr uint32_t kColumn = 0;
-  if (plan_.columns.size() != 1 || nullable(kColumn) || !is_integer(physical_of(pipeline_.columns[kColumn].type))) {
-    return std::nullopt;
-  }
+  if (plan_.columns.size() != 1 || nullable(kColumn)) return std::nullopt;
   const std::vector<DeviceReader>& readers = plan_.columns[kColumn].shapes.values;
   if (readers.size() != 1 || readers[0].totals.empty()) return std::nullopt;
   if (!general_tests_.empty() || !text_tests_.empty() || range_tests_.size() > 1) return std::nullopt;
   if (!range_tests_.empty() && range_tests_[0].not_equal) return std::nullopt;
   // A lane's 32 values of a tile must fit 64 bits.
-  const exec::IntegerRange range = exec::prepare(column_expression(pipeline_, kColumn), list_).range;
-  if (tile_sum_lane(range) > Lane::kI64) return std::nullopt;
+  const Step step = exec::prepare(column_expression(pipeline_, kColumn), list_);
+  if (is_integer(step.lane) && tile_sum_lane(step.range) > Lane::kI64) return std::nullopt;
   bool sums = false;
   for (const Aggregate& aggregate : pipeline_.aggregates) {
     if (aggregate.op == AggregateOp::kCountStar) continue;

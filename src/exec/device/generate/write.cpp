@@ -365,7 +365,9 @@ void Generator::write_totals(uint32_t column) {
   RangeTest every;
   every.column = column;
   every.has_high = true;
-  const exec::IntegerRange range = exec::range_of(physical_of(pipeline_.columns[column].type));
+  const Physical type = physical_of(pipeline_.columns[column].type);
+  const bool real = is_float(type);
+  const exec::IntegerRange range = exec::range_of(real ? Physical::kI64 : type);
   every.low = range.low;
   every.high = range.high;
   const RangeText text = range_text(range_tests_.empty() ? every : range_tests_[0]);
@@ -379,7 +381,14 @@ void Generator::write_totals(uint32_t column) {
     const std::string number = std::to_string(i);
     record_text_ += "  record.count(" + number + ", rows);\n";
     if (op != AggregateOp::kSum && op != AggregateOp::kAvg) continue;
-    plan_.results[i].kind = ResultKind::kIntegerSum;
+    ResultPlan& result = plan_.results[i];
+    if (real) {
+      result.kind = ResultKind::kFloatSum;
+      result.tile_sum = plan_.tile_sums++;
+      out += "    store_tile_sum(p, " + std::to_string(result.tile_sum) + ", work.index(), tile.sum);\n";
+      continue;
+    }
+    result.kind = ResultKind::kIntegerSum;
     declarations_ += "  Sum sum_" + number + ";\n";
     record_text_ += "  record.state(" + number + ", sum_" + number + ");\n";
     out += "    sum_" + number + ".add(static_cast<int128_t>(static_cast<int64_t>(tile.sum)));\n";
@@ -432,8 +441,10 @@ std::string Generator::column_types() const {
     }
     const std::string type = logical_type(physical_of(pipeline_.columns[i].type));
     if (totals_of_ == i) {
-      out += "using " + names_[i] + "_totals = Totals<" + type + ", " + std::to_string(plan.value_at) + ", " +
-             std::to_string(plan_.slot_words) + ", " + with_widths(plan.shapes.values[0].totals, plan.widths) + ">;\n";
+      out += "using " + names_[i] + "_totals = " +
+             (is_float(physical_of(pipeline_.columns[i].type)) ? "FloatTotals<" : "Totals<" + type + ", ") +
+             std::to_string(plan.value_at) + ", " + std::to_string(plan_.slot_words) + ", " +
+             with_widths(plan.shapes.values[0].totals, plan.widths) + ">;\n";
       continue;
     }
     out += "using " + names_[i] + "_column = Column<" + type + ", " + std::to_string(plan.value_at) + ", " +
