@@ -101,9 +101,7 @@ __global__ __launch_bounds__(kWarps* kLanes) void count_side_by_side(ChunkBatch 
 // What a literal stands for among a column's integers, kept from tile to tile. In shared memory: in registers it would
 // be seven per column.
 struct KnownSpan {
-  int64_t low;
-  int64_t high;
-  int64_t most;
+  device::IntegerSpan span;
   uint32_t pair;
 };
 
@@ -114,6 +112,7 @@ __global__ __launch_bounds__(kWarps* kLanes, 4) void count_column_by_column(Chun
                                                                             int64_t last, unsigned long long* result) {
   using Reader = device::Galp<T, device::Packed<T, typename MeasuredWidths<T>::Unrolled>>;
   __shared__ KnownSpan known[kWarps][kMaxColumns];
+  __shared__ device::SharedExceptions exceptions[kWarps];
   KnownSpan* spans = known[threadIdx.x / kLanes];
   if (device::lane_id() < columns) spans[device::lane_id()].pair = device::CodeRange{}.pair;
   device::sync_warp();
@@ -136,15 +135,13 @@ __global__ __launch_bounds__(kWarps* kLanes, 4) void count_column_by_column(Chun
                                              asked % batch.tiles_per_chunk);
       device::CodeRange range;
       range.pair = spans[column].pair;
-      range.low = spans[column].low;
-      range.high = spans[column].high;
-      range.most = spans[column].most;
+      range.span = spans[column].span;
       uint32_t how = device::kByBounds;
       alive &= device::ShapeTest<FloatOf<T>, device::Test::kAtMost, Reader>::run(
-          descriptor_of(batch, column, i / batch.tiles_per_chunk), i % batch.tiles_per_chunk, nullptr, bad, how, ahead,
-          range, INT64_MIN, last);
+          descriptor_of(batch, column, i / batch.tiles_per_chunk), i % batch.tiles_per_chunk,
+          exceptions + threadIdx.x / kLanes, bad, how, ahead, range, INT64_MIN, last);
       device::sync_warp();
-      if (device::lane_id() == 0) spans[column] = {range.low, range.high, range.most, range.pair};
+      if (device::lane_id() == 0) spans[column] = {range.span, range.pair};
       device::sync_warp();
       if (is_last) {
         count += device::population(alive);

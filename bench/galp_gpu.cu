@@ -19,12 +19,16 @@ namespace {
 
 using device::ChunkBatch;
 
+constexpr uint32_t kCountWarps = 8;  // of a block
+
 // Rows whose key is at most `last`, as generated kernels test them. One warp per tile in turn.
 template <typename T, typename Reader>
-__global__ __launch_bounds__(256, 4) void count_at_most(ChunkBatch batch, int64_t last, unsigned long long* result) {
+__global__ __launch_bounds__(kCountWarps* kLanes, 4) void count_at_most(ChunkBatch batch, int64_t last,
+                                                                        unsigned long long* result) {
   uint32_t count = 0;
   uint32_t bad = 0;
   device::CodeRange range;
+  __shared__ device::SharedExceptions exceptions[kCountWarps];
   const uint32_t warp = blockIdx.x * (blockDim.x / kLanes) + threadIdx.x / kLanes;
   const uint32_t warps = gridDim.x * (blockDim.x / kLanes);
   for (uint32_t i = warp; i < batch.chunks * batch.tiles_per_chunk; i += warps) {
@@ -33,7 +37,7 @@ __global__ __launch_bounds__(256, 4) void count_at_most(ChunkBatch batch, int64_
     const device::Ahead<Reader> ahead(descriptor, tile);
     uint32_t how = device::kByBounds;
     count += device::population(device::ShapeTest<FloatOf<T>, device::Test::kAtMost, Reader>::run(
-        descriptor, tile, nullptr, bad, how, ahead, range, INT64_MIN, last));
+        descriptor, tile, exceptions + threadIdx.x / kLanes, bad, how, ahead, range, INT64_MIN, last));
   }
   add_count(count, bad, result);
 }
@@ -55,7 +59,8 @@ void measure_count(NestedBench& bench, Line& line, const ChunkBatch& batch, cons
   using Reader = device::Galp<T, device::Packed<T, UnrolledWidths>>;
   const auto rows = static_cast<uint64_t>(line.values);
   const auto launch = [&](unsigned long long* result) {
-    count_at_most<T, Reader><<<static_cast<uint32_t>(bench.shape.multiprocessors) * 4, 256>>>(batch, last, result);
+    count_at_most<T, Reader>
+        <<<static_cast<uint32_t>(bench.shape.multiprocessors) * 4, kCountWarps * kLanes>>>(batch, last, result);
   };
   const auto expected =
       counted([&](unsigned long long* result) { count_values<<<2048, 256>>>(values, rows, last, result); });
@@ -81,6 +86,10 @@ void floats(NestedBench& bench, const std::string& type) {
       const std::string point = label("w", width);
       bench.measure<T>(group, point, "decode", batch, column.bytes, 0.75, ExpectedFloat<T>{},
                        [&](T* out) { return galp::decode<T>(batch, out, bench.fault.data(), nullptr); });
+      if constexpr (sizeof(T) == 8) {
+        bench.measure<T>(group, point, "decode, up to 48 unrolled", batch, column.bytes, 0.75, ExpectedFloat<T>{},
+                         [&](T* out) { return galp::decode_up_to<T, 48>(batch, out, bench.fault.data(), nullptr); });
+      }
       Line line;
       line.group = group + " count";
       line.point = point;

@@ -239,13 +239,16 @@ inline Sample sum_between(const std::string& tree, TypeKind type, const std::vec
   Sample sample;
   sample.name = "sum(v) where v is between, " + tree;
   sample.most_instructions = 2600;
-  add_column(sample, "v", {type, 0, 0, TimeUnit::kMicro}, {tree}, tree == "l3" ? 5 : 4, 0, 1 << 30, widths);
+  add_column(sample, "v", {type, 0, 0, TimeUnit::kMicro}, {tree}, 9, 0, 1 << 30, widths);
   Pipeline& p = sample.pipeline;
   p.has_filter = true;
   const Physical physical = physical_of(p.columns[0].type);
+  const auto literal = [&](int32_t value) {
+    return is_float(physical) ? real(physical, value) : integer(physical, value);
+  };
   p.filter = call(ExprOp::kAnd, Physical::kU8,
-                  {test(ExprOp::kGreaterEqual, column(p, 0), integer(physical, 1000)),
-                   test(ExprOp::kLess, column(p, 0), integer(physical, 900'000))});
+                  {test(ExprOp::kGreaterEqual, column(p, 0), literal(1000)),
+                   test(ExprOp::kLess, column(p, 0), literal(900'000))});
   p.aggregates.push_back({});
   p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, 0)));
   return sample;
@@ -324,6 +327,7 @@ inline std::vector<Sample> all() {
           learned_ranges(),
           sum_between("l3", TypeKind::kInt64, {}),
           sum_between("packed", TypeKind::kInt32, {16, 20, 24}),
+          sum_between("galp(packed)", TypeKind::kFloat64, {14, 15}),
           eight_sums(),
           eight_columns(),
           eight_nested(),

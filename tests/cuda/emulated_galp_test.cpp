@@ -209,7 +209,7 @@ TEST(EmulatedGalp, LongStarts) {
 
 TEST(EmulatedGalp, TheHostKnowsItsScratch) {
   const auto scratch = [](const char* tree, Physical type) { return samples::reader_of(tree, type).scratch_bytes; };
-  EXPECT_EQ(scratch("galp(packed)", Physical::kF64), 0u);
+  EXPECT_EQ(scratch("galp(packed)", Physical::kF64), (Galp<uint64_t, Packed<uint64_t>>::kScratchBytes));
   EXPECT_EQ(scratch("galp(delta(packed))", Physical::kF64),
             (Galp<uint64_t, Delta<uint64_t, Packed<uint64_t>>>::kScratchBytes));
   EXPECT_EQ(scratch("galp(l3)", Physical::kF32), (Galp<uint32_t, L3<uint32_t>>::kScratchBytes));

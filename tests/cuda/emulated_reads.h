@@ -49,14 +49,16 @@ void expect_reads(const NodeView& node, const std::vector<typename Reader::value
   });
   EXPECT_EQ(bad, 0u) << place;
   EXPECT_TRUE(again == values) << place << ", bound once";
-  if constexpr (requires(Reader reader, T * out) { reader.write_tile(0, 0, out); }) {
+  if constexpr (requires(Reader reader, typename Reader::Staged & staged, T * out) {
+                  reader.write_tile(0, 0, staged, out);
+                }) {
+    const auto staged = std::make_unique<typename Reader::Staged>();
     std::vector<T> written(values.size());
     EmulatedWarp::run([&] {
       Reader reader;
       reader.bind(descriptor.data());
       for (uint32_t tile = 0; tile * kTileRows < values.size(); ++tile) {
-        reader.write_tile(tile, rows_in_tile(values.size(), tile), reinterpret_cast<T*>(scratch),
-                          written.data() + size_t{tile} * kTileRows);
+        reader.write_tile(tile, rows_in_tile(values.size(), tile), *staged, written.data() + size_t{tile} * kTileRows);
         device::sync_warp();
       }
       if (reader.bad) bad = 1;

@@ -224,6 +224,9 @@ inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(static_cast
 inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t shift) {
   return static_cast<uint32_t>((static_cast<uint64_t>(high) << 32 | low) >> (shift % 32));
 }
+inline uint32_t __funnelshift_l(uint32_t low, uint32_t high, uint32_t shift) {
+  return static_cast<uint32_t>((static_cast<uint64_t>(high) << 32 | low) << (shift % 32) >> 32);
+}
 template <typename T>
 T __ldg(const T* from) {
   T value;

@@ -1,6 +1,8 @@
 // The device encoder's kernels: stages of encode_search.cuh and encode_tiles.cuh, each with the grid it wants.
 #include "codec/galp/encode_kernels.h"
 
+#include <cstdlib>
+
 #include "codec/galp/encode_tiles.cuh"
 
 namespace basalt::galp {
@@ -34,8 +36,9 @@ __global__ void choose_pair_kernel(const __grid_constant__ EncodeWork<T> work) {
   choose_pair(work);
 }
 
-template <typename T>
-__global__ __launch_bounds__(kTileThreads) void choose_tiles_kernel(const __grid_constant__ EncodeWork<T> work) {
+template <typename T, uint32_t kBlocks>
+__global__ __launch_bounds__(kTileThreads,
+                             kBlocks) void choose_tiles_kernel(const __grid_constant__ EncodeWork<T> work) {
   const uint32_t tile = tile_of_warp();
   if (tile < work.tiles) choose_tile(work, tile);
 }
@@ -45,12 +48,18 @@ __global__ __launch_bounds__(kTileThreads) void take_schemes_kernel(const __grid
   const uint32_t tile = tile_of_warp();
   if (tile < work.tiles) take_scheme(work, tile, scheme);
 }
-template <typename T>
+template <typename T, uint32_t kBlocks>
 __global__ __launch_bounds__(kTileThreads,
-                             kWriteBlocks) void write_tiles_kernel(const __grid_constant__ EncodeWork<T> work,
-                                                                   const __grid_constant__ EncodedStreams<T> streams) {
+                             kBlocks) void write_tiles_kernel(const __grid_constant__ EncodeWork<T> work,
+                                                              const __grid_constant__ EncodedStreams<T> streams) {
   const uint32_t tile = tile_of_warp();
   if (tile < work.tiles) write_tile(work, streams, tile);
+}
+
+// On trial: how many blocks there are at once.
+int trial_blocks() {
+  static const char* const text = std::getenv("BASALT_TRIAL_BLOCKS");
+  return text == nullptr ? 0 : std::atoi(text);
 }
 
 template <typename T>
@@ -65,7 +74,12 @@ template <typename T>
 cudaError_t choose_schemes(const EncodeWork<T>& work, cudaStream_t stream) {
   if (work.tiles == 0) return cudaSuccess;
   search_groups_kernel<T><<<work.groups, kSearchThreads, 0, stream>>>(work);
-  choose_tiles_kernel<T><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
+  switch (trial_blocks()) {
+    case 10: choose_tiles_kernel<T, 10><<<tile_blocks(work), kTileThreads, 0, stream>>>(work); break;
+    case 12: choose_tiles_kernel<T, 12><<<tile_blocks(work), kTileThreads, 0, stream>>>(work); break;
+    case 16: choose_tiles_kernel<T, 16><<<tile_blocks(work), kTileThreads, 0, stream>>>(work); break;
+    default: choose_tiles_kernel<T, 1><<<tile_blocks(work), kTileThreads, 0, stream>>>(work); break;
+  }
   return cudaGetLastError();
 }
 
@@ -89,7 +103,12 @@ cudaError_t take_schemes(const EncodeWork<T>& work, uint32_t scheme, cudaStream_
 template <typename T>
 cudaError_t write_streams(const EncodeWork<T>& work, const EncodedStreams<T>& streams, cudaStream_t stream) {
   if (work.tiles == 0) return cudaSuccess;
-  write_tiles_kernel<T><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams);
+  switch (trial_blocks()) {
+    case 10: write_tiles_kernel<T, 10><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams); break;
+    case 12: write_tiles_kernel<T, 12><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams); break;
+    case 16: write_tiles_kernel<T, 16><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams); break;
+    default: write_tiles_kernel<T, kWriteBlocks><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams); break;
+  }
   return cudaGetLastError();
 }
 

@@ -119,33 +119,45 @@ struct Parts {
   BitsOf<T> integer;
   bool exception;
 };
+
+// A dictionary in registers; entries that it does not have are no upper parts.
 template <typename T>
-__device__ __forceinline__ Parts<T> part(T value, const Dictionary& dictionary) {
-  using Bits = BitsOf<T>;
-  const uint32_t right_bits = Arithmetic<T>::kBits - dictionary.left_bits;
-  const auto left = static_cast<uint32_t>(bits_of(value) >> right_bits);
-  Bits index = 0;
-  bool held = false;
+struct UpperParts {
+  uint32_t right_bits;
+  uint32_t entries[kMaxEntries];
+
+  __device__ __forceinline__ explicit UpperParts(const Dictionary& dictionary)
+      : right_bits(Arithmetic<T>::kBits - dictionary.left_bits) {
 #pragma unroll
-  for (uint32_t entry = 0; entry < kMaxEntries; ++entry) {
-    const bool is_it = entry < dictionary.size && dictionary.entries[entry] == left;
-    index = is_it ? Bits{entry} : index;
-    held |= is_it;
+    for (uint32_t i = 0; i < kMaxEntries; ++i) entries[i] = i < dictionary.size ? dictionary.entries[i] : ~0u;
   }
-  return {static_cast<Bits>(index << right_bits | (bits_of(value) & static_cast<Bits>(low_bits(right_bits)))), !held};
-}
+  __device__ __forceinline__ uint32_t upper(T value) const {
+    return static_cast<uint32_t>(bits_of(value) >> right_bits);
+  }
+  __device__ __forceinline__ Parts<T> part(T value) const {
+    using Bits = BitsOf<T>;
+    const uint32_t left = upper(value);
+    uint32_t index = kMaxEntries;
+#pragma unroll
+    for (uint32_t i = 0; i < kMaxEntries; ++i) index = entries[i] == left ? i : index;
+    const bool exception = index == kMaxEntries;
+    const Bits above = exception ? Bits{0} : static_cast<Bits>(index);
+    return {static_cast<Bits>(above << right_bits | (bits_of(value) & static_cast<Bits>(low_bits(right_bits)))),
+            exception};
+  }
+};
 
 template <typename T>
 __device__ __forceinline__ TileFit<T> fit_rd(const TileRows<T>& rows, const Dictionary& dictionary) {
-  const uint32_t right_bits = Arithmetic<T>::kBits - dictionary.left_bits;
+  const UpperParts<T> uppers(dictionary);
   NumberSpan<BitsOf<T>> integers;
   NumberSpan<uint32_t> lefts;
   uint32_t exceptions = 0;
 #pragma unroll
   for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-    const Parts<T> parts = part(rows.values[k], dictionary);
+    const Parts<T> parts = uppers.part(rows.values[k]);
     integers.add(ordered<T>(parts.integer));
-    if (parts.exception) lefts.add(static_cast<uint32_t>(bits_of(rows.values[k]) >> right_bits));
+    if (parts.exception) lefts.add(uppers.upper(rows.values[k]));
     exceptions |= (parts.exception ? 1u : 0u) << k;
   }
   const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
@@ -315,12 +327,12 @@ __device__ void write_tile(const EncodeWork<T>& work, const EncodedStreams<T>& s
 #pragma unroll
     for (uint32_t k = 0; k < kRowsPerLane; ++k) integers[k] = static_cast<Int>(bits_of(rows.values[k]));
   } else if (scheme == kRd) {
-    const Dictionary dictionary = work.found[tile / kGroupTiles].dictionary;
+    const UpperParts<T> uppers(work.found[tile / kGroupTiles].dictionary);
     bits = kMaxLeftBits;
-    shift = kBits - dictionary.left_bits;
+    shift = uppers.right_bits;
 #pragma unroll
     for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      const Parts<T> parts = part(rows.values[k], dictionary);
+      const Parts<T> parts = uppers.part(rows.values[k]);
       integers[k] = static_cast<Int>(parts.integer);
       exceptions |= (parts.exception ? 1u : 0u) << k;
     }

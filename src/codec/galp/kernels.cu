@@ -14,7 +14,7 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_and_patch(C
                                                                                uint32_t* fault) {
   extern __shared__ SixteenBytes shared[];
   const uint32_t warp = threadIdx.x / kLanes;
-  auto* staged = reinterpret_cast<typename Reader::value_type*>(shared) + warp * kTileRows;
+  auto& staged = reinterpret_cast<typename Reader::Staged*>(shared)[warp];
   const uint32_t tile = blockIdx.x * kWarps + warp;
   bool bad = false;
 #pragma unroll 1
@@ -35,11 +35,16 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_and_patch(C
 namespace basalt::galp {
 
 // Wider integers are seldom decimals, and one loop serves them.
+template <typename T, uint32_t kMost>
+cudaError_t decode_up_to(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
+  using Reader = device::Galp<T, device::Packed<T, device::WidthsUpTo<kMost>>>;
+  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8>, sizeof(typename Reader::Staged), batch,
+                                      out, fault, stream);
+}
+template cudaError_t decode_up_to<uint64_t, 48>(const device::ChunkBatch&, uint64_t*, uint32_t*, cudaStream_t);
 template <typename T>
 cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
-  using Reader = device::Galp<T, device::Packed<T, device::WidthsUpTo<32>>>;
-  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8>, kTileRows * sizeof(T), batch, out, fault,
-                                      stream);
+  return decode_up_to<T, 32>(batch, out, fault, stream);
 }
 
 template cudaError_t decode(const device::ChunkBatch&, uint32_t*, uint32_t*, cudaStream_t);

@@ -88,11 +88,23 @@ class ExceptionWords {
     if (64 - shift < width_) out.words[2] = load_now(at + 2);
     return out;
   }
-  __device__ __forceinline__ uint64_t value(uint32_t i, const Fetched& fetched) const {
+  // The same by the whole warp, where the first words are the whole block; of values that there are not, anything.
+  __device__ __forceinline__ bool is_short() const { return size_ <= kLanes; }
+  template <typename T>
+  __device__ __forceinline__ Fetched fetch_held(uint32_t i) const {
+    const uint32_t at = positions_ + galp::position_words(count_) + i * width_ / 32;
+    Fetched out{{shuffle(word_, at), shuffle(word_, at + 1), 0}};
+    if constexpr (sizeof(T) == 8) out.words[2] = shuffle(word_, at + 2);
+    return out;
+  }
+  template <typename T>
+  __device__ __forceinline__ T value(uint32_t i, const Fetched& fetched) const {
     const uint32_t shift = i * width_ % 32;
-    const uint64_t low = funnel_right(fetched.words[0], fetched.words[1], shift);
-    const uint64_t high = funnel_right(fetched.words[1], fetched.words[2], shift);
-    return base_ + ((low | high << 32) & low_bits(width_));
+    T stored = funnel_right(fetched.words[0], fetched.words[1], shift);
+    if constexpr (sizeof(T) == 8) {
+      stored |= static_cast<T>(funnel_right(fetched.words[1], fetched.words[2], shift)) << 32;
+    }
+    return static_cast<T>(base_) + (stored & static_cast<T>(low_bits(width_)));
   }
 
   // By the whole warp, of a block that was taken: which of the lane's 32 rows are exceptions, and the number of its
@@ -104,10 +116,12 @@ class ExceptionWords {
   };
   __device__ __forceinline__ Lane of_lane() const { return find(asked(), positions_, count_); }
 
-  // Calls f(row of the tile, value) for each exception, by any lane. False: positions that no writer makes.
-  template <typename F>
-  __device__ __forceinline__ bool for_each(F&& f) const {
-    return listed() ? for_each_listed(f) : for_each_masked(f);
+  // Calls f(row of the tile, value) for each exception, by any lane. `lanes`: shared memory of a byte per lane, which
+  // is synchronised with what the lanes wrote before, but not with what they will write. False: positions that no
+  // writer makes.
+  template <typename T, typename F>
+  __device__ __forceinline__ bool for_each(uint8_t* lanes, F&& f) const {
+    return listed() ? for_each_listed<T>(lanes, f) : for_each_masked<T>(f);
   }
 
  private:
@@ -167,28 +181,29 @@ class ExceptionWords {
     return {sound ? rows : 0, first, sound};
   }
 
-  template <typename F>
-  __device__ __forceinline__ bool for_each_listed(F&& f) const {
+  // An exception's lane is the one that has as many before it among those that have some as there are end marks before
+  // the exception. Whatever the marks are, f gets rows of the tile.
+  template <typename T, typename F>
+  __device__ __forceinline__ bool for_each_listed(uint8_t* lanes, F&& f) const {
     const uint32_t lane = lane_id();
-    const Fetched first = fetch(lane);
-    const uint32_t lanes = shuffle(word_, positions_);
-    const uint32_t row_0 = listed_row(lane);
-    const uint32_t row_1 = listed_row(lane + kLanes);
-    const Ends marks = ends(row_0, row_1);
-    if (population(lanes) != population(marks.low) + population(marks.high)) return false;
     const uint32_t below = (1u << lane) - 1;
-    const auto give = [&](uint32_t i, uint32_t row, uint32_t marks_before, const Fetched& fetched) {
-      if (i < count_) f(row % kRowsPerLane * kLanes + nth_bit({lanes, 0}, marks_before), value(i, fetched));
-    };
-    give(lane, row_0, population(marks.low & below), first);
-    if (count_ > kLanes) {
-      const uint32_t i = lane + kLanes;
-      give(i, row_1, population(marks.low) + population(marks.high & below), fetch(i));
+    const uint32_t with_some = shuffle(word_, positions_);
+    if ((with_some >> lane & 1) != 0) lanes[population(with_some & below)] = static_cast<uint8_t>(lane);
+    sync_warp();
+    uint32_t ended = 0;
+#pragma unroll 1
+    for (uint32_t i = lane; i - lane < count_; i += kLanes) {
+      const Fetched fetched = is_short() ? fetch_held<T>(i) : fetch(i);
+      const uint32_t row = listed_row(i);
+      const uint32_t marks = ballot(i < count_ && (row & galp::kLastOfLane) != 0);
+      const uint32_t of_lane = lanes[(ended + population(marks & below)) % kLanes] % kLanes;
+      if (i < count_) f(row % kRowsPerLane * kLanes + of_lane, value<T>(i, fetched));
+      ended += population(marks);
     }
-    return true;
+    return ended == population(with_some);
   }
 
-  template <typename F>
+  template <typename T, typename F>
   __device__ __forceinline__ bool for_each_masked(F&& f) const {
     const Lane own = of_masks();
     uint32_t i = own.first;
@@ -197,7 +212,7 @@ class ExceptionWords {
     for (uint32_t left = own.rows; left != 0; left &= left - 1, ++i) {
       const Fetched fetched = next;
       next = fetch(i + 1);
-      f(lowest_bit(left) * kLanes + lane_id(), value(i, fetched));
+      f(lowest_bit(left) * kLanes + lane_id(), value<T>(i, fetched));
     }
     return own.sound;
   }
@@ -228,6 +243,14 @@ class ExceptionWords {
   uint32_t positions_ = 0;  // where they begin
   uint64_t base_ = 0;
 };
+
+// Shared memory in which the lanes of a warp share out a tile's exceptions: who has some, and, for tests, every lane's
+// rows that passed.
+struct SharedExceptions {
+  uint32_t passed[kLanes];
+  uint8_t lanes[kLanes];
+};
+static_assert(sizeof(SharedExceptions) == galp::kTestBytes);
 
 // What galp readers give to the caller of visit(): a view of the integers, and values made of them by `convert`.
 template <typename T, typename IntegersView, typename Convert>
@@ -268,10 +291,11 @@ class Galp {
   using Int = galp::IntOf<Float>;
   using Scale = galp::Scale<Float>;
   using Words = ExceptionWords;
+  using Shared = SharedExceptions;
   static constexpr uint32_t kBits = 8 * sizeof(T);
   static constexpr uint32_t kIntegersWord = 1 + galp::kStreams;
   static constexpr uint32_t kDescriptorWords = kIntegersWord + Integers::kDescriptorWords;
-  static constexpr uint32_t kScratchBytes = Integers::kScratchBytes;
+  static constexpr uint32_t kScratchBytes = galp::scratch_bytes(Integers::kScratchBytes);
   static constexpr bool kPointAccess = Integers::kPointAccess;
   static constexpr bool kRowsInShared = false;
   static_assert(sizeof(typename Integers::value_type) == sizeof(T), "integers are as wide as the values");
@@ -380,11 +404,16 @@ class Galp {
     return has;
   }
 
-  // Writes a tile's rows to memory. One with exceptions is written to `staged` first, shared memory of kTileRows values
-  // for each warp, as if it had none; then each lane writes some over it. Nothing waits for their block before the
-  // integers are read, and memory sees whole sectors only.
-  __device__ __forceinline__ void write_tile(uint32_t tile, uint32_t rows, T* staged,
-                                             T* out) requires(kScratchBytes == 0) {
+  // Shared memory of a warp that writes tiles.
+  struct Staged {
+    T rows[kTileRows];
+    uint8_t lanes[kLanes];
+  };
+  // Writes a tile's rows to memory. One with exceptions is written to `staged` first, as if it had none; then each lane
+  // writes some over it. Nothing waits for their block before the integers are read, and memory sees whole sectors
+  // only.
+  __device__ __forceinline__ void write_tile(uint32_t tile, uint32_t rows, Staged& staged,
+                                             T* out) requires(Integers::kScratchBytes == 0) {
     const Entry tile_entry = entry(tile);
     const bool has_exceptions = ask(tile_entry, words_);
     if (has_exceptions) words_.ask_for_rest();
@@ -394,15 +423,15 @@ class Galp {
       device::write_tile<Stores::kOnce>(*this, rows, out, nullptr);
       return;
     }
-    device::write_tile<Stores::kCached>(*this, rows, staged, nullptr);
+    device::write_tile<Stores::kCached>(*this, rows, staged.rows, nullptr);
     const bool sound = words_.take(exception_bits(scheme_));
     sync_warp();
     if (!sound || !patch(staged, rows)) bad = true;
     sync_warp();
     if (rows == kTileRows) {
-      store_staged_tile(out, staged);
+      store_staged_tile(out, staged.rows);
     } else {
-      for (uint32_t row = lane_id(); row < rows; row += kLanes) out[row] = staged[row];
+      for (uint32_t row = lane_id(); row < rows; row += kLanes) out[row] = staged.rows[row];
     }
     sync_warp();
   }
@@ -485,16 +514,16 @@ class Galp {
     bad = bad | integers_.bad;
   }
 
-  // Writes the exceptions over `out`. False: positions that no writer makes.
-  __device__ __forceinline__ bool patch(T* out, uint32_t rows) {
+  // Writes the exceptions over what is staged. False: positions that no writer makes.
+  __device__ __forceinline__ bool patch(Staged& staged, uint32_t rows) {
     if (dictionary_ == nullptr) {
-      return words_.for_each([&](uint32_t row, uint64_t value) {
-        if (row < rows) out[row] = static_cast<T>(value);
+      return words_.template for_each<T>(staged.lanes, [&](uint32_t row, T value) {
+        if (row < rows) staged.rows[row] = value;
       });
     }
-    return words_.for_each([&](uint32_t row, uint64_t value) {
+    return words_.template for_each<T>(staged.lanes, [&](uint32_t row, T value) {
       // What stands there has the lower part already.
-      if (row < rows) out[row] = taken(pattern(dictionary_, out[row], true, value, true));
+      if (row < rows) staged.rows[row] = taken(pattern(dictionary_, staged.rows[row], true, value, true));
     });
   }
 

@@ -13,6 +13,10 @@ namespace basalt::galp {
 template <typename T>
 [[nodiscard]] cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream);
 
+// The same with unrolled code up to another width: on trial.
+template <typename T, uint32_t kMost>
+[[nodiscard]] cudaError_t decode_up_to(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream);
+
 // By the readers that they stand for.
 [[nodiscard]] device::AheadDecoders decoders();
 

@@ -47,6 +47,12 @@ constexpr uint32_t kMaxListed = 64;           // more exceptions than these have
 constexpr uint32_t kMaxShortStarts = 0xFFFF;  // words that uint16 starts can point at
 constexpr uint32_t kLastOfLane = 0x80;
 
+// Shared memory of a warp for tests of tiles with exceptions; integers that take more leave theirs to it.
+constexpr uint32_t kTestBytes = kLanes * 5;
+BASALT_HD constexpr uint32_t scratch_bytes(uint32_t of_integers) {
+  return of_integers > kTestBytes ? of_integers : kTestBytes;
+}
+
 BASALT_HD constexpr uint32_t groups_of(uint32_t tiles) { return (tiles + kGroupTiles - 1) / kGroupTiles; }
 
 // (e, f) by number: f ≤ e, all f of e = 0, then those of e = 1 … For float e ≤ 10 and f ≤ 9: 10^10 is no int32.

@@ -44,7 +44,7 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
   };
 
   // By each lane for a tile of its own, if it `exists`. spans(pair): the integers of a pair that pass, by the whole
-  // warp.
+  // warp, as numbers begin … end − 1 of those from −most to most.
   template <typename Spans>
   __device__ __forceinline__ static void describe(bool exists, const uint64_t* descriptor, uint32_t tile,
                                                   Scratch& scratch, Spans&& spans) {
@@ -62,7 +62,7 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
     for (uint32_t open = ballot(pair != kNoPair); open != 0;) {
       const uint32_t here = shuffle(pair, lowest_bit(open));
       const auto span = spans(here);
-      if (pair == here) place(out, descriptor, tile, pair, span.low, span.high, span.most);
+      if (pair == here) place(out, descriptor, tile, pair, span.begin, span.end, span.most);
       open &= ~ballot(pair == here);
     }
     scratch.tiles[lane_id()] = out;
@@ -96,17 +96,18 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
   static constexpr uint32_t kWidest = sizeof(T) == 8 ? 52 : 23;
 
   __device__ __forceinline__ static void place(Tile& out, const uint64_t* descriptor, uint32_t tile, uint32_t pair,
-                                               int64_t low, int64_t high, int64_t most) {
+                                               uint64_t begin, uint64_t end, uint64_t most) {
     Packed<T> integers;
     integers.open(descriptor + Values::kIntegersWord, tile, nullptr);
     const auto reference = static_cast<typename Values::Int>(integers.reference());
     constexpr auto kWhole = static_cast<int64_t>(Arithmetic::kWhole);
-    const int64_t largest = most < kWhole ? most : kWhole;
+    const int64_t largest = most < static_cast<uint64_t>(kWhole) ? static_cast<int64_t>(most) : kWhole;
     if (reference < -largest || reference > largest ||
         low_bits(integers.width()) > static_cast<uint64_t>(largest) - static_cast<uint64_t>(int64_t{reference})) {
       return;
     }
-    const RawRange range = integers.template range<true>(static_cast<T>(low), static_cast<T>(high));
+    RawRange range = integers.template range<true>(static_cast<T>(begin - most), static_cast<T>(end - 1 - most));
+    range.none = range.none || begin >= end;
     const bool has_exceptions = out.exceptions_begin != out.exceptions_end;
     out.how = has_exceptions ? kDecimalsAndExceptions : range.none ? kNothing : kDecimals;
     out.words = integers.words() - (integers.width() == 0 ? 0 : lane_id());

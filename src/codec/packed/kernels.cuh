@@ -183,11 +183,11 @@ class PackedTile {
   // Bit k of the result: packed value k < bound, for 0 < bound < 2^W.
   __device__ __forceinline__ uint32_t below(uint64_t bound) const {
     uint32_t mask = 0;
-    if constexpr (W >= 1 && W <= 32) {
+    if constexpr (W == 8) {
+      mask = bytes_below(static_cast<uint32_t>(bound));
+    } else if constexpr (W >= 1 && W <= 32) {
       const uint32_t key_bound = static_cast<uint32_t>(bound) << (32 - W);
-      for_each_k([&](uint32_t k) {
-        if (key_at(k) < key_bound) mask += 1u << k;
-      });
+      for_each_k([&](uint32_t k) { set_if_below(mask, 1u << k, key_at(k), key_bound); });
     } else if constexpr (W > 32) {
       for_each_k([&](uint32_t k) {
         if (raw_at(k) < bound) mask += 1u << k;
@@ -199,12 +199,13 @@ class PackedTile {
   // Bit k of the result: first ≤ packed value k ≤ last, for a range that is neither empty nor everything.
   __device__ __forceinline__ uint32_t within(uint64_t first, uint64_t last) const {
     uint32_t mask = 0;
-    if constexpr (W >= 1 && W <= 32) {
+    if constexpr (W == 8) {
+      mask = bytes_below(static_cast<uint32_t>(last) + 1);
+      if (first != 0) mask ^= bytes_below(static_cast<uint32_t>(first));
+    } else if constexpr (W >= 1 && W <= 32) {
       const uint32_t key_first = static_cast<uint32_t>(first) << (32 - W);
       const uint32_t key_span = static_cast<uint32_t>(last - first + 1) << (32 - W);
-      for_each_k([&](uint32_t k) {
-        if (key_at(k) - key_first < key_span) mask += 1u << k;
-      });
+      for_each_k([&](uint32_t k) { set_if_below(mask, 1u << k, key_at(k) - key_first, key_span); });
     } else if constexpr (W > 32) {
       for_each_k([&](uint32_t k) {
         if (raw_at(k) - first <= last - first) mask += 1u << k;
@@ -252,6 +253,24 @@ class PackedTile {
  private:
   __device__ __forceinline__ uint32_t key_at(uint32_t k) const {
     return extract_key<W>(k, [this](uint32_t j) { return load(words_ + j * kLanes); });
+  }
+
+  // below() of bytes, four at a time, for 0 < bound ≤ 256. A byte is not below the bound where adding 256 − bound
+  // carries out of it: of the lower seven bits' sums, which stay inside their bytes, and of the top bits two are set.
+  __device__ __forceinline__ uint32_t bytes_below(uint32_t bound) const {
+    constexpr uint32_t kTops = 0x80808080;
+    constexpr uint32_t kGather = 1 | 1 << 7 | 1 << 14 | 1 << 21;  // the four top bits, side by side above all others
+    const uint32_t added = (256 - bound) * 0x01010101;
+    const uint32_t added_low = added & ~kTops;
+    uint32_t carried = 0;
+#pragma unroll
+    for (uint32_t j = 8; j-- > 0;) {
+      const uint32_t word = load(words_ + j * kLanes);
+      const uint32_t sums = (word & ~kTops) + added_low;
+      const uint32_t carries = ((word & added) | (sums & (word | added))) & kTops;
+      carried = funnel_left(carries * kGather, carried, 4);
+    }
+    return ~carried;
   }
 
   const uint32_t* words_;

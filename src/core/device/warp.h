@@ -98,6 +98,10 @@ __device__ __forceinline__ uint32_t lowest_bit(uint32_t bits) {
 __device__ __forceinline__ uint32_t funnel_right(uint32_t low, uint32_t high, uint32_t shift) {
   return __funnelshift_r(low, high, shift);
 }
+// (high : low) << shift, the high 32 bits; shift is taken modulo 32.
+__device__ __forceinline__ uint32_t funnel_left(uint32_t low, uint32_t high, uint32_t shift) {
+  return __funnelshift_l(low, high, shift);
+}
 
 // a · b + c on the unit that multiplies: additions wait for the one that also compares, shifts and masks.
 __device__ __forceinline__ uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c) {
@@ -142,6 +146,16 @@ __device__ __forceinline__ void add_by_multiplying(uint64_t& sum, uint32_t value
   sum = wide;
 #else
   sum += value;
+#endif
+}
+
+// mask |= bit, which is not set yet, if value < bound: a comparison and one addition. Of an `if` the compiler makes an
+// addition and a conditional move.
+__device__ __forceinline__ void set_if_below(uint32_t& mask, uint32_t bit, uint32_t value, uint32_t bound) {
+#if defined(__CUDA_ARCH__)
+  asm("{.reg .pred p; setp.lt.u32 p, %1, %2; @p add.u32 %0, %0, %3;}" : "+r"(mask) : "r"(value), "r"(bound), "r"(bit));
+#else
+  if (value < bound) mask |= bit;
 #endif
 }
 
@@ -220,6 +234,15 @@ __device__ __forceinline__ void or_shared(uint32_t* to, uint32_t bits) {
   atomicOr(to, bits);
 #else
   *to |= bits;
+#endif
+}
+
+// *to &= ~bits, likewise.
+__device__ __forceinline__ void clear_shared(uint32_t* to, uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  atomicAnd(to, ~bits);
+#else
+  *to &= ~bits;
 #endif
 }
 

@@ -155,7 +155,10 @@ struct TileTest<S, kTest, Packed<T, UnrolledWidths>> {
   static_assert(!kIsReal<S>, "packed values are integers");
   __device__ __forceinline__ static uint32_t run(Packed<T, UnrolledWidths>& reader, uint32_t& how, S first, S last) {
     constexpr bool kSigned = static_cast<S>(-1) < static_cast<S>(0);
-    const RawRange range = reader.template range<kSigned>(static_cast<T>(first), static_cast<T>(last));
+    return run(reader, how, reader.template range<kSigned>(static_cast<T>(first), static_cast<T>(last)));
+  }
+  __device__ __forceinline__ static uint32_t run(Packed<T, UnrolledWidths>& reader, uint32_t& how,
+                                                 const RawRange& range) {
     uint32_t mask = range.all ? ~0u : 0u;
     if (range.none || range.all) return kTest == Test::kNotEqual ? ~mask : mask;
     how = kByRows;
@@ -188,6 +191,14 @@ __device__ __forceinline__ Number partition_point(Number count, Before&& before)
   return low;
 }
 
+// The integers of a pair of galp that a test's literals stand for: number begin … end − 1, counted from −most. Those up
+// to `most` are asked about, where decoding never falls from one to the next.
+struct IntegerSpan {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  uint64_t most = 0;
+};
+
 // What a test's literals stand for, found for the first tile that a warp meets and kept for the others: codes of a
 // chunk's dictionary, or integers of a pair of galp.
 struct CodeRange {
@@ -195,9 +206,7 @@ struct CodeRange {
   uint32_t begin = 0;
   uint32_t end = 0;
   uint32_t pair = ~0u;
-  int64_t low = 0;
-  int64_t high = 0;
-  int64_t most = 0;  // integers of the pair from −most to most can be asked about
+  IntegerSpan span;
 };
 
 // Opens one reader and tests its tile, or lets the reader answer.
@@ -279,31 +288,20 @@ struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
   }
 };
 
-// The integers of a pair whose values have keys from first to last; `most`: those that are asked about lie in
-// −most…most, where decoding never falls from one to the next. One copy for all tests of a kernel.
-struct IntegerSpan {
-  int64_t low;
-  int64_t high;  // below `low`: nothing lies there
-  int64_t most;
-};
+// The integers of a pair whose values have keys from first to last. One copy for all tests of a kernel.
 template <typename GalpReader>
 __device__ __noinline__ IntegerSpan integers_between(uint32_t pair, int64_t first, int64_t last) {
   const auto scale = GalpReader::scale_of(pair);
-  const int64_t most = GalpReader::largest(scale);
-  const uint64_t count = 2 * static_cast<uint64_t>(most) + 1;
+  const auto most = static_cast<uint64_t>(GalpReader::largest(scale));
   const auto key = [&](uint64_t i) {
-    return float_key_of_bits(
-        GalpReader::scaled(static_cast<typename GalpReader::value_type>(i - static_cast<uint64_t>(most)), scale));
+    return float_key_of_bits(GalpReader::scaled(static_cast<typename GalpReader::value_type>(i - most), scale));
   };
-  const uint64_t begin = partition_point(count, [&](uint64_t i) { return key(i) < first; });
-  const uint64_t end = partition_point(count, [&](uint64_t i) { return key(i) <= last; });
-  if (begin >= end) return {1, 0, most};
-  return {static_cast<int64_t>(begin - static_cast<uint64_t>(most)),
-          static_cast<int64_t>(end - 1 - static_cast<uint64_t>(most)), most};
+  return {partition_point(2 * most + 1, [&](uint64_t i) { return key(i) < first; }),
+          partition_point(2 * most + 1, [&](uint64_t i) { return key(i) <= last; }), most};
 }
 
-// Decimals are compared as the integers they are stored as, exceptions apart: those of a list are tested one per lane,
-// in the order in which they are stored.
+// Decimals are compared as the integers they are stored as, exceptions apart: one per lane, in the order in which they
+// are stored; the lanes whose rows they are learn the results in shared memory.
 template <typename S, Test kTest, typename T, typename UnrolledWidths>
 struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   using Integers = Packed<T, UnrolledWidths>;
@@ -324,24 +322,21 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
       Integers integers;
       ahead.open_integers(integers, descriptor, tile, scratch);
       if (Reader::is_pair(entry.scheme) && range.pair != entry.scheme) {
-        const IntegerSpan span = integers_between<Reader>(entry.scheme, first, last);
+        range.span = integers_between<Reader>(entry.scheme, first, last);
         range.pair = entry.scheme;
-        range.low = span.low;
-        range.high = span.high;
-        range.most = span.most;
       }
-      if (!Reader::is_pair(entry.scheme) || !fits(integers, range.most)) {
+      const Numbers numbers(integers, range.span);
+      if (!Reader::is_pair(entry.scheme) || !numbers.sound) {
         how = kByRows;
         const Tested tested = test_values(descriptor, tile, scratch, first, last);
         bad |= tested.bad;
         return tested.mask;
       }
-      Tested tested{
-          TileTest<Int, kTest, Integers>::run(integers, how, static_cast<Int>(range.low), static_cast<Int>(range.high)),
-          is_bad || integers.bad ? 1u : 0u};
+      Tested tested{TileTest<T, kTest, Integers>::run(integers, how, numbers.within(range.span)),
+                    is_bad || integers.bad ? 1u : 0u};
       if (has_exceptions) {
         how = kByRows;
-        tested = test_exceptions(words.asked(), tested, first, last);
+        tested = test_exceptions(words.asked(), tested, *static_cast<typename Reader::Shared*>(scratch), first, last);
       }
       bad |= tested.bad;
       return tested.mask;
@@ -349,12 +344,34 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   }
 
  private:
-  // Whether the tile's integers lie in −most…most.
-  __device__ __forceinline__ static bool fits(const Integers& integers, int64_t most) {
-    const int64_t least = static_cast<Int>(integers.reference());
-    return least >= -most && least <= most &&
-           low_bits(integers.width()) <= static_cast<uint64_t>(most) - static_cast<uint64_t>(least);
-  }
+  // What a tile's integers can be, counted as in a span.
+  struct Numbers {
+    T first;
+    T widest;    // the largest less the first
+    bool sound;  // they lie in −most…most
+    __device__ __forceinline__ Numbers(const Integers& integers, const IntegerSpan& span)
+        : first(static_cast<T>(integers.reference() + static_cast<T>(span.most))),
+          widest(static_cast<T>(low_bits(integers.width()))),
+          sound(first <= static_cast<T>(2 * span.most) && widest <= static_cast<T>(2 * span.most) - first) {}
+
+    __device__ __forceinline__ RawRange within(const IntegerSpan& span) const {
+      RawRange out{0, widest, false, false};
+      const T last = first + widest;
+      if constexpr (kTest != Test::kAtMost) {
+        const auto begin = static_cast<T>(span.begin);
+        out.none = begin > last;
+        if (begin > first) out.first = begin - first;
+      }
+      if constexpr (kTest != Test::kAtLeast) {
+        const auto end = static_cast<T>(span.end);
+        out.none = out.none || end <= first;
+        if (end <= last) out.last = end - 1 - first;
+      }
+      out.none = out.none || out.first > out.last;
+      out.all = !out.none && out.first == 0 && out.last == widest;
+      return out;
+    }
+  };
 
   // One copy of what is long, for all places of a kernel that test like this.
   struct Tested {
@@ -369,32 +386,29 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     return {mask, reader.bad ? 1u : 0u};
   }
 
-  // Sets the bits of the lane's exceptions as they pass.
-  __device__ __noinline__ static Tested test_exceptions(typename Reader::Words::Asked asked, Tested tested,
-                                                        int64_t first, int64_t last) {
+  // Sets the bits of exceptions as they pass.
+#if defined(BASALT_TRIAL_INLINE)
+#define BASALT_CALLED __forceinline__
+#else
+#define BASALT_CALLED __noinline__
+#endif
+  __device__ BASALT_CALLED static Tested test_exceptions(typename Reader::Words::Asked asked, Tested tested,
+                                                         typename Reader::Shared& shared, int64_t first, int64_t last) {
     typename Reader::Words words(asked);
     if (!words.take(Reader::kBits)) return {tested.mask, 1};
-    const auto block = words.block();
-    const auto pass = [&](uint32_t i) {
-      return passes<kTest>(test_key<S>(static_cast<T>(block.value(i))), first, last);
-    };
     const uint32_t lane = lane_id();
-    const bool listed = words.listed();
-    uint64_t passed = 0;
-#pragma unroll 1
-    for (uint32_t begin = 0; listed && begin < block.count; begin += kLanes) {
-      passed |= static_cast<uint64_t>(ballot(begin + lane < block.count && pass(begin + lane))) << begin;
-    }
-    const auto own = words.of_lane();
-    tested.mask &= ~own.rows;
-    uint32_t i = own.first;
-#pragma unroll 1
-    for (uint32_t left = own.rows; left != 0; left &= left - 1, ++i) {
-      const bool passes_here = listed ? (passed >> i & 1) != 0 : pass(i);
-      if (passes_here) tested.mask |= left & (0 - left);
-    }
-    tested.bad |= own.sound ? 0 : 1;
-    return tested;
+    shared.passed[lane] = tested.mask;
+    const bool sound = words.template for_each<T>(shared.lanes, [&](uint32_t row, T value) {
+      uint32_t* passed = shared.passed + row % kLanes;
+      const uint32_t bit = 1u << row / kLanes;
+      if (passes<kTest>(test_key<S>(value), first, last)) {
+        or_shared(passed, bit);
+      } else {
+        clear_shared(passed, bit);
+      }
+    });
+    sync_warp();
+    return {shared.passed[lane], tested.bad | (sound ? 0 : 1)};
   }
 };
 

@@ -1,0 +1,3 @@
+// On trial: exceptions tested in line.
+#define BASALT_TRIAL_INLINE
+#include "galp_gpu.cu"
