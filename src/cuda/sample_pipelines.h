@@ -238,7 +238,7 @@ inline Sample learned_ranges() {
 inline Sample sum_between(const std::string& tree, TypeKind type, const std::vector<uint32_t>& widths) {
   Sample sample;
   sample.name = "sum(v) where v is between, " + tree;
-  sample.most_instructions = 2600;
+  sample.most_instructions = 4700;
   add_column(sample, "v", {type, 0, 0, TimeUnit::kMicro}, {tree}, 9, 0, 1 << 30, widths);
   Pipeline& p = sample.pipeline;
   p.has_filter = true;
@@ -246,9 +246,9 @@ inline Sample sum_between(const std::string& tree, TypeKind type, const std::vec
   const auto literal = [&](int32_t value) {
     return is_float(physical) ? real(physical, value) : integer(physical, value);
   };
-  p.filter = call(ExprOp::kAnd, Physical::kU8,
-                  {test(ExprOp::kGreaterEqual, column(p, 0), literal(1000)),
-                   test(ExprOp::kLess, column(p, 0), literal(900'000))});
+  p.filter = call(
+      ExprOp::kAnd, Physical::kU8,
+      {test(ExprOp::kGreaterEqual, column(p, 0), literal(1000)), test(ExprOp::kLess, column(p, 0), literal(900'000))});
   p.aggregates.push_back({});
   p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, 0)));
   return sample;

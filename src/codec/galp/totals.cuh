@@ -1,7 +1,7 @@
-// Count and sum of the rows of galp tiles between two literals, in generated kernels. Rows of decimals are tested as the
-// integers they are stored as; those integers become floats by one addition and two multiplications, with the bits that
-// decoding gives (scale.h). Lanes work out for 32 tiles at once where the literals lie. Exceptions, which have their
-// place in the order of additions, wait in shared memory.
+// Count and sum of the rows of galp tiles between two literals, in generated kernels. Rows of decimals are tested as
+// the integers they are stored as; those integers become floats by one addition and two multiplications, with the bits
+// that decoding gives (scale.h). Lanes work out for 32 tiles at once where the literals lie. Exceptions, which have
+// their place in the order of additions, wait in shared memory.
 #pragma once
 
 #include "codec/galp/kernels.cuh"
@@ -76,9 +76,8 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
     if (here.how == kNothing) return sums;
     bool done = false;
     if (here.how == kDecimals) {
-      done = for_width<kWidest>(UnrolledWidths{}, here.width, [&](auto width) {
-        add_rows<decltype(width)::value, false>(here, {}, scratch, sums);
-      });
+      done = for_width<kWidest>(UnrolledWidths{}, here.width,
+                                [&](auto width) { add_rows<decltype(width)::value, false>(here, {}, scratch, sums); });
     } else if (here.how == kDecimalsAndExceptions) {
       const Patches patches = stage_exceptions(descriptor, here, scratch, first, last);
       sums.count = patches.count;

@@ -14,8 +14,8 @@ class DescribedTiles {
   using Scratch = typename Reader::Scratch;
   static constexpr uint32_t kScratchBytes = round_to_16(sizeof(Scratch));
 
-  // `scratch`: kScratchBytes of shared memory for each warp.
-  __device__ __forceinline__ explicit DescribedTiles(void* scratch) : scratch(*static_cast<Scratch*>(scratch)) {}
+  // `place`: kScratchBytes of shared memory for each warp.
+  __device__ __forceinline__ explicit DescribedTiles(void* place) : scratch(*static_cast<Scratch*>(place)) {}
 
   // The number of the tile at which `work` stands, once for every tile. describe(exists, descriptor, tile) comes first
   // where none is described, by each lane for the tile that is its to describe.

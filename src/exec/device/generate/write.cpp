@@ -374,8 +374,9 @@ void Generator::write_totals(uint32_t column) {
   scratch_sizes_.push_back(name + "_totals::kScratchBytes");
   declarations_ += "  " + name + "_totals totals(scratch);\n";
   std::string& out = aggregate_text_;
-  out += "    // rows and sum where " + text.words + "\n    const TileSum tile = totals.of<Test::" + text.kind +
-         ">(work, p.slots, " + text.first + ", " + text.last + ");\n    rows += tile.count;\n    bad |= tile.bad;\n";
+  out += "    // rows and sum where " + text.words + "\n    const auto tile = totals.of" +
+         (real ? "" : "<Test::" + text.kind + ">") + "(work, p.slots, " + text.first + ", " + text.last +
+         ");\n    rows += tile.count;\n    bad |= tile.bad;\n";
   for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {
     const AggregateOp op = pipeline_.aggregates[i].op;
     const std::string number = std::to_string(i);
