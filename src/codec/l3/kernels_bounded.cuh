@@ -8,6 +8,9 @@ namespace basalt::device {
 constexpr uint32_t kWidestBounded = 24;
 // Offsets of eight rows add up below the marks of rows that passed.
 constexpr uint32_t kMarkBit = 28;
+// The same for 32 residuals of references of up to 21 bits.
+constexpr uint32_t kTileMarkBit = 26;
+constexpr uint32_t kWidestTileMark = 21;
 
 BASALT_HD bool magnitude_below(uint64_t value, uint32_t bits) {
   return (value + (uint64_t{1} << bits)) >> (bits + 1) == 0;

@@ -25,10 +25,6 @@ struct SumRows {
   }
 };
 
-// Where 32 residuals of references of up to 21 bits add up below the marks.
-constexpr uint32_t kTileMarkBit = 26;
-constexpr uint32_t kWidestTileMark = 21;
-
 // The upper half of a prediction, stepped from row to row.
 template <uint32_t kDegree, bool kMultiplied>
 struct OffsetSteps {

@@ -12,51 +12,20 @@
 
 namespace basalt::device {
 
-// The lane's part of a unit's residuals: 8 · W bits that begin at bit `shift` of the first word, where words lie
-// `stride` apart and `left` of them belong to the unit or tile.
-struct UnitWords {
-  const uint32_t* first;
-  uint32_t stride;
-  uint32_t shift;
-  uint32_t left;
-
-  // Of unit u of a packed tile, whose lanes have streams of their own, or of a unit by itself, which is one stream.
-  __device__ __forceinline__ static UnitWords of(const uint32_t* words, bool packed, uint32_t u, uint32_t width) {
-    const uint32_t lane = lane_id_here();
-    const uint32_t byte = (packed ? u : lane) * width;
-    const uint32_t word = byte / 4;
-    return {words + (packed ? word * kLanes + lane : word), packed ? kLanes : 1, byte % 4 * 8,
-            (packed ? width : unit_words(width)) - word};
-  }
-};
-
-// A lane's residuals of a unit, each with the bits of `mark` above it.
-__device__ __forceinline__ void unpack_marked(const UnitWords& from, uint32_t width, uint32_t mark,
-                                              uint32_t (&residuals)[kUnitRowsPerLane]) {
-  const bool known = for_width<kWidestBounded>(AllWidths{}, width, [&](auto w) {
-    constexpr uint32_t W = decltype(w)::value;
-    constexpr uint32_t kWords = (W + 3) / 4;
-    uint32_t words[kWords + 1] = {};
-#pragma unroll
-    for (uint32_t j = 0; j < kWords; ++j) words[j] = load(from.first + j * from.stride);
-    if constexpr (W % 4 != 0) {
-      // What is not needed may lie beyond the stream.
-      words[kWords] = load(from.first + (kWords < from.left ? kWords : 0) * from.stride);
-#pragma unroll
-      for (uint32_t j = 0; j < kWords; ++j) words[j] = funnel_right(words[j], words[j + 1], from.shift);
-    }
-#pragma unroll
-    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-      residuals[k] = extract<W>(k * W, [&](uint32_t j) { return words[j]; }) | mark;
-    }
-  });
-  if (!known) __builtin_unreachable();
-}
-
 template <typename T>
 class L3Totals {
-  using Marked = MarkedSum<kMarkBit>;
   using Runs = typename L3<T>::Runs;
+  static constexpr uint32_t kHalfRows = kRowsPerLane / 2;
+  // Of rows of one model.
+  struct Passed {
+    uint32_t rows = 0;
+    uint32_t offsets = 0;
+
+    __device__ __forceinline__ void add_to(TileSum& sums, uint64_t base) const {
+      sums.count += rows;
+      sums.sum += base * rows + offsets;
+    }
+  };
   struct Unit : LearnedUnit {
     const uint32_t* words;
     uint32_t low;   // offsets from here on pass,
@@ -101,32 +70,18 @@ class L3Totals {
                                                   Scratch& scratch, const SumRange<T>& range) {
     const Unit* const units = scratch.units + i * kUnitsPerTile;
     if (followed) ask(units + kUnitsPerTile);
-    const bool packed = units->is(LearnedUnit::kPackedTile);
-    if ((units[0].info & (packed ? ~0u : units[1].info & units[2].info & units[3].info) & LearnedUnit::kBounded) == 0) {
+    TileSum sums{};
+    constexpr uint32_t kWhole = LearnedUnit::kPackedTile | LearnedUnit::kBounded;
+    if ((units->info & kWhole) == kWhole) {
+      if (units->span != 0) add_tile<kLow>(*units, sums);
+      return sums;
+    }
+    if ((units[0].info & units[1].info & units[2].info & units[3].info & LearnedUnit::kBounded) == 0) {
       return total_of_any(descriptor, tile, units, scratch.runs, range);
     }
-    TileSum sums{};
-    l3::Steps steps{};
-    uint32_t passed = 0;
-    uint32_t sum = 0;
-    // Marks from a register: masking and marking are one instruction then.
-    uint32_t mark = Marked::kMark;
-#if defined(__CUDA_ARCH__)
-    asm("" : "+r"(mark));
-#endif
 #pragma unroll 1
     for (uint32_t u = 0; u < kUnitsPerTile; ++u) {
-      const Unit& unit = units[packed ? 0 : u];
-      uint32_t residuals[kUnitRowsPerLane];
-      unpack_marked(UnitWords::of(unit.words, packed, u, unit.width()), unit.width(), mark, residuals);
-      if (unit.degree() > 0 && (!packed || u == 0)) steps = steps_of_lane<true>(unit);
-      const Marked marked = add_rows<kLow>(unit, steps, residuals);
-      passed += marked.count();
-      sum += marked.sum();
-      if (packed && u + 1 < kUnitsPerTile) continue;
-      sums.count += passed;
-      sums.sum += unit.base * passed + sum;
-      passed = sum = 0;
+      if (units[u].span != 0) add_unit<kLow>(units[u], sums);
     }
     return sums;
   }
@@ -140,29 +95,105 @@ class L3Totals {
     prefetch(units[u].words, unit_words(units[u].width()) * (packed ? kUnitsPerTile : 1) * sizeof(uint32_t));
   }
 
+  // In halves: unrolled code for all widths is what compilation has time for.
   template <bool kLow>
-  __device__ __forceinline__ static Marked add_rows(const Unit& unit, l3::Steps& steps,
-                                                    const uint32_t (&residuals)[kUnitRowsPerLane]) {
+  __device__ __forceinline__ static void add_tile(const Unit& unit, TileSum& sums) {
+    const bool narrow = unit.degree() == 0 && unit.width() <= kWidestTileMark;
+    const uint32_t mark = narrow ? 1u << kTileMarkBit : 1u << kMarkBit;
+    l3::Steps steps{};
+    if (unit.degree() > 0) steps = steps_of_lane<true>(unit);
+    Passed passed;
+#pragma unroll 1
+    for (uint32_t half = 0; half < 2; ++half) {
+      uint32_t residuals[kHalfRows];
+      unpack_half(unit.words + unit.width() / 2 * half * kLanes + lane_id(), unit.width(), half, mark, residuals);
+      if (narrow) {
+        add_rows<0, kTileMarkBit, kLow>(unit, steps, residuals, passed);
+      } else {
+        add_rows_by_degree<kLow>(unit, steps, residuals, passed);
+      }
+    }
+    passed.add_to(sums, unit.base);
+  }
+
+  // Residuals of half of a lane's rows of a packed tile, each with the bits of `mark` above it. An odd number of bits
+  // puts the second half into the middle of a word.
+  __device__ __forceinline__ static void unpack_half(const uint32_t* from, uint32_t width, uint32_t half, uint32_t mark,
+                                                     uint32_t (&residuals)[kHalfRows]) {
+    const bool known = for_width<kWidestBounded>(AllWidths{}, width, [&](auto w) {
+      constexpr uint32_t W = decltype(w)::value;
+      if constexpr (W == 0) {
+#pragma unroll
+        for (uint32_t& residual : residuals) residual = mark;
+      } else {
+        constexpr uint32_t kWords = (W + 1) / 2;
+        uint32_t words[kWords + 1] = {};
+#pragma unroll
+        for (uint32_t j = 0; j < kWords; ++j) words[j] = load(from + j * kLanes);
+        if constexpr (W % 2 != 0) {
+#pragma unroll
+          for (uint32_t j = 0; j < kWords; ++j) words[j] = funnel_right(words[j], words[j + 1], half * 16);
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < kHalfRows; ++k) {
+          residuals[k] = extract<W>(k * W, [&](uint32_t j) { return words[j]; }) | mark;
+        }
+      }
+    });
+    if (!known) __builtin_unreachable();
+  }
+
+  template <bool kLow>
+  __device__ __forceinline__ static void add_unit(const Unit& unit, TileSum& sums) {
+    const uint32_t width = unit.width();
+    uint32_t residuals[kUnitRowsPerLane] = {};
+    if (width > 0) {
+#pragma unroll
+      for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+        const uint32_t row = lane_id() * kUnitRowsPerLane + k;
+        residuals[k] = static_cast<uint32_t>(residual_bits<uint32_t>(unit.words, 1, row * width, width));
+      }
+    }
+#pragma unroll
+    for (uint32_t& residual : residuals) residual |= 1u << kMarkBit;
+    l3::Steps steps = steps_of_lane<true>(unit);
+    Passed passed;
+    add_rows<3, kMarkBit, kLow>(unit, steps, residuals, passed);
+    passed.add_to(sums, unit.base);
+  }
+
+  template <bool kLow>
+  __device__ __forceinline__ static void add_rows_by_degree(const Unit& unit, l3::Steps& steps,
+                                                            const uint32_t (&residuals)[kHalfRows], Passed& passed) {
     switch (unit.degree()) {
-      case 0: return add_rows_of<0, kLow>(unit, steps, residuals);
-      case 1: return add_rows_of<1, kLow>(unit, steps, residuals);
-      case 2: return add_rows_of<2, kLow>(unit, steps, residuals);
-      default: return add_rows_of<3, kLow>(unit, steps, residuals);
+      case 0: return add_rows<0, kMarkBit, kLow>(unit, steps, residuals, passed);
+      case 1: return add_rows<1, kMarkBit, kLow>(unit, steps, residuals, passed);
+      case 2: return add_rows<2, kMarkBit, kLow>(unit, steps, residuals, passed);
+      default: return add_rows<3, kMarkBit, kLow>(unit, steps, residuals, passed);
     }
   }
-  template <uint32_t kDegree, bool kLow>
-  __device__ __forceinline__ static Marked add_rows_of(const Unit& unit, l3::Steps& s,
-                                                       const uint32_t (&residuals)[kUnitRowsPerLane]) {
-    Marked marked;
+
+  // Rows whose marked residuals are given, in groups whose offsets add up below the marks.
+  template <uint32_t kDegree, uint32_t kBit, bool kLow, uint32_t N>
+  __device__ __forceinline__ static void add_rows(const Unit& unit, l3::Steps& s, const uint32_t (&residuals)[N],
+                                                  Passed& passed) {
+    constexpr uint32_t kGroup = kBit == kMarkBit ? kUnitRowsPerLane : N;
+    const uint32_t low = unit.low;
+    const uint32_t span = unit.span;
 #pragma unroll
-    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-      const uint32_t offset = kDegree == 0 ? residuals[k] : residuals[k] + static_cast<uint32_t>(s.y >> 32);
-      marked.template add<kLow>(offset, unit.low, unit.span);
-      if constexpr (kDegree > 0) s.y += s.d1;
-      if constexpr (kDegree > 1) s.d1 += s.d2;
-      if constexpr (kDegree > 2) s.d2 += s.d3;
+    for (uint32_t first = 0; first < N; first += kGroup) {
+      MarkedSum<kBit> marked;
+#pragma unroll
+      for (uint32_t j = first; j < first + kGroup; ++j) {
+        const uint32_t prediction = kDegree == 0 ? 0 : static_cast<uint32_t>(s.y >> 32);
+        marked.template add<kLow>(residuals[j] + prediction, low, span);
+        if constexpr (kDegree > 0) s.y += s.d1;
+        if constexpr (kDegree > 1) s.d1 += s.d2;
+        if constexpr (kDegree > 2) s.d2 += s.d3;
+      }
+      passed.rows += marked.count();
+      passed.offsets += marked.sum();
     }
-    return marked;
   }
 
   // Row by row, whatever the models are: bounded units have the same values as before, modulo 2^bits.
