@@ -16,6 +16,9 @@
 #include "codec/packed/totals.cuh"
 #include "exec/device/aggregate.cuh"
 #include "exec/device/totals.cuh"
+//
+#define basalt_scan sum_scan  // another test has a kernel of that name
+#include "cuda/sum_kernel.txt"
 
 namespace basalt::test {
 namespace {
@@ -148,6 +151,46 @@ TEST(EmulatedTotals, PackedTiles) {
   expect_packed<uint32_t>(Physical::kU32);
   expect_packed<int32_t>(Physical::kI32);
   expect_packed<int64_t>(Physical::kI64);
+}
+
+// Two chunks, of which one has a tile that is not full.
+TEST(EmulatedTotals, KernelAsGenerated) {
+  Random random(34);
+  std::vector<uint64_t> slots;
+  std::vector<uint32_t> work;
+  std::vector<Node> nodes;
+  uint64_t rows = 0;
+  int128_t sum = 0;
+  const int64_t first = 9'000;
+  const int64_t last = 140'000;
+  for (const uint32_t count : {12 * kTileRows, 5 * kTileRows - 300}) {
+    const std::vector<int64_t> values = shaped<int64_t>(1, 9, count, random);
+    for (const int64_t value : values) {
+      rows += value >= first && value <= last ? 1 : 0;
+      sum += value >= first && value <= last ? value : 0;
+    }
+    nodes.push_back(encoded(values, "l3", Physical::kI64));
+    const auto slot = static_cast<uint32_t>(slots.size() / device::kSlotWords);
+    for (uint32_t tile = 0; tile < tile_count(count); ++tile) work.push_back(device::make_work(slot, tile, false));
+    slots.insert(slots.end(), {count, 0});
+    for (const uint64_t word : descriptor_of(view_of(nodes.back()))) slots.push_back(word);
+    slots.resize((slot + 1) * device::kSlotWords);
+  }
+  uint64_t record[device::kRecordHead + 2 * device::kRecordAggregate] = {};
+  device::Parameters parameters{};
+  parameters.work = work.data();
+  parameters.work_count = static_cast<uint32_t>(work.size());
+  parameters.slots = slots.data();
+  parameters.partials = record;
+  parameters.literals[0].low = static_cast<uint64_t>(first);
+  parameters.literals[1].low = static_cast<uint64_t>(last);
+  EmulatedWarp::run([&] { device::sum_scan(parameters); });
+  EXPECT_GT(rows, uint64_t{2 * kTileRows});
+  EXPECT_EQ(record[device::kRecordRows], rows);
+  EXPECT_EQ(record[device::kRecordFlags], 0u);
+  const uint64_t* own = record + device::kRecordHead + device::kRecordAggregate;
+  EXPECT_EQ(own[0], rows);
+  EXPECT_TRUE(static_cast<int128_t>(static_cast<uint128_t>(own[2]) << 64 | own[1]) == sum);
 }
 
 }  // namespace
