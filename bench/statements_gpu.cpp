@@ -16,38 +16,11 @@
 #include <thread>
 #include <vector>
 
-#include "basalt/core/error.h"
-#include "basalt/cuda/backend.h"
-#include "basalt/exec/expressions.h"
-#include "basalt/exec/pipeline.h"
-#include "basalt/file/reader.h"
-#include "basalt/file/writer.h"
 #include "file/load_chunk.h"
+#include "statements.h"
 
-namespace basalt {
+namespace basalt::bench {
 namespace {
-
-struct Row {
-  std::string name;
-  double value = 0;
-  std::string unit;
-  double bar = 0;  // 0 = none; else the value must be at least this
-  bool at_most = false;
-};
-
-std::vector<Row> rows;
-
-void add(const std::string& name, double value, const std::string& unit, double bar = 0, bool at_most = false) {
-  rows.push_back({name, value, unit, bar, at_most});
-  const char* verdict = bar == 0 ? "" : (at_most ? value <= bar : value >= bar) ? "ok" : "BELOW THE BAR";
-  std::printf("%-58s %10.3f %-8s %s\n", name.c_str(), value, unit.c_str(), verdict);
-  std::fflush(stdout);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -81,33 +54,6 @@ Pipeline count_below(const std::shared_ptr<const File>& file, const std::string&
   pipeline.filter = less(column(*file, name, pipeline.columns), literal(bound));
   pipeline.aggregates.resize(1);
   return pipeline;
-}
-
-RunOptions on_gpu() {
-  RunOptions options;
-  options.device = Device::kCuda;
-  options.prune = false;
-  return options;
-}
-
-// Bytes of the streams that a resident statement reads: all of the columns it names.
-double touched_bytes(const Pipeline& pipeline) {
-  double total = 0;
-  for (const PipelineColumn& c : pipeline.columns) {
-    for (const auto& file : pipeline.files) total += static_cast<double>(file->column(c.field_id).encoded_bytes);
-  }
-  return total;
-}
-
-void expect_equal(const Pipeline& pipeline, const RunOptions& options, const std::vector<Value>& got) {
-  RunOptions cpu = options;
-  cpu.device = Device::kCpu;
-  const std::vector<Value> expected = run_pipeline(pipeline, cpu);
-  for (size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i].null != got[i].null || (!got[i].null && compare(expected[i], got[i]) != 0)) {
-      throw Error(ErrorCode::kInternal, "the GPU's result differs from the CPU's");
-    }
-  }
 }
 
 void resident(const std::string& name, const Pipeline& pipeline, double read_gbs, double bar) {
@@ -213,39 +159,6 @@ double wanted_gib(const char* variable, double otherwise) {
   return text == nullptr ? otherwise : std::atof(text);
 }
 
-// A file with one column of `type`, whose chunks all hold the 2^20 values that value(i) gives; gone with its owner.
-class MadeFile {
- public:
-  template <typename T, typename F>
-  MadeFile(const std::string& name, TypeKind type, const std::string& tree, uint64_t chunks, T, F&& value)
-      : path_((std::filesystem::temp_directory_path() / name).string()) {
-    Schema schema;
-    schema.fields.push_back({"v", {type}, false, 0, {}});
-    WriteOptions write;
-    write.encodings["v"] = parse_tree(tree);
-    Writer writer(path_, schema, write);
-    Table table;
-    table.schema = schema;
-    table.rows = 1 << 20;
-    table.columns.push_back(make_column(schema.fields[0]));
-    table.columns[0].length = table.rows;
-    table.columns[0].values.resize(table.rows * sizeof(T));
-    for (uint64_t i = 0; i < table.rows; ++i) table.columns[0].values.as<T>()[i] = static_cast<T>(value(i));
-    for (uint64_t i = 0; i < chunks; ++i) writer.append(table);
-    writer.finish();
-  }
-  ~MadeFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  MadeFile(const MadeFile&) = delete;
-  MadeFile& operator=(const MadeFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // The filter of `packed_gpu` as a statement, on as much data: launching and the last blocks' tail weigh as little as
 // there. Its bar is what packed_gpu has to reach, less 5 %.
 void packed_count(double read_gbs) {
@@ -299,19 +212,6 @@ void transfer(double host_to_device_gbs) {
   add("file to device: share of the lower ceiling", 100 * median(rates) / std::min(copy, host_to_device_gbs), "%", 90);
 }
 
-void write_json(const std::string& path) {
-  std::FILE* out = std::fopen(path.c_str(), "w");
-  if (out == nullptr) throw Error(ErrorCode::kIo, path + ": cannot create");
-  std::fprintf(out, "{\"benchmark\": \"statements_gpu\", \"rows\": [\n");
-  for (size_t i = 0; i < rows.size(); ++i) {
-    std::fprintf(out, "  {\"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", \"bar\": %.6g}%s\n",
-                 rows[i].name.c_str(), rows[i].value, rows[i].unit.c_str(), rows[i].bar,
-                 i + 1 < rows.size() ? "," : "");
-  }
-  std::fprintf(out, "]}\n");
-  std::fclose(out);
-}
-
 int run(int argc, char** argv) {
   if (gpu().backend == nullptr) {
     std::fprintf(stderr, "no GPU: %s\n", gpu().reason.c_str());
@@ -331,17 +231,17 @@ int run(int argc, char** argv) {
   packed_count(bandwidth.read_gbs);
   transfer(bandwidth.host_to_device_gbs);
   for (int i = 1; i + 1 < argc; ++i) {
-    if (std::strcmp(argv[i], "--json") == 0) write_json(argv[i + 1]);
+    if (std::strcmp(argv[i], "--json") == 0) write_json("statements_gpu", argv[i + 1]);
   }
   return 0;
 }
 
 }  // namespace
-}  // namespace basalt
+}  // namespace basalt::bench
 
 int main(int argc, char** argv) {
   try {
-    return basalt::run(argc, argv);
+    return basalt::bench::run(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

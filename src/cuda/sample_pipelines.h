@@ -234,6 +234,27 @@ inline Sample learned_ranges() {
   return sample;
 }
 
+// One column, filtered and summed.
+inline Sample sum_between(const std::string& tree, TypeKind type, const std::vector<uint32_t>& widths,
+                          size_t most_instructions = 0) {
+  Sample sample;
+  sample.name = "sum(v) where v is between, " + tree;
+  sample.most_instructions = most_instructions;
+  add_column(sample, "v", {type, 0, 0, TimeUnit::kMicro}, {tree}, 9, 0, 1 << 30, widths);
+  Pipeline& p = sample.pipeline;
+  p.has_filter = true;
+  const Physical physical = physical_of(p.columns[0].type);
+  const auto literal = [&](int32_t value) {
+    return is_float(physical) ? real(physical, value) : integer(physical, value);
+  };
+  p.filter = call(
+      ExprOp::kAnd, Physical::kU8,
+      {test(ExprOp::kGreaterEqual, column(p, 0), literal(1000)), test(ExprOp::kLess, column(p, 0), literal(30'000))});
+  p.aggregates.push_back({});
+  p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, 0)));
+  return sample;
+}
+
 // Floats stored as decimals, and not everywhere: two columns under a filter, all aggregates of one.
 inline Sample decimals() {
   Sample sample;
@@ -302,8 +323,18 @@ inline Sample tests_of_strings() {
 }
 
 inline std::vector<Sample> all() {
-  return {q6(),           count_below(), learned_ranges(), eight_sums(),      eight_columns(),
-          eight_nested(), decimals(),    comments(),       tests_of_strings()};
+  return {q6(),
+          count_below(),
+          learned_ranges(),
+          sum_between("l3", TypeKind::kInt64, {}, 5400),
+          sum_between("packed", TypeKind::kInt32, {16, 20, 24}, 1500),
+          sum_between("galp(packed)", TypeKind::kFloat64, {14, 15}, 4700),
+          eight_sums(),
+          eight_columns(),
+          eight_nested(),
+          decimals(),
+          comments(),
+          tests_of_strings()};
 }
 
 }  // namespace basalt::samples

@@ -45,6 +45,45 @@ TEST(Generator, TestsOfStringsAreStepsLikeOthers) {
   EXPECT_EQ(source_of(samples::tests_of_strings()), read_text("tests/cuda/strings_kernel.txt"));
 }
 
+TEST(Generator, OneColumnIsFilteredAndSummedAtOnce) {
+  // After a wanted change: build/…/tests/nvrtc_check --print "sum(v) where v is between, l3" >
+  // tests/cuda/sum_kernel.txt
+  EXPECT_EQ(source_of(samples::sum_between("l3", TypeKind::kInt64, {})), read_text("tests/cuda/sum_kernel.txt"));
+}
+
+// Totals are asked for where they are all that a statement wants and where their sums are exact.
+TEST(Generator, OtherStatementsAreListsOfSteps) {
+  const auto at_once = [](const samples::Sample& sample) {
+    return source_of(sample).find("totals") != std::string::npos;
+  };
+  const auto changed = [](const auto& change) {
+    samples::Sample sample = samples::sum_between("packed", TypeKind::kInt64, {16});
+    change(sample);
+    return sample;
+  };
+  const Expr v = samples::column(samples::sum_between("packed", TypeKind::kInt64, {16}).pipeline, 0);
+  EXPECT_TRUE(at_once(changed([](samples::Sample&) {})));
+  EXPECT_TRUE(at_once(samples::sum_between("galp(packed)", TypeKind::kFloat32, {16})));
+  EXPECT_TRUE(at_once(changed([](samples::Sample& s) { s.pipeline.has_filter = false; })));
+  EXPECT_TRUE(at_once(changed([&](samples::Sample& s) {
+    s.pipeline.aggregates.push_back(samples::aggregate(AggregateOp::kAvg, v));
+    s.pipeline.aggregates.push_back(samples::aggregate(AggregateOp::kCount, v));
+  })));
+  EXPECT_FALSE(at_once(samples::sum_between("galp(delta(packed))", TypeKind::kFloat64, {16})));
+  EXPECT_FALSE(at_once(samples::sum_between("delta(packed)", TypeKind::kInt64, {16})));
+  EXPECT_FALSE(at_once(samples::sum_between("l3", TypeKind::kInt16, {})));
+  EXPECT_FALSE(at_once(
+      changed([&](samples::Sample& s) { s.pipeline.aggregates.push_back(samples::aggregate(AggregateOp::kMax, v)); })));
+  EXPECT_FALSE(at_once(changed([&](samples::Sample& s) {
+    s.pipeline.filter = samples::test(ExprOp::kNotEqual, v, samples::integer(Physical::kI64, 7));
+  })));
+  EXPECT_FALSE(at_once(changed([](samples::Sample& s) { s.pipeline.aggregates.resize(1); })));  // count(*) alone
+  EXPECT_FALSE(at_once(changed([](samples::Sample& s) { s.columns[0].validity = {s.columns[0].values[0]}; })));
+  EXPECT_FALSE(at_once(changed([](samples::Sample& s) {
+    s.columns[0].stats.max = Value::of_integer(Physical::kI64, int128_t{1} << 59);  // 32 of them leave 64 bits
+  })));
+}
+
 // Patterns are tables, made for each chunk: another pattern needs no other kernel.
 TEST(Generator, NoTextDependsOnPatterns) {
   samples::Sample sample = samples::comments();

@@ -210,6 +210,7 @@ struct DeviceReader {
   bool direct = false;                // rows come from the file's bytes: no staging, no look-up, no nesting
   bool long_code = false;             // much is done with every value of a child, so that unrolled widths are dear
   uint32_t most_instructions = 2000;  // of a kernel that decodes one array, which keeps its compilation short
+  std::string totals;                 // what counts and sums its rows in a range, `PackedTotals<uint64_t>`; or empty
   std::string reason;                 // in a few words, why `type` is empty, where the codec has one
 
   bool empty() const { return type.empty(); }

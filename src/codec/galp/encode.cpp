@@ -168,6 +168,7 @@ DeviceReader GalpCodec::device_reader(const NodeView& node) const {
   const DeviceReader integers = device_reader_of(node.children[galp::kIntegers]);
   DeviceReader reader = device_reader_named("Galp", node, {integers});
   reader.scratch_bytes = galp::scratch_bytes(integers.scratch_bytes);
+  if (integers.direct) reader.totals = "GalpTotals<" + device_value_type(node.type) + ", " + integers.type + ">";
   return reader;
 }
 

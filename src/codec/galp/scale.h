@@ -154,6 +154,14 @@ BASALT_HD T decode_exact(T d, const Scale<T>& scale) {
   return multiply(multiply(d, scale.times), scale.back);
 }
 
+// The float of the integer `reference` + raw, where raw and the sum lie below kWhole: raw becomes the fraction of a
+// float between kWhole and its double, which is no work, and one addition takes it to its place. origin: reference −
+// kWhole, which is exact.
+template <typename T>
+BASALT_HD T whole_float(BitsOf<T> raw, T origin) {
+  return sum(float_of(static_cast<BitsOf<T>>(raw | bits_of(Arithmetic<T>::kWhole))), origin);
+}
+
 // The nearest integer, halves to even; exact everywhere. Where there is no instruction for it (SSE2), a float below
 // kWhole gets rid of its fraction by adding kWhole, and one above has none. Floats without sign are ordered as their
 // bits are, so the comparison is the sign of a difference, for which SSE2 has vectors.

@@ -251,6 +251,8 @@ DeviceReader L3Codec::device_reader(const NodeView& node) const {
   reader.scratch_bytes = l3::scratch_bytes(width_of(node.type));
   reader.rows_in_shared = true;
   reader.most_instructions = 2600;
+  // Offsets of narrower values would wrap with them.
+  if (width_of(node.type) >= 4) reader.totals = "L3Totals<" + device_value_type(node.type) + ">";
   return reader;
 }
 

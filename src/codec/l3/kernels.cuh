@@ -94,9 +94,12 @@ class LearnedRuns {
 
 template <typename T>
 class L3 : public OneForm<L3<T>, T> {
+ public:
+  using Runs = LearnedRuns<T, kLanes>;  // a statement may have many such columns, and a block little shared memory
+
+ private:
   // Shared memory moves words of four bytes.
   using Row = typename SelectType<(sizeof(T) < 4), uint32_t, T>::type;
-  using Runs = LearnedRuns<T, kLanes>;  // a statement may have many such columns, and a block little shared memory
   struct alignas(16) Scratch {
     Row rows[kTileRows];
     LearnedUnit units[kUnitsPerTile];
@@ -148,37 +151,46 @@ class L3 : public OneForm<L3<T>, T> {
     return {mask, answer.how, wrong ? 1u : 0u};
   }
 
+  // Gives the lane's rows of a tile, in whole units, to sink(k, value); true if they break a rule. Its units have been
+  // described, and `staged` has room, in shared memory.
+  template <typename Unit, typename Sink>
+  __device__ __forceinline__ static bool walk(const l3::Chunk& chunk, uint32_t tile, const Unit* units,
+                                              typename Runs::Scratch& staged, Sink&& sink) {
+    const uint32_t count = units_of_tile(chunk, tile);
+    bool wrong = false;
+#pragma unroll 1
+    for (uint32_t u = 0; u < count;) {
+      const LearnedUnit unit = units[u];
+      if (!unit.is(LearnedUnit::kRuns)) {
+        walk_model(chunk, unit, u, sink);
+        ++u;
+        continue;
+      }
+      const Runs runs(chunk, unit.place, tile, staged);
+      wrong = wrong || runs.bad;
+      for (; u < count && units[u].is(LearnedUnit::kRuns) && units[u].place == unit.place; ++u) {
+#pragma unroll 2
+        for (uint32_t k = u * kUnitRowsPerLane; k < (u + 1) * kUnitRowsPerLane; ++k) sink(k, runs.at(k));
+      }
+    }
+    return wrong;
+  }
+
  private:
   // Writes the tile's rows to the scratch; true if they break a rule. One copy per value type: a statement may have
   // many such columns.
   __device__ __noinline__ static bool fill(const uint64_t* descriptor, uint32_t tile, Scratch& scratch) {
-    const uint32_t units = describe_tile(descriptor, tile, sizeof(T), scratch.units);
-    const l3::Chunk chunk = l3_chunk(descriptor);
-    const uint32_t lane = lane_id();
-    bool wrong = false;
-#pragma unroll 1
-    for (uint32_t u = 0; u < units;) {
-      const LearnedUnit unit = scratch.units[u];
-      if (!unit.is(LearnedUnit::kRuns)) {
-        put_model(chunk, unit, u, scratch.rows + u * kUnitRows + lane);
-        ++u;
-        continue;
-      }
-      const Runs runs(chunk, unit.place, tile, scratch.runs);
-      wrong = wrong || runs.bad;
-      for (; u < units && scratch.units[u].is(LearnedUnit::kRuns) && scratch.units[u].place == unit.place; ++u) {
-#pragma unroll 2
-        for (uint32_t k = u * kUnitRowsPerLane; k < (u + 1) * kUnitRowsPerLane; ++k) {
-          scratch.rows[k * kLanes + lane] = static_cast<Row>(runs.at(k));
-        }
-      }
-    }
+    Row* rows = scratch.rows + lane_id();
+    describe_tile(descriptor, tile, sizeof(T), scratch.units);
+    const bool wrong = walk(l3_chunk(descriptor), tile, scratch.units, scratch.runs,
+                            [&](uint32_t k, T value) { rows[k * kLanes] = static_cast<Row>(value); });
     sync_warp();
     return wrong;
   }
 
-  __device__ __forceinline__ static void put_model(const l3::Chunk& chunk, const LearnedUnit& unit, uint32_t u,
-                                                   Row* rows) {
+  template <typename Sink>
+  __device__ __forceinline__ static void walk_model(const l3::Chunk& chunk, const LearnedUnit& unit, uint32_t u,
+                                                    Sink&& sink) {
     uint64_t residuals[kUnitRowsPerLane] = {};
     if (unit.width() > 0) read_residuals<T>(chunk, unit, u, residuals, [](uint32_t k) { return k; });
     l3::Predictor p;
@@ -188,7 +200,7 @@ class L3 : public OneForm<L3<T>, T> {
     l3::Steps steps = steps_of_lane<3>(unit);
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-      rows[k * kLanes] = static_cast<Row>(static_cast<T>(l3::finish(p, steps.y, residuals[k])));
+      sink(u * kUnitRowsPerLane + k, static_cast<T>(l3::finish(p, steps.y, residuals[k])));
       l3::step(steps);
     }
   }

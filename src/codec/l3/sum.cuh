@@ -3,16 +3,11 @@
 // which counts it in the bits above the sum. The base is added as often as rows passed, once per tile.
 #pragma once
 
+#include "codec/l3/kernels_bounded.cuh"
 #include "codec/l3/strip.cuh"
+#include "core/device/totals.h"
 
 namespace basalt::device {
-
-// What rows add.
-struct TileSum {
-  uint64_t sum;
-  uint32_t count;
-  uint32_t bad;  // rows break a rule
-};
 
 // One row at a time, exact whatever its model.
 template <typename T>
@@ -31,47 +26,6 @@ struct SumRows {
     ++count;
   }
 };
-
-constexpr uint32_t kWidestBounded = kWidestStaged;
-// Offsets of eight rows add up below the marks of rows that passed.
-constexpr uint32_t kMarkBit = 28;
-// The same for 32 residuals of references of up to 21 bits.
-constexpr uint32_t kTileMarkBit = 26;
-constexpr uint32_t kWidestTileMark = 21;
-
-BASALT_HD bool magnitude_below(uint64_t value, uint32_t bits) {
-  return (value + (uint64_t{1} << bits)) >> (bits + 1) == 0;
-}
-
-// Moves base and literal of a unit whose offsets stay small over its rows, 1024 in a whole tile, so that they lie in
-// 0 … 2^25 − 1, and says where the literal is: offsets below that pass. Such units are marked as bounded. Curves in
-// tiles that partitions share are not: with code of their own beside that of whole tiles, warps wait for instructions.
-template <typename T>
-__device__ __forceinline__ uint32_t bound_unit(LearnedUnit& unit, T last) {
-  static_assert(sizeof(T) >= 4);
-  constexpr uint32_t kMost = 1u << 25;
-  const bool packed = unit.is(LearnedUnit::kPackedTile);
-  // Differences of these sizes move offsets by less than 2^23 in all.
-  if (unit.is(LearnedUnit::kWide | LearnedUnit::kRuns) || unit.width() > kWidestBounded ||
-      (!packed && unit.degree() > 1) || !magnitude_below(unit.y, 62) || !magnitude_below(unit.d1, packed ? 44 : 46) ||
-      !magnitude_below(unit.d2, 34) || !magnitude_below(unit.d3, 25)) {
-    return 0;
-  }
-  const uint64_t one = (packed ? kTileRows : kUnitRows) - 1;
-  constexpr uint64_t kTwo = (kTileRows - 1) * (kTileRows - 2) / 2;
-  constexpr uint64_t kThree = kTwo * (kTileRows - 3) / 3;
-  const auto fall = [](uint64_t difference) { return static_cast<int64_t>(difference) < 0 ? -difference : 0; };
-  const uint64_t lowest = fall(unit.d1) * one + fall(unit.d2) * kTwo + fall(unit.d3) * kThree;
-  const uint64_t up = (lowest + 0xFFFFFFFF) >> 32;
-  const T base = static_cast<T>(unit.base + static_cast<uint64_t>(int64_t{static_cast<int32_t>(unit.y >> 32)}) - up);
-  // Near the end of the type values may wrap.
-  if (base > static_cast<T>(-1) - kMost) return 0;
-  unit.base = base;
-  unit.y = (unit.y & 0xFFFFFFFF) + (up << 32);
-  unit.info |= LearnedUnit::kBounded;
-  if (last < base) return 0;
-  return last - base < kMost ? static_cast<uint32_t>(last - base) + 1 : kMost;
-}
 
 // Rows whose marked residuals are given, in groups of at most eight unless they are references of up to 21 bits.
 template <uint32_t kDegree, uint32_t kMark, uint32_t N>
@@ -172,7 +126,10 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
   sync_warp();  // nobody reads the last strip any more
   if (lane < strip.count * kUnitsPerTile && unit < chunk.units) {
     LearnedUnit described = describe_unit<false>(chunk, unit, sizeof(T));
-    scratch.bounds[lane] = bound_unit(described, last);
+    // Curves in tiles that partitions share go row by row: with code of their own beside that of whole tiles, warps
+    // wait for instructions.
+    const bool in_line = described.is(LearnedUnit::kPackedTile) || described.degree() <= 1;
+    scratch.bounds[lane] = in_line ? bound_unit(described, last) : 0;
     units[lane] = described;
   }
   sync_warp();

@@ -103,18 +103,28 @@ __device__ __forceinline__ uint32_t funnel_left(uint32_t low, uint32_t high, uin
   return __funnelshift_l(low, high, shift);
 }
 
-// sum += value if value < bound: a comparison and a multiplication by one. Additions would wait for the unit that also
-// compares, shifts and masks, while the one that multiplies idles.
-__device__ __forceinline__ void add_if_below(uint32_t& sum, uint32_t value, uint32_t bound) {
+// a · b + c on the unit that multiplies: additions wait for the one that also compares, shifts and masks.
+__device__ __forceinline__ uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c) {
+#if defined(__CUDA_ARCH__)
+  asm("" : "+r"(b));
+#endif
+  return a * b + c;
+}
+
+// sum += value if tested < bound: a comparison and a multiplication by one, for the same reason.
+__device__ __forceinline__ void add_if_less(uint32_t& sum, uint32_t value, uint32_t tested, uint32_t bound) {
 #if defined(__CUDA_ARCH__)
   uint32_t one = 1;
   asm("" : "+r"(one));
-  asm("{.reg .pred p; setp.lt.u32 p, %1, %2; @p mad.lo.u32 %0, %1, %3, %0;}"
+  asm("{.reg .pred p; setp.lt.u32 p, %1, %2; @p mad.lo.u32 %0, %3, %4, %0;}"
       : "+r"(sum)
-      : "r"(value), "r"(bound), "r"(one));
+      : "r"(tested), "r"(bound), "r"(value), "r"(one));
 #else
-  if (value < bound) sum += value;
+  if (tested < bound) sum += value;
 #endif
+}
+__device__ __forceinline__ void add_if_below(uint32_t& sum, uint32_t value, uint32_t bound) {
+  add_if_less(sum, value, value, bound);
 }
 
 // mask |= bit, which is not set yet, if value < bound: a comparison and one addition. Of an `if` the compiler makes an

@@ -33,6 +33,14 @@ class Work {
     item_ = following_;
     fetch();
   }
+  __device__ __forceinline__ bool last() const { return at_ + stride_ >= end_; }
+  // The item that comes `distance` items later; false: there is none.
+  __device__ __forceinline__ bool ahead(uint32_t distance, uint32_t& item) const {
+    const uint32_t at = at_ + distance * stride_;
+    if (at >= end_) return false;
+    item = load(items_ + at);
+    return true;
+  }
   __device__ __forceinline__ uint32_t index() const { return at_; }
   __device__ __forceinline__ uint32_t tile() const { return work_tile(item_); }
   __device__ __forceinline__ uint32_t slot() const { return work_slot(item_); }

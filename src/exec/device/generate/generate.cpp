@@ -99,6 +99,16 @@ void Generator::name_columns() {
   }
 }
 
+// A cast that only widens integers changes nothing about them.
+const Expr& Generator::before_widening(const Expr& expr) const {
+  const Expr* inner = &expr;
+  while (inner->op == ExprOp::kCast && is_integer(inner->type) && is_integer(inner->args[0].type) &&
+         inner->power_of_ten == 0 && inner->factor == 1 && !exec::prepare(*inner, list_).may_throw) {
+    inner = &inner->args[0];
+  }
+  return *inner;
+}
+
 std::optional<RangeTest> Generator::as_range_test(const Expr& expr) const {
   if (expr.args.size() != 2) return std::nullopt;
   ExprOp op = expr.op;
@@ -112,11 +122,7 @@ std::optional<RangeTest> Generator::as_range_test(const Expr& expr) const {
          : op == ExprOp::kGreaterEqual ? ExprOp::kLessEqual
                                        : op;
   }
-  // A cast that only widens changes nothing about the order.
-  while (left->op == ExprOp::kCast && is_integer(left->type) && is_integer(left->args[0].type) &&
-         left->power_of_ten == 0 && left->factor == 1 && !exec::prepare(*left, list_).may_throw) {
-    left = &left->args[0];
-  }
+  left = &before_widening(*left);
   if (left->op != ExprOp::kColumn || right->op != ExprOp::kLiteral) return std::nullopt;
   const bool real = is_float(left->type);
   if (right->literal.null || (real ? right->type != left->type : !is_integer(left->type) || !is_integer(right->type))) {
@@ -243,11 +249,43 @@ void Generator::plan_aggregates() {
   }
 }
 
+std::optional<uint32_t> Generator::summed_at_once() const {
+  constexpr uint32_t kColumn = 0;
+  if (plan_.columns.size() != 1 || nullable(kColumn)) return std::nullopt;
+  const std::vector<DeviceReader>& readers = plan_.columns[kColumn].shapes.values;
+  if (readers.size() != 1 || readers[0].totals.empty()) return std::nullopt;
+  if (!general_tests_.empty() || !text_tests_.empty() || range_tests_.size() > 1) return std::nullopt;
+  if (!range_tests_.empty() && range_tests_[0].not_equal) return std::nullopt;
+  // A lane's 32 values of a tile must fit 64 bits.
+  const Step step = exec::prepare(column_expression(pipeline_, kColumn), list_);
+  if (is_integer(step.lane) && tile_sum_lane(step.range) > Lane::kI64) return std::nullopt;
+  bool sums = false;
+  for (const Aggregate& aggregate : pipeline_.aggregates) {
+    if (aggregate.op == AggregateOp::kCountStar) continue;
+    if (before_widening(aggregate.arg).op != ExprOp::kColumn) return std::nullopt;
+    if (aggregate.op == AggregateOp::kMin || aggregate.op == AggregateOp::kMax) return std::nullopt;
+    sums = sums || aggregate.op != AggregateOp::kCount;
+  }
+  return sums ? std::optional<uint32_t>(kColumn) : std::nullopt;
+}
+
 KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
   plan_.results.resize(pipeline_.aggregates.size());
   plan_columns(columns);
   name_columns();
   if (pipeline_.has_filter) plan_filter(pipeline_.filter);
+  totals_of_ = summed_at_once();
+  if (totals_of_) {
+    write_totals(*totals_of_);
+  } else {
+    write_steps();
+  }
+  plan_.literals = literals_.values();
+  plan_.source = whole_source();
+  return std::move(plan_);
+}
+
+void Generator::write_steps() {
   for (const RangeTest& test : range_tests_) write_range_test(test);
   for (const TextTest& test : text_tests_) write_text_test(test);
   for (const Expr& expr : general_tests_) write_filter_step(expr);
@@ -257,9 +295,6 @@ KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
     record_text_ += "  record.count(" + std::to_string(i) + ", rows);\n";
   }
   for (const AggregateStep& step : steps_) write_aggregate_step(step);
-  plan_.literals = literals_.values();
-  plan_.source = whole_source();
-  return std::move(plan_);
 }
 
 std::string why_not(const Pipeline& pipeline) {

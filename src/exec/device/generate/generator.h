@@ -54,9 +54,18 @@ class Generator {
   void name_columns();
   void plan_filter(const Expr& expr);
   std::optional<RangeTest> as_range_test(const Expr& expr) const;
+  const Expr& before_widening(const Expr& expr) const;
   void plan_aggregates();
   void collect(const Expr& expr, Needs& needs) const;
 
+  // How generated text names a test: the kind of it, its ends, and the whole in words.
+  struct RangeText {
+    std::string kind;
+    std::string first;
+    std::string last;
+    std::string words;
+  };
+  RangeText range_text(const RangeTest& test);
   void write_range_test(const RangeTest& test);
   void write_text_test(const TextTest& test);
   uint32_t plan_text(const Expr& predicate);
@@ -64,6 +73,10 @@ class Generator {
   KnownPredicates write_texts(const Needs& needs, std::string& out);
   void write_filter_step(const Expr& expr);
   void write_aggregate_step(const AggregateStep& step);
+  // The one column that is filtered and summed by its codec's totals, if the statement asks for nothing else.
+  std::optional<uint32_t> summed_at_once() const;
+  void write_totals(uint32_t column);
+  void write_steps();
   std::string open_columns(const Needs& needs, const std::string& indent);
   std::string ask_text(uint32_t column, const std::string& indent) const;
   // All columns' tiles are asked for before the first test. What the answers take of the registers must be little.
@@ -81,6 +94,8 @@ class Generator {
   uint32_t slice_size(const Needs& needs) const;
   std::vector<ColumnNames> row_names() const;
   std::string whole_source() const;
+  std::string column_types() const;
+  std::string tile_steps() const;
   std::string texts_type(uint32_t column) const;
   bool is_tested(uint32_t column) const;
   uint32_t resident_warps() const;
@@ -100,6 +115,7 @@ class Generator {
   std::vector<TextTest> text_tests_;
   std::vector<Expr> general_tests_;
   std::vector<AggregateStep> steps_;
+  std::optional<uint32_t> totals_of_;  // summed_at_once()
   std::vector<std::string> scratch_sizes_;
   size_t unrolled_ = 0;       // what takes_unrolled() has granted so far
   uint32_t tests_ = 0;        // range tests written
@@ -109,6 +125,9 @@ class Generator {
   std::string aggregate_text_;
   std::string record_text_;
 };
+
+// The narrowest integers in which a lane's 32 values of a tile, all in this range, add up.
+exec::Lane tile_sum_lane(const exec::IntegerRange& range);
 
 // NOT IN with a NULL in the list holds for no row, which NOT of a test does not say.
 bool has_null_in_list(const Expr& predicate);

@@ -68,6 +68,12 @@ bool is_known(const NodeView& node) {
   return node.codec != nullptr && std::all_of(node.children.begin(), node.children.end(), is_known);
 }
 
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
 void add_once(std::vector<DeviceReader>& list, const DeviceReader& reader) {
   if (std::find(list.begin(), list.end(), reader) == list.end()) list.push_back(reader);
 }
@@ -140,7 +146,7 @@ ChunkReaders readers_of(const NodeView& root) {
 }
 
 // A reader is called as its codec, with a capital: `Dict<…>` lives in codec/dict/kernels.cuh, `DictTest<…>`, which
-// tests strings, in codec/dict/test.cuh.
+// tests strings, in codec/dict/test.cuh, `PackedTotals<…>` in codec/packed/totals.cuh.
 std::string codec_includes(const std::vector<DeviceReader>& readers) {
   std::set<std::string> headers;
   for (const DeviceReader& one : readers) {
@@ -150,10 +156,13 @@ std::string codec_includes(const std::vector<DeviceReader>& readers) {
       if (i < reader.size() && (std::isalnum(static_cast<unsigned char>(reader[i])) != 0 || reader[i] == '_')) continue;
       std::string name = reader.substr(begin, i - begin);
       if (!name.empty() && std::isupper(static_cast<unsigned char>(name[0])) != 0 && name != "Widths") {
-        const bool tests = name.ends_with("Test");
-        if (tests) name.resize(name.size() - std::string_view("Test").size());
-        for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        headers.insert(name + (tests ? "/test.cuh" : "/kernels.cuh"));
+        std::string header = "/kernels.cuh";
+        for (const std::string_view use : {"Test", "Totals"}) {
+          if (!name.ends_with(use)) continue;
+          name.resize(name.size() - use.size());
+          header = "/" + lower_case(use) + ".cuh";
+        }
+        headers.insert(lower_case(name) + header);
       }
       begin = i + 1;
     }
@@ -170,8 +179,7 @@ std::string with_widths(const std::string& reader, const std::vector<uint32_t>& 
   std::string out;
   size_t at = 0;
   for (;;) {
-    const std::string opening = "Packed<";
-    const size_t found = reader.find(opening, at);
+    const size_t found = std::min(reader.find("Packed<", at), reader.find("PackedTotals<", at));
     const size_t end = found == std::string::npos ? found : reader.find('>', found);
     if (end == std::string::npos) return out + reader.substr(at);
     out += reader.substr(at, end - at);

@@ -1,5 +1,6 @@
 // Writing a planned statement as CUDA C++, step by step; see generator.h.
 #include <algorithm>
+#include <cstdlib>
 
 #include "exec/device/generate/generator.h"
 #include "exec/string_tests.h"
@@ -40,6 +41,10 @@ std::string column_list(const Needs& needs, const std::vector<std::string>& name
 }
 
 }  // namespace
+
+Lane tile_sum_lane(const exec::IntegerRange& range) {
+  return exec::lane_for({std::min<int128_t>(range.low, 0) * 32, std::max<int128_t>(range.high, 0) * 32});
+}
 
 // How many of a lane's 32 values are in registers at a time: about 32 to 64 registers for all columns together.
 uint32_t Generator::slice_size(const Needs& needs) const {
@@ -161,33 +166,35 @@ std::vector<ColumnNames> Generator::row_names() const {
   return names;
 }
 
-void Generator::write_range_test(const RangeTest& test) {
-  const std::string& name = names_[test.column];
+Generator::RangeText Generator::range_text(const RangeTest& test) {
   const Physical stored = physical_of(pipeline_.columns[test.column].type);
   const Physical physical = is_float(stored) ? Physical::kI64 : stored;
   const std::string type = logical_type(physical);
   const bool low = test.has_low || test.not_equal;
   const bool high = test.has_high || test.not_equal;
-  const std::string kind = test.not_equal ? "kNotEqual" : low && high ? "kBetween" : low ? "kAtLeast" : "kAtMost";
-  const std::string words = test.not_equal ? "is not "
-                            : low && high  ? "lies between "
-                            : low          ? "is at least "
-                                           : "is at most ";
-  const std::string first = literals_.add(Value::of_integer(physical, test.low), type);
-  const std::string last = literals_.add(Value::of_integer(physical, test.high), type);
+  RangeText text;
+  text.kind = test.not_equal ? "kNotEqual" : low && high ? "kBetween" : low ? "kAtLeast" : "kAtMost";
+  text.first = literals_.add(Value::of_integer(physical, test.low), type);
+  text.last = literals_.add(Value::of_integer(physical, test.high), type);
+  text.words = names_[test.column] + (test.not_equal ? " is not " + text.first
+                                      : low && high  ? " lies between " + text.first + " and " + text.last
+                                      : low          ? " is at least " + text.first
+                                                     : " is at most " + text.last);
+  return text;
+}
+
+void Generator::write_range_test(const RangeTest& test) {
+  const std::string& name = names_[test.column];
+  const RangeText text = range_text(test);
   Needs needs;
   needs.values.insert(test.column);
   if (nullable(test.column)) needs.validity.insert(test.column);
   std::string& out = filter_text_;
-  out += "      {  // " + name + " " + words +
-         (low && high && !test.not_equal ? first + " and " + last
-          : low                          ? first
-                                         : last);
-  out += "\n";
+  out += "      {  // " + text.words + "\n";
   if (nullable(test.column)) out += "        alive &= " + name + "_validity::mask(slot, work.tile(), scratch, bad);\n";
   if (!asks_early()) out += ask_text(test.column, "        ");
-  out += "        alive &= " + name + "_column::test<Test::" + kind + ">(slot, work.tile(), scratch, bad, how, " +
-         name + "_ahead, codes_" + std::to_string(tests_) + ", " + first + ", " + last + ");\n";
+  out += "        alive &= " + name + "_column::test<Test::" + text.kind + ">(slot, work.tile(), scratch, bad, how, " +
+         name + "_ahead, codes_" + std::to_string(tests_) + ", " + text.first + ", " + text.last + ");\n";
   declarations_ += "  CodeRange codes_" + std::to_string(tests_++) + ";\n";
   note_scratch(needs);
   out += "        sync_warp();\n      }\n      if (tally.ends(alive, how)) continue;\n";
@@ -327,8 +334,7 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
       continue;
     }
     // A lane adds its 32 values of a tile in the narrowest integers that cannot overflow, the tile to 128 bits.
-    const Lane lane = exec::lane_for(
-        {std::min<int128_t>(prepared.range.low, 0) * 32, std::max<int128_t>(prepared.range.high, 0) * 32});
+    const Lane lane = tile_sum_lane(prepared.range);
     before += std::string("      ") + lane_type(lane) + " tile_sum_" + number + " = 0;\n";
     rows.line("if (" + ok + ") tile_sum_" + number + " += " + value + ";");
     after += "      sum_" + number + ".add(static_cast<int128_t>(tile_sum_" + number + "));\n";
@@ -353,10 +359,51 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
   out += bad_text(step.needs.values, names_, "      ") + "      sync_warp();\n    }\n";
 }
 
+// Filter and sums in one step. Without a filter every value is at most the largest.
+void Generator::write_totals(uint32_t column) {
+  const std::string& name = names_[column];
+  RangeTest every;
+  every.column = column;
+  every.has_high = true;
+  const Physical type = physical_of(pipeline_.columns[column].type);
+  const bool real = is_float(type);
+  const exec::IntegerRange range = exec::range_of(real ? Physical::kI64 : type);
+  every.low = range.low;
+  every.high = range.high;
+  const RangeText text = range_text(range_tests_.empty() ? every : range_tests_[0]);
+  scratch_sizes_.push_back(name + "_totals::kScratchBytes");
+  declarations_ += "  " + name + "_totals totals(scratch);\n";
+  std::string& out = aggregate_text_;
+  out += "    // rows and sum where " + text.words + "\n    const auto tile = totals.of" +
+         (real ? "" : "<Test::" + text.kind + ">") + "(work, p.slots, " + text.first + ", " + text.last +
+         ");\n    rows += tile.count;\n    bad |= tile.bad;\n";
+  for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {
+    const AggregateOp op = pipeline_.aggregates[i].op;
+    const std::string number = std::to_string(i);
+    record_text_ += "  record.count(" + number + ", rows);\n";
+    if (op != AggregateOp::kSum && op != AggregateOp::kAvg) continue;
+    ResultPlan& result = plan_.results[i];
+    if (real) {
+      result.kind = ResultKind::kFloatSum;
+      result.tile_sum = plan_.tile_sums++;
+      out += "    store_tile_sum(p, " + std::to_string(result.tile_sum) + ", work.index(), tile.sum);\n";
+      continue;
+    }
+    result.kind = ResultKind::kIntegerSum;
+    declarations_ += "  Sum sum_" + number + ";\n";
+    record_text_ += "  record.state(" + number + ", sum_" + number + ");\n";
+    out += "    sum_" + number + ".add(static_cast<int128_t>(static_cast<int64_t>(tile.sum)));\n";
+  }
+}
+
 // How many warps a multiprocessor shall hold at a time, which decides the registers each may use: 40 where only masks
 // are made (such a filter by itself reads at 97 % of the ceiling of an H200, with 32 registers at 87 %), more where
 // columns are read or shared memory lets no more warps in.
 uint32_t Generator::resident_warps() const {
+  if (totals_of_) {
+    const char* warps = std::getenv("BASALT_TOTALS_WARPS");
+    return warps == nullptr ? 32 : static_cast<uint32_t>(std::atoi(warps));
+  }
   bool reads = !general_tests_.empty() || !text_tests_.empty() || plan_.scratch_bytes > 0;
   for (const AggregateStep& step : steps_) reads = reads || !step.needs.values.empty();
   if (!reads) return 48;
@@ -379,21 +426,9 @@ bool Generator::is_tested(uint32_t column) const {
   return std::ranges::any_of(plan_.texts, [&](const TextPlan& text) { return text.column == column; });
 }
 
-std::string Generator::whole_source() const {
-  std::vector<DeviceReader> readers;
-  for (uint32_t i = 0; i < plan_.columns.size(); ++i) {
-    const ColumnPlan& plan = plan_.columns[i];
-    if (!has_texts(i) || is_tested(i)) {
-      readers.insert(readers.end(), plan.shapes.values.begin(), plan.shapes.values.end());
-    }
-    readers.insert(readers.end(), plan.shapes.validity.begin(), plan.shapes.validity.end());
-  }
-  std::string out = "// One warp per tile of 1024 rows; bit k of a lane's mask stands for row 32 * k + lane.\n" +
-                    codec_includes(readers) +
-                    "#include \"exec/device/aggregate.cuh\"\n#include \"exec/device/scan.cuh\"\n" +
-                    (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
-                    "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
-  for (size_t i = 0; i < names_.size(); ++i) {
+std::string Generator::column_types() const {
+  std::string out;
+  for (uint32_t i = 0; i < names_.size(); ++i) {
     const ColumnPlan& plan = plan_.columns[i];
     if (plan.nullable()) {
       out += "using " + names_[i] + "_validity = Validity<" + std::to_string(plan.validity_at) + ", " +
@@ -401,12 +436,20 @@ std::string Generator::whole_source() const {
       for (const DeviceReader& reader : plan.shapes.validity) out += ", " + with_widths(reader.type, {1});
       out += ">;\n";
     }
-    if (has_texts(static_cast<uint32_t>(i))) {
-      out += texts_type(static_cast<uint32_t>(i));
+    if (has_texts(i)) {
+      out += texts_type(i);
       continue;
     }
-    out += "using " + names_[i] + "_column = Column<" + logical_type(physical_of(pipeline_.columns[i].type)) + ", " +
-           std::to_string(plan.value_at) + ", " + std::to_string(plan.shapes.value_words);
+    const std::string type = logical_type(physical_of(pipeline_.columns[i].type));
+    if (totals_of_ == i) {
+      out += "using " + names_[i] + "_totals = " +
+             (is_float(physical_of(pipeline_.columns[i].type)) ? "FloatTotals<" : "Totals<" + type + ", ") +
+             std::to_string(plan.value_at) + ", " + std::to_string(plan_.slot_words) + ", " +
+             with_widths(plan.shapes.values[0].totals, plan.widths) + ">;\n";
+      continue;
+    }
+    out += "using " + names_[i] + "_column = Column<" + type + ", " + std::to_string(plan.value_at) + ", " +
+           std::to_string(plan.shapes.value_words);
     for (const DeviceReader& reader : plan.shapes.values) {
       // What is long for every value has time for one width, or none.
       const size_t most = names_.size() <= kFewColumns ? 1 : 0;
@@ -415,6 +458,43 @@ std::string Generator::whole_source() const {
     }
     out += ">;\n";
   }
+  return out;
+}
+
+// What is done with one tile.
+std::string Generator::tile_steps() const {
+  if (totals_of_) return aggregate_text_;
+  std::string out = "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n";
+  for (uint32_t i = 0; asks_early() && i < names_.size(); ++i) {
+    if (!has_texts(i)) out += ask_text(i, "    ");
+  }
+  out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
+  if (!filter_text_.empty()) {
+    out += "    if (!work.all_pass()) {\n      uint32_t how = kByBounds;\n" + filter_text_ +
+           "      tally.count(how);\n    }\n";
+  }
+  return out + "    rows += population(alive);\n" + aggregate_text_;
+}
+
+std::string Generator::whole_source() const {
+  std::vector<DeviceReader> readers;
+  for (uint32_t i = 0; i < plan_.columns.size(); ++i) {
+    const ColumnPlan& plan = plan_.columns[i];
+    if (totals_of_ == i) {
+      readers.push_back(plan.shapes.values[0]);
+      readers.back().type = readers.back().totals;
+    } else if (!has_texts(i) || is_tested(i)) {
+      readers.insert(readers.end(), plan.shapes.values.begin(), plan.shapes.values.end());
+    }
+    readers.insert(readers.end(), plan.shapes.validity.begin(), plan.shapes.validity.end());
+  }
+  std::string out = "// One warp per tile of 1024 rows; bit k of a lane's mask stands for row 32 * k + lane.\n" +
+                    codec_includes(readers) +
+                    "#include \"exec/device/aggregate.cuh\"\n#include \"exec/device/scan.cuh\"\n" +
+                    (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
+                    (totals_of_ ? "#include \"exec/device/totals.cuh\"\n" : "") +
+                    "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
+  out += column_types();
   out += "\nconstexpr uint32_t kSlotWords = " + std::to_string(plan_.slot_words) + ";\n";
   std::set<std::string> sizes(scratch_sizes_.begin(), scratch_sizes_.end());
   std::string scratch = "0";
@@ -435,18 +515,7 @@ std::string Generator::whole_source() const {
   }
   for (const std::string& line : literals_.declarations()) out += "  " + line + "\n";
   out += "  Count rows = 0;\n  uint32_t overflow = 0;\n  uint32_t bad = 0;\n" + declarations_;
-  out +=
-      "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n"
-      "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n";
-  for (uint32_t i = 0; asks_early() && i < names_.size(); ++i) {
-    if (!has_texts(i)) out += ask_text(i, "    ");
-  }
-  out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
-  if (filters) {
-    out += "    if (!work.all_pass()) {\n      uint32_t how = kByBounds;\n" + filter_text_ +
-           "      tally.count(how);\n    }\n";
-  }
-  out += "    rows += population(alive);\n" + aggregate_text_ + "  }\n\n";
+  out += "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n" + tile_steps() + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
          (filters ? "  record.tiles(tally);\n" : "") + (plan_.texts.empty() ? "" : "  record.texts(tally);\n") +
          record_text_ + "}\n\n}  // namespace basalt::device\n";

@@ -1,0 +1,49 @@
+// Units of l3 whose values lie within 2^25 of a base, so that sums of them fit words.
+#pragma once
+
+#include "codec/l3/kernels_unit.cuh"
+
+namespace basalt::device {
+
+constexpr uint32_t kWidestBounded = 24;
+// Offsets of eight rows add up below the marks of rows that passed.
+constexpr uint32_t kMarkBit = 28;
+// The same for 32 residuals of references of up to 21 bits.
+constexpr uint32_t kTileMarkBit = 26;
+constexpr uint32_t kWidestTileMark = 21;
+
+BASALT_HD bool magnitude_below(uint64_t value, uint32_t bits) {
+  return (value + (uint64_t{1} << bits)) >> (bits + 1) == 0;
+}
+
+// Moves base and literal of a unit whose offsets stay small over its rows, 1024 in a whole tile, so that they lie in
+// 0 … 2^25 − 1, and says where the literal is: offsets below that pass. Such units are marked as bounded.
+template <typename T>
+__device__ __forceinline__ uint32_t bound_unit(LearnedUnit& unit, T last) {
+  static_assert(sizeof(T) >= 4);
+  constexpr uint32_t kMost = 1u << 25;
+  // Differences of these sizes move offsets by less than 2^23 in all.
+  const uint32_t rows = unit.is(LearnedUnit::kPackedTile) ? kTileRows : kUnitRows;
+  const uint32_t fewer = rows == kTileRows ? 0 : 2;  // bits of the number of rows
+  if (unit.is(LearnedUnit::kWide | LearnedUnit::kRuns) || unit.width() > kWidestBounded ||
+      !magnitude_below(unit.y, 62) || !magnitude_below(unit.d1, 44 + fewer) ||
+      !magnitude_below(unit.d2, 34 + 2 * fewer) || !magnitude_below(unit.d3, 25 + 3 * fewer)) {
+    return 0;
+  }
+  const uint64_t one = rows - 1;
+  const uint64_t two = one * (one - 1) / 2;
+  const uint64_t three = two * (one - 2) / 3;
+  const auto fall = [](uint64_t difference) { return static_cast<int64_t>(difference) < 0 ? -difference : 0; };
+  const uint64_t lowest = fall(unit.d1) * one + fall(unit.d2) * two + fall(unit.d3) * three;
+  const uint64_t up = (lowest + 0xFFFFFFFF) >> 32;
+  const T base = static_cast<T>(unit.base + static_cast<uint64_t>(int64_t{static_cast<int32_t>(unit.y >> 32)}) - up);
+  // Near the end of the type values may wrap.
+  if (base > static_cast<T>(-1) - kMost) return 0;
+  unit.base = base;
+  unit.y = (unit.y & 0xFFFFFFFF) + (up << 32);
+  unit.info |= LearnedUnit::kBounded;
+  if (last < base) return 0;
+  return last - base < kMost ? static_cast<uint32_t>(last - base) + 1 : kMost;
+}
+
+}  // namespace basalt::device

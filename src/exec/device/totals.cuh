@@ -1,0 +1,105 @@
+// The step of generated kernels that filters and sums one column at once, by its codec's totals (core/device/totals.h).
+#pragma once
+
+#include "core/device/totals.h"
+#include "exec/device/scan.cuh"
+
+namespace basalt::device {
+
+// Goes through a warp's tiles as some are described at a time. kAt: where the column's words begin in a chunk's slot of
+// kSlotWords words.
+template <uint32_t kAt, uint32_t kSlotWords, typename Reader>
+class DescribedTiles {
+ public:
+  using Scratch = typename Reader::Scratch;
+  static constexpr uint32_t kScratchBytes = round_to_16(sizeof(Scratch));
+
+  // `place`: kScratchBytes of shared memory for each warp.
+  __device__ __forceinline__ explicit DescribedTiles(void* place) : scratch(*static_cast<Scratch*>(place)) {}
+
+  // The number of the tile at which `work` stands, once for every tile. describe(exists, descriptor, tile) comes first
+  // where none is described, by each lane for the tile that is its to describe.
+  template <typename Describe>
+  __device__ __forceinline__ uint32_t next(const Work& work, const uint64_t* slots, Describe&& describe) {
+    if (next_ == 0) {
+      uint32_t item = 0;
+      const bool exists = work.ahead(lane_id() / (kLanes / Reader::kTiles), item);
+      sync_warp();  // nobody reads the last tiles any more
+      describe(exists, descriptor(slots, work_slot(item)), work_tile(item));
+      sync_warp();
+    }
+    const uint32_t number = next_;
+    next_ = number + 1 == Reader::kTiles ? 0 : number + 1;
+    return number;
+  }
+  // Whether the next tile was described with this one.
+  __device__ __forceinline__ bool followed(const Work& work) const { return next_ != 0 && !work.last(); }
+  __device__ __forceinline__ static const uint64_t* descriptor(const uint64_t* slots, uint32_t slot) {
+    return slots + static_cast<uint64_t>(slot) * kSlotWords + kAt + 1;
+  }
+
+  Scratch& scratch;
+
+ private:
+  uint32_t next_ = 0;  // of the described tiles
+};
+
+// Of integers. S: the column's logical type.
+template <typename S, uint32_t kAt, uint32_t kSlotWords, typename Reader>
+class Totals {
+  using T = typename Reader::value_type;
+  using Tiles = DescribedTiles<kAt, kSlotWords, Reader>;
+
+ public:
+  static constexpr uint32_t kScratchBytes = Tiles::kScratchBytes;
+
+  __device__ __forceinline__ explicit Totals(void* scratch) : tiles_(scratch) {}
+
+  // What the lane's rows from first to last of the tile at which `work` stands add up to; once for every tile.
+  template <Test kTest>
+  __device__ __forceinline__ TileSum of(const Work& work, const uint64_t* slots, S first, S last) {
+    constexpr bool kSigned = static_cast<S>(-1) < static_cast<S>(0);
+    constexpr T kTop = kSigned ? static_cast<T>(T{1} << (8 * sizeof(T) - 1)) : T{0};
+    const SumRange<T> range{static_cast<T>(static_cast<T>(first) + kTop), static_cast<T>(static_cast<T>(last) + kTop),
+                            kTop};
+    const uint32_t number = tiles_.next(work, slots, [&](bool exists, const uint64_t* descriptor, uint32_t tile) {
+      if (exists) Reader::describe(descriptor, tile, tiles_.scratch, range);
+    });
+    return Reader::template total<kTest != Test::kAtMost>(Tiles::descriptor(slots, work.slot()), work.tile(), number,
+                                                          tiles_.followed(work), tiles_.scratch, range);
+  }
+
+ private:
+  Tiles tiles_;
+};
+
+// Of floats, tested by their keys.
+template <uint32_t kAt, uint32_t kSlotWords, typename Reader>
+class FloatTotals {
+  using Tiles = DescribedTiles<kAt, kSlotWords, Reader>;
+
+ public:
+  static constexpr uint32_t kScratchBytes = Tiles::kScratchBytes;
+
+  __device__ __forceinline__ explicit FloatTotals(void* scratch) : tiles_(scratch) {}
+
+  __device__ __forceinline__ FloatTileSum of(const Work& work, const uint64_t* slots, int64_t first, int64_t last) {
+    const uint32_t number = tiles_.next(work, slots, [&](bool exists, const uint64_t* descriptor, uint32_t tile) {
+      Reader::describe(exists, descriptor, tile, tiles_.scratch, [&](uint32_t pair) {
+        if (pair != pair_) {
+          span_ = integers_between<typename Reader::Values>(pair, first, last);
+          pair_ = pair;
+        }
+        return span_;
+      });
+    });
+    return Reader::total(Tiles::descriptor(slots, work.slot()), work.tile(), number, tiles_.scratch, first, last);
+  }
+
+ private:
+  Tiles tiles_;
+  uint32_t pair_ = ~0u;  // whose integers between the literals are known
+  IntegerSpan span_{};
+};
+
+}  // namespace basalt::device
