@@ -1,6 +1,6 @@
-// The device encoder's loops over rows: sums of a unit, residuals under a model, runs. A warp goes through a unit with
-// eight rows per lane, as they will be packed; the warps of a block share a long partition. All results are integers
-// that do not depend on the order, so they are those of the CPU.
+// The device encoder's loops over rows: sums of a unit, residuals under a model, runs. Eight lanes go through a unit or
+// a short partition, all lanes of a warp through a longer one, and the warps of a block share a long one. All results
+// are integers that do not depend on the order, so they are those of the CPU.
 #pragma once
 
 #include "codec/l3/encode_work.h"
