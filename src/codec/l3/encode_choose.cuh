@@ -1,6 +1,7 @@
 // Choosing models on the device. Arithmetic on partitions is long and rows are many, so a warp does both at full width:
-// every lane has a partition of its own and decides about it, and all lanes together go through the rows of one
-// partition after the other. A partition so long that one warp would take too long for its rows has a block to itself.
+// every lane has a partition of its own and decides about it, and all lanes together go through the rows, of four short
+// partitions at a time or of one that is longer. One so long that a warp would take too long for it has a block to
+// itself.
 #pragma once
 
 #include "codec/l3/encode_rows.cuh"

@@ -1,6 +1,6 @@
-// The device encoder's loops over rows: sums of a unit, residuals under a model, runs. A warp goes through a unit with
-// eight rows per lane, as they will be packed; the warps of a block share a long partition. All results are integers
-// that do not depend on the order, so they are those of the CPU.
+// The device encoder's loops over rows: sums of a unit, residuals under a model, runs. Eight lanes go through a unit or
+// a short partition, all lanes of a warp through a longer one, and the warps of a block share a long one. All results
+// are integers that do not depend on the order, so they are those of the CPU.
 #pragma once
 
 #include "codec/l3/encode_work.h"
@@ -298,6 +298,25 @@ __device__ __forceinline__ UnitRange share_of(const PartitionRows& rows) {
           rows.first_unit + rows.units * (Team::warp() + 1) / Team::warps()};
 }
 
+// Eight rows of the lane with number `lane` of kLanesTogether that share them. kPlain: all of them exist, and the model
+// is narrow; else `rows` exist, from the first lane's first on.
+template <bool kPlain, uint32_t kLanesTogether, uint32_t kDegree>
+__device__ __forceinline__ void look_at_rows(const int64_t (&v)[kUnitRowsPerLane], uint64_t first, uint32_t lane,
+                                             uint32_t rows, uint32_t fraction, Steps& at, Residuals& seen) {
+#pragma unroll
+  for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
+    const uint64_t z = static_cast<uint64_t>(v[k]) - first;
+    const auto r = static_cast<int64_t>((z << (kPlain ? 32 : fraction)) - at.y);
+    if (kPlain || lane + k * kLanesTogether < rows) {
+      seen.low = r < seen.low ? r : seen.low;
+      seen.high = r > seen.high ? r : seen.high;
+    }
+    at.y += at.d1;
+    if constexpr (kDegree > 1) at.d1 += at.d2;
+    if constexpr (kDegree > 2) at.d2 += at.d3;
+  }
+}
+
 template <uint32_t kDegree, typename Team>
 __device__ __forceinline__ Residuals residuals_of_degree(const PartitionRows& rows, const Trial& trial) {
   const UnitRange share = share_of<Team>(rows);
@@ -310,8 +329,7 @@ __device__ __forceinline__ Residuals residuals_of_degree(const PartitionRows& ro
   }
   const auto first = static_cast<uint64_t>(rows.first);
   const uint32_t fraction = trial.predictor.fraction;
-  int64_t low = 0;
-  int64_t high = 0;
+  Residuals seen;
   // The next unit's rows are on their way while this one's are looked at.
   int64_t v[kUnitRowsPerLane] = {};
   if (share.begin < share.end) rows.values.read_unit(share.begin, v);
@@ -319,22 +337,18 @@ __device__ __forceinline__ Residuals residuals_of_degree(const PartitionRows& ro
   for (uint32_t unit = share.begin; unit < share.end; ++unit) {
     int64_t next[kUnitRowsPerLane] = {};
     if (unit + 1 < share.end) rows.values.read_unit(unit + 1, next);
-#pragma unroll
-    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-      const auto r = static_cast<int64_t>(((static_cast<uint64_t>(v[k]) - first) << fraction) - at.y);
-      if (unit * kUnitRows + k * kLanes + lane_id() < rows.end_row()) {
-        low = r < low ? r : low;
-        high = r > high ? r : high;
-      }
-      at.y += at.d1;
-      if constexpr (kDegree > 1) at.d1 += at.d2;
-      if constexpr (kDegree > 2) at.d2 += at.d3;
-      v[k] = next[k];
+    const uint32_t left = rows.end_row() - unit * kUnitRows;
+    if (left < kUnitRows || fraction != 32) {
+      look_at_rows<false, kLanes, kDegree>(v, first, lane_id(), left, fraction, at, seen);
+    } else {
+      look_at_rows<true, kLanes, kDegree>(v, first, lane_id(), left, fraction, at, seen);
     }
+#pragma unroll
+    for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) v[k] = next[k];
     // What one lane has seen is enough to give up; whether all together have is found below.
-    if (device::any_lane(static_cast<uint64_t>(high) - static_cast<uint64_t>(low) > trial.most)) break;
+    if (device::any_lane(seen.span() > trial.most)) break;
   }
-  return {lowest<Team>(low), highest<Team>(high)};
+  return {lowest<Team>(seen.low), highest<Team>(seen.high)};
 }
 
 template <typename Team>
@@ -343,22 +357,6 @@ __device__ __forceinline__ Residuals residuals_of(const PartitionRows& rows, con
     case 1: return residuals_of_degree<1, Team>(rows, trial);
     case 2: return residuals_of_degree<2, Team>(rows, trial);
     default: return residuals_of_degree<3, Team>(rows, trial);
-  }
-}
-
-// The lane's eight rows of those that a group reads at once. kPlain: there are that many, and the model is narrow.
-template <bool kPlain>
-__device__ __forceinline__ void look_at_rows(const int64_t (&v)[kUnitRowsPerLane], uint64_t first, uint32_t rows,
-                                             uint32_t fraction, Steps& at, Residuals& seen) {
-#pragma unroll
-  for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
-    const uint64_t z = static_cast<uint64_t>(v[k]) - first;
-    const auto r = static_cast<int64_t>((z << (kPlain ? 32 : fraction)) - at.y);
-    if (kPlain || lane_of_group() + k * kGroupLanes < rows) {
-      seen.low = r < seen.low ? r : seen.low;
-      seen.high = r > seen.high ? r : seen.high;
-    }
-    step(at);
   }
 }
 
@@ -382,9 +380,9 @@ __device__ __forceinline__ Residuals residuals_of_group(const PartitionRows& row
     if (more) rows.values.read_rows<kGroupLanes>(rows.first_row() + done + kGroupRows + lane_of_group(), next);
     Residuals here = seen;
     if (device::any_lane(looking && (left < kGroupRows || fraction != 32))) {
-      look_at_rows<false>(v, first, left, fraction, at, here);
+      look_at_rows<false, kGroupLanes, 3>(v, first, lane_of_group(), left, fraction, at, here);
     } else {
-      look_at_rows<true>(v, first, left, fraction, at, here);
+      look_at_rows<true, kGroupLanes, 3>(v, first, lane_of_group(), left, fraction, at, here);
     }
     if (looking) seen = here;
 #pragma unroll
