@@ -49,6 +49,13 @@ cudaError_t decode_searched(const device::ChunkBatch& batch, T* out, uint32_t* f
   return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8, true>, sizeof(typename Reader::Staged),
                                       batch, out, fault, stream);
 }
+template <typename T>
+cudaError_t decode_in_six(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
+  using Reader = device::Galp<T, device::Packed<T, device::WidthsUpTo<48>>>;
+  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 6>, sizeof(typename Reader::Staged), batch,
+                                      out, fault, stream);
+}
+template cudaError_t decode_in_six(const device::ChunkBatch&, uint64_t*, uint32_t*, cudaStream_t);
 template cudaError_t decode_searched(const device::ChunkBatch&, uint64_t*, uint32_t*, cudaStream_t);
 
 template cudaError_t decode(const device::ChunkBatch&, uint32_t*, uint32_t*, cudaStream_t);

@@ -89,15 +89,6 @@ class ExceptionWords {
     if (64 - shift < width_) out.words[2] = load_now(at + 2);
     return out;
   }
-  // The same by the whole warp, where the first words are the whole block; of values that there are not, anything.
-  __device__ __forceinline__ bool is_short() const { return size_ <= kLanes; }
-  template <typename T>
-  __device__ __forceinline__ Fetched fetch_held(uint32_t i) const {
-    const uint32_t at = positions_ + galp::position_words(count_) + i * width_ / 32;
-    Fetched out{{shuffle(word_, at), shuffle(word_, at + 1), 0}};
-    if constexpr (sizeof(T) == 8) out.words[2] = shuffle(word_, at + 2);
-    return out;
-  }
   template <typename T>
   __device__ __forceinline__ T value(uint32_t i, const Fetched& fetched) const {
     const uint32_t shift = i * width_ % 32;
@@ -194,7 +185,7 @@ class ExceptionWords {
     uint32_t ended = 0;
 #pragma unroll 1
     for (uint32_t i = lane; i - lane < count_; i += kLanes) {
-      const Fetched fetched = is_short() ? fetch_held<T>(i) : fetch(i);
+      const Fetched fetched = fetch(i);
       const uint32_t row = listed_row(i);
       const uint32_t marks = ballot(i < count_ && (row & galp::kLastOfLane) != 0);
       const uint32_t of_lane = lanes[(ended + population(marks & below)) % kLanes] % kLanes;

@@ -18,6 +18,9 @@ template <typename T>
 [[nodiscard]] cudaError_t decode_searched(const device::ChunkBatch& batch, T* out, uint32_t* fault,
                                           cudaStream_t stream);
 
+template <typename T>
+[[nodiscard]] cudaError_t decode_in_six(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream);
+
 // By the readers that they stand for.
 [[nodiscard]] device::AheadDecoders decoders();
 
