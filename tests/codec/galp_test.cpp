@@ -9,6 +9,7 @@
 #include <random>
 
 #include "codec/galp/exceptions.h"
+#include "codec/galp/row_table.h"
 #include "codec/galp_values.h"
 #include "codec/reads.h"
 
@@ -234,6 +235,62 @@ TEST(Galp, TilesOfEveryScheme) {
   EXPECT_GE(std::count_if(seen.begin(), seen.begin() + 190, [](uint32_t tiles) { return tiles > 0; }), 2);
   EXPECT_EQ(node.streams[galp::kDictionaries].size(), 3 * sizeof(galp::Dictionary));
   round_trip(values);
+}
+
+// Integers around the largest that are converted the short way, by children that know no bounds and one that does.
+template <typename T>
+void expect_integers_around(T limit) {
+  for (const T off : {T{-2}, T{0}, T{2}}) {
+    std::vector<T> values(3000);
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = i % 700 == 0 ? (i % 1400 == 0 ? limit + off : -limit - off) : static_cast<T>(i % 50);
+    }
+    for (const char* tree : {"galp(packed)", "galp(delta)", "galp(l3)", "galp(dict)", "galp(plain)"}) {
+      round_trip(values, tree);
+    }
+  }
+}
+
+TEST(Galp, IntegersAroundTheSmallOnes) {
+  expect_integers_around(std::ldexp(1.0, 51));
+  expect_integers_around(std::ldexp(1.0, 53));
+  expect_integers_around(std::ldexp(1.0f, 24));
+  expect_integers_around(std::ldexp(1.0f, 27));
+}
+
+// The loops that this machine uses do as encode() says, row by row.
+template <typename T>
+void expect_rows_as_encoded() {
+  const galp::RowTable<T>& loops = galp::row_table<T>();
+  std::vector<T> values = decimals<T>(kTileRows, 3000, 100, 5);
+  const std::vector<T> special = special_values<T>();
+  for (size_t i = 0; i < special.size(); ++i) values[i * 7 % kTileRows] = special[i];
+  T d[kTileRows];
+  galp::BitsOf<T> held[kTileRows];
+  for (uint32_t number = 0; number < galp::pairs_of(galp::Arithmetic<T>::kBits); ++number) {
+    const auto scale = galp::Scale<T>::of(galp::pair_of(number));
+    const uint32_t exceptions = loops.scale(values.data(), kTileRows, scale, d, held);
+    galp::FloatRange<T> range;
+    loops.widen(d, kTileRows, range);
+    uint32_t expected = 0;
+    galp::FloatRange<T> expected_range;
+    for (uint32_t i = 0; i < kTileRows; ++i) {
+      const galp::Scaled<T> scaled = galp::encode(values[i], scale);
+      ASSERT_EQ(held[i] == 0, scaled.exception == 1) << values[i];
+      expected += scaled.exception == 1 ? 1 : 0;
+      if (scaled.exception == 1) continue;
+      ASSERT_EQ(galp::bits_of(d[i]), galp::bits_of(scaled.d));
+      expected_range = {std::min(expected_range.low, scaled.d), std::max(expected_range.high, scaled.d)};
+    }
+    EXPECT_EQ(exceptions, expected);
+    EXPECT_EQ(range.low, expected_range.low);
+    EXPECT_EQ(range.high, expected_range.high);
+  }
+}
+
+TEST(Galp, LoopsOverRowsDoAsEncode) {
+  expect_rows_as_encoded<double>();
+  expect_rows_as_encoded<float>();
 }
 
 TEST(Galp, MoreEffortIsNeverLarger) {

@@ -34,8 +34,8 @@ struct BitsRange {
 inline double small_float(int64_t d) {
 #if defined(__x86_64__)
   constexpr double kShift = 6755399441055744.0;  // 1.5 · 2^52
-  constexpr int64_t kShiftBits = 0x4338000000000000;
-  return float_of(static_cast<uint64_t>(d + kShiftBits)) - kShift;
+  constexpr uint64_t kShiftBits = 0x4338000000000000;
+  return float_of(static_cast<uint64_t>(d) + kShiftBits) - kShift;
 #else
   return static_cast<double>(d);
 #endif
