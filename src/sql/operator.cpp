@@ -250,6 +250,10 @@ class PlanHook {
       auto& aggregate = node->Cast<duckdb::LogicalAggregate>();
       try {
         auto lowered = lower_aggregate(context_, aggregate);
+        if (device_ == Device::kCuda && gpu().backend != nullptr) {
+          const std::string reason = gpu().backend->why_not(lowered->pipeline);
+          if (!reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
+        }
         node = duckdb::make_uniq<LogicalBasaltAggregate>(*node, std::move(lowered), device_);
         return;
       } catch (const NotLowered& reason) {
