@@ -40,14 +40,14 @@ __global__ __launch_bounds__(128, kMinBlocks) void sum_by_rows(ChunkBatch batch,
   put_sums({rows.sum, rows.count, 0}, result);
 }
 
-template <typename T, bool kMultiplied, bool kStaged, uint32_t kMinBlocks>
+template <typename T, bool kStaged, uint32_t kMinBlocks>
 __global__ __launch_bounds__(128, kMinBlocks) void sum_by_strips(ChunkBatch batch, T last, unsigned long long* result) {
   __shared__ device::SumScratch<T, kStaged> scratch[4];
   TileSum sums{};
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
     const uint64_t* node = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
     const auto strip = device::Strip::of_warp(device::tiles_of(device::row_count(node)), device::kStripTiles);
-    device::sum_strip<T, kMultiplied>(node, strip, last, scratch[threadIdx.x / kLanes], sums);
+    device::sum_strip<T>(node, strip, last, scratch[threadIdx.x / kLanes], sums);
   }
   put_sums(sums, result);
 }
@@ -111,11 +111,9 @@ void filter_column(NestedBench& bench, const std::string& group, Physical type, 
     bench.report.add(line);
   };
   measure("by rows", sum_by_rows<T, 8>);
-  measure("64 registers", sum_by_strips<T, false, false, 8>);
-  measure("64 registers, multiplied", sum_by_strips<T, true, false, 8>);
-  measure("80 registers, multiplied", sum_by_strips<T, true, false, 6>);
-  measure("staged", sum_by_strips<T, false, true, 6>);
-  measure("staged, multiplied", sum_by_strips<T, true, true, 6>);
+  measure("64 registers", sum_by_strips<T, false, 8>);
+  measure("80 registers", sum_by_strips<T, false, 6>);
+  measure("staged", sum_by_strips<T, true, 6>);
 }
 
 template <typename T>

@@ -23,7 +23,7 @@ struct Fp64 {
     return unit;
   }
 
-  template <bool kCurve>
+  template <uint32_t kDegree>
   struct Lane {
     double y, d1, d2 = 0, d3 = 0;
 
@@ -34,7 +34,7 @@ struct Fp64 {
       const double one = from(unit.d1);
       y = add(from(unit.y), mul(one, static_cast<double>(lane)));
       d1 = mul(one, 32);
-      if constexpr (kCurve) {
+      if constexpr (kDegree > 1) {
         const double two = from(unit.d2);
         const double three = from(unit.d3);
         const uint32_t pairs = lane * (lane - 1) / 2;
@@ -53,7 +53,7 @@ struct Fp64 {
     __device__ __forceinline__ uint64_t wide(uint32_t) const { return static_cast<uint64_t>(__double2ll_rd(y)); }
     __device__ __forceinline__ void step() {
       y = l3::add(y, d1);
-      if constexpr (kCurve) {
+      if constexpr (kDegree > 1) {
         d1 = l3::add(d1, d2);
         d2 = l3::add(d2, d3);
       }
@@ -69,11 +69,11 @@ struct SteppedInFp64 {
     const l3::Chunk chunk = device::l3_chunk(descriptor);
     const bool packed = chunk.is_packed(row / kUnitRows);
     const uint32_t rows = packed ? kTileRows : kUnitRows;
-    const LearnedUnit unit = Fp64<false>::prepared(
-        device::describe_unit<device::Describe::kRunsInTile>(chunk, row / rows * rows / kUnitRows, sizeof(T)));
+    const LearnedUnit unit =
+        Fp64<false>::prepared(device::describe_unit<false>(chunk, row / rows * rows / kUnitRows, sizeof(T)));
     if (unit.is(LearnedUnit::kRuns)) return device::L3<T>::value(descriptor, row);
     const uint32_t local = row % rows;
-    typename Fp64<false>::Lane<true> at(unit, local % kLanes);
+    typename Fp64<false>::Lane<3> at(unit, local % kLanes);
     for (uint32_t k = 0; k < local / kLanes; ++k) at.step();
     const uint32_t* words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords;
     const uint64_t residual = packed ? packed_row(words, unit.width(), local) : unit_row(words, unit.width(), local);

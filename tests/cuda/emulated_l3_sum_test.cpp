@@ -13,7 +13,7 @@
 namespace basalt::test {
 namespace {
 
-template <typename T, bool kMultiplied, bool kStaged>
+template <typename T, bool kStaged>
 void expect_sum(const NodeView& node, const std::vector<T>& values, T last, const std::string& place) {
   const std::vector<uint64_t> descriptor = descriptor_of(node);
   const uint32_t tiles = device::tiles_of(static_cast<uint32_t>(values.size()));
@@ -24,7 +24,7 @@ void expect_sum(const NodeView& node, const std::vector<T>& values, T last, cons
     // As two warps of a block would, one after the other.
     for (uint32_t first = 0; first < tiles; first += first % 2 == 1 ? 2 * device::kStripTiles - 1 : 1) {
       const uint32_t count_here = std::min(device::kStripTiles, (tiles - first + 1) / 2);
-      device::sum_strip<T, kMultiplied>(descriptor.data(), {first, 2, count_here}, last, scratch, lane);
+      device::sum_strip<T>(descriptor.data(), {first, 2, count_here}, last, scratch, lane);
     }
     sum += lane.sum;
     count += lane.count;
@@ -44,8 +44,8 @@ void expect_sum(const NodeView& node, const std::vector<T>& values, T last, cons
 template <typename T>
 void expect_sums(const NodeView& node, const std::vector<T>& values, const std::string& place) {
   for (const T last : {T{0}, values.front(), values[values.size() / 2], values.back(), static_cast<T>(-1)}) {
-    expect_sum<T, false, false>(node, values, last, place);
-    expect_sum<T, true, true>(node, values, last, place);
+    expect_sum<T, false>(node, values, last, place);
+    expect_sum<T, true>(node, values, last, place);
   }
 }
 

@@ -11,8 +11,11 @@ cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cud
   if (device::is_empty(batch)) return cudaSuccess;
   constexpr uint32_t kWarps = 4;
   constexpr uint32_t kMinBlocks = 6;  // 80 registers
-  const uint32_t strip = device::strip_of(batch, sizeof(T) == 8 ? device::kStripTiles / 2 : device::kStripTiles);
-  device::decode_learned<T, kWarps, kMinBlocks, device::AskAhead::kPrefetch>
+  // Staging takes shared memory from the cache that the loop over wide residuals reads words from again and again.
+  constexpr bool kWide = sizeof(T) == 8;
+  constexpr auto kAhead = kWide ? device::AskAhead::kPrefetch : device::AskAhead::kStage;
+  const uint32_t strip = device::strip_of(batch, kWide ? device::kStripTiles / 2 : device::kStripTiles);
+  device::decode_learned<T, kWarps, kMinBlocks, kAhead>
       <<<device::tile_grid(batch, kWarps * strip), kWarps * kLanes, 0, stream>>>(batch, strip, out, fault);
   return cudaGetLastError();
 }

@@ -23,12 +23,15 @@ class LearnedRuns {
     T values[kMostStaged];
   };
 
-  // `tile` of the chunk, whose runs of the partition are `in_tile`. All lanes come along.
-  __device__ __forceinline__ LearnedRuns(const l3::Runs& runs, uint32_t tile, RunsInTile in_tile, Scratch& scratch)
-      : runs_(runs), scratch_(scratch), first_(in_tile.first) {
+  // `tile` of the chunk. All lanes come along.
+  __device__ __forceinline__ LearnedRuns(const l3::Chunk& chunk, uint32_t partition, uint32_t tile, Scratch& scratch)
+      : runs_(chunk.runs(chunk.record(partition), partition, sizeof(T))), scratch_(scratch) {
     const uint32_t here = tile - runs_.first_unit / kUnitsPerTile;
-    bad = in_tile.bad();
-    inner_ = bad ? 0 : in_tile.last - first_;
+    first_ = runs_.first_run(here);
+    uint32_t last = runs_.first_run(here + 1);
+    bad = last < first_ || last - first_ > kTileRows;  // at most one run ends at each row
+    if (bad) last = first_;
+    inner_ = last - first_;
     const uint32_t tile_row = runs_.tile_row(here);
     // The run before must not reach into this tile, which ends by tile cannot show.
     if (first_ > 0 && runs_.header.ends.model != l3::kByTile) {
@@ -49,7 +52,7 @@ class LearnedRuns {
       if (j < inner_ && end < kTileRows) or_shared(&scratch.marks[end / 32], 1u << end % 32);
       carried = shuffle(end, kLanes - 1);
     }
-    if (inner_ < kMostStaged) {
+    if (staged()) {
 #pragma unroll 1
       for (uint32_t j = lane; j < kMostStaged && j <= inner_; j += kLanes) scratch.values[j] = value(j);
     }
@@ -59,17 +62,21 @@ class LearnedRuns {
   }
 
   // Of row 32·k + lane of the tile; all lanes with the same k.
-  __device__ __forceinline__ T at(uint32_t k) const {
-    const uint32_t run =
-        shuffle(before_, k) + population(shuffle(marks_, k) & (kWholeWarp >> (kLanes - 1 - lane_id())));
-    // More marks than runs: then `bad` is set, and nothing may be read that is not there.
-    const uint32_t known = run <= inner_ ? run : inner_;
-    return inner_ < kMostStaged ? scratch_.values[known] : value(known);
-  }
+  __device__ __forceinline__ T at(uint32_t k) const { return staged() ? staged_at(k) : value(run_at(k)); }
+
+  // Whether all values are worked out already; staged_at(k) is at(k) then.
+  __device__ __forceinline__ bool staged() const { return inner_ < kMostStaged; }
+  __device__ __forceinline__ T staged_at(uint32_t k) const { return scratch_.values[run_at(k)]; }
 
   bool bad;
 
  private:
+  __device__ __forceinline__ uint32_t run_at(uint32_t k) const {
+    const uint32_t run =
+        shuffle(before_, k) + population(shuffle(marks_, k) & (kWholeWarp >> (kLanes - 1 - lane_id())));
+    // More marks than runs: then `bad` is set, and nothing may be read that is not there.
+    return run <= inner_ ? run : inner_;
+  }
   // Of a run of this tile. Values follow a line at most.
   __device__ __forceinline__ T value(uint32_t j) const {
     const uint32_t run = first_ + j;
@@ -159,8 +166,7 @@ class L3 : public OneForm<L3<T>, T> {
         ++u;
         continue;
       }
-      const l3::Runs all = chunk.runs(chunk.record(unit.place), unit.place, sizeof(T));
-      const Runs runs(all, tile, RunsInTile::of(all, tile), staged);
+      const Runs runs(chunk, unit.place, tile, staged);
       wrong = wrong || runs.bad;
       for (; u < count && units[u].is(LearnedUnit::kRuns) && units[u].place == unit.place; ++u) {
 #pragma unroll 2
@@ -191,7 +197,7 @@ class L3 : public OneForm<L3<T>, T> {
     p.base = unit.base;
     p.fraction = unit.fraction();
     p.wide = unit.is(LearnedUnit::kWide);
-    l3::Steps steps = steps_of_lane<true>(unit);
+    l3::Steps steps = steps_of_lane<3>(unit);
 #pragma unroll
     for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
       sink(u * kUnitRowsPerLane + k, static_cast<T>(l3::finish(p, steps.y, residuals[k])));

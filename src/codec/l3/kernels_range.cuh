@@ -80,7 +80,7 @@ __device__ __forceinline__ uint32_t test_unit(const l3::Chunk& chunk, const Lear
   uint32_t mask = 0;
   uint32_t open = 0;
   uint32_t wanted = 0;  // by any lane
-  l3::Steps steps = steps_of_lane<true>(unit);
+  l3::Steps steps = steps_of_lane<3>(unit);
 #pragma unroll
   for (uint32_t k = 0; k < kUnitRowsPerLane; ++k) {
     from[k] = range.from(unit.base + static_cast<uint64_t>(static_cast<int64_t>(steps.y) >> fraction));

@@ -19,7 +19,7 @@ __device__ __forceinline__ l3::Chunk l3_chunk(const uint64_t* descriptor) {
 struct alignas(16) LearnedUnit {
   uint64_t base;
   uint64_t y;           // at the unit's first row
-  uint64_t d1, d2, d3;  // its differences from row to row; of runs: see Describe
+  uint64_t d1, d2, d3;  // its differences from row to row; of runs: d3 is the number of the last one
   uint32_t place;       // first piece of the residuals; of runs: the partition
   uint32_t info;
 
@@ -36,40 +36,9 @@ struct alignas(16) LearnedUnit {
   __device__ __forceinline__ bool is(uint32_t flag) const { return (info & flag) != 0; }
 };
 
-// Which runs of a partition lie in a tile of the chunk: the runs of its first row and of the next tile's.
-struct RunsInTile {
-  uint32_t first;
-  uint32_t last;
-
-  __device__ __forceinline__ static RunsInTile of(const l3::Runs& runs, uint32_t tile) {
-    const uint32_t here = tile - runs.first_unit / kUnitsPerTile;
-    return {runs.first_run(here), runs.first_run(here + 1)};
-  }
-  // At most one run ends at each row.
-  __device__ __forceinline__ bool bad() const { return last < first || last - first > kTileRows; }
-};
-
-// What is found out about units of runs besides their partition.
-enum class Describe {
-  kRunsInTile,  // d1, d2: the first and the last. Their ends and values are asked for.
-  kRunValues,   // the model of values over the number of the run; d3: the number of the last run
-};
-
-// Asks for the ends and values of runs.
-__device__ __forceinline__ void prefetch_runs(const l3::Runs& runs, RunsInTile in_tile) {
-  const auto ask = [&](uint64_t stream_bit, uint32_t width) {
-    const uint64_t bit = stream_bit + uint64_t{in_tile.first} * width;
-    const auto* from = reinterpret_cast<const unsigned char*>(runs.words) + bit / 8;
-    const uint32_t before = static_cast<uint32_t>(reinterpret_cast<uint64_t>(from) % 16);
-    const uint32_t bytes = (in_tile.last - in_tile.first) * width / 8 + 1;
-    if (width > 0) prefetch(from - before, (before + bytes + 15) / 16 * 16);
-  };
-  ask(0, runs.header.values.width);
-  ask(uint64_t{runs.header.runs} * runs.header.values.width, runs.header.ends.width);
-}
-
-// Everything about one unit, by one lane.
-template <Describe kDescribe>
+// Everything about one unit, by one lane. Of runs that is their partition, and with kRunValues the model of their
+// values over the number of the run as well.
+template <bool kRunValues>
 __device__ __forceinline__ LearnedUnit describe_unit(const l3::Chunk& chunk, uint32_t unit, uint32_t value_bytes) {
   const uint32_t starts = load(chunk.starts + unit / l3::kUnitsPerStart);
   const uint32_t partition = l3::partition_in(starts, unit);
@@ -82,14 +51,7 @@ __device__ __forceinline__ LearnedUnit describe_unit(const l3::Chunk& chunk, uin
   if (runs) {
     out.info |= LearnedUnit::kRuns;
     out.place = partition;
-    if constexpr (kDescribe == Describe::kRunsInTile) {
-      const l3::Runs all = chunk.runs(record, partition, value_bytes);
-      const RunsInTile in_tile = RunsInTile::of(all, unit / kUnitsPerTile);
-      if (!in_tile.bad()) prefetch_runs(all, in_tile);
-      out.d1 = in_tile.first;
-      out.d2 = in_tile.last;
-      return out;
-    }
+    if constexpr (!kRunValues) return out;
     const l3::RunsHeader header = l3::get_runs(record, chunk.params, value_bytes);
     out.d3 = header.runs - 1;
     record = header.values;
@@ -113,18 +75,23 @@ __device__ __forceinline__ LearnedUnit describe_unit(const l3::Chunk& chunk, uin
   return out;
 }
 
-// y of the lane's first row in a unit, and its differences for steps of 32 rows. kCurve: beyond a line.
-template <bool kCurve>
+// y of the lane's first row in a unit, and its differences for steps of 32 rows. kDegree: at least the model's, 1 … 3.
+template <uint32_t kDegree>
 __device__ __forceinline__ l3::Steps steps_of_lane(const LearnedUnit& unit) {
   const uint32_t lane = lane_id_here();
   l3::Steps s{unit.y + unit.d1 * lane, unit.d1 * kLanes, 0, 0};
-  if constexpr (kCurve) {
-    // C(lane + 32, n) expanded by Vandermonde: C(32, 2) = 496, C(32, 3) = 4960.
-    const uint32_t two = lane * (lane - 1) / 2;
+  // C(lane + 32, n) expanded by Vandermonde: C(32, 2) = 496, C(32, 3) = 4960.
+  const uint32_t two = lane * (lane - 1) / 2;
+  if constexpr (kDegree > 1) {
+    s.y += unit.d2 * two;
+    s.d1 += unit.d2 * (lane * kLanes + 496);
+    s.d2 = unit.d2 * (kLanes * kLanes);
+  }
+  if constexpr (kDegree > 2) {
     const uint32_t three = lane * (lane - 1) * (lane - 2) / 6;  // a factor is 0 before one wraps
-    s.y += unit.d2 * two + unit.d3 * three;
-    s.d1 += unit.d2 * (lane * kLanes + 496) + unit.d3 * (4960 + 496 * lane + kLanes * two);
-    s.d2 = unit.d2 * (kLanes * kLanes) + unit.d3 * (2 * 496 * kLanes + kLanes * kLanes * lane);
+    s.y += unit.d3 * three;
+    s.d1 += unit.d3 * (4960 + 496 * lane + kLanes * two);
+    s.d2 += unit.d3 * (2 * 496 * kLanes + kLanes * kLanes * lane);
     s.d3 = unit.d3 * (kLanes * kLanes * kLanes);
   }
   return s;
@@ -143,8 +110,7 @@ __device__ __noinline__ inline uint32_t describe_tile(const uint64_t* descriptor
   const l3::Chunk chunk = l3_chunk(descriptor);
   const uint32_t count = units_of_tile(chunk, tile);
   sync_warp();  // nobody reads the last tile any more
-  if (lane_id() < count)
-    units[lane_id()] = describe_unit<Describe::kRunValues>(chunk, tile * kUnitsPerTile + lane_id(), value_bytes);
+  if (lane_id() < count) units[lane_id()] = describe_unit<true>(chunk, tile * kUnitsPerTile + lane_id(), value_bytes);
   sync_warp();
   return count;
 }

@@ -13,6 +13,7 @@
 namespace basalt::device {
 
 constexpr uint32_t kStripTiles = kLanes / kUnitsPerTile;
+constexpr uint32_t kUnitLanes = kLanes / kUnitsPerTile;  // where a tile's units are worked on side by side
 
 template <typename T>
 using StripRuns = LearnedRuns<T, 128>;
@@ -38,12 +39,14 @@ struct alignas(16) StripScratch {
 struct StoredWords {
   const uint32_t* words;
   __device__ __forceinline__ uint32_t operator()(uint32_t j) const { return load(words + j); }
+  __device__ __forceinline__ StoredWords from(uint32_t first) const { return {words + first}; }
 };
 
 // A unit's residuals, in shared memory.
 struct StagedWords {
   const uint32_t* words;
   __device__ __forceinline__ uint32_t operator()(uint32_t j) const { return words[j]; }
+  __device__ __forceinline__ StagedWords from(uint32_t first) const { return {words + first}; }
 };
 
 // Residuals k = first … first + N − 1 of a lane of a packed tile, each with the bits of `mark` above it. word(j): word
@@ -74,12 +77,11 @@ __device__ __forceinline__ bool unpack_unit(const Words& word, uint32_t width, u
       constexpr uint32_t kWords = (W + 3) / 4;
       uint32_t words[kWords + 1];
       const uint32_t byte = lane * W;
+      const Words own = word.from(byte / 4);
 #pragma unroll
-      for (uint32_t j = 0; j <= kWords; ++j) {
-        // What the last lane does not need may lie beyond the stream.
-        const uint32_t at = byte / 4 + j;
-        if (j < kWords || W % 4 != 0) words[j] = word(j < kWords || at < unit_words(W) ? at : byte / 4);
-      }
+      for (uint32_t j = 0; j < kWords; ++j) words[j] = own(j);
+      // What the last lane does not need may lie beyond the stream.
+      if constexpr (W % 4 != 0) words[kWords] = own(byte / 4 + kWords < unit_words(W) ? kWords : 0);
       if constexpr (W % 4 != 0) {
 #pragma unroll
         for (uint32_t j = 0; j < kWords; ++j) words[j] = funnel_right(words[j], words[j + 1], byte % 4 * 8);
@@ -97,20 +99,18 @@ struct FixedPoint {
   // What the lane that describes a unit makes of it for the others.
   __device__ __forceinline__ static LearnedUnit prepared(const LearnedUnit& unit) { return unit; }
 
-  template <bool kCurve>
+  template <uint32_t kDegree>
   struct Lane {
     l3::Steps s;
-    __device__ __forceinline__ explicit Lane(const LearnedUnit& unit) : s(steps_of_lane<kCurve>(unit)) {}
+    __device__ __forceinline__ explicit Lane(const LearnedUnit& unit) : s(steps_of_lane<kDegree>(unit)) {}
     __device__ __forceinline__ uint32_t narrow() const { return static_cast<uint32_t>(s.y >> 32); }
     __device__ __forceinline__ uint64_t wide(uint32_t fraction) const {
       return static_cast<uint64_t>(static_cast<int64_t>(s.y) >> fraction);
     }
     __device__ __forceinline__ void step() {
       s.y += s.d1;
-      if constexpr (kCurve) {
-        s.d1 += s.d2;
-        s.d2 += s.d3;
-      }
+      if constexpr (kDegree > 1) s.d1 += s.d2;
+      if constexpr (kDegree > 2) s.d2 += s.d3;
     }
   };
 };
@@ -124,29 +124,34 @@ requires requires { typename Sink::Predictions; }
 struct PredictionsOf<Sink> {
   using type = typename Sink::Predictions;
 };
-template <typename Sink, bool kCurve>
-using LanePredictions = typename PredictionsOf<Sink>::type::template Lane<kCurve>;
+template <typename Sink, uint32_t kDegree>
+using LanePredictions = typename PredictionsOf<Sink>::type::template Lane<kDegree>;
 
-// What becomes of rows is up to a sink: value(k, v) takes row k of the lane.
-template <bool kCurve, uint32_t N, typename Sink>
+// What becomes of rows is up to a sink: begin(k) is followed by value(j, v) for rows k + j of the lane. What a unit's
+// rows have in common is read before the first of them: a sink that writes would make every row read it again.
+template <uint32_t kDegree, uint32_t N, typename Sink>
 __device__ __forceinline__ void narrow_rows(const LearnedUnit& unit, uint32_t first_k, const uint32_t (&residuals)[N],
                                             Sink& sink) {
-  LanePredictions<Sink, kCurve> rows(unit);
+  LanePredictions<Sink, kDegree> rows(unit);
+  const uint64_t base = unit.base;
+  sink.begin(first_k);
 #pragma unroll
   for (uint32_t j = 0; j < N; ++j) {
     const auto offset = static_cast<int32_t>(rows.narrow() + residuals[j]);
-    sink.value(first_k + j, unit.base + static_cast<uint64_t>(static_cast<int64_t>(offset)));
+    sink.value(j, base + static_cast<uint64_t>(static_cast<int64_t>(offset)));
     rows.step();
   }
 }
 
 template <uint32_t N, typename R, typename Sink>
-__device__ __forceinline__ void wide_rows(const LearnedUnit& unit, LanePredictions<Sink, true>& rows, uint32_t first_k,
+__device__ __forceinline__ void wide_rows(const LearnedUnit& unit, LanePredictions<Sink, 3>& rows, uint32_t first_k,
                                           const R (&residuals)[N], Sink& sink) {
+  const uint64_t base = unit.base;
   const uint32_t fraction = unit.fraction();
+  sink.begin(first_k);
 #pragma unroll
   for (uint32_t j = 0; j < N; ++j) {
-    sink.value(first_k + j, unit.base + rows.wide(fraction) + residuals[j]);
+    sink.value(j, base + rows.wide(fraction) + residuals[j]);
     rows.step();
   }
 }
@@ -155,9 +160,11 @@ template <uint32_t N, typename Sink>
 __device__ __forceinline__ void narrow_rows_by_degree(const LearnedUnit& unit, uint32_t first_k,
                                                       const uint32_t (&residuals)[N], Sink& sink) {
   if (unit.degree() <= 1) {
-    narrow_rows<false>(unit, first_k, residuals, sink);
+    narrow_rows<1>(unit, first_k, residuals, sink);
+  } else if (N <= kUnitRowsPerLane && unit.degree() == 2) {
+    narrow_rows<2>(unit, first_k, residuals, sink);
   } else {
-    narrow_rows<true>(unit, first_k, residuals, sink);
+    narrow_rows<3>(unit, first_k, residuals, sink);
   }
 }
 
@@ -166,16 +173,17 @@ __device__ __forceinline__ void narrow_rows_by_degree(const LearnedUnit& unit, u
 template <typename T, uint32_t N, typename Sink>
 __device__ __forceinline__ void rows_in_a_loop(const LearnedUnit& unit, const uint32_t* words, uint32_t stride,
                                                uint32_t bit, uint32_t first_k, Sink& sink) {
-  LanePredictions<Sink, true> rows(unit);
+  LanePredictions<Sink, 3> rows(unit);
   const uint32_t width = unit.width();
   const uint32_t fraction = unit.fraction();
   const bool wide = unit.is(LearnedUnit::kWide);
+  const uint64_t base = unit.base;
+  sink.begin(first_k);
 #pragma unroll 8
   for (uint32_t j = 0; j < N; ++j) {
     const uint64_t residual = residual_bits<T>(words, stride, bit + j * width, width);
     const auto offset = static_cast<int32_t>(rows.narrow() + static_cast<uint32_t>(residual));
-    sink.value(first_k + j,
-               unit.base + (wide ? rows.wide(fraction) + residual : static_cast<uint64_t>(int64_t{offset})));
+    sink.value(j, base + (wide ? rows.wide(fraction) + residual : static_cast<uint64_t>(int64_t{offset})));
     rows.step();
   }
 }
@@ -191,7 +199,7 @@ __device__ __forceinline__ void feed_packed_tile(const l3::Chunk& chunk, const L
     if (!unit.is(LearnedUnit::kWide)) {
       narrow_rows_by_degree(unit, 0, residuals, sink);
     } else {
-      LanePredictions<Sink, true> rows(unit);
+      LanePredictions<Sink, 3> rows(unit);
       wide_rows(unit, rows, 0, residuals, sink);
     }
   } else if constexpr (sizeof(T) > 4) {
@@ -205,12 +213,12 @@ __device__ __forceinline__ void feed_unit(const l3::Chunk& chunk, const LearnedU
                                           uint32_t first_k, Sink& sink) {
   const uint32_t width = unit.width();
   if (kWidest >= 8 * sizeof(T) || width <= kWidest) {
-    uint32_t residuals[kUnitRowsPerLane] = {};
-    unpack_unit<kWidest>(word, width, 0, residuals);
+    uint32_t residuals[kUnitRowsPerLane];
+    if (!unpack_unit<kWidest>(word, width, 0, residuals)) __builtin_unreachable();
     if (!unit.is(LearnedUnit::kWide)) {
       narrow_rows_by_degree(unit, first_k, residuals, sink);
     } else {
-      LanePredictions<Sink, true> rows(unit);
+      LanePredictions<Sink, 3> rows(unit);
       wide_rows(unit, rows, first_k, residuals, sink);
     }
   } else {
@@ -245,46 +253,47 @@ __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile,
       continue;
     }
     const uint32_t partition = unit.place;
-    const RunsInTile in_tile{static_cast<uint32_t>(unit.d1), static_cast<uint32_t>(unit.d2)};
-    const StripRuns<T> runs(chunk.runs(chunk.record(partition), partition, sizeof(T)), tile, in_tile, scratch);
+    const StripRuns<T> runs(chunk, partition, tile, scratch);
     bad = bad || runs.bad;
     for (; u < count && units[u].is(LearnedUnit::kRuns) && units[u].place == partition; ++u) {
+      const uint32_t first_k = u * kUnitRowsPerLane;
+      sink.begin(first_k);
+      if (runs.staged()) {
 #pragma unroll
-      for (uint32_t j = 0; j < kUnitRowsPerLane; ++j) {
-        const uint32_t k = u * kUnitRowsPerLane + j;
-        sink.value(k, runs.at(k));
+        for (uint32_t j = 0; j < kUnitRowsPerLane; ++j) sink.value(j, runs.staged_at(first_k + j));
+      } else {
+#pragma unroll 1
+        for (uint32_t j = 0; j < kUnitRowsPerLane; ++j) sink.value(j, runs.at(first_k + j));
       }
     }
   }
   return bad;
 }
 
-// Asks for the residuals of a tile's models, a unit per lane or all by the first one. Wide ones would leave the cache
-// again before they are wanted, pushed out by what is written.
+// Asks for the residuals of a tile's models, a line per lane. Wide ones would leave the cache again before they are
+// wanted, pushed out by what is written.
 __device__ __forceinline__ void prefetch_tile(const l3::Chunk& chunk, const LearnedUnit* units, uint32_t count) {
-  const bool packed = units->is(LearnedUnit::kPackedTile);
-  const uint32_t u = lane_id();
-  if (u >= (packed ? 1 : count) || units[u].is(LearnedUnit::kRuns)) return;
   constexpr uint32_t kWidest = 16;
-  const uint32_t width = units[u].width();
-  if (width == 0 || width > kWidest) return;
-  const uint32_t words = unit_words(width) * (packed ? kUnitsPerTile : 1);
-  prefetch(chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords, words * sizeof(uint32_t));
+  const bool packed = units->is(LearnedUnit::kPackedTile);
+  const uint32_t u = packed ? 0 : lane_id() / kUnitLanes;
+  if (u >= count || units[u].is(LearnedUnit::kRuns) || units[u].width() > kWidest) return;
+  const uint32_t word = (packed ? lane_id() : lane_id() % kUnitLanes) * kLineWords;
+  const uint32_t words = unit_words(units[u].width()) * (packed ? kUnitsPerTile : 1);
+  if (word < words) prefetch_line(chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords + word);
 }
 
 // Asks for the residuals of units that have the flags of `wanted` among those of `mask` and up to kWidestStaged bits,
-// each at its place in `to`.
+// each at its place in `to`. A quarter of the lanes per unit.
 __device__ __forceinline__ void stage_units(const l3::Chunk& chunk, const LearnedUnit* units, uint32_t count,
                                             uint32_t mask, uint32_t wanted, uint32_t* to) {
   constexpr uint32_t kCopyWords = 4;
+  const uint32_t u = lane_id() / kUnitLanes;
+  if (u >= count || (units[u].info & mask) != wanted || units[u].width() > kWidestStaged) return;
+  const uint32_t* from = chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords;
+  const uint32_t words = unit_words(units[u].width());
 #pragma unroll 1
-  for (uint32_t u = 0; u < count; ++u) {
-    const uint32_t width = units[u].width();
-    if ((units[u].info & mask) != wanted || width > kWidestStaged) continue;
-    const uint32_t* from = chunk.residuals + uint64_t{units[u].place} * l3::kPieceWords;
-    for (uint32_t j = lane_id() * kCopyWords; j < unit_words(width); j += kLanes * kCopyWords) {
-      copy_to_shared(to + u * kStagedUnitWords + j, from + j);
-    }
+  for (uint32_t j = lane_id() % kUnitLanes * kCopyWords; j < words; j += kUnitLanes * kCopyWords) {
+    copy_to_shared(to + u * kStagedUnitWords + j, from + j);
   }
 }
 
@@ -322,7 +331,7 @@ __device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const Strip& 
   const uint32_t unit = (strip.first + lane / kUnitsPerTile * strip.step) * kUnitsPerTile + lane % kUnitsPerTile;
   sync_warp();  // nobody reads the last strip any more
   if (lane < strip.count * kUnitsPerTile && unit < chunk.units)
-    scratch.units[lane] = Predictions::prepared(describe_unit<Describe::kRunsInTile>(chunk, unit, sizeof(T)));
+    scratch.units[lane] = Predictions::prepared(describe_unit<false>(chunk, unit, sizeof(T)));
   sync_warp();
   const auto staged_at = [&](uint32_t i) -> uint32_t* {
     if constexpr (kStaged) {
@@ -367,9 +376,15 @@ struct StoreRows {
   using Predictions = P;
   T* lane_out;
   uint32_t rows;  // of the tile, less the lane
+  T* to = nullptr;
+  uint32_t left = 0;
 
-  __device__ __forceinline__ void value(uint32_t k, uint64_t value) {
-    if (k * kLanes < rows) store_once(lane_out + k * kLanes, static_cast<T>(value));
+  __device__ __forceinline__ void begin(uint32_t k) {
+    to = lane_out + k * kLanes;
+    left = rows > k * kLanes ? rows - k * kLanes : 0;
+  }
+  __device__ __forceinline__ void value(uint32_t j, uint64_t value) {
+    if (j * kLanes < left) store_once(to + j * kLanes, static_cast<T>(value));
   }
 };
 

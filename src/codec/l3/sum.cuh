@@ -17,44 +17,23 @@ struct SumRows {
   uint32_t rows;  // of the tile, less the lane
   uint64_t sum = 0;
   uint32_t count = 0;
+  uint32_t left = 0;
 
-  __device__ __forceinline__ void value(uint32_t k, uint64_t value) {
-    if (static_cast<T>(value) > last || k * kLanes >= rows) return;
+  __device__ __forceinline__ void begin(uint32_t k) { left = rows > k * kLanes ? rows - k * kLanes : 0; }
+  __device__ __forceinline__ void value(uint32_t j, uint64_t value) {
+    if (static_cast<T>(value) > last || j * kLanes >= left) return;
     sum += static_cast<T>(value);
     ++count;
   }
 };
 
-// The upper half of a prediction, stepped from row to row.
-template <uint32_t kDegree, bool kMultiplied>
-struct OffsetSteps {
-  l3::Steps s{};
-  uint32_t high = 0;  // sum of the upper halves of d1, if kMultiplied
-
-  __device__ __forceinline__ explicit OffsetSteps(const LearnedUnit& unit) {
-    if constexpr (kDegree > 0) s = steps_of_lane<(kDegree > 1)>(unit);
-  }
-  __device__ __forceinline__ uint32_t plus(uint32_t residual) const {
-    return residual + static_cast<uint32_t>(s.y >> 32) + high;
-  }
-  __device__ __forceinline__ void step() {
-    if constexpr (kDegree > 0 && kMultiplied) {
-      add_by_multiplying(s.y, static_cast<uint32_t>(s.d1));
-      add_by_multiplying(high, static_cast<uint32_t>(s.d1 >> 32));
-    } else if constexpr (kDegree > 0) {
-      s.y += s.d1;
-    }
-    if constexpr (kDegree > 1) s.d1 += s.d2;
-    if constexpr (kDegree > 2) s.d2 += s.d3;
-  }
-};
-
 // Rows whose marked residuals are given, in groups of at most eight unless they are references of up to 21 bits.
-template <uint32_t kDegree, uint32_t kMark, bool kMultiplied, uint32_t N>
+template <uint32_t kDegree, uint32_t kMark, uint32_t N>
 __device__ __forceinline__ void sum_rows(const LearnedUnit& unit, uint32_t bound, const uint32_t (&residuals)[N],
                                          TileSum& sums) {
   constexpr uint32_t kGroup = kMark == kMarkBit ? kUnitRowsPerLane : N;
-  OffsetSteps<kDegree, kMultiplied> steps(unit);
+  l3::Steps s{};
+  if constexpr (kDegree > 0) s = steps_of_lane<kDegree>(unit);
   const uint32_t marked_bound = bound + (1u << kMark);
   uint32_t passed = 0;
   uint32_t sum = 0;
@@ -63,8 +42,11 @@ __device__ __forceinline__ void sum_rows(const LearnedUnit& unit, uint32_t bound
     uint32_t both = 0;
 #pragma unroll
     for (uint32_t j = first; j < first + kGroup; ++j) {
-      add_if_below(both, steps.plus(residuals[j]), marked_bound);
-      steps.step();
+      const uint32_t offset = residuals[j] + static_cast<uint32_t>(s.y >> 32);
+      add_if_below(both, offset, marked_bound);
+      if constexpr (kDegree > 0) s.y += s.d1;
+      if constexpr (kDegree > 1) s.d1 += s.d2;
+      if constexpr (kDegree > 2) s.d2 += s.d3;
     }
     passed += both >> kMark;
     sum += both & ((1u << kMark) - 1);
@@ -72,21 +54,19 @@ __device__ __forceinline__ void sum_rows(const LearnedUnit& unit, uint32_t bound
   sums.count += passed;
   sums.sum += unit.base * passed + sum;
 }
-template <bool kMultiplied, uint32_t N>
+template <uint32_t N>
 __device__ __forceinline__ void sum_rows_by_degree(const LearnedUnit& unit, uint32_t bound,
                                                    const uint32_t (&residuals)[N], TileSum& sums) {
-  switch (unit.degree()) {
-    case 0: return sum_rows<0, kMarkBit, kMultiplied>(unit, bound, residuals, sums);
-    case 1: return sum_rows<1, kMarkBit, kMultiplied>(unit, bound, residuals, sums);
-    case 2: return sum_rows<2, kMarkBit, kMultiplied>(unit, bound, residuals, sums);
-    default: return sum_rows<3, kMarkBit, kMultiplied>(unit, bound, residuals, sums);
-  }
+  if (unit.degree() == 0) return sum_rows<0, kMarkBit>(unit, bound, residuals, sums);
+  if (N == kUnitRowsPerLane || unit.degree() == 1) return sum_rows<1, kMarkBit>(unit, bound, residuals, sums);
+  if (unit.degree() == 2) return sum_rows<2, kMarkBit>(unit, bound, residuals, sums);
+  sum_rows<3, kMarkBit>(unit, bound, residuals, sums);
 }
 
 // Rows of a tile without residuals. Not unrolled: a branch of the others that gives 32 residuals at once would make
 // them all move registers.
 __device__ __forceinline__ void sum_predictions(const LearnedUnit& unit, uint32_t bound, TileSum& sums) {
-  l3::Steps s = steps_of_lane<true>(unit);
+  l3::Steps s = steps_of_lane<3>(unit);
   uint32_t passed = 0;
   uint64_t sum = 0;
 #pragma unroll 4
@@ -118,7 +98,7 @@ __device__ __noinline__ TileSum sum_any_tile(const uint64_t* descriptor, uint32_
   return {sums.sum, sums.count, bad ? 1u : 0u};
 }
 
-template <bool kMultiplied, typename Words>
+template <typename Words>
 __device__ __forceinline__ void sum_packed_tile(const LearnedUnit& unit, uint32_t bound, const Words& words,
                                                 TileSum& sums) {
   uint32_t residuals[kRowsPerLane];
@@ -127,15 +107,15 @@ __device__ __forceinline__ void sum_packed_tile(const LearnedUnit& unit, uint32_
   const uint32_t mark = whole ? 1u << kTileMarkBit : 1u << kMarkBit;
   if (!unpack_tile<0, kWidestBounded>(words, unit.width(), mark, residuals)) __builtin_unreachable();
   if (whole) {
-    sum_rows<0, kTileMarkBit, false>(unit, bound, residuals, sums);
+    sum_rows<0, kTileMarkBit>(unit, bound, residuals, sums);
   } else {
-    sum_rows_by_degree<kMultiplied>(unit, bound, residuals, sums);
+    sum_rows_by_degree(unit, bound, residuals, sums);
   }
 }
 
 // Adds the rows of a strip to the sums. kStaged: residuals of tiles that partitions share go through shared memory, one
-// tile ahead. kMultiplied: additions of predictions are multiplications by one.
-template <typename T, bool kMultiplied, bool kStaged>
+// tile ahead.
+template <typename T, bool kStaged>
 __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Strip& strip, T last,
                                           SumScratch<T, kStaged>& scratch, TileSum& sums) {
   const uint32_t lane = lane_id();
@@ -145,7 +125,7 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
   const uint32_t unit = (strip.first + lane / kUnitsPerTile * strip.step) * kUnitsPerTile + lane % kUnitsPerTile;
   sync_warp();  // nobody reads the last strip any more
   if (lane < strip.count * kUnitsPerTile && unit < chunk.units) {
-    LearnedUnit described = describe_unit<Describe::kRunsInTile>(chunk, unit, sizeof(T));
+    LearnedUnit described = describe_unit<false>(chunk, unit, sizeof(T));
     scratch.bounds[lane] = bound_unit(described, last);
     units[lane] = described;
   }
@@ -188,14 +168,14 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
     const bool full = (tile + 1) * kTileRows <= rows;
     constexpr uint32_t kPacked = LearnedUnit::kPackedTile | LearnedUnit::kBounded;
     if (full && (here->info & kPacked) == kPacked) {
-      sum_packed_tile<kMultiplied>(*here, *bounds, StoredWords{stored(0) + lane}, sums);
+      sum_packed_tile(*here, *bounds, StoredWords{stored(0) + lane}, sums);
     } else if (full && !here->is(LearnedUnit::kPackedTile) &&
                (here[0].info & here[1].info & here[2].info & here[3].info & LearnedUnit::kBounded) != 0) {
 #pragma unroll 1
       for (uint32_t u = 0; u < kUnitsPerTile; ++u) {
         uint32_t residuals[kUnitRowsPerLane];
         if (!unpack_unit<kWidestBounded>(words_of_unit(u), here[u].width(), mark, residuals)) __builtin_unreachable();
-        sum_rows_by_degree<kMultiplied>(here[u], bounds[u], residuals, sums);
+        sum_rows_by_degree(here[u], bounds[u], residuals, sums);
       }
     } else {
       others |= 1u << i;

@@ -48,7 +48,7 @@ class L3Totals {
     const uint32_t number = tile * kUnitsPerTile + lane_id() % kUnitsPerTile;
     Unit unit{};
     if (number < chunk.units) {
-      static_cast<LearnedUnit&>(unit) = describe_unit<Describe::kRunsInTile>(chunk, number, sizeof(T));
+      static_cast<LearnedUnit&>(unit) = describe_unit<false>(chunk, number, sizeof(T));
       unit.base += range.top;
       const uint32_t end = bound_unit(unit, range.last);
       unit.words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords;
@@ -101,7 +101,7 @@ class L3Totals {
     const bool narrow = unit.degree() == 0 && unit.width() <= kWidestTileMark;
     const uint32_t mark = narrow ? 1u << kTileMarkBit : 1u << kMarkBit;
     l3::Steps steps{};
-    if (unit.degree() > 0) steps = steps_of_lane<true>(unit);
+    if (unit.degree() > 0) steps = steps_of_lane<3>(unit);
     Passed passed;
 #pragma unroll 1
     for (uint32_t half = 0; half < 2; ++half) {
@@ -156,7 +156,7 @@ class L3Totals {
     }
 #pragma unroll
     for (uint32_t& residual : residuals) residual |= 1u << kMarkBit;
-    l3::Steps steps = steps_of_lane<true>(unit);
+    l3::Steps steps = steps_of_lane<3>(unit);
     Passed passed;
     add_rows<3, kMarkBit, kLow>(unit, steps, residuals, passed);
     passed.add_to(sums, unit.base);

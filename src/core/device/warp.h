@@ -127,28 +127,6 @@ __device__ __forceinline__ void add_if_below(uint32_t& sum, uint32_t value, uint
   add_if_less(sum, value, value, bound);
 }
 
-// sum += value, as a multiplication by one, for the same reason.
-__device__ __forceinline__ void add_by_multiplying(uint32_t& sum, uint32_t value) {
-#if defined(__CUDA_ARCH__)
-  uint32_t one = 1;
-  asm("" : "+r"(one));
-  asm("mad.lo.u32 %0, %1, %2, %0;" : "+r"(sum) : "r"(value), "r"(one));
-#else
-  sum += value;
-#endif
-}
-__device__ __forceinline__ void add_by_multiplying(uint64_t& sum, uint32_t value) {
-#if defined(__CUDA_ARCH__)
-  uint32_t one = 1;
-  asm("" : "+r"(one));
-  unsigned long long wide = sum;
-  asm("mad.wide.u32 %0, %1, %2, %0;" : "+l"(wide) : "r"(value), "r"(one));
-  sum = wide;
-#else
-  sum += value;
-#endif
-}
-
 // mask |= bit, which is not set yet, if value < bound: a comparison and one addition. Of an `if` the compiler makes an
 // addition and a conditional move.
 __device__ __forceinline__ void set_if_below(uint32_t& mask, uint32_t bit, uint32_t value, uint32_t bound) {
@@ -202,6 +180,15 @@ __device__ __forceinline__ T load_now(const T* from) {
 __device__ __forceinline__ void prefetch([[maybe_unused]] const void* from, [[maybe_unused]] uint32_t bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
+#endif
+}
+
+// Asks for the line of 128 bytes that a later load will want, by any lanes at once: bytes that lanes ask for in bulk,
+// each at its own place, are asked for lane by lane.
+constexpr uint32_t kLineWords = 32;
+__device__ __forceinline__ void prefetch_line([[maybe_unused]] const void* in_line) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(in_line));
 #endif
 }
 
