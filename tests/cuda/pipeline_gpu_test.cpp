@@ -353,8 +353,12 @@ void expect_decimal_statements(TypeKind kind, Physical physical) {
          {AggregateOp::kCount, AggregateOp::kSum, AggregateOp::kMin, AggregateOp::kMax, AggregateOp::kAvg}) {
       pipeline.aggregates.push_back(aggregate(op, price));
     }
-    EXPECT_EQ(outcome(pipeline, {}, Device::kCuda), outcome(pipeline, {}, Device::kCpu)) << tree;
-    pipeline.has_filter = true;
+    Pipeline sums = pipeline;  // which are done at once where nothing else is asked for
+    sums.aggregates = {aggregate(AggregateOp::kSum, price), aggregate(AggregateOp::kAvg, price)};
+    for (Pipeline* either : {&pipeline, &sums}) {
+      EXPECT_EQ(outcome(*either, {}, Device::kCuda), outcome(*either, {}, Device::kCpu)) << tree;
+      either->has_filter = true;
+    }
     RunOptions unpruned;
     unpruned.prune = false;
     for (const double value : {0.0, 1.25, 1.2501, -3.0, 1e300, std::numeric_limits<double>::infinity(),
@@ -364,9 +368,11 @@ void expect_decimal_statements(TypeKind kind, Physical physical) {
       literal.literal = Value::of_real(physical, static_cast<double>(static_cast<T>(value)));
       for (const ExprOp op : {ExprOp::kLess, ExprOp::kLessEqual, ExprOp::kGreater, ExprOp::kGreaterEqual,
                               ExprOp::kEqual, ExprOp::kNotEqual}) {
-        pipeline.filter = make_expr(op, Physical::kU8, {price, literal});
-        EXPECT_EQ(outcome(pipeline, unpruned, Device::kCuda), outcome(pipeline, unpruned, Device::kCpu))
-            << tree << ", operator " << static_cast<int>(op) << ", literal " << value;
+        for (Pipeline* either : {&pipeline, &sums}) {
+          either->filter = make_expr(op, Physical::kU8, {price, literal});
+          EXPECT_EQ(outcome(*either, unpruned, Device::kCuda), outcome(*either, unpruned, Device::kCpu))
+              << tree << ", operator " << static_cast<int>(op) << ", literal " << value;
+        }
       }
     }
   }
@@ -376,6 +382,41 @@ TEST(GpuPipeline, FloatsAsDecimals) {
   BASALT_NEEDS_GPU();
   expect_decimal_statements<double>(TypeKind::kFloat64, Physical::kF64);
   expect_decimal_statements<float>(TypeKind::kFloat32, Physical::kF32);
+}
+
+// One column that is filtered and summed, in the encodings that do both at once: ranges of every kind, values of either
+// sign, chunks whose last tile is not full.
+TEST(GpuPipeline, OneColumnFilteredAndSummed) {
+  BASALT_NEEDS_GPU();
+  Random random(29);
+  std::vector<int64_t> curve;
+  std::vector<int32_t> noise;
+  for (int64_t i = 0; i < 70'000; ++i) {
+    curve.push_back(i * i / 4 - 100'000'000 + static_cast<int64_t>(below(random, 500)));
+    noise.push_back(static_cast<int32_t>(below(random, 1 << 20)) - (1 << 19));
+  }
+  for (const char* tree : {"l3", "packed"}) {
+    std::vector<Column> columns;
+    columns.push_back(make_fixed(DataType{TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, curve));
+    columns.push_back(make_fixed(DataType{TypeKind::kInt32, 0, 0, TimeUnit::kMicro}, noise));
+    const TestTable table = write_table(std::move(columns), {tree, tree}, 16384);
+    for (const uint32_t index : {0u, 1u}) {
+      Subset subset = subset_of(table, {index});
+      Pipeline& pipeline = subset.pipeline;
+      const Expr v = column_of(subset, 0);
+      pipeline.aggregates = {aggregate(AggregateOp::kCountStar), aggregate(AggregateOp::kSum, v),
+                             aggregate(AggregateOp::kAvg, v), aggregate(AggregateOp::kCount, v)};
+      EXPECT_EQ(outcome(pipeline, {}, Device::kCuda), outcome(pipeline, {}, Device::kCpu)) << tree;
+      pipeline.has_filter = true;
+      for (const int64_t literal : {int64_t{-200'000'000}, int64_t{-1}, int64_t{0}, int64_t{77'777}}) {
+        for (const ExprOp op : {ExprOp::kLess, ExprOp::kGreaterEqual, ExprOp::kEqual, ExprOp::kNotEqual}) {
+          pipeline.filter = make_expr(op, Physical::kU8, {v, integer_expr(v.type, literal)});
+          EXPECT_EQ(outcome(pipeline, {}, Device::kCuda), outcome(pipeline, {}, Device::kCpu))
+              << tree << ", column " << index << ", operator " << static_cast<int>(op) << ", literal " << literal;
+        }
+      }
+    }
+  }
 }
 
 TEST(GpuPipeline, MemorySmallerThanTheDataChangesNothing) {

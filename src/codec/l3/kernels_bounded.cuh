@@ -17,24 +17,24 @@ BASALT_HD bool magnitude_below(uint64_t value, uint32_t bits) {
 }
 
 // Moves base and literal of a unit whose offsets stay small over its rows, 1024 in a whole tile, so that they lie in
-// 0 … 2^25 − 1, and says where the literal is: offsets below that pass. Such units are marked as bounded.
+// 0 … 2^25 − 1, and says where the literal is: offsets below that pass. Such units are marked as bounded. Curves in
+// tiles that partitions share are not: with code of their own beside that of whole tiles, warps wait for instructions.
 template <typename T>
 __device__ __forceinline__ uint32_t bound_unit(LearnedUnit& unit, T last) {
   static_assert(sizeof(T) >= 4);
   constexpr uint32_t kMost = 1u << 25;
+  const bool packed = unit.is(LearnedUnit::kPackedTile);
   // Differences of these sizes move offsets by less than 2^23 in all.
-  const uint32_t rows = unit.is(LearnedUnit::kPackedTile) ? kTileRows : kUnitRows;
-  const uint32_t fewer = rows == kTileRows ? 0 : 2;  // bits of the number of rows
   if (unit.is(LearnedUnit::kWide | LearnedUnit::kRuns) || unit.width() > kWidestBounded ||
-      !magnitude_below(unit.y, 62) || !magnitude_below(unit.d1, 44 + fewer) ||
-      !magnitude_below(unit.d2, 34 + 2 * fewer) || !magnitude_below(unit.d3, 25 + 3 * fewer)) {
+      (!packed && unit.degree() > 1) || !magnitude_below(unit.y, 62) || !magnitude_below(unit.d1, packed ? 44 : 46) ||
+      !magnitude_below(unit.d2, 34) || !magnitude_below(unit.d3, 25)) {
     return 0;
   }
-  const uint64_t one = rows - 1;
-  const uint64_t two = one * (one - 1) / 2;
-  const uint64_t three = two * (one - 2) / 3;
+  const uint64_t one = (packed ? kTileRows : kUnitRows) - 1;
+  constexpr uint64_t kTwo = (kTileRows - 1) * (kTileRows - 2) / 2;
+  constexpr uint64_t kThree = kTwo * (kTileRows - 3) / 3;
   const auto fall = [](uint64_t difference) { return static_cast<int64_t>(difference) < 0 ? -difference : 0; };
-  const uint64_t lowest = fall(unit.d1) * one + fall(unit.d2) * two + fall(unit.d3) * three;
+  const uint64_t lowest = fall(unit.d1) * one + fall(unit.d2) * kTwo + fall(unit.d3) * kThree;
   const uint64_t up = (lowest + 0xFFFFFFFF) >> 32;
   const T base = static_cast<T>(unit.base + static_cast<uint64_t>(int64_t{static_cast<int32_t>(unit.y >> 32)}) - up);
   // Near the end of the type values may wrap.
