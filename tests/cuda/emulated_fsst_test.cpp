@@ -55,7 +55,7 @@ Decoded decode(const Node& strings, uint32_t shift) {
   work.rows = static_cast<uint32_t>(node.count);
   work.table_shift = params.table_shift;
 
-  const std::vector<uint64_t> text_starts = text_starts_of<Lengths>(work);
+  std::vector<uint64_t> text_starts = text_starts_of<Lengths>(work);
   Decoded out;
   out.offsets.resize(work.rows + 1);
   out.offsets.back() = static_cast<int64_t>(text_starts.back());

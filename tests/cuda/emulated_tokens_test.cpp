@@ -82,7 +82,7 @@ Decoded decode_tokens(const Node& strings_node, uint32_t shift, bool narrow) {
   Decoded out;
   for (uint32_t entry = 0; entry < work.entry_count; ++entry) out.fits = tokens::make_slot(work, entry) && out.fits;
 
-  const std::vector<uint64_t> text_starts = text_starts_of<Lengths>(work);
+  std::vector<uint64_t> text_starts = text_starts_of<Lengths>(work);
   // No memory is asked for that ids cannot fill.
   if (text_starts.back() > node.children[tokens::kIds].count * tokens::kLongestEntry) {
     out.fits = false;
