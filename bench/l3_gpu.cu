@@ -15,9 +15,9 @@ namespace {
 
 using device::ChunkBatch;
 
-template <typename T, device::AskAhead kAhead, typename Predictions = device::FixedPoint, uint32_t kMinBlocks = 6>
+template <typename T, device::AskAhead kAhead, typename Predictions = device::FixedPoint>
 cudaError_t decode_strips(const ChunkBatch& batch, uint32_t strip, T* out) {
-  device::decode_learned<T, 4, kMinBlocks, kAhead, Predictions>
+  device::decode_learned<T, 4, 6, kAhead, Predictions>
       <<<device::tile_grid(batch, 4 * strip), 4 * kLanes>>>(batch, strip, out, nullptr);
   return cudaGetLastError();
 }
@@ -121,7 +121,6 @@ void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   measure("prefetch", 8, decode_strips<T, AskAhead::kPrefetch>);
   measure("staged", 4, decode_strips<T, AskAhead::kStage>);
   measure("staged", 8, decode_strips<T, AskAhead::kStage>);
-  measure("prefetch, 72 registers", 8, decode_strips<T, AskAhead::kPrefetch, device::FixedPoint, 7>);
   if (!bench.options.only.empty()) return;  // what is beside these takes a while
   bench.measure<T>(group, point, "shared memory", column.batch(), bytes, 0, expected, [&](T* out) {
     return device::launch_decode_tiles<device::L3<T>, 8, (sizeof(T) == 8 ? 3 : 4)>(column.batch(), out, nullptr, 0);

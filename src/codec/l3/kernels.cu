@@ -12,9 +12,8 @@ cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cud
   constexpr uint32_t kWarps = 4;
   constexpr uint32_t kMinBlocks = 6;  // 80 registers
   // Staging takes shared memory from the cache that the loop over wide residuals reads words from again and again.
-  constexpr bool kWide = sizeof(T) == 8;
-  constexpr auto kAhead = kWide ? device::AskAhead::kPrefetch : device::AskAhead::kStage;
-  const uint32_t strip = device::strip_of(batch, kWide ? device::kStripTiles / 2 : device::kStripTiles);
+  constexpr auto kAhead = sizeof(T) == 8 ? device::AskAhead::kPrefetch : device::AskAhead::kStage;
+  const uint32_t strip = device::strip_of(batch, device::kStripTiles / 2);
   device::decode_learned<T, kWarps, kMinBlocks, kAhead>
       <<<device::tile_grid(batch, kWarps * strip), kWarps * kLanes, 0, stream>>>(batch, strip, out, fault);
   return cudaGetLastError();
