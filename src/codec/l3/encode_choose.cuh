@@ -50,16 +50,6 @@ __device__ __forceinline__ Trial from_lane(const Trial& trial, uint32_t lane) {
   out.most = device::shuffle(trial.most, lane);
   return out;
 }
-__device__ __forceinline__ Residuals from_lane(const Residuals& residuals, uint32_t lane) {
-  return {device::shuffle(residuals.low, lane), device::shuffle(residuals.high, lane)};
-}
-__device__ __forceinline__ Moments from_lane(const Moments& m, uint32_t lane) {
-  return {device::shuffle(m.rows, lane), device::shuffle(m.s0, lane), device::shuffle(m.s1, lane),
-          device::shuffle(m.s2, lane),   device::shuffle(m.s3, lane), device::shuffle(m.squares, lane)};
-}
-__device__ __forceinline__ RunMoments from_lane(const RunMoments& m, uint32_t lane) {
-  return {from_lane(m.values, lane), from_lane(m.ends, lane), device::shuffle(m.first_end, lane)};
-}
 // What joined() looks at.
 __device__ __forceinline__ Partition from_lane(const Partition& p, uint32_t lane) {
   Partition out;
@@ -70,7 +60,12 @@ __device__ __forceinline__ Partition from_lane(const Partition& p, uint32_t lane
   out.low = device::shuffle(p.low, lane);
   out.high = device::shuffle(p.high, lane);
   out.runs = device::shuffle(p.runs, lane);
-  out.moments = from_lane(p.moments, lane);
+  out.moments.rows = out.rows;
+  out.moments.s0 = device::shuffle(p.moments.s0, lane);
+  out.moments.s1 = device::shuffle(p.moments.s1, lane);
+  out.moments.s2 = device::shuffle(p.moments.s2, lane);
+  out.moments.s3 = device::shuffle(p.moments.s3, lane);
+  out.moments.squares = device::shuffle(p.moments.squares, lane);
   return out;
 }
 
@@ -78,25 +73,9 @@ __device__ __forceinline__ Partition from_lane(const Partition& p, uint32_t lane
 template <typename Result, typename F>
 __device__ __forceinline__ void serve_lanes(bool wanted, Result& result, const F& f) {
   for (uint32_t waiting = device::ballot(wanted); waiting != 0; waiting &= waiting - 1) {
-    const uint32_t lane = device::lowest_bit(waiting);
+    const auto lane = static_cast<uint32_t>(__ffs(static_cast<int>(waiting)) - 1);
     const Result found = f(lane);
     if (lane_id() == lane) result = found;
-  }
-}
-// f(lane, rows) for the lanes that want it, four at a time, each by a group; `rows` are that lane's, or none.
-template <typename Result, typename F>
-__device__ __forceinline__ void serve_groups(const PartitionRows& rows, bool wanted, Result& result, const F& f) {
-  for (uint32_t waiting = device::ballot(wanted); waiting != 0;) {
-    uint32_t left = waiting;
-    for (uint32_t i = 0; i < lane_id() / kGroupLanes; ++i) left &= left - 1;
-    const uint32_t lane = left == 0 ? 0 : device::lowest_bit(left);
-    PartitionRows of_group = from_lane(rows, lane);
-    if (left == 0) of_group.rows = of_group.units = 0;
-    const Result found = f(lane, of_group);
-    const uint32_t group = device::population(waiting & lanes_below());
-    const Result own = from_lane(found, group % kGroups * kGroupLanes);
-    if ((waiting >> lane_id() & 1) != 0 && group < kGroups) result = own;
-    for (uint32_t i = 0; i < kGroups; ++i) waiting &= waiting - 1;
   }
 }
 
@@ -119,55 +98,44 @@ __device__ __forceinline__ void find_residuals(const PartitionRows& rows, const 
                                                Residuals& found) {
   serve_lanes(wanted && rows.units > kGroupUnits, found,
               [&](uint32_t lane) { return residuals_of<WarpTeam>(from_lane(rows, lane), from_lane(trial, lane)); });
-  serve_groups(rows, wanted && rows.units <= kGroupUnits, found, [&](uint32_t lane, const PartitionRows& of_group) {
-    return residuals_of_group(of_group, from_lane(trial, lane));
-  });
-}
-
-// Whether a group can go through the runs of the lane's partition.
-__device__ __forceinline__ bool has_whole_lists(const PartitionRows& rows) {
-  if (rows.units > kGroupUnits) return false;
-  uint32_t most = 0;
-  for (uint32_t unit = 0; unit < rows.units; ++unit) {
-    const uint32_t count = rows.unit_ends[rows.first_unit + unit].count;
-    most = count > most ? count : most;
+  for (uint32_t waiting = device::ballot(wanted && rows.units <= kGroupUnits); waiting != 0;) {
+    uint32_t left = waiting;
+    for (uint32_t i = 0; i < lane_id() / kGroupLanes; ++i) left &= left - 1;
+    const uint32_t lane = left == 0 ? 0 : device::lowest_bit(left);
+    PartitionRows of_group = from_lane(rows, lane);
+    if (left == 0) of_group.rows = 0;
+    const Residuals of_lane = residuals_of_group(of_group, from_lane(trial, lane));
+    const uint32_t group = device::population(waiting & lanes_below());
+    const uint32_t from = group % kGroups * kGroupLanes;
+    const Residuals own{device::shuffle(of_lane.low, from), device::shuffle(of_lane.high, from)};
+    if ((waiting >> lane_id() & 1) != 0 && group < kGroups) found = own;
+    for (uint32_t i = 0; i < kGroups; ++i) waiting &= waiting - 1;
   }
-  return most <= kListedEnds;
-}
-
-// f(team, lane, rows) for the lanes that want it: by a group where one can, else by all lanes.
-template <typename Result, typename F>
-__device__ __forceinline__ void serve_runs(const PartitionRows& rows, bool wanted, bool by_group, Result& result,
-                                           const F& f) {
-  serve_groups(rows, wanted && by_group, result,
-               [&](uint32_t lane, const PartitionRows& of_group) { return f(GroupTeam(), lane, of_group); });
-  serve_lanes(wanted && !by_group, result, [&](uint32_t lane) { return f(WarpTeam(), lane, from_lane(rows, lane)); });
 }
 
 static __device__ __noinline__ void choose_runs_of_lanes(const EncodeWork& work, uint32_t chunk, Partition& p,
                                                          bool wanted, bool keep) {
   const PartitionRows rows = rows_of(work, chunk, p);
-  const bool by_group = wanted && has_whole_lists(rows);
   RunMoments moments;
-  serve_runs(rows, wanted, by_group, moments, [&](auto team, uint32_t lane, const PartitionRows& of_lane) {
-    return run_moments<decltype(team)>(of_lane, device::shuffle(p.runs, lane));
+  serve_lanes(wanted, moments, [&](uint32_t lane) {
+    return run_moments<WarpTeam>(from_lane(rows, lane), device::shuffle(p.runs, lane));
   });
   RunsChoice found = arrays_of_runs(p, moments);
   ModelChoice values(found.value_model, 1, work.type.bytes, kLeastSpread,
                      wanted ? found.value_limit(p, work.type.bytes) : 0);
   try_models(values, wanted, [&](const Trial& trial, bool trying, Residuals& residuals) {
-    serve_runs(rows, trying, by_group, residuals, [&](auto team, uint32_t lane, const PartitionRows& of_lane) {
-      return run_residuals<decltype(team), false>(of_lane, device::shuffle(found.value_model.first, lane),
-                                                  from_lane(trial, lane));
+    serve_lanes(trying, residuals, [&](uint32_t lane) {
+      return run_residuals<WarpTeam, false>(from_lane(rows, lane), device::shuffle(found.value_model.first, lane),
+                                            from_lane(trial, lane));
     });
   });
   const bool hopeful = wanted && found.value_model.param_words > 0;
   ModelChoice ends(found.end_model, 3, sizeof(uint32_t), kLeastSpread,
                    hopeful ? found.end_limit(p, work.type.bytes) : 0);
   try_models(ends, hopeful, [&](const Trial& trial, bool trying, Residuals& residuals) {
-    serve_runs(rows, trying, by_group, residuals, [&](auto team, uint32_t lane, const PartitionRows& of_lane) {
-      return run_residuals<decltype(team), true>(of_lane, device::shuffle(found.end_model.first, lane),
-                                                 from_lane(trial, lane));
+    serve_lanes(trying, residuals, [&](uint32_t lane) {
+      return run_residuals<WarpTeam, true>(from_lane(rows, lane), device::shuffle(found.end_model.first, lane),
+                                           from_lane(trial, lane));
     });
   });
   if (!hopeful) return;

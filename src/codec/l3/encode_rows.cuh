@@ -171,14 +171,6 @@ __device__ __forceinline__ T join_group(T value, const Join& join) {
   return value;
 }
 
-// The members of such a group; in a group that has nothing to do, partitions have no rows.
-struct GroupTeam {
-  template <typename T, typename Join>
-  __device__ static T join_all(T value, const Join& join) {
-    return join_group(value, join);
-  }
-};
-
 // --- units ---
 
 // Σ over the lane's rows of a unit, of which its group has all. Narrow: values less the first fit in 31 bits with sign,
@@ -417,7 +409,7 @@ __device__ __forceinline__ void each_run_of_unit(const PartitionRows& rows, uint
 // are not looked at, and it does not matter in which units the ends are. Ends after 32 units in which stop() became
 // true in some lane.
 template <typename Team, typename F, typename Stop>
-__device__ __forceinline__ void each_run_of_share(const PartitionRows& rows, F&& f, const Stop& stop) {
+__device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f, const Stop& stop) {
   const UnitRange share = share_of<Team>(rows);
   uint32_t run = share.begin == rows.first_unit ? 0 : rows.run_ends[share.begin] - rows.run_ends[rows.first_unit];
 #pragma unroll 1
@@ -472,36 +464,6 @@ __device__ __forceinline__ void each_run_of_share(const PartitionRows& rows, F&&
     }
     run = device::shuffle(before + count, kLanes - 1);
     if (device::any_lane(stop())) break;
-  }
-}
-
-// The same for the runs of a short partition, all of whose units have whole lists: a group goes from unit to unit, a
-// lane as far as it is not stopped.
-template <typename F, typename Stop>
-__device__ __forceinline__ void each_run_of_group(const PartitionRows& rows, F&& f, const Stop& stop) {
-  uint32_t run = 0;
-#pragma unroll 1
-  for (uint32_t unit = rows.first_unit; unit < rows.first_unit + rows.units && !stop(); ++unit) {
-    const UnitEnds& list = rows.unit_ends[unit];
-    const uint32_t listed = list.count;
-    const uint32_t last = rows.end_row() - 1 - unit * kUnitRows;
-    const bool cut = last < kUnitRows && (listed == 0 || list.rows[listed - 1] != last);
-    const uint32_t count = listed + (cut ? 1 : 0);
-#pragma unroll 4
-    for (uint32_t j = lane_of_group(); j < count; j += kGroupLanes) {
-      const uint32_t row = unit * kUnitRows + (j < listed ? list.rows[j] : last);
-      f(true, run + j, rows.values.at(row), row - rows.first_row() + 1);
-    }
-    run += count;
-  }
-}
-
-template <typename Team, typename F, typename Stop>
-__device__ __forceinline__ void each_run(const PartitionRows& rows, F&& f, const Stop& stop) {
-  if constexpr (std::is_same_v<Team, GroupTeam>) {
-    each_run_of_group(rows, f, stop);
-  } else {
-    each_run_of_share<Team>(rows, f, stop);
   }
 }
 

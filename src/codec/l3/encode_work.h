@@ -95,12 +95,8 @@ struct EncodeWork {
     work.chunk_count = static_cast<uint32_t>(chunks.size());
     for (const EncodeInput& chunk : chunks) work.stride = std::max(work.stride, units_of(chunk.rows));
     work.stride = (work.stride + kUnitsPerTile - 1) / kUnitsPerTile * kUnitsPerTile;
-    // Warps come in waves; all have the same share, so that the last is as full as the others.
-    const uint64_t share = (uint64_t{work.chunk_count} * work.stride + warps - 1) / warps;
-    const uint64_t waves = std::max<uint64_t>((share + kLanes - 1) / kLanes, 1);
-    const uint64_t batch = (share + waves - 1) / waves;
-    work.batch = static_cast<uint32_t>((batch + kUnitsPerTile - 1) / kUnitsPerTile * kUnitsPerTile);
-    work.batch = std::clamp(work.batch, kUnitsPerTile, kLanes);
+    const uint64_t share = uint64_t{work.chunk_count} * work.stride / warps / kUnitsPerTile * kUnitsPerTile;
+    work.batch = static_cast<uint32_t>(std::clamp<uint64_t>(share, kUnitsPerTile, kLanes));
     work.type = ValueType::of(value_bytes, has_sign);
     work.best = effort == Effort::kBest;
     work.max_degree = effort == Effort::kFast ? 1 : 3;
