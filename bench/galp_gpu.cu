@@ -22,9 +22,9 @@ using device::ChunkBatch;
 constexpr uint32_t kCountWarps = 8;  // of a block
 
 // Rows whose key is at most `last`, as generated kernels test them. One warp per tile in turn.
-template <typename T, typename Reader, uint32_t kBlocks>
-__global__ __launch_bounds__(kCountWarps* kLanes, kBlocks) void count_at_most(ChunkBatch batch, int64_t last,
-                                                                              unsigned long long* result) {
+template <typename T, typename Reader>
+__global__ __launch_bounds__(kCountWarps* kLanes, 4) void count_at_most(ChunkBatch batch, int64_t last,
+                                                                        unsigned long long* result) {
   uint32_t count = 0;
   uint32_t bad = 0;
   device::CodeRange range;
@@ -58,23 +58,18 @@ template <typename UnrolledWidths, typename T>
 void measure_count(NestedBench& bench, Line& line, const ChunkBatch& batch, const T* values, int64_t last) {
   using Reader = device::Galp<T, device::Packed<T, UnrolledWidths>>;
   const auto rows = static_cast<uint64_t>(line.values);
+  const auto launch = [&](unsigned long long* result) {
+    count_at_most<T, Reader>
+        <<<static_cast<uint32_t>(bench.shape.multiprocessors) * 4, kCountWarps * kLanes>>>(batch, last, result);
+  };
   const auto expected =
       counted([&](unsigned long long* result) { count_values<<<2048, 256>>>(values, rows, last, result); });
-  const auto measure = [&](const char* variant, auto kernel, uint32_t blocks) {
-    const auto launch = [&](unsigned long long* result) {
-      kernel<<<static_cast<uint32_t>(bench.shape.multiprocessors) * blocks, kCountWarps * kLanes>>>(batch, last,
-                                                                                                    result);
-    };
-    require(counted(launch) == expected && expected > 0, line.group + " " + line.point + " counts wrongly");
-    DeviceArray<unsigned long long> result(1);
-    line.variant = variant;
-    line.seconds = bench.timer.time([&] { launch(result.data()); });
-    line.ceiling = bench.ceilings.read;
-    bench.report.add(line);
-  };
-  measure("filter", count_at_most<T, Reader, 4>, 4);
-  measure("filter, 40 warps", count_at_most<T, Reader, 5>, 5);
-  measure("filter, 48 warps", count_at_most<T, Reader, 6>, 6);
+  require(counted(launch) == expected && expected > 0, line.group + " " + line.point + " counts wrongly");
+  DeviceArray<unsigned long long> result(1);
+  line.variant = "filter";
+  line.seconds = bench.timer.time([&] { launch(result.data()); });
+  line.ceiling = bench.ceilings.read;
+  bench.report.add(line);
 }
 
 template <typename T>
@@ -91,10 +86,6 @@ void floats(NestedBench& bench, const std::string& type) {
       const std::string point = label("w", width);
       bench.measure<T>(group, point, "decode", batch, column.bytes, 0.75, ExpectedFloat<T>{},
                        [&](T* out) { return galp::decode<T>(batch, out, bench.fault.data(), nullptr); });
-      if constexpr (sizeof(T) == 8) {
-        bench.measure<T>(group, point, "decode, searched", batch, column.bytes, 0.75, ExpectedFloat<T>{},
-                         [&](T* out) { return galp::decode_searched<T>(batch, out, bench.fault.data(), nullptr); });
-      }
       Line line;
       line.group = group + " count";
       line.point = point;

@@ -8,7 +8,7 @@
 namespace basalt::device {
 
 // Grid as for decode_tiles().
-template <typename Reader, uint32_t kWarps, uint32_t kMinBlocks, bool kSearched = false>
+template <typename Reader, uint32_t kWarps, uint32_t kMinBlocks>
 __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_and_patch(ChunkBatch batch,
                                                                                typename Reader::value_type* out,
                                                                                uint32_t* fault) {
@@ -24,8 +24,7 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_and_patch(C
     reader.bind(descriptor);
     const uint32_t rows = rows_of_tile(row_count(descriptor), tile);
     if (rows == 0) continue;
-    reader.template write_tile<kSearched>(tile, rows, staged,
-                                          out + load(batch.first_rows + chunk) + uint64_t{tile} * kTileRows);
+    reader.write_tile(tile, rows, staged, out + load(batch.first_rows + chunk) + uint64_t{tile} * kTileRows);
     bad = bad || reader.bad;
   }
   if (bad) *fault = 1;
@@ -43,20 +42,6 @@ cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cud
   return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8>, sizeof(typename Reader::Staged), batch,
                                       out, fault, stream);
 }
-template <typename T>
-cudaError_t decode_searched(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
-  using Reader = device::Galp<T, device::Packed<T, device::WidthsUpTo<48>>>;
-  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 8, true>, sizeof(typename Reader::Staged),
-                                      batch, out, fault, stream);
-}
-template <typename T>
-cudaError_t decode_in_six(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream) {
-  using Reader = device::Galp<T, device::Packed<T, device::WidthsUpTo<48>>>;
-  return device::launch_over_tiles<4>(device::decode_and_patch<Reader, 4, 6>, sizeof(typename Reader::Staged), batch,
-                                      out, fault, stream);
-}
-template cudaError_t decode_in_six(const device::ChunkBatch&, uint64_t*, uint32_t*, cudaStream_t);
-template cudaError_t decode_searched(const device::ChunkBatch&, uint64_t*, uint32_t*, cudaStream_t);
 
 template cudaError_t decode(const device::ChunkBatch&, uint32_t*, uint32_t*, cudaStream_t);
 template cudaError_t decode(const device::ChunkBatch&, uint64_t*, uint32_t*, cudaStream_t);

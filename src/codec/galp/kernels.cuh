@@ -116,7 +116,7 @@ class ExceptionWords {
     return listed() ? for_each_listed<T>(lanes, f) : for_each_masked<T>(f);
   }
 
- public:
+ private:
   struct Ends {
     uint32_t low;
     uint32_t high;
@@ -193,29 +193,6 @@ class ExceptionWords {
       ended += population(marks);
     }
     return ended == population(with_some);
-  }
-
-  // On trial: without shared memory.
-  template <typename T, typename F>
-  __device__ __forceinline__ bool for_each_searched(F&& f) const {
-    if (!listed()) return for_each_masked<T>(f);
-    const uint32_t lane = lane_id();
-    const Fetched first = fetch(lane);
-    const uint32_t lanes = shuffle(word_, positions_);
-    const uint32_t row_0 = listed_row(lane);
-    const uint32_t row_1 = listed_row(lane + kLanes);
-    const Ends marks = ends(row_0, row_1);
-    if (population(lanes) != population(marks.low) + population(marks.high)) return false;
-    const uint32_t below = (1u << lane) - 1;
-    const auto give = [&](uint32_t i, uint32_t row, uint32_t marks_before, const Fetched& fetched) {
-      if (i < count_) f(row % kRowsPerLane * kLanes + nth_bit({lanes, 0}, marks_before), value<T>(i, fetched));
-    };
-    give(lane, row_0, population(marks.low & below), first);
-    if (count_ > kLanes) {
-      const uint32_t i = lane + kLanes;
-      give(i, row_1, population(marks.low) + population(marks.high & below), fetch(i));
-    }
-    return true;
   }
 
   template <typename T, typename F>
@@ -427,7 +404,6 @@ class Galp {
   // Writes a tile's rows to memory. One with exceptions is written to `staged` first, as if it had none; then each lane
   // writes some over it. Nothing waits for their block before the integers are read, and memory sees whole sectors
   // only.
-  template <bool kSearched = false>
   __device__ __forceinline__ void write_tile(uint32_t tile, uint32_t rows, Staged& staged,
                                              T* out) requires(Integers::kScratchBytes == 0) {
     const Entry tile_entry = entry(tile);
@@ -442,7 +418,7 @@ class Galp {
     device::write_tile<Stores::kCached>(*this, rows, staged.rows, nullptr);
     const bool sound = words_.take(exception_bits(scheme_));
     sync_warp();
-    if (!sound || !patch<kSearched>(staged, rows)) bad = true;
+    if (!sound || !patch(staged, rows)) bad = true;
     sync_warp();
     if (rows == kTileRows) {
       store_staged_tile(out, staged.rows);
@@ -531,14 +507,8 @@ class Galp {
   }
 
   // Writes the exceptions over what is staged. False: positions that no writer makes.
-  template <bool kSearched>
   __device__ __forceinline__ bool patch(Staged& staged, uint32_t rows) {
     if (dictionary_ == nullptr) {
-      if constexpr (kSearched) {
-        return words_.template for_each_searched<T>([&](uint32_t row, T value) {
-          if (row < rows) staged.rows[row] = value;
-        });
-      }
       return words_.template for_each<T>(staged.lanes, [&](uint32_t row, T value) {
         if (row < rows) staged.rows[row] = value;
       });

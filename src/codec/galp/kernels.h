@@ -13,14 +13,6 @@ namespace basalt::galp {
 template <typename T>
 [[nodiscard]] cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream);
 
-// On trial.
-template <typename T>
-[[nodiscard]] cudaError_t decode_searched(const device::ChunkBatch& batch, T* out, uint32_t* fault,
-                                          cudaStream_t stream);
-
-template <typename T>
-[[nodiscard]] cudaError_t decode_in_six(const device::ChunkBatch& batch, T* out, uint32_t* fault, cudaStream_t stream);
-
 // By the readers that they stand for.
 [[nodiscard]] device::AheadDecoders decoders();
 
