@@ -8,7 +8,6 @@
 
 #include "basalt/plan/tree.h"
 #include "codec/fsst/encode_kernels.h"
-#include "codec/fsst/encode_rows.cuh"
 #include "codec/fsst/encode_table.h"
 #include "codec/fsst/kernels.h"
 #include "codec/fsst/tables.h"
@@ -246,21 +245,6 @@ void decode(NestedBench& bench, const std::string& group, const std::string& poi
               all_plain / line.seconds * 1e-9);
 }
 
-template <uint32_t kVariant, uint32_t kThreads>
-__global__ __launch_bounds__(kThreads) void parse_variant(const __grid_constant__ fsst::EncodeWork work) {
-  extern __shared__ device::SixteenBytes parse_shared[];
-  auto* bytes = reinterpret_cast<unsigned char*>(parse_shared);
-  auto& table = *reinterpret_cast<fsst::EncodeTable*>(bytes);
-  const uint64_t row = uint64_t{blockIdx.x} * kThreads;
-  const auto* source = reinterpret_cast<const device::SixteenBytes*>(work.tables + fsst::table_of_row(work, row));
-  for (uint32_t i = threadIdx.x; i < sizeof(table) / 16; i += kThreads) parse_shared[i] = source[i];
-  __syncthreads();
-  const uint64_t first = row + threadIdx.x / 32 * 32;
-  if (first < work.rows) {
-    fsst::count_rows<kVariant>(work, table, first, bytes + sizeof(table) + threadIdx.x / 32 * fsst::kGroupStageBytes);
-  }
-}
-
 struct Add {
   __host__ __device__ uint64_t operator()(uint64_t a, uint64_t b) const { return a + b; }
 };
@@ -339,16 +323,6 @@ class EncodedChunks {
   }
   void place() {
     for (const fsst::EncodeWork& work : works_) BASALT_CHECK(fsst::write_codes(work, nullptr));
-  }
-  template <uint32_t kVariant, uint32_t kThreads>
-  void parse_as() {
-    constexpr uint32_t kShared = sizeof(fsst::EncodeTable) + kThreads / 32 * fsst::kGroupStageBytes;
-    BASALT_CHECK(device::prepare_shared(parse_variant<kVariant, kThreads>, kShared));
-    for (const fsst::EncodeWork& work : works_) {
-      parse_variant<kVariant, kThreads>
-          <<<static_cast<uint32_t>((work.rows + kThreads - 1) / kThreads), kThreads, kShared>>>(work);
-    }
-    BASALT_CHECK(cudaGetLastError());
   }
   // Chunk by chunk, as the library does it.
   void encode() {
@@ -449,14 +423,6 @@ void encode(NestedBench& bench, const std::string& point, std::string (*text)(ui
   // Phases; tables of one round only are not those that anything is encoded with.
   measure("fsst encode phases", point + ", train", 0, [&] { work.train(); });
   measure("fsst encode phases", point + ", parse", 0, [&] { work.parse(); });
-  if (effort == Effort::kBalanced) {
-    measure("fsst parse variants", point + ", window of words", 0, [&] { work.parse_as<0, 256>(); });
-    measure("fsst parse variants", point + ", loaded words", 0, [&] { work.parse_as<1, 256>(); });
-    measure("fsst parse variants", point + ", loaded, 4 bytes", 0, [&] { work.parse_as<2, 256>(); });
-    measure("fsst parse variants", point + ", window, 4 bytes", 0, [&] { work.parse_as<3, 256>(); });
-    measure("fsst parse variants", point + ", loaded, 4 bytes, 512", 0, [&] { work.parse_as<2, 512>(); });
-    measure("fsst parse variants", point + ", loaded, 4 bytes, 128", 0, [&] { work.parse_as<2, 128>(); });
-  }
   measure("fsst encode phases", point + ", scan", 0, [&] { work.scan(); });
   measure("fsst encode phases", point + ", place", 0, [&] { work.place(); });
   measure("fsst encode phases", point + ", train, one round", 0, [&] { work.train_one_round(); });

@@ -78,57 +78,14 @@ struct Part {
   }
 };
 
-// The next bytes of a part that is not empty: two words in registers, and the one behind them asked for already.
-class TextWindow {
+// The next bytes of a part, by words of four bytes, whose shifts are one instruction each. Nothing is kept in
+// registers: that costs more than to load again from the cache.
+class TextReader {
  public:
-  __device__ __forceinline__ explicit TextWindow(const Part& part)
-      : from_(part.text + part.first / 8),
-        behind_(static_cast<uint32_t>((part.first % 8 + part.length + 7) / 8)),
-        shift_(static_cast<uint32_t>(part.first % 8 * 8)) {
-    low_ = word_at(0);
-    high_ = word_at(1);
-    ahead_ = word_at(2);
-  }
-  // Eight bytes; what is behind the part's end is anything.
-  __device__ __forceinline__ uint64_t word() const { return low_ >> shift_ | high_ << 1 << (63 - shift_); }
-  __device__ __forceinline__ void advance(uint32_t bytes) {
-    shift_ += 8 * bytes;
-    if (shift_ < 64) return;
-    shift_ -= 64;
-    low_ = high_;
-    high_ = ahead_;
-    ahead_ = word_at(++at_ + 2);
-  }
-
- private:
-  __device__ __forceinline__ uint64_t word_at(uint32_t at) const { return load(from_ + (at < behind_ ? at : behind_)); }
-
-  const uint64_t* from_;
-  uint32_t behind_;  // number of the word behind the part's last
-  uint32_t shift_;
-  uint32_t at_ = 0;
-  uint64_t low_;
-  uint64_t high_;
-  uint64_t ahead_;
-};
-
-// The same without keeping any.
-class LoadedText {
- public:
-  __device__ __forceinline__ explicit LoadedText(const Part& part) : part_(part) {}
-  __device__ __forceinline__ uint64_t word() const { return part_.word(at_); }
-  __device__ __forceinline__ void advance(uint32_t bytes) { at_ += bytes; }
-
- private:
-  const Part& part_;
-  uint32_t at_ = 0;
-};
-// The same by words of four bytes.
-class LoadedWords {
- public:
-  __device__ __forceinline__ explicit LoadedWords(const Part& part)
+  __device__ __forceinline__ explicit TextReader(const Part& part)
       : from_(reinterpret_cast<const uint32_t*>(part.text) + part.first / 4),
         at_(static_cast<uint32_t>(part.first % 4)) {}
+  // Eight bytes; what is behind the part's end is anything.
   __device__ __forceinline__ uint64_t word() const {
     const uint32_t* from = from_ + at_ / 4;
     const uint32_t a = load(from), b = load(from + 1), c = load(from + 2);
@@ -141,71 +98,21 @@ class LoadedWords {
   const uint32_t* from_;
   uint32_t at_;
 };
-// Three words of four bytes in registers.
-class WordWindow {
- public:
-  __device__ __forceinline__ explicit WordWindow(const Part& part)
-      : from_(reinterpret_cast<const uint32_t*>(part.text) + part.first / 4),
-        shift_(static_cast<uint32_t>(part.first % 4 * 8)) {
-    a_ = load(from_);
-    b_ = load(from_ + 1);
-    c_ = load(from_ + 2);
-  }
-  __device__ __forceinline__ uint64_t word() const {
-    return device::funnel_right(a_, b_, shift_) | static_cast<uint64_t>(device::funnel_right(b_, c_, shift_)) << 32;
-  }
-  __device__ __forceinline__ void advance(uint32_t bytes) {
-    shift_ += 8 * bytes;
-    if (shift_ >= 64) {
-      from_ += 2;
-      a_ = c_;
-      b_ = load(from_ + 1);
-      c_ = load(from_ + 2);
-    } else if (shift_ >= 32) {
-      ++from_;
-      a_ = b_;
-      b_ = c_;
-      c_ = load(from_ + 2);
-    }
-    shift_ %= 32;
-  }
-
- private:
-  const uint32_t* from_;
-  uint32_t shift_;
-  uint32_t a_, b_, c_;
-};
-template <uint32_t kVariant>
-struct ReaderOf {
-  using type = TextWindow;
-};
-template <>
-struct ReaderOf<1> {
-  using type = LoadedText;
-};
-template <>
-struct ReaderOf<2> {
-  using type = LoadedWords;
-};
-template <>
-struct ReaderOf<3> {
-  using type = WordWindow;
-};
 
 // Calls emit(step, first byte) for every step. `steps` as in EncodeWork, of the part's first byte.
-template <uint32_t kVariant = 0, typename Emit>
+template <typename Emit>
 __device__ __forceinline__ void for_each_step(const EncodeTable& table, const Part& part, const uint8_t* steps,
                                               Emit&& emit) {
   if (part.length == 0) return;
-  typename ReaderOf<kVariant>::type window(part);
+  TextReader text(part);
   for (auto left = static_cast<uint32_t>(part.length);;) {
-    const uint64_t word = window.word();
+    const uint64_t word = text.word();
     const EncodeStep step = steps == nullptr ? greedy_step(table, word, left) : given_step(table, word, left, *steps);
     emit(step, static_cast<uint32_t>(word & 0xFF));
     left -= step.length;
     if (left == 0) return;
     if (steps != nullptr) steps += step.length;
-    window.advance(step.length);
+    text.advance(step.length);
   }
 }
 
@@ -284,7 +191,6 @@ __device__ __forceinline__ uint8_t* steps_of(const EncodeWork& work, const Part&
 }
 
 // Codes of a part, the first `room` of their bytes to `to`; returns how many there are, and notes escapes.
-template <uint32_t kVariant = 0>
 __device__ __forceinline__ uint32_t count_part(const EncodeWork& work, const EncodeTable& table, const Part& part,
                                                uint32_t table_number, uint8_t* to = nullptr, uint32_t room = 0) {
   if (work.steps != nullptr) find_best_steps(table, part, steps_of(work, part));
@@ -294,7 +200,7 @@ __device__ __forceinline__ uint32_t count_part(const EncodeWork& work, const Enc
     if (bytes < room) to[bytes] = static_cast<uint8_t>(byte);
     ++bytes;
   };
-  for_each_step<kVariant>(table, part, steps_of(work, part), [&](const EncodeStep& step, uint32_t byte) {
+  for_each_step(table, part, steps_of(work, part), [&](const EncodeStep& step, uint32_t byte) {
     put(step.code);
     if (step.code != kEscape) return;
     put(byte);
@@ -332,12 +238,11 @@ struct RowGroup {
 };
 
 // Sizes of the rows from `first` on, and their codes where there is room for them; by the whole warp.
-template <uint32_t kVariant = 0>
 __device__ __forceinline__ void count_rows(const EncodeWork& work, const EncodeTable& table, uint64_t first,
                                            unsigned char* stage) {
   const RowGroup group(work, first);
   const uint32_t bytes =
-      count_part<kVariant>(work, table, group.part, table_of_row(work, first), stage + group.before, group.room);
+      count_part(work, table, group.part, table_of_row(work, first), stage + group.before, group.room);
   if (group.exists) work.code_lengths[group.row] = bytes;
   const uint32_t all = device::sum_of_lanes(bytes);
   if (lane_id() == 0) work.group_bytes[first / kGroupRows] = all;
