@@ -112,4 +112,13 @@ inline void write_json(const std::string& benchmark, const std::string& path) {
   std::fclose(out);
 }
 
+inline int run_or_say_why(int (*run)(int, char**), int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
+
 }  // namespace basalt::bench

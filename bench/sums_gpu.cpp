@@ -171,11 +171,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace basalt::bench
 
-int main(int argc, char** argv) {
-  try {
-    return basalt::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return basalt::bench::run_or_say_why(basalt::bench::run, argc, argv); }

@@ -86,4 +86,22 @@ void for_each_learned_node(Physical type, uint32_t step, int rounds, Body body) 
   }
 }
 
+// Values as encoders meet them: constant, lines, curves, jumps inside of tiles, with noise of `width` bits; runs
+// without.
+constexpr int kValueShapes = 6;
+template <typename T>
+std::vector<T> shaped_values(int shape, uint32_t width, size_t rows, std::mt19937_64& random) {
+  std::vector<T> values;
+  for (uint64_t i = 0; i < rows; ++i) {
+    const uint64_t curve = shape == 0   ? 7
+                           : shape == 1 ? i * 50
+                           : shape == 2 ? 5'000'000 - i * 200  // falls
+                           : shape == 3 ? (i % 8192) * (i % 8192) / 4
+                           : shape == 4 ? (i / 1280 * 7919 % 100) << width  // jumps
+                                        : i / 300 * 999;                    // runs
+    values.push_back(static_cast<T>(curve + (shape == 5 ? 0 : random() & low_bits(width))));
+  }
+  return values;
+}
+
 }  // namespace basalt::testing

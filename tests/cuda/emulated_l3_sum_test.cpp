@@ -53,18 +53,8 @@ template <typename T>
 void expect_sums_of_shapes(Physical type) {
   Random random(21);
   for (uint32_t width = 0; width < 30; width += width < 4 ? 1 : 3) {
-    for (const int shape : {0, 1, 2, 3, 4, 5}) {
-      std::vector<T> values;
-      for (uint64_t i = 0; i < 19000 + width; ++i) {
-        const uint64_t curve = shape == 0   ? 7
-                               : shape == 1 ? i * 50
-                               : shape == 2 ? 5'000'000 - i * 200  // falls
-                               : shape == 3 ? (i % 8192) * (i % 8192) / 4
-                               : shape == 4 ? (i / 1280 * 7919 % 100) << width  // jumps inside of tiles
-                                            : i / 300 * 999;                    // runs
-        const uint64_t noise = shape == 5 ? 0 : random() & low_bits(width);
-        values.push_back(static_cast<T>(curve + noise));
-      }
+    for (int shape = 0; shape < testing::kValueShapes; ++shape) {
+      std::vector<T> values = testing::shaped_values<T>(shape, width, 19000 + width, random);
       const std::string place = std::to_string(width) + " bits, shape " + std::to_string(shape);
       expect_sums(view_of(encoded(values, "l3", type)), values, place);
       // The other end of the type.

@@ -77,27 +77,12 @@ void expect_totals(const NodeView& node, const std::vector<S>& values, Random& r
 }
 
 template <typename S>
-std::vector<S> shaped(int shape, uint32_t width, size_t rows, Random& random) {
-  std::vector<S> values;
-  for (uint64_t i = 0; i < rows; ++i) {
-    const uint64_t curve = shape == 0   ? 7
-                           : shape == 1 ? i * 50
-                           : shape == 2 ? 5'000'000 - i * 200  // falls
-                           : shape == 3 ? (i % 8192) * (i % 8192) / 4
-                           : shape == 4 ? (i / 1280 * 7919 % 100) << width  // jumps inside of tiles
-                                        : i / 300 * 999;                    // runs
-    values.push_back(static_cast<S>(curve + (shape == 5 ? 0 : random() & low_bits(width))));
-  }
-  return values;
-}
-
-template <typename S>
 void expect_learned(Physical type) {
   using T = std::make_unsigned_t<S>;
   Random random(31);
   for (uint32_t width = 0; width < 30; width += width < 4 ? 1 : 3) {
-    for (int shape = 0; shape < 6; ++shape) {
-      std::vector<S> values = shaped<S>(shape, width, 11000 + width, random);
+    for (int shape = 0; shape < testing::kValueShapes; ++shape) {
+      std::vector<S> values = testing::shaped_values<S>(shape, width, 11000 + width, random);
       const std::string place = std::to_string(width) + " bits, shape " + std::to_string(shape);
       expect_totals<S, L3Totals<T>>(view_of(encoded(values, "l3", type)), values, random, place);
       // The other end of the type.
@@ -132,7 +117,7 @@ void expect_packed(Physical type) {
   using T = std::make_unsigned_t<S>;
   Random random(33);
   for (uint32_t width = 0; width < 8 * sizeof(T); ++width) {
-    std::vector<S> values = shaped<S>(0, width, 2500, random);
+    std::vector<S> values = testing::shaped_values<S>(0, width, 2500, random);
     const std::string place = std::to_string(width) + " bits";
     for (const bool inverted : {false, true}) {
       if (inverted) {
@@ -164,7 +149,7 @@ TEST(EmulatedTotals, KernelAsGenerated) {
   const int64_t first = 9'000;
   const int64_t last = 140'000;
   for (const uint32_t count : {12 * kTileRows, 5 * kTileRows - 300}) {
-    const std::vector<int64_t> values = shaped<int64_t>(1, 9, count, random);
+    const std::vector<int64_t> values = testing::shaped_values<int64_t>(1, 9, count, random);
     for (const int64_t value : values) {
       rows += value >= first && value <= last ? 1 : 0;
       sum += value >= first && value <= last ? value : 0;
