@@ -130,11 +130,12 @@ template <typename T>
 void decimals(Sums& sums, const std::string& type_name, TypeKind type, const std::vector<uint32_t>& widths) {
   for (const uint32_t exceptions : {0u, 10u}) {
     for (const uint32_t width : widths) {
-      const T scale = sizeof(T) == 8 ? T{1000} : T{10};
+      // Multiplied, as decoding does: a quotient is another float now and then, and then an exception.
+      const T scale = sizeof(T) == 8 ? static_cast<T>(1e-3) : static_cast<T>(1e-1f);
       const std::string name =
           "galp " + type_name + ", " + std::to_string(exceptions) + " exceptions, " + std::to_string(width) + " bits";
       sums.measure<T>(name, type, "galp(packed)", width >= 16 && exceptions == 0 ? Bar{75, 0} : Bar{}, [&](uint64_t i) {
-        const T decimal = static_cast<T>(mixed(i) & low_bits(width)) / scale;
+        const T decimal = static_cast<T>(mixed(i) & low_bits(width)) * scale;
         const bool is_exception = exceptions != 0 && i % (kTileRows / exceptions) == 7;
         return is_exception ? static_cast<T>(std::sin(static_cast<T>(i))) : decimal;
       });
