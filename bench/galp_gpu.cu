@@ -20,11 +20,14 @@ namespace {
 using device::ChunkBatch;
 
 constexpr uint32_t kCountWarps = 8;  // of a block
+// As in generated kernels: blocks that a multiprocessor holds at a time.
+template <typename T>
+constexpr uint32_t kCountBlocks = sizeof(T) == 4 ? 5 : 4;
 
 // Rows whose key is at most `last`, as generated kernels test them. One warp per tile in turn.
 template <typename T, typename Reader>
-__global__ __launch_bounds__(kCountWarps* kLanes, 4) void count_at_most(ChunkBatch batch, int64_t last,
-                                                                        unsigned long long* result) {
+__global__ __launch_bounds__(kCountWarps* kLanes, kCountBlocks<T>) void count_at_most(ChunkBatch batch, int64_t last,
+                                                                                      unsigned long long* result) {
   uint32_t count = 0;
   uint32_t bad = 0;
   device::CodeRange range;
@@ -60,7 +63,8 @@ void measure_count(NestedBench& bench, Line& line, const ChunkBatch& batch, cons
   const auto rows = static_cast<uint64_t>(line.values);
   const auto launch = [&](unsigned long long* result) {
     count_at_most<T, Reader>
-        <<<static_cast<uint32_t>(bench.shape.multiprocessors) * 4, kCountWarps * kLanes>>>(batch, last, result);
+        <<<static_cast<uint32_t>(bench.shape.multiprocessors) * kCountBlocks<T>, kCountWarps * kLanes>>>(batch, last,
+                                                                                                         result);
   };
   const auto expected =
       counted([&](unsigned long long* result) { count_values<<<2048, 256>>>(values, rows, last, result); });
