@@ -56,12 +56,16 @@ std::optional<ChunkKey> dictionary_key(const ColumnChunkInfo& info) {
   size_t checksum = 0;
   for (size_t i = 0; i < end; ++i) {
     const NodePlace& node = info.nodes[i];
-    if (i >= begin) append_node(text, node);
+    if (i >= begin) {
+      append_node(text, node);
+      const uint64_t sizes[] = {node.count, node.params.size(), node.streams.size()};
+      append_numbers(text, sizes);
+    }
     for (const StreamPlace& stream : node.streams) {
       const size_t blocks = format_v1::checksum_blocks(stream.length);
       if (i >= begin) {
-        const uint64_t numbers[] = {node.count, stream.length};
-        append_numbers(text, numbers);
+        const uint64_t length[] = {stream.length};
+        append_numbers(text, length);
         append_numbers(text, std::span(info.checksums).subspan(checksum, blocks));
       }
       checksum += blocks;

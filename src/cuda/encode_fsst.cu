@@ -70,6 +70,8 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   const uint64_t count = values.count;
   const uint64_t tiles = tile_count(count);
   const auto plain_bytes = static_cast<uint64_t>(values.end_byte - values.first_byte);
+  // Codes of 32 rows, two bytes per byte at most, are counted in 32 bits.
+  if (plain_bytes >= uint64_t{1} << 31) throw Error(ErrorCode::kUnsupported, "fsst: the array is too large");
   const strings::Texts texts = texts_of(values, stream);
   DeviceTables trained;
   if (count > 0) trained = train_tables(texts, count, plain_bytes, plan, stream);

@@ -171,9 +171,13 @@ class Lowering {
     const bool from_front = name == "left";
     const int64_t first = from_front ? 1 : constant_number(*expression.children.at(1), name);
     const size_t count_at = from_front ? 1 : 2;
-    const int64_t count = count_at < expression.children.size() ? constant_number(*expression.children[count_at], name)
-                                                                : std::numeric_limits<int64_t>::max();
+    const bool has_count = count_at < expression.children.size();
+    const int64_t count =
+        has_count ? constant_number(*expression.children[count_at], name) : std::numeric_limits<int64_t>::max();
     if (first < 1 || count < 0) throw NotLowered(name + " counted from the end");
+    // DuckDB refuses these.
+    constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
+    if (first > kMost || (has_count && count > kMost)) throw NotLowered(name + " beyond 32 bits");
     return make_expr(ExprOp::kSubstring, Physical::kBytes, {lower(text), number(first - 1), number(count)});
   }
 

@@ -26,7 +26,11 @@ std::vector<uint64_t> sums_of(const std::vector<T>& sizes) {
 }
 
 struct OneThread {
-  static uint64_t claim(uint64_t* slot, uint64_t value) { return std::exchange(*slot, value); }
+  static uint64_t claim(uint64_t* slot, uint64_t value) {
+    const uint64_t before = *slot;
+    if (before == tokens::kFreeSlot) *slot = value;
+    return before;
+  }
   template <typename T>
   static void lower(T* to, T value) {
     *to = std::min(*to, value);

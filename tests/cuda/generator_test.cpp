@@ -70,6 +70,7 @@ TEST(Generator, OtherStatementsAreListsOfSteps) {
     s.pipeline.aggregates.push_back(samples::aggregate(AggregateOp::kCount, v));
   })));
   EXPECT_FALSE(at_once(samples::sum_between("galp(delta(packed))", TypeKind::kFloat64, {16})));
+  EXPECT_FALSE(at_once(samples::sum_between("galp(plain)", TypeKind::kFloat64, {})));
   EXPECT_FALSE(at_once(samples::sum_between("delta(packed)", TypeKind::kInt64, {16})));
   EXPECT_FALSE(at_once(samples::sum_between("l3", TypeKind::kInt16, {})));
   EXPECT_FALSE(at_once(

@@ -340,8 +340,8 @@ void expect_decimal_statements(TypeKind kind, Physical physical) {
     if (below(random, 200) == 0) prices[i] = static_cast<T>(-0.0);
     if (below(random, 200) == 0) prices[i] = static_cast<T>(below(random, 1000)) / 7;
   }
-  for (const char* tree : {"galp(packed)", "galp(delta(packed))", "galp(rle(packed, packed))", "galp(l3)", "plain",
-                           "dict(packed, plain)"}) {
+  for (const char* tree : {"galp(packed)", "galp(delta(packed))", "galp(rle(packed, packed))", "galp(l3)",
+                           "galp(plain)", "plain", "dict(packed, plain)"}) {
     std::vector<Column> columns;
     columns.push_back(make_fixed(DataType{kind, 0, 0, TimeUnit::kMicro}, prices));
     const TestTable table = write_table(std::move(columns), {tree}, 16384);

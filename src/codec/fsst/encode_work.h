@@ -78,7 +78,7 @@ struct EncodeWork {
   uint32_t* escapes;       // [tables], zero before, 1 where there are any
   uint8_t* waiting;        // [waiting_bytes()] codes that are to be placed, on a multiple of 16; nullptr: none are kept
   // Written then:
-  const uint64_t* group_places;  // [groups], sums of group_bytes
+  const uint64_t* group_places;  // [groups + 1], sums of group_bytes
   const uint64_t* piece_places;  // [most_pieces], sums of piece_codes
   uint8_t* codes;
 

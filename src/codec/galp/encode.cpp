@@ -165,10 +165,12 @@ std::optional<Estimate> GalpCodec::estimate(const Sample& given, ChildChooser& c
 }
 
 DeviceReader GalpCodec::device_reader(const NodeView& node) const {
-  const DeviceReader integers = device_reader_of(node.children[galp::kIntegers]);
+  const NodeView& child = node.children[galp::kIntegers];
+  const DeviceReader integers = device_reader_of(child);
   DeviceReader reader = device_reader_named("Galp", node, {integers});
   reader.scratch_bytes = galp::scratch_bytes(integers.scratch_bytes);
-  if (integers.direct) reader.totals = "GalpTotals<" + device_value_type(node.type) + ", " + integers.type + ">";
+  if (child.codec->name() == galp::kChildOfManyScales)
+    reader.totals = "GalpTotals<" + device_value_type(node.type) + ", " + integers.type + ">";
   return reader;
 }
 

@@ -108,6 +108,7 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
     RawRange range = integers.template range<true>(static_cast<T>(begin - most), static_cast<T>(end - 1 - most));
     range.none = range.none || begin >= end;
     const bool has_exceptions = out.exceptions_begin != out.exceptions_end;
+    if (range.none && has_exceptions && integers.width() == 32) return;  // words have no number that is too large
     out.how = has_exceptions ? kDecimalsAndExceptions : range.none ? kNothing : kDecimals;
     out.words = integers.words() - (integers.width() == 0 ? 0 : lane_id());
     out.width = integers.width();

@@ -19,6 +19,7 @@ __device__ __forceinline__ T join_lanes(T value, const Join& join) {
 template <typename T>
 __device__ __forceinline__ T lowest_of_lanes(T value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  static_assert(static_cast<T>(1) / 2 == 0, "integers");
   if constexpr (sizeof(T) == 4) return __reduce_min_sync(kWholeWarp, value);
 #endif
   return join_lanes(value, [](T a, T b) { return a < b ? a : b; });
@@ -26,6 +27,7 @@ __device__ __forceinline__ T lowest_of_lanes(T value) {
 template <typename T>
 __device__ __forceinline__ T highest_of_lanes(T value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  static_assert(static_cast<T>(1) / 2 == 0, "integers");
   if constexpr (sizeof(T) == 4) return __reduce_max_sync(kWholeWarp, value);
 #endif
   return join_lanes(value, [](T a, T b) { return a > b ? a : b; });
