@@ -495,6 +495,13 @@ TEST(GpuPipeline, TilesAreCountedByWhatDecidedThem) {
       EXPECT_EQ(report.tiles.by_model, expected.tiles.by_model) << run << " run, column " << i;
       EXPECT_EQ(report.tiles.decoded, expected.tiles.decoded) << run << " run, column " << i;
     }
+    // Sums read what bounds do not decide, whatever the models are.
+    subset.pipeline.aggregates = {aggregate(AggregateOp::kSum, column_of(subset, 0))};
+    const std::string sum = outcome(subset.pipeline, {}, Device::kCpu, &expected);
+    RunReport report;
+    EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda, &report), sum) << "column " << i;
+    EXPECT_EQ(report.tiles.by_model, 0u) << i;
+    EXPECT_EQ(report.tiles.by_bounds, i == 2 ? 0 : expected.tiles.by_bounds) << i;
   }
 }
 

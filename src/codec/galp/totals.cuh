@@ -74,6 +74,8 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
     const Tile& here = scratch.tiles[i];
     FloatTileSum sums{};
     if (here.how == kNothing) return sums;
+    const bool all = here.how == kDecimals && here.first == 0 && here.span >= low_bits(here.width);
+    sums.how = all ? kByBounds : kByRows;
     bool done = false;
     if (here.how == kDecimals) {
       done = for_width<kWidest>(UnrolledWidths{}, here.width,
@@ -187,6 +189,7 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
     Values reader;
     reader.open(descriptor, tile, scratch.values);
     FloatTileSum sums{};
+    sums.how = kByRows;
 #pragma unroll 2
     for (uint32_t k = 0; k < kRowsPerLane; ++k) {
       const T bits = reader.at(k);

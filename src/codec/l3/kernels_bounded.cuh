@@ -16,11 +16,17 @@ BASALT_HD bool magnitude_below(uint64_t value, uint32_t bits) {
   return (value + (uint64_t{1} << bits)) >> (bits + 1) == 0;
 }
 
+// Of a bounded unit: offsets below `end` are up to the literal, and none is above `highest`.
+struct UnitOffsets {
+  uint32_t end = 0;
+  uint32_t highest = 0;
+};
+
 // Moves base and literal of a unit whose offsets stay small over its rows, 1024 in a whole tile, so that they lie in
-// 0 … 2^25 − 1, and says where the literal is: offsets below that pass. Such units are marked as bounded. Curves in
-// tiles that partitions share are not: with code of their own beside that of whole tiles, warps wait for instructions.
+// 0 … 2^25 − 1. Such units are marked as bounded. Curves in tiles that partitions share are not: with code of their own
+// beside that of whole tiles, warps wait for instructions.
 template <typename T>
-__device__ __forceinline__ uint32_t bound_unit(LearnedUnit& unit, T last) {
+__device__ __forceinline__ UnitOffsets bound_unit(LearnedUnit& unit, T last) {
   static_assert(sizeof(T) >= 4);
   constexpr uint32_t kMost = 1u << 25;
   const bool packed = unit.is(LearnedUnit::kPackedTile);
@@ -28,22 +34,28 @@ __device__ __forceinline__ uint32_t bound_unit(LearnedUnit& unit, T last) {
   if (unit.is(LearnedUnit::kWide | LearnedUnit::kRuns) || unit.width() > kWidestBounded ||
       (!packed && unit.degree() > 1) || !magnitude_below(unit.y, 62) || !magnitude_below(unit.d1, packed ? 44 : 46) ||
       !magnitude_below(unit.d2, 34) || !magnitude_below(unit.d3, 25)) {
-    return 0;
+    return {};
   }
   const uint64_t one = (packed ? kTileRows : kUnitRows) - 1;
   constexpr uint64_t kTwo = (kTileRows - 1) * (kTileRows - 2) / 2;
   constexpr uint64_t kThree = kTwo * (kTileRows - 3) / 3;
-  const auto fall = [](uint64_t difference) { return static_cast<int64_t>(difference) < 0 ? -difference : 0; };
-  const uint64_t lowest = fall(unit.d1) * one + fall(unit.d2) * kTwo + fall(unit.d3) * kThree;
+  const auto rise = [&](uint64_t d1, uint64_t d2, uint64_t d3) {
+    const auto above = [](uint64_t difference) { return static_cast<int64_t>(difference) > 0 ? difference : 0; };
+    return above(d1) * one + above(d2) * kTwo + above(d3) * kThree;
+  };
+  const uint64_t lowest = rise(0 - unit.d1, 0 - unit.d2, 0 - unit.d3);
   const uint64_t up = (lowest + 0xFFFFFFFF) >> 32;
   const T base = static_cast<T>(unit.base + static_cast<uint64_t>(int64_t{static_cast<int32_t>(unit.y >> 32)}) - up);
   // Near the end of the type values may wrap.
-  if (base > static_cast<T>(-1) - kMost) return 0;
+  if (base > static_cast<T>(-1) - kMost) return {};
   unit.base = base;
   unit.y = (unit.y & 0xFFFFFFFF) + (up << 32);
   unit.info |= LearnedUnit::kBounded;
-  if (last < base) return 0;
-  return last - base < kMost ? static_cast<uint32_t>(last - base) + 1 : kMost;
+  UnitOffsets offsets;
+  offsets.highest = static_cast<uint32_t>((unit.y + rise(unit.d1, unit.d2, unit.d3)) >> 32) +
+                    static_cast<uint32_t>(low_bits(unit.width()));
+  if (last >= base) offsets.end = last - base < kMost ? static_cast<uint32_t>(last - base) + 1 : kMost;
+  return offsets;
 }
 
 }  // namespace basalt::device

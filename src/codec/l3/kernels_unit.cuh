@@ -28,7 +28,8 @@ struct alignas(16) LearnedUnit {
   static constexpr uint32_t kWide = 1u << 15;
   static constexpr uint32_t kRuns = 1u << 16;
   static constexpr uint32_t kPackedTile = 1u << 17;  // its tile lies in one partition
-  static constexpr uint32_t kBounded = 1u << 18;     // see sum.cuh
+  static constexpr uint32_t kBounded = 1u << 18;     // see kernels_bounded.cuh
+  static constexpr uint32_t kDecided = 1u << 19;     // no row is asked whether it passes
 
   __device__ __forceinline__ uint32_t width() const { return info & 0x7F; }
   __device__ __forceinline__ uint32_t fraction() const { return info >> kFraction & 0x3F; }

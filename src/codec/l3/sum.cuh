@@ -95,7 +95,7 @@ __device__ __noinline__ TileSum sum_any_tile(const uint64_t* descriptor, uint32_
   const uint32_t rows = rows_of_tile(row_count(descriptor), tile);
   SumRows<T> sums{last, rows > lane_id() ? rows - lane_id() : 0};
   const bool bad = feed_tile<T, false>(l3_chunk(descriptor), tile, units, scratch, nullptr, sums);
-  return {sums.sum, sums.count, bad ? 1u : 0u};
+  return {sums.sum, sums.count, bad ? 1u : 0u, kByRows};
 }
 
 template <typename Words>
@@ -126,10 +126,7 @@ __device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Stri
   sync_warp();  // nobody reads the last strip any more
   if (lane < strip.count * kUnitsPerTile && unit < chunk.units) {
     LearnedUnit described = describe_unit<false>(chunk, unit, sizeof(T));
-    // Curves in tiles that partitions share go row by row: with code of their own beside that of whole tiles, warps
-    // wait for instructions.
-    const bool in_line = described.is(LearnedUnit::kPackedTile) || described.degree() <= 1;
-    scratch.bounds[lane] = in_line ? bound_unit(described, last) : 0;
+    scratch.bounds[lane] = bound_unit(described, last).end;
     units[lane] = described;
   }
   sync_warp();

@@ -50,12 +50,13 @@ class L3Totals {
     if (number < chunk.units) {
       static_cast<LearnedUnit&>(unit) = describe_unit<false>(chunk, number, sizeof(T));
       unit.base += range.top;
-      const uint32_t end = bound_unit(unit, range.last);
+      const auto [end, highest] = bound_unit(unit, range.last);
       unit.words = chunk.residuals + uint64_t{unit.place} * l3::kPieceWords;
       const T base = static_cast<T>(unit.base);
       const T low = range.first > base ? static_cast<T>(range.first - base) : T{0};
       unit.low = low < end ? static_cast<uint32_t>(low) : end;
-      unit.span = end - unit.low;
+      unit.span = low > highest ? 0 : end - unit.low;
+      if (unit.span == 0 || (low == 0 && end > highest)) unit.info |= LearnedUnit::kDecided;
       unit.base = unit.is(LearnedUnit::kBounded) ? range.number(base) : unit.base - range.top;
     }
     // The rows behind the last are nobody's.
@@ -73,12 +74,13 @@ class L3Totals {
     TileSum sums{};
     constexpr uint32_t kWhole = LearnedUnit::kPackedTile | LearnedUnit::kBounded;
     if ((units->info & kWhole) == kWhole) {
+      sums.how = units->is(LearnedUnit::kDecided) ? kByBounds : kByRows;
       if (units->span != 0) add_tile<kLow>(*units, sums);
       return sums;
     }
-    if ((units[0].info & units[1].info & units[2].info & units[3].info & LearnedUnit::kBounded) == 0) {
-      return total_of_any(descriptor, tile, units, scratch.runs, range);
-    }
+    const uint32_t common = units[0].info & units[1].info & units[2].info & units[3].info;
+    if ((common & LearnedUnit::kBounded) == 0) return total_of_any(descriptor, tile, units, scratch.runs, range);
+    sums.how = (common & LearnedUnit::kDecided) != 0 ? kByBounds : kByRows;
 #pragma unroll 1
     for (uint32_t u = 0; u < kUnitsPerTile; ++u) {
       if (units[u].span != 0) add_unit<kLow>(units[u], sums);
@@ -91,7 +93,10 @@ class L3Totals {
   __device__ __forceinline__ static void ask(const Unit* units) {
     const bool packed = units->is(LearnedUnit::kPackedTile);
     const uint32_t u = lane_id();
-    if (u >= (packed ? 1 : kUnitsPerTile) || !units[u].is(LearnedUnit::kBounded) || units[u].width() == 0) return;
+    if (u >= (packed ? 1 : kUnitsPerTile) || !units[u].is(LearnedUnit::kBounded) || units[u].width() == 0 ||
+        units[u].span == 0) {
+      return;
+    }
     prefetch(units[u].words, unit_words(units[u].width()) * (packed ? kUnitsPerTile : 1) * sizeof(uint32_t));
   }
 
@@ -201,6 +206,7 @@ class L3Totals {
                                                       typename Runs::Scratch& runs, const SumRange<T>& range) {
     const uint32_t rows = rows_mask(rows_of_tile(row_count(descriptor), tile), lane_id());
     TileSum sums{};
+    sums.how = kByRows;
     const bool bad = L3<T>::walk(l3_chunk(descriptor), tile, units, runs, [&](uint32_t k, T value) {
       const T place = range.place(value);
       if ((rows >> k & 1) == 0 || !range.holds(place)) return;

@@ -73,6 +73,7 @@ class PackedTotals {
       sums = sum_within(words, here.width, here.first, here.last - here.first, rows_mask(rows, lane_id()));
     }
     sums.sum += here.reference * sums.count;
+    sums.how = here.first == 0 && here.last >= low_bits(here.width) ? kByBounds : kByRows;
     return sums;
   }
 

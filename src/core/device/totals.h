@@ -4,6 +4,7 @@
 #pragma once
 
 #include "basalt/core/host_device.h"
+#include "core/device/answer.h"
 #include "core/device/warp.h"
 
 namespace basalt::device {
@@ -13,6 +14,7 @@ struct TileSum {
   uint64_t sum;  // modulo 2^64
   uint32_t count;
   uint32_t bad;  // rows break a rule
+  uint32_t how;  // kByBounds or kByRows: what decided which rows pass
 };
 
 // The same of floats, in the order of exec/aggregate.h.
@@ -20,6 +22,7 @@ struct FloatTileSum {
   double sum;
   uint32_t count;
   uint32_t bad;
+  uint32_t how;
 };
 
 // Values from first to last by the order of the column's type. `top`: what makes its order that of unsigned numbers
