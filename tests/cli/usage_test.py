@@ -99,7 +99,7 @@ class Usage(CliTest):
             return json.load(file)
 
     def test_bench_strings_measures_files(self):
-        # A mark on every 40th line: what is searched for passes some rows, and counts are checked inside.
+        # The program itself compares what it decodes, and how many rows it finds, with the text.
         lines = [f"order {i % 97} of {'a rare' if i % 40 == 0 else 'some'} kind" for i in range(3000)]
         path = self.write("orders.txt", "".join(line + "\n" for line in lines))
         one, = self.bench_strings("--files", path, "--size", "1MiB", "--threads", "2")["files"]
