@@ -50,10 +50,10 @@ void decompress_lz4(const Buffer& from, char* to, size_t bytes) {
   LZ4_decompress_safe(from.as<char>(), to, static_cast<int>(from.size()), static_cast<int>(bytes));
 }
 
-template <int level>
+template <int kLevel>
 size_t compress_zstd(std::string_view from, Buffer& to) {
   thread_local const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
-  return ZSTD_compressCCtx(context.get(), to.data(), to.size(), from.data(), from.size(), level);
+  return ZSTD_compressCCtx(context.get(), to.data(), to.size(), from.data(), from.size(), kLevel);
 }
 void decompress_zstd(const Buffer& from, char* to, size_t bytes) {
   thread_local const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
