@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/error.h"
@@ -183,8 +184,9 @@ void bench_filter(const BenchOptions& options, bool on_gpu, double ceiling, Benc
   }
 }
 
-int run_bench(const BenchOptions& options) {
+int run_bench(BenchOptions options) {
   require_device(options.device);
+  if (options.bytes == 0) options.bytes = (options.what == "strings" ? 32 : 256) << 20;
   if (options.what == "l3") return bench_l3(options);
   if (options.what == "galp") return bench_galp(options);
   if (options.what == "strings") return bench_strings(options);
@@ -225,6 +227,13 @@ double memcpy_ceiling(uint64_t bytes, ThreadPool& pool, int rounds) {
   return 2.0 * static_cast<double>(piece * pieces) / seconds / 1e9;
 }
 
+void write_json(const BenchOptions& options, const std::string& text) {
+  if (options.json.empty()) return;
+  std::ofstream file(options.json, std::ios::trunc);
+  file << text;
+  if (!file.flush()) throw Error(ErrorCode::kIo, options.json + ": cannot be written");
+}
+
 void add_bench(Program& program) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = add_command(program, "bench", "Measure decoding and filtering on this machine against its memory",
@@ -233,10 +242,11 @@ void add_bench(Program& program) {
                                   "  basalt bench filter --device cuda --size 4GiB\n"
                                   "  basalt bench l3 --rows 5000000 --sets linear,books --json l3.json\n"
                                   "  basalt bench galp --files prices.csv,positions.f64\n"
-                                  "  basalt bench strings --files names.txt,comments/ --size 64MiB");
+                                  "  basalt bench strings --files names.txt,comments/ --size 64MiB --threads 8\n"
+                                  "  basalt bench strings --sweep");
   command->add_option("WHAT", options->what, "all (default: decode and filter), decode, filter, l3, galp, or strings")
       ->check(CLI::IsMember({"all", "decode", "filter", "l3", "galp", "strings"}));
-  add_bytes_option(command, "--size", options->bytes, "Plain bytes per array (default 256MiB)");
+  add_bytes_option(command, "--size", options->bytes, "Plain bytes per array (default 256MiB; strings: 32MiB)");
   command->add_flag("--all-widths", options->all_widths, "Every bit width instead of a selection");
   command->add_option("--rounds", options->rounds, "Repetitions; the best counts (default 3)")
       ->check(CLI::Range(1, 1000))
@@ -248,11 +258,14 @@ void add_bench(Program& program) {
       ->type_name("N");
   command->add_option("--sets", options->sets, "l3: comma-separated (default: all 20, see gen l3)")->delimiter(',');
   command
-      ->add_option("--files", options->files,
-                   "Comma-separated; galp: doubles, .csv with one per line or raw (default: columns made by a rule); "
-                   "strings: text, or folders of it")
+      ->add_option(
+          "--files", options->files,
+          "Comma-separated; galp: doubles, .csv with one per line or raw; strings: text, a string per line, or "
+          "folders of it (default: columns made by a rule)")
       ->delimiter(',')
       ->check(CLI::ExistingPath);
+  command->add_flag("--sweep", options->sweep,
+                    "strings: how samples, rounds, ranges and limits of symbol tables matter");
   command->add_option("--json", options->json, "l3, galp, strings: also write the figures to this file")
       ->type_name("FILE");
   add_device_option(command, options->device);

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 struct BenchOptions {
   std::string what = "all";
-  uint64_t bytes = 256 << 20;
+  uint64_t bytes = 0;  // 0: the benchmark's default
   bool all_widths = false;
   Device device = Device::kAuto;
   uint32_t threads = 1;
@@ -23,6 +23,7 @@ struct BenchOptions {
   uint64_t rows = 2'000'000;
   std::vector<std::string> sets;
   std::vector<std::string> files;
+  bool sweep = false;
   std::string json;
 };
 
@@ -43,6 +44,9 @@ double best_of(int rounds, Body body) {
 
 // Read + written bytes per second, in GB, over arrays of this size.
 double memcpy_ceiling(uint64_t bytes, ThreadPool& pool, int rounds);
+
+// To the file that --json names, if there is one.
+void write_json(const BenchOptions& options, const std::string& text);
 
 int bench_l3(const BenchOptions& options);
 int bench_galp(const BenchOptions& options);

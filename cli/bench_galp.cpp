@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
 
 #include "basalt/core/error.h"
@@ -256,11 +255,7 @@ int bench_galp(const BenchOptions& options) {
       "memcpy ({:.1f} GB/s) in bytes read and written; filter: rows up to the middle value\n\n",
       options.rows, options.rounds, ceiling));
   print(speeds.render(STDOUT_FILENO));
-  if (!options.json.empty()) {
-    std::ofstream file(options.json, std::ios::trunc);
-    file << json_of(all, ceiling);
-    if (!file.flush()) throw Error(ErrorCode::kIo, options.json + ": cannot be written");
-  }
+  write_json(options, json_of(all, ceiling));
   return kSuccess;
 }
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <fstream>
 #include <random>
 
 #include "basalt/core/error.h"
@@ -323,11 +322,7 @@ int bench_l3(const BenchOptions& options) {
   print(fmt::format(
       "\nSpeed in plain bytes on the CPU, the share of memcpy ({:.1f} GB/s) in bytes read and written\n\n", ceiling));
   print(speed_table(all, ceiling));
-  if (!options.json.empty()) {
-    std::ofstream file(options.json, std::ios::trunc);
-    file << json_of(all, ceiling, options.threads);
-    if (!file.flush()) throw Error(ErrorCode::kIo, options.json + ": cannot be written");
-  }
+  write_json(options, json_of(all, ceiling, options.threads));
   return kSuccess;
 }
 

@@ -73,7 +73,8 @@ target_link_libraries(basalt_cli PRIVATE basalt_internal basalt_sql basalt_paper
 # CLI11 is large and little in the program itself is hot: 20 s per file become 8. What measures is optimised.
 target_precompile_headers(basalt_cli PRIVATE <CLI/CLI.hpp> <fmt/format.h>)
 target_compile_options(basalt_cli PRIVATE $<$<CONFIG:Release>:-O1>)
-set_source_files_properties("${PROJECT_SOURCE_DIR}/cli/bench.cpp" "${PROJECT_SOURCE_DIR}/cli/devices.cpp" PROPERTIES
+set_source_files_properties("${PROJECT_SOURCE_DIR}/cli/bench.cpp" "${PROJECT_SOURCE_DIR}/cli/bench_strings.cpp"
+  "${PROJECT_SOURCE_DIR}/cli/devices.cpp" PROPERTIES
   COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>" SKIP_PRECOMPILE_HEADERS ON)
 if(BASALT_LIBEDIT_INCLUDE AND BASALT_LIBEDIT_LIBRARY)
   target_compile_definitions(basalt_cli PRIVATE BASALT_HAVE_LIBEDIT)

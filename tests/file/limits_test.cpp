@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <fstream>
 #include <new>
 #include <set>
 
 #include "basalt/core/error.h"
 #include "basalt/file/verify.h"
+#include "core/peak_memory.h"
 #include "file/format.h"
 #include "file/test_tables.h"
 
@@ -22,27 +22,6 @@ constexpr bool kSanitized = false;
 
 namespace basalt::test {
 namespace {
-
-uint64_t status_bytes(const char* key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind(key, 0) == 0) return std::stoull(line.substr(std::strlen(key))) * 1024;
-  }
-  return 0;
-}
-
-// The most memory in use since the start, above what was in use then. Writing 5 to clear_refs forgets the old peak.
-class PeakMemory {
- public:
-  PeakMemory() {
-    std::ofstream("/proc/self/clear_refs") << '5';
-    start_ = status_bytes("VmRSS:");
-  }
-  uint64_t bytes() const { return status_bytes("VmHWM:") - start_; }
-
- private:
-  uint64_t start_;
-};
 
 void verify(const File& file) {
   ThreadPool pool(2);

@@ -97,7 +97,10 @@ void append_all(Buffer& stream, const std::vector<T>& values) {
 }  // namespace
 
 Node FsstCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
-  const fsst::Plan plan = fsst::plan_of(effort);
+  return encode_by(fsst::plan_of(effort), values, tree, effort);
+}
+
+Node FsstCodec::encode_by(const fsst::Plan& plan, const Values& values, const Tree& tree, Effort effort) const {
   fsst::Tables trained = fsst::train_tables(values, plan);
   const uint64_t table_rows = uint64_t{kTileRows} << trained.shift;
   std::vector<uint64_t> starts;

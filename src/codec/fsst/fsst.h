@@ -5,6 +5,10 @@
 
 namespace basalt {
 
+namespace fsst {
+struct Plan;
+}
+
 class FsstCodec final : public Codec {
  public:
   std::string_view name() const override { return "fsst"; }
@@ -14,6 +18,8 @@ class FsstCodec final : public Codec {
   double has_to_save() const override { return 0.9; }
   bool point_access() const override { return true; }
   Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  // With tables by a plan of the caller's; the effort is the children's.
+  Node encode_by(const fsst::Plan& plan, const Values& values, const Tree& tree, Effort effort) const;
   void validate(const NodeView& node) const override;
   std::unique_ptr<BytesReader> open_bytes(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;

@@ -1,0 +1,33 @@
+// How much memory this process has needed at once, for tests of limits and for benchmarks. Linux only; elsewhere 0.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+namespace basalt {
+
+// A line of /proc/self/status that counts in kB: "VmRSS:".
+inline uint64_t status_bytes(const char* key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind(key, 0) == 0) return std::stoull(line.substr(std::strlen(key))) * 1024;
+  }
+  return 0;
+}
+
+// The most memory in use since the start, above what was in use then. Writing 5 to clear_refs forgets the old peak.
+class PeakMemory {
+ public:
+  PeakMemory() {
+    std::ofstream("/proc/self/clear_refs") << '5';
+    start_ = status_bytes("VmRSS:");
+  }
+  uint64_t bytes() const { return status_bytes("VmHWM:") - start_; }
+
+ private:
+  uint64_t start_;
+};
+
+}  // namespace basalt
