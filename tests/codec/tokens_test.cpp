@@ -129,6 +129,24 @@ TEST(Tokens, AreNotChosenForWhatOnlyASampleRepeats) {
   EXPECT_LT(node.encoded_bytes(), 400u * 20000 * 6 / 10) << to_string(tree);
 }
 
+// A third of all words are names that no other row has, the others are few.
+TEST(Tokens, AreNotChosenWhereWordsNeverEnd) {
+  std::mt19937_64 random(6);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 100'000; ++i) {
+    std::string name;
+    const size_t length = 6 + random() % 6;
+    while (name.size() < length) name += "etaoinshrdlu"[random() % 12];
+    texts.push_back(name + "@mail" + std::to_string(random() % 300) + ".com");
+  }
+  const Array array = make_texts(texts);
+  const auto bytes = [&](const Tree& tree) {
+    return encode_tree(array.values, bind_tree(tree, Physical::kBytes), Effort::kBalanced).encoded_bytes();
+  };
+  const Tree tree = choose_tree(array.values);
+  EXPECT_LT(bytes(tree), bytes(parse_tree("strings(packed, fsst)")) * 101 / 100) << to_string(tree);
+}
+
 TEST(Tokens, TestsSpanTokens) {
   const std::vector<std::string> texts = sentences(3000, 6);
   const Array array = make_texts(texts);

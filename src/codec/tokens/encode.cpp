@@ -89,7 +89,8 @@ std::optional<Estimate> TokensCodec::estimate(const Sample& sample, ChildChooser
       static_cast<double>(words->texts.size()) > kMostDistinct * static_cast<double>(words->sequence.size())) {
     return std::nullopt;
   }
-  if (sample.scale() > 1.0 && unseen_share(*words) > kMostUnseen) return std::nullopt;
+  const double unseen = sample.scale() > 1.0 ? unseen_share(*words) : 0.0;
+  if (unseen > kMostUnseen) return std::nullopt;
   // The fast way is near enough to compare trees.
   const Parts parts = cut(*words, tokens::choose_phrases(*words, sample.scale(), Effort::kFast));
   const double all_ids = static_cast<double>(parts.ids.size()) * sample.scale();
@@ -98,7 +99,10 @@ std::optional<Estimate> TokensCodec::estimate(const Sample& sample, ChildChooser
   const Values entry_values = parts.entries.values();
   Estimate entries = chooser.best({entry_values, entry_values.count}, tokens::kEntries);
   const double starts = 8.0 * (tile_count(sample.total_rows) + 1);
-  return Estimate{starts + ids.bytes + counts.bytes + entries.bytes,
+  // Words that the sample does not show are entries, too.
+  const double new_words = unseen * static_cast<double>(words->sequence.size()) * (sample.scale() - 1.0);
+  const double new_entries = new_words * entries.bytes / static_cast<double>(std::max<uint64_t>(1, entry_values.count));
+  return Estimate{starts + ids.bytes + counts.bytes + entries.bytes + new_entries,
                   {"tokens", {std::move(ids.tree), std::move(counts.tree), std::move(entries.tree)}}};
 }
 
