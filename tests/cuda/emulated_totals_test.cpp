@@ -41,6 +41,7 @@ void expect_total(const std::vector<uint64_t>& descriptor, const std::vector<S>&
   using Column = device::Totals<S, 1, kSlotWords, Reader>;
   alignas(16) static unsigned char scratch[Column::kScratchBytes];
   uint64_t sum = 0, count = 0, bad = 0;
+  std::vector<uint32_t> passed(items.size(), 0), how(items.size(), 0);
   EmulatedWarp::run([&] {
     Column totals(scratch);
     for (device::Work work(items.data(), static_cast<uint32_t>(items.size())); work.more(); work.next()) {
@@ -48,8 +49,16 @@ void expect_total(const std::vector<uint64_t>& descriptor, const std::vector<S>&
       sum += tile.sum;
       count += tile.count;
       bad += tile.bad;
+      passed[work.tile()] += tile.count;
+      how[work.tile()] = tile.how;
     }
   });
+  for (uint32_t tile = 0; tile < items.size(); ++tile) {
+    const auto rows = std::min<uint64_t>(kTileRows, values.size() - uint64_t{tile} * kTileRows);
+    // Bounds hold for units of 256 rows.
+    ASSERT_TRUE(how[tile] == device::kByRows || passed[tile] % kUnitRows == 0 || passed[tile] == rows)
+        << place << ", tile " << tile;
+  }
   uint64_t expected_sum = 0, expected_count = 0;
   for (const S value : values) {
     if (value < first || value > last) continue;
@@ -116,8 +125,9 @@ template <typename S>
 void expect_packed(Physical type) {
   using T = std::make_unsigned_t<S>;
   Random random(33);
-  for (uint32_t width = 0; width < 8 * sizeof(T); ++width) {
-    std::vector<S> values = testing::shaped_values<S>(0, width, 2500, random);
+  for (uint32_t width = 0; width <= 8 * sizeof(T); ++width) {
+    // Once more tiles than are described at a time.
+    std::vector<S> values = testing::shaped_values<S>(0, width, width == 7 ? 40 * kTileRows + 5 : 2500, random);
     const std::string place = std::to_string(width) + " bits";
     for (const bool inverted : {false, true}) {
       if (inverted) {
