@@ -3,10 +3,12 @@
 
 #include <string>
 
+#include "gen/texts.h"
 #include "gpu_bench.h"
-#include "texts.h"
 
 namespace basalt::bench {
+
+using gen::Texts;
 
 // A few words of a small vocabulary, least … most bytes long or a little shorter.
 inline std::string comment_of(uint64_t row, uint64_t least, uint64_t most) {

@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "codec/fsst/tables.h"
-#include "texts.h"
+#include "gen/texts.h"
 
 namespace basalt::bench {
 namespace {
+
+using gen::Texts;
 
 Texts lines_of(const char* path) {
   Texts texts;

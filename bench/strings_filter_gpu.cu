@@ -119,15 +119,15 @@ class DeviceNode {
 class FilterBench {
  public:
   explicit FilterBench(NestedBench& bench) : bench_(bench), texts_(texts_of(order_comment, kMaxChunkRows)), passed_(1) {
-    const auto room = (texts_.bytes().size() + 255) / 256 * 256;
+    const auto room = (texts_.bytes() + 255) / 256 * 256;
     chunks_ = static_cast<uint32_t>(bench.plain.bytes() / room);
-    plain_bytes_ = static_cast<double>(texts_.bytes().size()) * chunks_;
+    plain_bytes_ = static_cast<double>(texts_.bytes()) * chunks_;
     automaton_ = make_automaton(StringTest::like(kPattern)).automaton;
     for (uint64_t row = 0; row + 1 < texts_.offsets().size(); ++row) {
       expected_ += automaton_->matches(texts_.values().string(row)) ? chunks_ : 0;
     }
     std::printf("LIKE '%s': %u chunks of %.1f MB, %llu of %llu rows pass\n", kPattern, chunks_,
-                static_cast<double>(texts_.bytes().size()) * 1e-6, static_cast<unsigned long long>(expected_),
+                static_cast<double>(texts_.bytes()) * 1e-6, static_cast<unsigned long long>(expected_),
                 static_cast<unsigned long long>(uint64_t{chunks_} * kMaxChunkRows));
   }
 
@@ -152,7 +152,7 @@ class FilterBench {
     const double seconds = add_line("tested in place, " + point, static_cast<double>(touched(node)) * chunks_, launch,
                                     bench_.ceilings.read, bar);
     std::printf("  ratio %.2f with all bytes\n",
-                static_cast<double>(texts_.bytes().size()) / static_cast<double>(node.encoded_bytes()));
+                static_cast<double>(texts_.bytes()) / static_cast<double>(node.encoded_bytes()));
     return seconds;
   }
 
@@ -164,7 +164,7 @@ class FilterBench {
     const uint32_t tiles = tile_count(kMaxChunkRows);
     const DeviceArray<int64_t> offsets(uint64_t{chunks_} * (kMaxChunkRows + 1));
     const DeviceArray<uint64_t> starts(uint64_t{chunks_} * (tiles + 1));
-    const size_t room = (texts_.bytes().size() + 255) / 256 * 256;
+    const size_t room = (texts_.bytes() + 255) / 256 * 256;
     // Streams in preorder: three of the packed lengths, then those of fsst. Descriptors of its children lie behind.
     constexpr size_t kFsst = packed::kStreams;
     constexpr size_t kLengthsWord = 1;

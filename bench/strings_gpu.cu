@@ -19,8 +19,8 @@
 #include "codec/tokens/kernels.h"
 #include "comments.h"
 #include "cuda/encode.h"
+#include "gen/texts.h"
 #include "nested_bench.h"
-#include "texts.h"
 
 namespace basalt::bench {
 namespace {
@@ -203,7 +203,7 @@ void decode(NestedBench& bench, const std::string& group, const std::string& poi
   if (!bench.options.wants(group + " " + point)) return;
   const Texts plain = texts_of(text, kMaxChunkRows);
   const Node node = encode_tree(plain.values(), bind_tree(parse_tree(Codec::kTree), Physical::kBytes));
-  const size_t chunk_bytes = (plain.bytes().size() + 255) / 256 * 256;
+  const size_t chunk_bytes = (plain.bytes() + 255) / 256 * 256;
   const auto chunks = static_cast<uint32_t>(bench.plain.bytes() / chunk_bytes);
   DeviceStreams streams;
   Codec codec;
@@ -222,18 +222,17 @@ void decode(NestedBench& bench, const std::string& group, const std::string& poi
   BASALT_CHECK(cudaDeviceSynchronize());
   require(bench.fault.to_host(0, 1)[0] == 0, point + " reports a fault");
   for (const uint32_t chunk : {0u, chunks - 1}) {
-    const auto got = bench.plain.to_host(chunk * chunk_bytes, plain.bytes().size());
-    require(std::memcmp(got.data(), plain.bytes().data(), got.size()) == 0, point + ": text");
+    const auto got = bench.plain.to_host(chunk * chunk_bytes, plain.bytes());
+    require(std::memcmp(got.data(), plain.all().data(), got.size()) == 0, point + ": text");
     require(offsets_of(works[chunk]) == plain.offsets(), point + ": offsets");
   }
   const size_t offset_bytes = plain.offsets().size() * (narrow ? sizeof(int32_t) : sizeof(int64_t));
-  const double all_plain = static_cast<double>(chunks) * static_cast<double>(plain.bytes().size());
+  const double all_plain = static_cast<double>(chunks) * static_cast<double>(plain.bytes());
   Line line;
   line.group = group;
   line.point = point;
   line.variant = kShipped;
-  line.bytes =
-      static_cast<double>(chunks) * static_cast<double>(node.encoded_bytes() + plain.bytes().size() + offset_bytes);
+  line.bytes = static_cast<double>(chunks) * static_cast<double>(node.encoded_bytes() + plain.bytes() + offset_bytes);
   line.values = all_plain;
   line.seconds = bench.timer.time(launch);
   line.ceiling = bench.ceilings.copy;
@@ -241,7 +240,7 @@ void decode(NestedBench& bench, const std::string& group, const std::string& poi
   line.bar_values = true;
   bench.report.add(line);
   std::printf("  ratio %.2f with all bytes, %.0f GB/s of plain bytes\n",
-              static_cast<double>(plain.bytes().size()) / static_cast<double>(node.encoded_bytes()),
+              static_cast<double>(plain.bytes()) / static_cast<double>(node.encoded_bytes()),
               all_plain / line.seconds * 1e-9);
 }
 
@@ -257,7 +256,7 @@ class EncodedChunks {
       : plan_(fsst::plan_of(effort)), rows_(plain.offsets().size() - 1), code_bytes_(code_bytes) {
     fsst::TrainArray array{};
     array.rows = rows_;
-    array.shifts = fsst::table_shifts(rows_, plain.bytes().size(), plan_);
+    array.shifts = fsst::table_shifts(rows_, plain.bytes(), plan_);
     tables_ = DeviceArray<fsst::EncodeTable>(size_t{chunks} * array.most_tables());
     tried_ = DeviceArray<fsst::EncodeTable>(size_t{chunks} * fsst::kMostTried);
     shifts_ = DeviceArray<uint32_t>(chunks);
@@ -267,8 +266,7 @@ class EncodedChunks {
     steps_ = DeviceArray<uint8_t>(optimal ? chunks * chunk_bytes : 0);
     std::vector<fsst::TrainArray> arrays;
     for (uint32_t i = 0; i < chunks; ++i) {
-      BASALT_CHECK(
-          cudaMemcpy(text + i * chunk_bytes, plain.bytes().data(), plain.bytes().size(), cudaMemcpyHostToDevice));
+      BASALT_CHECK(cudaMemcpy(text + i * chunk_bytes, plain.all().data(), plain.bytes(), cudaMemcpyHostToDevice));
       offsets_.emplace_back(plain.offsets());
       lengths_.emplace_back(rows_);
       fsst::EncodeWork work{};
@@ -292,7 +290,7 @@ class EncodedChunks {
       work.escapes = escapes_.data() + size_t{i} * array.most_tables();
       work.group_bytes = groups_.back().data();
       if (!optimal) {
-        waiting_.emplace_back(fsst::EncodeWork::waiting_bytes(rows_, plain.bytes().size()) + 64);
+        waiting_.emplace_back(fsst::EncodeWork::waiting_bytes(rows_, plain.bytes()) + 64);
         work.waiting = waiting_.back().data();
       }
       work.group_places = places_.back().data();
@@ -394,7 +392,7 @@ void encode(NestedBench& bench, const std::string& point, std::string (*text)(ui
   const Tree tree = bind_tree(parse_tree("strings(packed, fsst(plain))"), Physical::kBytes);
   const Node strings = encode_tree(plain.values(), tree, effort);
   const Node& node = strings.children[1];
-  const size_t chunk_bytes = (plain.bytes().size() + 16 + 255) / 256 * 256;
+  const size_t chunk_bytes = (plain.bytes() + 16 + 255) / 256 * 256;
   const auto chunks = static_cast<uint32_t>(bench.plain.bytes() / chunk_bytes);
   EncodedChunks work(plain, chunks, bench.plain.data(), chunk_bytes, node.streams[fsst::kCodes].size(), effort);
   work.train();
@@ -406,8 +404,8 @@ void encode(NestedBench& bench, const std::string& point, std::string (*text)(ui
     line.group = group;
     line.point = name;
     line.variant = kShipped;
-    line.bytes = chunks * work.moved(plain.bytes().size());
-    line.values = static_cast<double>(chunks) * static_cast<double>(plain.bytes().size());
+    line.bytes = chunks * work.moved(plain.bytes());
+    line.values = static_cast<double>(chunks) * static_cast<double>(plain.bytes());
     line.seconds = bench.timer.time(launch);
     line.ceiling = bench.ceilings.copy;
     line.bar = at_least;
@@ -483,13 +481,13 @@ void encode_whole(NestedBench& bench, const std::string& tree_text, const std::s
   }
   BASALT_CHECK(cudaStreamDestroy(stream));
   std::sort(seconds.begin(), seconds.end());
-  const size_t input = plain.bytes().size() + plain.offsets().size() * sizeof(int64_t);
+  const size_t input = plain.bytes() + plain.offsets().size() * sizeof(int64_t);
   Line line;
   line.group = group;
   line.point = point;
   line.variant = kShipped;
   line.bytes = static_cast<double>(input + expected.encoded_bytes());
-  line.values = static_cast<double>(plain.bytes().size());
+  line.values = static_cast<double>(plain.bytes());
   line.seconds = seconds[seconds.size() / 2];
   line.ceiling = bench.ceilings.copy;
   bench.report.add(line);

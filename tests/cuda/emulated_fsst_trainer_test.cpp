@@ -12,7 +12,7 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/fsst/train.cuh"
+#include "codec/fsst/train_ranges.cuh"
 
 namespace basalt::test {
 namespace {

@@ -3,7 +3,7 @@
 // all that there could be.
 #include "codec/fsst/train_kernels.h"
 
-#include "codec/fsst/train.cuh"
+#include "codec/fsst/train_ranges.cuh"
 #include "core/device/launch.h"
 
 namespace basalt::fsst {
