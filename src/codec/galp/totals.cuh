@@ -101,7 +101,10 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
   static constexpr uint32_t kTiles = kLanes;  // that are described at once
   struct alignas(16) Scratch {
     Tile tiles[kTiles];
-    double exceptions[galp::kMaxListed];
+    double exceptions[galp::kMaxListed + kRowsPerLane];  // more than there are, for lists that break rules
+    uint32_t rows[kLanes];                               // of each lane, that are exceptions
+    uint32_t firsts[kLanes];                             // of each lane's exceptions
+    uint8_t lanes[kLanes];                               // for ExceptionWords
     alignas(16) unsigned char values[Values::kScratchBytes + 16];
   };
 
@@ -234,6 +237,8 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
       Float scaled;
       if constexpr (is_small(W)) {
         scaled = galp::scaled_small(marked, times, origin);
+      } else if constexpr (kMarked) {
+        scaled = galp::multiply(galp::sum(galp::float_of(marked), origin), times);
       } else {
         scaled = galp::multiply(galp::whole_float<Float>(marked, origin), times);
       }
@@ -266,20 +271,22 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
     patches.bad = 1;
     ExceptionWords words(asked);
     if (!words.take(Values::kBits) || !words.listed()) return patches;
-    const auto own = words.of_lane();
-    const galp::Exceptions block = words.block();
-#pragma unroll 1
-    for (uint32_t i = lane_id(); i < block.count; i += kLanes) {
-      const auto bits = static_cast<T>(block.value(i));
+    const uint32_t lane = lane_id();
+    scratch.rows[lane] = 0;
+    scratch.firsts[lane] = ~0u;
+    sync_warp();
+    const bool sound = words.template for_each<T>(scratch.lanes, [&](uint32_t row, T bits, uint32_t i) {
       const int64_t key = float_key_of_bits(bits);
       const bool passes = key >= first && key <= last;
       scratch.exceptions[i] = passes ? static_cast<double>(galp::float_of(bits)) : 0.0;
       patches.count += passes ? 1 : 0;
-    }
+      atomicOr(&scratch.rows[row % kLanes], 1u << row / kLanes);
+      atomicMin(&scratch.firsts[row % kLanes], i);
+    });
     sync_warp();
-    patches.rows = own.rows;
-    patches.first = own.first;
-    patches.bad = own.sound ? 0 : 1;
+    patches.rows = scratch.rows[lane];
+    patches.first = scratch.firsts[lane] % galp::kMaxListed;
+    patches.bad = sound ? 0 : 1;
     return patches;
   }
 
