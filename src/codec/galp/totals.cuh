@@ -82,7 +82,7 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
  private:
   using Float = typename Values::Float;
   using Arithmetic = galp::Arithmetic<Float>;
-  enum How : uint32_t { kNothing, kDecimals, kAnything };
+  enum How : uint32_t { kSomeRows, kAllRows, kNoRows, kNoDecimals };
   struct Tile {
     const uint32_t* words;  // of lane 0
     const uint32_t* block;  // of exceptions
@@ -90,10 +90,11 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
     Float origin, times, back;
     Float offset;  // for galp::scaled_small()
     uint32_t width;
+    uint32_t unrolled_width;  // kNotUnrolled: the offset is not exact
     uint32_t block_words;
     How how;
-    bool small;  // the offset is exact
   };
+  static constexpr uint32_t kNotUnrolled = ~0u;
 
  public:
   using value_type = T;
@@ -115,7 +116,7 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
                                                   Scratch& scratch, Spans&& spans) {
     constexpr uint32_t kNoPair = ~0u;
     Tile out{};
-    out.how = kAnything;
+    out.how = kNoDecimals;
     uint32_t pair = kNoPair;
     if (exists && (tile + 1) * kTileRows <= row_count(descriptor)) {
       const typename Values::Entry entry = Values::entry(descriptor, tile);
@@ -146,29 +147,28 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
   __device__ __forceinline__ static FloatTileSum total(const uint64_t* descriptor, uint32_t tile, uint32_t i,
                                                        uint32_t asked, Scratch& scratch, int64_t first, int64_t last) {
     const Tile& here = scratch.tiles[i];
-    if (here.how == kNothing) return {};
-    if (here.how == kAnything) return total_of_any(descriptor, tile, scratch, first, last);
-    const bool all = here.block_words == 0 && here.first == 0 && here.span >= low_bits(here.width);
+    const How how = here.how;
+    if (how == kNoDecimals) return total_of_any(descriptor, tile, scratch, first, last);
+    if (how == kNoRows) return {};
     RowSum sums;
     uint32_t count = 0;
     if (here.block_words == 0) {
-      const bool unrolled = unrolls(here) && for_width<kWidest>(UnrolledWidths{}, here.width, [&](auto width) {
-                              add_rows<decltype(width)::value, false>(here, {}, sums);
-                            });
-      if (!unrolled) sums = sum_of_any_width(here, {});
+      if (!for_width<kWidest>(UnrolledWidths{}, here.unrolled_width,
+                              [&](auto width) { add_rows<decltype(width)::value, false>(here, {}, sums); })) {
+        sums = sum_of_any_width(here, {});
+      }
     } else {
       const Patches patches = stage_exceptions({here.block, here.block_words, asked}, scratch, first, last);
       if (patches.bad != 0) return total_of_any(descriptor, tile, scratch, first, last);
       const WaitingExceptions waiting(patches.rows, scratch.exceptions + patches.first);
-      const bool unrolled = unrolls(here) && for_width<kWidest>(UnrolledWidths{}, here.width, [&](auto width) {
-                              add_rows<decltype(width)::value, true>(here, waiting, sums);
-                            });
-      if (!unrolled) sums = sum_of_any_width(here, waiting);
+      if (!for_width<kWidest>(UnrolledWidths{}, here.unrolled_width,
+                              [&](auto width) { add_rows<decltype(width)::value, true>(here, waiting, sums); })) {
+        sums = sum_of_any_width(here, waiting);
+      }
       count = patches.count - waiting.count();  // each of them was added, as zero if need be
       sync_warp();
     }
-    count += sums.count();
-    return {sums.sum(), count, 0, all ? kByBounds : kByRows};
+    return {sums.sum(), count + sums.count(), 0, how == kAllRows ? kByBounds : kByRows};
   }
 
  private:
@@ -176,8 +176,6 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
   static constexpr uint32_t kWidest = sizeof(T) == 8 ? 52 : 23;
   static constexpr uint32_t kWholeBits = 0x4B000000;  // of 2^23 as a float
   BASALT_HD static constexpr bool is_small(uint32_t width) { return sizeof(T) == 8 && width <= galp::kSmallBits; }
-
-  __device__ __forceinline__ static bool unrolls(const Tile& here) { return !is_small(here.width) || here.small; }
 
   __device__ __forceinline__ static void place(Tile& out, const uint64_t* descriptor, uint32_t tile, uint32_t pair,
                                                uint64_t begin, uint64_t end, uint64_t most) {
@@ -193,9 +191,10 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
     RawRange range = integers.template range<true>(static_cast<T>(begin - most), static_cast<T>(end - 1 - most));
     range.none = range.none || begin >= end;
     if (range.none && out.block_words != 0 && integers.width() == 32) return;  // words have no number that is too large
-    out.how = range.none && out.block_words == 0 ? kNothing : kDecimals;
+    const bool all = !range.none && range.first == 0 && range.last >= low_bits(integers.width());
+    out.how = out.block_words != 0 ? kSomeRows : range.none ? kNoRows : all ? kAllRows : kSomeRows;
     out.words = integers.words() - (integers.width() == 0 ? 0 : lane_id());
-    out.width = integers.width();
+    out.width = out.unrolled_width = integers.width();
     // Nothing is as far as `first` then.
     out.first = range.none ? low_bits(out.width) + 1 : range.first;
     out.span = range.none ? 0 : range.last - range.first;
@@ -206,7 +205,8 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
     if constexpr (sizeof(T) == 8) {
       const double from = static_cast<double>(reference) - galp::kSmall;
       out.offset = galp::multiply(from, scale.times);
-      out.small = galp::multiply_add(from, scale.times, -out.offset) == 0;
+      const bool is_exact = galp::multiply_add(from, scale.times, -out.offset) == 0;
+      if (is_small(out.width) && !is_exact) out.unrolled_width = kNotUnrolled;
     }
   }
 
