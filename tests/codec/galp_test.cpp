@@ -9,7 +9,6 @@
 #include <random>
 
 #include "codec/galp/exceptions.h"
-#include "codec/galp/row_table.h"
 #include "codec/galp_values.h"
 #include "codec/reads.h"
 
@@ -258,41 +257,6 @@ TEST(Galp, IntegersAroundTheSmallOnes) {
   expect_integers_around(std::ldexp(1.0f, 27));
 }
 
-// The loops that this machine uses do as encode() says, row by row.
-template <typename T>
-void expect_rows_as_encoded() {
-  const galp::RowTable<T>& loops = galp::row_table<T>();
-  std::vector<T> values = decimals<T>(kTileRows, 3000, 100, 5);
-  const std::vector<T> special = special_values<T>();
-  for (size_t i = 0; i < special.size(); ++i) values[i * 7 % kTileRows] = special[i];
-  T d[kTileRows];
-  galp::BitsOf<T> held[kTileRows];
-  for (uint32_t number = 0; number < galp::pairs_of(galp::Arithmetic<T>::kBits); ++number) {
-    const auto scale = galp::Scale<T>::of(galp::pair_of(number));
-    const uint32_t exceptions = loops.scale(values.data(), kTileRows, scale, d, held);
-    galp::FloatRange<T> range;
-    loops.widen(d, kTileRows, range);
-    uint32_t expected = 0;
-    galp::FloatRange<T> expected_range;
-    for (uint32_t i = 0; i < kTileRows; ++i) {
-      const galp::Scaled<T> scaled = galp::encode(values[i], scale);
-      ASSERT_EQ(held[i] == 0, scaled.exception == 1) << values[i];
-      expected += scaled.exception == 1 ? 1 : 0;
-      if (scaled.exception == 1) continue;
-      ASSERT_EQ(galp::bits_of(d[i]), galp::bits_of(scaled.d));
-      expected_range = {std::min(expected_range.low, scaled.d), std::max(expected_range.high, scaled.d)};
-    }
-    EXPECT_EQ(exceptions, expected);
-    EXPECT_EQ(range.low, expected_range.low);
-    EXPECT_EQ(range.high, expected_range.high);
-  }
-}
-
-TEST(Galp, LoopsOverRowsDoAsEncode) {
-  expect_rows_as_encoded<double>();
-  expect_rows_as_encoded<float>();
-}
-
 TEST(Galp, MoreEffortIsNeverLarger) {
   std::vector<double> values = decimals<double>(50000, 1000000, 10000, 2);
   std::mt19937_64 random(8);
@@ -370,29 +334,6 @@ void expect_encode_meets_decode() {
 TEST(Galp, EncodeMeetsDecode) {
   expect_encode_meets_decode<double>();
   expect_encode_meets_decode<float>();
-}
-
-// Two products rounded one by one differ from any fused or wider form of them here.
-TEST(Galp, ArithmeticIsNotContracted) {
-  const auto scale = galp::Scale<double>::of({14, 13});
-  uint32_t differ = 0;
-  for (int i = 1; i < 3000; ++i) {
-    const double v = i * 0.1;
-    const auto wide = static_cast<double>(static_cast<long double>(v) * 1e14L * 1e-13L);
-    volatile double first = v * scale.up;
-    volatile double second = first * scale.down;
-    EXPECT_EQ(galp::multiply(galp::multiply(v, scale.up), scale.down), second);
-    differ += wide != second ? 1 : 0;
-  }
-  EXPECT_GT(differ, 0u);
-}
-
-TEST(Galp, SubnormalsAreNotFlushed) {
-  const double tiny = std::numeric_limits<double>::denorm_min();
-  EXPECT_EQ(galp::bits_of(galp::multiply(tiny, 10.0)), 10u);
-  const float tiny_float = std::numeric_limits<float>::denorm_min();
-  EXPECT_EQ(galp::bits_of(galp::multiply(tiny_float, 10.0f)), 10u);
-  EXPECT_EQ(galp::bits_of(galp::multiply(std::numeric_limits<double>::min(), 0.5)), uint64_t{1} << 51);
 }
 
 // What the encoders of all machines must write.
