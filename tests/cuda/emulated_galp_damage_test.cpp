@@ -156,8 +156,8 @@ class DamagedReads {
   uint32_t reported_ = 0;
 };
 
-// Three tiles: exceptions in a list, in masks, and in a list as long as there are, in a tile of 500 rows. Values of all
-// their bits, or of few above a base.
+// Three tiles: exceptions in a list as long as there are, in masks, and in a list of few words, at the end of the
+// stream and in a tile of 500 rows. Values of all their bits, or of few above a base.
 template <typename T>
 Node three_tiles(bool narrow, std::vector<BitsOf<T>>& values) {
   std::mt19937_64 random(narrow ? 3 : 4);
@@ -165,7 +165,7 @@ Node three_tiles(bool narrow, std::vector<BitsOf<T>>& values) {
   const std::vector<galp::IntOf<T>> integers(kRows, 12345);
   std::vector<galp::LaneRows> tiles(3);
   values.assign(kRows, galp::bits_of(galp::decode<T>(12345, galp::Scale<T>::of({5, 2}))));
-  constexpr uint32_t kCounts[] = {7, 90, galp::kMaxListed};
+  constexpr uint32_t kCounts[] = {galp::kMaxListed, 90, 7};
   for (uint32_t tile = 0; tile < 3; ++tile) {
     while (tiles[tile].count < kCounts[tile]) {
       const auto row = static_cast<uint32_t>(random() % rows_in_tile(kRows, tile));
