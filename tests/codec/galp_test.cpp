@@ -336,30 +336,31 @@ TEST(Galp, EncodeMeetsDecode) {
   expect_encode_meets_decode<float>();
 }
 
+uint64_t hash_of(const Node& root) {
+  uint64_t h = 0xCBF29CE484222325;
+  const std::function<void(const Node&)> add = [&](const Node& node) {
+    for (const Buffer& stream : node.streams) {
+      for (const std::byte byte : stream.view()) h = (h ^ static_cast<uint8_t>(byte)) * 0x100000001B3;
+      h = (h ^ stream.size()) * 0x100000001B3;
+    }
+    for (const Node& child : node.children) add(child);
+  };
+  add(root);
+  return h;
+}
+// No library function in the making of values for hashes: they differ between machines.
+uint64_t scattered(uint64_t i) {
+  uint64_t x = (i + 1) * 0x9E3779B97F4A7C15;
+  x = (x ^ (x >> 29)) * 0xBF58476D1CE4E5B9;
+  return x ^ (x >> 32);
+}
+
 // What the encoders of all machines must write.
 TEST(Galp, SameBytesEverywhere) {
-  const auto hash = [](const Node& root) {
-    uint64_t h = 0xCBF29CE484222325;
-    const std::function<void(const Node&)> add = [&](const Node& node) {
-      for (const Buffer& stream : node.streams) {
-        for (const std::byte byte : stream.view()) h = (h ^ static_cast<uint8_t>(byte)) * 0x100000001B3;
-        h = (h ^ stream.size()) * 0x100000001B3;
-      }
-      for (const Node& child : node.children) add(child);
-    };
-    add(root);
-    return h;
-  };
-  // No library function in the making of the values: they differ between machines.
-  const auto number = [](uint64_t i) {
-    uint64_t x = (i + 1) * 0x9E3779B97F4A7C15;
-    x = (x ^ (x >> 29)) * 0xBF58476D1CE4E5B9;
-    return x ^ (x >> 32);
-  };
   std::vector<double> mixed(200000);
   std::vector<float> mixed_float(200000);
   for (uint64_t i = 0; i < mixed.size(); ++i) {
-    const uint64_t x = number(i);
+    const uint64_t x = scattered(i);
     const auto digits = static_cast<double>(x % 1000000);
     mixed[i] = i / 1024 % 5 == 0   ? std::bit_cast<double>((x >> 12) | 0x3FF0000000000000)
                : i / 1024 % 7 == 0 ? std::bit_cast<double>(x)
@@ -374,9 +375,39 @@ TEST(Galp, SameBytesEverywhere) {
   size_t at = 0;
   for (const char* tree : {"galp", "galp(delta)"}) {
     for (const Effort effort : kEfforts) {
-      EXPECT_EQ(hash(encoded(view(mixed), tree, effort)), expected[at++]) << "case " << at - 1;
-      EXPECT_EQ(hash(encoded(view(mixed_float), tree, effort)), expected[at++]) << "case " << at - 1;
+      EXPECT_EQ(hash_of(encoded(view(mixed), tree, effort)), expected[at++]) << "case " << at - 1;
+      EXPECT_EQ(hash_of(encoded(view(mixed_float), tree, effort)), expected[at++]) << "case " << at - 1;
     }
+  }
+}
+
+// The same of values at the edges: tiles of special ones, of some among decimals, of integers around those from which
+// floats have no fraction, and of subnormals.
+template <typename T>
+std::vector<T> values_at_the_edges() {
+  const std::vector<T> special = special_values<T>();
+  const T whole = galp::Arithmetic<T>::kWhole;
+  std::vector<T> values(20 * kTileRows + 100);
+  for (uint64_t i = 0; i < values.size(); ++i) {
+    const uint64_t x = scattered(i);
+    const T any = special[x / 64 % special.size()];
+    const auto small = static_cast<T>(x % 1000);
+    switch (i / kTileRows % 4) {
+      case 0: values[i] = any; break;
+      case 1: values[i] = x % 13 == 0 ? any : small / 8; break;
+      case 2: values[i] = x % 2 == 0 ? whole + small : -whole / 2 - small; break;
+      default: values[i] = galp::float_of(static_cast<galp::BitsOf<T>>(x % 1000)); break;
+    }
+  }
+  return values;
+}
+
+TEST(Galp, SameBytesAtTheEdgesEverywhere) {
+  const uint64_t expected[] = {6251934793089202451u, 3397889660027843530u, 7822578793526650836u, 2865003005321727146u};
+  size_t at = 0;
+  for (const char* tree : {"galp", "galp(delta)"}) {
+    EXPECT_EQ(hash_of(encoded(view(values_at_the_edges<double>()), tree)), expected[at++]) << "case " << at - 1;
+    EXPECT_EQ(hash_of(encoded(view(values_at_the_edges<float>()), tree)), expected[at++]) << "case " << at - 1;
   }
 }
 
