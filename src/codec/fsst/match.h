@@ -11,23 +11,39 @@
 
 namespace basalt::fsst {
 
+// What a parse takes at a place.
+struct Step {
+  uint32_t bits = 0;  // code, length of the text << 8, bytes of the code << 12
+
+  constexpr uint32_t code() const { return bits & 0xFF; }
+  constexpr uint32_t length() const { return bits >> 8 & 0xF; }
+  constexpr uint32_t code_bytes() const { return bits >> 12; }
+};
+// An escape has its byte behind it.
+constexpr Step step_of(uint32_t code, uint32_t length) {
+  return {code | length << 8 | (code == kEscape ? 2u : 1u) << 12};
+}
+
 class Matcher {
  public:
   explicit Matcher(const SymbolTable& table);
+  static int variant;
 
-  // What greedy parses take at the beginning of `word`, of which `left` bytes, one at least, are text; what is above
-  // does not matter. No branch depends on the text: which symbols fit is hard to foresee.
-  uint32_t code_at(uint64_t word, size_t left) const {
-    const uint32_t longer = slots_[slot_of(word)];
-    const uint32_t shorter = shorter_[left >= 2 ? word & 0xFFFF : kSingles + (word & 0xFF)];
-    const Entry& entry = entries_[longer];
-    const bool fits = static_cast<unsigned>(entry.fits(word)) & static_cast<unsigned>(entry.length <= left);
-    const uint32_t take_longer = 0u - static_cast<uint32_t>(fits);
-    return (longer & take_longer) | (shorter & ~take_longer);
+  // What greedy parses take at the beginning of `word`, which is text, and behind its end what cut() puts there. No
+  // branch depends on the text: which symbols fit is hard to foresee.
+  Step step_at(uint64_t word) const {
+    const Entry& entry = entries_[slots_[slot_of(word)]];
+    uint32_t shorter = shorter_[word & 0xFFFF];
+    const uint32_t longer = entry.step.bits;
+    asm("" : "+r"(shorter));  // loaded whatever fits: compilers else branch around a part of it
+    return {__builtin_expect_with_probability(entry.fits(word), 1, 0.5) ? longer : shorter};
   }
-  // Of text, and of codes: an escape takes one byte, and two for itself.
-  uint32_t length_of(uint32_t code) const { return entries_[code].length; }
-  static constexpr uint32_t code_bytes_of(uint32_t code) { return code == kEscape ? 2 : 1; }
+  // The first eight bytes of a text, of which `left` are its own: bytes behind it are such that no symbol ends in them.
+  uint64_t cut(uint64_t word, size_t left) const {
+    const size_t kept = left < kMaxSymbolBytes ? left : kMaxSymbolBytes;
+    return (word & text_bytes_[kept]) | bytes_behind_[kept];
+  }
+  uint32_t length_of(uint32_t code) const { return entries_[code].step.length(); }
 
   // Codes of a piece of text; `out` has room for 2 · length + 8 bytes. Returns the end.
   uint8_t* encode_greedy(const char* text, size_t length, uint8_t* out) const;
@@ -47,20 +63,23 @@ class Matcher {
 
  private:
   struct Lane;
-  void advance(Lane& lane, uint64_t word) const;
+  template <size_t kLanes, bool kPhases>
+  void encode_lanes(const char* text, std::span<Part> parts, const char* readable, Buffer& out) const;
 
   struct Entry {
-    uint64_t value = 2;
-    uint32_t ignored_bits = 63;  // fits no text: the lowest bit alone is never 2
-    uint32_t length = 1;
-    bool fits(uint64_t word) const { return (word & ~uint64_t{0} >> ignored_bits) == value; }
+    uint64_t mask = 0;
+    uint64_t value = 1;  // fits no text
+    Step step = step_of(kEscape, 1);
+    bool fits(uint64_t word) const { return (word & mask) == value; }
   };
-  // Codes, kEscape where there is none. All tables together are about as large as the fastest cache.
+  // All tables together are ...
   std::array<Entry, 256> entries_;     // by code
-  std::array<uint8_t, kSlots> slots_;  // of symbols of three and more bytes
-  static constexpr size_t kSingles = 65536;
-  // By two bytes, those without a symbol of two having that of the first; then by one.
-  std::array<uint8_t, kSingles + 256> shorter_;
+  std::array<uint8_t, kSlots> slots_;  // codes of symbols of three and more bytes, kEscape where there is none
+  std::array<uint64_t, kMaxSymbolBytes + 1> text_bytes_;  // by how many are left
+  std::array<uint64_t, kMaxSymbolBytes + 1> bytes_behind_;
+  // By two bytes, those without a symbol of two having that of the first.
+  std::array<uint16_t, 65536> shorter_;
+  std::array<uint16_t, 256> singles_;
 };
 
 }  // namespace basalt::fsst
