@@ -66,7 +66,7 @@ class Matcher {
   template <size_t kLanes, bool kPhases>
   void encode_lanes(const char* text, std::span<Part> parts, const char* readable, Buffer& out) const;
 
-  struct Entry {
+  struct alignas(32) Entry {
     uint64_t mask = 0;
     uint64_t value = 1;  // fits no text
     Step step = step_of(kEscape, 1);
