@@ -49,7 +49,7 @@ using UnitCounts = std::array<uint32_t, kUnits>;
 class PairCounts {
  public:
   // For pairs of a text of so many bytes, and as many that stand for their first bytes.
-  explicit PairCounts(size_t bytes) : seen_(2 * bytes + 1) {}
+  explicit PairCounts(size_t bytes) : seen_(std::make_unique_for_overwrite<uint32_t[]>(2 * bytes + 1)) {}
 
   void clear() {
     for (const uint32_t pair : seen()) counts_[pair] = 0;
@@ -61,12 +61,12 @@ class PairCounts {
     seen_count_ += static_cast<size_t>(counts_[pair] == 0);
     counts_[pair] += times;
   }
-  std::span<const uint32_t> seen() const { return {seen_.data(), seen_count_}; }
+  std::span<const uint32_t> seen() const { return {seen_.get(), seen_count_}; }
   uint32_t operator[](uint32_t pair) const { return counts_[pair]; }
 
  private:
   std::vector<uint32_t> counts_ = std::vector<uint32_t>(kUnits * kUnits);
-  std::vector<uint32_t> seen_;
+  std::unique_ptr<uint32_t[]> seen_;
   size_t seen_count_ = 0;
 };
 
@@ -190,22 +190,37 @@ class Trainer {
  private:
   // Parses the sample with the table; returns code bytes.
   uint64_t count(bool with_pairs) {
-    sample_.encode(*std::make_unique<Matcher>(table_), options_.parse, codes_);
     units_.fill(0);
     pairs_.clear();
+    if (table_.symbols.empty()) {  // escapes only
+      const char* at = sample_.text.data();
+      for (const Matcher::Part& part : sample_.parts) {
+        count_text(at, part.end, with_pairs, [&] { return kByteUnits + static_cast<uint8_t>(*at++); });
+      }
+      return 2 * sample_.text.size();
+    }
+    sample_.encode(*std::make_unique<Matcher>(table_), options_.parse, codes_);
     const auto* at = codes_.as<uint8_t>();
     for (const Matcher::Part& part : sample_.parts) {
-      uint32_t before = kUnits;
-      for (const uint8_t* const end = at + part.code_bytes; at < end;) {
+      count_text(at, at + part.code_bytes, with_pairs, [&] {
         const uint32_t code = *at++;
-        const uint32_t unit = code == kEscape ? kByteUnits + *at++ : code;
-        ++units_[unit];
-        if (with_pairs && before != kUnits) pairs_.add(before * kUnits + unit, 1);
-        before = unit;
-      }
+        return code == kEscape ? kByteUnits + *at++ : code;
+      });
     }
     add_first_bytes();
     return codes_.size();
+  }
+  // Of a text between `at` and `end`; next_unit() moves `at`.
+  template <typename At, typename Next>
+  void count_text(const At& at, At end, bool with_pairs, Next next_unit) {
+    uint32_t before = next_unit();
+    ++units_[before];
+    while (at != end) {
+      const uint32_t unit = next_unit();
+      ++units_[unit];
+      if (with_pairs) pairs_.add(before * kUnits + unit, 1);
+      before = unit;
+    }
   }
   void add_first_bytes() {
     for (uint32_t code = 0; code < table_.symbols.size(); ++code) {
