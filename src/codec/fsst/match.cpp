@@ -77,7 +77,7 @@ uint8_t* Matcher::encode_optimal(const char* text, size_t length, uint8_t* out) 
     };
     const auto fewer = [](Best a, Best b) { return b.bytes < a.bytes ? b : a; };
     const Best shorter = fewer(through({shorter_[there & 0xFFFF]}), through({singles_[there & 0xFF]}));
-    const Entry& entry = entries_[slots_[slot_of(there)]];
+    const Entry& entry = entry_at(there);
     best[i] = entry.fits(there) ? fewer(through(entry.step), shorter) : shorter;
   }
   for (size_t i = 0; i < length;) {
@@ -96,33 +96,34 @@ struct Matcher::Lane {
   Part* part;
   uint8_t* out;
 
-  void advance(const Matcher& matcher, uint64_t from) {
-    const char* const end = part->end;
-    const uint64_t word = matcher.cut(from, static_cast<size_t>(end - at));
-    const Step step = matcher.step_at(word);
+  // What is there, of which `loaded` are the next eight bytes.
+  uint64_t word(const Matcher& matcher, uint64_t loaded) const {
+    return matcher.cut(loaded, static_cast<size_t>(part->end - at));
+  }
+  void take(Step step, uint64_t word) {
     out = put(step, static_cast<uint8_t>(word), out);
     at += step.length();
     part->code_end = out;
-    part += static_cast<size_t>(at == end);
+    part = choose_if_equal(reinterpret_cast<uintptr_t>(at), reinterpret_cast<uintptr_t>(part->end), part + 1, part);
   }
 };
 
 void Matcher::encode_all(const char* text, std::span<Part> parts, const char* readable, Buffer& out) const {
   switch (variant) {
-    case 0: return encode_lanes<4, true>(text, parts, readable, out);
-    case 1: return encode_lanes<4, false>(text, parts, readable, out);
-    case 2: return encode_lanes<3, false>(text, parts, readable, out);
-    case 3: return encode_lanes<5, false>(text, parts, readable, out);
-    case 4: return encode_lanes<6, false>(text, parts, readable, out);
-    case 5: return encode_lanes<8, false>(text, parts, readable, out);
-    case 6: return encode_lanes<6, true>(text, parts, readable, out);
-    default: return encode_lanes<8, true>(text, parts, readable, out);
+    case 0: return encode_lanes<4, 4>(text, parts, readable, out);
+    case 1: return encode_lanes<4, 1>(text, parts, readable, out);
+    case 2: return encode_lanes<3, 1>(text, parts, readable, out);
+    case 3: return encode_lanes<5, 1>(text, parts, readable, out);
+    case 4: return encode_lanes<6, 1>(text, parts, readable, out);
+    case 5: return encode_lanes<8, 1>(text, parts, readable, out);
+    case 6: return encode_lanes<4, 2>(text, parts, readable, out);
+    default: return encode_lanes<6, 2>(text, parts, readable, out);
   }
 }
 
 int Matcher::variant = 0;
 
-template <size_t kLanes, bool kPhases>
+template <size_t kLanes, size_t kTogether>
 void Matcher::encode_lanes(const char* text, std::span<Part> parts, const char* readable, Buffer& out) const {
   constexpr size_t kRoom = 8;  // behind each lane's codes
   if (parts.empty()) return;
@@ -160,32 +161,16 @@ void Matcher::encode_lanes(const char* text, std::span<Part> parts, const char* 
   };
   for (size_t count = steps(); count > 0; count = steps()) {
     for (; count > 0; --count) {
-      if constexpr (kPhases) {
-        uint64_t words[kLanes];
-        const char* part_ends[kLanes];
-        uint32_t codes[kLanes];
 #pragma GCC unroll 16
-        for (size_t k = 0; k < kLanes; ++k) {
-          part_ends[k] = lanes[k].part->end;
-          words[k] = cut(load(lanes[k].at), static_cast<size_t>(part_ends[k] - lanes[k].at));
-        }
+      for (size_t k = 0; k < kLanes; k += kTogether) {
+        std::array<uint64_t, kTogether> words;
+        std::array<const Entry*, kTogether> found;
 #pragma GCC unroll 16
-        for (size_t k = 0; k < kLanes; ++k) codes[k] = slots_[slot_of(words[k])];
+        for (size_t i = 0; i < kTogether; ++i) words[i] = lanes[k + i].word(*this, load(lanes[k + i].at));
 #pragma GCC unroll 16
-        for (size_t k = 0; k < kLanes; ++k) {
-          const Entry& entry = entries_[codes[k]];
-          uint32_t shorter = shorter_[words[k] & 0xFFFF];
-          const uint32_t longer = entry.step.bits;
-          asm("" : "+r"(shorter));
-          const Step step{__builtin_expect_with_probability(entry.fits(words[k]), 1, 0.5) ? longer : shorter};
-          lanes[k].out = put(step, static_cast<uint8_t>(words[k]), lanes[k].out);
-          lanes[k].at += step.length();
-          lanes[k].part->code_end = lanes[k].out;
-          lanes[k].part += static_cast<size_t>(lanes[k].at == part_ends[k]);
-        }
-      } else {
+        for (size_t i = 0; i < kTogether; ++i) found[i] = &entry_at(words[i]);
 #pragma GCC unroll 16
-        for (size_t k = 0; k < kLanes; ++k) lanes[k].advance(*this, load(lanes[k].at));
+        for (size_t i = 0; i < kTogether; ++i) lanes[k + i].take(step_at(words[i], *found[i]), words[i]);
       }
     }
   }
@@ -193,7 +178,8 @@ void Matcher::encode_lanes(const char* text, std::span<Part> parts, const char* 
     Lane lane = lanes[k];
     while (lane.at < ends[k]) {
       const auto left = static_cast<size_t>(readable - lane.at);
-      lane.advance(*this, left >= 8 ? load(lane.at) : load_text(lane.at, left));
+      const uint64_t word = lane.word(*this, left >= 8 ? load(lane.at) : load_text(lane.at, left));
+      lane.take(step_at(word), word);
     }
     lanes[k] = lane;
   }

@@ -1,23 +1,25 @@
 // Finding symbols in text, and cutting text into them: greedily or with fewest bytes.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
 #include <span>
 
 #include "codec/fsst/symbols.h"
+#include "core/choose_if.h"
 #include "core/text_words.h"
 
 namespace basalt::fsst {
 
 // What a parse takes at a place.
 struct Step {
-  uint32_t bits = 0;  // code, length of the text << 8, bytes of the code << 12
+  uint64_t bits = 0;  // code, length of the text << 8, bytes of the code << 12
 
-  constexpr uint32_t code() const { return bits & 0xFF; }
-  constexpr uint32_t length() const { return bits >> 8 & 0xF; }
-  constexpr uint32_t code_bytes() const { return bits >> 12; }
+  constexpr uint32_t code() const { return static_cast<uint32_t>(bits) & 0xFF; }
+  constexpr uint32_t length() const { return static_cast<uint32_t>(bits) >> 8 & 0xF; }
+  constexpr uint32_t code_bytes() const { return static_cast<uint32_t>(bits) >> 12; }
 };
 // An escape has its byte behind it.
 constexpr Step step_of(uint32_t code, uint32_t length) {
@@ -31,16 +33,10 @@ class Matcher {
 
   // What greedy parses take at the beginning of `word`, which is text, and behind its end what cut() puts there. No
   // branch depends on the text: which symbols fit is hard to foresee.
-  Step step_at(uint64_t word) const {
-    const Entry& entry = entries_[slots_[slot_of(word)]];
-    uint32_t shorter = shorter_[word & 0xFFFF];
-    const uint32_t longer = entry.step.bits;
-    asm("" : "+r"(shorter));  // loaded whatever fits: compilers else branch around a part of it
-    return {__builtin_expect_with_probability(entry.fits(word), 1, 0.5) ? longer : shorter};
-  }
+  Step step_at(uint64_t word) const { return step_at(word, entry_at(word)); }
   // The first eight bytes of a text, of which `left` are its own: bytes behind it are such that no symbol ends in them.
   uint64_t cut(uint64_t word, size_t left) const {
-    const size_t kept = left < kMaxSymbolBytes ? left : kMaxSymbolBytes;
+    const size_t kept = std::min<size_t>(left, kMaxSymbolBytes);
     return (word & text_bytes_[kept]) | bytes_behind_[kept];
   }
   uint32_t length_of(uint32_t code) const { return entries_[code].step.length(); }
@@ -63,7 +59,7 @@ class Matcher {
 
  private:
   struct Lane;
-  template <size_t kLanes, bool kPhases>
+  template <size_t kLanes, size_t kTogether>
   void encode_lanes(const char* text, std::span<Part> parts, const char* readable, Buffer& out) const;
 
   struct alignas(32) Entry {
@@ -72,6 +68,13 @@ class Matcher {
     Step step = step_of(kEscape, 1);
     bool fits(uint64_t word) const { return (word & mask) == value; }
   };
+  // The only symbol of three and more bytes that may fit.
+  const Entry& entry_at(uint64_t word) const { return entries_[slots_[slot_of(word)]]; }
+  Step step_at(uint64_t word, const Entry& longer) const {
+    const uint64_t shorter = shorter_[word & 0xFFFF];
+    return {choose_if_equal(word & longer.mask, longer.value, longer.step.bits, shorter)};
+  }
+
   // All tables together are ...
   std::array<Entry, 256> entries_;     // by code
   std::array<uint8_t, kSlots> slots_;  // codes of symbols of three and more bytes, kEscape where there is none
