@@ -202,7 +202,7 @@ TEST(Fsst, SymbolsEndWithTheirTextWhateverFollows) {
       ends.push_back(text.size());
     }
     std::vector<fsst::Matcher::Part> parts;
-    for (const size_t end : ends) parts.push_back({text.data() + end, nullptr, 0});
+    for (const size_t end : ends) parts.push_back({text.data() + end});
     const auto matcher = std::make_unique<fsst::Matcher>(table);
     Buffer codes;
     matcher->encode_all(text.data(), parts, text.data() + text.size(), codes);

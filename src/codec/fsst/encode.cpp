@@ -35,13 +35,13 @@ class RowEncoder {
     for (uint64_t row = first; row < end; ++row) {
       const auto plain = static_cast<uint64_t>(values_.offsets[row + 1] - values_.offsets[row]);
       const uint64_t cuts = fsst::pieces_of(plain);
-      uint32_t length = 0;
+      uint64_t length = 0;
       if (cuts == 0 && plain != 0) length = part++->code_bytes;
       for (uint64_t i = 0; i < cuts; ++i, ++part) {
         length += part->code_bytes;
         pieces.push_back(static_cast<uint16_t>(part->code_bytes));
       }
-      lengths.push_back(length);
+      lengths.push_back(static_cast<uint32_t>(length));
     }
   }
 
@@ -79,7 +79,7 @@ class RowEncoder {
       codes.resize(at + 2 * size + 8);
       const uint8_t* end = matcher_->encode_optimal(text, size, codes.as<uint8_t>() + at);
       codes.resize(static_cast<size_t>(end - codes.as<uint8_t>()));
-      parts_[i].code_bytes = static_cast<uint32_t>(codes.size() - at);
+      parts_[i].code_bytes = codes.size() - at;
       text = parts_[i].end;
     }
   }

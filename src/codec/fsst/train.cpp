@@ -19,7 +19,7 @@ struct SampleText {
     for (const std::string_view one : sample) {
       if (one.empty()) continue;
       text += one;
-      parts.push_back({text.data() + text.size(), nullptr, 0});
+      parts.push_back({text.data() + text.size()});
     }
   }
 
@@ -36,7 +36,7 @@ struct SampleText {
     for (Matcher::Part& part : parts) {
       const uint8_t* const begin = out;
       out = matcher.encode_optimal(at, static_cast<size_t>(part.end - at), out);
-      part.code_bytes = static_cast<uint32_t>(out - begin);
+      part.code_bytes = static_cast<uint64_t>(out - begin);
       at = part.end;
     }
     codes.resize(static_cast<size_t>(out - codes.as<uint8_t>()));
