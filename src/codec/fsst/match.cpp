@@ -111,11 +111,14 @@ struct Matcher::Lane {
 };
 
 void Matcher::encode_all(const char* text, std::span<Part> parts, const char* readable, Buffer& out) const {
-  constexpr size_t kLanes = 4;
+  // Lanes that go through the parts of a step together suit cores that look few instructions ahead and have registers
+  // for it: N1 is 1.2 × as fast as with one lane after the other.
 #if defined(__x86_64__)
-  constexpr size_t kTogether = 1;  // there are no registers for more
+  constexpr size_t kLanes = 5;
+  constexpr size_t kTogether = 1;
 #else
-  constexpr size_t kTogether = 4;  // Neoverse N1: 1.2 × as fast as one after the other
+  constexpr size_t kLanes = 4;
+  constexpr size_t kTogether = 4;
 #endif
   constexpr size_t kRoom = 8;  // behind each lane's codes
   if (parts.empty()) return;
