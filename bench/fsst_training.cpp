@@ -11,20 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "bench/text_lines.h"
 #include "codec/fsst/tables.h"
-#include "gen/texts.h"
 
 namespace basalt::bench {
 namespace {
 
 using gen::Texts;
-
-Texts lines_of(const char* path) {
-  Texts texts;
-  std::ifstream file(path, std::ios::binary);
-  for (std::string line; std::getline(file, line);) texts.add(line);
-  return texts;
-}
 
 double ratio(const Values& values, const fsst::SymbolTable& table, fsst::Parse parse) {
   const auto matcher = std::make_unique<fsst::Matcher>(table);

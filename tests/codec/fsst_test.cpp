@@ -160,6 +160,67 @@ TEST(Fsst, GreedyParseByTheRule) {
   EXPECT_EQ(std::vector<uint8_t>(codes, const_cast<uint8_t*>(end)), (std::vector<uint8_t>{0, 1, 0xFF, 'x'}));
 }
 
+// Codes by that rule, one comparison after the other.
+std::vector<uint8_t> greedy_codes(const fsst::SymbolTable& table, std::string_view text) {
+  std::vector<uint8_t> codes;
+  while (!text.empty()) {
+    size_t best = fsst::kEscape;
+    for (size_t code = 0; code < table.symbols.size(); ++code) {
+      const fsst::Symbol& symbol = table.symbols[code];
+      const bool fits = symbol.length <= text.size() && load_text(text.data(), symbol.length) == symbol.value;
+      if (fits && (best == fsst::kEscape || symbol.length > table.symbols[best].length)) best = code;
+    }
+    codes.push_back(static_cast<uint8_t>(best));
+    if (best == fsst::kEscape) codes.push_back(static_cast<uint8_t>(text[0]));
+    text.remove_prefix(best == fsst::kEscape ? 1 : table.symbols[best].length);
+  }
+  return codes;
+}
+
+// Texts lie side by side, so that symbols could run on into the next one; tables are full, and have symbols that end in
+// any byte but one.
+TEST(Fsst, SymbolsEndWithTheirTextWhateverFollows) {
+  std::mt19937_64 random(9);
+  for (int round = 0; round < 20; ++round) {
+    const auto unused = static_cast<uint64_t>(random() % 256);
+    fsst::SymbolTable table;
+    std::vector<bool> taken(fsst::kSlots);
+    for (uint64_t last = 0; last < 256; ++last) {
+      if (last == unused) continue;
+      const auto length = static_cast<uint32_t>(1 + random() % 8);
+      const uint64_t before = length == 1 ? 0 : load_text(random_bytes(random, length - 1, 'a', 2).data(), length - 1);
+      const fsst::Symbol symbol{before | last << 8 * (length - 1), length};
+      if (length > 2 && taken[fsst::slot_of(symbol.value)]) continue;
+      if (length > 2) taken[fsst::slot_of(symbol.value)] = true;
+      table.symbols.push_back(symbol);
+    }
+    std::ranges::stable_sort(table.symbols, std::greater<>(), &fsst::Symbol::length);
+    std::string text;
+    std::vector<size_t> ends;
+    for (int i = 0; i < 300; ++i) {
+      text += random_bytes(random, 1 + random() % 12, round % 2 == 0 ? 'a' : static_cast<uint8_t>(unused), 3);
+      ends.push_back(text.size());
+    }
+    std::vector<fsst::Matcher::Part> parts;
+    for (const size_t end : ends) parts.push_back({text.data() + end});
+    const auto matcher = std::make_unique<fsst::Matcher>(table);
+    Buffer codes;
+    matcher->encode_all(text.data(), parts, text.data() + text.size(), codes);
+    const uint8_t* at = codes.as<uint8_t>();
+    size_t begin = 0;
+    for (size_t i = 0; i < ends.size(); begin = ends[i++]) {
+      const auto expected = greedy_codes(table, std::string_view(text).substr(begin, ends[i] - begin));
+      ASSERT_EQ(std::vector<uint8_t>(at, at + parts[i].code_bytes), expected) << "round " << round << ", text " << i;
+      at += parts[i].code_bytes;
+      std::vector<uint8_t> alone(2 * (ends[i] - begin) + 8);
+      alone.resize(static_cast<size_t>(matcher->encode_greedy(text.data() + begin, ends[i] - begin, alone.data()) -
+                                       alone.data()));
+      ASSERT_EQ(alone, expected);
+    }
+    EXPECT_EQ(at, codes.as<uint8_t>() + codes.size());
+  }
+}
+
 TEST(Fsst, LimitsOfTables) {
   std::mt19937_64 random(3);
   const std::vector<std::string> texts = sentences(3000, 11);

@@ -28,28 +28,20 @@ class RowEncoder {
   void use(const fsst::SymbolTable& table) { matcher_ = std::make_unique<fsst::Matcher>(table); }
   // Rows of one tile, or fewer.
   void add(uint64_t first, uint64_t end) {
-    parts_.clear();
-    const auto each_part = [&](uint64_t row, auto&& body) {
-      const char* const row_end = values_.bytes + values_.offsets[row + 1];
-      for (const char* at = values_.bytes + values_.offsets[row]; at != row_end;) {
-        at += std::min<ptrdiff_t>(row_end - at, fsst::kPieceBytes);
-        body(at);
-      }
-    };
-    for (uint64_t row = first; row < end; ++row) {
-      each_part(row, [&](const char* part_end) { parts_.push_back({part_end, nullptr, 0}); });
-    }
-    encode_parts(values_.bytes + values_.offsets[first]);
+    const char* const text = values_.bytes + values_.offsets[first];
+    cut(first, end);
+    encode_parts(text);
     const fsst::Matcher::Part* part = parts_.data();
     for (uint64_t row = first; row < end; ++row) {
-      const bool is_long = fsst::is_long(static_cast<uint64_t>(values_.offsets[row + 1] - values_.offsets[row]));
-      uint32_t length = 0;
-      each_part(row, [&](const char*) {
+      const auto plain = static_cast<uint64_t>(values_.offsets[row + 1] - values_.offsets[row]);
+      const uint64_t cuts = fsst::pieces_of(plain);
+      uint64_t length = 0;
+      if (cuts == 0 && plain != 0) length = part++->code_bytes;
+      for (uint64_t i = 0; i < cuts; ++i, ++part) {
         length += part->code_bytes;
-        if (is_long) pieces.push_back(static_cast<uint16_t>(part->code_bytes));
-        ++part;
-      });
-      lengths.push_back(length);
+        pieces.push_back(static_cast<uint16_t>(part->code_bytes));
+      }
+      lengths.push_back(static_cast<uint32_t>(length));
     }
   }
 
@@ -58,7 +50,22 @@ class RowEncoder {
   std::vector<uint16_t> pieces;
 
  private:
-  // Rows, and pieces of long ones, from `text` on.
+  // Finds the parts: rows that are not empty, and pieces of long ones.
+  void cut(uint64_t first, uint64_t end) {
+    const auto bytes = static_cast<uint64_t>(values_.offsets[end] - values_.offsets[first]);
+    parts_.resize(end - first + bytes / fsst::kPieceBytes + 1);
+    fsst::Matcher::Part* part = parts_.data();
+    const char* at = values_.bytes + values_.offsets[first];
+    for (uint64_t row = first; row < end; ++row) {
+      const char* const row_end = values_.bytes + values_.offsets[row + 1];
+      while (row_end - at > fsst::kPieceBytes) part++->end = at += fsst::kPieceBytes;
+      part->end = row_end;
+      part += static_cast<ptrdiff_t>(at != row_end);
+      at = row_end;
+    }
+    parts_.resize(static_cast<size_t>(part - parts_.data()));
+  }
+  // From `text` on.
   void encode_parts(const char* text) {
     constexpr size_t kAtOnce = 1024;  // keeps the room that codes may need within a few megabytes
     for (size_t i = 0; parse_ == fsst::Parse::kGreedy && i < parts_.size(); i += kAtOnce) {
@@ -72,7 +79,7 @@ class RowEncoder {
       codes.resize(at + 2 * size + 8);
       const uint8_t* end = matcher_->encode_optimal(text, size, codes.as<uint8_t>() + at);
       codes.resize(static_cast<size_t>(end - codes.as<uint8_t>()));
-      parts_[i].code_bytes = static_cast<uint32_t>(codes.size() - at);
+      parts_[i].code_bytes = codes.size() - at;
       text = parts_[i].end;
     }
   }
@@ -107,6 +114,7 @@ Node FsstCodec::encode_by(const fsst::Plan& plan, const Values& values, const Tr
   std::vector<uint32_t> piece_starts;
   RowEncoder rows(values, plan.training.parse);
   rows.lengths.reserve(values.count);
+  rows.codes.reserve(values.count == 0 ? 0 : static_cast<size_t>(values.offsets[values.count] - values.offsets[0]) / 2);
   for (size_t i = 0; i < trained.tables.size(); ++i) {
     const uint64_t first = i * table_rows;
     const uint64_t end = std::min<uint64_t>(first + table_rows, values.count);

@@ -5,36 +5,58 @@
 
 namespace basalt::fsst {
 
+namespace {
+
+// The byte behind an escape is written in any case and kept only then.
+uint8_t* put(Step step, uint8_t byte, uint8_t* out) {
+  out[0] = static_cast<uint8_t>(step.code());
+  out[1] = byte;
+  return out + step.code_bytes();
+}
+
+uint16_t narrow(Step step) { return static_cast<uint16_t>(step.bits); }
+
+}  // namespace
+
 Matcher::Matcher(const SymbolTable& table) {
-  uint8_t* const singles = shorter_.data() + kSingles;
-  std::fill_n(singles, 256, static_cast<uint8_t>(kEscape));
   slots_.fill(static_cast<uint8_t>(kEscape));
+  std::array<bool, 256> is_end{};  // of a symbol
   // By falling length, as codes are: of two symbols for one slot the first stays.
   for (uint32_t code = 0; code < table.symbols.size(); ++code) {
     const Symbol& symbol = table.symbols[code];
-    entries_[code] = {symbol.value, 64 - 8 * symbol.length, symbol.length};
-    if (symbol.length == 1) singles[symbol.value] = static_cast<uint8_t>(code);
+    entries_[code] = {lowest_bytes(symbol.length), symbol.value, step_of(code, symbol.length)};
+    is_end[symbol.value >> 8 * (symbol.length - 1)] = true;
     if (symbol.length < 3) continue;
     uint8_t& slot = slots_[slot_of(symbol.value)];
     if (slot == kEscape) slot = static_cast<uint8_t>(code);
   }
-  for (size_t i = 0; i < kSingles; i += 256) std::copy_n(singles, 256, &shorter_[i]);
-  for (uint32_t code = 0; code < table.symbols.size(); ++code) {
-    const Symbol& symbol = table.symbols[code];
-    if (symbol.length == 2) shorter_[symbol.value] = static_cast<uint8_t>(code);
+  // There are more bytes than symbols.
+  const auto behind = static_cast<uint64_t>(std::find(is_end.begin(), is_end.end(), false) - is_end.begin());
+  for (uint32_t left = 0; left <= kMaxSymbolBytes; ++left) {
+    const uint64_t text = lowest_bytes(left);
+    text_bytes_[left] = text;
+    bytes_behind_[left] = behind * 0x0101010101010101ull & ~text;
   }
+  singles_.fill(narrow(step_of(kEscape, 1)));
+  const auto put_steps = [&](uint32_t length, auto& steps) {
+    for (uint32_t code = 0; code < table.symbols.size(); ++code) {
+      if (table.symbols[code].length == length) steps[table.symbols[code].value] = narrow(entries_[code].step);
+    }
+  };
+  put_steps(1, singles_);
+  for (size_t i = 0; i < shorter_.size(); i += singles_.size()) {
+    std::copy_n(singles_.data(), singles_.size(), &shorter_[i]);
+  }
+  put_steps(2, shorter_);
 }
 
 uint8_t* Matcher::encode_greedy(const char* text, size_t length, uint8_t* out) const {
   for (size_t left = length; left > 0;) {
-    const uint64_t word = load_text(text, left);
-    const uint32_t code = code_at(word, left);
-    // The byte behind an escape is written in any case and kept only then.
-    out[0] = static_cast<uint8_t>(code);
-    out[1] = static_cast<uint8_t>(word);
-    out += code_bytes_of(code);
-    text += length_of(code);
-    left -= length_of(code);
+    const uint64_t word = cut(load_text(text, left), left);
+    const Step step = step_at(word);
+    out = put(step, static_cast<uint8_t>(word), out);
+    text += step.length();
+    left -= step.length();
   }
   return out;
 }
@@ -43,31 +65,27 @@ uint8_t* Matcher::encode_optimal(const char* text, size_t length, uint8_t* out) 
   // From the end: the fewest code bytes of what is left, and the first code there.
   struct Best {
     uint16_t bytes;
-    uint16_t code;
+    uint16_t step;
   };
-  std::array<Best, kPieceBytes + 1> best;
+  std::array<Best, kPieceBytes + 1> best;  // not initialised: most texts are short
   best[length] = {0, 0};
   uint64_t word = 0;
   for (size_t i = length; i-- > 0;) {
-    const size_t left = length - i;
     word = word << 8 | static_cast<uint8_t>(text[i]);
-    const auto through = [&](uint32_t code) {
-      return Best{static_cast<uint16_t>(best[i + length_of(code)].bytes + code_bytes_of(code)),
-                  static_cast<uint16_t>(code)};
+    const uint64_t there = cut(word, length - i);
+    const auto through = [&](uint16_t taken) {
+      const Step step{taken};
+      return Best{static_cast<uint16_t>(best[i + step.length()].bytes + step.code_bytes()), taken};
     };
     const auto fewer = [](Best a, Best b) { return b.bytes < a.bytes ? b : a; };
-    const uint32_t single = shorter_[kSingles + (word & 0xFF)];
-    const Best shorter = fewer(through(left >= 2 ? shorter_[word & 0xFFFF] : single), through(single));
-    const uint32_t longer = slots_[slot_of(word)];
-    const Entry& entry = entries_[longer];
-    best[i] = entry.fits(word) && entry.length <= left ? fewer(through(longer), shorter) : shorter;
+    const Best shorter = fewer(through(shorter_[there & 0xFFFF]), through(singles_[there & 0xFF]));
+    const Entry& longer = entry_at(there);
+    best[i] = longer.fits(there) ? fewer(through(narrow(longer.step)), shorter) : shorter;
   }
   for (size_t i = 0; i < length;) {
-    const uint32_t code = best[i].code;
-    out[0] = static_cast<uint8_t>(code);
-    out[1] = static_cast<uint8_t>(text[i]);
-    out += code_bytes_of(code);
-    i += length_of(code);
+    const Step step{best[i].step};
+    out = put(step, static_cast<uint8_t>(text[i]), out);
+    i += step.length();
   }
   return out;
 }
@@ -79,38 +97,47 @@ struct Matcher::Lane {
   const char* at;
   Part* part;
   uint8_t* out;
+
+  // What is there, of which `loaded` are the next eight bytes.
+  uint64_t word(const Matcher& matcher, uint64_t loaded) const {
+    return matcher.cut(loaded, static_cast<size_t>(part->end - at));
+  }
+  void take(Step step, uint64_t word) {
+    out = put(step, static_cast<uint8_t>(word), out);
+    at += step.length();
+    part->code_bytes = reinterpret_cast<uintptr_t>(out);
+    part = choose_if_equal(reinterpret_cast<uintptr_t>(at), reinterpret_cast<uintptr_t>(part->end), part + 1, part);
+  }
 };
 
-inline void Matcher::advance(Lane& lane, uint64_t word) const {
-  const uint32_t code = code_at(word, static_cast<size_t>(lane.part->end - lane.at));
-  lane.out[0] = static_cast<uint8_t>(code);
-  lane.out[1] = static_cast<uint8_t>(word);
-  lane.out += code_bytes_of(code);
-  lane.at += length_of(code);
-  lane.part->code_end = lane.out;
-  lane.part += lane.at == lane.part->end ? 1 : 0;
-}
-
 void Matcher::encode_all(const char* text, std::span<Part> parts, const char* readable, Buffer& out) const {
-  constexpr size_t kLanesOfCore = 4;
+  // Lanes that go through the parts of a step together suit cores that look few instructions ahead and have registers
+  // for it: N1 is 1.2 × as fast as with one lane after the other.
+#if defined(__x86_64__)
+  constexpr size_t kLanes = 5;
+  constexpr size_t kTogether = 1;
+#else
+  constexpr size_t kLanes = 4;
+  constexpr size_t kTogether = 4;
+#endif
   constexpr size_t kRoom = 8;  // behind each lane's codes
   if (parts.empty()) return;
   const auto plain = static_cast<size_t>(parts.back().end - text);
   const size_t before = out.size();
-  out.resize(before + 2 * plain + kLanesOfCore * kRoom);
+  out.resize(before + 2 * plain + kLanes * kRoom);
 
   // Each lane has a share of the texts, and room for as many codes as they can have.
-  std::array<Lane, kLanesOfCore> lanes;
-  std::array<uint8_t*, kLanesOfCore> begins;
-  std::array<const char*, kLanesOfCore> ends;
+  std::array<Lane, kLanes> lanes;
+  std::array<uint8_t*, kLanes> begins;
+  std::array<const char*, kLanes> ends;
   Part* part = parts.data();
   Part* const last = part + parts.size();
   const char* at = text;
   uint8_t* room = out.as<uint8_t>() + before;
-  for (size_t k = 0; k < kLanesOfCore; ++k) {
+  for (size_t k = 0; k < kLanes; ++k) {
     lanes[k] = {at, part, room};
     begins[k] = room;
-    const char* const until = text + plain * (k + 1) / kLanesOfCore;
+    const char* const until = text + plain * (k + 1) / kLanes;
     const char* const from = at;
     while (part != last && at < until) at = part++->end;
     ends[k] = at;
@@ -121,40 +148,39 @@ void Matcher::encode_all(const char* text, std::span<Part> parts, const char* re
     std::memcpy(&word, from, sizeof(word));
     return word;
   };
-  Lane a = lanes[0];
-  Lane b = lanes[1];
-  Lane c = lanes[2];
-  Lane d = lanes[3];
   // Steps that all lanes can take whatever they find.
   const auto steps = [&] {
-    const auto left = [](const char* from, const char* end) { return (end - from) / kMaxSymbolBytes; };
-    return std::min({left(a.at, ends[0]), left(b.at, ends[1]), left(c.at, ends[2]), left(d.at, ends[3])});
+    size_t least = ~size_t{0};
+    for (size_t k = 0; k < kLanes; ++k) least = std::min(least, static_cast<size_t>(ends[k] - lanes[k].at));
+    return least / kMaxSymbolBytes;
   };
-  for (ptrdiff_t count = steps(); count > 0; count = steps()) {
+  for (size_t count = steps(); count > 0; count = steps()) {
     for (; count > 0; --count) {
-      advance(a, load(a.at));
-      advance(b, load(b.at));
-      advance(c, load(c.at));
-      advance(d, load(d.at));
+      for (size_t k = 0; k < kLanes; k += kTogether) {
+        std::array<uint64_t, kTogether> words;
+        std::array<const Entry*, kTogether> found;
+        for (size_t i = 0; i < kTogether; ++i) words[i] = lanes[k + i].word(*this, load(lanes[k + i].at));
+        for (size_t i = 0; i < kTogether; ++i) found[i] = &entry_at(words[i]);
+        for (size_t i = 0; i < kTogether; ++i) lanes[k + i].take(step_at(words[i], *found[i]), words[i]);
+      }
     }
   }
-  lanes = {a, b, c, d};
-  for (size_t k = 0; k < kLanesOfCore; ++k) {
+  for (size_t k = 0; k < kLanes; ++k) {
     Lane lane = lanes[k];
     while (lane.at < ends[k]) {
-      advance(lane,
-              readable - lane.at >= 8 ? load(lane.at) : load_text(lane.at, static_cast<size_t>(readable - lane.at)));
+      const auto left = static_cast<size_t>(readable - lane.at);
+      const uint64_t word = lane.word(*this, left >= 8 ? load(lane.at) : load_text(lane.at, left));
+      lane.take(step_at(word), word);
     }
     lanes[k] = lane;
   }
 
   part = parts.data();
   uint8_t* to = begins[0];
-  for (size_t k = 0; k < kLanesOfCore; ++k) {
-    const uint8_t* code = begins[k];
+  for (size_t k = 0; k < kLanes; ++k) {
+    uint64_t before_part = reinterpret_cast<uintptr_t>(begins[k]);
     for (; part != lanes[k].part; ++part) {
-      part->code_bytes = static_cast<uint32_t>(part->code_end - code);
-      code = part->code_end;
+      part->code_bytes -= std::exchange(before_part, part->code_bytes);
     }
     const auto size = static_cast<size_t>(lanes[k].out - begins[k]);
     if (k > 0) std::memmove(to, begins[k], size);

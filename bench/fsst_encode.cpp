@@ -1,0 +1,60 @@
+// How long one core encodes fsst, and how much of that goes into tables: files of text (a string per line), repeated up
+// to 32 MB. Time that the thread has run, the best of some rounds.
+//
+//   fsst_encode_bench FILE…
+#include <cstdio>
+#include <filesystem>
+
+#include "basalt/codec/codec.h"
+#include "bench/cpu_clock.h"
+#include "bench/text_lines.h"
+#include "codec/fsst/tables.h"
+
+namespace basalt::bench {
+namespace {
+
+constexpr uint64_t kBytes = 32'000'000;
+constexpr int kRounds = 5;
+
+template <typename Body>
+double best_seconds(Body body) {
+  double best = 1e9;
+  for (int round = 0; round < kRounds; ++round) {
+    const double start = cpu_seconds();
+    body();
+    best = std::min(best, cpu_seconds() - start);
+  }
+  return best;
+}
+
+void measure(const char* path) {
+  const gen::Texts lines = lines_of(path);
+  gen::Texts texts;
+  while (texts.bytes() < kBytes) {
+    for (uint64_t row = 0; row < lines.rows(); ++row) texts.add(lines.at(row));
+  }
+  const std::vector<Values> chunks = texts.chunks();
+  const Tree tree{"strings", {{"packed", {}}, {"fsst", {{"packed", {}}}}}};
+  const double training = best_seconds([&] {
+    for (const Values& chunk : chunks) fsst::train_tables(chunk, fsst::plan_of(Effort::kBalanced));
+  });
+  const double all = best_seconds([&] {
+    for (const Values& chunk : chunks) encode_tree(chunk, tree, Effort::kBalanced);
+  });
+  std::printf("%-12s %8zu rows  training %6.1f ms  all %6.1f ms  %.3f GB/s\n",
+              std::filesystem::path(path).filename().c_str(), static_cast<size_t>(texts.rows()), training * 1e3,
+              all * 1e3, static_cast<double>(texts.bytes()) / all / 1e9);
+  std::fflush(stdout);
+}
+
+}  // namespace
+}  // namespace basalt::bench
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: %s FILE...\n", argv[0]);
+    return 2;
+  }
+  for (int i = 1; i < argc; ++i) basalt::bench::measure(argv[i]);
+  return 0;
+}
