@@ -91,18 +91,12 @@ void ChunkCache::put(std::shared_ptr<DeviceBlock> block, std::vector<std::pair<C
   groups_.push_front(std::move(group));
   for (auto& [key, chunk] : chunks) {
     // The same chunk twice in one statement (a file listed twice): the first copy stays.
-    const auto known = places_.find(key);
-    if (known != places_.end() && (known->second.chunk.alphabet != nullptr || chunk.alphabet == nullptr)) continue;
-    places_.insert_or_assign(key, Place{groups_.begin(), std::move(chunk)});
-    groups_.front().keys.push_back(key);
+    if (places_.try_emplace(key, Place{groups_.begin(), std::move(chunk)}).second) groups_.front().keys.push_back(key);
   }
 }
 
 void ChunkCache::drop(std::list<Group>::iterator group) {
-  for (const ChunkKey& key : group->keys) {
-    const auto place = places_.find(key);
-    if (place != places_.end() && place->second.group == group) places_.erase(place);
-  }
+  for (const ChunkKey& key : group->keys) places_.erase(key);
   bytes_ -= group->block->bytes();
   groups_.erase(group);
 }

@@ -67,10 +67,9 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
     for (size_t column = 0; column < columns; ++column) {
       ChunkLoad load;
       load.field_id = pipeline_.columns[column].field_id;
-      load.tested = is_tested(column);
       const ColumnChunkInfo& info = work.file->column(load.field_id).chunks[work.chunk];
       const DeviceChunk* found = backend_.cache_.find(work.keys[column], run_);
-      if (found != nullptr && (!load.tested || found->alphabet != nullptr)) {
+      if (found != nullptr) {
         batch.chunks[i - batch.first][column] = *found;
         continue;
       }
