@@ -121,8 +121,7 @@ void expect_same(const Values& values, Effort effort, bool keep_codes = true) {
   work.piece_places = piece_places.data();
   work.codes = codes;
   each_warp(values.count, [&](uint64_t first) {
-    const auto table = [&]() -> const fsst::EncodeTable& { return table_of(first); };
-    fsst::write_rows(work, table, first, stage);
+    fsst::write_rows(work, table_of(first), first, fsst::CountedGroup(work, first), stage);
   });
   each_thread(pieces.size(), [&](uint64_t i) { fsst::write_piece(work, i); });
   const Buffer& expected = node.streams[fsst::kCodes];

@@ -56,14 +56,13 @@ __global__ __launch_bounds__(kThreads) void count_pieces_kernel(const __grid_con
 }
 __global__ __launch_bounds__(kThreads) void write_rows_kernel(const __grid_constant__ EncodeWork work) {
   const RowsMemory memory = RowsMemory::of_thread();
-  const EncodeTable& table = work.tables[table_of_row(work, uint64_t{blockIdx.x} * kThreads)];
-  // Few rows are parsed again where codes have been kept.
-  const bool parses_all = work.waiting == nullptr;
-  if (parses_all) stage(table, memory.table);
   const uint64_t first = first_row_of_warp();
-  if (first >= work.rows) return;
-  write_rows(
-      work, [&]() -> const EncodeTable& { return parses_all ? memory.table : table; }, first, memory.stage);
+  const CountedGroup group(work, first);
+  // Where all codes have been kept, staging the table would cost as much as placing them.
+  if (__syncthreads_or(!group.kept) != 0) {
+    stage(work.tables[table_of_row(work, uint64_t{blockIdx.x} * kThreads)], memory.table);
+  }
+  if (first < work.rows) write_rows(work, memory.table, first, group, memory.stage);
 }
 __global__ __launch_bounds__(kThreads) void write_pieces_kernel(const __grid_constant__ EncodeWork work) {
   const uint64_t i = thread_number();

@@ -276,28 +276,36 @@ __device__ __forceinline__ void write_part_out(const EncodeWork& work, const Enc
   write_part(table, part, steps_of(work, part), work.codes + place - at, at);
 }
 
-// Rows from `first` on to their places, by the whole warp. table() gives the rows' table where it is needed.
-template <typename Table>
-__device__ __forceinline__ void write_rows(const EncodeWork& work, Table&& table, uint64_t first,
-                                           unsigned char* stage) {
-  const RowGroup group(work, first);
-  const uint32_t bytes = group.row < work.rows ? load(work.code_lengths + group.row) : 0;
+// A group whose sizes are known; beyond the last row it is empty, and kept.
+struct CountedGroup : RowGroup {
+  uint32_t bytes;  // of this lane's codes
+  bool kept;       // else its rows are parsed again
+
+  __device__ __forceinline__ CountedGroup(const EncodeWork& work, uint64_t first) : RowGroup(work, first) {
+    bytes = row < work.rows ? load(work.code_lengths + row) : 0;
+    kept = is_kept(bytes);
+  }
+};
+
+// Rows from `first` on to their places, by the whole warp. The table is asked for those that are not kept.
+__device__ __forceinline__ void write_rows(const EncodeWork& work, const EncodeTable& table, uint64_t first,
+                                           const CountedGroup& group, unsigned char* stage) {
+  const uint32_t bytes = group.bytes;
   const uint64_t place = load(work.group_places + first / kGroupRows);
   const uint32_t before = device::sum_below(bytes);
   const uint32_t all = device::sum_of_lanes(bytes);
-  const bool is_kept = group.is_kept(bytes);
-  if (!is_kept && (all > kGroupStageBytes - 32 || device::any_lane(group.row < work.rows && !group.exists))) {
-    if (group.exists) write_part_out(work, table(), group.part, place + before);
+  if (!group.kept && (all > kGroupStageBytes - 32 || device::any_lane(group.row < work.rows && !group.exists))) {
+    if (group.exists) write_part_out(work, table, group.part, place + before);
     return;
   }
   TextStage out(stage, work.codes + place);
-  if (is_kept) {
+  if (group.kept) {
     const Part kept{reinterpret_cast<const uint64_t*>(work.waiting), work.waiting_place(first) + group.before, bytes};
     WordWriter writer(stage, out.filled() + before);
     for (uint32_t at = 0; at < bytes; at += 8) writer.put(kept.word(at), bytes - at < 8 ? bytes - at : 8);
     writer.finish();
   } else {
-    write_part(table(), group.part, steps_of(work, group.part), stage, out.filled() + before);
+    write_part(table, group.part, steps_of(work, group.part), stage, out.filled() + before);
   }
   out.push(all);
   out.finish();
