@@ -62,6 +62,7 @@ void expect_same(const Values& values, Effort effort, bool keep_codes = true) {
   work.text = text.data();
   work.offsets = values.offsets;
   work.first_byte = first_byte;
+  work.variant = 2;
   work.rows = values.count;
   work.tables = encode_tables.data();
   const uint32_t table_shift = params.table_shift;

@@ -59,9 +59,12 @@ __global__ __launch_bounds__(kThreads) void write_rows_kernel(const __grid_const
   const uint64_t first = first_row_of_warp();
   const CountedGroup group(work, first);
   // Where all codes have been kept, staging the table would cost as much as placing them.
-  if (__syncthreads_or(!group.kept) != 0) {
-    stage(work.tables[table_of_row(work, uint64_t{blockIdx.x} * kThreads)], memory.table);
+  const EncodeTable& global = work.tables[table_of_row(work, uint64_t{blockIdx.x} * kThreads)];
+  if (work.variant == 0) {
+    if (first < work.rows) write_rows(work, global, first, group, memory.stage);
+    return;
   }
+  if (__syncthreads_or(!group.kept) != 0) stage(global, memory.table);
   if (first < work.rows) write_rows(work, memory.table, first, group, memory.stage);
 }
 __global__ __launch_bounds__(kThreads) void write_pieces_kernel(const __grid_constant__ EncodeWork work) {

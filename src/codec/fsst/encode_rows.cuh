@@ -210,8 +210,10 @@ __device__ __forceinline__ uint32_t count_part(const EncodeWork& work, const Enc
   return bytes;
 }
 
-// Shared memory of a warp: rows of up to 127 bytes on average have room, and six blocks of eight warps.
+// Shared memory of a warp, so that six blocks of eight warps have room. Rows of up to 127 bytes on average have three
+// quarters of their bytes, longer ones share it as long as each has a third.
 constexpr uint32_t kGroupStageBytes = 3072;
+constexpr uint32_t kLeastRoom = 3;
 
 // A warp's rows, one per lane; long ones are not its affair.
 struct RowGroup {
@@ -227,10 +229,17 @@ struct RowGroup {
     const bool is_piecewise = is_long(part.length);
     exists = row < work.rows && !is_piecewise;
     if (is_piecewise) part.length = 0;
-    room = room_of(static_cast<uint32_t>(part.length));
+    const auto length = static_cast<uint32_t>(part.length);
+    room = room_of(length);
     all_room = device::sum_of_lanes(room);
-    if (device::any_lane(is_piecewise) || all_room > kGroupStageBytes - 32 || work.waiting == nullptr)
-      room = all_room = 0;
+    if (all_room > kGroupStageBytes - 32) {
+      // Less room than three quarters is enough for text that is worth compressing.
+      const uint32_t all = device::sum_of_lanes(length);
+      room = all / kLeastRoom <= kGroupStageBytes - 32 ? length * (kGroupStageBytes - 32) / all : 0;
+      if (work.variant < 2) room = 0;
+      all_room = device::sum_of_lanes(room);
+    }
+    if (device::any_lane(is_piecewise) || work.waiting == nullptr) room = all_room = 0;
     before = device::sum_below(room);
   }
   // Whether the codes have been kept, of which this lane's row has so many bytes.

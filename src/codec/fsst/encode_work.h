@@ -51,7 +51,7 @@ struct EncodePiece {
 // Rows that a warp encodes at once.
 constexpr uint32_t kGroupRows = 32;
 static_assert(kTileRows % kGroupRows == 0);
-// Room for a row's codes while they wait for their place: rows that need more are parsed again.
+// Room for a row's codes at most while they wait for their place: rows that need more are parsed again.
 BASALT_HD constexpr uint32_t room_of(uint32_t plain_bytes) { return plain_bytes - plain_bytes / 4; }
 
 // An array and where its codes go, in device memory.
@@ -64,6 +64,7 @@ struct EncodeWork {
   const EncodeTable* tables;
   const uint32_t* table_shift;
   uint64_t most_pieces;  // that the rows could have; 0: none is long
+  uint32_t variant;
   uint8_t* steps;  // optimal parse: a byte per byte of text, how many of them the best step takes; nullptr: greedy
 
   // Pieces of long rows are counted per tile, then listed:
