@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "basalt/exec/expressions.h"
 #include "exec/random_expr.h"
 
 namespace basalt::test {
