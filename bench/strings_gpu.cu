@@ -274,7 +274,8 @@ class EncodedChunks {
       lengths_.emplace_back(rows_);
       fsst::EncodeWork work{};
       work.rows = rows_;
-      work.variant = std::getenv("BASALT_VARIANT") ? static_cast<uint32_t>(std::atoi(std::getenv("BASALT_VARIANT"))) : 2;
+      work.variant =
+          std::getenv("BASALT_VARIANT") ? static_cast<uint32_t>(std::atoi(std::getenv("BASALT_VARIANT"))) : 3;
       groups_.emplace_back(work.groups());
       places_.emplace_back(work.groups() + 1);
       codes_.emplace_back(code_bytes + 64);

@@ -90,7 +90,7 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   work.offsets = texts.offsets;
   work.first_byte = texts.first_byte;
   work.rows = count;
-  work.variant = std::getenv("BASALT_VARIANT") ? static_cast<uint32_t>(std::atoi(std::getenv("BASALT_VARIANT"))) : 2;
+  work.variant = std::getenv("BASALT_VARIANT") ? static_cast<uint32_t>(std::atoi(std::getenv("BASALT_VARIANT"))) : 3;
   work.tables = trained.tables.as<fsst::EncodeTable>();
   work.table_shift = trained.shift.as<uint32_t>();
   work.steps = steps.as<uint8_t>();
