@@ -91,6 +91,7 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   work.first_byte = texts.first_byte;
   work.rows = count;
   work.variant = std::getenv("BASALT_VARIANT") ? static_cast<uint32_t>(std::atoi(std::getenv("BASALT_VARIANT"))) : 3;
+  work.stage_bytes = std::getenv("BASALT_STAGE") ? static_cast<uint32_t>(std::atoi(std::getenv("BASALT_STAGE"))) : 3072;
   work.tables = trained.tables.as<fsst::EncodeTable>();
   work.table_shift = trained.shift.as<uint32_t>();
   work.steps = steps.as<uint8_t>();

@@ -207,9 +207,7 @@ __device__ __forceinline__ uint32_t count_part(const EncodeWork& work, const Enc
   return bytes;
 }
 
-// Shared memory of a warp, so that six blocks of eight warps have room. Rows of up to 127 bytes on average have three
-// quarters of their bytes, longer ones share it as long as each has a third.
-constexpr uint32_t kGroupStageBytes = 3072;
+// Groups share what there is of shared memory as long as each row has room for a third of its bytes.
 constexpr uint32_t kLeastRoom = 3;
 
 // A warp's rows, one per lane; long ones are not its affair.
@@ -230,13 +228,12 @@ struct RowGroup {
     const auto length = static_cast<uint32_t>(part.length);
     room = room_of(length);
     all_room = device::sum_of_lanes(room);
-    staged = all_room <= kGroupStageBytes - 32;
+    staged = all_room <= work.most_staged();
     if (!staged) {
       // Less room than three quarters is enough for text that is worth compressing.
       const uint32_t all = device::sum_of_lanes(length);
-      staged = all / kLeastRoom <= kGroupStageBytes - 32 && work.variant != 4;
-      if (staged) room = length * (kGroupStageBytes - 32) / all;
-      if (work.variant < 2 || (work.variant == 2 && !staged)) room = 0;
+      staged = all / kLeastRoom <= work.most_staged() && work.variant < 4;
+      if (staged) room = length * work.most_staged() / all;
       all_room = device::sum_of_lanes(room);
     }
     if (device::any_lane(is_piecewise) || work.waiting == nullptr) room = all_room = 0;
@@ -324,7 +321,7 @@ __device__ __forceinline__ void write_rows(const EncodeWork& work, const EncodeT
   const uint32_t before = device::sum_below(bytes);
   const uint32_t all = device::sum_of_lanes(bytes);
   const Part kept{reinterpret_cast<const uint64_t*>(work.waiting), work.waiting_place(first) + group.before, bytes};
-  if (all > kGroupStageBytes - 32 || device::any_lane(group.row < work.rows && !group.exists)) {
+  if (all > work.most_staged() || device::any_lane(group.row < work.rows && !group.exists)) {
     if (group.kept) {
       const auto at = static_cast<uint32_t>(reinterpret_cast<uint64_t>(work.codes + place + before) % 8);
       copy_codes(kept, work.codes + place + before - at, at);
