@@ -84,14 +84,15 @@ const DeviceChunk* ChunkCache::find(const ChunkKey& key, uint64_t run) {
 
 void ChunkCache::put(std::shared_ptr<DeviceBlock> block, std::vector<std::pair<ChunkKey, DeviceChunk>> chunks,
                      uint64_t run) {
-  Group group;
-  group.block = std::move(block);
-  group.run = run;
-  bytes_ += group.block->bytes();
-  groups_.push_front(std::move(group));
+  // Another batch of the statement had them, too (a file listed twice): the first copy stays.
+  const bool beside_chunks = chunks.empty();
+  std::erase_if(chunks, [&](const auto& entry) { return places_.contains(entry.first); });
+  if (chunks.empty() && !beside_chunks) return;
+  bytes_ += block->bytes();
+  groups_.push_front({std::move(block), {}, run});
   for (auto& [key, chunk] : chunks) {
-    // The same chunk twice in one statement (a file listed twice): the first copy stays.
-    if (places_.try_emplace(key, Place{groups_.begin(), std::move(chunk)}).second) groups_.front().keys.push_back(key);
+    places_.emplace(key, Place{groups_.begin(), std::move(chunk)});
+    groups_.front().keys.push_back(key);
   }
 }
 

@@ -42,7 +42,8 @@ class ChunkCache {
  public:
   // nullptr if it is not here. Marks it as used by statement `run`.
   const DeviceChunk* find(const ChunkKey& key, uint64_t run);
-  // Chunks of one block; none for what a statement has beside chunks. A chunk that is here already stays.
+  // Chunks of one block; none for what a statement has beside chunks. A chunk that is here already stays, and a block
+  // without any other is not kept.
   void put(std::shared_ptr<DeviceBlock> block, std::vector<std::pair<ChunkKey, DeviceChunk>> chunks, uint64_t run);
 
   // Forgets blocks until `need` more bytes fit under `limit`: first those that other statements used longest ago, then

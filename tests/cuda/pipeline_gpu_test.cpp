@@ -482,6 +482,24 @@ TEST(GpuPipeline, SecondRunCompilesAndTransfersNothing) {
   EXPECT_EQ(other.bytes_transferred, 0u);
 }
 
+TEST(GpuPipeline, AFileListedTwiceIsKeptOnce) {
+  BASALT_NEEDS_GPU();
+  const TestTable table = numbers(300'000, 65536);
+  Subset subset = statement_over(table);
+  gpu().backend->drop_cache();
+  outcome(subset.pipeline, {}, Device::kCuda);
+  const uint64_t once = gpu().backend->cached_bytes();
+  subset.pipeline.files.push_back(table.file);
+  const std::string expected = outcome(subset.pipeline, {}, Device::kCpu);
+  gpu().backend->drop_cache();
+  for (int round = 0; round < 2; ++round) {
+    RunReport report;
+    EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda, &report), expected);
+    EXPECT_EQ(gpu().backend->cached_bytes(), once);
+    EXPECT_EQ(report.bytes_transferred > 0, round == 0);
+  }
+}
+
 // One range over each column: the kernel counts as the interpreter does, and again when everything is resident.
 TEST(GpuPipeline, TilesAreCountedByWhatDecidedThem) {
   BASALT_NEEDS_GPU();
