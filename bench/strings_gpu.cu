@@ -274,10 +274,6 @@ class EncodedChunks {
       lengths_.emplace_back(rows_);
       fsst::EncodeWork work{};
       work.rows = rows_;
-      work.variant =
-          std::getenv("BASALT_VARIANT") ? static_cast<uint32_t>(std::atoi(std::getenv("BASALT_VARIANT"))) : 3;
-      work.stage_bytes =
-          std::getenv("BASALT_STAGE") ? static_cast<uint32_t>(std::atoi(std::getenv("BASALT_STAGE"))) : 3072;
       groups_.emplace_back(work.groups());
       places_.emplace_back(work.groups() + 1);
       codes_.emplace_back(code_bytes + 64);
@@ -520,7 +516,7 @@ int main(int argc, char** argv) {
   encode(bench, "uuids", hex, basalt::Effort::kBalanced, kLeastEncodeRate);
   encode(bench, "long comments", long_comment, basalt::Effort::kBalanced, kLeastEncodeRate, 1 << 18);
   encode(bench, "articles", article, basalt::Effort::kBalanced, kLeastEncodeRate, 1 << 16);
-  if (std::getenv("BASALT_STAGE") == nullptr) encode(bench, "comments, best", comment, basalt::Effort::kBest, 0);
+  encode(bench, "comments, best", comment, basalt::Effort::kBest, 0);
   encode_whole(bench, "strings(packed, fsst(packed))", "comments", comment);
   encode_whole(bench, Tokens::kTree, "comments", comment);
   encode_whole(bench, Numbered::kTree, "customers", numbered_text);

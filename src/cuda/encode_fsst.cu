@@ -1,7 +1,6 @@
 // Compressing strings on the device, tables included: they are trained there, rows are parsed there, and codes wait
 // until sizes tell their places. The host waits once, for the sizes.
 #include <algorithm>
-#include <cstdlib>
 
 #include "codec/fsst/encode_kernels.h"
 #include "codec/fsst/encode_table.h"
@@ -90,8 +89,6 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   work.offsets = texts.offsets;
   work.first_byte = texts.first_byte;
   work.rows = count;
-  work.variant = std::getenv("BASALT_VARIANT") ? static_cast<uint32_t>(std::atoi(std::getenv("BASALT_VARIANT"))) : 3;
-  work.stage_bytes = std::getenv("BASALT_STAGE") ? static_cast<uint32_t>(std::atoi(std::getenv("BASALT_STAGE"))) : 3072;
   work.tables = trained.tables.as<fsst::EncodeTable>();
   work.table_shift = trained.shift.as<uint32_t>();
   work.steps = steps.as<uint8_t>();

@@ -62,8 +62,6 @@ void expect_same(const Values& values, Effort effort, bool keep_codes = true) {
   work.text = text.data();
   work.offsets = values.offsets;
   work.first_byte = first_byte;
-  work.variant = std::getenv("BASALT_VARIANT") ? std::atoi(std::getenv("BASALT_VARIANT")) : 3;
-  work.stage_bytes = std::getenv("BASALT_STAGE") ? std::atoi(std::getenv("BASALT_STAGE")) : 3072;
   work.rows = values.count;
   work.tables = encode_tables.data();
   const uint32_t table_shift = params.table_shift;
@@ -99,7 +97,7 @@ void expect_same(const Values& values, Effort effort, bool keep_codes = true) {
   const size_t waiting_bytes = fsst::EncodeWork::waiting_bytes(values.count, bytes);
   std::vector<device::SixteenBytes> waiting(waiting_bytes / 16 + 1);
   if (keep_codes && work.steps == nullptr) work.waiting = reinterpret_cast<uint8_t*>(waiting.data());
-  alignas(16) static unsigned char stage[3072];
+  alignas(16) static unsigned char stage[fsst::kGroupStageBytes];
   each_warp(values.count, [&](uint64_t first) { fsst::count_rows(work, table_of(first), first, stage); });
   each_thread(work.most_pieces, [&](uint64_t i) {
     if (fsst::is_piece(work, i)) fsst::count_piece(work, i);

@@ -64,8 +64,6 @@ struct EncodeWork {
   const EncodeTable* tables;
   const uint32_t* table_shift;
   uint64_t most_pieces;  // that the rows could have; 0: none is long
-  uint32_t variant;
-  uint32_t stage_bytes;  // of shared memory that a warp collects codes in: 64 at least, a multiple of 16
   uint8_t* steps;  // optimal parse: a byte per byte of text, how many of them the best step takes; nullptr: greedy
 
   // Pieces of long rows are counted per tile, then listed:
@@ -84,8 +82,6 @@ struct EncodeWork {
   const uint64_t* piece_places;  // [most_pieces], sums of piece_codes
   uint8_t* codes;
 
-  // Codes of a group that have room there, beside what TextStage keeps of its last and first sixteen.
-  BASALT_HD uint32_t most_staged() const { return stage_bytes - 32; }
   BASALT_HD uint32_t tiles() const { return static_cast<uint32_t>((rows + kTileRows - 1) / kTileRows); }
   BASALT_HD uint64_t groups() const { return (rows + kGroupRows - 1) / kGroupRows; }
 
