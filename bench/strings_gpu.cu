@@ -29,6 +29,9 @@ constexpr double kLeastRate = 300e9;  // of plain bytes
 constexpr double kLeastEncodeRate = 80e9;
 
 std::string comment(uint64_t row) { return comment_of(row, 10, 43); }
+// As ps_comment, and longer ones, whose codes do not fit into shared memory.
+std::string long_comment(uint64_t row) { return comment_of(row, 49, 198); }
+std::string article(uint64_t row) { return comment_of(row, 200, 1000); }
 // Nothing but digits and dashes, in which few pieces are frequent.
 std::string hex(uint64_t row) {
   std::string text;
@@ -386,9 +389,10 @@ class EncodedChunks {
 };
 
 // From text to tables, sizes, places and codes: with the tables, which is what the bar is about, and without.
-void encode(NestedBench& bench, const std::string& point, std::string (*text)(uint64_t), Effort effort, double bar) {
+void encode(NestedBench& bench, const std::string& point, std::string (*text)(uint64_t), Effort effort, double bar,
+            uint64_t rows = kMaxChunkRows) {
   if (!bench.options.wants("fsst encode " + point)) return;
-  const Texts plain = texts_of(text, kMaxChunkRows);
+  const Texts plain = texts_of(text, rows);
   const Tree tree = bind_tree(parse_tree("strings(packed, fsst(plain))"), Physical::kBytes);
   const Node strings = encode_tree(plain.values(), tree, effort);
   const Node& node = strings.children[1];
@@ -510,6 +514,8 @@ int main(int argc, char** argv) {
   decode<Numbered>(bench, "numbered decode", "customers", numbered_text, kLeastRate);
   encode(bench, "comments", comment, basalt::Effort::kBalanced, kLeastEncodeRate);
   encode(bench, "uuids", hex, basalt::Effort::kBalanced, kLeastEncodeRate);
+  encode(bench, "long comments", long_comment, basalt::Effort::kBalanced, kLeastEncodeRate, 1 << 18);
+  encode(bench, "articles", article, basalt::Effort::kBalanced, kLeastEncodeRate, 1 << 16);
   encode(bench, "comments, best", comment, basalt::Effort::kBest, 0);
   encode_whole(bench, "strings(packed, fsst(packed))", "comments", comment);
   encode_whole(bench, Tokens::kTree, "comments", comment);

@@ -84,25 +84,20 @@ const DeviceChunk* ChunkCache::find(const ChunkKey& key, uint64_t run) {
 
 void ChunkCache::put(std::shared_ptr<DeviceBlock> block, std::vector<std::pair<ChunkKey, DeviceChunk>> chunks,
                      uint64_t run) {
-  Group group;
-  group.block = std::move(block);
-  group.run = run;
-  bytes_ += group.block->bytes();
-  groups_.push_front(std::move(group));
+  // Another batch of the statement had them, too (a file listed twice): the first copy stays.
+  const bool beside_chunks = chunks.empty();
+  std::erase_if(chunks, [&](const auto& entry) { return places_.contains(entry.first); });
+  if (chunks.empty() && !beside_chunks) return;
+  bytes_ += block->bytes();
+  groups_.push_front({std::move(block), {}, run});
   for (auto& [key, chunk] : chunks) {
-    // The same chunk twice in one statement (a file listed twice): the first copy stays.
-    const auto known = places_.find(key);
-    if (known != places_.end() && (known->second.chunk.alphabet != nullptr || chunk.alphabet == nullptr)) continue;
-    places_.insert_or_assign(key, Place{groups_.begin(), std::move(chunk)});
+    places_.emplace(key, Place{groups_.begin(), std::move(chunk)});
     groups_.front().keys.push_back(key);
   }
 }
 
 void ChunkCache::drop(std::list<Group>::iterator group) {
-  for (const ChunkKey& key : group->keys) {
-    const auto place = places_.find(key);
-    if (place != places_.end() && place->second.group == group) places_.erase(place);
-  }
+  for (const ChunkKey& key : group->keys) places_.erase(key);
   bytes_ -= group->block->bytes();
   groups_.erase(group);
 }

@@ -30,19 +30,20 @@ struct ChunkKeyHash {
 };
 
 // A chunk on the device: where each of its streams lies, in preorder; of strings also what tests are made from, which
-// stays on the host.
+// stays on the host. It is there from the first load on, whether that statement tests them or not: a later one that
+// does would have to read the file again.
 struct DeviceChunk {
   std::shared_ptr<DeviceBlock> block;
   std::vector<uint64_t> addresses;
-  std::shared_ptr<const TextAlphabet> alphabet;  // nullptr until a statement tests them
+  std::shared_ptr<const TextAlphabet> alphabet;  // nullptr: no strings
 };
 
 class ChunkCache {
  public:
   // nullptr if it is not here. Marks it as used by statement `run`.
   const DeviceChunk* find(const ChunkKey& key, uint64_t run);
-  // Chunks of one block; none for what a statement has beside chunks. A chunk that is here already stays, unless it has
-  // no alphabet and the new one has.
+  // Chunks of one block; none for what a statement has beside chunks. A chunk that is here already stays, and a block
+  // without any other is not kept.
   void put(std::shared_ptr<DeviceBlock> block, std::vector<std::pair<ChunkKey, DeviceChunk>> chunks, uint64_t run);
 
   // Forgets blocks until `need` more bytes fit under `limit`: first those that other statements used longest ago, then

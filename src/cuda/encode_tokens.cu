@@ -58,11 +58,17 @@ struct DeviceAtomics {
   __device__ static void add(uint32_t* to) { atomicAdd(to, 1u); }
 };
 
-// Calls fill(bits) with more and more slots of a table, 2^bits, until it says that they were enough.
+// Thrown where a table with eight slots for every item, or all that 32 bits number, has been too small: a larger one
+// would not be better.
+struct CrowdedSlots {};
+
+// Calls fill(bits) with more and more slots of a table, 2^bits, until it says that they were enough for so many items.
 template <typename Fill>
-void with_enough_slots(Fill&& fill) {
+void with_enough_slots(uint64_t items, Fill&& fill) {
   constexpr uint32_t kFirstBits = 16;
+  constexpr uint32_t kLastBits = 32;
   for (uint32_t bits = kFirstBits; !fill(bits); bits += 2) {
+    if (bits == kLastBits || uint64_t{1} << bits >= 8 * items) throw CrowdedSlots();
   }
 }
 DeviceBuffer all_ones(size_t bytes, cudaStream_t stream) {
@@ -138,7 +144,7 @@ SplitRows split_rows(const strings::Texts& texts, const Values& host, cudaStream
   out.sequence = DeviceBuffer(count * sizeof(uint32_t), stream);
   work.sequence = out.sequence.as<uint32_t>();
   // Where `tokens` is worth it, words are repeated many times.
-  with_enough_slots([&](uint32_t bits) {
+  with_enough_slots(count, [&](uint32_t bits) {
     if (count == 0) return true;
     work.distinct.bits = bits;
     const DeviceBuffer slots = all_ones(work.distinct.count() * sizeof(uint64_t), stream);
@@ -170,7 +176,7 @@ Runs find_runs(tokens::RunWork work, uint64_t rows, uint64_t words, std::vector<
   Runs out;
   out.at = DeviceBuffer(words * sizeof(uint32_t), stream);
   work.at = out.at.as<uint32_t>();
-  with_enough_slots([&](uint32_t bits) {
+  with_enough_slots(words, [&](uint32_t bits) {
     const uint64_t slots = uint64_t{1} << bits;
     const DeviceBuffer pairs = all_ones(slots * sizeof(uint64_t), stream),
                        firsts = all_ones(slots * sizeof(uint32_t), stream), full = cleared(sizeof(uint32_t), stream);
@@ -308,13 +314,9 @@ Buffer tile_starts(const DeviceBuffer& places, uint64_t rows, cudaStream_t strea
   return out;
 }
 
-}  // namespace
-
-Node encode_tokens(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+Node encode_on_device(DeviceValues& values, const Values& host, const Tree& tree, Effort effort, cudaStream_t stream) {
   Node node = make_node(values, tree, tokens::kStreams);
-  const RowsOnHost host(values, stream);
-  if (host.longest() > kLongestRow) return node.codec->encode(host.values, tree, effort);
-  SplitRows split = split_rows(texts_of(values, stream), host.values, stream);
+  SplitRows split = split_rows(texts_of(values, stream), host, stream);
   values.data = {};  // words stand for the text from here on
   tokens::RowPasses passes;
   passes.count_uses = [&](const std::vector<tokens::Phrase>& phrases, uint64_t step) {
@@ -341,6 +343,17 @@ Node encode_tokens(DeviceValues& values, const Tree& tree, Effort effort, cudaSt
   node.children.push_back(encode_node(cut.counts, tree.children[tokens::kCounts], effort, stream));
   node.children.push_back(encode_node(texts, tree.children[tokens::kEntries], effort, stream));
   return node;
+}
+
+}  // namespace
+
+Node encode_tokens(DeviceValues& values, const Tree& tree, Effort effort, cudaStream_t stream) {
+  const RowsOnHost host(values, stream);
+  try {
+    if (host.longest() <= kLongestRow) return encode_on_device(values, host.values, tree, effort, stream);
+  } catch (const CrowdedSlots&) {  // words that were made to have like hashes: the same bytes, later
+  }
+  return get_codec(tree.codec).encode(host.values, tree, effort);
 }
 
 }  // namespace basalt::cuda

@@ -30,11 +30,6 @@ void append_text(const Expr& expr, std::string& out) {
 
 }  // namespace
 
-// Whether the statement puts a test to the column's strings.
-bool StatementRun::is_tested(size_t column) const {
-  return std::ranges::any_of(plan_->texts, [&](const device::TextPlan& text) { return text.column == column; });
-}
-
 // What tables of the statement's tests take at most for one chunk.
 uint64_t StatementRun::table_bytes(const std::vector<const ColumnChunkInfo*>& columns) const {
   uint64_t bytes = 0;

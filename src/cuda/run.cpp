@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <unordered_set>
 
 #include "cuda/statement_run.h"
 
@@ -59,6 +60,7 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
   const size_t columns = pipeline_.columns.size();
   batch.chunks.assign(batch.end - batch.first, std::vector<DeviceChunk>(columns));
   std::vector<ChunkLoad> loads;
+  std::unordered_set<ChunkKey, ChunkKeyHash> asked;  // a file may be listed twice
   uint64_t transferred = 0;
   uint64_t tables = 0;
   for (size_t i = batch.first; i < batch.end; ++i) {
@@ -67,13 +69,13 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
     for (size_t column = 0; column < columns; ++column) {
       ChunkLoad load;
       load.field_id = pipeline_.columns[column].field_id;
-      load.tested = is_tested(column);
       const ColumnChunkInfo& info = work.file->column(load.field_id).chunks[work.chunk];
       const DeviceChunk* found = backend_.cache_.find(work.keys[column], run_);
-      if (found != nullptr && (!load.tested || found->alphabet != nullptr)) {
+      if (found != nullptr) {
         batch.chunks[i - batch.first][column] = *found;
         continue;
       }
+      if (!asked.insert(work.keys[column]).second) continue;
       load.file = work.file;
       load.chunk = work.chunk;
       load.key = work.keys[column];
@@ -219,27 +221,18 @@ void StatementRun::launch(Batch& batch, size_t index) {
     batch.load->wait();
     batch.load.reset();
     // What was loaded becomes part of the cache, and of this batch.
-    size_t group_at = 0;
-    size_t chunk_at = 0;
-    for (size_t i = 0; i < batch.chunks.size(); ++i) {
-      for (DeviceChunk& chunk : batch.chunks[i]) {
-        if (chunk.block != nullptr) continue;
-        LoadGroup& group = batch.groups[group_at];
-        chunk.block = group.block;
-        chunk.addresses = group.chunks[chunk_at].addresses;
-        chunk.alphabet = group.chunks[chunk_at].alphabet;
-        if (++chunk_at == group.chunks.size()) {
-          ++group_at;
-          chunk_at = 0;
-        }
-      }
-    }
     for (LoadGroup& group : batch.groups) {
       std::vector<std::pair<ChunkKey, DeviceChunk>> entries;
       for (ChunkLoad& load : group.chunks) {
         entries.emplace_back(load.key, DeviceChunk{group.block, load.addresses, load.alphabet});
       }
       backend_.cache_.put(group.block, std::move(entries), run_);
+    }
+    for (size_t i = 0; i < batch.chunks.size(); ++i) {
+      for (size_t column = 0; column < batch.chunks[i].size(); ++column) {
+        DeviceChunk& chunk = batch.chunks[i][column];
+        if (chunk.block == nullptr) chunk = *backend_.cache_.find(chunks_[batch.first + i].keys[column], run_);
+      }
     }
     end_transfers();
     check(cudaStreamWaitEvent(backend_.compute_, backend_.transfer_end_, 0), "ordering streams");

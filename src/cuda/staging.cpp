@@ -51,7 +51,7 @@ void check_codes(const NodeView& node) {
 
 std::shared_ptr<const TextAlphabet> alphabet_of(const NodeView& root) {
   const NodeView& values = *device::readers_of(root).value_node;
-  return values.codec->text_alphabet(values);
+  return values.type == Physical::kBytes ? values.codec->text_alphabet(values) : nullptr;
 }
 
 }  // namespace
@@ -171,7 +171,7 @@ void BatchLoad::load(LoadGroup& group) {
     }
     try {
       check_codes(root);
-      if (load.tested) load.alphabet = alphabets_.get(info, root);
+      load.alphabet = alphabets_.get(info, root);
     } catch (const Error& error) {
       throw error.within(load.file->name() + ": column " + load.file->column(load.field_id).path + ": chunk " +
                          std::to_string(load.chunk));

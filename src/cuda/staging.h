@@ -24,8 +24,7 @@ struct ChunkLoad {
   uint64_t bytes = 0;   // on the device: its region, then streams it shares with other chunks
   uint64_t offset = 0;  // in its group's block
   std::vector<uint64_t> addresses;
-  bool tested = false;  // strings, by the statement: they need an alphabet
-  std::shared_ptr<const TextAlphabet> alphabet;
+  std::shared_ptr<const TextAlphabet> alphabet;  // as DeviceChunk has it
 };
 // Bytes that loading this chunk takes.
 uint64_t load_bytes(const ColumnChunkInfo& info);
@@ -34,7 +33,7 @@ uint64_t load_bytes(const ColumnChunkInfo& info);
 // may use it.
 class SharedAlphabets {
  public:
-  // The alphabet of a chunk whose arrays are `root`. Throws Error(kCorrupt).
+  // The alphabet of a chunk whose arrays are `root`; nullptr if its values are no strings. Throws Error(kCorrupt).
   std::shared_ptr<const TextAlphabet> get(const ColumnChunkInfo& info, const NodeView& root);
 
  private:

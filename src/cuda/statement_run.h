@@ -47,7 +47,6 @@ class StatementRun {
   void end_transfers();
   void launch(Batch& batch, size_t index);
   std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
-  bool is_tested(size_t column) const;
   uint64_t table_bytes(const std::vector<const ColumnChunkInfo*>& columns) const;
   std::vector<uint64_t> upload_tables(const Batch& batch);
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,

@@ -290,8 +290,9 @@ int128_t key_of(const Value& literal, Lane lane) {
   return literal.integer;
 }
 
-// Whether a comparison is of lengths that are stored, which costs less than looking at the texts.
-bool reads_byte_lengths(const Step& step, TileInput& input) {
+// Decodes the lengths that a comparison is of, which costs less than looking at the texts; false where it is of
+// something else, or they are not stored.
+bool decode_byte_lengths(const Step& step, TileInput& input) {
   return std::any_of(step.expr->args.begin(), step.expr->args.end(), [&](const Expr& arg) {
     return arg.op == ExprOp::kByteLength && arg.args[0].op == ExprOp::kColumn && input.byte_lengths(arg.args[0].column);
   });
@@ -299,7 +300,7 @@ bool reads_byte_lengths(const Step& step, TileInput& input) {
 
 // Whether the column's encoding answered a test of strings, and its NULLs.
 bool test_in_place(Step& step, TileInput& input, uint8_t* out, const uint8_t*& valid) {
-  if (step.automaton == nullptr || reads_byte_lengths(step, input)) return false;
+  if (step.automaton == nullptr || decode_byte_lengths(step, input)) return false;
   const uint32_t column = tested_column(*step.expr);
   if (!input.test_strings(column, step.automaton, out)) return false;
   valid = input.valid(column);

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "basalt/exec/pipeline.h"
+#include "exec/string_tests.h"
 
 namespace basalt {
 
@@ -68,6 +69,7 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
     case ExprOp::kSubstring: {
       Expr from_one = expr;
       from_one.args[1].literal.integer += 1;
+      if (exec::part_of(expr).count == StringTest::Part::kToTheEnd) from_one.args.pop_back();
       return call("substring", from_one, names);
     }
     default: break;

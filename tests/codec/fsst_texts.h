@@ -84,6 +84,18 @@ inline std::vector<TextCase> text_cases() {
     out.back().texts.push_back(text);
     out.back().texts.push_back(random_bytes(random, length, 0, 256));
   }
+  // Codes of 32 such rows are too many to be kept, or even to be staged.
+  out.push_back({"rows of 128 to 4096 bytes", {}});
+  for (size_t i = 0; i < 200; ++i) {
+    const size_t most = i < 70 ? 160 : i < 130 ? 700 : 4096;
+    const size_t length = 128 + random() % (most - 127);
+    std::string text;
+    while (text.size() < length) text += sentences(1, i + text.size())[0] + "; ";
+    text.resize(length);
+    if (i % 16 == 3) text = random_bytes(random, length, 0, 256);
+    out.back().texts.push_back(text);
+  }
+  out.back().texts[150].resize(4096, 'z');
   out.push_back({"a long row per tile", sentences(3000, 9)});
   for (size_t i = 500; i < 3000; i += 1000) out.back().texts[i] = random_bytes(random, 9000, 'a', 3);
   return out;

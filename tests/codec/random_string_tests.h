@@ -8,16 +8,18 @@
 
 namespace basalt::testing {
 
-// Few letters, so that patterns meet; code points of one to four bytes.
+// Few letters, so that patterns meet; code points of one to four bytes, NUL among them.
 inline std::string random_text(std::mt19937_64& random, size_t most) {
-  static const char* kLetters[] = {"a", "b", "ab", "c", "é", "ü", "世", "🦆", "%", "_", "\\"};
+  static const std::string kLetters[] = {"a",  "b",    "ab", "c", "é",  "ü",
+                                         "世", "🦆", "%",  "_", "\\", std::string(1, '\0')};
   std::string out;
   for (size_t left = random() % (most + 1); left > 0; --left) out += kLetters[random() % std::size(kLetters)];
   return out;
 }
 
 inline std::string random_pattern(std::mt19937_64& random) {
-  static const char* kParts[] = {"%", "%", "_", "a", "b", "ab", "é", "世", "🦆", "\\%", "\\_", "\\\\"};
+  static const std::string kParts[] = {
+      "%", "%", "_", "a", "b", "ab", "é", "世", "🦆", "\\%", "\\_", "\\\\", std::string(1, '\0')};
   std::string out;
   for (size_t left = random() % 7; left > 0; --left) out += kParts[random() % std::size(kParts)];
   return out;

@@ -8,7 +8,6 @@
 #include "codec/arrays.h"
 #include "codec/random_string_tests.h"
 #include "codec/strings/symbol_automaton.h"
-#include "core/utf8.h"
 
 namespace basalt {
 namespace {
@@ -17,12 +16,42 @@ using strings::SymbolAutomaton;
 using testing::random_test;
 using testing::random_text;
 
+// What tests mean, said once more and more simply: over lists of characters, each the bytes of one code point. The
+// library's own way with code points is among what is tested.
+using Characters = std::vector<std::string>;
+
+Characters characters_of(const std::string& text) {
+  Characters out;
+  for (size_t at = 0; at < text.size();) {
+    const auto lead = static_cast<uint8_t>(text[at]);
+    const size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    out.push_back(text.substr(at, bytes));
+    at += bytes;
+  }
+  return out;
+}
+
+std::string part_of(const Characters& characters, const StringTest::Part& part) {
+  std::string out;
+  for (uint64_t i = part.skip; i < characters.size() && i - part.skip < part.count; ++i) out += characters[i];
+  return out;
+}
+
+// Whether characters from `at` on are what the pattern means from `from` on.
+bool is_like(const Characters& pattern, size_t from, const Characters& text, size_t at) {
+  if (from == pattern.size()) return at == text.size();
+  if (pattern[from] == "%") {
+    return is_like(pattern, from + 1, text, at) || (at < text.size() && is_like(pattern, from, text, at + 1));
+  }
+  if (at == text.size()) return false;
+  if (pattern[from] == "_") return is_like(pattern, from + 1, text, at + 1);
+  if (pattern[from] == "\\") ++from;
+  return pattern[from] == text[at] && is_like(pattern, from + 1, text, at + 1);
+}
+
 bool holds(const StringTest& test, std::string text) {
   bool result = false;
-  if (test.part) {
-    text.erase(0, code_points_end(text, test.part->skip));
-    text.resize(code_points_end(text, test.part->count));
-  }
+  if (test.part) text = part_of(characters_of(text), *test.part);
   switch (test.kind) {
     case StringTest::Kind::kIn:
       result = std::find(test.values.begin(), test.values.end(), text) != test.values.end();
@@ -31,9 +60,9 @@ bool holds(const StringTest& test, std::string text) {
       result = (!test.low || text > *test.low || (test.low_inclusive && text == *test.low)) &&
                (!test.high || text < *test.high || (test.high_inclusive && text == *test.high));
       break;
-    case StringTest::Kind::kLike: result = LikePattern(test.pattern).matches(text); break;
+    case StringTest::Kind::kLike: result = is_like(characters_of(test.pattern), 0, characters_of(text), 0); break;
     case StringTest::Kind::kLength: {
-      const size_t length = test.in_bytes ? text.size() : count_code_points(text);
+      const size_t length = test.in_bytes ? text.size() : characters_of(text).size();
       result = length >= test.least && length <= test.most;
       break;
     }
@@ -51,8 +80,24 @@ TEST(StringTests, AutomataSayWhatTheTestSays) {
     for (int i = 0; i < 50; ++i) {
       const std::string text = random_text(random, 8);
       ASSERT_EQ(automaton->matches(text), holds(test, text)) << '"' << test.pattern << "\" on \"" << text << '"';
+      if (test.kind == StringTest::Kind::kLike && !test.part) {
+        ASSERT_EQ(LikePattern(test.pattern).matches(text), holds(test, text) != test.negate);
+      }
     }
   }
+}
+
+// A statement asks for its automata several times, in several threads.
+TEST(StringTests, AutomataAreBuiltOnce) {
+  StringTest test = StringTest::regexp("^[a-f]+(x|y){3}");
+  const auto automaton = make_automaton(test).automaton;
+  ASSERT_NE(automaton, nullptr);
+  EXPECT_EQ(make_automaton(StringTest::regexp("^[a-f]+(x|y){3}")).automaton, automaton);
+  test.negate = true;
+  EXPECT_NE(make_automaton(test).automaton, automaton);
+  test.negate = false;
+  test.part = StringTest::Part{1, 2};
+  EXPECT_NE(make_automaton(test).automaton, automaton);
 }
 
 TEST(StringTests, PatternsMeanWhatLikeMeans) {
@@ -195,7 +240,7 @@ TEST(StringTests, SymbolsLeadWhereTheirBytesLead) {
 
 TEST(StringTests, ReadersAnswerWithoutDecoding) {
   for (const char* tree : {"strings(packed, plain)", "dict(packed, strings(packed, plain))", "dict(rle, strings)",
-                           "strings(packed, fsst)", "dict(packed, strings(packed, fsst))"}) {
+                           "strings(packed, fsst)", "dict(packed, strings(packed, fsst))", "strings(packed, tokens)"}) {
     std::mt19937_64 random(3);
     testing::Array array = testing::make_strings(2500, testing::Pattern::kZero, 0);
     array.bytes.clear();

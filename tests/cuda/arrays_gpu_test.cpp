@@ -353,6 +353,8 @@ TEST(GpuArrays, TokeniseStringsToTheSameBytes) {
   expect_same_strings(testing::make_texts(long_row).values, "strings(packed, tokens)", "a row of 1.5 MB");
   expect_same_strings(testing::make_texts(testing::sentences(1 << 20, 3)).values, "strings(packed, tokens)",
                       "a million sentences");
+  expect_same_strings(make_texts(pick(colliding_words(1), 5000, 2)).values, "strings(packed, tokens)",
+                      "words that no hash table tells apart");
 }
 
 TEST(GpuArrays, TakeNumbersOutOfStringsToTheSameBytes) {

@@ -37,7 +37,8 @@ std::vector<uint64_t> sums_before(const std::vector<uint32_t>& sizes) {
   return out;
 }
 
-void expect_same(const Values& values, Effort effort, bool keep_codes = true) {
+void expect_same(const Values& values, Effort effort, bool keep_codes = true,
+                 uint32_t stage_bytes = fsst::kGroupStageBytes) {
   const Node strings =
       encode_tree(values, bind_tree(parse_tree("strings(plain, fsst(plain))"), Physical::kBytes), effort);
   const Node& node = strings.children[1];
@@ -62,6 +63,7 @@ void expect_same(const Values& values, Effort effort, bool keep_codes = true) {
   work.text = text.data();
   work.offsets = values.offsets;
   work.first_byte = first_byte;
+  work.stage_bytes = stage_bytes;
   work.rows = values.count;
   work.tables = encode_tables.data();
   const uint32_t table_shift = params.table_shift;
@@ -97,7 +99,8 @@ void expect_same(const Values& values, Effort effort, bool keep_codes = true) {
   const size_t waiting_bytes = fsst::EncodeWork::waiting_bytes(values.count, bytes);
   std::vector<device::SixteenBytes> waiting(waiting_bytes / 16 + 1);
   if (keep_codes && work.steps == nullptr) work.waiting = reinterpret_cast<uint8_t*>(waiting.data());
-  alignas(16) static unsigned char stage[fsst::kGroupStageBytes];
+  std::vector<device::SixteenBytes> stage_words(work.stage_bytes / 16);
+  auto* const stage = reinterpret_cast<unsigned char*>(stage_words.data());
   each_warp(values.count, [&](uint64_t first) { fsst::count_rows(work, table_of(first), first, stage); });
   each_thread(work.most_pieces, [&](uint64_t i) {
     if (fsst::is_piece(work, i)) fsst::count_piece(work, i);
@@ -121,8 +124,7 @@ void expect_same(const Values& values, Effort effort, bool keep_codes = true) {
   work.piece_places = piece_places.data();
   work.codes = codes;
   each_warp(values.count, [&](uint64_t first) {
-    const auto table = [&]() -> const fsst::EncodeTable& { return table_of(first); };
-    fsst::write_rows(work, table, first, stage);
+    fsst::write_rows(work, table_of(first), first, fsst::CountedGroup(work, first), stage);
   });
   each_thread(pieces.size(), [&](uint64_t i) { fsst::write_piece(work, i); });
   const Buffer& expected = node.streams[fsst::kCodes];
@@ -140,6 +142,17 @@ TEST(EmulatedFsstEncoder, WritesTheCodesOfTheCpu) {
     for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
       SCOPED_TRACE(std::string(one.name) + ", effort " + std::to_string(static_cast<int>(effort)));
       expect_same(array.values, effort);
+    }
+  }
+}
+
+// Codes wait in memory however little of them fits into shared memory.
+TEST(EmulatedFsstEncoder, AnySizeOfStages) {
+  for (const TextCase& one : text_cases()) {
+    if (one.texts.empty()) continue;
+    for (const uint32_t stage_bytes : {64, 512, 3072}) {
+      SCOPED_TRACE(std::string(one.name) + ", stages of " + std::to_string(stage_bytes));
+      expect_same(make_texts(one.texts).values, Effort::kFast, true, stage_bytes);
     }
   }
 }

@@ -204,8 +204,6 @@ TEST(GpuPipeline, TablesOfStringTestsCountAgainstTheMemory) {
   all.prune = false;
   EXPECT_EQ(outcome(nulls.pipeline, all, Device::kCuda), outcome(nulls.pipeline, {}, Device::kCpu));
   const uint64_t chunks = gpu().backend->cached_bytes();
-  // Strings that were not tested so far are, now.
-  EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), expected);
   gpu().backend->drop_cache();
   EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), expected);
   const uint64_t with_tables = gpu().backend->cached_bytes();
@@ -228,6 +226,32 @@ TEST(GpuPipeline, TablesOfStringTestsCountAgainstTheMemory) {
   EXPECT_EQ(outcome(subset.pipeline, tiny, Device::kAuto, &report), expected);
   EXPECT_EQ(report.ran_on, Device::kCpu);
   EXPECT_NE(report.why_cpu.find("tests of strings"), std::string::npos) << report.why_cpu;
+}
+
+// A first test of strings that another statement brought to the device: they are neither transferred nor kept twice.
+TEST(GpuPipeline, StringsThatAreThereAreTestedThere) {
+  BASALT_NEEDS_GPU();
+  for (const char* tree :
+       {"strings(packed, plain)", "strings(packed, fsst)", "strings(packed, tokens)", "dict(packed, strings)"}) {
+    SCOPED_TRACE(tree);
+    const TestTable table = words(100'000, 5003, tree);
+    const Subset nulls =
+        filtered(table, [](Expr text) { return make_expr(ExprOp::kIsNotNull, Physical::kU8, {std::move(text)}); });
+    const Subset subset = liked(table, "%99%");
+    RunOptions all;
+    all.prune = false;
+    RunReport loading;
+    RunReport testing;
+    gpu().backend->drop_cache();
+    EXPECT_EQ(outcome(nulls.pipeline, all, Device::kCuda, &loading), outcome(nulls.pipeline, {}, Device::kCpu));
+    EXPECT_GT(loading.bytes_transferred, 0u);
+    EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda, &testing), outcome(subset.pipeline, {}, Device::kCpu));
+    EXPECT_EQ(testing.bytes_transferred, 0u);
+    const uint64_t beside = gpu().backend->cached_bytes();
+    gpu().backend->drop_cache();
+    EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), outcome(subset.pipeline, {}, Device::kCpu));
+    EXPECT_EQ(gpu().backend->cached_bytes(), beside);
+  }
 }
 
 TEST(GpuPipeline, ChunksWithEqualDictionariesShareATable) {
@@ -456,6 +480,24 @@ TEST(GpuPipeline, SecondRunCompilesAndTransfersNothing) {
   EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda, &other), outcome(subset.pipeline, {}, Device::kCpu));
   EXPECT_EQ(other.compile_ms, 0.0);
   EXPECT_EQ(other.bytes_transferred, 0u);
+}
+
+TEST(GpuPipeline, AFileListedTwiceIsKeptOnce) {
+  BASALT_NEEDS_GPU();
+  const TestTable table = numbers(300'000, 65536);
+  Subset subset = statement_over(table);
+  gpu().backend->drop_cache();
+  outcome(subset.pipeline, {}, Device::kCuda);
+  const uint64_t once = gpu().backend->cached_bytes();
+  subset.pipeline.files.push_back(table.file);
+  const std::string expected = outcome(subset.pipeline, {}, Device::kCpu);
+  gpu().backend->drop_cache();
+  for (int round = 0; round < 2; ++round) {
+    RunReport report;
+    EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda, &report), expected);
+    EXPECT_EQ(gpu().backend->cached_bytes(), once);
+    EXPECT_EQ(report.bytes_transferred > 0, round == 0);
+  }
 }
 
 // One range over each column: the kernel counts as the interpreter does, and again when everything is resident.

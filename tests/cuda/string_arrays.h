@@ -8,6 +8,7 @@
 
 #include "codec/arrays.h"
 #include "codec/strings/texts.h"
+#include "codec/tokens/cut.h"
 
 namespace basalt::test {
 
@@ -42,6 +43,17 @@ inline std::vector<std::string> colliding_texts(size_t count, uint64_t seed) {
     texts.push_back(text);
   }
   return texts;
+}
+
+// Those of them, several hundred, that `tokens` takes for one word.
+inline std::vector<std::string> colliding_words(uint64_t seed) {
+  std::vector<std::string> words = colliding_texts(200'000, seed);
+  std::erase_if(words, [](const std::string& text) {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+    return tokens::word_length(bytes, text.size(), tokens::in_word) != text.size() || tokens::in_word(bytes[15]) ||
+           !tokens::in_word(bytes[0]);
+  });
+  return words;
 }
 
 // `rows` rows, each one of `from`.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "basalt/exec/expressions.h"
 #include "exec/random_expr.h"
 
 namespace basalt::test {
@@ -214,6 +215,9 @@ TEST(ToString, PrintsSqlLikeText) {
       make_expr(ExprOp::kIn, Physical::kU8, {column_expr(1, Physical::kBytes), bytes_expr("AIR"), bytes_expr("it's")});
   const Expr like = make_expr(ExprOp::kLike, Physical::kU8, {column_expr(1, Physical::kBytes), bytes_expr("A\\%_%")});
   EXPECT_EQ(to_string(like, {"price", "mode"}), "mode LIKE 'A\\%_%' ESCAPE '\\'");
+  const Expr mode = column_expr(1, Physical::kBytes);
+  EXPECT_EQ(to_string(substring(mode, 2, 3), {"price", "mode"}), "substring(mode, 3, 3)");
+  EXPECT_EQ(to_string(substring(mode, 2, INT64_MAX), {"price", "mode"}), "substring(mode, 3)");
   EXPECT_EQ(to_string(make_expr(ExprOp::kAnd, Physical::kU8, {small, list}), {"price", "mode"}),
             "(price < 2400) AND (mode IN ('AIR', 'it''s'))");
 }

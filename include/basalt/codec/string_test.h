@@ -38,6 +38,7 @@ struct StringTest {
   uint64_t least = 0;
   uint64_t most = UINT64_MAX;
   std::optional<Part> part;  // the test is put to this part, not to the whole string
+  bool operator==(const StringTest&) const = default;
 
   static StringTest in(std::vector<std::string> values);
   static StringTest between(std::optional<std::string> low, bool low_inclusive, std::optional<std::string> high,
@@ -112,6 +113,7 @@ struct AutomatonOrReason {
   std::shared_ptr<const Automaton> automaton;  // nullptr: decode and look
   std::string reason;                          // why there is none
 };
+// The last ones are kept: who asks again soon gets the same automaton. Several threads may ask at once.
 AutomatonOrReason make_automaton(const StringTest& test);
 
 }  // namespace basalt

@@ -1,6 +1,7 @@
 // Text to codes on the device. A thread takes a row, or a piece of a long one, and a warp 32 rows that lie side by
-// side: a group. Groups are parsed into shared memory and kept in memory of three quarters of the text until all sizes
-// are known; then they move to their places. Groups that do not fit, and pieces, are parsed twice.
+// side: a group. Codes are collected in shared memory, or where that is too small in words, and kept in memory of three
+// quarters of the text until all sizes are known; then they move to their places. Groups that need more, and pieces,
+// are parsed twice.
 #pragma once
 
 #include "codec/fsst/encode_work.h"
@@ -190,28 +191,25 @@ __device__ __forceinline__ uint8_t* steps_of(const EncodeWork& work, const Part&
   return work.steps == nullptr ? nullptr : work.steps + part.first;
 }
 
-// Codes of a part, the first `room` of their bytes to `to`; returns how many there are, and notes escapes.
+// How many bytes the codes of a part are; notes escapes. Calls keep(bytes before, byte of codes) for each of them.
+template <typename Keep>
 __device__ __forceinline__ uint32_t count_part(const EncodeWork& work, const EncodeTable& table, const Part& part,
-                                               uint32_t table_number, uint8_t* to = nullptr, uint32_t room = 0) {
+                                               uint32_t table_number, Keep&& keep) {
   if (work.steps != nullptr) find_best_steps(table, part, steps_of(work, part));
   uint32_t bytes = 0;
   bool escapes = false;
-  const auto put = [&](uint32_t byte) {
-    if (bytes < room) to[bytes] = static_cast<uint8_t>(byte);
-    ++bytes;
-  };
   for_each_step(table, part, steps_of(work, part), [&](const EncodeStep& step, uint32_t byte) {
-    put(step.code);
+    keep(bytes++, step.code);
     if (step.code != kEscape) return;
-    put(byte);
+    keep(bytes++, byte);
     escapes = true;
   });
   if (escapes) work.escapes[table_number] = 1;
   return bytes;
 }
 
-// Shared memory of a warp: rows of up to 127 bytes on average have room, and six blocks of eight warps.
-constexpr uint32_t kGroupStageBytes = 3072;
+// Groups share what there is of shared memory as long as each row has room for a third of its bytes.
+constexpr uint32_t kLeastRoom = 3;
 
 // A warp's rows, one per lane; long ones are not its affair.
 struct RowGroup {
@@ -221,16 +219,25 @@ struct RowGroup {
   uint32_t room;      // for codes until they are placed; where there is none for some row of the group, 0
   uint32_t before;    // of the lanes below
   uint32_t all_room;  // of the group
+  bool staged;        // codes fit into shared memory
 
   __device__ __forceinline__ RowGroup(const EncodeWork& work, uint64_t first) : row(first + lane_id()) {
     part = row < work.rows ? row_part(work, row) : Part{work.text, 0, 0};
     const bool is_piecewise = is_long(part.length);
     exists = row < work.rows && !is_piecewise;
     if (is_piecewise) part.length = 0;
-    room = room_of(static_cast<uint32_t>(part.length));
+    const auto length = static_cast<uint32_t>(part.length);
+    room = room_of(length);
     all_room = device::sum_of_lanes(room);
-    if (device::any_lane(is_piecewise) || all_room > kGroupStageBytes - 32 || work.waiting == nullptr)
-      room = all_room = 0;
+    staged = all_room <= work.most_staged();
+    if (!staged) {
+      // Less room than three quarters is enough for text that is worth compressing.
+      const uint32_t all = device::sum_of_lanes(length);
+      staged = all / kLeastRoom <= work.most_staged();
+      if (staged) room = length * work.most_staged() / all;
+      all_room = device::sum_of_lanes(room);
+    }
+    if (device::any_lane(is_piecewise) || work.waiting == nullptr) room = all_room = 0;
     before = device::sum_below(room);
   }
   // Whether the codes have been kept, of which this lane's row has so many bytes.
@@ -241,12 +248,23 @@ struct RowGroup {
 __device__ __forceinline__ void count_rows(const EncodeWork& work, const EncodeTable& table, uint64_t first,
                                            unsigned char* stage) {
   const RowGroup group(work, first);
-  const uint32_t bytes =
-      count_part(work, table, group.part, table_of_row(work, first), stage + group.before, group.room);
+  const uint32_t number = table_of_row(work, first);
+  uint32_t bytes = 0;
+  if (group.staged) {
+    bytes = count_part(work, table, group.part, number, [&](uint32_t at, uint32_t byte) {
+      if (at < group.room) stage[group.before + at] = static_cast<uint8_t>(byte);
+    });
+  } else {
+    WordWriter writer(work.waiting + work.waiting_place(first) + group.before / 8 * 8, group.before % 8);
+    bytes = count_part(work, table, group.part, number, [&](uint32_t at, uint32_t byte) {
+      if (at < group.room) writer.put(byte, 1);
+    });
+    writer.finish();
+  }
   if (group.exists) work.code_lengths[group.row] = bytes;
   const uint32_t all = device::sum_of_lanes(bytes);
   if (lane_id() == 0) work.group_bytes[first / kGroupRows] = all;
-  if (!group.is_kept(bytes)) return;
+  if (!group.staged || !group.is_kept(bytes)) return;
   device::sync_warp();
   const auto* from = reinterpret_cast<const device::SixteenBytes*>(stage);
   auto* to = reinterpret_cast<device::SixteenBytes*>(work.waiting + work.waiting_place(first));
@@ -255,7 +273,8 @@ __device__ __forceinline__ void count_rows(const EncodeWork& work, const EncodeT
 __device__ __forceinline__ void count_piece(const EncodeWork& work, uint64_t i) {
   const EncodePiece piece = work.pieces[i];
   const uint32_t table = table_of_row(work, piece.row);
-  const uint32_t bytes = count_part(work, work.tables[table], piece_part(work, piece), table);
+  const uint32_t bytes =
+      count_part(work, work.tables[table], piece_part(work, piece), table, [](uint32_t, uint32_t) {});
   work.piece_codes[i] = bytes;
   atomicAdd(work.code_lengths + piece.row, bytes);
   atomicAdd(work.group_bytes + piece.row / kGroupRows, bytes);
@@ -276,28 +295,47 @@ __device__ __forceinline__ void write_part_out(const EncodeWork& work, const Enc
   write_part(table, part, steps_of(work, part), work.codes + place - at, at);
 }
 
-// Rows from `first` on to their places, by the whole warp. table() gives the rows' table where it is needed.
-template <typename Table>
-__device__ __forceinline__ void write_rows(const EncodeWork& work, Table&& table, uint64_t first,
-                                           unsigned char* stage) {
-  const RowGroup group(work, first);
-  const uint32_t bytes = group.row < work.rows ? load(work.code_lengths + group.row) : 0;
+// The same for codes that have been kept.
+__device__ __forceinline__ void copy_codes(const Part& kept, unsigned char* to, uint32_t at) {
+  WordWriter writer(to, at);
+  const auto bytes = static_cast<uint32_t>(kept.length);
+  for (uint32_t i = 0; i < bytes; i += 8) writer.put(kept.word(i), bytes - i < 8 ? bytes - i : 8);
+  writer.finish();
+}
+
+// A group whose sizes are known; beyond the last row it is empty, and kept.
+struct CountedGroup : RowGroup {
+  uint32_t bytes;  // of this lane's codes
+  bool kept;       // else its rows are parsed again
+
+  __device__ __forceinline__ CountedGroup(const EncodeWork& work, uint64_t first) : RowGroup(work, first) {
+    bytes = row < work.rows ? load(work.code_lengths + row) : 0;
+    kept = is_kept(bytes);
+  }
+};
+
+// Rows from `first` on to their places, by the whole warp. The table is asked for those that are not kept.
+__device__ __forceinline__ void write_rows(const EncodeWork& work, const EncodeTable& table, uint64_t first,
+                                           const CountedGroup& group, unsigned char* stage) {
+  const uint32_t bytes = group.bytes;
   const uint64_t place = load(work.group_places + first / kGroupRows);
   const uint32_t before = device::sum_below(bytes);
   const uint32_t all = device::sum_of_lanes(bytes);
-  const bool is_kept = group.is_kept(bytes);
-  if (!is_kept && (all > kGroupStageBytes - 32 || device::any_lane(group.row < work.rows && !group.exists))) {
-    if (group.exists) write_part_out(work, table(), group.part, place + before);
+  const Part kept{reinterpret_cast<const uint64_t*>(work.waiting), work.waiting_place(first) + group.before, bytes};
+  if (all > work.most_staged() || device::any_lane(group.row < work.rows && !group.exists)) {
+    if (group.kept) {
+      const auto at = static_cast<uint32_t>(reinterpret_cast<uint64_t>(work.codes + place + before) % 8);
+      copy_codes(kept, work.codes + place + before - at, at);
+    } else if (group.exists) {
+      write_part_out(work, table, group.part, place + before);
+    }
     return;
   }
   TextStage out(stage, work.codes + place);
-  if (is_kept) {
-    const Part kept{reinterpret_cast<const uint64_t*>(work.waiting), work.waiting_place(first) + group.before, bytes};
-    WordWriter writer(stage, out.filled() + before);
-    for (uint32_t at = 0; at < bytes; at += 8) writer.put(kept.word(at), bytes - at < 8 ? bytes - at : 8);
-    writer.finish();
+  if (group.kept) {
+    copy_codes(kept, stage, out.filled() + before);
   } else {
-    write_part(table(), group.part, steps_of(work, group.part), stage, out.filled() + before);
+    write_part(table, group.part, steps_of(work, group.part), stage, out.filled() + before);
   }
   out.push(all);
   out.finish();

@@ -2,7 +2,9 @@
 // state tells apart are put into one class.
 #include <algorithm>
 #include <bitset>
+#include <list>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "basalt/codec/string_test.h"
@@ -17,8 +19,10 @@ namespace {
 // What a state knows of the text so far; the same knowledge is the same state.
 using Knowledge = std::vector<uint32_t>;
 
-// Merging can make a few of many: `%a____` is explored with more states than it keeps. Beyond this it is given up.
+// Merging can make a few of many: `%a____` is explored with more states than it keeps. Beyond this it is given up, and
+// so it is where states know so much that looking at them takes longer, 10 ms or so, than it is worth.
 constexpr size_t kMostExplored = 512;
+constexpr size_t kMostLookedAt = 1 << 19;
 
 // First bytes of intervals within which a test treats all bytes alike.
 class Cuts {
@@ -200,7 +204,8 @@ class LikeStates {
 // once it was reached.
 class RegexpStates {
  public:
-  explicit RegexpStates(const std::string& pattern) : regexp_(pattern), nodes_(regexp_.nodes()) {
+  explicit RegexpStates(const std::string& pattern)
+      : regexp_(pattern), nodes_(regexp_.nodes()), behind_(nodes_.size()) {
     for (const Node& node : nodes_) {
       if (node.kind != Kind::kByte) continue;
       cuts.before(node.low);
@@ -208,28 +213,32 @@ class RegexpStates {
     }
   }
   Knowledge first() const {
-    std::set<uint32_t> reached{mark()};
+    Nodes reached;
     follow(regexp_.start(), {true, false}, reached);
-    return kept(reached);
+    Knowledge out = kept(reached);
+    if (out.empty() || nodes_[out[0]].kind != Kind::kMatch) out.push_back(mark());
+    return out;
   }
   Knowledge step(const Knowledge& known, uint8_t byte) const {
-    std::set<uint32_t> reached;
+    Nodes reached = behind(regexp_.start());  // a match can begin behind every byte
     for (const uint32_t at : known) {
       if (at == mark()) continue;
       const Node& node = nodes_[at];
       if (node.kind == Kind::kMatch) return known;
-      if (node.kind == Kind::kByte && node.low <= byte && byte <= node.high) follow(node.next, {}, reached);
+      if (node.kind == Kind::kByte && node.low <= byte && byte <= node.high) reached |= behind(node.next);
     }
-    follow(regexp_.start(), {}, reached);  // a match can begin behind every byte
     return kept(reached);
   }
   bool accepts(const Knowledge& known) const {
     const bool begins = !known.empty() && known.back() == mark();
-    std::set<uint32_t> reached;
+    Nodes reached;
     for (const uint32_t at : known) {
       if (at != mark()) follow(at, {begins, true}, reached);
     }
-    return std::any_of(reached.begin(), reached.end(), [&](uint32_t at) { return nodes_[at].kind == Kind::kMatch; });
+    for (uint32_t at = 0; at < nodes_.size(); ++at) {
+      if (reached[at] && nodes_[at].kind == Kind::kMatch) return true;
+    }
+    return false;
   }
 
   Cuts cuts;
@@ -241,15 +250,17 @@ class RegexpStates {
     bool begins = false;
     bool ends = false;
   };
+  using Nodes = std::bitset<strings::Regexp::kMostNodes>;
   uint32_t mark() const { return static_cast<uint32_t>(nodes_.size()); }
 
   // Adds all nodes from `at` on that a byte need not come for.
-  void follow(uint32_t at, Place place, std::set<uint32_t>& reached) const {
+  void follow(uint32_t at, Place place, Nodes& reached) const {
     std::vector<uint32_t> open{at};
     while (!open.empty()) {
       at = open.back();
       open.pop_back();
-      if (!reached.insert(at).second) continue;
+      if (reached[at]) continue;
+      reached.set(at);
       const Node& node = nodes_[at];
       if (node.kind == Kind::kSplit) open.push_back(node.other);
       const bool passes = node.kind == Kind::kSplit || (node.kind == Kind::kBegin && place.begins) ||
@@ -257,13 +268,15 @@ class RegexpStates {
       if (passes) open.push_back(node.next);
     }
   }
-  Knowledge kept(const std::set<uint32_t>& reached) const {
+  // The same within a text, which every state asks again.
+  const Nodes& behind(uint32_t at) const {
+    if (!behind_[at]) follow(at, {}, behind_[at].emplace());
+    return *behind_[at];
+  }
+  Knowledge kept(const Nodes& reached) const {
     Knowledge out;
-    for (const uint32_t at : reached) {
-      if (at == mark()) {
-        out.push_back(at);
-        continue;
-      }
+    for (uint32_t at = 0; at < nodes_.size(); ++at) {
+      if (!reached[at]) continue;
       const Kind kind = nodes_[at].kind;
       if (kind == Kind::kMatch) return {at};
       if (kind == Kind::kByte || kind == Kind::kEnd) out.push_back(at);
@@ -273,6 +286,7 @@ class RegexpStates {
 
   strings::Regexp regexp_;
   const std::vector<Node>& nodes_;
+  mutable std::vector<std::optional<Nodes>> behind_;
 };
 
 // Knows how many there were so far; all that are too many are alike.
@@ -351,13 +365,19 @@ struct Explored {
   std::vector<uint8_t> accepts;
 };
 
+// An error if there are too many of them.
 template <typename States>
-std::optional<Explored> explore(const States& states) {
+Explored explore(const States& states) {
+  size_t looked_at = 0;
   Explored out;
   out.firsts = states.cuts.list();
   std::map<Knowledge, uint32_t> numbers{{states.first(), 0}};
   std::vector<Knowledge> known{states.first()};
   for (size_t state = 0; state < known.size(); ++state) {
+    looked_at += known[state].size() * out.firsts.size();
+    if (known.size() > kMostExplored || looked_at > kMostLookedAt) {
+      throw Error(ErrorCode::kUnsupported, "its automaton has too many states to be built");
+    }
     out.accepts.push_back(states.accepts(known[state]) ? 1 : 0);
     std::vector<uint32_t>& row = out.next.emplace_back();
     for (const uint8_t byte : out.firsts) {
@@ -366,7 +386,6 @@ std::optional<Explored> explore(const States& states) {
       if (added) known.push_back(std::move(after));
       row.push_back(found->second);
     }
-    if (known.size() > kMostExplored) return std::nullopt;
   }
   return out;
 }
@@ -405,11 +424,11 @@ bool is_settled(const Explored& from, uint32_t state) {
 }
 
 template <typename States>
-std::optional<Explored> explore_part(const States& states, const std::optional<StringTest::Part>& part) {
+Explored explore_part(const States& states, const std::optional<StringTest::Part>& part) {
   return part ? explore(PartStates<States>(states, *part)) : explore(states);
 }
 
-std::optional<Explored> explore_test(const StringTest& test) {
+Explored explore_test(const StringTest& test) {
   switch (test.kind) {
     case StringTest::Kind::kIn: return explore_part(InStates(test.values), test.part);
     case StringTest::Kind::kRange: return explore_part(RangeStates(test), test.part);
@@ -417,7 +436,7 @@ std::optional<Explored> explore_test(const StringTest& test) {
     case StringTest::Kind::kRegexp: return explore_part(RegexpStates(test.pattern), test.part);
     case StringTest::Kind::kLength: return explore_part(LengthStates(test), test.part);
   }
-  return std::nullopt;
+  throw Error(ErrorCode::kInternal, "an unknown test of strings");
 }
 
 }  // namespace
@@ -500,26 +519,54 @@ void Automaton::match_rows(const char* bytes, std::span<const uint32_t> lengths,
   for (size_t i = 0; i < open; ++i) finish(rows[i]);
 }
 
-AutomatonOrReason make_automaton(const StringTest& test) {
-  // Each byte of the longest value has a state of its own.
+namespace {
+
+AutomatonOrReason build_automaton(const StringTest& test) {
+  // Each byte of the longest value has a state of its own, and each value.
+  if (test.values.size() > kMostExplored) return {nullptr, "a list is longer than an automaton may have states"};
   for (const std::string& value : test.values) {
     if (value.size() + 2 > Automaton::kMostStates)
       return {nullptr, "a value is longer than an automaton may have states"};
   }
-  std::optional<Explored> explored;
   try {
-    explored = explore_test(test);
+    const Explored merged = minimal(explore_test(test));
+    if (merged.next.size() <= Automaton::kMostStates) return {AutomatonBuilder::build(merged, test.negate), {}};
+    return {nullptr, "its automaton has " + std::to_string(merged.next.size()) + " states instead of " +
+                         std::to_string(Automaton::kMostStates) + " at most"};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
     return {nullptr, error.what()};
   }
-  if (!explored) return {nullptr, "its automaton has more than " + std::to_string(kMostExplored) + " states"};
-  const Explored merged = minimal(*explored);
-  if (merged.next.size() > Automaton::kMostStates) {
-    return {nullptr, "its automaton has " + std::to_string(merged.next.size()) + " states instead of " +
-                         std::to_string(Automaton::kMostStates) + " at most"};
+}
+
+// The last tests and what became of them: those who plan a statement, check it, and run it in many threads ask for the
+// same ones.
+class RecentAutomata {
+ public:
+  AutomatonOrReason get(const StringTest& test) {
+    // Whoever asks meanwhile waits, most often for this very automaton.
+    std::lock_guard lock(mutex_);
+    const auto found = std::find_if(recent_.begin(), recent_.end(), [&](const auto& one) { return one.first == test; });
+    if (found != recent_.end()) {
+      recent_.splice(recent_.begin(), recent_, found);
+    } else {
+      recent_.emplace_front(test, build_automaton(test));
+      if (recent_.size() > kMost) recent_.pop_back();
+    }
+    return recent_.front().second;
   }
-  return {AutomatonBuilder::build(merged, test.negate), {}};
+
+ private:
+  static constexpr size_t kMost = 64;
+  std::mutex mutex_;
+  std::list<std::pair<StringTest, AutomatonOrReason>> recent_;  // last used first
+};
+
+}  // namespace
+
+AutomatonOrReason make_automaton(const StringTest& test) {
+  static RecentAutomata recent;
+  return recent.get(test);
 }
 
 StringTest StringTest::in(std::vector<std::string> values) {

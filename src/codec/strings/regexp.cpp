@@ -15,7 +15,7 @@ namespace basalt::strings {
 
 namespace {
 
-constexpr uint32_t kMostNodes = 2000;
+constexpr uint32_t kMostNodes = Regexp::kMostNodes;
 constexpr uint32_t kMostDepth = 100;     // of groups in groups
 constexpr uint32_t kMostRepeats = 1000;  // as RE2
 constexpr uint32_t kLastCodePoint = 0x10FFFF;

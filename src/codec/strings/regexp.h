@@ -11,6 +11,8 @@ namespace basalt::strings {
 
 class Regexp {
  public:
+  static constexpr uint32_t kMostNodes = 2000;
+
   enum class Kind : uint8_t {
     kByte,   // takes a byte between `low` and `high`
     kSplit,  // goes on at both `next` and `other`
