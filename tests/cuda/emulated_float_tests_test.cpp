@@ -16,6 +16,7 @@
 #include "codec/packed/kernels.cuh"
 #include "codec/plain/kernels.cuh"
 #include "codec/rle/kernels.cuh"
+#include "exec/device/described_tests.cuh"
 #include "exec/device/scan.cuh"
 
 namespace basalt::test {
@@ -46,23 +47,16 @@ std::vector<int64_t> keys_of(const std::vector<T>& values, std::mt19937_64& rand
   return keys;
 }
 
-template <typename T, Test kTest, typename Reader>
-void expect_test(const std::vector<uint64_t>& descriptor, const std::vector<T>& values, int64_t first, int64_t last,
-                 const std::string& place) {
-  alignas(16) static unsigned char scratch[64 << 10];
-  const auto tiles = tile_count(values.size());
+// test(tiles, masks, bad), by each lane of a warp: a mask for every tile and lane.
+template <Test kTest, typename T, typename TestTile>
+void expect_masks(const std::vector<T>& values, int64_t first, int64_t last, const std::string& place,
+                  const TestTile& test) {
+  const auto tiles = static_cast<uint32_t>(tile_count(values.size()));
   std::vector<uint32_t> masks(tiles * kLanes);
   uint32_t bad = 0;
   EmulatedWarp::run([&] {
-    device::CodeRange range;
     uint32_t lane_bad = 0;
-    for (uint32_t tile = 0; tile < tiles; ++tile) {
-      const device::Ahead<Reader> ahead(descriptor.data(), tile);
-      uint32_t how = device::kByBounds;
-      masks[tile * kLanes + device::lane_id()] = device::ShapeTest<T, kTest, Reader>::run(
-          descriptor.data(), tile, scratch, lane_bad, how, ahead, range, first, last);
-      device::sync_warp();
-    }
+    test(tiles, masks.data(), lane_bad);
     bad |= lane_bad;
   });
   EXPECT_EQ(bad, 0u) << place;
@@ -72,6 +66,39 @@ void expect_test(const std::vector<uint64_t>& descriptor, const std::vector<T>& 
     const uint32_t mask = masks[row / kTileRows * kLanes + row % kLanes];
     ASSERT_EQ((mask >> row % kTileRows / kLanes & 1) != 0, inside != (kTest == Test::kNotEqual))
         << place << " row " << row << ", value " << values[row] << ", keys " << first << " to " << last;
+  }
+}
+
+template <typename T, Test kTest, typename Reader>
+void expect_test(const std::vector<uint64_t>& descriptor, const std::vector<T>& values, int64_t first, int64_t last,
+                 const std::string& place) {
+  alignas(16) static unsigned char scratch[64 << 10];
+  expect_masks<kTest>(values, first, last, place, [&](uint32_t tiles, uint32_t* masks, uint32_t& bad) {
+    device::CodeRange range;
+    for (uint32_t tile = 0; tile < tiles; ++tile) {
+      const device::Ahead<Reader> ahead(descriptor.data(), tile);
+      uint32_t how = device::kByBounds;
+      masks[tile * kLanes + device::lane_id()] = device::ShapeTest<T, kTest, Reader>::run(
+          descriptor.data(), tile, scratch, bad, how, ahead, range, first, last);
+      device::sync_warp();
+    }
+  });
+  using Described = device::DescribedTest<T, kTest, Reader>;
+  if constexpr (requires { typename Described::Scratch; }) {
+    auto& described = *reinterpret_cast<typename Described::Scratch*>(scratch);
+    expect_masks<kTest>(
+        values, first, last, place + ", described", [&](uint32_t tiles, uint32_t* masks, uint32_t& bad) {
+          Described::begin(described);
+          for (uint32_t tile = 0; tile < tiles; ++tile) {
+            const uint32_t own = tile + device::lane_id();
+            if (tile % Described::kTiles == 0) {
+              Described::describe(own < tiles, descriptor.data(), own, described, first, last);
+            }
+            uint32_t how = device::kByBounds;
+            masks[tile * kLanes + device::lane_id()] =
+                Described::mask(descriptor.data(), tile, tile % Described::kTiles, described, bad, how, first, last);
+          }
+        });
   }
 }
 
