@@ -71,22 +71,21 @@ __device__ __forceinline__ TileFit<T> fit_pair(const TileRows<T>& rows, uint32_t
   const auto scale = Scale<T>::of(pair_of(pair));
   IntegerSpan<T> integers;
   uint32_t exceptions = 0;
-  const auto take = [&](uint32_t k) {
-    const Scaled<T> scaled = encode(rows.values[k], scale);
-    integers.add(scaled);
-    exceptions |= static_cast<uint32_t>(scaled.exception) << k;
+  const auto take = [&](uint32_t k) { integers.add(round_row(rows.values[k], scale, exceptions, 1u << k)); };
+  const auto present = [&] { return device::sum_of_lanes(device::population(exceptions & rows.present)); };
+  const auto least_bytes = [&](uint32_t count, const Frame<T>& frame) {
+    return tile_bytes(width_of_span(frame.span), exception_words(count, 0, kBits));
   };
 #pragma unroll
   for (uint32_t k = 0; k < kFirstRows; ++k) take(k);
-  if (most != kNoBytes) {
-    const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
-    if (tile_bytes(width_of_span(integers.joined().span), exception_words(count, 0, kBits)) >= most) return {};
-  }
+  if (most != kNoBytes && least_bytes(present(), integers.joined()) >= most) return {};
 #pragma unroll
   for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) take(k);
-  const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
+  const uint32_t count = present();
+  const Frame<T> frame = integers.joined();
   uint32_t words = 0;
   if (count > 0) {
+    if (least_bytes(count, frame) >= most) return {};
     NumberSpan<BitsOf<T>> span;
 #pragma unroll
     for (uint32_t k = 0; k < kRowsPerLane; ++k) {
@@ -95,7 +94,7 @@ __device__ __forceinline__ TileFit<T> fit_pair(const TileRows<T>& rows, uint32_t
     span.join();
     words = exception_words(count, span.span(), kBits);
   }
-  return TileFit<T>::of(integers.joined(), words);
+  return TileFit<T>::of(frame, words);
 }
 
 // Bit patterns as they are; stops like fit_pair().
@@ -175,10 +174,10 @@ __device__ __forceinline__ uint32_t best_on_sample(const T* tile, uint32_t rows,
   uint32_t best = 0;
   uint32_t best_bits = kNoBytes;
   for (uint32_t i = 0; i < group.count; ++i) {
-    const Scaled<T> scaled = encode(own, Scale<T>::of(pair_of(group.candidates[i])));
     IntegerSpan<T> integers;
-    integers.add(scaled);
-    const uint32_t exceptions = device::population(device::ballot(scaled.exception != 0));
+    uint32_t is_exception = 0;
+    integers.add(round_row(own, Scale<T>::of(pair_of(group.candidates[i])), is_exception, 1));
+    const uint32_t exceptions = device::population(device::ballot(is_exception != 0));
     const uint32_t bits = fit_bits({exceptions, fit_width(exceptions, integers.joined().span)}, kBits);
     if (bits < best_bits) {
       best = i;
