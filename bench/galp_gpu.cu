@@ -20,36 +20,13 @@ namespace {
 
 using device::ChunkBatch;
 
-constexpr uint32_t kCountWarps = 8;  // of a block
-// As in generated kernels: blocks that a multiprocessor holds at a time.
-template <typename T>
-constexpr uint32_t kCountBlocks = sizeof(T) == 4 ? 5 : 4;
+constexpr uint32_t kCountWarps = 8;   // of a block
+constexpr uint32_t kCountBlocks = 4;  // that a multiprocessor holds at a time, as in generated kernels
 
 // Rows whose key is at most `last`, as generated kernels test them. One warp per tile in turn.
 template <typename T, typename Reader>
-__global__ __launch_bounds__(kCountWarps* kLanes, kCountBlocks<T>) void count_at_most(ChunkBatch batch, int64_t last,
-                                                                                      unsigned long long* result) {
-  uint32_t count = 0;
-  uint32_t bad = 0;
-  device::CodeRange range;
-  __shared__ device::SharedExceptions exceptions[kCountWarps];
-  const uint32_t warp = blockIdx.x * (blockDim.x / kLanes) + threadIdx.x / kLanes;
-  const uint32_t warps = gridDim.x * (blockDim.x / kLanes);
-  for (uint32_t i = warp; i < batch.chunks * batch.tiles_per_chunk; i += warps) {
-    const uint64_t* descriptor = batch.descriptors + uint64_t{i / batch.tiles_per_chunk} * batch.descriptor_stride;
-    const uint32_t tile = i % batch.tiles_per_chunk;
-    const device::Ahead<Reader> ahead(descriptor, tile);
-    uint32_t how = device::kByBounds;
-    count += device::population(device::ShapeTest<FloatOf<T>, device::Test::kAtMost, Reader>::run(
-        descriptor, tile, exceptions + threadIdx.x / kLanes, bad, how, ahead, range, INT64_MIN, last));
-  }
-  add_count(count, bad, result);
-}
-
-// The same with tiles that are described 32 at a time.
-template <typename T, typename Reader, uint32_t kBlocks, bool kAsks>
-__global__ __launch_bounds__(kCountWarps* kLanes, kBlocks) void count_described(ChunkBatch batch, int64_t last,
-                                                                                unsigned long long* result) {
+__global__ __launch_bounds__(kCountWarps* kLanes, kCountBlocks) void count_at_most(ChunkBatch batch, int64_t last,
+                                                                                   unsigned long long* result) {
   using Test = device::DescribedTest<FloatOf<T>, device::Test::kAtMost, Reader>;
   __shared__ __align__(16) unsigned char scratches[kCountWarps][sizeof(typename Test::Scratch)];
   auto& scratch = *reinterpret_cast<typename Test::Scratch*>(scratches[threadIdx.x / kLanes]);
@@ -68,7 +45,6 @@ __global__ __launch_bounds__(kCountWarps* kLanes, kBlocks) void count_described(
       const uint32_t own = i + device::lane_id() * warps;
       Test::describe(own < tiles, descriptor(own), own % batch.tiles_per_chunk, scratch, INT64_MIN, last);
     }
-    if (kAsks && number + 1 < Test::kTiles && i + warps < tiles) Test::ask(number + 1, scratch);
     uint32_t how = device::kByBounds;
     count += device::population(
         Test::mask(descriptor(i), i % batch.tiles_per_chunk, number, scratch, bad, how, INT64_MIN, last));
@@ -89,37 +65,23 @@ __global__ void count_values(const T* values, uint64_t rows, int64_t last, unsig
 
 // Counts the rows up to `last` of a batch whose values lie in `values`, then times it. Fills in the line. Like
 // generated kernels, the reader is unrolled for the widths that there are.
-template <typename T, typename Kernel>
-void measure_kernel(NestedBench& bench, Line& line, const ChunkBatch& batch, const T* values, int64_t last,
-                    const char* variant, Kernel kernel, uint32_t blocks) {
+template <typename UnrolledWidths, typename T>
+void measure_count(NestedBench& bench, Line& line, const ChunkBatch& batch, const T* values, int64_t last) {
+  using Reader = device::Galp<T, device::Packed<T, UnrolledWidths>>;
   const auto rows = static_cast<uint64_t>(line.values);
   const auto launch = [&](unsigned long long* result) {
-    kernel<<<static_cast<uint32_t>(bench.shape.multiprocessors) * blocks, kCountWarps * kLanes>>>(batch, last, result);
+    count_at_most<T, Reader>
+        <<<static_cast<uint32_t>(bench.shape.multiprocessors) * kCountBlocks, kCountWarps * kLanes>>>(batch, last,
+                                                                                                      result);
   };
   const auto expected =
       counted([&](unsigned long long* result) { count_values<<<2048, 256>>>(values, rows, last, result); });
   require(counted(launch) == expected && expected > 0, line.group + " " + line.point + " counts wrongly");
   DeviceArray<unsigned long long> result(1);
-  line.variant = variant;
+  line.variant = "filter";
   line.seconds = bench.timer.time([&] { launch(result.data()); });
   line.ceiling = bench.ceilings.read;
   bench.report.add(line);
-}
-template <typename UnrolledWidths, bool kAll, typename T>
-void measure_count(NestedBench& bench, Line& line, const ChunkBatch& batch, const T* values, int64_t last) {
-  using Reader = device::Galp<T, device::Packed<T, UnrolledWidths>>;
-  const auto measure = [&](const char* variant, auto kernel, uint32_t blocks) {
-    measure_kernel(bench, line, batch, values, last, variant, kernel, blocks);
-  };
-  measure("filter", count_at_most<T, Reader>, kCountBlocks<T>);
-  measure("described 4", count_described<T, Reader, 4, false>, 4);
-  measure("described 5", count_described<T, Reader, 5, false>, 5);
-  if constexpr (kAll) {
-    measure("described 6", count_described<T, Reader, 6, false>, 6);
-    measure("asked 4", count_described<T, Reader, 4, true>, 4);
-    measure("asked 5", count_described<T, Reader, 5, true>, 5);
-    measure("asked 6", count_described<T, Reader, 6, true>, 6);
-  }
 }
 
 template <typename T>
@@ -141,8 +103,8 @@ void floats(NestedBench& bench, const std::string& type) {
       line.point = point;
       line.bytes = column.bytes;
       line.values = static_cast<double>(column.integers.rows());
-      measure_count<device::Widths<8, 16, 24, 40>, true>(
-          bench, line, batch, reinterpret_cast<const T*>(bench.plain.data()), float_key(middle_of<T>(width)));
+      measure_count<device::Widths<8, 16, 24, 40>>(bench, line, batch, reinterpret_cast<const T*>(bench.plain.data()),
+                                                   float_key(middle_of<T>(width)));
     }
   }
 }
@@ -232,7 +194,7 @@ void measure_column(NestedBench& bench, const std::string& group, std::vector<do
   line.bytes = static_cast<double>(room.encoded);
   line.bar_values = packed_bits < 12;
   line.bar = exceptions > 10 ? 0 : line.bar_values ? 2.5e12 : 0.8;
-  measure_count<device::WidthsUpTo<41>, false>(bench, line, batch, bits, float_key(values[values.size() / 2]));
+  measure_count<device::WidthsUpTo<41>>(bench, line, batch, bits, float_key(values[values.size() / 2]));
 }
 
 void columns(NestedBench& bench) {

@@ -5,6 +5,7 @@
 
 #include "codec/galp/kernels.cuh"
 #include "exec/device/tile_tests.cuh"
+#include "exec/device/totals.cuh"
 
 namespace basalt::device {
 
@@ -15,18 +16,17 @@ template <typename S, Test kTest, typename T, typename UnrolledWidths>
 class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   using Reader = Galp<T, Packed<T, UnrolledWidths>>;
   using Shape = ShapeTest<S, kTest, Reader>;
-  enum How : uint32_t { kNone, kAll, kRows, kAnything };  // which of the integers pass; kAnything: not known
+  // Which integers pass where they need not be read, which their width says otherwise; kAnything: not known.
+  enum Decided : uint32_t { kNone = kMaxPackedWidth + 1, kAll, kAnything };
   struct alignas(16) Tile {
     const uint32_t* words;  // of lane 0
     const uint32_t* rows;   // of listed exceptions; or else the block
     T first, last;          // packed values that pass, if some do
-    T base;                 // of exceptions
-    uint32_t values;        // where they begin behind the rows
-    uint32_t lanes;         // that have some
-    How how;
-    uint32_t width;
-    uint32_t count;  // of exceptions
+    T base, mask;           // an exception is the base and those bits of what is stored
+    uint32_t width;         // of integers, or `Decided`
+    uint32_t count;         // of exceptions
     uint32_t value_width;
+    uint32_t lanes;  // that have exceptions
   };
   static constexpr uint32_t kNoPair = ~0u;
 
@@ -34,10 +34,11 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   static constexpr uint32_t kTiles = kLanes;  // that are described at once
   struct alignas(16) Scratch {
     Tile tiles[kTiles];
+    SharedExceptions exceptions;
     IntegerSpan span;  // of `pair`
     uint32_t pair;
-    SharedExceptions exceptions;
   };
+  static_assert(sizeof(Scratch) <= galp::kDescribedBytes);
 
   // Once, before tiles are described.
   __device__ __forceinline__ static void begin(Scratch& scratch) {
@@ -49,7 +50,7 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   __device__ __noinline__ static void describe(bool exists, const uint64_t* descriptor, uint32_t tile, Scratch& scratch,
                                                int64_t first, int64_t last) {
     Tile out{};
-    out.how = kAnything;
+    out.width = kAnything;
     uint32_t pair = kNoPair;
     Packed<T> integers;
     if (exists) {
@@ -76,18 +77,12 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     }
   }
 
-  // Asks for the words of the tile that was described as number i.
-  __device__ __forceinline__ static void ask(uint32_t i, const Scratch& scratch) {
-    const Tile& here = scratch.tiles[i];
-    if (here.how == kRows && lane_id() == 0) prefetch(here.words, here.width * kLanes * sizeof(uint32_t));
-  }
-
   // The lane's rows of the tile that was described as number i with keys from first to last.
   __device__ __forceinline__ static uint32_t mask(const uint64_t* descriptor, uint32_t tile, uint32_t i,
                                                   Scratch& scratch, uint32_t& bad, uint32_t& how, int64_t first,
                                                   int64_t last) {
     const Tile& here = scratch.tiles[i];
-    if (here.how == kAnything) {
+    if (here.width == kAnything) {
       how = kByRows;
       const auto tested = Shape::test_values(descriptor, tile, &scratch.exceptions, first, last);
       bad |= tested.bad;
@@ -97,8 +92,8 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     const bool listed = count != 0 && count <= galp::kMaxListed;
     Fetched fetched{};
     if (listed) fetched = fetch(here, lane_id());
-    uint32_t mask = here.how == kAll ? ~0u : 0u;
-    if (here.how == kRows) {
+    uint32_t mask = here.width == kAll ? ~0u : 0u;
+    if (here.width < kNone) {
       how = kByRows;
       mask = compare(here);
     }
@@ -129,9 +124,8 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     }
     out.rows = block.listed() ? block.positions + 1 : words;
     out.lanes = block.positions[0];
-    // Values of no bits are their base, whatever is read for them.
-    out.values = block.width == 0 ? 0 : static_cast<uint32_t>(block.values - out.rows);
     out.base = static_cast<T>(block.base);
+    out.mask = static_cast<T>(low_bits(block.width));
     out.count = block.count;
     out.value_width = block.width;
     return true;
@@ -141,9 +135,8 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     const GalpNumbers<kTest, T> numbers(integers.reference(), integers.width(), span);
     if (!numbers.sound) return;
     const RawRange range = numbers.within(span);
-    out.how = range.none ? kNone : range.all ? kAll : kRows;
+    out.width = range.none ? kNone : range.all ? kAll : integers.width();
     out.words = integers.words() - (integers.width() == 0 ? 0 : lane_id());
-    out.width = integers.width();
     out.first = static_cast<T>(range.first);
     out.last = static_cast<T>(range.last);
   }
@@ -164,10 +157,14 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   };
   // Of exception i, or the last.
   __device__ __forceinline__ static Fetched fetch(const Tile& here, uint32_t i) {
-    i = i < here.count ? i : here.count - 1;
-    const uint32_t bit = i * here.value_width;
-    const uint32_t first = here.values + bit / 32;
-    const uint32_t last = here.values + (bit + here.value_width - (here.value_width == 0 ? 0 : 1)) / 32;
+    const uint32_t count = here.count;
+    i = i < count ? i : count - 1;
+    const uint32_t width = here.value_width;
+    const uint32_t bit = i * width;
+    // Values of no bits are their base, whatever is read for them.
+    const uint32_t values = width == 0 ? 0 : galp::position_words(count) - 1;
+    const uint32_t first = values + bit / 32;
+    const uint32_t last = values + (bit + width - (width == 0 ? 0 : 1)) / 32;
     Fetched out;
     out.row = load_now(here.rows + i / 4);
     out.words[0] = load_now(here.rows + first);
@@ -213,8 +210,39 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     if constexpr (sizeof(T) == 8) {
       stored |= static_cast<T>(funnel_right(fetched.words[1], fetched.words[2], shift)) << 32;
     }
-    return here.base + (stored & static_cast<T>(low_bits(here.value_width)));
+    return here.base + (stored & here.mask);
   }
+};
+
+// Such a test in generated kernels. kAt and kSlotWords: as of DescribedTiles.
+template <typename S, Test kTest, uint32_t kAt, uint32_t kSlotWords, typename Reader>
+class DescribedTests {
+  using TileTest = DescribedTest<S, kTest, Reader>;
+  using Tiles = DescribedTiles<kAt, kSlotWords, TileTest>;
+
+ public:
+  static constexpr uint32_t kScratchBytes = Tiles::kScratchBytes;
+
+  __device__ __forceinline__ explicit DescribedTests(void* scratch) : tiles_(scratch) {
+    TileTest::begin(tiles_.scratch);
+  }
+
+  // Goes to the tile at which `work` stands; once for every tile.
+  __device__ __forceinline__ void next(const Work& work, const uint64_t* slots, int64_t first, int64_t last) {
+    number_ = tiles_.next(work, slots, [&](bool exists, const uint64_t* descriptor, uint32_t tile) {
+      TileTest::describe(exists, descriptor, tile, tiles_.scratch, first, last);
+    });
+  }
+  // The lane's rows of that tile in the range; `how` rises to what it took.
+  __device__ __forceinline__ uint32_t mask(const Work& work, const uint64_t* slots, uint32_t& bad, uint32_t& how,
+                                           int64_t first, int64_t last) {
+    return TileTest::mask(Tiles::descriptor(slots, work.slot()), work.tile(), number_, tiles_.scratch, bad, how, first,
+                          last);
+  }
+
+ private:
+  Tiles tiles_;
+  uint32_t number_ = 0;
 };
 
 }  // namespace basalt::device
