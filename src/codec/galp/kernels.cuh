@@ -108,9 +108,9 @@ class ExceptionWords {
   };
   __device__ __forceinline__ Lane of_lane() const { return find(asked(), positions_, count_); }
 
-  // Calls f(row of the tile, value) for each exception, by any lane. `lanes`: shared memory of a byte per lane, which
-  // is synchronised with what the lanes wrote before, but not with what they will write. False: positions that no
-  // writer makes.
+  // Calls f(row of the tile, value, its number) for each exception, by any lane. `lanes`: shared memory of a byte per
+  // lane, which is synchronised with what the lanes wrote before, but not with what they will write. False: positions
+  // that no writer makes.
   template <typename T, typename F>
   __device__ __forceinline__ bool for_each(uint8_t* lanes, F&& f) const {
     return listed() ? for_each_listed<T>(lanes, f) : for_each_masked<T>(f);
@@ -189,7 +189,7 @@ class ExceptionWords {
       const uint32_t row = listed_row(i);
       const uint32_t marks = ballot(i < count_ && (row & galp::kLastOfLane) != 0);
       const uint32_t of_lane = lanes[(ended + population(marks & below)) % kLanes] % kLanes;
-      if (i < count_) f(row % kRowsPerLane * kLanes + of_lane, value<T>(i, fetched));
+      if (i < count_) f(row % kRowsPerLane * kLanes + of_lane, value<T>(i, fetched), i);
       ended += population(marks);
     }
     return ended == population(with_some);
@@ -204,7 +204,7 @@ class ExceptionWords {
     for (uint32_t left = own.rows; left != 0; left &= left - 1, ++i) {
       const Fetched fetched = next;
       next = fetch(i + 1);
-      f(lowest_bit(left) * kLanes + lane_id(), value<T>(i, fetched));
+      f(lowest_bit(left) * kLanes + lane_id(), value<T>(i, fetched), i);
     }
     return own.sound;
   }
@@ -385,6 +385,16 @@ class Galp {
   }
   // Products of integers up to here do not wrap.
   __device__ __forceinline__ static int64_t largest(const Scale& scale) { return static_cast<int64_t>(scale.limit); }
+  // Where a tile's exceptions are, by each lane. No size: there are none, or their place is wrong (`is_bad`).
+  __device__ __forceinline__ static ExceptionWords::Asked block_of(const uint64_t* descriptor, const Entry& tile_entry,
+                                                                   bool& is_bad) {
+    Galp reader;
+    reader.bind_own(descriptor);
+    const bool has = reader.has_block(tile_entry);
+    is_bad = is_bad | reader.bad;
+    if (!has) return {};
+    return {reader.blocks_ + tile_entry.exceptions_begin, tile_entry.exceptions_end - tile_entry.exceptions_begin, 0};
+  }
   // By the whole warp: asks for a tile's exceptions. False: there are none, or their place is wrong (`is_bad`).
   __device__ __forceinline__ static bool ask(const uint64_t* descriptor, const Entry& tile_entry, ExceptionWords& words,
                                              bool& is_bad) {
@@ -509,11 +519,11 @@ class Galp {
   // Writes the exceptions over what is staged. False: positions that no writer makes.
   __device__ __forceinline__ bool patch(Staged& staged, uint32_t rows) {
     if (dictionary_ == nullptr) {
-      return words_.template for_each<T>(staged.lanes, [&](uint32_t row, T value) {
+      return words_.template for_each<T>(staged.lanes, [&](uint32_t row, T value, uint32_t) {
         if (row < rows) staged.rows[row] = value;
       });
     }
-    return words_.template for_each<T>(staged.lanes, [&](uint32_t row, T value) {
+    return words_.template for_each<T>(staged.lanes, [&](uint32_t row, T value, uint32_t) {
       // What stands there has the lower part already.
       if (row < rows) staged.rows[row] = taken(pattern(dictionary_, staged.rows[row], true, value, true));
     });

@@ -110,6 +110,14 @@ BASALT_HD double sum(double a, double b) {
   return a + b;
 #endif
 }
+// a · b + c, rounded once.
+BASALT_HD double multiply_add(double a, double b, double c) {
+#if defined(__CUDA_ARCH__)
+  return __fma_rn(a, b, c);
+#else
+  return __builtin_fma(a, b, c);
+#endif
+}
 BASALT_HD float sum(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return __fadd_rn(a, b);
@@ -160,6 +168,16 @@ BASALT_HD T decode_exact(T d, const Scale<T>& scale) {
 template <typename T>
 BASALT_HD T whole_float(BitsOf<T> raw, T origin) {
   return sum(float_of(static_cast<BitsOf<T>>(raw | bits_of(Arithmetic<T>::kWhole))), origin);
+}
+
+// Raw numbers of few bits need no addition: with kSmallMark, which lies above them, they are the upper half of
+// kSmall + raw, and what is to be added is so small that it can be scaled with them.
+constexpr uint32_t kSmallBits = 20;
+constexpr double kSmall = 1 << kSmallBits;
+constexpr uint32_t kSmallMark = 0x41300000;  // of the upper half of kSmall
+// (reference + raw) · 10^f, rounded once. offset: (reference − kSmall) · 10^f, which must be exact.
+BASALT_HD double scaled_small(uint32_t marked, double times, double offset) {
+  return multiply_add(float_of(static_cast<uint64_t>(marked) << 32), times, offset);
 }
 
 // The nearest integer, halves to even; exact everywhere. Where there is no instruction for it (SSE2), a float below

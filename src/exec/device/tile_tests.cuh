@@ -398,7 +398,7 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     if (!words.take(Reader::kBits)) return {tested.mask, 1};
     const uint32_t lane = lane_id();
     shared.passed[lane] = tested.mask;
-    const bool sound = words.template for_each<T>(shared.lanes, [&](uint32_t row, T value) {
+    const bool sound = words.template for_each<T>(shared.lanes, [&](uint32_t row, T value, uint32_t) {
       uint32_t* passed = shared.passed + row % kLanes;
       const uint32_t bit = 1u << row / kLanes;
       if (passes<kTest>(test_key<S>(value), first, last)) {

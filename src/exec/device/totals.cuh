@@ -93,13 +93,17 @@ class FloatTotals {
         return span_;
       });
     });
-    return Reader::total(Tiles::descriptor(slots, work.slot()), work.tile(), number, tiles_.scratch, first, last);
+    const uint32_t asked = number == 0 ? Reader::ask(tiles_.scratch, 0) : asked_;
+    if (tiles_.followed(work)) asked_ = Reader::ask(tiles_.scratch, number + 1);
+    return Reader::total(Tiles::descriptor(slots, work.slot()), work.tile(), number, asked, tiles_.scratch, first,
+                         last);
   }
 
  private:
   Tiles tiles_;
   uint32_t pair_ = ~0u;  // whose integers between the literals are known
   IntegerSpan span_{};
+  uint32_t asked_ = 0;  // for the tile that comes next
 };
 
 }  // namespace basalt::device
