@@ -19,10 +19,24 @@ struct NumberSpan {
     low = number < low ? number : low;
     high = number > high ? number : high;
   }
+  // If one of the bits of `mask` is set, by conditional instructions: of an `if` the compiler makes selections.
+  __device__ __forceinline__ void add_if(uint32_t mask, uint32_t bits, Bits number) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(Bits) == 4) {
+      asm("{.reg .pred p; .reg .b32 t; and.b32 t, %2, %3; setp.ne.u32 p, t, 0; @p min.u32 %0, %0, %4;"
+          "@p max.u32 %1, %1, %4;}"
+          : "+r"(low), "+r"(high)
+          : "r"(mask), "r"(bits), "r"(number));
+      return;
+    }
+#endif
+    if ((mask & bits) != 0) add(number);
+  }
   __device__ __forceinline__ void join() {
     low = lowest_of_lanes(low);
     high = highest_of_lanes(high);
   }
+  __device__ __forceinline__ bool is_empty() const { return low > high; }
   __device__ __forceinline__ Bits span() const { return static_cast<Bits>(high - low); }
 };
 
@@ -72,29 +86,33 @@ __device__ __forceinline__ TileFit<T> fit_pair(const TileRows<T>& rows, uint32_t
   IntegerSpan<T> integers;
   uint32_t exceptions = 0;
   const auto take = [&](uint32_t k) { integers.add(round_row(rows.values[k], scale, exceptions, 1u << k)); };
-  const auto present = [&] { return device::sum_of_lanes(device::population(exceptions & rows.present)); };
-  const auto least_bytes = [&](uint32_t count, const Frame<T>& frame) {
-    return tile_bytes(width_of_span(frame.span), exception_words(count, 0, kBits));
+  const auto count_all = [&] { return device::sum_of_lanes(device::population(exceptions & rows.present)); };
+  NumberSpan<BitsOf<T>> values;  // of exceptions
+  const auto take_exception = [&](uint32_t k) { values.add_if(exceptions, 1u << k, bits_of(rows.values[k])); };
+  const auto words_of = [&](uint32_t count) {
+    NumberSpan<BitsOf<T>> joined = values;
+    joined.join();
+    return count == 0 ? 0 : exception_words(count, joined.is_empty() ? 0 : joined.span(), kBits);
   };
 #pragma unroll
   for (uint32_t k = 0; k < kFirstRows; ++k) take(k);
-  if (most != kNoBytes && least_bytes(present(), integers.joined()) >= most) return {};
+  uint32_t count = count_all();
+  if (count > 0) {
+#pragma unroll
+    for (uint32_t k = 0; k < kFirstRows; ++k) take_exception(k);
+  }
+  if (most != kNoBytes && tile_bytes(width_of_span(integers.joined().span), words_of(count)) >= most) return {};
 #pragma unroll
   for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) take(k);
-  const uint32_t count = present();
+  count = count_all();
   const Frame<T> frame = integers.joined();
-  uint32_t words = 0;
   if (count > 0) {
-    if (least_bytes(count, frame) >= most) return {};
-    NumberSpan<BitsOf<T>> span;
+    // With what the first rows have shown of the exceptions.
+    if (tile_bytes(width_of_span(frame.span), words_of(count)) >= most) return {};
 #pragma unroll
-    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      if ((exceptions >> k & 1) != 0) span.add(bits_of(rows.values[k]));
-    }
-    span.join();
-    words = exception_words(count, span.span(), kBits);
+    for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) take_exception(k);
   }
-  return TileFit<T>::of(frame, words);
+  return TileFit<T>::of(frame, words_of(count));
 }
 
 // Bit patterns as they are; stops like fit_pair().
@@ -146,24 +164,33 @@ struct UpperParts {
   }
 };
 
+// Stops like fit_pair().
 template <typename T>
-__device__ __forceinline__ TileFit<T> fit_rd(const TileRows<T>& rows, const Dictionary& dictionary) {
+__device__ __forceinline__ TileFit<T> fit_rd(const TileRows<T>& rows, const Dictionary& dictionary, uint32_t most) {
   const UpperParts<T> uppers(dictionary);
   NumberSpan<BitsOf<T>> integers;
   NumberSpan<uint32_t> lefts;
   uint32_t exceptions = 0;
-#pragma unroll
-  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+  const auto take = [&](uint32_t k) {
     const Parts<T> parts = uppers.part(rows.values[k]);
     integers.add(ordered<T>(parts.integer));
     if (parts.exception) lefts.add(uppers.upper(rows.values[k]));
     exceptions |= (parts.exception ? 1u : 0u) << k;
-  }
-  const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
-  integers.join();
-  lefts.join();
-  return TileFit<T>::of({ordered<T>(integers.low), integers.span()},
-                        exception_words(count, lefts.span(), kMaxLeftBits));
+  };
+  const auto fit = [&] {
+    const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
+    NumberSpan<BitsOf<T>> frame = integers;
+    NumberSpan<uint32_t> span = lefts;
+    frame.join();
+    span.join();
+    return TileFit<T>::of({ordered<T>(frame.low), frame.span()}, exception_words(count, span.span(), kMaxLeftBits));
+  };
+#pragma unroll
+  for (uint32_t k = 0; k < kFirstRows; ++k) take(k);
+  if (fit().bytes >= most) return {};
+#pragma unroll
+  for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) take(k);
+  return fit();
 }
 
 // The candidate with the fewest bits on 32 rows, a row per lane.
@@ -210,7 +237,7 @@ __device__ void choose_tile(const EncodeWork<T>& work, uint32_t tile) {
   }
   offer(kRaw, fit_raw(rows, choice.bytes));
   const Dictionary dictionary = group.dictionary;
-  if (choice.wants_rd(dictionary, kBits)) offer(kRd, fit_rd(rows, dictionary));
+  if (choice.wants_rd(dictionary, kBits)) offer(kRd, fit_rd(rows, dictionary, choice.bytes));
   if (lane_id() != 0) return;
   work.schemes[tile] = static_cast<uint8_t>(choice.scheme);
   work.references[tile] = best.frame.least;
