@@ -271,17 +271,21 @@ __device__ __forceinline__ void fill_exceptions(const T* tile, const Scale<T>& s
   const uint32_t first = lowest_of_lanes(own);
   // Made again: looking for it among the registers would move them to memory.
   Int filler = first < kTileRows ? static_cast<Int>(encode(load_float(tile + first), scale).d) : Int{0};
+  uint32_t good_before = 0;  // of the last 32 rows
 #pragma unroll
   for (uint32_t k = 0; k < kRowsPerLane; ++k) {
     const bool is_exception = (exceptions >> k & 1) != 0;
     const uint32_t good = device::ballot(!is_exception);
-    const uint32_t below = good & ((1u << lane_id()) - 1);
-    const uint32_t from = below == 0 ? 0 : width_of_span(below) - 1;
-    const Int before = device::shuffle(integers[k], from);
-    const uint32_t last = good == 0 ? 0 : width_of_span(good) - 1;
-    const Int carried = device::shuffle(integers[k], last);
-    if (is_exception) integers[k] = below != 0 ? before : filler;
-    filler = good != 0 ? carried : filler;
+    // Where the first of 32 rows is good, no other needs what comes before.
+    if ((good & 1) == 0 && good_before != 0) {
+      filler = device::shuffle(integers[k == 0 ? 0 : k - 1], device::highest_bit(good_before));
+    }
+    if (good != device::kWholeWarp) {
+      const uint32_t below = good & ((1u << lane_id()) - 1);
+      const Int before = device::shuffle(integers[k], below == 0 ? 0 : device::highest_bit(below));
+      if (is_exception) integers[k] = below != 0 ? before : filler;
+    }
+    good_before = good;
   }
 }
 
@@ -316,15 +320,14 @@ __device__ __forceinline__ void write_block(const T* tile, uint32_t exceptions, 
   }
   if (!listed) positions[lane] = exceptions;
   uint32_t i = before;
+  device::BitWriter writer(values, before * width);
   for (uint32_t left = exceptions; left != 0; left &= left - 1, ++i) {
     const uint32_t row = device::lowest_bit(left);
     const uint32_t mark = (left & (left - 1)) == 0 ? kLastOfLane : 0;
-    if (listed) device::put_bits(positions + 1, uint64_t{i} * 8, 8, row | mark);
-    if (width > 0) {
-      device::put_bits(values, uint64_t{i} * width, width,
-                       static_cast<uint64_t>(static_cast<Bits>(value_at(row) - base)));
-    }
+    if (listed) atomicOr(positions + 1 + i / 4, (row | mark) << i % 4 * 8);
+    if (width > 0) writer.put(static_cast<Bits>(value_at(row) - base), width);
   }
+  if (own > 0 && width > 0) writer.end();
 }
 
 template <typename T>
