@@ -193,11 +193,35 @@ __device__ __forceinline__ TileFit<T> fit_rd(const TileRows<T>& rows, const Dict
   return fit();
 }
 
+// The value at sampled_row() of the first piece, row i by lane i. In a whole tile that row is one of the lanes' rows i;
+// where the first of them does not differ from the row before it, lanes would look at all of theirs, each in other
+// lines of memory.
+template <typename T>
+__device__ __forceinline__ T sampled_value(const TileRows<T>& rows, const T* tile, uint32_t count) {
+  static_assert(kPieceRows == kRowsPerLane);
+  const uint32_t lane = lane_id();
+  const uint32_t first = lane == 0 ? 1 : lane * kLanes;
+  bool differs = false;
+  if (count == kTileRows) differs = bits_of(load_float(tile + first)) != bits_of(load_float(tile + first - 1));
+  if (count < kTileRows || !device::any_lane(!differs)) return load_float(tile + sampled_row(tile, 0, lane, count));
+  T own = rows.values[0];
+#pragma unroll
+  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+    const T here = rows.values[k];
+    const T to_next = k > 0 && lane == kLanes - 1 ? rows.values[k > 0 ? k - 1 : 0] : here;
+    BitsOf<T> before = device::shuffle(bits_of(to_next), (lane + kLanes - 1) % kLanes);
+    if (k == 0 && lane == 0) before = bits_of(here);
+    const uint32_t others = device::ballot(before != bits_of(here));
+    const BitsOf<T> taken = device::shuffle(bits_of(here), others == 0 ? 0 : device::lowest_bit(others));
+    if (lane == k) own = float_of(taken);
+  }
+  return own;
+}
+
 // The candidate with the fewest bits on 32 rows, a row per lane.
 template <typename T>
-__device__ __forceinline__ uint32_t best_on_sample(const T* tile, uint32_t rows, const Group& group) {
+__device__ __forceinline__ uint32_t best_on_sample(T own, const Group& group) {
   constexpr uint32_t kBits = Arithmetic<T>::kBits;
-  const T own = tile[sampled_row(tile, 0, lane_id(), rows)];
   uint32_t best = 0;
   uint32_t best_bits = kNoBytes;
   for (uint32_t i = 0; i < group.count; ++i) {
@@ -229,7 +253,7 @@ __device__ void choose_tile(const EncodeWork<T>& work, uint32_t tile) {
     if (choice.offer(scheme, fit.bytes)) best = fit;
   };
   const bool sampled = work.fast && group.count > 1;
-  const uint32_t first = sampled ? best_on_sample(from, count, group) : 0;
+  const uint32_t first = sampled ? best_on_sample(sampled_value(rows, from, count), group) : 0;
   const uint32_t end = sampled ? first + 1 : group.count;
 #pragma unroll 1
   for (uint32_t i = first; i < end && choice.bytes > 0; ++i) {
