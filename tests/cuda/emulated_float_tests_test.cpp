@@ -151,6 +151,27 @@ TEST(EmulatedFloatTests, ValuesRowByRow) {
   check<double, Rle<uint64_t, Plain<uint64_t>, Packed<uint32_t>>>("rle(plain, packed)");
 }
 
+// More tiles than are described at a time; lists of up to 32 and up to 64 exceptions, and masks; exceptions that are
+// alike, similar and not.
+TEST(EmulatedFloatTests, ExceptionsOfDescribedTiles) {
+  std::mt19937_64 random(72);
+  for (const uint32_t most : {3u, 40u, 90u}) {
+    std::vector<double> values = testing::decimals<double>(35 * kTileRows, 900, 10, 1);
+    for (size_t tile = 0; tile < 35; ++tile) {
+      const uint32_t likeness = random() % 3;
+      for (uint32_t i = 0; i < most; ++i) {
+        const double exception = likeness == 0   ? 1.0 / 3
+                                 : likeness == 1 ? 1.0 / 3 + static_cast<double>(random() % 100) * 1e-13
+                                                 : std::bit_cast<double>(random());
+        values[tile * kTileRows + random() % kTileRows] = exception;
+      }
+    }
+    const Node node = testing::encoded(testing::view(values), "galp(packed)");
+    expect_tests<double, Galp<uint64_t, Packed<uint64_t, Widths<9, 10>>>>(
+        view_of(node), values, 2, "up to " + std::to_string(most) + " exceptions");
+  }
+}
+
 // Every pair, with integers that no encoder would make: near the last that does not wrap, and beyond it.
 template <typename T>
 void check_pairs() {
