@@ -252,12 +252,21 @@ __device__ void choose_tile(const EncodeWork<T>& work, uint32_t tile) {
   const auto offer = [&](uint32_t scheme, const TileFit<T>& fit) {
     if (choice.offer(scheme, fit.bytes)) best = fit;
   };
-  const bool sampled = work.fast && group.count > 1;
-  const uint32_t first = sampled ? best_on_sample(sampled_value(rows, from, count), group) : 0;
-  const uint32_t end = sampled ? first + 1 : group.count;
+  // The likely candidate first, so that the others stop early; of equals still the first in the group's order.
+  const uint32_t likely = group.count > 1 ? best_on_sample(sampled_value(rows, from, count), group) : 0;
+  const uint32_t tries = work.fast && group.count > 1 ? 1 : group.count;
+  uint32_t taken = likely;
 #pragma unroll 1
-  for (uint32_t i = first; i < end && choice.bytes > 0; ++i) {
-    offer(group.candidates[i], fit_pair(rows, group.candidates[i], choice.bytes));
+  for (uint32_t j = 0; j < tries; ++j) {
+    const uint32_t i = j == 0 ? likely : j <= likely ? j - 1 : j;
+    const uint32_t most = j == 0 ? kNoBytes : choice.bytes + (i < taken ? 1 : 0);
+    if (most == 0) break;
+    const TileFit<T> fit = fit_pair(rows, group.candidates[i], most);
+    if (fit.bytes >= most) continue;
+    choice.scheme = group.candidates[i];
+    choice.bytes = fit.bytes;
+    best = fit;
+    taken = i;
   }
   offer(kRaw, fit_raw(rows, choice.bytes));
   const Dictionary dictionary = group.dictionary;
