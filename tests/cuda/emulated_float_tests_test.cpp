@@ -172,6 +172,36 @@ TEST(EmulatedFloatTests, ExceptionsOfDescribedTiles) {
   }
 }
 
+using Described = device::DescribedTest<double, Test::kAtMost, Galp<uint64_t, Packed<uint64_t>>>;
+
+// A block whose size does not fit its count, and a list without one of its end marks.
+TEST(EmulatedFloatTests, DamagedExceptionsOfDescribedTilesAreSeen) {
+  std::vector<double> values = testing::decimals<double>(kTileRows, 900, 10, 1);
+  for (size_t i = 0; i < 10; ++i) values[i * 100] = 1.0 / 3;
+  const auto is_bad = [&](uint32_t word, uint32_t change) {
+    Node node = testing::encoded(testing::view(values), "galp(packed)");
+    auto* words = reinterpret_cast<uint32_t*>(node.streams[galp::kExceptions].data());
+    words[word] ^= change;
+    const std::vector<uint64_t> descriptor = descriptor_of(view_of(node));
+    alignas(16) static unsigned char scratch[sizeof(Described::Scratch)];
+    auto& described = *reinterpret_cast<Described::Scratch*>(scratch);
+    uint32_t bad = 0;
+    EmulatedWarp::run([&] {
+      uint32_t lane_bad = 0;
+      uint32_t how = device::kByBounds;
+      Described::begin(described);
+      Described::describe(device::lane_id() == 0, descriptor.data(), 0, described, INT64_MIN, 0);
+      Described::mask(descriptor.data(), 0, 0, described, lane_bad, how, INT64_MIN, 0);
+      bad |= lane_bad;
+    });
+    return bad != 0;
+  };
+  EXPECT_FALSE(is_bad(0, 0));
+  EXPECT_TRUE(is_bad(0, 32));
+  // The word behind the header, two words of the base and the lanes.
+  EXPECT_TRUE(is_bad(4, galp::kLastOfLane));
+}
+
 // Every pair, with integers that no encoder would make: near the last that does not wrap, and beyond it.
 template <typename T>
 void check_pairs() {
