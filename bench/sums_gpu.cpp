@@ -137,8 +137,8 @@ void learned(Sums& sums, const std::string& type_name, TypeKind type, const std:
   }
 }
 
-// The given number or one soon behind it, as a decimal that two pairs of galp bring back: of numbers on which these two
-// differ now and then, a tile may have exceptions.
+// The given number or one soon behind it, as a decimal that both pairs which the encoder takes here decode alike: it is
+// no exception under either.
 template <typename T>
 T decimal(uint64_t number, uint32_t width) {
   const auto one = galp::Scale<T>::of(sizeof(T) == 8 ? galp::Pair{3, 0} : galp::Pair{1, 0});

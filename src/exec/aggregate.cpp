@@ -2,6 +2,7 @@
 #include "exec/aggregate.h"
 
 #include <cmath>
+#include <limits>
 
 #include "basalt/core/error.h"
 #include "exec/scalar.h"
@@ -54,6 +55,9 @@ double integer_average(const Aggregate& aggregate, const AggregateState& state) 
   return static_cast<double>(int128_to_real<long double>(sum) / divisor);
 }
 
+// Additions give a NaN the sign and the payload that their machine likes.
+double same_nan(double sum) { return std::isnan(sum) ? std::numeric_limits<double>::quiet_NaN() : sum; }
+
 }  // namespace
 
 Value finish(const Aggregate& aggregate, const AggregateState& state) {
@@ -63,12 +67,12 @@ Value finish(const Aggregate& aggregate, const AggregateState& state) {
     case AggregateOp::kCount: return Value::of_integer(Physical::kI64, static_cast<int128_t>(state.count));
     case AggregateOp::kSum:
       if (state.count == 0) return Value::of_null(real ? Physical::kF64 : Physical::kI128);
-      if (real) return Value::of_real(Physical::kF64, state.real_sum);
+      if (real) return Value::of_real(Physical::kF64, same_nan(state.real_sum));
       return Value::of_integer(Physical::kI128, checked_sum(state));
     case AggregateOp::kAvg:
       if (state.count == 0) return Value::of_null(Physical::kF64);
-      return Value::of_real(
-          Physical::kF64, real ? state.real_sum / static_cast<double>(state.count) : integer_average(aggregate, state));
+      return Value::of_real(Physical::kF64, real ? same_nan(state.real_sum) / static_cast<double>(state.count)
+                                                 : integer_average(aggregate, state));
     case AggregateOp::kMin:
     case AggregateOp::kMax: return state.extreme.null ? Value::of_null(aggregate.arg.type) : state.extreme;
   }

@@ -143,6 +143,13 @@ Costs costs_of(const Values& values, const Tree& tree, Effort effort) {
   }
 }
 
+bool contains(const std::vector<Tree>& trees, const Tree& tree) {
+  return std::find(trees.begin(), trees.end(), tree) != trees.end();
+}
+
+// Values with NULLs need a tree that holds them; values without can be held by both kinds.
+bool can_hold(const Tree& tree, const Values& values) { return values.validity == nullptr || tree.codec == "validity"; }
+
 // Those of integers, and of what a codec turns into one array of integers.
 std::vector<Tree> simplest_trees(Physical type) {
   const std::vector<Tree> simplest = {
@@ -160,15 +167,16 @@ std::vector<Tree> simplest_trees(Physical type) {
 }
 
 // Of each codec's best tree the one that is smallest indeed, the simpler one where two are equal; of floats the one
-// that reads fastest of those that are hardly larger.
-Estimate try_trees(const Values& values, const Sample& sample, const Estimate& first) {
+// that reads fastest of those that are hardly larger. A column that has trees already takes a faster one of these only:
+// its few places are for trees that save bytes.
+Estimate try_trees(const Values& values, const Sample& sample, const Estimate& first, const std::vector<Tree>& shapes) {
   Sample dense = sample;
   dense.values.validity = nullptr;
   // Estimates choose between trees with the same root; the simplest are always tried.
   std::vector<Tree> trees = simplest_trees(values.type);
   for (Estimate& candidate :
        Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, Effort::kBest)) {
-    if (std::find(trees.begin(), trees.end(), candidate.tree) == trees.end()) trees.push_back(candidate.tree);
+    if (!contains(trees, candidate.tree)) trees.push_back(candidate.tree);
   }
   if (first.tree.codec == "validity") {
     for (Tree& tree : trees) tree = {"validity", {first.tree.children[0], std::move(tree)}};
@@ -176,6 +184,9 @@ Estimate try_trees(const Values& values, const Sample& sample, const Estimate& f
   const auto at_first = std::find(trees.begin(), trees.end(), first.tree);
   if (at_first != trees.end()) trees.erase(at_first);
   trees.insert(trees.begin(), first.tree);
+  for (const Tree& shape : shapes) {
+    if (is_float(values.type) && can_hold(shape, values) && !contains(trees, shape)) trees.push_back(shape);
+  }
 
   std::vector<Costs> costs;
   for (const Tree& tree : trees) costs.push_back(costs_of(values, tree, Effort::kBest));
@@ -183,7 +194,8 @@ Estimate try_trees(const Values& values, const Sample& sample, const Estimate& f
   for (size_t i = 1; i < trees.size(); ++i) best = costs[i].bytes < costs[best].bytes ? i : best;
   const double most = is_float(values.type) ? costs[best].bytes * kFasterMayTake : 0;
   for (size_t i = 0; i < trees.size(); ++i) {
-    if (costs[i].bytes <= most && costs[i].reading < costs[best].reading) best = i;
+    const bool needs_no_place = shapes.empty() || contains(shapes, trees[i]);
+    if (needs_no_place && costs[i].bytes <= most && costs[i].reading < costs[best].reading) best = i;
   }
   return {costs[best].bytes, trees[best]};
 }
@@ -206,15 +218,14 @@ Tree ShapeChooser::choose(const Values& values) {
   auto best = estimate_constant(values, effort_);
   if (!best) {
     best = estimate_root(owned.sample, nullptr, effort_);
-    if (tried) best = try_trees(values, owned.sample, *best);
+    if (tried) best = try_trees(values, owned.sample, *best, shapes_);
   }
-  if (std::find(shapes_.begin(), shapes_.end(), best->tree) != shapes_.end()) return best->tree;
+  if (contains(shapes_, best->tree)) return best->tree;
 
   const Tree* kept = nullptr;
   double kept_bytes = 1e300;
   for (const Tree& shape : shapes_) {
-    // Values with NULLs need a tree that holds them; values without can be held by both kinds.
-    if (values.validity != nullptr && shape.codec != "validity") continue;
+    if (!can_hold(shape, values)) continue;
     const double bytes =
         tried ? costs_of(values, shape, effort_).bytes : estimate_root(owned.sample, &shape, effort_).bytes;
     if (bytes < kept_bytes) {
@@ -232,7 +243,7 @@ Tree ShapeChooser::choose(const Values& values) {
     return best->tree;
   }
   Tree universal = universal_tree(type_);
-  if (std::find(shapes_.begin(), shapes_.end(), universal) == shapes_.end()) shapes_.push_back(universal);
+  if (!contains(shapes_, universal)) shapes_.push_back(universal);
   return universal;
 }
 

@@ -5,32 +5,18 @@
 #include "codec/galp/layout.h"
 #include "codec/galp/range.h"
 #include "codec/galp_values.h"
+#include "codec/packed/layout.h"
 #include "codec/reads.h"
 
 namespace basalt {
 namespace {
 
+using testing::any_integers;
 using testing::decimals;
+using testing::decoded;
 using testing::encoded;
 using testing::special_values;
 using testing::view;
-
-// A tile of any integers under a pair, as no encoder would make it: products that wrap, too.
-template <typename T>
-Node any_integers(uint32_t pair, const std::vector<galp::IntOf<T>>& integers, const std::string& child) {
-  const Physical type = sizeof(T) == 8 ? Physical::kF64 : Physical::kF32;
-  Node node{&get_codec("galp"), type, integers.size(), {}, {}, {}};
-  node.streams.resize(galp::kStreams);
-  for (uint32_t tile = 0; tile < tile_count(integers.size()); ++tile) {
-    node.streams[galp::kSchemes].push(static_cast<uint8_t>(pair));
-  }
-  Values values;
-  values.type = sizeof(T) == 8 ? Physical::kI64 : Physical::kI32;
-  values.count = integers.size();
-  values.data = integers.data();
-  node.children.push_back(encode_tree(values, bind_tree(parse_tree(child), values.type)));
-  return node;
-}
 
 template <typename T>
 void expect_ranges(Reader& reader, const std::vector<T>& values, std::mt19937_64& random) {
@@ -79,10 +65,7 @@ void expect_ranges_of_every_pair() {
       const Node node = any_integers<T>(pair, integers, child);
       ASSERT_NO_THROW(validate_tree(view_of(node)));
       const auto reader = open_reader(view_of(node));
-      std::vector<T> values(integers.size());
-      for (size_t i = 0; i < values.size(); ++i) {
-        values[i] = galp::decode(integers[i], galp::Scale<T>::of(galp::pair_of(pair)));
-      }
+      const std::vector<T> values = decoded<T>(pair, integers);
       testing::expect_reads(view(values), *reader);
       expect_ranges(*reader, values, random);
     }
@@ -92,6 +75,36 @@ void expect_ranges_of_every_pair() {
 TEST(GalpRanges, EveryPair) {
   expect_ranges_of_every_pair<double>();
   expect_ranges_of_every_pair<float>();
+}
+
+// Packed in every width that matters, next to every integer from which a conversion is another one.
+template <typename T>
+void expect_ranges_of_wide_tiles() {
+  std::mt19937_64 random(27);
+  const auto tiles = testing::wide_tiles<T>();
+  const std::vector<galp::IntOf<T>> integers = testing::integers_of(tiles);
+  for (const uint32_t pair : testing::pairs_of_wide_tiles<T>()) {
+    const std::vector<T> values = decoded<T>(pair, integers);
+    for (const char* child : {"packed", "plain", "delta", "l3"}) {
+      SCOPED_TRACE("pair " + std::to_string(pair) + " over " + child);
+      const Node node = any_integers<T>(pair, integers, child);
+      ASSERT_NO_THROW(validate_tree(view_of(node)));
+      const auto reader = open_reader(view_of(node));
+      testing::expect_reads(view(values), *reader);
+      expect_ranges(*reader, values, random);
+      EXPECT_FALSE(reader->corrupt());
+      if (std::string_view(child) != "packed") continue;
+      const auto* descriptors = node.children[galp::kIntegers].streams[packed::kDescriptors].as<uint32_t>();
+      for (size_t tile = 0; tile < tiles.size(); ++tile) {
+        EXPECT_EQ(packed::descriptor_width(descriptors[tile]), tiles[tile].width);
+      }
+    }
+  }
+}
+
+TEST(GalpRanges, IntegersOfEveryWidthAroundTheLimits) {
+  expect_ranges_of_wide_tiles<double>();
+  expect_ranges_of_wide_tiles<float>();
 }
 
 template <typename T>

@@ -1,6 +1,7 @@
 // Floats that tests of galp encode.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -95,6 +96,85 @@ std::vector<T> mixed_tiles(size_t rows, uint64_t seed) {
     }
   }
   return values;
+}
+
+// Tiles of any integers under one pair, as no encoder would make them: products that wrap, too.
+template <typename T>
+Node any_integers(uint32_t pair, const std::vector<galp::IntOf<T>>& integers, const std::string& child = "packed") {
+  Node node{&get_codec("galp"), sizeof(T) == 8 ? Physical::kF64 : Physical::kF32, integers.size(), {}, {}, {}};
+  node.streams.resize(galp::kStreams);
+  for (uint32_t tile = 0; tile < tile_count(integers.size()); ++tile) {
+    node.streams[galp::kSchemes].push(static_cast<uint8_t>(pair));
+  }
+  Values values;
+  values.type = sizeof(T) == 8 ? Physical::kI64 : Physical::kI32;
+  values.count = integers.size();
+  values.data = integers.data();
+  node.children.push_back(encode_tree(values, bind_tree(parse_tree(child), values.type)));
+  return node;
+}
+// Their values.
+template <typename T>
+std::vector<T> decoded(uint32_t pair, const std::vector<galp::IntOf<T>>& integers) {
+  const auto scale = galp::Scale<T>::of(galp::pair_of(pair));
+  std::vector<T> values;
+  for (const galp::IntOf<T> integer : integers) values.push_back(galp::decode(integer, scale));
+  return values;
+}
+
+// A tile of integers whose range takes exactly `width` bits.
+template <typename T>
+struct WideTile {
+  uint32_t width;
+  galp::IntOf<T> integers[kTileRows];
+};
+// Of no bits, of as many as floats hold, and of all there are, each around zero, around the powers of two where
+// conversions change (2^51, 2^52 and 2^53 of a double), and at the ends of the type.
+template <typename T>
+std::vector<WideTile<T>> wide_tiles() {
+  using Int = galp::IntOf<T>;
+  constexpr int kDigits = std::numeric_limits<T>::digits;  // 53 or 24
+  constexpr uint32_t kBits = galp::Arithmetic<T>::kBits;
+  constexpr int128_t kLeast = std::numeric_limits<Int>::min();
+  constexpr int128_t kLargest = std::numeric_limits<Int>::max();
+  std::vector<int128_t> middles = {0, kLeast, kLargest};
+  for (const int bits : {kDigits - 2, kDigits - 1, kDigits}) {
+    for (const int sign : {1, -1}) middles.push_back((int128_t{1} << bits) * sign);
+  }
+  std::mt19937_64 random(19);
+  std::vector<WideTile<T>> tiles;
+  for (const uint32_t width : {0u, 1u, 3u, kDigits - 2u, kDigits - 1u, kDigits + 0u, kDigits + 1u, kBits - 1, kBits}) {
+    const auto span = static_cast<int128_t>(low_bits(width));
+    for (const int128_t middle : middles) {
+      const int128_t low = std::clamp(middle - (span + 1) / 2, kLeast, kLargest - span);
+      WideTile<T> tile{width, {}};
+      for (Int& integer : tile.integers) {
+        // Half of them next to the middle, on both sides.
+        const int128_t near = middle + static_cast<int128_t>(random() % 7) - 3;
+        const bool fits = random() % 2 == 0 && near >= low && near <= low + span;
+        integer = static_cast<Int>(fits ? near : low + static_cast<int128_t>(random() & low_bits(width)));
+      }
+      tile.integers[7] = static_cast<Int>(low);
+      tile.integers[1000] = static_cast<Int>(low + span);
+      tiles.push_back(tile);
+    }
+  }
+  return tiles;
+}
+template <typename T>
+std::vector<galp::IntOf<T>> integers_of(const std::vector<WideTile<T>>& tiles) {
+  std::vector<galp::IntOf<T>> integers;
+  for (const WideTile<T>& tile : tiles) {
+    integers.insert(integers.end(), std::begin(tile.integers), std::end(tile.integers));
+  }
+  return integers;
+}
+// From one under which every integer is its own value to one under which those above 9 wrap.
+template <typename T>
+std::vector<uint32_t> pairs_of_wide_tiles() {
+  const galp::Pair most = galp::first_pair(galp::Arithmetic<T>::kBits);
+  return {galp::pair_number({0, 0}), galp::pair_number({1, 1}), galp::pair_number({2, 0}),
+          galp::pair_number({most.e, 0}), galp::pair_number(most)};
 }
 
 // galp(packed) built by hand, with as many exceptions as no encoder would make: tiles of one pair, those of their rows

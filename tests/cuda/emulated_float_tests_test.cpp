@@ -217,16 +217,8 @@ void check_pairs() {
                                      : i < 2048 ? most - small + (i == 1100 ? 1 : 0)
                                                 : static_cast<int64_t>(random() >> random() % 60));
     }
-    Node node{&get_codec("galp"), sizeof(T) == 8 ? Physical::kF64 : Physical::kF32, integers.size(), {}, {}, {}};
-    node.streams.resize(galp::kStreams);
-    for (int tile = 0; tile < 3; ++tile) node.streams[galp::kSchemes].push(static_cast<uint8_t>(pair));
-    Values child;
-    child.type = sizeof(T) == 8 ? Physical::kI64 : Physical::kI32;
-    child.count = integers.size();
-    child.data = integers.data();
-    node.children.push_back(encode_tree(child, bind_tree(parse_tree("packed"), child.type)));
-    std::vector<T> values(integers.size());
-    for (size_t i = 0; i < values.size(); ++i) values[i] = galp::decode(integers[i], scale);
+    const Node node = testing::any_integers<T>(pair, integers);
+    const std::vector<T> values = testing::decoded<T>(pair, integers);
     expect_tests<T, Galp<galp::BitsOf<T>, Packed<galp::BitsOf<T>>>>(view_of(node), values, 1,
                                                                     "pair " + std::to_string(pair));
   }
@@ -235,6 +227,24 @@ void check_pairs() {
 TEST(EmulatedFloatTests, EveryPair) {
   check_pairs<double>();
   check_pairs<float>();
+}
+
+template <typename T>
+void check_wide_tiles() {
+  using Bits = galp::BitsOf<T>;
+  const std::vector<galp::IntOf<T>> integers = testing::integers_of(testing::wide_tiles<T>());
+  for (const uint32_t pair : testing::pairs_of_wide_tiles<T>()) {
+    const Node node = testing::any_integers<T>(pair, integers);
+    const std::vector<T> values = testing::decoded<T>(pair, integers);
+    const std::string place = "pair " + std::to_string(pair);
+    expect_tests<T, Galp<Bits, Packed<Bits>>>(view_of(node), values, 4, place);
+    expect_tests<T, Galp<Bits, Packed<Bits, device::AllWidths>>>(view_of(node), values, 2, place + ", known widths");
+  }
+}
+
+TEST(EmulatedFloatTests, IntegersOfEveryWidthAroundTheLimits) {
+  check_wide_tiles<double>();
+  check_wide_tiles<float>();
 }
 
 }  // namespace

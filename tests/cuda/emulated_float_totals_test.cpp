@@ -36,21 +36,35 @@ double tile_sum(const std::vector<Float>& values, size_t begin, int64_t first, i
   return lanes[0];
 }
 
+template <typename Float>
+using Chunks = std::vector<std::vector<Float>>;
+
+template <typename Float>
+Node encoded_decimals(const std::vector<Float>& values) {
+  return encoded(values, "galp(packed)", sizeof(Float) == 8 ? Physical::kF64 : Physical::kF32);
+}
+
+// As one warp sums the tiles of several chunks, one after the other.
 template <typename Float, typename Widths>
-void expect_totals(const std::vector<Float>& values, Float low, Float high, const std::string& place) {
+void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std::string& place) {
   using T = galp::BitsOf<Float>;
   using Reader = device::GalpTotals<T, device::Packed<T, Widths>>;
   constexpr uint32_t kSlotWords = 12;
   using Column = device::FloatTotals<1, kSlotWords, Reader>;
-  const Node node = encoded(values, "galp(packed)", sizeof(T) == 8 ? Physical::kF64 : Physical::kF32);
-  const std::vector<uint64_t> descriptor = descriptor_of(view_of(node));
-  std::vector<uint64_t> slot(kSlotWords, 0);
-  slot[0] = values.size();
-  ASSERT_LE(descriptor.size() + 2, slot.size());
-  std::copy(descriptor.begin(), descriptor.end(), slot.begin() + 2);
-  const uint32_t tiles = tile_count(values.size());
+  std::vector<Node> nodes;
+  std::vector<uint64_t> slots(kSlotWords * chunks.size(), 0);
   std::vector<uint32_t> items;
-  for (uint32_t tile = 0; tile < tiles; ++tile) items.push_back(device::make_work(0, tile, false));
+  for (uint32_t slot = 0; slot < chunks.size(); ++slot) {
+    nodes.push_back(encoded_decimals(chunks[slot]));
+    const std::vector<uint64_t> descriptor = descriptor_of(view_of(nodes.back()));
+    ASSERT_LE(descriptor.size() + 2, kSlotWords);
+    slots[kSlotWords * slot] = chunks[slot].size();
+    std::copy(descriptor.begin(), descriptor.end(), slots.begin() + kSlotWords * slot + 2);
+    for (uint32_t tile = 0; tile < tile_count(chunks[slot].size()); ++tile) {
+      items.push_back(device::make_work(slot, tile, false));
+    }
+  }
+  const auto tiles = static_cast<uint32_t>(items.size());
   std::vector<double> sums(tiles, -1);
   device::Parameters parameters{};
   parameters.work_count = tiles;
@@ -62,18 +76,19 @@ void expect_totals(const std::vector<Float>& values, Float low, Float high, cons
   EmulatedWarp::run([&] {
     Column totals(scratch);
     for (device::Work work(items.data(), tiles); work.more(); work.next()) {
-      const device::FloatTileSum tile = totals.of(work, slot.data(), first, last);
+      const device::FloatTileSum tile = totals.of(work, slots.data(), first, last);
       device::store_tile_sum(parameters, 0, work.index(), tile.sum);
       count += tile.count;
       bad += tile.bad;
     }
   });
   uint64_t expected_count = 0;
-  for (uint32_t tile = 0; tile < tiles; ++tile) {
-    const double expected = tile_sum(values, size_t{tile} * kTileRows, first, last, expected_count);
-    ASSERT_EQ(std::isnan(expected), std::isnan(sums[tile])) << place << ", tile " << tile;
+  for (uint32_t i = 0; i < tiles; ++i) {
+    const size_t begin = size_t{device::work_tile(items[i])} * kTileRows;
+    const double expected = tile_sum(chunks[device::work_slot(items[i])], begin, first, last, expected_count);
+    ASSERT_EQ(std::isnan(expected), std::isnan(sums[i])) << place << ", tile " << i;
     if (!std::isnan(expected)) {
-      ASSERT_EQ(galp::bits_of(expected), galp::bits_of(sums[tile])) << place << ", tile " << tile;
+      ASSERT_EQ(galp::bits_of(expected), galp::bits_of(sums[i])) << place << ", tile " << i;
     }
   }
   ASSERT_EQ(bad, 0u) << place;
@@ -81,9 +96,31 @@ void expect_totals(const std::vector<Float>& values, Float low, Float high, cons
 }
 
 template <typename Float>
+void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std::string& place) {
+  expect_totals<Float, device::AllWidths>(chunks, low, high, place);
+  expect_totals<Float, device::Widths<>>(chunks, low, high, place + ", any width");
+}
+
+// Ranges with both ends, without rows, and with all rows that are no NaN.
+template <typename Float>
+void expect_ranges(const Chunks<Float>& chunks, Random& random, const std::string& place) {
+  const auto some = [&] {
+    const std::vector<Float>& chunk = chunks[random() % chunks.size()];
+    const Float value = chunk[random() % chunk.size()];
+    return std::isnan(value) ? Float{0} : value;
+  };
+  const Float a = some();
+  const Float b = some();
+  constexpr Float kInfinity = std::numeric_limits<Float>::infinity();
+  expect_totals<Float>(chunks, std::min(a, b), std::max(a, b), place);
+  expect_totals<Float>(chunks, std::max(a, b), std::min(a, b), place + ", nothing");
+  expect_totals<Float>(chunks, -kInfinity, kInfinity, place + ", everything");
+}
+
+template <typename Float>
 void expect_decimals(Float digit, uint32_t widest) {
   Random random(41);
-  for (const uint32_t width : {0u, 4u, 8u, 15u, 22u, 23u, 29u, 31u, 32u, 33u, 43u, 51u, 52u, 53u}) {
+  for (const uint32_t width : {0u, 4u, 8u, 15u, 20u, 21u, 23u, 29u, 31u, 32u, 33u, 43u, 51u, 52u, 53u}) {
     if (width > widest) continue;
     for (const uint32_t every : {0u, 100u, 9u, 1u}) {  // which rows are no decimals
       for (const int64_t origin : {int64_t{0}, int64_t{-70}, int64_t{100'000}}) {
@@ -94,16 +131,17 @@ void expect_decimals(Float digit, uint32_t widest) {
           const auto other = static_cast<Float>(std::sin(static_cast<Float>(i)));
           values.push_back(every != 0 && i % every == every - 1 ? other : decimal);
         }
-        if (every == 100) values[150] = std::numeric_limits<Float>::infinity();
-        const std::string place =
-            std::to_string(width) + " bits, every " + std::to_string(every) + ", from " + std::to_string(origin);
-        const Float a = values[random() % values.size()];
-        const Float b = values[random() % values.size()];
-        expect_totals<Float, device::AllWidths>(values, std::min(a, b), std::max(a, b), place);
-        expect_totals<Float, device::Widths<>>(values, std::min(a, b), std::max(a, b), place);
-        expect_totals<Float, device::AllWidths>(values, std::max(a, b), std::min(a, b), place + ", nothing");
-        expect_totals<Float, device::AllWidths>(values, -std::numeric_limits<Float>::infinity(),
-                                                std::numeric_limits<Float>::infinity(), place + ", everything");
+        if (every == 100) {
+          constexpr Float kInfinity = std::numeric_limits<Float>::infinity();
+          values[150] = kInfinity;
+          values[kTileRows + 5] = std::numeric_limits<Float>::quiet_NaN();
+          values[kTileRows + 37] = -Float{0};
+          values[2 * kTileRows] = -Float{0};
+          values[2 * kTileRows + 9] = -kInfinity;
+        }
+        expect_ranges<Float>(
+            {values}, random,
+            std::to_string(width) + " bits, every " + std::to_string(every) + ", from " + std::to_string(origin));
       }
     }
   }
@@ -111,6 +149,52 @@ void expect_decimals(Float digit, uint32_t widest) {
 
 TEST(EmulatedFloatTotals, Doubles) { expect_decimals<double>(1e-3, 53); }
 TEST(EmulatedFloatTotals, Floats) { expect_decimals<float>(1e-1f, 24); }
+
+// Integers from -2^23 (-2^52) on, of one bit more than a float has for its fraction.
+template <typename Float>
+void expect_widest(Float lowest) {
+  Random random(42);
+  for (const Float from : {lowest, lowest + 1}) {
+    std::vector<Float> values;
+    for (uint32_t i = 0; i < 2 * kTileRows; ++i) {
+      values.push_back(from + static_cast<Float>(random() % static_cast<uint64_t>(-2 * lowest - 1)));
+    }
+    values[3] = values[kTileRows + 4] = from;
+    values[7] = values[kTileRows + 5] = -lowest - 1;
+    expect_ranges<Float>({values}, random, "from " + std::to_string(from));
+  }
+}
+TEST(EmulatedFloatTotals, WidestIntegers) {
+  expect_widest<double>(-4503599627370496.0);
+  expect_widest<float>(-8388608.0f);
+}
+
+// Numbers so large that what they are moved by, times their power of ten, is no float.
+TEST(EmulatedFloatTotals, OffsetsThatAreNotExact) {
+  Random random(43);
+  const auto scale = galp::Scale<double>::of({10, 8});
+  std::vector<double> values;
+  for (uint32_t i = 0; i < 2 * kTileRows; ++i) {
+    const auto number = static_cast<int64_t>(60'000'000'001 + random() % 60'000);
+    values.push_back(galp::decode<double>(number, scale));
+  }
+  const Node node = encoded_decimals(values);
+  ASSERT_EQ(galp::pair_of(static_cast<uint32_t>(node.streams[galp::kSchemes].data()[0])).f, 8u);
+  expect_ranges<double>({values}, random, "60,000,000,001");
+}
+
+// More tiles than are described at a time, over two chunks; some have exceptions, which are asked for one tile ahead.
+TEST(EmulatedFloatTotals, ManyTilesOfTwoChunks) {
+  Random random(44);
+  Chunks<double> chunks(2);
+  for (uint32_t i = 0; i < 70 * kTileRows; ++i) {
+    const uint32_t tile = i / kTileRows;
+    const bool may = tile % 32 == 0 || tile % 32 == 31 || tile == 41 || tile == 42;
+    const double decimal = static_cast<double>(random() % 5000) * 1e-3;
+    chunks[tile < 42 ? 0 : 1].push_back(may && i % 90 == 11 ? std::sin(i) : decimal);
+  }
+  expect_ranges<double>(chunks, random, "70 tiles");
+}
 
 }  // namespace
 }  // namespace basalt::test

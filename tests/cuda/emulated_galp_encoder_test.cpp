@@ -174,6 +174,65 @@ void for_both_types(Body body) {
   body(float{});
 }
 
+// What a warp ranks is what rank_candidates() does: ties, no winners at all, more than there is place for.
+TEST(EmulatedGalpEncoder, WarpsRankAsOneThread) {
+  std::mt19937_64 random(11);
+  for (const uint32_t type_bits : {64u, 32u}) {
+    const uint32_t pairs = galp::pairs_of(type_bits);
+    for (int round = 0; round < 200; ++round) {
+      uint32_t wins[galp::pairs_of(64)] = {};
+      const uint32_t most_wins = round % 5 == 0 ? 1 : round % 5 == 1 ? galp::kMostWins : 4;
+      const uint32_t winners = round == 0 ? 0 : round % 3 == 0 ? pairs : 1 + static_cast<uint32_t>(random() % 20);
+      for (uint32_t i = 0; i < winners; ++i) {
+        wins[winners == pairs ? i : random() % pairs] = 1 + static_cast<uint32_t>(random() % most_wins);
+      }
+      for (const uint32_t most : {galp::kCandidates, galp::kCandidatesAtBest}) {
+        galp::Group found;
+        EmulatedWarp::run([&] { galp::rank_by_warp(wins, pairs, most, found); });
+        uint32_t left[galp::pairs_of(64)];
+        std::copy(std::begin(wins), std::end(wins), left);
+        galp::Group expected;
+        expected.count = galp::rank_candidates(left, pairs, most, expected.candidates);
+        ASSERT_EQ(found.count, expected.count) << "round " << round;
+        for (uint32_t i = 0; i < expected.count; ++i) {
+          ASSERT_EQ(found.candidates[i], expected.candidates[i]) << "round " << round << ", place " << i;
+        }
+      }
+    }
+  }
+}
+
+// What a warp cuts is what cut_dictionary() does, of upper parts that are all alike, all different, or of few kinds
+// that are equally frequent.
+TEST(EmulatedGalpEncoder, WarpsCutAsOneThread) {
+  std::mt19937_64 random(13);
+  for (int round = 0; round < 120; ++round) {
+    const uint32_t pieces = 1 + static_cast<uint32_t>(random() % galp::kPieces);
+    const uint32_t count = pieces * galp::kPieceRows;
+    const uint32_t kinds = round % 6 == 0 ? 1 : round % 6 == 1 ? 1u << 16 : 1u << random() % 9;
+    const uint32_t distance = 1 + static_cast<uint32_t>(random() % 300);
+    std::vector<uint16_t> sorted(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint64_t kind = round % 6 == 2 ? i % kinds : random() % kinds;
+      sorted[i] = static_cast<uint16_t>(kind * distance);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    for (const uint32_t type_bits : {64u, 32u}) {
+      for (uint32_t left_bits = 1; left_bits <= galp::kMaxLeftBits; ++left_bits) {
+        galp::CutDictionary found{};
+        EmulatedWarp::run([&] {
+          const galp::CutDictionary cut = galp::cut_by_warp(sorted.data(), count, type_bits, left_bits);
+          if (device::lane_id() == 17) found = cut;  // all lanes have it
+        });
+        const galp::CutDictionary expected = galp::cut_dictionary(sorted.data(), count, type_bits, left_bits);
+        ASSERT_EQ(found.bits, expected.bits) << "round " << round << ", " << left_bits << " bits";
+        ASSERT_EQ(std::memcmp(&found.dictionary, &expected.dictionary, sizeof(galp::Dictionary)), 0)
+            << "round " << round << ", " << left_bits << " bits";
+      }
+    }
+  }
+}
+
 TEST(EmulatedGalpEncoder, DecimalsOfEveryLengthAndChild) {
   for_both_types([](auto tag) {
     using T = decltype(tag);

@@ -160,6 +160,25 @@ TEST(EmulatedGalp, ExceptionsInAnyRows) {
   check_positions<float>();
 }
 
+// Packed in every width that matters, next to every integer from which a conversion is another one.
+template <typename T>
+void check_wide_tiles() {
+  const std::vector<galp::IntOf<T>> integers = testing::integers_of(testing::wide_tiles<T>());
+  for (const uint32_t pair : testing::pairs_of_wide_tiles<T>()) {
+    const Node node = testing::any_integers<T>(pair, integers);
+    const std::vector<BitsOf<T>> values = bits_of(testing::decoded<T>(pair, integers));
+    const std::string place = "pair " + std::to_string(pair);
+    expect_reads<Galp<BitsOf<T>, Packed<BitsOf<T>>>>(view_of(node), values, place);
+    expect_reads<Galp<BitsOf<T>, Packed<BitsOf<T>, device::AllWidths>>>(view_of(node), values, place);
+    expect_reads<Galp<BitsOf<T>, Packed<BitsOf<T>, device::WidthsUpTo<48>>>>(view_of(node), values, place);
+  }
+}
+
+TEST(EmulatedGalp, IntegersOfEveryWidthAroundTheLimits) {
+  check_wide_tiles<double>();
+  check_wide_tiles<float>();
+}
+
 // Patterns with few upper parts become RD, noise becomes RAW.
 template <typename T>
 void check_patterns() {

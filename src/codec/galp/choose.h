@@ -66,14 +66,14 @@ BASALT_HD uint32_t fit_safety(PieceFit fit) {
   return fit.exceptions << 8 | fit.width;
 }
 // Pairs are tried by falling e, then falling f: the first of equals is the one with more digits.
-BASALT_HD Pair next_pair(Pair pair, uint32_t type_bits) {
+inline Pair next_pair(Pair pair, uint32_t type_bits) {
   if (pair.f > 0) return {pair.e, pair.f - 1};
   if (pair.e == 0) return {0, ~0u};
   const uint32_t e = pair.e - 1;
   return {e, type_bits == 32 && e > 9 ? 9 : e};
 }
-BASALT_HD Pair first_pair(uint32_t type_bits) { return type_bits == 64 ? Pair{18, 18} : Pair{10, 9}; }
-BASALT_HD bool is_pair(Pair pair) { return pair.f != ~0u; }
+inline Pair first_pair(uint32_t type_bits) { return type_bits == 64 ? Pair{18, 18} : Pair{10, 9}; }
+inline bool is_pair(Pair pair) { return pair.f != ~0u; }
 
 // Pairs in the order of how often they were best of a piece, by bits or by safety; of equals the one with the larger
 // number, which has the larger e, then f. `wins` by number; those taken are set to 0. Returns how many there are.
@@ -121,7 +121,7 @@ BASALT_HD CutDictionary weigh_dictionary(const Dictionary& dictionary, uint32_t 
   const uint32_t width = type_bits - dictionary.left_bits + width_of_span(dictionary.size - 1u);
   return {dictionary, static_cast<uint64_t>(width) * count + static_cast<uint64_t>(count - held) * kRdExceptionBits};
 }
-BASALT_HD CutDictionary cut_dictionary(const uint16_t* sorted, uint32_t count, uint32_t type_bits, uint32_t left_bits) {
+inline CutDictionary cut_dictionary(const uint16_t* sorted, uint32_t count, uint32_t type_bits, uint32_t left_bits) {
   Dictionary now{};
   uint32_t frequencies[kMaxEntries] = {};
   now.left_bits = static_cast<uint16_t>(left_bits);
@@ -151,7 +151,7 @@ BASALT_HD CutDictionary cut_dictionary(const uint16_t* sorted, uint32_t count, u
   return weigh_dictionary(now, held, count, type_bits);
 }
 // The dictionary for a group: the cut with the fewest bits, the smallest of equals.
-BASALT_HD Dictionary choose_dictionary(const uint16_t* sorted, uint32_t count, uint32_t type_bits) {
+inline Dictionary choose_dictionary(const uint16_t* sorted, uint32_t count, uint32_t type_bits) {
   CutDictionary best = cut_dictionary(sorted, count, type_bits, 1);
   for (uint32_t left_bits = 2; left_bits <= kMaxLeftBits; ++left_bits) {
     const CutDictionary now = cut_dictionary(sorted, count, type_bits, left_bits);
@@ -192,7 +192,7 @@ struct ArraySchemes {
   uint32_t fewest_exceptions = kRaw;
 
   // Whether the second is worth encoding for a comparison.
-  BASALT_HD bool differ() const { return fewest_bits != fewest_exceptions; }
+  bool differ() const { return fewest_bits != fewest_exceptions; }
 };
 // Sums over the pieces of an array.
 struct ArrayFit {

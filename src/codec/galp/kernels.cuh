@@ -50,7 +50,7 @@ class ExceptionWords {
     const uint32_t head = shuffle(word_, 0);
     count_ = head & 0x7FF;
     width_ = head >> 11;
-    if (count_ == 0 || count_ > kTileRows || width_ > bits || galp::block_words(count_, width_, bits) != size_) {
+    if (!galp::header_fits(head, size_, bits)) {
       count_ = 0;
       return false;
     }
@@ -346,13 +346,13 @@ class Galp {
     galp::Exceptions block;
     uint32_t exception = 0;
     if (has_block(tile_entry)) {
-      block = galp::Exceptions::of(blocks_ + tile_entry.exceptions_begin, exception_bits(scheme_));
-      if (galp::block_words(block.count, block.width, exception_bits(scheme_)) ==
-          tile_entry.exceptions_end - tile_entry.exceptions_begin) {
+      const uint32_t* words = blocks_ + tile_entry.exceptions_begin;
+      const uint32_t size = tile_entry.exceptions_end - tile_entry.exceptions_begin;
+      if (galp::header_fits(words[0], size, exception_bits(scheme_))) {
+        block = galp::Exceptions::of(words, exception_bits(scheme_));
         exception = galp::find_exception(block, i % kTileRows);
       } else {
         bad = true;
-        block.count = 0;
       }
     }
     const bool is_exception = exception < block.count;

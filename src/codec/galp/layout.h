@@ -91,6 +91,12 @@ BASALT_HD constexpr uint32_t block_words(uint32_t count, uint32_t width, uint32_
 }
 
 BASALT_HD constexpr uint32_t block_header(uint32_t count, uint32_t width) { return count | width << 11; }
+// Whether a block of so many words can begin with this header: only then do its parts lie inside of it.
+BASALT_HD constexpr bool header_fits(uint32_t header, uint32_t words, uint32_t bits) {
+  const uint32_t count = header & 0x7FF;
+  const uint32_t width = header >> 11;
+  return count > 0 && count <= kTileRows && width <= bits && block_words(count, width, bits) == words;
+}
 
 // A block's parts.
 struct Exceptions {

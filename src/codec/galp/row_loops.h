@@ -174,5 +174,4 @@ constexpr RowTable<T> kTableOf = {scale_rows<T>,      widen<T>,         widen_ex
 
 }  // namespace
 
-extern const RowTables kTables;
 const RowTables kTables = {kTableOf<double>, kTableOf<float>};

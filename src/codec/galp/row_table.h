@@ -81,6 +81,9 @@ struct RowTables {
   RowTable<double> of_double;
   RowTable<float> of_float;
 };
+namespace rows_baseline {
+extern const RowTables kTables;
+}
 #if defined(__x86_64__)
 namespace rows_avx2 {
 extern const RowTables kTables;

@@ -110,19 +110,20 @@ BASALT_HD double sum(double a, double b) {
   return a + b;
 #endif
 }
+BASALT_HD float sum(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return __fadd_rn(a, b);
+#else
+  return a + b;
+#endif
+}
+
 // a · b + c, rounded once.
 BASALT_HD double multiply_add(double a, double b, double c) {
 #if defined(__CUDA_ARCH__)
   return __fma_rn(a, b, c);
 #else
   return __builtin_fma(a, b, c);
-#endif
-}
-BASALT_HD float sum(float a, float b) {
-#if defined(__CUDA_ARCH__)
-  return __fadd_rn(a, b);
-#else
-  return a + b;
 #endif
 }
 

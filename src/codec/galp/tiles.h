@@ -8,10 +8,11 @@
 
 namespace basalt::galp {
 
-// `values` are those of up to 128 tiles.
+// What the tiles of a group choose from, by a sample. `values` are those of up to 128 tiles.
 template <typename T>
 Group search_group(const T* values, uint64_t rows, Effort effort);
 
+// Schemes for all tiles of an array, by samples of its groups: for children that want one scale.
 template <typename T>
 ArraySchemes search_array(const T* values, uint64_t rows);
 
@@ -45,10 +46,12 @@ class TileEncoder {
   static constexpr uint32_t kRowsBeforeLook = 256;
 
   void set(const T* values, uint32_t rows);
-  // Bytes of the tile under a pair, as its bits, under RD; kNoBytes where they reach `most`.
+  // Bytes of the tile under a pair and as its bits; kNoBytes where they reach `most`.
   uint32_t scale(uint32_t pair, uint32_t most, Scaling& out) const;
   uint32_t raw_bytes(uint32_t most) const;
+  // Under RD.
   uint32_t split(const Dictionary& dictionary, Scaling& out);
+  // Which of the group's candidates takes the fewest bits on 32 rows.
   uint32_t best_on_sample(const Group& group) const;
   // Sets exceptions_, and gives exceptions of a pair their integers.
   void find_exceptions();
@@ -58,9 +61,9 @@ class TileEncoder {
   uint32_t rows_ = 0;
   // Rows are a multiple of 32 for the loops: those that the tile does not have are like its first.
   uint32_t padded_rows_ = 0;
-  T padded_[kTileRows];
+  T padded_[kTileRows];  // the tile, where its rows are no such multiple
   uint32_t scheme_ = kRaw;
-  uint32_t right_bits_ = 0;  // RD
+  uint32_t right_bits_ = 0;  // of the dictionary that split() took last
   Scaling scalings_[2];
   Scaling* best_ = &scalings_[0];
   Scaling* trial_ = &scalings_[1];

@@ -30,10 +30,12 @@ class WaitingExceptions {
   __device__ __forceinline__ bool take(uint32_t k, double& value) {
 #if defined(__CUDA_ARCH__)
     uint32_t taken;
-    asm("{.reg .pred p; .reg .b32 bit; and.b32 bit, %3, %4; setp.ne.u32 p, bit, 0; @p ld.shared.f64 %0, [%1]; "
+    asm volatile(
+        "{.reg .pred p; .reg .b32 bit; and.b32 bit, %3, %4; setp.ne.u32 p, bit, 0; @p ld.shared.f64 %0, [%1]; "
         "@p add.u32 %1, %1, 8; selp.u32 %2, 1, 0, p;}"
         : "+d"(value), "+r"(next_), "=r"(taken)
-        : "r"(rows_), "r"(1u << k));
+        : "r"(rows_), "r"(1u << k)
+        : "memory");
     return taken != 0;
 #else
     if ((rows_ >> k & 1) == 0) return false;
@@ -181,6 +183,7 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
                                                uint64_t begin, uint64_t end, uint64_t most) {
     Packed<T> integers;
     integers.open(descriptor + Values::kIntegersWord, tile, nullptr);
+    if (integers.width() > kWidest) return;
     const auto reference = static_cast<typename Values::Int>(integers.reference());
     constexpr auto kWhole = static_cast<int64_t>(Arithmetic::kWhole);
     const int64_t largest = most < static_cast<uint64_t>(kWhole) ? static_cast<int64_t>(most) : kWhole;

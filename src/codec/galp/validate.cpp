@@ -71,9 +71,8 @@ void check_block(const NodeView& node, uint32_t tile, uint32_t scheme, const uin
   const uint32_t bits = scheme == galp::kRd ? galp::kMaxLeftBits : width_of(node.type) * 8;
   const uint32_t rows = rows_in_tile(node.count, tile);
   const uint32_t count = words[0] & 0x7FF;
-  const uint32_t width = words[0] >> 11 & 0x7F;
-  if (scheme == galp::kRaw || words[0] >> 18 != 0 || count == 0 || count > rows || width > bits ||
-      galp::block_words(count, width, bits) != size) {
+  const uint32_t width = words[0] >> 11;
+  if (scheme == galp::kRaw || count > rows || !galp::header_fits(words[0], size, bits)) {
     fail_corrupt(node, of_tile(tile, "has impossible exceptions"));
   }
   const auto block = galp::Exceptions::of(words, bits);
