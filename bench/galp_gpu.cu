@@ -8,6 +8,7 @@
 #include "codec/galp/kernels.h"
 #include "codec/packed/kernels.cuh"
 #include "core/float_key.h"
+#include "exec/device/described_tests.cuh"
 #include "exec/device/scan.cuh"
 #include "galp_columns.h"
 #include "galp_streams.h"
@@ -19,28 +20,35 @@ namespace {
 
 using device::ChunkBatch;
 
-constexpr uint32_t kCountWarps = 8;  // of a block
-// As in generated kernels: blocks that a multiprocessor holds at a time.
-template <typename T>
-constexpr uint32_t kCountBlocks = sizeof(T) == 4 ? 5 : 4;
+constexpr uint32_t kCountWarps = 8;   // of a block
+constexpr uint32_t kCountBlocks = 4;  // that a multiprocessor holds at a time, as in generated kernels
 
 // Rows whose key is at most `last`, as generated kernels test them. One warp per tile in turn.
 template <typename T, typename Reader>
-__global__ __launch_bounds__(kCountWarps* kLanes, kCountBlocks<T>) void count_at_most(ChunkBatch batch, int64_t last,
-                                                                                      unsigned long long* result) {
+__global__ __launch_bounds__(kCountWarps* kLanes, kCountBlocks) void count_at_most(ChunkBatch batch, int64_t last,
+                                                                                   unsigned long long* result) {
+  using Test = device::DescribedTest<FloatOf<T>, device::Test::kAtMost, Reader>;
+  __shared__ __align__(16) unsigned char scratches[kCountWarps][sizeof(typename Test::Scratch)];
+  auto& scratch = *reinterpret_cast<typename Test::Scratch*>(scratches[threadIdx.x / kLanes]);
+  Test::begin(scratch);
   uint32_t count = 0;
   uint32_t bad = 0;
-  device::CodeRange range;
-  __shared__ device::SharedExceptions exceptions[kCountWarps];
   const uint32_t warp = blockIdx.x * (blockDim.x / kLanes) + threadIdx.x / kLanes;
   const uint32_t warps = gridDim.x * (blockDim.x / kLanes);
-  for (uint32_t i = warp; i < batch.chunks * batch.tiles_per_chunk; i += warps) {
-    const uint64_t* descriptor = batch.descriptors + uint64_t{i / batch.tiles_per_chunk} * batch.descriptor_stride;
-    const uint32_t tile = i % batch.tiles_per_chunk;
-    const device::Ahead<Reader> ahead(descriptor, tile);
+  const uint32_t tiles = batch.chunks * batch.tiles_per_chunk;
+  const auto descriptor = [&](uint32_t i) {
+    return batch.descriptors + uint64_t{i / batch.tiles_per_chunk} * batch.descriptor_stride;
+  };
+  uint32_t number = 0;
+  for (uint32_t i = warp; i < tiles; i += warps) {
+    if (number == 0) {
+      const uint32_t own = i + device::lane_id() * warps;
+      Test::describe(own < tiles, descriptor(own), own % batch.tiles_per_chunk, scratch, INT64_MIN, last);
+    }
     uint32_t how = device::kByBounds;
-    count += device::population(device::ShapeTest<FloatOf<T>, device::Test::kAtMost, Reader>::run(
-        descriptor, tile, exceptions + threadIdx.x / kLanes, bad, how, ahead, range, INT64_MIN, last));
+    count += device::population(
+        Test::mask(descriptor(i), i % batch.tiles_per_chunk, number, scratch, bad, how, INT64_MIN, last));
+    number = number + 1 == Test::kTiles ? 0 : number + 1;
   }
   add_count(count, bad, result);
 }
@@ -63,8 +71,8 @@ void measure_count(NestedBench& bench, Line& line, const ChunkBatch& batch, cons
   const auto rows = static_cast<uint64_t>(line.values);
   const auto launch = [&](unsigned long long* result) {
     count_at_most<T, Reader>
-        <<<static_cast<uint32_t>(bench.shape.multiprocessors) * kCountBlocks<T>, kCountWarps * kLanes>>>(batch, last,
-                                                                                                         result);
+        <<<static_cast<uint32_t>(bench.shape.multiprocessors) * kCountBlocks, kCountWarps * kLanes>>>(batch, last,
+                                                                                                      result);
   };
   const auto expected =
       counted([&](unsigned long long* result) { count_values<<<2048, 256>>>(values, rows, last, result); });

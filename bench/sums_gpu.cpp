@@ -1,6 +1,6 @@
 // `select sum(v) from t where v between a and b` on the GPU through the library, over one resident column of learned
 // integers, packed integers or decimals: share of the read ceiling, and values per second where a width is so narrow
-// that arithmetic decides. About half of the rows pass.
+// that arithmetic decides. About half of the rows pass. Of decimals also `select count(*) from t where v <= b`.
 //
 //   sums_gpu_bench [--json FILE] [--only TEXT]…     lines whose name holds one of the texts
 #include <cmath>
@@ -60,7 +60,8 @@ class Sums {
   Sums(double read_gbs, std::vector<std::string> only) : read_gbs_(read_gbs), only_(std::move(only)) {}
 
   template <typename T, typename F>
-  void measure(const std::string& name, TypeKind type, const std::string& tree, const Bar& bar, F&& value) {
+  void measure(const std::string& name, TypeKind type, const std::string& tree, const Bar& bar, F&& value,
+               const Bar* counted = nullptr) {
     const auto asked = [&](const std::string& text) { return name.find(text) != std::string::npos; };
     if (!only_.empty() && std::none_of(only_.begin(), only_.end(), asked)) return;
     const MadeFile made("basalt_bench_sums.basalt", type, tree, kChunks, T{}, value);
@@ -85,6 +86,16 @@ class Sums {
     sum.op = AggregateOp::kSum;
     sum.arg = v;
     pipeline.aggregates = {sum};
+    measure_statement(name, pipeline, copies, bar);
+    if (counted == nullptr) return;
+    pipeline.filter = less_equal(v, high);
+    pipeline.aggregates = {Aggregate{}};
+    measure_statement(name + ", count(*)", pipeline, copies, *counted);
+  }
+
+ private:
+  void measure_statement(const std::string& name, Pipeline pipeline, const Copies& copies, const Bar& bar) {
+    pipeline.files = {copies.files()[0]};
     gpu().backend->drop_cache();
     RunReport report;
     expect_equal(pipeline, on_gpu(), run_pipeline(pipeline, on_gpu(), &report));
@@ -102,7 +113,6 @@ class Sums {
     add(name + ": values", rows / median(kernel) / 1e9, "10^12/s", bar.values);
   }
 
- private:
   double read_gbs_;
   std::vector<std::string> only_;
 };
@@ -146,10 +156,14 @@ void decimals(Sums& sums, const std::string& type_name, TypeKind type, const std
     for (const uint32_t width : widths) {
       const std::string name =
           "galp " + type_name + ", " + std::to_string(exceptions) + " exceptions, " + std::to_string(width) + " bits";
-      sums.measure<T>(name, type, "galp(packed)", width >= 16 ? Bar{75, 0} : Bar{}, [&](uint64_t i) {
-        const bool is_exception = exceptions != 0 && i % (kTileRows / exceptions) == 7;
-        return is_exception ? static_cast<T>(std::sin(static_cast<T>(i))) : decimal<T>(mixed(i), width);
-      });
+      const Bar counted = width >= 12 ? Bar{80, 0} : Bar{0, 2.5};
+      sums.measure<T>(
+          name, type, "galp(packed)", width >= 16 ? Bar{75, 0} : Bar{},
+          [&](uint64_t i) {
+            const bool is_exception = exceptions != 0 && i % (kTileRows / exceptions) == 7;
+            return is_exception ? static_cast<T>(std::sin(static_cast<T>(i))) : decimal<T>(mixed(i), width);
+          },
+          &counted);
     }
   }
 }

@@ -255,6 +255,20 @@ inline Sample sum_between(const std::string& tree, TypeKind type, const std::vec
   return sample;
 }
 
+// One column of decimals under a filter.
+inline Sample count_decimals(TypeKind type, const std::vector<uint32_t>& widths) {
+  Sample sample;
+  sample.name =
+      std::string("count(*) where v is below, galp(packed) of ") + (type == TypeKind::kFloat64 ? "8" : "4") + " bytes";
+  sample.most_instructions = 3300;
+  add_column(sample, "v", {type, 0, 0, TimeUnit::kMicro}, {"galp(packed)"}, 9, 0, 0, widths);
+  Pipeline& p = sample.pipeline;
+  p.has_filter = true;
+  p.filter = test(ExprOp::kLess, column(p, 0), real(physical_of(p.columns[0].type), 19.25));
+  p.aggregates.push_back({});
+  return sample;
+}
+
 // Floats stored as decimals, and not everywhere: two columns under a filter, all aggregates of one.
 inline Sample decimals() {
   Sample sample;
@@ -332,6 +346,8 @@ inline std::vector<Sample> all() {
           eight_sums(),
           eight_columns(),
           eight_nested(),
+          count_decimals(TypeKind::kFloat64, {14, 15, 16}),
+          count_decimals(TypeKind::kFloat32, {8}),
           decimals(),
           comments(),
           tests_of_strings()};

@@ -16,6 +16,7 @@
 #include "codec/packed/kernels.cuh"
 #include "codec/plain/kernels.cuh"
 #include "codec/rle/kernels.cuh"
+#include "exec/device/described_tests.cuh"
 #include "exec/device/scan.cuh"
 
 namespace basalt::test {
@@ -46,23 +47,16 @@ std::vector<int64_t> keys_of(const std::vector<T>& values, std::mt19937_64& rand
   return keys;
 }
 
-template <typename T, Test kTest, typename Reader>
-void expect_test(const std::vector<uint64_t>& descriptor, const std::vector<T>& values, int64_t first, int64_t last,
-                 const std::string& place) {
-  alignas(16) static unsigned char scratch[64 << 10];
-  const auto tiles = tile_count(values.size());
+// test(tiles, masks, bad), by each lane of a warp: a mask for every tile and lane.
+template <Test kTest, typename T, typename TestTile>
+void expect_masks(const std::vector<T>& values, int64_t first, int64_t last, const std::string& place,
+                  const TestTile& test) {
+  const auto tiles = static_cast<uint32_t>(tile_count(values.size()));
   std::vector<uint32_t> masks(tiles * kLanes);
   uint32_t bad = 0;
   EmulatedWarp::run([&] {
-    device::CodeRange range;
     uint32_t lane_bad = 0;
-    for (uint32_t tile = 0; tile < tiles; ++tile) {
-      const device::Ahead<Reader> ahead(descriptor.data(), tile);
-      uint32_t how = device::kByBounds;
-      masks[tile * kLanes + device::lane_id()] = device::ShapeTest<T, kTest, Reader>::run(
-          descriptor.data(), tile, scratch, lane_bad, how, ahead, range, first, last);
-      device::sync_warp();
-    }
+    test(tiles, masks.data(), lane_bad);
     bad |= lane_bad;
   });
   EXPECT_EQ(bad, 0u) << place;
@@ -72,6 +66,39 @@ void expect_test(const std::vector<uint64_t>& descriptor, const std::vector<T>& 
     const uint32_t mask = masks[row / kTileRows * kLanes + row % kLanes];
     ASSERT_EQ((mask >> row % kTileRows / kLanes & 1) != 0, inside != (kTest == Test::kNotEqual))
         << place << " row " << row << ", value " << values[row] << ", keys " << first << " to " << last;
+  }
+}
+
+template <typename T, Test kTest, typename Reader>
+void expect_test(const std::vector<uint64_t>& descriptor, const std::vector<T>& values, int64_t first, int64_t last,
+                 const std::string& place) {
+  alignas(16) static unsigned char scratch[64 << 10];
+  expect_masks<kTest>(values, first, last, place, [&](uint32_t tiles, uint32_t* masks, uint32_t& bad) {
+    device::CodeRange range;
+    for (uint32_t tile = 0; tile < tiles; ++tile) {
+      const device::Ahead<Reader> ahead(descriptor.data(), tile);
+      uint32_t how = device::kByBounds;
+      masks[tile * kLanes + device::lane_id()] = device::ShapeTest<T, kTest, Reader>::run(
+          descriptor.data(), tile, scratch, bad, how, ahead, range, first, last);
+      device::sync_warp();
+    }
+  });
+  using Described = device::DescribedTest<T, kTest, Reader>;
+  if constexpr (requires { typename Described::Scratch; }) {
+    auto& described = *reinterpret_cast<typename Described::Scratch*>(scratch);
+    expect_masks<kTest>(
+        values, first, last, place + ", described", [&](uint32_t tiles, uint32_t* masks, uint32_t& bad) {
+          Described::begin(described);
+          for (uint32_t tile = 0; tile < tiles; ++tile) {
+            const uint32_t own = tile + device::lane_id();
+            if (tile % Described::kTiles == 0) {
+              Described::describe(own < tiles, descriptor.data(), own, described, first, last);
+            }
+            uint32_t how = device::kByBounds;
+            masks[tile * kLanes + device::lane_id()] =
+                Described::mask(descriptor.data(), tile, tile % Described::kTiles, described, bad, how, first, last);
+          }
+        });
   }
 }
 
@@ -122,6 +149,57 @@ TEST(EmulatedFloatTests, ValuesRowByRow) {
   check<double, Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>>("dict(packed, plain)");
   check<float, Dict<uint32_t, Packed<uint32_t>, Plain<uint32_t>>>("dict(packed, plain)");
   check<double, Rle<uint64_t, Plain<uint64_t>, Packed<uint32_t>>>("rle(plain, packed)");
+}
+
+// More tiles than are described at a time; lists of up to 32 and up to 64 exceptions, and masks; exceptions that are
+// alike, similar and not.
+TEST(EmulatedFloatTests, ExceptionsOfDescribedTiles) {
+  std::mt19937_64 random(72);
+  for (const uint32_t most : {3u, 40u, 90u}) {
+    std::vector<double> values = testing::decimals<double>(35 * kTileRows, 900, 10, 1);
+    for (size_t tile = 0; tile < 35; ++tile) {
+      const uint32_t likeness = random() % 3;
+      for (uint32_t i = 0; i < most; ++i) {
+        const double exception = likeness == 0   ? 1.0 / 3
+                                 : likeness == 1 ? 1.0 / 3 + static_cast<double>(random() % 100) * 1e-13
+                                                 : std::bit_cast<double>(random());
+        values[tile * kTileRows + random() % kTileRows] = exception;
+      }
+    }
+    const Node node = testing::encoded(testing::view(values), "galp(packed)");
+    expect_tests<double, Galp<uint64_t, Packed<uint64_t, Widths<9, 10>>>>(
+        view_of(node), values, 2, "up to " + std::to_string(most) + " exceptions");
+  }
+}
+
+using Described = device::DescribedTest<double, Test::kAtMost, Galp<uint64_t, Packed<uint64_t>>>;
+
+// A block whose size does not fit its count, and a list without one of its end marks.
+TEST(EmulatedFloatTests, DamagedExceptionsOfDescribedTilesAreSeen) {
+  std::vector<double> values = testing::decimals<double>(kTileRows, 900, 10, 1);
+  for (size_t i = 0; i < 10; ++i) values[i * 100] = 1.0 / 3;
+  const auto is_bad = [&](uint32_t word, uint32_t change) {
+    Node node = testing::encoded(testing::view(values), "galp(packed)");
+    auto* words = reinterpret_cast<uint32_t*>(node.streams[galp::kExceptions].data());
+    words[word] ^= change;
+    const std::vector<uint64_t> descriptor = descriptor_of(view_of(node));
+    alignas(16) static unsigned char scratch[sizeof(Described::Scratch)];
+    auto& described = *reinterpret_cast<Described::Scratch*>(scratch);
+    uint32_t bad = 0;
+    EmulatedWarp::run([&] {
+      uint32_t lane_bad = 0;
+      uint32_t how = device::kByBounds;
+      Described::begin(described);
+      Described::describe(device::lane_id() == 0, descriptor.data(), 0, described, INT64_MIN, 0);
+      Described::mask(descriptor.data(), 0, 0, described, lane_bad, how, INT64_MIN, 0);
+      bad |= lane_bad;
+    });
+    return bad != 0;
+  };
+  EXPECT_FALSE(is_bad(0, 0));
+  EXPECT_TRUE(is_bad(0, 32));
+  // The word behind the header, two words of the base and the lanes.
+  EXPECT_TRUE(is_bad(4, galp::kLastOfLane));
 }
 
 // Every pair, with integers that no encoder would make: near the last that does not wrap, and beyond it.

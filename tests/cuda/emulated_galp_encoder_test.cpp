@@ -295,6 +295,22 @@ TEST(EmulatedGalpEncoder, SpecialValuesAmongDecimals) {
   });
 }
 
+// Rows that differ from the one before them are sampled: the first of 32, one behind, or none.
+TEST(EmulatedGalpEncoder, TilesOfMostlyEqualRows) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    std::mt19937_64 random(9);
+    for (const uint32_t share : {3u, 20u, 100u}) {
+      std::vector<T> values(9 * kTileRows + 40);
+      for (size_t i = 0; i < values.size(); ++i) {
+        const double divisor = i / kTileRows % 2 == 0 ? 100 : 10000;
+        if (random() % share == 0) values[i] = static_cast<T>(static_cast<double>(random() % 9999) / divisor);
+      }
+      expect_like_cpu(values, "one value in " + std::to_string(share) + " is not zero");
+    }
+  });
+}
+
 // Blocks with lists and with masks, values of few bits and of all, at the beginning and anywhere.
 TEST(EmulatedGalpEncoder, EveryCountOfExceptions) {
   for_both_types([](auto tag) {

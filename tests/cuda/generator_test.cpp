@@ -51,6 +51,25 @@ TEST(Generator, OneColumnIsFilteredAndSummedAtOnce) {
   EXPECT_EQ(source_of(samples::sum_between("l3", TypeKind::kInt64, {})), read_text("tests/cuda/sum_kernel.txt"));
 }
 
+TEST(Generator, TilesOfDecimalsAreDescribedWhereTheyAreOnlyTested) {
+  // After a wanted change: build/…/tests/nvrtc_check --print "count(*) where v is below, galp(packed) of 8 bytes" >
+  // tests/cuda/decimals_kernel.txt
+  EXPECT_EQ(source_of(samples::count_decimals(TypeKind::kFloat64, {14, 15, 16})),
+            read_text("tests/cuda/decimals_kernel.txt"));
+  const auto described = [](const samples::Sample& sample) {
+    return source_of(sample).find("DescribedTests<") != std::string::npos;
+  };
+  samples::Sample read = samples::count_decimals(TypeKind::kFloat64, {14});
+  read.pipeline.aggregates.push_back(samples::aggregate(AggregateOp::kMax, samples::column(read.pipeline, 0)));
+  EXPECT_FALSE(described(read));
+  samples::Sample tested_twice = samples::count_decimals(TypeKind::kFloat64, {14});
+  Pipeline& p = tested_twice.pipeline;
+  p.filter = samples::call(
+      ExprOp::kAnd, Physical::kU8,
+      {p.filter, samples::test(ExprOp::kNotEqual, samples::column(p, 0), samples::real(Physical::kF64, 3))});
+  EXPECT_FALSE(described(tested_twice));
+}
+
 // Totals are asked for where they are all that a statement wants and where their sums are exact.
 TEST(Generator, OtherStatementsAreListsOfSteps) {
   const auto at_once = [](const samples::Sample& sample) {

@@ -24,6 +24,34 @@ __device__ __forceinline__ void add_to(uint64_t* to, uint64_t value) {
   atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
 }
 
+// encode() for encoders that count exceptions: the integer, still as a float, or NaN; `exceptions` grows by `bit` then.
+template <typename T>
+__device__ __forceinline__ T round_row(T value, const Scale<T>& scale, uint32_t& exceptions, uint32_t bit) {
+  T d = nearest_integer(value, scale);
+  const T back = decode_exact(d, scale);
+#if defined(__CUDA_ARCH__)
+  // Conditional instructions: of an `if` the compiler makes numbers and compares them again.
+  if constexpr (sizeof(T) == 8) {
+    asm("{.reg .pred p; .reg .f64 size; abs.f64 size, %0; setp.gtu.f64 p, size, %2; setp.ne.or.u64 p, %3, %4, p;"
+        "@p add.u32 %1, %1, %5; @p mov.b64 %0, 0x7FFFFFFFFFFFFFFF;}"
+        : "+d"(d), "+r"(exceptions)
+        : "d"(scale.limit), "l"(bits_of(back)), "l"(bits_of(value)), "r"(bit));
+  } else {
+    asm("{.reg .pred p; .reg .f32 size; abs.f32 size, %0; setp.gtu.f32 p, size, %2; setp.ne.or.u32 p, %3, %4, p;"
+        "@p add.u32 %1, %1, %5; @p mov.b32 %0, 0x7FFFFFFF;}"
+        : "+f"(d), "+r"(exceptions)
+        : "f"(scale.limit), "r"(bits_of(back)), "r"(bits_of(value)), "r"(bit));
+  }
+#else
+  const T size = d < 0 ? -d : d;
+  if (!(size <= scale.limit) || bits_of(back) != bits_of(value)) {
+    d = float_of(static_cast<BitsOf<T>>(~Arithmetic<T>::kSign));
+    exceptions += bit;
+  }
+#endif
+  return d;
+}
+
 // The least of some integers, and the largest less that.
 template <typename T>
 struct Frame {
@@ -31,17 +59,22 @@ struct Frame {
   BitsOf<T> span = 0;
 };
 
-// The span of the integers that are not exceptions; 0 if all are. They are compared while they are still floats, which
-// have the same order, and converted once.
+// The span of the integers of rows that are not exceptions; 0 if all are. They are compared while they are still
+// floats, which have the same order, and converted once.
 template <typename T>
 struct IntegerSpan {
   T low = float_of(Arithmetic<T>::kInfinity);
   T high = -float_of(Arithmetic<T>::kInfinity);
 
-  __device__ __forceinline__ void add(const Scaled<T>& scaled) {
-    const bool skip = scaled.exception != 0;
-    low = skip || scaled.d > low ? low : scaled.d;
-    high = skip || scaled.d < high ? high : scaled.d;
+  // NaN changes nothing.
+  __device__ __forceinline__ void add(T d) {
+    if constexpr (sizeof(T) == 4) {
+      low = fminf(low, d);
+      high = fmaxf(high, d);
+    } else {
+      low = d < low ? d : low;
+      high = d > high ? d : high;
+    }
   }
   __device__ __forceinline__ bool is_empty() const { return low > high; }
   // Of one lane.
@@ -71,9 +104,7 @@ __device__ __forceinline__ PieceFit fit_piece(const T* piece, const Scale<T>& sc
   uint32_t exceptions = 0;
 #pragma unroll 4
   for (uint32_t i = 0; i < kPieceRows; ++i) {
-    const Scaled<T> scaled = encode(piece[i], scale);
-    integers.add(scaled);
-    exceptions += static_cast<uint32_t>(scaled.exception);
+    integers.add(round_row(piece[i], scale, exceptions, 1));
   }
   return {exceptions, fit_width(exceptions, integers.own())};
 }

@@ -19,10 +19,24 @@ struct NumberSpan {
     low = number < low ? number : low;
     high = number > high ? number : high;
   }
+  // If one of the bits of `mask` is set, by conditional instructions: of an `if` the compiler makes selections.
+  __device__ __forceinline__ void add_if(uint32_t mask, uint32_t bits, Bits number) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(Bits) == 4) {
+      asm("{.reg .pred p; .reg .b32 t; and.b32 t, %2, %3; setp.ne.u32 p, t, 0; @p min.u32 %0, %0, %4;"
+          "@p max.u32 %1, %1, %4;}"
+          : "+r"(low), "+r"(high)
+          : "r"(mask), "r"(bits), "r"(number));
+      return;
+    }
+#endif
+    if ((mask & bits) != 0) add(number);
+  }
   __device__ __forceinline__ void join() {
     low = lowest_of_lanes(low);
     high = highest_of_lanes(high);
   }
+  __device__ __forceinline__ bool is_empty() const { return low > high; }
   __device__ __forceinline__ Bits span() const { return static_cast<Bits>(high - low); }
 };
 
@@ -71,31 +85,34 @@ __device__ __forceinline__ TileFit<T> fit_pair(const TileRows<T>& rows, uint32_t
   const auto scale = Scale<T>::of(pair_of(pair));
   IntegerSpan<T> integers;
   uint32_t exceptions = 0;
-  const auto take = [&](uint32_t k) {
-    const Scaled<T> scaled = encode(rows.values[k], scale);
-    integers.add(scaled);
-    exceptions |= static_cast<uint32_t>(scaled.exception) << k;
+  const auto take = [&](uint32_t k) { integers.add(round_row(rows.values[k], scale, exceptions, 1u << k)); };
+  const auto count_all = [&] { return device::sum_of_lanes(device::population(exceptions & rows.present)); };
+  NumberSpan<BitsOf<T>> values;  // of exceptions
+  const auto take_exception = [&](uint32_t k) { values.add_if(exceptions, 1u << k, bits_of(rows.values[k])); };
+  const auto words_of = [&](uint32_t count) {
+    NumberSpan<BitsOf<T>> joined = values;
+    joined.join();
+    return count == 0 ? 0 : exception_words(count, joined.is_empty() ? 0 : joined.span(), kBits);
   };
 #pragma unroll
   for (uint32_t k = 0; k < kFirstRows; ++k) take(k);
-  if (most != kNoBytes) {
-    const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
-    if (tile_bytes(width_of_span(integers.joined().span), exception_words(count, 0, kBits)) >= most) return {};
+  uint32_t count = count_all();
+  if (count > 0) {
+#pragma unroll
+    for (uint32_t k = 0; k < kFirstRows; ++k) take_exception(k);
   }
+  if (most != kNoBytes && tile_bytes(width_of_span(integers.joined().span), words_of(count)) >= most) return {};
 #pragma unroll
   for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) take(k);
-  const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
-  uint32_t words = 0;
+  count = count_all();
+  const Frame<T> frame = integers.joined();
   if (count > 0) {
-    NumberSpan<BitsOf<T>> span;
+    // With what the first rows have shown of the exceptions.
+    if (tile_bytes(width_of_span(frame.span), words_of(count)) >= most) return {};
 #pragma unroll
-    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      if ((exceptions >> k & 1) != 0) span.add(bits_of(rows.values[k]));
-    }
-    span.join();
-    words = exception_words(count, span.span(), kBits);
+    for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) take_exception(k);
   }
-  return TileFit<T>::of(integers.joined(), words);
+  return TileFit<T>::of(frame, words_of(count));
 }
 
 // Bit patterns as they are; stops like fit_pair().
@@ -147,38 +164,71 @@ struct UpperParts {
   }
 };
 
+// Stops like fit_pair().
 template <typename T>
-__device__ __forceinline__ TileFit<T> fit_rd(const TileRows<T>& rows, const Dictionary& dictionary) {
+__device__ __forceinline__ TileFit<T> fit_rd(const TileRows<T>& rows, const Dictionary& dictionary, uint32_t most) {
   const UpperParts<T> uppers(dictionary);
   NumberSpan<BitsOf<T>> integers;
   NumberSpan<uint32_t> lefts;
   uint32_t exceptions = 0;
-#pragma unroll
-  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+  const auto take = [&](uint32_t k) {
     const Parts<T> parts = uppers.part(rows.values[k]);
     integers.add(ordered<T>(parts.integer));
     if (parts.exception) lefts.add(uppers.upper(rows.values[k]));
     exceptions |= (parts.exception ? 1u : 0u) << k;
+  };
+  const auto fit = [&] {
+    const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
+    NumberSpan<BitsOf<T>> frame = integers;
+    NumberSpan<uint32_t> span = lefts;
+    frame.join();
+    span.join();
+    return TileFit<T>::of({ordered<T>(frame.low), frame.span()}, exception_words(count, span.span(), kMaxLeftBits));
+  };
+#pragma unroll
+  for (uint32_t k = 0; k < kFirstRows; ++k) take(k);
+  if (fit().bytes >= most) return {};
+#pragma unroll
+  for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) take(k);
+  return fit();
+}
+
+// The value at sampled_row() of the first piece, row i by lane i. In a whole tile that row is one of the lanes' rows i;
+// where the first of them does not differ from the row before it, lanes would look at all of theirs, each in other
+// lines of memory.
+template <typename T>
+__device__ __forceinline__ T sampled_value(const TileRows<T>& rows, const T* tile, uint32_t count) {
+  static_assert(kPieceRows == kRowsPerLane);
+  const uint32_t lane = lane_id();
+  const uint32_t first = lane == 0 ? 1 : lane * kLanes;
+  bool differs = false;
+  if (count == kTileRows) differs = bits_of(load_float(tile + first)) != bits_of(load_float(tile + first - 1));
+  if (count < kTileRows || !device::any_lane(!differs)) return load_float(tile + sampled_row(tile, 0, lane, count));
+  T own = rows.values[0];
+#pragma unroll
+  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+    const T here = rows.values[k];
+    const T to_next = k > 0 && lane == kLanes - 1 ? rows.values[k > 0 ? k - 1 : 0] : here;
+    BitsOf<T> before = device::shuffle(bits_of(to_next), (lane + kLanes - 1) % kLanes);
+    if (k == 0 && lane == 0) before = bits_of(here);
+    const uint32_t others = device::ballot(before != bits_of(here));
+    const BitsOf<T> taken = device::shuffle(bits_of(here), others == 0 ? 0 : device::lowest_bit(others));
+    if (lane == k) own = float_of(taken);
   }
-  const uint32_t count = device::sum_of_lanes(device::population(exceptions & rows.present));
-  integers.join();
-  lefts.join();
-  return TileFit<T>::of({ordered<T>(integers.low), integers.span()},
-                        exception_words(count, lefts.span(), kMaxLeftBits));
+  return own;
 }
 
 // The candidate with the fewest bits on 32 rows, a row per lane.
 template <typename T>
-__device__ __forceinline__ uint32_t best_on_sample(const T* tile, uint32_t rows, const Group& group) {
+__device__ __forceinline__ uint32_t best_on_sample(T own, const Group& group) {
   constexpr uint32_t kBits = Arithmetic<T>::kBits;
-  const T own = tile[sampled_row(tile, 0, lane_id(), rows)];
   uint32_t best = 0;
   uint32_t best_bits = kNoBytes;
   for (uint32_t i = 0; i < group.count; ++i) {
-    const Scaled<T> scaled = encode(own, Scale<T>::of(pair_of(group.candidates[i])));
     IntegerSpan<T> integers;
-    integers.add(scaled);
-    const uint32_t exceptions = device::population(device::ballot(scaled.exception != 0));
+    uint32_t is_exception = 0;
+    integers.add(round_row(own, Scale<T>::of(pair_of(group.candidates[i])), is_exception, 1));
+    const uint32_t exceptions = device::population(device::ballot(is_exception != 0));
     const uint32_t bits = fit_bits({exceptions, fit_width(exceptions, integers.joined().span)}, kBits);
     if (bits < best_bits) {
       best = i;
@@ -202,16 +252,25 @@ __device__ void choose_tile(const EncodeWork<T>& work, uint32_t tile) {
   const auto offer = [&](uint32_t scheme, const TileFit<T>& fit) {
     if (choice.offer(scheme, fit.bytes)) best = fit;
   };
-  const bool sampled = work.fast && group.count > 1;
-  const uint32_t first = sampled ? best_on_sample(from, count, group) : 0;
-  const uint32_t end = sampled ? first + 1 : group.count;
+  // The likely candidate first, so that the others stop early; of equals still the first in the group's order.
+  const uint32_t likely = group.count > 1 ? best_on_sample(sampled_value(rows, from, count), group) : 0;
+  const uint32_t tries = work.fast && group.count > 1 ? 1 : group.count;
+  uint32_t taken = likely;
 #pragma unroll 1
-  for (uint32_t i = first; i < end && choice.bytes > 0; ++i) {
-    offer(group.candidates[i], fit_pair(rows, group.candidates[i], choice.bytes));
+  for (uint32_t j = 0; j < tries; ++j) {
+    const uint32_t i = j == 0 ? likely : j <= likely ? j - 1 : j;
+    const uint32_t most = j == 0 ? kNoBytes : choice.bytes + (i < taken ? 1 : 0);
+    if (most == 0) break;
+    const TileFit<T> fit = fit_pair(rows, group.candidates[i], most);
+    if (fit.bytes >= most) continue;
+    choice.scheme = group.candidates[i];
+    choice.bytes = fit.bytes;
+    best = fit;
+    taken = i;
   }
   offer(kRaw, fit_raw(rows, choice.bytes));
   const Dictionary dictionary = group.dictionary;
-  if (choice.wants_rd(dictionary, kBits)) offer(kRd, fit_rd(rows, dictionary));
+  if (choice.wants_rd(dictionary, kBits)) offer(kRd, fit_rd(rows, dictionary, choice.bytes));
   if (lane_id() != 0) return;
   work.schemes[tile] = static_cast<uint8_t>(choice.scheme);
   work.references[tile] = best.frame.least;
@@ -245,17 +304,21 @@ __device__ __forceinline__ void fill_exceptions(const T* tile, const Scale<T>& s
   const uint32_t first = lowest_of_lanes(own);
   // Made again: looking for it among the registers would move them to memory.
   Int filler = first < kTileRows ? static_cast<Int>(encode(load_float(tile + first), scale).d) : Int{0};
+  uint32_t good_before = 0;  // of the last 32 rows
 #pragma unroll
   for (uint32_t k = 0; k < kRowsPerLane; ++k) {
     const bool is_exception = (exceptions >> k & 1) != 0;
     const uint32_t good = device::ballot(!is_exception);
-    const uint32_t below = good & ((1u << lane_id()) - 1);
-    const uint32_t from = below == 0 ? 0 : width_of_span(below) - 1;
-    const Int before = device::shuffle(integers[k], from);
-    const uint32_t last = good == 0 ? 0 : width_of_span(good) - 1;
-    const Int carried = device::shuffle(integers[k], last);
-    if (is_exception) integers[k] = below != 0 ? before : filler;
-    filler = good != 0 ? carried : filler;
+    // Where the first of 32 rows is good, no other needs what comes before.
+    if ((good & 1) == 0 && good_before != 0) {
+      filler = device::shuffle(integers[k == 0 ? 0 : k - 1], device::highest_bit(good_before));
+    }
+    if (good != device::kWholeWarp) {
+      const uint32_t below = good & ((1u << lane_id()) - 1);
+      const Int before = device::shuffle(integers[k], below == 0 ? 0 : device::highest_bit(below));
+      if (is_exception) integers[k] = below != 0 ? before : filler;
+    }
+    good_before = good;
   }
 }
 
@@ -290,15 +353,14 @@ __device__ __forceinline__ void write_block(const T* tile, uint32_t exceptions, 
   }
   if (!listed) positions[lane] = exceptions;
   uint32_t i = before;
+  device::BitWriter writer(values, before * width);
   for (uint32_t left = exceptions; left != 0; left &= left - 1, ++i) {
     const uint32_t row = device::lowest_bit(left);
     const uint32_t mark = (left & (left - 1)) == 0 ? kLastOfLane : 0;
-    if (listed) device::put_bits(positions + 1, uint64_t{i} * 8, 8, row | mark);
-    if (width > 0) {
-      device::put_bits(values, uint64_t{i} * width, width,
-                       static_cast<uint64_t>(static_cast<Bits>(value_at(row) - base)));
-    }
+    if (listed) atomicOr(positions + 1 + i / 4, (row | mark) << i % 4 * 8);
+    if (width > 0) writer.put(static_cast<Bits>(value_at(row) - base), width);
   }
+  if (own > 0 && width > 0) writer.end();
 }
 
 template <typename T>

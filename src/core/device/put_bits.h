@@ -16,4 +16,45 @@ __device__ inline void put_bits(uint32_t* words, uint64_t at, uint32_t width, ui
   }
 }
 
+// Puts numbers one behind the other; other threads fill what lies before and behind them. Only the first and the last
+// word may be theirs, too.
+class BitWriter {
+ public:
+  __device__ __forceinline__ BitWriter(uint32_t* words, uint32_t at)
+      : to_(words + at / 32), filled_(at % 32), is_shared_(filled_ != 0) {}
+
+  // A number of `width` bits (0..64) and nothing above.
+  __device__ __forceinline__ void put(uint64_t number, uint32_t width) {
+    const uint64_t beyond = filled_ == 0 ? 0 : number >> (64 - filled_);
+    held_ |= number << filled_;
+    filled_ += width;
+    if (filled_ < 32) return;
+    store();
+    held_ |= beyond << 32;
+    if (filled_ >= 32) store();
+  }
+  __device__ __forceinline__ void end() {
+    if (filled_ > 0) atomicOr(to_, static_cast<uint32_t>(held_));
+  }
+
+ private:
+  __device__ __forceinline__ void store() {
+    const auto word = static_cast<uint32_t>(held_);
+    if (is_shared_) {
+      atomicOr(to_, word);
+    } else {
+      *to_ = word;
+    }
+    is_shared_ = false;
+    ++to_;
+    filled_ -= 32;
+    held_ >>= 32;
+  }
+
+  uint32_t* to_;
+  uint64_t held_ = 0;  // fewer than 32 bits
+  uint32_t filled_;
+  bool is_shared_;
+};
+
 }  // namespace basalt::device

@@ -149,6 +149,18 @@ struct TileTest {
   }
 };
 
+// Packed values of a tile that pass, in a range that is neither empty nor everything.
+template <Test kTest, typename View>
+__device__ __forceinline__ uint32_t raw_rows(const View& tile, uint64_t first, uint64_t last) {
+  if constexpr (kTest == Test::kAtMost) {
+    return tile.below(last + 1);
+  } else if constexpr (kTest == Test::kAtLeast) {
+    return ~tile.below(first);
+  } else {
+    return tile.within(first, last);
+  }
+}
+
 // Packed tiles are compared without being widened, and not read at all when their reference and width decide.
 template <typename S, Test kTest, typename T, typename UnrolledWidths>
 struct TileTest<S, kTest, Packed<T, UnrolledWidths>> {
@@ -162,15 +174,7 @@ struct TileTest<S, kTest, Packed<T, UnrolledWidths>> {
     uint32_t mask = range.all ? ~0u : 0u;
     if (range.none || range.all) return kTest == Test::kNotEqual ? ~mask : mask;
     how = kByRows;
-    reader.visit([&](auto&& tile) {
-      if constexpr (kTest == Test::kAtMost) {
-        mask = tile.below(range.last + 1);
-      } else if constexpr (kTest == Test::kAtLeast) {
-        mask = ~tile.below(range.first);
-      } else {
-        mask = tile.within(range.first, range.last);
-      }
-    });
+    reader.visit([&](auto&& tile) { mask = raw_rows<kTest>(tile, range.first, range.last); });
     return kTest == Test::kNotEqual ? ~mask : mask;
   }
 };
@@ -300,6 +304,36 @@ __device__ __noinline__ IntegerSpan integers_between(uint32_t pair, int64_t firs
           partition_point(2 * most + 1, [&](uint64_t i) { return key(i) <= last; }), most};
 }
 
+// What a tile's integers can be, counted as in a span.
+template <Test kTest, typename T>
+struct GalpNumbers {
+  T first;
+  T widest;    // the largest less the first
+  bool sound;  // they lie in −most…most
+  __device__ __forceinline__ GalpNumbers(T reference, uint32_t width, const IntegerSpan& span)
+      : first(static_cast<T>(reference + static_cast<T>(span.most))),
+        widest(static_cast<T>(low_bits(width))),
+        sound(first <= static_cast<T>(2 * span.most) && widest <= static_cast<T>(2 * span.most) - first) {}
+
+  __device__ __forceinline__ RawRange within(const IntegerSpan& span) const {
+    RawRange out{0, widest, false, false};
+    const T last = first + widest;
+    if constexpr (kTest != Test::kAtMost) {
+      const auto begin = static_cast<T>(span.begin);
+      out.none = begin > last;
+      if (begin > first) out.first = begin - first;
+    }
+    if constexpr (kTest != Test::kAtLeast) {
+      const auto end = static_cast<T>(span.end);
+      out.none = out.none || end <= first;
+      if (end <= last) out.last = end - 1 - first;
+    }
+    out.none = out.none || out.first > out.last;
+    out.all = !out.none && out.first == 0 && out.last == widest;
+    return out;
+  }
+};
+
 // Decimals are compared as the integers they are stored as, exceptions apart: one per lane, in the order in which they
 // are stored; the lanes whose rows they are learn the results in shared memory.
 template <typename S, Test kTest, typename T, typename UnrolledWidths>
@@ -326,7 +360,7 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
         range.span = integers_between<Reader>(entry.scheme, first, last);
         range.pair = entry.scheme;
       }
-      const Numbers numbers(integers, range.span);
+      const GalpNumbers<kTest, T> numbers(integers.reference(), integers.width(), range.span);
       if (!Reader::is_pair(entry.scheme) || !numbers.sound) {
         how = kByRows;
         const Tested tested = test_values(descriptor, tile, scratch, first, last);
@@ -343,36 +377,6 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
       return tested.mask;
     }
   }
-
- private:
-  // What a tile's integers can be, counted as in a span.
-  struct Numbers {
-    T first;
-    T widest;    // the largest less the first
-    bool sound;  // they lie in −most…most
-    __device__ __forceinline__ Numbers(const Integers& integers, const IntegerSpan& span)
-        : first(static_cast<T>(integers.reference() + static_cast<T>(span.most))),
-          widest(static_cast<T>(low_bits(integers.width()))),
-          sound(first <= static_cast<T>(2 * span.most) && widest <= static_cast<T>(2 * span.most) - first) {}
-
-    __device__ __forceinline__ RawRange within(const IntegerSpan& span) const {
-      RawRange out{0, widest, false, false};
-      const T last = first + widest;
-      if constexpr (kTest != Test::kAtMost) {
-        const auto begin = static_cast<T>(span.begin);
-        out.none = begin > last;
-        if (begin > first) out.first = begin - first;
-      }
-      if constexpr (kTest != Test::kAtLeast) {
-        const auto end = static_cast<T>(span.end);
-        out.none = out.none || end <= first;
-        if (end <= last) out.last = end - 1 - first;
-      }
-      out.none = out.none || out.first > out.last;
-      out.all = !out.none && out.first == 0 && out.last == widest;
-      return out;
-    }
-  };
 
   // One copy of what is long, for all places of a kernel that test like this.
   struct Tested {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "basalt/core/error.h"
+#include "codec/galp/layout.h"
 #include "core/float_key.h"
 #include "core/packed_tile.h"
 #include "exec/device/generate/generator.h"
@@ -282,14 +283,29 @@ KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
   }
   plan_.literals = literals_.values();
   plan_.source = whole_source();
+  // Beside what tiles take in turn.
+  if (described_) plan_.scratch_bytes += galp::kDescribedBytes;
   return std::move(plan_);
 }
 
+bool Generator::describes_first_test() const {
+  if (range_tests_.empty()) return false;
+  const uint32_t column = range_tests_[0].column;
+  const std::vector<DeviceReader>& readers = plan_.columns[column].shapes.values;
+  if (readers.size() != 1 || !readers[0].totals.starts_with("GalpTotals<")) return false;
+  Needs others;
+  for (const Expr& expr : general_tests_) collect(expr, others);
+  for (const AggregateStep& step : steps_) others.values.insert(step.needs.values.begin(), step.needs.values.end());
+  for (size_t i = 1; i < range_tests_.size(); ++i) others.values.insert(range_tests_[i].column);
+  return !others.values.contains(column);
+}
+
 void Generator::write_steps() {
-  for (const RangeTest& test : range_tests_) write_range_test(test);
+  plan_aggregates();
+  const bool described = describes_first_test();
+  for (size_t i = 0; i < range_tests_.size(); ++i) write_range_test(range_tests_[i], i == 0 && described);
   for (const TextTest& test : text_tests_) write_text_test(test);
   for (const Expr& expr : general_tests_) write_filter_step(expr);
-  plan_aggregates();
   for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {
     if (pipeline_.aggregates[i].op != AggregateOp::kCountStar) continue;
     record_text_ += "  record.count(" + std::to_string(i) + ", rows);\n";
