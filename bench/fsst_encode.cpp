@@ -2,13 +2,16 @@
 // to 32 MB. Time that the thread has run, the best of some rounds.
 //
 //   fsst_encode_bench FILE…
+#include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
+#include <vector>
 
 #include "basalt/codec/codec.h"
 #include "bench/cpu_clock.h"
-#include "bench/text_lines.h"
 #include "codec/fsst/tables.h"
+#include "gen/texts.h"
 
 namespace basalt::bench {
 namespace {
@@ -28,7 +31,7 @@ double best_seconds(Body body) {
 }
 
 void measure(const char* path) {
-  const gen::Texts lines = lines_of(path);
+  const gen::Texts lines = gen::read_lines(path);
   gen::Texts texts;
   while (texts.bytes() < kBytes) {
     for (uint64_t row = 0; row < lines.rows(); ++row) texts.add(lines.at(row));
@@ -55,6 +58,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s FILE...\n", argv[0]);
     return 2;
   }
-  for (int i = 1; i < argc; ++i) basalt::bench::measure(argv[i]);
+  try {
+    for (int i = 1; i < argc; ++i) basalt::bench::measure(argv[i]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
   return 0;
 }

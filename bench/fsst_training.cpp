@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/text_lines.h"
 #include "codec/fsst/tables.h"
 
 namespace basalt::bench {
@@ -108,7 +107,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--table") == 0 && i + 1 < argc) {
       table = argv[++i];
     } else {
-      files.push_back(lines_of(argv[i]));
+      files.push_back(gen::read_lines(argv[i]));
     }
   }
   if (files.empty()) {

@@ -429,7 +429,7 @@ void each_column(const BenchOptions& options, Body body) {
   std::atomic<size_t> done = 0;
   ProgressBar bar("bench strings", false, 0, [&] { return static_cast<double>(done) / static_cast<double>(count); });
   for (const std::string& file : files) {
-    body(std::filesystem::path(file).filename().string(), read_lines(file), false);
+    body(std::filesystem::path(file).filename().string(), gen::read_lines(file), false);
     ++done;
   }
   for (const MadeColumn& column : made_columns()) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <numeric>
 
 #include "basalt/core/error.h"
@@ -74,15 +73,6 @@ Texts locations(uint64_t bytes) {
 }
 
 }  // namespace
-
-Texts read_lines(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::kIo, path + ": cannot be read");
-  Texts texts;
-  for (std::string line; std::getline(file, line);) texts.add(line);
-  if (texts.bytes() == 0) throw Error(ErrorCode::kInvalidArgument, path + ": holds no text");
-  return texts;
-}
 
 Texts shuffled(const Texts& texts, uint64_t bytes) {
   std::vector<uint64_t> order(texts.rows());

@@ -1,4 +1,4 @@
-// Columns of text for `basalt bench strings`: read from files, repeated in random order, or made by a rule.
+// Columns of text for `basalt bench strings`: repeated in random order, or made by a rule.
 #pragma once
 
 #include <span>
@@ -9,9 +9,6 @@
 namespace basalt::cli {
 
 using gen::Texts;
-
-// A string per line. Throws if there is no text.
-Texts read_lines(const std::string& path);
 
 // All strings again and again, at least once, up to `bytes`: each time in another random order, the same on every
 // machine.

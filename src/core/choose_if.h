@@ -1,5 +1,5 @@
-// A choice between two values without a branch, whatever a compiler thinks of how often each is taken: where nobody can
-// foresee it, a branch costs more than all the rest of a step.
+// A choice between two values, on x86_64 without a branch whatever a compiler thinks of how often each is taken: where
+// nobody can foresee it, a branch costs more than all the rest of a step. Compilers for aarch64 make none of it.
 #pragma once
 
 #include <cstdint>

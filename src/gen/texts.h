@@ -44,4 +44,7 @@ class Texts {
   std::vector<int64_t> offsets_{0};
 };
 
+// A string per line. Throws if there are none, or only empty ones.
+Texts read_lines(const std::string& path);
+
 }  // namespace basalt::gen

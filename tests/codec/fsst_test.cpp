@@ -177,8 +177,8 @@ std::vector<uint8_t> greedy_codes(const fsst::SymbolTable& table, std::string_vi
   return codes;
 }
 
-// Texts lie side by side, so that symbols could run on into the next one; tables are full, and have symbols that end in
-// any byte but one.
+// Texts lie side by side and are cut where symbols go on, which would be complete with the next one's bytes; tables are
+// full, and have symbols that end in any byte but one.
 TEST(Fsst, SymbolsEndWithTheirTextWhateverFollows) {
   std::mt19937_64 random(9);
   for (int round = 0; round < 20; ++round) {
@@ -187,20 +187,30 @@ TEST(Fsst, SymbolsEndWithTheirTextWhateverFollows) {
     std::vector<bool> taken(fsst::kSlots);
     for (uint64_t last = 0; last < 256; ++last) {
       if (last == unused) continue;
-      const auto length = static_cast<uint32_t>(1 + random() % 8);
-      const uint64_t before = length == 1 ? 0 : load_text(random_bytes(random, length - 1, 'a', 2).data(), length - 1);
-      const fsst::Symbol symbol{before | last << 8 * (length - 1), length};
-      if (length > 2 && taken[fsst::slot_of(symbol.value)]) continue;
-      if (length > 2) taken[fsst::slot_of(symbol.value)] = true;
-      table.symbols.push_back(symbol);
+      const auto symbol = [&](uint32_t length) {
+        const uint64_t before =
+            length == 1 ? 0 : load_text(random_bytes(random, length - 1, 'a', 7).data(), length - 1);
+        return fsst::Symbol{before | last << 8 * (length - 1), length};
+      };
+      fsst::Symbol one = symbol(static_cast<uint32_t>(1 + random() % 8));
+      for (int tries = 0; one.length > 2 && taken[fsst::slot_of(one.value)]; ++tries) {
+        one = symbol(tries < 20 ? one.length : 1);
+      }
+      if (one.length > 2) taken[fsst::slot_of(one.value)] = true;
+      table.symbols.push_back(one);
     }
+    ASSERT_EQ(table.symbols.size(), 255u);
     std::ranges::stable_sort(table.symbols, std::greater<>(), &fsst::Symbol::length);
     std::string text;
     std::vector<size_t> ends;
-    for (int i = 0; i < 300; ++i) {
-      text += random_bytes(random, 1 + random() % 12, round % 2 == 0 ? 'a' : static_cast<uint8_t>(unused), 3);
-      ends.push_back(text.size());
+    for (int i = 0; i < 600; ++i) {
+      const fsst::Symbol& next = table.symbols[random() % table.symbols.size()];
+      text.append(reinterpret_cast<const char*>(&next.value), next.length);
+      if (random() % 4 == 0) text += static_cast<char>(unused);
+      const size_t end = text.size() - random() % next.length;
+      if (random() % 2 == 0 && end > (ends.empty() ? 0 : ends.back())) ends.push_back(end);
     }
+    if (ends.back() != text.size()) ends.push_back(text.size());
     std::vector<fsst::Matcher::Part> parts;
     for (const size_t end : ends) parts.push_back({text.data() + end});
     const auto matcher = std::make_unique<fsst::Matcher>(table);

@@ -2,6 +2,7 @@
 #include "codec/fsst/match.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace basalt::fsst {
 
@@ -120,6 +121,7 @@ void Matcher::encode_all(const char* text, std::span<Part> parts, const char* re
   constexpr size_t kLanes = 4;
   constexpr size_t kTogether = 4;
 #endif
+  static_assert(kLanes % kTogether == 0);
   constexpr size_t kRoom = 8;  // behind each lane's codes
   if (parts.empty()) return;
   const auto plain = static_cast<size_t>(parts.back().end - text);

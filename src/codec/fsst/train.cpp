@@ -127,7 +127,7 @@ class Shares {
     sums_.fill(0);
   }
   void add(const Symbol& symbol, uint32_t gain) {
-    const uint32_t place = symbol_hash(symbol) % kPlaces;
+    const uint32_t place = symbol_hash(symbol) >> (32 - kPlaceBits);  // Candidates goes by the lower bits
     list_.push_back({symbol, gain, place});
     sums_[place] += gain;
   }
@@ -150,14 +150,14 @@ class Shares {
   }
 
  private:
-  static constexpr uint32_t kPlaces = 8192;
+  static constexpr uint32_t kPlaceBits = 13;
   struct Share {
     Symbol symbol;
     uint32_t gain;
     uint32_t place;
   };
   std::vector<Share> list_;
-  std::array<uint32_t, kPlaces> sums_{};
+  std::array<uint32_t, 1 << kPlaceBits> sums_{};
 };
 
 class Trainer {
@@ -275,7 +275,7 @@ SymbolTable Trainer::build(const TrainOptions& options) {
   };
   const uint32_t bound = shares_.bound_of(3 * kMaxSymbols);
   offer(shares_.candidates(bound).keys(bound, ~0u));
-  if (!admission.is_full()) offer(shares_.candidates(0).keys(0, bound));
+  if (!admission.is_full() && bound > 1) offer(shares_.candidates(0).keys(1, bound));
   std::stable_sort(out.symbols.begin(), out.symbols.end(),
                    [](const Symbol& a, const Symbol& b) { return a.length > b.length; });
   return out;
