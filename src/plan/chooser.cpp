@@ -167,8 +167,8 @@ std::vector<Tree> simplest_trees(Physical type) {
 }
 
 // Of each codec's best tree the one that is smallest indeed, the simpler one where two are equal; of floats the one
-// that reads fastest of those that are hardly larger. A column that has trees already takes a faster one of these only:
-// its few places are for trees that save bytes.
+// that reads fastest of those that are hardly larger. A column that has trees for such values already takes a faster
+// one of these only: its few places are for trees that save bytes.
 Estimate try_trees(const Values& values, const Sample& sample, const Estimate& first, const std::vector<Tree>& shapes) {
   Sample dense = sample;
   dense.values.validity = nullptr;
@@ -193,8 +193,10 @@ Estimate try_trees(const Values& values, const Sample& sample, const Estimate& f
   size_t best = 0;
   for (size_t i = 1; i < trees.size(); ++i) best = costs[i].bytes < costs[best].bytes ? i : best;
   const double most = is_float(values.type) ? costs[best].bytes * kFasterMayTake : 0;
+  const auto holds = [&](const Tree& shape) { return can_hold(shape, values); };
+  const bool is_first = std::none_of(shapes.begin(), shapes.end(), holds);
   for (size_t i = 0; i < trees.size(); ++i) {
-    const bool needs_no_place = shapes.empty() || contains(shapes, trees[i]);
+    const bool needs_no_place = is_first || contains(shapes, trees[i]);
     if (needs_no_place && costs[i].bytes <= most && costs[i].reading < costs[best].reading) best = i;
   }
   return {costs[best].bytes, trees[best]};

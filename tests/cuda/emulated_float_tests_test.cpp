@@ -83,22 +83,32 @@ void expect_test(const std::vector<uint64_t>& descriptor, const std::vector<T>& 
       device::sync_warp();
     }
   });
-  using Described = device::DescribedTest<T, kTest, Reader>;
-  if constexpr (requires { typename Described::Scratch; }) {
-    auto& described = *reinterpret_cast<typename Described::Scratch*>(scratch);
-    expect_masks<kTest>(
-        values, first, last, place + ", described", [&](uint32_t tiles, uint32_t* masks, uint32_t& bad) {
-          Described::begin(described);
-          for (uint32_t tile = 0; tile < tiles; ++tile) {
-            const uint32_t own = tile + device::lane_id();
-            if (tile % Described::kTiles == 0) {
-              Described::describe(own < tiles, descriptor.data(), own, described, first, last);
-            }
-            uint32_t how = device::kByBounds;
-            masks[tile * kLanes + device::lane_id()] =
-                Described::mask(descriptor.data(), tile, tile % Described::kTiles, described, bad, how, first, last);
-          }
-        });
+  if constexpr (requires { typename device::DescribedTest<T, kTest, Reader>::Scratch; }) {
+    // The array is two chunks of the work list; the second one's masks must be the first one's.
+    constexpr uint32_t kSlotWords = 16;
+    using Described = device::DescribedTests<T, kTest, 1, kSlotWords, Reader>;
+    static_assert(Described::kScratchBytes <= sizeof(scratch));
+    ASSERT_LE(descriptor.size() + 2, kSlotWords);
+    std::vector<uint64_t> slots(2 * kSlotWords, values.size());
+    std::vector<uint32_t> items;
+    for (uint32_t slot = 0; slot < 2; ++slot) {
+      std::copy(descriptor.begin(), descriptor.end(), slots.begin() + slot * kSlotWords + 2);
+      for (uint32_t tile = 0; tile < tile_count(values.size()); ++tile) {
+        items.push_back(device::make_work(slot, tile, tile % 5 == 3));
+      }
+    }
+    expect_masks<kTest>(values, first, last, place + ", described", [&](uint32_t, uint32_t* masks, uint32_t& bad) {
+      Described described(scratch);
+      for (device::Work work(items.data(), static_cast<uint32_t>(items.size())); work.more(); work.next()) {
+        described.next(work, slots.data(), first, last);
+        if (work.slot() == 1 && work.all_pass()) continue;  // as kernels do where statistics know
+        uint32_t how = device::kByBounds;
+        const uint32_t mask = described.mask(work, slots.data(), bad, how, first, last);
+        uint32_t& out = masks[work.tile() * kLanes + device::lane_id()];
+        if (work.slot() == 0) out = mask;
+        if (out != mask) bad = 1;
+      }
+    });
   }
 }
 

@@ -379,7 +379,9 @@ void expect_decimal_statements(TypeKind kind, Physical physical) {
     }
     Pipeline sums = pipeline;  // which are done at once where nothing else is asked for
     sums.aggregates = {aggregate(AggregateOp::kSum, price), aggregate(AggregateOp::kAvg, price)};
-    for (Pipeline* either : {&pipeline, &sums}) {
+    Pipeline count = pipeline;  // whose tiles are described ahead
+    count.aggregates = {aggregate(AggregateOp::kCountStar)};
+    for (Pipeline* either : {&pipeline, &sums, &count}) {
       EXPECT_EQ(outcome(*either, {}, Device::kCuda), outcome(*either, {}, Device::kCpu)) << tree;
       either->has_filter = true;
     }
@@ -392,7 +394,7 @@ void expect_decimal_statements(TypeKind kind, Physical physical) {
       literal.literal = Value::of_real(physical, static_cast<double>(static_cast<T>(value)));
       for (const ExprOp op : {ExprOp::kLess, ExprOp::kLessEqual, ExprOp::kGreater, ExprOp::kGreaterEqual,
                               ExprOp::kEqual, ExprOp::kNotEqual}) {
-        for (Pipeline* either : {&pipeline, &sums}) {
+        for (Pipeline* either : {&pipeline, &sums, &count}) {
           either->filter = make_expr(op, Physical::kU8, {price, literal});
           EXPECT_EQ(outcome(*either, unpruned, Device::kCuda), outcome(*either, unpruned, Device::kCpu))
               << tree << ", operator " << static_cast<int>(op) << ", literal " << value;

@@ -117,11 +117,8 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
       return false;
     }
     const uint32_t* words = stream<uint32_t>(descriptor, 1 + galp::kExceptions) + entry.exceptions_begin;
+    if (!galp::header_fits(words[0], entry.exceptions_end - entry.exceptions_begin, Reader::kBits)) return false;
     const auto block = galp::Exceptions::of(words, Reader::kBits);
-    if (block.count == 0 || block.count > kTileRows || block.width > Reader::kBits ||
-        galp::block_words(block.count, block.width, Reader::kBits) != entry.exceptions_end - entry.exceptions_begin) {
-      return false;
-    }
     out.rows = block.listed() ? block.positions + 1 : words;
     out.lanes = block.positions[0];
     out.base = static_cast<T>(block.base);
@@ -193,7 +190,8 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
       const uint32_t of_lane = shared.lanes[(ended + population(marks & below)) % kLanes] % kLanes;
       const bool inside = passes<kTest>(test_key<S>(value(here, i, fetched)), first, last);
       const uint32_t bit = i < count ? 1u << row % kRowsPerLane : 0;
-      flip_shared(shared.passed + of_lane, (shuffle(mask, of_lane) & bit) ^ (inside ? bit : 0));
+      const uint32_t wrong = (shuffle(mask, of_lane) & bit) ^ (inside ? bit : 0);
+      if (wrong != 0) flip_shared(shared.passed + of_lane, wrong);
       ended += population(marks);
       i += kLanes;
       if (i - lane >= count) break;
