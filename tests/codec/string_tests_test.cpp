@@ -210,7 +210,7 @@ std::string letters(size_t length) {
 }
 
 TEST(StringTests, TooManyStatesHaveAReason) {
-  // Ten at most; merging all states of the long ones takes 170.
+  // Ten at most; merging all states of the long ones takes 100 to 170.
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   constexpr std::clock_t kMostMilliseconds = 80;
 #else
