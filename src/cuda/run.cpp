@@ -60,7 +60,7 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
   const size_t columns = pipeline_.columns.size();
   batch.chunks.assign(batch.end - batch.first, std::vector<DeviceChunk>(columns));
   std::vector<ChunkLoad> loads;
-  std::unordered_set<ChunkKey, ChunkKeyHash> asked;  // a file may be listed twice
+  std::unordered_set<ChunkKey, ChunkKeyHash> asked;  // a file may be listed twice: loaded once by a batch
   uint64_t transferred = 0;
   uint64_t tables = 0;
   for (size_t i = batch.first; i < batch.end; ++i) {
@@ -239,7 +239,7 @@ void StatementRun::launch(Batch& batch, size_t index) {
   }
 
   const std::vector<uint64_t> tables = upload_tables(batch);
-  pending_ -= batch.bytes;  // all of it is in the cache now
+  pending_ -= batch.bytes;  // in the cache now, but for chunks that an earlier batch has brought there
   std::vector<uint64_t> slots;
   std::vector<uint32_t> work;
   for (size_t i = batch.first; i < batch.end; ++i) {

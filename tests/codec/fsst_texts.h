@@ -84,7 +84,7 @@ inline std::vector<TextCase> text_cases() {
     out.back().texts.push_back(text);
     out.back().texts.push_back(random_bytes(random, length, 0, 256));
   }
-  // Codes of 32 such rows are too many to be kept, or even to be staged.
+  // Codes of 32 such rows are too many for shared memory; those of random bytes need more room than there is.
   out.push_back({"rows of 128 to 4096 bytes", {}});
   for (size_t i = 0; i < 200; ++i) {
     const size_t most = i < 70 ? 160 : i < 130 ? 700 : 4096;

@@ -241,12 +241,12 @@ TEST(GpuPipeline, StringsThatAreThereAreTestedThere) {
     RunOptions all;
     all.prune = false;
     RunReport loading;
-    RunReport testing;
+    RunReport again;
     gpu().backend->drop_cache();
     EXPECT_EQ(outcome(nulls.pipeline, all, Device::kCuda, &loading), outcome(nulls.pipeline, {}, Device::kCpu));
     EXPECT_GT(loading.bytes_transferred, 0u);
-    EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda, &testing), outcome(subset.pipeline, {}, Device::kCpu));
-    EXPECT_EQ(testing.bytes_transferred, 0u);
+    EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda, &again), outcome(subset.pipeline, {}, Device::kCpu));
+    EXPECT_EQ(again.bytes_transferred, 0u);
     const uint64_t beside = gpu().backend->cached_bytes();
     gpu().backend->drop_cache();
     EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), outcome(subset.pipeline, {}, Device::kCpu));

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <thread>
 
+#include "basalt/codec/string_test.h"
 #include "basalt/exec/expressions.h"
 #include "basalt/exec/scan.h"
 #include "exec/tables.h"
@@ -46,6 +47,32 @@ TEST(Concurrency, ScansOfOneFile) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// All threads get the same automaton, whoever built it. There are fewer tests than are kept.
+TEST(Concurrency, AutomataAreSharedByThreads) {
+  constexpr size_t kThreads = 4;
+  constexpr size_t kTests = 8;
+  std::vector<std::vector<std::shared_ptr<const Automaton>>> made(kThreads);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&made, i] {
+      for (size_t asked = 0; asked < 5 * kTests; ++asked) {
+        const std::string number = std::to_string(asked % kTests);
+        made[i].push_back(make_automaton(StringTest::like("%shared" + number + "%by_threads%")).automaton);
+        EXPECT_EQ(make_automaton(StringTest::regexp("a.{14}b")).automaton, nullptr);
+        const std::string own = std::to_string(i) + " asks for " + number;
+        EXPECT_TRUE(make_automaton(StringTest::in({own})).automaton->matches(own));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < kThreads; ++i) {
+    for (size_t asked = 0; asked < made[i].size(); ++asked) {
+      EXPECT_EQ(made[i][asked], made[0][asked % kTests]);
+      EXPECT_TRUE(made[i][asked]->matches("shared" + std::to_string(asked % kTests) + " by threads"));
+    }
+  }
 }
 
 // What a chunk's scans give together: rows and the tiles they looked at.

@@ -78,14 +78,11 @@ cudaError_t launch_over_rows(Kernel kernel, const EncodeWork& work, cudaStream_t
   constexpr uint32_t kBlocks = 6;
   constexpr uint32_t kReserved = 1024;  // by the system, of each block's
   if (work.rows == 0) return cudaSuccess;
-  int device = 0;
-  int most = 0;
-  cudaError_t error = cudaGetDevice(&device);
+  device::DeviceShape shape;
+  cudaError_t error = device::current_shape(shape);
   if (error == cudaSuccess) {
-    error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
-  }
-  if (error == cudaSuccess) {
-    const uint32_t percent = kBlocks * (rows_shared(work) + kReserved) * 100 / static_cast<uint32_t>(most) + 1;
+    const uint32_t most = static_cast<uint32_t>(shape.shared_bytes_per_block) + kReserved;
+    const uint32_t percent = kBlocks * (rows_shared(work) + kReserved) * 100 / most + 1;
     error = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributePreferredSharedMemoryCarveout,
                                  static_cast<int>(percent < 100 ? percent : 100));
   }

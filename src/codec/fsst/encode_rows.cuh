@@ -1,7 +1,7 @@
 // Text to codes on the device. A thread takes a row, or a piece of a long one, and a warp 32 rows that lie side by
-// side: a group. Codes are collected in shared memory, or where that is too small in words, and kept in memory of three
-// quarters of the text until all sizes are known; then they move to their places. Groups that need more, and pieces,
-// are parsed twice.
+// side: a group. Codes wait in memory of three quarters of the text until all sizes are known, then they move to their
+// places. They are collected in shared memory first, where a group's fit, else written by words. Groups whose codes
+// need more room, groups with a long row, and pieces are parsed twice.
 #pragma once
 
 #include "codec/fsst/encode_work.h"
@@ -208,8 +208,8 @@ __device__ __forceinline__ uint32_t count_part(const EncodeWork& work, const Enc
   return bytes;
 }
 
-// Groups share what there is of shared memory as long as each row has room for a third of its bytes.
-constexpr uint32_t kLeastRoom = 3;
+// Groups share what there is of shared memory as long as each row has room for one of so many of its bytes.
+constexpr uint32_t kMostBytesPerRoom = 3;
 
 // A warp's rows, one per lane; long ones are not its affair.
 struct RowGroup {
@@ -233,11 +233,14 @@ struct RowGroup {
     if (!staged) {
       // Less room than three quarters is enough for text that is worth compressing.
       const uint32_t all = device::sum_of_lanes(length);
-      staged = all / kLeastRoom <= work.most_staged();
+      staged = all / kMostBytesPerRoom <= work.most_staged();
       if (staged) room = length * work.most_staged() / all;
       all_room = device::sum_of_lanes(room);
     }
-    if (device::any_lane(is_piecewise) || work.waiting == nullptr) room = all_room = 0;
+    if (device::any_lane(is_piecewise) || work.waiting == nullptr) {
+      room = all_room = 0;
+      staged = true;
+    }
     before = device::sum_below(room);
   }
   // Whether the codes have been kept, of which this lane's row has so many bytes.
@@ -264,7 +267,7 @@ __device__ __forceinline__ void count_rows(const EncodeWork& work, const EncodeT
   if (group.exists) work.code_lengths[group.row] = bytes;
   const uint32_t all = device::sum_of_lanes(bytes);
   if (lane_id() == 0) work.group_bytes[first / kGroupRows] = all;
-  if (!group.staged || !group.is_kept(bytes)) return;
+  if (!group.staged || group.all_room == 0 || !group.is_kept(bytes)) return;
   device::sync_warp();
   const auto* from = reinterpret_cast<const device::SixteenBytes*>(stage);
   auto* to = reinterpret_cast<device::SixteenBytes*>(work.waiting + work.waiting_place(first));

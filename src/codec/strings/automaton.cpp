@@ -1,11 +1,14 @@
 // From tests to automata: the states of a test are explored from the start, equal ones are merged, and bytes that no
 // state tells apart are put into one class.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <bitset>
 #include <list>
 #include <map>
 #include <mutex>
 #include <set>
+#include <unordered_map>
 
 #include "basalt/codec/string_test.h"
 #include "basalt/core/error.h"
@@ -20,9 +23,16 @@ namespace {
 using Knowledge = std::vector<uint32_t>;
 
 // Merging can make a few of many: `%a____` is explored with more states than it keeps. Beyond this it is given up, and
-// so it is where states know so much that looking at them takes longer, 10 ms or so, than it is worth.
+// so it is where states know so much that looking at them takes longer, 10 ms or so, than it is worth. A step that
+// knows nothing costs as much as one that knows so much more.
 constexpr size_t kMostExplored = 512;
 constexpr size_t kMostLookedAt = 1 << 19;
+constexpr size_t kLookedAtByStep = 4;
+
+[[noreturn]] void refuse_states() {
+  throw Error(ErrorCode::kUnsupported,
+              "its automaton has more than " + std::to_string(Automaton::kMostStates) + " states");
+}
 
 // First bytes of intervals within which a test treats all bytes alike.
 class Cuts {
@@ -55,7 +65,6 @@ class InStates {
  public:
   explicit InStates(const std::vector<std::string>& values) : nodes_(1) {
     for (const std::string& value : values) {
-      if (nodes_.size() > kMostExplored) return;  // which explore() will find out
       uint32_t node = 0;
       for (const char c : value) {
         const auto byte = static_cast<uint8_t>(c);
@@ -225,7 +234,7 @@ class RegexpStates {
       if (at == mark()) continue;
       const Node& node = nodes_[at];
       if (node.kind == Kind::kMatch) return known;
-      if (node.kind == Kind::kByte && node.low <= byte && byte <= node.high) reached |= behind(node.next);
+      if (node.kind == Kind::kByte && node.low <= byte && byte <= node.high) reached.add(behind(node.next));
     }
     return kept(reached);
   }
@@ -235,10 +244,9 @@ class RegexpStates {
     for (const uint32_t at : known) {
       if (at != mark()) follow(at, {begins, true}, reached);
     }
-    for (uint32_t at = 0; at < nodes_.size(); ++at) {
-      if (reached[at] && nodes_[at].kind == Kind::kMatch) return true;
-    }
-    return false;
+    bool matches = false;
+    reached.for_each([&](uint32_t at) { matches = matches || nodes_[at].kind == Kind::kMatch; });
+    return matches;
   }
 
   Cuts cuts;
@@ -250,7 +258,27 @@ class RegexpStates {
     bool begins = false;
     bool ends = false;
   };
-  using Nodes = std::bitset<strings::Regexp::kMostNodes>;
+  // A set of nodes, of which most have few members.
+  class Nodes {
+   public:
+    bool has(uint32_t at) const { return (words_[at / 64] >> at % 64 & 1) != 0; }
+    void add(uint32_t at) { words_[at / 64] |= uint64_t{1} << at % 64; }
+    void add(const Nodes& other) {
+      for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+    }
+    // Calls body(node), the first one first.
+    template <typename Body>
+    void for_each(Body&& body) const {
+      for (uint32_t i = 0; i < words_.size(); ++i) {
+        for (uint64_t left = words_[i]; left != 0; left &= left - 1) {
+          body(i * 64 + static_cast<uint32_t>(std::countr_zero(left)));
+        }
+      }
+    }
+
+   private:
+    std::array<uint64_t, (strings::Regexp::kMostNodes + 63) / 64> words_{};
+  };
   uint32_t mark() const { return static_cast<uint32_t>(nodes_.size()); }
 
   // Adds all nodes from `at` on that a byte need not come for.
@@ -259,8 +287,8 @@ class RegexpStates {
     while (!open.empty()) {
       at = open.back();
       open.pop_back();
-      if (reached[at]) continue;
-      reached.set(at);
+      if (reached.has(at)) continue;
+      reached.add(at);
       const Node& node = nodes_[at];
       if (node.kind == Kind::kSplit) open.push_back(node.other);
       const bool passes = node.kind == Kind::kSplit || (node.kind == Kind::kBegin && place.begins) ||
@@ -275,13 +303,13 @@ class RegexpStates {
   }
   Knowledge kept(const Nodes& reached) const {
     Knowledge out;
-    for (uint32_t at = 0; at < nodes_.size(); ++at) {
-      if (!reached[at]) continue;
+    std::optional<uint32_t> match;
+    reached.for_each([&](uint32_t at) {
       const Kind kind = nodes_[at].kind;
-      if (kind == Kind::kMatch) return {at};
+      if (kind == Kind::kMatch) match = at;
       if (kind == Kind::kByte || kind == Kind::kEnd) out.push_back(at);
-    }
-    return out;
+    });
+    return match ? Knowledge{*match} : out;
   }
 
   strings::Regexp regexp_;
@@ -374,7 +402,7 @@ Explored explore(const States& states) {
   std::map<Knowledge, uint32_t> numbers{{states.first(), 0}};
   std::vector<Knowledge> known{states.first()};
   for (size_t state = 0; state < known.size(); ++state) {
-    looked_at += known[state].size() * out.firsts.size();
+    looked_at += (known[state].size() + kLookedAtByStep) * out.firsts.size();
     if (known.size() > kMostExplored || looked_at > kMostLookedAt) {
       throw Error(ErrorCode::kUnsupported, "its automaton has too many states to be built");
     }
@@ -390,18 +418,50 @@ Explored explore(const States& states) {
   return out;
 }
 
-// Merges states that no text tells apart: groups are split until all members of each lead into the same groups.
+// How many bytes each state needs at least to be accepted; those that never are have one more than all others.
+std::vector<uint8_t> least_bytes_left(const Explored& from) {
+  const auto states = static_cast<uint32_t>(from.next.size());
+  std::vector<std::vector<uint32_t>> before(states);
+  for (uint32_t state = 0; state < states; ++state) {
+    for (const uint32_t next : from.next[state]) before[next].push_back(state);
+  }
+  std::vector<std::optional<uint8_t>> found(states);
+  std::vector<uint32_t> reached;
+  for (uint32_t state = 0; state < states; ++state) {
+    if (from.accepts[state] != 0) reached.push_back(state);
+  }
+  uint8_t bytes = 0;
+  for (; !reached.empty(); ++bytes) {
+    if (bytes == Automaton::kMostStates) refuse_states();
+    std::vector<uint32_t> earlier;
+    for (const uint32_t state : reached) {
+      if (found[state]) continue;
+      found[state] = bytes;
+      earlier.insert(earlier.end(), before[state].begin(), before[state].end());
+    }
+    reached = std::move(earlier);
+  }
+  std::vector<uint8_t> out;
+  for (const auto& least : found) out.push_back(least.value_or(bytes));
+  return out;
+}
+
+// Merges states that no text tells apart: groups are split until all members of each lead into the same groups. They
+// are never merged again, so that there are too many states as soon as there are too many groups. Groups of equally
+// many bytes to go are all there is to find of a word, and save a round for each of its letters.
 Explored minimal(const Explored& from) {
   const size_t states = from.next.size();
-  std::vector<uint32_t> group(from.accepts.begin(), from.accepts.end());
-  size_t groups = std::set<uint32_t>(group.begin(), group.end()).size();
+  std::vector<uint8_t> group = least_bytes_left(from);
+  size_t groups = std::set<uint8_t>(group.begin(), group.end()).size();
+  std::string leads;  // a byte for each group
   while (true) {
-    std::map<std::vector<uint32_t>, uint32_t> numbers;
-    std::vector<uint32_t> finer(states);
+    std::unordered_map<std::string, uint8_t> numbers;
+    std::vector<uint8_t> finer(states);
     for (size_t state = 0; state < states; ++state) {
-      std::vector<uint32_t> leads{group[state]};
-      for (const uint32_t next : from.next[state]) leads.push_back(group[next]);
-      finer[state] = numbers.try_emplace(std::move(leads), static_cast<uint32_t>(numbers.size())).first->second;
+      leads.assign(1, static_cast<char>(group[state]));
+      for (const uint32_t next : from.next[state]) leads.push_back(static_cast<char>(group[next]));
+      finer[state] = numbers.try_emplace(leads, static_cast<uint8_t>(numbers.size())).first->second;
+      if (numbers.size() > Automaton::kMostStates) refuse_states();
     }
     group = std::move(finer);
     if (numbers.size() == groups) break;
@@ -521,18 +581,50 @@ void Automaton::match_rows(const char* bytes, std::span<const uint32_t> lengths,
 
 namespace {
 
-AutomatonOrReason build_automaton(const StringTest& test) {
-  // Each byte of the longest value has a state of its own, and each value.
-  if (test.values.size() > kMostExplored) return {nullptr, "a list is longer than an automaton may have states"};
+// Patterns of more bytes are not looked at.
+constexpr size_t kMostPatternBytes = 1 << 16;
+
+// Why a test must have too many states, by its size alone: each byte of the longest text that it names has one.
+std::string refusal_by_size(const StringTest& test) {
+  const auto refusal = [](const char* what, size_t bytes) {
+    return std::string(what) + " of " + std::to_string(bytes) + " bytes needs more than " +
+           std::to_string(Automaton::kMostStates) + " states";
+  };
   for (const std::string& value : test.values) {
-    if (value.size() + 2 > Automaton::kMostStates)
-      return {nullptr, "a value is longer than an automaton may have states"};
+    if (value.size() + 2 > Automaton::kMostStates) return refusal("a value", value.size());
   }
+  for (const auto* bound : {&test.low, &test.high}) {
+    if (*bound && (*bound)->size() + 1 > Automaton::kMostStates) return refusal("a bound", (*bound)->size());
+  }
+  if (test.pattern.size() > kMostPatternBytes) {
+    return "a pattern of " + std::to_string(test.pattern.size()) + " bytes is too long";
+  }
+  if (test.kind == StringTest::Kind::kLike) {
+    const LikePattern pattern(test.pattern);
+    const auto any = std::count(pattern.elements().begin(), pattern.elements().end(),
+                                LikePattern::Element{LikePattern::Kind::kAny, 0});
+    const size_t least = pattern.elements().size() - static_cast<size_t>(any);
+    if (least + 1 > Automaton::kMostStates) return refusal("a pattern that asks for a text", least);
+  }
+  return {};
+}
+
+// The same test with each value of its list once, in order; nothing if there are more of them than states are explored.
+std::optional<StringTest> with_distinct_values(const StringTest& test) {
+  std::set<std::string_view> values;
+  for (const std::string& value : test.values) {
+    values.insert(value);
+    if (values.size() > kMostExplored) return std::nullopt;
+  }
+  StringTest out = StringTest::in({values.begin(), values.end()});
+  out.negate = test.negate;
+  out.part = test.part;
+  return out;
+}
+
+AutomatonOrReason build_automaton(const StringTest& test) {
   try {
-    const Explored merged = minimal(explore_test(test));
-    if (merged.next.size() <= Automaton::kMostStates) return {AutomatonBuilder::build(merged, test.negate), {}};
-    return {nullptr, "its automaton has " + std::to_string(merged.next.size()) + " states instead of " +
-                         std::to_string(Automaton::kMostStates) + " at most"};
+    return {AutomatonBuilder::build(minimal(explore_test(test)), test.negate), {}};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
     return {nullptr, error.what()};
@@ -544,20 +636,29 @@ AutomatonOrReason build_automaton(const StringTest& test) {
 class RecentAutomata {
  public:
   AutomatonOrReason get(const StringTest& test) {
-    // Whoever asks meanwhile waits, most often for this very automaton.
+    if (const auto known = find(test)) return *known;
+    // Without the lock: who asks for another one does not wait for this one.
+    AutomatonOrReason built = build_automaton(test);
     std::lock_guard lock(mutex_);
-    const auto found = std::find_if(recent_.begin(), recent_.end(), [&](const auto& one) { return one.first == test; });
-    if (found != recent_.end()) {
-      recent_.splice(recent_.begin(), recent_, found);
-    } else {
-      recent_.emplace_front(test, build_automaton(test));
-      if (recent_.size() > kMost) recent_.pop_back();
-    }
+    if (const auto known = find_locked(test)) return *known;  // who built the same was faster
+    recent_.emplace_front(test, std::move(built));
+    if (recent_.size() > kMost) recent_.pop_back();
     return recent_.front().second;
   }
 
  private:
   static constexpr size_t kMost = 64;
+  std::optional<AutomatonOrReason> find(const StringTest& test) {
+    std::lock_guard lock(mutex_);
+    return find_locked(test);
+  }
+  std::optional<AutomatonOrReason> find_locked(const StringTest& test) {
+    const auto found = std::find_if(recent_.begin(), recent_.end(), [&](const auto& one) { return one.first == test; });
+    if (found == recent_.end()) return std::nullopt;
+    recent_.splice(recent_.begin(), recent_, found);
+    return found->second;
+  }
+
   std::mutex mutex_;
   std::list<std::pair<StringTest, AutomatonOrReason>> recent_;  // last used first
 };
@@ -565,8 +666,13 @@ class RecentAutomata {
 }  // namespace
 
 AutomatonOrReason make_automaton(const StringTest& test) {
+  // What is refused by its size is not kept: it can be large, and is soon refused again.
+  if (std::string reason = refusal_by_size(test); !reason.empty()) return {nullptr, std::move(reason)};
   static RecentAutomata recent;
-  return recent.get(test);
+  if (test.kind != StringTest::Kind::kIn) return recent.get(test);
+  const std::optional<StringTest> distinct = with_distinct_values(test);
+  if (distinct) return recent.get(*distinct);
+  return {nullptr, "a list of more than " + std::to_string(kMostExplored) + " values needs too many states"};
 }
 
 StringTest StringTest::in(std::vector<std::string> values) {

@@ -15,7 +15,6 @@ namespace basalt::strings {
 
 namespace {
 
-constexpr uint32_t kMostNodes = Regexp::kMostNodes;
 constexpr uint32_t kMostDepth = 100;     // of groups in groups
 constexpr uint32_t kMostRepeats = 1000;  // as RE2
 constexpr uint32_t kLastCodePoint = 0x10FFFF;
@@ -318,7 +317,7 @@ class Layout {
   }
 
   uint32_t node(const Node& one) {
-    if (nodes.size() == kMostNodes) refuse_size();
+    if (nodes.size() == Regexp::kMostNodes) refuse_size();
     nodes.push_back(one);
     return static_cast<uint32_t>(nodes.size() - 1);
   }
@@ -326,7 +325,7 @@ class Layout {
   std::vector<Node> nodes;
 
  private:
-  static constexpr uint32_t kMostAdded = 16 * kMostNodes;
+  static constexpr uint32_t kMostAdded = 16 * Regexp::kMostNodes;
   [[noreturn]] static void refuse_size() { throw Error(ErrorCode::kUnsupported, "a pattern that is too large"); }
 
   uint32_t code_point(const Ranges& ranges, uint32_t next) {
