@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "basalt/codec/codec.h"
@@ -54,12 +55,16 @@ void measure(const char* path) {
 }  // namespace basalt::bench
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: %s FILE...\n", argv[0]);
-    return 2;
+  std::vector<const char*> files;
+  for (int i = 1; i < argc; ++i) {
+    if (!std::string_view(argv[i]).starts_with("--benchmark_")) files.push_back(argv[i]);
+  }
+  if (files.empty()) {
+    std::fprintf(stderr, "usage: %s FILE...\nwithout files of text there is nothing to measure\n", argv[0]);
+    return argc > 1 ? 0 : 2;
   }
   try {
-    for (int i = 1; i < argc; ++i) basalt::bench::measure(argv[i]);
+    for (const char* file : files) basalt::bench::measure(file);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

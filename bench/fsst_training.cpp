@@ -9,9 +9,11 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codec/fsst/tables.h"
+#include "gen/texts.h"
 
 namespace basalt::bench {
 namespace {
@@ -100,19 +102,21 @@ void run(const std::vector<Texts>& files) {
 }  // namespace basalt::bench
 
 int main(int argc, char** argv) {
+  using namespace basalt;
   using namespace basalt::bench;
   const char* table = nullptr;
   std::vector<Texts> files;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--table") == 0 && i + 1 < argc) {
       table = argv[++i];
-    } else {
+    } else if (!std::string_view(argv[i]).starts_with("--benchmark_")) {
       files.push_back(gen::read_lines(argv[i]));
     }
   }
   if (files.empty()) {
-    std::fprintf(stderr, "usage: %s [--table TABLE] FILE...\n", argv[0]);
-    return 2;
+    std::fprintf(stderr, "usage: %s [--table TABLE] FILE...\nwithout files of text there is nothing to measure\n",
+                 argv[0]);
+    return argc > 1 ? 0 : 2;
   }
   if (table != nullptr) measure_imported(files, table);
   run(files);
