@@ -8,7 +8,7 @@
 #   GPU_ARCH           architecture to build for (default 90)
 #   TEST_SECONDS       time budget of the tests (default 240)
 #   SANITIZE_SECONDS   time budget of each sanitizer tool (default 120)
-#   SANITIZE_FILTER    GoogleTest filter of the small run (default GpuSmall.*: every encoder and decoder, few tiles)
+#   SANITIZE_FILTER    GoogleTest filter of the small run (default GpuSmall.*: every encoder and decoder, some statements, few tiles)
 #   BENCH_SECONDS      time budget of each benchmark program (default 180)
 #   BENCH_SCALE        TPC-H scale of the statements (default 10; 0 leaves them out)
 #   BENCH_FILTER       Google Benchmark filter (default all)

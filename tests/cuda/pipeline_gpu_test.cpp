@@ -410,6 +410,37 @@ TEST(GpuPipeline, FloatsAsDecimals) {
   expect_decimal_statements<float>(TypeKind::kFloat32, Physical::kF32);
 }
 
+// Few tiles, for compute-sanitizer: tests whose tiles are described ahead, sums in one pass, and both the other way.
+TEST(GpuSmall, StatementsOverDecimals) {
+  BASALT_NEEDS_GPU();
+  Random random(20);
+  std::vector<double> prices(5000);
+  for (size_t i = 0; i < prices.size(); ++i) {
+    prices[i] = static_cast<double>(below(random, 4000)) / 100;
+    if (below(random, 60) == 0) prices[i] = static_cast<double>(below(random, 1000)) / 7;
+  }
+  for (const char* tree : {"galp(packed)", "galp(l3)"}) {
+    std::vector<Column> columns;
+    columns.push_back(make_fixed(DataType{TypeKind::kFloat64, 0, 0, TimeUnit::kMicro}, prices));
+    const TestTable table = write_table(std::move(columns), {tree}, 2048);
+    Subset subset = subset_of(table, {0});
+    Pipeline& pipeline = subset.pipeline;
+    const Expr price = column_of(subset, 0);
+    Expr literal;
+    literal.type = Physical::kF64;
+    literal.literal = Value::of_real(Physical::kF64, 17.25);
+    pipeline.has_filter = true;
+    pipeline.filter = make_expr(ExprOp::kLess, Physical::kU8, {price, literal});
+    RunOptions unpruned;
+    unpruned.prune = false;
+    for (const Aggregate& asked : {aggregate(AggregateOp::kCountStar), aggregate(AggregateOp::kSum, price),
+                                   aggregate(AggregateOp::kMax, price)}) {
+      pipeline.aggregates = {asked};
+      EXPECT_EQ(outcome(pipeline, unpruned, Device::kCuda), outcome(pipeline, unpruned, Device::kCpu)) << tree;
+    }
+  }
+}
+
 // One column that is filtered and summed, in the encodings that do both at once: ranges of every kind, values of either
 // sign, chunks whose last tile is not full.
 TEST(GpuPipeline, OneColumnFilteredAndSummed) {
