@@ -7,7 +7,7 @@ file(GLOB_RECURSE basalt_prelude_headers CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/src/codec/layout.h" "${PROJECT_SOURCE_DIR}/src/codec/*/layout.h"
   "${PROJECT_SOURCE_DIR}/src/codec/*/kernels.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/kernels_*.cuh"
   "${PROJECT_SOURCE_DIR}/src/codec/*/test.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/test_table.h"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/totals.cuh"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/totals*.cuh"
   "${PROJECT_SOURCE_DIR}/src/codec/*/scale.h")
 file(GLOB basalt_prelude_more CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/include/basalt/core/host_device.h" "${PROJECT_SOURCE_DIR}/src/core/packed_tile.h"

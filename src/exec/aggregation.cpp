@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "basalt/core/error.h"
+#include "core/lane_sum.h"
 #include "exec/loops.h"
 
 namespace basalt::exec {
@@ -80,13 +81,6 @@ void add_integers(const Vector& vector, const IntegerRange& range, const uint8_t
 }
 
 // The order of float sums is fixed: see aggregate.h.
-double butterfly(double* lanes) {
-  for (uint32_t step = kLanes / 2; step > 0; step /= 2) {
-    for (uint32_t l = 0; l < step; ++l) lanes[l] += lanes[l + step];
-  }
-  return lanes[0];
-}
-
 template <typename T>
 double sum_reals(const T* values, const uint8_t* mask, uint32_t rows) {
   double lanes[kLanes] = {};
@@ -101,7 +95,7 @@ double sum_reals(const T* values, const uint8_t* mask, uint32_t rows) {
   for (uint32_t l = 0; i + l < rows; ++l) {
     if (mask == nullptr || mask[i + l] != 0) lanes[l] += static_cast<double>(values[i + l]);
   }
-  return butterfly(lanes);
+  return sum_of_lanes(lanes);
 }
 
 template <typename T>
@@ -110,7 +104,7 @@ double sum_listed_reals(const T* values, const uint8_t* mask, const uint16_t* li
   for (uint32_t i = 0; i < rows; ++i) {
     if (mask == nullptr || mask[i] != 0) lanes[list[i] % kLanes] += static_cast<double>(values[i]);
   }
-  return butterfly(lanes);
+  return sum_of_lanes(lanes);
 }
 
 template <typename T>
@@ -168,7 +162,8 @@ Value extreme_of(AggregateOp op, Physical type, const Vector& vector, const uint
 
 }  // namespace
 
-Aggregation::Aggregation(const std::vector<Aggregate>& aggregates) : aggregates_(aggregates) {
+Aggregation::Aggregation(const std::vector<Aggregate>& aggregates, bool as_stored)
+    : aggregates_(aggregates), as_stored_(as_stored) {
   for (size_t i = 0; i < aggregates.size(); ++i) {
     if (aggregates[i].op == AggregateOp::kCountStar) continue;
     auto shared = std::find_if(arguments_.begin(), arguments_.end(),
@@ -238,8 +233,10 @@ void Aggregation::add_argument(Argument& argument, ChunkTiles& tiles) {
       std::any_of(argument.users.begin(), argument.users.end(), [&](size_t u) { return !finished_[u]; });
   if (!wanted) return;
   const uint32_t rows = tiles.rows();
+  std::optional<double> stored_sum;
+  if (as_stored_ && !argument.only_counted) stored_sum = tiles.sum_as_stored(argument.expr->column);
   Vector vector;
-  if (argument.only_counted) {
+  if (argument.only_counted || stored_sum) {
     vector.valid = tiles.valid(argument.expr->column);
   } else {
     vector = evaluate(argument.step, tiles);
@@ -269,7 +266,9 @@ void Aggregation::add_argument(Argument& argument, ChunkTiles& tiles) {
         const auto sum_floats = [&](const auto* values) {
           return tiles.is_list() ? sum_listed_reals(values, mask, tiles.list(), rows) : sum_reals(values, mask, rows);
         };
-        if (vector.lane == Lane::kF64) {
+        if (stored_sum) {
+          real_sum = *stored_sum;
+        } else if (vector.lane == Lane::kF64) {
           real_sum = sum_floats(vector.as<double>());
         } else if (vector.lane == Lane::kF32) {
           real_sum = sum_floats(vector.as<float>());

@@ -35,6 +35,8 @@ class ArrayTiles {
   Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) {
     return reader().test_strings(tile, test, out);
   }
+  // As Reader::sum_as_stored.
+  std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live) { return reader().sum_as_stored(tile, live); }
   // Whether the tile's encoding leaves room for a value above `most`.
   bool may_exceed(uint32_t tile, int128_t most);
 

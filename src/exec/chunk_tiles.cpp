@@ -276,6 +276,17 @@ void ChunkTiles::count(TileCounts& counts) const {
   counts.texts_decoded += texts_decoded_ ? 1 : 0;
 }
 
+std::optional<double> ChunkTiles::sum_as_stored(uint32_t index) {
+  const uint8_t* mask = live();
+  if (listed_) {
+    auto* picked = picked_.as<uint8_t>();
+    std::fill_n(picked, kTileRows, uint8_t{0});
+    for (uint32_t i = 0; i < alive_; ++i) picked[list_.as<uint16_t>()[i]] = 1;
+    mask = picked;
+  }
+  return columns_[index].values().sum_as_stored(tile_, mask);
+}
+
 bool ChunkTiles::test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) {
   auto* whole = listed_ ? picked_.as<uint8_t>() : out;
   const Answered how = columns_[index].values().test_strings(tile_, test, whole);

@@ -13,6 +13,7 @@
 #include "basalt/cuda/backend.h"
 #include "exec/aggregation.h"
 #include "exec/filter.h"
+#include "exec/stored_sums.h"
 
 namespace basalt {
 
@@ -31,8 +32,8 @@ struct Part {
 
 // What one thread keeps from chunk to chunk.
 struct Worker {
-  explicit Worker(const Pipeline& pipeline)
-      : filter(pipeline.has_filter ? &pipeline.filter : nullptr), aggregation(pipeline.aggregates) {}
+  Worker(const Pipeline& pipeline, bool as_stored)
+      : filter(pipeline.has_filter ? &pipeline.filter : nullptr), aggregation(pipeline.aggregates, as_stored) {}
 
   exec::ChunkTiles tiles;
   exec::Filter filter;
@@ -42,7 +43,7 @@ struct Worker {
 // Workers are lent to whichever thread needs one.
 class WorkerPool {
  public:
-  explicit WorkerPool(const Pipeline& pipeline) : pipeline_(pipeline) {}
+  explicit WorkerPool(const Pipeline& pipeline) : pipeline_(pipeline), as_stored_(exec::adds_as_stored(pipeline)) {}
   std::unique_ptr<Worker> take() {
     {
       std::lock_guard lock(mutex_);
@@ -52,7 +53,7 @@ class WorkerPool {
         return worker;
       }
     }
-    return std::make_unique<Worker>(pipeline_);
+    return std::make_unique<Worker>(pipeline_, as_stored_);
   }
   void give(std::unique_ptr<Worker> worker) {
     std::lock_guard lock(mutex_);
@@ -61,6 +62,7 @@ class WorkerPool {
 
  private:
   const Pipeline& pipeline_;
+  bool as_stored_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Worker>> free_;
 };

@@ -1,12 +1,14 @@
 // Count and sum of floats between two literals as generated kernels do it over galp tiles, run on the CPU lane by lane,
 // against the order of additions that exec/aggregate.h promises, bit for bit: decimals of any width and sign, few and
-// many exceptions, bit patterns, a last tile that is not full.
+// many exceptions, bit patterns, a last tile that is not full. Of doubles the CPU's reader is asked, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
+#include "codec/packed/layout.h"
 #include "core/float_key.h"
 #include "cuda/device_arrays.h"
 #include "exec/random_expr.h"
@@ -20,6 +22,49 @@
 namespace basalt::test {
 namespace {
 
+double combined(std::array<double, kLanes> lanes) {
+  for (uint32_t distance = kLanes / 2; distance > 0; distance /= 2) {
+    const std::array<double, kLanes> before = lanes;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) lanes[lane] = before[lane] + before[lane ^ distance];
+  }
+  return lanes[0];
+}
+
+// Of a tile that is added as it is stored; nullopt: it is not. What is an exception is found by encoding again.
+std::optional<double> stored_sum(const Node& node, const std::vector<double>& values, uint32_t tile, int64_t first,
+                                 int64_t last) {
+  const auto scheme = static_cast<uint32_t>(node.streams[galp::kSchemes].data()[tile]);
+  if (scheme >= galp::kRd || (tile + 1) * size_t{kTileRows} > values.size()) return std::nullopt;
+  const auto scale = galp::Scale<double>::of(galp::pair_of(scheme));
+  const Node& integers = node.children[galp::kIntegers];
+  const int64_t low = reinterpret_cast<const int64_t*>(integers.streams[packed::kReferences].data())[tile];
+  const uint32_t width =
+      packed::descriptor_width(reinterpret_cast<const uint32_t*>(integers.streams[packed::kDescriptors].data())[tile]);
+  const auto most = static_cast<int128_t>(std::min(scale.limit, std::ldexp(1.0, 52)));
+  if (low < -most || low + static_cast<int128_t>(low_bits(width)) > most) return std::nullopt;
+  std::array<double, kLanes> lanes{};
+  int128_t sum = 0;
+  uint32_t exceptions = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+      const double value = values[size_t{tile} * kTileRows + k * kLanes + lane];
+      const galp::Scaled<double> scaled = galp::encode(value, scale);
+      const uint32_t to = exceptions % kLanes;
+      if (scaled.exception != 0) ++exceptions;
+      const int64_t key = float_key(value);
+      if (key < first || key > last) continue;
+      if (scaled.exception != 0) {
+        lanes[to] += value;
+      } else {
+        sum += static_cast<int128_t>(scaled.d);
+      }
+    }
+  }
+  if (exceptions > galp::kMaxListed) return std::nullopt;
+  const double decimals = static_cast<double>(static_cast<int64_t>(sum)) * scale.times * scale.back;
+  return decimals + combined(lanes);
+}
+
 template <typename Float>
 double tile_sum(const std::vector<Float>& values, size_t begin, int64_t first, int64_t last, uint64_t& count) {
   std::array<double, kLanes> lanes{};
@@ -29,11 +74,18 @@ double tile_sum(const std::vector<Float>& values, size_t begin, int64_t first, i
     lanes[row % kLanes] += static_cast<double>(values[row]);
     ++count;
   }
-  for (uint32_t distance = kLanes / 2; distance > 0; distance /= 2) {
-    const std::array<double, kLanes> before = lanes;
-    for (uint32_t lane = 0; lane < kLanes; ++lane) lanes[lane] = before[lane] + before[lane ^ distance];
+  return combined(lanes);
+}
+
+// What the CPU makes of a tile's rows with keys from first to last.
+std::optional<double> sum_on_cpu(const Node& node, const std::vector<double>& values, uint32_t tile, int64_t first,
+                                 int64_t last) {
+  std::array<uint8_t, kTileRows> live{};
+  for (size_t i = 0; i < kTileRows && tile * size_t{kTileRows} + i < values.size(); ++i) {
+    const int64_t key = float_key(values[tile * size_t{kTileRows} + i]);
+    live[i] = key >= first && key <= last ? 1 : 0;
   }
-  return lanes[0];
+  return open_reader(view_of(node))->sum_as_stored(tile, live.data());
 }
 
 template <typename Float>
@@ -67,6 +119,9 @@ void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std
   const auto tiles = static_cast<uint32_t>(items.size());
   std::vector<double> sums(tiles, -1);
   device::Parameters parameters{};
+  uint32_t strips_taken = 0;
+  parameters.strips_taken = &strips_taken;
+  parameters.work = items.data();
   parameters.work_count = tiles;
   parameters.tile_sums = sums.data();
   alignas(16) static unsigned char scratch[Column::kScratchBytes];
@@ -75,7 +130,7 @@ void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std
   const int64_t last = float_key(high);
   EmulatedWarp::run([&] {
     Column totals(scratch);
-    for (device::Work work(items.data(), tiles); work.more(); work.next()) {
+    for (device::Work work(parameters); work.more(); work.next()) {
       const device::FloatTileSum tile = totals.of(work, slots.data(), first, last);
       device::store_tile_sum(parameters, 0, work.index(), tile.sum);
       count += tile.count;
@@ -84,8 +139,23 @@ void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std
   });
   uint64_t expected_count = 0;
   for (uint32_t i = 0; i < tiles; ++i) {
-    const size_t begin = size_t{device::work_tile(items[i])} * kTileRows;
-    const double expected = tile_sum(chunks[device::work_slot(items[i])], begin, first, last, expected_count);
+    const uint32_t tile = device::work_tile(items[i]);
+    const std::vector<Float>& values = chunks[device::work_slot(items[i])];
+    double expected = tile_sum(values, size_t{tile} * kTileRows, first, last, expected_count);
+    if constexpr (sizeof(Float) == 8) {
+      const Node& node = nodes[device::work_slot(items[i])];
+      const std::optional<double> stored = stored_sum(node, values, tile, first, last);
+      const std::optional<double> on_cpu = sum_on_cpu(node, values, tile, first, last);
+      ASSERT_EQ(stored.has_value(), on_cpu.has_value()) << place << ", tile " << i;
+      ASSERT_TRUE(!stored || std::isnan(*stored) || galp::bits_of(*stored) == galp::bits_of(*on_cpu))
+          << place << ", tile " << i;
+      if (stored) {
+        ASSERT_TRUE(std::isnan(expected) || std::isinf(expected) ||
+                    std::abs(expected - *stored) <= 1e-12 * (1 + std::abs(expected)) * kTileRows)
+            << place << ", tile " << i;
+        expected = *stored;
+      }
+    }
     ASSERT_EQ(std::isnan(expected), std::isnan(sums[i])) << place << ", tile " << i;
     if (!std::isnan(expected)) {
       ASSERT_EQ(galp::bits_of(expected), galp::bits_of(sums[i])) << place << ", tile " << i;

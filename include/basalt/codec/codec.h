@@ -123,6 +123,10 @@ class Reader {
   // What the tile's encoding says of its values (of floats: of their keys) without reading them; nullopt if nothing.
   virtual std::optional<ValueBounds> bounds(uint32_t tile) const;
 
+  // Of doubles: the sum of a whole tile's rows whose byte in `live` is 1 (nullptr: all), made of what is stored as
+  // exec/aggregate.h says; nullopt if this tile is not added so.
+  virtual std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live);
+
   // Set when values broke a rule that validate() cannot see; checked before results leave.
   bool corrupt() const { return corrupt_; }
 

@@ -11,6 +11,7 @@
 #include "codec/galp/range.h"
 #include "codec/galp/row_table.h"
 #include "codec/range_test.h"
+#include "core/lane_sum.h"
 
 namespace basalt {
 
@@ -112,10 +113,48 @@ class GalpReader final : public Reader {
     return bounds;
   }
 
+  std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live) override {
+    if constexpr (sizeof(T) == 8) {
+      const uint32_t scheme = schemes_[tile];
+      if (scheme >= galp::kRd || rows_in_tile(count(), tile) != kTileRows) return std::nullopt;
+      const auto scale = galp::Scale<double>::of(galp::pair_of(scheme));
+      const auto bounds = integers_->bounds(tile);
+      if (!bounds || !galp::adds_as_integers(static_cast<int64_t>(bounds->low),
+                                             static_cast<uint64_t>(bounds->high - bounds->low), scale)) {
+        return std::nullopt;
+      }
+      const uint32_t* block = block_of(tile);
+      if (block != nullptr && !exceptions_of(block, scheme).listed()) return std::nullopt;
+      integers_->decode_tile(tile, numbers_);
+      mark_corrupt(integers_->corrupt());
+      return sum_of_numbers(tile, live, scale);
+    } else {
+      return std::nullopt;
+    }
+  }
+
  private:
   using Int = galp::IntOf<T>;
   using Bits = galp::BitsOf<T>;
   static constexpr uint32_t kBits = galp::Arithmetic<T>::kBits;
+
+  // Of the numbers that were just decoded, and of exceptions in their stead: number i is added by lane i % 32.
+  double sum_of_numbers(uint32_t tile, const uint8_t* live, const galp::Scale<double>& scale) const {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < kTileRows; ++i) {
+      sum += static_cast<uint64_t>(numbers_[i]) & (uint64_t{0} - (live == nullptr ? 1 : live[i]));
+    }
+    double lanes[kLanes] = {};
+    uint32_t number = 0;
+    patch(tile, [&](uint32_t row, uint64_t value) {
+      const uint32_t lane = number++ % kLanes;
+      if (live != nullptr && live[row] == 0) return;
+      sum -= static_cast<uint64_t>(numbers_[row]);
+      lanes[lane] += galp::float_of(value);
+    });
+    const double decimals = galp::value_of_sum(static_cast<int64_t>(sum), scale.times, scale.back);
+    return number == 0 ? decimals : decimals + sum_of_lanes(lanes);
+  }
 
   // nullptr: no exceptions.
   const uint32_t* block_of(uint32_t tile) const {

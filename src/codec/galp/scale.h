@@ -163,22 +163,17 @@ BASALT_HD T decode_exact(T d, const Scale<T>& scale) {
   return multiply(multiply(d, scale.times), scale.back);
 }
 
-// The float of the integer `reference` + raw, where raw and the sum lie below kWhole: raw becomes the fraction of a
-// float between kWhole and its double, which is no work, and one addition takes it to its place. origin: reference −
-// kWhole, which is exact.
-template <typename T>
-BASALT_HD T whole_float(BitsOf<T> raw, T origin) {
-  return sum(float_of(static_cast<BitsOf<T>>(raw | bits_of(Arithmetic<T>::kWhole))), origin);
+// Whether a tile whose integers are low … low + range can be added as them: products do not wrap, so that integers
+// decode in order, and 1024 of them fit 64 bits.
+BASALT_HD bool adds_as_integers(int64_t low, uint64_t range, const Scale<double>& scale) {
+  constexpr auto kWhole = static_cast<int64_t>(Arithmetic<double>::kWhole);
+  const auto limit = static_cast<int64_t>(scale.limit);
+  const int64_t largest = limit < kWhole ? limit : kWhole;
+  return low >= -largest && low <= largest && range <= static_cast<uint64_t>(largest) - static_cast<uint64_t>(low);
 }
-
-// Raw numbers of few bits need no addition: with kSmallMark, which lies above them, they are the upper half of
-// kSmall + raw, and what is to be added is so small that it can be scaled with them.
-constexpr uint32_t kSmallBits = 20;
-constexpr double kSmall = 1 << kSmallBits;
-constexpr uint32_t kSmallMark = 0x41300000;  // of the upper half of kSmall
-// (reference + raw) · 10^f, rounded once. offset: (reference − kSmall) · 10^f, which must be exact.
-BASALT_HD double scaled_small(uint32_t marked, double times, double offset) {
-  return multiply_add(float_of(static_cast<uint64_t>(marked) << 32), times, offset);
+// What such a sum stands for: the value of one integer, where it is of one.
+BASALT_HD double value_of_sum(int64_t sum, double times, double back) {
+  return multiply(multiply(static_cast<double>(sum), times), back);
 }
 
 // The nearest integer, halves to even; exact everywhere. Where there is no instruction for it (SSE2), a float below

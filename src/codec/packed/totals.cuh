@@ -77,7 +77,7 @@ class PackedTotals {
     return sums;
   }
 
- private:
+  // Count and sum of a lane's packed values from first to last, of a whole tile.
   template <uint32_t W, bool kLow>
   __device__ __forceinline__ static TileSum sum_tile(const uint32_t* words, uint64_t first, uint64_t last) {
     const PackedTile<T, W> tile(words, T{0});

@@ -17,10 +17,10 @@ struct TileSum {
   uint32_t how;  // kByBounds or kByRows: what decided which rows pass
 };
 
-// The same of floats, in the order of exec/aggregate.h.
+// The same of floats. `sum` is the tile's, in every lane; `count` the lane's part of it, which may be less than 0.
 struct FloatTileSum {
   double sum;
-  uint32_t count;
+  int32_t count;
   uint32_t bad;
   uint32_t how;
 };

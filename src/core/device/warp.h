@@ -77,10 +77,41 @@ __device__ __forceinline__ uint32_t sum_of_lanes(uint32_t value) {
 #endif
 }
 
+// The same of 64 bits, in parts whose sums fit 32.
+__device__ __forceinline__ uint64_t sum_of_lanes(uint64_t value) {
+  constexpr uint32_t kPart = 27;
+  uint64_t sum = 0;
+#pragma unroll
+  for (uint32_t at = 0; at < 64; at += kPart) {
+    sum += static_cast<uint64_t>(sum_of_lanes(static_cast<uint32_t>(value >> at) & ((1u << kPart) - 1))) << at;
+  }
+  return sum;
+}
+
+// Of floats in the one order that sums of tiles have (exec/aggregate.h).
+__device__ __forceinline__ double sum_of_lanes(double value) {
+#pragma unroll
+  for (int distance = kLanes / 2; distance > 0; distance /= 2) {
+    value = value + __shfl_xor_sync(kWholeWarp, value, distance);
+  }
+  return value;
+}
+
 __device__ __forceinline__ bool any_lane(bool value) { return __any_sync(kWholeWarp, value) != 0; }
 
 // Bit l is set where lane l says so.
 __device__ __forceinline__ uint32_t ballot(bool value) { return __ballot_sync(kWholeWarp, value); }
+
+// Calls f(value, whether it is the lane's) for each value that lanes have, but `none`; by the whole warp.
+template <typename F>
+__device__ __forceinline__ void for_each_distinct(uint32_t value, uint32_t none, F&& f) {
+#pragma unroll 1
+  for (uint32_t open = ballot(value != none); open != 0;) {
+    const uint32_t here = shuffle(value, static_cast<uint32_t>(__ffs(static_cast<int>(open))) - 1);
+    f(here, value == here);
+    open &= ~ballot(value == here);
+  }
+}
 
 __device__ __forceinline__ uint32_t population(uint32_t bits) { return static_cast<uint32_t>(__popc(bits)); }
 
@@ -212,6 +243,18 @@ template <uint32_t kOpen>
 __device__ __forceinline__ void wait_for_copies() {
 #if defined(__CUDA_ARCH__)
   asm volatile("cp.async.wait_group %0;" ::"n"(kOpen) : "memory");
+#endif
+}
+
+// *counter + 1, and what it was before, by one lane. The compiler would wait for the answer of an atomicAdd at once, to
+// tell all lanes.
+__device__ __forceinline__ uint32_t take_number(uint32_t* counter) {
+#if defined(__CUDA_ARCH__)
+  uint32_t number;
+  asm volatile("atom.global.add.u32 %0, [%1], 1;" : "=r"(number) : "l"(counter) : "memory");
+  return number;
+#else
+  return (*counter)++;
 #endif
 }
 

@@ -151,10 +151,8 @@ class Extreme {
   V best_ = worst();
 };
 
-// A tile's float sum, by the whole warp: the order of additions is part of the result (see exec/aggregate.h).
+// A tile's float sum, which all lanes have.
 __device__ __forceinline__ void store_tile_sum(const Parameters& p, uint32_t which, uint32_t work_index, double sum) {
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) sum = sum + __shfl_xor_sync(kWholeWarp, sum, distance);
   if (lane_id() == 0) p.tile_sums[static_cast<uint64_t>(which) * p.work_count + work_index] = sum;
 }
 

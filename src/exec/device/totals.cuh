@@ -21,19 +21,20 @@ class DescribedTiles {
   // where none is described, by each lane for the tile that is its to describe.
   template <typename Describe>
   __device__ __forceinline__ uint32_t next(const Work& work, const uint64_t* slots, Describe&& describe) {
-    if (next_ == 0) {
+    if (next_ == described_) {
+      const uint32_t left = work.left();
+      described_ = left < Reader::kTiles ? left : Reader::kTiles;
+      next_ = 0;
       uint32_t item = 0;
       const bool exists = work.ahead(lane_id() / (kLanes / Reader::kTiles), item);
       sync_warp();  // nobody reads the last tiles any more
       describe(exists, descriptor(slots, work_slot(item)), work_tile(item));
       sync_warp();
     }
-    const uint32_t number = next_;
-    next_ = number + 1 == Reader::kTiles ? 0 : number + 1;
-    return number;
+    return next_++;
   }
   // Whether the next tile was described with this one.
-  __device__ __forceinline__ bool followed(const Work& work) const { return next_ != 0 && !work.last(); }
+  __device__ __forceinline__ bool followed() const { return next_ != described_; }
   __device__ __forceinline__ static const uint64_t* descriptor(const uint64_t* slots, uint32_t slot) {
     return slots + static_cast<uint64_t>(slot) * kSlotWords + kAt + 1;
   }
@@ -41,7 +42,8 @@ class DescribedTiles {
   Scratch& scratch;
 
  private:
-  uint32_t next_ = 0;  // of the described tiles
+  uint32_t next_ = 0;
+  uint32_t described_ = 0;
 };
 
 // Of integers. S: the column's logical type.
@@ -66,7 +68,7 @@ class Totals {
       if (exists) Reader::describe(descriptor, tile, tiles_.scratch, range);
     });
     return Reader::template total<kTest != Test::kAtMost>(Tiles::descriptor(slots, work.slot()), work.tile(), number,
-                                                          tiles_.followed(work), tiles_.scratch, range);
+                                                          tiles_.followed(), tiles_.scratch, range);
   }
 
  private:
@@ -93,17 +95,13 @@ class FloatTotals {
         return span_;
       });
     });
-    const uint32_t asked = number == 0 ? Reader::ask(tiles_.scratch, 0) : asked_;
-    if (tiles_.followed(work)) asked_ = Reader::ask(tiles_.scratch, number + 1);
-    return Reader::total(Tiles::descriptor(slots, work.slot()), work.tile(), number, asked, tiles_.scratch, first,
-                         last);
+    return Reader::total(Tiles::descriptor(slots, work.slot()), work.tile(), number, tiles_.scratch, first, last);
   }
 
  private:
   Tiles tiles_;
   uint32_t pair_ = ~0u;  // whose integers between the literals are known
   IntegerSpan span_{};
-  uint32_t asked_ = 0;  // for the tile that comes next
 };
 
 }  // namespace basalt::device

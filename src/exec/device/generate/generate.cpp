@@ -7,6 +7,7 @@
 #include "core/float_key.h"
 #include "core/packed_tile.h"
 #include "exec/device/generate/generator.h"
+#include "exec/stored_sums.h"
 #include "exec/string_tests.h"
 
 namespace basalt::device {
@@ -255,6 +256,8 @@ std::optional<uint32_t> Generator::summed_at_once() const {
   if (plan_.columns.size() != 1 || nullable(kColumn)) return std::nullopt;
   const std::vector<DeviceReader>& readers = plan_.columns[kColumn].shapes.values;
   if (readers.size() != 1 || readers[0].totals.empty()) return std::nullopt;
+  if (physical_of(pipeline_.columns[kColumn].type) == Physical::kF64 && !exec::sums_one_column(pipeline_))
+    return std::nullopt;
   if (!general_tests_.empty() || !text_tests_.empty() || range_tests_.size() > 1) return std::nullopt;
   if (!range_tests_.empty() && range_tests_[0].not_equal) return std::nullopt;
   // A lane's 32 values of a tile must fit 64 bits.

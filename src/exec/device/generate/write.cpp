@@ -334,8 +334,8 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
       result.tile_sum = plan_.tile_sums++;
       before += "      double tile_sum_" + number + " = 0;\n";
       rows.line("if (" + ok + ") tile_sum_" + number + " += static_cast<double>(" + arg.value + ");");
-      after +=
-          "      store_tile_sum(p, " + std::to_string(result.tile_sum) + ", work.index(), tile_sum_" + number + ");\n";
+      after += "      store_tile_sum(p, " + std::to_string(result.tile_sum) + ", work.index(), sum_of_lanes(tile_sum_" +
+               number + "));\n";
       continue;
     }
     result.kind = ResultKind::kIntegerSum;
@@ -545,7 +545,7 @@ std::string Generator::whole_source() const {
   }
   for (const std::string& line : literals_.declarations()) out += "  " + line + "\n";
   out += "  Count rows = 0;\n  uint32_t overflow = 0;\n  uint32_t bad = 0;\n" + declarations_;
-  out += "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n" + tile_steps() + "  }\n\n";
+  out += "\n  for (Work work(p); work.more(); work.next()) {\n" + tile_steps() + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
          (filters ? "  record.tiles(tally);\n" : "") + (plan_.texts.empty() ? "" : "  record.texts(tally);\n") +
          record_text_ + "}\n\n}  // namespace basalt::device\n";

@@ -1,0 +1,111 @@
+// Totals of doubles: the integers of a tile are added as they are stored, exactly, and become a double once (scale.h);
+// its exceptions are added apart, one by each lane, and the integers that stand in their places are taken off again.
+#pragma once
+
+#include "codec/galp/totals_tiles.cuh"
+#include "codec/packed/totals.cuh"
+
+namespace basalt::device {
+
+template <typename UnrolledWidths>
+class GalpTotals<uint64_t, Packed<uint64_t, UnrolledWidths>> {
+  using T = uint64_t;
+  using Scale = galp::Scale<double>;
+  struct alignas(16) Tile : DescribedDecimals<T> {
+    int64_t reference;
+    double times, back;
+  };
+
+ public:
+  using Values = Galp<T, Packed<T>>;
+  using value_type = T;
+  static constexpr uint32_t kDescriptorWords = Values::kDescriptorWords;
+  static constexpr uint32_t kTiles = kLanes;  // that are described at once
+  struct alignas(16) Scratch {
+    Tile tiles[kTiles];
+    uint8_t places[kLanes];  // for ListedExceptions
+    alignas(16) unsigned char values[Values::kScratchBytes];
+  };
+
+  // By each lane for a tile of its own, if it `exists`. spans(pair): the integers of a pair that pass, by the whole
+  // warp, as numbers begin … end − 1 of those from −most to most.
+  template <typename Spans>
+  __device__ __forceinline__ static void describe(bool exists, const uint64_t* descriptor, uint32_t tile,
+                                                  Scratch& scratch, Spans&& spans) {
+    Tile out{};
+    const uint32_t pair = exists ? out.find(descriptor, tile) : Tile::kNoPair;
+    for_each_distinct(pair, Tile::kNoPair, [&](uint32_t here, bool mine) {
+      const auto span = spans(here);
+      if (!mine) return;
+      Packed<T> integers;
+      integers.open(descriptor + Values::kIntegersWord, tile, nullptr);
+      const Scale scale = Values::scale_of(here);
+      out.reference = static_cast<int64_t>(integers.reference());
+      if (!galp::adds_as_integers(out.reference, low_bits(integers.width()), scale)) return;
+      out.times = scale.times;
+      out.back = scale.back;
+      out.place(integers, span.begin, span.end, span.most);
+    });
+    scratch.tiles[lane_id()] = out;
+  }
+
+  // Of the tile that was described as number i, with keys from first to last.
+  __device__ __forceinline__ static FloatTileSum total(const uint64_t* descriptor, uint32_t tile, uint32_t i,
+                                                       Scratch& scratch, int64_t first, int64_t last) {
+    const Tile& here = scratch.tiles[i];
+    if (here.kind == GalpTile::kNoDecimals) return sum_galp_rows<T>(descriptor, tile, scratch.values, first, last);
+    const bool has_exceptions = here.exceptions.header != 0;
+    typename ListedExceptions<T>::Fetched fetched{};
+    if (has_exceptions) fetched = here.exceptions.fetch(lane_id());
+    TileSum sums{};
+    if (here.kind != GalpTile::kNonePasses) {
+      const uint32_t* words = here.words_of(lane_id());
+      if (!for_width<64>(UnrolledWidths{}, here.width, [&](auto width) {
+            sums = PackedTotals<T>::template sum_tile<decltype(width)::value, true>(words, here.first, here.last);
+          })) {
+        sums = sum_within(words, here.width, here.first, here.last - here.first, ~0u);
+      }
+    }
+    Others others;
+    if (has_exceptions) {
+      others = add_exceptions(here, fetched, scratch.places, sums, first, last);
+      if (others.bad != 0) return sum_galp_rows<T>(descriptor, tile, scratch.values, first, last);
+    }
+    const uint64_t integers = sum_of_lanes(sums.sum) + static_cast<uint64_t>(here.reference) * sum_of_lanes(sums.count);
+    double sum = galp::value_of_sum(static_cast<int64_t>(integers), here.times, here.back);
+    if (has_exceptions) sum = galp::sum(sum, sum_of_lanes(others.sum));
+    return {sum, static_cast<int32_t>(sums.count + others.count), 0, here.how()};
+  }
+
+ private:
+  // Exceptions that pass, of those that are the lane's.
+  struct Others {
+    double sum = 0;
+    uint32_t count = 0;
+    uint32_t bad = 0;
+  };
+
+  __device__ __forceinline__ static Others add_exceptions(const Tile& here,
+                                                          const typename ListedExceptions<T>::Fetched& fetched,
+                                                          uint8_t* places, TileSum& sums, int64_t first, int64_t last) {
+    Others others;
+    const bool sound =
+        here.exceptions.for_each(fetched, places, [&](bool exists, uint32_t row, uint32_t of_lane, T value) {
+          if (!exists) return;
+          const uint64_t stored = raw_whole(here.words_of(of_lane), here.width, row);  // read before, by another lane
+          if (here.kind != GalpTile::kNonePasses && stored - here.first <= here.last - here.first) {
+            sums.sum -= stored;
+            --sums.count;
+          }
+          const int64_t key = float_key_of_bits(value);
+          if (key < first || key > last) return;
+          others.sum = galp::sum(others.sum, galp::float_of(value));
+          ++others.count;
+        });
+    others.bad = sound ? 0 : 1;
+    sync_warp();
+    return others;
+  }
+};
+
+}  // namespace basalt::device
