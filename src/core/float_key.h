@@ -11,6 +11,9 @@ namespace basalt {
 
 constexpr int64_t kNanKey = 0x7FFFFFFFFFFFFFFF;
 
+BASALT_HD double float_of_bits(uint64_t bits) { return __builtin_bit_cast(double, bits); }
+BASALT_HD float float_of_bits(uint32_t bits) { return __builtin_bit_cast(float, bits); }
+
 BASALT_HD int64_t float_key_of_bits(uint64_t bits) {
   const auto size = static_cast<int64_t>(bits & 0x7FFFFFFFFFFFFFFF);
   if (size > int64_t{0x7FF} << 52) return kNanKey;
@@ -21,6 +24,39 @@ BASALT_HD int64_t float_key_of_bits(uint32_t bits) {
   if (size > int64_t{0xFF} << 23) return kNanKey;
   return bits >> 31 != 0 ? -size : size;
 }
+
+// Values with keys from first to last, asked by comparisons of floats, which take fewer instructions than a key does.
+// T: the bits of a float or a double.
+template <typename T>
+class FloatRange {
+ public:
+  using Float = decltype(float_of_bits(T{}));
+
+  FloatRange() = default;
+  BASALT_HD FloatRange(int64_t first, int64_t last)
+      : low_(first > kInfinity    ? float_of_bits(kNan)
+             : first < -kInfinity ? -value_of(kInfinity)
+                                  : value_of(first)),
+        high_(last < -kInfinity  ? float_of_bits(kNan)
+              : last > kInfinity ? value_of(kInfinity)
+                                 : value_of(last)),
+        has_nan_(last >= kNanKey ? 1 : 0) {}
+  BASALT_HD bool holds(Float value) const {
+    return ((value >= low_) & (value <= high_)) | ((value != value) & (has_nan_ != 0));  // no branches
+  }
+
+ private:
+  static constexpr int64_t kInfinity = sizeof(T) == 8 ? int64_t{0x7FF} << 52 : int64_t{0xFF} << 23;
+  static constexpr T kNan = static_cast<T>(kInfinity + 1);
+  static constexpr T kSign = static_cast<T>(T{1} << (8 * sizeof(T) - 1));
+  BASALT_HD static Float value_of(int64_t key) {
+    return float_of_bits(key < 0 ? static_cast<T>(static_cast<T>(-key) | kSign) : static_cast<T>(key));
+  }
+
+  Float low_ = 0;
+  Float high_ = 0;
+  uint32_t has_nan_ = 0;
+};
 
 #if !defined(__CUDACC_RTC__)
 inline int64_t float_key(double value) {

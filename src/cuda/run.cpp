@@ -191,14 +191,12 @@ Event& StatementRun::kernel_event(size_t index) {
 }
 
 void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count,
-                                 uint64_t* records, double* tile_sums, uint64_t* strips_taken, Event& begin,
-                                 Event& end) {
+                                 uint64_t* records, double* tile_sums, Event& begin, Event& end) {
   device::Parameters parameters{};
   parameters.work = work.as<uint32_t>();
   parameters.slots = slots.as<uint64_t>();
   parameters.partials = records;
   parameters.tile_sums = tile_sums;
-  parameters.strips_taken = reinterpret_cast<uint32_t*>(strips_taken);
   parameters.work_count = work_count;
   std::copy(plan_->literals.begin(), plan_->literals.end(), parameters.literals);
   void* arguments[] = {&parameters};
@@ -273,7 +271,7 @@ void StatementRun::launch(Batch& batch, size_t index) {
   double* tile_sums =
       results_->as<double>() + batches_.size() * record_bytes + (all_work_.size() - work.size()) * plan_->tile_sums;
   launch_kernel(*device_slots, *device_work, static_cast<uint32_t>(work.size()), records, tile_sums,
-                strips_taken_ + index, kernel_event(2 * index), kernel_event(2 * index + 1));
+                kernel_event(2 * index), kernel_event(2 * index + 1));
   batch_inputs_.push_back(std::move(device_slots));
   batch_inputs_.push_back(std::move(device_work));
   batch.chunks.clear();  // the launch is in its stream: whatever is freed now is freed behind it
@@ -315,10 +313,8 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
     prepare_for(0);
     const size_t record_words_all = batches_.size() * static_cast<size_t>(kernel_->blocks) * record_words();
     const size_t bytes = (record_words_all + tiles * plan_->tile_sums) * sizeof(uint64_t);
-    const size_t all_bytes = bytes + batches_.size() * sizeof(uint64_t);
-    results_ = std::make_unique<DeviceBlock>(all_bytes, backend_.compute_, backend_.compute_);
-    if (all_bytes > 0) check(cudaMemsetAsync(results_->data(), 0, all_bytes, backend_.compute_), "clearing results");
-    strips_taken_ = results_->as<uint64_t>() + bytes / sizeof(uint64_t);
+    results_ = std::make_unique<DeviceBlock>(bytes, backend_.compute_, backend_.compute_);
+    if (bytes > 0) check(cudaMemsetAsync(results_->data(), 0, bytes, backend_.compute_), "clearing results");
     for (size_t i = 0; i < batches_.size(); ++i) {
       check_cancelled();
       prepare_for(i);
@@ -358,7 +354,7 @@ void StatementRun::remember(const std::string& key) {
       std::make_unique<DeviceBlock>(all_slots_.size() * sizeof(uint64_t), backend_.compute_, backend_.compute_);
   statement->work =
       std::make_unique<DeviceBlock>(all_work_.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
-  const size_t words = static_cast<size_t>(kernel_->blocks) * record_words() + all_work_.size() * plan_->tile_sums + 1;
+  const size_t words = static_cast<size_t>(kernel_->blocks) * record_words() + all_work_.size() * plan_->tile_sums;
   statement->results = std::make_unique<DeviceBlock>(words * sizeof(uint64_t), backend_.compute_, backend_.compute_);
   check(cudaMemcpyAsync(statement->slots->data(), all_slots_.data(), all_slots_.size() * sizeof(uint64_t),
                         cudaMemcpyHostToDevice, backend_.compute_),
@@ -392,11 +388,11 @@ std::vector<Value> StatementRun::run_resident(Statement& statement) {
   const size_t record_words_all = static_cast<size_t>(kernel_->blocks) * record_words();
   const size_t sums = static_cast<size_t>(statement.work_count) * plan_->tile_sums;
   double* tile_sums = statement.results->as<double>() + record_words_all;
-  // Tiles without a live row write no sum; behind the sums strips are counted.
-  uint64_t* strips_taken = statement.results->as<uint64_t>() + record_words_all + sums;
-  check(cudaMemsetAsync(tile_sums, 0, (sums + 1) * sizeof(uint64_t), backend_.compute_), "clearing results");
+  if (sums > 0) {  // tiles without a live row write no sum
+    check(cudaMemsetAsync(tile_sums, 0, sums * sizeof(double), backend_.compute_), "clearing results");
+  }
   launch_kernel(*statement.slots, *statement.work, statement.work_count, statement.results->as<uint64_t>(), tile_sums,
-                strips_taken, kernel_event(0), kernel_event(1));
+                kernel_event(0), kernel_event(1));
   fetch_results(*statement.results, (record_words_all + sums) * sizeof(uint64_t));
   report_.kernel_ms = elapsed_ms(kernel_event(0), kernel_event(1));
   return merge(statement.chunk_ends, 1);

@@ -50,7 +50,7 @@ class StatementRun {
   uint64_t table_bytes(const std::vector<const ColumnChunkInfo*>& columns) const;
   std::vector<uint64_t> upload_tables(const Batch& batch);
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
-                     double* tile_sums, uint64_t* strips_taken, Event& begin, Event& end);
+                     double* tile_sums, Event& begin, Event& end);
   void make_kernel();
   std::vector<Value> run_cold(const std::string& key);
   std::vector<Value> run_resident(Statement& statement);
@@ -83,7 +83,6 @@ class StatementRun {
   std::vector<uint32_t> chunk_ends_;
   std::vector<std::weak_ptr<DeviceBlock>> blocks_;
   std::unique_ptr<DeviceBlock> results_;
-  uint64_t* strips_taken_ = nullptr;  // behind the results, a word for each batch
   std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
 };
 

@@ -97,14 +97,9 @@ void expect_test(const std::vector<uint64_t>& descriptor, const std::vector<T>& 
         items.push_back(device::make_work(slot, tile, tile % 5 == 3));
       }
     }
-    uint32_t strips_taken = 0;
-    device::Parameters parameters{};
-    parameters.work = items.data();
-    parameters.work_count = static_cast<uint32_t>(items.size());
-    parameters.strips_taken = &strips_taken;
     expect_masks<kTest>(values, first, last, place + ", described", [&](uint32_t, uint32_t* masks, uint32_t& bad) {
-      Described described(scratch);
-      for (device::Work work(parameters); work.more(); work.next()) {
+      Described described(scratch, first, last);
+      for (device::Work work(items.data(), static_cast<uint32_t>(items.size())); work.more(); work.next()) {
         described.next(work, slots.data(), first, last);
         if (work.slot() == 1 && work.all_pass()) continue;  // as kernels do where statistics know
         uint32_t how = device::kByBounds;

@@ -119,9 +119,6 @@ void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std
   const auto tiles = static_cast<uint32_t>(items.size());
   std::vector<double> sums(tiles, -1);
   device::Parameters parameters{};
-  uint32_t strips_taken = 0;
-  parameters.strips_taken = &strips_taken;
-  parameters.work = items.data();
   parameters.work_count = tiles;
   parameters.tile_sums = sums.data();
   alignas(16) static unsigned char scratch[Column::kScratchBytes];
@@ -129,8 +126,8 @@ void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std
   const int64_t first = float_key(low);
   const int64_t last = float_key(high);
   EmulatedWarp::run([&] {
-    Column totals(scratch);
-    for (device::Work work(parameters); work.more(); work.next()) {
+    Column totals(scratch, first, last);
+    for (device::Work work(items.data(), tiles); work.more(); work.next()) {
       const device::FloatTileSum tile = totals.of(work, slots.data(), first, last);
       device::store_tile_sum(parameters, 0, work.index(), tile.sum);
       count += tile.count;

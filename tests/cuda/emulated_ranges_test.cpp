@@ -328,9 +328,7 @@ TEST(EmulatedRanges, LearnedKernelAsGenerated) {
   std::vector<uint32_t> work;
   for (uint32_t tile = 0; tile < 6; ++tile) work.push_back(device::make_work(0, tile, false));
   uint64_t record[device::kRecordHead + 2 * device::kRecordAggregate] = {};
-  uint32_t strips_taken = 0;
   device::Parameters parameters{};
-  parameters.strips_taken = &strips_taken;
   parameters.work = work.data();
   parameters.work_count = static_cast<uint32_t>(work.size());
   parameters.slots = slot.data();

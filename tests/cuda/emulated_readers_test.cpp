@@ -448,9 +448,7 @@ TEST(EmulatedReaders, Q6AsGenerated) {
   const uint32_t work[] = {device::make_work(0, 3, false), device::make_work(0, 0, false),
                            device::make_work(0, 2, false), device::make_work(0, 1, false)};
   uint64_t record[device::kRecordHead + device::kRecordAggregate] = {};
-  uint32_t strips_taken = 0;
   device::Parameters parameters{};
-  parameters.strips_taken = &strips_taken;
   parameters.work = work;
   parameters.work_count = 4;
   parameters.slots = slot.data();

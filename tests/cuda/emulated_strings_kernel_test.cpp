@@ -106,9 +106,7 @@ TEST(EmulatedStringsKernel, AsGenerated) {
     }
   }
   uint64_t record[device::kRecordHead + 3 * device::kRecordAggregate] = {};
-  uint32_t strips_taken = 0;
   device::Parameters parameters{};
-  parameters.strips_taken = &strips_taken;
   parameters.work = work.data();
   parameters.work_count = static_cast<uint32_t>(work.size());
   parameters.slots = slots.data();

@@ -42,14 +42,9 @@ void expect_total(const std::vector<uint64_t>& descriptor, const std::vector<S>&
   alignas(16) static unsigned char scratch[Column::kScratchBytes];
   uint64_t sum = 0, count = 0, bad = 0;
   std::vector<uint32_t> passed(items.size(), 0), how(items.size(), 0);
-  uint32_t strips_taken = 0;
-  device::Parameters parameters{};
-  parameters.work = items.data();
-  parameters.work_count = static_cast<uint32_t>(items.size());
-  parameters.strips_taken = &strips_taken;
   EmulatedWarp::run([&] {
     Column totals(scratch);
-    for (device::Work work(parameters); work.more(); work.next()) {
+    for (device::Work work(items.data(), static_cast<uint32_t>(items.size())); work.more(); work.next()) {
       const device::TileSum tile = totals.template of<kTest>(work, slot.data(), first, last);
       sum += tile.sum;
       count += tile.count;

@@ -176,7 +176,7 @@ TEST(GpuSmall, StatementsOverDecimals) {
   for (const char* tree : {"galp(packed)", "galp(l3)"}) {
     std::vector<Column> columns;
     columns.push_back(make_fixed(DataType{TypeKind::kFloat64, 0, 0, TimeUnit::kMicro}, prices));
-    const TestTable table = write_table(std::move(columns), {tree}, 2048);
+    const TestTable table = write_table(std::move(columns), {tree}, 8192);
     Subset subset = subset_of(table, {0});
     Pipeline& pipeline = subset.pipeline;
     const Expr price = column_of(subset, 0);

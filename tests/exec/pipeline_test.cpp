@@ -434,6 +434,34 @@ TEST(Pipeline, PartsOfChunksGiveTheSameSums) {
   }
 }
 
+// By integers, and exactly, where a statement asks for nothing but sums of one column; in the order of other sums where
+// it asks for more.
+TEST(Pipeline, DecimalsAreAddedAsTheyAreStored) {
+  Random random(31);
+  constexpr int64_t kCut = 70'000;
+  std::vector<double> values(200 * kTileRows);
+  int64_t hundredths = 0;
+  for (double& value : values) {
+    const auto number = static_cast<int64_t>(below(random, 100'000));
+    if (number < kCut) hundredths += number;
+    value = static_cast<double>(number) / 100;
+  }
+  const TestTable table = write_table({make_fixed({TypeKind::kFloat64}, values)}, {"galp(packed)"}, 65536);
+  const Expr column = column_expr(0, Physical::kF64);
+  const Expr filter =
+      make_expr(ExprOp::kLess, Physical::kU8, {column, real_expr(Physical::kF64, static_cast<double>(kCut) / 100)});
+  const Aggregate sum = aggregate(AggregateOp::kSum, column);
+  const Value by_rows = brute_force(sum, &filter, table);
+  const Value alone = run_pipeline(pipeline_over(table, {sum}, &filter), cpu(1))[0];
+  EXPECT_TRUE(same_value(alone, run_pipeline(pipeline_over(table, {sum}, &filter), cpu(8))[0]));
+  const double exact = static_cast<double>(hundredths) / 100;
+  EXPECT_LE(std::abs(alone.real - exact), 1e-14 * exact);
+  EXPECT_FALSE(same_value(alone, by_rows));
+  const std::vector<Value> with_more =
+      run_pipeline(pipeline_over(table, {sum, aggregate(AggregateOp::kMax, column)}, &filter), cpu());
+  EXPECT_TRUE(same_value(with_more[0], by_rows));
+}
+
 TEST(Pipeline, SeveralFilesInOrder) {
   const TestTable a = write_table({make_fixed<double>({TypeKind::kFloat64}, {0.1, 0.2})});
   const TestTable b = write_table({make_fixed<double>({TypeKind::kFloat64}, {0.3})});

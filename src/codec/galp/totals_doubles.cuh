@@ -24,8 +24,14 @@ class GalpTotals<uint64_t, Packed<uint64_t, UnrolledWidths>> {
   struct alignas(16) Scratch {
     Tile tiles[kTiles];
     uint8_t places[kLanes];  // for ListedExceptions
+    FloatRange<T> range;     // that passes
     alignas(16) unsigned char values[Values::kScratchBytes];
   };
+
+  // Once, before tiles are described: what passes has keys from first to last.
+  __device__ __forceinline__ static void begin(Scratch& scratch, int64_t first, int64_t last) {
+    if (lane_id() == 0) scratch.range = FloatRange<T>(first, last);
+  }
 
   // By each lane for a tile of its own, if it `exists`. spans(pair): the integers of a pair that pass, by the whole
   // warp, as numbers begin … end − 1 of those from −most to most.
@@ -68,7 +74,7 @@ class GalpTotals<uint64_t, Packed<uint64_t, UnrolledWidths>> {
     }
     Others others;
     if (has_exceptions) {
-      others = add_exceptions(here, fetched, scratch.places, sums, first, last);
+      others = add_exceptions(here, fetched, scratch, sums);
       if (others.bad != 0) return sum_galp_rows<T>(descriptor, tile, scratch.values, first, last);
     }
     const uint64_t integers = sum_of_lanes(sums.sum) + static_cast<uint64_t>(here.reference) * sum_of_lanes(sums.count);
@@ -87,24 +93,35 @@ class GalpTotals<uint64_t, Packed<uint64_t, UnrolledWidths>> {
 
   __device__ __forceinline__ static Others add_exceptions(const Tile& here,
                                                           const typename ListedExceptions<T>::Fetched& fetched,
-                                                          uint8_t* places, TileSum& sums, int64_t first, int64_t last) {
+                                                          Scratch& scratch, TileSum& sums) {
     Others others;
     const bool sound =
-        here.exceptions.for_each(fetched, places, [&](bool exists, uint32_t row, uint32_t of_lane, T value) {
+        here.exceptions.for_each(fetched, scratch.places, [&](bool exists, uint32_t row, uint32_t of_lane, T bits) {
           if (!exists) return;
-          const uint64_t stored = raw_whole(here.words_of(of_lane), here.width, row);  // read before, by another lane
+          const uint64_t stored = stored_at(here, row, of_lane);
           if (here.kind != GalpTile::kNonePasses && stored - here.first <= here.last - here.first) {
             sums.sum -= stored;
             --sums.count;
           }
-          const int64_t key = float_key_of_bits(value);
-          if (key < first || key > last) return;
-          others.sum = galp::sum(others.sum, galp::float_of(value));
+          const double value = galp::float_of(bits);
+          if (!scratch.range.holds(value)) return;
+          others.sum = galp::sum(others.sum, value);
           ++others.count;
         });
     others.bad = sound ? 0 : 1;
     sync_warp();
     return others;
+  }
+
+  // The packed value of a row that another lane has read; most are of few bits.
+  __device__ __forceinline__ static uint64_t stored_at(const Tile& here, uint32_t row, uint32_t of_lane) {
+    const uint32_t* words = here.words_of(of_lane);
+    if (here.width > 32) return raw_whole(words, here.width, row);
+    const uint32_t bit = row * here.width;
+    const uint32_t end = bit + here.width - (here.width == 0 ? 0 : 1);
+    const uint32_t low = load(words + bit / 32 * kLanes);
+    const uint32_t high = load(words + end / 32 * kLanes);
+    return funnel_right(low, high, bit) & low_word_mask(here.width);
   }
 };
 

@@ -87,10 +87,14 @@ class GalpTotals<uint32_t, Packed<uint32_t, UnrolledWidths>> {
     uint32_t rows[kLanes];                               // of each lane, that are exceptions
     uint32_t firsts[kLanes];                             // of each lane's exceptions
     uint8_t places[kLanes];                              // for ListedExceptions
+    FloatRange<T> range;                                 // that passes
     alignas(16) unsigned char values[Values::kScratchBytes];
   };
 
   // As of doubles.
+  __device__ __forceinline__ static void begin(Scratch& scratch, int64_t first, int64_t last) {
+    if (lane_id() == 0) scratch.range = FloatRange<T>(first, last);
+  }
   template <typename Spans>
   __device__ __forceinline__ static void describe(bool exists, const uint64_t* descriptor, uint32_t tile,
                                                   Scratch& scratch, Spans&& spans) {
@@ -133,7 +137,7 @@ class GalpTotals<uint32_t, Packed<uint32_t, UnrolledWidths>> {
         sums = sum_of_any_width(here, {});
       }
     } else {
-      const Patches patches = stage_exceptions(here.exceptions, scratch, first, last);
+      const Patches patches = stage_exceptions(here.exceptions, scratch);
       if (patches.bad != 0) return sum_galp_rows<T>(descriptor, tile, scratch.values, first, last);
       const WaitingExceptions waiting(patches.rows, scratch.exceptions + patches.first);
       if (!for_width<kWidest>(UnrolledWidths{}, here.width,
@@ -205,8 +209,7 @@ class GalpTotals<uint32_t, Packed<uint32_t, UnrolledWidths>> {
   }
 
   // Exceptions that do not pass wait as zeros, which change no sum.
-  __device__ __noinline__ static Patches stage_exceptions(const ListedExceptions<T>& exceptions, Scratch& scratch,
-                                                          int64_t first, int64_t last) {
+  __device__ __noinline__ static Patches stage_exceptions(const ListedExceptions<T>& exceptions, Scratch& scratch) {
     const uint32_t lane = lane_id();
     const auto fetched = exceptions.fetch(lane);
     scratch.rows[lane] = 0;
@@ -217,9 +220,9 @@ class GalpTotals<uint32_t, Packed<uint32_t, UnrolledWidths>> {
     const bool sound =
         exceptions.for_each(fetched, scratch.places, [&](bool exists, uint32_t row, uint32_t of_lane, T bits) {
           if (exists) {
-            const int64_t key = float_key_of_bits(bits);
-            const bool passes = key >= first && key <= last;
-            scratch.exceptions[i] = passes ? static_cast<double>(galp::float_of(bits)) : 0.0;
+            const float value = galp::float_of(bits);
+            const bool passes = scratch.range.holds(value);
+            scratch.exceptions[i] = passes ? static_cast<double>(value) : 0.0;
             patches.count += passes ? 1 : 0;
             atomicOr(&scratch.rows[of_lane], 1u << row);
             atomicMin(&scratch.firsts[of_lane], i);

@@ -246,18 +246,6 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
-// *counter + 1, and what it was before, by one lane. The compiler would wait for the answer of an atomicAdd at once, to
-// tell all lanes.
-__device__ __forceinline__ uint32_t take_number(uint32_t* counter) {
-#if defined(__CUDA_ARCH__)
-  uint32_t number;
-  asm volatile("atom.global.add.u32 %0, [%1], 1;" : "=r"(number) : "l"(counter) : "memory");
-  return number;
-#else
-  return (*counter)++;
-#endif
-}
-
 // *to |= bits, in shared memory, by any lanes at once.
 __device__ __forceinline__ void or_shared(uint32_t* to, uint32_t bits) {
 #if defined(__CUDA_ARCH__)

@@ -23,6 +23,7 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     T first, last;          // packed values that pass, if some do
     ListedExceptions<T> exceptions;
     uint32_t width;  // of integers, or `Decided`
+    uint32_t rows;
   };
   static constexpr uint32_t kNoPair = ~0u;
 
@@ -31,14 +32,17 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   struct alignas(16) Scratch {
     Tile tiles[kTiles];
     SharedExceptions exceptions;
+    FloatRange<T> range;
     IntegerSpan span;  // of `pair`
     uint32_t pair;
   };
   static_assert(sizeof(Scratch) <= galp::kDescribedBytes);
 
   // Once, before tiles are described.
-  __device__ __forceinline__ static void begin(Scratch& scratch) {
-    if (lane_id() == 0) scratch.pair = kNoPair;
+  __device__ __forceinline__ static void begin(Scratch& scratch, int64_t first, int64_t last) {
+    if (lane_id() != 0) return;
+    scratch.pair = kNoPair;
+    scratch.range = FloatRange<T>(kTest == Test::kAtMost ? -kNanKey : first, kTest == Test::kAtLeast ? kNanKey : last);
   }
 
   // By each lane for a tile of its own, if it `exists`. Not inlined: what it takes in registers would not be there for
@@ -50,6 +54,7 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     uint32_t pair = kNoPair;
     Packed<T> integers;
     if (exists) {
+      out.rows = row_count(descriptor) - tile * kTileRows;
       integers.open(descriptor + Reader::kIntegersWord, tile, nullptr);
       const typename Reader::Entry entry = Reader::entry(descriptor, tile);
       if (Reader::is_pair(entry.scheme) && out.exceptions.find(descriptor, entry)) pair = entry.scheme;
@@ -70,7 +75,12 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     }
   }
 
-  // The lane's rows of the tile that was described as number i with keys from first to last.
+  // The lane's rows that exist of the tile that was described as number i.
+  __device__ __forceinline__ static uint32_t rows(uint32_t i, const Scratch& scratch) {
+    return lane_rows(scratch.tiles[i].rows, 0);
+  }
+
+  // The lane's rows of that tile with keys from first to last.
   __device__ __forceinline__ static uint32_t mask(const uint64_t* descriptor, uint32_t tile, uint32_t i,
                                                   Scratch& scratch, uint32_t& bad, uint32_t& how, int64_t first,
                                                   int64_t last) {
@@ -93,7 +103,7 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     if constexpr (kTest == Test::kNotEqual) mask = ~mask;
     if (count == 0) return mask;
     how = kByRows;
-    if (listed) return test_listed(here.exceptions, fetched, mask, scratch.exceptions, bad, first, last);
+    if (listed) return test_listed(here.exceptions, fetched, mask, scratch, bad);
     ExceptionWords words;
     words.ask(here.exceptions.rows, galp::block_words(count, here.exceptions.width(), Reader::kBits));
     const auto tested = Shape::test_exceptions(words.asked(), {mask, 0}, scratch.exceptions, first, last);
@@ -125,19 +135,19 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
 
   // Sets the bits of exceptions as they pass, one per lane.
   __device__ __forceinline__ static uint32_t test_listed(const ListedExceptions<T>& exceptions, const Fetched& fetched,
-                                                         uint32_t mask, SharedExceptions& shared, uint32_t& bad,
-                                                         int64_t first, int64_t last) {
-    shared.passed[lane_id()] = mask;
-    const bool sound =
-        exceptions.for_each(fetched, shared.lanes, [&](bool exists, uint32_t row, uint32_t of_lane, T value) {
-          const bool inside = passes<kTest>(test_key<S>(value), first, last);
+                                                         uint32_t mask, Scratch& scratch, uint32_t& bad) {
+    uint32_t* passed = scratch.exceptions.passed;
+    passed[lane_id()] = mask;
+    const bool sound = exceptions.for_each(
+        fetched, scratch.exceptions.lanes, [&](bool exists, uint32_t row, uint32_t of_lane, T value) {
+          const bool inside = scratch.range.holds(float_of_bits(value)) != (kTest == Test::kNotEqual);
           const uint32_t bit = exists ? 1u << row : 0;
           const uint32_t wrong = (shuffle(mask, of_lane) & bit) ^ (inside ? bit : 0);
-          if (wrong != 0) flip_shared(shared.passed + of_lane, wrong);
+          if (wrong != 0) flip_shared(passed + of_lane, wrong);
         });
     if (!sound) bad = 1;
     sync_warp();
-    return shared.passed[lane_id()];
+    return passed[lane_id()];
   }
 };
 
@@ -150,15 +160,16 @@ class DescribedTests {
  public:
   static constexpr uint32_t kScratchBytes = Tiles::kScratchBytes;
 
-  __device__ __forceinline__ explicit DescribedTests(void* scratch) : tiles_(scratch) {
-    TileTest::begin(tiles_.scratch);
+  __device__ __forceinline__ DescribedTests(void* scratch, int64_t first, int64_t last) : tiles_(scratch) {
+    TileTest::begin(tiles_.scratch, first, last);
   }
 
-  // Goes to the tile at which `work` stands; once for every tile.
-  __device__ __forceinline__ void next(const Work& work, const uint64_t* slots, int64_t first, int64_t last) {
+  // Goes to the tile at which `work` stands; once for every tile. Its rows that exist, of the lane.
+  __device__ __forceinline__ uint32_t next(const Work& work, const uint64_t* slots, int64_t first, int64_t last) {
     number_ = tiles_.next(work, slots, [&](bool exists, const uint64_t* descriptor, uint32_t tile) {
       TileTest::describe(exists, descriptor, tile, tiles_.scratch, first, last);
     });
+    return TileTest::rows(number_, tiles_.scratch);
   }
   // The lane's rows of that tile in the range; `how` rises to what it took.
   __device__ __forceinline__ uint32_t mask(const Work& work, const uint64_t* slots, uint32_t& bad, uint32_t& how,

@@ -13,60 +13,49 @@
 
 namespace basalt::device {
 
-// Walks the work list in strips of neighbouring items, so that what one tile taught of its chunk serves the next. A
-// warp's first strip is its own; more are handed out as warps ask for them, since warps do not advance alike. The next
-// item, and the strip behind this one, are asked for while the current item is worked on, so that the chain of
-// dependent loads of a tile begins with its chunk's descriptor.
+// Walks this warp's share of the work list: a block takes neighbouring tiles, its warps by turns, so that what one tile
+// taught of its chunk serves the next. The next item is fetched while the current one is worked on, so that the chain
+// of dependent loads of a tile begins with its chunk's descriptor.
 class Work {
  public:
-  __device__ __forceinline__ explicit Work(const Parameters& p)
-      : items_(p.work), taken_(p.strips_taken), count_(p.work_count) {
-    const uint32_t warps = blockDim.x / kLanes;
-    next_ = work_strip(count_, gridDim.x * warps, blockIdx.x * warps + threadIdx.x / kLanes);
-    following_ = next_.begin < next_.end ? load(items_ + next_.begin) : 0;
-    ask();
-    next();
+  __device__ __forceinline__ Work(const uint32_t* items, uint32_t count) : items_(items) {
+    const uint32_t share = (count + gridDim.x - 1) / gridDim.x;
+    const uint32_t begin = blockIdx.x * share;
+    end_ = begin < count && count - begin > share ? begin + share : count;
+    at_ = begin + threadIdx.x / kLanes;
+    stride_ = blockDim.x / kLanes;
+    item_ = at_ < end_ ? load(items_ + at_) : 0;
+    fetch();
   }
-  __device__ __forceinline__ bool more() const { return here_.begin < here_.end; }
+  __device__ __forceinline__ bool more() const { return at_ < end_; }
   __device__ __forceinline__ void next() {
-    here_ = next_;
+    at_ += stride_;
     item_ = following_;
-    if (!more()) return;
-    ++next_.begin;
-    if (next_.begin == next_.end) {
-      const uint32_t warps = gridDim.x * (blockDim.x / kLanes);
-      next_ = work_strip(count_, warps, warps + shuffle(asked_, 0));
-      ask();
-    }
-    following_ = next_.begin < next_.end ? load(items_ + next_.begin) : 0;
+    fetch();
   }
-  // Items of this strip that are left, with this one.
-  __device__ __forceinline__ uint32_t left() const { return here_.end - here_.begin; }
-  // The item that comes `distance` items later in this strip; false: there is none.
+  __device__ __forceinline__ bool last() const { return at_ + stride_ >= end_; }
+  // The item that comes `distance` items later; false: there is none.
   __device__ __forceinline__ bool ahead(uint32_t distance, uint32_t& item) const {
-    if (distance >= left()) return false;
-    item = load(items_ + here_.begin + distance);
+    const uint32_t at = at_ + distance * stride_;
+    if (at >= end_) return false;
+    item = load(items_ + at);
     return true;
   }
-  __device__ __forceinline__ uint32_t index() const { return here_.begin; }
+  __device__ __forceinline__ uint32_t index() const { return at_; }
   __device__ __forceinline__ uint32_t tile() const { return work_tile(item_); }
   __device__ __forceinline__ uint32_t slot() const { return work_slot(item_); }
   // Statistics say that every row passes the filter.
   __device__ __forceinline__ bool all_pass() const { return work_all_pass(item_); }
 
  private:
-  __device__ __forceinline__ void ask() {
-    if (next_.begin < next_.end && lane_id() == 0) asked_ = take_number(taken_);
-  }
+  __device__ __forceinline__ void fetch() { following_ = at_ + stride_ < end_ ? load(items_ + at_ + stride_) : 0; }
 
   const uint32_t* items_;
-  uint32_t* taken_;
-  uint32_t count_;
-  WorkStrip here_;  // from the current item on
-  WorkStrip next_;  // from the item behind it on
+  uint32_t end_;
+  uint32_t stride_;
+  uint32_t at_;
   uint32_t item_;
   uint32_t following_;
-  uint32_t asked_ = 0;  // the number of strips that were taken before, in lane 0
 };
 
 // The lane's rows that exist: all 32 but in the last tile of a chunk.

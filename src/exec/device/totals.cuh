@@ -21,20 +21,19 @@ class DescribedTiles {
   // where none is described, by each lane for the tile that is its to describe.
   template <typename Describe>
   __device__ __forceinline__ uint32_t next(const Work& work, const uint64_t* slots, Describe&& describe) {
-    if (next_ == described_) {
-      const uint32_t left = work.left();
-      described_ = left < Reader::kTiles ? left : Reader::kTiles;
-      next_ = 0;
+    if (next_ == 0) {
       uint32_t item = 0;
       const bool exists = work.ahead(lane_id() / (kLanes / Reader::kTiles), item);
       sync_warp();  // nobody reads the last tiles any more
       describe(exists, descriptor(slots, work_slot(item)), work_tile(item));
       sync_warp();
     }
-    return next_++;
+    const uint32_t number = next_;
+    next_ = number + 1 == Reader::kTiles ? 0 : number + 1;
+    return number;
   }
   // Whether the next tile was described with this one.
-  __device__ __forceinline__ bool followed() const { return next_ != described_; }
+  __device__ __forceinline__ bool followed(const Work& work) const { return next_ != 0 && !work.last(); }
   __device__ __forceinline__ static const uint64_t* descriptor(const uint64_t* slots, uint32_t slot) {
     return slots + static_cast<uint64_t>(slot) * kSlotWords + kAt + 1;
   }
@@ -42,8 +41,7 @@ class DescribedTiles {
   Scratch& scratch;
 
  private:
-  uint32_t next_ = 0;
-  uint32_t described_ = 0;
+  uint32_t next_ = 0;  // of the described tiles
 };
 
 // Of integers. S: the column's logical type.
@@ -68,7 +66,7 @@ class Totals {
       if (exists) Reader::describe(descriptor, tile, tiles_.scratch, range);
     });
     return Reader::template total<kTest != Test::kAtMost>(Tiles::descriptor(slots, work.slot()), work.tile(), number,
-                                                          tiles_.followed(), tiles_.scratch, range);
+                                                          tiles_.followed(work), tiles_.scratch, range);
   }
 
  private:
@@ -83,7 +81,9 @@ class FloatTotals {
  public:
   static constexpr uint32_t kScratchBytes = Tiles::kScratchBytes;
 
-  __device__ __forceinline__ explicit FloatTotals(void* scratch) : tiles_(scratch) {}
+  __device__ __forceinline__ FloatTotals(void* scratch, int64_t first, int64_t last) : tiles_(scratch) {
+    Reader::begin(tiles_.scratch, first, last);
+  }
 
   __device__ __forceinline__ FloatTileSum of(const Work& work, const uint64_t* slots, int64_t first, int64_t last) {
     const uint32_t number = tiles_.next(work, slots, [&](bool exists, const uint64_t* descriptor, uint32_t tile) {

@@ -29,27 +29,6 @@ BASALT_HD uint32_t work_tile(uint32_t item) { return item & (kWorkAllPass - 1); 
 BASALT_HD uint32_t work_slot(uint32_t item) { return item >> kWorkSlotShift; }
 BASALT_HD bool work_all_pass(uint32_t item) { return (item & kWorkAllPass) != 0; }
 
-// Items that one warp walks, one after the other.
-struct WorkStrip {
-  uint32_t begin;
-  uint32_t end;
-};
-// The strip with this number, of `count` items for so many warps; those behind the last are empty. Strips are short
-// where there is little work for a warp, and at the end, where warps wait for the last of them.
-BASALT_HD WorkStrip work_strip(uint32_t count, uint32_t warps, uint32_t number) {
-  constexpr uint32_t kLongest = 32;  // tiles that are described at once
-  const uint32_t half = count / warps / 2;
-  const uint32_t size = half > kLongest ? kLongest : half > 0 ? half : 1;
-  const uint32_t short_size = (size + 3) / 4;
-  const uint64_t at_end = static_cast<uint64_t>(size) * warps;
-  const uint32_t strips = count > at_end ? static_cast<uint32_t>(count - at_end) / size : 0;
-  const uint64_t begin =
-      number < strips ? static_cast<uint64_t>(number) * size
-                      : static_cast<uint64_t>(strips) * size + static_cast<uint64_t>(number - strips) * short_size;
-  const uint64_t end = begin + (number < strips ? size : short_size);
-  return {begin < count ? static_cast<uint32_t>(begin) : count, end < count ? static_cast<uint32_t>(end) : count};
-}
-
 // A literal of the statement as raw bits: integers sign-extended to 128, floats in their own width.
 struct Literal {
   uint64_t low;
@@ -60,10 +39,9 @@ struct Literal {
 constexpr uint32_t kMaxLiterals = 128;
 struct Parameters {
   const uint32_t* work;
-  const uint64_t* slots;   // per chunk of the batch: its rows, then each column's words
-  uint64_t* partials;      // one record per block
-  double* tile_sums;       // per float sum, per work item
-  uint32_t* strips_taken;  // 0 before the launch
+  const uint64_t* slots;  // per chunk of the batch: its rows, then each column's words
+  uint64_t* partials;     // one record per block
+  double* tile_sums;      // per float sum, per work item
   uint32_t work_count;
   uint32_t unused;
   Literal literals[kMaxLiterals];

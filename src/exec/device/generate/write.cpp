@@ -193,7 +193,7 @@ void Generator::write_range_test(const RangeTest& test, bool described) {
   if (described) {
     described_ = Described{test.column, text};
     out += "        alive &= tests.mask(work, p.slots, bad, how, " + text.first + ", " + text.last + ");\n";
-    declarations_ += "  " + name + "_tests tests(scratch + kTileScratch);\n";
+    declarations_ += "  " + name + "_tests tests(scratch + kTileScratch, " + text.first + ", " + text.last + ");\n";
   } else {
     needs.values.insert(test.column);
     if (!asks_early()) out += ask_text(test.column, "        ");
@@ -387,7 +387,7 @@ void Generator::write_totals(uint32_t column) {
   every.high = range.high;
   const RangeText text = range_text(range_tests_.empty() ? every : range_tests_[0]);
   scratch_sizes_.push_back(name + "_totals::kScratchBytes");
-  declarations_ += "  " + name + "_totals totals(scratch);\n";
+  declarations_ += "  " + name + "_totals totals(scratch" + (real ? ", " + text.first + ", " + text.last : "") + ");\n";
   std::string& out = aggregate_text_;
   out += "    // rows and sum where " + text.words + "\n    const auto tile = totals.of" +
          (real ? "" : "<Test::" + text.kind + ">") + "(work, p.slots, " + text.first + ", " + text.last +
@@ -487,13 +487,16 @@ std::string Generator::tile_steps() const {
   if (totals_of_) return aggregate_text_;
   std::string out;
   if (described_) {
-    out += "    tests.next(work, p.slots, " + described_->text.first + ", " + described_->text.last + ");\n";
+    out += "    uint32_t alive = tests.next(work, p.slots, " + described_->text.first + ", " + described_->text.last +
+           ");\n";
   }
-  out += "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n";
+  if (!described_ || names_.size() > 1) {
+    out += "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n";
+  }
   for (uint32_t i = 0; asks_early() && i < names_.size(); ++i) {
     if (!has_texts(i) && !is_described(i)) out += ask_text(i, "    ");
   }
-  out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
+  if (!described_) out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
   if (!filter_text_.empty()) {
     out += "    if (!work.all_pass()) {\n      uint32_t how = kByBounds;\n" + filter_text_ +
            "      tally.count(how);\n    }\n";
@@ -545,7 +548,7 @@ std::string Generator::whole_source() const {
   }
   for (const std::string& line : literals_.declarations()) out += "  " + line + "\n";
   out += "  Count rows = 0;\n  uint32_t overflow = 0;\n  uint32_t bad = 0;\n" + declarations_;
-  out += "\n  for (Work work(p); work.more(); work.next()) {\n" + tile_steps() + "  }\n\n";
+  out += "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n" + tile_steps() + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
          (filters ? "  record.tiles(tally);\n" : "") + (plan_.texts.empty() ? "" : "  record.texts(tally);\n") +
          record_text_ + "}\n\n}  // namespace basalt::device\n";
