@@ -199,7 +199,7 @@ TEST(EmulatedFloatTests, DamagedExceptionsOfDescribedTilesAreSeen) {
     EmulatedWarp::run([&] {
       uint32_t lane_bad = 0;
       uint32_t how = device::kByBounds;
-      Described::begin(described);
+      Described::begin(described, INT64_MIN, 0);
       Described::describe(device::lane_id() == 0, descriptor.data(), 0, described, INT64_MIN, 0);
       Described::mask(descriptor.data(), 0, 0, described, lane_bad, how, INT64_MIN, 0);
       bad |= lane_bad;
