@@ -54,7 +54,7 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     Tile out{};
     out.width = kAnything;
     uint32_t pair = kNoPair;
-    Packed<T> integers;
+    Packed<T> integers{};
     if (exists) {
       out.rows = row_count(descriptor) - tile * kTileRows;
       integers.open(descriptor + Reader::kIntegersWord, tile, nullptr);
