@@ -69,7 +69,7 @@ class EmulatedEncoder {
     for (uint32_t tile = 0; tile < work_.tiles; ++tile) work_.starts[tile + 1] = work_.starts[tile] + work_.sizes[tile];
     const uint32_t words = galp::exceptions_of(work_.starts[work_.tiles]);
     const bool packs = tree.children[galp::kIntegers].codec == galp::kChildOfManyScales;
-    std::vector<uint32_t> exceptions(words);
+    std::vector<uint32_t> exceptions(words, 0xA5A5A5A5);
     std::vector<uint16_t> short_starts(work_.tiles + 1, 0xA5A5);
     std::vector<uint32_t> long_starts(work_.tiles + 1, 0xA5A5A5A5);
     std::vector<galp::Dictionary> dictionaries(work_.groups);
@@ -85,7 +85,8 @@ class EmulatedEncoder {
                                           packs ? nullptr : integers.data(),
                                           packs ? descriptors.data() : nullptr,
                                           packed_words.data()};
-    for_each_tile([&](uint32_t tile) { galp::write_tile(work_, streams, tile); });
+    std::vector<uint32_t> staged(galp::kMostBlockWords<T>, 0xA5A5A5A5);
+    for_each_tile([&](uint32_t tile) { galp::write_tile(work_, streams, tile, staged.data()); });
     node.streams[galp::kSchemes].append(work_.schemes, work_.tiles);
     if (any_rd) {
       node.streams[galp::kDictionaries].append(dictionaries.data(), dictionaries.size() * sizeof(galp::Dictionary));

@@ -50,8 +50,9 @@ template <typename T>
 __global__ __launch_bounds__(kTileThreads,
                              kTileBlocks) void write_tiles_kernel(const __grid_constant__ EncodeWork<T> work,
                                                                   const __grid_constant__ EncodedStreams<T> streams) {
+  __shared__ uint32_t staged[kTileThreads / kLanes][kMostBlockWords<T>];
   const uint32_t tile = tile_of_warp();
-  if (tile < work.tiles) write_tile(work, streams, tile);
+  if (tile < work.tiles) write_tile(work, streams, tile, staged[warp_of_block()]);
 }
 
 template <typename T>

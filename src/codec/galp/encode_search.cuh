@@ -93,6 +93,39 @@ struct IntegerSpan {
   }
 };
 
+// The least and the largest of values that a pair holds: a larger value has no smaller integer, so that the span of
+// integers follows from them.
+template <typename T>
+struct HeldSpan {
+  T low = float_of(Arithmetic<T>::kInfinity);
+  T high = -float_of(Arithmetic<T>::kInfinity);
+
+  // If none of the bits of `mask` is set, by conditional instructions.
+  __device__ __forceinline__ void add_unless(uint32_t mask, uint32_t bits, T value) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(T) == 4) {
+      asm("{.reg .pred p; .reg .b32 t; and.b32 t, %2, %3; setp.eq.u32 p, t, 0; @p min.f32 %0, %0, %4;"
+          "@p max.f32 %1, %1, %4;}"
+          : "+f"(low), "+f"(high)
+          : "r"(mask), "r"(bits), "f"(value));
+    } else {
+      asm("{.reg .pred p, q; .reg .b32 t; and.b32 t, %2, %3; setp.eq.u32 p, t, 0; setp.lt.and.f64 q, %4, %0, p;"
+          "@q mov.f64 %0, %4; setp.gt.and.f64 q, %4, %1, p; @q mov.f64 %1, %4;}"
+          : "+d"(low), "+d"(high)
+          : "r"(mask), "r"(bits), "d"(value));
+    }
+#else
+    if ((mask & bits) != 0) return;
+    low = value < low ? value : low;
+    high = value > high ? value : high;
+#endif
+  }
+  // Of the lane.
+  __device__ __forceinline__ IntegerSpan<T> integers(const Scale<T>& scale) const {
+    return {nearest_integer(low, scale), nearest_integer(high, scale)};
+  }
+};
+
 BASALT_HD uint32_t fit_width(uint32_t exceptions, uint64_t span) {
   return exceptions + 2 > kPieceRows ? 0 : width_of_span(span);
 }
