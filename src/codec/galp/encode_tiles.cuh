@@ -400,7 +400,7 @@ template <typename T>
 __device__ __forceinline__ void write_block(const T* tile, uint32_t exceptions, uint32_t bits, uint32_t shift,
                                             uint32_t width, BitsOf<T> base, uint32_t* staged, uint32_t* to) {
   using Bits = BitsOf<T>;
-  const uint32_t lane = lane_id();
+  const uint32_t lane = device::lane_id_here();  // or addresses would be kept from the first reading on
   const uint32_t own = device::population(exceptions);
   const uint32_t before = device::sum_below(own);
   const uint32_t count = device::sum_of_lanes(own);
@@ -491,9 +491,7 @@ __device__ void write_tile(const EncodeWork<T>& work, const EncodedStreams<T>& s
     const auto scale = Scale<T>::of(pair_of(scheme));
 #pragma unroll
     for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      const Scaled<T> scaled = encode(rows.values[k], scale);
-      integers[k] = static_cast<Int>(scaled.d);
-      exceptions |= static_cast<uint32_t>(scaled.exception) << k;
+      integers[k] = static_cast<Int>(round_row(rows.values[k], scale, exceptions, 1u << k));
     }
     if (device::any_lane(exceptions != 0)) fill_exceptions(from, scale, exceptions, integers);
   }
@@ -508,10 +506,20 @@ __device__ void write_tile(const EncodeWork<T>& work, const EncodedStreams<T>& s
   } else {
     const BitsOf<T> reference = work.references[tile];
     uint32_t* to = streams.packed_words + uint64_t{packed_rows_of(start)} * kLanes + lane;
-    device::pack_lane(width, to, [&](uint32_t k) {
-      return (rows.present >> k & 1) != 0 ? static_cast<BitsOf<T>>(static_cast<BitsOf<T>>(integers[k]) - reference)
-                                          : BitsOf<T>{0};
-    });
+    if (count < kTileRows) {
+#pragma unroll
+      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+        if ((rows.present >> k & 1) == 0) integers[k] = static_cast<Int>(reference);
+      }
+    }
+    const auto number = [&](uint32_t k) {
+      return static_cast<BitsOf<T>>(static_cast<BitsOf<T>>(integers[k]) - reference);
+    };
+    if constexpr (sizeof(T) == 4) {
+      device::pack_lane_narrow(width, to, number);
+    } else {
+      device::pack_lane(width, to, number);
+    }
   }
   exceptions &= rows.present;
   if (device::any_lane(exceptions != 0)) {
