@@ -53,6 +53,8 @@ void encode_column(NestedBench& bench, const Column& column) {
                             cudaMemcpyHostToDevice));
   }
   for (const Level& level : kLevels) {
+    const char* wanted = std::getenv("LEVEL");
+    if (wanted != nullptr && std::string(wanted) != level.name) continue;
     const std::string group = "galp encode " + type_name + " " + level.name;
     Values compared;
     compared.type = sizeof(T) == 8 ? Physical::kF64 : Physical::kF32;
@@ -85,6 +87,18 @@ void encode_column(NestedBench& bench, const Column& column) {
     line.ceiling = bench.ceilings.read;
     line.bar = level.least_rate / bench.ceilings.read;
     bench.report.add(line);
+    if (std::getenv("TRY") != nullptr) {
+      for (const char* blocks : {"6", "8", "10", "12", "16"}) {
+        setenv("CHOOSE_BLOCKS", blocks, 1);
+        setenv("WRITE_BLOCKS", blocks, 1);
+        const double choose = bench.timer.time([&] { encoder.choose_schemes(); });
+        const double write = bench.timer.time([&] { encoder.write(room.streams); });
+        std::printf("TRY %s %s blocks %s choose %.3f ms write %.3f ms\n", group.c_str(), column.name, blocks,
+                    choose * 1e3, write * 1e3);
+      }
+      unsetenv("CHOOSE_BLOCKS");
+      unsetenv("WRITE_BLOCKS");
+    }
   }
 }
 

@@ -1,6 +1,8 @@
 // The device encoder's kernels: stages of encode_search.cuh and encode_tiles.cuh, each with the grid it wants.
 #include "codec/galp/encode_kernels.h"
 
+#include <cstdlib>
+
 #include "codec/galp/encode_tiles.cuh"
 
 namespace basalt::galp {
@@ -34,9 +36,9 @@ __global__ void choose_pair_kernel(const __grid_constant__ EncodeWork<T> work) {
   choose_pair(work);
 }
 
-template <typename T>
+template <typename T, int kBlocks>
 __global__ __launch_bounds__(kTileThreads,
-                             kTileBlocks) void choose_tiles_kernel(const __grid_constant__ EncodeWork<T> work) {
+                             kBlocks) void choose_tiles_kernel(const __grid_constant__ EncodeWork<T> work) {
   const uint32_t tile = tile_of_warp();
   if (tile < work.tiles) choose_tile(work, tile);
 }
@@ -46,13 +48,18 @@ __global__ __launch_bounds__(kTileThreads) void take_schemes_kernel(const __grid
   const uint32_t tile = tile_of_warp();
   if (tile < work.tiles) take_scheme(work, tile, scheme);
 }
-template <typename T>
+template <typename T, int kBlocks>
 __global__ __launch_bounds__(kTileThreads,
-                             kTileBlocks) void write_tiles_kernel(const __grid_constant__ EncodeWork<T> work,
-                                                                  const __grid_constant__ EncodedStreams<T> streams) {
+                             kBlocks) void write_tiles_kernel(const __grid_constant__ EncodeWork<T> work,
+                                                              const __grid_constant__ EncodedStreams<T> streams) {
   __shared__ uint32_t staged[kTileThreads / kLanes][kMostBlockWords<T>];
   const uint32_t tile = tile_of_warp();
   if (tile < work.tiles) write_tile(work, streams, tile, staged[warp_of_block()]);
+}
+
+int tried_blocks(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? kTileBlocks : std::atoi(text);
 }
 
 template <typename T>
@@ -67,7 +74,12 @@ template <typename T>
 cudaError_t choose_schemes(const EncodeWork<T>& work, cudaStream_t stream) {
   if (work.tiles == 0) return cudaSuccess;
   search_groups_kernel<T><<<work.groups, kSearchThreads, 0, stream>>>(work);
-  choose_tiles_kernel<T><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
+  const int blocks = tried_blocks("CHOOSE_BLOCKS");
+  if (blocks == 6) choose_tiles_kernel<T, 6><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
+  if (blocks == 8) choose_tiles_kernel<T, 8><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
+  if (blocks == 10) choose_tiles_kernel<T, 10><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
+  if (blocks == 12) choose_tiles_kernel<T, 12><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
+  if (blocks == 16) choose_tiles_kernel<T, 16><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
   return cudaGetLastError();
 }
 
@@ -91,7 +103,12 @@ cudaError_t take_schemes(const EncodeWork<T>& work, uint32_t scheme, cudaStream_
 template <typename T>
 cudaError_t write_streams(const EncodeWork<T>& work, const EncodedStreams<T>& streams, cudaStream_t stream) {
   if (work.tiles == 0) return cudaSuccess;
-  write_tiles_kernel<T><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams);
+  const int blocks = tried_blocks("WRITE_BLOCKS");
+  if (blocks == 6) write_tiles_kernel<T, 6><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams);
+  if (blocks == 8) write_tiles_kernel<T, 8><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams);
+  if (blocks == 10) write_tiles_kernel<T, 10><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams);
+  if (blocks == 12) write_tiles_kernel<T, 12><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams);
+  if (blocks == 16) write_tiles_kernel<T, 16><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams);
   return cudaGetLastError();
 }
 
