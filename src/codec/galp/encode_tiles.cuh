@@ -191,31 +191,59 @@ struct Parts {
   bool exception;
 };
 
-// A dictionary in registers; entries that it does not have are no upper parts.
+// A dictionary that the lanes of a warp hold together: a multiplication spreads upper parts over them so that no two
+// entries meet, and the lane where a part would be says whether it is there. Comparing with each of eight entries takes
+// twice as many instructions.
 template <typename T>
-struct UpperParts {
+class UpperParts {
+ public:
   uint32_t right_bits;
-  uint32_t entries[kMaxEntries];
 
   __device__ __forceinline__ explicit UpperParts(const Dictionary& dictionary)
       : right_bits(Arithmetic<T>::kBits - dictionary.left_bits) {
+    uint32_t entries[kMaxEntries];  // the first for those that there are not
 #pragma unroll
-    for (uint32_t i = 0; i < kMaxEntries; ++i) entries[i] = i < dictionary.size ? dictionary.entries[i] : ~0u;
+    for (uint32_t i = 0; i < kMaxEntries; ++i) entries[i] = dictionary.entries[i < dictionary.size ? i : 0];
+    // Each lane tries a number; two of five spread eight entries.
+    uint32_t own = 0x9E3779B1u * (2 * lane_id() + 1);
+    uint32_t spreads = 0;
+    while (true) {
+      uint32_t places = 0;
+#pragma unroll
+      for (uint32_t i = 0; i < kMaxEntries; ++i) places |= 1u << (entries[i] * own >> kShift);
+      spreads = device::ballot(device::population(places) >= dictionary.size);
+      if (spreads != 0) break;
+      own = own * 0x2C9277B5u + 2;
+    }
+    factor_ = device::shuffle(own, device::lowest_bit(spreads));
+#pragma unroll
+    for (uint32_t i = kMaxEntries; i-- > 0;) {
+      if (place(entries[i]) == lane_id()) held_ = entries[i] | i << kIndexAt;
+    }
   }
   __device__ __forceinline__ uint32_t upper(T value) const {
     return static_cast<uint32_t>(bits_of(value) >> right_bits);
   }
+  // All lanes together.
   __device__ __forceinline__ Parts<T> part(T value) const {
     using Bits = BitsOf<T>;
     const uint32_t left = upper(value);
-    uint32_t index = kMaxEntries;
-#pragma unroll
-    for (uint32_t i = 0; i < kMaxEntries; ++i) index = entries[i] == left ? i : index;
-    const bool exception = index == kMaxEntries;
-    const Bits above = exception ? Bits{0} : static_cast<Bits>(index);
+    const uint32_t held = device::shuffle(held_, place(left));
+    const bool exception = (held & ((1u << kIndexAt) - 1)) != left;
+    const Bits above = exception ? Bits{0} : static_cast<Bits>(held >> kIndexAt);
     return {static_cast<Bits>(above << right_bits | (bits_of(value) & static_cast<Bits>(low_bits(right_bits)))),
             exception};
   }
+
+ private:
+  static constexpr uint32_t kShift = 27;                 // leaves five bits: the lane
+  static constexpr uint32_t kNone = 1u << kMaxLeftBits;  // no upper part
+  static constexpr uint32_t kIndexAt = kMaxLeftBits + 1;
+
+  __device__ __forceinline__ uint32_t place(uint32_t left) const { return left * factor_ >> kShift; }
+
+  uint32_t factor_;
+  uint32_t held_ = kNone;  // the lane's entry and its index
 };
 
 // Stops like fit_pair().
