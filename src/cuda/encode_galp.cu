@@ -30,16 +30,14 @@ cudaError_t GalpEncoder<T>::sum_sizes(void* temporary, size_t& bytes) {
 
 template <typename T>
 typename GalpEncoder<T>::Sizes GalpEncoder<T>::measure() {
-  check(cudaMemsetAsync(work_.starts, 0, sizeof(uint64_t), stream_), "clearing a sum");
   size_t scan_bytes = scan_->bytes();
   check(sum_sizes(scan_->data(), scan_bytes), "summing sizes");
-  struct LastTile {
-    uint64_t start, end;
+  struct Last {
+    uint64_t start, end, any_dictionary;
   };
-  const auto last = fetch(reinterpret_cast<const LastTile*>(work_.starts + work_.tiles - 1), stream_);
+  const auto last = fetch(reinterpret_cast<const Last*>(work_.starts + work_.tiles - 1), stream_);
   require_packed_rows(galp::packed_rows_of(last.start));
-  return {galp::exceptions_of(last.end), galp::packed_rows_of(last.end),
-          fetch(work_.uses_dictionary + work_.groups, stream_) != 0};
+  return {galp::exceptions_of(last.end), galp::packed_rows_of(last.end), last.any_dictionary != 0};
 }
 
 template <typename T>

@@ -25,7 +25,7 @@ class GalpEncoder {
   Sizes choose_schemes();
   // What is best for all tiles; waits for it.
   galp::ArraySchemes search_pair();
-  // One scheme for all tiles; waits for the sizes.
+  // One scheme for all tiles, after search_pair(); waits for the sizes.
   Sizes take_schemes(uint32_t scheme);
 
   // Fills streams in device memory, which have room for what was measured; does not wait.

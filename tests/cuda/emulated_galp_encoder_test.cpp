@@ -65,7 +65,6 @@ class EmulatedEncoder {
     const Physical type = sizeof(T) == 8 ? Physical::kF64 : Physical::kF32;
     Node node{&get_codec("galp"), type, work_.rows, {}, {}, {}};
     node.streams.resize(galp::kStreams);
-    work_.starts[0] = 0;
     for (uint32_t tile = 0; tile < work_.tiles; ++tile) work_.starts[tile + 1] = work_.starts[tile] + work_.sizes[tile];
     const uint32_t words = galp::exceptions_of(work_.starts[work_.tiles]);
     const bool packs = tree.children[galp::kIntegers].codec == galp::kChildOfManyScales;
@@ -76,7 +75,7 @@ class EmulatedEncoder {
     std::vector<galp::IntOf<T>> integers(work_.rows, 0x5A);
     std::vector<uint32_t> descriptors(work_.tiles);
     std::vector<uint32_t> packed_words(packed_tile_words(galp::packed_rows_of(work_.starts[work_.tiles])), 0xA5A5A5A5);
-    const bool any_rd = work_.uses_dictionary[work_.groups] != 0;
+    const bool any_rd = *work_.any_dictionary != 0;
     const bool is_short = words <= galp::kMaxShortStarts;
     const galp::EncodedStreams<T> streams{any_rd ? dictionaries.data() : nullptr,
                                           words > 0 && is_short ? short_starts.data() : nullptr,

@@ -372,7 +372,7 @@ __device__ void choose_tile(const EncodeWork<T>& work, uint32_t tile) {
   work.schemes[tile] = static_cast<uint8_t>(choice.scheme);
   if (choice.scheme == kRd) {
     work.uses_dictionary[tile / kGroupTiles] = 1;
-    work.uses_dictionary[work.groups] = 1;
+    *work.any_dictionary = 1;
   }
 }
 
@@ -399,6 +399,7 @@ __device__ __forceinline__ void fill_exceptions(const T* tile, const Scale<T>& s
   const uint32_t first = lowest_of_lanes(own);
   // Made again: looking for it among the registers would move them to memory.
   Int filler = first < kTileRows ? static_cast<Int>(encode(load_float(tile + first), scale).d) : Int{0};
+  const uint32_t lanes_below = (1u << device::lane_id_here()) - 1;
   uint32_t good_before = 0;  // of the last 32 rows
 #pragma unroll
   for (uint32_t k = 0; k < kRowsPerLane; ++k) {
@@ -409,7 +410,7 @@ __device__ __forceinline__ void fill_exceptions(const T* tile, const Scale<T>& s
       filler = device::shuffle(integers[k == 0 ? 0 : k - 1], device::highest_bit(good_before));
     }
     if (good != device::kWholeWarp) {
-      const uint32_t below = good & ((1u << lane_id()) - 1);
+      const uint32_t below = good & lanes_below;
       const Int before = device::shuffle(integers[k], below == 0 ? 0 : device::highest_bit(below));
       if (is_exception) integers[k] = below != 0 ? before : filler;
     }

@@ -52,9 +52,10 @@ struct EncodeWork {
   BitsOf<T>* block_bases;     // by tile: of the values of exceptions
   uint8_t* block_widths;      // by tile
   uint64_t* sizes;            // by tile
-  uint64_t* starts;           // by tile, and the end: sums of the sizes before
   Group* found;               // by group
-  uint32_t* uses_dictionary;  // by group, and at the end whether any does; zeros
+  uint64_t* starts;           // by tile, and the end: sums of the sizes before; then any_dictionary
+  uint64_t* any_dictionary;   // whether a group uses one; zero
+  uint32_t* uses_dictionary;  // by group; zeros
   // For one pair for all:
   T* samples;           // by group: kSampleRows
   ArraySearch* search;  // zeros
@@ -92,11 +93,12 @@ size_t place_arrays(EncodeWork<T>& work, unsigned char* base, size_t& zeros) {
   place(work.block_bases, work.tiles);
   place(work.block_widths, work.tiles);
   place(work.sizes, work.tiles);
-  place(work.starts, size_t{work.tiles} + 1);
   place(work.found, work.groups);
   place(work.samples, size_t{work.groups} * kSampleRows);
   zeros = bytes;
-  place(work.uses_dictionary, size_t{work.groups} + 1);
+  place(work.starts, size_t{work.tiles} + 2);
+  work.any_dictionary = base == nullptr ? nullptr : work.starts + work.tiles + 1;
+  place(work.uses_dictionary, work.groups);
   place(work.search, 1);
   return bytes;
 }
