@@ -64,6 +64,14 @@ struct TileRows {
   }
 };
 
+// Factors of a pair, by a warp: each lane says whether the pairs of an e come before this one. Counting up to it would
+// take longer than eight rows.
+template <typename T>
+__device__ __forceinline__ Scale<T> scale_by_warp(uint32_t pair) {
+  const uint32_t e = device::population(device::ballot(pair_number({lane_id(), 0}) <= pair)) - 1;
+  return Scale<T>::of({e, pair - pair_number({e, 0})});
+}
+
 // How a tile's exceptions are kept.
 template <typename T>
 struct BlockFit {
@@ -101,7 +109,7 @@ constexpr uint32_t kHalfOfRows = kRowsPerLane / 2;
 template <typename T>
 __device__ __forceinline__ TileFit<T> fit_pair(const TileRows<T>& rows, uint32_t pair, uint32_t most) {
   constexpr uint32_t kBits = Arithmetic<T>::kBits;
-  const auto scale = Scale<T>::of(pair_of(pair));
+  const auto scale = scale_by_warp<T>(pair);
   uint32_t exceptions = 0;
   HeldSpan<T> held;
   NumberSpan<BitsOf<T>> values;  // of exceptions
@@ -313,7 +321,7 @@ __device__ __forceinline__ Likely best_on_sample(T own, const Group& group) {
   for (uint32_t i = 0; i < group.count; ++i) {
     IntegerSpan<T> integers;
     uint32_t is_exception = 0;
-    integers.add(round_row(own, Scale<T>::of(pair_of(group.candidates[i])), is_exception, 1));
+    integers.add(round_row(own, scale_by_warp<T>(group.candidates[i]), is_exception, 1));
     const uint32_t exceptions = device::population(device::ballot(is_exception != 0));
     const uint32_t bits = fit_bits({exceptions, fit_width(exceptions, integers.joined().span)}, kBits);
     if (bits < best_bits) {
