@@ -475,11 +475,15 @@ __device__ __forceinline__ void write_block(const T* tile, uint32_t exceptions, 
   } else {
     uint32_t i = before;
     device::BitWriter writer(values, before * width);
-    for (uint32_t left = exceptions; left != 0; left &= left - 1, ++i) {
+    Bits value = own > 0 ? value_at(device::lowest_bit(exceptions)) : Bits{0};
+    for (uint32_t left = exceptions; left != 0; ++i) {
       const uint32_t row = device::lowest_bit(left);
-      const uint32_t mark = (left & (left - 1)) == 0 ? kLastOfLane : 0;
+      left &= left - 1;
+      const Bits next = left != 0 ? value_at(device::lowest_bit(left)) : Bits{0};
+      const uint32_t mark = left == 0 ? kLastOfLane : 0;
       if (listed) atomicOr(positions + 1 + i / 4, (row | mark) << i % 4 * 8);
-      if (width > 0) writer.put(static_cast<Bits>(value_at(row) - base), width);
+      if (width > 0) writer.put(static_cast<Bits>(value - base), width);
+      value = next;
     }
     if (own > 0 && width > 0) writer.end();
   }
