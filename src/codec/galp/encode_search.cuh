@@ -142,6 +142,16 @@ __device__ __forceinline__ PieceFit fit_piece(const T* piece, const Scale<T>& sc
   return {exceptions, fit_width(exceptions, integers.own())};
 }
 
+// The same by a warp, a row per lane.
+template <typename T>
+__device__ __forceinline__ PieceFit fit_rows(T own, const Scale<T>& scale) {
+  IntegerSpan<T> integers;
+  uint32_t is_exception = 0;
+  integers.add(round_row(own, scale, is_exception, 1));
+  const uint32_t exceptions = device::population(device::ballot(is_exception != 0));
+  return {exceptions, fit_width(exceptions, integers.joined().span)};
+}
+
 // Smaller is better; pairs are tried by falling number.
 constexpr uint32_t kNoKey = ~0u;
 __device__ __forceinline__ uint32_t trial_key(uint32_t cost, uint32_t pair) {
@@ -159,10 +169,13 @@ __device__ uint32_t find_winners(const T* piece, uint32_t most, uint32_t* wins) 
   uint32_t safest = kNoKey;
 #pragma unroll
   for (uint32_t round = 0; round < kRounds; ++round) {
-    const uint32_t pair = round * kLanes + lane_id();
+    // If one pair is left, lanes share its rows.
+    const bool is_shared = round * kLanes + 1 == kPairs;
+    const uint32_t pair = round * kLanes + (is_shared ? 0 : lane_id());
     keys[round] = kNoKey;
     if (pair < kPairs) {
-      const PieceFit fit = fit_piece(piece, Scale<T>::of(pair_of(pair)));
+      const auto scale = Scale<T>::of(pair_of(pair));
+      const PieceFit fit = is_shared ? fit_rows(piece[lane_id()], scale) : fit_piece(piece, scale);
       keys[round] = trial_key(fit_bits(fit, kBits), pair);
       const uint32_t safety = trial_key(fit_safety(fit), pair);
       safest = safety < safest ? safety : safest;

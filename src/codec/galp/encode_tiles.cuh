@@ -319,13 +319,10 @@ __device__ __forceinline__ Likely best_on_sample(T own, const Group& group) {
   Likely best;
   uint32_t best_bits = kNoBytes;
   for (uint32_t i = 0; i < group.count; ++i) {
-    IntegerSpan<T> integers;
-    uint32_t is_exception = 0;
-    integers.add(round_row(own, scale_by_warp<T>(group.candidates[i]), is_exception, 1));
-    const uint32_t exceptions = device::population(device::ballot(is_exception != 0));
-    const uint32_t bits = fit_bits({exceptions, fit_width(exceptions, integers.joined().span)}, kBits);
+    const PieceFit fit = fit_rows(own, scale_by_warp<T>(group.candidates[i]));
+    const uint32_t bits = fit_bits(fit, kBits);
     if (bits < best_bits) {
-      best = {i, exceptions};
+      best = {i, fit.exceptions};
       best_bits = bits;
     }
   }
