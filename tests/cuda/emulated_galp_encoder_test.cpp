@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -233,6 +234,70 @@ TEST(EmulatedGalpEncoder, WarpsCutAsOneThread) {
   }
 }
 
+TEST(EmulatedGalpEncoder, WarpsFindFactorsAsOneThread) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    for (uint32_t pair = 0; pair < galp::pairs_of(sizeof(T) * 8); ++pair) {
+      galp::Scale<T> found{};
+      EmulatedWarp::run([&] {
+        const auto scale = galp::scale_by_warp<T>(pair);
+        if (device::lane_id() == 17) found = scale;  // all lanes have it
+      });
+      const auto expected = galp::Scale<T>::of(galp::pair_of(pair));
+      ASSERT_EQ(found.up, expected.up) << "pair " << pair;
+      ASSERT_EQ(found.down, expected.down) << "pair " << pair;
+    }
+  });
+}
+
+// Dictionaries of every size and cut, with upper parts that are all zeros or all ones: a part is found where it is an
+// entry, and nowhere else.
+TEST(EmulatedGalpEncoder, LanesHoldDictionariesTogether) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    constexpr uint32_t kBits = sizeof(T) * 8;
+    std::mt19937_64 random(14);
+    for (int round = 0; round < 300; ++round) {
+      galp::Dictionary dictionary{};
+      dictionary.left_bits = static_cast<uint16_t>(1 + random() % galp::kMaxLeftBits);
+      const uint32_t parts = 1u << dictionary.left_bits;
+      const auto random_part = [&] {
+        const uint64_t kind = random() % 8;
+        return static_cast<uint32_t>(kind == 0 ? 0 : kind == 1 ? parts - 1 : random() % parts);
+      };
+      const auto index_of = [&](uint32_t part) {
+        const uint16_t* begin = dictionary.entries;
+        return static_cast<uint32_t>(std::find(begin, begin + dictionary.size, part) - begin);
+      };
+      const uint64_t wanted = std::min<uint64_t>(1 + random() % galp::kMaxEntries, parts);
+      while (dictionary.size < wanted) {
+        const uint32_t part = random_part();
+        if (index_of(part) == dictionary.size) dictionary.entries[dictionary.size++] = static_cast<uint16_t>(part);
+      }
+      const uint32_t right_bits = kBits - dictionary.left_bits;
+      galp::BitsOf<T> patterns[kLanes];
+      for (auto& pattern : patterns) {
+        const uint32_t part = random() % 2 == 0 ? dictionary.entries[random() % dictionary.size] : random_part();
+        pattern = static_cast<galp::BitsOf<T>>(galp::BitsOf<T>{part} << right_bits | (random() & low_bits(right_bits)));
+      }
+      galp::Parts<T> found[kLanes];
+      EmulatedWarp::run([&] {
+        const galp::UpperParts<T> uppers(dictionary);
+        found[device::lane_id()] = uppers.part(galp::float_of(patterns[device::lane_id()]));
+      });
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        const uint32_t index = index_of(static_cast<uint32_t>(patterns[lane] >> right_bits));
+        const bool is_entry = index < dictionary.size;
+        const uint64_t expected =
+            (is_entry ? uint64_t{index} << right_bits : 0) | (patterns[lane] & low_bits(right_bits));
+        ASSERT_EQ(found[lane].exception, !is_entry) << "round " << round << ", lane " << lane;
+        ASSERT_EQ(found[lane].integer, static_cast<galp::BitsOf<T>>(expected))
+            << "round " << round << ", lane " << lane;
+      }
+    }
+  });
+}
+
 TEST(EmulatedGalpEncoder, DecimalsOfEveryLengthAndChild) {
   for_both_types([](auto tag) {
     using T = decltype(tag);
@@ -331,6 +396,23 @@ TEST(EmulatedGalpEncoder, EveryCountOfExceptions) {
         }
       }
     }
+  });
+}
+
+// Differences of decimals, of which two in five are no decimals, and tiles of several lengths: where many rows are
+// exceptions to every candidate, candidates and bit patterns are close to each other.
+TEST(EmulatedGalpEncoder, ManyExceptionsToAllCandidates) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    std::mt19937_64 random(15);
+    std::vector<T> differences(20 * kTileRows + 99);
+    for (T& value : differences) value = static_cast<T>(static_cast<double>(random() % 1700) / 10 - 50);
+    expect_like_cpu(differences, "differences");
+    std::vector<T> mixed(20 * kTileRows + 99);
+    for (size_t i = 0; i < mixed.size(); ++i) {
+      mixed[i] = static_cast<T>(static_cast<double>(random() % 100'000) / std::pow(10, i / kTileRows % 5));
+    }
+    expect_like_cpu(mixed, "several lengths");
   });
 }
 
