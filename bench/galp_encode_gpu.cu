@@ -88,7 +88,7 @@ void encode_column(NestedBench& bench, const Column& column) {
     line.bar = level.least_rate / bench.ceilings.read;
     bench.report.add(line);
     if (std::getenv("TRY") != nullptr) {
-      for (const char* blocks : {"6", "8", "10", "12", "16"}) {
+      for (const char* blocks : {"6", "8", "10", "12", "16", "408", "412"}) {
         setenv("CHOOSE_BLOCKS", blocks, 1);
         setenv("WRITE_BLOCKS", blocks, 1);
         const double choose = bench.timer.time([&] { encoder.choose_schemes(); });

@@ -36,11 +36,11 @@ __global__ void choose_pair_kernel(const __grid_constant__ EncodeWork<T> work) {
   choose_pair(work);
 }
 
-template <typename T, int kBlocks>
+template <typename T, int kBlocks, int kFirst = 8>
 __global__ __launch_bounds__(kTileThreads,
                              kBlocks) void choose_tiles_kernel(const __grid_constant__ EncodeWork<T> work) {
   const uint32_t tile = tile_of_warp();
-  if (tile < work.tiles) choose_tile(work, tile);
+  if (tile < work.tiles) choose_tile<kFirst>(work, tile);
 }
 template <typename T>
 __global__ __launch_bounds__(kTileThreads) void take_schemes_kernel(const __grid_constant__ EncodeWork<T> work,
@@ -75,6 +75,8 @@ cudaError_t choose_schemes(const EncodeWork<T>& work, cudaStream_t stream) {
   if (work.tiles == 0) return cudaSuccess;
   search_groups_kernel<T><<<work.groups, kSearchThreads, 0, stream>>>(work);
   const int blocks = tried_blocks("CHOOSE_BLOCKS");
+  if (blocks == 408) choose_tiles_kernel<T, 8, 4><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
+  if (blocks == 412) choose_tiles_kernel<T, 12, 4><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
   if (blocks == 6) choose_tiles_kernel<T, 6><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
   if (blocks == 8) choose_tiles_kernel<T, 8><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
   if (blocks == 10) choose_tiles_kernel<T, 10><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
