@@ -88,16 +88,16 @@ void encode_column(NestedBench& bench, const Column& column) {
     line.bar = level.least_rate / bench.ceilings.read;
     bench.report.add(line);
     if (std::getenv("TRY") != nullptr) {
-      for (const char* blocks : {"6", "8", "10", "12", "16", "408", "412"}) {
-        setenv("CHOOSE_BLOCKS", blocks, 1);
-        setenv("WRITE_BLOCKS", blocks, 1);
+      for (const char* blocks : {"8", "10", "12", "16", "408", "412"}) {
+        setenv(sizeof(T) == 8 ? "CHOOSE_DOUBLE" : "CHOOSE_FLOAT", blocks, 1);
+        setenv(sizeof(T) == 8 ? "WRITE_DOUBLE" : "WRITE_FLOAT", blocks, 1);
         const double choose = bench.timer.time([&] { encoder.choose_schemes(); });
         const double write = bench.timer.time([&] { encoder.write(room.streams); });
         std::printf("TRY %s %s blocks %s choose %.3f ms write %.3f ms\n", group.c_str(), column.name, blocks,
                     choose * 1e3, write * 1e3);
       }
-      unsetenv("CHOOSE_BLOCKS");
-      unsetenv("WRITE_BLOCKS");
+      unsetenv(sizeof(T) == 8 ? "CHOOSE_DOUBLE" : "CHOOSE_FLOAT");
+      unsetenv(sizeof(T) == 8 ? "WRITE_DOUBLE" : "WRITE_FLOAT");
     }
   }
 }

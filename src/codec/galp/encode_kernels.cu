@@ -74,10 +74,9 @@ template <typename T>
 cudaError_t choose_schemes(const EncodeWork<T>& work, cudaStream_t stream) {
   if (work.tiles == 0) return cudaSuccess;
   search_groups_kernel<T><<<work.groups, kSearchThreads, 0, stream>>>(work);
-  const int blocks = tried_blocks("CHOOSE_BLOCKS");
+  const int blocks = tried_blocks(sizeof(T) == 8 ? "CHOOSE_DOUBLE" : "CHOOSE_FLOAT");
   if (blocks == 408) choose_tiles_kernel<T, 8, 4><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
   if (blocks == 412) choose_tiles_kernel<T, 12, 4><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
-  if (blocks == 6) choose_tiles_kernel<T, 6><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
   if (blocks == 8) choose_tiles_kernel<T, 8><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
   if (blocks == 10) choose_tiles_kernel<T, 10><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
   if (blocks == 12) choose_tiles_kernel<T, 12><<<tile_blocks(work), kTileThreads, 0, stream>>>(work);
@@ -105,8 +104,7 @@ cudaError_t take_schemes(const EncodeWork<T>& work, uint32_t scheme, cudaStream_
 template <typename T>
 cudaError_t write_streams(const EncodeWork<T>& work, const EncodedStreams<T>& streams, cudaStream_t stream) {
   if (work.tiles == 0) return cudaSuccess;
-  const int blocks = tried_blocks("WRITE_BLOCKS");
-  if (blocks == 6) write_tiles_kernel<T, 6><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams);
+  const int blocks = tried_blocks(sizeof(T) == 8 ? "WRITE_DOUBLE" : "WRITE_FLOAT");
   if (blocks == 8) write_tiles_kernel<T, 8><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams);
   if (blocks == 10) write_tiles_kernel<T, 10><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams);
   if (blocks == 12) write_tiles_kernel<T, 12><<<tile_blocks(work), kTileThreads, 0, stream>>>(work, streams);

@@ -211,7 +211,9 @@ class UpperParts {
       : right_bits(Arithmetic<T>::kBits - dictionary.left_bits) {
     uint32_t entries[kMaxEntries];  // the first for those that there are not
 #pragma unroll
-    for (uint32_t i = 0; i < kMaxEntries; ++i) entries[i] = dictionary.entries[i < dictionary.size ? i : 0];
+    for (uint32_t i = 0; i < kMaxEntries; ++i) entries[i] = dictionary.entries[i];
+#pragma unroll
+    for (uint32_t i = 0; i < kMaxEntries; ++i) entries[i] = i < dictionary.size ? entries[i] : entries[0];
     // Each lane tries a number; two of five spread eight entries.
     uint32_t own = 0x9E3779B1u * (2 * lane_id() + 1);
     uint32_t spreads = 0;
@@ -395,15 +397,19 @@ __device__ void take_scheme(const EncodeWork<T>& work, uint32_t tile, uint32_t s
   if (lane_id() == 0) work.schemes[tile] = static_cast<uint8_t>(scheme);
 }
 
-// Puts the integer before it, or the first there is, at each exception of a tile; 0 where all are.
+// The first integer of a tile that has exceptions; 0 where all are.
 template <typename T>
-__device__ __forceinline__ void fill_exceptions(const T* tile, const Scale<T>& scale, uint32_t exceptions,
-                                                IntOf<T> (&integers)[kRowsPerLane]) {
+__device__ __forceinline__ IntOf<T> first_integer(const T* tile, const Scale<T>& scale, uint32_t exceptions) {
   using Int = IntOf<T>;
   const uint32_t own = ~exceptions == 0 ? kTileRows : device::lowest_bit(~exceptions) * kLanes + lane_id();
   const uint32_t first = lowest_of_lanes(own);
   // Made again: looking for it among the registers would move them to memory.
-  Int filler = first < kTileRows ? static_cast<Int>(encode(load_float(tile + first), scale).d) : Int{0};
+  return first < kTileRows ? static_cast<Int>(encode(load_float(tile + first), scale).d) : Int{0};
+}
+
+// Puts the number before it, or `filler`, at each exception of a tile.
+template <typename Number>
+__device__ __forceinline__ void fill_exceptions(uint32_t exceptions, Number filler, Number (&numbers)[kRowsPerLane]) {
   const uint32_t lanes_below = (1u << device::lane_id_here()) - 1;
   uint32_t good_before = 0;  // of the last 32 rows
 #pragma unroll
@@ -412,12 +418,12 @@ __device__ __forceinline__ void fill_exceptions(const T* tile, const Scale<T>& s
     const uint32_t good = device::ballot(!is_exception);
     // Where the first of 32 rows is good, no other needs what comes before.
     if ((good & 1) == 0 && good_before != 0) {
-      filler = device::shuffle(integers[k == 0 ? 0 : k - 1], device::highest_bit(good_before));
+      filler = device::shuffle(numbers[k == 0 ? 0 : k - 1], device::highest_bit(good_before));
     }
     if (good != device::kWholeWarp) {
       const uint32_t below = good & lanes_below;
-      const Int before = device::shuffle(integers[k], below == 0 ? 0 : device::highest_bit(below));
-      if (is_exception) integers[k] = below != 0 ? before : filler;
+      const Number before = device::shuffle(numbers[k], below == 0 ? 0 : device::highest_bit(below));
+      if (is_exception) numbers[k] = below != 0 ? before : filler;
     }
     good_before = good;
   }
@@ -495,6 +501,52 @@ __device__ __forceinline__ void put_start(const EncodeWork<T>& work, const Encod
   if (streams.long_starts != nullptr) streams.long_starts[i] = word;
 }
 
+// What a scheme makes of a lane's rows.
+template <typename T>
+struct LaneIntegers {
+  IntOf<T> integers[kRowsPerLane];
+  uint32_t exceptions = 0;
+  uint32_t filled = 0;  // those of the exceptions that get the integer before them
+  IntOf<T> filler = 0;  // for the first rows
+  uint32_t shift = 0;   // of the bits of exceptions
+};
+
+// Integers less the reference, which fit Number, to their places.
+template <typename Number, typename T>
+__device__ __forceinline__ void write_integers(const EncodedStreams<T>& streams, uint32_t tile, uint32_t count,
+                                               uint32_t present, uint64_t start, uint32_t width, BitsOf<T> reference,
+                                               const LaneIntegers<T>& lane_integers) {
+  const auto number_of = [&](IntOf<T> integer) {
+    return static_cast<Number>(static_cast<BitsOf<T>>(integer) - reference);
+  };
+  Number numbers[kRowsPerLane];
+#pragma unroll
+  for (uint32_t k = 0; k < kRowsPerLane; ++k) numbers[k] = number_of(lane_integers.integers[k]);
+  if (device::any_lane(lane_integers.filled != 0)) {
+    fill_exceptions(lane_integers.filled, number_of(lane_integers.filler), numbers);
+  }
+  const uint32_t lane = lane_id();
+  if (streams.integers != nullptr) {
+    IntOf<T>* to = streams.integers + uint64_t{tile} * kTileRows;
+#pragma unroll
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+      if (k * kLanes + lane < count) to[k * kLanes + lane] = static_cast<IntOf<T>>(numbers[k]);
+    }
+    return;
+  }
+  if (count < kTileRows) {
+#pragma unroll
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) numbers[k] = (present >> k & 1) != 0 ? numbers[k] : Number{0};
+  }
+  uint32_t* to = streams.packed_words + uint64_t{packed_rows_of(start)} * kLanes + lane;
+  const auto number = [&](uint32_t k) { return numbers[k]; };
+  if constexpr (sizeof(Number) == 4) {
+    device::pack_lane_narrow(width, to, number);
+  } else {
+    device::pack_lane_wide(width, to, number);
+  }
+}
+
 // A warp per tile: integers, exceptions, and what else the streams have of it. `staged`: kMostBlockWords of shared
 // memory.
 template <typename T>
@@ -508,61 +560,40 @@ __device__ void write_tile(const EncodeWork<T>& work, const EncodedStreams<T>& s
   const uint32_t scheme = work.schemes[tile];
   TileRows<T> rows;
   rows.read(from, count);
-  Int integers[kRowsPerLane];
-  uint32_t exceptions = 0;
-  uint32_t bits = kBits;
-  uint32_t shift = 0;
+  LaneIntegers<T> own;
   if (scheme == kRaw) {
 #pragma unroll
-    for (uint32_t k = 0; k < kRowsPerLane; ++k) integers[k] = static_cast<Int>(bits_of(rows.values[k]));
+    for (uint32_t k = 0; k < kRowsPerLane; ++k) own.integers[k] = static_cast<Int>(bits_of(rows.values[k]));
   } else if (scheme == kRd) {
     const UpperParts<T> uppers(work.found[tile / kGroupTiles].dictionary);
-    bits = kMaxLeftBits;
-    shift = uppers.right_bits;
+    own.shift = uppers.right_bits;
 #pragma unroll
     for (uint32_t k = 0; k < kRowsPerLane; ++k) {
       const Parts<T> parts = uppers.part(rows.values[k]);
-      integers[k] = static_cast<Int>(parts.integer);
-      exceptions |= (parts.exception ? 1u : 0u) << k;
+      own.integers[k] = static_cast<Int>(parts.integer);
+      own.exceptions |= (parts.exception ? 1u : 0u) << k;
     }
   } else {
     const auto scale = Scale<T>::of(pair_of(scheme));
 #pragma unroll
     for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      integers[k] = static_cast<Int>(round_row(rows.values[k], scale, exceptions, 1u << k));
+      own.integers[k] = static_cast<Int>(round_row(rows.values[k], scale, own.exceptions, 1u << k));
     }
-    if (device::any_lane(exceptions != 0)) fill_exceptions(from, scale, exceptions, integers);
+    own.filled = own.exceptions;
+    if (device::any_lane(own.filled != 0)) own.filler = first_integer(from, scale, own.filled);
   }
   const uint64_t start = work.starts[tile];
   const uint32_t width = packed_rows_of(work.sizes[tile]);
-  if (streams.integers != nullptr) {
-    Int* to = streams.integers + uint64_t{tile} * kTileRows;
-#pragma unroll
-    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      if (k * kLanes + lane < count) to[k * kLanes + lane] = integers[k];
-    }
+  const BitsOf<T> reference = streams.integers == nullptr ? work.references[tile] : BitsOf<T>{0};
+  if (sizeof(T) == 4 || (streams.integers == nullptr && width <= 32)) {
+    write_integers<uint32_t>(streams, tile, count, rows.present, start, width, reference, own);
   } else {
-    const BitsOf<T> reference = work.references[tile];
-    uint32_t* to = streams.packed_words + uint64_t{packed_rows_of(start)} * kLanes + lane;
-    if (count < kTileRows) {
-#pragma unroll
-      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-        if ((rows.present >> k & 1) == 0) integers[k] = static_cast<Int>(reference);
-      }
-    }
-    const auto number = [&](uint32_t k) {
-      return static_cast<BitsOf<T>>(static_cast<BitsOf<T>>(integers[k]) - reference);
-    };
-    if constexpr (sizeof(T) == 4) {
-      device::pack_lane_narrow(width, to, number);
-    } else {
-      device::pack_lane(width, to, number);
-    }
+    write_integers<BitsOf<T>>(streams, tile, count, rows.present, start, width, reference, own);
   }
-  exceptions &= rows.present;
+  const uint32_t exceptions = own.exceptions & rows.present;
   if (device::any_lane(exceptions != 0)) {
-    write_block(from, exceptions, bits, shift, work.block_widths[tile], work.block_bases[tile], staged,
-                streams.exceptions + exceptions_of(start));
+    write_block(from, exceptions, scheme == kRd ? kMaxLeftBits : kBits, own.shift, work.block_widths[tile],
+                work.block_bases[tile], staged, streams.exceptions + exceptions_of(start));
   }
   if (lane != 0) return;
   put_start(work, streams, tile);

@@ -13,7 +13,7 @@ __device__ __forceinline__ void pack_lane_narrow(uint32_t width, uint32_t* to, N
   uint32_t filled = 0;  // bits of it: fewer than 32
 #pragma unroll
   for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-    const uint32_t value = number(k);
+    const auto value = static_cast<uint32_t>(number(k));
     const auto beyond = static_cast<uint32_t>(uint64_t{value} >> (32 - filled));
     held |= value << filled;
     filled += width;
@@ -26,30 +26,38 @@ __device__ __forceinline__ void pack_lane_narrow(uint32_t width, uint32_t* to, N
   }
 }
 
-// The same for numbers of up to 64 bits.
+// The same for 33..64 bits.
 template <typename Number>
-__device__ __forceinline__ void pack_lane(uint32_t width, uint32_t* to, Number&& number) {
-  if (width <= 32) {
-    pack_lane_narrow(width, to, [&](uint32_t k) { return static_cast<uint32_t>(number(k)); });
-    return;
-  }
+__device__ __forceinline__ void pack_lane_wide(uint32_t width, uint32_t* to, Number&& number) {
   uint64_t held = 0;
   uint32_t filled = 0;  // bits of it: fewer than 32
+  const auto store = [&] {
+    *to = static_cast<uint32_t>(held);
+    to += kLanes;
+    held >>= 32;
+  };
 #pragma unroll
   for (uint32_t k = 0; k < kRowsPerLane; ++k) {
     const uint64_t value = number(k);
     const uint64_t beyond = filled == 0 ? 0 : value >> (64 - filled);
     held |= value << filled;
     filled += width - 32;
-    *to = static_cast<uint32_t>(held);
-    to += kLanes;
-    held = held >> 32 | beyond << 32;
+    store();
+    held |= beyond << 32;
     if (filled >= 32) {
-      *to = static_cast<uint32_t>(held);
-      to += kLanes;
       filled -= 32;
-      held >>= 32;
+      store();
     }
+  }
+}
+
+// For any width.
+template <typename Number>
+__device__ __forceinline__ void pack_lane(uint32_t width, uint32_t* to, Number&& number) {
+  if (width <= 32) {
+    pack_lane_narrow(width, to, number);
+  } else {
+    pack_lane_wide(width, to, number);
   }
 }
 
