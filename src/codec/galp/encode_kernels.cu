@@ -1,9 +1,10 @@
-// The device encoder's kernels: stages of encode_search.cuh and encode_tiles.cuh, each with the grid it wants.
+// The device encoder's kernels: stages of encode_search.cuh, encode_tiles.cuh and encode_write.cuh, each with the grid
+// it wants.
 #include "codec/galp/encode_kernels.h"
 
 #include <cstdlib>
 
-#include "codec/galp/encode_tiles.cuh"
+#include "codec/galp/encode_write.cuh"
 
 namespace basalt::galp {
 
