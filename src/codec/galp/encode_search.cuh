@@ -52,6 +52,20 @@ __device__ __forceinline__ T round_row(T value, const Scale<T>& scale, uint32_t&
   return d;
 }
 
+// The integer that round_row() found; any where it found none.
+template <typename T>
+__device__ __forceinline__ IntOf<T> to_integer(T d) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 8) {
+    return __double2ll_rz(d);
+  } else {
+    return __float2int_rz(d);
+  }
+#else
+  return d == d ? static_cast<IntOf<T>>(d) : IntOf<T>{0};
+#endif
+}
+
 // The least of some integers, and the largest less that.
 template <typename T>
 struct Frame {

@@ -189,7 +189,7 @@ __device__ void write_tile(const EncodeWork<T>& work, const EncodedStreams<T>& s
     const auto scale = Scale<T>::of(pair_of(scheme));
 #pragma unroll
     for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      own.integers[k] = static_cast<Int>(round_row(rows.values[k], scale, own.exceptions, 1u << k));
+      own.integers[k] = to_integer(round_row(rows.values[k], scale, own.exceptions, 1u << k));
     }
     own.filled = own.exceptions;
     if (device::any_lane(own.filled != 0)) own.filler = first_integer(from, scale, own.filled);
