@@ -53,8 +53,6 @@ void encode_column(NestedBench& bench, const Column& column) {
                             cudaMemcpyHostToDevice));
   }
   for (const Level& level : kLevels) {
-    const char* wanted = std::getenv("LEVEL");
-    if (wanted != nullptr && std::string(wanted) != level.name) continue;
     const std::string group = "galp encode " + type_name + " " + level.name;
     Values compared;
     compared.type = sizeof(T) == 8 ? Physical::kF64 : Physical::kF32;
@@ -87,18 +85,6 @@ void encode_column(NestedBench& bench, const Column& column) {
     line.ceiling = bench.ceilings.read;
     line.bar = level.least_rate / bench.ceilings.read;
     bench.report.add(line);
-    if (std::getenv("TRY") != nullptr) {
-      for (const char* blocks : {"8", "10", "12", "16", "408", "412"}) {
-        setenv(sizeof(T) == 8 ? "CHOOSE_DOUBLE" : "CHOOSE_FLOAT", blocks, 1);
-        setenv(sizeof(T) == 8 ? "WRITE_DOUBLE" : "WRITE_FLOAT", blocks, 1);
-        const double choose = bench.timer.time([&] { encoder.choose_schemes(); });
-        const double write = bench.timer.time([&] { encoder.write(room.streams); });
-        std::printf("TRY %s %s blocks %s choose %.3f ms write %.3f ms\n", group.c_str(), column.name, blocks,
-                    choose * 1e3, write * 1e3);
-      }
-      unsetenv(sizeof(T) == 8 ? "CHOOSE_DOUBLE" : "CHOOSE_FLOAT");
-      unsetenv(sizeof(T) == 8 ? "WRITE_DOUBLE" : "WRITE_FLOAT");
-    }
   }
 }
 

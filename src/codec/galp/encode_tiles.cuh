@@ -97,13 +97,14 @@ struct TileFit {
   }
 };
 
-// A look is taken after so many of a lane's rows, and after half of them.
+// A look is taken after so many of a lane's rows; at pairs, which cost more, sooner, and again after half of them.
 constexpr uint32_t kFirstRows = 8;
+constexpr uint32_t kFirstOfPair = 4;
 constexpr uint32_t kHalfOfRows = kRowsPerLane / 2;
 
 // A pair. Stops where `most` bytes are reached for certain: cost can only grow with rows. Exceptions alone tell most
 // pairs that lose, so they are counted before the span of integers is looked for.
-template <uint32_t kFirst = kFirstRows, typename T>
+template <typename T>
 __device__ __forceinline__ TileFit<T> fit_pair(const TileRows<T>& rows, uint32_t pair, uint32_t most) {
   constexpr uint32_t kBits = Arithmetic<T>::kBits;
   const auto scale = scale_by_warp<T>(pair);
@@ -120,13 +121,13 @@ __device__ __forceinline__ TileFit<T> fit_pair(const TileRows<T>& rows, uint32_t
     return joined;
   };
 #pragma unroll
-  for (uint32_t k = 0; k < kFirst; ++k) mark(k);
+  for (uint32_t k = 0; k < kFirstOfPair; ++k) mark(k);
 #pragma unroll
-  for (uint32_t k = 0; k < kFirst; ++k) hold(k);
+  for (uint32_t k = 0; k < kFirstOfPair; ++k) hold(k);
   uint32_t count = count_all();
   if (count > 0) {
 #pragma unroll
-    for (uint32_t k = 0; k < kFirst; ++k) take_exception(k);
+    for (uint32_t k = 0; k < kFirstOfPair; ++k) take_exception(k);
   }
   NumberSpan<BitsOf<T>> seen = joined_values();
   // With what the first rows have shown of spans.
@@ -137,7 +138,7 @@ __device__ __forceinline__ TileFit<T> fit_pair(const TileRows<T>& rows, uint32_t
     if (is_lost()) return {};
   }
 #pragma unroll
-  for (uint32_t k = kFirst; k < kHalfOfRows; ++k) mark(k);
+  for (uint32_t k = kFirstOfPair; k < kHalfOfRows; ++k) mark(k);
   count = count_all();
   if (count > 0 && is_lost()) return {};
 #pragma unroll
@@ -145,12 +146,12 @@ __device__ __forceinline__ TileFit<T> fit_pair(const TileRows<T>& rows, uint32_t
   count = count_all();
   if (count > 0 && is_lost()) return {};
 #pragma unroll
-  for (uint32_t k = kFirst; k < kRowsPerLane; ++k) hold(k);
+  for (uint32_t k = kFirstOfPair; k < kRowsPerLane; ++k) hold(k);
   const Frame<T> frame = held.integers(scale).joined();
   // A span that saves nothing does not save more when it grows.
   if (count > 0 && BlockFit<T>::of(count, seen, kBits).width < kBits) {
 #pragma unroll
-    for (uint32_t k = kFirst; k < kRowsPerLane; ++k) take_exception(k);
+    for (uint32_t k = kFirstOfPair; k < kRowsPerLane; ++k) take_exception(k);
     seen = joined_values();
   }
   return TileFit<T>::of(frame, BlockFit<T>::of(count, seen, kBits));
@@ -337,7 +338,7 @@ __device__ __forceinline__ void keep_fit(const EncodeWork<T>& work, uint32_t til
 }
 
 // A warp per tile: its scheme, and the words that its exceptions take.
-template <uint32_t kFirst = kFirstRows, typename T>
+template <typename T>
 __device__ void choose_tile(const EncodeWork<T>& work, uint32_t tile) {
   constexpr uint32_t kBits = Arithmetic<T>::kBits;
   const T* from = work.tile_values(tile);
@@ -360,7 +361,7 @@ __device__ void choose_tile(const EncodeWork<T>& work, uint32_t tile) {
     const uint32_t i = j == 0 ? likely.candidate : j <= likely.candidate ? j - 1 : j;
     const uint32_t most = choice.bytes == kNoBytes ? limit : choice.bytes + (i < taken ? 1 : 0);
     if (most == 0) break;
-    const TileFit<T> fit = fit_pair<kFirst>(rows, group.candidates[i], most);
+    const TileFit<T> fit = fit_pair(rows, group.candidates[i], most);
     if (fit.bytes >= most) continue;
     choice.scheme = group.candidates[i];
     choice.bytes = fit.bytes;
