@@ -30,16 +30,14 @@ cudaError_t GalpEncoder<T>::sum_sizes(void* temporary, size_t& bytes) {
 
 template <typename T>
 typename GalpEncoder<T>::Sizes GalpEncoder<T>::measure() {
-  check(cudaMemsetAsync(work_.starts, 0, sizeof(uint64_t), stream_), "clearing a sum");
   size_t scan_bytes = scan_->bytes();
   check(sum_sizes(scan_->data(), scan_bytes), "summing sizes");
-  struct LastTile {
-    uint64_t start, end;
+  struct Last {
+    uint64_t start, end, any_dictionary;
   };
-  const auto last = fetch(reinterpret_cast<const LastTile*>(work_.starts + work_.tiles - 1), stream_);
+  const auto last = fetch(reinterpret_cast<const Last*>(work_.starts + work_.tiles - 1), stream_);
   require_packed_rows(galp::packed_rows_of(last.start));
-  return {galp::exceptions_of(last.end), galp::packed_rows_of(last.end),
-          fetch(work_.uses_dictionary + work_.groups, stream_) != 0};
+  return {galp::exceptions_of(last.end), galp::packed_rows_of(last.end), last.any_dictionary != 0};
 }
 
 template <typename T>
@@ -66,12 +64,8 @@ typename GalpEncoder<T>::Sizes GalpEncoder<T>::take_schemes(uint32_t scheme) {
 }
 
 template <typename T>
-void GalpEncoder<T>::write(const Sizes& sizes, const galp::EncodedStreams<T>& streams) {
+void GalpEncoder<T>::write(const galp::EncodedStreams<T>& streams) {
   if (work_.tiles == 0) return;
-  if (sizes.exception_words > 0) {
-    check(cudaMemsetAsync(streams.exceptions, 0, uint64_t{sizes.exception_words} * sizeof(uint32_t), stream_),
-          "clearing exceptions");
-  }
   check(galp::write_streams(work_, streams, stream_), "writing integers and exceptions");
 }
 
@@ -133,7 +127,7 @@ Node encode_packed_tiles(GalpEncoder<T>& encoder, const DeviceValues& values, co
   const DeviceBuffer words(word_bytes, stream);
   room.streams.descriptors = descriptors.as<uint32_t>();
   room.streams.packed_words = words.as<uint32_t>();
-  encoder.write(sizes, room.streams);
+  encoder.write(room.streams);
   Node node = room.to_host(encoder, values, tree, stream);
   Node child = make_node(integers_like(values), tree.children[galp::kIntegers], packed::kStreams);
   child.streams[packed::kReferences] = download(encoder.references(), encoder.tiles() * sizeof(T), stream);
@@ -151,7 +145,7 @@ Node encode_with_scheme(GalpEncoder<T>& encoder, uint32_t scheme, const DeviceVa
   DeviceValues integers = integers_like(values);
   integers.data = DeviceBuffer(values.count * sizeof(T), stream);
   room.streams.integers = integers.data.as<galp::IntOf<T>>();
-  encoder.write(sizes, room.streams);
+  encoder.write(room.streams);
   Node node = room.to_host(encoder, values, tree, stream);
   node.children.push_back(encode_node(integers, tree.children[galp::kIntegers], effort, stream));
   return node;

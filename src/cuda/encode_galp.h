@@ -25,12 +25,11 @@ class GalpEncoder {
   Sizes choose_schemes();
   // What is best for all tiles; waits for it.
   galp::ArraySchemes search_pair();
-  // One scheme for all tiles; waits for the sizes.
+  // One scheme for all tiles, after search_pair(); waits for the sizes.
   Sizes take_schemes(uint32_t scheme);
 
-  // Fills streams in device memory, which have room for what was measured; does not wait. Exceptions need not be
-  // clean.
-  void write(const Sizes& sizes, const galp::EncodedStreams<T>& streams);
+  // Fills streams in device memory, which have room for what was measured; does not wait.
+  void write(const galp::EncodedStreams<T>& streams);
 
   // Streams that need no more than choosing, by tile: galp's and those of `packed`.
   const uint8_t* schemes() const { return work_.schemes; }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -12,7 +13,7 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/galp/encode_tiles.cuh"
+#include "codec/galp/encode_write.cuh"
 
 namespace basalt::test {
 namespace {
@@ -65,18 +66,17 @@ class EmulatedEncoder {
     const Physical type = sizeof(T) == 8 ? Physical::kF64 : Physical::kF32;
     Node node{&get_codec("galp"), type, work_.rows, {}, {}, {}};
     node.streams.resize(galp::kStreams);
-    work_.starts[0] = 0;
     for (uint32_t tile = 0; tile < work_.tiles; ++tile) work_.starts[tile + 1] = work_.starts[tile] + work_.sizes[tile];
     const uint32_t words = galp::exceptions_of(work_.starts[work_.tiles]);
     const bool packs = tree.children[galp::kIntegers].codec == galp::kChildOfManyScales;
-    std::vector<uint32_t> exceptions(words);
+    std::vector<uint32_t> exceptions(words, 0xA5A5A5A5);
     std::vector<uint16_t> short_starts(work_.tiles + 1, 0xA5A5);
     std::vector<uint32_t> long_starts(work_.tiles + 1, 0xA5A5A5A5);
     std::vector<galp::Dictionary> dictionaries(work_.groups);
     std::vector<galp::IntOf<T>> integers(work_.rows, 0x5A);
     std::vector<uint32_t> descriptors(work_.tiles);
     std::vector<uint32_t> packed_words(packed_tile_words(galp::packed_rows_of(work_.starts[work_.tiles])), 0xA5A5A5A5);
-    const bool any_rd = work_.uses_dictionary[work_.groups] != 0;
+    const bool any_rd = *work_.any_dictionary != 0;
     const bool is_short = words <= galp::kMaxShortStarts;
     const galp::EncodedStreams<T> streams{any_rd ? dictionaries.data() : nullptr,
                                           words > 0 && is_short ? short_starts.data() : nullptr,
@@ -85,7 +85,8 @@ class EmulatedEncoder {
                                           packs ? nullptr : integers.data(),
                                           packs ? descriptors.data() : nullptr,
                                           packed_words.data()};
-    for_each_tile([&](uint32_t tile) { galp::write_tile(work_, streams, tile); });
+    std::vector<uint32_t> staged(galp::kMostBlockWords<T>, 0xA5A5A5A5);
+    for_each_tile([&](uint32_t tile) { galp::write_tile(work_, streams, tile, staged.data()); });
     node.streams[galp::kSchemes].append(work_.schemes, work_.tiles);
     if (any_rd) {
       node.streams[galp::kDictionaries].append(dictionaries.data(), dictionaries.size() * sizeof(galp::Dictionary));
@@ -233,6 +234,70 @@ TEST(EmulatedGalpEncoder, WarpsCutAsOneThread) {
   }
 }
 
+TEST(EmulatedGalpEncoder, WarpsFindFactorsAsOneThread) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    for (uint32_t pair = 0; pair < galp::pairs_of(sizeof(T) * 8); ++pair) {
+      galp::Scale<T> found{};
+      EmulatedWarp::run([&] {
+        const auto scale = galp::scale_by_warp<T>(pair);
+        if (device::lane_id() == 17) found = scale;  // all lanes have it
+      });
+      const auto expected = galp::Scale<T>::of(galp::pair_of(pair));
+      ASSERT_EQ(found.up, expected.up) << "pair " << pair;
+      ASSERT_EQ(found.down, expected.down) << "pair " << pair;
+    }
+  });
+}
+
+// Dictionaries of every size and cut, with upper parts that are all zeros or all ones: a part is found where it is an
+// entry, and nowhere else.
+TEST(EmulatedGalpEncoder, LanesHoldDictionariesTogether) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    constexpr uint32_t kBits = sizeof(T) * 8;
+    std::mt19937_64 random(14);
+    for (int round = 0; round < 300; ++round) {
+      galp::Dictionary dictionary{};
+      dictionary.left_bits = static_cast<uint16_t>(1 + random() % galp::kMaxLeftBits);
+      const uint32_t parts = 1u << dictionary.left_bits;
+      const auto random_part = [&] {
+        const uint64_t kind = random() % 8;
+        return static_cast<uint32_t>(kind == 0 ? 0 : kind == 1 ? parts - 1 : random() % parts);
+      };
+      const auto index_of = [&](uint32_t part) {
+        const uint16_t* begin = dictionary.entries;
+        return static_cast<uint32_t>(std::find(begin, begin + dictionary.size, part) - begin);
+      };
+      const uint64_t wanted = std::min<uint64_t>(1 + random() % galp::kMaxEntries, parts);
+      while (dictionary.size < wanted) {
+        const uint32_t part = random_part();
+        if (index_of(part) == dictionary.size) dictionary.entries[dictionary.size++] = static_cast<uint16_t>(part);
+      }
+      const uint32_t right_bits = kBits - dictionary.left_bits;
+      galp::BitsOf<T> patterns[kLanes];
+      for (auto& pattern : patterns) {
+        const uint32_t part = random() % 2 == 0 ? dictionary.entries[random() % dictionary.size] : random_part();
+        pattern = static_cast<galp::BitsOf<T>>(galp::BitsOf<T>{part} << right_bits | (random() & low_bits(right_bits)));
+      }
+      galp::Parts<T> found[kLanes];
+      EmulatedWarp::run([&] {
+        const galp::UpperParts<T> uppers(dictionary);
+        found[device::lane_id()] = uppers.part(galp::float_of(patterns[device::lane_id()]));
+      });
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        const uint32_t index = index_of(static_cast<uint32_t>(patterns[lane] >> right_bits));
+        const bool is_entry = index < dictionary.size;
+        const uint64_t expected =
+            (is_entry ? uint64_t{index} << right_bits : 0) | (patterns[lane] & low_bits(right_bits));
+        ASSERT_EQ(found[lane].exception, !is_entry) << "round " << round << ", lane " << lane;
+        ASSERT_EQ(found[lane].integer, static_cast<galp::BitsOf<T>>(expected))
+            << "round " << round << ", lane " << lane;
+      }
+    }
+  });
+}
+
 TEST(EmulatedGalpEncoder, DecimalsOfEveryLengthAndChild) {
   for_both_types([](auto tag) {
     using T = decltype(tag);
@@ -331,6 +396,23 @@ TEST(EmulatedGalpEncoder, EveryCountOfExceptions) {
         }
       }
     }
+  });
+}
+
+// Differences of decimals, of which two in five are no decimals, and tiles of several lengths: where many rows are
+// exceptions to every candidate, candidates and bit patterns are close to each other.
+TEST(EmulatedGalpEncoder, ManyExceptionsToAllCandidates) {
+  for_both_types([](auto tag) {
+    using T = decltype(tag);
+    std::mt19937_64 random(15);
+    std::vector<T> differences(20 * kTileRows + 99);
+    for (T& value : differences) value = static_cast<T>(static_cast<double>(random() % 1700) / 10 - 50);
+    expect_like_cpu(differences, "differences");
+    std::vector<T> mixed(20 * kTileRows + 99);
+    for (size_t i = 0; i < mixed.size(); ++i) {
+      mixed[i] = static_cast<T>(static_cast<double>(random() % 100'000) / std::pow(10, i / kTileRows % 5));
+    }
+    expect_like_cpu(mixed, "several lengths");
   });
 }
 

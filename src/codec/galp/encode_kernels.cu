@@ -1,7 +1,8 @@
-// The device encoder's kernels: stages of encode_search.cuh and encode_tiles.cuh, each with the grid it wants.
+// The device encoder's kernels: stages of encode_search.cuh, encode_tiles.cuh and encode_write.cuh, each with the grid
+// it wants.
 #include "codec/galp/encode_kernels.h"
 
-#include "codec/galp/encode_tiles.cuh"
+#include "codec/galp/encode_write.cuh"
 
 namespace basalt::galp {
 
@@ -9,7 +10,11 @@ namespace {
 
 constexpr uint32_t kSearchThreads = kPieces * kLanes;  // a warp per piece
 constexpr uint32_t kTileThreads = 64;                  // small blocks: registers decide how many there are
-constexpr uint32_t kTileBlocks = 10;                   // at once: with 8 or 12 they are 3 to 15 % slower
+// Blocks at once: registers for what doubles have in flight, more warps for floats. See docs/decisions/gpu-kernels.md.
+template <typename T>
+constexpr uint32_t kChooseBlocks = sizeof(T) == 8 ? 8 : 12;
+template <typename T>
+constexpr uint32_t kWriteBlocks = sizeof(T) == 8 ? 8 : 16;
 
 __device__ __forceinline__ uint32_t tile_of_warp() { return (blockIdx.x * blockDim.x + threadIdx.x) / kLanes; }
 
@@ -36,7 +41,7 @@ __global__ void choose_pair_kernel(const __grid_constant__ EncodeWork<T> work) {
 
 template <typename T>
 __global__ __launch_bounds__(kTileThreads,
-                             kTileBlocks) void choose_tiles_kernel(const __grid_constant__ EncodeWork<T> work) {
+                             kChooseBlocks<T>) void choose_tiles_kernel(const __grid_constant__ EncodeWork<T> work) {
   const uint32_t tile = tile_of_warp();
   if (tile < work.tiles) choose_tile(work, tile);
 }
@@ -47,11 +52,11 @@ __global__ __launch_bounds__(kTileThreads) void take_schemes_kernel(const __grid
   if (tile < work.tiles) take_scheme(work, tile, scheme);
 }
 template <typename T>
-__global__ __launch_bounds__(kTileThreads,
-                             kTileBlocks) void write_tiles_kernel(const __grid_constant__ EncodeWork<T> work,
-                                                                  const __grid_constant__ EncodedStreams<T> streams) {
+__global__ __launch_bounds__(kTileThreads, kWriteBlocks<T>) void write_tiles_kernel(
+    const __grid_constant__ EncodeWork<T> work, const __grid_constant__ EncodedStreams<T> streams) {
+  __shared__ uint32_t staged[kTileThreads / kLanes][kMostBlockWords<T>];
   const uint32_t tile = tile_of_warp();
-  if (tile < work.tiles) write_tile(work, streams, tile);
+  if (tile < work.tiles) write_tile(work, streams, tile, staged[warp_of_block()]);
 }
 
 template <typename T>

@@ -52,6 +52,20 @@ __device__ __forceinline__ T round_row(T value, const Scale<T>& scale, uint32_t&
   return d;
 }
 
+// The integer that round_row() found; any where it found none.
+template <typename T>
+__device__ __forceinline__ IntOf<T> to_integer(T d) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 8) {
+    return __double2ll_rz(d);
+  } else {
+    return __float2int_rz(d);
+  }
+#else
+  return d == d ? static_cast<IntOf<T>>(d) : IntOf<T>{0};
+#endif
+}
+
 // The least of some integers, and the largest less that.
 template <typename T>
 struct Frame {
@@ -93,6 +107,39 @@ struct IntegerSpan {
   }
 };
 
+// The least and the largest of values that a pair holds: a larger value has no smaller integer, so that the span of
+// integers follows from them.
+template <typename T>
+struct HeldSpan {
+  T low = float_of(Arithmetic<T>::kInfinity);
+  T high = -float_of(Arithmetic<T>::kInfinity);
+
+  // If none of the bits of `mask` is set, by conditional instructions.
+  __device__ __forceinline__ void add_unless(uint32_t mask, uint32_t bits, T value) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(T) == 4) {
+      asm("{.reg .pred p; .reg .b32 t; and.b32 t, %2, %3; setp.eq.u32 p, t, 0; @p min.f32 %0, %0, %4;"
+          "@p max.f32 %1, %1, %4;}"
+          : "+f"(low), "+f"(high)
+          : "r"(mask), "r"(bits), "f"(value));
+    } else {
+      asm("{.reg .pred p, q; .reg .b32 t; and.b32 t, %2, %3; setp.eq.u32 p, t, 0; setp.lt.and.f64 q, %4, %0, p;"
+          "@q mov.f64 %0, %4; setp.gt.and.f64 q, %4, %1, p; @q mov.f64 %1, %4;}"
+          : "+d"(low), "+d"(high)
+          : "r"(mask), "r"(bits), "d"(value));
+    }
+#else
+    if ((mask & bits) != 0) return;
+    low = value < low ? value : low;
+    high = value > high ? value : high;
+#endif
+  }
+  // Of the lane.
+  __device__ __forceinline__ IntegerSpan<T> integers(const Scale<T>& scale) const {
+    return {nearest_integer(low, scale), nearest_integer(high, scale)};
+  }
+};
+
 BASALT_HD uint32_t fit_width(uint32_t exceptions, uint64_t span) {
   return exceptions + 2 > kPieceRows ? 0 : width_of_span(span);
 }
@@ -107,6 +154,16 @@ __device__ __forceinline__ PieceFit fit_piece(const T* piece, const Scale<T>& sc
     integers.add(round_row(piece[i], scale, exceptions, 1));
   }
   return {exceptions, fit_width(exceptions, integers.own())};
+}
+
+// The same by a warp, a row per lane.
+template <typename T>
+__device__ __forceinline__ PieceFit fit_rows(T own, const Scale<T>& scale) {
+  IntegerSpan<T> integers;
+  uint32_t is_exception = 0;
+  integers.add(round_row(own, scale, is_exception, 1));
+  const uint32_t exceptions = device::population(device::ballot(is_exception != 0));
+  return {exceptions, fit_width(exceptions, integers.joined().span)};
 }
 
 // Smaller is better; pairs are tried by falling number.
@@ -126,10 +183,13 @@ __device__ uint32_t find_winners(const T* piece, uint32_t most, uint32_t* wins) 
   uint32_t safest = kNoKey;
 #pragma unroll
   for (uint32_t round = 0; round < kRounds; ++round) {
-    const uint32_t pair = round * kLanes + lane_id();
+    // If one pair is left, lanes share its rows.
+    const bool is_shared = round * kLanes + 1 == kPairs;
+    const uint32_t pair = round * kLanes + (is_shared ? 0 : lane_id());
     keys[round] = kNoKey;
     if (pair < kPairs) {
-      const PieceFit fit = fit_piece(piece, Scale<T>::of(pair_of(pair)));
+      const auto scale = Scale<T>::of(pair_of(pair));
+      const PieceFit fit = is_shared ? fit_rows(piece[lane_id()], scale) : fit_piece(piece, scale);
       keys[round] = trial_key(fit_bits(fit, kBits), pair);
       const uint32_t safety = trial_key(fit_safety(fit), pair);
       safest = safety < safest ? safety : safest;

@@ -1,11 +1,8 @@
-// The device encoder's work on tiles, a warp each: choosing a scheme, then writing integers and exceptions. A lane has
-// its 32 rows in registers; what exceptions it has is a mask of rows.
+// The device encoder's choice of schemes, a warp per tile. A lane has its 32 rows in registers; what exceptions it has
+// is a mask of rows.
 #pragma once
 
 #include "codec/galp/encode_search.cuh"
-#include "codec/packed/layout.h"
-#include "core/device/pack_lane.h"
-#include "core/device/put_bits.h"
 
 namespace basalt::galp {
 
@@ -64,55 +61,116 @@ struct TileRows {
   }
 };
 
+// Factors of a pair, by a warp: each lane says whether the pairs of an e come before this one. Counting up to it would
+// take longer than eight rows.
+template <typename T>
+__device__ __forceinline__ Scale<T> scale_by_warp(uint32_t pair) {
+  const uint32_t e = device::population(device::ballot(pair_number({lane_id(), 0}) <= pair)) - 1;
+  return Scale<T>::of({e, pair - pair_number({e, 0})});
+}
+
+// How a tile's exceptions are kept.
+template <typename T>
+struct BlockFit {
+  uint32_t words = 0;
+  uint32_t width = 0;
+  BitsOf<T> base = 0;
+
+  // `values` of all lanes; of `bits` bits.
+  template <typename Bits>
+  __device__ __forceinline__ static BlockFit of(uint32_t count, const NumberSpan<Bits>& values, uint32_t bits) {
+    if (count == 0) return {};
+    const uint32_t width = block_width(count, values.is_empty() ? Bits{0} : values.span(), bits);
+    return {block_words(count, width, bits), width, width < bits ? BitsOf<T>{values.low} : BitsOf<T>{0}};
+  }
+};
+
 // What a scheme makes of a tile.
 template <typename T>
 struct TileFit {
   uint32_t bytes = kNoBytes;
-  uint32_t words = 0;  // of the block of exceptions
-  Frame<T> frame;      // of the integers
+  BlockFit<T> block;
+  Frame<T> frame;  // of the integers
 
-  __device__ __forceinline__ static TileFit of(const Frame<T>& frame, uint32_t words) {
-    return {tile_bytes(width_of_span(frame.span), words), words, frame};
+  __device__ __forceinline__ static TileFit of(const Frame<T>& frame, const BlockFit<T>& block) {
+    return {tile_bytes(width_of_span(frame.span), block.words), block, frame};
   }
 };
 
-constexpr uint32_t kFirstRows = 8;  // of a lane, after which a look is taken
+// A look is taken after so many of a lane's rows; at pairs, which cost more, sooner, and again after half of them.
+constexpr uint32_t kFirstRows = 8;
+constexpr uint32_t kFirstOfPair = 4;
+constexpr uint32_t kHalfOfRows = kRowsPerLane / 2;
 
-// A pair. Stops where `most` bytes are reached for certain: cost can only grow with rows.
+// A pair. Stops where `most` bytes are reached for certain: cost can only grow with rows. Exceptions alone tell most
+// pairs that lose, so they are counted before the span of integers is looked for.
 template <typename T>
 __device__ __forceinline__ TileFit<T> fit_pair(const TileRows<T>& rows, uint32_t pair, uint32_t most) {
   constexpr uint32_t kBits = Arithmetic<T>::kBits;
-  const auto scale = Scale<T>::of(pair_of(pair));
-  IntegerSpan<T> integers;
+  const auto scale = scale_by_warp<T>(pair);
   uint32_t exceptions = 0;
-  const auto take = [&](uint32_t k) { integers.add(round_row(rows.values[k], scale, exceptions, 1u << k)); };
-  const auto count_all = [&] { return device::sum_of_lanes(device::population(exceptions & rows.present)); };
+  HeldSpan<T> held;
   NumberSpan<BitsOf<T>> values;  // of exceptions
+  const auto mark = [&](uint32_t k) { round_row(rows.values[k], scale, exceptions, 1u << k); };
+  const auto hold = [&](uint32_t k) { held.add_unless(exceptions, 1u << k, rows.values[k]); };
   const auto take_exception = [&](uint32_t k) { values.add_if(exceptions, 1u << k, bits_of(rows.values[k])); };
-  const auto words_of = [&](uint32_t count) {
+  const auto count_all = [&] { return device::sum_of_lanes(device::population(exceptions & rows.present)); };
+  const auto joined_values = [&] {
     NumberSpan<BitsOf<T>> joined = values;
     joined.join();
-    return count == 0 ? 0 : exception_words(count, joined.is_empty() ? 0 : joined.span(), kBits);
+    return joined;
   };
 #pragma unroll
-  for (uint32_t k = 0; k < kFirstRows; ++k) take(k);
+  for (uint32_t k = 0; k < kFirstOfPair; ++k) mark(k);
+#pragma unroll
+  for (uint32_t k = 0; k < kFirstOfPair; ++k) hold(k);
   uint32_t count = count_all();
   if (count > 0) {
 #pragma unroll
-    for (uint32_t k = 0; k < kFirstRows; ++k) take_exception(k);
+    for (uint32_t k = 0; k < kFirstOfPair; ++k) take_exception(k);
   }
-  if (most != kNoBytes && tile_bytes(width_of_span(integers.joined().span), words_of(count)) >= most) return {};
+  NumberSpan<BitsOf<T>> seen = joined_values();
+  // With what the first rows have shown of spans.
+  uint32_t least_width = 0;
+  const auto is_lost = [&] { return tile_bytes(least_width, BlockFit<T>::of(count, seen, kBits).words) >= most; };
+  if (most != kNoBytes) {
+    least_width = width_of_span(held.integers(scale).joined().span);
+    if (is_lost()) return {};
+  }
 #pragma unroll
-  for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) take(k);
+  for (uint32_t k = kFirstOfPair; k < kHalfOfRows; ++k) mark(k);
   count = count_all();
-  const Frame<T> frame = integers.joined();
-  if (count > 0) {
-    // With what the first rows have shown of the exceptions.
-    if (tile_bytes(width_of_span(frame.span), words_of(count)) >= most) return {};
+  if (count > 0 && is_lost()) return {};
 #pragma unroll
-    for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) take_exception(k);
+  for (uint32_t k = kHalfOfRows; k < kRowsPerLane; ++k) mark(k);
+  count = count_all();
+  if (count > 0 && is_lost()) return {};
+#pragma unroll
+  for (uint32_t k = kFirstOfPair; k < kRowsPerLane; ++k) hold(k);
+  const Frame<T> frame = held.integers(scale).joined();
+  // A span that saves nothing does not save more when it grows.
+  if (count > 0 && BlockFit<T>::of(count, seen, kBits).width < kBits) {
+#pragma unroll
+    for (uint32_t k = kFirstOfPair; k < kRowsPerLane; ++k) take_exception(k);
+    seen = joined_values();
   }
-  return TileFit<T>::of(frame, words_of(count));
+  return TileFit<T>::of(frame, BlockFit<T>::of(count, seen, kBits));
+}
+
+// Bytes that bit patterns as they are take at most, by their upper 32 bits.
+template <typename T>
+__device__ __forceinline__ uint32_t most_of_raw(const TileRows<T>& rows) {
+  constexpr uint32_t kBelow = Arithmetic<T>::kBits - 32;
+  const auto upper = [&](uint32_t k) { return static_cast<int32_t>(bits_of(rows.values[k]) >> kBelow); };
+  int32_t low = upper(0);
+  int32_t high = low;
+#pragma unroll
+  for (uint32_t k = 1; k < kRowsPerLane; ++k) {
+    low = upper(k) < low ? upper(k) : low;
+    high = upper(k) > high ? upper(k) : high;
+  }
+  const uint32_t span = static_cast<uint32_t>(highest_of_lanes(high)) - static_cast<uint32_t>(lowest_of_lanes(low));
+  return tile_bytes(width_of_span(uint64_t{span} << kBelow | low_bits(kBelow)), 0);
 }
 
 // Bit patterns as they are; stops like fit_pair().
@@ -127,7 +185,7 @@ __device__ __forceinline__ TileFit<T> fit_raw(const TileRows<T>& rows, uint32_t 
 #pragma unroll
   for (uint32_t k = kFirstRows; k < kRowsPerLane; ++k) span.add(ordered<T>(bits_of(rows.values[k])));
   span.join();
-  return TileFit<T>::of({ordered<T>(span.low), span.span()}, 0);
+  return TileFit<T>::of({ordered<T>(span.low), span.span()}, {});
 }
 
 // The integer of RD, and whether the upper part is an exception.
@@ -137,31 +195,61 @@ struct Parts {
   bool exception;
 };
 
-// A dictionary in registers; entries that it does not have are no upper parts.
+// A dictionary that the lanes of a warp hold together: a multiplication spreads upper parts over them so that no two
+// entries meet, and the lane where a part would be says whether it is there. Comparing with each of eight entries takes
+// twice as many instructions.
 template <typename T>
-struct UpperParts {
+class UpperParts {
+ public:
   uint32_t right_bits;
-  uint32_t entries[kMaxEntries];
 
   __device__ __forceinline__ explicit UpperParts(const Dictionary& dictionary)
       : right_bits(Arithmetic<T>::kBits - dictionary.left_bits) {
+    uint32_t entries[kMaxEntries];  // the first for those that there are not
 #pragma unroll
-    for (uint32_t i = 0; i < kMaxEntries; ++i) entries[i] = i < dictionary.size ? dictionary.entries[i] : ~0u;
+    for (uint32_t i = 0; i < kMaxEntries; ++i) entries[i] = dictionary.entries[i];
+#pragma unroll
+    for (uint32_t i = 0; i < kMaxEntries; ++i) entries[i] = i < dictionary.size ? entries[i] : entries[0];
+    // Each lane tries a number; two of five spread eight entries.
+    uint32_t own = 0x9E3779B1u * (2 * lane_id() + 1);
+    uint32_t spreads = 0;
+    while (true) {
+      uint32_t places = 0;
+#pragma unroll
+      for (uint32_t i = 0; i < kMaxEntries; ++i) places |= 1u << (entries[i] * own >> kShift);
+      spreads = device::ballot(device::population(places) >= dictionary.size);
+      if (spreads != 0) break;
+      own = own * 0x2C9277B5u + 2;
+    }
+    factor_ = device::shuffle(own, device::lowest_bit(spreads));
+#pragma unroll
+    for (uint32_t i = kMaxEntries; i-- > 0;) {
+      if (place(entries[i]) == lane_id()) held_ = entries[i] | i << kIndexAt;
+    }
   }
   __device__ __forceinline__ uint32_t upper(T value) const {
     return static_cast<uint32_t>(bits_of(value) >> right_bits);
   }
+  // All lanes together.
   __device__ __forceinline__ Parts<T> part(T value) const {
     using Bits = BitsOf<T>;
     const uint32_t left = upper(value);
-    uint32_t index = kMaxEntries;
-#pragma unroll
-    for (uint32_t i = 0; i < kMaxEntries; ++i) index = entries[i] == left ? i : index;
-    const bool exception = index == kMaxEntries;
-    const Bits above = exception ? Bits{0} : static_cast<Bits>(index);
+    const uint32_t held = device::shuffle(held_, place(left));
+    const bool exception = (held & ((1u << kIndexAt) - 1)) != left;
+    const Bits above = exception ? Bits{0} : static_cast<Bits>(held >> kIndexAt);
     return {static_cast<Bits>(above << right_bits | (bits_of(value) & static_cast<Bits>(low_bits(right_bits)))),
             exception};
   }
+
+ private:
+  static constexpr uint32_t kShift = 27;                 // leaves five bits: the lane
+  static constexpr uint32_t kNone = 1u << kMaxLeftBits;  // no upper part
+  static constexpr uint32_t kIndexAt = kMaxLeftBits + 1;
+
+  __device__ __forceinline__ uint32_t place(uint32_t left) const { return left * factor_ >> kShift; }
+
+  uint32_t factor_;
+  uint32_t held_ = kNone;  // the lane's entry and its index
 };
 
 // Stops like fit_pair().
@@ -183,7 +271,7 @@ __device__ __forceinline__ TileFit<T> fit_rd(const TileRows<T>& rows, const Dict
     NumberSpan<uint32_t> span = lefts;
     frame.join();
     span.join();
-    return TileFit<T>::of({ordered<T>(frame.low), frame.span()}, exception_words(count, span.span(), kMaxLeftBits));
+    return TileFit<T>::of({ordered<T>(frame.low), frame.span()}, BlockFit<T>::of(count, span, kMaxLeftBits));
   };
 #pragma unroll
   for (uint32_t k = 0; k < kFirstRows; ++k) take(k);
@@ -218,24 +306,35 @@ __device__ __forceinline__ T sampled_value(const TileRows<T>& rows, const T* til
   return own;
 }
 
-// The candidate with the fewest bits on 32 rows, a row per lane.
+// The candidate with the fewest bits on 32 rows, a row per lane, and the exceptions among them.
+struct Likely {
+  uint32_t candidate = 0;
+  uint32_t exceptions = 0;
+};
 template <typename T>
-__device__ __forceinline__ uint32_t best_on_sample(T own, const Group& group) {
+__device__ __forceinline__ Likely best_on_sample(T own, const Group& group) {
   constexpr uint32_t kBits = Arithmetic<T>::kBits;
-  uint32_t best = 0;
+  Likely best;
   uint32_t best_bits = kNoBytes;
   for (uint32_t i = 0; i < group.count; ++i) {
-    IntegerSpan<T> integers;
-    uint32_t is_exception = 0;
-    integers.add(round_row(own, Scale<T>::of(pair_of(group.candidates[i])), is_exception, 1));
-    const uint32_t exceptions = device::population(device::ballot(is_exception != 0));
-    const uint32_t bits = fit_bits({exceptions, fit_width(exceptions, integers.joined().span)}, kBits);
+    const PieceFit fit = fit_rows(own, scale_by_warp<T>(group.candidates[i]));
+    const uint32_t bits = fit_bits(fit, kBits);
     if (bits < best_bits) {
-      best = i;
+      best = {i, fit.exceptions};
       best_bits = bits;
     }
   }
   return best;
+}
+
+// Keeps what a tile has chosen.
+template <typename T>
+__device__ __forceinline__ void keep_fit(const EncodeWork<T>& work, uint32_t tile, const TileFit<T>& fit) {
+  if (lane_id() != 0) return;
+  work.references[tile] = fit.frame.least;
+  work.sizes[tile] = make_sizes(fit.block.words, width_of_span(fit.frame.span));
+  work.block_bases[tile] = fit.block.base;
+  work.block_widths[tile] = static_cast<uint8_t>(fit.block.width);
 }
 
 // A warp per tile: its scheme, and the words that its exceptions take.
@@ -248,24 +347,25 @@ __device__ void choose_tile(const EncodeWork<T>& work, uint32_t tile) {
   TileRows<T> rows;
   rows.read(from, count);
   TileChoice choice;
-  TileFit<T> best;
+  // Kept at once: registers are scarce.
   const auto offer = [&](uint32_t scheme, const TileFit<T>& fit) {
-    if (choice.offer(scheme, fit.bytes)) best = fit;
+    if (choice.offer(scheme, fit.bytes)) keep_fit(work, tile, fit);
   };
   // The likely candidate first, so that the others stop early; of equals still the first in the group's order.
-  const uint32_t likely = group.count > 1 ? best_on_sample(sampled_value(rows, from, count), group) : 0;
+  const Likely likely = group.count > 1 ? best_on_sample(sampled_value(rows, from, count), group) : Likely{};
   const uint32_t tries = work.fast && group.count > 1 ? 1 : group.count;
-  uint32_t taken = likely;
+  const uint32_t limit = likely.exceptions > 0 ? most_of_raw(rows) + 1 : kNoBytes;
+  uint32_t taken = likely.candidate;
 #pragma unroll 1
   for (uint32_t j = 0; j < tries; ++j) {
-    const uint32_t i = j == 0 ? likely : j <= likely ? j - 1 : j;
-    const uint32_t most = j == 0 ? kNoBytes : choice.bytes + (i < taken ? 1 : 0);
+    const uint32_t i = j == 0 ? likely.candidate : j <= likely.candidate ? j - 1 : j;
+    const uint32_t most = choice.bytes == kNoBytes ? limit : choice.bytes + (i < taken ? 1 : 0);
     if (most == 0) break;
     const TileFit<T> fit = fit_pair(rows, group.candidates[i], most);
     if (fit.bytes >= most) continue;
     choice.scheme = group.candidates[i];
     choice.bytes = fit.bytes;
-    best = fit;
+    keep_fit(work, tile, fit);
     taken = i;
   }
   offer(kRaw, fit_raw(rows, choice.bytes));
@@ -273,171 +373,24 @@ __device__ void choose_tile(const EncodeWork<T>& work, uint32_t tile) {
   if (choice.wants_rd(dictionary, kBits)) offer(kRd, fit_rd(rows, dictionary, choice.bytes));
   if (lane_id() != 0) return;
   work.schemes[tile] = static_cast<uint8_t>(choice.scheme);
-  work.references[tile] = best.frame.least;
-  work.sizes[tile] = make_sizes(best.words, width_of_span(best.frame.span));
   if (choice.scheme == kRd) {
     work.uses_dictionary[tile / kGroupTiles] = 1;
-    work.uses_dictionary[work.groups] = 1;
+    *work.any_dictionary = 1;
   }
 }
 
-// The same where the scheme is one for all.
+// The same where the scheme is one for all, and integers are not packed here.
 template <typename T>
 __device__ void take_scheme(const EncodeWork<T>& work, uint32_t tile, uint32_t scheme) {
-  uint32_t words = 0;
+  TileFit<T> fit;
   if (scheme != kRaw) {
     TileRows<T> rows;
     rows.read(work.tile_values(tile), work.rows_of(tile));
-    words = fit_pair(rows, scheme, kNoBytes).words;
+    fit = fit_pair(rows, scheme, kNoBytes);
+    fit.frame = {};
   }
-  if (lane_id() != 0) return;
-  work.schemes[tile] = static_cast<uint8_t>(scheme);
-  work.sizes[tile] = make_sizes(words, 0);
-}
-
-// Puts the integer before it, or the first there is, at each exception of a tile; 0 where all are.
-template <typename T>
-__device__ __forceinline__ void fill_exceptions(const T* tile, const Scale<T>& scale, uint32_t exceptions,
-                                                IntOf<T> (&integers)[kRowsPerLane]) {
-  using Int = IntOf<T>;
-  const uint32_t own = ~exceptions == 0 ? kTileRows : device::lowest_bit(~exceptions) * kLanes + lane_id();
-  const uint32_t first = lowest_of_lanes(own);
-  // Made again: looking for it among the registers would move them to memory.
-  Int filler = first < kTileRows ? static_cast<Int>(encode(load_float(tile + first), scale).d) : Int{0};
-  uint32_t good_before = 0;  // of the last 32 rows
-#pragma unroll
-  for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-    const bool is_exception = (exceptions >> k & 1) != 0;
-    const uint32_t good = device::ballot(!is_exception);
-    // Where the first of 32 rows is good, no other needs what comes before.
-    if ((good & 1) == 0 && good_before != 0) {
-      filler = device::shuffle(integers[k == 0 ? 0 : k - 1], device::highest_bit(good_before));
-    }
-    if (good != device::kWholeWarp) {
-      const uint32_t below = good & ((1u << lane_id()) - 1);
-      const Int before = device::shuffle(integers[k], below == 0 ? 0 : device::highest_bit(below));
-      if (is_exception) integers[k] = below != 0 ? before : filler;
-    }
-    good_before = good;
-  }
-}
-
-// A warp writes the block of a tile. Lane by lane: what lies below a lane is a sum.
-template <typename T>
-__device__ __forceinline__ void write_block(const T* tile, uint32_t exceptions, uint32_t bits, uint32_t shift,
-                                            uint32_t* to) {
-  using Bits = BitsOf<T>;
-  const uint32_t lane = lane_id();
-  const uint32_t own = device::population(exceptions);
-  const uint32_t before = device::sum_below(own);
-  const uint32_t count = device::sum_of_lanes(own);
-  const auto value_at = [&](uint32_t row) {
-    return static_cast<Bits>(bits_of(load_float(tile + row * kLanes + lane)) >> shift);
-  };
-  NumberSpan<Bits> span;
-  for (uint32_t left = exceptions; left != 0; left &= left - 1) span.add(value_at(device::lowest_bit(left)));
-  span.join();
-  const uint32_t width = block_width(count, span.span(), bits);
-  const Bits base = width < bits ? span.low : Bits{0};
-  uint32_t* positions = to + 1 + (width < bits ? base_words(bits) : 0);
-  uint32_t* values = positions + position_words(count);
-  const bool listed = count <= kMaxListed;
-  const uint32_t lanes = device::ballot(own != 0);
-  if (lane == 0) {
-    to[0] = block_header(count, width);
-    if (width < bits) {
-      to[1] = static_cast<uint32_t>(base);
-      if (base_words(bits) == 2) to[2] = static_cast<uint32_t>(static_cast<uint64_t>(base) >> 32);
-    }
-    if (listed) positions[0] = lanes;
-  }
-  if (!listed) positions[lane] = exceptions;
-  uint32_t i = before;
-  device::BitWriter writer(values, before * width);
-  for (uint32_t left = exceptions; left != 0; left &= left - 1, ++i) {
-    const uint32_t row = device::lowest_bit(left);
-    const uint32_t mark = (left & (left - 1)) == 0 ? kLastOfLane : 0;
-    if (listed) atomicOr(positions + 1 + i / 4, (row | mark) << i % 4 * 8);
-    if (width > 0) writer.put(static_cast<Bits>(value_at(row) - base), width);
-  }
-  if (own > 0 && width > 0) writer.end();
-}
-
-template <typename T>
-__device__ __forceinline__ void put_start(const EncodeWork<T>& work, const EncodedStreams<T>& streams, uint32_t i) {
-  const uint32_t word = exceptions_of(work.starts[i]);
-  if (streams.short_starts != nullptr) streams.short_starts[i] = static_cast<uint16_t>(word);
-  if (streams.long_starts != nullptr) streams.long_starts[i] = word;
-}
-
-// A warp per tile: integers, exceptions, and what else the streams have of it.
-template <typename T>
-__device__ void write_tile(const EncodeWork<T>& work, const EncodedStreams<T>& streams, uint32_t tile) {
-  using Int = IntOf<T>;
-  constexpr uint32_t kBits = Arithmetic<T>::kBits;
-  const uint32_t lane = lane_id();
-  const T* from = work.tile_values(tile);
-  const uint32_t count = work.rows_of(tile);
-  const uint32_t scheme = work.schemes[tile];
-  TileRows<T> rows;
-  rows.read(from, count);
-  Int integers[kRowsPerLane];
-  uint32_t exceptions = 0;
-  uint32_t bits = kBits;
-  uint32_t shift = 0;
-  if (scheme == kRaw) {
-#pragma unroll
-    for (uint32_t k = 0; k < kRowsPerLane; ++k) integers[k] = static_cast<Int>(bits_of(rows.values[k]));
-  } else if (scheme == kRd) {
-    const UpperParts<T> uppers(work.found[tile / kGroupTiles].dictionary);
-    bits = kMaxLeftBits;
-    shift = uppers.right_bits;
-#pragma unroll
-    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      const Parts<T> parts = uppers.part(rows.values[k]);
-      integers[k] = static_cast<Int>(parts.integer);
-      exceptions |= (parts.exception ? 1u : 0u) << k;
-    }
-  } else {
-    const auto scale = Scale<T>::of(pair_of(scheme));
-#pragma unroll
-    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      const Scaled<T> scaled = encode(rows.values[k], scale);
-      integers[k] = static_cast<Int>(scaled.d);
-      exceptions |= static_cast<uint32_t>(scaled.exception) << k;
-    }
-    if (device::any_lane(exceptions != 0)) fill_exceptions(from, scale, exceptions, integers);
-  }
-  const uint64_t start = work.starts[tile];
-  const uint32_t width = packed_rows_of(work.sizes[tile]);
-  if (streams.integers != nullptr) {
-    Int* to = streams.integers + uint64_t{tile} * kTileRows;
-#pragma unroll
-    for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      if (k * kLanes + lane < count) to[k * kLanes + lane] = integers[k];
-    }
-  } else {
-    const BitsOf<T> reference = work.references[tile];
-    uint32_t* to = streams.packed_words + uint64_t{packed_rows_of(start)} * kLanes + lane;
-    device::pack_lane(width, to, [&](uint32_t k) {
-      return (rows.present >> k & 1) != 0 ? static_cast<BitsOf<T>>(static_cast<BitsOf<T>>(integers[k]) - reference)
-                                          : BitsOf<T>{0};
-    });
-  }
-  exceptions &= rows.present;
-  if (device::any_lane(exceptions != 0)) {
-    write_block(from, exceptions, bits, shift, streams.exceptions + exceptions_of(start));
-  }
-  if (lane != 0) return;
-  put_start(work, streams, tile);
-  if (tile + 1 == work.tiles) put_start(work, streams, work.tiles);
-  if (streams.descriptors != nullptr) {
-    streams.descriptors[tile] = packed::make_descriptor(packed_rows_of(start), width);
-  }
-  if (streams.dictionaries != nullptr && tile % kGroupTiles == 0) {
-    const uint32_t group = tile / kGroupTiles;
-    streams.dictionaries[group] = work.uses_dictionary[group] != 0 ? work.found[group].dictionary : Dictionary{};
-  }
+  keep_fit(work, tile, fit);
+  if (lane_id() == 0) work.schemes[tile] = static_cast<uint8_t>(scheme);
 }
 
 }  // namespace basalt::galp

@@ -30,7 +30,7 @@ struct EncodedStreams {
   Dictionary* dictionaries;  // nullptr: no tile is RD
   uint16_t* short_starts;    // one of the two, or neither if there are no exceptions
   uint32_t* long_starts;
-  uint32_t* exceptions;  // zeros
+  uint32_t* exceptions;
   // Either the integers for any child, or the streams of `packed`, except for references: of integers that are in
   // registers already, whose spans are known, another encoder would read each three times.
   IntOf<T>* integers;
@@ -49,10 +49,13 @@ struct EncodeWork {
 
   uint8_t* schemes;           // by tile: the stream
   BitsOf<T>* references;      // by tile: of `packed`
+  BitsOf<T>* block_bases;     // by tile: of the values of exceptions
+  uint8_t* block_widths;      // by tile
   uint64_t* sizes;            // by tile
-  uint64_t* starts;           // by tile, and the end: sums of the sizes before
   Group* found;               // by group
-  uint32_t* uses_dictionary;  // by group, and at the end whether any does; zeros
+  uint64_t* starts;           // by tile, and the end: sums of the sizes before; then any_dictionary
+  uint64_t* any_dictionary;   // whether a group uses one; zero
+  uint32_t* uses_dictionary;  // by group; zeros
   // For one pair for all:
   T* samples;           // by group: kSampleRows
   ArraySearch* search;  // zeros
@@ -87,12 +90,15 @@ size_t place_arrays(EncodeWork<T>& work, unsigned char* base, size_t& zeros) {
   };
   place(work.schemes, work.tiles);
   place(work.references, work.tiles);
+  place(work.block_bases, work.tiles);
+  place(work.block_widths, work.tiles);
   place(work.sizes, work.tiles);
-  place(work.starts, size_t{work.tiles} + 1);
   place(work.found, work.groups);
   place(work.samples, size_t{work.groups} * kSampleRows);
   zeros = bytes;
-  place(work.uses_dictionary, size_t{work.groups} + 1);
+  place(work.starts, size_t{work.tiles} + 2);
+  work.any_dictionary = base == nullptr ? nullptr : work.starts + work.tiles + 1;
+  place(work.uses_dictionary, work.groups);
   place(work.search, 1);
   return bytes;
 }

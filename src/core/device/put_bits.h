@@ -23,10 +23,12 @@ class BitWriter {
   __device__ __forceinline__ BitWriter(uint32_t* words, uint32_t at)
       : to_(words + at / 32), filled_(at % 32), is_shared_(filled_ != 0) {}
 
-  // A number of `width` bits (0..64) and nothing above.
-  __device__ __forceinline__ void put(uint64_t number, uint32_t width) {
-    const uint64_t beyond = filled_ == 0 ? 0 : number >> (64 - filled_);
-    held_ |= number << filled_;
+  // A number of `width` bits (0..64, 0..32 if it is a uint32_t) and nothing above.
+  template <typename Number>
+  __device__ __forceinline__ void put(Number number, uint32_t width) {
+    uint64_t beyond = 0;
+    if constexpr (sizeof(Number) == 8) beyond = filled_ == 0 ? 0 : number >> (64 - filled_);
+    held_ |= static_cast<uint64_t>(number) << filled_;
     filled_ += width;
     if (filled_ < 32) return;
     store();
