@@ -109,6 +109,10 @@ class Reader {
   virtual void decode_tile(uint32_t tile, void* out);
   // kBytes: appends the tile's rows.
   virtual void decode_tile(uint32_t tile, StringRows& out);
+  // Fixed width: the tile as runs of equal values, of which neighbours may be equal, if it is stored as such. Writes
+  // their values and the rows behind their last rows, counted from the tile's first; both have room for kTileRows.
+  // Returns how many; 0: it is not, decode_tile() reads it.
+  virtual uint32_t decode_runs(uint32_t tile, void* values, uint32_t* ends);
   // Single rows by index, in the order given, sorted or not.
   virtual void gather(std::span<const uint32_t> rows, void* out);
   virtual void gather(std::span<const uint32_t> rows, StringRows& out);

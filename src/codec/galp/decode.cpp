@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codec/checks.h"
+#include "codec/expand_runs.h"
 #include "codec/galp/exceptions.h"
 #include "codec/galp/galp.h"
 #include "codec/galp/range.h"
@@ -38,9 +39,9 @@ class GalpReader final : public Reader {
       mark_corrupt(integers_->corrupt());
       return;
     }
-    integers_->decode_tile(tile, numbers_);
-    mark_corrupt(integers_->corrupt());
     if (scheme == galp::kRd) {
+      integers_->decode_tile(tile, numbers_);
+      mark_corrupt(integers_->corrupt());
       const galp::Dictionary& dictionary = dictionaries_[tile / galp::kGroupTiles];
       join_parts(dictionary, numbers_, rows, to);
       const uint32_t right_bits = kBits - dictionary.left_bits;
@@ -48,7 +49,14 @@ class GalpReader final : public Reader {
       return;
     }
     const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));
-    decode_pair(tile, scale, rows, to);
+    if (const uint32_t runs = integers_->decode_runs(tile, numbers_, ends_)) {
+      decode_pair(tile, scale, runs, run_values_);
+      expand_runs(run_values_, ends_, runs, rows, to);
+    } else {
+      integers_->decode_tile(tile, numbers_);
+      decode_pair(tile, scale, rows, to);
+    }
+    mark_corrupt(integers_->corrupt());
     patch(tile, [&](uint32_t row, uint64_t value) { to[row] = galp::float_of(static_cast<Bits>(value)); });
   }
 
@@ -230,6 +238,8 @@ class GalpReader final : public Reader {
   };
   Known known_[galp::pairs_of(kBits)];
   Int numbers_[kTileRows];
+  T run_values_[kTileRows];
+  uint32_t ends_[kTileRows];
 };
 
 }  // namespace

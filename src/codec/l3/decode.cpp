@@ -101,6 +101,26 @@ class L3Reader final : public Reader {
     decode_pieces(tile, static_cast<T*>(out));
   }
 
+  uint32_t decode_runs(uint32_t tile, void* values, uint32_t* ends) override {
+    bool stored = true;
+    for_each_piece(tile, [&](const Piece& piece) { stored = stored && is_steps(piece.record); });
+    if (!stored) return 0;
+    auto* to = static_cast<T*>(values);
+    uint32_t runs = 0;
+    const auto add = [&](uint32_t end, T value) {
+      to[runs] = value;
+      ends[runs++] = end;
+    };
+    for_each_piece(tile, [&](const Piece& piece) {
+      if (piece.record.model == l3::Model::kRuns) {
+        expand_runs(piece, [&](uint32_t, uint32_t end, T value) { add(piece.first + end, value); });
+      } else {
+        add(std::min(piece.first + piece.rows, rows_in_tile(count(), tile)), base_of(piece.record));
+      }
+    });
+    return runs;
+  }
+
   void gather(std::span<const uint32_t> rows, void* out) override {
     auto* to = static_cast<T*>(out);
     bool bad = false;
@@ -162,6 +182,12 @@ class L3Reader final : public Reader {
   static bool is_flat_or_line(const l3::Record& r) {
     return r.model != l3::Model::kRuns && l3::degree_of(r.model) <= 1;
   }
+
+  // Runs of equal values, or one.
+  static bool is_steps(const l3::Record& r) {
+    return r.model == l3::Model::kRuns || (l3::degree_of(r.model) == 0 && r.width == 0);
+  }
+  T base_of(const l3::Record& r) const { return static_cast<T>(l3::get_predictor(r, chunk_.params, sizeof(T)).base); }
 
   // A packed tile or a unit of a reference or a line: nothing but one loop that unpacks and predicts. All that it needs
   // is passed in registers, since stores to the stack between two tiles disturb the stream of stores to `out`.
