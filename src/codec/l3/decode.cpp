@@ -387,10 +387,19 @@ class L3Reader final : public Reader {
     return true;
   }
 
+  // Kept for the partition's other pieces.
+  const l3::Runs& runs_of(const Piece& piece) {
+    if (runs_partition_ != piece.partition) {
+      runs_partition_ = piece.partition;
+      runs_ = chunk_.runs(piece.record, piece.partition, sizeof(T));
+    }
+    return runs_;
+  }
+
   // f(begin, end, value) for the runs of the piece's rows, as far as the chunk has them.
   template <typename F>
   void expand_runs(const Piece& piece, F&& f) {
-    const l3::Runs runs = chunk_.runs(piece.record, piece.partition, sizeof(T));
+    const l3::Runs& runs = runs_of(piece);
     const uint32_t first = piece.local();
     const uint64_t left = count() - static_cast<uint64_t>(piece.unit) * kUnitRows;
     const uint32_t rows = left < piece.rows ? static_cast<uint32_t>(left) : piece.rows;
@@ -468,6 +477,8 @@ class L3Reader final : public Reader {
   const std::byte* residuals_end_;
   uint32_t extent_partition_ = ~0u;
   l3::Extent extent_;
+  uint32_t runs_partition_ = ~0u;
+  l3::Runs runs_;
 };
 
 }  // namespace
