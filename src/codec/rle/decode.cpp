@@ -28,32 +28,28 @@ class RleReader final : public Reader {
   using Reader::decode_tile;
 
   uint32_t decode_runs(uint32_t tile, void* values, uint32_t* ends) override {
-    auto* to = static_cast<T*>(values);
     const uint32_t first_row = tile * kTileRows;
     const uint32_t rows = rows_in_tile(count(), tile);
-    bool good = begins_there(entries_[tile], first_row);
     const uint32_t first_run = entries_[tile].first_run;
     const uint32_t runs = end_run(tile) - first_run;
+    bool good = begins_there(entries_[tile], first_row);
+    uint32_t end = first_row;
     for (uint32_t done = 0; done < runs;) {
       load((first_run + done) / kTileRows);
       const uint32_t begin = (first_run + done) % kTileRows;
       const uint32_t part = std::min(runs - done, kTileRows - begin);
-      std::copy_n(run_values_ + begin, part, to + done);
-      std::transform(run_ends_ + begin, run_ends_ + begin + part, ends + done,
-                     [&](uint32_t end) { return end - first_row; });
+      std::copy_n(run_values_ + begin, part, static_cast<T*>(values) + done);
+      good = copy_ends(run_ends_ + begin, part, end, first_row, ends + done) && good;
       done += part;
+      end = run_ends_[begin + part - 1];
     }
-    // Ends come from a child whose values nobody has seen. They ascend inside the tile, and the last run fills it.
-    const uint64_t end = run_ends_[(first_run + runs - 1) % kTileRows];
+    // Ends come from a child whose values nobody has seen: they must rise inside the tile, and the last run fill it.
     const uint64_t end_row = uint64_t{first_row} + rows;
-    good = good && (end_row == count() ? end == end_row : end >= end_row);
-    ends[runs - 1] = rows;
-    uint32_t falls = ends[0] == 0 ? 1 : 0;
-    for (uint32_t i = 1; i < runs; ++i) falls |= ends[i] <= ends[i - 1] ? 1 : 0;
-    if (good && falls == 0) return runs;
-    mark_corrupt(true);
-    ends[0] = rows;
-    return 1;
+    good = good && (end_row == count() ? end == end_row : end >= end_row) && (runs == 1 || ends[runs - 2] < rows);
+    mark_corrupt(!good);
+    const uint32_t sound = good ? runs : 1;
+    ends[sound - 1] = rows;
+    return sound;
   }
 
  private:
@@ -62,6 +58,18 @@ class RleReader final : public Reader {
     if (tile + 1 == tile_count(count())) return runs_;
     const rle::TileEntry& next = entries_[tile + 1];
     return next.first_run + (next.consumed > 0 ? 1 : 0);
+  }
+
+  // Counted from `first_row`. Returns whether all rise, from above `before` on.
+  static bool copy_ends(const uint32_t* __restrict from, uint32_t runs, uint32_t before, uint32_t first_row,
+                        uint32_t* __restrict to) {
+    uint32_t falls = from[0] <= before ? 1 : 0;  // a word, so that GCC makes vectors of it
+    to[0] = from[0] - first_row;
+    for (uint32_t i = 1; i < runs; ++i) {
+      falls |= from[i] <= from[i - 1] ? 1 : 0;
+      to[i] = from[i] - first_row;
+    }
+    return falls == 0;
   }
 
   // Whether the run before ends where the entry lets its run begin: an entry may name a run that exists but is not the
