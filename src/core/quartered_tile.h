@@ -21,10 +21,9 @@ BASALT_HD uint64_t stream_bits(const uint32_t* words, uint64_t at, uint32_t widt
   const uint64_t word = at >> 5;
   const uint32_t shift = at & 31;
 #if !defined(__CUDA_ARCH__)
-  // Whether bits lie in one word or two is no branch: it cannot be predicted. The second word of one is the first
-  // again.
+  // Whether bits lie in one word or two is no branch, which nobody could predict: two are read, or one twice.
   if (width <= 32) {
-    const uint64_t last = word + (shift + width > 32 ? 1 : 0);
+    const uint64_t last = (at + width - 1) >> 5;
     return (words[word] | static_cast<uint64_t>(words[last]) << 32) >> shift & low_bits(width);
   }
 #endif

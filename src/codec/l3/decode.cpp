@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "codec/checks.h"
+#include "codec/expand_runs.h"
 #include "codec/l3/l3.h"
 #include "codec/l3/layout.h"
 #include "codec/l3/side_by_side.h"
@@ -102,22 +103,21 @@ class L3Reader final : public Reader {
   }
 
   uint32_t decode_runs(uint32_t tile, void* values, uint32_t* ends) override {
-    bool stored = true;
-    for_each_piece(tile, [&](const Piece& piece) { stored = stored && is_steps(piece.record); });
-    if (!stored) return 0;
     auto* to = static_cast<T*>(values);
+    const uint32_t first = tile * kUnitsPerTile;
+    const uint32_t end = std::min(first + kUnitsPerTile, chunk_.units);
     uint32_t runs = 0;
-    const auto add = [&](uint32_t end, T value) {
-      to[runs] = value;
-      ends[runs++] = end;
-    };
-    for_each_piece(tile, [&](const Piece& piece) {
-      if (piece.record.model == l3::Model::kRuns) {
-        expand_runs(piece, [&](uint32_t, uint32_t end, T value) { add(piece.first + end, value); });
-      } else {
-        add(std::min(piece.first + piece.rows, rows_in_tile(count(), tile)), base_of(piece.record));
-      }
-    });
+    for (uint32_t unit = first; unit < end;) {
+      const uint32_t partition = chunk_.partition_of(unit);
+      const uint32_t next = std::min(end, chunk_.end_unit(partition));
+      const Piece piece{partition, chunk_.record(partition), unit, (unit - first) * kUnitRows,
+                        (next - unit) * kUnitRows};
+      if (!is_steps(piece.record)) return 0;
+      const uint32_t more = read_runs(piece, to + runs, ends + runs);
+      for (uint32_t i = runs; i < runs + more; ++i) ends[i] += piece.first;
+      runs += more;
+      unit = next;
+    }
     return runs;
   }
 
@@ -187,7 +187,6 @@ class L3Reader final : public Reader {
   static bool is_steps(const l3::Record& r) {
     return r.model == l3::Model::kRuns || (l3::degree_of(r.model) == 0 && r.width == 0);
   }
-  T base_of(const l3::Record& r) const { return static_cast<T>(l3::get_predictor(r, chunk_.params, sizeof(T)).base); }
 
   // A packed tile or a unit of a reference or a line: nothing but one loop that unpacks and predicts. All that it needs
   // is passed in registers, since stores to the stack between two tiles disturb the stream of stores to `out`.
@@ -320,9 +319,14 @@ class L3Reader final : public Reader {
     const auto low_bits_of_type = static_cast<T>(low);
     const auto span = static_cast<T>(static_cast<T>(high) - low_bits_of_type);
     if (piece.record.model == l3::Model::kRuns) {
-      expand_runs(piece, [&](uint32_t begin, uint32_t end, T value) {
-        std::fill(out + begin, out + end, static_cast<T>(value - low_bits_of_type) <= span ? 1 : 0);
-      });
+      T values[kTileRows];
+      uint32_t ends[kTileRows];
+      const uint32_t runs = read_runs(piece, values, ends);
+      uint32_t row = 0;
+      for (uint32_t i = 0; i < runs; ++i) {
+        std::fill(out + row, out + ends[i], static_cast<T>(values[i] - low_bits_of_type) <= span ? 1 : 0);
+        row = ends[i];
+      }
       return Answered::kByModel;
     }
     if (e.known && piece.record.model == l3::Model::kFor) return test_offsets(piece, e, low, high, out);
@@ -396,29 +400,51 @@ class L3Reader final : public Reader {
     return runs_;
   }
 
-  // f(begin, end, value) for the runs of the piece's rows, as far as the chunk has them.
-  template <typename F>
-  void expand_runs(const Piece& piece, F&& f) {
+  uint32_t rows_of(const Piece& piece) const {
+    const uint64_t left = count() - static_cast<uint64_t>(piece.unit) * kUnitRows;
+    return left < piece.rows ? static_cast<uint32_t>(left) : piece.rows;
+  }
+
+  // Of a partition that is_steps(): the runs of the piece's rows, as far as the chunk has them; ends count from its
+  // first row. Both have room for that many. Returns how many.
+  uint32_t read_runs(const Piece& piece, T* values, uint32_t* ends) {
+    const uint32_t rows = rows_of(piece);
+    if (piece.record.model != l3::Model::kRuns) {
+      values[0] = static_cast<T>(l3::get_predictor(piece.record, chunk_.params, sizeof(T)).base);
+      ends[0] = rows;
+      return 1;
+    }
     const l3::Runs& runs = runs_of(piece);
     const uint32_t first = piece.local();
-    const uint64_t left = count() - static_cast<uint64_t>(piece.unit) * kUnitRows;
-    const uint32_t rows = left < piece.rows ? static_cast<uint32_t>(left) : piece.rows;
-    l3::RunsOfTile at(runs, runs.tile_of(first));
-    at.find(first);
-    for (uint32_t done = 0; done < rows;) {
-      // A run that is not the tile's last has at least a row, or it lies.
-      const uint32_t end = std::min(rows, std::max(at.end - first, done + 1));
-      f(done, end, static_cast<T>(runs.value(at.run)));
-      done = end;
-      at.move_to(first + done);
+    const uint32_t tile = runs.tile_of(first);
+    const uint32_t tile_row = runs.tile_row(tile);
+    l3::RunsOfTile at(runs, tile);
+    if (first != 0 && first != tile_row) at.find(first);
+    // Each has a row at least, or it lies; the last one's end is not looked at.
+    const uint32_t ending = std::min(at.last - at.run, rows - 1);
+    uint32_t falls = 0;
+    uint32_t inside = 0;
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < ending; ++i) {
+      ends[i] = runs.end(at.run + i, tile) - first;
+      falls |= ends[i] <= before ? 1 : 0;
+      inside += ends[i] < rows ? 1 : 0;
+      before = ends[i];
     }
-    mark_corrupt(at.bad);
+    const bool bad = at.bad || falls != 0 || before > tile_row + kTileRows - first;
+    mark_corrupt(bad);
+    if (bad) inside = 0;
+    for (uint32_t i = 0; i <= inside; ++i) values[i] = static_cast<T>(runs.value(at.run + i));
+    ends[inside] = rows;
+    return inside + 1;
   }
 
   void decode(const Piece& piece, T* out) {
     if (piece.record.model == l3::Model::kRuns) {
-      expand_runs(piece, [&](uint32_t begin, uint32_t end, T value) { std::fill(out + begin, out + end, value); });
-      return;
+      T values[kTileRows];
+      uint32_t ends[kTileRows];
+      const uint32_t runs = read_runs(piece, values, ends);
+      return expand_runs(values, ends, runs, rows_of(piece), out);
     }
     if (is_flat_or_line(piece.record)) {
       if (piece.rows == kTileRows) return decode_line<kTileRows>(piece.record, piece.unit, out);
