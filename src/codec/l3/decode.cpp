@@ -405,6 +405,34 @@ class L3Reader final : public Reader {
     return left < piece.rows ? static_cast<uint32_t>(left) : piece.rows;
   }
 
+  // f(i, residual i) for residuals that follow each other in a bit stream.
+  template <typename F>
+  static void for_each_residual(const uint32_t* words, uint64_t at, uint32_t width, uint32_t count, F&& f) {
+    if (width == 0 || width > 32) {
+      for (uint32_t i = 0; i < count; ++i) f(i, stream_bits(words, at + uint64_t{i} * width, width));
+    } else {
+      for (uint32_t i = 0; i < count; ++i) f(i, short_stream_bits(words, at + uint64_t{i} * width, width));
+    }
+  }
+  // Values or ends of neighbouring runs.
+  template <typename Out>
+  static void read_modelled(const l3::Predictor& model, const l3::Record& record, const uint32_t* words, uint64_t at,
+                            uint32_t first, uint32_t count, Out* out) {
+    const l3::Predictor p = model;
+    const bool curve = l3::degree_of(record.model) > 1;
+    for_each_residual(words, at, record.width, count, [&](uint32_t i, uint64_t residual) {
+      const uint64_t y = curve ? l3::evaluate(p, first + i) : p.c0 + p.c1 * (first + i);
+      out[i] = static_cast<Out>(l3::finish(p, y, residual));
+    });
+  }
+  static void read_ends(const l3::Runs& runs, uint32_t first, uint32_t count, uint32_t tile_row, uint32_t* out) {
+    const l3::Record& record = runs.header.ends;
+    const uint64_t at = runs.end_bit(first);
+    if (record.model != l3::kByTile) return read_modelled(runs.ends, record, runs.words, at, first, count, out);
+    for_each_residual(runs.words, at, record.width, count,
+                      [&](uint32_t i, uint64_t residual) { out[i] = tile_row + static_cast<uint32_t>(residual) + 1; });
+  }
+
   // Of a partition that is_steps(): the runs of the piece's rows, as far as the chunk has them; ends count from its
   // first row. Both have room for that many. Returns how many.
   uint32_t read_runs(const Piece& piece, T* values, uint32_t* ends) {
@@ -425,8 +453,9 @@ class L3Reader final : public Reader {
     uint32_t falls = 0;
     uint32_t inside = 0;
     uint32_t before = 0;
+    read_ends(runs, at.run, ending, tile_row, ends);
     for (uint32_t i = 0; i < ending; ++i) {
-      ends[i] = runs.end(at.run + i, tile) - first;
+      ends[i] -= first;
       falls |= ends[i] <= before ? 1 : 0;
       inside += ends[i] < rows ? 1 : 0;
       before = ends[i];
@@ -434,7 +463,8 @@ class L3Reader final : public Reader {
     const bool bad = at.bad || falls != 0 || before > tile_row + kTileRows - first;
     mark_corrupt(bad);
     if (bad) inside = 0;
-    for (uint32_t i = 0; i <= inside; ++i) values[i] = static_cast<T>(runs.value(at.run + i));
+    read_modelled(runs.values, runs.header.values, runs.words, uint64_t{at.run} * runs.header.values.width, at.run,
+                  inside + 1, values);
     ends[inside] = rows;
     return inside + 1;
   }
