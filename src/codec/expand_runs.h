@@ -57,11 +57,11 @@ void fill_tile(T value, T* out) {
   }
 }
 
-// `ends` ascend, begin above 0, and the last one is `rows`; `out` has room for a whole tile.
+// `ends` ascend, begin above 0, and the last one is `rows`; `out` has room for the next multiple of eight.
 template <typename T>
 void expand_runs(const T* values, const uint32_t* ends, uint32_t runs, uint32_t rows, T* out) {
   static const bool wide = std::getenv("EXP_FILL") != nullptr;
-  if (runs == 1 && wide) return fill_tile(values[0], out);
+  if (runs == 1 && rows == kTileRows && wide) return fill_tile(values[0], out);
   if (rows < runs * kRowsOfShortRuns) return expand_short_runs(values, ends, runs, rows, out);
   uint32_t row = 0;
   for (uint32_t i = 0; i < runs; ++i) {
