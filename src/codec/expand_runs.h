@@ -13,7 +13,7 @@
 namespace basalt {
 
 // Below this many rows per run, rows look for their run; above, runs fill their rows.
-constexpr uint32_t kRowsOfShortRuns = 32;
+constexpr uint32_t kRowsOfShortRuns = 16;
 
 // Each row adds up the runs that began before it, eight rows at a time: no branch depends on the lengths of runs, which
 // nobody can predict. Writes whole groups of eight rows.
