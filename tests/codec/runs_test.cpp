@@ -9,7 +9,8 @@
 namespace basalt {
 namespace {
 
-// Runs of any length from one row to the whole tile, in tiles of any length; nothing is written behind the last eight rows.
+// Runs of any length from one row to the whole tile, in tiles of any length; nothing is written behind the last eight
+// rows.
 template <typename T>
 void expect_expanded() {
   std::mt19937_64 random(8);

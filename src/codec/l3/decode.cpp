@@ -106,17 +106,16 @@ class L3Reader final : public Reader {
     auto* to = static_cast<T*>(values);
     const uint32_t first = tile * kUnitsPerTile;
     const uint32_t end = std::min(first + kUnitsPerTile, chunk_.units);
+    for (uint32_t partition = chunk_.partition_of(first); partition <= chunk_.partition_of(end - 1); ++partition) {
+      if (!is_steps(chunk_.record(partition))) return 0;
+    }
     uint32_t runs = 0;
     for (uint32_t unit = first; unit < end;) {
-      const uint32_t partition = chunk_.partition_of(unit);
-      const uint32_t next = std::min(end, chunk_.end_unit(partition));
-      const Piece piece{partition, chunk_.record(partition), unit, (unit - first) * kUnitRows,
-                        (next - unit) * kUnitRows};
-      if (!is_steps(piece.record)) return 0;
+      const Piece piece = rest_of_tile(unit);
       const uint32_t more = read_runs(piece, to + runs, ends + runs);
       for (uint32_t i = runs; i < runs + more; ++i) ends[i] += piece.first;
       runs += more;
-      unit = next;
+      unit += piece.rows / kUnitRows;
     }
     return runs;
   }
@@ -169,6 +168,13 @@ class L3Reader final : public Reader {
   Piece piece_at(uint32_t unit, uint32_t first, uint32_t rows) const {
     const uint32_t partition = chunk_.partition_of(unit);
     return {partition, chunk_.record(partition), unit, first, rows};
+  }
+  // As many units of the tile as lie in the first one's partition: runs have no residuals by unit.
+  Piece rest_of_tile(uint32_t unit) const {
+    const uint32_t partition = chunk_.partition_of(unit);
+    const uint32_t first = unit / kUnitsPerTile * kUnitsPerTile;
+    const uint32_t end = std::min(first + kUnitsPerTile, chunk_.end_unit(partition));
+    return {partition, chunk_.record(partition), unit, (unit - first) * kUnitRows, (end - unit) * kUnitRows};
   }
   template <typename F>
   void for_each_piece(uint32_t tile, F&& f) const {
@@ -273,7 +279,12 @@ class L3Reader final : public Reader {
     if (chunk_.is_packed(first)) return decode_piece(first, kTileRows, out);
     for (uint32_t unit = first; unit < std::min(first + kUnitsPerTile, chunk_.units); ++unit, out += kUnitRows) {
       const l3::Record r = chunk_.record(chunk_.partition_of(unit));
-      if (is_flat_or_line(r) && has_room(r, unit)) {
+      if (r.model == l3::Model::kRuns) {
+        const Piece piece = rest_of_tile(unit);
+        decode(piece, out);
+        unit += piece.rows / kUnitRows - 1;
+        out += piece.rows - kUnitRows;
+      } else if (is_flat_or_line(r) && has_room(r, unit)) {
         decode_line<kUnitRows>(r, unit, out);
       } else {
         decode_piece(unit, kUnitRows, out);
