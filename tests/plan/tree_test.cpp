@@ -188,6 +188,19 @@ TEST(Chooser, FloatsThatReadFasterMayBeAFewPerCentLarger) {
   }
 }
 
+// Runs of one or two rows: floats are made once per run.
+TEST(Chooser, FloatsOfShortRunsMayBeRunsOfFloats) {
+  std::mt19937_64 random(2);
+  std::vector<double> column;
+  while (column.size() < 60000) {
+    column.insert(column.end(), 1 + random() % 2, static_cast<double>(random() % 1000000) / 100);
+  }
+  const Tree chosen = choose_tree(view(column), Effort::kBest);
+  EXPECT_EQ(to_string(chosen), "rle(galp(packed), delta(packed))");
+  EXPECT_LE(bytes_at_best(view(column), chosen),
+            bytes_at_best(view(column), parse_tree("galp(rle(packed, delta(packed)))")) * 103 / 100);
+}
+
 // Only the first tree of a column is taken for its speed. Later chunks take a faster one that is there; a new one has
 // to be the smallest, or the column would run out of places for those that save much.
 TEST(Chooser, FloatsSpendNoPlacesOnSpeed) {
