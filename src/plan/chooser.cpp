@@ -165,7 +165,9 @@ std::vector<Tree> simplest_trees(Physical type) {
     const std::vector<ChildSlot> slots = codec->children(type);
     if (slots.size() != 1 || !is_integer(slots[0].type)) continue;
     for (const Tree& tree : simplest) trees.push_back({std::string(codec->name()), {tree}});
-    trees.push_back({"rle", {{std::string(codec->name()), {simplest[0]}}, simplest[1]}});
+    for (const Tree& leaf : {simplest.front(), simplest.back()}) {
+      trees.push_back({"rle", {{std::string(codec->name()), {leaf}}, {"delta", {leaf}}}});
+    }
   }
   return trees;
 }
