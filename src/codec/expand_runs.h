@@ -60,8 +60,20 @@ void fill_tile(T value, T* out) {
 // `ends` ascend, begin above 0, and the last one is `rows`; `out` has room for the next multiple of eight.
 template <typename T>
 void expand_runs(const T* values, const uint32_t* ends, uint32_t runs, uint32_t rows, T* out) {
-  static const bool wide = std::getenv("EXP_FILL") != nullptr;
-  if (runs == 1 && rows == kTileRows && wide) return fill_tile(values[0], out);
+  static const int how = std::getenv("EXP_FILL") == nullptr ? 0 : std::atoi(std::getenv("EXP_FILL"));
+  if (runs == 1 && rows == kTileRows && how == 1) return fill_tile(values[0], out);
+#if defined(__x86_64__)
+  if constexpr (sizeof(T) == 8) {
+    if (runs == 1 && rows == kTileRows && how == 2) {
+      uint64_t bits;
+      std::memcpy(&bits, values, sizeof(bits));
+      void* to = out;
+      uint64_t count = kTileRows;
+      asm volatile("rep stosq" : "+D"(to), "+c"(count) : "a"(bits) : "memory");
+      return;
+    }
+  }
+#endif
   if (rows < runs * kRowsOfShortRuns) return expand_short_runs(values, ends, runs, rows, out);
   uint32_t row = 0;
   for (uint32_t i = 0; i < runs; ++i) {
