@@ -50,11 +50,15 @@ class GalpReader final : public Reader {
     }
     const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));
     if (const uint32_t runs = integers_->decode_runs(tile, numbers_, ends_)) {
-      decode_pair(tile, scale, runs, run_values_);
+      decode_pair(tile, scale, numbers_, runs, run_values_);
       expand_runs(run_values_, ends_, runs, rows, to);
+    } else if (const EntryList entries = integers_->decode_codes(tile, codes_); entries.count > 0) {
+      const T* values = values_of(entries, tile);
+#pragma GCC unroll 8
+      for (uint32_t i = 0; i < rows; ++i) to[i] = values[codes_[i]];
     } else {
       integers_->decode_tile(tile, numbers_);
-      decode_pair(tile, scale, rows, to);
+      decode_pair(tile, scale, numbers_, rows, to);
     }
     mark_corrupt(integers_->corrupt());
     patch(tile, [&](uint32_t row, uint64_t value) { to[row] = galp::float_of(static_cast<Bits>(value)); });
@@ -142,17 +146,28 @@ class GalpReader final : public Reader {
     galp::for_each_exception(exceptions, [&](uint32_t i, uint32_t row) { put(row, exceptions.value(i)); });
   }
 
-  // Of the numbers that were just decoded. Where the child's bounds are not at hand, they are taken for small while
+  // Of a dictionary, kept: above a dictionary all tiles have the same scheme, or are RAW.
+  const T* values_of(const EntryList& entries, uint32_t tile) {
+    if (entries_scheme_ != schemes_[tile]) {
+      entries_scheme_ = schemes_[tile];
+      entry_values_.resize(entries.count);
+      decode_pair(tile, galp::Scale<T>::of(galp::pair_of(entries_scheme_)), static_cast<const Int*>(entries.values),
+                  entries.count, entry_values_.data());
+    }
+    return entry_values_.data();
+  }
+
+  // Of numbers that were just decoded. Where the child's bounds are not at hand, they are taken for small while
   // they are looked at: to ask for bounds first takes longer, of curves several times as long.
-  void decode_pair(uint32_t tile, const galp::Scale<T>& scale, uint32_t rows, T* out) const {
+  void decode_pair(uint32_t tile, const galp::Scale<T>& scale, const Int* numbers, uint32_t rows, T* out) const {
     const auto most = static_cast<Int>(std::min(galp::small_limit(T{}), galp::largest_integer(scale)));
     if (bounds_at_hand_) {
       const bool small = inside(integers_->bounds(tile), most);
-      return (small ? rows_.decode_small : rows_.decode)(numbers_, rows, scale, out);
+      return (small ? rows_.decode_small : rows_.decode)(numbers, rows, scale, out);
     }
     const auto bits = static_cast<uint32_t>(std::bit_width(static_cast<Bits>(most))) - 1;
-    if (rows_.decode_if_small(numbers_, rows, scale, bits, out) || rows_.within(numbers_, rows, most)) return;
-    rows_.decode(numbers_, rows, scale, out);
+    if (rows_.decode_if_small(numbers, rows, scale, bits, out) || rows_.within(numbers, rows, most)) return;
+    rows_.decode(numbers, rows, scale, out);
   }
 
   static bool inside(const std::optional<ValueBounds>& bounds, int64_t most) {
@@ -240,6 +255,9 @@ class GalpReader final : public Reader {
   Int numbers_[kTileRows];
   T run_values_[kTileRows];
   uint32_t ends_[kTileRows];
+  uint32_t codes_[kTileRows];
+  uint32_t entries_scheme_ = galp::kRaw;
+  std::vector<T> entry_values_;
 };
 
 }  // namespace
