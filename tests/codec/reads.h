@@ -90,7 +90,19 @@ inline uint32_t expect_runs(Reader& reader, uint32_t tile, uint32_t rows, const 
   return runs;
 }
 
-// Every tile, also by runs, 200 rows in any order, and questions. Returns the counts of check_ranges().
+// Places in a list of values, where a tile is stored as such.
+inline void expect_codes(Reader& reader, uint32_t tile, uint32_t rows, const std::byte* expected) {
+  const uint32_t width = width_of(reader.type());
+  uint32_t codes[kTileRows];
+  const EntryList entries = reader.decode_codes(tile, codes);
+  for (uint32_t i = 0; i < rows && entries.count > 0; ++i) {
+    ASSERT_LT(codes[i], entries.count) << "tile " << tile << ", row " << i;
+    const auto* value = static_cast<const std::byte*>(entries.values) + size_t{codes[i]} * width;
+    ASSERT_EQ(std::memcmp(value, expected + size_t{i} * width, width), 0) << "tile " << tile << ", row " << i;
+  }
+}
+
+// Every tile, also by runs and codes, 200 rows in any order, and questions. Returns the counts of check_ranges().
 inline std::vector<uint32_t> expect_reads(const Values& values, Reader& reader) {
   const uint32_t width = width_of(values.type);
   Buffer tile_values(static_cast<size_t>(kTileRows) * width);
@@ -101,6 +113,7 @@ inline std::vector<uint32_t> expect_reads(const Values& values, Reader& reader) 
     EXPECT_EQ(std::memcmp(tile_values.data(), expected, static_cast<size_t>(rows) * width), 0)
         << "tile " << tile << " of " << values.count << " × " << to_string(values.type);
     expect_runs(reader, tile, rows, expected);
+    expect_codes(reader, tile, rows, expected);
   }
   std::mt19937_64 random(5);
   std::vector<uint32_t> rows;

@@ -76,5 +76,13 @@ TEST(Runs, ConstantTilesAreOneRun) {
   }
 }
 
+TEST(Runs, DictionariesHaveCodesInEveryTile) {
+  const auto array = testing::make_array(Physical::kI64, 2500, testing::Pattern::kFewDistinct, 1);
+  const Node node = encode_tree(array.values, bind_tree(parse_tree("dict"), array.values.type));
+  const auto reader = open_reader(view_of(node));
+  uint32_t codes[kTileRows];
+  for (uint32_t tile = 0; tile < 3; ++tile) EXPECT_EQ(reader->decode_codes(tile, codes).count, 7u);
+}
+
 }  // namespace
 }  // namespace basalt
