@@ -3,12 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
-#include <cstdlib>
 #include <cstring>
-#include <type_traits>
 
-#include "core/packing.h"
+#include "basalt/core/host_device.h"
 
 namespace basalt {
 
@@ -46,34 +43,9 @@ void fill_run(T* begin, T* end, T value) {
   std::fill(begin, end, value);
 }
 
-// A packed tile of width 0, for which there are loops with the machine's widest stores.
-template <typename T>
-void fill_tile(T value, T* out) {
-  if constexpr (std::is_floating_point_v<T>) {
-    using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-    unpack_tile(nullptr, 0, std::bit_cast<Bits>(value), reinterpret_cast<Bits*>(out));
-  } else {
-    unpack_tile(nullptr, 0, value, out);
-  }
-}
-
 // `ends` ascend, begin above 0, and the last one is `rows`; `out` has room for the next multiple of eight.
 template <typename T>
 void expand_runs(const T* values, const uint32_t* ends, uint32_t runs, uint32_t rows, T* out) {
-  static const int how = std::getenv("EXP_FILL") == nullptr ? 0 : std::atoi(std::getenv("EXP_FILL"));
-  if (runs == 1 && rows == kTileRows && how == 1) return fill_tile(values[0], out);
-#if defined(__x86_64__)
-  if constexpr (sizeof(T) == 8) {
-    if (runs == 1 && rows == kTileRows && how == 2) {
-      uint64_t bits;
-      std::memcpy(&bits, values, sizeof(bits));
-      void* to = out;
-      uint64_t count = kTileRows;
-      asm volatile("rep stosq" : "+D"(to), "+c"(count) : "a"(bits) : "memory");
-      return;
-    }
-  }
-#endif
   if (rows < runs * kRowsOfShortRuns) return expand_short_runs(values, ends, runs, rows, out);
   uint32_t row = 0;
   for (uint32_t i = 0; i < runs; ++i) {

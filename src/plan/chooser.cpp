@@ -128,11 +128,9 @@ uint64_t reading_cost(const Node& node) {
   };
   constexpr uint64_t kPerRun = 12;
   const auto is = [](const Node& of, std::string_view codec) { return of.codec->name() == codec; };
-  // How many values become floats: runs and entries do before they become rows.
-  uint64_t converted = node.count;
-  if (is(node, "galp") && is(node.children[0], "rle")) converted = node.children[0].children[0].count;
-  if (is(node, "galp") && is(node.children[0], "dict")) converted = node.children[0].children[1].count;
-  uint64_t cost = converted * per_row(node.codec->name());
+  // Runs become floats before they become rows.
+  const bool once_per_run = is(node, "galp") && is(node.children[0], "rle");
+  uint64_t cost = (once_per_run ? node.children[0].children[0] : node).count * per_row(node.codec->name());
   if (is(node, "rle")) cost += node.children[0].count * kPerRun;
   for (const Node& child : node.children) cost += reading_cost(child);
   return cost;

@@ -52,8 +52,7 @@ class GalpReader final : public Reader {
     if (const uint32_t runs = integers_->decode_runs(tile, numbers_, ends_)) {
       decode_pair(tile, scale, numbers_, runs, run_values_);
       expand_runs(run_values_, ends_, runs, rows, to);
-    } else if (const EntryList entries = integers_->decode_codes(tile, codes_); entries.count > 0) {
-      const T* values = values_of(entries, tile);
+    } else if (const T* values = entries_of(tile)) {
 #pragma GCC unroll 8
       for (uint32_t i = 0; i < rows; ++i) to[i] = values[codes_[i]];
     } else {
@@ -128,6 +127,7 @@ class GalpReader final : public Reader {
   using Int = galp::IntOf<T>;
   using Bits = galp::BitsOf<T>;
   static constexpr uint32_t kBits = galp::Arithmetic<T>::kBits;
+  static constexpr uint32_t kRowsPerEntry = 8;
 
   // nullptr: no exceptions.
   const uint32_t* block_of(uint32_t tile) const {
@@ -146,8 +146,13 @@ class GalpReader final : public Reader {
     galp::for_each_exception(exceptions, [&](uint32_t i, uint32_t row) { put(row, exceptions.value(i)); });
   }
 
-  // Of a dictionary, kept: above a dictionary all tiles have the same scheme, or are RAW.
-  const T* values_of(const EntryList& entries, uint32_t tile) {
+  // Values of a dictionary's entries, kept: above a dictionary all tiles have the same scheme, or are RAW. Writes
+  // codes_. nullptr: there is none, or one so long that it is not worth its place in the cache.
+  const T* entries_of(uint32_t tile) {
+    if (!has_codes_) return nullptr;
+    const EntryList entries = integers_->decode_codes(tile, codes_);
+    has_codes_ = entries.count > 0 && entries.count <= count() / kRowsPerEntry;
+    if (!has_codes_) return nullptr;
     if (entries_scheme_ != schemes_[tile]) {
       entries_scheme_ = schemes_[tile];
       entry_values_.resize(entries.count);
@@ -256,6 +261,7 @@ class GalpReader final : public Reader {
   T run_values_[kTileRows];
   uint32_t ends_[kTileRows];
   uint32_t codes_[kTileRows];
+  bool has_codes_ = true;
   uint32_t entries_scheme_ = galp::kRaw;
   std::vector<T> entry_values_;
 };
