@@ -242,6 +242,7 @@ void add_bench(Program& program) {
                                   "  basalt bench filter --device cuda --size 4GiB\n"
                                   "  basalt bench l3 --rows 5000000 --sets linear,books --json l3.json\n"
                                   "  basalt bench galp --files prices.csv,positions.f64\n"
+                                  "  basalt bench galp --files prices.csv --tree 'rle(galp(packed), packed)'\n"
                                   "  basalt bench strings --files names.txt,comments/ --size 64MiB --threads 8\n"
                                   "  basalt bench strings --sweep");
   command->add_option("WHAT", options->what, "all (default: decode and filter), decode, filter, l3, galp, or strings")
@@ -264,6 +265,7 @@ void add_bench(Program& program) {
           "folders of it (default: columns made by a rule)")
       ->delimiter(',')
       ->check(CLI::ExistingPath);
+  command->add_option("--tree", options->tree, "galp: measure this tree instead of the chosen one")->type_name("TREE");
   command->add_flag("--sweep", options->sweep,
                     "strings: how samples, rounds, ranges and limits of symbol tables matter");
   command->add_option("--json", options->json, "l3, galp, strings: also write the figures to this file")

@@ -23,6 +23,7 @@ struct BenchOptions {
   uint64_t rows = 2'000'000;
   std::vector<std::string> sets;
   std::vector<std::string> files;
+  std::string tree;  // empty: the chosen one
   bool sweep = false;
   std::string json;
 };

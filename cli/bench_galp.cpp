@@ -12,6 +12,7 @@
 
 #include "basalt/core/error.h"
 #include "basalt/plan/chooser.h"
+#include "basalt/plan/tree.h"
 #include "cli/alp_size.h"
 #include "cli/bench.h"
 #include "cli/command.h"
@@ -152,7 +153,7 @@ Figures measure(const std::string& name, const std::vector<double>& values, cons
     f.galp += node.encoded_bytes();
     const std::vector<uint32_t> counts = galp::exception_counts(view_of(node));
     f.exceptions += std::accumulate(counts.begin(), counts.end(), 0.0) / tile_count(values.size());
-    tree = chooser.choose(chunk);
+    tree = options.tree.empty() ? chooser.choose(chunk) : bind_tree(parse_tree(options.tree), Physical::kF64);
     f.chosen += encode_tree(chunk, tree, Effort::kBest).encoded_bytes();
   }
   f.tree = to_string(tree);

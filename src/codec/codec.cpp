@@ -52,6 +52,8 @@ void Reader::decode_tile(uint32_t, void*) {
 void Reader::decode_tile(uint32_t, StringRows&) {
   throw Error(ErrorCode::kInternal, "this array holds fixed-width values, not strings");
 }
+uint32_t Reader::decode_runs(uint32_t, void*, uint32_t*) { return 0; }
+EntryList Reader::decode_codes(uint32_t, uint32_t*) { return {}; }
 
 void Reader::gather(std::span<const uint32_t> rows, void* out) {
   // Without point access: decode the tile a row lies in and keep it while the following rows lie there too.

@@ -126,9 +126,12 @@ uint64_t reading_cost(const Node& node) {
     if (codec == "galp") return 6;
     return 4;
   };
-  constexpr uint64_t kPerRun = 30;
-  uint64_t cost = node.count * per_row(node.codec->name());
-  if (node.codec->name() == "rle") cost += node.children[0].count * kPerRun;
+  constexpr uint64_t kPerRun = 12;
+  const auto is = [](const Node& of, std::string_view codec) { return of.codec->name() == codec; };
+  // Runs become floats before they become rows.
+  const bool once_per_run = is(node, "galp") && is(node.children[0], "rle");
+  uint64_t cost = (once_per_run ? node.children[0].children[0] : node).count * per_row(node.codec->name());
+  if (is(node, "rle")) cost += node.children[0].count * kPerRun;
   for (const Node& child : node.children) cost += reading_cost(child);
   return cost;
 }
@@ -150,7 +153,7 @@ bool contains(const std::vector<Tree>& trees, const Tree& tree) {
 // Values with NULLs need a tree that holds them; values without can be held by both kinds.
 bool can_hold(const Tree& tree, const Values& values) { return values.validity == nullptr || tree.codec == "validity"; }
 
-// Those of integers, and of what a codec turns into one array of integers.
+// Those of integers, and of what a codec turns into one array of integers, all rows or one of each run.
 std::vector<Tree> simplest_trees(Physical type) {
   const std::vector<Tree> simplest = {
       {"packed", {}}, {"delta", {{"packed", {}}}}, {"rle", {{"packed", {}}, {"packed", {}}}}, {"l3", {}}};
@@ -162,6 +165,9 @@ std::vector<Tree> simplest_trees(Physical type) {
     const std::vector<ChildSlot> slots = codec->children(type);
     if (slots.size() != 1 || !is_integer(slots[0].type)) continue;
     for (const Tree& tree : simplest) trees.push_back({std::string(codec->name()), {tree}});
+    for (const Tree& leaf : {simplest.front(), simplest.back()}) {
+      trees.push_back({"rle", {{std::string(codec->name()), {leaf}}, {"delta", {leaf}}}});
+    }
   }
   return trees;
 }

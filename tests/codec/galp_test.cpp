@@ -69,6 +69,23 @@ TEST(Galp, EveryLengthChildAndEffort) {
   }
 }
 
+// Few different values, and values that are no decimals between them: read by runs and by entries.
+TEST(Galp, FewValues) {
+  std::mt19937_64 random(7);
+  for (const uint32_t longest : {1u, 3u, 40u, 3000u}) {
+    std::vector<double> values;
+    while (values.size() < 5000) {
+      values.insert(values.end(), 1 + random() % longest, static_cast<double>(random() % 50) / 100);
+      if (random() % 50 == 0) values.push_back(std::sqrt(static_cast<double>(random() % 100)));
+    }
+    const std::vector<float> narrow(values.begin(), values.end());
+    for (const char* tree : {"galp(dict)", "galp(rle)", "galp(l3)", "galp(packed)", "rle(galp(l3), delta(l3))"}) {
+      round_trip(values, tree);
+      round_trip(narrow, tree);
+    }
+  }
+}
+
 // Bits of any kind: RAW or RD, whatever they are.
 TEST(Galp, NoDecimals) {
   std::mt19937_64 random(5);

@@ -71,16 +71,49 @@ inline std::vector<uint32_t> check_ranges(Reader& reader, const Values& values) 
   return answers;
 }
 
-// Every tile, 200 rows in any order, and questions. Returns the counts of check_ranges().
+// Runs of a tile, where it is stored as such: they fill it, and are its rows. Returns how many.
+inline uint32_t expect_runs(Reader& reader, uint32_t tile, uint32_t rows, const std::byte* expected) {
+  const uint32_t width = width_of(reader.type());
+  Buffer values(static_cast<size_t>(kTileRows) * width);
+  uint32_t ends[kTileRows];
+  const uint32_t runs = reader.decode_runs(tile, values.data(), ends);
+  uint32_t row = 0;
+  for (uint32_t i = 0; i < runs; ++i) {
+    EXPECT_GT(ends[i], row) << "run " << i << " of tile " << tile;
+    for (; row < ends[i] && row < rows; ++row) {
+      if (std::memcmp(values.data() + i * width, expected + row * width, width) == 0) continue;
+      ADD_FAILURE() << "tile " << tile << ", run " << i << ", row " << row << " × " << to_string(reader.type());
+      return runs;
+    }
+  }
+  EXPECT_EQ(row, runs > 0 ? rows : 0) << "tile " << tile;
+  return runs;
+}
+
+// Places in a list of values, where a tile is stored as such.
+inline void expect_codes(Reader& reader, uint32_t tile, uint32_t rows, const std::byte* expected) {
+  const uint32_t width = width_of(reader.type());
+  uint32_t codes[kTileRows];
+  const EntryList entries = reader.decode_codes(tile, codes);
+  for (uint32_t i = 0; i < rows && entries.count > 0; ++i) {
+    ASSERT_LT(codes[i], entries.count) << "tile " << tile << ", row " << i;
+    const auto* value = static_cast<const std::byte*>(entries.values) + size_t{codes[i]} * width;
+    ASSERT_EQ(std::memcmp(value, expected + size_t{i} * width, width), 0) << "tile " << tile << ", row " << i;
+  }
+}
+
+// Every tile, also by runs and codes, 200 rows in any order, and questions. Returns the counts of check_ranges().
 inline std::vector<uint32_t> expect_reads(const Values& values, Reader& reader) {
   const uint32_t width = width_of(values.type);
   Buffer tile_values(static_cast<size_t>(kTileRows) * width);
   for (uint32_t tile = 0; tile < tile_count(values.count); ++tile) {
+    const uint32_t rows = rows_in_tile(values.count, tile);
+    const std::byte* const expected = values.as<std::byte>() + static_cast<size_t>(tile) * kTileRows * width;
     reader.decode_tile(tile, tile_values.data());
-    EXPECT_EQ(std::memcmp(tile_values.data(), values.as<std::byte>() + static_cast<size_t>(tile) * kTileRows * width,
-                          static_cast<size_t>(rows_in_tile(values.count, tile)) * width),
-              0)
+    EXPECT_EQ(std::memcmp(tile_values.data(), expected, static_cast<size_t>(rows) * width), 0)
         << "tile " << tile << " of " << values.count << " × " << to_string(values.type);
+    expect_runs(reader, tile, rows, expected);
+    expect_codes(reader, tile, rows, expected);
   }
   std::mt19937_64 random(5);
   std::vector<uint32_t> rows;

@@ -188,6 +188,23 @@ TEST(Chooser, FloatsThatReadFasterMayBeAFewPerCentLarger) {
   }
 }
 
+// Runs of one or two rows of a curve with noise, rounded to 0, 2 or 4 digits: samples take it for a line of one scale.
+TEST(Chooser, RunsOfFloatsWithTheirOwnScalesAreTried) {
+  std::mt19937_64 random(2);
+  std::vector<double> column;
+  while (column.size() < 60000) {
+    const auto row = static_cast<double>(column.size());
+    const double power = std::pow(100, column.size() / 3000 % 3);
+    const double value = 1500 + 1000 * std::sin(row / 500) + static_cast<double>(random() % 100000) / 1000;
+    column.insert(column.end(), 1 + random() % 2, std::round(value * power) / power);
+  }
+  const Tree chosen = choose_tree(view(column), Effort::kBest);
+  EXPECT_EQ(to_string(chosen), "rle(galp(packed), delta(packed))");
+  for (const char* tree : {"galp(rle(l3, delta(packed)))", "rle(galp(l3), delta(packed))", "galp(packed)"}) {
+    EXPECT_LT(bytes_at_best(view(column), chosen), bytes_at_best(view(column), parse_tree(tree))) << tree;
+  }
+}
+
 // Only the first tree of a column is taken for its speed. Later chunks take a faster one that is there; a new one has
 // to be the smallest, or the column would run out of places for those that save much.
 TEST(Chooser, FloatsSpendNoPlacesOnSpeed) {

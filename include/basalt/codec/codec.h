@@ -99,6 +99,12 @@ struct ValueBounds {
   int128_t high = 0;
 };
 
+// A dictionary's values, of the reader's type; the reader owns them.
+struct EntryList {
+  const void* values = nullptr;
+  uint32_t count = 0;
+};
+
 // Decodes one encoded array. Not thread-safe: each thread opens its own. Decoding an array that passed validate() never
 // reads out of bounds; what only the values can show (a code beyond the dictionary) is clamped and raises corrupt().
 class Reader {
@@ -109,6 +115,13 @@ class Reader {
   virtual void decode_tile(uint32_t tile, void* out);
   // kBytes: appends the tile's rows.
   virtual void decode_tile(uint32_t tile, StringRows& out);
+  // Fixed width: the tile as runs of equal values, of which neighbours may be equal, if it is stored as such. Writes
+  // their values and the rows behind their last rows, counted from the tile's first; both have room for kTileRows.
+  // Returns how many; 0: it is not, decode_tile() reads it.
+  virtual uint32_t decode_runs(uint32_t tile, void* values, uint32_t* ends);
+  // Fixed width: the tile as places in a list of values that is the same for all tiles, if it is stored as such (else
+  // the list is empty). `codes` has room for kTileRows; all of them lie in the list.
+  virtual EntryList decode_codes(uint32_t tile, uint32_t* codes);
   // Single rows by index, in the order given, sorted or not.
   virtual void gather(std::span<const uint32_t> rows, void* out);
   virtual void gather(std::span<const uint32_t> rows, StringRows& out);

@@ -1,4 +1,6 @@
 // Running sums from a tile's checkpoint.
+#include <cstring>
+
 #include "codec/checks.h"
 #include "codec/delta/delta.h"
 #include "codec/delta/layout.h"
@@ -7,6 +9,33 @@
 namespace basalt {
 
 namespace {
+
+// Running sums in place; `values` has room for a whole tile.
+template <typename T>
+void add_up(T* values, uint32_t rows) {
+  T sum = 0;
+#pragma GCC unroll 8
+  for (uint32_t i = 0; i < rows; ++i) {
+    sum = static_cast<T>(sum + values[i]);
+    values[i] = sum;
+  }
+}
+
+// Four at a time. What is before them is added last, so that it waits for one addition only.
+void add_up(uint32_t* values, uint32_t rows) {
+  using Four = uint32_t __attribute__((vector_size(16)));
+  constexpr Four kZero = {};
+  Four before = {};
+  for (uint32_t i = 0; i < rows; i += 4) {
+    Four sums;
+    std::memcpy(&sums, values + i, sizeof(sums));
+    sums += __builtin_shufflevector(kZero, sums, 0, 4, 5, 6);
+    sums += __builtin_shufflevector(kZero, sums, 0, 1, 4, 5);
+    const Four out = sums + before;
+    std::memcpy(values + i, &out, sizeof(out));
+    before += __builtin_shufflevector(sums, sums, 3, 3, 3, 3);
+  }
+}
 
 template <typename T>
 class DeltaReader final : public Reader {
@@ -20,13 +49,8 @@ class DeltaReader final : public Reader {
     auto* values = static_cast<T*>(out);
     deltas_->decode_tile(tile, out);
     mark_corrupt(deltas_->corrupt());
-    T sum = checkpoints_[tile];
-    values[0] = sum;
-    const uint32_t rows = rows_in_tile(count(), tile);
-    for (uint32_t i = 1; i < rows; ++i) {
-      sum = static_cast<T>(sum + values[i]);
-      values[i] = sum;
-    }
+    values[0] = checkpoints_[tile];
+    add_up(values, rows_in_tile(count(), tile));
   }
   using Reader::decode_tile;
 

@@ -54,7 +54,10 @@ class CodeReader {
 template <typename T>
 class DictReader final : public Reader {
  public:
-  explicit DictReader(const NodeView& node) : Reader(node.type, node.count), codes_(node) {
+  explicit DictReader(const NodeView& node)
+      : Reader(node.type, node.count),
+        codes_(node),
+        entry_count_(static_cast<uint32_t>(node.children[dict::kEntries].count)) {
     const NodeView& entries = node.children[dict::kEntries];
     const auto reader = open_reader(entries);
     entries_.resize(static_cast<size_t>(tile_count(entries.count)) * kTileRows * sizeof(T));
@@ -67,9 +70,12 @@ class DictReader final : public Reader {
 
   void decode_tile(uint32_t tile, void* out) override {
     std::array<uint32_t, kTileRows> codes;
-    const uint32_t rows = rows_in_tile(count(), tile);
-    mark_corrupt(!codes_.decode_tile(tile, rows, codes.data()));
-    look_up(codes.data(), rows, static_cast<T*>(out));
+    decode_codes(tile, codes.data());
+    look_up(codes.data(), rows_in_tile(count(), tile), static_cast<T*>(out));
+  }
+  EntryList decode_codes(uint32_t tile, uint32_t* codes) override {
+    mark_corrupt(!codes_.decode_tile(tile, rows_in_tile(count(), tile), codes));
+    return {entries_.data(), entry_count_};
   }
   void gather(std::span<const uint32_t> rows, void* out) override {
     std::vector<uint32_t> codes(rows.size());
@@ -105,6 +111,7 @@ class DictReader final : public Reader {
     for (size_t i = 0; i < rows; ++i) out[i] = entries[codes[i]];
   }
   CodeReader codes_;
+  uint32_t entry_count_;
   Buffer entries_;
   bool evenly_spaced_ = false;
   uint32_t step_ = 0;

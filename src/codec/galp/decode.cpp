@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codec/checks.h"
+#include "codec/expand_runs.h"
 #include "codec/galp/exceptions.h"
 #include "codec/galp/galp.h"
 #include "codec/galp/range.h"
@@ -39,9 +40,9 @@ class GalpReader final : public Reader {
       mark_corrupt(integers_->corrupt());
       return;
     }
-    integers_->decode_tile(tile, numbers_);
-    mark_corrupt(integers_->corrupt());
     if (scheme == galp::kRd) {
+      integers_->decode_tile(tile, numbers_);
+      mark_corrupt(integers_->corrupt());
       const galp::Dictionary& dictionary = dictionaries_[tile / galp::kGroupTiles];
       join_parts(dictionary, numbers_, rows, to);
       const uint32_t right_bits = kBits - dictionary.left_bits;
@@ -49,7 +50,17 @@ class GalpReader final : public Reader {
       return;
     }
     const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));
-    decode_pair(tile, scale, rows, to);
+    if (const uint32_t runs = integers_->decode_runs(tile, numbers_, ends_)) {
+      decode_pair(tile, scale, numbers_, runs, run_values_);
+      expand_runs(run_values_, ends_, runs, rows, to);
+    } else if (const T* values = entries_of(tile)) {
+#pragma GCC unroll 8
+      for (uint32_t i = 0; i < rows; ++i) to[i] = values[codes_[i]];
+    } else {
+      integers_->decode_tile(tile, numbers_);
+      decode_pair(tile, scale, numbers_, rows, to);
+    }
+    mark_corrupt(integers_->corrupt());
     patch(tile, [&](uint32_t row, uint64_t value) { to[row] = galp::float_of(static_cast<Bits>(value)); });
   }
 
@@ -137,6 +148,7 @@ class GalpReader final : public Reader {
   using Int = galp::IntOf<T>;
   using Bits = galp::BitsOf<T>;
   static constexpr uint32_t kBits = galp::Arithmetic<T>::kBits;
+  static constexpr uint32_t kRowsPerEntry = 8;
 
   // Of the numbers that were just decoded, and of exceptions in their stead: number i is added by lane i % 32.
   double sum_of_numbers(uint32_t tile, const uint8_t* live, const galp::Scale<double>& scale) const {
@@ -173,17 +185,33 @@ class GalpReader final : public Reader {
     galp::for_each_exception(exceptions, [&](uint32_t i, uint32_t row) { put(row, exceptions.value(i)); });
   }
 
-  // Of the numbers that were just decoded. Where the child's bounds are not at hand, they are taken for small while
+  // Values of a dictionary's entries, kept: above a dictionary all tiles have the same scheme, or are RAW. Writes
+  // codes_. nullptr: there is none, or one so long that it is not worth its place in the cache.
+  const T* entries_of(uint32_t tile) {
+    if (!has_codes_) return nullptr;
+    const EntryList entries = integers_->decode_codes(tile, codes_);
+    has_codes_ = entries.count > 0 && entries.count <= count() / kRowsPerEntry;
+    if (!has_codes_) return nullptr;
+    if (entries_scheme_ != schemes_[tile]) {
+      entries_scheme_ = schemes_[tile];
+      entry_values_.resize(entries.count);
+      decode_pair(tile, galp::Scale<T>::of(galp::pair_of(entries_scheme_)), static_cast<const Int*>(entries.values),
+                  entries.count, entry_values_.data());
+    }
+    return entry_values_.data();
+  }
+
+  // Of numbers that were just decoded. Where the child's bounds are not at hand, they are taken for small while
   // they are looked at: to ask for bounds first takes longer, of curves several times as long.
-  void decode_pair(uint32_t tile, const galp::Scale<T>& scale, uint32_t rows, T* out) const {
+  void decode_pair(uint32_t tile, const galp::Scale<T>& scale, const Int* numbers, uint32_t rows, T* out) const {
     const auto most = static_cast<Int>(std::min(galp::small_limit(T{}), galp::largest_integer(scale)));
     if (bounds_at_hand_) {
       const bool small = inside(integers_->bounds(tile), most);
-      return (small ? rows_.decode_small : rows_.decode)(numbers_, rows, scale, out);
+      return (small ? rows_.decode_small : rows_.decode)(numbers, rows, scale, out);
     }
     const auto bits = static_cast<uint32_t>(std::bit_width(static_cast<Bits>(most))) - 1;
-    if (rows_.decode_if_small(numbers_, rows, scale, bits, out) || rows_.within(numbers_, rows, most)) return;
-    rows_.decode(numbers_, rows, scale, out);
+    if (rows_.decode_if_small(numbers, rows, scale, bits, out) || rows_.within(numbers, rows, most)) return;
+    rows_.decode(numbers, rows, scale, out);
   }
 
   static bool inside(const std::optional<ValueBounds>& bounds, int64_t most) {
@@ -269,6 +297,12 @@ class GalpReader final : public Reader {
   };
   Known known_[galp::pairs_of(kBits)];
   Int numbers_[kTileRows];
+  T run_values_[kTileRows];
+  uint32_t ends_[kTileRows];
+  uint32_t codes_[kTileRows];
+  bool has_codes_ = true;
+  uint32_t entries_scheme_ = galp::kRaw;
+  std::vector<T> entry_values_;
 };
 
 }  // namespace

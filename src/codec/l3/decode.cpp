@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "codec/checks.h"
+#include "codec/expand_runs.h"
 #include "codec/l3/l3.h"
 #include "codec/l3/layout.h"
 #include "codec/l3/side_by_side.h"
@@ -101,6 +102,24 @@ class L3Reader final : public Reader {
     decode_pieces(tile, static_cast<T*>(out));
   }
 
+  uint32_t decode_runs(uint32_t tile, void* values, uint32_t* ends) override {
+    auto* to = static_cast<T*>(values);
+    const uint32_t first = tile * kUnitsPerTile;
+    const uint32_t end = std::min(first + kUnitsPerTile, chunk_.units);
+    for (uint32_t partition = chunk_.partition_of(first); partition <= chunk_.partition_of(end - 1); ++partition) {
+      if (!is_steps(chunk_.record(partition))) return 0;
+    }
+    uint32_t runs = 0;
+    for (uint32_t unit = first; unit < end;) {
+      const Piece piece = rest_of_tile(unit);
+      const uint32_t more = read_runs(piece, to + runs, ends + runs);
+      for (uint32_t i = runs; i < runs + more; ++i) ends[i] += piece.first;
+      runs += more;
+      unit += piece.rows / kUnitRows;
+    }
+    return runs;
+  }
+
   void gather(std::span<const uint32_t> rows, void* out) override {
     auto* to = static_cast<T*>(out);
     bool bad = false;
@@ -150,6 +169,13 @@ class L3Reader final : public Reader {
     const uint32_t partition = chunk_.partition_of(unit);
     return {partition, chunk_.record(partition), unit, first, rows};
   }
+  // As many units of the tile as lie in the first one's partition: runs have no residuals by unit.
+  Piece rest_of_tile(uint32_t unit) const {
+    const uint32_t partition = chunk_.partition_of(unit);
+    const uint32_t first = unit / kUnitsPerTile * kUnitsPerTile;
+    const uint32_t end = std::min(first + kUnitsPerTile, chunk_.end_unit(partition));
+    return {partition, chunk_.record(partition), unit, (unit - first) * kUnitRows, (end - unit) * kUnitRows};
+  }
   template <typename F>
   void for_each_piece(uint32_t tile, F&& f) const {
     const uint32_t first = tile * kUnitsPerTile;
@@ -161,6 +187,11 @@ class L3Reader final : public Reader {
 
   static bool is_flat_or_line(const l3::Record& r) {
     return r.model != l3::Model::kRuns && l3::degree_of(r.model) <= 1;
+  }
+
+  // Runs of equal values, or one.
+  static bool is_steps(const l3::Record& r) {
+    return r.model == l3::Model::kRuns || (l3::degree_of(r.model) == 0 && r.width == 0);
   }
 
   // A packed tile or a unit of a reference or a line: nothing but one loop that unpacks and predicts. All that it needs
@@ -248,7 +279,12 @@ class L3Reader final : public Reader {
     if (chunk_.is_packed(first)) return decode_piece(first, kTileRows, out);
     for (uint32_t unit = first; unit < std::min(first + kUnitsPerTile, chunk_.units); ++unit, out += kUnitRows) {
       const l3::Record r = chunk_.record(chunk_.partition_of(unit));
-      if (is_flat_or_line(r) && has_room(r, unit)) {
+      if (r.model == l3::Model::kRuns) {
+        const Piece piece = rest_of_tile(unit);
+        decode(piece, out);
+        unit += piece.rows / kUnitRows - 1;
+        out += piece.rows - kUnitRows;
+      } else if (is_flat_or_line(r) && has_room(r, unit)) {
         decode_line<kUnitRows>(r, unit, out);
       } else {
         decode_piece(unit, kUnitRows, out);
@@ -294,9 +330,14 @@ class L3Reader final : public Reader {
     const auto low_bits_of_type = static_cast<T>(low);
     const auto span = static_cast<T>(static_cast<T>(high) - low_bits_of_type);
     if (piece.record.model == l3::Model::kRuns) {
-      expand_runs(piece, [&](uint32_t begin, uint32_t end, T value) {
-        std::fill(out + begin, out + end, static_cast<T>(value - low_bits_of_type) <= span ? 1 : 0);
-      });
+      T values[kTileRows];
+      uint32_t ends[kTileRows];
+      const uint32_t runs = read_runs(piece, values, ends);
+      uint32_t row = 0;
+      for (uint32_t i = 0; i < runs; ++i) {
+        std::fill(out + row, out + ends[i], static_cast<T>(values[i] - low_bits_of_type) <= span ? 1 : 0);
+        row = ends[i];
+      }
       return Answered::kByModel;
     }
     if (e.known && piece.record.model == l3::Model::kFor) return test_offsets(piece, e, low, high, out);
@@ -361,29 +402,90 @@ class L3Reader final : public Reader {
     return true;
   }
 
-  // f(begin, end, value) for the runs of the piece's rows, as far as the chunk has them.
-  template <typename F>
-  void expand_runs(const Piece& piece, F&& f) {
-    const l3::Runs runs = chunk_.runs(piece.record, piece.partition, sizeof(T));
-    const uint32_t first = piece.local();
-    const uint64_t left = count() - static_cast<uint64_t>(piece.unit) * kUnitRows;
-    const uint32_t rows = left < piece.rows ? static_cast<uint32_t>(left) : piece.rows;
-    l3::RunsOfTile at(runs, runs.tile_of(first));
-    at.find(first);
-    for (uint32_t done = 0; done < rows;) {
-      // A run that is not the tile's last has at least a row, or it lies.
-      const uint32_t end = std::min(rows, std::max(at.end - first, done + 1));
-      f(done, end, static_cast<T>(runs.value(at.run)));
-      done = end;
-      at.move_to(first + done);
+  // Kept for the partition's other pieces.
+  const l3::Runs& runs_of(const Piece& piece) {
+    if (runs_partition_ != piece.partition) {
+      runs_partition_ = piece.partition;
+      runs_ = chunk_.runs(piece.record, piece.partition, sizeof(T));
     }
-    mark_corrupt(at.bad);
+    return runs_;
+  }
+
+  uint32_t rows_of(const Piece& piece) const {
+    const uint64_t left = count() - static_cast<uint64_t>(piece.unit) * kUnitRows;
+    return left < piece.rows ? static_cast<uint32_t>(left) : piece.rows;
+  }
+
+  // f(i, residual i) for residuals that follow each other in a bit stream.
+  template <typename F>
+  static void for_each_residual(const uint32_t* words, uint64_t at, uint32_t width, uint32_t count, F&& f) {
+    if (width == 0 || width > 32) {
+      for (uint32_t i = 0; i < count; ++i) f(i, stream_bits(words, at + uint64_t{i} * width, width));
+    } else {
+      for (uint32_t i = 0; i < count; ++i) f(i, short_stream_bits(words, at + uint64_t{i} * width, width));
+    }
+  }
+  // Values or ends of neighbouring runs.
+  template <typename Out>
+  static void read_modelled(const l3::Predictor& model, const l3::Record& record, const uint32_t* words, uint64_t at,
+                            uint32_t first, uint32_t count, Out* out) {
+    const l3::Predictor p = model;
+    const bool curve = l3::degree_of(record.model) > 1;
+    for_each_residual(words, at, record.width, count, [&](uint32_t i, uint64_t residual) {
+      const uint64_t y = curve ? l3::evaluate(p, first + i) : p.c0 + p.c1 * (first + i);
+      out[i] = static_cast<Out>(l3::finish(p, y, residual));
+    });
+  }
+  static void read_ends(const l3::Runs& runs, uint32_t first, uint32_t count, uint32_t tile_row, uint32_t* out) {
+    const l3::Record& record = runs.header.ends;
+    const uint64_t at = runs.end_bit(first);
+    if (record.model != l3::kByTile) return read_modelled(runs.ends, record, runs.words, at, first, count, out);
+    for_each_residual(runs.words, at, record.width, count,
+                      [&](uint32_t i, uint64_t residual) { out[i] = tile_row + static_cast<uint32_t>(residual) + 1; });
+  }
+
+  // Of a partition that is_steps(): the runs of the piece's rows, as far as the chunk has them; ends count from its
+  // first row. Both have room for that many. Returns how many.
+  uint32_t read_runs(const Piece& piece, T* values, uint32_t* ends) {
+    const uint32_t rows = rows_of(piece);
+    if (piece.record.model != l3::Model::kRuns) {
+      values[0] = static_cast<T>(l3::get_predictor(piece.record, chunk_.params, sizeof(T)).base);
+      ends[0] = rows;
+      return 1;
+    }
+    const l3::Runs& runs = runs_of(piece);
+    const uint32_t first = piece.local();
+    const uint32_t tile = runs.tile_of(first);
+    const uint32_t tile_row = runs.tile_row(tile);
+    l3::RunsOfTile at(runs, tile);
+    if (first != 0 && first != tile_row) at.find(first);
+    // Each has a row at least, or it lies; the last one's end is not looked at.
+    const uint32_t ending = std::min(at.last - at.run, rows - 1);
+    uint32_t falls = 0;
+    uint32_t inside = 0;
+    uint32_t before = 0;
+    read_ends(runs, at.run, ending, tile_row, ends);
+    for (uint32_t i = 0; i < ending; ++i) {
+      ends[i] -= first;
+      falls |= ends[i] <= before ? 1 : 0;
+      inside += ends[i] < rows ? 1 : 0;
+      before = ends[i];
+    }
+    const bool bad = at.bad || falls != 0 || before > tile_row + kTileRows - first;
+    mark_corrupt(bad);
+    if (bad) inside = 0;
+    read_modelled(runs.values, runs.header.values, runs.words, uint64_t{at.run} * runs.header.values.width, at.run,
+                  inside + 1, values);
+    ends[inside] = rows;
+    return inside + 1;
   }
 
   void decode(const Piece& piece, T* out) {
     if (piece.record.model == l3::Model::kRuns) {
-      expand_runs(piece, [&](uint32_t begin, uint32_t end, T value) { std::fill(out + begin, out + end, value); });
-      return;
+      T values[kTileRows];
+      uint32_t ends[kTileRows];
+      const uint32_t runs = read_runs(piece, values, ends);
+      return expand_runs(values, ends, runs, rows_of(piece), out);
     }
     if (is_flat_or_line(piece.record)) {
       if (piece.rows == kTileRows) return decode_line<kTileRows>(piece.record, piece.unit, out);
@@ -442,6 +544,8 @@ class L3Reader final : public Reader {
   const std::byte* residuals_end_;
   uint32_t extent_partition_ = ~0u;
   l3::Extent extent_;
+  uint32_t runs_partition_ = ~0u;
+  l3::Runs runs_;
 };
 
 }  // namespace

@@ -252,11 +252,13 @@ struct Runs {
     return finish(values, evaluate(values, run),
                   stream_bits(words, static_cast<uint64_t>(run) * header.values.width, header.values.width));
   }
+  // Where the residual of a run's end lies.
+  BASALT_HD uint64_t end_bit(uint32_t run) const {
+    return static_cast<uint64_t>(header.runs) * header.values.width + static_cast<uint64_t>(run) * header.ends.width;
+  }
   // End of a run that ends in tile `tile` of the partition's.
   BASALT_HD uint32_t end(uint32_t run, uint32_t tile) const {
-    const uint64_t at =
-        static_cast<uint64_t>(header.runs) * header.values.width + static_cast<uint64_t>(run) * header.ends.width;
-    const uint64_t residual = stream_bits(words, at, header.ends.width);
+    const uint64_t residual = stream_bits(words, end_bit(run), header.ends.width);
     if (header.ends.model == kByTile) return tile_row(tile) + static_cast<uint32_t>(residual) + 1;
     return static_cast<uint32_t>(finish(ends, evaluate(ends, run), residual));
   }

@@ -26,6 +26,12 @@ class PackedReader final : public Reader {
     unpack_tile(words_ + packed::descriptor_word(descriptor), packed::descriptor_width(descriptor), references_[tile],
                 static_cast<T*>(out));
   }
+  uint32_t decode_runs(uint32_t tile, void* values, uint32_t* ends) override {
+    if (packed::descriptor_width(descriptors_[tile]) > 0) return 0;
+    *static_cast<T*>(values) = references_[tile];
+    *ends = rows_in_tile(count(), tile);
+    return 1;
+  }
   void gather(std::span<const uint32_t> rows, void* out) override {
     auto* to = static_cast<T*>(out);
     for (size_t i = 0; i < rows.size(); ++i) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "codec/checks.h"
+#include "codec/expand_runs.h"
 #include "codec/rle/layout.h"
 #include "codec/rle/rle.h"
 #include "core/dispatch.h"
@@ -15,69 +16,60 @@ class RleReader final : public Reader {
  public:
   explicit RleReader(const NodeView& node)
       : Reader(node.type, node.count),
-        runs_(node.children[rle::kRunEnds].count),
+        runs_(static_cast<uint32_t>(node.children[rle::kRunEnds].count)),
         entries_(stream_as<rle::TileEntry>(node, rle::kTileEntries)),
         values_(open_reader(node.children[rle::kValues])),
         ends_(open_reader(node.children[rle::kRunEnds])) {}
 
   void decode_tile(uint32_t tile, void* out) override {
-    auto* to = static_cast<T*>(out);
-    const uint32_t first_row = tile * kTileRows;
-    const uint32_t rows = rows_in_tile(count(), tile);
-    mark_corrupt(!begins_there(entries_[tile], first_row));
-    uint64_t run = entries_[tile].first_run;
-    uint32_t row = 0;
-    // Ends come from a child whose values nobody has seen: each run is clamped to the tile, takes at least one row, and
-    // the last run is stretched, so that the loop always ends with the tile full.
-    while (row < rows) {
-      load(static_cast<uint32_t>(run / kTileRows));
-      const auto in_tile = static_cast<uint32_t>(run % kTileRows);
-      const uint32_t end = run_ends_[in_tile];
-      uint32_t stop = end > first_row ? std::min(end - first_row, rows) : 0;
-      mark_corrupt(stop <= row);
-      if (stop <= row) stop = run + 1 >= runs_ ? rows : row + 1;
-      if (run + 1 >= runs_ && stop < rows) {
-        mark_corrupt(true);
-        stop = rows;
-      }
-      fill(to, row, stop, run_values_[in_tile]);
-      row = stop;
-      ++run;
-      expand_loaded(first_row, rows, run, row, to);
-    }
-    const bool last_tile = uint64_t{first_row} + rows == count();
-    mark_corrupt(last_tile && (run != runs_ || run_ends_[(run - 1) % kTileRows] != count()));
+    const uint32_t runs = decode_runs(tile, tile_values_, tile_ends_);
+    expand_runs(tile_values_, tile_ends_, runs, rows_in_tile(count(), tile), static_cast<T*>(out));
   }
   using Reader::decode_tile;
 
- private:
-  // Most runs are short: a fixed number of values is stored without asking how many, and the next runs replace what is
-  // too much. `to` has room for a whole tile.
-  static constexpr uint32_t kAtOnce = 4;
-  static void fill(T* to, uint32_t row, uint32_t stop, T value) {
-    if (row + kAtOnce <= kTileRows) {
-      T* const at = to + row;
-      for (uint32_t i = 0; i < kAtOnce; ++i) at[i] = value;
-      row += kAtOnce;
+  uint32_t decode_runs(uint32_t tile, void* values, uint32_t* ends) override {
+    const uint32_t first_row = tile * kTileRows;
+    const uint32_t rows = rows_in_tile(count(), tile);
+    const uint32_t first_run = entries_[tile].first_run;
+    const uint32_t runs = end_run(tile) - first_run;
+    bool good = begins_there(entries_[tile], first_row);
+    uint32_t end = first_row;
+    for (uint32_t done = 0; done < runs;) {
+      load((first_run + done) / kTileRows);
+      const uint32_t begin = (first_run + done) % kTileRows;
+      const uint32_t part = std::min(runs - done, kTileRows - begin);
+      std::copy_n(run_values_ + begin, part, static_cast<T*>(values) + done);
+      good = copy_ends(run_ends_ + begin, part, end, first_row, ends + done) && good;
+      done += part;
+      end = run_ends_[begin + part - 1];
     }
-    if (row < stop) std::fill(to + row, to + stop, value);
+    // Ends come from a child whose values nobody has seen: they must rise inside the tile, and the last run fill it.
+    const uint64_t end_row = uint64_t{first_row} + rows;
+    good = good && (end_row == count() ? end == end_row : end >= end_row) && (runs == 1 || ends[runs - 2] < rows);
+    mark_corrupt(!good);
+    const uint32_t sound = good ? runs : 1;
+    ends[sound - 1] = rows;
+    return sound;
   }
 
-  // Goes on with runs as they should be: loaded, not the last one, and ending in the tile behind the run before.
-  void expand_loaded(uint32_t first_row, uint32_t rows, uint64_t& run, uint32_t& row, T* to) const {
-    const auto begin = static_cast<uint32_t>(run % kTileRows);
-    if (begin == 0) return;
-    const auto end = static_cast<uint32_t>(std::min<uint64_t>(kTileRows, runs_ - 1 - (run - begin)));
-    uint32_t at = begin;
-    uint32_t done = row;
-    for (; at < end; ++at) {
-      const uint32_t stop = run_ends_[at] - first_row;
-      if (stop <= done || stop > rows) break;
-      fill(to, done, stop, run_values_[at]);
-      done = stop;
+ private:
+  // Behind the last run that has rows in the tile.
+  uint32_t end_run(uint32_t tile) const {
+    if (tile + 1 == tile_count(count())) return runs_;
+    const rle::TileEntry& next = entries_[tile + 1];
+    return next.first_run + (next.consumed > 0 ? 1 : 0);
+  }
+
+  // Counted from `first_row`. Returns whether all rise, from above `before` on.
+  static bool copy_ends(const uint32_t* __restrict from, uint32_t runs, uint32_t before, uint32_t first_row,
+                        uint32_t* __restrict to) {
+    uint32_t falls = from[0] <= before ? 1 : 0;  // a word, so that GCC makes vectors of it
+    to[0] = from[0] - first_row;
+    for (uint32_t i = 1; i < runs; ++i) {
+      falls |= from[i] <= from[i - 1] ? 1 : 0;
+      to[i] = from[i] - first_row;
     }
-    row = done;
-    run += at - begin;
+    return falls == 0;
   }
 
   // Whether the run before ends where the entry lets its run begin: an entry may name a run that exists but is not the
@@ -98,13 +90,15 @@ class RleReader final : public Reader {
     loaded_ = run_tile;
   }
 
-  uint64_t runs_;
+  uint32_t runs_;
   const rle::TileEntry* entries_;
   std::unique_ptr<Reader> values_;
   std::unique_ptr<Reader> ends_;
   uint32_t loaded_ = ~0u;
   T run_values_[kTileRows];
   uint32_t run_ends_[kTileRows];
+  T tile_values_[kTileRows];
+  uint32_t tile_ends_[kTileRows];
 };
 
 }  // namespace
