@@ -201,8 +201,7 @@ TEST(EmulatedFloatTests, DamagedExceptionsOfDescribedTilesAreSeen) {
       uint32_t how = device::kByBounds;
       Described::begin(described, INT64_MIN, 0);
       Described::describe(device::lane_id() == 0, descriptor.data(), 0, described, INT64_MIN, 0);
-      uint32_t paired = Described::kTiles;
-      Described::mask(descriptor.data(), 0, 0, described, paired, lane_bad, how, INT64_MIN, 0);
+      Described::mask(descriptor.data(), 0, 0, described, lane_bad, how, INT64_MIN, 0);
       bad |= lane_bad;
     });
     return bad != 0;

@@ -1,6 +1,5 @@
 // Listed exceptions of a tile, for kernels whose lanes describe many tiles ahead: one lane finds where a tile's are,
-// and later each lane of the warp takes one of them, with nothing to wait for but its own words. Where tiles have few,
-// two tiles' are taken at a time.
+// and later each lane of the warp takes one of them, with nothing to wait for but its own words.
 #pragma once
 
 #include "codec/galp/kernels.cuh"
@@ -88,7 +87,9 @@ struct ListedExceptions {
     return ended == population(lanes);
   }
 
-  // Of exception i, whose words were fetched.
+ private:
+  static constexpr uint32_t kValuesShift = 18;
+
   __device__ __forceinline__ T value(uint32_t i, const Fetched& fetched) const {
     const uint32_t shift = i * width();
     T stored = funnel_right(fetched.words[0], fetched.words[1], shift);
@@ -96,70 +97,6 @@ struct ListedExceptions {
       stored |= static_cast<T>(funnel_right(fetched.words[1], fetched.words[2], shift)) << 32;
     }
     return base + (stored & mask);
-  }
-
- private:
-  static constexpr uint32_t kValuesShift = 18;
-};
-
-// Exceptions of two tiles that were described side by side, at most 16 of either: half of the lanes for each.
-template <typename T>
-struct ExceptionPairs {
-  using Fetched = typename ListedExceptions<T>::Fetched;
-  static constexpr uint32_t kMost = kLanes / 2;
-  // A lane's rows.
-  struct Rows {
-    uint32_t exceptions;
-    uint32_t passed;
-  };
-  struct Shared {
-    Rows rows[2][kLanes];  // of the two tiles
-    uint8_t places[2][kLanes];
-  };
-
-  // Whether the tiles, which have `exceptions`, are a pair.
-  template <typename Tile>
-  __device__ __forceinline__ static bool fit(const Tile* two) {
-    return two[0].exceptions.count() <= kMost && two[1].exceptions.count() <= kMost;
-  }
-
-  template <typename Tile>
-  __device__ __forceinline__ static Fetched fetch(const Tile* two) {
-    const ListedExceptions<T>& own = two[lane_id() / kMost].exceptions;
-    return own.count() != 0 ? own.fetch(lane_id() % kMost) : Fetched{};
-  }
-
-  // Finds each lane's rows of both tiles. passes(value) is asked by the lane that has an exception: number i of the
-  // first tile by lane i, of the second by lane 16 + i. False: positions that no writer makes, in the lane's tile.
-  template <typename Tile, typename Passes>
-  __device__ __forceinline__ static bool find_rows(const Tile* two, const Fetched& fetched, Shared& shared,
-                                                   Passes&& passes) {
-    const uint32_t lane = lane_id();
-    const uint32_t half = lane / kMost;
-    const uint32_t i = lane % kMost;
-#pragma unroll
-    for (uint32_t tile = 0; tile < 2; ++tile) {
-      const uint32_t lanes = two[tile].exceptions.lanes;
-      shared.rows[tile][lane] = {0, 0};
-      if ((lanes >> lane & 1) != 0) {
-        shared.places[tile][population(lanes & ((1u << lane) - 1))] = static_cast<uint8_t>(lane);
-      }
-    }
-    sync_warp();
-    const ListedExceptions<T>& own = two[half].exceptions;
-    const uint32_t row = fetched.row >> i % 4 * 8;
-    const bool exists = i < own.count();
-    const uint32_t all_marks = ballot(exists && (row & galp::kLastOfLane) != 0);
-    const uint32_t marks = all_marks >> half * kMost & ((1u << kMost) - 1);
-    if (exists) {
-      const uint32_t place = population(marks & ((1u << i) - 1));
-      Rows& rows = shared.rows[half][shared.places[half][place] % kLanes];
-      const uint32_t bit = 1u << row % kRowsPerLane;
-      or_shared(&rows.exceptions, bit);
-      if (passes(own.value(i, fetched))) or_shared(&rows.passed, bit);
-    }
-    sync_warp();
-    return population(marks) == population(own.lanes);
   }
 };
 

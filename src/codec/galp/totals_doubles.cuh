@@ -1,5 +1,5 @@
 // Totals of doubles: the integers of a tile are added as they are stored, exactly, and become a double once (scale.h);
-// its exceptions are added apart, and the integers that stand in their places are taken off again.
+// its exceptions are added apart, one by each lane, and the integers that stand in their places are taken off again.
 #pragma once
 
 #include "codec/galp/totals_tiles.cuh"
@@ -11,7 +11,6 @@ template <typename UnrolledWidths>
 class GalpTotals<uint64_t, Packed<uint64_t, UnrolledWidths>> {
   using T = uint64_t;
   using Scale = galp::Scale<double>;
-  using Pairs = ExceptionPairs<T>;
   struct alignas(16) Tile : DescribedDecimals<T> {
     int64_t reference;
     double times, back;
@@ -25,15 +24,8 @@ class GalpTotals<uint64_t, Packed<uint64_t, UnrolledWidths>> {
   struct alignas(16) Scratch {
     Tile tiles[kTiles];
     uint8_t places[kLanes];  // for ListedExceptions
-    typename Pairs::Shared pairs;
-    FloatRange<T> range;  // that passes
+    FloatRange<T> range;     // that passes
     alignas(16) unsigned char values[Values::kScratchBytes];
-  };
-
-  // What a lane knows of two tiles whose exceptions were taken together; as new where tiles are described.
-  struct State {
-    uint32_t pair = kTiles;  // its number
-    double others = 0;       // the sum of those that pass, of the first tile in lane 0, of the second in lane 16
   };
 
   // Once, before tiles are described: what passes has keys from first to last.
@@ -65,18 +57,12 @@ class GalpTotals<uint64_t, Packed<uint64_t, UnrolledWidths>> {
 
   // Of the tile that was described as number i, with keys from first to last.
   __device__ __forceinline__ static FloatTileSum total(const uint64_t* descriptor, uint32_t tile, uint32_t i,
-                                                       State& state, Scratch& scratch, int64_t first, int64_t last) {
+                                                       Scratch& scratch, int64_t first, int64_t last) {
     const Tile& here = scratch.tiles[i];
     if (here.kind == GalpTile::kNoDecimals) return sum_galp_rows<T>(descriptor, tile, scratch.values, first, last);
-    const Tile* two = scratch.tiles + (i & ~1u);
     const bool has_exceptions = here.exceptions.header != 0;
-    const bool in_pair = has_exceptions && Pairs::fit(two);
-    Fetched fetched{};
-    if (in_pair && state.pair != i / 2) {
-      fetched = Pairs::fetch(two);
-    } else if (has_exceptions && !in_pair) {
-      fetched = here.exceptions.fetch(lane_id());
-    }
+    typename ListedExceptions<T>::Fetched fetched{};
+    if (has_exceptions) fetched = here.exceptions.fetch(lane_id());
     TileSum sums{};
     if (here.kind != GalpTile::kNonePasses) {
       const uint32_t* words = here.words_of(lane_id());
@@ -87,83 +73,47 @@ class GalpTotals<uint64_t, Packed<uint64_t, UnrolledWidths>> {
       }
     }
     Others others;
-    if (in_pair) {
-      others = add_pair(i, state, fetched, scratch, sums);
-    } else if (has_exceptions) {
+    if (has_exceptions) {
       others = add_exceptions(here, fetched, scratch, sums);
+      if (others.bad != 0) return sum_galp_rows<T>(descriptor, tile, scratch.values, first, last);
     }
     const uint64_t integers = sum_of_lanes(sums.sum) + static_cast<uint64_t>(here.reference) * sum_of_lanes(sums.count);
     double sum = galp::value_of_sum(static_cast<int64_t>(integers), here.times, here.back);
-    if (has_exceptions) sum = galp::sum(sum, others.sum);
-    return {sum, static_cast<int32_t>(sums.count + others.count), others.bad, here.how()};
+    if (has_exceptions) sum = galp::sum(sum, sum_of_lanes(others.sum));
+    return {sum, static_cast<int32_t>(sums.count + others.count), 0, here.how()};
   }
 
  private:
-  using Fetched = typename ListedExceptions<T>::Fetched;
-
-  // Exceptions that pass: the sum of the tile's, and how many, in the lane's part.
+  // Exceptions that pass, of those that are the lane's.
   struct Others {
     double sum = 0;
     uint32_t count = 0;
     uint32_t bad = 0;
   };
 
-  __device__ __forceinline__ static Others add_exceptions(const Tile& here, const Fetched& fetched, Scratch& scratch,
-                                                          TileSum& sums) {
+  __device__ __forceinline__ static Others add_exceptions(const Tile& here,
+                                                          const typename ListedExceptions<T>::Fetched& fetched,
+                                                          Scratch& scratch, TileSum& sums) {
     Others others;
     const bool sound =
         here.exceptions.for_each(fetched, scratch.places, [&](bool exists, uint32_t row, uint32_t of_lane, T bits) {
           if (!exists) return;
-          take_off(here, row, of_lane, sums);
+          const uint64_t stored = stored_at(here, row, of_lane);
+          if (here.kind != GalpTile::kNonePasses && stored - here.first <= here.last - here.first) {
+            sums.sum -= stored;
+            --sums.count;
+          }
           const double value = galp::float_of(bits);
           if (!scratch.range.holds(value)) return;
           others.sum = galp::sum(others.sum, value);
           ++others.count;
         });
     others.bad = sound ? 0 : 1;
-    others.sum = sum_of_lanes(others.sum);
     sync_warp();
     return others;
   }
 
-  // The same of a tile in a pair, whose exceptions are looked at with the first of its tiles that is asked for.
-  __device__ __forceinline__ static Others add_pair(uint32_t i, State& state, const Fetched& fetched, Scratch& scratch,
-                                                    TileSum& sums) {
-    Others others;
-    if (state.pair != i / 2) {
-      state.pair = i / 2;
-      state.others = 0;
-      const bool sound = Pairs::find_rows(scratch.tiles + (i & ~1u), fetched, scratch.pairs, [&](T bits) {
-        const double value = galp::float_of(bits);
-        if (!scratch.range.holds(value)) return false;
-        state.others = galp::sum(state.others, value);
-        return true;
-      });
-      others.bad = sound ? 0 : 1;
-      // Of 16 lanes the last four steps of the order are all.
-      state.others = sum_of_lanes<Pairs::kMost>(state.others);
-    }
-    const typename Pairs::Rows rows = scratch.pairs.rows[i % 2][lane_id()];
-#pragma unroll 1
-    for (uint32_t left = rows.exceptions; left != 0; left &= left - 1) {
-      take_off(scratch.tiles[i], lowest_bit(left), lane_id(), sums);
-    }
-    sync_warp();
-    others.count = population(rows.passed);
-    others.sum = galp::float_of(shuffle(galp::bits_of(state.others), i % 2 * Pairs::kMost));
-    return others;
-  }
-
-  // The integer that stands where an exception is, if it passed.
-  __device__ __forceinline__ static void take_off(const Tile& here, uint32_t row, uint32_t of_lane, TileSum& sums) {
-    if (here.kind == GalpTile::kNonePasses) return;
-    const uint64_t stored = stored_at(here, row, of_lane);
-    if (stored - here.first > here.last - here.first) return;
-    sums.sum -= stored;
-    --sums.count;
-  }
-
-  // A packed value that has been read before; most are of few bits.
+  // The packed value of a row that another lane has read; most are of few bits.
   __device__ __forceinline__ static uint64_t stored_at(const Tile& here, uint32_t row, uint32_t of_lane) {
     const uint32_t* words = here.words_of(of_lane);
     if (here.width > 32) return raw_whole(words, here.width, row);

@@ -91,8 +91,6 @@ class GalpTotals<uint32_t, Packed<uint32_t, UnrolledWidths>> {
     alignas(16) unsigned char values[Values::kScratchBytes];
   };
 
-  struct State {};  // nothing is kept from tile to tile
-
   // As of doubles.
   __device__ __forceinline__ static void begin(Scratch& scratch, int64_t first, int64_t last) {
     if (lane_id() == 0) scratch.range = FloatRange<T>(first, last);
@@ -126,7 +124,7 @@ class GalpTotals<uint32_t, Packed<uint32_t, UnrolledWidths>> {
   }
 
   // Of the tile that was described as number i, with keys from first to last.
-  __device__ __forceinline__ static FloatTileSum total(const uint64_t* descriptor, uint32_t tile, uint32_t i, State&,
+  __device__ __forceinline__ static FloatTileSum total(const uint64_t* descriptor, uint32_t tile, uint32_t i,
                                                        Scratch& scratch, int64_t first, int64_t last) {
     const Tile& here = scratch.tiles[i];
     if (here.kind == GalpTile::kNoDecimals) return sum_galp_rows<T>(descriptor, tile, scratch.values, first, last);

@@ -88,11 +88,10 @@ __device__ __forceinline__ uint64_t sum_of_lanes(uint64_t value) {
   return sum;
 }
 
-// Of floats in the one order that sums of tiles have (exec/aggregate.h); of as many lanes as are neighbours.
-template <uint32_t kOf = kLanes>
+// Of floats in the one order that sums of tiles have (exec/aggregate.h).
 __device__ __forceinline__ double sum_of_lanes(double value) {
 #pragma unroll
-  for (int distance = kOf / 2; distance > 0; distance /= 2) {
+  for (int distance = kLanes / 2; distance > 0; distance /= 2) {
     value = value + __shfl_xor_sync(kWholeWarp, value, distance);
   }
   return value;

@@ -26,14 +26,12 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     uint32_t rows;
   };
   static constexpr uint32_t kNoPair = ~0u;
-  using Pairs = ExceptionPairs<T>;
 
  public:
   static constexpr uint32_t kTiles = kLanes;  // that are described at once
   struct alignas(16) Scratch {
     Tile tiles[kTiles];
     SharedExceptions exceptions;
-    typename Pairs::Shared pairs;
     FloatRange<T> range;
     IntegerSpan span;  // of `pair`
     uint32_t pair;
@@ -82,11 +80,10 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     return lane_rows(scratch.tiles[i].rows, 0);
   }
 
-  // The lane's rows of that tile with keys from first to last. `paired`: the last number of two tiles whose exceptions
-  // were tested together.
+  // The lane's rows of that tile with keys from first to last.
   __device__ __forceinline__ static uint32_t mask(const uint64_t* descriptor, uint32_t tile, uint32_t i,
-                                                  Scratch& scratch, uint32_t& paired, uint32_t& bad, uint32_t& how,
-                                                  int64_t first, int64_t last) {
+                                                  Scratch& scratch, uint32_t& bad, uint32_t& how, int64_t first,
+                                                  int64_t last) {
     const Tile& here = scratch.tiles[i];
     if (here.width == kAnything) {
       how = kByRows;
@@ -96,14 +93,8 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     }
     const uint32_t count = here.exceptions.count();
     const bool listed = count != 0 && count <= galp::kMaxListed;
-    const Tile* two = scratch.tiles + (i & ~1u);
-    const bool in_pair = listed && Pairs::fit(two);
     Fetched fetched{};
-    if (in_pair && paired != i / 2) {
-      fetched = Pairs::fetch(two);
-    } else if (listed && !in_pair) {
-      fetched = here.exceptions.fetch(lane_id());
-    }
+    if (listed) fetched = here.exceptions.fetch(lane_id());
     uint32_t mask = here.width == kAll ? ~0u : 0u;
     if (here.width < kNone) {
       how = kByRows;
@@ -112,15 +103,6 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     if constexpr (kTest == Test::kNotEqual) mask = ~mask;
     if (count == 0) return mask;
     how = kByRows;
-    if (in_pair) {
-      if (paired != i / 2) {
-        paired = i / 2;
-        const auto passes = [&](T value) { return passes_test(scratch, value); };
-        if (!Pairs::find_rows(two, fetched, scratch.pairs, passes)) bad = 1;
-      }
-      const typename Pairs::Rows rows = scratch.pairs.rows[i % 2][lane_id()];
-      return (mask & ~rows.exceptions) | rows.passed;
-    }
     if (listed) return test_listed(here.exceptions, fetched, mask, scratch, bad);
     ExceptionWords words;
     words.ask(here.exceptions.rows, galp::block_words(count, here.exceptions.width(), Reader::kBits));
@@ -151,10 +133,6 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     return unrolled ? mask : raw_within(words, here.width, here.first, here.last - here.first);
   }
 
-  __device__ __forceinline__ static bool passes_test(const Scratch& scratch, T value) {
-    return scratch.range.holds(float_of_bits(value)) != (kTest == Test::kNotEqual);
-  }
-
   // Sets the bits of exceptions as they pass, one per lane.
   __device__ __forceinline__ static uint32_t test_listed(const ListedExceptions<T>& exceptions, const Fetched& fetched,
                                                          uint32_t mask, Scratch& scratch, uint32_t& bad) {
@@ -162,8 +140,9 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     passed[lane_id()] = mask;
     const bool sound = exceptions.for_each(
         fetched, scratch.exceptions.lanes, [&](bool exists, uint32_t row, uint32_t of_lane, T value) {
+          const bool inside = scratch.range.holds(float_of_bits(value)) != (kTest == Test::kNotEqual);
           const uint32_t bit = exists ? 1u << row : 0;
-          const uint32_t wrong = (shuffle(mask, of_lane) & bit) ^ (passes_test(scratch, value) ? bit : 0);
+          const uint32_t wrong = (shuffle(mask, of_lane) & bit) ^ (inside ? bit : 0);
           if (wrong != 0) flip_shared(passed + of_lane, wrong);
         });
     if (!sound) bad = 1;
@@ -190,20 +169,18 @@ class DescribedTests {
     number_ = tiles_.next(work, slots, [&](bool exists, const uint64_t* descriptor, uint32_t tile) {
       TileTest::describe(exists, descriptor, tile, tiles_.scratch, first, last);
     });
-    if (number_ == 0) paired_ = TileTest::kTiles;
     return TileTest::rows(number_, tiles_.scratch);
   }
   // The lane's rows of that tile in the range; `how` rises to what it took.
   __device__ __forceinline__ uint32_t mask(const Work& work, const uint64_t* slots, uint32_t& bad, uint32_t& how,
                                            int64_t first, int64_t last) {
-    return TileTest::mask(Tiles::descriptor(slots, work.slot()), work.tile(), number_, tiles_.scratch, paired_, bad,
-                          how, first, last);
+    return TileTest::mask(Tiles::descriptor(slots, work.slot()), work.tile(), number_, tiles_.scratch, bad, how, first,
+                          last);
   }
 
  private:
   Tiles tiles_;
   uint32_t number_ = 0;
-  uint32_t paired_ = 0;
 };
 
 }  // namespace basalt::device

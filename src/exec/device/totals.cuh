@@ -95,16 +95,13 @@ class FloatTotals {
         return span_;
       });
     });
-    if (number == 0) state_ = {};
-    return Reader::total(Tiles::descriptor(slots, work.slot()), work.tile(), number, state_, tiles_.scratch, first,
-                         last);
+    return Reader::total(Tiles::descriptor(slots, work.slot()), work.tile(), number, tiles_.scratch, first, last);
   }
 
  private:
   Tiles tiles_;
   uint32_t pair_ = ~0u;  // whose integers between the literals are known
   IntegerSpan span_{};
-  typename Reader::State state_;
 };
 
 }  // namespace basalt::device
