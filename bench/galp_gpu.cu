@@ -30,7 +30,7 @@ __global__ __launch_bounds__(kCountWarps* kLanes, kCountBlocks) void count_at_mo
   using Test = device::DescribedTest<FloatOf<T>, device::Test::kAtMost, Reader>;
   __shared__ __align__(16) unsigned char scratches[kCountWarps][sizeof(typename Test::Scratch)];
   auto& scratch = *reinterpret_cast<typename Test::Scratch*>(scratches[threadIdx.x / kLanes]);
-  Test::begin(scratch);
+  Test::begin(scratch, INT64_MIN, last);
   uint32_t count = 0;
   uint32_t bad = 0;
   const uint32_t warp = blockIdx.x * (blockDim.x / kLanes) + threadIdx.x / kLanes;
