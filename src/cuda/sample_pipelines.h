@@ -342,7 +342,7 @@ inline std::vector<Sample> all() {
           learned_ranges(),
           sum_between("l3", TypeKind::kInt64, {}, 5400),
           sum_between("packed", TypeKind::kInt32, {16, 20, 24}, 1500),
-          sum_between("galp(packed)", TypeKind::kFloat64, {14, 15}, 4700),
+          sum_between("galp(packed)", TypeKind::kFloat64, {14, 15}, 3400),
           eight_sums(),
           eight_columns(),
           eight_nested(),
