@@ -243,10 +243,10 @@ int bench_galp(const BenchOptions& options) {
                 human_rate(f.gather), fmt::format("{:.2f}", f.chosen_decode / 1e9),
                 fmt::format("{:.2f}", f.zstd_decode / 1e9), fmt::format("{:.1f}", f.decode / f.zstd_decode)});
   }
-  print(
-      "Bytes, everything counted (ALP: by its published rules, places of vectors not counted; zstd: level 3; chosen: "
-      "the\n"
-      "tree that convert --effort best takes); exceptions of galp(packed) per tile\n\n");
+  print(fmt::format(
+      "Bytes, everything counted (ALP: by its published rules, places of vectors not counted; zstd: level 3; chosen:\n"
+      "{}); exceptions of galp(packed) per tile\n\n",
+      options.tree.empty() ? "the tree that convert --effort best takes" : "the tree of --tree"));
   print(sizes.render(STDOUT_FILENO));
   print(fmt::format("\nHarmonic mean of ratios: ALP {:.2f}, galp(packed) {:.2f}, chosen {:.2f}, zstd {:.2f}\n",
                     harmonic_ratio(all, &Figures::alp), harmonic_ratio(all, &Figures::galp),

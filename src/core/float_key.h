@@ -11,8 +11,14 @@ namespace basalt {
 
 constexpr int64_t kNanKey = 0x7FFFFFFFFFFFFFFF;
 
-BASALT_HD double float_of_bits(uint64_t bits) { return __builtin_bit_cast(double, bits); }
-BASALT_HD float float_of_bits(uint32_t bits) { return __builtin_bit_cast(float, bits); }
+template <typename T>
+struct FloatOfBits {
+  using type = float;
+};
+template <>
+struct FloatOfBits<uint64_t> {
+  using type = double;
+};
 
 BASALT_HD int64_t float_key_of_bits(uint64_t bits) {
   const auto size = static_cast<int64_t>(bits & 0x7FFFFFFFFFFFFFFF);
@@ -28,16 +34,16 @@ BASALT_HD int64_t float_key_of_bits(uint32_t bits) {
 // Values with keys from first to last, asked by comparisons of floats, which take fewer instructions than a key does.
 // T: the bits of a float or a double.
 template <typename T>
-class FloatRange {
+class FloatKeyRange {
  public:
-  using Float = decltype(float_of_bits(T{}));
+  using Float = typename FloatOfBits<T>::type;
 
-  FloatRange() = default;
-  BASALT_HD FloatRange(int64_t first, int64_t last)
-      : low_(first > kInfinity    ? float_of_bits(kNan)
+  FloatKeyRange() = default;
+  BASALT_HD FloatKeyRange(int64_t first, int64_t last)
+      : low_(first > kInfinity    ? __builtin_bit_cast(Float, kNan)
              : first < -kInfinity ? -value_of(kInfinity)
                                   : value_of(first)),
-        high_(last < -kInfinity  ? float_of_bits(kNan)
+        high_(last < -kInfinity  ? __builtin_bit_cast(Float, kNan)
               : last > kInfinity ? value_of(kInfinity)
                                  : value_of(last)),
         has_nan_(last >= kNanKey ? 1 : 0) {}
@@ -50,7 +56,7 @@ class FloatRange {
   static constexpr T kNan = static_cast<T>(kInfinity + 1);
   static constexpr T kSign = static_cast<T>(T{1} << (8 * sizeof(T) - 1));
   BASALT_HD static Float value_of(int64_t key) {
-    return float_of_bits(key < 0 ? static_cast<T>(static_cast<T>(-key) | kSign) : static_cast<T>(key));
+    return __builtin_bit_cast(Float, key < 0 ? static_cast<T>(static_cast<T>(-key) | kSign) : static_cast<T>(key));
   }
 
   Float low_ = 0;

@@ -15,18 +15,15 @@ constexpr uint32_t kUnitRowsPerLane = kUnitRows / kLanes;
 // 32-bit words of one unit.
 BASALT_HD constexpr uint32_t unit_words(uint32_t width) { return width * 8; }
 
-// `width` bits at bit `at` of a stream, least significant bit first. No word beyond the last bit is read.
-// Up to 32 of them, but some. Whether they lie in one word or two is no branch, which nobody could predict: two are
-// read, or one twice.
+// As stream_bits() of 1 to 32 bits. Whether they lie in one word or two is no branch, which nobody could predict: two
+// are read, or one twice.
 BASALT_HD uint64_t short_stream_bits(const uint32_t* words, uint64_t at, uint32_t width) {
   const uint64_t both = words[at >> 5] | static_cast<uint64_t>(words[(at + width - 1) >> 5]) << 32;
   return both >> (at & 31) & low_bits(width);
 }
+// `width` bits at bit `at` of a stream, least significant bit first. No word beyond the last bit is read.
 BASALT_HD uint64_t stream_bits(const uint32_t* words, uint64_t at, uint32_t width) {
   if (width == 0) return 0;
-#if !defined(__CUDA_ARCH__)
-  if (width <= 32) return short_stream_bits(words, at, width);
-#endif
   const uint64_t word = at >> 5;
   const uint32_t shift = at & 31;
   uint64_t value = words[word] >> shift;

@@ -256,12 +256,12 @@ inline Sample sum_between(const std::string& tree, TypeKind type, const std::vec
 }
 
 // One column of decimals under a filter.
-inline Sample count_decimals(TypeKind type, const std::vector<uint32_t>& widths) {
+inline Sample count_decimals(TypeKind type, const std::vector<uint32_t>& widths, bool nullable = false) {
   Sample sample;
-  sample.name =
-      std::string("count(*) where v is below, galp(packed) of ") + (type == TypeKind::kFloat64 ? "8" : "4") + " bytes";
+  sample.name = std::string("count(*) where v is below, galp(packed) of ") + (type == TypeKind::kFloat64 ? "8" : "4") +
+                " bytes" + (nullable ? " with NULLs" : "");
   sample.most_instructions = 3300;
-  add_column(sample, "v", {type, 0, 0, TimeUnit::kMicro}, {"galp(packed)"}, 9, 0, 0, widths);
+  add_column(sample, "v", {type, 0, 0, TimeUnit::kMicro}, {"galp(packed)"}, 9, 0, 0, widths, nullable);
   Pipeline& p = sample.pipeline;
   p.has_filter = true;
   p.filter = test(ExprOp::kLess, column(p, 0), real(physical_of(p.columns[0].type), 19.25));
@@ -348,6 +348,7 @@ inline std::vector<Sample> all() {
           eight_nested(),
           count_decimals(TypeKind::kFloat64, {14, 15, 16}),
           count_decimals(TypeKind::kFloat32, {8}),
+          count_decimals(TypeKind::kFloat64, {16}, true),
           decimals(),
           comments(),
           tests_of_strings()};

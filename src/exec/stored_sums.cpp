@@ -28,8 +28,7 @@ bool is_ranges(const Expr& expr) {
   return expr.op == ExprOp::kAnd ? std::ranges::all_of(expr.args, is_ranges) : is_range(expr);
 }
 
-}  // namespace
-
+// Whether nothing but sums, averages and counts of one column are asked for, under at most ranges of it.
 bool sums_one_column(const Pipeline& pipeline) {
   if (pipeline.columns.size() != 1 || physical_of(pipeline.columns[0].type) != Physical::kF64) return false;
   if (pipeline.has_filter && !is_ranges(pipeline.filter)) return false;
@@ -42,6 +41,8 @@ bool sums_one_column(const Pipeline& pipeline) {
   }
   return sums;
 }
+
+}  // namespace
 
 bool adds_as_stored(const Pipeline& pipeline) {
   if (!sums_one_column(pipeline)) return false;

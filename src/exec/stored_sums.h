@@ -7,10 +7,7 @@
 namespace basalt::exec {
 
 // Whether a statement asks for nothing but sums, averages and counts of one column of doubles, under at most ranges of
-// that column.
-bool sums_one_column(const Pipeline& pipeline);
-
-// Whether it does, and all of the column is stored as decimals in packed tiles, without NULLs.
+// that column, and all of the column is stored as decimals in packed tiles, without NULLs.
 bool adds_as_stored(const Pipeline& pipeline);
 
 }  // namespace basalt::exec

@@ -86,7 +86,7 @@ inline uint32_t expect_runs(Reader& reader, uint32_t tile, uint32_t rows, const 
       return runs;
     }
   }
-  EXPECT_EQ(row, runs > 0 ? rows : 0) << "tile " << tile;
+  EXPECT_EQ(runs > 0 ? ends[runs - 1] : 0, runs > 0 ? rows : 0) << "tile " << tile;
   return runs;
 }
 

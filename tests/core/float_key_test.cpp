@@ -27,7 +27,7 @@ void expect_ranges() {
   }
   for (const int64_t first : keys) {
     for (const int64_t last : keys) {
-      const FloatRange<Bits> range(first, last);
+      const FloatKeyRange<Bits> range(first, last);
       for (const Float value : values) {
         const int64_t key = float_key(value);
         EXPECT_EQ(range.holds(value), key >= first && key <= last) << value << " from " << first << " to " << last;

@@ -157,9 +157,9 @@ void expect_decimals(TypeKind kind) {
         if (share == 12 && below(random, 40) == 0) numbers[i] = -T{0};
       }
       const Column column = make_fixed(type, numbers);
-      for (const char* text :
-           {"galp(packed)", "galp(plain)", "galp(l3)", "galp(delta(packed))", "galp(rle(packed, packed))",
-            "galp(dict(packed, packed))", "rle(galp(packed), packed)"}) {
+      for (const char* text : {"galp(packed)", "galp(plain)", "galp(l3)", "galp(delta(packed))",
+                               "galp(rle(packed, packed))", "galp(dict(packed, packed))", "rle(galp(packed), packed)",
+                               "rle(galp(packed), delta(packed))", "rle(galp(l3), delta(l3))"}) {
         const Node node = encode_tree(values_of(column), bind_tree(parse_tree(text), physical_of(type)));
         const Column decoded = gpu().backend->decode(view_of(node), type);
         EXPECT_EQ(std::memcmp(decoded.values.data(), column.values.data(), rows * sizeof(T)), 0)

@@ -144,8 +144,10 @@ void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std
       const std::optional<double> stored = stored_sum(node, values, tile, first, last);
       const std::optional<double> on_cpu = sum_on_cpu(node, values, tile, first, last);
       ASSERT_EQ(stored.has_value(), on_cpu.has_value()) << place << ", tile " << i;
-      ASSERT_TRUE(!stored || std::isnan(*stored) || galp::bits_of(*stored) == galp::bits_of(*on_cpu))
-          << place << ", tile " << i;
+      if (stored) {
+        ASSERT_EQ(std::isnan(*stored), std::isnan(*on_cpu)) << place << ", tile " << i;
+        ASSERT_TRUE(std::isnan(*stored) || galp::bits_of(*stored) == galp::bits_of(*on_cpu)) << place << ", tile " << i;
+      }
       if (stored) {
         ASSERT_TRUE(std::isnan(expected) || std::isinf(expected) ||
                     std::abs(expected - *stored) <= 1e-12 * (1 + std::abs(expected)) * kTileRows)
@@ -168,7 +170,7 @@ void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std
   expect_totals<Float, device::Widths<>>(chunks, low, high, place + ", any width");
 }
 
-// Ranges with both ends, without rows, and with all rows that are no NaN.
+// Ranges with both ends, without rows, with all rows that are no NaN, and with all rows.
 template <typename Float>
 void expect_ranges(const Chunks<Float>& chunks, Random& random, const std::string& place) {
   const auto some = [&] {
@@ -181,7 +183,8 @@ void expect_ranges(const Chunks<Float>& chunks, Random& random, const std::strin
   constexpr Float kInfinity = std::numeric_limits<Float>::infinity();
   expect_totals<Float>(chunks, std::min(a, b), std::max(a, b), place);
   expect_totals<Float>(chunks, std::max(a, b), std::min(a, b), place + ", nothing");
-  expect_totals<Float>(chunks, -kInfinity, kInfinity, place + ", everything");
+  expect_totals<Float>(chunks, -kInfinity, kInfinity, place + ", numbers");
+  expect_totals<Float>(chunks, -kInfinity, std::numeric_limits<Float>::quiet_NaN(), place + ", everything");
 }
 
 template <typename Float>
@@ -189,7 +192,7 @@ void expect_decimals(Float digit, uint32_t widest) {
   Random random(41);
   for (const uint32_t width : {0u, 4u, 8u, 15u, 20u, 21u, 23u, 29u, 31u, 32u, 33u, 43u, 51u, 52u, 53u}) {
     if (width > widest) continue;
-    for (const uint32_t every : {0u, 100u, 9u, 1u}) {  // which rows are no decimals
+    for (const uint32_t every : {0u, 100u, 25u, 16u, 15u, 9u, 1u}) {  // which rows are no decimals
       for (const int64_t origin : {int64_t{0}, int64_t{-70}, int64_t{100'000}}) {
         std::vector<Float> values;
         for (uint32_t i = 0; i < 3 * kTileRows + 77; ++i) {
@@ -236,8 +239,8 @@ TEST(EmulatedFloatTotals, WidestIntegers) {
   expect_widest<float>(-8388608.0f);
 }
 
-// Numbers so large that what they are moved by, times their power of ten, is no float.
-TEST(EmulatedFloatTotals, OffsetsThatAreNotExact) {
+// Numbers so large that their products with a power of ten, and sums of these, are no floats.
+TEST(EmulatedFloatTotals, ProductsThatAreNotExact) {
   Random random(43);
   const auto scale = galp::Scale<double>::of({10, 8});
   std::vector<double> values;
@@ -250,7 +253,43 @@ TEST(EmulatedFloatTotals, OffsetsThatAreNotExact) {
   expect_ranges<double>({values}, random, "60,000,000,001");
 }
 
-// More tiles than are described at a time, over two chunks; some have exceptions, which are asked for one tile ahead.
+// Exceptions that no writer makes: an end mark too many, in tiles of either type.
+template <typename Float>
+void expect_damage() {
+  using T = galp::BitsOf<Float>;
+  constexpr uint32_t kSlotWords = 12;
+  using Column = device::FloatTotals<1, kSlotWords, device::GalpTotals<T, device::Packed<T, device::Widths<>>>>;
+  std::vector<Float> values;
+  for (uint32_t i = 0; i < kTileRows; ++i) {
+    values.push_back(i % 90 == 11 ? static_cast<Float>(std::sin(static_cast<Float>(i))) : static_cast<Float>(i % 50));
+  }
+  for (const uint32_t change : {0u, galp::kLastOfLane}) {
+    Node node = encoded_decimals(values);
+    auto* words = reinterpret_cast<uint32_t*>(node.streams[galp::kExceptions].data());
+    const bool has_base = galp::header_width(words[0]) < 8 * sizeof(T);
+    words[2 + (has_base ? galp::base_words(8 * sizeof(T)) : 0)] ^= change;
+    const std::vector<uint64_t> descriptor = descriptor_of(view_of(node));
+    std::vector<uint64_t> slots(kSlotWords, 0);
+    slots[0] = values.size();
+    std::copy(descriptor.begin(), descriptor.end(), slots.begin() + 2);
+    const uint32_t item = device::make_work(0, 0, false);
+    alignas(16) static unsigned char scratch[Column::kScratchBytes];
+    uint32_t bad = 0;
+    EmulatedWarp::run([&] {
+      Column totals(scratch, -kNanKey, kNanKey);
+      for (device::Work work(&item, 1); work.more(); work.next()) {
+        bad |= totals.of(work, slots.data(), -kNanKey, kNanKey).bad;
+      }
+    });
+    EXPECT_EQ(bad != 0, change != 0) << sizeof(T);
+  }
+}
+TEST(EmulatedFloatTotals, DamagedExceptions) {
+  expect_damage<double>();
+  expect_damage<float>();
+}
+
+// More tiles than are described at a time, over two chunks; some have exceptions.
 TEST(EmulatedFloatTotals, ManyTilesOfTwoChunks) {
   Random random(44);
   Chunks<double> chunks(2);

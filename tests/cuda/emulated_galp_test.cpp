@@ -244,6 +244,8 @@ TEST(EmulatedGalp, AsAChild) {
   };
   using Decimals = Galp<uint64_t, Packed<uint64_t>>;
   check(Rle<uint64_t, Decimals, Packed<uint32_t>>{}, "rle(galp(packed), packed)");
+  check(Rle<uint64_t, Decimals, Delta<uint32_t, Packed<uint32_t>>>{}, "rle(galp(packed), delta(packed))");
+  check(Rle<uint64_t, Galp<uint64_t, L3<uint64_t>>, Delta<uint32_t, L3<uint32_t>>>{}, "rle(galp(l3), delta(l3))");
 }
 
 // What validate() cannot see, and what a reader must survive if nobody called it: flips in blocks and dictionaries.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "codec/galp_values.h"
 #include "exec/aggregate.h"
 #include "exec/tables.h"
 
@@ -438,28 +439,48 @@ TEST(Pipeline, PartsOfChunksGiveTheSameSums) {
 // it asks for more.
 TEST(Pipeline, DecimalsAreAddedAsTheyAreStored) {
   Random random(31);
-  constexpr int64_t kCut = 70'000;
-  std::vector<double> values(200 * kTileRows);
-  int64_t hundredths = 0;
+  const auto scale = galp::Scale<double>::of({14, 12});
+  std::vector<double> values(70 * kTileRows + 100);
   for (double& value : values) {
-    const auto number = static_cast<int64_t>(below(random, 100'000));
-    if (number < kCut) hundredths += number;
-    value = static_cast<double>(number) / 100;
+    do {
+      value = static_cast<double>(static_cast<int64_t>(below(random, 100'000)) - 50'000) / 100;
+    } while (galp::encode(value, scale).exception != 0);
   }
+  // Five tiles have exceptions, which few rows of a filter are.
+  for (size_t i = 0; i < 5 * kTileRows; i += 90) values[i] = 1.0 / 3.0;
   const TestTable table = write_table({make_fixed({TypeKind::kFloat64}, values)}, {"galp(packed)"}, 65536);
   const Expr column = column_expr(0, Physical::kF64);
-  const Expr filter =
-      make_expr(ExprOp::kLess, Physical::kU8, {column, real_expr(Physical::kF64, static_cast<double>(kCut) / 100)});
   const Aggregate sum = aggregate(AggregateOp::kSum, column);
-  const Value by_rows = brute_force(sum, &filter, table);
-  const Value alone = run_pipeline(pipeline_over(table, {sum}, &filter), cpu(1))[0];
-  EXPECT_TRUE(same_value(alone, run_pipeline(pipeline_over(table, {sum}, &filter), cpu(8))[0]));
-  const double exact = static_cast<double>(hundredths) / 100;
-  EXPECT_LE(std::abs(alone.real - exact), 1e-14 * exact);
-  EXPECT_FALSE(same_value(alone, by_rows));
-  const std::vector<Value> with_more =
-      run_pipeline(pipeline_over(table, {sum, aggregate(AggregateOp::kMax, column)}, &filter), cpu());
-  EXPECT_TRUE(same_value(with_more[0], by_rows));
+  const auto at_least = [&](double low) {
+    return make_expr(ExprOp::kGreaterEqual, Physical::kU8, {column, real_expr(Physical::kF64, low)});
+  };
+  // What the reader makes of each whole tile; the last one's rows are added one after the other.
+  const auto expected = [&](double low) {
+    const Node node = testing::encoded(testing::view(values), "galp(packed)");
+    const std::unique_ptr<Reader> reader = open_reader(view_of(node));
+    double chunk_sums[2] = {0, 0};
+    for (uint32_t tile = 0; tile < 70; ++tile) {
+      uint8_t live[kTileRows];
+      for (uint32_t i = 0; i < kTileRows; ++i) live[i] = values[tile * size_t{kTileRows} + i] >= low ? 1 : 0;
+      chunk_sums[tile / 64] += reader->sum_as_stored(tile, live).value();
+    }
+    std::vector<double> rest(values.end() - 100, values.end());
+    const TestTable last = write_table({make_fixed({TypeKind::kFloat64}, rest)}, {"plain"});
+    const Expr filter = at_least(low);
+    return Value::of_real(Physical::kF64, chunk_sums[0] + (chunk_sums[1] + brute_force(sum, &filter, last).real));
+  };
+  for (const double low : {-2000.0, -400.0, 0.0, 0.32, 450.0, 499.5}) {
+    const Expr filter = at_least(low);
+    const Value got = run_pipeline(pipeline_over(table, {sum}, &filter), cpu(1))[0];
+    EXPECT_TRUE(same_value(got, expected(low))) << low;
+    EXPECT_TRUE(same_value(got, run_pipeline(pipeline_over(table, {sum}, &filter), cpu(8))[0])) << low;
+    const std::vector<Value> more =
+        run_pipeline(pipeline_over(table, {sum, aggregate(AggregateOp::kMax, column)}, &filter), cpu());
+    EXPECT_TRUE(same_value(more[0], brute_force(sum, &filter, table))) << low;
+  }
+  const Value all = run_pipeline(pipeline_over(table, {sum}), cpu())[0];
+  EXPECT_TRUE(same_value(all, expected(-2000)));
+  EXPECT_FALSE(same_value(all, brute_force(sum, nullptr, table)));
 }
 
 TEST(Pipeline, SeveralFilesInOrder) {

@@ -117,7 +117,8 @@ class Reader {
   virtual void decode_tile(uint32_t tile, StringRows& out);
   // Fixed width: the tile as runs of equal values, of which neighbours may be equal, if it is stored as such. Writes
   // their values and the rows behind their last rows, counted from the tile's first; both have room for kTileRows.
-  // Returns how many; 0: it is not, decode_tile() reads it.
+  // Ends ascend, from above 0 to the tile's rows, of damaged arrays, too. Returns how many; 0: it is not, decode_tile()
+  // reads it.
   virtual uint32_t decode_runs(uint32_t tile, void* values, uint32_t* ends);
   // Fixed width: the tile as places in a list of values that is the same for all tiles, if it is stored as such (else
   // the list is empty). `codes` has room for kTileRows; all of them lie in the list.
@@ -136,8 +137,9 @@ class Reader {
   // What the tile's encoding says of its values (of floats: of their keys) without reading them; nullopt if nothing.
   virtual std::optional<ValueBounds> bounds(uint32_t tile) const;
 
-  // Of doubles: the sum of a whole tile's rows whose byte in `live` is 1 (nullptr: all), made of what is stored as
-  // exec/aggregate.h says; nullopt if this tile is not added so.
+  // Of doubles that are stored as decimals: the sum of a whole tile's rows whose byte in `live` is 1 (nullptr: all).
+  // Integers are added exactly and decoded once, exceptions apart, number i by lane i % 32. nullopt: the tile is not
+  // added so.
   virtual std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live);
 
   // Set when values broke a rule that validate() cannot see; checked before results leave.

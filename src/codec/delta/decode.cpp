@@ -1,4 +1,5 @@
 // Running sums from a tile's checkpoint.
+#include <algorithm>
 #include <cstring>
 
 #include "codec/checks.h"
@@ -25,6 +26,7 @@ void add_up(T* values, uint32_t rows) {
 void add_up(uint32_t* values, uint32_t rows) {
   using Four = uint32_t __attribute__((vector_size(16)));
   constexpr Four kZero = {};
+  std::fill(values + rows, values + (rows + 3) / 4 * 4, 0u);  // which nobody has written
   Four before = {};
   for (uint32_t i = 0; i < rows; i += 4) {
     Four sums;

@@ -385,16 +385,6 @@ class Galp {
   }
   // Products of integers up to here do not wrap.
   __device__ __forceinline__ static int64_t largest(const Scale& scale) { return static_cast<int64_t>(scale.limit); }
-  // Where a tile's exceptions are, by each lane. No size: there are none, or their place is wrong (`is_bad`).
-  __device__ __forceinline__ static ExceptionWords::Asked block_of(const uint64_t* descriptor, const Entry& tile_entry,
-                                                                   bool& is_bad) {
-    Galp reader;
-    reader.bind_own(descriptor);
-    const bool has = reader.has_block(tile_entry);
-    is_bad = is_bad | reader.bad;
-    if (!has) return {};
-    return {reader.blocks_ + tile_entry.exceptions_begin, tile_entry.exceptions_end - tile_entry.exceptions_begin, 0};
-  }
   // By the whole warp: asks for a tile's exceptions. False: there are none, or their place is wrong (`is_bad`).
   __device__ __forceinline__ static bool ask(const uint64_t* descriptor, const Entry& tile_entry, ExceptionWords& words,
                                              bool& is_bad) {

@@ -16,8 +16,8 @@ struct ListedExceptions {
 
   static constexpr uint32_t kBits = 8 * sizeof(T);
 
-  __device__ __forceinline__ uint32_t count() const { return header & 0x7FF; }
-  __device__ __forceinline__ uint32_t width() const { return header >> 11 & 0x7F; }
+  __device__ __forceinline__ uint32_t count() const { return galp::header_count(header); }
+  __device__ __forceinline__ uint32_t width() const { return galp::header_width(header) & 0x7F; }
 
   // Those of a tile of decimals, by any lane. False: exceptions that no writer makes.
   template <typename Entry>

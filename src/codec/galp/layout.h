@@ -91,10 +91,12 @@ BASALT_HD constexpr uint32_t block_words(uint32_t count, uint32_t width, uint32_
 }
 
 BASALT_HD constexpr uint32_t block_header(uint32_t count, uint32_t width) { return count | width << 11; }
+BASALT_HD constexpr uint32_t header_count(uint32_t header) { return header & 0x7FF; }
+BASALT_HD constexpr uint32_t header_width(uint32_t header) { return header >> 11; }
 // Whether a block of so many words can begin with this header: only then do its parts lie inside of it.
 BASALT_HD constexpr bool header_fits(uint32_t header, uint32_t words, uint32_t bits) {
-  const uint32_t count = header & 0x7FF;
-  const uint32_t width = header >> 11;
+  const uint32_t count = header_count(header);
+  const uint32_t width = header_width(header);
   return count > 0 && count <= kTileRows && width <= bits && block_words(count, width, bits) == words;
 }
 
@@ -108,8 +110,8 @@ struct Exceptions {
 
   BASALT_HD static Exceptions of(const uint32_t* block, uint32_t bits) {
     Exceptions out;
-    out.count = block[0] & 0x7FF;
-    out.width = block[0] >> 11 & 0x7F;
+    out.count = header_count(block[0]);
+    out.width = header_width(block[0]) & 0x7F;
     ++block;
     if (out.width < bits) {
       out.base = block[0];

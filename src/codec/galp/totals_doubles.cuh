@@ -24,13 +24,13 @@ class GalpTotals<uint64_t, Packed<uint64_t, UnrolledWidths>> {
   struct alignas(16) Scratch {
     Tile tiles[kTiles];
     uint8_t places[kLanes];  // for ListedExceptions
-    FloatRange<T> range;     // that passes
+    FloatKeyRange<T> range;  // that passes
     alignas(16) unsigned char values[Values::kScratchBytes];
   };
 
   // Once, before tiles are described: what passes has keys from first to last.
   __device__ __forceinline__ static void begin(Scratch& scratch, int64_t first, int64_t last) {
-    if (lane_id() == 0) scratch.range = FloatRange<T>(first, last);
+    if (lane_id() == 0) scratch.range = FloatKeyRange<T>(first, last);
   }
 
   // By each lane for a tile of its own, if it `exists`. spans(pair): the integers of a pair that pass, by the whole

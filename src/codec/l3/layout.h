@@ -281,7 +281,7 @@ struct Runs {
   }
 };
 
-// Goes through the runs of one tile. A tile's last run ends behind it (or with the partition) and its end is not
+// Finds the runs of one tile. Its last run ends behind it (or with the partition) and its end is not
 // looked at.
 struct RunsOfTile {
   Runs runs;
@@ -300,18 +300,7 @@ struct RunsOfTile {
     if (run > 0 && runs.header.ends.model != kByTile) bad = bad || runs.end(run - 1, 0) > runs.tile_row(tile);
     read_end();
   }
-  // To the run of local row i; rows must not go back.
-  BASALT_HD bool move_to(uint32_t i) {
-    const uint32_t before = run;
-    while (end <= i && run < last) {
-      const uint32_t old = end;
-      ++run;
-      read_end();
-      bad = bad || end <= old;
-    }
-    return run != before;
-  }
-  // The same by a search, from anywhere.
+  // To the run of local row i.
   BASALT_HD void find(uint32_t i) {
     uint32_t low = run;
     uint32_t high = last;

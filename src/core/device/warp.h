@@ -102,12 +102,17 @@ __device__ __forceinline__ bool any_lane(bool value) { return __any_sync(kWholeW
 // Bit l is set where lane l says so.
 __device__ __forceinline__ uint32_t ballot(bool value) { return __ballot_sync(kWholeWarp, value); }
 
+// Place of the lowest set bit, of which there is one.
+__device__ __forceinline__ uint32_t lowest_bit(uint32_t bits) {
+  return static_cast<uint32_t>(__ffs(static_cast<int>(bits))) - 1;
+}
+
 // Calls f(value, whether it is the lane's) for each value that lanes have, but `none`; by the whole warp.
 template <typename F>
 __device__ __forceinline__ void for_each_distinct(uint32_t value, uint32_t none, F&& f) {
 #pragma unroll 1
   for (uint32_t open = ballot(value != none); open != 0;) {
-    const uint32_t here = shuffle(value, static_cast<uint32_t>(__ffs(static_cast<int>(open))) - 1);
+    const uint32_t here = shuffle(value, lowest_bit(open));
     f(here, value == here);
     open &= ~ballot(value == here);
   }
@@ -118,11 +123,6 @@ __device__ __forceinline__ uint32_t population(uint32_t bits) { return static_ca
 // Place of the highest set bit, of which there is one.
 __device__ __forceinline__ uint32_t highest_bit(uint32_t bits) {
   return 31 - static_cast<uint32_t>(__clz(static_cast<int>(bits)));
-}
-
-// Place of the lowest set bit, of which there is one.
-__device__ __forceinline__ uint32_t lowest_bit(uint32_t bits) {
-  return static_cast<uint32_t>(__ffs(static_cast<int>(bits))) - 1;
 }
 
 // (high : low) >> shift, the low 32 bits; shift is taken modulo 32.

@@ -32,7 +32,7 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   struct alignas(16) Scratch {
     Tile tiles[kTiles];
     SharedExceptions exceptions;
-    FloatRange<T> range;
+    FloatKeyRange<T> range;
     IntegerSpan span;  // of `pair`
     uint32_t pair;
   };
@@ -42,7 +42,8 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   __device__ __forceinline__ static void begin(Scratch& scratch, int64_t first, int64_t last) {
     if (lane_id() != 0) return;
     scratch.pair = kNoPair;
-    scratch.range = FloatRange<T>(kTest == Test::kAtMost ? -kNanKey : first, kTest == Test::kAtLeast ? kNanKey : last);
+    scratch.range =
+        FloatKeyRange<T>(kTest == Test::kAtMost ? -kNanKey : first, kTest == Test::kAtLeast ? kNanKey : last);
   }
 
   // By each lane for a tile of its own, if it `exists`. Not inlined: what it takes in registers would not be there for
@@ -140,7 +141,7 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     passed[lane_id()] = mask;
     const bool sound = exceptions.for_each(
         fetched, scratch.exceptions.lanes, [&](bool exists, uint32_t row, uint32_t of_lane, T value) {
-          const bool inside = scratch.range.holds(float_of_bits(value)) != (kTest == Test::kNotEqual);
+          const bool inside = scratch.range.holds(galp::float_of(value)) != (kTest == Test::kNotEqual);
           const uint32_t bit = exists ? 1u << row : 0;
           const uint32_t wrong = (shuffle(mask, of_lane) & bit) ^ (inside ? bit : 0);
           if (wrong != 0) flip_shared(passed + of_lane, wrong);

@@ -490,7 +490,7 @@ std::string Generator::tile_steps() const {
     out += "    uint32_t alive = tests.next(work, p.slots, " + described_->text.first + ", " + described_->text.last +
            ");\n";
   }
-  if (!described_ || names_.size() > 1) {
+  if (!described_ || names_.size() > 1 || nullable(described_->column)) {
     out += "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n";
   }
   for (uint32_t i = 0; asks_early() && i < names_.size(); ++i) {
