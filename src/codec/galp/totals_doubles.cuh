@@ -33,26 +33,17 @@ class GalpTotals<uint64_t, Packed<uint64_t, UnrolledWidths>> {
     if (lane_id() == 0) scratch.range = FloatKeyRange<T>(first, last);
   }
 
-  // By each lane for a tile of its own, if it `exists`. spans(pair): the integers of a pair that pass, by the whole
-  // warp, as numbers begin … end − 1 of those from −most to most.
+  // As describe_decimals().
   template <typename Spans>
   __device__ __forceinline__ static void describe(bool exists, const uint64_t* descriptor, uint32_t tile,
                                                   Scratch& scratch, Spans&& spans) {
-    Tile out{};
-    const uint32_t pair = exists ? out.find(descriptor, tile) : Tile::kNoPair;
-    for_each_distinct(pair, Tile::kNoPair, [&](uint32_t here, bool mine) {
-      const auto span = spans(here);
-      if (!mine) return;
-      Packed<T> integers;
-      integers.open(descriptor + Values::kIntegersWord, tile, nullptr);
-      const Scale scale = Values::scale_of(here);
-      out.reference = static_cast<int64_t>(integers.reference());
-      if (!galp::adds_as_integers(out.reference, low_bits(integers.width()), scale)) return;
-      out.times = scale.times;
-      out.back = scale.back;
-      out.place(integers, span.begin, span.end, span.most);
-    });
-    scratch.tiles[lane_id()] = out;
+    describe_decimals(exists, descriptor, tile, scratch.tiles, spans,
+                      [](Tile& out, const Packed<T>& integers, const Scale& scale, uint64_t) {
+                        out.reference = static_cast<int64_t>(integers.reference());
+                        out.times = scale.times;
+                        out.back = scale.back;
+                        return galp::adds_as_integers(out.reference, low_bits(integers.width()), scale);
+                      });
   }
 
   // Of the tile that was described as number i, with keys from first to last.

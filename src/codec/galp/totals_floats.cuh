@@ -98,29 +98,19 @@ class GalpTotals<uint32_t, Packed<uint32_t, UnrolledWidths>> {
   template <typename Spans>
   __device__ __forceinline__ static void describe(bool exists, const uint64_t* descriptor, uint32_t tile,
                                                   Scratch& scratch, Spans&& spans) {
-    Tile out{};
-    const uint32_t pair = exists ? out.find(descriptor, tile) : Tile::kNoPair;
-    for_each_distinct(pair, Tile::kNoPair, [&](uint32_t here, bool mine) {
-      const auto span = spans(here);
-      if (!mine) return;
-      Packed<T> integers;
-      integers.open(descriptor + Values::kIntegersWord, tile, nullptr);
-      // Integers that are fractions of a float, and so is what they are with the reference.
-      constexpr auto kWhole = static_cast<int64_t>(Arithmetic::kWhole);
-      const auto most = static_cast<int64_t>(span.most);
-      const int64_t largest = most < kWhole ? most : kWhole;
-      const int64_t reference = static_cast<int32_t>(integers.reference());
-      if (integers.width() > kWidest || reference < -largest || reference > largest ||
-          static_cast<int64_t>(low_bits(integers.width())) > largest - reference) {
-        return;
-      }
-      const auto scale = Values::scale_of(here);
-      out.origin = static_cast<float>(reference) - Arithmetic::kWhole;
-      out.times = scale.times;
-      out.back = scale.back;
-      out.place(integers, span.begin, span.end, span.most);
-    });
-    scratch.tiles[lane_id()] = out;
+    describe_decimals(exists, descriptor, tile, scratch.tiles, spans,
+                      [](Tile& out, const Packed<T>& integers, const galp::Scale<float>& scale, uint64_t most) {
+                        // Integers that are fractions of a float, and so is what they are with the reference.
+                        constexpr auto kWhole = static_cast<int64_t>(Arithmetic::kWhole);
+                        const int64_t largest =
+                            static_cast<int64_t>(most) < kWhole ? static_cast<int64_t>(most) : kWhole;
+                        const int64_t reference = static_cast<int32_t>(integers.reference());
+                        out.origin = static_cast<float>(reference) - Arithmetic::kWhole;
+                        out.times = scale.times;
+                        out.back = scale.back;
+                        return integers.width() <= kWidest && reference >= -largest && reference <= largest &&
+                               static_cast<int64_t>(low_bits(integers.width())) <= largest - reference;
+                      });
   }
 
   // Of the tile that was described as number i, with keys from first to last.

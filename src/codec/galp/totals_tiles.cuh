@@ -55,6 +55,25 @@ struct DescribedDecimals {
   }
 };
 
+// By each lane for a tile of its own, if it `exists`. spans(pair): the integers of a pair that pass, by the whole warp,
+// as numbers begin … end − 1 of those from −most to most. fits(out, integers, scale, most): whether a tile of such
+// integers is added as they are, for which it notes what else that takes.
+template <typename Tile, typename Spans, typename Fits>
+__device__ __forceinline__ void describe_decimals(bool exists, const uint64_t* descriptor, uint32_t tile, Tile* tiles,
+                                                  Spans&& spans, Fits&& fits) {
+  using Values = typename Tile::Values;
+  Tile out{};
+  const uint32_t pair = exists ? out.find(descriptor, tile) : Tile::kNoPair;
+  for_each_distinct(pair, Tile::kNoPair, [&](uint32_t here, bool mine) {
+    const auto span = spans(here);
+    if (!mine) return;
+    Packed<typename Values::value_type> integers;
+    integers.open(descriptor + Values::kIntegersWord, tile, nullptr);
+    if (fits(out, integers, Values::scale_of(here), span.most)) out.place(integers, span.begin, span.end, span.most);
+  });
+  tiles[lane_id()] = out;
+}
+
 // Row by row, with keys from first to last, in the order of exec/aggregate.h.
 template <typename T>
 __device__ __noinline__ FloatTileSum sum_galp_rows(const uint64_t* descriptor, uint32_t tile, void* scratch,
