@@ -24,14 +24,9 @@ class GalpTotals<uint64_t, Packed<uint64_t, UnrolledWidths>> {
   struct alignas(16) Scratch {
     Tile tiles[kTiles];
     uint8_t places[kLanes];  // for ListedExceptions
-    FloatKeyRange<T> range;  // that passes
+    FloatKeyRange<T> range;  // that passes, set before tiles are described
     alignas(16) unsigned char values[Values::kScratchBytes];
   };
-
-  // Once, before tiles are described: what passes has keys from first to last.
-  __device__ __forceinline__ static void begin(Scratch& scratch, int64_t first, int64_t last) {
-    if (lane_id() == 0) scratch.range = FloatKeyRange<T>(first, last);
-  }
 
   // As describe_decimals().
   template <typename Spans>

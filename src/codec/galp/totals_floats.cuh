@@ -87,14 +87,11 @@ class GalpTotals<uint32_t, Packed<uint32_t, UnrolledWidths>> {
     uint32_t rows[kLanes];                               // of each lane, that are exceptions
     uint32_t firsts[kLanes];                             // of each lane's exceptions
     uint8_t places[kLanes];                              // for ListedExceptions
-    FloatKeyRange<T> range;                              // that passes
+    FloatKeyRange<T> range;                              // that passes, set before tiles are described
     alignas(16) unsigned char values[Values::kScratchBytes];
   };
 
-  // As of doubles.
-  __device__ __forceinline__ static void begin(Scratch& scratch, int64_t first, int64_t last) {
-    if (lane_id() == 0) scratch.range = FloatKeyRange<T>(first, last);
-  }
+  // As describe_decimals().
   template <typename Spans>
   __device__ __forceinline__ static void describe(bool exists, const uint64_t* descriptor, uint32_t tile,
                                                   Scratch& scratch, Spans&& spans) {

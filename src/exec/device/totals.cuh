@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/device/totals.h"
+#include "core/float_key.h"
 #include "exec/device/scan.cuh"
 
 namespace basalt::device {
@@ -82,7 +83,7 @@ class FloatTotals {
   static constexpr uint32_t kScratchBytes = Tiles::kScratchBytes;
 
   __device__ __forceinline__ FloatTotals(void* scratch, int64_t first, int64_t last) : tiles_(scratch) {
-    Reader::begin(tiles_.scratch, first, last);
+    if (lane_id() == 0) tiles_.scratch.range = FloatKeyRange<typename Reader::value_type>(first, last);
   }
 
   __device__ __forceinline__ FloatTileSum of(const Work& work, const uint64_t* slots, int64_t first, int64_t last) {
