@@ -23,7 +23,7 @@ using device::ChunkBatch;
 constexpr uint32_t kCountWarps = 8;   // of a block
 constexpr uint32_t kCountBlocks = 4;  // that a multiprocessor holds at a time, as in generated kernels
 
-// Rows whose key is at most `last`, as generated kernels test them. One warp per tile in turn.
+// Rows whose key is at most `last`, as generated kernels test them.
 template <typename T, typename Reader>
 __global__ __launch_bounds__(kCountWarps* kLanes, kCountBlocks) void count_at_most(ChunkBatch batch, int64_t last,
                                                                                    unsigned long long* result) {
@@ -33,17 +33,19 @@ __global__ __launch_bounds__(kCountWarps* kLanes, kCountBlocks) void count_at_mo
   Test::begin(scratch, INT64_MIN, last);
   uint32_t count = 0;
   uint32_t bad = 0;
-  const uint32_t warp = blockIdx.x * (blockDim.x / kLanes) + threadIdx.x / kLanes;
-  const uint32_t warps = gridDim.x * (blockDim.x / kLanes);
+  // A block's warps take neighbouring tiles, which share lines of exceptions.
   const uint32_t tiles = batch.chunks * batch.tiles_per_chunk;
+  const uint32_t share = (tiles + gridDim.x - 1) / gridDim.x;
+  const uint32_t begin = blockIdx.x * share;
+  const uint32_t end = begin + share < tiles ? begin + share : tiles;
   const auto descriptor = [&](uint32_t i) {
     return batch.descriptors + uint64_t{i / batch.tiles_per_chunk} * batch.descriptor_stride;
   };
   uint32_t number = 0;
-  for (uint32_t i = warp; i < tiles; i += warps) {
+  for (uint32_t i = begin + threadIdx.x / kLanes; i < end; i += kCountWarps) {
     if (number == 0) {
-      const uint32_t own = i + device::lane_id() * warps;
-      Test::describe(own < tiles, descriptor(own), own % batch.tiles_per_chunk, scratch, INT64_MIN, last);
+      const uint32_t own = i + device::lane_id() / (kLanes / Test::kTiles) * kCountWarps;
+      Test::describe(own < end, descriptor(own), own % batch.tiles_per_chunk, scratch, INT64_MIN, last);
     }
     uint32_t how = device::kByBounds;
     count += device::population(
@@ -91,7 +93,7 @@ void floats(NestedBench& bench, const std::string& type) {
   for (const uint32_t exceptions : {0u, 10u, 30u, 150u}) {
     const std::string group = label(("galp " + type + " x").c_str(), exceptions);
     const PatchedChunks<T> patches(chunks, exceptions);
-    for (const uint32_t width : {8u, 16u, 24u, 40u}) {
+    for (const uint32_t width : {8u, 12u, 16u, 24u, 40u}) {
       if (width >= 8 * sizeof(T)) continue;
       const auto column = patches.of_width(bench.pool, width);
       const ChunkBatch& batch = column.batch;
@@ -103,8 +105,8 @@ void floats(NestedBench& bench, const std::string& type) {
       line.point = point;
       line.bytes = column.bytes;
       line.values = static_cast<double>(column.integers.rows());
-      measure_count<device::Widths<8, 16, 24, 40>>(bench, line, batch, reinterpret_cast<const T*>(bench.plain.data()),
-                                                   float_key(middle_of<T>(width)));
+      measure_count<device::Widths<8, 12, 16, 24, 40>>(
+          bench, line, batch, reinterpret_cast<const T*>(bench.plain.data()), float_key(middle_of<T>(width)));
     }
   }
 }

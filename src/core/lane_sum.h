@@ -6,7 +6,8 @@
 namespace basalt {
 
 // Lane l becomes lane l + lane (l ^ 16), then ^ 8, ^ 4, ^ 2, ^ 1; changes `lanes`, of which there are 32.
-inline double sum_of_lanes(double* lanes) {
+template <typename Float>
+Float sum_of_lanes(Float* lanes) {
   for (uint32_t step = kLanes / 2; step > 0; step /= 2) {
     for (uint32_t l = 0; l < step; ++l) lanes[l] += lanes[l + step];
   }

@@ -9,15 +9,17 @@
 //          sum.
 //   chunk: starts at 0.0 and adds its tiles' sums in tile order.
 //   total: starts at 0.0 and adds the chunks' sums in chunk order, file after file.
-// Statements that ask for nothing but sums, averages and counts of one column of doubles, under at most ranges of it
+// Statements that ask for nothing but sums, averages and counts of one column, under at most ranges of it
 // (stored_sums.h), add a whole tile of decimals as it is stored, if all chunks are galp(packed) and the tile has at
-// most 64 exceptions and integers that its sum has room for (adds_as_integers() in codec/galp/scale.h):
-//   tile:  the integers of live rows are added exactly, and the sum is decoded as one of them would be: a double, times
-//          10^f, times 10^-e. Live exceptions are added to lanes, exception i of the tile to lane i % 32, the lanes are
-//          combined as above, and the two sums are added.
+// most 64 exceptions and integers that are floats (sums_apart() in codec/galp/scale.h):
+//   tile:  the integers of live rows are added exactly. Of doubles, the sum is decoded as one of them would be: a
+//          double, times 10^f, times 10^-e. Of floats of four bytes it is made a double and multiplied by the float
+//          next to 10^(f-e); what each value has more than its integer times that float (remainder() in scale.h) is
+//          added as floats of four bytes, by lanes that are combined as above, and then to the sum. Exceptions that are
+//          live are added one after the other, starting at 0.0, and then to the sum.
 // Additions are plain doubles, round to nearest; float arguments are widened to double first. Dead rows, tiles and
 // chunks may be added as 0.0: no sum that starts at 0.0 ever becomes −0.0, so this changes nothing. The relative error
-// is at most (32 + 5 + tiles + chunks) · 2^−53 of the sum of magnitudes.
+// is at most (66 + tiles + chunks) · 2^−53 of the sum of magnitudes, and for remainders 2^−40 of it.
 //
 // min and max of floats: NaN is the largest value; of −0.0 and 0.0, min gives −0.0 and max gives 0.0.
 #pragma once

@@ -1,4 +1,4 @@
-// Statements and columns whose doubles are added as they are stored.
+// Statements and columns whose floats are added as they are stored.
 #include "exec/stored_sums.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool is_ranges(const Expr& expr) {
 
 // Whether nothing but sums, averages and counts of one column are asked for, under at most ranges of it.
 bool sums_one_column(const Pipeline& pipeline) {
-  if (pipeline.columns.size() != 1 || physical_of(pipeline.columns[0].type) != Physical::kF64) return false;
+  if (pipeline.columns.size() != 1 || !is_float(physical_of(pipeline.columns[0].type))) return false;
   if (pipeline.has_filter && !is_ranges(pipeline.filter)) return false;
   bool sums = false;
   for (const Aggregate& aggregate : pipeline.aggregates) {

@@ -1,4 +1,4 @@
-// Which statements add tiles of doubles as they are stored; see aggregate.h for the order of sums. Both backends ask
+// Which statements add tiles of floats as they are stored; see aggregate.h for the order of sums. Both backends ask
 // here, so that they give the same bits.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace basalt::exec {
 
-// Whether a statement asks for nothing but sums, averages and counts of one column of doubles, under at most ranges of
+// Whether a statement asks for nothing but sums, averages and counts of one column of floats, under at most ranges of
 // that column, and all of the column is stored as decimals in packed tiles, without NULLs.
 bool adds_as_stored(const Pipeline& pipeline);
 

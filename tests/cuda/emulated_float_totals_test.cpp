@@ -1,6 +1,6 @@
 // Count and sum of floats between two literals as generated kernels do it over galp tiles, run on the CPU lane by lane,
 // against the order of additions that exec/aggregate.h promises, bit for bit: decimals of any width and sign, few and
-// many exceptions, bit patterns, a last tile that is not full. Of doubles the CPU's reader is asked, too.
+// many exceptions, bit patterns, a last tile that is not full. The CPU's reader is asked, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,47 +22,68 @@
 namespace basalt::test {
 namespace {
 
-double combined(std::array<double, kLanes> lanes) {
+template <typename Float>
+Float combined(std::array<Float, kLanes> lanes) {
   for (uint32_t distance = kLanes / 2; distance > 0; distance /= 2) {
-    const std::array<double, kLanes> before = lanes;
+    const std::array<Float, kLanes> before = lanes;
     for (uint32_t lane = 0; lane < kLanes; ++lane) lanes[lane] = before[lane] + before[lane ^ distance];
   }
   return lanes[0];
 }
 
-// Of a tile that is added as it is stored; nullopt: it is not. What is an exception is found by encoding again.
-std::optional<double> stored_sum(const Node& node, const std::vector<double>& values, uint32_t tile, int64_t first,
-                                 int64_t last) {
+// A tile that is added as it is stored: its sum, and whether its bounds say that all or none of its rows pass.
+struct StoredTile {
+  double sum;
+  bool by_bounds;
+};
+
+// nullopt: it is not. What is an exception is found by encoding again.
+template <typename Float>
+std::optional<StoredTile> stored_tile(const Node& node, const std::vector<Float>& values, uint32_t tile, int64_t first,
+                                      int64_t last) {
+  using Int = galp::IntOf<Float>;
   const auto scheme = static_cast<uint32_t>(node.streams[galp::kSchemes].data()[tile]);
   if (scheme >= galp::kRd || (tile + 1) * size_t{kTileRows} > values.size()) return std::nullopt;
-  const auto scale = galp::Scale<double>::of(galp::pair_of(scheme));
+  const auto scale = galp::Scale<Float>::of(galp::pair_of(scheme));
   const Node& integers = node.children[galp::kIntegers];
-  const int64_t low = reinterpret_cast<const int64_t*>(integers.streams[packed::kReferences].data())[tile];
+  const int64_t low = reinterpret_cast<const Int*>(integers.streams[packed::kReferences].data())[tile];
   const uint32_t width =
       packed::descriptor_width(reinterpret_cast<const uint32_t*>(integers.streams[packed::kDescriptors].data())[tile]);
-  const auto most = static_cast<int128_t>(std::min(scale.limit, std::ldexp(1.0, 52)));
+  const bool is_double = sizeof(Float) == 8;
+  const auto most = static_cast<int128_t>(std::min<double>(scale.limit, is_double ? 0x1p52 : 0x1p23));
   if (low < -most || low + static_cast<int128_t>(low_bits(width)) > most) return std::nullopt;
-  std::array<double, kLanes> lanes{};
+  if (!is_double && width > 23) return std::nullopt;
+  const galp::Pair pair = galp::pair_of(scheme);
+  const auto digit = static_cast<float>(std::pow(10.0, static_cast<double>(pair.f) - static_cast<double>(pair.e)));
+  std::array<float, kLanes> remainders{};
   int128_t sum = 0;
+  double others = 0;
   uint32_t exceptions = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     for (uint32_t k = 0; k < kRowsPerLane; ++k) {
-      const double value = values[size_t{tile} * kTileRows + k * kLanes + lane];
-      const galp::Scaled<double> scaled = galp::encode(value, scale);
-      const uint32_t to = exceptions % kLanes;
+      const Float value = values[size_t{tile} * kTileRows + k * kLanes + lane];
+      const galp::Scaled<Float> scaled = galp::encode(value, scale);
       if (scaled.exception != 0) ++exceptions;
       const int64_t key = float_key(value);
       if (key < first || key > last) continue;
       if (scaled.exception != 0) {
-        lanes[to] += value;
+        others += static_cast<double>(value);
       } else {
         sum += static_cast<int128_t>(scaled.d);
+        remainders[lane] += std::fma(-static_cast<float>(scaled.d), digit, static_cast<float>(value));
       }
     }
   }
   if (exceptions > galp::kMaxListed) return std::nullopt;
-  const double decimals = static_cast<double>(static_cast<int64_t>(sum)) * scale.times * scale.back;
-  return decimals + combined(lanes);
+  const int64_t least = float_key(galp::decode<Float>(static_cast<Int>(low), scale));
+  const int64_t largest =
+      float_key(galp::decode<Float>(static_cast<Int>(low + static_cast<int64_t>(low_bits(width))), scale));
+  const bool all = least >= first && largest <= last;
+  const bool none = least > last || largest < first || first > last;
+  const auto whole = static_cast<double>(static_cast<int64_t>(sum));
+  const double decimals = is_double ? whole * static_cast<double>(scale.times) * static_cast<double>(scale.back)
+                                    : whole * static_cast<double>(digit) + static_cast<double>(combined(remainders));
+  return StoredTile{decimals + others, exceptions == 0 && (all || none)};
 }
 
 template <typename Float>
@@ -78,7 +99,8 @@ double tile_sum(const std::vector<Float>& values, size_t begin, int64_t first, i
 }
 
 // What the CPU makes of a tile's rows with keys from first to last.
-std::optional<double> sum_on_cpu(const Node& node, const std::vector<double>& values, uint32_t tile, int64_t first,
+template <typename Float>
+std::optional<double> sum_on_cpu(const Node& node, const std::vector<Float>& values, uint32_t tile, int64_t first,
                                  int64_t last) {
   std::array<uint8_t, kTileRows> live{};
   for (size_t i = 0; i < kTileRows && tile * size_t{kTileRows} + i < values.size(); ++i) {
@@ -125,35 +147,36 @@ void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std
   uint64_t count = 0, bad = 0;
   const int64_t first = float_key(low);
   const int64_t last = float_key(high);
+  device::TileTally tally;
   EmulatedWarp::run([&] {
+    tally.begin();
     Column totals(scratch, first, last);
     for (device::Work work(items.data(), tiles); work.more(); work.next()) {
-      const device::FloatTileSum tile = totals.of(work, slots.data(), first, last);
+      const device::FloatTileSum tile = totals.of(work, slots.data(), tally, first, last);
       device::store_tile_sum(parameters, 0, work.index(), tile.sum);
       count += tile.count;
       bad += tile.bad;
     }
   });
   uint64_t expected_count = 0;
+  uint32_t by_bounds = 0;
   for (uint32_t i = 0; i < tiles; ++i) {
     const uint32_t tile = device::work_tile(items[i]);
     const std::vector<Float>& values = chunks[device::work_slot(items[i])];
     double expected = tile_sum(values, size_t{tile} * kTileRows, first, last, expected_count);
-    if constexpr (sizeof(Float) == 8) {
-      const Node& node = nodes[device::work_slot(items[i])];
-      const std::optional<double> stored = stored_sum(node, values, tile, first, last);
-      const std::optional<double> on_cpu = sum_on_cpu(node, values, tile, first, last);
-      ASSERT_EQ(stored.has_value(), on_cpu.has_value()) << place << ", tile " << i;
-      if (stored) {
-        ASSERT_EQ(std::isnan(*stored), std::isnan(*on_cpu)) << place << ", tile " << i;
-        ASSERT_TRUE(std::isnan(*stored) || galp::bits_of(*stored) == galp::bits_of(*on_cpu)) << place << ", tile " << i;
-      }
-      if (stored) {
-        ASSERT_TRUE(std::isnan(expected) || std::isinf(expected) ||
-                    std::abs(expected - *stored) <= 1e-12 * (1 + std::abs(expected)) * kTileRows)
-            << place << ", tile " << i;
-        expected = *stored;
-      }
+    const Node& node = nodes[device::work_slot(items[i])];
+    const std::optional<StoredTile> stored = stored_tile(node, values, tile, first, last);
+    const std::optional<double> on_cpu = sum_on_cpu(node, values, tile, first, last);
+    ASSERT_EQ(stored.has_value(), on_cpu.has_value()) << place << ", tile " << i;
+    if (stored) {
+      ASSERT_EQ(std::isnan(stored->sum), std::isnan(*on_cpu)) << place << ", tile " << i;
+      ASSERT_TRUE(std::isnan(stored->sum) || galp::bits_of(stored->sum) == galp::bits_of(*on_cpu))
+          << place << ", tile " << i;
+      ASSERT_TRUE(std::isnan(expected) || std::isinf(expected) ||
+                  std::abs(expected - stored->sum) <= 1e-12 * (1 + std::abs(expected)) * kTileRows)
+          << place << ", tile " << i;
+      expected = stored->sum;
+      by_bounds += stored->by_bounds ? 1 : 0;
     }
     ASSERT_EQ(std::isnan(expected), std::isnan(sums[i])) << place << ", tile " << i;
     if (!std::isnan(expected)) {
@@ -162,6 +185,7 @@ void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std
   }
   ASSERT_EQ(bad, 0u) << place;
   ASSERT_EQ(count, expected_count) << place;
+  ASSERT_EQ(tally.of(device::kByBounds), by_bounds) << place;
 }
 
 template <typename Float>
@@ -275,10 +299,12 @@ void expect_damage() {
     const uint32_t item = device::make_work(0, 0, false);
     alignas(16) static unsigned char scratch[Column::kScratchBytes];
     uint32_t bad = 0;
+    device::TileTally tally;
     EmulatedWarp::run([&] {
+      tally.begin();
       Column totals(scratch, -kNanKey, kNanKey);
       for (device::Work work(&item, 1); work.more(); work.next()) {
-        bad |= totals.of(work, slots.data(), -kNanKey, kNanKey).bad;
+        bad |= totals.of(work, slots.data(), tally, -kNanKey, kNanKey).bad;
       }
     });
     EXPECT_EQ(bad != 0, change != 0) << sizeof(T);

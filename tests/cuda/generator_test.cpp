@@ -99,23 +99,26 @@ TEST(Generator, OtherStatementsAreListsOfSteps) {
     s.pipeline.filter = samples::test(ExprOp::kNotEqual, v, samples::integer(Physical::kI64, 7));
   })));
   EXPECT_FALSE(at_once(changed([](samples::Sample& s) { s.pipeline.aggregates.resize(1); })));  // count(*) alone
-  // Doubles where the CPU adds them as they are stored, too.
-  samples::Sample doubles = samples::sum_between("galp(packed)", TypeKind::kFloat64, {16});
-  Pipeline& p = doubles.pipeline;
-  const Expr d = samples::column(p, 0);
-  const Expr three = samples::real(Physical::kF64, 3);
-  const auto test = [&](ExprOp op) { return samples::test(op, d, three); };
-  const std::pair<Expr, bool> filters[] = {
-      {test(ExprOp::kEqual), true},
-      {samples::test(ExprOp::kGreater, three, d), true},
-      {samples::call(ExprOp::kAnd, Physical::kU8, {test(ExprOp::kLess), test(ExprOp::kGreaterEqual)}), true},
-      {test(ExprOp::kNotEqual), false},
-      {samples::call(ExprOp::kOr, Physical::kU8, {test(ExprOp::kLess), test(ExprOp::kEqual)}), false},
-      {samples::call(ExprOp::kIn, Physical::kU8, {d, three, samples::real(Physical::kF64, 5)}), false}};
-  for (const auto& [filter, expected] : filters) {
-    p.filter = filter;
-    EXPECT_EQ(exec::adds_as_stored(p), expected) << static_cast<int>(filter.op);
-    EXPECT_EQ(at_once(doubles), expected) << static_cast<int>(filter.op);
+  // Floats where the CPU adds them as they are stored, too.
+  for (const auto& [kind, physical] :
+       {std::pair(TypeKind::kFloat64, Physical::kF64), std::pair(TypeKind::kFloat32, Physical::kF32)}) {
+    samples::Sample floats = samples::sum_between("galp(packed)", kind, {16});
+    Pipeline& p = floats.pipeline;
+    const Expr d = samples::column(p, 0);
+    const Expr three = samples::real(physical, 3);
+    const auto test = [&](ExprOp op) { return samples::test(op, d, three); };
+    const std::pair<Expr, bool> filters[] = {
+        {test(ExprOp::kEqual), true},
+        {samples::test(ExprOp::kGreater, three, d), true},
+        {samples::call(ExprOp::kAnd, Physical::kU8, {test(ExprOp::kLess), test(ExprOp::kGreaterEqual)}), true},
+        {test(ExprOp::kNotEqual), false},
+        {samples::call(ExprOp::kOr, Physical::kU8, {test(ExprOp::kLess), test(ExprOp::kEqual)}), false},
+        {samples::call(ExprOp::kIn, Physical::kU8, {d, three, samples::real(physical, 5)}), false}};
+    for (const auto& [filter, expected] : filters) {
+      p.filter = filter;
+      EXPECT_EQ(exec::adds_as_stored(p), expected) << static_cast<int>(filter.op);
+      EXPECT_EQ(at_once(floats), expected) << static_cast<int>(filter.op);
+    }
   }
   EXPECT_FALSE(at_once(changed([](samples::Sample& s) { s.columns[0].validity = {s.columns[0].values[0]}; })));
   EXPECT_FALSE(at_once(changed([](samples::Sample& s) {

@@ -137,9 +137,9 @@ class Reader {
   // What the tile's encoding says of its values (of floats: of their keys) without reading them; nullopt if nothing.
   virtual std::optional<ValueBounds> bounds(uint32_t tile) const;
 
-  // Of doubles that are stored as decimals: the sum of a whole tile's rows whose byte in `live` is 1 (nullptr: all).
-  // Integers are added exactly and decoded once, exceptions apart, number i by lane i % 32. nullopt: the tile is not
-  // added so.
+  // Of floats that are stored as decimals: the sum of a whole tile's rows whose byte in `live` is 1 (nullptr: all), in
+  // the order that exec/aggregate.h has for tiles that are added as they are stored.
+  // nullopt: the tile is not added so.
   virtual std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live);
 
   // Set when values broke a rule that validate() cannot see; checked before results leave.

@@ -125,23 +125,32 @@ class GalpReader final : public Reader {
   }
 
   std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live) override {
-    if constexpr (sizeof(T) == 8) {
-      const uint32_t scheme = schemes_[tile];
-      if (scheme >= galp::kRd || rows_in_tile(count(), tile) != kTileRows) return std::nullopt;
-      const auto scale = galp::Scale<double>::of(galp::pair_of(scheme));
-      const auto bounds = integers_->bounds(tile);
-      if (!bounds || !galp::adds_as_integers(static_cast<int64_t>(bounds->low),
-                                             static_cast<uint64_t>(bounds->high - bounds->low), scale)) {
-        return std::nullopt;
-      }
-      const uint32_t* block = block_of(tile);
-      if (block != nullptr && !exceptions_of(block, scheme).listed()) return std::nullopt;
-      integers_->decode_tile(tile, numbers_);
-      mark_corrupt(integers_->corrupt());
-      return sum_of_numbers(tile, live, scale);
-    } else {
+    const uint32_t scheme = schemes_[tile];
+    if (scheme >= galp::kRd || rows_in_tile(count(), tile) != kTileRows) return std::nullopt;
+    const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));
+    const auto bounds = integers_->bounds(tile);
+    if (!bounds || !galp::sums_apart(static_cast<int64_t>(bounds->low),
+                                     static_cast<uint64_t>(bounds->high - bounds->low), scale)) {
       return std::nullopt;
     }
+    const uint32_t* block = block_of(tile);
+    if (block != nullptr && !exceptions_of(block, scheme).listed()) return std::nullopt;
+    integers_->decode_tile(tile, numbers_);
+    mark_corrupt(integers_->corrupt());
+    if (block == nullptr) return sum_of_numbers(live, galp::pair_of(scheme));
+    uint8_t others[kTileRows];  // live rows that are no exceptions
+    if (live == nullptr) {
+      std::fill_n(others, kTileRows, uint8_t{1});
+    } else {
+      std::copy_n(live, kTileRows, others);
+    }
+    double sum = 0;
+    patch(tile, [&](uint32_t row, uint64_t value) {
+      if (others[row] == 0) return;
+      others[row] = 0;
+      sum += static_cast<double>(galp::float_of(static_cast<Bits>(value)));
+    });
+    return sum_of_numbers(others, galp::pair_of(scheme)) + sum;
   }
 
  private:
@@ -150,22 +159,28 @@ class GalpReader final : public Reader {
   static constexpr uint32_t kBits = galp::Arithmetic<T>::kBits;
   static constexpr uint32_t kRowsPerEntry = 8;
 
-  // Of the numbers that were just decoded, and of exceptions in their stead: number i is added by lane i % 32.
-  double sum_of_numbers(uint32_t tile, const uint8_t* live, const galp::Scale<double>& scale) const {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < kTileRows; ++i) {
-      sum += static_cast<uint64_t>(numbers_[i]) & (uint64_t{0} - (live == nullptr ? 1 : live[i]));
+  // Of the numbers that were just decoded, in rows whose byte in `live` is 1 (nullptr: all).
+  double sum_of_numbers(const uint8_t* live, galp::Pair pair) const {
+    const auto scale = galp::Scale<T>::of(pair);
+    if constexpr (sizeof(T) == 8) {
+      uint64_t sum = 0;
+      for (uint32_t i = 0; i < kTileRows; ++i) {
+        sum += static_cast<uint64_t>(numbers_[i]) & (uint64_t{0} - (live == nullptr ? 1 : live[i]));
+      }
+      return galp::value_of_sum(static_cast<int64_t>(sum), scale.times, scale.back);
+    } else {
+      const float digit = galp::digit_of(pair);
+      int64_t sum = 0;
+      float remainders[kLanes] = {};
+      for (uint32_t i = 0; i < kTileRows; ++i) {
+        const auto d = static_cast<float>(numbers_[i]);
+        const float remainder = galp::remainder(d, galp::decode_exact(d, scale), digit);
+        const bool counts = live == nullptr || live[i] != 0;
+        sum += counts ? numbers_[i] : 0;
+        remainders[i % kLanes] += counts ? remainder : 0.0f;
+      }
+      return galp::value_of_sum(sum, digit, sum_of_lanes(remainders));
     }
-    double lanes[kLanes] = {};
-    uint32_t number = 0;
-    patch(tile, [&](uint32_t row, uint64_t value) {
-      const uint32_t lane = number++ % kLanes;
-      if (live != nullptr && live[row] == 0) return;
-      sum -= static_cast<uint64_t>(numbers_[row]);
-      lanes[lane] += galp::float_of(value);
-    });
-    const double decimals = galp::value_of_sum(static_cast<int64_t>(sum), scale.times, scale.back);
-    return number == 0 ? decimals : decimals + sum_of_lanes(lanes);
   }
 
   // nullptr: no exceptions.

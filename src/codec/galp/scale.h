@@ -163,17 +163,35 @@ BASALT_HD T decode_exact(T d, const Scale<T>& scale) {
   return multiply(multiply(d, scale.times), scale.back);
 }
 
-// Whether a tile whose integers are low … low + range can be added as them: products do not wrap, so that integers
-// decode in order, and 1024 of them fit 64 bits.
-BASALT_HD bool adds_as_integers(int64_t low, uint64_t range, const Scale<double>& scale) {
-  constexpr auto kWhole = static_cast<int64_t>(Arithmetic<double>::kWhole);
+// Whether a tile whose integers are low … low + range is summed apart from its exceptions (exec/aggregate.h): integers
+// and what spans them are floats, and products do not wrap, so that integers decode in order. 1024 integers of doubles
+// fit 64 bits then.
+template <typename T>
+BASALT_HD bool sums_apart(int64_t low, uint64_t range, const Scale<T>& scale) {
+  constexpr auto kWhole = static_cast<int64_t>(Arithmetic<T>::kWhole);
   const auto limit = static_cast<int64_t>(scale.limit);
   const int64_t largest = limit < kWhole ? limit : kWhole;
-  return low >= -largest && low <= largest && range <= static_cast<uint64_t>(largest) - static_cast<uint64_t>(low);
+  return low >= -largest && low <= largest && range <= static_cast<uint64_t>(largest - low) &&
+         (sizeof(T) == 8 || range < static_cast<uint64_t>(kWhole));
 }
-// What such a sum stands for: the value of one integer, where it is of one.
+// What a sum of such integers stands for, of doubles: the value of one integer, where it is of one.
 BASALT_HD double value_of_sum(int64_t sum, double times, double back) {
   return multiply(multiply(static_cast<double>(sum), times), back);
+}
+// The values of floats are decimals that were rounded: what one has more than its integer times digit_of(). The
+// difference has few digits, so that it is rounded once; the product is exact as a double.
+BASALT_HD float digit_of(Pair pair) { return Arithmetic<float>::inverse(pair.e - pair.f); }
+BASALT_HD float remainder(float d, float value, float digit) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(-d, digit, value);
+#else
+  return static_cast<float>(static_cast<double>(value) - static_cast<double>(d) * static_cast<double>(digit));
+#endif
+}
+// Of floats, with the sum of the remainders.
+BASALT_HD double value_of_sum(int64_t sum_of_integers, float digit, float remainders) {
+  return sum(multiply(static_cast<double>(sum_of_integers), static_cast<double>(digit)),
+             static_cast<double>(remainders));
 }
 
 // The nearest integer, halves to even; exact everywhere. Where there is no instruction for it (SSE2), a float below

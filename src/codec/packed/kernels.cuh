@@ -180,6 +180,13 @@ class PackedTile {
   }
   __device__ __forceinline__ T at(uint32_t k) const { return static_cast<T>(reference_ + static_cast<T>(raw_at(k))); }
 
+  // With a mark in the bits above it. `mark` is kMark from memory, which takes one instruction with what masks a value;
+  // one at the top of its word needs no mask, and takes one with a constant.
+  template <uint32_t kMark>
+  __device__ __forceinline__ uint32_t marked_at(uint32_t k, uint32_t mark) const {
+    return raw_at(k) | (k * W % 32 + W == 32 ? kMark : mark);
+  }
+
   // Bit k of the result: packed value k < bound, for 0 < bound < 2^W.
   __device__ __forceinline__ uint32_t below(uint64_t bound) const {
     uint32_t mask = 0;

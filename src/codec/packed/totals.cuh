@@ -9,7 +9,7 @@
 
 namespace basalt::device {
 
-// Packed values of a lane from first to first + span, whatever their width; `rows` of them exist.
+// Packed values of a lane from first to first + span, whatever their width, of the given rows.
 __device__ __noinline__ inline TileSum sum_within(const uint32_t* words, uint32_t width, uint64_t first, uint64_t span,
                                                   uint32_t rows) {
   TileSum sums{};
@@ -31,6 +31,7 @@ class PackedTotals {
     uint64_t first, last;   // packed values that pass
     uint32_t width;
     uint32_t none;
+    uint32_t mark;
   };
 
  public:
@@ -53,7 +54,8 @@ class PackedTotals {
                                 raw.first,
                                 raw.last,
                                 reader.width(),
-                                raw.none ? 1u : 0u};
+                                raw.none ? 1u : 0u,
+                                mark_of(reader.width())};
   }
 
   // Of the lane's rows of the tile that was described as number i. kLow: the range has a first value.
@@ -66,9 +68,10 @@ class PackedTotals {
     constexpr uint32_t kWidest = sizeof(T) >= 8 ? 64 : 8 * sizeof(T);
     const uint32_t* words = here.words + (here.width == 0 ? 0 : lane_id());
     const uint32_t rows = rows_of_tile(row_count(descriptor), tile);
-    const bool unrolled = rows == kTileRows && for_width<kWidest>(UnrolledWidths{}, here.width, [&](auto width) {
-                            sums = sum_tile<decltype(width)::value, kLow>(words, here.first, here.last);
-                          });
+    const bool unrolled =
+        rows == kTileRows && for_width<kWidest>(UnrolledWidths{}, here.width, [&](auto width) {
+          sums = sum_tile<decltype(width)::value, kLow, false>(words, here.first, here.last, here.mark, 0);
+        });
     if (!unrolled) {
       sums = sum_within(words, here.width, here.first, here.last - here.first, rows_mask(rows, lane_id()));
     }
@@ -77,28 +80,35 @@ class PackedTotals {
     return sums;
   }
 
-  // Count and sum of a lane's packed values from first to last, of a whole tile.
-  template <uint32_t W, bool kLow>
-  __device__ __forceinline__ static TileSum sum_tile(const uint32_t* words, uint64_t first, uint64_t last) {
+  // What marks numbers of a width, below which the sum of some of them stays.
+  __device__ __forceinline__ static constexpr uint32_t mark_of(uint32_t width) { return 1u << (width <= 21 ? 26 : 28); }
+
+  // Count and sum of a lane's packed values from first to last, of a whole tile. `mark`: that of the width, from
+  // memory. kUnless: but for rows whose bits are set in `without`.
+  template <uint32_t W, bool kLow, bool kUnless>
+  __device__ __forceinline__ static TileSum sum_tile(const uint32_t* words, uint64_t first, uint64_t last,
+                                                     uint32_t mark, uint32_t without) {
     const PackedTile<T, W> tile(words, T{0});
     TileSum sums{};
     if constexpr (W <= 24) {
       // As many rows at a time as keep their sum below the marks.
       constexpr uint32_t kRows = W <= 21 ? kRowsPerLane : kRowsPerLane / 4;
-      constexpr uint32_t kBit = W <= 21 ? 26 : 28;
+      using Marked = MarkedSum<W <= 21 ? 26 : 28>;
+      static_assert(Marked::kMark == mark_of(W));
       const auto low = static_cast<uint32_t>(first);
       const auto span = static_cast<uint32_t>(last - first) + 1;
-      uint32_t mark = MarkedSum<kBit>::kMark;
-#if defined(__CUDA_ARCH__)
-      asm("" : "+r"(mark));
-#endif
       uint32_t sum = 0;
 #pragma unroll
       for (uint32_t begin = 0; begin < kRowsPerLane; begin += kRows) {
-        MarkedSum<kBit> marked;
+        Marked marked;
 #pragma unroll
         for (uint32_t k = begin; k < begin + kRows; ++k) {
-          marked.template add<kLow>(tile.raw_at(k) | mark, low, span);
+          const uint32_t raw = tile.template marked_at<Marked::kMark>(k, mark);
+          if constexpr (kUnless) {
+            marked.template add_unless<kLow>(without, 1u << k, raw, low, span);
+          } else {
+            marked.template add<kLow>(raw, low, span);
+          }
         }
         sums.count += marked.count();
         sum += marked.sum();
@@ -110,7 +120,7 @@ class PackedTotals {
       const auto span = static_cast<Raw>(last - first);
       for_each_k([&](uint32_t k) {
         const Raw raw = tile.raw_at(k);
-        if (static_cast<Raw>(raw - low) > span) return;
+        if (static_cast<Raw>(raw - low) > span || (kUnless && (without >> k & 1) != 0)) return;
         sums.sum += raw;
         ++sums.count;
       });

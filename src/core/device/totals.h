@@ -17,12 +17,11 @@ struct TileSum {
   uint32_t how;  // kByBounds or kByRows: what decided which rows pass
 };
 
-// The same of floats. `sum` is the tile's, in every lane; `count` the lane's part of it, which may be less than 0.
+// The same of floats. `sum` is the tile's, in every lane; `count` the lane's part of it.
 struct FloatTileSum {
   double sum;
-  int32_t count;
+  uint32_t count;
   uint32_t bad;
-  uint32_t how;
 };
 
 // Values from first to last by the order of the column's type. `top`: what makes its order that of unsigned numbers
@@ -48,14 +47,22 @@ struct MarkedSum {
   // `marked` lies in the range if it is one of the `span` numbers from `low` on; kLow: or else low is 0.
   template <bool kLow>
   __device__ __forceinline__ void add(uint32_t marked, uint32_t low, uint32_t span) {
-    if constexpr (kLow) {
-      add_if_less(both, marked, multiply_add(marked, 1, 0u - low - kMark), span);
-    } else {
-      add_if_less(both, marked, marked, span + kMark);
-    }
+    add_if_less(both, marked, tested<kLow>(marked, low), kLow ? span : span + kMark);
+  }
+  // The same unless `bit` is set in `without`.
+  template <bool kLow>
+  __device__ __forceinline__ void add_unless(uint32_t without, uint32_t bit, uint32_t marked, uint32_t low,
+                                             uint32_t span) {
+    add_if_less_unless(both, marked, tested<kLow>(marked, low), kLow ? span : span + kMark, without, bit);
   }
   __device__ __forceinline__ uint32_t count() const { return both >> kMarkBit; }
   __device__ __forceinline__ uint32_t sum() const { return both & (kMark - 1); }
+
+ private:
+  template <bool kLow>
+  __device__ __forceinline__ static uint32_t tested(uint32_t marked, uint32_t low) {
+    return kLow ? multiply_add(marked, 1, 0u - low - kMark) : marked;
+  }
 };
 
 }  // namespace basalt::device

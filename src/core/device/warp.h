@@ -89,7 +89,8 @@ __device__ __forceinline__ uint64_t sum_of_lanes(uint64_t value) {
 }
 
 // Of floats in the one order that sums of tiles have (exec/aggregate.h).
-__device__ __forceinline__ double sum_of_lanes(double value) {
+template <typename Float>
+__device__ __forceinline__ Float sum_of_lanes(Float value) {
 #pragma unroll
   for (int distance = kLanes / 2; distance > 0; distance /= 2) {
     value = value + __shfl_xor_sync(kWholeWarp, value, distance);
@@ -152,6 +153,20 @@ __device__ __forceinline__ void add_if_less(uint32_t& sum, uint32_t value, uint3
       : "r"(tested), "r"(bound), "r"(value), "r"(one));
 #else
   if (tested < bound) sum += value;
+#endif
+}
+// The same unless some bit of `mask` is `bit`.
+__device__ __forceinline__ void add_if_less_unless(uint32_t& sum, uint32_t value, uint32_t tested, uint32_t bound,
+                                                   uint32_t mask, uint32_t bit) {
+#if defined(__CUDA_ARCH__)
+  uint32_t one = 1;
+  asm("" : "+r"(one));
+  asm("{.reg .pred p, q; .reg .b32 set; and.b32 set, %5, %6; setp.eq.u32 q, set, 0; setp.lt.and.u32 p, %1, %2, q; "
+      "@p mad.lo.u32 %0, %3, %4, %0;}"
+      : "+r"(sum)
+      : "r"(tested), "r"(bound), "r"(value), "r"(one), "r"(mask), "r"(bit));
+#else
+  if (tested < bound && (mask & bit) == 0) sum += value;
 #endif
 }
 __device__ __forceinline__ void add_if_below(uint32_t& sum, uint32_t value, uint32_t bound) {
@@ -261,15 +276,6 @@ __device__ __forceinline__ void clear_shared(uint32_t* to, uint32_t bits) {
   atomicAnd(to, ~bits);
 #else
   *to &= ~bits;
-#endif
-}
-
-// *to ^= bits, likewise.
-__device__ __forceinline__ void flip_shared(uint32_t* to, uint32_t bits) {
-#if defined(__CUDA_ARCH__)
-  atomicXor(to, bits);
-#else
-  *to ^= bits;
 #endif
 }
 

@@ -172,6 +172,11 @@ class TileTally {
   __device__ __forceinline__ void count(uint32_t how) {
     if (how < kByRows && lane_id() == 0) ++counts_[how];
   }
+  // The same of a tile of each lane that `has` one.
+  __device__ __forceinline__ void count(uint32_t how, bool has) {
+    const uint32_t tiles = population(ballot(has && how == kByBounds));
+    if (lane_id() == 0) counts_[kByBounds] += tiles;
+  }
   // Whether no row of the tile is left, which ends it.
   __device__ __forceinline__ bool ends(uint32_t alive, uint32_t how) {
     if (any_lane(alive != 0)) return false;

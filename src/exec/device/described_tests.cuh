@@ -1,6 +1,5 @@
-// Range tests of columns of which all chunks are galp(packed): the lanes of a warp describe 32 tiles at once, with the
-// literals moved to where they lie in each, so that a tile waits for its words and for its exceptions only, which are
-// asked for together.
+// Range tests of columns of which all chunks are galp(packed): the lanes of a warp describe 16 tiles at once, with the
+// literals moved to where they lie in each, and test their exceptions, so that a tile waits for its words only.
 #pragma once
 
 #include "codec/galp/kernels_listed.cuh"
@@ -21,16 +20,20 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   struct alignas(16) Tile {
     const uint32_t* words;  // of lane 0
     T first, last;          // packed values that pass, if some do
-    ListedExceptions<T> exceptions;
+    const uint32_t* block;  // of exceptions, if there are so many that they are not listed
+    uint32_t block_words;
+    uint32_t exceptions;
     uint32_t width;  // of integers, or `Decided`
     uint32_t rows;
   };
   static constexpr uint32_t kNoPair = ~0u;
 
  public:
-  static constexpr uint32_t kTiles = kLanes;  // that are described at once
+  static constexpr uint32_t kTiles = galp::kDescribedTiles;  // at once
   struct alignas(16) Scratch {
     Tile tiles[kTiles];
+    RowsOfTiles<kTiles> excepted;  // listed exceptions
+    RowsOfTiles<kTiles> passed;    // those of them that pass
     SharedExceptions exceptions;
     FloatKeyRange<T> range;
     IntegerSpan span;  // of `pair`
@@ -46,19 +49,20 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
         FloatKeyRange<T>(kTest == Test::kAtMost ? -kNanKey : first, kTest == Test::kAtLeast ? kNanKey : last);
   }
 
-  // By each lane for a tile of its own, if it `exists`. Not inlined: what it takes in registers would not be there for
-  // the words of tiles.
+  // By each pair of lanes for a tile of its own, if it `exists`. Not inlined: what it takes in registers would not be
+  // there for the words of tiles.
   __device__ __noinline__ static void describe(bool exists, const uint64_t* descriptor, uint32_t tile, Scratch& scratch,
                                                int64_t first, int64_t last) {
     Tile out{};
     out.width = kAnything;
     uint32_t pair = kNoPair;
     Packed<T> integers{};
+    ListedExceptions<T> exceptions;
     if (exists) {
       out.rows = row_count(descriptor) - tile * kTileRows;
       integers.open(descriptor + Reader::kIntegersWord, tile, nullptr);
       const typename Reader::Entry entry = Reader::entry(descriptor, tile);
-      if (Reader::is_pair(entry.scheme) && out.exceptions.find(descriptor, entry)) pair = entry.scheme;
+      if (Reader::is_pair(entry.scheme) && exceptions.find(descriptor, entry)) pair = entry.scheme;
     }
     sync_warp();  // nobody reads the last tiles any more
     uint32_t known = scratch.pair;
@@ -68,7 +72,20 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
       known = here;
       if (mine) place(out, integers, span);
     });
-    scratch.tiles[lane_id()] = out;
+    const uint32_t count = out.width == kAnything ? 0 : exceptions.count();
+    const bool listed = count != 0 && count <= galp::kMaxListed;
+    out.exceptions = count;
+    out.block = exceptions.rows;
+    out.block_words = galp::block_words(count, exceptions.width(), Reader::kBits);
+    if (any_lane(listed)) {
+      scratch.excepted.clear();
+      scratch.passed.clear();
+      sync_warp();
+      const uint32_t unsound = listed && !test_exceptions(exceptions, scratch) ? 1 : 0;
+      static_assert(kLanesPerTile == 2);
+      if ((unsound | shuffle_xor(unsound, 1)) != 0) out.width = kAnything;
+    }
+    if (is_first_of_tile()) scratch.tiles[own_tile()] = out;
     sync_warp();
     if (lane_id() == 0) {
       scratch.pair = known;
@@ -92,28 +109,29 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
       bad |= tested.bad;
       return tested.mask;
     }
-    const uint32_t count = here.exceptions.count();
-    const bool listed = count != 0 && count <= galp::kMaxListed;
-    Fetched fetched{};
-    if (listed) fetched = here.exceptions.fetch(lane_id());
     uint32_t mask = here.width == kAll ? ~0u : 0u;
     if (here.width < kNone) {
       how = kByRows;
       mask = compare(here);
     }
     if constexpr (kTest == Test::kNotEqual) mask = ~mask;
-    if (count == 0) return mask;
+    if (here.exceptions == 0) return mask;
     how = kByRows;
-    if (listed) return test_listed(here.exceptions, fetched, mask, scratch, bad);
+    const uint32_t lane = lane_id();
+    if (here.exceptions <= galp::kMaxListed) {
+      return (mask & ~scratch.excepted.of(i, lane)) | scratch.passed.of(i, lane);
+    }
     ExceptionWords words;
-    words.ask(here.exceptions.rows, galp::block_words(count, here.exceptions.width(), Reader::kBits));
+    words.ask(here.block, here.block_words);
     const auto tested = Shape::test_exceptions(words.asked(), {mask, 0}, scratch.exceptions, first, last);
     bad |= tested.bad;
     return tested.mask;
   }
 
  private:
-  using Fetched = typename ListedExceptions<T>::Fetched;
+  static constexpr uint32_t kLanesPerTile = kLanes / kTiles;
+  __device__ __forceinline__ static uint32_t own_tile() { return lane_id() / kLanesPerTile; }
+  __device__ __forceinline__ static bool is_first_of_tile() { return lane_id() % kLanesPerTile == 0; }
 
   __device__ __forceinline__ static void place(Tile& out, const Packed<T>& integers, const IntegerSpan& span) {
     const GalpNumbers<kTest, T> numbers(integers.reference(), integers.width(), span);
@@ -134,21 +152,22 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     return unrolled ? mask : raw_within(words, here.width, here.first, here.last - here.first);
   }
 
-  // Sets the bits of exceptions as they pass, one per lane.
-  __device__ __forceinline__ static uint32_t test_listed(const ListedExceptions<T>& exceptions, const Fetched& fetched,
-                                                         uint32_t mask, Scratch& scratch, uint32_t& bad) {
-    uint32_t* passed = scratch.exceptions.passed;
-    passed[lane_id()] = mask;
-    const bool sound = exceptions.for_each(
-        fetched, scratch.exceptions.lanes, [&](bool exists, uint32_t row, uint32_t of_lane, T value) {
-          const bool inside = scratch.range.holds(galp::float_of(value)) != (kTest == Test::kNotEqual);
-          const uint32_t bit = exists ? 1u << row : 0;
-          const uint32_t wrong = (shuffle(mask, of_lane) & bit) ^ (inside ? bit : 0);
-          if (wrong != 0) flip_shared(passed + of_lane, wrong);
-        });
-    if (!sound) bad = 1;
-    sync_warp();
-    return passed[lane_id()];
+  // By the lanes of a tile. False: positions that no writer makes.
+  __device__ __forceinline__ static bool test_exceptions(const ListedExceptions<T>& exceptions, Scratch& scratch) {
+    // More words in flight would take registers from the loop over tiles.
+    constexpr uint32_t kAtOnce = sizeof(T) == 8 ? 2 : 4;
+    uint32_t rows = 0;
+    uint32_t passed = 0;
+    const auto test = [&](uint32_t lane, uint32_t row, bool ends, T value) {
+      const bool passes = scratch.range.holds(galp::float_of(value)) != (kTest == Test::kNotEqual);
+      rows |= 1u << row;
+      passed |= passes ? 1u << row : 0;
+      if (!ends) return;
+      or_shared(&scratch.excepted.of(own_tile(), lane), rows);
+      or_shared(&scratch.passed.of(own_tile(), lane), passed);
+      rows = passed = 0;
+    };
+    return exceptions.template for_each<kAtOnce, kLanesPerTile>(lane_id() % kLanesPerTile, test);
   }
 };
 
@@ -167,15 +186,15 @@ class DescribedTests {
 
   // Goes to the tile at which `work` stands; once for every tile. Its rows that exist, of the lane.
   __device__ __forceinline__ uint32_t next(const Work& work, const uint64_t* slots, int64_t first, int64_t last) {
-    number_ = tiles_.next(work, slots, [&](bool exists, const uint64_t* descriptor, uint32_t tile) {
-      TileTest::describe(exists, descriptor, tile, tiles_.scratch, first, last);
+    number_ = tiles_.next(work, [&](bool exists, uint32_t item) {
+      TileTest::describe(exists, Tiles::descriptor(slots, item), work_tile(item), tiles_.scratch, first, last);
     });
     return TileTest::rows(number_, tiles_.scratch);
   }
   // The lane's rows of that tile in the range; `how` rises to what it took.
   __device__ __forceinline__ uint32_t mask(const Work& work, const uint64_t* slots, uint32_t& bad, uint32_t& how,
                                            int64_t first, int64_t last) {
-    return TileTest::mask(Tiles::descriptor(slots, work.slot()), work.tile(), number_, tiles_.scratch, bad, how, first,
+    return TileTest::mask(Tiles::descriptor(slots, work.item()), work.tile(), number_, tiles_.scratch, bad, how, first,
                           last);
   }
 

@@ -25,13 +25,17 @@ class Work {
     at_ = begin + threadIdx.x / kLanes;
     stride_ = blockDim.x / kLanes;
     item_ = at_ < end_ ? load(items_ + at_) : 0;
-    fetch();
   }
-  __device__ __forceinline__ bool more() const { return at_ < end_; }
+  // Whether there is an item; once for every item, before anything else is asked. The next one is asked for here: asked
+  // for in next(), it would be waited for at once, to be copied.
+  __device__ __forceinline__ bool more() {
+    if (at_ >= end_) return false;
+    following_ = load(items_ + (last() ? at_ : at_ + stride_));
+    return true;
+  }
   __device__ __forceinline__ void next() {
     at_ += stride_;
     item_ = following_;
-    fetch();
   }
   __device__ __forceinline__ bool last() const { return at_ + stride_ >= end_; }
   // The item that comes `distance` items later; false: there is none.
@@ -42,14 +46,15 @@ class Work {
     return true;
   }
   __device__ __forceinline__ uint32_t index() const { return at_; }
+  __device__ __forceinline__ uint32_t item() const { return item_; }
+  // The same from memory: a loop that asks for no more of its items does not wait for them.
+  __device__ __forceinline__ uint32_t item_again() const { return load(items_ + at_); }
   __device__ __forceinline__ uint32_t tile() const { return work_tile(item_); }
   __device__ __forceinline__ uint32_t slot() const { return work_slot(item_); }
   // Statistics say that every row passes the filter.
   __device__ __forceinline__ bool all_pass() const { return work_all_pass(item_); }
 
  private:
-  __device__ __forceinline__ void fetch() { following_ = at_ + stride_ < end_ ? load(items_ + at_ + stride_) : 0; }
-
   const uint32_t* items_;
   uint32_t end_;
   uint32_t stride_;

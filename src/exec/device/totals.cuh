@@ -3,6 +3,7 @@
 
 #include "core/device/totals.h"
 #include "core/float_key.h"
+#include "exec/device/aggregate.cuh"
 #include "exec/device/scan.cuh"
 
 namespace basalt::device {
@@ -18,15 +19,15 @@ class DescribedTiles {
   // `place`: kScratchBytes of shared memory for each warp.
   __device__ __forceinline__ explicit DescribedTiles(void* place) : scratch(*static_cast<Scratch*>(place)) {}
 
-  // The number of the tile at which `work` stands, once for every tile. describe(exists, descriptor, tile) comes first
-  // where none is described, by each lane for the tile that is its to describe.
+  // The number of the tile at which `work` stands, once for every tile. describe(exists, item) comes first where none
+  // is described, by each lane for the work item that is its to describe.
   template <typename Describe>
-  __device__ __forceinline__ uint32_t next(const Work& work, const uint64_t* slots, Describe&& describe) {
+  __device__ __forceinline__ uint32_t next(const Work& work, Describe&& describe) {
     if (next_ == 0) {
       uint32_t item = 0;
       const bool exists = work.ahead(lane_id() / (kLanes / Reader::kTiles), item);
       sync_warp();  // nobody reads the last tiles any more
-      describe(exists, descriptor(slots, work_slot(item)), work_tile(item));
+      describe(exists, item);
       sync_warp();
     }
     const uint32_t number = next_;
@@ -35,8 +36,8 @@ class DescribedTiles {
   }
   // Whether the next tile was described with this one.
   __device__ __forceinline__ bool followed(const Work& work) const { return next_ != 0 && !work.last(); }
-  __device__ __forceinline__ static const uint64_t* descriptor(const uint64_t* slots, uint32_t slot) {
-    return slots + static_cast<uint64_t>(slot) * kSlotWords + kAt + 1;
+  __device__ __forceinline__ static const uint64_t* descriptor(const uint64_t* slots, uint32_t item) {
+    return slots + static_cast<uint64_t>(work_slot(item)) * kSlotWords + kAt + 1;
   }
 
   Scratch& scratch;
@@ -63,10 +64,10 @@ class Totals {
     constexpr T kTop = kSigned ? static_cast<T>(T{1} << (8 * sizeof(T) - 1)) : T{0};
     const SumRange<T> range{static_cast<T>(static_cast<T>(first) + kTop), static_cast<T>(static_cast<T>(last) + kTop),
                             kTop};
-    const uint32_t number = tiles_.next(work, slots, [&](bool exists, const uint64_t* descriptor, uint32_t tile) {
-      if (exists) Reader::describe(descriptor, tile, tiles_.scratch, range);
+    const uint32_t number = tiles_.next(work, [&](bool exists, uint32_t item) {
+      if (exists) Reader::describe(Tiles::descriptor(slots, item), work_tile(item), tiles_.scratch, range);
     });
-    return Reader::template total<kTest != Test::kAtMost>(Tiles::descriptor(slots, work.slot()), work.tile(), number,
+    return Reader::template total<kTest != Test::kAtMost>(Tiles::descriptor(slots, work.item()), work.tile(), number,
                                                           tiles_.followed(work), tiles_.scratch, range);
   }
 
@@ -86,17 +87,27 @@ class FloatTotals {
     if (lane_id() == 0) tiles_.scratch.range = FloatKeyRange<typename Reader::value_type>(first, last);
   }
 
-  __device__ __forceinline__ FloatTileSum of(const Work& work, const uint64_t* slots, int64_t first, int64_t last) {
-    const uint32_t number = tiles_.next(work, slots, [&](bool exists, const uint64_t* descriptor, uint32_t tile) {
-      Reader::describe(exists, descriptor, tile, tiles_.scratch, [&](uint32_t pair) {
-        if (pair != pair_) {
-          span_ = integers_between<typename Reader::Values>(pair, first, last);
-          pair_ = pair;
-        }
-        return span_;
-      });
+  // Of the tile at which `work` stands; once for every tile. Tiles that their bounds decided are counted as they are
+  // described, and work items are read again where they are needed: most tiles do without.
+  __device__ __forceinline__ FloatTileSum of(const Work& work, const uint64_t* slots, TileTally& tally, int64_t first,
+                                             int64_t last) {
+    const uint32_t number = tiles_.next(work, [&](bool exists, uint32_t item) {
+      const uint32_t how =
+          Reader::describe(exists, Tiles::descriptor(slots, item), work_tile(item), tiles_.scratch, [&](uint32_t pair) {
+            if (pair != pair_) {
+              span_ = integers_between<typename Reader::Values>(pair, first, last);
+              pair_ = pair;
+            }
+            return span_;
+          });
+      tally.count(how, exists && !work_all_pass(item));
     });
-    return Reader::total(Tiles::descriptor(slots, work.slot()), work.tile(), number, tiles_.scratch, first, last);
+    const auto rows = [&](void* scratch) {
+      const uint32_t item = work.item_again();
+      return sum_galp_rows<typename Reader::value_type>(Tiles::descriptor(slots, item), work_tile(item), scratch, first,
+                                                        last);
+    };
+    return Reader::total(number, tiles_.scratch, rows);
   }
 
  private:

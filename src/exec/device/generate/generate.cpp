@@ -256,8 +256,7 @@ std::optional<uint32_t> Generator::summed_at_once() const {
   if (plan_.columns.size() != 1 || nullable(kColumn)) return std::nullopt;
   const std::vector<DeviceReader>& readers = plan_.columns[kColumn].shapes.values;
   if (readers.size() != 1 || readers[0].totals.empty()) return std::nullopt;
-  if (physical_of(pipeline_.columns[kColumn].type) == Physical::kF64 && !exec::adds_as_stored(pipeline_))
-    return std::nullopt;
+  if (is_float(physical_of(pipeline_.columns[kColumn].type)) && !exec::adds_as_stored(pipeline_)) return std::nullopt;
   if (!general_tests_.empty() || !text_tests_.empty() || range_tests_.size() > 1) return std::nullopt;
   if (!range_tests_.empty() && range_tests_[0].not_equal) return std::nullopt;
   // A lane's 32 values of a tile must fit 64 bits.

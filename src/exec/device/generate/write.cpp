@@ -390,9 +390,9 @@ void Generator::write_totals(uint32_t column) {
   declarations_ += "  " + name + "_totals totals(scratch" + (real ? ", " + text.first + ", " + text.last : "") + ");\n";
   std::string& out = aggregate_text_;
   out += "    // rows and sum where " + text.words + "\n    const auto tile = totals.of" +
-         (real ? "" : "<Test::" + text.kind + ">") + "(work, p.slots, " + text.first + ", " + text.last +
-         ");\n    rows += tile.count;\n    bad |= tile.bad;\n";
-  if (!range_tests_.empty()) out += "    if (!work.all_pass()) tally.count(tile.how);\n";
+         (real ? "(work, p.slots, tally, " : "<Test::" + text.kind + ">(work, p.slots, ") + text.first + ", " +
+         text.last + ");\n    rows += tile.count;\n    bad |= tile.bad;\n";
+  if (!real && !range_tests_.empty()) out += "    if (!work.all_pass()) tally.count(tile.how);\n";
   for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {
     const AggregateOp op = pipeline_.aggregates[i].op;
     const std::string number = std::to_string(i);
@@ -541,7 +541,7 @@ std::string Generator::whole_source() const {
       "  __shared__ __align__(16) unsigned char scratches[kWarps][kScratch > 0 ? kScratch : 16];\n"
       "  unsigned char* scratch = scratches[threadIdx.x / kLanes];\n";
   const bool filters = !filter_text_.empty() || (totals_of_ && !range_tests_.empty());
-  if (filters) {
+  if (filters || totals_of_) {
     out +=
         "  __shared__ TileTally tallies[kWarps];\n"
         "  TileTally& tally = tallies[threadIdx.x / kLanes];\n  tally.begin();\n";
