@@ -163,23 +163,30 @@ TEST(EmulatedFloatTests, ValuesRowByRow) {
 
 // More tiles than are described at a time; lists of up to 32 and up to 64 exceptions, and masks; exceptions that are
 // alike, similar and not.
-TEST(EmulatedFloatTests, ExceptionsOfDescribedTiles) {
+template <typename T>
+void check_exceptions() {
+  using Bits = galp::BitsOf<T>;
+  constexpr T kStep = sizeof(T) == 8 ? T(1e-13) : T(1e-7);
   std::mt19937_64 random(72);
   for (const uint32_t most : {3u, 40u, 90u}) {
-    std::vector<double> values = testing::decimals<double>(35 * kTileRows, 900, 10, 1);
+    std::vector<T> values = testing::decimals<T>(35 * kTileRows, 900, 10, 1);
     for (size_t tile = 0; tile < 35; ++tile) {
       const uint32_t likeness = random() % 3;
       for (uint32_t i = 0; i < most; ++i) {
-        const double exception = likeness == 0   ? 1.0 / 3
-                                 : likeness == 1 ? 1.0 / 3 + static_cast<double>(random() % 100) * 1e-13
-                                                 : std::bit_cast<double>(random());
+        const T exception = likeness == 0   ? T{1} / 3
+                            : likeness == 1 ? T{1} / 3 + static_cast<T>(random() % 100) * kStep
+                                            : std::bit_cast<T>(static_cast<Bits>(random()));
         values[tile * kTileRows + random() % kTileRows] = exception;
       }
     }
     const Node node = testing::encoded(testing::view(values), "galp(packed)");
-    expect_tests<double, Galp<uint64_t, Packed<uint64_t, Widths<9, 10>>>>(
-        view_of(node), values, 2, "up to " + std::to_string(most) + " exceptions");
+    expect_tests<T, Galp<Bits, Packed<Bits, Widths<9, 10>>>>(view_of(node), values, 2,
+                                                             "up to " + std::to_string(most) + " exceptions");
   }
+}
+TEST(EmulatedFloatTests, ExceptionsOfDescribedTiles) {
+  check_exceptions<double>();
+  check_exceptions<float>();
 }
 
 using Described = device::DescribedTest<double, Test::kAtMost, Galp<uint64_t, Packed<uint64_t>>>;
@@ -200,7 +207,8 @@ TEST(EmulatedFloatTests, DamagedExceptionsOfDescribedTilesAreSeen) {
       uint32_t lane_bad = 0;
       uint32_t how = device::kByBounds;
       Described::begin(described, INT64_MIN, 0);
-      Described::describe(device::lane_id() == 0, descriptor.data(), 0, described, INT64_MIN, 0);
+      const bool exists = device::lane_id() / (kLanes / Described::kTiles) == 0;
+      Described::describe(exists, descriptor.data(), 0, described, INT64_MIN, 0);
       Described::mask(descriptor.data(), 0, 0, described, lane_bad, how, INT64_MIN, 0);
       bad |= lane_bad;
     });

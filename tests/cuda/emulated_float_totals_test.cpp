@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <optional>
 
+#include "codec/galp_values.h"
 #include "codec/packed/layout.h"
 #include "core/float_key.h"
 #include "cuda/device_arrays.h"
@@ -118,53 +120,67 @@ Node encoded_decimals(const std::vector<Float>& values) {
   return encoded(values, "galp(packed)", sizeof(Float) == 8 ? Physical::kF64 : Physical::kF32);
 }
 
-// As one warp sums the tiles of several chunks, one after the other.
+// What one warp makes of the tiles of several chunks, one after the other.
+struct WarpTotals {
+  std::vector<uint32_t> items;  // of work
+  std::vector<double> sums;     // of tiles
+  uint64_t count = 0;
+  uint64_t bad = 0;
+  uint32_t by_bounds = 0;
+};
+
 template <typename Float, typename Widths>
-void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std::string& place) {
+WarpTotals emulated_totals(const std::vector<Node>& nodes, int64_t first, int64_t last) {
   using T = galp::BitsOf<Float>;
   using Reader = device::GalpTotals<T, device::Packed<T, Widths>>;
   constexpr uint32_t kSlotWords = 12;
   using Column = device::FloatTotals<1, kSlotWords, Reader>;
-  std::vector<Node> nodes;
-  std::vector<uint64_t> slots(kSlotWords * chunks.size(), 0);
-  std::vector<uint32_t> items;
-  for (uint32_t slot = 0; slot < chunks.size(); ++slot) {
-    nodes.push_back(encoded_decimals(chunks[slot]));
-    const std::vector<uint64_t> descriptor = descriptor_of(view_of(nodes.back()));
-    ASSERT_LE(descriptor.size() + 2, kSlotWords);
-    slots[kSlotWords * slot] = chunks[slot].size();
+  WarpTotals out;
+  std::vector<uint64_t> slots(kSlotWords * nodes.size(), 0);
+  for (uint32_t slot = 0; slot < nodes.size(); ++slot) {
+    const std::vector<uint64_t> descriptor = descriptor_of(view_of(nodes[slot]));
+    EXPECT_LE(descriptor.size() + 2, kSlotWords);
+    slots[kSlotWords * slot] = nodes[slot].count;
     std::copy(descriptor.begin(), descriptor.end(), slots.begin() + kSlotWords * slot + 2);
-    for (uint32_t tile = 0; tile < tile_count(chunks[slot].size()); ++tile) {
-      items.push_back(device::make_work(slot, tile, false));
+    for (uint32_t tile = 0; tile < tile_count(nodes[slot].count); ++tile) {
+      out.items.push_back(device::make_work(slot, tile, false));
     }
   }
-  const auto tiles = static_cast<uint32_t>(items.size());
-  std::vector<double> sums(tiles, -1);
+  const auto tiles = static_cast<uint32_t>(out.items.size());
+  out.sums.assign(tiles, -1);
   device::Parameters parameters{};
   parameters.work_count = tiles;
-  parameters.tile_sums = sums.data();
+  parameters.tile_sums = out.sums.data();
   alignas(16) static unsigned char scratch[Column::kScratchBytes];
-  uint64_t count = 0, bad = 0;
-  const int64_t first = float_key(low);
-  const int64_t last = float_key(high);
   device::TileTally tally;
   EmulatedWarp::run([&] {
     tally.begin();
     Column totals(scratch, first, last);
-    for (device::Work work(items.data(), tiles); work.more(); work.next()) {
+    for (device::Work work(out.items.data(), tiles); work.more(); work.next()) {
       const device::FloatTileSum tile = totals.of(work, slots.data(), tally, first, last);
       device::store_tile_sum(parameters, 0, work.index(), tile.sum);
-      count += tile.count;
-      bad += tile.bad;
+      out.count += tile.count;
+      out.bad += tile.bad;
     }
   });
+  out.by_bounds = tally.of(device::kByBounds);
+  return out;
+}
+
+template <typename Float, typename Widths>
+void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std::string& place) {
+  std::vector<Node> nodes;
+  for (const std::vector<Float>& chunk : chunks) nodes.push_back(encoded_decimals(chunk));
+  const int64_t first = float_key(low);
+  const int64_t last = float_key(high);
+  const WarpTotals got = emulated_totals<Float, Widths>(nodes, first, last);
   uint64_t expected_count = 0;
   uint32_t by_bounds = 0;
-  for (uint32_t i = 0; i < tiles; ++i) {
-    const uint32_t tile = device::work_tile(items[i]);
-    const std::vector<Float>& values = chunks[device::work_slot(items[i])];
+  for (uint32_t i = 0; i < got.items.size(); ++i) {
+    const uint32_t tile = device::work_tile(got.items[i]);
+    const std::vector<Float>& values = chunks[device::work_slot(got.items[i])];
     double expected = tile_sum(values, size_t{tile} * kTileRows, first, last, expected_count);
-    const Node& node = nodes[device::work_slot(items[i])];
+    const Node& node = nodes[device::work_slot(got.items[i])];
     const std::optional<StoredTile> stored = stored_tile(node, values, tile, first, last);
     const std::optional<double> on_cpu = sum_on_cpu(node, values, tile, first, last);
     ASSERT_EQ(stored.has_value(), on_cpu.has_value()) << place << ", tile " << i;
@@ -178,14 +194,14 @@ void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std
       expected = stored->sum;
       by_bounds += stored->by_bounds ? 1 : 0;
     }
-    ASSERT_EQ(std::isnan(expected), std::isnan(sums[i])) << place << ", tile " << i;
+    ASSERT_EQ(std::isnan(expected), std::isnan(got.sums[i])) << place << ", tile " << i;
     if (!std::isnan(expected)) {
-      ASSERT_EQ(galp::bits_of(expected), galp::bits_of(sums[i])) << place << ", tile " << i;
+      ASSERT_EQ(galp::bits_of(expected), galp::bits_of(got.sums[i])) << place << ", tile " << i;
     }
   }
-  ASSERT_EQ(bad, 0u) << place;
-  ASSERT_EQ(count, expected_count) << place;
-  ASSERT_EQ(tally.of(device::kByBounds), by_bounds) << place;
+  ASSERT_EQ(got.bad, 0u) << place;
+  ASSERT_EQ(got.count, expected_count) << place;
+  ASSERT_EQ(got.by_bounds, by_bounds) << place;
 }
 
 template <typename Float>
@@ -214,7 +230,7 @@ void expect_ranges(const Chunks<Float>& chunks, Random& random, const std::strin
 template <typename Float>
 void expect_decimals(Float digit, uint32_t widest) {
   Random random(41);
-  for (const uint32_t width : {0u, 4u, 8u, 15u, 20u, 21u, 23u, 29u, 31u, 32u, 33u, 43u, 51u, 52u, 53u}) {
+  for (const uint32_t width : {0u, 4u, 8u, 15u, 19u, 20u, 21u, 22u, 23u, 24u, 29u, 31u, 32u, 33u, 43u, 51u, 52u, 53u}) {
     if (width > widest) continue;
     for (const uint32_t every : {0u, 100u, 25u, 16u, 15u, 9u, 1u}) {  // which rows are no decimals
       for (const int64_t origin : {int64_t{0}, int64_t{-70}, int64_t{100'000}}) {
@@ -275,6 +291,87 @@ TEST(EmulatedFloatTotals, ProductsThatAreNotExact) {
   const Node node = encoded_decimals(values);
   ASSERT_EQ(galp::pair_of(static_cast<uint32_t>(node.streams[galp::kSchemes].data()[0])).f, 8u);
   expect_ranges<double>({values}, random, "60,000,000,001");
+}
+
+// Every row but one at the top of its width: sums that come as near as can be to the marks, and to 32 bits.
+template <typename Float>
+void expect_largest(uint32_t widest) {
+  for (uint32_t width = 1; width <= widest; ++width) {
+    std::vector<Float> values(2 * kTileRows, static_cast<Float>(low_bits(width)));
+    values[5] = values[kTileRows + 1023] = 0;
+    values[kTileRows + 40] = static_cast<Float>(0.3);
+    const auto top = static_cast<Float>(low_bits(width));
+    expect_totals<Float>({values}, -1, top, std::to_string(width) + " bits, all");
+    expect_totals<Float>({values}, 1, top, std::to_string(width) + " bits, but one");
+  }
+}
+TEST(EmulatedFloatTotals, LargestSums) {
+  expect_largest<double>(25);
+  expect_largest<float>(23);
+}
+
+// Tiles of which no integer passes, but exceptions do, a NaN alone among them.
+template <typename Float>
+void expect_exceptions_only() {
+  std::vector<Float> values;
+  for (uint32_t i = 0; i < 2 * kTileRows; ++i) {
+    values.push_back(i % 77 == 5 ? static_cast<Float>(std::sin(static_cast<Float>(i))) : Float(100 + i % 50));
+  }
+  values[kTileRows + 9] = std::numeric_limits<Float>::quiet_NaN();
+  expect_totals<Float>({values}, -1, 1, "exceptions only");
+  expect_totals<Float>({values}, 1000, std::numeric_limits<Float>::quiet_NaN(), "NaN only");
+}
+TEST(EmulatedFloatTotals, ExceptionsOnly) {
+  expect_exceptions_only<double>();
+  expect_exceptions_only<float>();
+}
+
+// Integers of every pair, up to the largest that are added as they are: as the CPU adds them, and as doubles within
+// what aggregate.h promises.
+template <typename Float>
+void expect_every_pair() {
+  using Int = galp::IntOf<Float>;
+  Random random(45);
+  for (uint32_t pair = 0; pair < galp::pairs_of(sizeof(Float) * 8); ++pair) {
+    const auto scale = galp::Scale<Float>::of(galp::pair_of(pair));
+    const auto largest = static_cast<int64_t>(std::min<double>(scale.limit, sizeof(Float) == 8 ? 0x1p52 : 0x1p23));
+    const uint64_t span = low_bits(std::min<uint32_t>(20, std::bit_width(static_cast<uint64_t>(largest) + 1) - 1));
+    const int64_t most = largest / 4;  // leaves room for the rest of their width
+    std::vector<Int> integers;
+    for (uint32_t i = 0; i < kTileRows; ++i) {
+      const auto number = static_cast<int64_t>(random() % static_cast<uint64_t>(2 * most + 1)) - most;
+      integers.push_back(static_cast<Int>(number >> random() % 12));
+    }
+    for (uint32_t i = 0; i < kTileRows; ++i) {
+      const uint64_t below = i == 7 ? span : i == 8 ? 0 : random() & span;
+      integers.push_back(static_cast<Int>(largest - static_cast<int64_t>(below)));
+    }
+    const std::vector<Float> values = testing::decoded<Float>(pair, integers);
+    std::vector<Node> nodes;
+    nodes.push_back(testing::any_integers<Float>(pair, integers));
+    const int64_t first = float_key(values[3]);
+    const int64_t last = kNanKey;
+    const WarpTotals got = emulated_totals<Float, device::AllWidths>(nodes, first, last);
+    ASSERT_EQ(got.bad, 0u);
+    for (uint32_t tile = 0; tile < 2; ++tile) {
+      const std::optional<double> on_cpu = sum_on_cpu(nodes[0], values, tile, first, last);
+      ASSERT_TRUE(on_cpu.has_value()) << "pair " << pair;
+      ASSERT_EQ(galp::bits_of(*on_cpu), galp::bits_of(got.sums[tile])) << "pair " << pair << ", tile " << tile;
+      uint64_t count = 0;
+      double magnitudes = 0;
+      for (uint32_t i = 0; i < kTileRows; ++i) {
+        const Float value = values[tile * size_t{kTileRows} + i];
+        if (float_key(value) >= first) magnitudes += std::abs(static_cast<double>(value));
+      }
+      ASSERT_NEAR(*on_cpu, tile_sum(values, tile * size_t{kTileRows}, first, last, count),
+                  magnitudes * (sizeof(Float) == 8 ? 0x1p-45 : 0x1p-40))
+          << "pair " << pair << ", tile " << tile;
+    }
+  }
+}
+TEST(EmulatedFloatTotals, EveryPair) {
+  expect_every_pair<double>();
+  expect_every_pair<float>();
 }
 
 // Exceptions that no writer makes: an end mark too many, in tiles of either type.

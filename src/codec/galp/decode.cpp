@@ -179,7 +179,7 @@ class GalpReader final : public Reader {
         sum += counts ? numbers_[i] : 0;
         remainders[i % kLanes] += counts ? remainder : 0.0f;
       }
-      return galp::value_of_sum(sum, digit, sum_of_lanes(remainders));
+      return galp::value_of_sums(sum, sum_of_lanes(remainders), digit);
     }
   }
 

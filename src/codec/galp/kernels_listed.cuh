@@ -45,8 +45,8 @@ struct ListedExceptions {
   template <uint32_t kAtOnce, uint32_t kParts, typename F>
   __device__ __forceinline__ bool for_each(uint32_t part, F&& f) const {
     constexpr uint32_t kRound = kAtOnce * kParts;
-    static_assert(kAtOnce == 4 || kRound == 4);
-    uint32_t open = lanes;  // whose exceptions are not all seen
+    static_assert((kAtOnce == 4 && kParts <= 2) || kRound == 4);  // close() reads one word
+    uint32_t open = lanes;                                        // whose exceptions are not all seen
 #pragma unroll 1
     for (uint32_t begin = 0; begin < count(); begin += kRound) {
       const uint32_t own = begin + part * kAtOnce;
@@ -115,8 +115,8 @@ struct ListedExceptions {
   }
 };
 
-// Rows of each lane, as bits, for kTiles tiles. One lane writes the rows of a tile, and all lanes read them: the places
-// of a tile's lanes are turned by its number, for the banks' sake.
+// Rows of each lane, as bits, for kTiles tiles. Those of a tile are written by the lanes that describe it, and read by
+// all: the places of a tile's lanes are turned by its number, for the banks' sake.
 template <uint32_t kTiles>
 class RowsOfTiles {
  public:

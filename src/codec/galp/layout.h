@@ -49,7 +49,8 @@ constexpr uint32_t kLastOfLane = 0x80;
 
 // Shared memory of a warp for tests of tiles with exceptions; integers that take more leave theirs to it.
 constexpr uint32_t kTestBytes = kLanes * 5;
-// The same for tests that describe tiles ahead: 48 bytes of each and two words of rows for every lane.
+// The same for tests that describe tiles ahead: 48 bytes of each, two words of rows for every lane, and what tiles
+// share.
 constexpr uint32_t kDescribedTiles = 16;
 constexpr uint32_t kDescribedBytes = kDescribedTiles * (48 + kLanes * 8) + 80 + kTestBytes;
 BASALT_HD constexpr uint32_t scratch_bytes(uint32_t of_integers) {

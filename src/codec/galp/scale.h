@@ -118,15 +118,6 @@ BASALT_HD float sum(float a, float b) {
 #endif
 }
 
-// a · b + c, rounded once.
-BASALT_HD double multiply_add(double a, double b, double c) {
-#if defined(__CUDA_ARCH__)
-  return __fma_rn(a, b, c);
-#else
-  return __builtin_fma(a, b, c);
-#endif
-}
-
 // The compiler's own cast, which all of them have: kernels compiled at run time have no standard library.
 BASALT_HD uint64_t bits_of(double value) { return __builtin_bit_cast(uint64_t, value); }
 BASALT_HD uint32_t bits_of(float value) { return __builtin_bit_cast(uint32_t, value); }
@@ -188,8 +179,8 @@ BASALT_HD float remainder(float d, float value, float digit) {
   return static_cast<float>(static_cast<double>(value) - static_cast<double>(d) * static_cast<double>(digit));
 #endif
 }
-// Of floats, with the sum of the remainders.
-BASALT_HD double value_of_sum(int64_t sum_of_integers, float digit, float remainders) {
+// What integers of floats and their remainders add up to.
+BASALT_HD double value_of_sums(int64_t sum_of_integers, float remainders, float digit) {
   return sum(multiply(static_cast<double>(sum_of_integers), static_cast<double>(digit)),
              static_cast<double>(remainders));
 }

@@ -31,10 +31,11 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
   };
 
   // By each lane for a tile of its own, if it `exists`. spans(pair): the integers of a pair that pass, by the whole
-  // warp, as numbers begin … end − 1 of those from −most to most. Returns what decides which rows of the tile pass.
+  // warp, as numbers begin … end − 1 of those from −most to most. Returns whether bounds decide which rows of the tile
+  // pass.
   template <typename Spans>
-  __device__ __forceinline__ static uint32_t describe(bool exists, const uint64_t* descriptor, uint32_t tile,
-                                                      Scratch& scratch, Spans&& spans) {
+  __device__ __forceinline__ static bool describe(bool exists, const uint64_t* descriptor, uint32_t tile,
+                                                  Scratch& scratch, Spans&& spans) {
     Tile out{};
     out.kind = GalpTile::kNoDecimals;
     ListedExceptions<T> exceptions;
@@ -57,15 +58,14 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
       if (out.exceptions != 0) add_exceptions(exceptions, scratch, out);
     }
     scratch.tiles[lane_id()] = out;
-    const bool by_bounds = out.kind == GalpTile::kAllPass || out.kind == GalpTile::kNonePasses;
-    return by_bounds && out.exceptions == 0 ? kByBounds : kByRows;
+    return out.exceptions == 0 && (out.kind == GalpTile::kAllPass || out.kind == GalpTile::kNonePasses);
   }
 
-  // Of the tile that was described as number i; rows(scratch) adds one that has to be read row by row.
+  // Of the tile that was described as number i; one_by_one(scratch) adds one that has to be read row by row.
   template <typename OneByOne>
-  __device__ __forceinline__ static FloatTileSum total(uint32_t i, Scratch& scratch, OneByOne&& rows) {
+  __device__ __forceinline__ static FloatTileSum total(uint32_t i, Scratch& scratch, OneByOne&& one_by_one) {
     const Tile& here = scratch.tiles[i];
-    if (here.kind == GalpTile::kNoDecimals) return rows(scratch.values);
+    if (here.kind == GalpTile::kNoDecimals) return one_by_one(scratch.values);
     Rows sums;
     if (here.exceptions == 0) {
       if (here.kind == GalpTile::kNonePasses) return {};
@@ -75,6 +75,12 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
     if (here.kind != GalpTile::kNonePasses) add_rows<true>(here, scratch.exceptions.of(i, lane_id()), sums);
     const uint32_t others = lane_id() == 0 ? here.others_count : 0;
     return {galp::sum(sums.sum(here), here.others), sums.count() + others, 0};
+  }
+
+  // Row by row, of any tile.
+  __device__ __forceinline__ static FloatTileSum total_of_rows(const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                               int64_t first, int64_t last) {
+    return sum_galp_rows<T>(descriptor, tile, scratch, first, last);
   }
 
  private:

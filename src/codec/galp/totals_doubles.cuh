@@ -29,7 +29,7 @@ struct DoubleRows {
     const TileSum sums = PackedTotals<T>::template sum_tile<W, true, kPatched>(tile.lane_words(), tile.first, tile.last,
                                                                                tile.factors.mark, exceptions);
     count_ = sums.count;
-    if constexpr (W <= 21) {
+    if constexpr (W <= kShortSums) {
       integers_ = sum_of_lanes(static_cast<uint32_t>(sums.sum));
     } else {
       integers_ = sum_of_lanes(sums.sum);

@@ -55,7 +55,7 @@ struct FloatRows {
       integers += both % (1u << kMarkShift);
       count_ += (both >> kMarkShift) * kMarkInverse % 256;
     }
-    if constexpr (W <= 22) {
+    if constexpr (W <= kShortSums) {
       integers_ = sum_of_lanes(integers);
     } else {
       integers_ = sum_of_lanes(uint64_t{integers});
@@ -78,8 +78,8 @@ struct FloatRows {
 
   __device__ __forceinline__ double sum(const Tile& tile) const {
     const uint64_t references = static_cast<uint64_t>(int64_t{tile.factors.reference}) * sum_of_lanes(count_);
-    return galp::value_of_sum(static_cast<int64_t>(integers_ + references), tile.factors.digit,
-                              sum_of_lanes(remainders_));
+    return galp::value_of_sums(static_cast<int64_t>(integers_ + references), sum_of_lanes(remainders_),
+                               tile.factors.digit);
   }
   // Of the lane.
   __device__ __forceinline__ uint32_t count() const { return count_; }

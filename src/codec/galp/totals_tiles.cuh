@@ -10,6 +10,9 @@
 
 namespace basalt::device {
 
+constexpr uint32_t kShortSums = 22;  // bits of packed values of which 1024 fit 32 bits
+static_assert(kTileRows * ((uint64_t{1} << kShortSums) - 1) < uint64_t{1} << 32);
+
 // What is known of a tile: whether it is one of decimals at all, and which of its integers pass.
 enum class GalpTile : uint32_t { kSomePass, kAllPass, kNonePasses, kNoDecimals };
 

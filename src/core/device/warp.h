@@ -155,7 +155,7 @@ __device__ __forceinline__ void add_if_less(uint32_t& sum, uint32_t value, uint3
   if (tested < bound) sum += value;
 #endif
 }
-// The same unless some bit of `mask` is `bit`.
+// The same unless `bit` is set in `mask`.
 __device__ __forceinline__ void add_if_less_unless(uint32_t& sum, uint32_t value, uint32_t tested, uint32_t bound,
                                                    uint32_t mask, uint32_t bit) {
 #if defined(__CUDA_ARCH__)

@@ -172,9 +172,9 @@ class TileTally {
   __device__ __forceinline__ void count(uint32_t how) {
     if (how < kByRows && lane_id() == 0) ++counts_[how];
   }
-  // The same of a tile of each lane that `has` one.
-  __device__ __forceinline__ void count(uint32_t how, bool has) {
-    const uint32_t tiles = population(ballot(has && how == kByBounds));
+  // By the whole warp, once for a tile of each lane.
+  __device__ __forceinline__ void count_by_bounds(bool decided) {
+    const uint32_t tiles = population(ballot(decided));
     if (lane_id() == 0) counts_[kByBounds] += tiles;
   }
   // Whether no row of the tile is left, which ends it.

@@ -92,7 +92,7 @@ class FloatTotals {
   __device__ __forceinline__ FloatTileSum of(const Work& work, const uint64_t* slots, TileTally& tally, int64_t first,
                                              int64_t last) {
     const uint32_t number = tiles_.next(work, [&](bool exists, uint32_t item) {
-      const uint32_t how =
+      const bool by_bounds =
           Reader::describe(exists, Tiles::descriptor(slots, item), work_tile(item), tiles_.scratch, [&](uint32_t pair) {
             if (pair != pair_) {
               span_ = integers_between<typename Reader::Values>(pair, first, last);
@@ -100,14 +100,13 @@ class FloatTotals {
             }
             return span_;
           });
-      tally.count(how, exists && !work_all_pass(item));
+      tally.count_by_bounds(by_bounds && exists && !work_all_pass(item));
     });
-    const auto rows = [&](void* scratch) {
+    const auto one_by_one = [&](void* scratch) {
       const uint32_t item = work.item_again();
-      return sum_galp_rows<typename Reader::value_type>(Tiles::descriptor(slots, item), work_tile(item), scratch, first,
-                                                        last);
+      return Reader::total_of_rows(Tiles::descriptor(slots, item), work_tile(item), scratch, first, last);
     };
-    return Reader::total(number, tiles_.scratch, rows);
+    return Reader::total(number, tiles_.scratch, one_by_one);
   }
 
  private:

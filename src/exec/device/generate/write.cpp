@@ -541,7 +541,8 @@ std::string Generator::whole_source() const {
       "  __shared__ __align__(16) unsigned char scratches[kWarps][kScratch > 0 ? kScratch : 16];\n"
       "  unsigned char* scratch = scratches[threadIdx.x / kLanes];\n";
   const bool filters = !filter_text_.empty() || (totals_of_ && !range_tests_.empty());
-  if (filters || totals_of_) {
+  const bool sums_floats = totals_of_ && is_float(physical_of(pipeline_.columns[*totals_of_].type));
+  if (filters || sums_floats) {
     out +=
         "  __shared__ TileTally tallies[kWarps];\n"
         "  TileTally& tally = tallies[threadIdx.x / kLanes];\n  tally.begin();\n";
