@@ -1,7 +1,7 @@
-// Blocks of exceptions that no writer makes, read by a warp in every way that galp has, to registers, to memory and row
-// by row: whatever their words say, nothing is touched outside the streams, the warp's shared memory and the output,
-// and other tiles keep their values. Sanitizers see the rest; validate() is asked what a reader may pass over in
-// silence.
+// Blocks of exceptions that no writer makes, read by a warp in every way that galp has, to registers, to memory, row by
+// row and as filters and sums do that describe tiles ahead: whatever their words say, nothing is touched outside the
+// streams, the warp's shared memory and the output, and other tiles keep their values. Sanitizers see the rest;
+// validate() is asked what a reader may pass over in silence.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -15,7 +15,9 @@
 #include "cuda/emulated_reads.h"
 //
 #include "codec/galp/kernels.cuh"
+#include "codec/galp/totals.cuh"
 #include "codec/packed/kernels.cuh"
+#include "exec/device/described_tests.cuh"
 
 namespace basalt::test {
 namespace {
@@ -91,11 +93,48 @@ Taken<T> row_by_row(const std::vector<uint64_t>& descriptor, size_t rows) {
   return out;
 }
 
+// What tests and totals make of each tile, for values up to 0.
+struct Described {
+  std::vector<uint32_t> masks;  // of lanes
+  std::vector<double> sums;
+};
+template <typename T>
+Described described(const std::vector<uint64_t>& descriptor, size_t rows) {
+  constexpr uint32_t kSlotWords = 16;
+  using Tests = device::DescribedTests<T, device::Test::kAtMost, 1, kSlotWords, DecimalsReader<T>>;
+  using Totals =
+      device::FloatTotals<1, kSlotWords, device::GalpTotals<BitsOf<T>, device::Packed<BitsOf<T>, device::Widths<>>>>;
+  const auto tiles = static_cast<uint32_t>(tile_count(rows));
+  std::vector<uint64_t> slot(kSlotWords, rows);
+  std::copy(descriptor.begin(), descriptor.end(), slot.begin() + 2);
+  std::vector<uint32_t> items;
+  for (uint32_t tile = 0; tile < tiles; ++tile) items.push_back(device::make_work(0, tile, false));
+  Described out{std::vector<uint32_t>(tiles * kLanes), std::vector<double>(tiles)};
+  alignas(16) static unsigned char for_tests[Tests::kScratchBytes];
+  alignas(16) static unsigned char for_totals[Totals::kScratchBytes];
+  device::TileTally tally;
+  EmulatedWarp::run([&] {
+    tally.begin();
+    Tests tests(for_tests, INT64_MIN, 0);
+    Totals totals(for_totals, -kNanKey, 0);
+    for (device::Work work(items.data(), tiles); work.more(); work.next()) {
+      uint32_t bad = 0;
+      uint32_t how = device::kByBounds;
+      const uint32_t alive = tests.next(work, slot.data(), INT64_MIN, 0);
+      const uint32_t mask = tests.mask(work, slot.data(), bad, how, INT64_MIN, 0);
+      out.masks[work.tile() * kLanes + device::lane_id()] = mask & alive;
+      out.sums[work.tile()] = totals.of(work, slot.data(), tally, -kNanKey, 0).sum;
+    }
+  });
+  return out;
+}
+
 // Reads a damaged array in all ways; `tile`: the one that is damaged. Counts what is reported.
 template <typename T>
 class DamagedReads {
  public:
-  DamagedReads(Node& node, std::vector<BitsOf<T>> values) : node_(node), values_(std::move(values)) {}
+  DamagedReads(Node& node, std::vector<BitsOf<T>> values)
+      : node_(node), values_(std::move(values)), whole_(described<T>(descriptor_of(view_of(node)), values_.size())) {}
 
   void expect_survives(uint32_t tile, const std::string& place) {
     const ExactStreams exact(node_);
@@ -118,6 +157,14 @@ class DamagedReads {
       for (size_t row = 0; row < values_.size(); ++row) {
         if (row / kTileRows == tile) continue;
         ASSERT_EQ(taken.values[row], values_[row]) << place << ", row " << row << " of another tile";
+      }
+    }
+    const Described now = described<T>(descriptor, values_.size());
+    for (uint32_t i = 0; i < tile_count(values_.size()); ++i) {
+      if (i == tile) continue;
+      ASSERT_EQ(galp::bits_of(now.sums[i]), galp::bits_of(whole_.sums[i])) << place << ", tile " << i;
+      for (uint32_t lane = i * kLanes; lane < (i + 1) * kLanes; ++lane) {
+        ASSERT_EQ(now.masks[lane], whole_.masks[lane]) << place << ", tile " << i;
       }
     }
   }
@@ -151,6 +198,7 @@ class DamagedReads {
  private:
   Node& node_;
   std::vector<BitsOf<T>> values_;
+  Described whole_;  // before it is damaged
   uint32_t damages_ = 0;
   uint32_t invalid_ = 0;
   uint32_t reported_ = 0;
