@@ -1,5 +1,6 @@
 // Listed exceptions of tiles, for kernels whose lanes describe many tiles ahead: a lane goes through those of its tile
-// by itself, and leaves for every lane which of its rows are exceptions.
+// by itself, and leaves for every lane which of its rows are exceptions; or, where there are many, all lanes share them
+// out when the tile's turn comes.
 #pragma once
 
 #include "codec/galp/kernels.cuh"
@@ -69,6 +70,42 @@ struct ListedExceptions {
     return open == 0;
   }
 
+  // The words that an exception's value lies in.
+  struct Fetched {
+    uint32_t words[sizeof(T) / 4 + 1];
+  };
+  struct Asked {
+    uint32_t positions;  // its own in the lowest byte
+    Fetched value;
+  };
+  // Of exception i, or the last.
+  __device__ __forceinline__ Asked ask(uint32_t i) const { return {positions_at(i), fetch(i)}; }
+
+  // Calls f(exists, lane, row of that lane, value) by the whole warp, for the exception that is each lane's: its number
+  // modulo 32 is that of the lane, whose first was `asked` for. `places`: shared memory of a byte per lane. False:
+  // positions that no writer makes.
+  template <typename F>
+  __device__ __forceinline__ bool share_out(Asked asked, uint8_t* places, F&& f) const {
+    const uint32_t lane = lane_id();
+    const uint32_t below = (1u << lane) - 1;
+    // An exception's lane is the one that has as many before it among those that have some as there are end marks
+    // before the exception.
+    if ((lanes >> lane & 1) != 0) places[population(lanes & below)] = static_cast<uint8_t>(lane);
+    sync_warp();
+    uint32_t ended = 0;
+#pragma unroll 1
+    for (uint32_t i = lane;;) {
+      const uint32_t marks = ballot(i < count() && (asked.positions & galp::kLastOfLane) != 0);
+      const uint32_t of_lane = places[(ended + population(marks & below)) % kLanes] % kLanes;
+      f(i < count(), of_lane, asked.positions % kRowsPerLane, value(i, asked.value));
+      ended += population(marks);
+      i += kLanes;
+      if (i - lane >= count()) break;
+      asked = ask(i);
+    }
+    return ended == population(lanes);
+  }
+
  private:
   static constexpr uint32_t kValuesShift = 18;
 
@@ -85,10 +122,6 @@ struct ListedExceptions {
     for (uint32_t left = population(ends); left > 0; --left) open &= open - 1;
   }
 
-  // The words that an exception's value lies in.
-  struct Fetched {
-    uint32_t words[sizeof(T) / 4 + 1];
-  };
   // Of exception i, or the last.
   __device__ __forceinline__ Fetched fetch(uint32_t i) const {
     const uint32_t last_number = count() - 1;

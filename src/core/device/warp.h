@@ -279,6 +279,15 @@ __device__ __forceinline__ void clear_shared(uint32_t* to, uint32_t bits) {
 #endif
 }
 
+// *to ^= bits, likewise.
+__device__ __forceinline__ void flip_shared(uint32_t* to, uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  atomicXor(to, bits);
+#else
+  *to ^= bits;
+#endif
+}
+
 // *to = value, in shared memory, if a < b. One predicated instruction: hundreds of branches that each guard one store
 // would take the compiler minutes to remove.
 template <typename T>

@@ -11,10 +11,10 @@ namespace basalt::device {
 
 constexpr uint32_t kMaxWarps = 8;
 
-// As many warps per block as their scratch lets into 40 KiB of shared memory.
+// As many warps per block as their scratch lets into 44 KiB of shared memory.
 BASALT_HD constexpr uint32_t warps_that_fit(uint32_t scratch_bytes) {
   for (uint32_t warps = kMaxWarps; warps > 1; warps /= 2) {
-    if (scratch_bytes * warps <= 40 * 1024) return warps;
+    if (scratch_bytes * warps <= 44 * 1024) return warps;
   }
   return 1;
 }

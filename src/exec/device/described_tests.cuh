@@ -20,19 +20,18 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   struct alignas(16) Tile {
     const uint32_t* words;  // of lane 0
     T first, last;          // packed values that pass, if some do
-    const uint32_t* block;  // of exceptions, if there are so many that they are not listed
-    uint32_t block_words;
-    uint32_t exceptions;
+    ListedExceptions<T> exceptions;
     uint32_t width;  // of integers, or `Decided`
     uint32_t rows;
   };
   static constexpr uint32_t kNoPair = ~0u;
+  static constexpr uint32_t kMostAhead = 16;  // exceptions that are tested as their tile is described
 
  public:
   static constexpr uint32_t kTiles = galp::kDescribedTiles;  // at once
   struct alignas(16) Scratch {
     Tile tiles[kTiles];
-    RowsOfTiles<kTiles> excepted;  // listed exceptions
+    RowsOfTiles<kTiles> excepted;  // exceptions, if they are tested ahead
     RowsOfTiles<kTiles> passed;    // those of them that pass
     SharedExceptions exceptions;
     FloatKeyRange<T> range;
@@ -57,12 +56,11 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     out.width = kAnything;
     uint32_t pair = kNoPair;
     Packed<T> integers{};
-    ListedExceptions<T> exceptions;
     if (exists) {
       out.rows = row_count(descriptor) - tile * kTileRows;
       integers.open(descriptor + Reader::kIntegersWord, tile, nullptr);
       const typename Reader::Entry entry = Reader::entry(descriptor, tile);
-      if (Reader::is_pair(entry.scheme) && exceptions.find(descriptor, entry)) pair = entry.scheme;
+      if (Reader::is_pair(entry.scheme) && out.exceptions.find(descriptor, entry)) pair = entry.scheme;
     }
     sync_warp();  // nobody reads the last tiles any more
     uint32_t known = scratch.pair;
@@ -72,16 +70,13 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
       known = here;
       if (mine) place(out, integers, span);
     });
-    const uint32_t count = out.width == kAnything ? 0 : exceptions.count();
-    const bool listed = count != 0 && count <= galp::kMaxListed;
-    out.exceptions = count;
-    out.block = exceptions.rows;
-    out.block_words = galp::block_words(count, exceptions.width(), Reader::kBits);
-    if (any_lane(listed)) {
+    const uint32_t count = out.width == kAnything ? 0 : out.exceptions.count();
+    const bool ahead = count != 0 && count <= kMostAhead;
+    if (any_lane(ahead)) {
       scratch.excepted.clear();
       scratch.passed.clear();
       sync_warp();
-      const uint32_t unsound = listed && !test_exceptions(exceptions, scratch) ? 1 : 0;
+      const uint32_t unsound = ahead && !test_ahead(out.exceptions, scratch) ? 1 : 0;
       static_assert(kLanesPerTile == 2);
       if ((unsound | shuffle_xor(unsound, 1)) != 0) out.width = kAnything;
     }
@@ -109,20 +104,23 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
       bad |= tested.bad;
       return tested.mask;
     }
+    const uint32_t count = here.exceptions.count();
+    const bool shared = count > kMostAhead && count <= galp::kMaxListed;
+    typename ListedExceptions<T>::Asked asked{};
+    if (shared) asked = here.exceptions.ask(lane_id());
     uint32_t mask = here.width == kAll ? ~0u : 0u;
     if (here.width < kNone) {
       how = kByRows;
       mask = compare(here);
     }
     if constexpr (kTest == Test::kNotEqual) mask = ~mask;
-    if (here.exceptions == 0) return mask;
+    if (count == 0) return mask;
     how = kByRows;
     const uint32_t lane = lane_id();
-    if (here.exceptions <= galp::kMaxListed) {
-      return (mask & ~scratch.excepted.of(i, lane)) | scratch.passed.of(i, lane);
-    }
+    if (count <= kMostAhead) return (mask & ~scratch.excepted.of(i, lane)) | scratch.passed.of(i, lane);
+    if (shared) return test_shared(here.exceptions, asked, mask, scratch, bad);
     ExceptionWords words;
-    words.ask(here.block, here.block_words);
+    words.ask(here.exceptions.rows, galp::block_words(count, here.exceptions.width(), Reader::kBits));
     const auto tested = Shape::test_exceptions(words.asked(), {mask, 0}, scratch.exceptions, first, last);
     bad |= tested.bad;
     return tested.mask;
@@ -153,21 +151,40 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   }
 
   // By the lanes of a tile. False: positions that no writer makes.
-  __device__ __forceinline__ static bool test_exceptions(const ListedExceptions<T>& exceptions, Scratch& scratch) {
+  __device__ __forceinline__ static bool test_ahead(const ListedExceptions<T>& exceptions, Scratch& scratch) {
     // More words in flight would take registers from the loop over tiles.
     constexpr uint32_t kAtOnce = sizeof(T) == 8 ? 2 : 4;
     uint32_t rows = 0;
     uint32_t passed = 0;
     const auto test = [&](uint32_t lane, uint32_t row, bool ends, T value) {
-      const bool passes = scratch.range.holds(galp::float_of(value)) != (kTest == Test::kNotEqual);
       rows |= 1u << row;
-      passed |= passes ? 1u << row : 0;
+      passed |= passes(value, scratch) ? 1u << row : 0;
       if (!ends) return;
       or_shared(&scratch.excepted.of(own_tile(), lane), rows);
       or_shared(&scratch.passed.of(own_tile(), lane), passed);
       rows = passed = 0;
     };
     return exceptions.template for_each<kAtOnce, kLanesPerTile>(lane_id() % kLanesPerTile, test);
+  }
+
+  // By all lanes, an exception each: bits that integers have set and exceptions do not, or the other way, are changed.
+  __device__ __forceinline__ static uint32_t test_shared(const ListedExceptions<T>& exceptions,
+                                                         const typename ListedExceptions<T>::Asked& asked,
+                                                         uint32_t mask, Scratch& scratch, uint32_t& bad) {
+    uint32_t* passed = scratch.exceptions.passed;
+    passed[lane_id()] = mask;
+    const bool sound = exceptions.share_out(
+        asked, scratch.exceptions.lanes, [&](bool exists, uint32_t of_lane, uint32_t row, T value) {
+          const uint32_t bit = exists ? 1u << row : 0;
+          const uint32_t wrong = (shuffle(mask, of_lane) & bit) ^ (passes(value, scratch) ? bit : 0);
+          if (wrong != 0) flip_shared(passed + of_lane, wrong);
+        });
+    if (!sound) bad = 1;
+    sync_warp();
+    return passed[lane_id()];
+  }
+  __device__ __forceinline__ static bool passes(T value, const Scratch& scratch) {
+    return scratch.range.holds(galp::float_of(value)) != (kTest == Test::kNotEqual);
   }
 };
 
