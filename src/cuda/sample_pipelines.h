@@ -260,7 +260,7 @@ inline Sample count_decimals(TypeKind type, const std::vector<uint32_t>& widths,
   Sample sample;
   sample.name = std::string("count(*) where v is below, galp(packed) of ") + (type == TypeKind::kFloat64 ? "8" : "4") +
                 " bytes" + (nullable ? " with NULLs" : "");
-  sample.most_instructions = 3500;
+  sample.most_instructions = 3700;
   add_column(sample, "v", {type, 0, 0, TimeUnit::kMicro}, {"galp(packed)"}, 9, 0, 0, widths, nullable);
   Pipeline& p = sample.pipeline;
   p.has_filter = true;
