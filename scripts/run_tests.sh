@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of a build tree and ends with one line: "N passed, N failed".
+# Runs the tests of a build tree, says which cases were skipped and why, and ends with one line: "N passed, N failed".
 #   scripts/run_tests.sh build/release [ctest arguments]
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -20,6 +20,10 @@ if [[ -z $total ]]; then
     echo "no tests ran" >&2
     exit 1
 fi
+# Cases that a program skips do not show in its own line.
+grep -ah "skipped: " "$build/Testing/Temporary/LastTest.log" | sort | uniq -c | while read -r cases why; do
+    printf '!!! %s times: %s\n' "$cases" "$why"
+done
 if ((skipped > 0)); then note=", $skipped skipped"; else note=""; fi
 echo "$((total - failed - skipped)) passed, $failed failed$note"
 exit "$status"

@@ -161,14 +161,14 @@ TEST(EmulatedFloatTests, ValuesRowByRow) {
   check<double, Rle<uint64_t, Plain<uint64_t>, Packed<uint32_t>>>("rle(plain, packed)");
 }
 
-// More tiles than are described at a time; lists of up to 32 and up to 64 exceptions, and masks; exceptions that are
-// alike, similar and not.
+// More tiles than are described at a time; lists that are tested ahead and such that lanes share out, of up to 32 and
+// up to 64 exceptions, and masks; exceptions that are alike, similar and not.
 template <typename T>
 void check_exceptions() {
   using Bits = galp::BitsOf<T>;
   constexpr T kStep = sizeof(T) == 8 ? T(1e-13) : T(1e-7);
   std::mt19937_64 random(72);
-  for (const uint32_t most : {3u, 40u, 90u}) {
+  for (const uint32_t most : {3u, 9u, 16u, 17u, 40u, 90u}) {
     std::vector<T> values = testing::decimals<T>(35 * kTileRows, 900, 10, 1);
     for (size_t tile = 0; tile < 35; ++tile) {
       const uint32_t likeness = random() % 3;
