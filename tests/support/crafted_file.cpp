@@ -107,8 +107,8 @@ format::Stream CraftedFile::add_stream(const std::vector<std::byte>& bytes) {
 }
 
 uint16_t CraftedFile::codec(const std::string& name) {
-  const auto found = std::find_if(footer.codecs.begin(), footer.codecs.end(),
-                                  [&](const auto& entry) { return entry->name == name; });
+  const auto found =
+      std::find_if(footer.codecs.begin(), footer.codecs.end(), [&](const auto& entry) { return entry->name == name; });
   const auto index = static_cast<uint16_t>(found - footer.codecs.begin());
   if (found == footer.codecs.end()) {
     footer.codecs.push_back(std::make_unique<format::CodecT>());
