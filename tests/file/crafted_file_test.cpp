@@ -15,8 +15,8 @@ namespace {
 
 TEST(CraftedFile, UnchangedIsSound) {
   TemporaryFolder folder;
-  const Table table = everything(5000);
-  write(folder.path("a.basalt"), table, chunks_of(2048));
+  const Table table = everything(20000);
+  write(folder.path("a.basalt"), table, chunks_of(8192));
   const std::shared_ptr<File> file = open_bytes(CraftedFile(read_bytes(folder.path("a.basalt"))).seal());
   ThreadPool pool(1);
   EXPECT_NO_THROW(verify_file(*file, pool));
