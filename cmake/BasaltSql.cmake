@@ -73,8 +73,9 @@ target_compile_options(basalt_cli_common PRIVATE $<$<CONFIG:Release>:-O1>)
 add_executable(basalt_cli ${basalt_cli_sources})
 set_target_properties(basalt_cli PROPERTIES OUTPUT_NAME basalt INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 target_link_libraries(basalt_cli PRIVATE basalt_cli_common basalt_gen)
+# -fPIC, as that library is compiled: GCC refuses headers that were precompiled with other settings.
 target_precompile_headers(basalt_cli REUSE_FROM basalt_cli_common)
-target_compile_options(basalt_cli PRIVATE $<$<CONFIG:Release>:-O1>)
+target_compile_options(basalt_cli PRIVATE -fPIC $<$<CONFIG:Release>:-O1>)
 set_source_files_properties("${PROJECT_SOURCE_DIR}/cli/bench.cpp" "${PROJECT_SOURCE_DIR}/cli/devices.cpp" PROPERTIES
   COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>" SKIP_PRECOMPILE_HEADERS ON)
 if(BASALT_LIBEDIT_INCLUDE AND BASALT_LIBEDIT_LIBRARY)
