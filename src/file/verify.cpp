@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "basalt/core/error.h"
+#include "codec/dict/decoded_entries.h"
 #include "codec/dict/distinct.h"
 #include "codec/dict/layout.h"
 #include "core/bitmap.h"
@@ -19,6 +20,7 @@
 #include "core/utf8.h"
 #include "file/column_metadata.h"
 #include "file/format.h"
+#include "file/memory_gate.h"
 
 namespace basalt {
 
@@ -31,16 +33,16 @@ void check_dictionaries(const NodeView& node) {
   for (const NodeView& child : node.children) check_dictionaries(child);
   if (node.codec == nullptr || node.codec->name() != "dict") return;
   const NodeView& entries = node.children[dict::kEntries];
-  const std::unique_ptr<Reader> reader = open_reader(entries);
   if (entries.type == Physical::kBytes) {
     StringRows rows;
-    for (uint32_t tile = 0; tile < tile_count(entries.count); ++tile) reader->decode_tile(tile, rows);
+    dict::decode_entries(entries, rows);
     for (size_t i = 1; i < rows.size(); ++i) {
       if (rows.at(i - 1) >= rows.at(i))
         fail(fmt::format("entries {} and {} of its dictionary do not ascend", i - 1, i));
     }
     return;
   }
+  const std::unique_ptr<Reader> reader = open_reader(entries);
   dispatch_width(width_of(entries.type), [&](auto tag) {
     using T = decltype(tag);
     T values[kTileRows];
@@ -142,7 +144,7 @@ struct Item {
 class Verifier {
  public:
   Verifier(const File& file, ThreadPool& pool, const VerifyOptions& options)
-      : file_(file), pool_(pool), options_(options) {}
+      : file_(file), pool_(pool), options_(options), gate_(memory_limit(pool, options)) {}
 
   VerifyReport run() {
     check_header();
@@ -164,6 +166,11 @@ class Verifier {
   }
 
  private:
+  static uint64_t memory_limit(const ThreadPool& pool, const VerifyOptions& options) {
+    constexpr uint64_t kPerThread = 16 << 20;  // the largest numbers of a whole chunk
+    return options.memory_limit != 0 ? options.memory_limit : std::max(kDecodedLimit, pool.size() * kPerThread);
+  }
+
   // Opening a large file does not look at its first bytes, to save a read.
   void check_header() const {
     std::byte header[format_v1::kHeaderBytes];
@@ -213,9 +220,11 @@ class Verifier {
     const ColumnChunkInfo& info = file_.column(item.field).chunks[item.chunk];
     const EncodedChunk encoded = file_.read_chunk(item.field, item.chunk);
     try {
+      const MemoryGate::Pass pass = gate_.enter(decoded_bytes(encoded.root, field.type), encoded_bytes(encoded.root));
       const bool use_decoder = options_.decoder && field.type.kind != TypeKind::kStruct;
+      const DecodeLimits limits{~uint64_t{0}, options_.cancel};  // the gate has seen to it
       const Column column = use_decoder ? options_.decoder(encoded.root, field.type)
-                                        : decode_rows(encoded.root, field.type, 0, info.rows);
+                                        : decode_rows(encoded.root, field.type, 0, info.rows, limits);
       if (column.length != info.rows) fail("it decodes to another number of rows");
       check_dictionaries(encoded.root);
       check_children(field, column, item.chunk);
@@ -289,6 +298,7 @@ class Verifier {
   const File& file_;
   ThreadPool& pool_;
   const VerifyOptions& options_;
+  MemoryGate gate_;
   VerifyReport report_;
   std::vector<Item> items_;
   std::vector<StreamPlace> places_;
