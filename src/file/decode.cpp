@@ -198,7 +198,9 @@ Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, u
 }
 
 Column File::decode_column(uint32_t column, uint32_t chunk) const {
-  return ColumnDecoder(*this, chunk).decode(schema().fields.at(column));
+  Column decoded = ColumnDecoder(*this, chunk).decode(schema().fields.at(column));
+  make_canonical(decoded);
+  return decoded;
 }
 
 namespace {
@@ -279,7 +281,8 @@ Table read_table(const File& file, const ReadOptions& options) {
     if (field.children.empty()) {
       part = decoder.guarded(field, [&] { return decode_rows(chunk.root, field.type, range.begin, range.end); });
     } else {
-      const Column whole = decoder.decode(field, chunk);
+      Column whole = decoder.decode(field, chunk);
+      make_canonical(whole);
       part = make_column(field);
       append_rows(part, whole, range.begin, range.end);
     }
