@@ -111,6 +111,7 @@ int run_export(const ExportOptions& options, bool quiet) {
       export_to_stdout(session, query_of(options), format);
     else
       export_to_file(session, query_of(options), format, options.output);
+    if (!quiet) print_notices(session.notices());
   }
   if (!quiet && !to_stdout)
     print(fmt::format("{}: {} rows, {}\n", options.output, human_count(rows),

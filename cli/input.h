@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "basalt/sql/session.h"
+#include "cli/input_schema.h"
 
 namespace basalt::cli {
 
@@ -27,25 +28,30 @@ class InputSet {
   bool can_repeat() const;     // false if standard input is read as it comes
   double arrow_share() const;  // of the bytes of Arrow inputs read so far; negative if unknown
 
-  // All inputs, one after the other, columns matched by name. Arrow inputs are registered in the session.
-  std::string query(Session& session);
+  // All inputs, one after the other, columns matched by name. Inputs with other columns than the first one are an error
+  // unless `union_by_name`. Arrow inputs are registered in the session.
+  std::string query(Session& session, bool union_by_name);
+  const Notices& notices() const { return notices_; }  // of query()
 
  private:
   struct Input {
     std::string path;
     std::string format;  // empty: the SQL library goes by the extension
     bool is_stdin = false;
-    std::string front;  // bytes of standard input already read
+    std::string front;               // bytes of standard input already read
+    std::vector<std::string> files;  // what a pattern matches
   };
   void add_path(const std::string& path, const std::string& format);
   void add_stdin(const std::string& format);
   void spool_stdin(Input& input);
   void open_arrow(const Input& input, ArrowArrayStream* out);
+  std::string query_of(const Input& input, Session& session, std::vector<InputColumns>& columns);
 
   std::vector<Input> inputs_;
   uint64_t bytes_ = 0;
   std::shared_ptr<std::atomic<uint64_t>> arrow_bytes_read_ = std::make_shared<std::atomic<uint64_t>>(0);
   std::vector<int> spools_;
+  Notices notices_;
 };
 
 }  // namespace basalt::cli

@@ -135,6 +135,7 @@ void show_kernel(const QueryReport& report) {
 }
 
 void show_report(const QueryReport& report, const ShowOptions& options) {
+  if (options.footer) print_notices(report.notices);
   if (options.timing) show_timing(report);
   if (options.footer) to_stderr(dim(report.summary(), STDERR_FILENO));
 }
@@ -149,7 +150,11 @@ void run_statement(Session& session, const std::string& sql, const ShowOptions& 
     if (text.empty() || text.back() != '\n') text += "\n";
     return print(text);
   }
-  if (options.format == "parquet" && !options.explain_kernel) return show_parquet(session, sql, options);
+  if (options.format == "parquet" && !options.explain_kernel) {
+    show_parquet(session, sql, options);
+    if (options.footer) print_notices(session.notices());
+    return;
+  }
   QueryResult result = session.execute(sql);
   if (options.explain_kernel) {
     while (result.next() != nullptr) {

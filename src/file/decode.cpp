@@ -269,7 +269,9 @@ Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, u
 }
 
 Column File::decode_column(uint32_t column, uint32_t chunk, const DecodeLimits& limits) const {
-  return ColumnDecoder(*this, chunk, limits).decode(schema().fields.at(column));
+  Column decoded = ColumnDecoder(*this, chunk, limits).decode(schema().fields.at(column));
+  make_canonical(decoded);
+  return decoded;
 }
 
 namespace {
@@ -351,7 +353,8 @@ Table read_table(const File& file, const ReadOptions& options) {
       part = decoder.guarded(
           field, [&] { return decode_rows(chunk.root, field.type, range.begin, range.end, options.limits); });
     } else {
-      const Column whole = decoder.decode(field, chunk);
+      Column whole = decoder.decode(field, chunk);
+      make_canonical(whole);
       part = make_column(field);
       append_rows(part, whole, range.begin, range.end);
     }

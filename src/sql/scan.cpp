@@ -212,12 +212,19 @@ class BasaltReader : public duckdb::BaseFileReader {
       row_numbers = row_numbers || is_row_number(column);
       if (!is_row_number(column) && !state.left_out[i]) wanted.push_back(static_cast<uint32_t>(column));
     }
+    if (new_reader) note_changes(wanted, *global.log);
     Expr combined;
     if (!parts.empty()) combined = conjunction(std::move(parts));
     const bool filtered = !filter_columns.empty();
     state.scan = std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted),
                                              filtered ? &combined : nullptr, std::move(filter_columns), row_numbers,
                                              STANDARD_VECTOR_SIZE, state.part, global.limits);
+  }
+
+  void note_changes(const std::vector<uint32_t>& wanted, StatementLog& log) const {
+    Notices notices;
+    for (const uint32_t column : wanted) note_sql_type(field_of(column), field_of(column).name, notices);
+    if (!notices.empty()) log.add_notices(notices);
   }
 
   // A column that was filtered here and that nobody asks for afterwards is not decoded.

@@ -18,6 +18,7 @@
 #include "sql/result.h"
 #include "sql/state.h"
 #include "sql/text.h"
+#include "sql/types.h"
 #include "tpch_extension.hpp"
 
 namespace basalt {
@@ -212,6 +213,8 @@ std::vector<ResultColumn> Session::describe(const std::string& query) {
   });
 }
 
+Notices Session::notices() const { return state_->log->snapshot().notices; }
+
 std::string Session::schema_sql(const std::string& table) {
   const std::string which = table.empty() ? "" : " and name = " + quote_literal(table);
   auto rows = state_->run(
@@ -262,10 +265,18 @@ void copy_through_temporary(const std::string& path, const std::function<void(co
 }  // namespace
 
 void Session::copy_to_parquet(const std::string& query, const std::string& path) {
+  Notices notices;
+  translated(state_->log.get(), [&] {
+    auto prepared = state_->connection->Prepare(sql::strip_semicolons(query));
+    if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), state_->log.get());
+    for (size_t i = 0; i < prepared->GetNames().size(); ++i)
+      sql::note_parquet_type(prepared->GetTypes()[i], prepared->GetNames()[i], notices);
+  });
   copy_through_temporary(path, [&](const std::string& target) {
     state_->run("COPY (" + sql::strip_semicolons(query) + "\n) TO " + quote_literal(target) +
                 " (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)");
   });
+  state_->log->add_notices(notices);
 }
 
 void Session::copy_to_csv(const std::string& query, const std::string& path, char delimiter, bool header) {

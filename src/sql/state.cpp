@@ -101,6 +101,7 @@ void StatementLog::clear() {
   in_basalt_.clear();
   in_duckdb_.clear();
   notes_.clear();
+  notices_.clear();
   runs_.clear();
   scans_ = {};
   chunks_scanned_ = 0;
@@ -139,7 +140,7 @@ void StatementLog::add_run(const RunReport& report) {
 
 StatementLog::Snapshot StatementLog::snapshot() const {
   const std::lock_guard lock(mutex_);
-  return {in_basalt_, in_duckdb_, notes_, runs_, scans_, chunks_scanned_, used_.load()};
+  return {in_basalt_, in_duckdb_, notes_, notices_, runs_, scans_, chunks_scanned_, used_.load()};
 }
 
 void StatementLog::set_error(const Error& error) {

@@ -88,6 +88,9 @@ class StatementLog : public duckdb::ClientContextState {
   void add_in_basalt(const std::string& text) { add(in_basalt_, text); }
   void add_in_duckdb(const std::string& text) { add(in_duckdb_, text); }
   void add_note(const std::string& text) { add(notes_, text); }
+  void add_notices(const Notices& notices) {
+    for (const std::string& notice : notices) add(notices_, notice);
+  }
   void add_scan(const ScanCounters& counters);
   void add_run(const RunReport& report);
 
@@ -96,6 +99,7 @@ class StatementLog : public duckdb::ClientContextState {
     std::vector<std::string> in_basalt;
     std::vector<std::string> in_duckdb;
     std::vector<std::string> notes;
+    Notices notices;
     std::vector<RunReport> runs;
     ScanCounters scans;
     uint64_t chunks_scanned = 0;
@@ -125,6 +129,7 @@ class StatementLog : public duckdb::ClientContextState {
   std::vector<std::string> in_basalt_;
   std::vector<std::string> in_duckdb_;
   std::vector<std::string> notes_;
+  Notices notices_;
   std::vector<RunReport> runs_;
   ScanCounters scans_;
   uint64_t chunks_scanned_ = 0;

@@ -43,6 +43,7 @@ struct QueryReport {
   std::vector<std::string> in_basalt;  // "count, sum over lineitem.basalt"
   std::vector<std::string> in_duckdb;  // "GROUP BY: runs in DuckDB over Basalt's scan"
   std::vector<std::string> notes;      // "no GPU: libcuda.so.1 was not found"; "answered from statistics"
+  Notices notices;                     // "column c: an enum becomes varchar"
   TileCounts tiles;                    // of all Basalt scans and operators
   uint64_t bytes_transferred = 0;
   double compile_ms = 0;
@@ -120,6 +121,9 @@ class Session {
 
   void set_device(Device device);
   Device device() const;
+
+  // Of the last statement, or of the last copy_to_….
+  Notices notices() const;
 
   std::vector<TableInfo> tables();
   std::vector<ResultColumn> describe(const std::string& query);
