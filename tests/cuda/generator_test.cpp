@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/float_key.h"
+#include "cuda/kernel_cache.h"
 #include "cuda/nvrtc.h"
 #include "cuda/sample_pipelines.h"
 #include "exec/stored_sums.h"
