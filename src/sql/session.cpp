@@ -169,10 +169,12 @@ std::vector<std::string> Session::split(const std::string& text, std::string* re
 }
 
 bool Session::is_query(const std::string& text) const {
-  return translated(state_->log.get(), [&] {
-    const auto statements = state_->connection->ExtractStatements(text);
-    return !statements.empty() && statements.back()->type == duckdb::StatementType::SELECT_STATEMENT;
-  });
+  try {
+    const auto copy = "COPY (" + sql::strip_semicolons(text) + "\n) TO 'x'";
+    return state_->connection->ExtractStatements(copy).size() == 1;
+  } catch (const std::exception&) {  // whoever runs the statement says what is wrong with it, if anything is
+    return false;
+  }
 }
 
 void Session::interrupt() {

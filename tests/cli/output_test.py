@@ -143,6 +143,10 @@ class SqlOutput(OutputTest):
         for name in ("r.parquet", "r.basalt"):
             self.basalt("sql", "-o", self.path(name), "create table t as select 7 as x; from t; drop table t")
             self.assertEqual(self.query(f"select x from '{self.path(name)}'"), [["7"]])
+            self.basalt("sql", "-o", self.path(name), "select nonsense", code=1)
+            self.assertIn("nonsense", self.stderr)
+            self.basalt("sql", "-o", self.path(name), "describe select 1", code=1)
+            self.assertIn("only the rows of queries", self.stderr)
 
     def test_what_the_statement_reads_is_not_the_output(self):
         file = self.basalt_file("x.basalt")

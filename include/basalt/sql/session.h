@@ -116,7 +116,7 @@ class Session {
   std::vector<std::string> split(const std::string& text, std::string* rest = nullptr) const;
 
   // Stops the running statement: it ends with Error(kCancelled). Safe from any thread.
-  // Whether a statement is a query: SELECT, FROM, VALUES, DESCRIBE and the like. Of several, whether the last is.
+  // Whether a statement is a query that can be written to a file as a whole: SELECT, FROM, VALUES and the like.
   bool is_query(const std::string& text) const;
   void interrupt();
   // Share of the running statement that is done, 0..1; negative if unknown. From any thread.
