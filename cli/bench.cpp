@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/error.h"
@@ -16,6 +17,8 @@
 #include "cli/bench.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "core/output_file.h"
+#include "core/private_folder.h"
 #include "gen/random.h"
 
 namespace basalt::cli {
@@ -117,8 +120,7 @@ void bench_decode(const BenchOptions& options, Physical type, const char* type_n
 class FilterFile {
  public:
   FilterFile(uint32_t width, uint64_t chunks)
-      : path_((std::filesystem::temp_directory_path() / fmt::format("basalt-bench-{}-{}.basalt", ::getpid(), width))
-                  .string()) {
+      : folder_(PrivateFolder::unused_name(temporary_folder(), "basalt-bench")), path_(folder_.path() + "/c.basalt") {
     Table rows;
     Field field;
     field.name = "c";
@@ -140,9 +142,6 @@ class FilterFile {
     }
     writer.finish();
   }
-  ~FilterFile() { ::unlink(path_.c_str()); }
-  FilterFile(const FilterFile&) = delete;
-  FilterFile& operator=(const FilterFile&) = delete;
 
   // select count(*) where c < 2^width / 3, without help from statistics
   Pipeline pipeline(uint32_t width) const {
@@ -165,6 +164,7 @@ class FilterFile {
   }
 
  private:
+  PrivateFolder folder_;
   std::string path_;
 };
 

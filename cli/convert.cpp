@@ -10,6 +10,7 @@
 #include "basalt/cuda/backend.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/summary.h"
 #include "cli/terminal.h"
@@ -34,6 +35,7 @@ struct ConvertOptions {
   uint32_t threads = 0;
   uint64_t memory_limit = kDefaultMemory;
   uint64_t chunk_rows = kMaxChunkRows;
+  bool any_name = false;
 };
 
 std::map<std::string, Tree> parse_encodings(const std::vector<std::string>& texts) {
@@ -108,7 +110,7 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
   settings.memory_limit = options.memory_limit - writer_memory(options.memory_limit);
   settings.device = options.device;
   const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
-  settings.temp_dir = (folder / fmt::format(".basalt-spill-{}", ::getpid())).string();
+  settings.temp_dir = folder.empty() ? "." : folder.string();
   Session session(settings);
   const std::string query =
       sorted(inputs == nullptr ? options.query : inputs->query(session, options.union_by_name), options.sort_by);
@@ -145,9 +147,11 @@ int run_convert(ConvertOptions options, bool quiet) {
   options.inputs.pop_back();
   if (!options.query.empty() && !options.inputs.empty()) throw UsageError("give input files or --query, not both");
   if (options.query.empty() && options.inputs.empty())
-    throw UsageError("convert needs an input and an output: basalt convert IN... OUT.basalt");
+    throw UsageError("convert needs an input and an output, and " + options.output +
+                     " is all there is: basalt convert IN... OUT.basalt");
   if (options.output == "-")
     throw UsageError("a .basalt file cannot be written to standard output: its end points back");
+  if (!options.any_name) require_basalt_name(options.output, "--any-name");
   if (options.chunk_rows == 0 || options.chunk_rows > kMaxChunkRows || options.chunk_rows % kZoneRows != 0)
     throw UsageError(fmt::format("--chunk-rows must be a multiple of {} and at most {}", kZoneRows, kMaxChunkRows));
   EncodedWhere where;
@@ -156,6 +160,7 @@ int run_convert(ConvertOptions options, bool quiet) {
   WriteSummary summary;
   if (options.query.empty()) {
     InputSet inputs(options.inputs, options.input_format);
+    if (inputs.contains(options.output)) throw UsageError(options.output + ": the output is also an input");
     summary = inputs.is_one_arrow() && options.sort_by.empty() ? convert_arrow(inputs, options, write, quiet)
                                                                : convert_sql(&inputs, options, write, where, quiet);
   } else {
@@ -190,6 +195,7 @@ void add_convert(Program& program) {
           "First the inputs: Parquet, CSV, TSV, JSON, NDJSON, Arrow IPC or .basalt files, globs, or - for standard "
           "input; last the .basalt file to write")
       ->required();
+  command->add_flag("--any-name", options->any_name, "The output's name need not end in .basalt");
   command->add_option("--query", options->query, "Convert the rows of an SQL query instead of files")->type_name("SQL");
   command->add_option("--input-format", options->input_format, "Kind of the inputs, where the name does not tell")
       ->check(CLI::IsMember(input_formats()))

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "core/packing.h"
+#include "cuda/kernel_cache.h"
 
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
@@ -120,6 +121,9 @@ std::string gpu_text() {
         fmt::format("     driver           {}, runtime {}, NVRTC {}\n", device.driver_version, device.runtime_version,
                     device.nvrtc_version.empty() ? "not found: queries cannot be compiled" : device.nvrtc_version);
   }
+  const std::string unused = cuda::why_not_cache_kernels();
+  text += fmt::format("     kernel cache     {}\n",
+                      printable(unused.empty() ? cuda::kernel_cache_folder() : "not used: " + unused));
   const GpuBandwidth speed = found.backend->measure_bandwidth();
   text += fmt::format("     device copy      {:.0f} GB/s read + written\n", speed.copy_gbs);
   text += fmt::format("     device read      {:.0f} GB/s\n", speed.read_gbs);

@@ -1,5 +1,4 @@
 // `basalt export`: a .basalt file out as Parquet, CSV, JSON or Arrow, to a file or to standard output.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,8 +8,10 @@
 #include "basalt/file/ipc.h"
 #include "basalt/sql/session.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "core/same_file.h"
 
 namespace basalt::cli {
 namespace {
@@ -25,39 +26,25 @@ struct ExportOptions {
 };
 
 std::string format_of(const std::string& path) {
-  static const std::map<std::string, std::string> names = {
-      {"parquet", "parquet"}, {"csv", "csv"},     {"tsv", "tsv"},       {"json", "json"}, {"ndjson", "ndjson"},
-      {"jsonl", "ndjson"},    {"arrow", "arrow"}, {"feather", "arrow"}, {"ipc", "arrow"}, {"arrows", "arrows"}};
-  std::string name = CLI::detail::to_lower(path);
-  for (const char* packed : {".gz", ".zst"})
-    if (name.ends_with(packed)) name.resize(name.size() - std::string_view(packed).size());
-  const auto found = names.find(name.substr(name.find_last_of('.') + 1));
-  if (found == names.end())
+  const std::string format = format_by_name(path);
+  if (format.empty() || format == "table")
     throw UsageError(
         path + ": the name does not tell the format; add --format parquet, csv, tsv, json, ndjson, arrow or arrows");
-  return found->second;
+  return format;
+}
+
+// Whatever --format says: a .basalt file that is none would deceive everybody, and the input would be gone.
+void check_output(const ExportOptions& options) {
+  if (format_by_name(options.output) == "basalt")
+    throw UsageError(options.output + ": export writes other formats; a .basalt file is written by basalt convert");
+  if (const auto output = identify_file(options.output); output && output == identify_file(options.file))
+    throw UsageError(options.output + ": the output is the input");
 }
 
 std::string query_of(const ExportOptions& options) {
   std::string columns;
   for (const std::string& name : options.columns) columns += (columns.empty() ? "" : ", ") + quote_identifier(name);
   return "select " + (columns.empty() ? "*" : columns) + " from read_basalt(" + quote_literal(options.file) + ")";
-}
-
-// Parquet is written in two passes over its file, so it reaches a pipe through a temporary one.
-void parquet_to_stdout(Session& session, const std::string& query) {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / fmt::format("basalt-export-{}.parquet", ::getpid());
-  const std::shared_ptr<void> remover(nullptr, [&](void*) { ::unlink(path.c_str()); });
-  session.copy_to_parquet(query, path.string());
-  const int source = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (source < 0) throw Error(ErrorCode::kIo, path.string() + ": cannot read the temporary file back");
-  const std::shared_ptr<void> closer(nullptr, [&](void*) { ::close(source); });
-  Output output;
-  std::string block(1 << 20, 0);
-  for (ssize_t got; (got = ::read(source, block.data(), block.size())) > 0;)
-    output.write({block.data(), static_cast<size_t>(got)});
-  output.flush();
 }
 
 void export_to_stdout(Session& session, const std::string& query, const std::string& format) {
@@ -92,6 +79,7 @@ void export_arrow(const ExportOptions& options, const std::string& format, bool 
 
 int run_export(const ExportOptions& options, bool quiet) {
   const bool to_stdout = options.output == "-";
+  if (!to_stdout) check_output(options);
   const std::string format = !options.format.empty() ? options.format : to_stdout ? "csv" : format_of(options.output);
   const bool binary = format == "parquet" || format == "arrow" || format == "arrows";
   if (to_stdout && binary && is_terminal(STDOUT_FILENO))
@@ -114,7 +102,7 @@ int run_export(const ExportOptions& options, bool quiet) {
     if (!quiet) print_notices(session.notices());
   }
   if (!quiet && !to_stdout)
-    print(fmt::format("{}: {} rows, {}\n", options.output, human_count(rows),
+    print(fmt::format("{}: {} rows, {}\n", printable(options.output), human_count(rows),
                       human_bytes(std::filesystem::file_size(options.output))));
   return kSuccess;
 }

@@ -145,7 +145,7 @@ SessionOptions session_options(const GenOptions& options) {
   SessionOptions settings;
   settings.device = Device::kCpu;
   settings.threads = options.threads;
-  settings.temp_dir = (std::filesystem::path(options.folder) / fmt::format(".basalt-spill-{}", ::getpid())).string();
+  settings.temp_dir = options.folder;
   return settings;
 }
 

@@ -79,14 +79,15 @@ std::vector<uint32_t> chosen_fields(const File& file, const std::string& column)
 }
 
 std::string overview(const File& file) {
-  std::string text = bold(file.name(), STDOUT_FILENO) + "\n";
+  std::string text = bold(printable(file.name()), STDOUT_FILENO) + "\n";
   const auto counted = [](uint64_t count, const char* what) {
     return fmt::format("{} {}{}", human_count(count), what, count == 1 ? "" : "s");
   };
   text += fmt::format("{} · {} · {} · {} · format {} · written by {}\n", counted(file.rows(), "row"),
                       counted(file.schema().fields.size(), "column"), counted(file.chunks().size(), "chunk"),
-                      human_bytes(file.source().size()), file.format_version(), file.created_by());
-  if (!file.sort_columns().empty()) text += fmt::format("sorted by {}\n", fmt::join(file.sort_columns(), ", "));
+                      human_bytes(file.source().size()), file.format_version(), printable(file.created_by()));
+  if (!file.sort_columns().empty())
+    text += fmt::format("sorted by {}\n", printable(fmt::format("{}", fmt::join(file.sort_columns(), ", "))));
   return text + "\n";
 }
 
@@ -114,12 +115,12 @@ std::string column_table(const File& file, const std::vector<uint32_t>& ids) {
 std::string column_details(const File& file, uint32_t id) {
   const ColumnInfo& column = file.column(id);
   const Statistics& stats = column.stats;
-  std::string text = fmt::format("\n{}\n", bold(column.path, STDOUT_FILENO));
+  std::string text = fmt::format("\n{}\n", bold(printable(column.path), STDOUT_FILENO));
   std::map<uint32_t, size_t> uses;
   for (const ColumnChunkInfo& chunk : column.chunks) ++uses[chunk.shape];
   for (const auto& [shape, count] : uses)
     if (shape < column.shapes.size())
-      text += fmt::format("  {} × {}\n", human_count(count), to_string(column.shapes[shape]));
+      text += fmt::format("  {} × {}\n", human_count(count), printable(to_string(column.shapes[shape])));
   if (const std::string flags = flags_of(stats); !flags.empty()) text += "  " + flags + "\n";
   if (stats.distinct > 0) text += fmt::format("  about {} distinct values\n", human_count(stats.distinct));
   if (column.has_dictionary) text += "  one sorted dictionary for the whole file\n";

@@ -1,21 +1,19 @@
 // Telling inputs apart and opening them.
 #include "cli/input.h"
 
-#include <fcntl.h>
 #include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <set>
 
 #include "basalt/core/error.h"
 #include "basalt/file/ipc.h"
 #include "cli/command.h"
+#include "core/regular_file.h"
 
 namespace basalt::cli {
 namespace {
@@ -30,23 +28,6 @@ std::string extension_of(const std::string& path) {
 bool is_arrow_extension(const std::string& extension) {
   static const std::set<std::string> names = {"arrow", "arrows", "ipc", "feather"};
   return names.contains(extension);
-}
-
-// A file without a name, in $TMPDIR where the file system can do that, else where the C library puts it.
-int open_spool() {
-  const char* folder = std::getenv("TMPDIR");
-  if (folder == nullptr || *folder == 0) folder = "/tmp";
-  const int spool = ::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (spool >= 0) return spool;
-  std::FILE* file = std::tmpfile();
-  if (file == nullptr) {
-    throw Error(ErrorCode::kIo, std::string("cannot create a temporary file for standard input in ") + folder + ": " +
-                                    std::strerror(errno));
-  }
-  const int kept = ::fcntl(::fileno(file), F_DUPFD_CLOEXEC, 0);
-  std::fclose(file);
-  if (kept < 0) throw Error(ErrorCode::kIo, std::string("cannot keep a temporary file open: ") + std::strerror(errno));
-  return kept;
 }
 
 bool has_glob(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
@@ -107,13 +88,20 @@ InputSet::InputSet(const std::vector<std::string>& paths, const std::string& for
   for (const std::string& path : paths) path == "-" ? add_stdin(format) : add_path(path, format);
 }
 
-InputSet::~InputSet() {
-  for (const int spool : spools_) ::close(spool);
+InputSet::~InputSet() = default;
+
+bool InputSet::contains(const std::string& path) const {
+  const auto file = identify_file(path);
+  return file && std::find(files_.begin(), files_.end(), *file) != files_.end();
 }
 
 void InputSet::add_path(const std::string& path, const std::string& format) {
   const std::vector<std::string> matches = has_glob(path) ? expand(path) : std::vector<std::string>{path};
-  for (const std::string& match : matches) bytes_ += file_bytes(match);
+  for (const std::string& match : matches) {
+    check_regular_file(match);
+    bytes_ += file_bytes(match);
+    if (const auto file = identify_file(match)) files_.push_back(*file);
+  }
   const bool arrow = format == "arrow" || (format.empty() && is_arrow_extension(extension_of(path)));
   if (!arrow) {
     inputs_.push_back({path, format, false, {}, has_glob(path) ? matches : std::vector<std::string>{}});
@@ -125,6 +113,7 @@ void InputSet::add_path(const std::string& path, const std::string& format) {
 
 void InputSet::add_stdin(const std::string& format) {
   if (::isatty(STDIN_FILENO) == 1) throw UsageError("standard input is a terminal: pipe a file into it, or name one");
+  if (const auto file = identify_file(STDIN_FILENO)) files_.push_back(*file);
   Input input{"-", format, true, {}, {}};
   input.front.resize(kFrontBytes);
   size_t filled = 0;
@@ -143,22 +132,16 @@ void InputSet::add_stdin(const std::string& format) {
 // Readers look at a file more than once (types first, rows later; Parquet from its end), which a pipe does not allow.
 // The spool has no name, so that nothing stays behind however the program ends.
 void InputSet::spool_stdin(Input& input) {
-  const int spool = open_spool();
-  spools_.push_back(spool);
+  OutputFile& spool = *spools_.emplace_back(OutputFile::temporary());
   std::string block = std::move(input.front);
   while (!block.empty()) {
-    for (size_t done = 0; done < block.size();) {
-      const ssize_t put = ::write(spool, block.data() + done, block.size() - done);
-      if (put < 0 && errno != EINTR)
-        throw Error(ErrorCode::kIo,
-                    std::string("cannot store standard input in a temporary file: ") + std::strerror(errno));
-      if (put > 0) done += static_cast<size_t>(put);
-    }
+    spool.write({reinterpret_cast<const std::byte*>(block.data()), block.size()});
     bytes_ += block.size();
     block.resize(1 << 20);
     block.resize(read_stdin(block.data(), block.size()));
   }
-  input.path = "/proc/self/fd/" + std::to_string(spool);
+  spool.flush();
+  input.path = spool.path_to_open();
 }
 
 bool InputSet::is_one_arrow() const { return inputs_.size() == 1 && inputs_[0].format == "arrow"; }
@@ -170,7 +153,7 @@ void InputSet::open_arrow(const Input& input, ArrowArrayStream* out) {
     open_ipc(input.path, out);  // checks that a file is whole before a row is read
     out->release(out);
   }
-  const int descriptor = input.is_stdin ? STDIN_FILENO : ::open(input.path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = input.is_stdin ? STDIN_FILENO : open_regular_file(input.path);
   const std::shared_ptr<void> closer(nullptr, [descriptor, keep = input.is_stdin](void*) {
     if (!keep) ::close(descriptor);
   });

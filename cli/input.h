@@ -9,6 +9,8 @@
 
 #include "basalt/sql/session.h"
 #include "cli/input_schema.h"
+#include "core/output_file.h"
+#include "core/same_file.h"
 
 namespace basalt::cli {
 
@@ -27,6 +29,9 @@ class InputSet {
   void open_arrow(ArrowArrayStream* out);
   bool can_repeat() const;     // false if standard input is read as it comes
   double arrow_share() const;  // of the bytes of Arrow inputs read so far; negative if unknown
+
+  // Whether `path` is one of the files, under whatever name, or the file that standard input comes from.
+  bool contains(const std::string& path) const;
 
   // All inputs, one after the other, columns matched by name. Inputs with other columns than the first one are an error
   // unless `union_by_name`. Arrow inputs are registered in the session.
@@ -50,8 +55,9 @@ class InputSet {
   std::vector<Input> inputs_;
   uint64_t bytes_ = 0;
   std::shared_ptr<std::atomic<uint64_t>> arrow_bytes_read_ = std::make_shared<std::atomic<uint64_t>>(0);
-  std::vector<int> spools_;
   Notices notices_;
+  std::vector<std::unique_ptr<OutputFile>> spools_;
+  std::vector<FileIdentity> files_;
 };
 
 }  // namespace basalt::cli

@@ -14,7 +14,7 @@ namespace basalt::cli {
 namespace {
 
 int report(const std::string& message, int code) {
-  std::fputs(("basalt: " + message + "\n").c_str(), stderr);
+  std::fputs(("basalt: " + printable_lines(message) + "\n").c_str(), stderr);
   return code;
 }
 

@@ -38,7 +38,7 @@ void on_signal(int) {
 }  // namespace
 
 ProgressBar::ProgressBar(std::string label, bool quiet, uint64_t total_bytes_in, std::function<double()> share)
-    : label_(std::move(label)), total_bytes_in_(total_bytes_in), share_(std::move(share)) {
+    : label_(printable(label)), total_bytes_in_(total_bytes_in), share_(std::move(share)) {
   if (!quiet && is_terminal(STDERR_FILENO)) thread_ = std::thread([this] { work(); });
 }
 

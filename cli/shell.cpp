@@ -83,13 +83,14 @@ class Shell {
       throw;
     } catch (const Error& error) {
       pending_.clear();
-      std::fputs(error.code() == ErrorCode::kCancelled ? "cancelled\n" : fmt::format("{}\n", error.what()).c_str(),
-                 stderr);
+      complain(error.code() == ErrorCode::kCancelled ? "cancelled" : error.what());
     } catch (const std::exception& error) {
       pending_.clear();
-      std::fputs(fmt::format("{}\n", error.what()).c_str(), stderr);
+      complain(error.what());
     }
   }
+
+  static void complain(const char* message) { std::fputs((printable_lines(message) + "\n").c_str(), stderr); }
 
   void command(const std::string& text) {
     std::istringstream words(text);
@@ -122,11 +123,11 @@ class Shell {
     const std::vector<TableInfo> tables = session_.tables();
     if (tables.empty()) return print("no tables; files can be queried by name: select * from 'x.basalt';\n");
     for (const TableInfo& table : tables)
-      print(fmt::format("{} ({}, {} columns)\n", table.name, table.kind, table.columns.size()));
+      print(fmt::format("{} ({}, {} columns)\n", printable(table.name), table.kind, table.columns.size()));
   }
 
   void show_schema(const std::string& name) {
-    if (name.find('.') == std::string::npos) return print(session_.schema_sql(name));
+    if (name.find('.') == std::string::npos) return print(printable_lines(session_.schema_sql(name)));
     std::string path = name;
     if (path.size() > 1 && path.front() == '\'' && path.back() == '\'') path = path.substr(1, path.size() - 2);
     TextTable table({{"column", TextTable::Align::kLeft}, {"type", TextTable::Align::kLeft}});

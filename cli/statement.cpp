@@ -1,26 +1,25 @@
 // One statement: execute, show in the chosen format, report on stderr.
 #include "cli/statement.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
+#include <optional>
 
 #include "basalt/core/error.h"
 #include "basalt/cuda/backend.h"
 #include "basalt/file/ipc.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "core/output_file.h"
 
 namespace basalt::cli {
 namespace {
 
-void to_stderr(const std::string& text) { std::fputs((text + "\n").c_str(), stderr); }
+void to_stderr(const std::string& text) { std::fputs((printable_lines(text) + "\n").c_str(), stderr); }
 
 std::string without_semicolon(std::string sql) {
   while (!sql.empty() && (std::isspace(static_cast<unsigned char>(sql.back())) || sql.back() == ';')) sql.pop_back();
@@ -30,37 +29,16 @@ std::string without_semicolon(std::string sql) {
 // Text results to standard output, or to a file that appears when it is complete.
 class TextTarget {
  public:
-  explicit TextTarget(std::string path) : path_(std::move(path)) {
-    if (path_.empty()) return;
-    temporary_ = path_ + fmt::format(".tmp.{}", ::getpid());
-    file_ = std::fopen(temporary_.c_str(), "wbe");
-    if (file_ == nullptr) throw Error(ErrorCode::kIo, path_ + ": cannot create: " + std::strerror(errno));
+  explicit TextTarget(const std::string& path) {
+    if (!path.empty()) file_.emplace(path, OutputOptions{.may_be_device = true});
   }
-  ~TextTarget() {
-    if (file_ == nullptr) return;
-    std::fclose(file_);
-    ::unlink(temporary_.c_str());
-  }
-  TextTarget(const TextTarget&) = delete;
-  TextTarget& operator=(const TextTarget&) = delete;
-
   void write(std::string_view text) {
-    if (path_.empty()) return output_.write(text);
-    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail("write");
+    file_ ? file_->write({reinterpret_cast<const std::byte*>(text.data()), text.size()}) : output_.write(text);
   }
-  void finish() {
-    if (path_.empty()) return output_.flush();
-    if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail("write");
-    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
-    std::fclose(std::exchange(file_, nullptr));
-  }
+  void finish() { file_ ? file_->commit() : output_.flush(); }
 
  private:
-  [[noreturn]] void fail(const char* doing) {
-    throw Error(ErrorCode::kIo, fmt::format("{}: cannot {}: {}", path_, doing, std::strerror(errno)));
-  }
-  std::string path_, temporary_;
-  std::FILE* file_ = nullptr;
+  std::optional<OutputFile> file_;
   Output output_;
 };
 
@@ -70,38 +48,34 @@ void show_arrow(QueryResult& result, const ShowOptions& options) {
   if (options.output.empty())
     write_ipc(&stream, STDOUT_FILENO, "standard output", IpcKind::kStream);
   else
-    write_ipc(&stream, options.output, IpcKind::kFile);
+    write_ipc(&stream, options.output, options.format == "arrows" ? IpcKind::kStream : IpcKind::kFile);
 }
 
-// DuckDB writes Parquet files; standard output gets a copy of one.
-void show_parquet(Session& session, const std::string& sql, const ShowOptions& options) {
-  if (!options.output.empty()) return session.copy_to_parquet(without_semicolon(sql), options.output);
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / fmt::format("basalt-sql-{}.parquet", ::getpid());
-  const std::shared_ptr<void> remover(nullptr, [&](void*) { ::unlink(path.c_str()); });
-  session.copy_to_parquet(without_semicolon(sql), path.string());
-  const std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rbe"), [](std::FILE* open) {
-    if (open != nullptr) std::fclose(open);
-  });
-  if (file == nullptr) throw Error(ErrorCode::kIo, path.string() + ": cannot read the temporary file back");
-  Output output;
-  std::string block(1 << 20, 0);
-  for (size_t got; (got = std::fread(block.data(), 1, block.size(), file.get())) > 0;)
-    output.write({block.data(), got});
-  output.flush();
+// Formats that a statement is written to as a whole. Other statements than queries just run.
+bool is_written_whole(const std::string& format) { return format == "parquet" || format == "basalt"; }
+
+void write_whole(Session& session, const std::string& sql, const ShowOptions& options) {
+  const std::string query = without_semicolon(sql);
+  if (options.format == "basalt") {
+    session.convert(query, options.output, WriteOptions{});
+  } else if (options.output.empty()) {
+    parquet_to_stdout(session, query);
+  } else {
+    session.copy_to_parquet(query, options.output);
+  }
 }
 
 void show_text(QueryResult& result, const ShowOptions& options) {
   TextTarget target(options.output);
   const TextSink sink = [&](std::string_view text) { target.write(text); };
-  if (options.format == "csv") {
-    result.write_csv(sink);
+  if (options.format == "csv" || options.format == "tsv") {
+    result.write_csv(sink, true, options.format == "tsv" ? '\t' : ',');
   } else if (options.format == "json" || options.format == "ndjson") {
     result.write_json(sink, options.format == "ndjson");
   } else {
     RenderOptions render;
     render.max_width = options.output.empty() && is_terminal(STDOUT_FILENO) ? terminal_width() : 0;
-    sink(result.to_box(render));
+    sink(printable_lines(result.to_box(render)));
   }
   target.finish();
 }
@@ -125,7 +99,7 @@ void show_timing(const QueryReport& report) {
 }
 
 void show_kernel(const QueryReport& report) {
-  if (!report.kernel_source.empty()) return print(report.kernel_source + "\n");
+  if (!report.kernel_source.empty()) return print(printable_lines(report.kernel_source) + "\n");
   std::string reason;
   for (const std::string& part : report.in_duckdb) reason += "\n  " + part;
   for (const std::string& part : report.notes) reason += "\n  " + part;
@@ -137,41 +111,49 @@ void show_kernel(const QueryReport& report) {
 void show_report(const QueryReport& report, const ShowOptions& options) {
   if (options.footer) print_notices(report.notices);
   if (options.timing) show_timing(report);
-  if (options.footer) to_stderr(dim(report.summary(), STDERR_FILENO));
+  if (options.footer) std::fputs((dim(report.summary(), STDERR_FILENO) + "\n").c_str(), stderr);
 }
 
 }  // namespace
 
-void run_statement(Session& session, const std::string& sql, const ShowOptions& options) {
+bool run_statement(Session& session, const std::string& sql, const ShowOptions& options) {
   const InterruptGuard interrupt([&] { session.interrupt(); });
   if (options.explain) {
     QueryResult result = session.execute("explain " + sql);
     std::string text = result.explain_text();
     if (text.empty() || text.back() != '\n') text += "\n";
-    return print(text);
+    print(printable_lines(text));
+    return false;
   }
-  if (options.format == "parquet" && !options.explain_kernel) {
-    show_parquet(session, sql, options);
+  const bool whole = is_written_whole(options.format) && !options.explain_kernel;
+  if (whole && session.is_query(sql)) {
+    write_whole(session, sql, options);
     if (options.footer) print_notices(session.notices());
-    return;
+    return true;
   }
   QueryResult result = session.execute(sql);
   if (options.explain_kernel) {
     while (result.next() != nullptr) {
     }
     show_kernel(result.report());
-    return;
+    return false;
   }
+  bool shown = false;
   if (result.has_rows()) {
-    if (options.format == "arrow") {
+    shown = true;
+    if (options.format == "arrow" || options.format == "arrows") {
       show_arrow(result, options);
     } else if (const std::string plan = result.explain_text(); !plan.empty()) {
-      print(plan + (plan.back() == '\n' ? "" : "\n"));
+      print(printable_lines(plan) + (plan.back() == '\n' ? "" : "\n"));
+      shown = false;
+    } else if (whole) {
+      throw Error(ErrorCode::kUnsupported, "only the rows of queries can be written as " + options.format);
     } else {
       show_text(result, options);
     }
   }
   show_report(result.report(), options);
+  return shown;
 }
 
 }  // namespace basalt::cli

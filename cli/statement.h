@@ -8,7 +8,7 @@
 namespace basalt::cli {
 
 struct ShowOptions {
-  std::string format = "table";  // table, csv, json, ndjson, arrow, parquet
+  std::string format = "table";  // table, csv, tsv, json, ndjson, arrow, arrows, parquet, basalt
   std::string output;            // empty = standard output
   bool timing = false;
   bool explain = false;
@@ -16,8 +16,8 @@ struct ShowOptions {
   bool footer = true;  // the last line: rows, time, where it ran, what fell back
 };
 
-// Runs one statement. Ctrl-C stops it with Error(kCancelled).
-void run_statement(Session& session, const std::string& sql, const ShowOptions& options);
+// Runs one statement. Ctrl-C stops it with Error(kCancelled). True if it gave rows, which went to the output.
+bool run_statement(Session& session, const std::string& sql, const ShowOptions& options);
 
 // The interactive shell; ends at end of input or .quit.
 int run_shell(Session& session, ShowOptions options);

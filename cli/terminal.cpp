@@ -14,11 +14,15 @@
 #include <utility>
 
 #include "basalt/core/error.h"
+#include "core/utf8.h"
 
 namespace basalt::cli {
 namespace {
 
 constexpr size_t kOutputBuffer = 64 << 10;
+
+// The second byte of a C1 control character, behind 0xC2.
+bool is_c1(char byte) { return static_cast<unsigned char>(byte) < 0xA0; }
 
 // Characters on the screen: UTF-8 continuation bytes take no place.
 size_t screen_width(std::string_view text) {
@@ -89,7 +93,8 @@ std::string human_ratio(uint64_t plain, uint64_t encoded) {
 
 std::string escape_json(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     switch (c) {
       case '"': out += "\\\""; break;
       case '\\': out += "\\\\"; break;
@@ -97,8 +102,10 @@ std::string escape_json(std::string_view text) {
       case '\r': out += "\\r"; break;
       case '\t': out += "\\t"; break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
           out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+        else if (c == '\xC2' && i + 1 < text.size() && is_c1(text[i + 1]))
+          out += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[++i]));
         else
           out += c;
     }
@@ -106,11 +113,21 @@ std::string escape_json(std::string_view text) {
   return out + "\"";
 }
 
+std::string printable(std::string_view text) { return escape_controls(text); }
+std::string printable_lines(std::string_view text) { return escape_controls(text, true); }
+
 std::string bold(const std::string& text, int descriptor) {
-  return wants_color(descriptor) ? "\033[1m" + text + "\033[0m" : text;
+  const std::string shown = printable_lines(text);
+  return wants_color(descriptor) ? "\033[1m" + shown + "\033[0m" : shown;
 }
 std::string dim(const std::string& text, int descriptor) {
-  return wants_color(descriptor) ? "\033[2m" + text + "\033[0m" : text;
+  const std::string shown = printable_lines(text);
+  return wants_color(descriptor) ? "\033[2m" + shown + "\033[0m" : shown;
+}
+
+void TextTable::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable(cell);
+  rows_.push_back(std::move(cells));
 }
 
 std::string TextTable::render(int descriptor) const {

@@ -19,8 +19,12 @@ std::string human_count(uint64_t count);                    // 6,001,215
 std::string human_rate(double per_second);                  // 12.3 M
 std::string human_seconds(double seconds);                  // 340 ms, 12.4 s, 3:07
 std::string human_ratio(uint64_t plain, uint64_t encoded);  // 4.21×
-std::string escape_json(std::string_view text);             // with quotes
+std::string escape_json(std::string_view text);             // with quotes; control characters as numbers
 
+// As a terminal may get it, see escape_controls(): names, and texts of several lines with names in them.
+std::string printable(std::string_view text);
+std::string printable_lines(std::string_view text);
+// Both make the text printable first.
 std::string bold(const std::string& text, int descriptor);
 std::string dim(const std::string& text, int descriptor);
 
@@ -29,7 +33,7 @@ class TextTable {
  public:
   enum class Align { kLeft, kRight };
   explicit TextTable(std::vector<std::pair<std::string, Align>> columns) : columns_(std::move(columns)) {}
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void add(std::vector<std::string> cells);  // made printable
   void add_rule() { rows_.emplace_back(); }
   std::string render(int descriptor) const;
 

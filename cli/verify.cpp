@@ -66,9 +66,9 @@ void verify_one(const std::string& path, const VerifyArguments& arguments, Threa
   if (arguments.device == Device::kCuda)
     where = fmt::format("{} column chunks on {}, {} on the CPU{}{}", human_count(on_device),
                         gpu().backend->devices()[0].name, human_count(on_cpu), reasons.empty() ? "" : ": ",
-                        fmt::join(reasons, "; "));
-  for (const std::string& note : report.notes) print(fmt::format("{}: note: {}\n", path, note));
-  print(fmt::format("{}: sound. {} values in {} column chunks, {} streams, {}; {}, {}\n", path,
+                        printable(fmt::format("{}", fmt::join(reasons, "; "))));
+  for (const std::string& note : report.notes) print(fmt::format("{}: note: {}\n", printable(path), printable(note)));
+  print(fmt::format("{}: sound. {} values in {} column chunks, {} streams, {}; {}, {}\n", printable(path),
                     human_count(report.values), human_count(report.chunks), human_count(report.streams),
                     human_bytes(report.bytes), where, human_seconds(seconds)));
 }

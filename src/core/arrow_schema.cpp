@@ -7,6 +7,7 @@
 
 #include "basalt/core/error.h"
 #include "core/arrow_format.h"
+#include "core/distinct_names.h"
 
 namespace basalt {
 namespace arrow {
@@ -297,6 +298,7 @@ Schema import_schema(const ArrowSchema& schema, Notices* notices) {
     for (size_t i = 0; i < refused.size(); ++i) message += (i == 0 ? "" : ", ") + refused[i];
     throw Error(ErrorCode::kUnsupported, message);
   }
+  make_names_distinct(out.fields);
   number_fields(out);
   return out;
 }

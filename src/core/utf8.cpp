@@ -1,6 +1,7 @@
 // Validation with a fast path for ASCII; columns are checked as one text, not row by row.
 #include "core/utf8.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -86,6 +87,29 @@ bool is_utf8(std::string_view text) {
     at += length;
   }
   return true;
+}
+
+std::string escape_controls(std::string_view text, bool keep_lines) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const uint8_t byte = bytes[at];
+    const size_t length = character_length(bytes + at, text.size() - at);
+    const bool line = keep_lines && (byte == '\n' || byte == '\t');
+    const bool c0 = byte < 0x20 || byte == 0x7F;
+    const bool c1 = length == 2 && byte == 0xC2 && bytes[at + 1] < 0xA0;
+    if (length > 0 && !c1 && (!c0 || line)) {
+      out += text.substr(at, length);
+    } else {
+      // The second byte of a C1 character is its number.
+      const uint8_t shown = c1 ? bytes[at + 1] : byte;
+      out += {'\\', 'x', kHex[shown >> 4], kHex[shown & 15]};
+    }
+    at += std::max<size_t>(length, 1);
+  }
+  return out;
 }
 
 std::optional<uint64_t> find_invalid_utf8(const Column& column) {

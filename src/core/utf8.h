@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "basalt/core/column.h"
@@ -30,6 +31,10 @@ inline size_t code_points_end(std::string_view text, uint64_t count) {
 
 bool is_ascii(std::string_view text);
 bool is_utf8(std::string_view text);
+
+// The text as a terminal may get it: control characters (C0, DEL and C1) and bytes that are not UTF-8 become \x1b and
+// the like. Names come from files, and files from strangers. With `keep_lines`, line ends and tabs stay, for messages.
+std::string escape_controls(std::string_view text, bool keep_lines = false);
 
 // The first valid row of a utf8 column that is not UTF-8. What lies under a NULL is nobody's business.
 std::optional<uint64_t> find_invalid_utf8(const Column& column);

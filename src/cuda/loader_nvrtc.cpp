@@ -1,8 +1,7 @@
-// Opens NVRTC by name (see nvrtc.h) and drives it. The disk cache is keyed by everything that decides the machine code;
-// an entry carries its own checksum, so that a torn or damaged file is compiled again and never loaded.
+// Opens NVRTC by name (see nvrtc.h) and drives it. What it compiled is kept on disk (kernel_cache.h) under a key of
+// everything that decides the machine code.
 #include <dirent.h>
 #include <dlfcn.h>
-#include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -12,9 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "basalt/core/error.h"
+#include "cuda/kernel_cache.h"
 #include "cuda/nvrtc.h"
 
 namespace basalt::cuda {
@@ -36,8 +35,6 @@ struct Nvrtc::Functions {
 };
 
 namespace {
-
-constexpr char kCacheMagic[8] = {'B', 'S', 'L', 'T', 'K', 'R', 'N', '1'};
 
 template <typename F>
 bool resolve(void* library, const char* name, F& target) {
@@ -116,50 +113,7 @@ std::string cache_key(const std::string& source, const PreludeHeader* headers, s
   return key;
 }
 
-bool load_entry(const fs::path& path, std::vector<char>& cubin) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return false;
-  std::vector<char> all((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  constexpr size_t kHead = sizeof(kCacheMagic) + sizeof(uint64_t);
-  if (all.size() <= kHead || std::memcmp(all.data(), kCacheMagic, sizeof(kCacheMagic)) != 0) return false;
-  uint64_t stored = 0;
-  std::memcpy(&stored, all.data() + sizeof(kCacheMagic), sizeof(stored));
-  if (XXH3_64bits(all.data() + kHead, all.size() - kHead) != stored) return false;
-  cubin.assign(all.begin() + kHead, all.end());
-  return true;
-}
-
-// A cache that cannot be written is no error: the kernel was compiled and runs.
-void store_entry(const fs::path& path, const std::vector<char>& cubin) {
-  std::error_code failed;
-  fs::create_directories(path.parent_path(), failed);
-  if (failed) return;
-  const fs::path temporary = path.string() + "." + std::to_string(::getpid()) + ".tmp";
-  {
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    if (!out) return;
-    const uint64_t sum = XXH3_64bits(cubin.data(), cubin.size());
-    out.write(kCacheMagic, sizeof(kCacheMagic));
-    out.write(reinterpret_cast<const char*>(&sum), sizeof(sum));
-    out.write(cubin.data(), static_cast<std::streamsize>(cubin.size()));
-    if (!out.flush()) {
-      out.close();
-      fs::remove(temporary, failed);
-      return;
-    }
-  }
-  fs::rename(temporary, path, failed);
-  if (failed) fs::remove(temporary, failed);
-}
-
 }  // namespace
-
-std::string kernel_cache_folder() {
-  const std::string cache = environment("XDG_CACHE_HOME");
-  if (!cache.empty()) return cache + "/basalt/kernels";
-  const std::string home = environment("HOME");
-  return home.empty() ? std::string() : home + "/.cache/basalt/kernels";
-}
 
 std::unique_ptr<Nvrtc> Nvrtc::find(std::string* reason) {
   std::unique_ptr<Nvrtc> found(new Nvrtc);
@@ -219,10 +173,10 @@ CompiledKernel Nvrtc::compile(const std::string& source, const PreludeHeader* he
       architecture,        "--std=c++20", "-fmad=false", "--device-int128", "--device-as-default-execution-space",
       "--disable-warnings"};
   CompiledKernel result;
-  fs::path cached;
-  if (const std::string folder = use_disk_cache ? kernel_cache_folder() : std::string(); !folder.empty()) {
-    cached = fs::path(folder) / (cache_key(source, headers, header_count, options, version_) + ".cubin");
-    if (load_entry(cached, result.cubin)) {
+  std::string key;
+  if (use_disk_cache) {
+    key = cache_key(source, headers, header_count, options, version_);
+    if (load_kernel(key, result.cubin)) {
       result.from_cache = true;
       return result;
     }
@@ -268,7 +222,7 @@ CompiledKernel Nvrtc::compile(const std::string& source, const PreludeHeader* he
   result.cubin.resize(size);
   check(f.cubin(program, result.cubin.data()), "give the machine code");
   result.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  if (!cached.empty()) store_entry(cached, result.cubin);
+  if (use_disk_cache) store_kernel(key, result.cubin);
   return result;
 }
 

@@ -44,7 +44,4 @@ class Nvrtc {
   std::string path_;
 };
 
-// Where compiled kernels are kept: $XDG_CACHE_HOME/basalt/kernels or ~/.cache/basalt/kernels; empty if neither is set.
-std::string kernel_cache_folder();
-
 }  // namespace basalt::cuda

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/output_file.h"
 #include "file/dictionary.h"
 #include "file/encode_column.h"
-#include "file/output_file.h"
 #include "file/statistics.h"
 
 namespace basalt::format_v1 {

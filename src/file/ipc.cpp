@@ -2,7 +2,6 @@
 // file, pipes work, and an IPC file needs no seeking (behind its magic it is a stream with a footer we do not need).
 #include "basalt/file/ipc.h"
 
-#include <fcntl.h>
 #include <nanoarrow/nanoarrow.h>
 #include <nanoarrow/nanoarrow_ipc.h>
 #include <sys/stat.h>
@@ -14,6 +13,8 @@
 #include <memory>
 
 #include "basalt/core/error.h"
+#include "core/output_file.h"
+#include "core/regular_file.h"
 
 namespace basalt {
 namespace {
@@ -29,13 +30,10 @@ constexpr size_t kFrontBytes = 8;
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { ::close(number_); }
   int get() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
 
  private:
   int number_;
@@ -226,8 +224,7 @@ void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out)
 }
 
 void open_ipc(const std::string& path, ArrowArrayStream* out) {
-  auto file = std::make_shared<Descriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file->get() < 0) fail_io(path, "open");
+  auto file = std::make_shared<Descriptor>(open_regular_file(path));
   check_file_end(file->get(), path);
   open_ipc([file, path](void* into, size_t size) { return read_descriptor(file->get(), into, size, path); }, path, out);
 }
@@ -262,24 +259,16 @@ IpcSummary write_ipc(ArrowArrayStream* stream, int descriptor, const std::string
 }
 
 IpcSummary write_ipc(ArrowArrayStream* stream, const std::string& path, IpcKind kind) {
-  const std::string temporary = path + ".tmp." + std::to_string(::getpid());
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.get() < 0) {
-    const int code = errno;
-    if (stream->release != nullptr) stream->release(stream);
-    errno = code;
-    fail_io(path, "create");
-  }
+  std::unique_ptr<OutputFile> file;
   try {
-    const IpcSummary summary = write_ipc(stream, file.get(), path, kind);
-    if (::fsync(file.get()) != 0) fail_io(path, "sync");
-    if (::close(file.release()) != 0) fail_io(path, "close");
-    if (::rename(temporary.c_str(), path.c_str()) != 0) fail_io(path, "rename the temporary file");
-    return summary;
-  } catch (...) {
-    ::unlink(temporary.c_str());
+    file = std::make_unique<OutputFile>(path, OutputOptions{.may_be_device = true});
+  } catch (const Error&) {
+    if (stream->release != nullptr) stream->release(stream);
     throw;
   }
+  const IpcSummary summary = write_ipc(stream, file->descriptor(), path, kind);
+  file->commit();
+  return summary;
 }
 
 }  // namespace basalt

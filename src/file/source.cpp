@@ -1,7 +1,6 @@
 // Sources of bytes: files read with pread, memory, and the one function that turns many small ranges into few requests.
 #include "basalt/file/source.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <numeric>
 
 #include "basalt/core/error.h"
+#include "core/regular_file.h"
 
 namespace basalt {
 
@@ -21,12 +21,12 @@ class FileSource final : public Source {
  public:
   bool is_local() const override { return true; }
   explicit FileSource(const std::string& path) : path_(path) {
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) throw Error(ErrorCode::kIo, fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
+    descriptor_ = open_regular_file(path);
     struct stat status {};
-    if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (::fstat(descriptor_, &status) != 0) {
+      const int code = errno;
       ::close(descriptor_);
-      throw Error(ErrorCode::kIo, fmt::format("{}: cannot read: it is not a regular file", path));
+      throw Error(ErrorCode::kIo, fmt::format("{}: cannot read: {}", path, std::strerror(code)));
     }
     size_ = static_cast<uint64_t>(status.st_size);
   }

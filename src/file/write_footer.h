@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "basalt/core/types.h"
+#include "core/output_file.h"
 #include "file/column_writer.h"
-#include "file/output_file.h"
 
 namespace basalt::format_v1 {
 

@@ -18,6 +18,7 @@
 #include "core/utf8.h"
 #include "file/column_writer.h"
 #include "file/format.h"
+#include "file/replaceable.h"
 #include "file/row_buffer.h"
 #include "file/write_footer.h"
 
@@ -120,6 +121,7 @@ struct Writer::State {
     dictionary_limit = limit / 8;
     buffer = std::make_unique<RowBuffer>(schema.fields.size(), options.chunk_rows,
                                          std::clamp<uint64_t>(options.chunk_bytes, 1, limit / 16));
+    check_replaceable(path);
     file = std::make_unique<OutputFile>(path);
     write_header(*file);
     pool = std::make_unique<ThreadPool>(options.threads);

@@ -188,6 +188,7 @@ std::string describe(const WriteSummary& summary, const std::string& path) {
 
 std::unique_ptr<Writer> open_writer(ClientContext& context, const CopyBindData& bind, const std::string& path,
                                     std::shared_ptr<CancelToken>& cancel) {
+  check_access(context, path);
   return guarded(context, [&] {
     WriteOptions options = bind.options;
     if (options.threads == 0) options.threads = static_cast<uint32_t>(number_setting(context, "basalt_threads"));

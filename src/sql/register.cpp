@@ -11,6 +11,7 @@
 #include "sql/copy.h"
 #include "sql/copy_operator.h"
 #include "sql/operator.h"
+#include "sql/output_check.h"
 #include "sql/scan.h"
 #include "sql/state.h"
 
@@ -81,6 +82,7 @@ void register_basalt(duckdb::DatabaseInstance& database) {
   extension.optimize_function = sql::optimize_plan;
   duckdb::OptimizerExtension::Register(config, std::move(extension));
   duckdb::OptimizerExtension copies;
+  copies.pre_optimize_function = sql::check_outputs;
   copies.optimize_function = sql::optimize_copy;
   duckdb::OptimizerExtension::Register(config, std::move(copies));
 }

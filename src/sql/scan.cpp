@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "basalt/exec/scan.h"
+#include "core/distinct_names.h"
 #include "duckdb/common/multi_file/multi_file_function.hpp"
 #include "duckdb/execution/expression_executor.hpp"
 #include "duckdb/parallel/task_scheduler.hpp"
@@ -104,10 +105,9 @@ class BasaltReader : public duckdb::BaseFileReader {
       : duckdb::BaseFileReader(info), options_(options) {
     basalt_file = guarded(context, [&] { return FileCache::open(context, info.path); });
     StatementLog::of(context)->mark_used();
-    for (const Field& field : basalt_file->schema().fields) {
-      columns.push_back(duckdb::MultiFileColumnDefinition::CreateFromNameAndType(field.name, to_logical_type(field)));
-    }
-    if (options.file_row_number) {
+    add_columns(context);
+    // A table without columns is none to SQL: the numbers of its rows stand for them.
+    if (options.file_row_number || columns.empty()) {
       if (find_column(*basalt_file, kRowNumber) >= 0) {
         throw duckdb::BinderException("%s has a column named file_row_number: the option of that name cannot be used",
                                       info.path);
@@ -189,6 +189,16 @@ class BasaltReader : public duckdb::BaseFileReader {
   std::shared_ptr<const File> basalt_file;
 
  private:
+  void add_columns(ClientContext& context) {
+    const std::vector<Field>& fields = basalt_file->schema().fields;
+    const std::vector<std::string> names = distinct_names(fields);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      columns.push_back(duckdb::MultiFileColumnDefinition::CreateFromNameAndType(names[i], to_logical_type(fields[i])));
+      if (names[i] == fields[i].name) continue;
+      StatementLog::of(context)->add_note("column " + fields[i].name + " is read as " + names[i]);
+    }
+  }
+
   bool is_row_number(duckdb::idx_t local_column) const { return local_column >= basalt_file->schema().fields.size(); }
   const Field& field_of(duckdb::idx_t local_column) const { return basalt_file->schema().fields[local_column]; }
 
@@ -237,15 +247,8 @@ class BasaltReader : public duckdb::BaseFileReader {
       if (is_row_number(column)) continue;
       const bool again = std::any_of(state.residual.begin(), state.residual.end(),
                                      [&](const ResidualFilter& residual) { return residual.column == index; });
-      state.left_out[index] = !again && has_name_alone(column) && !leaves_scan(global, columns[column].name);
+      state.left_out[index] = !again && !leaves_scan(global, columns[column].name);
     }
-  }
-
-  // DuckDB renames columns whose names differ in case only: then names do not say which is which.
-  bool has_name_alone(duckdb::idx_t column) const {
-    return std::count_if(columns.begin(), columns.end(), [&](const duckdb::MultiFileColumnDefinition& other) {
-             return duckdb::StringUtil::CIEquals(other.name, columns[column].name);
-           }) == 1;
   }
 
   static bool leaves_scan(const ScanGlobalState& global, const std::string& name) {

@@ -1,21 +1,20 @@
 // The session: an embedded DuckDB with Basalt and the TPC-H generator in it, behind a face without DuckDB's types.
 #include "basalt/sql/session.h"
 
-#include <unistd.h>
-
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <list>
 #include <thread>
 
 #include "basalt/cuda/backend.h"
 #include "basalt/sql/register.h"
+#include "core/output_file.h"
 #include "duckdb.hpp"
 #include "duckdb/function/table/arrow.hpp"
 #include "duckdb/main/client_config.hpp"
 #include "duckdb/main/materialized_query_result.hpp"
 #include "sql/result.h"
+#include "sql/spill.h"
 #include "sql/state.h"
 #include "sql/text.h"
 #include "sql/types.h"
@@ -73,12 +72,11 @@ namespace {
 
 constexpr const char* kDuckDbVersion = "v1.5.5";
 
-// Spilled rows belong into the system's folder for such things, not into the user's.
-std::string default_temp_dir() {
-  std::error_code error;
-  const auto base = std::filesystem::temp_directory_path(error);
-  if (error) return {};
-  return (base / ("basalt-" + std::to_string(::getpid()))).string();
+// Spilled rows of a database in memory belong into the system's folder for such things, not into the user's.
+std::string spill_parent(const SessionOptions& options) {
+  if (!options.temp_dir.empty()) return options.temp_dir;
+  if (options.database.empty()) return temporary_folder();
+  return std::filesystem::path(options.database).parent_path().string();
 }
 
 // Errors that DuckDB throws instead of returning them.
@@ -111,16 +109,19 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
     if (options.memory_limit > 0) {
       config.SetOptionByName("memory_limit", duckdb::Value(std::to_string(options.memory_limit) + "B"));
     }
-    const std::string temp_dir = !options.temp_dir.empty()  ? options.temp_dir
-                                 : options.database.empty() ? default_temp_dir()
-                                                            : std::string();
-    if (!temp_dir.empty()) config.SetOptionByName("temp_directory", duckdb::Value(temp_dir));
+    const std::string spill_folder = sql::spill_folder_in(spill_parent(options));
+    config.SetOptionByName("temp_directory", duckdb::Value(spill_folder));
+    // A statement must not make the program fetch or run other people's code.
+    config.SetOptionByName("autoinstall_known_extensions", duckdb::Value::BOOLEAN(false));
+    config.SetOptionByName("autoload_known_extensions", duckdb::Value::BOOLEAN(false));
     state_->database =
         std::make_unique<duckdb::DuckDB>(options.database.empty() ? nullptr : options.database.c_str(), &config);
+    sql::use_spill_folder(*state_->database, spill_folder);
     register_basalt(*state_->database->instance);
     state_->database->LoadStaticExtension<duckdb::TpchExtension>();
     state_->connection = std::make_shared<duckdb::Connection>(*state_->database);
     state_->log = sql::StatementLog::of(*state_->connection->context);
+    state_->log->output = options.output;
     // Progress is counted for progress(); nothing is printed.
     auto& client = duckdb::ClientConfig::GetConfig(*state_->connection->context);
     client.enable_progress_bar = true;
@@ -167,6 +168,15 @@ QueryResult Session::execute(const std::string& text) {
 
 std::vector<std::string> Session::split(const std::string& text, std::string* rest) const {
   return sql::split_statements(text, rest);
+}
+
+bool Session::is_query(const std::string& text) const {
+  try {
+    const auto copy = "COPY (" + sql::strip_semicolons(text) + "\n) TO 'x'";
+    return state_->connection->ExtractStatements(copy).size() == 1;
+  } catch (const std::exception&) {  // whoever runs the statement says what is wrong with it, if anything is
+    return false;
+  }
 }
 
 void Session::interrupt() {
@@ -240,26 +250,17 @@ WriteSummary Session::convert(const std::string& query, const std::string& path,
 
 namespace {
 
-// DuckDB writes to a name beside the final one, which appears by renaming. Pipes and devices are written directly.
-void copy_through_temporary(const std::string& path, const std::function<void(const std::string&)>& write) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    write(path);
-    return;
-  }
-  const std::string temporary = path + ".tmp-" + std::to_string(::getpid());
-  try {
-    write(temporary);
-  } catch (...) {
-    std::filesystem::remove(temporary, error);
-    throw;
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string reason = std::generic_category().message(errno);
-    std::filesystem::remove(temporary, error);
-    throw Error(ErrorCode::kIo, path + ": " + reason);
-  }
+// DuckDB writes to the file under construction. Pipes and devices are written directly.
+void copy_to(const std::string& path, const std::function<void(const std::string&)>& write) {
+  OutputFile file(path, {.may_be_device = true});
+  write(file.path_to_open());
+  file.commit();
+}
+
+// DuckDB compresses by the name of a file, which ours does not have yet.
+std::string compression_of(const std::string& path) {
+  const std::string name = duckdb::StringUtil::Lower(path);
+  return name.ends_with(".gz") ? "gzip" : name.ends_with(".zst") ? "zstd" : "none";
 }
 
 }  // namespace
@@ -272,7 +273,7 @@ void Session::copy_to_parquet(const std::string& query, const std::string& path)
     for (size_t i = 0; i < prepared->GetNames().size(); ++i)
       sql::note_parquet_type(prepared->GetTypes()[i], prepared->GetNames()[i], notices);
   });
-  copy_through_temporary(path, [&](const std::string& target) {
+  copy_to(path, [&](const std::string& target) {
     state_->run("COPY (" + sql::strip_semicolons(query) + "\n) TO " + quote_literal(target) +
                 " (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)");
   });
@@ -280,17 +281,18 @@ void Session::copy_to_parquet(const std::string& query, const std::string& path)
 }
 
 void Session::copy_to_csv(const std::string& query, const std::string& path, char delimiter, bool header) {
-  copy_through_temporary(path, [&](const std::string& target) {
+  copy_to(path, [&](const std::string& target) {
     state_->run("COPY (" + sql::strip_semicolons(query) + "\n) TO " + quote_literal(target) +
-                " (FORMAT csv, USE_TMP_FILE false, DELIMITER " + quote_literal(std::string(1, delimiter)) +
-                ", HEADER " + (header ? "true" : "false") + ")");
+                " (FORMAT csv, USE_TMP_FILE false, COMPRESSION " + compression_of(path) + ", DELIMITER " +
+                quote_literal(std::string(1, delimiter)) + ", HEADER " + (header ? "true" : "false") + ")");
   });
 }
 
 void Session::copy_to_json(const std::string& query, const std::string& path, bool array) {
-  copy_through_temporary(path, [&](const std::string& target) {
+  copy_to(path, [&](const std::string& target) {
     state_->run("COPY (" + sql::strip_semicolons(query) + "\n) TO " + quote_literal(target) +
-                " (FORMAT json, USE_TMP_FILE false, ARRAY " + (array ? "true" : "false") + ")");
+                " (FORMAT json, USE_TMP_FILE false, COMPRESSION " + compression_of(path) + ", ARRAY " +
+                (array ? "true" : "false") + ")");
   });
 }
 

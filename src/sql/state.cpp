@@ -17,6 +17,7 @@ constexpr const char* kLogKey = "basalt_statement_log";
 }  // namespace
 
 std::shared_ptr<const File> FileCache::open(duckdb::ClientContext& context, const std::string& path) {
+  check_access(context, path);
   auto cache = duckdb::ObjectCache::GetObjectCache(context).GetOrCreate<FileCache>("basalt_files");
   return cache->get(path);
 }
@@ -198,6 +199,12 @@ Error to_error(const duckdb::ErrorData& error, const StatementLog* log) {
     default: break;
   }
   return Error(code, text);
+}
+
+void check_access(duckdb::ClientContext& context, const std::string& path) {
+  if (duckdb::DBConfig::GetConfig(context).CanAccessFile(path, duckdb::FileType::FILE_TYPE_REGULAR)) return;
+  throw duckdb::PermissionException("Cannot access file \"%s\" - file system operations are disabled by configuration",
+                                    path);
 }
 
 namespace {

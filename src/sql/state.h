@@ -121,6 +121,8 @@ class StatementLog : public duckdb::ClientContextState {
   // Options of the next COPY … TO '.basalt', which SQL text cannot carry, and what came out of it.
   std::shared_ptr<const WriteOptions> write_options;
   WriteSummary write_summary;
+  // Where the results of statements go, other than COPY's; may not be among their inputs. Empty: to no file.
+  std::string output;
 
  private:
   void add(std::vector<std::string>& list, const std::string& text);
@@ -154,6 +156,9 @@ auto guarded(duckdb::ClientContext& context, const Body& body) {
 
 // DuckDB's error as ours.
 Error to_error(const duckdb::ErrorData& error, const StatementLog* log);
+
+// Throws what DuckDB's own file systems do if `enable_external_access` is off and nothing allows this path.
+void check_access(duckdb::ClientContext& context, const std::string& path);
 
 // Settings.
 Device device_setting(duckdb::ClientContext& context);

@@ -7,6 +7,7 @@
 
 #include "basalt/core/error.h"
 #include "core/dispatch.h"
+#include "core/distinct_names.h"
 #include "duckdb/common/string_util.hpp"
 #include "duckdb/storage/statistics/numeric_stats.hpp"
 #include "duckdb/storage/statistics/string_stats.hpp"
@@ -108,7 +109,11 @@ int find_column(const File& file, const std::string& name) {
   for (size_t i = 0; i < fields.size(); ++i) {
     if (duckdb::StringUtil::CIEquals(fields[i].name, name)) return static_cast<int>(i);
   }
-  return -1;
+  // No field is stored under this name: it may have been given to one whose own name is taken.
+  const std::vector<std::string> names = distinct_names(fields);
+  const auto found = std::find_if(names.begin(), names.end(),
+                                  [&](const std::string& other) { return duckdb::StringUtil::CIEquals(other, name); });
+  return found == names.end() ? -1 : static_cast<int>(found - names.begin());
 }
 
 duckdb::unique_ptr<BaseStatistics> column_statistics(const File& file, uint32_t column) {

@@ -2,6 +2,7 @@
 #include "sql/types.h"
 
 #include "basalt/core/error.h"
+#include "core/distinct_names.h"
 
 namespace basalt::sql {
 
@@ -48,7 +49,8 @@ LogicalType to_logical_type(const Field& field) {
   if (field.type.kind == TypeKind::kList) return LogicalType::LIST(to_logical_type(field.children.at(0)));
   if (field.type.kind == TypeKind::kStruct) {
     duckdb::child_list_t<LogicalType> children;
-    for (const Field& child : field.children) children.emplace_back(child.name, to_logical_type(child));
+    const std::vector<std::string> names = distinct_names(field.children);
+    for (size_t i = 0; i < names.size(); ++i) children.emplace_back(names[i], to_logical_type(field.children[i]));
     return LogicalType::STRUCT(std::move(children));
   }
   return to_logical_type(field.type);
@@ -221,6 +223,7 @@ Schema to_schema(const duckdb::vector<duckdb::string>& names, const duckdb::vect
     throw Error(ErrorCode::kUnsupported,
                 "these columns have types that a .basalt file cannot hold: " + refused + "; cast them, to VARCHAR say");
   }
+  make_names_distinct(schema.fields);
   number_fields(schema);
   return schema;
 }

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "core/float_key.h"
+#include "cuda/kernel_cache.h"
 #include "cuda/nvrtc.h"
 #include "cuda/prelude.h"
 #include "cuda/sample_pipelines.h"

@@ -13,7 +13,7 @@
 
 #include "basalt/core/error.h"
 #include "basalt/file/verify.h"
-#include "file/output_file.h"
+#include "core/output_file.h"
 #include "file/test_tables.h"
 
 namespace basalt::test {
@@ -249,7 +249,7 @@ TEST(Writing, BothWaysToPutAFileInItsPlace) {
     TemporaryFolder folder;
     const std::string path = folder.path("out");
     for (int round = 0; round < 2; ++round) {  // a new file, then one that replaces it
-      format_v1::OutputFile file(path, nameless);
+      OutputFile file(path, {.may_be_nameless = nameless});
       EXPECT_EQ(files_in(folder), (nameless && has_nameless_files(folder) ? 0u : 1u) + round);
       file.write(bytes);
       if (round == 1) file.write(bytes);
@@ -257,7 +257,7 @@ TEST(Writing, BothWaysToPutAFileInItsPlace) {
       EXPECT_EQ(files_in(folder), 1u);
       EXPECT_EQ(read_bytes(path).size(), text.size() * (round + 1));
     }
-    { format_v1::OutputFile given_up(path, nameless); }
+    { OutputFile given_up(path, {.may_be_nameless = nameless}); }
     EXPECT_EQ(files_in(folder), 1u);
     struct stat status {};
     ASSERT_EQ(::stat(path.c_str(), &status), 0);
@@ -273,7 +273,7 @@ TEST(Writing, WhatKilledWritersLeftIsRemovedByTheNext) {
     const std::string path = folder.path("out");
     const pid_t child = ::fork();
     if (child == 0) {
-      format_v1::OutputFile file(path, false);
+      OutputFile file(path, {.may_be_nameless = false});
       ::kill(::getpid(), SIGKILL);
     }
     ::waitpid(child, nullptr, 0);
@@ -282,10 +282,10 @@ TEST(Writing, WhatKilledWritersLeftIsRemovedByTheNext) {
     for (const char* other : {"out.tmp-12-zz345678", "out.tmp-x", "other.tmp-12-12345678", "out.tmp-12-123456789"}) {
       std::ofstream(folder.path(other)) << "not ours";
     }
-    const format_v1::OutputFile alive(path, false);  // in use: must stay
+    const OutputFile alive(path, {.may_be_nameless = false});  // in use: must stay
     EXPECT_EQ(files_in(folder), 6u);
     {
-      format_v1::OutputFile next(path, nameless);
+      OutputFile next(path, {.may_be_nameless = nameless});
       next.commit();
     }
     EXPECT_EQ(files_in(folder), 6u);

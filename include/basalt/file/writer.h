@@ -57,7 +57,8 @@ struct WriteSummary {
 
 class Writer {
  public:
-  // Throws before anything is created if a type is not supported or an option names an unknown column.
+  // Throws before anything is created if a type is not supported, an option names an unknown column, or `path` is a
+  // file that is neither empty nor a Basalt file.
   Writer(const std::string& path, const Schema& schema, const WriteOptions& options = {});
   ~Writer();  // without finish(): removes the temporary file
   Writer(const Writer&) = delete;

@@ -23,9 +23,12 @@ struct SessionOptions {
   uint64_t memory_limit = 0;               // of DuckDB's operators, bytes; 0 = its default (80 % of the machine)
   uint64_t decoded_limit = kDecodedLimit;  // basalt_decoded_limit, see basalt/sql/register.h
   uint64_t gpu_memory = 0;                 // 0 = what is free
-  std::string temp_dir;                    // where operators spill; empty = DuckDB's default
-  std::string database;                    // a DuckDB database file; empty = in memory
-  bool lowering = true;                    // false: every operator runs in DuckDB, over Basalt's scan
+  // Where operators spill, in a private folder that is made when it is needed. Empty: beside the database; without one,
+  // in $TMPDIR.
+  std::string temp_dir;
+  std::string output;    // the file that results will go to: statements that read it are refused
+  std::string database;  // a DuckDB database file; empty = in memory
+  bool lowering = true;  // false: every operator runs in DuckDB, over Basalt's scan
 };
 
 struct ResultColumn {
@@ -115,6 +118,8 @@ class Session {
   std::vector<std::string> split(const std::string& text, std::string* rest = nullptr) const;
 
   // Stops the running statement: it ends with Error(kCancelled). Safe from any thread.
+  // Whether a statement is a query that can be written to a file as a whole: SELECT, FROM, VALUES and the like.
+  bool is_query(const std::string& text) const;
   void interrupt();
   // Share of the running statement that is done, 0..1; negative if unknown. From any thread.
   double progress() const;

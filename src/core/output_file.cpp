@@ -1,5 +1,5 @@
 // Writing and syncing of the file under construction, and how it comes by its name.
-#include "file/output_file.h"
+#include "core/output_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <random>
@@ -16,9 +17,8 @@
 #include <utility>
 
 #include "basalt/core/error.h"
-#include "file/format.h"
 
-namespace basalt::format_v1 {
+namespace basalt {
 
 namespace {
 
@@ -66,14 +66,46 @@ void remove_abandoned(const std::string& path, const std::string& folder) {
   }
 }
 
+bool has_descriptor_names() { return ::access("/proc/self/fd", X_OK) == 0; }
+
+// Names that stand for what is open already: their folder is no place for files.
+bool names_descriptor(std::string_view path) {
+  return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
+}
+
+bool is_device(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  return !S_ISREG(status.st_mode) || names_descriptor(path);
+}
+
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path, bool may_be_nameless) : path_(path), folder_(folder_of(path)) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    throw Error(ErrorCode::kIo, fmt::format("{}: cannot write: it exists and is not a regular file", path));
+std::string temporary_folder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder == nullptr || *folder == 0 ? "/tmp" : folder;
+}
+
+OutputFile::OutputFile(const std::string& path, const OutputOptions& options)
+    : OutputFile(path, is_device(path) ? Kind::kDevice : Kind::kReplace, options) {}
+
+std::unique_ptr<OutputFile> OutputFile::temporary(bool may_be_nameless) {
+  const OutputOptions options{.mode = 0600, .may_be_nameless = may_be_nameless};
+  return std::unique_ptr<OutputFile>(new OutputFile(temporary_folder() + "/basalt", Kind::kTemporary, options));
+}
+
+OutputFile::OutputFile(std::string path, Kind kind, const OutputOptions& options)
+    : path_(std::move(path)), folder_(folder_of(path_)), kind_(kind), mode_(options.mode) {
+  if (kind_ != Kind::kDevice) {
+    open_file(options.may_be_nameless);
+    return;
   }
-  if (!may_be_nameless || !open_nameless()) open_named();
+  std::error_code ignored;
+  if (!options.may_be_device || std::filesystem::is_directory(path_, ignored)) {
+    throw Error(ErrorCode::kIo, fmt::format("{}: cannot write: it exists and is not a regular file", path_));
+  }
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (descriptor_ < 0) fail("cannot open");
 }
 
 OutputFile::~OutputFile() {
@@ -81,11 +113,18 @@ OutputFile::~OutputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+void OutputFile::open_file(bool may_be_nameless) {
+  if (may_be_nameless && open_nameless()) return;
+  open_named();
+  // Nobody needs the name of a temporary file that can be opened by its number.
+  if (kind_ == Kind::kTemporary && has_descriptor_names()) ::unlink(std::exchange(temporary_, {}).c_str());
+}
+
 bool OutputFile::open_nameless() {
 #ifdef O_TMPFILE
   // It gets its name through /proc: without that it could never be put in its place.
-  if (::access("/proc/self/fd", X_OK) != 0) return false;
-  descriptor_ = ::open(folder_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (!has_descriptor_names()) return false;
+  descriptor_ = ::open(folder_.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, mode_);
   if (descriptor_ >= 0) ::flock(descriptor_, LOCK_EX | LOCK_NB);
   return descriptor_ >= 0;
 #else
@@ -93,11 +132,17 @@ bool OutputFile::open_nameless() {
 #endif
 }
 
+std::string OutputFile::path_to_open() const {
+  if (kind_ == Kind::kDevice) return path_;
+  return has_descriptor_names() ? fmt::format("/proc/self/fd/{}", descriptor_) : temporary_;
+}
+
 void OutputFile::open_named() {
   remove_abandoned(path_, folder_);
   for (;;) {
     const std::string name = temporary_name(path_);
-    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    descriptor_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_);
+    if (descriptor_ < 0 && errno == EEXIST) continue;
     if (descriptor_ < 0) fail("cannot create the file");
     temporary_ = name;
     // Between its creation and its lock another writer may have taken it for abandoned. (A file system without locks
@@ -129,8 +174,12 @@ void OutputFile::write(ByteView bytes) {
 }
 
 void OutputFile::pad_to(uint64_t alignment) {
-  static constexpr std::byte kZeros[kLargeRegionAlignment] = {};
-  write({kZeros, static_cast<size_t>(align_up(position_, alignment) - position_)});
+  static constexpr std::byte kZeros[512] = {};
+  for (uint64_t left = (alignment - position_ % alignment) % alignment; left > 0;) {
+    const size_t count = std::min<size_t>(left, sizeof(kZeros));
+    write({kZeros, count});
+    left -= count;
+  }
 }
 
 void OutputFile::flush() {
@@ -172,6 +221,7 @@ void OutputFile::put_in_place() {
 
 void OutputFile::commit() {
   flush();
+  if (kind_ == Kind::kDevice) return;
   if (::fsync(descriptor_) != 0) fail("cannot write to the disk");
   put_in_place();
   ::close(std::exchange(descriptor_, -1));
@@ -184,4 +234,4 @@ void OutputFile::commit() {
   }
 }
 
-}  // namespace basalt::format_v1
+}  // namespace basalt

@@ -1,0 +1,13 @@
+// Opening files to read: regular ones only. A named pipe in their place would hang the process before a byte is read.
+#pragma once
+
+#include <string>
+
+namespace basalt {
+
+// A descriptor, closed on exec. Throws Error(kIo) with a sentence that begins with the path.
+int open_regular_file(const std::string& path);
+// The same refusal for files that others will open. What does not exist passes: whoever opens it says so.
+void check_regular_file(const std::string& path);
+
+}  // namespace basalt
