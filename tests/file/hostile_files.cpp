@@ -195,44 +195,57 @@ std::vector<std::byte> values_in_struct() {
   return another_root(struct_of("t", 3000, {member}), 3000, constant(3000, 0));
 }
 
-std::vector<HostileFile> make_all() {
-  const NamedColumn tiny = integers("e", type_of(TypeKind::kInt8), 1, zero);
-  const NamedColumn huge = integers("e", type_of(TypeKind::kInt128), 1, zero);
-  const NamedColumn member = struct_of("e", 1, {tiny});
+// One list of many elements, of each kind.
+std::vector<std::byte> list_of_constants() {
+  return longest_list(integers("e", type_of(TypeKind::kInt8), 1, zero), constant(kMostElements, 0), 1);
+}
+std::vector<std::byte> list_of_a_dictionary() {
   const CraftedNode zeros = constant(kMostElements, 0);
-  std::vector<HostileFile> files;
-  files.push_back({"tokens_of_a_tile", many_ids(kTileRows)});
-  files.push_back({"tokens_of_a_row", many_ids(1)});
-  files.push_back({"constant_strings", rows_of_one_text(constant_texts(kMaxChunkRows, 1700))});
-  files.push_back(
-      {"constant_dictionary",
-       rows_of_one_text(
-           {"dict", kMaxChunkRows, {}, {}, {constant(kMaxChunkRows, 0), constant_texts(kMaxChunkRows, 1700)}})});
+  return longest_list(integers("e", type_of(TypeKind::kInt128), 1, zero),
+                      {"dict", kMostElements, {}, {}, {zeros, zeros}}, 16);
+}
+std::vector<std::byte> list_of_structs() {
+  const NamedColumn member = integers("m", type_of(TypeKind::kInt8), 1, zero);
+  return longest_list(struct_of("e", 1, {member}), {"validity", kMostElements, {}, {}, {constant(kMostElements, 1)}},
+                      0);
+}
+
+std::vector<std::byte> constant_strings() { return rows_of_one_text(constant_texts(kMaxChunkRows, 1700)); }
+
+std::vector<std::byte> constant_dictionary() {
+  return rows_of_one_text(
+      {"dict", kMaxChunkRows, {}, {}, {constant(kMaxChunkRows, 0), constant_texts(kMaxChunkRows, 1700)}});
+}
+
+std::vector<std::byte> numbered_strings() {
   std::vector<std::byte> prefix(4096, std::byte{'x'});
   prefix[0] = std::byte{19};
-  files.push_back(
-      {"numbered_strings", rows_of_one_text({"numbered", kMaxChunkRows, prefix, {}, {constant(kMaxChunkRows, 7)}})});
-  files.push_back({"list_of_constants", longest_list(tiny, zeros, 1)});
-  files.push_back({"list_of_a_dictionary", longest_list(huge, {"dict", kMostElements, {}, {}, {zeros, zeros}}, 16)});
-  files.push_back({"list_of_structs", longest_list(member, {"validity", kMostElements, {}, {}, {zeros}}, 0)});
-  files.push_back({"deepest_runs", deepest_runs(), true, true});
-  files.push_back({"runs_of_22_levels", runs_without_end(22), false});
-  files.push_back({"runs_of_62_levels", runs_without_end(62), false});
-  files.push_back({"stream_used_often", stream_used_often(100'000)});
-  files.push_back({"long_codec_names", unknown_tree(8000, 131'072), false});
-  files.push_back({"many_nodes", unknown_tree(kMaxTreeNodes + 1, 8), false});
-  files.push_back({"long_paths", long_paths(2000).seal(), true, true});
-  files.push_back({"sorted_by_long_paths", sorted_by_long_paths(), false});
-  files.push_back({"floats_in_tinyint", floats_in_tinyint()});
-  files.push_back({"values_in_struct", values_in_struct()});
-  return files;
+  return rows_of_one_text({"numbered", kMaxChunkRows, prefix, {}, {constant(kMaxChunkRows, 7)}});
 }
 
 }  // namespace
 
-const std::vector<HostileFile>& hostile_files() {
-  static const std::vector<HostileFile> files = make_all();
-  return files;
+std::vector<HostileFile> hostile_files() {
+  return {
+      {"tokens_of_a_tile", [] { return many_ids(kTileRows); }},
+      {"tokens_of_a_row", [] { return many_ids(1); }},
+      {"constant_strings", constant_strings},
+      {"constant_dictionary", constant_dictionary},
+      {"numbered_strings", numbered_strings},
+      {"list_of_constants", list_of_constants},
+      {"list_of_a_dictionary", list_of_a_dictionary},
+      {"list_of_structs", list_of_structs},
+      {"deepest_runs", deepest_runs, true, true},
+      {"runs_of_22_levels", [] { return runs_without_end(22); }, false},
+      {"runs_of_62_levels", [] { return runs_without_end(62); }, false},
+      {"stream_used_often", [] { return stream_used_often(100'000); }},
+      {"long_codec_names", [] { return unknown_tree(8000, 131'072); }, false},
+      {"many_nodes", [] { return unknown_tree(kMaxTreeNodes + 1, 8); }, false},
+      {"long_paths", [] { return long_paths(2000).seal(); }, true, true},
+      {"sorted_by_long_paths", sorted_by_long_paths, false},
+      {"floats_in_tinyint", floats_in_tinyint},
+      {"values_in_struct", values_in_struct},
+  };
 }
 
 }  // namespace basalt::test

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,11 @@ namespace basalt::test {
 
 struct HostileFile {
   std::string name;
-  std::vector<std::byte> bytes;
+  std::function<std::vector<std::byte>()> make;
   bool opens = true;   // its footer is in order
   bool sound = false;  // all of it is in order: verify says so
 };
 
-const std::vector<HostileFile>& hostile_files();  // made once
+std::vector<HostileFile> hostile_files();
 
 }  // namespace basalt::test
