@@ -62,6 +62,8 @@ struct ScanGlobalState : GlobalTableFunctionState {
   uint64_t wanted_parts = 1;    // of all files together
   uint64_t files = 1;
   bool prune = true;
+  std::shared_ptr<CancelToken> cancel;
+  DecodeLimits limits;
   std::shared_ptr<StatementLog> log;
   const MultiFileBindData* bind_data = nullptr;
   const duckdb::MultiFileGlobalState* outer = nullptr;  // which knows the columns that leave the scan
@@ -214,9 +216,9 @@ class BasaltReader : public duckdb::BaseFileReader {
     Expr combined;
     if (!parts.empty()) combined = conjunction(std::move(parts));
     const bool filtered = !filter_columns.empty();
-    state.scan =
-        std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted), filtered ? &combined : nullptr,
-                                    std::move(filter_columns), row_numbers, STANDARD_VECTOR_SIZE, state.part);
+    state.scan = std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted),
+                                             filtered ? &combined : nullptr, std::move(filter_columns), row_numbers,
+                                             STANDARD_VECTOR_SIZE, state.part, global.limits);
   }
 
   void note_changes(const std::vector<uint32_t>& wanted, StatementLog& log) const {
@@ -311,7 +313,9 @@ class BasaltReader : public duckdb::BaseFileReader {
       Conversion* conversion = find_conversion(state, i);
       duckdb::Vector& target = conversion != nullptr ? conversion->input.data[0] : output.data[i];
       if (conversion != nullptr) conversion->input.Reset();
-      fill_vector(std::move(state.rows.columns[next++]), field_of(column), target);
+      Column& rows_of_column = state.rows.columns[next++];
+      check_promises(*basalt_file, field_of(column), rows_of_column);
+      fill_vector(std::move(rows_of_column), field_of(column), target);
       if (conversion != nullptr) {
         conversion->input.SetCardinality(rows);
         conversion->executor->ExecuteExpression(conversion->input, output.data[i]);
@@ -429,6 +433,8 @@ struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
     state->outer = &outer;
     state->log = StatementLog::of(context);
     state->prune = flag_setting(context, "basalt_pruning");
+    state->cancel = state->log->cancel_token();
+    state->limits = {decoded_limit(context), state->cancel.get()};
     const auto threads = duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads();
     state->wanted_parts = threads > 1 ? kPartsPerThread * static_cast<uint64_t>(threads) : 1;
     state->files = std::max<uint64_t>(bind_data.file_list->GetFileCount(state->wanted_parts).count, 1);

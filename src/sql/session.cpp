@@ -127,6 +127,7 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
     client.print_progress_bar = false;
   });
   state_->run("SET basalt_threads = " + std::to_string(options.threads));
+  state_->run("SET basalt_decoded_limit = " + std::to_string(options.decoded_limit));
   state_->run("SET basalt_gpu_memory = " + std::to_string(options.gpu_memory));
   state_->run(std::string("SET basalt_lowering = ") + (options.lowering ? "true" : "false"));
   set_device(options.device);

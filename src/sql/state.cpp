@@ -7,6 +7,7 @@
 
 #include "duckdb/common/string_util.hpp"
 #include "duckdb/parallel/task_scheduler.hpp"
+#include "duckdb/storage/buffer_manager.hpp"
 
 namespace basalt::sql {
 
@@ -215,6 +216,11 @@ Device device_setting(duckdb::ClientContext& context) {
 
 uint64_t number_setting(duckdb::ClientContext& context, const char* name) {
   return setting(context, name).GetValue<uint64_t>();
+}
+
+uint64_t decoded_limit(duckdb::ClientContext& context) {
+  return std::min<uint64_t>(number_setting(context, "basalt_decoded_limit"),
+                            duckdb::BufferManager::GetBufferManager(context).GetMaxMemory());
 }
 
 bool flag_setting(duckdb::ClientContext& context, const char* name) { return setting(context, name).GetValue<bool>(); }

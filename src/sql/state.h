@@ -158,6 +158,8 @@ Error to_error(const duckdb::ErrorData& error, const StatementLog* log);
 // Settings.
 Device device_setting(duckdb::ClientContext& context);
 uint64_t number_setting(duckdb::ClientContext& context, const char* name);
+// basalt_decoded_limit, but not more than DuckDB may use.
+uint64_t decoded_limit(duckdb::ClientContext& context);
 bool flag_setting(duckdb::ClientContext& context, const char* name);
 Device parse_device(const std::string& text);  // throws Error(kInvalidArgument)
 const char* to_string(Device device);

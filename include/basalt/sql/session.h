@@ -19,12 +19,13 @@ namespace basalt {
 
 struct SessionOptions {
   Device device = Device::kAuto;
-  uint32_t threads = 0;       // 0 = all cores
-  uint64_t memory_limit = 0;  // of DuckDB's operators, bytes; 0 = its default (80 % of the machine)
-  uint64_t gpu_memory = 0;    // 0 = what is free
-  std::string temp_dir;       // where operators spill; empty = DuckDB's default
-  std::string database;       // a DuckDB database file; empty = in memory
-  bool lowering = true;       // false: every operator runs in DuckDB, over Basalt's scan
+  uint32_t threads = 0;                    // 0 = all cores
+  uint64_t memory_limit = 0;               // of DuckDB's operators, bytes; 0 = its default (80 % of the machine)
+  uint64_t decoded_limit = kDecodedLimit;  // basalt_decoded_limit, see basalt/sql/register.h
+  uint64_t gpu_memory = 0;                 // 0 = what is free
+  std::string temp_dir;                    // where operators spill; empty = DuckDB's default
+  std::string database;                    // a DuckDB database file; empty = in memory
+  bool lowering = true;                    // false: every operator runs in DuckDB, over Basalt's scan
 };
 
 struct ResultColumn {
