@@ -194,8 +194,12 @@ class Doors : public ::testing::Test {
 
   // Once as DuckDB writes the text to a file, once as results are written to standard output.
   void through_json(const Table& whole) {
-    const Table table = as_sql(without(
-        whole, [](const DataType& type) { return type.kind == TypeKind::kInt128 || type.kind == TypeKind::kBinary; }));
+    // Readers of JSON take long numbers for doubles.
+    const auto lost = [](const DataType& type) {
+      return type.kind == TypeKind::kInt128 || type.kind == TypeKind::kBinary ||
+             (type.kind == TypeKind::kDecimal && type.precision > 15);
+    };
+    const Table table = as_sql(without(whole, lost));
     if (table.columns.empty()) return;
     const std::string types = column_types(query_of(table));
     session_.copy_to_json(query_of(table), path("t.json"), true);
@@ -273,14 +277,16 @@ TEST_F(Doors, ValuesUnderNullStructsOfAFileAreNull) {
 TEST_F(Doors, RandomTablesPassUnchanged) {
   const uint64_t first = test::first_random_seed();
   const uint64_t count = test::random_table_count(300);
-  uint64_t failed = 0;
-  for (seed_ = first; seed_ < first + count && failed < 10; ++seed_) {
+  const auto faults = [] {
+    return ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();
+  };
+  constexpr int kMostFaults = 20;
+  for (seed_ = first; seed_ < first + count && faults() < kMostFaults; ++seed_) {
     try {
       through_every_door();
     } catch (const std::exception& error) {
       ADD_FAILURE() << error.what() << ", BASALT_RANDOM_SEED=" << seed_;
     }
-    if (HasFailure()) ++failed;
   }
 }
 
