@@ -112,8 +112,8 @@ TEST_P(Hostile, EveryWayInIsBounded) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Hostile, testing::Range<size_t>(0, Hostile::files().size()),
-                         [](const auto& test) { return Hostile::files()[test.param].name; });
+INSTANTIATE_TEST_SUITE_P(Files, Hostile, testing::Range<size_t>(0, hostile_files().size()),
+                         [](const auto& test) { return hostile_files()[test.param].name; });
 
 // For the test of the program, which names a folder.
 TEST(HostileFiles, AreWrittenWhereAsked) {
