@@ -173,7 +173,7 @@ CraftedFile long_paths(uint64_t members) {
 }
 
 std::vector<std::byte> sorted_by_long_paths() {
-  CraftedFile file = long_paths(2000);
+  CraftedFile file = long_paths(1000);
   for (uint32_t i = 1; i < file.columns.size(); ++i) file.footer.sort_columns.push_back(i);
   return file.seal();
 }
@@ -241,7 +241,7 @@ std::vector<HostileFile> hostile_files() {
       {"stream_used_often", [] { return stream_used_often(100'000); }},
       {"long_codec_names", [] { return unknown_tree(8000, 131'072); }, false},
       {"many_nodes", [] { return unknown_tree(kMaxTreeNodes + 1, 8); }, false},
-      {"long_paths", [] { return long_paths(2000).seal(); }, true, true},
+      {"long_paths", [] { return long_paths(1000).seal(); }, true, true},
       {"sorted_by_long_paths", sorted_by_long_paths, false},
       {"floats_in_tinyint", floats_in_tinyint},
       {"values_in_struct", values_in_struct},

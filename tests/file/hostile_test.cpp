@@ -1,10 +1,10 @@
 // What a small file can make a reader do: time and memory stay bounded, and no codec is given values of a type that it
 // does not take, wherever in a file it stands.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 
 #include "basalt/core/error.h"
@@ -26,13 +26,13 @@ namespace basalt::test {
 
 namespace {
 
-constexpr uint64_t kMostMemory = 256 << 20;  // above the file
-constexpr double kMostSeconds = kSanitized ? 30 : 2;
+constexpr uint64_t kMostMemory = 256 << 20;           // above the file
+constexpr double kMostSeconds = kSanitized ? 30 : 2;  // of all threads together: other processes do not count
 
 // Runs `body` within the bounds; gives the sentence that it ended with, or nothing.
 std::string within_bounds(const std::string& what, uint64_t file_bytes, const std::function<void()>& body) {
   const PeakMemory memory;
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   std::string sentence;
   try {
     body();
@@ -41,8 +41,8 @@ std::string within_bounds(const std::string& what, uint64_t file_bytes, const st
     EXPECT_FALSE(sentence.empty());
     EXPECT_NE(error.code(), ErrorCode::kInternal) << sentence;
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(seconds.count(), kMostSeconds) << what;
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, kMostSeconds) << what;
   if (!kSanitized) {
     EXPECT_LT(memory.bytes(), kMostMemory + file_bytes) << what;
   }
@@ -112,8 +112,8 @@ TEST_P(Hostile, EveryWayInIsBounded) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Hostile, testing::Range<size_t>(0, Hostile::files().size()),
-                         [](const auto& test) { return Hostile::files()[test.param].name; });
+INSTANTIATE_TEST_SUITE_P(Files, Hostile, testing::Range<size_t>(0, hostile_files().size()),
+                         [](const auto& test) { return hostile_files()[test.param].name; });
 
 // For the test of the program, which names a folder.
 TEST(HostileFiles, AreWrittenWhereAsked) {
