@@ -76,6 +76,14 @@ std::string reader_query(const std::string& path, const std::string& format) {
   return "select * from read_basalt(" + file + ")";
 }
 
+// Of a stream that import_stream() made, which cannot fail here.
+Schema schema_of(ArrowArrayStream& stream) {
+  ArrowSchema arrow;
+  stream.get_schema(&stream, &arrow);
+  const std::shared_ptr<void> releaser(nullptr, [&](void*) { arrow.release(&arrow); });
+  return import_schema(arrow);
+}
+
 }  // namespace
 
 const std::vector<std::string>& input_formats() {
@@ -193,6 +201,7 @@ std::string InputSet::query_of(const Input& input, Session& session, std::vector
     ArrowArrayStream raw, stream;
     open_arrow(input, &raw);
     import_stream(&raw, &notices_, &stream);
+    note_sql_types(schema_of(stream), notices_);
     const std::string name = "arrow_input_" + std::to_string(columns.size());
     session.register_arrow(name, &stream);
     const std::string query = "select * from " + quote_identifier(name);

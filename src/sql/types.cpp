@@ -2,6 +2,7 @@
 #include "sql/types.h"
 
 #include "basalt/core/error.h"
+#include "basalt/sql/session.h"
 #include "core/distinct_names.h"
 
 namespace basalt::sql {
@@ -114,7 +115,6 @@ void visit_children(const LogicalType& type, const std::string& path, const Visi
 
 void note_stored_type(const LogicalType& type, const std::string& path, Notices& notices) {
   switch (type.id()) {
-    case LogicalTypeId::SQLNULL: add_notice(&notices, path, "it has no type, only NULLs, and becomes integer"); break;
     case LogicalTypeId::ENUM: add_notice(&notices, path, "an enum becomes varchar"); break;
     case LogicalTypeId::ARRAY: add_notice(&notices, path, "arrays of a fixed size become lists of any size"); break;
     default:
@@ -302,3 +302,11 @@ duckdb::Value to_duckdb_value(const Value& value, const LogicalType& type) {
 }
 
 }  // namespace basalt::sql
+
+namespace basalt {
+
+void note_sql_types(const Schema& schema, Notices& notices) {
+  for (const Field& field : schema.fields) sql::note_sql_type(field, field.name, notices);
+}
+
+}  // namespace basalt

@@ -274,6 +274,33 @@ TEST_F(Doors, ValuesUnderNullStructsOfAFileAreNull) {
   }
 }
 
+TEST_F(Doors, CutNanosecondsAreNotedWhereTheyAreRead) {
+  Schema schema;
+  for (const TimeUnit unit : {TimeUnit::kNano, TimeUnit::kMilli}) {
+    Field& field = schema.fields.emplace_back();
+    field.name = "t" + std::to_string(schema.fields.size());
+    field.type = DataType{TypeKind::kTimestampTz, 0, 0, unit};
+  }
+  number_fields(schema);
+  std::mt19937_64 random(1);
+  Writer writer(path("t.basalt"), schema, write_options());
+  writer.append(test::random_rows(schema, 5000, random, {.extremes = false}));
+  writer.finish();
+  const auto notices_of = [&](const std::string& query) {
+    QueryResult result = session_.execute(query);
+    while (result.next() != nullptr) {
+    }
+    return result.report().notices;
+  };
+  const Notices cut = {"column t1: nanoseconds are cut to microseconds, the unit that SQL has for instants"};
+  EXPECT_EQ(notices_of(read_query(path("t.basalt"))), cut);
+  EXPECT_EQ(notices_of("select t2 from read_basalt(" + quote_literal(path("t.basalt")) + ")"), Notices{});
+  EXPECT_EQ(session_.convert(read_query(path("t.basalt")), path("u.basalt"), write_options()).notices, cut);
+  Notices of_schema;
+  note_sql_types(schema, of_schema);
+  EXPECT_EQ(of_schema, cut);
+}
+
 TEST_F(Doors, RandomTablesPassUnchanged) {
   const uint64_t first = test::first_random_seed();
   const uint64_t count = test::random_table_count(300);

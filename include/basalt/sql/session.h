@@ -96,6 +96,9 @@ class QueryResult {
   std::unique_ptr<State> state_;
 };
 
+// Notes what SQL cannot hold of these columns: instants finer than microseconds.
+void note_sql_types(const Schema& schema, Notices& notices);
+
 struct TableInfo {
   std::string name;
   std::string kind;  // "table" or "view"
