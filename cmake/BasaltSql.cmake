@@ -93,6 +93,7 @@ endif()
 if(BASALT_LIBEDIT_INCLUDE AND BASALT_LIBEDIT_LIBRARY)
   # Of one source only: precompiled headers have no such definition.
   set_source_files_properties("${PROJECT_SOURCE_DIR}/cli/line_editor.cpp" PROPERTIES
-    COMPILE_DEFINITIONS BASALT_HAVE_LIBEDIT INCLUDE_DIRECTORIES "${BASALT_LIBEDIT_INCLUDE}" SKIP_PRECOMPILE_HEADERS ON)
+    COMPILE_DEFINITIONS BASALT_HAVE_LIBEDIT SKIP_PRECOMPILE_HEADERS ON)
+  target_include_directories(basalt_cli SYSTEM PRIVATE "${BASALT_LIBEDIT_INCLUDE}")
   target_link_libraries(basalt_cli PRIVATE "${BASALT_LIBEDIT_LIBRARY}")
 endif()
