@@ -1,25 +1,25 @@
-# libFuzzer targets: every tests/fuzz/*.cpp is a program. They need clang, so they have a build tree of their own
-# (preset `fuzz`) in which libbasalt itself is compiled with coverage feedback.
+# libFuzzer targets: every tests/fuzz/*.cpp is a program; those whose name begins with sql need DuckDB. They share the
+# build tree of the sanitizers (preset `asan`), in which libbasalt itself is compiled with coverage feedback by clang.
 
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "BASALT_FUZZ needs clang++ (configure with -DCMAKE_CXX_COMPILER=clang++)")
 endif()
 target_compile_options(basalt PRIVATE -fsanitize=fuzzer-no-link)
-# Checked 128-bit products are a function of clang's own run-time library, which libgcc does not have.
-set(basalt_fuzz_runtime -rtlib=compiler-rt -unwindlib=libgcc)
-target_link_options(basalt PRIVATE ${basalt_fuzz_runtime})
 file(GLOB fuzz_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp")
+if(NOT BASALT_SQL_ENABLED)
+  list(FILTER fuzz_sources EXCLUDE REGEX "/sql[^/]*\\.cpp$")
+endif()
 set(fuzz_programs "")
 foreach(source IN LISTS fuzz_sources)
   get_filename_component(name "${source}" NAME_WE)
   add_executable(fuzz_${name} "${source}")
   set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
-  target_include_directories(fuzz_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_link_libraries(fuzz_${name} PRIVATE basalt_internal)
+  target_link_libraries(fuzz_${name} PRIVATE basalt_test_support)
+  if(name MATCHES "^sql")
+    target_link_libraries(fuzz_${name} PRIVATE basalt_sql basalt_duckdb)
+  endif()
   target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
-  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer ${basalt_fuzz_runtime})
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   list(APPEND fuzz_programs fuzz_${name})
 endforeach()
-if(fuzz_programs)
-  add_custom_target(basalt_fuzz DEPENDS ${fuzz_programs})
-endif()
+add_custom_target(basalt_fuzz DEPENDS ${fuzz_programs})

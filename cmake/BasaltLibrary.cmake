@@ -8,6 +8,7 @@ list(TRANSFORM basalt_folders APPEND "/*.cpp")
 file(GLOB_RECURSE basalt_sources CONFIGURE_DEPENDS ${basalt_folders} "${PROJECT_SOURCE_DIR}/src/cuda/loader*.cpp")
 
 add_library(basalt SHARED ${basalt_sources})
+basalt_unity(basalt)
 add_library(basalt::basalt ALIAS basalt)
 target_compile_features(basalt PUBLIC cxx_std_20)
 target_include_directories(basalt
@@ -28,6 +29,7 @@ target_link_libraries(basalt_internal INTERFACE
 # Columns and tables made by a rule, for the program, the tests and the benchmarks; the library does without.
 file(GLOB basalt_gen_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/gen/*.cpp")
 add_library(basalt_gen STATIC ${basalt_gen_sources})
+basalt_unity(basalt_gen 9)
 target_link_libraries(basalt_gen PUBLIC basalt_internal)
 
 # L3 as it was published: what the benchmarks and the tests of its kernels compare with.

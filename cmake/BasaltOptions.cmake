@@ -32,6 +32,17 @@ add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>")
 if(BASALT_SANITIZE)
   add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${BASALT_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>")
   add_link_options("-fsanitize=${BASALT_SANITIZE}")
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # Checked 128-bit products are a function of clang's own run-time library, which libgcc does not have.
+    add_link_options(-rtlib=compiler-rt -unwindlib=libgcc)
+    # GCC says by a macro what clang says by a feature.
+    foreach(sanitizer address thread)
+      if(BASALT_SANITIZE MATCHES ${sanitizer})
+        string(TOUPPER ${sanitizer} sanitizer)
+        add_compile_definitions("__SANITIZE_${sanitizer}__=1")
+      endif()
+    endforeach()
+  endif()
 endif()
 
 # For our own code only.

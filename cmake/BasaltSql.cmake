@@ -40,8 +40,17 @@ add_library(basalt_sql SHARED ${basalt_sql_sources} $<TARGET_OBJECTS:basalt_tpch
 target_include_directories(basalt_sql PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_include_directories(basalt_sql SYSTEM PRIVATE "${duckdb_dir}/tpch/include")
 target_link_libraries(basalt_sql PUBLIC basalt PRIVATE basalt_internal basalt_duckdb)
-# duckdb.hpp takes seconds to parse: read it once.
-target_precompile_headers(basalt_sql PRIVATE <duckdb.hpp>)
+# duckdb.hpp takes 11 s to parse: read it once, or once in each half. Tiles are decoded in libbasalt; what is left here
+# copies them, which -O2 vectorises as well.
+basalt_unity(basalt_sql 9)
+if(NOT BASALT_UNITY)
+  target_precompile_headers(basalt_sql PRIVATE <duckdb.hpp>)
+endif()
+target_compile_options(basalt_sql PRIVATE $<$<CONFIG:Release>:-O2>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Seen in DuckDB's own headers where they are inlined.
+  target_compile_options(basalt_sql PRIVATE -Wno-maybe-uninitialized)
+endif()
 set_target_properties(basalt_sql PROPERTIES
   VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}"
   BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN;$ORIGIN/basalt")
@@ -66,21 +75,25 @@ add_library(basalt_cli_common STATIC ${basalt_cli_common_sources})
 target_include_directories(basalt_cli_common PUBLIC "${PROJECT_SOURCE_DIR}")
 target_include_directories(basalt_cli_common SYSTEM PUBLIC "${BASALT_CLI11_INCLUDE}")
 target_link_libraries(basalt_cli_common PUBLIC basalt_internal basalt_sql)
-# CLI11 is large and little in the program itself is hot: 20 s per file become 8. What measures is optimised.
-target_precompile_headers(basalt_cli_common PRIVATE <CLI/CLI.hpp> <fmt/format.h>)
+# CLI11 is large, and nothing in the program itself is hot: what its benchmarks measure is memcpy and the libraries.
+basalt_unity(basalt_cli_common)
 target_compile_options(basalt_cli_common PRIVATE $<$<CONFIG:Release>:-O1>)
 
 add_executable(basalt_cli ${basalt_cli_sources})
 set_target_properties(basalt_cli PROPERTIES OUTPUT_NAME basalt INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 target_link_libraries(basalt_cli PRIVATE basalt_cli_common basalt_gen)
-# -fPIC, as that library is compiled: GCC refuses headers that were precompiled with other settings.
-target_precompile_headers(basalt_cli REUSE_FROM basalt_cli_common)
-target_compile_options(basalt_cli PRIVATE -fPIC $<$<CONFIG:Release>:-O1>)
-set_source_files_properties("${PROJECT_SOURCE_DIR}/cli/bench.cpp" "${PROJECT_SOURCE_DIR}/cli/devices.cpp" PROPERTIES
-  COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>" SKIP_PRECOMPILE_HEADERS ON)
+basalt_unity(basalt_cli 8)
+target_compile_options(basalt_cli PRIVATE $<$<CONFIG:Release>:-O1>)
+if(NOT BASALT_UNITY)
+  target_precompile_headers(basalt_cli_common PRIVATE <CLI/CLI.hpp> <fmt/format.h>)
+  # -fPIC, as that library is compiled: GCC refuses headers that were precompiled with other settings.
+  target_precompile_headers(basalt_cli REUSE_FROM basalt_cli_common)
+  target_compile_options(basalt_cli PRIVATE -fPIC)
+endif()
 if(BASALT_LIBEDIT_INCLUDE AND BASALT_LIBEDIT_LIBRARY)
-  # Of one source only: all others share their precompiled headers with basalt_cli_common.
+  # Of one source only: precompiled headers have no such definition.
   set_source_files_properties("${PROJECT_SOURCE_DIR}/cli/line_editor.cpp" PROPERTIES
-    COMPILE_DEFINITIONS BASALT_HAVE_LIBEDIT INCLUDE_DIRECTORIES "${BASALT_LIBEDIT_INCLUDE}" SKIP_PRECOMPILE_HEADERS ON)
+    COMPILE_DEFINITIONS BASALT_HAVE_LIBEDIT SKIP_PRECOMPILE_HEADERS ON)
+  target_include_directories(basalt_cli SYSTEM PRIVATE "${BASALT_LIBEDIT_INCLUDE}")
   target_link_libraries(basalt_cli PRIVATE "${BASALT_LIBEDIT_LIBRARY}")
 endif()

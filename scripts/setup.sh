@@ -181,13 +181,18 @@ fetch() { # name version fetch sha256 archive
     rm -rf "$work"
 }
 
-# Fetches the archives of one group for this machine.
+# Fetches the archives of one group for this machine, all at once.
 fetch_group() {
-    local group name version for_arch how sha archive
+    local group name version for_arch how sha archive fetches=() one failed=no
     while read -r group name version for_arch how _ sha archive; do
         [[ $group = "$1" && ($for_arch = any || $for_arch = "$arch") ]] || continue
-        fetch "$name" "$version" "$how" "$sha" "$archive"
+        fetch "$name" "$version" "$how" "$sha" "$archive" &
+        fetches+=($!)
     done < <(grep -v '^#' "$versions")
+    for one in "${fetches[@]}"; do
+        wait "$one" || failed=yes
+    done
+    [[ $failed = no ]] || exit 1
 }
 
 archives_of() {
@@ -272,8 +277,9 @@ fetch_everything() {
         did_something=yes
         fetch_group base
         say "unpacking DuckDB (library, headers, TPC-H generator) and nanoarrow into .deps/"
+        unpack_nanoarrow &
         unpack_duckdb
-        unpack_nanoarrow
+        wait $! || exit 1
     fi
     if has_toolkit || has_gpu; then
         if ! in_place nvrtc nvrtc; then

@@ -18,6 +18,8 @@
 #include "codec/rle/kernels.cuh"
 #include "exec/device/described_tests.cuh"
 #include "exec/device/scan.cuh"
+//
+#include "cuda/edge_widths.h"
 
 namespace basalt::test {
 namespace {
@@ -256,7 +258,7 @@ void check_wide_tiles() {
     const std::vector<T> values = testing::decoded<T>(pair, integers);
     const std::string place = "pair " + std::to_string(pair);
     expect_tests<T, Galp<Bits, Packed<Bits>>>(view_of(node), values, 4, place);
-    expect_tests<T, Galp<Bits, Packed<Bits, device::AllWidths>>>(view_of(node), values, 2, place + ", known widths");
+    expect_tests<T, Galp<Bits, Packed<Bits, EdgeWidths>>>(view_of(node), values, 2, place + ", known widths");
   }
 }
 

@@ -20,6 +20,8 @@
 #include "codec/packed/kernels.cuh"
 #include "codec/plain/kernels.cuh"
 #include "codec/rle/kernels.cuh"
+//
+#include "cuda/edge_widths.h"
 
 namespace basalt::test {
 namespace {
@@ -83,7 +85,7 @@ void check_children(const std::string& child) {
 TEST(EmulatedGalp, IntegersOfAnyReader) {
   check_children<double, Packed<uint64_t>>("packed");
   check_children<double, Packed<uint64_t, Some>>("packed");
-  check_children<double, Packed<uint64_t, device::AllWidths>>("packed");
+  check_children<double, Packed<uint64_t, EdgeWidths>>("packed");
   check_children<double, Plain<uint64_t>>("plain");
   check_children<double, L3<uint64_t>>("l3");
   check_children<double, Delta<uint64_t, Packed<uint64_t>>>("delta(packed)");
@@ -118,7 +120,7 @@ void check_counts() {
       for (const uint32_t found : galp::exception_counts(view_of(node))) EXPECT_GE(found, count <= 65 ? count : 0);
       const std::string place = std::to_string(count) + " exceptions";
       expect_values<T, Packed<BitsOf<T>>>(values, "galp(packed)", place);
-      expect_values<T, Packed<BitsOf<T>, device::AllWidths>>(values, "galp(packed)", place);
+      expect_values<T, Packed<BitsOf<T>, EdgeWidths>>(values, "galp(packed)", place);
     }
   }
 }
@@ -169,8 +171,8 @@ void check_wide_tiles() {
     const std::vector<BitsOf<T>> values = bits_of(testing::decoded<T>(pair, integers));
     const std::string place = "pair " + std::to_string(pair);
     expect_reads<Galp<BitsOf<T>, Packed<BitsOf<T>>>>(view_of(node), values, place);
-    expect_reads<Galp<BitsOf<T>, Packed<BitsOf<T>, device::AllWidths>>>(view_of(node), values, place);
-    expect_reads<Galp<BitsOf<T>, Packed<BitsOf<T>, device::WidthsUpTo<48>>>>(view_of(node), values, place);
+    expect_reads<Galp<BitsOf<T>, Packed<BitsOf<T>, EdgeWidths>>>(view_of(node), values, place);
+    expect_reads<Galp<BitsOf<T>, Packed<BitsOf<T>, device::WidthsUpTo<13>>>>(view_of(node), values, place);
   }
 }
 
