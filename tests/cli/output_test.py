@@ -218,7 +218,7 @@ class TemporaryFiles(OutputTest):
         for name in ("out.csv", "out.arrow", "out.parquet"):
             self.run_planted("sql", "-q", "-o", name, f"from '{file}'")
             self.run_planted("export", "-q", file, name)
-        self.run_planted("sql", "-q", "--memory-limit", "60MB", "-o", "out.csv",
+        self.run_planted("sql", "-q", "--memory-limit", "60MB", "--threads", "2", "-o", "out.csv",
                          "select max(s) from (select hash(range) h, repeat('x', 50) || range s from range(1000000) order by h limit 900000)")
         self.assertEqual(sorted(os.listdir(self.shared)), ["out.arrow", "out.csv", "out.parquet"])
 

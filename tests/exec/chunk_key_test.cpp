@@ -67,7 +67,8 @@ TEST(ChunkKeys, OfDictionariesHoldEverythingThatDescribesTheirEntries) {
       {"checksum", [](auto& i) { ++i.checksums.back(); }},
       {"where a name ends",
        [](auto& i) {
-         i.nodes[3].codec_name += "x";
+         static const std::string longer = std::string(i.nodes[3].codec_name) + "x";
+         i.nodes[3].codec_name = longer;
          i.nodes[3].params.push_back(std::byte{0});
        }},
   };

@@ -116,7 +116,7 @@ TEST_P(SqlNames, OfArrowColumnsAreMadeDistinctWhenTheyAreWritten) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, SqlNames, ::testing::ValuesIn(test_devices()),
-                         [](const auto& info) { return info.param == Device::kCpu ? "cpu" : "cuda"; });
+                         [](const auto& test) { return test.param == Device::kCpu ? "cpu" : "cuda"; });
 
 }  // namespace
 }  // namespace basalt::testing
