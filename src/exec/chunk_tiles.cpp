@@ -306,6 +306,12 @@ std::optional<Vector> ChunkTiles::byte_lengths(uint32_t index) {
   answered(Answered::kByRows);
   tested_in_place();
   const void* data = listed_ ? lengths->rows(tile_, Lane::kI32, list(), alive_) : lengths->tile(tile_, Lane::kI32);
+  // No string has 2^31 bytes or more: such a length would count as a negative one.
+  uint32_t seen = 0;
+  for (uint32_t i = 0; i < rows(); ++i) seen |= static_cast<const uint32_t*>(data)[i];
+  if (seen >> 31 != 0) {
+    throw Error(ErrorCode::kCorrupt, columns_[index].place() + ": a string has more than 2^31 - 1 bytes");
+  }
   return Vector{Lane::kI32, data, valid(index)};
 }
 

@@ -19,14 +19,13 @@ COMMANDS = [
 # What a query asks of the first column.
 QUERIES = [
     "select count(*) from '{file}'",
-    "select count({column}) from '{file}'",
-    "select {column} from '{file}' limit 1",
-    "select count(*) from '{file}' where {column}::varchar like '%q%'",
+    "select count(c) from '{file}' t(c)",
+    "select c from '{file}' t(c) limit 1",
+    "select count(*) from '{file}' t(c) where c::varchar like '%q%'",
 ]
 # Sums over all rows where these are right: strings are read as lengths.
 RIGHT = {
     "tokens_of_a_tile": ("select count(*), sum(strlen(s)) from '{file}'", "1024,4278190080"),
-    "tokens_of_a_row": ("select count(*), sum(strlen(s)) from '{file}'", "1,4278190080"),
     "constant_strings": ("select count(*), sum(strlen(s)) from '{file}'", f"{1 << 20},{1700 << 20}"),
     "deepest_runs": ("select count(*), sum(a) from '{file}'", f"300000,{sum(i // 3 for i in range(300000))}"),
 }
@@ -72,20 +71,16 @@ class HostileTest(CliTest):
                     if command == ["verify", "--threads", "2"]:
                         self.assertEqual(code, 0 if ".sound." in name else 1, err)
                 for query in QUERIES:
-                    column = f'"{self.column(path)}"'
-                    self.check(path, "sql", "--quiet", "--format", "csv", query.format(file=path, column=column))
+                    self.check(path, "sql", "--quiet", "--format", "csv", query.format(file=path))
                 self.check(path, "sql", "--quiet", "--memory-limit", "64MiB", f"select count(*) from '{path}'")
                 self.check(path, "export", path, self.path("out.arrow"))
+                if kind == "tokens_of_a_row":  # longer than any string may be
+                    code, _, err = self.check(path, "sql", f"select sum(strlen(s)) from '{path}'")
+                    self.assertEqual(code, 1, err)
                 if kind in RIGHT:
                     query, expected = RIGHT[kind]
                     _, out, err = self.check(path, "sql", "--quiet", "--format", "csv", query.format(file=path))
                     self.assertEqual(out.splitlines()[1:], [expected], err)
-
-    def column(self, path):
-        """The name of the first column, as far as the file can be opened."""
-        code, out, _, _, _ = self.measured("sql", "--quiet", "--format", "csv", f"describe select * from '{path}'")
-        lines = out.splitlines()
-        return lines[1].split(",")[0] if code == 0 and len(lines) > 1 else "a"
 
 
 if __name__ == "__main__":
