@@ -5,9 +5,9 @@
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/threads.h"
-#include "basalt/gen/l3.h"
 #include "basalt/plan/tree.h"
 #include "cuda/encode_l3.h"
+#include "gen/l3.h"
 #include "nested_bench.h"
 
 namespace basalt::bench {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "basalt/file/reader.h"
-#include "basalt/gen/l3.h"
 #include "codec/l3/partition.h"
 #include "core/dispatch.h"
+#include "gen/l3.h"
 
 namespace basalt::bench {
 namespace {

@@ -1,12 +1,11 @@
 // `basalt bench`: how fast this machine decodes and filters packed columns, beside the ceiling measured in the same
-// run: memcpy for decoding to memory, the memory read rate for filters that write nothing. Learned integers:
-// bench_l3.cpp; floats: bench_galp.cpp; text: bench_strings.cpp.
+// run: memcpy for decoding to memory, the memory read rate for filters that write nothing. Whole columns under every
+// codec: bench/columns.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/error.h"
@@ -22,6 +21,15 @@
 
 namespace basalt::cli {
 namespace {
+
+struct BenchOptions {
+  std::string what = "all";
+  uint64_t bytes = 256 << 20;
+  bool all_widths = false;
+  Device device = Device::kAuto;
+  uint32_t threads = 1;
+  int rounds = 3;
+};
 
 std::vector<uint32_t> widths_up_to(uint32_t bits, bool all) {
   static const std::vector<uint32_t> few = {1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 31, 32, 40, 48, 56, 64};
@@ -182,12 +190,8 @@ void bench_filter(const BenchOptions& options, bool on_gpu, double ceiling, Benc
   }
 }
 
-int run_bench(BenchOptions options) {
+int run_bench(const BenchOptions& options) {
   require_device(options.device);
-  if (options.bytes == 0) options.bytes = (options.what == "strings" ? 32 : 256) << 20;
-  if (options.what == "l3") return bench_l3(options);
-  if (options.what == "galp") return bench_galp(options);
-  if (options.what == "strings") return bench_strings(options);
   const bool all = options.what == "all";
   const bool cpu = options.device != Device::kCuda;
   const bool on_gpu = options.device != Device::kCpu && gpu().backend != nullptr;
@@ -213,61 +217,19 @@ int run_bench(BenchOptions options) {
 
 }  // namespace
 
-double memcpy_ceiling(uint64_t bytes, ThreadPool& pool, int rounds) {
-  Buffer from(bytes), to(bytes);
-  std::memset(from.data(), 1, bytes);
-  std::memset(to.data(), 2, bytes);
-  const uint64_t pieces = pool.size();
-  const uint64_t piece = bytes / pieces;
-  const double seconds = best_of(rounds, [&] {
-    pool.parallel_for(pieces, [&](uint64_t i) { std::memcpy(to.data() + i * piece, from.data() + i * piece, piece); });
-  });
-  return 2.0 * static_cast<double>(piece * pieces) / seconds / 1e9;
-}
-
-void write_json(const BenchOptions& options, const std::string& text) {
-  if (options.json.empty()) return;
-  std::ofstream file(options.json, std::ios::trunc);
-  file << text;
-  if (!file.flush()) throw Error(ErrorCode::kIo, options.json + ": cannot be written");
-}
-
 void add_bench(Program& program) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = add_command(program, "bench", "Measure decoding and filtering on this machine against its memory",
                                   "  basalt bench\n"
                                   "  basalt bench decode --all-widths --threads 4\n"
-                                  "  basalt bench filter --device cuda --size 4GiB\n"
-                                  "  basalt bench l3 --rows 5000000 --sets linear,books --json l3.json\n"
-                                  "  basalt bench galp --files prices.csv,positions.f64\n"
-                                  "  basalt bench galp --files prices.csv --tree 'rle(galp(packed), packed)'\n"
-                                  "  basalt bench strings --files names.txt,comments/ --size 64MiB --threads 8\n"
-                                  "  basalt bench strings --sweep");
-  command->add_option("WHAT", options->what, "all (default: decode and filter), decode, filter, l3, galp, or strings")
-      ->check(CLI::IsMember({"all", "decode", "filter", "l3", "galp", "strings"}));
-  add_bytes_option(command, "--size", options->bytes, "Plain bytes per array (default 256MiB; strings: 32MiB)");
+                                  "  basalt bench filter --device cuda --size 4GiB");
+  command->add_option("WHAT", options->what, "all (default), decode, or filter")
+      ->check(CLI::IsMember({"all", "decode", "filter"}));
+  add_bytes_option(command, "--size", options->bytes, "Plain bytes per array (default 256MiB)");
   command->add_flag("--all-widths", options->all_widths, "Every bit width instead of a selection");
   command->add_option("--rounds", options->rounds, "Repetitions; the best counts (default 3)")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
-  command
-      ->add_option("--rows", options->rows,
-                   "l3: rows per set, where it has as many; galp: for speeds (default 2000000)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  command->add_option("--sets", options->sets, "l3: comma-separated (default: all 20, see gen l3)")->delimiter(',');
-  command
-      ->add_option(
-          "--files", options->files,
-          "Comma-separated; galp: doubles, .csv with one per line or raw; strings: text, a string per line, or "
-          "folders of it (default: columns made by a rule)")
-      ->delimiter(',')
-      ->check(CLI::ExistingPath);
-  command->add_option("--tree", options->tree, "galp: measure this tree instead of the chosen one")->type_name("TREE");
-  command->add_flag("--sweep", options->sweep,
-                    "strings: how samples, rounds, ranges and limits of symbol tables matter");
-  command->add_option("--json", options->json, "l3, galp, strings: also write the figures to this file")
-      ->type_name("FILE");
   add_device_option(command, options->device);
   add_threads_option(command, options->threads);
   command->callback([&program, options] { program.run = [options] { return run_bench(*options); }; });

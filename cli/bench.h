@@ -1,32 +1,16 @@
-// What the parts of `basalt bench` share: options, the clock, the ceiling.
+// Clock and ceiling of benchmarks: the best of several rounds, beside what memcpy moves in the same run.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
-#include <string>
-#include <vector>
+#include <cstring>
 
+#include "basalt/core/buffer.h"
 #include "basalt/core/threads.h"
-#include "basalt/exec/pipeline.h"
 
 namespace basalt::cli {
 
 using Clock = std::chrono::steady_clock;
-
-struct BenchOptions {
-  std::string what = "all";
-  uint64_t bytes = 0;  // 0: the benchmark's default
-  bool all_widths = false;
-  Device device = Device::kAuto;
-  uint32_t threads = 1;
-  int rounds = 3;
-  uint64_t rows = 2'000'000;
-  std::vector<std::string> sets;
-  std::vector<std::string> files;
-  std::string tree;  // empty: the chosen one
-  bool sweep = false;
-  std::string json;
-};
 
 inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -44,13 +28,16 @@ double best_of(int rounds, Body body) {
 }
 
 // Read + written bytes per second, in GB, over arrays of this size.
-double memcpy_ceiling(uint64_t bytes, ThreadPool& pool, int rounds);
-
-// To the file that --json names, if there is one.
-void write_json(const BenchOptions& options, const std::string& text);
-
-int bench_l3(const BenchOptions& options);
-int bench_galp(const BenchOptions& options);
-int bench_strings(const BenchOptions& options);
+inline double memcpy_ceiling(uint64_t bytes, ThreadPool& pool, int rounds) {
+  Buffer from(bytes), to(bytes);
+  std::memset(from.data(), 1, bytes);
+  std::memset(to.data(), 2, bytes);
+  const uint64_t pieces = pool.size();
+  const uint64_t piece = bytes / pieces;
+  const double seconds = best_of(rounds, [&] {
+    pool.parallel_for(pieces, [&](uint64_t i) { std::memcpy(to.data() + i * piece, from.data() + i * piece, piece); });
+  });
+  return 2.0 * static_cast<double>(piece * pieces) / seconds / 1e9;
+}
 
 }  // namespace basalt::cli

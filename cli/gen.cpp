@@ -8,12 +8,12 @@
 #include <chrono>
 #include <filesystem>
 
-#include "basalt/gen/l3.h"
-#include "basalt/gen/ssb.h"
 #include "basalt/sql/session.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "gen/l3.h"
+#include "gen/ssb.h"
 
 namespace basalt::cli {
 namespace {

@@ -65,6 +65,7 @@ void verify_one(const std::string& path, const VerifyArguments& arguments, Threa
     where = fmt::format("{} column chunks on {}, {} on the CPU{}{}", human_count(on_device),
                         gpu().backend->devices()[0].name, human_count(on_cpu), reasons.empty() ? "" : ": ",
                         printable(fmt::format("{}", fmt::join(reasons, "; "))));
+  for (const std::string& note : report.notes) print(printable(fmt::format("{}: note: {}", path, note)) + "\n");
   print(fmt::format("{}: sound. {} values in {} column chunks, {} streams, {}; {}, {}\n", printable(path),
                     human_count(report.values), human_count(report.chunks), human_count(report.streams),
                     human_bytes(report.bytes), where, human_seconds(seconds)));
@@ -81,7 +82,7 @@ int run_verify(const VerifyArguments& arguments, bool quiet) {
 
 void add_verify(Program& program) {
   auto arguments = std::make_shared<VerifyArguments>();
-  CLI::App* command = add_command(program, "verify", "Check every checksum, structure and value of .basalt files",
+  CLI::App* command = add_command(program, "verify", "Check every byte, value and statistic of .basalt files",
                                   "  basalt verify lineitem.basalt\n"
                                   "  basalt verify *.basalt --quiet && echo all sound\n"
                                   "  basalt verify lineitem.basalt --device cuda");

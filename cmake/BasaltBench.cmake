@@ -1,4 +1,5 @@
-# Benchmarks: every bench/*.cpp, and with CUDA every bench/*.cu, is a program of its own on Google Benchmark.
+# Benchmarks: every bench/*.cpp, and with CUDA every bench/*.cu, is a program of its own on Google Benchmark; the sources
+# of bench/columns are one program, which prints tables.
 
 find_package(benchmark REQUIRED)
 file(GLOB bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
@@ -14,7 +15,7 @@ foreach(source IN LISTS bench_sources)
   add_executable(${target} "${source}")
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/bench" "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(${target} PRIVATE basalt_internal benchmark::benchmark)
+  target_link_libraries(${target} PRIVATE basalt_internal basalt_gen benchmark::benchmark)
   if(source MATCHES "\\.cu$")
     target_link_libraries(${target} PRIVATE basalt_cuda basalt_cuda_options CUDA::cudart_static)
   endif()
@@ -26,6 +27,15 @@ foreach(source IN LISTS bench_sources)
   endif()
   list(APPEND bench_programs ${target})
 endforeach()
+if(TARGET basalt_cli_common)
+  file(GLOB columns_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/columns/*.cpp")
+  add_executable(columns ${columns_sources})
+  set_target_properties(columns PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
+  target_include_directories(columns SYSTEM PRIVATE "${BASALT_ZSTD_INCLUDE}" "${BASALT_LZ4_INCLUDE}")
+  target_link_libraries(columns PRIVATE basalt_cli_common basalt_gen basalt_paper
+    "${BASALT_ZSTD_LIBRARY}" "${BASALT_LZ4_LIBRARY}")
+  list(APPEND bench_programs columns)
+endif()
 if(bench_programs)
   add_custom_target(basalt_bench DEPENDS ${bench_programs})
 endif()

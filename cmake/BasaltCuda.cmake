@@ -107,7 +107,6 @@ if(BASALT_CUDA_ENABLED)
   file(GLOB_RECURSE basalt_cuda_sources CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/src/*.cu" "${PROJECT_SOURCE_DIR}/src/cuda/*.cpp")
   list(FILTER basalt_cuda_sources EXCLUDE REGEX "/src/cuda/(loader[^/]*|nvrtc_check)\\.cpp$")
-  basalt_or_placeholder(basalt_cuda_sources basalt_cuda)
 
   add_library(basalt_cuda SHARED ${basalt_cuda_sources})
   target_include_directories(basalt_cuda PRIVATE "${PROJECT_SOURCE_DIR}/src")

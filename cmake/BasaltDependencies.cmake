@@ -94,7 +94,7 @@ elseif(NOT BASALT_FLATC)
 elseif(basalt_schema)
   set(basalt_generated_header "${PROJECT_BINARY_DIR}/generated/format_generated.h")
   add_custom_command(OUTPUT "${basalt_generated_header}"
-    COMMAND "${BASALT_FLATC}" --cpp --cpp-std c++17 --scoped-enums -o "${PROJECT_BINARY_DIR}/generated" "${basalt_schema}"
+    COMMAND "${BASALT_FLATC}" --cpp --cpp-std c++17 --scoped-enums --gen-object-api -o "${PROJECT_BINARY_DIR}/generated" "${basalt_schema}"
     DEPENDS "${basalt_schema}" COMMENT "flatc format.fbs" VERBATIM)
   add_custom_target(basalt_schema_header DEPENDS "${basalt_generated_header}")
   add_dependencies(basalt_flatbuffers basalt_schema_header)

@@ -36,7 +36,6 @@ if(BASALT_SANITIZE)
 endif()
 
 file(GLOB_RECURSE basalt_sql_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/sql/*.cpp")
-basalt_or_placeholder(basalt_sql_sources basalt_sql)
 add_library(basalt_sql SHARED ${basalt_sql_sources} $<TARGET_OBJECTS:basalt_tpch>)
 target_include_directories(basalt_sql PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_include_directories(basalt_sql SYSTEM PRIVATE "${duckdb_dir}/tpch/include")
@@ -54,30 +53,34 @@ endif()
 # --- the program -------------------------------------------------------------------------------------------------------
 
 file(GLOB_RECURSE basalt_cli_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cli/*.cpp")
-if(NOT basalt_cli_sources)
-  message(STATUS "cli/ has no sources yet: the program is not built")
-  return()
-endif()
 basalt_find_header(BASALT_CLI11_INCLUDE CLI/CLI.hpp libcli11-dev)
 find_path(BASALT_LIBEDIT_INCLUDE histedit.h)
 find_library(BASALT_LIBEDIT_LIBRARY edit)
 mark_as_advanced(BASALT_LIBEDIT_INCLUDE BASALT_LIBEDIT_LIBRARY)
 
+# What the program shares with bench/columns: options, tables, progress.
+set(basalt_cli_common_sources "${PROJECT_SOURCE_DIR}/cli/command.cpp" "${PROJECT_SOURCE_DIR}/cli/progress.cpp"
+  "${PROJECT_SOURCE_DIR}/cli/terminal.cpp")
+list(REMOVE_ITEM basalt_cli_sources ${basalt_cli_common_sources})
+add_library(basalt_cli_common STATIC ${basalt_cli_common_sources})
+target_include_directories(basalt_cli_common PUBLIC "${PROJECT_SOURCE_DIR}")
+target_include_directories(basalt_cli_common SYSTEM PUBLIC "${BASALT_CLI11_INCLUDE}")
+target_link_libraries(basalt_cli_common PUBLIC basalt_internal basalt_sql)
+# CLI11 is large and little in the program itself is hot: 20 s per file become 8. What measures is optimised.
+target_precompile_headers(basalt_cli_common PRIVATE <CLI/CLI.hpp> <fmt/format.h>)
+target_compile_options(basalt_cli_common PRIVATE $<$<CONFIG:Release>:-O1>)
+
 add_executable(basalt_cli ${basalt_cli_sources})
 set_target_properties(basalt_cli PROPERTIES OUTPUT_NAME basalt INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-target_include_directories(basalt_cli PRIVATE "${PROJECT_SOURCE_DIR}")
-target_include_directories(basalt_cli SYSTEM PRIVATE "${BASALT_CLI11_INCLUDE}" "${BASALT_ZSTD_INCLUDE}"
-  "${BASALT_LZ4_INCLUDE}")
-target_link_libraries(basalt_cli PRIVATE basalt_internal basalt_sql basalt_paper "${BASALT_ZSTD_LIBRARY}"
-  "${BASALT_LZ4_LIBRARY}")
-# CLI11 is large and little in the program itself is hot: 20 s per file become 8. What measures is optimised.
-target_precompile_headers(basalt_cli PRIVATE <CLI/CLI.hpp> <fmt/format.h>)
-target_compile_options(basalt_cli PRIVATE $<$<CONFIG:Release>:-O1>)
-set_source_files_properties("${PROJECT_SOURCE_DIR}/cli/bench.cpp" "${PROJECT_SOURCE_DIR}/cli/bench_strings.cpp"
-  "${PROJECT_SOURCE_DIR}/cli/devices.cpp" PROPERTIES
+target_link_libraries(basalt_cli PRIVATE basalt_cli_common basalt_gen)
+# -fPIC, as that library is compiled: GCC refuses headers that were precompiled with other settings.
+target_precompile_headers(basalt_cli REUSE_FROM basalt_cli_common)
+target_compile_options(basalt_cli PRIVATE -fPIC $<$<CONFIG:Release>:-O1>)
+set_source_files_properties("${PROJECT_SOURCE_DIR}/cli/bench.cpp" "${PROJECT_SOURCE_DIR}/cli/devices.cpp" PROPERTIES
   COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>" SKIP_PRECOMPILE_HEADERS ON)
 if(BASALT_LIBEDIT_INCLUDE AND BASALT_LIBEDIT_LIBRARY)
-  target_compile_definitions(basalt_cli PRIVATE BASALT_HAVE_LIBEDIT)
-  target_include_directories(basalt_cli SYSTEM PRIVATE "${BASALT_LIBEDIT_INCLUDE}")
+  # Of one source only: all others share their precompiled headers with basalt_cli_common.
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/cli/line_editor.cpp" PROPERTIES
+    COMPILE_DEFINITIONS BASALT_HAVE_LIBEDIT INCLUDE_DIRECTORIES "${BASALT_LIBEDIT_INCLUDE}" SKIP_PRECOMPILE_HEADERS ON)
   target_link_libraries(basalt_cli PRIVATE "${BASALT_LIBEDIT_LIBRARY}")
 endif()

@@ -44,7 +44,7 @@ tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$work" -cf - 
 cp ".deps/cache/$library" "$bundle/"
 # The one file that changes with our own sources, so not in the archive. The same options as in
 # cmake/BasaltDependencies.cmake, and headers of the same version in the archive.
-flatc --cpp --cpp-std c++17 --scoped-enums -o "$bundle" src/file/format.fbs
+flatc --cpp --cpp-std c++17 --scoped-enums --gen-object-api -o "$bundle" src/file/format.fbs
 (cd "$bundle" && sha256sum sources.tar.xz "$library" format_generated.h >manifest.txt)
 size=$(du -sm "$bundle" | cut -f 1)
 ((size <= 50)) || fail "the bundle has $size MiB, more than 50"

@@ -1,5 +1,5 @@
 // Partitions and streams by the rules that were published for L3, as far as they are known: the baseline of
-// `basalt bench l3` for sizes and of `l3_gpu_bench` for speed.
+// `bench/columns l3` for sizes and of `l3_gpu_bench` for speed.
 //
 // Values are not moved to a common base, so models see only magnitudes up to 2^53; residuals have bits(max |δ|) + 1
 // bits; partitions start at 256 rows and merge pairwise up to 8192 rows in at most 8 rounds. Fits are least squares;

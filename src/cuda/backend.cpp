@@ -136,7 +136,7 @@ const std::vector<ChunkKey>& CudaBackend::chunk_keys(const std::shared_ptr<const
     it = it->second.file.expired() ? file_keys_.erase(it) : ++it;
   std::vector<ChunkKey> list;
   for (uint32_t chunk = 0; chunk < file->column(field_id).chunks.size(); ++chunk) {
-    list.push_back(key_of(*file, field_id, chunk));
+    list.push_back(exec::key_of(*file, field_id, chunk));
   }
   return file_keys_[file.get()].columns[field_id] = std::move(list);
 }

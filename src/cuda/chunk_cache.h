@@ -1,33 +1,21 @@
-// Encoded column chunks that lie on the device, kept across statements under a limit. A chunk is known by its content
-// (name of the file, place and checksums), so a file that was rewritten is never mistaken for the old one. Chunks that
-// were transferred together share one block of memory and leave together.
+// Encoded column chunks that lie on the device, kept across statements under a limit and known by their keys. Chunks
+// that were transferred together share one block of memory and leave together.
 #pragma once
 
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "basalt/file/reader.h"
 #include "cuda/runtime.h"
+#include "exec/chunk_key.h"
 
 namespace basalt::cuda {
 
-struct ChunkKey {
-  uint64_t low = 0;
-  uint64_t high = 0;
-  bool operator==(const ChunkKey&) const = default;
-};
-ChunkKey key_of(const File& file, uint32_t field_id, uint32_t chunk);
-
-// What a dictionary of strings holds: chunks for which it is equal have the same entries. Nothing for other encodings.
-std::optional<ChunkKey> dictionary_key(const ColumnChunkInfo& info);
-
-struct ChunkKeyHash {
-  size_t operator()(const ChunkKey& key) const { return static_cast<size_t>(key.low); }
-};
+using exec::ChunkKey;
+using exec::ChunkKeyHash;
 
 // A chunk on the device: where each of its streams lies, in preorder; of strings also what tests are made from, which
 // stays on the host. It is there from the first load on, whether that statement tests them or not: a later one that

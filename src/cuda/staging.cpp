@@ -67,7 +67,7 @@ uint64_t load_bytes(const ColumnChunkInfo& info) {
 }
 
 std::shared_ptr<const TextAlphabet> SharedAlphabets::get(const ColumnChunkInfo& info, const NodeView& root) {
-  const std::optional<ChunkKey> key = dictionary_key(info);
+  const std::optional<ChunkKey> key = exec::dictionary_key(info);
   if (!key) return alphabet_of(root);
   {
     std::lock_guard lock(mutex_);

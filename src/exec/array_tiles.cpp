@@ -7,6 +7,7 @@
 #include "codec/packed/layout.h"
 #include "core/dispatch.h"
 #include "core/packing.h"
+#include "exec/bounds.h"
 #include "exec/loops.h"
 
 namespace basalt::exec {
@@ -70,6 +71,14 @@ ArrayTiles::PackedTile ArrayTiles::packed_tile(uint32_t tile) const {
     return static_cast<int128_t>(value);
   });
   return out;
+}
+
+// Values are taken modulo their type. A reference that is not the smallest value, as no writer of ours makes it, may
+// carry them over its end, and a wider lane would not bring them back.
+bool ArrayTiles::fits_lane(const PackedTile& tile, Lane lane) const {
+  const uint32_t lane_bytes = lane == Lane::kI32 ? 4 : 8;
+  if (lane_bytes <= basalt::width_of(type_)) return true;
+  return tile.reference + static_cast<int128_t>(low_bits(tile.width)) <= range_of(type_).high;
 }
 
 Reader& ArrayTiles::reader() {
@@ -140,11 +149,12 @@ const void* ArrayTiles::tile(uint32_t tile, Lane lane) {
   if (lane == Lane::kBytes) return view_strings(tile);
   if (packed_ && (lane == Lane::kI32 || lane == Lane::kI64)) {
     const PackedTile p = packed_tile(tile);
-    if (lane == Lane::kI32 && p.width <= 32) {
+    const bool fits = fits_lane(p, lane);
+    if (lane == Lane::kI32 && p.width <= 32 && fits) {
       unpack_tile(p.words, p.width, static_cast<uint32_t>(p.reference), room<uint32_t>(lanes_[slot]));
       return lanes_[slot].data();
     }
-    if (lane == Lane::kI64) {
+    if (lane == Lane::kI64 && fits) {
       unpack_tile(p.words, p.width, static_cast<uint64_t>(p.reference), room<uint64_t>(lanes_[slot]));
       return lanes_[slot].data();
     }
@@ -162,8 +172,9 @@ const void* ArrayTiles::tile(uint32_t tile, Lane lane) {
 const void* ArrayTiles::rows(uint32_t tile, Lane lane, const uint16_t* rows, uint32_t count) {
   use_tile(tile);
   const auto slot = static_cast<size_t>(lane);
-  if (packed_ && is_integer(lane) && lane != Lane::kI128 && !have_lane_[slot] && count <= kSingleRows) {
-    const PackedTile p = packed_tile(tile);
+  const bool single = packed_ && is_integer(lane) && lane != Lane::kI128 && !have_lane_[slot] && count <= kSingleRows;
+  const PackedTile p = single ? packed_tile(tile) : PackedTile();
+  if (single && fits_lane(p, lane)) {
     dispatch_integer_lane(lane, [&](auto type) {
       using T = decltype(type);
       T* out = room<T>(selected_[slot]);

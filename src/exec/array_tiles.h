@@ -47,6 +47,7 @@ class ArrayTiles {
     int128_t reference = 0;
   };
   PackedTile packed_tile(uint32_t tile) const;
+  bool fits_lane(const PackedTile& tile, Lane lane) const;
   const void* decode_native(uint32_t tile);
   const void* view_strings(uint32_t tile);
   Reader& reader();

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "basalt/core/error.h"
-#include "codec/packed/layout.h"
 #include "core/dispatch.h"
 #include "file/format.h"
+#include "file/packed_widths.h"
 
 namespace basalt::format_v1 {
 
@@ -84,20 +84,6 @@ Buffer list_lengths(const Column& column) {
     lengths.as<uint32_t>()[i] = static_cast<uint32_t>(offsets[i + 1] - offsets[i]);
   }
   return lengths;
-}
-
-void note_widths(const NodeView& node, std::vector<uint64_t>& widths) {
-  if (node.codec->name() == "packed" && node.streams.size() == packed::kStreams) {
-    const ByteView stream = node.streams[packed::kDescriptors];
-    for (size_t at = 0; at + 4 <= stream.size(); at += 4) {
-      uint32_t descriptor = 0;
-      std::memcpy(&descriptor, stream.data() + at, 4);
-      const uint32_t width = packed::descriptor_width(descriptor);
-      if (width >= widths.size()) widths.resize(width + 1);
-      ++widths[width];
-    }
-  }
-  for (const NodeView& child : node.children) note_widths(child, widths);
 }
 
 size_t largest_parameter(const Node& node) {
@@ -321,12 +307,12 @@ EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk) {
     return out;
   }
   Node node = encode_values(values, *tree);
-  note_widths(view_of(node), out.width_tiles);
+  add_packed_widths(view_of(node), out.width_tiles);
   Preorder before;
-  const Node* dict = find_dictionary(node, before);
+  // A list's values are its lengths: there are no statistics of them, and nobody groups or joins by them.
+  const Node* dict = column.type.kind == TypeKind::kList ? nullptr : find_dictionary(node, before);
   if (dict != nullptr) out.entries = read_entries(*dict, before);
-  // A list's values are its lengths, of which there are no statistics.
-  if (out.entries && column.type.kind != TypeKind::kList) {
+  if (out.entries) {
     const ChunkDictionary dictionary{out.entries->count, out.entries->values.data(), &out.entries->strings,
                                      view_of(dict->children[0])};
     out.statistics = compute_statistics(column, &dictionary);

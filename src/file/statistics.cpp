@@ -64,25 +64,6 @@ std::vector<uint8_t> bound_bytes(const Value& value) {
 
 namespace {
 
-uint64_t mix(uint64_t value) {
-  value *= 0x9E3779B97F4A7C15u;
-  value ^= value >> 32;
-  value *= 0xD6E8FEB86659FD93u;
-  return value ^ value >> 32;
-}
-
-template <typename T>
-uint64_t hash_of(const T& value) {
-  if constexpr (sizeof(T) == 16) {
-    const auto bits = static_cast<uint128_t>(value);
-    return mix(static_cast<uint64_t>(bits) + mix(static_cast<uint64_t>(bits >> 64)));
-  } else {
-    uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(T));
-    return mix(bits);
-  }
-}
-
 // Zeros of floats: the minimum is stored as −0.0 and the maximum as +0.0, so that both bound both zeros in any order.
 template <typename T>
 T canonical(T value, bool is_min) {
@@ -213,7 +194,7 @@ void fixed_statistics(const Column& column, Physical type, const ChunkDictionary
   const T* all = dictionary != nullptr ? reinterpret_cast<const T*>(dictionary->values) : values;
   const uint64_t count = dictionary != nullptr ? dictionary->entries : column.length;
   for (uint64_t i = 0; i < count; ++i) {
-    if (i == 0 || std::memcmp(&all[i], &all[i - 1], sizeof(T)) != 0) out.sketch.add_hash(hash_of(all[i]));
+    if (i == 0 || std::memcmp(&all[i], &all[i - 1], sizeof(T)) != 0) out.sketch.add_hash(distinct_hash(all[i]));
   }
   out.first = load_value(type, &values[0]);
   out.last = load_value(type, &values[column.length - 1]);
@@ -272,10 +253,6 @@ class StringZones {
   bool max_known_ = true;
 };
 
-void add_to_sketch(std::string_view text, ChunkStatistics& out) {
-  out.sketch.add_hash(checksum(text.data(), text.size()));
-}
-
 void statistics_of_rows(const Column& column, StringZones& zones, ChunkStatistics& out) {
   const bool has_nulls = column.null_count != 0;
   bool ascending = true;
@@ -306,9 +283,9 @@ void statistics_of_rows(const Column& column, StringZones& zones, ChunkStatistic
       zone_any = true;
       if (!any) {
         first = text;
-        add_to_sketch(text, out);
+        out.sketch.add_hash(distinct_hash(text));
       } else if (text != last) {
-        add_to_sketch(text, out);
+        out.sketch.add_hash(distinct_hash(text));
         if (ascending || descending) {
           const bool rises = last < text;
           ascending = ascending && rises;
@@ -328,7 +305,7 @@ void statistics_of_rows(const Column& column, StringZones& zones, ChunkStatistic
 // The same without NULLs: codes are ordered as their entries are.
 void statistics_of_codes(const ChunkDictionary& dictionary, StringZones& zones, ChunkStatistics& out) {
   const StringRows& entries = *dictionary.strings;
-  for (uint64_t i = 0; i < dictionary.entries; ++i) add_to_sketch(entries.at(i), out);
+  for (uint64_t i = 0; i < dictionary.entries; ++i) out.sketch.add_hash(distinct_hash(entries.at(i)));
   const std::unique_ptr<Reader> reader = open_reader(dictionary.codes);
   const uint64_t rows = dictionary.codes.count;
   bool rises = false;
@@ -393,6 +370,15 @@ void null_statistics(const Column& column, ChunkStatistics& out) {
     const uint64_t valid = column.null_count == 0 ? rows : count_bits(column.validity.as<uint8_t>(), begin, rows);
     out.zones.null_counts.push_back(static_cast<uint32_t>(rows - valid));
   }
+}
+
+// Readers take a decimal's digits for granted: a value with more of them must not be written.
+void check_digits(const DataType& type, const Statistics& stats) {
+  if (type.kind != TypeKind::kDecimal || stats.min.null || stats.max.null) return;
+  int128_t limit = 1;
+  for (int digit = 0; digit < type.precision; ++digit) limit *= 10;
+  if (stats.min.integer > -limit && stats.max.integer < limit) return;
+  throw Error(ErrorCode::kInvalidArgument, "a value has more digits than " + to_string(type) + " allows");
 }
 
 }  // namespace
@@ -478,6 +464,7 @@ ChunkStatistics compute_statistics(const Column& column, const ChunkDictionary* 
     case TypeKind::kBinary: string_statistics(column, dictionary, out); break;
     default: dispatch_typed(type, [&](auto tag) { fixed_statistics<decltype(tag)>(column, type, dictionary, out); });
   }
+  check_digits(column.type, out.stats);
   out.stats.distinct = out.stats.constant ? 1 : out.sketch.estimate();
   return out;
 }

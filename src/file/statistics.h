@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "basalt/core/column.h"
 #include "basalt/core/value.h"
 #include "basalt/file/reader.h"
+#include "file/checksum.h"
 
 namespace basalt::format_v1 {
 
@@ -29,6 +31,26 @@ class DistinctSketch {
  private:
   std::array<uint8_t, 1024> registers_{};
 };
+
+// What a sketch of distinct values takes of each: of fixed width its bits, of strings their checksum.
+inline uint64_t mix_bits(uint64_t value) {
+  value *= 0x9E3779B97F4A7C15u;
+  value ^= value >> 32;
+  value *= 0xD6E8FEB86659FD93u;
+  return value ^ value >> 32;
+}
+template <typename T>
+uint64_t distinct_hash(const T& value) {
+  if constexpr (sizeof(T) == 16) {
+    const auto bits = static_cast<uint128_t>(value);
+    return mix_bits(static_cast<uint64_t>(bits) + mix_bits(static_cast<uint64_t>(bits >> 64)));
+  } else {
+    uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    return mix_bits(bits);
+  }
+}
+inline uint64_t distinct_hash(std::string_view text) { return checksum(text.data(), text.size()); }
 
 // The zones of one chunk or, appended, of a whole column, in the form of the file.
 struct ZoneBounds {

@@ -69,8 +69,10 @@ class FooterBuilder {
  private:
   flatbuffers::Offset<format::Field> build_field(const Field& field) {
     const auto name = builder_.CreateString(field.name);
+    // The rows decide: a source may declare a column without NULLs and have some.
+    const bool nullable = field.nullable || columns_[field.id].statistics().null_count != 0;
     return format::CreateField(builder_, name, static_cast<uint8_t>(field.type.kind), field.type.precision,
-                               field.type.scale, static_cast<uint8_t>(field.type.unit), field.nullable, field.id,
+                               field.type.scale, static_cast<uint8_t>(field.type.unit), nullable, field.id,
                                static_cast<uint32_t>(field.children.size()));
   }
 

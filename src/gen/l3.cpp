@@ -1,5 +1,5 @@
 // The list of sets, and tables from their sources.
-#include "basalt/gen/l3.h"
+#include "gen/l3.h"
 
 #include <algorithm>
 #include <array>

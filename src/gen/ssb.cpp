@@ -1,6 +1,6 @@
 // The five tables of the Star Schema Benchmark. Lines per order must be known for any row without counting from the
 // start, so every block of 7 orders holds 28 lines: a permutation of 1..7, drawn per block.
-#include "basalt/gen/ssb.h"
+#include "gen/ssb.h"
 
 #include <algorithm>
 #include <array>

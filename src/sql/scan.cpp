@@ -307,7 +307,9 @@ class BasaltReader : public duckdb::BaseFileReader {
       Conversion* conversion = find_conversion(state, i);
       duckdb::Vector& target = conversion != nullptr ? conversion->input.data[0] : output.data[i];
       if (conversion != nullptr) conversion->input.Reset();
-      fill_vector(std::move(state.rows.columns[next++]), field_of(column), target);
+      Column& rows_of_column = state.rows.columns[next++];
+      check_promises(*basalt_file, field_of(column), rows_of_column);
+      fill_vector(std::move(rows_of_column), field_of(column), target);
       if (conversion != nullptr) {
         conversion->input.SetCardinality(rows);
         conversion->executor->ExecuteExpression(conversion->input, output.data[i]);

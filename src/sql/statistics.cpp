@@ -1,9 +1,12 @@
 // Footers as DuckDB's statistics. Everything here is a promise that the optimizer acts on, so that what is not exact is
-// left unknown.
+// left unknown. DuckDB sizes tables by the bounds of integers and indexes them by values: that these keep the promise
+// is looked at again as they leave the scan, since a footer may lie.
 #include "sql/statistics.h"
 
 #include <algorithm>
 
+#include "basalt/core/error.h"
+#include "core/dispatch.h"
 #include "core/distinct_names.h"
 #include "duckdb/common/string_util.hpp"
 #include "duckdb/storage/statistics/numeric_stats.hpp"
@@ -47,6 +50,28 @@ BaseStatistics string_statistics(const LogicalType& type, const Statistics& stat
   return result;
 }
 
+// Statistics that contradict themselves say nothing.
+bool has_bounds(const Statistics& stats) {
+  return !stats.min.null && !stats.max.null && compare(stats.min, stats.max) <= 0;
+}
+
+// Slots under NULLs may hold anything: they are told apart only where some slot lies beyond the bounds.
+template <typename T>
+bool all_inside(const Column& column, T low, T high) {
+  const T* values = column.values.as<T>();
+  T least = low;
+  T largest = high;
+  for (uint64_t row = 0; row < column.length; ++row) {
+    least = values[row] < least ? values[row] : least;
+    largest = values[row] > largest ? values[row] : largest;
+  }
+  if (least == low && largest == high) return true;
+  for (uint64_t row = 0; row < column.length; ++row) {
+    if ((values[row] < low || values[row] > high) && column.is_valid(row)) return false;
+  }
+  return true;
+}
+
 // One file as a partition: DuckDB answers min and max from it where they are exact.
 struct FilePartition : duckdb::PartitionRowGroup {
   FilePartition(std::shared_ptr<const File> opened, const duckdb::MultiFileBindData& bind)
@@ -70,7 +95,7 @@ struct FilePartition : duckdb::PartitionRowGroup {
     const int column = column_of(index);
     if (column < 0 || stats.GetStatsType() != duckdb::StatisticsType::NUMERIC_STATS) return false;
     const Statistics& own = file->column(file->schema().fields[static_cast<size_t>(column)].id).stats;
-    return own.min_exact && own.max_exact && !own.has_nan && !own.min.null && !own.max.null;
+    return own.min_exact && own.max_exact && !own.has_nan && has_bounds(own);
   }
 
   std::shared_ptr<const File> file;
@@ -101,12 +126,10 @@ duckdb::unique_ptr<BaseStatistics> column_statistics(const File& file, uint32_t 
     result = string_statistics(type, stats).ToUnique();
   } else if (has_numeric_statistics(type)) {
     auto numeric = duckdb::NumericStats::CreateUnknown(type);
-    if (!needs_rescale(field.type)) {
-      if (!stats.min.null) duckdb::NumericStats::SetMin(numeric, to_duckdb_value(stats.min, type));
+    if (!needs_rescale(field.type) && has_bounds(stats)) {
+      duckdb::NumericStats::SetMin(numeric, to_duckdb_value(stats.min, type));
       // NaN is above everything in SQL, and not part of our maximum.
-      if (!stats.max.null && !stats.has_nan) {
-        duckdb::NumericStats::SetMax(numeric, to_duckdb_value(stats.max, type));
-      }
+      if (!stats.has_nan) duckdb::NumericStats::SetMax(numeric, to_duckdb_value(stats.max, type));
     }
     result = numeric.ToUnique();
   } else {
@@ -118,8 +141,27 @@ duckdb::unique_ptr<BaseStatistics> column_statistics(const File& file, uint32_t 
   } else if (stats.null_count == file.rows()) {
     result->Set(duckdb::StatsInfo::CANNOT_HAVE_VALID_VALUES);
   }
-  if (stats.distinct > 0) result->SetDistinctCount(stats.distinct);
+  if (stats.distinct > 0) result->SetDistinctCount(std::min(stats.distinct, file.rows()));
   return result;
+}
+
+void check_promises(const File& file, const Field& field, const Column& column) {
+  if (!field.children.empty() || column.length == 0) return;
+  const Statistics& stats = file.statistics(field.id);
+  bool kept = (stats.null_count != 0 || column.null_count == 0) &&
+              (stats.null_count != file.rows() || column.null_count == column.length);
+  const Physical physical = physical_of(field.type);
+  if (is_integer(physical) && field.type.kind != TypeKind::kBool && has_bounds(stats)) {
+    kept = kept && dispatch_typed(physical, [&](auto tag) {
+             using T = decltype(tag);
+             if constexpr (std::is_floating_point_v<T>) return true;
+             return all_inside<T>(column, static_cast<T>(stats.min.integer), static_cast<T>(stats.max.integer));
+           });
+  }
+  if (kept) return;
+  throw Error(ErrorCode::kCorrupt,
+              file.name() + ": column " + field.name +
+                  ": its values break the statistics in the footer; basalt verify says where the file is damaged");
 }
 
 std::vector<std::shared_ptr<const File>> open_files(duckdb::ClientContext& context,

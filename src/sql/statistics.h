@@ -17,6 +17,10 @@ int find_column(const File& file, const std::string& name);
 // nullptr where nothing useful is known (nested columns).
 duckdb::unique_ptr<duckdb::BaseStatistics> column_statistics(const File& file, uint32_t column);
 
+// Whether rows of a top-level column keep what column_statistics() promised of it as far as memory may depend on it:
+// NULLs, and the bounds of integers. Throws Error(kCorrupt) where the footer lied.
+void check_promises(const File& file, const Field& field, const Column& column);
+
 // The files of a scan, opened; an empty list if there are more than `limit`.
 std::vector<std::shared_ptr<const File>> open_files(duckdb::ClientContext& context,
                                                     const duckdb::MultiFileBindData& bind_data, size_t limit);

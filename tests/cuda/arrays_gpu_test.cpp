@@ -3,12 +3,12 @@
 #include <bit>
 #include <cstring>
 
-#include "basalt/gen/l3.h"
 #include "codec/fsst_texts.h"
 #include "codec/galp_values.h"
 #include "cuda/gpu.h"
 #include "cuda/string_arrays.h"
 #include "exec/tables.h"
+#include "gen/l3.h"
 
 namespace basalt::test {
 namespace {

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "basalt/codec/codec.h"
-#include "basalt/gen/l3.h"
 #include "codec/arrays.h"
 #include "codec/l3_nodes.h"
+#include "gen/l3.h"
 //
 #include "cuda/emulated_warp.h"
 //

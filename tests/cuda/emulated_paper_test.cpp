@@ -7,10 +7,10 @@
 #include <random>
 
 #include "basalt/codec/codec.h"
-#include "basalt/gen/l3.h"
 #include "bench/paper/cut.h"
 #include "core/dispatch.h"
 #include "cuda/device_arrays.h"
+#include "gen/l3.h"
 //
 #include "cuda/emulated_warp.h"
 //

@@ -3,15 +3,19 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <regex>
 #include <sstream>
 
 #include "core/float_key.h"
 #include "cuda/kernel_cache.h"
 #include "cuda/nvrtc.h"
+#include "cuda/prelude.h"
 #include "cuda/sample_pipelines.h"
 #include "exec/stored_sums.h"
 #include "exec/tables.h"
@@ -192,6 +196,43 @@ TEST(Generator, OddColumnNamesBecomeIdentifiers) {
   EXPECT_NE(source.find("using column2nd_column ="), std::string::npos);
   EXPECT_NE(source.find("using int_3_column ="), std::string::npos);
   for (const char c : source) EXPECT_GE(static_cast<unsigned char>(c), 9u);
+}
+
+// All aliases that a kernel gives to the encodings of its columns.
+std::vector<std::string> aliases_in(const std::string& source) {
+  std::vector<std::string> names;
+  const std::regex alias("using (\\w+) =");
+  for (auto found = std::sregex_iterator(source.begin(), source.end(), alias); found != std::sregex_iterator();
+       ++found) {
+    names.push_back((*found)[1]);
+  }
+  return names;
+}
+
+TEST(Generator, NoTwoColumnsShareAnIdentifier) {
+  const std::vector<std::array<const char*, 4>> cases = {
+      {"a b", "a_b_2", "a_b", "c"},     {"a b", "a_b_3", "a_b_2", "a_b"}, {"a_b", "a b", "a-b", "a_b_1"},
+      {"a_b_3", "a_b_2", "a b", "a.b"}, {"", " ", "  ", "column"},        {"2", "_2", "column2", "column_2"},
+      {"é", "è", "__", "column__"},     {"x", "X", "x ", "x_"},
+  };
+  for (const auto& names : cases) {
+    samples::Sample sample = samples::q6();
+    for (size_t i = 0; i < names.size(); ++i) sample.pipeline.columns[i].name = names[i];
+    std::vector<std::string> aliases = aliases_in(source_of(sample));
+    ASSERT_EQ(aliases.size(), names.size());
+    std::sort(aliases.begin(), aliases.end());
+    EXPECT_EQ(std::unique(aliases.begin(), aliases.end()), aliases.end()) << names[0] << ", " << names[1];
+  }
+}
+
+// A column's identifiers end in these words: what kernels include must not declare any such name at its top level.
+TEST(Generator, NoColumnSharesAnIdentifierWithThePrelude) {
+  const std::regex declared("\\n(?:[\\w:<>*& ]+ )?(\\w+_(?:column|validity|texts|tests|totals))\\b[ (=<{]");
+  for (size_t i = 0; i < cuda::kPreludeHeaderCount; ++i) {
+    const std::string text = cuda::kPreludeHeaders[i].text;
+    std::smatch found;
+    EXPECT_FALSE(std::regex_search(text, found, declared)) << cuda::kPreludeHeaders[i].name << ": " << found[1];
+  }
 }
 
 TEST(Generator, WidthsAreThoseThatHoldNearlyAllTiles) {

@@ -20,6 +20,7 @@ struct Golden {
   Table table;
   std::map<std::string, std::string> encodings;
   uint64_t chunk_bytes = 64 << 20;
+  std::string sorted_by = {};  // a column whose values never fall; empty: none is told
 };
 
 const IsNull kSome = [](uint64_t i) { return scramble(i) % 6 == 1; };
@@ -32,7 +33,7 @@ std::string word(uint64_t i) { return "word " + std::to_string(scramble(i) % 12)
 Golden codecs() {
   const uint64_t rows = 1100;
   std::vector<NamedColumn> columns;
-  Golden out{"codecs", {}, {}};
+  Golden out{"codecs", {}, {}, 64 << 20, "constant i64"};
   const auto add = [&](NamedColumn column, const std::string& tree) {
     out.encodings[column.field.name] = tree;
     columns.push_back(std::move(column));
@@ -86,7 +87,7 @@ Golden codecs() {
 Golden learned() {
   const uint64_t rows = 3000;
   std::vector<NamedColumn> columns;
-  Golden out{"learned", {}, {}};
+  Golden out{"learned", {}, {}, 64 << 20, "constants"};
   const auto add = [&](const std::string& name, TypeKind kind, const std::function<int64_t(uint64_t)>& value,
                        const IsNull& is_null = {}) {
     out.encodings[name] = is_null ? "validity(packed, l3)" : "l3";
@@ -249,7 +250,8 @@ Golden chunks() {
            {"few", "dict(plain, plain)"},
            {"s", "validity(packed)"},
            {"s.x", "plain"}},
-          395};
+          395,
+          "n"};
 }
 
 std::vector<Golden> golden_files() {
@@ -261,12 +263,14 @@ std::vector<Golden> golden_files() {
   out.push_back(types());
   out.push_back(texts());
   out.push_back(chunks());
-  out.push_back({"no_rows", everything(0), {}});
+  out.push_back({"no_rows", everything(0), {}, 64 << 20, "bool"});
   out.push_back({"no_columns", make_table(3, {}), {}});
   out.push_back({"one_row",
                  make_table(1, {integers("only", type_of(TypeKind::kInt32), 1, [](uint64_t) { return 5; }),
                                 strings("Ünï", TypeKind::kUtf8, 1, [](uint64_t) { return "line\n\"quoted\""; })}),
-                 {{"only", "plain"}, {"Ünï", "strings(plain, plain)"}}});
+                 {{"only", "plain"}, {"Ünï", "strings(plain, plain)"}},
+                 64 << 20,
+                 "only"});
   return out;
 }
 
@@ -276,7 +280,7 @@ void write_golden(const Golden& golden, const std::string& path) {
   options.metadata["case"] = golden.name;
   options.chunk_bytes = golden.chunk_bytes;
   for (const auto& [column, tree] : golden.encodings) options.encodings[column] = parse_tree(tree);
-  if (!golden.table.columns.empty()) options.sort_columns = {golden.table.schema.fields[0].name};
+  if (!golden.sorted_by.empty()) options.sort_columns = {golden.sorted_by};
   write(path, golden.table, options);
 }
 

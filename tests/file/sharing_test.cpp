@@ -7,6 +7,7 @@
 #include "basalt/core/error.h"
 #include "basalt/file/verify.h"
 #include "file/test_tables.h"
+#include "support/crafted_file.h"
 
 namespace basalt::test {
 namespace {
@@ -46,13 +47,18 @@ void verify(const File& file) {
 
 TEST(Sharing, ChunksMayShareAStream) {
   const NamedColumn column = repeating("a");
-  std::vector<std::byte> bytes = file_bytes({column}, "plain");
-  edit_places(bytes, 0, [](ColumnPlaces& places) {
-    ASSERT_EQ(places.streams.size(), 3u);
-    places.streams[1] = places.streams[2] = places.streams[0];
-    places.regions[1] = places.regions[2] = {0, 0};
-  });
-  const auto file = open_bytes(bytes);
+  CraftedFile crafted(file_bytes({column}, "plain"));
+  format::ColumnMetadataT& metadata = crafted.columns[0].metadata;
+  std::vector<format::Stream>& streams = metadata.arrays->streams;
+  ASSERT_EQ(streams.size(), 3u);
+  streams[1] = streams[2] = streams[0];
+  for (const size_t i : {1, 2}) {
+    const format::ColumnChunk& chunk = metadata.chunks[i];
+    metadata.chunks[i] =
+        format::ColumnChunk(chunk.rows(), chunk.plain_bytes(), 0, 0, chunk.distinct(), chunk.shape(), chunk.flags(), 0);
+  }
+  crafted.body.resize(streams[0].offset() + streams[0].length());
+  const auto file = open_bytes(crafted.seal());
   EXPECT_EQ(file->read_chunk(0, 0).shared.size(), 0u);
   EXPECT_EQ(file->read_chunk(0, 2).shared.size(), 1u);
   EXPECT_TRUE(equal(read_table(*file).columns[0], column.column));

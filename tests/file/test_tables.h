@@ -10,6 +10,7 @@
 #include "basalt/core/column.h"
 #include "basalt/file/reader.h"
 #include "basalt/file/writer.h"
+#include "support/crafted_file.h"
 
 namespace basalt::test {
 
@@ -60,9 +61,6 @@ WriteSummary write(const std::string& path, const Table& table, const WriteOptio
 std::shared_ptr<File> open_bytes(const std::vector<std::byte>& bytes);
 void expect_equal(const Table& expected, const Table& actual);
 
-// After damage to a file's bytes: computes every checksum again that can still be found, so that the checks behind the
-// checksums are reached. False if the footer cannot be found any more.
-bool reseal(std::vector<std::byte>& bytes);
 // The places of a column's streams, in the order of its metadata, and of its chunks' regions: rewritten as `edit`
 // leaves them, and sealed again. `edit` also gets the streams of the column's dictionary, if it has one.
 struct ColumnPlaces {

@@ -1,6 +1,6 @@
 // The columns of the L3 paper: the formulas where they are known, the character of the originals elsewhere, and values
 // that depend neither on the machine nor on how they are asked for.
-#include "basalt/gen/l3.h"
+#include "gen/l3.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The Star Schema generator: cardinalities, domains, keys that match, and rows that do not depend on how they are asked
 // for.
-#include "basalt/gen/ssb.h"
+#include "gen/ssb.h"
 
 #include <gtest/gtest.h>
 

@@ -7,10 +7,10 @@
 #include <random>
 
 #include "basalt/core/error.h"
-#include "basalt/gen/l3.h"
 #include "basalt/plan/chooser.h"
 #include "codec/arrays.h"
 #include "codec/galp_values.h"
+#include "gen/l3.h"
 
 namespace basalt {
 namespace {

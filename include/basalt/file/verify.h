@@ -1,8 +1,11 @@
-// Checking a whole file: every checksum, every structure, every value, and that the statistics tell the truth.
+// Checking a whole file: every byte, every checksum, every structure, every value, and that statistics, flags and sort
+// order tell the truth.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "basalt/core/threads.h"
 #include "basalt/file/reader.h"
@@ -14,6 +17,7 @@ struct VerifyReport {
   uint64_t streams = 0;
   uint64_t bytes = 0;  // of streams
   uint64_t values = 0;
+  std::vector<std::string> notes;  // what is allowed but not understood
 };
 
 struct VerifyOptions {

@@ -39,10 +39,10 @@ struct ShapeTextTest<DictTest<Codes>> {
 
 // One copy for all tests of a kernel that are put to columns of these encodings.
 template <typename Tester, typename... Others>
-__device__ __noinline__ TileAnswer test_texts(uint32_t shape, const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                              const void* table, uint32_t alive) {
+__device__ __noinline__ TileAnswer answer_of_texts(uint32_t shape, const uint64_t* descriptor, uint32_t tile,
+                                                   void* scratch, const void* table, uint32_t alive) {
   if constexpr (sizeof...(Others) > 0) {
-    if (shape > 0) return test_texts<Others...>(shape - 1, descriptor, tile, scratch, table, alive);
+    if (shape > 0) return answer_of_texts<Others...>(shape - 1, descriptor, tile, scratch, table, alive);
   }
   return ShapeTextTest<Tester>::run(descriptor, tile, scratch, table, alive);
 }
@@ -65,8 +65,8 @@ struct Texts {
   __device__ __forceinline__ static uint32_t test(const uint64_t* slot, uint32_t tile, uint32_t alive, void* scratch,
                                                   uint32_t& bad, uint32_t& how) {
     const uint32_t shape = sizeof...(Testers) > 1 ? static_cast<uint32_t>(load(slot + kAt)) : 0;
-    const TileAnswer answer = test_texts<Testers...>(shape, slot + kAt + 1, tile, scratch,
-                                                     reinterpret_cast<const void*>(load(slot + kTableAt)), alive);
+    const TileAnswer answer = answer_of_texts<Testers...>(shape, slot + kAt + 1, tile, scratch,
+                                                          reinterpret_cast<const void*>(load(slot + kTableAt)), alive);
     bad |= answer.bad;
     raise_to(how, answer.how);
     sync_warp();

@@ -90,14 +90,18 @@ void Generator::plan_columns(const std::vector<ColumnShapes>& columns) {
     lanes_.push_back(exec::prepare(column_expression(pipeline_, i), list_).lane);
 }
 
-// Column names as identifiers; every use has a suffix, so that no keyword can appear.
+// Column names as identifiers, no two the same; every use has a suffix, so that no keyword can appear.
 void Generator::name_columns() {
   for (size_t i = 0; i < pipeline_.columns.size(); ++i) {
-    std::string name;
-    for (const char c : pipeline_.columns[i].name) name += is_word(c) ? c : '_';
-    if (name.empty() || (name[0] >= '0' && name[0] <= '9') || name[0] == '_') name = "column" + name;
-    if (std::find(names_.begin(), names_.end(), name) != names_.end()) name += "_" + std::to_string(i);
-    names_.push_back(name);
+    std::string word;
+    for (const char c : pipeline_.columns[i].name) word += is_word(c) ? c : '_';
+    if (word.empty() || (word[0] >= '0' && word[0] <= '9') || word[0] == '_') word = "column" + word;
+    std::string name = word;
+    // With a number another column may be called so, too.
+    for (size_t number = i; std::ranges::find(names_, name) != names_.end(); ++number) {
+      name = word + "_" + std::to_string(number);
+    }
+    names_.push_back(std::move(name));
   }
 }
 

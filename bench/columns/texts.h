@@ -1,4 +1,4 @@
-// Columns of text for `basalt bench strings`: repeated in random order, or made by a rule.
+// Columns of text for `columns strings`: repeated in random order, or made by a rule.
 #pragma once
 
 #include <span>
@@ -6,7 +6,7 @@
 
 #include "gen/texts.h"
 
-namespace basalt::cli {
+namespace basalt::bench {
 
 using gen::Texts;
 
@@ -20,4 +20,4 @@ struct MadeColumn {
 };
 std::span<const MadeColumn> made_columns();
 
-}  // namespace basalt::cli
+}  // namespace basalt::bench

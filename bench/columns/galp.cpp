@@ -1,4 +1,4 @@
-// `basalt bench galp`: files of doubles under galp, the tree that the chooser takes, ALP's rules and zstd: sizes with
+// `columns galp`: files of doubles under galp, the tree that the chooser takes, ALP's rules and zstd: sizes with
 // all bytes counted, and how fast one core writes, reads, filters and looks into them. Without files: columns made by
 // a rule. The same on the GPU: bench/galp_gpu.cu.
 #include <fmt/format.h>
@@ -13,16 +13,14 @@
 #include "basalt/core/error.h"
 #include "basalt/plan/chooser.h"
 #include "basalt/plan/tree.h"
-#include "cli/alp_size.h"
-#include "cli/bench.h"
-#include "cli/command.h"
-#include "cli/terminal.h"
+#include "bench/columns/alp_size.h"
+#include "bench/columns/columns.h"
 #include "codec/galp/exceptions.h"
 #include "core/float_key.h"
 #include "gen/floats.h"
 #include "gen/random.h"
 
-namespace basalt::cli {
+namespace basalt::bench {
 namespace {
 
 constexpr int kZstdLevel = 3;
@@ -140,7 +138,7 @@ class Speeds {
   int rounds_;
 };
 
-Figures measure(const std::string& name, const std::vector<double>& values, const BenchOptions& options) {
+Figures measure(const std::string& name, const std::vector<double>& values, const Options& options) {
   Figures f;
   f.name = name;
   f.values = values.size();
@@ -201,8 +199,7 @@ std::string json_of(const std::vector<Figures>& all, double ceiling) {
 
 }  // namespace
 
-int bench_galp(const BenchOptions& options) {
-  if (options.device == Device::kCuda) throw Error(ErrorCode::kInvalidArgument, "bench galp measures the CPU");
+void run_galp(const Options& options) {
   ThreadPool pool(1);
   const double ceiling = memcpy_ceiling(options.bytes, pool, options.rounds);
   std::vector<Figures> all;
@@ -257,7 +254,6 @@ int bench_galp(const BenchOptions& options) {
       options.rows, options.rounds, ceiling));
   print(speeds.render(STDOUT_FILENO));
   write_json(options, json_of(all, ceiling));
-  return kSuccess;
 }
 
-}  // namespace basalt::cli
+}  // namespace basalt::bench

@@ -1,4 +1,4 @@
-// `basalt bench l3`: the 20 integer columns of `gen l3` under l3, its simpler relatives, zstd and the published rules:
+// `columns l3`: the 20 integer columns of `gen l3` under l3, its simpler relatives, zstd and the published rules:
 // sizes with all bytes counted, what the models are, and how fast columns are written, read and looked up.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,17 +11,14 @@
 #include <random>
 
 #include "basalt/core/error.h"
-#include "basalt/gen/l3.h"
 #include "basalt/plan/chooser.h"
+#include "bench/columns/columns.h"
 #include "bench/paper/cut.h"
-#include "cli/bench.h"
-#include "cli/command.h"
-#include "cli/progress.h"
-#include "cli/terminal.h"
 #include "codec/l3/layout.h"
 #include "core/dispatch.h"
+#include "gen/l3.h"
 
-namespace basalt::cli {
+namespace basalt::bench {
 namespace {
 
 constexpr uint64_t kLookUps = 1 << 20;
@@ -53,7 +50,7 @@ struct Figures {
 
 class SetBench {
  public:
-  SetBench(const L3Set& set, const BenchOptions& options, ThreadPool& pool) : options_(options), pool_(pool) {
+  SetBench(const L3Set& set, const Options& options, ThreadPool& pool) : options_(options), pool_(pool) {
     figures_.set = set.name;
     figures_.rows = std::min(options.rows, set.rows);
     column_ = L3Generator(set, figures_.rows).next(figures_.rows);
@@ -198,7 +195,7 @@ class SetBench {
         });
   }
 
-  const BenchOptions& options_;
+  const Options& options_;
   ThreadPool& pool_;
   Table column_;
   Physical type_ = Physical::kU64;
@@ -291,11 +288,7 @@ std::string json_of(const std::vector<Figures>& all, double ceiling_gbs, uint32_
 
 }  // namespace
 
-int bench_l3(const BenchOptions& options) {
-  if (options.device == Device::kCuda) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "bench l3 measures the CPU; for the GPU build with -DBASALT_BENCH=ON and run bench/l3_gpu_bench");
-  }
+void run_l3(const Options& options) {
   std::vector<const L3Set*> sets;
   for (const std::string& name : options.sets) sets.push_back(&find_l3_set(name));
   if (sets.empty()) {
@@ -306,7 +299,8 @@ int bench_l3(const BenchOptions& options) {
   std::atomic<size_t> done = 0;
   double ceiling = 0;
   {
-    ProgressBar bar("bench l3", false, 0, [&] { return static_cast<double>(done) / static_cast<double>(sets.size()); });
+    ProgressBar bar("columns l3", false, 0,
+                    [&] { return static_cast<double>(done) / static_cast<double>(sets.size()); });
     ceiling = memcpy_ceiling(options.bytes, pool, options.rounds);
     for (const L3Set* set : sets) {
       all.push_back(SetBench(*set, options, pool).run());
@@ -323,7 +317,6 @@ int bench_l3(const BenchOptions& options) {
       "\nSpeed in plain bytes on the CPU, the share of memcpy ({:.1f} GB/s) in bytes read and written\n\n", ceiling));
   print(speed_table(all, ceiling));
   write_json(options, json_of(all, ceiling, options.threads));
-  return kSuccess;
 }
 
-}  // namespace basalt::cli
+}  // namespace basalt::bench

@@ -1,7 +1,7 @@
-// `basalt bench strings`: columns of text under fsst, the tree that the chooser takes, FSST's published rules, zstd and
+// `columns strings`: columns of text under fsst, the tree that the chooser takes, FSST's published rules, zstd and
 // lz4: sizes with and without what finds a single string, how fast threads of the CPU write and read them, search them
 // without decoding, and the memory that writing takes. Without files: columns made by a rule. With --sweep: what
-// training and limits of symbol tables bring (bench_strings_sweep.cpp).
+// training and limits of symbol tables bring (strings_sweep.cpp).
 #include <fmt/format.h>
 #include <lz4.h>
 #include <malloc.h>
@@ -17,17 +17,14 @@
 #include "basalt/codec/string_test.h"
 #include "basalt/core/error.h"
 #include "basalt/plan/chooser.h"
-#include "cli/bench.h"
-#include "cli/bench_strings_sweep.h"
-#include "cli/bench_texts.h"
-#include "cli/command.h"
-#include "cli/fsst_size.h"
-#include "cli/progress.h"
-#include "cli/terminal.h"
+#include "bench/columns/columns.h"
+#include "bench/columns/fsst_size.h"
+#include "bench/columns/strings_sweep.h"
+#include "bench/columns/texts.h"
 #include "codec/fsst/layout.h"
 #include "core/peak_memory.h"
 
-namespace basalt::cli {
+namespace basalt::bench {
 namespace {
 
 const Tree kFsst{"strings", {{"packed", {}}, {"fsst", {{"packed", {}}}}}};
@@ -286,7 +283,7 @@ class SpeedBench {
   uint64_t equals_ = 0, likes_ = 0;
 };
 
-Figures measure(const std::string& name, const Texts& texts, const Texts& many, const BenchOptions& options) {
+Figures measure(const std::string& name, const Texts& texts, const Texts& many, const Options& options) {
   Figures f;
   f.name = name;
   f.rows = texts.rows();
@@ -379,7 +376,7 @@ std::string speed_table(const std::vector<Figures>& all) {
   return table.render(STDOUT_FILENO);
 }
 
-std::string json_of(const std::vector<Figures>& all, const BenchOptions& options) {
+std::string json_of(const std::vector<Figures>& all, const Options& options) {
   std::string files;
   for (const Figures& f : all) {
     std::string speeds;
@@ -422,12 +419,12 @@ std::vector<std::string> files_of(const std::vector<std::string>& given) {
 
 // Calls body(name, texts, whether they were made) for every column.
 template <typename Body>
-void each_column(const BenchOptions& options, Body body) {
+void each_column(const Options& options, Body body) {
   const std::vector<std::string> files = files_of(options.files);
   const size_t count = options.files.empty() ? made_columns().size() : files.size();
   if (count == 0) throw Error(ErrorCode::kInvalidArgument, "--files: the folders hold no files");
   std::atomic<size_t> done = 0;
-  ProgressBar bar("bench strings", false, 0, [&] { return static_cast<double>(done) / static_cast<double>(count); });
+  ProgressBar bar("columns strings", false, 0, [&] { return static_cast<double>(done) / static_cast<double>(count); });
   for (const std::string& file : files) {
     body(std::filesystem::path(file).filename().string(), gen::read_lines(file), false);
     ++done;
@@ -441,8 +438,7 @@ void each_column(const BenchOptions& options, Body body) {
 
 }  // namespace
 
-int bench_strings(const BenchOptions& options) {
-  if (options.device == Device::kCuda) throw Error(ErrorCode::kInvalidArgument, "bench strings measures the CPU");
+void run_strings(const Options& options) {
   if (options.sweep) {
     std::vector<Texts> columns;
     each_column(options, [&](const std::string&, Texts texts, bool) { columns.push_back(std::move(texts)); });
@@ -451,7 +447,7 @@ int bench_strings(const BenchOptions& options) {
                       columns.size(), options.rounds));
     print(sweep.table);
     write_json(options, sweep.json);
-    return kSuccess;
+    return;
   }
   std::vector<Figures> all;
   each_column(options, [&](const std::string& name, const Texts& texts, bool made) {
@@ -478,7 +474,6 @@ int bench_strings(const BenchOptions& options) {
       human_bytes(options.bytes), options.rounds, human_bytes(kSpeedBlock)));
   print(speed_table(all));
   write_json(options, json_of(all, options));
-  return kSuccess;
 }
 
-}  // namespace basalt::cli
+}  // namespace basalt::bench

@@ -1,4 +1,4 @@
-#include "cli/bench_texts.h"
+#include "bench/columns/texts.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "gen/random.h"
 #include "gen/ssb_words.h"
 
-namespace basalt::cli {
+namespace basalt::bench {
 namespace {
 
 Texts customer_names(uint64_t bytes) {
@@ -95,4 +95,4 @@ std::span<const MadeColumn> made_columns() {
   return kColumns;
 }
 
-}  // namespace basalt::cli
+}  // namespace basalt::bench

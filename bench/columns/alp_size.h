@@ -1,4 +1,4 @@
-// What doubles would take by the rules of ALP on the CPU: the baseline of `basalt bench galp`. Sizes only; nothing is
+// What doubles would take by the rules of ALP on the CPU: the baseline of `columns galp`. Sizes only; nothing is
 // written.
 //
 // Row groups of 100 vectors of 1024 values; every 12th vector is sampled with 32 values to find at most five pairs
@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 
-namespace basalt::cli {
+namespace basalt::bench {
 
 uint64_t alp_bytes(std::span<const double> values);
 
-}  // namespace basalt::cli
+}  // namespace basalt::bench

@@ -1,5 +1,5 @@
 // Sampling, choosing and counting as ALP does.
-#include "cli/alp_size.h"
+#include "bench/columns/alp_size.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 
 #include "codec/galp/choose.h"
 
-namespace basalt::cli {
+namespace basalt::bench {
 
 namespace {
 
@@ -171,4 +171,4 @@ uint64_t alp_bytes(std::span<const double> values) {
   return bytes;
 }
 
-}  // namespace basalt::cli
+}  // namespace basalt::bench

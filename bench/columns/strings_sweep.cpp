@@ -1,4 +1,4 @@
-#include "cli/bench_strings_sweep.h"
+#include "bench/columns/strings_sweep.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,13 +6,11 @@
 #include <atomic>
 #include <cmath>
 
-#include "cli/bench.h"
-#include "cli/progress.h"
-#include "cli/terminal.h"
+#include "bench/columns/columns.h"
 #include "codec/fsst/fsst.h"
 #include "codec/fsst/tables.h"
 
-namespace basalt::cli {
+namespace basalt::bench {
 namespace {
 
 struct Setting {
@@ -118,4 +116,4 @@ Sweep sweep_strings(std::span<const Texts> columns, int rounds) {
           fmt::format("{{\"benchmark\":\"strings sweep\",\"threads\":1,\"settings\":[\n{}\n]}}\n", lines)};
 }
 
-}  // namespace basalt::cli
+}  // namespace basalt::bench

@@ -1,6 +1,6 @@
 // FSST by its rules, written for clarity: a sample of 16 KiB, five rounds over growing parts of it, a hash of 1024
 // slots for symbols of three and more bytes, a terminator that no symbol contains behind its first byte.
-#include "cli/fsst_size.h"
+#include "bench/columns/fsst_size.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace basalt::cli {
+namespace basalt::bench {
 
 namespace {
 
@@ -177,4 +177,4 @@ uint64_t fsst_code_bytes(std::span<const std::string_view> strings) {
   return bytes;
 }
 
-}  // namespace basalt::cli
+}  // namespace basalt::bench
