@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/error.h"

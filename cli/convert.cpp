@@ -29,6 +29,7 @@ struct ConvertOptions {
   std::string input_format;
   std::vector<std::string> encodings;
   std::vector<std::string> sort_by;
+  bool union_by_name = false;
   Effort effort = Effort::kBalanced;
   Device device = Device::kCpu;
   uint32_t threads = 0;
@@ -111,7 +112,8 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
   const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
   settings.temp_dir = folder.empty() ? "." : folder.string();
   Session session(settings);
-  const std::string query = sorted(inputs == nullptr ? options.query : inputs->query(session), options.sort_by);
+  const std::string query =
+      sorted(inputs == nullptr ? options.query : inputs->query(session, options.union_by_name), options.sort_by);
   ProgressBar bar(options.output, quiet, inputs == nullptr ? 0 : inputs->bytes(), [&] { return session.progress(); });
   CancelToken cancel;
   const InterruptGuard interrupt([&] {
@@ -120,7 +122,10 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
   });
   write.cancel = &cancel;
   write.progress = [&](const WriteProgress& progress) { bar.update(progress); };
-  return session.convert(query, options.output, write);
+  WriteSummary summary = session.convert(query, options.output, write);
+  if (inputs != nullptr)
+    summary.notices.insert(summary.notices.begin(), inputs->notices().begin(), inputs->notices().end());
+  return summary;
 }
 
 // Readers reserve memory per thread and column: with 10,000 columns one thread fits the limit where many do not. A pipe
@@ -163,6 +168,7 @@ int run_convert(ConvertOptions options, bool quiet) {
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (quiet) return kSuccess;
+  print_notices(summary.notices);
   std::string text = render_summary(summary, options.output, seconds, STDOUT_FILENO);
   if (options.device == Device::kCuda) {
     text += dim(fmt::format("encoded {} arrays on {}, {} on the CPU\n", human_count(where.on_device),
@@ -213,6 +219,8 @@ void add_convert(Program& program) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("COL[,COL...]");
+  command->add_flag("--union-by-name", options->union_by_name,
+                    "Take inputs whose columns differ: what one lacks is NULL there");
   add_threads_option(command, options->threads);
   add_bytes_option(command, "--memory-limit", options->memory_limit,
                    "Memory for reading, sorting and encoding (default 1.25GiB); larger sorts spill to disk");

@@ -22,6 +22,7 @@ struct ExportOptions {
   std::string format;
   std::vector<std::string> columns;
   uint32_t threads = 0;
+  uint64_t memory_limit = kDecodedLimit;
 };
 
 std::string format_of(const std::string& path) {
@@ -69,7 +70,7 @@ void export_to_file(Session& session, const std::string& query, const std::strin
 
 void export_arrow(const ExportOptions& options, const std::string& format, bool to_stdout) {
   ArrowArrayStream stream;
-  stream_file(File::open(options.file), options.columns, &stream);
+  stream_file(File::open(options.file), options.columns, &stream, {options.memory_limit, nullptr});
   if (to_stdout)
     write_ipc(&stream, STDOUT_FILENO, "standard output", IpcKind::kStream);
   else
@@ -89,6 +90,7 @@ int run_export(const ExportOptions& options, bool quiet) {
   } else {
     SessionOptions settings;
     settings.threads = options.threads;
+    settings.decoded_limit = options.memory_limit;
     settings.device = Device::kCpu;
     Session session(settings);
     ProgressBar bar(options.output, quiet || to_stdout, 0, [&] { return session.progress(); });
@@ -97,6 +99,7 @@ int run_export(const ExportOptions& options, bool quiet) {
       export_to_stdout(session, query_of(options), format);
     else
       export_to_file(session, query_of(options), format, options.output);
+    if (!quiet) print_notices(session.notices());
   }
   if (!quiet && !to_stdout)
     print(fmt::format("{}: {} rows, {}\n", printable(options.output), human_count(rows),
@@ -123,6 +126,8 @@ void add_export(Program& program) {
       ->delimiter(',')
       ->type_name("COL[,COL...]");
   add_threads_option(command, options->threads);
+  add_bytes_option(command, "--memory-limit", options->memory_limit,
+                   "Memory for the decoded rows of a chunk, besides the bytes they are stored in (default: 128 MiB)");
   command->callback(
       [&program, options] { program.run = [&program, options] { return run_export(*options, program.quiet); }; });
 }

@@ -104,17 +104,17 @@ void InputSet::add_path(const std::string& path, const std::string& format) {
   }
   const bool arrow = format == "arrow" || (format.empty() && is_arrow_extension(extension_of(path)));
   if (!arrow) {
-    inputs_.push_back({path, format, false, {}});
+    inputs_.push_back({path, format, false, {}, has_glob(path) ? matches : std::vector<std::string>{}});
     return;
   }
   if (matches.empty()) throw Error(ErrorCode::kIo, path + ": no file matches");
-  for (const std::string& match : matches) inputs_.push_back({match, "arrow", false, {}});
+  for (const std::string& match : matches) inputs_.push_back({match, "arrow", false, {}, {}});
 }
 
 void InputSet::add_stdin(const std::string& format) {
   if (::isatty(STDIN_FILENO) == 1) throw UsageError("standard input is a terminal: pipe a file into it, or name one");
   if (const auto file = identify_file(STDIN_FILENO)) files_.push_back(*file);
-  Input input{"-", format, true, {}};
+  Input input{"-", format, true, {}, {}};
   input.front.resize(kFrontBytes);
   size_t filled = 0;
   while (filled < kFrontBytes) {
@@ -187,21 +187,42 @@ double InputSet::arrow_share() const {
   return bytes_ == 0 ? -1 : std::min(1.0, static_cast<double>(*arrow_bytes_read_) / static_cast<double>(bytes_));
 }
 
-std::string InputSet::query(Session& session) {
-  std::string out;
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    std::string one;
-    if (inputs_[i].format == "arrow") {
-      ArrowArrayStream stream;
-      open_arrow(inputs_[i], &stream);
-      const std::string name = "arrow_input_" + std::to_string(i);
-      session.register_arrow(name, &stream);
-      one = "select * from " + quote_identifier(name);
-    } else {
-      one = reader_query(inputs_[i].path, inputs_[i].format);
-    }
-    out += (i == 0 ? "" : " union all by name ") + one;
+// The rows of one input; its columns, or those of each file that a pattern matches, are added to `columns`.
+std::string InputSet::query_of(const Input& input, Session& session, std::vector<InputColumns>& columns) {
+  if (input.format == "arrow") {
+    ArrowArrayStream raw, stream;
+    open_arrow(input, &raw);
+    import_stream(&raw, &notices_, &stream);
+    const std::string name = "arrow_input_" + std::to_string(columns.size());
+    session.register_arrow(name, &stream);
+    const std::string query = "select * from " + quote_identifier(name);
+    columns.push_back({input.is_stdin ? "standard input" : input.path, session.describe(query)});
+    return query;
   }
+  std::string query = reader_query(input.path, input.format);
+  if (query.find("read_parquet(") != std::string::npos) note_parquet_columns(session, input.path, notices_);
+  if (input.files.empty()) {
+    if (inputs_.size() > 1)
+      columns.push_back({input.is_stdin ? "standard input" : input.path, session.describe(query)});
+    return query;
+  }
+  std::vector<InputColumns> files;
+  for (const std::string& file : input.files)
+    files.push_back({file, session.describe(reader_query(file, input.format))});
+  // Readers take the first file's types for all of them otherwise, and drop columns that it does not have.
+  if (!are_identical(files)) query.replace(query.size() - 1, 1, ", union_by_name = true)");
+  columns.insert(columns.end(), files.begin(), files.end());
+  return query;
+}
+
+std::string InputSet::query(Session& session, bool union_by_name) {
+  std::string out;
+  std::vector<InputColumns> columns;
+  for (const Input& input : inputs_)
+    out += (out.empty() ? "" : " union all by name ") + query_of(input, session, columns);
+  if (columns.size() < 2) return out;
+  if (!union_by_name) require_same_columns(columns);
+  if (!are_identical(columns)) note_widened_columns(columns, session.describe(out), notices_);
   return out;
 }
 

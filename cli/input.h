@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "basalt/sql/session.h"
+#include "cli/input_schema.h"
 #include "core/output_file.h"
 #include "core/same_file.h"
 
@@ -32,24 +33,29 @@ class InputSet {
   // Whether `path` is one of the files, under whatever name, or the file that standard input comes from.
   bool contains(const std::string& path) const;
 
-  // All inputs, one after the other, columns matched by name. Arrow inputs are registered in the session.
-  std::string query(Session& session);
+  // All inputs, one after the other, columns matched by name. Inputs with other columns than the first one are an error
+  // unless `union_by_name`. Arrow inputs are registered in the session.
+  std::string query(Session& session, bool union_by_name);
+  const Notices& notices() const { return notices_; }  // of query()
 
  private:
   struct Input {
     std::string path;
     std::string format;  // empty: the SQL library goes by the extension
     bool is_stdin = false;
-    std::string front;  // bytes of standard input already read
+    std::string front;               // bytes of standard input already read
+    std::vector<std::string> files;  // what a pattern matches
   };
   void add_path(const std::string& path, const std::string& format);
   void add_stdin(const std::string& format);
   void spool_stdin(Input& input);
   void open_arrow(const Input& input, ArrowArrayStream* out);
+  std::string query_of(const Input& input, Session& session, std::vector<InputColumns>& columns);
 
   std::vector<Input> inputs_;
   uint64_t bytes_ = 0;
   std::shared_ptr<std::atomic<uint64_t>> arrow_bytes_read_ = std::make_shared<std::atomic<uint64_t>>(0);
+  Notices notices_;
   std::vector<std::unique_ptr<OutputFile>> spools_;
   std::vector<FileIdentity> files_;
 };

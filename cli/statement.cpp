@@ -109,6 +109,7 @@ void show_kernel(const QueryReport& report) {
 }
 
 void show_report(const QueryReport& report, const ShowOptions& options) {
+  if (options.footer) print_notices(report.notices);
   if (options.timing) show_timing(report);
   if (options.footer) std::fputs((dim(report.summary(), STDERR_FILENO) + "\n").c_str(), stderr);
 }
@@ -127,6 +128,7 @@ bool run_statement(Session& session, const std::string& sql, const ShowOptions& 
   const bool whole = is_written_whole(options.format) && !options.explain_kernel;
   if (whole && session.is_query(sql)) {
     write_whole(session, sql, options);
+    if (options.footer) print_notices(session.notices());
     return true;
   }
   QueryResult result = session.execute(sql);

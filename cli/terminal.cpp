@@ -189,6 +189,10 @@ void Output::flush() {
   }
 }
 
+void print_notices(const std::vector<std::string>& notices) {
+  for (const std::string& notice : notices) std::fputs(("notice: " + printable(notice) + "\n").c_str(), stderr);
+}
+
 void print(std::string_view text) {
   Output output;
   output.write(text);

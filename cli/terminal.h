@@ -55,6 +55,9 @@ class Output {
  private:
   std::string buffer_;
 };
+// Sentences for people who watch, on stderr, each behind "notice: ".
+void print_notices(const std::vector<std::string>& notices);
+
 // For one short text.
 void print(std::string_view text);
 // Whether standard output is a pipe that nobody reads any more.

@@ -21,6 +21,7 @@ struct VerifyArguments {
   std::vector<std::string> files;
   Device device = Device::kCpu;
   uint32_t threads = 0;
+  uint64_t memory_limit = 0;
 };
 
 void verify_one(const std::string& path, const VerifyArguments& arguments, ThreadPool& pool, bool quiet) {
@@ -31,6 +32,7 @@ void verify_one(const std::string& path, const VerifyArguments& arguments, Threa
   VerifyOptions options;
   options.progress = [&](double done) { share = done; };
   options.cancel = &cancel;
+  options.memory_limit = arguments.memory_limit;
   std::atomic<uint64_t> on_device{0}, on_cpu{0};
   std::mutex mutex;
   std::set<std::string> reasons;  // for chunks that the GPU cannot decode
@@ -52,7 +54,7 @@ void verify_one(const std::string& path, const VerifyArguments& arguments, Threa
         std::lock_guard lock(mutex);
         reasons.insert(reason);
       }
-      return decode_rows(root, type, 0, root.count);
+      return decode_rows(root, type, 0, root.count, {~uint64_t{0}, &cancel});
     };
   ProgressBar bar(path, quiet, file->source().size(), [&] { return share.load(); });
   const InterruptGuard interrupt([&] { cancel.cancel(); });
@@ -65,7 +67,7 @@ void verify_one(const std::string& path, const VerifyArguments& arguments, Threa
     where = fmt::format("{} column chunks on {}, {} on the CPU{}{}", human_count(on_device),
                         gpu().backend->devices()[0].name, human_count(on_cpu), reasons.empty() ? "" : ": ",
                         printable(fmt::format("{}", fmt::join(reasons, "; "))));
-  for (const std::string& note : report.notes) print(printable(fmt::format("{}: note: {}", path, note)) + "\n");
+  for (const std::string& note : report.notes) print(fmt::format("{}: note: {}\n", printable(path), printable(note)));
   print(fmt::format("{}: sound. {} values in {} column chunks, {} streams, {}; {}, {}\n", printable(path),
                     human_count(report.values), human_count(report.chunks), human_count(report.streams),
                     human_bytes(report.bytes), where, human_seconds(seconds)));
@@ -89,6 +91,9 @@ void add_verify(Program& program) {
   command->add_option("FILE", arguments->files, "The .basalt files")->required();
   add_device_option(command, arguments->device);
   add_threads_option(command, arguments->threads);
+  add_bytes_option(command, "--memory-limit", arguments->memory_limit,
+                   "Memory for decoded values, besides the bytes they are stored in (default: 128 MiB, or 16 MiB for "
+                   "each thread)");
   command->callback(
       [&program, arguments] { program.run = [&program, arguments] { return run_verify(*arguments, program.quiet); }; });
 }

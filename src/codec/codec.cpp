@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "basalt/core/error.h"
 
@@ -29,6 +30,19 @@ uint64_t Node::encoded_bytes() const {
   return total;
 }
 
+uint64_t encoded_bytes(const NodeView& node) {
+  uint64_t total = node.params.size();
+  for (const ByteView stream : node.streams) total += stream.size();
+  for (const NodeView& child : node.children) total += encoded_bytes(child);
+  return total;
+}
+
+void fail_decoded_limit(uint64_t needed, uint64_t limit) {
+  throw Error(ErrorCode::kOutOfMemory, "its values would take " + std::to_string(needed) +
+                                           " bytes when decoded, more than the limit of " + std::to_string(limit) +
+                                           " (raised by --memory-limit, in SQL by basalt_decoded_limit)");
+}
+
 NodeView view_of(const Node& node) {
   NodeView view;
   view.codec = node.codec;
@@ -51,6 +65,14 @@ void Reader::decode_tile(uint32_t, void*) {
 }
 void Reader::decode_tile(uint32_t, StringRows&) {
   throw Error(ErrorCode::kInternal, "this array holds fixed-width values, not strings");
+}
+void Reader::string_lengths(uint32_t, uint32_t*) {
+  throw Error(ErrorCode::kInternal, "this array holds fixed-width values, not strings");
+}
+uint64_t Reader::most_bytes(uint32_t tile) {
+  std::array<uint32_t, kTileRows> lengths;
+  string_lengths(tile, lengths.data());
+  return std::accumulate(lengths.begin(), lengths.begin() + rows_in_tile(count(), tile), uint64_t{0});
 }
 uint32_t Reader::decode_runs(uint32_t, void*, uint32_t*) { return 0; }
 EntryList Reader::decode_codes(uint32_t, uint32_t*) { return {}; }
@@ -79,6 +101,7 @@ std::optional<double> Reader::sum_as_stored(uint32_t, const uint8_t*) { return s
 void Reader::gather(std::span<const uint32_t> rows, StringRows& out) {
   StringRows tile_rows;
   uint32_t loaded = ~0u;
+  tile_rows.limit = out.limit;
   for (const uint32_t row : rows) {
     const uint32_t tile = row / kTileRows;
     if (tile != loaded) {
@@ -87,6 +110,7 @@ void Reader::gather(std::span<const uint32_t> rows, StringRows& out) {
       loaded = tile;
     }
     const std::string_view text = tile_rows.at(row % kTileRows);
+    out.check_room(text.size());
     out.bytes.append(text.data(), text.size());
     out.offsets.push_back(static_cast<int64_t>(out.bytes.size()));
   }
@@ -122,24 +146,56 @@ Node encode_tree(const Values& values, const Tree& tree, Effort effort) {
   return get_codec(tree.codec).encode(values, tree, effort);
 }
 
-void validate_tree(const NodeView& node) {
+bool may_hold(const Codec& codec, Physical type, TreePlace place) {
+  return codec.accepts(type, place == TreePlace::kBytes) && (!codec.holds_nulls() || place == TreePlace::kColumn);
+}
+
+namespace {
+
+void validate_node(const NodeView& node, TreePlace place, uint32_t levels, uint32_t& nodes) {
   if (node.codec == nullptr) throw Error(ErrorCode::kUnsupported, "unknown codec");
+  const std::string name(node.codec->name());
+  if (levels > kMaxTreeLevels || ++nodes > kMaxTreeNodes) {
+    throw Error(ErrorCode::kCorrupt, "its encoding has more than " + std::to_string(kMaxTreeLevels) + " levels or " +
+                                         std::to_string(kMaxTreeNodes) + " nodes");
+  }
+  if (!may_hold(*node.codec, node.type, place)) {
+    throw Error(ErrorCode::kCorrupt,
+                name + " cannot hold " +
+                    (place == TreePlace::kBytes ? "the bytes of strings"
+                                                : std::string("values of type ") + to_string(node.type)) +
+                    (node.codec->holds_nulls() ? " inside of a tree" : ""));
+  }
   const auto slots = node.codec->children(node.type);
   if (node.children.size() != slots.size()) {
-    throw Error(ErrorCode::kCorrupt, std::string(node.codec->name()) + " has " + std::to_string(node.children.size()) +
-                                         " children instead of " + std::to_string(slots.size()));
+    throw Error(ErrorCode::kCorrupt, name + " has " + std::to_string(node.children.size()) + " children instead of " +
+                                         std::to_string(slots.size()));
   }
   for (size_t i = 0; i < slots.size(); ++i) {
-    const NodeView& child = node.children[i];
-    if (child.codec == nullptr || child.type != slots[i].type || !child.codec->accepts(child.type, slots[i].is_bytes)) {
-      throw Error(ErrorCode::kCorrupt, std::string(node.codec->name()) + ": its child \"" + std::string(slots[i].name) +
-                                           "\" has a type or codec that does not fit");
+    if (node.children[i].codec == nullptr) throw Error(ErrorCode::kUnsupported, "unknown codec");
+    if (node.children[i].type != slots[i].type) {
+      throw Error(ErrorCode::kCorrupt, name + ": its child \"" + std::string(slots[i].name) + "\" has another type");
     }
   }
   node.codec->validate(node);
-  for (const NodeView& child : node.children) validate_tree(child);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    validate_node(node.children[i], place_of(slots[i]), levels + 1, nodes);
+  }
 }
 
-std::unique_ptr<Reader> open_reader(const NodeView& node) { return node.codec->open(node); }
+}  // namespace
+
+void validate_tree(const NodeView& root, TreePlace place) {
+  uint32_t nodes = 0;
+  validate_node(root, place, 1, nodes);
+}
+
+std::unique_ptr<Reader> open_reader(const NodeView& node) {
+  if (!may_hold(*node.codec, node.type, TreePlace::kColumn)) {
+    throw Error(ErrorCode::kInternal,
+                std::string(node.codec->name()) + " was opened for values of type " + to_string(node.type));
+  }
+  return node.codec->open(node);
+}
 
 }  // namespace basalt

@@ -1,11 +1,15 @@
 // Arrow record batches into tables: one recursive walk that appends a range of rows of an array to a column. Offsets,
 // sliced bitmaps, dictionaries, views and foreign widths end here; what Basalt sees afterwards has one form per type.
+// Values under a NULL, be it their own or that of a list or struct around them, are never looked at: Arrow lets them be
+// anything.
 #include <cstring>
 #include <limits>
+#include <map>
 #include <string>
 
 #include "basalt/core/error.h"
 #include "core/arrow_format.h"
+#include "core/bitmap.h"
 #include "core/utf8.h"
 
 namespace basalt {
@@ -23,7 +27,8 @@ const T* buffer_of(const ArrowArray& array, int64_t index, const Field& field) {
   return static_cast<const T*>(array.buffers[index]);
 }
 
-bool bit_at(const uint8_t* bits, int64_t i) { return (bits[i >> 3] >> (i & 7)) & 1; }
+// Entries of dictionaries, decoded once per batch: a list's elements come in many pieces.
+using Dictionaries = std::map<const ArrowArray*, Column>;
 
 // Rows [begin, begin + count) of one array, `begin` already including the array's own offset.
 struct Slice {
@@ -31,46 +36,48 @@ struct Slice {
   const ArrowSchema& schema;
   int64_t begin;
   int64_t count;
+  Dictionaries& dictionaries;
+  const uint8_t* mask = nullptr;  // of the structs around it: bit i is clear if one of them is NULL in row i
 
   const uint8_t* validity() const {
     if (array.null_count == 0 || array.n_buffers == 0) return nullptr;
     return static_cast<const uint8_t*>(array.buffers[0]);
   }
   bool valid(int64_t i) const {
+    if (mask != nullptr && !get_bit(mask, static_cast<uint64_t>(i))) return false;
     const uint8_t* bits = validity();
-    return bits == nullptr || bit_at(bits, begin + i);
+    return bits == nullptr || get_bit(bits, static_cast<uint64_t>(begin + i));
+  }
+  // One bit per row; empty if no row is NULL.
+  Buffer valid_rows() const {
+    if (mask == nullptr && validity() == nullptr) return {};
+    const auto rows = static_cast<uint64_t>(count);
+    Buffer bits((rows + 7) / 8);
+    for (uint64_t i = 0; i < rows; ++i) put_bit(bits.as<uint8_t>(), i, valid(static_cast<int64_t>(i)));
+    return count_bits(bits.as<uint8_t>(), 0, rows) == rows ? Buffer() : bits;
   }
 };
 
 void append_slice(Column& out, const Field& field, const Slice& slice);
 
-// Grows the bitmap with ones up to `rows`; called before the first NULL arrives.
-void fill_validity(Column& out, uint64_t rows) {
-  const size_t old_bytes = out.validity.size();
-  const size_t bytes = (rows + 7) / 8;
-  if (bytes > old_bytes) {
-    out.validity.resize(bytes);
-    std::memset(out.validity.data() + old_bytes, 0xff, bytes - old_bytes);
-  }
+// Bits for `rows` more rows, all valid or all NULL, before they are counted in `length`. No bitmap before the first
+// NULL.
+void extend_validity(Column& out, uint64_t rows, bool valid) {
+  if (valid && out.validity.empty()) return;
+  const bool first_null = out.validity.empty();
+  out.validity.resize((out.length + rows + 7) / 8);
+  if (first_null) set_bits(out.validity.as<uint8_t>(), 0, out.length, true);
+  set_bits(out.validity.as<uint8_t>(), out.length, rows, valid);
+  if (!valid) out.null_count += rows;
 }
 
 void append_validity(Column& out, const Slice& slice) {
-  const uint64_t first = out.length;
-  const uint64_t end = first + static_cast<uint64_t>(slice.count);
-  const uint8_t* bits = slice.validity();
-  uint64_t nulls = 0;
-  if (bits != nullptr)
-    for (int64_t i = 0; i < slice.count; ++i) nulls += !bit_at(bits, slice.begin + i);
-  if (nulls == 0 && out.validity.empty()) return;
-  fill_validity(out, end);
-  if (nulls == 0) return;
-  auto* target = out.validity.as<uint8_t>();
-  for (int64_t i = 0; i < slice.count; ++i) {
-    if (bit_at(bits, slice.begin + i)) continue;
-    const uint64_t row = first + static_cast<uint64_t>(i);
-    target[row >> 3] = static_cast<uint8_t>(target[row >> 3] & ~(1u << (row & 7)));
-  }
-  out.null_count += nulls;
+  const auto rows = static_cast<uint64_t>(slice.count);
+  const Buffer bits = slice.valid_rows();
+  extend_validity(out, rows, bits.empty());
+  if (bits.empty()) return;
+  copy_bits(bits.as<uint8_t>(), 0, out.validity.as<uint8_t>(), out.length, rows);
+  out.null_count -= count_bits(bits.as<uint8_t>(), 0, rows);
 }
 
 // Room for `count` more values; the address of the first.
@@ -182,7 +189,7 @@ Slice child_slice(const Slice& parent, int64_t index, int64_t begin, int64_t cou
   if (index >= parent.array.n_children) fail(field, "the Arrow array has too few children");
   const ArrowArray& child = *parent.array.children[index];
   if (begin < 0 || begin + count > child.length) fail(field, "a child of the Arrow array is too short");
-  return {child, *parent.schema.children[index], begin + child.offset, count};
+  return {child, *parent.schema.children[index], begin + child.offset, count, parent.dictionaries};
 }
 
 // NULL lists become empty, whatever range they had, so that elements and offsets stay in step.
@@ -229,43 +236,49 @@ int64_t index_at(const void* data, char format, int64_t i, const Field& field) {
   }
 }
 
-// A row under a NULL: any value of the right shape.
-void append_empty(Column& out, const Field& field) {
+// A NULL, and what has to lie under it.
+void append_null(Column& out, const Field& field) {
+  extend_validity(out, 1, false);
   ++out.length;
   switch (field.type.kind) {
     case TypeKind::kUtf8:
-    case TypeKind::kBinary: out.offsets.push(static_cast<int64_t>(out.bytes.size())); break;
-    case TypeKind::kList: out.offsets.push(static_cast<int64_t>(out.children[0].length)); break;
+    case TypeKind::kBinary: out.offsets.push(static_cast<int64_t>(out.bytes.size())); return;
+    case TypeKind::kList: out.offsets.push(static_cast<int64_t>(out.children[0].length)); return;
     case TypeKind::kStruct:
-      for (size_t i = 0; i < field.children.size(); ++i) append_empty(out.children[i], field.children[i]);
-      break;
+      for (size_t i = 0; i < field.children.size(); ++i) append_null(out.children[i], field.children[i]);
+      return;
     default: {
       const size_t width = width_of(physical_of(field.type));
       std::memset(grow_values<std::byte>(out, static_cast<int64_t>(width)), 0, width);
     }
   }
-  if (!out.validity.empty()) fill_validity(out, out.length);
+}
+
+const Column& entries_of(const Field& field, const Slice& slice) {
+  const ArrowArray& entries = *slice.array.dictionary;
+  const auto [found, fresh] = slice.dictionaries.try_emplace(&entries);
+  if (fresh) {
+    Column column = make_column(field);
+    append_slice(column, field,
+                 {entries, *slice.schema.dictionary, entries.offset, entries.length, slice.dictionaries});
+    found->second = std::move(column);
+  }
+  return found->second;
 }
 
 void append_dictionary(Column& out, const Field& field, const Slice& slice) {
-  const ArrowArray& entries = *slice.array.dictionary;
-  Column dictionary = make_column(field);
-  append_slice(dictionary, field, {entries, *slice.schema.dictionary, entries.offset, entries.length});
+  const Column& entries = entries_of(field, slice);
   const auto* indices = slice.count == 0 ? nullptr : buffer_of<void>(slice.array, 1, field);
   const char format = slice.schema.format[0];
   for (int64_t i = 0; i < slice.count; ++i) {
-    const uint64_t row = out.length;
-    if (slice.valid(i)) {
-      const int64_t index = index_at(indices, format, slice.begin + i, field);
-      if (index < 0 || index >= entries.length) fail(field, "a dictionary index lies outside the dictionary");
-      append_rows(out, dictionary, static_cast<uint64_t>(index), static_cast<uint64_t>(index) + 1);
+    if (!slice.valid(i)) {
+      append_null(out, field);
       continue;
     }
-    append_empty(out, field);
-    fill_validity(out, out.length);
-    auto* bits = out.validity.as<uint8_t>();
-    bits[row >> 3] = static_cast<uint8_t>(bits[row >> 3] & ~(1u << (row & 7)));
-    ++out.null_count;
+    const int64_t index = index_at(indices, format, slice.begin + i, field);
+    if (index < 0 || index >= static_cast<int64_t>(entries.length))
+      fail(field, "a dictionary index lies outside the dictionary");
+    append_rows(out, entries, static_cast<uint64_t>(index), static_cast<uint64_t>(index) + 1);
   }
 }
 
@@ -276,7 +289,7 @@ void append_values(Column& out, const Field& field, const Slice& slice) {
     case TypeKind::kBool: {
       uint8_t* target = grow_values<uint8_t>(out, slice.count);
       const auto* bits = slice.count == 0 ? nullptr : buffer_of<uint8_t>(slice.array, 1, field);
-      for (int64_t i = 0; i < slice.count; ++i) target[i] = bit_at(bits, slice.begin + i);
+      for (int64_t i = 0; i < slice.count; ++i) target[i] = get_bit(bits, static_cast<uint64_t>(slice.begin + i));
       return;
     }
     case TypeKind::kDecimal:
@@ -313,11 +326,15 @@ void append_values(Column& out, const Field& field, const Slice& slice) {
         return std::pair{(slice.begin + i) * size, (slice.begin + i + 1) * size};
       });
     }
-    case TypeKind::kStruct:
-      for (size_t i = 0; i < field.children.size(); ++i)
-        append_slice(out.children[i], field.children[i],
-                     child_slice(slice, static_cast<int64_t>(i), slice.begin, slice.count, field));
+    case TypeKind::kStruct: {
+      const Buffer valid = slice.valid_rows();
+      for (size_t i = 0; i < field.children.size(); ++i) {
+        Slice member = child_slice(slice, static_cast<int64_t>(i), slice.begin, slice.count, field);
+        if (!valid.empty()) member.mask = valid.as<uint8_t>();
+        append_slice(out.children[i], field.children[i], member);
+      }
       return;
+    }
     default: break;
   }
   append_raw(out, field, slice, width_of(physical_of(field.type)));
@@ -341,7 +358,8 @@ Table import_batch(const ArrowArray& array, const ArrowSchema& arrow_schema, con
   Table table;
   table.schema = schema;
   table.rows = static_cast<uint64_t>(array.length);
-  const Slice batch{array, arrow_schema, array.offset, array.length};
+  Dictionaries dictionaries;
+  const Slice batch{array, arrow_schema, array.offset, array.length, dictionaries};
   for (int64_t i = 0; i < array.length && batch.validity() != nullptr; ++i)
     if (!batch.valid(i))
       throw Error(ErrorCode::kUnsupported, "the Arrow batch has NULL rows: a table has only NULL values");

@@ -118,16 +118,57 @@ std::optional<DataType> type_of(std::string_view format, const char* metadata) {
   return std::nullopt;
 }
 
-void import_field(const ArrowSchema& schema, const std::string& path, Field& field, std::vector<std::string>& refused) {
+bool is_utc(std::string_view zone) {
+  for (const std::string_view name : {"UTC", "Etc/UTC", "Z", "+00:00", "+0000"})
+    if (zone == name) return true;
+  return false;
+}
+
+// What of the Arrow type is not part of the type that it becomes.
+void note_changes(const ArrowSchema& schema, const DataType& type, const std::string& path, Notices* notices) {
+  const ArrowSchema& values = schema.dictionary == nullptr ? schema : *schema.dictionary;
+  const std::string_view format = values.format;
+  const std::string becomes = to_string(type);
+  if (schema.dictionary != nullptr) add_notice(notices, path, "a dictionary (categories) becomes " + becomes);
+  const std::string extension = metadata_value(values.metadata, kExtensionName);
+  const bool known = type.kind == TypeKind::kUuid || type.kind == TypeKind::kInt128;
+  if (!extension.empty() && !known)
+    add_notice(notices, path, "the extension type " + extension + " becomes " + becomes);
+  if (format == "tdm") add_notice(notices, path, "dates in milliseconds are cut to days");
+  if (format.starts_with("w:") && !known) add_notice(notices, path, "binary values of a fixed size become " + becomes);
+  if (format.starts_with("+w:")) add_notice(notices, path, "lists of a fixed size become lists of any size");
+  if (type.kind == TypeKind::kTimestampTz && !is_utc(format.substr(4)))
+    add_notice(notices, path,
+               "the time zone " + std::string(format.substr(4)) + " is not kept: the instants are stored in UTC");
+}
+
+// Types that Basalt cannot hold, by the names that people know them by.
+std::string name_of_refused(const char* format) {
+  const std::string_view text = format == nullptr ? "?" : format;
+  if (text == "n") return "null";
+  if (text == "e") return "float16";
+  if (text == "+m") return "map";
+  if (text.starts_with("+u")) return "union";
+  if (text.starts_with("ti")) return "interval";
+  if (text.starts_with("tD")) return "duration";
+  if (text.starts_with("d:") && text.ends_with(",256"))
+    return "decimal256(" + std::string(text.substr(2, text.size() - 6)) + ")";
+  return "Arrow type " + std::string(text);
+}
+
+// `inherited`: the field is a member of a struct that may be NULL, and so may it be itself.
+void import_field(const ArrowSchema& schema, const std::string& path, bool inherited, Field& field,
+                  std::vector<std::string>& refused, Notices* notices) {
   field.name = schema.name == nullptr ? "" : schema.name;
-  field.nullable = (schema.flags & ARROW_FLAG_NULLABLE) != 0;
+  field.nullable = inherited || (schema.flags & ARROW_FLAG_NULLABLE) != 0;
   const ArrowSchema& values = schema.dictionary == nullptr ? schema : *schema.dictionary;
   const auto type = values.format == nullptr ? std::nullopt : type_of(values.format, values.metadata);
   if (!type) {
-    refused.push_back(path + " (Arrow type " + (values.format == nullptr ? "?" : values.format) + ")");
+    refused.push_back(path + " (" + name_of_refused(values.format) + ")");
     return;
   }
   field.type = *type;
+  note_changes(schema, field.type, path, notices);
   if (type->kind != TypeKind::kList && type->kind != TypeKind::kStruct) return;
   if (type->kind == TypeKind::kList && values.n_children != 1) {
     refused.push_back(path + " (a list with " + std::to_string(values.n_children) + " children)");
@@ -138,7 +179,8 @@ void import_field(const ArrowSchema& schema, const std::string& path, Field& fie
     const ArrowSchema& child = *values.children[i];
     std::string child_path = path;
     child_path.append(".").append(child.name == nullptr ? "" : child.name);
-    import_field(child, child_path, field.children[static_cast<size_t>(i)], refused);
+    import_field(child, child_path, type->kind == TypeKind::kStruct && field.nullable,
+                 field.children[static_cast<size_t>(i)], refused, notices);
   }
 }
 
@@ -204,7 +246,8 @@ void fill_schema(const std::string& name, const DataType& type, bool nullable, c
   owner->children.resize(children.size());
   for (size_t i = 0; i < children.size(); ++i) {
     const Field& child = children[i];
-    fill_schema(child.name, child.type, child.nullable, child.children, &owner->children[i]);
+    const bool inherited = type.kind == TypeKind::kStruct && nullable;
+    fill_schema(child.name, child.type, child.nullable || inherited, child.children, &owner->children[i]);
     owner->pointers.push_back(&owner->children[i]);
   }
   *out = ArrowSchema{};
@@ -238,7 +281,7 @@ std::string metadata_value(const char* metadata, std::string_view key) {
 
 }  // namespace arrow
 
-Schema import_schema(const ArrowSchema& schema) {
+Schema import_schema(const ArrowSchema& schema, Notices* notices) {
   if (schema.format == nullptr || std::string_view(schema.format) != "+s")
     throw Error(ErrorCode::kInvalidArgument, "an Arrow table must be a struct, this schema is of another type");
   Schema out;
@@ -246,7 +289,8 @@ Schema import_schema(const ArrowSchema& schema) {
   out.fields.resize(static_cast<size_t>(schema.n_children));
   for (int64_t i = 0; i < schema.n_children; ++i) {
     const ArrowSchema& child = *schema.children[i];
-    arrow::import_field(child, child.name == nullptr ? "" : child.name, out.fields[static_cast<size_t>(i)], refused);
+    arrow::import_field(child, child.name == nullptr ? "" : child.name, false, out.fields[static_cast<size_t>(i)],
+                        refused, notices);
   }
   if (!refused.empty()) {
     std::string message = refused.size() == 1 ? "this column has a type that Basalt cannot hold: "
@@ -254,7 +298,7 @@ Schema import_schema(const ArrowSchema& schema) {
     for (size_t i = 0; i < refused.size(); ++i) message += (i == 0 ? "" : ", ") + refused[i];
     throw Error(ErrorCode::kUnsupported, message);
   }
-  make_names_distinct(out.fields);
+  make_names_distinct(out.fields, notices);
   number_fields(out);
   return out;
 }

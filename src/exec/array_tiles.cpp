@@ -99,6 +99,7 @@ const StringRows& ArrayTiles::strings(uint32_t tile) {
   use_tile(tile);
   if (!have_native_) {
     strings_.clear();
+    strings_.limit = decoded_limit_ + encoded_bytes(node_);
     reader().decode_tile(tile, strings_);
     if (strings_.size() != rows_in_tile(count_, tile)) {
       throw Error(ErrorCode::kCorrupt, "a tile has a wrong number of strings");
@@ -106,6 +107,13 @@ const StringRows& ArrayTiles::strings(uint32_t tile) {
     have_native_ = true;
   }
   return strings_;
+}
+
+void ArrayTiles::gather_strings(uint32_t tile, const uint16_t* rows, uint32_t count, StringRows& out) {
+  out.limit = decoded_limit_ + encoded_bytes(node_);
+  std::vector<uint32_t> of_array(count);
+  for (uint32_t i = 0; i < count; ++i) of_array[i] = tile * kTileRows + rows[i];
+  reader().gather(of_array, out);
 }
 
 const void* ArrayTiles::view_strings(uint32_t tile) {

@@ -27,8 +27,13 @@ class ArrayTiles {
   // The same in the array's own type, written to `out`, which has room for a whole tile.
   void copy_tile(uint32_t tile, void* out);
   void copy_rows(uint32_t tile, const uint16_t* rows, uint32_t count, void* out);
-  // kBytes: the tile's rows.
+  // kBytes: the tile's rows. At most so many bytes of them are decoded at a time, besides those of the encoded array.
+  void set_decoded_limit(uint64_t bytes) { decoded_limit_ = bytes; }
   const StringRows& strings(uint32_t tile);
+  // kBytes: some of a tile's rows, appended; how long its rows are; how many bytes all have at most.
+  void gather_strings(uint32_t tile, const uint16_t* rows, uint32_t count, StringRows& out);
+  void string_lengths(uint32_t tile, uint32_t* out) { reader().string_lengths(tile, out); }
+  uint64_t most_bytes(uint32_t tile) { return reader().most_bytes(tile); }
   // out[i] = 1 where low ≤ value ≤ high (0 there if `negate`), if the codec can tell without decoding.
   Answered test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out);
   // kBytes: out[i] = 1 where the automaton accepts the row, if the codec can tell without decoding.
@@ -57,6 +62,7 @@ class ArrayTiles {
   std::unique_ptr<Reader> reader_;  // opened when a form needs it
   Physical type_ = Physical::kU64;
   uint64_t count_ = 0;
+  uint64_t decoded_limit_ = kDecodedLimit;
   bool packed_ = false;
 
   uint32_t current_ = ~0u;

@@ -266,7 +266,8 @@ Vector ChunkTiles::column(uint32_t index, Lane lane) {
   answered(Answered::kByRows);
   texts_decoded_ = texts_decoded_ || lane == Lane::kBytes;
   ArrayTiles& values = columns_[index].values();
-  const void* data = listed_ ? values.rows(tile_, lane, list(), alive_) : values.tile(tile_, lane);
+  const void* data = columns_[index].placed(
+      [&] { return listed_ ? values.rows(tile_, lane, list(), alive_) : values.tile(tile_, lane); });
   return {lane, data, valid(index)};
 }
 
@@ -289,7 +290,8 @@ std::optional<double> ChunkTiles::sum_as_stored(uint32_t index) {
 
 bool ChunkTiles::test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) {
   auto* whole = listed_ ? picked_.as<uint8_t>() : out;
-  const Answered how = columns_[index].values().test_strings(tile_, test, whole);
+  ArrayTiles& values = columns_[index].values();
+  const Answered how = columns_[index].placed([&] { return values.test_strings(tile_, test, whole); });
   if (how == Answered::kNot) return false;
   answered(how);
   tested_in_place();

@@ -10,15 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "basalt/core/error.h"
 #include "basalt/exec/column_cache.h"
 #include "basalt/file/reader.h"
 #include "exec/array_tiles.h"
 #include "exec/vector.h"
 
 namespace basalt::exec {
-
-// How often loops over tiles look for cancellation.
-constexpr uint32_t kTilesPerCheck = 16;
 
 // A column of a chunk as it was read and checked.
 struct LoadedColumn {
@@ -76,6 +74,7 @@ class ColumnChunk {
  public:
   void reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared,
              ColumnCache::Use* cache);
+  void set_decoded_limit(uint64_t bytes) { values_.set_decoded_limit(bytes); }
   bool loaded() const { return loaded_; }
   // Reads the streams, checks them, opens them. Every other function below does it when it has not been done.
   void load();
@@ -91,6 +90,15 @@ class ColumnChunk {
   ArrayTiles* byte_lengths();
 
   void check_not_corrupt() const;  // throws Error(kCorrupt)
+  // Errors of `body` say where they happened.
+  template <typename Body>
+  auto placed(const Body& body) const {
+    try {
+      return body();
+    } catch (const Error& error) {
+      throw error.within(place());
+    }
+  }
   const ColumnChunkInfo& info() const { return *info_; }
   const PipelineColumn& column() const { return *column_; }
   std::string place() const;
@@ -128,6 +136,11 @@ class ChunkTiles : public TileInput {
   // where one is used.
   void open(const File& file, const std::vector<PipelineColumn>& columns, uint32_t chunk, SharedChunk* shared = nullptr,
             ColumnCache::Use* cache = nullptr);
+
+  // Of the columns that are open, as ArrayTiles has it.
+  void set_decoded_limit(uint64_t bytes) {
+    for (ColumnChunk& column : columns_) column.set_decoded_limit(bytes);
+  }
 
   uint64_t chunk_rows() const { return chunk_rows_; }
   uint32_t tiles() const { return tile_count(chunk_rows_); }

@@ -78,6 +78,7 @@ PartResult run_part(const Pipeline& pipeline, const RunOptions& options, ColumnC
   PartResult result;
   exec::ChunkTiles& tiles = worker.tiles;
   tiles.open(*part.file, pipeline.columns, part.chunk, part.shared, cache);
+  tiles.set_decoded_limit(options.decoded_limit);
   const Decision whole = worker.filter.open_chunk(tiles, options.prune);
   const uint32_t count = part.end_tile - part.first_tile;
   result.tiles.total = count;
@@ -85,7 +86,7 @@ PartResult run_part(const Pipeline& pipeline, const RunOptions& options, ColumnC
   if (whole == Decision::kNone) result.tiles.skipped = count;
   const bool work = worker.aggregation.open_chunk(tiles, whole == Decision::kAll, options.prune, part.first_tile == 0);
   for (uint32_t tile = part.first_tile; work && whole != Decision::kNone && tile < part.end_tile; ++tile) {
-    if (options.cancel != nullptr && tile % exec::kTilesPerCheck == 0) options.cancel->check();
+    if (options.cancel != nullptr) options.cancel->check();
     tiles.begin(tile);
     if (whole != Decision::kAll) {
       const Decision zone = worker.filter.zone(tile / kTilesPerZone);

@@ -3,6 +3,7 @@
 #include "basalt/exec/scan.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "basalt/core/error.h"
@@ -13,6 +14,9 @@
 namespace basalt {
 
 namespace {
+
+// Bytes of strings after which a batch is given out.
+constexpr uint64_t kBatchBytes = 16 << 20;
 
 bool is_nested(const DataType& type) { return type.kind == TypeKind::kList || type.kind == TypeKind::kStruct; }
 
@@ -65,23 +69,32 @@ struct ChunkScan::State {
   bool opened = false;
   Decision whole = Decision::kUnknown;
   ChunkPart part;
+  DecodeLimits limits;
   uint32_t next_tile = 0;
   uint32_t end_tile = 0;
+  uint32_t given = 0;  // of the current tile's alive rows, where it is not given out as a whole
+  bool in_tile = false;
   ScanCounters counters;
   Schema schema;
 
   void open();
   bool next_rows();  // advances to a tile with alive rows
-  void append_tile(Table& out);
-  void append_column(Output& output, Column& target);
-  void append_strings(exec::ArrayTiles& values, Column& target);
-  void append_nested(Output& output, Column& target);
+  void fill(Table& out);
+  // Which of the tile's alive rows come next: all that are left, or as many as keep the batch's strings below
+  // kBatchBytes, but one at least.
+  uint32_t rows_that_fit(const Table& out);
+  void append_rows_of_tile(Table& out, uint32_t first, uint32_t count);
+  void append_column(Output& output, Column& target, uint32_t first, uint32_t count);
+  void append_strings(exec::ArrayTiles& values, Column& target, uint32_t first, uint32_t count);
+  void append_some_strings(exec::ArrayTiles& values, Column& target, uint32_t first, uint32_t count);
+  void append_nested(Output& output, Column& target, uint32_t first, uint32_t count);
   void finish_column(Output& output, Column& column, uint64_t rows) const;
   void check_column(const Column& column, const std::string& name) const;
 };
 
 void ChunkScan::State::open() {
   tiles.open(*file, columns, chunk, part.shared.get());
+  tiles.set_decoded_limit(limits.bytes);
   end_tile = std::min(part.end_tile, tiles.tiles());
   next_tile = std::min(part.first_tile, end_tile);
   counters.tiles.total = end_tile - next_tile;
@@ -96,6 +109,7 @@ void ChunkScan::State::open() {
 
 bool ChunkScan::State::next_rows() {
   while (next_tile < end_tile) {
+    if (limits.cancel != nullptr) limits.cancel->check();
     const uint32_t tile = next_tile++;
     const Decision zone = whole == Decision::kAll ? Decision::kAll : filter->zone(tile / kTilesPerZone);
     if (zone == Decision::kNone) {
@@ -114,24 +128,24 @@ bool ChunkScan::State::next_rows() {
   return false;
 }
 
-void ChunkScan::State::append_strings(exec::ArrayTiles& values, Column& target) {
+void ChunkScan::State::append_strings(exec::ArrayTiles& values, Column& target, uint32_t first, uint32_t count) {
+  if (count < tiles.alive()) return append_some_strings(values, target, first, count);
   const StringRows& rows = values.strings(tiles.tile());
-  const uint32_t alive = tiles.alive();
   const auto base = static_cast<int64_t>(target.bytes.size());
-  const size_t first = target.offsets.size() / sizeof(int64_t);
-  target.offsets.resize((first + alive) * sizeof(int64_t));
-  int64_t* offsets = target.offsets.as<int64_t>() + first;
-  if (alive == tiles.tile_rows()) {
+  const size_t at_row = target.offsets.size() / sizeof(int64_t);
+  target.offsets.resize((at_row + count) * sizeof(int64_t));
+  int64_t* offsets = target.offsets.as<int64_t>() + at_row;
+  if (count == tiles.tile_rows()) {
     target.bytes.append(rows.bytes.data(), rows.bytes.size());
-    for (uint32_t i = 0; i < alive; ++i) offsets[i] = base + rows.offsets[i + 1];
+    for (uint32_t i = 0; i < count; ++i) offsets[i] = base + rows.offsets[i + 1];
     return;
   }
   const uint16_t* list = tiles.list();
   size_t total = 0;
-  for (uint32_t i = 0; i < alive; ++i) total += rows.at(list[i]).size();
+  for (uint32_t i = 0; i < count; ++i) total += rows.at(list[i]).size();
   target.bytes.resize(static_cast<size_t>(base) + total);
   int64_t at = base;
-  for (uint32_t i = 0; i < alive; ++i) {
+  for (uint32_t i = 0; i < count; ++i) {
     const std::string_view text = rows.at(list[i]);
     if (!text.empty()) std::memcpy(target.bytes.data() + at, text.data(), text.size());
     at += static_cast<int64_t>(text.size());
@@ -139,9 +153,24 @@ void ChunkScan::State::append_strings(exec::ArrayTiles& values, Column& target) 
   }
 }
 
-void ChunkScan::State::append_nested(Output& output, Column& target) {
+// Without decoding the rest of the tile.
+void ChunkScan::State::append_some_strings(exec::ArrayTiles& values, Column& target, uint32_t first, uint32_t count) {
+  StringRows rows;
+  values.gather_strings(tiles.tile(), tiles.list() + first, count, rows);
+  const auto base = static_cast<int64_t>(target.bytes.size());
+  if (base == 0) {
+    target.bytes = std::move(rows.bytes);
+  } else {
+    target.bytes.append(rows.bytes.data(), rows.bytes.size());
+  }
+  for (uint32_t i = 0; i < count; ++i) target.offsets.push(base + rows.offsets[i + 1]);
+}
+
+void ChunkScan::State::append_nested(Output& output, Column& target, uint32_t first, uint32_t count) {
   if (output.whole == nullptr) {
-    const auto decode = [&] { return std::make_shared<const Column>(file->decode_column(output.column, chunk)); };
+    const auto decode = [&] {
+      return std::make_shared<const Column>(file->decode_column(output.column, chunk, limits));
+    };
     const uint32_t field = file->schema().fields[output.column].id;
     output.whole = part.shared != nullptr ? part.shared->get_decoded(field, decode) : decode();
     if (output.whole->length != tiles.chunk_rows()) {
@@ -149,24 +178,23 @@ void ChunkScan::State::append_nested(Output& output, Column& target) {
                                            ": chunk " + std::to_string(chunk) + " has a wrong number of rows");
     }
   }
-  const uint64_t first = uint64_t{tiles.tile()} * kTileRows;
-  const uint16_t* list = tiles.list();
-  const uint32_t alive = tiles.alive();
-  for (uint32_t i = 0; i < alive;) {
+  const uint64_t first_row = uint64_t{tiles.tile()} * kTileRows;
+  const uint16_t* list = tiles.list() + first;
+  for (uint32_t i = 0; i < count;) {
     uint32_t end = i + 1;
-    while (end < alive && list[end] == list[end - 1] + 1) ++end;
-    append_rows(target, *output.whole, first + list[i], first + list[end - 1] + 1);
+    while (end < count && list[end] == list[end - 1] + 1) ++end;
+    append_rows(target, *output.whole, first_row + list[i], first_row + list[end - 1] + 1);
     i = end;
   }
 }
 
-void ChunkScan::State::append_column(Output& output, Column& target) {
-  if (output.tile_column == ~0u) return append_nested(output, target);
+void ChunkScan::State::append_column(Output& output, Column& target, uint32_t first, uint32_t count) {
+  if (output.tile_column == ~0u) return append_nested(output, target, first, count);
   exec::ColumnChunk& source = tiles.chunk_column(output.tile_column);
-  const uint32_t alive = tiles.alive();
-  const bool all = alive == tiles.tile_rows();
+  const bool all = count == tiles.tile_rows();
   if (physical_of(target.type) == Physical::kBytes) {
-    append_strings(source.values(), target);
+    exec::ArrayTiles& values = source.values();
+    source.placed([&] { append_strings(values, target, first, count); });
   } else {
     const size_t width = width_of(physical_of(target.type));
     const size_t at = target.length * width;
@@ -175,40 +203,81 @@ void ChunkScan::State::append_column(Output& output, Column& target) {
     if (all) {
       source.values().copy_tile(tiles.tile(), target.values.data() + at);
     } else {
-      source.values().copy_rows(tiles.tile(), tiles.list(), alive, target.values.data() + at);
+      source.values().copy_rows(tiles.tile(), tiles.list() + first, count, target.values.data() + at);
     }
-    target.values.resize(at + alive * width);
+    target.values.resize(at + count * width);
   }
   const uint8_t* valid = source.valid(tiles.tile());
   uint8_t* bytes = output.valid.data() + target.length;
   if (valid == nullptr) {
-    std::memset(bytes, 1, alive);
+    std::memset(bytes, 1, count);
   } else {
     output.any_null = true;
     if (all) {
-      std::memcpy(bytes, valid, alive);
+      std::memcpy(bytes, valid, count);
     } else {
-      const uint16_t* list = tiles.list();
-      for (uint32_t i = 0; i < alive; ++i) bytes[i] = valid[list[i]];
+      const uint16_t* list = tiles.list() + first;
+      for (uint32_t i = 0; i < count; ++i) bytes[i] = valid[list[i]];
     }
   }
-  target.length += alive;
+  target.length += count;
 }
 
-void ChunkScan::State::append_tile(Table& out) {
-  for (size_t i = 0; i < outputs.size(); ++i) append_column(outputs[i], out.columns[i]);
-  const uint32_t alive = tiles.alive();
+void ChunkScan::State::append_rows_of_tile(Table& out, uint32_t first, uint32_t count) {
+  for (size_t i = 0; i < outputs.size(); ++i) append_column(outputs[i], out.columns[i], first, count);
   if (row_numbers) {
     Column& target = out.columns.back();
-    const uint64_t first = file->chunks()[chunk].first_row + uint64_t{tiles.tile()} * kTileRows;
-    const uint16_t* list = tiles.list();
-    target.values.resize((target.length + alive) * sizeof(int64_t));
+    const uint64_t first_row = file->chunks()[chunk].first_row + uint64_t{tiles.tile()} * kTileRows;
+    const uint16_t* list = tiles.list() + first;
+    target.values.resize((target.length + count) * sizeof(int64_t));
     int64_t* numbers = target.values.as<int64_t>() + target.length;
-    for (uint32_t i = 0; i < alive; ++i) numbers[i] = static_cast<int64_t>(first + list[i]);
-    target.length += alive;
+    for (uint32_t i = 0; i < count; ++i) numbers[i] = static_cast<int64_t>(first_row + list[i]);
+    target.length += count;
   }
-  out.rows += alive;
-  counters.rows_out += alive;
+  out.rows += count;
+  counters.rows_out += count;
+}
+
+uint32_t ChunkScan::State::rows_that_fit(const Table& out) {
+  uint64_t before = 0;
+  uint64_t most = 0;
+  std::vector<uint32_t> texts;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].tile_column == ~0u || physical_of(out.columns[i].type) != Physical::kBytes) continue;
+    texts.push_back(outputs[i].tile_column);
+    before += out.columns[i].bytes.size();
+    exec::ColumnChunk& column = tiles.chunk_column(texts.back());
+    exec::ArrayTiles& values = column.values();
+    most += column.placed([&] { return values.most_bytes(tiles.tile()); });
+  }
+  const uint32_t left = tiles.alive() - given;
+  if (before + most <= kBatchBytes) return left;
+  std::array<uint64_t, kTileRows> bytes{};
+  for (const uint32_t text : texts) {
+    std::array<uint32_t, kTileRows> lengths;
+    tiles.chunk_column(text).values().string_lengths(tiles.tile(), lengths.data());
+    for (uint32_t row = 0; row < tiles.tile_rows(); ++row) bytes[row] += lengths[row];
+  }
+  const uint16_t* list = tiles.list() + given;
+  uint32_t count = 0;
+  for (; count < left && before + bytes[list[count]] <= kBatchBytes; ++count) before += bytes[list[count]];
+  return count == 0 && out.rows == 0 ? 1 : count;
+}
+
+void ChunkScan::State::fill(Table& out) {
+  for (;;) {
+    if (!in_tile) {
+      // Whatever the next tile leaves must fit.
+      if (out.rows + kTileRows > batch_rows || !next_rows()) return;
+      in_tile = true;
+      given = 0;
+    }
+    const uint32_t count = rows_that_fit(out);
+    if (count > 0) append_rows_of_tile(out, given, count);
+    given += count;
+    in_tile = given < tiles.alive();
+    if (in_tile) return;
+  }
 }
 
 void ChunkScan::State::check_column(const Column& column, const std::string& name) const {
@@ -248,7 +317,7 @@ std::vector<ChunkPart> split_chunk(const File& file, uint32_t chunk, uint32_t wa
 
 ChunkScan::ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vector<uint32_t> columns,
                      const Expr* filter, std::vector<PipelineColumn> filter_columns, bool row_numbers,
-                     uint32_t batch_rows, ChunkPart part)
+                     uint32_t batch_rows, ChunkPart part, DecodeLimits limits)
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   if (chunk >= file->chunks().size()) {
@@ -257,6 +326,7 @@ ChunkScan::ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vect
   state.file = std::move(file);
   state.chunk = chunk;
   state.part = std::move(part);
+  state.limits = limits;
   state.columns = std::move(filter_columns);
   state.row_numbers = row_numbers;
   state.batch_rows = std::max(batch_rows, kTileRows);
@@ -312,8 +382,7 @@ bool ChunkScan::next(Table& out) {
   }
   for (State::Output& output : state.outputs) output.any_null = false;
   out.rows = 0;
-  // Whatever the next tile leaves must fit.
-  while (out.rows + kTileRows <= state.batch_rows && state.next_rows()) state.append_tile(out);
+  state.fill(out);
   state.tiles.check_not_corrupt();
   for (size_t i = 0; i < state.outputs.size(); ++i) {
     state.finish_column(state.outputs[i], out.columns[i], out.rows);

@@ -51,10 +51,16 @@ struct Scan::State {
 void Scan::State::scan_chunk(uint64_t index, ChunkTables& out) {
   const ChunkRef& ref = chunks[index];
   ChunkScan scan(ref.file, ref.chunk, ref.columns, options.has_filter ? &options.filter : nullptr,
-                 options.filter_columns, options.row_numbers, kTableRows);
+                 options.filter_columns, options.row_numbers, kTableRows, {}, {options.decoded_limit, options.cancel});
+  uint64_t bytes = 0;
+  uint64_t most = options.decoded_limit;
+  for (const uint32_t column : ref.columns) {
+    most += ref.file->column(ref.file->schema().fields[column].id).chunks[ref.chunk].encoded_bytes;
+  }
   Table table;
   while (!stopping.load(std::memory_order_relaxed) && scan.next(table)) {
-    if (options.cancel != nullptr) options.cancel->check();
+    for (const Column& column : table.columns) bytes += column.plain_bytes();
+    if (bytes > most) fail_decoded_limit(bytes, most);
     out.tables.push_back(std::exchange(table, {}));
   }
   out.counters = scan.counters();

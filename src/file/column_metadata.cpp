@@ -38,10 +38,11 @@ class ArrayCursor {
             "a list of nodes, streams or checksums is not aligned");
   }
 
-  ArrayPlace next(const ShapeEntry& shape, Physical type) {
+  // `top`: kColumn, or kInner where there are no NULLs.
+  ArrayPlace next(const ShapeEntry& shape, Physical type, TreePlace top) {
     ArrayPlace place;
     size_t at = 0;
-    if (!shape.nodes.empty()) next_node(shape, at, type, true, place);
+    if (!shape.nodes.empty()) next_node(shape, at, type, top, true, place);
     return place;
   }
 
@@ -53,7 +54,7 @@ class ArrayCursor {
   }
 
  private:
-  void next_node(const ShapeEntry& shape, size_t& at, Physical type, bool known, ArrayPlace& place) {
+  void next_node(const ShapeEntry& shape, size_t& at, Physical type, TreePlace where, bool known, ArrayPlace& place) {
     const auto& shape_node = shape.nodes[at++];
     const CodecEntry& codec = footer_.codecs[shape_node.codec];
     require(arrays_ != nullptr && node_ < size_of(arrays_->nodes()),
@@ -64,6 +65,10 @@ class ArrayCursor {
     node.codec_name = codec.name;
     node.codec_version = codec.version;
     node.type = type;
+    if (node.codec != nullptr && !may_hold(*node.codec, type, where)) {
+      fail(fmt::format("{} cannot hold {} at its place of the encoding tree", node.codec_name,
+                       where == TreePlace::kBytes ? "the bytes of strings" : to_string(type)));
+    }
     node.count = from->count();
     node.child_count = shape_node.child_count;
     require(node.count <= kMaxElements, "a node has an absurd number of values");
@@ -78,7 +83,8 @@ class ArrayCursor {
     }
     const bool children_known = node.codec != nullptr;
     for (uint32_t i = 0; i < shape_node.child_count; ++i) {
-      next_node(shape, at, children_known ? slots[i].type : Physical::kNone, children_known, place);
+      next_node(shape, at, children_known ? slots[i].type : Physical::kNone,
+                children_known ? place_of(slots[i]) : TreePlace::kInner, children_known, place);
     }
   }
 
@@ -92,6 +98,7 @@ class ArrayCursor {
   }
 
   void take_streams(const format::Node& from, NodePlace& node, ArrayPlace& place) {
+    require(from.stream_count() <= kMaxNodeStreams, "a node has too many streams");
     require(from.stream_count() <= size_of(arrays_->streams()) - stream_,
             "there are fewer streams than the nodes need");
     for (uint32_t i = 0; i < from.stream_count(); ++i) {
@@ -271,8 +278,7 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
 
   ColumnInfo info;
   info.field_id = context.field_id;
-  info.path = path_of(footer, context.fields, context.field_id);
-  for (const uint16_t shape : entry.shapes) info.shapes.push_back(footer.shapes[shape].tree);
+  info.path = shown_path_of(footer, context.fields, context.field_id);
   info.stats = entry.stats;
   info.has_dictionary = entry.dictionary.has_value();
 
@@ -290,6 +296,7 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
     table_rows = table_rows && context.fields[footer.parents[id]]->type.kind == TypeKind::kStruct;
   }
   std::vector<StreamPlace> places;
+  std::vector<bool> shape_used(entry.shapes.size());
   info.chunks.reserve(count);
   for (uint32_t i = 0; i < count; ++i) {
     const format::ColumnChunk* from = metadata.chunks()->Get(i);
@@ -302,7 +309,8 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
       chunk.region = {from->region_offset(), from->region_length()};
       chunk.shape = from->shape();
       require(chunk.shape < entry.shapes.size(), "it has an encoding tree that the column does not have");
-      ArrayPlace array = arrays.next(footer.shapes[entry.shapes[chunk.shape]], type);
+      ArrayPlace array = arrays.next(footer.shapes[entry.shapes[chunk.shape]], type, TreePlace::kColumn);
+      shape_used[chunk.shape] = true;
       chunk.nodes = std::move(array.nodes);
       chunk.checksums = std::move(array.checksums);
       require(chunk.nodes.empty() ? field.type.kind == TypeKind::kStruct : chunk.nodes[0].count == chunk.rows,
@@ -328,6 +336,11 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
   }
   arrays.finish();
   zones.finish();
+  // Copied only now: what a tree takes in memory is paid for by the nodes of a chunk that has it.
+  for (size_t i = 0; i < entry.shapes.size(); ++i) {
+    require(shape_used[i], "the column has an encoding tree that no chunk uses");
+    info.shapes.push_back(footer.shapes[entry.shapes[i]].tree);
+  }
   check_overlaps(std::move(places));
   require(rows == entry.stats.rows, "the column's rows differ from those in the footer");
   require(nulls == entry.stats.null_count, "the column's NULLs differ from those in the footer");
@@ -350,8 +363,8 @@ DictionaryInfo parse_dictionary(const MetadataContext& context, ByteView bytes) 
   info.entries = metadata.entries();
   require(info.entries >= 1 && info.entries <= kMaxDictionaryEntries, "the dictionary has an absurd number of entries");
   ArrayCursor arrays(footer, metadata.arrays());
-  info.values =
-      arrays.next(footer.shapes[metadata.entries_shape()], physical_of(context.fields[context.field_id]->type));
+  info.values = arrays.next(footer.shapes[metadata.entries_shape()],
+                            physical_of(context.fields[context.field_id]->type), TreePlace::kInner);
   require(!info.values.nodes.empty() && info.values.nodes[0].count == info.entries,
           "the dictionary's values differ in number from its entries");
   require(size_of(metadata.chunk_has_map()) == footer.chunks.size(),
@@ -361,7 +374,7 @@ DictionaryInfo parse_dictionary(const MetadataContext& context, ByteView bytes) 
     require(has_map <= 1, "the dictionary's list of code maps is damaged");
     ArrayPlace map;
     if (has_map != 0) {
-      map = arrays.next(footer.shapes[metadata.map_shape()], Physical::kU32);
+      map = arrays.next(footer.shapes[metadata.map_shape()], Physical::kU32, TreePlace::kInner);
       require(!map.nodes.empty() && map.nodes[0].count <= info.entries, "a code map is longer than the dictionary");
     }
     info.maps.push_back(std::move(map));

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
+#include <numeric>
 
 #include "basalt/core/error.h"
 #include "basalt/core/threads.h"
@@ -18,10 +20,17 @@ void check_intact(const Reader& reader) {
   if (reader.corrupt()) throw Error(ErrorCode::kCorrupt, "its values break the rules of their encoding");
 }
 
+// From here on memory for strings is taken once, for all that are left.
+constexpr uint64_t kLargeBytes = 32 << 20;
+// What a list's or string's place takes, as Column::plain_bytes() has it for strings; lists become offsets.
+constexpr uint64_t kStringBytes = 4;
+constexpr uint64_t kListBytes = 8;
+
 // Rows [begin, end) of a fixed-width array, decoded tile by tile.
-Buffer decode_fixed(const NodeView& node, uint64_t begin, uint64_t end) {
+Buffer decode_fixed(const NodeView& node, uint64_t begin, uint64_t end, const DecodeLimits& limits) {
   const uint32_t width = width_of(node.type);
   if (width == 0) throw Error(ErrorCode::kInternal, "a fixed-width array was expected");
+  if (end - begin > limits.bytes / width) fail_decoded_limit((end - begin) * width, limits.bytes);
   Buffer out;
   // Every tile is written whole, the last one too.
   out.reserve(static_cast<size_t>((end - begin + kTileRows) * width));
@@ -30,6 +39,7 @@ Buffer decode_fixed(const NodeView& node, uint64_t begin, uint64_t end) {
   const std::unique_ptr<Reader> reader = open_reader(node);
   Buffer partial;
   for (uint64_t row = begin; row < end;) {
+    if (limits.cancel != nullptr) limits.cancel->check();
     const auto tile = static_cast<uint32_t>(row / kTileRows);
     const uint64_t first = uint64_t{tile} * kTileRows;
     const uint64_t next = std::min<uint64_t>(end, first + kTileRows);
@@ -46,33 +56,66 @@ Buffer decode_fixed(const NodeView& node, uint64_t begin, uint64_t end) {
   return out;
 }
 
-void decode_strings(const NodeView& node, uint64_t begin, uint64_t end, Column& column) {
+// Of rows [begin, end), without decoding them.
+uint64_t string_bytes(Reader& reader, uint64_t begin, uint64_t end) {
+  std::array<uint32_t, kTileRows> lengths;
+  uint64_t total = 0;
+  for (uint64_t row = begin; row < end;) {
+    const auto tile = static_cast<uint32_t>(row / kTileRows);
+    const uint64_t first = uint64_t{tile} * kTileRows;
+    const uint64_t next = std::min<uint64_t>(end, first + kTileRows);
+    reader.string_lengths(tile, lengths.data());
+    total += std::accumulate(lengths.begin() + (row - first), lengths.begin() + (next - first), uint64_t{0});
+    row = next;
+  }
+  return total;
+}
+
+// Rows [first, last) of a tile of strings, which are not all of it.
+void decode_part(Reader& reader, uint32_t tile, uint32_t first, uint32_t last, StringRows& out) {
+  std::vector<uint32_t> rows(last - first);
+  std::iota(rows.begin(), rows.end(), tile * kTileRows + first);
+  if (reader.most_bytes(tile) > kLargeBytes) return reader.gather(rows, out);
+  StringRows whole;
+  reader.decode_tile(tile, whole);
+  if (whole.size() < last) throw Error(ErrorCode::kCorrupt, "a tile has too few strings");
+  for (uint32_t row = first; row < last; ++row) {
+    const std::string_view text = whole.at(row);
+    out.check_room(text.size());
+    out.bytes.append(text.data(), text.size());
+    out.offsets.push_back(static_cast<int64_t>(out.bytes.size()));
+  }
+}
+
+void decode_strings(const NodeView& node, uint64_t begin, uint64_t end, const DecodeLimits& limits, Column& column) {
+  if (end - begin > limits.bytes / kStringBytes) fail_decoded_limit((end - begin) * kStringBytes, limits.bytes);
   StringRows rows;
+  rows.limit = limits.bytes - (end - begin) * kStringBytes;
   // UTF-8 is looked at tile by tile, while the bytes are in the cache: a pass of its own costs half as much as
   // decoding.
   const bool utf8 = column.type.kind == TypeKind::kUtf8;
   bool ascii = true;
+  bool large = false;
   size_t checked = 0;
   rows.offsets.reserve(static_cast<size_t>(end - begin + 1));
   if (begin < end) {
     const std::unique_ptr<Reader> reader = open_reader(node);
-    StringRows partial;
     for (uint64_t row = begin; row < end;) {
+      if (limits.cancel != nullptr) limits.cancel->check();
       const auto tile = static_cast<uint32_t>(row / kTileRows);
       const uint64_t first = uint64_t{tile} * kTileRows;
       const uint64_t in_tile = rows_in_tile(node.count, tile);
       const uint64_t next = std::min<uint64_t>(end, first + in_tile);
+      if (!large && rows.bytes.size() > kLargeBytes) {
+        large = true;
+        const uint64_t rest = string_bytes(*reader, row, end);
+        rows.check_room(rest);
+        rows.bytes.reserve(static_cast<size_t>(rows.bytes.size() + rest));
+      }
       if (row == first && next == first + in_tile) {
         reader->decode_tile(tile, rows);
       } else {
-        partial.clear();
-        reader->decode_tile(tile, partial);
-        if (partial.size() < next - first) throw Error(ErrorCode::kCorrupt, "a tile has too few strings");
-        for (uint64_t i = row - first; i < next - first; ++i) {
-          const std::string_view text = partial.at(static_cast<size_t>(i));
-          rows.bytes.append(text.data(), text.size());
-          rows.offsets.push_back(static_cast<int64_t>(rows.bytes.size()));
-        }
+        decode_part(*reader, tile, static_cast<uint32_t>(row - first), static_cast<uint32_t>(next - first), rows);
       }
       ascii = ascii && (!utf8 || is_ascii({rows.bytes.as<char>() + checked, rows.bytes.size() - checked}));
       checked = rows.bytes.size();
@@ -87,8 +130,8 @@ void decode_strings(const NodeView& node, uint64_t begin, uint64_t end, Column& 
   if (!ascii) check_utf8(column, begin);
 }
 
-void decode_validity(const NodeView& node, uint64_t begin, uint64_t end, Column& column) {
-  const Buffer flags = decode_fixed(node, begin, end);
+void decode_validity(const NodeView& node, uint64_t begin, uint64_t end, const DecodeLimits& limits, Column& column) {
+  const Buffer flags = decode_fixed(node, begin, end, limits);
   const uint8_t* valid = flags.as<uint8_t>();
   const uint64_t rows = end - begin;
   column.validity.resize(static_cast<size_t>((rows + 7) / 8));
@@ -122,12 +165,17 @@ void lengths_to_offsets(const Buffer& lengths, Column& column) {
 // A field's column of one chunk with all that lies below it.
 class ColumnDecoder {
  public:
-  ColumnDecoder(const File& file, uint32_t chunk) : file_(file), chunk_(chunk) {}
+  ColumnDecoder(const File& file, uint32_t chunk, const DecodeLimits& limits)
+      : file_(file), chunk_(chunk), left_(limits) {}
 
-  Column decode(const Field& field) const { return decode(field, file_.read_chunk(field.id, chunk_)); }
+  Column decode(const Field& field) { return decode(field, file_.read_chunk(field.id, chunk_)); }
 
-  Column decode(const Field& field, const EncodedChunk& encoded) const {
-    Column column = guarded(field, [&] { return decode_rows(encoded.root, field.type, 0, encoded.root.count); });
+  Column decode(const Field& field, const EncodedChunk& encoded) {
+    Column column = guarded(field, [&] { return decode_rows(encoded.root, field.type, 0, encoded.root.count, left_); });
+    // What lies below shares the limit; what is stored in full does not count.
+    const uint64_t stored = encoded_bytes(encoded.root);
+    const uint64_t taken = column.plain_bytes();
+    left_.bytes -= std::min(left_.bytes, taken - std::min(taken, stored));
     for (const Field& child : field.children) {
       const uint64_t rows = file_.column(child.id).chunks[chunk_].rows;
       const uint64_t wanted = field.type.kind == TypeKind::kList
@@ -148,7 +196,7 @@ class ColumnDecoder {
   template <typename Body>
   auto guarded(const Field& field, Body&& body) const -> decltype(body()) {
     const auto place = [&] {
-      return fmt::format("{}: column {}, chunk {} at byte {}", file_.name(), file_.path(field.id), chunk_,
+      return fmt::format("{}: column {}, chunk {} at byte {}", file_.name(), file_.column(field.id).path, chunk_,
                          file_.column(field.id).chunks[chunk_].region.offset);
     };
     try {
@@ -163,20 +211,40 @@ class ColumnDecoder {
  private:
   const File& file_;
   uint32_t chunk_;
+  DecodeLimits left_;
 };
+
+DecodeLimits with_stored_bytes(DecodeLimits limits, const NodeView& root) {
+  const uint64_t stored = encoded_bytes(root);
+  limits.bytes = limits.bytes > ~stored ? ~uint64_t{0} : limits.bytes + stored;
+  return limits;
+}
+
+bool has_nulls(const NodeView& root) { return root.codec != nullptr && root.codec->holds_nulls(); }
 
 }  // namespace
 
-Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, uint64_t end) {
+uint64_t decoded_bytes(const NodeView& root, const DataType& type) {
+  const uint64_t flags = has_nulls(root) ? root.count : 0;
+  if (type.kind == TypeKind::kStruct) return flags;
+  if (type.kind == TypeKind::kList) return flags + root.count * kListBytes;
+  if (physical_of(type) != Physical::kBytes) return flags + root.count * width_of(physical_of(type));
+  const std::unique_ptr<Reader> reader = open_reader(has_nulls(root) ? root.children.at(1) : root);
+  return flags + root.count * kStringBytes + string_bytes(*reader, 0, root.count);
+}
+
+Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, uint64_t end,
+                   const DecodeLimits& asked) {
   if (begin > end || end > root.count) {
     throw Error(ErrorCode::kInvalidArgument, fmt::format("rows {} to {} of {} were asked for", begin, end, root.count));
   }
   Column column;
   column.type = type;
   column.length = end - begin;
+  const DecodeLimits limits = with_stored_bytes(asked, root);
   const NodeView* values = &root;
-  if (root.codec != nullptr && root.codec->name() == "validity") {
-    decode_validity(root.children.at(0), begin, end, column);
+  if (has_nulls(root)) {
+    decode_validity(root.children.at(0), begin, end, limits, column);
     values = root.children.size() > 1 ? &root.children[1] : nullptr;
   }
   if (type.kind == TypeKind::kStruct) return column;
@@ -184,10 +252,13 @@ Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, u
     throw Error(ErrorCode::kInvalidArgument, "an encoded array of another type was given");
   }
   if (values->type == Physical::kBytes) {
-    decode_strings(*values, begin, end, column);
+    decode_strings(*values, begin, end, limits, column);
     return column;
   }
-  Buffer decoded = decode_fixed(*values, begin, end);
+  if (type.kind == TypeKind::kList && end - begin > limits.bytes / kListBytes) {
+    fail_decoded_limit((end - begin) * kListBytes, limits.bytes);
+  }
+  Buffer decoded = decode_fixed(*values, begin, end, limits);
   if (type.kind == TypeKind::kList) {
     lengths_to_offsets(decoded, column);
     return column;
@@ -197,8 +268,10 @@ Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, u
   return column;
 }
 
-Column File::decode_column(uint32_t column, uint32_t chunk) const {
-  return ColumnDecoder(*this, chunk).decode(schema().fields.at(column));
+Column File::decode_column(uint32_t column, uint32_t chunk, const DecodeLimits& limits) const {
+  Column decoded = ColumnDecoder(*this, chunk, limits).decode(schema().fields.at(column));
+  make_canonical(decoded);
+  return decoded;
 }
 
 namespace {
@@ -274,12 +347,14 @@ Table read_table(const File& file, const ReadOptions& options) {
     const ChunkRange& range = ranges[i / columns.size()];
     const Field& field = file.schema().fields[columns[column]];
     EncodedChunk& chunk = encoded[column][i / columns.size()];
-    const ColumnDecoder decoder(file, range.chunk);
+    ColumnDecoder decoder(file, range.chunk, options.limits);
     Column& part = parts[column][i / columns.size()];
     if (field.children.empty()) {
-      part = decoder.guarded(field, [&] { return decode_rows(chunk.root, field.type, range.begin, range.end); });
+      part = decoder.guarded(
+          field, [&] { return decode_rows(chunk.root, field.type, range.begin, range.end, options.limits); });
     } else {
-      const Column whole = decoder.decode(field, chunk);
+      Column whole = decoder.decode(field, chunk);
+      make_canonical(whole);
       part = make_column(field);
       append_rows(part, whole, range.begin, range.end);
     }

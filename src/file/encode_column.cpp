@@ -180,15 +180,6 @@ uint64_t padded_bytes(const Node& node) {
   return total;
 }
 
-// An empty column of the same shape, children included.
-Column empty_like(const Column& like) {
-  Column empty;
-  empty.type = like.type;
-  if (!like.offsets.empty()) empty.offsets.push<int64_t>(0);
-  for (const Column& child : like.children) empty.children.push_back(empty_like(child));
-  return empty;
-}
-
 }  // namespace
 
 EncodedArray lay_out(Node node) {
@@ -324,32 +315,6 @@ EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk) {
   if (column.bytes.size() > kLongBytes) column.bytes = Buffer();
   out.array = lay_out(std::move(node));
   return out;
-}
-
-void drop_elements_under_nulls(Column& column) {
-  if (column.type.kind == TypeKind::kList && column.null_count != 0) {
-    const int64_t* offsets = column.offsets.as<int64_t>();
-    bool any = false;
-    for (uint64_t row = 0; row < column.length && !any; ++row) {
-      any = !column.is_valid(row) && offsets[row + 1] != offsets[row];
-    }
-    if (any) {
-      Column& elements = column.children[0];
-      Column kept = empty_like(elements);
-      Buffer fresh(column.offsets.size());
-      auto* to = fresh.as<int64_t>();
-      to[0] = 0;
-      for (uint64_t row = 0; row < column.length; ++row) {
-        if (column.is_valid(row)) {
-          append_rows(kept, elements, static_cast<uint64_t>(offsets[row]), static_cast<uint64_t>(offsets[row + 1]));
-        }
-        to[row + 1] = static_cast<int64_t>(kept.length);
-      }
-      elements = std::move(kept);
-      column.offsets = std::move(fresh);
-    }
-  }
-  for (Column& child : column.children) drop_elements_under_nulls(child);
 }
 
 }  // namespace basalt::format_v1

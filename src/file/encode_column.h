@@ -91,7 +91,4 @@ class ColumnEncoder {
   std::atomic<uint32_t> turn_{0};
 };
 
-// Before encoding: list rows that are NULL have no elements.
-void drop_elements_under_nulls(Column& column);
-
 }  // namespace basalt::format_v1

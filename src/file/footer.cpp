@@ -47,6 +47,7 @@ class FooterReader {
 
  private:
   static constexpr uint32_t kMaxTables = 1 << 24;
+  static constexpr uint64_t kMostPathBytes = 16;  // of sort columns, for each byte of the footer
 
   [[noreturn]] void fail(const std::string& reason) const {
     throw Error(ErrorCode::kCorrupt, fmt::format("{}: {}", name_, reason));
@@ -211,6 +212,7 @@ class FooterReader {
     if (footer.codecs() == nullptr) return;
     require(footer.codecs()->size() <= 65535, "there are too many codecs");
     for (const format::Codec* codec : *footer.codecs()) {
+      require(codec->name() == nullptr || codec->name()->size() <= kMaxCodecNameBytes, "a codec's name is too long");
       CodecEntry entry{copy(codec->name()), codec->version(), nullptr};
       entry.codec = find_codec(entry.name);
       if (entry.codec != nullptr && entry.codec->version() < entry.version) entry.codec = nullptr;
@@ -224,6 +226,7 @@ class FooterReader {
     for (const format::Shape* shape : *footer.shapes()) {
       ShapeEntry entry;
       const uint32_t count = shape->nodes() == nullptr ? 0 : shape->nodes()->size();
+      require(count <= kMaxTreeNodes, "an encoding tree has too many nodes");
       require(uint64_t{count} * sizeof(format::ShapeNode) <= copy_budget_,
               "its encoding trees are longer than the footer");
       copy_budget_ -= uint64_t{count} * sizeof(format::ShapeNode);
@@ -233,18 +236,18 @@ class FooterReader {
         entry.nodes.push_back({node->codec(), node->child_count()});
       }
       size_t at = 0;
-      if (count != 0) entry.tree = build_tree(entry, at, 0);
+      if (count != 0) entry.tree = build_tree(entry, at, 1);
       require(at == entry.nodes.size(), "an encoding tree has nodes without a parent");
       data_.shapes.push_back(std::move(entry));
     }
   }
 
-  Tree build_tree(const ShapeEntry& shape, size_t& at, uint32_t depth) const {
+  Tree build_tree(const ShapeEntry& shape, size_t& at, uint32_t level) const {
     require(at < shape.nodes.size(), "an encoding tree lacks nodes");
-    require(depth < kMaxSchemaDepth, "an encoding tree is nested too deeply");
+    require(level <= kMaxTreeLevels, "an encoding tree is nested too deeply");
     const auto& node = shape.nodes[at++];
     Tree tree{data_.codecs[node.codec].name, {}};
-    for (uint32_t i = 0; i < node.child_count; ++i) tree.children.push_back(build_tree(shape, at, depth + 1));
+    for (uint32_t i = 0; i < node.child_count; ++i) tree.children.push_back(build_tree(shape, at, level + 1));
     return tree;
   }
 
@@ -300,13 +303,24 @@ class FooterReader {
     }
   }
 
+  uint64_t path_bytes_of(const std::vector<const Field*>& fields, uint32_t id) const {
+    uint64_t bytes = fields[id]->name.size();
+    for (; data_.parents[id] != id; id = data_.parents[id]) bytes += 1 + fields[data_.parents[id]]->name.size();
+    return bytes;
+  }
+
   void read_rest(const format::Footer& footer) {
     if (footer.sort_columns() != nullptr) {
       require(footer.sort_columns()->size() <= data_.columns.size(), "there are more sort columns than columns");
+      // A long name above many members is in each of their paths.
+      const std::vector<const Field*> fields = flatten(data_.schema);
+      uint64_t path_bytes = 0;
       for (const uint32_t id : *footer.sort_columns()) {
         require(id < data_.columns.size(), "a sort column does not exist");
         data_.sort_columns.push_back(id);
+        path_bytes += path_bytes_of(fields, id);
       }
+      require(path_bytes <= kMostPathBytes * data_.length, "the names of its sort columns are too long");
     }
     data_.created_by = copy(footer.created_by());
     if (footer.metadata() != nullptr) {
@@ -351,6 +365,21 @@ std::string path_of(const FooterData& footer, const std::vector<const Field*>& f
   const uint32_t parent = footer.parents[field_id];
   if (parent == field_id) return fields[field_id]->name;
   return path_of(footer, fields, parent) + "." + fields[field_id]->name;
+}
+
+std::string shown_path_of(const FooterData& footer, const std::vector<const Field*>& fields, uint32_t field_id) {
+  std::string path;
+  for (uint32_t id = field_id;; id = footer.parents[id]) {
+    const std::string& name = fields[id]->name;
+    if (path.size() + name.size() > kMaxShownPathBytes) {
+      size_t end = kMaxShownPathBytes - std::min(path.size(), kMaxShownPathBytes);
+      while (end > 0 && (name[end] & 0xC0) == 0x80) --end;  // a character stays whole
+      return name.substr(0, end) + "…" + path;
+    }
+    path.insert(0, name);
+    if (footer.parents[id] == id) return path;
+    path.insert(0, ".");
+  }
 }
 
 Buffer read_block(const Source& source, const Block& block, const std::string& what) {

@@ -60,6 +60,9 @@ struct FooterData {
 // Names from the root, "a.b". Made when asked for: a long name over many members would multiply.
 std::string path_of(const FooterData& footer, const std::vector<const Field*>& fields, uint32_t field_id);
 
+// The same for messages and listings: of a long path only the end, and of a long name only its beginning.
+std::string shown_path_of(const FooterData& footer, const std::vector<const Field*>& fields, uint32_t field_id);
+
 // Reads the tail of the file and everything the footer needs, in at most two reads.
 FooterData read_footer(const Source& source);
 

@@ -1,9 +1,26 @@
 // A .basalt file as an Arrow stream: the bridge from chunks to batches.
 #include "basalt/file/ipc.h"
 
+#include <algorithm>
+
 namespace basalt {
 
-void stream_file(std::shared_ptr<const File> file, const std::vector<std::string>& columns, ArrowArrayStream* out) {
+namespace {
+
+std::vector<Column> decode_chunk(const File& file, const std::vector<uint32_t>& columns, uint32_t chunk,
+                                 DecodeLimits left) {
+  std::vector<Column> out;
+  for (const uint32_t column : columns) {
+    out.push_back(file.decode_column(column, chunk, left));
+    left.bytes -= std::min(left.bytes, out.back().plain_bytes());
+  }
+  return out;
+}
+
+}  // namespace
+
+void stream_file(std::shared_ptr<const File> file, const std::vector<std::string>& columns, ArrowArrayStream* out,
+                 const DecodeLimits& limits) {
   Schema schema;
   std::vector<uint32_t> indices;
   if (columns.empty()) {
@@ -14,13 +31,13 @@ void stream_file(std::shared_ptr<const File> file, const std::vector<std::string
     indices.push_back(file->find_column(name));
     schema.fields.push_back(file->schema().fields[indices.back()]);
   }
-  auto next = [file = std::move(file), schema, indices, chunk = uint32_t{0}]() mutable -> std::unique_ptr<Table> {
+  auto next = [file = std::move(file), schema, indices, limits,
+               chunk = uint32_t{0}]() mutable -> std::unique_ptr<Table> {
     if (chunk == file->chunks().size()) return nullptr;
     auto table = std::make_unique<Table>();
     table->schema = schema;
     table->rows = file->chunks()[chunk].rows;
-    for (const uint32_t index : indices) table->columns.push_back(file->decode_column(index, chunk));
-    ++chunk;
+    table->columns = decode_chunk(*file, indices, chunk++, limits);
     return table;
   };
   export_stream(schema, std::move(next), out);

@@ -34,7 +34,7 @@ struct File::State {
   std::unique_ptr<Slot[]> slots;
 
   std::string place(uint32_t field_id) const {
-    return fmt::format("{}: column {}", name, format_v1::path_of(footer, fields, field_id));
+    return fmt::format("{}: column {}", name, format_v1::shown_path_of(footer, fields, field_id));
   }
   std::string place(uint32_t field_id, uint32_t chunk) const {
     return fmt::format("{}, chunk {}", place(field_id), chunk);
@@ -56,9 +56,9 @@ class ViewBuilder {
     return *this;
   }
 
-  NodeView build() {
+  NodeView build(TreePlace place = TreePlace::kColumn) {
     NodeView root = next();
-    validate_tree(root);
+    validate_tree(root, place);
     return root;
   }
 
@@ -80,19 +80,39 @@ class ViewBuilder {
     return view;
   }
 
+  // Read and summed once, however often it is referred to: different streams lie apart, so that all of them are not
+  // more than the file. A second reference must repeat the first one's checksums.
   ByteView checked(const StreamPlace& stream) {
-    const ByteView bytes = find(stream);
-    for (uint64_t begin = 0; begin < stream.length; begin += format_v1::kChecksumBlock) {
-      const uint64_t length = std::min(format_v1::kChecksumBlock, stream.length - begin);
-      const uint64_t found = unread_ != nullptr && in_region(stream)
-                                 ? read_and_sum(stream.offset + begin, length)
-                                 : format_v1::checksum(bytes.data() + begin, static_cast<size_t>(length));
-      if (found != checksums_[checksum_++]) {
-        throw Error(ErrorCode::kCorrupt,
-                    fmt::format("the checksum of the {} bytes at byte {} is wrong", length, stream.offset + begin));
-      }
+    const size_t first = checksum_;
+    checksum_ += static_cast<size_t>(format_v1::checksum_blocks(stream.length));
+    if (stream.length == 0) return {};
+    const auto known = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& seen) {
+      return seen.place.offset == stream.offset && seen.place.length == stream.length;
+    });
+    if (known != seen_.end()) {
+      for (size_t i = first; i < checksum_; ++i)
+        compare(checksums_[known->first_checksum + i - first], i, first, stream);
+      return known->bytes;
     }
+    const ByteView bytes = find(stream);
+    for (size_t i = first; i < checksum_; ++i) {
+      const uint64_t begin = (i - first) * format_v1::kChecksumBlock;
+      const uint64_t length = std::min(format_v1::kChecksumBlock, stream.length - begin);
+      compare(unread_ != nullptr && in_region(stream)
+                  ? read_and_sum(stream.offset + begin, length)
+                  : format_v1::checksum(bytes.data() + begin, static_cast<size_t>(length)),
+              i, first, stream);
+    }
+    seen_.push_back({stream, bytes, first});
     return bytes;
+  }
+
+  void compare(uint64_t found, size_t checksum, size_t first, const StreamPlace& stream) const {
+    if (found == checksums_[checksum]) return;
+    const uint64_t begin = (checksum - first) * format_v1::kChecksumBlock;
+    throw Error(ErrorCode::kCorrupt,
+                fmt::format("the checksum of the {} bytes at byte {} is wrong",
+                            std::min(format_v1::kChecksumBlock, stream.length - begin), stream.offset + begin));
   }
 
   // In pieces that are still in the second-level cache when they are summed.
@@ -114,20 +134,19 @@ class ViewBuilder {
   }
 
   ByteView find(const StreamPlace& stream) {
-    if (stream.length == 0) return {};
     if (in_region(stream)) {
       return bytes_.subspan(static_cast<size_t>(stream.offset - region_.offset), static_cast<size_t>(stream.length));
     }
-    // Once, however often it is referred to: different streams lie apart, so that all of them are not more than the
-    // file.
-    for (const auto& [place, bytes] : elsewhere_) {
-      if (place.offset == stream.offset && place.length == stream.length) return bytes;
-    }
     Buffer& other = shared_.emplace_back(static_cast<size_t>(stream.length));
     source_.read({stream.offset, stream.length}, other.data());
-    elsewhere_.emplace_back(stream, other.view());
     return other.view();
   }
+
+  struct Seen {
+    StreamPlace place;
+    ByteView bytes;
+    size_t first_checksum = 0;
+  };
 
   const Source& source_;
   const std::vector<NodePlace>& nodes_;
@@ -135,7 +154,7 @@ class ViewBuilder {
   StreamPlace region_;
   ByteView bytes_;
   std::vector<Buffer>& shared_;
-  std::vector<std::pair<StreamPlace, ByteView>> elsewhere_;  // what of it has been read
+  std::vector<Seen> seen_;  // streams that were read and summed; at most kMaxTreeNodes · kMaxNodeStreams
   std::byte* unread_ = nullptr;
   size_t node_ = 0;
   size_t checksum_ = 0;
@@ -164,7 +183,8 @@ EncodedChunk read_array(const Source& source, const ArrayPlace& array) {
   region.length = end - region.offset <= 2 * total ? end - region.offset : 0;
   out.bytes.resize(static_cast<size_t>(region.length));
   if (region.length != 0) source.read({region.offset, region.length}, out.bytes.data());
-  out.root = ViewBuilder(source, array.nodes, array.checksums, region, out.bytes.view(), out.shared).build();
+  out.root =
+      ViewBuilder(source, array.nodes, array.checksums, region, out.bytes.view(), out.shared).build(TreePlace::kInner);
   return out;
 }
 
@@ -243,7 +263,8 @@ const ColumnInfo& File::column(uint32_t field_id) const {
   if (!slot.column) {
     const format_v1::Block& block = state_->footer.columns[field_id].metadata;
     const Buffer bytes = format_v1::read_block(
-        *state_->source, block, "metadata of column " + format_v1::path_of(state_->footer, state_->fields, field_id));
+        *state_->source, block,
+        "metadata of column " + format_v1::shown_path_of(state_->footer, state_->fields, field_id));
     try {
       slot.column = std::make_unique<const ColumnInfo>(
           format_v1::parse_column({state_->footer, state_->fields, field_id}, bytes.view()));
@@ -349,7 +370,7 @@ const DictionaryInfo& dictionary_of(const File& file, const File::State& state, 
     const format_v1::Block& block = *state.footer.columns[field_id].dictionary;
     const Buffer bytes = format_v1::read_block(
         *state.source, block,
-        "dictionary metadata of column " + format_v1::path_of(state.footer, state.fields, field_id));
+        "dictionary metadata of column " + format_v1::shown_path_of(state.footer, state.fields, field_id));
     try {
       auto dictionary = std::make_unique<const DictionaryInfo>(
           format_v1::parse_dictionary({state.footer, state.fields, field_id}, bytes.view()));

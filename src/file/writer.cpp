@@ -13,6 +13,8 @@
 #include <set>
 
 #include "basalt/core/error.h"
+#include "core/arrow_reader.h"
+#include "core/canonical.h"
 #include "core/utf8.h"
 #include "file/column_writer.h"
 #include "file/format.h"
@@ -238,7 +240,7 @@ struct Writer::State {
       if (schema.fields[i].children.empty()) continue;
       // A nested column becomes several arrays, which are encoded apart from each other.
       gather(slices[i], job->columns[i]);
-      drop_elements_under_nulls(job->columns[i]);
+      empty_null_lists(job->columns[i]);
     }
     for (size_t i = 0; i < slices.size(); ++i) {
       const size_t first = job->flat.size();
@@ -516,45 +518,17 @@ WriteSummary Writer::finish() {
   return summary;
 }
 
-namespace {
-
-struct StreamGuard {
-  ArrowArrayStream* stream;
-  ~StreamGuard() {
-    if (stream->release != nullptr) stream->release(stream);
-  }
-};
-template <typename Released>
-struct ReleaseGuard {
-  Released value{};
-  ~ReleaseGuard() {
-    if (value.release != nullptr) value.release(&value);
-  }
-};
-
-void check_stream(ArrowArrayStream* stream, int status, const std::string& path) {
-  if (status == 0) return;
-  const char* text = stream->get_last_error(stream);
-  throw Error(ErrorCode::kIo, fmt::format("{}: the rows to write could not be read: {}", path,
-                                          text != nullptr ? text : std::strerror(status)));
-}
-
-}  // namespace
-
 WriteSummary write_arrow_stream(const std::string& path, ArrowArrayStream* stream, const WriteOptions& options) {
-  const StreamGuard guard{stream};
-  ReleaseGuard<ArrowSchema> arrow_schema;
-  check_stream(stream, stream->get_schema(stream, &arrow_schema.value), path);
-  const Schema schema = import_schema(arrow_schema.value);
-  Writer writer(path, schema, options);
-  for (;;) {
-    ReleaseGuard<ArrowArray> batch;
-    check_stream(stream, stream->get_next(stream, &batch.value), path);
-    if (batch.value.release == nullptr) break;
+  Notices notices;
+  arrow::StreamReader reader(stream, path, &notices);
+  Writer writer(path, reader.schema(), options);
+  while (std::unique_ptr<Table> batch = reader.next()) {
     if (options.cancel != nullptr) options.cancel->check();
-    writer.append(import_batch(batch.value, arrow_schema.value, schema));
+    writer.append(std::move(*batch));
   }
-  return writer.finish();
+  WriteSummary summary = writer.finish();
+  summary.notices = std::move(notices);
+  return summary;
 }
 
 }  // namespace basalt

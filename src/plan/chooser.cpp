@@ -67,7 +67,7 @@ class Search final : public ChildChooser {
 
  private:
   static bool possible(const Codec& codec, const ChildSlot& slot, uint32_t depth_left) {
-    if (!codec.accepts(slot.type, slot.is_bytes) || codec.name() == "validity") return false;
+    if (!may_hold(codec, slot.type, place_of(slot))) return false;
     if (slot.point_access && !codec.point_access()) return false;
     const bool is_leaf = codec.children(slot.type).empty();
     return codec.depth_cost() == 0 || is_leaf || codec.depth_cost() < depth_left;

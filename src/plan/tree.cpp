@@ -19,14 +19,12 @@ std::string to_string(const Tree& tree) {
 
 namespace {
 
-constexpr size_t kMaxTextDepth = 32;
-
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
   Tree parse() {
-    Tree tree = node(0);
+    Tree tree = node(1);
     skip_spaces();
     if (at_ != text_.size()) fail("the end");
     return tree;
@@ -53,12 +51,12 @@ class Parser {
     if (at_ == begin) fail("a codec's name");
     return std::string(text_.substr(begin, at_ - begin));
   }
-  Tree node(size_t depth) {
-    if (depth > kMaxTextDepth) fail("fewer levels");
+  Tree node(uint32_t level) {
+    if (level > kMaxTreeLevels) fail("at most " + std::to_string(kMaxTreeLevels) + " levels");
     Tree tree{name(), {}};
     if (!take('(')) return tree;
     do {
-      tree.children.push_back(node(depth + 1));
+      tree.children.push_back(node(level + 1));
     } while (take(','));
     if (!take(')')) fail("\")\" or \",\"");
     return tree;
@@ -68,12 +66,17 @@ class Parser {
   size_t at_ = 0;
 };
 
-Tree bind_node(const Tree& tree, Physical type, bool is_bytes, bool is_root) {
+Tree bind_node(const Tree& tree, Physical type, TreePlace place, uint32_t level, uint32_t& nodes) {
   const Codec& codec = get_codec(tree.codec);
-  if (!codec.accepts(type, is_bytes) || (codec.name() == "validity" && !is_root)) {
+  if (level > kMaxTreeLevels || ++nodes > kMaxTreeNodes) {
+    throw Error(ErrorCode::kInvalidArgument, "an encoding has at most " + std::to_string(kMaxTreeLevels) +
+                                                 " levels and " + std::to_string(kMaxTreeNodes) + " nodes");
+  }
+  if (!may_hold(codec, type, place)) {
+    const bool is_bytes = place == TreePlace::kBytes;
     throw Error(ErrorCode::kInvalidArgument, tree.codec + " cannot hold " +
                                                  (is_bytes ? std::string("the bytes of strings") : to_string(type)) +
-                                                 (is_root ? "" : " at this place of a tree"));
+                                                 (place == TreePlace::kColumn ? "" : " at this place of a tree"));
   }
   const auto slots = codec.children(type);
   if (tree.children.size() > slots.size()) {
@@ -83,7 +86,7 @@ Tree bind_node(const Tree& tree, Physical type, bool is_bytes, bool is_root) {
   Tree bound{tree.codec, {}};
   for (size_t i = 0; i < slots.size(); ++i) {
     const Tree child = i < tree.children.size() ? tree.children[i] : codec.default_child(type, i);
-    bound.children.push_back(bind_node(child, slots[i].type, slots[i].is_bytes, false));
+    bound.children.push_back(bind_node(child, slots[i].type, place_of(slots[i]), level + 1, nodes));
     if (slots[i].point_access && !get_codec(child.codec).point_access()) {
       throw Error(ErrorCode::kInvalidArgument, tree.codec + "'s " + std::string(slots[i].name) +
                                                    " must allow access to single rows, " + child.codec + " does not");
@@ -96,6 +99,9 @@ Tree bind_node(const Tree& tree, Physical type, bool is_bytes, bool is_root) {
 
 Tree parse_tree(std::string_view text) { return Parser(text).parse(); }
 
-Tree bind_tree(const Tree& tree, Physical type) { return bind_node(tree, type, false, true); }
+Tree bind_tree(const Tree& tree, Physical type) {
+  uint32_t nodes = 0;
+  return bind_node(tree, type, TreePlace::kColumn, 1, nodes);
+}
 
 }  // namespace basalt

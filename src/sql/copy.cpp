@@ -81,10 +81,15 @@ unique_ptr<FunctionData> copy_bind(ClientContext& context, duckdb::CopyFunctionB
   auto result = duckdb::make_uniq<CopyBindData>();
   guarded(context, [&] {
     duckdb::vector<duckdb::LogicalType> stored;
-    for (const auto& type : types) stored.push_back(stored_type(type));
+    Notices notices;
+    for (size_t i = 0; i < types.size(); ++i) {
+      stored.push_back(stored_type(types[i]));
+      note_stored_type(types[i], names[i], notices);
+    }
     result->types = types;
-    result->schema = to_schema(names, stored);
+    result->schema = to_schema(names, stored, &notices);
     const auto log = StatementLog::of(context);
+    log->add_notices(notices);
     if (log->write_options) result->options = *log->write_options;
     for (const auto& [key, values] : input.info.options) {
       const std::string name = duckdb::StringUtil::Upper(key);
@@ -202,6 +207,7 @@ void finish_writer(ClientContext& context, Writer& writer, const std::string& pa
   guarded(context, [&] {
     const auto log = StatementLog::of(context);
     log->write_summary = writer.finish();
+    log->write_summary.notices = log->snapshot().notices;
     log->add_note(describe(log->write_summary, path));
   });
 }

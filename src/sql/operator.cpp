@@ -134,6 +134,7 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
     }
     options.gpu_memory = number_setting(context, "basalt_gpu_memory");
     options.prune = flag_setting(context, "basalt_pruning");
+    options.decoded_limit = decoded_limit(context);
     options.cancel = cancel.get();
     // A session cancels the token itself; other users of DuckDB only know its own interrupt.
     options.progress = [&](double share) {

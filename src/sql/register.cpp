@@ -54,6 +54,9 @@ void add_settings(duckdb::DBConfig& config) {
                             "Bytes of memory that keep columns of files between statements; 0 = none",
                             LogicalType::UBIGINT, duckdb::Value::UBIGINT(config.options.maximum_memory / kCacheShare),
                             nullptr, duckdb::SetScope::GLOBAL);
+  config.AddExtensionOption("basalt_decoded_limit",
+                            "Bytes that a row, a tile of strings or a nested column of a chunk may take when decoded",
+                            LogicalType::UBIGINT, duckdb::Value::UBIGINT(kDecodedLimit));
   config.AddExtensionOption("basalt_gpu_memory", "Bytes on the GPU for cached and staged data; 0 = what is free",
                             LogicalType::UBIGINT, duckdb::Value::UBIGINT(0));
   config.AddExtensionOption("basalt_lowering", "Whether Basalt runs parts of plans itself", LogicalType::BOOLEAN,

@@ -135,7 +135,9 @@ std::unique_ptr<Table> QueryResult::next() {
     builder.append(*chunk);
   }
   if (builder.rows() == 0) return nullptr;
-  return std::make_unique<Table>(builder.take());
+  auto table = std::make_unique<Table>(builder.take());
+  for (Column& column : table->columns) make_canonical(column);
+  return table;
 }
 
 void QueryResult::to_arrow(ArrowArrayStream* out) {
@@ -165,6 +167,7 @@ const QueryReport& QueryResult::report() const {
   report.in_basalt = log.in_basalt;
   report.in_duckdb = log.in_duckdb;
   report.notes = log.notes;
+  report.notices = log.notices;
   report.tiles = log.scans.tiles;
   for (const RunReport& run : log.runs) {
     if (run.ran_on == Device::kCuda || report.device_name.empty()) {

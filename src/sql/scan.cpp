@@ -63,6 +63,8 @@ struct ScanGlobalState : GlobalTableFunctionState {
   uint64_t wanted_parts = 1;    // of all files together
   uint64_t files = 1;
   bool prune = true;
+  std::shared_ptr<CancelToken> cancel;
+  DecodeLimits limits;
   std::shared_ptr<StatementLog> log;
   const MultiFileBindData* bind_data = nullptr;
   const duckdb::MultiFileGlobalState* outer = nullptr;  // which knows the columns that leave the scan
@@ -192,9 +194,11 @@ class BasaltReader : public duckdb::BaseFileReader {
     const std::vector<std::string> names = distinct_names(fields);
     for (size_t i = 0; i < fields.size(); ++i) {
       columns.push_back(duckdb::MultiFileColumnDefinition::CreateFromNameAndType(names[i], to_logical_type(fields[i])));
-      if (names[i] == fields[i].name) continue;
-      StatementLog::of(context)->add_note("column " + fields[i].name + " is read as " + names[i]);
     }
+    Notices notices;
+    std::vector<Field> renamed = fields;
+    make_names_distinct(renamed, &notices);
+    StatementLog::of(context)->add_notices(notices);
   }
 
   bool is_row_number(duckdb::idx_t local_column) const { return local_column >= basalt_file->schema().fields.size(); }
@@ -220,12 +224,19 @@ class BasaltReader : public duckdb::BaseFileReader {
       row_numbers = row_numbers || is_row_number(column);
       if (!is_row_number(column) && !state.left_out[i]) wanted.push_back(static_cast<uint32_t>(column));
     }
+    if (new_reader) note_changes(wanted, *global.log);
     Expr combined;
     if (!parts.empty()) combined = conjunction(std::move(parts));
     const bool filtered = !filter_columns.empty();
-    state.scan =
-        std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted), filtered ? &combined : nullptr,
-                                    std::move(filter_columns), row_numbers, STANDARD_VECTOR_SIZE, state.part);
+    state.scan = std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted),
+                                             filtered ? &combined : nullptr, std::move(filter_columns), row_numbers,
+                                             STANDARD_VECTOR_SIZE, state.part, global.limits);
+  }
+
+  void note_changes(const std::vector<uint32_t>& wanted, StatementLog& log) const {
+    Notices notices;
+    for (const uint32_t column : wanted) note_sql_type(field_of(column), field_of(column).name, notices);
+    if (!notices.empty()) log.add_notices(notices);
   }
 
   // A column that was filtered here and that nobody asks for afterwards is not decoded.
@@ -427,6 +438,8 @@ struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
     state->outer = &outer;
     state->log = StatementLog::of(context);
     state->prune = flag_setting(context, "basalt_pruning");
+    state->cancel = state->log->cancel_token();
+    state->limits = {decoded_limit(context), state->cancel.get()};
     const auto threads = duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads();
     state->wanted_parts = threads > 1 ? kPartsPerThread * static_cast<uint64_t>(threads) : 1;
     state->files = std::max<uint64_t>(bind_data.file_list->GetFileCount(state->wanted_parts).count, 1);

@@ -17,6 +17,7 @@
 #include "sql/spill.h"
 #include "sql/state.h"
 #include "sql/text.h"
+#include "sql/types.h"
 #include "tpch_extension.hpp"
 
 namespace basalt {
@@ -127,6 +128,7 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
     client.print_progress_bar = false;
   });
   state_->run("SET basalt_threads = " + std::to_string(options.threads));
+  state_->run("SET basalt_decoded_limit = " + std::to_string(options.decoded_limit));
   state_->run("SET basalt_gpu_memory = " + std::to_string(options.gpu_memory));
   state_->run(std::string("SET basalt_lowering = ") + (options.lowering ? "true" : "false"));
   set_device(options.device);
@@ -221,6 +223,8 @@ std::vector<ResultColumn> Session::describe(const std::string& query) {
   });
 }
 
+Notices Session::notices() const { return state_->log->snapshot().notices; }
+
 std::string Session::schema_sql(const std::string& table) {
   const std::string which = table.empty() ? "" : " and name = " + quote_literal(table);
   auto rows = state_->run(
@@ -262,10 +266,18 @@ std::string compression_of(const std::string& path) {
 }  // namespace
 
 void Session::copy_to_parquet(const std::string& query, const std::string& path) {
+  Notices notices;
+  translated(state_->log.get(), [&] {
+    auto prepared = state_->connection->Prepare(sql::strip_semicolons(query));
+    if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), state_->log.get());
+    for (size_t i = 0; i < prepared->GetNames().size(); ++i)
+      sql::note_parquet_type(prepared->GetTypes()[i], prepared->GetNames()[i], notices);
+  });
   copy_to(path, [&](const std::string& target) {
     state_->run("COPY (" + sql::strip_semicolons(query) + "\n) TO " + quote_literal(target) +
                 " (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)");
   });
+  state_->log->add_notices(notices);
 }
 
 void Session::copy_to_csv(const std::string& query, const std::string& path, char delimiter, bool header) {

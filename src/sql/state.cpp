@@ -7,6 +7,7 @@
 
 #include "duckdb/common/string_util.hpp"
 #include "duckdb/parallel/task_scheduler.hpp"
+#include "duckdb/storage/buffer_manager.hpp"
 
 namespace basalt::sql {
 
@@ -101,6 +102,7 @@ void StatementLog::clear() {
   in_basalt_.clear();
   in_duckdb_.clear();
   notes_.clear();
+  notices_.clear();
   runs_.clear();
   scans_ = {};
   chunks_scanned_ = 0;
@@ -139,7 +141,7 @@ void StatementLog::add_run(const RunReport& report) {
 
 StatementLog::Snapshot StatementLog::snapshot() const {
   const std::lock_guard lock(mutex_);
-  return {in_basalt_, in_duckdb_, notes_, runs_, scans_, chunks_scanned_, used_.load()};
+  return {in_basalt_, in_duckdb_, notes_, notices_, runs_, scans_, chunks_scanned_, used_.load()};
 }
 
 void StatementLog::set_error(const Error& error) {
@@ -221,6 +223,11 @@ Device device_setting(duckdb::ClientContext& context) {
 
 uint64_t number_setting(duckdb::ClientContext& context, const char* name) {
   return setting(context, name).GetValue<uint64_t>();
+}
+
+uint64_t decoded_limit(duckdb::ClientContext& context) {
+  return std::min<uint64_t>(number_setting(context, "basalt_decoded_limit"),
+                            duckdb::BufferManager::GetBufferManager(context).GetMaxMemory());
 }
 
 bool flag_setting(duckdb::ClientContext& context, const char* name) { return setting(context, name).GetValue<bool>(); }

@@ -88,6 +88,9 @@ class StatementLog : public duckdb::ClientContextState {
   void add_in_basalt(const std::string& text) { add(in_basalt_, text); }
   void add_in_duckdb(const std::string& text) { add(in_duckdb_, text); }
   void add_note(const std::string& text) { add(notes_, text); }
+  void add_notices(const Notices& notices) {
+    for (const std::string& notice : notices) add(notices_, notice);
+  }
   void add_scan(const ScanCounters& counters);
   void add_run(const RunReport& report);
 
@@ -96,6 +99,7 @@ class StatementLog : public duckdb::ClientContextState {
     std::vector<std::string> in_basalt;
     std::vector<std::string> in_duckdb;
     std::vector<std::string> notes;
+    Notices notices;
     std::vector<RunReport> runs;
     ScanCounters scans;
     uint64_t chunks_scanned = 0;
@@ -127,6 +131,7 @@ class StatementLog : public duckdb::ClientContextState {
   std::vector<std::string> in_basalt_;
   std::vector<std::string> in_duckdb_;
   std::vector<std::string> notes_;
+  Notices notices_;
   std::vector<RunReport> runs_;
   ScanCounters scans_;
   uint64_t chunks_scanned_ = 0;
@@ -158,6 +163,8 @@ void check_access(duckdb::ClientContext& context, const std::string& path);
 // Settings.
 Device device_setting(duckdb::ClientContext& context);
 uint64_t number_setting(duckdb::ClientContext& context, const char* name);
+// basalt_decoded_limit, but not more than DuckDB may use.
+uint64_t decoded_limit(duckdb::ClientContext& context);
 bool flag_setting(duckdb::ClientContext& context, const char* name);
 Device parse_device(const std::string& text);  // throws Error(kInvalidArgument)
 const char* to_string(Device device);

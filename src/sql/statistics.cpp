@@ -6,11 +6,13 @@
 #include <algorithm>
 
 #include "basalt/core/error.h"
+#include "basalt/exec/pipeline.h"
 #include "core/dispatch.h"
 #include "core/distinct_names.h"
 #include "duckdb/common/string_util.hpp"
 #include "duckdb/storage/statistics/numeric_stats.hpp"
 #include "duckdb/storage/statistics/string_stats.hpp"
+#include "exec/loops.h"
 #include "sql/state.h"
 #include "sql/types.h"
 #include "utf8proc_wrapper.hpp"
@@ -55,17 +57,20 @@ bool has_bounds(const Statistics& stats) {
   return !stats.min.null && !stats.max.null && compare(stats.min, stats.max) <= 0;
 }
 
-// Slots under NULLs may hold anything: they are told apart only where some slot lies beyond the bounds.
+// Differences whose top bits are clear prove that a value lies inside: of what lies outside, one of the two is
+// negative or wraps around. Wide ranges set them for values inside, too, and slots under NULLs may hold anything: then
+// rows are looked at one by one. (Comparing all of them so takes 1 ns per BIGINT; baseline x86 has no vectors for it.)
 template <typename T>
 bool all_inside(const Column& column, T low, T high) {
+  using U = typename exec::UnsignedOf<T>::type;
   const T* values = column.values.as<T>();
-  T least = low;
-  T largest = high;
+  U outside = 0;
   for (uint64_t row = 0; row < column.length; ++row) {
-    least = values[row] < least ? values[row] : least;
-    largest = values[row] > largest ? values[row] : largest;
+    const U below = static_cast<U>(static_cast<U>(values[row]) - static_cast<U>(low));
+    const U above = static_cast<U>(static_cast<U>(high) - static_cast<U>(values[row]));
+    outside = static_cast<U>(outside | below | above);
   }
-  if (least == low && largest == high) return true;
+  if (outside >> (sizeof(T) * 8 - 1) == 0) return true;
   for (uint64_t row = 0; row < column.length; ++row) {
     if ((values[row] < low || values[row] > high) && column.is_valid(row)) return false;
   }
@@ -154,8 +159,11 @@ void check_promises(const File& file, const Field& field, const Column& column) 
   if (is_integer(physical) && field.type.kind != TypeKind::kBool && has_bounds(stats)) {
     kept = kept && dispatch_typed(physical, [&](auto tag) {
              using T = decltype(tag);
-             if constexpr (std::is_floating_point_v<T>) return true;
-             return all_inside<T>(column, static_cast<T>(stats.min.integer), static_cast<T>(stats.max.integer));
+             if constexpr (std::is_floating_point_v<T>) {
+               return true;
+             } else {
+               return all_inside<T>(column, static_cast<T>(stats.min.integer), static_cast<T>(stats.max.integer));
+             }
            });
   }
   if (kept) return;

@@ -97,6 +97,55 @@ LogicalType stored_type(const LogicalType& type) {
 
 namespace {
 
+// Visits the types inside a list, an array or a struct with their paths.
+template <typename Visit>
+void visit_children(const LogicalType& type, const std::string& path, const Visit& visit) {
+  switch (type.id()) {
+    case LogicalTypeId::LIST: return visit(duckdb::ListType::GetChildType(type), path + "[]");
+    case LogicalTypeId::ARRAY: return visit(duckdb::ArrayType::GetChildType(type), path + "[]");
+    case LogicalTypeId::STRUCT:
+      for (const auto& child : duckdb::StructType::GetChildTypes(type)) visit(child.second, path + "." + child.first);
+      return;
+    default: return;
+  }
+}
+
+}  // namespace
+
+void note_stored_type(const LogicalType& type, const std::string& path, Notices& notices) {
+  switch (type.id()) {
+    case LogicalTypeId::SQLNULL: add_notice(&notices, path, "it has no type, only NULLs, and becomes integer"); break;
+    case LogicalTypeId::ENUM: add_notice(&notices, path, "an enum becomes varchar"); break;
+    case LogicalTypeId::ARRAY: add_notice(&notices, path, "arrays of a fixed size become lists of any size"); break;
+    default:
+      if (type.HasAlias())
+        add_notice(&notices, path,
+                   duckdb::StringUtil::Lower(type.GetAlias()) + " becomes " +
+                       duckdb::StringUtil::Lower(duckdb::LogicalTypeIdToString(type.id())));
+  }
+  visit_children(type, path, [&](const LogicalType& child, const std::string& child_path) {
+    note_stored_type(child, child_path, notices);
+  });
+}
+
+void note_sql_type(const Field& field, const std::string& path, Notices& notices) {
+  if (field.type.kind == TypeKind::kTimestampTz && field.type.unit == TimeUnit::kNano)
+    add_notice(&notices, path, "nanoseconds are cut to microseconds, the unit that SQL has for instants");
+  const bool list = field.type.kind == TypeKind::kList;
+  for (const Field& child : field.children) note_sql_type(child, list ? path + "[]" : path + "." + child.name, notices);
+}
+
+void note_parquet_type(const LogicalType& type, const std::string& path, Notices& notices) {
+  if (type.id() == LogicalTypeId::HUGEINT || type.id() == LogicalTypeId::UHUGEINT)
+    add_notice(&notices, path, "128-bit integers become double in Parquet: digits behind the 15th are lost");
+  if (type.id() == LogicalTypeId::TIME_NS) add_notice(&notices, path, "times in nanoseconds become text in Parquet");
+  visit_children(type, path, [&](const LogicalType& child, const std::string& child_path) {
+    note_parquet_type(child, child_path, notices);
+  });
+}
+
+namespace {
+
 // Nesting is bounded by the format; deeper types are refused like unknown ones.
 constexpr int kMaxDepth = 64;
 
@@ -162,7 +211,8 @@ bool fill_field(const LogicalType& type, const std::string& path, int depth, Fie
 
 }  // namespace
 
-Schema to_schema(const duckdb::vector<duckdb::string>& names, const duckdb::vector<LogicalType>& types) {
+Schema to_schema(const duckdb::vector<duckdb::string>& names, const duckdb::vector<LogicalType>& types,
+                 Notices* notices) {
   Schema schema;
   std::string refused;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -174,7 +224,7 @@ Schema to_schema(const duckdb::vector<duckdb::string>& names, const duckdb::vect
     throw Error(ErrorCode::kUnsupported,
                 "these columns have types that a .basalt file cannot hold: " + refused + "; cast them, to VARCHAR say");
   }
-  make_names_distinct(schema.fields);
+  make_names_distinct(schema.fields, notices);
   number_fields(schema);
   return schema;
 }

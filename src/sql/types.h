@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "basalt/core/notices.h"
 #include "basalt/core/types.h"
 #include "basalt/core/value.h"
 #include "duckdb.hpp"
@@ -23,10 +24,17 @@ int64_t to_micros(int64_t value, TimeUnit unit);
 // What is stored for a type that has a close relative: ENUM → VARCHAR, ARRAY → LIST, NULL → INTEGER; else the type
 // itself.
 duckdb::LogicalType stored_type(const duckdb::LogicalType& type);
+// Notes where the stored type says less than the type itself.
+void note_stored_type(const duckdb::LogicalType& type, const std::string& path, Notices& notices);
+// Notes where SQL's type for a stored field says less than the field: instants finer than microseconds.
+void note_sql_type(const Field& field, const std::string& path, Notices& notices);
+// Notes what DuckDB writes to Parquet as another type.
+void note_parquet_type(const duckdb::LogicalType& type, const std::string& path, Notices& notices);
 
 // A schema for these columns, which must be stored types. All columns that cannot be held are named in one
 // Error(kUnsupported).
-Schema to_schema(const duckdb::vector<duckdb::string>& names, const duckdb::vector<duckdb::LogicalType>& types);
+Schema to_schema(const duckdb::vector<duckdb::string>& names, const duckdb::vector<duckdb::LogicalType>& types,
+                 Notices* notices = nullptr);
 
 Physical to_physical(duckdb::PhysicalType type);  // kNone where there is none
 

@@ -194,7 +194,11 @@ void append_list(Column& column, const Field& field, Vector& vector, const duckd
     const idx_t index = format.sel->get_index(row);
     if (format.validity.RowIsValid(index)) {
       const duckdb::list_entry_t entry = entries[index];
-      if (entry.length > 0 && entry.offset != expected) consecutive = false;
+      if (entry.length == 0) {  // its offset may be anything
+        column.offsets.push(end);
+        continue;
+      }
+      if (entry.offset != expected) consecutive = false;
       expected = entry.offset + entry.length;
       for (uint64_t i = 0; i < entry.length; ++i) order.push_back(static_cast<uint32_t>(entry.offset + i));
       elements += entry.length;

@@ -64,6 +64,7 @@ struct NodeView {
   std::vector<NodeView> children;
 };
 NodeView view_of(const Node& node);
+uint64_t encoded_bytes(const NodeView& node);  // streams and parameters, children included
 Tree tree_of(const NodeView& node);
 
 constexpr uint32_t tile_count(uint64_t rows) { return static_cast<uint32_t>((rows + kTileRows - 1) / kTileRows); }
@@ -72,10 +73,21 @@ constexpr uint32_t rows_in_tile(uint64_t rows, uint32_t tile) {
   return left < kTileRows ? static_cast<uint32_t>(left) : kTileRows;
 }
 
+// Bytes that values decoded at a time may take where nobody says otherwise, besides those that they are stored in: a
+// few bytes of a file may stand for any number of rows. Chunks of our writer have at most 128 MiB.
+constexpr uint64_t kDecodedLimit = uint64_t{128} << 20;
+[[noreturn]] void fail_decoded_limit(uint64_t needed, uint64_t limit);  // throws Error(kOutOfMemory)
+
 // Rows of variable length, appended by readers.
 struct StringRows {
   std::vector<int64_t> offsets{0};
   Buffer bytes;
+  uint64_t limit = kDecodedLimit;  // of bytes
+
+  // Asked by readers before they take memory for so many more bytes.
+  void check_room(uint64_t more) const {
+    if (bytes.size() > limit || more > limit - bytes.size()) fail_decoded_limit(bytes.size() + more, limit);
+  }
 
   size_t size() const { return offsets.size() - 1; }
   void clear() {
@@ -115,6 +127,10 @@ class Reader {
   virtual void decode_tile(uint32_t tile, void* out);
   // kBytes: appends the tile's rows.
   virtual void decode_tile(uint32_t tile, StringRows& out);
+  // kBytes: how long the tile's rows are, without decoding them; `out` has room for kTileRows.
+  virtual void string_lengths(uint32_t tile, uint32_t* out);
+  // kBytes: how many bytes they have together, at most.
+  virtual uint64_t most_bytes(uint32_t tile);
   // Fixed width: the tile as runs of equal values, of which neighbours may be equal, if it is stored as such. Writes
   // their values and the rows behind their last rows, counted from the tile's first; both have room for kTileRows.
   // Ends ascend, from above 0 to the tile's rows, of damaged arrays, too. Returns how many; 0: it is not, decode_tile()
@@ -258,6 +274,8 @@ class Codec {
     return {};
   }
   virtual Tree default_child(Physical type, size_t child) const;
+  // Whether it holds NULLs beside values (`validity`): such a codec stands only at the top of a column's tree.
+  virtual bool holds_nulls() const { return false; }
   // `validity` and `strings` do not count for the search depth.
   virtual uint32_t depth_cost() const { return 1; }
   // How much smaller, as a factor, it must be than a codec listed before it to be taken instead: for codecs that cost
@@ -295,9 +313,19 @@ const Codec& get_codec(std::string_view name);   // throws Error(kUnsupported)
 std::span<const Codec* const> all_codecs();
 void register_codec(std::unique_ptr<Codec> codec);  // for codecs outside the library; call before any thread reads
 
+// Where in a tree a node stands: at the top of a column, where NULLs may be held; below `strings`, as its bytes; or
+// anywhere else, which is also the top of an array that has no NULLs (a dictionary's entries).
+enum class TreePlace : uint8_t { kColumn, kBytes, kInner };
+constexpr TreePlace place_of(const ChildSlot& slot) { return slot.is_bytes ? TreePlace::kBytes : TreePlace::kInner; }
+// Whether a codec may hold values of this type there.
+bool may_hold(const Codec& codec, Physical type, TreePlace place);
+
 // Whole trees: encode, check, open.
 Node encode_tree(const Values& values, const Tree& tree, Effort effort = Effort::kBalanced);
-void validate_tree(const NodeView& node);
+// That every node stands where it may and holds together, the root, too, whose type is the one it will be read as.
+void validate_tree(const NodeView& root, TreePlace place = TreePlace::kColumn);
+// Of an array that passed validate_tree(). Throws Error(kInternal) if the codec does not take the node's type: its
+// reader would write values of another width into the caller's memory.
 std::unique_ptr<Reader> open_reader(const NodeView& node);
 
 }  // namespace basalt

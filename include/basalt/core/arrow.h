@@ -6,6 +6,7 @@
 #include <string>
 
 #include "basalt/core/column.h"
+#include "basalt/core/notices.h"
 
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
@@ -50,14 +51,19 @@ struct ArrowArrayStream {
 
 namespace basalt {
 
-// Imports a struct schema. Types that Basalt cannot hold are all named in one Error(kUnsupported).
-Schema import_schema(const ArrowSchema& schema);
-// Copies a record batch (a struct array) into columns of the given schema. Does not release the array.
+// Imports a struct schema. Types that Basalt cannot hold are all named in one Error(kUnsupported); those that it holds
+// as another type (zone names, lists of a fixed size, dictionaries) are noted.
+Schema import_schema(const ArrowSchema& schema, Notices* notices = nullptr);
+// Copies a record batch (a struct array) into columns of the given schema, in canonical form (see make_canonical), also
+// where values lie under a NULL struct or a NULL list. Does not release the array.
 Table import_batch(const ArrowArray& array, const ArrowSchema& arrow_schema, const Schema& schema);
 
 void export_schema(const Schema& schema, ArrowSchema* out);
 // Moves the table's buffers into an array that owns them.
 void export_batch(Table&& table, ArrowArray* out);
+
+// The stream's batches as Basalt holds them, in its types and in canonical form; takes the stream over.
+void import_stream(ArrowArrayStream* stream, Notices* notices, ArrowArrayStream* out);
 
 // A stream that asks `next` for tables until it returns nullptr. Errors become the stream's error text.
 void export_stream(const Schema& schema, std::function<std::unique_ptr<Table>()> next, ArrowArrayStream* out);

@@ -38,6 +38,10 @@ Column make_column(const Field& field);
 // Appends rows [begin, end) of `source`, which has the same shape.
 void append_rows(Column& target, const Column& source, uint64_t begin, uint64_t end);
 
+// Brings nested columns to the form in which imports and readers give rows out, whatever Arrow or a file holds: what
+// lies under a NULL struct is NULL, a NULL list has no elements. Other columns are left as they are.
+void make_canonical(Column& column);
+
 // Equal as SQL values: same types, NULLs, bits of every valid value, children.
 bool equal(const Column& a, const Column& b);
 

@@ -93,10 +93,11 @@ class ColumnCache;
 struct RunOptions {
   Device device = Device::kAuto;
   uint32_t threads = 0;
-  ThreadPool* pool = nullptr;    // kept from run to run, for the CPU: instead of `threads`
-  ColumnCache* cache = nullptr;  // of columns on the CPU, kept from run to run
-  uint64_t gpu_memory = 0;       // limit for cached and staged data on the device; 0 = what is free
-  bool prune = true;             // use zone statistics
+  ThreadPool* pool = nullptr;              // kept from run to run, for the CPU: instead of `threads`
+  ColumnCache* cache = nullptr;            // of columns on the CPU, kept from run to run
+  uint64_t gpu_memory = 0;                 // limit for cached and staged data on the device; 0 = what is free
+  bool prune = true;                       // use zone statistics
+  uint64_t decoded_limit = kDecodedLimit;  // bytes of a tile of strings that is decoded on the CPU
   const CancelToken* cancel = nullptr;
   std::function<void(double)> progress;  // share done, 0..1
 };

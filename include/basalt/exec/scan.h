@@ -33,14 +33,15 @@ struct ChunkPart {
 std::vector<ChunkPart> split_chunk(const File& file, uint32_t chunk, uint32_t wanted);
 
 // Scans one chunk of a file, or a part of it; one thread at a time. Batches hold at most `batch_rows` rows, at least a
-// tile's survivors.
+// tile's survivors; fewer where strings are so long that these would take more than 16 MiB.
 class ChunkScan {
  public:
   // `columns`: top-level column indices to give back, in order. `filter` refers to `filter_columns` by index (may be
-  // nullptr). With `row_numbers` a last bigint column holds each row's number in the file.
+  // nullptr). With `row_numbers` a last bigint column holds each row's number in the file. `limits` hold for one row,
+  // one nested column, and one tile of strings that a filter reads; cancellation is looked for in every tile.
   ChunkScan(std::shared_ptr<const File> file, uint32_t chunk, std::vector<uint32_t> columns, const Expr* filter,
             std::vector<PipelineColumn> filter_columns, bool row_numbers = false, uint32_t batch_rows = 2048,
-            ChunkPart part = {});
+            ChunkPart part = {}, DecodeLimits limits = {});
   ~ChunkScan();
 
   // False at the end. `out` is overwritten; its columns follow `columns`.
@@ -62,7 +63,8 @@ struct ScanOptions {
   bool row_numbers = false;  // a last bigint column `file_row_number`
   uint32_t threads = 0;      // 0 = all cores
   const CancelToken* cancel = nullptr;
-  std::function<void(double)> progress;  // share of chunks done, 0..1; called from next()
+  uint64_t decoded_limit = kDecodedLimit;  // of rows of a chunk that wait to be given out, and as for ChunkScan
+  std::function<void(double)> progress;    // share of chunks done, 0..1; called from next()
 };
 
 // A stream of tables over whole files, in their order, whatever the threads: chunks are scanned ahead in parallel, as

@@ -28,7 +28,9 @@ void open_ipc(const std::string& path, ArrowArrayStream* out);
 void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out);
 
 // The rows of a .basalt file as an Arrow stream, one batch per chunk, decoded on demand. `columns`: names, empty = all.
-void stream_file(std::shared_ptr<const File> file, const std::vector<std::string>& columns, ArrowArrayStream* out);
+// `limits` are for all columns of a batch together.
+void stream_file(std::shared_ptr<const File> file, const std::vector<std::string>& columns, ArrowArrayStream* out,
+                 const DecodeLimits& limits = {});
 
 struct IpcSummary {
   uint64_t rows = 0;

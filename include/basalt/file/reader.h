@@ -4,11 +4,13 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/column.h"
+#include "basalt/core/threads.h"
 #include "basalt/core/types.h"
 #include "basalt/core/value.h"
 #include "basalt/file/source.h"
@@ -47,7 +49,7 @@ struct StreamPlace {
 // One node of a chunk's tree as the metadata describes it, in preorder.
 struct NodePlace {
   const Codec* codec = nullptr;  // nullptr: unknown to this build
-  std::string codec_name;
+  std::string_view codec_name;   // the file keeps it
   uint16_t codec_version = 1;
   Physical type = Physical::kU64;
   uint64_t count = 0;
@@ -71,7 +73,7 @@ struct ColumnChunkInfo {
 
 struct ColumnInfo {
   uint32_t field_id = 0;
-  std::string path;  // "a", "a.b": names from the root
+  std::string path;  // "a", "a.b": names from the root; long ones are cut, File::path() has them whole
   std::vector<Tree> shapes;
   std::vector<ColumnChunkInfo> chunks;
   uint64_t encoded_bytes = 0;
@@ -89,6 +91,14 @@ struct EncodedChunk {
   Buffer bytes;                // the region as it lies in the file
   std::vector<Buffer> shared;  // streams that lie elsewhere
   NodeView root;
+};
+
+// What decoding may take. A few bytes of a file can stand for any number of rows: what they would need is compared with
+// `bytes` before memory is taken, and Error(kOutOfMemory) says how much it is.
+struct DecodeLimits {
+  // Counted as Column::plain_bytes() does, besides the bytes that the values are stored in. ~0: none.
+  uint64_t bytes = kDecodedLimit;
+  const CancelToken* cancel = nullptr;  // looked at in every tile
 };
 
 class File {
@@ -133,7 +143,7 @@ class File {
   std::vector<uint32_t> read_code_map(uint32_t field_id, uint32_t chunk) const;
 
   // Whole columns of a chunk, decoded, children included. `column` is a top-level field index.
-  Column decode_column(uint32_t column, uint32_t chunk) const;
+  Column decode_column(uint32_t column, uint32_t chunk, const DecodeLimits& limits = {}) const;
 
   struct State;
 
@@ -145,13 +155,17 @@ class File {
 // Rows [begin, end) of an encoded array as a column of `type`; validity handled. A list gets its offsets, counted from
 // `begin`, and a struct its NULLs: their children are columns of their own. Throws Error(kCorrupt) where values break
 // the rules of their encoding.
-Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, uint64_t end);
+Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, uint64_t end,
+                   const DecodeLimits& limits = {});
+// What all rows of an encoded array take when decoded, by the same count; found from lengths alone.
+uint64_t decoded_bytes(const NodeView& root, const DataType& type);
 
 struct ReadOptions {
   std::vector<std::string> columns;  // empty = all
   uint64_t first_row = 0;
   uint64_t rows = ~uint64_t{0};
   uint32_t threads = 0;
+  DecodeLimits limits = {};  // for each column of a chunk
 };
 Table read_table(const File& file, const ReadOptions& options = {});
 

@@ -23,6 +23,9 @@ struct VerifyReport {
 struct VerifyOptions {
   std::function<void(double)> progress;  // share done, 0..1; one call at a time
   const CancelToken* cancel = nullptr;
+  // Bytes that chunks which are checked at the same time may take when decoded, besides those they are stored in:
+  // others wait, and a chunk that needs more by itself is an error. 0: 128 MiB, or 16 MiB for each thread.
+  uint64_t memory_limit = 0;
   // Decodes a validated chunk in place of decode_rows(root, type, 0, rows): the GPU, say.
   std::function<Column(const NodeView&, const DataType&)> decoder;
 };

@@ -52,6 +52,7 @@ struct WriteSummary {
   uint64_t file_bytes = 0;
   uint64_t plain_bytes = 0;
   std::vector<ColumnSummary> columns;
+  Notices notices;  // what the rows' source holds otherwise than the file
 };
 
 class Writer {

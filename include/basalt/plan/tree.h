@@ -2,6 +2,7 @@
 // children left out are filled with each codec's defaults when the tree is bound to a type.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,11 @@
 #include "basalt/core/types.h"
 
 namespace basalt {
+
+// Limits of the format, which writers and readers keep: a reader's work for one tile grows with both, and what choosers
+// find stays well below.
+constexpr uint32_t kMaxTreeLevels = 8;
+constexpr uint32_t kMaxTreeNodes = 64;
 
 struct Tree {
   std::string codec;
@@ -22,7 +28,8 @@ std::string to_string(const Tree& tree);
 // Throws Error(kInvalidArgument) that names the position and what was expected. Does not look codecs up.
 Tree parse_tree(std::string_view text);
 
-// Checks that every codec exists, takes its type and has the right children, and fills in missing ones.
+// Checks that every codec exists, takes its type and has the right children, and fills in missing ones; and that the
+// whole is not larger than the format allows.
 Tree bind_tree(const Tree& tree, Physical type);
 
 }  // namespace basalt

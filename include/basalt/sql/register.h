@@ -13,6 +13,8 @@ namespace basalt {
 //   basalt_threads     threads of Basalt's own operators; 0 = as many as DuckDB uses
 //   basalt_cache_memory  bytes of memory in which columns that were read stay, encoded, for later statements; 0 = none;
 //                      for all connections; an eighth of the memory_limit at registration by default
+//   basalt_decoded_limit  bytes that one row, a tile of strings or a nested column of a chunk may take when decoded,
+//                      besides those it is stored in; never more than the memory_limit
 //   basalt_gpu_memory  bytes on the device for cached and staged data; 0 = what is free
 //   basalt_lowering    false keeps every operator in DuckDB, over Basalt's scan
 //   basalt_pruning     false reads every tile, whatever the statistics say

@@ -19,9 +19,10 @@ namespace basalt {
 
 struct SessionOptions {
   Device device = Device::kAuto;
-  uint32_t threads = 0;       // 0 = all cores
-  uint64_t memory_limit = 0;  // of DuckDB's operators, bytes; 0 = its default (80 % of the machine)
-  uint64_t gpu_memory = 0;    // 0 = what is free
+  uint32_t threads = 0;                    // 0 = all cores
+  uint64_t memory_limit = 0;               // of DuckDB's operators, bytes; 0 = its default (80 % of the machine)
+  uint64_t decoded_limit = kDecodedLimit;  // basalt_decoded_limit, see basalt/sql/register.h
+  uint64_t gpu_memory = 0;                 // 0 = what is free
   // Where operators spill, in a private folder that is made when it is needed. Empty: beside the database; without one,
   // in $TMPDIR.
   std::string temp_dir;
@@ -45,6 +46,7 @@ struct QueryReport {
   std::vector<std::string> in_basalt;  // "count, sum over lineitem.basalt"
   std::vector<std::string> in_duckdb;  // "GROUP BY: runs in DuckDB over Basalt's scan"
   std::vector<std::string> notes;      // "no GPU: libcuda.so.1 was not found"; "answered from statistics"
+  Notices notices;                     // "column c: an enum becomes varchar"
   TileCounts tiles;                    // of all Basalt scans and operators
   uint64_t bytes_transferred = 0;
   double compile_ms = 0;
@@ -124,6 +126,9 @@ class Session {
 
   void set_device(Device device);
   Device device() const;
+
+  // Of the last statement, or of the last copy_to_….
+  Notices notices() const;
 
   std::vector<TableInfo> tables();
   std::vector<ResultColumn> describe(const std::string& query);

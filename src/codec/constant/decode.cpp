@@ -39,7 +39,12 @@ class ConstantBytesReader final : public BytesReader {
     return std::all_of(lengths.begin(), lengths.end(), [&](uint32_t length) { return length == text_.size(); });
   }
   void decode_tile(uint32_t, std::span<const uint32_t> lengths, Buffer& out) override {
-    for (size_t i = 0; i < lengths.size(); ++i) out.append(text_.data(), text_.size());
+    const size_t at = out.size();
+    out.resize(at + lengths.size() * text_.size());
+    if (text_.empty()) return;
+    for (size_t i = 0; i < lengths.size(); ++i) {
+      std::memcpy(out.data() + at + i * text_.size(), text_.data(), text_.size());
+    }
   }
   void decode_row(uint32_t, uint32_t, std::span<const uint32_t>, Buffer& out) override {
     out.append(text_.data(), text_.size());

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "codec/dict/decoded_entries.h"
 #include "codec/dict/dict.h"
 #include "codec/dict/layout.h"
 #include "codec/strings/symbol_automaton.h"
@@ -120,12 +121,16 @@ class DictReader final : public Reader {
 class StringDictReader final : public Reader {
  public:
   explicit StringDictReader(const NodeView& node) : Reader(node.type, node.count), codes_(node) {
-    const NodeView& entries = node.children[dict::kEntries];
-    const auto reader = open_reader(entries);
-    for (uint32_t tile = 0; tile < tile_count(entries.count); ++tile) reader->decode_tile(tile, entries_);
-    mark_corrupt(reader->corrupt());
+    mark_corrupt(!dict::decode_entries(node.children[dict::kEntries], entries_));
+    for (size_t i = 0; i < entries_.size(); ++i) longest_ = std::max<uint64_t>(longest_, entries_.at(i).size());
   }
 
+  void string_lengths(uint32_t tile, uint32_t* out) override {
+    const uint32_t rows = rows_in_tile(count(), tile);
+    mark_corrupt(!codes_.decode_tile(tile, rows, out));
+    for (uint32_t i = 0; i < rows; ++i) out[i] = static_cast<uint32_t>(entries_.at(out[i]).size());
+  }
+  uint64_t most_bytes(uint32_t tile) override { return longest_ * rows_in_tile(count(), tile); }
   void decode_tile(uint32_t tile, StringRows& out) override {
     std::array<uint32_t, kTileRows> codes;
     const uint32_t rows = rows_in_tile(count(), tile);
@@ -163,6 +168,7 @@ class StringDictReader final : public Reader {
       out.offsets[first + i] = static_cast<int64_t>(total);
     }
     size_t to = out.bytes.size();
+    out.check_room(total - to);
     out.bytes.resize(total);
     for (size_t i = 0; i < rows; ++i) {
       const auto length = static_cast<size_t>(at[codes[i] + 1] - at[codes[i]]);
@@ -173,6 +179,7 @@ class StringDictReader final : public Reader {
   }
   CodeReader codes_;
   StringRows entries_;
+  uint64_t longest_ = 0;                               // of the entries
   strings::PerAutomaton<std::vector<uint8_t>> holds_;  // per entry
 };
 

@@ -3,6 +3,7 @@
 
 #include "codec/checks.h"
 #include "codec/device_names.h"
+#include "codec/dict/decoded_entries.h"
 #include "codec/dict/dict.h"
 #include "codec/dict/layout.h"
 #include "codec/dict/test_table.h"
@@ -18,11 +19,9 @@ uint64_t bit_words(uint64_t entries) { return (entries + 31) / 32 + 1; }
 class EntriesAlphabet final : public TextAlphabet {
  public:
   explicit EntriesAlphabet(const NodeView& node) {
-    const auto reader = open_reader(node.children[dict::kEntries]);
-    for (uint32_t tile = 0; tile < tile_count(node.children[dict::kEntries].count); ++tile) {
-      reader->decode_tile(tile, entries_);
+    if (!dict::decode_entries(node.children[dict::kEntries], entries_)) {
+      fail_corrupt(node, "its entries break the rules of their encoding");
     }
-    if (reader->corrupt()) fail_corrupt(node, "its entries break the rules of their encoding");
   }
   Buffer table(const Automaton& test) const override {
     const auto entries = static_cast<uint32_t>(entries_.size());

@@ -21,6 +21,9 @@ class NumberedReader final : public Reader {
   void decode_tile(uint32_t tile, StringRows& out) override {
     append(std::span(load(tile), rows_in_tile(count(), tile)), out);
   }
+  void string_lengths(uint32_t, uint32_t* out) override {
+    std::fill_n(out, kTileRows, static_cast<uint32_t>(text_.size()) + digits_);
+  }
   void gather(std::span<const uint32_t> rows, StringRows& out) override {
     std::vector<uint64_t> numbers(rows.size());
     numbers_->gather(rows, numbers.data());
@@ -54,6 +57,7 @@ class NumberedReader final : public Reader {
   void append(std::span<const uint64_t> numbers, StringRows& out) {
     const size_t length = text_.size() + digits_;
     size_t at = out.bytes.size();
+    out.check_room(numbers.size() * length);
     out.bytes.resize(at + numbers.size() * length);
     char* bytes = out.bytes.as<char>();
     for (const uint64_t number : numbers) {

@@ -1,4 +1,5 @@
-// Expanding the runs of a tile, and finding the run of single rows by search.
+// Expanding the runs of a tile. The tiles of runs that were decoded last are kept, so that a child's tile is decoded
+// once when rows are read in order, and trees of runs over runs cost as many steps as they have levels.
 #include <algorithm>
 
 #include "codec/checks.h"
@@ -35,13 +36,13 @@ class RleReader final : public Reader {
     bool good = begins_there(entries_[tile], first_row);
     uint32_t end = first_row;
     for (uint32_t done = 0; done < runs;) {
-      load((first_run + done) / kTileRows);
+      const RunTile& tile_of_runs = load((first_run + done) / kTileRows);
       const uint32_t begin = (first_run + done) % kTileRows;
       const uint32_t part = std::min(runs - done, kTileRows - begin);
-      std::copy_n(run_values_ + begin, part, static_cast<T*>(values) + done);
-      good = copy_ends(run_ends_ + begin, part, end, first_row, ends + done) && good;
+      std::copy_n(tile_of_runs.values + begin, part, static_cast<T*>(values) + done);
+      good = copy_ends(tile_of_runs.ends + begin, part, end, first_row, ends + done) && good;
       done += part;
-      end = run_ends_[begin + part - 1];
+      end = tile_of_runs.ends[begin + part - 1];
     }
     // Ends come from a child whose values nobody has seen: they must rise inside the tile, and the last run fill it.
     const uint64_t end_row = uint64_t{first_row} + rows;
@@ -78,25 +79,35 @@ class RleReader final : public Reader {
     const uint32_t begin = first_row - entry.consumed;
     if (entry.first_run == 0) return begin == 0;
     const uint32_t before = entry.first_run - 1;
-    load(before / kTileRows);
-    return run_ends_[before % kTileRows] == begin;
+    return load(before / kTileRows).ends[before % kTileRows] == begin;
   }
 
-  void load(uint32_t run_tile) {
-    if (run_tile == loaded_) return;
-    values_->decode_tile(run_tile, run_values_);
-    ends_->decode_tile(run_tile, run_ends_);
+  struct RunTile {
+    uint32_t tile = ~0u;
+    T values[kTileRows];
+    uint32_t ends[kTileRows];
+  };
+
+  // Two are kept. The run before a tile's first one may lie in a tile of runs before that of the rest, and all of the
+  // next tiles' runs in the same two: with one, each of them would decode both, and so would every level below.
+  const RunTile& load(uint32_t run_tile) {
+    if (run_tiles_[recent_].tile == run_tile) return run_tiles_[recent_];
+    recent_ ^= 1;
+    RunTile& room = run_tiles_[recent_];
+    if (room.tile == run_tile) return room;
+    room.tile = run_tile;
+    values_->decode_tile(run_tile, room.values);
+    ends_->decode_tile(run_tile, room.ends);
     mark_corrupt(values_->corrupt() || ends_->corrupt());
-    loaded_ = run_tile;
+    return room;
   }
 
   uint32_t runs_;
   const rle::TileEntry* entries_;
   std::unique_ptr<Reader> values_;
   std::unique_ptr<Reader> ends_;
-  uint32_t loaded_ = ~0u;
-  T run_values_[kTileRows];
-  uint32_t run_ends_[kTileRows];
+  uint32_t recent_ = 0;  // the run tile that was asked for last
+  RunTile run_tiles_[2];
   T tile_values_[kTileRows];
   uint32_t tile_ends_[kTileRows];
 };

@@ -96,7 +96,25 @@ std::optional<Estimate> RleCodec::estimate(const Sample& sample, ChildChooser& c
   return Estimate{values.bytes + ends.bytes + entries, {"rle", {std::move(values.tree), std::move(ends.tree)}}};
 }
 
+namespace {
+
+// How many nodes of runs a path down the tree has at most.
+uint32_t nested_runs(const NodeView& node) {
+  uint32_t below = 0;
+  for (const NodeView& child : node.children) below = std::max(below, nested_runs(child));
+  return below + (node.codec->name() == "rle" ? 1 : 0);
+}
+// A warp keeps no tile of runs from one tile of rows to the next: every level doubles what it reads.
+constexpr uint32_t kMostNestedRuns = 2;
+
+}  // namespace
+
 DeviceReader RleCodec::device_reader(const NodeView& node) const {
+  if (nested_runs(node) > kMostNestedRuns) {
+    DeviceReader none;
+    none.reason = "runs of runs of runs are not read on the device";
+    return none;
+  }
   const DeviceReader values = device_reader_of(node.children[rle::kValues]);
   const DeviceReader ends = device_reader_of(node.children[rle::kRunEnds]);
   DeviceReader reader = device_reader_named("Rle", node, {values, ends});

@@ -1,5 +1,7 @@
 // Strings of a tile: lengths first, then the bytes they cut.
+#include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "codec/strings/layout.h"
 #include "codec/strings/strings.h"
@@ -17,27 +19,37 @@ class StringsReader final : public Reader {
 
   void decode_tile(uint32_t tile, StringRows& out) override {
     const auto lengths = load(tile);
+    const bool fits = fit(tile);
+    out.check_room(std::accumulate(lengths.begin(), lengths.end(), uint64_t{0}));
     int64_t at = out.offsets.back();
     for (const uint32_t length : lengths) {
       at += length;
       out.offsets.push_back(at);
     }
-    if (!fits_) return;
+    if (!fits) return;
     bytes_->decode_tile(tile, lengths, out.bytes);
     mark_corrupt(bytes_->corrupt());
+  }
+  void string_lengths(uint32_t tile, uint32_t* out) override {
+    const auto lengths = load(tile);
+    std::copy(lengths.begin(), lengths.end(), out);
   }
   void gather(std::span<const uint32_t> rows, StringRows& out) override {
     for (const uint32_t row : rows) {
       const uint32_t tile = row / kTileRows;
       const auto lengths = load(tile);
-      if (fits_) bytes_->decode_row(tile, row % kTileRows, lengths, out.bytes);
+      const bool fits = fit(tile);
+      const uint32_t length = lengths[row % kTileRows];
+      out.check_room(length);
+      if (out.bytes.empty()) out.bytes.reserve(length);  // often the only one, and long
+      if (fits) bytes_->decode_row(tile, row % kTileRows, lengths, out.bytes);
       out.offsets.push_back(static_cast<int64_t>(out.bytes.size()));
     }
     mark_corrupt(bytes_->corrupt());
   }
   Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
     const auto lengths = load(tile);
-    if (!fits_ || !bytes_->test(tile, lengths, test, out)) return Answered::kNot;
+    if (!fit(tile) || !bytes_->test(tile, lengths, test, out)) return Answered::kNot;
     mark_corrupt(bytes_->corrupt());
     return Answered::kByRows;
   }
@@ -45,22 +57,31 @@ class StringsReader final : public Reader {
   using Reader::gather;
 
  private:
-  // The tile's lengths; all zero, and the array marked, if they do not agree with the stored bytes.
   std::span<const uint32_t> load(uint32_t tile) {
     const std::span<uint32_t> lengths(tile_lengths_.data(), rows_in_tile(count(), tile));
     if (tile == loaded_) return lengths;
     lengths_->decode_tile(tile, tile_lengths_.data());
+    mark_corrupt(lengths_->corrupt());
     loaded_ = tile;
-    fits_ = bytes_->lengths_fit(tile, lengths);
-    mark_corrupt(lengths_->corrupt() || !fits_);
-    if (!fits_) tile_lengths_.fill(0);
+    compared_ = false;
     return lengths;
+  }
+  // Whether the loaded tile's lengths agree with the stored bytes; if not, they become zero, and the array is marked.
+  // Looked at only when bytes are wanted: it may cost as much as decoding.
+  bool fit(uint32_t tile) {
+    if (compared_) return fits_;
+    compared_ = true;
+    fits_ = bytes_->lengths_fit(tile, {tile_lengths_.data(), rows_in_tile(count(), tile)});
+    mark_corrupt(!fits_);
+    if (!fits_) tile_lengths_.fill(0);
+    return fits_;
   }
 
   std::unique_ptr<Reader> lengths_;
   std::unique_ptr<BytesReader> bytes_;
   std::array<uint32_t, kTileRows> tile_lengths_;
   uint32_t loaded_ = ~0u;
+  bool compared_ = false;
   bool fits_ = true;
 };
 

@@ -28,7 +28,10 @@ class TokensReader final : public BytesReader {
   }
 
   bool lengths_fit(uint32_t tile, std::span<const uint32_t> lengths) const override {
-    if (!sound_ || !load(tile)) return false;
+    // Every entry has 1 to 255 bytes: ids that are too many or too few are not even looked at.
+    const uint64_t plain = std::accumulate(lengths.begin(), lengths.end(), uint64_t{0});
+    const uint64_t ids = starts_[tile + 1] - starts_[tile];
+    if (!sound_ || ids > plain || plain > ids * tokens::kLongestEntry || !load(tile)) return false;
     const uint32_t* id = tile_ids_.data();
     for (size_t row = 0; row < lengths.size(); ++row) {
       uint64_t length = 0;

@@ -9,6 +9,7 @@ namespace basalt::tokens {
 // False if they are damaged, which may make them of any size: nothing is decoded behind the first such tile.
 inline bool decode_entries(const NodeView& node, StringRows& out) {
   const auto reader = open_reader(node);
+  out.limit = node.count * kLongestEntry;
   bool sound = true;
   for (uint32_t tile = 0; sound && tile < tile_count(node.count); ++tile) {
     size_t entry = out.size();

@@ -10,6 +10,7 @@ class ValidityCodec final : public Codec {
   std::string_view name() const override { return "validity"; }
   bool accepts(Physical type, bool is_bytes) const override;
   std::vector<ChildSlot> children(Physical type) const override;
+  bool holds_nulls() const override { return true; }
   uint32_t depth_cost() const override { return 0; }
   Node encode(const Values& values, const Tree& tree, Effort effort) const override;
   void validate(const NodeView& node) const override;

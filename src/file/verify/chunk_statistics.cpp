@@ -100,6 +100,9 @@ class ChunkCheck {
  private:
   ZoneFacts<T> facts_of(uint64_t begin, uint64_t end) const {
     ZoneFacts<T> facts;
+    if constexpr (!std::is_floating_point_v<T> && !std::is_same_v<T, std::string_view>) {
+      if (column_.validity.empty() && begin < end) return whole_zone(begin, end);
+    }
     for (uint64_t row = begin; row < end; ++row) {
       if (!column_.is_valid(row)) {
         ++facts.nulls;
@@ -115,6 +118,18 @@ class ChunkCheck {
       facts.any = true;
     }
     return facts;
+  }
+
+  // The same of integers without NULLs, in a loop without branches.
+  ZoneFacts<T> whole_zone(uint64_t begin, uint64_t end) const {
+    T min = rows_.at(begin);
+    T max = min;
+    for (uint64_t row = begin; row < end; ++row) {
+      const T value = rows_.at(row);
+      min = value < min ? value : min;
+      max = max < value ? value : max;
+    }
+    return {0, false, true, min, max};
   }
 
   void check_zone(size_t number) {

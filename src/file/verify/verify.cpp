@@ -16,6 +16,7 @@
 #include "core/utf8.h"
 #include "file/column_metadata.h"
 #include "file/format.h"
+#include "file/memory_gate.h"
 #include "file/packed_widths.h"
 #include "file/verify/byte_map.h"
 #include "file/verify/chunk_statistics.h"
@@ -68,7 +69,11 @@ struct ColumnTally {
 class Verifier {
  public:
   Verifier(const File& file, ThreadPool& pool, const VerifyOptions& options)
-      : file_(file), pool_(pool), options_(options), footer_(read_footer(file.source())) {}
+      : file_(file),
+        pool_(pool),
+        options_(options),
+        gate_(memory_limit(pool, options)),
+        footer_(read_footer(file.source())) {}
 
   VerifyReport run() {
     check_header();
@@ -95,6 +100,11 @@ class Verifier {
   }
 
  private:
+  static uint64_t memory_limit(const ThreadPool& pool, const VerifyOptions& options) {
+    constexpr uint64_t kPerThread = 16 << 20;  // the largest numbers of a whole chunk
+    return options.memory_limit != 0 ? options.memory_limit : std::max(kDecodedLimit, pool.size() * kPerThread);
+  }
+
   void check_cancelled() const {
     if (options_.cancel != nullptr) options_.cancel->check();
   }
@@ -170,9 +180,11 @@ class Verifier {
     const ColumnChunkInfo& info = file_.column(item.field).chunks[item.chunk];
     const EncodedChunk encoded = file_.read_chunk(item.field, item.chunk);
     try {
+      const MemoryGate::Pass pass = gate_.enter(decoded_bytes(encoded.root, field.type), encoded_bytes(encoded.root));
       const bool use_decoder = options_.decoder && field.type.kind != TypeKind::kStruct;
+      const DecodeLimits limits{~uint64_t{0}, options_.cancel};  // the gate has seen to it
       const Column column = use_decoder ? options_.decoder(encoded.root, field.type)
-                                        : decode_rows(encoded.root, field.type, 0, info.rows);
+                                        : decode_rows(encoded.root, field.type, 0, info.rows, limits);
       if (column.length != info.rows) fail("it decodes to another number of rows");
       check_dictionaries(encoded.root);
       check_children(field, column, item.chunk);
@@ -265,6 +277,7 @@ class Verifier {
   const File& file_;
   ThreadPool& pool_;
   const VerifyOptions& options_;
+  MemoryGate gate_;
   FooterData footer_;
   VerifyReport report_;
   std::vector<Item> items_;

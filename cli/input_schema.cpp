@@ -1,0 +1,87 @@
+// Comparing the columns of inputs.
+#include "cli/input_schema.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "basalt/core/error.h"
+#include "cli/command.h"
+
+namespace basalt::cli {
+namespace {
+
+bool same_name(const std::string& a, const std::string& b) {
+  return CLI::detail::to_lower(a) == CLI::detail::to_lower(b);
+}
+
+const ResultColumn* find(const std::vector<ResultColumn>& columns, const std::string& name) {
+  const auto found = std::find_if(columns.begin(), columns.end(),
+                                  [&](const ResultColumn& column) { return same_name(column.name, name); });
+  return found == columns.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> missing_in(const InputColumns& all, const InputColumns& some) {
+  std::vector<std::string> names;
+  for (const ResultColumn& column : all.columns)
+    if (find(some.columns, column.name) == nullptr) names.push_back(column.name);
+  return names;
+}
+
+}  // namespace
+
+void require_same_columns(const std::vector<InputColumns>& inputs) {
+  for (const InputColumns& input : inputs) {
+    const std::vector<std::string> missing = missing_in(inputs[0], input);
+    const std::vector<std::string> added = missing_in(input, inputs[0]);
+    if (missing.empty() && added.empty()) continue;
+    std::vector<std::string> differences;
+    if (!missing.empty()) differences.push_back(fmt::format("lacks {}", fmt::join(missing, ", ")));
+    if (!added.empty()) differences.push_back(fmt::format("has {} besides", fmt::join(added, ", ")));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} has other columns than {}: it {}; --union-by-name fills what is missing with NULL",
+                            input.input, inputs[0].input, fmt::join(differences, " and ")));
+  }
+}
+
+bool are_identical(const std::vector<InputColumns>& inputs) {
+  const auto same = [](const ResultColumn& a, const ResultColumn& b) { return a.name == b.name && a.type == b.type; };
+  return std::all_of(inputs.begin(), inputs.end(), [&](const InputColumns& input) {
+    return std::equal(input.columns.begin(), input.columns.end(), inputs[0].columns.begin(), inputs[0].columns.end(),
+                      same);
+  });
+}
+
+void note_widened_columns(const std::vector<InputColumns>& inputs, const std::vector<ResultColumn>& result,
+                          Notices& notices) {
+  for (const ResultColumn& column : result) {
+    std::vector<std::string> types;
+    const std::string* first = nullptr;
+    for (const InputColumns& input : inputs) {
+      const ResultColumn* own = find(input.columns, column.name);
+      if (own == nullptr || (first != nullptr && own->type == *first)) continue;
+      if (first == nullptr) first = &own->type;
+      if (types.size() < 2) types.push_back(own->type + " in " + input.input);
+    }
+    if (types.size() < 2) continue;
+    add_notice(&notices, column.name, fmt::format("{} becomes {}", fmt::join(types, ", "), column.type));
+  }
+}
+
+void note_parquet_columns(Session& session, const std::string& path, Notices& notices) {
+  QueryResult rows = session.execute(
+      "select name, coalesce(precision, 0) > 38 from parquet_schema(" + quote_literal(path) +
+      ") where precision > 38 or (logical_type like 'TimestampType(%isAdjustedToUTC=1%NANOS=NanoSeconds()%') "
+      "group by all order by all");
+  while (const std::unique_ptr<Table> table = rows.next()) {
+    for (uint64_t row = 0; row < table->rows; ++row) {
+      const bool decimal = table->columns[1].values.as<uint8_t>()[row] != 0;
+      add_notice(&notices, std::string(table->columns[0].string_at(row)),
+                 decimal ? "decimals of more than 38 digits become double"
+                         : "nanoseconds are cut to microseconds, the unit that SQL has for instants");
+    }
+  }
+}
+
+}  // namespace basalt::cli
