@@ -190,7 +190,7 @@ void Output::flush() {
 }
 
 void print_notices(const std::vector<std::string>& notices) {
-  for (const std::string& notice : notices) std::fputs(("notice: " + notice + "\n").c_str(), stderr);
+  for (const std::string& notice : notices) std::fputs(("notice: " + printable(notice) + "\n").c_str(), stderr);
 }
 
 void print(std::string_view text) {

@@ -298,7 +298,7 @@ Schema import_schema(const ArrowSchema& schema, Notices* notices) {
     for (size_t i = 0; i < refused.size(); ++i) message += (i == 0 ? "" : ", ") + refused[i];
     throw Error(ErrorCode::kUnsupported, message);
   }
-  make_names_distinct(out.fields);
+  make_names_distinct(out.fields, notices);
   number_fields(out);
   return out;
 }

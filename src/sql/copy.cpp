@@ -87,7 +87,7 @@ unique_ptr<FunctionData> copy_bind(ClientContext& context, duckdb::CopyFunctionB
       note_stored_type(types[i], names[i], notices);
     }
     result->types = types;
-    result->schema = to_schema(names, stored);
+    result->schema = to_schema(names, stored, &notices);
     const auto log = StatementLog::of(context);
     log->add_notices(notices);
     if (log->write_options) result->options = *log->write_options;

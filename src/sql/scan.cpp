@@ -194,9 +194,11 @@ class BasaltReader : public duckdb::BaseFileReader {
     const std::vector<std::string> names = distinct_names(fields);
     for (size_t i = 0; i < fields.size(); ++i) {
       columns.push_back(duckdb::MultiFileColumnDefinition::CreateFromNameAndType(names[i], to_logical_type(fields[i])));
-      if (names[i] == fields[i].name) continue;
-      StatementLog::of(context)->add_note("column " + fields[i].name + " is read as " + names[i]);
     }
+    Notices notices;
+    std::vector<Field> renamed = fields;
+    make_names_distinct(renamed, &notices);
+    StatementLog::of(context)->add_notices(notices);
   }
 
   bool is_row_number(duckdb::idx_t local_column) const { return local_column >= basalt_file->schema().fields.size(); }

@@ -211,7 +211,8 @@ bool fill_field(const LogicalType& type, const std::string& path, int depth, Fie
 
 }  // namespace
 
-Schema to_schema(const duckdb::vector<duckdb::string>& names, const duckdb::vector<LogicalType>& types) {
+Schema to_schema(const duckdb::vector<duckdb::string>& names, const duckdb::vector<LogicalType>& types,
+                 Notices* notices) {
   Schema schema;
   std::string refused;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -223,7 +224,7 @@ Schema to_schema(const duckdb::vector<duckdb::string>& names, const duckdb::vect
     throw Error(ErrorCode::kUnsupported,
                 "these columns have types that a .basalt file cannot hold: " + refused + "; cast them, to VARCHAR say");
   }
-  make_names_distinct(schema.fields);
+  make_names_distinct(schema.fields, notices);
   number_fields(schema);
   return schema;
 }

@@ -33,7 +33,8 @@ void note_parquet_type(const duckdb::LogicalType& type, const std::string& path,
 
 // A schema for these columns, which must be stored types. All columns that cannot be held are named in one
 // Error(kUnsupported).
-Schema to_schema(const duckdb::vector<duckdb::string>& names, const duckdb::vector<duckdb::LogicalType>& types);
+Schema to_schema(const duckdb::vector<duckdb::string>& names, const duckdb::vector<duckdb::LogicalType>& types,
+                 Notices* notices = nullptr);
 
 Physical to_physical(duckdb::PhysicalType type);  // kNone where there is none
 
