@@ -11,15 +11,11 @@
 #include "core/dispatch.h"
 #include "core/utf8.h"
 #include "file/format.h"
+#include "file/verify/reasons.h"
 
 namespace basalt::format_v1 {
 
 namespace {
-
-[[noreturn]] void fail(const std::string& reason) { throw Error(ErrorCode::kCorrupt, reason); }
-void require(bool holds, const char* reason) {
-  if (!holds) fail(reason);
-}
 
 bool has_values(const DataType& type) { return type.kind != TypeKind::kList && type.kind != TypeKind::kStruct; }
 

@@ -10,12 +10,11 @@
 #include "codec/dict/layout.h"
 #include "codec/validity/layout.h"
 #include "core/dispatch.h"
+#include "file/verify/reasons.h"
 
 namespace basalt::format_v1 {
 
 namespace {
-
-[[noreturn]] void fail(const std::string& reason) { throw Error(ErrorCode::kCorrupt, reason); }
 
 [[noreturn]] void fail_order(uint64_t entry) {
   fail(fmt::format("entries {} and {} of its dictionary do not ascend", entry - 1, entry));

@@ -8,6 +8,7 @@
 #include "basalt/core/error.h"
 #include "file/flatbuffer_checks.h"
 #include "file/format.h"
+#include "file/verify/reasons.h"
 
 namespace basalt::format_v1 {
 
@@ -15,10 +16,6 @@ namespace {
 
 constexpr uint32_t kOrderFlags = kAscending | kDescending | kStrict | kConstant | kDense;
 constexpr uint32_t kBoundFlags = kHasMin | kHasMax | kMinExact | kMaxExact | kHasNan;
-
-void require(bool holds, const char* reason) {
-  if (!holds) throw Error(ErrorCode::kCorrupt, reason);
-}
 
 using Bytes = flatbuffers::Vector<uint8_t>;
 uint32_t size_of(const Bytes* bytes) { return bytes == nullptr ? 0 : bytes->size(); }

@@ -21,6 +21,7 @@
 #include "file/verify/byte_map.h"
 #include "file/verify/chunk_statistics.h"
 #include "file/verify/dictionaries.h"
+#include "file/verify/reasons.h"
 #include "file/verify/sort_order.h"
 #include "file/verify/unused_fields.h"
 
@@ -29,11 +30,6 @@ namespace basalt {
 namespace {
 
 using namespace format_v1;
-
-[[noreturn]] void fail(const std::string& reason) { throw Error(ErrorCode::kCorrupt, reason); }
-void require(bool holds, const char* reason) {
-  if (!holds) fail(reason);
-}
 
 struct Item {
   uint32_t field = 0;
