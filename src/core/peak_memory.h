@@ -24,7 +24,10 @@ class PeakMemory {
     std::ofstream("/proc/self/clear_refs") << '5';
     start_ = status_bytes("VmRSS:");
   }
-  uint64_t bytes() const { return status_bytes("VmHWM:") - start_; }
+  uint64_t bytes() const {
+    const uint64_t peak = status_bytes("VmHWM:");
+    return peak > start_ ? peak - start_ : 0;  // memory that was given back since may leave it below the start
+  }
 
  private:
   uint64_t start_;

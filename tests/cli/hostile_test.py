@@ -71,15 +71,15 @@ class HostileTest(CliTest):
                     if command == ["verify", "--threads", "2"]:
                         self.assertEqual(code, 0 if ".sound." in name else 1, err)
                 for query in QUERIES:
-                    self.check(path, "sql", "--quiet", "--format", "csv", query.format(file=path))
-                self.check(path, "sql", "--quiet", "--memory-limit", "64MiB", f"select count(*) from '{path}'")
-                self.check(path, "export", path, self.path("out.arrow"))
+                    self.check(path, "sql", "--quiet", "--threads", "2", "--format", "csv", query.format(file=path))
+                self.check(path, "sql", "--quiet", "--threads", "2", "--memory-limit", "64MiB", f"select count(*) from '{path}'")
+                self.check(path, "export", "--threads", "2", path, self.path("out.arrow"))
                 if kind == "tokens_of_a_row":  # longer than any string may be
                     code, _, err = self.check(path, "sql", f"select sum(strlen(s)) from '{path}'")
                     self.assertEqual(code, 1, err)
                 if kind in RIGHT:
                     query, expected = RIGHT[kind]
-                    _, out, err = self.check(path, "sql", "--quiet", "--format", "csv", query.format(file=path))
+                    _, out, err = self.check(path, "sql", "--quiet", "--threads", "2", "--format", "csv", query.format(file=path))
                     self.assertEqual(out.splitlines()[1:], [expected], err)
 
 

@@ -135,11 +135,27 @@ void CraftedFile::add_nodes(const CraftedNode& node, format::ArraysT& arrays) {
   for (const CraftedNode& child : node.children) add_nodes(child, arrays);
 }
 
+// Where the last stream ends: what lies behind it belongs to nothing.
+uint64_t CraftedFile::streams_end() const {
+  uint64_t end = kHeaderBytes;
+  const auto look = [&](const auto& arrays) {
+    if (!arrays) return;
+    for (const format::Stream& stream : arrays->streams) end = std::max(end, stream.offset() + stream.length());
+  };
+  for (const CraftedColumn& column : columns) {
+    look(column.metadata.arrays);
+    if (column.dictionary) look(column.dictionary->arrays);
+  }
+  return end;
+}
+
 void CraftedFile::set_array(uint32_t field, const CraftedNode& root) {
   CraftedColumn& column = columns.at(field);
   footer.columns.at(field)->shapes = {shape(root)};
   footer.columns.at(field)->dictionary.reset();
   column.dictionary.reset();
+  column.metadata.arrays.reset();
+  body.resize(static_cast<size_t>(std::min<uint64_t>(streams_end(), body.size())));
   // Every region may start where a large one must.
   pad(body, kLargeRegionAlignment);
   const uint64_t begin = body.size();

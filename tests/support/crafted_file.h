@@ -52,12 +52,13 @@ class CraftedFile {
   uint16_t codec(const std::string& name);
   uint16_t shape(const CraftedNode& root);
   // Gives the only chunk of a column another encoded array, with a region of its own; statistics stay, and a
-  // dictionary over the whole file is dropped.
+  // dictionary over the whole file is dropped. The old streams go where no others lie behind them.
   void set_array(uint32_t field, const CraftedNode& root);
 
   std::vector<std::byte> seal() const;
 
  private:
+  uint64_t streams_end() const;
   void add_nodes(const CraftedNode& node, format::ArraysT& arrays);
 };
 
