@@ -27,7 +27,7 @@ foreach(folder IN LISTS test_folders)
   add_executable(${target} ${test_sources})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_link_libraries(${target} PRIVATE basalt_test_support GTest::gtest_main GTest::gmock)
-  # Most of what runs is the library: the tests' own code compiles in two thirds of the time this way.
+  # Most of what runs is the library: their own code need not be fast.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   # At that level GCC 12 takes strings in lists of initial values for arrays that are read beyond their end.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

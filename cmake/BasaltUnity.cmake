@@ -1,5 +1,5 @@
 # Sources of a folder are compiled together, a few at a time: headers are parsed and templates compiled once per group
-# instead of once per file, which takes a third of the time from scratch (docs/decisions/build-time.md). Names in
+# instead of once per file, which takes about half of the time from scratch (docs/decisions/build-time.md). Names in
 # anonymous namespaces must therefore differ within a folder. -DBASALT_UNITY=OFF compiles every file alone, for daily
 # work on one file and for clang-tidy.
 
