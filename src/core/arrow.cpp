@@ -126,6 +126,13 @@ void append_decimal_from(Column& out, const Field& field, const Slice& slice) {
   }
 }
 
+// Of "d:precision,scale,bits"; without the last part, which is common, there are 128.
+std::string_view decimal_bits(std::string_view format) {
+  const size_t scale = format.find(',');
+  const size_t bits = format.find(',', scale + 1);
+  return bits == format.npos ? "128" : format.substr(bits + 1);
+}
+
 void append_string(Column& out, const Field& field, std::string_view text) {
   if (field.type.kind == TypeKind::kUtf8 && !is_utf8(text)) fail(field, "a string is not valid UTF-8");
   out.bytes.append(text.data(), text.size());
@@ -292,10 +299,12 @@ void append_values(Column& out, const Field& field, const Slice& slice) {
       for (int64_t i = 0; i < slice.count; ++i) target[i] = get_bit(bits, static_cast<uint64_t>(slice.begin + i));
       return;
     }
-    case TypeKind::kDecimal:
-      if (format.ends_with(",32")) return append_decimal_from<int32_t>(out, field, slice);
-      if (format.ends_with(",64")) return append_decimal_from<int64_t>(out, field, slice);
+    case TypeKind::kDecimal: {
+      const std::string_view bits = decimal_bits(format);
+      if (bits == "32") return append_decimal_from<int32_t>(out, field, slice);
+      if (bits == "64") return append_decimal_from<int64_t>(out, field, slice);
       return append_decimal_from<int128_t>(out, field, slice);
+    }
     case TypeKind::kDate:
       if (format != "tdm") break;
       return append_converted<int64_t, int32_t>(out, field, slice, [&](int64_t millis) {

@@ -108,9 +108,15 @@ void append_json_text(std::string& out, std::string_view text, JsonForm form) {
   const bool word = form == JsonForm::kNumber && text.find_first_of("nN") != text.npos;
   if (form == JsonForm::kString || word) {
     append_json_string(out, text);
-  } else {
-    out += text;
+    return;
   }
+  // SQL writes decimals below one without the zero that JSON wants.
+  const bool negative = text.starts_with('-');
+  if (text.substr(negative ? 1 : 0).starts_with('.')) {
+    out += negative ? "-0" : "0";
+    text.remove_prefix(negative ? 1 : 0);
+  }
+  out += text;
 }
 
 template <typename Items, typename Each>

@@ -163,6 +163,14 @@ TEST(ArrowImport, DecimalsTakeTheNarrowestWidth) {
   EXPECT_TRUE(values_of<int128_t>(import_one(from64))[0] == -5);
 }
 
+TEST(ArrowImport, AScaleIsNotAWidth) {
+  const int128_t wide[] = {static_cast<int128_t>(1) << 100, -7};
+  Foreign column("d:35,32", 2, {nullptr, wide});
+  const Column imported = import_one(column);
+  EXPECT_TRUE(imported.values.as<int128_t>()[0] == wide[0]);
+  EXPECT_TRUE(imported.values.as<int128_t>()[1] == -7);
+}
+
 TEST(ArrowImport, DecimalBeyondItsPrecisionIsAnError) {
   const int128_t wide[] = {10000};
   Foreign column("d:4,2", 1, {nullptr, wide});

@@ -93,6 +93,12 @@ TEST_F(SessionTest, WritesCsvAndJson) {
   EXPECT_EQ(json, "[]\n");
 }
 
+TEST_F(SessionTest, WritesDecimalsBelowOneAsJsonNumbers) {
+  std::string text;
+  session_.execute("select -0.5::decimal(2,2) d, [0.25::decimal(2,2)] l").write_json([&](auto part) { text += part; });
+  EXPECT_EQ(text, "[\n{\"d\":-0.50,\"l\":[0.25]}\n]\n");
+}
+
 TEST_F(SessionTest, GivesTables) {
   QueryResult result = session_.execute("select i, i::varchar as s from range(200000) t(i)");
   uint64_t rows = 0;
