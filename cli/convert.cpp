@@ -14,6 +14,7 @@
 #include "cli/progress.h"
 #include "cli/summary.h"
 #include "cli/terminal.h"
+#include "file/replaceable.h"
 
 namespace basalt::cli {
 namespace {
@@ -152,6 +153,7 @@ int run_convert(ConvertOptions options, bool quiet) {
   if (options.output == "-")
     throw UsageError("a .basalt file cannot be written to standard output: its end points back");
   if (!options.any_name) require_basalt_name(options.output, "--any-name");
+  format_v1::check_replaceable(options.output);  // before a pipe is read that cannot be read again
   if (options.chunk_rows == 0 || options.chunk_rows > kMaxChunkRows || options.chunk_rows % kZoneRows != 0)
     throw UsageError(fmt::format("--chunk-rows must be a multiple of {} and at most {}", kZoneRows, kMaxChunkRows));
   EncodedWhere where;

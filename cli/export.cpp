@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "core/output_file.h"
 #include "core/same_file.h"
 
 namespace basalt::cli {
@@ -48,7 +49,7 @@ std::string query_of(const ExportOptions& options) {
 }
 
 void export_to_stdout(Session& session, const std::string& query, const std::string& format) {
-  if (format == "parquet") return parquet_to_stdout(session, query);
+  if (format == "parquet") return session.copy_to_parquet(query, kStandardOutput);
   Output output;
   const TextSink sink = [&](std::string_view text) { output.write(text); };
   QueryResult result = session.execute(query);
@@ -79,9 +80,12 @@ void export_arrow(const ExportOptions& options, const std::string& format, bool 
 
 int run_export(const ExportOptions& options, bool quiet) {
   const bool to_stdout = options.output == "-";
+  const bool through = to_stdout || is_written_through(options.output);
   if (!to_stdout) check_output(options);
   const std::string format = !options.format.empty() ? options.format : to_stdout ? "csv" : format_of(options.output);
   const bool binary = format == "parquet" || format == "arrow" || format == "arrows";
+  if (binary && is_compressed_name(options.output))
+    throw UsageError(options.output + ": " + format + " is compressed inside, if at all; leave the last ending out");
   if (to_stdout && binary && is_terminal(STDOUT_FILENO))
     throw UsageError(format + " is binary: send it to a file or a pipe");
   const uint64_t rows = File::open(options.file)->rows();  // also: a clear error before anything is created
@@ -93,7 +97,7 @@ int run_export(const ExportOptions& options, bool quiet) {
     settings.decoded_limit = options.memory_limit;
     settings.device = Device::kCpu;
     Session session(settings);
-    ProgressBar bar(options.output, quiet || to_stdout, 0, [&] { return session.progress(); });
+    ProgressBar bar(options.output, quiet || through, 0, [&] { return session.progress(); });
     const InterruptGuard interrupt([&] { session.interrupt(); });
     if (to_stdout)
       export_to_stdout(session, query_of(options), format);
@@ -101,7 +105,8 @@ int run_export(const ExportOptions& options, bool quiet) {
       export_to_file(session, query_of(options), format, options.output);
     if (!quiet) print_notices(session.notices());
   }
-  if (!quiet && !to_stdout)
+  // Nothing is said amid the data, and nothing fails when all of it is out.
+  if (!quiet && !through)
     print(fmt::format("{}: {} rows, {}\n", printable(options.output), human_count(rows),
                       human_bytes(std::filesystem::file_size(options.output))));
   return kSuccess;

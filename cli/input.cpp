@@ -225,6 +225,7 @@ std::string InputSet::query_of(const Input& input, Session& session, std::vector
 }
 
 std::string InputSet::query(Session& session, bool union_by_name) {
+  notices_.clear();  // of an attempt that ran out of memory
   std::string out;
   std::vector<InputColumns> columns;
   for (const Input& input : inputs_)

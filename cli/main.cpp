@@ -1,5 +1,5 @@
 // The program `basalt`: parses the command line, runs one command, and turns every failure into one sentence on stderr
-// and an exit code (0 success, 1 failure, 2 usage).
+// and an exit code (0 success, 1 failure, 2 usage, 128 + n when SIGTERM or SIGHUP asked it to end).
 #include <signal.h>
 
 #include <cstdio>
@@ -8,6 +8,7 @@
 
 #include "basalt/core/error.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 
 namespace basalt::cli {
@@ -43,8 +44,8 @@ int run(Program& program) {
   } catch (const BrokenPipe&) {
     return kSuccess;
   } catch (const Error& error) {
-    if (stdout_is_broken()) return kSuccess;
-    return report(error.what(), kFailure);
+    if (ending_signal() == 0 && stdout_is_broken()) return kSuccess;
+    return report(error.what(), ending_signal() != 0 ? 128 + ending_signal() : kFailure);
   } catch (const std::bad_alloc&) {
     return report("out of memory", kFailure);
   } catch (const std::exception& error) {

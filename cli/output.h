@@ -1,9 +1,7 @@
-// Where results go: formats by the names of files, names that are refused, and Parquet through a pipe.
+// Where results go: formats by the names of files, and names that are refused.
 #pragma once
 
 #include <string>
-
-#include "basalt/sql/session.h"
 
 namespace basalt::cli {
 
@@ -15,7 +13,7 @@ bool is_compressed_name(const std::string& path);
 // Throws UsageError unless the name ends in .basalt. `option` lets other names pass.
 void require_basalt_name(const std::string& path, const std::string& option);
 
-// The Parquet file of a query, to standard output.
-void parquet_to_stdout(Session& session, const std::string& query);
+// For writers that need a name. It is written through, whatever it is.
+constexpr const char* kStandardOutput = "/dev/stdout";
 
 }  // namespace basalt::cli

@@ -1,4 +1,4 @@
-// Drawing the progress bar, and turning Ctrl-C into a call.
+// Drawing the progress bar, and turning Ctrl-C and its like into a call.
 #include "cli/progress.h"
 
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 
 #include "basalt/core/error.h"
 #include "cli/terminal.h"
@@ -27,9 +28,12 @@ std::string bar(double share) {
 }
 
 int interrupt_pipe = -1;
-struct sigaction previous_action;
+volatile sig_atomic_t signal_to_end = 0;
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+struct sigaction previous_actions[std::size(kSignals)];
 
-void on_signal(int) {
+void on_signal(int number) {
+  if (number != SIGINT) signal_to_end = number;
   const char byte = 'c';
   // A full pipe means that an earlier Ctrl-C is still waiting: nothing is lost.
   [[maybe_unused]] const ssize_t put = ::write(interrupt_pipe, &byte, 1);
@@ -89,7 +93,11 @@ void ProgressBar::draw(double seconds) {
   drawn_ = true;
 }
 
+int ending_signal() { return signal_to_end; }
+
 InterruptGuard::InterruptGuard(std::function<void()> on_interrupt) {
+  // It came when there was nothing left to stop.
+  if (signal_to_end != 0) throw Error(ErrorCode::kCancelled, "asked to end by a signal");
   if (::pipe2(pipe_, O_CLOEXEC) != 0) throw Error(ErrorCode::kIo, "cannot create a pipe for signals");
   ::fcntl(pipe_[1], F_SETFL, O_NONBLOCK);
   interrupt_pipe = pipe_[1];
@@ -99,11 +107,16 @@ InterruptGuard::InterruptGuard(std::function<void()> on_interrupt) {
   });
   struct sigaction action {};
   action.sa_handler = on_signal;
-  ::sigaction(SIGINT, &action, &previous_action);
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
+    ::sigaction(kSignals[i], &action, &previous_actions[i]);
+    // What nohup lets pass by does so here as well.
+    const bool ignored = previous_actions[i].sa_handler == SIG_IGN;
+    if (ignored && kSignals[i] != SIGINT) ::sigaction(kSignals[i], &previous_actions[i], nullptr);
+  }
 }
 
 InterruptGuard::~InterruptGuard() {
-  ::sigaction(SIGINT, &previous_action, nullptr);
+  for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &previous_actions[i], nullptr);
   const char byte = 'q';
   ::fcntl(pipe_[1], F_SETFL, 0);
   [[maybe_unused]] const ssize_t put = ::write(pipe_[1], &byte, 1);

@@ -41,8 +41,8 @@ class ProgressBar {
   std::thread thread_;
 };
 
-// While it lives, Ctrl-C calls `on_interrupt` (from a thread, not from the signal handler) instead of ending the
-// program. One at a time.
+// While it lives, Ctrl-C, SIGTERM and SIGHUP call `on_interrupt` (from a thread, not from the signal handler) instead
+// of ending the program at once, so that what it has put aside is removed. One at a time.
 class InterruptGuard {
  public:
   explicit InterruptGuard(std::function<void()> on_interrupt);
@@ -54,5 +54,8 @@ class InterruptGuard {
   int pipe_[2] = {-1, -1};
   std::thread thread_;
 };
+
+// SIGTERM or SIGHUP, if such a signal came under a guard: the program has to end with 128 + its number. Else 0.
+int ending_signal();
 
 }  // namespace basalt::cli

@@ -10,6 +10,7 @@
 #include "basalt/core/error.h"
 #include "cli/command.h"
 #include "cli/line_editor.h"
+#include "cli/progress.h"
 #include "cli/statement.h"
 #include "cli/terminal.h"
 
@@ -36,14 +37,14 @@ class Shell {
   int run() {
     print(fmt::format("basalt {} · .help for help\n", BASALT_VERSION));
     std::string line;
-    while (!done_) {
+    while (!done_ && ending_signal() == 0) {
       switch (editor_.read(pending_.empty() ? "basalt> " : "   ...> ", line)) {
         case LineEditor::Outcome::kEnd: return finish();
         case LineEditor::Outcome::kInterrupted: pending_.clear(); break;
         case LineEditor::Outcome::kLine: take(line);
       }
     }
-    return kSuccess;
+    return ending_signal() != 0 ? 128 + ending_signal() : kSuccess;
   }
 
  private:
@@ -74,7 +75,7 @@ class Shell {
     for (const std::string& statement : statements) run_statement(session_, statement, options_);
   }
 
-  // An error ends the statement, never the shell.
+  // An error ends the statement, never the shell; a signal that asks the program to end does.
   template <typename Body>
   void guarded(Body body) {
     try {
@@ -82,6 +83,7 @@ class Shell {
     } catch (const BrokenPipe&) {
       throw;
     } catch (const Error& error) {
+      if (ending_signal() != 0) throw;
       pending_.clear();
       complain(error.code() == ErrorCode::kCancelled ? "cancelled" : error.what());
     } catch (const std::exception& error) {

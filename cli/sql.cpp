@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -13,6 +15,8 @@
 #include "cli/output.h"
 #include "cli/statement.h"
 #include "cli/terminal.h"
+#include "core/output_file.h"
+#include "core/same_file.h"
 
 namespace basalt::cli {
 namespace {
@@ -38,16 +42,33 @@ std::string chosen_format(const SqlOptions& options) {
   if (is_compressed_name(output))
     throw UsageError(output +
                      ": sql writes no compressed files; use COPY (...) TO, which does, or leave the ending out");
+  const std::string by_name = format_by_name(output);
+  if (by_name == "basalt" && !options.format.empty() && options.format != "basalt")
+    throw UsageError(output + ": a file of this name is a Basalt file; choose another name, or --format basalt");
   if (!options.format.empty()) return options.format;
   const std::string file = output.substr(output.find_last_of('/') + 1);
   if (file.find('.') == std::string::npos) return "table";
-  const std::string format = format_by_name(output);
-  if (format.empty()) throw UsageError(output + ": the name does not tell the format; add --format");
-  return format;
+  if (by_name.empty()) throw UsageError(output + ": the name does not tell the format; add --format");
+  return by_name;
+}
+
+// Also before either of them exists.
+bool is_same_file(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  if (const auto file = identify_file(a)) return file == identify_file(b);
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
+}
+
+void refuse_own_files(const SqlOptions& options) {
+  const std::string& output = options.show.output;
+  if (is_same_file(output, options.session.database)) throw UsageError(output + ": the output is the database");
+  if (is_same_file(output, options.file)) throw UsageError(output + ": the output is the file of statements");
 }
 
 void check(const SqlOptions& options) {
   if (!options.query.empty() && !options.file.empty()) throw UsageError("give a statement or -f FILE, not both");
+  refuse_own_files(options);
   static const std::set<std::string> kBinary = {"arrow", "arrows", "parquet"};
   if (options.show.format == "basalt" && options.show.output.empty())
     throw UsageError("a .basalt file cannot be written to standard output: name a file with --output");
@@ -64,33 +85,51 @@ std::string listed(const std::vector<size_t>& numbers) {
   return text;
 }
 
-// An output holds one result: which one, and what is lost, is said whenever there could be doubt.
-void say_what_was_kept(const std::string& output, std::vector<size_t> with_rows, size_t statements, bool quiet) {
-  if (output.empty() || statements < 2 || (quiet && with_rows.size() == 1)) return;
-  std::string text = output + " was not written: no statement gave rows";
-  if (!with_rows.empty()) {
-    text = fmt::format("{} holds the rows of statement {} of {}", output, with_rows.back(), statements);
-    with_rows.pop_back();
-    if (!with_rows.empty())
-      text +=
-          fmt::format("; those of statement{} {} were not kept", with_rows.size() > 1 ? "s" : "", listed(with_rows));
+// Numbers of statements that gave rows.
+struct StatementsWithRows {
+  std::vector<size_t> written;
+  std::vector<size_t> not_kept;
+};
+
+// A file holds one result: which one, and what is lost, is said whenever there could be doubt.
+void say_what_was_kept(const std::string& output, StatementsWithRows rows, size_t statements, bool quiet) {
+  const bool one_result = !output.empty() && !is_written_through(output);
+  if (one_result && rows.written.size() > 1) {
+    rows.not_kept.insert(rows.not_kept.end(), rows.written.begin(), rows.written.end() - 1);
+    std::sort(rows.not_kept.begin(), rows.not_kept.end());
   }
+  const bool doubt = one_result && statements > 1 && !(quiet && !rows.written.empty());
+  if (rows.not_kept.empty() && !doubt) return;
+  const std::string target = output.empty() ? "standard output" : output;
+  std::string text =
+      rows.written.empty()
+          ? fmt::format("{} was not written: no {} gave rows", target, rows.not_kept.empty() ? "statement" : "query")
+          : fmt::format("{} holds the rows of statement {} of {}", target, rows.written.back(), statements);
+  if (!rows.not_kept.empty())
+    text += fmt::format("; those of statement{} {} were not kept", rows.not_kept.size() > 1 ? "s" : "",
+                        listed(rows.not_kept));
   std::fputs((printable(text) + "\n").c_str(), stderr);
 }
 
 void run_all(Session& session, const std::vector<std::string>& statements, const ShowOptions& show, bool quiet) {
-  std::vector<size_t> with_rows;
+  StatementsWithRows rows;
   try {
-    for (size_t i = 0; i < statements.size(); ++i)
-      if (run_statement(session, statements[i], show)) with_rows.push_back(i + 1);
+    for (size_t i = 0; i < statements.size(); ++i) {
+      switch (run_statement(session, statements[i], show)) {
+        case ResultRows::kNone: break;
+        case ResultRows::kWritten: rows.written.push_back(i + 1); break;
+        case ResultRows::kNotKept: rows.not_kept.push_back(i + 1); break;
+      }
+    }
   } catch (...) {
-    if (!with_rows.empty()) say_what_was_kept(show.output, with_rows, statements.size(), quiet);
+    if (!rows.written.empty()) say_what_was_kept(show.output, rows, statements.size(), quiet);
     throw;
   }
-  say_what_was_kept(show.output, with_rows, statements.size(), quiet);
+  say_what_was_kept(show.output, rows, statements.size(), quiet);
 }
 
 int run_sql(SqlOptions options, bool quiet) {
+  if (options.show.output == "-") options.show.output.clear();
   options.show.format = chosen_format(options);
   options.session.output = options.show.output;
   check(options);
@@ -130,7 +169,7 @@ void add_sql(Program& program) {
       ->add_option(
           "-o,--output", options->show.output,
           "Write the rows to a file, in the format that its name tells (.parquet, .csv, .txt, ...) or --format; "
-          "of several statements the last one's rows are kept")
+          "of several statements the last one's rows are kept; - is standard output")
       ->type_name("FILE");
   add_device_option(command, options->session.device);
   command->add_flag("--timing", options->show.timing, "Also show compile, transfer and kernel times");

@@ -58,10 +58,8 @@ void write_whole(Session& session, const std::string& sql, const ShowOptions& op
   const std::string query = without_semicolon(sql);
   if (options.format == "basalt") {
     session.convert(query, options.output, WriteOptions{});
-  } else if (options.output.empty()) {
-    parquet_to_stdout(session, query);
   } else {
-    session.copy_to_parquet(query, options.output);
+    session.copy_to_parquet(query, options.output.empty() ? kStandardOutput : options.output);
   }
 }
 
@@ -114,46 +112,50 @@ void show_report(const QueryReport& report, const ShowOptions& options) {
   if (options.footer) std::fputs((dim(report.summary(), STDERR_FILENO) + "\n").c_str(), stderr);
 }
 
+ResultRows show_rows(QueryResult& result, const ShowOptions& options) {
+  if (!result.has_rows()) return ResultRows::kNone;
+  if (options.format == "arrow" || options.format == "arrows") {
+    show_arrow(result, options);
+    return ResultRows::kWritten;
+  }
+  if (const std::string plan = result.explain_text(); !plan.empty()) {
+    print(printable_lines(plan) + (plan.back() == '\n' ? "" : "\n"));
+    return ResultRows::kNone;
+  }
+  if (is_written_whole(options.format)) {
+    result.write_csv([](std::string_view) {});  // it runs as its rows are fetched
+    return ResultRows::kNotKept;
+  }
+  show_text(result, options);
+  return ResultRows::kWritten;
+}
+
 }  // namespace
 
-bool run_statement(Session& session, const std::string& sql, const ShowOptions& options) {
+ResultRows run_statement(Session& session, const std::string& sql, const ShowOptions& options) {
   const InterruptGuard interrupt([&] { session.interrupt(); });
   if (options.explain) {
     QueryResult result = session.execute("explain " + sql);
     std::string text = result.explain_text();
     if (text.empty() || text.back() != '\n') text += "\n";
     print(printable_lines(text));
-    return false;
+    return ResultRows::kNone;
   }
-  const bool whole = is_written_whole(options.format) && !options.explain_kernel;
-  if (whole && session.is_query(sql)) {
+  if (is_written_whole(options.format) && !options.explain_kernel && session.is_query(sql)) {
     write_whole(session, sql, options);
     if (options.footer) print_notices(session.notices());
-    return true;
+    return ResultRows::kWritten;
   }
   QueryResult result = session.execute(sql);
   if (options.explain_kernel) {
     while (result.next() != nullptr) {
     }
     show_kernel(result.report());
-    return false;
+    return ResultRows::kNone;
   }
-  bool shown = false;
-  if (result.has_rows()) {
-    shown = true;
-    if (options.format == "arrow" || options.format == "arrows") {
-      show_arrow(result, options);
-    } else if (const std::string plan = result.explain_text(); !plan.empty()) {
-      print(printable_lines(plan) + (plan.back() == '\n' ? "" : "\n"));
-      shown = false;
-    } else if (whole) {
-      throw Error(ErrorCode::kUnsupported, "only the rows of queries can be written as " + options.format);
-    } else {
-      show_text(result, options);
-    }
-  }
+  const ResultRows rows = show_rows(result, options);
   show_report(result.report(), options);
-  return shown;
+  return rows;
 }
 
 }  // namespace basalt::cli

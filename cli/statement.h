@@ -16,8 +16,11 @@ struct ShowOptions {
   bool footer = true;  // the last line: rows, time, where it ran, what fell back
 };
 
-// Runs one statement. Ctrl-C stops it with Error(kCancelled). True if it gave rows, which went to the output.
-bool run_statement(Session& session, const std::string& sql, const ShowOptions& options);
+// What became of a statement's rows. Formats that only queries can be written in (parquet, basalt) keep no others'.
+enum class ResultRows { kNone, kWritten, kNotKept };
+
+// Runs one statement. Ctrl-C stops it with Error(kCancelled).
+ResultRows run_statement(Session& session, const std::string& sql, const ShowOptions& options);
 
 // The interactive shell; ends at end of input or .quit.
 int run_shell(Session& session, ShowOptions options);

@@ -1,7 +1,7 @@
 // Arrow record batches into tables: one recursive walk that appends a range of rows of an array to a column. Offsets,
 // sliced bitmaps, dictionaries, views and foreign widths end here; what Basalt sees afterwards has one form per type.
-// Values under a NULL, be it their own or that of a list or struct around them, are never looked at: Arrow lets them be
-// anything.
+// Values under a NULL, be it their own or that of a list or struct around them, are never looked at, since Arrow lets
+// them be anything: what lies there afterwards is zero or empty.
 #include <cstring>
 #include <limits>
 #include <map>
@@ -99,6 +99,10 @@ void append_raw(Column& out, const Field& field, const Slice& slice, size_t widt
   if (slice.count == 0) return;
   const auto* source = buffer_of<std::byte>(slice.array, 1, field);
   out.values.append(source + static_cast<size_t>(slice.begin) * width, static_cast<size_t>(slice.count) * width);
+  if (slice.valid_rows().empty()) return;
+  std::byte* copied = out.values.data() + out.values.size() - static_cast<size_t>(slice.count) * width;
+  for (int64_t i = 0; i < slice.count; ++i)
+    if (!slice.valid(i)) std::memset(copied + static_cast<size_t>(i) * width, 0, width);
 }
 
 template <typename From, typename To>
@@ -153,8 +157,12 @@ void append_strings(Column& out, const Field& field, const Slice& slice) {
   const auto* offsets = buffer_of<Offset>(slice.array, 1, field) + slice.begin;
   const auto* bytes = buffer_of<char>(slice.array, 2, field);
   for (int64_t i = 0; i < slice.count; ++i) {
-    const auto [first, last] = row_range(offsets, i, field);
-    append_string(out, field, slice.valid(i) && last > first ? std::string_view(bytes + first, last - first) : "");
+    std::string_view text;
+    if (slice.valid(i)) {
+      const auto [first, last] = row_range(offsets, i, field);
+      if (last > first) text = std::string_view(bytes + first, static_cast<size_t>(last - first));
+    }
+    append_string(out, field, text);
   }
 }
 
@@ -296,7 +304,8 @@ void append_values(Column& out, const Field& field, const Slice& slice) {
     case TypeKind::kBool: {
       uint8_t* target = grow_values<uint8_t>(out, slice.count);
       const auto* bits = slice.count == 0 ? nullptr : buffer_of<uint8_t>(slice.array, 1, field);
-      for (int64_t i = 0; i < slice.count; ++i) target[i] = get_bit(bits, static_cast<uint64_t>(slice.begin + i));
+      for (int64_t i = 0; i < slice.count; ++i)
+        target[i] = slice.valid(i) && get_bit(bits, static_cast<uint64_t>(slice.begin + i));
       return;
     }
     case TypeKind::kDecimal: {

@@ -5,6 +5,8 @@
 
 #include <unordered_set>
 
+#include "basalt/core/notices.h"
+
 namespace basalt {
 
 namespace {
@@ -24,9 +26,7 @@ void rename_in(std::vector<Field>& fields, const std::string& parent, std::vecto
   const std::vector<std::string> names = distinct_names(fields);
   for (size_t i = 0; i < fields.size(); ++i) {
     Field& field = fields[i];
-    if (notices != nullptr && field.name != names[i]) {
-      notices->push_back(fmt::format("column {}{}: {}", parent, names[i], why_renamed(field.name)));
-    }
+    if (field.name != names[i]) add_notice(notices, parent + names[i], why_renamed(field.name));
     field.name = names[i];
     // The element of a list is found by its place, whatever its name.
     if (field.type.kind == TypeKind::kStruct) rename_in(field.children, parent + field.name + ".", notices);

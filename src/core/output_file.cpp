@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -68,15 +69,21 @@ void remove_abandoned(const std::string& path, const std::string& folder) {
 
 bool has_descriptor_names() { return ::access("/proc/self/fd", X_OK) == 0; }
 
-// Names that stand for what is open already: their folder is no place for files.
-bool names_descriptor(std::string_view path) {
-  return path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
-}
-
-bool is_device(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return false;
-  return !S_ISREG(status.st_mode) || names_descriptor(path);
+// The descriptor that a name such as /dev/stdout or /dev/fd/3 stands for, be it open or not; -1 for other names.
+int descriptor_named(const std::string& path) {
+  const std::string name = std::filesystem::path(path).lexically_normal().string();
+  if (name == "/dev/stdin") return STDIN_FILENO;
+  if (name == "/dev/stdout") return STDOUT_FILENO;
+  if (name == "/dev/stderr") return STDERR_FILENO;
+  const std::string own = fmt::format("/proc/{}/fd/", ::getpid());
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/", own.c_str()}) {
+    if (!name.starts_with(folder)) continue;
+    int number = -1;
+    const char* const end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + folder.size(), end, number);
+    if (parsed.ec == std::errc() && parsed.ptr == end && number >= 0) return number;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -86,8 +93,16 @@ std::string temporary_folder() {
   return folder == nullptr || *folder == 0 ? "/tmp" : folder;
 }
 
+bool is_written_through(const std::string& path) {
+  // Before anything is looked up: the name of a closed descriptor does not exist, and is no place for a file either.
+  if (descriptor_named(path) >= 0) return true;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  return !S_ISREG(status.st_mode) || path.starts_with("/proc/");
+}
+
 OutputFile::OutputFile(const std::string& path, const OutputOptions& options)
-    : OutputFile(path, is_device(path) ? Kind::kDevice : Kind::kReplace, options) {}
+    : OutputFile(path, is_written_through(path) ? Kind::kDevice : Kind::kReplace, options) {}
 
 std::unique_ptr<OutputFile> OutputFile::temporary(bool may_be_nameless) {
   const OutputOptions options{.mode = 0600, .may_be_nameless = may_be_nameless};
@@ -104,7 +119,10 @@ OutputFile::OutputFile(std::string path, Kind kind, const OutputOptions& options
   if (!options.may_be_device || std::filesystem::is_directory(path_, ignored)) {
     throw Error(ErrorCode::kIo, fmt::format("{}: cannot write: it exists and is not a regular file", path_));
   }
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  // A second opening of a file would write from its start, over what was or is written through the descriptor.
+  const int named = descriptor_named(path_);
+  descriptor_ =
+      named >= 0 ? ::fcntl(named, F_DUPFD_CLOEXEC, 0) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (descriptor_ < 0) fail("cannot open");
 }
 
@@ -132,8 +150,12 @@ bool OutputFile::open_nameless() {
 #endif
 }
 
-std::string OutputFile::path_to_open() const {
-  if (kind_ == Kind::kDevice) return path_;
+std::string OutputFile::path_to_open() {
+  if (kind_ == Kind::kDevice) {
+    if (descriptor_named(path_) < 0) return path_;
+    if (spool_ == nullptr) spool_ = temporary();
+    return spool_->path_to_open();
+  }
   return has_descriptor_names() ? fmt::format("/proc/self/fd/{}", descriptor_) : temporary_;
 }
 
@@ -219,8 +241,21 @@ void OutputFile::put_in_place() {
   temporary_.clear();
 }
 
+void OutputFile::write_spool() {
+  Buffer block(kPendingBytes);
+  for (off_t at = 0;;) {
+    const ssize_t got = ::pread(spool_->descriptor(), block.data(), block.size(), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("cannot read a temporary file back");
+    if (got == 0) return;
+    write_through(block.data(), static_cast<size_t>(got));
+    at += got;
+  }
+}
+
 void OutputFile::commit() {
   flush();
+  if (spool_ != nullptr) write_spool();
   if (kind_ == Kind::kDevice) return;
   if (::fsync(descriptor_) != 0) fail("cannot write to the disk");
   put_in_place();

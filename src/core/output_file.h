@@ -16,7 +16,8 @@ namespace basalt {
 
 struct OutputOptions {
   mode_t mode = 0666;  // less the user's mask
-  // Pipes, terminals and names of descriptors (/dev/stdout) are written as they are. Without it they are refused.
+  // Pipes and terminals are written as they are, and names of descriptors (/dev/stdout, /dev/fd/3) through what is open
+  // there. Without it they are refused.
   bool may_be_device = false;
   bool may_be_nameless = true;  // false is for tests of the other way
 };
@@ -35,9 +36,10 @@ class OutputFile {
   void pad_to(uint64_t alignment);
   void flush();
 
-  // For writers of other libraries: a descriptor, and a name under which this process can open the file meanwhile.
+  // For writers of other libraries: a descriptor, and a name under which this process can open the file meanwhile. What
+  // is written by that name in place of a descriptor's arrives there with commit().
   int descriptor() const { return descriptor_; }
-  std::string path_to_open() const;
+  std::string path_to_open();
 
   // Everything is on the disk under the final name when this returns.
   void commit();
@@ -50,6 +52,7 @@ class OutputFile {
   void open_named();
   bool link_to(const std::string& name) const;
   void put_in_place();
+  void write_spool();
   void write_through(const std::byte* bytes, size_t count);
   [[noreturn]] void fail(const char* action) const;
 
@@ -61,7 +64,11 @@ class OutputFile {
   int descriptor_ = -1;
   uint64_t position_ = 0;
   Buffer pending_;
+  std::unique_ptr<OutputFile> spool_;  // of a descriptor that a library writes to by name
 };
+
+// Whether an output of this name goes to what is there (a pipe, a device, an open descriptor) instead of replacing it.
+bool is_written_through(const std::string& path);
 
 // $TMPDIR, else /tmp.
 std::string temporary_folder();

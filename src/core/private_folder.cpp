@@ -30,21 +30,18 @@ std::string_view prefix_of(std::string_view name) {
   return name.substr(0, name.size() - kRandomDigits - 1);
 }
 
-// A folder of this user, locked; -1 if it is in use or is anything else.
-int lock_own_folder(const std::string& path) {
+// A descriptor of a folder of this user; -1 if it is anything else.
+int open_own_folder(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0) return -1;
   struct stat status {};
-  // A file system without locks says something else than that the lock is taken.
-  const bool taken = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  if (!taken && ::fstat(descriptor, &status) == 0 && status.st_uid == ::geteuid() && status.st_nlink > 0) {
-    return descriptor;
-  }
+  if (::fstat(descriptor, &status) == 0 && status.st_uid == ::geteuid() && status.st_nlink > 0) return descriptor;
   ::close(descriptor);
   return -1;
 }
 
-// Every process holds a lock on its folder as long as it lives.
+// Every process holds a lock on its folder as long as it lives. Where there are no locks, nothing is known to be
+// abandoned.
 void remove_abandoned(const std::string& path) {
   const fs::path own = path;
   const std::string name = own.filename().string();
@@ -52,10 +49,10 @@ void remove_abandoned(const std::string& path) {
   for (fs::directory_iterator entry(own.parent_path(), ignored), end; entry != end; entry.increment(ignored)) {
     const std::string other = entry->path().filename().string();
     if (prefix_of(other).empty() || prefix_of(other) != prefix_of(name)) continue;
-    const int lock = lock_own_folder(entry->path().string());
-    if (lock < 0) continue;
-    fs::remove_all(entry->path(), ignored);
-    ::close(lock);
+    const int folder = open_own_folder(entry->path().string());
+    if (folder < 0) continue;
+    if (::flock(folder, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry->path(), ignored);
+    ::close(folder);
   }
 }
 
@@ -73,20 +70,23 @@ std::string PrivateFolder::unused_name(const std::string& parent, std::string_vi
 
 PrivateFolder::PrivateFolder(const std::string& path) : path_(path) {
   remove_abandoned(path_);
-  // Between its making and its lock another process may take it for abandoned.
-  while (!make()) {
-  }
+  // Without a lock it would look abandoned: it gets the name that others look at when it has its lock.
+  const std::string unlocked = path_ + ".new";
+  if (::mkdir(unlocked.c_str(), 0700) != 0) fail();
+  lock_ = open_own_folder(unlocked);
+  // A file system without locks has none to give, and there nobody removes what others left.
+  if (lock_ >= 0) ::flock(lock_, LOCK_EX | LOCK_NB);
+  if (lock_ >= 0 && ::rename(unlocked.c_str(), path_.c_str()) == 0) return;
+  const int reason = errno;
+  ::rmdir(unlocked.c_str());
+  if (lock_ >= 0) ::close(lock_);
+  errno = reason;
+  fail();
 }
 
-bool PrivateFolder::make() {
-  if (::mkdir(path_.c_str(), 0700) != 0) {
-    throw Error(ErrorCode::kIo,
-                fmt::format("{}: cannot make a folder for temporary files: {}", path_, std::strerror(errno)));
-  }
-  lock_ = lock_own_folder(path_);
-  if (lock_ >= 0) return true;
-  ::rmdir(path_.c_str());
-  return false;
+void PrivateFolder::fail() const {
+  throw Error(ErrorCode::kIo,
+              fmt::format("{}: cannot make a folder for temporary files: {}", path_, std::strerror(errno)));
 }
 
 PrivateFolder::~PrivateFolder() {

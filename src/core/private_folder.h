@@ -13,7 +13,8 @@ class PrivateFolder {
   // A name in `parent` that is not in use. `prefix` tells people what the folder is for.
   static std::string unused_name(const std::string& parent, std::string_view prefix);
 
-  // Makes the folder `path`, a result of unused_name(). Throws Error(kIo) if there is anything of that name.
+  // Makes the folder `path`, a result of unused_name(). Throws Error(kIo) if there is anything of that name but an
+  // empty folder, which is replaced.
   explicit PrivateFolder(const std::string& path);
   ~PrivateFolder();
   PrivateFolder(const PrivateFolder&) = delete;
@@ -22,7 +23,7 @@ class PrivateFolder {
   const std::string& path() const { return path_; }
 
  private:
-  bool make();
+  [[noreturn]] void fail() const;
 
   std::string path_;
   int lock_ = -1;

@@ -424,6 +424,7 @@ struct Writer::State {
     const std::string created_by = options.created_by.empty() ? "basalt " BASALT_VERSION : options.created_by;
     write_footer({schema, chunks, rows, sort_ids, created_by, options.metadata}, columns, shapes, options.encoder,
                  *file);
+    check_replaceable(path);  // again: somebody may have put a file there meanwhile
     file->commit();
     report();
     return summary();

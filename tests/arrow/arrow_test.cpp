@@ -133,7 +133,7 @@ TEST(ArrowImport, OffsetsMoveValuesAndValidity) {
   const uint8_t valid[] = {0b10110};
   Foreign column("i", 3, {valid, data}, 2);
   const Column imported = import_one(column);
-  EXPECT_EQ(values_of<int32_t>(imported), (std::vector<int32_t>{12, 13, 14}));
+  EXPECT_EQ(values_of<int32_t>(imported), (std::vector<int32_t>{12, 0, 14}));
   EXPECT_EQ(imported.null_count, 1u);
   EXPECT_TRUE(imported.is_valid(0));
   EXPECT_FALSE(imported.is_valid(1));
@@ -225,6 +225,19 @@ TEST(ArrowImport, DictionariesAreDecoded) {
   damaged.schema.dictionary = &entries.schema;
   damaged.array.dictionary = &entries.array;
   EXPECT_THROW(import_one(damaged), Error);
+}
+
+TEST(ArrowImport, WhatLiesUnderNullsIsNotLookedAtAndBecomesZero) {
+  const uint8_t valid[] = {0b101};
+  const int32_t offsets[] = {0, 2, 1, 2};  // the NULL ends before it begins
+  Foreign strings("u", 3, {valid, offsets, "ab"});
+  EXPECT_EQ(strings_of(import_one(strings)), (std::vector<std::string>{"ab", "NULL", "b"}));
+  const int64_t numbers[] = {1, -1, 3};
+  Foreign integers("l", 3, {valid, numbers});
+  EXPECT_EQ(values_of<int64_t>(import_one(integers)), (std::vector<int64_t>{1, 0, 3}));
+  const uint8_t bits[] = {0b111};
+  Foreign flags("b", 3, {valid, bits});
+  EXPECT_EQ(values_of<uint8_t>(import_one(flags)), (std::vector<uint8_t>{1, 0, 1}));
 }
 
 TEST(ArrowImport, NullListsWithElementsBecomeEmpty) {

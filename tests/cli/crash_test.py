@@ -72,6 +72,20 @@ class Crash(CliTest):
         self.assertIn(b"basalt:", errors)
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_other_signals_that_ask_to_end_leave_no_spilled_rows(self):
+        query = "select hash(range) as h, repeat('x', 50) || range as s from range(200000000)"
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            process = subprocess.Popen([BASALT, "convert", "-q", "--memory-limit", "150MB", "--sort-by", "h", "--query", query,
+                                        self.path("x.basalt")], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            deadline = time.monotonic() + 30
+            while not os.listdir(self.folder) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertNotEqual(os.listdir(self.folder), [], "nothing was put aside")
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 128 + number, errors)
+            self.assertEqual(os.listdir(self.folder), [])
+
     def test_disk_full_is_an_error_and_leaves_no_file(self):
         folder = tempfile.mkdtemp(prefix="basalt_full_")
         self.addCleanup(os.rmdir, folder)

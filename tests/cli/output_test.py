@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -61,6 +62,25 @@ class ConvertOutput(OutputTest):
         self.basalt("gen", "tpch", "--scale", "0.0001", "--out", self.path("tpch"), code=1)
         self.assertEqual(self.read("tpch/nation.basalt"), b"ours is another nation")
         self.assertEqual(self.leftovers(), [])
+
+    def test_they_are_spared_before_the_input_is_read(self):
+        self.write("x.basalt", "a letter to a friend")
+        process = subprocess.Popen([BASALT, "convert", "-", self.path("x.basalt")], stdin=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdin.close)
+        self.assertEqual(process.wait(timeout=60), 1)  # nothing was ever written to its pipe
+        self.assertIn(b"not a Basalt file", process.stderr.read())
+
+    def test_what_came_meanwhile_is_spared_too(self):
+        process = subprocess.Popen([BASALT, "convert", "-q", "-", self.path("x.basalt"), "--input-format", "csv"],
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(0.5)
+        self.write("x.basalt", "a letter to a friend")
+        _, errors = process.communicate(b"a\n1\n", timeout=60)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(b"not a Basalt file", errors)
+        self.assertEqual(self.read("x.basalt"), b"a letter to a friend")
 
     def test_own_and_empty_files_are_replaced(self):
         csv = self.parts()[1]
@@ -145,15 +165,47 @@ class SqlOutput(OutputTest):
             self.assertEqual(self.query(f"select x from '{self.path(name)}'"), [["7"]])
             self.basalt("sql", "-o", self.path(name), "select nonsense", code=1)
             self.assertIn("nonsense", self.stderr)
-            self.basalt("sql", "-o", self.path(name), "describe select 1", code=1)
-            self.assertIn("only the rows of queries", self.stderr)
+
+    def test_whole_formats_run_other_statements_with_rows_and_keep_none_of_them(self):
+        for name in ("r.parquet", "r.basalt"):
+            self.basalt("sql", "-q", "-o", self.path(name),
+                        "create table t(x int); insert into t values (7) returning x; pragma table_info('t'); call "
+                        "pragma_version(); from t; insert into t values (8) returning x")
+            self.assertIn("holds the rows of statement 5 of 6", self.stderr)
+            self.assertIn("2, ", self.stderr)
+            self.assertIn("and 6 were not kept", self.stderr)
+            self.assertEqual(self.query(f"select x from '{self.path(name)}'"), [["7"]])
+            os.unlink(self.path(name))
+            self.basalt("sql", "-o", self.path(name), "pragma database_list")
+            self.assertIn("was not written: no query gave rows; those of statement 1 were not kept", self.stderr)
+            self.assertFalse(os.path.exists(self.path(name)))
+
+    def test_a_dash_is_standard_output(self):
+        self.assertEqual(self.basalt("sql", "-q", "--format", "csv", "-o", "-", "select 1 as a; select 2 as b"), "a\n1\nb\n2\n")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_what_the_session_works_with_is_not_the_output(self):
+        database = self.path("my.db")
+        self.basalt("sql", "--database", database, "--format", "csv", "-o", os.path.join(self.folder, ".", "my.db"),
+                    "select 1", code=2)
+        self.assertFalse(os.path.exists(database))
+        self.basalt("sql", "-q", "--database", database, "create table t as select 7 as x")
+        before = self.read("my.db")
+        self.basalt("sql", "--database", database, "--format", "csv", "-o", database, "select 1", code=2)
+        self.assertEqual(self.read("my.db"), before)
+        script = self.write("q.sql", "select 1")
+        self.basalt("sql", "--format", "csv", "-f", script, "-o", script, code=2)
+        self.assertEqual(self.read("q.sql"), b"select 1")
 
     def test_what_the_statement_reads_is_not_the_output(self):
         file = self.basalt_file("x.basalt")
         before = self.read("x.basalt")
         os.symlink(file, self.path("link.csv"))
-        for name, format in (("x.basalt", "csv"), ("x.basalt", "basalt"), ("link.csv", "csv"), ("x.basalt", "parquet"),
-                             ("x.basalt", "arrow"), ("x.basalt", "table")):
+        for format in ("csv", "parquet", "arrow", "table"):
+            self.basalt("sql", "-o", file, "--format", format, "select 1 as a", code=2)
+            self.assertIn("Basalt file", self.stderr)
+        for name, format in (("x.basalt", "basalt"), ("link.csv", "csv"), ("link.csv", "parquet"), ("link.csv", "arrow"),
+                             ("link.csv", "table")):
             self.basalt("sql", "-o", self.path(name), "--format", format, f"select count(*) from '{file}'", code=1)
             self.assertIn("also an input", self.stderr)
         csv = self.write("y.csv", "a\n1\n")
@@ -171,12 +223,49 @@ class SqlOutput(OutputTest):
         self.assertEqual(self.read("out"), b"a\n1\n")
         self.assertTrue(os.path.islink("/dev/stdout"))
 
+    def shell(self, script, file, code=0):
+        """Runs a shell script, with $B the program, $F a Basalt file and $OUT a fresh path; gives what is in $OUT."""
+        out = self.path("shell.out")
+        if os.path.exists(out):
+            os.unlink(out)
+        done = subprocess.run(["sh", "-c", script], capture_output=True, timeout=60,
+                              env=dict(os.environ, B=os.path.abspath(BASALT), F=file, OUT=out))
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.stderr = done.stderr.decode()
+        return self.read("shell.out") if os.path.exists(out) else None
+
+    def test_descriptors_are_written_where_they_stand(self):
+        file = self.basalt_file("x.basalt", "select 1 as a")
+        for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+            for command in (f"$B sql --format csv -o {name} \"from '$F'\"", f"$B export $F {name} --format csv"):
+                self.assertEqual(self.shell(f"echo head > $OUT; {command} >> $OUT", file), b"head\na\n1\n")
+                self.assertEqual(self.shell("{ echo head; " + command + "; echo tail; } > $OUT", file), b"head\na\n1\ntail\n")
+                self.assertEqual(self.shell(command + " | cat > $OUT", file), b"a\n1\n")
+        for command in ("$B sql -q --format parquet -o /dev/stdout \"from '$F'\"", "$B export $F /dev/stdout --format parquet",
+                        "$B export $F - --format parquet", "$B sql --format parquet \"from '$F'\""):
+            written = self.shell("{ echo head; " + command + "; } > $OUT", file)
+            self.assertTrue(written.startswith(b"head\nPAR1") and written.endswith(b"PAR1"), written)
+        self.shell("$B sql -o /dev/stdout --format csv 'select 1' >&-", file, code=1)
+        self.assertIn("/dev/stdout: cannot open", self.stderr)
+        self.shell("$B export $F /dev/fd/7 --format csv", file, code=1)
+        self.assertTrue(os.path.islink("/dev/stdout"))
+
+    def test_an_export_into_a_pipe_says_nothing_amid_the_data(self):
+        file = self.basalt_file("x.basalt", "select 1 as a")
+        self.assertEqual(self.basalt("export", file, "/dev/stdout", "--format", "csv"), "a\n1\n")
+        self.assertEqual(self.basalt("export", file, "/dev/null", "--format", "arrow"), "")
+        os.mkfifo(self.path("pipe.csv"))
+        self.assertEqual(self.shell('cat "${F%/*}/pipe.csv" > $OUT & $B export $F "${F%/*}/pipe.csv"; wait', file), b"a\n1\n")
+
     def test_exports_are_compressed_as_their_names_say(self):
         file = self.basalt_file("x.basalt")
         for name, front in (("x.csv.gz", b"\x1f\x8b"), ("x.ndjson.zst", b"\x28\xb5\x2f\xfd"), ("x.csv", b"id,name")):
             self.basalt("export", "-q", file, self.path(name))
             self.assertTrue(self.read(name).startswith(front), self.read(name)[:10])
             self.assertEqual(self.query(f"select count(*) from '{self.path(name)}'"), [["10"]])
+        for name, options in (("x.parquet.gz", []), ("x.arrow.zst", []), ("y.csv.gz", ["--format", "arrows"])):
+            self.basalt("export", file, self.path(name), *options, code=2)
+            self.assertFalse(os.path.exists(self.path(name)))
 
 
 class TemporaryFiles(OutputTest):

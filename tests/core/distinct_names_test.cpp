@@ -52,6 +52,9 @@ TEST(DistinctNames, OnAllLevelsWithANoticeEach) {
   EXPECT_EQ(fields[1].children[0].children[0].name, "f1");
   EXPECT_THAT(notices,
               ElementsAre(HasSubstr("column s.X_1: its name was X"), HasSubstr("column l[].f1: it had no name")));
+  fields[0].children[1].name = "X";
+  make_names_distinct(fields, &notices);
+  EXPECT_EQ(notices.size(), 2u) << "once, however often it is found";
   notices.clear();
   make_names_distinct(fields, &notices);
   EXPECT_TRUE(notices.empty());

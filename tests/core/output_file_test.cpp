@@ -16,6 +16,7 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <vector>
 
 #include "basalt/core/error.h"
 #include "core/private_folder.h"
@@ -126,6 +127,35 @@ TEST_F(Files, NamesOfDescriptorsAreWrittenThrough) {
   EXPECT_EQ(text_of("out"), "text");
 }
 
+// As a shell's >> does it: what was written before stays, whoever writes, and the next writer goes on behind it.
+TEST_F(Files, DescriptorsKeepWhatWasWrittenBefore) {
+  for (const int flags : {O_APPEND, 0}) {
+    const int out = ::open(path("out").c_str(), O_WRONLY | O_CREAT | O_TRUNC | flags, 0600);
+    ASSERT_EQ(::write(out, "head ", 5), 5);
+    for (const std::string folder : {"/dev/fd/", "/proc/self/fd/", "/dev/../dev/fd/"}) {
+      OutputFile file(folder + std::to_string(out), {.may_be_device = true});
+      file.write(view_of("own "));
+      file.commit();
+      OutputFile by_name(folder + std::to_string(out), {.may_be_device = true});
+      std::ofstream(by_name.path_to_open(), std::ios::trunc) << "named ";
+      by_name.commit();
+    }
+    ::close(out);
+    EXPECT_EQ(text_of("out"), "head own named own named own named ");
+  }
+}
+
+TEST_F(Files, NamesOfClosedDescriptorsAreAnErrorAndNoFiles) {
+  const int closed = ::open("/dev/null", O_WRONLY);
+  ::close(closed);
+  for (const std::string folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    const std::string name = folder + std::to_string(closed);
+    EXPECT_TRUE(is_written_through(name));
+    EXPECT_NE(reason_of([&] { OutputFile file(name, {.may_be_device = true}); }).find("cannot open"),
+              std::string::npos);
+  }
+}
+
 TEST_F(Files, TemporaryFilesAreForTheirOwnerAndLeaveNothing) {
   ::setenv("TMPDIR", folder().c_str(), 1);
   for (const bool nameless : {true, false}) {
@@ -189,6 +219,29 @@ TEST_F(Files, WhatKilledProcessesLeftIsRemovedByTheNext) {
   fs::create_directory(path("spill-of-somebody"));
   const PrivateFolder last(PrivateFolder::unused_name(folder().string(), "spill"));
   EXPECT_TRUE(fs::exists(path("spill-of-somebody")));
+}
+
+TEST_F(Files, AFolderIsLockedBeforeItHasTheNameOthersLookAt) {
+  // Many at once, each of which looks for abandoned folders while the others make theirs.
+  constexpr int kProcesses = 8;
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    bool good = true;
+    for (int round = 0; round < 50 && good; ++round) {
+      const PrivateFolder made(PrivateFolder::unused_name(folder().string(), "spill"));
+      std::ofstream(made.path() + "/rows") << "rows";
+      good = fs::exists(made.path() + "/rows");
+    }
+    ::_exit(good ? 0 : 1);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_TRUE(names().empty());
 }
 
 TEST_F(Files, OnlyRegularFilesAreOpened) {

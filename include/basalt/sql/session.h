@@ -120,9 +120,10 @@ class Session {
   // else it is an error when it is executed.
   std::vector<std::string> split(const std::string& text, std::string* rest = nullptr) const;
 
-  // Stops the running statement: it ends with Error(kCancelled). Safe from any thread.
   // Whether a statement is a query that can be written to a file as a whole: SELECT, FROM, VALUES and the like.
   bool is_query(const std::string& text) const;
+
+  // Stops the running statement: it ends with Error(kCancelled). Safe from any thread.
   void interrupt();
   // Share of the running statement that is done, 0..1; negative if unknown. From any thread.
   double progress() const;
