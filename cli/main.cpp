@@ -1,6 +1,8 @@
 // The program `basalt`: parses the command line, runs one command, and turns every failure into one sentence on stderr
 // and an exit code (0 success, 1 failure, 2 usage, 128 + n when SIGTERM or SIGHUP asked it to end).
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -53,6 +55,15 @@ int run(Program& program) {
   }
 }
 
+// Where one of the standard streams is closed, the next file to be opened would take its number, and what is printed
+// would end up in it. Reading from or writing to what is put there is an error.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    [[maybe_unused]] const int taken = ::open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+  }
+}
+
 }  // namespace
 }  // namespace basalt::cli
 
@@ -62,6 +73,7 @@ int main(int argc, char** argv) {
   // temporary files are removed.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
+  occupy_standard_streams();
   Program program;
   program.app.name("basalt");  // not the path it was started with
   program.app.set_version_flag("--version", std::string("basalt ") + BASALT_VERSION);

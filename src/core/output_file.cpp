@@ -86,6 +86,13 @@ int descriptor_named(const std::string& path) {
   return -1;
 }
 
+// What this process opens for itself is closed for others. Such a number was free when the program started: whoever
+// named it did not mean a file of ours.
+bool is_inherited(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFD);
+  return flags >= 0 && (flags & FD_CLOEXEC) == 0;
+}
+
 }  // namespace
 
 std::string temporary_folder() {
@@ -121,6 +128,10 @@ OutputFile::OutputFile(std::string path, Kind kind, const OutputOptions& options
   }
   // A second opening of a file would write from its start, over what was or is written through the descriptor.
   const int named = descriptor_named(path_);
+  if (named >= 0 && !is_inherited(named)) {
+    errno = EBADF;
+    fail("cannot open");
+  }
   descriptor_ =
       named >= 0 ? ::fcntl(named, F_DUPFD_CLOEXEC, 0) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (descriptor_ < 0) fail("cannot open");

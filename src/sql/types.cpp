@@ -115,7 +115,6 @@ void visit_children(const LogicalType& type, const std::string& path, const Visi
 
 void note_stored_type(const LogicalType& type, const std::string& path, Notices& notices) {
   switch (type.id()) {
-    case LogicalTypeId::SQLNULL: add_notice(&notices, path, "NULLs without a type become integer"); break;
     case LogicalTypeId::ENUM: add_notice(&notices, path, "an enum becomes varchar"); break;
     case LogicalTypeId::ARRAY: add_notice(&notices, path, "arrays of a fixed size become lists of any size"); break;
     default:

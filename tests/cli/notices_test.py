@@ -23,11 +23,6 @@ class Notices(CliTest):
         self.assertEqual(self.query(f"select distinct t from '{self.path('t.basalt')}'"),
                          [["2020-01-01 00:00:00.123456789"]])
 
-    def test_nulls_without_a_type_become_integer(self):
-        self.basalt("convert", "--query", "select null n, [] l, {'m': null} s, 1 i", self.path("t.basalt"))
-        self.assertEqual(self.notices(), [f"notice: column {name}: NULLs without a type become integer"
-                                          for name in ("n", "l[]", "s.m")])
-
     def test_copy_says_the_same_and_quiet_nothing(self):
         copy = f"copy (select 'a'::enum('a') e) to '{self.path('t.basalt')}'"
         self.basalt("sql", copy)

@@ -247,7 +247,9 @@ class SqlOutput(OutputTest):
             self.assertTrue(written.startswith(b"head\nPAR1") and written.endswith(b"PAR1"), written)
         self.shell("$B sql -o /dev/stdout --format csv 'select 1' >&-", file, code=1)
         self.assertIn("/dev/stdout: cannot open", self.stderr)
-        self.shell("$B export $F /dev/fd/7 --format csv", file, code=1)
+        for number in range(3, 10):
+            self.shell(f"$B export $F /dev/fd/{number} --format csv {number}>&-", file, code=1)
+        self.shell("$B sql 'select 1' >&-", file, code=1)
         self.assertTrue(os.path.islink("/dev/stdout"))
 
     def test_an_export_into_a_pipe_says_nothing_amid_the_data(self):
