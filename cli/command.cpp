@@ -1,6 +1,7 @@
 // Options that several commands share.
 #include "cli/command.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 
@@ -68,6 +69,8 @@ void add_bytes_option(CLI::App* command, const std::string& name, uint64_t& byte
           name, [&bytes](const std::string& text) { bytes = parse_bytes(text); }, description)
       ->type_name("SIZE");
 }
+
+uint64_t decoded_limit_of(uint64_t memory_limit) { return std::max(kDecodedLimit, memory_limit / 2); }
 
 std::string to_string(Device device) {
   return device == Device::kCpu ? "cpu" : device == Device::kCuda ? "cuda" : "auto";

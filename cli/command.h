@@ -46,6 +46,10 @@ void add_threads_option(CLI::App* command, uint32_t& threads);
 // "512MiB", "2GB", "1073741824".
 void add_bytes_option(CLI::App* command, const std::string& name, uint64_t& bytes, const std::string& description);
 
+// What values decoded at a time may take where a command has so much memory in all: half of it, but not less than
+// where no limit is given.
+uint64_t decoded_limit_of(uint64_t memory_limit);
+
 std::string to_string(Device device);
 // Throws Error(kDevice) with the reason where `device` asks for a GPU and there is none.
 void require_device(Device device);

@@ -109,6 +109,7 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
   SessionOptions settings;
   settings.threads = reader_threads;
   settings.memory_limit = options.memory_limit - writer_memory(options.memory_limit);
+  settings.decoded_limit = decoded_limit_of(options.memory_limit);
   settings.device = options.device;
   const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
   settings.temp_dir = folder.empty() ? "." : folder.string();
@@ -130,7 +131,7 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
 }
 
 // Readers reserve memory per thread and column: with 10,000 columns one thread fits the limit where many do not. A pipe
-// cannot be read a second time.
+// cannot be read a second time, and values that are too large by themselves (kOverLimit) stay so.
 WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, const WriteOptions& write,
                          EncodedWhere& where, bool quiet) {
   try {

@@ -134,6 +134,7 @@ int run_sql(SqlOptions options, bool quiet) {
   options.session.output = options.show.output;
   check(options);
   options.show.footer = !quiet;
+  if (options.session.memory_limit > 0) options.session.decoded_limit = decoded_limit_of(options.session.memory_limit);
   Session session(options.session);
   if (options.query.empty() && options.file.empty() && is_terminal(STDIN_FILENO))
     return run_shell(session, options.show);
@@ -177,7 +178,8 @@ void add_sql(Program& program) {
   command->add_flag("--explain-kernel", options->show.explain_kernel,
                     "Run, and show the source of the generated kernel");
   add_threads_option(command, options->session.threads);
-  add_bytes_option(command, "--memory-limit", options->session.memory_limit, "Memory for DuckDB's operators");
+  add_bytes_option(command, "--memory-limit", options->session.memory_limit,
+                   "Memory for DuckDB's operators; one row may take half of it when decoded (default 128MiB)");
   add_bytes_option(command, "--gpu-memory", options->session.gpu_memory, "GPU memory for cached and staged data");
   command->add_option("--database", options->session.database, "A DuckDB database file to work in (default: in memory)")
       ->type_name("FILE");

@@ -38,9 +38,9 @@ uint64_t encoded_bytes(const NodeView& node) {
 }
 
 void fail_decoded_limit(uint64_t needed, uint64_t limit) {
-  throw Error(ErrorCode::kOutOfMemory, "its values would take " + std::to_string(needed) +
-                                           " bytes when decoded, more than the limit of " + std::to_string(limit) +
-                                           " (raised by --memory-limit, in SQL by basalt_decoded_limit)");
+  throw Error(ErrorCode::kOverLimit, "its values would take at least " + std::to_string(needed) +
+                                         " bytes when decoded, more than the limit of " + std::to_string(limit) +
+                                         " (raised by --memory-limit, in SQL also by basalt_decoded_limit)");
 }
 
 NodeView view_of(const Node& node) {

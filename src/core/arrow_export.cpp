@@ -176,7 +176,8 @@ class Stream {
       return 0;
     } catch (const Error& error) {
       error_ = error.what();
-      return error.code() == ErrorCode::kOutOfMemory ? ENOMEM : error.code() == ErrorCode::kCancelled ? ECANCELED : EIO;
+      const bool memory = error.code() == ErrorCode::kOutOfMemory || error.code() == ErrorCode::kOverLimit;
+      return memory ? ENOMEM : error.code() == ErrorCode::kCancelled ? ECANCELED : EIO;
     } catch (const std::bad_alloc&) {
       error_ = "out of memory";
       return ENOMEM;

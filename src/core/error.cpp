@@ -14,6 +14,7 @@ const char* to_string(ErrorCode code) {
     case ErrorCode::kCancelled: return "cancelled";
     case ErrorCode::kDevice: return "device";
     case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kOverLimit: return "over the limit";
   }
   return "unknown";
 }

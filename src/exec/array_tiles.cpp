@@ -7,6 +7,7 @@
 #include "codec/packed/layout.h"
 #include "core/dispatch.h"
 #include "core/packing.h"
+#include "core/saturating.h"
 #include "exec/bounds.h"
 #include "exec/loops.h"
 
@@ -99,7 +100,7 @@ const StringRows& ArrayTiles::strings(uint32_t tile) {
   use_tile(tile);
   if (!have_native_) {
     strings_.clear();
-    strings_.limit = decoded_limit_ + encoded_bytes(node_);
+    strings_.limit = add_saturated(decoded_limit_, encoded_bytes(node_));
     reader().decode_tile(tile, strings_);
     if (strings_.size() != rows_in_tile(count_, tile)) {
       throw Error(ErrorCode::kCorrupt, "a tile has a wrong number of strings");
@@ -110,7 +111,7 @@ const StringRows& ArrayTiles::strings(uint32_t tile) {
 }
 
 void ArrayTiles::gather_strings(uint32_t tile, const uint16_t* rows, uint32_t count, StringRows& out) {
-  out.limit = decoded_limit_ + encoded_bytes(node_);
+  out.limit = add_saturated(decoded_limit_, encoded_bytes(node_));
   std::vector<uint32_t> of_array(count);
   for (uint32_t i = 0; i < count; ++i) of_array[i] = tile * kTileRows + rows[i];
   reader().gather(of_array, out);

@@ -129,7 +129,11 @@ bool ChunkScan::State::next_rows() {
 }
 
 void ChunkScan::State::append_strings(exec::ArrayTiles& values, Column& target, uint32_t first, uint32_t count) {
-  if (count < tiles.alive()) return append_some_strings(values, target, first, count);
+  // The tile is decoded whole unless it is given out in parts, or is long and few of its rows are wanted.
+  const bool in_parts = count < tiles.alive();
+  if (in_parts || (count < tiles.tile_rows() && values.most_bytes(tiles.tile()) > kBatchBytes)) {
+    return append_some_strings(values, target, first, count);
+  }
   const StringRows& rows = values.strings(tiles.tile());
   const auto base = static_cast<int64_t>(target.bytes.size());
   const size_t at_row = target.offsets.size() / sizeof(int64_t);
@@ -167,16 +171,23 @@ void ChunkScan::State::append_some_strings(exec::ArrayTiles& values, Column& tar
 }
 
 void ChunkScan::State::append_nested(Output& output, Column& target, uint32_t first, uint32_t count) {
-  if (output.whole == nullptr) {
-    const auto decode = [&] {
-      return std::make_shared<const Column>(file->decode_column(output.column, chunk, limits));
-    };
-    const uint32_t field = file->schema().fields[output.column].id;
-    output.whole = part.shared != nullptr ? part.shared->get_decoded(field, decode) : decode();
-    if (output.whole->length != tiles.chunk_rows()) {
+  const auto decode = [&] {
+    Column rows = file->decode_column(output.column, chunk, limits);
+    if (rows.length != tiles.chunk_rows()) {
       throw Error(ErrorCode::kCorrupt, file->name() + ": column " + schema.fields[&output - outputs.data()].name +
                                            ": chunk " + std::to_string(chunk) + " has a wrong number of rows");
     }
+    return rows;
+  };
+  // Few rows may be long: those that are all of a chunk are not held twice.
+  if (target.length == 0 && count == tiles.chunk_rows() && part.shared == nullptr) {
+    target = decode();
+    return;
+  }
+  if (output.whole == nullptr) {
+    const auto decode_shared = [&] { return std::make_shared<const Column>(decode()); };
+    const uint32_t field = file->schema().fields[output.column].id;
+    output.whole = part.shared != nullptr ? part.shared->get_decoded(field, decode_shared) : decode_shared();
   }
   const uint64_t first_row = uint64_t{tiles.tile()} * kTileRows;
   const uint16_t* list = tiles.list() + first;

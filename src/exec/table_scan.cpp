@@ -6,6 +6,7 @@
 
 #include "basalt/core/error.h"
 #include "basalt/exec/scan.h"
+#include "core/saturating.h"
 
 namespace basalt {
 
@@ -55,7 +56,8 @@ void Scan::State::scan_chunk(uint64_t index, ChunkTables& out) {
   uint64_t bytes = 0;
   uint64_t most = options.decoded_limit;
   for (const uint32_t column : ref.columns) {
-    most += ref.file->column(ref.file->schema().fields[column].id).chunks[ref.chunk].encoded_bytes;
+    const uint32_t field = ref.file->schema().fields[column].id;
+    most = add_saturated(most, ref.file->column(field).chunks[ref.chunk].encoded_bytes);
   }
   Table table;
   while (!stopping.load(std::memory_order_relaxed) && scan.next(table)) {

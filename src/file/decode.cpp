@@ -10,7 +10,9 @@
 #include "basalt/core/threads.h"
 #include "basalt/file/reader.h"
 #include "core/bitmap.h"
+#include "core/saturating.h"
 #include "core/utf8.h"
+#include "file/decoded_size.h"
 
 namespace basalt {
 
@@ -22,9 +24,8 @@ void check_intact(const Reader& reader) {
 
 // From here on memory for strings is taken once, for all that are left.
 constexpr uint64_t kLargeBytes = 32 << 20;
-// What a list's or string's place takes, as Column::plain_bytes() has it for strings; lists become offsets.
-constexpr uint64_t kStringBytes = 4;
-constexpr uint64_t kListBytes = 8;
+// What the place of a list or string takes: its offset.
+constexpr uint64_t kOffsetBytes = 8;
 
 // Rows [begin, end) of a fixed-width array, decoded tile by tile.
 Buffer decode_fixed(const NodeView& node, uint64_t begin, uint64_t end, const DecodeLimits& limits) {
@@ -56,11 +57,12 @@ Buffer decode_fixed(const NodeView& node, uint64_t begin, uint64_t end, const De
   return out;
 }
 
-// Of rows [begin, end), without decoding them.
-uint64_t string_bytes(Reader& reader, uint64_t begin, uint64_t end) {
+// Of rows [begin, end), without decoding them; of the first ones only where these exceed the limit.
+uint64_t string_bytes(Reader& reader, uint64_t begin, uint64_t end, const DecodeLimits& limits) {
   std::array<uint32_t, kTileRows> lengths;
   uint64_t total = 0;
-  for (uint64_t row = begin; row < end;) {
+  for (uint64_t row = begin; row < end && total <= limits.bytes;) {
+    if (limits.cancel != nullptr) limits.cancel->check();
     const auto tile = static_cast<uint32_t>(row / kTileRows);
     const uint64_t first = uint64_t{tile} * kTileRows;
     const uint64_t next = std::min<uint64_t>(end, first + kTileRows);
@@ -88,16 +90,18 @@ void decode_part(Reader& reader, uint32_t tile, uint32_t first, uint32_t last, S
 }
 
 void decode_strings(const NodeView& node, uint64_t begin, uint64_t end, const DecodeLimits& limits, Column& column) {
-  if (end - begin > limits.bytes / kStringBytes) fail_decoded_limit((end - begin) * kStringBytes, limits.bytes);
+  if (end - begin > limits.bytes / kOffsetBytes) fail_decoded_limit((end - begin) * kOffsetBytes, limits.bytes);
   StringRows rows;
-  rows.limit = limits.bytes - (end - begin) * kStringBytes;
+  rows.limit = limits.bytes - (end - begin) * kOffsetBytes;
   // UTF-8 is looked at tile by tile, while the bytes are in the cache: a pass of its own costs half as much as
   // decoding.
   const bool utf8 = column.type.kind == TypeKind::kUtf8;
   bool ascii = true;
   bool large = false;
   size_t checked = 0;
-  rows.offsets.reserve(static_cast<size_t>(end - begin + 1));
+  column.offsets.clear();
+  column.offsets.reserve(static_cast<size_t>((end - begin + 1) * sizeof(int64_t)));
+  column.offsets.push(int64_t{0});
   if (begin < end) {
     const std::unique_ptr<Reader> reader = open_reader(node);
     for (uint64_t row = begin; row < end;) {
@@ -108,7 +112,7 @@ void decode_strings(const NodeView& node, uint64_t begin, uint64_t end, const De
       const uint64_t next = std::min<uint64_t>(end, first + in_tile);
       if (!large && rows.bytes.size() > kLargeBytes) {
         large = true;
-        const uint64_t rest = string_bytes(*reader, row, end);
+        const uint64_t rest = string_bytes(*reader, row, end, {rows.limit - rows.bytes.size(), limits.cancel});
         rows.check_room(rest);
         rows.bytes.reserve(static_cast<size_t>(rows.bytes.size() + rest));
       }
@@ -119,14 +123,15 @@ void decode_strings(const NodeView& node, uint64_t begin, uint64_t end, const De
       }
       ascii = ascii && (!utf8 || is_ascii({rows.bytes.as<char>() + checked, rows.bytes.size() - checked}));
       checked = rows.bytes.size();
+      if (rows.size() != next - row) throw Error(ErrorCode::kCorrupt, "a tile has a wrong number of strings");
+      // Offsets of all rows are held once: under a list they may be most of what a column takes.
+      column.offsets.append(rows.offsets.data() + 1, rows.size() * sizeof(int64_t));
+      rows.offsets.assign(1, rows.offsets.back());
       row = next;
     }
     check_intact(*reader);
   }
-  if (rows.size() != end - begin) throw Error(ErrorCode::kCorrupt, "a tile has a wrong number of strings");
   column.bytes = std::move(rows.bytes);
-  column.offsets.clear();
-  column.offsets.append(rows.offsets.data(), rows.offsets.size() * sizeof(int64_t));
   if (!ascii) check_utf8(column, begin);
 }
 
@@ -172,10 +177,8 @@ class ColumnDecoder {
 
   Column decode(const Field& field, const EncodedChunk& encoded) {
     Column column = guarded(field, [&] { return decode_rows(encoded.root, field.type, 0, encoded.root.count, left_); });
-    // What lies below shares the limit; what is stored in full does not count.
-    const uint64_t stored = encoded_bytes(encoded.root);
-    const uint64_t taken = column.plain_bytes();
-    left_.bytes -= std::min(left_.bytes, taken - std::min(taken, stored));
+    // What lies below shares the limit.
+    take_decoded(left_, column, encoded_bytes(encoded.root));
     for (const Field& child : field.children) {
       const uint64_t rows = file_.column(child.id).chunks[chunk_].rows;
       const uint64_t wanted = field.type.kind == TypeKind::kList
@@ -215,8 +218,7 @@ class ColumnDecoder {
 };
 
 DecodeLimits with_stored_bytes(DecodeLimits limits, const NodeView& root) {
-  const uint64_t stored = encoded_bytes(root);
-  limits.bytes = limits.bytes > ~stored ? ~uint64_t{0} : limits.bytes + stored;
+  limits.bytes = add_saturated(limits.bytes, encoded_bytes(root));
   return limits;
 }
 
@@ -224,13 +226,25 @@ bool has_nulls(const NodeView& root) { return root.codec != nullptr && root.code
 
 }  // namespace
 
-uint64_t decoded_bytes(const NodeView& root, const DataType& type) {
+uint64_t decoded_bytes(const NodeView& root, const DataType& type, const DecodeLimits& asked) {
   const uint64_t flags = has_nulls(root) ? root.count : 0;
   if (type.kind == TypeKind::kStruct) return flags;
-  if (type.kind == TypeKind::kList) return flags + root.count * kListBytes;
+  if (type.kind == TypeKind::kList) return flags + root.count * kOffsetBytes;
   if (physical_of(type) != Physical::kBytes) return flags + root.count * width_of(physical_of(type));
+  DecodeLimits limits = with_stored_bytes(asked, root);
+  const uint64_t places = flags + root.count * kOffsetBytes;
+  if (places > limits.bytes) return places;
+  limits.bytes -= places;
   const std::unique_ptr<Reader> reader = open_reader(has_nulls(root) ? root.children.at(1) : root);
-  return flags + root.count * kStringBytes + string_bytes(*reader, 0, root.count);
+  return places + string_bytes(*reader, 0, root.count, limits);
+}
+
+void take_decoded(DecodeLimits& left, const Column& column, uint64_t stored) {
+  uint64_t taken = column.type.kind == TypeKind::kStruct ? column.validity.size() : 0;
+  taken += column.values.size() + column.bytes.size();
+  if (!column.offsets.empty()) taken += column.length * kOffsetBytes;
+  if (left.bytes == ~uint64_t{0}) return;
+  left.bytes -= std::min(left.bytes, taken - std::min(taken, stored));
 }
 
 Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, uint64_t end,
@@ -255,8 +269,8 @@ Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, u
     decode_strings(*values, begin, end, limits, column);
     return column;
   }
-  if (type.kind == TypeKind::kList && end - begin > limits.bytes / kListBytes) {
-    fail_decoded_limit((end - begin) * kListBytes, limits.bytes);
+  if (type.kind == TypeKind::kList && end - begin > limits.bytes / kOffsetBytes) {
+    fail_decoded_limit((end - begin) * kOffsetBytes, limits.bytes);
   }
   Buffer decoded = decode_fixed(*values, begin, end, limits);
   if (type.kind == TypeKind::kList) {
@@ -355,8 +369,12 @@ Table read_table(const File& file, const ReadOptions& options) {
     } else {
       Column whole = decoder.decode(field, chunk);
       make_canonical(whole);
-      part = make_column(field);
-      append_rows(part, whole, range.begin, range.end);
+      if (range.begin == 0 && range.end == whole.length) {
+        part = std::move(whole);  // what it takes is what the limit allows: not twice
+      } else {
+        part = make_column(field);
+        append_rows(part, whole, range.begin, range.end);
+      }
     }
     chunk = EncodedChunk{};
   });

@@ -8,12 +8,15 @@
 #include <utility>
 
 #include "basalt/codec/codec.h"
+#include "core/saturating.h"
 
 namespace basalt {
 
 class MemoryGate {
  public:
   explicit MemoryGate(uint64_t limit) : limit_(limit) {}
+
+  uint64_t limit() const { return limit_; }
 
   // What was let in; leaves when it is destroyed.
   class Pass {
@@ -31,10 +34,10 @@ class MemoryGate {
   };
 
   // Bytes that are stored in full do not count. A thread holds one pass at a time, so that nobody waits for himself.
-  // Throws Error(kOutOfMemory) where the limit can never be kept.
+  // Throws Error(kOverLimit) where the limit can never be kept.
   Pass enter(uint64_t decoded, uint64_t stored) {
     const uint64_t bytes = decoded - (decoded < stored ? decoded : stored);
-    if (bytes > limit_) fail_decoded_limit(decoded, limit_ + stored);
+    if (bytes > limit_) fail_decoded_limit(decoded, add_saturated(limit_, stored));
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return bytes <= limit_ - held_; });
     held_ += bytes;

@@ -174,6 +174,7 @@ void throw_in_duckdb(duckdb::ClientContext& context, const Error& error) {
   switch (error.code()) {
     case ErrorCode::kInvalidArgument: type = duckdb::ExceptionType::INVALID_INPUT; break;
     case ErrorCode::kUnsupported: type = duckdb::ExceptionType::NOT_IMPLEMENTED; break;
+    case ErrorCode::kOverLimit:
     case ErrorCode::kOutOfMemory: type = duckdb::ExceptionType::OUT_OF_MEMORY; break;
     case ErrorCode::kOutOfRange: type = duckdb::ExceptionType::OUT_OF_RANGE; break;
     case ErrorCode::kCancelled: throw duckdb::InterruptException();

@@ -122,6 +122,17 @@ std::vector<Aggregate> aggregates_over_all(const TestTable& table) {
   return out;
 }
 
+TEST(Pipeline, NoDecodedLimitIsNoLimit) {
+  std::vector<std::string> texts(5000);
+  for (size_t i = 0; i < texts.size(); ++i) texts[i] = "text " + std::to_string(i * 7919 % 5000);
+  const TestTable table = write_table({make_strings(texts)});
+  const Pipeline pipeline = pipeline_over(table, {aggregate(AggregateOp::kMax, column_expr(0, Physical::kBytes))});
+  RunOptions options = cpu(1, false);
+  const std::vector<Value> expected = run_pipeline(pipeline, options);
+  options.decoded_limit = ~uint64_t{0};
+  EXPECT_EQ(show(run_pipeline(pipeline, options).at(0)), show(expected.at(0)));
+}
+
 TEST(Pipeline, EqualsBruteForceOnRandomTables) {
   Random random(11);
   uint64_t skipped = 0;

@@ -194,6 +194,30 @@ TEST(Scan, ExportsAnArrowStream) {
   stream.release(&stream);
 }
 
+// ~0 stays "no limit" when what is stored is added to it.
+TEST(Scan, NoLimitIsNoLimit) {
+  std::vector<std::string> texts(5000);
+  for (size_t i = 0; i < texts.size(); ++i) texts[i] = "text " + std::to_string(i * 7919 % 5000);
+  const TestTable table = write_table({make_strings(texts)});
+  constexpr uint64_t kNone = ~uint64_t{0};
+  std::vector<PipelineColumn> columns;
+  const Expr filter = greater(column(*table.file, "c0", columns), literal(std::string("text 3")));
+  const uint64_t expected = rows_where(table, &filter).size();
+  Table batch;
+  for (const Expr* used : {static_cast<const Expr*>(nullptr), &filter}) {
+    ChunkScan scan(table.file, 0, {0}, used, columns, false, 2048, {}, {kNone, nullptr});
+    uint64_t rows = 0;
+    while (scan.next(batch)) rows += batch.rows;
+    EXPECT_EQ(rows, used == nullptr ? texts.size() : expected);
+  }
+  ScanOptions options;
+  options.decoded_limit = kNone;
+  Scan scan({table.file}, options);
+  uint64_t rows = 0;
+  while (scan.next(batch)) rows += batch.rows;
+  EXPECT_EQ(rows, texts.size());
+}
+
 TEST(Scan, CancelsAndStopsEarly) {
   const TestTable table = write_table({make_fixed({TypeKind::kInt32}, std::vector<int32_t>(60000, 1))}, {}, 8192);
   CancelToken token;

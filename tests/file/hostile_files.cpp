@@ -72,6 +72,10 @@ void set_rows(CraftedFile& file, uint32_t field, uint64_t rows, uint32_t width) 
   zones->flags.assign(count, 0);
   zones->mins.assign(count * width, 0);
   zones->maxs.assign(count * width, 0);
+  if (width == 0) {
+    zones->min_lengths.assign(count, 0);
+    zones->max_lengths.assign(count, 0);
+  }
   file.columns.at(field).metadata.zones = std::move(zones);
 }
 
@@ -217,6 +221,21 @@ std::vector<std::byte> constant_dictionary() {
       {"dict", kMaxChunkRows, {}, {}, {constant(kMaxChunkRows, 0), constant_texts(kMaxChunkRows, 1700)}});
 }
 
+// Every reader of a column holds its entries.
+std::vector<std::byte> many_dictionaries() {
+  constexpr uint32_t kColumns = 50;
+  constexpr uint64_t kRows = 1024;
+  std::vector<NamedColumn> columns;
+  for (uint32_t i = 0; i < kColumns; ++i) {
+    columns.push_back(strings("s" + std::to_string(i), TypeKind::kUtf8, kRows, empty_text));
+  }
+  CraftedFile file = taken_apart(make_table(kRows, std::move(columns)));
+  for (uint32_t i = 0; i < kColumns; ++i) {
+    file.set_array(i, {"dict", kRows, {}, {}, {constant(kRows, 0), constant_texts(kRows, 60'000)}});
+  }
+  return file.seal();
+}
+
 std::vector<std::byte> numbered_strings() {
   std::vector<std::byte> prefix(4096, std::byte{'x'});
   prefix[0] = std::byte{19};
@@ -225,16 +244,30 @@ std::vector<std::byte> numbered_strings() {
 
 }  // namespace
 
+std::vector<std::byte> list_of_strings(uint64_t count) {
+  return longest_list(strings("e", TypeKind::kUtf8, 1, empty_text), constant_texts(count, 0), 0);
+}
+
+std::vector<std::byte> long_strings(uint64_t rows, uint32_t length) {
+  const auto row = [](uint64_t i) { return static_cast<int64_t>(i); };
+  CraftedFile file = taken_apart(make_table(
+      rows, {integers("id", type_of(TypeKind::kInt64), rows, row), strings("s", TypeKind::kUtf8, rows, empty_text)}));
+  file.set_array(1, constant_texts(rows, length));
+  return file.seal();
+}
+
 std::vector<HostileFile> hostile_files() {
   return {
       {"tokens_of_a_tile", [] { return many_ids(kTileRows); }},
       {"tokens_of_a_row", [] { return many_ids(1); }},
       {"constant_strings", constant_strings},
       {"constant_dictionary", constant_dictionary},
+      {"many_dictionaries", many_dictionaries},
       {"numbered_strings", numbered_strings},
       {"list_of_constants", list_of_constants},
       {"list_of_a_dictionary", list_of_a_dictionary},
       {"list_of_structs", list_of_structs},
+      {"list_of_strings", [] { return list_of_strings(kMostElements); }},
       {"deepest_runs", deepest_runs, true, true},
       {"runs_of_22_levels", [] { return runs_without_end(22); }, false},
       {"runs_of_62_levels", [] { return runs_without_end(62); }, false},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,5 +18,10 @@ struct HostileFile {
 };
 
 std::vector<HostileFile> hostile_files();
+
+// One list of so many empty strings.
+std::vector<std::byte> list_of_strings(uint64_t count);
+// Columns "id" (0, 1, …) and "s", whose strings are all the same.
+std::vector<std::byte> long_strings(uint64_t rows, uint32_t length);
 
 }  // namespace basalt::test

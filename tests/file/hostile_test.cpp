@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "basalt/core/error.h"
+#include "basalt/exec/expressions.h"
 #include "basalt/exec/scan.h"
 #include "basalt/file/ipc.h"
 #include "basalt/file/verify.h"
@@ -78,6 +79,9 @@ void read_as_arrow(const std::shared_ptr<File>& file) {
   if (code != 0) throw Error(ErrorCode::kCorrupt, sentence);
 }
 
+int64_t zero_or_one(uint64_t row) { return row < 4000 ? 1 : 0; }
+bool is_third(uint64_t row) { return row % 3 == 0; }
+
 class Hostile : public testing::TestWithParam<size_t> {};
 
 TEST_P(Hostile, EveryWayInIsBounded) {
@@ -146,6 +150,96 @@ TEST(HostileFiles, RowsOfLongStringsComeInParts) {
     }
     EXPECT_LT(rows, opened->rows());
   }
+}
+
+// Strings of no bytes take memory for their offsets.
+TEST(HostileFiles, AListJustBelowTheLimitIsBounded) {
+  const uint64_t most = kDecodedLimit / sizeof(int64_t);
+  const std::vector<std::byte> above = list_of_strings(most + 1024);
+  try {
+    open_bytes(above)->decode_column(0, 0);
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kOverLimit);  // not kOutOfMemory, after which programs try again with less
+  }
+  const std::vector<std::byte> bytes = list_of_strings(most - 1024);
+  const auto file = open_bytes(bytes);
+  EXPECT_EQ(within_bounds("decode", bytes.size(), [&] { file->decode_column(0, 0); }), "");
+  EXPECT_EQ(within_bounds("scan", bytes.size(), [&] { scan_rows(file); }), "");
+  EXPECT_EQ(within_bounds("read_table", bytes.size(), [&] { read_table(*file); }), "");
+  EXPECT_EQ(within_bounds("arrow", bytes.size(), [&] { read_as_arrow(file); }), "");
+  within_bounds("verify", bytes.size(), [&] { verify(*file); });
+}
+
+TEST(HostileFiles, AFilterReadsFewOfManyLongStrings) {
+  const uint32_t length = 1 << 20;
+  const std::vector<std::byte> bytes = long_strings(kTileRows, length);
+  const auto file = open_bytes(bytes);
+  std::vector<PipelineColumn> columns;
+  const Expr filter = equal(column(*file, "id", columns), literal(int64_t{5}));
+  const std::string fault = within_bounds("filter", bytes.size(), [&] {
+    ChunkScan scan(file, 0, {0, 1}, &filter, columns);
+    Table table;
+    ASSERT_TRUE(scan.next(table));
+    ASSERT_EQ(table.rows, 1u);
+    EXPECT_EQ(table.columns[0].values.as<int64_t>()[0], 5);
+    EXPECT_EQ(table.columns[1].string_at(0), std::string(length, 'x'));
+    EXPECT_FALSE(scan.next(table));
+  });
+  EXPECT_EQ(fault, "");
+}
+
+// Wide chunks of a writer are full of values; their bitmaps come on top.
+TEST(HostileFiles, BitmapsDoNotCountInArrowStreams) {
+  const uint64_t rows = 8192;
+  const uint32_t count = 40;
+  std::vector<NamedColumn> columns;
+  for (uint32_t i = 0; i < count; ++i) {
+    columns.push_back(integers("b" + std::to_string(i), type_of(TypeKind::kBool), rows, zero_or_one, is_third));
+  }
+  const Table table = make_table(rows, std::move(columns));
+  TemporaryFolder folder;
+  write(folder.path("a.basalt"), table);
+  const auto file = File::open(folder.path("a.basalt"));
+  const auto batch = [&](uint64_t limit) {
+    ArrowArrayStream stream;
+    stream_file(file, {}, &stream, {limit, nullptr});
+    ArrowArray array;
+    array.release = nullptr;
+    const int code = stream.get_next(&stream, &array);
+    if (array.release != nullptr) array.release(&array);
+    stream.release(&stream);
+    return code;
+  };
+  EXPECT_EQ(batch(count * rows), 0);
+  EXPECT_EQ(batch(~uint64_t{0}), 0);
+  EXPECT_NE(batch(count / 2 * rows), 0);
+}
+
+TEST(HostileFiles, LengthsAreAddedUpToTheLimitOnly) {
+  const auto file = open_bytes(long_strings(100 * kTileRows, 1000));
+  const EncodedChunk chunk = file->read_chunk(1, 0);
+  const DataType type = type_of(TypeKind::kUtf8);
+  const uint64_t all = 100 * kTileRows * uint64_t{1008};
+  EXPECT_EQ(decoded_bytes(chunk.root, type, {~uint64_t{0}, nullptr}), all);
+  const uint64_t some = decoded_bytes(chunk.root, type, {all / 2, nullptr});
+  EXPECT_GT(some, all / 2);
+  EXPECT_LT(some, all / 2 + all / 50);
+  CancelToken cancel;
+  cancel.cancel();
+  EXPECT_THROW(decoded_bytes(chunk.root, type, {all, &cancel}), Error);
+}
+
+// What readers refuse, no writer makes.
+TEST(HostileFiles, EntriesOfAWriterAreNotTooLarge) {
+  const uint64_t rows = 2000;
+  const auto text = [](uint64_t i) { return std::string(12'000, 'x') + std::to_string(i / 2); };
+  const Table table = make_table(rows, {strings("s", TypeKind::kUtf8, rows, text)});
+  TemporaryFolder folder;
+  WriteOptions options;
+  options.encodings["s"] = parse_tree("dict(packed, strings(packed, tokens))");
+  write(folder.path("a.basalt"), table, options);
+  expect_equal(table, read_table(*File::open(folder.path("a.basalt"))));
 }
 
 TEST(HostileFiles, AHigherLimitReadsThem) {

@@ -74,9 +74,10 @@ constexpr uint32_t rows_in_tile(uint64_t rows, uint32_t tile) {
 }
 
 // Bytes that values decoded at a time may take where nobody says otherwise, besides those that they are stored in: a
-// few bytes of a file may stand for any number of rows. Chunks of our writer have at most 128 MiB.
+// few bytes of a file may stand for any number of rows. Chunks of our writer keep below it unless a single row, or 8192
+// rows together, are larger: these are legal, and need a higher limit where they are stored in much less.
 constexpr uint64_t kDecodedLimit = uint64_t{128} << 20;
-[[noreturn]] void fail_decoded_limit(uint64_t needed, uint64_t limit);  // throws Error(kOutOfMemory)
+[[noreturn]] void fail_decoded_limit(uint64_t needed, uint64_t limit);  // throws Error(kOverLimit)
 
 // Rows of variable length, appended by readers.
 struct StringRows {

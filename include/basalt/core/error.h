@@ -17,6 +17,7 @@ enum class ErrorCode {
   kCancelled,        // the caller asked to stop
   kDevice,           // the GPU or its driver failed, or there is none
   kInternal,         // a broken promise of our own
+  kOverLimit,        // values need more memory than the caller allows: with the same limit they always will
 };
 
 const char* to_string(ErrorCode code);

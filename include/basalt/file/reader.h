@@ -94,9 +94,10 @@ struct EncodedChunk {
 };
 
 // What decoding may take. A few bytes of a file can stand for any number of rows: what they would need is compared with
-// `bytes` before memory is taken, and Error(kOutOfMemory) says how much it is.
+// `bytes` before memory is taken, and Error(kOverLimit) says how much it is at least.
 struct DecodeLimits {
-  // Counted as Column::plain_bytes() does, besides the bytes that the values are stored in. ~0: none.
+  // Of values, 8 for the place of a string or list and 1 for a NULL flag, besides those that they are stored in. ~0:
+  // none.
   uint64_t bytes = kDecodedLimit;
   const CancelToken* cancel = nullptr;  // looked at in every tile
 };
@@ -157,8 +158,9 @@ class File {
 // the rules of their encoding.
 Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, uint64_t end,
                    const DecodeLimits& limits = {});
-// What all rows of an encoded array take when decoded, by the same count; found from lengths alone.
-uint64_t decoded_bytes(const NodeView& root, const DataType& type);
+// What all rows of an encoded array take when decoded, by the same count; found from lengths alone, which are added up
+// only until they exceed the limit.
+uint64_t decoded_bytes(const NodeView& root, const DataType& type, const DecodeLimits& limits);
 
 struct ReadOptions {
   std::vector<std::string> columns;  // empty = all

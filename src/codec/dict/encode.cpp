@@ -8,6 +8,7 @@
 #include "codec/dict/dict.h"
 #include "codec/dict/distinct.h"
 #include "codec/dict/layout.h"
+#include "codec/entry_limit.h"
 
 namespace basalt {
 
@@ -100,7 +101,12 @@ Node DictCodec::encode(const Values& values, const Tree& tree, Effort effort) co
   Node node{this, values.type, values.count, {}, {}, {}};
   const Parts parts = *split(values, kAnyNumber);
   node.children.push_back(encode_tree(parts.code_values(), tree.children[dict::kCodes], effort));
-  node.children.push_back(encode_tree(parts.entry_values(), tree.children[dict::kEntries], effort));
+  Node entries = encode_tree(parts.entry_values(), tree.children[dict::kEntries], effort);
+  // Ids of `tokens` may stand for more bytes than readers allow for what is stored; symbols of `fsst` never do.
+  if (values.type == Physical::kBytes && parts.entries.size() > most_entry_bytes(entries.encoded_bytes())) {
+    entries = encode_tree(parts.entry_values(), {"strings", {{"packed", {}}, {"fsst", {}}}}, effort);
+  }
+  node.children.push_back(std::move(entries));
   return node;
 }
 

@@ -176,7 +176,8 @@ class Verifier {
     const ColumnChunkInfo& info = file_.column(item.field).chunks[item.chunk];
     const EncodedChunk encoded = file_.read_chunk(item.field, item.chunk);
     try {
-      const MemoryGate::Pass pass = gate_.enter(decoded_bytes(encoded.root, field.type), encoded_bytes(encoded.root));
+      const uint64_t decoded = decoded_bytes(encoded.root, field.type, {gate_.limit(), options_.cancel});
+      const MemoryGate::Pass pass = gate_.enter(decoded, encoded_bytes(encoded.root));
       const bool use_decoder = options_.decoder && field.type.kind != TypeKind::kStruct;
       const DecodeLimits limits{~uint64_t{0}, options_.cancel};  // the gate has seen to it
       const Column column = use_decoder ? options_.decoder(encoded.root, field.type)

@@ -1,0 +1,12 @@
+// How decoded columns count against a limit that several of them share.
+#pragma once
+
+#include "basalt/file/reader.h"
+
+namespace basalt {
+
+// Takes from `left` what the column itself, without its children, holds beyond the bytes that it is stored in. NULL
+// bitmaps beside values do not count: they are an eighth of them at most, and writers do not count them either.
+void take_decoded(DecodeLimits& left, const Column& column, uint64_t stored);
+
+}  // namespace basalt
