@@ -14,8 +14,6 @@ namespace basalt::format_v1 {
 
 namespace {
 
-constexpr uint32_t kMaxTables = 64;  // a block has three or four
-
 [[noreturn]] void fail(const std::string& reason) { throw Error(ErrorCode::kCorrupt, reason); }
 void require(bool holds, const char* reason) {
   if (!holds) fail(reason);
@@ -128,8 +126,11 @@ class ArrayCursor {
 // Walks the zones of a column and gives each chunk its own.
 class ZoneCursor {
  public:
-  ZoneCursor(const format::Zones* zones, Physical type, bool has_bounds)
-      : zones_(zones), type_(type), has_bounds_(has_bounds) {}
+  // `block_bytes`: of the metadata that they lie in.
+  ZoneCursor(const format::Zones* zones, Physical type, bool has_bounds, uint64_t block_bytes)
+      : zones_(zones), type_(type), has_bounds_(has_bounds) {
+    check_memory(block_bytes);
+  }
 
   void next(ColumnChunkInfo& chunk) {
     const uint64_t count = (chunk.rows + kZoneRows - 1) / kZoneRows;
@@ -164,6 +165,19 @@ class ZoneCursor {
   }
 
  private:
+  // Vectors of a FlatBuffer may share their bytes, so that a zone of two bounds takes no more than one byte of the
+  // file. The narrowest honest one has three, a flag and two bounds: 64 bytes of memory for each byte, and some to
+  // spare. Lists and structs have a flag only, and so more room: only tens of billions of rows would need it all.
+  void check_memory(uint64_t block_bytes) const {
+    constexpr uint64_t kMostPerByte = 80;
+    constexpr uint64_t kRoom = 16 << 20;
+    constexpr uint64_t kRoomWithoutBounds = 256 << 20;
+    static_assert(sizeof(Statistics) <= 3 * kMostPerByte);
+    const uint64_t zones = zones_ == nullptr ? 0 : size_of(zones_->flags());
+    const uint64_t most = (has_bounds_ ? kRoom : kRoomWithoutBounds) + kMostPerByte * block_bytes;
+    require(zones * sizeof(Statistics) <= most, "there are more zones than its bytes can hold");
+  }
+
   ByteView take(const flatbuffers::Vector<uint8_t>* bytes, const flatbuffers::Vector<uint8_t>* lengths, uint32_t& at) {
     uint32_t length = width_of(type_);
     if (type_ == Physical::kBytes) {
@@ -272,7 +286,7 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
   const FooterData& footer = context.footer;
   const Field& field = *context.fields[context.field_id];
   const ColumnEntry& entry = footer.columns[context.field_id];
-  const auto& metadata = verified_root<format::ColumnMetadata>(bytes, kMaxTables, "the column's metadata");
+  const auto& metadata = verified_root<format::ColumnMetadata>(bytes, kMaxBlockTables, "the column's metadata");
   require(is_aligned(metadata.chunks()) && is_aligned(metadata.width_tiles()), "a list in it is not aligned");
   require(metadata.field() == context.field_id, "the metadata belongs to another column");
 
@@ -287,7 +301,7 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
   const Physical type = physical_of(field.type);
   const bool has_bounds = field.type.kind != TypeKind::kList && field.type.kind != TypeKind::kStruct;
   ArrayCursor arrays(footer, metadata.arrays());
-  ZoneCursor zones(metadata.zones(), type, has_bounds);
+  ZoneCursor zones(metadata.zones(), type, has_bounds, bytes.size());
   uint64_t rows = 0;
   uint64_t nulls = 0;
   // A field and everything above it are structs: then its rows are the table's rows.
@@ -354,7 +368,7 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
 
 DictionaryInfo parse_dictionary(const MetadataContext& context, ByteView bytes) {
   const FooterData& footer = context.footer;
-  const auto& metadata = verified_root<format::DictionaryMetadata>(bytes, kMaxTables, "the dictionary's metadata");
+  const auto& metadata = verified_root<format::DictionaryMetadata>(bytes, kMaxBlockTables, "the dictionary's metadata");
   require(metadata.field() == context.field_id, "the dictionary belongs to another column");
   require(metadata.entries_shape() < footer.shapes.size() && metadata.map_shape() < footer.shapes.size(),
           "the dictionary names an encoding tree that is not in the table");
@@ -367,6 +381,8 @@ DictionaryInfo parse_dictionary(const MetadataContext& context, ByteView bytes) 
                             physical_of(context.fields[context.field_id]->type), TreePlace::kInner);
   require(!info.values.nodes.empty() && info.values.nodes[0].count == info.entries,
           "the dictionary's values differ in number from its entries");
+  const Codec* codec = info.values.nodes[0].codec;
+  require(codec == nullptr || codec->point_access(), "the dictionary's values cannot be read one by one");
   require(size_of(metadata.chunk_has_map()) == footer.chunks.size(),
           "the dictionary's number of chunks differs from the file's");
   for (uint32_t i = 0; i < footer.chunks.size(); ++i) {

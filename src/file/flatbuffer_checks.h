@@ -11,6 +11,9 @@
 
 namespace basalt::format_v1 {
 
+constexpr uint32_t kMaxFooterTables = 1 << 24;
+constexpr uint32_t kMaxBlockTables = 64;  // a block of a column or dictionary has three or four
+
 // The root table of a block, verified; throws Error(kCorrupt) with `what` as the subject of the sentence.
 template <typename Root>
 const Root& verified_root(ByteView bytes, uint32_t max_tables, const char* what) {

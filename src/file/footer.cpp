@@ -46,7 +46,6 @@ class FooterReader {
   }
 
  private:
-  static constexpr uint32_t kMaxTables = 1 << 24;
   static constexpr uint64_t kMostPathBytes = 16;  // of sort columns, for each byte of the footer
 
   [[noreturn]] void fail(const std::string& reason) const {
@@ -90,7 +89,7 @@ class FooterReader {
 
   const format::Footer& root_of(const Buffer& bytes) const {
     try {
-      return verified_root<format::Footer>(bytes.view(), kMaxTables, "the footer");
+      return verified_root<format::Footer>(bytes.view(), kMaxFooterTables, "the footer");
     } catch (const Error& error) {
       throw error.within(name_);
     }

@@ -2,12 +2,14 @@
 // who needs more than the limit by itself is told so.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <utility>
 
 #include "basalt/codec/codec.h"
+#include "basalt/core/threads.h"
 
 namespace basalt {
 
@@ -31,17 +33,22 @@ class MemoryGate {
   };
 
   // Bytes that are stored in full do not count. A thread holds one pass at a time, so that nobody waits for himself.
-  // Throws Error(kOutOfMemory) where the limit can never be kept.
-  Pass enter(uint64_t decoded, uint64_t stored) {
+  // Throws Error(kOutOfMemory) where the limit can never be kept, and Error(kCancelled) as soon as `cancel` says so.
+  Pass enter(uint64_t decoded, uint64_t stored, const CancelToken* cancel = nullptr) {
     const uint64_t bytes = decoded - (decoded < stored ? decoded : stored);
     if (bytes > limit_) fail_decoded_limit(decoded, limit_ + stored);
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return bytes <= limit_ - held_; });
+    // Nobody wakes a waiter when the token changes.
+    while (!changed_.wait_for(lock, kLook, [&] { return bytes <= limit_ - held_; })) {
+      if (cancel != nullptr) cancel->check();
+    }
     held_ += bytes;
     return {*this, bytes};
   }
 
  private:
+  static constexpr std::chrono::milliseconds kLook{50};
+
   void leave(uint64_t bytes) {
     {
       std::lock_guard lock(mutex_);

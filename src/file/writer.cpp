@@ -79,6 +79,15 @@ void note_paths(const std::vector<Field>& fields, const std::string& prefix, std
   }
 }
 
+// For each flattened field: lists and structs have no order that the format knows, and elements of lists are not rows.
+void note_sortable(const std::vector<Field>& fields, bool are_rows, std::vector<bool>& sortable) {
+  for (const Field& field : fields) {
+    const bool is_list = field.type.kind == TypeKind::kList;
+    sortable.push_back(are_rows && !is_list && field.type.kind != TypeKind::kStruct);
+    note_sortable(field.children, are_rows && !is_list, sortable);
+  }
+}
+
 bool same_shape(const Column& column, const Field& field) {
   if (!(column.type == field.type) || column.children.size() != field.children.size()) return false;
   for (size_t i = 0; i < field.children.size(); ++i) {
@@ -159,7 +168,21 @@ struct Writer::State {
       throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: chunk_rows is {}, not a multiple of {} up to {}", path,
                                                            options.chunk_rows, kZoneRows, kMaxChunkRows));
     }
-    for (const std::string& name : options.sort_columns) sort_ids.push_back(field_by_path(name, "the sort order"));
+    for (const std::string& name : options.sort_columns) sort_ids.push_back(sort_column(name));
+  }
+
+  uint32_t sort_column(const std::string& name) const {
+    const uint32_t id = field_by_path(name, "the sort order");
+    std::vector<bool> sortable;
+    note_sortable(schema.fields, true, sortable);
+    if (!sortable[id]) {
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}: the sort order names column {}, but rows cannot be sorted by lists, their elements or "
+                      "structs",
+                      path, name));
+    }
+    return id;
   }
 
   void prepare_columns() {

@@ -20,13 +20,21 @@ namespace {
   fail(fmt::format("entries {} and {} of its dictionary do not ascend", entry - 1, entry));
 }
 
+// What is stored in full does not count.
+uint64_t most_bytes(const NodeView& node, const DecodeLimits& limits) {
+  const uint64_t stored = encoded_bytes(node);
+  return limits.bytes > ~stored ? ~uint64_t{0} : limits.bytes + stored;
+}
+
 // Tile by tile, so that a dictionary that claims to be huge ends at its first fault.
-void check_ascending(const NodeView& entries) {
+void check_ascending(const NodeView& entries, const DecodeLimits& limits) {
   const std::unique_ptr<Reader> reader = open_reader(entries);
   if (entries.type == Physical::kBytes) {
     std::string before;
     StringRows rows;
+    rows.limit = most_bytes(entries, limits);
     for (uint32_t tile = 0; tile < tile_count(entries.count); ++tile) {
+      if (limits.cancel != nullptr) limits.cancel->check();
       rows.clear();
       reader->decode_tile(tile, rows);
       for (size_t i = 0; i < rows.size(); ++i) {
@@ -42,6 +50,7 @@ void check_ascending(const NodeView& entries) {
     T values[kTileRows];
     T before{};
     for (uint32_t tile = 0; tile < tile_count(entries.count); ++tile) {
+      if (limits.cancel != nullptr) limits.cancel->check();
       reader->decode_tile(tile, values);
       for (uint32_t i = 0; i < rows_in_tile(entries.count, tile); ++i) {
         const uint64_t entry = uint64_t{tile} * kTileRows + i;
@@ -59,12 +68,15 @@ struct Entries {
   Buffer values;       // fixed width
   StringRows strings;  // bytes
 
-  explicit Entries(const NodeView& node) : type(node.type), count(node.count) {
+  Entries(const NodeView& node, const DecodeLimits& limits) : type(node.type), count(node.count) {
     const uint32_t width = width_of(type);
+    strings.limit = most_bytes(node, limits);
+    if (count * width > strings.limit) fail_decoded_limit(count * width, strings.limit);
     const std::unique_ptr<Reader> reader = open_reader(node);
     // Tiles are written whole.
     if (width != 0) values.resize(static_cast<size_t>((count + kTileRows) * width));
     for (uint32_t tile = 0; tile < tile_count(count); ++tile) {
+      if (limits.cancel != nullptr) limits.cancel->check();
       if (width == 0) {
         reader->decode_tile(tile, strings);
       } else {
@@ -94,12 +106,12 @@ const NodeView* dictionary_of(const NodeView& root) {
 }
 
 void check_chunk_entries(const File& file, uint32_t field_id, uint32_t chunk, const Entries& all,
-                         std::vector<bool>& used) {
+                         const DecodeLimits& limits, std::vector<bool>& used) {
   const EncodedChunk encoded = file.read_chunk(field_id, chunk);
   const NodeView* dict = dictionary_of(encoded.root);
   if (dict == nullptr) fail(fmt::format("chunk {} has no dictionary of its own", chunk));
   const std::vector<uint32_t> map = file.read_code_map(field_id, chunk);  // as long as the chunk's entries
-  const Entries own(dict->children.at(dict::kEntries));
+  const Entries own(dict->children.at(dict::kEntries), limits);
   for (uint64_t i = 0; i < own.count; ++i) {
     const uint64_t place = map.empty() ? i : map[i];
     if (!own.same(i, all, place)) {
@@ -111,23 +123,23 @@ void check_chunk_entries(const File& file, uint32_t field_id, uint32_t chunk, co
 
 }  // namespace
 
-void check_dictionaries(const NodeView& root) {
-  for (const NodeView& child : root.children) check_dictionaries(child);
+void check_dictionaries(const NodeView& root, const DecodeLimits& limits) {
+  for (const NodeView& child : root.children) check_dictionaries(child, limits);
   if (root.codec == nullptr || root.codec->name() != "dict") return;
-  check_ascending(root.children.at(dict::kEntries));
+  check_ascending(root.children.at(dict::kEntries), limits);
 }
 
-void check_file_dictionary(const File& file, uint32_t field_id) {
+void check_file_dictionary(const File& file, uint32_t field_id, const DecodeLimits& limits) {
   const ColumnInfo& info = file.column(field_id);
   if (!info.has_dictionary) return;
   try {
     const EncodedChunk dictionary = file.read_dictionary(field_id);
     if (dictionary.root.type == Physical::kNone) fail("a struct has no values that a dictionary could hold");
-    check_ascending(dictionary.root);
-    const Entries all(dictionary.root);
+    check_ascending(dictionary.root, limits);
+    const Entries all(dictionary.root, limits);
     std::vector<bool> used(all.count, false);
     for (uint32_t chunk = 0; chunk < info.chunks.size(); ++chunk) {
-      check_chunk_entries(file, field_id, chunk, all, used);
+      check_chunk_entries(file, field_id, chunk, all, limits, used);
     }
     for (uint64_t i = 0; i < used.size(); ++i) {
       if (!used[i]) fail(fmt::format("entry {} is in no chunk", i));

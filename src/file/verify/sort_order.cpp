@@ -24,7 +24,8 @@ int order_of(T a, T b) {
 
 class SortCheck {
  public:
-  SortCheck(const File& file, const std::vector<uint32_t>& columns) : file_(file), columns_(columns) {}
+  SortCheck(const File& file, const std::vector<uint32_t>& columns, const DecodeLimits& limits)
+      : file_(file), columns_(columns), limits_(limits) {}
 
   void check_columns() const {
     for (const uint32_t id : columns_) {
@@ -33,7 +34,7 @@ class SortCheck {
       for (uint32_t field = id; file_.parent(field) != field; field = file_.parent(field)) {
         has_rows = has_rows && file_.fields()[file_.parent(field)]->type.kind == TypeKind::kStruct;
       }
-      if (!has_rows) fail(fmt::format("rows cannot be sorted by column {}", file_.path(id)));
+      if (!has_rows) fail(fmt::format("rows cannot be sorted by column {}", file_.column(id).path));
     }
   }
 
@@ -52,7 +53,7 @@ class SortCheck {
       const auto wrong = std::find(order.begin(), order.end(), int8_t{1});
       if (wrong == order.end()) continue;
       fail(fmt::format("row {} does not come after the row before it, by the sort order in the footer: column {}",
-                       rows.first_row + static_cast<uint64_t>(wrong - order.begin()), file_.path(id)));
+                       rows.first_row + static_cast<uint64_t>(wrong - order.begin()), file_.column(id).path));
     }
   }
 
@@ -63,10 +64,10 @@ class SortCheck {
 
   // A member of a NULL struct is NULL.
   Column rows_of(uint32_t id, uint32_t chunk, uint64_t begin, uint64_t end) const {
-    Column column = decode_rows(file_.read_chunk(id, chunk).root, file_.fields()[id]->type, begin, end);
+    Column column = decode(id, chunk, begin, end);
     for (uint32_t field = id; file_.parent(field) != field; field = file_.parent(field)) {
       const uint32_t above = file_.parent(field);
-      const Column parent = decode_rows(file_.read_chunk(above, chunk).root, file_.fields()[above]->type, begin, end);
+      const Column parent = decode(above, chunk, begin, end);
       if (parent.null_count == 0) continue;
       if (column.validity.empty()) {
         column.validity = parent.validity;
@@ -77,6 +78,15 @@ class SortCheck {
       }
     }
     return column;
+  }
+
+  Column decode(uint32_t id, uint32_t chunk, uint64_t begin, uint64_t end) const {
+    const EncodedChunk encoded = file_.read_chunk(id, chunk);
+    try {
+      return decode_rows(encoded.root, file_.fields()[id]->type, begin, end, limits_);
+    } catch (const Error& error) {
+      throw error.within(fmt::format("{}: column {}, chunk {}", file_.name(), file_.column(id).path, chunk));
+    }
   }
 
   static void refine(const Column& a, uint64_t a_row, const Column& b, uint64_t b_row, int8_t& order) {
@@ -97,17 +107,18 @@ class SortCheck {
 
   const File& file_;
   const std::vector<uint32_t>& columns_;
+  DecodeLimits limits_;
 };
 
 }  // namespace
 
 void check_sort_order(const File& file, const std::vector<uint32_t>& columns, ThreadPool& pool,
-                      const CancelToken* cancel) {
+                      const DecodeLimits& limits) {
   if (columns.empty()) return;
-  const SortCheck check(file, columns);
+  const SortCheck check(file, columns, limits);
   check.check_columns();
   pool.parallel_for(file.chunks().size(), [&](uint64_t chunk) {
-    if (cancel != nullptr) cancel->check();
+    if (limits.cancel != nullptr) limits.cancel->check();
     check.check_chunk(static_cast<uint32_t>(chunk));
   });
 }

@@ -10,9 +10,9 @@
 namespace basalt::format_v1 {
 
 // `columns`: field ids, most significant first. Chunks are looked at one by one, each with the last row before it, and
-// in them column by column: one decoded column per thread is in memory. Throws Error(kCorrupt) with the first row that
-// is out of order.
+// in them column by column: one decoded column per thread is in memory, and `limits` are its own. Throws
+// Error(kCorrupt) with the first row that is out of order.
 void check_sort_order(const File& file, const std::vector<uint32_t>& columns, ThreadPool& pool,
-                      const CancelToken* cancel);
+                      const DecodeLimits& limits);
 
 }  // namespace basalt::format_v1

@@ -1,4 +1,5 @@
-// Looking at FlatBuffers as they lie in the file; the reader has verified them before.
+// Looking at FlatBuffers as they lie in the file. They are read again, and so verified again: a file may change while
+// it is checked.
 #include "file/verify/unused_fields.h"
 
 #include <fmt/format.h>
@@ -31,7 +32,10 @@ void check_footer_column(const format::Column& column) {
 
 // Bounds of zones lie one after the other, of fixed width also where there is none.
 void check_zone_bounds(const Bytes& flags, uint8_t flag, const Bytes* bounds, const Bytes* lengths, Physical type) {
-  const uint32_t width = width_of(type);
+  if (type == Physical::kNone) {
+    require(size_of(bounds) == 0 && size_of(lengths) == 0, "there are bounds, which lists and structs do not have");
+    return;
+  }
   if (type == Physical::kBytes) {
     require(size_of(lengths) == flags.size(), "there are other lengths of bounds than zones");
     for (uint32_t zone = 0; zone < flags.size(); ++zone) {
@@ -40,8 +44,9 @@ void check_zone_bounds(const Bytes& flags, uint8_t flag, const Bytes* bounds, co
     return;
   }
   require(size_of(lengths) == 0, "there are lengths of bounds that have a fixed width");
-  for (uint32_t zone = 0; zone < flags.size() && size_of(bounds) >= (zone + 1) * width; ++zone) {
-    const uint8_t* bytes = bounds->data() + size_t{zone} * width;
+  const uint64_t width = width_of(type);
+  for (uint32_t zone = 0; zone < flags.size() && size_of(bounds) >= (uint64_t{zone} + 1) * width; ++zone) {
+    const uint8_t* bytes = bounds->data() + zone * width;
     const bool zeros = std::all_of(bytes, bytes + width, [](uint8_t byte) { return byte == 0; });
     require((flags.Get(zone) & flag) != 0 || zeros, "a zone has a bound without its flag");
   }
@@ -58,20 +63,29 @@ void check_zones(const format::Zones& zones, const Field& field) {
   check_zone_bounds(flags, kHasMax, zones.maxs(), zones.max_lengths(), type);
 }
 
-}  // namespace
-
-std::vector<std::string> check_unused_of_footer(const File& file, const FooterData& footer) {
+Postscript read_postscript(const File& file, const FooterData& footer) {
   Postscript postscript;
   file.source().read({file.source().size() - sizeof(postscript), sizeof(postscript)},
                      reinterpret_cast<std::byte*>(&postscript));
-  Buffer bytes(static_cast<size_t>(footer.length));
-  file.source().read({footer.offset, footer.length}, bytes.data());
-  const auto& root = *flatbuffers::GetRoot<format::Footer>(bytes.data());
+  const bool same = checksum(&postscript, kPostscriptChecked) == postscript.checksum &&
+                    postscript.footer_offset == footer.offset && postscript.footer_length == footer.length;
+  if (!same) fail(file.name() + ": the postscript has changed since the file was opened");
+  return postscript;
+}
+
+}  // namespace
+
+std::vector<std::string> check_unused_of_footer(const File& file, const FooterData& footer) {
+  const Postscript postscript = read_postscript(file, footer);
+  const Buffer bytes = read_block(file.source(), {footer.offset, footer.length, postscript.footer_checksum}, "footer");
+  const auto& root = verified_root<format::Footer>(bytes.view(), kMaxFooterTables, "the footer");
+  const uint32_t columns = root.columns() == nullptr ? 0 : root.columns()->size();
+  if (columns != footer.columns.size()) fail(file.name() + ": the footer has changed since the file was opened");
   for (uint32_t id = 0; id < footer.columns.size(); ++id) {
     try {
       check_footer_column(*root.columns()->Get(id));
     } catch (const Error& error) {
-      throw error.within(fmt::format("{}: column {}", file.name(), file.path(id)));
+      throw error.within(fmt::format("{}: column {}", file.name(), file.column(id).path));
     }
   }
   if (postscript.optional_features == 0) return {};
@@ -81,9 +95,12 @@ std::vector<std::string> check_unused_of_footer(const File& file, const FooterDa
 
 void check_unused_of_column(const File& file, const FooterData& footer, uint32_t field_id) {
   const Block& block = footer.columns[field_id].metadata;
-  const Buffer bytes = read_block(file.source(), block, "metadata of column " + file.path(field_id));
-  const auto& metadata = *flatbuffers::GetRoot<format::ColumnMetadata>(bytes.data());
+  const std::string& path = file.column(field_id).path;
+  const Buffer bytes = read_block(file.source(), block, "metadata of column " + path);
   try {
+    const auto& metadata =
+        verified_root<format::ColumnMetadata>(bytes.view(), kMaxBlockTables, "the column's metadata");
+    require(is_aligned(metadata.chunks()), "a list in it is not aligned");
     if (metadata.chunks() != nullptr) {
       for (const format::ColumnChunk* chunk : *metadata.chunks()) {
         require(chunk->reserved() == 0, "the reserved field of a chunk is not zero");
@@ -92,8 +109,8 @@ void check_unused_of_column(const File& file, const FooterData& footer, uint32_t
     }
     if (metadata.zones() != nullptr) check_zones(*metadata.zones(), *file.fields()[field_id]);
   } catch (const Error& error) {
-    throw error.within(fmt::format("{}: column {}: the metadata at byte {} is damaged", file.name(),
-                                   file.path(field_id), block.offset));
+    throw error.within(
+        fmt::format("{}: column {}: the metadata at byte {} is damaged", file.name(), path, block.offset));
   }
 }
 

@@ -68,8 +68,12 @@ class Verifier {
       : file_(file),
         pool_(pool),
         options_(options),
-        gate_(memory_limit(pool, options)),
-        footer_(read_footer(file.source())) {}
+        limits_{memory_limit(pool, options), options.cancel},
+        gate_(limits_.bytes),
+        footer_(read_footer(file.source())) {
+    // Read a second time: by now it may be another file.
+    if (footer_.columns.size() != file.fields().size() || footer_.chunks.size() != file.chunks().size()) fail_changed();
+  }
 
   VerifyReport run() {
     check_header();
@@ -90,7 +94,7 @@ class Verifier {
       check_column(static_cast<uint32_t>(field));
     });
     report_.notes = check_unused_of_footer(file_, footer_);
-    check_sort_order(file_, footer_.sort_columns, pool_, options_.cancel);
+    check_sort_order(file_, footer_.sort_columns, pool_, limits_);
     report_.values = values_;
     return report_;
   }
@@ -100,6 +104,8 @@ class Verifier {
     constexpr uint64_t kPerThread = 16 << 20;  // the largest numbers of a whole chunk
     return options.memory_limit != 0 ? options.memory_limit : std::max(kDecodedLimit, pool.size() * kPerThread);
   }
+
+  [[noreturn]] void fail_changed() const { fail(file_.name() + ": the file has changed since it was opened"); }
 
   void check_cancelled() const {
     if (options_.cancel != nullptr) options_.cancel->check();
@@ -150,15 +156,17 @@ class Verifier {
   }
 
   void collect_dictionary(uint32_t field) {
+    if (!footer_.columns[field].dictionary) fail_changed();
     const Block& block = *footer_.columns[field].dictionary;
-    const Buffer bytes = read_block(file_.source(), block, "dictionary metadata of column " + file_.path(field));
+    const std::string& path = file_.column(field).path;
+    const Buffer bytes = read_block(file_.source(), block, "dictionary metadata of column " + path);
     try {
       const DictionaryInfo dictionary = parse_dictionary({footer_, file_.fields(), field}, bytes.view());
       collect_streams(dictionary.values.nodes);
       for (const ArrayPlace& map : dictionary.maps) collect_streams(map.nodes);
     } catch (const Error& error) {
-      throw error.within(fmt::format("{}: column {}: the dictionary metadata at byte {} is damaged", file_.name(),
-                                     file_.path(field), block.offset));
+      throw error.within(fmt::format("{}: column {}: the dictionary metadata at byte {} is damaged", file_.name(), path,
+                                     block.offset));
     }
   }
 
@@ -171,18 +179,22 @@ class Verifier {
     }
   }
 
+  MemoryGate::Pass enter_gate(const NodeView& root, const DataType& type) {
+    return gate_.enter(decoded_bytes(root, type), encoded_bytes(root), options_.cancel);
+  }
+
   void check_item(const Item& item) {
     const Field& field = *file_.fields()[item.field];
     const ColumnChunkInfo& info = file_.column(item.field).chunks[item.chunk];
     const EncodedChunk encoded = file_.read_chunk(item.field, item.chunk);
     try {
-      const MemoryGate::Pass pass = gate_.enter(decoded_bytes(encoded.root, field.type), encoded_bytes(encoded.root));
+      const MemoryGate::Pass pass = enter_gate(encoded.root, field.type);
       const bool use_decoder = options_.decoder && field.type.kind != TypeKind::kStruct;
       const DecodeLimits limits{~uint64_t{0}, options_.cancel};  // the gate has seen to it
       const Column column = use_decoder ? options_.decoder(encoded.root, field.type)
                                         : decode_rows(encoded.root, field.type, 0, info.rows, limits);
       if (column.length != info.rows) fail("it decodes to another number of rows");
-      check_dictionaries(encoded.root);
+      check_dictionaries(encoded.root, limits_);
       check_children(field, column, item.chunk);
       if (use_decoder) check_utf8(column, 0);
       DistinctSketch sketch;
@@ -226,8 +238,8 @@ class Verifier {
     try {
       check_footer_statistics(field);
     } catch (const Error& error) {
-      throw error.within(
-          fmt::format("{}: column {}, in the footer at byte {}", file_.name(), file_.path(field), footer_.offset));
+      throw error.within(fmt::format("{}: column {}, in the footer at byte {}", file_.name(), file_.column(field).path,
+                                     footer_.offset));
     }
     const ColumnInfo& info = file_.column(field);
     std::vector<uint64_t> widths = tallies_[field].widths;
@@ -236,7 +248,7 @@ class Verifier {
       fail(fmt::format("{}: column {}: the counts of packed tiles by width differ from its tiles", file_.name(),
                        info.path));
     }
-    check_file_dictionary(file_, field);
+    check_file_dictionary(file_, field, limits_);
   }
 
   void check_footer_statistics(uint32_t field) const {
@@ -259,7 +271,7 @@ class Verifier {
   }
 
   std::string place(const Item& item) const {
-    return fmt::format("{}: column {}, chunk {} at byte {}", file_.name(), file_.path(item.field), item.chunk,
+    return fmt::format("{}: column {}, chunk {} at byte {}", file_.name(), file_.column(item.field).path, item.chunk,
                        item.offset);
   }
 
@@ -273,6 +285,7 @@ class Verifier {
   const File& file_;
   ThreadPool& pool_;
   const VerifyOptions& options_;
+  DecodeLimits limits_;  // of what is decoded beside the gate
   MemoryGate gate_;
   FooterData footer_;
   VerifyReport report_;

@@ -1,0 +1,179 @@
+// What verify and the writer do at the edges: orders over the border of two chunks, sort columns that cannot be, zones
+// that share their bytes, waiting that is cancelled, and files that are replaced while they are checked.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "basalt/core/error.h"
+#include "basalt/file/verify.h"
+#include "file/column_metadata.h"
+#include "file/footer.h"
+#include "file/memory_gate.h"
+#include "file/test_tables.h"
+
+namespace basalt::test {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using Real = std::optional<double>;  // nothing: NULL
+
+// Rows of one value in the first chunk and of another one in the second, said to be sorted.
+std::string verdict_over_border(Real before, Real after) {
+  constexpr uint64_t kBorder = 8192;
+  const uint64_t rows = kBorder + 100;
+  const auto value = [&](uint64_t i) { return i < kBorder ? before : after; };
+  const Table table =
+      make_table(rows, {reals(
+                           "r", TypeKind::kFloat64, rows, [&](uint64_t i) { return value(i).value_or(0); },
+                           [&](uint64_t i) { return !value(i); })});
+  WriteOptions options = chunks_of(kBorder, 1);
+  options.sort_columns = {"r"};
+  TemporaryFolder folder;
+  write(folder.path("a.basalt"), table, options);
+  try {
+    ThreadPool pool(1);
+    verify_file(*File::open(folder.path("a.basalt")), pool);
+    return "sound";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// The order of SQL: both zeros are equal, NaN comes after all numbers, NULL after everything.
+TEST(VerifyEdges, SortOrderOfZerosNansAndNulls) {
+  const std::vector<std::pair<Real, Real>> sorted = {{0.0, -0.0},   {-0.0, 0.0},   {1.0, kNaN},     {INFINITY, kNaN},
+                                                     {kNaN, -kNaN}, {-kNaN, kNaN}, {1.0, Real()},   {kNaN, Real()},
+                                                     {-1.0, -0.0},  {0.0, 1.0},    {Real(), Real()}};
+  for (const auto& [before, after] : sorted) EXPECT_EQ(verdict_over_border(before, after), "sound");
+  const std::vector<std::pair<Real, Real>> unsorted = {
+      {kNaN, 1.0}, {-kNaN, -INFINITY}, {Real(), 1.0}, {Real(), kNaN}, {0.0, -1.0}};
+  for (const auto& [before, after] : unsorted) {
+    EXPECT_NE(verdict_over_border(before, after).find("row 8192 "), std::string::npos);
+  }
+}
+
+TEST(VerifyEdges, RowsAreNotSortedByListsAndStructs) {
+  const auto number = [](uint64_t i) { return static_cast<int64_t>(i); };
+  const auto numbers = [&](const char* name, uint64_t rows) {
+    return integers(name, type_of(TypeKind::kInt32), rows, number);
+  };
+  const Table table = make_table(
+      10, {list_of(
+               "l", 10, [](uint64_t) { return 1; }, [&](uint64_t n) { return struct_of("e", n, {numbers("m", n)}); }),
+           struct_of("s", 10, {numbers("m", 10)})});
+  TemporaryFolder folder;
+  for (const char* name : {"l", "l.e", "l.e.m", "s"}) {
+    WriteOptions options;
+    options.sort_columns = {"s.m", name};
+    EXPECT_THROW(write(folder.path("a.basalt"), table, options), Error) << name;
+  }
+  WriteOptions options;
+  options.sort_columns = {"s.m"};
+  write(folder.path("a.basalt"), table, options);
+  ThreadPool pool(1);
+  EXPECT_NO_THROW(verify_file(*File::open(folder.path("a.basalt")), pool));
+}
+
+// The metadata of a tinyint column of so many zones and no chunks, and what is said to it.
+std::string refusal_of_zones(uint32_t zones, bool shared) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto bytes = [&] { return builder.CreateVector(std::vector<uint8_t>(zones, 0)); };
+  const auto flags = bytes();
+  const auto mins = shared ? flags : bytes();
+  const auto maxs = shared ? flags : bytes();
+  builder.Finish(
+      format::CreateColumnMetadata(builder, 0, 0, 0, format::CreateZones(builder, flags, 0, mins, maxs, 0, 0), 0));
+  Field field;
+  field.name = "a";
+  field.type = type_of(TypeKind::kInt8);
+  format_v1::FooterData footer;
+  footer.columns.resize(1);
+  footer.parents = {0};
+  try {
+    const ByteView block{reinterpret_cast<const std::byte*>(builder.GetBufferPointer()), builder.GetSize()};
+    format_v1::parse_column({footer, {&field}, 0}, block);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(VerifyEdges, ZonesThatShareTheirBytesTakeNoMoreMemoryThanOthers) {
+  constexpr const char* kRefusal = "more zones than its bytes can hold";
+  constexpr uint32_t kMany = 400'000;
+  EXPECT_NE(refusal_of_zones(kMany, true).find(kRefusal), std::string::npos) << refusal_of_zones(kMany, true);
+  EXPECT_EQ(refusal_of_zones(kMany, false).find(kRefusal), std::string::npos);
+  EXPECT_EQ(refusal_of_zones(1000, true).find(kRefusal), std::string::npos);
+}
+
+TEST(VerifyEdges, WhoWaitsForMemoryCanBeCancelled) {
+  MemoryGate gate(10);
+  const MemoryGate::Pass pass = gate.enter(10, 0);
+  CancelToken cancel;
+  cancel.cancel();
+  try {
+    gate.enter(1, 0, &cancel);
+    FAIL() << "it was let in";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+  }
+}
+
+// Another file after so many reads.
+class ReplacedSource : public Source {
+ public:
+  ReplacedSource(const std::vector<std::byte>& before, const std::vector<std::byte>& after, uint64_t reads)
+      : before_(memory_source(to_buffer(before))), after_(memory_source(to_buffer(after))), left_(reads) {}
+  std::string name() const override { return "replaced"; }
+  uint64_t size() const override { return now().size(); }
+  void read(Range range, std::byte* out) const override {
+    now().read(range, out);
+    if (left_ > 0) --left_;
+  }
+  bool was_replaced() const { return left_ == 0; }
+
+ private:
+  const Source& now() const { return left_ > 0 ? *before_ : *after_; }
+  std::shared_ptr<Source> before_;
+  std::shared_ptr<Source> after_;
+  mutable uint64_t left_;
+};
+
+std::vector<std::byte> file_of_texts_and_numbers(uint64_t columns, bool dictionary) {
+  const uint64_t rows = 3000;
+  std::vector<NamedColumn> all;
+  for (uint64_t c = 0; c < columns; ++c) {
+    const std::string name = "c" + std::to_string(c);
+    all.push_back(strings(name, TypeKind::kUtf8, rows, [](uint64_t i) { return "w" + std::to_string(i % 7); }));
+  }
+  WriteOptions options;
+  options.encodings["c0"] = parse_tree(dictionary ? "dict(packed, strings(packed, plain))" : "strings(packed, plain)");
+  TemporaryFolder folder;
+  write(folder.path("a.basalt"), make_table(rows, std::move(all)), options);
+  return read_bytes(folder.path("a.basalt"));
+}
+
+TEST(VerifyEdges, FilesMayBeReplacedAtAnyTime) {
+  const std::vector<std::byte> base = file_of_texts_and_numbers(2, true);
+  for (const auto& other : {file_of_texts_and_numbers(1, true), file_of_texts_and_numbers(2, false),
+                            file_of_texts_and_numbers(3, true), std::vector<std::byte>(base.size(), std::byte{255})}) {
+    uint64_t reads = 1;
+    for (bool replaced = true; replaced; ++reads) {
+      ASSERT_LT(reads, 1000u);
+      const auto source = std::make_shared<ReplacedSource>(base, other, reads);
+      ThreadPool pool(1);
+      try {
+        verify_file(*File::open(source), pool);
+      } catch (const Error& error) {
+        EXPECT_TRUE(error.code() == ErrorCode::kCorrupt || error.code() == ErrorCode::kIo) << error.what();
+      }
+      replaced = source->was_replaced();
+    }
+    EXPECT_GT(reads, 5u);
+  }
+}
+
+}  // namespace
+}  // namespace basalt::test
