@@ -85,10 +85,16 @@ WriteOptions write_options(const ConvertOptions& options, EncodedWhere& where) {
   return write;
 }
 
+// In the order of what is stored: SQL orders the values of an enum by their positions, and they become strings. The
+// statement itself asks for the type, since asking beforehand would read from a pipe.
 std::string sorted(const std::string& query, const std::vector<std::string>& columns) {
   if (columns.empty()) return query;
   std::string order;
-  for (const std::string& column : columns) order += (order.empty() ? "" : ", ") + quote_identifier(column);
+  for (const std::string& name : columns) {
+    const std::string column = quote_identifier(name);
+    order += fmt::format("{}case when typeof({}) like 'ENUM(%' then {}::varchar end, {}", order.empty() ? "" : ", ",
+                         column, column, column);
+  }
   return "select * from (" + query + ") order by " + order;
 }
 

@@ -72,6 +72,19 @@ class Convert(CliTest):
         self.assertEqual(about["sort_columns"], ["k", "v"])
         self.assertTrue(about["columns"][0]["ascending"])
 
+    def test_sorted_as_stored(self):
+        values = {"enum": "(['x', 'm', 'a'])[i % 3 + 1]::enum('x', 'm', 'a')", "uuid": "uuid()",
+                  "decimal": "((hash(i) % 1000)::int - 500)::decimal(9, 2)", "blob": "hash(i)::varchar::blob",
+                  "hugeint": "hash(i)::hugeint * 1000000007 * (i % 3 - 1)",
+                  "double": "case i % 5 when 0 then null when 1 then 'nan' when 2 then -1 * 0.0::double when 3 then 0.0"
+                            " else hash(i)::double - 9e18 end"}
+        for name, value in values.items():
+            with self.subTest(name):
+                query = f"select {value} as c, hash(i) as d from range(20000) r(i)"
+                self.basalt("convert", "-q", "--query", query, self.path("x.basalt"), "--sort-by", "c,d",
+                            "--chunk-rows", "8192")
+                self.basalt("verify", "-q", self.path("x.basalt"))
+
     def test_sorted_arrow(self):
         csv = self.write("x.csv", "k\n3\n1\n2\n")
         self.basalt("convert", "-q", csv, self.path("x.basalt"))
