@@ -85,7 +85,8 @@ Column column_of(const std::vector<std::string>& texts) {
 TEST(Utf8, ColumnsAreJudgedRowByRow) {
   EXPECT_EQ(find_invalid_utf8(column_of({})), std::nullopt);
   EXPECT_EQ(find_invalid_utf8(column_of({"", "a", "é", "", "漢", ""})), std::nullopt);
-  const std::string ends_badly = std::string(100, 'x') + "\xFF";
+  std::string ends_badly(100, 'x');
+  ends_badly.push_back('\xFF');
   EXPECT_EQ(find_invalid_utf8(column_of({"a", "b", ends_badly, "c"})), 2u);
   // One character cut by the border of two rows: well formed as a whole, not row by row.
   EXPECT_EQ(find_invalid_utf8(column_of({"a", "\xC3", "\xA9"})), 1u);
