@@ -33,6 +33,19 @@ bool same_nodes(const std::vector<format::ShapeNode>& a, const std::vector<forma
   });
 }
 
+// How many tiles of which width the packed nodes of an array have, as far as their descriptors say.
+void count_widths(const CraftedNode& node, std::vector<uint64_t>& widths) {
+  if (node.codec == "packed" && node.streams.size() == 3) {
+    for (size_t at = 0; at + 4 <= node.streams[1].size(); at += 4) {
+      const auto width = static_cast<size_t>(node.streams[1][at]);
+      if (width > 64) continue;
+      if (widths.size() <= width) widths.resize(width + 1);
+      ++widths[width];
+    }
+  }
+  for (const CraftedNode& child : node.children) count_widths(child, widths);
+}
+
 // Streams outside of the body have sums of zero: a reader refuses their place first.
 void sum_streams(const std::vector<std::byte>& body, format::ArraysT& arrays) {
   arrays.checksums.clear();
@@ -159,6 +172,8 @@ void CraftedFile::set_array(uint32_t field, const CraftedNode& root) {
   // Every region may start where a large one must.
   pad(body, kLargeRegionAlignment);
   const uint64_t begin = body.size();
+  column.metadata.width_tiles.clear();
+  count_widths(root, column.metadata.width_tiles);
   column.metadata.arrays = std::make_unique<format::ArraysT>();
   add_nodes(root, *column.metadata.arrays);
   const uint64_t length = body.size() - begin;
