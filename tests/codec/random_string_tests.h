@@ -42,9 +42,10 @@ inline StringTest random_test(std::mt19937_64& random) {
     test = StringTest::length(random() % 2 == 0, least, random() % 3 == 0 ? UINT64_MAX : least + random() % 4);
   }
   if (random() % 4 == 0) {
-    test.part.emplace();
-    test.part->skip = random() % 3;
-    if (random() % 3 != 0) test.part->count = random() % 4;
+    StringTest::Part part;
+    part.skip = random() % 3;
+    if (random() % 3 != 0) part.count = random() % 4;
+    test.part = part;
   }
   test.negate = random() % 4 == 0;
   return test;
