@@ -260,8 +260,9 @@ TEST_F(Files, OnlyRegularFilesAreOpened) {
                                                          {folder().string(), "a folder"},
                                                          {"/dev/null", "a device"}};
   for (const auto& [name, kind] : refused) {
-    EXPECT_NE(reason_of([&] { open_regular_file(name); }).find("not a regular file but " + kind), std::string::npos);
-    EXPECT_NE(reason_of([&] { check_regular_file(name); }).find(kind), std::string::npos);
+    EXPECT_NE(reason_of([&name = name] { open_regular_file(name); }).find("not a regular file but " + kind),
+              std::string::npos);
+    EXPECT_NE(reason_of([&name = name] { check_regular_file(name); }).find(kind), std::string::npos);
   }
   ::close(socket);
   EXPECT_NE(reason_of([&] { open_regular_file(path("missing")); }).find("cannot open"), std::string::npos);

@@ -15,6 +15,12 @@
 
 namespace basalt::test {
 
+// Readers that can write a whole tile to memory, with room of their own to stage it in.
+template <typename Reader, typename T>
+concept WritesTiles = requires(Reader reader, typename Reader::Staged& staged, T* out) {
+  reader.write_tile(0, 0, staged, out);
+};
+
 template <typename Reader>
 void expect_reads(const NodeView& node, const std::vector<typename Reader::value_type>& values,
                   const std::string& place) {
@@ -49,9 +55,7 @@ void expect_reads(const NodeView& node, const std::vector<typename Reader::value
   });
   EXPECT_EQ(bad, 0u) << place;
   EXPECT_TRUE(again == values) << place << ", bound once";
-  if constexpr (requires(Reader reader, typename Reader::Staged & staged, T * out) {
-                  reader.write_tile(0, 0, staged, out);
-                }) {
+  if constexpr (WritesTiles<Reader, T>) {
     const auto staged = std::make_unique<typename Reader::Staged>();
     std::vector<T> written(values.size());
     EmulatedWarp::run([&] {

@@ -16,7 +16,7 @@ __device__ inline void place_streams(const EncodeWork& work, uint32_t block, uin
     struct Words {
       uint32_t partitions, params, model, runs;
     };
-    const auto words_of = [&](uint32_t unit) -> Words {
+    const auto words_of = [&work, base, end = end](uint32_t unit) -> Words {
       if (unit >= end || work.absorbed[base + unit] != 0) return {0, 0, 0, 0};
       const Partition& p = work.parts[base + unit];
       const auto words = static_cast<uint32_t>(stream_words(p));
