@@ -30,9 +30,10 @@ foreach(folder IN LISTS test_folders)
   # Most of what runs is the library: their own code need not be fast.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   # At that level GCC 12 takes strings in lists of initial values for arrays that are read beyond their end, and more of
-  # the kind: what it warns of is shown, but newer ones and clang decide.
+  # the kind: what follows the flow of data is left to newer ones and to clang.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    target_compile_options(${target} PRIVATE -Wno-error -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+    target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
+      -Wno-maybe-uninitialized -Wno-dangling-pointer -Wno-use-after-free -Wno-free-nonheap-object -Wno-nonnull)
   endif()
   # GoogleTest and what every test includes are parsed once, by the first program.
   if(test_headers)
