@@ -3,9 +3,9 @@
 // the block before by a constant, so that a block's differences stay in registers and only its first y changes.
 // Whole vectors of neighbouring rows are stored in order, and nothing else is stored: see store_pair.
 
-using Wides = uint64_t __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
-using SignedLanes = int32_t __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
-using SignedWides = int64_t __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+typedef uint64_t Wides __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+typedef int32_t SignedLanes __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+typedef int64_t SignedWides __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
 constexpr uint32_t kWideLanes = kVectorLanes / 2;
 
 // One function per width on Arm, which can shift and add in one instruction by a constant. Elsewhere one for all widths

@@ -29,10 +29,11 @@ inline void unpack_narrow(const uint32_t* __restrict words, uint32_t width, T re
 }
 
 // The same for 32-bit values, the commonest by far, with the width as a constant: immediate shifts and no mask where a
-// value ends its word make half the instructions. `Lanes`: as many neighbours of one row as a register holds.
+// value ends its word make half the instructions. `Lanes`: as many neighbours of one row as a register holds; a
+// typedef, because clang forgets the alignment of `using`.
 constexpr uint32_t kVectorBytes = BASALT_PACKING_VECTOR_BYTES;
 constexpr uint32_t kVectorLanes = kVectorBytes / sizeof(uint32_t);
-using Lanes = uint32_t __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+typedef uint32_t Lanes __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
 
 template <uint32_t kWidth, uint32_t kShift>
 [[gnu::always_inline]] inline Lanes unpack_lanes(const uint32_t* __restrict low, Lanes reference) {
