@@ -1,5 +1,5 @@
-# libFuzzer targets: every tests/fuzz/*.cpp is a program; those whose name begins with sql need DuckDB. They share the
-# build tree of the sanitizers (preset `asan`), in which libbasalt itself is compiled with coverage feedback by clang.
+# libFuzzer targets: every tests/fuzz/*.cpp is a program; those whose name begins with sql need DuckDB. They have a
+# build tree of their own (preset `fuzz`), in which libbasalt itself is compiled with coverage feedback by clang.
 
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "BASALT_FUZZ needs clang++ (configure with -DCMAKE_CXX_COMPILER=clang++)")
