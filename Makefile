@@ -41,8 +41,7 @@ test: build ## build, then run every test
 	@scripts/run_tests.sh $(BUILD) $(TEST_ARGS)
 
 asan: setup ## build with Address- and UndefinedBehaviorSanitizer, then run the tests
-	@cmake --preset asan >/dev/null
-	@cmake --build build/asan --parallel $(JOBS)
+	@JOBS=$(JOBS) scripts/build_sanitized.sh
 	@scripts/run_tests.sh build/asan $(TEST_ARGS)
 
 # What several threads do together; the rest of the tests has nothing for it to find.

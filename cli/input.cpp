@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <set>
 
 #include "basalt/core/error.h"
@@ -183,7 +184,7 @@ void InputSet::open_arrow(const Input& input, ArrowArrayStream* out) {
         *counter += got;
         return got;
       },
-      name, out);
+      name, out, input.is_stdin ? kUnknownBytes : std::filesystem::file_size(input.path));
 }
 
 bool InputSet::can_repeat() const {

@@ -77,11 +77,11 @@ endif()
 set_target_properties(basalt_nanoarrow PROPERTIES C_VISIBILITY_PRESET hidden)
 target_link_libraries(basalt_nanoarrow PRIVATE "${BASALT_ZSTD_LIBRARY}" "${BASALT_LZ4_LIBRARY}")
 
-# --- FlatBuffers: the footer's schema ----------------------------------------------------------------------------------
+# --- FlatBuffers: the footer's schema, and what we look at in Arrow's messages -----------------------------------------
 
 add_library(basalt_flatbuffers INTERFACE)
 target_include_directories(basalt_flatbuffers SYSTEM INTERFACE "${BASALT_FLATBUFFERS_INCLUDE}")
-file(GLOB basalt_schema CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/file/format.fbs")
+file(GLOB basalt_schemas CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/file/*.fbs")
 find_program(BASALT_FLATC flatc)
 mark_as_advanced(BASALT_FLATC)
 if(NOT BASALT_FLATC AND NOT BASALT_GENERATED_DIR AND EXISTS "${BASALT_DEPS_DIR}/generated/format_generated.h")
@@ -91,12 +91,17 @@ if(BASALT_GENERATED_DIR)
   target_include_directories(basalt_flatbuffers SYSTEM INTERFACE "${BASALT_GENERATED_DIR}")
 elseif(NOT BASALT_FLATC)
   message(FATAL_ERROR "flatc not found (Debian and Ubuntu: flatbuffers-compiler). Run: make setup")
-elseif(basalt_schema)
-  set(basalt_generated_header "${PROJECT_BINARY_DIR}/generated/format_generated.h")
-  add_custom_command(OUTPUT "${basalt_generated_header}"
-    COMMAND "${BASALT_FLATC}" --cpp --cpp-std c++17 --scoped-enums --gen-object-api -o "${PROJECT_BINARY_DIR}/generated" "${basalt_schema}"
-    DEPENDS "${basalt_schema}" COMMENT "flatc format.fbs" VERBATIM)
-  add_custom_target(basalt_schema_header DEPENDS "${basalt_generated_header}")
+else()
+  set(basalt_generated_headers "")
+  foreach(schema IN LISTS basalt_schemas)
+    get_filename_component(name "${schema}" NAME_WE)
+    set(header "${PROJECT_BINARY_DIR}/generated/${name}_generated.h")
+    add_custom_command(OUTPUT "${header}"
+      COMMAND "${BASALT_FLATC}" --cpp --cpp-std c++17 --scoped-enums --gen-object-api -o "${PROJECT_BINARY_DIR}/generated" "${schema}"
+      DEPENDS "${schema}" COMMENT "flatc ${name}.fbs" VERBATIM)
+    list(APPEND basalt_generated_headers "${header}")
+  endforeach()
+  add_custom_target(basalt_schema_header DEPENDS ${basalt_generated_headers})
   add_dependencies(basalt_flatbuffers basalt_schema_header)
   target_include_directories(basalt_flatbuffers SYSTEM INTERFACE "${PROJECT_BINARY_DIR}/generated")
 endif()

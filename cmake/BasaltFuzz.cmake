@@ -1,10 +1,11 @@
-# libFuzzer targets: every tests/fuzz/*.cpp is a program; those whose name begins with sql need DuckDB. They have a
-# build tree of their own (preset `fuzz`), in which libbasalt itself is compiled with coverage feedback by clang.
+# libFuzzer targets: every tests/fuzz/*.cpp is a program; those whose name begins with sql need DuckDB. They are built
+# with clang in the tree of the sanitizers, and libbasalt itself counts which of its edges ran.
 
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "BASALT_FUZZ needs clang++ (configure with -DCMAKE_CXX_COMPILER=clang++)")
 endif()
-target_compile_options(basalt PRIVATE -fsanitize=fuzzer-no-link)
+# The counters alone: if every comparison called back, the tests of the same tree would wait for it.
+target_compile_options(basalt PRIVATE -fsanitize-coverage=inline-8bit-counters,pc-table)
 file(GLOB fuzz_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp")
 if(NOT BASALT_SQL_ENABLED)
   list(FILTER fuzz_sources EXCLUDE REGEX "/sql[^/]*\\.cpp$")

@@ -42,10 +42,10 @@ mkdir -p "$bundle"
 tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$work" -cf - duckdb nanoarrow headers |
     xz -6 -T0 >"$bundle/sources.tar.xz"
 cp ".deps/cache/$library" "$bundle/"
-# The one file that changes with our own sources, so not in the archive. The same options as in
+# What changes with our own sources, so not in the archive. The same options as in
 # cmake/BasaltDependencies.cmake, and headers of the same version in the archive.
-flatc --cpp --cpp-std c++17 --scoped-enums --gen-object-api -o "$bundle" src/file/format.fbs
-(cd "$bundle" && sha256sum sources.tar.xz "$library" format_generated.h >manifest.txt)
+flatc --cpp --cpp-std c++17 --scoped-enums --gen-object-api -o "$bundle" src/file/*.fbs
+(cd "$bundle" && sha256sum sources.tar.xz "$library" ./*_generated.h >manifest.txt)
 size=$(du -sm "$bundle" | cut -f 1)
 ((size <= 50)) || fail "the bundle has $size MiB, more than 50"
 echo "gpu-bundle: $bundle, $size MiB, for $target_arch"

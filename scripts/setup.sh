@@ -305,9 +305,11 @@ unpack_bundle() {
     (cd "$bundle" && sha256sum --check --quiet manifest.txt) || fail "the bundle is damaged"
     # Copied only when it differs: a new time stamp would compile everything again.
     mkdir -p "$deps/generated"
-    cmp -s "$bundle/format_generated.h" "$deps/generated/format_generated.h" || cp "$bundle/format_generated.h" "$deps/generated/"
-    local stamp
-    stamp=$(grep -v format_generated "$bundle/manifest.txt" | sha256sum | cut -c1-16)
+    local header stamp
+    for header in "$bundle"/*_generated.h; do
+        cmp -s "$header" "$deps/generated/${header##*/}" || cp "$header" "$deps/generated/"
+    done
+    stamp=$(grep -v _generated "$bundle/manifest.txt" | sha256sum | cut -c1-16)
     if [[ -f $deps/.bundle && $(<"$deps/.bundle") = "$stamp" ]]; then return; fi
     did_something=yes
     say "unpacking the offline bundle"

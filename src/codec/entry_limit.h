@@ -7,7 +7,7 @@
 
 namespace basalt {
 
-constexpr uint64_t most_entry_bytes(uint64_t stored) { return (uint64_t{8} << 20) + 256 * stored; }
+constexpr uint64_t most_entry_bytes(uint64_t stored) { return (uint64_t{64} << 10) + 256 * stored; }
 
 // Appends a tile of entries. Throws Error(kCorrupt) where they exceed out.limit.
 inline void decode_entry_tile(Reader& entries, uint32_t tile, StringRows& out) {

@@ -6,6 +6,10 @@
 #include <fstream>
 #include <string>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace basalt {
 
 // A line of /proc/self/status that counts in kB: "VmRSS:".
@@ -21,6 +25,9 @@ inline uint64_t status_bytes(const char* key) {
 class PeakMemory {
  public:
   PeakMemory() {
+#ifdef __GLIBC__
+    ::malloc_trim(0);  // what was freed before would hide what is taken now
+#endif
     std::ofstream("/proc/self/clear_refs") << '5';
     start_ = status_bytes("VmRSS:");
   }

@@ -2,6 +2,7 @@
 #include "exec/array_tiles.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "basalt/core/error.h"
 #include "codec/packed/layout.h"
@@ -17,6 +18,8 @@ namespace {
 
 // Up to this many rows of a packed tile are extracted one by one; beyond, unpacking all of them is cheaper.
 constexpr uint32_t kSingleRows = 96;
+// Memory for strings that is kept for the next tile.
+constexpr uint64_t kKeptBytes = 16 << 20;
 
 template <typename T>
 T* room(Buffer& buffer) {
@@ -96,12 +99,27 @@ const void* ArrayTiles::decode_native(uint32_t tile) {
   return native_.data();
 }
 
+void ArrayTiles::use_room(uint64_t* room) {
+  held_ = 0;
+  forget_strings();
+  shared_room_ = room;
+}
+
+void ArrayTiles::forget_strings() {
+  if (strings_.bytes.size() > kKeptBytes) strings_ = {};
+  strings_.clear();
+  bytes_left() += std::exchange(held_, 0);
+}
+
 const StringRows& ArrayTiles::strings(uint32_t tile) {
   use_tile(tile);
   if (!have_native_) {
-    strings_.clear();
-    strings_.limit = add_saturated(decoded_limit_, encoded_bytes(node_));
+    forget_strings();
+    const uint64_t stored = encoded_bytes(node_);
+    strings_.limit = add_saturated(bytes_left(), stored);
     reader().decode_tile(tile, strings_);
+    held_ = std::min(bytes_left(), strings_.bytes.size() - std::min<uint64_t>(strings_.bytes.size(), stored));
+    bytes_left() -= held_;
     if (strings_.size() != rows_in_tile(count_, tile)) {
       throw Error(ErrorCode::kCorrupt, "a tile has a wrong number of strings");
     }
@@ -111,7 +129,7 @@ const StringRows& ArrayTiles::strings(uint32_t tile) {
 }
 
 void ArrayTiles::gather_strings(uint32_t tile, const uint16_t* rows, uint32_t count, StringRows& out) {
-  out.limit = add_saturated(decoded_limit_, encoded_bytes(node_));
+  out.limit = add_saturated(bytes_left(), encoded_bytes(node_));
   std::vector<uint32_t> of_array(count);
   for (uint32_t i = 0; i < count; ++i) of_array[i] = tile * kTileRows + rows[i];
   reader().gather(of_array, out);

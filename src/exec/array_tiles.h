@@ -27,8 +27,9 @@ class ArrayTiles {
   // The same in the array's own type, written to `out`, which has room for a whole tile.
   void copy_tile(uint32_t tile, void* out);
   void copy_rows(uint32_t tile, const uint16_t* rows, uint32_t count, void* out);
-  // kBytes: the tile's rows. At most so many bytes of them are decoded at a time, besides those of the encoded array.
-  void set_decoded_limit(uint64_t bytes) { decoded_limit_ = bytes; }
+  // kBytes: the tile's rows. Besides the bytes of the encoded array, they take theirs from `room`, which other arrays
+  // may share, and give them back for the next tile. Without one, an array has a room of its own.
+  void use_room(uint64_t* room);
   const StringRows& strings(uint32_t tile);
   // kBytes: some of a tile's rows, appended; how long its rows are; how many bytes all have at most.
   void gather_strings(uint32_t tile, const uint16_t* rows, uint32_t count, StringRows& out);
@@ -55,6 +56,8 @@ class ArrayTiles {
   bool fits_lane(const PackedTile& tile, Lane lane) const;
   const void* decode_native(uint32_t tile);
   const void* view_strings(uint32_t tile);
+  void forget_strings();
+  uint64_t& bytes_left() { return shared_room_ != nullptr ? *shared_room_ : own_room_; }
   Reader& reader();
   void use_tile(uint32_t tile);
 
@@ -62,7 +65,9 @@ class ArrayTiles {
   std::unique_ptr<Reader> reader_;  // opened when a form needs it
   Physical type_ = Physical::kU64;
   uint64_t count_ = 0;
-  uint64_t decoded_limit_ = kDecodedLimit;
+  uint64_t own_room_ = kDecodedLimit;
+  uint64_t* shared_room_ = nullptr;
+  uint64_t held_ = 0;  // of the room
   bool packed_ = false;
 
   uint32_t current_ = ~0u;

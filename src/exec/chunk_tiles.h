@@ -74,7 +74,7 @@ class ColumnChunk {
  public:
   void reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared,
              ColumnCache::Use* cache);
-  void set_decoded_limit(uint64_t bytes) { values_.set_decoded_limit(bytes); }
+  void use_room(uint64_t* room) { values_.use_room(room); }
   bool loaded() const { return loaded_; }
   // Reads the streams, checks them, opens them. Every other function below does it when it has not been done.
   void load();
@@ -137,10 +137,12 @@ class ChunkTiles : public TileInput {
   void open(const File& file, const std::vector<PipelineColumn>& columns, uint32_t chunk, SharedChunk* shared = nullptr,
             ColumnCache::Use* cache = nullptr);
 
-  // Of the columns that are open, as ArrayTiles has it.
+  // What the columns that are open may hold of decoded strings, all together.
   void set_decoded_limit(uint64_t bytes) {
-    for (ColumnChunk& column : columns_) column.set_decoded_limit(bytes);
+    room_ = bytes;
+    for (ColumnChunk& column : columns_) column.use_room(&room_);
   }
+  uint64_t& decoded_room() { return room_; }
 
   uint64_t chunk_rows() const { return chunk_rows_; }
   uint32_t tiles() const { return tile_count(chunk_rows_); }
@@ -183,6 +185,7 @@ class ChunkTiles : public TileInput {
  private:
   void fill_list();
 
+  uint64_t room_ = kDecodedLimit;
   std::vector<ColumnChunk> columns_;
   std::vector<Buffer> selected_valid_;
   uint64_t chunk_rows_ = 0;

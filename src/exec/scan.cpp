@@ -8,8 +8,10 @@
 
 #include "basalt/core/error.h"
 #include "core/bitmap.h"
+#include "core/saturating.h"
 #include "core/utf8.h"
 #include "exec/filter.h"
+#include "file/decoded_size.h"
 
 namespace basalt {
 
@@ -172,7 +174,10 @@ void ChunkScan::State::append_some_strings(exec::ArrayTiles& values, Column& tar
 
 void ChunkScan::State::append_nested(Output& output, Column& target, uint32_t first, uint32_t count) {
   const auto decode = [&] {
-    Column rows = file->decode_column(output.column, chunk, limits);
+    DecodeLimits left{tiles.decoded_room(), limits.cancel};
+    Column rows = file->decode_column(output.column, chunk, left);
+    take_decoded(left, *file, file->schema().fields[output.column], chunk, rows);
+    tiles.decoded_room() = left.bytes;
     if (rows.length != tiles.chunk_rows()) {
       throw Error(ErrorCode::kCorrupt, file->name() + ": column " + schema.fields[&output - outputs.data()].name +
                                            ": chunk " + std::to_string(chunk) + " has a wrong number of rows");
@@ -272,7 +277,14 @@ uint32_t ChunkScan::State::rows_that_fit(const Table& out) {
   const uint16_t* list = tiles.list() + given;
   uint32_t count = 0;
   for (; count < left && before + bytes[list[count]] <= kBatchBytes; ++count) before += bytes[list[count]];
-  return count == 0 && out.rows == 0 ? 1 : count;
+  if (count > 0 || out.rows > 0) return count;
+  // A row that is longer than a batch goes alone, if all of its strings may be held at once.
+  uint64_t most_of_row = tiles.decoded_room();
+  for (const uint32_t text : texts) {
+    most_of_row = add_saturated(most_of_row, tiles.chunk_column(text).info().encoded_bytes);
+  }
+  if (bytes[list[0]] > most_of_row) fail_decoded_limit(bytes[list[0]], most_of_row);
+  return 1;
 }
 
 void ChunkScan::State::fill(Table& out) {

@@ -127,9 +127,10 @@ class ArrayCursor {
 class ZoneCursor {
  public:
   // `block_bytes`: of the metadata that they lie in.
-  ZoneCursor(const format::Zones* zones, Physical type, bool has_bounds, uint64_t block_bytes)
+  ZoneCursor(const format::Zones* zones, Physical type, bool has_bounds, uint64_t block_bytes,
+             std::atomic<uint64_t>& room)
       : zones_(zones), type_(type), has_bounds_(has_bounds) {
-    check_memory(block_bytes);
+    take_memory(block_bytes, room);
   }
 
   void next(ColumnChunkInfo& chunk) {
@@ -167,15 +168,17 @@ class ZoneCursor {
  private:
   // Vectors of a FlatBuffer may share their bytes, so that a zone of two bounds takes no more than one byte of the
   // file. The narrowest honest one has three, a flag and two bounds: 64 bytes of memory for each byte, and some to
-  // spare. Lists and structs have a flag only, and so more room: only tens of billions of rows would need it all.
-  void check_memory(uint64_t block_bytes) const {
+  // spare. Lists and structs have a flag only: they take from the file's room, which lasts for tens of billions of
+  // rows.
+  void take_memory(uint64_t block_bytes, std::atomic<uint64_t>& room) const {
     constexpr uint64_t kMostPerByte = 80;
-    constexpr uint64_t kRoom = 16 << 20;
-    constexpr uint64_t kRoomWithoutBounds = 256 << 20;
     static_assert(sizeof(Statistics) <= 3 * kMostPerByte);
-    const uint64_t zones = zones_ == nullptr ? 0 : size_of(zones_->flags());
-    const uint64_t most = (has_bounds_ ? kRoom : kRoomWithoutBounds) + kMostPerByte * block_bytes;
-    require(zones * sizeof(Statistics) <= most, "there are more zones than its bytes can hold");
+    const uint64_t needed = (zones_ == nullptr ? 0 : size_of(zones_->flags())) * sizeof(Statistics);
+    const uint64_t wanted = needed - std::min(needed, kMostPerByte * block_bytes);
+    uint64_t left = room.load();
+    do {
+      require(wanted <= left, "there are more zones than its bytes can hold");
+    } while (!room.compare_exchange_weak(left, left - wanted));
   }
 
   ByteView take(const flatbuffers::Vector<uint8_t>* bytes, const flatbuffers::Vector<uint8_t>* lengths, uint32_t& at) {
@@ -282,7 +285,19 @@ void check_overlaps(std::vector<StreamPlace> places) {
   }
 }
 
-ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
+namespace {
+
+// From the node at `at` on, which it leaves behind.
+Tree tree_of(const FooterData& footer, const ShapeEntry& shape, size_t& at) {
+  const ShapeEntry::NodeEntry& node = shape.nodes[at++];
+  Tree tree{footer.codecs[node.codec].name, {}};
+  for (uint32_t i = 0; i < node.child_count; ++i) tree.children.push_back(tree_of(footer, shape, at));
+  return tree;
+}
+
+}  // namespace
+
+ColumnInfo parse_column(const MetadataContext& context, ByteView bytes, std::atomic<uint64_t>& zone_room) {
   const FooterData& footer = context.footer;
   const Field& field = *context.fields[context.field_id];
   const ColumnEntry& entry = footer.columns[context.field_id];
@@ -301,7 +316,7 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
   const Physical type = physical_of(field.type);
   const bool has_bounds = field.type.kind != TypeKind::kList && field.type.kind != TypeKind::kStruct;
   ArrayCursor arrays(footer, metadata.arrays());
-  ZoneCursor zones(metadata.zones(), type, has_bounds, bytes.size());
+  ZoneCursor zones(metadata.zones(), type, has_bounds, bytes.size(), zone_room);
   uint64_t rows = 0;
   uint64_t nulls = 0;
   // A field and everything above it are structs: then its rows are the table's rows.
@@ -353,7 +368,9 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes) {
   // Copied only now: what a tree takes in memory is paid for by the nodes of a chunk that has it.
   for (size_t i = 0; i < entry.shapes.size(); ++i) {
     require(shape_used[i], "the column has an encoding tree that no chunk uses");
-    info.shapes.push_back(footer.shapes[entry.shapes[i]].tree);
+    size_t node = 0;
+    const ShapeEntry& shape = footer.shapes[entry.shapes[i]];
+    info.shapes.push_back(shape.nodes.empty() ? Tree{} : tree_of(footer, shape, node));
   }
   check_overlaps(std::move(places));
   require(rows == entry.stats.rows, "the column's rows differ from those in the footer");

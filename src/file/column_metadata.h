@@ -2,6 +2,7 @@
 // statistics; and the same for file-wide dictionaries.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "basalt/file/reader.h"
@@ -16,7 +17,11 @@ struct MetadataContext {
   uint32_t field_id;
 };
 
-ColumnInfo parse_column(const MetadataContext& context, ByteView bytes);
+// Bytes of memory for the zones of all columns of a file, beyond what the columns' own bytes pay for.
+constexpr uint64_t kZoneRoom = 64 << 20;
+
+// Takes what it needs of the file's `zone_room`.
+ColumnInfo parse_column(const MetadataContext& context, ByteView bytes, std::atomic<uint64_t>& zone_room);
 
 // One encoded array outside of the chunks.
 struct ArrayPlace {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <new>
 #include <numeric>
 
@@ -247,6 +248,13 @@ void take_decoded(DecodeLimits& left, const Column& column, uint64_t stored) {
   left.bytes -= std::min(left.bytes, taken - std::min(taken, stored));
 }
 
+void take_decoded(DecodeLimits& left, const File& file, const Field& field, uint32_t chunk, const Column& column) {
+  take_decoded(left, column, file.column(field.id).chunks[chunk].encoded_bytes);
+  for (size_t i = 0; i < field.children.size(); ++i) {
+    take_decoded(left, file, field.children[i], chunk, column.children[i]);
+  }
+}
+
 Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, uint64_t end,
                    const DecodeLimits& asked) {
   if (begin > end || end > root.count) {
@@ -356,18 +364,25 @@ Table read_table(const File& file, const ReadOptions& options) {
                                                         ranges[fetch.first].chunk, static_cast<uint32_t>(fetch.count));
     for (size_t j = 0; j < fetch.count; ++j) encoded[fetch.column][fetch.first + j] = std::move(chunks[j]);
   });
+  std::vector<std::atomic<uint64_t>> left(ranges.size());
+  for (std::atomic<uint64_t>& bytes : left) bytes = options.limits.bytes;
   pool.parallel_for(columns.size() * ranges.size(), [&](uint64_t i) {
     const size_t column = i % columns.size();
     const ChunkRange& range = ranges[i / columns.size()];
     const Field& field = file.schema().fields[columns[column]];
     EncodedChunk& chunk = encoded[column][i / columns.size()];
-    ColumnDecoder decoder(file, range.chunk, options.limits);
+    std::atomic<uint64_t>& chunk_room = left[i / columns.size()];
+    const uint64_t room = chunk_room;
+    DecodeLimits limits{room, options.limits.cancel};
+    ColumnDecoder decoder(file, range.chunk, limits);
     Column& part = parts[column][i / columns.size()];
     if (field.children.empty()) {
-      part = decoder.guarded(
-          field, [&] { return decode_rows(chunk.root, field.type, range.begin, range.end, options.limits); });
+      part =
+          decoder.guarded(field, [&] { return decode_rows(chunk.root, field.type, range.begin, range.end, limits); });
+      take_decoded(limits, part, encoded_bytes(chunk.root));
     } else {
       Column whole = decoder.decode(field, chunk);
+      take_decoded(limits, file, field, range.chunk, whole);
       make_canonical(whole);
       if (range.begin == 0 && range.end == whole.length) {
         part = std::move(whole);  // what it takes is what the limit allows: not twice
@@ -375,6 +390,10 @@ Table read_table(const File& file, const ReadOptions& options) {
         part = make_column(field);
         append_rows(part, whole, range.begin, range.end);
       }
+    }
+    const uint64_t taken = room - limits.bytes;
+    uint64_t rest = chunk_room.load();
+    while (!chunk_room.compare_exchange_weak(rest, rest - std::min(rest, taken))) {
     }
     chunk = EncodedChunk{};
   });

@@ -235,19 +235,17 @@ class FooterReader {
         entry.nodes.push_back({node->codec(), node->child_count()});
       }
       size_t at = 0;
-      if (count != 0) entry.tree = build_tree(entry, at, 1);
+      if (count != 0) check_tree(entry, at, 1);
       require(at == entry.nodes.size(), "an encoding tree has nodes without a parent");
       data_.shapes.push_back(std::move(entry));
     }
   }
 
-  Tree build_tree(const ShapeEntry& shape, size_t& at, uint32_t level) const {
+  void check_tree(const ShapeEntry& shape, size_t& at, uint32_t level) const {
     require(at < shape.nodes.size(), "an encoding tree lacks nodes");
     require(level <= kMaxTreeLevels, "an encoding tree is nested too deeply");
-    const auto& node = shape.nodes[at++];
-    Tree tree{data_.codecs[node.codec].name, {}};
-    for (uint32_t i = 0; i < node.child_count; ++i) tree.children.push_back(build_tree(shape, at, level + 1));
-    return tree;
+    const uint32_t children = shape.nodes[at++].child_count;
+    for (uint32_t i = 0; i < children; ++i) check_tree(shape, at, level + 1);
   }
 
   void read_columns(const format::Footer& footer) {

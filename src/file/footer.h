@@ -24,8 +24,7 @@ struct ShapeEntry {
     uint16_t codec = 0;
     uint16_t child_count = 0;
   };
-  std::vector<NodeEntry> nodes;  // preorder
-  Tree tree;                     // empty codec name where there are no nodes
+  std::vector<NodeEntry> nodes;  // preorder; each has as many below it as it says
 };
 
 struct Block {

@@ -15,6 +15,7 @@
 #include "basalt/core/error.h"
 #include "core/output_file.h"
 #include "core/regular_file.h"
+#include "file/ipc_messages.h"
 
 namespace basalt {
 namespace {
@@ -47,29 +48,9 @@ size_t read_descriptor(int descriptor, void* out, size_t size, const std::string
   }
 }
 
-// What nanoarrow's reader reads from. Bytes that were looked at to tell stream from file come first.
-struct Input {
-  ByteReader reader;
-  std::string name;
-  std::string front;
-  size_t front_used = 0;
-
-  size_t read(uint8_t* out, size_t size) {
-    size_t done = std::min(size, front.size() - front_used);
-    if (done > 0) std::memcpy(out, front.data() + front_used, done);
-    front_used += done;
-    while (done < size) {
-      const size_t got = reader(out + done, size - done);
-      if (got == 0) break;
-      done += got;
-    }
-    return done;
-  }
-};
-
 ArrowErrorCode read_input(ArrowIpcInputStream* stream, uint8_t* out, int64_t size, int64_t* read, ArrowError* error) {
   try {
-    *read = static_cast<int64_t>(static_cast<Input*>(stream->private_data)->read(out, static_cast<size_t>(size)));
+    *read = static_cast<int64_t>(static_cast<IpcMessages*>(stream->private_data)->read(out, static_cast<size_t>(size)));
     return NANOARROW_OK;
   } catch (const std::exception& failure) {
     ArrowErrorSet(error, "%s", failure.what());
@@ -78,7 +59,7 @@ ArrowErrorCode read_input(ArrowIpcInputStream* stream, uint8_t* out, int64_t siz
 }
 
 void release_input(ArrowIpcInputStream* stream) {
-  delete static_cast<Input*>(stream->private_data);
+  delete static_cast<IpcMessages*>(stream->private_data);
   stream->release = nullptr;
 }
 
@@ -100,12 +81,17 @@ struct NamedStream {
 };
 NamedStream& named(ArrowArrayStream* stream) { return *static_cast<NamedStream*>(stream->private_data); }
 
+uint64_t bytes_of(int descriptor) {
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return kUnknownBytes;
+  return static_cast<uint64_t>(status.st_size);
+}
+
 // A truncated IPC file can end on a message border, which a stream may do but a file, which ends with its magic, not.
 void check_file_end(int descriptor, const std::string& path) {
-  struct stat status;
-  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return;
   char front[6], back[6];
-  const auto size = static_cast<uint64_t>(status.st_size);
+  const uint64_t size = bytes_of(descriptor);
+  if (size == kUnknownBytes) return;
   if (size < sizeof(front) || ::pread(descriptor, front, sizeof(front), 0) != sizeof(front)) return;
   if (std::string_view(front, 6) != kFileMagic) return;
   const bool complete =
@@ -187,14 +173,16 @@ bool is_ipc(std::string_view front) {
   return front.starts_with(kFileMagic) || (front.starts_with("\xff\xff\xff\xff") && length > 0);
 }
 
-void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out) {
-  auto input = std::make_unique<Input>();
-  input->reader = std::move(reader);
-  input->name = name;
+void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out, uint64_t size) {
   std::string front(kFrontBytes, 0);
-  front.resize(input->read(reinterpret_cast<uint8_t*>(front.data()), kFrontBytes));
+  size_t got = 0;
+  for (size_t more = 1; got < kFrontBytes && more > 0; got += more)
+    more = reader(front.data() + got, kFrontBytes - got);
+  front.resize(got);
   if (!is_ipc(front)) throw Error(ErrorCode::kCorrupt, name + ": neither an Arrow IPC stream nor an Arrow IPC file");
-  if (!front.starts_with(kFileMagic)) input->front = front;
+  if (front.starts_with(kFileMagic)) front.clear();
+  const uint64_t left = size == kUnknownBytes ? size : size - std::min<uint64_t>(size, got);
+  auto input = std::make_unique<IpcMessages>(std::move(reader), std::move(front), left);
 
   ArrowIpcInputStream bytes{};
   bytes.read = read_input;
@@ -226,7 +214,8 @@ void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out)
 void open_ipc(const std::string& path, ArrowArrayStream* out) {
   auto file = std::make_shared<Descriptor>(open_regular_file(path));
   check_file_end(file->get(), path);
-  open_ipc([file, path](void* into, size_t size) { return read_descriptor(file->get(), into, size, path); }, path, out);
+  open_ipc([file, path](void* into, size_t size) { return read_descriptor(file->get(), into, size, path); }, path, out,
+           bytes_of(file->get()));
 }
 
 IpcSummary write_ipc(ArrowArrayStream* stream, int descriptor, const std::string& name, IpcKind kind) {

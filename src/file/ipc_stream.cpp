@@ -7,20 +7,12 @@ namespace basalt {
 
 namespace {
 
-// With all that lies below it.
-void take_field(const File& file, const Field& field, uint32_t chunk, const Column& column, DecodeLimits& left) {
-  take_decoded(left, column, file.column(field.id).chunks[chunk].encoded_bytes);
-  for (size_t i = 0; i < field.children.size(); ++i) {
-    take_field(file, field.children[i], chunk, column.children[i], left);
-  }
-}
-
 std::vector<Column> decode_chunk(const File& file, const std::vector<uint32_t>& columns, uint32_t chunk,
                                  DecodeLimits left) {
   std::vector<Column> out;
   for (const uint32_t column : columns) {
     out.push_back(file.decode_column(column, chunk, left));
-    take_field(file, file.schema().fields[column], chunk, out.back(), left);
+    take_decoded(left, file, file.schema().fields[column], chunk, out.back());
   }
   return out;
 }

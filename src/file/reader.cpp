@@ -32,6 +32,7 @@ struct File::State {
   std::vector<const Field*> fields;
   std::vector<std::string> sort_columns;
   std::unique_ptr<Slot[]> slots;
+  std::atomic<uint64_t> zone_room{format_v1::kZoneRoom};
 
   std::string place(uint32_t field_id) const {
     return fmt::format("{}: column {}", name, format_v1::shown_path_of(footer, fields, field_id));
@@ -267,7 +268,7 @@ const ColumnInfo& File::column(uint32_t field_id) const {
         "metadata of column " + format_v1::shown_path_of(state_->footer, state_->fields, field_id));
     try {
       slot.column = std::make_unique<const ColumnInfo>(
-          format_v1::parse_column({state_->footer, state_->fields, field_id}, bytes.view()));
+          format_v1::parse_column({state_->footer, state_->fields, field_id}, bytes.view(), state_->zone_room));
     } catch (const Error& error) {
       throw error.within(fmt::format("{}: the metadata at byte {} is damaged", state_->place(field_id), block.offset));
     }

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "cuda/gpu.h"
+#include "support/hostile_files.h"
 #include "support/mutated_file.h"
 #include "support/untrusted.h"
 
@@ -23,8 +24,11 @@ uint64_t decode_all(const std::vector<std::byte>& bytes, Guard&& guard) {
       guard([&] {
         const EncodedChunk encoded = file->read_chunk(field, chunk);
         if (encoded.root.codec == nullptr || !gpu().backend->why_not_decode(encoded.root).empty()) return;
+        // As `verify` does: what would take too much is not asked for.
+        const DataType& type = file->fields()[field]->type;
+        if (decoded_bytes(encoded.root, type, {}) > kDecodedLimit + encoded_bytes(encoded.root)) return;
         ++decoded;
-        gpu().backend->decode(encoded.root, file->fields()[field]->type);
+        gpu().backend->decode(encoded.root, type);
       });
     }
   }
@@ -52,6 +56,14 @@ void decode_damaged(uint64_t seed, int files_each) {
 TEST(GpuDamagedFiles, EndInAnErrorOrInRows) {
   BASALT_NEEDS_GPU();
   decode_damaged(4, 40);
+}
+
+TEST(GpuDamagedFiles, HostileFilesEndInAnErrorOrInRows) {
+  BASALT_NEEDS_GPU();
+  for (const HostileFile& hostile : hostile_files()) {
+    SCOPED_TRACE(hostile.name);
+    refusing([&] { decode_all(hostile.make(), [](auto&& body) { refusing(body); }); });
+  }
 }
 
 TEST(GpuSmall, DamagedFiles) {

@@ -7,7 +7,7 @@
 #include "basalt/core/threads.h"
 #include "basalt/file/verify.h"
 #include "basalt/plan/tree.h"
-#include "file/test_tables.h"
+#include "file/test_files.h"
 
 namespace basalt::test {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "file/format.h"
-#include "file/test_tables.h"
+#include "file/test_files.h"
 
 namespace basalt::test {
 

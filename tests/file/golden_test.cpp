@@ -10,7 +10,7 @@
 
 #include "basalt/core/value.h"
 #include "basalt/file/verify.h"
-#include "file/test_tables.h"
+#include "file/test_files.h"
 
 namespace basalt::test {
 namespace {

@@ -14,8 +14,8 @@
 #include "basalt/file/verify.h"
 #include "basalt/plan/chooser.h"
 #include "core/peak_memory.h"
-#include "file/hostile_files.h"
-#include "file/test_tables.h"
+#include "file/test_files.h"
+#include "support/hostile_files.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;

@@ -12,7 +12,7 @@
 #include "basalt/file/verify.h"
 #include "core/peak_memory.h"
 #include "file/format.h"
-#include "file/test_tables.h"
+#include "file/test_files.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;

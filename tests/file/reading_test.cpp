@@ -10,7 +10,7 @@
 #include "basalt/file/verify.h"
 #include "file/format.h"
 #include "file/statistics.h"
-#include "file/test_tables.h"
+#include "file/test_files.h"
 
 namespace basalt::test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "basalt/core/error.h"
 #include "basalt/file/verify.h"
-#include "file/test_tables.h"
+#include "file/test_files.h"
 #include "support/crafted_file.h"
 
 namespace basalt::test {

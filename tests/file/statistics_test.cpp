@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "basalt/plan/tree.h"
-#include "file/test_tables.h"
+#include "file/test_files.h"
 
 namespace basalt::test {
 namespace {

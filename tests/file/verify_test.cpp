@@ -12,7 +12,7 @@
 
 #include "basalt/core/error.h"
 #include "file/format.h"
-#include "file/test_tables.h"
+#include "file/test_files.h"
 #include "support/crafted_file.h"
 
 namespace basalt::test {

@@ -14,7 +14,7 @@
 #include "basalt/core/error.h"
 #include "basalt/file/verify.h"
 #include "core/output_file.h"
-#include "file/test_tables.h"
+#include "file/test_files.h"
 
 namespace basalt::test {
 namespace {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "sql/support.h"
+#include "support/hostile_files.h"
 #include "support/mutated_file.h"
 #include "support/untrusted_sql.h"
 
@@ -32,8 +33,30 @@ void query_damaged(Device device, uint64_t seed, int files_each) {
             std::vector<std::string>{"71430|3571464285|4"});
 }
 
+// On the CPU, the tests of the program do the same and measure it.
+TEST(DamagedFiles, HostileFilesOnTheDevice) {
+  for (const Device device : test_devices()) {
+    if (device == Device::kCpu) continue;
+    ScratchFolder folder;
+    Session session(session_options(device));
+    for (const test::HostileFile& hostile : test::hostile_files()) {
+      SCOPED_TRACE(hostile.name);
+      const std::vector<std::byte> bytes = hostile.make();
+      const std::string path = folder.file(hostile.name + ".basalt");
+      std::ofstream(path, std::ios::binary)
+          .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+      const std::string from = " from " + quote_literal(path) + " t(c)";
+      for (const char* asked : {"select count(c)", "select min(c), max(c)", "select sum(c)", "select sum(strlen(c))"}) {
+        test::run_untrusted(session, asked + from);
+      }
+      test::run_untrusted(session, "select count(*)" + from + " where c like '%q%'");
+      test::run_untrusted(session, "select sum(c)" + from + " where c > 5");
+    }
+  }
+}
+
 TEST(DamagedFiles, EndInAnErrorOrInRows) {
-  for (const Device device : test_devices()) query_damaged(device, 3, device != Device::kCpu ? 3 : kQuick ? 6 : 15);
+  for (const Device device : test_devices()) query_damaged(device, 3, device != Device::kCpu ? 1 : kQuick ? 6 : 15);
 }
 
 }  // namespace

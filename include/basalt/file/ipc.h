@@ -22,10 +22,13 @@ bool is_ipc(std::string_view front);
 // Gives up to `size` bytes into `out`; 0 at the end. Throws Error(kIo).
 using ByteReader = std::function<size_t(void* out, size_t size)>;
 
+constexpr uint64_t kUnknownBytes = ~uint64_t{0};
+
 // Opens a stream or a file, told apart by the first bytes; record batches follow as they are read. Every batch is
-// validated before it is given out. `name` stands in errors. A file may come from a pipe.
+// validated before it is given out. `name` stands in errors. A file may come from a pipe. `size`: what the reader gives
+// in all; where that is unknown, memory is only taken for what has come, which costs large batches a copy.
 void open_ipc(const std::string& path, ArrowArrayStream* out);
-void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out);
+void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out, uint64_t size = kUnknownBytes);
 
 // The rows of a .basalt file as an Arrow stream, one batch per chunk, decoded on demand. `columns`: names, empty = all.
 // `limits` are for all columns of a batch together.

@@ -104,7 +104,7 @@ Node DictCodec::encode(const Values& values, const Tree& tree, Effort effort) co
   Node entries = encode_tree(parts.entry_values(), tree.children[dict::kEntries], effort);
   // Ids of `tokens` may stand for more bytes than readers allow for what is stored; symbols of `fsst` never do.
   if (values.type == Physical::kBytes && parts.entries.size() > most_entry_bytes(entries.encoded_bytes())) {
-    entries = encode_tree(parts.entry_values(), {"strings", {{"packed", {}}, {"fsst", {}}}}, effort);
+    entries = encode_tree(parts.entry_values(), {"strings", {{"packed", {}}, {"fsst", {{"packed", {}}}}}}, effort);
   }
   node.children.push_back(std::move(entries));
   return node;

@@ -1,4 +1,4 @@
-// Small tables for the tests of src/file: columns of every type filled by simple deterministic rules.
+// Small tables, columns of every type filled by simple deterministic rules, and files of them.
 #pragma once
 
 #include <cstdint>
@@ -59,18 +59,5 @@ Buffer to_buffer(const std::vector<std::byte>& bytes);
 WriteOptions chunks_of(uint64_t rows, uint32_t threads = 0);
 WriteSummary write(const std::string& path, const Table& table, const WriteOptions& options = {});
 std::shared_ptr<File> open_bytes(const std::vector<std::byte>& bytes);
-void expect_equal(const Table& expected, const Table& actual);
-
-// The places of a column's streams, in the order of its metadata, and of its chunks' regions: rewritten as `edit`
-// leaves them, and sealed again. `edit` also gets the streams of the column's dictionary, if it has one.
-struct ColumnPlaces {
-  std::vector<StreamPlace> streams;
-  std::vector<StreamPlace> regions;
-  std::vector<StreamPlace> dictionary;
-};
-void edit_places(std::vector<std::byte>& bytes, uint32_t column, const std::function<void(ColumnPlaces&)>& edit);
-// Adds `shift` to every offset in the file's metadata and seals it again, as if so many bytes lay in front of it. Only
-// the offsets change, not the bytes' own places.
-void shift_offsets(std::vector<std::byte>& bytes, uint64_t shift);
 
 }  // namespace basalt::test

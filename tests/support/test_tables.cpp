@@ -1,7 +1,5 @@
-// Helpers of the tests of src/file.
-#include "file/test_tables.h"
+#include "support/test_tables.h"
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -232,14 +230,6 @@ WriteSummary write(const std::string& path, const Table& table, const WriteOptio
 
 std::shared_ptr<File> open_bytes(const std::vector<std::byte>& bytes) {
   return File::open(memory_source(to_buffer(bytes), "test.basalt"));
-}
-
-void expect_equal(const Table& expected, const Table& actual) {
-  ASSERT_EQ(expected.rows, actual.rows);
-  ASSERT_EQ(expected.columns.size(), actual.columns.size());
-  for (size_t i = 0; i < expected.columns.size(); ++i) {
-    EXPECT_TRUE(equal(expected.columns[i], actual.columns[i])) << "column " << expected.schema.fields[i].name;
-  }
 }
 
 }  // namespace basalt::test

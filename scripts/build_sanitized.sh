@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the tree of fuzzers, build/fuzz, with clang, which is installed first where it is missing.
-#   scripts/build_fuzzers.sh [target...]      default: everything
+# Builds the tree of sanitizers and fuzzers, build/asan, with clang, which is installed first where it is missing.
+#   scripts/build_sanitized.sh [target...]      default: everything
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C.UTF-8
@@ -12,5 +12,5 @@ if ! fuzzer_links; then
     source scripts/apt_tool.sh
     apt_tool clang libclang-rt-dev
 fi
-cmake --preset fuzz >/dev/null
-cmake --build build/fuzz --parallel "${JOBS:-$(nproc)}" --target "${@:-all}"
+cmake --preset asan >/dev/null
+cmake --build build/asan --parallel "${JOBS:-$(nproc)}" --target "${@:-all}"

@@ -1,5 +1,5 @@
 // Making them: each begins as a sound file of our writer.
-#include "file/hostile_files.h"
+#include "support/hostile_files.h"
 
 #include <cstring>
 #include <numeric>
@@ -8,7 +8,7 @@
 #include "codec/rle/layout.h"
 #include "codec/tokens/layout.h"
 #include "file/format.h"
-#include "file/test_tables.h"
+#include "support/test_tables.h"
 
 namespace basalt::test {
 
@@ -43,17 +43,42 @@ CraftedNode constant_texts(uint64_t count, uint32_t length) {
 }
 
 // All rows have the same number of ids, which all stand for one entry of the greatest length.
-std::vector<std::byte> many_ids(uint64_t rows) {
-  const uint64_t per_row = tokens::kMostIdsPerTile / rows;
+CraftedNode texts_of_ids(uint64_t rows, uint64_t per_row) {
   const CraftedNode ids{
       "tokens",
       rows,
       {},
       {bytes_of(std::vector<uint64_t>{0, per_row * rows})},
       {constant(per_row * rows, 0), constant(rows, per_row), constant_texts(1, tokens::kLongestEntry)}};
+  return texts(constant(rows, per_row * tokens::kLongestEntry), ids);
+}
+
+std::vector<std::byte> many_ids(uint64_t rows) {
   CraftedFile file = file_of_texts(rows);
-  file.set_array(0, texts(constant(rows, per_row * tokens::kLongestEntry), ids));
+  file.set_array(0, texts_of_ids(rows, tokens::kMostIdsPerTile / rows));
   return file.seal();
+}
+
+// So many columns of strings, all the same.
+std::vector<std::byte> columns_of_texts(uint32_t count, const CraftedNode& root) {
+  std::vector<NamedColumn> columns;
+  for (uint32_t i = 0; i < count; ++i) {
+    columns.push_back(strings("s" + std::to_string(i), TypeKind::kUtf8, root.count, empty_text));
+  }
+  CraftedFile file = taken_apart(make_table(root.count, std::move(columns)));
+  for (uint32_t i = 0; i < count; ++i) file.set_array(i, root);
+  return file.seal();
+}
+
+constexpr uint64_t kLongText = 8'000'000;  // each is allowed, many together are not
+
+// One row in which every column is long.
+std::vector<std::byte> columns_of_a_long_row() {
+  return columns_of_texts(50, texts_of_ids(1, kLongText / tokens::kLongestEntry));
+}
+// The same length in a tile.
+std::vector<std::byte> columns_of_long_tiles() {
+  return columns_of_texts(50, texts_of_ids(kTileRows, kLongText / kTileRows / tokens::kLongestEntry));
 }
 
 std::vector<std::byte> rows_of_one_text(const CraftedNode& root) {
@@ -223,15 +248,25 @@ std::vector<std::byte> constant_dictionary() {
 
 // Every reader of a column holds its entries.
 std::vector<std::byte> many_dictionaries() {
-  constexpr uint32_t kColumns = 50;
   constexpr uint64_t kRows = 1024;
+  return columns_of_texts(50, {"dict", kRows, {}, {}, {constant(kRows, 0), constant_texts(kRows, 60'000)}});
+}
+
+// One row of lists, each of as many elements as one column may have.
+std::vector<std::byte> columns_of_lists() {
+  constexpr uint32_t kColumns = 50;
+  constexpr uint64_t kElements = 8'000'000;
   std::vector<NamedColumn> columns;
   for (uint32_t i = 0; i < kColumns; ++i) {
-    columns.push_back(strings("s" + std::to_string(i), TypeKind::kUtf8, kRows, empty_text));
+    columns.push_back(list_of(
+        "l" + std::to_string(i), 1, [](uint64_t) { return 1; },
+        [](uint64_t rows) { return integers("e", type_of(TypeKind::kInt8), rows, zero); }));
   }
-  CraftedFile file = taken_apart(make_table(kRows, std::move(columns)));
+  CraftedFile file = taken_apart(make_table(1, std::move(columns)));
   for (uint32_t i = 0; i < kColumns; ++i) {
-    file.set_array(i, {"dict", kRows, {}, {}, {constant(kRows, 0), constant_texts(kRows, 60'000)}});
+    file.set_array(2 * i, constant(1, kElements));
+    set_rows(file, 2 * i + 1, kElements, 1);
+    file.set_array(2 * i + 1, constant(kElements, 0));
   }
   return file.seal();
 }
@@ -263,6 +298,9 @@ std::vector<HostileFile> hostile_files() {
       {"constant_strings", constant_strings},
       {"constant_dictionary", constant_dictionary},
       {"many_dictionaries", many_dictionaries},
+      {"columns_of_a_long_row", columns_of_a_long_row},
+      {"columns_of_long_tiles", columns_of_long_tiles},
+      {"columns_of_lists", columns_of_lists},
       {"numbered_strings", numbered_strings},
       {"list_of_constants", list_of_constants},
       {"list_of_a_dictionary", list_of_a_dictionary},
