@@ -27,6 +27,22 @@ const T* buffer_of(const ArrowArray& array, int64_t index, const Field& field) {
   return static_cast<const T*>(array.buffers[index]);
 }
 
+// Values of a foreign buffer, which may begin at any byte.
+template <typename T>
+class ForeignValues {
+ public:
+  ForeignValues(const void* buffer, int64_t begin) : bytes_(static_cast<const char*>(buffer)), begin_(begin) {}
+  T operator[](int64_t i) const {
+    T value;
+    std::memcpy(&value, bytes_ + (begin_ + i) * static_cast<int64_t>(sizeof(T)), sizeof(T));
+    return value;
+  }
+
+ private:
+  const char* bytes_;
+  int64_t begin_;
+};
+
 // Entries of dictionaries, decoded once per batch: a list's elements come in many pieces.
 using Dictionaries = std::map<const ArrowArray*, Column>;
 
@@ -91,7 +107,8 @@ T* grow_values(Column& out, int64_t count) {
 template <typename From, typename To, typename Convert>
 void append_converted(Column& out, const Field& field, const Slice& slice, Convert convert) {
   To* target = grow_values<To>(out, slice.count);
-  const From* source = slice.count == 0 ? nullptr : buffer_of<From>(slice.array, 1, field) + slice.begin;
+  if (slice.count == 0) return;
+  const ForeignValues<From> source(buffer_of<void>(slice.array, 1, field), slice.begin);
   for (int64_t i = 0; i < slice.count; ++i) target[i] = slice.valid(i) ? convert(source[i]) : To{};
 }
 
@@ -109,10 +126,7 @@ template <typename From, typename To>
 void append_decimal(Column& out, const Field& field, const Slice& slice) {
   int128_t limit = 1;
   for (int i = 0; i < field.type.precision; ++i) limit *= 10;
-  // 128-bit values of foreign buffers may lie on 8-byte borders only, so they are loaded byte-wise.
-  append_converted<std::array<std::byte, sizeof(From)>, To>(out, field, slice, [&](const auto& raw) {
-    From value;
-    std::memcpy(&value, raw.data(), sizeof(value));
+  append_converted<From, To>(out, field, slice, [&](From value) {
     if (value >= limit || value <= -limit)
       fail(field, "a decimal does not fit its precision " + std::to_string(field.type.precision),
            ErrorCode::kOutOfRange);
@@ -145,7 +159,7 @@ void append_string(Column& out, const Field& field, std::string_view text) {
 
 // Checked offsets of row i: first, last.
 template <typename Offset>
-std::pair<int64_t, int64_t> row_range(const Offset* offsets, int64_t i, const Field& field) {
+std::pair<int64_t, int64_t> row_range(const ForeignValues<Offset>& offsets, int64_t i, const Field& field) {
   const int64_t first = offsets[i], last = offsets[i + 1];
   if (first < 0 || last < first) fail(field, "the Arrow offsets do not ascend");
   return {first, last};
@@ -154,7 +168,7 @@ std::pair<int64_t, int64_t> row_range(const Offset* offsets, int64_t i, const Fi
 template <typename Offset>
 void append_strings(Column& out, const Field& field, const Slice& slice) {
   if (slice.count == 0) return;
-  const auto* offsets = buffer_of<Offset>(slice.array, 1, field) + slice.begin;
+  const ForeignValues<Offset> offsets(buffer_of<void>(slice.array, 1, field), slice.begin);
   const auto* bytes = buffer_of<char>(slice.array, 2, field);
   for (int64_t i = 0; i < slice.count; ++i) {
     std::string_view text;
@@ -180,7 +194,7 @@ void append_views(Column& out, const Field& field, const Slice& slice) {
   if (slice.count == 0) return;
   const int64_t data_buffers = slice.array.n_buffers - 3;
   const auto* views = buffer_of<char>(slice.array, 1, field);
-  const auto* sizes = buffer_of<int64_t>(slice.array, slice.array.n_buffers - 1, field);
+  const ForeignValues<int64_t> sizes(buffer_of<void>(slice.array, slice.array.n_buffers - 1, field), 0);
   for (int64_t i = 0; i < slice.count; ++i) {
     if (!slice.valid(i)) {
       append_string(out, field, {});
@@ -233,20 +247,20 @@ void append_lists(Column& out, const Field& field, const Slice& slice, Range ran
 template <typename Offset>
 void append_offset_lists(Column& out, const Field& field, const Slice& slice) {
   if (slice.count == 0) return;
-  const auto* offsets = buffer_of<Offset>(slice.array, 1, field) + slice.begin;
+  const ForeignValues<Offset> offsets(buffer_of<void>(slice.array, 1, field), slice.begin);
   append_lists(out, field, slice, [&](int64_t i) { return row_range(offsets, i, field); });
 }
 
 int64_t index_at(const void* data, char format, int64_t i, const Field& field) {
   switch (format) {
-    case 'c': return static_cast<const int8_t*>(data)[i];
-    case 'C': return static_cast<const uint8_t*>(data)[i];
-    case 's': return static_cast<const int16_t*>(data)[i];
-    case 'S': return static_cast<const uint16_t*>(data)[i];
-    case 'i': return static_cast<const int32_t*>(data)[i];
-    case 'I': return static_cast<const uint32_t*>(data)[i];
+    case 'c': return ForeignValues<int8_t>(data, i)[0];
+    case 'C': return ForeignValues<uint8_t>(data, i)[0];
+    case 's': return ForeignValues<int16_t>(data, i)[0];
+    case 'S': return ForeignValues<uint16_t>(data, i)[0];
+    case 'i': return ForeignValues<int32_t>(data, i)[0];
+    case 'I': return ForeignValues<uint32_t>(data, i)[0];
     case 'l':
-    case 'L': return static_cast<const int64_t*>(data)[i];
+    case 'L': return ForeignValues<int64_t>(data, i)[0];
     default: fail(field, std::string("dictionary indices of Arrow type ") + format);
   }
 }

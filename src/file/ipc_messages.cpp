@@ -16,6 +16,7 @@ namespace message = arrow_message;
 constexpr uint32_t kContinuation = 0xffffffff;  // what a message begins with since Arrow 0.15
 constexpr uint64_t kStepBytes = 1 << 20;        // memory for bytes that are only promised
 constexpr uint64_t kTrustedBodyBytes = 64 << 20;
+constexpr int64_t kMostRows = int64_t{1} << 40;  // of a column of a batch
 constexpr uint32_t kMaxDepth = 128;
 constexpr uint32_t kMaxTables = 1 << 22;
 
@@ -41,6 +42,32 @@ void check_fields(const flatbuffers::Vector<flatbuffers::Offset<message::Field>>
   }
 }
 
+// Whether a vector of structs of 8-byte numbers may be read in place.
+template <typename Vector>
+bool is_aligned(const Vector* vector) {
+  return vector == nullptr || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % sizeof(int64_t) == 0;
+}
+
+// Lengths with which a reader may calculate; whether buffers are as long as these need is its own business.
+void check_batch(const message::RecordBatch& batch, uint64_t body_bytes) {
+  require(is_aligned(batch.nodes()) && is_aligned(batch.buffers()), "a list of a batch is not aligned");
+  const auto is_count = [](int64_t count) { return count >= 0 && count <= kMostRows; };
+  require(is_count(batch.length()), "a batch has an absurd number of rows");
+  if (batch.nodes() != nullptr) {
+    for (const message::FieldNode* node : *batch.nodes()) {
+      require(is_count(node->length()) && node->null_count() >= -1 && node->null_count() <= node->length(),
+              "a column of a batch has an absurd number of rows or NULLs");
+    }
+  }
+  if (batch.buffers() == nullptr) return;
+  for (const message::Buffer* buffer : *batch.buffers()) {
+    const auto offset = static_cast<uint64_t>(buffer->offset());
+    const auto length = static_cast<uint64_t>(buffer->length());
+    require(length == 0 || (offset <= body_bytes && length <= body_bytes - offset),
+            "a buffer lies outside of its batch");
+  }
+}
+
 // The bytes of the message's body.
 uint64_t check_message(const uint8_t* metadata, size_t size) {
   bool good = size < FLATBUFFERS_MAX_BUFFER_SIZE;
@@ -56,9 +83,13 @@ uint64_t check_message(const uint8_t* metadata, size_t size) {
     check_fields(schema->fields());
     check_metadata(schema->metadata());
   }
-  if (const message::DictionaryBatch* batch = root.header_as_DictionaryBatch())
+  const auto body_bytes = static_cast<uint64_t>(root.body_bytes());
+  if (const message::DictionaryBatch* batch = root.header_as_DictionaryBatch()) {
     require(batch->data() != nullptr, "a dictionary lacks its values");
-  return static_cast<uint64_t>(root.body_bytes());
+    check_batch(*batch->data(), body_bytes);
+  }
+  if (const message::RecordBatch* batch = root.header_as_RecordBatch()) check_batch(*batch, body_bytes);
+  return body_bytes;
 }
 
 }  // namespace

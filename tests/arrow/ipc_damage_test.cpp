@@ -160,7 +160,7 @@ TEST(IpcDamage, ChangedBytesAreAnErrorOrRows) {
   EXPECT_EQ(test::import_untrusted(whole), 9u);
   std::mt19937_64 random(7);
   for (size_t at = 0; at < whole.size(); ++at) {
-    for (const int change : {0xff, 1, static_cast<int>(random() % 255 + 1)}) {
+    for (const int change : {0xff, static_cast<int>(random() % 255 + 1)}) {
       std::string bytes = whole;
       bytes[at] = static_cast<char>(bytes[at] ^ change);
       test::refusing([&] { test::import_untrusted(bytes); });

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -237,8 +238,15 @@ inline float __uint_as_float(uint32_t bits) { return std::bit_cast<float>(bits);
 inline double __longlong_as_double(long long bits) { return std::bit_cast<double>(bits); }
 inline long long __double_as_longlong(double value) { return std::bit_cast<long long>(value); }
 inline int __double2loint(double value) { return static_cast<int>(std::bit_cast<uint64_t>(value)); }
-inline int __double2int_rd(double value) { return static_cast<int>(std::floor(value)); }
-inline long long __double2ll_rd(double value) { return static_cast<long long>(std::floor(value)); }
+// Rounded down; numbers beyond the type become its ends, as on the device.
+template <typename Integer>
+Integer floored(double value) {
+  constexpr double kBeyond = -2.0 * static_cast<double>(std::numeric_limits<Integer>::min() / 2);
+  if (!(value >= -kBeyond)) return std::numeric_limits<Integer>::min();
+  return value >= kBeyond ? std::numeric_limits<Integer>::max() : static_cast<Integer>(std::floor(value));
+}
+inline int __double2int_rd(double value) { return floored<int>(value); }
+inline long long __double2ll_rd(double value) { return floored<long long>(value); }
 // Rounds down, for sums of a number and a larger one whose last bit is worth 1.
 inline double __dadd_rd(double value, double whole) { return std::floor(value) + whole; }
 

@@ -16,12 +16,7 @@
 #include "core/peak_memory.h"
 #include "file/test_files.h"
 #include "support/hostile_files.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
+#include "support/sanitized.h"
 
 namespace basalt::test {
 
