@@ -15,12 +15,6 @@
 #include "file/test_files.h"
 #include "support/sanitized.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 namespace basalt::test {
 namespace {
 

@@ -13,6 +13,7 @@
 #include "basalt/core/error.h"
 #include "basalt/cuda/backend.h"
 #include "basalt/sql/session.h"
+#include "support/sanitized.h"
 
 namespace basalt::testing {
 
@@ -64,11 +65,6 @@ inline std::vector<Device> test_devices() {
 }
 
 // Sanitized builds are many times slower and need less of everything.
-constexpr bool kQuick =
-#if defined(__SANITIZE_ADDRESS__)
-    true;
-#else
-    false;
-#endif
+constexpr bool kQuick = test::kSanitized;
 
 }  // namespace basalt::testing

@@ -9,6 +9,7 @@
 
 #include "basalt/core/host_device.h"
 #include "core/bitmap.h"
+#include "support/sanitized.h"
 
 namespace basalt::test {
 namespace {
@@ -301,10 +302,7 @@ uint64_t number_from_environment(const char* name, uint64_t otherwise) {
 }  // namespace
 
 uint64_t random_table_count(uint64_t usual) {
-#if defined(__SANITIZE_ADDRESS__)
-  usual /= 10;
-#endif
-  return number_from_environment("BASALT_RANDOM_TABLES", usual);
+  return number_from_environment("BASALT_RANDOM_TABLES", kSanitized ? usual / 10 : usual);
 }
 
 uint64_t first_random_seed() { return number_from_environment("BASALT_RANDOM_SEED", 1); }
