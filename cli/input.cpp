@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <set>
 
 #include "basalt/core/error.h"
@@ -184,7 +183,7 @@ void InputSet::open_arrow(const Input& input, ArrowArrayStream* out) {
         *counter += got;
         return got;
       },
-      name, out, input.is_stdin ? kUnknownBytes : std::filesystem::file_size(input.path));
+      name, out, input.is_stdin ? kUnknownBytes : regular_file_bytes(descriptor).value_or(kUnknownBytes));
 }
 
 bool InputSet::can_repeat() const {

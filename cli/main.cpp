@@ -1,5 +1,5 @@
 // The program `basalt`: parses the command line, runs one command, and turns every failure into one sentence on stderr
-// and an exit code (0 success, 1 failure, 2 usage, 128 + n when SIGTERM or SIGHUP asked it to end).
+// and an exit code (0 success, 1 failure, 2 usage, 128 + n when signal n asked it to end).
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -21,6 +21,13 @@ int report(const std::string& message, int code) {
   return code;
 }
 
+std::string no_command(const Program& program, const std::string& name) {
+  std::string all;
+  for (const CLI::App* command : program.app.get_subcommands([](const CLI::App*) { return true; }))
+    all += (all.empty() ? "" : ", ") + command->get_name();
+  return "there is no command '" + name + "'; there are " + all + "\nSee: basalt --help";
+}
+
 int parse(Program& program, int argc, char** argv) {
   try {
     program.app.parse(argc, argv);
@@ -29,6 +36,9 @@ int parse(Program& program, int argc, char** argv) {
     program.app.exit(done);
     return -1;
   } catch (const CLI::ParseError& error) {
+    const std::string first = argv[1];
+    if (program.app.get_subcommands().empty() && !first.starts_with("-"))
+      return report(no_command(program, first), kUsage);
     std::string command = "basalt";
     for (const CLI::App* chosen : program.app.get_subcommands()) {
       command += " " + chosen->get_name();
@@ -47,7 +57,9 @@ int run(Program& program) {
     return kSuccess;
   } catch (const Error& error) {
     if (ending_signal() == 0 && stdout_is_broken()) return kSuccess;
-    return report(error.what(), ending_signal() != 0 ? 128 + ending_signal() : kFailure);
+    if (ending_signal() != 0) return report(error.what(), 128 + ending_signal());
+    if (was_interrupted() && error.code() == ErrorCode::kCancelled) return report("interrupted", 128 + SIGINT);
+    return report(error.what(), kFailure);
   } catch (const std::bad_alloc&) {
     return report("out of memory", kFailure);
   } catch (const std::exception& error) {
@@ -80,7 +92,7 @@ int main(int argc, char** argv) {
   program.app.require_subcommand(1);
   program.app.footer(
       "Each command explains itself: basalt convert --help\n"
-      "Exit codes: 0 success, 1 failure, 2 usage. NO_COLOR switches colours off.");
+      "Exit codes: 0 success, 1 failure, 2 usage, 130 interrupted. NO_COLOR switches colours off.");
   add_convert(program);
   add_info(program);
   add_export(program);

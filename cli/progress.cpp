@@ -29,11 +29,16 @@ std::string bar(double share) {
 
 int interrupt_pipe = -1;
 volatile sig_atomic_t signal_to_end = 0;
+volatile sig_atomic_t interrupts = 0;
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 struct sigaction previous_actions[std::size(kSignals)];
 
 void on_signal(int number) {
-  if (number != SIGINT) signal_to_end = number;
+  if (number == SIGINT) {
+    interrupts = 1;
+  } else {
+    signal_to_end = number;
+  }
   const char byte = 'c';
   // A full pipe means that an earlier Ctrl-C is still waiting: nothing is lost.
   [[maybe_unused]] const ssize_t put = ::write(interrupt_pipe, &byte, 1);
@@ -94,6 +99,7 @@ void ProgressBar::draw(double seconds) {
 }
 
 int ending_signal() { return signal_to_end; }
+bool was_interrupted() { return interrupts != 0; }
 
 InterruptGuard::InterruptGuard(std::function<void()> on_interrupt) {
   // It came when there was nothing left to stop.

@@ -57,5 +57,7 @@ class InterruptGuard {
 
 // SIGTERM or SIGHUP, if such a signal came under a guard: the program has to end with 128 + its number. Else 0.
 int ending_signal();
+// Whether Ctrl-C came under a guard.
+bool was_interrupted();
 
 }  // namespace basalt::cli

@@ -45,6 +45,12 @@ int open_regular_file(const std::string& path) {
   refuse(path, status.st_mode);
 }
 
+std::optional<uint64_t> regular_file_bytes(int descriptor) {
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return static_cast<uint64_t>(status.st_size);
+}
+
 void check_regular_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) refuse(path, status.st_mode);

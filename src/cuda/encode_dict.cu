@@ -4,6 +4,7 @@
 #include <cub/device/device_select.cuh>
 
 #include "codec/dict/layout.h"
+#include "codec/entry_limit.h"
 #include "cuda/encode_texts.cuh"
 
 namespace basalt::cuda {
@@ -84,7 +85,17 @@ Node encode_dict(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
                    [&](auto tag) { find_distinct<decltype(tag)>(values, codes, entries, stream); });
   }
   node.children.push_back(encode_node(codes, tree.children[dict::kCodes], effort, stream));
-  node.children.push_back(encode_node(entries, tree.children[dict::kEntries], effort, stream));
+  const auto plain_bytes = static_cast<uint64_t>(entries.end_byte - entries.first_byte);
+  Node encoded = encode_node(entries, tree.children[dict::kEntries], effort, stream);
+  if (values.type == Physical::kBytes && exceeds_entry_limit(plain_bytes, encoded)) {
+    // Encoders may have used up their values.
+    const DeviceBuffer same_codes(values.count * sizeof(uint32_t), stream);
+    DeviceValues again;
+    again.type = values.type;
+    find_distinct_strings(texts_of(values, stream), values.count, same_codes.as<uint32_t>(), again, stream);
+    encoded = encode_node(again, readable_entries(), effort, stream);
+  }
+  node.children.push_back(std::move(encoded));
   return node;
 }
 

@@ -50,6 +50,7 @@ void ArrayTiles::open(const NodeView& node) {
   type_ = node.type;
   count_ = node.count;
   reader_.reset();
+  own_room_ = kDecodedLimit;
   packed_ = node.codec->name() == "packed" && is_integer(type_);
   current_ = ~0u;
 }
@@ -86,7 +87,12 @@ bool ArrayTiles::fits_lane(const PackedTile& tile, Lane lane) const {
 }
 
 Reader& ArrayTiles::reader() {
-  if (reader_ == nullptr) reader_ = open_reader(node_);
+  if (reader_ != nullptr) return *reader_;
+  reader_ = open_reader(node_);
+  const uint64_t entries = reader_->entry_bytes();
+  const uint64_t taken = entries - std::min(entries, encoded_bytes(node_));
+  if (taken > bytes_left()) fail_decoded_limit(taken, bytes_left());
+  bytes_left() -= taken;
   return *reader_;
 }
 
@@ -103,6 +109,12 @@ void ArrayTiles::use_room(uint64_t* room) {
   held_ = 0;
   forget_strings();
   shared_room_ = room;
+}
+
+void ArrayTiles::leave_tile() {
+  if (held_ == 0) return;
+  forget_strings();
+  current_ = ~0u;
 }
 
 void ArrayTiles::forget_strings() {

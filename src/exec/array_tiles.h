@@ -28,8 +28,10 @@ class ArrayTiles {
   void copy_tile(uint32_t tile, void* out);
   void copy_rows(uint32_t tile, const uint16_t* rows, uint32_t count, void* out);
   // kBytes: the tile's rows. Besides the bytes of the encoded array, they take theirs from `room`, which other arrays
-  // may share, and give them back for the next tile. Without one, an array has a room of its own.
+  // may share, and give them back for the next tile; entries of dictionaries take theirs for as long as it is open.
+  // Without one, an array has a room of its own.
   void use_room(uint64_t* room);
+  void leave_tile();  // gives back what it holds of the room
   const StringRows& strings(uint32_t tile);
   // kBytes: some of a tile's rows, appended; how long its rows are; how many bytes all have at most.
   void gather_strings(uint32_t tile, const uint16_t* rows, uint32_t count, StringRows& out);

@@ -194,6 +194,7 @@ void ChunkTiles::check_not_corrupt() const {
 }
 
 void ChunkTiles::begin(uint32_t tile) {
+  for (ColumnChunk& column : columns_) column.leave_tile();
   tile_ = tile;
   tile_rows_ = rows_in_tile(chunk_rows_, tile);
   alive_ = tile_rows_;

@@ -75,6 +75,7 @@ class ColumnChunk {
   void reset(const File& file, const PipelineColumn& column, uint32_t chunk, SharedChunk* shared,
              ColumnCache::Use* cache);
   void use_room(uint64_t* room) { values_.use_room(room); }
+  void leave_tile() { values_.leave_tile(); }
   bool loaded() const { return loaded_; }
   // Reads the streams, checks them, opens them. Every other function below does it when it has not been done.
   void load();

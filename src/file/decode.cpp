@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <mutex>
 #include <new>
 #include <numeric>
 
@@ -27,6 +27,8 @@ void check_intact(const Reader& reader) {
 constexpr uint64_t kLargeBytes = 32 << 20;
 // What the place of a list or string takes: its offset.
 constexpr uint64_t kOffsetBytes = 8;
+// The same as writers count it when they cut chunks: what they write as one has to be readable as one.
+constexpr uint64_t kWrittenOffsetBytes = 4;
 
 // Rows [begin, end) of a fixed-width array, decoded tile by tile.
 Buffer decode_fixed(const NodeView& node, uint64_t begin, uint64_t end, const DecodeLimits& limits) {
@@ -243,7 +245,7 @@ uint64_t decoded_bytes(const NodeView& root, const DataType& type, const DecodeL
 void take_decoded(DecodeLimits& left, const Column& column, uint64_t stored) {
   uint64_t taken = column.type.kind == TypeKind::kStruct ? column.validity.size() : 0;
   taken += column.values.size() + column.bytes.size();
-  if (!column.offsets.empty()) taken += column.length * kOffsetBytes;
+  if (!column.offsets.empty()) taken += column.length * kWrittenOffsetBytes;
   if (left.bytes == ~uint64_t{0}) return;
   left.bytes -= std::min(left.bytes, taken - std::min(taken, stored));
 }
@@ -342,6 +344,48 @@ std::vector<Fetch> plan_fetches(const File& file, const std::vector<uint32_t>& c
   return fetches;
 }
 
+// What the columns of a chunk may take together.
+struct ChunkRoom {
+  std::mutex mutex;
+  uint64_t left = 0;
+};
+
+Column decode_range(const File& file, const Field& field, const EncodedChunk& encoded, const ChunkRange& range,
+                    const DecodeLimits& limits) {
+  ColumnDecoder decoder(file, range.chunk, limits);
+  if (field.children.empty()) {
+    return decoder.guarded(field,
+                           [&] { return decode_rows(encoded.root, field.type, range.begin, range.end, limits); });
+  }
+  Column whole = decoder.decode(field, encoded);
+  make_canonical(whole);
+  // What it takes is what the limit allows: not twice.
+  if (range.begin == 0 && range.end == whole.length) return whole;
+  Column part = make_column(field);
+  append_rows(part, whole, range.begin, range.end);
+  return part;
+}
+
+// Columns whose size is known are decoded at the same time; of the others one after the other, since each may leave
+// nothing to the next.
+Column decode_in_room(const File& file, const Field& field, const EncodedChunk& encoded, const ChunkRange& range,
+                      ChunkRoom& room, const CancelToken* cancel) {
+  std::unique_lock lock(room.mutex);
+  DecodeLimits limits{room.left, cancel};
+  const bool sized = field.children.empty() && physical_of(field.type) != Physical::kBytes;
+  if (sized && room.left != ~uint64_t{0}) {
+    const uint64_t needed = (range.end - range.begin) * width_of(physical_of(field.type));
+    room.left -= std::min(room.left, needed - std::min(needed, encoded_bytes(encoded.root)));
+  }
+  if (sized) lock.unlock();
+  Column out = decode_range(file, field, encoded, range, limits);
+  if (!sized) {
+    take_decoded(limits, file, field, range.chunk, out);
+    room.left = limits.bytes;
+  }
+  return out;
+}
+
 }  // namespace
 
 Table read_table(const File& file, const ReadOptions& options) {
@@ -364,37 +408,15 @@ Table read_table(const File& file, const ReadOptions& options) {
                                                         ranges[fetch.first].chunk, static_cast<uint32_t>(fetch.count));
     for (size_t j = 0; j < fetch.count; ++j) encoded[fetch.column][fetch.first + j] = std::move(chunks[j]);
   });
-  std::vector<std::atomic<uint64_t>> left(ranges.size());
-  for (std::atomic<uint64_t>& bytes : left) bytes = options.limits.bytes;
+  std::vector<ChunkRoom> rooms(ranges.size());
+  for (ChunkRoom& room : rooms) room.left = options.limits.bytes;
   pool.parallel_for(columns.size() * ranges.size(), [&](uint64_t i) {
     const size_t column = i % columns.size();
     const ChunkRange& range = ranges[i / columns.size()];
     const Field& field = file.schema().fields[columns[column]];
     EncodedChunk& chunk = encoded[column][i / columns.size()];
-    std::atomic<uint64_t>& chunk_room = left[i / columns.size()];
-    const uint64_t room = chunk_room;
-    DecodeLimits limits{room, options.limits.cancel};
-    ColumnDecoder decoder(file, range.chunk, limits);
-    Column& part = parts[column][i / columns.size()];
-    if (field.children.empty()) {
-      part =
-          decoder.guarded(field, [&] { return decode_rows(chunk.root, field.type, range.begin, range.end, limits); });
-      take_decoded(limits, part, encoded_bytes(chunk.root));
-    } else {
-      Column whole = decoder.decode(field, chunk);
-      take_decoded(limits, file, field, range.chunk, whole);
-      make_canonical(whole);
-      if (range.begin == 0 && range.end == whole.length) {
-        part = std::move(whole);  // what it takes is what the limit allows: not twice
-      } else {
-        part = make_column(field);
-        append_rows(part, whole, range.begin, range.end);
-      }
-    }
-    const uint64_t taken = room - limits.bytes;
-    uint64_t rest = chunk_room.load();
-    while (!chunk_room.compare_exchange_weak(rest, rest - std::min(rest, taken))) {
-    }
+    parts[column][i / columns.size()] =
+        decode_in_room(file, field, chunk, range, rooms[i / columns.size()], options.limits.cancel);
     chunk = EncodedChunk{};
   });
 

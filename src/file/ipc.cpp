@@ -4,7 +4,6 @@
 
 #include <nanoarrow/nanoarrow.h>
 #include <nanoarrow/nanoarrow_ipc.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,6 +65,7 @@ void release_input(ArrowIpcInputStream* stream) {
 // Puts the input's name in front of every error of nanoarrow's stream.
 struct NamedStream {
   ArrowArrayStream inner{};
+  const IpcMessages* messages = nullptr;  // of `inner`
   std::string name;
   std::string error;
 
@@ -81,17 +81,12 @@ struct NamedStream {
 };
 NamedStream& named(ArrowArrayStream* stream) { return *static_cast<NamedStream*>(stream->private_data); }
 
-uint64_t bytes_of(int descriptor) {
-  struct stat status;
-  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return kUnknownBytes;
-  return static_cast<uint64_t>(status.st_size);
-}
-
 // A truncated IPC file can end on a message border, which a stream may do but a file, which ends with its magic, not.
 void check_file_end(int descriptor, const std::string& path) {
   char front[6], back[6];
-  const uint64_t size = bytes_of(descriptor);
-  if (size == kUnknownBytes) return;
+  const std::optional<uint64_t> bytes = regular_file_bytes(descriptor);
+  if (!bytes) return;
+  const uint64_t size = *bytes;
   if (size < sizeof(front) || ::pread(descriptor, front, sizeof(front), 0) != sizeof(front)) return;
   if (std::string_view(front, 6) != kFileMagic) return;
   const bool complete =
@@ -190,6 +185,7 @@ void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out,
   bytes.private_data = input.release();
   auto stream = std::make_unique<NamedStream>();
   stream->name = name;
+  stream->messages = static_cast<const IpcMessages*>(bytes.private_data);
   if (ArrowIpcArrayStreamReaderInit(&stream->inner, &bytes, nullptr) != NANOARROW_OK) {
     if (bytes.release != nullptr) bytes.release(&bytes);
     throw Error(ErrorCode::kOutOfMemory, name + ": no memory for an Arrow reader");
@@ -199,7 +195,13 @@ void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out,
     return named(self).keep_error(named(self).inner.get_schema(&named(self).inner, schema));
   };
   out->get_next = [](ArrowArrayStream* self, ArrowArray* array) {
-    return named(self).keep_error(named(self).inner.get_next(&named(self).inner, array));
+    const int code = named(self).keep_error(named(self).inner.get_next(&named(self).inner, array));
+    // A batch that could not be decoded in the end looks like the end.
+    if (code == 0 && array->release == nullptr && !named(self).messages->ended()) {
+      named(self).error = named(self).name + ": not a readable Arrow stream: a batch cannot be decoded";
+      return EINVAL;
+    }
+    return code;
   };
   out->get_last_error = [](ArrowArrayStream* self) {
     return named(self).error.empty() ? nullptr : named(self).error.c_str();
@@ -215,7 +217,7 @@ void open_ipc(const std::string& path, ArrowArrayStream* out) {
   auto file = std::make_shared<Descriptor>(open_regular_file(path));
   check_file_end(file->get(), path);
   open_ipc([file, path](void* into, size_t size) { return read_descriptor(file->get(), into, size, path); }, path, out,
-           bytes_of(file->get()));
+           regular_file_bytes(file->get()).value_or(kUnknownBytes));
 }
 
 IpcSummary write_ipc(ArrowArrayStream* stream, int descriptor, const std::string& name, IpcKind kind) {

@@ -1,7 +1,5 @@
+// Reading messages one by one, each checked before a byte of it is given out.
 #include "file/ipc_messages.h"
-
-#include <arrow_message_generated.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,86 +9,10 @@
 namespace basalt {
 namespace {
 
-namespace message = arrow_message;
-
-constexpr uint32_t kContinuation = 0xffffffff;  // what a message begins with since Arrow 0.15
-constexpr uint64_t kStepBytes = 1 << 20;        // memory for bytes that are only promised
-constexpr uint64_t kTrustedBodyBytes = 64 << 20;
-constexpr int64_t kMostRows = int64_t{1} << 40;  // of a column of a batch
-constexpr uint32_t kMaxDepth = 128;
-constexpr uint32_t kMaxTables = 1 << 22;
-
-void require(bool holds, const char* reason) {
-  if (!holds) throw Error(ErrorCode::kCorrupt, reason);
-}
-
-void check_metadata(const flatbuffers::Vector<flatbuffers::Offset<message::KeyValue>>* pairs) {
-  if (pairs == nullptr) return;
-  for (const message::KeyValue* pair : *pairs)
-    require(pair->key() != nullptr && pair->value() != nullptr,
-            "a pair of the schema's metadata lacks its key or value");
-}
-
-void check_fields(const flatbuffers::Vector<flatbuffers::Offset<message::Field>>* fields) {
-  if (fields == nullptr) return;
-  for (const message::Field* field : *fields) {
-    require(field->kind() == 0 || field->type() != nullptr, "a field lacks its type");
-    require(field->dictionary() == nullptr || field->dictionary()->index_type() != nullptr,
-            "a dictionary lacks the type of its indices");
-    check_metadata(field->metadata());
-    check_fields(field->children());
-  }
-}
-
-// Whether a vector of structs of 8-byte numbers may be read in place.
-template <typename Vector>
-bool is_aligned(const Vector* vector) {
-  return vector == nullptr || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % sizeof(int64_t) == 0;
-}
-
-// Lengths with which a reader may calculate; whether buffers are as long as these need is its own business.
-void check_batch(const message::RecordBatch& batch, uint64_t body_bytes) {
-  require(is_aligned(batch.nodes()) && is_aligned(batch.buffers()), "a list of a batch is not aligned");
-  const auto is_count = [](int64_t count) { return count >= 0 && count <= kMostRows; };
-  require(is_count(batch.length()), "a batch has an absurd number of rows");
-  if (batch.nodes() != nullptr) {
-    for (const message::FieldNode* node : *batch.nodes()) {
-      require(is_count(node->length()) && node->null_count() >= -1 && node->null_count() <= node->length(),
-              "a column of a batch has an absurd number of rows or NULLs");
-    }
-  }
-  if (batch.buffers() == nullptr) return;
-  for (const message::Buffer* buffer : *batch.buffers()) {
-    const auto offset = static_cast<uint64_t>(buffer->offset());
-    const auto length = static_cast<uint64_t>(buffer->length());
-    require(length == 0 || (offset <= body_bytes && length <= body_bytes - offset),
-            "a buffer lies outside of its batch");
-  }
-}
-
-// The bytes of the message's body.
-uint64_t check_message(const uint8_t* metadata, size_t size) {
-  bool good = size < FLATBUFFERS_MAX_BUFFER_SIZE;
-  if (good) {
-    flatbuffers::Verifier verifier(metadata, size, kMaxDepth, kMaxTables);
-    good = verifier.VerifyBuffer<message::Message>(nullptr);
-  }
-  require(good, "a message is not a well-formed FlatBuffer");
-  const auto& root = *flatbuffers::GetRoot<message::Message>(metadata);
-  require(root.header() != nullptr, "a message lacks its header");
-  require(root.body_bytes() >= 0, "a message has fewer than no bytes");
-  if (const message::Schema* schema = root.header_as_Schema()) {
-    check_fields(schema->fields());
-    check_metadata(schema->metadata());
-  }
-  const auto body_bytes = static_cast<uint64_t>(root.body_bytes());
-  if (const message::DictionaryBatch* batch = root.header_as_DictionaryBatch()) {
-    require(batch->data() != nullptr, "a dictionary lacks its values");
-    check_batch(*batch->data(), body_bytes);
-  }
-  if (const message::RecordBatch* batch = root.header_as_RecordBatch()) check_batch(*batch, body_bytes);
-  return body_bytes;
-}
+constexpr uint32_t kContinuation = 0xffffffff;    // what a message begins with since Arrow 0.15
+constexpr uint32_t kMostMetadata = 256 << 20;     // a hundred bytes for each of two million columns
+constexpr uint64_t kStepBytes = 1 << 20;          // memory for bytes that are only promised
+constexpr uint64_t kTrustedBodyBytes = 64 << 20;  // a promise that is not waited for: the reader takes memory for it
 
 }  // namespace
 
@@ -110,7 +32,7 @@ size_t IpcMessages::read(uint8_t* out, size_t size) {
     } else if (ended_) {
       break;
     } else {
-      begin_message();
+      checked([&] { begin_message(); });
     }
   }
   return done;
@@ -135,11 +57,26 @@ void IpcMessages::collect(uint64_t size) {
     const size_t from = ready_.size();
     const uint64_t step = std::min(end - from, std::max<uint64_t>(kStepBytes, from));
     ready_.resize(from + step);
-    require(read_input(ready_.data() + from, step) == step, "it ends inside of a message");
+    require_sound(read_input(ready_.data() + from, step) == step, "it ends inside of a message");
+  }
+}
+
+// What is unsound stays so, however often it is asked for.
+template <typename Body>
+void IpcMessages::checked(Body&& body) {
+  if (!failure_.empty()) throw Error(ErrorCode::kCorrupt, failure_);
+  try {
+    body();
+  } catch (const Error& error) {
+    failure_ = error.what();
+    ready_.clear();
+    body_left_ = 0;
+    throw;
   }
 }
 
 void IpcMessages::begin_message() {
+  if (ready_.capacity() > kTrustedBodyBytes) ready_ = {};
   ready_.resize(2 * sizeof(uint32_t));
   ready_used_ = 0;
   uint32_t prefix[2] = {};
@@ -157,20 +94,28 @@ void IpcMessages::begin_message() {
     if (got < prefix_bytes) ready_.resize(got);
     return;
   }
-  require(metadata_bytes <= INT32_MAX, "a message has fewer than no bytes");
+  require_sound(metadata_bytes <= kMostMetadata, "a message has more metadata than can be read");
   ready_.resize(prefix_bytes);
   collect(metadata_bytes);
-  // Its fields are read in place, so they have to be aligned.
-  const size_t begin = ready_.size() - metadata_bytes;
+  take_body(prefix_bytes);
+}
+
+void IpcMessages::take_body(size_t metadata_begin) {
+  const size_t metadata_bytes = ready_.size() - metadata_begin;
+  // Its numbers are read in place, so they have to be aligned.
   std::vector<uint8_t> aligned;
-  if (begin % 8 != 0) aligned.assign(ready_.begin() + static_cast<ptrdiff_t>(begin), ready_.end());
-  body_left_ = check_message(aligned.empty() ? ready_.data() + begin : aligned.data(), metadata_bytes);
-  if (bytes_left_ != kUnknownBytes) {
-    require(body_left_ <= bytes_left_ + (front_.size() - front_used_), "it ends inside of a message");
-  } else if (body_left_ > kTrustedBodyBytes) {
-    collect(body_left_);
-    body_left_ = 0;
-  }
+  if (metadata_begin % sizeof(int64_t) != 0)
+    aligned.assign(ready_.begin() + static_cast<ptrdiff_t>(metadata_begin), ready_.end());
+  const auto metadata = [&] { return aligned.empty() ? ready_.data() + metadata_begin : aligned.data(); };
+  const IpcMetadata::Body body = metadata_.check(metadata(), metadata_bytes);
+  body_left_ = body.bytes;
+  const bool known = bytes_left_ != kUnknownBytes;
+  require_sound(!known || body_left_ <= bytes_left_ + (front_.size() - front_used_), "it ends inside of a message");
+  if (!body.compressed && (known || body_left_ <= kTrustedBodyBytes)) return;
+  const size_t begin = ready_.size();
+  collect(body_left_);
+  body_left_ = 0;
+  if (body.compressed) metadata_.check_compressed(metadata(), ready_.data() + begin);
 }
 
 }  // namespace basalt

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "basalt/file/ipc.h"
+#include "file/ipc_metadata.h"
 
 namespace basalt {
 
@@ -19,12 +20,16 @@ class IpcMessages {
 
   // Up to `size` bytes; fewer only at the end. Throws Error(kCorrupt) at a message that is not sound.
   size_t read(uint8_t* out, size_t size);
+  bool ended() const { return ended_; }
 
  private:
+  template <typename Body>
+  void checked(Body&& body);
   size_t read_input(uint8_t* out, size_t size);
   // Appends `size` bytes to what is ready. Takes memory as bytes come; throws if they end before.
   void collect(uint64_t size);
   void begin_message();
+  void take_body(size_t metadata_begin);
 
   ByteReader reader_;
   std::string front_;
@@ -34,6 +39,8 @@ class IpcMessages {
   size_t ready_used_ = 0;
   uint64_t body_left_ = 0;  // of the message, still in the input
   bool ended_ = false;
+  IpcMetadata metadata_;
+  std::string failure_;  // of a message that was refused
 };
 
 }  // namespace basalt

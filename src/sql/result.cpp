@@ -162,6 +162,7 @@ const QueryReport& QueryResult::report() const {
   report = {};
   const sql::StatementLog::Snapshot log = state.log->snapshot();
   report.rows = state.counts->rows;
+  report.done_to_rows = state.done_to_rows;
   report.total_ms = state.counts->done ? state.counts->total_ms : milliseconds_since(state.start);
   report.used_basalt = log.used_basalt;
   report.in_basalt = log.in_basalt;
@@ -207,7 +208,9 @@ std::string joined(const std::vector<std::string>& parts) {
 }  // namespace
 
 std::string QueryReport::summary() const {
-  std::string text = std::to_string(rows) + (rows == 1 ? " row in " : " rows in ") + milliseconds(total_ms);
+  std::string text = std::to_string(rows) + (rows == 1 ? " row " : " rows ");
+  if (!done_to_rows.empty()) text += done_to_rows + " ";
+  text += "in " + milliseconds(total_ms);
   if (!in_basalt.empty()) {
     text += " · ran in Basalt on " + (ran_on == Device::kCuda ? device_name : "the CPU");
     if (ran_on == Device::kCpu && !device_name.empty() && device_name != "CPU") text += " (" + device_name + ")";
@@ -221,8 +224,11 @@ std::string QueryReport::summary() const {
   if (tiles.skipped > 0) {
     text += " · " + std::to_string(tiles.total - tiles.skipped) + " of " + std::to_string(tiles.total) + " tiles read";
   }
-  if (!in_duckdb.empty()) text += " · in DuckDB on the CPU: " + joined(in_duckdb);
-  if (!used_basalt) text += " · in DuckDB on the CPU";
+  if (!in_duckdb.empty()) {
+    text += " · in DuckDB on the CPU: " + joined(in_duckdb);
+  } else if (!used_basalt) {
+    text += " · in DuckDB on the CPU";
+  }
   for (const std::string& note : notes) text += " · " + note;
   return text;
 }

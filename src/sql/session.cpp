@@ -136,6 +136,22 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
 
 Session::~Session() = default;
 
+namespace {
+
+// What a statement that only tells a number did to so many rows.
+const char* done_to_rows(duckdb::StatementType type) {
+  switch (type) {
+    case duckdb::StatementType::INSERT_STATEMENT: return "inserted";
+    case duckdb::StatementType::UPDATE_STATEMENT: return "updated";
+    case duckdb::StatementType::DELETE_STATEMENT: return "deleted";
+    case duckdb::StatementType::COPY_STATEMENT: return "copied";
+    case duckdb::StatementType::CREATE_STATEMENT: return "created";
+    default: return "changed";
+  }
+}
+
+}  // namespace
+
 QueryResult Session::execute(const std::string& text) {
   State& state = *state_;
   auto inner = std::make_unique<QueryResult::State>();
@@ -163,6 +179,16 @@ QueryResult Session::execute(const std::string& text) {
   }
   inner->has_rows = result.properties.return_type == duckdb::StatementReturnType::QUERY_RESULT;
   inner->is_explain = result.statement_type == duckdb::StatementType::EXPLAIN_STATEMENT;
+  // Of CREATE TABLE AS, DuckDB gives the number of rows but does not say so.
+  const bool creates = result.statement_type == duckdb::StatementType::CREATE_STATEMENT && result.names.size() == 1;
+  if (creates || result.properties.return_type == duckdb::StatementReturnType::CHANGED_ROWS) {
+    auto& told = inner->materialize();
+    inner->counts->rows = 0;
+    if (told.RowCount() == 1 && !told.GetValue(0, 0).IsNull()) {
+      inner->done_to_rows = done_to_rows(told.statement_type);
+      inner->counts->rows = told.GetValue(0, 0).GetValue<uint64_t>();
+    }
+  }
   return QueryResult(std::move(inner));
 }
 

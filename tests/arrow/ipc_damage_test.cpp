@@ -10,6 +10,7 @@
 #include <random>
 
 #include "arrow/tables.h"
+#include "file/ipc_messages.h"
 #include "support/untrusted.h"
 #include "support/untrusted_ipc.h"
 
@@ -112,11 +113,148 @@ TEST(IpcDamage, ADictionaryWithoutValuesIsNamed) {
               HasSubstr("a dictionary lacks its values"));
 }
 
+message::FieldT coded_field(uint8_t kind, int64_t id) {
+  message::FieldT out = typed_field(kind);
+  out.dictionary = std::make_unique<message::DictionaryEncodingT>();
+  out.dictionary->id = id;
+  out.dictionary->index_type = std::make_unique<message::AnyT>();
+  return out;
+}
+
+message::MessageT dictionary_batch(int64_t id, size_t nodes, size_t buffers) {
+  message::MessageT out;
+  out.version = 4;
+  message::DictionaryBatchT batch;
+  batch.id = id;
+  batch.data = std::make_unique<message::RecordBatchT>();
+  batch.data->nodes.resize(nodes);
+  batch.data->buffers.resize(buffers);
+  out.header.Set(std::move(batch));
+  return out;
+}
+
+// Whether the bytes are read up to their end: what then is missing is not looked at here.
+bool passes_checks(const std::string& bytes) {
+  IpcMessages messages(
+      [at = size_t{0}, &bytes](void* out, size_t size) mutable {
+        const size_t count = std::min(size, bytes.size() - at);
+        std::memcpy(out, bytes.data() + at, count);
+        at += count;
+        return count;
+      },
+      "", bytes.size());
+  std::vector<uint8_t> room(bytes.size() + 8);
+  try {
+    messages.read(room.data(), room.size());
+    return true;
+  } catch (const Error&) {
+    EXPECT_THROW(messages.read(room.data(), room.size()), Error) << "it is sound when it is asked for again";
+    return false;
+  }
+}
+
+TEST(IpcDamage, DictionariesHaveTheBuffersOfTheirType) {
+  const std::string schema = sealed(schema_of(coded_field(kUtf8, 7)));
+  EXPECT_TRUE(passes_checks(schema + sealed(dictionary_batch(7, 1, 3))));
+  EXPECT_FALSE(passes_checks(schema + sealed(dictionary_batch(7, 1, 2))));
+  EXPECT_FALSE(passes_checks(schema + sealed(dictionary_batch(7, 0, 3))));
+  EXPECT_FALSE(passes_checks(schema + sealed(dictionary_batch(6, 1, 3))));
+
+  // One for two fields only where these are the same.
+  message::MessageT two = schema_of(coded_field(kUtf8, 7));
+  const auto add = [&](message::FieldT field) {
+    two.header.AsSchema()->fields.push_back(std::make_unique<message::FieldT>(std::move(field)));
+  };
+  add(coded_field(kUtf8, 7));
+  EXPECT_TRUE(passes_checks(sealed(two)));
+  add(coded_field(4, 7));  // binary
+  EXPECT_FALSE(passes_checks(sealed(two)));
+  EXPECT_FALSE(passes_checks(sealed(schema_of(coded_field(kUtf8, INT64_MIN)))));
+  EXPECT_FALSE(passes_checks(sealed(schema_of(coded_field(14, 7)))));  // of a union
+
+  message::MessageT packed = dictionary_batch(7, 1, 3);
+  packed.header.AsDictionaryBatch()->data->compression = std::make_unique<message::AnyT>();
+  EXPECT_FALSE(passes_checks(schema + sealed(packed)));
+}
+
+TEST(IpcDamage, SizesOfTypesAreBounded) {
+  for (const uint8_t kind : {15, 16}) {  // binary and list
+    for (const int32_t size : {-1, 0, 1, 1000, 1 << 24, 1 << 30}) {
+      flatbuffers::FlatBufferBuilder builder;
+      const auto type = flatbuffers::Offset<message::Any>(message::CreateFixedSize(builder, size).o);
+      const std::vector fields{message::CreateField(builder, 0, false, kind, type)};
+      const auto schema = message::CreateSchema(builder, 0, builder.CreateVector(fields));
+      builder.Finish(message::CreateMessage(builder, 4, message::Header::Schema, schema.Union()));
+      EXPECT_EQ(passes_checks(sealed(builder)), size >= 1 && size <= 1 << 24) << int(kind) << " of " << size;
+    }
+  }
+}
+
+TEST(IpcDamage, SharedPartsOfASchemaAreCounted) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto name = builder.CreateString(std::string(100'000, 'n'));
+  const auto type = message::CreateAny(builder);
+  const auto field = message::CreateField(builder, name, false, kUtf8, type);
+  const auto schema_with = [&](size_t times) {
+    const auto fields = builder.CreateVector(std::vector(times, field));
+    builder.Finish(
+        message::CreateMessage(builder, 4, message::Header::Schema, message::CreateSchema(builder, 0, fields).Union()));
+    return sealed(builder);
+  };
+  EXPECT_TRUE(passes_checks(schema_with(3)));
+  EXPECT_FALSE(passes_checks(schema_with(10'000)));
+}
+
+message::MessageT batch_of(std::vector<message::FieldNode> nodes, std::vector<message::Buffer> buffers, int64_t body) {
+  message::MessageT out;
+  out.version = 4;
+  message::RecordBatchT batch;
+  batch.nodes = std::move(nodes);
+  batch.buffers = std::move(buffers);
+  out.header.Set(std::move(batch));
+  out.body_bytes = body;
+  return out;
+}
+
+TEST(IpcDamage, CountsAndBuffersOfBatchesAreBounded) {
+  const std::string body(64, 'b');
+  const auto passes = [&](std::vector<message::FieldNode> nodes, std::vector<message::Buffer> buffers) {
+    return passes_checks(sealed(batch_of(std::move(nodes), std::move(buffers), 64)) + body);
+  };
+  EXPECT_TRUE(passes({{5, 2}}, {{0, 0}, {0, 64}}));
+  EXPECT_TRUE(passes({{5, -1}}, {{0, 32}, {32, 32}}));
+  EXPECT_FALSE(passes({{-1, 0}}, {}));
+  EXPECT_FALSE(passes({{int64_t{1} << 61, 0}}, {}));
+  EXPECT_FALSE(passes({{5, 6}}, {}));
+  EXPECT_FALSE(passes({{5, 0}}, {{8, 64}}));
+  EXPECT_FALSE(passes({{5, 0}}, {{-8, 16}}));
+  EXPECT_FALSE(passes({{5, 0}}, {{INT64_MAX, INT64_MAX}}));
+  EXPECT_FALSE(passes({{5, 0}}, {{60, 4}})) << "nothing lies behind it";
+  EXPECT_FALSE(passes({{5, 0}}, {{0, 64}, {0, 64}})) << "one body for two columns";
+}
+
+TEST(IpcDamage, WhatBatchesUnpackToIsBounded) {
+  const auto passes = [](int64_t unpacked) {
+    message::MessageT message = batch_of({{5, 0}}, {{0, 16}, {16, 16}}, 32);
+    message.header.AsRecordBatch()->compression = std::make_unique<message::AnyT>();
+    std::string body(32, '\0');
+    std::memcpy(body.data() + 16, &unpacked, sizeof(unpacked));
+    return passes_checks(sealed(message) + body);
+  };
+  EXPECT_TRUE(passes(-1));
+  EXPECT_TRUE(passes(int64_t{200} << 20));
+  EXPECT_FALSE(passes(int64_t{1} << 30));
+  EXPECT_FALSE(passes(INT64_MAX));
+}
+
 TEST(IpcDamage, LengthsBeyondTheInputTakeNoMemory) {
   std::string metadata;
   append_number(metadata, 0xffffffff);
-  append_number(metadata, 0x7ffffff0);
+  append_number(metadata, 200 << 20);
   EXPECT_THAT(refusal(metadata + "few bytes"), HasSubstr("it ends inside of a message"));
+  metadata.resize(4);
+  append_number(metadata, 0x7ffffff0);
+  EXPECT_THAT(refusal(metadata + "few bytes"), HasSubstr("more metadata than can be read"));
 
   for (const int64_t body : {int64_t{1} << 62, int64_t{1} << 31, int64_t{65} << 20}) {
     message::MessageT schema = schema_of(typed_field(kUtf8));

@@ -68,9 +68,17 @@ class Crash(CliTest):
         time.sleep(1.0)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 1, errors)
-        self.assertIn(b"basalt:", errors)
+        self.assertEqual(process.returncode, 128 + signal.SIGINT, errors)
+        self.assertEqual(errors, b"basalt: interrupted\n")
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_interrupted_query_exits_with_130(self):
+        process = subprocess.Popen([BASALT, "sql", "select sum(hash(a.range + b.range)) from range(1000000) a, range(1000000) b"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out, errors), (130, b"", b"basalt: interrupted\n"))
 
     def test_other_signals_that_ask_to_end_leave_no_spilled_rows(self):
         query = "select hash(range) as h, repeat('x', 50) || range as s from range(200000000)"

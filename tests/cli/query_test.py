@@ -65,6 +65,19 @@ class Sql(CliTest):
         self.basalt("sql", "-q", f"copy (select id from '{self.file}' where id < 5) to '{self.path('c.basalt')}'")
         self.assertEqual(self.query(f"select sum(id) from '{self.path('c.basalt')}'"), [["10"]])
 
+    def test_last_line_counts_the_rows_of_statements_without_a_result(self):
+        copied = self.path("copied.basalt")
+        statements = [(f"create table t as select id from '{self.file}'", "3000 rows created in "),
+                      ("insert into t select range from range(7)", "7 rows inserted in "),
+                      ("update t set id = 0 where id < 2", "4 rows updated in "),
+                      ("delete from t where id = 5", "2 rows deleted in "),
+                      (f"copy (select id from t where id = 0) to '{copied}'", "4 rows copied in "),
+                      (f"copy t from '{copied}'", "4 rows copied in ")]
+        self.basalt("sql", "; ".join(sql for sql, _ in statements))
+        for line, (sql, start) in zip(self.stderr.splitlines(), statements, strict=True):
+            self.assertEqual(line[:len(start)], start, sql)
+            self.assertLessEqual(line.count("in DuckDB on the CPU"), 1, line)
+
     def test_errors_are_sentences_with_exit_code_1(self):
         self.basalt("sql", "selec 1", code=1)
         self.assertIn("selec", self.stderr)

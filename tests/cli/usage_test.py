@@ -34,6 +34,12 @@ class Usage(CliTest):
             self.assertEqual(self.basalt(*arguments, code=2), "")
             self.assertIn("--help", self.stderr)
 
+    def test_what_is_unknown_is_named(self):
+        self.basalt("convrt", "a.csv", "b.basalt", code=2)
+        self.assertIn("there is no command 'convrt'; there are convert, ", self.stderr)
+        self.basalt("info", "--jsn", "a.basalt", code=2)
+        self.assertIn("--jsn", self.stderr)
+
     def test_contradictions_are_usage_errors(self):
         csv = self.numbers_csv(10)
         out = self.path("x.basalt")

@@ -13,6 +13,7 @@
 #include "basalt/file/ipc.h"
 #include "basalt/file/verify.h"
 #include "basalt/plan/chooser.h"
+#include "codec/entry_limit.h"
 #include "core/peak_memory.h"
 #include "file/test_files.h"
 #include "support/hostile_files.h"
@@ -233,9 +234,12 @@ TEST(HostileFiles, EntriesOfAWriterAreNotTooLarge) {
   const Table table = make_table(rows, {strings("s", TypeKind::kUtf8, rows, text)});
   TemporaryFolder folder;
   WriteOptions options;
-  options.encodings["s"] = parse_tree("dict(packed, strings(packed, tokens))");
-  write(folder.path("a.basalt"), table, options);
-  expect_equal(table, read_table(*File::open(folder.path("a.basalt"))));
+  // And what takes the place of entries that are.
+  for (const Tree& entries : {parse_tree("strings(packed, tokens)"), readable_entries()}) {
+    options.encodings["s"] = {"dict", {{"packed", {}}, entries}};
+    write(folder.path("a.basalt"), table, options);
+    expect_equal(table, read_table(*File::open(folder.path("a.basalt"))));
+  }
 }
 
 TEST(HostileFiles, AHigherLimitReadsThem) {

@@ -252,6 +252,12 @@ std::vector<std::byte> many_dictionaries() {
   return columns_of_texts(50, {"dict", kRows, {}, {}, {constant(kRows, 0), constant_texts(kRows, 60'000)}});
 }
 
+// Each column's entries are allowed, those of all columns together are not.
+std::vector<std::byte> columns_of_entries() {
+  constexpr uint64_t kRows = 1024;
+  return columns_of_texts(60, {"dict", kRows, {}, {}, {constant(kRows, 0), constant_texts(kRows, 7000)}});
+}
+
 // One row of lists, each of as many elements as one column may have.
 std::vector<std::byte> columns_of_lists() {
   constexpr uint32_t kColumns = 50;
@@ -300,6 +306,7 @@ std::vector<HostileFile> hostile_files() {
       {"many_dictionaries", many_dictionaries},
       {"columns_of_a_long_row", columns_of_a_long_row},
       {"columns_of_long_tiles", columns_of_long_tiles},
+      {"columns_of_entries", columns_of_entries},
       {"columns_of_lists", columns_of_lists},
       {"numbered_strings", numbered_strings},
       {"list_of_constants", list_of_constants},

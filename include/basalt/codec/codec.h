@@ -159,6 +159,9 @@ class Reader {
   // nullopt: the tile is not added so.
   virtual std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live);
 
+  // Bytes of strings that it holds decoded for all tiles: the entries of a dictionary.
+  virtual uint64_t entry_bytes() const { return 0; }
+
   // Set when values broke a rule that validate() cannot see; checked before results leave.
   bool corrupt() const { return corrupt_; }
 
@@ -189,6 +192,8 @@ class BytesReader {
   // out[i] = 1 where the automaton accepts row i, else 0, found without building the rows; false: it is not done here.
   virtual bool test(uint32_t tile, std::span<const uint32_t> lengths, const std::shared_ptr<const Automaton>& test,
                     uint8_t* out);
+  // As Reader::entry_bytes().
+  virtual uint64_t entry_bytes() const { return 0; }
   // Set when stored data broke a rule that neither validate() nor lengths_fit() can see.
   bool corrupt() const { return corrupt_; }
 

@@ -167,8 +167,7 @@ struct ReadOptions {
   uint64_t first_row = 0;
   uint64_t rows = ~uint64_t{0};
   uint32_t threads = 0;
-  // For the columns of a chunk together; those that are decoded at the same time see the same rest of it.
-  DecodeLimits limits = {};
+  DecodeLimits limits = {};  // for the columns of a chunk together
 };
 Table read_table(const File& file, const ReadOptions& options = {});
 

@@ -38,7 +38,8 @@ struct ResultColumn {
 
 // What happened. Complete once every row of the result has been fetched.
 struct QueryReport {
-  uint64_t rows = 0;         // of the result
+  uint64_t rows = 0;         // of the result, or those that a statement without one inserted, copied, …
+  std::string done_to_rows;  // "inserted"; empty where the rows are a result
   double total_ms = 0;       // parse to last row
   bool used_basalt = false;  // a .basalt file was read, by Basalt's operators or by its scan
   Device ran_on = Device::kCpu;

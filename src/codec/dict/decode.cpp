@@ -131,6 +131,7 @@ class StringDictReader final : public Reader {
     for (uint32_t i = 0; i < rows; ++i) out[i] = static_cast<uint32_t>(entries_.at(out[i]).size());
   }
   uint64_t most_bytes(uint32_t tile) override { return longest_ * rows_in_tile(count(), tile); }
+  uint64_t entry_bytes() const override { return entries_.bytes.size(); }
   void decode_tile(uint32_t tile, StringRows& out) override {
     std::array<uint32_t, kTileRows> codes;
     const uint32_t rows = rows_in_tile(count(), tile);

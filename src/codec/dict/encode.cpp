@@ -102,9 +102,8 @@ Node DictCodec::encode(const Values& values, const Tree& tree, Effort effort) co
   const Parts parts = *split(values, kAnyNumber);
   node.children.push_back(encode_tree(parts.code_values(), tree.children[dict::kCodes], effort));
   Node entries = encode_tree(parts.entry_values(), tree.children[dict::kEntries], effort);
-  // Ids of `tokens` may stand for more bytes than readers allow for what is stored; symbols of `fsst` never do.
-  if (values.type == Physical::kBytes && parts.entries.size() > most_entry_bytes(entries.encoded_bytes())) {
-    entries = encode_tree(parts.entry_values(), {"strings", {{"packed", {}}, {"fsst", {{"packed", {}}}}}}, effort);
+  if (values.type == Physical::kBytes && exceeds_entry_limit(parts.entries.size(), entries)) {
+    entries = encode_tree(parts.entry_values(), readable_entries(), effort);
   }
   node.children.push_back(std::move(entries));
   return node;

@@ -30,6 +30,7 @@ class StringsReader final : public Reader {
     bytes_->decode_tile(tile, lengths, out.bytes);
     mark_corrupt(bytes_->corrupt());
   }
+  uint64_t entry_bytes() const override { return bytes_->entry_bytes(); }
   void string_lengths(uint32_t tile, uint32_t* out) override {
     const auto lengths = load(tile);
     std::copy(lengths.begin(), lengths.end(), out);

@@ -27,6 +27,7 @@ class TokensReader final : public BytesReader {
     for (size_t i = 0; i < entries_.size(); ++i) entry_bytes_.push_back(static_cast<uint8_t>(entries_.at(i).size()));
   }
 
+  uint64_t entry_bytes() const override { return entries_.bytes.size(); }
   bool lengths_fit(uint32_t tile, std::span<const uint32_t> lengths) const override {
     // Every entry has 1 to 255 bytes: ids that are too many or too few are not even looked at.
     const uint64_t plain = std::accumulate(lengths.begin(), lengths.end(), uint64_t{0});

@@ -1,0 +1,224 @@
+// Arrow's own verifier sees that tables and vectors lie inside of a message. What they leave out, and numbers that no
+// reader can calculate with, are looked for here.
+#include "file/ipc_metadata.h"
+
+#include <arrow_message_generated.h>
+
+#include <cstring>
+
+#include "basalt/core/error.h"
+
+namespace basalt {
+namespace {
+
+namespace message = arrow_message;
+
+constexpr uint32_t kMaxDepth = 128;              // of tables: a field's children are two deeper
+constexpr uint32_t kMaxTables = 1 << 22;         // far beyond any schema, and soon visited
+constexpr int64_t kMostRows = int64_t{1} << 32;  // of a column of a batch
+constexpr int32_t kMostFixedSize = 1 << 24;      // of a fixed-size list or binary: products with rows fit 64 bits
+constexpr uint64_t kMostUnpacked = 256 << 20;    // of a compressed batch, and
+constexpr uint64_t kMostUnpackedPerByte = 64;    // for each byte of it
+constexpr uint64_t kFieldBytes = 64;             // memory for a field besides its texts, at least
+constexpr uint64_t kSchemaRoom = 1 << 20;        // for fields and texts, and
+constexpr uint64_t kSchemaRoomPerByte = 4;       // for each byte of the schema: tables may be shared
+constexpr uint64_t kNoBuffers = ~uint64_t{0};
+
+// Arrow's numbers of types.
+enum Kind : uint8_t {
+  kNull = 1,
+  kBinary = 4,
+  kUtf8 = 5,
+  kBool = 6,
+  kList = 12,
+  kStruct = 13,
+  kUnion = 14,
+  kFixedSizeBinary = 15,
+  kFixedSizeList = 16,
+  kMap = 17,
+  kLargeBinary = 19,
+  kLargeUtf8 = 20,
+  kLargeList = 21,
+  kRunEndEncoded = 22,
+};
+
+// How many buffers a field of this kind has itself; kNoBuffers where that is not a fixed number, or not supported.
+uint64_t buffers_of(uint8_t kind) {
+  switch (kind) {
+    case kNull: return 0;
+    case kStruct:
+    case kFixedSizeList: return 1;
+    case kBinary:
+    case kUtf8:
+    case kLargeBinary:
+    case kLargeUtf8: return 3;
+    case kUnion: return kNoBuffers;
+    default: return kind < kRunEndEncoded ? 2 : kNoBuffers;
+  }
+}
+
+// Types that are the same whenever their kinds are.
+bool has_no_parameters(uint8_t kind) {
+  return kind == kUtf8 || kind == kBinary || kind == kLargeUtf8 || kind == kLargeBinary || kind == kBool;
+}
+
+// Whether a vector of structs of 8-byte numbers may be read in place.
+template <typename Vector>
+bool is_aligned(const Vector* vector) {
+  return vector == nullptr || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % sizeof(int64_t) == 0;
+}
+
+template <typename Vector>
+uint64_t size_of(const Vector* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+// Lengths with which a reader may calculate; whether buffers are as long as these need is its own business.
+void check_batch(const message::RecordBatch& batch, uint64_t body_bytes) {
+  require_sound(is_aligned(batch.nodes()) && is_aligned(batch.buffers()), "a list of a batch is not aligned");
+  const auto is_count = [](int64_t count) { return count >= 0 && count <= kMostRows; };
+  require_sound(is_count(batch.length()), "a batch has an absurd number of rows");
+  for (uint64_t i = 0; i < size_of(batch.nodes()); ++i) {
+    const message::FieldNode& node = *batch.nodes()->Get(static_cast<uint32_t>(i));
+    require_sound(is_count(node.length()) && node.null_count() >= -1 && node.null_count() <= node.length(),
+                  "a column of a batch has an absurd number of rows or NULLs");
+  }
+  uint64_t left = body_bytes;  // each byte belongs to one buffer, so that a batch is no larger than its body
+  for (uint64_t i = 0; i < size_of(batch.buffers()); ++i) {
+    const message::Buffer& buffer = *batch.buffers()->Get(static_cast<uint32_t>(i));
+    const auto offset = static_cast<uint64_t>(buffer.offset());
+    const auto length = static_cast<uint64_t>(buffer.length());
+    if (length == 0) continue;
+    require_sound(offset <= body_bytes && length <= body_bytes - offset, "a buffer lies outside of its batch");
+    // The first offset of a column without rows is read, too.
+    require_sound(length >= sizeof(int64_t) || body_bytes - offset >= sizeof(int64_t),
+                  "the end of a batch is not padded");
+    require_sound(length <= left, "buffers of a batch overlap");
+    left -= length;
+  }
+}
+
+const message::RecordBatch* batch_of(const message::Message& root) {
+  if (const message::DictionaryBatch* batch = root.header_as_DictionaryBatch()) return batch->data();
+  return root.header_as_RecordBatch();
+}
+
+}  // namespace
+
+class IpcMetadata::SchemaCheck {
+ public:
+  SchemaCheck(flatbuffers::Verifier& verifier, uint64_t bytes, std::map<int64_t, Dictionary>& dictionaries)
+      : verifier_(verifier), room_(kSchemaRoom + kSchemaRoomPerByte * bytes), dictionaries_(dictionaries) {}
+
+  void run(const message::Schema& schema) {
+    take_metadata(schema.metadata());
+    if (schema.fields() == nullptr) return;
+    for (const message::Field* field : *schema.fields()) take_field(*field);
+  }
+
+ private:
+  using Pairs = flatbuffers::Vector<flatbuffers::Offset<message::KeyValue>>;
+
+  void take(uint64_t bytes) {
+    require_sound(bytes <= room_, "the schema names its parts too often");
+    room_ -= bytes;
+  }
+
+  void take_metadata(const Pairs* pairs) {
+    if (pairs == nullptr) return;
+    for (const message::KeyValue* pair : *pairs) {
+      require_sound(pair->key() != nullptr && pair->value() != nullptr,
+                    "a pair of the schema's metadata lacks its key or value");
+      take(pair->key()->size() + pair->value()->size());
+    }
+  }
+
+  // What the field is stored as, where others refer to it; its dictionary apart.
+  Dictionary take_field(const message::Field& field) {
+    take(kFieldBytes + (field.name() == nullptr ? 0 : field.name()->size()));
+    take_metadata(field.metadata());
+    require_sound(field.kind() == 0 || field.type() != nullptr, "a field lacks its type");
+    if (field.kind() == kFixedSizeList || field.kind() == kFixedSizeBinary) check_fixed_size(field);
+    Dictionary values{field.kind(), 1, buffers_of(field.kind())};
+    if (field.children() != nullptr) {
+      for (const message::Field* child : *field.children()) {
+        const Dictionary below = take_field(*child);
+        values.nodes += below.nodes;
+        values.buffers =
+            values.buffers == kNoBuffers || below.buffers == kNoBuffers ? kNoBuffers : values.buffers + below.buffers;
+      }
+    }
+    if (field.dictionary() == nullptr) return values;
+    require_sound(field.dictionary()->index_type() != nullptr, "a dictionary lacks the type of its indices");
+    add_dictionary(field.dictionary()->id(), values, size_of(field.children()) > 0);
+    return {0, 1, 2};  // indices
+  }
+
+  void check_fixed_size(const message::Field& field) {
+    const auto* type = reinterpret_cast<const message::FixedSize*>(field.type());
+    require_sound(type->Verify(verifier_) && type->size() >= 1 && type->size() <= kMostFixedSize,
+                  "a fixed-size list or binary has an absurd size");
+  }
+
+  void add_dictionary(int64_t id, const Dictionary& values, bool nested) {
+    require_sound(id != INT64_MIN, "a dictionary has an absurd number");
+    if (values.buffers == kNoBuffers)
+      throw Error(ErrorCode::kUnsupported, "a dictionary has values of a type that is not supported");
+    const auto [known, fresh] = dictionaries_.emplace(id, values);
+    require_sound(fresh || (known->second.kind == values.kind && has_no_parameters(values.kind) && !nested),
+                  "two fields share a dictionary, but not its type");
+  }
+
+  flatbuffers::Verifier& verifier_;
+  uint64_t room_;
+  std::map<int64_t, Dictionary>& dictionaries_;
+};
+
+IpcMetadata::Body IpcMetadata::check(const uint8_t* metadata, size_t size) {
+  require_sound(size < FLATBUFFERS_MAX_BUFFER_SIZE, "a message has more metadata than can be read");
+  flatbuffers::Verifier verifier(metadata, size, kMaxDepth, kMaxTables);
+  require_sound(verifier.VerifyBuffer<message::Message>(nullptr), "a message is not a well-formed FlatBuffer");
+  const auto& root = *flatbuffers::GetRoot<message::Message>(metadata);
+  require_sound(root.header() != nullptr, "a message lacks its header");
+  require_sound(root.body_bytes() >= 0, "a message has fewer than no bytes");
+  Body body{static_cast<uint64_t>(root.body_bytes()), false};
+  if (const message::Schema* schema = root.header_as_Schema()) {
+    dictionaries_.clear();
+    SchemaCheck(verifier, size, dictionaries_).run(*schema);
+  }
+  if (const message::DictionaryBatch* batch = root.header_as_DictionaryBatch()) {
+    require_sound(batch->data() != nullptr, "a dictionary lacks its values");
+    const auto known = dictionaries_.find(batch->id());
+    require_sound(known != dictionaries_.end(), "a dictionary belongs to no field");
+    require_sound(size_of(batch->data()->nodes()) == known->second.nodes &&
+                      size_of(batch->data()->buffers()) == known->second.buffers,
+                  "a dictionary has other columns or buffers than its type");
+    // The reader would take the packed bytes for values.
+    if (batch->data()->compression() != nullptr)
+      throw Error(ErrorCode::kUnsupported,
+                  "compressed dictionaries are not supported; write it without compression, or without dictionaries");
+  }
+  if (const message::RecordBatch* batch = batch_of(root)) {
+    check_batch(*batch, body.bytes);
+    body.compressed = batch->compression() != nullptr;
+  }
+  return body;
+}
+
+void IpcMetadata::check_compressed(const uint8_t* metadata, const uint8_t* body) const {
+  const auto& root = *flatbuffers::GetRoot<message::Message>(metadata);
+  const message::RecordBatch& batch = *batch_of(root);
+  const uint64_t most = kMostUnpacked + kMostUnpackedPerByte * static_cast<uint64_t>(root.body_bytes());
+  uint64_t total = 0;
+  for (uint64_t i = 0; i < size_of(batch.buffers()); ++i) {
+    const message::Buffer& buffer = *batch.buffers()->Get(static_cast<uint32_t>(i));
+    if (buffer.length() < static_cast<int64_t>(sizeof(int64_t))) continue;
+    int64_t unpacked;  // -1: it is as it is
+    std::memcpy(&unpacked, body + buffer.offset(), sizeof(unpacked));
+    if (unpacked > 0) total += static_cast<uint64_t>(unpacked);
+    require_sound(total <= most,
+                  "a compressed batch unpacks to more than is allowed for its size; write smaller batches");
+  }
+}
+
+}  // namespace basalt
