@@ -75,7 +75,7 @@ class Crash(CliTest):
     def test_interrupted_query_exits_with_130(self):
         process = subprocess.Popen([BASALT, "sql", "select sum(hash(a.range + b.range)) from range(1000000) a, range(1000000) b"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(1.0)
+        time.sleep(2.0)
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out, errors), (130, b"", b"basalt: interrupted\n"))
