@@ -24,21 +24,18 @@ constexpr uint64_t kSchemaRoom = 1 << 20;        // for fields and texts, and
 constexpr uint64_t kSchemaRoomPerByte = 4;       // for each byte of the schema: tables may be shared
 constexpr uint64_t kNoBuffers = ~uint64_t{0};
 
-// Arrow's numbers of types.
+// Arrow's numbers of the types that are told apart here.
 enum Kind : uint8_t {
   kNull = 1,
   kBinary = 4,
   kUtf8 = 5,
   kBool = 6,
-  kList = 12,
   kStruct = 13,
   kUnion = 14,
   kFixedSizeBinary = 15,
   kFixedSizeList = 16,
-  kMap = 17,
   kLargeBinary = 19,
   kLargeUtf8 = 20,
-  kLargeList = 21,
   kRunEndEncoded = 22,
 };
 

@@ -2,13 +2,11 @@
 import os
 import unittest
 
-from cli_support import BASALT, CliTest
+from cli_support import CliTest
 
-SANITIZED = any(word in os.path.realpath(BASALT) for word in ("asan", "tsan"))
 SENTENCE = "bytes when decoded, more than the limit of"
 
 
-@unittest.skipIf(SANITIZED, "needs much memory")
 class LargeRowsTest(CliTest):
     def refused(self, *arguments):
         self.basalt(*arguments, code=1)

@@ -162,7 +162,6 @@ TEST(Limits, ASparseFileBeyondFourGigabytes) {
 }
 
 TEST(Limits, WritingBeyondFourGigabytes) {
-  if (kSanitized) GTEST_SKIP() << "skipped: four gigabytes are left to builds without sanitizers";
   // Noise, so that the file has its size on the disk, too.
   const uint64_t rows = 1 << 20;
   const Table table = make_table(rows, {integers("a", type_of(TypeKind::kInt64), rows,
