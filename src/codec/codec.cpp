@@ -37,6 +37,18 @@ uint64_t encoded_bytes(const NodeView& node) {
   return total;
 }
 
+void check_values(const NodeView& node) {
+  if (node.codec == nullptr) return;
+  node.codec->check_values(node);
+  for (const NodeView& child : node.children) check_values(child);
+}
+
+uint64_t held_bytes(const NodeView& node) {
+  uint64_t total = node.codec == nullptr ? 0 : node.codec->held_bytes(node);
+  for (const NodeView& child : node.children) total += held_bytes(child);
+  return total;
+}
+
 void fail_decoded_limit(uint64_t needed, uint64_t limit) {
   throw Error(ErrorCode::kOverLimit, "its values would take at least " + std::to_string(needed) +
                                          " bytes when decoded, more than the limit of " + std::to_string(limit) +

@@ -9,6 +9,7 @@
 
 #include "basalt/core/error.h"
 #include "core/arrow_format.h"
+#include "core/arrow_reader.h"
 #include "core/bitmap.h"
 #include "core/utf8.h"
 
@@ -44,7 +45,18 @@ class ForeignValues {
 };
 
 // Entries of dictionaries, decoded once per batch: a list's elements come in many pieces.
-using Dictionaries = std::map<const ArrowArray*, Column>;
+struct Dictionaries {
+  std::map<const ArrowArray*, Column> entries;
+  uint64_t most_expanded = ~uint64_t{0};
+  uint64_t expanded = 0;  // bytes of rows that entries became
+
+  void expand(uint64_t bytes) {
+    expanded += bytes;
+    if (expanded > most_expanded)
+      throw Error(ErrorCode::kOverLimit,
+                  "a row's dictionary entries take more than " + std::to_string(most_expanded) + " bytes");
+  }
+};
 
 // Rows [begin, begin + count) of one array, `begin` already including the array's own offset.
 struct Slice {
@@ -285,7 +297,7 @@ void append_null(Column& out, const Field& field) {
 
 const Column& entries_of(const Field& field, const Slice& slice) {
   const ArrowArray& entries = *slice.array.dictionary;
-  const auto [found, fresh] = slice.dictionaries.try_emplace(&entries);
+  const auto [found, fresh] = slice.dictionaries.entries.try_emplace(&entries);
   if (fresh) {
     Column column = make_column(field);
     append_slice(column, field,
@@ -299,6 +311,7 @@ void append_dictionary(Column& out, const Field& field, const Slice& slice) {
   const Column& entries = entries_of(field, slice);
   const auto* indices = slice.count == 0 ? nullptr : buffer_of<void>(slice.array, 1, field);
   const char format = slice.schema.format[0];
+  const bool is_text = field.type.kind == TypeKind::kUtf8 || field.type.kind == TypeKind::kBinary;
   for (int64_t i = 0; i < slice.count; ++i) {
     if (!slice.valid(i)) {
       append_null(out, field);
@@ -307,7 +320,11 @@ void append_dictionary(Column& out, const Field& field, const Slice& slice) {
     const int64_t index = index_at(indices, format, slice.begin + i, field);
     if (index < 0 || index >= static_cast<int64_t>(entries.length))
       fail(field, "a dictionary index lies outside the dictionary");
-    append_rows(out, entries, static_cast<uint64_t>(index), static_cast<uint64_t>(index) + 1);
+    const auto entry = static_cast<uint64_t>(index);
+    if (is_text) slice.dictionaries.expand(entries.string_at(entry).size());
+    const uint64_t before = field.children.empty() ? 0 : out.plain_bytes();
+    append_rows(out, entries, entry, entry + 1);
+    if (!field.children.empty()) slice.dictionaries.expand(out.plain_bytes() - before);
   }
 }
 
@@ -384,24 +401,30 @@ void append_slice(Column& out, const Field& field, const Slice& slice) {
 
 }  // namespace
 
-Table import_batch(const ArrowArray& array, const ArrowSchema& arrow_schema, const Schema& schema) {
+Table arrow::import_rows(const ArrowArray& array, const ArrowSchema& arrow_schema, const Schema& schema, int64_t first,
+                         int64_t count, uint64_t most_expanded) {
   if (array.n_children != static_cast<int64_t>(schema.fields.size()) || arrow_schema.n_children != array.n_children)
     throw Error(ErrorCode::kInvalidArgument, "the Arrow batch has another number of columns than its schema");
   Table table;
   table.schema = schema;
-  table.rows = static_cast<uint64_t>(array.length);
+  table.rows = static_cast<uint64_t>(count);
   Dictionaries dictionaries;
-  const Slice batch{array, arrow_schema, array.offset, array.length, dictionaries};
-  for (int64_t i = 0; i < array.length && batch.validity() != nullptr; ++i)
+  dictionaries.most_expanded = most_expanded;
+  const Slice batch{array, arrow_schema, array.offset + first, count, dictionaries};
+  for (int64_t i = 0; i < count && batch.validity() != nullptr; ++i)
     if (!batch.valid(i))
       throw Error(ErrorCode::kUnsupported, "the Arrow batch has NULL rows: a table has only NULL values");
   for (size_t i = 0; i < schema.fields.size(); ++i) {
     const Field& field = schema.fields[i];
     Column column = make_column(field);
-    append_slice(column, field, child_slice(batch, static_cast<int64_t>(i), array.offset, array.length, field));
+    append_slice(column, field, child_slice(batch, static_cast<int64_t>(i), batch.begin, count, field));
     table.columns.push_back(std::move(column));
   }
   return table;
+}
+
+Table import_batch(const ArrowArray& array, const ArrowSchema& arrow_schema, const Schema& schema) {
+  return arrow::import_rows(array, arrow_schema, schema, 0, array.length, ~uint64_t{0});
 }
 
 }  // namespace basalt

@@ -1,6 +1,7 @@
 // Arrow streams in: see the header.
 #include "core/arrow_reader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -19,6 +20,9 @@ struct ReleaseGuard {
   }
 };
 
+// Rows of more than this many bytes that come from dictionaries are given out in pieces.
+constexpr uint64_t kMostExpanded = 64 << 20;
+
 }  // namespace
 
 StreamReader::StreamReader(ArrowArrayStream* stream, std::string name, Notices* notices)
@@ -35,6 +39,7 @@ StreamReader::StreamReader(ArrowArrayStream* stream, std::string name, Notices* 
 }
 
 StreamReader::~StreamReader() {
+  ReleaseGuard<ArrowArray>{batch_};
   ReleaseGuard<ArrowSchema>{arrow_schema_};
   ReleaseGuard<ArrowArrayStream>{stream_};
 }
@@ -46,12 +51,30 @@ void StreamReader::check(int status) {
                                   (text != nullptr ? text : std::strerror(status)));
 }
 
+bool StreamReader::next_batch() {
+  ReleaseGuard<ArrowArray>{batch_};
+  batch_ = {};
+  check(stream_.get_next(&stream_, &batch_));
+  row_ = 0;
+  piece_rows_ = batch_.length;
+  return batch_.release != nullptr;
+}
+
 std::unique_ptr<Table> StreamReader::next() {
-  ArrowArray batch{};
-  const ReleaseGuard<ArrowArray> guard{batch};
-  check(stream_.get_next(&stream_, &batch));
-  if (batch.release == nullptr) return nullptr;
-  return std::make_unique<Table>(import_batch(batch, arrow_schema_, schema_));
+  const bool is_over = batch_.release == nullptr || row_ == batch_.length;
+  if (is_over && !next_batch()) return nullptr;
+  for (;;) {
+    const int64_t rows = std::min(piece_rows_, batch_.length - row_);
+    try {
+      auto piece = std::make_unique<Table>(import_rows(batch_, arrow_schema_, schema_, row_, rows, kMostExpanded));
+      row_ += rows;
+      if (row_ == batch_.length) ReleaseGuard<ArrowArray>{batch_};  // soon, since it may be large
+      return piece;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kOverLimit || rows <= 1) throw;
+      piece_rows_ = (rows + 1) / 2;
+    }
+  }
 }
 
 }  // namespace arrow

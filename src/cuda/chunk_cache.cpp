@@ -40,6 +40,12 @@ bool ChunkCache::make_room(uint64_t need, uint64_t limit, uint64_t run) {
   return bytes_ + need <= limit;
 }
 
+bool ChunkCache::drop_oldest() {
+  if (groups_.empty()) return false;
+  drop(std::prev(groups_.end()));
+  return true;
+}
+
 void ChunkCache::clear() {
   places_.clear();
   groups_.clear();

@@ -37,6 +37,8 @@ class ChunkCache {
   // Forgets blocks until `need` more bytes fit under `limit`: first those that other statements used longest ago, then
   // the newest of this one, so that a scan larger than the device keeps its beginning. False if they still do not fit.
   bool make_room(uint64_t need, uint64_t limit, uint64_t run);
+  // False if there is none.
+  bool drop_oldest();
   void clear();
   uint64_t bytes() const { return bytes_; }
 

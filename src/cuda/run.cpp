@@ -44,6 +44,8 @@ std::vector<Value> StatementRun::run() {
   report_.ran_on = Device::kCuda;
   // A limit that was lowered since holds for what is already there, too.
   if (options_.gpu_memory != 0) backend_.cache_.make_room(0, options_.gpu_memory, run_);
+  while (backend_.alphabets_.live_bytes() > SharedAlphabets::kKeptBytes && backend_.cache_.drop_oldest()) {
+  }
   const std::string key = statement_key();
   std::vector<std::shared_ptr<DeviceBlock>> blocks;
   Statement* statement = resident_statement(key, blocks);

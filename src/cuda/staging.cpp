@@ -2,11 +2,9 @@
 #include "cuda/staging.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
 
-#include "codec/dict/layout.h"
 #include "exec/device/generate/generate.h"
 #include "file/load_chunk.h"
 
@@ -28,32 +26,6 @@ void for_each_stream(const NodeView& node, const std::function<void(ByteView)>& 
   for (const NodeView& child : node.children) for_each_stream(child, body);
 }
 
-// Kernels that compare codes instead of values rely on every code having an entry.
-void check_codes(const NodeView& node) {
-  if (node.codec == nullptr) return;
-  if (node.codec->name() == "dict") {
-    const NodeView& codes = node.children[dict::kCodes];
-    const uint64_t entries = node.children[dict::kEntries].count;
-    const std::unique_ptr<Reader> reader = open_reader(codes);
-    std::array<uint32_t, kTileRows> tile_codes;
-    uint32_t largest = 0;
-    for (uint32_t tile = 0; tile < tile_count(codes.count); ++tile) {
-      reader->decode_tile(tile, tile_codes.data());
-      const uint32_t rows = rows_in_tile(codes.count, tile);
-      for (uint32_t i = 0; i < rows; ++i) largest = std::max(largest, tile_codes[i]);
-    }
-    if (reader->corrupt() || (codes.count > 0 && largest >= entries)) {
-      throw Error(ErrorCode::kCorrupt, "its values break the rules of their encoding");
-    }
-  }
-  for (const NodeView& child : node.children) check_codes(child);
-}
-
-std::shared_ptr<const TextAlphabet> alphabet_of(const NodeView& root) {
-  const NodeView& values = *device::readers_of(root).value_node;
-  return values.type == Physical::kBytes ? values.codec->text_alphabet(values) : nullptr;
-}
-
 }  // namespace
 
 uint64_t load_bytes(const ColumnChunkInfo& info) {
@@ -66,14 +38,26 @@ uint64_t load_bytes(const ColumnChunkInfo& info) {
   return bytes == 0 ? kAlignment : bytes;
 }
 
+std::shared_ptr<const TextAlphabet> SharedAlphabets::make(const NodeView& root) const {
+  const NodeView& values = *device::readers_of(root).value_node;
+  if (values.type != Physical::kBytes) return nullptr;
+  const std::shared_ptr<const TextAlphabet> alphabet = values.codec->text_alphabet(values);
+  const uint64_t bytes = alphabet->bytes();
+  if (live_->fetch_add(bytes) + bytes > kMostBytes) {
+    live_->fetch_sub(bytes);
+    throw Error(ErrorCode::kOverLimit, "dictionaries of the statement's strings would take more than 8 GiB of memory");
+  }
+  return {alphabet.get(), [alphabet, live = live_, bytes](const TextAlphabet*) { live->fetch_sub(bytes); }};
+}
+
 std::shared_ptr<const TextAlphabet> SharedAlphabets::get(const ColumnChunkInfo& info, const NodeView& root) {
   const std::optional<ChunkKey> key = exec::dictionary_key(info);
-  if (!key) return alphabet_of(root);
+  if (!key) return make(root);
   {
     std::lock_guard lock(mutex_);
     if (auto known = known_[*key].lock(); known != nullptr) return known;
   }
-  std::shared_ptr<const TextAlphabet> made = alphabet_of(root);
+  std::shared_ptr<const TextAlphabet> made = make(root);
   std::lock_guard lock(mutex_);
   std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<const TextAlphabet>& known = known_[*key];
@@ -170,7 +154,7 @@ void BatchLoad::load(LoadGroup& group) {
                                            " does not hold as many rows as it says");
     }
     try {
-      check_codes(root);
+      check_values(root);
       load.alphabet = alphabets_.get(info, root);
     } catch (const Error& error) {
       throw error.within(load.file->name() + ": column " + load.file->column(load.field_id).path + ": chunk " +

@@ -2,6 +2,7 @@
 // to a copy stream; a slot is used again when its copy is done. Reading, checking and copying overlap.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -34,9 +35,18 @@ uint64_t load_bytes(const ColumnChunkInfo& info);
 class SharedAlphabets {
  public:
   // The alphabet of a chunk whose arrays are `root`; nullptr if its values are no strings. Throws Error(kCorrupt).
+  // Where all that are alive would take more than kMostBytes together, it is Error(kOverLimit).
   std::shared_ptr<const TextAlphabet> get(const ColumnChunkInfo& info, const NodeView& root);
 
+  static constexpr uint64_t kMostBytes = uint64_t{8} << 30;
+  static constexpr uint64_t kKeptBytes = kMostBytes / 2;  // between statements
+  uint64_t live_bytes() const { return live_->load(); }
+
  private:
+  std::shared_ptr<const TextAlphabet> make(const NodeView& root) const;
+
+  // Outlives alphabets, which subtract what they took.
+  std::shared_ptr<std::atomic<uint64_t>> live_ = std::make_shared<std::atomic<uint64_t>>(0);
   std::mutex mutex_;
   std::unordered_map<ChunkKey, std::weak_ptr<const TextAlphabet>, ChunkKeyHash> known_;
 };

@@ -89,7 +89,7 @@ bool ArrayTiles::fits_lane(const PackedTile& tile, Lane lane) const {
 Reader& ArrayTiles::reader() {
   if (reader_ != nullptr) return *reader_;
   reader_ = open_reader(node_);
-  const uint64_t entries = reader_->entry_bytes();
+  const uint64_t entries = reader_->entry_bytes() + held_bytes(node_);
   const uint64_t taken = entries - std::min(entries, encoded_bytes(node_));
   if (taken > bytes_left()) fail_decoded_limit(taken, bytes_left());
   bytes_left() -= taken;

@@ -4,6 +4,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,8 +38,17 @@ class Description {
     for (const StreamPlace& stream : node.streams) add(stream.length);
   }
 
+  // No file can be made to have the keys of another without knowing it.
+  static uint64_t secret_seed() {
+    static const uint64_t seed = [] {
+      std::random_device random;
+      return uint64_t{random()} << 32 | random();
+    }();
+    return seed;
+  }
+
   ChunkKey key() const {
-    const XXH128_hash_t hash = XXH3_128bits(text_.data(), text_.size());
+    const XXH128_hash_t hash = XXH3_128bits_withSeed(text_.data(), text_.size(), secret_seed());
     return {hash.low64, hash.high64};
   }
 

@@ -129,14 +129,28 @@ class ZoneCursor {
   // `block_bytes`: of the metadata that they lie in.
   ZoneCursor(const format::Zones* zones, Physical type, bool has_bounds, uint64_t block_bytes,
              std::atomic<uint64_t>& room)
-      : zones_(zones), type_(type), has_bounds_(has_bounds) {
-    take_memory(block_bytes, room);
+      : zones_(zones),
+        type_(type),
+        has_bounds_(has_bounds),
+        tells_something_(zones != nullptr && (has_bounds || zones->null_counts() != nullptr)),
+        room_(room) {
+    take_memory(block_bytes);
   }
+  // What a column that cannot be read has taken is there for others.
+  ~ZoneCursor() {
+    if (!finished_) room_ += taken_;
+  }
+  ZoneCursor(const ZoneCursor&) = delete;
+  ZoneCursor& operator=(const ZoneCursor&) = delete;
 
   void next(ColumnChunkInfo& chunk) {
     const uint64_t count = (chunk.rows + kZoneRows - 1) / kZoneRows;
     if (count == 0) return;
     require(zones_ != nullptr && count <= size_of(zones_->flags()) - zone_, "there are fewer zones than the rows need");
+    if (!tells_something_) {
+      for (uint64_t i = 0; i < count; ++i) require(zones_->flags()->Get(zone_++) == 0, "a zone has bounds");
+      return;
+    }
     chunk.zones.reserve(count);
     for (uint64_t i = 0; i < count; ++i) {
       Statistics& stats = chunk.zones.emplace_back();
@@ -157,28 +171,31 @@ class ZoneCursor {
     }
   }
 
-  void finish() const {
-    if (zones_ == nullptr) return;
+  void finish() {
+    finished_ = zones_ == nullptr;
+    if (finished_) return;
     require(zones_->null_counts() == nullptr || zone_ == zones_->null_counts()->size(),
             "there are more null counts than zones");
     require(zone_ == size_of(zones_->flags()) && min_ == size_of(zones_->mins()) && max_ == size_of(zones_->maxs()),
             "there are more zones or bounds than the rows need");
+    finished_ = true;
   }
 
  private:
   // Vectors of a FlatBuffer may share their bytes, so that a zone of two bounds takes no more than one byte of the
   // file. The narrowest honest one has three, a flag and two bounds: 64 bytes of memory for each byte, and some to
-  // spare. Lists and structs have a flag only: they take from the file's room, which lasts for tens of billions of
-  // rows.
-  void take_memory(uint64_t block_bytes, std::atomic<uint64_t>& room) const {
+  // spare. Those that have a flag only, of lists and structs without NULLs, take no memory; the rest, where bytes are
+  // shared, comes from the file's room.
+  void take_memory(uint64_t block_bytes) {
     constexpr uint64_t kMostPerByte = 80;
     static_assert(sizeof(Statistics) <= 3 * kMostPerByte);
-    const uint64_t needed = (zones_ == nullptr ? 0 : size_of(zones_->flags())) * sizeof(Statistics);
+    const uint64_t needed = (tells_something_ ? size_of(zones_->flags()) : 0) * sizeof(Statistics);
     const uint64_t wanted = needed - std::min(needed, kMostPerByte * block_bytes);
-    uint64_t left = room.load();
+    uint64_t left = room_.load();
     do {
       require(wanted <= left, "there are more zones than its bytes can hold");
-    } while (!room.compare_exchange_weak(left, left - wanted));
+    } while (!room_.compare_exchange_weak(left, left - wanted));
+    taken_ = wanted;
   }
 
   ByteView take(const flatbuffers::Vector<uint8_t>* bytes, const flatbuffers::Vector<uint8_t>* lengths, uint32_t& at) {
@@ -197,6 +214,10 @@ class ZoneCursor {
   const format::Zones* zones_;
   Physical type_;
   bool has_bounds_;
+  bool tells_something_;
+  std::atomic<uint64_t>& room_;
+  uint64_t taken_ = 0;
+  bool finished_ = false;
   uint32_t zone_ = 0;
   uint32_t min_ = 0;
   uint32_t max_ = 0;

@@ -214,14 +214,6 @@ ColumnEncoder::ColumnEncoder(const Field& field, const Tree* forced, const Array
   forced_nullable_ = bind_tree(Tree{"validity", {flags, values}}, type_);
 }
 
-ColumnEncoder::ColumnEncoder(ColumnEncoder&& other) noexcept
-    : type_(other.type_),
-      is_struct_(other.is_struct_),
-      forced_values_(std::move(other.forced_values_)),
-      forced_nullable_(std::move(other.forced_nullable_)),
-      encoder_(other.encoder_),
-      chooser_(std::move(other.chooser_)) {}
-
 std::optional<Tree> ColumnEncoder::choose(const Values& values) {
   if (is_struct_) {
     if (values.validity == nullptr) return std::nullopt;

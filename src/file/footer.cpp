@@ -312,8 +312,10 @@ class FooterReader {
       // A long name above many members is in each of their paths.
       const std::vector<const Field*> fields = flatten(data_.schema);
       uint64_t path_bytes = 0;
+      std::unordered_set<uint32_t> seen;  // each one is checked against all rows
       for (const uint32_t id : *footer.sort_columns()) {
         require(id < data_.columns.size(), "a sort column does not exist");
+        require(seen.insert(id).second, "a sort column is named twice");
         data_.sort_columns.push_back(id);
         path_bytes += path_bytes_of(fields, id);
       }

@@ -68,15 +68,23 @@ struct NamedStream {
   const IpcMessages* messages = nullptr;  // of `inner`
   std::string name;
   std::string error;
+  int failure = 0;  // the first one, after which nothing more is read
 
   ~NamedStream() {
     if (inner.release != nullptr) inner.release(&inner);
   }
-  int keep_error(int code) {
-    if (code == 0) return 0;
-    const char* text = inner.get_last_error(&inner);
-    error = name + ": not a readable Arrow stream: " + (text == nullptr || *text == 0 ? std::strerror(code) : text);
-    return code;
+  template <typename Step>
+  int run(Step&& step) {
+    if (failure != 0) return failure;
+    if (const int code = step(inner); code != 0) {
+      const char* text = inner.get_last_error(&inner);
+      fail(code, text == nullptr || *text == 0 ? std::strerror(code) : text);
+    }
+    return failure;
+  }
+  void fail(int code, const char* text) {
+    failure = code;
+    error = name + ": not a readable Arrow stream: " + text;
   }
 };
 NamedStream& named(ArrowArrayStream* stream) { return *static_cast<NamedStream*>(stream->private_data); }
@@ -192,16 +200,16 @@ void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out,
   }
   *out = ArrowArrayStream{};
   out->get_schema = [](ArrowArrayStream* self, ArrowSchema* schema) {
-    return named(self).keep_error(named(self).inner.get_schema(&named(self).inner, schema));
+    return named(self).run([&](ArrowArrayStream& inner) { return inner.get_schema(&inner, schema); });
   };
   out->get_next = [](ArrowArrayStream* self, ArrowArray* array) {
-    const int code = named(self).keep_error(named(self).inner.get_next(&named(self).inner, array));
+    NamedStream& from = named(self);
+    array->release = nullptr;
+    const int code = from.run([&](ArrowArrayStream& inner) { return inner.get_next(&inner, array); });
     // A batch that could not be decoded in the end looks like the end.
-    if (code == 0 && array->release == nullptr && !named(self).messages->ended()) {
-      named(self).error = named(self).name + ": not a readable Arrow stream: a batch cannot be decoded";
-      return EINVAL;
-    }
-    return code;
+    if (code == 0 && array->release == nullptr && !from.messages->ended())
+      from.fail(EINVAL, "a batch cannot be decoded");
+    return from.failure;
   };
   out->get_last_error = [](ArrowArrayStream* self) {
     return named(self).error.empty() ? nullptr : named(self).error.c_str();

@@ -4,6 +4,7 @@
 
 #include <arrow_message_generated.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "basalt/core/error.h"
@@ -15,7 +16,10 @@ namespace message = arrow_message;
 
 constexpr uint32_t kMaxDepth = 128;              // of tables: a field's children are two deeper
 constexpr uint32_t kMaxTables = 1 << 22;         // far beyond any schema, and soon visited
-constexpr int64_t kMostRows = int64_t{1} << 32;  // of a column of a batch
+constexpr uint64_t kMostRows = 1 << 24;          // of all columns of a batch together, and
+constexpr uint64_t kMostRowsPerByte = 512;       // for each byte of it: NULLs, structs and packed bytes hold many
+constexpr uint64_t kMostFields = 1 << 17;        // of a schema: the reader takes kilobytes for each
+constexpr uint64_t kMostDictionaries = 1 << 13;  // which are searched for one by one
 constexpr int32_t kMostFixedSize = 1 << 24;      // of a fixed-size list or binary: products with rows fit 64 bits
 constexpr uint64_t kMostUnpacked = 256 << 20;    // of a compressed batch, and
 constexpr uint64_t kMostUnpackedPerByte = 64;    // for each byte of it
@@ -30,12 +34,15 @@ enum Kind : uint8_t {
   kBinary = 4,
   kUtf8 = 5,
   kBool = 6,
+  kList = 12,
   kStruct = 13,
   kUnion = 14,
   kFixedSizeBinary = 15,
   kFixedSizeList = 16,
+  kMap = 17,
   kLargeBinary = 19,
   kLargeUtf8 = 20,
+  kLargeList = 21,
   kRunEndEncoded = 22,
 };
 
@@ -73,12 +80,14 @@ uint64_t size_of(const Vector* vector) {
 // Lengths with which a reader may calculate; whether buffers are as long as these need is its own business.
 void check_batch(const message::RecordBatch& batch, uint64_t body_bytes) {
   require_sound(is_aligned(batch.nodes()) && is_aligned(batch.buffers()), "a list of a batch is not aligned");
-  const auto is_count = [](int64_t count) { return count >= 0 && count <= kMostRows; };
-  require_sound(is_count(batch.length()), "a batch has an absurd number of rows");
+  uint64_t rows_left = kMostRows + kMostRowsPerByte * std::min<uint64_t>(body_bytes, int64_t{1} << 40);
+  const auto is_count = [&](int64_t count) { return count >= 0 && static_cast<uint64_t>(count) <= rows_left; };
+  require_sound(is_count(batch.length()), "a batch has more rows than its bytes can hold; write smaller batches");
   for (uint64_t i = 0; i < size_of(batch.nodes()); ++i) {
     const message::FieldNode& node = *batch.nodes()->Get(static_cast<uint32_t>(i));
     require_sound(is_count(node.length()) && node.null_count() >= -1 && node.null_count() <= node.length(),
-                  "a column of a batch has an absurd number of rows or NULLs");
+                  "columns of a batch have more rows than its bytes can hold, or NULLs than rows");
+    rows_left -= static_cast<uint64_t>(node.length());
   }
   uint64_t left = body_bytes;  // each byte belongs to one buffer, so that a batch is no larger than its body
   for (uint64_t i = 0; i < size_of(batch.buffers()); ++i) {
@@ -104,8 +113,8 @@ const message::RecordBatch* batch_of(const message::Message& root) {
 
 class IpcMetadata::SchemaCheck {
  public:
-  SchemaCheck(flatbuffers::Verifier& verifier, uint64_t bytes, std::map<int64_t, Dictionary>& dictionaries)
-      : verifier_(verifier), room_(kSchemaRoom + kSchemaRoomPerByte * bytes), dictionaries_(dictionaries) {}
+  SchemaCheck(flatbuffers::Verifier& verifier, uint64_t bytes, IpcMetadata& about)
+      : verifier_(verifier), room_(kSchemaRoom + kSchemaRoomPerByte * bytes), about_(about) {}
 
   void run(const message::Schema& schema) {
     take_metadata(schema.metadata());
@@ -132,11 +141,16 @@ class IpcMetadata::SchemaCheck {
 
   // What the field is stored as, where others refer to it; its dictionary apart.
   Dictionary take_field(const message::Field& field) {
+    if (++fields_ > kMostFields) throw Error(ErrorCode::kUnsupported, "it has more than 131,072 columns");
     take(kFieldBytes + (field.name() == nullptr ? 0 : field.name()->size()));
     take_metadata(field.metadata());
     require_sound(field.kind() == 0 || field.type() != nullptr, "a field lacks its type");
     if (field.kind() == kFixedSizeList || field.kind() == kFixedSizeBinary) check_fixed_size(field);
     Dictionary values{field.kind(), 1, buffers_of(field.kind())};
+    // Of a coded field, the batches hold indices; what lies below is in its dictionary.
+    const bool coded = field.dictionary() != nullptr;
+    if (dictionaries_above_ == 0) about_.fields_.push_back(coded ? StoredField{2, 0} : stored_as(field.kind()));
+    dictionaries_above_ += coded ? 1 : 0;
     if (field.children() != nullptr) {
       for (const message::Field* child : *field.children()) {
         const Dictionary below = take_field(*child);
@@ -145,7 +159,8 @@ class IpcMetadata::SchemaCheck {
             values.buffers == kNoBuffers || below.buffers == kNoBuffers ? kNoBuffers : values.buffers + below.buffers;
       }
     }
-    if (field.dictionary() == nullptr) return values;
+    if (!coded) return values;
+    --dictionaries_above_;
     require_sound(field.dictionary()->index_type() != nullptr, "a dictionary lacks the type of its indices");
     add_dictionary(field.dictionary()->id(), values, size_of(field.children()) > 0);
     return {0, 1, 2};  // indices
@@ -161,14 +176,24 @@ class IpcMetadata::SchemaCheck {
     require_sound(id != INT64_MIN, "a dictionary has an absurd number");
     if (values.buffers == kNoBuffers)
       throw Error(ErrorCode::kUnsupported, "a dictionary has values of a type that is not supported");
-    const auto [known, fresh] = dictionaries_.emplace(id, values);
+    const auto [known, fresh] = about_.dictionaries_.emplace(id, values);
+    if (about_.dictionaries_.size() > kMostDictionaries)
+      throw Error(ErrorCode::kUnsupported, "it has more than 8,192 dictionaries");
     require_sound(fresh || (known->second.kind == values.kind && has_no_parameters(values.kind) && !nested),
                   "two fields share a dictionary, but not its type");
   }
 
+  static StoredField stored_as(uint8_t kind) {
+    const bool wide = kind == kLargeBinary || kind == kLargeUtf8 || kind == kLargeList;
+    const bool narrow = kind == kBinary || kind == kUtf8 || kind == kList || kind == kMap;
+    return {buffers_of(kind), wide ? sizeof(int64_t) : narrow ? sizeof(int32_t) : 0};
+  }
+
   flatbuffers::Verifier& verifier_;
   uint64_t room_;
-  std::map<int64_t, Dictionary>& dictionaries_;
+  IpcMetadata& about_;
+  uint64_t fields_ = 0;
+  uint32_t dictionaries_above_ = 0;
 };
 
 IpcMetadata::Body IpcMetadata::check(const uint8_t* metadata, size_t size) {
@@ -181,8 +206,11 @@ IpcMetadata::Body IpcMetadata::check(const uint8_t* metadata, size_t size) {
   Body body{static_cast<uint64_t>(root.body_bytes()), false};
   if (const message::Schema* schema = root.header_as_Schema()) {
     dictionaries_.clear();
-    SchemaCheck(verifier, size, dictionaries_).run(*schema);
+    fields_.clear();
+    SchemaCheck(verifier, size, *this).run(*schema);
   }
+  // The reader takes no body but a batch's: it would go on with one as if it were the next message.
+  require_sound(body.bytes == 0 || batch_of(root) != nullptr, "a message that is no batch has a body");
   if (const message::DictionaryBatch* batch = root.header_as_DictionaryBatch()) {
     require_sound(batch->data() != nullptr, "a dictionary lacks its values");
     const auto known = dictionaries_.find(batch->id());
@@ -205,16 +233,36 @@ IpcMetadata::Body IpcMetadata::check(const uint8_t* metadata, size_t size) {
 void IpcMetadata::check_compressed(const uint8_t* metadata, const uint8_t* body) const {
   const auto& root = *flatbuffers::GetRoot<message::Message>(metadata);
   const message::RecordBatch& batch = *batch_of(root);
-  const uint64_t most = kMostUnpacked + kMostUnpackedPerByte * static_cast<uint64_t>(root.body_bytes());
+  const auto body_bytes = static_cast<uint64_t>(root.body_bytes());
+  const uint64_t most = kMostUnpacked + kMostUnpackedPerByte * body_bytes;
+  std::vector<uint64_t> sizes;
   uint64_t total = 0;
   for (uint64_t i = 0; i < size_of(batch.buffers()); ++i) {
     const message::Buffer& buffer = *batch.buffers()->Get(static_cast<uint32_t>(i));
+    sizes.push_back(0);
     if (buffer.length() < static_cast<int64_t>(sizeof(int64_t))) continue;
     int64_t unpacked;  // -1: it is as it is
     std::memcpy(&unpacked, body + buffer.offset(), sizeof(unpacked));
-    if (unpacked > 0) total += static_cast<uint64_t>(unpacked);
+    sizes.back() =
+        static_cast<uint64_t>(unpacked < 0 ? buffer.length() - static_cast<int64_t>(sizeof(unpacked)) : unpacked);
+    if (unpacked > 0) total += sizes.back();
     require_sound(total <= most,
                   "a compressed batch unpacks to more than is allowed for its size; write smaller batches");
+  }
+  check_first_offsets(batch, sizes);
+}
+
+// The first offset of a column without rows is read, too, unless it has no offsets at all.
+void IpcMetadata::check_first_offsets(const message::RecordBatch& batch, const std::vector<uint64_t>& sizes) const {
+  size_t buffer = 0;
+  for (size_t i = 0; i < fields_.size() && i < size_of(batch.nodes()); ++i) {
+    const auto [buffers, offset_bytes] = fields_[i];
+    if (buffers == kNoBuffers) return;
+    if (offset_bytes > 0 && buffer + 1 < sizes.size() && batch.nodes()->Get(static_cast<uint32_t>(i))->length() == 0) {
+      require_sound(sizes[buffer + 1] == 0 || sizes[buffer + 1] >= offset_bytes,
+                    "the first offset of a column is cut off");
+    }
+    buffer += buffers;
   }
 }
 

@@ -5,10 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "basalt/core/error.h"
 
 namespace basalt {
+
+namespace arrow_message {
+struct RecordBatch;
+}
 
 inline void require_sound(bool holds, const char* reason) {
   if (!holds) throw Error(ErrorCode::kCorrupt, reason);
@@ -35,7 +40,16 @@ class IpcMetadata {
     uint64_t buffers = 0;
   };
 
+  // A column of batches, or one below it.
+  struct StoredField {
+    uint64_t buffers = 0;
+    uint64_t offset_bytes = 0;  // 0: it has no offsets
+  };
+
+  void check_first_offsets(const arrow_message::RecordBatch& batch, const std::vector<uint64_t>& sizes) const;
+
   std::map<int64_t, Dictionary> dictionaries_;  // of the schema, by id
+  std::vector<StoredField> fields_;             // of the schema, in preorder
 };
 
 }  // namespace basalt

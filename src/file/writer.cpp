@@ -168,7 +168,11 @@ struct Writer::State {
       throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: chunk_rows is {}, not a multiple of {} up to {}", path,
                                                            options.chunk_rows, kZoneRows, kMaxChunkRows));
     }
-    for (const std::string& name : options.sort_columns) sort_ids.push_back(sort_column(name));
+    for (const std::string& name : options.sort_columns) {
+      const uint32_t id = sort_column(name);
+      // Named twice, it orders nothing the second time.
+      if (std::find(sort_ids.begin(), sort_ids.end(), id) == sort_ids.end()) sort_ids.push_back(id);
+    }
   }
 
   uint32_t sort_column(const std::string& name) const {

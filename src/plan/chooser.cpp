@@ -5,6 +5,7 @@
 
 #include "basalt/core/error.h"
 #include "plan/sample.h"
+#include "plan/text_traits.h"
 
 namespace basalt {
 
@@ -19,6 +20,11 @@ constexpr double kKeepShape = 1.03;
 // At the best effort: this much more, or these bytes.
 constexpr double kKeepShapeAtBest = 1.01;
 constexpr double kKeepBytesAtBest = 64;
+
+// Estimates stand on tiles that are no neighbours. A tree that is estimated at up to this many times the smallest is
+// tried on all rows, and taken if it saves a twentieth at least.
+constexpr double kRunnerUp = 2.0;
+constexpr double kWorthTaking = 0.95;
 
 // At the best effort, a float column takes a tree that reads faster if it is at most this much larger.
 constexpr double kFasterMayTake = 1.03;
@@ -208,6 +214,24 @@ Estimate try_trees(const Values& values, const Sample& sample, const Estimate& f
   return {costs[best].bytes, trees[best]};
 }
 
+// `first`, or a tree with another root that estimates put behind it but is smaller indeed.
+Estimate try_runners_up(const Values& values, const Sample& sample, const Estimate& first) {
+  Sample dense = sample;
+  dense.values.validity = nullptr;
+  const bool has_nulls = first.tree.codec == "validity";
+  const Tree& dense_first = has_nulls ? first.tree.children.back() : first.tree;
+  std::optional<Estimate> best;
+  for (const Estimate& candidate :
+       Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, Effort::kBalanced)) {
+    if (candidate.tree == dense_first || candidate.bytes > first.bytes * kRunnerUp) continue;
+    if (!best) best = Estimate{costs_of(values, first.tree, Effort::kBalanced).bytes * kWorthTaking, first.tree};
+    const Tree tree = has_nulls ? Tree{"validity", {first.tree.children[0], candidate.tree}} : candidate.tree;
+    const double bytes = costs_of(values, tree, Effort::kBalanced).bytes;
+    if (bytes < best->bytes) best = Estimate{bytes, tree};
+  }
+  return best ? *best : first;
+}
+
 }  // namespace
 
 Tree universal_tree(Physical type) {
@@ -218,24 +242,49 @@ Tree universal_tree(Physical type) {
   return {"validity", {flags, {wide ? "plain" : "packed", {}}}};
 }
 
+struct ShapeChooser::Known {
+  TextTraits traits;
+  Tree tree;
+};
+
+ShapeChooser::ShapeChooser(Physical type, Effort effort) : type_(type), effort_(effort) {}
+ShapeChooser::~ShapeChooser() = default;
+
 Tree choose_tree(const Values& values, Effort effort) { return ShapeChooser(values.type, effort).choose(values); }
 
 Tree ShapeChooser::choose(const Values& values) {
   const OwnedSample owned = take_sample(values);
-  const bool tried = effort_ == Effort::kBest && (is_integer(values.type) || is_float(values.type));
-  auto best = estimate_constant(values, effort_);
-  if (!best) {
-    best = estimate_root(owned.sample, nullptr, effort_);
-    if (tried) best = try_trees(values, owned.sample, *best, shapes_);
+  if (const auto constant = estimate_constant(values, effort_)) return settle(values, owned.sample, *constant);
+  const bool is_number = is_integer(values.type) || is_float(values.type);
+  if (values.type == Physical::kBytes && effort_ != Effort::kBest) return choose_for_texts(values, owned.sample);
+  const Estimate first = estimate_root(owned.sample, nullptr, effort_);
+  if (is_number && effort_ == Effort::kBest) {
+    return settle(values, owned.sample, try_trees(values, owned.sample, first, shapes_));
   }
-  if (contains(shapes_, best->tree)) return best->tree;
+  if (is_number && effort_ == Effort::kBalanced && !contains(shapes_, first.tree)) {
+    return settle(values, owned.sample, try_runners_up(values, owned.sample, first));
+  }
+  return settle(values, owned.sample, first);
+}
 
+Tree ShapeChooser::choose_for_texts(const Values& values, const Sample& sample) {
+  const TextTraits traits = traits_of(sample.values);
+  for (const Known& known : known_) {
+    if (look_alike(known.traits, traits) && can_hold(known.tree, values)) return known.tree;
+  }
+  Tree tree = settle(values, sample, estimate_root(sample, nullptr, effort_));
+  known_.push_back({traits, tree});
+  return tree;
+}
+
+Tree ShapeChooser::settle(const Values& values, const Sample& sample, const Estimate& best) {
+  if (contains(shapes_, best.tree)) return best.tree;
+  const bool tried = effort_ == Effort::kBest && (is_integer(values.type) || is_float(values.type));
   const Tree* kept = nullptr;
   double kept_bytes = 1e300;
   for (const Tree& shape : shapes_) {
     if (!can_hold(shape, values)) continue;
-    const double bytes =
-        tried ? costs_of(values, shape, effort_).bytes : estimate_root(owned.sample, &shape, effort_).bytes;
+    const double bytes = tried ? costs_of(values, shape, effort_).bytes : estimate_root(sample, &shape, effort_).bytes;
     if (bytes < kept_bytes) {
       kept = &shape;
       kept_bytes = bytes;
@@ -244,11 +293,11 @@ Tree ShapeChooser::choose(const Values& values) {
   // The last place stays free for the universal tree.
   const bool full = shapes_.size() + 1 >= kMaxShapes;
   const double near =
-      tried ? std::max(best->bytes * kKeepShapeAtBest, best->bytes + kKeepBytesAtBest) : best->bytes * kKeepShape;
+      tried ? std::max(best.bytes * kKeepShapeAtBest, best.bytes + kKeepBytesAtBest) : best.bytes * kKeepShape;
   if (kept != nullptr && kept_bytes < 1e299 && (full || kept_bytes <= near)) return *kept;
   if (!full) {
-    shapes_.push_back(best->tree);
-    return best->tree;
+    shapes_.push_back(best.tree);
+    return best.tree;
   }
   Tree universal = universal_tree(type_);
   if (!contains(shapes_, universal)) shapes_.push_back(universal);

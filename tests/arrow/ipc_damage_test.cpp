@@ -256,27 +256,164 @@ TEST(IpcDamage, LengthsBeyondTheInputTakeNoMemory) {
   append_number(metadata, 0x7ffffff0);
   EXPECT_THAT(refusal(metadata + "few bytes"), HasSubstr("more metadata than can be read"));
 
+  const std::string schema = sealed(schema_of(typed_field(kUtf8)));
   for (const int64_t body : {int64_t{1} << 62, int64_t{1} << 31, int64_t{65} << 20}) {
-    message::MessageT schema = schema_of(typed_field(kUtf8));
-    schema.body_bytes = body;
-    EXPECT_THAT(refusal(sealed(schema) + "few bytes"), HasSubstr("it ends inside of a message")) << body;
+    EXPECT_THAT(refusal(schema + sealed(batch_of({}, {}, body)) + "few bytes"),
+                HasSubstr("it ends inside of a message"))
+        << body;
   }
-  message::MessageT schema = schema_of(typed_field(kUtf8));
-  schema.body_bytes = -1;
-  EXPECT_THAT(refusal(sealed(schema)), HasSubstr("fewer than no bytes"));
+  EXPECT_THAT(refusal(schema + sealed(batch_of({}, {}, -1))), HasSubstr("fewer than no bytes"));
 
   // Of a file it is known what follows, whatever its messages say.
-  schema.body_bytes = 4096;
   const auto path =
       std::filesystem::temp_directory_path() / ("basalt_promise_" + std::to_string(::getpid()) + ".arrow");
-  std::ofstream(path, std::ios::binary) << sealed(schema) << "few bytes";
+  std::ofstream(path, std::ios::binary) << schema << sealed(batch_of({}, {}, 4096)) << "few bytes";
   ArrowArrayStream stream{};
   open_ipc(path.string(), &stream);
-  ArrowSchema unread{};
-  EXPECT_NE(stream.get_schema(&stream, &unread), 0);
+  ArrowArray unread{};
+  EXPECT_NE(stream.get_next(&stream, &unread), 0);
   EXPECT_THAT(stream.get_last_error(&stream), HasSubstr("it ends inside of a message"));
   stream.release(&stream);
   std::filesystem::remove(path);
+}
+
+// A reader that does not take a schema's body would take it for the next message.
+TEST(IpcDamage, OnlyBatchesHaveBodies) {
+  const std::string unchecked = sealed(dictionary_batch(7, 0, 0));
+  message::MessageT schema = schema_of(coded_field(kUtf8, 7));
+  schema.body_bytes = static_cast<int64_t>(unchecked.size());
+  EXPECT_THAT(refusal(sealed(schema) + unchecked), HasSubstr("no batch has a body"));
+}
+
+// What was not read of a batch that is refused is no message, however often the next one is asked for.
+TEST(IpcDamage, TheFirstErrorIsTheLast) {
+  std::string bytes = sealed(schema_of(typed_field(kUtf8)));
+  const std::string unchecked = sealed(dictionary_batch(7, 0, 0));
+  bytes += sealed(batch_of({{1, 0}, {1, 0}}, {}, static_cast<int64_t>(unchecked.size())));  // two columns for one
+  bytes += unchecked;
+  ArrowArrayStream stream{};
+  open_ipc(
+      [at = size_t{0}, &bytes](void* out, size_t size) mutable {
+        const size_t count = std::min(size, bytes.size() - at);
+        std::memcpy(out, bytes.data() + at, count);
+        at += count;
+        return count;
+      },
+      "damaged", &stream);
+  std::string first;
+  for (int i = 0; i < 3; ++i) {
+    ArrowArray unread{};
+    EXPECT_NE(stream.get_next(&stream, &unread), 0);
+    EXPECT_EQ(unread.release, nullptr);
+    if (first.empty()) first = stream.get_last_error(&stream);
+    EXPECT_EQ(stream.get_last_error(&stream), first);
+  }
+  stream.release(&stream);
+}
+
+// Columns that store nothing have any number of rows in no bytes, but offsets and masks in memory.
+TEST(IpcDamage, RowsWithoutBytesAreBounded) {
+  EXPECT_TRUE(passes_checks(sealed(batch_of({{1 << 20, 0}, {1 << 20, 0}}, {}, 0))));
+  EXPECT_FALSE(passes_checks(sealed(batch_of({{int64_t{1} << 32, 0}}, {}, 0))));
+  EXPECT_FALSE(passes_checks(sealed(batch_of(std::vector(100, message::FieldNode(1 << 20, 0)), {}, 0))));
+}
+
+TEST(IpcDamage, ColumnsAndDictionariesAreBounded) {
+  const auto schema_with = [](size_t columns, bool coded) {
+    message::MessageT out = schema_of(typed_field(kUtf8));
+    auto& fields = out.header.AsSchema()->fields;
+    for (size_t i = 1; i < columns; ++i) {
+      message::FieldT field = coded ? coded_field(kUtf8, static_cast<int64_t>(i)) : typed_field(kUtf8);
+      fields.push_back(std::make_unique<message::FieldT>(std::move(field)));
+    }
+    return sealed(out);
+  };
+  EXPECT_TRUE(passes_checks(schema_with(10'000, false)));
+  EXPECT_FALSE(passes_checks(schema_with(140'000, false)));
+  EXPECT_TRUE(passes_checks(schema_with(8000, true)));
+  EXPECT_FALSE(passes_checks(schema_with(9000, true)));
+}
+
+TEST(IpcDamage, AFirstOffsetIsWholeOrMissing) {
+  const auto passes = [](int64_t unpacked, int64_t rows) {
+    message::MessageT message = batch_of({{rows, 0}}, {{0, 0}, {0, 16}, {16, 0}}, 16);
+    message.header.AsRecordBatch()->compression = std::make_unique<message::AnyT>();
+    std::string body(16, '\0');
+    std::memcpy(body.data(), &unpacked, sizeof(unpacked));
+    return passes_checks(sealed(schema_of(typed_field(kUtf8))) + sealed(message) + body);
+  };
+  EXPECT_TRUE(passes(0, 0));
+  EXPECT_TRUE(passes(4, 0));
+  EXPECT_FALSE(passes(3, 0));
+  EXPECT_TRUE(passes(3, 1)) << "that it is too short for a row is found by who reads it";
+}
+
+// One entry for a million rows is given out in pieces.
+TEST(IpcDamage, EntriesForManyRowsComeInPieces) {
+  const std::string text(100'000, 'e');
+  const int32_t offsets[] = {0, static_cast<int32_t>(text.size())};
+  const void* entry_buffers[] = {nullptr, offsets, text.data()};
+  const std::vector<int8_t> codes(4000);
+  const void* code_buffers[] = {nullptr, codes.data()};
+  const auto leave = [](auto* released) { released->release = nullptr; };
+  ArrowArray entries{};
+  entries.length = 1;
+  entries.n_buffers = 3;
+  entries.buffers = entry_buffers;
+  ArrowArray column{};
+  column.length = static_cast<int64_t>(codes.size());
+  column.n_buffers = 2;
+  column.buffers = code_buffers;
+  column.dictionary = &entries;
+  ArrowArray* columns[] = {&column};
+  const void* no_buffers[] = {nullptr};
+  ArrowArray batch{};
+  batch.length = column.length;
+  batch.n_buffers = 1;
+  batch.buffers = no_buffers;
+  batch.n_children = 1;
+  batch.children = columns;
+  batch.release = leave;
+  struct Source {
+    ArrowArray batch;
+    bool given = false;
+  } source{batch};
+  ArrowArrayStream stream{};
+  stream.private_data = &source;
+  stream.release = leave;
+  stream.get_schema = [](ArrowArrayStream*, ArrowSchema* out) {
+    static ArrowSchema value{};
+    value.format = "u";
+    static ArrowSchema code{};
+    code.format = "c";
+    code.name = "x";
+    code.flags = ARROW_FLAG_NULLABLE;
+    code.dictionary = &value;
+    static ArrowSchema* children[] = {&code};
+    *out = {};
+    out->format = "+s";
+    out->n_children = 1;
+    out->children = children;
+    out->release = [](ArrowSchema* schema) { schema->release = nullptr; };
+    return 0;
+  };
+  stream.get_next = [](ArrowArrayStream* self, ArrowArray* out) {
+    auto& from = *static_cast<Source*>(self->private_data);
+    *out = std::exchange(from.given, true) ? ArrowArray{} : from.batch;
+    return 0;
+  };
+  stream.get_last_error = [](ArrowArrayStream*) -> const char* { return nullptr; };
+  arrow::StreamReader reader(&stream, "", nullptr);
+  uint64_t rows = 0;
+  int pieces = 0;
+  while (const std::unique_ptr<Table> piece = reader.next()) {
+    EXPECT_LE(piece->columns[0].bytes.size(), size_t{64} << 20);
+    for (uint64_t row = 0; row < piece->rows; ++row) ASSERT_EQ(piece->columns[0].string_at(row), text);
+    rows += piece->rows;
+    ++pieces;
+  }
+  EXPECT_EQ(rows, codes.size());
+  EXPECT_GT(pieces, 1);
 }
 
 TEST(IpcDamage, ChangedBytesAreAnErrorOrRows) {

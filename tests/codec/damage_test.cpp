@@ -194,5 +194,69 @@ TEST(Damage, RunsThatDoNotEndWithTheArrayAreReported) {
   }
 }
 
+// Why the array's values break a rule; nothing if they do not.
+std::string broken_rule(const Node& node) {
+  validate_tree(view_of(node));
+  try {
+    check_values(view_of(node));
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCorrupt);
+    return error.what();
+  }
+}
+
+Node encoded(const std::vector<int32_t>& numbers, const char* tree) {
+  Values values;
+  values.type = Physical::kI32;
+  values.count = numbers.size();
+  values.data = numbers.data();
+  return encode_tree(values, bind_tree(parse_tree(tree), values.type));
+}
+
+TEST(BrokenRules, PackedValuesDoNotWrapAround) {
+  std::vector<int32_t> numbers(3000, INT32_MAX - 1);
+  numbers[2500] = INT32_MAX;
+  Node node = encoded(numbers, "packed");
+  EXPECT_EQ(broken_rule(node), "");
+  node.streams[0].as<int32_t>()[2] = INT32_MAX;  // the third tile's reference: what was the greatest value wraps
+  EXPECT_NE(broken_rule(node).find("smaller than its reference"), std::string::npos);
+  for (int32_t& number : numbers) number = INT32_MIN;
+  numbers[7] = INT32_MAX;  // all bits of the type
+  EXPECT_EQ(broken_rule(encoded(numbers, "packed")), "");
+}
+
+TEST(BrokenRules, CodesHaveEntriesAndFlagsAreFlags) {
+  std::vector<int32_t> numbers(3000, 5);
+  numbers[1] = 6;
+  Node dict = encoded(numbers, "dict(packed, plain)");
+  EXPECT_EQ(broken_rule(dict), "");
+  dict.children[0].streams[0].as<uint32_t>()[1] = 2;
+  EXPECT_NE(broken_rule(dict).find("code 2 of 2 entries"), std::string::npos);
+
+  const std::vector<uint8_t> bits(numbers.size() / 8 + 1, 0x55);
+  Values values;
+  values.type = Physical::kI32;
+  values.count = numbers.size();
+  values.data = numbers.data();
+  values.validity = bits.data();
+  Node nullable = encode_tree(values, bind_tree(parse_tree("validity(plain, plain)"), values.type));
+  EXPECT_EQ(broken_rule(nullable), "");
+  nullable.children[0].streams[0].as<uint8_t>()[9] = 3;
+  EXPECT_NE(broken_rule(nullable).find("neither 0 nor 1"), std::string::npos);
+}
+
+// A reader's memory is known before it is opened.
+TEST(HeldBytes, AreThoseOfEntriesAndIds) {
+  std::vector<int32_t> numbers(3000);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int32_t>(i % 100);
+  EXPECT_EQ(held_bytes(view_of(encoded(numbers, "packed"))), 0u);
+  EXPECT_EQ(held_bytes(view_of(encoded(numbers, "dict(packed, plain)"))), 400u);
+  EXPECT_EQ(held_bytes(view_of(encoded(numbers, "rle(dict(packed, plain), packed)"))), 400u);
+  const testing::Array texts = testing::make_texts(std::vector<std::string>(2000, "three words here"));
+  const Node tokens = encode_tree(texts.values, bind_tree(parse_tree("strings(packed, tokens)"), Physical::kBytes));
+  EXPECT_GE(held_bytes(view_of(tokens)), kTileRows * sizeof(uint32_t));
+}
+
 }  // namespace
 }  // namespace basalt

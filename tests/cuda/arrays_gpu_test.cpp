@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "codec/dict/layout.h"
 #include "codec/fsst_texts.h"
 #include "codec/galp_values.h"
 #include "cuda/gpu.h"
@@ -355,6 +356,18 @@ TEST(GpuArrays, TokeniseStringsToTheSameBytes) {
                       "a million sentences");
   expect_same_strings(make_texts(pick(colliding_words(1), 5000, 2)).values, "strings(packed, tokens)",
                       "words that no hash table tells apart");
+}
+
+// Entries that no reader would take are encoded again, by both encoders alike.
+TEST(GpuArrays, EncodeEntriesThatReadersTakeToTheSameBytes) {
+  BASALT_NEEDS_GPU();
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < 2000; ++i) texts.push_back(std::string(12'000, 'x') + std::to_string(i / 2));
+  const testing::Array array = make_texts(texts);
+  const Tree tree = bind_tree(parse_tree("dict(packed, strings(packed, tokens))"), Physical::kBytes);
+  const Node got = gpu().backend->encode(array.values, tree, Effort::kBalanced);
+  ASSERT_EQ(got.children.at(dict::kEntries).children.at(1).codec->name(), "fsst");
+  expect_same(got, encode_tree(array.values, tree, Effort::kBalanced), "entries beyond the limit");
 }
 
 TEST(GpuArrays, TakeNumbersOutOfStringsToTheSameBytes) {

@@ -70,24 +70,27 @@ TEST(VerifyEdges, RowsAreNotSortedByListsAndStructs) {
     EXPECT_THROW(write(folder.path("a.basalt"), table, options), Error) << name;
   }
   WriteOptions options;
-  options.sort_columns = {"s.m"};
+  options.sort_columns = {"s.m", "s.m"};
   write(folder.path("a.basalt"), table, options);
+  EXPECT_EQ(File::open(folder.path("a.basalt"))->sort_columns(), std::vector<std::string>{"s.m"});
   ThreadPool pool(1);
   EXPECT_NO_THROW(verify_file(*File::open(folder.path("a.basalt")), pool));
 }
 
-// The metadata of a tinyint column of so many zones and no chunks, and what is said to it in a file with this room.
-std::string refusal_of_zones(uint32_t zones, bool shared, std::atomic<uint64_t>& room) {
+// The metadata of a column of so many zones and no chunks, and what is said to it in a file with this room.
+std::string refusal_of_zones(uint32_t zones, bool shared, std::atomic<uint64_t>& room,
+                             TypeKind kind = TypeKind::kInt8) {
   flatbuffers::FlatBufferBuilder builder;
   const auto bytes = [&] { return builder.CreateVector(std::vector<uint8_t>(zones, 0)); };
   const auto flags = bytes();
-  const auto mins = shared ? flags : bytes();
-  const auto maxs = shared ? flags : bytes();
+  const bool has_bounds = kind != TypeKind::kStruct;
+  const auto mins = !has_bounds ? 0 : shared ? flags : bytes();
+  const auto maxs = !has_bounds ? 0 : shared ? flags : bytes();
   builder.Finish(
       format::CreateColumnMetadata(builder, 0, 0, 0, format::CreateZones(builder, flags, 0, mins, maxs, 0, 0), 0));
   Field field;
   field.name = "a";
-  field.type = type_of(TypeKind::kInt8);
+  field.type = type_of(kind);
   format_v1::FooterData footer;
   footer.columns.resize(1);
   footer.parents = {0};
@@ -110,9 +113,14 @@ TEST(VerifyEdges, ZonesThatShareTheirBytesTakeNoMoreMemoryThanOthers) {
   EXPECT_FALSE(refused(1'000'000, false, room));
   EXPECT_EQ(room, format_v1::kZoneRoom);
   EXPECT_FALSE(refused(1000, true, room));
-  // The columns of a file share the room.
+  // Columns share the room, but those that cannot be read for another reason leave it to the others.
   EXPECT_FALSE(refused(300'000, true, room));
+  EXPECT_EQ(room, format_v1::kZoneRoom);
+  room = format_v1::kZoneRoom / 8;
   EXPECT_TRUE(refused(300'000, true, room));
+  // Structs without NULLs have nothing to keep.
+  room = 0;
+  EXPECT_EQ(refusal_of_zones(1'000'000, false, room, TypeKind::kStruct).find(kRefusal), std::string::npos);
 }
 
 TEST(VerifyEdges, WhoWaitsForMemoryCanBeCancelled) {

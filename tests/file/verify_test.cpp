@@ -280,6 +280,11 @@ TEST(Verify, FindsLiesAboutWidthsSchemaAndSortOrder) {
        "sort order"},
       {"text", [](auto& f) { f.footer.sort_columns = {kText}; }, "sort order"},
       {"NaN", [](auto& f) { f.footer.sort_columns = {kNan}; }, "row 101 "},
+      {"twice",
+       [](auto& f) {
+         f.footer.sort_columns = {kSame, kSame};
+       },
+       "named twice"},
       {"a list", [](auto& f) { f.footer.sort_columns = {kList}; }, "cannot be sorted"},
       {"elements", [](auto& f) { f.footer.sort_columns = {kList + 1}; }, "cannot be sorted"},
   });

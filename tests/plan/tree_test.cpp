@@ -115,6 +115,39 @@ TEST(Chooser, KeepsToFourShapesAndAlwaysHoldsTheValues) {
 }
 
 // A tree of an earlier chunk is not kept where another is more than a per cent smaller.
+// A line goes through all tiles, which a sample of tiles that are no neighbours does not show.
+TEST(Chooser, RunnersUpAreTriedOnAllRows) {
+  std::vector<int64_t> numbers(1 << 18);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(21.47 * static_cast<double>(i));
+  Values values;
+  values.type = Physical::kI64;
+  values.count = numbers.size();
+  values.data = numbers.data();
+  EXPECT_EQ(to_string(choose_tree(values)), "l3");
+}
+
+// Chunks of strings that look alike share one search; others have their own.
+TEST(Chooser, TextsAreSearchedOnceForAllThatLookAlike) {
+  std::mt19937_64 random(3);
+  const auto sentences = [&](uint64_t rows, uint64_t words) {
+    std::vector<std::string> texts(rows);
+    for (std::string& text : texts) {
+      for (uint64_t i = 0; i < 8; ++i) text += "word" + std::to_string(random() % words) + " ";
+    }
+    return testing::make_texts(texts);
+  };
+  ShapeChooser chooser(Physical::kBytes);
+  const Tree first = chooser.choose(sentences(20'000, 500).values);
+  EXPECT_EQ(chooser.choose(sentences(20'000, 500).values), first);
+  EXPECT_EQ(chooser.shapes().size(), 1u);
+  std::vector<std::string> few(20'000);
+  for (size_t i = 0; i < few.size(); ++i) few[i] = i % 3 == 0 ? "left" : i % 3 == 1 ? "right" : "straight on";
+  const Tree other = chooser.choose(testing::make_texts(few).values);
+  EXPECT_NE(other, first);
+  EXPECT_EQ(other.codec, "dict");
+  EXPECT_EQ(chooser.choose(sentences(20'000, 500).values), first);
+}
+
 TEST(Chooser, BestEffortChangesTreesBetweenChunks) {
   const Array sorted = make_array(Physical::kI64, 50000, Pattern::kSorted, 1);
   const Array noise = make_array(Physical::kI64, 50000, Pattern::kNarrow, 2);

@@ -8,6 +8,7 @@
 
 #include "basalt/core/error.h"
 #include "basalt/file/ipc.h"
+#include "core/arrow_reader.h"
 
 namespace basalt::test {
 
@@ -23,26 +24,14 @@ inline uint64_t import_untrusted(std::string_view bytes) {
     return count;
   };
   open_ipc(reader, "untrusted", &stream);
-  const std::unique_ptr<ArrowArrayStream, void (*)(ArrowArrayStream*)> owner(
-      &stream, [](ArrowArrayStream* it) { it->release(it); });
-  const auto check = [&](int code) {
-    if (code != 0) throw Error(ErrorCode::kCorrupt, stream.get_last_error(&stream));
-  };
-  ArrowSchema arrow_schema{};
-  check(stream.get_schema(&stream, &arrow_schema));
-  const std::unique_ptr<ArrowSchema, void (*)(ArrowSchema*)> schema_owner(&arrow_schema,
-                                                                          [](ArrowSchema* it) { it->release(it); });
-  const Schema schema = import_schema(arrow_schema);
+  arrow::StreamReader batches(&stream, "untrusted", nullptr);
   uint64_t rows = 0;
   for (int batch = 0; batch < kMostBatches; ++batch) {
-    ArrowArray array{};
-    check(stream.get_next(&stream, &array));
-    if (array.release == nullptr) break;
-    const std::unique_ptr<ArrowArray, void (*)(ArrowArray*)> array_owner(&array,
-                                                                         [](ArrowArray* it) { it->release(it); });
-    rows += static_cast<uint64_t>(array.length);
+    const std::unique_ptr<Table> table = batches.next();
+    if (table == nullptr) break;
+    rows += table->rows;
     ArrowArray out{};
-    export_batch(import_batch(array, arrow_schema, schema), &out);
+    export_batch(std::move(*table), &out);
     out.release(&out);
   }
   return rows;

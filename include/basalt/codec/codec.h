@@ -265,6 +265,8 @@ class TextAlphabet {
   virtual ~TextAlphabet() = default;
   // What the array's device tester reads of this test; at most Automaton::kMostDeviceStates states.
   virtual Buffer table(const Automaton& test) const = 0;
+  // Memory that it takes on the host, about.
+  virtual uint64_t bytes() const = 0;
 };
 
 class Codec {
@@ -295,6 +297,14 @@ class Codec {
   virtual Node encode(const Values& values, const Tree& tree, Effort effort) const = 0;
   // O(tiles): counts, stream lengths, offsets. Throws Error(kCorrupt). Children are validated by the caller.
   virtual void validate(const NodeView& node) const = 0;
+  // O(rows), of an array that passed validate(): what kernels rely on and only the values can show. Throws
+  // Error(kCorrupt). Children are checked by the caller.
+  virtual void check_values(const NodeView& node) const { (void)node; }
+  // Bytes that its reader holds for all tiles beside strings (Reader::entry_bytes()), children not counted.
+  virtual uint64_t held_bytes(const NodeView& node) const {
+    (void)node;
+    return 0;
+  }
   virtual std::unique_ptr<Reader> open(const NodeView& node) const;
   virtual std::unique_ptr<BytesReader> open_bytes(const NodeView& node) const;
 
@@ -332,6 +342,8 @@ Node encode_tree(const Values& values, const Tree& tree, Effort effort = Effort:
 void validate_tree(const NodeView& root, TreePlace place = TreePlace::kColumn);
 // Of an array that passed validate_tree(). Throws Error(kInternal) if the codec does not take the node's type: its
 // reader would write values of another width into the caller's memory.
+void check_values(const NodeView& node);
+uint64_t held_bytes(const NodeView& node);
 std::unique_ptr<Reader> open_reader(const NodeView& node);
 
 }  // namespace basalt

@@ -1,5 +1,6 @@
 // Choosing encodings. Per chunk, every codec is asked what a positional sample would cost under it, recursively, to a
-// depth of 3; the smallest tree wins. A column keeps to at most four trees per file, so that kernels stay few.
+// depth of 3; the smallest tree wins. Chunks of strings that look like one before take its tree. A column keeps to at
+// most four trees per file, so that kernels stay few.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +23,23 @@ Tree universal_tree(Physical type);
 // depends only on the values and on the earlier chunks.
 class ShapeChooser {
  public:
-  explicit ShapeChooser(Physical type, Effort effort = Effort::kBalanced) : type_(type), effort_(effort) {}
+  explicit ShapeChooser(Physical type, Effort effort = Effort::kBalanced);
+  ~ShapeChooser();
+  ShapeChooser(const ShapeChooser&) = delete;
+  ShapeChooser& operator=(const ShapeChooser&) = delete;
 
   Tree choose(const Values& values);
   // What was given out so far; the universal tree may join as the last one if an encoder refuses its values.
   const std::vector<Tree>& shapes() const { return shapes_; }
 
  private:
+  struct Known;  // a tree and the strings it was searched for
+
+  Tree choose_for_texts(const Values& values, const Sample& sample);
+  // `best`, or one of shapes() that is hardly larger.
+  Tree settle(const Values& values, const Sample& sample, const Estimate& best);
+
+  std::vector<Known> known_;
   Physical type_;
   Effort effort_;
   std::vector<Tree> shapes_;

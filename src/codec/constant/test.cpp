@@ -18,6 +18,7 @@ class ConstantAlphabet final : public TextAlphabet {
     if (test.matches(text_)) strings::set_bit(head.accepts, head.start);
     return out;
   }
+  uint64_t bytes() const override { return text_.size(); }
 
  private:
   std::string text_;

@@ -12,6 +12,8 @@ class DictCodec final : public Codec {
   std::vector<ChildSlot> children(Physical type) const override;
   Node encode(const Values& values, const Tree& tree, Effort effort) const override;
   void validate(const NodeView& node) const override;
+  void check_values(const NodeView& node) const override;
+  uint64_t held_bytes(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
   DeviceReader device_reader(const NodeView& node) const override;

@@ -42,6 +42,7 @@ class EntriesAlphabet final : public TextAlphabet {
     out.append(bits.data(), bits.size() * sizeof(uint32_t));
     return out;
   }
+  uint64_t bytes() const override { return entries_.bytes.size() + entries_.offsets.size() * sizeof(int64_t); }
 
  private:
   StringRows entries_;

@@ -68,6 +68,7 @@ class CodesAlphabet final : public TextAlphabet {
     for (const fsst::DecodeTable& table : tables_) append_code_table(out, test, table);
     return out;
   }
+  uint64_t bytes() const override { return tables_.size() * sizeof(fsst::DecodeTable); }
 
  private:
   std::vector<fsst::DecodeTable> tables_;

@@ -19,6 +19,7 @@ class NumberedAlphabet final : public TextAlphabet {
     strings::append_byte_table(out, test).start = test.run(test.start(), text_);
     return out;
   }
+  uint64_t bytes() const override { return text_.size(); }
 
  private:
   std::string text_;

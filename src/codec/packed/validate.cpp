@@ -4,6 +4,7 @@
 #include "codec/checks.h"
 #include "codec/packed/layout.h"
 #include "codec/packed/packed.h"
+#include "core/dispatch.h"
 
 namespace basalt {
 
@@ -28,6 +29,23 @@ void PackedCodec::validate(const NodeView& node) const {
     row += width;
   }
   check_stream_bytes(node, packed::kWords, row * kLanes * sizeof(uint32_t));
+}
+
+// Kernels that compare packed bits rely on the reference being the tile's smallest value.
+void PackedCodec::check_values(const NodeView& node) const {
+  if (!is_integer(node.type)) return;
+  const std::unique_ptr<Reader> reader = open(node);
+  dispatch_typed(node.type, [&](auto tag) {
+    using T = decltype(tag);
+    T values[kTileRows];
+    const T* references = stream_as<T>(node, packed::kReferences);
+    for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) {
+      if (reader->bounds(tile)) continue;
+      reader->decode_tile(tile, values);
+      if (*std::min_element(values, values + rows_in_tile(node.count, tile)) >= references[tile]) continue;
+      fail_corrupt(node, "a value of tile " + std::to_string(tile) + " is smaller than its reference");
+    }
+  });
 }
 
 }  // namespace basalt

@@ -14,6 +14,7 @@ class BytesAlphabet final : public TextAlphabet {
     strings::append_byte_table(out, test);
     return out;
   }
+  uint64_t bytes() const override { return 0; }
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ class TokensAlphabet final : public TextAlphabet {
                                  [&](uint32_t id) { return entries_.at(id); });
     return out;
   }
+  uint64_t bytes() const override { return entries_.bytes.size() + entries_.offsets.size() * sizeof(int64_t); }
 
  private:
   StringRows entries_;

@@ -14,6 +14,7 @@ class TokensCodec final : public Codec {
   double has_to_save() const override { return 0.9; }
   Node encode(const Values& values, const Tree& tree, Effort effort) const override;
   void validate(const NodeView& node) const override;
+  uint64_t held_bytes(const NodeView& node) const override;
   std::unique_ptr<BytesReader> open_bytes(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
   DeviceReader device_tester(const NodeView& node) const override;

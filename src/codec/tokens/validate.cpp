@@ -1,4 +1,6 @@
 // Every tile's ids lie where its starts say, and are not too many.
+#include <algorithm>
+
 #include "codec/checks.h"
 #include "codec/tokens/layout.h"
 #include "codec/tokens/tokens.h"
@@ -17,6 +19,13 @@ void TokensCodec::validate(const NodeView& node) const {
   if (entries > last || (entries == 0) != (last == 0)) {
     fail_corrupt(node, std::to_string(entries) + " entries for " + std::to_string(last) + " ids");
   }
+}
+
+uint64_t TokensCodec::held_bytes(const NodeView& node) const {
+  const auto* starts = stream_as<uint64_t>(node, tokens::kTileStarts);
+  uint64_t most = 0;  // ids of a tile
+  for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) most = std::max(most, starts[tile + 1] - starts[tile]);
+  return most * sizeof(uint32_t);
 }
 
 }  // namespace basalt

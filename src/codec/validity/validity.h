@@ -14,6 +14,7 @@ class ValidityCodec final : public Codec {
   uint32_t depth_cost() const override { return 0; }
   Node encode(const Values& values, const Tree& tree, Effort effort) const override;
   void validate(const NodeView& node) const override;
+  void check_values(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
   DeviceReader device_reader(const NodeView& node) const override;

@@ -240,6 +240,7 @@ ChunkFacts check_nested(const Column& column, const ColumnChunkInfo& info) {
     check_bound_form(zone, column.type);
     facts.order.nulls += nulls;
   }
+  require(!info.zones.empty() || column.null_count == 0, "there are NULLs but its statistics say that there are none");
   facts.order.values = column.length - facts.order.nulls;
   const bool nothing = !claims_order(info.stats) && info.stats.distinct == 0;
   require(nothing, "its statistics tell of values, which lists and structs do not have");

@@ -195,6 +195,7 @@ class Verifier {
       const Column column = use_decoder ? options_.decoder(encoded.root, field.type)
                                         : decode_rows(encoded.root, field.type, 0, info.rows, limits);
       if (column.length != info.rows) fail("it decodes to another number of rows");
+      check_values(encoded.root);
       check_dictionaries(encoded.root, limits_);
       check_children(field, column, item.chunk);
       if (use_decoder) check_utf8(column, 0);

@@ -319,6 +319,8 @@ void Generator::write_steps() {
   for (const AggregateStep& step : steps_) write_aggregate_step(step);
 }
 
+constexpr uint32_t kMostDescriptorWords = 1024;
+
 std::string why_not(const Pipeline& pipeline) {
   if (pipeline.columns.size() > 64) return "more than 64 columns";
   size_t literals = 0;
@@ -342,6 +344,9 @@ std::string why_not(const Pipeline& pipeline) {
         if (chunk.nodes.empty()) return "column " + column.name + " has no values of its own";
         const NodeView root = shape_of(chunk);
         const ChunkReaders readers = readers_of(root);
+        // Every chunk has room for the longest of them.
+        if (descriptor_words(root) > kMostDescriptorWords)
+          return "column " + column.name + " has a chunk with a long text in its parameters";
         if ((readers.values.empty() && !only_nulls) || (readers.validity_node != nullptr && readers.validity.empty())) {
           const std::string& reason = readers.values.reason;
           return "column " + column.name + ": " + (reason.empty() ? "an encoding without a device reader" : reason);
