@@ -1,9 +1,7 @@
 // Gathering and sorting of file-wide dictionaries.
 #include "file/dictionary.h"
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
+#include <utility>
 
 #include "core/dispatch.h"
 #include "file/format.h"
@@ -12,102 +10,112 @@ namespace basalt::format_v1 {
 
 namespace {
 
-// What one entry costs in the union besides its bytes: the node of the table, the string, the bucket.
-constexpr uint64_t kEntryOverhead = 80;
+// More than these are not gathered from several chunks: to find each in a table takes longer than to encode it, and to
+// hash rows is as good as to map codes of 17 bits. The format allows more.
+constexpr uint64_t kMostGathered = 1 << 16;
+// What one entry costs besides its bytes: a place and a half in the table, its offset.
+constexpr uint64_t kEntryOverhead = 60;
 
-// The order of dictionary entries: the type's own; floats by the order of their sign-adjusted bits.
-template <typename T>
-bool entry_less(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-    constexpr Bits kSign = Bits{1} << (sizeof(T) * 8 - 1);
-    const auto key = [](T value) {
-      const Bits bits = std::bit_cast<Bits>(value);
-      return (bits & kSign) != 0 ? static_cast<Bits>(~bits) : static_cast<Bits>(bits | kSign);
-    };
-    return key(a) < key(b);
-  } else {
-    return a < b;
-  }
-}
-
-std::string entry_key(const DictionaryEntries& entries, uint32_t width, uint64_t i) {
-  if (width == 0) return std::string(entries.strings.at(i));
+std::string_view entry_at(const DictionaryEntries& entries, uint32_t width, uint64_t i) {
+  if (width == 0) return entries.strings.at(i);
   return {entries.values.as<char>() + i * width, width};
 }
+
+uint64_t bytes_of(const DictionaryEntries& entries) { return entries.values.size() + entries.strings.bytes.size(); }
 
 }  // namespace
 
 void DictionaryUnion::give_up() {
   alive_ = false;
   memory_ = 0;
+  first_.reset();
   ids_ = {};
+  entries_ = {};
   chunks_ = {};
 }
 
 bool DictionaryUnion::add(const EncodedColumn& chunk) {
   if (!alive_) return false;
-  if (!chunk.entries) {
-    give_up();
-    return false;
-  }
-  const uint32_t width = width_of(type_);
-  std::vector<uint32_t>& ids = chunks_.emplace_back();
-  ids.reserve(chunk.entries->count);
-  for (uint64_t i = 0; i < chunk.entries->count; ++i) {
-    const auto [entry, fresh] =
-        ids_.try_emplace(entry_key(*chunk.entries, width, i), static_cast<uint32_t>(ids_.size()));
-    if (fresh) entry_bytes_ += entry->first.size();
-    ids.push_back(entry->second);
-    if (ids_.size() > kMaxDictionaryEntries || entry_bytes_ > kMaxDictionaryBytes) {
-      give_up();
-      return false;
+  if (chunk.entries && bytes_of(*chunk.entries) <= kMaxDictionaryBytes) {
+    if (!first_ && chunks_.empty()) {
+      first_ = *chunk.entries;
+      memory_ = bytes_of(*first_) + first_->strings.offsets.size() * sizeof(int64_t);
+      return true;
+    }
+    if (!first_ || insert(*std::exchange(first_, std::nullopt))) {
+      if (insert(*chunk.entries)) return true;
     }
   }
+  give_up();
+  return false;
+}
+
+bool DictionaryUnion::insert(const DictionaryEntries& entries) {
+  if (entries.count > kMostGathered) return false;
+  const uint32_t width = width_of(type_);
+  std::vector<uint32_t>& ids = chunks_.emplace_back();
+  ids.reserve(entries.count);
+  for (uint64_t i = 0; i < entries.count; ++i) {
+    const std::string_view text = entry_at(entries, width, i);
+    const uint32_t id =
+        ids_.number_of(TextKey(text, text.data() + text.size()),
+                       [&](uint32_t known) { return text.size() <= TextKey::kWhole || entries_.at(known) == text; });
+    if (id == entries_.size()) {
+      entries_.bytes.append(text.data(), text.size());
+      entries_.offsets.push_back(static_cast<int64_t>(entries_.bytes.size()));
+    }
+    ids.push_back(id);
+  }
   id_count_ += ids.size();
-  memory_ = entry_bytes_ + ids_.size() * kEntryOverhead + id_count_ * sizeof(uint32_t);
-  return true;
+  memory_ = entries_.bytes.size() + entries_.size() * kEntryOverhead + id_count_ * sizeof(uint32_t);
+  return entries_.size() <= kMostGathered && entries_.bytes.size() <= kMaxDictionaryBytes;
+}
+
+Values DictionaryUnion::values() const {
+  Values values;
+  values.type = type_;
+  values.count = entries_.size();
+  values.data = entries_.bytes.data();
+  values.offsets = entries_.offsets.data();
+  values.bytes = entries_.bytes.as<char>();
+  return values;
 }
 
 DictionaryUnion::Result DictionaryUnion::finish() {
   Result result;
-  result.entries = ids_.size();
-  std::vector<const std::pair<const std::string, uint32_t>*> sorted;
-  sorted.reserve(ids_.size());
-  for (const auto& entry : ids_) sorted.push_back(&entry);
-  const auto order = [&](const auto* a, const auto* b) {
-    if (type_ == Physical::kBytes) return a->first < b->first;
-    return dispatch_typed(type_, [&](auto tag) {
-      using T = decltype(tag);
-      T left;
-      T right;
-      std::memcpy(&left, a->first.data(), sizeof(T));
-      std::memcpy(&right, b->first.data(), sizeof(T));
-      return entry_less(left, right);
-    });
-  };
-  std::sort(sorted.begin(), sorted.end(), order);
-
-  std::vector<uint32_t> rank(ids_.size());
-  for (uint32_t i = 0; i < sorted.size(); ++i) rank[sorted[i]->second] = i;
-  for (uint32_t chunk = 0; chunk < chunks_.size(); ++chunk) {
-    std::vector<uint32_t>& map = result.maps.emplace_back();
-    if (chunks_[chunk].size() == ids_.size()) {
-      if (!result.whole_chunk) result.whole_chunk = chunk;
-      continue;
-    }
-    map.reserve(chunks_[chunk].size());
-    for (const uint32_t id : chunks_[chunk]) map.push_back(rank[id]);
+  if (first_) {
+    result.entries = first_->count;
+    result.whole_chunk = 0;
+    result.maps.emplace_back();
+    return result;
   }
-  if (result.whole_chunk) return result;
-  result.values.count = sorted.size();
-  for (const auto* entry : sorted) {
-    if (type_ == Physical::kBytes) {
-      result.values.strings.bytes.append(entry->first.data(), entry->first.size());
-      result.values.strings.offsets.push_back(static_cast<int64_t>(result.values.strings.bytes.size()));
-    } else {
-      result.values.values.append(entry->first.data(), entry->first.size());
+  result.entries = entries_.size();
+  for (uint32_t chunk = 0; chunk < chunks_.size() && !result.whole_chunk; ++chunk) {
+    if (chunks_[chunk].size() == result.entries) result.whole_chunk = chunk;
+  }
+  // Codes of values that all differ are their ranks.
+  const auto take = [&](const std::vector<uint32_t>& ranks) {
+    for (const std::vector<uint32_t>& ids : chunks_) {
+      std::vector<uint32_t>& map = result.maps.emplace_back();
+      if (ids.size() == result.entries) continue;
+      map.reserve(ids.size());
+      for (const uint32_t id : ids) map.push_back(ranks[id]);
     }
+  };
+  result.values.count = result.entries;
+  if (type_ == Physical::kBytes) {
+    const auto sorted = distinct_strings(values());
+    take(sorted->codes);
+    for (const std::string_view text : sorted->entries) {
+      result.values.strings.bytes.append(text.data(), text.size());
+      result.values.strings.offsets.push_back(static_cast<int64_t>(result.values.strings.bytes.size()));
+    }
+  } else {
+    dispatch_width(width_of(type_), [&](auto tag) {
+      const auto sorted = distinct_fixed<decltype(tag)>(values());
+      take(sorted->codes);
+      result.values.values.append(sorted->entries.data(), sorted->entries.size() * sizeof(tag));
+    });
   }
   return result;
 }

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <unordered_map>
+#include <string_view>
 #include <vector>
 
+#include "codec/dict/distinct.h"
 #include "file/encode_column.h"
 
 namespace basalt::format_v1 {
@@ -32,12 +32,17 @@ class DictionaryUnion {
   Result finish();
 
  private:
+  bool insert(const DictionaryEntries& entries);
+  // All entries, in the order in which they were met.
+  Values values() const;
+
   Physical type_;
   bool alive_ = true;
-  uint64_t entry_bytes_ = 0;
-  uint64_t id_count_ = 0;
   uint64_t memory_ = 0;
-  std::unordered_map<std::string, uint32_t> ids_;
+  uint64_t id_count_ = 0;
+  std::optional<DictionaryEntries> first_;  // as long as there is one chunk, which needs no table
+  NumberTable<TextKey> ids_;
+  StringRows entries_;                         // by id; numbers as their bytes
   std::vector<std::vector<uint32_t>> chunks_;  // ids of each chunk's entries, in the order of its codes
 };
 

@@ -200,6 +200,10 @@ struct Writer::State {
       }
       columns.emplace_back(*fields[i]);
     }
+    // Strings take longest: begun last, one of them would be waited for while other threads have nothing to do.
+    for (size_t i = 0; i < fields.size(); ++i) slowest_first.push_back(i);
+    std::stable_partition(slowest_first.begin(), slowest_first.end(),
+                          [&](size_t i) { return physical_of(fields[i]->type) == Physical::kBytes; });
   }
 
   void check_table(const Table& table) const {
@@ -284,7 +288,7 @@ struct Writer::State {
     wait_until([&] { return in_flight == 0 || in_flight + job->bytes <= flight_limit; });
     in_flight += job->bytes;
     jobs.push_back(job);
-    for (size_t i = 0; i < job->flat.size(); ++i) {
+    for (const size_t i : slowest_first) {
       count_running(1);
       try {
         pool->submit([this, job, i] { encode(*job, i); });
@@ -490,6 +494,7 @@ struct Writer::State {
   std::vector<uint32_t> sort_ids;
   std::vector<std::unique_ptr<ColumnEncoder>> encoders;
   std::vector<ColumnWriter> columns;
+  std::vector<size_t> slowest_first;  // columns in the order in which they are encoded
   ShapeTable shapes;
   Table collected;  // small tables on their way to the buffer
   std::unique_ptr<RowBuffer> buffer;

@@ -110,7 +110,7 @@ std::optional<Estimate> estimate_constant(const Values& values, Effort effort) {
   Tree constant{"constant", {}};
   if (values.type == Physical::kBytes) constant = {"strings", {{"constant", {}}, {"constant", {}}}};
   if (values.validity == nullptr) return Estimate{0, constant};
-  OwnedSample flags = take_sample(values);
+  OwnedSample flags = take_sample(values, effort);
   flags.sample.values.type = Physical::kNone;
   Estimate with_nulls = estimate_root(flags.sample, nullptr, effort);
   with_nulls.tree.children.push_back(std::move(constant));
@@ -253,7 +253,7 @@ ShapeChooser::~ShapeChooser() = default;
 Tree choose_tree(const Values& values, Effort effort) { return ShapeChooser(values.type, effort).choose(values); }
 
 Tree ShapeChooser::choose(const Values& values) {
-  const OwnedSample owned = take_sample(values);
+  const OwnedSample owned = take_sample(values, effort_);
   if (const auto constant = estimate_constant(values, effort_)) return settle(values, owned.sample, *constant);
   const bool is_number = is_integer(values.type) || is_float(values.type);
   if (values.type == Physical::kBytes && effort_ != Effort::kBest) return choose_for_texts(values, owned.sample);

@@ -11,6 +11,7 @@ namespace {
 
 // 16 tiles of a full chunk are 1.6 % of its rows: enough to tell trees apart, and about 2 ms for all of them.
 constexpr uint32_t kSampleTiles = 16;
+constexpr uint32_t kFewTiles = 8;  // of strings at the fast effort
 // Long strings: fewer rows per tile, so that a sample stays within a few megabytes.
 constexpr uint64_t kSampleBytes = 4 << 20;
 
@@ -19,9 +20,9 @@ struct Piece {
   uint64_t rows;
 };
 
-std::vector<Piece> places(const Values& values) {
+std::vector<Piece> places(const Values& values, uint32_t most_tiles) {
   const uint32_t tiles = tile_count(values.count);
-  const uint32_t taken = std::min(tiles, kSampleTiles);
+  const uint32_t taken = std::min(tiles, most_tiles);
   uint64_t rows_per_tile = kTileRows;
   if (values.type == Physical::kBytes && values.count > 0) {
     const auto bytes = static_cast<uint64_t>(values.offsets[values.count] - values.offsets[0]);
@@ -40,13 +41,15 @@ std::vector<Piece> places(const Values& values) {
 
 }  // namespace
 
-OwnedSample take_sample(const Values& values) {
+OwnedSample take_sample(const Values& values, Effort effort) {
   OwnedSample out;
   Values& view = out.sample.values;
   view.type = values.type;
   out.sample.total_rows = values.count;
   const uint32_t width = width_of(values.type);
-  const std::vector<Piece> pieces = places(values);
+  const bool few = effort == Effort::kFast && values.type == Physical::kBytes;
+  const uint32_t most_tiles = few ? kFewTiles : kSampleTiles;
+  const std::vector<Piece> pieces = places(values, most_tiles);
   if (!pieces.empty()) out.sample.piece_rows = pieces.front().rows;
   uint64_t rows = 0;
   if (values.type == Physical::kBytes) out.offsets.push_back(0);

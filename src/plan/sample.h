@@ -15,6 +15,6 @@ struct OwnedSample {
   Sample sample;
 };
 
-OwnedSample take_sample(const Values& values);
+OwnedSample take_sample(const Values& values, Effort effort);
 
 }  // namespace basalt

@@ -229,16 +229,20 @@ TEST(HostileFiles, LengthsAreAddedUpToTheLimitOnly) {
 
 // What readers refuse, no writer makes.
 TEST(HostileFiles, EntriesOfAWriterAreNotTooLarge) {
-  const uint64_t rows = 2000;
-  const auto text = [](uint64_t i) { return std::string(12'000, 'x') + std::to_string(i / 2); };
+  const uint64_t rows = 800;
+  const auto text = [](uint64_t i) { return std::string(100'000, 'x') + std::to_string(i / 2); };
   const Table table = make_table(rows, {strings("s", TypeKind::kUtf8, rows, text)});
   TemporaryFolder folder;
   WriteOptions options;
+  options.chunk_bytes = 256 << 20;  // one chunk
+  options.memory_limit = uint64_t{16} << 30;
   // And what takes the place of entries that are.
   for (const Tree& entries : {parse_tree("strings(packed, tokens)"), readable_entries()}) {
     options.encodings["s"] = {"dict", {{"packed", {}}, entries}};
     write(folder.path("a.basalt"), table, options);
-    expect_equal(table, read_table(*File::open(folder.path("a.basalt"))));
+    const auto file = File::open(folder.path("a.basalt"));
+    EXPECT_EQ(to_string(file->column(0).shapes.at(0)), "dict(packed, strings(packed, fsst(packed)))");
+    expect_equal(table, read_table(*file));
   }
 }
 

@@ -83,6 +83,8 @@ Node TokensCodec::encode(const Values& values, const Tree& tree, Effort effort) 
 
 std::optional<Estimate> TokensCodec::estimate(const Sample& sample, ChildChooser& chooser) const {
   if (sample.values.count == 0) return std::nullopt;
+  // To choose words takes several times as long as to train and use symbols of `fsst`.
+  if (chooser.effort() == Effort::kFast && chooser.forced(tokens::kIds) == nullptr) return std::nullopt;
   const auto bytes = static_cast<uint64_t>(sample.values.offsets[sample.values.count] - sample.values.offsets[0]);
   std::optional<Words> words = tokens::split_words(sample.values, bytes);
   if (!words || words->sequence.empty() ||
