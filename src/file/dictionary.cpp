@@ -57,9 +57,9 @@ bool DictionaryUnion::insert(const DictionaryEntries& entries) {
   ids.reserve(entries.count);
   for (uint64_t i = 0; i < entries.count; ++i) {
     const std::string_view text = entry_at(entries, width, i);
-    const uint32_t id =
-        ids_.number_of(TextKey(text, text.data() + text.size()),
-                       [&](uint32_t known) { return text.size() <= TextKey::kWhole || entries_.at(known) == text; });
+    const uint32_t id = ids_.number_of(TextKey(text, text.data() + text.size()), [&](uint32_t known) {
+      return text.size() <= TextKey::kWhole || entries_.at(known) == text;
+    });
     if (id == entries_.size()) {
       entries_.bytes.append(text.data(), text.size());
       entries_.offsets.push_back(static_cast<int64_t>(entries_.bytes.size()));

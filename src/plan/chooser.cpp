@@ -17,6 +17,9 @@ constexpr double kSimplerWins = 0.98;
 constexpr double kLeastSaving = 1024;
 // A chunk keeps to a tree the column has already if that costs at most this much more than its own best.
 constexpr double kKeepShape = 1.03;
+// At the best effort, trees are tried if they take at most this much more than the smallest at the balanced one.
+constexpr double kNearAtBalanced = 1.05;
+constexpr double kFewBytes = 4096;
 // At the best effort: this much more, or these bytes.
 constexpr double kKeepShapeAtBest = 1.01;
 constexpr double kKeepBytesAtBest = 64;
@@ -200,8 +203,17 @@ Estimate try_trees(const Values& values, const Sample& sample, const Estimate& f
     if (is_float(values.type) && can_hold(shape, values) && !contains(trees, shape)) trees.push_back(shape);
   }
 
+  // The best effort takes many times as long as the balanced one and saves a few per cent: whoever is far behind
+  // already needs no second try.
   std::vector<Costs> costs;
-  for (const Tree& tree : trees) costs.push_back(costs_of(values, tree, Effort::kBest));
+  double least = 1e300;
+  for (const Tree& tree : trees) {
+    costs.push_back(costs_of(values, tree, Effort::kBalanced));
+    least = std::min(least, costs.back().bytes);
+  }
+  for (size_t i = 0; i < trees.size(); ++i) {
+    if (costs[i].bytes <= least * kNearAtBalanced + kFewBytes) costs[i] = costs_of(values, trees[i], Effort::kBest);
+  }
   size_t best = 0;
   for (size_t i = 1; i < trees.size(); ++i) best = costs[i].bytes < costs[best].bytes ? i : best;
   const double most = is_float(values.type) ? costs[best].bytes * kFasterMayTake : 0;
@@ -247,6 +259,11 @@ struct ShapeChooser::Known {
   Tree tree;
 };
 
+struct ShapeChooser::Tried {
+  Tree estimated;
+  Tree taken;
+};
+
 ShapeChooser::ShapeChooser(Physical type, Effort effort) : type_(type), effort_(effort) {}
 ShapeChooser::~ShapeChooser() = default;
 
@@ -256,15 +273,18 @@ Tree ShapeChooser::choose(const Values& values) {
   const OwnedSample owned = take_sample(values, effort_);
   if (const auto constant = estimate_constant(values, effort_)) return settle(values, owned.sample, *constant);
   const bool is_number = is_integer(values.type) || is_float(values.type);
-  if (values.type == Physical::kBytes && effort_ != Effort::kBest) return choose_for_texts(values, owned.sample);
+  if (values.type == Physical::kBytes) return choose_for_texts(values, owned.sample);
   const Estimate first = estimate_root(owned.sample, nullptr, effort_);
-  if (is_number && effort_ == Effort::kBest) {
-    return settle(values, owned.sample, try_trees(values, owned.sample, first, shapes_));
+  if (!is_number || effort_ == Effort::kFast) return settle(values, owned.sample, first);
+  // Where samples say what they said before, the trees that were tried then are not tried again.
+  for (const Tried& tried : tried_) {
+    if (tried.estimated == first.tree && can_hold(tried.taken, values)) return tried.taken;
   }
-  if (is_number && effort_ == Effort::kBalanced && !contains(shapes_, first.tree)) {
-    return settle(values, owned.sample, try_runners_up(values, owned.sample, first));
-  }
-  return settle(values, owned.sample, first);
+  const Estimate best = effort_ == Effort::kBest ? try_trees(values, owned.sample, first, shapes_)
+                                                 : try_runners_up(values, owned.sample, first);
+  Tree taken = settle(values, owned.sample, best);
+  tried_.push_back({first.tree, taken});
+  return taken;
 }
 
 Tree ShapeChooser::choose_for_texts(const Values& values, const Sample& sample) {

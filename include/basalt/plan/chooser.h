@@ -34,12 +34,14 @@ class ShapeChooser {
 
  private:
   struct Known;  // a tree and the strings it was searched for
+  struct Tried;  // a tree that samples say is best, and the one that is
 
   Tree choose_for_texts(const Values& values, const Sample& sample);
   // `best`, or one of shapes() that is hardly larger.
   Tree settle(const Values& values, const Sample& sample, const Estimate& best);
 
   std::vector<Known> known_;
+  std::vector<Tried> tried_;
   Physical type_;
   Effort effort_;
   std::vector<Tree> shapes_;
