@@ -20,16 +20,6 @@ namespace {
 
 constexpr size_t kFrontBytes = 64 << 10;
 
-std::string extension_of(const std::string& path) {
-  const size_t dot = path.find_last_of("./");
-  return dot == std::string::npos || path[dot] == '/' ? "" : CLI::detail::to_lower(path.substr(dot + 1));
-}
-
-bool is_arrow_extension(const std::string& extension) {
-  static const std::set<std::string> names = {"arrow", "arrows", "ipc", "feather"};
-  return names.contains(extension);
-}
-
 bool has_glob(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
 
 std::vector<std::string> expand(const std::string& pattern) {
@@ -110,7 +100,7 @@ void InputSet::add_path(const std::string& path, const std::string& format) {
     bytes_ += file_bytes(match);
     if (const auto file = identify_file(match)) files_.push_back(*file);
   }
-  const bool arrow = format == "arrow" || (format.empty() && is_arrow_extension(extension_of(path)));
+  const bool arrow = format == "arrow" || (format.empty() && is_ipc_name(path));
   if (!arrow) {
     inputs_.push_back({path, format, false, {}, has_glob(path) ? matches : std::vector<std::string>{}});
     return;

@@ -100,6 +100,7 @@ bool is_dumb_terminal() {
 }
 
 constexpr int kHistoryLines = 1000;
+constexpr size_t kMostOffers = 60;
 
 std::filesystem::path history_path() {
   const char* state = std::getenv("XDG_STATE_HOME");
@@ -117,6 +118,7 @@ struct LineEditor::State {
   std::filesystem::path path = history_path();
   std::string prompt;
   PromptSignals* signals = nullptr;
+  LineEditor::Complete complete;
 
   static State& of(EditLine* editor) {
     void* self = nullptr;
@@ -146,6 +148,35 @@ struct LineEditor::State {
     }
   }
 
+  // Puts in what all that is offered have in common; where that is nothing more, shows them.
+  static unsigned char complete_word(EditLine* editor, int) {
+    State& state = of(editor);
+    const LineInfo* line = ::el_line(editor);
+    const char* begin = line->cursor;
+    while (begin > line->buffer && std::strchr(" \t(,;=<>", begin[-1]) == nullptr) --begin;
+    const std::string word(begin, line->cursor);
+    const std::vector<std::string> offers =
+        state.complete && !word.empty() ? state.complete(word) : std::vector<std::string>();
+    if (offers.empty()) return CC_REFRESH_BEEP;
+    std::string common = offers[0];
+    for (const std::string& offer : offers) {
+      size_t same = 0;
+      while (same < common.size() && same < offer.size() && common[same] == offer[same]) ++same;
+      common.resize(same);
+    }
+    if (common.size() > word.size()) {
+      ::el_deletestr(editor, static_cast<int>(word.size()));
+      const bool whole = offers.size() == 1 && common.back() != '/' && common.back() != '\'';
+      ::el_insertstr(editor, (common + (whole ? " " : "")).c_str());
+      return CC_REFRESH;
+    }
+    std::string shown = "\n";
+    for (size_t i = 0; i < offers.size() && i < kMostOffers; ++i) shown += offers[i] + "  ";
+    if (offers.size() > kMostOffers) shown += fmt::format("and {} more", offers.size() - kMostOffers);
+    std::fputs((shown + "\n").c_str(), stdout);
+    return CC_REDISPLAY;
+  }
+
   State() {
     HistEvent event;
     history = ::history_init();
@@ -164,6 +195,8 @@ struct LineEditor::State {
     ::el_set(editor, EL_EDITOR, "emacs");
     ::el_set(editor, EL_HIST, ::history, history);
     ::el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+    ::el_set(editor, EL_ADDFN, "basalt-complete", "completes a word", &State::complete_word);
+    ::el_set(editor, EL_BIND, "^I", "basalt-complete", nullptr);
     ::el_source(editor, nullptr);
   }
   ~State() {
@@ -198,9 +231,13 @@ void LineEditor::remember(const std::string& statement) {
   if (!state_->path.empty()) ::history(state_->history, &event, H_SAVE, state_->path.c_str());
 }
 
+void LineEditor::complete_with(Complete complete) { state_->complete = std::move(complete); }
+
 #else
 
 struct LineEditor::State {};
+
+void LineEditor::complete_with(Complete) {}
 
 LineEditor::Outcome LineEditor::read(const std::string& prompt, std::string& line) { return read_plain(prompt, line); }
 

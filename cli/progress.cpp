@@ -80,19 +80,22 @@ void ProgressBar::work() {
 }
 
 void ProgressBar::draw(double seconds) {
-  const double share = share_ ? share_() : -1;
+  // Whoever says that all is done while work goes on does not know.
+  double share = share_ ? share_() : -1;
+  if (share >= 1) share = -1;
   const uint64_t rows = rows_;
   const uint64_t bytes_in = total_bytes_in_ > 0 && share >= 0
                                 ? static_cast<uint64_t>(share * static_cast<double>(total_bytes_in_))
                                 : plain_bytes_.load();
   std::string line = label_;
   if (share >= 0) line += fmt::format(" {} {:3.0f} %", bar(share), share * 100);
-  line += fmt::format(" · {} rows/s · {} in · {} out", human_rate(static_cast<double>(rows) / seconds),
-                      human_bytes(bytes_in), human_bytes(written_bytes_));
+  if (rows > 0)
+    line += fmt::format(" · {} rows/s · {} in · {} out", human_rate(static_cast<double>(rows) / seconds),
+                        human_bytes(bytes_in), human_bytes(written_bytes_));
   if (share > 0.01)
     line += fmt::format(" · {} left", human_seconds(seconds * (1 - share) / share));
   else
-    line += fmt::format(" · {}", human_seconds(seconds));
+    line += fmt::format("{}{}", line.empty() ? "" : " · ", human_seconds(seconds));
   std::fputs(("\r" + line + "\033[K").c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;

@@ -2,14 +2,19 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
 
 #include "basalt/core/error.h"
 #include "cli/command.h"
 #include "cli/line_editor.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/statement.h"
 #include "cli/terminal.h"
@@ -22,19 +27,30 @@ constexpr const char* kHelp =
     ".schema [NAME|FILE]   columns of a table, a view or a file\n"
     ".timer on|off         show compile, transfer and kernel times\n"
     ".device [NAME]        show or choose where queries run: auto, cpu, cuda\n"
-    ".mode FORMAT          how results look: table, csv, json, ndjson\n"
+    ".mode FORMAT          how results look: table, csv, tsv, markdown, line, json, ndjson\n"
+    ".maxrows N            rows of a table that are shown, 0 for all (40 at first)\n"
+    ".nullvalue TEXT       what stands for NULL\n"
+    ".output [FILE]        write the rows of the statements that follow to a file; alone: to the screen again\n"
+    ".open FILE            work in this DuckDB database\n"
     ".read FILE            run the statements of a file\n"
     ".help                 this text\n"
     ".quit                 leave (also Ctrl-D)\n"
     "\n"
     "Statements end with a semicolon. Files are tables: select * from 'lineitem.basalt' limit 5;\n"
-    "Ctrl-C stops the running query, or clears the line.\n";
+    "Tab completes keywords, tables, columns and files. Ctrl-C stops the running query, or clears the line.\n";
 
 class Shell {
  public:
   Shell(Session& session, ShowOptions options) : session_(session), options_(std::move(options)) {}
 
   int run() {
+    editor_.complete_with([this](const std::string& word) {
+      try {
+        return completions(word);
+      } catch (const std::exception&) {
+        return std::vector<std::string>();
+      }
+    });
     print(fmt::format("basalt {} · .help for help\n", BASALT_VERSION));
     std::string line;
     while (!done_ && ending_signal() == 0) {
@@ -72,7 +88,10 @@ class Shell {
     if (statements.empty()) return;
     editor_.remember(pending_);
     pending_ = rest.find_first_not_of(" \t\r\n") == std::string::npos ? "" : rest;
-    for (const std::string& statement : statements) run_statement(session_, statement, options_);
+    for (const std::string& statement : statements) {
+      run_statement(session_, statement, options_);
+      note_columns(statement);
+    }
   }
 
   // An error ends the statement, never the shell; a signal that asks the program to end does.
@@ -114,6 +133,14 @@ class Shell {
       set_device(argument);
     } else if (name == ".mode") {
       set_mode(argument);
+    } else if (name == ".maxrows") {
+      set_max_rows(argument);
+    } else if (name == ".nullvalue") {
+      options_.null_text = unquoted(argument);
+    } else if (name == ".output") {
+      set_output(unquoted(argument));
+    } else if (name == ".open") {
+      open_database(unquoted(argument));
     } else if (name == ".read") {
       read_file(argument);
     } else {
@@ -153,9 +180,112 @@ class Shell {
   }
 
   void set_mode(const std::string& argument) {
-    if (argument != "table" && argument != "csv" && argument != "json" && argument != "ndjson")
-      throw Error(ErrorCode::kInvalidArgument, "modes are table, csv, json and ndjson");
+    static const std::set<std::string> kModes = {"table", "csv", "tsv", "markdown", "line", "json", "ndjson"};
+    if (!kModes.contains(argument))
+      throw Error(ErrorCode::kInvalidArgument, "modes are table, csv, tsv, markdown, line, json and ndjson");
     options_.format = argument;
+  }
+
+  static std::string unquoted(const std::string& text) {
+    const bool quoted = text.size() > 1 && text.front() == text.back() && (text.front() == '\'' || text.front() == '"');
+    return quoted ? text.substr(1, text.size() - 2) : text;
+  }
+
+  void set_max_rows(const std::string& argument) {
+    const bool is_number =
+        !argument.empty() && argument.size() < 10 && argument.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_number) throw Error(ErrorCode::kInvalidArgument, "write .maxrows and a number; 0 shows all rows");
+    options_.max_rows = std::stoul(argument);
+  }
+
+  // Statements follow each other into the file: each one's rows take the place of the ones before.
+  void set_output(const std::string& path) {
+    if (path.empty()) {
+      options_.output.clear();
+      if (!screen_format_.empty()) options_.format = screen_format_;
+      screen_format_.clear();
+      return;
+    }
+    const std::string format = format_by_name(path);
+    if (screen_format_.empty()) screen_format_ = options_.format;
+    options_.format = format.empty() ? screen_format_ : format;
+    options_.output = path;
+  }
+
+  void open_database(const std::string& path) {
+    if (path.empty()) throw Error(ErrorCode::kInvalidArgument, "write .open and the name of a database file");
+    const std::string name = "database_" + std::to_string(++databases_);
+    session_.execute("attach " + quote_literal(path) + " as " + name);
+    session_.execute("use " + name);
+  }
+
+  // What the word before the cursor may become.
+  std::vector<std::string> completions(const std::string& word) {
+    if (word.find_first_of("/'") != std::string::npos) return complete_path(word);
+    static const std::vector<std::string> kKeywords = {
+        "select", "from",   "where",  "group by", "order by", "having", "limit",    "offset",  "join",    "left join",
+        "on",     "using",  "as",     "and",      "or",       "not",    "null",     "is",      "in",      "between",
+        "like",   "case",   "when",   "then",     "else",     "end",    "with",     "union",   "all",     "distinct",
+        "count",  "sum",    "avg",    "min",      "max",      "create", "table",    "view",    "insert",  "into",
+        "values", "update", "delete", "drop",     "copy",     "to",     "describe", "explain", "analyze", "set"};
+    static const std::vector<std::string> kCommands = {".tables", ".schema",  ".timer",     ".device",
+                                                       ".mode",   ".maxrows", ".nullvalue", ".output",
+                                                       ".open",   ".read",    ".help",      ".quit"};
+    std::vector<std::string> found;
+    const auto offer = [&](const std::string& text) {
+      const bool begins =
+          text.size() > word.size() && std::equal(word.begin(), word.end(), text.begin(), [](char a, char b) {
+            return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+          });
+      if (begins) found.push_back(text);
+    };
+    if (word.starts_with('.')) {
+      for (const std::string& text : kCommands) offer(text);
+      return found;
+    }
+    for (const std::string& text : kKeywords) offer(text);
+    for (const TableInfo& table : session_.tables()) {
+      offer(table.name);
+      for (const ResultColumn& column : table.columns) offer(column.name);
+    }
+    for (const std::string& column : file_columns_) offer(column);
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+  }
+
+  static std::vector<std::string> complete_path(const std::string& word) {
+    const size_t quote = word.find('\'');
+    const std::string before = quote == std::string::npos ? "" : word.substr(0, quote + 1);
+    const std::string path = word.substr(before.size());
+    const size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+    std::vector<std::string> found;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, ignored)) {
+      const std::string name = folder + entry.path().filename().string();
+      if (!name.starts_with(path) || (entry.path().filename().string().starts_with('.') && folder == path)) continue;
+      const bool is_folder = entry.is_directory(ignored);
+      found.push_back(before + name + (is_folder ? "/" : before.empty() ? "" : "'"));
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  // Columns of files are completed once a statement has named the file.
+  void note_columns(const std::string& statement) {
+    for (size_t begin = statement.find('\''); begin != std::string::npos;) {
+      const size_t end = statement.find('\'', begin + 1);
+      if (end == std::string::npos) return;
+      const std::string path = statement.substr(begin + 1, end - begin - 1);
+      if (path.find('.') != std::string::npos && noted_files_.insert(path).second) {
+        try {
+          for (const ResultColumn& column : session_.describe(query_for_file(path))) file_columns_.insert(column.name);
+        } catch (const Error&) {  // it was no file
+        }
+      }
+      begin = statement.find('\'', end + 1);
+    }
   }
 
   void read_file(const std::string& path) {
@@ -169,6 +299,10 @@ class Shell {
   ShowOptions options_;
   LineEditor editor_;
   std::string pending_;
+  std::string screen_format_;  // while results go to a file
+  std::set<std::string> noted_files_;
+  std::set<std::string> file_columns_;
+  int databases_ = 0;
   bool done_ = false;
 };
 

@@ -162,9 +162,11 @@ void add_sql(Program& program) {
   command->add_option("-f,--file", options->file, "Run the statements of a file; - is standard input")
       ->type_name("FILE");
   command
-      ->add_option("--format", options->format,
-                   "table (default without --output), csv, tsv, json, ndjson, arrow, arrows, parquet or basalt")
-      ->check(CLI::IsMember({"table", "csv", "tsv", "json", "ndjson", "arrow", "arrows", "parquet", "basalt"}))
+      ->add_option(
+          "--format", options->format,
+          "table (default without --output), csv, tsv, markdown, line, json, ndjson, arrow, arrows, parquet or basalt")
+      ->check(CLI::IsMember(
+          {"table", "csv", "tsv", "markdown", "line", "json", "ndjson", "arrow", "arrows", "parquet", "basalt"}))
       ->type_name("FORMAT");
   command
       ->add_option(

@@ -63,15 +63,24 @@ void write_whole(Session& session, const std::string& sql, const ShowOptions& op
   }
 }
 
-void show_text(QueryResult& result, const ShowOptions& options) {
+void show_text(QueryResult& result, const ShowOptions& options, ProgressBar& bar) {
   TextTarget target(options.output);
-  const TextSink sink = [&](std::string_view text) { target.write(text); };
+  const TextSink sink = [&](std::string_view text) {
+    bar.stop();  // which may stand where the text goes
+    target.write(text);
+  };
   if (options.format == "csv" || options.format == "tsv") {
-    result.write_csv(sink, true, options.format == "tsv" ? '\t' : ',');
+    result.write_csv(sink, true, options.format == "tsv" ? '\t' : ',', options.null_text);
+  } else if (options.format == "markdown") {
+    result.write_markdown([&](std::string_view text) { sink(printable_lines(std::string(text))); }, options.null_text);
+  } else if (options.format == "line") {
+    result.write_lines([&](std::string_view text) { sink(printable_lines(std::string(text))); }, options.null_text);
   } else if (options.format == "json" || options.format == "ndjson") {
     result.write_json(sink, options.format == "ndjson");
   } else {
     RenderOptions render;
+    render.max_rows = options.max_rows;
+    if (!options.null_text.empty()) render.null_text = options.null_text;
     render.max_width = options.output.empty() && is_terminal(STDOUT_FILENO) ? terminal_width() : 0;
     sink(printable_lines(result.to_box(render)));
   }
@@ -112,13 +121,14 @@ void show_report(const QueryReport& report, const ShowOptions& options) {
   if (options.footer) std::fputs((dim(report.summary(), STDERR_FILENO) + "\n").c_str(), stderr);
 }
 
-ResultRows show_rows(QueryResult& result, const ShowOptions& options) {
+ResultRows show_rows(QueryResult& result, const ShowOptions& options, ProgressBar& bar) {
   if (!result.has_rows()) return ResultRows::kNone;
   if (options.format == "arrow" || options.format == "arrows") {
     show_arrow(result, options);
     return ResultRows::kWritten;
   }
   if (const std::string plan = result.explain_text(); !plan.empty()) {
+    bar.stop();
     print(printable_lines(plan) + (plan.back() == '\n' ? "" : "\n"));
     return ResultRows::kNone;
   }
@@ -126,7 +136,7 @@ ResultRows show_rows(QueryResult& result, const ShowOptions& options) {
     result.write_csv([](std::string_view) {});  // it runs as its rows are fetched
     return ResultRows::kNotKept;
   }
-  show_text(result, options);
+  show_text(result, options, bar);
   return ResultRows::kWritten;
 }
 
@@ -141,8 +151,10 @@ ResultRows run_statement(Session& session, const std::string& sql, const ShowOpt
     print(printable_lines(text));
     return ResultRows::kNone;
   }
+  ProgressBar bar("", !options.footer, 0, [&] { return session.progress(); });
   if (is_written_whole(options.format) && !options.explain_kernel && session.is_query(sql)) {
     write_whole(session, sql, options);
+    bar.stop();
     if (options.footer) print_notices(session.notices());
     return ResultRows::kWritten;
   }
@@ -150,10 +162,12 @@ ResultRows run_statement(Session& session, const std::string& sql, const ShowOpt
   if (options.explain_kernel) {
     while (result.next() != nullptr) {
     }
+    bar.stop();
     show_kernel(result.report());
     return ResultRows::kNone;
   }
-  const ResultRows rows = show_rows(result, options);
+  const ResultRows rows = show_rows(result, options, bar);
+  bar.stop();
   show_report(result.report(), options);
   return rows;
 }

@@ -8,12 +8,14 @@
 namespace basalt::cli {
 
 struct ShowOptions {
-  std::string format = "table";  // table, csv, tsv, json, ndjson, arrow, arrows, parquet, basalt
+  std::string format = "table";  // table, csv, tsv, markdown, line, json, ndjson, arrow, arrows, parquet, basalt
   std::string output;            // empty = standard output
   bool timing = false;
   bool explain = false;
   bool explain_kernel = false;
-  bool footer = true;  // the last line: rows, time, where it ran, what fell back
+  uint64_t max_rows = 40;  // of a table; 0 = all
+  std::string null_text;   // for NULL; empty: as the format has it
+  bool footer = true;      // the last line: rows, time, where it ran, what fell back
 };
 
 // What became of a statement's rows. Formats that only queries can be written in (parquet, basalt) keep no others'.

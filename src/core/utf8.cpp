@@ -46,21 +46,6 @@ size_t character_length(const uint8_t* at, size_t left) {
   return length;
 }
 
-// All rows as one text, and no row beginning inside a character: then every row is UTF-8.
-bool is_utf8_as_a_whole(const Column& column) {
-  const int64_t* offsets = column.offsets.as<int64_t>();
-  const auto* bytes = column.bytes.as<uint8_t>();
-  const auto first = static_cast<size_t>(offsets[0]);
-  const size_t size = static_cast<size_t>(offsets[column.length]) - first;
-  const size_t ascii = skip_ascii(bytes + first, size);
-  if (ascii == size) return true;
-  if (!is_utf8({column.bytes.as<char>() + first + ascii, size - ascii})) return false;
-  for (uint64_t row = 0; row < column.length; ++row) {
-    if (offsets[row] < offsets[column.length] && is_continuation(bytes[offsets[row]])) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 bool is_ascii(std::string_view text) {
@@ -112,8 +97,22 @@ std::string escape_controls(std::string_view text, bool keep_lines) {
   return out;
 }
 
+// All as one text, and none beginning inside a character.
+bool are_utf8(const char* bytes, const int64_t* offsets, uint64_t count) {
+  if (count == 0) return true;
+  const auto first = static_cast<size_t>(offsets[0]);
+  const size_t size = static_cast<size_t>(offsets[count]) - first;
+  const size_t ascii = skip_ascii(reinterpret_cast<const uint8_t*>(bytes) + first, size);
+  if (ascii == size) return true;
+  if (!is_utf8({bytes + first + ascii, size - ascii})) return false;
+  for (uint64_t row = 0; row < count; ++row) {
+    if (offsets[row] < offsets[count] && is_continuation(static_cast<uint8_t>(bytes[offsets[row]]))) return false;
+  }
+  return true;
+}
+
 std::optional<uint64_t> find_invalid_utf8(const Column& column) {
-  if (column.length == 0 || is_utf8_as_a_whole(column)) return std::nullopt;
+  if (are_utf8(column.bytes.as<char>(), column.offsets.as<int64_t>(), column.length)) return std::nullopt;
   for (uint64_t row = 0; row < column.length; ++row) {
     if (column.is_valid(row) && !is_utf8(column.string_at(row))) return row;
   }

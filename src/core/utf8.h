@@ -36,6 +36,8 @@ bool is_utf8(std::string_view text);
 // the like. Names come from files, and files from strangers. With `keep_lines`, line ends and tabs stay, for messages.
 std::string escape_controls(std::string_view text, bool keep_lines = false);
 
+// Whether each of `count` texts that lie one after the other is UTF-8.
+bool are_utf8(const char* bytes, const int64_t* offsets, uint64_t count);
 // The first valid row of a utf8 column that is not UTF-8. What lies under a NULL is nobody's business.
 std::optional<uint64_t> find_invalid_utf8(const Column& column);
 // Throws Error(kCorrupt) with the row, counted from `first_row`; columns of other types pass.

@@ -37,6 +37,9 @@ class ArrayTiles {
   void gather_strings(uint32_t tile, const uint16_t* rows, uint32_t count, StringRows& out);
   void string_lengths(uint32_t tile, uint32_t* out) { reader().string_lengths(tile, out); }
   uint64_t most_bytes(uint32_t tile) { return reader().most_bytes(tile); }
+  // kBytes: the list that rows are places in, nullptr if there is none; a tile's places.
+  const StringRows* entries() { return reader().entries(); }
+  void codes(uint32_t tile, uint32_t* out) { reader().decode_codes(tile, out); }
   // out[i] = 1 where low ≤ value ≤ high (0 there if `negate`), if the codec can tell without decoding.
   Answered test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out);
   // kBytes: out[i] = 1 where the automaton accepts the row, if the codec can tell without decoding.

@@ -19,6 +19,8 @@ namespace {
 
 // Bytes of strings after which a batch is given out.
 constexpr uint64_t kBatchBytes = 16 << 20;
+// Where a filter leaves few rows, a long list of strings is not worth its making.
+constexpr uint64_t kMostOfFiltered = 4096;
 
 bool is_nested(const DataType& type) { return type.kind == TypeKind::kList || type.kind == TypeKind::kStruct; }
 
@@ -55,6 +57,8 @@ struct ChunkScan::State {
     std::shared_ptr<const Column> whole;  // nested: the chunk's rows
     bool any_null = false;
     std::vector<uint8_t> valid;  // of the batch, one byte per row
+    bool decided = false;        // whether it comes as codes
+    const StringRows* entries = nullptr;
   };
 
   std::shared_ptr<const File> file;
@@ -63,6 +67,7 @@ struct ChunkScan::State {
   std::vector<Output> outputs;
   bool row_numbers = false;
   uint32_t batch_rows = 0;
+  uint64_t most_entries = 0;  // of strings that come as codes
   Expr predicate;
   bool has_filter = false;
 
@@ -86,12 +91,15 @@ struct ChunkScan::State {
   // kBatchBytes, but one at least.
   uint32_t rows_that_fit(const Table& out);
   void append_rows_of_tile(Table& out, uint32_t first, uint32_t count);
+  void decide_codes(Output& output);
+  void append_codes(exec::ArrayTiles& values, Column& target, uint32_t first, uint32_t count);
   void append_column(Output& output, Column& target, uint32_t first, uint32_t count);
   void append_strings(exec::ArrayTiles& values, Column& target, uint32_t first, uint32_t count);
   void append_some_strings(exec::ArrayTiles& values, Column& target, uint32_t first, uint32_t count);
   void append_nested(Output& output, Column& target, uint32_t first, uint32_t count);
   void finish_column(Output& output, Column& column, uint64_t rows) const;
   void check_column(const Column& column, const std::string& name) const;
+  [[noreturn]] void fail_column(const std::string& name, const char* fault) const;
 };
 
 void ChunkScan::State::open() {
@@ -204,11 +212,45 @@ void ChunkScan::State::append_nested(Output& output, Column& target, uint32_t fi
   }
 }
 
+void ChunkScan::State::decide_codes(Output& output) {
+  if (output.decided) return;
+  output.decided = true;
+  const Field& field = schema.fields[&output - outputs.data()];
+  if (most_entries == 0 || physical_of(field.type) != Physical::kBytes) return;
+  exec::ColumnChunk& source = tiles.chunk_column(output.tile_column);
+  exec::ArrayTiles& values = source.values();
+  const StringRows* entries = source.placed([&] { return values.entries(); });
+  if (entries == nullptr || entries->size() > (has_filter ? std::min(most_entries, kMostOfFiltered) : most_entries))
+    return;
+  if (field.type.kind == TypeKind::kUtf8 &&
+      !are_utf8(entries->bytes.as<char>(), entries->offsets.data(), entries->size())) {
+    fail_column(field.name, "a string is not valid UTF-8");
+  }
+  output.entries = entries;
+}
+
+void ChunkScan::State::append_codes(exec::ArrayTiles& values, Column& target, uint32_t first, uint32_t count) {
+  std::array<uint32_t, kTileRows> codes;
+  values.codes(tiles.tile(), codes.data());
+  const size_t at = target.values.size();
+  target.values.resize(at + count * sizeof(uint32_t));
+  auto* to = reinterpret_cast<uint32_t*>(target.values.data() + at);
+  if (count == tiles.tile_rows()) {
+    std::copy_n(codes.data(), count, to);
+    return;
+  }
+  const uint16_t* list = tiles.list() + first;
+  for (uint32_t i = 0; i < count; ++i) to[i] = codes[list[i]];
+}
+
 void ChunkScan::State::append_column(Output& output, Column& target, uint32_t first, uint32_t count) {
   if (output.tile_column == ~0u) return append_nested(output, target, first, count);
   exec::ColumnChunk& source = tiles.chunk_column(output.tile_column);
   const bool all = count == tiles.tile_rows();
-  if (physical_of(target.type) == Physical::kBytes) {
+  if (output.entries != nullptr) {
+    exec::ArrayTiles& values = source.values();
+    source.placed([&] { append_codes(values, target, first, count); });
+  } else if (physical_of(target.type) == Physical::kBytes) {
     exec::ArrayTiles& values = source.values();
     source.placed([&] { append_strings(values, target, first, count); });
   } else {
@@ -260,6 +302,8 @@ uint32_t ChunkScan::State::rows_that_fit(const Table& out) {
   std::vector<uint32_t> texts;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].tile_column == ~0u || physical_of(out.columns[i].type) != Physical::kBytes) continue;
+    decide_codes(outputs[i]);
+    if (outputs[i].entries != nullptr) continue;
     texts.push_back(outputs[i].tile_column);
     before += out.columns[i].bytes.size();
     exec::ColumnChunk& column = tiles.chunk_column(texts.back());
@@ -311,7 +355,10 @@ void ChunkScan::State::check_column(const Column& column, const std::string& nam
     for (const uint8_t value : column.values.span<uint8_t>()) seen |= value;
     if (seen > 1) fault = "a boolean is neither 0 nor 1";
   }
-  if (fault == nullptr) return;
+  if (fault != nullptr) fail_column(name, fault);
+}
+
+void ChunkScan::State::fail_column(const std::string& name, const char* fault) const {
   throw Error(ErrorCode::kCorrupt,
               file->name() + ": column " + name + ": chunk " + std::to_string(chunk) + ": " + fault);
 }
@@ -409,9 +456,14 @@ bool ChunkScan::next(Table& out) {
   state.tiles.check_not_corrupt();
   for (size_t i = 0; i < state.outputs.size(); ++i) {
     state.finish_column(state.outputs[i], out.columns[i], out.rows);
-    state.check_column(out.columns[i], state.schema.fields[i].name);
+    if (state.outputs[i].entries == nullptr) state.check_column(out.columns[i], state.schema.fields[i].name);
   }
   return out.rows > 0;
+}
+
+void ChunkScan::give_codes(uint64_t most_entries) { state_->most_entries = most_entries; }
+const StringRows* ChunkScan::entries(size_t column) const {
+  return column < state_->outputs.size() ? state_->outputs[column].entries : nullptr;
 }
 
 const ScanCounters& ChunkScan::counters() const { return state_->counters; }

@@ -176,6 +176,14 @@ bool is_ipc(std::string_view front) {
   return front.starts_with(kFileMagic) || (front.starts_with("\xff\xff\xff\xff") && length > 0);
 }
 
+bool is_ipc_name(std::string_view path) {
+  const size_t dot = path.find_last_of("./");
+  if (dot == std::string_view::npos || path[dot] == '/') return false;
+  std::string ending(path.substr(dot + 1));
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return ending == "arrow" || ending == "arrows" || ending == "ipc" || ending == "feather";
+}
+
 void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out, uint64_t size) {
   std::string front(kFrontBytes, 0);
   size_t got = 0;

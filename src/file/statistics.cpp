@@ -349,15 +349,10 @@ void statistics_of_codes(const ChunkDictionary& dictionary, StringZones& zones, 
 
 void string_statistics(const Column& column, const ChunkDictionary* dictionary, ChunkStatistics& out) {
   const bool utf8 = column.type.kind == TypeKind::kUtf8;
-  const auto entries_are_utf8 = [&] {
-    const StringRows& entries = *dictionary->strings;
-    return is_utf8({entries.bytes.as<char>(), entries.bytes.size()}) &&
-           std::none_of(entries.offsets.begin(), entries.offsets.end() - 1, [&](int64_t at) {
-             return at < entries.offsets.back() && is_continuation(entries.bytes.as<uint8_t>()[at]);
-           });
-  };
   // Readers refuse such a column: it must not be written. Looked for here, where its bytes pass the cache anyway.
-  const bool sound = !utf8 || (dictionary != nullptr && entries_are_utf8());
+  const StringRows* entries = dictionary == nullptr ? nullptr : dictionary->strings;
+  const bool sound =
+      !utf8 || (entries != nullptr && are_utf8(entries->bytes.as<char>(), entries->offsets.data(), entries->size()));
   if (const auto row = sound ? std::nullopt : find_invalid_utf8(column)) {
     throw Error(ErrorCode::kInvalidArgument,
                 "row " + std::to_string(*row) + " is not valid UTF-8 (a binary column may hold any bytes)");

@@ -395,6 +395,7 @@ struct Writer::State {
       while (dictionary_memory > dictionary_limit) drop_largest_dictionary();
       if (!columns[i].dictionary().alive()) encoders[i]->wants_entries.store(false, std::memory_order_relaxed);
     }
+    waiting_bytes = waiting;
     if (waiting >= waiting_limit) flush();
     if (options.cancel != nullptr) options.cancel->check();
     report();
@@ -439,12 +440,13 @@ struct Writer::State {
 
   void flush() {
     for (ColumnWriter& column : columns) column.flush(*file);
+    waiting_bytes = 0;
   }
 
   void report() const {
     if (!options.progress) return;
     options.progress({rows + buffer->rows() + collected.rows, plain_bytes + buffer->bytes() + plain_bytes_of(collected),
-                      file->position()});
+                      file->position() + waiting_bytes});
   }
 
   WriteSummary finish() {
@@ -507,6 +509,7 @@ struct Writer::State {
   uint64_t dictionary_limit = 0;
   uint64_t dictionary_memory = 0;
   uint64_t in_flight = 0;
+  uint64_t waiting_bytes = 0;                  // of finished chunks, not yet written
   std::deque<std::shared_ptr<ChunkJob>> jobs;  // in chunk order
   bool over = false;                           // finished or failed
 

@@ -2,6 +2,7 @@
 #include "basalt/sql/register.h"
 
 #include "basalt/cuda/backend.h"
+#include "basalt/file/ipc.h"
 #include "duckdb.hpp"
 #include "duckdb/function/replacement_scan.hpp"
 #include "duckdb/main/extension/extension_loader.hpp"
@@ -10,6 +11,7 @@
 #include "duckdb/parser/tableref/table_function_ref.hpp"
 #include "sql/copy.h"
 #include "sql/copy_operator.h"
+#include "sql/functions.h"
 #include "sql/operator.h"
 #include "sql/output_check.h"
 #include "sql/scan.h"
@@ -24,11 +26,13 @@ namespace {
 duckdb::unique_ptr<duckdb::TableRef> replace_scan(duckdb::ClientContext& context, duckdb::ReplacementScanInput& input,
                                                   duckdb::optional_ptr<duckdb::ReplacementScanData>) {
   const duckdb::string path = duckdb::ReplacementScan::GetFullPath(input);
-  if (!duckdb::StringUtil::EndsWith(duckdb::StringUtil::Lower(path), ".basalt")) return nullptr;
+  const bool is_basalt = duckdb::StringUtil::EndsWith(duckdb::StringUtil::Lower(path), ".basalt");
+  if (!is_basalt && !is_ipc_name(path)) return nullptr;
   auto table = duckdb::make_uniq<duckdb::TableFunctionRef>();
   duckdb::vector<duckdb::unique_ptr<duckdb::ParsedExpression>> arguments;
   arguments.push_back(duckdb::make_uniq<duckdb::ConstantExpression>(duckdb::Value(path)));
-  table->function = duckdb::make_uniq<duckdb::FunctionExpression>(sql::kScanName, std::move(arguments));
+  table->function =
+      duckdb::make_uniq<duckdb::FunctionExpression>(is_basalt ? sql::kScanName : sql::kReadArrow, std::move(arguments));
   if (!duckdb::FileSystem::HasGlob(path)) {
     table->alias = duckdb::FileSystem::GetFileSystem(context).ExtractBaseName(path);
   }
@@ -72,6 +76,7 @@ void register_basalt(duckdb::DatabaseInstance& database) {
   loader.RegisterFunction(sql::scan_functions(sql::kScanName));
   loader.RegisterFunction(sql::scan_functions(sql::kReadName));
   loader.RegisterFunction(sql::copy_function());
+  for (const duckdb::TableFunction& function : sql::table_functions()) loader.RegisterFunction(function);
 
   duckdb::DBConfig& config = duckdb::DBConfig::GetConfig(database);
   config.replacement_scans.emplace_back(replace_scan);

@@ -17,6 +17,7 @@ std::string QueryResult::to_box(const RenderOptions& options) {
   constexpr duckdb::idx_t kNoLimit = duckdb::idx_t{1} << 40;
   config.max_width = options.max_width == 0 ? kNoLimit : options.max_width;
   config.max_rows = options.max_rows == 0 ? kNoLimit : options.max_rows;
+  config.null_value = options.null_text;
   duckdb::BoxRenderer renderer(config);
   return renderer.ToString(*state_->connection->context, rows.names, rows.Collection());
 }
@@ -167,9 +168,22 @@ void append_json(std::string& out, const duckdb::Value& value) {
   }
 }
 
+// A cell of a table: bars would begin another one, and line ends another row.
+void append_markdown(std::string& out, std::string_view cell) {
+  for (const char c : cell) {
+    if (c == '|') {
+      out += "\\|";
+    } else if (c == '\n') {
+      out += "<br>";
+    } else if (c != '\r') {
+      out += c;
+    }
+  }
+}
+
 }  // namespace
 
-void QueryResult::write_csv(const TextSink& sink, bool header, char delimiter) {
+void QueryResult::write_csv(const TextSink& sink, bool header, char delimiter, const std::string& null_text) {
   std::string text;
   if (header) {
     for (size_t i = 0; i < state_->columns.size(); ++i) {
@@ -185,9 +199,58 @@ void QueryResult::write_csv(const TextSink& sink, bool header, char delimiter) {
     for (size_t row = 0; row < chunk->size(); ++row) {
       for (size_t i = 0; i < state_->columns.size(); ++i) {
         if (i > 0) text += delimiter;
-        if (!cells.is_null(i, row)) append_csv(text, cells.at(i, row), delimiter);
+        cells.is_null(i, row) ? void(text += null_text) : append_csv(text, cells.at(i, row), delimiter);
       }
       text += '\n';
+    }
+    sink(text);
+  }
+}
+
+void QueryResult::write_markdown(const TextSink& sink, const std::string& null_text) {
+  std::string text = "|";
+  for (const ResultColumn& column : state_->columns) {
+    text += ' ';
+    append_markdown(text, column.name);
+    text += " |";
+  }
+  text += "\n|";
+  for (const LogicalType& type : state_->result->types) text += type.IsNumeric() ? "---:|" : "---|";
+  text += '\n';
+  sink(text);
+  while (auto chunk = state_->fetch()) {
+    text.clear();
+    const ChunkText cells(*state_->connection->context, *chunk);
+    for (size_t row = 0; row < chunk->size(); ++row) {
+      text += '|';
+      for (size_t i = 0; i < state_->columns.size(); ++i) {
+        text += ' ';
+        append_markdown(text, cells.is_null(i, row) ? null_text : cells.at(i, row));
+        text += " |";
+      }
+      text += '\n';
+    }
+    sink(text);
+  }
+}
+
+void QueryResult::write_lines(const TextSink& sink, const std::string& null_text) {
+  size_t widest = 0;
+  for (const ResultColumn& column : state_->columns) widest = std::max(widest, column.name.size());
+  bool first = true;
+  std::string text;
+  while (auto chunk = state_->fetch()) {
+    text.clear();
+    const ChunkText cells(*state_->connection->context, *chunk);
+    for (size_t row = 0; row < chunk->size(); ++row) {
+      if (!std::exchange(first, false)) text += '\n';
+      for (size_t i = 0; i < state_->columns.size(); ++i) {
+        const std::string& name = state_->columns[i].name;
+        text.append(widest - name.size(), ' ');
+        text += name + " = ";
+        text += cells.is_null(i, row) ? std::string_view(null_text) : cells.at(i, row);
+        text += '\n';
+      }
     }
     sink(text);
   }

@@ -37,6 +37,8 @@ constexpr const char* kRowNumber = "file_row_number";
 constexpr size_t kMaxFilesForCardinality = 256;
 // With fewer, threads idle at the end of a scan.
 constexpr uint64_t kPartsPerThread = 2;
+// Lists of strings that are handed over as dictionaries: longer ones cost more than their rows.
+constexpr uint64_t kMostDictionaryEntries = 1 << 16;
 
 struct ScanOptions : duckdb::BaseFileReaderOptions {
   bool file_row_number = false;
@@ -96,6 +98,7 @@ struct ScanLocalState : LocalTableFunctionState {
   std::vector<ResidualFilter> residual;
   std::deque<Conversion> conversions;  // in place: chunks cannot move
   std::vector<bool> left_out;          // columns that only filters read, and these inside Basalt
+  std::vector<duckdb::buffer_ptr<duckdb::VectorChildBuffer>> dictionaries;  // of the chunk, by column of the scan
   duckdb::SelectionVector selection{STANDARD_VECTOR_SIZE};
 };
 
@@ -231,6 +234,8 @@ class BasaltReader : public duckdb::BaseFileReader {
     state.scan = std::make_unique<ChunkScan>(basalt_file, state.chunk, std::move(wanted),
                                              filtered ? &combined : nullptr, std::move(filter_columns), row_numbers,
                                              STANDARD_VECTOR_SIZE, state.part, global.limits);
+    state.scan->give_codes(kMostDictionaryEntries);
+    state.dictionaries.clear();
   }
 
   void note_changes(const std::vector<uint32_t>& wanted, StatementLog& log) const {
@@ -320,7 +325,7 @@ class BasaltReader : public duckdb::BaseFileReader {
       if (conversion != nullptr) conversion->input.Reset();
       Column& rows_of_column = state.rows.columns[next++];
       check_promises(*basalt_file, field_of(column), rows_of_column);
-      fill_vector(std::move(rows_of_column), field_of(column), target);
+      fill(state, next - 1, rows_of_column, field_of(column), target);
       if (conversion != nullptr) {
         conversion->input.SetCardinality(rows);
         conversion->executor->ExecuteExpression(conversion->input, output.data[i]);
@@ -328,6 +333,16 @@ class BasaltReader : public duckdb::BaseFileReader {
     }
     apply_residual(state, output);
     return true;
+  }
+
+  static void fill(ScanLocalState& state, size_t number, Column& rows, const Field& field, duckdb::Vector& target) {
+    const StringRows* entries = state.scan->entries(number);
+    if (entries == nullptr) return fill_vector(std::move(rows), field, target);
+    // One for all batches, by which DuckDB knows that what it found out about an entry still holds.
+    if (state.dictionaries.size() <= number) state.dictionaries.resize(number + 1);
+    auto& dictionary = state.dictionaries[number];
+    if (dictionary == nullptr) dictionary = make_dictionary(*entries, target.GetType());
+    fill_codes(rows, dictionary, target);
   }
 
   static Conversion* find_conversion(ScanLocalState& state, duckdb::idx_t column) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "basalt/core/error.h"
+#include "basalt/file/ipc.h"
 #include "sql/text.h"
 
 namespace basalt {
@@ -137,6 +138,7 @@ std::string query_for_file(const std::string& path) {
     if (ends_with(compressed)) name.resize(name.size() - std::string_view(compressed).size());
   }
   const std::string literal = quote_literal(path);
+  if (is_ipc_name(path)) return "select * from read_arrow(" + literal + ")";
   if (ends_with(".basalt")) return "select * from read_basalt(" + literal + ")";
   if (ends_with(".parquet") || ends_with(".pq")) return "select * from read_parquet(" + literal + ")";
   if (ends_with(".csv") || ends_with(".txt")) return "select * from read_csv(" + literal + ")";
@@ -148,8 +150,8 @@ std::string query_for_file(const std::string& path) {
   }
   throw Error(ErrorCode::kInvalidArgument,
               path +
-                  ": the format cannot be told from the name (known: .basalt, .parquet, .csv, .tsv, .json, .ndjson, "
-                  ".jsonl, and .gz or .zst of the text formats)");
+                  ": the format cannot be told from the name (known: .basalt, .parquet, .arrow, .csv, .tsv, .json, "
+                  ".ndjson, .jsonl, and .gz or .zst of the text formats)");
 }
 
 }  // namespace basalt

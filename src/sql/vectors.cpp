@@ -88,6 +88,35 @@ void fill_vector(Column&& column, const Field& field, Vector& out) {
   }
 }
 
+duckdb::buffer_ptr<duckdb::VectorChildBuffer> make_dictionary(const StringRows& entries,
+                                                              const duckdb::LogicalType& type) {
+  const idx_t count = entries.size();
+  auto dictionary = duckdb::DictionaryVector::CreateReusableDictionary(type, count + 1);
+  Vector& strings = dictionary->data;
+  Buffer copy;
+  copy.append(entries.bytes.data(), entries.bytes.size());
+  auto owned = duckdb::make_buffer<OwnedBytes>(std::move(copy));
+  const char* bytes = owned->bytes.as<char>();
+  auto* to = duckdb::FlatVector::GetData<duckdb::string_t>(strings);
+  for (idx_t i = 0; i < count; ++i) {
+    const auto size = static_cast<uint32_t>(entries.offsets[i + 1] - entries.offsets[i]);
+    to[i] = duckdb::string_t(bytes + entries.offsets[i], size);
+  }
+  duckdb::FlatVector::SetNull(strings, count, true);
+  duckdb::StringVector::AddBuffer(strings, std::move(owned));
+  return dictionary;
+}
+
+void fill_codes(const Column& column, const duckdb::buffer_ptr<duckdb::VectorChildBuffer>& dictionary, Vector& out) {
+  const auto* codes = column.values.as<uint32_t>();
+  const auto null_place = static_cast<duckdb::sel_t>(dictionary->size.GetIndex() - 1);
+  duckdb::SelectionVector places(column.length);
+  for (uint64_t row = 0; row < column.length; ++row) {
+    places.set_index(row, column.is_valid(row) ? codes[row] : null_place);
+  }
+  out.Dictionary(dictionary, places);
+}
+
 namespace {
 
 // Readers hand out masks without a NULL in them.

@@ -2,6 +2,7 @@
 // the same way.
 #pragma once
 
+#include "basalt/codec/codec.h"
 #include "basalt/core/column.h"
 #include "duckdb.hpp"
 
@@ -10,6 +11,13 @@ namespace basalt::sql {
 // Fills `out`, a flat vector of to_logical_type(field), with the column's rows. Strings are not copied: the vector
 // takes the column's bytes over. Strings that are not UTF-8 in a VARCHAR column are Error(kCorrupt).
 void fill_vector(Column&& column, const Field& field, duckdb::Vector& out);
+
+// The strings of a list as a dictionary, which many vectors share; NULL stands behind the last.
+duckdb::buffer_ptr<duckdb::VectorChildBuffer> make_dictionary(const StringRows& entries,
+                                                              const duckdb::LogicalType& type);
+// Makes `out` a vector over that dictionary: the column's values are places in it.
+void fill_codes(const Column& column, const duckdb::buffer_ptr<duckdb::VectorChildBuffer>& dictionary,
+                duckdb::Vector& out);
 
 // Appends rows of a vector whose type is the stored type of `field`.
 void append_vector(Column& column, const Field& field, duckdb::Vector& vector, uint64_t rows);

@@ -26,14 +26,33 @@ Column pick(const Column& column, const std::vector<uint64_t>& rows) {
   return out;
 }
 
+struct Counters : ScanCounters {
+  uint64_t rows_as_codes = 0;
+};
+
+// Gives a column that came as places in a list its strings.
+void look_up(const StringRows* entries, Column& column, Counters& counters) {
+  if (entries == nullptr) return;
+  const Buffer codes = std::move(column.values);
+  column.values = Buffer();
+  for (uint64_t row = 0; row < column.length; ++row) {
+    const std::string_view text = entries->at(codes.as<uint32_t>()[row]);
+    column.bytes.append(text.data(), text.size());
+    column.offsets.push(static_cast<int64_t>(column.bytes.size()));
+  }
+  counters.rows_as_codes += column.length;
+}
+
 // Everything a chunk-wise scan gives, in one table.
-Table scan_all(const TestTable& table, const std::vector<uint32_t>& columns, const Expr* filter,
-               ScanCounters& counters) {
+Table scan_all(const TestTable& table, const std::vector<uint32_t>& columns, const Expr* filter, Counters& counters,
+               bool as_codes = false) {
   Table all;
   for (uint32_t chunk = 0; chunk < table.file->chunks().size(); ++chunk) {
     ChunkScan scan(table.file, chunk, columns, filter, table.pipeline_columns(), true);
+    if (as_codes) scan.give_codes(1 << 16);
     Table batch;
     while (scan.next(batch)) {
+      for (size_t i = 0; i < batch.columns.size(); ++i) look_up(scan.entries(i), batch.columns[i], counters);
       EXPECT_LE(batch.rows, 2048u);
       if (all.columns.empty()) {
         all.schema = batch.schema;
@@ -55,6 +74,7 @@ Table scan_all(const TestTable& table, const std::vector<uint32_t>& columns, con
 TEST(ChunkScan, EqualsBruteForceOnRandomTables) {
   Random random(21);
   uint64_t skipped = 0;
+  uint64_t codes = 0;
   for (int round = 0; round < 16; ++round) {
     const TestTable table = random_table(random, 1 + below(random, 12000), 8192);
     for (int i = 0; i < 5; ++i) {
@@ -68,8 +88,9 @@ TEST(ChunkScan, EqualsBruteForceOnRandomTables) {
         columns.resize(table.columns.size());
         std::iota(columns.begin(), columns.end(), 0);
       }
-      ScanCounters counters;
-      const Table got = scan_all(table, columns, filter, counters);
+      Counters counters;
+      const Table got = scan_all(table, columns, filter, counters, round % 2 == 1);
+      codes += counters.rows_as_codes;
       const std::vector<uint64_t> expected = rows_where(table, filter);
       skipped += counters.tiles.skipped;
       ASSERT_EQ(got.rows, expected.size()) << (filter != nullptr ? to_string(*filter, {}) : "no filter");
@@ -85,6 +106,7 @@ TEST(ChunkScan, EqualsBruteForceOnRandomTables) {
     }
   }
   EXPECT_GT(skipped, 0u);
+  EXPECT_GT(codes, 0u);
 }
 
 TEST(ChunkScan, GivesListsAndStructs) {

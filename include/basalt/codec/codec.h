@@ -140,6 +140,8 @@ class Reader {
   // Fixed width: the tile as places in a list of values that is the same for all tiles, if it is stored as such (else
   // the list is empty). `codes` has room for kTileRows; all of them lie in the list.
   virtual EntryList decode_codes(uint32_t tile, uint32_t* codes);
+  // kBytes: the strings that decode_codes() then refers to; nullptr if rows are not stored as places in a list.
+  virtual const StringRows* entries() const { return nullptr; }
   // Single rows by index, in the order given, sorted or not.
   virtual void gather(std::span<const uint32_t> rows, void* out);
   virtual void gather(std::span<const uint32_t> rows, StringRows& out);

@@ -44,8 +44,13 @@ class ChunkScan {
             ChunkPart part = {}, DecodeLimits limits = {});
   ~ChunkScan();
 
+  // From now on, top-level strings that are stored as places in a list of at most so many come as these: the column's
+  // `values` are numbers of 32 bits, and entries() is the list. With a filter, only short lists do.
+  void give_codes(uint64_t most_entries);
   // False at the end. `out` is overwritten; its columns follow `columns`.
   bool next(Table& out);
+  // Of a column of the last batch; nullptr: it has strings of its own. The same for all batches, until this is gone.
+  const StringRows* entries(size_t column) const;
   const ScanCounters& counters() const;
 
   struct State;

@@ -18,6 +18,8 @@ enum class IpcKind { kStream, kFile };
 
 // Whether these first bytes (8 or more) of an input begin an IPC stream or file.
 bool is_ipc(std::string_view front);
+// .arrow, .arrows, .ipc and .feather.
+bool is_ipc_name(std::string_view path);
 
 // Gives up to `size` bytes into `out`; 0 at the end. Throws Error(kIo).
 using ByteReader = std::function<size_t(void* out, size_t size)>;

@@ -62,6 +62,7 @@ struct QueryReport {
 struct RenderOptions {
   uint64_t max_width = 0;  // characters; 0 = no limit
   uint64_t max_rows = 40;  // more rows: head and tail; 0 = all
+  std::string null_text = "NULL";
 };
 
 using TextSink = std::function<void(std::string_view)>;
@@ -84,7 +85,9 @@ class QueryResult {
   // Any DuckDB type. The stream takes the rows over; it keeps the session's connection busy until it is released.
   void to_arrow(ArrowArrayStream* out);
   std::string to_box(const RenderOptions& options = {});
-  void write_csv(const TextSink& sink, bool header = true, char delimiter = ',');
+  void write_csv(const TextSink& sink, bool header = true, char delimiter = ',', const std::string& null_text = "");
+  void write_markdown(const TextSink& sink, const std::string& null_text = "");
+  void write_lines(const TextSink& sink, const std::string& null_text = "");  // "name = value", a line for each
   void write_json(const TextSink& sink, bool lines = false);  // an array of objects, or one object per line
 
   const QueryReport& report() const;

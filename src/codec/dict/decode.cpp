@@ -132,6 +132,11 @@ class StringDictReader final : public Reader {
   }
   uint64_t most_bytes(uint32_t tile) override { return longest_ * rows_in_tile(count(), tile); }
   uint64_t entry_bytes() const override { return entries_.bytes.size(); }
+  EntryList decode_codes(uint32_t tile, uint32_t* codes) override {
+    mark_corrupt(!codes_.decode_tile(tile, rows_in_tile(count(), tile), codes));
+    return {nullptr, static_cast<uint32_t>(entries_.size())};
+  }
+  const StringRows* entries() const override { return &entries_; }
   void decode_tile(uint32_t tile, StringRows& out) override {
     std::array<uint32_t, kTileRows> codes;
     const uint32_t rows = rows_in_tile(count(), tile);
