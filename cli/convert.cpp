@@ -31,6 +31,7 @@ struct ConvertOptions {
   std::vector<std::string> encodings;
   std::vector<std::string> sort_by;
   bool union_by_name = false;
+  CsvOptions csv;
   Effort effort = Effort::kBalanced;
   Device device = Device::kCpu;
   uint32_t threads = 0;
@@ -131,6 +132,10 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
   write.cancel = &cancel;
   write.progress = [&](const WriteProgress& progress) { bar.update(progress); };
   WriteSummary summary = session.convert(query, options.output, write);
+  if (options.csv.ignore_errors) {
+    const Notices rejected = InputSet::rejected_rows(session);
+    summary.notices.insert(summary.notices.end(), rejected.begin(), rejected.end());
+  }
   if (inputs != nullptr)
     summary.notices.insert(summary.notices.begin(), inputs->notices().begin(), inputs->notices().end());
   return summary;
@@ -157,6 +162,8 @@ int run_convert(ConvertOptions options, bool quiet) {
   if (options.query.empty() && options.inputs.empty())
     throw UsageError("convert needs an input and an output, and " + options.output +
                      " is all there is: basalt convert IN... OUT.basalt");
+  if (!options.query.empty() && options.csv.any())
+    throw UsageError("options of CSV files have no meaning for --query: write them into read_csv(...)");
   if (options.output == "-")
     throw UsageError("a .basalt file cannot be written to standard output: its end points back");
   if (!options.any_name) require_basalt_name(options.output, "--any-name");
@@ -168,7 +175,7 @@ int run_convert(ConvertOptions options, bool quiet) {
   const auto start = std::chrono::steady_clock::now();
   WriteSummary summary;
   if (options.query.empty()) {
-    InputSet inputs(options.inputs, options.input_format);
+    InputSet inputs(options.inputs, options.input_format, options.csv);
     if (inputs.contains(options.output)) throw UsageError(options.output + ": the output is also an input");
     summary = inputs.is_one_arrow() && options.sort_by.empty() ? convert_arrow(inputs, options, write, quiet)
                                                                : convert_sql(&inputs, options, write, where, quiet);
@@ -192,12 +199,14 @@ int run_convert(ConvertOptions options, bool quiet) {
 
 void add_convert(Program& program) {
   auto options = std::make_shared<ConvertOptions>();
-  CLI::App* command = add_command(program, "convert", "Convert Parquet, CSV, JSON, Arrow or a query to a .basalt file",
-                                  "  basalt convert lineitem.parquet lineitem.basalt\n"
-                                  "  basalt convert 'logs/*.csv.gz' logs.basalt --sort-by time\n"
-                                  "  zcat events.ndjson.gz | basalt convert - events.basalt\n"
-                                  "  basalt convert --query \"select * from 'a.parquet' where x > 0\" a.basalt\n"
-                                  "  basalt convert t.parquet t.basalt --encoding price='delta(packed)'");
+  CLI::App* command =
+      add_command(program, "convert", "Convert Parquet, CSV, JSON, Arrow or a query to a .basalt file",
+                  "  basalt convert lineitem.parquet lineitem.basalt\n"
+                  "  basalt convert 'logs/*.csv.gz' logs.basalt --sort-by time\n"
+                  "  basalt convert list.csv list.basalt --delimiter ';' --null NA --types zip=VARCHAR\n"
+                  "  zcat events.ndjson.gz | basalt convert - events.basalt\n"
+                  "  basalt convert --query \"select * from 'a.parquet' where x > 0\" a.basalt\n"
+                  "  basalt convert t.parquet t.basalt --encoding price='delta(packed)'");
   command
       ->add_option(
           "IN... OUT", options->inputs,
@@ -209,6 +218,26 @@ void add_convert(Program& program) {
   command->add_option("--input-format", options->input_format, "Kind of the inputs, where the name does not tell")
       ->check(CLI::IsMember(input_formats()))
       ->type_name("FORMAT");
+  command
+      ->add_option("--delimiter", options->csv.delimiter,
+                   "What separates the values of a CSV file (default: found out)")
+      ->type_name("TEXT");
+  command
+      ->add_option("--header", options->csv.header, "Whether a CSV file's first line holds names (default: found out)")
+      ->check(CLI::IsMember({"true", "false"}))
+      ->type_name("true|false");
+  command->add_option("--null", options->csv.nulls, "A text that stands for NULL in CSV files; repeatable")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--types", options->csv.types,
+                   "Types of columns of CSV files, instead of those found out; repeatable")
+      ->type_name("COL=TYPE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_flag("--ignore-errors", options->csv.ignore_errors,
+                    "Leave out rows of CSV files that cannot be read; they are counted and named");
   command->add_option("--encoding", options->encodings, "Force a column's encoding tree; repeatable")
       ->type_name("COL=TREE")
       ->take_all()

@@ -55,15 +55,34 @@ size_t read_stdin(void* out, size_t size) {
   }
 }
 
-std::string reader_query(const std::string& path, const std::string& format) {
-  const std::string file = quote_literal(path);
-  if (format.empty()) return query_for_file(path);
-  if (format == "parquet") return "select * from read_parquet(" + file + ")";
-  if (format == "csv") return "select * from read_csv(" + file + ")";
-  if (format == "tsv") return "select * from read_csv(" + file + ", delim='\t')";
-  if (format == "json") return "select * from read_json(" + file + ")";
-  if (format == "ndjson") return "select * from read_json(" + file + ", format='newline_delimited')";
-  return "select * from read_basalt(" + file + ")";
+// What a path of a text file is, whatever compression follows: "csv" for x.csv.gz.
+std::string text_format_of(const std::string& path) {
+  std::string name = CLI::detail::to_lower(path);
+  for (const std::string ending : {".gz", ".zst"}) {
+    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  }
+  for (const char* format : {"csv", "tsv", "txt", "tbl"}) {
+    if (name.ends_with(std::string(".") + format)) return format;
+  }
+  return "";
+}
+
+std::string compression_of(const std::string& front) {
+  if (front.starts_with("\x1f\x8b")) return "gzip";
+  return front.starts_with("\x28\xb5\x2f\xfd") ? "zstd" : "";
+}
+
+// The first line of a compressed text.
+std::string first_line(Session& session, const std::string& path, const std::string& compression) {
+  QueryResult result = session.execute(
+      "select line from read_csv(" + quote_literal(path) +
+      ", columns = {line: 'VARCHAR'}, delim = chr(1), quote = '', " +
+      "escape = '', header = false, auto_detect = false, compression = " + quote_literal(compression) + ") limit 1");
+  std::string line;
+  while (const std::unique_ptr<Table> rows = result.next()) {
+    if (rows->rows > 0 && line.empty()) line = rows->columns[0].string_at(0);
+  }
+  return line + "\n";
 }
 
 // Of a stream that import_stream() made, which cannot fail here.
@@ -81,7 +100,34 @@ const std::vector<std::string>& input_formats() {
   return names;
 }
 
-InputSet::InputSet(const std::vector<std::string>& paths, const std::string& format) {
+std::string CsvOptions::arguments(const std::string& default_delimiter) const {
+  std::string out;
+  const std::string& separator = delimiter.empty() ? default_delimiter : delimiter;
+  if (!separator.empty()) out += ", delim = " + quote_literal(separator == "\\t" ? "\t" : separator);
+  if (!header.empty()) out += ", header = " + header;
+  if (!nulls.empty()) {
+    std::string list;
+    for (const std::string& text : nulls) list += (list.empty() ? "" : ", ") + quote_literal(text);
+    out += ", nullstr = [" + list + "]";
+  }
+  if (!types.empty()) {
+    std::string list;
+    for (const std::string& type : types) {
+      const size_t equals = type.rfind('=');
+      if (equals == std::string::npos || equals == 0 || equals + 1 == type.size())
+        throw UsageError("--types " + type + ": write COLUMN=TYPE, for example zip=VARCHAR");
+      list += (list.empty() ? "" : ", ") + quote_literal(type.substr(0, equals)) + ": " +
+              quote_literal(type.substr(equals + 1));
+    }
+    out += ", types = {" + list + "}";
+  }
+  // Which rows these are is kept in tables of the session.
+  if (ignore_errors) out += ", store_rejects = true";
+  return out;
+}
+
+InputSet::InputSet(const std::vector<std::string>& paths, const std::string& format, CsvOptions csv)
+    : csv_(std::move(csv)) {
   if (std::count(paths.begin(), paths.end(), "-") > 1) throw UsageError("standard input (-) can be read only once");
   for (const std::string& path : paths) path == "-" ? add_stdin(format) : add_path(path, format);
 }
@@ -102,17 +148,17 @@ void InputSet::add_path(const std::string& path, const std::string& format) {
   }
   const bool arrow = format == "arrow" || (format.empty() && is_ipc_name(path));
   if (!arrow) {
-    inputs_.push_back({path, format, false, {}, has_glob(path) ? matches : std::vector<std::string>{}});
+    inputs_.push_back({path, format, false, {}, has_glob(path) ? matches : std::vector<std::string>{}, ""});
     return;
   }
   if (matches.empty()) throw Error(ErrorCode::kIo, path + ": no file matches");
-  for (const std::string& match : matches) inputs_.push_back({match, "arrow", false, {}, {}});
+  for (const std::string& match : matches) inputs_.push_back({match, "arrow", false, {}, {}, ""});
 }
 
 void InputSet::add_stdin(const std::string& format) {
   if (::isatty(STDIN_FILENO) == 1) throw UsageError("standard input is a terminal: pipe a file into it, or name one");
   if (const auto file = identify_file(STDIN_FILENO)) files_.push_back(*file);
-  Input input{"-", format, true, {}, {}};
+  Input input{"-", format, true, {}, {}, ""};
   input.front.resize(kFrontBytes);
   size_t filled = 0;
   while (filled < kFrontBytes) {
@@ -122,7 +168,8 @@ void InputSet::add_stdin(const std::string& format) {
   }
   input.front.resize(filled);
   if (input.front.empty()) throw Error(ErrorCode::kIo, "standard input is empty");
-  if (input.format.empty()) input.format = sniff(input.front);
+  input.compression = compression_of(input.front);
+  if (input.format.empty() && input.compression.empty()) input.format = sniff(input.front);
   if (input.format != "arrow") spool_stdin(input);
   inputs_.push_back(std::move(input));
 }
@@ -198,7 +245,7 @@ std::string InputSet::query_of(const Input& input, Session& session, std::vector
     columns.push_back({input.is_stdin ? "standard input" : input.path, session.describe(query)});
     return query;
   }
-  std::string query = reader_query(input.path, input.format);
+  std::string query = reader_query(input.path, input, session);
   if (query.find("read_parquet(") != std::string::npos) note_parquet_columns(session, input.path, notices_);
   if (input.files.empty()) {
     if (inputs_.size() > 1)
@@ -207,11 +254,60 @@ std::string InputSet::query_of(const Input& input, Session& session, std::vector
   }
   std::vector<InputColumns> files;
   for (const std::string& file : input.files)
-    files.push_back({file, session.describe(reader_query(file, input.format))});
+    files.push_back({file, session.describe(reader_query(file, input, session))});
   // Readers take the first file's types for all of them otherwise, and drop columns that it does not have.
   if (!are_identical(files)) query.replace(query.size() - 1, 1, ", union_by_name = true)");
   columns.insert(columns.end(), files.begin(), files.end());
   return query;
+}
+
+std::string InputSet::reader_query(const std::string& path, const Input& input, Session& session) const {
+  std::string format = input.format;
+  if (format.empty() && !input.compression.empty()) format = sniff(first_line(session, path, input.compression));
+  const std::string text = format.empty() ? text_format_of(path) : format;
+  const bool is_csv = text == "csv" || text == "tsv" || text == "txt" || text == "tbl";
+  if (csv_.any() && !is_csv)
+    throw UsageError(path + ": --delimiter, --header, --null, --types and --ignore-errors are for CSV and TSV files");
+  const std::string packed = input.compression.empty() ? "" : ", compression = " + quote_literal(input.compression);
+  const std::string file = quote_literal(path);
+  if (is_csv && (csv_.any() || !format.empty()))
+    return "select * from read_csv(" + file +
+           csv_.arguments(text == "tsv"   ? "\t"
+                          : text == "tbl" ? "|"
+                                          : "") +
+           packed + ")";
+  if (format.empty()) return query_for_file(path);
+  if (!packed.empty() && format != "json" && format != "ndjson")
+    throw UsageError(format + " from standard input cannot be compressed; it is so inside, if at all");
+  if (format == "parquet") return "select * from read_parquet(" + file + ")";
+  if (format == "json") return "select * from read_json(" + file + packed + ")";
+  if (format == "ndjson") return "select * from read_json(" + file + ", format='newline_delimited'" + packed + ")";
+  return "select * from read_basalt(" + file + ")";
+}
+
+Notices InputSet::rejected_rows(Session& session) {
+  constexpr uint64_t kMostNamed = 5;
+  Notices notices;
+  QueryResult result = session.execute(
+      "select file_path, line::bigint, column_name, error_message, count(*) over () from (select distinct on "
+      "(s.file_path, e.line) "
+      "s.file_path, e.line, e.column_name, e.error_message from reject_errors e join reject_scans s using (scan_id, "
+      "file_id)) order by 1, 2 limit " +
+      std::to_string(kMostNamed));
+  uint64_t all = 0;
+  while (const std::unique_ptr<Table> rows = result.next()) {
+    for (uint64_t row = 0; row < rows->rows; ++row) {
+      all = static_cast<uint64_t>(rows->columns[4].values.as<int64_t>()[row]);
+      std::string reason(rows->columns[3].string_at(row));
+      reason = reason.substr(0, reason.find('\n'));
+      const std::string column(rows->columns[2].string_at(row));
+      notices.push_back(std::string(rows->columns[0].string_at(row)) + ", line " +
+                        std::to_string(rows->columns[1].values.as<int64_t>()[row]) + " is left out" +
+                        (column.empty() ? "" : ": column " + column) + ": " + reason);
+    }
+  }
+  if (all > 0) notices.push_back(std::to_string(all) + (all == 1 ? " row was left out" : " rows were left out"));
+  return notices;
 }
 
 std::string InputSet::query(Session& session, bool union_by_name) {

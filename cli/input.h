@@ -17,10 +17,25 @@ namespace basalt::cli {
 // Names for --input-format.
 const std::vector<std::string>& input_formats();
 
+// How CSV and TSV files are read; what is empty is found out from the files.
+struct CsvOptions {
+  std::string delimiter;
+  std::string header;  // "true" or "false"
+  std::vector<std::string> nulls;
+  std::vector<std::string> types;  // "column=TYPE"
+  bool ignore_errors = false;
+
+  bool any() const {
+    return !delimiter.empty() || !header.empty() || !nulls.empty() || !types.empty() || ignore_errors;
+  }
+  // ", delim = ';', header = true", to stand behind the name of a file.
+  std::string arguments(const std::string& default_delimiter) const;
+};
+
 class InputSet {
  public:
   // `format`: one of input_formats(), or empty to go by extension, or by the first bytes for standard input ("-").
-  InputSet(const std::vector<std::string>& paths, const std::string& format);
+  InputSet(const std::vector<std::string>& paths, const std::string& format, CsvOptions csv = {});
   ~InputSet();
 
   uint64_t bytes() const { return bytes_; }  // of all files; 0 = unknown
@@ -37,6 +52,8 @@ class InputSet {
   // unless `union_by_name`. Arrow inputs are registered in the session.
   std::string query(Session& session, bool union_by_name);
   const Notices& notices() const { return notices_; }  // of query()
+  // After the rows have been read: which of them were left out, as ignore_errors asks.
+  static Notices rejected_rows(Session& session);
 
  private:
   struct Input {
@@ -45,14 +62,17 @@ class InputSet {
     bool is_stdin = false;
     std::string front;               // bytes of standard input already read
     std::vector<std::string> files;  // what a pattern matches
+    std::string compression;         // of standard input: "gzip", "zstd"
   };
   void add_path(const std::string& path, const std::string& format);
   void add_stdin(const std::string& format);
   void spool_stdin(Input& input);
   void open_arrow(const Input& input, ArrowArrayStream* out);
   std::string query_of(const Input& input, Session& session, std::vector<InputColumns>& columns);
+  std::string reader_query(const std::string& path, const Input& input, Session& session) const;
 
   std::vector<Input> inputs_;
+  CsvOptions csv_;
   uint64_t bytes_ = 0;
   std::shared_ptr<std::atomic<uint64_t>> arrow_bytes_read_ = std::make_shared<std::atomic<uint64_t>>(0);
   Notices notices_;

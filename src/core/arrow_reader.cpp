@@ -47,7 +47,7 @@ StreamReader::~StreamReader() {
 void StreamReader::check(int status) {
   if (status == 0) return;
   const char* text = stream_.get_last_error(&stream_);
-  throw Error(ErrorCode::kIo, (name_.empty() ? "" : name_ + ": ") + "the rows to write could not be read: " +
+  throw Error(ErrorCode::kIo, (name_.empty() ? "" : name_ + ": the rows to write could not be read: ") +
                                   (text != nullptr ? text : std::strerror(status)));
 }
 
