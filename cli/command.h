@@ -28,6 +28,7 @@ struct Program {
 };
 
 // One function per command, each in the file of its name.
+void add_compact(Program& program);
 void add_convert(Program& program);
 void add_info(Program& program);
 void add_export(Program& program);

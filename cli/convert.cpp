@@ -38,6 +38,7 @@ struct ConvertOptions {
   uint64_t memory_limit = kDefaultMemory;
   uint64_t chunk_rows = kMaxChunkRows;
   bool any_name = false;
+  bool append = false;
 };
 
 std::map<std::string, Tree> parse_encodings(const std::vector<std::string>& texts) {
@@ -78,6 +79,7 @@ WriteOptions write_options(const ConvertOptions& options, EncodedWhere& where) {
   write.encodings = parse_encodings(options.encodings);
   write.sort_columns = options.sort_by;
   write.effort = options.effort;
+  write.append = options.append;
   if (options.device == Device::kCuda) {
     require_device(options.device);
     write.encoder = [effort = options.effort, &where](const Values& values, const Tree& tree) {
@@ -166,7 +168,7 @@ int run_convert(ConvertOptions options, bool quiet) {
     throw UsageError("options of CSV files have no meaning for --query: write them into read_csv(...)");
   if (options.output == "-")
     throw UsageError("a .basalt file cannot be written to standard output: its end points back");
-  if (!options.any_name) require_basalt_name(options.output, "--any-name");
+  if (!options.any_name && !options.append) require_basalt_name(options.output, "--any-name");
   format_v1::check_replaceable(options.output);  // before a pipe is read that cannot be read again
   if (options.chunk_rows == 0 || options.chunk_rows > kMaxChunkRows || options.chunk_rows % kZoneRows != 0)
     throw UsageError(fmt::format("--chunk-rows must be a multiple of {} and at most {}", kZoneRows, kMaxChunkRows));
@@ -206,6 +208,7 @@ void add_convert(Program& program) {
                   "  basalt convert list.csv list.basalt --delimiter ';' --null NA --types zip=VARCHAR\n"
                   "  zcat events.ndjson.gz | basalt convert - events.basalt\n"
                   "  basalt convert --query \"select * from 'a.parquet' where x > 0\" a.basalt\n"
+                  "  basalt convert --append today.csv events    (then: select ... from 'events')\n"
                   "  basalt convert t.parquet t.basalt --encoding price='delta(packed)'");
   command
       ->add_option(
@@ -213,6 +216,8 @@ void add_convert(Program& program) {
           "First the inputs: Parquet, CSV, TSV, JSON, NDJSON, Arrow IPC or .basalt files, globs, or - for standard "
           "input; last the .basalt file to write")
       ->required();
+  command->add_flag("--append", options->append,
+                    "OUT is a folder: add a file to those that are there, which are one table together");
   command->add_flag("--any-name", options->any_name, "The output's name need not end in .basalt");
   command->add_option("--query", options->query, "Convert the rows of an SQL query instead of files")->type_name("SQL");
   command->add_option("--input-format", options->input_format, "Kind of the inputs, where the name does not tell")

@@ -94,6 +94,7 @@ int main(int argc, char** argv) {
       "Each command explains itself: basalt convert --help\n"
       "Exit codes: 0 success, 1 failure, 2 usage, 130 interrupted. NO_COLOR switches colours off.");
   add_convert(program);
+  add_compact(program);
   add_info(program);
   add_export(program);
   add_verify(program);

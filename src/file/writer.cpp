@@ -17,6 +17,7 @@
 #include "core/canonical.h"
 #include "core/utf8.h"
 #include "file/column_writer.h"
+#include "file/dataset.h"
 #include "file/format.h"
 #include "file/replaceable.h"
 #include "file/row_buffer.h"
@@ -124,6 +125,10 @@ struct Writer::State {
     fields = flatten(schema);
     check_options();
     prepare_columns();
+    if (options.append) {
+      dataset_part = std::make_unique<DatasetPart>(path, schema);
+      path = dataset_part->path();
+    }
     const uint64_t limit = std::max<uint64_t>(options.memory_limit, 16 << 20);
     flight_limit = limit / 4;
     waiting_limit = std::min(kMostWaitingBytes, limit / 4);
@@ -459,6 +464,7 @@ struct Writer::State {
                  *file);
     check_replaceable(path);  // again: somebody may have put a file there meanwhile
     file->commit();
+    dataset_part.reset();
     report();
     return summary();
   }
@@ -489,6 +495,7 @@ struct Writer::State {
   }
 
   std::string path;
+  std::unique_ptr<DatasetPart> dataset_part;  // where a folder is added to
   Schema schema;
   WriteOptions options;
   std::vector<std::string> paths;

@@ -309,7 +309,8 @@ void replace_copies(unique_ptr<LogicalOperator>& node) {
   if (node->type != duckdb::LogicalOperatorType::LOGICAL_COPY_TO_FILE) return;
   auto& copy = node->Cast<duckdb::LogicalCopyToFile>();
   if (!is_plain_copy(copy)) return;
-  auto bind = std::make_shared<const CopyBindData>(copy.bind_data->Cast<CopyBindData>());
+  auto bind = std::make_shared<CopyBindData>(copy.bind_data->Cast<CopyBindData>());
+  bind->options.append = bind->options.append || copy.overwrite_mode == duckdb::CopyOverwriteMode::COPY_APPEND;
   node = duckdb::make_uniq<LogicalBasaltCopy>(copy, std::move(bind));
 }
 

@@ -23,16 +23,32 @@ using duckdb::LogicalType;
 
 namespace {
 
+duckdb::unique_ptr<duckdb::TableRef> call(const char* function, const duckdb::string& argument) {
+  auto table = duckdb::make_uniq<duckdb::TableFunctionRef>();
+  duckdb::vector<duckdb::unique_ptr<duckdb::ParsedExpression>> arguments;
+  arguments.push_back(duckdb::make_uniq<duckdb::ConstantExpression>(duckdb::Value(argument)));
+  table->function = duckdb::make_uniq<duckdb::FunctionExpression>(function, std::move(arguments));
+  return table;
+}
+
+// A dataset is a table.
+duckdb::unique_ptr<duckdb::TableRef> replace_folder(duckdb::ClientContext& context, duckdb::string path) {
+  auto& files = duckdb::FileSystem::GetFileSystem(context);
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  if (duckdb::FileSystem::HasGlob(path)) return nullptr;
+  const duckdb::string pattern = path + "/*.basalt";
+  if (files.Glob(pattern).empty()) return nullptr;
+  auto table = call(sql::kScanName, pattern);
+  table->alias = files.ExtractBaseName(path);
+  return table;
+}
+
 duckdb::unique_ptr<duckdb::TableRef> replace_scan(duckdb::ClientContext& context, duckdb::ReplacementScanInput& input,
                                                   duckdb::optional_ptr<duckdb::ReplacementScanData>) {
   const duckdb::string path = duckdb::ReplacementScan::GetFullPath(input);
   const bool is_basalt = duckdb::StringUtil::EndsWith(duckdb::StringUtil::Lower(path), ".basalt");
-  if (!is_basalt && !is_ipc_name(path)) return nullptr;
-  auto table = duckdb::make_uniq<duckdb::TableFunctionRef>();
-  duckdb::vector<duckdb::unique_ptr<duckdb::ParsedExpression>> arguments;
-  arguments.push_back(duckdb::make_uniq<duckdb::ConstantExpression>(duckdb::Value(path)));
-  table->function =
-      duckdb::make_uniq<duckdb::FunctionExpression>(is_basalt ? sql::kScanName : sql::kReadArrow, std::move(arguments));
+  if (!is_basalt && !is_ipc_name(path)) return replace_folder(context, path);
+  auto table = call(is_basalt ? sql::kScanName : sql::kReadArrow, path);
   if (!duckdb::FileSystem::HasGlob(path)) {
     table->alias = duckdb::FileSystem::GetFileSystem(context).ExtractBaseName(path);
   }

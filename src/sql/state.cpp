@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "duckdb/common/string_util.hpp"
 #include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/storage/buffer_manager.hpp"
+#include "file/dataset.h"
 
 namespace basalt::sql {
 
@@ -24,7 +26,11 @@ std::shared_ptr<const File> FileCache::open(duckdb::ClientContext& context, cons
 
 std::shared_ptr<const File> FileCache::get(const std::string& path) {
   struct stat info {};
-  const bool known = ::stat(path.c_str(), &info) == 0;
+  bool known = ::stat(path.c_str(), &info) == 0;
+  if (!known && errno == ENOENT) {
+    // Listed before a dataset was compacted, and opened after that.
+    if (const std::string moved = replaced_path(path); !moved.empty()) return get(moved);
+  }
   Stamp stamp;
   if (known) {
     stamp = {.device = static_cast<uint64_t>(info.st_dev),

@@ -1,4 +1,5 @@
 """`basalt convert` and `basalt info`: every kind of input, every option, and files that are whole or not there."""
+import gzip
 import json
 import os
 import sys
@@ -36,6 +37,34 @@ class Convert(CliTest):
             self.check_numbers(extension + ".basalt", 3000)
         self.basalt("convert", "-q", self.path("first.basalt"), self.path("second.basalt"))
         self.check_numbers("second.basalt", 3000)
+
+    def test_csv_options(self):
+        csv = self.write("c.csv", "id;zip;x\n1;01234;5\n2;00001;abc\n3;NA;7\n4;1;2;3\n")
+        self.basalt("convert", csv, self.path("c.basalt"), "--delimiter", ";", "--null", "NA", "--types", "zip=VARCHAR",
+                    "--types", "x=INTEGER", "--ignore-errors")
+        self.assertEqual(self.query(f"select id, zip, x from '{self.path('c.basalt')}'"), [["1", "01234", "5"], ["3", "", "7"]])
+        self.assertIn("line 3 is left out: column x", self.stderr + self.basalt_notices(csv))
+        self.basalt("convert", "-q", csv, self.path("c.basalt"), "--delimiter", ";", "--types", "x=INTEGER", code=1)
+        plain = self.write("plain.csv", "1,2\n3,4\n")
+        self.basalt("convert", "-q", plain, self.path("p.basalt"), "--header", "true")
+        self.assertEqual(self.info("p.basalt")["rows"], 1)
+        self.basalt("convert", "-q", plain, self.path("p.basalt"), "--header", "false")
+        self.assertEqual(self.info("p.basalt")["rows"], 2)
+        self.basalt("convert", "-q", plain, self.path("p.basalt"), "--types", "x", code=2)
+        self.assertIn("COLUMN=TYPE", self.stderr)
+        self.basalt("convert", "-q", self.path("p.basalt"), self.path("q.basalt"), "--null", "x", code=2)
+        self.assertIn("for CSV and TSV files", self.stderr)
+        self.basalt("convert", "-q", "--query", "select 1", self.path("q.basalt"), "--null", "x", code=2)
+
+    def basalt_notices(self, csv):
+        self.basalt("convert", csv, self.path("again.basalt"), "--delimiter", ";", "--types", "x=INTEGER", "--ignore-errors")
+        self.assertIn("2 rows were left out", self.stderr)
+        return self.stderr
+
+    def test_compressed_standard_input(self):
+        for text in ("a,b\n1,x\n3,y\n", '{"a":1,"b":"x"}\n{"a":3,"b":"y"}\n'):
+            self.basalt("convert", "-q", "-", self.path("z.basalt"), stdin=gzip.compress(text.encode()))
+            self.assertEqual(self.query(f"select a, b from '{self.path('z.basalt')}'"), [["1", "x"], ["3", "y"]])
 
     def test_standard_input_is_recognised(self):
         csv = self.numbers_csv(2000)

@@ -21,6 +21,36 @@ class Sql(CliTest):
         self.file = self.path("x.basalt")
         self.basalt("convert", "-q", self.csv, self.file)
 
+    def test_metadata_schema_and_encodings(self):
+        file = self.path("m.basalt")
+        self.basalt("convert", "-q", "--query", "select range i, {'a': range} s, 'x' t from range(100000)", file)
+        self.assertEqual(self.query(f"select rows, columns, chunks, format_version from basalt_metadata('{file}')"),
+                         [["100000", "3", "1", "1"]])
+        self.assertEqual(self.query(f"select \"column\", nulls from basalt_schema('{file}')"),
+                         [["i", "0"], ["s", "0"], ["s.a", "0"], ["t", "0"]])
+        self.assertEqual(self.query(f"select \"column\", chunk, rows, min, max from basalt_encodings('{file}') where encoding is not null"),
+                         [["i", "0", "100000", "0", "99999"], ["s.a", "0", "100000", "0", "99999"], ["t", "0", "100000", "x", "x"]])
+        self.assertEqual(self.query(f"select count(*) from basalt_metadata('{self.path('m*.basalt')}')"), [["1"]])
+        self.basalt("sql", f"from basalt_metadata('{self.path('none.basalt')}')", code=1)
+        self.basalt("sql", f"set enable_external_access = false; from basalt_metadata('{file}')", code=1)
+
+    def test_arrow_files_are_tables(self):
+        file = self.path("a.basalt")
+        self.basalt("convert", "-q", "--query", "select range i, case when range % 3 > 0 then 'n' || range end t, [range] l from range(5000)", file)
+        for name in ("x.arrow", "y.arrows"):
+            self.basalt("export", "-q", file, self.path(name))
+            self.assertEqual(self.query(f"select count(*), count(t), sum(i), sum(l[1]) from '{self.path(name)}'"),
+                             [["5000", "3333", "12497500", "12497500"]])
+            self.assertEqual(self.query(f"select t from '{self.path(name)}' where i = 4000"), [["n4000"]])
+        self.assertEqual(self.query(f"select count(*) from read_arrow('{self.path('*.arrow*')}')"), [["10000"]])
+        self.basalt("sql", f"set enable_external_access = false; from '{self.path('x.arrow')}'", code=1)
+
+    def test_markdown_and_lines(self):
+        query = "select 1 as n, 'a|b' as text, null as gone"
+        self.assertEqual(self.basalt("sql", "-q", "--format", "markdown", query),
+                         "| n | text | gone |\n|---:|---|---:|\n| 1 | a\\|b |  |\n")
+        self.assertEqual(self.basalt("sql", "-q", "--format", "line", query), "   n = 1\ntext = a|b\ngone = \n")
+
     def test_table_by_default_and_a_last_line_on_stderr(self):
         text = self.basalt("sql", f"select count(*) as n, sum(id) as s from '{self.file}' where id < 100")
         self.assertIn("100", text)

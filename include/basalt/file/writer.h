@@ -24,6 +24,9 @@ struct WriteProgress {
 };
 
 struct WriteOptions {
+  // The path is a folder, made where there is none: a file of a new name is added to those that are there, which must
+  // have the same columns. It appears at once when it is complete.
+  bool append = false;
   uint32_t threads = 0;                                // 0 = all cores
   uint64_t chunk_rows = kMaxChunkRows;                 // at most 2^20, a multiple of 8192
   uint64_t chunk_bytes = 64 << 20;                     // plain bytes after which a chunk is closed early

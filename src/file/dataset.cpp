@@ -1,0 +1,187 @@
+// Locks are those of the file system on one hidden file, which every copy of the folder links to.
+#include "file/dataset.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "basalt/core/error.h"
+#include "basalt/file/reader.h"
+
+namespace basalt {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kLockName = ".lock";
+constexpr const char* kReplaced = ".replaced";  // files of the folder as it was before the last exchange
+constexpr const char* kStaging = ".compacting-";
+
+[[noreturn]] void fail_with(const std::string& path, const char* doing, int number) {
+  throw Error(ErrorCode::kIo, fmt::format("{}: cannot {}: {}", path, doing, std::strerror(number)));
+}
+
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+uint32_t random_number() { return std::random_device()(); }
+
+// Later ones sort behind earlier ones; equal moments are told apart by chance.
+std::string new_name() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  return fmt::format("part-{:017}-{:08x}.basalt", micros, random_number());
+}
+
+// Names and types, not numbers of fields and promises about NULLs.
+bool same_columns(const std::vector<Field>& a, const std::vector<Field>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Field& x, const Field& y) {
+    return x.name == y.name && x.type == y.type && same_columns(x.children, y.children);
+  });
+}
+
+std::string listed(const std::vector<Field>& fields) {
+  std::string out;
+  for (const Field& field : fields) out += (out.empty() ? "" : ", ") + field.name + " " + to_string(field);
+  return out;
+}
+
+void link_file(const fs::path& from, const fs::path& to) {
+  if (::link(from.c_str(), to.c_str()) != 0) fail_with(to.string(), "link a file", errno);
+}
+
+void sync_folder(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) fail_with(folder, "open the folder", errno);
+  const int code = ::fsync(descriptor) == 0 ? 0 : errno;
+  ::close(descriptor);
+  if (code != 0) fail_with(folder, "sync the folder", code);
+}
+
+// What a process that was killed has left beside the folder.
+void remove_stale(const fs::path& folder) {
+  const fs::path parent = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
+  const std::string prefix = "." + folder.filename().string() + kStaging;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+    if (entry.path().filename().string().starts_with(prefix)) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+// Whoever listed these before they were replaced has opened them by now.
+void forget_replaced(const fs::path& folder) {
+  constexpr auto kLongAgo = std::chrono::minutes(10);
+  std::error_code failed;
+  const auto changed = fs::last_write_time(folder / kReplaced, failed);
+  if (!failed && fs::file_time_type::clock::now() - changed > kLongAgo) fs::remove_all(folder / kReplaced, failed);
+}
+
+}  // namespace
+
+DatasetLock::DatasetLock(const std::string& folder, Kind kind) {
+  if (kind == Kind::kAdd && ::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
+    fail_with(folder, "make the folder", errno);
+  }
+  if (!fs::is_directory(folder)) throw Error(ErrorCode::kIo, folder + ": not a folder");
+  const std::string path = folder + "/" + kLockName;
+  // While it waits, the folder may have been exchanged for one that links to the same lock.
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (descriptor_ < 0) fail_with(path, "open the lock", errno);
+  while (::flock(descriptor_, kind == Kind::kAdd ? LOCK_SH : LOCK_EX) != 0) {
+    if (errno == EINTR) continue;
+    const int code = errno;
+    ::close(descriptor_);
+    fail_with(path, "wait for the lock", code);
+  }
+  forget_replaced(folder);
+}
+
+DatasetLock::~DatasetLock() { ::close(descriptor_); }
+
+std::vector<std::string> dataset_parts(const std::string& folder) {
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".basalt") && name[0] != '.' && entry.is_regular_file()) out.push_back(entry.path().string());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+DatasetPart::DatasetPart(const std::string& folder, const Schema& schema)
+    : lock_(folder, DatasetLock::Kind::kAdd), path_(without_slashes(folder) + "/" + new_name()) {
+  const std::vector<std::string> parts = dataset_parts(folder);
+  if (parts.empty()) return;
+  const Schema known = File::open(parts.front())->schema();
+  if (same_columns(known.fields, schema.fields)) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: the files there have other columns ({}) than the rows to add ({})", folder,
+                          listed(known.fields), listed(schema.fields)));
+}
+
+void replace_parts(const std::string& given, const DatasetLock&, const std::vector<std::string>& parts,
+                   const std::function<void(const std::string& path)>& write) {
+  const fs::path folder = without_slashes(given);
+  remove_stale(folder);
+  const fs::path parent = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
+  const fs::path staging = parent / fmt::format(".{}{}{:08x}", folder.filename().string(), kStaging, random_number());
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) fail_with(given, "look at the folder", errno);
+  if (::mkdir(staging.c_str(), status.st_mode & 0777) != 0) fail_with(staging.string(), "make a folder", errno);
+  try {
+    // Behind the first one and before the file that follows: '~' comes after all that names of ours have.
+    const fs::path first = fs::path(parts.at(0)).filename();
+    write((staging / fmt::format("{}~{:08x}.basalt", first.stem().string(), random_number())).string());
+    link_file(folder / kLockName, staging / kLockName);
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      if (name == kLockName || name == kReplaced) continue;
+      if (entry.is_directory())
+        throw Error(ErrorCode::kUnsupported, given + ": folders inside of it cannot be compacted");
+      const bool replaced = std::any_of(parts.begin(), parts.end(),
+                                        [&](const std::string& part) { return fs::path(part).filename() == name; });
+      if (!replaced) link_file(entry.path(), staging / name);
+    }
+    fs::create_directory(staging / kReplaced);
+    if (fs::exists(folder / kReplaced)) {
+      for (const auto& entry : fs::directory_iterator(folder / kReplaced)) {
+        link_file(entry.path(), staging / kReplaced / entry.path().filename());
+      }
+    }
+    for (const std::string& part : parts) link_file(part, staging / kReplaced / fs::path(part).filename());
+    sync_folder(staging.string());
+    if (::renameat2(AT_FDCWD, staging.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
+      fail_with(given, "exchange the folder", errno);
+    }
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(staging, ignored);
+    throw;
+  }
+  sync_folder(parent.string());
+  std::error_code ignored;
+  fs::remove_all(staging, ignored);  // the old folder now
+}
+
+std::string replaced_path(const std::string& path) {
+  const fs::path of(path);
+  const fs::path moved = of.parent_path() / kReplaced / of.filename();
+  std::error_code ignored;
+  return fs::exists(moved, ignored) ? moved.string() : "";
+}
+
+}  // namespace basalt
