@@ -3,14 +3,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iostream>
 #include <iterator>
 #include <set>
 
 #include "basalt/core/error.h"
+#include "basalt/cuda/backend.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/statement.h"
@@ -75,7 +78,15 @@ void check(const SqlOptions& options) {
   const bool binary = kBinary.contains(options.show.format);
   if (binary && options.show.output.empty() && is_terminal(STDOUT_FILENO))
     throw UsageError(options.show.format + " is binary: send it to a pipe, or to a file with --output");
-  require_device(options.session.device);
+}
+
+// Whether a statement looks as if it would run on a GPU: then the device's context is made while DuckDB starts and
+// plans. Others do not wait for what they do not need.
+bool may_need_device(const SqlOptions& options, std::string text) {
+  if (options.session.device != Device::kAuto || text.find(".basalt") == std::string::npos) return false;
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto has = [&](const char* aggregate) { return text.find(aggregate) != std::string::npos; };
+  return has("count(") || has("sum(") || has("avg(") || has("min(") || has("max(");
 }
 
 std::string listed(const std::vector<size_t>& numbers) {
@@ -135,10 +146,14 @@ int run_sql(SqlOptions options, bool quiet) {
   check(options);
   options.show.footer = !quiet;
   if (options.session.memory_limit > 0) options.session.decoded_limit = decoded_limit_of(options.session.memory_limit);
+  const bool is_shell = options.query.empty() && options.file.empty() && is_terminal(STDIN_FILENO);
+  const std::string text = is_shell                 ? ""
+                           : !options.query.empty() ? options.query
+                                                    : read_all(options.file.empty() ? "-" : options.file);
+  std::future<void> context;
+  if (may_need_device(options, text)) context = std::async(std::launch::async, [] { gpu(); });
   Session session(options.session);
-  if (options.query.empty() && options.file.empty() && is_terminal(STDIN_FILENO))
-    return run_shell(session, options.show);
-  const std::string text = !options.query.empty() ? options.query : read_all(options.file.empty() ? "-" : options.file);
+  if (is_shell) return run_shell(session, options.show);
   const std::vector<std::string> statements = session.split(text);
   if (statements.empty()) throw UsageError("there is no statement to run");
   // Hardly anything is read twice in one statement.

@@ -126,4 +126,25 @@ bool equal(const Column& a, const Column& b) {
   return true;
 }
 
+Column& Table::add_column(std::string name, const DataType& type, uint64_t length, uint32_t width) {
+  if (type.kind == TypeKind::kList || type.kind == TypeKind::kStruct || width_of(physical_of(type)) != width) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "column " + name + ": values of " + to_string(type) + " are not held as the type that was given");
+  }
+  if (!columns.empty() && length != rows) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "column " + name + " has " + std::to_string(length) + " rows, the others " + std::to_string(rows));
+  }
+  Field field;
+  field.name = std::move(name);
+  field.type = type;
+  field.nullable = false;
+  rows = length;
+  columns.push_back(make_column(field));
+  columns.back().length = length;
+  schema.fields.push_back(std::move(field));
+  number_fields(schema);
+  return columns.back();
+}
+
 }  // namespace basalt

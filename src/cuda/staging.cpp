@@ -67,7 +67,7 @@ std::shared_ptr<const TextAlphabet> SharedAlphabets::get(const ColumnChunkInfo& 
 }
 
 PinnedSlots::Slot* PinnedSlots::acquire(uint64_t bytes) {
-  constexpr uint64_t kLeast = 8ull << 20;
+  constexpr uint64_t kLeast = 1ull << 20;  // pinning takes time: most statements of a single run need little
   Slot* slot = nullptr;
   {
     std::unique_lock lock(mutex_);

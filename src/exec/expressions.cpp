@@ -100,4 +100,10 @@ Expr negation(Expr predicate) { return make(ExprOp::kNot, {std::move(predicate)}
 Expr is_null(Expr value) { return make(ExprOp::kIsNull, {std::move(value)}); }
 Expr is_not_null(Expr value) { return make(ExprOp::kIsNotNull, {std::move(value)}); }
 
+Aggregate count_rows() { return {}; }
+Aggregate count(Expr value) { return {AggregateOp::kCount, std::move(value)}; }
+Aggregate sum(Expr value) { return {AggregateOp::kSum, std::move(value)}; }
+Aggregate min(Expr value) { return {AggregateOp::kMin, std::move(value)}; }
+Aggregate max(Expr value) { return {AggregateOp::kMax, std::move(value)}; }
+
 }  // namespace basalt

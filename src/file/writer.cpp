@@ -561,6 +561,12 @@ WriteSummary Writer::finish() {
   return summary;
 }
 
+WriteSummary write_table(const std::string& path, Table table, const WriteOptions& options) {
+  Writer writer(path, table.schema, options);
+  writer.append(std::move(table));
+  return writer.finish();
+}
+
 WriteSummary write_arrow_stream(const std::string& path, ArrowArrayStream* stream, const WriteOptions& options) {
   Notices notices;
   arrow::StreamReader reader(stream, path, &notices);

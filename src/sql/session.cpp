@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <future>
 #include <list>
 #include <thread>
 
@@ -94,9 +95,9 @@ auto translated(const sql::StatementLog* log, const Body& body) {
 }  // namespace
 
 Session::Session(const SessionOptions& options) : state_(std::make_unique<State>()) {
-  if (options.device == Device::kCuda && gpu().backend == nullptr) {
-    throw Error(ErrorCode::kDevice, "CUDA is not available: " + gpu().reason);
-  }
+  // The device's context takes longer than DuckDB's start: both are made at once.
+  std::future<void> context;
+  if (options.device == Device::kCuda) context = std::async(std::launch::async, [] { gpu(); });
   // Classes cross the border by their layout, so that another version would not fail but misbehave.
   const std::string version = duckdb::DuckDB::LibraryVersion();
   if (version != kDuckDbVersion) {
@@ -131,6 +132,9 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
   state_->run("SET basalt_decoded_limit = " + std::to_string(options.decoded_limit));
   state_->run("SET basalt_gpu_memory = " + std::to_string(options.gpu_memory));
   state_->run(std::string("SET basalt_lowering = ") + (options.lowering ? "true" : "false"));
+  if (options.device == Device::kCuda && gpu().backend == nullptr) {
+    throw Error(ErrorCode::kDevice, "CUDA is not available: " + gpu().reason);
+  }
   set_device(options.device);
 }
 

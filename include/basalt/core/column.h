@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "basalt/core/buffer.h"
@@ -49,6 +51,25 @@ struct Table {
   Schema schema;
   uint64_t rows = 0;
   std::vector<Column> columns;
+
+  // Adds a column without NULLs; T is the type that values of `type` are held as, std::string for texts. Throws
+  // Error(kInvalidArgument) where it is not, or columns differ in length.
+  template <typename T>
+  Table& add(std::string name, const DataType& type, const std::vector<T>& values) {
+    Column& column = add_column(std::move(name), type, values.size(), std::is_same_v<T, std::string> ? 0 : sizeof(T));
+    if constexpr (std::is_same_v<T, std::string>) {
+      for (const std::string& text : values) {
+        column.bytes.append(text.data(), text.size());
+        column.offsets.push(static_cast<int64_t>(column.bytes.size()));
+      }
+    } else {
+      column.values.append(values.data(), values.size() * sizeof(T));
+    }
+    return *this;
+  }
+
+ private:
+  Column& add_column(std::string name, const DataType& type, uint64_t length, uint32_t width);
 };
 
 }  // namespace basalt

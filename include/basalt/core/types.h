@@ -59,6 +59,15 @@ struct DataType {
   uint8_t scale = 0;      // decimal
   TimeUnit unit = TimeUnit::kMicro;
 
+  static DataType integer() { return {TypeKind::kInt32}; }
+  static DataType bigint() { return {TypeKind::kInt64}; }
+  static DataType real() { return {TypeKind::kFloat64}; }
+  static DataType date() { return {TypeKind::kDate}; }            // days since 1970, 32 bits
+  static DataType timestamp() { return {TypeKind::kTimestamp}; }  // microseconds since 1970
+  static DataType varchar() { return {TypeKind::kUtf8}; }
+  // Up to 9 digits are integers of 32 bits, up to 18 of 64, up to 38 of 128.
+  static DataType decimal(uint8_t digits, uint8_t behind_point) { return {TypeKind::kDecimal, digits, behind_point}; }
+
   bool operator==(const DataType&) const = default;
 };
 

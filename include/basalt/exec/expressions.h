@@ -42,4 +42,10 @@ Expr negation(Expr predicate);
 Expr is_null(Expr value);
 Expr is_not_null(Expr value);
 
+Aggregate count_rows();
+Aggregate count(Expr value);
+Aggregate sum(Expr value);
+Aggregate min(Expr value);
+Aggregate max(Expr value);
+
 }  // namespace basalt

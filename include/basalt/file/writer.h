@@ -77,6 +77,9 @@ class Writer {
   std::unique_ptr<State> state_;
 };
 
+// One table as one file.
+WriteSummary write_table(const std::string& path, Table table, const WriteOptions& options = {});
+
 WriteSummary write_arrow_stream(const std::string& path, ArrowArrayStream* stream, const WriteOptions& options = {});
 
 }  // namespace basalt
