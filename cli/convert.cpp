@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "basalt/core/error.h"
 #include "basalt/cuda/backend.h"
@@ -22,6 +23,16 @@ namespace {
 // Two fifths for the rows and chunks that the writer holds, three for the reader and the sort in front of it.
 constexpr uint64_t kDefaultMemory = uint64_t{5} << 28;
 uint64_t writer_memory(uint64_t limit) { return limit / 5 * 2; }
+// Without a limit: the slowest column of a chunk keeps a thread busy for long, so that each thread needs a chunk. How
+// large these are does not depend on the threads, and so neither do the bytes.
+constexpr uint64_t kChunkBytes = 32 << 20;
+constexpr uint64_t kMemoryPerThread = uint64_t{5} * kChunkBytes;
+uint64_t default_writer_memory(uint32_t threads) {
+  const uint64_t wanted = kMemoryPerThread * (threads == 0 ? std::thread::hardware_concurrency() : threads);
+  const auto machine =
+      static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  return std::max(writer_memory(kDefaultMemory), std::min(wanted, machine / 8));
+}
 
 struct ConvertOptions {
   std::vector<std::string> inputs;
@@ -35,7 +46,9 @@ struct ConvertOptions {
   Effort effort = Effort::kBalanced;
   Device device = Device::kCpu;
   uint32_t threads = 0;
-  uint64_t memory_limit = kDefaultMemory;
+  uint64_t memory_limit = 0;  // 0: kDefaultMemory, and more for many threads
+
+  uint64_t memory() const { return memory_limit == 0 ? kDefaultMemory : memory_limit; }
   uint64_t chunk_rows = kMaxChunkRows;
   bool any_name = false;
   bool append = false;
@@ -75,7 +88,9 @@ WriteOptions write_options(const ConvertOptions& options, EncodedWhere& where) {
   WriteOptions write;
   write.threads = options.threads;
   write.chunk_rows = options.chunk_rows;
-  write.memory_limit = writer_memory(options.memory_limit);
+  write.memory_limit =
+      options.memory_limit == 0 ? default_writer_memory(options.threads) : writer_memory(options.memory_limit);
+  write.chunk_bytes = kChunkBytes;
   write.encodings = parse_encodings(options.encodings);
   write.sort_columns = options.sort_by;
   write.effort = options.effort;
@@ -117,8 +132,8 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
                          bool quiet) {
   SessionOptions settings;
   settings.threads = reader_threads;
-  settings.memory_limit = options.memory_limit - writer_memory(options.memory_limit);
-  settings.decoded_limit = decoded_limit_of(options.memory_limit);
+  settings.memory_limit = options.memory() - writer_memory(options.memory());
+  settings.decoded_limit = decoded_limit_of(options.memory());
   settings.device = options.device;
   const std::filesystem::path folder = std::filesystem::path(options.output).parent_path();
   settings.temp_dir = folder.empty() ? "." : folder.string();
@@ -265,8 +280,10 @@ void add_convert(Program& program) {
   command->add_flag("--union-by-name", options->union_by_name,
                     "Take inputs whose columns differ: what one lacks is NULL there");
   add_threads_option(command, options->threads);
-  add_bytes_option(command, "--memory-limit", options->memory_limit,
-                   "Memory for reading, sorting and encoding (default 1.25GiB); larger sorts spill to disk");
+  add_bytes_option(
+      command, "--memory-limit", options->memory_limit,
+      "Memory for reading, sorting and encoding (default 1.25GiB, and 160MiB for each thread beyond three); "
+      "larger sorts spill to disk");
   command
       ->add_option_function<std::string>(
           "--device",

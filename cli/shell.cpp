@@ -233,6 +233,8 @@ class Shell {
                                                        ".open",   ".read",    ".help",      ".quit"};
     std::vector<std::string> found;
     const auto offer = [&](const std::string& text) {
+      // Names come from files, and files from strangers.
+      if (printable(text) != text) return;
       const bool begins =
           text.size() > word.size() && std::equal(word.begin(), word.end(), text.begin(), [](char a, char b) {
             return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
@@ -264,7 +266,9 @@ class Shell {
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, ignored)) {
       const std::string name = folder + entry.path().filename().string();
-      if (!name.starts_with(path) || (entry.path().filename().string().starts_with('.') && folder == path)) continue;
+      if (printable(name) != name || !name.starts_with(path) ||
+          (entry.path().filename().string().starts_with('.') && folder == path))
+        continue;
       const bool is_folder = entry.is_directory(ignored);
       found.push_back(before + name + (is_folder ? "/" : before.empty() ? "" : "'"));
     }
@@ -278,7 +282,8 @@ class Shell {
       const size_t end = statement.find('\'', begin + 1);
       if (end == std::string::npos) return;
       const std::string path = statement.substr(begin + 1, end - begin - 1);
-      if (path.find('.') != std::string::npos && noted_files_.insert(path).second) {
+      std::error_code ignored;
+      if (std::filesystem::is_regular_file(path, ignored) && noted_files_.insert(path).second) {
         try {
           for (const ResultColumn& column : session_.describe(query_for_file(path))) file_columns_.insert(column.name);
         } catch (const Error&) {  // it was no file

@@ -6,7 +6,8 @@
 #
 #   BASALT_BUNDLE      folder made by scripts/gpu_bundle.sh; default .deps/bundle if it is there
 #   GPU_ARCH           architecture to build for (default 90)
-#   TEST_SECONDS       time budget of the tests (default 240)
+#   TEST_SECONDS       time budget of each test program (default 240)
+#   TEST_SHARDS        processes that share a program's tests (default 4)
 #   SANITIZE_SECONDS   time budget of each sanitizer tool (default 120)
 #   SANITIZE_FILTER    GoogleTest filter of the small run (default GpuSmall.*: every encoder and decoder, some statements, few tiles)
 #   BENCH_SECONDS      time budget of each benchmark program (default 180)
@@ -54,7 +55,12 @@ timed() {
     return $code
 }
 # The one line of a log that says most: GoogleTest's count, or the sanitizer's verdict.
-summary() { { grep -aE 'ERROR SUMMARY|RACECHECK SUMMARY' "$1" || grep -aE '^\[  PASSED  \]' "$1"; } | tail -n 1 | sed 's/^=* *//'; }
+summary() {
+    local verdict passed
+    verdict=$(grep -aE 'ERROR SUMMARY|RACECHECK SUMMARY' "$1" | tail -n 1 | sed 's/^=* *//')
+    passed=$(awk '/^\[  PASSED  \]/ { sum += $4 } END { if (NR) print sum }' "$1")
+    echo "${verdict:-${passed:+$passed tests passed}}"
+}
 
 find_nvrtc() {
     if [[ -n ${BASALT_NVRTC:-} ]]; then return; fi
@@ -83,6 +89,28 @@ stage_build() {
     timed build "${BUILD_SECONDS:-560}" "$out/build.log" cmake --build "$build" --parallel "$(nproc)"
 }
 
+# One shard of a test program; GoogleTest deals the tests out.
+run_shard() { # shard, log, program, arguments...
+    local shard=$1 log=$2
+    shift 2
+    GTEST_TOTAL_SHARDS=${TEST_SHARDS:-4} GTEST_SHARD_INDEX=$shard "$@" >"$log" 2>&1
+}
+# All shards at once; the first bad exit code is theirs.
+run_shards() { # name, program, arguments...
+    local name=$1 shard code=0 pids=()
+    shift
+    for ((shard = 0; shard < ${TEST_SHARDS:-4}; ++shard)); do
+        run_shard "$shard" "$out/test_$name.$shard.log" "$@" &
+        pids+=($!)
+    done
+    for shard in "${!pids[@]}"; do
+        wait "${pids[$shard]}" || code=$?
+        grep -aE '^\[  (PASSED|FAILED)|Failure' "$out/test_$name.$shard.log"
+    done
+    return $code
+}
+export -f run_shard run_shards
+
 stage_test() {
     local program name seen=" " found=no
     # What needs the GPU first, in case time runs out.
@@ -93,8 +121,8 @@ stage_test() {
         seen+="$name "
         found=yes
         BASALT_BIN=$PWD/$build/basalt BASALT_BUILD_DIR=$PWD/$build BASALT_SOURCE_DIR=$PWD \
-            timed "test $name" "${TEST_SECONDS:-240}" "$out/test_$name.log" "$program" --gtest_brief=1 \
-            --gtest_output="json:$out/test_$name.json" ${TEST_FILTER:+--gtest_filter="$TEST_FILTER"}
+            out=$out timed "test $name" "${TEST_SECONDS:-240}" "$out/test_$name.log" bash -c 'run_shards "$@"' - \
+            "$name" "$program" --gtest_brief=1 ${TEST_FILTER:+--gtest_filter="$TEST_FILTER"}
     done
     if [[ $found = no ]]; then row test SKIPPED 0 "no test programs in $build/tests"; fi
 }

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <random>
+#include <set>
 
 #include "basalt/core/error.h"
 #include "basalt/file/reader.h"
@@ -92,22 +93,27 @@ void forget_replaced(const fs::path& folder) {
 
 }  // namespace
 
-DatasetLock::DatasetLock(const std::string& folder, Kind kind) {
+DatasetLock::DatasetLock(const std::string& folder, Kind kind) : path_(folder + "/" + kLockName) {
   if (kind == Kind::kAdd && ::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
     fail_with(folder, "make the folder", errno);
   }
   if (!fs::is_directory(folder)) throw Error(ErrorCode::kIo, folder + ": not a folder");
-  const std::string path = folder + "/" + kLockName;
-  // While it waits, the folder may have been exchanged for one that links to the same lock.
-  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (descriptor_ < 0) fail_with(path, "open the lock", errno);
-  while (::flock(descriptor_, kind == Kind::kAdd ? LOCK_SH : LOCK_EX) != 0) {
+  // While it waits, the folder may be exchanged for one that links to the same lock.
+  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (descriptor_ < 0) fail_with(path_, "open the lock", errno);
+  wait(kind == Kind::kAdd ? LOCK_SH : LOCK_EX);
+  forget_replaced(folder);
+}
+
+void DatasetLock::wait_to_be_alone() { wait(LOCK_EX); }
+
+void DatasetLock::wait(int kind) {
+  while (::flock(descriptor_, kind) != 0) {
     if (errno == EINTR) continue;
     const int code = errno;
     ::close(descriptor_);
-    fail_with(path, "wait for the lock", code);
+    fail_with(path_, "wait for the lock", code);
   }
-  forget_replaced(folder);
 }
 
 DatasetLock::~DatasetLock() { ::close(descriptor_); }
@@ -124,7 +130,12 @@ std::vector<std::string> dataset_parts(const std::string& folder) {
 
 DatasetPart::DatasetPart(const std::string& folder, const Schema& schema)
     : lock_(folder, DatasetLock::Kind::kAdd), path_(without_slashes(folder) + "/" + new_name()) {
-  const std::vector<std::string> parts = dataset_parts(folder);
+  std::vector<std::string> parts = dataset_parts(folder);
+  if (parts.empty()) {
+    // The first file says which columns there are: it is written by one at a time.
+    lock_.wait_to_be_alone();
+    parts = dataset_parts(folder);
+  }
   if (parts.empty()) return;
   const Schema known = File::open(parts.front())->schema();
   if (same_columns(known.fields, schema.fields)) return;
@@ -133,36 +144,77 @@ DatasetPart::DatasetPart(const std::string& folder, const Schema& schema)
                           listed(known.fields), listed(schema.fields)));
 }
 
+namespace {
+
+void require_columns(const std::string& folder, const std::string& first, const std::string& other) {
+  const std::vector<Field> expected = File::open(first)->schema().fields;
+  const std::vector<Field> found = File::open(other)->schema().fields;
+  if (same_columns(expected, found)) return;
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("{}: its files cannot be merged: {} has the columns {}, but {} has {}", folder,
+                          fs::path(first).filename().string(), listed(expected), fs::path(other).filename().string(),
+                          listed(found)));
+}
+
+// A name between those before and behind the files that are replaced, so that rows stay in order.
+std::string name_between(const std::string& folder, const std::vector<std::string>& parts) {
+  const std::vector<std::string> all = dataset_parts(folder);
+  const auto name_of = [](const std::string& path) { return fs::path(path).filename().string(); };
+  const auto behind =
+      std::upper_bound(all.begin(), all.end(), (fs::path(all.at(0)).parent_path() / name_of(parts.back())).string());
+  for (const std::string& part : {parts.back(), parts.front()}) {
+    const std::string name = fmt::format("{}~{:08x}.basalt", fs::path(part).stem().string(), random_number());
+    if (behind == all.end() || name < name_of(*behind)) return name;
+  }
+  throw Error(ErrorCode::kUnsupported, folder + ": there is no name between " + name_of(parts.back()) + " and " +
+                                           name_of(*behind) + ", so that rows would change their order");
+}
+
+// Fills a folder that is to take the place of `folder`; gives the names that both know.
+std::set<std::string> stage(const fs::path& folder, const fs::path& staging, const std::vector<std::string>& parts) {
+  std::set<std::string> known = {kLockName, kReplaced};
+  link_file(folder / kLockName, staging / kLockName);
+  fs::create_directory(staging / kReplaced);
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder / kReplaced, ignored)) {
+    if (entry.is_regular_file()) link_file(entry.path(), staging / kReplaced / entry.path().filename());
+  }
+  for (const std::string& part : parts) {
+    const fs::path name = fs::path(part).filename();
+    known.insert(name.string());
+    fs::remove(staging / kReplaced / name, ignored);  // an older file of this name
+    link_file(folder / name, staging / kReplaced / name);
+  }
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (known.contains(name)) continue;
+    if (entry.is_directory()) {
+      throw Error(ErrorCode::kUnsupported, folder.string() + ": folders inside of it cannot be compacted");
+    }
+    link_file(entry.path(), staging / name);
+    known.insert(name);
+  }
+  return known;
+}
+
+}  // namespace
+
 void replace_parts(const std::string& given, const DatasetLock&, const std::vector<std::string>& parts,
                    const std::function<void(const std::string& path)>& write) {
-  const fs::path folder = without_slashes(given);
+  const fs::path folder = fs::canonical(given);
   remove_stale(folder);
-  const fs::path parent = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
-  const fs::path staging = parent / fmt::format(".{}{}{:08x}", folder.filename().string(), kStaging, random_number());
+  for (const std::string& part : parts) require_columns(given, parts.front(), part);
+  const std::string name = name_between(folder.string(), parts);
+  const fs::path staging =
+      folder.parent_path() / fmt::format(".{}{}{:08x}", folder.filename().string(), kStaging, random_number());
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) fail_with(given, "look at the folder", errno);
   if (::mkdir(staging.c_str(), status.st_mode & 0777) != 0) fail_with(staging.string(), "make a folder", errno);
+  std::set<std::string> known;
   try {
-    // Behind the first one and before the file that follows: '~' comes after all that names of ours have.
-    const fs::path first = fs::path(parts.at(0)).filename();
-    write((staging / fmt::format("{}~{:08x}.basalt", first.stem().string(), random_number())).string());
-    link_file(folder / kLockName, staging / kLockName);
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      const std::string name = entry.path().filename().string();
-      if (name == kLockName || name == kReplaced) continue;
-      if (entry.is_directory())
-        throw Error(ErrorCode::kUnsupported, given + ": folders inside of it cannot be compacted");
-      const bool replaced = std::any_of(parts.begin(), parts.end(),
-                                        [&](const std::string& part) { return fs::path(part).filename() == name; });
-      if (!replaced) link_file(entry.path(), staging / name);
-    }
-    fs::create_directory(staging / kReplaced);
-    if (fs::exists(folder / kReplaced)) {
-      for (const auto& entry : fs::directory_iterator(folder / kReplaced)) {
-        link_file(entry.path(), staging / kReplaced / entry.path().filename());
-      }
-    }
-    for (const std::string& part : parts) link_file(part, staging / kReplaced / fs::path(part).filename());
+    write((staging / name).string());
+    require_columns(given, parts.front(), (staging / name).string());
+    known = stage(folder, staging, parts);
     sync_folder(staging.string());
     if (::renameat2(AT_FDCWD, staging.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
       fail_with(given, "exchange the folder", errno);
@@ -172,9 +224,16 @@ void replace_parts(const std::string& given, const DatasetLock&, const std::vect
     fs::remove_all(staging, ignored);
     throw;
   }
-  sync_folder(parent.string());
+  // What somebody put there without a lock, before the exchange and behind the list.
   std::error_code ignored;
-  fs::remove_all(staging, ignored);  // the old folder now
+  for (const auto& entry : fs::directory_iterator(staging)) {
+    if (!known.contains(entry.path().filename().string()))
+      fs::rename(entry.path(), folder / entry.path().filename(), ignored);
+  }
+  // Whoever is listing the old folder goes on with it.
+  fs::remove_all(staging / kReplaced, ignored);
+  fs::rename(staging, folder / kReplaced / fmt::format("folder-{:08x}", random_number()), ignored);
+  sync_folder(folder.parent_path().string());
 }
 
 std::string replaced_path(const std::string& path) {

@@ -19,8 +19,12 @@ class DatasetLock {
   ~DatasetLock();
   DatasetLock(const DatasetLock&) = delete;
   DatasetLock& operator=(const DatasetLock&) = delete;
+  void wait_to_be_alone();  // others may have been there meanwhile
 
  private:
+  void wait(int kind);
+
+  std::string path_;
   int descriptor_ = -1;
 };
 
@@ -40,8 +44,9 @@ class DatasetPart {
 };
 
 // Replaces the files `parts`, which follow each other, by one that `write` makes under the path that it is given.
-// `lock` is for replacing. Files that readers have listed and not yet opened stay where replaced_path() finds them
-// until ten minutes later, when the next one comes who holds a lock.
+// Throws Error(kUnsupported) and changes nothing where their columns differ, or the new file's from theirs. `lock` is
+// for replacing. Files that readers have listed and not yet opened stay where replaced_path() finds them until ten
+// minutes later, when the next one comes who holds a lock.
 void replace_parts(const std::string& folder, const DatasetLock& lock, const std::vector<std::string>& parts,
                    const std::function<void(const std::string& path)>& write);
 

@@ -30,6 +30,8 @@ using namespace format_v1;
 namespace {
 
 constexpr uint64_t kMostWaitingBytes = uint64_t{256} << 20;
+// Of file-wide dictionaries. Which of them are given up must not depend on how many threads share the memory.
+constexpr uint64_t kMostDictionaryMemory = uint64_t{64} << 20;
 // Tables smaller than this are copied together before they are cut into chunks: a slice per column and table costs more
 // than a few rows do.
 constexpr uint64_t kSmallTableBytes = 1 << 20;
@@ -132,7 +134,7 @@ struct Writer::State {
     const uint64_t limit = std::max<uint64_t>(options.memory_limit, 16 << 20);
     flight_limit = limit / 4;
     waiting_limit = std::min(kMostWaitingBytes, limit / 4);
-    dictionary_limit = limit / 8;
+    dictionary_limit = std::min(kMostDictionaryMemory, limit / 8);
     buffer = std::make_unique<RowBuffer>(schema.fields.size(), options.chunk_rows,
                                          std::clamp<uint64_t>(options.chunk_bytes, 1, limit / 16));
     check_replaceable(path);

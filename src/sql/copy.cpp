@@ -10,6 +10,7 @@
 
 #include "basalt/plan/tree.h"
 #include "duckdb/common/string_util.hpp"
+#include "duckdb/storage/buffer_manager.hpp"
 #include "sql/scan.h"
 #include "sql/state.h"
 #include "sql/types.h"
@@ -194,6 +195,12 @@ std::unique_ptr<Writer> open_writer(ClientContext& context, const CopyBindData& 
     if (options.threads == 0) options.threads = static_cast<uint32_t>(number_setting(context, "basalt_threads"));
     if (options.threads == 0) {
       options.threads = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
+    }
+    // Without a limit, each thread has a chunk to work on.
+    if (options.memory_limit == WriteOptions().memory_limit) {
+      const uint64_t most = duckdb::BufferManager::GetBufferManager(context).GetMaxMemory() / 4;
+      options.memory_limit =
+          std::max(options.memory_limit, std::min<uint64_t>(most, options.threads * 5 * options.chunk_bytes));
     }
     if (options.cancel == nullptr) {
       cancel = StatementLog::of(context)->cancel_token();

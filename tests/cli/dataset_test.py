@@ -70,6 +70,41 @@ class Dataset(CliTest):
         self.basalt("compact", self.path("nothing"), code=1)
         self.assertIn("not a folder", self.stderr)
 
+    def test_compact_changes_no_columns(self):
+        for i in range(2):
+            self.append(f"select {i}::bigint i")
+        self.basalt("convert", "-q", "--query", "select 3 i, 4 j", os.path.join(self.data, "z.basalt"))
+        before = self.parts()
+        self.basalt("compact", self.data, code=1)
+        self.assertIn("cannot be merged", self.stderr)
+        self.assertEqual(self.parts(), before)
+
+    def test_a_link_to_a_folder_is_the_folder(self):
+        for i in range(3):
+            self.append(f"select {i}::bigint i")
+        os.symlink(self.data, self.path("link"))
+        self.basalt("compact", "-q", self.path("link"))
+        self.assertTrue(os.path.islink(self.path("link")))
+        self.assertEqual(len(self.parts()), 1)
+        self.basalt("convert", "-q", "--append", "--query", "select 3::bigint i", self.path("link"))
+        self.assertEqual(self.count(), ["4", "6"])
+
+    def test_names_of_others_keep_their_order(self):
+        os.mkdir(self.data)
+        for name, i in (("part1", 1), ("part10", 2)):
+            self.basalt("convert", "-q", "--query", f"select {i} i", os.path.join(self.data, name + ".basalt"))
+        self.basalt("convert", "-q", "--query", "select 3 + range::int i from range(100000)", os.path.join(self.data, "part11.basalt"))
+        large = os.path.getsize(os.path.join(self.data, "part11.basalt"))
+        before = self.query(f"select i from '{self.data}'")
+        self.basalt("compact", "-q", self.data, "--target", str(2 * large))
+        self.assertEqual(self.query(f"select i from '{self.data}'"), before)
+        self.assertEqual(len(self.parts()), 2)
+        # The same names again, while the old files are still kept.
+        for name in ("part1", "part10"):
+            self.basalt("convert", "-q", "--query", "select 0 i", os.path.join(self.data, name + ".basalt"))
+        self.basalt("compact", "-q", self.data, "--target", str(2 * large))
+        self.assertEqual(self.query(f"select count(*) from '{self.data}'"), [[str(len(before) + 2)]])
+
     def test_readers_see_the_old_files_or_the_new_ones(self):
         for i in range(6):
             self.append(f"select {i} * 100 + range as i from range(100)")
