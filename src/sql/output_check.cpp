@@ -31,18 +31,22 @@ void check_output(const LogicalOperator& plan, const std::string& path) {
   if (const auto output = identify_file(path)) refuse_input(plan, *output, path);
 }
 
-void check_copies(const LogicalOperator& node) {
-  for (const auto& child : node.children) check_copies(*child);
-  if (node.type != LogicalOperatorType::LOGICAL_COPY_TO_FILE) return;
+// Whether there is one.
+bool check_copies(const LogicalOperator& node) {
+  bool found = false;
+  for (const auto& child : node.children) found = check_copies(*child) || found;
+  if (node.type != LogicalOperatorType::LOGICAL_COPY_TO_FILE) return found;
   check_output(node, node.Cast<duckdb::LogicalCopyToFile>().file_path);
+  return true;
 }
 
 }  // namespace
 
 void check_outputs(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<LogicalOperator>& plan) {
   guarded(input.context, [&] {
-    check_copies(*plan);
-    const std::string& output = StatementLog::of(input.context)->output;
+    const auto log = StatementLog::of(input.context);
+    log->writes_file = check_copies(*plan);
+    const std::string& output = log->output;
     if (!output.empty()) check_output(*plan, output);
   });
 }

@@ -141,12 +141,12 @@ class BasaltReader : public duckdb::BaseFileReader {
     const uint64_t chunks = basalt_file->chunks().size();
     if (state.parts.empty()) {
       if (state.next_chunk >= chunks) return false;
-      // Chunks are split as far as there are fewer of them than threads, and into parts of a row group's size: writers
-      // that keep rows in order put larger ones together again, one thread for all. Every part opens its readers anew.
+      // Chunks are split as far as there are fewer of them than threads, since every part opens its readers anew; and
+      // into parts of a row group's size for writers that keep rows in order, which else put them together again.
       const uint64_t units = chunks * state.files;
       const uint64_t row_groups = basalt_file->chunks()[state.next_chunk].rows / DEFAULT_ROW_GROUP_SIZE;
       const auto wanted = static_cast<uint32_t>(
-          std::max((state.wanted_parts + units - 1) / units, state.wanted_parts > 1 ? row_groups : 1));
+          std::max((state.wanted_parts + units - 1) / units, state.log->writes_file ? row_groups : 1));
       for (ChunkPart& part : split_chunk(*basalt_file, state.next_chunk, wanted))
         state.parts.push_back(std::move(part));
       ++state.next_chunk;

@@ -121,6 +121,7 @@ class StatementLog : public duckdb::ClientContextState {
   // Options of the next COPY … TO '.basalt', which SQL text cannot carry, and what came out of it.
   std::shared_ptr<const WriteOptions> write_options;
   WriteSummary write_summary;
+  bool writes_file = false;  // the statement is a COPY to files
   // Where the results of statements go, other than COPY's; may not be among their inputs. Empty: to no file.
   std::string output;
 
