@@ -57,6 +57,18 @@ void add_device_option(CLI::App* command, Device& device) {
       ->type_name("auto|cpu|cuda");
 }
 
+void add_effort_option(CLI::App* command, Effort& effort) {
+  command
+      ->add_option_function<std::string>(
+          "--effort",
+          [&effort](const std::string& name) {
+            effort = name == "fast" ? Effort::kFast : name == "best" ? Effort::kBest : Effort::kBalanced;
+          },
+          "Time spent on smaller files: fast, balanced (default) or best")
+      ->check(CLI::IsMember({"fast", "balanced", "best"}))
+      ->type_name("fast|balanced|best");
+}
+
 void add_threads_option(CLI::App* command, uint32_t& threads) {
   command->add_option("--threads", threads, "Threads to use (default: all cores)")
       ->check(CLI::Range(1, 1024))

@@ -43,6 +43,7 @@ CLI::App* add_command(Program& program, const std::string& name, const std::stri
                       const std::string& examples);
 
 void add_device_option(CLI::App* command, Device& device);
+void add_effort_option(CLI::App* command, Effort& effort);
 void add_threads_option(CLI::App* command, uint32_t& threads);
 // "512MiB", "2GB", "1073741824".
 void add_bytes_option(CLI::App* command, const std::string& name, uint64_t& bytes, const std::string& description);

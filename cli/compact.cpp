@@ -97,15 +97,7 @@ void add_compact(Program& program) {
       ->required();
   add_bytes_option(command, "--target", options->target,
                    "About how large files become; half of it is large enough (default 256MiB)");
-  command
-      ->add_option_function<std::string>(
-          "--effort",
-          [options](const std::string& name) {
-            options->effort = name == "fast" ? Effort::kFast : name == "best" ? Effort::kBest : Effort::kBalanced;
-          },
-          "Time spent on smaller files: fast, balanced (default) or best")
-      ->check(CLI::IsMember({"fast", "balanced", "best"}))
-      ->type_name("fast|balanced|best");
+  add_effort_option(command, options->effort);
   add_threads_option(command, options->threads);
   command->callback(
       [&program, options] { program.run = [&program, options] { return run_compact(*options, program.quiet); }; });

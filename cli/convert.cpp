@@ -263,15 +263,7 @@ void add_convert(Program& program) {
       ->take_all()
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command
-      ->add_option_function<std::string>(
-          "--effort",
-          [options](const std::string& name) {
-            options->effort = name == "fast" ? Effort::kFast : name == "best" ? Effort::kBest : Effort::kBalanced;
-          },
-          "Time spent on smaller files: fast, balanced (default) or best")
-      ->check(CLI::IsMember({"fast", "balanced", "best"}))
-      ->type_name("fast|balanced|best");
+  add_effort_option(command, options->effort);
   command->add_option("--sort-by", options->sort_by, "Sort the rows by these columns, ascending")
       ->delimiter(',')
       ->expected(1)

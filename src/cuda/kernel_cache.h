@@ -2,6 +2,8 @@
 // must belong to this user and be closed to everybody else, or nothing is read from it and nothing written.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <string>
 #include <vector>
 
@@ -9,6 +11,9 @@ namespace basalt::cuda {
 
 // $XDG_CACHE_HOME/basalt/kernels or ~/.cache/basalt/kernels; empty if neither variable holds an absolute path.
 std::string kernel_cache_folder();
+
+// Why what has this status is not trusted by the user `me`: it is somebody else's, or others may write to it.
+std::string why_not_trust(const struct stat& status, uid_t me);
 
 // Why the folder is not used; empty if it is, or does not exist yet. Read rights of others are taken away.
 std::string why_not_cache_kernels();

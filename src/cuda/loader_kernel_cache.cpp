@@ -56,10 +56,10 @@ Descriptor open_folder(std::string& reason) {
     return folder;
   }
   struct stat status {};
-  if (::fstat(*folder, &status) != 0 || status.st_uid != ::geteuid()) {
-    reason = path + " belongs to another user";
-  } else if ((status.st_mode & kOthersMayWrite) != 0) {
-    reason = path + " can be written by others (chmod 700 it after a look at what is in it)";
+  if (::fstat(*folder, &status) != 0) {
+    reason = path + ": " + std::strerror(errno);
+  } else if (reason = why_not_trust(status, ::geteuid()); !reason.empty()) {
+    reason = path + " " + reason;
   } else if ((status.st_mode & kOthersMayDoAnything) != 0 && ::fchmod(*folder, 0700) != 0) {
     reason = path + " is open to others";
   }
@@ -68,8 +68,9 @@ Descriptor open_folder(std::string& reason) {
 
 bool read_whole(int descriptor, std::vector<char>& out) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return false;
-  if ((status.st_mode & kOthersMayWrite) != 0 || status.st_size <= static_cast<off_t>(kHeadBytes)) return false;
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || !why_not_trust(status, ::geteuid()).empty())
+    return false;
+  if (status.st_size <= static_cast<off_t>(kHeadBytes)) return false;
   out.resize(static_cast<size_t>(status.st_size));
   for (size_t done = 0; done < out.size();) {
     const ssize_t got = ::read(descriptor, out.data() + done, out.size() - done);
@@ -86,6 +87,12 @@ std::string kernel_cache_folder() {
   if (const std::string cache = absolute_path_in("XDG_CACHE_HOME"); !cache.empty()) return cache + "/basalt/kernels";
   const std::string home = absolute_path_in("HOME");
   return home.empty() ? std::string() : home + "/.cache/basalt/kernels";
+}
+
+std::string why_not_trust(const struct stat& status, uid_t me) {
+  if (status.st_uid != me) return "belongs to another user";
+  if ((status.st_mode & kOthersMayWrite) == 0) return "";
+  return "can be written by others (chmod 700 it after a look at what is in it)";
 }
 
 std::string why_not_cache_kernels() {

@@ -101,7 +101,12 @@ DatasetLock::DatasetLock(const std::string& folder, Kind kind) : path_(folder + 
   // While it waits, the folder may be exchanged for one that links to the same lock.
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor_ < 0) fail_with(path_, "open the lock", errno);
-  wait(kind == Kind::kAdd ? LOCK_SH : LOCK_EX);
+  try {
+    wait(kind == Kind::kAdd ? LOCK_SH : LOCK_EX);
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
   forget_replaced(folder);
 }
 
@@ -109,10 +114,7 @@ void DatasetLock::wait_to_be_alone() { wait(LOCK_EX); }
 
 void DatasetLock::wait(int kind) {
   while (::flock(descriptor_, kind) != 0) {
-    if (errno == EINTR) continue;
-    const int code = errno;
-    ::close(descriptor_);
-    fail_with(path_, "wait for the lock", code);
+    if (errno != EINTR) fail_with(path_, "wait for the lock", errno);
   }
 }
 

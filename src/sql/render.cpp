@@ -181,79 +181,72 @@ void append_markdown(std::string& out, std::string_view cell) {
   }
 }
 
-}  // namespace
-
-void QueryResult::write_csv(const TextSink& sink, bool header, char delimiter, const std::string& null_text) {
+// A row's text is put behind that of the rows before; a chunk's is handed on at once.
+template <typename AppendRow>
+void write_rows(QueryResult::State& state, const TextSink& sink, AppendRow&& append_row) {
   std::string text;
-  if (header) {
-    for (size_t i = 0; i < state_->columns.size(); ++i) {
-      if (i > 0) text += delimiter;
-      append_csv(text, state_->columns[i].name, delimiter);
-    }
-    text += '\n';
-    sink(text);
-  }
-  while (auto chunk = state_->fetch()) {
+  while (auto chunk = state.fetch()) {
     text.clear();
-    const ChunkText cells(*state_->connection->context, *chunk);
-    for (size_t row = 0; row < chunk->size(); ++row) {
-      for (size_t i = 0; i < state_->columns.size(); ++i) {
-        if (i > 0) text += delimiter;
-        cells.is_null(i, row) ? void(text += null_text) : append_csv(text, cells.at(i, row), delimiter);
-      }
-      text += '\n';
-    }
+    const ChunkText cells(*state.connection->context, *chunk);
+    for (size_t row = 0; row < chunk->size(); ++row) append_row(text, *chunk, cells, row);
     sink(text);
   }
 }
 
-void QueryResult::write_markdown(const TextSink& sink, const std::string& null_text) {
-  std::string text = "|";
-  for (const ResultColumn& column : state_->columns) {
-    text += ' ';
-    append_markdown(text, column.name);
-    text += " |";
-  }
-  text += "\n|";
-  for (const LogicalType& type : state_->result->types) text += type.IsNumeric() ? "---:|" : "---|";
-  text += '\n';
-  sink(text);
-  while (auto chunk = state_->fetch()) {
-    text.clear();
-    const ChunkText cells(*state_->connection->context, *chunk);
-    for (size_t row = 0; row < chunk->size(); ++row) {
-      text += '|';
-      for (size_t i = 0; i < state_->columns.size(); ++i) {
-        text += ' ';
-        append_markdown(text, cells.is_null(i, row) ? null_text : cells.at(i, row));
-        text += " |";
-      }
-      text += '\n';
+}  // namespace
+
+void QueryResult::write_csv(const TextSink& sink, bool header, char delimiter, const std::string& null_text) {
+  if (header) {
+    std::string text;
+    for (size_t i = 0; i < state_->columns.size(); ++i) {
+      if (i > 0) text += delimiter;
+      append_csv(text, state_->columns[i].name, delimiter);
     }
-    sink(text);
+    sink(text + '\n');
   }
+  write_rows(*state_, sink, [&](std::string& text, duckdb::DataChunk&, const ChunkText& cells, size_t row) {
+    for (size_t i = 0; i < state_->columns.size(); ++i) {
+      if (i > 0) text += delimiter;
+      cells.is_null(i, row) ? void(text += null_text) : append_csv(text, cells.at(i, row), delimiter);
+    }
+    text += '\n';
+  });
+}
+
+void QueryResult::write_markdown(const TextSink& sink, const std::string& null_text) {
+  const auto append_cell = [](std::string& text, std::string_view cell) {
+    text += ' ';
+    append_markdown(text, cell);
+    text += " |";
+  };
+  std::string head = "|";
+  for (const ResultColumn& column : state_->columns) append_cell(head, column.name);
+  head += "\n|";
+  for (const LogicalType& type : state_->result->types) head += type.IsNumeric() ? "---:|" : "---|";
+  sink(head + '\n');
+  write_rows(*state_, sink, [&](std::string& text, duckdb::DataChunk&, const ChunkText& cells, size_t row) {
+    text += '|';
+    for (size_t i = 0; i < state_->columns.size(); ++i) {
+      append_cell(text, cells.is_null(i, row) ? null_text : cells.at(i, row));
+    }
+    text += '\n';
+  });
 }
 
 void QueryResult::write_lines(const TextSink& sink, const std::string& null_text) {
   size_t widest = 0;
   for (const ResultColumn& column : state_->columns) widest = std::max(widest, column.name.size());
   bool first = true;
-  std::string text;
-  while (auto chunk = state_->fetch()) {
-    text.clear();
-    const ChunkText cells(*state_->connection->context, *chunk);
-    for (size_t row = 0; row < chunk->size(); ++row) {
-      if (!std::exchange(first, false)) text += '\n';
-      for (size_t i = 0; i < state_->columns.size(); ++i) {
-        const std::string& name = state_->columns[i].name;
-        text.append(widest - name.size(), ' ');
-        text += name + " = ";
-        text += cells.is_null(i, row) ? std::string_view(null_text) : cells.at(i, row);
-        text += '\n';
-      }
+  write_rows(*state_, sink, [&](std::string& text, duckdb::DataChunk&, const ChunkText& cells, size_t row) {
+    if (!std::exchange(first, false)) text += '\n';
+    for (size_t i = 0; i < state_->columns.size(); ++i) {
+      const std::string& name = state_->columns[i].name;
+      text.append(widest - name.size(), ' ');
+      text += name + " = ";
+      text += cells.is_null(i, row) ? std::string_view(null_text) : cells.at(i, row);
+      text += '\n';
     }
-    sink(text);
-  }
+  });
 }
 
 void QueryResult::write_json(const TextSink& sink, bool lines) {
@@ -263,30 +256,24 @@ void QueryResult::write_json(const TextSink& sink, bool lines) {
     append_json_string(names.emplace_back(), state_->columns[i].name);
     forms.push_back(json_form(state_->result->types[i]));
   }
-  std::string text;
   bool first = true;
   if (!lines) sink("[");
-  while (auto chunk = state_->fetch()) {
-    text.clear();
-    const ChunkText cells(*state_->connection->context, *chunk);
-    for (size_t row = 0; row < chunk->size(); ++row) {
-      if (!lines) text += first ? "\n" : ",\n";
-      first = false;
-      append_sequence(text, '{', '}', names, [&](size_t i) {
-        text += names[i];
-        text += ':';
-        if (cells.is_null(i, row)) {
-          text += "null";
-        } else if (forms[i] == JsonForm::kNested) {
-          append_json(text, chunk->GetValue(i, row));
-        } else {
-          append_json_text(text, cells.at(i, row), forms[i]);
-        }
-      });
-      if (lines) text += '\n';
-    }
-    sink(text);
-  }
+  write_rows(*state_, sink, [&](std::string& text, duckdb::DataChunk& chunk, const ChunkText& cells, size_t row) {
+    if (!lines) text += first ? "\n" : ",\n";
+    first = false;
+    append_sequence(text, '{', '}', names, [&](size_t i) {
+      text += names[i];
+      text += ':';
+      if (cells.is_null(i, row)) {
+        text += "null";
+      } else if (forms[i] == JsonForm::kNested) {
+        append_json(text, chunk.GetValue(i, row));
+      } else {
+        append_json_text(text, cells.at(i, row), forms[i]);
+      }
+    });
+    if (lines) text += '\n';
+  });
   if (!lines) sink(first ? "]\n" : "\n]\n");
 }
 
