@@ -1,11 +1,11 @@
 // `basalt convert`: anything with rows in, one .basalt file out.
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include "basalt/core/error.h"
 #include "basalt/cuda/backend.h"
@@ -23,16 +23,6 @@ namespace {
 // Two fifths for the rows and chunks that the writer holds, three for the reader and the sort in front of it.
 constexpr uint64_t kDefaultMemory = uint64_t{5} << 28;
 uint64_t writer_memory(uint64_t limit) { return limit / 5 * 2; }
-// Without a limit: the slowest column of a chunk keeps a thread busy for long, so that each thread needs a chunk. How
-// large these are does not depend on the threads, and so neither do the bytes.
-constexpr uint64_t kChunkBytes = 32 << 20;
-constexpr uint64_t kMemoryPerThread = uint64_t{5} * kChunkBytes;
-uint64_t default_writer_memory(uint32_t threads) {
-  const uint64_t wanted = kMemoryPerThread * (threads == 0 ? std::thread::hardware_concurrency() : threads);
-  const auto machine =
-      static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  return std::max(writer_memory(kDefaultMemory), std::min(wanted, machine / 8));
-}
 
 struct ConvertOptions {
   std::vector<std::string> inputs;
@@ -88,9 +78,7 @@ WriteOptions write_options(const ConvertOptions& options, EncodedWhere& where) {
   WriteOptions write;
   write.threads = options.threads;
   write.chunk_rows = options.chunk_rows;
-  write.memory_limit =
-      options.memory_limit == 0 ? default_writer_memory(options.threads) : writer_memory(options.memory_limit);
-  write.chunk_bytes = kChunkBytes;
+  write.memory_limit = writer_memory(options.memory_limit);
   write.encodings = parse_encodings(options.encodings);
   write.sort_columns = options.sort_by;
   write.effort = options.effort;
@@ -158,12 +146,20 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
   return summary;
 }
 
+// Each thread that reads holds a row group: with a limit, no more of them than have room.
+uint32_t reader_threads(const ConvertOptions& options) {
+  constexpr uint64_t kPerThread = uint64_t{64} << 20;
+  if (options.memory_limit == 0) return options.threads;
+  const uint32_t threads = options.threads == 0 ? hardware_threads() : options.threads;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(options.memory_limit / kPerThread, 1, threads));
+}
+
 // Readers reserve memory per thread and column: with 10,000 columns one thread fits the limit where many do not. A pipe
 // cannot be read a second time, and values that are too large by themselves (kOverLimit) stay so.
 WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, const WriteOptions& write,
                          EncodedWhere& where, bool quiet) {
   try {
-    return convert_sql(inputs, options, write, options.threads, quiet);
+    return convert_sql(inputs, options, write, reader_threads(options), quiet);
   } catch (const Error& error) {
     const bool can_repeat = inputs == nullptr || inputs->can_repeat();
     if (error.code() != ErrorCode::kOutOfMemory || options.threads == 1 || !can_repeat) throw;
@@ -172,7 +168,16 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, const 
   }
 }
 
+// With little memory to use, what is freed goes back to the system at once: kept for the next column, it would count.
+void spare_memory(const ConvertOptions& options) {
+  constexpr uint64_t kLittle = uint64_t{1} << 30;
+  if (options.memory_limit == 0 || options.memory_limit >= kLittle) return;
+  ::mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 10);
+}
+
 int run_convert(ConvertOptions options, bool quiet) {
+  spare_memory(options);
   options.output = options.inputs.back();
   options.inputs.pop_back();
   if (!options.query.empty() && !options.inputs.empty()) throw UsageError("give input files or --query, not both");

@@ -13,8 +13,6 @@ namespace {
 // More than these are not gathered from several chunks: to find each in a table takes longer than to encode it, and to
 // hash rows is as good as to map codes of 17 bits. The format allows more.
 constexpr uint64_t kMostGathered = 1 << 16;
-// What one entry costs besides its bytes: a place and a half in the table, its offset.
-constexpr uint64_t kEntryOverhead = 60;
 
 std::string_view entry_at(const DictionaryEntries& entries, uint32_t width, uint64_t i) {
   if (width == 0) return entries.strings.at(i);
@@ -63,12 +61,14 @@ bool DictionaryUnion::insert(const DictionaryEntries& entries) {
     if (id == entries_.size()) {
       entries_.bytes.append(text.data(), text.size());
       entries_.offsets.push_back(static_cast<int64_t>(entries_.bytes.size()));
+      if (entries_.size() > kMostGathered) return false;
     }
     ids.push_back(id);
   }
   id_count_ += ids.size();
-  memory_ = entries_.bytes.size() + entries_.size() * kEntryOverhead + id_count_ * sizeof(uint32_t);
-  return entries_.size() <= kMostGathered && entries_.bytes.size() <= kMaxDictionaryBytes;
+  memory_ = entries_.bytes.size() + entries_.offsets.size() * sizeof(int64_t) + ids_.memory() +
+            id_count_ * sizeof(uint32_t);
+  return entries_.bytes.size() <= kMaxDictionaryBytes;
 }
 
 Values DictionaryUnion::values() const {

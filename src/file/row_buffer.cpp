@@ -45,6 +45,12 @@ SharedColumns share_columns(Table table) {
   return columns;
 }
 
+uint64_t plain_bytes_of(const ColumnSlices& slices) {
+  uint64_t total = 0;
+  for (const ColumnSlice& slice : slices) total += bytes_between(*slice.column, slice.begin, slice.end);
+  return total;
+}
+
 void gather(ColumnSlices& slices, Column& target) {
   uint64_t rows = 0;
   uint64_t bytes = 0;

@@ -24,6 +24,7 @@ struct ColumnSlice {
 };
 using ColumnSlices = std::vector<ColumnSlice>;
 
+uint64_t plain_bytes_of(const ColumnSlices& slices);
 // Appends the slices' rows to `target`, an empty column of their shape, and lets go of them one by one.
 void gather(ColumnSlices& slices, Column& target);
 

@@ -1,15 +1,18 @@
 // The writer: rows become chunks, chunks are encoded column by column on worker threads, and the calling thread puts
 // finished chunks into the file in order. It does not touch the rows itself: a worker puts its column's slices
-// together. At most a quarter of the memory limit is rows being encoded, unless one chunk is larger, and at most a
-// quarter is finished chunks that wait to be written column by column.
+// together. Of the memory limit, a quarter is for rows being encoded (or one chunk), a sixth for those of the next
+// chunk, a sixteenth for finished chunks that wait to be written column by column and an eighth for file-wide
+// dictionaries; the rest is for what encoders need and for rows on their way here.
 #include "basalt/file/writer.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <numeric>
 #include <set>
 
 #include "basalt/core/error.h"
@@ -29,6 +32,10 @@ using namespace format_v1;
 
 namespace {
 
+// The slowest column of a chunk keeps a thread busy for long, so that each thread needs a chunk and one in waiting. How
+// large chunks are does not depend on the threads, and so neither do the bytes.
+constexpr uint64_t kLeastMemory = uint64_t{512} << 20;
+constexpr uint64_t kMemoryPerThread = uint64_t{160} << 20;
 constexpr uint64_t kMostWaitingBytes = uint64_t{256} << 20;
 // Of file-wide dictionaries. Which of them are given up must not depend on how many threads share the memory.
 constexpr uint64_t kMostDictionaryMemory = uint64_t{64} << 20;
@@ -109,7 +116,8 @@ struct ChunkJob {
   uint32_t number = 0;
   uint64_t rows = 0;
   uint64_t bytes = 0;
-  std::vector<Column> columns;  // without rows where there are slices
+  std::vector<uint64_t> row_bytes;     // of each of `flat`
+  std::vector<Column> columns;         // without rows where there are slices
   std::vector<Column*> flat;
   std::vector<ColumnSlices> slices;  // of columns without children, until a worker puts them together
   std::vector<EncodedColumn> results;
@@ -131,12 +139,14 @@ struct Writer::State {
       dataset_part = std::make_unique<DatasetPart>(path, schema);
       path = dataset_part->path();
     }
-    const uint64_t limit = std::max<uint64_t>(options.memory_limit, 16 << 20);
+    options.memory_limit = options.memory_limit == 0 ? write_memory(options.threads)
+                                                     : std::max<uint64_t>(options.memory_limit, 16 << 20);
+    const uint64_t limit = options.memory_limit;
     flight_limit = limit / 4;
-    waiting_limit = std::min(kMostWaitingBytes, limit / 4);
+    waiting_limit = std::min(kMostWaitingBytes, limit / 16);
     dictionary_limit = std::min(kMostDictionaryMemory, limit / 8);
     buffer = std::make_unique<RowBuffer>(schema.fields.size(), options.chunk_rows,
-                                         std::clamp<uint64_t>(options.chunk_bytes, 1, limit / 16));
+                                         std::clamp<uint64_t>(options.chunk_bytes, 1, limit / 6));
     check_replaceable(path);
     file = std::make_unique<OutputFile>(path);
     write_header(*file);
@@ -284,6 +294,8 @@ struct Writer::State {
       const size_t first = job->flat.size();
       flatten_column(job->columns[i], job->flat);
       job->slices.resize(job->flat.size());
+      job->row_bytes.resize(job->flat.size());
+      job->row_bytes[first] = slices[i].empty() ? job->columns[i].plain_bytes() : format_v1::plain_bytes_of(slices[i]);
       job->slices[first] = std::move(slices[i]);
     }
     job->results.resize(job->flat.size());
@@ -292,8 +304,12 @@ struct Writer::State {
     rows += job->rows;
     plain_bytes += job->bytes;
 
-    wait_until([&] { return in_flight == 0 || in_flight + job->bytes <= flight_limit; });
-    in_flight += job->bytes;
+    const uint64_t bytes = std::accumulate(job->row_bytes.begin(), job->row_bytes.end(), uint64_t{0});
+    wait_until([&] { return in_flight == 0 || in_flight + bytes <= flight_limit; });
+    {
+      std::lock_guard lock(mutex);
+      in_flight += bytes;
+    }
     jobs.push_back(job);
     for (const size_t i : slowest_first) {
       count_running(1);
@@ -343,7 +359,9 @@ struct Writer::State {
       abandoned.store(true);
     }
     --running;
-    if (--job.left == 0 || error) changed.notify_all();
+    --job.left;
+    in_flight -= job.row_bytes[i];
+    changed.notify_all();
   }
 
   static void forget_rows(Column& column) {
@@ -377,22 +395,22 @@ struct Writer::State {
     if (spare.size() < pool->size()) spare.push_back(std::move(column));
   }
 
-  // Puts finished chunks into the file, in order, until the condition holds.
+  // Puts finished chunks into the file, in order, until the condition holds, which is asked under the lock.
   template <typename Condition>
   void wait_until(Condition condition) {
     for (;;) {
       if (abandoned.load()) throw_failure();
       while (!jobs.empty() && jobs.front()->left == 0 && !abandoned.load()) commit_front();
-      if (condition()) return;
       std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return jobs.empty() || jobs.front()->left == 0 || abandoned.load(); });
+      const auto can_commit = [&] { return !jobs.empty() && jobs.front()->left == 0; };
+      changed.wait(lock, [&] { return condition() || can_commit() || abandoned.load(); });
+      if (!abandoned.load() && !can_commit()) return;
     }
   }
 
   void commit_front() {
     const std::shared_ptr<ChunkJob> job = jobs.front();
     jobs.pop_front();
-    in_flight -= job->bytes;
     uint64_t waiting = 0;
     for (size_t i = 0; i < columns.size(); ++i) {
       dictionary_memory -= columns[i].dictionary().memory();
@@ -517,7 +535,6 @@ struct Writer::State {
   uint64_t waiting_limit = 0;
   uint64_t dictionary_limit = 0;
   uint64_t dictionary_memory = 0;
-  uint64_t in_flight = 0;
   uint64_t waiting_bytes = 0;                  // of finished chunks, not yet written
   std::deque<std::shared_ptr<ChunkJob>> jobs;  // in chunk order
   bool over = false;                           // finished or failed
@@ -525,6 +542,7 @@ struct Writer::State {
   std::mutex mutex;
   std::condition_variable changed;
   size_t running = 0;
+  uint64_t in_flight = 0;     // bytes of rows that are not encoded yet
   std::vector<Column> spare;  // memory of columns that were encoded
   std::atomic<bool> abandoned{false};
   std::exception_ptr failure;
@@ -532,9 +550,16 @@ struct Writer::State {
   std::unique_ptr<ThreadPool> pool;       // last: its threads use the rest
 };
 
+uint64_t write_memory(uint32_t threads) {
+  const auto machine =
+      static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  return std::max(kLeastMemory, std::min(kMemoryPerThread * (threads == 0 ? hardware_threads() : threads), machine / 8));
+}
+
 Writer::Writer(const std::string& path, const Schema& schema, const WriteOptions& options)
     : state_(std::make_unique<State>(path, schema, options)) {}
 Writer::~Writer() = default;
+uint64_t Writer::memory_limit() const { return state_->options.memory_limit; }
 
 namespace {
 

@@ -31,6 +31,7 @@ struct CopyGlobalState : GlobalFunctionData {
   std::string path;
   std::shared_ptr<CancelToken> cancel;
   std::unique_ptr<Writer> writer;
+  uint64_t table_bytes = 0;
 };
 
 struct CopyLocalState : LocalFunctionData {
@@ -130,6 +131,7 @@ unique_ptr<GlobalFunctionData> initialize_global(ClientContext& context, Functio
   auto state = duckdb::make_uniq<CopyGlobalState>();
   state->path = path;
   state->writer = open_writer(context, bind_data.Cast<CopyBindData>(), path, state->cancel);
+  state->table_bytes = table_bytes(context, *state->writer);
   return state;
 }
 
@@ -151,8 +153,9 @@ void sink(duckdb::ExecutionContext& context, FunctionData&, GlobalFunctionData& 
           duckdb::DataChunk& input) {
   auto& builder = local.Cast<CopyLocalState>().builder;
   builder.append(input);
-  if (builder.rows() >= kTableRows || builder.plain_bytes() >= kTableBytes) {
-    flush(context.client, global.Cast<CopyGlobalState>(), builder);
+  auto& state = global.Cast<CopyGlobalState>();
+  if (builder.rows() >= kTableRows || builder.plain_bytes() >= state.table_bytes) {
+    flush(context.client, state, builder);
   }
 }
 
@@ -187,6 +190,15 @@ std::string describe(const WriteSummary& summary, const std::string& path) {
 
 }  // namespace
 
+uint64_t held_limit(const Writer& writer) { return writer.memory_limit() / 5; }
+
+uint64_t table_bytes(ClientContext& context, const Writer& writer) {
+  constexpr uint64_t kLeast = 1 << 20;
+  constexpr uint64_t kMost = 32 << 20;
+  const auto threads = static_cast<uint64_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
+  return std::clamp(held_limit(writer) / (2 * threads), kLeast, kMost);
+}
+
 std::unique_ptr<Writer> open_writer(ClientContext& context, const CopyBindData& bind, const std::string& path,
                                     std::shared_ptr<CancelToken>& cancel) {
   check_access(context, path);
@@ -195,12 +207,6 @@ std::unique_ptr<Writer> open_writer(ClientContext& context, const CopyBindData& 
     if (options.threads == 0) options.threads = static_cast<uint32_t>(number_setting(context, "basalt_threads"));
     if (options.threads == 0) {
       options.threads = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
-    }
-    // Without a limit, each thread has a chunk to work on.
-    if (options.memory_limit == WriteOptions().memory_limit) {
-      const uint64_t most = duckdb::BufferManager::GetBufferManager(context).GetMaxMemory() / 4;
-      options.memory_limit =
-          std::max(options.memory_limit, std::min<uint64_t>(most, options.threads * 5 * options.chunk_bytes));
     }
     if (options.cancel == nullptr) {
       cancel = StatementLog::of(context)->cancel_token();

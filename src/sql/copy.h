@@ -11,9 +11,11 @@
 namespace basalt::sql {
 
 // A table handed to the writer has about this many rows: few enough to stay in cache, enough to make its overhead
-// vanish. Wide rows and long strings make smaller tables.
+// vanish. Wide rows, long strings and little memory make smaller tables.
 constexpr uint64_t kTableRows = 128 << 10;
-constexpr uint64_t kTableBytes = 32 << 20;
+// Bytes of the tables that threads fill and that wait for the writer, and of one of them.
+uint64_t held_limit(const Writer& writer);
+uint64_t table_bytes(duckdb::ClientContext& context, const Writer& writer);
 
 struct CopyBindData : duckdb::FunctionData {
   Schema schema;

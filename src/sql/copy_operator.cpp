@@ -39,6 +39,7 @@ struct SinkState : duckdb::GlobalSinkState {
   std::shared_ptr<CancelToken> cancel;
   std::unique_ptr<Writer> writer;
   uint64_t held_limit = 0;
+  uint64_t table_bytes = 0;
 
   // Guarded by Lock().
   std::map<idx_t, std::vector<Table>> waiting;  // complete batches and, at the front, parts of one
@@ -83,7 +84,8 @@ class PhysicalBasaltCopy : public duckdb::PhysicalOperator {
   unique_ptr<duckdb::GlobalSinkState> GetGlobalSinkState(ClientContext& context) const override {
     auto state = duckdb::make_uniq<SinkState>();
     state->writer = open_writer(context, *bind_, path_, state->cancel);
-    state->held_limit = bind_->options.memory_limit / 2;
+    state->held_limit = sql::held_limit(*state->writer);
+    state->table_bytes = table_bytes(context, *state->writer);
     return state;
   }
   unique_ptr<duckdb::LocalSinkState> GetLocalSinkState(duckdb::ExecutionContext&) const override {
@@ -100,7 +102,7 @@ class PhysicalBasaltCopy : public duckdb::PhysicalOperator {
     }
     // Long strings: a chunk of DuckDB's can be hundreds of megabytes, which become tables piece by piece.
     const idx_t rows = chunk.size();
-    const idx_t step = std::clamp<idx_t>(rows * kTableBytes / std::max<uint64_t>(bytes_of(chunk), 1), 1, rows);
+    const idx_t step = std::clamp<idx_t>(rows * state.table_bytes / std::max<uint64_t>(bytes_of(chunk), 1), 1, rows);
     while (own.taken < rows) {
       if (must_wait(state, own)) {
         const auto guard = state.Lock();
@@ -176,7 +178,7 @@ class PhysicalBasaltCopy : public duckdb::PhysicalOperator {
     const uint64_t bytes = own.builder.plain_bytes();
     state.held += bytes - own.counted;
     own.counted = bytes;
-    if (own.builder.rows() < kTableRows && bytes < kTableBytes) return;
+    if (own.builder.rows() < kTableRows && bytes < state.table_bytes) return;
     take_table(own);
     // The batch at the front need not be complete.
     if (order_ != Order::kBatches || own.batch == state.first_open.load()) pass_on(context, state, own);

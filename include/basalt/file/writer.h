@@ -29,8 +29,8 @@ struct WriteOptions {
   bool append = false;
   uint32_t threads = 0;                                // 0 = all cores
   uint64_t chunk_rows = kMaxChunkRows;                 // at most 2^20, a multiple of 8192
-  uint64_t chunk_bytes = 64 << 20;                     // plain bytes after which a chunk is closed early
-  uint64_t memory_limit = uint64_t{1} << 30;           // for buffered rows and finished chunks
+  uint64_t chunk_bytes = 32 << 20;                     // plain bytes after which a chunk is closed early
+  uint64_t memory_limit = 0;                           // for rows and finished chunks; 0: write_memory()
   std::map<std::string, Tree> encodings;               // column ("a", "a.b") → forced tree
   Effort effort = Effort::kBalanced;                   // time for fewer bytes
   std::vector<std::string> sort_columns;               // recorded in the footer; rows must come sorted
@@ -41,6 +41,10 @@ struct WriteOptions {
   // Encodes one array; the GPU backend replaces it. Must give the same bytes as encode_tree() at the same effort.
   std::function<Node(const Values&, const Tree&)> encoder;
 };
+
+// What a writer without a limit takes: half a gigabyte at least, and with many threads a few chunks for each, up to an
+// eighth of the machine.
+uint64_t write_memory(uint32_t threads);
 
 struct ColumnSummary {
   std::string path;
@@ -66,6 +70,8 @@ class Writer {
   ~Writer();  // without finish(): removes the temporary file
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
+
+  uint64_t memory_limit() const;  // as given, or write_memory()
 
   // Keeps the rows until they are encoded: moving a table here saves a copy of it.
   void append(Table rows);

@@ -65,6 +65,7 @@ class NumberTable {
     return number;
   }
   uint32_t size() const { return size_; }
+  uint64_t memory() const { return slots_.size() * sizeof(Slot); }
 
  private:
   static constexpr uint32_t kEmpty = ~0u;
