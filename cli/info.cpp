@@ -85,7 +85,7 @@ std::string overview(const File& file) {
   };
   text += fmt::format("{} · {} · {} · {} · format {} · written by {}\n", counted(file.rows(), "row"),
                       counted(file.schema().fields.size(), "column"), counted(file.chunks().size(), "chunk"),
-                      human_bytes(file.source().size()), file.format_version(), printable(file.created_by()));
+                      human_bytes(file.bytes()), file.format_version(), printable(file.created_by()));
   if (!file.sort_columns().empty())
     text += fmt::format("sorted by {}\n", printable(fmt::format("{}", fmt::join(file.sort_columns(), ", "))));
   return text + "\n";
@@ -107,7 +107,7 @@ std::string column_table(const File& file, const std::vector<uint32_t>& ids) {
     table.add({column.path, to_string(field.type), tree_text(column), human_count(column.stats.null_count),
                shorten(show(column.stats.min, field.type)), shorten(show(column.stats.max, field.type)),
                human_bytes(column.encoded_bytes), human_ratio(column.plain_bytes, column.encoded_bytes),
-               share_of(column.encoded_bytes, file.source().size())});
+               share_of(column.encoded_bytes, file.bytes())});
   }
   return table.render(STDOUT_FILENO);
 }
@@ -204,7 +204,7 @@ std::string json_text(const File& file, const std::vector<uint32_t>& ids, bool c
   return fmt::format(
       R"({{"file":{},"bytes":{},"format_version":{},"created_by":{},"rows":{},"sort_columns":[{}],"chunks":[{}],"columns":[{}]}})"
       "\n",
-      escape_json(file.name()), file.source().size(), file.format_version(), escape_json(file.created_by()),
+      escape_json(file.name()), file.bytes(), file.format_version(), escape_json(file.created_by()),
       file.rows(), fmt::join(sort_columns, ","), fmt::join(chunk_list, ","), fmt::join(columns, ","));
 }
 

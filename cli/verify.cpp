@@ -56,7 +56,7 @@ void verify_one(const std::string& path, const VerifyArguments& arguments, Threa
       }
       return decode_rows(root, type, 0, root.count, {~uint64_t{0}, &cancel});
     };
-  ProgressBar bar(path, quiet, file->source().size(), [&] { return share.load(); });
+  ProgressBar bar(path, quiet, file->bytes(), [&] { return share.load(); });
   const InterruptGuard interrupt([&] { cancel.cancel(); });
   const VerifyReport report = verify_file(*file, pool, options);
   bar.stop();

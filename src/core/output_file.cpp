@@ -215,6 +215,11 @@ void OutputFile::pad_to(uint64_t alignment) {
   }
 }
 
+void OutputFile::replace_unwritten(Buffer bytes) {
+  position_ += bytes.size() - pending_.size();
+  pending_ = std::move(bytes);
+}
+
 void OutputFile::flush() {
   write_through(pending_.data(), pending_.size());
   pending_.clear();

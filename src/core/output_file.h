@@ -35,6 +35,9 @@ class OutputFile {
   void write(ByteView bytes);
   void pad_to(uint64_t alignment);
   void flush();
+  // What is still in memory; all of a file that is shorter than some megabytes. It can be exchanged.
+  ByteView unwritten() const { return pending_.view(); }
+  void replace_unwritten(Buffer bytes);
 
   // For writers of other libraries: a descriptor, and a name under which this process can open the file meanwhile. What
   // is written by that name in place of a descriptor's arrives there with commit().

@@ -45,7 +45,11 @@ struct Postscript {
 static_assert(sizeof(Postscript) == 64);
 constexpr size_t kPostscriptChecked = 48;
 
+// Required features, of which a file that was unwrapped has none left. Wrapped: what lies between header and postscript
+// is one zstd frame; all places are those of the file without it.
+constexpr uint64_t kWrapped = 1;
 constexpr uint64_t kKnownFeatures = 0;
+constexpr uint64_t kMostWrappedBytes = 128 << 10;  // before they are wrapped
 
 // Flags of a chunk or of a whole column.
 enum ChunkFlag : uint16_t {

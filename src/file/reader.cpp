@@ -12,6 +12,7 @@
 #include "file/footer.h"
 #include "file/format.h"
 #include "file/load_chunk.h"
+#include "file/wrapped.h"
 
 namespace basalt {
 
@@ -26,7 +27,8 @@ struct File::State {
     std::unique_ptr<const DictionaryInfo> dictionary;
   };
 
-  std::shared_ptr<Source> source;
+  std::shared_ptr<Source> source;  // of a wrapped file, what is in it
+  uint64_t bytes = 0;
   std::string name;
   FooterData footer;
   std::vector<const Field*> fields;
@@ -211,6 +213,8 @@ File::~File() = default;
 std::shared_ptr<File> File::open(std::shared_ptr<Source> source) {
   auto state = std::make_unique<State>();
   state->name = source->name();
+  state->bytes = source->size();
+  source = format_v1::unwrap(std::move(source));
   state->footer = format_v1::read_footer(*source);
   state->source = std::move(source);
   state->fields = flatten(state->footer.schema);
@@ -225,6 +229,7 @@ std::shared_ptr<File> File::open(const std::string& path) { return open(open_fil
 
 const std::string& File::name() const { return state_->name; }
 const Source& File::source() const { return *state_->source; }
+uint64_t File::bytes() const { return state_->bytes; }
 const Schema& File::schema() const { return state_->footer.schema; }
 uint64_t File::rows() const { return state_->footer.rows; }
 const std::vector<ChunkInfo>& File::chunks() const { return state_->footer.chunks; }

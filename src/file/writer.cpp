@@ -24,6 +24,7 @@
 #include "file/format.h"
 #include "file/replaceable.h"
 #include "file/row_buffer.h"
+#include "file/wrapped.h"
 #include "file/write_footer.h"
 
 namespace basalt {
@@ -482,6 +483,7 @@ struct Writer::State {
     const std::string created_by = options.created_by.empty() ? "basalt " BASALT_VERSION : options.created_by;
     write_footer({schema, chunks, rows, sort_ids, created_by, options.metadata}, columns, shapes, options.encoder,
                  *file);
+    if (options.wrap_small) wrap_if_small(*file, options.effort);
     check_replaceable(path);  // again: somebody may have put a file there meanwhile
     file->commit();
     dataset_part.reset();

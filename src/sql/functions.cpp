@@ -54,7 +54,7 @@ void metadata_row(const File& file, std::vector<Row>& rows) {
   duckdb::vector<duckdb::Value> sorted;
   for (const std::string& column : file.sort_columns()) sorted.push_back(text(column));
   rows.push_back({text(file.name()), number(file.rows()), number(file.schema().fields.size()),
-                  number(file.chunks().size()), number(file.source().size()), number(file.format_version()),
+                  number(file.chunks().size()), number(file.bytes()), number(file.format_version()),
                   text(file.created_by()), duckdb::Value::LIST(LogicalType::VARCHAR, std::move(sorted))});
 }
 

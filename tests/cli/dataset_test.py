@@ -93,7 +93,7 @@ class Dataset(CliTest):
         os.mkdir(self.data)
         for name, i in (("part1", 1), ("part10", 2)):
             self.basalt("convert", "-q", "--query", f"select {i} i", os.path.join(self.data, name + ".basalt"))
-        self.basalt("convert", "-q", "--query", "select 3 + range::int i from range(100000)", os.path.join(self.data, "part11.basalt"))
+        self.basalt("convert", "-q", "--query", "select (hash(range) % 1000000)::int i from range(100000)", os.path.join(self.data, "part11.basalt"))
         large = os.path.getsize(os.path.join(self.data, "part11.basalt"))
         before = self.query(f"select i from '{self.data}'")
         self.basalt("compact", "-q", self.data, "--target", str(2 * large))

@@ -21,6 +21,7 @@ struct Golden {
   std::map<std::string, std::string> encodings;
   uint64_t chunk_bytes = 64 << 20;
   std::string sorted_by = {};  // a column whose values never fall; empty: none is told
+  bool wrapped = false;
 };
 
 const IsNull kSome = [](uint64_t i) { return scramble(i) % 6 == 1; };
@@ -271,6 +272,7 @@ std::vector<Golden> golden_files() {
                  {{"only", "plain"}, {"Ünï", "strings(plain, plain)"}},
                  64 << 20,
                  "only"});
+  out.push_back({"wrapped", everything(30), {}, 64 << 20, {}, true});
   return out;
 }
 
@@ -281,7 +283,10 @@ void write_golden(const Golden& golden, const std::string& path) {
   options.chunk_bytes = golden.chunk_bytes;
   for (const auto& [column, tree] : golden.encodings) options.encodings[column] = parse_tree(tree);
   if (!golden.sorted_by.empty()) options.sort_columns = {golden.sorted_by};
-  write(path, golden.table, options);
+  if (golden.wrapped)
+    write_table(path, golden.table, options);
+  else
+    write(path, golden.table, options);
 }
 
 // --- JSON, for readers that are not ours
@@ -362,6 +367,14 @@ std::string golden_path(const std::string& name) {
   return std::string(source != nullptr ? source : ".") + "/tests/golden/v1/" + name;
 }
 
+// Without the frame of small files, whose bytes are up to the version of zstd.
+std::vector<std::byte> unwrapped_bytes(const std::string& path) {
+  const auto file = File::open(path);
+  std::vector<std::byte> bytes(static_cast<size_t>(file->source().size()));
+  file->source().read({0, bytes.size()}, bytes.data());
+  return bytes;
+}
+
 TEST(Golden, WritingAgainGivesTheSameBytes) {
   const bool write_anew = std::getenv("BASALT_WRITE_GOLDEN") != nullptr;
   for (const Golden& golden : golden_files()) {
@@ -372,7 +385,7 @@ TEST(Golden, WritingAgainGivesTheSameBytes) {
     }
     TemporaryFolder folder;
     write_golden(golden, folder.path("again.basalt"));
-    EXPECT_TRUE(read_bytes(folder.path("again.basalt")) == read_bytes(golden_path(golden.name + ".basalt")));
+    EXPECT_TRUE(unwrapped_bytes(folder.path("again.basalt")) == unwrapped_bytes(golden_path(golden.name + ".basalt")));
   }
 }
 
@@ -380,6 +393,7 @@ TEST(Golden, FilesReadBack) {
   for (const Golden& golden : golden_files()) {
     SCOPED_TRACE(golden.name);
     const auto file = File::open(golden_path(golden.name + ".basalt"));
+    EXPECT_EQ(file->source().size() > file->bytes(), golden.wrapped);
     EXPECT_EQ(file->format_version(), 1u);
     EXPECT_EQ(file->created_by(), "basalt golden");
     ASSERT_EQ(file->metadata().size(), 1u);

@@ -126,7 +126,7 @@ TEST(Limits, ManyLongStringsInLittleMemory) {
     for (uint64_t i = 0; i < tables; ++i) writer.append(table);
     const WriteSummary summary = writer.finish();
     EXPECT_EQ(summary.rows, tables * rows_per_table);
-    EXPECT_GT(summary.chunks, tables / 10);
+    EXPECT_GT(summary.chunks, tables / 20);
   }
   const auto file = File::open(path);
   for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) {

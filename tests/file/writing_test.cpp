@@ -300,7 +300,7 @@ TEST(Writing, LongStringsCloseChunksEarly) {
       rows, {strings("text", TypeKind::kUtf8, rows, text, [](uint64_t i) { return i % 7 == 3; }), counting("n", rows)});
   TemporaryFolder folder;
   WriteOptions options;
-  options.memory_limit = 64 << 20;
+  options.memory_limit = 24 << 20;
   const WriteSummary summary = write(folder.path("t.basalt"), table, options);
   EXPECT_GE(summary.chunks, 4u);
   const auto file = File::open(folder.path("t.basalt"));

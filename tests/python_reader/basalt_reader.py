@@ -1,9 +1,11 @@
-"""Reads .basalt files, format version 1, without any Basalt code: Python's standard library and numpy only.
+"""Reads .basalt files, format version 1, without any Basalt code: Python's standard library, numpy, and libzstd for small files.
 
 Written from docs/format.md alone; it is the proof that the document suffices. It reads whole columns and is not meant to
 be fast. Values come back as Python objects: integers (also decimals, dates, times and UUIDs as they are stored), bools,
 floats, str, bytes, lists, dicts, and None for NULL.
 """
+import ctypes
+import ctypes.util
 import struct
 
 from basalt_codecs import FormatError, Node, child_count, decode, require
@@ -11,6 +13,8 @@ from xxh3 import xxh3_64
 
 MAGIC = b"BASALT\r\n"
 CHECKSUM_BLOCK = 1 << 20
+WRAPPED = 1  # a required feature
+MOST_WRAPPED_BYTES = 128 << 10
 
 # Type kinds of the schema.
 (BOOL, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, INT128, FLOAT32, FLOAT64, DECIMAL, DATE, TIME, TIMESTAMP,
@@ -140,6 +144,17 @@ class ArrayCursor:
                     [self._node(next(shape), shape) for _ in range(children)])
 
 
+def unwrap(data):
+    """The file inside a wrapped one."""
+    zstd = ctypes.CDLL(ctypes.util.find_library("zstd"))
+    zstd.ZSTD_decompress.restype = ctypes.c_size_t
+    zstd.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+    middle = ctypes.create_string_buffer(MOST_WRAPPED_BYTES)
+    length = zstd.ZSTD_decompress(middle, MOST_WRAPPED_BYTES, data[16:-64], len(data) - 80)
+    require(length <= MOST_WRAPPED_BYTES, "the frame around the file is damaged")
+    return data[:16] + middle.raw[:length] + data[-64:]
+
+
 class File:
     def __init__(self, path):
         with open(path, "rb") as handle:
@@ -150,7 +165,9 @@ class File:
         (offset, length, footer_checksum, required, _, version, size, checksum) = struct.unpack_from("<QQQQQIIQ", data,
                                                                                                      len(data) - 64)
         require(checksum == xxh3_64(data[-64:-16]), "the postscript's checksum is wrong")
-        require(version == 1 and size == 64 and required == 0, "another version of the format")
+        require(version == 1 and size == 64 and required in (0, WRAPPED), "another version of the format")
+        if required == WRAPPED:
+            data = self.data = unwrap(data)
         require(offset + length == len(data) - 64, "the footer is elsewhere")
         footer_bytes = data[offset:offset + length]
         require(footer_checksum == xxh3_64(footer_bytes), "the footer's checksum is wrong")

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "file/format.h"
+#include "file/wrapped.h"
 
 namespace basalt::test {
 
@@ -95,7 +96,12 @@ CraftedNode crafted(const Node& node) {
   return out;
 }
 
-CraftedFile::CraftedFile(const std::vector<std::byte>& bytes) {
+CraftedFile::CraftedFile(const std::vector<std::byte>& sound) {
+  Buffer copy;
+  copy.append(sound.data(), sound.size());
+  const auto source = unwrap(memory_source(std::move(copy)));
+  std::vector<std::byte> bytes(static_cast<size_t>(source->size()));
+  source->read({0, bytes.size()}, bytes.data());
   const Postscript postscript = postscript_of(bytes);
   footer = unpacked<format::Footer>(bytes, postscript.footer_offset);
   uint64_t end = postscript.footer_offset;

@@ -38,8 +38,8 @@ struct CraftedColumn {
 
 class CraftedFile {
  public:
-  // `bytes` are a sound file.
-  explicit CraftedFile(const std::vector<std::byte>& bytes);
+  // `sound` is a file without faults; seal() never wraps it.
+  explicit CraftedFile(const std::vector<std::byte>& sound);
 
   // Everything is seal()'s to put in its place but these:
   format::FooterT footer;              // places of metadata and dictionaries are computed anew

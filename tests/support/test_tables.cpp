@@ -223,7 +223,9 @@ WriteOptions chunks_of(uint64_t rows, uint32_t threads) {
 }
 
 WriteSummary write(const std::string& path, const Table& table, const WriteOptions& options) {
-  Writer writer(path, table.schema, options);
+  WriteOptions plain = options;
+  plain.wrap_small = false;
+  Writer writer(path, table.schema, plain);
   writer.append(table);
   return writer.finish();
 }

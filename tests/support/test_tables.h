@@ -57,6 +57,7 @@ class TemporaryFolder {
 std::vector<std::byte> read_bytes(const std::string& path);
 Buffer to_buffer(const std::vector<std::byte>& bytes);
 WriteOptions chunks_of(uint64_t rows, uint32_t threads = 0);
+// Never wrapped, so that tests can look into the file.
 WriteSummary write(const std::string& path, const Table& table, const WriteOptions& options = {});
 std::shared_ptr<File> open_bytes(const std::vector<std::byte>& bytes);
 

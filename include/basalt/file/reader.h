@@ -109,7 +109,10 @@ class File {
   ~File();
 
   const std::string& name() const;
+  // Of what the places in it count from; bytes() is how long the file is, which may be less (docs/format.md, Small
+  // files).
   const Source& source() const;
+  uint64_t bytes() const;
   const Schema& schema() const;
   uint64_t rows() const;
   const std::vector<ChunkInfo>& chunks() const;

@@ -36,6 +36,7 @@ struct WriteOptions {
   std::vector<std::string> sort_columns;               // recorded in the footer; rows must come sorted
   std::function<void(const WriteProgress&)> progress;  // called from the appending thread
   const CancelToken* cancel = nullptr;
+  bool wrap_small = true;                       // files of up to 128 KiB become one zstd frame where that pays
   std::string created_by;                       // empty: this build's name and version
   std::map<std::string, std::string> metadata;  // kept in the footer
   // Encodes one array; the GPU backend replaces it. Must give the same bytes as encode_tree() at the same effort.
