@@ -104,7 +104,7 @@ std::string column_table(const File& file, const std::vector<uint32_t>& ids) {
   for (const uint32_t id : ids) {
     const ColumnInfo& column = file.column(id);
     const Field& field = *file.fields()[id];
-    table.add({column.path, to_string(field.type), tree_text(column), human_count(column.stats.null_count),
+    table.add({column.path, field.meaning == Meaning::kStored ? to_string(field.type) : to_string(field), tree_text(column), human_count(column.stats.null_count),
                shorten(show(column.stats.min, field.type)), shorten(show(column.stats.max, field.type)),
                human_bytes(column.encoded_bytes), human_ratio(column.plain_bytes, column.encoded_bytes),
                share_of(column.encoded_bytes, file.bytes())});

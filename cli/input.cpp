@@ -200,33 +200,25 @@ bool InputSet::is_one_arrow() const { return inputs_.size() == 1 && inputs_[0].f
 void InputSet::open_arrow(ArrowArrayStream* out) { open_arrow(inputs_[0], out); }
 
 void InputSet::open_arrow(const Input& input, ArrowArrayStream* out) {
-  if (!input.is_stdin) {
-    open_ipc(input.path, out);  // checks that a file is whole before a row is read
-    out->release(out);
-  }
-  const int descriptor = input.is_stdin ? STDIN_FILENO : open_regular_file(input.path);
-  const std::shared_ptr<void> closer(nullptr, [descriptor, keep = input.is_stdin](void*) {
-    if (!keep) ::close(descriptor);
-  });
+  if (!input.is_stdin) return open_ipc(input.path, out, arrow_bytes_read_);
   auto front = std::make_shared<std::string>(input.front);
-  const std::string name = input.is_stdin ? "standard input" : input.path;
+  const std::string name = "standard input";
   open_ipc(
       [=, counter = arrow_bytes_read_](void* into, size_t size) -> size_t {
-        (void)closer;
         size_t got = std::min(size, front->size());
         if (got > 0) {
           std::memcpy(into, front->data(), got);
           front->erase(0, got);
         } else {
           ssize_t read = -1;
-          while ((read = ::read(descriptor, into, size)) < 0)
+          while ((read = ::read(STDIN_FILENO, into, size)) < 0)
             if (errno != EINTR) throw Error(ErrorCode::kIo, name + ": cannot read: " + std::strerror(errno));
           got = static_cast<size_t>(read);
         }
         *counter += got;
         return got;
       },
-      name, out, input.is_stdin ? kUnknownBytes : regular_file_bytes(descriptor).value_or(kUnknownBytes));
+      name, out);
 }
 
 bool InputSet::can_repeat() const {

@@ -34,6 +34,10 @@ add_library(basalt_zstd INTERFACE)
 target_include_directories(basalt_zstd SYSTEM INTERFACE "${BASALT_ZSTD_INCLUDE}")
 target_link_libraries(basalt_zstd INTERFACE "${BASALT_ZSTD_LIBRARY}")
 
+add_library(basalt_lz4 INTERFACE)
+target_include_directories(basalt_lz4 SYSTEM INTERFACE "${BASALT_LZ4_INCLUDE}")
+target_link_libraries(basalt_lz4 INTERFACE "${BASALT_LZ4_LIBRARY}")
+
 add_library(basalt_xxhash INTERFACE)
 target_include_directories(basalt_xxhash SYSTEM INTERFACE "${BASALT_XXHASH_INCLUDE}")
 # Inlined into each user: no library at run time, and the hash of short keys folds into its caller.
@@ -71,7 +75,7 @@ add_library(basalt_nanoarrow STATIC
   "${nanoarrow_dir}/flatcc/src/runtime/verifier.c")
 target_include_directories(basalt_nanoarrow SYSTEM
   PUBLIC "${nanoarrow_dir}/src" "${PROJECT_BINARY_DIR}/generated/nanoarrow"
-  PRIVATE "${nanoarrow_dir}/flatcc/include" "${BASALT_LZ4_INCLUDE}")
+  PRIVATE "${nanoarrow_dir}/flatcc/include")
 target_compile_definitions(basalt_nanoarrow PRIVATE NANOARROW_IPC_WITH_ZSTD NANOARROW_IPC_WITH_LZ4)
 target_compile_options(basalt_nanoarrow PRIVATE -w)
 # Misaligned loads are how flatcc reads; the sanitizer is meant for our code.
@@ -79,7 +83,7 @@ if(BASALT_SANITIZE)
   target_compile_options(basalt_nanoarrow PRIVATE -fno-sanitize=undefined)
 endif()
 set_target_properties(basalt_nanoarrow PROPERTIES C_VISIBILITY_PRESET hidden)
-target_link_libraries(basalt_nanoarrow PRIVATE basalt_zstd "${BASALT_LZ4_LIBRARY}")
+target_link_libraries(basalt_nanoarrow PRIVATE basalt_zstd basalt_lz4)
 
 # --- FlatBuffers: the footer's schema, and what we look at in Arrow's messages -----------------------------------------
 

@@ -16,8 +16,8 @@ target_include_directories(basalt
   PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(basalt PRIVATE
   $<BUILD_INTERFACE:basalt_options> $<BUILD_INTERFACE:basalt_nanoarrow> $<BUILD_INTERFACE:basalt_flatbuffers>
-  $<BUILD_INTERFACE:basalt_xxhash> $<BUILD_INTERFACE:basalt_zstd> $<BUILD_INTERFACE:${basalt_fmt}> Threads::Threads
-  ${CMAKE_DL_LIBS})
+  $<BUILD_INTERFACE:basalt_xxhash> $<BUILD_INTERFACE:basalt_zstd> $<BUILD_INTERFACE:basalt_lz4>
+  $<BUILD_INTERFACE:${basalt_fmt}> Threads::Threads ${CMAKE_DL_LIBS})
 set_target_properties(basalt PROPERTIES
   VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
 
@@ -25,8 +25,8 @@ set_target_properties(basalt PROPERTIES
 add_library(basalt_internal INTERFACE)
 target_include_directories(basalt_internal INTERFACE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(basalt_internal INTERFACE
-  basalt basalt_options basalt_nanoarrow basalt_flatbuffers basalt_xxhash basalt_zstd ${basalt_fmt}
-  Threads::Threads)
+  basalt basalt_options basalt_nanoarrow basalt_flatbuffers basalt_xxhash basalt_zstd basalt_lz4
+  ${basalt_fmt} Threads::Threads)
 
 # Columns and tables made by a rule, for the program, the tests and the benchmarks; the library does without.
 file(GLOB basalt_gen_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/gen/*.cpp")

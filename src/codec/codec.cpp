@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "basalt/core/error.h"
+#include "codec/trees.h"
 
 namespace basalt {
 
@@ -134,9 +135,7 @@ bool BytesReader::test(uint32_t, std::span<const uint32_t>, const std::shared_pt
 
 Tree Codec::default_child(Physical type, size_t child) const {
   const ChildSlot slot = children(type).at(child);
-  if (slot.is_bytes) return {"plain", {}};
-  if (slot.type == Physical::kBytes) return {"strings", {}};
-  return {is_float(slot.type) || slot.type == Physical::kI128 ? "plain" : "packed", {}};
+  return slot.is_bytes ? Tree{"plain", {}} : default_tree(slot.type);
 }
 
 std::unique_ptr<Reader> Codec::open(const NodeView&) const {

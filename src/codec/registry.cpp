@@ -62,4 +62,14 @@ void register_codec(std::unique_ptr<Codec> codec) {
   registry().add(std::move(codec));
 }
 
+bool holds_nulls(std::string_view codec) {
+  const Codec* known = find_codec(codec);
+  return known != nullptr && known->holds_nulls();
+}
+
+bool holds_entries(std::string_view codec) {
+  const Codec* known = find_codec(codec);
+  return known != nullptr && known->holds_entries();
+}
+
 }  // namespace basalt

@@ -12,6 +12,7 @@
 #include "core/arrow_reader.h"
 #include "core/bitmap.h"
 #include "core/utf8.h"
+#include "core/validity.h"
 
 namespace basalt {
 namespace {
@@ -87,17 +88,6 @@ struct Slice {
 };
 
 void append_slice(Column& out, const Field& field, const Slice& slice);
-
-// Bits for `rows` more rows, all valid or all NULL, before they are counted in `length`. No bitmap before the first
-// NULL.
-void extend_validity(Column& out, uint64_t rows, bool valid) {
-  if (valid && out.validity.empty()) return;
-  const bool first_null = out.validity.empty();
-  out.validity.resize((out.length + rows + 7) / 8);
-  if (first_null) set_bits(out.validity.as<uint8_t>(), 0, out.length, true);
-  set_bits(out.validity.as<uint8_t>(), out.length, rows, valid);
-  if (!valid) out.null_count += rows;
-}
 
 void append_validity(Column& out, const Slice& slice) {
   const auto rows = static_cast<uint64_t>(slice.count);
@@ -277,24 +267,6 @@ int64_t index_at(const void* data, char format, int64_t i, const Field& field) {
   }
 }
 
-// A NULL, and what has to lie under it.
-void append_null(Column& out, const Field& field) {
-  extend_validity(out, 1, false);
-  ++out.length;
-  switch (field.type.kind) {
-    case TypeKind::kUtf8:
-    case TypeKind::kBinary: out.offsets.push(static_cast<int64_t>(out.bytes.size())); return;
-    case TypeKind::kList: out.offsets.push(static_cast<int64_t>(out.children[0].length)); return;
-    case TypeKind::kStruct:
-      for (size_t i = 0; i < field.children.size(); ++i) append_null(out.children[i], field.children[i]);
-      return;
-    default: {
-      const size_t width = width_of(physical_of(field.type));
-      std::memset(grow_values<std::byte>(out, static_cast<int64_t>(width)), 0, width);
-    }
-  }
-}
-
 const Column& entries_of(const Field& field, const Slice& slice) {
   const ArrowArray& entries = *slice.array.dictionary;
   const auto [found, fresh] = slice.dictionaries.entries.try_emplace(&entries);
@@ -314,7 +286,7 @@ void append_dictionary(Column& out, const Field& field, const Slice& slice) {
   const bool is_text = field.type.kind == TypeKind::kUtf8 || field.type.kind == TypeKind::kBinary;
   for (int64_t i = 0; i < slice.count; ++i) {
     if (!slice.valid(i)) {
-      append_null(out, field);
+      append_nulls(out, 1);
       continue;
     }
     const int64_t index = index_at(indices, format, slice.begin + i, field);
@@ -326,6 +298,33 @@ void append_dictionary(Column& out, const Field& field, const Slice& slice) {
     append_rows(out, entries, entry, entry + 1);
     if (!field.children.empty()) slice.dictionaries.expand(out.plain_bytes() - before);
   }
+}
+
+// Months; days and milliseconds; or months, days and nanoseconds.
+void append_intervals(Column& out, const Field& field, const Slice& slice) {
+  const std::string_view format = slice.schema.format;
+  const auto* bytes = slice.count == 0 ? nullptr : buffer_of<char>(slice.array, 1, field);
+  for (int64_t i = 0; i < slice.count; ++i) {
+    int32_t months = 0, days = 0, millis = 0;
+    int64_t rest = 0;
+    if (slice.valid(i)) {
+      if (format == "tiM") {
+        months = ForeignValues<int32_t>(bytes, slice.begin)[i];
+      } else if (format == "tiD") {
+        std::memcpy(&days, bytes + (slice.begin + i) * 8, sizeof(days));
+        std::memcpy(&millis, bytes + (slice.begin + i) * 8 + 4, sizeof(millis));
+        rest = int64_t{millis} * 1000;
+      } else {
+        std::memcpy(&months, bytes + (slice.begin + i) * 16, sizeof(months));
+        std::memcpy(&days, bytes + (slice.begin + i) * 16 + 4, sizeof(days));
+        std::memcpy(&rest, bytes + (slice.begin + i) * 16 + 8, sizeof(rest));
+      }
+    }
+    out.children[0].values.push(months);
+    out.children[1].values.push(days);
+    out.children[2].values.push(rest);
+  }
+  for (Column& part : out.children) part.length += static_cast<uint64_t>(slice.count);
 }
 
 // Values only; the caller has appended validity and counts the rows afterwards.
@@ -369,13 +368,14 @@ void append_values(Column& out, const Field& field, const Slice& slice) {
       return append_strings<int32_t>(out, field, slice);
     case TypeKind::kList: {
       if (format == "+L") return append_offset_lists<int64_t>(out, field, slice);
-      if (format == "+l") return append_offset_lists<int32_t>(out, field, slice);
+      if (format == "+l" || format == "+m") return append_offset_lists<int32_t>(out, field, slice);
       const int64_t size = std::stol(std::string(format.substr(3)));
       return append_lists(out, field, slice, [&](int64_t i) {
         return std::pair{(slice.begin + i) * size, (slice.begin + i + 1) * size};
       });
     }
     case TypeKind::kStruct: {
+      if (field.meaning == Meaning::kInterval) return append_intervals(out, field, slice);
       const Buffer valid = slice.valid_rows();
       for (size_t i = 0; i < field.children.size(); ++i) {
         Slice member = child_slice(slice, static_cast<int64_t>(i), slice.begin, slice.count, field);
@@ -394,6 +394,8 @@ void append_slice(Column& out, const Field& field, const Slice& slice) {
     if (slice.array.dictionary == nullptr) fail(field, "the Arrow array lacks its dictionary");
     return append_dictionary(out, field, slice);
   }
+  // Arrow stores nothing of a column of type null.
+  if (field.meaning == Meaning::kNull) return append_nulls(out, static_cast<uint64_t>(slice.count));
   append_validity(out, slice);
   append_values(out, field, slice);
   out.length += static_cast<uint64_t>(slice.count);

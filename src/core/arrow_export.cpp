@@ -86,7 +86,7 @@ Buffer arrow_values(Column& column) {
 void finish_array(std::unique_ptr<ArrayOwner> owner, uint64_t length, uint64_t null_count, ArrowArray* out) {
   for (const Buffer& buffer : owner->buffers) owner->pointers.push_back(buffer.data());
   // A bitmap that is absent must be a null pointer, also where an empty buffer owns memory.
-  if (owner->buffers[0].empty()) owner->pointers[0] = nullptr;
+  if (!owner->buffers.empty() && owner->buffers[0].empty()) owner->pointers[0] = nullptr;
   for (ArrowArray& child : owner->children) owner->child_pointers.push_back(&child);
   *out = ArrowArray{};
   out->length = static_cast<int64_t>(length);
@@ -109,8 +109,52 @@ struct OwnerGuard {
   }
 };
 
-void export_column(Column&& column, ArrowArray* out) {
+// Arrow has places for the elements of NULL arrays.
+Column fill_null_arrays(const Column& column, const Field& field) {
+  const Column& elements = column.children[0];
+  if (column.length * field.array_size > elements.length + kMostNullElements)
+    throw Error(ErrorCode::kOverLimit, "column " + field.name + ": its NULL arrays have too many places for elements");
+  Column out = make_column(field.children[0]);
+  const int64_t* offsets = column.offsets.as<int64_t>();
+  for (uint64_t row = 0; row < column.length; ++row) {
+    const auto first = static_cast<uint64_t>(offsets[row]);
+    const auto last = static_cast<uint64_t>(offsets[row + 1]);
+    if (column.is_valid(row) && last - first != field.array_size)
+      throw Error(ErrorCode::kCorrupt, "column " + field.name + ": an array has another number of elements than " +
+                                           std::to_string(field.array_size));
+    if (column.is_valid(row))
+      append_rows(out, elements, first, last);
+    else
+      append_nulls(out, field.array_size);
+  }
+  return out;
+}
+
+Buffer interval_values(const Column& column, const Field& field) {
+  struct Interval {
+    int32_t months;
+    int32_t days;
+    int64_t nanos;
+  };
+  Buffer out(column.length * sizeof(Interval));
+  for (uint64_t row = 0; row < column.length; ++row) {
+    Interval value{column.children[0].values.as<int32_t>()[row], column.children[1].values.as<int32_t>()[row],
+                   column.children[2].values.as<int64_t>()[row]};
+    if (field.type.unit == TimeUnit::kMicro && __builtin_mul_overflow(value.nanos, int64_t{1000}, &value.nanos))
+      throw Error(ErrorCode::kOutOfRange, "column " + field.name + ": an interval is too long for nanoseconds");
+    out.as<Interval>()[row] = value;
+  }
+  return out;
+}
+
+void export_column(Column&& column, const Field& field, ArrowArray* out) {
   OwnerGuard guard;
+  if (field.meaning == Meaning::kNull) return finish_array(std::move(guard.owner), column.length, column.length, out);
+  if (field.meaning == Meaning::kInterval) {
+    column.values = interval_values(column, field);
+    column.children.clear();
+  }
+  if (field.meaning == Meaning::kArray) column.children[0] = fill_null_arrays(column, field);
   std::vector<Buffer>& buffers = guard.owner->buffers;
   buffers.push_back(std::move(column.validity));
   switch (column.type.kind) {
@@ -119,13 +163,17 @@ void export_column(Column&& column, ArrowArray* out) {
       buffers.push_back(narrow_offsets(column.offsets, column.length));
       buffers.push_back(std::move(column.bytes));
       break;
-    case TypeKind::kList: buffers.push_back(narrow_offsets(column.offsets, column.length)); break;
-    case TypeKind::kStruct: break;
+    case TypeKind::kList:
+      if (field.meaning != Meaning::kArray) buffers.push_back(narrow_offsets(column.offsets, column.length));
+      break;
+    case TypeKind::kStruct:
+      if (field.meaning == Meaning::kInterval) buffers.push_back(std::move(column.values));
+      break;
     default: buffers.push_back(arrow_values(column));
   }
   guard.owner->children.resize(column.children.size());
   for (size_t i = 0; i < column.children.size(); ++i)
-    export_column(std::move(column.children[i]), &guard.owner->children[i]);
+    export_column(std::move(column.children[i]), field.children[i], &guard.owner->children[i]);
   finish_array(std::move(guard.owner), column.length, column.null_count, out);
 }
 
@@ -222,11 +270,13 @@ class Stream {
 }  // namespace
 
 void export_batch(Table&& table, ArrowArray* out) {
+  if (table.schema.fields.size() != table.columns.size())
+    throw Error(ErrorCode::kInvalidArgument, "a table without its schema cannot become an Arrow batch");
   OwnerGuard guard;
   guard.owner->buffers.emplace_back();
   guard.owner->children.resize(table.columns.size());
   for (size_t i = 0; i < table.columns.size(); ++i)
-    export_column(std::move(table.columns[i]), &guard.owner->children[i]);
+    export_column(std::move(table.columns[i]), table.schema.fields[i], &guard.owner->children[i]);
   finish_array(std::move(guard.owner), table.rows, 0, out);
 }
 

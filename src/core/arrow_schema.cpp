@@ -113,9 +113,26 @@ std::optional<DataType> type_of(std::string_view format, const char* metadata) {
       return DataType{TypeKind::kInt128};
     return DataType{TypeKind::kBinary};
   }
-  if (format == "+l" || format == "+L" || format.starts_with("+w:")) return DataType{TypeKind::kList};
+  if (format == "n") return DataType{TypeKind::kInt32};
+  if (format == "tiM" || format == "tiD") return DataType{TypeKind::kStruct};
+  if (format == "tin") return DataType{TypeKind::kStruct, 0, 0, TimeUnit::kNano};
+  if (format == "+l" || format == "+L" || format == "+m" || format.starts_with("+w:")) return DataType{TypeKind::kList};
   if (format == "+s") return DataType{TypeKind::kStruct};
   return std::nullopt;
+}
+
+// What the format says beyond the type that the field is stored as; intervals get their parts.
+void set_meaning(std::string_view format, Field& field) {
+  if (format == "n") field.meaning = Meaning::kNull;
+  if (format == "+m") field.meaning = Meaning::kMap;
+  if (format.starts_with("ti")) make_interval(field, field.type.unit);
+  if (!format.starts_with("+w:")) return;
+  uint32_t size = 0;
+  const std::string_view digits = format.substr(3);
+  std::from_chars(digits.data(), digits.data() + digits.size(), size);
+  if (size == 0) return;  // lists that are all empty
+  field.meaning = Meaning::kArray;
+  field.array_size = size;
 }
 
 bool is_utc(std::string_view zone) {
@@ -136,7 +153,6 @@ void note_changes(const ArrowSchema& schema, const DataType& type, const std::st
     add_notice(notices, path, "the extension type " + extension + " becomes " + becomes);
   if (format == "tdm") add_notice(notices, path, "dates in milliseconds are cut to days");
   if (format.starts_with("w:") && !known) add_notice(notices, path, "binary values of a fixed size become " + becomes);
-  if (format.starts_with("+w:")) add_notice(notices, path, "lists of a fixed size become lists of any size");
   if (type.kind == TypeKind::kTimestampTz && !is_utc(format.substr(4)))
     add_notice(notices, path,
                "the time zone " + std::string(format.substr(4)) + " is not kept: the instants are stored in UTC");
@@ -145,11 +161,8 @@ void note_changes(const ArrowSchema& schema, const DataType& type, const std::st
 // Types that Basalt cannot hold, by the names that people know them by.
 std::string name_of_refused(const char* format) {
   const std::string_view text = format == nullptr ? "?" : format;
-  if (text == "n") return "null";
   if (text == "e") return "float16";
-  if (text == "+m") return "map";
   if (text.starts_with("+u")) return "union";
-  if (text.starts_with("ti")) return "interval";
   if (text.starts_with("tD")) return "duration";
   if (text.starts_with("d:") && text.ends_with(",256"))
     return "decimal256(" + std::string(text.substr(2, text.size() - 6)) + ")";
@@ -168,8 +181,11 @@ void import_field(const ArrowSchema& schema, const std::string& path, bool inher
     return;
   }
   field.type = *type;
+  set_meaning(values.format, field);
+  field.nullable = field.nullable || field.meaning == Meaning::kNull;
   note_changes(schema, field.type, path, notices);
-  if (type->kind != TypeKind::kList && type->kind != TypeKind::kStruct) return;
+  const bool nested = type->kind == TypeKind::kList || type->kind == TypeKind::kStruct;
+  if (!nested || field.meaning == Meaning::kInterval) return;
   if (type->kind == TypeKind::kList && values.n_children != 1) {
     refused.push_back(path + " (a list with " + std::to_string(values.n_children) + " children)");
     return;
@@ -182,9 +198,18 @@ void import_field(const ArrowSchema& schema, const std::string& path, bool inher
     import_field(child, child_path, type->kind == TypeKind::kStruct && field.nullable,
                  field.children[static_cast<size_t>(i)], refused, notices);
   }
+  if (refused.empty() && !fits_meaning(field)) refused.push_back(path + " (a map without keys and values)");
 }
 
-std::string format_of(const DataType& type) {
+std::string format_of(const Field& field) {
+  const DataType& type = field.type;
+  switch (field.meaning) {
+    case Meaning::kStored: break;
+    case Meaning::kMap: return "+m";
+    case Meaning::kArray: return "+w:" + std::to_string(field.array_size);
+    case Meaning::kInterval: return "tin";
+    case Meaning::kNull: return "n";
+  }
   switch (type.kind) {
     case TypeKind::kBool: return "b";
     case TypeKind::kInt8: return "c";
@@ -237,17 +262,20 @@ void release_schema(ArrowSchema* schema) {
   schema->private_data = nullptr;
 }
 
-void fill_schema(const std::string& name, const DataType& type, bool nullable, const std::vector<Field>& children,
-                 ArrowSchema* out) {
+// Entries of a map and their keys are never NULL in Arrow.
+void fill_schema(const Field& field, bool nullable, ArrowSchema* out) {
   auto owner = std::make_unique<SchemaOwner>();
-  owner->format = format_of(type);
-  owner->name = name;
-  owner->metadata = metadata_of(type);
-  owner->children.resize(children.size());
-  for (size_t i = 0; i < children.size(); ++i) {
-    const Field& child = children[i];
-    const bool inherited = type.kind == TypeKind::kStruct && nullable;
-    fill_schema(child.name, child.type, child.nullable || inherited, child.children, &owner->children[i]);
+  owner->format = format_of(field);
+  owner->name = field.name;
+  owner->metadata = metadata_of(field.type);
+  const size_t children = field.meaning == Meaning::kInterval ? 0 : field.children.size();
+  owner->children.resize(children);
+  for (size_t i = 0; i < children; ++i) {
+    Field child = field.children[i];
+    const bool inherited = field.type.kind == TypeKind::kStruct && nullable;
+    const bool is_entry = field.meaning == Meaning::kMap;
+    if (is_entry) child.children[0].nullable = false;
+    fill_schema(child, !is_entry && (child.nullable || inherited), &owner->children[i]);
     owner->pointers.push_back(&owner->children[i]);
   }
   *out = ArrowSchema{};
@@ -255,7 +283,7 @@ void fill_schema(const std::string& name, const DataType& type, bool nullable, c
   out->name = owner->name.c_str();
   out->metadata = owner->metadata.empty() ? nullptr : owner->metadata.data();
   out->flags = nullable ? ARROW_FLAG_NULLABLE : 0;
-  out->n_children = static_cast<int64_t>(children.size());
+  out->n_children = static_cast<int64_t>(children);
   out->children = owner->pointers.data();
   out->release = release_schema;
   out->private_data = owner.release();
@@ -304,7 +332,10 @@ Schema import_schema(const ArrowSchema& schema, Notices* notices) {
 }
 
 void export_schema(const Schema& schema, ArrowSchema* out) {
-  arrow::fill_schema("", DataType{TypeKind::kStruct}, false, schema.fields, out);
+  Field rows;
+  rows.type.kind = TypeKind::kStruct;
+  rows.children = schema.fields;
+  arrow::fill_schema(rows, false, out);
 }
 
 }  // namespace basalt

@@ -1,8 +1,10 @@
 // Building, slicing and comparing decoded columns.
 #include "basalt/core/column.h"
 
+#include <cstring>
+
 #include "basalt/core/error.h"
-#include "core/bitmap.h"
+#include "core/validity.h"
 
 namespace basalt {
 
@@ -15,19 +17,10 @@ bool has_offsets(TypeKind kind) {
 void append_validity(Column& target, const Column& source, uint64_t begin, uint64_t end) {
   const uint64_t rows = end - begin;
   const uint64_t nulls = source.validity.empty() ? 0 : rows - count_bits(source.validity.as<uint8_t>(), begin, rows);
-  if (target.validity.empty() && nulls == 0) return;
-  const uint64_t before = target.length;
-  const size_t old_size = target.validity.size();
-  target.validity.resize((before + rows + 7) / 8);
-  if (old_size == 0) {
-    set_bits(target.validity.as<uint8_t>(), 0, before, true);
-  }
-  if (source.validity.empty()) {
-    set_bits(target.validity.as<uint8_t>(), before, rows, true);
-  } else {
-    copy_bits(source.validity.as<uint8_t>(), begin, target.validity.as<uint8_t>(), before, rows);
-  }
-  target.null_count += nulls;
+  extend_validity(target, rows, nulls == 0);
+  if (nulls == 0) return;
+  copy_bits(source.validity.as<uint8_t>(), begin, target.validity.as<uint8_t>(), target.length, rows);
+  target.null_count -= rows - nulls;
 }
 
 }  // namespace
@@ -81,6 +74,21 @@ void append_rows(Column& target, const Column& source, uint64_t begin, uint64_t 
     }
   }
   target.length += rows;
+}
+
+void append_nulls(Column& target, uint64_t rows) {
+  extend_validity(target, rows, false);
+  target.length += rows;
+  if (target.type.kind == TypeKind::kStruct) {
+    for (Column& child : target.children) append_nulls(child, rows);
+  } else if (has_offsets(target.type.kind)) {
+    const int64_t end = target.offsets.as<int64_t>()[target.length - rows];
+    for (uint64_t i = 0; i < rows; ++i) target.offsets.push(end);
+  } else {
+    const size_t before = target.values.size();
+    target.values.resize(target.length * width_of(physical_of(target.type)));
+    if (target.values.size() > before) std::memset(target.values.data() + before, 0, target.values.size() - before);
+  }
 }
 
 namespace {

@@ -120,7 +120,48 @@ std::string to_string(const DataType& type) {
   return "unknown";
 }
 
+bool fits_meaning(const Field& field) {
+  const auto is = [](const Field& of, TypeKind kind) {
+    return of.type.kind == kind && of.meaning == Meaning::kStored && of.children.empty();
+  };
+  switch (field.meaning) {
+    case Meaning::kStored: return true;
+    case Meaning::kMap: {
+      if (field.type.kind != TypeKind::kList || field.children.size() != 1) return false;
+      const Field& entry = field.children[0];
+      return entry.type.kind == TypeKind::kStruct && entry.meaning == Meaning::kStored && entry.children.size() == 2;
+    }
+    case Meaning::kArray: return field.type.kind == TypeKind::kList && field.array_size >= 1;
+    case Meaning::kInterval:
+      return field.type.kind == TypeKind::kStruct && field.children.size() == 3 &&
+             (field.type.unit == TimeUnit::kMicro || field.type.unit == TimeUnit::kNano) &&
+             is(field.children[0], TypeKind::kInt32) && is(field.children[1], TypeKind::kInt32) &&
+             is(field.children[2], TypeKind::kInt64);
+    case Meaning::kNull: return field.type.kind == TypeKind::kInt32;
+  }
+  return false;
+}
+
+void make_interval(Field& field, TimeUnit unit) {
+  field.type = {TypeKind::kStruct, 0, 0, unit};
+  field.meaning = Meaning::kInterval;
+  field.children.resize(3);
+  const char* names[] = {"months", "days", unit == TimeUnit::kNano ? "nanos" : "micros"};
+  for (size_t i = 0; i < 3; ++i) {
+    field.children[i].name = names[i];
+    field.children[i].type.kind = i < 2 ? TypeKind::kInt32 : TypeKind::kInt64;
+  }
+}
+
 std::string to_string(const Field& field) {
+  switch (field.meaning) {
+    case Meaning::kStored: break;
+    case Meaning::kMap:
+      return "map(" + to_string(field.children[0].children[0]) + ", " + to_string(field.children[0].children[1]) + ")";
+    case Meaning::kArray: return to_string(field.children[0]) + "[" + std::to_string(field.array_size) + "]";
+    case Meaning::kInterval: return "interval";
+    case Meaning::kNull: return "null";
+  }
   if (field.type.kind == TypeKind::kList && field.children.size() == 1) return to_string(field.children[0]) + "[]";
   if (field.type.kind != TypeKind::kStruct) return to_string(field.type);
   std::string text = "struct(";

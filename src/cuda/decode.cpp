@@ -103,7 +103,7 @@ Column CudaBackend::decode(const NodeView& root, const DataType& type) {
   column.type = type;
   column.length = root.count;
   const NodeView* values = &root;
-  if (root.codec != nullptr && root.codec->name() == "validity") {
+  if (root.codec != nullptr && root.codec->holds_nulls()) {
     const Buffer flags = decode_fixed_rows(root.children[validity::kValid]);
     column.validity.resize(static_cast<size_t>((root.count + 7) / 8));
     auto* bits = column.validity.as<uint8_t>();
@@ -146,9 +146,9 @@ Column CudaBackend::decode(const NodeView& root, const DataType& type) {
 std::string CudaBackend::why_not_decode(const NodeView& node) {
   if (node.codec == nullptr) return "an unknown codec";
   if (node.count > UINT32_MAX) return "an array of " + std::to_string(node.count) + " values";
-  const bool passes_on = node.codec->name() == "validity" || node.type == Physical::kBytes;
+  const bool passes_on = node.codec->holds_nulls() || node.type == Physical::kBytes;
   if (!passes_on) return why_no_reader(node);
-  if (node.codec->name() != "validity" && !decodes_strings_of(node.codec->name())) {
+  if (!node.codec->holds_nulls() && !decodes_strings_of(node.codec->name())) {
     return std::string(node.codec->name()) + " has no decoder on the GPU";
   }
   for (const NodeView& child : node.children) {

@@ -115,7 +115,7 @@ DeviceStrings StringsDecoder::decode(const NodeView& node) const {
 
 DeviceChild StringsDecoder::child(const NodeView& node) const {
   DeviceChild out;
-  if (node.codec->name() == "packed") {
+  if (node.codec->holds_packed_tiles()) {
     out.stored = strings::Child::kPacked;
     out.array = upload_array(node, stream_);
     return out;

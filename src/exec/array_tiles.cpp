@@ -51,7 +51,7 @@ void ArrayTiles::open(const NodeView& node) {
   count_ = node.count;
   reader_.reset();
   own_room_ = kDecodedLimit;
-  packed_ = node.codec->name() == "packed" && is_integer(type_);
+  packed_ = node.codec->holds_packed_tiles() && is_integer(type_);
   current_ = ~0u;
 }
 

@@ -85,9 +85,10 @@ ChunkKey key_of(const File& file, uint32_t field_id, uint32_t chunk) {
 // Values follow validity, which is its root's first child, as entries follow codes. Equal checksums of all their
 // streams are taken for equal entries.
 std::optional<ChunkKey> dictionary_key(const ColumnChunkInfo& info) {
-  const bool nulls = info.nodes.at(0).codec_name == "validity";
+  const bool nulls = holds_nulls(info.nodes.at(0).codec_name);
   const size_t values = nulls ? subtree_end(info.nodes, 1) : 0;
-  if (info.nodes.at(values).codec_name != "dict" || info.nodes[values].type != Physical::kBytes) return std::nullopt;
+  const NodePlace& dictionary = info.nodes.at(values);
+  if (!holds_entries(dictionary.codec_name) || dictionary.type != Physical::kBytes) return std::nullopt;
   const size_t begin = subtree_end(info.nodes, values + 1);
   const size_t end = subtree_end(info.nodes, begin);
   Description text;

@@ -101,7 +101,7 @@ void ColumnChunk::load() {
   bad_flags_ = false;
   lengths_open_ = false;
   // A struct has no values: without NULLs it has no node at all.
-  const bool nulls = root_->codec != nullptr && root_->codec->name() == "validity";
+  const bool nulls = root_->codec != nullptr && root_->codec->holds_nulls();
   if (nulls) valid_reader_ = open_reader(root_->children[validity::kValid]);
   loaded_ = true;
   if (root_->codec != nullptr && !(nulls && root_->children.size() <= validity::kValues)) values_.open(values_node());
@@ -119,7 +119,7 @@ ArrayTiles& ColumnChunk::values() {
 
 ArrayTiles* ColumnChunk::byte_lengths() {
   const NodeView& node = values_node();
-  if (node.codec->name() != "strings") return nullptr;
+  if (!node.codec->holds_lengths()) return nullptr;
   if (!lengths_open_) lengths_.open(node.children[strings::kLengths]);
   lengths_open_ = true;
   return &lengths_;

@@ -74,7 +74,7 @@ class NullInput : public TileInput {
 
 }  // namespace
 
-bool DictionaryTest::applies(ColumnChunk& column) { return column.values_node().codec->name() == "dict"; }
+bool DictionaryTest::applies(ColumnChunk& column) { return column.values_node().codec->holds_entries(); }
 
 DictionaryTest::DictionaryTest(Step& step, ColumnChunk& column) : column_(column), result_(kTileRows) {
   const NodeView& node = column.values_node();
@@ -201,7 +201,7 @@ Decision Filter::try_dictionaries(ChunkTiles& tiles) {
     }
     const ColumnChunkInfo& info = tiles.chunk_column(conjunct.columns[0]).info();
     const bool dictionary = std::any_of(info.nodes.begin(), info.nodes.end(),
-                                        [](const NodePlace& node) { return node.codec_name == "dict"; });
+                                        [](const NodePlace& node) { return holds_entries(node.codec_name); });
     ColumnChunk& column = tiles.chunk_column(conjunct.columns[0]);
     if (!dictionary || !DictionaryTest::applies(column)) {
       ++i;

@@ -84,7 +84,63 @@ void check_number(const Expr& expr) {
   if (!is_integer(expr.type) && !is_float(expr.type)) fail("arithmetic on " + std::string(to_string(expr.type)));
 }
 
+void check_column(const Expr& expr, const std::vector<PipelineColumn>& columns) {
+  check_arity(expr, 0, 0);
+  if (expr.column >= columns.size()) fail("column " + std::to_string(expr.column) + " does not exist");
+  if (physical_of(columns[expr.column].type) != expr.type) {
+    fail("column " + columns[expr.column].name + " is not of type " + to_string(expr.type));
+  }
+}
+
+void check_literal(const Expr& expr) {
+  check_arity(expr, 0, 0);
+  if (expr.literal.null) return;
+  if (expr.literal.type != expr.type) fail("a literal of another type than its expression");
+  if (!is_integer(expr.type)) return;
+  const IntegerRange range = range_of(expr.type);
+  if (expr.literal.integer < range.low || expr.literal.integer > range.high) fail("a literal beyond its type");
+}
+
+void check_arithmetic(const Expr& expr, size_t arity) {
+  check_arity(expr, arity, arity);
+  check_number(expr);
+  check_same_type(expr, expr.type);
+}
+
+void check_in_list(const Expr& expr) {
+  check_same_type(expr, expr.args[0].type);
+  for (size_t i = 1; i < expr.args.size(); ++i) {
+    if (expr.args[i].op != ExprOp::kLiteral) fail("IN with something else than literals");
+  }
+}
+
+void check_like(const Expr& expr) {
+  check_arity(expr, 2, 2);
+  check_same_type(expr, Physical::kBytes);
+  if (expr.args[1].op != ExprOp::kLiteral) fail("LIKE with a pattern that is not a literal");
+  if (!expr.args[1].literal.null) LikePattern(expr.args[1].literal.bytes);
+}
+
+void check_regexp(const Expr& expr) {
+  check_arity(expr, 2, 2);
+  check_same_type(expr, Physical::kBytes);
+  const std::optional<StringTest> test = string_test_of(expr);
+  if (!test || expr.args[0].op != ExprOp::kColumn) fail("a regular expression over something else than a column");
+  if (std::string reason = make_automaton(*test).reason; !reason.empty()) fail("a regular expression: " + reason);
+}
+
+void check_substring(const Expr& expr) {
+  check_arity(expr, 3, 3);
+  if (expr.type != Physical::kBytes || expr.args[0].type != Physical::kBytes) fail("a substring of no string");
+  for (size_t i = 1; i < 3; ++i) {
+    const Expr& arg = expr.args[i];
+    const bool number = arg.op == ExprOp::kLiteral && arg.type == Physical::kI64 && !arg.literal.null;
+    if (!number || arg.literal.integer < 0) fail("a substring whose place is not a literal");
+  }
+}
+
 void check_cast(const Expr& expr) {
+  check_arity(expr, 1, 1);
   check_number(expr);
   check_number(expr.args[0]);
   if (is_float(expr.args[0].type) && !is_float(expr.type)) fail("a cast from float to integer");
@@ -156,37 +212,13 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
   constexpr size_t kMany = ~size_t{0};
   if (is_predicate(expr.op) && expr.type != Physical::kU8) fail("a predicate that is not boolean");
   switch (expr.op) {
-    case ExprOp::kColumn:
-      check_arity(expr, 0, 0);
-      if (expr.column >= columns.size()) fail("column " + std::to_string(expr.column) + " does not exist");
-      if (physical_of(columns[expr.column].type) != expr.type) {
-        fail("column " + columns[expr.column].name + " is not of type " + to_string(expr.type));
-      }
-      break;
-    case ExprOp::kLiteral:
-      check_arity(expr, 0, 0);
-      if (!expr.literal.null && expr.literal.type != expr.type) fail("a literal of another type than its expression");
-      if (!expr.literal.null && is_integer(expr.type)) {
-        const IntegerRange range = range_of(expr.type);
-        if (expr.literal.integer < range.low || expr.literal.integer > range.high) fail("a literal beyond its type");
-      }
-      break;
+    case ExprOp::kColumn: check_column(expr, columns); break;
+    case ExprOp::kLiteral: check_literal(expr); break;
     case ExprOp::kAdd:
     case ExprOp::kSubtract:
-    case ExprOp::kMultiply:
-      check_arity(expr, 2, 2);
-      check_number(expr);
-      check_same_type(expr, expr.type);
-      break;
-    case ExprOp::kNegate:
-      check_arity(expr, 1, 1);
-      check_number(expr);
-      check_same_type(expr, expr.type);
-      break;
-    case ExprOp::kCast:
-      check_arity(expr, 1, 1);
-      check_cast(expr);
-      break;
+    case ExprOp::kMultiply: check_arithmetic(expr, 2); break;
+    case ExprOp::kNegate: check_arithmetic(expr, 1); break;
+    case ExprOp::kCast: check_cast(expr); break;
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
     case ExprOp::kLess:
@@ -198,40 +230,17 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
       break;
     case ExprOp::kIn:
       check_arity(expr, 1, kMany);
-      check_same_type(expr, expr.args[0].type);
-      for (size_t i = 1; i < expr.args.size(); ++i) {
-        if (expr.args[i].op != ExprOp::kLiteral) fail("IN with something else than literals");
-      }
+      check_in_list(expr);
       break;
-    case ExprOp::kLike:
-      check_arity(expr, 2, 2);
-      check_same_type(expr, Physical::kBytes);
-      if (expr.args[1].op != ExprOp::kLiteral) fail("LIKE with a pattern that is not a literal");
-      if (!expr.args[1].literal.null) LikePattern(expr.args[1].literal.bytes);
-      break;
-    case ExprOp::kRegexp: {
-      check_arity(expr, 2, 2);
-      check_same_type(expr, Physical::kBytes);
-      const std::optional<StringTest> test = string_test_of(expr);
-      if (!test || expr.args[0].op != ExprOp::kColumn) fail("a regular expression over something else than a column");
-      if (std::string reason = make_automaton(*test).reason; !reason.empty()) fail("a regular expression: " + reason);
-      break;
-    }
+    case ExprOp::kLike: check_like(expr); break;
+    case ExprOp::kRegexp: check_regexp(expr); break;
     case ExprOp::kLength:
     case ExprOp::kByteLength:
       check_arity(expr, 1, 1);
       check_same_type(expr, Physical::kBytes);
       if (expr.type != Physical::kI64) fail("a length that is not of 64 bits");
       break;
-    case ExprOp::kSubstring:
-      check_arity(expr, 3, 3);
-      if (expr.type != Physical::kBytes || expr.args[0].type != Physical::kBytes) fail("a substring of no string");
-      for (size_t i = 1; i < 3; ++i) {
-        const Expr& arg = expr.args[i];
-        const bool number = arg.op == ExprOp::kLiteral && arg.type == Physical::kI64 && !arg.literal.null;
-        if (!number || arg.literal.integer < 0) fail("a substring whose place is not a literal");
-      }
-      break;
+    case ExprOp::kSubstring: check_substring(expr); break;
     case ExprOp::kAnd:
     case ExprOp::kOr:
       check_arity(expr, 1, kMany);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "codec/trees.h"
+
 namespace basalt::exec {
 
 namespace {
@@ -46,10 +48,10 @@ bool sums_one_column(const Pipeline& pipeline) {
 
 bool adds_as_stored(const Pipeline& pipeline) {
   if (!sums_one_column(pipeline)) return false;
+  const Tree stored = packed_decimals_tree();
   return std::ranges::all_of(pipeline.files, [&](const std::shared_ptr<const File>& file) {
-    return std::ranges::all_of(file->column(pipeline.columns[0].field_id).chunks, [](const ColumnChunkInfo& chunk) {
-      return chunk.nodes.size() == 2 && chunk.nodes[0].codec_name == "galp" && chunk.nodes[1].codec_name == "packed";
-    });
+    const std::vector<Tree>& shapes = file->column(pipeline.columns[0].field_id).shapes;
+    return std::ranges::all_of(shapes, [&](const Tree& shape) { return shape == stored; });
   });
 }
 

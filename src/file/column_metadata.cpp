@@ -3,6 +3,7 @@
 #include "file/column_metadata.h"
 
 #include <fmt/format.h>
+#include <format_generated.h>
 
 #include <algorithm>
 
@@ -17,14 +18,6 @@ namespace {
 [[noreturn]] void fail(const std::string& reason) { throw Error(ErrorCode::kCorrupt, reason); }
 void require(bool holds, const char* reason) {
   if (!holds) fail(reason);
-}
-
-template <typename T>
-uint32_t size_of(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? 0 : vector->size();
-}
-uint32_t size_of(const flatbuffers::Vector<const format::Node*>* vector) {
-  return vector == nullptr ? 0 : vector->size();
 }
 
 // Walks the arrays of a column, one after the other.
@@ -316,11 +309,109 @@ Tree tree_of(const FooterData& footer, const ShapeEntry& shape, size_t& at) {
   return tree;
 }
 
+// Whether a field's rows are the table's rows: everything above it is a struct.
+bool has_table_rows(const MetadataContext& context) {
+  const std::vector<uint32_t>& parents = context.footer.parents;
+  for (uint32_t id = context.field_id; parents[id] != id; id = parents[id]) {
+    if (context.fields[parents[id]]->type.kind != TypeKind::kStruct) return false;
+  }
+  return true;
+}
+
+// Walks the chunks of a column.
+class ChunkCursor {
+ public:
+  // `block_bytes`: of the metadata.
+  ChunkCursor(const MetadataContext& context, const format::ColumnMetadata& metadata, uint64_t block_bytes,
+              std::atomic<uint64_t>& zone_room)
+      : footer_(context.footer),
+        entry_(context.footer.columns[context.field_id]),
+        kind_(context.fields[context.field_id]->type.kind),
+        type_(physical_of(context.fields[context.field_id]->type)),
+        table_rows_(has_table_rows(context)),
+        shape_used_(entry_.shapes.size()),
+        arrays_(footer_, metadata.arrays()),
+        zones_(metadata.zones(), type_, kind_ != TypeKind::kList && kind_ != TypeKind::kStruct, block_bytes,
+               zone_room) {}
+
+  // `file_rows`: of the file's chunk.
+  void next(const format::ColumnChunk& from, uint64_t file_rows, ColumnChunkInfo& chunk) {
+    chunk.rows = from.rows();
+    require(chunk.rows <= kMaxElements, "it has an absurd number of rows");
+    require(!table_rows_ || chunk.rows == file_rows, "its rows differ from those of the file's chunk");
+    chunk.plain_bytes = from.plain_bytes();
+    chunk.region = {from.region_offset(), from.region_length()};
+    chunk.shape = from.shape();
+    take_array(chunk);
+    check_region(footer_, chunk);
+    zones_.next(chunk);
+    sum_zones(chunk, type_);
+    set_chunk_flags(chunk.stats, from.flags(), from.distinct());
+  }
+
+  void finish() {
+    arrays_.finish();
+    zones_.finish();
+  }
+
+  // Copied only when all chunks are read: what a tree takes in memory is paid for by the nodes of a chunk that has it.
+  std::vector<Tree> shapes() const {
+    std::vector<Tree> trees;
+    for (size_t i = 0; i < entry_.shapes.size(); ++i) {
+      require(shape_used_[i], "the column has an encoding tree that no chunk uses");
+      size_t node = 0;
+      const ShapeEntry& shape = footer_.shapes[entry_.shapes[i]];
+      trees.push_back(shape.nodes.empty() ? Tree{} : tree_of(footer_, shape, node));
+    }
+    return trees;
+  }
+
+ private:
+  void take_array(ColumnChunkInfo& chunk) {
+    require(chunk.shape < entry_.shapes.size(), "it has an encoding tree that the column does not have");
+    ArrayPlace array = arrays_.next(footer_.shapes[entry_.shapes[chunk.shape]], type_, TreePlace::kColumn);
+    shape_used_[chunk.shape] = true;
+    chunk.nodes = std::move(array.nodes);
+    chunk.checksums = std::move(array.checksums);
+    require(chunk.nodes.empty() ? kind_ == TypeKind::kStruct : chunk.nodes[0].count == chunk.rows,
+            "its values differ in number from its rows");
+    for (const NodePlace& node : chunk.nodes) {
+      chunk.encoded_bytes += node.params.size();
+      for (const StreamPlace& stream : node.streams) chunk.encoded_bytes += stream.length;
+    }
+  }
+
+  const FooterData& footer_;
+  const ColumnEntry& entry_;
+  TypeKind kind_;
+  Physical type_;
+  bool table_rows_;
+  std::vector<bool> shape_used_;
+  ArrayCursor arrays_;
+  ZoneCursor zones_;
+};
+
+std::vector<StreamPlace> stream_places(const std::vector<ColumnChunkInfo>& chunks) {
+  std::vector<StreamPlace> places;
+  for (const ColumnChunkInfo& chunk : chunks) {
+    for (const NodePlace& node : chunk.nodes) places.insert(places.end(), node.streams.begin(), node.streams.end());
+  }
+  return places;
+}
+
+std::vector<uint64_t> read_width_tiles(const format::ColumnMetadata& metadata) {
+  constexpr uint32_t kWidths = 65;
+  const uint32_t given = size_of(metadata.width_tiles());
+  require(given <= kWidths, "there are more bit widths than 65");
+  std::vector<uint64_t> tiles(kWidths, 0);
+  for (uint32_t i = 0; i < given; ++i) tiles[i] = metadata.width_tiles()->Get(i);
+  return tiles;
+}
+
 }  // namespace
 
 ColumnInfo parse_column(const MetadataContext& context, ByteView bytes, std::atomic<uint64_t>& zone_room) {
   const FooterData& footer = context.footer;
-  const Field& field = *context.fields[context.field_id];
   const ColumnEntry& entry = footer.columns[context.field_id];
   const auto& metadata = verified_root<format::ColumnMetadata>(bytes, kMaxBlockTables, "the column's metadata");
   require(is_aligned(metadata.chunks()) && is_aligned(metadata.width_tiles()), "a list in it is not aligned");
@@ -334,48 +425,14 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes, std::ato
 
   const uint32_t count = metadata.chunks() == nullptr ? 0 : metadata.chunks()->size();
   require(count == footer.chunks.size(), "the column's number of chunks differs from the file's");
-  const Physical type = physical_of(field.type);
-  const bool has_bounds = field.type.kind != TypeKind::kList && field.type.kind != TypeKind::kStruct;
-  ArrayCursor arrays(footer, metadata.arrays());
-  ZoneCursor zones(metadata.zones(), type, has_bounds, bytes.size(), zone_room);
+  ChunkCursor chunks(context, metadata, bytes.size(), zone_room);
   uint64_t rows = 0;
   uint64_t nulls = 0;
-  // A field and everything above it are structs: then its rows are the table's rows.
-  bool table_rows = true;
-  for (uint32_t id = context.field_id; footer.parents[id] != id; id = footer.parents[id]) {
-    table_rows = table_rows && context.fields[footer.parents[id]]->type.kind == TypeKind::kStruct;
-  }
-  std::vector<StreamPlace> places;
-  std::vector<bool> shape_used(entry.shapes.size());
   info.chunks.reserve(count);
   for (uint32_t i = 0; i < count; ++i) {
-    const format::ColumnChunk* from = metadata.chunks()->Get(i);
     ColumnChunkInfo& chunk = info.chunks.emplace_back();
     try {
-      chunk.rows = from->rows();
-      require(chunk.rows <= kMaxElements, "it has an absurd number of rows");
-      require(!table_rows || chunk.rows == footer.chunks[i].rows, "its rows differ from those of the file's chunk");
-      chunk.plain_bytes = from->plain_bytes();
-      chunk.region = {from->region_offset(), from->region_length()};
-      chunk.shape = from->shape();
-      require(chunk.shape < entry.shapes.size(), "it has an encoding tree that the column does not have");
-      ArrayPlace array = arrays.next(footer.shapes[entry.shapes[chunk.shape]], type, TreePlace::kColumn);
-      shape_used[chunk.shape] = true;
-      chunk.nodes = std::move(array.nodes);
-      chunk.checksums = std::move(array.checksums);
-      require(chunk.nodes.empty() ? field.type.kind == TypeKind::kStruct : chunk.nodes[0].count == chunk.rows,
-              "its values differ in number from its rows");
-      for (const NodePlace& node : chunk.nodes) {
-        chunk.encoded_bytes += node.params.size();
-        for (const StreamPlace& stream : node.streams) {
-          chunk.encoded_bytes += stream.length;
-          places.push_back(stream);
-        }
-      }
-      check_region(footer, chunk);
-      zones.next(chunk);
-      sum_zones(chunk, type);
-      set_chunk_flags(chunk.stats, from->flags(), from->distinct());
+      chunks.next(*metadata.chunks()->Get(i), footer.chunks[i].rows, chunk);
     } catch (const Error& error) {
       throw error.within(fmt::format("chunk {}", i));
     }
@@ -384,23 +441,12 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes, std::ato
     info.plain_bytes += chunk.plain_bytes;
     info.encoded_bytes += chunk.encoded_bytes;
   }
-  arrays.finish();
-  zones.finish();
-  // Copied only now: what a tree takes in memory is paid for by the nodes of a chunk that has it.
-  for (size_t i = 0; i < entry.shapes.size(); ++i) {
-    require(shape_used[i], "the column has an encoding tree that no chunk uses");
-    size_t node = 0;
-    const ShapeEntry& shape = footer.shapes[entry.shapes[i]];
-    info.shapes.push_back(shape.nodes.empty() ? Tree{} : tree_of(footer, shape, node));
-  }
-  check_overlaps(std::move(places));
+  chunks.finish();
+  info.shapes = chunks.shapes();
+  check_overlaps(stream_places(info.chunks));
   require(rows == entry.stats.rows, "the column's rows differ from those in the footer");
   require(nulls == entry.stats.null_count, "the column's NULLs differ from those in the footer");
-
-  const uint32_t widths = size_of(metadata.width_tiles());
-  require(widths <= 65, "there are more bit widths than 65");
-  info.width_tiles.assign(65, 0);
-  for (uint32_t i = 0; i < widths; ++i) info.width_tiles[i] = metadata.width_tiles()->Get(i);
+  info.width_tiles = read_width_tiles(metadata);
   return info;
 }
 

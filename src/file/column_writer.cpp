@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "basalt/core/error.h"
+#include "codec/trees.h"
 #include "file/format.h"
 
 namespace basalt::format_v1 {
@@ -61,7 +62,7 @@ void ColumnWriter::add(EncodedColumn chunk, ShapeTable& shapes) {
   if (dictionary_.add(chunk)) {
     const DictionaryEntries& entries = *chunk.entries;
     const Tree& root = chunk.array.tree;
-    const Tree& dict = root.codec == "validity" ? root.children[1] : root;
+    const Tree& dict = holds_nulls(root.codec) ? root.children[1] : root;
     entries_places_.push_back({arrays_.nodes.size() + entries.first_node, arrays_.streams.size() + entries.first_stream,
                                arrays_.checksums.size() + entries.first_checksum,
                                arrays_.params.size() + entries.first_param, dict.children[1]});
@@ -165,8 +166,7 @@ EncodedArray encode_entries(const DictionaryEntries& entries, Physical type, con
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
   }
-  const Tree plain{type == Physical::kBytes ? "strings" : "plain", {}};
-  return lay_out(encoder(values, bind_tree(plain, type)));
+  return lay_out(encoder(values, plain_tree(type)));
 }
 
 }  // namespace
@@ -198,7 +198,7 @@ std::optional<std::vector<uint8_t>> ColumnWriter::write_dictionary(uint32_t fiel
     entries_tree = array.tree;
     write_array(std::move(array), out, records);
   }
-  const Tree map_tree = bind_tree(Tree{"delta", {{"packed", {}}}}, Physical::kU32);
+  const Tree map_tree = ascending_tree();
   std::vector<uint8_t> has_map;
   for (const std::vector<uint32_t>& map : result.maps) {
     has_map.push_back(map.empty() ? 0 : 1);

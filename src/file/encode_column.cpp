@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "basalt/core/error.h"
+#include "codec/trees.h"
 #include "core/dispatch.h"
 #include "file/format.h"
 #include "file/packed_widths.h"
@@ -111,15 +112,15 @@ struct Preorder {
   }
 };
 
-// The dict node of a column's tree, if its values have one, and what lies before its entries.
+// The dictionary of a column's tree, if its values have one, and what lies before its entries.
 const Node* find_dictionary(const Node& root, Preorder& before) {
   const Node* dict = &root;
-  if (root.codec->name() == "validity" && root.children.size() == 2) {
+  if (root.codec->holds_nulls() && root.children.size() == 2) {
     before.skip_own(root);
     before.skip_tree(root.children[0]);
     dict = &root.children[1];
   }
-  if (dict->codec->name() != "dict" || dict->children.size() != 2) return nullptr;
+  if (!dict->codec->holds_entries() || dict->children.size() != 2) return nullptr;
   before.skip_own(*dict);
   before.skip_tree(dict->children[0]);
   return dict;
@@ -197,21 +198,20 @@ ColumnEncoder::ColumnEncoder(const Field& field, const Tree* forced, const Array
       chooser_(type_, effort) {
   if (forced == nullptr) return;
   if (is_struct_) {
-    if (forced->codec != "validity") {
+    if (!holds_nulls(forced->codec)) {
       throw Error(ErrorCode::kInvalidArgument, "a struct has no values to encode: only validity(…) can be given");
     }
     forced_nullable_ = bind_tree(*forced, type_);
     return;
   }
-  const Codec& validity = get_codec("validity");
-  Tree flags = validity.default_child(type_, 0);
+  Tree flags = packed_tree();
   Tree values = *forced;
-  if (forced->codec == "validity") {
+  if (holds_nulls(forced->codec)) {
     if (!forced->children.empty()) flags = forced->children[0];
-    values = forced->children.size() > 1 ? forced->children[1] : validity.default_child(type_, 1);
+    values = forced->children.size() > 1 ? forced->children[1] : default_tree(type_);
   }
   forced_values_ = bind_tree(values, type_);
-  forced_nullable_ = bind_tree(Tree{"validity", {flags, values}}, type_);
+  forced_nullable_ = bind_tree(with_nulls(flags, values), type_);
 }
 
 std::optional<Tree> ColumnEncoder::choose(const Values& values) {

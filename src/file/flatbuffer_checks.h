@@ -2,14 +2,28 @@
 // are aligned, and it asserts, instead of refusing, that a buffer is shorter than 2 GiB.
 #pragma once
 
-#include <format_generated.h>
+#include <flatbuffers/flatbuffers.h>
 
 #include <cstdint>
 
 #include "basalt/core/buffer.h"
 #include "basalt/core/error.h"
 
-namespace basalt::format_v1 {
+namespace basalt {
+
+// Whether a vector of 8-byte elements or of structs of them may be read in place; absent and empty ones may, and
+// writers do not align empty ones.
+template <typename Vector>
+bool is_aligned(const Vector* vector) {
+  return vector == nullptr || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % 8 == 0;
+}
+
+template <typename Vector>
+uint32_t size_of(const Vector* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+namespace format_v1 {
 
 constexpr uint32_t kMaxFooterTables = 1 << 24;
 constexpr uint32_t kMaxBlockTables = 64;  // a block of a column or dictionary has three or four
@@ -26,11 +40,5 @@ const Root& verified_root(ByteView bytes, uint32_t max_tables, const char* what)
   return *flatbuffers::GetRoot<Root>(bytes.data());
 }
 
-// Whether a vector of 8-byte elements or of structs of them may be read in place; absent and empty ones may, and
-// writers do not align empty ones.
-template <typename Vector>
-bool is_aligned(const Vector* vector) {
-  return vector == nullptr || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % 8 == 0;
-}
-
-}  // namespace basalt::format_v1
+}  // namespace format_v1
+}  // namespace basalt

@@ -3,6 +3,7 @@
 #include "file/footer.h"
 
 #include <fmt/format.h>
+#include <format_generated.h>
 
 #include <algorithm>
 #include <bit>
@@ -204,6 +205,11 @@ class FooterReader {
     data_.parents.push_back(parent);
     const uint32_t self = at++;
     for (uint32_t i = 0; i < children; ++i) field.children.push_back(read_field(fields, at, depth + 1, self));
+    if (from->meaning() <= static_cast<uint8_t>(Meaning::kNull)) {
+      field.meaning = static_cast<Meaning>(from->meaning());
+      field.array_size = field.meaning == Meaning::kArray ? from->array_size() : 0;
+      require(fits_meaning(field), "a field is not stored as its meaning asks");
+    }
     return field;
   }
 

@@ -1,5 +1,5 @@
 // Arrow IPC through nanoarrow: byte sources and sinks of our own around its reader and writer, so that errors name the
-// file, pipes work, and an IPC file needs no seeking (behind its magic it is a stream with a footer we do not need).
+// file and pipes work. A file is read by its footer; one that comes through a pipe, as the stream behind its magic.
 #include "basalt/file/ipc.h"
 
 #include <nanoarrow/nanoarrow.h>
@@ -14,6 +14,7 @@
 #include "basalt/core/error.h"
 #include "core/output_file.h"
 #include "core/regular_file.h"
+#include "file/ipc_file.h"
 #include "file/ipc_messages.h"
 
 namespace basalt {
@@ -90,18 +91,39 @@ struct NamedStream {
 NamedStream& named(ArrowArrayStream* stream) { return *static_cast<NamedStream*>(stream->private_data); }
 
 // A truncated IPC file can end on a message border, which a stream may do but a file, which ends with its magic, not.
-void check_file_end(int descriptor, const std::string& path) {
+bool is_file_with_footer(int descriptor, const std::string& path) {
   char front[6], back[6];
   const std::optional<uint64_t> bytes = regular_file_bytes(descriptor);
-  if (!bytes) return;
+  if (!bytes) return false;
   const uint64_t size = *bytes;
-  if (size < sizeof(front) || ::pread(descriptor, front, sizeof(front), 0) != sizeof(front)) return;
-  if (std::string_view(front, 6) != kFileMagic) return;
+  if (size < sizeof(front) || ::pread(descriptor, front, sizeof(front), 0) != sizeof(front)) return false;
+  if (std::string_view(front, 6) != kFileMagic) return false;
   const bool complete =
       size >= 2 * sizeof(back) &&
       ::pread(descriptor, back, sizeof(back), static_cast<off_t>(size - sizeof(back))) == sizeof(back) &&
       std::string_view(back, 6) == kFileMagic;
   if (!complete) throw Error(ErrorCode::kCorrupt, path + ": the Arrow file is cut off: its end mark is missing");
+  return true;
+}
+
+void read_at(int descriptor, Range range, uint8_t* out, const std::string& name) {
+  for (uint64_t done = 0; done < range.length;) {
+    const size_t step = std::min<uint64_t>(range.length - done, uint64_t{1} << 30);
+    const ssize_t got = ::pread(descriptor, out + done, step, static_cast<off_t>(range.offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_io(name, "read");
+    if (got == 0) throw Error(ErrorCode::kIo, name + ": the file was cut while it was being read");
+    done += static_cast<uint64_t>(got);
+  }
+}
+
+std::shared_ptr<IpcFile> open_by_footer(const std::shared_ptr<Descriptor>& file, uint64_t size, const std::string& path) {
+  try {
+    return std::make_shared<IpcFile>(
+        [file, path](Range range, uint8_t* into) { read_at(file->get(), range, into, path); }, size);
+  } catch (const Error& error) {
+    throw error.within(path + ": not a readable Arrow file");
+  }
 }
 
 struct Output {
@@ -229,11 +251,21 @@ void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out,
   out->private_data = stream.release();
 }
 
-void open_ipc(const std::string& path, ArrowArrayStream* out) {
+void open_ipc(const std::string& path, ArrowArrayStream* out, const std::shared_ptr<std::atomic<uint64_t>>& counter) {
   auto file = std::make_shared<Descriptor>(open_regular_file(path));
-  check_file_end(file->get(), path);
-  open_ipc([file, path](void* into, size_t size) { return read_descriptor(file->get(), into, size, path); }, path, out,
-           regular_file_bytes(file->get()).value_or(kUnknownBytes));
+  ByteReader read = [file, path](void* into, size_t size) { return read_descriptor(file->get(), into, size, path); };
+  uint64_t bytes = regular_file_bytes(file->get()).value_or(kUnknownBytes);
+  if (is_file_with_footer(file->get(), path)) {
+    const std::shared_ptr<IpcFile> blocks = open_by_footer(file, bytes, path);
+    read = [blocks](void* into, size_t size) { return blocks->read(static_cast<uint8_t*>(into), size); };
+    bytes = blocks->stream_bytes();
+  }
+  const auto count = [read, counter](void* into, size_t size) {
+    const size_t got = read(into, size);
+    if (counter != nullptr) *counter += got;
+    return got;
+  };
+  open_ipc(count, path, out, bytes);
 }
 
 IpcSummary write_ipc(ArrowArrayStream* stream, int descriptor, const std::string& name, IpcKind kind) {

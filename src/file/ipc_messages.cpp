@@ -108,14 +108,26 @@ void IpcMessages::take_body(size_t metadata_begin) {
     aligned.assign(ready_.begin() + static_cast<ptrdiff_t>(metadata_begin), ready_.end());
   const auto metadata = [&] { return aligned.empty() ? ready_.data() + metadata_begin : aligned.data(); };
   const IpcMetadata::Body body = metadata_.check(metadata(), metadata_bytes);
+  rename_views(metadata());
+  std::copy(aligned.begin(), aligned.end(), ready_.begin() + static_cast<ptrdiff_t>(metadata_begin));
   body_left_ = body.bytes;
   const bool known = bytes_left_ != kUnknownBytes;
   require_sound(!known || body_left_ <= bytes_left_ + (front_.size() - front_used_), "it ends inside of a message");
-  if (!body.compressed && (known || body_left_ <= kTrustedBodyBytes)) return;
+  if (!body.compressed && !body.rewrite && (known || body_left_ <= kTrustedBodyBytes)) return;
   const size_t begin = ready_.size();
   collect(body_left_);
   body_left_ = 0;
   if (body.compressed) metadata_.check_compressed(metadata(), ready_.data() + begin);
+  if (body.rewrite)
+    replace_message(readable_batch(metadata(), ready_.data() + begin, metadata_.fields_of(metadata())));
+}
+
+void IpcMessages::replace_message(const IpcMessage& message) {
+  const uint32_t prefix[] = {kContinuation, static_cast<uint32_t>(message.metadata.size())};
+  ready_.resize(sizeof(prefix));
+  std::memcpy(ready_.data(), prefix, sizeof(prefix));
+  ready_.insert(ready_.end(), message.metadata.begin(), message.metadata.end());
+  ready_.insert(ready_.end(), message.body.begin(), message.body.end());
 }
 
 }  // namespace basalt

@@ -9,6 +9,7 @@
 
 #include "basalt/file/ipc.h"
 #include "file/ipc_metadata.h"
+#include "file/ipc_rewrite.h"
 
 namespace basalt {
 
@@ -30,6 +31,7 @@ class IpcMessages {
   void collect(uint64_t size);
   void begin_message();
   void take_body(size_t metadata_begin);
+  void replace_message(const IpcMessage& message);
 
   ByteReader reader_;
   std::string front_;

@@ -8,11 +8,13 @@
 #include <cstring>
 
 #include "basalt/core/error.h"
+#include "file/flatbuffer_checks.h"
 
 namespace basalt {
 namespace {
 
 namespace message = arrow_message;
+using namespace arrow_kinds;
 
 constexpr uint32_t kMaxDepth = 128;              // of tables: a field's children are two deeper
 constexpr uint32_t kMaxTables = 1 << 22;         // far beyond any schema, and soon visited
@@ -21,30 +23,10 @@ constexpr uint64_t kMostRowsPerByte = 512;       // for each byte of it: NULLs, 
 constexpr uint64_t kMostFields = 1 << 17;        // of a schema: the reader takes kilobytes for each
 constexpr uint64_t kMostDictionaries = 1 << 13;  // which are searched for one by one
 constexpr int32_t kMostFixedSize = 1 << 24;      // of a fixed-size list or binary: products with rows fit 64 bits
-constexpr uint64_t kMostUnpacked = 256 << 20;    // of a compressed batch, and
-constexpr uint64_t kMostUnpackedPerByte = 64;    // for each byte of it
 constexpr uint64_t kFieldBytes = 64;             // memory for a field besides its texts, at least
 constexpr uint64_t kSchemaRoom = 1 << 20;        // for fields and texts, and
 constexpr uint64_t kSchemaRoomPerByte = 4;       // for each byte of the schema: tables may be shared
 constexpr uint64_t kNoBuffers = ~uint64_t{0};
-
-// Arrow's numbers of the types that are told apart here.
-enum Kind : uint8_t {
-  kNull = 1,
-  kBinary = 4,
-  kUtf8 = 5,
-  kBool = 6,
-  kList = 12,
-  kStruct = 13,
-  kUnion = 14,
-  kFixedSizeBinary = 15,
-  kFixedSizeList = 16,
-  kMap = 17,
-  kLargeBinary = 19,
-  kLargeUtf8 = 20,
-  kLargeList = 21,
-  kRunEndEncoded = 22,
-};
 
 // How many buffers a field of this kind has itself; kNoBuffers where that is not a fixed number, or not supported.
 uint64_t buffers_of(uint8_t kind) {
@@ -56,6 +38,8 @@ uint64_t buffers_of(uint8_t kind) {
     case kUtf8:
     case kLargeBinary:
     case kLargeUtf8: return 3;
+    case kBinaryView:
+    case kUtf8View: return 2;
     case kUnion: return kNoBuffers;
     default: return kind < kRunEndEncoded ? 2 : kNoBuffers;
   }
@@ -63,18 +47,8 @@ uint64_t buffers_of(uint8_t kind) {
 
 // Types that are the same whenever their kinds are.
 bool has_no_parameters(uint8_t kind) {
-  return kind == kUtf8 || kind == kBinary || kind == kLargeUtf8 || kind == kLargeBinary || kind == kBool;
-}
-
-// Whether a vector of structs of 8-byte numbers may be read in place.
-template <typename Vector>
-bool is_aligned(const Vector* vector) {
-  return vector == nullptr || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % sizeof(int64_t) == 0;
-}
-
-template <typename Vector>
-uint64_t size_of(const Vector* vector) {
-  return vector == nullptr ? 0 : vector->size();
+  return kind == kUtf8 || kind == kBinary || kind == kLargeUtf8 || kind == kLargeBinary || kind == kBool ||
+         kind == kUtf8View || kind == kBinaryView;
 }
 
 // Lengths with which a reader may calculate; whether buffers are as long as these need is its own business.
@@ -104,6 +78,26 @@ void check_batch(const message::RecordBatch& batch, uint64_t body_bytes) {
   }
 }
 
+using StoredFields = std::vector<IpcMetadata::StoredField>;
+
+// That a batch has the buffers of its fields, where their number is known.
+void check_buffers(const message::RecordBatch& batch, const StoredFields& fields) {
+  require_sound(size_of(batch.nodes()) == fields.size(), "a batch has other columns than its schema");
+  const uint64_t counts = size_of(batch.variadic_counts());
+  uint64_t buffers = 0;
+  uint64_t views = 0;
+  for (const IpcMetadata::StoredField& field : fields) {
+    if (field.buffers == kNoBuffers) return;
+    buffers += field.buffers;
+    if (!field.views) continue;
+    require_sound(views < counts, "a batch lacks the number of buffers of its string views");
+    const int64_t more = batch.variadic_counts()->Get(static_cast<uint32_t>(views++));
+    require_sound(more >= 0 && static_cast<uint64_t>(more) <= size_of(batch.buffers()), "string views lack buffers");
+    buffers += static_cast<uint64_t>(more);
+  }
+  require_sound(views == counts && buffers == size_of(batch.buffers()), "a batch has other buffers than its columns");
+}
+
 const message::RecordBatch* batch_of(const message::Message& root) {
   if (const message::DictionaryBatch* batch = root.header_as_DictionaryBatch()) return batch->data();
   return root.header_as_RecordBatch();
@@ -123,6 +117,7 @@ class IpcMetadata::SchemaCheck {
   }
 
  private:
+  static constexpr StoredField kIndices{2, 0, false};
   using Pairs = flatbuffers::Vector<flatbuffers::Offset<message::KeyValue>>;
 
   void take(uint64_t bytes) {
@@ -146,24 +141,22 @@ class IpcMetadata::SchemaCheck {
     take_metadata(field.metadata());
     require_sound(field.kind() == 0 || field.type() != nullptr, "a field lacks its type");
     if (field.kind() == kFixedSizeList || field.kind() == kFixedSizeBinary) check_fixed_size(field);
-    Dictionary values{field.kind(), 1, buffers_of(field.kind())};
+    Dictionary values{field.kind(), {stored_as(field.kind())}};
     // Of a coded field, the batches hold indices; what lies below is in its dictionary.
     const bool coded = field.dictionary() != nullptr;
-    if (dictionaries_above_ == 0) about_.fields_.push_back(coded ? StoredField{2, 0} : stored_as(field.kind()));
+    if (dictionaries_above_ == 0) about_.fields_.push_back(coded ? kIndices : values.fields[0]);
     dictionaries_above_ += coded ? 1 : 0;
     if (field.children() != nullptr) {
       for (const message::Field* child : *field.children()) {
         const Dictionary below = take_field(*child);
-        values.nodes += below.nodes;
-        values.buffers =
-            values.buffers == kNoBuffers || below.buffers == kNoBuffers ? kNoBuffers : values.buffers + below.buffers;
+        values.fields.insert(values.fields.end(), below.fields.begin(), below.fields.end());
       }
     }
     if (!coded) return values;
     --dictionaries_above_;
     require_sound(field.dictionary()->index_type() != nullptr, "a dictionary lacks the type of its indices");
     add_dictionary(field.dictionary()->id(), values, size_of(field.children()) > 0);
-    return {0, 1, 2};  // indices
+    return {0, {kIndices}};
   }
 
   void check_fixed_size(const message::Field& field) {
@@ -174,7 +167,9 @@ class IpcMetadata::SchemaCheck {
 
   void add_dictionary(int64_t id, const Dictionary& values, bool nested) {
     require_sound(id != INT64_MIN, "a dictionary has an absurd number");
-    if (values.buffers == kNoBuffers)
+    const bool known_buffers = std::all_of(values.fields.begin(), values.fields.end(),
+                                           [](const StoredField& field) { return field.buffers != kNoBuffers; });
+    if (!known_buffers)
       throw Error(ErrorCode::kUnsupported, "a dictionary has values of a type that is not supported");
     const auto [known, fresh] = about_.dictionaries_.emplace(id, values);
     if (about_.dictionaries_.size() > kMostDictionaries)
@@ -186,7 +181,8 @@ class IpcMetadata::SchemaCheck {
   static StoredField stored_as(uint8_t kind) {
     const bool wide = kind == kLargeBinary || kind == kLargeUtf8 || kind == kLargeList;
     const bool narrow = kind == kBinary || kind == kUtf8 || kind == kList || kind == kMap;
-    return {buffers_of(kind), wide ? sizeof(int64_t) : narrow ? sizeof(int32_t) : 0};
+    return {buffers_of(kind), wide ? sizeof(int64_t) : narrow ? sizeof(int32_t) : 0,
+            kind == kUtf8View || kind == kBinaryView};
   }
 
   flatbuffers::Verifier& verifier_;
@@ -215,26 +211,31 @@ IpcMetadata::Body IpcMetadata::check(const uint8_t* metadata, size_t size) {
     require_sound(batch->data() != nullptr, "a dictionary lacks its values");
     const auto known = dictionaries_.find(batch->id());
     require_sound(known != dictionaries_.end(), "a dictionary belongs to no field");
-    require_sound(size_of(batch->data()->nodes()) == known->second.nodes &&
-                      size_of(batch->data()->buffers()) == known->second.buffers,
-                  "a dictionary has other columns or buffers than its type");
-    // The reader would take the packed bytes for values.
-    if (batch->data()->compression() != nullptr)
-      throw Error(ErrorCode::kUnsupported,
-                  "compressed dictionaries are not supported; write it without compression, or without dictionaries");
+    check_buffers(*batch->data(), known->second.fields);
   }
   if (const message::RecordBatch* batch = batch_of(root)) {
     check_batch(*batch, body.bytes);
     body.compressed = batch->compression() != nullptr;
+    const std::vector<StoredField>& fields = fields_of(metadata);
+    const bool views = std::any_of(fields.begin(), fields.end(), [](const StoredField& field) { return field.views; });
+    if (views) check_buffers(*batch, fields);
+    // Of a dictionary, the reader would take packed bytes for values.
+    body.rewrite = views || (body.compressed && root.header_as_DictionaryBatch() != nullptr);
   }
   return body;
+}
+
+const std::vector<IpcMetadata::StoredField>& IpcMetadata::fields_of(const uint8_t* metadata) const {
+  const auto& root = *flatbuffers::GetRoot<message::Message>(metadata);
+  const message::DictionaryBatch* dictionary = root.header_as_DictionaryBatch();
+  return dictionary == nullptr ? fields_ : dictionaries_.at(dictionary->id()).fields;
 }
 
 void IpcMetadata::check_compressed(const uint8_t* metadata, const uint8_t* body) const {
   const auto& root = *flatbuffers::GetRoot<message::Message>(metadata);
   const message::RecordBatch& batch = *batch_of(root);
   const auto body_bytes = static_cast<uint64_t>(root.body_bytes());
-  const uint64_t most = kMostUnpacked + kMostUnpackedPerByte * body_bytes;
+  const uint64_t most = most_unpacked(body_bytes);
   std::vector<uint64_t> sizes;
   uint64_t total = 0;
   for (uint64_t i = 0; i < size_of(batch.buffers()); ++i) {
@@ -249,20 +250,23 @@ void IpcMetadata::check_compressed(const uint8_t* metadata, const uint8_t* body)
     require_sound(total <= most,
                   "a compressed batch unpacks to more than is allowed for its size; write smaller batches");
   }
-  check_first_offsets(batch, sizes);
+  check_first_offsets(batch, fields_of(metadata), sizes);
 }
 
 // The first offset of a column without rows is read, too, unless it has no offsets at all.
-void IpcMetadata::check_first_offsets(const message::RecordBatch& batch, const std::vector<uint64_t>& sizes) const {
+void IpcMetadata::check_first_offsets(const message::RecordBatch& batch, const std::vector<StoredField>& fields,
+                                      const std::vector<uint64_t>& sizes) {
   size_t buffer = 0;
-  for (size_t i = 0; i < fields_.size() && i < size_of(batch.nodes()); ++i) {
-    const auto [buffers, offset_bytes] = fields_[i];
+  size_t view = 0;
+  for (size_t i = 0; i < fields.size() && i < size_of(batch.nodes()); ++i) {
+    const auto [buffers, offset_bytes, views] = fields[i];
     if (buffers == kNoBuffers) return;
     if (offset_bytes > 0 && buffer + 1 < sizes.size() && batch.nodes()->Get(static_cast<uint32_t>(i))->length() == 0) {
       require_sound(sizes[buffer + 1] == 0 || sizes[buffer + 1] >= offset_bytes,
                     "the first offset of a column is cut off");
     }
     buffer += buffers;
+    if (views) buffer += static_cast<size_t>(batch.variadic_counts()->Get(static_cast<uint32_t>(view++)));
   }
 }
 

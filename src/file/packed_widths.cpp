@@ -8,7 +8,7 @@
 namespace basalt::format_v1 {
 
 void add_packed_widths(const NodeView& root, std::vector<uint64_t>& widths) {
-  if (root.codec != nullptr && root.codec->name() == "packed" && root.streams.size() == packed::kStreams) {
+  if (root.codec != nullptr && root.codec->holds_packed_tiles() && root.streams.size() == packed::kStreams) {
     const ByteView stream = root.streams[packed::kDescriptors];
     for (size_t at = 0; at + 4 <= stream.size(); at += 4) {
       uint32_t descriptor = 0;

@@ -390,17 +390,17 @@ const DictionaryInfo& dictionary_of(const File& file, const File::State& state, 
   return *slot.dictionary;
 }
 
-// The dictionary below `validity`, if the chunk has one.
+// The dictionary below the chunk's NULLs, if it has one.
 const NodePlace* dict_node(const std::vector<NodePlace>& nodes, size_t& at) {
   at = 0;
   if (nodes.empty()) return nullptr;
-  if (nodes[0].codec_name == "validity" && nodes[0].child_count == 2) {
+  if (holds_nulls(nodes[0].codec_name) && nodes[0].child_count == 2) {
     // Over the whole subtree of child 0.
     size_t open = 1;
     at = 1;
     while (open > 0 && at < nodes.size()) open += nodes[at++].child_count - size_t{1};
   }
-  return at < nodes.size() && nodes[at].codec_name == "dict" ? &nodes[at] : nullptr;
+  return at < nodes.size() && holds_entries(nodes[at].codec_name) ? &nodes[at] : nullptr;
 }
 
 uint64_t entries_of_chunk(const std::vector<NodePlace>& nodes) {

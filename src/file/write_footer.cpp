@@ -73,7 +73,8 @@ class FooterBuilder {
     const bool nullable = field.nullable || columns_[field.id].statistics().null_count != 0;
     return format::CreateField(builder_, name, static_cast<uint8_t>(field.type.kind), field.type.precision,
                                field.type.scale, static_cast<uint8_t>(field.type.unit), nullable, field.id,
-                               static_cast<uint32_t>(field.children.size()));
+                               static_cast<uint32_t>(field.children.size()), static_cast<uint8_t>(field.meaning),
+                               field.array_size);
   }
 
   flatbuffers::Offset<format::Shape> build_shape(const Tree& tree) {

@@ -53,6 +53,7 @@ constexpr size_t kMostSpareBytes = 16 << 20;
 
 std::string unsupported_reason(const Field& field, uint32_t depth) {
   if (depth >= kMaxSchemaDepth) return "nested more than 64 levels deep";
+  if (!fits_meaning(field)) return "stored in another form than its meaning asks";
   switch (field.type.kind) {
     case TypeKind::kList: return field.children.size() == 1 ? "" : "a list without exactly one element type";
     case TypeKind::kStruct: return "";

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "basalt/core/error.h"
+#include "codec/trees.h"
 #include "plan/sample.h"
 #include "plan/text_traits.h"
 
@@ -59,7 +60,7 @@ class Search final : public ChildChooser {
     }
     if (best) return *best;
     // A forced tree that cannot hold the sample: worse than anything.
-    return {1e300, {"plain", {}}};
+    return {1e300, plain_tree(slot.type)};
   }
 
   // The best tree under each codec that is possible here, in the order of codecs.
@@ -94,12 +95,12 @@ class Search final : public ChildChooser {
   Effort effort_;
 };
 
-// NULLs make `validity` the root: it is the only codec that sees them.
+// NULLs make their codec the root: it is the only one that sees them.
 Estimate estimate_root(const Sample& sample, const Tree* forced, Effort effort) {
   const ChildSlot slot{"column", sample.values.type};
-  if (forced != nullptr ? forced->codec == "validity" : sample.values.validity != nullptr) {
+  if (forced != nullptr ? holds_nulls(forced->codec) : sample.values.validity != nullptr) {
     static const Tree kNone;
-    const Codec& codec = get_codec("validity");
+    const Codec& codec = null_codec();
     Search children(&codec, sample.values.type, kMaxTreeDepth, forced, effort);
     if (auto estimate = codec.estimate(sample, children)) return *estimate;
     return {1e300, kNone};
@@ -110,14 +111,12 @@ Estimate estimate_root(const Sample& sample, const Tree* forced, Effort effort) 
 // A constant column is a fact about the whole array, which no sample can show.
 std::optional<Estimate> estimate_constant(const Values& values, Effort effort) {
   if (values.type == Physical::kNone || !all_equal(values)) return std::nullopt;
-  Tree constant{"constant", {}};
-  if (values.type == Physical::kBytes) constant = {"strings", {{"constant", {}}, {"constant", {}}}};
+  const Tree constant = constant_tree(values.type);
   if (values.validity == nullptr) return Estimate{0, constant};
   OwnedSample flags = take_sample(values, effort);
   flags.sample.values.type = Physical::kNone;
-  Estimate with_nulls = estimate_root(flags.sample, nullptr, effort);
-  with_nulls.tree.children.push_back(std::move(constant));
-  return with_nulls;
+  const Estimate nulls = estimate_root(flags.sample, nullptr, effort);
+  return Estimate{nulls.bytes, with_nulls(nulls.tree.children[0], constant)};
 }
 
 // What `tree` takes for these values, in the file and about what when all rows are read.
@@ -126,21 +125,8 @@ struct Costs {
   uint64_t reading = 0;
 };
 
-// Tenths of nanoseconds on a Neoverse N1, a row or run at a time: of use for comparisons only.
 uint64_t reading_cost(const Node& node) {
-  const auto per_row = [](std::string_view codec) -> uint64_t {
-    if (codec == "dict") return 11;
-    if (codec == "l3") return 15;
-    if (codec == "delta") return 8;
-    if (codec == "galp") return 6;
-    return 4;
-  };
-  constexpr uint64_t kPerRun = 12;
-  const auto is = [](const Node& of, std::string_view codec) { return of.codec->name() == codec; };
-  // Runs become floats before they become rows.
-  const bool once_per_run = is(node, "galp") && is(node.children[0], "rle");
-  uint64_t cost = (once_per_run ? node.children[0].children[0] : node).count * per_row(node.codec->name());
-  if (is(node, "rle")) cost += node.children[0].count * kPerRun;
+  uint64_t cost = node.codec->reading_cost(node);
   for (const Node& child : node.children) cost += reading_cost(child);
   return cost;
 }
@@ -160,26 +146,7 @@ bool contains(const std::vector<Tree>& trees, const Tree& tree) {
 }
 
 // Values with NULLs need a tree that holds them; values without can be held by both kinds.
-bool can_hold(const Tree& tree, const Values& values) { return values.validity == nullptr || tree.codec == "validity"; }
-
-// Those of integers, and of what a codec turns into one array of integers, all rows or one of each run.
-std::vector<Tree> simplest_trees(Physical type) {
-  const std::vector<Tree> simplest = {
-      {"packed", {}}, {"delta", {{"packed", {}}}}, {"rle", {{"packed", {}}, {"packed", {}}}}, {"l3", {}}};
-  if (is_integer(type) && get_codec("l3").accepts(type, false)) return simplest;
-  if (is_integer(type)) return {simplest.begin(), simplest.end() - 1};
-  std::vector<Tree> trees;
-  for (const Codec* codec : all_codecs()) {
-    if (!codec->accepts(type, false)) continue;
-    const std::vector<ChildSlot> slots = codec->children(type);
-    if (slots.size() != 1 || !is_integer(slots[0].type)) continue;
-    for (const Tree& tree : simplest) trees.push_back({std::string(codec->name()), {tree}});
-    for (const Tree& leaf : {simplest.front(), simplest.back()}) {
-      trees.push_back({"rle", {{std::string(codec->name()), {leaf}}, {"delta", {leaf}}}});
-    }
-  }
-  return trees;
-}
+bool can_hold(const Tree& tree, const Values& values) { return values.validity == nullptr || holds_nulls(tree.codec); }
 
 // Of each codec's best tree the one that is smallest indeed, the simpler one where two are equal; of floats the one
 // that reads fastest of those that are hardly larger. A column that has trees for such values already takes a faster
@@ -193,8 +160,8 @@ Estimate try_trees(const Values& values, const Sample& sample, const Estimate& f
        Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, Effort::kBest)) {
     if (!contains(trees, candidate.tree)) trees.push_back(candidate.tree);
   }
-  if (first.tree.codec == "validity") {
-    for (Tree& tree : trees) tree = {"validity", {first.tree.children[0], std::move(tree)}};
+  if (holds_nulls(first.tree.codec)) {
+    for (Tree& tree : trees) tree = with_nulls(first.tree.children[0], std::move(tree));
   }
   const auto at_first = std::find(trees.begin(), trees.end(), first.tree);
   if (at_first != trees.end()) trees.erase(at_first);
@@ -230,14 +197,14 @@ Estimate try_trees(const Values& values, const Sample& sample, const Estimate& f
 Estimate try_runners_up(const Values& values, const Sample& sample, const Estimate& first) {
   Sample dense = sample;
   dense.values.validity = nullptr;
-  const bool has_nulls = first.tree.codec == "validity";
+  const bool has_nulls = holds_nulls(first.tree.codec);
   const Tree& dense_first = has_nulls ? first.tree.children.back() : first.tree;
   std::optional<Estimate> best;
   for (const Estimate& candidate :
        Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, Effort::kBalanced)) {
     if (candidate.tree == dense_first || candidate.bytes > first.bytes * kRunnerUp) continue;
     if (!best) best = Estimate{costs_of(values, first.tree, Effort::kBalanced).bytes * kWorthTaking, first.tree};
-    const Tree tree = has_nulls ? Tree{"validity", {first.tree.children[0], candidate.tree}} : candidate.tree;
+    const Tree tree = has_nulls ? with_nulls(first.tree.children[0], candidate.tree) : candidate.tree;
     const double bytes = costs_of(values, tree, Effort::kBalanced).bytes;
     if (bytes < best->bytes) best = Estimate{bytes, tree};
   }
@@ -247,11 +214,7 @@ Estimate try_runners_up(const Values& values, const Sample& sample, const Estima
 }  // namespace
 
 Tree universal_tree(Physical type) {
-  const Tree flags{"packed", {}};
-  if (type == Physical::kNone) return {"validity", {flags}};
-  if (type == Physical::kBytes) return {"validity", {flags, {"strings", {{"packed", {}}, {"plain", {}}}}}};
-  const bool wide = is_float(type) || type == Physical::kI128;
-  return {"validity", {flags, {wide ? "plain" : "packed", {}}}};
+  return type == Physical::kNone ? with_nulls(packed_tree()) : with_nulls(packed_tree(), default_tree(type));
 }
 
 struct ShapeChooser::Known {

@@ -47,6 +47,18 @@ LogicalType to_logical_type(const DataType& type) {
 }
 
 LogicalType to_logical_type(const Field& field) {
+  switch (field.meaning) {
+    case Meaning::kMap: {
+      const std::vector<Field>& entry = field.children.at(0).children;
+      return LogicalType::MAP(to_logical_type(entry.at(0)), to_logical_type(entry.at(1)));
+    }
+    case Meaning::kArray:
+      if (field.array_size > duckdb::ArrayType::MAX_ARRAY_SIZE) break;
+      return LogicalType::ARRAY(to_logical_type(field.children.at(0)), field.array_size);
+    case Meaning::kInterval: return LogicalType::INTERVAL;
+    case Meaning::kNull:
+    case Meaning::kStored: break;
+  }
   if (field.type.kind == TypeKind::kList) return LogicalType::LIST(to_logical_type(field.children.at(0)));
   if (field.type.kind == TypeKind::kStruct) {
     duckdb::child_list_t<LogicalType> children;
@@ -83,7 +95,10 @@ LogicalType stored_type(const LogicalType& type) {
     case LogicalTypeId::ENUM:
     case LogicalTypeId::CHAR:
     case LogicalTypeId::VARCHAR: return LogicalType::VARCHAR;  // without an alias such as JSON
-    case LogicalTypeId::ARRAY: return LogicalType::LIST(stored_type(duckdb::ArrayType::GetChildType(type)));
+    case LogicalTypeId::ARRAY:
+      return LogicalType::ARRAY(stored_type(duckdb::ArrayType::GetChildType(type)), duckdb::ArrayType::GetSize(type));
+    case LogicalTypeId::MAP:
+      return LogicalType::MAP(stored_type(duckdb::MapType::KeyType(type)), stored_type(duckdb::MapType::ValueType(type)));
     case LogicalTypeId::LIST: return LogicalType::LIST(stored_type(duckdb::ListType::GetChildType(type)));
     case LogicalTypeId::STRUCT: {
       duckdb::child_list_t<LogicalType> children;
@@ -98,10 +113,11 @@ LogicalType stored_type(const LogicalType& type) {
 
 namespace {
 
-// Visits the types inside a list, an array or a struct with their paths.
+// Visits the types inside a list, an array, a map or a struct with their paths.
 template <typename Visit>
 void visit_children(const LogicalType& type, const std::string& path, const Visit& visit) {
   switch (type.id()) {
+    case LogicalTypeId::MAP:
     case LogicalTypeId::LIST: return visit(duckdb::ListType::GetChildType(type), path + "[]");
     case LogicalTypeId::ARRAY: return visit(duckdb::ArrayType::GetChildType(type), path + "[]");
     case LogicalTypeId::STRUCT:
@@ -116,7 +132,6 @@ void visit_children(const LogicalType& type, const std::string& path, const Visi
 void note_stored_type(const LogicalType& type, const std::string& path, Notices& notices) {
   switch (type.id()) {
     case LogicalTypeId::ENUM: add_notice(&notices, path, "an enum becomes varchar"); break;
-    case LogicalTypeId::ARRAY: add_notice(&notices, path, "arrays of a fixed size become lists of any size"); break;
     default:
       if (type.HasAlias())
         add_notice(&notices, path,
@@ -131,6 +146,8 @@ void note_stored_type(const LogicalType& type, const std::string& path, Notices&
 void note_sql_type(const Field& field, const std::string& path, Notices& notices) {
   if (field.type.kind == TypeKind::kTimestampTz && field.type.unit == TimeUnit::kNano)
     add_notice(&notices, path, "nanoseconds are cut to microseconds, the unit that SQL has for instants");
+  if (field.meaning == Meaning::kInterval && field.type.unit == TimeUnit::kNano)
+    add_notice(&notices, path, "nanoseconds are cut to microseconds, the unit that SQL has for intervals");
   const bool list = field.type.kind == TypeKind::kList;
   for (const Field& child : field.children) note_sql_type(child, list ? path + "[]" : path + "." + child.name, notices);
 }
@@ -139,6 +156,10 @@ void note_parquet_type(const LogicalType& type, const std::string& path, Notices
   if (type.id() == LogicalTypeId::HUGEINT || type.id() == LogicalTypeId::UHUGEINT)
     add_notice(&notices, path, "128-bit integers become double in Parquet: digits behind the 15th are lost");
   if (type.id() == LogicalTypeId::TIME_NS) add_notice(&notices, path, "times in nanoseconds become text in Parquet");
+  if (type.id() == LogicalTypeId::INTERVAL)
+    add_notice(&notices, path, "intervals have milliseconds in Parquet: finer parts are lost");
+  if (type.id() == LogicalTypeId::ARRAY)
+    add_notice(&notices, path, "arrays of a fixed size become lists of any size in Parquet");
   visit_children(type, path, [&](const LogicalType& child, const std::string& child_path) {
     note_parquet_type(child, child_path, notices);
   });
@@ -189,6 +210,18 @@ bool fill_field(const LogicalType& type, const std::string& path, int depth, Fie
                             .precision = duckdb::DecimalType::GetWidth(type),
                             .scale = duckdb::DecimalType::GetScale(type)};
       return true;
+    case LogicalTypeId::INTERVAL: make_interval(field, TimeUnit::kMicro); return true;
+    case LogicalTypeId::ARRAY:
+      set(TypeKind::kList);
+      field.meaning = Meaning::kArray;
+      field.array_size = static_cast<uint32_t>(duckdb::ArrayType::GetSize(type));
+      field.children.emplace_back().name = "element";
+      return fill_field(duckdb::ArrayType::GetChildType(type), path + "[]", depth + 1, field.children[0], refused);
+    case LogicalTypeId::MAP:
+      set(TypeKind::kList);
+      field.meaning = Meaning::kMap;
+      field.children.emplace_back().name = "entries";
+      return fill_field(duckdb::ListType::GetChildType(type), path + "[]", depth + 1, field.children[0], refused);
     case LogicalTypeId::LIST: {
       set(TypeKind::kList);
       Field& child = field.children.emplace_back();

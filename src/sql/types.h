@@ -21,8 +21,7 @@ duckdb::LogicalType to_logical_type(const DataType& type);
 bool needs_rescale(const DataType& type);
 int64_t to_micros(int64_t value, TimeUnit unit);
 
-// What is stored for a type that has a close relative: ENUM → VARCHAR, ARRAY → LIST, NULL → INTEGER; else the type
-// itself.
+// What is stored for a type that has a close relative: ENUM → VARCHAR, NULL → INTEGER; else the type itself.
 duckdb::LogicalType stored_type(const duckdb::LogicalType& type);
 // Notes where the stored type says less than the type itself.
 void note_stored_type(const duckdb::LogicalType& type, const std::string& path, Notices& notices);

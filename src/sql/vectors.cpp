@@ -57,9 +57,31 @@ void fill_list(Column& column, const Field& field, Vector& out) {
   duckdb::ListVector::SetListSize(out, elements);
 }
 
+// DuckDB keeps places for the elements of NULL arrays, which a list has none of.
+void fill_array(Column&& column, const Field& field, Vector& out) {
+  Field list = field;
+  list.meaning = Meaning::kStored;
+  const uint64_t rows = column.length;
+  if (rows * field.array_size > column.children.at(0).length + kMostNullElements)
+    throw Error(ErrorCode::kOverLimit, "column " + field.name + ": its NULL arrays have too many places for elements");
+  Vector lists(to_logical_type(list), std::max<idx_t>(rows, STANDARD_VECTOR_SIZE));
+  fill_vector(std::move(column), list, lists);
+  duckdb::VectorOperations::DefaultCast(lists, out, rows, true);
+}
+
+void fill_intervals(const Column& column, const Field& field, Vector& out) {
+  const auto* months = column.children.at(0).values.as<int32_t>();
+  const auto* days = column.children.at(1).values.as<int32_t>();
+  const auto* rest = column.children.at(2).values.as<int64_t>();
+  auto* intervals = duckdb::FlatVector::GetData<duckdb::interval_t>(out);
+  for (uint64_t row = 0; row < column.length; ++row)
+    intervals[row] = {months[row], days[row], to_micros(rest[row], field.type.unit)};
+}
+
 }  // namespace
 
 void fill_vector(Column&& column, const Field& field, Vector& out) {
+  if (out.GetType().id() == duckdb::LogicalTypeId::ARRAY) return fill_array(std::move(column), field, out);
   out.SetVectorType(duckdb::VectorType::FLAT_VECTOR);
   fill_validity(column, out);
   switch (field.type.kind) {
@@ -67,6 +89,7 @@ void fill_vector(Column&& column, const Field& field, Vector& out) {
     case TypeKind::kBinary: return fill_strings(column, field, out);
     case TypeKind::kList: return fill_list(column, field, out);
     case TypeKind::kStruct: {
+      if (field.meaning == Meaning::kInterval) return fill_intervals(column, field, out);
       auto& entries = duckdb::StructVector::GetEntries(out);
       for (size_t i = 0; i < field.children.size(); ++i) {
         fill_vector(std::move(column.children.at(i)), field.children[i], *entries[i]);
@@ -247,6 +270,27 @@ void append_list(Column& column, const Field& field, Vector& vector, const duckd
   append_vector(child, field.children.at(0), picked, elements);
 }
 
+// NULL arrays have elements here, which the writer leaves out.
+void append_array(Column& column, const Field& field, Vector& vector, uint64_t rows) {
+  const auto size = static_cast<int64_t>(field.array_size);
+  int64_t end = column.offsets.as<int64_t>()[column.length];
+  for (uint64_t row = 0; row < rows; ++row) column.offsets.push(end += size);
+  append_vector(column.children.at(0), field.children.at(0), duckdb::ArrayVector::GetEntry(vector),
+                rows * field.array_size);
+}
+
+void append_intervals(Column& column, const duckdb::UnifiedVectorFormat& format, uint64_t rows) {
+  const auto* intervals = reinterpret_cast<const duckdb::interval_t*>(format.data);
+  for (uint64_t row = 0; row < rows; ++row) {
+    const idx_t index = format.sel->get_index(row);
+    const auto value = format.validity.RowIsValid(index) ? intervals[index] : duckdb::interval_t{};
+    column.children.at(0).values.push(value.months);
+    column.children.at(1).values.push(value.days);
+    column.children.at(2).values.push(value.micros);
+  }
+  for (Column& part : column.children) part.length += rows;
+}
+
 void append_struct(Column& column, const Field& field, Vector& vector, uint64_t rows) {
   vector.Flatten(rows);
   auto& entries = duckdb::StructVector::GetEntries(vector);
@@ -258,15 +302,23 @@ void append_struct(Column& column, const Field& field, Vector& vector, uint64_t 
 }  // namespace
 
 void append_vector(Column& column, const Field& field, Vector& vector, uint64_t rows) {
-  if (field.type.kind == TypeKind::kStruct) vector.Flatten(rows);
+  const bool is_array = field.meaning == Meaning::kArray;
+  const bool is_interval = field.meaning == Meaning::kInterval;
+  if (is_array || (field.type.kind == TypeKind::kStruct && !is_interval)) vector.Flatten(rows);
   duckdb::UnifiedVectorFormat format;
   vector.ToUnifiedFormat(rows, format);
   append_validity(column, format, rows);
   switch (field.type.kind) {
     case TypeKind::kUtf8:
     case TypeKind::kBinary: append_strings(column, format, rows); break;
-    case TypeKind::kList: append_list(column, field, vector, format, rows); break;
-    case TypeKind::kStruct: append_struct(column, field, vector, rows); break;
+    case TypeKind::kList:
+      if (is_array) append_array(column, field, vector, rows);
+      if (!is_array) append_list(column, field, vector, format, rows);
+      break;
+    case TypeKind::kStruct:
+      if (is_interval) append_intervals(column, format, rows);
+      if (!is_interval) append_struct(column, field, vector, rows);
+      break;
     default: append_fixed(column, format, rows, width_of(physical_of(field.type)));
   }
   column.length += rows;

@@ -33,17 +33,53 @@ Table round_trip(Table table) {
 TEST(Arrow, EveryTypeSurvivesExportAndImport) {
   for (const uint64_t rows : {0, 1, 7, 8, 9, 1000})
     for (const double nulls : {0.0, 0.3, 1.0}) {
-      Table table = random_table(rows, nulls, 42);
-      const Table copy = random_table(rows, nulls, 42);
-      const Table back = round_trip(std::move(table));
-      EXPECT_EQ(back.schema, copy.schema);
-      EXPECT_EQ(back.rows, copy.rows);
-      ASSERT_EQ(back.columns.size(), copy.columns.size());
-      for (size_t i = 0; i < back.columns.size(); ++i) {
-        EXPECT_TRUE(equal(back.columns[i], copy.columns[i])) << copy.schema.fields[i].name << ", rows " << rows;
-        EXPECT_EQ(back.columns[i].null_count, copy.columns[i].null_count) << copy.schema.fields[i].name;
+      for (const Schema& schema : {test::every_type(), test::every_meaning()}) {
+        Table table = random_table(rows, nulls, 42, schema);
+        for (Column& column : table.columns) make_canonical(column);
+        const Table copy = table;
+        const Table back = round_trip(std::move(table));
+        EXPECT_EQ(back.schema, copy.schema);
+        EXPECT_EQ(back.rows, copy.rows);
+        ASSERT_EQ(back.columns.size(), copy.columns.size());
+        for (size_t i = 0; i < back.columns.size(); ++i) {
+          EXPECT_TRUE(equal(back.columns[i], copy.columns[i])) << copy.schema.fields[i].name << ", rows " << rows;
+          EXPECT_EQ(back.columns[i].null_count, copy.columns[i].null_count) << copy.schema.fields[i].name;
+        }
       }
     }
+}
+
+TEST(ArrowExport, MeaningsHaveArrowsFormats) {
+  ArrowSchema schema;
+  export_schema(test::every_meaning(), &schema);
+  const ArrowSchema& map = *schema.children[0];
+  EXPECT_STREQ(map.format, "+m");
+  EXPECT_EQ(map.children[0]->flags & ARROW_FLAG_NULLABLE, 0);
+  EXPECT_EQ(map.children[0]->children[0]->flags & ARROW_FLAG_NULLABLE, 0);
+  EXPECT_NE(map.children[0]->children[1]->flags & ARROW_FLAG_NULLABLE, 0);
+  EXPECT_STREQ(schema.children[1]->format, "+w:3");
+  EXPECT_STREQ(schema.children[2]->format, "tin");
+  EXPECT_EQ(schema.children[2]->n_children, 0);
+  EXPECT_STREQ(schema.children[3]->format, "n");
+  schema.release(&schema);
+}
+
+TEST(ArrowExport, ArraysOfOtherSizesAreDamage) {
+  Table table = random_table(5, 0.0, 1, test::every_meaning());
+  table.columns[1].offsets.as<int64_t>()[2] -= 1;
+  ArrowArray array;
+  EXPECT_THROW(export_batch(std::move(table), &array), Error);
+}
+
+TEST(ArrowExport, NullArraysMayNotTakeAnyNumberOfPlaces) {
+  Table table;
+  table.rows = 1000;
+  table.schema.fields = {test::every_meaning().fields[1]};
+  table.schema.fields[0].array_size = 1 << 30;
+  table.columns.push_back(make_column(table.schema.fields[0]));
+  append_nulls(table.columns[0], 1000);
+  ArrowArray array;
+  EXPECT_THROW(export_batch(std::move(table), &array), Error);
 }
 
 TEST(Arrow, StreamGivesAllTablesThenEnds) {
@@ -283,20 +319,41 @@ TEST(ArrowImport, BadOffsetsAndBadUtf8AreErrors) {
 }
 
 TEST(ArrowImport, EveryUnsupportedColumnIsNamedAtOnce) {
-  Foreign interval("tin", 0, {nullptr, nullptr}), null_type("n", 0, {}), good("i", 0, {nullptr, nullptr});
-  interval.schema.name = "how_long";
-  null_type.schema.name = "nothing";
+  Foreign half("e", 0, {nullptr, nullptr}), duration("tDs", 0, {nullptr, nullptr}), good("i", 0, {nullptr, nullptr});
+  half.schema.name = "narrow";
+  duration.schema.name = "how_long";
   good.schema.name = "number";
   Foreign batch("+s", 0, {nullptr});
-  batch.child(interval).child(good).child(null_type);
+  batch.child(half).child(good).child(duration);
   try {
     import_schema(batch.schema);
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("how_long"), testing::HasSubstr("nothing"),
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("narrow (float16)"), testing::HasSubstr("how_long (duration)"),
                                              testing::Not(testing::HasSubstr("number"))));
   }
+}
+
+TEST(ArrowImport, IntervalsOfEveryKind) {
+  const int32_t months[] = {99, 14, -3};
+  Foreign by_month("tiM", 2, {nullptr, months}, 1);
+  const Column of_months = import_one(by_month);
+  EXPECT_EQ(of_months.children[0].values.as<int32_t>()[0], 14);
+  EXPECT_EQ(of_months.children[0].values.as<int32_t>()[1], -3);
+  const int32_t day_times[] = {2, 1500, -1, 7};
+  Foreign by_day("tiD", 2, {nullptr, day_times});
+  const Column of_days = import_one(by_day);
+  EXPECT_EQ(of_days.children[1].values.as<int32_t>()[0], 2);
+  EXPECT_EQ(of_days.children[2].values.as<int64_t>()[0], 1'500'000);
+  EXPECT_EQ(of_days.children[1].values.as<int32_t>()[1], -1);
+}
+
+TEST(ArrowImport, ColumnsOfTypeNullHaveNoBuffers) {
+  Foreign nothing("n", 9, {});
+  const Column column = import_one(nothing);
+  EXPECT_EQ(column.length, 9u);
+  EXPECT_EQ(column.null_count, 9u);
 }
 
 TEST(ArrowImport, UuidKeepsByteOrder) {

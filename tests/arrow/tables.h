@@ -42,12 +42,37 @@ inline Schema every_type() {
   return schema;
 }
 
+// Fields that mean more than they are stored as.
+inline Schema every_meaning() {
+  const auto simple = [](const char* name, TypeKind kind) { return field(name, DataType{kind}); };
+  Schema schema;
+  Field entries = field("entries", DataType{TypeKind::kStruct},
+                        {simple("key", TypeKind::kUtf8), field("value", DataType{TypeKind::kList},
+                                                               {simple("item", TypeKind::kInt16)})});
+  entries.nullable = entries.children[0].nullable = false;
+  Field map = field("map", DataType{TypeKind::kList}, {entries});
+  map.meaning = Meaning::kMap;
+  Field array = field("array", DataType{TypeKind::kList}, {simple("item", TypeKind::kFloat32)});
+  array.meaning = Meaning::kArray;
+  array.array_size = 3;
+  Field interval;
+  interval.name = "interval";
+  make_interval(interval, TimeUnit::kNano);
+  Field nothing = simple("nothing", TypeKind::kInt32);
+  nothing.meaning = Meaning::kNull;
+  schema.fields = {map, array, interval, nothing,
+                   field("inside", DataType{TypeKind::kStruct}, {map, array, interval, nothing})};
+  number_fields(schema);
+  return schema;
+}
+
 // Values under a NULL are zero or empty, as an importer leaves them.
 inline void fill_random(Column& column, const Field& shape, uint64_t rows, double nulls, std::mt19937_64& random) {
   column.length = rows;
   std::bernoulli_distribution is_null(nulls);
   std::vector<bool> valid(rows);
-  for (uint64_t i = 0; i < rows; ++i) column.null_count += !(valid[i] = !is_null(random));
+  for (uint64_t i = 0; i < rows; ++i)
+    column.null_count += !(valid[i] = shape.meaning != Meaning::kNull && (!shape.nullable || !is_null(random)));
   if (column.null_count != 0) {
     column.validity.resize((rows + 7) / 8);
     std::memset(column.validity.data(), 0, column.validity.size());
@@ -58,12 +83,15 @@ inline void fill_random(Column& column, const Field& shape, uint64_t rows, doubl
   switch (shape.type.kind) {
     case TypeKind::kStruct:
       for (size_t i = 0; i < shape.children.size(); ++i)
-        fill_random(column.children[i], shape.children[i], rows, nulls, random);
+        fill_random(column.children[i], shape.children[i], rows, shape.meaning == Meaning::kInterval ? 0 : nulls,
+                    random);
       return;
     case TypeKind::kList: {
       int64_t total = 0;
       for (uint64_t i = 0; i < rows; ++i)
-        column.offsets.push(total += valid[i] ? static_cast<int64_t>(random() % 4) : 0);
+        column.offsets.push(total += !valid[i]                          ? 0
+                                     : shape.meaning == Meaning::kArray ? shape.array_size
+                                                                        : static_cast<int64_t>(random() % 4));
       fill_random(column.children[0], shape.children[0], static_cast<uint64_t>(total), nulls, random);
       return;
     }
@@ -92,10 +120,10 @@ inline void fill_random(Column& column, const Field& shape, uint64_t rows, doubl
   }
 }
 
-inline Table random_table(uint64_t rows, double nulls, uint64_t seed) {
+inline Table random_table(uint64_t rows, double nulls, uint64_t seed, const Schema& schema = every_type()) {
   std::mt19937_64 random(seed);
   Table table;
-  table.schema = every_type();
+  table.schema = schema;
   table.rows = rows;
   for (const Field& shape : table.schema.fields) {
     table.columns.push_back(make_column(shape));

@@ -159,7 +159,7 @@ class Convert(CliTest):
             self.assertTrue(one.read() == three.read())
 
     def test_unsupported_types_are_all_named_before_anything_is_written(self):
-        self.basalt("convert", "--query", "select 1 as fine, interval 1 day as wait, interval 2 day as longer",
+        self.basalt("convert", "--query", "select 1 as fine, '101'::bit as wait, union_value(n := 1) as longer",
                     self.path("x.basalt"), code=1)
         self.assertIn("wait", self.stderr)
         self.assertIn("longer", self.stderr)

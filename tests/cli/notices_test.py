@@ -18,7 +18,6 @@ class Notices(CliTest):
         self.assertEqual(self.notices(), [
             "notice: column e: an enum becomes varchar",
             "notice: column j: json becomes varchar",
-            "notice: column f: arrays of a fixed size become lists of any size",
             "notice: column s.m: an enum becomes varchar"])
         self.assertEqual(self.query(f"select distinct t from '{self.path('t.basalt')}'"),
                          [["2020-01-01 00:00:00.123456789"]])

@@ -40,6 +40,9 @@ Column make_column(const Field& field);
 // Appends rows [begin, end) of `source`, which has the same shape.
 void append_rows(Column& target, const Column& source, uint64_t begin, uint64_t end);
 
+// Appends rows that are NULL; zero or nothing lies under them.
+void append_nulls(Column& target, uint64_t rows);
+
 // Brings nested columns to the form in which imports and readers give rows out, whatever Arrow or a file holds: what
 // lies under a NULL struct is NULL, a NULL list has no elements. Other columns are left as they are.
 void make_canonical(Column& column);

@@ -34,6 +34,16 @@ enum class TypeKind : uint8_t {
   kStruct = 22,
 };
 
+// What a field is beyond how it is stored. Numbers are part of the file format: only append. Whoever does not know one
+// sees what is stored.
+enum class Meaning : uint8_t {
+  kStored = 0,
+  kMap = 1,       // a list of struct(key, value); keys are not NULL
+  kArray = 2,     // a list, each of Field::array_size elements
+  kInterval = 3,  // a struct of months, days (32 bits) and parts of a day (64 bits) in microseconds or nanoseconds
+  kNull = 4,      // 32-bit integers that are all NULL
+};
+
 enum class TimeUnit : uint8_t { kSecond = 0, kMilli = 1, kMicro = 2, kNano = 3 };
 
 // How one value is represented in memory: the type that codecs work on.
@@ -77,9 +87,19 @@ struct Field {
   bool nullable = true;
   uint32_t id = 0;              // stable: position in a depth-first walk of the schema at creation
   std::vector<Field> children;  // list: exactly one; struct: any number
+  Meaning meaning = Meaning::kStored;
+  uint32_t array_size = 0;  // kArray: at least 1
 
   bool operator==(const Field&) const = default;
 };
+
+// Elements that NULL arrays may take places for where rows are given out: a few bytes of a file can stand for any number.
+constexpr uint64_t kMostNullElements = 1 << 24;
+
+// Whether type, children and size are those that the meaning is stored as.
+bool fits_meaning(const Field& field);
+// Makes the field an interval; `unit` is kMicro or kNano.
+void make_interval(Field& field, TimeUnit unit);
 
 struct Schema {
   std::vector<Field> fields;

@@ -1,6 +1,7 @@
 // Arrow IPC, the serialised form of Arrow: both the stream and the file format, read and written through nanoarrow.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,8 +29,10 @@ constexpr uint64_t kUnknownBytes = ~uint64_t{0};
 
 // Opens a stream or a file, told apart by the first bytes; record batches follow as they are read. Every batch is
 // validated before it is given out. `name` stands in errors. A file may come from a pipe. `size`: what the reader gives
-// in all; where that is unknown, memory is only taken for what has come, which costs large batches a copy.
-void open_ipc(const std::string& path, ArrowArrayStream* out);
+// in all; where that is unknown, memory is only taken for what has come, which costs large batches a copy. `counter`
+// tells how many bytes of a path were read.
+void open_ipc(const std::string& path, ArrowArrayStream* out,
+              const std::shared_ptr<std::atomic<uint64_t>>& counter = nullptr);
 void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out, uint64_t size = kUnknownBytes);
 
 // The rows of a .basalt file as an Arrow stream, one batch per chunk, decoded on demand. `columns`: names, empty = all.

@@ -10,6 +10,7 @@ class DeltaCodec final : public Codec {
   std::string_view name() const override { return "delta"; }
   bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && is_integer(type); }
   std::vector<ChildSlot> children(Physical type) const override;
+  uint64_t reading_cost(const Node& node) const override { return node.count * 8; }
   Node encode(const Values& values, const Tree& tree, Effort effort) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;

@@ -10,6 +10,8 @@ class DictCodec final : public Codec {
   std::string_view name() const override { return "dict"; }
   bool accepts(Physical type, bool is_bytes) const override;
   std::vector<ChildSlot> children(Physical type) const override;
+  bool holds_entries() const override { return true; }
+  uint64_t reading_cost(const Node& node) const override { return node.count * 11; }
   Node encode(const Values& values, const Tree& tree, Effort effort) const override;
   void validate(const NodeView& node) const override;
   void check_values(const NodeView& node) const override;

@@ -8,6 +8,7 @@
 #include "codec/device_names.h"
 #include "codec/galp/galp.h"
 #include "codec/galp/tiles.h"
+#include "codec/rle/layout.h"
 
 namespace basalt {
 
@@ -162,6 +163,13 @@ std::optional<Estimate> GalpCodec::estimate(const Sample& given, ChildChooser& c
     if (!best || (!same_child && one.bytes < best->bytes * kPackedWins)) best = std::move(one);
   }
   return best;
+}
+
+// Runs become floats before they become rows.
+uint64_t GalpCodec::reading_cost(const Node& node) const {
+  const Node& integers = node.children[galp::kIntegers];
+  const bool once_per_run = integers.codec->name() == "rle";
+  return (once_per_run ? integers.children[rle::kValues] : node).count * 6;
 }
 
 DeviceReader GalpCodec::device_reader(const NodeView& node) const {

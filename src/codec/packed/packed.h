@@ -9,6 +9,7 @@ class PackedCodec final : public Codec {
  public:
   std::string_view name() const override { return "packed"; }
   bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && is_integer(type); }
+  bool holds_packed_tiles() const override { return true; }
   bool point_access() const override { return true; }
   Node encode(const Values& values, const Tree& tree, Effort effort) const override;
   void validate(const NodeView& node) const override;

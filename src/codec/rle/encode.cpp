@@ -96,6 +96,10 @@ std::optional<Estimate> RleCodec::estimate(const Sample& sample, ChildChooser& c
   return Estimate{values.bytes + ends.bytes + entries, {"rle", {std::move(values.tree), std::move(ends.tree)}}};
 }
 
+uint64_t RleCodec::reading_cost(const Node& node) const {
+  return node.count * 4 + node.children[rle::kValues].count * 12;
+}
+
 namespace {
 
 // How many nodes of runs a path down the tree has at most.

@@ -10,6 +10,7 @@ class StringsCodec final : public Codec {
   std::string_view name() const override { return "strings"; }
   bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && type == Physical::kBytes; }
   std::vector<ChildSlot> children(Physical type) const override;
+  bool holds_lengths() const override { return true; }
   uint32_t depth_cost() const override { return 0; }
   bool point_access() const override { return true; }
   Node encode(const Values& values, const Tree& tree, Effort effort) const override;

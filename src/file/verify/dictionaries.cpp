@@ -98,10 +98,10 @@ struct Entries {
 // The dictionary of a chunk's values, below their NULLs if they have any; nullptr if they are stored otherwise.
 const NodeView* dictionary_of(const NodeView& root) {
   const NodeView* values = &root;
-  if (root.codec != nullptr && root.codec->name() == "validity") {
+  if (root.codec != nullptr && root.codec->holds_nulls()) {
     values = root.children.size() > validity::kValues ? &root.children[validity::kValues] : nullptr;
   }
-  const bool found = values != nullptr && values->codec != nullptr && values->codec->name() == "dict";
+  const bool found = values != nullptr && values->codec != nullptr && values->codec->holds_entries();
   return found ? values : nullptr;
 }
 
@@ -125,7 +125,7 @@ void check_chunk_entries(const File& file, uint32_t field_id, uint32_t chunk, co
 
 void check_dictionaries(const NodeView& root, const DecodeLimits& limits) {
   for (const NodeView& child : root.children) check_dictionaries(child, limits);
-  if (root.codec == nullptr || root.codec->name() != "dict") return;
+  if (root.codec == nullptr || !root.codec->holds_entries()) return;
   check_ascending(root.children.at(dict::kEntries), limits);
 }
 

@@ -3,6 +3,7 @@
 #include "file/verify/unused_fields.h"
 
 #include <fmt/format.h>
+#include <format_generated.h>
 
 #include <algorithm>
 
@@ -19,7 +20,6 @@ constexpr uint32_t kOrderFlags = kAscending | kDescending | kStrict | kConstant 
 constexpr uint32_t kBoundFlags = kHasMin | kHasMax | kMinExact | kMaxExact | kHasNan;
 
 using Bytes = flatbuffers::Vector<uint8_t>;
-uint32_t size_of(const Bytes* bytes) { return bytes == nullptr ? 0 : bytes->size(); }
 
 void check_footer_column(const format::Column& column) {
   const uint32_t bounds = column.flags() >> kBoundShift;

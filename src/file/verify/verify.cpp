@@ -198,6 +198,7 @@ class Verifier {
       check_values(encoded.root);
       check_dictionaries(encoded.root, limits_);
       check_children(field, column, item.chunk);
+      check_meaning(field, column);
       if (use_decoder) check_utf8(column, 0);
       DistinctSketch sketch;
       const ChunkFacts facts = check_chunk(column, info, file_.statistics(item.field), sketch);
@@ -222,6 +223,20 @@ class Verifier {
                                   : column.length;
       if (rows != wanted) fail(fmt::format("it needs {} rows of {} but there are {}", wanted, child.name, rows));
     }
+  }
+
+  void check_meaning(const Field& field, const Column& column) const {
+    if (field.meaning == Meaning::kNull && column.null_count != column.length) fail("it has values and must have none");
+    if (field.meaning == Meaning::kArray) {
+      const int64_t* offsets = column.offsets.as<int64_t>();
+      for (uint64_t row = 0; row < column.length; ++row) {
+        if (column.is_valid(row) && offsets[row + 1] - offsets[row] != int64_t{field.array_size})
+          fail(fmt::format("row {} has another number of elements than {}", row, field.array_size));
+      }
+    }
+    const Field& map = *file_.fields()[file_.parent(file_.parent(field.id))];
+    const bool is_key = map.meaning == Meaning::kMap && map.children[0].children[0].id == field.id;
+    if (is_key && column.null_count != 0) fail("a key of a map is NULL");
   }
 
   // What lies under a NULL struct may be NULL itself.

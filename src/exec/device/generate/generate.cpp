@@ -4,6 +4,7 @@
 
 #include "basalt/core/error.h"
 #include "codec/galp/layout.h"
+#include "codec/trees.h"
 #include "core/float_key.h"
 #include "core/packed_tile.h"
 #include "exec/device/generate/generator.h"
@@ -72,7 +73,7 @@ void Generator::plan_columns(const std::vector<ColumnShapes>& columns) {
     if (plan.shapes.values.empty() && !has_texts(column)) {  // no chunk at all: named, but never opened
       NodeView none;
       none.type = Physical::kU8;
-      plan.shapes.values.push_back(get_codec("constant").device_reader(none));
+      plan.shapes.values.push_back(get_codec(constant_tree(none.type).codec).device_reader(none));
       plan.shapes.value_words = 3;
     }
     if (plan.nullable()) {

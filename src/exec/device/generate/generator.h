@@ -76,6 +76,18 @@ class Generator {
   KnownPredicates write_texts(const Needs& needs, std::string& out);
   void write_filter_step(const Expr& expr);
   void write_aggregate_step(const AggregateStep& step);
+  // What a step's aggregates do before its rows, with each of them, and behind them.
+  struct StepText {
+    RowEmitter rows;
+    std::string before;
+    std::string after;
+  };
+  void write_aggregate(size_t index, StepText& text);
+  void write_extreme(size_t index, const Emitted& arg, RowEmitter& rows);
+  void write_float_sum(size_t index, const Emitted& arg, StepText& text);
+  // `range`: of the argument.
+  void write_integer_sum(size_t index, const Emitted& arg, const exec::IntegerRange& range, StepText& text);
+  std::string row_loops(const Needs& needs, const std::string& row_text);
   // The one column that is filtered and summed by its codec's totals, if the statement asks for nothing else.
   std::optional<uint32_t> summed_at_once() const;
   void write_totals(uint32_t column);
@@ -95,6 +107,7 @@ class Generator {
   std::string pick_head(const Needs& needs, const std::string& indent);
   bool takes_unrolled(const Needs& needs, size_t lines);
   uint32_t slice_size(const Needs& needs) const;
+  std::string valid_name(uint32_t column) const;  // says whether a row's value is valid; empty: it always is
   std::vector<ColumnNames> row_names() const;
   std::string whole_source() const;
   std::string column_types() const;

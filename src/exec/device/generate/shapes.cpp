@@ -133,7 +133,7 @@ ChunkReaders readers_of(const NodeView& root) {
   ChunkReaders readers;
   readers.value_node = &root;
   if (!is_known(root)) return readers;
-  if (root.codec != nullptr && root.codec->name() == "validity") {
+  if (root.codec != nullptr && root.codec->holds_nulls()) {
     if (root.children.size() != 2) return readers;
     readers.validity_node = &root.children[validity::kValid];
     readers.value_node = &root.children[validity::kValues];

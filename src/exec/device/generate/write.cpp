@@ -31,6 +31,12 @@ const char* aggregate_word(AggregateOp op) {
   return "";
 }
 
+// Whether a row counts, and its value as an integer.
+std::string live_text(const Emitted& arg) { return arg.valid.empty() ? "live" : "live && " + arg.valid; }
+std::string integer_text(const Emitted& arg) {
+  return arg.lane == Lane::kBool ? "(" + arg.value + " ? 1 : 0)" : arg.value;
+}
+
 std::string column_list(const Needs& needs, const std::vector<std::string>& names) {
   std::string text;
   std::set<uint32_t> all = needs.values;
@@ -157,10 +163,12 @@ bool Generator::takes_unrolled(const Needs& needs, size_t lines) {
   return true;
 }
 
+std::string Generator::valid_name(uint32_t column) const { return nullable(column) ? names_[column] + "_ok" : ""; }
+
 std::vector<ColumnNames> Generator::row_names() const {
   std::vector<ColumnNames> names;
-  for (size_t i = 0; i < names_.size(); ++i) {
-    names.push_back({names_[i] + "_value[j]", nullable(static_cast<uint32_t>(i)) ? names_[i] + "_ok" : "", lanes_[i]});
+  for (uint32_t i = 0; i < names_.size(); ++i) {
+    names.push_back({names_[i] + "_value[j]", valid_name(i), lanes_[i]});
   }
   return names;
 }
@@ -262,7 +270,7 @@ KnownPredicates Generator::write_texts(const Needs& needs, std::string& out) {
     const uint32_t column = plan_.texts[text].column;
     const std::string mask = "text_" + std::to_string(text);
     out += "        const uint32_t " + mask + " = " + text_call(text) + ";\n        tally.text(work.index());\n";
-    const std::string valid = nullable(column) ? names_[column] + "_ok" : "";
+    const std::string valid = valid_name(column);
     const std::string bit = "(" + mask + " >> picked.k[j] & 1) != 0";
     const std::string value = "(" + (valid.empty() ? "" : valid + " && ") + bit + ")";
     // Beside a NULL in the list only hits are known.
@@ -288,89 +296,104 @@ void Generator::write_filter_step(const Expr& expr) {
   out += "        sync_warp();\n      }\n      if (tally.ends(alive, how)) continue;\n";
 }
 
-void Generator::write_aggregate_step(const AggregateStep& step) {
-  const uint32_t slice = slice_size(step.needs);
-  const std::vector<ColumnNames> names = row_names();
-  RowEmitter rows(names, literals_, "          ");
-  std::string before;
-  std::string after;
-  std::string words;
-  for (const size_t index : step.aggregates) {
-    const Aggregate& aggregate = pipeline_.aggregates[index];
-    const std::string number = std::to_string(index);
-    words += (words.empty() ? "" : ", ") + std::string(aggregate_word(aggregate.op));
-    const exec::Step prepared = exec::prepare(aggregate.arg, list_);
-    Emitted arg;
-    if (aggregate.op == AggregateOp::kCount && aggregate.arg.op == ExprOp::kColumn) {
-      arg.valid = names[aggregate.arg.column].valid;
-    } else {
-      arg = rows.value(prepared);
-    }
-    const std::string ok = arg.valid.empty() ? "live" : "live && " + arg.valid;
-    ResultPlan& result = plan_.results[index];
-    const bool counts = !arg.valid.empty();
-    if (counts) {
-      declarations_ += "  Count count_" + number + " = 0;\n";
-      rows.line("if (" + ok + ") ++count_" + number + ";");
-    }
-    record_text_ += "  record.count(" + number + ", " + (counts ? "count_" + number : "rows") + ");\n";
-    if (aggregate.op == AggregateOp::kCount) continue;
+void Generator::write_extreme(size_t index, const Emitted& arg, RowEmitter& rows) {
+  const Aggregate& aggregate = pipeline_.aggregates[index];
+  const std::string number = std::to_string(index);
+  const bool real = is_float(aggregate.arg.type);
+  plan_.results[index].kind = real ? ResultKind::kFloatExtreme : ResultKind::kIntegerExtreme;
+  const Lane lane = real ? Lane::kI64 : arg.lane == Lane::kBool ? Lane::kI32 : arg.lane;
+  const std::string minimum = aggregate.op == AggregateOp::kMin ? "true" : "false";
+  declarations_ += std::string("  Extreme<") + lane_type(lane) + ", " + minimum + "> extreme_" + number + ";\n";
+  const std::string value = real ? "order_key(static_cast<double>(" + arg.value + "))" : integer_text(arg);
+  rows.line("extreme_" + number + ".take(" + live_text(arg) + ", " + value + ");");
+  record_text_ += "  record.state(" + number + ", extreme_" + number + ");\n";
+}
 
-    const bool real = is_float(aggregate.arg.type);
-    if (aggregate.op == AggregateOp::kMin || aggregate.op == AggregateOp::kMax) {
-      result.kind = real ? ResultKind::kFloatExtreme : ResultKind::kIntegerExtreme;
-      const Lane lane = real ? Lane::kI64 : arg.lane == Lane::kBool ? Lane::kI32 : arg.lane;
-      const std::string minimum = aggregate.op == AggregateOp::kMin ? "true" : "false";
-      declarations_ += std::string("  Extreme<") + lane_type(lane) + ", " + minimum + "> extreme_" + number + ";\n";
-      const std::string value = real                      ? "order_key(static_cast<double>(" + arg.value + "))"
-                                : arg.lane == Lane::kBool ? "(" + arg.value + " ? 1 : 0)"
-                                                          : arg.value;
-      rows.line("extreme_" + number + ".take(" + ok + ", " + value + ");");
-      record_text_ += "  record.state(" + number + ", extreme_" + number + ");\n";
-      continue;
-    }
-    if (real) {
-      result.kind = ResultKind::kFloatSum;
-      result.tile_sum = plan_.tile_sums++;
-      before += "      double tile_sum_" + number + " = 0;\n";
-      rows.line("if (" + ok + ") tile_sum_" + number + " += static_cast<double>(" + arg.value + ");");
-      after += "      store_tile_sum(p, " + std::to_string(result.tile_sum) + ", work.index(), sum_of_lanes(tile_sum_" +
-               number + "));\n";
-      continue;
-    }
-    result.kind = ResultKind::kIntegerSum;
-    declarations_ += "  Sum sum_" + number + ";\n";
-    record_text_ += "  record.state(" + number + ", sum_" + number + ");\n";
-    const std::string value = arg.lane == Lane::kBool ? "(" + arg.value + " ? 1 : 0)" : arg.value;
-    constexpr int128_t kSafe = int128_t{1} << 120;  // 32 values below this cannot leave 128 bits
-    const bool wide = prepared.range.low < -kSafe || prepared.range.high > kSafe;
-    if (wide) {
-      rows.line("if (" + ok + ") sum_" + number + ".add(" + value + ");");
-      continue;
-    }
-    // A lane adds its 32 values of a tile in the narrowest integers that cannot overflow, the tile to 128 bits.
-    const Lane lane = tile_sum_lane(prepared.range);
-    before += std::string("      ") + lane_type(lane) + " tile_sum_" + number + " = 0;\n";
-    rows.line("if (" + ok + ") tile_sum_" + number + " += " + value + ";");
-    after += "      sum_" + number + ".add(static_cast<int128_t>(tile_sum_" + number + "));\n";
+void Generator::write_float_sum(size_t index, const Emitted& arg, StepText& text) {
+  const std::string number = std::to_string(index);
+  ResultPlan& result = plan_.results[index];
+  result.kind = ResultKind::kFloatSum;
+  result.tile_sum = plan_.tile_sums++;
+  text.before += "      double tile_sum_" + number + " = 0;\n";
+  text.rows.line("if (" + live_text(arg) + ") tile_sum_" + number + " += static_cast<double>(" + arg.value + ");");
+  text.after += "      store_tile_sum(p, " + std::to_string(result.tile_sum) +
+                ", work.index(), sum_of_lanes(tile_sum_" + number + "));\n";
+}
+
+void Generator::write_integer_sum(size_t index, const Emitted& arg, const exec::IntegerRange& range, StepText& text) {
+  const std::string number = std::to_string(index);
+  plan_.results[index].kind = ResultKind::kIntegerSum;
+  declarations_ += "  Sum sum_" + number + ";\n";
+  record_text_ += "  record.state(" + number + ", sum_" + number + ");\n";
+  const std::string value = integer_text(arg);
+  constexpr int128_t kSafe = int128_t{1} << 120;  // 32 values below this cannot leave 128 bits
+  const bool wide = range.low < -kSafe || range.high > kSafe;
+  if (wide) {
+    text.rows.line("if (" + live_text(arg) + ") sum_" + number + ".add(" + value + ");");
+    return;
   }
-  std::string& out = aggregate_text_;
-  out += "    {  // " + words + column_list(step.needs, names_) + "\n" + open_columns(step.needs, "      ");
-  out += before;
-  // Little survives most filters, and then picking the survivors costs less than reading all rows. The same text serves
-  // both.
-  const bool unrolled = takes_unrolled(step.needs, static_cast<size_t>(std::ranges::count(rows.text(), '\n')));
+  // A lane adds its 32 values of a tile in the narrowest integers that cannot overflow, the tile to 128 bits.
+  const Lane lane = tile_sum_lane(range);
+  text.before += std::string("      ") + lane_type(lane) + " tile_sum_" + number + " = 0;\n";
+  text.rows.line("if (" + live_text(arg) + ") tile_sum_" + number + " += " + value + ";");
+  text.after += "      sum_" + number + ".add(static_cast<int128_t>(tile_sum_" + number + "));\n";
+}
+
+void Generator::write_aggregate(size_t index, StepText& text) {
+  const Aggregate& aggregate = pipeline_.aggregates[index];
+  const std::string number = std::to_string(index);
+  const exec::Step prepared = exec::prepare(aggregate.arg, list_);
+  Emitted arg;
+  if (aggregate.op == AggregateOp::kCount && aggregate.arg.op == ExprOp::kColumn) {
+    arg.valid = valid_name(aggregate.arg.column);
+  } else {
+    arg = text.rows.value(prepared);
+  }
+  const bool counts = !arg.valid.empty();
+  if (counts) {
+    declarations_ += "  Count count_" + number + " = 0;\n";
+    text.rows.line("if (" + live_text(arg) + ") ++count_" + number + ";");
+  }
+  record_text_ += "  record.count(" + number + ", " + (counts ? "count_" + number : "rows") + ");\n";
+  if (aggregate.op == AggregateOp::kCount) return;
+  if (aggregate.op == AggregateOp::kMin || aggregate.op == AggregateOp::kMax) {
+    write_extreme(index, arg, text.rows);
+  } else if (is_float(aggregate.arg.type)) {
+    write_float_sum(index, arg, text);
+  } else {
+    write_integer_sum(index, arg, prepared.range, text);
+  }
+}
+
+// Little survives most filters, and then picking the survivors costs less than reading all rows. The same text serves
+// both.
+std::string Generator::row_loops(const Needs& needs, const std::string& row_text) {
+  const bool unrolled = takes_unrolled(needs, static_cast<size_t>(std::ranges::count(row_text, '\n')));
   const bool picked = pipeline_.has_filter || !unrolled;
+  std::string out;
   if (picked) {
     if (unrolled) out += "      if (is_sparse(alive)) {\n";
-    out += pick_head(step.needs, "      ") + rows.text() + "        }\n      }\n";
+    out += pick_head(needs, "      ") + row_text + "        }\n      }\n";
   }
   if (unrolled) {
     if (picked) out += "      } else {\n";
-    out += slice_head(step.needs, slice, "      ") + rows.text() + "        }\n      });\n";
+    out += slice_head(needs, slice_size(needs), "      ") + row_text + "        }\n      });\n";
     if (picked) out += "      }\n";
   }
-  out += after;
+  return out;
+}
+
+void Generator::write_aggregate_step(const AggregateStep& step) {
+  const std::vector<ColumnNames> names = row_names();
+  StepText text{RowEmitter(names, literals_, "          "), "", ""};
+  std::string words;
+  for (const size_t index : step.aggregates) {
+    words += (words.empty() ? "" : ", ") + std::string(aggregate_word(pipeline_.aggregates[index].op));
+    write_aggregate(index, text);
+  }
+  std::string& out = aggregate_text_;
+  out += "    {  // " + words + column_list(step.needs, names_) + "\n" + open_columns(step.needs, "      ");
+  out += text.before + row_loops(step.needs, text.rows.text()) + text.after;
   out += bad_text(step.needs.values, names_, "      ") + "      sync_warp();\n    }\n";
 }
 
