@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/human.h"
+
 namespace basalt::cli {
 
 bool is_terminal(int descriptor);
@@ -14,8 +16,6 @@ bool is_terminal(int descriptor);
 bool wants_color(int descriptor);
 uint32_t terminal_width();  // of stderr or stdout, whichever is a terminal; 0 if neither is
 
-std::string human_bytes(uint64_t bytes);                    // 1.4 GiB
-std::string human_count(uint64_t count);                    // 6,001,215
 std::string human_rate(double per_second);                  // 12.3 M
 std::string human_seconds(double seconds);                  // 340 ms, 12.4 s, 3:07
 std::string human_ratio(uint64_t plain, uint64_t encoded);  // 4.21×

@@ -173,8 +173,7 @@ void validate_node(const NodeView& node, TreePlace place, uint32_t levels, uint3
   if (!may_hold(*node.codec, node.type, place)) {
     throw Error(ErrorCode::kCorrupt,
                 name + " cannot hold " +
-                    (place == TreePlace::kBytes ? "the bytes of strings"
-                                                : std::string("values of type ") + to_string(node.type)) +
+                    (place == TreePlace::kBytes ? "the bytes of strings" : words_for(node.type)) +
                     (node.codec->holds_nulls() ? " inside of a tree" : ""));
   }
   const auto slots = node.codec->children(node.type);

@@ -77,6 +77,25 @@ const char* to_string(Physical physical) {
   return "unknown";
 }
 
+const char* words_for(Physical physical) {
+  switch (physical) {
+    case Physical::kNone: return "structs";
+    case Physical::kU8: return "unsigned 8-bit integers";
+    case Physical::kU16: return "unsigned 16-bit integers";
+    case Physical::kU32: return "unsigned 32-bit integers";
+    case Physical::kU64: return "unsigned 64-bit integers";
+    case Physical::kI8: return "8-bit integers";
+    case Physical::kI16: return "16-bit integers";
+    case Physical::kI32: return "32-bit integers";
+    case Physical::kI64: return "64-bit integers";
+    case Physical::kI128: return "128-bit integers";
+    case Physical::kF32: return "32-bit floats";
+    case Physical::kF64: return "64-bit floats";
+    case Physical::kBytes: return "strings";
+  }
+  return "unknown values";
+}
+
 namespace {
 
 const char* timestamp_suffix(TimeUnit unit) {

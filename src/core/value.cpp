@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "basalt/core/error.h"
 #include "core/dispatch.h"
@@ -169,6 +170,29 @@ std::string format_uuid(int128_t stored) {
   return text;
 }
 
+// SQL's dates and timestamps that lie before or behind all others.
+const char* infinity_of(int128_t value, TypeKind kind) {
+  const bool is_date = kind == TypeKind::kDate;
+  if (!is_date && kind != TypeKind::kTimestamp && kind != TypeKind::kTimestampTz) return nullptr;
+  const int128_t last = is_date ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
+  return value == last ? "infinity" : value == -last ? "-infinity" : nullptr;
+}
+
+// As SQL prints them: what is no printable ASCII as \xHH.
+std::string format_blob(const std::string& bytes) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (byte >= 32 && byte < 127 && c != '\\' && c != '\'' && c != '"') {
+      text += c;
+    } else {
+      text += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  return text;
+}
+
 std::string format_real(double value, Physical type) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
@@ -184,6 +208,7 @@ std::string format_real(double value, Physical type) {
 
 std::string format_value(const Value& value, const DataType& type) {
   if (value.null) return "NULL";
+  if (const char* infinite = infinity_of(value.integer, type.kind)) return infinite;
   switch (type.kind) {
     case TypeKind::kBool: return value.integer != 0 ? "true" : "false";
     case TypeKind::kFloat32:
@@ -194,8 +219,8 @@ std::string format_value(const Value& value, const DataType& type) {
     case TypeKind::kTimestamp: return format_timestamp(static_cast<int64_t>(value.integer), type.unit);
     case TypeKind::kTimestampTz: return format_timestamp(static_cast<int64_t>(value.integer), type.unit) + "+00";
     case TypeKind::kUuid: return format_uuid(value.integer);
-    case TypeKind::kUtf8:
-    case TypeKind::kBinary: return value.bytes;
+    case TypeKind::kUtf8: return value.bytes;
+    case TypeKind::kBinary: return format_blob(value.bytes);
     default: return format_integer(value.integer);
   }
 }

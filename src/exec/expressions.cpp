@@ -36,7 +36,7 @@ Expr converted(Expr expr, Physical type) {
   }
   if (!fits) {
     throw Error(ErrorCode::kInvalidArgument, std::string("the literal ") + to_string(expr, {}) +
-                                                 " does not fit the type " + to_string(type) + " it is compared with");
+                                                 " does not fit the " + words_for(type) + " it is compared with");
   }
   value.type = expr.type = type;
   return expr;

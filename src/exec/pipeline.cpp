@@ -304,4 +304,27 @@ std::vector<Value> run_pipeline(const Pipeline& pipeline, const RunOptions& opti
   return values;
 }
 
+TileCounts decide_tiles(const Pipeline& pipeline) {
+  TileCounts counts;
+  for (const std::shared_ptr<const File>& file : pipeline.files) {
+    for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) {
+      const uint32_t tiles = tile_count(file->chunks()[chunk].rows);
+      for (uint32_t first = 0; first < tiles; first += kTilesPerZone) {
+        const uint32_t zone = first / kTilesPerZone;
+        std::vector<const Statistics*> stats;
+        for (const PipelineColumn& column : pipeline.columns) {
+          const ColumnChunkInfo& info = file->column(column.field_id).chunks[chunk];
+          stats.push_back(zone < info.zones.size() ? &info.zones[zone] : &info.stats);
+        }
+        const Decision decision = pipeline.has_filter ? decide(pipeline.filter, stats) : Decision::kAll;
+        const uint32_t count = std::min(kTilesPerZone, tiles - first);
+        counts.total += count;
+        counts.skipped += decision == Decision::kNone ? count : 0;
+        counts.all_true += decision == Decision::kAll ? count : 0;
+      }
+    }
+  }
+  return counts;
+}
+
 }  // namespace basalt

@@ -75,7 +75,7 @@ void check_arity(const Expr& expr, size_t least, size_t most) {
 void check_same_type(const Expr& expr, Physical type) {
   for (const Expr& arg : expr.args) {
     if (arg.type != type) {
-      fail(std::string("arguments of different types, ") + to_string(arg.type) + " and " + to_string(type));
+      fail(std::string("arguments of different types, ") + words_for(arg.type) + " and " + words_for(type));
     }
   }
 }

@@ -58,7 +58,7 @@ class ArrayCursor {
     node.type = type;
     if (node.codec != nullptr && !may_hold(*node.codec, type, where)) {
       fail(fmt::format("{} cannot hold {} at its place of the encoding tree", node.codec_name,
-                       where == TreePlace::kBytes ? "the bytes of strings" : to_string(type)));
+                       where == TreePlace::kBytes ? "the bytes of strings" : words_for(type)));
     }
     node.count = from->count();
     node.child_count = shape_node.child_count;

@@ -215,7 +215,7 @@ struct Writer::State {
       try {
         encoders.push_back(std::make_unique<ColumnEncoder>(*fields[i], forced[i], options.encoder, options.effort));
       } catch (const Error& error) {
-        throw error.within(fmt::format("{}: column {}", path, paths[i]));
+        throw error.within(fmt::format("{}: column {} ({})", path, paths[i], to_string(*fields[i])));
       }
       columns.emplace_back(*fields[i]);
     }

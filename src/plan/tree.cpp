@@ -75,7 +75,7 @@ Tree bind_node(const Tree& tree, Physical type, TreePlace place, uint32_t level,
   if (!may_hold(codec, type, place)) {
     const bool is_bytes = place == TreePlace::kBytes;
     throw Error(ErrorCode::kInvalidArgument, tree.codec + " cannot hold " +
-                                                 (is_bytes ? std::string("the bytes of strings") : to_string(type)) +
+                                                 (is_bytes ? "the bytes of strings" : words_for(type)) +
                                                  (place == TreePlace::kColumn ? "" : " at this place of a tree"));
   }
   const auto slots = codec.children(type);

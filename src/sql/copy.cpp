@@ -2,15 +2,11 @@
 // written by the operator of copy_operator.cpp.
 #include "sql/copy.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
 
 #include "basalt/plan/tree.h"
 #include "duckdb/common/string_util.hpp"
-#include "duckdb/storage/buffer_manager.hpp"
 #include "sql/scan.h"
 #include "sql/state.h"
 #include "sql/types.h"
@@ -173,21 +169,6 @@ duckdb::CopyFunctionExecutionMode execution_mode(bool preserve_order, bool) {
                         : duckdb::CopyFunctionExecutionMode::PARALLEL_COPY_TO_FILE;
 }
 
-// One line on what became of the rows, for the statement's report.
-std::string describe(const WriteSummary& summary, const std::string& path) {
-  constexpr size_t kMostColumns = 8;
-  const auto megabytes = [](uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); };
-  std::string text = fmt::format("{}: {} → {}", std::filesystem::path(path).filename().string(),
-                                 megabytes(summary.plain_bytes), megabytes(summary.file_bytes));
-  const size_t named = std::min(summary.columns.size(), kMostColumns);
-  for (size_t i = 0; i < named; ++i) {
-    const ColumnSummary& column = summary.columns[i];
-    text += fmt::format("{}{} {}", i == 0 ? ": " : ", ", column.path, column.trees.empty() ? "-" : column.trees[0]);
-  }
-  if (named < summary.columns.size()) text += fmt::format(" and {} more columns", summary.columns.size() - named);
-  return text;
-}
-
 }  // namespace
 
 uint64_t held_limit(const Writer& writer) { return writer.memory_limit() / 5; }
@@ -221,7 +202,7 @@ void finish_writer(ClientContext& context, Writer& writer, const std::string& pa
     const auto log = StatementLog::of(context);
     log->write_summary = writer.finish();
     log->write_summary.notices = log->snapshot().notices;
-    log->add_note(describe(log->write_summary, path));
+    log->add_file(path, log->write_summary);
   });
 }
 

@@ -2,6 +2,8 @@
 // the bindings and types of the operator it replaces.
 #include "sql/operator.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cmath>
 #include <thread>
@@ -39,12 +41,24 @@ std::string device_text(const LoweredAggregate& lowered, Device device) {
   return reason.empty() ? "cuda" : "cpu (" + reason + ")";
 }
 
-TextMap describe(const LoweredAggregate& lowered, Device device) {
+std::string pruning_text(const Pipeline& pipeline) {
+  const TileCounts tiles = decide_tiles(pipeline);
+  return fmt::format("statistics leave {} of {} tiles", tiles.total - tiles.skipped, tiles.total);
+}
+
+TextMap describe(const LoweredAggregate& lowered) {
   TextMap text;
   text["Files"] = lowered.files;
   text["Aggregates"] = lowered.aggregates;
   if (!lowered.columns.empty()) text["Columns"] = lowered.columns;
   if (!lowered.filter.empty()) text["Filter"] = lowered.filter;
+  return text;
+}
+
+// Before it runs.
+TextMap describe_plan(const LoweredAggregate& lowered, Device device) {
+  TextMap text = describe(lowered);
+  if (!lowered.filter.empty()) text["Pruning"] = pruning_text(lowered.pipeline);
   text["Device"] = device_text(lowered, device);
   return text;
 }
@@ -79,7 +93,7 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
         device_(where) {}
 
   duckdb::string GetName() const override { return "BASALT_AGGREGATE"; }
-  TextMap ParamsToString() const override { return describe(*lowered_, device_); }
+  TextMap ParamsToString() const override { return describe_plan(*lowered_, device_); }
   bool IsSource() const override { return true; }
 
   duckdb::unique_ptr<duckdb::GlobalSourceState> GetGlobalSourceState(ClientContext&) const override {
@@ -89,7 +103,7 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
   // Shown by EXPLAIN ANALYZE.
   TextMap ExtraSourceParams(duckdb::GlobalSourceState& state, duckdb::LocalSourceState&) const override {
     const RunReport& report = state.Cast<RunState>().report;
-    TextMap text = ParamsToString();
+    TextMap text = describe(*lowered_);
     text["Device"] = report.device_name;
     put_tile_counts(report.tiles, text);
     return text;
@@ -156,11 +170,11 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
   void note_why_cpu(StatementLog& log, const RunReport& report) const {
     const GpuAvailability& available = gpu();
     if (available.backend == nullptr) {
-      log.add_note("ran on the CPU: " + available.reason);
+      log.set_why_cpu(available.reason);
       return;
     }
     const std::string reason = report.why_cpu.empty() ? available.backend->why_not(lowered_->pipeline) : report.why_cpu;
-    if (!reason.empty()) log.add_note("ran on the CPU: " + reason);
+    log.set_why_cpu(reason);
   }
 
   Lowered lowered_;
@@ -186,7 +200,7 @@ struct LogicalBasaltAggregate : duckdb::LogicalExtensionOperator {
   }
   void ResolveTypes() override { types = result_types; }
   duckdb::string GetName() const override { return "BASALT_AGGREGATE"; }
-  TextMap ParamsToString() const override { return describe(*lowered, device); }
+  TextMap ParamsToString() const override { return describe_plan(*lowered, device); }
   duckdb::string GetExtensionName() const override { return "basalt"; }
   bool SupportSerialization() const override { return false; }
 

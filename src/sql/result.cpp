@@ -168,6 +168,7 @@ const QueryReport& QueryResult::report() const {
   report.in_basalt = log.in_basalt;
   report.in_duckdb = log.in_duckdb;
   report.notes = log.notes;
+  report.why_cpu = log.why_cpu;
   report.notices = log.notices;
   report.tiles = log.scans.tiles;
   for (const RunReport& run : log.runs) {
@@ -214,6 +215,7 @@ std::string QueryReport::summary() const {
   if (!in_basalt.empty()) {
     text += " · ran in Basalt on " + (ran_on == Device::kCuda ? device_name : "the CPU");
     if (ran_on == Device::kCpu && !device_name.empty() && device_name != "CPU") text += " (" + device_name + ")";
+    if (ran_on == Device::kCpu && !why_cpu.empty()) text += ": " + why_cpu;
     if (ran_on == Device::kCuda) {
       text += " (kernel " + milliseconds(kernel_ms);
       if (compile_ms > 0) text += ", compiled in " + milliseconds(compile_ms);

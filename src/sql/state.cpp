@@ -1,11 +1,14 @@
 // Open files, the statement's log, errors and settings of Basalt inside DuckDB.
 #include "sql/state.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
+#include "core/human.h"
 #include "duckdb/common/string_util.hpp"
 #include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/storage/buffer_manager.hpp"
@@ -108,6 +111,8 @@ void StatementLog::clear() {
   in_basalt_.clear();
   in_duckdb_.clear();
   notes_.clear();
+  why_cpu_.clear();
+  files_written_ = plain_bytes_written_ = file_bytes_written_ = 0;
   notices_.clear();
   runs_.clear();
   scans_ = {};
@@ -133,6 +138,28 @@ void StatementLog::add(std::vector<std::string>& list, const std::string& text) 
   if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
 }
 
+void StatementLog::set_why_cpu(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  why_cpu_ = reason;
+}
+
+void StatementLog::add_file(const std::string& path, const WriteSummary& summary) {
+  constexpr size_t kMostColumns = 8;
+  std::string text = fmt::format("{}: {} → {}", std::filesystem::path(path).filename().string(),
+                                 human_bytes(summary.plain_bytes), human_bytes(summary.file_bytes));
+  const size_t named = std::min(summary.columns.size(), kMostColumns);
+  for (size_t i = 0; i < named; ++i) {
+    const ColumnSummary& column = summary.columns[i];
+    text += fmt::format("{}{} {}", i == 0 ? ": " : ", ", column.path, column.trees.empty() ? "-" : column.trees[0]);
+  }
+  if (named < summary.columns.size()) text += fmt::format(" and {} more columns", summary.columns.size() - named);
+  const std::lock_guard lock(mutex_);
+  ++files_written_;
+  plain_bytes_written_ += summary.plain_bytes;
+  file_bytes_written_ += summary.file_bytes;
+  last_file_ = std::move(text);
+}
+
 void StatementLog::add_scan(const ScanCounters& counters) {
   const std::lock_guard lock(mutex_);
   scans_.tiles += counters.tiles;
@@ -147,7 +174,13 @@ void StatementLog::add_run(const RunReport& report) {
 
 StatementLog::Snapshot StatementLog::snapshot() const {
   const std::lock_guard lock(mutex_);
-  return {in_basalt_, in_duckdb_, notes_, notices_, runs_, scans_, chunks_scanned_, used_.load()};
+  Snapshot out{in_basalt_, in_duckdb_, notes_, notices_, runs_, why_cpu_, scans_, chunks_scanned_, used_.load()};
+  if (files_written_ == 1) out.notes.push_back(last_file_);
+  if (files_written_ > 1) {
+    out.notes.push_back(fmt::format("{} files: {} → {}", human_count(files_written_), human_bytes(plain_bytes_written_),
+                                    human_bytes(file_bytes_written_)));
+  }
+  return out;
 }
 
 void StatementLog::set_error(const Error& error) {

@@ -88,6 +88,9 @@ class StatementLog : public duckdb::ClientContextState {
   void add_in_basalt(const std::string& text) { add(in_basalt_, text); }
   void add_in_duckdb(const std::string& text) { add(in_duckdb_, text); }
   void add_note(const std::string& text) { add(notes_, text); }
+  void set_why_cpu(const std::string& reason);
+  // A file that a COPY wrote.
+  void add_file(const std::string& path, const WriteSummary& summary);
   void add_notices(const Notices& notices) {
     for (const std::string& notice : notices) add(notices_, notice);
   }
@@ -101,6 +104,7 @@ class StatementLog : public duckdb::ClientContextState {
     std::vector<std::string> notes;
     Notices notices;
     std::vector<RunReport> runs;
+    std::string why_cpu;
     ScanCounters scans;
     uint64_t chunks_scanned = 0;
     bool used_basalt = false;
@@ -132,6 +136,11 @@ class StatementLog : public duckdb::ClientContextState {
   std::vector<std::string> in_basalt_;
   std::vector<std::string> in_duckdb_;
   std::vector<std::string> notes_;
+  std::string why_cpu_;
+  uint64_t files_written_ = 0;
+  uint64_t plain_bytes_written_ = 0;
+  uint64_t file_bytes_written_ = 0;
+  std::string last_file_;  // what became of it
   Notices notices_;
   std::vector<RunReport> runs_;
   ScanCounters scans_;

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 BASALT = os.environ.get("BASALT_BIN", os.path.join("build", "release", "basalt"))
+SANITIZED = any(word in os.path.realpath(BASALT) for word in ("asan", "tsan"))
 
 
 class CliTest(unittest.TestCase):

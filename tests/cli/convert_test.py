@@ -2,11 +2,12 @@
 import gzip
 import json
 import os
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
-from cli_support import CliTest
+from cli_support import BASALT, SANITIZED, CliTest
 
 
 class Convert(CliTest):
@@ -157,6 +158,19 @@ class Convert(CliTest):
             self.basalt("convert", "-q", csv, self.path(threads + ".basalt"), "--threads", threads, "--chunk-rows", "8192")
         with open(self.path("1.basalt"), "rb") as one, open(self.path("3.basalt"), "rb") as three:
             self.assertTrue(one.read() == three.read())
+
+    @unittest.skipIf(SANITIZED, "a sanitizer takes memory of its own")
+    def test_a_memory_limit_holds(self):
+        source = self.path("x.parquet")
+        self.basalt("sql", "-q", "--device", "cpu",
+                    "copy (select range i, hash(range) h, 'https://example.org/' || hash(range % 100000) || '/page' u, "
+                    f"range % 17 k, hash(range) / 3e19 d from range(3000000)) to '{source}' (row_group_size 200000)")
+        for limit in (256, 512):
+            process = subprocess.Popen([BASALT, "convert", "-q", "--threads", "2", "--memory-limit", f"{limit}MiB", source,
+                                        self.path("x.basalt")])
+            _, status, usage = os.wait4(process.pid, 0)
+            self.assertEqual(status, 0)
+            self.assertLess(usage.ru_maxrss / 1024, limit)
 
     def test_unsupported_types_are_all_named_before_anything_is_written(self):
         self.basalt("convert", "--query", "select 1 as fine, '101'::bit as wait, union_value(n := 1) as longer",

@@ -29,14 +29,14 @@ class Crash(CliTest):
         except OSError:
             return False
 
-    def test_kill_at_twenty_random_moments_leaves_nothing(self):
+    def test_kill_at_fifty_random_moments_leaves_nothing(self):
         out = self.path("x.basalt")
         nameless = self.has_nameless_files()
         moments = random.Random(20)
         killed = 0
-        for _ in range(20):
+        for _ in range(50):
             process = self.start(out)
-            time.sleep(moments.uniform(0.05, 0.9))
+            time.sleep(moments.uniform(0.02, 0.5))
             process.kill()
             process.communicate()
             killed += process.returncode == -signal.SIGKILL
@@ -47,9 +47,32 @@ class Crash(CliTest):
                 self.assertLessEqual(len(left), 0 if nameless else 1, left)
             elif "x.basalt" in left:
                 os.unlink(out)
-        self.assertGreater(killed, 10, "the conversion was too quick to be killed")
+        self.assertGreater(killed, 25, "the conversion was too quick to be killed")
         self.basalt("convert", "-q", "--query", "select 42 as answer", out)
         self.assertEqual(os.listdir(self.folder), ["x.basalt"])
+
+    def test_kill_at_fifty_random_moments_of_an_export_leaves_nothing(self):
+        source, out = self.path("x.basalt"), self.path("x.parquet")
+        self.basalt("convert", "-q", "--query", LONG_QUERY.format(rows=8_000_000), source)
+        nameless = self.has_nameless_files()
+        moments = random.Random(50)
+        killed = 0
+        for _ in range(50):
+            process = subprocess.Popen([BASALT, "export", "-q", source, out])
+            time.sleep(moments.uniform(0.01, 0.4))
+            process.kill()
+            process.wait()
+            left = [name for name in os.listdir(self.folder) if name != "x.basalt"]
+            if process.returncode == -signal.SIGKILL:
+                killed += 1
+                # One that was killed behind its last step is complete.
+                if left == ["x.parquet"]:
+                    self.assertEqual(self.query(f"select count(*) from '{out}'"), [["8000000"]])
+                else:
+                    self.assertLessEqual(len(left), 0 if nameless else 1, left)
+            if os.path.exists(out):
+                os.unlink(out)
+        self.assertGreater(killed, 25, "the export was too quick to be killed")
 
     def test_a_kill_does_not_touch_an_older_file(self):
         out = self.path("x.basalt")

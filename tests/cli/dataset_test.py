@@ -160,7 +160,7 @@ class Dataset(CliTest):
             if len(self.parts()) == 1:
                 self.append("select -1::bigint i, 0::ubigint h")
                 expected = [str(int(expected[0]) + 1), str(int(expected[1]) - 1)]
-        for _ in range(25):
+        for _ in range(50):
             process = subprocess.Popen([BASALT, "convert", "-q", "--append", "--query",
                                         "select range as i, hash(range) h from range(3000000)", self.data])
             time.sleep(moments.uniform(0.005, 0.2))

@@ -3,10 +3,9 @@ import os
 import subprocess
 import unittest
 
-from cli_support import BASALT, CliTest
+from cli_support import BASALT, SANITIZED, CliTest
 
 MAKER = os.path.join(os.path.dirname(BASALT), "tests", "basalt_file_tests")
-SANITIZED = any(word in os.path.realpath(BASALT) for word in ("asan", "tsan"))
 MOST_SECONDS = 30 if SANITIZED else 2  # of all threads together: other processes do not count
 MOST_BYTES = 256 << 20  # above the file and what the program takes for an empty one
 

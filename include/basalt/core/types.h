@@ -115,6 +115,7 @@ bool is_signed(Physical physical);     // kI8 … kI128
 bool is_float(Physical physical);
 bool is_integer(Physical physical);  // every fixed-width non-float
 const char* to_string(Physical physical);
+const char* words_for(Physical physical);  // "32-bit integers": for messages
 
 // "bigint", "decimal(15,2)", "struct(a integer, b varchar)": SQL names, as DuckDB spells them, in lower case.
 std::string to_string(const Field& field);

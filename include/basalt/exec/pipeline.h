@@ -138,6 +138,9 @@ struct RunReport {
 // One value per aggregate.
 std::vector<Value> run_pipeline(const Pipeline& pipeline, const RunOptions& options, RunReport* report = nullptr);
 
+// What statistics of chunks and zones decide before a row is read: `total`, `skipped` and `all_true`.
+TileCounts decide_tiles(const Pipeline& pipeline);
+
 // What statistics say of a predicate over one zone or chunk.
 enum class Decision : uint8_t { kUnknown, kNone, kAll };
 // `stats[i]` belongs to columns[i]; nullptr where unknown.
