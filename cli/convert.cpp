@@ -148,7 +148,7 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, WriteO
 
 // Each thread that reads holds a row group: with a limit, no more of them than have room.
 uint32_t reader_threads(const ConvertOptions& options) {
-  constexpr uint64_t kPerThread = uint64_t{64} << 20;
+  constexpr uint64_t kPerThread = uint64_t{128} << 20;
   if (options.memory_limit == 0) return options.threads;
   const uint32_t threads = options.threads == 0 ? hardware_threads() : options.threads;
   return static_cast<uint32_t>(std::clamp<uint64_t>(options.memory_limit / kPerThread, 1, threads));
@@ -170,10 +170,11 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, const 
 
 // With little memory to use, what is freed goes back to the system at once: kept for the next column, it would count.
 void spare_memory(const ConvertOptions& options) {
-  constexpr uint64_t kLittle = uint64_t{1} << 30;
+  constexpr uint64_t kLittle = uint64_t{512} << 20;
   if (options.memory_limit == 0 || options.memory_limit >= kLittle) return;
   ::mallopt(M_MMAP_THRESHOLD, 256 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 256 << 10);
+  ::mallopt(M_ARENA_MAX, 4);
 }
 
 int run_convert(ConvertOptions options, bool quiet) {

@@ -104,10 +104,10 @@ std::string column_table(const File& file, const std::vector<uint32_t>& ids) {
   for (const uint32_t id : ids) {
     const ColumnInfo& column = file.column(id);
     const Field& field = *file.fields()[id];
-    table.add({column.path, field.meaning == Meaning::kStored ? to_string(field.type) : to_string(field), tree_text(column), human_count(column.stats.null_count),
-               shorten(show(column.stats.min, field.type)), shorten(show(column.stats.max, field.type)),
-               human_bytes(column.encoded_bytes), human_ratio(column.plain_bytes, column.encoded_bytes),
-               share_of(column.encoded_bytes, file.bytes())});
+    table.add({column.path, field.meaning == Meaning::kStored ? to_string(field.type) : to_string(field),
+               tree_text(column), human_count(column.stats.null_count), shorten(show(column.stats.min, field.type)),
+               shorten(show(column.stats.max, field.type)), human_bytes(column.encoded_bytes),
+               human_ratio(column.plain_bytes, column.encoded_bytes), share_of(column.encoded_bytes, file.bytes())});
   }
   return table.render(STDOUT_FILENO);
 }
@@ -204,8 +204,8 @@ std::string json_text(const File& file, const std::vector<uint32_t>& ids, bool c
   return fmt::format(
       R"({{"file":{},"bytes":{},"format_version":{},"created_by":{},"rows":{},"sort_columns":[{}],"chunks":[{}],"columns":[{}]}})"
       "\n",
-      escape_json(file.name()), file.bytes(), file.format_version(), escape_json(file.created_by()),
-      file.rows(), fmt::join(sort_columns, ","), fmt::join(chunk_list, ","), fmt::join(columns, ","));
+      escape_json(file.name()), file.bytes(), file.format_version(), escape_json(file.created_by()), file.rows(),
+      fmt::join(sort_columns, ","), fmt::join(chunk_list, ","), fmt::join(columns, ","));
 }
 
 int run_info(const InfoOptions& options) {

@@ -11,11 +11,11 @@
 
 namespace basalt::bench {
 
+using basalt::human_bytes;
+using basalt::human_count;
 using cli::best_of;
 using cli::dim;
 using cli::escape_json;
-using cli::human_bytes;
-using cli::human_count;
 using cli::human_rate;
 using cli::memcpy_ceiling;
 using cli::print;

@@ -171,10 +171,9 @@ void validate_node(const NodeView& node, TreePlace place, uint32_t levels, uint3
                                          std::to_string(kMaxTreeNodes) + " nodes");
   }
   if (!may_hold(*node.codec, node.type, place)) {
-    throw Error(ErrorCode::kCorrupt,
-                name + " cannot hold " +
-                    (place == TreePlace::kBytes ? "the bytes of strings" : words_for(node.type)) +
-                    (node.codec->holds_nulls() ? " inside of a tree" : ""));
+    throw Error(ErrorCode::kCorrupt, name + " cannot hold " +
+                                         (place == TreePlace::kBytes ? "the bytes of strings" : words_for(node.type)) +
+                                         (node.codec->holds_nulls() ? " inside of a tree" : ""));
   }
   const auto slots = node.codec->children(node.type);
   if (node.children.size() != slots.size()) {

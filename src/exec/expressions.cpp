@@ -35,8 +35,8 @@ Expr converted(Expr expr, Physical type) {
            static_cast<double>(static_cast<float>(value.real)) == value.real;
   }
   if (!fits) {
-    throw Error(ErrorCode::kInvalidArgument, std::string("the literal ") + to_string(expr, {}) +
-                                                 " does not fit the " + words_for(type) + " it is compared with");
+    throw Error(ErrorCode::kInvalidArgument, std::string("the literal ") + to_string(expr, {}) + " does not fit the " +
+                                                 words_for(type) + " it is compared with");
   }
   value.type = expr.type = type;
   return expr;

@@ -66,8 +66,8 @@ bool DictionaryUnion::insert(const DictionaryEntries& entries) {
     ids.push_back(id);
   }
   id_count_ += ids.size();
-  memory_ = entries_.bytes.size() + entries_.offsets.size() * sizeof(int64_t) + ids_.memory() +
-            id_count_ * sizeof(uint32_t);
+  memory_ =
+      entries_.bytes.size() + entries_.offsets.size() * sizeof(int64_t) + ids_.memory() + id_count_ * sizeof(uint32_t);
   return entries_.bytes.size() <= kMaxDictionaryBytes;
 }
 

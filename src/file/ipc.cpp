@@ -117,7 +117,8 @@ void read_at(int descriptor, Range range, uint8_t* out, const std::string& name)
   }
 }
 
-std::shared_ptr<IpcFile> open_by_footer(const std::shared_ptr<Descriptor>& file, uint64_t size, const std::string& path) {
+std::shared_ptr<IpcFile> open_by_footer(const std::shared_ptr<Descriptor>& file, uint64_t size,
+                                        const std::string& path) {
   try {
     return std::make_shared<IpcFile>(
         [file, path](Range range, uint8_t* into) { read_at(file->get(), range, into, path); }, size);

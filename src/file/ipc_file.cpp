@@ -21,15 +21,15 @@ constexpr uint32_t kFooterDepth = 128;
 constexpr uint32_t kFooterTables = 1 << 22;
 constexpr int16_t kFormatVersion = 4;  // Arrow calls it V5
 
-// A message around the schema in the footer. FlatBuffers point forwards: a table in front of the footer's bytes can have
-// a part of them as its own.
+// A message around the schema in the footer. FlatBuffers point forwards: a table in front of the footer's bytes can
+// have a part of them as its own.
 struct MessageAround {
   uint32_t continuation = 0xffffffff;
   uint32_t metadata_bytes = 0;
-  uint32_t root = 16;                                 // from here to the table
-  uint16_t fields[6] = {12, 12, 8, 10, 4, 0};         // lengths of this list and of the table, then places in it
-  int32_t to_fields = 12;                             // the table: from here back to the list
-  uint32_t header = 0;                                // from here to the schema
+  uint32_t root = 16;                          // from here to the table
+  uint16_t fields[6] = {12, 12, 8, 10, 4, 0};  // lengths of this list and of the table, then places in it
+  int32_t to_fields = 12;                      // the table: from here back to the list
+  uint32_t header = 0;                         // from here to the schema
   int16_t version = kFormatVersion;
   uint8_t header_type = static_cast<uint8_t>(message::Header::Schema);
   uint8_t padding[5] = {};
@@ -55,7 +55,8 @@ IpcFile::IpcFile(ReadAt read, uint64_t size) : read_(std::move(read)), size_(siz
   require_sound(verifier.VerifyBuffer<message::Footer>(nullptr), "its footer is not a well-formed FlatBuffer");
   const auto& footer = *flatbuffers::GetRoot<message::Footer>(footer_bytes);
   require_sound(footer.schema() != nullptr, "its footer lacks the schema");
-  require_sound(is_aligned(footer.dictionaries()) && is_aligned(footer.batches()), "a list of its footer is not aligned");
+  require_sound(is_aligned(footer.dictionaries()) && is_aligned(footer.batches()),
+                "a list of its footer is not aligned");
   add_blocks(footer.dictionaries());
   add_blocks(footer.batches());
 

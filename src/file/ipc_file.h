@@ -1,5 +1,5 @@
-// An Arrow IPC file as the stream that its footer describes: the footer's schema, then dictionaries and batches where it
-// says they lie. What a file begins with need not be a stream; some writers put a schema there without a frame.
+// An Arrow IPC file as the stream that its footer describes: the footer's schema, then dictionaries and batches where
+// it says they lie. What a file begins with need not be a stream; some writers put a schema there without a frame.
 #pragma once
 
 #include <cstdint>

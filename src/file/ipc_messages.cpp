@@ -118,8 +118,7 @@ void IpcMessages::take_body(size_t metadata_begin) {
   collect(body_left_);
   body_left_ = 0;
   if (body.compressed) metadata_.check_compressed(metadata(), ready_.data() + begin);
-  if (body.rewrite)
-    replace_message(readable_batch(metadata(), ready_.data() + begin, metadata_.fields_of(metadata())));
+  if (body.rewrite) replace_message(readable_batch(metadata(), ready_.data() + begin, metadata_.fields_of(metadata())));
 }
 
 void IpcMessages::replace_message(const IpcMessage& message) {

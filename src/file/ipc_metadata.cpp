@@ -169,8 +169,7 @@ class IpcMetadata::SchemaCheck {
     require_sound(id != INT64_MIN, "a dictionary has an absurd number");
     const bool known_buffers = std::all_of(values.fields.begin(), values.fields.end(),
                                            [](const StoredField& field) { return field.buffers != kNoBuffers; });
-    if (!known_buffers)
-      throw Error(ErrorCode::kUnsupported, "a dictionary has values of a type that is not supported");
+    if (!known_buffers) throw Error(ErrorCode::kUnsupported, "a dictionary has values of a type that is not supported");
     const auto [known, fresh] = about_.dictionaries_.emplace(id, values);
     if (about_.dictionaries_.size() > kMostDictionaries)
       throw Error(ErrorCode::kUnsupported, "it has more than 8,192 dictionaries");
@@ -181,7 +180,10 @@ class IpcMetadata::SchemaCheck {
   static StoredField stored_as(uint8_t kind) {
     const bool wide = kind == kLargeBinary || kind == kLargeUtf8 || kind == kLargeList;
     const bool narrow = kind == kBinary || kind == kUtf8 || kind == kList || kind == kMap;
-    return {buffers_of(kind), wide ? sizeof(int64_t) : narrow ? sizeof(int32_t) : 0,
+    return {buffers_of(kind),
+            wide     ? sizeof(int64_t)
+            : narrow ? sizeof(int32_t)
+                     : 0,
             kind == kUtf8View || kind == kBinaryView};
   }
 

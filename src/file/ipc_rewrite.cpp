@@ -29,7 +29,7 @@ void rename_field(message::Field& field) {
   const uint8_t kind = field.kind();
   if (kind == kBinaryView || kind == kUtf8View)
     reinterpret_cast<flatbuffers::Table&>(field).SetField<uint8_t>(message::Field::VT_KIND,
-                                                                  kind == kUtf8View ? kLargeUtf8 : kLargeBinary, 0);
+                                                                   kind == kUtf8View ? kLargeUtf8 : kLargeBinary, 0);
   if (field.children() == nullptr) return;
   for (const message::Field* child : *field.children()) rename_field(const_cast<message::Field&>(*child));
 }
@@ -38,7 +38,7 @@ bool unpack_lz4(ByteSpan packed, Bytes& out) {
   LZ4F_dctx* context = nullptr;
   if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)) != 0) return false;
   const std::unique_ptr<LZ4F_dctx, decltype(&LZ4F_freeDecompressionContext)> owner(context,
-                                                                                  LZ4F_freeDecompressionContext);
+                                                                                   LZ4F_freeDecompressionContext);
   size_t done = 0;
   size_t used = 0;
   for (;;) {
@@ -135,7 +135,8 @@ class Rewriter {
     for (size_t row = 0; row < rows; ++row) {
       if (validity.empty() || get_bit(validity.data(), row)) {
         const ByteSpan text = string_of(views.data() + row * kViewBytes, data);
-        require_sound(text.size() <= strings_left_, "string views stand for more bytes than are allowed for their size");
+        require_sound(text.size() <= strings_left_,
+                      "string views stand for more bytes than are allowed for their size");
         strings_left_ -= text.size();
         strings.insert(strings.end(), text.begin(), text.end());
       }
@@ -151,9 +152,9 @@ class Rewriter {
     uint32_t parts[4];
     std::memcpy(parts, view, sizeof(parts));
     if (parts[0] <= kInlineBytes) return {view + sizeof(uint32_t), parts[0]};
-    require_sound(parts[2] < data.size() && parts[3] <= data[parts[2]].size() &&
-                      parts[0] <= data[parts[2]].size() - parts[3],
-                  "a string view points outside its buffers");
+    require_sound(
+        parts[2] < data.size() && parts[3] <= data[parts[2]].size() && parts[0] <= data[parts[2]].size() - parts[3],
+        "a string view points outside its buffers");
     return {data[parts[2]].data() + parts[3], parts[0]};
   }
 
@@ -167,12 +168,12 @@ class Rewriter {
       compression = message::CreateCompression(builder, kept_compression_->codec(), kept_compression_->method());
     const auto batch = message::CreateRecordBatch(builder, batch_.length(), nodes, buffers, compression);
     const message::DictionaryBatch* dictionary = root.header_as_DictionaryBatch();
-    const auto header = dictionary == nullptr
-                            ? batch.Union()
-                            : message::CreateDictionaryBatch(builder, dictionary->id(), batch, dictionary->is_delta())
-                                  .Union();
-    builder.Finish(message::CreateMessage(builder, root.version(), root.header_type(), header,
-                                          static_cast<int64_t>(out_.size())));
+    const auto header =
+        dictionary == nullptr
+            ? batch.Union()
+            : message::CreateDictionaryBatch(builder, dictionary->id(), batch, dictionary->is_delta()).Union();
+    builder.Finish(
+        message::CreateMessage(builder, root.version(), root.header_type(), header, static_cast<int64_t>(out_.size())));
     Bytes out(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
     out.resize((out.size() + 7) / 8 * 8);
     return out;

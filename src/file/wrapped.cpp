@@ -38,8 +38,8 @@ void wrap_if_small(OutputFile& file, Effort effort) {
   const ByteView middle = whole.subspan(kHeaderBytes, whole.size() - kOutside);
   Buffer wrapped(kOutside + ZSTD_compressBound(middle.size()));
   const int level = effort == Effort::kFast ? 3 : 19;
-  const size_t frame = ZSTD_compress(wrapped.data() + kHeaderBytes, wrapped.size() - kOutside, middle.data(),
-                                     middle.size(), level);
+  const size_t frame =
+      ZSTD_compress(wrapped.data() + kHeaderBytes, wrapped.size() - kOutside, middle.data(), middle.size(), level);
   if (ZSTD_isError(frame) != 0 || frame + kOutside > whole.size() / 8 * 7) return;
   Postscript postscript = postscript_at(whole.data() + whole.size() - sizeof(Postscript));
   postscript.required_features |= kWrapped;

@@ -118,8 +118,8 @@ struct ChunkJob {
   uint32_t number = 0;
   uint64_t rows = 0;
   uint64_t bytes = 0;
-  std::vector<uint64_t> row_bytes;     // of each of `flat`
-  std::vector<Column> columns;         // without rows where there are slices
+  std::vector<uint64_t> row_bytes;  // of each of `flat`
+  std::vector<Column> columns;      // without rows where there are slices
   std::vector<Column*> flat;
   std::vector<ColumnSlices> slices;  // of columns without children, until a worker puts them together
   std::vector<EncodedColumn> results;
@@ -141,8 +141,8 @@ struct Writer::State {
       dataset_part = std::make_unique<DatasetPart>(path, schema);
       path = dataset_part->path();
     }
-    options.memory_limit = options.memory_limit == 0 ? write_memory(options.threads)
-                                                     : std::max<uint64_t>(options.memory_limit, 16 << 20);
+    options.memory_limit =
+        options.memory_limit == 0 ? write_memory(options.threads) : std::max<uint64_t>(options.memory_limit, 16 << 20);
     const uint64_t limit = options.memory_limit;
     flight_limit = limit / 4;
     waiting_limit = std::min(kMostWaitingBytes, limit / 16);
@@ -556,7 +556,8 @@ struct Writer::State {
 uint64_t write_memory(uint32_t threads) {
   const auto machine =
       static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  return std::max(kLeastMemory, std::min(kMemoryPerThread * (threads == 0 ? hardware_threads() : threads), machine / 8));
+  return std::max(kLeastMemory,
+                  std::min(kMemoryPerThread * (threads == 0 ? hardware_threads() : threads), machine / 8));
 }
 
 Writer::Writer(const std::string& path, const Schema& schema, const WriteOptions& options)

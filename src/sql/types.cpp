@@ -98,7 +98,8 @@ LogicalType stored_type(const LogicalType& type) {
     case LogicalTypeId::ARRAY:
       return LogicalType::ARRAY(stored_type(duckdb::ArrayType::GetChildType(type)), duckdb::ArrayType::GetSize(type));
     case LogicalTypeId::MAP:
-      return LogicalType::MAP(stored_type(duckdb::MapType::KeyType(type)), stored_type(duckdb::MapType::ValueType(type)));
+      return LogicalType::MAP(stored_type(duckdb::MapType::KeyType(type)),
+                              stored_type(duckdb::MapType::ValueType(type)));
     case LogicalTypeId::LIST: return LogicalType::LIST(stored_type(duckdb::ListType::GetChildType(type)));
     case LogicalTypeId::STRUCT: {
       duckdb::child_list_t<LogicalType> children;

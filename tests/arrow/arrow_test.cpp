@@ -330,8 +330,9 @@ TEST(ArrowImport, EveryUnsupportedColumnIsNamedAtOnce) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("narrow (float16)"), testing::HasSubstr("how_long (duration)"),
-                                             testing::Not(testing::HasSubstr("number"))));
+    EXPECT_THAT(error.what(),
+                testing::AllOf(testing::HasSubstr("narrow (float16)"), testing::HasSubstr("how_long (duration)"),
+                               testing::Not(testing::HasSubstr("number"))));
   }
 }
 

@@ -49,7 +49,8 @@ std::string packed(const std::string& bytes, Codec codec) {
   if (codec == kNone || bytes.empty()) return bytes;
   const auto size = static_cast<int64_t>(bytes.size());
   std::string out(reinterpret_cast<const char*>(&size), 8);
-  const size_t bound = codec == kLz4 ? LZ4F_compressFrameBound(bytes.size(), nullptr) : ZSTD_compressBound(bytes.size());
+  const size_t bound =
+      codec == kLz4 ? LZ4F_compressFrameBound(bytes.size(), nullptr) : ZSTD_compressBound(bytes.size());
   std::string room(bound, 0);
   room.resize(codec == kLz4 ? LZ4F_compressFrame(room.data(), bound, bytes.data(), bytes.size(), nullptr)
                             : ZSTD_compress(room.data(), bound, bytes.data(), bytes.size(), 1));

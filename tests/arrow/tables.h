@@ -46,9 +46,9 @@ inline Schema every_type() {
 inline Schema every_meaning() {
   const auto simple = [](const char* name, TypeKind kind) { return field(name, DataType{kind}); };
   Schema schema;
-  Field entries = field("entries", DataType{TypeKind::kStruct},
-                        {simple("key", TypeKind::kUtf8), field("value", DataType{TypeKind::kList},
-                                                               {simple("item", TypeKind::kInt16)})});
+  Field entries = field(
+      "entries", DataType{TypeKind::kStruct},
+      {simple("key", TypeKind::kUtf8), field("value", DataType{TypeKind::kList}, {simple("item", TypeKind::kInt16)})});
   entries.nullable = entries.children[0].nullable = false;
   Field map = field("map", DataType{TypeKind::kList}, {entries});
   map.meaning = Meaning::kMap;

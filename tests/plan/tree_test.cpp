@@ -114,7 +114,6 @@ TEST(Chooser, KeepsToFourShapesAndAlwaysHoldsTheValues) {
   }
 }
 
-// A tree of an earlier chunk is not kept where another is more than a per cent smaller.
 // A line goes through all tiles, which a sample of tiles that are no neighbours does not show.
 TEST(Chooser, RunnersUpAreTriedOnAllRows) {
   std::vector<int64_t> numbers(1 << 18);
@@ -148,6 +147,26 @@ TEST(Chooser, TextsAreSearchedOnceForAllThatLookAlike) {
   EXPECT_EQ(chooser.choose(sentences(20'000, 500).values), first);
 }
 
+// The last chunk of a table ends inside of a tile, which some trees store for less.
+TEST(Chooser, AFewBytesLessAreNoReasonForAnotherTree) {
+  const auto dates = [](uint64_t rows) {
+    std::vector<int32_t> days(rows);
+    for (size_t i = 0; i < rows; ++i) days[i] = static_cast<int32_t>(8036 + i * 2654435761u % 2526);
+    return days;
+  };
+  ShapeChooser chooser(Physical::kI32);
+  const auto choose = [&](const std::vector<int32_t>& days) {
+    Values values;
+    values.type = Physical::kI32;
+    values.count = days.size();
+    values.data = days.data();
+    return chooser.choose(values);
+  };
+  const Tree first = choose(dates(200 * 1024));
+  for (const uint64_t rows : {2, 300, 1025, 21 * 1024 + 100}) EXPECT_EQ(choose(dates(rows)), first) << rows;
+}
+
+// A tree of an earlier chunk is not kept where another is more than a per cent smaller.
 TEST(Chooser, BestEffortChangesTreesBetweenChunks) {
   const Array sorted = make_array(Physical::kI64, 50000, Pattern::kSorted, 1);
   const Array noise = make_array(Physical::kI64, 50000, Pattern::kNarrow, 2);

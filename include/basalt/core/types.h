@@ -93,7 +93,8 @@ struct Field {
   bool operator==(const Field&) const = default;
 };
 
-// Elements that NULL arrays may take places for where rows are given out: a few bytes of a file can stand for any number.
+// Elements that NULL arrays may take places for where rows are given out: a few bytes of a file can stand for any
+// number.
 constexpr uint64_t kMostNullElements = 1 << 24;
 
 // Whether type, children and size are those that the meaning is stored as.
