@@ -55,6 +55,28 @@ DeviceTables train_tables(const strings::Texts& texts, uint64_t rows, uint64_t p
   return out;
 }
 
+Buffer fetch_tables(const DeviceTables& trained, const DeviceBuffer& escapes, uint32_t count, cudaStream_t stream) {
+  const Buffer has_escapes = download(escapes, count * sizeof(uint32_t), stream);
+  const Buffer host_tables = download(trained.tables, count * sizeof(fsst::EncodeTable), stream);
+  std::vector<fsst::SymbolTable> tables;
+  for (uint32_t i = 0; i < count; ++i) {
+    tables.push_back(fsst::symbols_of(host_tables.as<fsst::EncodeTable>()[i]));
+    tables.back().escape_free = has_escapes.as<uint32_t>()[i] == 0;
+  }
+  return fsst::pack_tables(tables);
+}
+
+// The streams of long rows.
+void fetch_pieces(const DeviceBuffer& starts, uint64_t tiles, const DeviceBuffer& codes, uint64_t pieces,
+                  cudaStream_t stream, Node& node) {
+  const Buffer host_starts = download(starts, (tiles + 1) * sizeof(uint64_t), stream);
+  for (const uint64_t start : host_starts.span<uint64_t>()) {
+    node.streams[fsst::kPieceStarts].push(static_cast<uint32_t>(start));
+  }
+  const Buffer sizes = download(codes, pieces * sizeof(uint32_t), stream);
+  for (const uint32_t size : sizes.span<uint32_t>()) node.streams[fsst::kPieces].push(static_cast<uint16_t>(size));
+}
+
 // What the host has to know of the encoded array before it can make room for it.
 struct Sizes {
   uint64_t code_bytes;
@@ -136,27 +158,11 @@ Node encode_fsst(DeviceValues& values, const Tree& tree, Effort effort, cudaStre
   });
 
   const uint32_t table_count = fsst::table_count(static_cast<uint32_t>(tiles), sizes.table_shift);
-  const Buffer has_escapes = download(escapes, table_count * sizeof(uint32_t), stream);
-  const Buffer host_tables = download(trained.tables, table_count * sizeof(fsst::EncodeTable), stream);
-  std::vector<fsst::SymbolTable> tables;
-  for (uint32_t i = 0; i < table_count; ++i) {
-    tables.push_back(fsst::symbols_of(host_tables.as<fsst::EncodeTable>()[i]));
-    tables.back().escape_free = has_escapes.as<uint32_t>()[i] == 0;
-  }
   node.params = fsst::pack_parameters(plan.training.parse, sizes.table_shift);
-  node.streams[fsst::kTables] = fsst::pack_tables(tables);
+  node.streams[fsst::kTables] = fetch_tables(trained, escapes, table_count, stream);
   node.streams[fsst::kStarts] = download(starts, (tiles + 1) * sizeof(uint64_t), stream);
   node.streams[fsst::kCodes] = download(codes, sizes.code_bytes, stream);
-  if (sizes.pieces != 0) {
-    const Buffer piece_sums = download(piece_starts, (tiles + 1) * sizeof(uint64_t), stream);
-    for (const uint64_t start : piece_sums.span<uint64_t>()) {
-      node.streams[fsst::kPieceStarts].push(static_cast<uint32_t>(start));
-    }
-    const Buffer piece_sizes = download(piece_codes, sizes.pieces * sizeof(uint32_t), stream);
-    for (const uint32_t size : piece_sizes.span<uint32_t>()) {
-      node.streams[fsst::kPieces].push(static_cast<uint16_t>(size));
-    }
-  }
+  if (sizes.pieces != 0) fetch_pieces(piece_starts, tiles, piece_codes, sizes.pieces, stream, node);
   node.children.push_back(encode_node(lengths, tree.children[fsst::kCodeLengths], effort, stream));
   return node;
 }
