@@ -162,7 +162,7 @@ WriteSummary convert_sql(InputSet* inputs, const ConvertOptions& options, const 
     return convert_sql(inputs, options, write, reader_threads(options), quiet);
   } catch (const Error& error) {
     const bool can_repeat = inputs == nullptr || inputs->can_repeat();
-    if (error.code() != ErrorCode::kOutOfMemory || options.threads == 1 || !can_repeat) throw;
+    if (error.code() != ErrorCode::kOutOfMemory || reader_threads(options) == 1 || !can_repeat) throw;
     where.on_device = where.on_cpu = 0;
     return convert_sql(inputs, options, write, 1, quiet);
   }

@@ -1,5 +1,6 @@
 // Tables out as Arrow arrays and streams. Buffers are moved, not copied; only what Arrow stores in another form is
 // rewritten: booleans as bitmaps, decimals as 128 bits, 32-bit offsets, short times.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -9,6 +10,7 @@
 
 #include "basalt/core/error.h"
 #include "core/arrow_format.h"
+#include "core/null_arrays.h"
 
 namespace basalt {
 namespace {
@@ -112,7 +114,7 @@ struct OwnerGuard {
 // Arrow has places for the elements of NULL arrays.
 Column fill_null_arrays(const Column& column, const Field& field) {
   const Column& elements = column.children[0];
-  if (column.length * field.array_size > elements.length + kMostNullElements)
+  if (column.null_count != 0 && place_bytes(field) > kMostNullArrayBytes / column.null_count)
     throw Error(ErrorCode::kOverLimit, "column " + field.name + ": its NULL arrays have too many places for elements");
   Column out = make_column(field.children[0]);
   const int64_t* offsets = column.offsets.as<int64_t>();
@@ -177,18 +179,24 @@ void export_column(Column&& column, const Field& field, ArrowArray* out) {
   finish_array(std::move(guard.owner), column.length, column.null_count, out);
 }
 
-// Most rows of `table`, from `begin`, whose strings and elements stay under Arrow's 32-bit offsets.
-uint64_t exportable_rows(const Column& column, uint64_t begin, uint64_t end) {
+// Most rows of a column, from `begin`, whose strings and elements stay under Arrow's 32-bit offsets, and the places of
+// NULL arrays under their limit.
+uint64_t exportable_rows(const Column& column, const Field& field, uint64_t begin, uint64_t end) {
+  if (field.meaning == Meaning::kArray && column.null_count != 0) {
+    const uint64_t most = std::max<uint64_t>(kMostNullArrayBytes / std::max<uint64_t>(place_bytes(field), 1), 1);
+    end = std::min(end, begin + most);
+  }
   if (!column.offsets.empty()) {
     const int64_t* at = column.offsets.as<int64_t>();
     while (end > begin + 1 && at[end] - at[begin] > kMaxOffset) end = begin + (end - begin) / 2;
     if (column.type.kind == TypeKind::kList)
-      while (end > begin + 1 && exportable_rows(column.children[0], static_cast<uint64_t>(at[begin]),
+      while (end > begin + 1 && exportable_rows(column.children[0], field.children[0], static_cast<uint64_t>(at[begin]),
                                                 static_cast<uint64_t>(at[end])) < static_cast<uint64_t>(at[end]))
         end = begin + (end - begin) / 2;
     return end;
   }
-  for (const Column& child : column.children) end = exportable_rows(child, begin, end);
+  for (size_t i = 0; i < column.children.size(); ++i)
+    end = exportable_rows(column.children[i], field.children[i], begin, end);
   return end;
 }
 
@@ -243,7 +251,8 @@ class Stream {
     }
     if (rest_ == nullptr) return;
     uint64_t end = rest_->rows;
-    for (const Column& column : rest_->columns) end = exportable_rows(column, done_, end);
+    for (size_t i = 0; i < rest_->columns.size(); ++i)
+      end = exportable_rows(rest_->columns[i], schema_.fields[i], done_, end);
     if (done_ == 0 && end == rest_->rows) {
       export_batch(std::move(*std::exchange(rest_, nullptr)), out);
       return;

@@ -69,12 +69,6 @@ void fill_nulls(Column& column) {
   }
 }
 
-uint64_t own_plain_bytes(const Column& column) {
-  uint64_t total = column.values.size() + column.bytes.size() + column.validity.size();
-  if (!column.offsets.empty()) total += column.length * 4;
-  return total;
-}
-
 Buffer list_lengths(const Column& column) {
   Buffer lengths(static_cast<size_t>(column.length * sizeof(uint32_t)));
   const int64_t* offsets = column.offsets.as<int64_t>();
@@ -182,6 +176,17 @@ uint64_t padded_bytes(const Node& node) {
 }
 
 }  // namespace
+
+uint64_t own_plain_bytes(const Column& column) {
+  uint64_t total = column.values.size() + column.bytes.size() + column.validity.size();
+  if (!column.offsets.empty()) total += column.length * 4;
+  return total;
+}
+
+uint64_t EncodedColumn::memory() const {
+  const uint64_t dictionary = entries ? entries->values.size() + entries->strings.bytes.size() : 0;
+  return array.region.size() + dictionary;
+}
 
 EncodedArray lay_out(Node node) {
   EncodedArray out;

@@ -59,7 +59,12 @@ struct EncodedColumn {
   ChunkStatistics statistics;
   std::optional<DictionaryEntries> entries;
   std::vector<uint64_t> width_tiles;  // packed tiles by width, trailing zeros left out
+
+  uint64_t memory() const;
 };
+
+// Of a column itself, without its children.
+uint64_t own_plain_bytes(const Column& column);
 
 class ColumnEncoder {
  public:

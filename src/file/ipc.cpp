@@ -207,7 +207,10 @@ bool is_ipc_name(std::string_view path) {
   return ending == "arrow" || ending == "arrows" || ending == "ipc" || ending == "feather";
 }
 
-void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out, uint64_t size) {
+namespace {
+
+// `whole`: nothing comes behind the last message.
+void open_messages(ByteReader reader, const std::string& name, ArrowArrayStream* out, uint64_t size, bool whole) {
   std::string front(kFrontBytes, 0);
   size_t got = 0;
   for (size_t more = 1; got < kFrontBytes && more > 0; got += more)
@@ -216,7 +219,7 @@ void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out,
   if (!is_ipc(front)) throw Error(ErrorCode::kCorrupt, name + ": neither an Arrow IPC stream nor an Arrow IPC file");
   if (front.starts_with(kFileMagic)) front.clear();
   const uint64_t left = size == kUnknownBytes ? size : size - std::min<uint64_t>(size, got);
-  auto input = std::make_unique<IpcMessages>(std::move(reader), std::move(front), left);
+  auto input = std::make_unique<IpcMessages>(std::move(reader), std::move(front), left, whole);
 
   ArrowIpcInputStream bytes{};
   bytes.read = read_input;
@@ -252,11 +255,18 @@ void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out,
   out->private_data = stream.release();
 }
 
+}  // namespace
+
+void open_ipc(ByteReader reader, const std::string& name, ArrowArrayStream* out, uint64_t size) {
+  open_messages(std::move(reader), name, out, size, false);
+}
+
 void open_ipc(const std::string& path, ArrowArrayStream* out, const std::shared_ptr<std::atomic<uint64_t>>& counter) {
   auto file = std::make_shared<Descriptor>(open_regular_file(path));
   ByteReader read = [file, path](void* into, size_t size) { return read_descriptor(file->get(), into, size, path); };
   uint64_t bytes = regular_file_bytes(file->get()).value_or(kUnknownBytes);
-  if (is_file_with_footer(file->get(), path)) {
+  const bool has_footer = is_file_with_footer(file->get(), path);
+  if (has_footer) {
     const std::shared_ptr<IpcFile> blocks = open_by_footer(file, bytes, path);
     read = [blocks](void* into, size_t size) { return blocks->read(static_cast<uint8_t*>(into), size); };
     bytes = blocks->stream_bytes();
@@ -266,7 +276,7 @@ void open_ipc(const std::string& path, ArrowArrayStream* out, const std::shared_
     if (counter != nullptr) *counter += got;
     return got;
   };
-  open_ipc(count, path, out, bytes);
+  open_messages(count, path, out, bytes, has_footer);
 }
 
 IpcSummary write_ipc(ArrowArrayStream* stream, int descriptor, const std::string& name, IpcKind kind) {

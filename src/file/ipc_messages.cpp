@@ -91,6 +91,7 @@ void IpcMessages::begin_message() {
   const size_t prefix_bytes = continued ? sizeof(prefix) : sizeof(uint32_t);
   if (got < prefix_bytes || metadata_bytes == 0) {  // the end: a message of no bytes, or none
     ended_ = true;
+    require_sound(!whole_ || bytes_left_ == 0, "a block of its footer is an end mark");
     if (got < prefix_bytes) ready_.resize(got);
     return;
   }
@@ -108,8 +109,13 @@ void IpcMessages::take_body(size_t metadata_begin) {
     aligned.assign(ready_.begin() + static_cast<ptrdiff_t>(metadata_begin), ready_.end());
   const auto metadata = [&] { return aligned.empty() ? ready_.data() + metadata_begin : aligned.data(); };
   const IpcMetadata::Body body = metadata_.check(metadata(), metadata_bytes);
-  rename_views(metadata());
-  std::copy(aligned.begin(), aligned.end(), ready_.begin() + static_cast<ptrdiff_t>(metadata_begin));
+  std::vector<uint8_t> renamed(metadata(), metadata() + metadata_bytes);
+  if (rename_views(renamed)) {
+    IpcMetadata again;
+    again.check(renamed.data(), renamed.size());
+    require_sound(metadata_.is_but_for_views(again), "parts of a schema lie over each other");
+    std::copy(renamed.begin(), renamed.end(), ready_.begin() + static_cast<ptrdiff_t>(metadata_begin));
+  }
   body_left_ = body.bytes;
   const bool known = bytes_left_ != kUnknownBytes;
   require_sound(!known || body_left_ <= bytes_left_ + (front_.size() - front_used_), "it ends inside of a message");

@@ -16,8 +16,9 @@ namespace basalt {
 class IpcMessages {
  public:
   // `front`: bytes that were read already. `bytes_left`: how many `reader` gives, kUnknownBytes if nobody knows.
-  IpcMessages(ByteReader reader, std::string front, uint64_t bytes_left)
-      : reader_(std::move(reader)), front_(std::move(front)), bytes_left_(bytes_left) {}
+  // `whole`: nothing comes behind the last message.
+  IpcMessages(ByteReader reader, std::string front, uint64_t bytes_left, bool whole = false)
+      : reader_(std::move(reader)), front_(std::move(front)), bytes_left_(bytes_left), whole_(whole) {}
 
   // Up to `size` bytes; fewer only at the end. Throws Error(kCorrupt) at a message that is not sound.
   size_t read(uint8_t* out, size_t size);
@@ -37,6 +38,7 @@ class IpcMessages {
   std::string front_;
   size_t front_used_ = 0;
   uint64_t bytes_left_;
+  bool whole_;
   std::vector<uint8_t> ready_;  // prefix and metadata of the message, and a body that had to be waited for
   size_t ready_used_ = 0;
   uint64_t body_left_ = 0;  // of the message, still in the input

@@ -80,14 +80,16 @@ void check_batch(const message::RecordBatch& batch, uint64_t body_bytes) {
 
 using StoredFields = std::vector<IpcMetadata::StoredField>;
 
-// That a batch has the buffers of its fields, where their number is known.
+// That a batch has the buffers of its fields.
 void check_buffers(const message::RecordBatch& batch, const StoredFields& fields) {
+  require_sound(is_aligned(batch.variadic_counts()), "a list of a batch is not aligned");
   require_sound(size_of(batch.nodes()) == fields.size(), "a batch has other columns than its schema");
   const uint64_t counts = size_of(batch.variadic_counts());
   uint64_t buffers = 0;
   uint64_t views = 0;
   for (const IpcMetadata::StoredField& field : fields) {
-    if (field.buffers == kNoBuffers) return;
+    if (field.buffers == kNoBuffers)
+      throw Error(ErrorCode::kUnsupported, "it has string views beside a column of a type that is not supported");
     buffers += field.buffers;
     if (!field.views) continue;
     require_sound(views < counts, "a batch lacks the number of buffers of its string views");
@@ -225,6 +227,19 @@ IpcMetadata::Body IpcMetadata::check(const uint8_t* metadata, size_t size) {
     body.rewrite = views || (body.compressed && root.header_as_DictionaryBatch() != nullptr);
   }
   return body;
+}
+
+bool IpcMetadata::is_but_for_views(const IpcMetadata& other) const {
+  constexpr StoredField kLargeString{3, sizeof(int64_t), false};
+  const auto same = [&](const std::vector<StoredField>& mine, const std::vector<StoredField>& others) {
+    return std::equal(mine.begin(), mine.end(), others.begin(), others.end(), [&](StoredField a, const StoredField& b) {
+      if (a.views) a = kLargeString;
+      return a.buffers == b.buffers && a.offset_bytes == b.offset_bytes && a.views == b.views;
+    });
+  };
+  return same(fields_, other.fields_) &&
+         std::equal(dictionaries_.begin(), dictionaries_.end(), other.dictionaries_.begin(), other.dictionaries_.end(),
+                    [&](const auto& a, const auto& b) { return a.first == b.first && same(a.second.fields, b.second.fields); });
 }
 
 const std::vector<IpcMetadata::StoredField>& IpcMetadata::fields_of(const uint8_t* metadata) const {

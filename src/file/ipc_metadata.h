@@ -62,6 +62,8 @@ class IpcMetadata {
   Body check(const uint8_t* metadata, size_t size);
   // The body of that message: what its buffers say they unpack to.
   void check_compressed(const uint8_t* metadata, const uint8_t* body) const;
+  // Whether another schema is this one with large strings in place of views.
+  bool is_but_for_views(const IpcMetadata& other) const;
   // What the batch of a sound message has, in preorder.
   const std::vector<StoredField>& fields_of(const uint8_t* metadata) const;
 

@@ -25,13 +25,14 @@ constexpr int8_t kLz4 = 0;
 using Bytes = std::vector<uint8_t>;
 using ByteSpan = std::span<const uint8_t>;
 
-void rename_field(message::Field& field) {
-  const uint8_t kind = field.kind();
-  if (kind == kBinaryView || kind == kUtf8View)
-    reinterpret_cast<flatbuffers::Table&>(field).SetField<uint8_t>(message::Field::VT_KIND,
-                                                                   kind == kUtf8View ? kLargeUtf8 : kLargeBinary, 0);
+// Where the kinds of views lie, as places from the beginning of the message.
+void find_views(const message::Field& field, const uint8_t* metadata, std::vector<size_t>& places) {
+  if (field.kind() == kBinaryView || field.kind() == kUtf8View) {
+    const uint8_t* kind = reinterpret_cast<const flatbuffers::Table&>(field).GetAddressOf(message::Field::VT_KIND);
+    places.push_back(static_cast<size_t>(kind - metadata));
+  }
   if (field.children() == nullptr) return;
-  for (const message::Field* child : *field.children()) rename_field(const_cast<message::Field&>(*child));
+  for (const message::Field* child : *field.children()) find_views(*child, metadata, places);
 }
 
 bool unpack_lz4(ByteSpan packed, Bytes& out) {
@@ -70,6 +71,7 @@ class Rewriter {
       const int64_t data_buffers = batch_.variadic_counts()->Get(view++);
       put_strings(*batch_.nodes()->Get(i), static_cast<uint32_t>(data_buffers));
     }
+    pad();  // a reader may look at eight bytes where there are fewer
     return {metadata(root), std::move(out_)};
   }
 
@@ -98,8 +100,10 @@ class Rewriter {
     return out;
   }
 
+  void pad() { out_.resize((out_.size() + kBodyAlignment - 1) / kBodyAlignment * kBodyAlignment); }
+
   void put(ByteSpan bytes) {
-    out_.resize((out_.size() + kBodyAlignment - 1) / kBodyAlignment * kBodyAlignment);
+    pad();
     buffers_.emplace_back(static_cast<int64_t>(out_.size()), static_cast<int64_t>(bytes.size()));
     out_.insert(out_.end(), bytes.begin(), bytes.end());
   }
@@ -190,11 +194,15 @@ class Rewriter {
 
 }  // namespace
 
-void rename_views(uint8_t* metadata) {
-  const auto& root = *flatbuffers::GetRoot<message::Message>(metadata);
+bool rename_views(std::vector<uint8_t>& metadata) {
+  const auto& root = *flatbuffers::GetRoot<message::Message>(metadata.data());
   const message::Schema* schema = root.header_as_Schema();
-  if (schema == nullptr || schema->fields() == nullptr) return;
-  for (const message::Field* field : *schema->fields()) rename_field(const_cast<message::Field&>(*field));
+  if (schema == nullptr || schema->fields() == nullptr) return false;
+  std::vector<size_t> places;
+  for (const message::Field* field : *schema->fields()) find_views(*field, metadata.data(), places);
+  for (const size_t place : places)
+    metadata[place] = metadata[place] == kUtf8View || metadata[place] == kLargeUtf8 ? kLargeUtf8 : kLargeBinary;
+  return !places.empty();
 }
 
 IpcMessage readable_batch(const uint8_t* metadata, const uint8_t* body,

@@ -9,8 +9,9 @@
 
 namespace basalt {
 
-// In a sound message: if it is a schema, its views become large strings.
-void rename_views(uint8_t* metadata);
+// In a sound message: if it is a schema, its views become large strings. False if there are none. A part of a crafted
+// message may have been another's, too: it is to be checked again.
+bool rename_views(std::vector<uint8_t>& metadata);
 
 struct IpcMessage {
   std::vector<uint8_t> metadata;  // a multiple of 8 bytes

@@ -37,7 +37,6 @@ namespace {
 // large chunks are does not depend on the threads, and so neither do the bytes.
 constexpr uint64_t kLeastMemory = uint64_t{512} << 20;
 constexpr uint64_t kMemoryPerThread = uint64_t{160} << 20;
-constexpr uint64_t kMostWaitingBytes = uint64_t{256} << 20;
 // Of file-wide dictionaries. Which of them are given up must not depend on how many threads share the memory.
 constexpr uint64_t kMostDictionaryMemory = uint64_t{64} << 20;
 // Tables smaller than this are copied together before they are cut into chunks: a slice per column and table costs more
@@ -145,7 +144,8 @@ struct Writer::State {
         options.memory_limit == 0 ? write_memory(options.threads) : std::max<uint64_t>(options.memory_limit, 16 << 20);
     const uint64_t limit = options.memory_limit;
     flight_limit = limit / 4;
-    waiting_limit = std::min(kMostWaitingBytes, limit / 16);
+    // Decides how regions lie in the file, which must not depend on the threads.
+    waiting_limit = std::min(kLeastMemory, limit) / 16;
     dictionary_limit = std::min(kMostDictionaryMemory, limit / 8);
     buffer = std::make_unique<RowBuffer>(schema.fields.size(), options.chunk_rows,
                                          std::clamp<uint64_t>(options.chunk_bytes, 1, limit / 6));
@@ -231,11 +231,34 @@ struct Writer::State {
                                                            path, table.columns.size(), schema.fields.size()));
     }
     for (size_t i = 0; i < table.columns.size(); ++i) {
+      check_meaning(table.columns[i], schema.fields[i]);
       if (table.columns[i].length != table.rows || !same_shape(table.columns[i], schema.fields[i])) {
         throw Error(ErrorCode::kInvalidArgument,
                     fmt::format("{}: column {} was appended with another type or length", path, schema.fields[i].name));
       }
     }
+  }
+
+  // What a field's meaning promises and its type does not.
+  void check_meaning(const Column& column, const Field& field) const {
+    if (column.children.size() != field.children.size()) return;  // refused elsewhere
+    const auto fail = [&](const char* reason) {
+      throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: column {}: {}", path, field.name, reason));
+    };
+    if (field.meaning == Meaning::kMap) {
+      const Column& entries = column.children[0];
+      const bool has_keys = !entries.children.empty();
+      if (entries.null_count != 0 || (has_keys && entries.children[0].null_count != 0)) fail("a key of a map is NULL");
+    }
+    if (field.meaning == Meaning::kNull && column.null_count != column.length) fail("it has values and must have none");
+    if (field.meaning == Meaning::kArray) {
+      const int64_t* offsets = column.offsets.as<int64_t>();
+      for (uint64_t row = 0; row < column.length; ++row) {
+        if (column.is_valid(row) && offsets[row + 1] - offsets[row] != int64_t{field.array_size})
+          fail("an array has another number of elements than its type");
+      }
+    }
+    for (size_t i = 0; i < field.children.size(); ++i) check_meaning(column.children[i], field.children[i]);
   }
 
   void append(Table table) {
@@ -297,7 +320,8 @@ struct Writer::State {
       flatten_column(job->columns[i], job->flat);
       job->slices.resize(job->flat.size());
       job->row_bytes.resize(job->flat.size());
-      job->row_bytes[first] = slices[i].empty() ? job->columns[i].plain_bytes() : format_v1::plain_bytes_of(slices[i]);
+      for (size_t k = first; k < job->flat.size(); ++k) job->row_bytes[k] = own_plain_bytes(*job->flat[k]);
+      if (!slices[i].empty()) job->row_bytes[first] = format_v1::plain_bytes_of(slices[i]);
       job->slices[first] = std::move(slices[i]);
     }
     job->results.resize(job->flat.size());
@@ -363,6 +387,7 @@ struct Writer::State {
     --running;
     --job.left;
     in_flight -= job.row_bytes[i];
+    in_flight += job.results[i].memory();  // until it is committed
     changed.notify_all();
   }
 
@@ -413,6 +438,10 @@ struct Writer::State {
   void commit_front() {
     const std::shared_ptr<ChunkJob> job = jobs.front();
     jobs.pop_front();
+    {
+      std::lock_guard lock(mutex);
+      for (const EncodedColumn& result : job->results) in_flight -= result.memory();
+    }
     uint64_t waiting = 0;
     for (size_t i = 0; i < columns.size(); ++i) {
       dictionary_memory -= columns[i].dictionary().memory();

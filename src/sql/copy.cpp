@@ -7,6 +7,7 @@
 
 #include "basalt/plan/tree.h"
 #include "duckdb/common/string_util.hpp"
+#include "duckdb/storage/buffer_manager.hpp"
 #include "sql/scan.h"
 #include "sql/state.h"
 #include "sql/types.h"
@@ -189,6 +190,11 @@ std::unique_ptr<Writer> open_writer(ClientContext& context, const CopyBindData& 
     if (options.threads == 0) {
       options.threads = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
     }
+    if (options.memory_limit == 0) {
+      constexpr uint64_t kLeast = uint64_t{512} << 20;
+      const uint64_t most = duckdb::BufferManager::GetBufferManager(context).GetMaxMemory() / 4;
+      options.memory_limit = std::min(write_memory(options.threads), std::max(kLeast, most));
+    }
     if (options.cancel == nullptr) {
       cancel = StatementLog::of(context)->cancel_token();
       options.cancel = cancel.get();
@@ -200,9 +206,9 @@ std::unique_ptr<Writer> open_writer(ClientContext& context, const CopyBindData& 
 void finish_writer(ClientContext& context, Writer& writer, const std::string& path) {
   guarded(context, [&] {
     const auto log = StatementLog::of(context);
-    log->write_summary = writer.finish();
-    log->write_summary.notices = log->snapshot().notices;
-    log->add_file(path, log->write_summary);
+    WriteSummary summary = writer.finish();
+    summary.notices = log->snapshot().notices;
+    log->add_file(path, std::move(summary));
   });
 }
 

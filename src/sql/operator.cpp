@@ -42,8 +42,12 @@ std::string device_text(const LoweredAggregate& lowered, Device device) {
 }
 
 std::string pruning_text(const Pipeline& pipeline) {
-  const TileCounts tiles = decide_tiles(pipeline);
-  return fmt::format("statistics leave {} of {} tiles", tiles.total - tiles.skipped, tiles.total);
+  try {
+    const TileCounts tiles = decide_tiles(pipeline);
+    return fmt::format("statistics leave {} of {} tiles", tiles.total - tiles.skipped, tiles.total);
+  } catch (const Error& error) {
+    return std::string("unknown: ") + error.what();
+  }
 }
 
 TextMap describe(const LoweredAggregate& lowered) {

@@ -143,7 +143,7 @@ void StatementLog::set_why_cpu(const std::string& reason) {
   why_cpu_ = reason;
 }
 
-void StatementLog::add_file(const std::string& path, const WriteSummary& summary) {
+void StatementLog::add_file(const std::string& path, WriteSummary summary) {
   constexpr size_t kMostColumns = 8;
   std::string text = fmt::format("{}: {} → {}", std::filesystem::path(path).filename().string(),
                                  human_bytes(summary.plain_bytes), human_bytes(summary.file_bytes));
@@ -158,6 +158,7 @@ void StatementLog::add_file(const std::string& path, const WriteSummary& summary
   plain_bytes_written_ += summary.plain_bytes;
   file_bytes_written_ += summary.file_bytes;
   last_file_ = std::move(text);
+  write_summary = std::move(summary);
 }
 
 void StatementLog::add_scan(const ScanCounters& counters) {

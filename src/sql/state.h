@@ -90,7 +90,7 @@ class StatementLog : public duckdb::ClientContextState {
   void add_note(const std::string& text) { add(notes_, text); }
   void set_why_cpu(const std::string& reason);
   // A file that a COPY wrote.
-  void add_file(const std::string& path, const WriteSummary& summary);
+  void add_file(const std::string& path, WriteSummary summary);
   void add_notices(const Notices& notices) {
     for (const std::string& notice : notices) add(notices_, notice);
   }

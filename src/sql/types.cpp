@@ -46,15 +46,20 @@ LogicalType to_logical_type(const DataType& type) {
   throw Error(ErrorCode::kUnsupported, "no SQL type for " + to_string(type));
 }
 
-LogicalType to_logical_type(const Field& field) {
+namespace {
+
+// `places`: values that one row has places for, where it lies in arrays. DuckDB takes memory for all of them, so that
+// arrays in arrays become lists once there are too many.
+LogicalType logical_type(const Field& field, uint64_t places) {
   switch (field.meaning) {
     case Meaning::kMap: {
       const std::vector<Field>& entry = field.children.at(0).children;
       return LogicalType::MAP(to_logical_type(entry.at(0)), to_logical_type(entry.at(1)));
     }
     case Meaning::kArray:
-      if (field.array_size > duckdb::ArrayType::MAX_ARRAY_SIZE) break;
-      return LogicalType::ARRAY(to_logical_type(field.children.at(0)), field.array_size);
+      places *= field.array_size;
+      if (places > duckdb::ArrayType::MAX_ARRAY_SIZE) break;
+      return LogicalType::ARRAY(logical_type(field.children.at(0), places), field.array_size);
     case Meaning::kInterval: return LogicalType::INTERVAL;
     case Meaning::kNull:
     case Meaning::kStored: break;
@@ -63,11 +68,15 @@ LogicalType to_logical_type(const Field& field) {
   if (field.type.kind == TypeKind::kStruct) {
     duckdb::child_list_t<LogicalType> children;
     const std::vector<std::string> names = distinct_names(field.children);
-    for (size_t i = 0; i < names.size(); ++i) children.emplace_back(names[i], to_logical_type(field.children[i]));
+    for (size_t i = 0; i < names.size(); ++i) children.emplace_back(names[i], logical_type(field.children[i], places));
     return LogicalType::STRUCT(std::move(children));
   }
   return to_logical_type(field.type);
 }
+
+}  // namespace
+
+LogicalType to_logical_type(const Field& field) { return logical_type(field, 1); }
 
 bool needs_rescale(const DataType& type) {
   if (type.kind == TypeKind::kTime) return type.unit == TimeUnit::kSecond || type.unit == TimeUnit::kMilli;

@@ -71,6 +71,31 @@ TEST(ArrowExport, ArraysOfOtherSizesAreDamage) {
   EXPECT_THROW(export_batch(std::move(table), &array), Error);
 }
 
+TEST(ArrowExport, ManyNullArraysComeInSeveralBatches) {
+  auto table = std::make_unique<Table>();
+  table->rows = 60'000;
+  table->schema.fields = {test::every_meaning().fields[1]};
+  table->schema.fields[0].array_size = 768;
+  table->columns.push_back(make_column(table->schema.fields[0]));
+  append_nulls(table->columns[0], table->rows);
+  const Schema schema = table->schema;
+  ArrowArrayStream stream;
+  export_stream(schema, [&] { return std::move(table); }, &stream);
+  int64_t rows = 0;
+  int batches = 0;
+  for (;; ++batches) {
+    ArrowArray array;
+    ASSERT_EQ(stream.get_next(&stream, &array), 0) << stream.get_last_error(&stream);
+    if (array.release == nullptr) break;
+    rows += array.length;
+    EXPECT_EQ(array.children[0]->children[0]->length, array.length * 768);
+    array.release(&array);
+  }
+  EXPECT_EQ(rows, 60'000);
+  EXPECT_GT(batches, 1);
+  stream.release(&stream);
+}
+
 TEST(ArrowExport, NullArraysMayNotTakeAnyNumberOfPlaces) {
   Table table;
   table.rows = 1000;

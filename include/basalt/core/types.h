@@ -93,10 +93,6 @@ struct Field {
   bool operator==(const Field&) const = default;
 };
 
-// Elements that NULL arrays may take places for where rows are given out: a few bytes of a file can stand for any
-// number.
-constexpr uint64_t kMostNullElements = 1 << 24;
-
 // Whether type, children and size are those that the meaning is stored as.
 bool fits_meaning(const Field& field);
 // Makes the field an interval; `unit` is kMicro or kNano.
