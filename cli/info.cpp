@@ -107,7 +107,8 @@ std::string column_table(const File& file, const std::vector<uint32_t>& ids) {
     table.add({column.path, field.meaning == Meaning::kStored ? to_string(field.type) : to_string(field),
                tree_text(column), human_count(column.stats.null_count), shorten(show(column.stats.min, field.type)),
                shorten(show(column.stats.max, field.type)), human_bytes(column.encoded_bytes),
-               human_ratio(column.plain_bytes, column.encoded_bytes), share_of(column.encoded_bytes, file.source().size())});
+               human_ratio(column.plain_bytes, column.encoded_bytes),
+               share_of(column.encoded_bytes, file.source().size())});
   }
   return table.render(STDOUT_FILENO);
 }

@@ -1,5 +1,5 @@
-// Arrays of a fixed size that are NULL: a list stores nothing for them, Arrow and DuckDB have places for their elements.
-// A few bytes of a file can so stand for any number of bytes.
+// Arrays of a fixed size that are NULL: a list stores nothing for them, Arrow and DuckDB have places for their
+// elements. A few bytes of a file can so stand for any number of bytes.
 #pragma once
 
 #include "basalt/core/types.h"

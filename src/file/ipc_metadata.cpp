@@ -239,7 +239,9 @@ bool IpcMetadata::is_but_for_views(const IpcMetadata& other) const {
   };
   return same(fields_, other.fields_) &&
          std::equal(dictionaries_.begin(), dictionaries_.end(), other.dictionaries_.begin(), other.dictionaries_.end(),
-                    [&](const auto& a, const auto& b) { return a.first == b.first && same(a.second.fields, b.second.fields); });
+                    [&](const auto& a, const auto& b) {
+                      return a.first == b.first && same(a.second.fields, b.second.fields);
+                    });
 }
 
 const std::vector<IpcMetadata::StoredField>& IpcMetadata::fields_of(const uint8_t* metadata) const {

@@ -80,7 +80,8 @@ TEST(ArrowExport, ManyNullArraysComeInSeveralBatches) {
   append_nulls(table->columns[0], table->rows);
   const Schema schema = table->schema;
   ArrowArrayStream stream;
-  export_stream(schema, [&] { return std::move(table); }, &stream);
+  export_stream(
+      schema, [&] { return std::move(table); }, &stream);
   int64_t rows = 0;
   int batches = 0;
   for (;; ++batches) {

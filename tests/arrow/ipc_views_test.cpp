@@ -307,8 +307,8 @@ TEST(IpcFiles, FootersThatLieAreRefused) {
 TEST(IpcViews, BesideUnionsAreRefused) {
   constexpr uint8_t kUnion = 14;
   ArrowArrayStream stream{};
-  std::string bytes = schema_of({kUtf8View, kUnion}) +
-                      sealed(Batch{1, {{1, 0}, {1, 0}}, {"", view("a"), std::string(8, 0)}, {0}});
+  std::string bytes =
+      schema_of({kUtf8View, kUnion}) + sealed(Batch{1, {{1, 0}, {1, 0}}, {"", view("a"), std::string(8, 0)}, {0}});
   open_ipc(
       [&, at = size_t{0}](void* out, size_t wanted) mutable {
         const size_t count = std::min(wanted, bytes.size() - at);

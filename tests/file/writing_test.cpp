@@ -293,6 +293,55 @@ TEST(Writing, WhatKilledWritersLeftIsRemovedByTheNext) {
   }
 }
 
+// More than is written at a time, so that the regions of columns take turns.
+TEST(Writing, LargeFilesAreTheSameWhateverTheThreads) {
+  const uint64_t rows = 5'000'000;
+  const auto noise = [](uint64_t salt) {
+    return [salt](uint64_t i) { return static_cast<int64_t>(scramble(i + salt)); };
+  };
+  const Table table = make_table(rows, {integers("a", type_of(TypeKind::kInt64), rows, noise(1)),
+                                        integers("b", type_of(TypeKind::kInt64), rows, noise(2))});
+  TemporaryFolder folder;
+  for (const uint32_t threads : {1, 9}) {
+    WriteOptions options;
+    options.threads = threads;
+    write(folder.path(std::to_string(threads)), table, options);
+  }
+  EXPECT_TRUE(read_bytes(folder.path("1")) == read_bytes(folder.path("9")));
+}
+
+TEST(Writing, RowsKeepWhatTheirMeaningPromises) {
+  TemporaryFolder folder;
+  Field key;
+  key.name = "key";
+  Field value = key;
+  value.name = "value";
+  Field entries;
+  entries.name = "entries";
+  entries.type.kind = TypeKind::kStruct;
+  entries.children = {key, value};
+  Field map;
+  map.name = "map";
+  map.type.kind = TypeKind::kList;
+  map.meaning = Meaning::kMap;
+  map.children = {entries};
+  Field array = map;
+  array.meaning = Meaning::kArray;
+  array.array_size = 2;
+  array.children = {key};
+  for (const Field& field : {map, array}) {
+    Table table;
+    table.rows = 1;
+    table.schema.fields = {field};
+    table.columns.push_back(make_column(field));
+    Column& column = table.columns[0];
+    column.length = 1;
+    column.offsets.push<int64_t>(1);
+    append_nulls(column.children[0], 1);  // one entry whose key is NULL, or one element of two
+    message_of([&] { write(folder.path("t.basalt"), table); }, ErrorCode::kInvalidArgument);
+  }
+}
+
 TEST(Writing, LongStringsCloseChunksEarly) {
   const uint64_t rows = 400;
   const auto text = [](uint64_t i) { return std::string(100000 + i, static_cast<char>('a' + scramble(i) % 26)); };
