@@ -10,7 +10,7 @@
 
 #include "basalt/core/error.h"
 #include "core/arrow_format.h"
-#include "core/null_arrays.h"
+#include "core/meaning.h"
 
 namespace basalt {
 namespace {
@@ -113,19 +113,15 @@ struct OwnerGuard {
 
 // Arrow has places for the elements of NULL arrays.
 Column fill_null_arrays(const Column& column, const Field& field) {
-  const Column& elements = column.children[0];
-  if (column.null_count != 0 && place_bytes(field) > kMostNullArrayBytes / column.null_count)
-    throw Error(ErrorCode::kOverLimit, "column " + field.name + ": its NULL arrays have too many places for elements");
+  check_null_arrays(column, field);
+  if (const char* broken = broken_promise(column, field, false))
+    throw Error(ErrorCode::kCorrupt, "column " + field.name + ": " + broken);
   Column out = make_column(field.children[0]);
   const int64_t* offsets = column.offsets.as<int64_t>();
   for (uint64_t row = 0; row < column.length; ++row) {
-    const auto first = static_cast<uint64_t>(offsets[row]);
-    const auto last = static_cast<uint64_t>(offsets[row + 1]);
-    if (column.is_valid(row) && last - first != field.array_size)
-      throw Error(ErrorCode::kCorrupt, "column " + field.name + ": an array has another number of elements than " +
-                                           std::to_string(field.array_size));
     if (column.is_valid(row))
-      append_rows(out, elements, first, last);
+      append_rows(out, column.children[0], static_cast<uint64_t>(offsets[row]),
+                  static_cast<uint64_t>(offsets[row + 1]));
     else
       append_nulls(out, field.array_size);
   }

@@ -44,6 +44,7 @@ struct Postscript {
 };
 static_assert(sizeof(Postscript) == 64);
 constexpr size_t kPostscriptChecked = 48;
+inline void seal(Postscript& postscript) { postscript.checksum = checksum(&postscript, kPostscriptChecked); }
 
 // Required features, of which a file that was unwrapped has none left. Wrapped: what lies between header and postscript
 // is one zstd frame; all places are those of the file without it.

@@ -106,24 +106,11 @@ bool is_file_with_footer(int descriptor, const std::string& path) {
   return true;
 }
 
-void read_at(int descriptor, Range range, uint8_t* out, const std::string& name) {
-  for (uint64_t done = 0; done < range.length;) {
-    const size_t step = std::min<uint64_t>(range.length - done, uint64_t{1} << 30);
-    const ssize_t got = ::pread(descriptor, out + done, step, static_cast<off_t>(range.offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail_io(name, "read");
-    if (got == 0) throw Error(ErrorCode::kIo, name + ": the file was cut while it was being read");
-    done += static_cast<uint64_t>(got);
-  }
-}
-
-std::shared_ptr<IpcFile> open_by_footer(const std::shared_ptr<Descriptor>& file, uint64_t size,
-                                        const std::string& path) {
+std::shared_ptr<IpcFile> open_by_footer(const std::string& path) {
   try {
-    return std::make_shared<IpcFile>(
-        [file, path](Range range, uint8_t* into) { read_at(file->get(), range, into, path); }, size);
+    return std::make_shared<IpcFile>(open_file_source(path));
   } catch (const Error& error) {
-    throw error.within(path + ": not a readable Arrow file");
+    throw error.code() == ErrorCode::kIo ? error : error.within(path + ": not a readable Arrow file");
   }
 }
 
@@ -267,7 +254,7 @@ void open_ipc(const std::string& path, ArrowArrayStream* out, const std::shared_
   uint64_t bytes = regular_file_bytes(file->get()).value_or(kUnknownBytes);
   const bool has_footer = is_file_with_footer(file->get(), path);
   if (has_footer) {
-    const std::shared_ptr<IpcFile> blocks = open_by_footer(file, bytes, path);
+    const std::shared_ptr<IpcFile> blocks = open_by_footer(path);
     read = [blocks](void* into, size_t size) { return blocks->read(static_cast<uint8_t*>(into), size); };
     bytes = blocks->stream_bytes();
   }

@@ -39,17 +39,18 @@ constexpr size_t kFramePrefix = 2 * sizeof(uint32_t);
 
 }  // namespace
 
-IpcFile::IpcFile(ReadAt read, uint64_t size) : read_(std::move(read)), size_(size), blocks_left_(size) {
+IpcFile::IpcFile(std::shared_ptr<const Source> file) : file_(std::move(file)), blocks_left_(file_->size()) {
+  const uint64_t size = file_->size();
   uint8_t tail[kTailBytes];
   require_sound(size >= kTailBytes + kMagicBytes, "the Arrow file is cut off");
-  read_({size - kTailBytes, kTailBytes}, tail);
+  read_at({size - kTailBytes, kTailBytes}, tail);
   int32_t length = 0;
   std::memcpy(&length, tail, sizeof(length));
   require_sound(length > 0 && static_cast<uint64_t>(length) <= std::min(size - kTailBytes, kMostFooterBytes),
                 "its footer lies outside of it");
   schema_.resize(sizeof(MessageAround) + (static_cast<size_t>(length) + 7) / 8 * 8);
   uint8_t* footer_bytes = schema_.data() + sizeof(MessageAround);
-  read_({size - kTailBytes - static_cast<uint64_t>(length), static_cast<uint64_t>(length)}, footer_bytes);
+  read_at({size - kTailBytes - static_cast<uint64_t>(length), static_cast<uint64_t>(length)}, footer_bytes);
 
   flatbuffers::Verifier verifier(footer_bytes, static_cast<size_t>(length), kFooterDepth, kFooterTables);
   require_sound(verifier.VerifyBuffer<message::Footer>(nullptr), "its footer is not a well-formed FlatBuffer");
@@ -68,6 +69,8 @@ IpcFile::IpcFile(ReadAt read, uint64_t size) : read_(std::move(read)), size_(siz
   std::memcpy(schema_.data(), &around, sizeof(around));
 }
 
+void IpcFile::read_at(Range range, uint8_t* out) const { file_->read(range, reinterpret_cast<std::byte*>(out)); }
+
 template <typename Blocks>
 void IpcFile::add_blocks(const Blocks* blocks) {
   for (uint32_t i = 0; i < size_of(blocks); ++i) {
@@ -76,7 +79,8 @@ void IpcFile::add_blocks(const Blocks* blocks) {
                   "a block of its footer has fewer than no bytes");
     const auto offset = static_cast<uint64_t>(block.offset());
     const uint64_t bytes = static_cast<uint64_t>(block.metadata_bytes()) + static_cast<uint64_t>(block.body_bytes());
-    require_sound(offset <= size_ && bytes <= size_ - offset, "a block of its footer lies outside of it");
+    require_sound(offset <= file_->size() && bytes <= file_->size() - offset,
+                  "a block of its footer lies outside of it");
     require_sound(bytes <= blocks_left_, "blocks of its footer overlap");
     blocks_left_ -= bytes;
     rest_.push_back({offset, bytes});
@@ -99,7 +103,7 @@ size_t IpcFile::read(uint8_t* out, size_t size) {
   if (next_ == rest_.size()) return 0;
   Range& block = rest_[next_];
   const uint64_t count = std::min<uint64_t>(size, block.length);
-  read_({block.offset, count}, out);
+  read_at({block.offset, count}, out);
   block = {block.offset + count, block.length - count};
   if (block.length == 0) ++next_;
   return static_cast<size_t>(count);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <vector>
 
 #include "basalt/file/source.h"
@@ -12,9 +12,8 @@ namespace basalt {
 
 class IpcFile {
  public:
-  // `read` fills memory with bytes of a file of `size` bytes, which begins with Arrow's magic. Throws Error(kCorrupt).
-  using ReadAt = std::function<void(Range range, uint8_t* out)>;
-  IpcFile(ReadAt read, uint64_t size);
+  // `file` begins and ends with Arrow's magic. Throws Error(kCorrupt).
+  explicit IpcFile(std::shared_ptr<const Source> file);
 
   uint64_t stream_bytes() const;
   // Up to `size` bytes of the stream, 0 at its end.
@@ -24,8 +23,9 @@ class IpcFile {
   template <typename Blocks>
   void add_blocks(const Blocks* blocks);
 
-  ReadAt read_;
-  uint64_t size_;
+  void read_at(Range range, uint8_t* out) const;
+
+  std::shared_ptr<const Source> file_;
   uint64_t blocks_left_;         // bytes that blocks may still have: each belongs to one
   std::vector<uint8_t> schema_;  // as a message
   std::vector<Range> rest_;      // what follows, less what was read of the first

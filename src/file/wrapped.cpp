@@ -21,8 +21,6 @@ Postscript postscript_at(const std::byte* bytes) {
   return postscript;
 }
 
-void seal(Postscript& postscript) { postscript.checksum = checksum(&postscript, kPostscriptChecked); }
-
 // Whether a postscript can be trusted to say that its file is wrapped; what is wrong with others is told elsewhere.
 bool says_wrapped(const Postscript& postscript) {
   return std::memcmp(postscript.magic, kMagic, sizeof(kMagic)) == 0 && postscript.version <= kVersion &&

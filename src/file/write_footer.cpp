@@ -130,7 +130,7 @@ void write_footer(const FooterContents& contents, std::vector<ColumnWriter>& col
   postscript.footer_offset = out.position();
   postscript.footer_length = footer.size();
   postscript.footer_checksum = checksum(footer.data(), footer.size());
-  postscript.checksum = checksum(&postscript, kPostscriptChecked);
+  seal(postscript);
   std::memcpy(postscript.magic, kMagic, sizeof(kMagic));
   out.write(view_of(footer));
   out.write({reinterpret_cast<const std::byte*>(&postscript), sizeof(postscript)});

@@ -13,18 +13,17 @@
 #include <deque>
 #include <mutex>
 #include <numeric>
-#include <set>
 
 #include "basalt/core/error.h"
 #include "core/arrow_reader.h"
 #include "core/canonical.h"
-#include "core/utf8.h"
 #include "file/column_writer.h"
 #include "file/dataset.h"
 #include "file/format.h"
 #include "file/replaceable.h"
 #include "file/row_buffer.h"
 #include "file/wrapped.h"
+#include "file/write_checks.h"
 #include "file/write_footer.h"
 
 namespace basalt {
@@ -50,63 +49,6 @@ constexpr size_t kMostSpareBytes = 16 << 20;
 #define BASALT_VERSION "unknown"
 #endif
 
-std::string unsupported_reason(const Field& field, uint32_t depth) {
-  if (depth >= kMaxSchemaDepth) return "nested more than 64 levels deep";
-  if (!fits_meaning(field)) return "stored in another form than its meaning asks";
-  switch (field.type.kind) {
-    case TypeKind::kList: return field.children.size() == 1 ? "" : "a list without exactly one element type";
-    case TypeKind::kStruct: return "";
-    case TypeKind::kDecimal:
-      if (field.type.precision < 1 || field.type.precision > 38 || field.type.scale > field.type.precision) {
-        return fmt::format("decimal({},{})", field.type.precision, field.type.scale);
-      }
-      break;
-    default:
-      if (field.type.kind < TypeKind::kBool || field.type.kind > TypeKind::kStruct) {
-        return fmt::format("type number {}", static_cast<int>(field.type.kind));
-      }
-  }
-  return field.children.empty() ? "" : "children below " + to_string(field.type);
-}
-
-// Collects every column that cannot be written, so that one message names them all.
-void find_problems(const std::vector<Field>& fields, const std::string& prefix, uint32_t depth,
-                   std::vector<std::string>& problems) {
-  std::set<std::string> names;
-  for (const Field& field : fields) {
-    const std::string path = prefix.empty() ? field.name : prefix + "." + field.name;
-    const std::string reason = unsupported_reason(field, depth);
-    if (!reason.empty()) problems.push_back(fmt::format("{} ({})", path, reason));
-    if (!is_utf8(field.name)) problems.push_back(fmt::format("column {} (its name is not UTF-8)", names.size() + 1));
-    if (!names.insert(field.name).second) problems.push_back(fmt::format("{} (the name is used twice)", path));
-    if (reason.empty()) find_problems(field.children, path, depth + 1, problems);
-  }
-}
-
-void note_paths(const std::vector<Field>& fields, const std::string& prefix, std::vector<std::string>& paths) {
-  for (const Field& field : fields) {
-    paths.push_back(prefix.empty() ? field.name : prefix + "." + field.name);
-    note_paths(field.children, std::string(paths.back()), paths);
-  }
-}
-
-// For each flattened field: lists and structs have no order that the format knows, and elements of lists are not rows.
-void note_sortable(const std::vector<Field>& fields, bool are_rows, std::vector<bool>& sortable) {
-  for (const Field& field : fields) {
-    const bool is_list = field.type.kind == TypeKind::kList;
-    sortable.push_back(are_rows && !is_list && field.type.kind != TypeKind::kStruct);
-    note_sortable(field.children, are_rows && !is_list, sortable);
-  }
-}
-
-bool same_shape(const Column& column, const Field& field) {
-  if (!(column.type == field.type) || column.children.size() != field.children.size()) return false;
-  for (size_t i = 0; i < field.children.size(); ++i) {
-    if (!same_shape(column.children[i], field.children[i])) return false;
-  }
-  return true;
-}
-
 void flatten_column(Column& column, std::vector<Column*>& out) {
   out.push_back(&column);
   for (Column& child : column.children) flatten_column(child, out);
@@ -131,8 +73,8 @@ struct Writer::State {
   State(const std::string& target, const Schema& given, const WriteOptions& given_options)
       : path(target), schema(given), options(given_options) {
     number_fields(schema);
-    check_schema();
-    note_paths(schema.fields, "", paths);
+    check_schema(schema, path);
+    paths = paths_of(schema);
     fields = flatten(schema);
     check_options();
     prepare_columns();
@@ -158,14 +100,6 @@ struct Writer::State {
   ~State() {
     abandoned.store(true);
     wait_for_workers();
-  }
-
-  void check_schema() const {
-    std::vector<std::string> problems;
-    find_problems(schema.fields, "", 0, problems);
-    if (problems.empty()) return;
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{}: these columns cannot be written: {}", path, fmt::join(problems, ", ")));
   }
 
   uint32_t field_by_path(const std::string& name, const char* option) const {
@@ -196,9 +130,7 @@ struct Writer::State {
 
   uint32_t sort_column(const std::string& name) const {
     const uint32_t id = field_by_path(name, "the sort order");
-    std::vector<bool> sortable;
-    note_sortable(schema.fields, true, sortable);
-    if (!sortable[id]) {
+    if (!sortable_fields(schema)[id]) {
       throw Error(
           ErrorCode::kInvalidArgument,
           fmt::format("{}: the sort order names column {}, but rows cannot be sorted by lists, their elements or "
@@ -225,44 +157,8 @@ struct Writer::State {
                           [&](size_t i) { return physical_of(fields[i]->type) == Physical::kBytes; });
   }
 
-  void check_table(const Table& table) const {
-    if (table.columns.size() != schema.fields.size()) {
-      throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: a table of {} columns was appended to a file of {}",
-                                                           path, table.columns.size(), schema.fields.size()));
-    }
-    for (size_t i = 0; i < table.columns.size(); ++i) {
-      check_meaning(table.columns[i], schema.fields[i]);
-      if (table.columns[i].length != table.rows || !same_shape(table.columns[i], schema.fields[i])) {
-        throw Error(ErrorCode::kInvalidArgument,
-                    fmt::format("{}: column {} was appended with another type or length", path, schema.fields[i].name));
-      }
-    }
-  }
-
-  // What a field's meaning promises and its type does not.
-  void check_meaning(const Column& column, const Field& field) const {
-    if (column.children.size() != field.children.size()) return;  // refused elsewhere
-    const auto fail = [&](const char* reason) {
-      throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: column {}: {}", path, field.name, reason));
-    };
-    if (field.meaning == Meaning::kMap) {
-      const Column& entries = column.children[0];
-      const bool has_keys = !entries.children.empty();
-      if (entries.null_count != 0 || (has_keys && entries.children[0].null_count != 0)) fail("a key of a map is NULL");
-    }
-    if (field.meaning == Meaning::kNull && column.null_count != column.length) fail("it has values and must have none");
-    if (field.meaning == Meaning::kArray) {
-      const int64_t* offsets = column.offsets.as<int64_t>();
-      for (uint64_t row = 0; row < column.length; ++row) {
-        if (column.is_valid(row) && offsets[row + 1] - offsets[row] != int64_t{field.array_size})
-          fail("an array has another number of elements than its type");
-      }
-    }
-    for (size_t i = 0; i < field.children.size(); ++i) check_meaning(column.children[i], field.children[i]);
-  }
-
   void append(Table table) {
-    check_table(table);
+    check_table(table, schema, path);
     if (plain_bytes_of(table) < kSmallTableBytes) {
       collect(table);
     } else {
@@ -574,7 +470,7 @@ struct Writer::State {
   std::mutex mutex;
   std::condition_variable changed;
   size_t running = 0;
-  uint64_t in_flight = 0;     // bytes of rows that are not encoded yet
+  uint64_t in_flight = 0;     // bytes of rows that are not encoded yet, and of encoded columns that are not committed
   std::vector<Column> spare;  // memory of columns that were encoded
   std::atomic<bool> abandoned{false};
   std::exception_ptr failure;
@@ -582,11 +478,11 @@ struct Writer::State {
   std::unique_ptr<ThreadPool> pool;       // last: its threads use the rest
 };
 
-uint64_t write_memory(uint32_t threads) {
+uint64_t write_memory(uint32_t threads, uint64_t most) {
   const auto machine =
       static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  return std::max(kLeastMemory,
-                  std::min(kMemoryPerThread * (threads == 0 ? hardware_threads() : threads), machine / 8));
+  const uint64_t wanted = kMemoryPerThread * (threads == 0 ? hardware_threads() : threads);
+  return std::max(kLeastMemory, std::min({wanted, machine / 8, most}));
 }
 
 Writer::Writer(const std::string& path, const Schema& schema, const WriteOptions& options)

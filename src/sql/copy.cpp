@@ -191,9 +191,8 @@ std::unique_ptr<Writer> open_writer(ClientContext& context, const CopyBindData& 
       options.threads = static_cast<uint32_t>(duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads());
     }
     if (options.memory_limit == 0) {
-      constexpr uint64_t kLeast = uint64_t{512} << 20;
       const uint64_t most = duckdb::BufferManager::GetBufferManager(context).GetMaxMemory() / 4;
-      options.memory_limit = std::min(write_memory(options.threads), std::max(kLeast, most));
+      options.memory_limit = write_memory(options.threads, most);
     }
     if (options.cancel == nullptr) {
       cancel = StatementLog::of(context)->cancel_token();

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "basalt/core/error.h"
-#include "core/null_arrays.h"
+#include "core/meaning.h"
 #include "duckdb/common/vector_operations/vector_operations.hpp"
 #include "sql/types.h"
 
@@ -63,8 +63,7 @@ void fill_array(Column&& column, const Field& field, Vector& out) {
   Field list = field;
   list.meaning = Meaning::kStored;
   const uint64_t rows = column.length;
-  if (column.null_count != 0 && place_bytes(field) > kMostNullArrayBytes / column.null_count)
-    throw Error(ErrorCode::kOverLimit, "column " + field.name + ": its NULL arrays have too many places for elements");
+  check_null_arrays(column, field);
   const duckdb::LogicalType element = duckdb::ArrayType::GetChildType(out.GetType());
   Vector lists(duckdb::LogicalType::LIST(element), std::max<idx_t>(rows, STANDARD_VECTOR_SIZE));
   fill_vector(std::move(column), list, lists);

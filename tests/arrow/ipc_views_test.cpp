@@ -137,16 +137,18 @@ std::string schema_of(const std::vector<uint8_t>& kinds, std::optional<int64_t> 
   return sealed(builder);
 }
 
-Table read(std::string bytes) {
+ByteReader reader_of(const std::string& bytes) {
+  return [bytes, at = size_t{0}](void* out, size_t wanted) mutable {
+    const size_t count = std::min(wanted, bytes.size() - at);
+    std::memcpy(out, bytes.data() + at, count);
+    at += count;
+    return count;
+  };
+}
+
+Table read(const std::string& bytes) {
   ArrowArrayStream stream{};
-  open_ipc(
-      [&, at = size_t{0}](void* out, size_t wanted) mutable {
-        const size_t count = std::min(wanted, bytes.size() - at);
-        std::memcpy(out, bytes.data() + at, count);
-        at += count;
-        return count;
-      },
-      "views", &stream);
+  open_ipc(reader_of(bytes), "views", &stream);
   arrow::StreamReader batches(&stream, "views", nullptr);
   std::unique_ptr<Table> table = batches.next();
   if (table == nullptr) throw Error(ErrorCode::kCorrupt, "no batch");
@@ -309,14 +311,7 @@ TEST(IpcViews, BesideUnionsAreRefused) {
   ArrowArrayStream stream{};
   std::string bytes =
       schema_of({kUtf8View, kUnion}) + sealed(Batch{1, {{1, 0}, {1, 0}}, {"", view("a"), std::string(8, 0)}, {0}});
-  open_ipc(
-      [&, at = size_t{0}](void* out, size_t wanted) mutable {
-        const size_t count = std::min(wanted, bytes.size() - at);
-        std::memcpy(out, bytes.data() + at, count);
-        at += count;
-        return count;
-      },
-      "views", &stream);
+  open_ipc(reader_of(bytes), "views", &stream);
   ArrowArray array{};
   EXPECT_NE(stream.get_next(&stream, &array), 0);
   stream.release(&stream);

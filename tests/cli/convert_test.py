@@ -159,7 +159,6 @@ class Convert(CliTest):
         with open(self.path("1.basalt"), "rb") as one, open(self.path("3.basalt"), "rb") as three:
             self.assertTrue(one.read() == three.read())
 
-    @unittest.skipIf(SANITIZED, "a sanitizer takes memory of its own")
     def test_a_memory_limit_holds(self):
         source = self.path("x.parquet")
         self.basalt("sql", "-q", "--device", "cpu",
@@ -170,8 +169,9 @@ class Convert(CliTest):
                                         self.path("x.basalt")])
             _, status, usage = os.wait4(process.pid, 0)
             self.assertEqual(status, 0)
-            # Below it on the machines it was measured on; allocators differ.
-            self.assertLess(usage.ru_maxrss / 1024, 1.15 * limit)
+            # Below it on the machines it was measured on; allocators differ, and sanitizers take memory of their own.
+            if not SANITIZED:
+                self.assertLess(usage.ru_maxrss / 1024, 1.15 * limit)
 
     def test_unsupported_types_are_all_named_before_anything_is_written(self):
         self.basalt("convert", "--query", "select 1 as fine, '101'::bit as wait, union_value(n := 1) as longer",

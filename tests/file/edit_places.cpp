@@ -89,7 +89,7 @@ void shift_offsets(std::vector<std::byte>& bytes, uint64_t shift) {
   }
   postscript.footer_checksum = checksum(bytes.data() + postscript.footer_offset, postscript.footer_length);
   postscript.footer_offset += shift;
-  postscript.checksum = checksum(&postscript, kPostscriptChecked);
+  seal(postscript);
   std::memcpy(end, &postscript, sizeof(postscript));
 }
 

@@ -438,7 +438,7 @@ TEST(Verify, UnknownOptionalFeaturesAreNoted) {
   std::byte* end = bytes.data() + bytes.size() - sizeof(postscript);
   std::memcpy(&postscript, end, sizeof(postscript));
   postscript.optional_features = 4;
-  postscript.checksum = checksum(&postscript, kPostscriptChecked);
+  seal(postscript);
   std::memcpy(end, &postscript, sizeof(postscript));
   ThreadPool pool(1);
   const VerifyReport report = verify_file(*open_bytes(bytes), pool);

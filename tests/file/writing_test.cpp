@@ -339,6 +339,11 @@ TEST(Writing, RowsKeepWhatTheirMeaningPromises) {
     column.offsets.push<int64_t>(1);
     append_nulls(column.children[0], 1);  // one entry whose key is NULL, or one element of two
     message_of([&] { write(folder.path("t.basalt"), table); }, ErrorCode::kInvalidArgument);
+    // Another type altogether has no lengths to look at.
+    table.columns[0] = make_column(key);
+    append_nulls(table.columns[0], 1);
+    EXPECT_THAT(message_of([&] { write(folder.path("t.basalt"), table); }, ErrorCode::kInvalidArgument),
+                HasSubstr("another type or length"));
   }
 }
 

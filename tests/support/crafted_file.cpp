@@ -205,7 +205,7 @@ std::vector<std::byte> CraftedFile::seal() const {
   postscript.footer_length = place.length();
   postscript.footer_checksum = place.checksum();
   std::memcpy(postscript.magic, kMagic, sizeof(kMagic));
-  postscript.checksum = checksum(&postscript, kPostscriptChecked);
+  format_v1::seal(postscript);
   const auto* data = reinterpret_cast<const std::byte*>(&postscript);
   out.insert(out.end(), data, data + sizeof(postscript));
   return out;

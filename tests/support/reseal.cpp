@@ -24,7 +24,7 @@ class Resealer {
     Postscript postscript;
     std::memcpy(&postscript, end, sizeof(postscript));
     const bool found = seal_footer(postscript);
-    postscript.checksum = checksum(&postscript, kPostscriptChecked);
+    seal(postscript);
     std::memcpy(end, &postscript, sizeof(postscript));
     return found;
   }

@@ -44,8 +44,8 @@ struct WriteOptions {
 };
 
 // What a writer without a limit takes: half a gigabyte at least, and with many threads a few chunks for each, up to an
-// eighth of the machine.
-uint64_t write_memory(uint32_t threads);
+// eighth of the machine and to `most`.
+uint64_t write_memory(uint32_t threads, uint64_t most = ~uint64_t{0});
 
 struct ColumnSummary {
   std::string path;

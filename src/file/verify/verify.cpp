@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "basalt/core/error.h"
+#include "core/meaning.h"
 #include "core/utf8.h"
 #include "file/column_metadata.h"
 #include "file/format.h"
@@ -226,17 +227,9 @@ class Verifier {
   }
 
   void check_meaning(const Field& field, const Column& column) const {
-    if (field.meaning == Meaning::kNull && column.null_count != column.length) fail("it has values and must have none");
-    if (field.meaning == Meaning::kArray) {
-      const int64_t* offsets = column.offsets.as<int64_t>();
-      for (uint64_t row = 0; row < column.length; ++row) {
-        if (column.is_valid(row) && offsets[row + 1] - offsets[row] != int64_t{field.array_size})
-          fail(fmt::format("row {} has another number of elements than {}", row, field.array_size));
-      }
-    }
     const Field& map = *file_.fields()[file_.parent(file_.parent(field.id))];
     const bool is_key = map.meaning == Meaning::kMap && map.children[0].children[0].id == field.id;
-    if (is_key && column.null_count != 0) fail("a key of a map is NULL");
+    if (const char* broken = broken_promise(column, field, is_key)) fail(broken);
   }
 
   // What lies under a NULL struct may be NULL itself.
