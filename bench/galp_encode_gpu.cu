@@ -4,7 +4,7 @@
 #include <random>
 
 #include "basalt/codec/codec.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "galp_streams.h"
 #include "nested_bench.h"
 

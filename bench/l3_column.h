@@ -3,7 +3,7 @@
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/threads.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/l3/layout.h"
 #include "nested_bench.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "basalt/codec/string_test.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/fsst/kernels.h"
 #include "codec/fsst/test.cuh"
 #include "codec/packed/kernels.cuh"

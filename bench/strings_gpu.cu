@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/fsst/encode_kernels.h"
 #include "codec/fsst/encode_table.h"
 #include "codec/fsst/kernels.h"

@@ -11,8 +11,8 @@
 #include <numeric>
 
 #include "basalt/core/error.h"
-#include "basalt/plan/chooser.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/chooser.h"
+#include "basalt/encoding/tree.h"
 #include "bench/columns/alp_size.h"
 #include "bench/columns/columns.h"
 #include "codec/galp/exceptions.h"

@@ -11,7 +11,7 @@
 #include <random>
 
 #include "basalt/core/error.h"
-#include "basalt/plan/chooser.h"
+#include "basalt/encoding/chooser.h"
 #include "bench/columns/columns.h"
 #include "bench/paper/cut.h"
 #include "codec/l3/layout.h"

@@ -16,7 +16,7 @@
 
 #include "basalt/codec/string_test.h"
 #include "basalt/core/error.h"
-#include "basalt/plan/chooser.h"
+#include "basalt/encoding/chooser.h"
 #include "bench/columns/columns.h"
 #include "bench/columns/fsst_size.h"
 #include "bench/columns/strings_sweep.h"

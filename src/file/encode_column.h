@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "basalt/core/column.h"
-#include "basalt/plan/chooser.h"
+#include "basalt/encoding/chooser.h"
 #include "file/statistics.h"
 
 namespace basalt::format_v1 {

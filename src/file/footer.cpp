@@ -11,7 +11,7 @@
 #include <unordered_set>
 
 #include "basalt/core/error.h"
-#include "basalt/plan/chooser.h"
+#include "basalt/encoding/chooser.h"
 #include "core/utf8.h"
 #include "file/flatbuffer_checks.h"
 #include "file/format.h"

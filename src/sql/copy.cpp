@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "duckdb/common/string_util.hpp"
 #include "duckdb/storage/buffer_manager.hpp"
 #include "sql/scan.h"

@@ -8,7 +8,7 @@
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/error.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/child_values.h"
 
 namespace basalt {

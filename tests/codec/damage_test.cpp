@@ -5,7 +5,7 @@
 #include "basalt/codec/codec.h"
 #include "basalt/codec/string_test.h"
 #include "basalt/core/error.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/arrays.h"
 
 namespace basalt {

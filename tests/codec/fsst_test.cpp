@@ -6,7 +6,7 @@
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/error.h"
-#include "basalt/plan/chooser.h"
+#include "basalt/encoding/chooser.h"
 #include "codec/arrays.h"
 #include "codec/fsst/layout.h"
 #include "codec/fsst/tables.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "basalt/codec/codec.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/galp/exceptions.h"
 #include "codec/galp/scale.h"
 

@@ -6,7 +6,7 @@
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/error.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/arrays.h"
 
 namespace basalt {

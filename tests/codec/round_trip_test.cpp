@@ -3,8 +3,8 @@
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/error.h"
-#include "basalt/plan/chooser.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/chooser.h"
+#include "basalt/encoding/tree.h"
 #include "codec/arrays.h"
 #include "codec/reads.h"
 

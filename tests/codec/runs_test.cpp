@@ -1,7 +1,7 @@
 // Tiles as runs of equal values: which readers have them, and how they become rows.
 #include <gtest/gtest.h>
 
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/arrays.h"
 #include "codec/expand_runs.h"
 #include "codec/reads.h"

@@ -6,7 +6,7 @@
 
 #include "basalt/codec/string_test.h"
 #include "basalt/core/error.h"
-#include "basalt/plan/chooser.h"
+#include "basalt/encoding/chooser.h"
 #include "codec/arrays.h"
 #include "codec/tokens/layout.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <memory>
 
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/fsst/encode_table.h"
 #include "codec/fsst_texts.h"
 //

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <memory>
 
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/fsst/symbols.h"
 #include "codec/fsst_texts.h"
 #include "cuda/device_arrays.h"

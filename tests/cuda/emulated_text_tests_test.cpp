@@ -7,7 +7,7 @@
 #include <random>
 
 #include "basalt/codec/string_test.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/fsst/layout.h"
 #include "codec/fsst_texts.h"
 #include "codec/plain/layout.h"

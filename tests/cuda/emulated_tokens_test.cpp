@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "basalt/core/error.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/fsst_texts.h"
 #include "codec/tokens/layout.h"
 #include "cuda/device_arrays.h"

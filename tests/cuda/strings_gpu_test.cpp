@@ -8,7 +8,7 @@
 
 #include "basalt/core/error.h"
 #include "basalt/file/reader.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/fsst/layout.h"
 #include "codec/fsst_texts.h"
 #include "codec/tokens/layout.h"

@@ -6,7 +6,7 @@
 
 #include "basalt/core/threads.h"
 #include "basalt/file/verify.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "file/test_files.h"
 
 namespace basalt::test {

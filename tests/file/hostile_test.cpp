@@ -12,7 +12,7 @@
 #include "basalt/exec/scan.h"
 #include "basalt/file/ipc.h"
 #include "basalt/file/verify.h"
-#include "basalt/plan/chooser.h"
+#include "basalt/encoding/chooser.h"
 #include "codec/entry_limit.h"
 #include "core/peak_memory.h"
 #include "file/test_files.h"

@@ -1,7 +1,7 @@
 // Statistics that come from a dictionary's codes are those that a look at every row gives.
 #include <gtest/gtest.h>
 
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "file/test_files.h"
 
 namespace basalt::test {

@@ -4,7 +4,7 @@
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/error.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "support/untrusted.h"
 
 namespace {

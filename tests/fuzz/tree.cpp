@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "basalt/core/error.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -10,7 +10,7 @@
 #include <functional>
 #include <iterator>
 
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "file/format.h"
 #include "sql/support.h"
 #include "support/crafted_file.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 #include "codec/rle/layout.h"
 #include "codec/tokens/layout.h"
 #include "file/format.h"

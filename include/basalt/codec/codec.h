@@ -15,7 +15,7 @@
 #include "basalt/core/buffer.h"
 #include "basalt/core/host_device.h"
 #include "basalt/core/types.h"
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 
 namespace basalt {
 

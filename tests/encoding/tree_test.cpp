@@ -1,5 +1,5 @@
 // Trees print and parse back, bind to types, and the chooser keeps its promises.
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 
 #include "basalt/core/error.h"
-#include "basalt/plan/chooser.h"
+#include "basalt/encoding/chooser.h"
 #include "codec/arrays.h"
 #include "codec/galp_values.h"
 #include "gen/l3.h"

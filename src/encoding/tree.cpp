@@ -1,5 +1,5 @@
 // Printing, parsing and binding of encoding trees.
-#include "basalt/plan/tree.h"
+#include "basalt/encoding/tree.h"
 
 #include "basalt/codec/codec.h"
 #include "basalt/core/error.h"

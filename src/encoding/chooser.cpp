@@ -1,12 +1,12 @@
 // The search over trees.
-#include "basalt/plan/chooser.h"
+#include "basalt/encoding/chooser.h"
 
 #include <algorithm>
 
 #include "basalt/core/error.h"
 #include "codec/trees.h"
-#include "plan/sample.h"
-#include "plan/text_traits.h"
+#include "encoding/sample.h"
+#include "encoding/text_traits.h"
 
 namespace basalt {
 

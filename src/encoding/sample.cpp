@@ -1,5 +1,5 @@
 // Taking positional samples.
-#include "plan/sample.h"
+#include "encoding/sample.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Measuring and comparing traits.
-#include "plan/text_traits.h"
+#include "encoding/text_traits.h"
 
 #include <algorithm>
 #include <array>
