@@ -190,6 +190,8 @@ void add_sql(Program& program) {
           "of several statements the last one's rows are kept; - is standard output")
       ->type_name("FILE");
   add_device_option(command, options->session.device);
+  command->add_flag("--strict", options->session.strict,
+                    "Refuse statements over .basalt files that Basalt's own engine cannot run wholly");
   command->add_flag("--timing", options->show.timing, "Also show compile, transfer and kernel times");
   command->add_flag("--explain", options->show.explain, "Show the plan instead of running the statement");
   command->add_flag("--explain-kernel", options->show.explain_kernel,

@@ -7,13 +7,14 @@ file(GLOB_RECURSE basalt_prelude_headers CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/src/codec/layout.h" "${PROJECT_SOURCE_DIR}/src/codec/*/layout.h"
   "${PROJECT_SOURCE_DIR}/src/codec/*/kernels.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/kernels_*.cuh"
   "${PROJECT_SOURCE_DIR}/src/codec/*/test.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/test_table.h"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/codes.cuh"
   "${PROJECT_SOURCE_DIR}/src/codec/*/totals*.cuh"
   "${PROJECT_SOURCE_DIR}/src/codec/*/scale.h")
 file(GLOB basalt_prelude_more CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/include/basalt/core/host_device.h" "${PROJECT_SOURCE_DIR}/src/core/packed_tile.h"
   "${PROJECT_SOURCE_DIR}/src/core/quartered_tile.h" "${PROJECT_SOURCE_DIR}/src/core/float_key.h"
   "${PROJECT_SOURCE_DIR}/src/core/device/*.h" "${PROJECT_SOURCE_DIR}/src/core/device/*.cuh"
-  "${PROJECT_SOURCE_DIR}/src/exec/scalar.h"
+  "${PROJECT_SOURCE_DIR}/src/exec/scalar.h" "${PROJECT_SOURCE_DIR}/src/exec/fixed_sum.h"
   "${PROJECT_SOURCE_DIR}/src/exec/device/*.h" "${PROJECT_SOURCE_DIR}/src/exec/device/*.cuh")
 list(APPEND basalt_prelude_headers ${basalt_prelude_more})
 list(SORT basalt_prelude_headers)

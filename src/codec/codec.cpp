@@ -145,6 +145,7 @@ std::unique_ptr<BytesReader> Codec::open_bytes(const NodeView&) const {
   throw Error(ErrorCode::kUnsupported, std::string(name()) + " does not store bytes");
 }
 DeviceReader Codec::device_reader(const NodeView&) const { return {}; }
+DeviceReader Codec::device_codes(const NodeView&) const { return {}; }
 DeviceReader Codec::device_tester(const NodeView&) const {
   DeviceReader none;
   none.reason = "strings encoded as " + std::string(name()) + " are not tested on the device";

@@ -77,7 +77,7 @@ std::string CudaBackend::why_not(const Pipeline& pipeline) {
 }
 
 std::string CudaBackend::kernel_source(const Pipeline& pipeline) {
-  return device::plan_kernel(pipeline, device::shapes_of(pipeline)).source;
+  return device::plan_kernel(device::to_device(pipeline)).source;
 }
 
 void CudaBackend::drop_cache() {

@@ -43,6 +43,7 @@ class CudaBackend : public GpuBackend {
   GpuBandwidth measure_bandwidth() override;
   std::string why_not(const Pipeline& pipeline) override;
   std::vector<Value> run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override;
+  Table run_groups(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override;
   std::string kernel_source(const Pipeline& pipeline) override;
   Column decode(const NodeView& root, const DataType& type) override;
   std::string why_not_decode(const NodeView& root) override;

@@ -54,8 +54,12 @@ std::string StatementRun::statement_key() const {
     key.append(reinterpret_cast<const char*>(&rows), sizeof(rows));
   }
   if (pipeline_.has_filter) append_text(pipeline_.filter, key);
+  key += static_cast<char>('0' + static_cast<int>(pipeline_.sink));
+  for (const Expr& expr : pipeline_.keys) append_text(expr, key);
   for (const Aggregate& aggregate : pipeline_.aggregates) {
     key += static_cast<char>('A' + static_cast<int>(aggregate.op));
+    key += aggregate.filter ? 'f' : '-';
+    if (aggregate.filter) append_text(*aggregate.filter, key);
     key.append(reinterpret_cast<const char*>(&aggregate.avg_scale), sizeof(aggregate.avg_scale));
     if (aggregate.op != AggregateOp::kCountStar) append_text(aggregate.arg, key);
   }

@@ -122,7 +122,7 @@ std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std
   for (size_t i = 0; i < columns.size(); ++i) {
     const device::ColumnPlan& plan = plan_->columns[i];
     const NodeView root = device::shape_of(chunk.file->column(pipeline_.columns[i].field_id).chunks[chunk.chunk]);
-    const device::ChunkReaders readers = device::readers_of(root);
+    const device::ChunkReaders readers = device::readers_of(root, pipeline_.columns[i].as_codes);
     const auto place = [&](const NodeView& node, const std::vector<DeviceReader>& list, const DeviceReader& reader,
                            uint32_t at, uint32_t room, uint64_t none, size_t& next) {
       std::vector<uint64_t> descriptor;
@@ -186,6 +186,35 @@ std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
   return addresses;
 }
 
+std::vector<uint64_t> StatementRun::upload_codes(const Batch& batch) {
+  const size_t columns = pipeline_.columns.size();
+  std::vector<uint64_t> addresses((batch.end - batch.first) * columns, 0);
+  std::vector<uint32_t> all;
+  std::vector<std::pair<size_t, size_t>> places;  // which address, at which word
+  for (size_t i = batch.first; i < batch.end; ++i) {
+    const auto file = std::find_if(pipeline_.files.begin(), pipeline_.files.end(),
+                                   [&](const auto& one) { return one.get() == chunks_[i].file; });
+    for (size_t column = 0; column < columns; ++column) {
+      if (!pipeline_.columns[column].as_codes) continue;
+      const std::vector<uint32_t>& codes =
+          device_.codes[column]->chunks[static_cast<size_t>(file - pipeline_.files.begin())][chunks_[i].chunk];
+      places.emplace_back((i - batch.first) * columns + column, all.size());
+      all.push_back(static_cast<uint32_t>(codes.size()));
+      all.insert(all.end(), codes.begin(), codes.end());
+      if (codes.empty()) all.push_back(0);  // where codes that have no entry look
+    }
+  }
+  if (places.empty()) return addresses;
+  auto block = std::make_shared<DeviceBlock>(all.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
+  check(cudaMemcpyAsync(block->data(), all.data(), all.size() * sizeof(uint32_t), cudaMemcpyHostToDevice,
+                        backend_.compute_),
+        "copying codes of strings");
+  for (const auto& [address, word] : places) addresses[address] = block->address() + word * sizeof(uint32_t);
+  blocks_.push_back(block);
+  backend_.cache_.put(std::move(block), {}, run_);
+  return addresses;
+}
+
 Event& StatementRun::kernel_event(size_t index) {
   auto& events = backend_.kernel_events_;
   while (events.size() <= index) events.push_back(std::make_unique<Event>());
@@ -200,6 +229,13 @@ void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& wo
   parameters.partials = records;
   parameters.tile_sums = tile_sums;
   parameters.work_count = work_count;
+  if (groups_memory_.states != nullptr) {
+    parameters.groups = groups_memory_.states->as<uint64_t>();
+    parameters.group_slots = groups_memory_.slots;
+    if (groups_memory_.keys != nullptr) parameters.group_keys = groups_memory_.keys->as<uint64_t>();
+    if (groups_memory_.full != nullptr) parameters.group_full = groups_memory_.full->as<uint32_t>();
+    parameters.group_probes = kMostProbes;
+  }
   std::copy(plan_->literals.begin(), plan_->literals.end(), parameters.literals);
   void* arguments[] = {&parameters};
   begin.record(backend_.compute_);
@@ -241,6 +277,7 @@ void StatementRun::launch(Batch& batch, size_t index) {
   }
 
   const std::vector<uint64_t> tables = upload_tables(batch);
+  const std::vector<uint64_t> codes = upload_codes(batch);
   pending_ -= batch.bytes;  // in the cache now, but for chunks that an earlier batch has brought there
   std::vector<uint64_t> slots;
   std::vector<uint32_t> work;
@@ -248,6 +285,10 @@ void StatementRun::launch(Batch& batch, size_t index) {
     std::vector<uint64_t> words = slot_words(chunks_[i], batch.chunks[i - batch.first]);
     for (size_t t = 0; t < plan_->texts.size(); ++t) {
       words[plan_->texts[t].table_at] = tables[(i - batch.first) * plan_->texts.size() + t];
+    }
+    for (size_t column = 0; column < pipeline_.columns.size(); ++column) {
+      const uint64_t address = codes[(i - batch.first) * pipeline_.columns.size() + column];
+      if (address != 0) words[plan_->columns[column].codes_at] = address;
     }
     slots.insert(slots.end(), words.begin(), words.end());
     all_slots_.insert(all_slots_.end(), words.begin(), words.end());
@@ -288,7 +329,7 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
 }
 
 void StatementRun::make_kernel() {
-  own_plan_ = device::plan_kernel(pipeline_, device::shapes_of(pipeline_));
+  own_plan_ = device::plan_kernel(device_);
   plan_ = &own_plan_;
   bool fresh = false;
   kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
@@ -298,6 +339,7 @@ void StatementRun::make_kernel() {
 std::vector<Value> StatementRun::run_cold(const std::string& key) {
   make_kernel();
   limit_ = backend_.memory_limit(options_);
+  take_group_memory();
   plan_chunks();
   plan_batches();
   size_t tiles = 0;
@@ -317,6 +359,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
     const size_t bytes = (record_words_all + tiles * plan_->tile_sums) * sizeof(uint64_t);
     results_ = std::make_unique<DeviceBlock>(bytes, backend_.compute_, backend_.compute_);
     if (bytes > 0) check(cudaMemsetAsync(results_->data(), 0, bytes, backend_.compute_), "clearing results");
+    clear_groups();
     for (size_t i = 0; i < batches_.size(); ++i) {
       check_cancelled();
       prepare_for(i);
@@ -387,6 +430,9 @@ std::vector<Value> StatementRun::run_resident(Statement& statement) {
   report_.tiles = statement.report.tiles;
   report_.encoded_bytes_read = statement.report.encoded_bytes_read;
   check_cancelled();
+  limit_ = backend_.memory_limit(options_);
+  take_group_memory();
+  clear_groups();
   const size_t record_words_all = static_cast<size_t>(kernel_->blocks) * record_words();
   const size_t sums = static_cast<size_t>(statement.work_count) * plan_->tile_sums;
   double* tile_sums = statement.results->as<double>() + record_words_all;
@@ -406,7 +452,8 @@ std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& 
     use_device();
     report = RunReport();
     report.device_name = name_;
-    return StatementRun(*this, pipeline, options, report).run();
+    const device::DevicePipeline device = device::to_device(pipeline);
+    return StatementRun(*this, device, options, report).run();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kOutOfRange) throw;
   }

@@ -336,8 +336,80 @@ inline Sample tests_of_strings() {
   return sample;
 }
 
+// A column of strings in a dictionary of so many entries, read as codes.
+inline void add_codes(Sample& sample, const std::string& name, uint32_t entries, uint32_t width,
+                      bool nullable = false) {
+  add_column(sample, name, {TypeKind::kUInt32, 0, 0, TimeUnit::kMicro}, {"packed"}, 9, 0, entries - 1, {width},
+             nullable);
+  const NodeView node = shape_of(bind_tree(parse_tree("dict(packed, strings)"), Physical::kBytes), Physical::kBytes);
+  sample.columns.back().values = {node.codec->device_codes(node)};
+  sample.columns.back().as_codes = true;
+  sample.columns.back().entries = entries;
+  sample.pipeline.columns.back().as_codes = true;
+}
+
+inline Sample q1() {
+  Sample sample;
+  sample.name = "TPC-H Q1";
+  sample.most_instructions = 3000;
+  const DataType money{TypeKind::kDecimal, 15, 2, TimeUnit::kMicro};
+  add_codes(sample, "l_returnflag", 3, 2);
+  add_codes(sample, "l_linestatus", 2, 1);
+  add_column(sample, "l_quantity", money, {"dict(packed, packed)"}, 9, 100, 5000, {6});
+  add_column(sample, "l_extendedprice", money, {"packed"}, 4, 90000, 10494950, {24});
+  add_column(sample, "l_discount", money, {"packed"}, 4, 0, 10, {4});
+  add_column(sample, "l_tax", money, {"packed"}, 4, 0, 8, {4});
+  add_column(sample, "l_shipdate", {TypeKind::kDate, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 8036, 10561, {12});
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kGroups;
+  p.has_filter = true;
+  p.filter = test(ExprOp::kLessEqual, column(p, 6), integer(Physical::kI32, 10471));
+  p.keys = {column(p, 0), column(p, 1)};
+  const auto wide = [&](Expr expr) { return call(ExprOp::kCast, Physical::kI128, {std::move(expr)}); };
+  Expr price = call(ExprOp::kMultiply, Physical::kI128,
+                    {wide(column(p, 3)),
+                     wide(call(ExprOp::kSubtract, Physical::kI64, {integer(Physical::kI64, 100), column(p, 4)}))});
+  Expr charge = call(ExprOp::kMultiply, Physical::kI128,
+                     {price, wide(call(ExprOp::kAdd, Physical::kI64, {integer(Physical::kI64, 100), column(p, 5)}))});
+  p.aggregates = {aggregate(AggregateOp::kSum, column(p, 2)), aggregate(AggregateOp::kSum, column(p, 3)),
+                  aggregate(AggregateOp::kSum, price),        aggregate(AggregateOp::kSum, charge),
+                  aggregate(AggregateOp::kAvg, column(p, 2)), aggregate(AggregateOp::kAvg, column(p, 3)),
+                  aggregate(AggregateOp::kAvg, column(p, 4)), {}};
+  return sample;
+}
+
+// Keys of several kinds with NULLs, every aggregate that groups have: `many` decides the rung.
+inline Sample groups_by(const std::string& name, int128_t many, size_t most_instructions) {
+  Sample sample;
+  sample.name = name;
+  sample.most_instructions = most_instructions;
+  add_codes(sample, "colour", 5, 3, true);
+  add_column(sample, "id", {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, -5, many, {20}, true);
+  add_column(sample, "price", {TypeKind::kFloat64, 0, 0, TimeUnit::kMicro}, {"galp(packed)"}, 9, 0, 0, {16}, true);
+  add_column(sample, "amount", {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {"l3", "packed"}, 12, INT64_MIN / 2,
+             INT64_MAX / 2, {40});
+  sample.columns[2].stats.min = Value::of_real(Physical::kF64, -100);
+  sample.columns[2].stats.max = Value::of_real(Physical::kF64, 1e6);
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kGroups;
+  p.keys = {column(p, 0), column(p, 1)};
+  Aggregate some = aggregate(AggregateOp::kSum, column(p, 3));
+  some.filter = test(ExprOp::kGreater, column(p, 1), integer(Physical::kI64, 7));
+  p.aggregates = {{},
+                  some,
+                  aggregate(AggregateOp::kAvg, column(p, 2)),
+                  aggregate(AggregateOp::kMin, column(p, 2)),
+                  aggregate(AggregateOp::kMax, column(p, 3)),
+                  aggregate(AggregateOp::kCount, column(p, 1))};
+  return sample;
+}
+
 inline std::vector<Sample> all() {
   return {q6(),
+          q1(),
+          groups_by("groups in blocks", 20, 4000),
+          groups_by("groups in an array", 5000, 4000),
+          groups_by("groups in a hash table", int128_t{1} << 40, 4000),
           count_below(),
           learned_ranges(),
           sum_between("l3", TypeKind::kInt64, {}, 5400),

@@ -27,15 +27,20 @@ struct Batch {
   std::vector<std::vector<DeviceChunk>> chunks;  // per chunk, per column: keeps the memory alive until the launch
 };
 
+// How far a key may lie from its place in a hash table before that counts as full.
+constexpr uint32_t kMostProbes = 256;
+
 // Tables of tests of strings begin on multiples of this.
 constexpr uint64_t aligned_table(uint64_t bytes) { return (bytes + 127) / 128 * 128; }
 
 class StatementRun {
  public:
-  StatementRun(CudaBackend& backend, const Pipeline& pipeline, const RunOptions& options, RunReport& report)
-      : backend_(backend), pipeline_(pipeline), options_(options), report_(report) {}
+  StatementRun(CudaBackend& backend, const device::DevicePipeline& device, const RunOptions& options, RunReport& report)
+      : backend_(backend), device_(device), pipeline_(device.pipeline), options_(options), report_(report) {}
 
   std::vector<Value> run();
+  // Of a sink of groups.
+  Table run_groups();
 
  private:
   std::string statement_key() const;
@@ -49,6 +54,23 @@ class StatementRun {
   std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
   uint64_t table_bytes(const std::vector<const ColumnChunkInfo*>& columns) const;
   std::vector<uint64_t> upload_tables(const Batch& batch);
+  // The codes of strings that are read by them: addresses of the tables of each chunk's columns, 0 for others.
+  std::vector<uint64_t> upload_codes(const Batch& batch);
+
+  // Groups (groups_run.cpp): memory for their states, and what it holds in the end.
+  struct GroupMemory {
+    uint64_t slots = 0;  // of a hash table its size
+    std::unique_ptr<DeviceBlock> states;
+    std::unique_ptr<DeviceBlock> keys;  // of a hash table
+    std::unique_ptr<DeviceBlock> full;
+  };
+  uint64_t group_bytes(uint64_t slots) const;
+  void take_group_memory();
+  void clear_groups();
+  Table finish_groups();
+  uint64_t group_code(size_t key, uint64_t place, const uint64_t* keys, bool& null) const;
+  Table groups_table(const std::vector<uint64_t>& places, const Buffer& states, uint64_t count,
+                     const uint64_t* keys) const;
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
                      double* tile_sums, Event& begin, Event& end);
   void make_kernel();
@@ -66,6 +88,7 @@ class StatementRun {
   }
 
   CudaBackend& backend_;
+  const device::DevicePipeline& device_;
   const Pipeline& pipeline_;
   const RunOptions& options_;
   RunReport& report_;
@@ -84,6 +107,7 @@ class StatementRun {
   std::vector<std::weak_ptr<DeviceBlock>> blocks_;
   std::unique_ptr<DeviceBlock> results_;
   std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
+  GroupMemory groups_memory_;
 };
 
 }  // namespace basalt::cuda

@@ -33,6 +33,7 @@ void merge(const Aggregate& aggregate, AggregateState& into, const AggregateStat
     case AggregateOp::kMax:
       if (is_better(aggregate.op, from.extreme, into.extreme)) into.extreme = from.extreme;
       break;
+    default: throw Error(ErrorCode::kInternal, "an aggregate that only groups have");
   }
 }
 
@@ -75,6 +76,7 @@ Value finish(const Aggregate& aggregate, const AggregateState& state) {
                                                  : integer_average(aggregate, state));
     case AggregateOp::kMin:
     case AggregateOp::kMax: return state.extreme.null ? Value::of_null(aggregate.arg.type) : state.extreme;
+    default: break;
   }
   throw Error(ErrorCode::kInternal, "unknown aggregate");
 }

@@ -270,6 +270,11 @@ IntegerRange range_of(Physical type) {
   return {-(int128_t{1} << (bits - 1)), (int128_t{1} << (bits - 1)) - 1};
 }
 
+bool sum_fits(const IntegerRange& range, uint64_t rows, int bits) {
+  const int128_t most = (int128_t{1} << bits) / (static_cast<int128_t>(rows) + 1);
+  return range.low >= -most && range.high <= most;
+}
+
 IntegerRange allowed_range(const Expr& expr) {
   if (expr.limit == 0) return range_of(expr.type);
   return {-expr.limit, expr.limit};

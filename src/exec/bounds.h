@@ -41,6 +41,8 @@ struct IntegerRange {
   int128_t high = 0;
 };
 IntegerRange range_of(Physical type);
+// Whether sums of that many values of the range stay between −2^bits and 2^bits.
+bool sum_fits(const IntegerRange& range, uint64_t rows, int bits);
 // What the result of arithmetic or a cast must not leave.
 IntegerRange allowed_range(const Expr& expr);
 

@@ -301,6 +301,19 @@ bool ChunkTiles::test_strings(uint32_t index, const std::shared_ptr<const Automa
   return true;
 }
 
+const StringRows* ChunkTiles::codes(uint32_t index, uint32_t* out) {
+  ArrayTiles& values = columns_[index].values();
+  const StringRows* entries = values.entries();
+  if (entries == nullptr || entries->size() == 0) return nullptr;
+  answered(Answered::kByRows);
+  codes_.resize(kTileRows * sizeof(uint32_t));
+  auto* whole = listed_ ? codes_.as<uint32_t>() : out;
+  columns_[index].placed([&] { values.codes(tile_, whole); });
+  const uint16_t* rows = row_numbers();
+  for (uint32_t i = 0; rows != nullptr && i < alive_; ++i) out[i] = whole[rows[i]];
+  return entries;
+}
+
 std::optional<Vector> ChunkTiles::byte_lengths(uint32_t index) {
   ArrayTiles* lengths = columns_[index].byte_lengths();
   if (lengths == nullptr) return std::nullopt;

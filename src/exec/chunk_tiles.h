@@ -182,6 +182,8 @@ class ChunkTiles : public TileInput {
   bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) override;
   bool test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) override;
   std::optional<Vector> byte_lengths(uint32_t index) override;
+  const StringRows* codes(uint32_t index, uint32_t* out) override;
+  const uint16_t* row_numbers() override { return listed_ ? list() : nullptr; }
 
  private:
   void fill_list();
@@ -201,6 +203,7 @@ class ChunkTiles : public TileInput {
   Buffer mask_;
   Buffer list_;
   Buffer picked_;
+  Buffer codes_;
 };
 
 }  // namespace basalt::exec

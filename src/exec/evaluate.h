@@ -56,6 +56,9 @@ Vector evaluate_predicate(Step& step, TileInput& input);
 // Checks that a caller's expression is well-formed: types, arities, columns. Throws Error(kInvalidArgument).
 void check_expression(const Expr& expr, const std::vector<PipelineColumn>& columns);
 
+// Whether both have the same value for every row.
+bool same_expression(const Expr& a, const Expr& b);
+
 // All columns an expression reads, ascending, each once.
 std::vector<uint32_t> columns_of(const Expr& expr);
 

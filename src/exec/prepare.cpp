@@ -1,5 +1,6 @@
 // Checking expressions and preparing them for a chunk: lanes, overflow proofs, sorted IN lists.
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "basalt/core/error.h"
@@ -193,6 +194,24 @@ Step prepare(const Expr& expr, const StatisticsList& stats, Automata& automata) 
     }
   }
   return step;
+}
+
+bool same_expression(const Expr& a, const Expr& b) {
+  if (a.op != b.op || a.type != b.type || a.column != b.column || a.limit != b.limit ||
+      a.power_of_ten != b.power_of_ten || a.factor != b.factor || a.args.size() != b.args.size()) {
+    return false;
+  }
+  if (a.op == ExprOp::kLiteral) {
+    if (a.literal.null != b.literal.null || a.literal.integer != b.literal.integer ||
+        a.literal.bytes != b.literal.bytes || std::signbit(a.literal.real) != std::signbit(b.literal.real) ||
+        !sql_equal(a.literal.real, b.literal.real)) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < a.args.size(); ++i) {
+    if (!same_expression(a.args[i], b.args[i])) return false;
+  }
+  return true;
 }
 
 std::vector<uint32_t> columns_of(const Expr& expr) {

@@ -1,40 +1,34 @@
-// Plans to pipelines: recognises an ungrouped aggregate over one Basalt scan and describes it as a basalt::Pipeline.
+// Plans to queries: recognises a tree of operators over one Basalt scan and describes it as a basalt::QueryNode.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "basalt/exec/pipeline.h"
+#include "basalt/query/tree.h"
 #include "duckdb.hpp"
-#include "duckdb/planner/operator/logical_aggregate.hpp"
+#include "duckdb/planner/logical_operator.hpp"
 
 namespace basalt::sql {
 
-// How an SQL aggregate comes out of the pipeline's values.
-struct AggregateOutput {
-  enum class Kind { kValue, kAverage };
-  Kind kind = Kind::kValue;
-  size_t value = 0;  // index of the value; for averages, of the sum
-  size_t count = 0;  // averages: index of the count
-  int scale = 0;     // averages of decimals
-  bool wide = true;  // averages: divided as long double, where DuckDB keeps a 128-bit sum
-  duckdb::LogicalType type;
-};
-
-struct LoweredAggregate {
-  Pipeline pipeline;
-  std::vector<AggregateOutput> outputs;
+struct LoweredQuery {
+  QueryNode tree;
+  Query query;                                // the tree, cut into stages
+  duckdb::vector<duckdb::LogicalType> types;  // of the result
+  std::vector<std::string> words;             // what it does, as SQL calls it: "GROUP BY", "sum"
   // Text for explain and the report.
   std::string files;
   std::string aggregates;
   std::string columns;
   std::string filter;  // empty: none
+
+  // One row of aggregates that run_pipeline() takes, and nothing else but expressions over it.
+  bool is_totals() const;
+  const Pipeline& scan() const { return query.stages.front(); }
 };
 
-// Throws NotLowered with the reason.
-std::shared_ptr<const LoweredAggregate> lower_aggregate(duckdb::ClientContext& context,
-                                                        duckdb::LogicalAggregate& aggregate);
+// Throws NotLowered with the reason. The operator's columns become those of the query, in their order.
+std::shared_ptr<const LoweredQuery> lower_query(duckdb::ClientContext& context, duckdb::LogicalOperator& root);
 
 // "lineitem.basalt", "lineitem.basalt and 3 more".
 std::string describe_files(const std::vector<std::string>& paths);

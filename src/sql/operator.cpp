@@ -1,11 +1,10 @@
-// The operator that runs a lowered aggregate: a source of one row. Its parents are not rewritten, since it answers with
+// The operator that runs a lowered query: a source of its rows. Its parents are not rewritten, since it answers with
 // the bindings and types of the operator it replaces.
 #include "sql/operator.h"
 
 #include <fmt/format.h>
 
 #include <atomic>
-#include <cmath>
 #include <thread>
 
 #include "basalt/cuda/backend.h"
@@ -13,6 +12,7 @@
 #include "duckdb/execution/column_binding_resolver.hpp"
 #include "duckdb/execution/physical_operator.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
+#include "duckdb/planner/operator/logical_aggregate.hpp"
 #include "duckdb/planner/operator/logical_extension_operator.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
 #include "sql/expressions.h"
@@ -20,6 +20,7 @@
 #include "sql/scan.h"
 #include "sql/state.h"
 #include "sql/types.h"
+#include "sql/vectors.h"
 
 namespace basalt::sql {
 
@@ -29,15 +30,16 @@ using duckdb::LogicalOperatorType;
 
 namespace {
 
-using Lowered = std::shared_ptr<const LoweredAggregate>;
+constexpr const char* kOperatorName = "BASALT_QUERY";
+constexpr const char* kStrictPrefix = "Basalt's own engine cannot run the whole statement, as --strict asks: ";
+
+using Lowered = std::shared_ptr<const LoweredQuery>;
 using TextMap = duckdb::InsertionOrderPreservingMap<duckdb::string>;
 
 // Where an operator set to `auto` would run now.
-std::string device_text(const LoweredAggregate& lowered, Device device) {
+std::string device_text(const LoweredQuery& lowered, Device device) {
   if (device != Device::kAuto) return to_string(device);
-  const GpuAvailability& available = gpu();
-  if (available.backend == nullptr) return "cpu (" + available.reason + ")";
-  const std::string reason = available.backend->why_not(lowered.pipeline);
+  const std::string reason = why_not_gpu(lowered.query);
   return reason.empty() ? "cuda" : "cpu (" + reason + ")";
 }
 
@@ -50,55 +52,44 @@ std::string pruning_text(const Pipeline& pipeline) {
   }
 }
 
-TextMap describe(const LoweredAggregate& lowered) {
+TextMap describe(const LoweredQuery& lowered) {
   TextMap text;
   text["Files"] = lowered.files;
-  text["Aggregates"] = lowered.aggregates;
+  text["Operations"] = lowered.aggregates;
   if (!lowered.columns.empty()) text["Columns"] = lowered.columns;
   if (!lowered.filter.empty()) text["Filter"] = lowered.filter;
   return text;
 }
 
 // Before it runs.
-TextMap describe_plan(const LoweredAggregate& lowered, Device device) {
+TextMap describe_plan(const LoweredQuery& lowered, Device device) {
   TextMap text = describe(lowered);
-  if (!lowered.filter.empty()) text["Pruning"] = pruning_text(lowered.pipeline);
+  if (!lowered.filter.empty()) text["Pruning"] = pruning_text(lowered.scan());
   text["Device"] = device_text(lowered, device);
   return text;
 }
 
-duckdb::Value average(const std::vector<Value>& values, const AggregateOutput& output) {
-  const Value& sum = values[output.value];
-  const int128_t count = values[output.count].integer;
-  if (count == 0 || sum.null) return duckdb::Value(output.type);
-  if (is_float(sum.type)) return duckdb::Value::DOUBLE(sum.real / static_cast<double>(count));
-  double power = 1;
-  for (int i = 0; i < output.scale; ++i) power *= 10;
-  if (!output.wide) {
-    return duckdb::Value::DOUBLE(static_cast<double>(sum.integer) / (static_cast<double>(count) * power));
-  }
-  const long double divisor = static_cast<long double>(count) * static_cast<long double>(power);
-  return duckdb::Value::DOUBLE(static_cast<double>(static_cast<long double>(sum.integer) / divisor));
-}
-
 struct RunState : duckdb::GlobalSourceState {
   std::atomic<double> progress{0};
-  bool done = false;
+  bool ran = false;
+  Table rows;
+  uint64_t given = 0;  // of its rows
   RunReport report;
   duckdb::idx_t MaxThreads() override { return 1; }
 };
 
-class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
+class PhysicalBasaltQuery : public duckdb::PhysicalOperator {
  public:
-  PhysicalBasaltAggregate(duckdb::PhysicalPlan& plan, duckdb::vector<duckdb::LogicalType> result_types, Lowered what,
-                          Device where)
+  PhysicalBasaltQuery(duckdb::PhysicalPlan& plan, duckdb::vector<duckdb::LogicalType> result_types, Lowered what,
+                      Device where)
       : duckdb::PhysicalOperator(plan, duckdb::PhysicalOperatorType::EXTENSION, std::move(result_types), 1),
         lowered_(std::move(what)),
         device_(where) {}
 
-  duckdb::string GetName() const override { return "BASALT_AGGREGATE"; }
+  duckdb::string GetName() const override { return kOperatorName; }
   TextMap ParamsToString() const override { return describe_plan(*lowered_, device_); }
   bool IsSource() const override { return true; }
+  duckdb::OrderPreservationType SourceOrder() const override { return duckdb::OrderPreservationType::FIXED_ORDER; }
 
   duckdb::unique_ptr<duckdb::GlobalSourceState> GetGlobalSourceState(ClientContext&) const override {
     return duckdb::make_uniq<RunState>();
@@ -124,20 +115,30 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
   duckdb::SourceResultType GetDataInternal(duckdb::ExecutionContext& context, duckdb::DataChunk& chunk,
                                            duckdb::OperatorSourceInput& input) const override {
     auto& state = input.global_state.Cast<RunState>();
-    if (state.done) return duckdb::SourceResultType::FINISHED;
-    state.done = true;
-    const std::vector<Value> values = guarded(context.client, [&] { return run(context.client, state); });
-    chunk.SetCardinality(1);
-    for (size_t i = 0; i < lowered_->outputs.size(); ++i) {
-      const AggregateOutput& output = lowered_->outputs[i];
-      const bool is_average = output.kind == AggregateOutput::Kind::kAverage;
-      chunk.SetValue(i, 0, is_average ? average(values, output) : to_duckdb_value(values[output.value], output.type));
-    }
-    return duckdb::SourceResultType::FINISHED;
+    return guarded(context.client, [&] {
+      if (!state.ran) run(context.client, state);
+      state.ran = true;
+      give_rows(state, chunk);
+      return state.given < state.rows.rows ? duckdb::SourceResultType::HAVE_MORE_OUTPUT
+                                           : duckdb::SourceResultType::FINISHED;
+    });
   }
 
  private:
-  std::vector<Value> run(ClientContext& context, RunState& state) const {
+  void give_rows(RunState& state, duckdb::DataChunk& chunk) const {
+    const Table& rows = state.rows;
+    const uint64_t end = std::min<uint64_t>(rows.rows, state.given + STANDARD_VECTOR_SIZE);
+    for (size_t i = 0; i < rows.columns.size(); ++i) {
+      const Field& field = rows.schema.fields[i];
+      Column part = make_column(field);
+      append_rows(part, rows.columns[i], state.given, end);
+      fill_vector(std::move(part), field, chunk.data[i]);
+    }
+    chunk.SetCardinality(end - state.given);
+    state.given = end;
+  }
+
+  void run(ClientContext& context, RunState& state) const {
     const auto log = StatementLog::of(context);
     const std::shared_ptr<CancelToken> cancel = log->cancel_token();
     RunOptions options;
@@ -160,50 +161,41 @@ class PhysicalBasaltAggregate : public duckdb::PhysicalOperator {
       if (context.interrupted) cancel->cancel();
     };
     RunReport& report = state.report;
-    std::vector<Value> values = run_pipeline(lowered_->pipeline, options, &report);
-    if (values.size() != lowered_->pipeline.aggregates.size()) {
-      throw Error(ErrorCode::kInternal, "the pipeline returned another number of values than it has aggregates");
-    }
+    state.rows = run_query(lowered_->query, options, &report);
     state.progress.store(1);
     log->add_run(report);
     log->add_in_basalt(lowered_->aggregates + " over " + lowered_->files);
-    if (device_ == Device::kAuto && report.ran_on != Device::kCuda) note_why_cpu(*log, report);
-    return values;
-  }
-
-  void note_why_cpu(StatementLog& log, const RunReport& report) const {
-    const GpuAvailability& available = gpu();
-    if (available.backend == nullptr) {
-      log.set_why_cpu(available.reason);
-      return;
+    if (device_ == Device::kAuto && report.ran_on != Device::kCuda) {
+      log->set_why_cpu(report.why_cpu.empty() ? why_not_gpu(lowered_->query) : report.why_cpu);
     }
-    const std::string reason = report.why_cpu.empty() ? available.backend->why_not(lowered_->pipeline) : report.why_cpu;
-    log.set_why_cpu(reason);
   }
 
   Lowered lowered_;
   Device device_;
 };
 
-struct LogicalBasaltAggregate : duckdb::LogicalExtensionOperator {
-  LogicalBasaltAggregate(LogicalOperator& replaced, Lowered what, Device where)
-      : lowered(std::move(what)), device(where) {
+struct LogicalBasaltQuery : duckdb::LogicalExtensionOperator {
+  LogicalBasaltQuery(LogicalOperator& replaced, Lowered what, Device where) : lowered(std::move(what)), device(where) {
     replaced.ResolveOperatorTypes();
     result_types = replaced.types;
     types = result_types;
     bindings = replaced.GetColumnBindings();
-    SetEstimatedCardinality(1);
+    if (lowered->is_totals()) {
+      SetEstimatedCardinality(1);
+    } else if (replaced.has_estimated_cardinality) {
+      SetEstimatedCardinality(replaced.estimated_cardinality);
+    }
   }
 
   duckdb::PhysicalOperator& CreatePlan(ClientContext&, duckdb::PhysicalPlanGenerator& planner) override {
-    return planner.Make<PhysicalBasaltAggregate>(result_types, lowered, device);
+    return planner.Make<PhysicalBasaltQuery>(result_types, lowered, device);
   }
   duckdb::vector<duckdb::ColumnBinding> GetColumnBindings() override { return bindings; }
   void ResolveColumnBindings(duckdb::ColumnBindingResolver&, duckdb::vector<duckdb::ColumnBinding>& result) override {
     result = bindings;
   }
   void ResolveTypes() override { types = result_types; }
-  duckdb::string GetName() const override { return "BASALT_AGGREGATE"; }
+  duckdb::string GetName() const override { return kOperatorName; }
   TextMap ParamsToString() const override { return describe_plan(*lowered, device); }
   duckdb::string GetExtensionName() const override { return "basalt"; }
   bool SupportSerialization() const override { return false; }
@@ -259,34 +251,79 @@ void log_words(const LogicalOperator& node, StatementLog& log) {
   for (const auto& child : node.children) log_words(*child, log);
 }
 
+// Whether an operator begins a query that could be lowered, if everything below it can.
+bool begins_query(const LogicalOperator& node) {
+  switch (node.type) {
+    case LogicalOperatorType::LOGICAL_GET:
+    case LogicalOperatorType::LOGICAL_FILTER:
+    case LogicalOperatorType::LOGICAL_PROJECTION:
+    case LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY:
+    case LogicalOperatorType::LOGICAL_DISTINCT:
+    case LogicalOperatorType::LOGICAL_ORDER_BY:
+    case LogicalOperatorType::LOGICAL_TOP_N:
+    case LogicalOperatorType::LOGICAL_LIMIT: return true;
+    default: return false;
+  }
+}
+
+// Operators that only hand the rows of a query on, to a file, a table or the one who asked.
+bool hands_rows_on(const LogicalOperator& node) {
+  switch (node.type) {
+    case LogicalOperatorType::LOGICAL_EXPLAIN:
+    case LogicalOperatorType::LOGICAL_COPY_TO_FILE:
+    case LogicalOperatorType::LOGICAL_INSERT:
+    case LogicalOperatorType::LOGICAL_CREATE_TABLE:
+    case LogicalOperatorType::LOGICAL_PREPARE:
+    case LogicalOperatorType::LOGICAL_EXTENSION_OPERATOR: return true;
+    default: return false;
+  }
+}
+
 class PlanHook {
  public:
-  PlanHook(ClientContext& context, Device device)
-      : context_(context), device_(device), log_(StatementLog::of(context)) {}
+  PlanHook(ClientContext& context, Device device, bool strict)
+      : context_(context), device_(device), strict_(strict), log_(StatementLog::of(context)) {}
 
+  // From the root down: the largest queries that can be lowered and are worth it.
   void visit(duckdb::unique_ptr<LogicalOperator>& node) {
-    if (node->type == LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY && reads_basalt(*node)) {
-      auto& aggregate = node->Cast<duckdb::LogicalAggregate>();
+    if (begins_query(*node) && reads_basalt(*node)) {
       try {
-        auto lowered = lower_aggregate(context_, aggregate);
-        if (device_ == Device::kCuda && gpu().backend != nullptr) {
-          const std::string reason = gpu().backend->why_not(lowered->pipeline);
-          if (!reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
+        auto lowered = lower_query(context_, *node);
+        if (is_worth_it(*lowered)) {
+          node = duckdb::make_uniq<LogicalBasaltQuery>(*node, std::move(lowered), device_);
+          return;
         }
-        node = duckdb::make_uniq<LogicalBasaltAggregate>(*node, std::move(lowered), device_);
-        return;
       } catch (const NotLowered& reason) {
-        if (aggregate.groups.empty()) {
-          log_->add_in_duckdb("aggregates without GROUP BY (" + std::string(reason.what()) + ")");
-        }
+        if (strict_) throw Error(ErrorCode::kUnsupported, std::string(kStrictPrefix) + reason.what());
+        note(*node, reason.what());
       }
+    } else if (strict_ && reads_basalt(*node) && !hands_rows_on(*node)) {
+      const char* word = sql_word(*node);
+      throw Error(ErrorCode::kUnsupported, std::string(kStrictPrefix) + (word != nullptr ? word : node->GetName()));
     }
     for (auto& child : node->children) visit(child);
   }
 
  private:
+  // Totals run here on any device. Groups and rows do on the GPU where it can, and where nothing else is allowed.
+  bool is_worth_it(const LoweredQuery& lowered) const {
+    const std::string reason = device_ == Device::kCpu ? "the CPU was asked for" : why_not_gpu(lowered.query);
+    if (device_ == Device::kCuda && !reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
+    if (strict_ || lowered.is_totals()) return true;
+    const bool rows_only =
+        lowered.query.stages.size() == 1 && lowered.scan().sink == Sink::kRows && lowered.scan().order.empty();
+    return reason.empty() && !rows_only;
+  }
+
+  void note(const LogicalOperator& node, const std::string& reason) {
+    if (node.type != LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY) return;
+    if (!node.Cast<duckdb::LogicalAggregate>().groups.empty()) return;
+    log_->add_in_duckdb("aggregates without GROUP BY (" + reason + ")");
+  }
+
   ClientContext& context_;
   Device device_;
+  bool strict_;
   std::shared_ptr<StatementLog> log_;
 };
 
@@ -303,7 +340,7 @@ void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<Lo
   const bool lowering = guarded(context, [&] {
     const Device device = device_setting(context);
     const bool enabled = flag_setting(context, "basalt_lowering");
-    if (enabled) PlanHook(context, device).visit(plan);
+    if (enabled) PlanHook(context, device, flag_setting(context, "basalt_strict")).visit(plan);
     return enabled;
   });
   if (!lowering) log->add_note("lowering is switched off");

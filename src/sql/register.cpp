@@ -81,6 +81,8 @@ void add_settings(duckdb::DBConfig& config) {
                             LogicalType::UBIGINT, duckdb::Value::UBIGINT(0));
   config.AddExtensionOption("basalt_lowering", "Whether Basalt runs parts of plans itself", LogicalType::BOOLEAN,
                             duckdb::Value::BOOLEAN(true));
+  config.AddExtensionOption("basalt_strict", "Whether statements that Basalt cannot run wholly itself are refused",
+                            LogicalType::BOOLEAN, duckdb::Value::BOOLEAN(false));
   config.AddExtensionOption("basalt_pruning", "Whether statistics and filters skip tiles inside Basalt",
                             LogicalType::BOOLEAN, duckdb::Value::BOOLEAN(true));
 }

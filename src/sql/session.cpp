@@ -132,6 +132,7 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
   state_->run("SET basalt_decoded_limit = " + std::to_string(options.decoded_limit));
   state_->run("SET basalt_gpu_memory = " + std::to_string(options.gpu_memory));
   state_->run(std::string("SET basalt_lowering = ") + (options.lowering ? "true" : "false"));
+  state_->run(std::string("SET basalt_strict = ") + (options.strict ? "true" : "false"));
   if (options.device == Device::kCuda && gpu().backend == nullptr) {
     throw Error(ErrorCode::kDevice, "CUDA is not available: " + gpu().reason);
   }
@@ -338,7 +339,7 @@ duckdb::unique_ptr<duckdb::ArrowArrayStreamWrapper> lend_stream(uintptr_t addres
   return lent;
 }
 
-void stream_schema(ArrowArrayStream* stream, ArrowSchema& schema) {
+void lent_schema(ArrowArrayStream* stream, ArrowSchema& schema) {
   if (stream->get_schema(stream, &schema) == 0) return;
   const char* reason = stream->get_last_error(stream);
   throw Error(ErrorCode::kIo,
@@ -352,7 +353,7 @@ void Session::register_arrow(const std::string& name, ArrowArrayStream* stream) 
   stream->release = nullptr;
   const auto pointer = [](auto* address) { return duckdb::Value::POINTER(reinterpret_cast<uintptr_t>(address)); };
   translated(state_->log.get(), [&] {
-    state_->connection->TableFunction("arrow_scan", {pointer(&owned), pointer(&lend_stream), pointer(&stream_schema)})
+    state_->connection->TableFunction("arrow_scan", {pointer(&owned), pointer(&lend_stream), pointer(&lent_schema)})
         ->CreateView(name, true, true);
   });
 }

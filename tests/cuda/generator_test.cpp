@@ -282,7 +282,7 @@ TEST(Generator, PlansEveryFixedWidthColumnOfRandomFiles) {
       pipeline.aggregates.push_back(sum);
     }
     ASSERT_EQ(device::why_not(pipeline), "");
-    const device::KernelPlan plan = device::plan_kernel(pipeline, device::shapes_of(pipeline));
+    const device::KernelPlan plan = device::plan_kernel(device::to_device(pipeline));
     for (size_t i = 0; i < pipeline.columns.size(); ++i) {
       const device::ColumnPlan& column = plan.columns[i];
       for (const ColumnChunkInfo& chunk : table.file->column(pipeline.columns[i].field_id).chunks) {

@@ -156,7 +156,7 @@ TEST_F(SessionTest, JoinsAndTopNPruneTheScan) {
 TEST_F(SessionTest, ExplainShowsTheOperatorAndPruning) {
   const std::string from = " from " + quote_literal(make_file("t.basalt", 300000));
   const std::string plan = session_.execute("explain select sum(n)" + from + " where id < 10").explain_text();
-  EXPECT_THAT(plan, HasSubstr("BASALT_AGGREGATE"));
+  EXPECT_THAT(plan, HasSubstr("BASALT_QUERY"));
   EXPECT_THAT(plan, HasSubstr("id<10"));
   const std::string run = session_.execute("explain analyze select max(word)" + from + " where id < 10").explain_text();
   EXPECT_THAT(run, HasSubstr("Tiles Skipped"));

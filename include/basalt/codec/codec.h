@@ -326,6 +326,8 @@ class Codec {
   // kBytes, as a child of `strings`, too: what puts a test to the strings of a tile on the device, without decoding
   // them. Looks at the types and counts of the node and its children.
   virtual DeviceReader device_tester(const NodeView& node) const;
+  // kBytes: what reads the strings of a tile as places in the list that they are stored as, on the device.
+  virtual DeviceReader device_codes(const NodeView& node) const;
   // Of an array that has a device tester and passed validate(). Throws Error(kCorrupt).
   virtual std::shared_ptr<const TextAlphabet> text_alphabet(const NodeView& node) const;
   // Bytes that its table() has at most for an automaton of so many states. Looks at what device_tester() looks at, and

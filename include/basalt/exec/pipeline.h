@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "basalt/codec/codec.h"
+#include "basalt/core/column.h"
 #include "basalt/core/threads.h"
 #include "basalt/core/value.h"
 #include "basalt/file/reader.h"
@@ -62,7 +64,21 @@ struct Expr {
 
 std::string to_string(const Expr& expr, const std::vector<std::string>& column_names);
 
-enum class AggregateOp : uint8_t { kCountStar, kCount, kSum, kMin, kMax, kAvg };
+enum class AggregateOp : uint8_t {
+  kCountStar,
+  kCount,
+  kSum,
+  kMin,
+  kMax,
+  kAvg,
+  kFirst,     // of the first row, NULL or not
+  kLast,      // of the last row
+  kAnyValue,  // of the first row where it is not NULL
+  kVarPop,    // of doubles, as the other three: NULL if there are too few rows
+  kVarSamp,
+  kStddevPop,
+  kStddevSamp,
+};
 
 struct Aggregate {
   AggregateOp op = AggregateOp::kCountStar;
@@ -70,20 +86,54 @@ struct Aggregate {
   // Integer sums are kept in 128 bits; kSum over integers gives kI128, over floats kF64; kAvg gives kF64, divided by
   // 10^avg_scale for decimals.
   int32_t avg_scale = 0;
+  bool distinct = false;         // of equal arguments one counts
+  std::optional<Expr> filter{};  // bool: rows for which it holds count
 };
+Physical result_type(const Aggregate& aggregate);
+// Whether run_pipeline() takes it: neither DISTINCT nor FILTER nor any behind kAvg.
+bool is_simple(const Aggregate& aggregate);
 
 struct PipelineColumn {
-  uint32_t field_id = 0;  // in each file's flattened schema
+  uint32_t field_id = 0;  // in each file's flattened schema; of a stage's rows the column
   std::string name;
   DataType type;
+  // Strings as places in the sorted list of all that occur, of kUInt32: inside a backend only.
+  bool as_codes = false;
 };
+
+struct SortKey {
+  uint32_t column = 0;  // of the rows that leave
+  bool descending = false;
+  bool nulls_first = false;
+};
+
+// What becomes of the rows that pass the filter.
+enum class Sink : uint8_t {
+  kTotals,  // one row of aggregates
+  kGroups,  // a row for each combination of keys: these, then its aggregates; no key: one row, as for kTotals
+  kRows,    // expressions over each of them; in order and not all of them, where these are asked for
+};
+
+constexpr uint64_t kAllRows = ~uint64_t{0};
 
 struct Pipeline {
   std::vector<std::shared_ptr<const File>> files;  // same schema for the columns used
   std::vector<PipelineColumn> columns;
   bool has_filter = false;
   Expr filter;  // bool
-  std::vector<Aggregate> aggregates;
+  Sink sink = Sink::kTotals;
+  std::vector<Expr> keys;             // kGroups
+  std::vector<Aggregate> aggregates;  // kTotals, kGroups
+  std::vector<Expr> rows;             // kRows
+  std::vector<SortKey> order;         // kRows
+  uint64_t limit = kAllRows;          // kRows
+  uint64_t offset = 0;                // kRows
+  std::vector<Field> output;          // kGroups, kRows: names and types of what leaves
+};
+
+// Stages that run one after the other: the first reads files, each other one the rows of the one before it.
+struct Query {
+  std::vector<Pipeline> stages;
 };
 
 enum class Device : uint8_t { kAuto, kCpu, kCuda };
@@ -134,9 +184,15 @@ struct RunReport {
   std::string kernel_source;  // GPU only
 };
 
-// Runs on options.device; kAuto takes the GPU if one can be used, the pipeline can run there, and its memory suffices.
-// One value per aggregate.
+// A sink of kTotals: one value per aggregate. Runs on options.device; kAuto takes the GPU if one can be used, the
+// pipeline can run there, and its memory suffices.
 std::vector<Value> run_pipeline(const Pipeline& pipeline, const RunOptions& options, RunReport* report = nullptr);
+
+// Any query; its columns are those of the last stage's output. A query that has totals only runs as run_pipeline().
+Table run_query(const Query& query, const RunOptions& options, RunReport* report = nullptr);
+
+// Why a query would not run on the GPU; empty: it would.
+std::string why_not_gpu(const Query& query);
 
 // What statistics of chunks and zones decide before a row is read: `total`, `skipped` and `all_true`.
 TileCounts decide_tiles(const Pipeline& pipeline);

@@ -29,6 +29,7 @@ struct SessionOptions {
   std::string output;    // the file that results will go to: statements that read it are refused
   std::string database;  // a DuckDB database file; empty = in memory
   bool lowering = true;  // false: every operator runs in DuckDB, over Basalt's scan
+  bool strict = false;   // refuse statements over .basalt files of which DuckDB would have to run a part
 };
 
 struct ResultColumn {

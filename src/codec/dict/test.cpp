@@ -57,6 +57,14 @@ DeviceReader DictCodec::device_tester(const NodeView& node) const {
   return tester;
 }
 
+DeviceReader DictCodec::device_codes(const NodeView& node) const {
+  const DeviceReader codes = device_reader_of(node.children[dict::kCodes]);
+  DeviceReader reader = device_tester_named("DictCodes", {codes});
+  reader.rows_in_shared = codes.rows_in_shared;
+  reader.direct = codes.direct;
+  return reader;
+}
+
 std::shared_ptr<const TextAlphabet> DictCodec::text_alphabet(const NodeView& node) const {
   if (node.type != Physical::kBytes) return nullptr;
   return std::make_shared<const EntriesAlphabet>(node);

@@ -11,10 +11,10 @@ namespace basalt::device {
 
 constexpr uint32_t kMaxWarps = 8;
 
-// As many warps per block as their scratch lets into 44 KiB of shared memory.
-BASALT_HD constexpr uint32_t warps_that_fit(uint32_t scratch_bytes) {
+// As many warps per block as their scratch, and what the block has beside it, let into 44 KiB of shared memory.
+BASALT_HD constexpr uint32_t warps_that_fit(uint32_t scratch_bytes, uint32_t block_bytes = 0) {
   for (uint32_t warps = kMaxWarps; warps > 1; warps /= 2) {
-    if (scratch_bytes * warps <= 44 * 1024) return warps;
+    if (scratch_bytes * warps + block_bytes <= 44 * 1024) return warps;
   }
   return 1;
 }

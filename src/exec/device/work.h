@@ -43,7 +43,12 @@ struct Parameters {
   uint64_t* partials;     // one record per block
   double* tile_sums;      // per float sum, per work item
   uint32_t work_count;
-  uint32_t unused;
+  // Of groups: their states, and of a hash table its keys, the longest way to one, and whether it was too small.
+  uint32_t group_probes;
+  uint64_t* groups;
+  uint64_t* group_keys;
+  uint64_t group_slots;
+  uint32_t* group_full;
   Literal literals[kMaxLiterals];
 };
 

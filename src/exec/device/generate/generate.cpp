@@ -7,6 +7,7 @@
 #include "codec/trees.h"
 #include "core/float_key.h"
 #include "core/packed_tile.h"
+#include "exec/column_facts.h"
 #include "exec/device/generate/generator.h"
 #include "exec/stored_sums.h"
 #include "exec/string_tests.h"
@@ -82,6 +83,7 @@ void Generator::plan_columns(const std::vector<ColumnShapes>& columns) {
     }
     plan.value_at = at;
     at += 1 + plan.shapes.value_words;
+    if (shapes.as_codes) plan.codes_at = at++;
     plan.widths = common_widths(shapes.width_tiles, most_widths);
     plan_.columns.push_back(std::move(plan));
   }
@@ -278,11 +280,12 @@ std::optional<uint32_t> Generator::summed_at_once() const {
 }
 
 KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
-  plan_.results.resize(pipeline_.aggregates.size());
+  const bool groups = pipeline_.sink == Sink::kGroups;
+  if (!groups) plan_.results.resize(pipeline_.aggregates.size());
   plan_columns(columns);
   name_columns();
   if (pipeline_.has_filter) plan_filter(pipeline_.filter);
-  totals_of_ = summed_at_once();
+  if (!groups) totals_of_ = summed_at_once();
   if (totals_of_) {
     write_totals(*totals_of_);
   } else {
@@ -302,17 +305,23 @@ bool Generator::describes_first_test() const {
   if (readers.size() != 1 || !readers[0].totals.starts_with("GalpTotals<")) return false;
   Needs others;
   for (const Expr& expr : general_tests_) collect(expr, others);
+  if (pipeline_.sink == Sink::kGroups) return false;
   for (const AggregateStep& step : steps_) others.values.insert(step.needs.values.begin(), step.needs.values.end());
   for (size_t i = 1; i < range_tests_.size(); ++i) others.values.insert(range_tests_[i].column);
   return !others.values.contains(column);
 }
 
 void Generator::write_steps() {
-  plan_aggregates();
+  if (pipeline_.sink == Sink::kGroups) {
+    plan_groups();
+  } else {
+    plan_aggregates();
+  }
   const bool described = describes_first_test();
   for (size_t i = 0; i < range_tests_.size(); ++i) write_range_test(range_tests_[i], i == 0 && described);
   for (const TextTest& test : text_tests_) write_text_test(test);
   for (const Expr& expr : general_tests_) write_filter_step(expr);
+  if (plan_.groups) return write_groups();
   for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {
     if (pipeline_.aggregates[i].op != AggregateOp::kCountStar) continue;
     record_text_ += "  record.count(" + std::to_string(i) + ", rows);\n";
@@ -322,14 +331,23 @@ void Generator::write_steps() {
 
 constexpr uint32_t kMostDescriptorWords = 1024;
 
-std::string why_not(const Pipeline& pipeline) {
+std::string why_not(const Pipeline& given) {
+  const DevicePipeline device = to_device(given);
+  if (!device.reason.empty()) return device.reason;
+  const Pipeline& pipeline = device.pipeline;
   if (pipeline.columns.size() > 64) return "more than 64 columns";
   size_t literals = 0;
   std::set<uint32_t> tested;  // columns of strings
   if (pipeline.has_filter) {
     if (std::string reason = expression_reason(pipeline.filter, literals, &tested); !reason.empty()) return reason;
   }
+  for (const Expr& key : pipeline.keys) {
+    if (std::string reason = expression_reason(key, literals, nullptr); !reason.empty()) return reason;
+  }
   for (const Aggregate& aggregate : pipeline.aggregates) {
+    if (aggregate.filter) {
+      if (std::string reason = expression_reason(*aggregate.filter, literals, &tested); !reason.empty()) return reason;
+    }
     if (aggregate.op == AggregateOp::kCountStar) continue;
     if (aggregate.op == AggregateOp::kCount && aggregate.arg.op == ExprOp::kColumn) continue;
     if (std::string reason = expression_reason(aggregate.arg, literals, nullptr); !reason.empty()) return reason;
@@ -344,7 +362,7 @@ std::string why_not(const Pipeline& pipeline) {
       for (const ColumnChunkInfo& chunk : file->column(column.field_id).chunks) {
         if (chunk.nodes.empty()) return "column " + column.name + " has no values of its own";
         const NodeView root = shape_of(chunk);
-        const ChunkReaders readers = readers_of(root);
+        const ChunkReaders readers = readers_of(root, column.as_codes);
         // Every chunk has room for the longest of them.
         if (descriptor_words(root) > kMostDescriptorWords)
           return "column " + column.name + " has a chunk with a long text in its parameters";
@@ -357,7 +375,13 @@ std::string why_not(const Pipeline& pipeline) {
     }
     if (shapes.size() > 8) return "column " + column.name + " has too many different encodings";
   }
-  const KernelPlan plan = plan_kernel(pipeline, shapes_of(pipeline));
+  const std::vector<ColumnShapes> shapes = shapes_of(device);
+  if (pipeline.sink == Sink::kGroups) {
+    exec::StatisticsList stats;
+    for (const ColumnShapes& column : shapes) stats.push_back(&column.stats);
+    if (std::string reason = why_no_groups(pipeline, stats, exec::row_count(pipeline)); !reason.empty()) return reason;
+  }
+  const KernelPlan plan = plan_kernel(pipeline, shapes);
   for (const TextPlan& text : plan.texts) {
     if (text.automaton == nullptr) return "a test of strings: " + text.reason;
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "basalt/codec/string_test.h"
 #include "basalt/exec/pipeline.h"
 #include "exec/device/work.h"
+#include "exec/group_keys.h"
+#include "exec/text_codes.h"
 
 namespace basalt::device {
 
@@ -25,9 +28,19 @@ struct ColumnShapes {
   uint32_t validity_words = 0;
   std::vector<uint64_t> width_tiles;
   Statistics stats;
+  // Strings that are read as codes, by a table of each chunk: how many there are.
+  bool as_codes = false;
+  uint32_t entries = 0;
 };
+// A pipeline as kernels see it: keys that are columns of strings read their codes.
+struct DevicePipeline {
+  Pipeline pipeline;
+  std::vector<std::shared_ptr<const exec::TextCodes>> codes;  // by column; nullptr: it is read as it is
+  std::string reason;                                         // why there is none; empty: there is
+};
+DevicePipeline to_device(const Pipeline& pipeline);
 // Reads the metadata of the pipeline's columns in all its files.
-std::vector<ColumnShapes> shapes_of(const Pipeline& pipeline);
+std::vector<ColumnShapes> shapes_of(const DevicePipeline& device);
 
 // How a column lies in a chunk's slot.
 struct ColumnPlan {
@@ -35,6 +48,7 @@ struct ColumnPlan {
   uint32_t validity_at = 0;  // one word for the shape, then the descriptor
   uint32_t value_at = 0;
   std::vector<uint32_t> widths;  // for which packed tiles are unrolled
+  uint32_t codes_at = 0;         // of strings read as codes: the address of the chunk's table
 
   bool nullable() const { return !shapes.validity.empty(); }
 };
@@ -53,6 +67,28 @@ struct TextPlan {
   std::string reason;                          // why
 };
 
+// How states of groups are kept, the cheapest way first: see groups.cuh.
+enum class GroupRung : uint8_t { kLanes, kBlock, kDense, kHash };
+const char* to_string(GroupRung rung);
+
+// Where an aggregate finds its result among the words of a group's state.
+struct GroupResult {
+  uint32_t count_word = 0;  // rows that took part
+  uint32_t word = 0;        // of a sum or an extreme
+  bool wide = false;        // a sum of two words
+  int32_t fraction = 0;     // sums of floats: of two words, then one of specials
+};
+
+struct GroupsPlan {
+  GroupRung rung = GroupRung::kLanes;
+  exec::KeyLayout keys;
+  uint64_t slots = 0;  // not for kHash: one for each combination of codes, the last key's next to each other
+  std::vector<std::string> kinds;  // of words, as groups.cuh calls them
+  std::vector<GroupResult> results;
+
+  uint32_t words() const { return static_cast<uint32_t>(kinds.size()); }
+};
+
 struct KernelPlan {
   std::string source;
   std::vector<Literal> literals;
@@ -62,6 +98,7 @@ struct KernelPlan {
   uint32_t slot_words = 1;
   uint32_t tile_sums = 0;
   uint32_t scratch_bytes = 0;  // of shared memory, for each warp
+  std::optional<GroupsPlan> groups;
 };
 
 // What a block of one warp can give to readers. Every GPU has 48 KiB of shared memory per block; some of it folds the
@@ -71,6 +108,7 @@ constexpr uint32_t kMostScratch = 46 * 1024;
 // Empty if a kernel can be generated, else the reason in a few words.
 std::string why_not(const Pipeline& pipeline);
 KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns);
+inline KernelPlan plan_kernel(const DevicePipeline& device) { return plan_kernel(device.pipeline, shapes_of(device)); }
 
 // Source of a kernel `basalt_decode` that writes all rows of one fixed-width array: parameters (descriptor, rows, out,
 // flags). `value_type` is the unsigned type that the reader yields.
@@ -85,7 +123,8 @@ struct ChunkReaders {
   const NodeView* value_node = nullptr;
   const NodeView* validity_node = nullptr;  // nullptr: no NULLs
 };
-ChunkReaders readers_of(const NodeView& root);
+// `as_codes`: of strings the reader of their codes.
+ChunkReaders readers_of(const NodeView& root, bool as_codes = false);
 
 // The #include lines for the codecs that these readers name.
 std::string codec_includes(const std::vector<DeviceReader>& readers);

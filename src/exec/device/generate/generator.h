@@ -91,6 +91,23 @@ class Generator {
   // The one column that is filtered and summed by its codec's totals, if the statement asks for nothing else.
   std::optional<uint32_t> summed_at_once() const;
   void write_totals(uint32_t column);
+  // Groups (groups.cpp): what they are kept in, and the step that adds rows to them.
+  void plan_groups();
+  void choose_rung();
+  void write_groups();
+  std::string key_text(RowEmitter& rows);
+  std::string code_text(const exec::KeyPart& part, const Emitted& key);
+  // What a row gives to an aggregate, and when.
+  struct GroupArgument {
+    Emitted value;
+    std::string condition;  // empty: always
+    exec::IntegerRange range;
+  };
+  GroupArgument group_argument(const Aggregate& aggregate, RowEmitter& rows);
+  void plan_words(const Aggregate& aggregate, const GroupArgument& arg);
+  std::string update_text(const Aggregate& aggregate, const GroupResult& result, const GroupArgument& arg);
+  uint32_t add_word(const char* kind);
+  std::string groups_types() const;
   void write_steps();
   std::string open_columns(const Needs& needs, const std::string& indent);
   std::string ask_text(uint32_t column, const std::string& indent) const;
@@ -150,6 +167,16 @@ class Generator {
 
 // The narrowest integers in which a lane's 32 values of a tile, all in this range, add up.
 exec::Lane tile_sum_lane(const exec::IntegerRange& range);
+
+// Asks the tiles of these columns whether their rows break the rules of their encoding.
+std::string bad_text(const std::set<uint32_t>& columns, const std::vector<std::string>& names,
+                     const std::string& indent);
+// A value as an integer; " over a, b" for comments.
+std::string integer_text(const Emitted& arg);
+std::string column_list(const Needs& needs, const std::vector<std::string>& names);
+
+// Why the aggregates and keys of groups cannot run on the device; empty: they can.
+std::string why_no_groups(const Pipeline& pipeline, const exec::StatisticsList& stats, uint64_t rows);
 
 // NOT IN with a NULL in the list holds for no row, which NOT of a test does not say.
 bool has_null_in_list(const Expr& predicate);

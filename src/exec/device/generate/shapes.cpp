@@ -6,6 +6,7 @@
 #include "basalt/core/error.h"
 #include "codec/validity/layout.h"
 #include "core/packed_tile.h"
+#include "exec/column_facts.h"
 #include "exec/device/generate/generate.h"
 
 namespace basalt::device {
@@ -28,41 +29,6 @@ NodeView view_from(const std::vector<NodePlace>& nodes, size_t& at) {
   return view;
 }
 
-// Over all files; a bound that one file does not know is unknown.
-Statistics merged_statistics(const Pipeline& pipeline, uint32_t field) {
-  Statistics all;
-  bool first = true;
-  for (const auto& file : pipeline.files) {
-    const Statistics& one = file->column(field).stats;
-    if (first) {
-      all = one;
-      first = false;
-      continue;
-    }
-    all.rows += one.rows;
-    all.null_count += one.null_count;
-    all.has_nan = all.has_nan || one.has_nan;
-    const bool one_empty = one.rows == one.null_count;
-    if (one_empty) continue;
-    if (all.rows - one.rows == all.null_count - one.null_count) {  // nothing but NULLs so far
-      all.min = one.min;
-      all.max = one.max;
-    } else {
-      if (one.min.null || all.min.null || one.min.type != all.min.type) {
-        all.min = Value::of_null(all.min.type);
-      } else if (compare(one.min, all.min) < 0) {
-        all.min = one.min;
-      }
-      if (one.max.null || all.max.null || one.max.type != all.max.type) {
-        all.max = Value::of_null(all.max.type);
-      } else if (compare(one.max, all.max) > 0) {
-        all.max = one.max;
-      }
-    }
-  }
-  return all;
-}
-
 // Whether this build knows every codec of the tree.
 bool is_known(const NodeView& node) {
   return node.codec != nullptr && std::all_of(node.children.begin(), node.children.end(), is_known);
@@ -80,10 +46,82 @@ void add_once(std::vector<DeviceReader>& list, const DeviceReader& reader) {
 
 }  // namespace
 
-std::vector<ColumnShapes> shapes_of(const Pipeline& pipeline) {
+namespace {
+
+bool reads(const Expr& expr, uint32_t column) {
+  if (expr.op == ExprOp::kColumn) return expr.column == column;
+  return std::ranges::any_of(expr.args, [&](const Expr& arg) { return reads(arg, column); });
+}
+
+// Whether a column is read other than as a key.
+bool reads_elsewhere(const Pipeline& pipeline, uint32_t column) {
+  if (pipeline.has_filter && reads(pipeline.filter, column)) return true;
+  if (std::ranges::any_of(pipeline.aggregates, [&](const Aggregate& aggregate) {
+        return (aggregate.op != AggregateOp::kCountStar && reads(aggregate.arg, column)) ||
+               (aggregate.filter && reads(*aggregate.filter, column));
+      })) {
+    return true;
+  }
+  return std::ranges::any_of(pipeline.keys,
+                             [&](const Expr& key) { return key.op != ExprOp::kColumn && reads(key, column); });
+}
+
+}  // namespace
+
+DevicePipeline to_device(const Pipeline& pipeline) {
+  DevicePipeline device;
+  device.pipeline = pipeline;
+  device.codes.resize(pipeline.columns.size());
+  for (Expr& key : device.pipeline.keys) {
+    if (key.type != Physical::kBytes) continue;
+    if (key.op != ExprOp::kColumn) {
+      device.reason = "a key that is an expression of strings";
+      return device;
+    }
+    const uint32_t place = key.column;
+    PipelineColumn column = device.pipeline.columns[place];
+    key.type = Physical::kU32;
+    if (column.as_codes) continue;  // a key twice
+    std::shared_ptr<const exec::TextCodes> codes = exec::text_codes_of(pipeline.files, column.field_id);
+    if (codes == nullptr) {
+      device.reason = "column " + column.name + " is a key of strings without a dictionary";
+      return device;
+    }
+    column.as_codes = true;
+    column.type = {TypeKind::kUInt32};
+    if (reads_elsewhere(pipeline, place)) {
+      key.column = static_cast<uint32_t>(device.pipeline.columns.size());
+      device.pipeline.columns.push_back(std::move(column));
+      device.codes.push_back(std::move(codes));
+    } else {
+      device.pipeline.columns[place] = std::move(column);
+      device.codes[place] = std::move(codes);
+    }
+  }
+  return device;
+}
+
+namespace {
+
+// What is known of codes.
+Statistics code_statistics(const Statistics& texts, uint32_t entries) {
+  Statistics stats;
+  stats.rows = texts.rows;
+  stats.null_count = texts.null_count;
+  stats.min = Value::of_integer(Physical::kU32, 0);
+  stats.max = Value::of_integer(Physical::kU32, entries == 0 ? 0 : entries - 1);
+  return stats;
+}
+
+}  // namespace
+
+std::vector<ColumnShapes> shapes_of(const DevicePipeline& device) {
+  const Pipeline& pipeline = device.pipeline;
   std::vector<ColumnShapes> out;
-  for (const PipelineColumn& column : pipeline.columns) {
+  for (size_t i = 0; i < pipeline.columns.size(); ++i) {
+    const PipelineColumn& column = pipeline.columns[i];
     ColumnShapes shapes;
+    shapes.as_codes = column.as_codes;
     shapes.width_tiles.assign(kMaxPackedWidth + 1, 0);
     for (const auto& file : pipeline.files) {
       const ColumnInfo& info = file->column(column.field_id);
@@ -92,7 +130,7 @@ std::vector<ColumnShapes> shapes_of(const Pipeline& pipeline) {
       }
       for (const ColumnChunkInfo& chunk : info.chunks) {
         const NodeView root = shape_of(chunk);
-        const ChunkReaders readers = readers_of(root);
+        const ChunkReaders readers = readers_of(root, column.as_codes);
         add_once(shapes.values, readers.values);
         shapes.value_words = std::max(shapes.value_words, descriptor_words(*readers.value_node));
         if (readers.validity_node == nullptr) continue;
@@ -100,7 +138,11 @@ std::vector<ColumnShapes> shapes_of(const Pipeline& pipeline) {
         shapes.validity_words = std::max(shapes.validity_words, descriptor_words(*readers.validity_node));
       }
     }
-    shapes.stats = merged_statistics(pipeline, column.field_id);
+    shapes.stats = exec::merged_statistics(pipeline, column.field_id);
+    if (column.as_codes) {
+      shapes.entries = static_cast<uint32_t>(device.codes[i]->entries.size());
+      shapes.stats = code_statistics(shapes.stats, shapes.entries);
+    }
     out.push_back(std::move(shapes));
   }
   return out;
@@ -129,7 +171,7 @@ void append_descriptor(const NodeView& node, const std::vector<uint64_t>& addres
   for (const NodeView& child : node.children) append_descriptor(child, addresses, next_stream, out);
 }
 
-ChunkReaders readers_of(const NodeView& root) {
+ChunkReaders readers_of(const NodeView& root, bool as_codes) {
   ChunkReaders readers;
   readers.value_node = &root;
   if (!is_known(root)) return readers;
@@ -140,13 +182,18 @@ ChunkReaders readers_of(const NodeView& root) {
     readers.validity = readers.validity_node->codec->device_reader(*readers.validity_node);
   }
   const NodeView& values = *readers.value_node;
+  if (as_codes) {
+    readers.values = values.codec->device_codes(values);
+    return readers;
+  }
   readers.values =
       values.type == Physical::kBytes ? values.codec->device_tester(values) : values.codec->device_reader(values);
   return readers;
 }
 
 // A reader is called as its codec, with a capital: `Dict<…>` lives in codec/dict/kernels.cuh, `DictTest<…>`, which
-// tests strings, in codec/dict/test.cuh, `PackedTotals<…>` in codec/packed/totals.cuh.
+// tests strings, in codec/dict/test.cuh, `DictCodes<…>` in codec/dict/codes.cuh, `PackedTotals<…>` in
+// codec/packed/totals.cuh.
 std::string codec_includes(const std::vector<DeviceReader>& readers) {
   std::set<std::string> headers;
   for (const DeviceReader& one : readers) {
@@ -157,7 +204,7 @@ std::string codec_includes(const std::vector<DeviceReader>& readers) {
       std::string name = reader.substr(begin, i - begin);
       if (!name.empty() && std::isupper(static_cast<unsigned char>(name[0])) != 0 && name != "Widths") {
         std::string header = "/kernels.cuh";
-        for (const std::string_view use : {"Test", "Totals"}) {
+        for (const std::string_view use : {"Test", "Totals", "Codes"}) {
           if (!name.ends_with(use)) continue;
           name.resize(name.size() - use.size());
           header = "/" + lower_case(use) + ".cuh";

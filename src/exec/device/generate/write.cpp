@@ -12,13 +12,6 @@ namespace {
 
 uint32_t lane_registers(Lane lane) { return exec::width_of(lane) / 4; }
 
-std::string bad_text(const std::set<uint32_t>& columns, const std::vector<std::string>& names,
-                     const std::string& indent) {
-  std::string text;
-  for (const uint32_t column : columns) text += indent + "if (" + names[column] + "_tile.bad()) bad = 1;\n";
-  return text;
-}
-
 const char* aggregate_word(AggregateOp op) {
   switch (op) {
     case AggregateOp::kCountStar:
@@ -27,12 +20,22 @@ const char* aggregate_word(AggregateOp op) {
     case AggregateOp::kMin: return "min";
     case AggregateOp::kMax: return "max";
     case AggregateOp::kAvg: return "average";
+    default: break;
   }
   return "";
 }
 
 // Whether a row counts, and its value as an integer.
 std::string live_text(const Emitted& arg) { return arg.valid.empty() ? "live" : "live && " + arg.valid; }
+}  // namespace
+
+std::string bad_text(const std::set<uint32_t>& columns, const std::vector<std::string>& names,
+                     const std::string& indent) {
+  std::string text;
+  for (const uint32_t column : columns) text += indent + "if (" + names[column] + "_tile.bad()) bad = 1;\n";
+  return text;
+}
+
 std::string integer_text(const Emitted& arg) {
   return arg.lane == Lane::kBool ? "(" + arg.value + " ? 1 : 0)" : arg.value;
 }
@@ -44,8 +47,6 @@ std::string column_list(const Needs& needs, const std::vector<std::string>& name
   for (const uint32_t column : all) text += (text.empty() ? " over " : ", ") + names[column];
   return text;
 }
-
-}  // namespace
 
 Lane tile_sum_lane(const exec::IntegerRange& range) {
   return exec::lane_for({std::min<int128_t>(range.low, 0) * 32, std::max<int128_t>(range.high, 0) * 32});
@@ -111,6 +112,10 @@ std::string Generator::open_columns(const Needs& needs, const std::string& inden
     text +=
         indent + name + "_column " + name + "_tile(slot, work.tile(), scratch" + offset + ", " + name + "_ahead);\n";
     offset += " + " + name + "_column::kScratchBytes";
+    if (plan_.columns[column].shapes.as_codes) {
+      text += indent + "const auto* " + name + "_codes = reinterpret_cast<const uint32_t*>(load(slot + " +
+              std::to_string(plan_.columns[column].codes_at) + "));\n";
+    }
   }
   return text;
 }
@@ -168,7 +173,10 @@ std::string Generator::valid_name(uint32_t column) const { return nullable(colum
 std::vector<ColumnNames> Generator::row_names() const {
   std::vector<ColumnNames> names;
   for (uint32_t i = 0; i < names_.size(); ++i) {
-    names.push_back({names_[i] + "_value[j]", valid_name(i), lanes_[i]});
+    const std::string value = names_[i] + "_value[j]";
+    const bool codes = plan_.columns[i].shapes.as_codes;
+    names.push_back(
+        {codes ? "common_code(" + names_[i] + "_codes, " + value + ", bad)" : value, valid_name(i), lanes_[i]});
   }
   return names;
 }
@@ -543,26 +551,32 @@ std::string Generator::whole_source() const {
                     codec_includes(readers) + "#include \"exec/device/aggregate.cuh\"\n" +
                     (described_ ? "#include \"exec/device/described_tests.cuh\"\n" : "") +
                     "#include \"exec/device/scan.cuh\"\n" +
+                    (plan_.groups ? "#include \"exec/device/groups.cuh\"\n" : "") +
                     (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
                     (totals_of_ ? "#include \"exec/device/totals.cuh\"\n" : "") +
                     "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
-  out += column_types() + described_type();
+  out += column_types() + described_type() + (plan_.groups ? groups_types() : "");
   out += "\nconstexpr uint32_t kSlotWords = " + std::to_string(plan_.slot_words) + ";\n";
   std::set<std::string> sizes(scratch_sizes_.begin(), scratch_sizes_.end());
   std::string scratch = "0";
   for (const std::string& size : sizes) {
     if (size != "0") scratch = "larger(" + scratch + ", " + size + ")";
   }
-  if (described_) {
-    out += "constexpr uint32_t kTileScratch = " + scratch + ";\n";
-    scratch = "kTileScratch + " + names_[described_->column] + "_tests::kScratchBytes";
+  if (described_ || plan_.groups) {
+    out += "constexpr uint32_t kTileScratch = " + (described_ ? scratch : "round_to_16(" + scratch + ")") + ";\n";
+    scratch = "kTileScratch + " +
+              (described_ ? names_[described_->column] + "_tests::kScratchBytes" : "Groups::kBytesPerWarp");
   }
-  out += "constexpr uint32_t kScratch = " + scratch + ";\nconstexpr uint32_t kWarps = warps_that_fit(kScratch);\n\n";
+  out += "constexpr uint32_t kScratch = " + scratch + ";\nconstexpr uint32_t kWarps = warps_that_fit(kScratch" +
+         (plan_.groups ? ", Groups::kBytesPerBlock" : "") + ");\n\n";
   out += "extern \"C\" __global__ void __launch_bounds__(kWarps * kLanes, " + std::to_string(resident_warps()) +
          " / kWarps) " + kScanKernel + "(const __grid_constant__ Parameters p) {\n";
   out +=
       "  __shared__ __align__(16) unsigned char scratches[kWarps][kScratch > 0 ? kScratch : 16];\n"
       "  unsigned char* scratch = scratches[threadIdx.x / kLanes];\n";
+  if (plan_.groups) {
+    out += "  __shared__ __align__(16) unsigned char block_groups[larger(Groups::kBytesPerBlock, 16)];\n";
+  }
   const bool filters = !filter_text_.empty() || (totals_of_ && !range_tests_.empty());
   const bool sums_floats = totals_of_ && is_float(physical_of(pipeline_.columns[*totals_of_].type));
   if (filters || sums_floats) {

@@ -1,0 +1,80 @@
+#include "exec/column_facts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "exec/fixed_sum.h"
+
+namespace basalt::exec {
+
+Statistics merged_statistics(const Pipeline& pipeline, uint32_t field) {
+  Statistics all;
+  bool first = true;
+  for (const auto& file : pipeline.files) {
+    const Statistics& one = file->column(field).stats;
+    if (first) {
+      all = one;
+      first = false;
+      continue;
+    }
+    all.rows += one.rows;
+    all.null_count += one.null_count;
+    all.has_nan = all.has_nan || one.has_nan;
+    const bool one_empty = one.rows == one.null_count;
+    if (one_empty) continue;
+    if (all.rows - one.rows == all.null_count - one.null_count) {  // nothing but NULLs so far
+      all.min = one.min;
+      all.max = one.max;
+    } else {
+      if (one.min.null || all.min.null || one.min.type != all.min.type) {
+        all.min = Value::of_null(all.min.type);
+      } else if (compare(one.min, all.min) < 0) {
+        all.min = one.min;
+      }
+      if (one.max.null || all.max.null || one.max.type != all.max.type) {
+        all.max = Value::of_null(all.max.type);
+      } else if (compare(one.max, all.max) > 0) {
+        all.max = one.max;
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<Statistics> column_statistics(const Pipeline& pipeline) {
+  std::vector<Statistics> out;
+  for (size_t i = 0; !pipeline.files.empty() && i < pipeline.columns.size(); ++i) {
+    out.push_back(merged_statistics(pipeline, pipeline.columns[i].field_id));
+  }
+  return out;
+}
+
+StatisticsList list_of(const std::vector<Statistics>& statistics, size_t columns) {
+  StatisticsList out;
+  for (const Statistics& one : statistics) out.push_back(&one);
+  out.resize(columns, nullptr);
+  return out;
+}
+
+// What statistics know of a column of floats: its bounds leave NaN out, and infinity is no bound.
+std::optional<int32_t> float_exponent(const Expr& argument, const StatisticsList& stats) {
+  const Expr* inner = &argument;
+  if (inner->op == ExprOp::kCast && is_float(inner->args[0].type)) inner = &inner->args[0];
+  if (inner->op != ExprOp::kColumn || stats[inner->column] == nullptr) return std::nullopt;
+  const Statistics& known = *stats[inner->column];
+  if (known.rows == known.null_count) return kLeastExponent;
+  if (known.min.null || known.max.null || !std::isfinite(known.min.real) || !std::isfinite(known.max.real)) {
+    return std::nullopt;
+  }
+  return std::max(exponent_above(known.min.real), exponent_above(known.max.real));
+}
+
+uint64_t row_count(const Pipeline& pipeline) {
+  uint64_t rows = 0;
+  for (const auto& file : pipeline.files) {
+    for (const ChunkInfo& chunk : file->chunks()) rows += chunk.rows;
+  }
+  return rows;
+}
+
+}  // namespace basalt::exec

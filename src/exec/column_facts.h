@@ -1,0 +1,23 @@
+// What statistics prove of a pipeline's columns over all its files.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "exec/bounds.h"
+
+namespace basalt::exec {
+
+// Of the column `field`; a bound that one file does not know is unknown.
+Statistics merged_statistics(const Pipeline& pipeline, uint32_t field);
+
+// Of all columns; empty for a stage that reads the rows of another.
+std::vector<Statistics> column_statistics(const Pipeline& pipeline);
+StatisticsList list_of(const std::vector<Statistics>& statistics, size_t columns);
+
+// The smallest e so that all finite values of an argument lie below 2^e, where statistics know it.
+std::optional<int32_t> float_exponent(const Expr& argument, const StatisticsList& stats);
+
+uint64_t row_count(const Pipeline& pipeline);
+
+}  // namespace basalt::exec

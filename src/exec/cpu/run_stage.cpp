@@ -1,0 +1,121 @@
+#include "exec/cpu/run_stage.h"
+
+#include <memory>
+
+#include "exec/column_facts.h"
+#include "exec/cpu/group_sink.h"
+#include "exec/cpu/magnitude_sink.h"
+#include "exec/cpu/rows_sink.h"
+#include "exec/cpu/scan_parts.h"
+#include "exec/cpu/table_tiles.h"
+#include "exec/fixed_sum.h"
+
+namespace basalt::exec {
+
+namespace {
+
+using Sinks = std::vector<std::unique_ptr<TileSink>>;
+using MakeSink = std::function<std::unique_ptr<TileSink>()>;
+
+// Conjunct after conjunct, each over the rows that the earlier ones kept: only these may raise errors.
+class TableFilter {
+ public:
+  explicit TableFilter(const Pipeline& stage) {
+    if (!stage.has_filter) return;
+    const StatisticsList stats(stage.columns.size(), nullptr);
+    if (stage.filter.op == ExprOp::kAnd) {
+      for (const Expr& arg : stage.filter.args) steps_.push_back(prepare(arg, stats));
+    } else {
+      steps_.push_back(prepare(stage.filter, stats));
+    }
+  }
+  bool run(TableTiles& tiles) {
+    for (Step& step : steps_) {
+      tiles.keep(evaluate_predicate(step, tiles).as<uint8_t>());
+      if (!tiles.any_live()) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::vector<Step> steps_;
+};
+
+Sinks scan_table(const Pipeline& stage, const Table& input, const RunOptions& options, const MakeSink& make) {
+  Sinks sinks;
+  sinks.push_back(make());
+  TileSink& sink = *sinks.front();
+  PartBegin begin;
+  begin.stats.resize(stage.columns.size(), nullptr);
+  begin.first_of_chunk = true;
+  begin.all_pass = !stage.has_filter;
+  if (sink.open(begin)) {
+    TableTiles tiles(input);
+    TableFilter filter(stage);
+    for (uint32_t tile = 0; tile < tiles.tiles(); ++tile) {
+      if (options.cancel != nullptr) options.cancel->check();
+      tiles.begin(tile);
+      if (filter.run(tiles)) sink.add(tiles, uint64_t{tile} * kTileRows);
+    }
+  }
+  sink.close();
+  return sinks;
+}
+
+Sinks scan(const Pipeline& stage, const Table* input, const RunOptions& options, RunReport& report,
+           const MakeSink& make) {
+  if (input != nullptr) return scan_table(stage, *input, options, make);
+  return PartScan(stage, options).run(make, report);
+}
+
+bool adds_floats(const Aggregate& aggregate) {
+  return (aggregate.op == AggregateOp::kSum || aggregate.op == AggregateOp::kAvg) && is_float(aggregate.arg.type);
+}
+
+// For each aggregate that adds floats the exponent above them, from statistics or by a pass over the rows.
+std::vector<int32_t> find_magnitudes(const Pipeline& stage, const Table* input, const StatisticsList& stats,
+                                     const RunOptions& options) {
+  std::vector<int32_t> exponents(stage.aggregates.size(), kLeastExponent);
+  std::vector<const Expr*> open;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < stage.aggregates.size(); ++i) {
+    if (!adds_floats(stage.aggregates[i])) continue;
+    if (const auto known = float_exponent(stage.aggregates[i].arg, stats)) {
+      exponents[i] = *known;
+    } else {
+      open.push_back(&stage.aggregates[i].arg);
+      places.push_back(i);
+    }
+  }
+  if (open.empty()) return exponents;
+  RunReport beside;
+  RunOptions quiet = options;
+  quiet.progress = nullptr;
+  for (const auto& sink : scan(stage, input, quiet, beside, [&] { return std::make_unique<MagnitudeSink>(open); })) {
+    const std::vector<int32_t>& found = static_cast<const MagnitudeSink&>(*sink).exponents();
+    for (size_t i = 0; i < places.size(); ++i) exponents[places[i]] = std::max(exponents[places[i]], found[i]);
+  }
+  return exponents;
+}
+
+Table run_groups(const Pipeline& stage, const Table* input, const RunOptions& options, RunReport& report) {
+  const std::vector<Statistics> statistics = column_statistics(stage);
+  const StatisticsList stats = list_of(statistics, stage.columns.size());
+  const uint64_t rows = input != nullptr ? input->rows : row_count(stage);
+  const GroupPlan plan(stage, stats, rows, find_magnitudes(stage, input, stats, options));
+  const Sinks sinks = scan(stage, input, options, report, [&] { return std::make_unique<GroupSink>(plan); });
+  GroupSink all(plan);
+  GroupSink* first = sinks.empty() ? &all : static_cast<GroupSink*>(sinks.front().get());
+  for (size_t i = 1; i < sinks.size(); ++i) first->merge(static_cast<const GroupSink&>(*sinks[i]));
+  return first->finish();
+}
+
+}  // namespace
+
+Table run_stage(const Pipeline& stage, const Table* input, const RunOptions& options, RunReport& report) {
+  if (stage.sink == Sink::kGroups) return run_groups(stage, input, options, report);
+  const Sinks sinks = scan(stage, input, options, report, [&] { return std::make_unique<RowsSink>(stage); });
+  return RowsSink::finish(stage, sinks);
+}
+
+}  // namespace basalt::exec

@@ -1,0 +1,96 @@
+#include "exec/cpu/sort.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "core/dispatch.h"
+#include "exec/cpu/column_builder.h"
+#include "exec/scalar.h"
+
+namespace basalt::exec {
+
+namespace {
+
+// −1, 0, 1 for two rows of a column that are not NULL.
+using Comparison = std::function<int(uint64_t, uint64_t)>;
+
+Comparison comparison_of(const Column& column) {
+  const Physical type = physical_of(column.type);
+  if (type == Physical::kBytes) {
+    return [&column](uint64_t a, uint64_t b) { return column.string_at(a).compare(column.string_at(b)); };
+  }
+  return dispatch_typed(type, [&](auto tag) -> Comparison {
+    using T = decltype(tag);
+    const T* values = column.values.as<T>();
+    return [values](uint64_t a, uint64_t b) {
+      if constexpr (std::is_floating_point_v<T>) {
+        return sql_less(values[a], values[b]) ? -1 : sql_less(values[b], values[a]) ? 1 : 0;
+      } else {
+        return values[a] < values[b] ? -1 : values[b] < values[a] ? 1 : 0;
+      }
+    };
+  });
+}
+
+class RowOrder {
+ public:
+  RowOrder(const Table& table, const std::vector<SortKey>& order) {
+    for (const SortKey& key : order) {
+      const Column& column = table.columns.at(key.column);
+      keys_.push_back({&column, key, comparison_of(column)});
+    }
+  }
+  bool operator()(uint64_t a, uint64_t b) const {
+    for (const Key& key : keys_) {
+      const bool a_valid = key.column->is_valid(a);
+      const bool b_valid = key.column->is_valid(b);
+      if (a_valid != b_valid) return a_valid != key.how.nulls_first;
+      if (!a_valid) continue;
+      const int order = key.compare(a, b);
+      if (order != 0) return key.how.descending ? order > 0 : order < 0;
+    }
+    return a < b;  // rows that are equal stay in order
+  }
+
+ private:
+  struct Key {
+    const Column* column;
+    SortKey how;
+    Comparison compare;
+  };
+  std::vector<Key> keys_;
+};
+
+Table take_rows(const Table& table, const uint64_t* rows, uint64_t count) {
+  Table out;
+  out.schema = table.schema;
+  out.rows = count;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    ColumnBuilder column(table.schema.fields[i]);
+    column.reserve(count);
+    for (uint64_t r = 0; r < count; ++r) column.add_row(table.columns[i], rows[r]);
+    out.columns.push_back(column.take());
+  }
+  return out;
+}
+
+}  // namespace
+
+Table first_rows(Table table, const std::vector<SortKey>& order, uint64_t limit, uint64_t offset) {
+  const uint64_t begin = std::min(offset, table.rows);
+  const uint64_t end = begin + std::min(limit, table.rows - begin);
+  std::vector<uint64_t> rows(table.rows);
+  std::iota(rows.begin(), rows.end(), uint64_t{0});
+  if (!order.empty()) {
+    const RowOrder before(table, order);
+    if (end < table.rows) {
+      std::partial_sort(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(end), rows.end(), std::cref(before));
+    } else {
+      std::sort(rows.begin(), rows.end(), std::cref(before));
+    }
+  }
+  return take_rows(table, rows.data() + begin, end - begin);
+}
+
+}  // namespace basalt::exec

@@ -1,0 +1,172 @@
+// Running queries stage by stage: totals as pipelines of their own, on either device; everything else on the CPU.
+#include <chrono>
+
+#include "basalt/core/error.h"
+#include "basalt/cuda/backend.h"
+#include "basalt/exec/pipeline.h"
+#include "exec/cpu/column_builder.h"
+#include "exec/cpu/run_stage.h"
+#include "exec/evaluate.h"
+
+namespace basalt {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& what) { throw Error(ErrorCode::kInvalidArgument, "a query: " + what); }
+
+// What run_pipeline() takes: one row of simple aggregates over files.
+bool is_totals(const Pipeline& stage) {
+  if (stage.sink != Sink::kGroups || !stage.keys.empty() || stage.files.empty()) return false;
+  for (const Aggregate& aggregate : stage.aggregates) {
+    if (!is_simple(aggregate)) return false;
+  }
+  return true;
+}
+
+Table run_totals(const Pipeline& stage, const RunOptions& options, RunReport& report) {
+  Pipeline totals = stage;
+  totals.sink = Sink::kTotals;
+  const std::vector<Value> values = run_pipeline(totals, options, &report);
+  Table table;
+  table.rows = 1;
+  table.schema.fields = stage.output;
+  for (size_t i = 0; i < values.size(); ++i) {
+    exec::ColumnBuilder column(stage.output[i]);
+    column.add_value(values[i]);
+    table.columns.push_back(column.take());
+  }
+  return table;
+}
+
+// The GPU where it can, else the CPU, which also finds the words for a row that left the range of its type.
+Table run_first_stage(const Pipeline& stage, const RunOptions& options, RunReport& report) {
+  const GpuAvailability& available = gpu();
+  if (options.device == Device::kCpu || available.backend == nullptr || stage.sink != Sink::kGroups) {
+    if (options.device == Device::kCuda) {
+      throw Error(ErrorCode::kUnsupported, "the GPU does not run this query: " + why_not_gpu({{stage}}));
+    }
+    return exec::run_stage(stage, nullptr, options, report);
+  }
+  std::string reason = available.backend->why_not(stage);
+  if (reason.empty()) {
+    try {
+      return available.backend->run_groups(stage, options, report);
+    } catch (const Error& error) {
+      const bool other_device = error.code() == ErrorCode::kOutOfMemory && options.device == Device::kAuto;
+      if (error.code() != ErrorCode::kOutOfRange && !other_device) throw;
+      reason = error.what();
+    }
+  } else if (options.device == Device::kCuda) {
+    throw Error(ErrorCode::kUnsupported, "the GPU does not run this query: " + reason);
+  }
+  report = {};
+  report.why_cpu = reason;
+  Table rows = exec::run_stage(stage, nullptr, options, report);
+  report.device_name = "CPU";
+  return rows;
+}
+
+void check_output(const Pipeline& stage, size_t place, Physical type) {
+  if (physical_of(stage.output[place].type) != type) {
+    fail("column " + stage.output[place].name + " is not of its expression's type");
+  }
+}
+
+void check_groups(const Pipeline& stage) {
+  if (stage.output.size() != stage.keys.size() + stage.aggregates.size()) fail("groups with another number of columns");
+  for (size_t i = 0; i < stage.keys.size(); ++i) {
+    exec::check_expression(stage.keys[i], stage.columns);
+    check_output(stage, i, stage.keys[i].type);
+  }
+  for (size_t i = 0; i < stage.aggregates.size(); ++i) {
+    const Aggregate& aggregate = stage.aggregates[i];
+    if (aggregate.op != AggregateOp::kCountStar) exec::check_expression(aggregate.arg, stage.columns);
+    if (aggregate.filter) {
+      exec::check_expression(*aggregate.filter, stage.columns);
+      if (aggregate.filter->type != Physical::kU8) fail("the filter of an aggregate is not boolean");
+    }
+    const bool adds = aggregate.op == AggregateOp::kSum || aggregate.op == AggregateOp::kAvg;
+    if (adds && aggregate.arg.type == Physical::kBytes) fail("sum and avg need numbers");
+    if (aggregate.op >= AggregateOp::kVarPop && aggregate.arg.type != Physical::kF64) fail("variances need doubles");
+    check_output(stage, stage.keys.size() + i, result_type(aggregate));
+  }
+}
+
+void check_rows(const Pipeline& stage) {
+  if (stage.output.size() != stage.rows.size()) fail("rows with another number of columns");
+  for (size_t i = 0; i < stage.rows.size(); ++i) {
+    exec::check_expression(stage.rows[i], stage.columns);
+    check_output(stage, i, stage.rows[i].type);
+  }
+  for (const SortKey& key : stage.order) {
+    if (key.column >= stage.rows.size()) fail("an order by a column that does not exist");
+  }
+}
+
+void check_query(const Query& query) {
+  if (query.stages.empty()) fail("it has no stages");
+  for (size_t i = 0; i < query.stages.size(); ++i) {
+    const Pipeline& stage = query.stages[i];
+    if ((i == 0) == stage.files.empty()) fail(i == 0 ? "it reads no file" : "a later stage reads files");
+    if (stage.has_filter) {
+      exec::check_expression(stage.filter, stage.columns);
+      if (stage.filter.type != Physical::kU8) fail("the filter is not boolean");
+    }
+    if (stage.sink == Sink::kTotals) fail("totals are groups without keys");
+    stage.sink == Sink::kGroups ? check_groups(stage) : check_rows(stage);
+  }
+}
+
+}  // namespace
+
+Physical result_type(const Aggregate& aggregate) {
+  switch (aggregate.op) {
+    case AggregateOp::kCountStar:
+    case AggregateOp::kCount: return Physical::kI64;
+    case AggregateOp::kSum: return is_float(aggregate.arg.type) ? Physical::kF64 : Physical::kI128;
+    case AggregateOp::kMin:
+    case AggregateOp::kMax:
+    case AggregateOp::kFirst:
+    case AggregateOp::kLast:
+    case AggregateOp::kAnyValue: return aggregate.arg.type;
+    case AggregateOp::kAvg:
+    case AggregateOp::kVarPop:
+    case AggregateOp::kVarSamp:
+    case AggregateOp::kStddevPop:
+    case AggregateOp::kStddevSamp: return Physical::kF64;
+  }
+  return Physical::kNone;
+}
+
+std::string why_not_gpu(const Query& query) {
+  const GpuAvailability& available = gpu();
+  if (available.backend == nullptr) return available.reason;
+  const Pipeline& first = query.stages.front();
+  if (first.sink == Sink::kRows) return "rows without an aggregate";
+  Pipeline totals = first;
+  if (is_totals(first)) totals.sink = Sink::kTotals;
+  return available.backend->why_not(totals);
+}
+
+Table run_query(const Query& query, const RunOptions& options, RunReport* report) {
+  const auto start = std::chrono::steady_clock::now();
+  check_query(query);
+  RunReport own;
+  RunReport& filled = report != nullptr ? *report : own;
+  filled = {};
+  filled.ran_on = Device::kCpu;
+  filled.device_name = "CPU";
+  Table rows;
+  for (size_t i = 0; i < query.stages.size(); ++i) {
+    const Pipeline& stage = query.stages[i];
+    if (is_totals(stage)) {
+      rows = run_totals(stage, options, filled);
+    } else {
+      rows = i == 0 ? run_first_stage(stage, options, filled) : exec::run_stage(stage, &rows, options, filled);
+    }
+  }
+  filled.total_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return rows;
+}
+
+}  // namespace basalt

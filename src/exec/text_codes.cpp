@@ -1,0 +1,101 @@
+#include "exec/text_codes.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "codec/validity/layout.h"
+#include "exec/cpu/string_pool.h"
+
+namespace basalt::exec {
+
+namespace {
+
+const NodeView& values_of(const NodeView& root) {
+  const bool nulls = root.codec != nullptr && root.codec->holds_nulls() && root.children.size() == 2;
+  return nulls ? root.children[validity::kValues] : root;
+}
+
+// Whether metadata says that a chunk's strings are places in a list.
+bool is_listed(const ColumnChunkInfo& chunk) {
+  for (const NodePlace& node : chunk.nodes) {
+    if (node.codec == nullptr) return false;
+    if (node.codec->holds_nulls()) continue;
+    if (node.type == Physical::kBytes) return node.codec->holds_entries();
+  }
+  return false;
+}
+
+class CodesBuilder {
+ public:
+  void add(const File& file, uint32_t field) {
+    const ColumnInfo& column = file.column(field);
+    auto& maps = codes_->chunks.emplace_back();
+    if (column.has_dictionary) {
+      const EncodedChunk dictionary = file.read_dictionary(field);
+      StringRows rows;
+      read_all(dictionary.root, rows);
+      const std::vector<uint32_t> numbers = numbers_of(rows);
+      for (uint32_t chunk = 0; chunk < column.chunks.size(); ++chunk) {
+        const std::vector<uint32_t> places = file.read_code_map(field, chunk);
+        std::vector<uint32_t> map;
+        for (const uint32_t place : places) map.push_back(numbers.at(place));
+        maps.push_back(places.empty() ? numbers : std::move(map));
+      }
+      return;
+    }
+    for (uint32_t chunk = 0; chunk < column.chunks.size(); ++chunk) {
+      const EncodedChunk data = file.read_chunk(field, chunk);
+      const NodeView& values = values_of(data.root);
+      const std::unique_ptr<Reader> reader = values.codec->open(values);
+      const StringRows* entries = reader->entries();
+      maps.push_back(entries == nullptr ? std::vector<uint32_t>{} : numbers_of(*entries));
+    }
+  }
+
+  std::shared_ptr<const TextCodes> finish() {
+    std::vector<uint32_t> order(pool_.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return pool_.at(a) < pool_.at(b); });
+    std::vector<uint32_t> ranks(order.size());
+    for (uint32_t i = 0; i < order.size(); ++i) {
+      ranks[order[i]] = i;
+      const std::string_view text = pool_.at(order[i]);
+      codes_->entries.bytes.append(text.data(), text.size());
+      codes_->entries.offsets.push_back(static_cast<int64_t>(codes_->entries.bytes.size()));
+    }
+    for (auto& file : codes_->chunks) {
+      for (auto& chunk : file) {
+        for (uint32_t& number : chunk) number = ranks[number];
+      }
+    }
+    return codes_;
+  }
+
+ private:
+  std::vector<uint32_t> numbers_of(const StringRows& rows) {
+    std::vector<uint32_t> numbers;
+    for (size_t i = 0; i < rows.size(); ++i) numbers.push_back(pool_.number_of(rows.at(i)));
+    return numbers;
+  }
+  static void read_all(const NodeView& node, StringRows& out) {
+    const std::unique_ptr<Reader> reader = node.codec->open(node);
+    for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) reader->decode_tile(tile, out);
+  }
+
+  StringPool pool_;
+  std::shared_ptr<TextCodes> codes_ = std::make_shared<TextCodes>();
+};
+
+}  // namespace
+
+std::shared_ptr<const TextCodes> text_codes_of(const std::vector<std::shared_ptr<const File>>& files, uint32_t field) {
+  for (const auto& file : files) {
+    const std::vector<ColumnChunkInfo>& chunks = file->column(field).chunks;
+    if (!std::all_of(chunks.begin(), chunks.end(), is_listed)) return nullptr;
+  }
+  CodesBuilder builder;
+  for (const auto& file : files) builder.add(*file, field);
+  return builder.finish();
+}
+
+}  // namespace basalt::exec

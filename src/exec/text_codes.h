@@ -1,0 +1,22 @@
+// Strings of a column that every chunk stores as places in a list, as places in one sorted list of all: equal strings
+// have equal codes, and smaller strings have smaller ones.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "basalt/codec/codec.h"
+#include "basalt/exec/pipeline.h"
+
+namespace basalt::exec {
+
+struct TextCodes {
+  StringRows entries;                                      // ascending, each once
+  std::vector<std::vector<std::vector<uint32_t>>> chunks;  // by file and chunk: the code of each of its list's entries
+};
+
+// nullptr if some chunk stores its strings in another way.
+std::shared_ptr<const TextCodes> text_codes_of(const std::vector<std::shared_ptr<const File>>& files, uint32_t field);
+
+}  // namespace basalt::exec

@@ -1,0 +1,131 @@
+// Trees and stages as text.
+#include "basalt/query/tree.h"
+
+namespace basalt {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names names_of(const std::vector<Field>& fields) {
+  Names names;
+  for (const Field& field : fields) names.push_back(field.name);
+  return names;
+}
+
+Names names_of(const std::vector<PipelineColumn>& columns) {
+  Names names;
+  for (const PipelineColumn& column : columns) names.push_back(column.name);
+  return names;
+}
+
+std::string list(const std::vector<std::string>& parts) {
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : ", ") + part;
+  return out;
+}
+
+std::string list(const std::vector<Expr>& exprs, const Names& names) {
+  std::vector<std::string> parts;
+  for (const Expr& expr : exprs) parts.push_back(to_string(expr, names));
+  return list(parts);
+}
+
+const char* word(AggregateOp op) {
+  switch (op) {
+    case AggregateOp::kCountStar:
+    case AggregateOp::kCount: return "count";
+    case AggregateOp::kSum: return "sum";
+    case AggregateOp::kMin: return "min";
+    case AggregateOp::kMax: return "max";
+    case AggregateOp::kAvg: return "avg";
+    case AggregateOp::kFirst: return "first";
+    case AggregateOp::kLast: return "last";
+    case AggregateOp::kAnyValue: return "any_value";
+    case AggregateOp::kVarPop: return "var_pop";
+    case AggregateOp::kVarSamp: return "var_samp";
+    case AggregateOp::kStddevPop: return "stddev_pop";
+    case AggregateOp::kStddevSamp: return "stddev_samp";
+  }
+  return "?";
+}
+
+std::string text(const Aggregate& aggregate, const Names& names) {
+  std::string out = std::string(word(aggregate.op)) + "(";
+  if (aggregate.distinct) out += "DISTINCT ";
+  out += aggregate.op == AggregateOp::kCountStar ? "*" : to_string(aggregate.arg, names);
+  out += ")";
+  if (aggregate.filter) out += " FILTER (" + to_string(*aggregate.filter, names) + ")";
+  return out;
+}
+
+std::string list(const std::vector<Aggregate>& aggregates, const Names& names) {
+  std::vector<std::string> parts;
+  for (const Aggregate& aggregate : aggregates) parts.push_back(text(aggregate, names));
+  return list(parts);
+}
+
+std::string order_text(const std::vector<SortKey>& order, const Names& names) {
+  std::vector<std::string> parts;
+  for (const SortKey& key : order) {
+    parts.push_back(names.at(key.column) + (key.descending ? " desc" : "") + (key.nulls_first ? " nulls first" : ""));
+  }
+  return list(parts);
+}
+
+std::string limit_text(uint64_t limit, uint64_t offset) {
+  std::string out;
+  if (limit != kAllRows) out += " limit " + std::to_string(limit);
+  if (offset != 0) out += " offset " + std::to_string(offset);
+  return out;
+}
+
+std::string groups_text(const std::vector<Expr>& keys, const std::vector<Aggregate>& aggregates, const Names& names) {
+  std::string out = keys.empty() ? "totals" : "groups by " + list(keys, names);
+  if (!aggregates.empty()) out += ": " + list(aggregates, names);
+  return out;
+}
+
+std::string line(const QueryNode& node) {
+  const Names names = node.inputs.empty() ? Names{} : names_of(node.inputs[0].output);
+  switch (node.op) {
+    case QueryOp::kScan: return "scan " + list(names_of(node.columns));
+    case QueryOp::kFilter: return "filter " + to_string(node.predicate, names);
+    case QueryOp::kProject: return "project " + list(node.exprs, names);
+    case QueryOp::kAggregate: return groups_text(node.keys, node.aggregates, names);
+    case QueryOp::kSort: return "sort by " + order_text(node.order, names) + limit_text(node.limit, node.offset);
+    case QueryOp::kLimit: return "rows" + limit_text(node.limit, node.offset);
+  }
+  return "?";
+}
+
+void print(const QueryNode& node, size_t depth, std::string& out) {
+  out += std::string(2 * depth, ' ') + line(node) + "\n";
+  for (const QueryNode& input : node.inputs) print(input, depth + 1, out);
+}
+
+}  // namespace
+
+std::string to_string(const QueryNode& root) {
+  std::string out;
+  print(root, 0, out);
+  return out;
+}
+
+std::string to_string(const Pipeline& stage) {
+  const Names names = names_of(stage.columns);
+  std::string out = stage.sink == Sink::kRows ? "rows of " + list(stage.rows, names)
+                                              : groups_text(stage.keys, stage.aggregates, names);
+  if (!stage.order.empty()) out += " sorted by " + order_text(stage.order, names_of(stage.output));
+  out += limit_text(stage.limit, stage.offset);
+  if (stage.has_filter) out += " where " + to_string(stage.filter, names);
+  return out;
+}
+
+std::string to_string(const Query& query) {
+  std::string out;
+  for (const Pipeline& stage : query.stages) out += to_string(stage) + "\n";
+  return out;
+}
+
+}  // namespace basalt
