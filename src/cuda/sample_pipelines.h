@@ -407,9 +407,9 @@ inline Sample groups_by(const std::string& name, int128_t many, size_t most_inst
 inline std::vector<Sample> all() {
   return {q6(),
           q1(),
-          groups_by("groups in blocks", 20, 4000),
-          groups_by("groups in an array", 5000, 4000),
-          groups_by("groups in a hash table", int128_t{1} << 40, 4000),
+          groups_by("groups in blocks", 20, 6000),
+          groups_by("groups in an array", 5000, 6000),
+          groups_by("groups in a hash table", int128_t{1} << 40, 6000),
           count_below(),
           learned_ranges(),
           sum_between("l3", TypeKind::kInt64, {}, 5400),

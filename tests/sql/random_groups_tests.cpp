@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kTable = R"(
 SELECT (i % 7)::TINYINT AS few, (hash(i) % 300)::SMALLINT AS some, (hash(i * 3) % 100000)::INTEGER AS many,
-       (hash(i * 7))::BIGINT // 3 AS wide, hash(i * 11) AS unsigned, i // 4 AS runs,
+       (hash(i * 7) >> 1)::BIGINT - 4611686018427387904 AS wide, hash(i * 11) AS unsigned, i // 4 AS runs,
        (hash(i) % 50)::HUGEINT * 100000000000000000000 AS huge,
        CASE i % 11 WHEN 0 THEN 'NaN'::DOUBLE WHEN 1 THEN -0.0::DOUBLE WHEN 2 THEN 0.0::DOUBLE
          WHEN 3 THEN 'inf'::DOUBLE ELSE (i % 40) / 8 END AS odd,
@@ -261,8 +261,12 @@ TEST_P(RandomGroups, EqualDuckDB) {
     ++ran;
     EXPECT_EQ(ours.error.empty(), theirs.error.empty()) << ours.error << theirs.error;
     ASSERT_EQ(ours.rows.size(), theirs.rows.size());
-    if (!statement.limited) EXPECT_EQ(comparable(ours, statement, false), comparable(theirs, statement, false));
-    if (!statement.order.empty()) EXPECT_EQ(comparable(ours, statement, true), comparable(theirs, statement, true));
+    if (!statement.limited) {
+      EXPECT_EQ(comparable(ours, statement, false), comparable(theirs, statement, false));
+    }
+    if (!statement.order.empty()) {
+      EXPECT_EQ(comparable(ours, statement, true), comparable(theirs, statement, true));
+    }
     if (HasFailure()) return;
   }
   for (const auto& [reason, count] : refusals) std::cerr << count << " refused: " << reason << "\n";

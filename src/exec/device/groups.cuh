@@ -128,34 +128,32 @@ class LaneGroups {
     bad |= key >= kSlots ? 1u : 0u;
     return LaneState(words_ + static_cast<uint32_t>(key < kSlots ? key : 0) * (kWords * kLanes));
   }
+  // By the whole block: `first` is the memory of its first warp, those of the others follow at a distance of `stride`.
   template <typename Kinds>
-  __device__ __noinline__ void finish(const Parameters& p, const Kinds& kinds) {
-    sync_warp();
-    const uint64_t* warp = words_ - lane_id();
-    // Each lane puts one word of one slot together.
+  __device__ __noinline__ void finish(const Parameters& p, const Kinds& kinds, const unsigned char* first,
+                                      uint32_t stride) {
+    __syncthreads();
 #pragma unroll 1
-    for (uint32_t i = lane_id(); i < kSlots * kWords; i += kLanes) {
-      const uint32_t slot = i / kWords;
+    for (uint32_t i = threadIdx.x; i < kSlots * kWords; i += blockDim.x) {
       const uint32_t word = i % kWords;
-      const uint64_t* from = warp + slot * kWords * kLanes;
       merge_word(
-          kinds.of(word), p.groups + static_cast<uint64_t>(slot) * kWords,
-          [&](uint32_t w) { return folded(kinds, from, w); }, word);
+          kinds.of(word), p.groups + i - word,
+          [&](uint32_t w) { return folded(kinds.of(w), first + (i - word + w) * kLanes * sizeof(uint64_t), stride); },
+          word);
     }
   }
 
  private:
-  // A word over the 32 lanes; of a sum's upper half with what the lower ones carry.
-  template <typename Kinds>
-  __device__ __forceinline__ static uint64_t folded(const Kinds& kinds, const uint64_t* from, uint32_t word) {
-    const StateWord kind = kinds.of(word);
+  // A word over all lanes of the block; of a sum's upper half with what the lower ones carry.
+  __device__ __forceinline__ static uint64_t folded(StateWord kind, const unsigned char* first, uint32_t stride) {
     uint64_t total = 0;
-    uint64_t carried = 0;
+    uint64_t low = 0;
 #pragma unroll 1
-    for (uint32_t l = 0; l < kLanes; ++l) {
-      // Lanes begin at different places, since they read the same bank otherwise.
-      const uint32_t lane = (l + lane_id()) % kLanes;
-      const uint64_t value = from[word * kLanes + lane];
+    for (uint32_t l = 0; l < blockDim.x; ++l) {
+      // Threads begin at different lanes, since they would read the same bank otherwise.
+      const auto* warp = reinterpret_cast<const uint64_t*>(first + l / kLanes * stride);
+      const uint32_t lane = (l + threadIdx.x) % kLanes;
+      const uint64_t value = warp[lane];
       if (kind == StateWord::kMost) {
         total = value > total ? value : total;
       } else if (kind == StateWord::kMark) {
@@ -163,17 +161,13 @@ class LaneGroups {
       } else {
         total += value;
       }
-    }
-    if (kind == StateWord::kAddHigh) {
-      uint64_t low = 0;
-#pragma unroll 1
-      for (uint32_t l = 0; l < kLanes; ++l) {
-        const uint64_t value = from[(word - 1) * kLanes + (l + lane_id()) % kLanes];
-        low += value;
-        carried += low < value ? 1 : 0;
+      if (kind == StateWord::kAddHigh) {  // the lower half lies before it
+        const uint64_t part = warp[static_cast<int32_t>(lane) - static_cast<int32_t>(kLanes)];
+        low += part;
+        total += low < part ? 1 : 0;
       }
     }
-    return total + carried;
+    return total;
   }
 
   uint64_t* words_;
@@ -199,7 +193,7 @@ class BlockGroups {
     return SharedState(words_ + static_cast<uint32_t>(key < kSlots ? key : 0) * kWords);
   }
   template <typename Kinds>
-  __device__ __noinline__ void finish(const Parameters& p, const Kinds& kinds) {
+  __device__ __noinline__ void finish(const Parameters& p, const Kinds& kinds, const unsigned char*, uint32_t) {
     __syncthreads();
 #pragma unroll 1
     for (uint32_t i = threadIdx.x; i < kSlots * kWords; i += blockDim.x) {
@@ -231,7 +225,7 @@ class DenseGroups {
     return SharedState(words_ + (key < slots_ ? key : 0) * kWords);
   }
   template <typename Kinds>
-  __device__ __forceinline__ void finish(const Parameters&, const Kinds&) {}
+  __device__ __forceinline__ void finish(const Parameters&, const Kinds&, const unsigned char*, uint32_t) {}
 
  private:
   uint64_t* words_;
@@ -266,7 +260,7 @@ class HashGroups {
     return SharedState(words_ + place_of(key) * kWords);
   }
   template <typename Kinds>
-  __device__ __forceinline__ void finish(const Parameters&, const Kinds&) {}
+  __device__ __forceinline__ void finish(const Parameters&, const Kinds&, const unsigned char*, uint32_t) {}
 
  private:
   __device__ __forceinline__ uint64_t place_of(uint64_t key) {

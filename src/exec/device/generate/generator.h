@@ -104,8 +104,11 @@ class Generator {
     exec::IntegerRange range;
   };
   GroupArgument group_argument(const Aggregate& aggregate, RowEmitter& rows);
-  void plan_words(const Aggregate& aggregate, const GroupArgument& arg);
-  std::string update_text(const Aggregate& aggregate, const GroupResult& result, const GroupArgument& arg);
+  // Gives an aggregate its words; those that count or add the same share them. Lines that bring a row into them go to
+  // `updates`.
+  void plan_words(size_t index, const std::vector<GroupArgument>& args, std::vector<std::string>& updates);
+  uint32_t count_word(size_t index, const std::vector<GroupArgument>& args, std::vector<std::string>& updates);
+  std::string sum_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg);
   uint32_t add_word(const char* kind);
   std::string groups_types() const;
   void write_steps();

@@ -14,8 +14,8 @@ using exec::Lane;
 
 namespace {
 
-// What a warp may take so that four share a block's memory, and a block beside its warps' scratch.
-constexpr uint64_t kMostLaneBytes = 11 << 10;
+// What a warp may take so that two share a block's memory, and a block beside its warps' scratch.
+constexpr uint64_t kMostLaneBytes = 20 << 10;
 constexpr uint64_t kMostBlockBytes = 32 << 10;
 // An array with a place for every combination of codes.
 constexpr uint64_t kMostDenseBytes = uint64_t{2} << 30;
@@ -28,6 +28,13 @@ std::string literal_number(LiteralTable& literals, int128_t value, const char* t
 std::string both(const std::string& a, const std::string& b) { return a.empty() ? b : b.empty() ? a : a + " && " + b; }
 
 bool adds(AggregateOp op) { return op == AggregateOp::kSum || op == AggregateOp::kAvg; }
+
+// Whether two aggregates are given the same value by the same rows. Counts may need less of a column than its value.
+bool takes_the_same(const Aggregate& a, const Aggregate& b) {
+  const auto needs_value = [](AggregateOp op) { return op != AggregateOp::kCountStar && op != AggregateOp::kCount; };
+  if (!needs_value(a.op) || !needs_value(b.op) || a.filter.has_value() != b.filter.has_value()) return false;
+  return exec::same_expression(a.arg, b.arg) && (!a.filter || exec::same_expression(*a.filter, *b.filter));
+}
 
 }  // namespace
 
@@ -158,44 +165,62 @@ Generator::GroupArgument Generator::group_argument(const Aggregate& aggregate, R
   return arg;
 }
 
-void Generator::plan_words(const Aggregate& aggregate, const GroupArgument& arg) {
-  GroupResult result;
-  if (!arg.condition.empty()) result.count_word = add_word("kAdd");
-  const uint64_t rows = exec::row_count(pipeline_);
-  if (adds(aggregate.op)) {
-    const bool real = is_float(aggregate.arg.type);
-    result.wide = real || !exec::sum_fits(arg.range, rows, 63);
-    result.word = add_word(result.wide ? "kAddLow" : "kAdd");
-    if (result.wide) add_word("kAddHigh");
-    if (real) {
-      add_word("kMark");
-      result.fraction = exec::fraction_bits(*exec::float_exponent(aggregate.arg, list_), rows);
-    }
-  } else if (aggregate.op == AggregateOp::kMin || aggregate.op == AggregateOp::kMax) {
-    result.word = add_word("kMost");
+// The word that counts rows which take part: that of the group, or one of its own under a condition.
+uint32_t Generator::count_word(size_t index, const std::vector<GroupArgument>& args,
+                               std::vector<std::string>& updates) {
+  const std::string& condition = args[index].condition;
+  if (condition.empty()) return 0;
+  for (size_t i = 0; i < index; ++i) {
+    if (args[i].condition == condition) return plan_.groups->results[i].count_word;
   }
-  plan_.groups->results.push_back(result);
+  const uint32_t word = add_word("kAdd");
+  updates.push_back("if (" + condition + ") group.add(" + std::to_string(word) + ", 1);");
+  return word;
 }
 
-// Adds a row to a group's state.
-std::string Generator::update_text(const Aggregate& aggregate, const GroupResult& result, const GroupArgument& arg) {
-  const std::string word = std::to_string(result.word);
-  std::string text;
-  if (!arg.condition.empty()) text += "group.add(" + std::to_string(result.count_word) + ", 1); ";
+// A new word for a sum, and what adds to it.
+std::string Generator::sum_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg) {
+  const uint64_t rows = exec::row_count(pipeline_);
   const bool real = is_float(aggregate.arg.type);
-  const std::string value = real ? "static_cast<double>(" + arg.value.value + ")" : integer_text(arg.value);
-  if (adds(aggregate.op) && real) {
-    text +=
-        "add_float(group, " + word + ", " + value + ", " + literal_number(literals_, result.fraction, "int32_t") + ");";
-  } else if (adds(aggregate.op)) {
-    text += std::string("group.") + (result.wide ? "add_wide(" : "add(") + word + ", static_cast<" +
-            (result.wide ? "int128_t" : "int64_t") + ">(" + value + "));";
-  } else if (aggregate.op == AggregateOp::kMin || aggregate.op == AggregateOp::kMax) {
-    text += "group.most(" + word + ", " + (aggregate.op == AggregateOp::kMin ? "least_bits(" : "most_bits(") +
-            (real ? "order_key(" + value + ")" : value) + "));";
+  result.wide = real || !exec::sum_fits(arg.range, rows, 63);
+  result.word = add_word(result.wide ? "kAddLow" : "kAdd");
+  if (result.wide) add_word("kAddHigh");
+  const std::string word = std::to_string(result.word);
+  if (real) {
+    add_word("kMark");
+    result.fraction = exec::fraction_bits(*exec::float_exponent(aggregate.arg, list_), rows);
+    return "add_float(group, " + word + ", static_cast<double>(" + arg.value.value + "), " +
+           literal_number(literals_, result.fraction, "int32_t") + ");";
   }
-  if (text.empty() || arg.condition.empty()) return text;
-  return "if (" + arg.condition + ") { " + text + " }";
+  return std::string("group.") + (result.wide ? "add_wide(" : "add(") + word + ", static_cast<" +
+         (result.wide ? "int128_t" : "int64_t") + ">(" + integer_text(arg.value) + "));";
+}
+
+void Generator::plan_words(size_t index, const std::vector<GroupArgument>& args, std::vector<std::string>& updates) {
+  const Aggregate& aggregate = pipeline_.aggregates[index];
+  const GroupArgument& arg = args[index];
+  std::vector<GroupResult>& results = plan_.groups->results;
+  GroupResult result;
+  result.count_word = count_word(index, args, updates);
+  const std::string before = arg.condition.empty() ? "" : "if (" + arg.condition + ") ";
+  if (adds(aggregate.op)) {
+    for (size_t i = 0; i < index; ++i) {
+      const Aggregate& other = pipeline_.aggregates[i];
+      if (!adds(other.op) || args[i].condition != arg.condition) continue;
+      if (!exec::same_expression(other.arg, aggregate.arg)) continue;
+      results.push_back(results[i]);
+      return;
+    }
+    updates.push_back(before + sum_text(result, aggregate, arg));
+  } else if (aggregate.op == AggregateOp::kMin || aggregate.op == AggregateOp::kMax) {
+    result.word = add_word("kMost");
+    const bool real = is_float(aggregate.arg.type);
+    const std::string value =
+        real ? "order_key(static_cast<double>(" + arg.value.value + "))" : integer_text(arg.value);
+    updates.push_back(before + "group.most(" + std::to_string(result.word) + ", " +
+                      (aggregate.op == AggregateOp::kMin ? "least_bits(" : "most_bits(") + value + "));");
+  }
+  results.push_back(result);
 }
 
 void Generator::write_groups() {
@@ -205,23 +230,27 @@ void Generator::write_groups() {
   out += "    {  // groups" + column_list(needs, names_) + "\n";
   RowEmitter rows(names, literals_, "          ", write_texts(needs, out));
   std::vector<GroupArgument> args;
-  for (const Aggregate& aggregate : pipeline_.aggregates) args.push_back(group_argument(aggregate, rows));
-  for (size_t i = 0; i < args.size(); ++i) plan_words(pipeline_.aggregates[i], args[i]);
+  for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {
+    const auto same = std::find_if(args.begin(), args.end(), [&](const GroupArgument& arg) {
+      return takes_the_same(pipeline_.aggregates[static_cast<size_t>(&arg - args.data())], pipeline_.aggregates[i]);
+    });
+    GroupArgument arg = same == args.end() ? group_argument(pipeline_.aggregates[i], rows) : *same;
+    args.push_back(std::move(arg));
+  }
+  std::vector<std::string> updates;
+  for (size_t i = 0; i < args.size(); ++i) plan_words(i, args, updates);
   choose_rung();
   const std::string key = key_text(rows);
   rows.line("if (live) {");
   rows.line("  auto group = groups.at(" + key + ", bad);");
   rows.line("  group.add(0, 1);");
-  for (size_t i = 0; i < args.size(); ++i) {
-    const std::string text = update_text(pipeline_.aggregates[i], plan_.groups->results[i], args[i]);
-    if (!text.empty()) rows.line("  " + text);
-  }
+  for (const std::string& update : updates) rows.line("  " + update);
   rows.line("}");
   out += open_columns(needs, "      ") + pick_head(needs, "      ") + rows.text() + "        }\n      }\n";
   out += bad_text(needs.values, names_, "      ") + "      sync_warp();\n    }\n";
   const std::string scratch = plan_.groups->rung == GroupRung::kLanes ? "scratch + kTileScratch" : "nullptr";
   declarations_ += "  Groups groups(p, " + scratch + ", block_groups);\n";
-  record_text_ = "  groups.finish(p, GroupWords());\n";
+  record_text_ = "  groups.finish(p, GroupWords(), scratches[0] + kTileScratch, kScratch);\n";
   if (plan_.groups->rung == GroupRung::kLanes) {
     plan_.scratch_bytes +=
         static_cast<uint32_t>(plan_.groups->slots * plan_.groups->words() * kLanes * sizeof(uint64_t));
