@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "basalt/core/threads.h"
-#include "basalt/file/verify.h"
 #include "basalt/encoding/tree.h"
+#include "basalt/file/verify.h"
 #include "file/test_files.h"
 
 namespace basalt::test {

@@ -8,11 +8,11 @@
 #include <fstream>
 
 #include "basalt/core/error.h"
+#include "basalt/encoding/chooser.h"
 #include "basalt/exec/expressions.h"
 #include "basalt/exec/scan.h"
 #include "basalt/file/ipc.h"
 #include "basalt/file/verify.h"
-#include "basalt/encoding/chooser.h"
 #include "codec/entry_limit.h"
 #include "core/peak_memory.h"
 #include "file/test_files.h"
