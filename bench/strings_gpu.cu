@@ -18,7 +18,7 @@
 #include "codec/strings/kernels.h"
 #include "codec/tokens/kernels.h"
 #include "comments.h"
-#include "cuda/encode.h"
+#include "cuda/codec/encode.h"
 #include "gen/texts.h"
 #include "nested_bench.h"
 

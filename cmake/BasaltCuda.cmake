@@ -106,7 +106,7 @@ if(BASALT_CUDA_ENABLED)
 
   file(GLOB_RECURSE basalt_cuda_sources CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/src/*.cu" "${PROJECT_SOURCE_DIR}/src/cuda/*.cpp")
-  list(FILTER basalt_cuda_sources EXCLUDE REGEX "/src/cuda/(loader[^/]*|nvrtc_check)\\.cpp$")
+  list(FILTER basalt_cuda_sources EXCLUDE REGEX "/src/cuda/runtime/(loader[^/]*|nvrtc_check)\\.cpp$")
 
   add_library(basalt_cuda SHARED ${basalt_cuda_sources})
   target_include_directories(basalt_cuda PRIVATE "${PROJECT_SOURCE_DIR}/src")
@@ -119,7 +119,7 @@ endif()
 
 # --- every generated kernel shape compiles, without a GPU --------------------------------------------------------------
 
-file(GLOB basalt_nvrtc_check_source CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/nvrtc_check.cpp")
+file(GLOB basalt_nvrtc_check_source CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/runtime/nvrtc_check.cpp")
 if(basalt_nvrtc_check_source)
   add_executable(nvrtc_check "${basalt_nvrtc_check_source}")
   target_link_libraries(nvrtc_check PRIVATE basalt_internal basalt_prelude ${CMAKE_DL_LIBS})

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "basalt/cuda/backend.h"
-#include "cuda/chunk_cache.h"
-#include "cuda/device_buffer.h"
-#include "cuda/modules.h"
-#include "cuda/runtime.h"
-#include "cuda/staging.h"
+#include "cuda/query/chunk_cache.h"
+#include "cuda/query/staging.h"
+#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/modules.h"
+#include "cuda/runtime/resources.h"
 #include "exec/device/generate/generate.h"
 
 namespace basalt::cuda {

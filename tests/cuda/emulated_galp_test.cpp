@@ -7,7 +7,7 @@
 
 #include "codec/galp/exceptions.h"
 #include "codec/galp_values.h"
-#include "cuda/sample_pipelines.h"
+#include "cuda/query/sample_pipelines.h"
 #include "exec/tables.h"
 //
 #include "cuda/emulated_reads.h"

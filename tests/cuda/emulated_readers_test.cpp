@@ -7,7 +7,7 @@
 
 #include "codec/l3_nodes.h"
 #include "cuda/device_arrays.h"
-#include "cuda/sample_pipelines.h"
+#include "cuda/query/sample_pipelines.h"
 #include "exec/tables.h"
 //
 #include "cuda/emulated_reads.h"

@@ -13,10 +13,10 @@
 #include <sstream>
 
 #include "core/float_key.h"
-#include "cuda/kernel_cache.h"
-#include "cuda/nvrtc.h"
-#include "cuda/prelude.h"
-#include "cuda/sample_pipelines.h"
+#include "cuda/query/sample_pipelines.h"
+#include "cuda/runtime/kernel_cache.h"
+#include "cuda/runtime/nvrtc.h"
+#include "cuda/runtime/prelude.h"
 #include "exec/stored_sums.h"
 #include "exec/tables.h"
 

@@ -7,8 +7,8 @@
 #include <random>
 
 #include "basalt/core/error.h"
-#include "basalt/file/reader.h"
 #include "basalt/encoding/tree.h"
+#include "basalt/file/reader.h"
 #include "codec/fsst/layout.h"
 #include "codec/fsst_texts.h"
 #include "codec/tokens/layout.h"

@@ -20,7 +20,7 @@ struct ShapeTextTest {
 };
 
 // Entries that pass often lie side by side: then codes are compared as numbers are. That every code has an entry is
-// checked when a chunk is loaded (cuda/staging.cpp).
+// checked when a chunk is loaded (cuda/query/staging.cpp).
 template <typename Codes>
 struct ShapeTextTest<DictTest<Codes>> {
   using Tester = DictTest<Codes>;

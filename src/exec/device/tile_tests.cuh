@@ -243,7 +243,7 @@ struct ShapeTest {
 };
 
 // A dictionary is sorted, so a range of values is a range of codes: the literals are looked up, not the rows. That
-// every code has an entry is checked when a chunk is loaded (cuda/staging.cpp).
+// every code has an entry is checked when a chunk is loaded (cuda/query/staging.cpp).
 template <typename S, Test kTest, typename T, typename Codes, typename Entries>
 struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
   using Reader = Dict<T, Codes, Entries>;
