@@ -3,9 +3,9 @@
 // column after column on their integers with a mask of the rows that are alive. No column is ever left out because an
 // earlier one has decided. Every count is checked against plain arithmetic before it is timed; registers and warps per
 // multiprocessor stand beside the times.
-#include "codec/galp/kernels.cuh"
-#include "codec/galp/kernels_cursor.cuh"
-#include "codec/packed/kernels.cuh"
+#include "codec/galp/gpu/kernels.cuh"
+#include "codec/galp/gpu/kernels_cursor.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "core/float_key.h"
 #include "exec/device/scan.cuh"
 #include "galp_columns.h"

@@ -4,9 +4,9 @@
 // of files (--files, .csv with one per line or raw), repeated with jitter to 1 GiB.
 #include <filesystem>
 
-#include "codec/galp/kernels.cuh"
-#include "codec/galp/kernels.h"
-#include "codec/packed/kernels.cuh"
+#include "codec/galp/gpu/kernels.cuh"
+#include "codec/galp/gpu/kernels.h"
+#include "codec/packed/gpu/kernels.cuh"
 #include "core/float_key.h"
 #include "exec/device/described_tests.cuh"
 #include "exec/device/scan.cuh"

@@ -1,7 +1,7 @@
 // Filter and sum over learned integers on the GPU, in registers, against the read rate: values below a literal, counted
 // and added up, for references, lines and curves of every kind of width, in whole tiles and in tiles that partitions
 // share.
-#include "codec/l3/sum.cuh"
+#include "codec/l3/gpu/sum.cuh"
 #include "l3_column.h"
 
 namespace basalt::bench {

@@ -1,9 +1,9 @@
 // Learned integers on the GPU: the columns of `gen l3` decoded to memory, against the copy rate on the bytes they move,
 // beside the published layout and decoder and beside FP64 predictions; and single rows looked up. With --l1: one launch
 // per width for scripts/l1_study.sh.
-#include "codec/l3/kernels.h"
-#include "codec/l3/strip.cuh"
-#include "codec/packed/kernels.cuh"
+#include "codec/l3/gpu/kernels.h"
+#include "codec/l3/gpu/strip.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "gen/l3.h"
 #include "l3_column.h"
 #include "l3_fp64.h"

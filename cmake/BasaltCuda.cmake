@@ -3,19 +3,16 @@
 
 # --- the prelude, needed by the GPU library and by the check of generated kernels -------------------------------------
 
-file(GLOB_RECURSE basalt_prelude_headers CONFIGURE_DEPENDS
-  "${PROJECT_SOURCE_DIR}/src/codec/layout.h" "${PROJECT_SOURCE_DIR}/src/codec/*/layout.h"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/kernels.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/kernels_*.cuh"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/test.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/test_table.h"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/totals*.cuh"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/scale.h")
-file(GLOB basalt_prelude_more CONFIGURE_DEPENDS
+file(GLOB basalt_prelude_headers CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/include/basalt/core/host_device.h" "${PROJECT_SOURCE_DIR}/src/core/packed_tile.h"
   "${PROJECT_SOURCE_DIR}/src/core/quartered_tile.h" "${PROJECT_SOURCE_DIR}/src/core/float_key.h"
   "${PROJECT_SOURCE_DIR}/src/core/device/*.h" "${PROJECT_SOURCE_DIR}/src/core/device/*.cuh"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/layout.h" "${PROJECT_SOURCE_DIR}/src/codec/*/scale.h"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/test_table.h"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/kernels.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/kernels_*.cuh"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/test.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/totals*.cuh"
   "${PROJECT_SOURCE_DIR}/src/exec/scalar.h"
   "${PROJECT_SOURCE_DIR}/src/exec/device/*.h" "${PROJECT_SOURCE_DIR}/src/exec/device/*.cuh")
-list(APPEND basalt_prelude_headers ${basalt_prelude_more})
 list(SORT basalt_prelude_headers)
 set(basalt_prelude_list "${PROJECT_BINARY_DIR}/generated/prelude_headers.txt")
 set(basalt_prelude_source "${PROJECT_BINARY_DIR}/generated/prelude_headers.cpp")

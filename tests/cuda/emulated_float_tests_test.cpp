@@ -10,12 +10,12 @@
 //
 #include "cuda/emulated_reads.h"
 //
-#include "codec/delta/kernels.cuh"
-#include "codec/dict/kernels.cuh"
-#include "codec/galp/kernels.cuh"
-#include "codec/packed/kernels.cuh"
-#include "codec/plain/kernels.cuh"
-#include "codec/rle/kernels.cuh"
+#include "codec/delta/gpu/kernels.cuh"
+#include "codec/dict/gpu/kernels.cuh"
+#include "codec/galp/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
+#include "codec/plain/gpu/kernels.cuh"
+#include "codec/rle/gpu/kernels.cuh"
 #include "exec/device/described_tests.cuh"
 #include "exec/device/scan.cuh"
 //

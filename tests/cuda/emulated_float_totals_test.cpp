@@ -17,7 +17,7 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/galp/totals.cuh"
+#include "codec/galp/gpu/totals.cuh"
 #include "exec/device/aggregate.cuh"
 #include "exec/device/totals.cuh"
 

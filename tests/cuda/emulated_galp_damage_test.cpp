@@ -14,9 +14,9 @@
 //
 #include "cuda/emulated_reads.h"
 //
-#include "codec/galp/kernels.cuh"
-#include "codec/galp/totals.cuh"
-#include "codec/packed/kernels.cuh"
+#include "codec/galp/gpu/kernels.cuh"
+#include "codec/galp/gpu/totals.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "exec/device/described_tests.cuh"
 
 namespace basalt::test {

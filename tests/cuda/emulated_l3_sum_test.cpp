@@ -8,7 +8,7 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/l3/sum.cuh"
+#include "codec/l3/gpu/sum.cuh"
 
 namespace basalt::test {
 namespace {

@@ -14,9 +14,9 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/dict/kernels.cuh"
-#include "codec/l3/kernels.cuh"
-#include "codec/packed/kernels.cuh"
+#include "codec/dict/gpu/kernels.cuh"
+#include "codec/l3/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "exec/device/scan.cuh"
 //
 #include "cuda/edge_widths.h"

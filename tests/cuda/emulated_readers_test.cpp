@@ -12,15 +12,15 @@
 //
 #include "cuda/emulated_reads.h"
 //
-#include "codec/constant/kernels.cuh"
-#include "codec/delta/kernels.cuh"
-#include "codec/dict/kernels.cuh"
-#include "codec/l3/kernels.cuh"
-#include "codec/l3/strip.cuh"
-#include "codec/packed/kernels.cuh"
-#include "codec/plain/kernels.cuh"
-#include "codec/rle/expand.cuh"
-#include "codec/rle/kernels.cuh"
+#include "codec/constant/gpu/kernels.cuh"
+#include "codec/delta/gpu/kernels.cuh"
+#include "codec/dict/gpu/kernels.cuh"
+#include "codec/l3/gpu/kernels.cuh"
+#include "codec/l3/gpu/strip.cuh"
+#include "codec/packed/gpu/kernels.cuh"
+#include "codec/plain/gpu/kernels.cuh"
+#include "codec/rle/gpu/expand.cuh"
+#include "codec/rle/gpu/kernels.cuh"
 //
 #include "cuda/q6_kernel.txt"
 

@@ -17,16 +17,16 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/constant/kernels.cuh"
-#include "codec/constant/test.cuh"
-#include "codec/dict/test.cuh"
-#include "codec/fsst/test.cuh"
-#include "codec/numbered/test.cuh"
-#include "codec/plain/kernels.cuh"
-#include "codec/plain/test.cuh"
-#include "codec/rle/kernels.cuh"
-#include "codec/strings/test.cuh"
-#include "codec/tokens/test.cuh"
+#include "codec/constant/gpu/kernels.cuh"
+#include "codec/constant/gpu/test.cuh"
+#include "codec/dict/gpu/test.cuh"
+#include "codec/fsst/gpu/test.cuh"
+#include "codec/numbered/gpu/test.cuh"
+#include "codec/plain/gpu/kernels.cuh"
+#include "codec/plain/gpu/test.cuh"
+#include "codec/rle/gpu/kernels.cuh"
+#include "codec/strings/gpu/test.cuh"
+#include "codec/tokens/gpu/test.cuh"
 #include "exec/device/text_tests.cuh"
 
 namespace basalt::test {

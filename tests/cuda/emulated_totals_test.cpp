@@ -12,8 +12,8 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/l3/totals.cuh"
-#include "codec/packed/totals.cuh"
+#include "codec/l3/gpu/totals.cuh"
+#include "codec/packed/gpu/totals.cuh"
 #include "exec/device/aggregate.cuh"
 #include "exec/device/totals.cuh"
 //

@@ -1,5 +1,5 @@
 // A test of strings as device code reads it: an automaton over the symbols that an array of strings is stored as. What
-// the host makes for each statement and array (TextAlphabet::table), and testers walk (codec/strings/test.cuh).
+// the host makes for each statement and array (TextAlphabet::table), and testers walk (codec/strings/gpu/test.cuh).
 #pragma once
 
 #include "basalt/core/host_device.h"

@@ -1,12 +1,12 @@
 // The list of codecs with decoders that are compiled ahead.
 #include "cuda/codec/ahead.h"
 
-#include "codec/delta/kernels.h"
-#include "codec/dict/kernels.h"
-#include "codec/galp/kernels.h"
-#include "codec/l3/kernels.h"
-#include "codec/packed/kernels.h"
-#include "codec/rle/kernels.h"
+#include "codec/delta/gpu/kernels.h"
+#include "codec/dict/gpu/kernels.h"
+#include "codec/galp/gpu/kernels.h"
+#include "codec/l3/gpu/kernels.h"
+#include "codec/packed/gpu/kernels.h"
+#include "codec/rle/gpu/kernels.h"
 
 namespace basalt::cuda {
 

@@ -1,7 +1,7 @@
 // Strings compressed by fsst, decoded on the device.
 #include <cstring>
 
-#include "codec/fsst/kernels.h"
+#include "codec/fsst/gpu/kernels.h"
 #include "cuda/codec/decode_texts.h"
 
 namespace basalt::cuda {

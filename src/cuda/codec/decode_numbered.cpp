@@ -1,7 +1,7 @@
 // Texts and numbers, put together on the device.
 #include <vector>
 
-#include "codec/numbered/kernels.h"
+#include "codec/numbered/gpu/kernels.h"
 #include "cuda/codec/decode_texts.h"
 
 namespace basalt::cuda {

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "basalt/codec/codec.h"
-#include "codec/strings/decode_work.h"
+#include "codec/strings/gpu/decode_work.h"
 #include "cuda/runtime/device_buffer.h"
 
 namespace basalt::cuda {

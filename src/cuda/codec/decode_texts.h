@@ -1,7 +1,7 @@
 // The steps that decoders of strings share: lengths are added up, memory is found, kernels run, faults become errors.
 #pragma once
 
-#include "codec/strings/kernels.h"
+#include "codec/strings/gpu/kernels.h"
 #include "cuda/codec/decode_strings.h"
 
 namespace basalt::cuda {

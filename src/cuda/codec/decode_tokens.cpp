@@ -1,5 +1,5 @@
 // Words and phrases by their numbers, decoded on the device.
-#include "codec/tokens/kernels.h"
+#include "codec/tokens/gpu/kernels.h"
 #include "cuda/codec/decode_texts.h"
 
 namespace basalt::cuda {

@@ -1,7 +1,7 @@
 // What the device encoders work with: arrays on the device, loops over their rows, and each other.
 #pragma once
 
-#include "codec/strings/texts.h"
+#include "codec/strings/gpu/texts.h"
 #include "core/dispatch.h"
 #include "cuda/codec/encode.h"
 #include "cuda/runtime/device_buffer.h"

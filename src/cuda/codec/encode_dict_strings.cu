@@ -1,11 +1,11 @@
 // Distinct strings on the device, in order, with the code of every row: what `dict` is made of. codec/dict/
-// encode_texts.cuh says how; here are the device-wide steps between. Only counts come back to the host.
+// gpu/encode_texts.cuh says how; here are the device-wide steps between. Only counts come back to the host.
 #include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 
-#include "codec/dict/encode_texts.cuh"
+#include "codec/dict/gpu/encode_texts.cuh"
 #include "cuda/codec/encode_texts.cuh"
 #include "cuda/codec/gather_strings.h"
 

@@ -2,10 +2,10 @@
 // until sizes tell their places. The host waits once, for the sizes.
 #include <algorithm>
 
-#include "codec/fsst/encode_kernels.h"
-#include "codec/fsst/encode_table.h"
+#include "codec/fsst/gpu/encode_kernels.h"
+#include "codec/fsst/gpu/encode_table.h"
+#include "codec/fsst/gpu/train_kernels.h"
 #include "codec/fsst/tables.h"
-#include "codec/fsst/train_kernels.h"
 #include "cuda/codec/encode_array.cuh"
 #include "cuda/codec/encode_texts.cuh"
 #include "cuda/codec/prefix_sums.cuh"

@@ -2,7 +2,7 @@
 // device: integers for the child's encoder, or all streams of galp(packed).
 #pragma once
 
-#include "codec/galp/encode_kernels.h"
+#include "codec/galp/gpu/encode_kernels.h"
 #include "cuda/runtime/resources.h"
 
 namespace basalt::cuda {

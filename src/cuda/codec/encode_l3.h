@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "codec/l3/encode_kernels.h"
+#include "codec/l3/gpu/encode_kernels.h"
 #include "cuda/runtime/resources.h"
 
 namespace basalt::cuda {

@@ -1,7 +1,7 @@
 // Loops of the device encoders over the bytes of strings.
 #pragma once
 
-#include "codec/strings/texts.cuh"
+#include "codec/strings/gpu/texts.cuh"
 #include "cuda/codec/encode_array.cuh"
 
 namespace basalt::cuda {

@@ -3,8 +3,8 @@
 // which runs become phrases, by what some rows would be cut into, and spells words without one.
 #include <cub/device/device_radix_sort.cuh>
 
-#include "codec/tokens/encode_rows.h"
 #include "codec/tokens/entries.h"
+#include "codec/tokens/gpu/encode_rows.h"
 #include "codec/tokens/layout.h"
 #include "cuda/codec/encode_texts.cuh"
 #include "cuda/codec/prefix_sums.cuh"

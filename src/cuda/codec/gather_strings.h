@@ -1,7 +1,7 @@
 // Strings picked out of others, on the device.
 #pragma once
 
-#include "codec/strings/texts.h"
+#include "codec/strings/gpu/texts.h"
 #include "cuda/codec/decode_strings.h"
 
 namespace basalt::cuda {

@@ -2,7 +2,7 @@
 // literals moved to where they lie in each, and test their exceptions, so that a tile waits for its words only.
 #pragma once
 
-#include "codec/galp/kernels_listed.cuh"
+#include "codec/galp/gpu/kernels_listed.cuh"
 #include "exec/device/tile_tests.cuh"
 #include "exec/device/totals.cuh"
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "basalt/core/host_device.h"
-#include "codec/dict/kernels.cuh"
-#include "codec/packed/kernels.cuh"
+#include "codec/dict/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "core/device/answer.h"
 #include "core/device/warp.h"
 #include "core/packed_tile.h"

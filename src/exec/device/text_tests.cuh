@@ -3,7 +3,7 @@
 #pragma once
 
 #include "basalt/core/host_device.h"
-#include "codec/dict/test.cuh"
+#include "codec/dict/gpu/test.cuh"
 #include "core/device/answer.h"
 #include "core/device/warp.h"
 #include "exec/device/scan.cuh"

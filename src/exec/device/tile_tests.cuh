@@ -3,8 +3,8 @@
 #pragma once
 
 #include "basalt/core/host_device.h"
-#include "codec/dict/kernels.cuh"
-#include "codec/packed/kernels.cuh"
+#include "codec/dict/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "core/device/answer.h"
 #include "core/device/warp.h"
 #include "core/float_key.h"
@@ -13,7 +13,7 @@
 
 namespace basalt::device {
 
-// Readers of codec/galp/kernels.cuh, which only kernels over such columns include.
+// Readers of codec/galp/gpu/kernels.cuh, which only kernels over such columns include.
 template <typename T, typename Integers>
 class Galp;
 template <typename T, typename IntegersView, typename Convert>

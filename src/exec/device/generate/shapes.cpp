@@ -145,8 +145,8 @@ ChunkReaders readers_of(const NodeView& root) {
   return readers;
 }
 
-// A reader is called as its codec, with a capital: `Dict<…>` lives in codec/dict/kernels.cuh, `DictTest<…>`, which
-// tests strings, in codec/dict/test.cuh, `PackedTotals<…>` in codec/packed/totals.cuh.
+// A reader is called as its codec, with a capital: `Dict<…>` lives in codec/dict/gpu/kernels.cuh, `DictTest<…>`, which
+// tests strings, in codec/dict/gpu/test.cuh, `PackedTotals<…>` in codec/packed/gpu/totals.cuh.
 std::string codec_includes(const std::vector<DeviceReader>& readers) {
   std::set<std::string> headers;
   for (const DeviceReader& one : readers) {
@@ -156,11 +156,11 @@ std::string codec_includes(const std::vector<DeviceReader>& readers) {
       if (i < reader.size() && (std::isalnum(static_cast<unsigned char>(reader[i])) != 0 || reader[i] == '_')) continue;
       std::string name = reader.substr(begin, i - begin);
       if (!name.empty() && std::isupper(static_cast<unsigned char>(name[0])) != 0 && name != "Widths") {
-        std::string header = "/kernels.cuh";
+        std::string header = "/gpu/kernels.cuh";
         for (const std::string_view use : {"Test", "Totals"}) {
           if (!name.ends_with(use)) continue;
           name.resize(name.size() - use.size());
-          header = "/" + lower_case(use) + ".cuh";
+          header = "/gpu/" + lower_case(use) + ".cuh";
         }
         headers.insert(lower_case(name) + header);
       }
