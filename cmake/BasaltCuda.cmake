@@ -8,9 +8,9 @@ file(GLOB basalt_prelude_headers CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/src/core/quartered_tile.h" "${PROJECT_SOURCE_DIR}/src/core/float_key.h"
   "${PROJECT_SOURCE_DIR}/src/core/device/*.h" "${PROJECT_SOURCE_DIR}/src/core/device/*.cuh"
   "${PROJECT_SOURCE_DIR}/src/codec/*/layout.h" "${PROJECT_SOURCE_DIR}/src/codec/*/scale.h"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/test_table.h"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/filter_table.h"
   "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/kernels.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/kernels_*.cuh"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/test.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/totals*.cuh"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/filter.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/totals*.cuh"
   "${PROJECT_SOURCE_DIR}/src/exec/scalar.h"
   "${PROJECT_SOURCE_DIR}/src/exec/device/*.h" "${PROJECT_SOURCE_DIR}/src/exec/device/*.cuh")
 list(SORT basalt_prelude_headers)

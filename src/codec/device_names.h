@@ -42,20 +42,20 @@ inline DeviceReader device_reader_named(const std::string& name, const NodeView&
 }
 
 // `name<children…>`, which tests strings; empty, with the reason, where one of the children is.
-inline DeviceReader device_tester_named(const std::string& name, const std::vector<DeviceReader>& children) {
-  DeviceReader tester;
+inline DeviceReader device_filter_named(const std::string& name, const std::vector<DeviceReader>& children) {
+  DeviceReader filter;
   std::string types;
   for (const DeviceReader& child : children) {
     if (child.empty()) {
-      tester.type.clear();
-      tester.reason = child.reason.empty() ? "an encoding below strings has no device reader" : child.reason;
-      return tester;
+      filter.type.clear();
+      filter.reason = child.reason.empty() ? "an encoding below strings has no device reader" : child.reason;
+      return filter;
     }
     types += (types.empty() ? "" : ", ") + child.type;
-    tester.scratch_bytes = std::max(tester.scratch_bytes, child.scratch_bytes);
+    filter.scratch_bytes = std::max(filter.scratch_bytes, child.scratch_bytes);
   }
-  tester.type = types.empty() ? name : name + "<" + types + ">";
-  return tester;
+  filter.type = types.empty() ? name : name + "<" + types + ">";
+  return filter;
 }
 
 }  // namespace basalt

@@ -289,10 +289,10 @@ std::optional<double> ChunkTiles::sum_as_stored(uint32_t index) {
   return columns_[index].values().sum_as_stored(tile_, mask);
 }
 
-bool ChunkTiles::test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) {
+bool ChunkTiles::filter_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) {
   auto* whole = listed_ ? picked_.as<uint8_t>() : out;
   ArrayTiles& values = columns_[index].values();
-  const Answered how = columns_[index].placed([&] { return values.test_strings(tile_, test, whole); });
+  const Answered how = columns_[index].placed([&] { return values.filter_strings(tile_, test, whole); });
   if (how == Answered::kNot) return false;
   answered(how);
   tested_in_place();
@@ -335,7 +335,7 @@ bool ChunkTiles::compare_encoded(uint32_t index, ExprOp op, int128_t literal, ui
     case ExprOp::kGreaterEqual: low = literal; break;
     default: return false;
   }
-  const Answered how = columns_[index].values().test_range(tile_, low, high, negate, out);
+  const Answered how = columns_[index].values().filter_range(tile_, low, high, negate, out);
   if (how == Answered::kNot) return false;
   answered(how);
   return true;

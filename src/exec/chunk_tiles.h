@@ -180,7 +180,7 @@ class ChunkTiles : public TileInput {
   Vector column(uint32_t index, Lane lane) override;
   const uint8_t* valid(uint32_t index) override;
   bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) override;
-  bool test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) override;
+  bool filter_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) override;
   std::optional<Vector> byte_lengths(uint32_t index) override;
 
  private:

@@ -83,7 +83,7 @@ class TileInput {
   // encoding allows; false if it does not.
   virtual bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) = 0;
   // Tests a column of strings without decoding it, where its encoding allows; false if it does not.
-  virtual bool test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) = 0;
+  virtual bool filter_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) = 0;
   // How many bytes the strings of a column have, in kI32, where its encoding keeps that beside them.
   virtual std::optional<Vector> byte_lengths(uint32_t index) = 0;
 };

@@ -149,10 +149,10 @@ class Reader {
   // out[i] = 1 where row i of the tile lies in [low, high], else 0; `out` has room for kTileRows. Of floats the range
   // is one of float_key()s (core/float_key.h): in SQL's order, −0.0 equal to 0.0, NaN the greatest. A codec that
   // answers does so for every tile and range.
-  virtual Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out);
+  virtual Answered filter_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out);
   // kBytes: out[i] = 1 where the automaton accepts row i of the tile, else 0; `out` has room for kTileRows. Readers
   // keep what they derive from an automaton for the next tile, and the automaton with it.
-  virtual Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out);
+  virtual Answered filter_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out);
   // What the tile's encoding says of its values (of floats: of their keys) without reading them; nullopt if nothing.
   virtual std::optional<ValueBounds> bounds(uint32_t tile) const;
 
@@ -265,7 +265,7 @@ struct DeviceReader {
 class TextAlphabet {
  public:
   virtual ~TextAlphabet() = default;
-  // What the array's device tester reads of this test; at most Automaton::kMostDeviceStates states.
+  // What the array's device filter reads of this test; at most Automaton::kMostDeviceStates states.
   virtual Buffer table(const Automaton& test) const = 0;
   // Memory that it takes on the host, about.
   virtual uint64_t bytes() const = 0;
@@ -325,12 +325,12 @@ class Codec {
   virtual DeviceReader device_reader(const NodeView& node) const;
   // kBytes, as a child of `strings`, too: what puts a test to the strings of a tile on the device, without decoding
   // them. Looks at the types and counts of the node and its children.
-  virtual DeviceReader device_tester(const NodeView& node) const;
-  // Of an array that has a device tester and passed validate(). Throws Error(kCorrupt).
+  virtual DeviceReader device_filter(const NodeView& node) const;
+  // Of an array that has a device filter and passed validate(). Throws Error(kCorrupt).
   virtual std::shared_ptr<const TextAlphabet> text_alphabet(const NodeView& node) const;
-  // Bytes that its table() has at most for an automaton of so many states. Looks at what device_tester() looks at, and
+  // Bytes that its table() has at most for an automaton of so many states. Looks at what device_filter() looks at, and
   // at parameters.
-  virtual uint64_t test_table_bytes(const NodeView& node, uint32_t states) const;
+  virtual uint64_t filter_table_bytes(const NodeView& node, uint32_t states) const;
 };
 
 // All codecs by name; built-in ones are listed in one place, src/codec/registry.cpp.

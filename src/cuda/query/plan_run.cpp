@@ -36,7 +36,7 @@ uint64_t StatementRun::table_bytes(const std::vector<const ColumnChunkInfo*>& co
   for (const device::TextPlan& text : plan_->texts) {
     const NodeView root = device::shape_of(*columns[text.column]);
     const NodeView& values = *device::readers_of(root).value_node;
-    bytes += aligned_table(values.codec->test_table_bytes(values, text.automaton->states()));
+    bytes += aligned_table(values.codec->filter_table_bytes(values, text.automaton->states()));
   }
   return bytes;
 }

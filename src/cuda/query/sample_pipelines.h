@@ -69,7 +69,7 @@ inline NodeView shape_of(const Tree& tree, Physical type) {
 }
 inline DeviceReader reader_of(const std::string& tree, Physical type) {
   const NodeView node = shape_of(bind_tree(parse_tree(tree), type), type);
-  return type == Physical::kBytes ? node.codec->device_tester(node) : node.codec->device_reader(node);
+  return type == Physical::kBytes ? node.codec->device_filter(node) : node.codec->device_reader(node);
 }
 
 // A column of such trees (all with the same descriptor size) whose values lie in [low, high].

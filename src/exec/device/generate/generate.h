@@ -77,7 +77,7 @@ KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>
 constexpr const char* kDecodeKernel = "basalt_decode";
 std::string decode_source(const DeviceReader& reader, const std::string& value_type);
 
-// The readers of one chunk: of its values and, under a root `validity`, of its NULLs; of strings the tester. Empty
+// The readers of one chunk: of its values and, under a root `validity`, of its NULLs; of strings the filter. Empty
 // where device code cannot read the node.
 struct ChunkReaders {
   DeviceReader values;

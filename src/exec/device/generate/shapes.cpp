@@ -141,12 +141,12 @@ ChunkReaders readers_of(const NodeView& root) {
   }
   const NodeView& values = *readers.value_node;
   readers.values =
-      values.type == Physical::kBytes ? values.codec->device_tester(values) : values.codec->device_reader(values);
+      values.type == Physical::kBytes ? values.codec->device_filter(values) : values.codec->device_reader(values);
   return readers;
 }
 
-// A reader is called as its codec, with a capital: `Dict<…>` lives in codec/dict/gpu/kernels.cuh, `DictTest<…>`, which
-// tests strings, in codec/dict/gpu/test.cuh, `PackedTotals<…>` in codec/packed/gpu/totals.cuh.
+// A reader is called as its codec, with a capital: `Dict<…>` lives in codec/dict/gpu/kernels.cuh, `DictFilter<…>`,
+// which tests strings, in codec/dict/gpu/filter.cuh, `PackedTotals<…>` in codec/packed/gpu/totals.cuh.
 std::string codec_includes(const std::vector<DeviceReader>& readers) {
   std::set<std::string> headers;
   for (const DeviceReader& one : readers) {
@@ -157,7 +157,7 @@ std::string codec_includes(const std::vector<DeviceReader>& readers) {
       std::string name = reader.substr(begin, i - begin);
       if (!name.empty() && std::isupper(static_cast<unsigned char>(name[0])) != 0 && name != "Widths") {
         std::string header = "/gpu/kernels.cuh";
-        for (const std::string_view use : {"Test", "Totals"}) {
+        for (const std::string_view use : {"Filter", "Totals"}) {
           if (!name.ends_with(use)) continue;
           name.resize(name.size() - use.size());
           header = "/gpu/" + lower_case(use) + ".cuh";

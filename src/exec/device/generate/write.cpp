@@ -459,8 +459,8 @@ std::string Generator::texts_type(uint32_t column) const {
   const ColumnPlan& plan = plan_.columns[column];
   std::string out = "using " + names_[column] + "_texts = Texts<" + std::to_string(plan.value_at) + ", " +
                     std::to_string(plan.shapes.value_words);
-  for (const DeviceReader& tester : plan.shapes.values) {
-    out += ", " + (tester.direct ? with_widths(tester.type, plan.widths) : tester.type);
+  for (const DeviceReader& filter : plan.shapes.values) {
+    out += ", " + (filter.direct ? with_widths(filter.type, plan.widths) : filter.type);
   }
   return out + ">;\n";
 }

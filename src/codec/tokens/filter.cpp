@@ -31,7 +31,7 @@ class TokensAlphabet final : public TextAlphabet {
 
 }  // namespace
 
-DeviceReader TokensCodec::device_tester(const NodeView& node) const {
+DeviceReader TokensCodec::device_filter(const NodeView& node) const {
   const NodeView& ids = node.children[tokens::kIds];
   DeviceReader none;
   if (!ids.codec->point_access()) {
@@ -44,14 +44,14 @@ DeviceReader TokensCodec::device_tester(const NodeView& node) const {
   }
   DeviceReader of_ids = device_reader_of(ids);
   if (of_ids.scratch_bytes > 0) of_ids = {};
-  return device_tester_named("TokensTest", {of_ids, device_reader_of(node.children[tokens::kCounts])});
+  return device_filter_named("TokensFilter", {of_ids, device_reader_of(node.children[tokens::kCounts])});
 }
 
 std::shared_ptr<const TextAlphabet> TokensCodec::text_alphabet(const NodeView& node) const {
   return std::make_shared<const TokensAlphabet>(node);
 }
 
-uint64_t TokensCodec::test_table_bytes(const NodeView& node, uint32_t states) const {
+uint64_t TokensCodec::filter_table_bytes(const NodeView& node, uint32_t states) const {
   return strings::table_bytes(states, node.children[tokens::kEntries].count);
 }
 

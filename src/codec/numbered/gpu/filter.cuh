@@ -1,21 +1,22 @@
-// Tests of `numbered` on the device: the host put them to the text that all rows begin with, the digits follow here.
+// The filter of `numbered` on the device: the host put the test to the text that all rows begin with, the digits follow
+// here.
 #pragma once
 
 #include "codec/numbered/layout.h"
-#include "codec/strings/gpu/test.cuh"
+#include "codec/strings/gpu/filter.cuh"
 
 namespace basalt::device {
 
 // kParameterWords: of the descriptor, which hold the digits and the text.
 template <uint32_t kParameterWords, typename Numbers>
-struct NumberedTest {
+struct NumberedFilter {
   static constexpr uint32_t kNumbersWord = 1 + kParameterWords;
   static constexpr uint32_t kDescriptorWords = kNumbersWord + Numbers::kDescriptorWords;
   static constexpr uint32_t kScratchBytes = Numbers::kScratchBytes;
 
-  __device__ __forceinline__ static TileAnswer test(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                    const void* head, uint32_t alive) {
-    const TestTable table(static_cast<const strings::TestTableHead*>(head));
+  __device__ __forceinline__ static TileAnswer filter(const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                      const void* head, uint32_t alive) {
+    const FilterTable table(static_cast<const strings::FilterTableHead*>(head));
     if (table.settled(table.start())) return {table.accepts(table.start()) ? alive : 0, kByBounds, 0};
     const uint32_t digits = static_cast<uint32_t>(load(descriptor + 1) & 0xFF);
     Numbers numbers;

@@ -5,8 +5,8 @@
 #include "codec/device_names.h"
 #include "codec/dict/decoded_entries.h"
 #include "codec/dict/dict.h"
+#include "codec/dict/filter_table.h"
 #include "codec/dict/layout.h"
-#include "codec/dict/test_table.h"
 #include "codec/strings/make_table.h"
 
 namespace basalt {
@@ -50,11 +50,11 @@ class EntriesAlphabet final : public TextAlphabet {
 
 }  // namespace
 
-DeviceReader DictCodec::device_tester(const NodeView& node) const {
+DeviceReader DictCodec::device_filter(const NodeView& node) const {
   const DeviceReader codes = device_reader_of(node.children[dict::kCodes]);
-  DeviceReader tester = device_tester_named("DictTest", {codes});
-  tester.direct = codes.direct;
-  return tester;
+  DeviceReader filter = device_filter_named("DictFilter", {codes});
+  filter.direct = codes.direct;
+  return filter;
 }
 
 std::shared_ptr<const TextAlphabet> DictCodec::text_alphabet(const NodeView& node) const {
@@ -62,7 +62,7 @@ std::shared_ptr<const TextAlphabet> DictCodec::text_alphabet(const NodeView& nod
   return std::make_shared<const EntriesAlphabet>(node);
 }
 
-uint64_t DictCodec::test_table_bytes(const NodeView& node, uint32_t) const {
+uint64_t DictCodec::filter_table_bytes(const NodeView& node, uint32_t) const {
   return sizeof(dict::CodeTableHead) + bit_words(node.children[dict::kEntries].count) * sizeof(uint32_t);
 }
 

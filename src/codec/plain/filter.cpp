@@ -19,14 +19,14 @@ class BytesAlphabet final : public TextAlphabet {
 
 }  // namespace
 
-DeviceReader PlainCodec::device_tester(const NodeView&) const { return device_tester_named("PlainTest", {}); }
+DeviceReader PlainCodec::device_filter(const NodeView&) const { return device_filter_named("PlainFilter", {}); }
 
 std::shared_ptr<const TextAlphabet> PlainCodec::text_alphabet(const NodeView&) const {
   static const auto alphabet = std::make_shared<const BytesAlphabet>();  // one for all arrays
   return alphabet;
 }
 
-uint64_t PlainCodec::test_table_bytes(const NodeView&, uint32_t states) const {
+uint64_t PlainCodec::filter_table_bytes(const NodeView&, uint32_t states) const {
   return strings::table_bytes(states, strings::kByteSymbols);
 }
 

@@ -1,12 +1,12 @@
-// Tests of strings on the device, put to a tile by one warp. Rows are taken 32 at a time, one per lane: where they
-// begin follows from their lengths by a scan, and each lane walks its row through the automaton, a look-up for each
-// stored symbol, until the row ends or is settled. Tables are read through the L1 cache, where the few states that most
-// rows are in stay.
+// Filters of strings on the device: a test is put to a tile by one warp. Rows are taken 32 at a time, one per lane:
+// where they begin follows from their lengths by a scan, and each lane walks its row through the automaton, a look-up
+// for each stored symbol, until the row ends or is settled. Tables are read through the L1 cache, where the few states
+// that most rows are in stay.
 #pragma once
 
 #include "basalt/core/host_device.h"
+#include "codec/strings/filter_table.h"
 #include "codec/strings/layout.h"
-#include "codec/strings/test_table.h"
 #include "core/device/answer.h"
 #include "core/device/batch.h"
 #include "core/device/bytes.h"
@@ -14,10 +14,10 @@
 
 namespace basalt::device {
 
-class TestTable {
+class FilterTable {
  public:
   // `head` lies in device memory.
-  __device__ __forceinline__ explicit TestTable(const strings::TestTableHead* head)
+  __device__ __forceinline__ explicit FilterTable(const strings::FilterTableHead* head)
       : head_(head),
         next_(reinterpret_cast<const unsigned char*>(head + 1)),
         start_(load(&head->start)),
@@ -36,7 +36,7 @@ class TestTable {
     return (load(bits + state / 32) >> state % 32 & 1) != 0;
   }
 
-  const strings::TestTableHead* head_;
+  const strings::FilterTableHead* head_;
   const unsigned char* next_;
   uint32_t start_;
   uint32_t first_settled_;
@@ -90,7 +90,7 @@ class ByteRow {
     if (left_ > 0) low_ = load_now(words_);
     if (left_ > 4 - skip_) high_ = load_now(words_ + 1);
   }
-  __device__ __forceinline__ uint32_t run(const TestTable& table) {
+  __device__ __forceinline__ uint32_t run(const FilterTable& table) {
     uint32_t state = table.start();
 #pragma unroll 1
     while (left_ >= 4 && !table.settled(state)) {
@@ -127,8 +127,8 @@ class ByteRow {
 // Puts a test to rows whose bytes follow each other from `bytes` on, all `size` of them; damage that `lengths` found is
 // in the answer. The next 32 rows are asked for before these are walked.
 template <typename Sum, typename Lengths>
-__device__ __forceinline__ TileAnswer test_rows_of_bytes(Lengths& lengths, uint32_t rows, const unsigned char* bytes,
-                                                         uint64_t size, const TestTable& table, uint32_t alive) {
+__device__ __forceinline__ TileAnswer filter_rows_of_bytes(Lengths& lengths, uint32_t rows, const unsigned char* bytes,
+                                                           uint64_t size, const FilterTable& table, uint32_t alive) {
   RowPlaces<Lengths, Sum> places(lengths, rows, size);
   const auto ask = [&](uint32_t k) {
     const auto place = places.next(k);
@@ -152,36 +152,36 @@ __device__ __forceinline__ TileAnswer test_rows_of_bytes(Lengths& lengths, uint3
 // Tiles of rows that have megabytes are rare, and slow for other reasons. Its own copy of `lengths` leaves the caller's
 // in registers.
 template <typename Lengths>
-__device__ __noinline__ TileAnswer test_large_rows(Lengths lengths, uint32_t rows, const unsigned char* bytes,
-                                                   uint64_t size, TestTable table, uint32_t alive) {
-  return test_rows_of_bytes<uint64_t>(lengths, rows, bytes, size, table, alive);
+__device__ __noinline__ TileAnswer filter_large_rows(Lengths lengths, uint32_t rows, const unsigned char* bytes,
+                                                     uint64_t size, FilterTable table, uint32_t alive) {
+  return filter_rows_of_bytes<uint64_t>(lengths, rows, bytes, size, table, alive);
 }
 
 // Tile `tile` of an array of `rows` rows: `lengths` is open there, starts[tile] … starts[tile + 1] are its bytes.
 template <typename Lengths>
-__device__ __forceinline__ TileAnswer test_tile_of_bytes(Lengths& lengths, uint32_t rows, uint32_t tile,
-                                                         const uint64_t* starts, const unsigned char* bytes,
-                                                         const TestTable& table, uint32_t alive) {
+__device__ __forceinline__ TileAnswer filter_tile_of_bytes(Lengths& lengths, uint32_t rows, uint32_t tile,
+                                                           const uint64_t* starts, const unsigned char* bytes,
+                                                           const FilterTable& table, uint32_t alive) {
   const uint64_t begin = load(starts + tile);
   const uint64_t size = load(starts + tile + 1) - begin;
   const uint32_t tile_rows = rows_of_tile(rows, tile);
-  if (size > kMostShortSums) return test_large_rows(lengths, tile_rows, bytes + begin, size, table, alive);
-  return test_rows_of_bytes<uint32_t>(lengths, tile_rows, bytes + begin, size, table, alive);
+  if (size > kMostShortSums) return filter_large_rows(lengths, tile_rows, bytes + begin, size, table, alive);
+  return filter_rows_of_bytes<uint32_t>(lengths, tile_rows, bytes + begin, size, table, alive);
 }
 
 // `strings`: its bytes know how they are tested; some need the rows' lengths for it.
 template <typename Lengths, typename Bytes>
-struct StringsTest {
+struct StringsFilter {
   static constexpr uint32_t kLengthsWord = 1;
   static constexpr uint32_t kBytesWord = kLengthsWord + Lengths::kDescriptorWords;
   static constexpr uint32_t kDescriptorWords = kBytesWord + Bytes::kDescriptorWords;
   static constexpr uint32_t kScratchBytes = larger(Lengths::kScratchBytes, Bytes::kScratchBytes);
 
   // The lane's rows among `alive` that pass; `head` is the first table of the test for this array.
-  __device__ __forceinline__ static TileAnswer test(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                    const void* head, uint32_t alive) {
-    return Bytes::template test<Lengths>(descriptor + kBytesWord, descriptor + kLengthsWord, tile, scratch, head,
-                                         alive);
+  __device__ __forceinline__ static TileAnswer filter(const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                      const void* head, uint32_t alive) {
+    return Bytes::template filter<Lengths>(descriptor + kBytesWord, descriptor + kLengthsWord, tile, scratch, head,
+                                           alive);
   }
 };
 

@@ -1,14 +1,14 @@
-// Tests of strings on the device are their bytes' affair.
+// Filtering strings on the device is their bytes' affair.
 #include "codec/device_names.h"
 #include "codec/strings/layout.h"
 #include "codec/strings/strings.h"
 
 namespace basalt {
 
-DeviceReader StringsCodec::device_tester(const NodeView& node) const {
+DeviceReader StringsCodec::device_filter(const NodeView& node) const {
   const NodeView& bytes = node.children[strings::kBytes];
-  return device_tester_named("StringsTest",
-                             {device_reader_of(node.children[strings::kLengths]), bytes.codec->device_tester(bytes)});
+  return device_filter_named("StringsFilter",
+                             {device_reader_of(node.children[strings::kLengths]), bytes.codec->device_filter(bytes)});
 }
 
 std::shared_ptr<const TextAlphabet> StringsCodec::text_alphabet(const NodeView& node) const {
@@ -16,9 +16,9 @@ std::shared_ptr<const TextAlphabet> StringsCodec::text_alphabet(const NodeView& 
   return bytes.codec->text_alphabet(bytes);
 }
 
-uint64_t StringsCodec::test_table_bytes(const NodeView& node, uint32_t states) const {
+uint64_t StringsCodec::filter_table_bytes(const NodeView& node, uint32_t states) const {
   const NodeView& bytes = node.children[strings::kBytes];
-  return bytes.codec->test_table_bytes(bytes, states);
+  return bytes.codec->filter_table_bytes(bytes, states);
 }
 
 }  // namespace basalt

@@ -20,7 +20,7 @@ void append_code_table(Buffer& out, const Automaton& test, const fsst::DecodeTab
   const uint32_t settled = 2 * open;
   const uint32_t damaged = settled + test.states() - open;
   const auto number = [&](uint8_t state) { return static_cast<uint8_t>(state < open ? state : state + open); };
-  strings::TestTableHead& head = strings::append_table(out, damaged + 1, kBytes, [&](uint8_t* next) {
+  strings::FilterTableHead& head = strings::append_table(out, damaged + 1, kBytes, [&](uint8_t* next) {
     for (uint32_t state = 0; state < open; ++state) {
       const auto own = static_cast<uint8_t>(state);
       for (uint32_t code = 0; code < fsst::kEscape; ++code) {
@@ -76,15 +76,15 @@ class CodesAlphabet final : public TextAlphabet {
 
 }  // namespace
 
-DeviceReader FsstCodec::device_tester(const NodeView& node) const {
-  return device_tester_named("FsstTest", {device_reader_of(node.children[fsst::kCodeLengths])});
+DeviceReader FsstCodec::device_filter(const NodeView& node) const {
+  return device_filter_named("FsstFilter", {device_reader_of(node.children[fsst::kCodeLengths])});
 }
 
 std::shared_ptr<const TextAlphabet> FsstCodec::text_alphabet(const NodeView& node) const {
   return std::make_shared<const CodesAlphabet>(node);
 }
 
-uint64_t FsstCodec::test_table_bytes(const NodeView& node, uint32_t states) const {
+uint64_t FsstCodec::filter_table_bytes(const NodeView& node, uint32_t states) const {
   return table_count(node) * strings::table_bytes(2 * states + 1, strings::kByteSymbols);
 }
 

@@ -14,7 +14,7 @@ class ConstantAlphabet final : public TextAlphabet {
   explicit ConstantAlphabet(ByteView text) : text_(reinterpret_cast<const char*>(text.data()), text.size()) {}
   Buffer table(const Automaton& test) const override {
     Buffer out;
-    strings::TestTableHead& head = strings::append_table(out, 0, 0, [](uint8_t*) {});
+    strings::FilterTableHead& head = strings::append_table(out, 0, 0, [](uint8_t*) {});
     if (test.matches(text_)) strings::set_bit(head.accepts, head.start);
     return out;
   }
@@ -26,12 +26,12 @@ class ConstantAlphabet final : public TextAlphabet {
 
 }  // namespace
 
-DeviceReader ConstantCodec::device_tester(const NodeView&) const { return device_tester_named("ConstantTest", {}); }
+DeviceReader ConstantCodec::device_filter(const NodeView&) const { return device_filter_named("ConstantFilter", {}); }
 
 std::shared_ptr<const TextAlphabet> ConstantCodec::text_alphabet(const NodeView& node) const {
   return std::make_shared<const ConstantAlphabet>(node.params);
 }
 
-uint64_t ConstantCodec::test_table_bytes(const NodeView&, uint32_t) const { return strings::table_bytes(0, 0); }
+uint64_t ConstantCodec::filter_table_bytes(const NodeView&, uint32_t) const { return strings::table_bytes(0, 0); }
 
 }  // namespace basalt

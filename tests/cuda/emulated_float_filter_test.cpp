@@ -146,14 +146,14 @@ void check(const std::string& tree) {
   }
 }
 
-TEST(EmulatedFloatTests, DecimalsAsIntegers) {
+TEST(EmulatedFloatFilter, DecimalsAsIntegers) {
   check<double, Galp<uint64_t, Packed<uint64_t>>>("galp(packed)");
   check<double, Galp<uint64_t, Packed<uint64_t, Widths<8, 11, 12, 13, 14>>>>("galp(packed)");
   check<float, Galp<uint32_t, Packed<uint32_t>>>("galp(packed)");
   check<float, Galp<uint32_t, Packed<uint32_t, Widths<8, 11, 12, 13, 14>>>>("galp(packed)");
 }
 
-TEST(EmulatedFloatTests, ValuesRowByRow) {
+TEST(EmulatedFloatFilter, ValuesRowByRow) {
   check<double, Galp<uint64_t, Delta<uint64_t, Packed<uint64_t>>>>("galp(delta(packed))");
   check<float, Galp<uint32_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>>>("galp(rle(packed, packed))");
   check<double, Plain<uint64_t>>("plain");
@@ -186,7 +186,7 @@ void check_exceptions() {
                                                              "up to " + std::to_string(most) + " exceptions");
   }
 }
-TEST(EmulatedFloatTests, ExceptionsOfDescribedTiles) {
+TEST(EmulatedFloatFilter, ExceptionsOfDescribedTiles) {
   check_exceptions<double>();
   check_exceptions<float>();
 }
@@ -194,7 +194,7 @@ TEST(EmulatedFloatTests, ExceptionsOfDescribedTiles) {
 using Described = device::DescribedTest<double, Test::kAtMost, Galp<uint64_t, Packed<uint64_t>>>;
 
 // A block whose size does not fit its count, and a list without one of its end marks.
-TEST(EmulatedFloatTests, DamagedExceptionsOfDescribedTilesAreSeen) {
+TEST(EmulatedFloatFilter, DamagedExceptionsOfDescribedTilesAreSeen) {
   std::vector<double> values = testing::decimals<double>(kTileRows, 900, 10, 1);
   for (size_t i = 0; i < 10; ++i) values[i * 100] = 1.0 / 3;
   const auto is_bad = [&](uint32_t word, uint32_t change) {
@@ -244,7 +244,7 @@ void check_pairs() {
   }
 }
 
-TEST(EmulatedFloatTests, EveryPair) {
+TEST(EmulatedFloatFilter, EveryPair) {
   check_pairs<double>();
   check_pairs<float>();
 }
@@ -262,7 +262,7 @@ void check_wide_tiles() {
   }
 }
 
-TEST(EmulatedFloatTests, IntegersOfEveryWidthAroundTheLimits) {
+TEST(EmulatedFloatFilter, IntegersOfEveryWidthAroundTheLimits) {
   check_wide_tiles<double>();
   check_wide_tiles<float>();
 }

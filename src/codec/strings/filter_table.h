@@ -1,5 +1,5 @@
 // A test of strings as device code reads it: an automaton over the symbols that an array of strings is stored as. What
-// the host makes for each statement and array (TextAlphabet::table), and testers walk (codec/strings/gpu/test.cuh).
+// the host makes for each statement and array (TextAlphabet::table), and filters walk (codec/strings/gpu/filter.cuh).
 #pragma once
 
 #include "basalt/core/host_device.h"
@@ -7,7 +7,7 @@
 namespace basalt::strings {
 
 // Behind it: uint8 next[state · symbols + symbol], then zeros up to `bytes`.
-struct alignas(16) TestTableHead {
+struct alignas(16) FilterTableHead {
   uint32_t start;
   uint32_t first_settled;  // from this state on no symbol leads away
   uint32_t symbols;

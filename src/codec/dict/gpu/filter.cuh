@@ -1,9 +1,9 @@
-// Tests of a dictionary's strings on the device: the host tested the entries, so a code is one bit of its answer.
+// The filter of a dictionary's strings on the device: the host tested the entries, so a code is one bit of its answer.
 #pragma once
 
 #include "basalt/core/host_device.h"
+#include "codec/dict/filter_table.h"
 #include "codec/dict/layout.h"
-#include "codec/dict/test_table.h"
 #include "core/device/answer.h"
 #include "core/device/batch.h"
 #include "core/device/warp.h"
@@ -11,14 +11,14 @@
 namespace basalt::device {
 
 template <typename Codes>
-struct DictTest {
+struct DictFilter {
   static constexpr uint32_t kCodesWord = 1;
   static constexpr uint32_t kDescriptorWords = kCodesWord + Codes::kDescriptorWords;  // then the entries'
   static constexpr uint32_t kScratchBytes = Codes::kScratchBytes;
 
   // The lane's rows among `alive` that pass.
-  __device__ __forceinline__ static TileAnswer test(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                    const void* table, uint32_t alive) {
+  __device__ __forceinline__ static TileAnswer filter(const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                      const void* table, uint32_t alive) {
     const auto* head = static_cast<const dict::CodeTableHead*>(table);
     const auto* bits = reinterpret_cast<const uint32_t*>(head + 1);
     const uint32_t entries = load(&head->entries);

@@ -27,17 +27,17 @@ class NumberedAlphabet final : public TextAlphabet {
 
 }  // namespace
 
-DeviceReader NumberedCodec::device_tester(const NodeView& node) const {
+DeviceReader NumberedCodec::device_filter(const NodeView& node) const {
   DeviceReader words;
   words.type = std::to_string((node.params.size() + 7) / 8);
-  return device_tester_named("NumberedTest", {words, device_reader_of(node.children[numbered::kNumbers])});
+  return device_filter_named("NumberedFilter", {words, device_reader_of(node.children[numbered::kNumbers])});
 }
 
 std::shared_ptr<const TextAlphabet> NumberedCodec::text_alphabet(const NodeView& node) const {
   return std::make_shared<const NumberedAlphabet>(node);
 }
 
-uint64_t NumberedCodec::test_table_bytes(const NodeView&, uint32_t states) const {
+uint64_t NumberedCodec::filter_table_bytes(const NodeView&, uint32_t states) const {
   return strings::table_bytes(states, strings::kByteSymbols);
 }
 

@@ -1,5 +1,5 @@
 // A test of strings as it is put to codes on the device: which entries pass. Made by the host, once per entry; read by
-// codec/dict/gpu/test.cuh.
+// codec/dict/gpu/filter.cuh.
 #pragma once
 
 #include "basalt/core/host_device.h"

@@ -1,14 +1,14 @@
-// Tests of `tokens` on the device: symbols are ids. Ids are read one by one, wherever they lie in the tiles of their
-// own array, which packed ids allow.
+// The filter of `tokens` on the device: symbols are ids. Ids are read one by one, wherever they lie in the tiles of
+// their own array, which packed ids allow.
 #pragma once
 
-#include "codec/strings/gpu/test.cuh"
+#include "codec/strings/gpu/filter.cuh"
 #include "codec/tokens/layout.h"
 
 namespace basalt::device {
 
 template <typename Ids, typename Counts>
-struct TokensTest {
+struct TokensFilter {
   static constexpr uint32_t kIdsWord = 1 + tokens::kStreams;
   static constexpr uint32_t kCountsWord = kIdsWord + Ids::kDescriptorWords;
   static constexpr uint32_t kDescriptorWords = kCountsWord + Counts::kDescriptorWords;  // then the entries'
@@ -16,13 +16,13 @@ struct TokensTest {
   static_assert(Ids::kPointAccess && Ids::kScratchBytes == 0, "ids are read one by one");
 
   template <typename Lengths>
-  __device__ __forceinline__ static TileAnswer test(const uint64_t* descriptor, const uint64_t*, uint32_t tile,
-                                                    void* scratch, const void* head, uint32_t alive) {
+  __device__ __forceinline__ static TileAnswer filter(const uint64_t* descriptor, const uint64_t*, uint32_t tile,
+                                                      void* scratch, const void* head, uint32_t alive) {
     Ids ids;
     ids.bind(descriptor + kIdsWord);
     Counts counts;
     counts.open(descriptor + kCountsWord, tile, scratch);
-    const TestTable table(static_cast<const strings::TestTableHead*>(head));
+    const FilterTable table(static_cast<const strings::FilterTableHead*>(head));
     const uint32_t symbols = table.symbols();
     const uint64_t* starts = stream<uint64_t>(descriptor, 1 + tokens::kTileStarts);
     const uint64_t first = load(starts + tile);
