@@ -1,7 +1,7 @@
 // Filter and sum over learned integers on the GPU, in registers, against the read rate: values below a literal, counted
 // and added up, for references, lines and curves of every kind of width, in whole tiles and in tiles that partitions
 // share.
-#include "codec/l3/gpu/sum.cuh"
+#include "codec/l3/gpu/tile_strip_filter_sum.cuh"
 #include "l3_column.h"
 
 namespace basalt::bench {
@@ -47,7 +47,7 @@ __global__ __launch_bounds__(128, kMinBlocks) void sum_by_strips(ChunkBatch batc
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
     const uint64_t* node = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
     const auto strip = device::Strip::of_warp(device::tiles_of(device::row_count(node)), device::kStripTiles);
-    device::sum_strip<T>(node, strip, last, scratch[threadIdx.x / kLanes], sums);
+    device::filter_sum_strip<T>(node, strip, last, scratch[threadIdx.x / kLanes], sums);
   }
   put_sums(sums, result);
 }

@@ -10,7 +10,7 @@ file(GLOB basalt_prelude_headers CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/src/codec/*/layout.h" "${PROJECT_SOURCE_DIR}/src/codec/*/scale.h"
   "${PROJECT_SOURCE_DIR}/src/codec/*/filter_table.h"
   "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/kernels.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/kernels_*.cuh"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/filter.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/totals*.cuh"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/filter.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/filter_sum*.cuh"
   "${PROJECT_SOURCE_DIR}/src/exec/scalar.h"
   "${PROJECT_SOURCE_DIR}/src/exec/device/*.h" "${PROJECT_SOURCE_DIR}/src/exec/device/*.cuh")
 list(SORT basalt_prelude_headers)

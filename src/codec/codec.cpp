@@ -109,7 +109,7 @@ void Reader::gather(std::span<const uint32_t> rows, void* out) {
 Answered Reader::filter_range(uint32_t, int128_t, int128_t, uint8_t*) { return Answered::kNot; }
 Answered Reader::filter_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) { return Answered::kNot; }
 std::optional<ValueBounds> Reader::bounds(uint32_t) const { return std::nullopt; }
-std::optional<double> Reader::sum_as_stored(uint32_t, const uint8_t*) { return std::nullopt; }
+std::optional<double> Reader::filter_sum(uint32_t, const uint8_t*) { return std::nullopt; }
 
 void Reader::gather(std::span<const uint32_t> rows, StringRows& out) {
   StringRows tile_rows;

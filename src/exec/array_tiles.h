@@ -46,8 +46,8 @@ class ArrayTiles {
   Answered filter_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) {
     return reader().filter_strings(tile, test, out);
   }
-  // As Reader::sum_as_stored.
-  std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live) { return reader().sum_as_stored(tile, live); }
+  // As Reader::filter_sum.
+  std::optional<double> filter_sum(uint32_t tile, const uint8_t* live) { return reader().filter_sum(tile, live); }
   // Whether the tile's encoding leaves room for a value above `most`.
   bool may_exceed(uint32_t tile, int128_t most);
 

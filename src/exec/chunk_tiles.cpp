@@ -278,7 +278,7 @@ void ChunkTiles::count(TileCounts& counts) const {
   counts.texts_decoded += texts_decoded_ ? 1 : 0;
 }
 
-std::optional<double> ChunkTiles::sum_as_stored(uint32_t index) {
+std::optional<double> ChunkTiles::filter_sum(uint32_t index) {
   const uint8_t* mask = live();
   if (listed_) {
     auto* picked = picked_.as<uint8_t>();
@@ -286,7 +286,7 @@ std::optional<double> ChunkTiles::sum_as_stored(uint32_t index) {
     for (uint32_t i = 0; i < alive_; ++i) picked[list_.as<uint16_t>()[i]] = 1;
     mask = picked;
   }
-  return columns_[index].values().sum_as_stored(tile_, mask);
+  return columns_[index].values().filter_sum(tile_, mask);
 }
 
 bool ChunkTiles::filter_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) {

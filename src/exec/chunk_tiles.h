@@ -168,8 +168,8 @@ class ChunkTiles : public TileInput {
   // The same with one byte for every row of the tile, alive or not.
   void keep_of_tile(const uint8_t* mask);
 
-  // The sum of the alive rows of a column without NULLs, as Reader::sum_as_stored.
-  std::optional<double> sum_as_stored(uint32_t index);
+  // The sum of the alive rows of a column without NULLs, as Reader::filter_sum.
+  std::optional<double> filter_sum(uint32_t index);
 
   bool is_list() const { return listed_; }
   // Numbers of the alive rows within the tile, ascending; alive() of them. Builds the list if it does not exist.

@@ -13,7 +13,7 @@
 #include "basalt/cuda/backend.h"
 #include "exec/aggregation.h"
 #include "exec/filter.h"
-#include "exec/stored_sums.h"
+#include "exec/filter_sum.h"
 
 namespace basalt {
 
@@ -32,8 +32,8 @@ struct Part {
 
 // What one thread keeps from chunk to chunk.
 struct Worker {
-  Worker(const Pipeline& pipeline, bool as_stored)
-      : filter(pipeline.has_filter ? &pipeline.filter : nullptr), aggregation(pipeline.aggregates, as_stored) {}
+  Worker(const Pipeline& pipeline, bool float_filter_sum)
+      : filter(pipeline.has_filter ? &pipeline.filter : nullptr), aggregation(pipeline.aggregates, float_filter_sum) {}
 
   exec::ChunkTiles tiles;
   exec::Filter filter;
@@ -43,7 +43,8 @@ struct Worker {
 // Workers are lent to whichever thread needs one.
 class WorkerPool {
  public:
-  explicit WorkerPool(const Pipeline& pipeline) : pipeline_(pipeline), as_stored_(exec::adds_as_stored(pipeline)) {}
+  explicit WorkerPool(const Pipeline& pipeline)
+      : pipeline_(pipeline), float_filter_sum_(exec::is_float_filter_sum(pipeline)) {}
   std::unique_ptr<Worker> take() {
     {
       std::lock_guard lock(mutex_);
@@ -53,7 +54,7 @@ class WorkerPool {
         return worker;
       }
     }
-    return std::make_unique<Worker>(pipeline_, as_stored_);
+    return std::make_unique<Worker>(pipeline_, float_filter_sum_);
   }
   void give(std::unique_ptr<Worker> worker) {
     std::lock_guard lock(mutex_);
@@ -62,7 +63,7 @@ class WorkerPool {
 
  private:
   const Pipeline& pipeline_;
-  bool as_stored_;
+  bool float_filter_sum_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Worker>> free_;
 };

@@ -14,8 +14,8 @@
 //
 #include "cuda/emulated_reads.h"
 //
+#include "codec/galp/gpu/filter_sum.cuh"
 #include "codec/galp/gpu/kernels.cuh"
-#include "codec/galp/gpu/totals.cuh"
 #include "codec/packed/gpu/kernels.cuh"
 #include "exec/device/described_tests.cuh"
 
@@ -93,7 +93,7 @@ Taken<T> row_by_row(const std::vector<uint64_t>& descriptor, size_t rows) {
   return out;
 }
 
-// What tests and totals make of each tile, for values up to 0.
+// What tests and filter sums make of each tile, for values up to 0.
 struct Described {
   std::vector<uint32_t> masks;  // of lanes
   std::vector<double> sums;
@@ -102,8 +102,9 @@ template <typename T>
 Described described(const std::vector<uint64_t>& descriptor, size_t rows) {
   constexpr uint32_t kSlotWords = 16;
   using Tests = device::DescribedTests<T, device::Test::kAtMost, 1, kSlotWords, DecimalsReader<T>>;
-  using Totals =
-      device::FloatTotals<1, kSlotWords, device::GalpTotals<BitsOf<T>, device::Packed<BitsOf<T>, device::Widths<>>>>;
+  using FilterSum =
+      device::FloatFilterSum<1, kSlotWords,
+                             device::GalpFilterSum<BitsOf<T>, device::Packed<BitsOf<T>, device::Widths<>>>>;
   const auto tiles = static_cast<uint32_t>(tile_count(rows));
   std::vector<uint64_t> slot(kSlotWords, rows);
   std::copy(descriptor.begin(), descriptor.end(), slot.begin() + 2);
@@ -111,19 +112,19 @@ Described described(const std::vector<uint64_t>& descriptor, size_t rows) {
   for (uint32_t tile = 0; tile < tiles; ++tile) items.push_back(device::make_work(0, tile, false));
   Described out{std::vector<uint32_t>(tiles * kLanes), std::vector<double>(tiles)};
   alignas(16) static unsigned char for_tests[Tests::kScratchBytes];
-  alignas(16) static unsigned char for_totals[Totals::kScratchBytes];
+  alignas(16) static unsigned char for_filter_sum[FilterSum::kScratchBytes];
   device::TileTally tally;
   EmulatedWarp::run([&] {
     tally.begin();
     Tests tests(for_tests, INT64_MIN, 0);
-    Totals totals(for_totals, -kNanKey, 0);
+    FilterSum filter_sum(for_filter_sum, -kNanKey, 0);
     for (device::Work work(items.data(), tiles); work.more(); work.next()) {
       uint32_t bad = 0;
       uint32_t how = device::kByBounds;
       const uint32_t alive = tests.next(work, slot.data(), INT64_MIN, 0);
       const uint32_t mask = tests.mask(work, slot.data(), bad, how, INT64_MIN, 0);
       out.masks[work.tile() * kLanes + device::lane_id()] = mask & alive;
-      out.sums[work.tile()] = totals.of(work, slot.data(), tally, -kNanKey, 0).sum;
+      out.sums[work.tile()] = filter_sum.of(work, slot.data(), tally, -kNanKey, 0).sum;
     }
   });
   return out;

@@ -17,7 +17,7 @@
 #include "cuda/runtime/kernel_cache.h"
 #include "cuda/runtime/nvrtc.h"
 #include "cuda/runtime/prelude.h"
-#include "exec/stored_sums.h"
+#include "exec/filter_sum.h"
 #include "exec/tables.h"
 
 namespace basalt::test {
@@ -53,8 +53,8 @@ TEST(Generator, TestsOfStringsAreStepsLikeOthers) {
 
 TEST(Generator, OneColumnIsFilteredAndSummedAtOnce) {
   // After a wanted change: build/…/tests/nvrtc_check --print "sum(v) where v is between, l3" >
-  // tests/cuda/sum_kernel.txt
-  EXPECT_EQ(source_of(samples::sum_between("l3", TypeKind::kInt64, {})), read_text("tests/cuda/sum_kernel.txt"));
+  // tests/cuda/filter_sum_kernel.txt
+  EXPECT_EQ(source_of(samples::sum_between("l3", TypeKind::kInt64, {})), read_text("tests/cuda/filter_sum_kernel.txt"));
 }
 
 TEST(Generator, TilesOfDecimalsAreDescribedWhereTheyAreOnlyTested) {
@@ -76,10 +76,10 @@ TEST(Generator, TilesOfDecimalsAreDescribedWhereTheyAreOnlyTested) {
   EXPECT_FALSE(described(tested_twice));
 }
 
-// Totals are asked for where they are all that a statement wants and where their sums are exact.
+// Filter sums are asked for where they are all that a statement wants and where their sums are exact.
 TEST(Generator, OtherStatementsAreListsOfSteps) {
   const auto at_once = [](const samples::Sample& sample) {
-    return source_of(sample).find("totals") != std::string::npos;
+    return source_of(sample).find("filter_sum") != std::string::npos;
   };
   const auto changed = [](const auto& change) {
     samples::Sample sample = samples::sum_between("packed", TypeKind::kInt64, {16});
@@ -121,7 +121,7 @@ TEST(Generator, OtherStatementsAreListsOfSteps) {
         {samples::call(ExprOp::kIn, Physical::kU8, {d, three, samples::real(physical, 5)}), false}};
     for (const auto& [filter, expected] : filters) {
       p.filter = filter;
-      EXPECT_EQ(exec::adds_as_stored(p), expected) << static_cast<int>(filter.op);
+      EXPECT_EQ(exec::is_float_filter_sum(p), expected) << static_cast<int>(filter.op);
       EXPECT_EQ(at_once(floats), expected) << static_cast<int>(filter.op);
     }
   }
@@ -227,7 +227,7 @@ TEST(Generator, NoTwoColumnsShareAnIdentifier) {
 
 // A column's identifiers end in these words: what kernels include must not declare any such name at its top level.
 TEST(Generator, NoColumnSharesAnIdentifierWithThePrelude) {
-  const std::regex declared("\\n(?:[\\w:<>*& ]+ )?(\\w+_(?:column|validity|texts|tests|totals))\\b[ (=<{]");
+  const std::regex declared("\\n(?:[\\w:<>*& ]+ )?(\\w+_(?:column|validity|texts|tests|filter_sum))\\b[ (=<{]");
   for (size_t i = 0; i < cuda::kPreludeHeaderCount; ++i) {
     const std::string text = cuda::kPreludeHeaders[i].text;
     std::smatch found;

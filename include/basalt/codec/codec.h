@@ -159,7 +159,7 @@ class Reader {
   // Of floats that are stored as decimals: the sum of a whole tile's rows whose byte in `live` is 1 (nullptr: all), in
   // the order that exec/aggregate.h has for tiles that are added as they are stored.
   // nullopt: the tile is not added so.
-  virtual std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live);
+  virtual std::optional<double> filter_sum(uint32_t tile, const uint8_t* live);
 
   // Bytes of strings that it holds decoded for all tiles: the entries of a dictionary.
   virtual uint64_t entry_bytes() const { return 0; }
@@ -253,7 +253,7 @@ struct DeviceReader {
   bool direct = false;                // rows come from the file's bytes: no staging, no look-up, no nesting
   bool long_code = false;             // much is done with every value of a child, so that unrolled widths are dear
   uint32_t most_instructions = 2000;  // of a kernel that decodes one array, which keeps its compilation short
-  std::string totals;                 // what counts and sums its rows in a range, `PackedTotals<uint64_t>`; or empty
+  std::string filter_sum;             // what counts and sums its rows in a range, `PackedFilterSum<uint64_t>`; or empty
   std::string reason;                 // in a few words, why `type` is empty, where the codec has one
 
   bool empty() const { return type.empty(); }

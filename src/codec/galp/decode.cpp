@@ -124,7 +124,7 @@ class GalpReader final : public Reader {
     return bounds;
   }
 
-  std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live) override {
+  std::optional<double> filter_sum(uint32_t tile, const uint8_t* live) override {
     const uint32_t scheme = schemes_[tile];
     if (scheme >= galp::kRd || rows_in_tile(count(), tile) != kTileRows) return std::nullopt;
     const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));

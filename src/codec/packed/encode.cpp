@@ -135,7 +135,7 @@ std::optional<Estimate> PackedCodec::estimate(const Sample& sample, ChildChooser
 DeviceReader PackedCodec::device_reader(const NodeView& node) const {
   DeviceReader reader = device_reader_named("Packed", node);
   reader.direct = true;
-  if (width_of(node.type) <= 8) reader.totals = "PackedTotals<" + device_value_type(node.type) + ">";
+  if (width_of(node.type) <= 8) reader.filter_sum = "PackedFilterSum<" + device_value_type(node.type) + ">";
   return reader;
 }
 

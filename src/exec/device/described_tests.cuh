@@ -3,8 +3,8 @@
 #pragma once
 
 #include "codec/galp/gpu/kernels_listed.cuh"
+#include "exec/device/filter_sum.cuh"
 #include "exec/device/tile_tests.cuh"
-#include "exec/device/totals.cuh"
 
 namespace basalt::device {
 

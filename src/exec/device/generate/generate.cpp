@@ -8,7 +8,7 @@
 #include "core/float_key.h"
 #include "core/packed_tile.h"
 #include "exec/device/generate/generator.h"
-#include "exec/stored_sums.h"
+#include "exec/filter_sum.h"
 #include "exec/string_tests.h"
 
 namespace basalt::device {
@@ -256,12 +256,13 @@ void Generator::plan_aggregates() {
   }
 }
 
-std::optional<uint32_t> Generator::summed_at_once() const {
+std::optional<uint32_t> Generator::filter_sum_column() const {
   constexpr uint32_t kColumn = 0;
   if (plan_.columns.size() != 1 || nullable(kColumn)) return std::nullopt;
   const std::vector<DeviceReader>& readers = plan_.columns[kColumn].shapes.values;
-  if (readers.size() != 1 || readers[0].totals.empty()) return std::nullopt;
-  if (is_float(physical_of(pipeline_.columns[kColumn].type)) && !exec::adds_as_stored(pipeline_)) return std::nullopt;
+  if (readers.size() != 1 || readers[0].filter_sum.empty()) return std::nullopt;
+  if (is_float(physical_of(pipeline_.columns[kColumn].type)) && !exec::is_float_filter_sum(pipeline_))
+    return std::nullopt;
   if (!general_tests_.empty() || !text_tests_.empty() || range_tests_.size() > 1) return std::nullopt;
   if (!range_tests_.empty() && range_tests_[0].not_equal) return std::nullopt;
   // A lane's 32 values of a tile must fit 64 bits.
@@ -282,9 +283,9 @@ KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
   plan_columns(columns);
   name_columns();
   if (pipeline_.has_filter) plan_filter(pipeline_.filter);
-  totals_of_ = summed_at_once();
-  if (totals_of_) {
-    write_totals(*totals_of_);
+  filter_sum_of_ = filter_sum_column();
+  if (filter_sum_of_) {
+    write_filter_sum(*filter_sum_of_);
   } else {
     write_steps();
   }
@@ -299,7 +300,7 @@ bool Generator::describes_first_test() const {
   if (range_tests_.empty()) return false;
   const uint32_t column = range_tests_[0].column;
   const std::vector<DeviceReader>& readers = plan_.columns[column].shapes.values;
-  if (readers.size() != 1 || !readers[0].totals.starts_with("GalpTotals<")) return false;
+  if (readers.size() != 1 || !readers[0].filter_sum.starts_with("GalpFilterSum<")) return false;
   Needs others;
   for (const Expr& expr : general_tests_) collect(expr, others);
   for (const AggregateStep& step : steps_) others.values.insert(step.needs.values.begin(), step.needs.values.end());

@@ -88,9 +88,9 @@ class Generator {
   // `range`: of the argument.
   void write_integer_sum(size_t index, const Emitted& arg, const exec::IntegerRange& range, StepText& text);
   std::string row_loops(const Needs& needs, const std::string& row_text);
-  // The one column that is filtered and summed by its codec's totals, if the statement asks for nothing else.
-  std::optional<uint32_t> summed_at_once() const;
-  void write_totals(uint32_t column);
+  // The one column that is filtered and summed as its codec stores it, if the statement asks for nothing else.
+  std::optional<uint32_t> filter_sum_column() const;
+  void write_filter_sum(uint32_t column);
   void write_steps();
   std::string open_columns(const Needs& needs, const std::string& indent);
   std::string ask_text(uint32_t column, const std::string& indent) const;
@@ -132,7 +132,7 @@ class Generator {
   std::vector<TextTest> text_tests_;
   std::vector<Expr> general_tests_;
   std::vector<AggregateStep> steps_;
-  std::optional<uint32_t> totals_of_;  // summed_at_once()
+  std::optional<uint32_t> filter_sum_of_;  // filter_sum_column()
   struct Described {
     uint32_t column = 0;
     RangeText text;

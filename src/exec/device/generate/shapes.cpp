@@ -146,7 +146,7 @@ ChunkReaders readers_of(const NodeView& root) {
 }
 
 // A reader is called as its codec, with a capital: `Dict<…>` lives in codec/dict/gpu/kernels.cuh, `DictFilter<…>`,
-// which tests strings, in codec/dict/gpu/filter.cuh, `PackedTotals<…>` in codec/packed/gpu/totals.cuh.
+// which tests strings, in codec/dict/gpu/filter.cuh, `PackedFilterSum<…>` in codec/packed/gpu/filter_sum.cuh.
 std::string codec_includes(const std::vector<DeviceReader>& readers) {
   std::set<std::string> headers;
   for (const DeviceReader& one : readers) {
@@ -157,10 +157,10 @@ std::string codec_includes(const std::vector<DeviceReader>& readers) {
       std::string name = reader.substr(begin, i - begin);
       if (!name.empty() && std::isupper(static_cast<unsigned char>(name[0])) != 0 && name != "Widths") {
         std::string header = "/gpu/kernels.cuh";
-        for (const std::string_view use : {"Filter", "Totals"}) {
+        for (const auto& [use, file] : {std::pair{"Filter", "/gpu/filter.cuh"}, {"FilterSum", "/gpu/filter_sum.cuh"}}) {
           if (!name.ends_with(use)) continue;
-          name.resize(name.size() - use.size());
-          header = "/gpu/" + lower_case(use) + ".cuh";
+          name.resize(name.size() - std::string_view(use).size());
+          header = file;
         }
         headers.insert(lower_case(name) + header);
       }
@@ -179,7 +179,7 @@ std::string with_widths(const std::string& reader, const std::vector<uint32_t>& 
   std::string out;
   size_t at = 0;
   for (;;) {
-    const size_t found = std::min(reader.find("Packed<", at), reader.find("PackedTotals<", at));
+    const size_t found = std::min(reader.find("Packed<", at), reader.find("PackedFilterSum<", at));
     const size_t end = found == std::string::npos ? found : reader.find('>', found);
     if (end == std::string::npos) return out + reader.substr(at);
     out += reader.substr(at, end - at);

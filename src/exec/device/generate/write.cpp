@@ -398,7 +398,7 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
 }
 
 // Filter and sums in one step. Without a filter every value is at most the largest.
-void Generator::write_totals(uint32_t column) {
+void Generator::write_filter_sum(uint32_t column) {
   const std::string& name = names_[column];
   RangeTest every;
   every.column = column;
@@ -409,10 +409,11 @@ void Generator::write_totals(uint32_t column) {
   every.low = range.low;
   every.high = range.high;
   const RangeText text = range_text(range_tests_.empty() ? every : range_tests_[0]);
-  scratch_sizes_.push_back(name + "_totals::kScratchBytes");
-  declarations_ += "  " + name + "_totals totals(scratch" + (real ? ", " + text.first + ", " + text.last : "") + ");\n";
+  scratch_sizes_.push_back(name + "_filter_sum::kScratchBytes");
+  declarations_ +=
+      "  " + name + "_filter_sum filter_sum(scratch" + (real ? ", " + text.first + ", " + text.last : "") + ");\n";
   std::string& out = aggregate_text_;
-  out += "    // rows and sum where " + text.words + "\n    const auto tile = totals.of" +
+  out += "    // rows and sum where " + text.words + "\n    const auto tile = filter_sum.of" +
          (real ? "(work, p.slots, tally, " : "<Test::" + text.kind + ">(work, p.slots, ") + text.first + ", " +
          text.last + ");\n    rows += tile.count;\n    bad |= tile.bad;\n";
   if (!real && !range_tests_.empty()) out += "    if (!work.all_pass()) tally.count(tile.how);\n";
@@ -440,7 +441,7 @@ void Generator::write_totals(uint32_t column) {
 // columns are read or shared memory lets no more warps in.
 uint32_t Generator::resident_warps() const {
   // Of 32, whose 64 registers do not hold half a tile of residuals, learned columns read 40 instead of 59 % at 16 bits.
-  if (totals_of_) return 24;
+  if (filter_sum_of_) return 24;
   bool reads = !general_tests_.empty() || !text_tests_.empty();
   for (const AggregateStep& step : steps_) reads = reads || !step.needs.values.empty();
   // Described tiles are read with more words in flight by fewer warps: doubles of 16 bits at 89 % with 32, 79 with 40.
@@ -484,11 +485,11 @@ std::string Generator::column_types() const {
       continue;
     }
     const std::string type = logical_type(physical_of(pipeline_.columns[i].type));
-    if (totals_of_ == i) {
-      out += "using " + names_[i] + "_totals = " +
-             (is_float(physical_of(pipeline_.columns[i].type)) ? "FloatTotals<" : "Totals<" + type + ", ") +
+    if (filter_sum_of_ == i) {
+      out += "using " + names_[i] + "_filter_sum = " +
+             (is_float(physical_of(pipeline_.columns[i].type)) ? "FloatFilterSum<" : "FilterSum<" + type + ", ") +
              std::to_string(plan.value_at) + ", " + std::to_string(plan_.slot_words) + ", " +
-             with_widths(plan.shapes.values[0].totals, plan.widths) + ">;\n";
+             with_widths(plan.shapes.values[0].filter_sum, plan.widths) + ">;\n";
       continue;
     }
     if (is_described(i)) continue;
@@ -507,7 +508,7 @@ std::string Generator::column_types() const {
 
 // What is done with one tile.
 std::string Generator::tile_steps() const {
-  if (totals_of_) return aggregate_text_;
+  if (filter_sum_of_) return aggregate_text_;
   std::string out;
   if (described_) {
     out += "    uint32_t alive = tests.next(work, p.slots, " + described_->text.first + ", " + described_->text.last +
@@ -531,9 +532,9 @@ std::string Generator::whole_source() const {
   std::vector<DeviceReader> readers;
   for (uint32_t i = 0; i < plan_.columns.size(); ++i) {
     const ColumnPlan& plan = plan_.columns[i];
-    if (totals_of_ == i) {
+    if (filter_sum_of_ == i) {
       readers.push_back(plan.shapes.values[0]);
-      readers.back().type = readers.back().totals;
+      readers.back().type = readers.back().filter_sum;
     } else if (!has_texts(i) || is_tested(i)) {
       readers.insert(readers.end(), plan.shapes.values.begin(), plan.shapes.values.end());
     }
@@ -544,7 +545,7 @@ std::string Generator::whole_source() const {
                     (described_ ? "#include \"exec/device/described_tests.cuh\"\n" : "") +
                     "#include \"exec/device/scan.cuh\"\n" +
                     (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
-                    (totals_of_ ? "#include \"exec/device/totals.cuh\"\n" : "") +
+                    (filter_sum_of_ ? "#include \"exec/device/filter_sum.cuh\"\n" : "") +
                     "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
   out += column_types() + described_type();
   out += "\nconstexpr uint32_t kSlotWords = " + std::to_string(plan_.slot_words) + ";\n";
@@ -563,8 +564,8 @@ std::string Generator::whole_source() const {
   out +=
       "  __shared__ __align__(16) unsigned char scratches[kWarps][kScratch > 0 ? kScratch : 16];\n"
       "  unsigned char* scratch = scratches[threadIdx.x / kLanes];\n";
-  const bool filters = !filter_text_.empty() || (totals_of_ && !range_tests_.empty());
-  const bool sums_floats = totals_of_ && is_float(physical_of(pipeline_.columns[*totals_of_].type));
+  const bool filters = !filter_text_.empty() || (filter_sum_of_ && !range_tests_.empty());
+  const bool sums_floats = filter_sum_of_ && is_float(physical_of(pipeline_.columns[*filter_sum_of_].type));
   if (filters || sums_floats) {
     out +=
         "  __shared__ TileTally tallies[kWarps];\n"

@@ -8,7 +8,7 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/l3/gpu/sum.cuh"
+#include "codec/l3/gpu/tile_strip_filter_sum.cuh"
 
 namespace basalt::test {
 namespace {
@@ -24,7 +24,7 @@ void expect_sum(const NodeView& node, const std::vector<T>& values, T last, cons
     // As two warps of a block would, one after the other.
     for (uint32_t first = 0; first < tiles; first += first % 2 == 1 ? 2 * device::kStripTiles - 1 : 1) {
       const uint32_t count_here = std::min(device::kStripTiles, (tiles - first + 1) / 2);
-      device::sum_strip<T>(descriptor.data(), {first, 2, count_here}, last, scratch, lane);
+      device::filter_sum_strip<T>(descriptor.data(), {first, 2, count_here}, last, scratch, lane);
     }
     sum += lane.sum;
     count += lane.count;

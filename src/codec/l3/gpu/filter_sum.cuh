@@ -8,12 +8,12 @@
 #include "codec/l3/gpu/kernels_bounded.cuh"
 #include "codec/packed/gpu/kernels.cuh"
 #include "core/device/batch.h"
-#include "core/device/totals.h"
+#include "core/device/filter_sum.h"
 
 namespace basalt::device {
 
 template <typename T>
-class L3Totals {
+class L3FilterSum {
   using Runs = typename L3<T>::Runs;
   static constexpr uint32_t kHalfRows = kRowsPerLane / 2;
   // Of rows of one model.
@@ -67,8 +67,8 @@ class L3Totals {
   // Of the lane's rows of the tile that was described as number i. kLow: the range has a first value. `followed`: the
   // next one was described, too.
   template <bool kLow>
-  __device__ __forceinline__ static TileSum total(const uint64_t* descriptor, uint32_t tile, uint32_t i, bool followed,
-                                                  Scratch& scratch, const SumRange<T>& range) {
+  __device__ __forceinline__ static TileSum sum(const uint64_t* descriptor, uint32_t tile, uint32_t i, bool followed,
+                                                Scratch& scratch, const SumRange<T>& range) {
     const Unit* const units = scratch.units + i * kUnitsPerTile;
     if (followed) ask(units + kUnitsPerTile);
     TileSum sums{};

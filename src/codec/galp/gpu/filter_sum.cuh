@@ -3,17 +3,17 @@
 // exceptions add, each lane for a tile of its own, so that the loop over rows has only to leave them out.
 #pragma once
 
-#include "codec/galp/gpu/totals_doubles.cuh"
-#include "codec/galp/gpu/totals_floats.cuh"
+#include "codec/galp/gpu/filter_sum_doubles.cuh"
+#include "codec/galp/gpu/filter_sum_floats.cuh"
 
 namespace basalt::device {
 
 // T: the bits of the floats.
 template <typename T, typename Integers>
-class GalpTotals;
+class GalpFilterSum;
 
 template <typename T, typename UnrolledWidths>
-class GalpTotals<T, Packed<T, UnrolledWidths>> {
+class GalpFilterSum<T, Packed<T, UnrolledWidths>> {
   using Rows = typename SelectType<sizeof(T) == 8, DoubleRows, FloatRows>::type;
   using Tile = typename Rows::Tile;
   static constexpr uint32_t kNoPair = ~0u;
@@ -63,7 +63,7 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
 
   // Of the tile that was described as number i; one_by_one(scratch) adds one that has to be read row by row.
   template <typename OneByOne>
-  __device__ __forceinline__ static FloatTileSum total(uint32_t i, Scratch& scratch, OneByOne&& one_by_one) {
+  __device__ __forceinline__ static FloatTileSum sum(uint32_t i, Scratch& scratch, OneByOne&& one_by_one) {
     const Tile& here = scratch.tiles[i];
     if (here.kind == GalpTile::kNoDecimals) return one_by_one(scratch.values);
     Rows sums;
@@ -78,8 +78,8 @@ class GalpTotals<T, Packed<T, UnrolledWidths>> {
   }
 
   // Row by row, of any tile.
-  __device__ __forceinline__ static FloatTileSum total_of_rows(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                               int64_t first, int64_t last) {
+  __device__ __forceinline__ static FloatTileSum sum_of_rows(const uint64_t* descriptor, uint32_t tile, void* scratch,
+                                                             int64_t first, int64_t last) {
     return sum_galp_rows<T>(descriptor, tile, scratch, first, last);
   }
 

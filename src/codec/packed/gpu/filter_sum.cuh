@@ -5,7 +5,7 @@
 
 #include "codec/packed/gpu/kernels.cuh"
 #include "core/device/batch.h"
-#include "core/device/totals.h"
+#include "core/device/filter_sum.h"
 
 namespace basalt::device {
 
@@ -24,7 +24,7 @@ __device__ __noinline__ inline TileSum sum_within(const uint32_t* words, uint32_
 }
 
 template <typename T, typename UnrolledWidths = Widths<>>
-class PackedTotals {
+class PackedFilterSum {
   struct Tile {
     const uint32_t* words;  // of lane 0
     uint64_t reference;     // sign extended
@@ -60,8 +60,8 @@ class PackedTotals {
 
   // Of the lane's rows of the tile that was described as number i. kLow: the range has a first value.
   template <bool kLow>
-  __device__ __forceinline__ static TileSum total(const uint64_t* descriptor, uint32_t tile, uint32_t i, bool,
-                                                  Scratch& scratch, const SumRange<T>&) {
+  __device__ __forceinline__ static TileSum sum(const uint64_t* descriptor, uint32_t tile, uint32_t i, bool,
+                                                Scratch& scratch, const SumRange<T>&) {
     const Tile& here = scratch.tiles[i];
     TileSum sums{};
     if (here.none != 0) return sums;

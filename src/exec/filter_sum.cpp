@@ -1,5 +1,5 @@
-// Statements and columns whose floats are added as they are stored.
-#include "exec/stored_sums.h"
+// Statements and columns whose floats are filtered and summed as they are stored.
+#include "exec/filter_sum.h"
 
 #include <algorithm>
 
@@ -46,7 +46,7 @@ bool sums_one_column(const Pipeline& pipeline) {
 
 }  // namespace
 
-bool adds_as_stored(const Pipeline& pipeline) {
+bool is_float_filter_sum(const Pipeline& pipeline) {
   if (!sums_one_column(pipeline)) return false;
   const Tree stored = packed_decimals_tree();
   return std::ranges::all_of(pipeline.files, [&](const std::shared_ptr<const File>& file) {

@@ -5,7 +5,7 @@
 
 #include "codec/l3/gpu/kernels_bounded.cuh"
 #include "codec/l3/gpu/strip.cuh"
-#include "core/device/totals.h"
+#include "core/device/filter_sum.h"
 
 namespace basalt::device {
 
@@ -116,8 +116,8 @@ __device__ __forceinline__ void sum_packed_tile(const LearnedUnit& unit, uint32_
 // Adds the rows of a strip to the sums. kStaged: residuals of tiles that partitions share go through shared memory, one
 // tile ahead.
 template <typename T, bool kStaged>
-__device__ __forceinline__ void sum_strip(const uint64_t* descriptor, const Strip& strip, T last,
-                                          SumScratch<T, kStaged>& scratch, TileSum& sums) {
+__device__ __forceinline__ void filter_sum_strip(const uint64_t* descriptor, const Strip& strip, T last,
+                                                 SumScratch<T, kStaged>& scratch, TileSum& sums) {
   const uint32_t lane = lane_id();
   const uint32_t rows = row_count(descriptor);
   const l3::Chunk chunk = l3_chunk(descriptor);

@@ -2,7 +2,7 @@
 // are added as they are stored, and beside it what rounding made of each (galp::remainder()).
 #pragma once
 
-#include "codec/galp/gpu/totals_tiles.cuh"
+#include "codec/galp/gpu/filter_sum_tiles.cuh"
 
 namespace basalt::device {
 

@@ -12,19 +12,19 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/l3/gpu/totals.cuh"
-#include "codec/packed/gpu/totals.cuh"
+#include "codec/l3/gpu/filter_sum.cuh"
+#include "codec/packed/gpu/filter_sum.cuh"
 #include "exec/device/aggregate.cuh"
-#include "exec/device/totals.cuh"
+#include "exec/device/filter_sum.cuh"
 //
 #define basalt_scan sum_scan  // another test has a kernel of that name
-#include "cuda/sum_kernel.txt"
+#include "cuda/filter_sum_kernel.txt"
 
 namespace basalt::test {
 namespace {
 
-using device::L3Totals;
-using device::PackedTotals;
+using device::L3FilterSum;
+using device::PackedFilterSum;
 using device::Test;
 
 // All tiles of a chunk, as one warp goes through them.
@@ -38,14 +38,14 @@ void expect_total(const std::vector<uint64_t>& descriptor, const std::vector<S>&
   std::copy(descriptor.begin(), descriptor.end(), slot.begin() + 2);
   std::vector<uint32_t> items;
   for (uint32_t tile = 0; tile < tile_count(values.size()); ++tile) items.push_back(device::make_work(0, tile, false));
-  using Column = device::Totals<S, 1, kSlotWords, Reader>;
+  using Column = device::FilterSum<S, 1, kSlotWords, Reader>;
   alignas(16) static unsigned char scratch[Column::kScratchBytes];
   uint64_t sum = 0, count = 0, bad = 0;
   std::vector<uint32_t> passed(items.size(), 0), how(items.size(), 0);
   EmulatedWarp::run([&] {
-    Column totals(scratch);
+    Column filter_sum(scratch);
     for (device::Work work(items.data(), static_cast<uint32_t>(items.size())); work.more(); work.next()) {
-      const device::TileSum tile = totals.template of<kTest>(work, slot.data(), first, last);
+      const device::TileSum tile = filter_sum.template of<kTest>(work, slot.data(), first, last);
       sum += tile.sum;
       count += tile.count;
       bad += tile.bad;
@@ -71,7 +71,7 @@ void expect_total(const std::vector<uint64_t>& descriptor, const std::vector<S>&
 }
 
 template <typename S, typename Reader>
-void expect_totals(const NodeView& node, const std::vector<S>& values, Random& random, const std::string& place) {
+void expect_filter_sum(const NodeView& node, const std::vector<S>& values, Random& random, const std::string& place) {
   constexpr S kLeast = std::numeric_limits<S>::lowest();
   constexpr S kMost = std::numeric_limits<S>::max();
   const std::vector<uint64_t> descriptor = descriptor_of(node);
@@ -93,22 +93,22 @@ void expect_learned(Physical type) {
     for (int shape = 0; shape < testing::kValueShapes; ++shape) {
       std::vector<S> values = testing::shaped_values<S>(shape, width, 11000 + width, random);
       const std::string place = std::to_string(width) + " bits, shape " + std::to_string(shape);
-      expect_totals<S, L3Totals<T>>(view_of(encoded(values, "l3", type)), values, random, place);
+      expect_filter_sum<S, L3FilterSum<T>>(view_of(encoded(values, "l3", type)), values, random, place);
       // The other end of the type.
       for (S& value : values) value = static_cast<S>(~value);
-      expect_totals<S, L3Totals<T>>(view_of(encoded(values, "l3", type)), values, random, place + ", inverted");
+      expect_filter_sum<S, L3FilterSum<T>>(view_of(encoded(values, "l3", type)), values, random, place + ", inverted");
     }
   }
 }
 
-TEST(EmulatedTotals, LearnedTiles) {
+TEST(EmulatedFilterSum, LearnedTiles) {
   expect_learned<uint32_t>(Physical::kU32);
   expect_learned<int32_t>(Physical::kI32);
   expect_learned<int64_t>(Physical::kI64);
   expect_learned<uint64_t>(Physical::kU64);
 }
 
-TEST(EmulatedTotals, LearnedTilesOfAnyCoefficients) {
+TEST(EmulatedFilterSum, LearnedTilesOfAnyCoefficients) {
   Random random(32);
   testing::for_each_learned_node<uint32_t>(
       Physical::kI32, 5, 1, [&](const Node& node, const l3::Chunk& chunk, const std::string& place) {
@@ -117,7 +117,7 @@ TEST(EmulatedTotals, LearnedTilesOfAnyCoefficients) {
         for (uint32_t row = 0; row < node.count; ++row) {
           values[row] = static_cast<int32_t>(chunk.value(row, sizeof(uint32_t), &bad));
         }
-        expect_totals<int32_t, L3Totals<uint32_t>>(view_of(node), values, random, place);
+        expect_filter_sum<int32_t, L3FilterSum<uint32_t>>(view_of(node), values, random, place);
       });
 }
 
@@ -134,13 +134,13 @@ void expect_packed(Physical type) {
         for (S& value : values) value = static_cast<S>(~value);
       }
       const Node node = encoded(values, "packed", type);
-      expect_totals<S, PackedTotals<T>>(view_of(node), values, random, place);
-      expect_totals<S, PackedTotals<T, device::AllWidths>>(view_of(node), values, random, place);
+      expect_filter_sum<S, PackedFilterSum<T>>(view_of(node), values, random, place);
+      expect_filter_sum<S, PackedFilterSum<T, device::AllWidths>>(view_of(node), values, random, place);
     }
   }
 }
 
-TEST(EmulatedTotals, PackedTiles) {
+TEST(EmulatedFilterSum, PackedTiles) {
   expect_packed<uint8_t>(Physical::kU8);
   expect_packed<int16_t>(Physical::kI16);
   expect_packed<uint32_t>(Physical::kU32);
@@ -149,7 +149,7 @@ TEST(EmulatedTotals, PackedTiles) {
 }
 
 // Two chunks, of which one has a tile that is not full.
-TEST(EmulatedTotals, KernelAsGenerated) {
+TEST(EmulatedFilterSum, KernelAsGenerated) {
   Random random(34);
   std::vector<uint64_t> slots;
   std::vector<uint32_t> work;

@@ -1,11 +1,11 @@
-// What totals of floats of four and of eight bytes share: tiles of decimals that are described ahead, with their
+// What filter sums of floats of four and of eight bytes share: tiles of decimals that are described ahead, with their
 // exceptions, and tiles read row by row. The order of additions is that of exec/aggregate.h.
 #pragma once
 
 #include "codec/galp/gpu/kernels_listed.cuh"
 #include "codec/packed/gpu/kernels.cuh"
 #include "core/device/batch.h"
-#include "core/device/totals.h"
+#include "core/device/filter_sum.h"
 #include "core/float_key.h"
 
 namespace basalt::device {

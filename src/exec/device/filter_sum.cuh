@@ -1,7 +1,8 @@
-// The step of generated kernels that filters and sums one column at once, by its codec's totals (core/device/totals.h).
+// The step of generated kernels that filters and sums one column at once, as its codec stores it
+// (core/device/filter_sum.h).
 #pragma once
 
-#include "core/device/totals.h"
+#include "core/device/filter_sum.h"
 #include "core/float_key.h"
 #include "exec/device/aggregate.cuh"
 #include "exec/device/scan.cuh"
@@ -48,14 +49,14 @@ class DescribedTiles {
 
 // Of integers. S: the column's logical type.
 template <typename S, uint32_t kAt, uint32_t kSlotWords, typename Reader>
-class Totals {
+class FilterSum {
   using T = typename Reader::value_type;
   using Tiles = DescribedTiles<kAt, kSlotWords, Reader>;
 
  public:
   static constexpr uint32_t kScratchBytes = Tiles::kScratchBytes;
 
-  __device__ __forceinline__ explicit Totals(void* scratch) : tiles_(scratch) {}
+  __device__ __forceinline__ explicit FilterSum(void* scratch) : tiles_(scratch) {}
 
   // What the lane's rows from first to last of the tile at which `work` stands add up to; once for every tile.
   template <Test kTest>
@@ -67,8 +68,8 @@ class Totals {
     const uint32_t number = tiles_.next(work, [&](bool exists, uint32_t item) {
       if (exists) Reader::describe(Tiles::descriptor(slots, item), work_tile(item), tiles_.scratch, range);
     });
-    return Reader::template total<kTest != Test::kAtMost>(Tiles::descriptor(slots, work.item()), work.tile(), number,
-                                                          tiles_.followed(work), tiles_.scratch, range);
+    return Reader::template sum<kTest != Test::kAtMost>(Tiles::descriptor(slots, work.item()), work.tile(), number,
+                                                        tiles_.followed(work), tiles_.scratch, range);
   }
 
  private:
@@ -77,13 +78,13 @@ class Totals {
 
 // Of floats, tested by their keys.
 template <uint32_t kAt, uint32_t kSlotWords, typename Reader>
-class FloatTotals {
+class FloatFilterSum {
   using Tiles = DescribedTiles<kAt, kSlotWords, Reader>;
 
  public:
   static constexpr uint32_t kScratchBytes = Tiles::kScratchBytes;
 
-  __device__ __forceinline__ FloatTotals(void* scratch, int64_t first, int64_t last) : tiles_(scratch) {
+  __device__ __forceinline__ FloatFilterSum(void* scratch, int64_t first, int64_t last) : tiles_(scratch) {
     if (lane_id() == 0) tiles_.scratch.range = FloatKeyRange<typename Reader::value_type>(first, last);
   }
 
@@ -104,9 +105,9 @@ class FloatTotals {
     });
     const auto one_by_one = [&](void* scratch) {
       const uint32_t item = work.item_again();
-      return Reader::total_of_rows(Tiles::descriptor(slots, item), work_tile(item), scratch, first, last);
+      return Reader::sum_of_rows(Tiles::descriptor(slots, item), work_tile(item), scratch, first, last);
     };
-    return Reader::total(number, tiles_.scratch, one_by_one);
+    return Reader::sum(number, tiles_.scratch, one_by_one);
   }
 
  private:

@@ -1,8 +1,8 @@
 // Rows of doubles: the integers of a tile are added as they are stored, exactly, and become a double once (scale.h).
 #pragma once
 
-#include "codec/galp/gpu/totals_tiles.cuh"
-#include "codec/packed/gpu/totals.cuh"
+#include "codec/galp/gpu/filter_sum_tiles.cuh"
+#include "codec/packed/gpu/filter_sum.cuh"
 
 namespace basalt::device {
 
@@ -17,7 +17,7 @@ struct DoubleRows {
       times = scale.times;
       back = scale.back;
       reference = static_cast<int64_t>(integers.reference());
-      mark = PackedTotals<T>::mark_of(integers.width());
+      mark = PackedFilterSum<T>::mark_of(integers.width());
     }
   };
   using Tile = DescribedDecimals<T, Factors>;
@@ -26,8 +26,8 @@ struct DoubleRows {
   // Rows from `first` to `last`; kPatched: but for the lane's `exceptions`.
   template <uint32_t W, bool kPatched>
   __device__ __forceinline__ void add(const Tile& tile, uint32_t exceptions) {
-    const TileSum sums = PackedTotals<T>::template sum_tile<W, true, kPatched>(tile.lane_words(), tile.first, tile.last,
-                                                                               tile.factors.mark, exceptions);
+    const TileSum sums = PackedFilterSum<T>::template sum_tile<W, true, kPatched>(
+        tile.lane_words(), tile.first, tile.last, tile.factors.mark, exceptions);
     count_ = sums.count;
     if constexpr (W <= kShortSums) {
       integers_ = sum_of_lanes(static_cast<uint32_t>(sums.sum));

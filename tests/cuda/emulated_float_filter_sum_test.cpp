@@ -17,9 +17,9 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/galp/gpu/totals.cuh"
+#include "codec/galp/gpu/filter_sum.cuh"
 #include "exec/device/aggregate.cuh"
-#include "exec/device/totals.cuh"
+#include "exec/device/filter_sum.cuh"
 
 namespace basalt::test {
 namespace {
@@ -109,7 +109,7 @@ std::optional<double> sum_on_cpu(const Node& node, const std::vector<Float>& val
     const int64_t key = float_key(values[tile * size_t{kTileRows} + i]);
     live[i] = key >= first && key <= last ? 1 : 0;
   }
-  return open_reader(view_of(node))->sum_as_stored(tile, live.data());
+  return open_reader(view_of(node))->filter_sum(tile, live.data());
 }
 
 template <typename Float>
@@ -121,7 +121,7 @@ Node encoded_decimals(const std::vector<Float>& values) {
 }
 
 // What one warp makes of the tiles of several chunks, one after the other.
-struct WarpTotals {
+struct WarpFilterSum {
   std::vector<uint32_t> items;  // of work
   std::vector<double> sums;     // of tiles
   uint64_t count = 0;
@@ -130,12 +130,12 @@ struct WarpTotals {
 };
 
 template <typename Float, typename Widths>
-WarpTotals emulated_totals(const std::vector<Node>& nodes, int64_t first, int64_t last) {
+WarpFilterSum emulated_filter_sum(const std::vector<Node>& nodes, int64_t first, int64_t last) {
   using T = galp::BitsOf<Float>;
-  using Reader = device::GalpTotals<T, device::Packed<T, Widths>>;
+  using Reader = device::GalpFilterSum<T, device::Packed<T, Widths>>;
   constexpr uint32_t kSlotWords = 12;
-  using Column = device::FloatTotals<1, kSlotWords, Reader>;
-  WarpTotals out;
+  using Column = device::FloatFilterSum<1, kSlotWords, Reader>;
+  WarpFilterSum out;
   std::vector<uint64_t> slots(kSlotWords * nodes.size(), 0);
   for (uint32_t slot = 0; slot < nodes.size(); ++slot) {
     const std::vector<uint64_t> descriptor = descriptor_of(view_of(nodes[slot]));
@@ -155,9 +155,9 @@ WarpTotals emulated_totals(const std::vector<Node>& nodes, int64_t first, int64_
   device::TileTally tally;
   EmulatedWarp::run([&] {
     tally.begin();
-    Column totals(scratch, first, last);
+    Column filter_sum(scratch, first, last);
     for (device::Work work(out.items.data(), tiles); work.more(); work.next()) {
-      const device::FloatTileSum tile = totals.of(work, slots.data(), tally, first, last);
+      const device::FloatTileSum tile = filter_sum.of(work, slots.data(), tally, first, last);
       device::store_tile_sum(parameters, 0, work.index(), tile.sum);
       out.count += tile.count;
       out.bad += tile.bad;
@@ -168,12 +168,12 @@ WarpTotals emulated_totals(const std::vector<Node>& nodes, int64_t first, int64_
 }
 
 template <typename Float, typename Widths>
-void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std::string& place) {
+void expect_filter_sum(const Chunks<Float>& chunks, Float low, Float high, const std::string& place) {
   std::vector<Node> nodes;
   for (const std::vector<Float>& chunk : chunks) nodes.push_back(encoded_decimals(chunk));
   const int64_t first = float_key(low);
   const int64_t last = float_key(high);
-  const WarpTotals got = emulated_totals<Float, Widths>(nodes, first, last);
+  const WarpFilterSum got = emulated_filter_sum<Float, Widths>(nodes, first, last);
   uint64_t expected_count = 0;
   uint32_t by_bounds = 0;
   for (uint32_t i = 0; i < got.items.size(); ++i) {
@@ -205,9 +205,9 @@ void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std
 }
 
 template <typename Float>
-void expect_totals(const Chunks<Float>& chunks, Float low, Float high, const std::string& place) {
-  expect_totals<Float, device::AllWidths>(chunks, low, high, place);
-  expect_totals<Float, device::Widths<>>(chunks, low, high, place + ", any width");
+void expect_filter_sum(const Chunks<Float>& chunks, Float low, Float high, const std::string& place) {
+  expect_filter_sum<Float, device::AllWidths>(chunks, low, high, place);
+  expect_filter_sum<Float, device::Widths<>>(chunks, low, high, place + ", any width");
 }
 
 // Ranges with both ends, without rows, with all rows that are no NaN, and with all rows.
@@ -221,10 +221,10 @@ void expect_ranges(const Chunks<Float>& chunks, Random& random, const std::strin
   const Float a = some();
   const Float b = some();
   constexpr Float kInfinity = std::numeric_limits<Float>::infinity();
-  expect_totals<Float>(chunks, std::min(a, b), std::max(a, b), place);
-  expect_totals<Float>(chunks, std::max(a, b), std::min(a, b), place + ", nothing");
-  expect_totals<Float>(chunks, -kInfinity, kInfinity, place + ", numbers");
-  expect_totals<Float>(chunks, -kInfinity, std::numeric_limits<Float>::quiet_NaN(), place + ", everything");
+  expect_filter_sum<Float>(chunks, std::min(a, b), std::max(a, b), place);
+  expect_filter_sum<Float>(chunks, std::max(a, b), std::min(a, b), place + ", nothing");
+  expect_filter_sum<Float>(chunks, -kInfinity, kInfinity, place + ", numbers");
+  expect_filter_sum<Float>(chunks, -kInfinity, std::numeric_limits<Float>::quiet_NaN(), place + ", everything");
 }
 
 template <typename Float>
@@ -257,8 +257,8 @@ void expect_decimals(Float digit, uint32_t widest) {
   }
 }
 
-TEST(EmulatedFloatTotals, Doubles) { expect_decimals<double>(1e-3, 53); }
-TEST(EmulatedFloatTotals, Floats) { expect_decimals<float>(1e-1f, 24); }
+TEST(EmulatedFloatFilterSum, Doubles) { expect_decimals<double>(1e-3, 53); }
+TEST(EmulatedFloatFilterSum, Floats) { expect_decimals<float>(1e-1f, 24); }
 
 // Integers from -2^23 (-2^52) on, of one bit more than a float has for its fraction.
 template <typename Float>
@@ -274,13 +274,13 @@ void expect_widest(Float lowest) {
     expect_ranges<Float>({values}, random, "from " + std::to_string(from));
   }
 }
-TEST(EmulatedFloatTotals, WidestIntegers) {
+TEST(EmulatedFloatFilterSum, WidestIntegers) {
   expect_widest<double>(-4503599627370496.0);
   expect_widest<float>(-8388608.0f);
 }
 
 // Numbers so large that their products with a power of ten, and sums of these, are no floats.
-TEST(EmulatedFloatTotals, ProductsThatAreNotExact) {
+TEST(EmulatedFloatFilterSum, ProductsThatAreNotExact) {
   Random random(43);
   const auto scale = galp::Scale<double>::of({10, 8});
   std::vector<double> values;
@@ -301,11 +301,11 @@ void expect_largest(uint32_t widest) {
     values[5] = values[kTileRows + 1023] = 0;
     values[kTileRows + 40] = static_cast<Float>(0.3);
     const auto top = static_cast<Float>(low_bits(width));
-    expect_totals<Float>({values}, -1, top, std::to_string(width) + " bits, all");
-    expect_totals<Float>({values}, 1, top, std::to_string(width) + " bits, but one");
+    expect_filter_sum<Float>({values}, -1, top, std::to_string(width) + " bits, all");
+    expect_filter_sum<Float>({values}, 1, top, std::to_string(width) + " bits, but one");
   }
 }
-TEST(EmulatedFloatTotals, LargestSums) {
+TEST(EmulatedFloatFilterSum, LargestSums) {
   expect_largest<double>(25);
   expect_largest<float>(23);
 }
@@ -318,10 +318,10 @@ void expect_exceptions_only() {
     values.push_back(i % 77 == 5 ? static_cast<Float>(std::sin(static_cast<Float>(i))) : Float(100 + i % 50));
   }
   values[kTileRows + 9] = std::numeric_limits<Float>::quiet_NaN();
-  expect_totals<Float>({values}, -1, 1, "exceptions only");
-  expect_totals<Float>({values}, 1000, std::numeric_limits<Float>::quiet_NaN(), "NaN only");
+  expect_filter_sum<Float>({values}, -1, 1, "exceptions only");
+  expect_filter_sum<Float>({values}, 1000, std::numeric_limits<Float>::quiet_NaN(), "NaN only");
 }
-TEST(EmulatedFloatTotals, ExceptionsOnly) {
+TEST(EmulatedFloatFilterSum, ExceptionsOnly) {
   expect_exceptions_only<double>();
   expect_exceptions_only<float>();
 }
@@ -351,7 +351,7 @@ void expect_every_pair() {
     nodes.push_back(testing::any_integers<Float>(pair, integers));
     const int64_t first = float_key(values[3]);
     const int64_t last = kNanKey;
-    const WarpTotals got = emulated_totals<Float, device::AllWidths>(nodes, first, last);
+    const WarpFilterSum got = emulated_filter_sum<Float, device::AllWidths>(nodes, first, last);
     ASSERT_EQ(got.bad, 0u);
     for (uint32_t tile = 0; tile < 2; ++tile) {
       const std::optional<double> on_cpu = sum_on_cpu(nodes[0], values, tile, first, last);
@@ -369,7 +369,7 @@ void expect_every_pair() {
     }
   }
 }
-TEST(EmulatedFloatTotals, EveryPair) {
+TEST(EmulatedFloatFilterSum, EveryPair) {
   expect_every_pair<double>();
   expect_every_pair<float>();
 }
@@ -379,7 +379,7 @@ template <typename Float>
 void expect_damage() {
   using T = galp::BitsOf<Float>;
   constexpr uint32_t kSlotWords = 12;
-  using Column = device::FloatTotals<1, kSlotWords, device::GalpTotals<T, device::Packed<T, device::Widths<>>>>;
+  using Column = device::FloatFilterSum<1, kSlotWords, device::GalpFilterSum<T, device::Packed<T, device::Widths<>>>>;
   std::vector<Float> values;
   for (uint32_t i = 0; i < kTileRows; ++i) {
     values.push_back(i % 90 == 11 ? static_cast<Float>(std::sin(static_cast<Float>(i))) : static_cast<Float>(i % 50));
@@ -399,21 +399,21 @@ void expect_damage() {
     device::TileTally tally;
     EmulatedWarp::run([&] {
       tally.begin();
-      Column totals(scratch, -kNanKey, kNanKey);
+      Column filter_sum(scratch, -kNanKey, kNanKey);
       for (device::Work work(&item, 1); work.more(); work.next()) {
-        bad |= totals.of(work, slots.data(), tally, -kNanKey, kNanKey).bad;
+        bad |= filter_sum.of(work, slots.data(), tally, -kNanKey, kNanKey).bad;
       }
     });
     EXPECT_EQ(bad != 0, change != 0) << sizeof(T);
   }
 }
-TEST(EmulatedFloatTotals, DamagedExceptions) {
+TEST(EmulatedFloatFilterSum, DamagedExceptions) {
   expect_damage<double>();
   expect_damage<float>();
 }
 
 // More tiles than are described at a time, over two chunks; some have exceptions.
-TEST(EmulatedFloatTotals, ManyTilesOfTwoChunks) {
+TEST(EmulatedFloatFilterSum, ManyTilesOfTwoChunks) {
   Random random(44);
   Chunks<double> chunks(2);
   for (uint32_t i = 0; i < 70 * kTileRows; ++i) {

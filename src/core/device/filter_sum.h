@@ -1,6 +1,6 @@
 // How device code answers how many rows of a tile lie in a range of integers, and what they add up to, without making
-// values of them. A codec that can offers `<Codec>Totals` in its totals.cuh: tiles are described some at a time, so
-// that a warp waits for their metadata once, and then summed one by one.
+// values of them. A codec that can offers `<Codec>FilterSum` in its filter_sum.cuh: tiles are described some at a time,
+// so that a warp waits for their metadata once, and then summed one by one.
 #pragma once
 
 #include "basalt/core/host_device.h"
