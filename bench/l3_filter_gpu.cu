@@ -34,8 +34,9 @@ __global__ __launch_bounds__(128, kMinBlocks) void sum_by_rows(ChunkBatch batch,
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
     const uint64_t* node = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
     const auto strip = device::Strip::of_warp(device::tiles_of(device::row_count(node)), device::kStripTiles);
-    device::feed_strip<T, device::AskAhead::kNothing>(device::l3_chunk(node), strip, scratch[threadIdx.x / kLanes],
-                                                      [all = &rows](uint32_t) -> device::SumRows<T>& { return *all; });
+    device::feed_strip<T, device::ResidualFetch::kOnDemand>(
+        device::l3_chunk(node), strip, scratch[threadIdx.x / kLanes],
+        [all = &rows](uint32_t) -> device::SumRows<T>& { return *all; });
   }
   put_sums({rows.sum, rows.count, 0}, result);
 }

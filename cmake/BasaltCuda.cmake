@@ -91,7 +91,7 @@ if(BASALT_CUDA_ENABLED)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 
-  # Flags of every kernel compiled ahead. -fmad=false: the GPU must round as the CPU does, or encoders would write
+  # Flags of every precompiled kernel. -fmad=false: the GPU must round as the CPU does, or encoders would write
   # different bytes.
   add_library(basalt_cuda_options INTERFACE)
   set(basalt_cuda_flags -fmad=false --expt-relaxed-constexpr --extended-lambda -lineinfo

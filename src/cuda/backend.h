@@ -46,7 +46,7 @@ class CudaBackend : public GpuBackend {
   std::string kernel_source(const Pipeline& pipeline) override;
   Column decode(const NodeView& root, const DataType& type) override;
   std::string why_not_decode(const NodeView& root) override;
-  bool decodes_ahead(const NodeView& node) override;
+  bool has_precompiled_decoder(const NodeView& node) override;
   Node encode(const Values& values, const Tree& tree, Effort effort) override;
   std::string why_not_encode(Physical type, const Tree& tree) override;
   void drop_cache() override;

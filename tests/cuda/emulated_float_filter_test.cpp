@@ -78,10 +78,10 @@ void expect_test(const std::vector<uint64_t>& descriptor, const std::vector<T>& 
   expect_masks<kTest>(values, first, last, place, [&](uint32_t tiles, uint32_t* masks, uint32_t& bad) {
     device::CodeRange range;
     for (uint32_t tile = 0; tile < tiles; ++tile) {
-      const device::Ahead<Reader> ahead(descriptor.data(), tile);
+      const device::Prefetch<Reader> prefetch(descriptor.data(), tile);
       uint32_t how = device::kByBounds;
       masks[tile * kLanes + device::lane_id()] = device::ShapeTest<T, kTest, Reader>::run(
-          descriptor.data(), tile, scratch, bad, how, ahead, range, first, last);
+          descriptor.data(), tile, scratch, bad, how, prefetch, range, first, last);
       device::sync_warp();
     }
   });

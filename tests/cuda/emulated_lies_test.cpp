@@ -51,8 +51,8 @@ void expect_low_bits(const std::string& tree, const std::vector<uint64_t>& value
   uint64_t wrong = 0;
   EmulatedWarp::run([&] {
     for (uint32_t tile = 0; tile * kTileRows < values.size(); ++tile) {
-      const typename Column::Ahead ahead(slot.data(), tile);
-      Column column(slot.data(), tile, scratch->data(), ahead);
+      const typename Column::Prefetch prefetch(slot.data(), tile);
+      Column column(slot.data(), tile, scratch->data(), prefetch);
       int32_t all[kRowsPerLane];
       column.template read<0>(all);
       const uint32_t alive = device::lane_rows(static_cast<uint32_t>(values.size()), tile);

@@ -257,21 +257,21 @@ TEST(EmulatedReaders, CodecsKnowTheirReaders) {
                       Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>);
 }
 
-// The decoder that is compiled ahead, strip by strip.
-template <typename T, device::AskAhead kAhead>
+// The precompiled decoder, strip by strip.
+template <typename T, device::ResidualFetch kFetch>
 void expect_strips_with(const NodeView& node, const std::vector<T>& values, const std::string& place) {
   const std::vector<uint64_t> descriptor = descriptor_of(node);
   const auto rows = static_cast<uint32_t>(values.size());
   for (const uint32_t strip : {1u, 3u, device::kStripTiles}) {
     std::vector<T> out(values.size());
     bool bad = false;
-    static device::StripScratch<T, kAhead == device::AskAhead::kStage> scratch;
+    static device::StripScratch<T, kFetch == device::ResidualFetch::kStage> scratch;
     EmulatedWarp::run([&] {
       const uint32_t lane = device::lane_id();
       // As three warps of a block would, one after the other.
       for (uint32_t first = 0; first < device::tiles_of(rows); first += first % 3 == 2 ? 3 * strip - 2 : 1) {
         const uint32_t left = device::tiles_of(rows) - first;
-        const bool wrong = device::feed_strip<T, kAhead>(
+        const bool wrong = device::feed_strip<T, kFetch>(
             device::l3_chunk(descriptor.data()), {first, 3, std::min(strip, (left + 2) / 3)}, scratch,
             [&](uint32_t tile) {
               const uint32_t here = device::rows_of_tile(rows, tile);
@@ -287,8 +287,8 @@ void expect_strips_with(const NodeView& node, const std::vector<T>& values, cons
 
 template <typename T>
 void expect_strips(const NodeView& node, const std::vector<T>& values, const std::string& place) {
-  expect_strips_with<T, device::AskAhead::kPrefetch>(node, values, place);
-  expect_strips_with<T, device::AskAhead::kStage>(node, values, place);
+  expect_strips_with<T, device::ResidualFetch::kPrefetch>(node, values, place);
+  expect_strips_with<T, device::ResidualFetch::kStage>(node, values, place);
 }
 
 TEST(EmulatedReaders, LearnedStrips) {
@@ -330,7 +330,7 @@ void expect_alike(const Node& node, size_t rows, const std::string& place) {
   EmulatedWarp::run([&] {
     const uint32_t lane = device::lane_id();
     for (uint32_t tile = 0; tile < device::tiles_of(static_cast<uint32_t>(rows)); ++tile) {
-      const bool wrong = device::feed_strip<uint64_t, device::AskAhead::kPrefetch>(
+      const bool wrong = device::feed_strip<uint64_t, device::ResidualFetch::kPrefetch>(
           device::l3_chunk(descriptor.data()), {tile, 1, 1}, scratch, [&](uint32_t) {
             return device::StoreRows<uint64_t>{by_strip.data() + size_t{tile} * kTileRows + lane, kTileRows - lane};
           });

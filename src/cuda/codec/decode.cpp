@@ -1,5 +1,5 @@
 // Whole arrays decoded on the device and brought back: what `verify --device cuda` runs and tests compare. Fixed-width
-// arrays go through the kernel that is compiled ahead for their tree, where there is one, else through a generated
+// arrays go through the precompiled kernel of their tree, where there is one, else through a generated
 // kernel that names their tile reader; strings through StringsDecoder.
 #include <algorithm>
 #include <cstring>
@@ -7,9 +7,9 @@
 #include "codec/device_names.h"
 #include "codec/validity/layout.h"
 #include "cuda/backend.h"
-#include "cuda/codec/ahead.h"
 #include "cuda/codec/decode_strings.h"
 #include "cuda/codec/encode.h"
+#include "cuda/codec/precompiled.h"
 
 namespace basalt::cuda {
 
@@ -28,7 +28,7 @@ std::string why_no_reader(const NodeView& node) {
   if (device_value_type(node.type).empty() || reader.empty()) {
     return "the encoding " + to_string(tree_of(node)) + " has no device reader";
   }
-  if (find_ahead(reader.type) == nullptr && reader.scratch_bytes > device::kMostScratch) {
+  if (find_precompiled(reader.type) == nullptr && reader.scratch_bytes > device::kMostScratch) {
     return "the encoding " + to_string(tree_of(node)) + " needs more shared memory than a block of the GPU has";
   }
   return {};
@@ -66,7 +66,7 @@ DeviceBuffer CudaBackend::decode_fixed(const NodeView& node) {
   const std::string reason = node.codec == nullptr ? "an unknown codec" : why_no_reader(node);
   if (!reason.empty()) throw Error(ErrorCode::kUnsupported, reason);
   const DeviceReader reader = node.codec->device_reader(node);
-  const device::AheadDecoder* ahead = find_ahead(reader.type);
+  const device::PrecompiledDecoder* precompiled = find_precompiled(reader.type);
   DeviceBuffer output(static_cast<size_t>(node.count) * width_of(node.type), compute_);
   if (node.count == 0) return output;
 
@@ -74,10 +74,10 @@ DeviceBuffer CudaBackend::decode_fixed(const NodeView& node) {
   // Where the only chunk's rows begin, and the flag.
   const DeviceBuffer zeros = cleared(2 * sizeof(uint64_t), compute_);
   auto* bad = reinterpret_cast<uint32_t*>(zeros.as<uint64_t>() + 1);
-  if (ahead != nullptr) {
+  if (precompiled != nullptr) {
     const device::ChunkBatch batch{input.descriptor.as<uint64_t>(), zeros.as<uint64_t>(), input.descriptor_words, 1,
                                    tile_count(node.count)};
-    check(ahead->decode(node, batch, output.data(), bad, compute_), "launching a decoder");
+    check(precompiled->decode(node, batch, output.data(), bad, compute_), "launching a decoder");
   } else {
     const LoadedKernel& kernel =
         modules_.get(device::decode_source(reader, device_value_type(node.type)), device::kDecodeKernel);
@@ -158,8 +158,8 @@ std::string CudaBackend::why_not_decode(const NodeView& node) {
   return {};
 }
 
-bool CudaBackend::decodes_ahead(const NodeView& node) {
-  return node.codec != nullptr && find_ahead(node.codec->device_reader(node).type) != nullptr;
+bool CudaBackend::has_precompiled_decoder(const NodeView& node) {
+  return node.codec != nullptr && find_precompiled(node.codec->device_reader(node).type) != nullptr;
 }
 
 Node CudaBackend::encode(const Values& values, const Tree& tree, Effort effort) {

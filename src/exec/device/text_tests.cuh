@@ -31,7 +31,7 @@ struct ShapeTextTest<DictFilter<Codes>> {
     TileAnswer answer{0, kByBounds, 0};
     CodeRange range;
     answer.mask = alive & ShapeTest<uint32_t, Test::kBetween, Codes>::run(descriptor + Filter::kCodesWord, tile,
-                                                                          scratch, answer.bad, answer.how, NotAhead(),
+                                                                          scratch, answer.bad, answer.how, NoPrefetch(),
                                                                           range, load(&head->first), load(&head->last));
     return answer;
   }

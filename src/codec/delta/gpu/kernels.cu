@@ -1,4 +1,4 @@
-// The delta codec's kernels, compiled ahead with unrolled code for every width of the deltas.
+// The delta codec's kernels, precompiled with unrolled code for every width of the deltas.
 #include "codec/delta/gpu/kernels.h"
 
 #include "codec/delta/gpu/kernels.cuh"
@@ -19,13 +19,13 @@ template cudaError_t decode(const device::ChunkBatch&, uint64_t*, cudaStream_t);
 
 namespace {
 
-constexpr device::AheadDecoder kDecoders[] = {
+constexpr device::PrecompiledDecoder kDecoders[] = {
     {"Delta<uint32_t, Packed<uint32_t>>", device::decode_as<uint32_t, decode<uint32_t>>},
     {"Delta<uint64_t, Packed<uint64_t>>", device::decode_as<uint64_t, decode<uint64_t>>},
 };
 
 }  // namespace
 
-device::AheadDecoders decoders() { return kDecoders; }
+device::PrecompiledDecoders decoders() { return kDecoders; }
 
 }  // namespace basalt::delta

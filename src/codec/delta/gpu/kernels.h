@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "codec/ahead.h"
+#include "codec/precompiled.h"
 #include "core/device/batch.h"
 
 namespace basalt::delta {
@@ -14,6 +14,6 @@ template <typename T>
 [[nodiscard]] cudaError_t decode(const device::ChunkBatch& batch, T* out, cudaStream_t stream);
 
 // By the readers that they stand for.
-[[nodiscard]] device::AheadDecoders decoders();
+[[nodiscard]] device::PrecompiledDecoders decoders();
 
 }  // namespace basalt::delta

@@ -1,4 +1,4 @@
-// The dict codec's kernels, compiled ahead with unrolled code for every width of the codes.
+// The dict codec's kernels, precompiled with unrolled code for every width of the codes.
 #include "codec/dict/gpu/kernels.h"
 
 #include "codec/dict/gpu/launch.cuh"
@@ -32,7 +32,7 @@ cudaError_t decode_one(const NodeView& node, const device::ChunkBatch& batch, vo
   return decode(batch, kEntriesAre, entries, static_cast<T*>(out), fault, stream);
 }
 
-constexpr device::AheadDecoder kDecoders[] = {
+constexpr device::PrecompiledDecoder kDecoders[] = {
     {"Dict<uint32_t, Packed<uint32_t>, Plain<uint32_t>>", decode_one<uint32_t, Entries::kPlain>},
     {"Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>", decode_one<uint64_t, Entries::kPlain>},
     {"Dict<uint32_t, Packed<uint32_t>, Packed<uint32_t>>", decode_one<uint32_t, Entries::kPacked>},
@@ -41,6 +41,6 @@ constexpr device::AheadDecoder kDecoders[] = {
 
 }  // namespace
 
-device::AheadDecoders decoders() { return kDecoders; }
+device::PrecompiledDecoders decoders() { return kDecoders; }
 
 }  // namespace basalt::dict

@@ -1,4 +1,4 @@
-// The fsst codec's kernels, compiled ahead.
+// The fsst codec's kernels, precompiled.
 #include "codec/fsst/gpu/kernels.h"
 
 #include "codec/fsst/gpu/kernels.cuh"

@@ -1,4 +1,4 @@
-// The galp codec's kernels, compiled ahead.
+// The galp codec's kernels, precompiled.
 #include "codec/galp/gpu/kernels.h"
 
 #include "codec/galp/gpu/kernels.cuh"
@@ -48,13 +48,13 @@ template cudaError_t decode(const device::ChunkBatch&, uint64_t*, uint32_t*, cud
 
 namespace {
 
-constexpr device::AheadDecoder kDecoders[] = {
+constexpr device::PrecompiledDecoder kDecoders[] = {
     {"Galp<uint32_t, Packed<uint32_t>>", device::decode_as<uint32_t, decode<uint32_t>>},
     {"Galp<uint64_t, Packed<uint64_t>>", device::decode_as<uint64_t, decode<uint64_t>>},
 };
 
 }  // namespace
 
-device::AheadDecoders decoders() { return kDecoders; }
+device::PrecompiledDecoders decoders() { return kDecoders; }
 
 }  // namespace basalt::galp

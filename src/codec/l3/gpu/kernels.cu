@@ -1,4 +1,4 @@
-// The l3 codec's kernels, compiled ahead.
+// The l3 codec's kernels, precompiled.
 #include "codec/l3/gpu/kernels.h"
 
 #include "codec/l3/gpu/strip.cuh"
@@ -12,9 +12,9 @@ cudaError_t decode(const device::ChunkBatch& batch, T* out, uint32_t* fault, cud
   constexpr uint32_t kWarps = 4;
   constexpr uint32_t kMinBlocks = 6;  // 80 registers
   // Staging takes shared memory from the cache that the loop over wide residuals reads words from again and again.
-  constexpr auto kAhead = sizeof(T) == 8 ? device::AskAhead::kPrefetch : device::AskAhead::kStage;
+  constexpr auto kFetch = sizeof(T) == 8 ? device::ResidualFetch::kPrefetch : device::ResidualFetch::kStage;
   const uint32_t strip = device::strip_of(batch, device::kStripTiles / 2);
-  device::decode_learned<T, kWarps, kMinBlocks, kAhead>
+  device::decode_learned<T, kWarps, kMinBlocks, kFetch>
       <<<device::tile_grid(batch, kWarps * strip), kWarps * kLanes, 0, stream>>>(batch, strip, out, fault);
   return cudaGetLastError();
 }
@@ -24,13 +24,13 @@ template cudaError_t decode(const device::ChunkBatch&, uint64_t*, uint32_t*, cud
 
 namespace {
 
-constexpr device::AheadDecoder kDecoders[] = {
+constexpr device::PrecompiledDecoder kDecoders[] = {
     {"L3<uint32_t>", device::decode_as<uint32_t, decode<uint32_t>>},
     {"L3<uint64_t>", device::decode_as<uint64_t, decode<uint64_t>>},
 };
 
 }  // namespace
 
-device::AheadDecoders decoders() { return kDecoders; }
+device::PrecompiledDecoders decoders() { return kDecoders; }
 
 }  // namespace basalt::l3

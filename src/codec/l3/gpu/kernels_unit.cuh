@@ -1,5 +1,5 @@
 // Units of 256 rows of `l3` on the device. What a warp has to know about a unit is worked out by one lane, so that its
-// rows are a few additions each: shared by tile readers, by answers about ranges, and by kernels compiled ahead.
+// rows are a few additions each: shared by tile readers, by answers about ranges, and by precompiled kernels.
 #pragma once
 
 #include "basalt/core/host_device.h"

@@ -1,4 +1,4 @@
-// Rows of l3 tiles for kernels that are compiled ahead. A warp takes a strip of up to eight tiles: its 32 lanes
+// Rows of l3 tiles for precompiled kernels. A warp takes a strip of up to eight tiles: its 32 lanes
 // describe the 32 units at once, so that a strip waits for metadata once, and a tile only for its residuals. The warps
 // of a block go through neighbouring tiles side by side, so that what they write at a time lies close together.
 // Residuals go to registers by code unrolled for their width, then meet their predictions in one loop for all widths.
@@ -314,19 +314,20 @@ struct Strip {
   }
 };
 
-// What a warp asks for while it works on the tile before.
-enum class AskAhead {
-  kNothing,
+// How the residuals of a tile are asked for while a warp works on the tile before.
+enum class ResidualFetch {
+  kOnDemand,  // not at all
   kPrefetch,  // residuals to the second-level cache
   kStage,     // the same of whole tiles; those of tiles that partitions share to shared memory
 };
 
 // Calls sink_of(tile) and gives the sink the tile's rows, tile after tile. True if rows break a rule.
-template <typename T, AskAhead kAhead, typename SinkOf>
+template <typename T, ResidualFetch kFetch, typename SinkOf>
 __device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const Strip& strip,
-                                           StripScratch<T, kAhead == AskAhead::kStage>& scratch, SinkOf&& sink_of) {
+                                           StripScratch<T, kFetch == ResidualFetch::kStage>& scratch,
+                                           SinkOf&& sink_of) {
   using Predictions = typename PredictionsOf<std::remove_cvref_t<decltype(sink_of(0u))>>::type;
-  constexpr bool kStaged = kAhead == AskAhead::kStage;
+  constexpr bool kStaged = kFetch == ResidualFetch::kStage;
   const uint32_t lane = lane_id();
   const uint32_t unit = (strip.first + lane / kUnitsPerTile * strip.step) * kUnitsPerTile + lane % kUnitsPerTile;
   sync_warp();  // nobody reads the last strip any more
@@ -341,7 +342,7 @@ __device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const Strip& 
     }
   };
   const auto ask_for = [&](uint32_t i) {
-    if (kAhead != AskAhead::kNothing && i < strip.count) {
+    if (kFetch != ResidualFetch::kOnDemand && i < strip.count) {
       const LearnedUnit* units = scratch.units + i * kUnitsPerTile;
       const uint32_t count = units_of_tile(chunk, strip.first + i * strip.step);
       if (!kStaged || units->is(LearnedUnit::kPackedTile)) {
@@ -390,10 +391,10 @@ struct StoreRows {
 
 // A warp decodes up to `most` tiles of each chunk. Grid: x covers the tiles of the longest chunk, kWarps · most per
 // block; y the chunks. `fault` becomes 1 if values were found that no writer makes.
-template <typename T, uint32_t kWarps, uint32_t kMinBlocks, AskAhead kAhead, typename P = FixedPoint>
+template <typename T, uint32_t kWarps, uint32_t kMinBlocks, ResidualFetch kFetch, typename P = FixedPoint>
 __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(ChunkBatch batch, uint32_t most, T* out,
                                                                              uint32_t* fault) {
-  __shared__ StripScratch<T, kAhead == AskAhead::kStage> scratch[kWarps];
+  __shared__ StripScratch<T, kFetch == ResidualFetch::kStage> scratch[kWarps];
   bool bad = false;
 #pragma unroll 1
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
@@ -403,7 +404,7 @@ __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(Chu
     const Strip strip = Strip::of_warp(tiles_of(count), most);
     if (strip.count == 0) continue;
     T* lane_out = out + load(batch.first_rows + chunk) + lane_id();
-    const bool wrong = feed_strip<T, kAhead>(learned, strip, scratch[threadIdx.x / kLanes], [&](uint32_t tile) {
+    const bool wrong = feed_strip<T, kFetch>(learned, strip, scratch[threadIdx.x / kLanes], [&](uint32_t tile) {
       const uint32_t rows = rows_of_tile(count, tile);
       return StoreRows<T, P>{lane_out + uint64_t{tile} * kTileRows, rows > lane_id() ? rows - lane_id() : 0};
     });

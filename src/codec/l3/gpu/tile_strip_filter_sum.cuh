@@ -1,4 +1,4 @@
-// Count and sum of the rows of l3 tiles that are at most a literal, for kernels compiled ahead. The lane that describes
+// Count and sum of the rows of l3 tiles that are at most a literal, for precompiled kernels. The lane that describes
 // a unit also moves the literal to its offsets; where those stay below 2^25, a row is one comparison and one addition,
 // which counts it in the bits above the sum. The base is added as often as rows passed, once per tile.
 #pragma once

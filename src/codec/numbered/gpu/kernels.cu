@@ -1,4 +1,4 @@
-// The numbered codec's decoding kernel, compiled ahead.
+// The numbered codec's decoding kernel, precompiled.
 #include "codec/numbered/gpu/kernels.h"
 
 #include "codec/numbered/gpu/kernels.cuh"

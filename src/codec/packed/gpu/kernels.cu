@@ -1,4 +1,4 @@
-// The packed codec's kernels, compiled ahead with unrolled code for widths up to 32.
+// The packed codec's kernels, precompiled with unrolled code for widths up to 32.
 #include "codec/packed/gpu/kernels.h"
 
 #include "codec/packed/gpu/kernels.cuh"
@@ -27,7 +27,7 @@ cudaError_t decode(const device::ChunkBatch& batch, uint128_t* out, cudaStream_t
 
 namespace {
 
-constexpr device::AheadDecoder kDecoders[] = {
+constexpr device::PrecompiledDecoder kDecoders[] = {
     {"Packed<uint8_t>", device::decode_as<uint8_t, decode<uint8_t>>},
     {"Packed<uint16_t>", device::decode_as<uint16_t, decode<uint16_t>>},
     {"Packed<uint32_t>", device::decode_as<uint32_t, decode<uint32_t>>},
@@ -37,6 +37,6 @@ constexpr device::AheadDecoder kDecoders[] = {
 
 }  // namespace
 
-device::AheadDecoders decoders() { return kDecoders; }
+device::PrecompiledDecoders decoders() { return kDecoders; }
 
 }  // namespace basalt::packed

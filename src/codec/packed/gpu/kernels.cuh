@@ -11,7 +11,7 @@
 
 namespace basalt::device {
 
-// The widths for which a reader is unrolled. Kernels compiled ahead take all up to the value's own bits.
+// The widths for which a reader is unrolled. Precompiled kernels take all up to the value's own bits.
 template <uint32_t... W>
 struct Widths {};
 struct AllWidths {};

@@ -1,4 +1,4 @@
-// The rle codec's kernels, compiled ahead.
+// The rle codec's kernels, precompiled.
 #include "codec/rle/gpu/kernels.h"
 
 #include "codec/delta/gpu/kernels.cuh"
@@ -35,7 +35,7 @@ cudaError_t decode_one(const NodeView&, const device::ChunkBatch& batch, void* o
   return decode(batch, kEnds, static_cast<T*>(out), fault, stream);
 }
 
-constexpr device::AheadDecoder kDecoders[] = {
+constexpr device::PrecompiledDecoder kDecoders[] = {
     {"Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>", decode_one<uint32_t, Ends::kPacked>},
     {"Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>", decode_one<uint64_t, Ends::kPacked>},
     {"Rle<uint32_t, Packed<uint32_t>, Delta<uint32_t, Packed<uint32_t>>>", decode_one<uint32_t, Ends::kDeltaPacked>},
@@ -44,6 +44,6 @@ constexpr device::AheadDecoder kDecoders[] = {
 
 }  // namespace
 
-device::AheadDecoders decoders() { return kDecoders; }
+device::PrecompiledDecoders decoders() { return kDecoders; }
 
 }  // namespace basalt::rle

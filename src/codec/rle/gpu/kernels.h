@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "codec/ahead.h"
+#include "codec/precompiled.h"
 #include "core/device/batch.h"
 
 namespace basalt::rle {
@@ -18,6 +18,6 @@ template <typename T>
                                  cudaStream_t stream);
 
 // By the readers that they stand for.
-[[nodiscard]] device::AheadDecoders decoders();
+[[nodiscard]] device::PrecompiledDecoders decoders();
 
 }  // namespace basalt::rle

@@ -1,4 +1,4 @@
-// Kernels that all decoders of strings share, compiled ahead.
+// Kernels that all decoders of strings share, precompiled.
 #include "codec/strings/gpu/kernels.h"
 
 #include <cub/block/block_scan.cuh>

@@ -1,4 +1,4 @@
-// The tokens codec's decoding kernels, compiled ahead. Grids: y is the array.
+// The tokens codec's decoding kernels, precompiled. Grids: y is the array.
 #include "codec/tokens/gpu/kernels.h"
 
 #include "codec/strings/gpu/launch.cuh"

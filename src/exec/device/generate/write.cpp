@@ -94,7 +94,7 @@ std::string Generator::scratch_text(const Needs& needs) const {
 // Asks for what the column's tile begins with.
 std::string Generator::ask_text(uint32_t column, const std::string& indent) const {
   const std::string& name = names_[column];
-  return indent + "const " + name + "_column::Ahead " + name + "_ahead(slot, work.tile());\n";
+  return indent + "const " + name + "_column::Prefetch " + name + "_prefetch(slot, work.tile());\n";
 }
 
 std::string Generator::open_columns(const Needs& needs, const std::string& indent) {
@@ -109,7 +109,7 @@ std::string Generator::open_columns(const Needs& needs, const std::string& inden
     const std::string& name = names_[column];
     if (!asks_early()) text += ask_text(column, indent);
     text +=
-        indent + name + "_column " + name + "_tile(slot, work.tile(), scratch" + offset + ", " + name + "_ahead);\n";
+        indent + name + "_column " + name + "_tile(slot, work.tile(), scratch" + offset + ", " + name + "_prefetch);\n";
     offset += " + " + name + "_column::kScratchBytes";
   }
   return text;
@@ -206,7 +206,7 @@ void Generator::write_range_test(const RangeTest& test, bool described) {
     needs.values.insert(test.column);
     if (!asks_early()) out += ask_text(test.column, "        ");
     out += "        alive &= " + name + "_column::test<Test::" + text.kind +
-           ">(slot, work.tile(), scratch, bad, how, " + name + "_ahead, codes_" + std::to_string(tests_) + ", " +
+           ">(slot, work.tile(), scratch, bad, how, " + name + "_prefetch, codes_" + std::to_string(tests_) + ", " +
            text.first + ", " + text.last + ");\n";
     declarations_ += "  CodeRange codes_" + std::to_string(tests_++) + ";\n";
   }

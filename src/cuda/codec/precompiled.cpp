@@ -1,5 +1,5 @@
-// The list of codecs with decoders that are compiled ahead.
-#include "cuda/codec/ahead.h"
+// The list of codecs with precompiled decoders.
+#include "cuda/codec/precompiled.h"
 
 #include "codec/delta/gpu/kernels.h"
 #include "codec/dict/gpu/kernels.h"
@@ -10,10 +10,10 @@
 
 namespace basalt::cuda {
 
-const device::AheadDecoder* find_ahead(std::string_view reader) {
-  for (const device::AheadDecoders list :
+const device::PrecompiledDecoder* find_precompiled(std::string_view reader) {
+  for (const device::PrecompiledDecoders list :
        {packed::decoders(), dict::decoders(), rle::decoders(), delta::decoders(), l3::decoders(), galp::decoders()}) {
-    for (const device::AheadDecoder& decoder : list) {
+    for (const device::PrecompiledDecoder& decoder : list) {
       if (reader == decoder.reader) return &decoder;
     }
   }
