@@ -16,8 +16,8 @@
 #include "codec/packed/gpu/kernels.cuh"
 #include "codec/plain/gpu/kernels.cuh"
 #include "codec/rle/gpu/kernels.cuh"
-#include "exec/device/described_tests.cuh"
 #include "exec/device/scan.cuh"
+#include "exec/device/tile_group_filter.cuh"
 //
 #include "cuda/edge_widths.h"
 
@@ -85,11 +85,11 @@ void expect_test(const std::vector<uint64_t>& descriptor, const std::vector<T>& 
       device::sync_warp();
     }
   });
-  if constexpr (requires { typename device::DescribedTest<T, kTest, Reader>::Scratch; }) {
+  if constexpr (requires { typename device::TileGroupTest<T, kTest, Reader>::Scratch; }) {
     // The array is two chunks of the work list; the second one's masks must be the first one's.
     constexpr uint32_t kSlotWords = 16;
-    using Described = device::DescribedTests<T, kTest, 1, kSlotWords, Reader>;
-    static_assert(Described::kScratchBytes <= sizeof(scratch));
+    using Groups = device::TileGroupFilter<T, kTest, 1, kSlotWords, Reader>;
+    static_assert(Groups::kScratchBytes <= sizeof(scratch));
     ASSERT_LE(descriptor.size() + 2, kSlotWords);
     std::vector<uint64_t> slots(2 * kSlotWords, values.size());
     std::vector<uint32_t> items;
@@ -99,13 +99,13 @@ void expect_test(const std::vector<uint64_t>& descriptor, const std::vector<T>& 
         items.push_back(device::make_work(slot, tile, tile % 5 == 3));
       }
     }
-    expect_masks<kTest>(values, first, last, place + ", described", [&](uint32_t, uint32_t* masks, uint32_t& bad) {
-      Described described(scratch, first, last);
+    expect_masks<kTest>(values, first, last, place + ", in groups", [&](uint32_t, uint32_t* masks, uint32_t& bad) {
+      Groups groups(scratch, first, last);
       for (device::Work work(items.data(), static_cast<uint32_t>(items.size())); work.more(); work.next()) {
-        described.next(work, slots.data(), first, last);
+        groups.next(work, slots.data(), first, last);
         if (work.slot() == 1 && work.all_pass()) continue;  // as kernels do where statistics know
         uint32_t how = device::kByBounds;
-        const uint32_t mask = described.mask(work, slots.data(), bad, how, first, last);
+        const uint32_t mask = groups.mask(work, slots.data(), bad, how, first, last);
         uint32_t& out = masks[work.tile() * kLanes + device::lane_id()];
         if (work.slot() == 0) out = mask;
         if (out != mask) bad = 1;
@@ -163,7 +163,7 @@ TEST(EmulatedFloatFilter, ValuesRowByRow) {
   check<double, Rle<uint64_t, Plain<uint64_t>, Packed<uint32_t>>>("rle(plain, packed)");
 }
 
-// More tiles than are described at a time; lists that are tested ahead and such that lanes share out, of up to 32 and
+// More tiles than are described at a time; lists that are tested early and such that lanes share out, of up to 32 and
 // up to 64 exceptions, and masks; exceptions that are alike, similar and not.
 template <typename T>
 void check_exceptions() {
@@ -186,15 +186,15 @@ void check_exceptions() {
                                                              "up to " + std::to_string(most) + " exceptions");
   }
 }
-TEST(EmulatedFloatFilter, ExceptionsOfDescribedTiles) {
+TEST(EmulatedFloatFilter, ExceptionsOfTileGroups) {
   check_exceptions<double>();
   check_exceptions<float>();
 }
 
-using Described = device::DescribedTest<double, Test::kAtMost, Galp<uint64_t, Packed<uint64_t>>>;
+using Groups = device::TileGroupTest<double, Test::kAtMost, Galp<uint64_t, Packed<uint64_t>>>;
 
 // A block whose size does not fit its count, and a list without one of its end marks.
-TEST(EmulatedFloatFilter, DamagedExceptionsOfDescribedTilesAreSeen) {
+TEST(EmulatedFloatFilter, DamagedExceptionsOfTileGroupsAreSeen) {
   std::vector<double> values = testing::decimals<double>(kTileRows, 900, 10, 1);
   for (size_t i = 0; i < 10; ++i) values[i * 100] = 1.0 / 3;
   const auto is_bad = [&](uint32_t word, uint32_t change) {
@@ -202,16 +202,16 @@ TEST(EmulatedFloatFilter, DamagedExceptionsOfDescribedTilesAreSeen) {
     auto* words = reinterpret_cast<uint32_t*>(node.streams[galp::kExceptions].data());
     words[word] ^= change;
     const std::vector<uint64_t> descriptor = descriptor_of(view_of(node));
-    alignas(16) static unsigned char scratch[sizeof(Described::Scratch)];
-    auto& described = *reinterpret_cast<Described::Scratch*>(scratch);
+    alignas(16) static unsigned char scratch[sizeof(Groups::Scratch)];
+    auto& groups = *reinterpret_cast<Groups::Scratch*>(scratch);
     uint32_t bad = 0;
     EmulatedWarp::run([&] {
       uint32_t lane_bad = 0;
       uint32_t how = device::kByBounds;
-      Described::begin(described, INT64_MIN, 0);
-      const bool exists = device::lane_id() / (kLanes / Described::kTiles) == 0;
-      Described::describe(exists, descriptor.data(), 0, described, INT64_MIN, 0);
-      Described::mask(descriptor.data(), 0, 0, described, lane_bad, how, INT64_MIN, 0);
+      Groups::begin(groups, INT64_MIN, 0);
+      const bool exists = device::lane_id() / (kLanes / Groups::kTiles) == 0;
+      Groups::describe(exists, descriptor.data(), 0, groups, INT64_MIN, 0);
+      Groups::mask(descriptor.data(), 0, 0, groups, lane_bad, how, INT64_MIN, 0);
       bad |= lane_bad;
     });
     return bad != 0;

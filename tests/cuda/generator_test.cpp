@@ -57,23 +57,23 @@ TEST(Generator, OneColumnIsFilteredAndSummedAtOnce) {
   EXPECT_EQ(source_of(samples::sum_between("l3", TypeKind::kInt64, {})), read_text("tests/cuda/filter_sum_kernel.txt"));
 }
 
-TEST(Generator, TilesOfDecimalsAreDescribedWhereTheyAreOnlyTested) {
+TEST(Generator, TilesOfDecimalsAreFilteredByGroupsWhereTheyAreOnlyTested) {
   // After a wanted change: build/…/tests/nvrtc_check --print "count(*) where v is below, galp(packed) of 8 bytes" >
-  // tests/cuda/decimals_kernel.txt
+  // tests/cuda/tile_group_kernel.txt
   EXPECT_EQ(source_of(samples::count_decimals(TypeKind::kFloat64, {14, 15, 16})),
-            read_text("tests/cuda/decimals_kernel.txt"));
-  const auto described = [](const samples::Sample& sample) {
-    return source_of(sample).find("DescribedTests<") != std::string::npos;
+            read_text("tests/cuda/tile_group_kernel.txt"));
+  const auto by_groups = [](const samples::Sample& sample) {
+    return source_of(sample).find("TileGroupFilter<") != std::string::npos;
   };
   samples::Sample read = samples::count_decimals(TypeKind::kFloat64, {14});
   read.pipeline.aggregates.push_back(samples::aggregate(AggregateOp::kMax, samples::column(read.pipeline, 0)));
-  EXPECT_FALSE(described(read));
+  EXPECT_FALSE(by_groups(read));
   samples::Sample tested_twice = samples::count_decimals(TypeKind::kFloat64, {14});
   Pipeline& p = tested_twice.pipeline;
   p.filter = samples::call(
       ExprOp::kAnd, Physical::kU8,
       {p.filter, samples::test(ExprOp::kNotEqual, samples::column(p, 0), samples::real(Physical::kF64, 3))});
-  EXPECT_FALSE(described(tested_twice));
+  EXPECT_FALSE(by_groups(tested_twice));
 }
 
 // Filter sums are asked for where they are all that a statement wants and where their sums are exact.
@@ -227,7 +227,7 @@ TEST(Generator, NoTwoColumnsShareAnIdentifier) {
 
 // A column's identifiers end in these words: what kernels include must not declare any such name at its top level.
 TEST(Generator, NoColumnSharesAnIdentifierWithThePrelude) {
-  const std::regex declared("\\n(?:[\\w:<>*& ]+ )?(\\w+_(?:column|validity|texts|tests|filter_sum))\\b[ (=<{]");
+  const std::regex declared("\\n(?:[\\w:<>*& ]+ )?(\\w+_(?:column|validity|texts|filter|filter_sum))\\b[ (=<{]");
   for (size_t i = 0; i < cuda::kPreludeHeaderCount; ++i) {
     const std::string text = cuda::kPreludeHeaders[i].text;
     std::smatch found;

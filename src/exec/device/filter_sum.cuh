@@ -6,52 +6,15 @@
 #include "core/float_key.h"
 #include "exec/device/aggregate.cuh"
 #include "exec/device/scan.cuh"
+#include "exec/device/tile_groups.cuh"
 
 namespace basalt::device {
-
-// Goes through a warp's tiles as some are described at a time. kAt: where the column's words begin in a chunk's slot of
-// kSlotWords words.
-template <uint32_t kAt, uint32_t kSlotWords, typename Reader>
-class DescribedTiles {
- public:
-  using Scratch = typename Reader::Scratch;
-  static constexpr uint32_t kScratchBytes = round_to_16(sizeof(Scratch));
-
-  // `place`: kScratchBytes of shared memory for each warp.
-  __device__ __forceinline__ explicit DescribedTiles(void* place) : scratch(*static_cast<Scratch*>(place)) {}
-
-  // The number of the tile at which `work` stands, once for every tile. describe(exists, item) comes first where none
-  // is described, by each lane for the work item that is its to describe.
-  template <typename Describe>
-  __device__ __forceinline__ uint32_t next(const Work& work, Describe&& describe) {
-    if (next_ == 0) {
-      uint32_t item = 0;
-      const bool exists = work.ahead(lane_id() / (kLanes / Reader::kTiles), item);
-      sync_warp();  // nobody reads the last tiles any more
-      describe(exists, item);
-      sync_warp();
-    }
-    const uint32_t number = next_;
-    next_ = number + 1 == Reader::kTiles ? 0 : number + 1;
-    return number;
-  }
-  // Whether the next tile was described with this one.
-  __device__ __forceinline__ bool followed(const Work& work) const { return next_ != 0 && !work.last(); }
-  __device__ __forceinline__ static const uint64_t* descriptor(const uint64_t* slots, uint32_t item) {
-    return slots + static_cast<uint64_t>(work_slot(item)) * kSlotWords + kAt + 1;
-  }
-
-  Scratch& scratch;
-
- private:
-  uint32_t next_ = 0;  // of the described tiles
-};
 
 // Of integers. S: the column's logical type.
 template <typename S, uint32_t kAt, uint32_t kSlotWords, typename Reader>
 class FilterSum {
   using T = typename Reader::value_type;
-  using Tiles = DescribedTiles<kAt, kSlotWords, Reader>;
+  using Tiles = TileGroups<kAt, kSlotWords, Reader>;
 
  public:
   static constexpr uint32_t kScratchBytes = Tiles::kScratchBytes;
@@ -79,7 +42,7 @@ class FilterSum {
 // Of floats, tested by their keys.
 template <uint32_t kAt, uint32_t kSlotWords, typename Reader>
 class FloatFilterSum {
-  using Tiles = DescribedTiles<kAt, kSlotWords, Reader>;
+  using Tiles = TileGroups<kAt, kSlotWords, Reader>;
 
  public:
   static constexpr uint32_t kScratchBytes = Tiles::kScratchBytes;

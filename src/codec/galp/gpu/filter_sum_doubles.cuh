@@ -20,7 +20,7 @@ struct DoubleRows {
       mark = PackedFilterSum<T>::mark_of(integers.width());
     }
   };
-  using Tile = DescribedDecimals<T, Factors>;
+  using Tile = DecimalTile<T, Factors>;
   static constexpr uint32_t kWidest = 64;
 
   // Rows from `first` to `last`; kPatched: but for the lane's `exceptions`.

@@ -30,7 +30,7 @@ struct FloatRows {
       return galp::remainder(d, galp::multiply(galp::multiply(d, times), back), digit);
     }
   };
-  using Tile = DescribedDecimals<T, Factors>;
+  using Tile = DecimalTile<T, Factors>;
   static constexpr uint32_t kWidest = 23;
 
   // Rows from `first` to `last`; kPatched: but for the lane's `exceptions`.

@@ -1,5 +1,5 @@
-// What filter sums of floats of four and of eight bytes share: tiles of decimals that are described ahead, with their
-// exceptions, and tiles read row by row. The order of additions is that of exec/aggregate.h.
+// What filter sums of floats of four and of eight bytes share: tiles of decimals as they are described in groups, with
+// their exceptions, and tiles read row by row. The order of additions is that of exec/aggregate.h.
 #pragma once
 
 #include "codec/galp/gpu/kernels_listed.cuh"
@@ -18,7 +18,7 @@ enum class GalpTile : uint32_t { kSomePass, kAllPass, kNonePasses, kNoDecimals }
 
 // A whole tile of decimals with few exceptions, by one lane. `Factors`: what makes values of its integers.
 template <typename T, typename Factors>
-struct alignas(16) DescribedDecimals {
+struct alignas(16) DecimalTile {
   Factors factors;
   const uint32_t* words;  // of lane 0
   T first, last;          // packed values that pass, if some do

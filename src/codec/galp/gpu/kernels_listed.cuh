@@ -1,4 +1,4 @@
-// Listed exceptions of tiles, for kernels whose lanes describe many tiles ahead: a lane goes through those of its tile
+// Listed exceptions of tiles, for kernels that take tiles in groups: a lane goes through those of its tile
 // by itself, and leaves for every lane which of its rows are exceptions; or, where there are many, all lanes share them
 // out when the tile's turn comes.
 #pragma once

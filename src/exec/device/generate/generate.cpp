@@ -292,11 +292,11 @@ KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
   plan_.literals = literals_.values();
   plan_.source = whole_source();
   // Beside what tiles take in turn.
-  if (described_) plan_.scratch_bytes += galp::kDescribedBytes;
+  if (tile_group_filter_) plan_.scratch_bytes += galp::kTileGroupBytes;
   return std::move(plan_);
 }
 
-bool Generator::describes_first_test() const {
+bool Generator::filters_tile_groups() const {
   if (range_tests_.empty()) return false;
   const uint32_t column = range_tests_[0].column;
   const std::vector<DeviceReader>& readers = plan_.columns[column].shapes.values;
@@ -310,8 +310,8 @@ bool Generator::describes_first_test() const {
 
 void Generator::write_steps() {
   plan_aggregates();
-  const bool described = describes_first_test();
-  for (size_t i = 0; i < range_tests_.size(); ++i) write_range_test(range_tests_[i], i == 0 && described);
+  const bool by_groups = filters_tile_groups();
+  for (size_t i = 0; i < range_tests_.size(); ++i) write_range_test(range_tests_[i], i == 0 && by_groups);
   for (const TextTest& test : text_tests_) write_text_test(test);
   for (const Expr& expr : general_tests_) write_filter_step(expr);
   for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {

@@ -190,7 +190,7 @@ Generator::RangeText Generator::range_text(const RangeTest& test) {
   return text;
 }
 
-void Generator::write_range_test(const RangeTest& test, bool described) {
+void Generator::write_range_test(const RangeTest& test, bool by_groups) {
   const std::string& name = names_[test.column];
   const RangeText text = range_text(test);
   Needs needs;
@@ -198,10 +198,10 @@ void Generator::write_range_test(const RangeTest& test, bool described) {
   std::string& out = filter_text_;
   out += "      {  // " + text.words + "\n";
   if (nullable(test.column)) out += "        alive &= " + name + "_validity::mask(slot, work.tile(), scratch, bad);\n";
-  if (described) {
-    described_ = Described{test.column, text};
-    out += "        alive &= tests.mask(work, p.slots, bad, how, " + text.first + ", " + text.last + ");\n";
-    declarations_ += "  " + name + "_tests tests(scratch + kTileScratch, " + text.first + ", " + text.last + ");\n";
+  if (by_groups) {
+    tile_group_filter_ = GroupFilter{test.column, text};
+    out += "        alive &= filter.mask(work, p.slots, bad, how, " + text.first + ", " + text.last + ");\n";
+    declarations_ += "  " + name + "_filter filter(scratch + kTileScratch, " + text.first + ", " + text.last + ");\n";
   } else {
     needs.values.insert(test.column);
     if (!asks_early()) out += ask_text(test.column, "        ");
@@ -214,13 +214,13 @@ void Generator::write_range_test(const RangeTest& test, bool described) {
   out += "        sync_warp();\n      }\n      if (tally.ends(alive, how)) continue;\n";
 }
 
-std::string Generator::described_type() const {
-  if (!described_) return {};
-  const ColumnPlan& plan = plan_.columns[described_->column];
-  return "using " + names_[described_->column] + "_tests = DescribedTests<" +
-         logical_type(physical_of(pipeline_.columns[described_->column].type)) + ", Test::" + described_->text.kind +
-         ", " + std::to_string(plan.value_at) + ", " + std::to_string(plan_.slot_words) + ", " +
-         with_widths(plan.shapes.values[0].type, plan.widths) + ">;\n";
+std::string Generator::tile_group_filter_type() const {
+  if (!tile_group_filter_) return {};
+  const ColumnPlan& plan = plan_.columns[tile_group_filter_->column];
+  return "using " + names_[tile_group_filter_->column] + "_filter = TileGroupFilter<" +
+         logical_type(physical_of(pipeline_.columns[tile_group_filter_->column].type)) +
+         ", Test::" + tile_group_filter_->text.kind + ", " + std::to_string(plan.value_at) + ", " +
+         std::to_string(plan_.slot_words) + ", " + with_widths(plan.shapes.values[0].type, plan.widths) + ">;\n";
 }
 
 // A test's table has a word of its own in every slot.
@@ -444,8 +444,8 @@ uint32_t Generator::resident_warps() const {
   if (filter_sum_of_) return 24;
   bool reads = !general_tests_.empty() || !text_tests_.empty();
   for (const AggregateStep& step : steps_) reads = reads || !step.needs.values.empty();
-  // Described tiles are read with more words in flight by fewer warps: doubles of 16 bits at 89 % with 32, 79 with 40.
-  if (!reads && plan_.scratch_bytes == 0) return described_ ? 32 : 48;
+  // Tiles in groups are read with more words in flight by fewer warps: doubles of 16 bits at 89 % with 32, 79 with 40.
+  if (!reads && plan_.scratch_bytes == 0) return tile_group_filter_ ? 32 : 48;
   // Columns are tested one after the other. Floats of 4 bytes are at 84 instead of 78 % of the ceiling with 16 bits, at
   // 97 instead of 92 with 24; those of 8 bytes lose from 24 bits on.
   const bool narrow = std::ranges::all_of(
@@ -492,7 +492,7 @@ std::string Generator::column_types() const {
              with_widths(plan.shapes.values[0].filter_sum, plan.widths) + ">;\n";
       continue;
     }
-    if (is_described(i)) continue;
+    if (is_filtered_by_groups(i)) continue;
     out += "using " + names_[i] + "_column = Column<" + type + ", " + std::to_string(plan.value_at) + ", " +
            std::to_string(plan.shapes.value_words);
     for (const DeviceReader& reader : plan.shapes.values) {
@@ -510,17 +510,17 @@ std::string Generator::column_types() const {
 std::string Generator::tile_steps() const {
   if (filter_sum_of_) return aggregate_text_;
   std::string out;
-  if (described_) {
-    out += "    uint32_t alive = tests.next(work, p.slots, " + described_->text.first + ", " + described_->text.last +
-           ");\n";
+  if (tile_group_filter_) {
+    out += "    uint32_t alive = filter.next(work, p.slots, " + tile_group_filter_->text.first + ", " +
+           tile_group_filter_->text.last + ");\n";
   }
-  if (!described_ || names_.size() > 1 || nullable(described_->column)) {
+  if (!tile_group_filter_ || names_.size() > 1 || nullable(tile_group_filter_->column)) {
     out += "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n";
   }
   for (uint32_t i = 0; asks_early() && i < names_.size(); ++i) {
-    if (!has_texts(i) && !is_described(i)) out += ask_text(i, "    ");
+    if (!has_texts(i) && !is_filtered_by_groups(i)) out += ask_text(i, "    ");
   }
-  if (!described_) out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
+  if (!tile_group_filter_) out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
   if (!filter_text_.empty()) {
     out += "    if (!work.all_pass()) {\n      uint32_t how = kByBounds;\n" + filter_text_ +
            "      tally.count(how);\n    }\n";
@@ -542,21 +542,21 @@ std::string Generator::whole_source() const {
   }
   std::string out = "// One warp per tile of 1024 rows; bit k of a lane's mask stands for row 32 * k + lane.\n" +
                     codec_includes(readers) + "#include \"exec/device/aggregate.cuh\"\n" +
-                    (described_ ? "#include \"exec/device/described_tests.cuh\"\n" : "") +
+                    (filter_sum_of_ ? "#include \"exec/device/filter_sum.cuh\"\n" : "") +
                     "#include \"exec/device/scan.cuh\"\n" +
                     (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
-                    (filter_sum_of_ ? "#include \"exec/device/filter_sum.cuh\"\n" : "") +
+                    (tile_group_filter_ ? "#include \"exec/device/tile_group_filter.cuh\"\n" : "") +
                     "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
-  out += column_types() + described_type();
+  out += column_types() + tile_group_filter_type();
   out += "\nconstexpr uint32_t kSlotWords = " + std::to_string(plan_.slot_words) + ";\n";
   std::set<std::string> sizes(scratch_sizes_.begin(), scratch_sizes_.end());
   std::string scratch = "0";
   for (const std::string& size : sizes) {
     if (size != "0") scratch = "larger(" + scratch + ", " + size + ")";
   }
-  if (described_) {
+  if (tile_group_filter_) {
     out += "constexpr uint32_t kTileScratch = " + scratch + ";\n";
-    scratch = "kTileScratch + " + names_[described_->column] + "_tests::kScratchBytes";
+    scratch = "kTileScratch + " + names_[tile_group_filter_->column] + "_filter::kScratchBytes";
   }
   out += "constexpr uint32_t kScratch = " + scratch + ";\nconstexpr uint32_t kWarps = warps_that_fit(kScratch);\n\n";
   out += "extern \"C\" __global__ void __launch_bounds__(kWarps * kLanes, " + std::to_string(resident_warps()) +

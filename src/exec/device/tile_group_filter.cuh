@@ -3,16 +3,16 @@
 #pragma once
 
 #include "codec/galp/gpu/kernels_listed.cuh"
-#include "exec/device/filter_sum.cuh"
+#include "exec/device/tile_groups.cuh"
 #include "exec/device/tile_tests.cuh"
 
 namespace basalt::device {
 
 template <typename S, Test kTest, typename Reader>
-class DescribedTest;
+class TileGroupTest;
 
 template <typename S, Test kTest, typename T, typename UnrolledWidths>
-class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
+class TileGroupTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   using Reader = Galp<T, Packed<T, UnrolledWidths>>;
   using Shape = ShapeTest<S, kTest, Reader>;
   // Which integers pass where they need not be read, which their width says otherwise; kAnything: not known.
@@ -25,20 +25,20 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     uint32_t rows;
   };
   static constexpr uint32_t kNoPair = ~0u;
-  static constexpr uint32_t kMostAhead = 16;  // exceptions that are tested as their tile is described
+  static constexpr uint32_t kMostEarly = 16;  // exceptions that are tested as their tile is described
 
  public:
-  static constexpr uint32_t kTiles = galp::kDescribedTiles;  // at once
+  static constexpr uint32_t kTiles = galp::kTileGroup;  // at once
   struct alignas(16) Scratch {
     Tile tiles[kTiles];
-    RowsOfTiles<kTiles> excepted;  // exceptions, if they are tested ahead
+    RowsOfTiles<kTiles> excepted;  // exceptions, if they are tested early
     RowsOfTiles<kTiles> passed;    // those of them that pass
     SharedExceptions exceptions;
     FloatKeyRange<T> range;
     IntegerSpan span;  // of `pair`
     uint32_t pair;
   };
-  static_assert(sizeof(Scratch) <= galp::kDescribedBytes);
+  static_assert(sizeof(Scratch) <= galp::kTileGroupBytes);
 
   // Once, before tiles are described.
   __device__ __forceinline__ static void begin(Scratch& scratch, int64_t first, int64_t last) {
@@ -71,12 +71,12 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
       if (mine) place(out, integers, span);
     });
     const uint32_t count = out.width == kAnything ? 0 : out.exceptions.count();
-    const bool ahead = count != 0 && count <= kMostAhead;
-    if (any_lane(ahead)) {
+    const bool early = count != 0 && count <= kMostEarly;
+    if (any_lane(early)) {
       scratch.excepted.clear();
       scratch.passed.clear();
       sync_warp();
-      const uint32_t unsound = ahead && !test_ahead(out.exceptions, scratch) ? 1 : 0;
+      const uint32_t unsound = early && !test_early(out.exceptions, scratch) ? 1 : 0;
       static_assert(kLanesPerTile == 2);
       if ((unsound | shuffle_xor(unsound, 1)) != 0) out.width = kAnything;
     }
@@ -105,7 +105,7 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
       return tested.mask;
     }
     const uint32_t count = here.exceptions.count();
-    const bool shared = count > kMostAhead && count <= galp::kMaxListed;
+    const bool shared = count > kMostEarly && count <= galp::kMaxListed;
     typename ListedExceptions<T>::Asked asked{};
     if (shared) asked = here.exceptions.ask(lane_id());
     uint32_t mask = here.width == kAll ? ~0u : 0u;
@@ -117,7 +117,7 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
     if (count == 0) return mask;
     how = kByRows;
     const uint32_t lane = lane_id();
-    if (count <= kMostAhead) return (mask & ~scratch.excepted.of(i, lane)) | scratch.passed.of(i, lane);
+    if (count <= kMostEarly) return (mask & ~scratch.excepted.of(i, lane)) | scratch.passed.of(i, lane);
     if (shared) return test_shared(here.exceptions, asked, mask, scratch, bad);
     ExceptionWords words;
     words.ask(here.exceptions.rows, galp::block_words(count, here.exceptions.width(), Reader::kBits));
@@ -151,7 +151,7 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   }
 
   // By the lanes of a tile. False: positions that no writer makes.
-  __device__ __forceinline__ static bool test_ahead(const ListedExceptions<T>& exceptions, Scratch& scratch) {
+  __device__ __forceinline__ static bool test_early(const ListedExceptions<T>& exceptions, Scratch& scratch) {
     // More words in flight would take registers from the loop over tiles.
     constexpr uint32_t kAtOnce = sizeof(T) == 8 ? 2 : 4;
     uint32_t rows = 0;
@@ -188,16 +188,16 @@ class DescribedTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   }
 };
 
-// Such a test in generated kernels. kAt and kSlotWords: as of DescribedTiles.
+// Such a test in generated kernels. kAt and kSlotWords: as of TileGroups.
 template <typename S, Test kTest, uint32_t kAt, uint32_t kSlotWords, typename Reader>
-class DescribedTests {
-  using TileTest = DescribedTest<S, kTest, Reader>;
-  using Tiles = DescribedTiles<kAt, kSlotWords, TileTest>;
+class TileGroupFilter {
+  using TileTest = TileGroupTest<S, kTest, Reader>;
+  using Tiles = TileGroups<kAt, kSlotWords, TileTest>;
 
  public:
   static constexpr uint32_t kScratchBytes = Tiles::kScratchBytes;
 
-  __device__ __forceinline__ DescribedTests(void* scratch, int64_t first, int64_t last) : tiles_(scratch) {
+  __device__ __forceinline__ TileGroupFilter(void* scratch, int64_t first, int64_t last) : tiles_(scratch) {
     TileTest::begin(tiles_.scratch, first, last);
   }
 
