@@ -2,7 +2,7 @@
 // beside the published layout and decoder and beside FP64 predictions; and single rows looked up. With --l1: one launch
 // per width for scripts/l1_study.sh.
 #include "codec/l3/gpu/kernels.h"
-#include "codec/l3/gpu/strip.cuh"
+#include "codec/l3/gpu/tile_strip.cuh"
 #include "codec/packed/gpu/kernels.cuh"
 #include "gen/l3.h"
 #include "l3_column.h"

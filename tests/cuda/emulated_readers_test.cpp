@@ -16,7 +16,7 @@
 #include "codec/delta/gpu/kernels.cuh"
 #include "codec/dict/gpu/kernels.cuh"
 #include "codec/l3/gpu/kernels.cuh"
-#include "codec/l3/gpu/strip.cuh"
+#include "codec/l3/gpu/tile_strip.cuh"
 #include "codec/packed/gpu/kernels.cuh"
 #include "codec/plain/gpu/kernels.cuh"
 #include "codec/rle/gpu/expand.cuh"
@@ -265,7 +265,7 @@ void expect_strips_with(const NodeView& node, const std::vector<T>& values, cons
   for (const uint32_t strip : {1u, 3u, device::kStripTiles}) {
     std::vector<T> out(values.size());
     bool bad = false;
-    static device::StripScratch<T, kFetch == device::ResidualFetch::kStage> scratch;
+    static device::TileStripScratch<T, kFetch == device::ResidualFetch::kStage> scratch;
     EmulatedWarp::run([&] {
       const uint32_t lane = device::lane_id();
       // As three warps of a block would, one after the other.
@@ -326,7 +326,7 @@ void expect_alike(const Node& node, size_t rows, const std::string& place) {
   EXPECT_TRUE(bad != 0 || !reader->corrupt()) << place;
   bool strip_bad = false;
   std::vector<uint64_t> by_strip(expected.size());
-  static device::StripScratch<uint64_t> scratch;
+  static device::TileStripScratch<uint64_t> scratch;
   EmulatedWarp::run([&] {
     const uint32_t lane = device::lane_id();
     for (uint32_t tile = 0; tile < device::tiles_of(static_cast<uint32_t>(rows)); ++tile) {

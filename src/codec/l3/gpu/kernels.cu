@@ -1,7 +1,7 @@
 // The l3 codec's kernels, precompiled.
 #include "codec/l3/gpu/kernels.h"
 
-#include "codec/l3/gpu/strip.cuh"
+#include "codec/l3/gpu/tile_strip.cuh"
 #include "core/device/launch.h"
 
 namespace basalt::l3 {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "codec/l3/gpu/kernels_bounded.cuh"
-#include "codec/l3/gpu/strip.cuh"
+#include "codec/l3/gpu/tile_strip.cuh"
 #include "core/device/filter_sum.h"
 
 namespace basalt::device {
@@ -84,14 +84,14 @@ __device__ __forceinline__ void sum_predictions(const LearnedUnit& unit, uint32_
 
 template <typename T, bool kStaged>
 struct alignas(16) SumScratch {
-  StripScratch<T, kStaged> strip;
+  TileStripScratch<T, kStaged> strip;
   uint32_t bounds[kLanes];
 };
 
 // Of any tile. Called, so that the ways of most tiles keep their registers.
 template <typename T>
 __device__ __noinline__ TileSum sum_any_tile(const uint64_t* descriptor, uint32_t tile, T last,
-                                             const LearnedUnit* units, typename StripRuns<T>::Scratch& scratch) {
+                                             const LearnedUnit* units, typename TileStripRuns<T>::Scratch& scratch) {
   const uint32_t rows = rows_of_tile(row_count(descriptor), tile);
   SumRows<T> sums{last, rows > lane_id() ? rows - lane_id() : 0};
   const bool bad = feed_tile<T, false>(l3_chunk(descriptor), tile, units, scratch, nullptr, sums);
@@ -116,7 +116,7 @@ __device__ __forceinline__ void sum_packed_tile(const LearnedUnit& unit, uint32_
 // Adds the rows of a strip to the sums. kStaged: residuals of tiles that partitions share go through shared memory, one
 // tile ahead.
 template <typename T, bool kStaged>
-__device__ __forceinline__ void filter_sum_strip(const uint64_t* descriptor, const Strip& strip, T last,
+__device__ __forceinline__ void filter_sum_strip(const uint64_t* descriptor, const TileStrip& strip, T last,
                                                  SumScratch<T, kStaged>& scratch, TileSum& sums) {
   const uint32_t lane = lane_id();
   const uint32_t rows = row_count(descriptor);

@@ -16,7 +16,7 @@ constexpr uint32_t kStripTiles = kLanes / kUnitsPerTile;
 constexpr uint32_t kUnitLanes = kLanes / kUnitsPerTile;  // where a tile's units are worked on side by side
 
 template <typename T>
-using StripRuns = LearnedRuns<T, 128>;
+using TileStripRuns = LearnedRuns<T, 128>;
 
 // Residuals of units of up to this width go through shared memory where that is asked for.
 constexpr uint32_t kWidestStaged = 24;
@@ -29,9 +29,9 @@ struct alignas(16) StagedTiles {
 struct NotStaged {};
 
 template <typename T, bool kStaged = false>
-struct alignas(16) StripScratch {
+struct alignas(16) TileStripScratch {
   LearnedUnit units[kLanes];
-  typename StripRuns<T>::Scratch runs;
+  typename TileStripRuns<T>::Scratch runs;
   typename SelectType<kStaged, StagedTiles, NotStaged>::type staged;
 };
 
@@ -231,7 +231,8 @@ __device__ __forceinline__ void feed_unit(const l3::Chunk& chunk, const LearnedU
 // value. `staged`: where stage_units has put residuals. True if rows break a rule.
 template <typename T, bool kStaged, typename Sink>
 __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile, const LearnedUnit* units,
-                                          typename StripRuns<T>::Scratch& scratch, const uint32_t* staged, Sink& sink) {
+                                          typename TileStripRuns<T>::Scratch& scratch, const uint32_t* staged,
+                                          Sink& sink) {
   const uint32_t count = units_of_tile(chunk, tile);
   if ((units->info & (LearnedUnit::kPackedTile | LearnedUnit::kRuns)) == LearnedUnit::kPackedTile) {
     feed_packed_tile<T>(chunk, *units, sink);
@@ -253,7 +254,7 @@ __device__ __forceinline__ bool feed_tile(const l3::Chunk& chunk, uint32_t tile,
       continue;
     }
     const uint32_t partition = unit.place;
-    const StripRuns<T> runs(chunk, partition, tile, scratch);
+    const TileStripRuns<T> runs(chunk, partition, tile, scratch);
     bad = bad || runs.bad;
     for (; u < count && units[u].is(LearnedUnit::kRuns) && units[u].place == partition; ++u) {
       const uint32_t first_k = u * kUnitRowsPerLane;
@@ -298,17 +299,17 @@ __device__ __forceinline__ void stage_units(const l3::Chunk& chunk, const Learne
 }
 
 // Tiles first, first + step, … of a chunk; count ≤ kStripTiles.
-struct Strip {
+struct TileStrip {
   uint32_t first;
   uint32_t step;
   uint32_t count;
 
   // The strip of a warp of this block, `most` tiles long; the block's warps take turns.
-  __device__ __forceinline__ static Strip of_warp(uint32_t tiles, uint32_t most) {
+  __device__ __forceinline__ static TileStrip of_warp(uint32_t tiles, uint32_t most) {
     const uint32_t warps = blockDim.x / kLanes;
     const uint32_t block_first = blockIdx.x * warps * most;
     const uint32_t end = tiles - block_first < warps * most ? tiles : block_first + warps * most;
-    Strip strip{block_first + threadIdx.x / kLanes, warps, 0};
+    TileStrip strip{block_first + threadIdx.x / kLanes, warps, 0};
     if (block_first < tiles && strip.first < end) strip.count = (end - strip.first + warps - 1) / warps;
     return strip;
   }
@@ -323,8 +324,8 @@ enum class ResidualFetch {
 
 // Calls sink_of(tile) and gives the sink the tile's rows, tile after tile. True if rows break a rule.
 template <typename T, ResidualFetch kFetch, typename SinkOf>
-__device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const Strip& strip,
-                                           StripScratch<T, kFetch == ResidualFetch::kStage>& scratch,
+__device__ __forceinline__ bool feed_strip(const l3::Chunk& chunk, const TileStrip& strip,
+                                           TileStripScratch<T, kFetch == ResidualFetch::kStage>& scratch,
                                            SinkOf&& sink_of) {
   using Predictions = typename PredictionsOf<std::remove_cvref_t<decltype(sink_of(0u))>>::type;
   constexpr bool kStaged = kFetch == ResidualFetch::kStage;
@@ -394,14 +395,14 @@ struct StoreRows {
 template <typename T, uint32_t kWarps, uint32_t kMinBlocks, ResidualFetch kFetch, typename P = FixedPoint>
 __global__ __launch_bounds__(kWarps* kLanes, kMinBlocks) void decode_learned(ChunkBatch batch, uint32_t most, T* out,
                                                                              uint32_t* fault) {
-  __shared__ StripScratch<T, kFetch == ResidualFetch::kStage> scratch[kWarps];
+  __shared__ TileStripScratch<T, kFetch == ResidualFetch::kStage> scratch[kWarps];
   bool bad = false;
 #pragma unroll 1
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
     const uint64_t* descriptor = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
     const l3::Chunk learned = l3_chunk(descriptor);
     const uint32_t count = row_count(descriptor);
-    const Strip strip = Strip::of_warp(tiles_of(count), most);
+    const TileStrip strip = TileStrip::of_warp(tiles_of(count), most);
     if (strip.count == 0) continue;
     T* lane_out = out + load(batch.first_rows + chunk) + lane_id();
     const bool wrong = feed_strip<T, kFetch>(learned, strip, scratch[threadIdx.x / kLanes], [&](uint32_t tile) {

@@ -1,5 +1,5 @@
-// Lines of 32-bit values with residuals of up to 16 bits on Arm, included by line_loops.h. A Neoverse N1 starts two
-// vector instructions per cycle, so their number decides; a copy to all lanes and half a paired store count as one.
+// Lines of 32-bit values with residuals of up to 16 bits on Arm, included by unpack_line_loops.h. A Neoverse N1 starts
+// two vector instructions per cycle, so their number decides; a copy to all lanes and half a paired store count as one.
 
 // Up to 16 bits eight rows at a time: their words' lower or upper halves side by side are one vector, from which a
 // residual comes for eight rows at once, and is widened by the addition. Rows 4v, 4v + 1 of a block add ramp[v] to y,

@@ -360,7 +360,7 @@ template <uint32_t kWidth, uint32_t... kIndexes>
                        out + kIndexes * kLanes),
    ...);
 }
-#include "core/line_halves.h"
+#include "core/unpack_line_neon.h"
 
 template <uint32_t kWidth>
 void unpack_on_32(const uint32_t* words, uint64_t y, uint64_t step, uint32_t* out) {

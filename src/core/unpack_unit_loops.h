@@ -1,7 +1,7 @@
 // Units of quartered tiles with the predictions of a line, included by packing_loops.h once per instruction set after
-// line_loops.h. A lane's eight values are `width` neighbouring bytes, so the residuals of neighbouring rows lie `width`
-// bytes apart: each is cut out of a window of four or eight bytes that begins at the byte of its first bit. Up to 16
-// bytes behind the unit are read.
+// unpack_line_loops.h. A lane's eight values are `width` neighbouring bytes, so the residuals of neighbouring rows lie
+// `width` bytes apart: each is cut out of a window of four or eight bytes that begins at the byte of its first bit. Up
+// to 16 bytes behind the unit are read.
 
 // How the windows of one vector are read.
 enum class Reading { kAtOnce, kInTwoParts, kOneByOne, kEightBytes };
