@@ -224,13 +224,13 @@ TEST(EmulatedReaders, Deltas) {
 template <typename Reader>
 void expect_known(const std::string& tree, Physical type) {
   const DeviceReader reader = samples::reader_of(tree, type);
-  EXPECT_EQ(reader.scratch_bytes, Reader::kScratchBytes) << reader.type;
-  EXPECT_EQ(reader.rows_in_shared, Reader::kRowsInShared) << reader.type;
+  EXPECT_EQ(reader.scratch_bytes, Reader::kScratchBytes) << reader.type.text();
+  EXPECT_EQ(reader.rows_in_shared, Reader::kRowsInShared) << reader.type.text();
 }
 
 // The text that a codec gives names the reader of which it says how much scratch it takes.
-#define BASALT_EXPECT_KNOWN(tree_text, physical, ...)                    \
-  EXPECT_EQ(samples::reader_of(tree_text, physical).type, #__VA_ARGS__); \
+#define BASALT_EXPECT_KNOWN(tree_text, physical, ...)                           \
+  EXPECT_EQ(samples::reader_of(tree_text, physical).type.text(), #__VA_ARGS__); \
   expect_known<__VA_ARGS__>(tree_text, physical)
 
 TEST(EmulatedReaders, CodecsKnowTheirReaders) {

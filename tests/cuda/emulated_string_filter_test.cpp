@@ -127,7 +127,7 @@ void expect_answers(const std::string& tree, const std::string& type, const std:
   const NodeView view = view_of(node);
   validate_tree(view);
   // What the generator would write.
-  EXPECT_EQ(view.codec->device_filter(view).type, type);
+  EXPECT_EQ(view.codec->device_filter(view).type.text(), type);
   EXPECT_EQ(view.codec->device_filter(view).scratch_bytes, Filter::kScratchBytes);
   expect_answers<Filter>(view, tests);
 }

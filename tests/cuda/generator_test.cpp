@@ -243,9 +243,14 @@ TEST(Generator, WidthsAreThoseThatHoldNearlyAllTiles) {
   tiles[30] = 5;
   EXPECT_EQ(device::common_widths(tiles, 3), (std::vector<uint32_t>{11, 12}));
   EXPECT_EQ(device::common_widths(tiles, 1), (std::vector<uint32_t>{12}));
-  EXPECT_EQ(device::with_widths("Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>", {6}),
+  const auto with = [](const char* tree, const std::vector<uint32_t>& widths) {
+    return device::with_widths(samples::reader_of(tree, Physical::kU64).type, widths).text();
+  };
+  EXPECT_EQ(with("dict(packed, packed)", {6}),
             "Dict<uint64_t, Packed<uint32_t, Widths<6>>, Packed<uint64_t, Widths<6>>>");
-  EXPECT_EQ(device::with_widths("Plain<uint64_t>", {6}), "Plain<uint64_t>");
+  EXPECT_EQ(with("packed", {11, 12}), "Packed<uint64_t, Widths<11, 12>>");
+  EXPECT_EQ(with("packed", {}), "Packed<uint64_t>");
+  EXPECT_EQ(with("plain", {6}), "Plain<uint64_t>");
 }
 
 // Each column of 128-bit runs takes a tile of 16 KiB: two fit into a block, three do not, and a file's columns are

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "basalt/codec/device_type.h"
 #include "basalt/core/buffer.h"
 #include "basalt/core/host_device.h"
 #include "basalt/core/types.h"
@@ -247,13 +248,13 @@ class ChildChooser {
 
 // The tile reader that device code uses for a node, and what the writer of a kernel has to know of it.
 struct DeviceReader {
-  std::string type;            // `Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>`; empty: device code cannot read it
+  DeviceType type;             // `Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>`; empty: device code cannot read it
   uint32_t scratch_bytes = 0;  // of shared memory, for each warp
   bool rows_in_shared = false;        // a tile's rows wait in the scratch once it is open
   bool direct = false;                // rows come from the file's bytes: no staging, no look-up, no nesting
   bool long_code = false;             // much is done with every value of a child, so that unrolled widths are dear
   uint32_t most_instructions = 2000;  // of a kernel that decodes one array, which keeps its compilation short
-  std::string filter_sum;             // what counts and sums its rows in a range, `PackedFilterSum<uint64_t>`; or empty
+  DeviceType filter_sum;              // what counts and sums its rows in a range, `PackedFilterSum<uint64_t>`; or empty
   std::string reason;                 // in a few words, why `type` is empty, where the codec has one
 
   bool empty() const { return type.empty(); }

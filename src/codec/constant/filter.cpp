@@ -26,7 +26,9 @@ class ConstantAlphabet final : public TextAlphabet {
 
 }  // namespace
 
-DeviceReader ConstantCodec::device_filter(const NodeView&) const { return device_filter_named("ConstantFilter", {}); }
+DeviceReader ConstantCodec::device_filter(const NodeView& node) const {
+  return device_filter_named("ConstantFilter", node);
+}
 
 std::shared_ptr<const TextAlphabet> ConstantCodec::text_alphabet(const NodeView& node) const {
   return std::make_shared<const ConstantAlphabet>(node.params);

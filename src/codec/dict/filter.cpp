@@ -52,7 +52,7 @@ class EntriesAlphabet final : public TextAlphabet {
 
 DeviceReader DictCodec::device_filter(const NodeView& node) const {
   const DeviceReader codes = device_reader_of(node.children[dict::kCodes]);
-  DeviceReader filter = device_filter_named("DictFilter", {codes});
+  DeviceReader filter = device_filter_named("DictFilter", node, {codes});
   filter.direct = codes.direct;
   return filter;
 }

@@ -77,7 +77,7 @@ class CodesAlphabet final : public TextAlphabet {
 }  // namespace
 
 DeviceReader FsstCodec::device_filter(const NodeView& node) const {
-  return device_filter_named("FsstFilter", {device_reader_of(node.children[fsst::kCodeLengths])});
+  return device_filter_named("FsstFilter", node, {device_reader_of(node.children[fsst::kCodeLengths])});
 }
 
 std::shared_ptr<const TextAlphabet> FsstCodec::text_alphabet(const NodeView& node) const {

@@ -29,8 +29,8 @@ class NumberedAlphabet final : public TextAlphabet {
 
 DeviceReader NumberedCodec::device_filter(const NodeView& node) const {
   DeviceReader words;
-  words.type = std::to_string((node.params.size() + 7) / 8);
-  return device_filter_named("NumberedFilter", {words, device_reader_of(node.children[numbered::kNumbers])});
+  words.type.name = std::to_string((node.params.size() + 7) / 8);
+  return device_filter_named("NumberedFilter", node, {words, device_reader_of(node.children[numbered::kNumbers])});
 }
 
 std::shared_ptr<const TextAlphabet> NumberedCodec::text_alphabet(const NodeView& node) const {

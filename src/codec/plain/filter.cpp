@@ -19,7 +19,7 @@ class BytesAlphabet final : public TextAlphabet {
 
 }  // namespace
 
-DeviceReader PlainCodec::device_filter(const NodeView&) const { return device_filter_named("PlainFilter", {}); }
+DeviceReader PlainCodec::device_filter(const NodeView& node) const { return device_filter_named("PlainFilter", node); }
 
 std::shared_ptr<const TextAlphabet> PlainCodec::text_alphabet(const NodeView&) const {
   static const auto alphabet = std::make_shared<const BytesAlphabet>();  // one for all arrays

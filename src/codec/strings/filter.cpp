@@ -7,7 +7,7 @@ namespace basalt {
 
 DeviceReader StringsCodec::device_filter(const NodeView& node) const {
   const NodeView& bytes = node.children[strings::kBytes];
-  return device_filter_named("StringsFilter",
+  return device_filter_named("StringsFilter", node,
                              {device_reader_of(node.children[strings::kLengths]), bytes.codec->device_filter(bytes)});
 }
 

@@ -44,7 +44,7 @@ DeviceReader TokensCodec::device_filter(const NodeView& node) const {
   }
   DeviceReader of_ids = device_reader_of(ids);
   if (of_ids.scratch_bytes > 0) of_ids = {};
-  return device_filter_named("TokensFilter", {of_ids, device_reader_of(node.children[tokens::kCounts])});
+  return device_filter_named("TokensFilter", node, {of_ids, device_reader_of(node.children[tokens::kCounts])});
 }
 
 std::shared_ptr<const TextAlphabet> TokensCodec::text_alphabet(const NodeView& node) const {

@@ -28,7 +28,7 @@ std::string why_no_reader(const NodeView& node) {
   if (device_value_type(node.type).empty() || reader.empty()) {
     return "the encoding " + to_string(tree_of(node)) + " has no device reader";
   }
-  if (find_precompiled(reader.type) == nullptr && reader.scratch_bytes > device::kMostScratch) {
+  if (find_precompiled(reader.type.text()) == nullptr && reader.scratch_bytes > device::kMostScratch) {
     return "the encoding " + to_string(tree_of(node)) + " needs more shared memory than a block of the GPU has";
   }
   return {};
@@ -66,7 +66,7 @@ DeviceBuffer CudaBackend::decode_fixed(const NodeView& node) {
   const std::string reason = node.codec == nullptr ? "an unknown codec" : why_no_reader(node);
   if (!reason.empty()) throw Error(ErrorCode::kUnsupported, reason);
   const DeviceReader reader = node.codec->device_reader(node);
-  const device::PrecompiledDecoder* precompiled = find_precompiled(reader.type);
+  const device::PrecompiledDecoder* precompiled = find_precompiled(reader.type.text());
   DeviceBuffer output(static_cast<size_t>(node.count) * width_of(node.type), compute_);
   if (node.count == 0) return output;
 
@@ -159,7 +159,7 @@ std::string CudaBackend::why_not_decode(const NodeView& node) {
 }
 
 bool CudaBackend::has_precompiled_decoder(const NodeView& node) {
-  return node.codec != nullptr && find_precompiled(node.codec->device_reader(node).type) != nullptr;
+  return node.codec != nullptr && find_precompiled(node.codec->device_reader(node).type.text()) != nullptr;
 }
 
 Node CudaBackend::encode(const Values& values, const Tree& tree, Effort effort) {

@@ -46,8 +46,8 @@ std::vector<Source> all_sources() {
   };
   for (const auto& [type, tree] : arrays) {
     const DeviceReader reader = samples::reader_of(tree, type);
-    out.push_back(
-        {"decode " + reader.type, device::decode_source(reader, device_value_type(type)), reader.most_instructions});
+    out.push_back({"decode " + reader.type.text(), device::decode_source(reader, device_value_type(type)),
+                   reader.most_instructions});
   }
   return out;
 }

@@ -300,7 +300,7 @@ bool Generator::filters_tile_groups() const {
   if (range_tests_.empty()) return false;
   const uint32_t column = range_tests_[0].column;
   const std::vector<DeviceReader>& readers = plan_.columns[column].shapes.values;
-  if (readers.size() != 1 || !readers[0].filter_sum.starts_with("GalpFilterSum<")) return false;
+  if (readers.size() != 1 || readers[0].filter_sum.name != "GalpFilterSum") return false;
   Needs others;
   for (const Expr& expr : general_tests_) collect(expr, others);
   for (const AggregateStep& step : steps_) others.values.insert(step.needs.values.begin(), step.needs.values.end());
@@ -353,7 +353,7 @@ std::string why_not(const Pipeline& pipeline) {
           const std::string& reason = readers.values.reason;
           return "column " + column.name + ": " + (reason.empty() ? "an encoding without a device reader" : reason);
         }
-        shapes.insert(readers.values.type);
+        shapes.insert(readers.values.type.text());
       }
     }
     if (shapes.size() > 8) return "column " + column.name + " has too many different encodings";

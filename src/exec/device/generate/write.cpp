@@ -220,7 +220,7 @@ std::string Generator::tile_group_filter_type() const {
   return "using " + names_[tile_group_filter_->column] + "_filter = TileGroupFilter<" +
          logical_type(physical_of(pipeline_.columns[tile_group_filter_->column].type)) +
          ", Test::" + tile_group_filter_->text.kind + ", " + std::to_string(plan.value_at) + ", " +
-         std::to_string(plan_.slot_words) + ", " + with_widths(plan.shapes.values[0].type, plan.widths) + ">;\n";
+         std::to_string(plan_.slot_words) + ", " + with_widths(plan.shapes.values[0].type, plan.widths).text() + ">;\n";
 }
 
 // A test's table has a word of its own in every slot.
@@ -461,7 +461,7 @@ std::string Generator::texts_type(uint32_t column) const {
   std::string out = "using " + names_[column] + "_texts = Texts<" + std::to_string(plan.value_at) + ", " +
                     std::to_string(plan.shapes.value_words);
   for (const DeviceReader& filter : plan.shapes.values) {
-    out += ", " + (filter.direct ? with_widths(filter.type, plan.widths) : filter.type);
+    out += ", " + (filter.direct ? with_widths(filter.type, plan.widths) : filter.type).text();
   }
   return out + ">;\n";
 }
@@ -477,7 +477,7 @@ std::string Generator::column_types() const {
     if (plan.nullable()) {
       out += "using " + names_[i] + "_validity = Validity<" + std::to_string(plan.validity_at) + ", " +
              std::to_string(plan.shapes.validity_words);
-      for (const DeviceReader& reader : plan.shapes.validity) out += ", " + with_widths(reader.type, {1});
+      for (const DeviceReader& reader : plan.shapes.validity) out += ", " + with_widths(reader.type, {1}).text();
       out += ">;\n";
     }
     if (has_texts(i)) {
@@ -489,7 +489,7 @@ std::string Generator::column_types() const {
       out += "using " + names_[i] + "_filter_sum = " +
              (is_float(physical_of(pipeline_.columns[i].type)) ? "FloatFilterSum<" : "FilterSum<" + type + ", ") +
              std::to_string(plan.value_at) + ", " + std::to_string(plan_.slot_words) + ", " +
-             with_widths(plan.shapes.values[0].filter_sum, plan.widths) + ">;\n";
+             with_widths(plan.shapes.values[0].filter_sum, plan.widths).text() + ">;\n";
       continue;
     }
     if (is_filtered_by_groups(i)) continue;
@@ -498,8 +498,9 @@ std::string Generator::column_types() const {
     for (const DeviceReader& reader : plan.shapes.values) {
       // What is long for every value has time for one width, or none.
       const size_t most = names_.size() <= kFewColumns ? 1 : 0;
-      out += ", " +
-             with_widths(reader.type, reader.long_code ? common_widths(plan.shapes.width_tiles, most) : plan.widths);
+      const std::vector<uint32_t> widths =
+          reader.long_code ? common_widths(plan.shapes.width_tiles, most) : plan.widths;
+      out += ", " + with_widths(reader.type, widths).text();
     }
     out += ">;\n";
   }
@@ -529,19 +530,21 @@ std::string Generator::tile_steps() const {
 }
 
 std::string Generator::whole_source() const {
-  std::vector<DeviceReader> readers;
+  std::vector<DeviceType> types;
+  const auto add = [&](const std::vector<DeviceReader>& readers) {
+    for (const DeviceReader& reader : readers) types.push_back(reader.type);
+  };
   for (uint32_t i = 0; i < plan_.columns.size(); ++i) {
-    const ColumnPlan& plan = plan_.columns[i];
+    const ColumnShapes& shapes = plan_.columns[i].shapes;
     if (filter_sum_of_ == i) {
-      readers.push_back(plan.shapes.values[0]);
-      readers.back().type = readers.back().filter_sum;
+      types.push_back(shapes.values[0].filter_sum);
     } else if (!has_texts(i) || is_tested(i)) {
-      readers.insert(readers.end(), plan.shapes.values.begin(), plan.shapes.values.end());
+      add(shapes.values);
     }
-    readers.insert(readers.end(), plan.shapes.validity.begin(), plan.shapes.validity.end());
+    add(shapes.validity);
   }
   std::string out = "// One warp per tile of 1024 rows; bit k of a lane's mask stands for row 32 * k + lane.\n" +
-                    codec_includes(readers) + "#include \"exec/device/aggregate.cuh\"\n" +
+                    codec_includes(types) + "#include \"exec/device/aggregate.cuh\"\n" +
                     (filter_sum_of_ ? "#include \"exec/device/filter_sum.cuh\"\n" : "") +
                     "#include \"exec/device/scan.cuh\"\n" +
                     (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
