@@ -1,7 +1,7 @@
 // Deltas over packed tiles on the GPU, decoded to memory, against the copy rate on the bytes they move.
-#include "codec/delta/kernels.cuh"
-#include "codec/delta/kernels.h"
-#include "codec/packed/kernels.cuh"
+#include "codec/delta/gpu/kernels.cuh"
+#include "codec/delta/gpu/kernels.h"
+#include "codec/packed/gpu/kernels.cuh"
 #include "nested_bench.h"
 
 namespace basalt::bench {

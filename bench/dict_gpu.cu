@@ -1,7 +1,7 @@
 // Dictionaries over packed codes on the GPU, decoded to memory, from 2 to 2^20 entries, against the copy rate on the
 // bytes they move.
-#include "codec/dict/kernels.h"
-#include "codec/dict/launch.cuh"
+#include "codec/dict/gpu/kernels.h"
+#include "codec/dict/gpu/launch.cuh"
 #include "nested_bench.h"
 
 namespace basalt::bench {

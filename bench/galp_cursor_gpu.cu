@@ -3,9 +3,9 @@
 // column after column on their integers with a mask of the rows that are alive. No column is ever left out because an
 // earlier one has decided. Every count is checked against plain arithmetic before it is timed; registers and warps per
 // multiprocessor stand beside the times.
-#include "codec/galp/kernels.cuh"
-#include "codec/galp/kernels_cursor.cuh"
-#include "codec/packed/kernels.cuh"
+#include "codec/galp/gpu/kernels.cuh"
+#include "codec/galp/gpu/kernels_cursor.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "core/float_key.h"
 #include "exec/device/scan.cuh"
 #include "galp_columns.h"
@@ -122,7 +122,7 @@ __global__ __launch_bounds__(kWarps* kLanes, 4) void count_column_by_column(Chun
   const uint32_t warps = gridDim.x * kWarps;
   uint32_t i = blockIdx.x * kWarps + threadIdx.x / kLanes;
   if (i < tiles) {
-    device::Ahead<Reader> ahead(descriptor_of(batch, 0, i / batch.tiles_per_chunk), i % batch.tiles_per_chunk);
+    device::Prefetch<Reader> prefetch(descriptor_of(batch, 0, i / batch.tiles_per_chunk), i % batch.tiles_per_chunk);
     uint32_t alive = ~0u;
     uint32_t column = 0;
 #pragma unroll 1
@@ -131,15 +131,15 @@ __global__ __launch_bounds__(kWarps* kLanes, 4) void count_column_by_column(Chun
       const uint32_t next_column = is_last ? 0 : column + 1;
       const uint32_t next = is_last ? i + warps : i;
       const uint32_t asked = next < tiles ? next : i;
-      const device::Ahead<Reader> next_ahead(descriptor_of(batch, next_column, asked / batch.tiles_per_chunk),
-                                             asked % batch.tiles_per_chunk);
+      const device::Prefetch<Reader> next_prefetch(descriptor_of(batch, next_column, asked / batch.tiles_per_chunk),
+                                                   asked % batch.tiles_per_chunk);
       device::CodeRange range;
       range.pair = spans[column].pair;
       range.span = spans[column].span;
       uint32_t how = device::kByBounds;
       alive &= device::ShapeTest<FloatOf<T>, device::Test::kAtMost, Reader>::run(
           descriptor_of(batch, column, i / batch.tiles_per_chunk), i % batch.tiles_per_chunk,
-          exceptions + threadIdx.x / kLanes, bad, how, ahead, range, INT64_MIN, last);
+          exceptions + threadIdx.x / kLanes, bad, how, prefetch, range, INT64_MIN, last);
       device::sync_warp();
       if (device::lane_id() == 0) spans[column] = {range.span, range.pair};
       device::sync_warp();
@@ -147,7 +147,7 @@ __global__ __launch_bounds__(kWarps* kLanes, 4) void count_column_by_column(Chun
         count += device::population(alive);
         alive = ~0u;
       }
-      ahead = next_ahead;
+      prefetch = next_prefetch;
       column = next_column;
       i = next;
     }

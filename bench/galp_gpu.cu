@@ -4,12 +4,12 @@
 // of files (--files, .csv with one per line or raw), repeated with jitter to 1 GiB.
 #include <filesystem>
 
-#include "codec/galp/kernels.cuh"
-#include "codec/galp/kernels.h"
-#include "codec/packed/kernels.cuh"
+#include "codec/galp/gpu/kernels.cuh"
+#include "codec/galp/gpu/kernels.h"
+#include "codec/packed/gpu/kernels.cuh"
 #include "core/float_key.h"
-#include "exec/device/described_tests.cuh"
 #include "exec/device/scan.cuh"
+#include "exec/device/tile_group_filter.cuh"
 #include "galp_columns.h"
 #include "galp_streams.h"
 #include "gen/floats.h"
@@ -27,7 +27,7 @@ constexpr uint32_t kCountBlocks = 4;  // that a multiprocessor holds at a time, 
 template <typename T, typename Reader>
 __global__ __launch_bounds__(kCountWarps* kLanes, kCountBlocks) void count_at_most(ChunkBatch batch, int64_t last,
                                                                                    unsigned long long* result) {
-  using Test = device::DescribedTest<FloatOf<T>, device::Test::kAtMost, Reader>;
+  using Test = device::TileGroupTest<FloatOf<T>, device::Test::kAtMost, Reader>;
   __shared__ __align__(16) unsigned char scratches[kCountWarps][sizeof(typename Test::Scratch)];
   auto& scratch = *reinterpret_cast<typename Test::Scratch*>(scratches[threadIdx.x / kLanes]);
   Test::begin(scratch, INT64_MIN, last);

@@ -3,7 +3,7 @@
 
 #include "basalt/codec/codec.h"
 #include "codec/packed/layout.h"
-#include "cuda/encode_galp.h"
+#include "cuda/codec/encode_galp.h"
 #include "gpu_bench.h"
 
 namespace basalt::bench {

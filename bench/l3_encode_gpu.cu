@@ -6,7 +6,7 @@
 #include "basalt/codec/codec.h"
 #include "basalt/core/threads.h"
 #include "basalt/encoding/tree.h"
-#include "cuda/encode_l3.h"
+#include "cuda/codec/encode_l3.h"
 #include "gen/l3.h"
 #include "nested_bench.h"
 

@@ -1,7 +1,7 @@
 // Filter and sum over learned integers on the GPU, in registers, against the read rate: values below a literal, counted
 // and added up, for references, lines and curves of every kind of width, in whole tiles and in tiles that partitions
 // share.
-#include "codec/l3/sum.cuh"
+#include "codec/l3/gpu/tile_strip_filter_sum.cuh"
 #include "l3_column.h"
 
 namespace basalt::bench {
@@ -29,13 +29,14 @@ __device__ __forceinline__ void put_sums(TileSum sums, unsigned long long* resul
 // Row by row, whatever its model.
 template <typename T, uint32_t kMinBlocks>
 __global__ __launch_bounds__(128, kMinBlocks) void sum_by_rows(ChunkBatch batch, T last, unsigned long long* result) {
-  __shared__ device::StripScratch<T> scratch[4];
+  __shared__ device::TileStripScratch<T> scratch[4];
   device::SumRows<T> rows{last, kTileRows};
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
     const uint64_t* node = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
-    const auto strip = device::Strip::of_warp(device::tiles_of(device::row_count(node)), device::kStripTiles);
-    device::feed_strip<T, device::AskAhead::kNothing>(device::l3_chunk(node), strip, scratch[threadIdx.x / kLanes],
-                                                      [all = &rows](uint32_t) -> device::SumRows<T>& { return *all; });
+    const auto strip = device::TileStrip::of_warp(device::tiles_of(device::row_count(node)), device::kStripTiles);
+    device::feed_strip<T, device::ResidualFetch::kOnDemand>(
+        device::l3_chunk(node), strip, scratch[threadIdx.x / kLanes],
+        [all = &rows](uint32_t) -> device::SumRows<T>& { return *all; });
   }
   put_sums({rows.sum, rows.count, 0}, result);
 }
@@ -46,8 +47,8 @@ __global__ __launch_bounds__(128, kMinBlocks) void sum_by_strips(ChunkBatch batc
   TileSum sums{};
   for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
     const uint64_t* node = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
-    const auto strip = device::Strip::of_warp(device::tiles_of(device::row_count(node)), device::kStripTiles);
-    device::sum_strip<T>(node, strip, last, scratch[threadIdx.x / kLanes], sums);
+    const auto strip = device::TileStrip::of_warp(device::tiles_of(device::row_count(node)), device::kStripTiles);
+    device::filter_sum_strip<T>(node, strip, last, scratch[threadIdx.x / kLanes], sums);
   }
   put_sums(sums, result);
 }

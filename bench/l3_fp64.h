@@ -4,7 +4,7 @@
 #pragma once
 
 #include "codec/l3/exact.h"
-#include "codec/l3/strip.cuh"
+#include "codec/l3/gpu/tile_strip.cuh"
 
 namespace basalt::bench {
 

@@ -1,9 +1,9 @@
 // Learned integers on the GPU: the columns of `gen l3` decoded to memory, against the copy rate on the bytes they move,
 // beside the published layout and decoder and beside FP64 predictions; and single rows looked up. With --l1: one launch
 // per width for scripts/l1_study.sh.
-#include "codec/l3/kernels.h"
-#include "codec/l3/strip.cuh"
-#include "codec/packed/kernels.cuh"
+#include "codec/l3/gpu/kernels.h"
+#include "codec/l3/gpu/tile_strip.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "gen/l3.h"
 #include "l3_column.h"
 #include "l3_fp64.h"
@@ -15,9 +15,9 @@ namespace {
 
 using device::ChunkBatch;
 
-template <typename T, device::AskAhead kAhead, typename Predictions = device::FixedPoint>
+template <typename T, device::ResidualFetch kFetch, typename Predictions = device::FixedPoint>
 cudaError_t decode_strips(const ChunkBatch& batch, uint32_t strip, T* out) {
-  device::decode_learned<T, 4, 6, kAhead, Predictions>
+  device::decode_learned<T, 4, 6, kFetch, Predictions>
       <<<device::tile_grid(batch, 4 * strip), 4 * kLanes>>>(batch, strip, out, nullptr);
   return cudaGetLastError();
 }
@@ -116,20 +116,22 @@ void decode_set(NestedBench& bench, const L3Set& set, Physical type) {
   };
   bench.measure<T>(group, point, kShipped, column.batch(), bytes, 0.80, expected,
                    [&](T* out) { return l3::decode(column.batch(), out, bench.fault.data(), 0); });
-  using device::AskAhead;
-  measure("prefetch", 4, decode_strips<T, AskAhead::kPrefetch>);
-  measure("prefetch", 8, decode_strips<T, AskAhead::kPrefetch>);
-  measure("staged", 4, decode_strips<T, AskAhead::kStage>);
-  measure("staged", 8, decode_strips<T, AskAhead::kStage>);
+  using device::ResidualFetch;
+  measure("prefetch", 4, decode_strips<T, ResidualFetch::kPrefetch>);
+  measure("prefetch", 8, decode_strips<T, ResidualFetch::kPrefetch>);
+  measure("staged", 4, decode_strips<T, ResidualFetch::kStage>);
+  measure("staged", 8, decode_strips<T, ResidualFetch::kStage>);
   if (!bench.options.only.empty()) return;  // what is beside these takes a while
   bench.measure<T>(group, point, "shared memory", column.batch(), bytes, 0, expected, [&](T* out) {
     return device::launch_decode_tiles<device::L3<T>, 8, (sizeof(T) == 8 ? 3 : 4)>(column.batch(), out, nullptr, 0);
   });
   const SteppedInFp64<T> stepped;
-  bench.measure<T>(group, point, "fp64 converted", column.batch(), bytes, 0, stepped,
-                   [&](T* out) { return decode_strips<T, AskAhead::kPrefetch, Fp64<false>>(column.batch(), 8, out); });
-  bench.measure<T>(group, point, "fp64 added", column.batch(), bytes, 0, stepped,
-                   [&](T* out) { return decode_strips<T, AskAhead::kPrefetch, Fp64<true>>(column.batch(), 8, out); });
+  bench.measure<T>(group, point, "fp64 converted", column.batch(), bytes, 0, stepped, [&](T* out) {
+    return decode_strips<T, ResidualFetch::kPrefetch, Fp64<false>>(column.batch(), 8, out);
+  });
+  bench.measure<T>(group, point, "fp64 added", column.batch(), bytes, 0, stepped, [&](T* out) {
+    return decode_strips<T, ResidualFetch::kPrefetch, Fp64<true>>(column.batch(), 8, out);
+  });
   decode_published_set<T>(bench, group, set, values, column);
   look_ups<T>(bench, set.name, column);
 }

@@ -3,7 +3,7 @@
 // this one shows how many registers such a filter wants, which Generator::resident_warps() goes by.
 #pragma once
 
-#include "codec/packed/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "core/device/batch.h"
 #include "core/device/warp.h"
 

@@ -1,7 +1,7 @@
 // Packed tiles on the GPU: decoding to memory at every width against the copy rate, counting with a literal against the
 // read rate, several kernels each, and what other layouts reach. Needs no file: random words are valid tiles.
 #include "ceilings.h"
-#include "codec/packed/kernels.h"
+#include "codec/packed/gpu/kernels.h"
 #include "gpu_bench.h"
 #include "packed_baselines.h"
 #include "packed_column.h"

@@ -2,7 +2,7 @@
 // overlaps copies on both sides, and counting by itself.
 #pragma once
 
-#include "codec/packed/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "core/device/launch.h"
 #include "packed_count.h"
 #include "packed_pipelined.h"

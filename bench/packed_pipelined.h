@@ -2,7 +2,7 @@
 // memory, its next tiles are on their way in and its last one on its way out. Needs Hopper; each warp works alone.
 #pragma once
 
-#include "codec/packed/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "core/device/batch.h"
 #include "core/device/bulk_copy.h"
 #include "core/device/warp.h"

@@ -1,9 +1,9 @@
 // Runs on the GPU, decoded to memory, for the run lengths that are hard in different ways, against the copy rate on the
 // bytes they move.
-#include "codec/delta/kernels.cuh"
-#include "codec/packed/kernels.cuh"
-#include "codec/rle/kernels.cuh"
-#include "codec/rle/kernels.h"
+#include "codec/delta/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
+#include "codec/rle/gpu/kernels.cuh"
+#include "codec/rle/gpu/kernels.h"
 #include "nested_bench.h"
 
 namespace basalt::bench {

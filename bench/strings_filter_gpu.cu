@@ -6,14 +6,14 @@
 
 #include "basalt/codec/string_test.h"
 #include "basalt/encoding/tree.h"
-#include "codec/fsst/kernels.h"
-#include "codec/fsst/test.cuh"
-#include "codec/packed/kernels.cuh"
-#include "codec/plain/test.cuh"
-#include "codec/strings/kernels.h"
+#include "codec/fsst/gpu/filter.cuh"
+#include "codec/fsst/gpu/kernels.h"
+#include "codec/packed/gpu/kernels.cuh"
+#include "codec/plain/gpu/filter.cuh"
+#include "codec/strings/gpu/kernels.h"
 #include "codec/strings/layout.h"
+#include "codec/tokens/gpu/filter.cuh"
 #include "codec/tokens/layout.h"
-#include "codec/tokens/test.cuh"
 #include "comments.h"
 #include "exec/device/generate/generate.h"
 #include "nested_bench.h"
@@ -39,7 +39,7 @@ struct TestWork {
 };
 
 // One warp per tile, neighbouring tiles to a block, as generated kernels do it.
-template <typename Tester>
+template <typename Filter>
 __global__ void __launch_bounds__(kWarps* kLanes, 32 / kWarps) test_texts(TestWork work) {
   const uint32_t count = work.chunks * work.tiles;
   const uint32_t share = (count + gridDim.x - 1) / gridDim.x;
@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(kWarps* kLanes, 32 / kWarps) test_texts(TestWo
     const uint64_t* descriptor = work.descriptors[item / work.tiles];
     const uint32_t tile = item % work.tiles;
     const uint32_t rows = device::rows_of_tile(device::row_count(descriptor), tile);
-    const device::TileAnswer answer = Tester::test(descriptor, tile, nullptr, work.tables[item / work.tiles],
-                                                   device::rows_mask(rows, device::lane_id()));
+    const device::TileAnswer answer = Filter::filter(descriptor, tile, nullptr, work.tables[item / work.tiles],
+                                                     device::rows_mask(rows, device::lane_id()));
     passed += device::population(answer.mask);
     bad |= answer.bad;
   }
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kWarps* kLanes, 32 / kWarps) test_texts(TestWo
 __global__ void __launch_bounds__(256)
     search_texts(const fsst::DecodeWork* works, const void* head, unsigned long long* passed) {
   const fsst::DecodeWork& work = works[blockIdx.y];
-  const device::TestTable table(static_cast<const strings::TestTableHead*>(head));
+  const device::FilterTable table(static_cast<const strings::FilterTableHead*>(head));
   const auto* offsets = static_cast<const int64_t*>(work.offsets);
   uint32_t own = 0;
   for (uint32_t row = blockIdx.x * blockDim.x + threadIdx.x; row < work.rows; row += gridDim.x * blockDim.x) {
@@ -131,7 +131,7 @@ class FilterBench {
                 static_cast<unsigned long long>(uint64_t{chunks_} * kMaxChunkRows));
   }
 
-  template <typename Tester>
+  template <typename Filter>
   double in_place(const std::string& point, const std::string& tree, double bar) {
     if (!bench_.options.wants("LIKE " + point)) return 0;
     const Node node = encode_tree(texts_.values(), bind_tree(parse_tree(tree), Physical::kBytes));
@@ -147,7 +147,7 @@ class FilterBench {
     const TestWork work{device_descriptors.data(), device_tables.data(), chunks_,
                         tile_count(kMaxChunkRows), passed_.data(),       bench_.fault.data()};
     const auto blocks = static_cast<unsigned>(bench_.shape.multiprocessors) * (32 / kWarps) * 4;
-    const auto launch = [&] { test_texts<Tester><<<blocks, kWarps * kLanes>>>(work); };
+    const auto launch = [&] { test_texts<Filter><<<blocks, kWarps * kLanes>>>(work); };
     require_count(point, launch);
     const double seconds = add_line("tested in place, " + point, static_cast<double>(touched(node)) * chunks_, launch,
                                     bench_.ceilings.read, bar);
@@ -267,10 +267,10 @@ void run(NestedBench& bench) {
   using device::Packed;
   FilterBench filter(bench);
   using Numbers = Packed<uint32_t>;
-  filter.in_place<device::StringsTest<Numbers, device::PlainTest>>("plain", "strings(packed, plain)", 0);
-  const double fsst = filter.in_place<device::StringsTest<Numbers, device::FsstTest<Numbers>>>(
+  filter.in_place<device::StringsFilter<Numbers, device::PlainFilter>>("plain", "strings(packed, plain)", 0);
+  const double fsst = filter.in_place<device::StringsFilter<Numbers, device::FsstFilter<Numbers>>>(
       "fsst", "strings(packed, fsst(packed))", kLeastRate);
-  const double tokens = filter.in_place<device::StringsTest<Numbers, device::TokensTest<Numbers, Numbers>>>(
+  const double tokens = filter.in_place<device::StringsFilter<Numbers, device::TokensFilter<Numbers, Numbers>>>(
       "tokens", "strings(packed, tokens(packed, packed, strings(packed, plain)))", kLeastRate);
   const double decoded = filter.decode_and_search();
   FilterBench::compare("fsst", fsst, decoded);

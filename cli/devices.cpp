@@ -13,7 +13,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "core/packing.h"
-#include "cuda/kernel_cache.h"
+#include "cuda/runtime/kernel_cache.h"
 
 #if defined(__aarch64__)
 #include <asm/hwcap.h>

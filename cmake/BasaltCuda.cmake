@@ -3,20 +3,17 @@
 
 # --- the prelude, needed by the GPU library and by the check of generated kernels -------------------------------------
 
-file(GLOB_RECURSE basalt_prelude_headers CONFIGURE_DEPENDS
-  "${PROJECT_SOURCE_DIR}/src/codec/layout.h" "${PROJECT_SOURCE_DIR}/src/codec/*/layout.h"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/kernels.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/kernels_*.cuh"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/test.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/test_table.h"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/codes.cuh"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/totals*.cuh"
-  "${PROJECT_SOURCE_DIR}/src/codec/*/scale.h")
-file(GLOB basalt_prelude_more CONFIGURE_DEPENDS
+file(GLOB basalt_prelude_headers CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/include/basalt/core/host_device.h" "${PROJECT_SOURCE_DIR}/src/core/packed_tile.h"
   "${PROJECT_SOURCE_DIR}/src/core/quartered_tile.h" "${PROJECT_SOURCE_DIR}/src/core/float_key.h"
   "${PROJECT_SOURCE_DIR}/src/core/device/*.h" "${PROJECT_SOURCE_DIR}/src/core/device/*.cuh"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/layout.h" "${PROJECT_SOURCE_DIR}/src/codec/*/scale.h"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/filter_table.h"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/kernels.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/kernels_*.cuh"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/filter.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/filter_sum*.cuh"
+  "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/codes.cuh"
   "${PROJECT_SOURCE_DIR}/src/exec/scalar.h" "${PROJECT_SOURCE_DIR}/src/exec/fixed_sum.h"
   "${PROJECT_SOURCE_DIR}/src/exec/device/*.h" "${PROJECT_SOURCE_DIR}/src/exec/device/*.cuh")
-list(APPEND basalt_prelude_headers ${basalt_prelude_more})
 list(SORT basalt_prelude_headers)
 set(basalt_prelude_list "${PROJECT_BINARY_DIR}/generated/prelude_headers.txt")
 set(basalt_prelude_source "${PROJECT_BINARY_DIR}/generated/prelude_headers.cpp")
@@ -95,7 +92,7 @@ if(BASALT_CUDA_ENABLED)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 
-  # Flags of every kernel compiled ahead. -fmad=false: the GPU must round as the CPU does, or encoders would write
+  # Flags of every precompiled kernel. -fmad=false: the GPU must round as the CPU does, or encoders would write
   # different bytes.
   add_library(basalt_cuda_options INTERFACE)
   set(basalt_cuda_flags -fmad=false --expt-relaxed-constexpr --extended-lambda -lineinfo
@@ -107,7 +104,7 @@ if(BASALT_CUDA_ENABLED)
 
   file(GLOB_RECURSE basalt_cuda_sources CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/src/*.cu" "${PROJECT_SOURCE_DIR}/src/cuda/*.cpp")
-  list(FILTER basalt_cuda_sources EXCLUDE REGEX "/src/cuda/(loader[^/]*|nvrtc_check)\\.cpp$")
+  list(FILTER basalt_cuda_sources EXCLUDE REGEX "/src/cuda/runtime/(loader[^/]*|nvrtc_check)\\.cpp$")
 
   add_library(basalt_cuda SHARED ${basalt_cuda_sources})
   target_include_directories(basalt_cuda PRIVATE "${PROJECT_SOURCE_DIR}/src")
@@ -120,7 +117,7 @@ endif()
 
 # --- every generated kernel shape compiles, without a GPU --------------------------------------------------------------
 
-file(GLOB basalt_nvrtc_check_source CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/nvrtc_check.cpp")
+file(GLOB basalt_nvrtc_check_source CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/cuda/runtime/nvrtc_check.cpp")
 if(basalt_nvrtc_check_source)
   add_executable(nvrtc_check "${basalt_nvrtc_check_source}")
   target_link_libraries(nvrtc_check PRIVATE basalt_internal basalt_prelude ${CMAKE_DL_LIBS})

@@ -12,7 +12,7 @@ target_include_directories(basalt_device INTERFACE
 install(TARGETS basalt_device EXPORT basaltTargets)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/codec" "${PROJECT_SOURCE_DIR}/src/core"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/basalt/device"
-  FILES_MATCHING PATTERN "*/layout.h" PATTERN "*/kernels.cuh" PATTERN "*/kernels_*.cuh" PATTERN "*/test.cuh" PATTERN "*/test_table.h" PATTERN "*/scale.h" PATTERN "*/core/device/*.h" PATTERN "*/core/*_tile.h")
+  FILES_MATCHING PATTERN "*/layout.h" PATTERN "*/kernels.cuh" PATTERN "*/kernels_*.cuh" PATTERN "*/filter.cuh" PATTERN "*/filter_table.h" PATTERN "*/scale.h" PATTERN "*/core/device/*.h" PATTERN "*/core/*_tile.h")
 install(EXPORT basaltTargets NAMESPACE basalt:: DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/basalt")
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/basaltConfig.cmake.in" "${PROJECT_BINARY_DIR}/basaltConfig.cmake"
   INSTALL_DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/basalt")

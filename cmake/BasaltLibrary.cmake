@@ -1,11 +1,11 @@
 # libbasalt: the format, the codecs and the CPU engine. It never links CUDA or DuckDB: the GPU library is opened at run
-# time by src/cuda/loader*.cpp, and SQL is a library of its own on top.
+# time by src/cuda/runtime/loader*.cpp, and SQL is a library of its own on top.
 
 # Every folder of src/ but three: sql/ and gen/ are libraries of their own, and of cuda/ only the loader belongs here.
 file(GLOB basalt_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/src/*")
 list(FILTER basalt_folders EXCLUDE REGEX "/src/(sql|cuda|gen)$")
 list(TRANSFORM basalt_folders APPEND "/*.cpp")
-file(GLOB_RECURSE basalt_sources CONFIGURE_DEPENDS ${basalt_folders} "${PROJECT_SOURCE_DIR}/src/cuda/loader*.cpp")
+file(GLOB_RECURSE basalt_sources CONFIGURE_DEPENDS ${basalt_folders} "${PROJECT_SOURCE_DIR}/src/cuda/runtime/loader*.cpp")
 
 add_library(basalt SHARED ${basalt_sources})
 basalt_unity(basalt)

@@ -3,7 +3,7 @@
 #include <basalt/core/error.h>
 #include <basalt/file/reader.h>
 #include <basalt/file/writer.h>
-#include <codec/l3/kernels.cuh>
+#include <codec/l3/gpu/kernels.cuh>
 
 #include <cstdio>
 #include <cstdlib>

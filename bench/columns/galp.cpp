@@ -89,7 +89,7 @@ class Speeds {
       for (const Node& node : nodes) {
         const auto reader = open_reader(view_of(node));
         for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) {
-          reader->test_range(tile, std::numeric_limits<int64_t>::min(), last, passes);
+          reader->filter_range(tile, std::numeric_limits<int64_t>::min(), last, passes);
           count = std::accumulate(passes, passes + rows_in_tile(node.count, tile), count);
         }
       }

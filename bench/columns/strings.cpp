@@ -144,7 +144,7 @@ class StoredChunks final : public Stored {
     uint8_t passes[kTileRows];
     StringRows texts;
     each_tile(block, [&](Reader& reader, uint32_t tile, uint32_t rows) {
-      if (reader.test_strings(tile, test, passes) == Answered::kNot) {
+      if (reader.filter_strings(tile, test, passes) == Answered::kNot) {
         texts.clear();
         reader.decode_tile(tile, texts);
         for (uint32_t row = 0; row < rows; ++row) passes[row] = test->matches(texts.at(row)) ? 1 : 0;

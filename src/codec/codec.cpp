@@ -106,10 +106,10 @@ void Reader::gather(std::span<const uint32_t> rows, void* out) {
   }
 }
 
-Answered Reader::test_range(uint32_t, int128_t, int128_t, uint8_t*) { return Answered::kNot; }
-Answered Reader::test_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) { return Answered::kNot; }
+Answered Reader::filter_range(uint32_t, int128_t, int128_t, uint8_t*) { return Answered::kNot; }
+Answered Reader::filter_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) { return Answered::kNot; }
 std::optional<ValueBounds> Reader::bounds(uint32_t) const { return std::nullopt; }
-std::optional<double> Reader::sum_as_stored(uint32_t, const uint8_t*) { return std::nullopt; }
+std::optional<double> Reader::filter_sum(uint32_t, const uint8_t*) { return std::nullopt; }
 
 void Reader::gather(std::span<const uint32_t> rows, StringRows& out) {
   StringRows tile_rows;
@@ -146,13 +146,13 @@ std::unique_ptr<BytesReader> Codec::open_bytes(const NodeView&) const {
 }
 DeviceReader Codec::device_reader(const NodeView&) const { return {}; }
 DeviceReader Codec::device_codes(const NodeView&) const { return {}; }
-DeviceReader Codec::device_tester(const NodeView&) const {
+DeviceReader Codec::device_filter(const NodeView&) const {
   DeviceReader none;
   none.reason = "strings encoded as " + std::string(name()) + " are not tested on the device";
   return none;
 }
 std::shared_ptr<const TextAlphabet> Codec::text_alphabet(const NodeView&) const { return nullptr; }
-uint64_t Codec::test_table_bytes(const NodeView&, uint32_t) const { return 0; }
+uint64_t Codec::filter_table_bytes(const NodeView&, uint32_t) const { return 0; }
 
 Node encode_tree(const Values& values, const Tree& tree, Effort effort) {
   return get_codec(tree.codec).encode(values, tree, effort);

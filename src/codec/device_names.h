@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "basalt/codec/codec.h"
@@ -24,38 +25,52 @@ inline std::string device_value_type(Physical type) {
 
 inline DeviceReader device_reader_of(const NodeView& node) { return node.codec->device_reader(node); }
 
+// A type of a codec's room gpu/: `name<arguments…>`, declared in `file` there.
+inline DeviceType device_type_of(const NodeView& node, const std::string& name, const std::string& file,
+                                 std::vector<DeviceType> arguments) {
+  return {name, "codec/" + std::string(node.codec->name()) + "/gpu/" + file, std::move(arguments)};
+}
+
 // `name<value type, children…>`; empty where that or one of them is. What the compilation of children takes is theirs
 // to say.
 inline DeviceReader device_reader_named(const std::string& name, const NodeView& node,
                                         const std::vector<DeviceReader>& children = {}) {
   DeviceReader reader;
-  std::string type = device_value_type(node.type);
-  if (type.empty()) return reader;
+  std::vector<DeviceType> types = {{device_value_type(node.type)}};
+  if (types[0].empty()) return reader;
   for (const DeviceReader& child : children) {
     if (child.empty()) return {};
-    type += ", " + child.type;
+    types.push_back(child.type);
     reader.long_code = reader.long_code || child.long_code;
     reader.most_instructions = std::max(reader.most_instructions, child.most_instructions);
   }
-  reader.type = name + "<" + type + ">";
+  reader.type = device_type_of(node, name, "kernels.cuh", std::move(types));
   return reader;
 }
 
-// `name<children…>`, which tests strings; empty, with the reason, where one of the children is.
-inline DeviceReader device_tester_named(const std::string& name, const std::vector<DeviceReader>& children) {
-  DeviceReader tester;
-  std::string types;
+// `name<children…>`, which filters strings; empty, with the reason, where one of the children is.
+inline DeviceReader device_filter_named(const std::string& name, const NodeView& node,
+                                        const std::vector<DeviceReader>& children = {}) {
+  DeviceReader filter;
+  std::vector<DeviceType> types;
   for (const DeviceReader& child : children) {
     if (child.empty()) {
-      tester.type.clear();
-      tester.reason = child.reason.empty() ? "an encoding below strings has no device reader" : child.reason;
-      return tester;
+      filter.reason = child.reason.empty() ? "an encoding below strings has no device reader" : child.reason;
+      return filter;
     }
-    types += (types.empty() ? "" : ", ") + child.type;
-    tester.scratch_bytes = std::max(tester.scratch_bytes, child.scratch_bytes);
+    types.push_back(child.type);
+    filter.scratch_bytes = std::max(filter.scratch_bytes, child.scratch_bytes);
   }
-  tester.type = types.empty() ? name : name + "<" + types + ">";
-  return tester;
+  filter.type = device_type_of(node, name, "filter.cuh", std::move(types));
+  return filter;
+}
+
+// `name<value type, children…>`, which filters and sums; see DeviceReader::filter_sum.
+inline DeviceType device_filter_sum_named(const std::string& name, const NodeView& node,
+                                          const std::vector<DeviceType>& children = {}) {
+  std::vector<DeviceType> types = {{device_value_type(node.type)}};
+  types.insert(types.end(), children.begin(), children.end());
+  return device_type_of(node, name, "filter_sum.cuh", std::move(types));
 }
 
 }  // namespace basalt

@@ -13,7 +13,7 @@ Tree plain_tree(Physical type);     // values as they are; of strings, bytes bes
 Tree default_tree(Physical type);   // holds any values of this type
 Tree constant_tree(Physical type);  // one value for all rows
 Tree ascending_tree();              // integers that never fall
-Tree packed_decimals_tree();        // floats as decimals in packed tiles: what Reader::sum_as_stored() adds
+Tree packed_decimals_tree();        // floats as decimals in packed tiles: what Reader::filter_sum() adds
 
 const Codec& null_codec();  // that of with_nulls()
 Tree with_nulls(Tree flags, Tree values);

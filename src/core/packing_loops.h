@@ -91,8 +91,8 @@ inline void unpack_32(const uint32_t* words, uint32_t width, uint32_t reference,
   kUnpack[width - 1](words, reference, out);
 }
 
-#include "core/line_loops.h"
-#include "core/unit_loops.h"
+#include "core/unpack_line_loops.h"
+#include "core/unpack_unit_loops.h"
 
 template <typename T>
 inline void fill_tile(T reference, T* __restrict out) {

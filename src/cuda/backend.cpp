@@ -1,10 +1,10 @@
-// Creating the backend and what it says about the device. The statement runner, the decoder and the encoder are in
-// run.cpp, decode.cpp and encode.cpp.
+// Creating the backend and what it says about the device. The statement runner is in query/run.cpp, the decoder and the
+// encoder in codec/decode.cpp and codec/encode.cu.
 #include "cuda/backend.h"
 
 #include <algorithm>
 
-#include "cuda/bandwidth.h"
+#include "cuda/runtime/bandwidth.h"
 
 namespace basalt::cuda {
 

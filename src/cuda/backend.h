@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "basalt/cuda/backend.h"
-#include "cuda/chunk_cache.h"
-#include "cuda/device_buffer.h"
-#include "cuda/modules.h"
-#include "cuda/runtime.h"
-#include "cuda/staging.h"
+#include "cuda/query/chunk_cache.h"
+#include "cuda/query/staging.h"
+#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/modules.h"
+#include "cuda/runtime/resources.h"
 #include "exec/device/generate/generate.h"
 
 namespace basalt::cuda {
@@ -47,7 +47,7 @@ class CudaBackend : public GpuBackend {
   std::string kernel_source(const Pipeline& pipeline) override;
   Column decode(const NodeView& root, const DataType& type) override;
   std::string why_not_decode(const NodeView& root) override;
-  bool decodes_ahead(const NodeView& node) override;
+  bool has_precompiled_decoder(const NodeView& node) override;
   Node encode(const Values& values, const Tree& tree, Effort effort) override;
   std::string why_not_encode(Physical type, const Tree& tree) override;
   void drop_cache() override;

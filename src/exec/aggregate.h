@@ -10,7 +10,7 @@
 //   chunk: starts at 0.0 and adds its tiles' sums in tile order.
 //   total: starts at 0.0 and adds the chunks' sums in chunk order, file after file.
 // Statements that ask for nothing but sums, averages and counts of one column of floats, under at most ranges of it
-// (stored_sums.h), add a whole tile of decimals as it is stored, if all chunks are galp(packed) and the tile has at
+// (filter_sum.h), add a whole tile of decimals as it is stored, if all chunks are galp(packed) and the tile has at
 // most 64 exceptions and integers small enough to be floats themselves (sums_apart() in codec/galp/scale.h):
 //   tile:  the integers of live rows are added exactly. Of doubles, the sum is decoded as one of them would be: a
 //          double, times 10^f, times 10^-e. Of floats of four bytes it is made a double and multiplied by the float

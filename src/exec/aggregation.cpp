@@ -144,8 +144,8 @@ Value extreme_of(AggregateOp op, Physical type, const Vector& vector, const uint
 
 }  // namespace
 
-Aggregation::Aggregation(const std::vector<Aggregate>& aggregates, bool as_stored)
-    : aggregates_(aggregates), as_stored_(as_stored) {
+Aggregation::Aggregation(const std::vector<Aggregate>& aggregates, bool float_filter_sum)
+    : aggregates_(aggregates), float_filter_sum_(float_filter_sum) {
   for (size_t i = 0; i < aggregates.size(); ++i) {
     if (aggregates[i].op == AggregateOp::kCountStar) continue;
     auto shared = std::find_if(arguments_.begin(), arguments_.end(),
@@ -215,10 +215,10 @@ void Aggregation::add_argument(Argument& argument, ChunkTiles& tiles) {
       std::any_of(argument.users.begin(), argument.users.end(), [&](size_t u) { return !finished_[u]; });
   if (!wanted) return;
   const uint32_t rows = tiles.rows();
-  std::optional<double> stored_sum;
-  if (as_stored_ && !argument.only_counted) stored_sum = tiles.sum_as_stored(argument.expr->column);
+  std::optional<double> filter_sum;
+  if (float_filter_sum_ && !argument.only_counted) filter_sum = tiles.filter_sum(argument.expr->column);
   Vector vector;
-  if (argument.only_counted || stored_sum) {
+  if (argument.only_counted || filter_sum) {
     vector.valid = tiles.valid(argument.expr->column);
   } else {
     vector = evaluate(argument.step, tiles);
@@ -248,8 +248,8 @@ void Aggregation::add_argument(Argument& argument, ChunkTiles& tiles) {
         const auto sum_floats = [&](const auto* values) {
           return tiles.is_list() ? sum_listed_reals(values, mask, tiles.list(), rows) : sum_reals(values, mask, rows);
         };
-        if (stored_sum) {
-          real_sum = *stored_sum;
+        if (filter_sum) {
+          real_sum = *filter_sum;
         } else if (vector.lane == Lane::kF64) {
           real_sum = sum_floats(vector.as<double>());
         } else if (vector.lane == Lane::kF32) {

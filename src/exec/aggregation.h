@@ -18,8 +18,8 @@ struct PartStates {
 
 class Aggregation {
  public:
-  // `aggregates` must outlive this object. `as_stored`: what adds_as_stored() says of their statement.
-  Aggregation(const std::vector<Aggregate>& aggregates, bool as_stored);
+  // `aggregates` must outlive this object. `float_filter_sum`: what is_float_filter_sum() says of their statement.
+  Aggregation(const std::vector<Aggregate>& aggregates, bool float_filter_sum);
 
   // Starts a part of a chunk. With `whole_chunk` every row counts (no filter, or one that is true for all): aggregates
   // that statistics answer are then finished, and only the chunk's first part states the answer. False if nothing is
@@ -41,7 +41,7 @@ class Aggregation {
   void add_argument(Argument& argument, ChunkTiles& tiles);
 
   const std::vector<Aggregate>& aggregates_;
-  bool as_stored_;
+  bool float_filter_sum_;
   std::vector<AggregateState> states_;
   std::vector<std::vector<double>> tile_sums_;
   std::vector<bool> finished_;

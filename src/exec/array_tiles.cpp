@@ -245,8 +245,8 @@ const void* ArrayTiles::rows(uint32_t tile, Lane lane, const uint16_t* rows, uin
   return selected_[slot].data();
 }
 
-Answered ArrayTiles::test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out) {
-  const Answered how = reader().test_range(tile, low, high, out);
+Answered ArrayTiles::filter_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out) {
+  const Answered how = reader().filter_range(tile, low, high, out);
   if (negate && how != Answered::kNot) {
     for (uint32_t i = 0; i < kTileRows; ++i) out[i] ^= 1;
   }

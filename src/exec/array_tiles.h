@@ -41,13 +41,13 @@ class ArrayTiles {
   const StringRows* entries() { return reader().entries(); }
   void codes(uint32_t tile, uint32_t* out) { reader().decode_codes(tile, out); }
   // out[i] = 1 where low ≤ value ≤ high (0 there if `negate`), if the codec can tell without decoding.
-  Answered test_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out);
+  Answered filter_range(uint32_t tile, int128_t low, int128_t high, bool negate, uint8_t* out);
   // kBytes: out[i] = 1 where the automaton accepts the row, if the codec can tell without decoding.
-  Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) {
-    return reader().test_strings(tile, test, out);
+  Answered filter_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) {
+    return reader().filter_strings(tile, test, out);
   }
-  // As Reader::sum_as_stored.
-  std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live) { return reader().sum_as_stored(tile, live); }
+  // As Reader::filter_sum.
+  std::optional<double> filter_sum(uint32_t tile, const uint8_t* live) { return reader().filter_sum(tile, live); }
   // Whether the tile's encoding leaves room for a value above `most`.
   bool may_exceed(uint32_t tile, int128_t most);
 

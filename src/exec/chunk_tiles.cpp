@@ -278,7 +278,7 @@ void ChunkTiles::count(TileCounts& counts) const {
   counts.texts_decoded += texts_decoded_ ? 1 : 0;
 }
 
-std::optional<double> ChunkTiles::sum_as_stored(uint32_t index) {
+std::optional<double> ChunkTiles::filter_sum(uint32_t index) {
   const uint8_t* mask = live();
   if (listed_) {
     auto* picked = picked_.as<uint8_t>();
@@ -286,13 +286,13 @@ std::optional<double> ChunkTiles::sum_as_stored(uint32_t index) {
     for (uint32_t i = 0; i < alive_; ++i) picked[list_.as<uint16_t>()[i]] = 1;
     mask = picked;
   }
-  return columns_[index].values().sum_as_stored(tile_, mask);
+  return columns_[index].values().filter_sum(tile_, mask);
 }
 
-bool ChunkTiles::test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) {
+bool ChunkTiles::filter_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) {
   auto* whole = listed_ ? picked_.as<uint8_t>() : out;
   ArrayTiles& values = columns_[index].values();
-  const Answered how = columns_[index].placed([&] { return values.test_strings(tile_, test, whole); });
+  const Answered how = columns_[index].placed([&] { return values.filter_strings(tile_, test, whole); });
   if (how == Answered::kNot) return false;
   answered(how);
   tested_in_place();
@@ -348,7 +348,7 @@ bool ChunkTiles::compare_encoded(uint32_t index, ExprOp op, int128_t literal, ui
     case ExprOp::kGreaterEqual: low = literal; break;
     default: return false;
   }
-  const Answered how = columns_[index].values().test_range(tile_, low, high, negate, out);
+  const Answered how = columns_[index].values().filter_range(tile_, low, high, negate, out);
   if (how == Answered::kNot) return false;
   answered(how);
   return true;

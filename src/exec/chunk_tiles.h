@@ -168,8 +168,8 @@ class ChunkTiles : public TileInput {
   // The same with one byte for every row of the tile, alive or not.
   void keep_of_tile(const uint8_t* mask);
 
-  // The sum of the alive rows of a column without NULLs, as Reader::sum_as_stored.
-  std::optional<double> sum_as_stored(uint32_t index);
+  // The sum of the alive rows of a column without NULLs, as Reader::filter_sum.
+  std::optional<double> filter_sum(uint32_t index);
 
   bool is_list() const { return listed_; }
   // Numbers of the alive rows within the tile, ascending; alive() of them. Builds the list if it does not exist.
@@ -180,7 +180,7 @@ class ChunkTiles : public TileInput {
   Vector column(uint32_t index, Lane lane) override;
   const uint8_t* valid(uint32_t index) override;
   bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) override;
-  bool test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) override;
+  bool filter_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) override;
   std::optional<Vector> byte_lengths(uint32_t index) override;
   const StringRows* codes(uint32_t index, uint32_t* out) override;
   const uint16_t* row_numbers() override { return listed_ ? list() : nullptr; }

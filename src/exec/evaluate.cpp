@@ -302,7 +302,7 @@ bool decode_byte_lengths(const Step& step, TileInput& input) {
 bool test_in_place(Step& step, TileInput& input, uint8_t* out, const uint8_t*& valid) {
   if (step.automaton == nullptr || decode_byte_lengths(step, input)) return false;
   const uint32_t column = tested_column(*step.expr);
-  if (!input.test_strings(column, step.automaton, out)) return false;
+  if (!input.filter_strings(column, step.automaton, out)) return false;
   valid = input.valid(column);
   return true;
 }

@@ -46,8 +46,8 @@ class EntriesInput : public TileInput {
   Vector column(uint32_t, Lane lane) override { return {lane, entries_.tile(tile_, lane), nullptr}; }
   const uint8_t* valid(uint32_t) override { return nullptr; }
   bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) override { return false; }
-  bool test_strings(uint32_t, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
-    return entries_.test_strings(tile_, test, out) != Answered::kNot;
+  bool filter_strings(uint32_t, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
+    return entries_.filter_strings(tile_, test, out) != Answered::kNot;
   }
   std::optional<Vector> byte_lengths(uint32_t) override { return std::nullopt; }
 
@@ -64,7 +64,7 @@ class NullInput : public TileInput {
   Vector column(uint32_t, Lane lane) override { return {lane, zeros_.data(), zeros_.data()}; }
   const uint8_t* valid(uint32_t) override { return zeros_.data(); }
   bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) override { return false; }
-  bool test_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) override { return false; }
+  bool filter_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) override { return false; }
   std::optional<Vector> byte_lengths(uint32_t) override { return std::nullopt; }
 
  private:
@@ -109,7 +109,7 @@ void DictionaryTest::fail_codes() const {
 void DictionaryTest::check_codes(uint32_t tile, uint32_t rows, uint32_t most) {
   checked_.resize(kTileRows);
   auto* inside = checked_.as<uint8_t>();
-  codes_.test_range(tile, 0, most, false, inside);
+  codes_.filter_range(tile, 0, most, false, inside);
   if (std::memchr(inside, 0, rows) != nullptr) fail_codes();
 }
 
@@ -117,7 +117,7 @@ const uint8_t* DictionaryTest::run(uint32_t tile, uint32_t rows, Answered& how) 
   auto* out = result_.as<uint8_t>();
   const auto most = static_cast<uint32_t>(hits_.empty() ? 0 : hits_.size() - 1);
   // A code beyond the entries lies in no range of them: it is looked for where the tile's width leaves room for one.
-  how = contiguous_ ? codes_.test_range(tile, first_, last_, false, out) : Answered::kNot;
+  how = contiguous_ ? codes_.filter_range(tile, first_, last_, false, out) : Answered::kNot;
   if (how != Answered::kNot) {
     if (codes_.may_exceed(tile, most)) check_codes(tile, rows, most);
     if (codes_.corrupt()) fail_codes();

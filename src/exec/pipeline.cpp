@@ -14,7 +14,7 @@
 #include "exec/aggregation.h"
 #include "exec/cpu/scan_parts.h"
 #include "exec/filter.h"
-#include "exec/stored_sums.h"
+#include "exec/filter_sum.h"
 
 namespace basalt {
 
@@ -26,8 +26,8 @@ using exec::Part;
 // Totals of parts: each leaves its states at the place of the part, so that merging them does not depend on threads.
 class TotalsSink : public exec::TileSink {
  public:
-  TotalsSink(const Pipeline& pipeline, bool as_stored, std::vector<exec::PartStates>& results)
-      : aggregation_(pipeline.aggregates, as_stored), results_(results) {}
+  TotalsSink(const Pipeline& pipeline, bool float_filter_sum, std::vector<exec::PartStates>& results)
+      : aggregation_(pipeline.aggregates, float_filter_sum), results_(results) {}
 
   bool open(const exec::PartBegin& part) override {
     part_ = part.part;
@@ -94,8 +94,8 @@ std::vector<Value> run_on_cpu(const Pipeline& pipeline, const RunOptions& option
   report.device_name = "CPU";
   exec::PartScan scan(pipeline, options);
   std::vector<exec::PartStates> results(scan.parts().size());
-  const bool as_stored = exec::adds_as_stored(pipeline);
-  scan.run([&] { return std::make_unique<TotalsSink>(pipeline, as_stored, results); }, report);
+  const bool float_filter_sum = exec::is_float_filter_sum(pipeline);
+  scan.run([&] { return std::make_unique<TotalsSink>(pipeline, float_filter_sum, results); }, report);
   const std::vector<AggregateState> total = merge_parts(pipeline, scan.parts(), results);
   std::vector<Value> values;
   for (size_t i = 0; i < total.size(); ++i) values.push_back(exec::finish(pipeline.aggregates[i], total[i]));

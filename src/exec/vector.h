@@ -83,7 +83,7 @@ class TileInput {
   // encoding allows; false if it does not.
   virtual bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) = 0;
   // Tests a column of strings without decoding it, where its encoding allows; false if it does not.
-  virtual bool test_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) = 0;
+  virtual bool filter_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) = 0;
   // Places of strings in a list, where a column of strings is stored so: `out` follows rows(). nullptr if it is not.
   // The list is the same one until another chunk is opened.
   virtual const StringRows* codes(uint32_t, uint32_t*) { return nullptr; }

@@ -26,19 +26,19 @@ void read_everything(const NodeView& view) {
     reader->gather(rows, some);
     const auto automaton = make_automaton(StringTest::like("%1_%")).automaton;
     uint8_t hits[kTileRows];
-    for (uint32_t tile = 0; tile < tile_count(view.count); ++tile) reader->test_strings(tile, automaton, hits);
+    for (uint32_t tile = 0; tile < tile_count(view.count); ++tile) reader->filter_strings(tile, automaton, hits);
   } else {
     Buffer out(static_cast<size_t>(kTileRows) * width_of(view.type));
     uint8_t hits[kTileRows];
     for (uint32_t tile = 0; tile < tile_count(view.count); ++tile) {
       reader->decode_tile(tile, out.data());
       reader->bounds(tile);
-      reader->test_range(tile, -5, 1000, hits);
+      reader->filter_range(tile, -5, 1000, hits);
       uint32_t places[kTileRows];
       const uint32_t runs = reader->decode_runs(tile, out.data(), places);
       EXPECT_TRUE(runs == 0 || places[runs - 1] == rows_in_tile(view.count, tile)) << tile;
       reader->decode_codes(tile, places);
-      reader->sum_as_stored(tile, nullptr);
+      reader->filter_sum(tile, nullptr);
     }
     Buffer some(rows.size() * width_of(view.type));
     reader->gather(rows, some.data());

@@ -36,7 +36,7 @@ void expect_ranges(Reader& reader, const std::vector<T>& values, std::mt19937_64
     const int128_t high = round % 4 == 0 ? low : ends[random() % ends.size()];
     for (uint32_t tile = 0; tile < tile_count(values.size()); ++tile) {
       uint8_t out[kTileRows];
-      ASSERT_NE(reader.test_range(tile, low, high, out), Answered::kNot);
+      ASSERT_NE(reader.filter_range(tile, low, high, out), Answered::kNot);
       for (uint32_t i = 0; i < rows_in_tile(values.size(), tile); ++i) {
         const int64_t key = float_key(values[size_t{tile} * kTileRows + i]);
         ASSERT_EQ(out[i] != 0, key >= low && key <= high) << "row " << i << " of tile " << tile;
@@ -140,7 +140,7 @@ TEST(GalpRanges, IntegersAnswer) {
   uint8_t out[kTileRows];
   uint32_t by_bounds = 0;
   for (uint32_t tile = 0; tile < 20; ++tile) {
-    by_bounds += reader->test_range(tile, float_key(0.0), float_key(55.5), out) == Answered::kByBounds ? 1 : 0;
+    by_bounds += reader->filter_range(tile, float_key(0.0), float_key(55.5), out) == Answered::kByBounds ? 1 : 0;
     ASSERT_TRUE(reader->bounds(tile));
     EXPECT_LE(reader->bounds(tile)->low, float_key(tile * 10.0));
     EXPECT_GE(reader->bounds(tile)->high, float_key(tile * 10.0 + 9.99));

@@ -56,7 +56,7 @@ inline std::vector<uint32_t> check_ranges(Reader& reader, const Values& values) 
       if (round > 1 && round < 4 && low > high) std::swap(low, high);  // else nothing lies between them
       if (round == 4) high = low;
       uint8_t out[kTileRows];
-      const Answered how = reader.test_range(tile, low, high, out);
+      const Answered how = reader.filter_range(tile, low, high, out);
       ++answers[static_cast<size_t>(how)];
       if (how == Answered::kNot) continue;
       for (uint32_t i = 0; i < rows; ++i) {

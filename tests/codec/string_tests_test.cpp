@@ -291,7 +291,7 @@ TEST(StringTests, ReadersAnswerWithoutDecoding) {
       const auto automaton = make_automaton(test).automaton;
       for (uint32_t tile = 0; tile < 3; ++tile) {
         uint8_t out[kTileRows];
-        ASSERT_EQ(reader->test_strings(tile, automaton, out), Answered::kByRows) << tree;
+        ASSERT_EQ(reader->filter_strings(tile, automaton, out), Answered::kByRows) << tree;
         for (uint32_t i = 0; i < rows_in_tile(2500, tile); ++i) {
           const std::string text(array.values.string(tile * kTileRows + i));
           ASSERT_EQ(out[i], holds(test, text) ? 1 : 0) << tree << ": \"" << test.pattern << "\" on \"" << text << '"';
@@ -308,9 +308,9 @@ TEST(StringTests, ConstantsAnswerOnce) {
   const NodeView view = view_of(node);
   const auto reader = open_reader(view);
   uint8_t out[kTileRows];
-  ASSERT_EQ(reader->test_strings(1, make_automaton(StringTest::like("v%")).automaton, out), Answered::kByRows);
+  ASSERT_EQ(reader->filter_strings(1, make_automaton(StringTest::like("v%")).automaton, out), Answered::kByRows);
   EXPECT_EQ(std::count(out, out + 476, 1), 476);
-  ASSERT_EQ(reader->test_strings(1, make_automaton(StringTest::like("w%")).automaton, out), Answered::kByRows);
+  ASSERT_EQ(reader->filter_strings(1, make_automaton(StringTest::like("w%")).automaton, out), Answered::kByRows);
   EXPECT_EQ(std::count(out, out + 476, 0), 476);
 }
 

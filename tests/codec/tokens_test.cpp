@@ -159,7 +159,7 @@ TEST(Tokens, TestsSpanTokens) {
     uint32_t matches = 0;
     for (uint32_t tile = 0; tile < 3; ++tile) {
       uint8_t out[kTileRows];
-      ASSERT_EQ(reader->test_strings(tile, automaton, out), Answered::kByRows);
+      ASSERT_EQ(reader->filter_strings(tile, automaton, out), Answered::kByRows);
       for (uint32_t i = 0; i < rows_in_tile(3000, tile); ++i) {
         ASSERT_EQ(out[i], direct.matches(texts[tile * kTileRows + i]) ? 1 : 0) << pattern;
         matches += out[i];
@@ -217,9 +217,10 @@ TEST(Numbered, HoldsPaddedNumbers) {
   const NodeView view = view_of(node);
   const auto reader = open_reader(view);
   uint8_t out[kTileRows];
-  EXPECT_EQ(reader->test_strings(0, make_automaton(StringTest::like("Supplier%")).automaton, out), Answered::kByBounds);
+  EXPECT_EQ(reader->filter_strings(0, make_automaton(StringTest::like("Supplier%")).automaton, out),
+            Answered::kByBounds);
   EXPECT_EQ(std::count(out, out + kTileRows, 0), kTileRows);
-  EXPECT_EQ(reader->test_strings(0, make_automaton(StringTest::like("%#%077")).automaton, out), Answered::kByRows);
+  EXPECT_EQ(reader->filter_strings(0, make_automaton(StringTest::like("%#%077")).automaton, out), Answered::kByRows);
   EXPECT_EQ(std::count(out, out + kTileRows, 1), 1);
   EXPECT_EQ(out[76], 1);
 }

@@ -104,16 +104,16 @@ void for_each_array(Body&& body) {
   }
 }
 
-// Some trees have a kernel that is compiled ahead, the others one that is compiled now.
+// Some trees have a precompiled kernel, the others one that is compiled now.
 TEST(GpuArrays, DecodeLikeTheCpu) {
   BASALT_NEEDS_GPU();
-  int ahead = 0;
+  int precompiled = 0;
   int generated = 0;
   for_each_array(
       [&](const Column& column, const Values&, const Tree&, Effort, const Node& node, const std::string& place) {
         const NodeView view = view_of(node);
         const bool fixed = width_of(physical_of(column.type)) > 0 && node.codec->name() != "validity";
-        if (fixed) ++(gpu().backend->decodes_ahead(view) ? ahead : generated);
+        if (fixed) ++(gpu().backend->has_precompiled_decoder(view) ? precompiled : generated);
         try {
           const Column decoded = gpu().backend->decode(view, column.type);
           EXPECT_TRUE(equal(decoded, decode_rows(view, column.type, 0, node.count))) << place;
@@ -121,24 +121,25 @@ TEST(GpuArrays, DecodeLikeTheCpu) {
           ADD_FAILURE() << place << ": " << error.what();
         }
       });
-  EXPECT_GT(ahead, 50);
+  EXPECT_GT(precompiled, 50);
   EXPECT_GT(generated, 50);
 }
 
 // What the benchmarks under bench/ measure is what decode() launches.
-TEST(GpuArrays, BenchedTreesAreCompiledAhead) {
+TEST(GpuArrays, BenchedTreesArePrecompiled) {
   BASALT_NEEDS_GPU();
   const std::vector<int64_t> numbers = {1, 1, 1, 5, 5, 9};
   const Column column = make_fixed({TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, numbers);
-  const auto ahead = [&](const char* tree) {
+  const auto precompiled = [&](const char* tree) {
     const Node node = encode_tree(values_of(column), bind_tree(parse_tree(tree), Physical::kI64));
-    return gpu().backend->decodes_ahead(view_of(node));
+    return gpu().backend->has_precompiled_decoder(view_of(node));
   };
   for (const char* tree : {"packed", "l3", "rle(packed, packed)", "rle(packed, delta(packed))", "dict(packed, packed)",
                            "dict(packed, plain)", "delta(packed)"}) {
-    EXPECT_TRUE(ahead(tree)) << tree;
+    EXPECT_TRUE(precompiled(tree)) << tree;
   }
-  for (const char* tree : {"plain", "rle(l3, l3)", "delta(rle(packed, packed))"}) EXPECT_FALSE(ahead(tree)) << tree;
+  for (const char* tree : {"plain", "rle(l3, l3)", "delta(rle(packed, packed))"})
+    EXPECT_FALSE(precompiled(tree)) << tree;
 }
 
 // Decimals with a few values that are none, whole tiles that are none, and integers in many encodings.

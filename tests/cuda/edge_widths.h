@@ -1,6 +1,6 @@
 // Widths for which tests unroll a reader: each kind of code that `packed` has (none, bytes, one word, two words, words
 // and bits across them), at both ends. Unrolling all 65 for every reader, type and comparison took minutes to compile;
-// emulated_readers_test.cpp does it once. Include it after codec/packed/kernels.cuh.
+// emulated_readers_test.cpp does it once. Include it after codec/packed/gpu/kernels.cuh.
 #pragma once
 
 namespace basalt::test {

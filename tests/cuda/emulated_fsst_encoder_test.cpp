@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "basalt/encoding/tree.h"
-#include "codec/fsst/encode_table.h"
+#include "codec/fsst/gpu/encode_table.h"
 #include "codec/fsst_texts.h"
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/fsst/encode_rows.cuh"
+#include "codec/fsst/gpu/encode_rows.cuh"
 
 namespace basalt::test {
 namespace {

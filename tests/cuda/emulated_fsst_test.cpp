@@ -12,9 +12,9 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/fsst/kernels.cuh"
-#include "codec/packed/kernels.cuh"
-#include "codec/plain/kernels.cuh"
+#include "codec/fsst/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
+#include "codec/plain/gpu/kernels.cuh"
 //
 #include "cuda/emulated_texts.h"
 

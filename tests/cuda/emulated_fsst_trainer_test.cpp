@@ -6,13 +6,13 @@
 #include <memory>
 #include <random>
 
-#include "codec/fsst/encode_table.h"
+#include "codec/fsst/gpu/encode_table.h"
 #include "codec/fsst/tables.h"
 #include "codec/fsst_texts.h"
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/fsst/train_ranges.cuh"
+#include "codec/fsst/gpu/train_ranges.cuh"
 
 namespace basalt::test {
 namespace {

@@ -10,9 +10,9 @@
 //
 #include "cuda/emulated_reads.h"
 //
-#include "codec/galp/kernels.cuh"
-#include "codec/galp/kernels_cursor.cuh"
-#include "codec/packed/kernels.cuh"
+#include "codec/galp/gpu/kernels.cuh"
+#include "codec/galp/gpu/kernels_cursor.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 
 namespace basalt::test {
 namespace {

@@ -1,5 +1,5 @@
 // Blocks of exceptions that no writer makes, read by a warp in every way that galp has, to registers, to memory, row by
-// row and as filters and sums do that describe tiles ahead: whatever their words say, nothing is touched outside the
+// row and as filters and sums do that take tiles in groups: whatever their words say, nothing is touched outside the
 // streams, the warp's shared memory and the output, and other tiles keep their values. Sanitizers see the rest;
 // validate() is asked what a reader may pass over in silence.
 #include <gtest/gtest.h>
@@ -14,10 +14,11 @@
 //
 #include "cuda/emulated_reads.h"
 //
-#include "codec/galp/kernels.cuh"
-#include "codec/galp/totals.cuh"
-#include "codec/packed/kernels.cuh"
-#include "exec/device/described_tests.cuh"
+#include "codec/galp/gpu/filter_sum.cuh"
+#include "codec/galp/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
+#include "exec/device/filter_sum.cuh"
+#include "exec/device/tile_group_filter.cuh"
 
 namespace basalt::test {
 namespace {
@@ -93,37 +94,38 @@ Taken<T> row_by_row(const std::vector<uint64_t>& descriptor, size_t rows) {
   return out;
 }
 
-// What tests and totals make of each tile, for values up to 0.
-struct Described {
+// What tests and filter sums make of each tile, for values up to 0.
+struct Filtered {
   std::vector<uint32_t> masks;  // of lanes
   std::vector<double> sums;
 };
 template <typename T>
-Described described(const std::vector<uint64_t>& descriptor, size_t rows) {
+Filtered filtered(const std::vector<uint64_t>& descriptor, size_t rows) {
   constexpr uint32_t kSlotWords = 16;
-  using Tests = device::DescribedTests<T, device::Test::kAtMost, 1, kSlotWords, DecimalsReader<T>>;
-  using Totals =
-      device::FloatTotals<1, kSlotWords, device::GalpTotals<BitsOf<T>, device::Packed<BitsOf<T>, device::Widths<>>>>;
+  using Tests = device::TileGroupFilter<T, device::Test::kAtMost, 1, kSlotWords, DecimalsReader<T>>;
+  using FilterSum =
+      device::FloatFilterSum<1, kSlotWords,
+                             device::GalpFilterSum<BitsOf<T>, device::Packed<BitsOf<T>, device::Widths<>>>>;
   const auto tiles = static_cast<uint32_t>(tile_count(rows));
   std::vector<uint64_t> slot(kSlotWords, rows);
   std::copy(descriptor.begin(), descriptor.end(), slot.begin() + 2);
   std::vector<uint32_t> items;
   for (uint32_t tile = 0; tile < tiles; ++tile) items.push_back(device::make_work(0, tile, false));
-  Described out{std::vector<uint32_t>(tiles * kLanes), std::vector<double>(tiles)};
+  Filtered out{std::vector<uint32_t>(tiles * kLanes), std::vector<double>(tiles)};
   alignas(16) static unsigned char for_tests[Tests::kScratchBytes];
-  alignas(16) static unsigned char for_totals[Totals::kScratchBytes];
+  alignas(16) static unsigned char for_filter_sum[FilterSum::kScratchBytes];
   device::TileTally tally;
   EmulatedWarp::run([&] {
     tally.begin();
     Tests tests(for_tests, INT64_MIN, 0);
-    Totals totals(for_totals, -kNanKey, 0);
+    FilterSum filter_sum(for_filter_sum, -kNanKey, 0);
     for (device::Work work(items.data(), tiles); work.more(); work.next()) {
       uint32_t bad = 0;
       uint32_t how = device::kByBounds;
       const uint32_t alive = tests.next(work, slot.data(), INT64_MIN, 0);
       const uint32_t mask = tests.mask(work, slot.data(), bad, how, INT64_MIN, 0);
       out.masks[work.tile() * kLanes + device::lane_id()] = mask & alive;
-      out.sums[work.tile()] = totals.of(work, slot.data(), tally, -kNanKey, 0).sum;
+      out.sums[work.tile()] = filter_sum.of(work, slot.data(), tally, -kNanKey, 0).sum;
     }
   });
   return out;
@@ -134,7 +136,7 @@ template <typename T>
 class DamagedReads {
  public:
   DamagedReads(Node& node, std::vector<BitsOf<T>> values)
-      : node_(node), values_(std::move(values)), whole_(described<T>(descriptor_of(view_of(node)), values_.size())) {}
+      : node_(node), values_(std::move(values)), whole_(filtered<T>(descriptor_of(view_of(node)), values_.size())) {}
 
   void expect_survives(uint32_t tile, const std::string& place) {
     const ExactStreams exact(node_);
@@ -159,7 +161,7 @@ class DamagedReads {
         ASSERT_EQ(taken.values[row], values_[row]) << place << ", row " << row << " of another tile";
       }
     }
-    const Described now = described<T>(descriptor, values_.size());
+    const Filtered now = filtered<T>(descriptor, values_.size());
     for (uint32_t i = 0; i < tile_count(values_.size()); ++i) {
       if (i == tile) continue;
       ASSERT_EQ(galp::bits_of(now.sums[i]), galp::bits_of(whole_.sums[i])) << place << ", tile " << i;
@@ -198,7 +200,7 @@ class DamagedReads {
  private:
   Node& node_;
   std::vector<BitsOf<T>> values_;
-  Described whole_;  // before it is damaged
+  Filtered whole_;  // before it is damaged
   uint32_t damages_ = 0;
   uint32_t invalid_ = 0;
   uint32_t reported_ = 0;

@@ -13,7 +13,7 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/galp/encode_write.cuh"
+#include "codec/galp/gpu/encode_write.cuh"
 
 namespace basalt::test {
 namespace {

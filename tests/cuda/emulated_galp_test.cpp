@@ -7,19 +7,19 @@
 
 #include "codec/galp/exceptions.h"
 #include "codec/galp_values.h"
-#include "cuda/sample_pipelines.h"
+#include "cuda/query/sample_pipelines.h"
 #include "exec/tables.h"
 //
 #include "cuda/emulated_reads.h"
 //
-#include "codec/constant/kernels.cuh"
-#include "codec/delta/kernels.cuh"
-#include "codec/dict/kernels.cuh"
-#include "codec/galp/kernels.cuh"
-#include "codec/l3/kernels.cuh"
-#include "codec/packed/kernels.cuh"
-#include "codec/plain/kernels.cuh"
-#include "codec/rle/kernels.cuh"
+#include "codec/constant/gpu/kernels.cuh"
+#include "codec/delta/gpu/kernels.cuh"
+#include "codec/dict/gpu/kernels.cuh"
+#include "codec/galp/gpu/kernels.cuh"
+#include "codec/l3/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
+#include "codec/plain/gpu/kernels.cuh"
+#include "codec/rle/gpu/kernels.cuh"
 //
 #include "cuda/edge_widths.h"
 

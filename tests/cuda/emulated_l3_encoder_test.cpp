@@ -12,8 +12,8 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/l3/encode_cut.cuh"
-#include "codec/l3/encode_streams.cuh"
+#include "codec/l3/gpu/encode_cut.cuh"
+#include "codec/l3/gpu/encode_streams.cuh"
 
 namespace basalt::test {
 namespace {

@@ -12,12 +12,12 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/delta/kernels.cuh"
-#include "codec/dict/kernels.cuh"
-#include "codec/l3/kernels.cuh"
-#include "codec/packed/kernels.cuh"
-#include "codec/plain/kernels.cuh"
-#include "codec/rle/kernels.cuh"
+#include "codec/delta/gpu/kernels.cuh"
+#include "codec/dict/gpu/kernels.cuh"
+#include "codec/l3/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
+#include "codec/plain/gpu/kernels.cuh"
+#include "codec/rle/gpu/kernels.cuh"
 #include "exec/device/scan.cuh"
 
 namespace basalt::test {
@@ -51,8 +51,8 @@ void expect_low_bits(const std::string& tree, const std::vector<uint64_t>& value
   uint64_t wrong = 0;
   EmulatedWarp::run([&] {
     for (uint32_t tile = 0; tile * kTileRows < values.size(); ++tile) {
-      const typename Column::Ahead ahead(slot.data(), tile);
-      Column column(slot.data(), tile, scratch->data(), ahead);
+      const typename Column::Prefetch prefetch(slot.data(), tile);
+      Column column(slot.data(), tile, scratch->data(), prefetch);
       int32_t all[kRowsPerLane];
       column.template read<0>(all);
       const uint32_t alive = device::lane_rows(static_cast<uint32_t>(values.size()), tile);

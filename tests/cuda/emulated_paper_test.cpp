@@ -115,12 +115,12 @@ uint64_t expect_fp64(const std::vector<T>& values, const NodeView& node, const s
   const std::vector<uint64_t> descriptor = descriptor_of(node);
   const auto rows = static_cast<uint32_t>(values.size());
   std::vector<T> out(values.size());
-  static device::StripScratch<T> scratch;
+  static device::TileStripScratch<T> scratch;
   EmulatedWarp::run([&] {
     const uint32_t lane = device::lane_id();
     for (uint32_t first = 0; first < device::tiles_of(rows); first += device::kStripTiles) {
       const uint32_t count = std::min(device::tiles_of(rows) - first, device::kStripTiles);
-      device::feed_strip<T, device::AskAhead::kPrefetch>(
+      device::feed_strip<T, device::ResidualFetch::kPrefetch>(
           device::l3_chunk(descriptor.data()), {first, 1, count}, scratch, [&](uint32_t tile) {
             const uint32_t here = device::rows_of_tile(rows, tile);
             return device::StoreRows<T, Predictions>{out.data() + size_t{tile} * kTileRows + lane,

@@ -14,9 +14,9 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/dict/kernels.cuh"
-#include "codec/l3/kernels.cuh"
-#include "codec/packed/kernels.cuh"
+#include "codec/dict/gpu/kernels.cuh"
+#include "codec/l3/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "exec/device/scan.cuh"
 //
 #include "cuda/edge_widths.h"
@@ -49,9 +49,9 @@ void expect_range(const std::vector<uint64_t>& descriptor, const std::vector<S>&
     for (uint32_t tile = 0; tile < tiles; ++tile) {
       uint32_t bad = 0;
       uint32_t how = device::kByBounds;
-      const device::Ahead<Reader> ahead(descriptor.data(), tile);
-      const uint32_t mask = device::ShapeTest<S, kTest, Reader>::run(descriptor.data(), tile, scratch, bad, how, ahead,
-                                                                     range, first, last);
+      const device::Prefetch<Reader> prefetch(descriptor.data(), tile);
+      const uint32_t mask = device::ShapeTest<S, kTest, Reader>::run(descriptor.data(), tile, scratch, bad, how,
+                                                                     prefetch, range, first, last);
       device::sync_warp();
       hows[tile][device::lane_id()] = how;
       for (uint32_t k = 0; k < kRowsPerLane; ++k) {

@@ -7,20 +7,20 @@
 
 #include "codec/l3_nodes.h"
 #include "cuda/device_arrays.h"
-#include "cuda/sample_pipelines.h"
+#include "cuda/query/sample_pipelines.h"
 #include "exec/tables.h"
 //
 #include "cuda/emulated_reads.h"
 //
-#include "codec/constant/kernels.cuh"
-#include "codec/delta/kernels.cuh"
-#include "codec/dict/kernels.cuh"
-#include "codec/l3/kernels.cuh"
-#include "codec/l3/strip.cuh"
-#include "codec/packed/kernels.cuh"
-#include "codec/plain/kernels.cuh"
-#include "codec/rle/expand.cuh"
-#include "codec/rle/kernels.cuh"
+#include "codec/constant/gpu/kernels.cuh"
+#include "codec/delta/gpu/kernels.cuh"
+#include "codec/dict/gpu/kernels.cuh"
+#include "codec/l3/gpu/kernels.cuh"
+#include "codec/l3/gpu/tile_strip.cuh"
+#include "codec/packed/gpu/kernels.cuh"
+#include "codec/plain/gpu/kernels.cuh"
+#include "codec/rle/gpu/expand.cuh"
+#include "codec/rle/gpu/kernels.cuh"
 //
 #include "cuda/q6_kernel.txt"
 
@@ -224,13 +224,13 @@ TEST(EmulatedReaders, Deltas) {
 template <typename Reader>
 void expect_known(const std::string& tree, Physical type) {
   const DeviceReader reader = samples::reader_of(tree, type);
-  EXPECT_EQ(reader.scratch_bytes, Reader::kScratchBytes) << reader.type;
-  EXPECT_EQ(reader.rows_in_shared, Reader::kRowsInShared) << reader.type;
+  EXPECT_EQ(reader.scratch_bytes, Reader::kScratchBytes) << reader.type.text();
+  EXPECT_EQ(reader.rows_in_shared, Reader::kRowsInShared) << reader.type.text();
 }
 
 // The text that a codec gives names the reader of which it says how much scratch it takes.
-#define BASALT_EXPECT_KNOWN(tree_text, physical, ...)                    \
-  EXPECT_EQ(samples::reader_of(tree_text, physical).type, #__VA_ARGS__); \
+#define BASALT_EXPECT_KNOWN(tree_text, physical, ...)                           \
+  EXPECT_EQ(samples::reader_of(tree_text, physical).type.text(), #__VA_ARGS__); \
   expect_known<__VA_ARGS__>(tree_text, physical)
 
 TEST(EmulatedReaders, CodecsKnowTheirReaders) {
@@ -257,21 +257,21 @@ TEST(EmulatedReaders, CodecsKnowTheirReaders) {
                       Dict<uint16_t, Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>, Plain<uint16_t>>);
 }
 
-// The decoder that is compiled ahead, strip by strip.
-template <typename T, device::AskAhead kAhead>
+// The precompiled decoder, strip by strip.
+template <typename T, device::ResidualFetch kFetch>
 void expect_strips_with(const NodeView& node, const std::vector<T>& values, const std::string& place) {
   const std::vector<uint64_t> descriptor = descriptor_of(node);
   const auto rows = static_cast<uint32_t>(values.size());
   for (const uint32_t strip : {1u, 3u, device::kStripTiles}) {
     std::vector<T> out(values.size());
     bool bad = false;
-    static device::StripScratch<T, kAhead == device::AskAhead::kStage> scratch;
+    static device::TileStripScratch<T, kFetch == device::ResidualFetch::kStage> scratch;
     EmulatedWarp::run([&] {
       const uint32_t lane = device::lane_id();
       // As three warps of a block would, one after the other.
       for (uint32_t first = 0; first < device::tiles_of(rows); first += first % 3 == 2 ? 3 * strip - 2 : 1) {
         const uint32_t left = device::tiles_of(rows) - first;
-        const bool wrong = device::feed_strip<T, kAhead>(
+        const bool wrong = device::feed_strip<T, kFetch>(
             device::l3_chunk(descriptor.data()), {first, 3, std::min(strip, (left + 2) / 3)}, scratch,
             [&](uint32_t tile) {
               const uint32_t here = device::rows_of_tile(rows, tile);
@@ -287,8 +287,8 @@ void expect_strips_with(const NodeView& node, const std::vector<T>& values, cons
 
 template <typename T>
 void expect_strips(const NodeView& node, const std::vector<T>& values, const std::string& place) {
-  expect_strips_with<T, device::AskAhead::kPrefetch>(node, values, place);
-  expect_strips_with<T, device::AskAhead::kStage>(node, values, place);
+  expect_strips_with<T, device::ResidualFetch::kPrefetch>(node, values, place);
+  expect_strips_with<T, device::ResidualFetch::kStage>(node, values, place);
 }
 
 TEST(EmulatedReaders, LearnedStrips) {
@@ -326,11 +326,11 @@ void expect_alike(const Node& node, size_t rows, const std::string& place) {
   EXPECT_TRUE(bad != 0 || !reader->corrupt()) << place;
   bool strip_bad = false;
   std::vector<uint64_t> by_strip(expected.size());
-  static device::StripScratch<uint64_t> scratch;
+  static device::TileStripScratch<uint64_t> scratch;
   EmulatedWarp::run([&] {
     const uint32_t lane = device::lane_id();
     for (uint32_t tile = 0; tile < device::tiles_of(static_cast<uint32_t>(rows)); ++tile) {
-      const bool wrong = device::feed_strip<uint64_t, device::AskAhead::kPrefetch>(
+      const bool wrong = device::feed_strip<uint64_t, device::ResidualFetch::kPrefetch>(
           device::l3_chunk(descriptor.data()), {tile, 1, 1}, scratch, [&](uint32_t) {
             return device::StoreRows<uint64_t>{by_strip.data() + size_t{tile} * kTileRows + lane, kTileRows - lane};
           });

@@ -35,7 +35,7 @@ void expect_reads(const NodeView& node, const std::vector<typename Reader::value
     EXPECT_TRUE(out == values) << place;
   }
 
-  // Rows by picking, and the ahead-of-time way: bind once, seek tile after tile.
+  // Rows by picking, and the precompiled way: bind once, seek tile after tile.
   alignas(16) static unsigned char scratch[64 << 10];
   static_assert(Reader::kScratchBytes <= sizeof(scratch));
   std::vector<T> again(values.size());

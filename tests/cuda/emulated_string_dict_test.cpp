@@ -11,7 +11,7 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/dict/encode_texts.cuh"
+#include "codec/dict/gpu/encode_texts.cuh"
 
 namespace basalt::test {
 namespace {

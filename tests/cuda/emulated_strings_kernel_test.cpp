@@ -6,7 +6,7 @@
 
 #include "codec/fsst_texts.h"
 #include "cuda/device_arrays.h"
-#include "cuda/sample_pipelines.h"
+#include "cuda/query/sample_pipelines.h"
 //
 #include "cuda/emulated_warp.h"
 //

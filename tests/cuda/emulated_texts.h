@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/strings/kernels.cuh"
+#include "codec/strings/gpu/kernels.cuh"
 
 namespace basalt::test {
 

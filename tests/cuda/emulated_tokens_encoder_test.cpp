@@ -9,7 +9,7 @@
 
 #include "codec/fsst_texts.h"
 #include "codec/tokens/dictionary.h"
-#include "codec/tokens/encode_rows.h"
+#include "codec/tokens/gpu/encode_rows.h"
 
 namespace basalt::test {
 namespace {

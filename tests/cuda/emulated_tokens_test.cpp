@@ -14,10 +14,10 @@
 //
 #include "cuda/emulated_warp.h"
 //
-#include "codec/numbered/kernels.cuh"
-#include "codec/packed/kernels.cuh"
-#include "codec/plain/kernels.cuh"
-#include "codec/tokens/kernels.cuh"
+#include "codec/numbered/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
+#include "codec/plain/gpu/kernels.cuh"
+#include "codec/tokens/gpu/kernels.cuh"
 //
 #include "cuda/emulated_texts.h"
 

@@ -13,11 +13,11 @@
 #include <sstream>
 
 #include "core/float_key.h"
-#include "cuda/kernel_cache.h"
-#include "cuda/nvrtc.h"
-#include "cuda/prelude.h"
-#include "cuda/sample_pipelines.h"
-#include "exec/stored_sums.h"
+#include "cuda/query/sample_pipelines.h"
+#include "cuda/runtime/kernel_cache.h"
+#include "cuda/runtime/nvrtc.h"
+#include "cuda/runtime/prelude.h"
+#include "exec/filter_sum.h"
 #include "exec/tables.h"
 
 namespace basalt::test {
@@ -53,33 +53,33 @@ TEST(Generator, TestsOfStringsAreStepsLikeOthers) {
 
 TEST(Generator, OneColumnIsFilteredAndSummedAtOnce) {
   // After a wanted change: build/…/tests/nvrtc_check --print "sum(v) where v is between, l3" >
-  // tests/cuda/sum_kernel.txt
-  EXPECT_EQ(source_of(samples::sum_between("l3", TypeKind::kInt64, {})), read_text("tests/cuda/sum_kernel.txt"));
+  // tests/cuda/filter_sum_kernel.txt
+  EXPECT_EQ(source_of(samples::sum_between("l3", TypeKind::kInt64, {})), read_text("tests/cuda/filter_sum_kernel.txt"));
 }
 
-TEST(Generator, TilesOfDecimalsAreDescribedWhereTheyAreOnlyTested) {
+TEST(Generator, TilesOfDecimalsAreFilteredByGroupsWhereTheyAreOnlyTested) {
   // After a wanted change: build/…/tests/nvrtc_check --print "count(*) where v is below, galp(packed) of 8 bytes" >
-  // tests/cuda/decimals_kernel.txt
+  // tests/cuda/tile_group_kernel.txt
   EXPECT_EQ(source_of(samples::count_decimals(TypeKind::kFloat64, {14, 15, 16})),
-            read_text("tests/cuda/decimals_kernel.txt"));
-  const auto described = [](const samples::Sample& sample) {
-    return source_of(sample).find("DescribedTests<") != std::string::npos;
+            read_text("tests/cuda/tile_group_kernel.txt"));
+  const auto by_groups = [](const samples::Sample& sample) {
+    return source_of(sample).find("TileGroupFilter<") != std::string::npos;
   };
   samples::Sample read = samples::count_decimals(TypeKind::kFloat64, {14});
   read.pipeline.aggregates.push_back(samples::aggregate(AggregateOp::kMax, samples::column(read.pipeline, 0)));
-  EXPECT_FALSE(described(read));
+  EXPECT_FALSE(by_groups(read));
   samples::Sample tested_twice = samples::count_decimals(TypeKind::kFloat64, {14});
   Pipeline& p = tested_twice.pipeline;
   p.filter = samples::call(
       ExprOp::kAnd, Physical::kU8,
       {p.filter, samples::test(ExprOp::kNotEqual, samples::column(p, 0), samples::real(Physical::kF64, 3))});
-  EXPECT_FALSE(described(tested_twice));
+  EXPECT_FALSE(by_groups(tested_twice));
 }
 
-// Totals are asked for where they are all that a statement wants and where their sums are exact.
+// Filter sums are asked for where they are all that a statement wants and where their sums are exact.
 TEST(Generator, OtherStatementsAreListsOfSteps) {
   const auto at_once = [](const samples::Sample& sample) {
-    return source_of(sample).find("totals") != std::string::npos;
+    return source_of(sample).find("filter_sum") != std::string::npos;
   };
   const auto changed = [](const auto& change) {
     samples::Sample sample = samples::sum_between("packed", TypeKind::kInt64, {16});
@@ -121,7 +121,7 @@ TEST(Generator, OtherStatementsAreListsOfSteps) {
         {samples::call(ExprOp::kIn, Physical::kU8, {d, three, samples::real(physical, 5)}), false}};
     for (const auto& [filter, expected] : filters) {
       p.filter = filter;
-      EXPECT_EQ(exec::adds_as_stored(p), expected) << static_cast<int>(filter.op);
+      EXPECT_EQ(exec::is_float_filter_sum(p), expected) << static_cast<int>(filter.op);
       EXPECT_EQ(at_once(floats), expected) << static_cast<int>(filter.op);
     }
   }
@@ -227,7 +227,7 @@ TEST(Generator, NoTwoColumnsShareAnIdentifier) {
 
 // A column's identifiers end in these words: what kernels include must not declare any such name at its top level.
 TEST(Generator, NoColumnSharesAnIdentifierWithThePrelude) {
-  const std::regex declared("\\n(?:[\\w:<>*& ]+ )?(\\w+_(?:column|validity|texts|tests|totals))\\b[ (=<{]");
+  const std::regex declared("\\n(?:[\\w:<>*& ]+ )?(\\w+_(?:column|validity|texts|filter|filter_sum))\\b[ (=<{]");
   for (size_t i = 0; i < cuda::kPreludeHeaderCount; ++i) {
     const std::string text = cuda::kPreludeHeaders[i].text;
     std::smatch found;
@@ -243,9 +243,14 @@ TEST(Generator, WidthsAreThoseThatHoldNearlyAllTiles) {
   tiles[30] = 5;
   EXPECT_EQ(device::common_widths(tiles, 3), (std::vector<uint32_t>{11, 12}));
   EXPECT_EQ(device::common_widths(tiles, 1), (std::vector<uint32_t>{12}));
-  EXPECT_EQ(device::with_widths("Dict<uint64_t, Packed<uint32_t>, Packed<uint64_t>>", {6}),
+  const auto with = [](const char* tree, const std::vector<uint32_t>& widths) {
+    return device::with_widths(samples::reader_of(tree, Physical::kU64).type, widths).text();
+  };
+  EXPECT_EQ(with("dict(packed, packed)", {6}),
             "Dict<uint64_t, Packed<uint32_t, Widths<6>>, Packed<uint64_t, Widths<6>>>");
-  EXPECT_EQ(device::with_widths("Plain<uint64_t>", {6}), "Plain<uint64_t>");
+  EXPECT_EQ(with("packed", {11, 12}), "Packed<uint64_t, Widths<11, 12>>");
+  EXPECT_EQ(with("packed", {}), "Packed<uint64_t>");
+  EXPECT_EQ(with("plain", {6}), "Plain<uint64_t>");
 }
 
 // Each column of 128-bit runs takes a tile of 16 KiB: two fit into a block, three do not, and a file's columns are

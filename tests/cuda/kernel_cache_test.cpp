@@ -1,6 +1,6 @@
 // Compiled kernels are machine code: only what this user wrote, into a folder of this user that is closed to others, is
 // ever loaded.
-#include "cuda/kernel_cache.h"
+#include "cuda/runtime/kernel_cache.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -133,7 +133,7 @@ void expect_decimal_statements(TypeKind kind, Physical physical) {
     }
     Pipeline sums = pipeline;  // which are done at once where nothing else is asked for
     sums.aggregates = {aggregate(AggregateOp::kSum, price), aggregate(AggregateOp::kAvg, price)};
-    Pipeline count = pipeline;  // whose tiles are described ahead
+    Pipeline count = pipeline;  // whose tiles are taken in groups
     count.aggregates = {aggregate(AggregateOp::kCountStar)};
     for (Pipeline* either : {&pipeline, &sums, &count}) {
       EXPECT_EQ(outcome(*either, {}, Device::kCuda), outcome(*either, {}, Device::kCpu)) << tree;
@@ -164,7 +164,7 @@ TEST(GpuPipeline, FloatsAsDecimals) {
   expect_decimal_statements<float>(TypeKind::kFloat32, Physical::kF32);
 }
 
-// Few tiles, for compute-sanitizer: tests whose tiles are described ahead, sums in one pass, and both the other way.
+// Few tiles, for compute-sanitizer: tests that take tiles in groups, sums in one pass, and both the other way.
 TEST(GpuSmall, StatementsOverDecimals) {
   BASALT_NEEDS_GPU();
   Random random(20);

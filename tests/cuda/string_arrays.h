@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codec/arrays.h"
-#include "codec/strings/texts.h"
+#include "codec/strings/gpu/texts.h"
 #include "codec/tokens/cut.h"
 
 namespace basalt::test {

@@ -449,7 +449,7 @@ TEST(Pipeline, PartsOfChunksGiveTheSameSums) {
 // By integers where a statement asks for nothing but sums of one column; in the order of other sums where it asks for
 // more.
 template <typename T>
-void expect_added_as_stored(galp::Pair pair, int64_t digits) {
+void expect_filter_sum(galp::Pair pair, int64_t digits) {
   constexpr bool kDouble = sizeof(T) == 8;
   constexpr Physical kPhysical = kDouble ? Physical::kF64 : Physical::kF32;
   constexpr TypeKind kType = kDouble ? TypeKind::kFloat64 : TypeKind::kFloat32;
@@ -479,7 +479,7 @@ void expect_added_as_stored(galp::Pair pair, int64_t digits) {
       for (uint32_t i = 0; i < kTileRows; ++i) {
         live[i] = values[tile * size_t{kTileRows} + i] >= static_cast<T>(low) ? 1 : 0;
       }
-      chunk_sums[tile / 64] += reader->sum_as_stored(tile, live).value();
+      chunk_sums[tile / 64] += reader->filter_sum(tile, live).value();
     }
     std::vector<T> rest(values.end() - 100, values.end());
     const TestTable last = write_table({make_fixed({kType}, rest)}, {"plain"});
@@ -503,8 +503,8 @@ void expect_added_as_stored(galp::Pair pair, int64_t digits) {
 }
 
 TEST(Pipeline, DecimalsAreAddedAsTheyAreStored) {
-  expect_added_as_stored<double>({14, 12}, 100);
-  expect_added_as_stored<float>({2, 0}, 100);
+  expect_filter_sum<double>({14, 12}, 100);
+  expect_filter_sum<float>({2, 0}, 100);
 }
 
 TEST(Pipeline, SeveralFilesInOrder) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "basalt/codec/device_type.h"
 #include "basalt/core/buffer.h"
 #include "basalt/core/host_device.h"
 #include "basalt/core/types.h"
@@ -149,17 +150,17 @@ class Reader {
   // out[i] = 1 where row i of the tile lies in [low, high], else 0; `out` has room for kTileRows. Of floats the range
   // is one of float_key()s (core/float_key.h): in SQL's order, −0.0 equal to 0.0, NaN the greatest. A codec that
   // answers does so for every tile and range.
-  virtual Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out);
+  virtual Answered filter_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out);
   // kBytes: out[i] = 1 where the automaton accepts row i of the tile, else 0; `out` has room for kTileRows. Readers
   // keep what they derive from an automaton for the next tile, and the automaton with it.
-  virtual Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out);
+  virtual Answered filter_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out);
   // What the tile's encoding says of its values (of floats: of their keys) without reading them; nullopt if nothing.
   virtual std::optional<ValueBounds> bounds(uint32_t tile) const;
 
   // Of floats that are stored as decimals: the sum of a whole tile's rows whose byte in `live` is 1 (nullptr: all), in
   // the order that exec/aggregate.h has for tiles that are added as they are stored.
   // nullopt: the tile is not added so.
-  virtual std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live);
+  virtual std::optional<double> filter_sum(uint32_t tile, const uint8_t* live);
 
   // Bytes of strings that it holds decoded for all tiles: the entries of a dictionary.
   virtual uint64_t entry_bytes() const { return 0; }
@@ -247,13 +248,13 @@ class ChildChooser {
 
 // The tile reader that device code uses for a node, and what the writer of a kernel has to know of it.
 struct DeviceReader {
-  std::string type;            // `Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>`; empty: device code cannot read it
+  DeviceType type;             // `Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>`; empty: device code cannot read it
   uint32_t scratch_bytes = 0;  // of shared memory, for each warp
   bool rows_in_shared = false;        // a tile's rows wait in the scratch once it is open
   bool direct = false;                // rows come from the file's bytes: no staging, no look-up, no nesting
   bool long_code = false;             // much is done with every value of a child, so that unrolled widths are dear
   uint32_t most_instructions = 2000;  // of a kernel that decodes one array, which keeps its compilation short
-  std::string totals;                 // what counts and sums its rows in a range, `PackedTotals<uint64_t>`; or empty
+  DeviceType filter_sum;              // what counts and sums its rows in a range, `PackedFilterSum<uint64_t>`; or empty
   std::string reason;                 // in a few words, why `type` is empty, where the codec has one
 
   bool empty() const { return type.empty(); }
@@ -265,7 +266,7 @@ struct DeviceReader {
 class TextAlphabet {
  public:
   virtual ~TextAlphabet() = default;
-  // What the array's device tester reads of this test; at most Automaton::kMostDeviceStates states.
+  // What the array's device filter reads of this test; at most Automaton::kMostDeviceStates states.
   virtual Buffer table(const Automaton& test) const = 0;
   // Memory that it takes on the host, about.
   virtual uint64_t bytes() const = 0;
@@ -325,14 +326,14 @@ class Codec {
   virtual DeviceReader device_reader(const NodeView& node) const;
   // kBytes, as a child of `strings`, too: what puts a test to the strings of a tile on the device, without decoding
   // them. Looks at the types and counts of the node and its children.
-  virtual DeviceReader device_tester(const NodeView& node) const;
+  virtual DeviceReader device_filter(const NodeView& node) const;
   // kBytes: what reads the strings of a tile as places in the list that they are stored as, on the device.
   virtual DeviceReader device_codes(const NodeView& node) const;
-  // Of an array that has a device tester and passed validate(). Throws Error(kCorrupt).
+  // Of an array that has a device filter and passed validate(). Throws Error(kCorrupt).
   virtual std::shared_ptr<const TextAlphabet> text_alphabet(const NodeView& node) const;
-  // Bytes that its table() has at most for an automaton of so many states. Looks at what device_tester() looks at, and
+  // Bytes that its table() has at most for an automaton of so many states. Looks at what device_filter() looks at, and
   // at parameters.
-  virtual uint64_t test_table_bytes(const NodeView& node, uint32_t states) const;
+  virtual uint64_t filter_table_bytes(const NodeView& node, uint32_t states) const;
 };
 
 // All codecs by name; built-in ones are listed in one place, src/codec/registry.cpp.

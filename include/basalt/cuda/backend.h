@@ -51,7 +51,7 @@ class GpuBackend {
   // Empty if decode() can, else the reason in a few words.
   virtual std::string why_not_decode(const NodeView& root) = 0;
   // Whether decode() has a kernel for fixed-width arrays of this tree that needs no compilation.
-  virtual bool decodes_ahead(const NodeView& node) = 0;
+  virtual bool has_precompiled_decoder(const NodeView& node) = 0;
   // Encodes on the device: the same bytes as encode_tree().
   virtual Node encode(const Values& values, const Tree& tree, Effort effort) = 0;
   virtual std::string why_not_encode(Physical type, const Tree& tree) = 0;

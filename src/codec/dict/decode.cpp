@@ -148,7 +148,7 @@ class StringDictReader final : public Reader {
     mark_corrupt(!codes_.gather(rows, codes.data()));
     look_up(codes.data(), rows.size(), out);
   }
-  Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
+  Answered filter_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
     const std::vector<uint8_t>& holds = holds_.get(test, [&] {
       std::vector<uint8_t> entries(entries_.size());
       for (size_t i = 0; i < entries.size(); ++i) entries[i] = test->matches(entries_.at(i)) ? 1 : 0;

@@ -74,7 +74,7 @@ class GalpReader final : public Reader {
   using Reader::decode_tile;
   using Reader::gather;
 
-  Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out) override {
+  Answered filter_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out) override {
     const uint32_t rows = rows_in_tile(count(), tile);
     const uint32_t scheme = schemes_[tile];
     if (scheme >= galp::kRd) return test_decoded(tile, low, high, rows, out);
@@ -82,7 +82,7 @@ class GalpReader final : public Reader {
     const int64_t most = galp::largest_integer(scale);
     const galp::IntegerRange range = integers_between(scheme, low, high);
     Answered how = Answered::kNot;
-    if (inside(integers_->bounds(tile), most)) how = integers_->test_range(tile, range.low, range.high, out);
+    if (inside(integers_->bounds(tile), most)) how = integers_->filter_range(tile, range.low, range.high, out);
     if (how == Answered::kNot) {
       integers_->decode_tile(tile, numbers_);
       if (!within(most, tile, rows)) return test_decoded(tile, low, high, rows, out);
@@ -124,7 +124,7 @@ class GalpReader final : public Reader {
     return bounds;
   }
 
-  std::optional<double> sum_as_stored(uint32_t tile, const uint8_t* live) override {
+  std::optional<double> filter_sum(uint32_t tile, const uint8_t* live) override {
     const uint32_t scheme = schemes_[tile];
     if (scheme >= galp::kRd || rows_in_tile(count(), tile) != kTileRows) return std::nullopt;
     const auto scale = galp::Scale<T>::of(galp::pair_of(scheme));

@@ -178,7 +178,7 @@ DeviceReader GalpCodec::device_reader(const NodeView& node) const {
   DeviceReader reader = device_reader_named("Galp", node, {integers});
   reader.scratch_bytes = galp::scratch_bytes(integers.scratch_bytes);
   if (child.codec->name() == galp::kChildOfManyScales)
-    reader.totals = "GalpTotals<" + device_value_type(node.type) + ", " + integers.type + ">";
+    reader.filter_sum = device_filter_sum_named("GalpFilterSum", node, {integers.type});
   return reader;
 }
 

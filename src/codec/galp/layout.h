@@ -49,10 +49,10 @@ constexpr uint32_t kLastOfLane = 0x80;
 
 // Shared memory of a warp for tests of tiles with exceptions; integers that take more leave theirs to it.
 constexpr uint32_t kTestBytes = kLanes * 5;
-// The same for tests that describe tiles ahead: 64 bytes of each, two words of rows for every lane, and what tiles
+// The same for tests that take tiles in groups: 64 bytes of each, two words of rows for every lane, and what tiles
 // share.
-constexpr uint32_t kDescribedTiles = 16;
-constexpr uint32_t kDescribedBytes = kDescribedTiles * (64 + kLanes * 8) + 80 + kTestBytes;
+constexpr uint32_t kTileGroup = 16;
+constexpr uint32_t kTileGroupBytes = kTileGroup * (64 + kLanes * 8) + 80 + kTestBytes;
 BASALT_HD constexpr uint32_t scratch_bytes(uint32_t of_integers) {
   return of_integers > kTestBytes ? of_integers : kTestBytes;
 }

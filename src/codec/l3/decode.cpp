@@ -129,7 +129,7 @@ class L3Reader final : public Reader {
   using Reader::decode_tile;
   using Reader::gather;
 
-  Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out) override {
+  Answered filter_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out) override {
     low = std::max(low, least());
     high = std::min(high, most());
     Answered hardest = Answered::kByBounds;

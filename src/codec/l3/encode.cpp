@@ -252,7 +252,7 @@ DeviceReader L3Codec::device_reader(const NodeView& node) const {
   reader.rows_in_shared = true;
   reader.most_instructions = 2600;
   // Offsets of narrower values would wrap with them.
-  if (width_of(node.type) >= 4) reader.totals = "L3Totals<" + device_value_type(node.type) + ">";
+  if (width_of(node.type) >= 4) reader.filter_sum = device_filter_sum_named("L3FilterSum", node);
   return reader;
 }
 

@@ -30,7 +30,7 @@ class NumberedReader final : public Reader {
     mark_corrupt(numbers_->corrupt());
     append(numbers, out);
   }
-  Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
+  Answered filter_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
     const uint32_t rows = rows_in_tile(count(), tile);
     const uint8_t behind_text = test->run(test->start(), text_);
     if (test->settled(behind_text)) {

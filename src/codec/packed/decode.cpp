@@ -45,7 +45,7 @@ class PackedReader final : public Reader {
   using Reader::decode_tile;
   using Reader::gather;
 
-  Answered test_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out) override {
+  Answered filter_range(uint32_t tile, int128_t low, int128_t high, uint8_t* out) override {
     if (!is_integer(type())) return Answered::kNot;
     if (!bounds(tile)) return test_decoded(tile, low, high, out);
     const uint32_t width = packed::descriptor_width(descriptors_[tile]);

@@ -134,8 +134,12 @@ std::optional<Estimate> PackedCodec::estimate(const Sample& sample, ChildChooser
 
 DeviceReader PackedCodec::device_reader(const NodeView& node) const {
   DeviceReader reader = device_reader_named("Packed", node);
+  reader.type.takes_widths = true;
   reader.direct = true;
-  if (width_of(node.type) <= 8) reader.totals = "PackedTotals<" + device_value_type(node.type) + ">";
+  if (width_of(node.type) <= 8) {
+    reader.filter_sum = device_filter_sum_named("PackedFilterSum", node);
+    reader.filter_sum.takes_widths = true;
+  }
   return reader;
 }
 

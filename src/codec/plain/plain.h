@@ -16,9 +16,9 @@ class PlainCodec final : public Codec {
   std::unique_ptr<BytesReader> open_bytes(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
   DeviceReader device_reader(const NodeView& node) const override;
-  DeviceReader device_tester(const NodeView& node) const override;
+  DeviceReader device_filter(const NodeView& node) const override;
   std::shared_ptr<const TextAlphabet> text_alphabet(const NodeView& node) const override;
-  uint64_t test_table_bytes(const NodeView& node, uint32_t states) const override;
+  uint64_t filter_table_bytes(const NodeView& node, uint32_t states) const override;
 };
 
 }  // namespace basalt

@@ -48,7 +48,7 @@ class StringsReader final : public Reader {
     }
     mark_corrupt(bytes_->corrupt());
   }
-  Answered test_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
+  Answered filter_strings(uint32_t tile, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
     const auto lengths = load(tile);
     if (!fit(tile) || !bytes_->test(tile, lengths, test, out)) return Answered::kNot;
     mark_corrupt(bytes_->corrupt());

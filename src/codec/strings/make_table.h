@@ -1,30 +1,30 @@
-// Writing the tables that device testers read: see test_table.h.
+// Writing the tables that device filters read: see filter_table.h.
 #pragma once
 
 #include <cstring>
 
 #include "basalt/codec/string_test.h"
 #include "basalt/core/buffer.h"
-#include "codec/strings/test_table.h"
+#include "codec/strings/filter_table.h"
 
 namespace basalt::strings {
 
 // Of a whole table, a multiple of 16.
 constexpr uint64_t table_bytes(uint64_t states, uint64_t symbols) {
-  return (sizeof(TestTableHead) + states * symbols + 15) / 16 * 16;
+  return (sizeof(FilterTableHead) + states * symbols + 15) / 16 * 16;
 }
 
 // Appends a table of `states` states whose transitions fill(next) writes and whose head has no bits yet; gives that.
 template <typename Fill>
-TestTableHead& append_table(Buffer& out, uint32_t states, uint32_t symbols, const Fill& fill) {
+FilterTableHead& append_table(Buffer& out, uint32_t states, uint32_t symbols, const Fill& fill) {
   const size_t at = out.size();
   const uint64_t bytes = table_bytes(states, symbols);
   out.resize(at + bytes);
   std::memset(out.data() + at, 0, bytes);
-  auto& head = *reinterpret_cast<TestTableHead*>(out.data() + at);
+  auto& head = *reinterpret_cast<FilterTableHead*>(out.data() + at);
   head.symbols = symbols;
   head.bytes = static_cast<uint32_t>(bytes);
-  fill(out.as<uint8_t>() + at + sizeof(TestTableHead));
+  fill(out.as<uint8_t>() + at + sizeof(FilterTableHead));
   return head;
 }
 
@@ -32,8 +32,8 @@ inline void set_bit(uint32_t* bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; 
 
 // The automaton as it is, over symbols with the bytes text_of(symbol).
 template <typename TextOf>
-TestTableHead& append_symbol_table(Buffer& out, const Automaton& test, uint32_t symbols, const TextOf& text_of) {
-  TestTableHead& head = append_table(out, test.states(), symbols, [&](uint8_t* next) {
+FilterTableHead& append_symbol_table(Buffer& out, const Automaton& test, uint32_t symbols, const TextOf& text_of) {
+  FilterTableHead& head = append_table(out, test.states(), symbols, [&](uint8_t* next) {
     for (uint32_t symbol = 0; symbol < symbols; ++symbol) {
       const std::string_view text = text_of(symbol);
       for (uint32_t state = 0; state < test.states(); ++state) {
@@ -50,7 +50,7 @@ TestTableHead& append_symbol_table(Buffer& out, const Automaton& test, uint32_t 
 }
 
 // The same over bytes.
-inline TestTableHead& append_byte_table(Buffer& out, const Automaton& test) {
+inline FilterTableHead& append_byte_table(Buffer& out, const Automaton& test) {
   char byte = 0;
   return append_symbol_table(out, test, kByteSymbols, [&](uint32_t symbol) {
     byte = static_cast<char>(symbol);

@@ -1,5 +1,5 @@
 // How device code answers which rows of a tile lie in a range of values, and what that took: the counterpart of
-// Reader::test_range() on the CPU.
+// Reader::filter_range() on the CPU.
 #pragma once
 
 #include "basalt/core/host_device.h"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "cuda/device_buffer.h"
+#include "cuda/runtime/device_buffer.h"
 
 namespace basalt::cuda {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "cuda/query/compact_groups.h"
-#include "cuda/statement_run.h"
+#include "cuda/query/statement_run.h"
 #include "exec/aggregate.h"
 #include "exec/column_facts.h"
 #include "exec/cpu/column_builder.h"

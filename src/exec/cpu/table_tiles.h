@@ -24,7 +24,7 @@ class TableTiles : public TileInput {
   Vector column(uint32_t index, Lane lane) override;
   const uint8_t* valid(uint32_t index) override;
   bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) override { return false; }
-  bool test_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) override { return false; }
+  bool filter_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) override { return false; }
   std::optional<Vector> byte_lengths(uint32_t) override { return std::nullopt; }
 
  private:

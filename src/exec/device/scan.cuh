@@ -3,8 +3,8 @@
 #pragma once
 
 #include "basalt/core/host_device.h"
-#include "codec/dict/kernels.cuh"
-#include "codec/packed/kernels.cuh"
+#include "codec/dict/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "core/device/answer.h"
 #include "core/device/warp.h"
 #include "core/packed_tile.h"
@@ -98,15 +98,15 @@ class OneOf {
  public:
   static constexpr uint32_t kDescriptorWords = larger(Reader::kDescriptorWords, OneOf<Others...>::kDescriptorWords);
   static constexpr uint32_t kScratchBytes = larger(Reader::kScratchBytes, OneOf<Others...>::kScratchBytes);
-  using AheadOf = NotAhead;  // for which reader is not known before the slot's word is there
+  using PrefetchOf = NoPrefetch;  // for which reader is not known before the slot's word is there
 
   __device__ __forceinline__ void open(uint32_t shape, const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                       const NotAhead& ahead) {
+                                       const NoPrefetch& prefetch) {
     shape_ = shape;
     if (shape == 0) {
       first_.open(descriptor, tile, scratch);
     } else {
-      others_.open(shape - 1, descriptor, tile, scratch, ahead);
+      others_.open(shape - 1, descriptor, tile, scratch, prefetch);
     }
   }
   template <typename F>
@@ -119,12 +119,13 @@ class OneOf {
   }
   template <typename S, Test kTest>
   __device__ __forceinline__ static uint32_t test(uint32_t shape, const uint64_t* descriptor, uint32_t tile,
-                                                  void* scratch, uint32_t& bad, uint32_t& how, const NotAhead& ahead,
-                                                  CodeRange& range, TestKey<S> first, TestKey<S> last) {
+                                                  void* scratch, uint32_t& bad, uint32_t& how,
+                                                  const NoPrefetch& prefetch, CodeRange& range, TestKey<S> first,
+                                                  TestKey<S> last) {
     if (shape == 0) {
-      return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, how, ahead, range, first, last);
+      return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, how, prefetch, range, first, last);
     }
-    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, bad, how, ahead, range,
+    return OneOf<Others...>::template test<S, kTest>(shape - 1, descriptor, tile, scratch, bad, how, prefetch, range,
                                                      first, last);
   }
   __device__ __forceinline__ bool bad() const { return shape_ == 0 ? static_cast<bool>(first_.bad) : others_.bad(); }
@@ -140,12 +141,12 @@ class OneOf<Reader> {
  public:
   static constexpr uint32_t kDescriptorWords = Reader::kDescriptorWords;
   static constexpr uint32_t kScratchBytes = Reader::kScratchBytes;
-  using AheadOf = Ahead<Reader>;
+  using PrefetchOf = Prefetch<Reader>;
 
   template <typename Asked>
   __device__ __forceinline__ void open(uint32_t, const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                       const Asked& ahead) {
-    ahead.open(only_, descriptor, tile, scratch);
+                                       const Asked& prefetch) {
+    prefetch.open(only_, descriptor, tile, scratch);
   }
   template <typename F>
   __device__ __forceinline__ void with(F&& f) {
@@ -153,9 +154,9 @@ class OneOf<Reader> {
   }
   template <typename S, Test kTest, typename Asked>
   __device__ __forceinline__ static uint32_t test(uint32_t, const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                  uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange& range,
+                                                  uint32_t& bad, uint32_t& how, const Asked& prefetch, CodeRange& range,
                                                   TestKey<S> first, TestKey<S> last) {
-    return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, how, ahead, range, first, last);
+    return ShapeTest<S, kTest, Reader>::run(descriptor, tile, scratch, bad, how, prefetch, range, first, last);
   }
   __device__ __forceinline__ bool bad() const { return only_.bad; }
 
@@ -240,27 +241,27 @@ class Column {
   static constexpr uint32_t kScratchBytes = round_to_16(Shapes::kScratchBytes);
   static_assert(Shapes::kDescriptorWords <= kWords, "host and device disagree on the size of a descriptor");
 
-  // What is asked for ahead of this column's tiles.
-  class Ahead {
+  // What this column's tiles begin with, asked for early.
+  class Prefetch {
    public:
-    __device__ __forceinline__ Ahead(const uint64_t* slot, uint32_t tile) : asked_(slot + kAt + 1, tile) {}
+    __device__ __forceinline__ Prefetch(const uint64_t* slot, uint32_t tile) : asked_(slot + kAt + 1, tile) {}
 
    private:
     friend class Column;
-    typename Shapes::AheadOf asked_;
+    typename Shapes::PrefetchOf asked_;
   };
 
-  __device__ __forceinline__ Column(const uint64_t* slot, uint32_t tile, void* scratch, const Ahead& ahead) {
-    shapes_.open(shape_of(slot), slot + kAt + 1, tile, scratch, ahead.asked_);
+  __device__ __forceinline__ Column(const uint64_t* slot, uint32_t tile, void* scratch, const Prefetch& prefetch) {
+    shapes_.open(shape_of(slot), slot + kAt + 1, tile, scratch, prefetch.asked_);
   }
 
   // The lane's rows in the range; `how` rises to what it took.
   template <Test kTest>
   __device__ __forceinline__ static uint32_t test(const uint64_t* slot, uint32_t tile, void* scratch, uint32_t& bad,
-                                                  uint32_t& how, const Ahead& ahead, CodeRange& range, TestKey<S> first,
-                                                  TestKey<S> last) {
-    return Shapes::template test<S, kTest>(shape_of(slot), slot + kAt + 1, tile, scratch, bad, how, ahead.asked_, range,
-                                           first, last);
+                                                  uint32_t& how, const Prefetch& prefetch, CodeRange& range,
+                                                  TestKey<S> first, TestKey<S> last) {
+    return Shapes::template test<S, kTest>(shape_of(slot), slot + kAt + 1, tile, scratch, bad, how, prefetch.asked_,
+                                           range, first, last);
   }
 
   // Values kFirst … kFirst + kCount of the lane.
@@ -315,7 +316,7 @@ __device__ __noinline__ ValidRows valid_rows(uint32_t shape, const uint64_t* des
   uint32_t how = 0;  // counted are answers about values
   CodeRange range;
   rows.mask = OneOf<Readers...>::template test<uint8_t, Test::kAtLeast>(shape, descriptor, tile, scratch, rows.bad, how,
-                                                                        NotAhead(), range, 1, 255);
+                                                                        NoPrefetch(), range, 1, 255);
   return rows;
 }
 

@@ -1,10 +1,10 @@
-// Range tests of one column's tile, and what is asked for ahead of it: values against literals without decoding them
+// Range tests of one column's tile, and what of it is asked for early: values against literals without decoding them
 // where the encoding allows it. Bit k of a lane's 32-bit mask stands for row 32·k + lane.
 #pragma once
 
 #include "basalt/core/host_device.h"
-#include "codec/dict/kernels.cuh"
-#include "codec/packed/kernels.cuh"
+#include "codec/dict/gpu/kernels.cuh"
+#include "codec/packed/gpu/kernels.cuh"
 #include "core/device/answer.h"
 #include "core/device/warp.h"
 #include "core/float_key.h"
@@ -13,7 +13,7 @@
 
 namespace basalt::device {
 
-// Readers of codec/galp/kernels.cuh, which only kernels over such columns include.
+// Readers of codec/galp/gpu/kernels.cuh, which only kernels over such columns include.
 template <typename T, typename Integers>
 class Galp;
 template <typename T, typename IntegersView, typename Convert>
@@ -34,27 +34,27 @@ __device__ __forceinline__ V to_value(Bits bits) {
 
 // What a tile's first loads bring, asked for before any column is tested, so that the columns' waits do not add up.
 // This one asks for nothing.
-class NotAhead {
+class NoPrefetch {
  public:
-  NotAhead() = default;
-  __device__ __forceinline__ NotAhead(const uint64_t*, uint32_t) {}
+  NoPrefetch() = default;
+  __device__ __forceinline__ NoPrefetch(const uint64_t*, uint32_t) {}
   template <typename Reader>
   __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t tile, void* scratch) const {
     reader.open(descriptor, tile, scratch);
   }
-  __device__ __forceinline__ const NotAhead& codes() const { return *this; }
+  __device__ __forceinline__ const NoPrefetch& codes() const { return *this; }
 };
 template <typename Reader>
-class Ahead : public NotAhead {
+class Prefetch : public NoPrefetch {
  public:
-  using NotAhead::NotAhead;
+  using NoPrefetch::NoPrefetch;
 };
 template <typename T, typename UnrolledWidths>
-class Ahead<Packed<T, UnrolledWidths>> {
+class Prefetch<Packed<T, UnrolledWidths>> {
   using Reader = Packed<T, UnrolledWidths>;
 
  public:
-  __device__ __forceinline__ Ahead(const uint64_t* descriptor, uint32_t tile) {
+  __device__ __forceinline__ Prefetch(const uint64_t* descriptor, uint32_t tile) {
     Reader reader;
     reader.bind(descriptor);
     entry_ = reader.entry_now(tile);
@@ -68,28 +68,28 @@ class Ahead<Packed<T, UnrolledWidths>> {
   typename Reader::Entry entry_;
 };
 template <typename T, typename Codes, typename Entries>
-class Ahead<Dict<T, Codes, Entries>> {
+class Prefetch<Dict<T, Codes, Entries>> {
   using Reader = Dict<T, Codes, Entries>;
 
  public:
-  __device__ __forceinline__ Ahead(const uint64_t* descriptor, uint32_t tile)
+  __device__ __forceinline__ Prefetch(const uint64_t* descriptor, uint32_t tile)
       : codes_(descriptor + Reader::kCodesWord, tile) {}
   __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t tile, void* scratch) const {
     reader.open_by(descriptor, tile,
                    [&](Codes& codes) { codes_.open(codes, descriptor + Reader::kCodesWord, tile, scratch); });
   }
-  __device__ __forceinline__ const Ahead<Codes>& codes() const { return codes_; }
+  __device__ __forceinline__ const Prefetch<Codes>& codes() const { return codes_; }
 
  private:
-  Ahead<Codes> codes_;
+  Prefetch<Codes> codes_;
 };
 
 template <typename T, typename Integers>
-class Ahead<Galp<T, Integers>> {
+class Prefetch<Galp<T, Integers>> {
   using Reader = Galp<T, Integers>;
 
  public:
-  __device__ __forceinline__ Ahead(const uint64_t* descriptor, uint32_t tile)
+  __device__ __forceinline__ Prefetch(const uint64_t* descriptor, uint32_t tile)
       : integers_(descriptor + Reader::kIntegersWord, tile), entry_(Reader::entry(descriptor, tile)) {}
   __device__ __forceinline__ void open(Reader& reader, const uint64_t* descriptor, uint32_t tile, void* scratch) const {
     reader.open_by(descriptor, tile, entry_,
@@ -102,7 +102,7 @@ class Ahead<Galp<T, Integers>> {
   __device__ __forceinline__ const typename Reader::Entry& entry() const { return entry_; }
 
  private:
-  Ahead<Integers> integers_;
+  Prefetch<Integers> integers_;
   typename Reader::Entry entry_;
 };
 
@@ -218,7 +218,7 @@ template <typename S, Test kTest, typename Reader>
 struct ShapeTest {
   template <typename Asked>
   __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                 uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange&,
+                                                 uint32_t& bad, uint32_t& how, const Asked& prefetch, CodeRange&,
                                                  TestKey<S> first, TestKey<S> last) {
     using T = typename Reader::value_type;
     uint32_t mask = 0;
@@ -234,7 +234,7 @@ struct ShapeTest {
       if constexpr (kTest == Test::kNotEqual) mask = ~mask;
     } else {
       Reader reader;
-      ahead.open(reader, descriptor, tile, scratch);
+      prefetch.open(reader, descriptor, tile, scratch);
       mask = TileTest<S, kTest, Reader>::run(reader, how, first, last);
       if (reader.bad) bad = 1;
     }
@@ -243,30 +243,30 @@ struct ShapeTest {
 };
 
 // A dictionary is sorted, so a range of values is a range of codes: the literals are looked up, not the rows. That
-// every code has an entry is checked when a chunk is loaded (cuda/staging.cpp).
+// every code has an entry is checked when a chunk is loaded (cuda/query/staging.cpp).
 template <typename S, Test kTest, typename T, typename Codes, typename Entries>
 struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
   using Reader = Dict<T, Codes, Entries>;
   template <typename Asked>
   __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                 uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange& range,
+                                                 uint32_t& bad, uint32_t& how, const Asked& prefetch, CodeRange& range,
                                                  TestKey<S> first, TestKey<S> last) {
     if constexpr (kIsReal<S>) {
       // NaNs with a sign are the first entries, though keys put them last.
       Reader reader;
-      ahead.open(reader, descriptor, tile, scratch);
+      prefetch.open(reader, descriptor, tile, scratch);
       const uint32_t mask = TileTest<S, kTest, Reader>::run(reader, how, first, last);
       if (reader.bad) bad = 1;
       return mask;
     } else {
-      return run_on_codes(descriptor, tile, scratch, bad, how, ahead, range, first, last);
+      return run_on_codes(descriptor, tile, scratch, bad, how, prefetch, range, first, last);
     }
   }
 
  private:
   template <typename Asked>
   __device__ __forceinline__ static uint32_t run_on_codes(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                          uint32_t& bad, uint32_t& how, const Asked& ahead,
+                                                          uint32_t& bad, uint32_t& how, const Asked& prefetch,
                                                           CodeRange& range, S first, S last) {
     if (range.of != descriptor) {
       range.of = descriptor;
@@ -288,7 +288,7 @@ struct ShapeTest<S, kTest, Dict<T, Codes, Entries>> {
     const uint32_t last_code = empty ? 0 : kTest == Test::kAtLeast ? ~0u : range.end - 1;
     CodeRange of_codes;
     return ShapeTest<uint32_t, kTest, Codes>::run(descriptor + Reader::kCodesWord, tile, scratch, bad, how,
-                                                  ahead.codes(), of_codes, empty ? 1 : range.begin, last_code);
+                                                  prefetch.codes(), of_codes, empty ? 1 : range.begin, last_code);
   }
 };
 
@@ -343,19 +343,19 @@ struct ShapeTest<S, kTest, Galp<T, Packed<T, UnrolledWidths>>> {
   using Int = typename SelectType<sizeof(T) == 8, int64_t, int32_t>::type;
   template <typename Asked>
   __device__ __forceinline__ static uint32_t run(const uint64_t* descriptor, uint32_t tile, void* scratch,
-                                                 uint32_t& bad, uint32_t& how, const Asked& ahead, CodeRange& range,
+                                                 uint32_t& bad, uint32_t& how, const Asked& prefetch, CodeRange& range,
                                                  int64_t first, int64_t last) {
-    if constexpr (SameType<Asked, NotAhead>::value) {
-      const Ahead<Reader> asked(descriptor, tile);
+    if constexpr (SameType<Asked, NoPrefetch>::value) {
+      const Prefetch<Reader> asked(descriptor, tile);
       return run(descriptor, tile, scratch, bad, how, asked, range, first, last);
     } else {
-      const typename Reader::Entry entry = ahead.entry();
+      const typename Reader::Entry entry = prefetch.entry();
       typename Reader::Words words;
       bool is_bad = false;
       Reader::ask(descriptor, entry, words, is_bad);
       if (is_bad) bad = 1;
       Integers integers;
-      ahead.open_integers(integers, descriptor, tile, scratch);
+      prefetch.open_integers(integers, descriptor, tile, scratch);
       if (Reader::is_pair(entry.scheme) && range.pair != entry.scheme) {
         range.span = integers_between<Reader>(entry.scheme, first, last);
         range.pair = entry.scheme;

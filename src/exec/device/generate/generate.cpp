@@ -9,7 +9,7 @@
 #include "core/packed_tile.h"
 #include "exec/column_facts.h"
 #include "exec/device/generate/generator.h"
-#include "exec/stored_sums.h"
+#include "exec/filter_sum.h"
 #include "exec/string_tests.h"
 
 namespace basalt::device {
@@ -258,12 +258,13 @@ void Generator::plan_aggregates() {
   }
 }
 
-std::optional<uint32_t> Generator::summed_at_once() const {
+std::optional<uint32_t> Generator::filter_sum_column() const {
   constexpr uint32_t kColumn = 0;
   if (plan_.columns.size() != 1 || nullable(kColumn)) return std::nullopt;
   const std::vector<DeviceReader>& readers = plan_.columns[kColumn].shapes.values;
-  if (readers.size() != 1 || readers[0].totals.empty()) return std::nullopt;
-  if (is_float(physical_of(pipeline_.columns[kColumn].type)) && !exec::adds_as_stored(pipeline_)) return std::nullopt;
+  if (readers.size() != 1 || readers[0].filter_sum.empty()) return std::nullopt;
+  if (is_float(physical_of(pipeline_.columns[kColumn].type)) && !exec::is_float_filter_sum(pipeline_))
+    return std::nullopt;
   if (!general_tests_.empty() || !text_tests_.empty() || range_tests_.size() > 1) return std::nullopt;
   if (!range_tests_.empty() && range_tests_[0].not_equal) return std::nullopt;
   // A lane's 32 values of a tile must fit 64 bits.
@@ -285,24 +286,24 @@ KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
   plan_columns(columns);
   name_columns();
   if (pipeline_.has_filter) plan_filter(pipeline_.filter);
-  if (!groups) totals_of_ = summed_at_once();
-  if (totals_of_) {
-    write_totals(*totals_of_);
+  if (!groups) filter_sum_of_ = filter_sum_column();
+  if (filter_sum_of_) {
+    write_filter_sum(*filter_sum_of_);
   } else {
     write_steps();
   }
   plan_.literals = literals_.values();
   plan_.source = whole_source();
   // Beside what tiles take in turn.
-  if (described_) plan_.scratch_bytes += galp::kDescribedBytes;
+  if (tile_group_filter_) plan_.scratch_bytes += galp::kTileGroupBytes;
   return std::move(plan_);
 }
 
-bool Generator::describes_first_test() const {
+bool Generator::filters_tile_groups() const {
   if (range_tests_.empty()) return false;
   const uint32_t column = range_tests_[0].column;
   const std::vector<DeviceReader>& readers = plan_.columns[column].shapes.values;
-  if (readers.size() != 1 || !readers[0].totals.starts_with("GalpTotals<")) return false;
+  if (readers.size() != 1 || readers[0].filter_sum.name != "GalpFilterSum") return false;
   Needs others;
   for (const Expr& expr : general_tests_) collect(expr, others);
   if (pipeline_.sink == Sink::kGroups) return false;
@@ -317,8 +318,8 @@ void Generator::write_steps() {
   } else {
     plan_aggregates();
   }
-  const bool described = describes_first_test();
-  for (size_t i = 0; i < range_tests_.size(); ++i) write_range_test(range_tests_[i], i == 0 && described);
+  const bool by_groups = filters_tile_groups();
+  for (size_t i = 0; i < range_tests_.size(); ++i) write_range_test(range_tests_[i], i == 0 && by_groups);
   for (const TextTest& test : text_tests_) write_text_test(test);
   for (const Expr& expr : general_tests_) write_filter_step(expr);
   if (plan_.groups) return write_groups();
@@ -370,7 +371,7 @@ std::string why_not(const Pipeline& given) {
           const std::string& reason = readers.values.reason;
           return "column " + column.name + ": " + (reason.empty() ? "an encoding without a device reader" : reason);
         }
-        shapes.insert(readers.values.type);
+        shapes.insert(readers.values.type.text());
       }
     }
     if (shapes.size() > 8) return "column " + column.name + " has too many different encodings";

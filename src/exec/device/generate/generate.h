@@ -115,7 +115,7 @@ inline KernelPlan plan_kernel(const DevicePipeline& device) { return plan_kernel
 constexpr const char* kDecodeKernel = "basalt_decode";
 std::string decode_source(const DeviceReader& reader, const std::string& value_type);
 
-// The readers of one chunk: of its values and, under a root `validity`, of its NULLs; of strings the tester. Empty
+// The readers of one chunk: of its values and, under a root `validity`, of its NULLs; of strings the filter. Empty
 // where device code cannot read the node.
 struct ChunkReaders {
   DeviceReader values;
@@ -126,8 +126,8 @@ struct ChunkReaders {
 // `as_codes`: of strings the reader of their codes.
 ChunkReaders readers_of(const NodeView& root, bool as_codes = false);
 
-// The #include lines for the codecs that these readers name.
-std::string codec_includes(const std::vector<DeviceReader>& readers);
+// The #include lines for all that these types name.
+std::string codec_includes(const std::vector<DeviceType>& types);
 
 // The view that describes a chunk's array without its bytes: enough for device_reader() and for descriptors.
 NodeView shape_of(const ColumnChunkInfo& chunk);
@@ -136,8 +136,8 @@ uint32_t descriptor_words(const NodeView& node);
 void append_descriptor(const NodeView& node, const std::vector<uint64_t>& addresses, size_t& next_stream,
                        std::vector<uint64_t>& out);
 
-// `Packed<T>` → `Packed<T, Widths<…>>` in a reader's type.
-std::string with_widths(const std::string& reader, const std::vector<uint32_t>& widths);
+// `Packed<T>` → `Packed<T, Widths<…>>`, wherever it stands in a type.
+DeviceType with_widths(DeviceType type, const std::vector<uint32_t>& widths);
 // The few widths that hold nearly all tiles of a column, at most `most`.
 std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles, size_t most);
 

@@ -66,10 +66,10 @@ class Generator {
     std::string words;
   };
   RangeText range_text(const RangeTest& test);
-  void write_range_test(const RangeTest& test, bool described);
-  // Whether the first test is all that its column is for, and of a column whose tiles can be described ahead.
-  bool describes_first_test() const;
-  std::string described_type() const;
+  void write_range_test(const RangeTest& test, bool by_groups);
+  // Whether the first test is all that its column is for, and of a column whose tiles can be taken in groups.
+  bool filters_tile_groups() const;
+  std::string tile_group_filter_type() const;
   void write_text_test(const TextTest& test);
   uint32_t plan_text(const Expr& predicate);
   std::string text_call(uint32_t text) const;
@@ -88,9 +88,9 @@ class Generator {
   // `range`: of the argument.
   void write_integer_sum(size_t index, const Emitted& arg, const exec::IntegerRange& range, StepText& text);
   std::string row_loops(const Needs& needs, const std::string& row_text);
-  // The one column that is filtered and summed by its codec's totals, if the statement asks for nothing else.
-  std::optional<uint32_t> summed_at_once() const;
-  void write_totals(uint32_t column);
+  // The one column that is filtered and summed as its codec stores it, if the statement asks for nothing else.
+  std::optional<uint32_t> filter_sum_column() const;
+  void write_filter_sum(uint32_t column);
   // Groups (groups.cpp): what they are kept in, and the step that adds rows to them.
   void plan_groups();
   void choose_rung();
@@ -139,7 +139,9 @@ class Generator {
   void note_scratch(const Needs& needs);
 
   bool nullable(uint32_t column) const { return plan_.columns[column].nullable(); }
-  bool is_described(uint32_t column) const { return described_ && described_->column == column; }
+  bool is_filtered_by_groups(uint32_t column) const {
+    return tile_group_filter_ && tile_group_filter_->column == column;
+  }
   bool has_texts(uint32_t column) const { return physical_of(pipeline_.columns[column].type) == Physical::kBytes; }
 
   const Pipeline& pipeline_;
@@ -152,12 +154,12 @@ class Generator {
   std::vector<TextTest> text_tests_;
   std::vector<Expr> general_tests_;
   std::vector<AggregateStep> steps_;
-  std::optional<uint32_t> totals_of_;  // summed_at_once()
-  struct Described {
+  std::optional<uint32_t> filter_sum_of_;  // filter_sum_column()
+  struct GroupFilter {
     uint32_t column = 0;
     RangeText text;
   };
-  std::optional<Described> described_;  // the test that describes tiles ahead
+  std::optional<GroupFilter> tile_group_filter_;  // the test that takes tiles in groups
   std::vector<std::string> scratch_sizes_;
   size_t unrolled_ = 0;       // what takes_unrolled() has granted so far
   uint32_t tests_ = 0;        // range tests written

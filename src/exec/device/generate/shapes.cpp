@@ -1,6 +1,5 @@
 // What the generator reads off the columns' metadata: device readers of their chunks, descriptor sizes, common widths.
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "basalt/core/error.h"
@@ -32,12 +31,6 @@ NodeView view_from(const std::vector<NodePlace>& nodes, size_t& at) {
 // Whether this build knows every codec of the tree.
 bool is_known(const NodeView& node) {
   return node.codec != nullptr && std::all_of(node.children.begin(), node.children.end(), is_known);
-}
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
 }
 
 void add_once(std::vector<DeviceReader>& list, const DeviceReader& reader) {
@@ -187,54 +180,25 @@ ChunkReaders readers_of(const NodeView& root, bool as_codes) {
     return readers;
   }
   readers.values =
-      values.type == Physical::kBytes ? values.codec->device_tester(values) : values.codec->device_reader(values);
+      values.type == Physical::kBytes ? values.codec->device_filter(values) : values.codec->device_reader(values);
   return readers;
 }
 
-// A reader is called as its codec, with a capital: `Dict<…>` lives in codec/dict/kernels.cuh, `DictTest<…>`, which
-// tests strings, in codec/dict/test.cuh, `DictCodes<…>` in codec/dict/codes.cuh, `PackedTotals<…>` in
-// codec/packed/totals.cuh.
-std::string codec_includes(const std::vector<DeviceReader>& readers) {
+std::string codec_includes(const std::vector<DeviceType>& types) {
   std::set<std::string> headers;
-  for (const DeviceReader& one : readers) {
-    const std::string& reader = one.type;
-    size_t begin = 0;
-    for (size_t i = 0; i <= reader.size(); ++i) {
-      if (i < reader.size() && (std::isalnum(static_cast<unsigned char>(reader[i])) != 0 || reader[i] == '_')) continue;
-      std::string name = reader.substr(begin, i - begin);
-      if (!name.empty() && std::isupper(static_cast<unsigned char>(name[0])) != 0 && name != "Widths") {
-        std::string header = "/kernels.cuh";
-        for (const std::string_view use : {"Test", "Totals", "Codes"}) {
-          if (!name.ends_with(use)) continue;
-          name.resize(name.size() - use.size());
-          header = "/" + lower_case(use) + ".cuh";
-        }
-        headers.insert(lower_case(name) + header);
-      }
-      begin = i + 1;
-    }
-  }
+  for (const DeviceType& type : types) type.add_headers(headers);
   std::string out;
-  for (const std::string& header : headers) out += "#include \"codec/" + header + "\"\n";
+  for (const std::string& header : headers) out += "#include \"" + header + "\"\n";
   return out;
 }
 
-std::string with_widths(const std::string& reader, const std::vector<uint32_t>& widths) {
-  if (widths.empty()) return reader;
-  std::string list;
-  for (const uint32_t width : widths) list += (list.empty() ? "" : ", ") + std::to_string(width);
-  std::string out;
-  size_t at = 0;
-  for (;;) {
-    const size_t found = std::min(reader.find("Packed<", at), reader.find("PackedTotals<", at));
-    const size_t end = found == std::string::npos ? found : reader.find('>', found);
-    if (end == std::string::npos) return out + reader.substr(at);
-    out += reader.substr(at, end - at);
-    // A reader that names its widths already keeps them.
-    if (reader.substr(found, end - found).find(',') == std::string::npos) out += ", Widths<" + list + ">";
-    out += '>';
-    at = end + 1;
-  }
+DeviceType with_widths(DeviceType type, const std::vector<uint32_t>& widths) {
+  for (DeviceType& argument : type.arguments) argument = with_widths(std::move(argument), widths);
+  if (!type.takes_widths || widths.empty()) return type;
+  DeviceType list{"Widths"};
+  for (const uint32_t width : widths) list.arguments.push_back({std::to_string(width)});
+  type.arguments.push_back(std::move(list));
+  return type;
 }
 
 std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles, size_t most) {
@@ -257,8 +221,8 @@ std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles, si
 }
 
 std::string decode_source(const DeviceReader& reader, const std::string& value_type) {
-  return "// Writes every row of one array; one warp per tile.\n" + codec_includes({reader}) +
-         "#include \"exec/device/decode.cuh\"\n\nnamespace basalt::device {\n\nusing Reader = " + reader.type +
+  return "// Writes every row of one array; one warp per tile.\n" + codec_includes({reader.type}) +
+         "#include \"exec/device/decode.cuh\"\n\nnamespace basalt::device {\n\nusing Reader = " + reader.type.text() +
          ";\n\nextern \"C\" __global__ void __launch_bounds__(decode_warps<Reader>() * kLanes)\n" + kDecodeKernel +
          "(const uint64_t* descriptor, " + value_type + "* out, uint32_t* bad) {\n" +
          "  decode_array<Reader>(descriptor, out, bad);\n}\n\n}  // namespace basalt::device\n";

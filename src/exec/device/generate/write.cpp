@@ -95,7 +95,7 @@ std::string Generator::scratch_text(const Needs& needs) const {
 // Asks for what the column's tile begins with.
 std::string Generator::ask_text(uint32_t column, const std::string& indent) const {
   const std::string& name = names_[column];
-  return indent + "const " + name + "_column::Ahead " + name + "_ahead(slot, work.tile());\n";
+  return indent + "const " + name + "_column::Prefetch " + name + "_prefetch(slot, work.tile());\n";
 }
 
 std::string Generator::open_columns(const Needs& needs, const std::string& indent) {
@@ -110,7 +110,7 @@ std::string Generator::open_columns(const Needs& needs, const std::string& inden
     const std::string& name = names_[column];
     if (!asks_early()) text += ask_text(column, indent);
     text +=
-        indent + name + "_column " + name + "_tile(slot, work.tile(), scratch" + offset + ", " + name + "_ahead);\n";
+        indent + name + "_column " + name + "_tile(slot, work.tile(), scratch" + offset + ", " + name + "_prefetch);\n";
     offset += " + " + name + "_column::kScratchBytes";
     if (plan_.columns[column].shapes.as_codes) {
       text += indent + "const auto* " + name + "_codes = reinterpret_cast<const uint32_t*>(load(slot + " +
@@ -198,7 +198,7 @@ Generator::RangeText Generator::range_text(const RangeTest& test) {
   return text;
 }
 
-void Generator::write_range_test(const RangeTest& test, bool described) {
+void Generator::write_range_test(const RangeTest& test, bool by_groups) {
   const std::string& name = names_[test.column];
   const RangeText text = range_text(test);
   Needs needs;
@@ -206,15 +206,15 @@ void Generator::write_range_test(const RangeTest& test, bool described) {
   std::string& out = filter_text_;
   out += "      {  // " + text.words + "\n";
   if (nullable(test.column)) out += "        alive &= " + name + "_validity::mask(slot, work.tile(), scratch, bad);\n";
-  if (described) {
-    described_ = Described{test.column, text};
-    out += "        alive &= tests.mask(work, p.slots, bad, how, " + text.first + ", " + text.last + ");\n";
-    declarations_ += "  " + name + "_tests tests(scratch + kTileScratch, " + text.first + ", " + text.last + ");\n";
+  if (by_groups) {
+    tile_group_filter_ = GroupFilter{test.column, text};
+    out += "        alive &= filter.mask(work, p.slots, bad, how, " + text.first + ", " + text.last + ");\n";
+    declarations_ += "  " + name + "_filter filter(scratch + kTileScratch, " + text.first + ", " + text.last + ");\n";
   } else {
     needs.values.insert(test.column);
     if (!asks_early()) out += ask_text(test.column, "        ");
     out += "        alive &= " + name + "_column::test<Test::" + text.kind +
-           ">(slot, work.tile(), scratch, bad, how, " + name + "_ahead, codes_" + std::to_string(tests_) + ", " +
+           ">(slot, work.tile(), scratch, bad, how, " + name + "_prefetch, codes_" + std::to_string(tests_) + ", " +
            text.first + ", " + text.last + ");\n";
     declarations_ += "  CodeRange codes_" + std::to_string(tests_++) + ";\n";
   }
@@ -222,13 +222,13 @@ void Generator::write_range_test(const RangeTest& test, bool described) {
   out += "        sync_warp();\n      }\n      if (tally.ends(alive, how)) continue;\n";
 }
 
-std::string Generator::described_type() const {
-  if (!described_) return {};
-  const ColumnPlan& plan = plan_.columns[described_->column];
-  return "using " + names_[described_->column] + "_tests = DescribedTests<" +
-         logical_type(physical_of(pipeline_.columns[described_->column].type)) + ", Test::" + described_->text.kind +
-         ", " + std::to_string(plan.value_at) + ", " + std::to_string(plan_.slot_words) + ", " +
-         with_widths(plan.shapes.values[0].type, plan.widths) + ">;\n";
+std::string Generator::tile_group_filter_type() const {
+  if (!tile_group_filter_) return {};
+  const ColumnPlan& plan = plan_.columns[tile_group_filter_->column];
+  return "using " + names_[tile_group_filter_->column] + "_filter = TileGroupFilter<" +
+         logical_type(physical_of(pipeline_.columns[tile_group_filter_->column].type)) +
+         ", Test::" + tile_group_filter_->text.kind + ", " + std::to_string(plan.value_at) + ", " +
+         std::to_string(plan_.slot_words) + ", " + with_widths(plan.shapes.values[0].type, plan.widths).text() + ">;\n";
 }
 
 // A test's table has a word of its own in every slot.
@@ -406,7 +406,7 @@ void Generator::write_aggregate_step(const AggregateStep& step) {
 }
 
 // Filter and sums in one step. Without a filter every value is at most the largest.
-void Generator::write_totals(uint32_t column) {
+void Generator::write_filter_sum(uint32_t column) {
   const std::string& name = names_[column];
   RangeTest every;
   every.column = column;
@@ -417,10 +417,11 @@ void Generator::write_totals(uint32_t column) {
   every.low = range.low;
   every.high = range.high;
   const RangeText text = range_text(range_tests_.empty() ? every : range_tests_[0]);
-  scratch_sizes_.push_back(name + "_totals::kScratchBytes");
-  declarations_ += "  " + name + "_totals totals(scratch" + (real ? ", " + text.first + ", " + text.last : "") + ");\n";
+  scratch_sizes_.push_back(name + "_filter_sum::kScratchBytes");
+  declarations_ +=
+      "  " + name + "_filter_sum filter_sum(scratch" + (real ? ", " + text.first + ", " + text.last : "") + ");\n";
   std::string& out = aggregate_text_;
-  out += "    // rows and sum where " + text.words + "\n    const auto tile = totals.of" +
+  out += "    // rows and sum where " + text.words + "\n    const auto tile = filter_sum.of" +
          (real ? "(work, p.slots, tally, " : "<Test::" + text.kind + ">(work, p.slots, ") + text.first + ", " +
          text.last + ");\n    rows += tile.count;\n    bad |= tile.bad;\n";
   if (!real && !range_tests_.empty()) out += "    if (!work.all_pass()) tally.count(tile.how);\n";
@@ -448,11 +449,11 @@ void Generator::write_totals(uint32_t column) {
 // columns are read or shared memory lets no more warps in.
 uint32_t Generator::resident_warps() const {
   // Of 32, whose 64 registers do not hold half a tile of residuals, learned columns read 40 instead of 59 % at 16 bits.
-  if (totals_of_) return 24;
+  if (filter_sum_of_) return 24;
   bool reads = !general_tests_.empty() || !text_tests_.empty();
   for (const AggregateStep& step : steps_) reads = reads || !step.needs.values.empty();
-  // Described tiles are read with more words in flight by fewer warps: doubles of 16 bits at 89 % with 32, 79 with 40.
-  if (!reads && plan_.scratch_bytes == 0) return described_ ? 32 : 48;
+  // Tiles in groups are read with more words in flight by fewer warps: doubles of 16 bits at 89 % with 32, 79 with 40.
+  if (!reads && plan_.scratch_bytes == 0) return tile_group_filter_ ? 32 : 48;
   // Columns are tested one after the other. Floats of 4 bytes are at 84 instead of 78 % of the ceiling with 16 bits, at
   // 97 instead of 92 with 24; those of 8 bytes lose from 24 bits on.
   const bool narrow = std::ranges::all_of(
@@ -467,8 +468,8 @@ std::string Generator::texts_type(uint32_t column) const {
   const ColumnPlan& plan = plan_.columns[column];
   std::string out = "using " + names_[column] + "_texts = Texts<" + std::to_string(plan.value_at) + ", " +
                     std::to_string(plan.shapes.value_words);
-  for (const DeviceReader& tester : plan.shapes.values) {
-    out += ", " + (tester.direct ? with_widths(tester.type, plan.widths) : tester.type);
+  for (const DeviceReader& filter : plan.shapes.values) {
+    out += ", " + (filter.direct ? with_widths(filter.type, plan.widths) : filter.type).text();
   }
   return out + ">;\n";
 }
@@ -484,7 +485,7 @@ std::string Generator::column_types() const {
     if (plan.nullable()) {
       out += "using " + names_[i] + "_validity = Validity<" + std::to_string(plan.validity_at) + ", " +
              std::to_string(plan.shapes.validity_words);
-      for (const DeviceReader& reader : plan.shapes.validity) out += ", " + with_widths(reader.type, {1});
+      for (const DeviceReader& reader : plan.shapes.validity) out += ", " + with_widths(reader.type, {1}).text();
       out += ">;\n";
     }
     if (has_texts(i)) {
@@ -492,21 +493,22 @@ std::string Generator::column_types() const {
       continue;
     }
     const std::string type = logical_type(physical_of(pipeline_.columns[i].type));
-    if (totals_of_ == i) {
-      out += "using " + names_[i] + "_totals = " +
-             (is_float(physical_of(pipeline_.columns[i].type)) ? "FloatTotals<" : "Totals<" + type + ", ") +
+    if (filter_sum_of_ == i) {
+      out += "using " + names_[i] + "_filter_sum = " +
+             (is_float(physical_of(pipeline_.columns[i].type)) ? "FloatFilterSum<" : "FilterSum<" + type + ", ") +
              std::to_string(plan.value_at) + ", " + std::to_string(plan_.slot_words) + ", " +
-             with_widths(plan.shapes.values[0].totals, plan.widths) + ">;\n";
+             with_widths(plan.shapes.values[0].filter_sum, plan.widths).text() + ">;\n";
       continue;
     }
-    if (is_described(i)) continue;
+    if (is_filtered_by_groups(i)) continue;
     out += "using " + names_[i] + "_column = Column<" + type + ", " + std::to_string(plan.value_at) + ", " +
            std::to_string(plan.shapes.value_words);
     for (const DeviceReader& reader : plan.shapes.values) {
       // What is long for every value has time for one width, or none.
       const size_t most = names_.size() <= kFewColumns ? 1 : 0;
-      out += ", " +
-             with_widths(reader.type, reader.long_code ? common_widths(plan.shapes.width_tiles, most) : plan.widths);
+      const std::vector<uint32_t> widths =
+          reader.long_code ? common_widths(plan.shapes.width_tiles, most) : plan.widths;
+      out += ", " + with_widths(reader.type, widths).text();
     }
     out += ">;\n";
   }
@@ -515,19 +517,19 @@ std::string Generator::column_types() const {
 
 // What is done with one tile.
 std::string Generator::tile_steps() const {
-  if (totals_of_) return aggregate_text_;
+  if (filter_sum_of_) return aggregate_text_;
   std::string out;
-  if (described_) {
-    out += "    uint32_t alive = tests.next(work, p.slots, " + described_->text.first + ", " + described_->text.last +
-           ");\n";
+  if (tile_group_filter_) {
+    out += "    uint32_t alive = filter.next(work, p.slots, " + tile_group_filter_->text.first + ", " +
+           tile_group_filter_->text.last + ");\n";
   }
-  if (!described_ || names_.size() > 1 || nullable(described_->column)) {
+  if (!tile_group_filter_ || names_.size() > 1 || nullable(tile_group_filter_->column)) {
     out += "    const uint64_t* slot = p.slots + static_cast<uint64_t>(work.slot()) * kSlotWords;\n";
   }
   for (uint32_t i = 0; asks_early() && i < names_.size(); ++i) {
-    if (!has_texts(i) && !is_described(i)) out += ask_text(i, "    ");
+    if (!has_texts(i) && !is_filtered_by_groups(i)) out += ask_text(i, "    ");
   }
-  if (!described_) out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
+  if (!tile_group_filter_) out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
   if (!filter_text_.empty()) {
     out += "    if (!work.all_pass()) {\n      uint32_t how = kByBounds;\n" + filter_text_ +
            "      tally.count(how);\n    }\n";
@@ -536,36 +538,38 @@ std::string Generator::tile_steps() const {
 }
 
 std::string Generator::whole_source() const {
-  std::vector<DeviceReader> readers;
+  std::vector<DeviceType> types;
+  const auto add = [&](const std::vector<DeviceReader>& readers) {
+    for (const DeviceReader& reader : readers) types.push_back(reader.type);
+  };
   for (uint32_t i = 0; i < plan_.columns.size(); ++i) {
-    const ColumnPlan& plan = plan_.columns[i];
-    if (totals_of_ == i) {
-      readers.push_back(plan.shapes.values[0]);
-      readers.back().type = readers.back().totals;
+    const ColumnShapes& shapes = plan_.columns[i].shapes;
+    if (filter_sum_of_ == i) {
+      types.push_back(shapes.values[0].filter_sum);
     } else if (!has_texts(i) || is_tested(i)) {
-      readers.insert(readers.end(), plan.shapes.values.begin(), plan.shapes.values.end());
+      add(shapes.values);
     }
-    readers.insert(readers.end(), plan.shapes.validity.begin(), plan.shapes.validity.end());
+    add(shapes.validity);
   }
   std::string out = "// One warp per tile of 1024 rows; bit k of a lane's mask stands for row 32 * k + lane.\n" +
-                    codec_includes(readers) + "#include \"exec/device/aggregate.cuh\"\n" +
-                    (described_ ? "#include \"exec/device/described_tests.cuh\"\n" : "") +
+                    codec_includes(types) + "#include \"exec/device/aggregate.cuh\"\n" +
+                    (filter_sum_of_ ? "#include \"exec/device/filter_sum.cuh\"\n" : "") +
                     "#include \"exec/device/scan.cuh\"\n" +
                     (plan_.groups ? "#include \"exec/device/groups.cuh\"\n" : "") +
                     (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
-                    (totals_of_ ? "#include \"exec/device/totals.cuh\"\n" : "") +
+                    (tile_group_filter_ ? "#include \"exec/device/tile_group_filter.cuh\"\n" : "") +
                     "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
-  out += column_types() + described_type() + (plan_.groups ? groups_types() : "");
+  out += column_types() + tile_group_filter_type() + (plan_.groups ? groups_types() : "");
   out += "\nconstexpr uint32_t kSlotWords = " + std::to_string(plan_.slot_words) + ";\n";
   std::set<std::string> sizes(scratch_sizes_.begin(), scratch_sizes_.end());
   std::string scratch = "0";
   for (const std::string& size : sizes) {
     if (size != "0") scratch = "larger(" + scratch + ", " + size + ")";
   }
-  if (described_ || plan_.groups) {
-    out += "constexpr uint32_t kTileScratch = " + (described_ ? scratch : "round_to_16(" + scratch + ")") + ";\n";
+  if (tile_group_filter_ || plan_.groups) {
+    out += "constexpr uint32_t kTileScratch = " + (tile_group_filter_ ? scratch : "round_to_16(" + scratch + ")") + ";\n";
     scratch = "kTileScratch + " +
-              (described_ ? names_[described_->column] + "_tests::kScratchBytes" : "Groups::kBytesPerWarp");
+              (tile_group_filter_ ? names_[tile_group_filter_->column] + "_filter::kScratchBytes" : "Groups::kBytesPerWarp");
   }
   out += "constexpr uint32_t kScratch = " + scratch + ";\nconstexpr uint32_t kWarps = warps_that_fit(kScratch" +
          (plan_.groups ? ", Groups::kBytesPerBlock" : "") + ");\n\n";
@@ -577,8 +581,8 @@ std::string Generator::whole_source() const {
   if (plan_.groups) {
     out += "  __shared__ __align__(16) unsigned char block_groups[larger(Groups::kBytesPerBlock, 16)];\n";
   }
-  const bool filters = !filter_text_.empty() || (totals_of_ && !range_tests_.empty());
-  const bool sums_floats = totals_of_ && is_float(physical_of(pipeline_.columns[*totals_of_].type));
+  const bool filters = !filter_text_.empty() || (filter_sum_of_ && !range_tests_.empty());
+  const bool sums_floats = filter_sum_of_ && is_float(physical_of(pipeline_.columns[*filter_sum_of_].type));
   if (filters || sums_floats) {
     out +=
         "  __shared__ TileTally tallies[kWarps];\n"

@@ -1,0 +1,12 @@
+// Strings picked out of others, on the device.
+#pragma once
+
+#include "codec/strings/gpu/texts.h"
+#include "cuda/codec/decode_strings.h"
+
+namespace basalt::cuda {
+
+// The strings of the first `count` of `rows`, one behind the other.
+DeviceStrings gather_strings(const strings::Texts& texts, const uint32_t* rows, uint64_t count, cudaStream_t stream);
+
+}  // namespace basalt::cuda

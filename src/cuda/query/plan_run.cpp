@@ -1,0 +1,154 @@
+// Planning a statement's run: what names it, which tiles statistics leave, and which chunks are loaded together.
+#include <algorithm>
+
+#include "cuda/query/statement_run.h"
+
+namespace basalt::cuda {
+
+namespace {
+
+// Enough chunks of 8 MiB for sixteen threads to have two each while the batch before is finished.
+constexpr uint64_t kBatchBytes = 256ull << 20;
+
+// Everything of an expression that decides its result, as bytes.
+void append_text(const Expr& expr, std::string& out) {
+  const auto number = [&](const auto& value) { out.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
+  number(expr.op);
+  number(expr.type);
+  number(expr.column);
+  number(expr.limit);
+  number(expr.power_of_ten);
+  number(expr.factor);
+  number(expr.literal.null);
+  number(expr.literal.integer);
+  number(expr.literal.real);
+  number(expr.literal.bytes.size());
+  out += expr.literal.bytes;
+  number(expr.args.size());
+  for (const Expr& arg : expr.args) append_text(arg, out);
+}
+
+}  // namespace
+
+// What tables of the statement's tests take at most for one chunk.
+uint64_t StatementRun::table_bytes(const std::vector<const ColumnChunkInfo*>& columns) const {
+  uint64_t bytes = 0;
+  for (const device::TextPlan& text : plan_->texts) {
+    const NodeView root = device::shape_of(*columns[text.column]);
+    const NodeView& values = *device::readers_of(root).value_node;
+    bytes += aligned_table(values.codec->filter_table_bytes(values, text.automaton->states()));
+  }
+  return bytes;
+}
+
+// Everything that decides the result and the launch: the statement, the files' contents, pruning.
+std::string StatementRun::statement_key() const {
+  std::string key;
+  key += options_.prune ? 'p' : '-';
+  for (const auto& file : pipeline_.files) {
+    for (const PipelineColumn& column : pipeline_.columns) {
+      const std::vector<ChunkKey>& keys = backend_.chunk_keys(file, column.field_id);
+      key.append(reinterpret_cast<const char*>(keys.data()), keys.size() * sizeof(ChunkKey));
+    }
+    const uint64_t rows = file->rows();
+    key.append(reinterpret_cast<const char*>(&rows), sizeof(rows));
+  }
+  if (pipeline_.has_filter) append_text(pipeline_.filter, key);
+  key += static_cast<char>('0' + static_cast<int>(pipeline_.sink));
+  for (const Expr& expr : pipeline_.keys) append_text(expr, key);
+  for (const Aggregate& aggregate : pipeline_.aggregates) {
+    key += static_cast<char>('A' + static_cast<int>(aggregate.op));
+    key += aggregate.filter ? 'f' : '-';
+    if (aggregate.filter) append_text(*aggregate.filter, key);
+    key.append(reinterpret_cast<const char*>(&aggregate.avg_scale), sizeof(aggregate.avg_scale));
+    if (aggregate.op != AggregateOp::kCountStar) append_text(aggregate.arg, key);
+  }
+  return key;
+}
+
+void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk) {
+  const File& file = *file_pointer;
+  const uint64_t rows = file.chunks()[chunk].rows;
+  const uint32_t tiles = tile_count(rows);
+  report_.rows += rows;
+  report_.tiles.total += tiles;
+  if (rows == 0) return;
+  std::vector<const ColumnChunkInfo*> infos;
+  std::vector<const Statistics*> stats;
+  for (const PipelineColumn& column : pipeline_.columns) {
+    const ColumnInfo& info = file.column(column.field_id);
+    if (chunk >= info.chunks.size() || info.chunks[chunk].rows != rows) {
+      throw Error(ErrorCode::kCorrupt, file.name() + ": column " + column.name + " has other rows than its table");
+    }
+    infos.push_back(&info.chunks[chunk]);
+    stats.push_back(&info.chunks[chunk].stats);
+  }
+  WorkChunk work;
+  work.file = &file;
+  work.chunk = chunk;
+  const bool prune = options_.prune && pipeline_.has_filter;
+  const Decision whole = prune ? decide(pipeline_.filter, stats) : Decision::kUnknown;
+  for (uint32_t tile = 0; tile < tiles;) {
+    const uint32_t zone = tile / kTilesPerZone;
+    const uint32_t zone_end = std::min(tiles, (zone + 1) * kTilesPerZone);
+    Decision decision = whole;
+    if (prune && whole == Decision::kUnknown) {
+      for (size_t i = 0; i < infos.size(); ++i)
+        stats[i] = zone < infos[i]->zones.size() ? &infos[i]->zones[zone] : nullptr;
+      decision = decide(pipeline_.filter, stats);
+    }
+    uint64_t& count = decision == Decision::kNone  ? report_.tiles.skipped
+                      : decision == Decision::kAll ? report_.tiles.all_true
+                                                   : report_.tiles.decoded;
+    if (pipeline_.has_filter) count += zone_end - tile;
+    for (; tile < zone_end; ++tile) {
+      if (decision != Decision::kNone) work.items.push_back(device::make_work(0, tile, decision == Decision::kAll));
+    }
+  }
+  if (work.items.empty()) return;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    report_.encoded_bytes_read += infos[i]->encoded_bytes;
+    work.keys.push_back(backend_.chunk_keys(file_pointer, pipeline_.columns[i].field_id)[chunk]);
+  }
+  work.table_bytes = table_bytes(infos);
+  chunks_.push_back(std::move(work));
+}
+
+void StatementRun::plan_chunks() {
+  for (const auto& file : pipeline_.files) {
+    for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) plan_chunk(file, chunk);
+  }
+}
+
+// Chunks in order; a batch ends where what must be loaded and made for it reaches the batch size, or all that it needs
+// a third of the memory: what is on the device now may have left when its turn comes.
+void StatementRun::plan_batches() {
+  const uint64_t most = limit_ / 3;
+  Batch batch;
+  uint64_t loaded = 0;
+  uint64_t held = 0;
+  for (size_t i = 0; i < chunks_.size(); ++i) {
+    uint64_t missing = chunks_[i].table_bytes;
+    uint64_t needed = chunks_[i].table_bytes;
+    for (size_t column = 0; column < pipeline_.columns.size(); ++column) {
+      const uint64_t bytes =
+          load_bytes(chunks_[i].file->column(pipeline_.columns[column].field_id).chunks[chunks_[i].chunk]);
+      needed += bytes;
+      if (backend_.cache_.find(chunks_[i].keys[column], run_) == nullptr) missing += bytes;
+    }
+    const bool too_much = held + needed > most || (missing > 0 && loaded + missing > kBatchBytes);
+    const bool full = batch.end > batch.first && too_much;
+    if (full || batch.end - batch.first >= device::kMaxSlots) {
+      batches_.push_back(std::move(batch));
+      batch = Batch();
+      batch.first = i;
+      loaded = held = 0;
+    }
+    batch.end = i + 1;
+    loaded += missing;
+    held += needed;
+  }
+  if (batch.end > batch.first) batches_.push_back(std::move(batch));
+}
+
+}  // namespace basalt::cuda

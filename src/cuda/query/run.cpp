@@ -1,0 +1,466 @@
+// Running a statement: chunks are pruned by statistics, loaded in batches that overlap with the kernels of earlier
+// ones, and each launch leaves records that merge. A statement whose data stayed on the device is remembered, and its
+// next run is one launch.
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <unordered_set>
+
+#include "cuda/query/statement_run.h"
+
+namespace basalt::cuda {
+
+namespace {
+
+constexpr uint64_t kGroupBytes = 4ull << 20;  // one copy; 75 µs on PCIe 5
+constexpr size_t kMostStatements = 64;
+
+using Clock = std::chrono::steady_clock;
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+Statement* StatementRun::resident_statement(const std::string& key, std::vector<std::shared_ptr<DeviceBlock>>& blocks) {
+  const auto found = backend_.statements_.find(key);
+  if (found == backend_.statements_.end()) return nullptr;
+  for (const auto& weak : found->second->blocks) {
+    blocks.push_back(weak.lock());
+    if (blocks.back() == nullptr) {  // evicted since
+      blocks.clear();
+      backend_.statements_.erase(found);
+      backend_.statement_order_.remove(key);
+      return nullptr;
+    }
+  }
+  return found->second.get();
+}
+
+std::vector<Value> StatementRun::run() {
+  const auto start = Clock::now();
+  run_ = ++backend_.runs_;
+  report_.ran_on = Device::kCuda;
+  // A limit that was lowered since holds for what is already there, too.
+  if (options_.gpu_memory != 0) backend_.cache_.make_room(0, options_.gpu_memory, run_);
+  while (backend_.alphabets_.live_bytes() > SharedAlphabets::kKeptBytes && backend_.cache_.drop_oldest()) {
+  }
+  const std::string key = statement_key();
+  std::vector<std::shared_ptr<DeviceBlock>> blocks;
+  Statement* statement = resident_statement(key, blocks);
+  std::vector<Value> values = statement != nullptr ? run_resident(*statement) : run_cold(key);
+  report_.kernel_source = plan_->source;
+  report_.total_ms = ms_since(start);
+  return values;
+}
+
+// Finds the batch's chunks on the device and starts loading the others. False if there is no room beside the batch that
+// is still being loaded.
+bool StatementRun::prepare(Batch& batch, bool must_fit) {
+  ThreadPool& threads = backend_.threads(options_.threads);
+  const size_t columns = pipeline_.columns.size();
+  batch.chunks.assign(batch.end - batch.first, std::vector<DeviceChunk>(columns));
+  std::vector<ChunkLoad> loads;
+  std::unordered_set<ChunkKey, ChunkKeyHash> asked;  // a file may be listed twice: loaded once by a batch
+  uint64_t transferred = 0;
+  uint64_t tables = 0;
+  for (size_t i = batch.first; i < batch.end; ++i) {
+    const WorkChunk& work = chunks_[i];
+    tables += work.table_bytes;
+    for (size_t column = 0; column < columns; ++column) {
+      ChunkLoad load;
+      load.field_id = pipeline_.columns[column].field_id;
+      const ColumnChunkInfo& info = work.file->column(load.field_id).chunks[work.chunk];
+      const DeviceChunk* found = backend_.cache_.find(work.keys[column], run_);
+      if (found != nullptr) {
+        batch.chunks[i - batch.first][column] = *found;
+        continue;
+      }
+      if (!asked.insert(work.keys[column]).second) continue;
+      load.file = work.file;
+      load.chunk = work.chunk;
+      load.key = work.keys[column];
+      load.bytes = load_bytes(info);
+      transferred += load.bytes;
+      loads.push_back(std::move(load));
+    }
+  }
+  const uint64_t need = transferred + tables;
+  if (!must_fit && pending_ + need > limit_) return false;
+  if (!backend_.cache_.make_room(need + pending_, limit_, run_)) {
+    throw Error(ErrorCode::kOutOfMemory,
+                "one batch of chunks needs " + std::to_string(need >> 10) + " KiB on the device" +
+                    (tables > 0 ? ", of them " + std::to_string(tables >> 10) + " KiB for tests of strings" : "") +
+                    ", more than the limit of " + std::to_string(limit_ >> 10) + " KiB");
+  }
+  batch.bytes = need;
+  pending_ += need;
+  if (loads.empty()) return true;
+  const uint64_t share = transferred / (2ull * std::max(1u, threads.size()));
+  const uint64_t group_bytes = std::clamp<uint64_t>(share, 1ull << 20, kGroupBytes);
+  for (ChunkLoad& load : loads) {
+    if (batch.groups.empty() || batch.groups.back().bytes + load.bytes > group_bytes) batch.groups.emplace_back();
+    LoadGroup& group = batch.groups.back();
+    load.offset = group.bytes;
+    group.bytes += load.bytes;
+    group.chunks.push_back(std::move(load));
+  }
+  for (LoadGroup& group : batch.groups) {
+    group.stream = backend_.copies_[groups_++ % backend_.copies_.size()];
+    group.block = std::make_shared<DeviceBlock>(group.bytes, group.stream, backend_.compute_);
+  }
+  report_.bytes_transferred += transferred;
+  batch.load = std::make_unique<BatchLoad>(threads, *backend_.slots_, backend_.alphabets_, backend_.device_,
+                                           options_.cancel, batch.groups);
+  return true;
+}
+
+std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const {
+  std::vector<uint64_t> words(plan_->slot_words, 0);
+  words[0] = chunk.file->chunks()[chunk.chunk].rows;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const device::ColumnPlan& plan = plan_->columns[i];
+    const NodeView root = device::shape_of(chunk.file->column(pipeline_.columns[i].field_id).chunks[chunk.chunk]);
+    const device::ChunkReaders readers = device::readers_of(root, pipeline_.columns[i].as_codes);
+    const auto place = [&](const NodeView& node, const std::vector<DeviceReader>& list, const DeviceReader& reader,
+                           uint32_t at, uint32_t room, uint64_t none, size_t& next) {
+      std::vector<uint64_t> descriptor;
+      device::append_descriptor(node, columns[i].addresses, next, descriptor);
+      const auto found = std::find(list.begin(), list.end(), reader);
+      if (found == list.end() || descriptor.size() > room) {
+        throw Error(ErrorCode::kInternal, "a chunk has an encoding that its kernel does not know");
+      }
+      words[at] = static_cast<uint64_t>(found - list.begin()) + none;
+      std::copy(descriptor.begin(), descriptor.end(), words.begin() + at + 1);
+    };
+    size_t next = 0;  // streams in preorder: validity comes before the values
+    if (readers.validity_node != nullptr) {
+      place(*readers.validity_node, plan.shapes.validity, readers.validity, plan.validity_at,
+            plan.shapes.validity_words, 1, next);
+    }
+    place(*readers.value_node, plan.shapes.values, readers.values, plan.value_at, plan.shapes.value_words, 0, next);
+  }
+  return words;
+}
+
+// Makes the tables of the statement's tests of strings, each test for each alphabet of the batch, and sends them to the
+// device as one block of the cache. Gives their addresses, chunk after chunk.
+std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
+  const size_t tests = plan_->texts.size();
+  if (tests == 0) return {};
+  struct Table {
+    const TextAlphabet* alphabet;
+    const Automaton* automaton;
+    uint64_t at = 0;  // in the block
+    Buffer bytes{};
+  };
+  std::vector<Table> tables;
+  std::map<std::pair<const TextAlphabet*, const Automaton*>, size_t> numbers;
+  std::vector<size_t> uses;
+  for (const std::vector<DeviceChunk>& chunk : batch.chunks) {
+    for (const device::TextPlan& text : plan_->texts) {
+      const TextAlphabet* alphabet = chunk[text.column].alphabet.get();
+      if (alphabet == nullptr) throw Error(ErrorCode::kInternal, "strings without an alphabet");
+      const auto [number, added] = numbers.try_emplace({alphabet, text.automaton.get()}, tables.size());
+      if (added) tables.push_back({alphabet, text.automaton.get()});
+      uses.push_back(number->second);
+    }
+  }
+  backend_.threads(options_.threads).parallel_for(tables.size(), [&](uint64_t i) {
+    tables[i].bytes = tables[i].alphabet->table(*tables[i].automaton);
+  });
+  Buffer all;
+  for (Table& table : tables) {
+    table.at = all.size();
+    all.append(table.bytes.data(), table.bytes.size());
+    all.resize(aligned_table(all.size()));
+  }
+  auto block = std::make_shared<DeviceBlock>(all.size(), backend_.compute_, backend_.compute_);
+  check(cudaMemcpyAsync(block->data(), all.data(), all.size(), cudaMemcpyHostToDevice, backend_.compute_),
+        "copying tests of strings");
+  std::vector<uint64_t> addresses;
+  for (const size_t use : uses) addresses.push_back(block->address() + tables[use].at);
+  blocks_.push_back(block);
+  backend_.cache_.put(std::move(block), {}, run_);
+  return addresses;
+}
+
+std::vector<uint64_t> StatementRun::upload_codes(const Batch& batch) {
+  const size_t columns = pipeline_.columns.size();
+  std::vector<uint64_t> addresses((batch.end - batch.first) * columns, 0);
+  std::vector<uint32_t> all;
+  std::vector<std::pair<size_t, size_t>> places;  // which address, at which word
+  for (size_t i = batch.first; i < batch.end; ++i) {
+    const auto file = std::find_if(pipeline_.files.begin(), pipeline_.files.end(),
+                                   [&](const auto& one) { return one.get() == chunks_[i].file; });
+    for (size_t column = 0; column < columns; ++column) {
+      if (!pipeline_.columns[column].as_codes) continue;
+      const std::vector<uint32_t>& codes =
+          device_.codes[column]->chunks[static_cast<size_t>(file - pipeline_.files.begin())][chunks_[i].chunk];
+      places.emplace_back((i - batch.first) * columns + column, all.size());
+      all.push_back(static_cast<uint32_t>(codes.size()));
+      all.insert(all.end(), codes.begin(), codes.end());
+      if (codes.empty()) all.push_back(0);  // where codes that have no entry look
+    }
+  }
+  if (places.empty()) return addresses;
+  auto block = std::make_shared<DeviceBlock>(all.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
+  check(cudaMemcpyAsync(block->data(), all.data(), all.size() * sizeof(uint32_t), cudaMemcpyHostToDevice,
+                        backend_.compute_),
+        "copying codes of strings");
+  for (const auto& [address, word] : places) addresses[address] = block->address() + word * sizeof(uint32_t);
+  blocks_.push_back(block);
+  backend_.cache_.put(std::move(block), {}, run_);
+  return addresses;
+}
+
+Event& StatementRun::kernel_event(size_t index) {
+  auto& events = backend_.kernel_events_;
+  while (events.size() <= index) events.push_back(std::make_unique<Event>());
+  return *events[index];
+}
+
+void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count,
+                                 uint64_t* records, double* tile_sums, Event& begin, Event& end) {
+  device::Parameters parameters{};
+  parameters.work = work.as<uint32_t>();
+  parameters.slots = slots.as<uint64_t>();
+  parameters.partials = records;
+  parameters.tile_sums = tile_sums;
+  parameters.work_count = work_count;
+  if (groups_memory_.states != nullptr) {
+    parameters.groups = groups_memory_.states->as<uint64_t>();
+    parameters.group_slots = groups_memory_.slots;
+    if (groups_memory_.keys != nullptr) parameters.group_keys = groups_memory_.keys->as<uint64_t>();
+    if (groups_memory_.full != nullptr) parameters.group_full = groups_memory_.full->as<uint32_t>();
+    parameters.group_probes = kMostProbes;
+  }
+  std::copy(plan_->literals.begin(), plan_->literals.end(), parameters.literals);
+  void* arguments[] = {&parameters};
+  begin.record(backend_.compute_);
+  check(cudaLaunchKernel(kernel_->function(), dim3(static_cast<unsigned>(kernel_->blocks)),
+                         dim3(static_cast<unsigned>(kernel_->threads)), arguments, 0, backend_.compute_),
+        "launching a kernel");
+  end.record(backend_.compute_);
+}
+
+// The first stream of copies waits for the others and says when all have ended so far.
+void StatementRun::end_transfers() {
+  for (size_t i = 1; i < backend_.copies_.size(); ++i) {
+    backend_.transfer_end_.record(backend_.copies_[i]);
+    check(cudaStreamWaitEvent(backend_.copies_[0], backend_.transfer_end_, 0), "ordering streams");
+  }
+  backend_.transfer_end_.record(backend_.copies_[0]);
+}
+
+void StatementRun::launch(Batch& batch, size_t index) {
+  if (batch.load != nullptr) {
+    batch.load->wait();
+    batch.load.reset();
+    // What was loaded becomes part of the cache, and of this batch.
+    for (LoadGroup& group : batch.groups) {
+      std::vector<std::pair<ChunkKey, DeviceChunk>> entries;
+      for (ChunkLoad& load : group.chunks) {
+        entries.emplace_back(load.key, DeviceChunk{group.block, load.addresses, load.alphabet});
+      }
+      backend_.cache_.put(group.block, std::move(entries), run_);
+    }
+    for (size_t i = 0; i < batch.chunks.size(); ++i) {
+      for (size_t column = 0; column < batch.chunks[i].size(); ++column) {
+        DeviceChunk& chunk = batch.chunks[i][column];
+        if (chunk.block == nullptr) chunk = *backend_.cache_.find(chunks_[batch.first + i].keys[column], run_);
+      }
+    }
+    end_transfers();
+    check(cudaStreamWaitEvent(backend_.compute_, backend_.transfer_end_, 0), "ordering streams");
+  }
+
+  const std::vector<uint64_t> tables = upload_tables(batch);
+  const std::vector<uint64_t> codes = upload_codes(batch);
+  pending_ -= batch.bytes;  // in the cache now, but for chunks that an earlier batch has brought there
+  std::vector<uint64_t> slots;
+  std::vector<uint32_t> work;
+  for (size_t i = batch.first; i < batch.end; ++i) {
+    std::vector<uint64_t> words = slot_words(chunks_[i], batch.chunks[i - batch.first]);
+    for (size_t t = 0; t < plan_->texts.size(); ++t) {
+      words[plan_->texts[t].table_at] = tables[(i - batch.first) * plan_->texts.size() + t];
+    }
+    for (size_t column = 0; column < pipeline_.columns.size(); ++column) {
+      const uint64_t address = codes[(i - batch.first) * pipeline_.columns.size() + column];
+      if (address != 0) words[plan_->columns[column].codes_at] = address;
+    }
+    slots.insert(slots.end(), words.begin(), words.end());
+    all_slots_.insert(all_slots_.end(), words.begin(), words.end());
+    for (const uint32_t item : chunks_[i].items) {
+      work.push_back(item | static_cast<uint32_t>(i - batch.first) << device::kWorkSlotShift);
+      all_work_.push_back(item | static_cast<uint32_t>(i) << device::kWorkSlotShift);
+    }
+    chunk_ends_.push_back(static_cast<uint32_t>(all_work_.size()));
+    for (const DeviceChunk& chunk : batch.chunks[i - batch.first]) blocks_.push_back(chunk.block);
+  }
+  auto device_slots =
+      std::make_unique<DeviceBlock>(slots.size() * sizeof(uint64_t), backend_.compute_, backend_.compute_);
+  auto device_work =
+      std::make_unique<DeviceBlock>(work.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
+  check(cudaMemcpyAsync(device_slots->data(), slots.data(), slots.size() * sizeof(uint64_t), cudaMemcpyHostToDevice,
+                        backend_.compute_),
+        "copying descriptors");
+  check(cudaMemcpyAsync(device_work->data(), work.data(), work.size() * sizeof(uint32_t), cudaMemcpyHostToDevice,
+                        backend_.compute_),
+        "copying a work list");
+  const size_t record_bytes = static_cast<size_t>(kernel_->blocks) * record_words();
+  uint64_t* records = results_->as<uint64_t>() + index * record_bytes;
+  double* tile_sums =
+      results_->as<double>() + batches_.size() * record_bytes + (all_work_.size() - work.size()) * plan_->tile_sums;
+  launch_kernel(*device_slots, *device_work, static_cast<uint32_t>(work.size()), records, tile_sums,
+                kernel_event(2 * index), kernel_event(2 * index + 1));
+  batch_inputs_.push_back(std::move(device_slots));
+  batch_inputs_.push_back(std::move(device_work));
+  batch.chunks.clear();  // the launch is in its stream: whatever is freed now is freed behind it
+  batch.groups.clear();
+}
+
+void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
+  backend_.results_.ensure(bytes);
+  check(cudaMemcpyAsync(backend_.results_.data(), results.data(), bytes, cudaMemcpyDeviceToHost, backend_.compute_),
+        "copying results");
+  backend_.compute_.synchronize();
+}
+
+void StatementRun::make_kernel() {
+  own_plan_ = device::plan_kernel(device_);
+  plan_ = &own_plan_;
+  bool fresh = false;
+  kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
+  report_.compile_ms = fresh ? kernel_->compile_ms : 0;
+}
+
+std::vector<Value> StatementRun::run_cold(const std::string& key) {
+  make_kernel();
+  limit_ = backend_.memory_limit(options_);
+  take_group_memory();
+  plan_chunks();
+  plan_batches();
+  size_t tiles = 0;
+  for (const WorkChunk& chunk : chunks_) tiles += chunk.items.size();
+  if (tiles > std::numeric_limits<uint32_t>::max()) throw Error(ErrorCode::kUnsupported, "more tiles than 2^32");
+
+  size_t prepared = 0;
+  const auto prepare_for = [&](size_t i) {
+    if (prepared == i && i < batches_.size()) prepare(batches_[prepared++], true);
+    // Two further batches, as far as memory allows, keep all threads busy while this one is finished.
+    while (prepared < std::min(batches_.size(), i + 3) && prepare(batches_[prepared], false)) ++prepared;
+  };
+  try {
+    backend_.transfer_begin_.record(backend_.copies_[0]);
+    prepare_for(0);
+    const size_t record_words_all = batches_.size() * static_cast<size_t>(kernel_->blocks) * record_words();
+    const size_t bytes = (record_words_all + tiles * plan_->tile_sums) * sizeof(uint64_t);
+    results_ = std::make_unique<DeviceBlock>(bytes, backend_.compute_, backend_.compute_);
+    if (bytes > 0) check(cudaMemsetAsync(results_->data(), 0, bytes, backend_.compute_), "clearing results");
+    clear_groups();
+    for (size_t i = 0; i < batches_.size(); ++i) {
+      check_cancelled();
+      prepare_for(i);
+      launch(batches_[i], i);
+      if (options_.progress) options_.progress(static_cast<double>(i + 1) / static_cast<double>(batches_.size()));
+    }
+    end_transfers();
+    fetch_results(*results_, bytes);
+    check(cudaEventSynchronize(backend_.transfer_end_), "waiting for transfers");
+  } catch (...) {
+    batches_.clear();  // waits for loads that are under way
+    for (const Stream& copies : backend_.copies_) cudaStreamSynchronize(copies);
+    cudaStreamSynchronize(backend_.compute_);
+    throw;
+  }
+  if (report_.bytes_transferred > 0) report_.transfer_ms = elapsed_ms(backend_.transfer_begin_, backend_.transfer_end_);
+  for (size_t i = 0; i < batches_.size(); ++i)
+    report_.kernel_ms += elapsed_ms(kernel_event(2 * i), kernel_event(2 * i + 1));
+  std::vector<Value> values = merge(chunk_ends_, batches_.size());
+  remember(key);
+  return values;
+}
+
+// Keeps one work list and one table of slots for the whole statement, if all its chunks are still on the device.
+void StatementRun::remember(const std::string& key) {
+  if (chunks_.empty() || chunks_.size() >= device::kMaxSlots) return;
+  auto statement = std::make_unique<Statement>();
+  for (const auto& weak : blocks_) {
+    if (weak.expired()) return;
+  }
+  std::sort(blocks_.begin(), blocks_.end(), [](const auto& a, const auto& b) { return a.owner_before(b); });
+  blocks_.erase(std::unique(blocks_.begin(), blocks_.end(),
+                            [](const auto& a, const auto& b) { return !a.owner_before(b) && !b.owner_before(a); }),
+                blocks_.end());
+  statement->blocks = blocks_;
+  statement->slots =
+      std::make_unique<DeviceBlock>(all_slots_.size() * sizeof(uint64_t), backend_.compute_, backend_.compute_);
+  statement->work =
+      std::make_unique<DeviceBlock>(all_work_.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
+  const size_t words = static_cast<size_t>(kernel_->blocks) * record_words() + all_work_.size() * plan_->tile_sums;
+  statement->results = std::make_unique<DeviceBlock>(words * sizeof(uint64_t), backend_.compute_, backend_.compute_);
+  check(cudaMemcpyAsync(statement->slots->data(), all_slots_.data(), all_slots_.size() * sizeof(uint64_t),
+                        cudaMemcpyHostToDevice, backend_.compute_),
+        "copying descriptors");
+  check(cudaMemcpyAsync(statement->work->data(), all_work_.data(), all_work_.size() * sizeof(uint32_t),
+                        cudaMemcpyHostToDevice, backend_.compute_),
+        "copying a work list");
+  backend_.compute_.synchronize();
+  statement->plan = own_plan_;
+  statement->kernel = kernel_;
+  statement->chunk_ends = chunk_ends_;
+  statement->work_count = static_cast<uint32_t>(all_work_.size());
+  statement->report.rows = report_.rows;
+  statement->report.tiles = report_.tiles;
+  statement->report.encoded_bytes_read = report_.encoded_bytes_read;
+  if (backend_.statements_.size() >= kMostStatements) {
+    backend_.statements_.erase(backend_.statement_order_.front());
+    backend_.statement_order_.pop_front();
+  }
+  backend_.statements_[key] = std::move(statement);
+  backend_.statement_order_.push_back(key);
+}
+
+std::vector<Value> StatementRun::run_resident(Statement& statement) {
+  plan_ = &statement.plan;
+  kernel_ = statement.kernel;
+  report_.rows = statement.report.rows;
+  report_.tiles = statement.report.tiles;
+  report_.encoded_bytes_read = statement.report.encoded_bytes_read;
+  check_cancelled();
+  limit_ = backend_.memory_limit(options_);
+  take_group_memory();
+  clear_groups();
+  const size_t record_words_all = static_cast<size_t>(kernel_->blocks) * record_words();
+  const size_t sums = static_cast<size_t>(statement.work_count) * plan_->tile_sums;
+  double* tile_sums = statement.results->as<double>() + record_words_all;
+  if (sums > 0) {  // tiles without a live row write no sum
+    check(cudaMemsetAsync(tile_sums, 0, sums * sizeof(double), backend_.compute_), "clearing results");
+  }
+  launch_kernel(*statement.slots, *statement.work, statement.work_count, statement.results->as<uint64_t>(), tile_sums,
+                kernel_event(0), kernel_event(1));
+  fetch_results(*statement.results, (record_words_all + sums) * sizeof(uint64_t));
+  report_.kernel_ms = elapsed_ms(kernel_event(0), kernel_event(1));
+  return merge(statement.chunk_ends, 1);
+}
+
+std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
+  try {
+    std::lock_guard lock(mutex_);
+    use_device();
+    report = RunReport();
+    report.device_name = name_;
+    const device::DevicePipeline device = device::to_device(pipeline);
+    return StatementRun(*this, device, options, report).run();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfRange) throw;
+  }
+  // Which row overflowed, and in what words SQL says so, is the interpreter's to find.
+  RunOptions again = options;
+  again.device = Device::kCpu;
+  return run_pipeline(pipeline, again, &report);
+}
+
+}  // namespace basalt::cuda

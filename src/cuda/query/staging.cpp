@@ -1,0 +1,183 @@
+// Loading chunks through pinned memory; see staging.h.
+#include "cuda/query/staging.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "exec/device/generate/generate.h"
+#include "file/load_chunk.h"
+
+namespace basalt::cuda {
+
+namespace {
+
+constexpr uint64_t kAlignment = 256;
+
+uint64_t aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+bool inside(const StreamPlace& stream, const StreamPlace& region) {
+  return stream.offset >= region.offset && stream.length <= region.length &&
+         stream.offset - region.offset <= region.length - stream.length;
+}
+
+void for_each_stream(const NodeView& node, const std::function<void(ByteView)>& body) {
+  for (const ByteView stream : node.streams) body(stream);
+  for (const NodeView& child : node.children) for_each_stream(child, body);
+}
+
+}  // namespace
+
+uint64_t load_bytes(const ColumnChunkInfo& info) {
+  uint64_t bytes = aligned(info.region.length);
+  for (const NodePlace& node : info.nodes) {
+    for (const StreamPlace& stream : node.streams) {
+      if (!inside(stream, info.region)) bytes += aligned(stream.length);
+    }
+  }
+  return bytes == 0 ? kAlignment : bytes;
+}
+
+std::shared_ptr<const TextAlphabet> SharedAlphabets::make(const NodeView& root) const {
+  const NodeView& values = *device::readers_of(root).value_node;
+  if (values.type != Physical::kBytes) return nullptr;
+  const std::shared_ptr<const TextAlphabet> alphabet = values.codec->text_alphabet(values);
+  const uint64_t bytes = alphabet->bytes();
+  if (live_->fetch_add(bytes) + bytes > kMostBytes) {
+    live_->fetch_sub(bytes);
+    throw Error(ErrorCode::kOverLimit, "dictionaries of the statement's strings would take more than 8 GiB of memory");
+  }
+  return {alphabet.get(), [alphabet, live = live_, bytes](const TextAlphabet*) { live->fetch_sub(bytes); }};
+}
+
+std::shared_ptr<const TextAlphabet> SharedAlphabets::get(const ColumnChunkInfo& info, const NodeView& root) {
+  const std::optional<ChunkKey> key = exec::dictionary_key(info);
+  if (!key) return make(root);
+  {
+    std::lock_guard lock(mutex_);
+    if (auto known = known_[*key].lock(); known != nullptr) return known;
+  }
+  std::shared_ptr<const TextAlphabet> made = make(root);
+  std::lock_guard lock(mutex_);
+  std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<const TextAlphabet>& known = known_[*key];
+  if (auto first = known.lock(); first != nullptr) return first;  // made by another thread in between
+  known = made;
+  return made;
+}
+
+PinnedSlots::Slot* PinnedSlots::acquire(uint64_t bytes) {
+  constexpr uint64_t kLeast = 1ull << 20;  // pinning takes time: most statements of a single run need little
+  Slot* slot = nullptr;
+  {
+    std::unique_lock lock(mutex_);
+    const bool oldest_done = !free_.empty() && cudaEventQuery(free_.front()->copied) == cudaSuccess;
+    if (!oldest_done && slots_.size() < most_) {
+      slots_.push_back(std::make_unique<Slot>());
+      slot = slots_.back().get();
+    } else {
+      returned_.wait(lock, [&] { return !free_.empty(); });
+      slot = free_.front();
+      free_.pop_front();
+    }
+  }
+  try {
+    check(cudaEventSynchronize(slot->copied), "waiting for a transfer");
+    slot->memory.ensure(bytes > kLeast ? bytes : kLeast);
+  } catch (...) {
+    release(slot);
+    throw;
+  }
+  return slot;
+}
+
+void PinnedSlots::release(Slot* slot) {
+  {
+    std::lock_guard lock(mutex_);
+    free_.push_back(slot);
+  }
+  returned_.notify_one();
+}
+
+BatchLoad::BatchLoad(ThreadPool& threads, PinnedSlots& slots, SharedAlphabets& alphabets, int device,
+                     const CancelToken* cancel, std::vector<LoadGroup>& groups)
+    : slots_(slots), alphabets_(alphabets), device_(device), cancel_(cancel), left_(groups.size()) {
+  for (LoadGroup& group : groups) {
+    threads.submit([this, &group] {
+      std::exception_ptr failed;
+      try {
+        bool skip = false;
+        {
+          std::lock_guard lock(mutex_);
+          skip = error_ != nullptr;
+        }
+        if (!skip) load(group);
+      } catch (...) {
+        failed = std::current_exception();
+      }
+      std::lock_guard lock(mutex_);
+      if (failed != nullptr && error_ == nullptr) error_ = failed;
+      if (--left_ == 0) done_.notify_all();
+    });
+  }
+}
+
+BatchLoad::~BatchLoad() {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return left_ == 0; });
+}
+
+void BatchLoad::wait() {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [&] { return left_ == 0; });
+  if (error_ != nullptr) std::rethrow_exception(error_);
+}
+
+void BatchLoad::load(LoadGroup& group) {
+  if (cancel_ != nullptr) cancel_->check();
+  check(cudaSetDevice(device_), "choosing the device");
+  PinnedSlots::Slot* slot = slots_.acquire(group.bytes);
+  struct Release {
+    PinnedSlots& slots;
+    PinnedSlots::Slot* slot;
+    ~Release() { slots.release(slot); }
+  } release{slots_, slot};
+
+  for (ChunkLoad& load : group.chunks) {
+    const ColumnChunkInfo& info = load.file->column(load.field_id).chunks[load.chunk];
+    std::byte* region = slot->memory.data() + load.offset;
+    std::vector<Buffer> shared;
+    const NodeView root = load_chunk(*load.file, load.field_id, load.chunk, region, shared);
+    if (root.count != info.rows) {
+      throw Error(ErrorCode::kCorrupt, load.file->name() + ": column " + load.file->column(load.field_id).path +
+                                           ": chunk " + std::to_string(load.chunk) +
+                                           " does not hold as many rows as it says");
+    }
+    try {
+      check_values(root);
+      load.alphabet = alphabets_.get(info, root);
+    } catch (const Error& error) {
+      throw error.within(load.file->name() + ": column " + load.file->column(load.field_id).path + ": chunk " +
+                         std::to_string(load.chunk));
+    }
+    uint64_t end = aligned(info.region.length);
+    const uint64_t base = group.block->address() + load.offset;
+    for_each_stream(root, [&](ByteView stream) {
+      const std::byte* data = stream.data();
+      if (data >= region && data + stream.size() <= region + info.region.length) {
+        load.addresses.push_back(base + static_cast<uint64_t>(data - region));
+        return;
+      }
+      if (end + stream.size() > load.bytes)
+        throw Error(ErrorCode::kInternal, "a shared stream has no room on the device");
+      if (!stream.empty()) std::memcpy(region + end, data, stream.size());
+      load.addresses.push_back(base + end);
+      end += aligned(stream.size());
+    });
+  }
+  check(cudaMemcpyAsync(group.block->data(), slot->memory.data(), group.bytes, cudaMemcpyHostToDevice, group.stream),
+        "copying to the device");
+  slot->copied.record(group.stream);
+}
+
+}  // namespace basalt::cuda
