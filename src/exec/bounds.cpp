@@ -4,16 +4,11 @@
 #include <algorithm>
 
 #include "basalt/core/error.h"
+#include "exec/bounds_parts.h"
 #include "exec/scalar.h"
 #include "exec/string_tests.h"
 
 namespace basalt::exec {
-
-namespace {
-
-constexpr int128_t kInt128Max = static_cast<int128_t>((~uint128_t{0}) >> 1);
-constexpr int128_t kInt128Min = -kInt128Max - 1;
-constexpr int128_t kExactInDouble = int128_t{1} << 53;
 
 Bounds unbounded(Physical type) {
   Bounds out;
@@ -25,6 +20,12 @@ Bounds unbounded(Physical type) {
   }
   return out;
 }
+
+namespace {
+
+constexpr int128_t kInt128Max = static_cast<int128_t>((~uint128_t{0}) >> 1);
+constexpr int128_t kInt128Min = -kInt128Max - 1;
+constexpr int128_t kExactInDouble = int128_t{1} << 53;
 
 Bounds column_bounds(const Expr& expr, const StatisticsList& stats) {
   Bounds out = unbounded(expr.type);
@@ -46,6 +47,8 @@ Bounds literal_bounds(const Expr& expr) {
   out.may_null = expr.literal.null;
   out.may_value = !expr.literal.null;
   if (!expr.literal.null) out.low = out.high = expr.literal;
+  // NULL needs no room.
+  if (expr.literal.null && is_integer(expr.type)) out.low = out.high = Value::of_integer(expr.type, 0);
   return out;
 }
 
@@ -181,6 +184,8 @@ bool may_be_less(const Bounds& a, const Bounds& b, bool or_equal) {
   return or_equal ? order <= 0 : order < 0;
 }
 
+}  // namespace
+
 Truth compare_truth(ExprOp op, const Bounds& a, const Bounds& b) {
   Truth out;
   out.may_throw = a.may_throw || b.may_throw;
@@ -218,6 +223,8 @@ Truth compare_truth(ExprOp op, const Bounds& a, const Bounds& b) {
   }
   return out;
 }
+
+namespace {
 
 Truth in_truth(const Expr& expr, const StatisticsList& stats) {
   const Bounds needle = bounds_of(expr.args[0], stats);
@@ -283,6 +290,8 @@ bool is_predicate(ExprOp op) {
     case ExprOp::kLessEqual:
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual:
+    case ExprOp::kDistinct:
+    case ExprOp::kNotDistinct:
     case ExprOp::kIn:
     case ExprOp::kLike:
     case ExprOp::kRegexp:
@@ -317,6 +326,8 @@ Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
     case ExprOp::kLength:
     case ExprOp::kByteLength:
     case ExprOp::kSubstring: return text_function_bounds(expr, stats);
+    case ExprOp::kCase: return case_bounds(expr, stats);
+    case ExprOp::kCoalesce: return coalesce_bounds(expr, stats);
     default: return truth_as_bounds(truth_of(expr, stats));
   }
 }
@@ -331,6 +342,8 @@ Truth truth_of(const Expr& predicate, const StatisticsList& stats) {
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual:
       return compare_truth(predicate.op, bounds_of(predicate.args[0], stats), bounds_of(predicate.args[1], stats));
+    case ExprOp::kDistinct:
+    case ExprOp::kNotDistinct: return distinct_truth(predicate, stats);
     case ExprOp::kIn: return in_truth(predicate, stats);
     case ExprOp::kLike: {
       const Bounds text = bounds_of(predicate.args[0], stats);

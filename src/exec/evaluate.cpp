@@ -8,23 +8,13 @@
 #include "basalt/core/error.h"
 #include "core/float_key.h"
 #include "core/utf8.h"
-#include "exec/loops.h"
+#include "exec/evaluate_steps.h"
 #include "exec/string_tests.h"
 
 namespace basalt::exec {
 
-namespace {
+alignas(64) constinit const std::array<uint8_t, kTileRows> kAllNull{};
 
-alignas(64) constexpr std::array<uint8_t, kTileRows> kAllNull{};
-alignas(64) constexpr std::array<int128_t, kTileRows> kZeros{};
-
-template <typename T>
-T* room(Buffer& buffer) {
-  buffer.resize(kTileRows * sizeof(T));
-  return buffer.as<T>();
-}
-
-// Both masks at once; nullptr = no NULL.
 const uint8_t* meet(const uint8_t* a, const uint8_t* b, Buffer& scratch, uint32_t rows) {
   if (a == nullptr || a == b) return b;
   if (b == nullptr) return a;
@@ -33,6 +23,10 @@ const uint8_t* meet(const uint8_t* a, const uint8_t* b, Buffer& scratch, uint32_
   mask_and(out, b, rows);
   return out;
 }
+
+namespace {
+
+alignas(64) constexpr std::array<int128_t, kTileRows> kZeros{};
 
 template <typename T>
 void fill_literal(Buffer& buffer, T value) {
@@ -56,13 +50,12 @@ Vector literal_vector(Step& step, Lane lane) {
   return {lane, step.converted.data(), value.null ? kAllNull.data() : nullptr};
 }
 
-Vector run(Step& step, TileInput& input);
+}  // namespace
 
-// The step's values in a lane at least as wide as its own.
 Vector in_lane(Step& step, TileInput& input, Lane lane) {
   if (step.expr->op == ExprOp::kLiteral) return literal_vector(step, lane);
   if (step.expr->op == ExprOp::kColumn) return input.column(step.expr->column, lane);
-  Vector vector = run(step, input);
+  Vector vector = evaluate(step, input);
   if (vector.lane == lane) return vector;
   const uint32_t rows = input.rows();
   dispatch_integer_lane(lane, [&](auto to) {
@@ -77,6 +70,20 @@ Vector in_lane(Step& step, TileInput& input, Lane lane) {
   });
   return {lane, step.converted.data(), vector.valid};
 }
+
+Lane common_lane(const Step& a, const Step& b) {
+  if (!is_integer(a.expr->type)) return a.lane;
+  Lane lane = Lane::kI32;
+  for (const Step* arg : {&a, &b}) lane = std::max(lane, is_integer(arg->lane) ? arg->lane : Lane::kI32);
+  return lane;
+}
+
+Vector masked(Step& step, const uint8_t* valid, uint32_t rows) {
+  if (valid != nullptr) mask_and(step.data.as<uint8_t>(), valid, rows);
+  return {Lane::kBool, step.data.data(), valid};
+}
+
+namespace {
 
 const char* type_name(Physical type) {
   switch (type) {
@@ -266,22 +273,6 @@ T literal_as(const Value& value) {
   }
 }
 
-template <typename Body>
-void dispatch_lane(Lane lane, Body&& body) {
-  switch (lane) {
-    case Lane::kF32: body(float{}); break;
-    case Lane::kF64: body(double{}); break;
-    case Lane::kBytes: body(std::string_view{}); break;
-    default: dispatch_integer_lane(lane, body); break;
-  }
-}
-
-// A predicate's result: zero where it is NULL.
-Vector masked(Step& step, const uint8_t* valid, uint32_t rows) {
-  if (valid != nullptr) mask_and(step.data.as<uint8_t>(), valid, rows);
-  return {Lane::kBool, step.data.data(), valid};
-}
-
 // Integers compare as they are, floats by float_key().
 bool has_key(Lane lane) { return is_integer(lane) || lane == Lane::kF32 || lane == Lane::kF64; }
 int128_t key_of(const Value& literal, Lane lane) {
@@ -328,11 +319,7 @@ Vector run_comparison(Step& step, TileInput& input) {
   }
   const uint8_t* valid = nullptr;
   if (test_in_place(step, input, out, valid)) return masked(step, valid, rows);
-  Lane lane = left->lane;
-  if (is_integer(left->expr->type)) {
-    lane = Lane::kI32;
-    for (const Step* arg : {left, right}) lane = std::max(lane, is_integer(arg->lane) ? arg->lane : Lane::kI32);
-  }
+  const Lane lane = common_lane(*left, *right);
   const Vector a = in_lane(*left, input, lane);
   if (literal) {
     dispatch_lane(lane, [&](auto type) {
@@ -504,7 +491,9 @@ Vector run_null_test(Step& step, TileInput& input) {
   return {Lane::kBool, out, nullptr};
 }
 
-Vector run(Step& step, TileInput& input) {
+}  // namespace
+
+Vector evaluate(Step& step, TileInput& input) {
   switch (step.expr->op) {
     case ExprOp::kColumn: return input.column(step.expr->column, step.lane);
     case ExprOp::kLiteral: return literal_vector(step, step.lane);
@@ -530,17 +519,17 @@ Vector run(Step& step, TileInput& input) {
     case ExprOp::kNot: return run_not(step, input);
     case ExprOp::kIsNull:
     case ExprOp::kIsNotNull: return run_null_test(step, input);
+    case ExprOp::kDistinct:
+    case ExprOp::kNotDistinct: return run_distinct(step, input);
+    case ExprOp::kCase: return run_case(step, input);
+    case ExprOp::kCoalesce: return run_coalesce(step, input);
   }
   throw Error(ErrorCode::kInternal, "unknown expression");
 }
 
-}  // namespace
-
-Vector evaluate(Step& step, TileInput& input) { return run(step, input); }
-
 Vector evaluate_predicate(Step& step, TileInput& input) {
   if (step.expr->op == ExprOp::kLiteral) return literal_vector(step, Lane::kBool);
-  Vector vector = run(step, input);
+  Vector vector = evaluate(step, input);
   if (vector.lane == Lane::kBool) return vector;
   const uint32_t rows = input.rows();
   uint8_t* out = room<uint8_t>(step.converted);

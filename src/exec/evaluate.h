@@ -25,6 +25,7 @@ struct Step {
   Buffer converted;  // the results in a wider lane; a literal, repeated
   Lane converted_lane = Lane::kBool;
   Buffer factor;                   // kCast: its factor, repeated
+  Buffer masks[2];                 // choices: rows without a value, rows that get one
   std::vector<int128_t> integers;  // kIn: the list, sorted
   std::vector<double> reals;
   std::vector<std::string_view> strings;  // sorted

@@ -24,6 +24,12 @@ bool is_arithmetic(ExprOp op) {
   return op == ExprOp::kAdd || op == ExprOp::kSubtract || op == ExprOp::kMultiply || op == ExprOp::kNegate;
 }
 
+bool is_choice(ExprOp op) { return op == ExprOp::kCase || op == ExprOp::kCoalesce; }
+// Whether an argument of a choice is a value and not a condition.
+bool is_chosen(const Expr& choice, size_t arg) {
+  return choice.op != ExprOp::kCase || arg % 2 == 1 || arg + 1 == choice.args.size();
+}
+
 // An integer operation may throw by itself even if its arguments do not.
 bool own_overflow(const Step& step, const Expr& expr, const StatisticsList& stats, const Bounds& bounds) {
   if (!bounds.may_throw || !is_integer(expr.type)) return false;
@@ -139,6 +145,17 @@ void check_substring(const Expr& expr) {
   }
 }
 
+void check_choice(const Expr& expr) {
+  if (expr.op == ExprOp::kCase && (expr.args.size() < 3 || expr.args.size() % 2 == 0)) {
+    fail("CASE with " + std::to_string(expr.args.size()) + " arguments");
+  }
+  check_arity(expr, 1, ~size_t{0});
+  for (size_t i = 0; i < expr.args.size(); ++i) {
+    const Physical type = is_chosen(expr, i) ? expr.type : Physical::kU8;
+    if (expr.args[i].type != type) fail("a choice among values of different types");
+  }
+}
+
 void check_cast(const Expr& expr) {
   check_arity(expr, 1, 1);
   check_number(expr);
@@ -191,6 +208,11 @@ Step prepare(const Expr& expr, const StatisticsList& stats, Automata& automata) 
     for (const Step& arg : step.args) {
       if (is_integer(arg.lane)) step.lane = std::max(step.lane, arg.lane);
     }
+  } else if (is_integer(step.lane) && is_choice(expr.op)) {
+    for (size_t i = 0; i < step.args.size(); ++i) {
+      const Step& arg = step.args[i];
+      if (is_chosen(expr, i) && is_integer(arg.lane)) step.lane = std::max(step.lane, arg.lane);
+    }
   }
   return step;
 }
@@ -225,6 +247,8 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
     case ExprOp::kLessEqual:
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual:
+    case ExprOp::kDistinct:
+    case ExprOp::kNotDistinct:
       check_arity(expr, 2, 2);
       check_same_type(expr, expr.args[0].type);
       break;
@@ -252,6 +276,8 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
       break;
     case ExprOp::kIsNull:
     case ExprOp::kIsNotNull: check_arity(expr, 1, 1); break;
+    case ExprOp::kCase:
+    case ExprOp::kCoalesce: check_choice(expr); break;
   }
 }
 

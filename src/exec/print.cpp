@@ -34,6 +34,8 @@ const char* infix(ExprOp op) {
     case ExprOp::kLessEqual: return " <= ";
     case ExprOp::kGreater: return " > ";
     case ExprOp::kGreaterEqual: return " >= ";
+    case ExprOp::kDistinct: return " IS DISTINCT FROM ";
+    case ExprOp::kNotDistinct: return " IS NOT DISTINCT FROM ";
     case ExprOp::kAnd: return " AND ";
     default: return " OR ";
   }
@@ -57,6 +59,14 @@ std::string call(const char* function, const Expr& expr, const std::vector<std::
   return out + ")";
 }
 
+std::string case_text(const Expr& expr, const std::vector<std::string>& names) {
+  std::string out = "CASE";
+  for (size_t i = 0; i + 1 < expr.args.size(); i += 2) {
+    out += " WHEN " + text(expr.args[i], names, false) + " THEN " + text(expr.args[i + 1], names, false);
+  }
+  return out + " ELSE " + text(expr.args.back(), names, false) + " END";
+}
+
 std::string text(const Expr& expr, const std::vector<std::string>& names, bool inside) {
   switch (expr.op) {
     case ExprOp::kColumn: return expr.column < names.size() ? names[expr.column] : "#" + std::to_string(expr.column);
@@ -65,6 +75,8 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
     case ExprOp::kCast: return cast_text(expr, text(expr.args[0], names, true));
     case ExprOp::kLength: return call("length", expr, names);
     case ExprOp::kByteLength: return call("strlen", expr, names);
+    case ExprOp::kCase: return case_text(expr, names);
+    case ExprOp::kCoalesce: return call("coalesce", expr, names);
     case ExprOp::kRegexp: return call("regexp_matches", expr, names);
     case ExprOp::kSubstring: {
       Expr from_one = expr;

@@ -82,6 +82,7 @@ class Lowering {
         return make_expr(all ? ExprOp::kAnd : ExprOp::kOr, Physical::kU8, std::move(args));
       }
       case ExpressionClass::BOUND_BETWEEN: return between(expression.Cast<duckdb::BoundBetweenExpression>());
+      case ExpressionClass::BOUND_CASE: return case_of(expression.Cast<duckdb::BoundCaseExpression>());
       case ExpressionClass::BOUND_OPERATOR: return operation(expression.Cast<duckdb::BoundOperatorExpression>());
       default: throw NotLowered("the expression " + expression.ToString());
     }
@@ -289,7 +290,9 @@ class Lowering {
         right.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) {
       return compare(duckdb::FlipComparisonExpression(type), right, left);
     }
-    if (auto as_date = compare_as_date(*op, left, right)) return *std::move(as_date);
+    const bool nulls_compare = *op == ExprOp::kDistinct || *op == ExprOp::kNotDistinct;
+    auto as_date = nulls_compare ? std::nullopt : compare_as_date(*op, left, right);
+    if (as_date) return *std::move(as_date);
     if (left.return_type != right.return_type && physical_type(left.return_type) != physical_type(right.return_type)) {
       throw NotLowered("a comparison of " + left.return_type.ToString() + " with " + right.return_type.ToString());
     }
@@ -346,23 +349,40 @@ class Lowering {
         return make_expr(ExprOp::kIsNotNull, Physical::kU8, {lower(*expression.children.at(0))});
       case ExpressionType::COMPARE_IN: return in_list(expression);
       case ExpressionType::COMPARE_NOT_IN: return make_expr(ExprOp::kNot, Physical::kU8, {in_list(expression)});
+      case ExpressionType::OPERATOR_COALESCE: {
+        std::vector<Expr> args;
+        for (const auto& child : expression.children) args.push_back(lower(*child));
+        return make_expr(ExprOp::kCoalesce, physical_type(expression.return_type), std::move(args));
+      }
       default: throw NotLowered("the operator " + expression.ToString());
     }
   }
 
+  Expr case_of(const duckdb::BoundCaseExpression& expression) const {
+    std::vector<Expr> args;
+    for (const auto& check : expression.case_checks) {
+      args.push_back(lower(*check.when_expr));
+      args.push_back(lower(*check.then_expr));
+    }
+    args.push_back(lower(*expression.else_expr));
+    return make_expr(ExprOp::kCase, physical_type(expression.return_type), std::move(args));
+  }
+
   Expr in_list(const duckdb::BoundOperatorExpression& expression) const {
     std::vector<Expr> args;
-    args.push_back(lower(*expression.children.at(0)));
-    for (size_t i = 1; i < expression.children.size(); ++i) {
-      const auto& child = *expression.children[i];
-      if (child.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT ||
-          child.Cast<duckdb::BoundConstantExpression>().value.IsNull()) {
-        throw NotLowered("IN over values that are not constants");
-      }
-      args.push_back(lower(child));
+    bool constants = true;
+    for (const auto& child : expression.children) {
+      args.push_back(lower(*child));
       if (args.back().type != args.front().type) throw NotLowered("IN over values of different types");
+      if (args.size() > 1) constants = constants && args.back().op == ExprOp::kLiteral;
     }
-    return make_expr(ExprOp::kIn, Physical::kU8, std::move(args));
+    if (constants) return make_expr(ExprOp::kIn, Physical::kU8, std::move(args));
+    std::vector<Expr> hits;
+    for (size_t i = 1; i < args.size(); ++i) {
+      hits.push_back(make_expr(ExprOp::kEqual, Physical::kU8, {args[0], std::move(args[i])}));
+    }
+    if (hits.size() == 1) return std::move(hits.front());
+    return make_expr(ExprOp::kOr, Physical::kU8, std::move(hits));
   }
 
   const ColumnResolver& columns_;
@@ -378,6 +398,8 @@ std::optional<ExprOp> comparison_op(ExpressionType type) {
     case ExpressionType::COMPARE_LESSTHANOREQUALTO: return ExprOp::kLessEqual;
     case ExpressionType::COMPARE_GREATERTHAN: return ExprOp::kGreater;
     case ExpressionType::COMPARE_GREATERTHANOREQUALTO: return ExprOp::kGreaterEqual;
+    case ExpressionType::COMPARE_DISTINCT_FROM: return ExprOp::kDistinct;
+    case ExpressionType::COMPARE_NOT_DISTINCT_FROM: return ExprOp::kNotDistinct;
     default: return std::nullopt;
   }
 }

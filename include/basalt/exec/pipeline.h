@@ -30,6 +30,8 @@ enum class ExprOp : uint8_t {
   kLessEqual,
   kGreater,
   kGreaterEqual,
+  kDistinct,     // like kNotEqual and kEqual, but NULL is a value that equals NULL: never NULL
+  kNotDistinct,
   kIn,    // args[0] in literals args[1..]
   kLike,  // args[0] matches the pattern args[1], a literal: see LikePattern in basalt/codec/string_test.h
   // The pattern args[1], a literal, matches somewhere in args[0], a column: see codec/strings/regexp.h. Patterns that
@@ -43,6 +45,9 @@ enum class ExprOp : uint8_t {
   kNot,
   kIsNull,
   kIsNotNull,
+  // Choices among values of the result's type. An argument raises errors only for rows that get as far as it.
+  kCase,      // condition, value, condition, value, …, value if no condition holds
+  kCoalesce,  // the first argument that is not NULL
 };
 
 struct Expr {

@@ -94,8 +94,6 @@ std::string RowEmitter::in_lane(const Emitted& value, Lane lane) {
   return std::string("static_cast<") + lane_type(lane) + ">(" + value.value + ")";
 }
 
-namespace {
-
 Lane widest(Lane a, Lane b) {
   const Lane x = is_integer(a) ? a : Lane::kI32;
   const Lane y = is_integer(b) ? b : Lane::kI32;
@@ -103,8 +101,6 @@ Lane widest(Lane a, Lane b) {
 }
 
 bool is_real(Lane lane) { return lane == Lane::kF32 || lane == Lane::kF64; }
-
-}  // namespace
 
 // In 128 bits: operands of 64 bits cannot leave them, so only the range is tested.
 Emitted RowEmitter::checked(const Step& step, const std::string& operation, const std::string& a, const std::string& b,
@@ -117,7 +113,7 @@ Emitted RowEmitter::checked(const Step& step, const std::string& operation, cons
   if (allowed.low > whole.low) bad += " || " + name + " < " + constant_text(allowed.low);
   if (allowed.high < whole.high) bad += " || " + name + " > " + constant_text(allowed.high);
   const std::string left = temporary("bool", bad);
-  line("if (live" + (valid.empty() ? "" : " && " + valid) + " && " + left + ") overflow = 1;");
+  line("if (" + live_ + (valid.empty() ? "" : " && " + valid) + " && " + left + ") overflow = 1;");
   return {name, valid, Lane::kI128};
 }
 
@@ -296,6 +292,10 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprOp::kLessEqual:
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual: return comparison(step);
+    case ExprOp::kDistinct:
+    case ExprOp::kNotDistinct: return distinct(step);
+    case ExprOp::kCase: return case_of(step);
+    case ExprOp::kCoalesce: return coalesce(step);
     case ExprOp::kIn: return in_list(step);
     case ExprOp::kLike:
     case ExprOp::kRegexp:

@@ -16,6 +16,8 @@ namespace basalt::device {
 const char* lane_type(exec::Lane lane);
 const char* logical_type(Physical type);
 std::string constant_text(int128_t value);
+exec::Lane widest(exec::Lane a, exec::Lane b);  // in which two integers meet
+bool is_real(exec::Lane lane);
 
 // Literals become kernel parameters, so that statements that differ only in them share one kernel.
 class LiteralTable {
@@ -65,17 +67,25 @@ class RowEmitter {
   Emitted comparison(const exec::Step& step);
   Emitted in_list(const exec::Step& step);
   Emitted connective(const exec::Step& step);
+  Emitted distinct(const exec::Step& step);
+  Emitted case_of(const exec::Step& step);
+  Emitted coalesce(const exec::Step& step);
+  // The text for `step` where only rows for which `condition` holds may raise errors.
+  Emitted value_where(const exec::Step& step, const std::string& condition);
   Emitted checked(const exec::Step& step, const std::string& operation, const std::string& a, const std::string& b,
                   const std::string& valid);
   std::string temporary(const std::string& type, const std::string& text);
   std::string both_valid(const std::string& a, const std::string& b);
   std::string in_lane(const Emitted& value, exec::Lane lane);
+  // Whether two values are equal.
+  std::string equality(const Emitted& a, const Emitted& b);
 
   const std::vector<ColumnNames>& columns_;
   LiteralTable& literals_;
   std::string indent_;
   KnownPredicates known_;
   std::string text_;
+  std::string live_ = "live";  // says whether the row's errors count
   uint32_t next_ = 0;
 };
 
