@@ -318,16 +318,29 @@ Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
   switch (expr.op) {
     case ExprOp::kColumn: return column_bounds(expr, stats);
     case ExprOp::kLiteral: return literal_bounds(expr);
+    case ExprOp::kNegate:
+      if (is_integer(expr.type) && !is_signed(expr.type)) return number_function_bounds(expr, stats);
+      [[fallthrough]];
     case ExprOp::kAdd:
     case ExprOp::kSubtract:
-    case ExprOp::kMultiply:
-    case ExprOp::kNegate: return arithmetic_bounds(expr, stats);
+    case ExprOp::kMultiply: return arithmetic_bounds(expr, stats);
+    case ExprOp::kDivide:
+    case ExprOp::kIntegerDivide:
+    case ExprOp::kModulo: return division_bounds(expr, stats);
+    case ExprOp::kAbs:
+    case ExprOp::kSign:
+    case ExprOp::kRound:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kTruncate: return number_function_bounds(expr, stats);
     case ExprOp::kCast: return cast_bounds(expr, stats);
     case ExprOp::kLength:
     case ExprOp::kByteLength:
     case ExprOp::kSubstring: return text_function_bounds(expr, stats);
     case ExprOp::kCase: return case_bounds(expr, stats);
     case ExprOp::kCoalesce: return coalesce_bounds(expr, stats);
+    case ExprOp::kGreatest:
+    case ExprOp::kLeast: return extreme_bounds(expr, stats);
     default: return truth_as_bounds(truth_of(expr, stats));
   }
 }

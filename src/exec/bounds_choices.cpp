@@ -52,6 +52,18 @@ Bounds coalesce_bounds(const Expr& expr, const StatisticsList& stats) {
   return out;
 }
 
+Bounds extreme_bounds(const Expr& expr, const StatisticsList& stats) {
+  Bounds out = empty_choice(expr.type);
+  bool may_null = true;
+  for (const Expr& arg : expr.args) {
+    const Bounds next = bounds_of(arg, stats);
+    join(out, next);
+    may_null = may_null && next.may_null;
+  }
+  out.may_null = may_null;
+  return out;
+}
+
 Truth distinct_truth(const Expr& expr, const StatisticsList& stats) {
   const Bounds a = bounds_of(expr.args[0], stats);
   const Bounds b = bounds_of(expr.args[1], stats);

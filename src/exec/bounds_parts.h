@@ -14,5 +14,10 @@ Truth compare_truth(ExprOp op, const Bounds& a, const Bounds& b);
 Bounds case_bounds(const Expr& expr, const StatisticsList& stats);
 Bounds coalesce_bounds(const Expr& expr, const StatisticsList& stats);
 Truth distinct_truth(const Expr& expr, const StatisticsList& stats);
+Bounds extreme_bounds(const Expr& expr, const StatisticsList& stats);
+
+// bounds_numbers.cpp
+Bounds division_bounds(const Expr& expr, const StatisticsList& stats);
+Bounds number_function_bounds(const Expr& expr, const StatisticsList& stats);
 
 }  // namespace basalt::exec

@@ -8,7 +8,7 @@
 #include "basalt/core/error.h"
 #include "core/float_key.h"
 #include "core/utf8.h"
-#include "exec/evaluate_steps.h"
+#include "exec/evaluate_calls.h"
 #include "exec/string_tests.h"
 
 namespace basalt::exec {
@@ -85,44 +85,6 @@ Vector masked(Step& step, const uint8_t* valid, uint32_t rows) {
 
 namespace {
 
-const char* type_name(Physical type) {
-  switch (type) {
-    case Physical::kU8: return "UINT8";
-    case Physical::kU16: return "UINT16";
-    case Physical::kU32: return "UINT32";
-    case Physical::kU64: return "UINT64";
-    case Physical::kI8: return "INT8";
-    case Physical::kI16: return "INT16";
-    case Physical::kI32: return "INT32";
-    case Physical::kI64: return "INT64";
-    case Physical::kI128: return "INT128";
-    default: return "FLOAT";
-  }
-}
-
-std::string number(int128_t value) {
-  return format_value(Value::of_integer(Physical::kI128, value), {TypeKind::kInt128});
-}
-
-// DuckDB's sentences.
-[[noreturn]] void throw_overflow(const Expr& expr, int128_t a, int128_t b) {
-  const bool decimal = expr.limit != 0;
-  const std::string type =
-      decimal ? (expr.type == Physical::kI128 ? "DECIMAL(38)" : "DECIMAL(18)") : std::string(type_name(expr.type));
-  if (expr.op == ExprOp::kNegate) throw Error(ErrorCode::kOutOfRange, "Overflow in negation of numeric value!");
-  if (expr.op == ExprOp::kCast) {
-    throw Error(ErrorCode::kOutOfRange,
-                "Casting value " + number(a) + " to " + type + " failed: value is out of range!");
-  }
-  const char* name = expr.op == ExprOp::kAdd        ? "addition"
-                     : expr.op == ExprOp::kSubtract ? (decimal ? "subtract" : "subtraction")
-                                                    : "multiplication";
-  const char* sign = expr.op == ExprOp::kAdd ? " + " : expr.op == ExprOp::kSubtract ? " - " : " * ";
-  throw Error(ErrorCode::kOutOfRange,
-              std::string("Overflow in ") + name + " of " + type + " (" + number(a) + sign + number(b) + ")" +
-                  (decimal ? ". You might want to add an explicit cast to a bigger decimal." : "!"));
-}
-
 template <typename Op>
 void integer_arithmetic(Step& step, Vector a, Vector b, const uint8_t* valid, TileInput& input) {
   const uint32_t rows = input.rows();
@@ -132,7 +94,10 @@ void integer_arithmetic(Step& step, Vector a, Vector b, const uint8_t* valid, Ti
     const auto* y = b.as<int128_t>();
     const uint32_t bad =
         checked_loop<Op>(x, y, room<int128_t>(step.data), rows, allowed.low, allowed.high, input.live(), valid);
-    if (bad < rows) throw_overflow(*step.expr, step.expr->op == ExprOp::kNegate ? y[bad] : x[bad], y[bad]);
+    if (bad < rows) {
+      throw_failed(*step.expr, FailedValue::of(step.expr->op == ExprOp::kNegate ? y[bad] : x[bad]),
+                   FailedValue::of(y[bad]));
+    }
     return;
   }
   if (step.lane == Lane::kI32) {
@@ -183,6 +148,7 @@ Vector run_arithmetic(Step& step, TileInput& input) {
 }
 
 Vector run_negate(Step& step, TileInput& input) {
+  if (is_integer(step.lane) && !is_signed(step.expr->type)) return run_number_function(step, input);
   const Vector a = in_lane(step.args[0], input, argument_lane(step));
   const uint32_t rows = input.rows();
   if (step.lane == Lane::kF64 || step.lane == Lane::kF32) {
@@ -501,6 +467,15 @@ Vector evaluate(Step& step, TileInput& input) {
     case ExprOp::kSubtract:
     case ExprOp::kMultiply: return run_arithmetic(step, input);
     case ExprOp::kNegate: return run_negate(step, input);
+    case ExprOp::kDivide:
+    case ExprOp::kIntegerDivide:
+    case ExprOp::kModulo: return run_division(step, input);
+    case ExprOp::kAbs:
+    case ExprOp::kRound:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kTruncate: return run_number_function(step, input);
+    case ExprOp::kSign: return run_sign(step, input);
     case ExprOp::kCast: return run_cast(step, input);
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
@@ -523,6 +498,8 @@ Vector evaluate(Step& step, TileInput& input) {
     case ExprOp::kNotDistinct: return run_distinct(step, input);
     case ExprOp::kCase: return run_case(step, input);
     case ExprOp::kCoalesce: return run_coalesce(step, input);
+    case ExprOp::kGreatest:
+    case ExprOp::kLeast: return run_extreme(step, input);
   }
   throw Error(ErrorCode::kInternal, "unknown expression");
 }

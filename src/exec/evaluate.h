@@ -16,7 +16,8 @@ namespace basalt::exec {
 struct Step {
   const Expr* expr = nullptr;
   Lane lane = Lane::kI32;
-  bool may_throw = false;  // this operation itself: computed in 128 bits, every row checked
+  bool may_throw = false;  // this operation itself: arithmetic is computed in 128 bits, every row checked
+  bool null_if_out_of_range = false;
   IntegerRange range;      // of the values, for integers
   std::vector<Step> args;
 
@@ -56,6 +57,9 @@ Vector evaluate_predicate(Step& step, TileInput& input);
 
 // Checks that a caller's expression is well-formed: types, arities, columns. Throws Error(kInvalidArgument).
 void check_expression(const Expr& expr, const std::vector<PipelineColumn>& columns);
+
+// 10^|digits| as kRound of floats has it.
+double rounding_modifier(int32_t digits);
 
 // All columns an expression reads, ascending, each once.
 std::vector<uint32_t> columns_of(const Expr& expr);

@@ -113,6 +113,31 @@ Vector run_coalesce(Step& step, TileInput& input) {
   return choice.result();
 }
 
+// Pairwise: a value replaces what there is if it is better, or if there was nothing.
+Vector run_extreme(Step& step, TileInput& input) {
+  const uint32_t rows = input.rows();
+  const bool greatest = step.expr->op == ExprOp::kGreatest;
+  step.data.resize(kTileRows * width_of(step.lane));
+  uint8_t* valid = room<uint8_t>(step.valid);
+  dispatch_lane(step.lane, [&](auto type) {
+    using T = decltype(type);
+    T* best = step.data.as<T>();
+    for (size_t i = 0; i < step.args.size(); ++i) {
+      const Vector arg = in_lane(step.args[i], input, step.lane);
+      const T* values = arg.as<T>();
+      for (uint32_t row = 0; row < rows; ++row) {
+        const uint8_t known = arg.valid == nullptr ? uint8_t{1} : arg.valid[row];
+        const bool better = i == 0 || valid[row] == 0 ||
+                            (greatest ? LessOp::apply(best[row], values[row]) : LessOp::apply(values[row], best[row]));
+        valid[row] = static_cast<uint8_t>(i == 0 ? known : valid[row] | known);
+        if (i == 0 || (known != 0 && better)) best[row] = values[row];
+      }
+    }
+  });
+  const bool nulls = std::memchr(valid, 0, rows) != nullptr;
+  return {step.lane, step.data.data(), nulls ? valid : nullptr};
+}
+
 Vector run_distinct(Step& step, TileInput& input) {
   const uint32_t rows = input.rows();
   const Lane lane = common_lane(step.args[0], step.args[1]);

@@ -44,5 +44,11 @@ Vector masked(Step& step, const uint8_t* valid, uint32_t rows);
 Vector run_case(Step& step, TileInput& input);
 Vector run_coalesce(Step& step, TileInput& input);
 Vector run_distinct(Step& step, TileInput& input);
+Vector run_extreme(Step& step, TileInput& input);
+
+// evaluate_numbers.cpp
+Vector run_division(Step& step, TileInput& input);
+Vector run_number_function(Step& step, TileInput& input);
+Vector run_sign(Step& step, TileInput& input);
 
 }  // namespace basalt::exec

@@ -24,17 +24,32 @@ bool is_arithmetic(ExprOp op) {
   return op == ExprOp::kAdd || op == ExprOp::kSubtract || op == ExprOp::kMultiply || op == ExprOp::kNegate;
 }
 
-bool is_choice(ExprOp op) { return op == ExprOp::kCase || op == ExprOp::kCoalesce; }
+// Functions of numbers that compute in the lane of their result.
+bool is_number_function(ExprOp op) {
+  switch (op) {
+    case ExprOp::kDivide:
+    case ExprOp::kIntegerDivide:
+    case ExprOp::kModulo:
+    case ExprOp::kAbs:
+    case ExprOp::kRound:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kTruncate: return true;
+    default: return false;
+  }
+}
+
+bool is_choice(ExprOp op) {
+  return op == ExprOp::kCase || op == ExprOp::kCoalesce || op == ExprOp::kGreatest || op == ExprOp::kLeast;
+}
 // Whether an argument of a choice is a value and not a condition.
 bool is_chosen(const Expr& choice, size_t arg) {
   return choice.op != ExprOp::kCase || arg % 2 == 1 || arg + 1 == choice.args.size();
 }
 
-// An integer operation may throw by itself even if its arguments do not.
-bool own_overflow(const Step& step, const Expr& expr, const StatisticsList& stats, const Bounds& bounds) {
-  if (!bounds.may_throw || !is_integer(expr.type)) return false;
-  if (!is_arithmetic(expr.op) && expr.op != ExprOp::kCast) return false;
-  if (step.args.empty()) return false;
+// An operation may throw by itself even if its arguments do not.
+bool own_overflow(const Expr& expr, const StatisticsList& stats, const Bounds& bounds) {
+  if (!bounds.may_throw || is_choice(expr.op) || expr.args.empty()) return false;
   // Arguments that throw have been clamped to their limits, so the proof is repeated with them as plain columns.
   Expr shallow = expr;
   std::vector<Statistics> known(expr.args.size());
@@ -111,6 +126,15 @@ void check_arithmetic(const Expr& expr, size_t arity) {
   check_arity(expr, arity, arity);
   check_number(expr);
   check_same_type(expr, expr.type);
+}
+
+void check_rounding(const Expr& expr) {
+  check_arithmetic(expr, 1);
+  const bool digits_of_float = is_float(expr.type) && expr.op == ExprOp::kRound;
+  const int32_t most = digits_of_float ? 400 : is_float(expr.type) ? 0 : 38;
+  if (expr.power_of_ten > most || expr.power_of_ten < (digits_of_float ? -most : 0)) {
+    fail("rounding to 10^" + std::to_string(expr.power_of_ten));
+  }
 }
 
 void check_in_list(const Expr& expr) {
@@ -200,10 +224,11 @@ Step prepare(const Expr& expr, const StatisticsList& stats, Automata& automata) 
   }
   if (is_integer(expr.type)) step.range = {bounds.low.integer, bounds.high.integer};
   step.lane = lane_of_type(expr.type, bounds);
-  if (own_overflow(step, expr, stats, bounds)) {
-    step.may_throw = true;
+  step.may_throw = own_overflow(expr, stats, bounds);
+  const bool arithmetic = is_arithmetic(expr.op) || expr.op == ExprOp::kCast;
+  if (step.may_throw && arithmetic && is_integer(step.lane)) {
     step.lane = Lane::kI128;
-  } else if (is_integer(step.lane) && (is_arithmetic(expr.op) || expr.op == ExprOp::kCast)) {
+  } else if (is_integer(step.lane) && (arithmetic || is_number_function(expr.op))) {
     // Intermediate lanes are never narrower than what they are computed from.
     for (const Step& arg : step.args) {
       if (is_integer(arg.lane)) step.lane = std::max(step.lane, arg.lane);
@@ -239,7 +264,23 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
     case ExprOp::kAdd:
     case ExprOp::kSubtract:
     case ExprOp::kMultiply: check_arithmetic(expr, 2); break;
-    case ExprOp::kNegate: check_arithmetic(expr, 1); break;
+    case ExprOp::kNegate:
+    case ExprOp::kAbs: check_arithmetic(expr, 1); break;
+    case ExprOp::kDivide:
+      check_arithmetic(expr, 2);
+      if (!is_float(expr.type)) fail("a division of integers that is to be exact");
+      break;
+    case ExprOp::kIntegerDivide:
+    case ExprOp::kModulo: check_arithmetic(expr, 2); break;
+    case ExprOp::kSign:
+      check_arity(expr, 1, 1);
+      check_number(expr.args[0]);
+      if (expr.type != Physical::kI8) fail("a sign that is not of 8 bits");
+      break;
+    case ExprOp::kRound:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kTruncate: check_rounding(expr); break;
     case ExprOp::kCast: check_cast(expr); break;
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
@@ -277,7 +318,9 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
     case ExprOp::kIsNull:
     case ExprOp::kIsNotNull: check_arity(expr, 1, 1); break;
     case ExprOp::kCase:
-    case ExprOp::kCoalesce: check_choice(expr); break;
+    case ExprOp::kCoalesce:
+    case ExprOp::kGreatest:
+    case ExprOp::kLeast: check_choice(expr); break;
   }
 }
 

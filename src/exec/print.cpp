@@ -28,6 +28,9 @@ const char* infix(ExprOp op) {
     case ExprOp::kAdd: return " + ";
     case ExprOp::kSubtract: return " - ";
     case ExprOp::kMultiply: return " * ";
+    case ExprOp::kDivide: return " / ";
+    case ExprOp::kIntegerDivide: return " // ";
+    case ExprOp::kModulo: return " % ";
     case ExprOp::kEqual: return " = ";
     case ExprOp::kNotEqual: return " <> ";
     case ExprOp::kLess: return " < ";
@@ -59,6 +62,33 @@ std::string call(const char* function, const Expr& expr, const std::vector<std::
   return out + ")";
 }
 
+// The function of that name; nullptr if the operation is none.
+const char* function_name(ExprOp op) {
+  switch (op) {
+    case ExprOp::kAbs: return "abs";
+    case ExprOp::kSign: return "sign";
+    case ExprOp::kRound: return "round";
+    case ExprOp::kFloor: return "floor";
+    case ExprOp::kCeil: return "ceil";
+    case ExprOp::kTruncate: return "trunc";
+    case ExprOp::kGreatest: return "greatest";
+    case ExprOp::kLeast: return "least";
+    case ExprOp::kCoalesce: return "coalesce";
+    case ExprOp::kLength: return "length";
+    case ExprOp::kByteLength: return "strlen";
+    case ExprOp::kRegexp: return "regexp_matches";
+    default: return nullptr;
+  }
+}
+
+// Integers lose their last digits.
+std::string rounding_text(const Expr& expr, const std::string& inner) {
+  const std::string digits = std::to_string(expr.power_of_ten);
+  const std::string name = function_name(expr.op);
+  if (expr.power_of_ten == 0) return name + "(" + inner + ")";
+  return is_float(expr.type) ? name + "(" + inner + ", " + digits + ")" : name + "(" + inner + " / 10^" + digits + ")";
+}
+
 std::string case_text(const Expr& expr, const std::vector<std::string>& names) {
   std::string out = "CASE";
   for (size_t i = 0; i + 1 < expr.args.size(); i += 2) {
@@ -73,11 +103,11 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
     case ExprOp::kLiteral: return literal_text(expr);
     case ExprOp::kNegate: return "-" + text(expr.args[0], names, true);
     case ExprOp::kCast: return cast_text(expr, text(expr.args[0], names, true));
-    case ExprOp::kLength: return call("length", expr, names);
-    case ExprOp::kByteLength: return call("strlen", expr, names);
     case ExprOp::kCase: return case_text(expr, names);
-    case ExprOp::kCoalesce: return call("coalesce", expr, names);
-    case ExprOp::kRegexp: return call("regexp_matches", expr, names);
+    case ExprOp::kRound:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kTruncate: return rounding_text(expr, text(expr.args[0], names, true));
     case ExprOp::kSubstring: {
       Expr from_one = expr;
       from_one.args[1].literal.integer += 1;
@@ -86,6 +116,7 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
     }
     default: break;
   }
+  if (const char* function = function_name(expr.op)) return call(function, expr, names);
   std::string out;
   switch (expr.op) {
     case ExprOp::kNot: out = "NOT " + text(expr.args[0], names, true); break;

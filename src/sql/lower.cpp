@@ -103,7 +103,9 @@ class AggregateLowering {
   }
 
   Expr lower(const duckdb::Expression& expression) {
-    return lower_expression(expression, [this](const duckdb::Expression& reference) { return resolve(reference); });
+    return lower_expression(
+        expression, [this](const duckdb::Expression& reference) { return resolve(reference); },
+        SessionRules::of(context_));
   }
 
   Expr resolve(const duckdb::Expression& reference) {

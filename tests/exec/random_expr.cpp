@@ -9,6 +9,7 @@
 #include "core/bitmap.h"
 #include "core/utf8.h"
 #include "exec/bounds.h"
+#include "exec/plain_functions.h"
 #include "exec/scalar.h"
 
 namespace basalt::test {
@@ -142,6 +143,9 @@ Value evaluate_row(const Expr& expr, const std::vector<const Column*>& columns, 
       const Value a = arg(0);
       if (a.null) return Value::of_null(expr.type);
       if (is_float(expr.type)) return Value::of_real(expr.type, -a.real);
+      if (!is_signed(expr.type) && a.integer != 0) {
+        return Value::of_integer(expr.type, exec::range_of(expr.type).high + 1 - a.integer);
+      }
       int128_t value = 0;
       const bool overflow = __builtin_sub_overflow(int128_t{0}, a.integer, &value);
       return checked(expr, overflow, value);
@@ -216,8 +220,11 @@ Value evaluate_row(const Expr& expr, const std::vector<const Column*>& columns, 
     case ExprOp::kIsNull: return boolean(arg(0).null);
     case ExprOp::kIsNotNull: return boolean(!arg(0).null);
     default: {
-      const Value a = arg(0);
-      const Value b = arg(1);
+      std::vector<Value> args;
+      for (size_t i = 0; i < expr.args.size(); ++i) args.push_back(arg(i));
+      if (std::optional<Value> result = plain_function(expr, args)) return *std::move(result);
+      const Value& a = args[0];
+      const Value& b = args[1];
       if (a.null || b.null) return Value::of_null(Physical::kU8);
       return boolean(compares(expr.op, compare(a, b)));
     }

@@ -22,7 +22,18 @@ enum class ExprOp : uint8_t {
   kAdd,      // 2 args of the result's type
   kSubtract,
   kMultiply,
-  kNegate,  // 1 arg
+  kNegate,         // 1 arg; of unsigned integers it wraps around
+  kDivide,         // of floats, as IEEE 754 has it
+  kIntegerDivide,  // of integers towards zero, of floats as kDivide; by zero it is NULL
+  kModulo,         // with the sign of args[0]; by zero it is NULL for integers and NaN for floats
+  kAbs,            // 1 arg
+  kSign,           // 1 arg → −1, 0 or 1 as kI8; 0 for NaN
+  // To whole numbers. Integers are decimals here, of which the last `power_of_ten` digits go; kRound of floats keeps
+  // `power_of_ten` digits behind the point, which may be negative. Halves go away from zero.
+  kRound,
+  kFloor,
+  kCeil,
+  kTruncate,
   kCast,    // 1 arg; see `power_of_ten`
   kEqual,   // comparisons: 2 args of one type → bool (kU8)
   kNotEqual,
@@ -48,6 +59,8 @@ enum class ExprOp : uint8_t {
   // Choices among values of the result's type. An argument raises errors only for rows that get as far as it.
   kCase,      // condition, value, condition, value, …, value if no condition holds
   kCoalesce,  // the first argument that is not NULL
+  kGreatest,  // of the arguments that are not NULL; these two evaluate all of them
+  kLeast,
 };
 
 struct Expr {
@@ -59,7 +72,8 @@ struct Expr {
   // Integer arithmetic and casts: results beyond ±limit are Error(kOutOfRange); 0 = the type's own range. Decimals have
   // 10^18 − 1 or 10^38 − 1 here where DuckDB checks them.
   int128_t limit = 0;
-  // kCast: integer → integer multiplies by 10^power; integer → float divides by 10^power after conversion.
+  // kCast: integer → integer multiplies by 10^power; integer → float divides by 10^power after conversion. kRound and
+  // its like: see there.
   int32_t power_of_ten = 0;
   // kCast integer → integer: an extra factor (date → timestamp: 86,400,000,000).
   int64_t factor = 1;

@@ -57,6 +57,12 @@ std::string constant_text(int128_t value) {
   return text;
 }
 
+std::string real_text(double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.17g", value);
+  return text;
+}
+
 std::string LiteralTable::add(const Value& value, const std::string& type) {
   Literal bits{};
   if (type == "double") {
@@ -119,6 +125,7 @@ Emitted RowEmitter::checked(const Step& step, const std::string& operation, cons
 
 Emitted RowEmitter::arithmetic(const Step& step) {
   const bool negate = step.expr->op == ExprOp::kNegate;
+  if (negate && is_integer(step.expr->type) && !is_signed(step.expr->type)) return number_function(step);
   const Emitted a = value(step.args[0]);
   const Emitted b = negate ? a : value(step.args[1]);
   const std::string valid = negate ? a.valid : both_valid(a.valid, b.valid);
@@ -148,9 +155,8 @@ Emitted RowEmitter::cast_to_real(const Step& step) {
   const bool twice = step.lane == Lane::kF64;
   const int32_t exponent = step.expr->power_of_ten;
   const int128_t power = exec::power_of_ten(exponent);
-  char divisor[64];
-  std::snprintf(divisor, sizeof(divisor), twice ? "%.17g" : "static_cast<float>(%.17g)",
-                exec::int128_to_real<double>(power));
+  const std::string exact_divisor = real_text(exec::int128_to_real<double>(power));
+  const std::string divisor = twice ? exact_divisor : "static_cast<float>(" + exact_divisor + ")";
   const int128_t exact = int128_t{1} << (twice ? 53 : 24);
   const exec::IntegerRange& range = step.args[0].range;
   const bool bounded = range.low >= -exact && range.high <= exact;
@@ -285,6 +291,15 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprOp::kSubtract:
     case ExprOp::kMultiply:
     case ExprOp::kNegate: return arithmetic(step);
+    case ExprOp::kDivide:
+    case ExprOp::kIntegerDivide:
+    case ExprOp::kModulo: return division(step);
+    case ExprOp::kAbs:
+    case ExprOp::kSign:
+    case ExprOp::kRound:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kTruncate: return number_function(step);
     case ExprOp::kCast: return cast(step);
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
@@ -296,6 +311,8 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprOp::kNotDistinct: return distinct(step);
     case ExprOp::kCase: return case_of(step);
     case ExprOp::kCoalesce: return coalesce(step);
+    case ExprOp::kGreatest:
+    case ExprOp::kLeast: return extreme(step);
     case ExprOp::kIn: return in_list(step);
     case ExprOp::kLike:
     case ExprOp::kRegexp:

@@ -16,8 +16,12 @@ namespace basalt::device {
 const char* lane_type(exec::Lane lane);
 const char* logical_type(Physical type);
 std::string constant_text(int128_t value);
+std::string real_text(double value);
 exec::Lane widest(exec::Lane a, exec::Lane b);  // in which two integers meet
 bool is_real(exec::Lane lane);
+
+// The headers, beside exec/scalar.h, whose functions the expression calls; added to `headers`.
+void add_headers(const Expr& expr, std::set<std::string>& headers);
 
 // Literals become kernel parameters, so that statements that differ only in them share one kernel.
 class LiteralTable {
@@ -70,6 +74,13 @@ class RowEmitter {
   Emitted distinct(const exec::Step& step);
   Emitted case_of(const exec::Step& step);
   Emitted coalesce(const exec::Step& step);
+  Emitted division(const exec::Step& step);
+  Emitted number_function(const exec::Step& step);
+  Emitted extreme(const exec::Step& step);
+  // A call of one of the functors that the interpreter calls, too. What it says beside its result counts as far as
+  // `may_null` and the step's own may_throw go.
+  Emitted call(const exec::Step& step, const std::string& functor, const std::vector<std::string>& args,
+               const std::string& valid, exec::Lane lane, bool may_null);
   // The text for `step` where only rows for which `condition` holds may raise errors.
   Emitted value_where(const exec::Step& step, const std::string& condition);
   Emitted checked(const exec::Step& step, const std::string& operation, const std::string& a, const std::string& b,

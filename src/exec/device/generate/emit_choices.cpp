@@ -70,4 +70,24 @@ Emitted RowEmitter::coalesce(const Step& step) {
   return {temporary(lane_type(step.lane), values), valids.empty() ? "" : temporary("bool", valids), step.lane};
 }
 
+// Pairwise: a value replaces what there is if it is better, or if there was nothing.
+Emitted RowEmitter::extreme(const Step& step) {
+  const bool greatest = step.expr->op == ExprOp::kGreatest;
+  const auto taken = [&](const Emitted& value) { return Emitted{in_lane(value, step.lane), value.valid, step.lane}; };
+  Emitted best = taken(value(step.args[0]));
+  for (size_t i = 1; i < step.args.size(); ++i) {
+    const Emitted next = taken(value(step.args[i]));
+    const std::string& low = greatest ? best.value : next.value;
+    const std::string& high = greatest ? next.value : best.value;
+    std::string replaces = is_real(step.lane) ? "exec::sql_less(" + low + ", " + high + ")" : low + " < " + high;
+    if (!best.valid.empty()) replaces = "(!" + best.valid + " || " + replaces + ")";
+    if (!next.valid.empty()) replaces = next.valid + " && " + replaces;
+    const std::string chosen =
+        temporary(lane_type(step.lane), "(" + replaces + ") ? " + next.value + " : " + best.value);
+    const bool never_null = best.valid.empty() || next.valid.empty();
+    best = {chosen, never_null ? "" : temporary("bool", best.valid + " || " + next.valid), step.lane};
+  }
+  return best;
+}
+
 }  // namespace basalt::device

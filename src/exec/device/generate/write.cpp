@@ -527,6 +527,15 @@ std::string Generator::tile_steps() const {
   return out + "    rows += population(alive);\n" + aggregate_text_;
 }
 
+std::string Generator::function_headers() const {
+  std::set<std::string> headers;
+  if (pipeline_.has_filter) add_headers(pipeline_.filter, headers);
+  for (const Aggregate& aggregate : pipeline_.aggregates) add_headers(aggregate.arg, headers);
+  std::string out;
+  for (const std::string& header : headers) out += "#include \"" + header + "\"\n";
+  return out;
+}
+
 std::string Generator::whole_source() const {
   std::vector<DeviceReader> readers;
   for (uint32_t i = 0; i < plan_.columns.size(); ++i) {
@@ -545,7 +554,7 @@ std::string Generator::whole_source() const {
                     "#include \"exec/device/scan.cuh\"\n" +
                     (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
                     (totals_of_ ? "#include \"exec/device/totals.cuh\"\n" : "") +
-                    "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
+                    function_headers() + "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
   out += column_types() + described_type();
   out += "\nconstexpr uint32_t kSlotWords = " + std::to_string(plan_.slot_words) + ";\n";
   std::set<std::string> sizes(scratch_sizes_.begin(), scratch_sizes_.end());

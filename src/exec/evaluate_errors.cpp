@@ -1,0 +1,58 @@
+// DuckDB's sentences for results that have no place in their type.
+#include "basalt/core/error.h"
+#include "basalt/core/value.h"
+#include "exec/evaluate_calls.h"
+
+namespace basalt::exec {
+
+namespace {
+
+const char* type_name(Physical type) {
+  switch (type) {
+    case Physical::kU8: return "UINT8";
+    case Physical::kU16: return "UINT16";
+    case Physical::kU32: return "UINT32";
+    case Physical::kU64: return "UINT64";
+    case Physical::kI8: return "INT8";
+    case Physical::kI16: return "INT16";
+    case Physical::kI32: return "INT32";
+    case Physical::kI64: return "INT64";
+    case Physical::kI128: return "INT128";
+    case Physical::kF64: return "DOUBLE";
+    default: return "FLOAT";
+  }
+}
+
+std::string number(int128_t value) {
+  return format_value(Value::of_integer(Physical::kI128, value), {TypeKind::kInt128});
+}
+
+[[noreturn]] void fail(const std::string& sentence) { throw Error(ErrorCode::kOutOfRange, sentence); }
+
+[[noreturn]] void throw_arithmetic(const Expr& expr, int128_t a, int128_t b) {
+  const bool decimal = expr.limit != 0;
+  const std::string type =
+      decimal ? (expr.type == Physical::kI128 ? "DECIMAL(38)" : "DECIMAL(18)") : std::string(type_name(expr.type));
+  const char* name = expr.op == ExprOp::kAdd        ? "addition"
+                     : expr.op == ExprOp::kSubtract ? (decimal ? "subtract" : "subtraction")
+                                                    : "multiplication";
+  const char* sign = expr.op == ExprOp::kAdd ? " + " : expr.op == ExprOp::kSubtract ? " - " : " * ";
+  fail(std::string("Overflow in ") + name + " of " + type + " (" + number(a) + sign + number(b) + ")" +
+       (decimal ? ". You might want to add an explicit cast to a bigger decimal." : "!"));
+}
+
+}  // namespace
+
+void throw_failed(const Expr& expr, FailedValue a, FailedValue b) {
+  switch (expr.op) {
+    case ExprOp::kNegate: fail("Overflow in negation of numeric value!");
+    case ExprOp::kAbs: fail("Overflow on abs(" + number(a.integer) + ")");
+    case ExprOp::kIntegerDivide:
+    case ExprOp::kModulo: fail("Overflow in division of " + number(a.integer) + " / " + number(b.integer));
+    case ExprOp::kCast:
+      fail("Casting value " + number(a.integer) + " to " + type_name(expr.type) + " failed: value is out of range!");
+    default: throw_arithmetic(expr, a.integer, b.integer);
+  }
+}
+
+}  // namespace basalt::exec

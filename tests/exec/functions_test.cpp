@@ -1,0 +1,188 @@
+// Functions of single values in the interpreter against their plain meaning, row by row: with and without statistics,
+// errors raised for the rows that count and no others; and the edges of each by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "exec/expression_values.h"
+#include "exec/tables.h"
+
+namespace basalt::test {
+namespace {
+
+std::string show(const Value& value) {
+  if (value.null) return "NULL";
+  if (is_float(value.type)) return std::to_string(value.real);
+  if (value.type == Physical::kBytes) return "'" + value.bytes + "'";
+  return format_value(Value::of_integer(Physical::kI128, value.integer), {TypeKind::kInt128});
+}
+
+bool same_value(const Value& a, const Value& b) {
+  if (a.null || b.null) return a.null == b.null;
+  if (is_float(a.type)) return (std::isnan(a.real) && std::isnan(b.real)) || a.real == b.real;
+  return a.integer == b.integer && a.bytes == b.bytes;
+}
+
+// How many rows raise an error.
+uint64_t expect_plain_meaning(const Expr& expr, const std::vector<const Column*>& columns) {
+  SCOPED_TRACE(to_string(expr, {}));
+  std::vector<Value> expected;
+  std::vector<uint8_t> quiet;
+  for (uint64_t row = 0; row < columns[0]->length; ++row) {
+    try {
+      expected.push_back(evaluate_row(expr, columns, row));
+      quiet.push_back(1);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kOutOfRange);
+      expected.push_back(Value::of_null(expr.type));
+      quiet.push_back(0);
+    }
+  }
+  const auto raising = static_cast<uint64_t>(std::count(quiet.begin(), quiet.end(), 0));
+  for (const bool statistics : {false, true}) {
+    const std::vector<Value> got = values_of(expr, columns, statistics, quiet);
+    for (size_t row = 0; row < got.size(); ++row) {
+      if (quiet[row] != 0 && !same_value(got[row], expected[row])) {
+        ADD_FAILURE() << "row " << row << ": " << show(got[row]) << " instead of " << show(expected[row]);
+        return raising;
+      }
+    }
+    if (raising > 0) {
+      EXPECT_THROW(values_of(expr, columns, statistics), Error);
+    }
+  }
+  return raising;
+}
+
+// A number of the column's type made of it and others of its type.
+Expr random_number(Random& random, const std::vector<const Column*>& columns, uint32_t index, int depth) {
+  const Physical type = physical_of(columns[index]->type);
+  const auto operand = [&]() -> Expr {
+    if (depth > 0 && below(random, 2) == 0) return random_number(random, columns, index, depth - 1);
+    if (below(random, 4) == 0) {
+      if (is_float(type)) return real_expr(type, static_cast<float>(below(random, 2000)) / 8.0F - 100);
+      const Value value = value_at(*columns[index], below(random, columns[index]->length));
+      return value.null ? null_expr(type) : integer_expr(type, value.integer);
+    }
+    uint32_t other = index;
+    for (uint32_t c = 0; c < columns.size(); ++c) {
+      if (physical_of(columns[c]->type) == type && below(random, 2) == 0) other = c;
+    }
+    return column_expr(other, type);
+  };
+  switch (below(random, 9)) {
+    case 0: return make_expr(ExprOp::kIntegerDivide, type, {operand(), operand()});
+    case 1: return make_expr(ExprOp::kModulo, type, {operand(), operand()});
+    case 2: return make_expr(ExprOp::kAbs, type, {operand()});
+    case 3: return make_expr(ExprOp::kGreatest, type, {operand(), operand(), operand()});
+    case 4: return make_expr(ExprOp::kLeast, type, {operand(), operand()});
+    case 5:
+    case 6: {
+      const auto op = static_cast<ExprOp>(static_cast<int>(ExprOp::kRound) + static_cast<int>(below(random, 4)));
+      Expr rounded = make_expr(op, type, {operand()});
+      if (is_integer(type)) rounded.power_of_ten = static_cast<int32_t>(1 + below(random, 4));
+      if (is_float(type) && op == ExprOp::kRound) rounded.power_of_ten = static_cast<int32_t>(below(random, 7)) - 3;
+      return rounded;
+    }
+    case 7: return make_expr(ExprOp::kNegate, type, {operand()});
+    default: {
+      if (is_float(type)) return make_expr(ExprOp::kDivide, type, {operand(), operand()});
+      const Expr condition = make_expr(ExprOp::kLess, Physical::kU8, {operand(), operand()});
+      return make_expr(ExprOp::kCase, type, {condition, operand(), operand()});
+    }
+  }
+}
+
+TEST(Functions, OfNumbersEqualTheirPlainMeaning) {
+  Random random(31);
+  uint64_t raised = 0;
+  for (int round = 0; round < 40; ++round) {
+    std::vector<Column> columns;
+    const uint64_t rows = 1 + below(random, 700);
+    for (const DataType& type : all_types()) {
+      for (int copy = 0; copy < 2; ++copy) columns.push_back(random_column(random, type, rows));
+    }
+    std::vector<const Column*> pointers;
+    for (const Column& column : columns) pointers.push_back(&column);
+    for (uint32_t index = 0; index < columns.size(); ++index) {
+      const Physical type = physical_of(columns[index].type);
+      if (type == Physical::kBytes) continue;
+      raised += expect_plain_meaning(random_number(random, pointers, index, 2), pointers);
+      const Expr sign = make_expr(ExprOp::kSign, Physical::kI8, {random_number(random, pointers, index, 0)});
+      raised += expect_plain_meaning(sign, pointers);
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(raised, 0u);
+}
+
+std::vector<std::string> shown(const Expr& expr, const Column& column) {
+  std::vector<std::string> out;
+  for (const Value& value : values_of(expr, {&column}, true)) out.push_back(show(value));
+  return out;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(Functions, LeastIntegersHaveNoQuotientByMinusOne) {
+  const Column column = make_fixed<int8_t>({TypeKind::kInt8}, {-128});
+  const Expr divided =
+      make_expr(ExprOp::kIntegerDivide, Physical::kI8, {column_expr(0, Physical::kI8), integer_expr(Physical::kI8, -1)});
+  try {
+    values_of(divided, {&column}, true);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "Overflow in division of -128 / -1");
+  }
+  try {
+    values_of(make_expr(ExprOp::kAbs, Physical::kI8, {column_expr(0, Physical::kI8)}), {&column}, true);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "Overflow on abs(-128)");
+  }
+}
+
+TEST(Functions, HalvesGoAwayFromZero) {
+  const Column decimals = make_fixed<int32_t>({TypeKind::kDecimal, 9, 2}, {250, 249, -250, -249, 150, -50, 0, 49});
+  Expr expr = make_expr(ExprOp::kRound, Physical::kI32, {column_expr(0, Physical::kI32)});
+  expr.power_of_ten = 2;
+  EXPECT_EQ(shown(expr, decimals), (Texts{"3", "2", "-3", "-2", "2", "-1", "0", "0"}));
+  expr.op = ExprOp::kFloor;
+  EXPECT_EQ(shown(expr, decimals), (Texts{"2", "2", "-3", "-3", "1", "-1", "0", "0"}));
+  expr.op = ExprOp::kCeil;
+  EXPECT_EQ(shown(expr, decimals), (Texts{"3", "3", "-2", "-2", "2", "0", "0", "1"}));
+}
+
+TEST(Functions, UnsignedNegationWrapsAround) {
+  const Column column = make_fixed<uint8_t>({TypeKind::kUInt8}, {5, 0, 255});
+  EXPECT_EQ(shown(make_expr(ExprOp::kNegate, Physical::kU8, {column_expr(0, Physical::kU8)}), column),
+            (Texts{"251", "0", "1"}));
+}
+
+TEST(Functions, GreatestSkipsNullAndTakesNaN) {
+  Column column = make_fixed<double>({TypeKind::kFloat64}, {1, std::numeric_limits<double>::quiet_NaN(), 7, 0});
+  set_nulls(column, {3});
+  const Expr five = real_expr(Physical::kF64, 5);
+  const Expr value = column_expr(0, Physical::kF64);
+  EXPECT_EQ(shown(make_expr(ExprOp::kGreatest, Physical::kF64, {value, five}), column),
+            (Texts{"5.000000", "nan", "7.000000", "5.000000"}));
+  EXPECT_EQ(shown(make_expr(ExprOp::kLeast, Physical::kF64, {value, null_expr(Physical::kF64)}), column),
+            (Texts{"1.000000", "nan", "7.000000", "NULL"}));
+}
+
+TEST(Functions, ErrorsOfBranchesNotTakenAreNotRaised) {
+  const Column column = make_fixed<int32_t>({TypeKind::kInt32}, {1, 2147483647, 3});
+  const Expr value = column_expr(0, Physical::kI32);
+  const Expr more = make_expr(ExprOp::kAdd, Physical::kI32, {value, integer_expr(Physical::kI32, 1)});
+  const Expr small = make_expr(ExprOp::kLess, Physical::kU8, {value, integer_expr(Physical::kI32, 100)});
+  EXPECT_EQ(shown(make_expr(ExprOp::kCase, Physical::kI32, {small, more, value}), column),
+            (Texts{"2", "2147483647", "4"}));
+  EXPECT_THROW(shown(make_expr(ExprOp::kCase, Physical::kI32, {small, value, more}), column), Error);
+  EXPECT_EQ(shown(make_expr(ExprOp::kCoalesce, Physical::kI32, {value, more}), column),
+            (Texts{"1", "2147483647", "3"}));
+  EXPECT_THROW(shown(make_expr(ExprOp::kGreatest, Physical::kI32, {value, more}), column), Error);
+}
+
+}  // namespace
+}  // namespace basalt::test

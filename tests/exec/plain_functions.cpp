@@ -1,0 +1,100 @@
+#include "exec/plain_functions.h"
+
+#include <cmath>
+
+#include "basalt/core/error.h"
+#include "exec/bounds.h"
+#include "exec/scalar.h"
+
+namespace basalt::test {
+
+namespace {
+
+Value in_type(const Expr& expr, int128_t value) {
+  const exec::IntegerRange range = exec::range_of(expr.type);
+  if (value < range.low || value > range.high) throw Error(ErrorCode::kOutOfRange, "out of range");
+  return Value::of_integer(expr.type, value);
+}
+
+Value real(const Expr& expr, double value) {
+  return Value::of_real(expr.type, expr.type == Physical::kF32 ? static_cast<float>(value) : value);
+}
+
+Value division(const Expr& expr, const Value& a, const Value& b) {
+  if (is_float(expr.type)) {
+    if (expr.op == ExprOp::kModulo) return real(expr, std::fmod(a.real, b.real));
+    if (expr.op == ExprOp::kIntegerDivide && b.real == 0) return Value::of_null(expr.type);
+    if (expr.type == Physical::kF32) return real(expr, static_cast<float>(a.real) / static_cast<float>(b.real));
+    return real(expr, a.real / b.real);
+  }
+  if (b.integer == 0) return Value::of_null(expr.type);
+  if (b.integer == -1 && a.integer == exec::range_of(expr.type).low) {
+    throw Error(ErrorCode::kOutOfRange, "Overflow in division");
+  }
+  return Value::of_integer(expr.type, expr.op == ExprOp::kModulo ? a.integer % b.integer : a.integer / b.integer);
+}
+
+Value round_decimal(const Expr& expr, int128_t a) {
+  const int128_t power = exec::power_of_ten(expr.power_of_ten);
+  const int128_t whole = a / power;
+  const bool rest = whole * power != a;
+  switch (expr.op) {
+    case ExprOp::kFloor: return Value::of_integer(expr.type, rest && a < 0 ? whole - 1 : whole);
+    case ExprOp::kCeil: return Value::of_integer(expr.type, rest && a > 0 ? whole + 1 : whole);
+    case ExprOp::kTruncate: return Value::of_integer(expr.type, whole);
+    default: return Value::of_integer(expr.type, (a < 0 ? a - power / 2 : a + power / 2) / power);
+  }
+}
+
+Value round_real(const Expr& expr, double a) {
+  switch (expr.op) {
+    case ExprOp::kFloor: return real(expr, std::floor(a));
+    case ExprOp::kCeil: return real(expr, std::ceil(a));
+    case ExprOp::kTruncate: return real(expr, std::trunc(a));
+    default: break;
+  }
+  const double power = std::pow(10.0, std::abs(expr.power_of_ten));
+  const double result = expr.power_of_ten < 0 ? std::round(a / power) * power : std::round(a * power) / power;
+  if (std::isfinite(result)) return real(expr, result);
+  return real(expr, expr.power_of_ten < 0 ? 0 : a);
+}
+
+// Skips NULLs; the first of equal values stays.
+Value extreme(const Expr& expr, const std::vector<Value>& args) {
+  Value best = Value::of_null(expr.type);
+  for (const Value& arg : args) {
+    if (arg.null) continue;
+    const int order = best.null ? 0 : compare(arg, best);
+    if (best.null || (expr.op == ExprOp::kGreatest ? order > 0 : order < 0)) best = arg;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::optional<Value> plain_function(const Expr& expr, const std::vector<Value>& args) {
+  if (expr.op == ExprOp::kGreatest || expr.op == ExprOp::kLeast) return extreme(expr, args);
+  for (const Value& arg : args) {
+    if (arg.null) return Value::of_null(expr.type);
+  }
+  switch (expr.op) {
+    case ExprOp::kDivide:
+    case ExprOp::kIntegerDivide:
+    case ExprOp::kModulo: return division(expr, args[0], args[1]);
+    case ExprOp::kAbs:
+      if (is_float(expr.type)) return real(expr, std::fabs(args[0].real));
+      return in_type(expr, args[0].integer < 0 ? -args[0].integer : args[0].integer);
+    case ExprOp::kSign: {
+      const double value = is_float(args[0].type) ? args[0].real : args[0].integer < 0 ? -1 : args[0].integer > 0;
+      return Value::of_integer(expr.type, value > 0 ? 1 : value < 0 ? -1 : 0);
+    }
+    case ExprOp::kRound:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kTruncate:
+      return is_float(expr.type) ? round_real(expr, args[0].real) : round_decimal(expr, args[0].integer);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace basalt::test
