@@ -25,7 +25,6 @@ namespace {
 
 constexpr int128_t kInt128Max = static_cast<int128_t>((~uint128_t{0}) >> 1);
 constexpr int128_t kInt128Min = -kInt128Max - 1;
-constexpr int128_t kExactInDouble = int128_t{1} << 53;
 
 Bounds column_bounds(const Expr& expr, const StatisticsList& stats) {
   Bounds out = unbounded(expr.type);
@@ -63,25 +62,8 @@ Bounds truth_as_bounds(const Truth& truth) {
   return out;
 }
 
-// Collects products and sums of corner points; one overflow makes the whole interval unknown.
-struct Corners {
-  bool known = true;
-  bool any = false;
-  int128_t low = 0;
-  int128_t high = 0;
+}  // namespace
 
-  void take(bool overflow, int128_t value) {
-    if (overflow) {
-      known = false;
-      return;
-    }
-    low = any ? std::min(low, value) : value;
-    high = any ? std::max(high, value) : value;
-    any = true;
-  }
-};
-
-// Puts the interval of an arithmetic result under the type's limits: what lies beyond may throw.
 void set_limited(Bounds& out, const Expr& expr, const Corners& corners) {
   const IntegerRange allowed = allowed_range(expr);
   const bool inside = corners.known && corners.low >= allowed.low && corners.high <= allowed.high;
@@ -93,6 +75,8 @@ void set_limited(Bounds& out, const Expr& expr, const Corners& corners) {
   out.low = Value::of_integer(expr.type, low);
   out.high = Value::of_integer(expr.type, high);
 }
+
+namespace {
 
 Bounds arithmetic_bounds(const Expr& expr, const StatisticsList& stats) {
   Bounds out = unbounded(expr.type);
@@ -123,42 +107,6 @@ Bounds arithmetic_bounds(const Expr& expr, const StatisticsList& stats) {
     }
   }
   set_limited(out, expr, corners);
-  return out;
-}
-
-// A decimal or integer as a float: division is monotone as long as the integer is exact.
-Value bound_as_real(const Expr& expr, const Value& bound) {
-  const int128_t value = bound.integer;
-  if (value > kExactInDouble || value < -kExactInDouble) return Value::of_null(expr.type);
-  const double divisor = int128_to_real<double>(power_of_ten(expr.power_of_ten));
-  if (expr.type == Physical::kF64) return Value::of_real(expr.type, static_cast<double>(value) / divisor);
-  if (value > (1 << 24) || value < -(1 << 24)) return Value::of_null(expr.type);
-  return Value::of_real(expr.type, static_cast<float>(value) / static_cast<float>(divisor));
-}
-
-Bounds cast_bounds(const Expr& expr, const StatisticsList& stats) {
-  const Expr& from = expr.args[0];
-  const Bounds arg = bounds_of(from, stats);
-  Bounds out = arg;
-  if (is_integer(from.type) && is_integer(expr.type)) {
-    const int128_t factor = power_of_ten(expr.power_of_ten) * expr.factor;
-    Corners corners;
-    int128_t value = 0;
-    for (const Value* v : {&arg.low, &arg.high}) {
-      const bool overflow = __builtin_mul_overflow(v->integer, factor, &value);
-      corners.take(overflow, value);
-    }
-    set_limited(out, expr, corners);
-    return out;
-  }
-  out.low = out.high = Value::of_null(expr.type);
-  if (is_integer(from.type) && is_float(expr.type)) {
-    out.low = bound_as_real(expr, arg.low);
-    out.high = bound_as_real(expr, arg.high);
-  } else if (from.type == Physical::kF32 && expr.type == Physical::kF64) {
-    if (!arg.low.null) out.low = Value::of_real(expr.type, arg.low.real);
-    if (!arg.high.null) out.high = Value::of_real(expr.type, arg.high.real);
-  }
   return out;
 }
 
@@ -333,7 +281,8 @@ Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
     case ExprOp::kFloor:
     case ExprOp::kCeil:
     case ExprOp::kTruncate: return number_function_bounds(expr, stats);
-    case ExprOp::kCast: return cast_bounds(expr, stats);
+    case ExprOp::kCast:
+    case ExprOp::kTryCast: return cast_bounds(expr, stats);
     case ExprOp::kLength:
     case ExprOp::kByteLength:
     case ExprOp::kSubstring: return text_function_bounds(expr, stats);

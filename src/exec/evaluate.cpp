@@ -165,69 +165,6 @@ Vector run_negate(Step& step, TileInput& input) {
   return run_binary<SubtractOp>(step, {a.lane, kZeros.data(), nullptr}, a, input);
 }
 
-template <typename In, typename Out>
-void cast_to_real(Step& step, const In* in, Out* out, uint32_t rows) {
-  const int128_t power = power_of_ten(step.expr->power_of_ten);
-  const auto divisor = static_cast<Out>(int128_to_real<double>(power));
-  const int128_t exact = int128_t{1} << (sizeof(Out) == 8 ? 53 : 24);
-  const IntegerRange& range = step.args[0].range;
-  if (sizeof(In) <= 8 && range.low >= -exact && range.high <= exact) {
-    for (uint32_t i = 0; i < rows; ++i) out[i] = static_cast<Out>(in[i]) / divisor;
-    return;
-  }
-  // The two-step conversion of 128-bit integers differs from the 64-bit one in its roundings: the type decides.
-  const bool wide = step.args[0].expr->type == Physical::kI128 || sizeof(In) == 16 || step.expr->power_of_ten > 18;
-  for (uint32_t i = 0; i < rows; ++i) {
-    const auto value = static_cast<int128_t>(in[i]);
-    const auto narrow = static_cast<int64_t>(in[i]);
-    if (step.expr->power_of_ten == 0) {
-      if constexpr (sizeof(Out) == 8) {
-        out[i] = wide ? int_to_double(value) : int_to_double(narrow);
-      } else {
-        out[i] = wide ? int_to_float(value) : int_to_float(narrow);
-      }
-    } else if constexpr (sizeof(Out) == 8) {
-      out[i] = wide ? decimal_to_double(value, power, divisor)
-                    : decimal_to_double(narrow, static_cast<int64_t>(power), divisor);
-    } else {
-      out[i] = wide ? decimal_to_float(value, power, divisor)
-                    : decimal_to_float(narrow, static_cast<int64_t>(power), divisor);
-    }
-  }
-}
-
-Vector run_cast_to_real(Step& step, TileInput& input) {
-  const Lane from = step.args[0].lane;
-  const uint32_t rows = input.rows();
-  const Vector a = in_lane(step.args[0], input, from == Lane::kBool ? Lane::kI32 : from);
-  if (a.lane == step.lane) return a;
-  if (a.lane == Lane::kF32) {
-    convert_loop(a.as<float>(), room<double>(step.data), rows);
-  } else {
-    dispatch_integer_lane(a.lane, [&](auto type) {
-      using In = decltype(type);
-      if (step.lane == Lane::kF64) {
-        cast_to_real(step, a.as<In>(), room<double>(step.data), rows);
-      } else {
-        cast_to_real(step, a.as<In>(), room<float>(step.data), rows);
-      }
-    });
-  }
-  return {step.lane, step.data.data(), a.valid};
-}
-
-Vector run_cast(Step& step, TileInput& input) {
-  if (step.lane == Lane::kF64 || step.lane == Lane::kF32) return run_cast_to_real(step, input);
-  const int128_t factor = power_of_ten(step.expr->power_of_ten) * step.expr->factor;
-  if (factor == 1 && !step.may_throw) return in_lane(step.args[0], input, step.lane);
-  const Vector a = in_lane(step.args[0], input, step.lane);
-  if (step.factor.empty()) {
-    dispatch_integer_lane(step.lane,
-                          [&](auto type) { fill_literal(step.factor, static_cast<decltype(type)>(factor)); });
-  }
-  return run_binary<MultiplyOp>(step, a, {step.lane, step.factor.data(), nullptr}, input);
-}
-
 template <typename T>
 T literal_as(const Value& value) {
   if constexpr (std::is_same_v<T, std::string_view>) {
@@ -476,7 +413,8 @@ Vector evaluate(Step& step, TileInput& input) {
     case ExprOp::kCeil:
     case ExprOp::kTruncate: return run_number_function(step, input);
     case ExprOp::kSign: return run_sign(step, input);
-    case ExprOp::kCast: return run_cast(step, input);
+    case ExprOp::kCast:
+    case ExprOp::kTryCast: return run_cast(step, input);
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
     case ExprOp::kLess:

@@ -1,7 +1,10 @@
 // DuckDB's sentences for results that have no place in their type.
+#include <algorithm>
+
 #include "basalt/core/error.h"
 #include "basalt/core/value.h"
 #include "exec/evaluate_calls.h"
+#include "exec/number_functions.h"
 
 namespace basalt::exec {
 
@@ -41,6 +44,33 @@ std::string number(int128_t value) {
        (decimal ? ". You might want to add an explicit cast to a bigger decimal." : "!"));
 }
 
+std::string decimal_type(const Expr& cast) {
+  int digits = 0;
+  for (int128_t rest = cast.limit; rest > 0; rest /= 10) ++digits;
+  const int32_t scale = std::max(cast.from_scale, 0) + cast.power_of_ten;
+  return "DECIMAL(" + std::to_string(digits) + "," + std::to_string(scale) + ")";
+}
+
+[[noreturn]] void throw_cast(const Expr& cast, FailedValue a) {
+  const Physical from = cast.args[0].type;
+  const bool to_decimal = cast.limit != 0;
+  if (is_float(from) && to_decimal) fail("Could not cast value " + std::to_string(a.real) + " to " + decimal_type(cast));
+  if (to_decimal && cast.from_scale < 0) fail("Could not cast value " + number(a.integer) + " to " + decimal_type(cast));
+  if (to_decimal) {
+    const DataType type{TypeKind::kDecimal, 38, static_cast<uint8_t>(cast.from_scale)};
+    fail("Casting value \"" + format_value(Value::of_integer(Physical::kI128, a.integer), type) + "\" to type " +
+         decimal_type(cast) + " failed: value is out of range!");
+  }
+  if (cast.from_scale >= 0) {
+    const int128_t whole = rounded_quotient(a.integer, power_of_ten(std::max(-cast.power_of_ten, 0)));
+    fail("Failed to cast decimal value " + number(whole) + " to type " + type_name(cast.type));
+  }
+  const std::string value = is_float(from) ? format_value(Value::of_real(from, a.real), {TypeKind::kFloat64})
+                                           : number(a.integer);
+  fail(std::string("Type ") + type_name(from) + " with value " + value +
+       " can't be cast because the value is out of range for the destination type " + type_name(cast.type));
+}
+
 }  // namespace
 
 void throw_failed(const Expr& expr, FailedValue a, FailedValue b) {
@@ -49,8 +79,7 @@ void throw_failed(const Expr& expr, FailedValue a, FailedValue b) {
     case ExprOp::kAbs: fail("Overflow on abs(" + number(a.integer) + ")");
     case ExprOp::kIntegerDivide:
     case ExprOp::kModulo: fail("Overflow in division of " + number(a.integer) + " / " + number(b.integer));
-    case ExprOp::kCast:
-      fail("Casting value " + number(a.integer) + " to " + type_name(expr.type) + " failed: value is out of range!");
+    case ExprOp::kCast: throw_cast(expr, a);
     default: throw_arithmetic(expr, a.integer, b.integer);
   }
 }

@@ -27,6 +27,8 @@ bool is_arithmetic(ExprOp op) {
 // Functions of numbers that compute in the lane of their result.
 bool is_number_function(ExprOp op) {
   switch (op) {
+    case ExprOp::kCast:
+    case ExprOp::kTryCast:
     case ExprOp::kDivide:
     case ExprOp::kIntegerDivide:
     case ExprOp::kModulo:
@@ -184,11 +186,17 @@ void check_cast(const Expr& expr) {
   check_arity(expr, 1, 1);
   check_number(expr);
   check_number(expr.args[0]);
-  if (is_float(expr.args[0].type) && !is_float(expr.type)) fail("a cast from float to integer");
-  if (expr.args[0].type == Physical::kF64 && expr.type == Physical::kF32) fail("a cast from double to float");
-  if (expr.power_of_ten < 0 || expr.power_of_ten > 38) {
+  const bool between_integers = is_integer(expr.type) && is_integer(expr.args[0].type);
+  if (expr.power_of_ten < (between_integers ? -38 : 0) || expr.power_of_ten > 38) {
     fail("a cast by 10^" + std::to_string(expr.power_of_ten));
   }
+  if (expr.factor < 1 || (expr.factor != 1 && (!between_integers || expr.power_of_ten < 0))) {
+    fail("a cast by a factor of " + std::to_string(expr.factor));
+  }
+  if (is_float(expr.args[0].type) && is_integer(expr.type) && expr.limit == 0 && expr.power_of_ten != 0) {
+    fail("a cast to a decimal without its digits");
+  }
+  if (expr.power_of_ten <= 0) return;
   int128_t product = 0;
   if (__builtin_mul_overflow(power_of_ten(expr.power_of_ten), static_cast<int128_t>(expr.factor), &product)) {
     fail("a cast by a factor beyond 128 bits");
@@ -224,11 +232,17 @@ Step prepare(const Expr& expr, const StatisticsList& stats, Automata& automata) 
   }
   if (is_integer(expr.type)) step.range = {bounds.low.integer, bounds.high.integer};
   step.lane = lane_of_type(expr.type, bounds);
-  step.may_throw = own_overflow(expr, stats, bounds);
-  const bool arithmetic = is_arithmetic(expr.op) || expr.op == ExprOp::kCast;
-  if (step.may_throw && arithmetic && is_integer(step.lane)) {
+  step.null_if_out_of_range = expr.op == ExprOp::kTryCast;
+  if (step.null_if_out_of_range) {
+    Expr strict = expr;
+    strict.op = ExprOp::kCast;
+    step.may_throw = own_overflow(strict, stats, bounds_of(strict, stats));
+  } else {
+    step.may_throw = own_overflow(expr, stats, bounds);
+  }
+  if (step.may_throw && is_arithmetic(expr.op) && is_integer(step.lane)) {
     step.lane = Lane::kI128;
-  } else if (is_integer(step.lane) && (arithmetic || is_number_function(expr.op))) {
+  } else if (is_integer(step.lane) && (is_arithmetic(expr.op) || is_number_function(expr.op))) {
     // Intermediate lanes are never narrower than what they are computed from.
     for (const Step& arg : step.args) {
       if (is_integer(arg.lane)) step.lane = std::max(step.lane, arg.lane);
@@ -281,7 +295,8 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
     case ExprOp::kFloor:
     case ExprOp::kCeil:
     case ExprOp::kTruncate: check_rounding(expr); break;
-    case ExprOp::kCast: check_cast(expr); break;
+    case ExprOp::kCast:
+    case ExprOp::kTryCast: check_cast(expr); break;
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
     case ExprOp::kLess:

@@ -1,4 +1,5 @@
 // Expressions as SQL-like text, for explain.
+#include <cstdlib>
 #include <string>
 
 #include "basalt/exec/pipeline.h"
@@ -45,10 +46,10 @@ const char* infix(ExprOp op) {
 }
 
 std::string cast_text(const Expr& expr, const std::string& inner) {
-  std::string out = "CAST(" + inner;
+  std::string out = (expr.op == ExprOp::kTryCast ? "TRY_CAST(" : "CAST(") + inner;
   if (expr.power_of_ten != 0) {
-    const bool divides = is_float(expr.type);
-    out += (divides ? " / 10^" : " * 10^") + std::to_string(expr.power_of_ten);
+    const bool divides = is_float(expr.type) || expr.power_of_ten < 0;
+    out += (divides ? " / 10^" : " * 10^") + std::to_string(std::abs(expr.power_of_ten));
   }
   if (expr.factor != 1) out += " * " + std::to_string(expr.factor);
   return out + " AS " + to_string(expr.type) + ")";
@@ -102,7 +103,8 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
     case ExprOp::kColumn: return expr.column < names.size() ? names[expr.column] : "#" + std::to_string(expr.column);
     case ExprOp::kLiteral: return literal_text(expr);
     case ExprOp::kNegate: return "-" + text(expr.args[0], names, true);
-    case ExprOp::kCast: return cast_text(expr, text(expr.args[0], names, true));
+    case ExprOp::kCast:
+    case ExprOp::kTryCast: return cast_text(expr, text(expr.args[0], names, true));
     case ExprOp::kCase: return case_text(expr, names);
     case ExprOp::kRound:
     case ExprOp::kFloor:

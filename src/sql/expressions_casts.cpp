@@ -5,49 +5,48 @@
 
 namespace basalt::sql {
 
-using duckdb::ExpressionClass;
-using duckdb::ExpressionType;
 using duckdb::LogicalType;
 using duckdb::LogicalTypeId;
 
 namespace {
 
-// Integers up to here are exact in a double, so that a decimal of 15 digits is divided exactly as DuckDB does it.
-constexpr uint8_t kMaxExactDigits = 15;
+bool is_real(const LogicalType& type) {
+  return type.id() == LogicalTypeId::FLOAT || type.id() == LogicalTypeId::DOUBLE;
+}
+bool is_integer_like(const LogicalType& type) { return type.IsIntegral() || type.id() == LogicalTypeId::BOOLEAN; }
 
-uint32_t result_width(const LogicalType& type) { return width_of(physical_type(type)); }
+Expr zero_of(Physical type) {
+  Expr zero = number_literal(type, 0);
+  if (is_float(type)) zero.literal = Value::of_real(type, 0);
+  return zero;
+}
+
+// Digits behind the point that a cast between numbers gains, or loses if negative; of floats there are none.
+int32_t scale_change(const LogicalType& from, const LogicalType& to) {
+  const int32_t before = is_decimal(from) ? duckdb::DecimalType::GetScale(from) : 0;
+  const int32_t after = is_decimal(to) ? duckdb::DecimalType::GetScale(to) : 0;
+  return is_real(to) ? before : after - before;
+}
 
 }  // namespace
 
 Expr Lowering::cast(const duckdb::BoundCastExpression& expression) const {
   const LogicalType& from = expression.child->return_type;
   const LogicalType& to = expression.return_type;
-  const auto refuse = [&] { return NotLowered("a cast from " + from.ToString() + " to " + to.ToString()); };
-  if (expression.try_cast) throw refuse();
   if (from == to) return lower(*expression.child);
-  Expr result = make_expr(ExprOp::kCast, physical_type(to), {});
-  const bool from_integer = from.IsIntegral() || from.id() == LogicalTypeId::BOOLEAN;
-  if (to.IsIntegral() && from_integer) {
-    // The type's own range is the check.
-  } else if (is_decimal(to) && (from_integer || is_decimal(from))) {
-    const int from_scale = is_decimal(from) ? duckdb::DecimalType::GetScale(from) : 0;
-    const int to_scale = duckdb::DecimalType::GetScale(to);
-    if (to_scale < from_scale) throw NotLowered("a cast that rounds, to " + to.ToString());
-    result.power_of_ten = to_scale - from_scale;
-    result.limit = exec::power_of_ten(duckdb::DecimalType::GetWidth(to)) - 1;
-  } else if (to.IsIntegral() && is_decimal(from) && duckdb::DecimalType::GetScale(from) == 0) {
-    // A decimal without a fraction is an integer.
-  } else if (to.id() == LogicalTypeId::DOUBLE && from_integer && result_width(from) <= 8) {
-    // Rounds once, to nearest even, as DuckDB does.
-  } else if (to.id() == LogicalTypeId::DOUBLE && from.id() == LogicalTypeId::FLOAT) {
-    // Exact.
-  } else if (to.id() == LogicalTypeId::DOUBLE && is_decimal(from) &&
-             duckdb::DecimalType::GetWidth(from) <= kMaxExactDigits) {
-    result.power_of_ten = duckdb::DecimalType::GetScale(from);
-  } else {
-    throw refuse();
+  const bool numbers = (is_number(from) || from.id() == LogicalTypeId::BOOLEAN) &&
+                       (is_number(to) || to.id() == LogicalTypeId::BOOLEAN);
+  if (!numbers) throw NotLowered("a cast from " + from.ToString() + " to " + to.ToString());
+  Expr arg = lower(*expression.child);
+  if (to.id() == LogicalTypeId::BOOLEAN) {
+    Expr zero = zero_of(arg.type);
+    return make_expr(ExprOp::kNotEqual, Physical::kU8, {std::move(arg), std::move(zero)});
   }
-  result.args.push_back(lower(*expression.child));
+  const ExprOp op = expression.try_cast ? ExprOp::kTryCast : ExprOp::kCast;
+  Expr result = make_expr(op, physical_type(to), {std::move(arg)});
+  result.power_of_ten = scale_change(from, to);
+  if (is_decimal(from)) result.from_scale = duckdb::DecimalType::GetScale(from);
+  if (is_decimal(to)) result.limit = exec::power_of_ten(duckdb::DecimalType::GetWidth(to)) - 1;
   return result;
 }
 

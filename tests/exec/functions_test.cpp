@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "exec/expression_values.h"
+#include "exec/scalar.h"
 #include "exec/tables.h"
 
 namespace basalt::test {
@@ -117,6 +118,32 @@ TEST(Functions, OfNumbersEqualTheirPlainMeaning) {
   EXPECT_GT(raised, 0u);
 }
 
+TEST(Functions, CastsEqualTheirPlainMeaning) {
+  Random random(32);
+  uint64_t raised = 0;
+  for (int round = 0; round < 60; ++round) {
+    for (const DataType& from : all_types()) {
+      const Physical source = physical_of(from);
+      if (source == Physical::kBytes) continue;
+      const Column column = random_column(random, from, 1 + below(random, 300));
+      const DataType to = all_types()[below(random, all_types().size())];
+      const Physical target = physical_of(to);
+      if (target == Physical::kBytes) continue;
+      Expr cast = make_expr(below(random, 3) == 0 ? ExprOp::kTryCast : ExprOp::kCast, target, {column_expr(0, source)});
+      const int32_t before = from.kind == TypeKind::kDecimal ? from.scale : 0;
+      int32_t after = 0;
+      if (to.kind == TypeKind::kDecimal) {
+        after = static_cast<int32_t>(below(random, to.precision));
+        cast.limit = exec::power_of_ten(to.precision) - 1;
+      }
+      cast.power_of_ten = is_float(source) ? after : is_float(target) ? before : after - before;
+      raised += expect_plain_meaning(cast, {&column});
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(raised, 0u);
+}
+
 std::vector<std::string> shown(const Expr& expr, const Column& column) {
   std::vector<std::string> out;
   for (const Value& value : values_of(expr, {&column}, true)) out.push_back(show(value));
@@ -141,6 +168,48 @@ TEST(Functions, LeastIntegersHaveNoQuotientByMinusOne) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "Overflow on abs(-128)");
   }
+}
+
+std::string error_of(const Expr& expr, const Column& column) {
+  try {
+    values_of(expr, {&column}, true);
+    return "no error";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(Functions, CastsFailInTheWordsOfDuckDB) {
+  const Column whole = make_fixed<int32_t>({TypeKind::kInt32}, {300});
+  Expr cast = make_expr(ExprOp::kCast, Physical::kI8, {column_expr(0, Physical::kI32)});
+  EXPECT_EQ(error_of(cast, whole),
+            "Type INT32 with value 300 can't be cast because the value is out of range for the destination type INT8");
+  cast.type = Physical::kI16;
+  cast.limit = 99;
+  EXPECT_EQ(error_of(cast, whole), "Could not cast value 300 to DECIMAL(2,0)");
+  cast.from_scale = 1;
+  cast.power_of_ten = -1;
+  cast.limit = 9;
+  EXPECT_EQ(error_of(cast, whole), "Casting value \"30.0\" to type DECIMAL(1,0) failed: value is out of range!");
+  cast.type = Physical::kU8;
+  cast.limit = 0;
+  const Column negative = make_fixed<int32_t>({TypeKind::kInt32}, {-157});
+  EXPECT_EQ(error_of(cast, negative), "Failed to cast decimal value -16 to type UINT8");
+  const Column real = make_fixed<double>({TypeKind::kFloat64}, {300.7});
+  cast = make_expr(ExprOp::kCast, Physical::kI8, {column_expr(0, Physical::kF64)});
+  EXPECT_EQ(error_of(cast, real),
+            "Type DOUBLE with value 300.7 can't be cast because the value is out of range for the destination type "
+            "INT8");
+  cast.type = Physical::kI16;
+  cast.limit = 999;
+  cast.power_of_ten = 2;
+  EXPECT_EQ(error_of(cast, real), "Could not cast value 300.700000 to DECIMAL(3,2)");
+}
+
+TEST(Functions, FloatsRoundHalvesToEvenAndWrapAtTheEnd) {
+  const Column reals = make_fixed<double>({TypeKind::kFloat64}, {0.5, 1.5, 2.5, -0.5, -1.5, 127.4, 127.5});
+  const Expr cast = make_expr(ExprOp::kCast, Physical::kI8, {column_expr(0, Physical::kF64)});
+  EXPECT_EQ(shown(cast, reals), (Texts{"0", "2", "2", "0", "-2", "127", "-128"}));
 }
 
 TEST(Functions, HalvesGoAwayFromZero) {

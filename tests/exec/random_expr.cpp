@@ -79,26 +79,6 @@ Value arithmetic(const Expr& expr, const Value& a, const Value& b) {
   return checked(expr, overflow, value);
 }
 
-Value cast(const Expr& expr, const Value& a) {
-  if (a.null) return Value::of_null(expr.type);
-  if (is_float(a.type)) return Value::of_real(expr.type, a.real);
-  const int128_t power = exec::power_of_ten(expr.power_of_ten);
-  if (expr.type == Physical::kF64) {
-    const bool wide = a.type == Physical::kI128 || a.type == Physical::kU64;
-    const auto divisor = exec::int128_to_real<double>(power);
-    if (expr.power_of_ten == 0) {
-      return Value::of_real(
-          expr.type, wide ? exec::int_to_double(a.integer) : exec::int_to_double(static_cast<int64_t>(a.integer)));
-    }
-    return Value::of_real(expr.type, wide ? exec::decimal_to_double(a.integer, power, divisor)
-                                          : exec::decimal_to_double(static_cast<int64_t>(a.integer),
-                                                                    static_cast<int64_t>(power), divisor));
-  }
-  int128_t value = 0;
-  const bool overflow = __builtin_mul_overflow(a.integer, power * expr.factor, &value);
-  return checked(expr, overflow, value);
-}
-
 bool compares(ExprOp op, int order) {
   switch (op) {
     case ExprOp::kEqual: return order == 0;
@@ -150,7 +130,6 @@ Value evaluate_row(const Expr& expr, const std::vector<const Column*>& columns, 
       const bool overflow = __builtin_sub_overflow(int128_t{0}, a.integer, &value);
       return checked(expr, overflow, value);
     }
-    case ExprOp::kCast: return cast(expr, arg(0));
     case ExprOp::kIn: {
       const Value a = arg(0);
       if (a.null) return Value::of_null(Physical::kU8);

@@ -34,7 +34,8 @@ enum class ExprOp : uint8_t {
   kFloor,
   kCeil,
   kTruncate,
-  kCast,    // 1 arg; see `power_of_ten`
+  kCast,     // 1 arg; see `power_of_ten`. Floats become integers by rounding halves to even, decimals away from zero
+  kTryCast,  // the same, NULL where kCast is an error
   kEqual,   // comparisons: 2 args of one type → bool (kU8)
   kNotEqual,
   kLess,
@@ -72,9 +73,11 @@ struct Expr {
   // Integer arithmetic and casts: results beyond ±limit are Error(kOutOfRange); 0 = the type's own range. Decimals have
   // 10^18 − 1 or 10^38 − 1 here where DuckDB checks them.
   int128_t limit = 0;
-  // kCast: integer → integer multiplies by 10^power; integer → float divides by 10^power after conversion. kRound and
-  // its like: see there.
+  // kCast: integer → integer multiplies by 10^power, or divides and rounds if that is negative; integer → float divides
+  // by 10^power after conversion; float → integer multiplies before. kRound and its like: see there.
   int32_t power_of_ten = 0;
+  // kCast of a decimal: its digits behind the point, which only the sentences of errors need; −1: of an integer.
+  int32_t from_scale = -1;
   // kCast integer → integer: an extra factor (date → timestamp: 86,400,000,000).
   int64_t factor = 1;
 };

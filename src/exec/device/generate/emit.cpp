@@ -146,49 +146,6 @@ Emitted RowEmitter::arithmetic(const Step& step) {
   return {temporary(lane_type(lane), left + sign + in_lane(b, lane)), valid, lane};
 }
 
-// Follows the interpreter's rule for which conversion rounds as DuckDB does.
-Emitted RowEmitter::cast_to_real(const Step& step) {
-  const Emitted a = value(step.args[0]);
-  if (a.lane == step.lane) return a;
-  const std::string type = lane_type(step.lane);
-  if (a.lane == Lane::kF32) return {temporary(type, "static_cast<double>(" + a.value + ")"), a.valid, step.lane};
-  const bool twice = step.lane == Lane::kF64;
-  const int32_t exponent = step.expr->power_of_ten;
-  const int128_t power = exec::power_of_ten(exponent);
-  const std::string exact_divisor = real_text(exec::int128_to_real<double>(power));
-  const std::string divisor = twice ? exact_divisor : "static_cast<float>(" + exact_divisor + ")";
-  const int128_t exact = int128_t{1} << (twice ? 53 : 24);
-  const exec::IntegerRange& range = step.args[0].range;
-  const bool bounded = range.low >= -exact && range.high <= exact;
-  std::string text;
-  if (a.lane != Lane::kI128 && bounded) {
-    text = "static_cast<" + type + ">(" + in_lane(a, widest(a.lane, Lane::kI32)) + ") / " + divisor;
-    if (exponent == 0) text = "static_cast<" + type + ">(" + in_lane(a, widest(a.lane, Lane::kI32)) + ")";
-  } else {
-    const bool wide = step.args[0].expr->type == Physical::kI128 || a.lane == Lane::kI128 || exponent > 18;
-    const Lane lane = wide ? Lane::kI128 : Lane::kI64;
-    const std::string suffix = twice ? "double" : "float";
-    text = exponent == 0 ? "exec::int_to_" + suffix + "(" + in_lane(a, lane) + ")"
-                         : "exec::decimal_to_" + suffix + "<" + lane_type(lane) + ">(" + in_lane(a, lane) + ", " +
-                               constant_text(power) + ", " + divisor + ")";
-  }
-  return {temporary(type, text), a.valid, step.lane};
-}
-
-Emitted RowEmitter::cast(const Step& step) {
-  if (is_real(step.lane)) return cast_to_real(step);
-  const int128_t factor = exec::power_of_ten(step.expr->power_of_ten) * step.expr->factor;
-  const Emitted a = value(step.args[0]);
-  if (step.may_throw) {
-    return checked(step, "multiply", in_lane(a, Lane::kI128), "static_cast<int128_t>(" + constant_text(factor) + ")",
-                   a.valid);
-  }
-  if (factor == 1) return a;
-  const Lane lane = widest(step.lane, a.lane);
-  const std::string text = in_lane(a, lane) + " * static_cast<" + lane_type(lane) + ">(" + constant_text(factor) + ")";
-  return {temporary(lane_type(lane), text), a.valid, lane};
-}
-
 Emitted RowEmitter::comparison(const Step& step) {
   const Emitted a = value(step.args[0]);
   const Emitted b = value(step.args[1]);
@@ -300,7 +257,8 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprOp::kFloor:
     case ExprOp::kCeil:
     case ExprOp::kTruncate: return number_function(step);
-    case ExprOp::kCast: return cast(step);
+    case ExprOp::kCast:
+    case ExprOp::kTryCast: return cast(step);
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
     case ExprOp::kLess:

@@ -68,6 +68,7 @@ class RowEmitter {
   Emitted arithmetic(const exec::Step& step);
   Emitted cast(const exec::Step& step);
   Emitted cast_to_real(const exec::Step& step);
+  Emitted cast_from_real(const exec::Step& step, const Emitted& a);
   Emitted comparison(const exec::Step& step);
   Emitted in_list(const exec::Step& step);
   Emitted connective(const exec::Step& step);

@@ -7,9 +7,28 @@ namespace basalt::device {
 using exec::Lane;
 using exec::Step;
 
+namespace {
+
+// Whether a cast keeps every value, so that it needs no function.
+bool only_widens(const Expr& cast) {
+  const Physical from = cast.args[0].type;
+  if (is_float(cast.type)) return cast.type == Physical::kF64 || from != Physical::kF64;
+  if (is_float(from) || cast.power_of_ten != 0 || cast.factor != 1 || cast.limit != 0) return false;
+  return exec::range_of(from).low >= exec::range_of(cast.type).low &&
+         exec::range_of(from).high <= exec::range_of(cast.type).high;
+}
+
+}  // namespace
+
 void add_headers(const Expr& expr, std::set<std::string>& headers) {
   switch (expr.op) {
+    case ExprOp::kCast:
+    case ExprOp::kTryCast:
+      if (!only_widens(expr)) headers.insert("exec/conversions.h");
+      break;
     case ExprOp::kNegate:
+      if (is_integer(expr.type) && !is_signed(expr.type)) headers.insert("exec/number_functions.h");
+      break;
     case ExprOp::kDivide:
     case ExprOp::kIntegerDivide:
     case ExprOp::kModulo:
