@@ -14,7 +14,7 @@ file(GLOB basalt_prelude_more CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/src/core/quartered_tile.h" "${PROJECT_SOURCE_DIR}/src/core/float_key.h"
   "${PROJECT_SOURCE_DIR}/src/core/device/*.h" "${PROJECT_SOURCE_DIR}/src/core/device/*.cuh"
   "${PROJECT_SOURCE_DIR}/src/exec/scalar.h" "${PROJECT_SOURCE_DIR}/src/exec/number_functions.h"
-  "${PROJECT_SOURCE_DIR}/src/exec/conversions.h"
+  "${PROJECT_SOURCE_DIR}/src/exec/conversions.h" "${PROJECT_SOURCE_DIR}/src/exec/calendar.h"
   "${PROJECT_SOURCE_DIR}/src/exec/device/*.h" "${PROJECT_SOURCE_DIR}/src/exec/device/*.cuh")
 list(APPEND basalt_prelude_headers ${basalt_prelude_more})
 list(SORT basalt_prelude_headers)

@@ -283,6 +283,16 @@ Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
     case ExprOp::kTruncate: return number_function_bounds(expr, stats);
     case ExprOp::kCast:
     case ExprOp::kTryCast: return cast_bounds(expr, stats);
+    case ExprOp::kDatePart:
+    case ExprOp::kEpoch:
+    case ExprOp::kDateTrunc:
+    case ExprOp::kDateDiff:
+    case ExprOp::kAddInterval:
+    case ExprOp::kAddDays:
+    case ExprOp::kDateToMoment:
+    case ExprOp::kMomentToDate:
+    case ExprOp::kRescaleMoment:
+    case ExprOp::kTruncateMoment: return date_function_bounds(expr, stats);
     case ExprOp::kLength:
     case ExprOp::kByteLength:
     case ExprOp::kSubstring: return text_function_bounds(expr, stats);

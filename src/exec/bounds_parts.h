@@ -43,6 +43,9 @@ Bounds extreme_bounds(const Expr& expr, const StatisticsList& stats);
 Bounds division_bounds(const Expr& expr, const StatisticsList& stats);
 Bounds number_function_bounds(const Expr& expr, const StatisticsList& stats);
 
+// bounds_dates.cpp
+Bounds date_function_bounds(const Expr& expr, const StatisticsList& stats);
+
 // bounds_casts.cpp
 Bounds cast_bounds(const Expr& expr, const StatisticsList& stats);
 

@@ -415,6 +415,16 @@ Vector evaluate(Step& step, TileInput& input) {
     case ExprOp::kSign: return run_sign(step, input);
     case ExprOp::kCast:
     case ExprOp::kTryCast: return run_cast(step, input);
+    case ExprOp::kDatePart:
+    case ExprOp::kEpoch:
+    case ExprOp::kDateTrunc:
+    case ExprOp::kDateDiff:
+    case ExprOp::kAddInterval:
+    case ExprOp::kAddDays:
+    case ExprOp::kDateToMoment:
+    case ExprOp::kMomentToDate:
+    case ExprOp::kRescaleMoment:
+    case ExprOp::kTruncateMoment: return run_date_function(step, input);
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
     case ExprOp::kLess:

@@ -71,6 +71,8 @@ RealToDecimal real_to_decimal(const Expr& cast);
 
 // 10^|digits| as kRound of floats has it.
 double rounding_modifier(int32_t digits);
+// 10^|power_of_ten| of a change of units.
+int64_t moment_power(const Expr& expr);
 
 // All columns an expression reads, ascending, each once.
 std::vector<uint32_t> columns_of(const Expr& expr);

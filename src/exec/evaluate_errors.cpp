@@ -80,6 +80,21 @@ void throw_failed(const Expr& expr, FailedValue a, FailedValue b) {
     case ExprOp::kIntegerDivide:
     case ExprOp::kModulo: fail("Overflow in division of " + number(a.integer) + " / " + number(b.integer));
     case ExprOp::kCast: throw_cast(expr, a);
+    case ExprOp::kDateTrunc:
+    case ExprOp::kAddInterval: fail("Date and time not in timestamp range");
+    case ExprOp::kAddDays: fail("Date out of range");
+    case ExprOp::kDateDiff: {
+      Expr subtract = expr;
+      subtract.op = ExprOp::kSubtract;
+      throw_arithmetic(subtract, b.integer, a.integer);
+    }
+    case ExprOp::kDateToMoment:
+      fail("Type INT32 with value " +
+           format_value(Value::of_integer(Physical::kI32, a.integer), {TypeKind::kDate}) +
+           " can't be cast to the destination type INT64");
+    case ExprOp::kRescaleMoment:
+      fail(expr.power_of_ten == 3 ? "Could not convert Timestamp(US) to Timestamp(NS)"
+                                  : "Could not convert Timestamp to Timestamp(US)");
     default: throw_arithmetic(expr, a.integer, b.integer);
   }
 }

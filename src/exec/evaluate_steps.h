@@ -51,6 +51,9 @@ Vector run_division(Step& step, TileInput& input);
 Vector run_number_function(Step& step, TileInput& input);
 Vector run_sign(Step& step, TileInput& input);
 
+// evaluate_dates.cpp
+Vector run_date_function(Step& step, TileInput& input);
+
 // evaluate_casts.cpp
 Vector run_cast(Step& step, TileInput& input);
 

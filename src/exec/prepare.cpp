@@ -3,6 +3,7 @@
 #include <string>
 
 #include "basalt/core/error.h"
+#include "exec/calendar.h"
 #include "exec/evaluate.h"
 #include "exec/scalar.h"
 #include "exec/string_tests.h"
@@ -41,6 +42,19 @@ bool is_number_function(ExprOp op) {
   }
 }
 
+// Functions of dates that compute in 64 bits, whatever their results are.
+bool makes_moments(const Expr& expr) {
+  switch (expr.op) {
+    case ExprOp::kDateTrunc:
+    case ExprOp::kDateDiff:
+    case ExprOp::kAddInterval:
+    case ExprOp::kDateToMoment:
+    case ExprOp::kRescaleMoment:
+    case ExprOp::kTruncateMoment: return true;
+    default: return false;
+  }
+}
+
 bool is_choice(ExprOp op) {
   return op == ExprOp::kCase || op == ExprOp::kCoalesce || op == ExprOp::kGreatest || op == ExprOp::kLeast;
 }
@@ -57,6 +71,10 @@ bool own_overflow(const Expr& expr, const StatisticsList& stats, const Bounds& b
   std::vector<Statistics> known(expr.args.size());
   StatisticsList list;
   for (size_t i = 0; i < expr.args.size(); ++i) {
+    if (expr.args[i].op == ExprOp::kLiteral) {
+      list.push_back(nullptr);
+      continue;
+    }
     const Bounds arg = bounds_of(expr.args[i], stats);
     known[i].rows = 1;
     known[i].min = arg.low;
@@ -171,6 +189,52 @@ void check_substring(const Expr& expr) {
   }
 }
 
+bool is_moment(const Expr& expr) { return expr.type == Physical::kI64; }
+bool is_date_or_moment(const Expr& expr) { return expr.type == Physical::kI32 || is_moment(expr); }
+
+// Arguments from `first` on are numbers that the operation is made of; parts lie below `end`, others have none.
+void check_date_function(const Expr& expr, size_t arity, size_t first, int64_t end = 0) {
+  check_arity(expr, arity, arity);
+  for (size_t i = 0; i < first; ++i) {
+    if (!is_date_or_moment(expr.args[i]) || expr.args[i].type != expr.args[0].type) fail("a date of another type");
+  }
+  for (size_t i = first; i < arity; ++i) {
+    const Expr& arg = expr.args[i];
+    if (arg.op != ExprOp::kLiteral || !is_moment(arg) || arg.literal.null) fail("a date function without its constants");
+    if (end > 0 && (arg.literal.integer < 0 || arg.literal.integer >= end)) fail("no such part of a date");
+  }
+}
+
+void check_units(const Expr& expr) {
+  check_arity(expr, 1, 1);
+  const bool from_date = expr.op == ExprOp::kDateToMoment;
+  const bool to_date = expr.op == ExprOp::kMomentToDate;
+  if (expr.args[0].type != (from_date ? Physical::kI32 : Physical::kI64)) fail("units of something else than time");
+  if (expr.type != (to_date ? Physical::kI32 : Physical::kI64)) fail("units of something else than time");
+  const bool truncates = expr.op == ExprOp::kTruncateMoment;
+  if (from_date && expr.factor < 1) fail("a day without units");
+  if (expr.power_of_ten > 18 || expr.power_of_ten < (truncates ? 0 : -18)) fail("units that far apart");
+}
+
+void check_dates(const Expr& expr) {
+  switch (expr.op) {
+    case ExprOp::kDatePart:
+    case ExprOp::kDateTrunc: check_date_function(expr, 2, 1, kDateParts); break;
+    case ExprOp::kDateDiff: check_date_function(expr, 3, 2, kDateParts); break;
+    case ExprOp::kAddInterval: check_date_function(expr, 4, 1); break;
+    case ExprOp::kEpoch: check_date_function(expr, 1, 1); break;
+    case ExprOp::kAddDays:
+      check_arity(expr, 2, 2);
+      if (expr.args[0].type != Physical::kI32 || !is_moment(expr.args[1])) fail("days added to something else");
+      break;
+    default: check_units(expr); break;
+  }
+  const Physical type = expr.op == ExprOp::kEpoch                                          ? Physical::kF64
+                        : expr.op == ExprOp::kAddDays || expr.op == ExprOp::kMomentToDate ? Physical::kI32
+                                                                                           : Physical::kI64;
+  if (expr.type != type) fail("a date function of another type");
+}
+
 void check_choice(const Expr& expr) {
   if (expr.op == ExprOp::kCase && (expr.args.size() < 3 || expr.args.size() % 2 == 0)) {
     fail("CASE with " + std::to_string(expr.args.size()) + " arguments");
@@ -232,6 +296,7 @@ Step prepare(const Expr& expr, const StatisticsList& stats, Automata& automata) 
   }
   if (is_integer(expr.type)) step.range = {bounds.low.integer, bounds.high.integer};
   step.lane = lane_of_type(expr.type, bounds);
+  if (makes_moments(expr)) step.lane = Lane::kI64;
   step.null_if_out_of_range = expr.op == ExprOp::kTryCast;
   if (step.null_if_out_of_range) {
     Expr strict = expr;
@@ -297,6 +362,16 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
     case ExprOp::kTruncate: check_rounding(expr); break;
     case ExprOp::kCast:
     case ExprOp::kTryCast: check_cast(expr); break;
+    case ExprOp::kDatePart:
+    case ExprOp::kEpoch:
+    case ExprOp::kDateTrunc:
+    case ExprOp::kDateDiff:
+    case ExprOp::kAddInterval:
+    case ExprOp::kAddDays:
+    case ExprOp::kDateToMoment:
+    case ExprOp::kMomentToDate:
+    case ExprOp::kRescaleMoment:
+    case ExprOp::kTruncateMoment: check_dates(expr); break;
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
     case ExprOp::kLess:

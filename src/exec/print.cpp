@@ -3,6 +3,7 @@
 #include <string>
 
 #include "basalt/exec/pipeline.h"
+#include "exec/date_parts.h"
 #include "exec/string_tests.h"
 
 namespace basalt {
@@ -82,6 +83,26 @@ const char* function_name(ExprOp op) {
   }
 }
 
+// Functions of dates, the part first.
+std::string date_text(const Expr& expr, const std::vector<std::string>& names) {
+  const auto part = [&](size_t arg) {
+    return "'" + std::string(exec::name_of(static_cast<exec::DatePart>(expr.args[arg].literal.integer))) + "'";
+  };
+  const std::string first = text(expr.args[0], names, false);
+  switch (expr.op) {
+    case ExprOp::kDatePart: return "date_part(" + part(1) + ", " + first + ")";
+    case ExprOp::kDateTrunc: return "date_trunc(" + part(1) + ", " + first + ")";
+    case ExprOp::kDateDiff: return "date_diff(" + part(2) + ", " + first + ", " + text(expr.args[1], names, false) + ")";
+    case ExprOp::kEpoch: return "epoch(" + first + ")";
+    case ExprOp::kAddInterval:
+      return "(" + first + " + INTERVAL '" + literal_text(expr.args[1]) + " months " + literal_text(expr.args[2]) +
+             " days " + literal_text(expr.args[3]) + " microseconds')";
+    case ExprOp::kAddDays: return "(" + first + " + " + text(expr.args[1], names, true) + ")";
+    case ExprOp::kMomentToDate: return "CAST(" + first + " AS date)";
+    default: return "CAST(" + first + " AS timestamp)";
+  }
+}
+
 // Integers lose their last digits.
 std::string rounding_text(const Expr& expr, const std::string& inner) {
   const std::string digits = std::to_string(expr.power_of_ten);
@@ -106,6 +127,16 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
     case ExprOp::kCast:
     case ExprOp::kTryCast: return cast_text(expr, text(expr.args[0], names, true));
     case ExprOp::kCase: return case_text(expr, names);
+    case ExprOp::kDatePart:
+    case ExprOp::kEpoch:
+    case ExprOp::kDateTrunc:
+    case ExprOp::kDateDiff:
+    case ExprOp::kAddInterval:
+    case ExprOp::kAddDays:
+    case ExprOp::kDateToMoment:
+    case ExprOp::kMomentToDate:
+    case ExprOp::kRescaleMoment:
+    case ExprOp::kTruncateMoment: return date_text(expr, names);
     case ExprOp::kRound:
     case ExprOp::kFloor:
     case ExprOp::kCeil:

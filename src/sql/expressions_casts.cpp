@@ -34,6 +34,7 @@ Expr Lowering::cast(const duckdb::BoundCastExpression& expression) const {
   const LogicalType& from = expression.child->return_type;
   const LogicalType& to = expression.return_type;
   if (from == to) return lower(*expression.child);
+  if (auto of_dates = date_cast(expression)) return *std::move(of_dates);
   const bool numbers = (is_number(from) || from.id() == LogicalTypeId::BOOLEAN) &&
                        (is_number(to) || to.id() == LogicalTypeId::BOOLEAN);
   if (!numbers) throw NotLowered("a cast from " + from.ToString() + " to " + to.ToString());

@@ -42,10 +42,14 @@ class Lowering {
   std::optional<Expr> rounding(const Function& expression) const;
   std::optional<Expr> sign_or_extreme(const Function& expression) const;
 
+  Expr round_to(const Function& expression) const;
+  std::optional<Expr> date_function(const Function& expression) const;  // expressions_dates.cpp
+  std::optional<Expr> date_arithmetic(const Function& expression) const;
+  Expr add_interval(const duckdb::Expression& date, const duckdb::Expression& interval, bool subtract) const;
+  std::optional<Expr> date_cast(const duckdb::BoundCastExpression& expression) const;
+
   // expressions_casts.cpp
   Expr cast(const duckdb::BoundCastExpression& expression) const;
-
-  Expr round_to(const Function& expression) const;
 
   const ColumnResolver& columns_;
   const SessionRules& rules_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "exec/calendar.h"
 #include "exec/expression_values.h"
 #include "exec/scalar.h"
 #include "exec/tables.h"
@@ -144,6 +145,61 @@ TEST(Functions, CastsEqualTheirPlainMeaning) {
   EXPECT_GT(raised, 0u);
 }
 
+// Dates or moments of a few thousand years, some infinite, some NULL.
+Column random_moments(Random& random, const DataType& type, uint64_t rows) {
+  const bool is_date = type.kind == TypeKind::kDate;
+  const int64_t years = 1 + static_cast<int64_t>(below(random, 3) == 0 ? below(random, 9000) : below(random, 9));
+  const bool infinite = below(random, 3) == 0;
+  std::vector<int64_t> moments;
+  std::vector<int32_t> dates;
+  for (uint64_t i = 0; i < rows; ++i) {
+    const int64_t days = static_cast<int64_t>(below(random, static_cast<uint64_t>(years) * 366)) - years * 180;
+    const int64_t end = below(random, 2) == 0 ? 1 : -1;
+    const bool ends = infinite && below(random, 20) == 0;
+    dates.push_back(static_cast<int32_t>(ends ? end * INT32_MAX : days));
+    moments.push_back(ends ? end * INT64_MAX : days * exec::kMicrosPerDay + static_cast<int64_t>(below(random, 86400000000)));
+  }
+  Column column = is_date ? make_fixed(type, dates) : make_fixed(type, moments);
+  std::vector<uint64_t> nulls;
+  for (uint64_t i = 0; i < rows && below(random, 30) != 0; i += 7) nulls.push_back(i);
+  if (below(random, 2) == 0) set_nulls(column, nulls);
+  return column;
+}
+
+Expr part_expr(Random& random) {
+  return integer_expr(Physical::kI64, static_cast<int64_t>(below(random, exec::kDateParts)));
+}
+
+Expr random_date_function(Random& random, Physical type) {
+  const Expr a = column_expr(0, type);
+  const auto number = [&](int64_t most) {
+    return integer_expr(Physical::kI64, static_cast<int64_t>(below(random, static_cast<uint64_t>(2 * most))) - most);
+  };
+  switch (below(random, 7)) {
+    case 0: return make_expr(ExprOp::kDateTrunc, Physical::kI64, {a, part_expr(random)});
+    case 1: return make_expr(ExprOp::kDateDiff, Physical::kI64, {a, column_expr(1, type), part_expr(random)});
+    case 2:
+      return make_expr(ExprOp::kAddInterval, Physical::kI64, {a, number(100), number(1000), number(200000000000)});
+    case 3: return make_expr(ExprOp::kEpoch, Physical::kF64, {a});
+    case 4:
+      if (type == Physical::kI64) return make_expr(ExprOp::kMomentToDate, Physical::kI32, {a});
+      return make_expr(ExprOp::kAddDays, Physical::kI32, {a, number(5000)});
+    default: return make_expr(ExprOp::kDatePart, Physical::kI64, {a, part_expr(random)});
+  }
+}
+
+TEST(Functions, OfDatesEqualTheStandardCalendar) {
+  Random random(33);
+  for (int round = 0; round < 300; ++round) {
+    const DataType type{round % 2 == 0 ? TypeKind::kDate : TypeKind::kTimestamp};
+    const uint64_t rows = 1 + below(random, 300);
+    const Column a = random_moments(random, type, rows);
+    const Column b = random_moments(random, type, rows);
+    expect_plain_meaning(random_date_function(random, physical_of(type)), {&a, &b});
+    if (HasFailure()) return;
+  }
+}
+
 std::vector<std::string> shown(const Expr& expr, const Column& column) {
   std::vector<std::string> out;
   for (const Value& value : values_of(expr, {&column}, true)) out.push_back(show(value));
@@ -210,6 +266,30 @@ TEST(Functions, FloatsRoundHalvesToEvenAndWrapAtTheEnd) {
   const Column reals = make_fixed<double>({TypeKind::kFloat64}, {0.5, 1.5, 2.5, -0.5, -1.5, 127.4, 127.5});
   const Expr cast = make_expr(ExprOp::kCast, Physical::kI8, {column_expr(0, Physical::kF64)});
   EXPECT_EQ(shown(cast, reals), (Texts{"0", "2", "2", "0", "-2", "127", "-128"}));
+}
+
+TEST(Functions, MomentsBeyondTheirRangeAreErrors) {
+  const Column days = make_fixed<int32_t>({TypeKind::kDate}, {2000000 * 365});
+  Expr moment = make_expr(ExprOp::kDateToMoment, Physical::kI64, {column_expr(0, Physical::kI32)});
+  moment.factor = exec::kMicrosPerDay;
+  EXPECT_EQ(error_of(moment, days), "Type INT32 with value 2000292-09-14 can't be cast to the destination type INT64");
+  const Expr month = integer_expr(Physical::kI64, static_cast<int64_t>(exec::DatePart::kMonth));
+  EXPECT_EQ(error_of(make_expr(ExprOp::kDateTrunc, Physical::kI64, {column_expr(0, Physical::kI32), month}), days),
+            "Date and time not in timestamp range");
+  const Column last = make_fixed<int32_t>({TypeKind::kDate}, {INT32_MAX - 1});
+  const Expr one = integer_expr(Physical::kI64, 1);
+  EXPECT_EQ(error_of(make_expr(ExprOp::kAddDays, Physical::kI32, {column_expr(0, Physical::kI32), one}), last),
+            "Date out of range");
+}
+
+TEST(Functions, UnitsOfTimeRoundAndTruncate) {
+  const Column moments = make_fixed<int64_t>({TypeKind::kTimestamp}, {-1500000, -1400000, 1500000, INT64_MAX, -INT64_MAX});
+  Expr change = make_expr(ExprOp::kRescaleMoment, Physical::kI64, {column_expr(0, Physical::kI64)});
+  change.power_of_ten = -6;
+  EXPECT_EQ(shown(change, moments), (Texts{"-2", "-1", "2", "9223372036854775807", "-9223372036854775807"}));
+  change.op = ExprOp::kTruncateMoment;
+  change.power_of_ten = 6;
+  EXPECT_EQ(shown(change, moments), (Texts{"-1", "-1", "1", "9223372036854775807", "-9223372036854775807"}));
 }
 
 TEST(Functions, HalvesGoAwayFromZero) {

@@ -4,6 +4,7 @@
 
 #include "basalt/core/error.h"
 #include "exec/bounds.h"
+#include "exec/plain_dates.h"
 #include "exec/scalar.h"
 
 namespace basalt::test {
@@ -172,7 +173,7 @@ std::optional<Value> plain_function(const Expr& expr, const std::vector<Value>& 
     case ExprOp::kCeil:
     case ExprOp::kTruncate:
       return is_float(expr.type) ? round_real(expr, args[0].real) : round_decimal(expr, args[0].integer);
-    default: return std::nullopt;
+    default: return args.empty() ? std::nullopt : plain_date_function(expr, args);
   }
 }
 

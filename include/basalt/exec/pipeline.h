@@ -36,6 +36,18 @@ enum class ExprOp : uint8_t {
   kTruncate,
   kCast,     // 1 arg; see `power_of_ten`. Floats become integers by rounding halves to even, decimals away from zero
   kTryCast,  // the same, NULL where kCast is an error
+  // Dates are kI32, days since 1970; moments kI64, microseconds since 1970 unless said otherwise; the largest number of
+  // either and its negative are infinite. Parts are literals of kI64: see DatePart in exec/calendar.h.
+  kDatePart,         // of args[0], a date or moment, the part args[1] → kI64; NULL if it is infinite
+  kEpoch,            // seconds of a date or moment → kF64; NULL if it is infinite
+  kDateTrunc,        // the moment at which the part args[1] that args[0] lies in begins
+  kDateDiff,         // boundaries of the part args[2] between two dates or two moments → kI64
+  kAddInterval,      // to a date or moment the months args[1], days args[2] and microseconds args[3]: literals of kI64
+  kAddDays,          // to a date, days of kI64
+  kDateToMoment,     // times `factor`, the units of a day
+  kMomentToDate,     // rounds down
+  kRescaleMoment,    // to units of 10^−power_of_ten of its own, rounded if that is negative
+  kTruncateMoment,   // the same with `power_of_ten` > 0 digits cut off
   kEqual,   // comparisons: 2 args of one type → bool (kU8)
   kNotEqual,
   kLess,

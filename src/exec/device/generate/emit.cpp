@@ -259,6 +259,16 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprOp::kTruncate: return number_function(step);
     case ExprOp::kCast:
     case ExprOp::kTryCast: return cast(step);
+    case ExprOp::kDatePart:
+    case ExprOp::kEpoch:
+    case ExprOp::kDateTrunc:
+    case ExprOp::kDateDiff:
+    case ExprOp::kAddInterval:
+    case ExprOp::kAddDays:
+    case ExprOp::kDateToMoment:
+    case ExprOp::kMomentToDate:
+    case ExprOp::kRescaleMoment:
+    case ExprOp::kTruncateMoment: return date_function(step);
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
     case ExprOp::kLess:

@@ -78,6 +78,7 @@ class RowEmitter {
   Emitted division(const exec::Step& step);
   Emitted number_function(const exec::Step& step);
   Emitted extreme(const exec::Step& step);
+  Emitted date_function(const exec::Step& step);
   // A call of one of the functors that the interpreter calls, too. What it says beside its result counts as far as
   // `may_null` and the step's own may_throw go.
   Emitted call(const exec::Step& step, const std::string& functor, const std::vector<std::string>& args,

@@ -26,6 +26,18 @@ void add_headers(const Expr& expr, std::set<std::string>& headers) {
     case ExprOp::kTryCast:
       if (!only_widens(expr)) headers.insert("exec/conversions.h");
       break;
+    case ExprOp::kDatePart:
+    case ExprOp::kEpoch:
+    case ExprOp::kDateTrunc:
+    case ExprOp::kDateDiff:
+    case ExprOp::kAddInterval:
+    case ExprOp::kAddDays:
+    case ExprOp::kDateToMoment:
+    case ExprOp::kMomentToDate:
+    case ExprOp::kRescaleMoment:
+    case ExprOp::kTruncateMoment:
+      headers.insert("exec/calendar.h");
+      break;
     case ExprOp::kNegate:
       if (is_integer(expr.type) && !is_signed(expr.type)) headers.insert("exec/number_functions.h");
       break;
