@@ -112,10 +112,14 @@ Bounds arithmetic_bounds(const Expr& expr, const StatisticsList& stats) {
 
 // Only what is known whatever the texts are.
 Bounds text_function_bounds(const Expr& expr, const StatisticsList& stats) {
-  const Bounds text = bounds_of(expr.args[0], stats);
   Bounds out = unbounded(expr.type);
-  out.may_null = text.may_null;
-  out.may_value = text.may_value;
+  out.may_null = false;
+  for (const Expr& arg : expr.args) {
+    const Bounds bounds = bounds_of(arg, stats);
+    out.may_throw |= bounds.may_throw;
+    out.may_null |= bounds.may_null;
+    out.may_value &= bounds.may_value;
+  }
   if (is_integer(expr.type)) {
     out.low = Value::of_integer(expr.type, 0);
     out.high = Value::of_integer(expr.type, INT32_MAX);  // no string is longer
@@ -295,7 +299,12 @@ Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
     case ExprOp::kTruncateMoment: return date_function_bounds(expr, stats);
     case ExprOp::kLength:
     case ExprOp::kByteLength:
-    case ExprOp::kSubstring: return text_function_bounds(expr, stats);
+    case ExprOp::kSubstring:
+    case ExprOp::kSuffix:
+    case ExprOp::kConcat:
+    case ExprOp::kTrim:
+    case ExprOp::kPosition:
+    case ExprOp::kReplace: return text_function_bounds(expr, stats);
     case ExprOp::kCase: return case_bounds(expr, stats);
     case ExprOp::kCoalesce: return coalesce_bounds(expr, stats);
     case ExprOp::kGreatest:
@@ -321,6 +330,7 @@ Truth truth_of(const Expr& predicate, const StatisticsList& stats) {
       const Bounds text = bounds_of(predicate.args[0], stats);
       if (predicate.args[1].literal.null || !text.may_value) return {false, false, false, true};
       out = like_truth(LikePattern(predicate.args[1].literal.bytes), text.low, text.high);
+      out.may_throw = text.may_throw;
       out.may_null = text.may_null;
       return out;
     }

@@ -7,7 +7,6 @@
 
 #include "basalt/core/error.h"
 #include "core/float_key.h"
-#include "core/utf8.h"
 #include "exec/evaluate_calls.h"
 #include "exec/string_tests.h"
 
@@ -192,7 +191,8 @@ bool decode_byte_lengths(const Step& step, TileInput& input) {
   });
 }
 
-// Whether the column's encoding answered a test of strings, and its NULLs.
+}  // namespace
+
 bool test_in_place(Step& step, TileInput& input, uint8_t* out, const uint8_t*& valid) {
   if (step.automaton == nullptr || decode_byte_lengths(step, input)) return false;
   const uint32_t column = tested_column(*step.expr);
@@ -200,6 +200,8 @@ bool test_in_place(Step& step, TileInput& input, uint8_t* out, const uint8_t*& v
   valid = input.valid(column);
   return true;
 }
+
+namespace {
 
 Vector run_comparison(Step& step, TileInput& input) {
   const uint32_t rows = input.rows();
@@ -289,54 +291,6 @@ Vector run_in(Step& step, TileInput& input) {
   uint8_t* valid = room<uint8_t>(step.valid);
   std::copy_n(out, rows, valid);
   return {Lane::kBool, out, valid};
-}
-
-Vector run_pattern(Step& step, TileInput& input) {
-  const uint32_t rows = input.rows();
-  uint8_t* out = room<uint8_t>(step.data);
-  const uint8_t* valid = nullptr;
-  if (test_in_place(step, input, out, valid)) return masked(step, valid, rows);
-  const Value& pattern = step.expr->args[1].literal;
-  if (pattern.null) {
-    std::fill_n(out, rows, uint8_t{0});
-    return {Lane::kBool, out, kAllNull.data()};
-  }
-  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
-  const auto* texts = a.as<std::string_view>();
-  if (step.automaton != nullptr) {
-    for (uint32_t i = 0; i < rows; ++i) out[i] = step.automaton->matches(texts[i]) ? 1 : 0;
-  } else {
-    const LikePattern direct(pattern.bytes);
-    for (uint32_t i = 0; i < rows; ++i) out[i] = direct.matches(texts[i]) ? 1 : 0;
-  }
-  return masked(step, a.valid, rows);
-}
-
-Vector run_length(Step& step, TileInput& input) {
-  const Expr& text = *step.args[0].expr;
-  if (step.expr->op == ExprOp::kByteLength && text.op == ExprOp::kColumn) {
-    if (const std::optional<Vector> stored = input.byte_lengths(text.column)) return *stored;
-  }
-  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
-  const auto* texts = a.as<std::string_view>();
-  auto* out = room<int32_t>(step.data);
-  const bool in_bytes = step.expr->op == ExprOp::kByteLength;
-  for (uint32_t i = 0; i < input.rows(); ++i) {
-    out[i] = static_cast<int32_t>(in_bytes ? texts[i].size() : count_code_points(texts[i]));
-  }
-  return {Lane::kI32, out, a.valid};
-}
-
-Vector run_substring(Step& step, TileInput& input) {
-  const StringTest::Part part = part_of(*step.expr);
-  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
-  const auto* texts = a.as<std::string_view>();
-  auto* out = room<std::string_view>(step.data);
-  for (uint32_t i = 0; i < input.rows(); ++i) {
-    const std::string_view behind = texts[i].substr(code_points_end(texts[i], part.skip));
-    out[i] = behind.substr(0, code_points_end(behind, part.count));
-  }
-  return {Lane::kBytes, out, a.valid};
 }
 
 Vector run_connective(Step& step, TileInput& input) {
@@ -436,7 +390,12 @@ Vector evaluate(Step& step, TileInput& input) {
     case ExprOp::kRegexp: return run_pattern(step, input);
     case ExprOp::kLength:
     case ExprOp::kByteLength: return run_length(step, input);
-    case ExprOp::kSubstring: return run_substring(step, input);
+    case ExprOp::kSubstring:
+    case ExprOp::kSuffix: return run_part(step, input);
+    case ExprOp::kConcat:
+    case ExprOp::kTrim:
+    case ExprOp::kPosition:
+    case ExprOp::kReplace: return run_text_function(step, input);
     case ExprOp::kAnd:
     case ExprOp::kOr: return run_connective(step, input);
     case ExprOp::kNot: return run_not(step, input);

@@ -25,6 +25,7 @@ struct Step {
   Buffer valid;      // where two arguments' NULLs meet
   Buffer converted;  // the results in a wider lane; a literal, repeated
   Lane converted_lane = Lane::kBool;
+  Buffer texts;                    // strings that it makes
   Buffer masks[2];                 // choices: rows without a value, rows that get one
   std::vector<int128_t> integers;  // kIn: the list, sorted
   std::vector<double> reals;

@@ -40,6 +40,15 @@ void dispatch_lane(Lane lane, Body&& body) {
 // A predicate's result, in step.data: zero where it is NULL.
 Vector masked(Step& step, const uint8_t* valid, uint32_t rows);
 
+// Whether the column's encoding answered a test of strings, and its NULLs.
+bool test_in_place(Step& step, TileInput& input, uint8_t* out, const uint8_t*& valid);
+
+// evaluate_strings.cpp
+Vector run_pattern(Step& step, TileInput& input);
+Vector run_length(Step& step, TileInput& input);
+Vector run_part(Step& step, TileInput& input);
+Vector run_text_function(Step& step, TileInput& input);
+
 // evaluate_choices.cpp
 Vector run_case(Step& step, TileInput& input);
 Vector run_coalesce(Step& step, TileInput& input);

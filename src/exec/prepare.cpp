@@ -179,6 +179,33 @@ void check_regexp(const Expr& expr) {
   if (std::string reason = make_automaton(*test).reason; !reason.empty()) fail("a regular expression: " + reason);
 }
 
+bool is_constant(const Expr& expr, Physical type) {
+  return expr.op == ExprOp::kLiteral && expr.type == type && !expr.literal.null;
+}
+
+void check_text_function(const Expr& expr) {
+  const bool suffix = expr.op == ExprOp::kSuffix;
+  const bool trim = expr.op == ExprOp::kTrim;
+  const size_t arity = suffix || expr.op == ExprOp::kPosition ? 2 : 3;
+  if (expr.op == ExprOp::kConcat) {
+    check_arity(expr, 1, ~size_t{0});
+  } else {
+    check_arity(expr, arity, arity);
+  }
+  if (suffix && (!is_constant(expr.args[1], Physical::kI64) || expr.args[1].literal.integer < 0)) {
+    fail("the end of a string without its length");
+  }
+  if (trim && (!is_constant(expr.args[1], Physical::kBytes) || !is_constant(expr.args[2], Physical::kI64))) {
+    fail("something else than constants trimmed");
+  }
+  for (size_t i = 0; i < (suffix || trim ? 1 : expr.args.size()); ++i) {
+    if (expr.args[i].type != Physical::kBytes) fail("a function of strings over something else");
+  }
+  if (expr.type != (expr.op == ExprOp::kPosition ? Physical::kI64 : Physical::kBytes)) {
+    fail("a function of strings of another type");
+  }
+}
+
 void check_substring(const Expr& expr) {
   check_arity(expr, 3, 3);
   if (expr.type != Physical::kBytes || expr.args[0].type != Physical::kBytes) fail("a substring of no string");
@@ -396,6 +423,11 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
       if (expr.type != Physical::kI64) fail("a length that is not of 64 bits");
       break;
     case ExprOp::kSubstring: check_substring(expr); break;
+    case ExprOp::kSuffix:
+    case ExprOp::kConcat:
+    case ExprOp::kTrim:
+    case ExprOp::kPosition:
+    case ExprOp::kReplace: check_text_function(expr); break;
     case ExprOp::kAnd:
     case ExprOp::kOr:
       check_arity(expr, 1, kMany);

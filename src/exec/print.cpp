@@ -79,6 +79,10 @@ const char* function_name(ExprOp op) {
     case ExprOp::kLength: return "length";
     case ExprOp::kByteLength: return "strlen";
     case ExprOp::kRegexp: return "regexp_matches";
+    case ExprOp::kSuffix: return "right";
+    case ExprOp::kConcat: return "concat";
+    case ExprOp::kPosition: return "strpos";
+    case ExprOp::kReplace: return "replace";
     default: return nullptr;
   }
 }
@@ -127,6 +131,11 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
     case ExprOp::kCast:
     case ExprOp::kTryCast: return cast_text(expr, text(expr.args[0], names, true));
     case ExprOp::kCase: return case_text(expr, names);
+    case ExprOp::kTrim: {
+      const int128_t sides = expr.args[2].literal.integer;
+      const std::string name = sides == 1 ? "ltrim(" : sides == 2 ? "rtrim(" : "trim(";
+      return name + text(expr.args[0], names, false) + ", " + text(expr.args[1], names, false) + ")";
+    }
     case ExprOp::kDatePart:
     case ExprOp::kEpoch:
     case ExprOp::kDateTrunc:

@@ -1,4 +1,5 @@
 // Functions and tests of strings.
+#include <algorithm>
 #include <limits>
 
 #include "basalt/codec/string_test.h"
@@ -42,6 +43,24 @@ std::string with_backslashes(const std::string& pattern, const std::string& esca
   return out;
 }
 
+Expr prefix(Expr text, int64_t count) {
+  return make_expr(ExprOp::kSubstring, Physical::kBytes,
+                   {std::move(text), number_literal(Physical::kI64, 0), number_literal(Physical::kI64, count)});
+}
+Expr suffix(Expr text, int64_t count) {
+  return make_expr(ExprOp::kSuffix, Physical::kBytes, {std::move(text), number_literal(Physical::kI64, count)});
+}
+Expr text_literal(std::string text) {
+  Expr expr;
+  expr.type = Physical::kBytes;
+  expr.literal = Value::of_bytes(std::move(text));
+  return expr;
+}
+
+// What trim() takes for spaces: the space separators of Unicode.
+constexpr const char* kSpaces =
+    " \u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u202F\u205F\u3000";
+
 }  // namespace
 
 // length(), strlen(), and parts of a text that are counted from its front.
@@ -59,10 +78,13 @@ std::optional<Expr> Lowering::text_function(const Function& expression) const {
   const bool has_count = count_at < expression.children.size();
   const int64_t count =
       has_count ? constant_number(*expression.children[count_at], name) : std::numeric_limits<int64_t>::max();
-  if (first < 1 || count < 0) throw NotLowered(name + " counted from the end");
   // DuckDB refuses these.
   constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
-  if (first > kMost || (has_count && count > kMost)) throw NotLowered(name + " beyond 32 bits");
+  if (first > kMost || first < -kMost || (has_count && count > kMost)) throw NotLowered(name + " beyond 32 bits");
+  // From the end, DuckDB counts in two ways where a text is too short, and statistics choose between them.
+  if (count < 0 || (first < 0 && has_count)) throw NotLowered(name + " counted from the end");
+  if (first < 0) return suffix(lower(text), -first);
+  if (first == 0) return prefix(lower(text), has_count ? std::max<int64_t>(count - 1, 0) : count);
   return make_expr(ExprOp::kSubstring, Physical::kBytes, {lower(text), number_literal(Physical::kI64, first - 1), number_literal(Physical::kI64, count)});
 }
 
@@ -115,6 +137,42 @@ std::optional<Expr> Lowering::like(const Function& expression) const {
   wanted.literal = Value::of_bytes(std::move(text));
   Expr result = make_expr(ExprOp::kLike, Physical::kU8, {lower(*expression.children[0]), std::move(wanted)});
   return negated ? make_expr(ExprOp::kNot, Physical::kU8, {std::move(result)}) : result;
+}
+
+// Functions that make strings or look for one.
+std::optional<Expr> Lowering::made_text(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  const auto& children = expression.children;
+  const bool trims = name == "trim" || name == "ltrim" || name == "rtrim";
+  const bool finds = name == "strpos" || name == "instr" || name == "position";
+  const bool joins = name == "||" || name == "concat";
+  if (!trims && !finds && !joins && name != "replace" && name != "right") return std::nullopt;
+  if (name == "right") {
+    const int64_t count = constant_number(*children.at(1), name);
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    if (count > kMost || count < -kMost) throw NotLowered(name + " beyond 32 bits");
+    if (count >= 0) return suffix(lower(*children[0]), count);
+    return make_expr(ExprOp::kSubstring, Physical::kBytes,
+                     {lower(*children[0]), number_literal(Physical::kI64, -count), number_literal(Physical::kI64, kMost)});
+  }
+  for (const auto& child : children) {
+    if (child->return_type.id() != LogicalTypeId::VARCHAR) {
+      throw NotLowered(name + " of " + child->return_type.ToString());
+    }
+  }
+  if (trims) {
+    std::string points = children.size() > 1 ? constant_text(*children[1], name) : kSpaces;
+    const int64_t sides = name == "ltrim" ? 1 : name == "rtrim" ? 2 : 3;
+    return make_expr(ExprOp::kTrim, Physical::kBytes,
+                     {lower(*children.at(0)), text_literal(std::move(points)), number_literal(Physical::kI64, sides)});
+  }
+  std::vector<Expr> args = lower_all(expression);
+  if (finds) return make_expr(ExprOp::kPosition, Physical::kI64, std::move(args));
+  if (name == "replace") return make_expr(ExprOp::kReplace, Physical::kBytes, std::move(args));
+  if (name == "concat") {  // skips NULLs
+    for (Expr& arg : args) arg = make_expr(ExprOp::kCoalesce, Physical::kBytes, {std::move(arg), text_literal({})});
+  }
+  return make_expr(ExprOp::kConcat, Physical::kBytes, std::move(args));
 }
 
 }  // namespace basalt::sql

@@ -35,6 +35,7 @@ class Lowering {
 
   // Functions by kind; nothing if the function is of another kind.
   std::optional<Expr> text_function(const Function& expression) const;  // expressions_texts.cpp
+  std::optional<Expr> made_text(const Function& expression) const;
   std::optional<Expr> regexp(const Function& expression) const;
   std::optional<Expr> like(const Function& expression) const;
   std::optional<Expr> arithmetic(const Function& expression) const;  // expressions_numbers.cpp

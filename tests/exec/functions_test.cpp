@@ -200,6 +200,45 @@ TEST(Functions, OfDatesEqualTheStandardCalendar) {
   }
 }
 
+Expr random_text_function(Random& random) {
+  static const char* const kTexts[] = {"a", "", "b", "AIR", "1", "\xF4\x8F\xBF\xBF", "ab"};
+  const auto text = [&]() -> Expr {
+    switch (below(random, 4)) {
+      case 0: return bytes_expr(kTexts[below(random, std::size(kTexts))]);
+      case 1: return column_expr(1, Physical::kBytes);
+      default: return column_expr(0, Physical::kBytes);
+    }
+  };
+  const auto number = [&](uint64_t end) {
+    return integer_expr(Physical::kI64, static_cast<int64_t>(below(random, end)));
+  };
+  switch (below(random, 5)) {
+    case 0: return make_expr(ExprOp::kSuffix, Physical::kBytes, {text(), number(9)});
+    case 1: return make_expr(ExprOp::kConcat, Physical::kBytes, {text(), text(), text()});
+    case 2:
+      return make_expr(ExprOp::kTrim, Physical::kBytes,
+                       {text(), bytes_expr(below(random, 2) == 0 ? "abR1" : "\xF4\x8F\xBF\xBF" "2"), number(4)});
+    case 3: return make_expr(ExprOp::kPosition, Physical::kI64, {text(), text()});
+    default: return make_expr(ExprOp::kReplace, Physical::kBytes, {text(), text(), text()});
+  }
+}
+
+TEST(Functions, OfStringsEqualTheirPlainMeaning) {
+  Random random(34);
+  for (int round = 0; round < 200; ++round) {
+    const uint64_t rows = 1 + below(random, 100);
+    const Column a = random_column(random, {TypeKind::kUtf8}, rows);
+    const Column b = random_column(random, {TypeKind::kUtf8}, rows);
+    Expr expr = random_text_function(random);
+    if (expr.type == Physical::kBytes && below(random, 3) == 0) {
+      expr = make_expr(ExprOp::kConcat, Physical::kBytes, {expr, random_text_function(random)});
+      if (expr.args[1].type != Physical::kBytes) expr.args.pop_back();
+    }
+    expect_plain_meaning(expr, {&a, &b});
+    if (HasFailure()) return;
+  }
+}
+
 std::vector<std::string> shown(const Expr& expr, const Column& column) {
   std::vector<std::string> out;
   for (const Value& value : values_of(expr, {&column}, true)) out.push_back(show(value));

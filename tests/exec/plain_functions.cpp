@@ -5,6 +5,7 @@
 #include "basalt/core/error.h"
 #include "exec/bounds.h"
 #include "exec/plain_dates.h"
+#include "exec/plain_texts.h"
 #include "exec/scalar.h"
 
 namespace basalt::test {
@@ -173,8 +174,11 @@ std::optional<Value> plain_function(const Expr& expr, const std::vector<Value>& 
     case ExprOp::kCeil:
     case ExprOp::kTruncate:
       return is_float(expr.type) ? round_real(expr, args[0].real) : round_decimal(expr, args[0].integer);
-    default: return args.empty() ? std::nullopt : plain_date_function(expr, args);
+    default: break;
   }
+  if (args.empty()) return std::nullopt;
+  if (std::optional<Value> of_text = plain_text_function(expr, args)) return of_text;
+  return plain_date_function(expr, args);
 }
 
 }  // namespace basalt::test

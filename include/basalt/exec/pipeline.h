@@ -64,6 +64,11 @@ enum class ExprOp : uint8_t {
   kLength,      // code points of a string → kI64
   kByteLength,  // bytes of a string → kI64
   kSubstring,   // of args[0], without its first args[1] code points, at most args[2]: literals of kI64, not negative
+  kSuffix,      // of args[0], its last args[1] code points: a literal of kI64, not negative
+  kConcat,      // any number of strings
+  kTrim,        // args[0] without the code points of args[1] at its front (args[2] & 1) and end (args[2] & 2): literals
+  kPosition,    // where args[1] first begins in args[0], in code points from 1; 0: nowhere → kI64
+  kReplace,     // args[0] with args[2] for every args[1], from its front
   kAnd,         // any number of bool args
   kOr,
   kNot,

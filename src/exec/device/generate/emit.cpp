@@ -286,7 +286,12 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprOp::kRegexp:
     case ExprOp::kLength:
     case ExprOp::kByteLength:
-    case ExprOp::kSubstring: break;  // tests of strings are known, other uses of them refused before
+    case ExprOp::kSubstring:
+    case ExprOp::kSuffix:
+    case ExprOp::kConcat:
+    case ExprOp::kTrim:
+    case ExprOp::kPosition:
+    case ExprOp::kReplace: break;  // tests of strings are known, other uses of them refused before
     case ExprOp::kAnd:
     case ExprOp::kOr: return connective(step);
     case ExprOp::kNot: {
