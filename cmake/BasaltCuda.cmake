@@ -13,6 +13,8 @@ file(GLOB basalt_prelude_headers CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/filter.cuh" "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/filter_sum*.cuh"
   "${PROJECT_SOURCE_DIR}/src/codec/*/gpu/codes.cuh"
   "${PROJECT_SOURCE_DIR}/src/exec/scalar.h" "${PROJECT_SOURCE_DIR}/src/exec/fixed_sum.h"
+  "${PROJECT_SOURCE_DIR}/src/exec/number_functions.h"
+  "${PROJECT_SOURCE_DIR}/src/exec/conversions.h" "${PROJECT_SOURCE_DIR}/src/exec/calendar.h"
   "${PROJECT_SOURCE_DIR}/src/exec/device/*.h" "${PROJECT_SOURCE_DIR}/src/exec/device/*.cuh")
 list(SORT basalt_prelude_headers)
 set(basalt_prelude_list "${PROJECT_BINARY_DIR}/generated/prelude_headers.txt")

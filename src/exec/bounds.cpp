@@ -4,16 +4,11 @@
 #include <algorithm>
 
 #include "basalt/core/error.h"
+#include "exec/bounds_parts.h"
 #include "exec/scalar.h"
 #include "exec/string_tests.h"
 
 namespace basalt::exec {
-
-namespace {
-
-constexpr int128_t kInt128Max = static_cast<int128_t>((~uint128_t{0}) >> 1);
-constexpr int128_t kInt128Min = -kInt128Max - 1;
-constexpr int128_t kExactInDouble = int128_t{1} << 53;
 
 Bounds unbounded(Physical type) {
   Bounds out;
@@ -25,6 +20,11 @@ Bounds unbounded(Physical type) {
   }
   return out;
 }
+
+namespace {
+
+constexpr int128_t kInt128Max = static_cast<int128_t>((~uint128_t{0}) >> 1);
+constexpr int128_t kInt128Min = -kInt128Max - 1;
 
 Bounds column_bounds(const Expr& expr, const StatisticsList& stats) {
   Bounds out = unbounded(expr.type);
@@ -46,6 +46,8 @@ Bounds literal_bounds(const Expr& expr) {
   out.may_null = expr.literal.null;
   out.may_value = !expr.literal.null;
   if (!expr.literal.null) out.low = out.high = expr.literal;
+  // NULL needs no room.
+  if (expr.literal.null && is_integer(expr.type)) out.low = out.high = Value::of_integer(expr.type, 0);
   return out;
 }
 
@@ -60,25 +62,8 @@ Bounds truth_as_bounds(const Truth& truth) {
   return out;
 }
 
-// Collects products and sums of corner points; one overflow makes the whole interval unknown.
-struct Corners {
-  bool known = true;
-  bool any = false;
-  int128_t low = 0;
-  int128_t high = 0;
+}  // namespace
 
-  void take(bool overflow, int128_t value) {
-    if (overflow) {
-      known = false;
-      return;
-    }
-    low = any ? std::min(low, value) : value;
-    high = any ? std::max(high, value) : value;
-    any = true;
-  }
-};
-
-// Puts the interval of an arithmetic result under the type's limits: what lies beyond may throw.
 void set_limited(Bounds& out, const Expr& expr, const Corners& corners) {
   const IntegerRange allowed = allowed_range(expr);
   const bool inside = corners.known && corners.low >= allowed.low && corners.high <= allowed.high;
@@ -90,6 +75,8 @@ void set_limited(Bounds& out, const Expr& expr, const Corners& corners) {
   out.low = Value::of_integer(expr.type, low);
   out.high = Value::of_integer(expr.type, high);
 }
+
+namespace {
 
 Bounds arithmetic_bounds(const Expr& expr, const StatisticsList& stats) {
   Bounds out = unbounded(expr.type);
@@ -123,48 +110,16 @@ Bounds arithmetic_bounds(const Expr& expr, const StatisticsList& stats) {
   return out;
 }
 
-// A decimal or integer as a float: division is monotone as long as the integer is exact.
-Value bound_as_real(const Expr& expr, const Value& bound) {
-  const int128_t value = bound.integer;
-  if (value > kExactInDouble || value < -kExactInDouble) return Value::of_null(expr.type);
-  const double divisor = int128_to_real<double>(power_of_ten(expr.power_of_ten));
-  if (expr.type == Physical::kF64) return Value::of_real(expr.type, static_cast<double>(value) / divisor);
-  if (value > (1 << 24) || value < -(1 << 24)) return Value::of_null(expr.type);
-  return Value::of_real(expr.type, static_cast<float>(value) / static_cast<float>(divisor));
-}
-
-Bounds cast_bounds(const Expr& expr, const StatisticsList& stats) {
-  const Expr& from = expr.args[0];
-  const Bounds arg = bounds_of(from, stats);
-  Bounds out = arg;
-  if (is_integer(from.type) && is_integer(expr.type)) {
-    const int128_t factor = power_of_ten(expr.power_of_ten) * expr.factor;
-    Corners corners;
-    int128_t value = 0;
-    for (const Value* v : {&arg.low, &arg.high}) {
-      const bool overflow = __builtin_mul_overflow(v->integer, factor, &value);
-      corners.take(overflow, value);
-    }
-    set_limited(out, expr, corners);
-    return out;
-  }
-  out.low = out.high = Value::of_null(expr.type);
-  if (is_integer(from.type) && is_float(expr.type)) {
-    out.low = bound_as_real(expr, arg.low);
-    out.high = bound_as_real(expr, arg.high);
-  } else if (from.type == Physical::kF32 && expr.type == Physical::kF64) {
-    if (!arg.low.null) out.low = Value::of_real(expr.type, arg.low.real);
-    if (!arg.high.null) out.high = Value::of_real(expr.type, arg.high.real);
-  }
-  return out;
-}
-
 // Only what is known whatever the texts are.
 Bounds text_function_bounds(const Expr& expr, const StatisticsList& stats) {
-  const Bounds text = bounds_of(expr.args[0], stats);
   Bounds out = unbounded(expr.type);
-  out.may_null = text.may_null;
-  out.may_value = text.may_value;
+  out.may_null = false;
+  for (const Expr& arg : expr.args) {
+    const Bounds bounds = bounds_of(arg, stats);
+    out.may_throw |= bounds.may_throw;
+    out.may_null |= bounds.may_null;
+    out.may_value &= bounds.may_value;
+  }
   if (is_integer(expr.type)) {
     out.low = Value::of_integer(expr.type, 0);
     out.high = Value::of_integer(expr.type, INT32_MAX);  // no string is longer
@@ -180,6 +135,8 @@ bool may_be_less(const Bounds& a, const Bounds& b, bool or_equal) {
   const int order = compare(a.low, b.high);
   return or_equal ? order <= 0 : order < 0;
 }
+
+}  // namespace
 
 Truth compare_truth(ExprOp op, const Bounds& a, const Bounds& b) {
   Truth out;
@@ -218,6 +175,8 @@ Truth compare_truth(ExprOp op, const Bounds& a, const Bounds& b) {
   }
   return out;
 }
+
+namespace {
 
 Truth in_truth(const Expr& expr, const StatisticsList& stats) {
   const Bounds needle = bounds_of(expr.args[0], stats);
@@ -288,6 +247,8 @@ bool is_predicate(ExprOp op) {
     case ExprOp::kLessEqual:
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual:
+    case ExprOp::kDistinct:
+    case ExprOp::kNotDistinct:
     case ExprOp::kIn:
     case ExprOp::kLike:
     case ExprOp::kRegexp:
@@ -314,14 +275,45 @@ Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
   switch (expr.op) {
     case ExprOp::kColumn: return column_bounds(expr, stats);
     case ExprOp::kLiteral: return literal_bounds(expr);
+    case ExprOp::kNegate:
+      if (is_integer(expr.type) && !is_signed(expr.type)) return number_function_bounds(expr, stats);
+      [[fallthrough]];
     case ExprOp::kAdd:
     case ExprOp::kSubtract:
-    case ExprOp::kMultiply:
-    case ExprOp::kNegate: return arithmetic_bounds(expr, stats);
-    case ExprOp::kCast: return cast_bounds(expr, stats);
+    case ExprOp::kMultiply: return arithmetic_bounds(expr, stats);
+    case ExprOp::kDivide:
+    case ExprOp::kIntegerDivide:
+    case ExprOp::kModulo: return division_bounds(expr, stats);
+    case ExprOp::kAbs:
+    case ExprOp::kSign:
+    case ExprOp::kRound:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kTruncate: return number_function_bounds(expr, stats);
+    case ExprOp::kCast:
+    case ExprOp::kTryCast: return cast_bounds(expr, stats);
+    case ExprOp::kDatePart:
+    case ExprOp::kEpoch:
+    case ExprOp::kDateTrunc:
+    case ExprOp::kDateDiff:
+    case ExprOp::kAddInterval:
+    case ExprOp::kAddDays:
+    case ExprOp::kDateToMoment:
+    case ExprOp::kMomentToDate:
+    case ExprOp::kRescaleMoment:
+    case ExprOp::kTruncateMoment: return date_function_bounds(expr, stats);
     case ExprOp::kLength:
     case ExprOp::kByteLength:
-    case ExprOp::kSubstring: return text_function_bounds(expr, stats);
+    case ExprOp::kSubstring:
+    case ExprOp::kSuffix:
+    case ExprOp::kConcat:
+    case ExprOp::kTrim:
+    case ExprOp::kPosition:
+    case ExprOp::kReplace: return text_function_bounds(expr, stats);
+    case ExprOp::kCase: return case_bounds(expr, stats);
+    case ExprOp::kCoalesce: return coalesce_bounds(expr, stats);
+    case ExprOp::kGreatest:
+    case ExprOp::kLeast: return extreme_bounds(expr, stats);
     default: return truth_as_bounds(truth_of(expr, stats));
   }
 }
@@ -336,11 +328,14 @@ Truth truth_of(const Expr& predicate, const StatisticsList& stats) {
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual:
       return compare_truth(predicate.op, bounds_of(predicate.args[0], stats), bounds_of(predicate.args[1], stats));
+    case ExprOp::kDistinct:
+    case ExprOp::kNotDistinct: return distinct_truth(predicate, stats);
     case ExprOp::kIn: return in_truth(predicate, stats);
     case ExprOp::kLike: {
       const Bounds text = bounds_of(predicate.args[0], stats);
       if (predicate.args[1].literal.null || !text.may_value) return {false, false, false, true};
       out = like_truth(LikePattern(predicate.args[1].literal.bytes), text.low, text.high);
+      out.may_throw = text.may_throw;
       out.may_null = text.may_null;
       return out;
     }

@@ -7,24 +7,13 @@
 
 #include "basalt/core/error.h"
 #include "core/float_key.h"
-#include "core/utf8.h"
-#include "exec/loops.h"
+#include "exec/evaluate_calls.h"
 #include "exec/string_tests.h"
 
 namespace basalt::exec {
 
-namespace {
+alignas(64) constinit const std::array<uint8_t, kTileRows> kAllNull{};
 
-alignas(64) constexpr std::array<uint8_t, kTileRows> kAllNull{};
-alignas(64) constexpr std::array<int128_t, kTileRows> kZeros{};
-
-template <typename T>
-T* room(Buffer& buffer) {
-  buffer.resize(kTileRows * sizeof(T));
-  return buffer.as<T>();
-}
-
-// Both masks at once; nullptr = no NULL.
 const uint8_t* meet(const uint8_t* a, const uint8_t* b, Buffer& scratch, uint32_t rows) {
   if (a == nullptr || a == b) return b;
   if (b == nullptr) return a;
@@ -33,6 +22,10 @@ const uint8_t* meet(const uint8_t* a, const uint8_t* b, Buffer& scratch, uint32_
   mask_and(out, b, rows);
   return out;
 }
+
+namespace {
+
+alignas(64) constexpr std::array<int128_t, kTileRows> kZeros{};
 
 template <typename T>
 void fill_literal(Buffer& buffer, T value) {
@@ -56,13 +49,12 @@ Vector literal_vector(Step& step, Lane lane) {
   return {lane, step.converted.data(), value.null ? kAllNull.data() : nullptr};
 }
 
-Vector run(Step& step, TileInput& input);
+}  // namespace
 
-// The step's values in a lane at least as wide as its own.
 Vector in_lane(Step& step, TileInput& input, Lane lane) {
   if (step.expr->op == ExprOp::kLiteral) return literal_vector(step, lane);
   if (step.expr->op == ExprOp::kColumn) return input.column(step.expr->column, lane);
-  Vector vector = run(step, input);
+  Vector vector = evaluate(step, input);
   if (vector.lane == lane) return vector;
   const uint32_t rows = input.rows();
   dispatch_integer_lane(lane, [&](auto to) {
@@ -78,43 +70,19 @@ Vector in_lane(Step& step, TileInput& input, Lane lane) {
   return {lane, step.converted.data(), vector.valid};
 }
 
-const char* type_name(Physical type) {
-  switch (type) {
-    case Physical::kU8: return "UINT8";
-    case Physical::kU16: return "UINT16";
-    case Physical::kU32: return "UINT32";
-    case Physical::kU64: return "UINT64";
-    case Physical::kI8: return "INT8";
-    case Physical::kI16: return "INT16";
-    case Physical::kI32: return "INT32";
-    case Physical::kI64: return "INT64";
-    case Physical::kI128: return "INT128";
-    default: return "FLOAT";
-  }
+Lane common_lane(const Step& a, const Step& b) {
+  if (!is_integer(a.expr->type)) return a.lane;
+  Lane lane = Lane::kI32;
+  for (const Step* arg : {&a, &b}) lane = std::max(lane, is_integer(arg->lane) ? arg->lane : Lane::kI32);
+  return lane;
 }
 
-std::string number(int128_t value) {
-  return format_value(Value::of_integer(Physical::kI128, value), {TypeKind::kInt128});
+Vector masked(Step& step, const uint8_t* valid, uint32_t rows) {
+  if (valid != nullptr) mask_and(step.data.as<uint8_t>(), valid, rows);
+  return {Lane::kBool, step.data.data(), valid};
 }
 
-// DuckDB's sentences.
-[[noreturn]] void throw_overflow(const Expr& expr, int128_t a, int128_t b) {
-  const bool decimal = expr.limit != 0;
-  const std::string type =
-      decimal ? (expr.type == Physical::kI128 ? "DECIMAL(38)" : "DECIMAL(18)") : std::string(type_name(expr.type));
-  if (expr.op == ExprOp::kNegate) throw Error(ErrorCode::kOutOfRange, "Overflow in negation of numeric value!");
-  if (expr.op == ExprOp::kCast) {
-    throw Error(ErrorCode::kOutOfRange,
-                "Casting value " + number(a) + " to " + type + " failed: value is out of range!");
-  }
-  const char* name = expr.op == ExprOp::kAdd        ? "addition"
-                     : expr.op == ExprOp::kSubtract ? (decimal ? "subtract" : "subtraction")
-                                                    : "multiplication";
-  const char* sign = expr.op == ExprOp::kAdd ? " + " : expr.op == ExprOp::kSubtract ? " - " : " * ";
-  throw Error(ErrorCode::kOutOfRange,
-              std::string("Overflow in ") + name + " of " + type + " (" + number(a) + sign + number(b) + ")" +
-                  (decimal ? ". You might want to add an explicit cast to a bigger decimal." : "!"));
-}
+namespace {
 
 template <typename Op>
 void integer_arithmetic(Step& step, Vector a, Vector b, const uint8_t* valid, TileInput& input) {
@@ -125,7 +93,10 @@ void integer_arithmetic(Step& step, Vector a, Vector b, const uint8_t* valid, Ti
     const auto* y = b.as<int128_t>();
     const uint32_t bad =
         checked_loop<Op>(x, y, room<int128_t>(step.data), rows, allowed.low, allowed.high, input.live(), valid);
-    if (bad < rows) throw_overflow(*step.expr, step.expr->op == ExprOp::kNegate ? y[bad] : x[bad], y[bad]);
+    if (bad < rows) {
+      throw_failed(*step.expr, FailedValue::of(step.expr->op == ExprOp::kNegate ? y[bad] : x[bad]),
+                   FailedValue::of(y[bad]));
+    }
     return;
   }
   if (step.lane == Lane::kI32) {
@@ -176,6 +147,7 @@ Vector run_arithmetic(Step& step, TileInput& input) {
 }
 
 Vector run_negate(Step& step, TileInput& input) {
+  if (is_integer(step.lane) && !is_signed(step.expr->type)) return run_number_function(step, input);
   const Vector a = in_lane(step.args[0], input, argument_lane(step));
   const uint32_t rows = input.rows();
   if (step.lane == Lane::kF64 || step.lane == Lane::kF32) {
@@ -192,69 +164,6 @@ Vector run_negate(Step& step, TileInput& input) {
   return run_binary<SubtractOp>(step, {a.lane, kZeros.data(), nullptr}, a, input);
 }
 
-template <typename In, typename Out>
-void cast_to_real(Step& step, const In* in, Out* out, uint32_t rows) {
-  const int128_t power = power_of_ten(step.expr->power_of_ten);
-  const auto divisor = static_cast<Out>(int128_to_real<double>(power));
-  const int128_t exact = int128_t{1} << (sizeof(Out) == 8 ? 53 : 24);
-  const IntegerRange& range = step.args[0].range;
-  if (sizeof(In) <= 8 && range.low >= -exact && range.high <= exact) {
-    for (uint32_t i = 0; i < rows; ++i) out[i] = static_cast<Out>(in[i]) / divisor;
-    return;
-  }
-  // The two-step conversion of 128-bit integers differs from the 64-bit one in its roundings: the type decides.
-  const bool wide = step.args[0].expr->type == Physical::kI128 || sizeof(In) == 16 || step.expr->power_of_ten > 18;
-  for (uint32_t i = 0; i < rows; ++i) {
-    const auto value = static_cast<int128_t>(in[i]);
-    const auto narrow = static_cast<int64_t>(in[i]);
-    if (step.expr->power_of_ten == 0) {
-      if constexpr (sizeof(Out) == 8) {
-        out[i] = wide ? int_to_double(value) : int_to_double(narrow);
-      } else {
-        out[i] = wide ? int_to_float(value) : int_to_float(narrow);
-      }
-    } else if constexpr (sizeof(Out) == 8) {
-      out[i] = wide ? decimal_to_double(value, power, divisor)
-                    : decimal_to_double(narrow, static_cast<int64_t>(power), divisor);
-    } else {
-      out[i] = wide ? decimal_to_float(value, power, divisor)
-                    : decimal_to_float(narrow, static_cast<int64_t>(power), divisor);
-    }
-  }
-}
-
-Vector run_cast_to_real(Step& step, TileInput& input) {
-  const Lane from = step.args[0].lane;
-  const uint32_t rows = input.rows();
-  const Vector a = in_lane(step.args[0], input, from == Lane::kBool ? Lane::kI32 : from);
-  if (a.lane == step.lane) return a;
-  if (a.lane == Lane::kF32) {
-    convert_loop(a.as<float>(), room<double>(step.data), rows);
-  } else {
-    dispatch_integer_lane(a.lane, [&](auto type) {
-      using In = decltype(type);
-      if (step.lane == Lane::kF64) {
-        cast_to_real(step, a.as<In>(), room<double>(step.data), rows);
-      } else {
-        cast_to_real(step, a.as<In>(), room<float>(step.data), rows);
-      }
-    });
-  }
-  return {step.lane, step.data.data(), a.valid};
-}
-
-Vector run_cast(Step& step, TileInput& input) {
-  if (step.lane == Lane::kF64 || step.lane == Lane::kF32) return run_cast_to_real(step, input);
-  const int128_t factor = power_of_ten(step.expr->power_of_ten) * step.expr->factor;
-  if (factor == 1 && !step.may_throw) return in_lane(step.args[0], input, step.lane);
-  const Vector a = in_lane(step.args[0], input, step.lane);
-  if (step.factor.empty()) {
-    dispatch_integer_lane(step.lane,
-                          [&](auto type) { fill_literal(step.factor, static_cast<decltype(type)>(factor)); });
-  }
-  return run_binary<MultiplyOp>(step, a, {step.lane, step.factor.data(), nullptr}, input);
-}
-
 template <typename T>
 T literal_as(const Value& value) {
   if constexpr (std::is_same_v<T, std::string_view>) {
@@ -264,22 +173,6 @@ T literal_as(const Value& value) {
   } else {
     return static_cast<T>(value.integer);
   }
-}
-
-template <typename Body>
-void dispatch_lane(Lane lane, Body&& body) {
-  switch (lane) {
-    case Lane::kF32: body(float{}); break;
-    case Lane::kF64: body(double{}); break;
-    case Lane::kBytes: body(std::string_view{}); break;
-    default: dispatch_integer_lane(lane, body); break;
-  }
-}
-
-// A predicate's result: zero where it is NULL.
-Vector masked(Step& step, const uint8_t* valid, uint32_t rows) {
-  if (valid != nullptr) mask_and(step.data.as<uint8_t>(), valid, rows);
-  return {Lane::kBool, step.data.data(), valid};
 }
 
 // Integers compare as they are, floats by float_key().
@@ -298,7 +191,8 @@ bool decode_byte_lengths(const Step& step, TileInput& input) {
   });
 }
 
-// Whether the column's encoding answered a test of strings, and its NULLs.
+}  // namespace
+
 bool test_in_place(Step& step, TileInput& input, uint8_t* out, const uint8_t*& valid) {
   if (step.automaton == nullptr || decode_byte_lengths(step, input)) return false;
   const uint32_t column = tested_column(*step.expr);
@@ -306,6 +200,8 @@ bool test_in_place(Step& step, TileInput& input, uint8_t* out, const uint8_t*& v
   valid = input.valid(column);
   return true;
 }
+
+namespace {
 
 Vector run_comparison(Step& step, TileInput& input) {
   const uint32_t rows = input.rows();
@@ -328,11 +224,7 @@ Vector run_comparison(Step& step, TileInput& input) {
   }
   const uint8_t* valid = nullptr;
   if (test_in_place(step, input, out, valid)) return masked(step, valid, rows);
-  Lane lane = left->lane;
-  if (is_integer(left->expr->type)) {
-    lane = Lane::kI32;
-    for (const Step* arg : {left, right}) lane = std::max(lane, is_integer(arg->lane) ? arg->lane : Lane::kI32);
-  }
+  const Lane lane = common_lane(*left, *right);
   const Vector a = in_lane(*left, input, lane);
   if (literal) {
     dispatch_lane(lane, [&](auto type) {
@@ -401,54 +293,6 @@ Vector run_in(Step& step, TileInput& input) {
   return {Lane::kBool, out, valid};
 }
 
-Vector run_pattern(Step& step, TileInput& input) {
-  const uint32_t rows = input.rows();
-  uint8_t* out = room<uint8_t>(step.data);
-  const uint8_t* valid = nullptr;
-  if (test_in_place(step, input, out, valid)) return masked(step, valid, rows);
-  const Value& pattern = step.expr->args[1].literal;
-  if (pattern.null) {
-    std::fill_n(out, rows, uint8_t{0});
-    return {Lane::kBool, out, kAllNull.data()};
-  }
-  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
-  const auto* texts = a.as<std::string_view>();
-  if (step.automaton != nullptr) {
-    for (uint32_t i = 0; i < rows; ++i) out[i] = step.automaton->matches(texts[i]) ? 1 : 0;
-  } else {
-    const LikePattern direct(pattern.bytes);
-    for (uint32_t i = 0; i < rows; ++i) out[i] = direct.matches(texts[i]) ? 1 : 0;
-  }
-  return masked(step, a.valid, rows);
-}
-
-Vector run_length(Step& step, TileInput& input) {
-  const Expr& text = *step.args[0].expr;
-  if (step.expr->op == ExprOp::kByteLength && text.op == ExprOp::kColumn) {
-    if (const std::optional<Vector> stored = input.byte_lengths(text.column)) return *stored;
-  }
-  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
-  const auto* texts = a.as<std::string_view>();
-  auto* out = room<int32_t>(step.data);
-  const bool in_bytes = step.expr->op == ExprOp::kByteLength;
-  for (uint32_t i = 0; i < input.rows(); ++i) {
-    out[i] = static_cast<int32_t>(in_bytes ? texts[i].size() : count_code_points(texts[i]));
-  }
-  return {Lane::kI32, out, a.valid};
-}
-
-Vector run_substring(Step& step, TileInput& input) {
-  const StringTest::Part part = part_of(*step.expr);
-  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
-  const auto* texts = a.as<std::string_view>();
-  auto* out = room<std::string_view>(step.data);
-  for (uint32_t i = 0; i < input.rows(); ++i) {
-    const std::string_view behind = texts[i].substr(code_points_end(texts[i], part.skip));
-    out[i] = behind.substr(0, code_points_end(behind, part.count));
-  }
-  return {Lane::kBytes, out, a.valid};
-}
-
 Vector run_connective(Step& step, TileInput& input) {
   const uint32_t rows = input.rows();
   const bool conjunction = step.expr->op == ExprOp::kAnd;
@@ -504,7 +348,9 @@ Vector run_null_test(Step& step, TileInput& input) {
   return {Lane::kBool, out, nullptr};
 }
 
-Vector run(Step& step, TileInput& input) {
+}  // namespace
+
+Vector evaluate(Step& step, TileInput& input) {
   switch (step.expr->op) {
     case ExprOp::kColumn: return input.column(step.expr->column, step.lane);
     case ExprOp::kLiteral: return literal_vector(step, step.lane);
@@ -512,7 +358,27 @@ Vector run(Step& step, TileInput& input) {
     case ExprOp::kSubtract:
     case ExprOp::kMultiply: return run_arithmetic(step, input);
     case ExprOp::kNegate: return run_negate(step, input);
-    case ExprOp::kCast: return run_cast(step, input);
+    case ExprOp::kDivide:
+    case ExprOp::kIntegerDivide:
+    case ExprOp::kModulo: return run_division(step, input);
+    case ExprOp::kAbs:
+    case ExprOp::kRound:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kTruncate: return run_number_function(step, input);
+    case ExprOp::kSign: return run_sign(step, input);
+    case ExprOp::kCast:
+    case ExprOp::kTryCast: return run_cast(step, input);
+    case ExprOp::kDatePart:
+    case ExprOp::kEpoch:
+    case ExprOp::kDateTrunc:
+    case ExprOp::kDateDiff:
+    case ExprOp::kAddInterval:
+    case ExprOp::kAddDays:
+    case ExprOp::kDateToMoment:
+    case ExprOp::kMomentToDate:
+    case ExprOp::kRescaleMoment:
+    case ExprOp::kTruncateMoment: return run_date_function(step, input);
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
     case ExprOp::kLess:
@@ -524,23 +390,30 @@ Vector run(Step& step, TileInput& input) {
     case ExprOp::kRegexp: return run_pattern(step, input);
     case ExprOp::kLength:
     case ExprOp::kByteLength: return run_length(step, input);
-    case ExprOp::kSubstring: return run_substring(step, input);
+    case ExprOp::kSubstring:
+    case ExprOp::kSuffix: return run_part(step, input);
+    case ExprOp::kConcat:
+    case ExprOp::kTrim:
+    case ExprOp::kPosition:
+    case ExprOp::kReplace: return run_text_function(step, input);
     case ExprOp::kAnd:
     case ExprOp::kOr: return run_connective(step, input);
     case ExprOp::kNot: return run_not(step, input);
     case ExprOp::kIsNull:
     case ExprOp::kIsNotNull: return run_null_test(step, input);
+    case ExprOp::kDistinct:
+    case ExprOp::kNotDistinct: return run_distinct(step, input);
+    case ExprOp::kCase: return run_case(step, input);
+    case ExprOp::kCoalesce: return run_coalesce(step, input);
+    case ExprOp::kGreatest:
+    case ExprOp::kLeast: return run_extreme(step, input);
   }
   throw Error(ErrorCode::kInternal, "unknown expression");
 }
 
-}  // namespace
-
-Vector evaluate(Step& step, TileInput& input) { return run(step, input); }
-
 Vector evaluate_predicate(Step& step, TileInput& input) {
   if (step.expr->op == ExprOp::kLiteral) return literal_vector(step, Lane::kBool);
-  Vector vector = run(step, input);
+  Vector vector = evaluate(step, input);
   if (vector.lane == Lane::kBool) return vector;
   const uint32_t rows = input.rows();
   uint8_t* out = room<uint8_t>(step.converted);

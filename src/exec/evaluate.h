@@ -16,7 +16,8 @@ namespace basalt::exec {
 struct Step {
   const Expr* expr = nullptr;
   Lane lane = Lane::kI32;
-  bool may_throw = false;  // this operation itself: computed in 128 bits, every row checked
+  bool may_throw = false;  // this operation itself: arithmetic is computed in 128 bits, every row checked
+  bool null_if_out_of_range = false;  // what it would throw is NULL
   IntegerRange range;      // of the values, for integers
   std::vector<Step> args;
 
@@ -24,7 +25,8 @@ struct Step {
   Buffer valid;      // where two arguments' NULLs meet
   Buffer converted;  // the results in a wider lane; a literal, repeated
   Lane converted_lane = Lane::kBool;
-  Buffer factor;                   // kCast: its factor, repeated
+  Buffer texts;                    // strings that it makes
+  Buffer masks[2];                 // choices: rows without a value, rows that get one
   std::vector<int128_t> integers;  // kIn: the list, sorted
   std::vector<double> reals;
   std::vector<std::string_view> strings;  // sorted
@@ -55,6 +57,23 @@ Vector evaluate_predicate(Step& step, TileInput& input);
 
 // Checks that a caller's expression is well-formed: types, arities, columns. Throws Error(kInvalidArgument).
 void check_expression(const Expr& expr, const std::vector<PipelineColumn>& columns);
+
+// How a cast between integers computes in a lane: times `by`, or divided by it. The arguments of the one and the
+// results of the other must lie within [least, most].
+struct IntegerScaling {
+  bool up = true;
+  int128_t by = 1;
+  int128_t least = 0;
+  int128_t most = 0;
+};
+IntegerScaling scaling_in(const Expr& cast, Lane lane);
+struct RealToDecimal;
+RealToDecimal real_to_decimal(const Expr& cast);
+
+// 10^|digits| as kRound of floats has it.
+double rounding_modifier(int32_t digits);
+// 10^|power_of_ten| of a change of units.
+int64_t moment_power(const Expr& expr);
 
 // Whether both have the same value for every row.
 bool same_expression(const Expr& a, const Expr& b);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "basalt/core/error.h"
+#include "exec/calendar.h"
 #include "exec/evaluate.h"
 #include "exec/scalar.h"
 #include "exec/string_tests.h"
@@ -25,16 +26,56 @@ bool is_arithmetic(ExprOp op) {
   return op == ExprOp::kAdd || op == ExprOp::kSubtract || op == ExprOp::kMultiply || op == ExprOp::kNegate;
 }
 
-// An integer operation may throw by itself even if its arguments do not.
-bool own_overflow(const Step& step, const Expr& expr, const StatisticsList& stats, const Bounds& bounds) {
-  if (!bounds.may_throw || !is_integer(expr.type)) return false;
-  if (!is_arithmetic(expr.op) && expr.op != ExprOp::kCast) return false;
-  if (step.args.empty()) return false;
+// Functions of numbers that compute in the lane of their result.
+bool is_number_function(ExprOp op) {
+  switch (op) {
+    case ExprOp::kCast:
+    case ExprOp::kTryCast:
+    case ExprOp::kDivide:
+    case ExprOp::kIntegerDivide:
+    case ExprOp::kModulo:
+    case ExprOp::kAbs:
+    case ExprOp::kRound:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kTruncate: return true;
+    default: return false;
+  }
+}
+
+// Functions of dates that compute in 64 bits, whatever their results are.
+bool makes_moments(const Expr& expr) {
+  switch (expr.op) {
+    case ExprOp::kDateTrunc:
+    case ExprOp::kDateDiff:
+    case ExprOp::kAddInterval:
+    case ExprOp::kDateToMoment:
+    case ExprOp::kRescaleMoment:
+    case ExprOp::kTruncateMoment: return true;
+    default: return false;
+  }
+}
+
+bool is_choice(ExprOp op) {
+  return op == ExprOp::kCase || op == ExprOp::kCoalesce || op == ExprOp::kGreatest || op == ExprOp::kLeast;
+}
+// Whether an argument of a choice is a value and not a condition.
+bool is_chosen(const Expr& choice, size_t arg) {
+  return choice.op != ExprOp::kCase || arg % 2 == 1 || arg + 1 == choice.args.size();
+}
+
+// An operation may throw by itself even if its arguments do not.
+bool own_overflow(const Expr& expr, const StatisticsList& stats, const Bounds& bounds) {
+  if (!bounds.may_throw || is_choice(expr.op) || expr.args.empty()) return false;
   // Arguments that throw have been clamped to their limits, so the proof is repeated with them as plain columns.
   Expr shallow = expr;
   std::vector<Statistics> known(expr.args.size());
   StatisticsList list;
   for (size_t i = 0; i < expr.args.size(); ++i) {
+    if (expr.args[i].op == ExprOp::kLiteral) {
+      list.push_back(nullptr);
+      continue;
+    }
     const Bounds arg = bounds_of(expr.args[i], stats);
     known[i].rows = 1;
     known[i].min = arg.low;
@@ -108,6 +149,15 @@ void check_arithmetic(const Expr& expr, size_t arity) {
   check_same_type(expr, expr.type);
 }
 
+void check_rounding(const Expr& expr) {
+  check_arithmetic(expr, 1);
+  const bool digits_of_float = is_float(expr.type) && expr.op == ExprOp::kRound;
+  const int32_t most = digits_of_float ? 400 : is_float(expr.type) ? 0 : 38;
+  if (expr.power_of_ten > most || expr.power_of_ten < (digits_of_float ? -most : 0)) {
+    fail("rounding to 10^" + std::to_string(expr.power_of_ten));
+  }
+}
+
 void check_in_list(const Expr& expr) {
   check_same_type(expr, expr.args[0].type);
   for (size_t i = 1; i < expr.args.size(); ++i) {
@@ -130,6 +180,33 @@ void check_regexp(const Expr& expr) {
   if (std::string reason = make_automaton(*test).reason; !reason.empty()) fail("a regular expression: " + reason);
 }
 
+bool is_constant(const Expr& expr, Physical type) {
+  return expr.op == ExprOp::kLiteral && expr.type == type && !expr.literal.null;
+}
+
+void check_text_function(const Expr& expr) {
+  const bool suffix = expr.op == ExprOp::kSuffix;
+  const bool trim = expr.op == ExprOp::kTrim;
+  const size_t arity = suffix || expr.op == ExprOp::kPosition ? 2 : 3;
+  if (expr.op == ExprOp::kConcat) {
+    check_arity(expr, 1, ~size_t{0});
+  } else {
+    check_arity(expr, arity, arity);
+  }
+  if (suffix && (!is_constant(expr.args[1], Physical::kI64) || expr.args[1].literal.integer < 0)) {
+    fail("the end of a string without its length");
+  }
+  if (trim && (!is_constant(expr.args[1], Physical::kBytes) || !is_constant(expr.args[2], Physical::kI64))) {
+    fail("something else than constants trimmed");
+  }
+  for (size_t i = 0; i < (suffix || trim ? 1 : expr.args.size()); ++i) {
+    if (expr.args[i].type != Physical::kBytes) fail("a function of strings over something else");
+  }
+  if (expr.type != (expr.op == ExprOp::kPosition ? Physical::kI64 : Physical::kBytes)) {
+    fail("a function of strings of another type");
+  }
+}
+
 void check_substring(const Expr& expr) {
   check_arity(expr, 3, 3);
   if (expr.type != Physical::kBytes || expr.args[0].type != Physical::kBytes) fail("a substring of no string");
@@ -140,15 +217,78 @@ void check_substring(const Expr& expr) {
   }
 }
 
+bool is_moment(const Expr& expr) { return expr.type == Physical::kI64; }
+bool is_date_or_moment(const Expr& expr) { return expr.type == Physical::kI32 || is_moment(expr); }
+
+// Arguments from `first` on are numbers that the operation is made of; parts lie below `end`, others have none.
+void check_date_function(const Expr& expr, size_t arity, size_t first, int64_t end = 0) {
+  check_arity(expr, arity, arity);
+  for (size_t i = 0; i < first; ++i) {
+    if (!is_date_or_moment(expr.args[i]) || expr.args[i].type != expr.args[0].type) fail("a date of another type");
+  }
+  for (size_t i = first; i < arity; ++i) {
+    const Expr& arg = expr.args[i];
+    if (arg.op != ExprOp::kLiteral || !is_moment(arg) || arg.literal.null) fail("a date function without its constants");
+    if (end > 0 && (arg.literal.integer < 0 || arg.literal.integer >= end)) fail("no such part of a date");
+  }
+}
+
+void check_units(const Expr& expr) {
+  check_arity(expr, 1, 1);
+  const bool from_date = expr.op == ExprOp::kDateToMoment;
+  const bool to_date = expr.op == ExprOp::kMomentToDate;
+  if (expr.args[0].type != (from_date ? Physical::kI32 : Physical::kI64)) fail("units of something else than time");
+  if (expr.type != (to_date ? Physical::kI32 : Physical::kI64)) fail("units of something else than time");
+  const bool truncates = expr.op == ExprOp::kTruncateMoment;
+  if (from_date && expr.factor < 1) fail("a day without units");
+  if (expr.power_of_ten > 18 || expr.power_of_ten < (truncates ? 0 : -18)) fail("units that far apart");
+}
+
+void check_dates(const Expr& expr) {
+  switch (expr.op) {
+    case ExprOp::kDatePart:
+    case ExprOp::kDateTrunc: check_date_function(expr, 2, 1, kDateParts); break;
+    case ExprOp::kDateDiff: check_date_function(expr, 3, 2, kDateParts); break;
+    case ExprOp::kAddInterval: check_date_function(expr, 4, 1); break;
+    case ExprOp::kEpoch: check_date_function(expr, 1, 1); break;
+    case ExprOp::kAddDays:
+      check_arity(expr, 2, 2);
+      if (expr.args[0].type != Physical::kI32 || !is_moment(expr.args[1])) fail("days added to something else");
+      break;
+    default: check_units(expr); break;
+  }
+  const Physical type = expr.op == ExprOp::kEpoch                                          ? Physical::kF64
+                        : expr.op == ExprOp::kAddDays || expr.op == ExprOp::kMomentToDate ? Physical::kI32
+                                                                                           : Physical::kI64;
+  if (expr.type != type) fail("a date function of another type");
+}
+
+void check_choice(const Expr& expr) {
+  if (expr.op == ExprOp::kCase && (expr.args.size() < 3 || expr.args.size() % 2 == 0)) {
+    fail("CASE with " + std::to_string(expr.args.size()) + " arguments");
+  }
+  check_arity(expr, 1, ~size_t{0});
+  for (size_t i = 0; i < expr.args.size(); ++i) {
+    const Physical type = is_chosen(expr, i) ? expr.type : Physical::kU8;
+    if (expr.args[i].type != type) fail("a choice among values of different types");
+  }
+}
+
 void check_cast(const Expr& expr) {
   check_arity(expr, 1, 1);
   check_number(expr);
   check_number(expr.args[0]);
-  if (is_float(expr.args[0].type) && !is_float(expr.type)) fail("a cast from float to integer");
-  if (expr.args[0].type == Physical::kF64 && expr.type == Physical::kF32) fail("a cast from double to float");
-  if (expr.power_of_ten < 0 || expr.power_of_ten > 38) {
+  const bool between_integers = is_integer(expr.type) && is_integer(expr.args[0].type);
+  if (expr.power_of_ten < (between_integers ? -38 : 0) || expr.power_of_ten > 38) {
     fail("a cast by 10^" + std::to_string(expr.power_of_ten));
   }
+  if (expr.factor < 1 || (expr.factor != 1 && (!between_integers || expr.power_of_ten < 0))) {
+    fail("a cast by a factor of " + std::to_string(expr.factor));
+  }
+  if (is_float(expr.args[0].type) && is_integer(expr.type) && expr.limit == 0 && expr.power_of_ten != 0) {
+    fail("a cast to a decimal without its digits");
+  }
+  if (expr.power_of_ten <= 0) return;
   int128_t product = 0;
   if (__builtin_mul_overflow(power_of_ten(expr.power_of_ten), static_cast<int128_t>(expr.factor), &product)) {
     fail("a cast by a factor beyond 128 bits");
@@ -184,13 +324,26 @@ Step prepare(const Expr& expr, const StatisticsList& stats, Automata& automata) 
   }
   if (is_integer(expr.type)) step.range = {bounds.low.integer, bounds.high.integer};
   step.lane = lane_of_type(expr.type, bounds);
-  if (own_overflow(step, expr, stats, bounds)) {
-    step.may_throw = true;
+  if (makes_moments(expr)) step.lane = Lane::kI64;
+  step.null_if_out_of_range = expr.op == ExprOp::kTryCast;
+  if (step.null_if_out_of_range) {
+    Expr strict = expr;
+    strict.op = ExprOp::kCast;
+    step.may_throw = own_overflow(strict, stats, bounds_of(strict, stats));
+  } else {
+    step.may_throw = own_overflow(expr, stats, bounds);
+  }
+  if (step.may_throw && is_arithmetic(expr.op) && is_integer(step.lane)) {
     step.lane = Lane::kI128;
-  } else if (is_integer(step.lane) && (is_arithmetic(expr.op) || expr.op == ExprOp::kCast)) {
+  } else if (is_integer(step.lane) && (is_arithmetic(expr.op) || is_number_function(expr.op))) {
     // Intermediate lanes are never narrower than what they are computed from.
     for (const Step& arg : step.args) {
       if (is_integer(arg.lane)) step.lane = std::max(step.lane, arg.lane);
+    }
+  } else if (is_integer(step.lane) && is_choice(expr.op)) {
+    for (size_t i = 0; i < step.args.size(); ++i) {
+      const Step& arg = step.args[i];
+      if (is_chosen(expr, i) && is_integer(arg.lane)) step.lane = std::max(step.lane, arg.lane);
     }
   }
   return step;
@@ -236,14 +389,43 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
     case ExprOp::kAdd:
     case ExprOp::kSubtract:
     case ExprOp::kMultiply: check_arithmetic(expr, 2); break;
-    case ExprOp::kNegate: check_arithmetic(expr, 1); break;
-    case ExprOp::kCast: check_cast(expr); break;
+    case ExprOp::kNegate:
+    case ExprOp::kAbs: check_arithmetic(expr, 1); break;
+    case ExprOp::kDivide:
+      check_arithmetic(expr, 2);
+      if (!is_float(expr.type)) fail("a division of integers that is to be exact");
+      break;
+    case ExprOp::kIntegerDivide:
+    case ExprOp::kModulo: check_arithmetic(expr, 2); break;
+    case ExprOp::kSign:
+      check_arity(expr, 1, 1);
+      check_number(expr.args[0]);
+      if (expr.type != Physical::kI8) fail("a sign that is not of 8 bits");
+      break;
+    case ExprOp::kRound:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kTruncate: check_rounding(expr); break;
+    case ExprOp::kCast:
+    case ExprOp::kTryCast: check_cast(expr); break;
+    case ExprOp::kDatePart:
+    case ExprOp::kEpoch:
+    case ExprOp::kDateTrunc:
+    case ExprOp::kDateDiff:
+    case ExprOp::kAddInterval:
+    case ExprOp::kAddDays:
+    case ExprOp::kDateToMoment:
+    case ExprOp::kMomentToDate:
+    case ExprOp::kRescaleMoment:
+    case ExprOp::kTruncateMoment: check_dates(expr); break;
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
     case ExprOp::kLess:
     case ExprOp::kLessEqual:
     case ExprOp::kGreater:
     case ExprOp::kGreaterEqual:
+    case ExprOp::kDistinct:
+    case ExprOp::kNotDistinct:
       check_arity(expr, 2, 2);
       check_same_type(expr, expr.args[0].type);
       break;
@@ -260,6 +442,11 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
       if (expr.type != Physical::kI64) fail("a length that is not of 64 bits");
       break;
     case ExprOp::kSubstring: check_substring(expr); break;
+    case ExprOp::kSuffix:
+    case ExprOp::kConcat:
+    case ExprOp::kTrim:
+    case ExprOp::kPosition:
+    case ExprOp::kReplace: check_text_function(expr); break;
     case ExprOp::kAnd:
     case ExprOp::kOr:
       check_arity(expr, 1, kMany);
@@ -271,6 +458,10 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
       break;
     case ExprOp::kIsNull:
     case ExprOp::kIsNotNull: check_arity(expr, 1, 1); break;
+    case ExprOp::kCase:
+    case ExprOp::kCoalesce:
+    case ExprOp::kGreatest:
+    case ExprOp::kLeast: check_choice(expr); break;
   }
 }
 

@@ -1,7 +1,9 @@
 // Expressions as SQL-like text, for explain.
+#include <cstdlib>
 #include <string>
 
 #include "basalt/exec/pipeline.h"
+#include "exec/date_parts.h"
 #include "exec/string_tests.h"
 
 namespace basalt {
@@ -28,22 +30,27 @@ const char* infix(ExprOp op) {
     case ExprOp::kAdd: return " + ";
     case ExprOp::kSubtract: return " - ";
     case ExprOp::kMultiply: return " * ";
+    case ExprOp::kDivide: return " / ";
+    case ExprOp::kIntegerDivide: return " // ";
+    case ExprOp::kModulo: return " % ";
     case ExprOp::kEqual: return " = ";
     case ExprOp::kNotEqual: return " <> ";
     case ExprOp::kLess: return " < ";
     case ExprOp::kLessEqual: return " <= ";
     case ExprOp::kGreater: return " > ";
     case ExprOp::kGreaterEqual: return " >= ";
+    case ExprOp::kDistinct: return " IS DISTINCT FROM ";
+    case ExprOp::kNotDistinct: return " IS NOT DISTINCT FROM ";
     case ExprOp::kAnd: return " AND ";
     default: return " OR ";
   }
 }
 
 std::string cast_text(const Expr& expr, const std::string& inner) {
-  std::string out = "CAST(" + inner;
+  std::string out = (expr.op == ExprOp::kTryCast ? "TRY_CAST(" : "CAST(") + inner;
   if (expr.power_of_ten != 0) {
-    const bool divides = is_float(expr.type);
-    out += (divides ? " / 10^" : " * 10^") + std::to_string(expr.power_of_ten);
+    const bool divides = is_float(expr.type) || expr.power_of_ten < 0;
+    out += (divides ? " / 10^" : " * 10^") + std::to_string(std::abs(expr.power_of_ten));
   }
   if (expr.factor != 1) out += " * " + std::to_string(expr.factor);
   return out + " AS " + to_string(expr.type) + ")";
@@ -57,15 +64,92 @@ std::string call(const char* function, const Expr& expr, const std::vector<std::
   return out + ")";
 }
 
+// The function of that name; nullptr if the operation is none.
+const char* function_name(ExprOp op) {
+  switch (op) {
+    case ExprOp::kAbs: return "abs";
+    case ExprOp::kSign: return "sign";
+    case ExprOp::kRound: return "round";
+    case ExprOp::kFloor: return "floor";
+    case ExprOp::kCeil: return "ceil";
+    case ExprOp::kTruncate: return "trunc";
+    case ExprOp::kGreatest: return "greatest";
+    case ExprOp::kLeast: return "least";
+    case ExprOp::kCoalesce: return "coalesce";
+    case ExprOp::kLength: return "length";
+    case ExprOp::kByteLength: return "strlen";
+    case ExprOp::kRegexp: return "regexp_matches";
+    case ExprOp::kSuffix: return "right";
+    case ExprOp::kConcat: return "concat";
+    case ExprOp::kPosition: return "strpos";
+    case ExprOp::kReplace: return "replace";
+    default: return nullptr;
+  }
+}
+
+// Functions of dates, the part first.
+std::string date_text(const Expr& expr, const std::vector<std::string>& names) {
+  const auto part = [&](size_t arg) {
+    return "'" + std::string(exec::name_of(static_cast<exec::DatePart>(expr.args[arg].literal.integer))) + "'";
+  };
+  const std::string first = text(expr.args[0], names, false);
+  switch (expr.op) {
+    case ExprOp::kDatePart: return "date_part(" + part(1) + ", " + first + ")";
+    case ExprOp::kDateTrunc: return "date_trunc(" + part(1) + ", " + first + ")";
+    case ExprOp::kDateDiff: return "date_diff(" + part(2) + ", " + first + ", " + text(expr.args[1], names, false) + ")";
+    case ExprOp::kEpoch: return "epoch(" + first + ")";
+    case ExprOp::kAddInterval:
+      return "(" + first + " + INTERVAL '" + literal_text(expr.args[1]) + " months " + literal_text(expr.args[2]) +
+             " days " + literal_text(expr.args[3]) + " microseconds')";
+    case ExprOp::kAddDays: return "(" + first + " + " + text(expr.args[1], names, true) + ")";
+    case ExprOp::kMomentToDate: return "CAST(" + first + " AS date)";
+    default: return "CAST(" + first + " AS timestamp)";
+  }
+}
+
+// Integers lose their last digits.
+std::string rounding_text(const Expr& expr, const std::string& inner) {
+  const std::string digits = std::to_string(expr.power_of_ten);
+  const std::string name = function_name(expr.op);
+  if (expr.power_of_ten == 0) return name + "(" + inner + ")";
+  return is_float(expr.type) ? name + "(" + inner + ", " + digits + ")" : name + "(" + inner + " / 10^" + digits + ")";
+}
+
+std::string case_text(const Expr& expr, const std::vector<std::string>& names) {
+  std::string out = "CASE";
+  for (size_t i = 0; i + 1 < expr.args.size(); i += 2) {
+    out += " WHEN " + text(expr.args[i], names, false) + " THEN " + text(expr.args[i + 1], names, false);
+  }
+  return out + " ELSE " + text(expr.args.back(), names, false) + " END";
+}
+
 std::string text(const Expr& expr, const std::vector<std::string>& names, bool inside) {
   switch (expr.op) {
     case ExprOp::kColumn: return expr.column < names.size() ? names[expr.column] : "#" + std::to_string(expr.column);
     case ExprOp::kLiteral: return literal_text(expr);
     case ExprOp::kNegate: return "-" + text(expr.args[0], names, true);
-    case ExprOp::kCast: return cast_text(expr, text(expr.args[0], names, true));
-    case ExprOp::kLength: return call("length", expr, names);
-    case ExprOp::kByteLength: return call("strlen", expr, names);
-    case ExprOp::kRegexp: return call("regexp_matches", expr, names);
+    case ExprOp::kCast:
+    case ExprOp::kTryCast: return cast_text(expr, text(expr.args[0], names, true));
+    case ExprOp::kCase: return case_text(expr, names);
+    case ExprOp::kTrim: {
+      const int128_t sides = expr.args[2].literal.integer;
+      const std::string name = sides == 1 ? "ltrim(" : sides == 2 ? "rtrim(" : "trim(";
+      return name + text(expr.args[0], names, false) + ", " + text(expr.args[1], names, false) + ")";
+    }
+    case ExprOp::kDatePart:
+    case ExprOp::kEpoch:
+    case ExprOp::kDateTrunc:
+    case ExprOp::kDateDiff:
+    case ExprOp::kAddInterval:
+    case ExprOp::kAddDays:
+    case ExprOp::kDateToMoment:
+    case ExprOp::kMomentToDate:
+    case ExprOp::kRescaleMoment:
+    case ExprOp::kTruncateMoment: return date_text(expr, names);
+    case ExprOp::kRound:
+    case ExprOp::kFloor:
+    case ExprOp::kCeil:
+    case ExprOp::kTruncate: return rounding_text(expr, text(expr.args[0], names, true));
     case ExprOp::kSubstring: {
       Expr from_one = expr;
       from_one.args[1].literal.integer += 1;
@@ -74,6 +158,7 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
     }
     default: break;
   }
+  if (const char* function = function_name(expr.op)) return call(function, expr, names);
   std::string out;
   switch (expr.op) {
     case ExprOp::kNot: out = "NOT " + text(expr.args[0], names, true); break;

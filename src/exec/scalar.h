@@ -6,6 +6,13 @@
 
 namespace basalt::exec {
 
+// What a function of single values says beside its result.
+enum class Outcome : uint8_t {
+  kValue,
+  kNull,
+  kOutOfRange,  // an error, if the row counts
+};
+
 BASALT_HD int128_t power_of_ten(int32_t exponent) {
   int128_t power = 1;
   for (int32_t i = 0; i < exponent; ++i) power *= 10;

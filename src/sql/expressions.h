@@ -23,7 +23,15 @@ class NotLowered : public std::runtime_error {
 // Gives the expression behind a column reference (bound or by position), or throws NotLowered.
 using ColumnResolver = std::function<Expr(const duckdb::Expression& reference)>;
 
-Expr lower_expression(const duckdb::Expression& expression, const ColumnResolver& columns);
+// Settings of a session that change what expressions mean. What is not known is refused.
+struct SessionRules {
+  bool ieee_floats = false;  // x / 0 is infinite and not NULL
+
+  static SessionRules of(duckdb::ClientContext& context);
+};
+
+Expr lower_expression(const duckdb::Expression& expression, const ColumnResolver& columns,
+                      const SessionRules& rules = {});
 
 std::optional<ExprOp> comparison_op(duckdb::ExpressionType type);
 Expr make_expr(ExprOp op, Physical type, std::vector<Expr> args);

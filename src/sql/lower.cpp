@@ -65,7 +65,7 @@ Field field_of(const std::string& name, const LogicalType& type, Physical physic
 
 class QueryLowering {
  public:
-  explicit QueryLowering(duckdb::ClientContext& context) : context_(context) {}
+  explicit QueryLowering(duckdb::ClientContext& context) : context_(context), rules_(SessionRules::of(context)) {}
 
   std::shared_ptr<const LoweredQuery> run(LogicalOperator& root) {
     root.ResolveOperatorTypes();
@@ -123,7 +123,8 @@ class QueryLowering {
   }
 
   Expr lower_over(const duckdb::Expression& expression, const QueryNode& input) const {
-    return lower_expression(expression, [&](const duckdb::Expression& reference) { return resolve(reference, input); });
+    return lower_expression(
+        expression, [&](const duckdb::Expression& reference) { return resolve(reference, input); }, rules_);
   }
 
   void bind(duckdb::idx_t table, duckdb::idx_t column, size_t place, std::string reason = {}) {
@@ -373,6 +374,7 @@ class QueryLowering {
     std::string reason;  // why it cannot be read; empty: it can
   };
   duckdb::ClientContext& context_;
+  SessionRules rules_;
   std::shared_ptr<LoweredQuery> result_ = std::make_shared<LoweredQuery>();
   const duckdb::MultiFileBindData* bind_data_ = nullptr;
   std::map<duckdb::idx_t, size_t> numbers_;  // column of the scan → place in it

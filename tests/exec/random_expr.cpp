@@ -9,6 +9,7 @@
 #include "core/bitmap.h"
 #include "core/utf8.h"
 #include "exec/bounds.h"
+#include "exec/plain_functions.h"
 #include "exec/scalar.h"
 
 namespace basalt::test {
@@ -78,26 +79,6 @@ Value arithmetic(const Expr& expr, const Value& a, const Value& b) {
   return checked(expr, overflow, value);
 }
 
-Value cast(const Expr& expr, const Value& a) {
-  if (a.null) return Value::of_null(expr.type);
-  if (is_float(a.type)) return Value::of_real(expr.type, a.real);
-  const int128_t power = exec::power_of_ten(expr.power_of_ten);
-  if (expr.type == Physical::kF64) {
-    const bool wide = a.type == Physical::kI128 || a.type == Physical::kU64;
-    const auto divisor = exec::int128_to_real<double>(power);
-    if (expr.power_of_ten == 0) {
-      return Value::of_real(
-          expr.type, wide ? exec::int_to_double(a.integer) : exec::int_to_double(static_cast<int64_t>(a.integer)));
-    }
-    return Value::of_real(expr.type, wide ? exec::decimal_to_double(a.integer, power, divisor)
-                                          : exec::decimal_to_double(static_cast<int64_t>(a.integer),
-                                                                    static_cast<int64_t>(power), divisor));
-  }
-  int128_t value = 0;
-  const bool overflow = __builtin_mul_overflow(a.integer, power * expr.factor, &value);
-  return checked(expr, overflow, value);
-}
-
 bool compares(ExprOp op, int order) {
   switch (op) {
     case ExprOp::kEqual: return order == 0;
@@ -142,11 +123,13 @@ Value evaluate_row(const Expr& expr, const std::vector<const Column*>& columns, 
       const Value a = arg(0);
       if (a.null) return Value::of_null(expr.type);
       if (is_float(expr.type)) return Value::of_real(expr.type, -a.real);
+      if (!is_signed(expr.type) && a.integer != 0) {
+        return Value::of_integer(expr.type, exec::range_of(expr.type).high + 1 - a.integer);
+      }
       int128_t value = 0;
       const bool overflow = __builtin_sub_overflow(int128_t{0}, a.integer, &value);
       return checked(expr, overflow, value);
     }
-    case ExprOp::kCast: return cast(expr, arg(0));
     case ExprOp::kIn: {
       const Value a = arg(0);
       if (a.null) return Value::of_null(Physical::kU8);
@@ -196,11 +179,31 @@ Value evaluate_row(const Expr& expr, const std::vector<const Column*>& columns, 
       const Value a = arg(0);
       return a.null ? a : boolean(a.integer == 0);
     }
+    case ExprOp::kDistinct:
+    case ExprOp::kNotDistinct: {
+      const Value a = arg(0);
+      const Value b = arg(1);
+      const bool same = a.null || b.null ? a.null && b.null : compare(a, b) == 0;
+      return boolean(same == (expr.op == ExprOp::kNotDistinct));
+    }
+    case ExprOp::kCase:
+      for (size_t i = 0; i + 1 < expr.args.size(); i += 2) {
+        if (const Value condition = arg(i); !condition.null && condition.integer != 0) return arg(i + 1);
+      }
+      return arg(expr.args.size() - 1);
+    case ExprOp::kCoalesce:
+      for (size_t i = 0; i < expr.args.size(); ++i) {
+        if (Value a = arg(i); !a.null) return a;
+      }
+      return Value::of_null(expr.type);
     case ExprOp::kIsNull: return boolean(arg(0).null);
     case ExprOp::kIsNotNull: return boolean(!arg(0).null);
     default: {
-      const Value a = arg(0);
-      const Value b = arg(1);
+      std::vector<Value> args;
+      for (size_t i = 0; i < expr.args.size(); ++i) args.push_back(arg(i));
+      if (std::optional<Value> result = plain_function(expr, args)) return *std::move(result);
+      const Value& a = args[0];
+      const Value& b = args[1];
       if (a.null || b.null) return Value::of_null(Physical::kU8);
       return boolean(compares(expr.op, compare(a, b)));
     }
@@ -359,10 +362,28 @@ bool fits_microseconds(const Column& column) {
   return true;
 }
 
+// CASE or COALESCE of columns and literals of one type.
+Expr random_choice(Random& random, const std::vector<const Column*>& columns, uint32_t index, Expr other) {
+  const Physical type = physical_of(columns[index]->type);
+  const Expr literal = near_literal(random, *columns[index]);
+  if (below(random, 3) == 0) return make_expr(ExprOp::kCoalesce, type, {column_expr(index, type), other, literal});
+  std::vector<Expr> args;
+  for (uint64_t i = 0; i <= below(random, 2); ++i) {
+    args.push_back(random_predicate(random, columns, 0, false));
+    args.push_back(below(random, 2) == 0 ? column_expr(index, type) : literal);
+  }
+  args.push_back(below(random, 4) == 0 ? null_expr(type) : std::move(other));
+  return make_expr(ExprOp::kCase, type, std::move(args));
+}
+
 // A column, or the same in another form that is still comparable.
 Expr operand(Random& random, const std::vector<const Column*>& columns, uint32_t index, bool arithmetic) {
   const Physical type = physical_of(columns[index]->type);
   Expr column = column_expr(index, type);
+  if (below(random, 8) == 0) {
+    Expr other = arithmetic ? operand(random, columns, index, true) : near_literal(random, *columns[index]);
+    return random_choice(random, columns, index, std::move(other));
+  }
   if (!arithmetic || !is_integer(type) || below(random, 2) == 0) return column;
   Expr one = integer_expr(type, 1);
   return make_expr(below(random, 2) == 0 ? ExprOp::kAdd : ExprOp::kMultiply, type, {column, one});
@@ -422,6 +443,9 @@ Expr random_predicate(Random& random, const std::vector<const Column*>& columns,
   if (below(random, 8) == 0) args[1] = operand(random, columns, index, arithmetic);
   for (uint32_t other = 0; other < columns.size() && below(random, 6) == 0; ++other) {
     if (other != index && physical_of(columns[other]->type) == type) args[1] = column_expr(other, type);
+  }
+  if (below(random, 8) == 0) {
+    return make_expr(below(random, 2) == 0 ? ExprOp::kDistinct : ExprOp::kNotDistinct, Physical::kU8, std::move(args));
   }
   return make_expr(op, Physical::kU8, std::move(args));
 }

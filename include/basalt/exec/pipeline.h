@@ -24,14 +24,40 @@ enum class ExprOp : uint8_t {
   kAdd,      // 2 args of the result's type
   kSubtract,
   kMultiply,
-  kNegate,  // 1 arg
-  kCast,    // 1 arg; see `power_of_ten`
+  kNegate,         // 1 arg; of unsigned integers it wraps around
+  kDivide,         // of floats, as IEEE 754 has it
+  kIntegerDivide,  // of integers towards zero, of floats as kDivide; by zero it is NULL
+  kModulo,         // with the sign of args[0]; by zero it is NULL for integers and NaN for floats
+  kAbs,            // 1 arg
+  kSign,           // 1 arg → −1, 0 or 1 as kI8; 0 for NaN
+  // To whole numbers. Integers are decimals here, of which the last `power_of_ten` digits go; kRound of floats keeps
+  // `power_of_ten` digits behind the point, which may be negative. Halves go away from zero.
+  kRound,
+  kFloor,
+  kCeil,
+  kTruncate,
+  kCast,     // 1 arg; see `power_of_ten`. Floats become integers by rounding halves to even, decimals away from zero
+  kTryCast,  // the same, NULL where kCast is an error
+  // Dates are kI32, days since 1970; moments kI64, microseconds since 1970 unless said otherwise; the largest number of
+  // either and its negative are infinite. Parts are literals of kI64: see DatePart in exec/calendar.h.
+  kDatePart,         // of args[0], a date or moment, the part args[1] → kI64; NULL if it is infinite
+  kEpoch,            // seconds of a date or moment → kF64; NULL if it is infinite
+  kDateTrunc,        // the moment at which the part args[1] that args[0] lies in begins
+  kDateDiff,         // boundaries of the part args[2] between two dates or two moments → kI64
+  kAddInterval,      // to a date or moment the months args[1], days args[2] and microseconds args[3]: literals of kI64
+  kAddDays,          // to a date, days of kI64
+  kDateToMoment,     // times `factor`, the units of a day
+  kMomentToDate,     // rounds down
+  kRescaleMoment,    // to units of 10^−power_of_ten of its own, rounded if that is negative
+  kTruncateMoment,   // the same with `power_of_ten` > 0 digits cut off
   kEqual,   // comparisons: 2 args of one type → bool (kU8)
   kNotEqual,
   kLess,
   kLessEqual,
   kGreater,
   kGreaterEqual,
+  kDistinct,     // like kNotEqual and kEqual, but NULL is a value that equals NULL: never NULL
+  kNotDistinct,
   kIn,    // args[0] in literals args[1..]
   kLike,  // args[0] matches the pattern args[1], a literal: see LikePattern in basalt/codec/string_test.h
   // The pattern args[1], a literal, matches somewhere in args[0], a column: see codec/strings/regexp.h. Patterns that
@@ -40,11 +66,21 @@ enum class ExprOp : uint8_t {
   kLength,      // code points of a string → kI64
   kByteLength,  // bytes of a string → kI64
   kSubstring,   // of args[0], without its first args[1] code points, at most args[2]: literals of kI64, not negative
+  kSuffix,      // of args[0], its last args[1] code points: a literal of kI64, not negative
+  kConcat,      // any number of strings
+  kTrim,        // args[0] without the code points of args[1] at its front (args[2] & 1) and end (args[2] & 2): literals
+  kPosition,    // where args[1] first begins in args[0], in code points from 1; 0: nowhere → kI64
+  kReplace,     // args[0] with args[2] for every args[1], from its front
   kAnd,         // any number of bool args
   kOr,
   kNot,
   kIsNull,
   kIsNotNull,
+  // Choices among values of the result's type. An argument raises errors only for rows that get as far as it.
+  kCase,      // condition, value, condition, value, …, value if no condition holds
+  kCoalesce,  // the first argument that is not NULL
+  kGreatest,  // of the arguments that are not NULL; these two evaluate all of them
+  kLeast,
 };
 
 struct Expr {
@@ -56,8 +92,11 @@ struct Expr {
   // Integer arithmetic and casts: results beyond ±limit are Error(kOutOfRange); 0 = the type's own range. Decimals have
   // 10^18 − 1 or 10^38 − 1 here where DuckDB checks them.
   int128_t limit = 0;
-  // kCast: integer → integer multiplies by 10^power; integer → float divides by 10^power after conversion.
+  // kCast: integer → integer multiplies by 10^power, or divides and rounds if that is negative; integer → float divides
+  // by 10^power after conversion; float → integer multiplies before. kRound and its like: see there.
   int32_t power_of_ten = 0;
+  // kCast of a decimal: its digits behind the point, which only the sentences of errors need; −1: of an integer.
+  int32_t from_scale = -1;
   // kCast integer → integer: an extra factor (date → timestamp: 86,400,000,000).
   int64_t factor = 1;
 };

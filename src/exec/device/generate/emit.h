@@ -16,6 +16,12 @@ namespace basalt::device {
 const char* lane_type(exec::Lane lane);
 const char* logical_type(Physical type);
 std::string constant_text(int128_t value);
+std::string real_text(double value);
+exec::Lane widest(exec::Lane a, exec::Lane b);  // in which two integers meet
+bool is_real(exec::Lane lane);
+
+// The headers, beside exec/scalar.h, whose functions the expression calls; added to `headers`.
+void add_headers(const Expr& expr, std::set<std::string>& headers);
 
 // Literals become kernel parameters, so that statements that differ only in them share one kernel.
 class LiteralTable {
@@ -62,20 +68,37 @@ class RowEmitter {
   Emitted arithmetic(const exec::Step& step);
   Emitted cast(const exec::Step& step);
   Emitted cast_to_real(const exec::Step& step);
+  Emitted cast_from_real(const exec::Step& step, const Emitted& a);
   Emitted comparison(const exec::Step& step);
   Emitted in_list(const exec::Step& step);
   Emitted connective(const exec::Step& step);
+  Emitted distinct(const exec::Step& step);
+  Emitted case_of(const exec::Step& step);
+  Emitted coalesce(const exec::Step& step);
+  Emitted division(const exec::Step& step);
+  Emitted number_function(const exec::Step& step);
+  Emitted extreme(const exec::Step& step);
+  Emitted date_function(const exec::Step& step);
+  // A call of one of the functors that the interpreter calls, too. What it says beside its result counts as far as
+  // `may_null` and the step's own may_throw go.
+  Emitted call(const exec::Step& step, const std::string& functor, const std::vector<std::string>& args,
+               const std::string& valid, exec::Lane lane, bool may_null);
+  // The text for `step` where only rows for which `condition` holds may raise errors.
+  Emitted value_where(const exec::Step& step, const std::string& condition);
   Emitted checked(const exec::Step& step, const std::string& operation, const std::string& a, const std::string& b,
                   const std::string& valid);
   std::string temporary(const std::string& type, const std::string& text);
   std::string both_valid(const std::string& a, const std::string& b);
   std::string in_lane(const Emitted& value, exec::Lane lane);
+  // Whether two values are equal.
+  std::string equality(const Emitted& a, const Emitted& b);
 
   const std::vector<ColumnNames>& columns_;
   LiteralTable& literals_;
   std::string indent_;
   KnownPredicates known_;
   std::string text_;
+  std::string live_ = "live";  // says whether the row's errors count
   uint32_t next_ = 0;
 };
 

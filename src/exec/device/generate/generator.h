@@ -129,6 +129,7 @@ class Generator {
   uint32_t slice_size(const Needs& needs) const;
   std::string valid_name(uint32_t column) const;  // says whether a row's value is valid; empty: it always is
   std::vector<ColumnNames> row_names() const;
+  std::string function_headers() const;  // #include lines
   std::string whole_source() const;
   std::string column_types() const;
   std::string tile_steps() const;

@@ -537,6 +537,19 @@ std::string Generator::tile_steps() const {
   return out + "    rows += population(alive);\n" + aggregate_text_;
 }
 
+std::string Generator::function_headers() const {
+  std::set<std::string> headers;
+  if (pipeline_.has_filter) add_headers(pipeline_.filter, headers);
+  for (const Expr& key : pipeline_.keys) add_headers(key, headers);
+  for (const Aggregate& aggregate : pipeline_.aggregates) {
+    add_headers(aggregate.arg, headers);
+    if (aggregate.filter) add_headers(*aggregate.filter, headers);
+  }
+  std::string out;
+  for (const std::string& header : headers) out += "#include \"" + header + "\"\n";
+  return out;
+}
+
 std::string Generator::whole_source() const {
   std::vector<DeviceType> types;
   const auto add = [&](const std::vector<DeviceReader>& readers) {
@@ -558,7 +571,7 @@ std::string Generator::whole_source() const {
                     (plan_.groups ? "#include \"exec/device/groups.cuh\"\n" : "") +
                     (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
                     (tile_group_filter_ ? "#include \"exec/device/tile_group_filter.cuh\"\n" : "") +
-                    "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
+                    function_headers() + "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
   out += column_types() + tile_group_filter_type() + (plan_.groups ? groups_types() : "");
   out += "\nconstexpr uint32_t kSlotWords = " + std::to_string(plan_.slot_words) + ";\n";
   std::set<std::string> sizes(scratch_sizes_.begin(), scratch_sizes_.end());

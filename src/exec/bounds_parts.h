@@ -1,0 +1,52 @@
+// What the files of the abstract interpretation share (see bounds.h), and the operations that have a file of their own.
+#pragma once
+
+#include <algorithm>
+
+#include "exec/bounds.h"
+
+namespace basalt::exec {
+
+// Anything of this type, and NULL.
+Bounds unbounded(Physical type);
+// Of a comparison.
+Truth compare_truth(ExprOp op, const Bounds& a, const Bounds& b);
+
+// Collects products and sums of corner points; one overflow makes the whole interval unknown.
+struct Corners {
+  bool known = true;
+  bool any = false;
+  int128_t low = 0;
+  int128_t high = 0;
+
+  void take(bool overflow, int128_t value) {
+    if (overflow) {
+      known = false;
+      return;
+    }
+    low = any ? std::min(low, value) : value;
+    high = any ? std::max(high, value) : value;
+    any = true;
+  }
+};
+
+// Puts the interval of an arithmetic result under the type's limits: what lies beyond may throw.
+void set_limited(Bounds& out, const Expr& expr, const Corners& corners);
+
+// bounds_choices.cpp
+Bounds case_bounds(const Expr& expr, const StatisticsList& stats);
+Bounds coalesce_bounds(const Expr& expr, const StatisticsList& stats);
+Truth distinct_truth(const Expr& expr, const StatisticsList& stats);
+Bounds extreme_bounds(const Expr& expr, const StatisticsList& stats);
+
+// bounds_numbers.cpp
+Bounds division_bounds(const Expr& expr, const StatisticsList& stats);
+Bounds number_function_bounds(const Expr& expr, const StatisticsList& stats);
+
+// bounds_dates.cpp
+Bounds date_function_bounds(const Expr& expr, const StatisticsList& stats);
+
+// bounds_casts.cpp
+Bounds cast_bounds(const Expr& expr, const StatisticsList& stats);
+
+}  // namespace basalt::exec

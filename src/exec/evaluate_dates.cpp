@@ -1,0 +1,71 @@
+// Parts of dates and moments, and arithmetic with them, tile by tile.
+#include "exec/calendar.h"
+#include "exec/evaluate_calls.h"
+
+namespace basalt::exec {
+
+namespace {
+
+int64_t literal_of(const Step& step, size_t arg) {
+  return static_cast<int64_t>(step.expr->args[arg].literal.integer);
+}
+DatePart part_in(const Step& step, size_t arg) { return static_cast<DatePart>(literal_of(step, arg)); }
+
+// Functions that take one number of 64 bits and give integers in the step's lane.
+template <typename Function>
+Vector call_in_lane(Step& step, TileInput& input, const Function& function) {
+  const Vector a = in_lane(step.args[0], input, Lane::kI64);
+  if (step.lane == Lane::kI32) return call_rows<int32_t>(step, input, a.valid, function, a.as<int64_t>());
+  return call_rows<int64_t>(step, input, a.valid, function, a.as<int64_t>());
+}
+template <typename Function>
+Vector call_wide(Step& step, TileInput& input, const Function& function) {
+  const Vector a = in_lane(step.args[0], input, Lane::kI64);
+  return call_rows<int64_t>(step, input, a.valid, function, a.as<int64_t>());
+}
+
+Vector run_date_diff(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, Lane::kI64);
+  const Vector b = in_lane(step.args[1], input, Lane::kI64);
+  const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
+  const DateDifference difference{part_in(step, 2), step.expr->args[0].type == Physical::kI32};
+  return call_rows<int64_t>(step, input, valid, difference, a.as<int64_t>(), b.as<int64_t>());
+}
+
+Vector run_add_days(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, Lane::kI64);
+  const Vector b = in_lane(step.args[1], input, Lane::kI64);
+  const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
+  return call_rows<int32_t>(step, input, valid, DaysAdded{}, a.as<int64_t>(), b.as<int64_t>());
+}
+
+}  // namespace
+
+Vector run_date_function(Step& step, TileInput& input) {
+  const Expr& expr = *step.expr;
+  const bool of_days = expr.args[0].type == Physical::kI32;
+  switch (expr.op) {
+    case ExprOp::kDatePart: return call_in_lane(step, input, DatePartOf{part_in(step, 1), of_days});
+    case ExprOp::kDateTrunc: return call_wide(step, input, Truncated{part_in(step, 1), of_days});
+    case ExprOp::kDateDiff: return run_date_diff(step, input);
+    case ExprOp::kAddInterval:
+      return call_wide(step, input,
+                       IntervalAdded{literal_of(step, 1), literal_of(step, 2), literal_of(step, 3), of_days});
+    case ExprOp::kAddDays: return run_add_days(step, input);
+    case ExprOp::kDateToMoment: return call_wide(step, input, DateToMoment{expr.factor});
+    case ExprOp::kMomentToDate: return call_in_lane(step, input, MomentToDate{});
+    case ExprOp::kTruncateMoment: return call_wide(step, input, MomentTruncated{moment_power(expr)});
+    case ExprOp::kRescaleMoment:
+      if (expr.power_of_ten > 0) return call_wide(step, input, MomentRefined{moment_power(expr)});
+      return call_wide(step, input, MomentRounded{moment_power(expr)});
+    default: break;
+  }
+  const Vector a = in_lane(step.args[0], input, Lane::kI64);
+  return call_rows<double>(step, input, a.valid, EpochOf{of_days}, a.as<int64_t>());
+}
+
+int64_t moment_power(const Expr& expr) {
+  return static_cast<int64_t>(power_of_ten(expr.power_of_ten < 0 ? -expr.power_of_ten : expr.power_of_ten));
+}
+
+}  // namespace basalt::exec

@@ -1,0 +1,108 @@
+// Division, signs and rounding of numbers, tile by tile.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "basalt/core/error.h"
+#include "exec/evaluate_calls.h"
+#include "exec/number_functions.h"
+
+namespace basalt::exec {
+
+namespace {
+
+// The least value of the type that a lane can hold.
+template <typename Int>
+Int least_in_lane(Physical type) {
+  return static_cast<Int>(std::max<int128_t>(range_of(type).low, std::numeric_limits<Int>::min()));
+}
+
+template <typename Int>
+Vector divide_integers(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, step.lane);
+  const Vector b = in_lane(step.args[1], input, step.lane);
+  const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
+  const Int least = least_in_lane<Int>(step.expr->type);
+  if (step.expr->op == ExprOp::kModulo) {
+    return call_rows<Int>(step, input, valid, IntegerRemainder<Int>{least}, a.as<Int>(), b.as<Int>());
+  }
+  return call_rows<Int>(step, input, valid, IntegerQuotient<Int>{least}, a.as<Int>(), b.as<Int>());
+}
+
+template <typename Real>
+Vector divide_reals(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, step.lane);
+  const Vector b = in_lane(step.args[1], input, step.lane);
+  const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
+  const auto call = [&](const auto& function) {
+    return call_rows<Real>(step, input, valid, function, a.as<Real>(), b.as<Real>());
+  };
+  if (step.expr->op == ExprOp::kModulo) return call(RealRemainder{});
+  if (step.expr->op == ExprOp::kIntegerDivide) return call(RealQuotientOrNull{});
+  return call(RealQuotient{});
+}
+
+template <typename Int>
+Vector run_integer_function(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, step.lane);
+  const auto power = static_cast<Int>(power_of_ten(step.expr->power_of_ten));
+  const auto call = [&](const auto& function) {
+    return call_rows<Int>(step, input, a.valid, function, a.as<Int>());
+  };
+  switch (step.expr->op) {
+    case ExprOp::kAbs: return call(IntegerMagnitude<Int>{least_in_lane<Int>(step.expr->type)});
+    case ExprOp::kNegate: return call(WrappedNegation<Int>{static_cast<Int>(range_of(step.expr->type).high + 1)});
+    case ExprOp::kRound: return call(DecimalRound<Int>{power});
+    case ExprOp::kFloor: return call(DecimalFloor<Int>{power});
+    case ExprOp::kCeil: return call(DecimalCeil<Int>{power});
+    default: return call(DecimalTruncate<Int>{power});
+  }
+}
+
+template <typename Real>
+Vector run_real_function(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, step.lane);
+  const auto call = [&](const auto& function) {
+    return call_rows<Real>(step, input, a.valid, function, a.as<Real>());
+  };
+  const int32_t digits = step.expr->power_of_ten;
+  switch (step.expr->op) {
+    case ExprOp::kAbs: return call(RealMagnitude{});
+    case ExprOp::kFloor: return call(RealFloor{});
+    case ExprOp::kCeil: return call(RealCeil{});
+    case ExprOp::kTruncate: return call(RealTruncate{});
+    default: return digits < 0 ? call(RealRoundBefore{rounding_modifier(digits)})
+                               : call(RealRoundBehind{rounding_modifier(digits)});
+  }
+}
+
+}  // namespace
+
+double rounding_modifier(int32_t digits) { return std::pow(10.0, static_cast<double>(std::abs(digits))); }
+
+Vector run_division(Step& step, TileInput& input) {
+  if (step.lane == Lane::kF64) return divide_reals<double>(step, input);
+  if (step.lane == Lane::kF32) return divide_reals<float>(step, input);
+  return dispatch_integer_lane(step.lane, [&](auto type) { return divide_integers<decltype(type)>(step, input); });
+}
+
+Vector run_number_function(Step& step, TileInput& input) {
+  if (step.lane == Lane::kF64) return run_real_function<double>(step, input);
+  if (step.lane == Lane::kF32) return run_real_function<float>(step, input);
+  return dispatch_integer_lane(step.lane, [&](auto type) { return run_integer_function<decltype(type)>(step, input); });
+}
+
+Vector run_sign(Step& step, TileInput& input) {
+  const Lane lane = step.args[0].lane == Lane::kBool ? Lane::kI32 : step.args[0].lane;
+  const Vector a = in_lane(step.args[0], input, lane);
+  Vector out;
+  dispatch_lane(lane, [&](auto type) {
+    using In = decltype(type);
+    if constexpr (!std::is_same_v<In, std::string_view>) {
+      out = call_rows<int32_t>(step, input, a.valid, Sign{}, a.as<In>());
+    }
+  });
+  return out;
+}
+
+}  // namespace basalt::exec

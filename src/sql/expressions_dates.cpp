@@ -1,0 +1,192 @@
+// Parts of dates and timestamps, and arithmetic with them.
+#include "duckdb/common/enums/date_part_specifier.hpp"
+#include "duckdb/common/types/interval.hpp"
+#include "exec/calendar.h"
+#include "sql/lowering.h"
+
+namespace basalt::sql {
+
+using duckdb::ExpressionClass;
+using duckdb::LogicalType;
+using duckdb::LogicalTypeId;
+using exec::DatePart;
+using Specifier = duckdb::DatePartSpecifier;
+
+namespace {
+
+bool is_date(const LogicalType& type) { return type.id() == LogicalTypeId::DATE; }
+bool is_timestamp(const LogicalType& type) { return type.id() == LogicalTypeId::TIMESTAMP; }
+bool is_interval(const LogicalType& type) { return type.id() == LogicalTypeId::INTERVAL; }
+
+void require_date(const std::string& function, const duckdb::Expression& expression) {
+  const LogicalType& type = expression.return_type;
+  if (!is_date(type) && !is_timestamp(type)) throw NotLowered(function + " of " + type.ToString());
+}
+
+std::optional<DatePart> part_of(Specifier specifier) {
+  switch (specifier) {
+    case Specifier::YEAR: return DatePart::kYear;
+    case Specifier::MONTH: return DatePart::kMonth;
+    case Specifier::DAY: return DatePart::kDay;
+    case Specifier::DECADE: return DatePart::kDecade;
+    case Specifier::CENTURY: return DatePart::kCentury;
+    case Specifier::MILLENNIUM: return DatePart::kMillennium;
+    case Specifier::QUARTER: return DatePart::kQuarter;
+    case Specifier::WEEK: return DatePart::kWeek;
+    case Specifier::ISOYEAR: return DatePart::kIsoYear;
+    case Specifier::YEARWEEK: return DatePart::kYearWeek;
+    case Specifier::DOW: return DatePart::kDayOfWeek;
+    case Specifier::ISODOW: return DatePart::kIsoDayOfWeek;
+    case Specifier::DOY: return DatePart::kDayOfYear;
+    case Specifier::HOUR: return DatePart::kHour;
+    case Specifier::MINUTE: return DatePart::kMinute;
+    case Specifier::SECOND: return DatePart::kSecond;
+    case Specifier::MILLISECONDS: return DatePart::kMillisecond;
+    case Specifier::MICROSECONDS: return DatePart::kMicrosecond;
+    default: return std::nullopt;
+  }
+}
+
+Specifier specifier_of(const std::string& word, const std::string& function) {
+  Specifier specifier = Specifier::INVALID;
+  if (!duckdb::TryGetDatePartSpecifier(word, specifier)) throw NotLowered(function + " of the part " + word);
+  return specifier;
+}
+
+// Days and epochs begin and end where days and seconds do.
+DatePart boundary_of(const std::string& word, const std::string& function) {
+  const Specifier specifier = specifier_of(word, function);
+  if (specifier == Specifier::EPOCH) return DatePart::kSecond;
+  const std::optional<DatePart> part = part_of(specifier);
+  if (!part) throw NotLowered(function + " of the part " + word);
+  const bool is_day = part == DatePart::kDayOfWeek || part == DatePart::kIsoDayOfWeek || part == DatePart::kDayOfYear;
+  return is_day ? DatePart::kDay : *part;
+}
+
+Expr part_literal(DatePart part) { return number_literal(Physical::kI64, static_cast<int64_t>(part)); }
+
+// What year(), month() and their like are called, in the words of date_part().
+std::optional<std::string> named_part(const std::string& function) {
+  static constexpr const char* kSame[] = {"year",   "month",  "day",  "decade", "century",     "millennium", "quarter",
+                                          "week",   "isoyear", "yearweek", "isodow", "hour",   "minute",     "second",
+                                          "millisecond", "microsecond", "epoch"};
+  for (const char* name : kSame) {
+    if (function == name) return function;
+  }
+  if (function == "dayofmonth") return "day";
+  if (function == "weekofyear") return "week";
+  if (function == "dayofweek" || function == "weekday") return "dow";
+  if (function == "dayofyear") return "doy";
+  return std::nullopt;
+}
+
+Expr unit_change(ExprOp op, Expr moment, int32_t power) {
+  Expr result = make_expr(op, Physical::kI64, {std::move(moment)});
+  result.power_of_ten = power;
+  return result;
+}
+
+}  // namespace
+
+std::optional<Expr> Lowering::date_function(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  const auto& children = expression.children;
+  if (name == "date_trunc" || name == "datetrunc") {
+    require_date(name, *children.at(1));
+    if (!is_timestamp(expression.return_type)) throw NotLowered(name + " to " + expression.return_type.ToString());
+    const DatePart part = boundary_of(constant_text(*children[0], name), name);
+    return make_expr(ExprOp::kDateTrunc, Physical::kI64, {lower(*children[1]), part_literal(part)});
+  }
+  if (name == "date_diff" || name == "datediff") {
+    require_date(name, *children.at(1));
+    if (children.at(2)->return_type != children[1]->return_type) throw NotLowered(name + " of different types");
+    const DatePart part = boundary_of(constant_text(*children[0], name), name);
+    return make_expr(ExprOp::kDateDiff, Physical::kI64, {lower(*children[1]), lower(*children[2]), part_literal(part)});
+  }
+  const bool by_word = name == "date_part" || name == "datepart";
+  const std::optional<std::string> word =
+      by_word ? std::optional<std::string>(constant_text(*children.at(0), name)) : named_part(name);
+  if (!word) return std::nullopt;
+  const duckdb::Expression& date = *children.at(by_word ? 1 : 0);
+  require_date(name, date);
+  const Specifier specifier = specifier_of(*word, name);
+  if (specifier == Specifier::EPOCH) return make_expr(ExprOp::kEpoch, Physical::kF64, {lower(date)});
+  const std::optional<DatePart> part = part_of(specifier);
+  if (!part) throw NotLowered(name + " of the part " + *word);
+  return make_expr(ExprOp::kDatePart, Physical::kI64, {lower(date), part_literal(*part)});
+}
+
+// Sums and differences in which a date or a timestamp takes part.
+std::optional<Expr> Lowering::date_arithmetic(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  const bool add = name == "+" || name == "add";
+  const bool subtract = name == "-" || name == "subtract";
+  if ((!add && !subtract) || expression.children.size() != 2) return std::nullopt;
+  const duckdb::Expression* left = expression.children[0].get();
+  const duckdb::Expression* right = expression.children[1].get();
+  const auto is_moment = [](const LogicalType& type) { return is_date(type) || is_timestamp(type); };
+  if (add && is_moment(right->return_type)) std::swap(left, right);
+  if (!is_moment(left->return_type)) return std::nullopt;
+  if (is_interval(right->return_type)) return add_interval(*left, *right, subtract);
+  if (!is_date(left->return_type)) throw NotLowered(name + " on " + right->return_type.ToString());
+  const auto widened = [&](const duckdb::Expression& value) {
+    return make_expr(ExprOp::kCast, Physical::kI64, {lower(value)});
+  };
+  if (subtract && is_date(right->return_type)) {
+    return make_expr(ExprOp::kSubtract, Physical::kI64, {widened(*left), widened(*right)});
+  }
+  if (right->return_type.id() != LogicalTypeId::INTEGER) throw NotLowered(name + " on " + right->return_type.ToString());
+  Expr days = widened(*right);
+  if (subtract) days = make_expr(ExprOp::kNegate, Physical::kI64, {std::move(days)});
+  return make_expr(ExprOp::kAddDays, Physical::kI32, {lower(*left), std::move(days)});
+}
+
+Expr Lowering::add_interval(const duckdb::Expression& date, const duckdb::Expression& interval, bool subtract) const {
+  if (interval.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) {
+    throw NotLowered("an interval that is not constant");
+  }
+  const duckdb::Value& value = interval.Cast<duckdb::BoundConstantExpression>().value;
+  if (value.IsNull()) throw NotLowered("an interval that is NULL");
+  const duckdb::interval_t parts = duckdb::IntervalValue::Get(value);
+  std::vector<Expr> args{lower(date)};
+  for (const int64_t part : {int64_t{parts.months}, int64_t{parts.days}, parts.micros}) {
+    if (part == std::numeric_limits<int64_t>::min()) throw NotLowered("an interval that long");
+    args.push_back(number_literal(Physical::kI64, subtract ? -part : part));
+  }
+  return make_expr(ExprOp::kAddInterval, Physical::kI64, std::move(args));
+}
+
+// Between dates and timestamps of all units, by way of microseconds; nothing if the cast is another.
+std::optional<Expr> Lowering::date_cast(const duckdb::BoundCastExpression& expression) const {
+  const LogicalTypeId from = expression.child->return_type.id();
+  const LogicalTypeId to = expression.return_type.id();
+  // Digits behind the second, less those of microseconds.
+  const auto finer = [](LogicalTypeId type) -> std::optional<int32_t> {
+    switch (type) {
+      case LogicalTypeId::TIMESTAMP_SEC: return -6;
+      case LogicalTypeId::TIMESTAMP_MS: return -3;
+      case LogicalTypeId::TIMESTAMP:
+      case LogicalTypeId::DATE: return 0;
+      case LogicalTypeId::TIMESTAMP_NS: return 3;
+      default: return std::nullopt;
+    }
+  };
+  const std::optional<int32_t> before = finer(from);
+  const std::optional<int32_t> after = finer(to);
+  if (!before || !after || expression.try_cast) return std::nullopt;
+  const bool through_micros = from == LogicalTypeId::DATE || to == LogicalTypeId::DATE || *before == 0 || *after == 0;
+  if (!through_micros) return std::nullopt;
+  Expr moment = lower(*expression.child);
+  if (from == LogicalTypeId::DATE) {
+    const bool nanos = to == LogicalTypeId::TIMESTAMP_NS;
+    moment = make_expr(ExprOp::kDateToMoment, Physical::kI64, {std::move(moment)});
+    moment.factor = exec::kMicrosPerDay * (nanos ? 1000 : 1);
+    return nanos || *after == 0 ? moment : unit_change(ExprOp::kRescaleMoment, std::move(moment), *after);
+  }
+  if (*before < 0) moment = unit_change(ExprOp::kRescaleMoment, std::move(moment), -*before);
+  if (*before > 0) moment = unit_change(ExprOp::kTruncateMoment, std::move(moment), *before);
+  if (to == LogicalTypeId::DATE) return make_expr(ExprOp::kMomentToDate, Physical::kI32, {std::move(moment)});
+  return *after == 0 ? moment : unit_change(ExprOp::kRescaleMoment, std::move(moment), *after);
+}
+
+}  // namespace basalt::sql

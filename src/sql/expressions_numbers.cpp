@@ -1,0 +1,153 @@
+// Arithmetic, division, signs and rounding of numbers. A decimal result of 18 or 38 digits is checked against its
+// digits, an integer against its type.
+#include "duckdb/common/types/decimal.hpp"
+#include "exec/scalar.h"
+#include "sql/lowering.h"
+
+namespace basalt::sql {
+
+using duckdb::ExpressionClass;
+using duckdb::ExpressionType;
+using duckdb::LogicalType;
+using duckdb::LogicalTypeId;
+
+namespace {
+
+bool is_real(const LogicalType& type) {
+  return type.id() == LogicalTypeId::FLOAT || type.id() == LogicalTypeId::DOUBLE;
+}
+int scale_of(const LogicalType& type) { return is_decimal(type) ? duckdb::DecimalType::GetScale(type) : 0; }
+
+// All arguments are numbers that lie in memory as the result does.
+void require_numbers(const duckdb::BoundFunctionExpression& expression) {
+  const std::string& name = expression.function.name;
+  const LogicalType& type = expression.return_type;
+  if (!is_number(type)) throw NotLowered(name + " on " + type.ToString());
+  for (const auto& child : expression.children) {
+    if (!is_number(child->return_type) || physical_type(child->return_type) != physical_type(type)) {
+      throw NotLowered(name + " on " + child->return_type.ToString());
+    }
+  }
+}
+
+[[noreturn]] void refuse_arity(const duckdb::BoundFunctionExpression& expression) {
+  throw NotLowered("the function " + expression.function.name + " with " +
+                   std::to_string(expression.children.size()) + " arguments");
+}
+
+}  // namespace
+
+std::optional<Expr> Lowering::arithmetic(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  const bool add = name == "+" || name == "add";
+  const bool subtract = name == "-" || name == "subtract";
+  if (!add && !subtract && name != "*" && name != "multiply") return std::nullopt;
+  require_numbers(expression);
+  const Physical physical = physical_type(expression.return_type);
+  const bool negate = subtract && expression.children.size() == 1;
+  if (!negate && expression.children.size() != 2) refuse_arity(expression);
+  const ExprOp op = negate     ? ExprOp::kNegate
+                    : add      ? ExprOp::kAdd
+                    : subtract ? ExprOp::kSubtract
+                               : ExprOp::kMultiply;
+  Expr result = make_expr(op, physical, lower_all(expression));
+  // Narrower results cannot leave their digits: the binder widened them.
+  if (is_decimal(expression.return_type)) {
+    const int digits = duckdb::DecimalType::GetWidth(expression.return_type);
+    if (digits == duckdb::Decimal::MAX_WIDTH_INT64 || digits == duckdb::Decimal::MAX_WIDTH_DECIMAL) {
+      result.limit = exec::power_of_ten(digits) - 1;
+    }
+  }
+  return result;
+}
+
+std::optional<Expr> Lowering::division(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  const LogicalType& type = expression.return_type;
+  const bool whole = name == "//" || name == "divide";
+  const bool modulo = name == "%" || name == "mod";
+  if (!whole && !modulo && name != "/") return std::nullopt;
+  require_numbers(expression);
+  if (expression.children.size() != 2) refuse_arity(expression);
+  if (is_real(type) && !whole && !rules_.ieee_floats) throw NotLowered(name + " without ieee_floating_point_ops");
+  if (!is_real(type) && name == "/") throw NotLowered("/ on " + type.ToString());
+  for (const auto& child : expression.children) {
+    if (scale_of(child->return_type) != scale_of(type) || (whole && is_decimal(type))) {
+      throw NotLowered(name + " on " + child->return_type.ToString());
+    }
+  }
+  const ExprOp op = modulo ? ExprOp::kModulo : whole ? ExprOp::kIntegerDivide : ExprOp::kDivide;
+  return make_expr(op, physical_type(type), lower_all(expression));
+}
+
+std::optional<Expr> Lowering::rounding(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  std::optional<ExprOp> op;
+  if (name == "round") op = ExprOp::kRound;
+  if (name == "floor") op = ExprOp::kFloor;
+  if (name == "ceil" || name == "ceiling") op = ExprOp::kCeil;
+  if (name == "trunc") op = ExprOp::kTruncate;
+  if (!op) return std::nullopt;
+  if (expression.children.size() == 2 && op == ExprOp::kRound) return round_to(expression);
+  if (expression.children.size() != 1) refuse_arity(expression);
+  require_numbers(expression);
+  Expr arg = lower(*expression.children[0]);
+  const int scale = scale_of(expression.children[0]->return_type);
+  if (!is_real(expression.return_type) && scale == 0) return arg;
+  Expr result = make_expr(*op, arg.type, {std::move(arg)});
+  result.power_of_ten = scale;
+  return result;
+}
+
+// round(x, digits), the digits constant.
+Expr Lowering::round_to(const Function& expression) const {
+  constexpr int64_t kMostDigits = 400;  // all that a double has
+  const std::string& name = expression.function.name;
+  const LogicalType& from = expression.children[0]->return_type;
+  const int64_t digits = constant_number(*expression.children[1], name);
+  Expr arg = lower(*expression.children[0]);
+  if (is_real(from)) {
+    if (digits > kMostDigits || digits < -kMostDigits) throw NotLowered(name + " to so many digits");
+    Expr result = make_expr(ExprOp::kRound, arg.type, {std::move(arg)});
+    result.power_of_ten = static_cast<int32_t>(digits);
+    return result;
+  }
+  if (!is_decimal(from)) throw NotLowered(name + " of " + from.ToString() + " to digits");
+  const int scale = scale_of(from);
+  if (digits >= scale) return arg;
+  // DuckDB makes 0 of everything then, of NULL too.
+  if (digits <= -(static_cast<int64_t>(duckdb::DecimalType::GetWidth(from)) - scale)) {
+    throw NotLowered(name + " to more digits than there are");
+  }
+  const Physical type = arg.type;
+  Expr result = make_expr(ExprOp::kRound, type, {std::move(arg)});
+  result.power_of_ten = static_cast<int32_t>(scale - digits);
+  if (digits >= 0) return result;
+  const int128_t power = exec::power_of_ten(static_cast<int32_t>(-digits));
+  return make_expr(ExprOp::kMultiply, type, {std::move(result), number_literal(type, power)});
+}
+
+std::optional<Expr> Lowering::sign_or_extreme(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  const LogicalType& type = expression.return_type;
+  if (name == "greatest" || name == "least") {
+    for (const auto& child : expression.children) {
+      if (child->return_type != type) throw NotLowered(name + " of " + child->return_type.ToString());
+    }
+    const ExprOp op = name == "greatest" ? ExprOp::kGreatest : ExprOp::kLeast;
+    return make_expr(op, physical_type(type), lower_all(expression));
+  }
+  if (name != "abs" && name != "@" && name != "sign") return std::nullopt;
+  if (expression.children.size() != 1) refuse_arity(expression);
+  if (name == "sign") {
+    if (!is_number(expression.children[0]->return_type) || is_decimal(expression.children[0]->return_type)) {
+      throw NotLowered("sign of " + expression.children[0]->return_type.ToString());
+    }
+    return make_expr(ExprOp::kSign, Physical::kI8, lower_all(expression));
+  }
+  require_numbers(expression);
+  if (!is_real(type) && !is_signed(physical_type(type))) return lower(*expression.children[0]);
+  return make_expr(ExprOp::kAbs, physical_type(type), lower_all(expression));
+}
+
+}  // namespace basalt::sql
