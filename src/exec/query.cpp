@@ -12,7 +12,7 @@ namespace basalt {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& what) { throw Error(ErrorCode::kInvalidArgument, "a query: " + what); }
+[[noreturn]] void fail_query(const std::string& what) { throw Error(ErrorCode::kInvalidArgument, "a query: " + what); }
 
 // What run_pipeline() takes: one row of simple aggregates over files.
 bool is_totals(const Pipeline& stage) {
@@ -68,12 +68,12 @@ Table run_first_stage(const Pipeline& stage, const RunOptions& options, RunRepor
 
 void check_output(const Pipeline& stage, size_t place, Physical type) {
   if (physical_of(stage.output[place].type) != type) {
-    fail("column " + stage.output[place].name + " is not of its expression's type");
+    fail_query("column " + stage.output[place].name + " is not of its expression's type");
   }
 }
 
 void check_groups(const Pipeline& stage) {
-  if (stage.output.size() != stage.keys.size() + stage.aggregates.size()) fail("groups with another number of columns");
+  if (stage.output.size() != stage.keys.size() + stage.aggregates.size()) fail_query("groups with another number of columns");
   for (size_t i = 0; i < stage.keys.size(); ++i) {
     exec::check_expression(stage.keys[i], stage.columns);
     check_output(stage, i, stage.keys[i].type);
@@ -83,36 +83,36 @@ void check_groups(const Pipeline& stage) {
     if (aggregate.op != AggregateOp::kCountStar) exec::check_expression(aggregate.arg, stage.columns);
     if (aggregate.filter) {
       exec::check_expression(*aggregate.filter, stage.columns);
-      if (aggregate.filter->type != Physical::kU8) fail("the filter of an aggregate is not boolean");
+      if (aggregate.filter->type != Physical::kU8) fail_query("the filter of an aggregate is not boolean");
     }
     const bool adds = aggregate.op == AggregateOp::kSum || aggregate.op == AggregateOp::kAvg;
-    if (adds && aggregate.arg.type == Physical::kBytes) fail("sum and avg need numbers");
-    if (aggregate.op >= AggregateOp::kVarPop && aggregate.arg.type != Physical::kF64) fail("variances need doubles");
+    if (adds && aggregate.arg.type == Physical::kBytes) fail_query("sum and avg need numbers");
+    if (aggregate.op >= AggregateOp::kVarPop && aggregate.arg.type != Physical::kF64) fail_query("variances need doubles");
     check_output(stage, stage.keys.size() + i, result_type(aggregate));
   }
 }
 
 void check_rows(const Pipeline& stage) {
-  if (stage.output.size() != stage.rows.size()) fail("rows with another number of columns");
+  if (stage.output.size() != stage.rows.size()) fail_query("rows with another number of columns");
   for (size_t i = 0; i < stage.rows.size(); ++i) {
     exec::check_expression(stage.rows[i], stage.columns);
     check_output(stage, i, stage.rows[i].type);
   }
   for (const SortKey& key : stage.order) {
-    if (key.column >= stage.rows.size()) fail("an order by a column that does not exist");
+    if (key.column >= stage.rows.size()) fail_query("an order by a column that does not exist");
   }
 }
 
 void check_query(const Query& query) {
-  if (query.stages.empty()) fail("it has no stages");
+  if (query.stages.empty()) fail_query("it has no stages");
   for (size_t i = 0; i < query.stages.size(); ++i) {
     const Pipeline& stage = query.stages[i];
-    if ((i == 0) == stage.files.empty()) fail(i == 0 ? "it reads no file" : "a later stage reads files");
+    if ((i == 0) == stage.files.empty()) fail_query(i == 0 ? "it reads no file" : "a later stage reads files");
     if (stage.has_filter) {
       exec::check_expression(stage.filter, stage.columns);
-      if (stage.filter.type != Physical::kU8) fail("the filter is not boolean");
+      if (stage.filter.type != Physical::kU8) fail_query("the filter is not boolean");
     }
-    if (stage.sink == Sink::kTotals) fail("totals are groups without keys");
+    if (stage.sink == Sink::kTotals) fail_query("totals are groups without keys");
     stage.sink == Sink::kGroups ? check_groups(stage) : check_rows(stage);
   }
 }

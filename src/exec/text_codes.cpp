@@ -1,6 +1,7 @@
 #include "exec/text_codes.h"
 
 #include <algorithm>
+#include <mutex>
 #include <numeric>
 
 #include "codec/validity/layout.h"
@@ -86,6 +87,40 @@ class CodesBuilder {
   std::shared_ptr<TextCodes> codes_ = std::make_shared<TextCodes>();
 };
 
+// Dictionaries of files that are open, from statement to statement.
+class CodesCache {
+ public:
+  std::shared_ptr<const TextCodes> find(const std::vector<std::shared_ptr<const File>>& files, uint32_t field) {
+    std::lock_guard lock(mutex_);
+    for (const Entry& entry : entries_) {
+      if (entry.field != field || entry.files.size() != files.size()) continue;
+      const bool same = std::equal(files.begin(), files.end(), entry.files.begin(),
+                                   [](const auto& file, const auto& weak) { return weak.lock() == file; });
+      if (same) return entry.codes;
+    }
+    return nullptr;
+  }
+  void put(const std::vector<std::shared_ptr<const File>>& files, uint32_t field,
+           std::shared_ptr<const TextCodes> codes) {
+    std::lock_guard lock(mutex_);
+    std::erase_if(entries_, [](const Entry& entry) {
+      return std::any_of(entry.files.begin(), entry.files.end(), [](const auto& file) { return file.expired(); });
+    });
+    if (entries_.size() >= kMost) entries_.erase(entries_.begin());
+    entries_.push_back({{files.begin(), files.end()}, field, std::move(codes)});
+  }
+
+ private:
+  static constexpr size_t kMost = 64;
+  struct Entry {
+    std::vector<std::weak_ptr<const File>> files;
+    uint32_t field = 0;
+    std::shared_ptr<const TextCodes> codes;
+  };
+  std::mutex mutex_;
+  std::vector<Entry> entries_;  // oldest first
+};
+
 }  // namespace
 
 std::shared_ptr<const TextCodes> text_codes_of(const std::vector<std::shared_ptr<const File>>& files, uint32_t field) {
@@ -93,9 +128,13 @@ std::shared_ptr<const TextCodes> text_codes_of(const std::vector<std::shared_ptr
     const std::vector<ColumnChunkInfo>& chunks = file->column(field).chunks;
     if (!std::all_of(chunks.begin(), chunks.end(), is_listed)) return nullptr;
   }
+  static CodesCache cache;
+  if (auto known = cache.find(files, field)) return known;
   CodesBuilder builder;
   for (const auto& file : files) builder.add(*file, field);
-  return builder.finish();
+  std::shared_ptr<const TextCodes> codes = builder.finish();
+  cache.put(files, field, codes);
+  return codes;
 }
 
 }  // namespace basalt::exec

@@ -59,11 +59,28 @@ void leave_out_unused_columns(Pipeline& stage) {
   stage.columns = std::move(used);
 }
 
+// Groups that are sorted and limited next need not all be brought there.
+void tell_groups_of_limits(Query& query) {
+  for (size_t i = 0; i + 1 < query.stages.size(); ++i) {
+    const Pipeline& next = query.stages[i + 1];
+    const bool keeps_few = next.sink == Sink::kRows && !next.has_filter && !next.order.empty() &&
+                           next.limit != kAllRows && next.limit <= kAllRows - next.offset;
+    if (query.stages[i].sink != Sink::kGroups || !keeps_few) continue;
+    const Expr& key = next.rows.at(next.order.front().column);
+    if (key.op != ExprOp::kColumn) continue;
+    FirstGroups& first = query.stages[i].first;
+    first.by = next.order.front();
+    first.by.column = key.column;
+    first.count = next.limit + next.offset;
+  }
+}
+
 class Cutter {
  public:
   Query run(const QueryNode& root) {
     add(root);
     if (!is_empty() || query_.stages.empty()) end_with_rows(root.output);
+    tell_groups_of_limits(query_);
     return std::move(query_);
   }
 

@@ -116,6 +116,10 @@ std::string to_string(const Pipeline& stage) {
   const Names names = names_of(stage.columns);
   std::string out = stage.sink == Sink::kRows ? "rows of " + list(stage.rows, names)
                                               : groups_text(stage.keys, stage.aggregates, names);
+  if (stage.first.count != kAllRows) {
+    out += ", only the first " + std::to_string(stage.first.count) + " by " +
+           order_text({stage.first.by}, names_of(stage.output));
+  }
   if (!stage.order.empty()) out += " sorted by " + order_text(stage.order, names_of(stage.output));
   out += limit_text(stage.limit, stage.offset);
   if (stage.has_filter) out += " where " + to_string(stage.filter, names);

@@ -10,10 +10,9 @@ using duckdb::LogicalTypeId;
 
 namespace {
 
-bool is_real(const LogicalType& type) {
+bool is_real_type(const LogicalType& type) {
   return type.id() == LogicalTypeId::FLOAT || type.id() == LogicalTypeId::DOUBLE;
 }
-bool is_integer_like(const LogicalType& type) { return type.IsIntegral() || type.id() == LogicalTypeId::BOOLEAN; }
 
 Expr zero_of(Physical type) {
   Expr zero = number_literal(type, 0);
@@ -25,7 +24,7 @@ Expr zero_of(Physical type) {
 int32_t scale_change(const LogicalType& from, const LogicalType& to) {
   const int32_t before = is_decimal(from) ? duckdb::DecimalType::GetScale(from) : 0;
   const int32_t after = is_decimal(to) ? duckdb::DecimalType::GetScale(to) : 0;
-  return is_real(to) ? before : after - before;
+  return is_real_type(to) ? before : after - before;
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ Expr reference_to(const QueryNode& node, size_t place) {
 }
 
 // The field that a column of this type has in a result.
-Field field_of(const std::string& name, const LogicalType& type, Physical physical) {
+Field result_field(const std::string& name, const LogicalType& type, Physical physical) {
   Field field;
   try {
     field = to_schema({name}, {type}).fields.at(0);
@@ -150,7 +150,7 @@ class QueryLowering {
       const size_t place = place_of(bindings[i]);
       same = same && place == i;
       exprs.push_back(reference_to(input, place));
-      output.push_back(field_of(input.output[place].name, node.types.at(i), exprs.back().type));
+      output.push_back(result_field(input.output[place].name, node.types.at(i), exprs.back().type));
     }
     for (size_t i = 0; i < bindings.size(); ++i) bind(bindings[i].table_index, bindings[i].column_index, i);
     if (same) return input;
@@ -249,7 +249,7 @@ class QueryLowering {
     std::vector<std::string> reasons;
     for (size_t i = 0; i < node.expressions.size(); ++i) {
       Expr expr = lower_over(*node.expressions[i], input);
-      output.push_back(field_of(node.expressions[i]->GetName(), node.types.at(i), expr.type));
+      output.push_back(result_field(node.expressions[i]->GetName(), node.types.at(i), expr.type));
       exprs.push_back(std::move(expr));
     }
     QueryNode projection = over(QueryOp::kProject, std::move(input));
@@ -268,7 +268,7 @@ class QueryLowering {
     groups.output.clear();
     for (size_t i = 0; i < node.groups.size(); ++i) {
       groups.keys.push_back(lower_over(*node.groups[i], from));
-      groups.output.push_back(field_of(node.groups[i]->GetName(), node.types.at(i), groups.keys.back().type));
+      groups.output.push_back(result_field(node.groups[i]->GetName(), node.types.at(i), groups.keys.back().type));
     }
     if (!node.groups.empty()) result_->words.push_back("GROUP BY");
     const auto lower_argument = [&](const duckdb::Expression& expression) { return lower_over(expression, from); };
@@ -276,7 +276,7 @@ class QueryLowering {
       const auto& bound = node.expressions[i]->Cast<duckdb::BoundAggregateExpression>();
       groups.aggregates.push_back(lower_aggregate(bound, lower_argument));
       const LogicalType& type = node.types.at(node.groups.size() + i);
-      groups.output.push_back(field_of(bound.GetName(), type, result_type(groups.aggregates.back())));
+      groups.output.push_back(result_field(bound.GetName(), type, result_type(groups.aggregates.back())));
       add_word(aggregate_word(bound));
     }
     for (size_t i = 0; i < node.groups.size(); ++i) bind(node.group_index, i, i);
@@ -313,7 +313,7 @@ class QueryLowering {
         key.column = expr.column;
       } else {
         key.column = static_cast<uint32_t>(exprs.size());
-        output.push_back(field_of(order.expression->GetName(), type, expr.type));
+        output.push_back(result_field(order.expression->GetName(), type, expr.type));
         exprs.push_back(std::move(expr));
       }
       keys.push_back(key);

@@ -128,6 +128,17 @@ TEST(Cut, EndsAStageAtEveryAggregateAndOrder) {
             "rows of value0\n");
 }
 
+TEST(Cut, GroupsAreToldWhichOfThemAreWanted) {
+  QueryNode tree = groups(scan(), {place(0)}, {count_rows()});
+  EXPECT_EQ(to_string(cut(sorted(tree, {{1, true, false}, {0, false, false}}, 10))),
+            "groups by a: count(*), only the first 10 by value0 desc\n"
+            "rows of key0, value0 sorted by value0 desc, key0 limit 10\n");
+  // A filter may drop the first ones.
+  EXPECT_EQ(to_string(cut(sorted(filter(tree, more_than(0, 3)), {{1, true, false}}, 10))),
+            "groups by a: count(*)\n"
+            "rows of key0, value0 sorted by value0 desc limit 10 where key0 > 3\n");
+}
+
 TEST(Cut, ALimitEndsTheOrderBelowIt) {
   EXPECT_EQ(to_string(cut(limited(sorted(scan(), {{0, false, false}}), 5, 2))),
             "rows of a, b, c, d sorted by a limit 5 offset 2\n");

@@ -155,6 +155,13 @@ enum class Sink : uint8_t {
 
 constexpr uint64_t kAllRows = ~uint64_t{0};
 
+// Groups that the next stage drops anyway: all but the first `count` in an order, and those that are equal to the last
+// of these. A backend may leave them out.
+struct FirstGroups {
+  SortKey by;
+  uint64_t count = kAllRows;
+};
+
 struct Pipeline {
   std::vector<std::shared_ptr<const File>> files;  // same schema for the columns used
   std::vector<PipelineColumn> columns;
@@ -163,6 +170,7 @@ struct Pipeline {
   Sink sink = Sink::kTotals;
   std::vector<Expr> keys;             // kGroups
   std::vector<Aggregate> aggregates;  // kTotals, kGroups
+  FirstGroups first;                  // kGroups
   std::vector<Expr> rows;             // kRows
   std::vector<SortKey> order;         // kRows
   uint64_t limit = kAllRows;          // kRows

@@ -1,5 +1,6 @@
-#include <thrust/iterator/counting_iterator.h>
+#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
 
 #include "cuda/query/compact_groups.h"
 
@@ -7,49 +8,137 @@ namespace basalt::cuda {
 
 namespace {
 
+constexpr uint32_t kThreads = 256;
+constexpr uint64_t kMostBlocks = 132 * 16;
+constexpr uint64_t kNoKey = ~uint64_t{0};
+
+unsigned blocks_for(uint64_t items) {
+  return static_cast<unsigned>(std::min<uint64_t>((items + kThreads - 1) / kThreads, kMostBlocks));
+}
+
 struct HasRows {
-  const uint64_t* states;
-  uint32_t words;
-  __device__ bool operator()(uint64_t slot) const { return states[slot * words] != 0; }
+  GroupStates groups;
+  __device__ bool operator()(uint64_t slot) const { return groups.states[slot * groups.words] != 0; }
 };
 
-__global__ void gather_states(const uint64_t* states, const uint64_t* places, uint64_t count, uint32_t words,
-                              uint64_t* out) {
-  const uint64_t total = count * words;
-  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < total; i += uint64_t{gridDim.x} * blockDim.x) {
-    out[i] = states[places[i / words] * words + i % words];
+struct IsAmongFirst {
+  const uint64_t* images;
+  const uint64_t* last;
+  __device__ bool operator()(uint64_t group) const { return images[group] <= *last; }
+};
+
+__device__ uint64_t key_of(const GroupStates& groups, uint64_t place) {
+  if (groups.keys == nullptr) return place;
+  return place < groups.key_count ? groups.keys[place] : kNoKey;
+}
+
+// A number that is smaller the earlier the group comes.
+__device__ uint64_t image_of(const GroupStates& groups, const GroupOrder& order, uint64_t place) {
+  const uint64_t* state = groups.states + place * groups.words;
+  constexpr uint64_t kSign = uint64_t{1} << 63;
+  uint64_t image = 0;
+  bool null = false;
+  switch (order.from) {
+    case GroupOrder::From::kUnsigned: image = state[order.word]; break;
+    case GroupOrder::From::kSigned: image = state[order.word] ^ kSign; break;
+    case GroupOrder::From::kWide: image = state[order.word + 1] ^ kSign; break;  // equal upper halves count as equal
+    case GroupOrder::From::kKey: {
+      const uint64_t key = key_of(groups, place) / order.divisor;
+      image = order.modulus != 0 ? key % order.modulus : key >> order.shift & order.mask;
+      null = order.null_code && image == 0;
+      break;
+    }
+  }
+  null = null || state[order.count_word] == 0;
+  if (null) return order.nulls_first ? 0 : ~uint64_t{0};
+  return order.descending ? ~image : image;
+}
+
+__global__ void write_images(GroupStates groups, GroupOrder order, const uint64_t* places, uint64_t count,
+                             uint64_t* images) {
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count; i += uint64_t{gridDim.x} * blockDim.x) {
+    images[i] = image_of(groups, order, places[i]);
   }
 }
 
-constexpr uint32_t kThreads = 256;
-constexpr uint64_t kMostBlocks = 132 * 16;
+__global__ void gather_places(const uint64_t* places, const uint64_t* chosen, uint64_t count, uint64_t* out) {
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count; i += uint64_t{gridDim.x} * blockDim.x) {
+    out[i] = places[chosen[i]];
+  }
+}
+
+__global__ void gather_groups(GroupStates groups, const uint64_t* places, uint64_t count, uint64_t* states,
+                              uint64_t* keys) {
+  const uint64_t total = count * groups.words;
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < total; i += uint64_t{gridDim.x} * blockDim.x) {
+    const uint64_t place = places[i / groups.words];
+    states[i] = groups.states[place * groups.words + i % groups.words];
+    if (keys != nullptr && i % groups.words == 0) keys[i / groups.words] = key_of(groups, place);
+  }
+}
+
+// Numbers below `count` for which the condition holds, ascending; how many there are goes to `found`.
+template <typename Condition>
+DeviceBuffer select(uint64_t count, const Condition& condition, uint64_t& found, cudaStream_t stream) {
+  DeviceBuffer out(count * sizeof(uint64_t), stream);
+  DeviceBuffer number(sizeof(uint64_t), stream);
+  const auto all = thrust::counting_iterator<uint64_t>(0);
+  size_t bytes = 0;
+  const auto run = [&](void* room) {
+    check(cub::DeviceSelect::If(room, bytes, all, out.as<uint64_t>(), number.as<uint64_t>(),
+                                static_cast<int64_t>(count), condition, stream),
+          "finding groups");
+  };
+  run(nullptr);
+  const DeviceBuffer room(bytes, stream);
+  run(room.data());
+  found = fetch(number.as<uint64_t>(), stream);
+  return out;
+}
+
+// Places of the first `most` groups, and of those that are equal to the last of them.
+DeviceBuffer first_places(const GroupStates& groups, const GroupOrder& order, const DeviceBuffer& places,
+                          uint64_t count, uint64_t most, uint64_t& found, cudaStream_t stream) {
+  DeviceBuffer images(count * sizeof(uint64_t), stream);
+  write_images<<<blocks_for(count), kThreads, 0, stream>>>(groups, order, places.as<uint64_t>(), count,
+                                                           images.as<uint64_t>());
+  check(cudaGetLastError(), "ordering groups");
+  DeviceBuffer sorted(count * sizeof(uint64_t), stream);
+  size_t bytes = 0;
+  const auto sort = [&](void* room) {
+    check(cub::DeviceRadixSort::SortKeys(room, bytes, images.as<uint64_t>(), sorted.as<uint64_t>(),
+                                         static_cast<int64_t>(count), 0, 64, stream),
+          "ordering groups");
+  };
+  sort(nullptr);
+  const DeviceBuffer room(bytes, stream);
+  sort(room.data());
+  const DeviceBuffer chosen =
+      select(count, IsAmongFirst{images.as<uint64_t>(), sorted.as<uint64_t>() + most - 1}, found, stream);
+  DeviceBuffer out(found * sizeof(uint64_t), stream);
+  gather_places<<<blocks_for(found), kThreads, 0, stream>>>(places.as<uint64_t>(), chosen.as<uint64_t>(), found,
+                                                            out.as<uint64_t>());
+  check(cudaGetLastError(), "ordering groups");
+  return out;
+}
 
 }  // namespace
 
-CompactGroups compact_groups(const uint64_t* states, uint64_t slots, uint32_t words, cudaStream_t stream) {
+CompactGroups compact_groups(const GroupStates& groups, const GroupOrder* order, uint64_t most, cudaStream_t stream) {
   CompactGroups out;
-  DeviceBuffer places(slots * sizeof(uint64_t), stream);
-  DeviceBuffer count(sizeof(uint64_t), stream);
-  const auto all = thrust::counting_iterator<uint64_t>(0);
-  const HasRows has_rows{states, words};
-  size_t bytes = 0;
-  check(cub::DeviceSelect::If(nullptr, bytes, all, places.as<uint64_t>(), count.as<uint64_t>(),
-                              static_cast<int64_t>(slots), has_rows, stream),
-        "finding groups");
-  DeviceBuffer room(bytes, stream);
-  check(cub::DeviceSelect::If(room.data(), bytes, all, places.as<uint64_t>(), count.as<uint64_t>(),
-                              static_cast<int64_t>(slots), has_rows, stream),
-        "finding groups");
-  out.count = fetch(count.as<uint64_t>(), stream);
-  out.states = DeviceBuffer(out.count * words * sizeof(uint64_t), stream);
+  out.places = select(groups.slots, HasRows{groups}, out.count, stream);
+  if (order != nullptr && most > 0 && most < out.count) {
+    uint64_t found = 0;
+    out.places = first_places(groups, *order, out.places, out.count, most, found, stream);
+    out.count = found;
+  }
+  out.states = DeviceBuffer(out.count * groups.words * sizeof(uint64_t), stream);
+  if (groups.keys != nullptr) out.keys = DeviceBuffer(out.count * sizeof(uint64_t), stream);
   if (out.count > 0) {
-    const auto blocks =
-        static_cast<unsigned>(std::min<uint64_t>((out.count * words + kThreads - 1) / kThreads, kMostBlocks));
-    gather_states<<<blocks, kThreads, 0, stream>>>(states, places.as<uint64_t>(), out.count, words,
-                                                   out.states.as<uint64_t>());
+    gather_groups<<<blocks_for(out.count * groups.words), kThreads, 0, stream>>>(
+        groups, out.places.as<uint64_t>(), out.count, out.states.as<uint64_t>(), out.keys.as<uint64_t>());
     check(cudaGetLastError(), "gathering groups");
   }
-  out.places = std::move(places);
   return out;
 }
 

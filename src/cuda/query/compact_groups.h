@@ -1,4 +1,4 @@
-// Groups that have rows, brought together in device memory.
+// Groups that have rows, brought together in device memory; of those that are sorted and limited next, the first.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,13 +9,39 @@
 
 namespace basalt::cuda {
 
+// States of groups as kernels leave them: `words` words for each slot, of which the first counts its rows.
+struct GroupStates {
+  const uint64_t* states = nullptr;
+  const uint64_t* keys = nullptr;  // of a hash table: of all slots but those behind the last
+  uint64_t key_count = 0;
+  uint64_t slots = 0;
+  uint32_t words = 0;
+};
+
+// Where a group's place in an order is read, and what comes first.
+struct GroupOrder {
+  enum class From : uint8_t { kUnsigned, kSigned, kWide, kKey };
+  From from = From::kUnsigned;
+  uint32_t word = 0;        // of the state; kWide: of its lower half
+  uint32_t count_word = 0;  // of rows that took part: none is NULL
+  // kKey: the code is (key or place) / divisor >> shift & mask, or % modulus where that is not 0.
+  uint64_t divisor = 1;
+  uint64_t modulus = 0;
+  uint32_t shift = 0;
+  uint64_t mask = 0;
+  bool null_code = false;  // code 0 is NULL
+  bool descending = false;
+  bool nulls_first = false;
+};
+
 struct CompactGroups {
   uint64_t count = 0;
   DeviceBuffer places;  // of their slots, ascending: count of uint64_t
+  DeviceBuffer keys;    // of a hash table
   DeviceBuffer states;  // count × words of uint64_t
 };
 
-// `states` has `words` words for each slot, of which the first counts its rows. Waits for the stream.
-CompactGroups compact_groups(const uint64_t* states, uint64_t slots, uint32_t words, cudaStream_t stream);
+// With an order, only the first `most` groups in it, and those that are equal to the last of them. Waits for the stream.
+CompactGroups compact_groups(const GroupStates& groups, const GroupOrder* order, uint64_t most, cudaStream_t stream);
 
 }  // namespace basalt::cuda

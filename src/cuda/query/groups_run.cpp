@@ -106,87 +106,133 @@ void StatementRun::clear_groups() {
   if (groups_memory_.full != nullptr) fill(*groups_memory_.full, 0);
 }
 
-Table StatementRun::finish_groups() {
+// Where the order of the groups that are wanted is read, if the device can compare it.
+std::optional<GroupOrder> StatementRun::group_order() const {
+  const FirstGroups& first = pipeline_.first;
+  if (first.count == kAllRows) return std::nullopt;
   const device::GroupsPlan& groups = *plan_->groups;
-  const bool hash = groups.rung == device::GroupRung::kHash;
+  GroupOrder order;
+  order.descending = first.by.descending;
+  order.nulls_first = first.by.nulls_first;
+  if (first.by.column < pipeline_.keys.size()) {
+    const exec::KeyPart& part = groups.keys.parts()[first.by.column];
+    if (part.kind != exec::KeyKind::kInteger || part.null_flag || part.two_words) return std::nullopt;
+    order.from = GroupOrder::From::kKey;
+    order.null_code = part.null_code;
+    if (groups.rung == device::GroupRung::kHash) {
+      order.shift = part.shift;
+      order.mask = part.mask();
+    } else {
+      order.divisor = codes_behind(first.by.column);
+      order.modulus = part.codes;
+    }
+    return order;
+  }
+  const size_t place = first.by.column - pipeline_.keys.size();
+  const Aggregate& aggregate = pipeline_.aggregates[place];
+  const device::GroupResult& result = groups.results[place];
+  switch (aggregate.op) {
+    case AggregateOp::kCountStar:
+    case AggregateOp::kCount: order.word = result.count_word; return order;
+    case AggregateOp::kSum:
+      if (is_float(aggregate.arg.type)) return std::nullopt;
+      order.from = result.wide ? GroupOrder::From::kWide : GroupOrder::From::kSigned;
+      break;
+    case AggregateOp::kMin: order.descending = !order.descending; break;  // minima lie as complements
+    case AggregateOp::kMax: break;
+    default: return std::nullopt;
+  }
+  order.word = result.word;
+  order.count_word = result.count_word;
+  return order;
+}
+
+Table StatementRun::finish_groups() {
+  const device::GroupsPlan& plan = *plan_->groups;
+  const bool hash = plan.rung == device::GroupRung::kHash;
   const cudaStream_t stream = backend_.compute_;
   if (hash && fetch(groups_memory_.full->as<uint32_t>(), stream) != 0) throw TableTooSmall();
-  const uint32_t words = groups.words();
-  const uint64_t slots = groups_memory_.slots + (hash ? 1 : 0);
-  std::vector<uint64_t> places;
-  Buffer states;
-  uint64_t count = 0;
-  if (slots <= kFewSlots) {
-    states = download(groups_memory_.states->data(), slots * words * sizeof(uint64_t), stream);
-    for (uint64_t slot = 0; slot < slots; ++slot) {
-      if (states.as<uint64_t>()[slot * words] == 0 && !pipeline_.keys.empty()) continue;
-      std::memmove(states.as<uint64_t>() + count++ * words, states.as<uint64_t>() + slot * words,
-                   words * sizeof(uint64_t));
-      places.push_back(slot);
+  const uint32_t words = plan.words();
+  FoundGroups found;
+  GroupStates groups;
+  groups.states = groups_memory_.states->as<uint64_t>();
+  groups.keys = hash ? groups_memory_.keys->as<uint64_t>() : nullptr;
+  groups.key_count = groups_memory_.slots;
+  groups.slots = groups_memory_.slots + (hash ? 1 : 0);
+  groups.words = words;
+  if (!hash && groups.slots <= kFewSlots) {
+    found.states = download(groups.states, groups.slots * words * sizeof(uint64_t), stream);
+    auto* states = found.states.as<uint64_t>();
+    for (uint64_t slot = 0; slot < groups.slots; ++slot) {
+      if (states[slot * words] == 0 && !pipeline_.keys.empty()) continue;
+      std::memmove(states + found.places.size() * words, states + slot * words, words * sizeof(uint64_t));
+      found.places.push_back(slot);
     }
   } else {
-    const CompactGroups compact = compact_groups(groups_memory_.states->as<uint64_t>(), slots, words, stream);
-    count = compact.count;
-    states = download(compact.states, count * words * sizeof(uint64_t), stream);
-    const Buffer found = download(compact.places, count * sizeof(uint64_t), stream);
-    places.assign(found.as<uint64_t>(), found.as<uint64_t>() + count);
+    const std::optional<GroupOrder> order = group_order();
+    const CompactGroups compact = compact_groups(groups, order ? &*order : nullptr, pipeline_.first.count, stream);
+    found.states = download(compact.states, compact.count * words * sizeof(uint64_t), stream);
+    // Of a hash table the keys say what the places of an array say.
+    const Buffer places = download(hash ? compact.keys : compact.places, compact.count * sizeof(uint64_t), stream);
+    found.places.assign(places.as<uint64_t>(), places.as<uint64_t>() + compact.count);
   }
-  Buffer keys;
-  if (hash) keys = download(groups_memory_.keys->data(), groups_memory_.slots * sizeof(uint64_t), stream);
-  return groups_table(places, states, count, hash ? keys.as<uint64_t>() : nullptr);
+  return groups_table(found);
 }
 
-// The code of a key of the group in a slot.
-uint64_t StatementRun::group_code(size_t key, uint64_t place, const uint64_t* keys, bool& null) const {
+// How many combinations the codes of the keys behind one have.
+uint64_t StatementRun::codes_behind(size_t key) const {
+  const std::vector<exec::KeyPart>& parts = plan_->groups->keys.parts();
+  uint64_t product = 1;
+  for (size_t i = key + 1; i < parts.size(); ++i) product *= parts[i].codes;
+  return product;
+}
+
+void StatementRun::put_keys(size_t index, const FoundGroups& found, exec::ColumnBuilder& column) const {
   const device::GroupsPlan& groups = *plan_->groups;
-  const exec::KeyPart& part = groups.keys.parts()[key];
-  uint64_t code = 0;
-  if (keys != nullptr) {
-    const uint64_t word = place < groups_memory_.slots ? keys[place] : ~uint64_t{0};
-    code = word >> part.shift & part.mask();
-    null = part.null_flag && (word >> part.null_shift & 1) != 0;
-  } else {
-    uint64_t behind = 1;
-    for (size_t i = key + 1; i < groups.keys.parts().size(); ++i) behind *= groups.keys.parts()[i].codes;
-    code = place / behind % part.codes;
-    null = false;
+  const exec::KeyPart& part = groups.keys.parts()[index];
+  const Expr& key = pipeline_.keys[index];
+  const bool hash = groups.rung == device::GroupRung::kHash;
+  const exec::TextCodes* texts = key.op == ExprOp::kColumn ? device_.codes[key.column].get() : nullptr;
+  const uint64_t behind = hash ? 1 : codes_behind(index);
+  for (const uint64_t place : found.places) {
+    const uint64_t code = hash ? place >> part.shift & part.mask() : place / behind % part.codes;
+    const bool flagged = part.null_flag && (place >> part.null_shift & 1) != 0;
+    if (flagged || (part.null_code && code == 0)) {
+      column.add_null();
+    } else if (texts != nullptr) {
+      column.add_text(texts->entries.at(static_cast<size_t>(exec::integer_of_code(part, code, 0))));
+    } else if (part.kind == exec::KeyKind::kFloat) {
+      column.add_real(exec::float_of_key(static_cast<int64_t>(code), part.type));
+    } else {
+      column.add_integer(exec::integer_of_code(part, code, 0));
+    }
   }
-  null = null || (part.null_code && code == 0);
-  return code;
 }
 
-Table StatementRun::groups_table(const std::vector<uint64_t>& places, const Buffer& states, uint64_t count,
-                                 const uint64_t* keys) const {
+Table StatementRun::groups_table(const FoundGroups& found) {
   const device::GroupsPlan& groups = *plan_->groups;
   Table table;
-  table.rows = count;
+  table.rows = found.places.size();
   table.schema.fields = pipeline_.output;
-  for (size_t i = 0; i < pipeline_.output.size(); ++i) {
+  table.columns.resize(pipeline_.output.size());
+  const auto fill = [&](uint64_t i) {
     exec::ColumnBuilder column(pipeline_.output[i]);
-    column.reserve(count);
-    for (uint64_t row = 0; row < count; ++row) {
-      if (i >= pipeline_.keys.size()) {
-        const size_t a = i - pipeline_.keys.size();
-        column.add_value(
-            finish_aggregate(pipeline_.aggregates[a], groups.results[a], states.as<uint64_t>() + row * groups.words()));
-        continue;
-      }
-      bool null = false;
-      const exec::KeyPart& part = groups.keys.parts()[i];
-      const uint64_t code = group_code(i, places[row], keys, null);
-      const Expr& key = pipeline_.keys[i];
-      if (null) {
-        column.add_null();
-      } else if (key.op == ExprOp::kColumn && pipeline_.columns[key.column].as_codes) {
-        const auto entry = static_cast<size_t>(exec::integer_of_code(part, code, 0));
-        column.add_text(device_.codes[key.column]->entries.at(entry));
-      } else if (part.kind == exec::KeyKind::kFloat) {
-        column.add_real(exec::float_of_key(static_cast<int64_t>(code), part.type));
-      } else {
-        column.add_integer(exec::integer_of_code(part, code, 0));
+    column.reserve(table.rows);
+    if (i < pipeline_.keys.size()) {
+      put_keys(i, found, column);
+    } else {
+      const size_t a = i - pipeline_.keys.size();
+      const uint64_t* words = found.states.as<uint64_t>();
+      for (uint64_t row = 0; row < table.rows; ++row, words += groups.words()) {
+        column.add_value(finish_aggregate(pipeline_.aggregates[a], groups.results[a], words));
       }
     }
-    table.columns.push_back(column.take());
+    table.columns[i] = column.take();
+  };
+  if (table.rows <= kFewSlots) {
+    for (uint64_t i = 0; i < table.columns.size(); ++i) fill(i);
+  } else {
+    backend_.threads(options_.threads).parallel_for(table.columns.size(), fill);
   }
   return table;
 }

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cuda/backend.h"
+#include "cuda/query/compact_groups.h"
+#include "exec/cpu/column_builder.h"
 
 namespace basalt::cuda {
 
@@ -68,9 +71,16 @@ class StatementRun {
   void take_group_memory();
   void clear_groups();
   Table finish_groups();
-  uint64_t group_code(size_t key, uint64_t place, const uint64_t* keys, bool& null) const;
-  Table groups_table(const std::vector<uint64_t>& places, const Buffer& states, uint64_t count,
-                     const uint64_t* keys) const;
+  // Groups that have rows. Of a hash table their keys, else their places; then their states.
+  struct FoundGroups {
+    std::vector<uint64_t> places;
+    Buffer states;
+  };
+  std::optional<GroupOrder> group_order() const;
+  uint64_t codes_behind(size_t key) const;
+  void put_keys(size_t index, const FoundGroups& found, exec::ColumnBuilder& column) const;
+  Table groups_table(const FoundGroups& found);
+
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
                      double* tile_sums, Event& begin, Event& end);
   void make_kernel();
