@@ -15,11 +15,6 @@ bool may_be_infinite(const Bounds& b, bool days) {
   return b.low.integer <= -infinite || b.high.integer >= infinite;
 }
 
-void set_range(Bounds& out, const Expr& expr, int128_t low, int128_t high) {
-  out.low = Value::of_integer(expr.type, low);
-  out.high = Value::of_integer(expr.type, high);
-}
-
 // The values that a part can have whatever the date is; {0, −1}: no such range.
 IntegerRange range_of_part(DatePart part) {
   switch (part) {
@@ -56,7 +51,7 @@ void set_part(Bounds& out, const Expr& expr, const Bounds& arg) {
 
 // Of a function that does not decrease by more than `slack` and keeps what is infinite.
 template <typename Function>
-void set_monotone(Bounds& out, const Expr& expr, const Bounds& arg, const Function& function, int128_t slack = 0) {
+void set_monotone_time(Bounds& out, const Expr& expr, const Bounds& arg, const Function& function, int128_t slack = 0) {
   const IntegerRange type = range_of(expr.type);
   int64_t low = 0;
   int64_t high = 0;
@@ -82,10 +77,8 @@ void set_difference(Bounds& out, const Expr& expr, const Bounds& a, const Bounds
   const DateDifference difference{part_in(expr, 2), days};
   int64_t low = 0;
   int64_t high = 0;
-  const Outcome at_low =
-      difference(static_cast<int64_t>(a.high.integer), static_cast<int64_t>(b.low.integer), low);
-  const Outcome at_high =
-      difference(static_cast<int64_t>(a.low.integer), static_cast<int64_t>(b.high.integer), high);
+  const Outcome at_low = difference(static_cast<int64_t>(a.high.integer), static_cast<int64_t>(b.low.integer), low);
+  const Outcome at_high = difference(static_cast<int64_t>(a.low.integer), static_cast<int64_t>(b.high.integer), high);
   if (at_low == Outcome::kValue && at_high == Outcome::kValue) return set_range(out, expr, low, high);
   if (out.may_value) out.may_throw = true;
 }
@@ -116,13 +109,14 @@ Bounds date_function_bounds(const Expr& expr, const StatisticsList& stats) {
   switch (expr.op) {
     case ExprOp::kDatePart: set_part(out, expr, args[0]); break;
     case ExprOp::kEpoch: out.may_null |= may_be_infinite(args[0], of_days(expr)); break;
-    case ExprOp::kDateTrunc: set_monotone(out, expr, args[0], Truncated{part_in(expr, 1), of_days(expr)}); break;
+    case ExprOp::kDateTrunc: set_monotone_time(out, expr, args[0], Truncated{part_in(expr, 1), of_days(expr)}); break;
     case ExprOp::kDateDiff: set_difference(out, expr, args[0], args[1]); break;
     case ExprOp::kAddInterval:  // days that a month does not have become its last
-      set_monotone(out, expr, args[0], IntervalAdded{number(1), number(2), number(3), of_days(expr)}, kMicrosPerDay);
+      set_monotone_time(out, expr, args[0], IntervalAdded{number(1), number(2), number(3), of_days(expr)},
+                        kMicrosPerDay);
       break;
     case ExprOp::kAddDays: set_days_added(out, expr, args[0], args[1]); break;
-    case ExprOp::kDateToMoment: set_monotone(out, expr, args[0], DateToMoment{expr.factor}); break;
+    case ExprOp::kDateToMoment: set_monotone_time(out, expr, args[0], DateToMoment{expr.factor}); break;
     case ExprOp::kMomentToDate: {
       int64_t low = 0;
       int64_t high = 0;
@@ -133,7 +127,7 @@ Bounds date_function_bounds(const Expr& expr, const StatisticsList& stats) {
     }
     case ExprOp::kRescaleMoment:
       if (expr.power_of_ten > 0) {
-        set_monotone(out, expr, args[0], MomentRefined{moment_power(expr)});
+        set_monotone_time(out, expr, args[0], MomentRefined{moment_power(expr)});
         break;
       }
       [[fallthrough]];

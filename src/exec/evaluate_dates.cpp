@@ -6,9 +6,7 @@ namespace basalt::exec {
 
 namespace {
 
-int64_t literal_of(const Step& step, size_t arg) {
-  return static_cast<int64_t>(step.expr->args[arg].literal.integer);
-}
+int64_t literal_of(const Step& step, size_t arg) { return static_cast<int64_t>(step.expr->args[arg].literal.integer); }
 DatePart part_in(const Step& step, size_t arg) { return static_cast<DatePart>(literal_of(step, arg)); }
 
 // Functions that take one number of 64 bits and give integers in the step's lane.

@@ -10,11 +10,6 @@ using duckdb::LogicalTypeId;
 
 namespace {
 
-bool is_real(const LogicalType& type) {
-  return type.id() == LogicalTypeId::FLOAT || type.id() == LogicalTypeId::DOUBLE;
-}
-bool is_integer_like(const LogicalType& type) { return type.IsIntegral() || type.id() == LogicalTypeId::BOOLEAN; }
-
 Expr zero_of(Physical type) {
   Expr zero = number_literal(type, 0);
   if (is_float(type)) zero.literal = Value::of_real(type, 0);
@@ -35,8 +30,8 @@ Expr Lowering::cast(const duckdb::BoundCastExpression& expression) const {
   const LogicalType& to = expression.return_type;
   if (from == to) return lower(*expression.child);
   if (auto of_dates = date_cast(expression)) return *std::move(of_dates);
-  const bool numbers = (is_number(from) || from.id() == LogicalTypeId::BOOLEAN) &&
-                       (is_number(to) || to.id() == LogicalTypeId::BOOLEAN);
+  const bool numbers =
+      (is_number(from) || from.id() == LogicalTypeId::BOOLEAN) && (is_number(to) || to.id() == LogicalTypeId::BOOLEAN);
   if (!numbers) throw NotLowered("a cast from " + from.ToString() + " to " + to.ToString());
   Expr arg = lower(*expression.child);
   if (to.id() == LogicalTypeId::BOOLEAN) {

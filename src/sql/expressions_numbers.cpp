@@ -13,9 +13,6 @@ using duckdb::LogicalTypeId;
 
 namespace {
 
-bool is_real(const LogicalType& type) {
-  return type.id() == LogicalTypeId::FLOAT || type.id() == LogicalTypeId::DOUBLE;
-}
 int scale_of(const LogicalType& type) { return is_decimal(type) ? duckdb::DecimalType::GetScale(type) : 0; }
 
 // All arguments are numbers that lie in memory as the result does.
@@ -31,8 +28,8 @@ void require_numbers(const duckdb::BoundFunctionExpression& expression) {
 }
 
 [[noreturn]] void refuse_arity(const duckdb::BoundFunctionExpression& expression) {
-  throw NotLowered("the function " + expression.function.name + " with " +
-                   std::to_string(expression.children.size()) + " arguments");
+  throw NotLowered("the function " + expression.function.name + " with " + std::to_string(expression.children.size()) +
+                   " arguments");
 }
 
 }  // namespace
@@ -46,10 +43,7 @@ std::optional<Expr> Lowering::arithmetic(const Function& expression) const {
   const Physical physical = physical_type(expression.return_type);
   const bool negate = subtract && expression.children.size() == 1;
   if (!negate && expression.children.size() != 2) refuse_arity(expression);
-  const ExprOp op = negate     ? ExprOp::kNegate
-                    : add      ? ExprOp::kAdd
-                    : subtract ? ExprOp::kSubtract
-                               : ExprOp::kMultiply;
+  const ExprOp op = negate ? ExprOp::kNegate : add ? ExprOp::kAdd : subtract ? ExprOp::kSubtract : ExprOp::kMultiply;
   Expr result = make_expr(op, physical, lower_all(expression));
   // Narrower results cannot leave their digits: the binder widened them.
   if (is_decimal(expression.return_type)) {

@@ -338,7 +338,7 @@ duckdb::unique_ptr<duckdb::ArrowArrayStreamWrapper> lend_stream(uintptr_t addres
   return lent;
 }
 
-void stream_schema(ArrowArrayStream* stream, ArrowSchema& schema) {
+void lent_schema(ArrowArrayStream* stream, ArrowSchema& schema) {
   if (stream->get_schema(stream, &schema) == 0) return;
   const char* reason = stream->get_last_error(stream);
   throw Error(ErrorCode::kIo,
@@ -352,7 +352,7 @@ void Session::register_arrow(const std::string& name, ArrowArrayStream* stream) 
   stream->release = nullptr;
   const auto pointer = [](auto* address) { return duckdb::Value::POINTER(reinterpret_cast<uintptr_t>(address)); };
   translated(state_->log.get(), [&] {
-    state_->connection->TableFunction("arrow_scan", {pointer(&owned), pointer(&lend_stream), pointer(&stream_schema)})
+    state_->connection->TableFunction("arrow_scan", {pointer(&owned), pointer(&lend_stream), pointer(&lent_schema)})
         ->CreateView(name, true, true);
   });
 }

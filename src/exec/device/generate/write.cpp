@@ -553,8 +553,8 @@ std::string Generator::whole_source() const {
                     (described_ ? "#include \"exec/device/described_tests.cuh\"\n" : "") +
                     "#include \"exec/device/scan.cuh\"\n" +
                     (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
-                    (totals_of_ ? "#include \"exec/device/totals.cuh\"\n" : "") +
-                    function_headers() + "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
+                    (totals_of_ ? "#include \"exec/device/totals.cuh\"\n" : "") + function_headers() +
+                    "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";
   out += column_types() + described_type();
   out += "\nconstexpr uint32_t kSlotWords = " + std::to_string(plan_.slot_words) + ";\n";
   std::set<std::string> sizes(scratch_sizes_.begin(), scratch_sizes_.end());
