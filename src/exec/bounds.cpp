@@ -64,6 +64,12 @@ Bounds truth_as_bounds(const Truth& truth) {
 
 }  // namespace
 
+void set_range(Bounds& out, const Expr& expr, int128_t low, int128_t high) {
+  const IntegerRange type = range_of(expr.type);
+  out.low = Value::of_integer(expr.type, std::clamp(low, type.low, type.high));
+  out.high = Value::of_integer(expr.type, std::clamp(high, type.low, type.high));
+}
+
 void set_limited(Bounds& out, const Expr& expr, const Corners& corners) {
   const IntegerRange allowed = allowed_range(expr);
   const bool inside = corners.known && corners.low >= allowed.low && corners.high <= allowed.high;
@@ -306,6 +312,8 @@ Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
     case ExprOp::kByteLength:
     case ExprOp::kSubstring:
     case ExprOp::kSuffix:
+    case ExprOp::kUpper:
+    case ExprOp::kLower:
     case ExprOp::kConcat:
     case ExprOp::kTrim:
     case ExprOp::kPosition:

@@ -15,11 +15,6 @@ bool may_be_infinite(const Bounds& b, bool days) {
   return b.low.integer <= -infinite || b.high.integer >= infinite;
 }
 
-void set_date_range(Bounds& out, const Expr& expr, int128_t low, int128_t high) {
-  out.low = Value::of_integer(expr.type, low);
-  out.high = Value::of_integer(expr.type, high);
-}
-
 // The values that a part can have whatever the date is; {0, −1}: no such range.
 IntegerRange range_of_part(DatePart part) {
   switch (part) {
@@ -45,18 +40,18 @@ void set_part(Bounds& out, const Expr& expr, const Bounds& arg) {
   const bool infinite = may_be_infinite(arg, days);
   out.may_null |= infinite;
   const IntegerRange fixed = range_of_part(part);
-  if (fixed.low <= fixed.high) return set_date_range(out, expr, fixed.low, fixed.high);
-  if (infinite || part == DatePart::kYearWeek) return set_date_range(out, expr, -600000000, 600000000);
+  if (fixed.low <= fixed.high) return set_range(out, expr, fixed.low, fixed.high);
+  if (infinite || part == DatePart::kYearWeek) return set_range(out, expr, -600000000, 600000000);
   int64_t low = 0;  // years and ages do not decrease
   int64_t high = 0;
   DatePartOf{part, days}(static_cast<int64_t>(arg.low.integer), low);
   DatePartOf{part, days}(static_cast<int64_t>(arg.high.integer), high);
-  set_date_range(out, expr, low, high);
+  set_range(out, expr, low, high);
 }
 
 // Of a function that does not decrease by more than `slack` and keeps what is infinite.
 template <typename Function>
-void set_monotone_date(Bounds& out, const Expr& expr, const Bounds& arg, const Function& function, int128_t slack = 0) {
+void set_monotone_time(Bounds& out, const Expr& expr, const Bounds& arg, const Function& function, int128_t slack = 0) {
   const IntegerRange type = range_of(expr.type);
   int64_t low = 0;
   int64_t high = 0;
@@ -66,7 +61,7 @@ void set_monotone_date(Bounds& out, const Expr& expr, const Bounds& arg, const F
   const int128_t least = low - slack;
   const int128_t most = high + slack;
   if (finite && at_low == Outcome::kValue && at_high == Outcome::kValue && least > type.low && most < type.high) {
-    set_date_range(out, expr, least, most);
+    set_range(out, expr, least, most);
     return;
   }
   if (out.may_value) out.may_throw = true;
@@ -82,11 +77,9 @@ void set_difference(Bounds& out, const Expr& expr, const Bounds& a, const Bounds
   const DateDifference difference{part_in(expr, 2), days};
   int64_t low = 0;
   int64_t high = 0;
-  const Outcome at_low =
-      difference(static_cast<int64_t>(a.high.integer), static_cast<int64_t>(b.low.integer), low);
-  const Outcome at_high =
-      difference(static_cast<int64_t>(a.low.integer), static_cast<int64_t>(b.high.integer), high);
-  if (at_low == Outcome::kValue && at_high == Outcome::kValue) return set_date_range(out, expr, low, high);
+  const Outcome at_low = difference(static_cast<int64_t>(a.high.integer), static_cast<int64_t>(b.low.integer), low);
+  const Outcome at_high = difference(static_cast<int64_t>(a.low.integer), static_cast<int64_t>(b.high.integer), high);
+  if (at_low == Outcome::kValue && at_high == Outcome::kValue) return set_range(out, expr, low, high);
   if (out.may_value) out.may_throw = true;
 }
 
@@ -97,7 +90,7 @@ void set_days_added(Bounds& out, const Expr& expr, const Bounds& a, const Bounds
     if (out.may_value) out.may_throw = true;
     return;
   }
-  set_date_range(out, expr, low, high);
+  set_range(out, expr, low, high);
 }
 
 }  // namespace
@@ -116,30 +109,31 @@ Bounds date_function_bounds(const Expr& expr, const StatisticsList& stats) {
   switch (expr.op) {
     case ExprOp::kDatePart: set_part(out, expr, args[0]); break;
     case ExprOp::kEpoch: out.may_null |= may_be_infinite(args[0], of_days(expr)); break;
-    case ExprOp::kDateTrunc: set_monotone_date(out, expr, args[0], Truncated{part_in(expr, 1), of_days(expr)}); break;
+    case ExprOp::kDateTrunc: set_monotone_time(out, expr, args[0], Truncated{part_in(expr, 1), of_days(expr)}); break;
     case ExprOp::kDateDiff: set_difference(out, expr, args[0], args[1]); break;
     case ExprOp::kAddInterval:  // days that a month does not have become its last
-      set_monotone_date(out, expr, args[0], IntervalAdded{number(1), number(2), number(3), of_days(expr)}, kMicrosPerDay);
+      set_monotone_time(out, expr, args[0], IntervalAdded{number(1), number(2), number(3), of_days(expr)},
+                        kMicrosPerDay);
       break;
     case ExprOp::kAddDays: set_days_added(out, expr, args[0], args[1]); break;
-    case ExprOp::kDateToMoment: set_monotone_date(out, expr, args[0], DateToMoment{expr.factor}); break;
+    case ExprOp::kDateToMoment: set_monotone_time(out, expr, args[0], DateToMoment{expr.factor}); break;
     case ExprOp::kMomentToDate: {
       int64_t low = 0;
       int64_t high = 0;
       MomentToDate{}(static_cast<int64_t>(args[0].low.integer), low);
       MomentToDate{}(static_cast<int64_t>(args[0].high.integer), high);
-      set_date_range(out, expr, low, high);
+      set_range(out, expr, low, high);
       break;
     }
     case ExprOp::kRescaleMoment:
       if (expr.power_of_ten > 0) {
-        set_monotone_date(out, expr, args[0], MomentRefined{moment_power(expr)});
+        set_monotone_time(out, expr, args[0], MomentRefined{moment_power(expr)});
         break;
       }
       [[fallthrough]];
     default:  // towards zero, or by a half of the unit away from it
       if (!may_be_infinite(args[0], false)) {
-        set_date_range(out, expr, std::min<int128_t>(args[0].low.integer, 0), std::max<int128_t>(args[0].high.integer, 0));
+        set_range(out, expr, std::min<int128_t>(args[0].low.integer, 0), std::max<int128_t>(args[0].high.integer, 0));
       }
       break;
   }

@@ -16,12 +16,6 @@ int128_t magnitude(int128_t value) {
 }
 int128_t largest_magnitude(const Bounds& b) { return std::max(magnitude(b.low.integer), magnitude(b.high.integer)); }
 
-void set_range(Bounds& out, const Expr& expr, int128_t low, int128_t high) {
-  const IntegerRange type = range_of(expr.type);
-  out.low = Value::of_integer(expr.type, std::clamp(low, type.low, type.high));
-  out.high = Value::of_integer(expr.type, std::clamp(high, type.low, type.high));
-}
-
 // Of a function that does not decrease.
 template <typename Function>
 void set_monotone(Bounds& out, const Expr& expr, const Bounds& arg, const Function& function) {

@@ -33,6 +33,9 @@ struct Corners {
 // Puts the interval of an arithmetic result under the type's limits: what lies beyond may throw.
 void set_limited(Bounds& out, const Expr& expr, const Corners& corners);
 
+// Puts the ends of an integer result as far as its type goes.
+void set_range(Bounds& out, const Expr& expr, int128_t low, int128_t high);
+
 // bounds_choices.cpp
 Bounds case_bounds(const Expr& expr, const StatisticsList& stats);
 Bounds coalesce_bounds(const Expr& expr, const StatisticsList& stats);

@@ -53,8 +53,8 @@ struct RealToInteger {
     const auto value = static_cast<double>(a);
     if (!(value >= (kSigned ? -kEnd : 0.0) && value < kEnd)) return Outcome::kOutOfRange;
     const double whole = real_even(value);
-    const auto typed = kSigned ? static_cast<Type>(static_cast<int64_t>(whole))
-                               : static_cast<Type>(static_cast<uint64_t>(whole));
+    const auto typed =
+        kSigned ? static_cast<Type>(static_cast<int64_t>(whole)) : static_cast<Type>(static_cast<uint64_t>(whole));
     out = static_cast<Int>(typed);
     return Outcome::kValue;
   }

@@ -11,12 +11,24 @@ struct DatePartNames {
 };
 
 constexpr DatePartNames kDatePartNames[kDateParts] = {
-    {"year", "kYear"},           {"month", "kMonth"},          {"day", "kDay"},
-    {"decade", "kDecade"},       {"century", "kCentury"},      {"millennium", "kMillennium"},
-    {"quarter", "kQuarter"},     {"week", "kWeek"},            {"isoyear", "kIsoYear"},
-    {"yearweek", "kYearWeek"},   {"dow", "kDayOfWeek"},        {"isodow", "kIsoDayOfWeek"},
-    {"doy", "kDayOfYear"},       {"hour", "kHour"},            {"minute", "kMinute"},
-    {"second", "kSecond"},       {"millisecond", "kMillisecond"}, {"microsecond", "kMicrosecond"},
+    {"year", "kYear"},
+    {"month", "kMonth"},
+    {"day", "kDay"},
+    {"decade", "kDecade"},
+    {"century", "kCentury"},
+    {"millennium", "kMillennium"},
+    {"quarter", "kQuarter"},
+    {"week", "kWeek"},
+    {"isoyear", "kIsoYear"},
+    {"yearweek", "kYearWeek"},
+    {"dow", "kDayOfWeek"},
+    {"isodow", "kIsoDayOfWeek"},
+    {"doy", "kDayOfYear"},
+    {"hour", "kHour"},
+    {"minute", "kMinute"},
+    {"second", "kSecond"},
+    {"millisecond", "kMillisecond"},
+    {"microsecond", "kMicrosecond"},
 };
 static_assert(static_cast<int>(DatePart::kMicrosecond) + 1 == kDateParts);
 

@@ -64,6 +64,8 @@ Vector in_lane(Step& step, TileInput& input, Lane lane) {
       case Lane::kI32: convert_loop(vector.as<int32_t>(), out, rows); break;
       case Lane::kI64: convert_loop(vector.as<int64_t>(), out, rows); break;
       case Lane::kBool: convert_loop(vector.as<uint8_t>(), out, rows); break;
+      // Arithmetic that is checked lies in 128 bits, but its results fit their type.
+      case Lane::kI128: convert_loop(vector.as<int128_t>(), out, rows); break;
       default: throw Error(ErrorCode::kInternal, "expression lanes do not meet");
     }
   });
@@ -392,6 +394,8 @@ Vector evaluate(Step& step, TileInput& input) {
     case ExprOp::kByteLength: return run_length(step, input);
     case ExprOp::kSubstring:
     case ExprOp::kSuffix: return run_part(step, input);
+    case ExprOp::kUpper:
+    case ExprOp::kLower:
     case ExprOp::kConcat:
     case ExprOp::kTrim:
     case ExprOp::kPosition:

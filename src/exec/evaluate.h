@@ -16,9 +16,9 @@ namespace basalt::exec {
 struct Step {
   const Expr* expr = nullptr;
   Lane lane = Lane::kI32;
-  bool may_throw = false;  // this operation itself: arithmetic is computed in 128 bits, every row checked
+  bool may_throw = false;             // this operation itself: arithmetic is computed in 128 bits, every row checked
   bool null_if_out_of_range = false;  // what it would throw is NULL
-  IntegerRange range;      // of the values, for integers
+  IntegerRange range;                 // of the values, for integers
   std::vector<Step> args;
 
   Buffer data;       // 1024 results

@@ -36,7 +36,8 @@ Vector call_rows(Step& step, TileInput& input, const uint8_t* valid, const Funct
     Out result{};
     const Outcome outcome = function(args[i]..., result);
     out[i] = result;
-    if (outcome == Outcome::kValue) [[likely]] continue;
+    if (outcome == Outcome::kValue) [[likely]]
+      continue;
     out[i] = Out{};
     if (outcome == Outcome::kOutOfRange && !step.null_if_out_of_range) {
       if ((live == nullptr || live[i] != 0) && (valid == nullptr || valid[i] != 0)) {

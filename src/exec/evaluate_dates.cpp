@@ -6,10 +6,8 @@ namespace basalt::exec {
 
 namespace {
 
-int64_t literal_of(const Step& step, size_t arg) {
-  return static_cast<int64_t>(step.expr->args[arg].literal.integer);
-}
-DatePart date_part_in(const Step& step, size_t arg) { return static_cast<DatePart>(literal_of(step, arg)); }
+int64_t literal_of(const Step& step, size_t arg) { return static_cast<int64_t>(step.expr->args[arg].literal.integer); }
+DatePart part_in(const Step& step, size_t arg) { return static_cast<DatePart>(literal_of(step, arg)); }
 
 // Functions that take one number of 64 bits and give integers in the step's lane.
 template <typename Function>
@@ -28,7 +26,7 @@ Vector run_date_diff(Step& step, TileInput& input) {
   const Vector a = in_lane(step.args[0], input, Lane::kI64);
   const Vector b = in_lane(step.args[1], input, Lane::kI64);
   const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
-  const DateDifference difference{date_part_in(step, 2), step.expr->args[0].type == Physical::kI32};
+  const DateDifference difference{part_in(step, 2), step.expr->args[0].type == Physical::kI32};
   return call_rows<int64_t>(step, input, valid, difference, a.as<int64_t>(), b.as<int64_t>());
 }
 
@@ -45,8 +43,8 @@ Vector run_date_function(Step& step, TileInput& input) {
   const Expr& expr = *step.expr;
   const bool of_days = expr.args[0].type == Physical::kI32;
   switch (expr.op) {
-    case ExprOp::kDatePart: return call_in_lane(step, input, DatePartOf{date_part_in(step, 1), of_days});
-    case ExprOp::kDateTrunc: return call_wide(step, input, Truncated{date_part_in(step, 1), of_days});
+    case ExprOp::kDatePart: return call_in_lane(step, input, DatePartOf{part_in(step, 1), of_days});
+    case ExprOp::kDateTrunc: return call_wide(step, input, Truncated{part_in(step, 1), of_days});
     case ExprOp::kDateDiff: return run_date_diff(step, input);
     case ExprOp::kAddInterval:
       return call_wide(step, input,

@@ -30,7 +30,7 @@ std::string number(int128_t value) {
   return format_value(Value::of_integer(Physical::kI128, value), {TypeKind::kInt128});
 }
 
-[[noreturn]] void fail(const std::string& sentence) { throw Error(ErrorCode::kOutOfRange, sentence); }
+[[noreturn]] void out_of_range(const std::string& sentence) { throw Error(ErrorCode::kOutOfRange, sentence); }
 
 [[noreturn]] void throw_arithmetic(const Expr& expr, int128_t a, int128_t b) {
   const bool decimal = expr.limit != 0;
@@ -40,8 +40,8 @@ std::string number(int128_t value) {
                      : expr.op == ExprOp::kSubtract ? (decimal ? "subtract" : "subtraction")
                                                     : "multiplication";
   const char* sign = expr.op == ExprOp::kAdd ? " + " : expr.op == ExprOp::kSubtract ? " - " : " * ";
-  fail(std::string("Overflow in ") + name + " of " + type + " (" + number(a) + sign + number(b) + ")" +
-       (decimal ? ". You might want to add an explicit cast to a bigger decimal." : "!"));
+  out_of_range(std::string("Overflow in ") + name + " of " + type + " (" + number(a) + sign + number(b) + ")" +
+               (decimal ? ". You might want to add an explicit cast to a bigger decimal." : "!"));
 }
 
 std::string decimal_type(const Expr& cast) {
@@ -54,47 +54,49 @@ std::string decimal_type(const Expr& cast) {
 [[noreturn]] void throw_cast(const Expr& cast, FailedValue a) {
   const Physical from = cast.args[0].type;
   const bool to_decimal = cast.limit != 0;
-  if (is_float(from) && to_decimal) fail("Could not cast value " + std::to_string(a.real) + " to " + decimal_type(cast));
-  if (to_decimal && cast.from_scale < 0) fail("Could not cast value " + number(a.integer) + " to " + decimal_type(cast));
+  if (is_float(from) && to_decimal)
+    out_of_range("Could not cast value " + std::to_string(a.real) + " to " + decimal_type(cast));
+  if (to_decimal && cast.from_scale < 0)
+    out_of_range("Could not cast value " + number(a.integer) + " to " + decimal_type(cast));
   if (to_decimal) {
     const DataType type{TypeKind::kDecimal, 38, static_cast<uint8_t>(cast.from_scale)};
-    fail("Casting value \"" + format_value(Value::of_integer(Physical::kI128, a.integer), type) + "\" to type " +
-         decimal_type(cast) + " failed: value is out of range!");
+    out_of_range("Casting value \"" + format_value(Value::of_integer(Physical::kI128, a.integer), type) +
+                 "\" to type " + decimal_type(cast) + " failed: value is out of range!");
   }
   if (cast.from_scale >= 0) {
     const int128_t whole = rounded_quotient(a.integer, power_of_ten(std::max(-cast.power_of_ten, 0)));
-    fail("Failed to cast decimal value " + number(whole) + " to type " + type_name(cast.type));
+    out_of_range("Failed to cast decimal value " + number(whole) + " to type " + type_name(cast.type));
   }
-  const std::string value = is_float(from) ? format_value(Value::of_real(from, a.real), {TypeKind::kFloat64})
-                                           : number(a.integer);
-  fail(std::string("Type ") + type_name(from) + " with value " + value +
-       " can't be cast because the value is out of range for the destination type " + type_name(cast.type));
+  const std::string value =
+      is_float(from) ? format_value(Value::of_real(from, a.real), {TypeKind::kFloat64}) : number(a.integer);
+  out_of_range(std::string("Type ") + type_name(from) + " with value " + value +
+               " can't be cast because the value is out of range for the destination type " + type_name(cast.type));
 }
 
 }  // namespace
 
 void throw_failed(const Expr& expr, FailedValue a, FailedValue b) {
   switch (expr.op) {
-    case ExprOp::kNegate: fail("Overflow in negation of numeric value!");
-    case ExprOp::kAbs: fail("Overflow on abs(" + number(a.integer) + ")");
+    case ExprOp::kNegate: out_of_range("Overflow in negation of numeric value!");
+    case ExprOp::kAbs: out_of_range("Overflow on abs(" + number(a.integer) + ")");
     case ExprOp::kIntegerDivide:
-    case ExprOp::kModulo: fail("Overflow in division of " + number(a.integer) + " / " + number(b.integer));
+    case ExprOp::kModulo: out_of_range("Overflow in division of " + number(a.integer) + " / " + number(b.integer));
     case ExprOp::kCast: throw_cast(expr, a);
     case ExprOp::kDateTrunc:
-    case ExprOp::kAddInterval: fail("Date and time not in timestamp range");
-    case ExprOp::kAddDays: fail("Date out of range");
+    case ExprOp::kAddInterval: out_of_range("Date and time not in timestamp range");
+    case ExprOp::kAddDays: out_of_range("Date out of range");
     case ExprOp::kDateDiff: {
       Expr subtract = expr;
       subtract.op = ExprOp::kSubtract;
       throw_arithmetic(subtract, b.integer, a.integer);
     }
     case ExprOp::kDateToMoment:
-      fail("Type INT32 with value " +
-           format_value(Value::of_integer(Physical::kI32, a.integer), {TypeKind::kDate}) +
-           " can't be cast to the destination type INT64");
+      out_of_range("Type INT32 with value " +
+                   format_value(Value::of_integer(Physical::kI32, a.integer), {TypeKind::kDate}) +
+                   " can't be cast to the destination type INT64");
     case ExprOp::kRescaleMoment:
-      fail(expr.power_of_ten == 3 ? "Could not convert Timestamp(US) to Timestamp(NS)"
-                                  : "Could not convert Timestamp to Timestamp(US)");
+      out_of_range(expr.power_of_ten == 3 ? "Could not convert Timestamp(US) to Timestamp(NS)"
+                                          : "Could not convert Timestamp to Timestamp(US)");
     default: throw_arithmetic(expr, a.integer, b.integer);
   }
 }

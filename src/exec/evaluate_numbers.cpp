@@ -46,9 +46,7 @@ template <typename Int>
 Vector run_integer_function(Step& step, TileInput& input) {
   const Vector a = in_lane(step.args[0], input, step.lane);
   const auto power = static_cast<Int>(power_of_ten(step.expr->power_of_ten));
-  const auto call = [&](const auto& function) {
-    return call_rows<Int>(step, input, a.valid, function, a.as<Int>());
-  };
+  const auto call = [&](const auto& function) { return call_rows<Int>(step, input, a.valid, function, a.as<Int>()); };
   switch (step.expr->op) {
     case ExprOp::kAbs: return call(IntegerMagnitude<Int>{least_in_lane<Int>(step.expr->type)});
     case ExprOp::kNegate: return call(WrappedNegation<Int>{static_cast<Int>(range_of(step.expr->type).high + 1)});
@@ -62,17 +60,16 @@ Vector run_integer_function(Step& step, TileInput& input) {
 template <typename Real>
 Vector run_real_function(Step& step, TileInput& input) {
   const Vector a = in_lane(step.args[0], input, step.lane);
-  const auto call = [&](const auto& function) {
-    return call_rows<Real>(step, input, a.valid, function, a.as<Real>());
-  };
+  const auto call = [&](const auto& function) { return call_rows<Real>(step, input, a.valid, function, a.as<Real>()); };
   const int32_t digits = step.expr->power_of_ten;
   switch (step.expr->op) {
     case ExprOp::kAbs: return call(RealMagnitude{});
     case ExprOp::kFloor: return call(RealFloor{});
     case ExprOp::kCeil: return call(RealCeil{});
     case ExprOp::kTruncate: return call(RealTruncate{});
-    default: return digits < 0 ? call(RealRoundBefore{rounding_modifier(digits)})
-                               : call(RealRoundBehind{rounding_modifier(digits)});
+    default:
+      return digits < 0 ? call(RealRoundBefore{rounding_modifier(digits)})
+                        : call(RealRoundBehind{rounding_modifier(digits)});
   }
 }
 

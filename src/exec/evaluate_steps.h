@@ -21,7 +21,7 @@ T* room(Buffer& buffer) {
 // Both masks at once; nullptr = no NULL.
 const uint8_t* meet(const uint8_t* a, const uint8_t* b, Buffer& scratch, uint32_t rows);
 
-// The step's values in a lane at least as wide as its own.
+// The step's values in a lane that is as wide as its own, or holds all values of its type.
 Vector in_lane(Step& step, TileInput& input, Lane lane);
 // The lane in which two values of one type meet.
 Lane common_lane(const Step& a, const Step& b);

@@ -1,8 +1,10 @@
-// Tests and functions of strings, tile by tile. Parts of strings point into them; strings that are made lie in the step.
+// Tests and functions of strings, tile by tile. Parts of strings point into them; strings that are made lie in the
+// step.
 #include <algorithm>
 #include <optional>
 
 #include "basalt/core/error.h"
+#include "core/case_mapping.h"
 #include "core/utf8.h"
 #include "exec/evaluate_steps.h"
 #include "exec/string_tests.h"
@@ -96,6 +98,20 @@ Vector run_concat(Step& step, TileInput& input) {
   MadeTexts made(step);
   for (uint32_t i = 0; i < input.rows(); ++i) {
     for (size_t arg = 0; arg < texts.args.size() && texts.known(i); ++arg) made.add(texts.args[arg][i]);
+    made.end_row();
+  }
+  return made.finish(texts.valid);
+}
+
+Vector run_case_change(Step& step, TileInput& input) {
+  const Texts texts = texts_of(step, input);
+  const LetterCase wanted = step.expr->op == ExprOp::kUpper ? LetterCase::kUpper : LetterCase::kLower;
+  MadeTexts made(step);
+  std::string changed;
+  for (uint32_t i = 0; i < input.rows(); ++i) {
+    changed.clear();
+    if (texts.known(i)) append_in_case(texts.args[0][i], wanted, changed);
+    made.add(changed);
     made.end_row();
   }
   return made.finish(texts.valid);
@@ -202,6 +218,8 @@ Vector run_part(Step& step, TileInput& input) {
 
 Vector run_text_function(Step& step, TileInput& input) {
   switch (step.expr->op) {
+    case ExprOp::kUpper:
+    case ExprOp::kLower: return run_case_change(step, input);
     case ExprOp::kConcat: return run_concat(step, input);
     case ExprOp::kReplace: return run_replace(step, input);
     case ExprOp::kTrim: return run_trim(step, input);

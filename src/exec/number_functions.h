@@ -25,7 +25,8 @@ BASALT_HD float real_remainder(float x, float y) { return BASALT_MATH(fmodf)(x, 
 
 BASALT_HD bool is_finite(double x) { return x - x == 0; }
 
-// --- division -----------------------------------------------------------------------------------------------------------
+// --- division
+// -----------------------------------------------------------------------------------------------------------
 
 // Int: an integer lane that holds both arguments and every result. `least` is the least value of the type, whose
 // quotient by −1 does not exist.
@@ -72,7 +73,8 @@ struct RealRemainder {
   }
 };
 
-// --- signs --------------------------------------------------------------------------------------------------------------
+// --- signs
+// --------------------------------------------------------------------------------------------------------------
 
 template <typename Int>
 struct IntegerMagnitude {
@@ -107,7 +109,8 @@ struct WrappedNegation {
   }
 };
 
-// --- whole numbers ------------------------------------------------------------------------------------------------------
+// --- whole numbers
+// ------------------------------------------------------------------------------------------------------
 
 // Quotients by `power` > 0.
 template <typename Int>

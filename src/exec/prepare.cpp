@@ -187,7 +187,8 @@ bool is_constant(const Expr& expr, Physical type) {
 void check_text_function(const Expr& expr) {
   const bool suffix = expr.op == ExprOp::kSuffix;
   const bool trim = expr.op == ExprOp::kTrim;
-  const size_t arity = suffix || expr.op == ExprOp::kPosition ? 2 : 3;
+  const bool one = expr.op == ExprOp::kUpper || expr.op == ExprOp::kLower;
+  const size_t arity = one ? 1 : suffix || expr.op == ExprOp::kPosition ? 2 : 3;
   if (expr.op == ExprOp::kConcat) {
     check_arity(expr, 1, ~size_t{0});
   } else {
@@ -228,7 +229,8 @@ void check_date_function(const Expr& expr, size_t arity, size_t first, int64_t e
   }
   for (size_t i = first; i < arity; ++i) {
     const Expr& arg = expr.args[i];
-    if (arg.op != ExprOp::kLiteral || !is_moment(arg) || arg.literal.null) fail("a date function without its constants");
+    if (arg.op != ExprOp::kLiteral || !is_moment(arg) || arg.literal.null)
+      fail("a date function without its constants");
     if (end > 0 && (arg.literal.integer < 0 || arg.literal.integer >= end)) fail("no such part of a date");
   }
 }
@@ -257,9 +259,9 @@ void check_dates(const Expr& expr) {
       break;
     default: check_units(expr); break;
   }
-  const Physical type = expr.op == ExprOp::kEpoch                                          ? Physical::kF64
+  const Physical type = expr.op == ExprOp::kEpoch                                         ? Physical::kF64
                         : expr.op == ExprOp::kAddDays || expr.op == ExprOp::kMomentToDate ? Physical::kI32
-                                                                                           : Physical::kI64;
+                                                                                          : Physical::kI64;
   if (expr.type != type) fail("a date function of another type");
 }
 
@@ -443,6 +445,8 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
       break;
     case ExprOp::kSubstring: check_substring(expr); break;
     case ExprOp::kSuffix:
+    case ExprOp::kUpper:
+    case ExprOp::kLower:
     case ExprOp::kConcat:
     case ExprOp::kTrim:
     case ExprOp::kPosition:

@@ -80,6 +80,8 @@ const char* function_name(ExprOp op) {
     case ExprOp::kByteLength: return "strlen";
     case ExprOp::kRegexp: return "regexp_matches";
     case ExprOp::kSuffix: return "right";
+    case ExprOp::kUpper: return "upper";
+    case ExprOp::kLower: return "lower";
     case ExprOp::kConcat: return "concat";
     case ExprOp::kPosition: return "strpos";
     case ExprOp::kReplace: return "replace";
@@ -96,7 +98,8 @@ std::string date_text(const Expr& expr, const std::vector<std::string>& names) {
   switch (expr.op) {
     case ExprOp::kDatePart: return "date_part(" + part(1) + ", " + first + ")";
     case ExprOp::kDateTrunc: return "date_trunc(" + part(1) + ", " + first + ")";
-    case ExprOp::kDateDiff: return "date_diff(" + part(2) + ", " + first + ", " + text(expr.args[1], names, false) + ")";
+    case ExprOp::kDateDiff:
+      return "date_diff(" + part(2) + ", " + first + ", " + text(expr.args[1], names, false) + ")";
     case ExprOp::kEpoch: return "epoch(" + first + ")";
     case ExprOp::kAddInterval:
       return "(" + first + " + INTERVAL '" + literal_text(expr.args[1]) + " months " + literal_text(expr.args[2]) +

@@ -21,10 +21,10 @@ constexpr int64_t kMicrosPerDay = 86'400'000'000;
 }  // namespace
 
 bool is_decimal(const LogicalType& type) { return type.id() == LogicalTypeId::DECIMAL; }
-bool is_number(const LogicalType& type) {
-  return type.IsIntegral() || is_decimal(type) || type.id() == LogicalTypeId::FLOAT ||
-         type.id() == LogicalTypeId::DOUBLE;
+bool is_real(const LogicalType& type) {
+  return type.id() == LogicalTypeId::FLOAT || type.id() == LogicalTypeId::DOUBLE;
 }
+bool is_number(const LogicalType& type) { return type.IsIntegral() || is_decimal(type) || is_real(type); }
 
 Physical physical_type(const LogicalType& type) {
   const Physical physical = to_physical(type.InternalType());
@@ -120,7 +120,7 @@ Expr Lowering::compare(ExpressionType type, const duckdb::Expression& left, cons
 // `date_column < date + interval` arrives as CAST(date_column AS TIMESTAMP) < timestamp: back to days, which need no
 // arithmetic per row.
 std::optional<Expr> Lowering::compare_as_date(ExprOp op, const duckdb::Expression& left,
-                                    const duckdb::Expression& right) const {
+                                              const duckdb::Expression& right) const {
   if (left.GetExpressionClass() != ExpressionClass::BOUND_CAST ||
       right.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) {
     return std::nullopt;
@@ -219,8 +219,8 @@ Expr Lowering::function(const Function& expression) const {
     }
   }
   using Kind = std::optional<Expr> (Lowering::*)(const Function&) const;
-  for (const Kind kind : {&Lowering::like, &Lowering::regexp, &Lowering::text_function,
-                          &Lowering::made_text, &Lowering::date_arithmetic, &Lowering::date_function, &Lowering::arithmetic,
+  for (const Kind kind : {&Lowering::like, &Lowering::regexp, &Lowering::text_function, &Lowering::made_text,
+                          &Lowering::date_arithmetic, &Lowering::date_function, &Lowering::arithmetic,
                           &Lowering::division, &Lowering::rounding, &Lowering::sign_or_extreme}) {
     if (auto lowered = (this->*kind)(expression)) return *std::move(lowered);
   }

@@ -10,10 +10,6 @@ using duckdb::LogicalTypeId;
 
 namespace {
 
-bool is_real_type(const LogicalType& type) {
-  return type.id() == LogicalTypeId::FLOAT || type.id() == LogicalTypeId::DOUBLE;
-}
-
 Expr zero_of(Physical type) {
   Expr zero = number_literal(type, 0);
   if (is_float(type)) zero.literal = Value::of_real(type, 0);
@@ -24,7 +20,7 @@ Expr zero_of(Physical type) {
 int32_t scale_change(const LogicalType& from, const LogicalType& to) {
   const int32_t before = is_decimal(from) ? duckdb::DecimalType::GetScale(from) : 0;
   const int32_t after = is_decimal(to) ? duckdb::DecimalType::GetScale(to) : 0;
-  return is_real_type(to) ? before : after - before;
+  return is_real(to) ? before : after - before;
 }
 
 }  // namespace
@@ -34,8 +30,8 @@ Expr Lowering::cast(const duckdb::BoundCastExpression& expression) const {
   const LogicalType& to = expression.return_type;
   if (from == to) return lower(*expression.child);
   if (auto of_dates = date_cast(expression)) return *std::move(of_dates);
-  const bool numbers = (is_number(from) || from.id() == LogicalTypeId::BOOLEAN) &&
-                       (is_number(to) || to.id() == LogicalTypeId::BOOLEAN);
+  const bool numbers =
+      (is_number(from) || from.id() == LogicalTypeId::BOOLEAN) && (is_number(to) || to.id() == LogicalTypeId::BOOLEAN);
   if (!numbers) throw NotLowered("a cast from " + from.ToString() + " to " + to.ToString());
   Expr arg = lower(*expression.child);
   if (to.id() == LogicalTypeId::BOOLEAN) {

@@ -67,9 +67,9 @@ Expr part_literal(DatePart part) { return number_literal(Physical::kI64, static_
 
 // What year(), month() and their like are called, in the words of date_part().
 std::optional<std::string> named_part(const std::string& function) {
-  static constexpr const char* kSame[] = {"year",   "month",  "day",  "decade", "century",     "millennium", "quarter",
-                                          "week",   "isoyear", "yearweek", "isodow", "hour",   "minute",     "second",
-                                          "millisecond", "microsecond", "epoch"};
+  static constexpr const char* kSame[] = {"year",    "month",  "day",         "decade",      "century", "millennium",
+                                          "quarter", "week",   "isoyear",     "yearweek",    "isodow",  "hour",
+                                          "minute",  "second", "millisecond", "microsecond", "epoch"};
   for (const char* name : kSame) {
     if (function == name) return function;
   }
@@ -135,7 +135,8 @@ std::optional<Expr> Lowering::date_arithmetic(const Function& expression) const 
   if (subtract && is_date(right->return_type)) {
     return make_expr(ExprOp::kSubtract, Physical::kI64, {widened(*left), widened(*right)});
   }
-  if (right->return_type.id() != LogicalTypeId::INTEGER) throw NotLowered(name + " on " + right->return_type.ToString());
+  if (right->return_type.id() != LogicalTypeId::INTEGER)
+    throw NotLowered(name + " on " + right->return_type.ToString());
   Expr days = widened(*right);
   if (subtract) days = make_expr(ExprOp::kNegate, Physical::kI64, {std::move(days)});
   return make_expr(ExprOp::kAddDays, Physical::kI32, {lower(*left), std::move(days)});

@@ -13,9 +13,6 @@ using duckdb::LogicalTypeId;
 
 namespace {
 
-bool is_real(const LogicalType& type) {
-  return type.id() == LogicalTypeId::FLOAT || type.id() == LogicalTypeId::DOUBLE;
-}
 int scale_of(const LogicalType& type) { return is_decimal(type) ? duckdb::DecimalType::GetScale(type) : 0; }
 
 // All arguments are numbers that lie in memory as the result does.
@@ -30,9 +27,26 @@ void require_numbers(const duckdb::BoundFunctionExpression& expression) {
   }
 }
 
+bool is_converted(const duckdb::Expression& expression) {
+  if (expression.GetExpressionClass() == ExpressionClass::BOUND_CONSTANT) return true;
+  return expression.GetExpressionClass() == ExpressionClass::BOUND_CAST &&
+         !is_real(expression.Cast<duckdb::BoundCastExpression>().child->return_type);
+}
+
+// x % 0 is NaN for floats, but NULL for decimals that are computed as such because they are too wide; once bound, they
+// look alike.
+void require_float_modulo(const duckdb::BoundFunctionExpression& expression) {
+  const duckdb::Expression& divisor = *expression.children[1];
+  if (divisor.GetExpressionClass() == ExpressionClass::BOUND_CONSTANT) {
+    const duckdb::Value& value = divisor.Cast<duckdb::BoundConstantExpression>().value;
+    if (!value.IsNull() && value.GetValue<double>() != 0) return;
+  }
+  if (is_converted(*expression.children[0]) && is_converted(divisor)) throw NotLowered("% of decimals as floats");
+}
+
 [[noreturn]] void refuse_arity(const duckdb::BoundFunctionExpression& expression) {
-  throw NotLowered("the function " + expression.function.name + " with " +
-                   std::to_string(expression.children.size()) + " arguments");
+  throw NotLowered("the function " + expression.function.name + " with " + std::to_string(expression.children.size()) +
+                   " arguments");
 }
 
 }  // namespace
@@ -46,10 +60,7 @@ std::optional<Expr> Lowering::arithmetic(const Function& expression) const {
   const Physical physical = physical_type(expression.return_type);
   const bool negate = subtract && expression.children.size() == 1;
   if (!negate && expression.children.size() != 2) refuse_arity(expression);
-  const ExprOp op = negate     ? ExprOp::kNegate
-                    : add      ? ExprOp::kAdd
-                    : subtract ? ExprOp::kSubtract
-                               : ExprOp::kMultiply;
+  const ExprOp op = negate ? ExprOp::kNegate : add ? ExprOp::kAdd : subtract ? ExprOp::kSubtract : ExprOp::kMultiply;
   Expr result = make_expr(op, physical, lower_all(expression));
   // Narrower results cannot leave their digits: the binder widened them.
   if (is_decimal(expression.return_type)) {
@@ -71,6 +82,7 @@ std::optional<Expr> Lowering::division(const Function& expression) const {
   if (expression.children.size() != 2) refuse_arity(expression);
   if (is_real(type) && !whole && !rules_.ieee_floats) throw NotLowered(name + " without ieee_floating_point_ops");
   if (!is_real(type) && name == "/") throw NotLowered("/ on " + type.ToString());
+  if (modulo && is_real(type)) require_float_modulo(expression);
   for (const auto& child : expression.children) {
     if (scale_of(child->return_type) != scale_of(type) || (whole && is_decimal(type))) {
       throw NotLowered(name + " on " + child->return_type.ToString());

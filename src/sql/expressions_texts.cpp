@@ -85,7 +85,8 @@ std::optional<Expr> Lowering::text_function(const Function& expression) const {
   if (count < 0 || (first < 0 && has_count)) throw NotLowered(name + " counted from the end");
   if (first < 0) return suffix(lower(text), -first);
   if (first == 0) return prefix(lower(text), has_count ? std::max<int64_t>(count - 1, 0) : count);
-  return make_expr(ExprOp::kSubstring, Physical::kBytes, {lower(text), number_literal(Physical::kI64, first - 1), number_literal(Physical::kI64, count)});
+  return make_expr(ExprOp::kSubstring, Physical::kBytes,
+                   {lower(text), number_literal(Physical::kI64, first - 1), number_literal(Physical::kI64, count)});
 }
 
 // regexp_matches() and, with the pattern bound to both ends, regexp_full_match(): what `~` and SIMILAR TO become.
@@ -146,14 +147,17 @@ std::optional<Expr> Lowering::made_text(const Function& expression) const {
   const bool trims = name == "trim" || name == "ltrim" || name == "rtrim";
   const bool finds = name == "strpos" || name == "instr" || name == "position";
   const bool joins = name == "||" || name == "concat";
-  if (!trims && !finds && !joins && name != "replace" && name != "right") return std::nullopt;
+  const bool to_upper = name == "upper" || name == "ucase";
+  const bool changes_case = to_upper || name == "lower" || name == "lcase";
+  if (!trims && !finds && !joins && !changes_case && name != "replace" && name != "right") return std::nullopt;
   if (name == "right") {
     const int64_t count = constant_number(*children.at(1), name);
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
     if (count > kMost || count < -kMost) throw NotLowered(name + " beyond 32 bits");
     if (count >= 0) return suffix(lower(*children[0]), count);
-    return make_expr(ExprOp::kSubstring, Physical::kBytes,
-                     {lower(*children[0]), number_literal(Physical::kI64, -count), number_literal(Physical::kI64, kMost)});
+    return make_expr(
+        ExprOp::kSubstring, Physical::kBytes,
+        {lower(*children[0]), number_literal(Physical::kI64, -count), number_literal(Physical::kI64, kMost)});
   }
   for (const auto& child : children) {
     if (child->return_type.id() != LogicalTypeId::VARCHAR) {
@@ -168,6 +172,9 @@ std::optional<Expr> Lowering::made_text(const Function& expression) const {
   }
   std::vector<Expr> args = lower_all(expression);
   if (finds) return make_expr(ExprOp::kPosition, Physical::kI64, std::move(args));
+  if (changes_case) {
+    return make_expr(to_upper ? ExprOp::kUpper : ExprOp::kLower, Physical::kBytes, std::move(args));
+  }
   if (name == "replace") return make_expr(ExprOp::kReplace, Physical::kBytes, std::move(args));
   if (name == "concat") {  // skips NULLs
     for (Expr& arg : args) arg = make_expr(ExprOp::kCoalesce, Physical::kBytes, {std::move(arg), text_literal({})});

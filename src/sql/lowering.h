@@ -1,4 +1,5 @@
-// The parts of lowering expressions (see expressions.h): one class whose functions lie in a file per kind of expression.
+// The parts of lowering expressions (see expressions.h): one class whose functions lie in a file per kind of
+// expression.
 #pragma once
 
 #include "duckdb/planner/expression/list.hpp"
@@ -7,6 +8,7 @@
 namespace basalt::sql {
 
 bool is_decimal(const duckdb::LogicalType& type);
+bool is_real(const duckdb::LogicalType& type);
 bool is_number(const duckdb::LogicalType& type);
 Physical physical_type(const duckdb::LogicalType& type);  // throws NotLowered
 
@@ -24,8 +26,7 @@ class Lowering {
   // expressions.cpp
   Expr comparison(const duckdb::BoundComparisonExpression& expression) const;
   Expr compare(duckdb::ExpressionType type, const duckdb::Expression& left, const duckdb::Expression& right) const;
-  std::optional<Expr> compare_as_date(ExprOp op, const duckdb::Expression& left,
-                                      const duckdb::Expression& right) const;
+  std::optional<Expr> compare_as_date(ExprOp op, const duckdb::Expression& left, const duckdb::Expression& right) const;
   Expr between(const duckdb::BoundBetweenExpression& expression) const;
   Expr operation(const duckdb::BoundOperatorExpression& expression) const;
   Expr case_of(const duckdb::BoundCaseExpression& expression) const;

@@ -141,8 +141,8 @@ int64_t difference(DatePart of, const Moment& a, const Moment& b) {
 int64_t with_interval(const Moment& moment, const std::vector<Value>& args) {
   year_month_day moved = moment.civil() + months(static_cast<int>(args[1].integer));
   if (!moved.ok()) moved = moved.year() / moved.month() / std::chrono::last;
-  return sys_days(moved).time_since_epoch().count() * kDay + static_cast<int64_t>(args[2].integer) * kDay + moment.time +
-         static_cast<int64_t>(args[3].integer);
+  return sys_days(moved).time_since_epoch().count() * kDay + static_cast<int64_t>(args[2].integer) * kDay +
+         moment.time + static_cast<int64_t>(args[3].integer);
 }
 
 }  // namespace
@@ -153,8 +153,7 @@ std::optional<Value> plain_date_function(const Expr& expr, const std::vector<Val
   const bool infinite = is_infinite(args[0]);
   const int128_t endless = args[0].integer < 0 ? -int128_t{INT64_MAX} : int128_t{INT64_MAX};
   switch (expr.op) {
-    case ExprOp::kDatePart:
-      return infinite ? Value::of_null(expr.type) : integer(part(part_at(1), moment_of(args[0])));
+    case ExprOp::kDatePart: return infinite ? Value::of_null(expr.type) : integer(part(part_at(1), moment_of(args[0])));
     case ExprOp::kEpoch:
       if (infinite) return Value::of_null(expr.type);
       return Value::of_real(expr.type, static_cast<double>(moment_of(args[0]).number()) / 1e6);

@@ -75,7 +75,8 @@ Value integer_to_real(const Expr& expr, const Value& a) {
   const auto narrow_power = static_cast<int64_t>(power);
   if (a.type == Physical::kU64) {
     const auto whole = static_cast<uint64_t>(a.integer);
-    return Value::of_real(expr.type, single ? static_cast<double>(static_cast<float>(whole)) : static_cast<double>(whole));
+    return Value::of_real(expr.type,
+                          single ? static_cast<double>(static_cast<float>(whole)) : static_cast<double>(whole));
   }
   const bool wide = a.type == Physical::kI128;
   if (expr.power_of_ten == 0) {
@@ -101,8 +102,8 @@ Value real_to_integer(const Expr& expr, const Value& a) {
   }
   const exec::IntegerRange range = exec::range_of(expr.type);
   const double end = std::ldexp(1.0, static_cast<int>(width_of(expr.type)) * 8 - (is_signed(expr.type) ? 1 : 0));
-  const bool inside = expr.type == Physical::kI128 ? std::fabs(a.real) < end
-                                                   : a.real >= static_cast<double>(range.low) && a.real < end;
+  const bool inside =
+      expr.type == Physical::kI128 ? std::fabs(a.real) < end : a.real >= static_cast<double>(range.low) && a.real < end;
   if (!inside) throw Error(ErrorCode::kOutOfRange, "no such integer");
   const auto whole = static_cast<int128_t>(std::nearbyint(a.real));
   return Value::of_integer(expr.type, whole > range.high ? range.low : whole);
@@ -127,8 +128,7 @@ Value cast(const Expr& expr, const Value& a) {
     return within(expr, rest >= half ? whole + 1 : rest <= -half ? whole - 1 : whole);
   }
   int128_t value = 0;
-  const bool overflow =
-      __builtin_mul_overflow(a.integer, exec::power_of_ten(expr.power_of_ten) * expr.factor, &value);
+  const bool overflow = __builtin_mul_overflow(a.integer, exec::power_of_ten(expr.power_of_ten) * expr.factor, &value);
   if (overflow) throw Error(ErrorCode::kOutOfRange, "overflow");
   return within(expr, value);
 }
@@ -153,9 +153,7 @@ std::optional<Value> plain_function(const Expr& expr, const std::vector<Value>& 
   }
   switch (expr.op) {
     case ExprOp::kCast: return cast(expr, args[0]);
-    case ExprOp::kTryCast:
-      try {
-        return cast(expr, args[0]);
+    case ExprOp::kTryCast: try { return cast(expr, args[0]);
       } catch (const Error&) {
         return Value::of_null(expr.type);
       }

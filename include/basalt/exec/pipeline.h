@@ -40,23 +40,23 @@ enum class ExprOp : uint8_t {
   kTryCast,  // the same, NULL where kCast is an error
   // Dates are kI32, days since 1970; moments kI64, microseconds since 1970 unless said otherwise; the largest number of
   // either and its negative are infinite. Parts are literals of kI64: see DatePart in exec/calendar.h.
-  kDatePart,         // of args[0], a date or moment, the part args[1] → kI64; NULL if it is infinite
-  kEpoch,            // seconds of a date or moment → kF64; NULL if it is infinite
-  kDateTrunc,        // the moment at which the part args[1] that args[0] lies in begins
-  kDateDiff,         // boundaries of the part args[2] between two dates or two moments → kI64
-  kAddInterval,      // to a date or moment the months args[1], days args[2] and microseconds args[3]: literals of kI64
-  kAddDays,          // to a date, days of kI64
-  kDateToMoment,     // times `factor`, the units of a day
-  kMomentToDate,     // rounds down
-  kRescaleMoment,    // to units of 10^−power_of_ten of its own, rounded if that is negative
-  kTruncateMoment,   // the same with `power_of_ten` > 0 digits cut off
-  kEqual,   // comparisons: 2 args of one type → bool (kU8)
+  kDatePart,        // of args[0], a date or moment, the part args[1] → kI64; NULL if it is infinite
+  kEpoch,           // seconds of a date or moment → kF64; NULL if it is infinite
+  kDateTrunc,       // the moment at which the part args[1] that args[0] lies in begins
+  kDateDiff,        // boundaries of the part args[2] between two dates or two moments → kI64
+  kAddInterval,     // to a date or moment the months args[1], days args[2] and microseconds args[3]: literals of kI64
+  kAddDays,         // to a date, days of kI64
+  kDateToMoment,    // times `factor`, the units of a day
+  kMomentToDate,    // rounds down
+  kRescaleMoment,   // to units of 10^−power_of_ten of its own, rounded if that is negative
+  kTruncateMoment,  // the same with `power_of_ten` > 0 digits cut off
+  kEqual,           // comparisons: 2 args of one type → bool (kU8)
   kNotEqual,
   kLess,
   kLessEqual,
   kGreater,
   kGreaterEqual,
-  kDistinct,     // like kNotEqual and kEqual, but NULL is a value that equals NULL: never NULL
+  kDistinct,  // like kNotEqual and kEqual, but NULL is a value that equals NULL: never NULL
   kNotDistinct,
   kIn,    // args[0] in literals args[1..]
   kLike,  // args[0] matches the pattern args[1], a literal: see LikePattern in basalt/codec/string_test.h
@@ -67,11 +67,13 @@ enum class ExprOp : uint8_t {
   kByteLength,  // bytes of a string → kI64
   kSubstring,   // of args[0], without its first args[1] code points, at most args[2]: literals of kI64, not negative
   kSuffix,      // of args[0], its last args[1] code points: a literal of kI64, not negative
-  kConcat,      // any number of strings
-  kTrim,        // args[0] without the code points of args[1] at its front (args[2] & 1) and end (args[2] & 2): literals
-  kPosition,    // where args[1] first begins in args[0], in code points from 1; 0: nowhere → kI64
-  kReplace,     // args[0] with args[2] for every args[1], from its front
-  kAnd,         // any number of bool args
+  kUpper,       // of a string, code point by code point
+  kLower,
+  kConcat,    // any number of strings
+  kTrim,      // args[0] without the code points of args[1] at its front (args[2] & 1) and end (args[2] & 2): literals
+  kPosition,  // where args[1] first begins in args[0], in code points from 1; 0: nowhere → kI64
+  kReplace,   // args[0] with args[2] for every args[1], from its front
+  kAnd,       // any number of bool args
   kOr,
   kNot,
   kIsNull,

@@ -288,6 +288,8 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprOp::kByteLength:
     case ExprOp::kSubstring:
     case ExprOp::kSuffix:
+    case ExprOp::kUpper:
+    case ExprOp::kLower:
     case ExprOp::kConcat:
     case ExprOp::kTrim:
     case ExprOp::kPosition:

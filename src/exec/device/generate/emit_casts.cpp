@@ -70,7 +70,8 @@ Emitted RowEmitter::cast(const Step& step) {
     const std::string type = lane_type(lane);
     std::string functor = std::string(scaling.up ? "ScaledUp<" : "ScaledDown<") + type + ">{";
     for (const int128_t constant : {scaling.by, scaling.least, scaling.most}) {
-      functor += (functor.back() == '{' ? "static_cast<" : ", static_cast<") + type + ">(" + constant_text(constant) + ")";
+      functor +=
+          (functor.back() == '{' ? "static_cast<" : ", static_cast<") + type + ">(" + constant_text(constant) + ")";
     }
     return call(step, functor + "}", {in_lane(a, lane)}, a.valid, lane, nulls_of(step));
   }

@@ -10,7 +10,8 @@ using exec::Step;
 namespace {
 
 std::string part_text(const Expr& expr, size_t arg) {
-  return std::string("exec::DatePart::") + exec::kDatePartNames[static_cast<int>(expr.args[arg].literal.integer)].enumerator;
+  return std::string("exec::DatePart::") +
+         exec::kDatePartNames[static_cast<int>(expr.args[arg].literal.integer)].enumerator;
 }
 
 std::string date_functor(const Expr& expr) {

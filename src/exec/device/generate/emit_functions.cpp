@@ -35,9 +35,7 @@ void add_headers(const Expr& expr, std::set<std::string>& headers) {
     case ExprOp::kDateToMoment:
     case ExprOp::kMomentToDate:
     case ExprOp::kRescaleMoment:
-    case ExprOp::kTruncateMoment:
-      headers.insert("exec/calendar.h");
-      break;
+    case ExprOp::kTruncateMoment: headers.insert("exec/calendar.h"); break;
     case ExprOp::kNegate:
       if (is_integer(expr.type) && !is_signed(expr.type)) headers.insert("exec/number_functions.h");
       break;
@@ -128,8 +126,7 @@ Emitted RowEmitter::division(const Step& step) {
   const bool real = is_real(step.lane);
   const std::string functor = real ? real_functor(*step.expr) : integer_functor(*step.expr, step.lane);
   const exec::IntegerRange& divisor = step.args[1].range;
-  const bool may_null =
-      real ? step.expr->op == ExprOp::kIntegerDivide : divisor.low <= 0 && divisor.high >= 0;
+  const bool may_null = real ? step.expr->op == ExprOp::kIntegerDivide : divisor.low <= 0 && divisor.high >= 0;
   return call(step, functor, {in_lane(a, step.lane), in_lane(b, step.lane)}, valid, step.lane, may_null);
 }
 
