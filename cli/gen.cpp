@@ -1,39 +1,119 @@
 // `basalt gen`: benchmark data, the same on every machine. TPC-H comes from DuckDB's generator, SSB and the columns of
-// the L3 paper from ours.
+// the L3 paper from ours; page views are in gen_hits.cpp.
+#include "cli/gen.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
+#include <deque>
 #include <filesystem>
 
-#include "basalt/sql/session.h"
-#include "cli/command.h"
 #include "cli/progress.h"
-#include "cli/terminal.h"
 #include "gen/l3.h"
 #include "gen/ssb.h"
 
 namespace basalt::cli {
-namespace {
 
 constexpr uint64_t kBatchRows = 64 << 10;
+
+void stream_rows(const Schema& schema, uint64_t rows, MakeRows make, uint32_t threads, std::atomic<uint64_t>* made,
+                 ArrowArrayStream* out) {
+  // One round of batches is made in parallel, then handed out in order.
+  struct Round {
+    ThreadPool pool;
+    std::deque<std::unique_ptr<Table>> ready;
+    uint64_t next_row = 0;
+    explicit Round(uint32_t count) : pool(count) {}
+  };
+  auto round = std::make_shared<Round>(threads);
+  export_stream(
+      schema,
+      [rows, make = std::move(make), made, round]() -> std::unique_ptr<Table> {
+        if (round->ready.empty() && round->next_row < rows) {
+          const uint64_t left = (rows - round->next_row + kBatchRows - 1) / kBatchRows;
+          round->ready.resize(std::min<uint64_t>(left, round->pool.size() * 2));
+          round->pool.parallel_for(round->ready.size(), [&](uint64_t i) {
+            const uint64_t begin = round->next_row + i * kBatchRows;
+            round->ready[i] = std::make_unique<Table>(make(begin, begin + kBatchRows));
+          });
+          round->next_row += round->ready.size() * kBatchRows;
+        }
+        if (round->ready.empty()) return nullptr;
+        std::unique_ptr<Table> batch = std::move(round->ready.front());
+        round->ready.pop_front();
+        if (made != nullptr) *made += batch->rows;
+        return batch;
+      },
+      out);
+}
+
+SessionOptions session_options(const GenOptions& options) {
+  SessionOptions settings;
+  settings.device = Device::kCpu;
+  settings.threads = options.threads;
+  settings.temp_dir = options.folder;
+  return settings;
+}
+
+namespace {
+
+WriteOptions writer_of(const GenOptions& options, const std::vector<std::string>& sort_columns,
+                       const CancelToken& cancel, ProgressBar& bar) {
+  WriteOptions write;
+  write.threads = options.threads;
+  write.effort = options.effort;
+  write.sort_columns = sort_columns;
+  write.cancel = &cancel;
+  write.progress = [&bar](const WriteProgress& progress) { bar.update(progress); };
+  return write;
+}
+
+}  // namespace
+
+WrittenTable write_table(Session& session, const TableJob& job, const GenOptions& options, const std::string& path,
+                         bool quiet) {
+  ProgressBar bar(path, quiet, 0, [&] { return session.progress(); });
+  CancelToken cancel;
+  const InterruptGuard interrupt([&] {
+    cancel.cancel();
+    session.interrupt();
+  });
+  if (options.format == "parquet") {
+    session.copy_to_parquet(job.query, path);
+    return {};
+  }
+  const WriteSummary summary = session.convert(job.query, path, writer_of(options, job.sort_columns, cancel, bar));
+  return {summary.rows, summary.plain_bytes};
+}
+
+WrittenTable write_stream(ArrowArrayStream* stream, const std::vector<std::string>& sort_columns,
+                          const GenOptions& options, const std::string& path, const std::function<double()>& share,
+                          bool quiet) {
+  ProgressBar bar(path, quiet, 0, share);
+  CancelToken cancel;
+  const InterruptGuard interrupt([&] { cancel.cancel(); });
+  const WriteSummary summary = write_arrow_stream(path, stream, writer_of(options, sort_columns, cancel, bar));
+  return {summary.rows, summary.plain_bytes};
+}
+
+void GenReport::add(const std::string& path, const WrittenTable& table, double seconds) {
+  const uint64_t bytes = std::filesystem::file_size(path);
+  total_ += bytes;
+  table_.add({path, table.rows == 0 ? "" : human_count(table.rows), human_bytes(bytes),
+              table.rows == 0 ? "" : human_ratio(table.plain_bytes, bytes), human_seconds(seconds)});
+}
+
+void GenReport::finish(bool quiet) {
+  if (quiet) return;
+  table_.add_rule();
+  table_.add({"total", "", human_bytes(total_)});
+  print(table_.render(STDOUT_FILENO));
+}
+
+namespace {
+
 constexpr uint64_t kL3DefaultRows = 20'000'000;
-
-struct GenOptions {
-  double scale = 1;
-  std::string folder = ".";
-  std::string format = "basalt";
-  bool clustered = false;
-  uint32_t threads = 0;
-};
-
-struct TableJob {
-  std::string name;
-  std::string query;
-  std::vector<std::string> sort_columns;  // recorded in the file
-};
 
 // Sorting also makes the files independent of how many threads the generator used.
 TableJob tpch_job(const std::string& name, const std::vector<std::string>& keys) {
@@ -61,101 +141,6 @@ std::vector<TableJob> tpch_jobs(bool clustered) {
   return jobs;
 }
 
-void stream_ssb(const SsbGenerator& generator, SsbTable table, uint32_t threads, ArrowArrayStream* out) {
-  // One round of batches is made in parallel, then handed out in order.
-  struct Round {
-    ThreadPool pool;
-    std::deque<std::unique_ptr<Table>> ready;
-    uint64_t next_row = 0;
-    explicit Round(uint32_t count) : pool(count) {}
-  };
-  auto round = std::make_shared<Round>(threads);
-  export_stream(
-      ssb_schema(table),
-      [&generator, table, round]() -> std::unique_ptr<Table> {
-        const uint64_t rows = generator.rows(table);
-        if (round->ready.empty() && round->next_row < rows) {
-          const uint64_t left = (rows - round->next_row + kBatchRows - 1) / kBatchRows;
-          round->ready.resize(std::min<uint64_t>(left, round->pool.size() * 2));
-          round->pool.parallel_for(round->ready.size(), [&](uint64_t i) {
-            const uint64_t begin = round->next_row + i * kBatchRows;
-            round->ready[i] = std::make_unique<Table>(generator.generate(table, begin, begin + kBatchRows));
-          });
-          round->next_row += round->ready.size() * kBatchRows;
-        }
-        if (round->ready.empty()) return nullptr;
-        std::unique_ptr<Table> batch = std::move(round->ready.front());
-        round->ready.pop_front();
-        return batch;
-      },
-      out);
-}
-
-struct Line {
-  uint64_t rows = 0, plain_bytes = 0;
-};
-
-Line write_table(Session& session, const TableJob& job, const GenOptions& options, const std::string& path,
-                 bool quiet) {
-  ProgressBar bar(path, quiet, 0, [&] { return session.progress(); });
-  CancelToken cancel;
-  const InterruptGuard interrupt([&] {
-    cancel.cancel();
-    session.interrupt();
-  });
-  if (options.format == "parquet") {
-    session.copy_to_parquet(job.query, path);
-    return {};
-  }
-  WriteOptions write;
-  write.threads = options.threads;
-  write.sort_columns = job.sort_columns;
-  write.cancel = &cancel;
-  write.progress = [&](const WriteProgress& progress) { bar.update(progress); };
-  const WriteSummary summary = session.convert(job.query, path, write);
-  return {summary.rows, summary.plain_bytes};
-}
-
-class Report {
- public:
-  void add(const std::string& path, const Line& line, double seconds) {
-    const uint64_t bytes = std::filesystem::file_size(path);
-    total_ += bytes;
-    table_.add({path, line.rows == 0 ? "" : human_count(line.rows), human_bytes(bytes),
-                line.rows == 0 ? "" : human_ratio(line.plain_bytes, bytes), human_seconds(seconds)});
-  }
-  void finish(bool quiet) {
-    if (quiet) return;
-    table_.add_rule();
-    table_.add({"total", "", human_bytes(total_)});
-    print(table_.render(STDOUT_FILENO));
-  }
-
- private:
-  using Align = TextTable::Align;
-  TextTable table_{{{"file", Align::kLeft},
-                    {"rows", Align::kRight},
-                    {"bytes", Align::kRight},
-                    {"ratio", Align::kRight},
-                    {"time", Align::kRight}}};
-  uint64_t total_ = 0;
-};
-
-SessionOptions session_options(const GenOptions& options) {
-  SessionOptions settings;
-  settings.device = Device::kCpu;
-  settings.threads = options.threads;
-  settings.temp_dir = options.folder;
-  return settings;
-}
-
-template <typename Body>
-void timed(Report& report, const std::string& path, Body body) {
-  const auto start = std::chrono::steady_clock::now();
-  const Line line = body();
-  report.add(path, line, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-}
-
 std::string path_of(const GenOptions& options, const std::string& table) {
   return (std::filesystem::path(options.folder) / (table + "." + options.format)).string();
 }
@@ -168,40 +153,26 @@ int run_tpch(const GenOptions& options, bool quiet) {
     const InterruptGuard interrupt([&] { session.interrupt(); });
     session.generate_tpch(options.scale);
   }
-  Report report;
+  GenReport report;
   for (const TableJob& job : tpch_jobs(options.clustered)) {
     const std::string path = path_of(options, job.name);
-    timed(report, path, [&] { return write_table(session, job, options, path, quiet); });
+    report.time(path, [&] { return write_table(session, job, options, path, quiet); });
   }
   report.finish(quiet);
   return kSuccess;
 }
 
-// Rows that need no SQL go straight from the generator to the writer.
-Line write_stream(ArrowArrayStream* stream, const std::vector<std::string>& sort_columns, const GenOptions& options,
-                  const std::string& path, const std::function<double()>& share, bool quiet) {
-  ProgressBar bar(path, quiet, 0, share);
-  CancelToken cancel;
-  const InterruptGuard interrupt([&] { cancel.cancel(); });
-  WriteOptions write;
-  write.threads = options.threads;
-  write.sort_columns = sort_columns;
-  write.cancel = &cancel;
-  write.progress = [&](const WriteProgress& progress) { bar.update(progress); };
-  const WriteSummary summary = write_arrow_stream(path, stream, write);
-  return {summary.rows, summary.plain_bytes};
-}
-
 int run_ssb(const GenOptions& options, bool quiet) {
   const SsbGenerator generator(options.scale);
   std::filesystem::create_directories(options.folder);
-  Report report;
+  GenReport report;
   for (const SsbTable table : ssb_tables()) {
     const std::string name = to_string(table);
     const std::string path = path_of(options, name);
-    timed(report, path, [&] {
+    report.time(path, [&] {
       ArrowArrayStream stream;
-      stream_ssb(generator, table, options.threads, &stream);
+      const auto make = [&](uint64_t begin, uint64_t end) { return generator.generate(table, begin, end); };
+      stream_rows(ssb_schema(table), generator.rows(table), make, options.threads, nullptr, &stream);
       if (options.format == "basalt" && !options.clustered) return write_stream(&stream, {}, options, path, {}, quiet);
       Session session(session_options(options));
       session.register_arrow("generated", &stream);
@@ -239,7 +210,7 @@ void stream_l3(const L3Set& set, uint64_t rows, std::atomic<uint64_t>& made, Arr
       out);
 }
 
-Line write_l3(const L3Set& set, uint64_t rows, const GenOptions& options, const std::string& path, bool quiet) {
+WrittenTable write_l3(const L3Set& set, uint64_t rows, const GenOptions& options, const std::string& path, bool quiet) {
   std::atomic<uint64_t> made{0};
   ArrowArrayStream stream;
   stream_l3(set, rows, made, &stream);
@@ -256,7 +227,7 @@ Line write_l3(const L3Set& set, uint64_t rows, const GenOptions& options, const 
 
 int run_l3(const L3Options& options, bool quiet) {
   std::filesystem::create_directories(options.common.folder);
-  Report report;
+  GenReport report;
   for (const L3Set& set : l3_sets()) {
     const auto& chosen = options.sets;
     if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), set.name) == chosen.end()) continue;
@@ -264,7 +235,7 @@ int run_l3(const L3Options& options, bool quiet) {
       GenOptions common = options.common;
       common.format = format;
       const std::string path = path_of(common, set.name);
-      timed(report, path, [&] { return write_l3(set, std::min(options.rows, set.rows), common, path, quiet); });
+      report.time(path, [&] { return write_l3(set, std::min(options.rows, set.rows), common, path, quiet); });
     }
   }
   report.finish(quiet);
@@ -336,13 +307,15 @@ void add_benchmark(Program& program, CLI::App* parent, const std::string& name, 
 }  // namespace
 
 void add_gen(Program& program) {
-  CLI::App* command = program.app.add_subcommand("gen", "Generate benchmark data: TPC-H, SSB, columns of the L3 paper");
+  CLI::App* command =
+      program.app.add_subcommand("gen", "Generate benchmark data: TPC-H, SSB, columns of the L3 paper, page views");
   command->require_subcommand(1);
   command->footer(
       "Examples:\n"
       "  basalt gen tpch --scale 1 --out tpch\n"
       "  basalt gen ssb --scale 10 --out ssb --order clustered\n"
-      "  basalt gen l3 --rows 1000000 --out l3");
+      "  basalt gen l3 --rows 1000000 --out l3\n"
+      "  basalt gen hits --schema create.sql --rows 1000000");
   add_benchmark(program, command, "tpch", "The 8 tables of TPC-H, by DuckDB's generator",
                 "  basalt gen tpch --scale 0.1 --out tpch\n"
                 "  basalt gen tpch --scale 10 --out tpch10 --order clustered\n"
@@ -353,6 +326,7 @@ void add_gen(Program& program) {
                 "  basalt gen ssb --scale 10 --out ssb10 --order clustered",
                 run_ssb);
   add_l3(program, command);
+  add_gen_hits(program, command);
 }
 
 }  // namespace basalt::cli

@@ -1,0 +1,496 @@
+#!/usr/bin/env python3
+"""Queries over one wide table of page views: Basalt on the CPU and the GPU beside DuckDB's native table, in one program.
+
+    bench/clickbench.py --queries Q.sql --schema CREATE.sql --rows 20000000 --stage 0/4     (only makes the data)
+    bench/clickbench.py --queries Q.sql --rows 20000000 --stage 1/4 --json OUT.json         (every fourth query)
+
+The queries, one statement each over a table `hits`, and the table's definition are given; the rows come from `basalt gen
+hits`. Each engine runs its queries in one session. Cold is the first run of a query in its session, hot the fastest of
+those that follow, whose LIMIT, HAVING or added constants differ from run to run where a query has them; no engine keeps
+results. A stage stops after --minutes; stages that write the same --json are put together.
+
+Results are compared with DuckDB's: as many rows; every row occurs in DuckDB's result without LIMIT, at most as often as
+there; sort keys are equal at every position. Integers, decimals, dates and strings are equal exactly, doubles (averages)
+within 1e-9 of the larger one.
+
+Needs Python 3.11 and the program `basalt`, nothing else.
+"""
+import argparse
+import collections
+import json
+import math
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+TOLERANCE = 1e-9
+ENGINES = {"cpu": "Basalt, CPU", "gpu": "Basalt, GPU", "duckdb": "DuckDB, native table"}
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--queries", required=True, help="statements over the table hits, separated by semicolons")
+    parser.add_argument("--schema", help="its CREATE TABLE statement; needed where the table is not there yet")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--bin", default="build/release/basalt")
+    parser.add_argument("--folder", default="build/clickbench", help="where the tables are made and kept")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--runs", type=int, default=3, help="hot runs")
+    parser.add_argument("--stage", default="1/1", help="K/M: every M-th query from the K-th on; 0/M only makes the data")
+    parser.add_argument("--only", help="numbers of queries, 1,20,33, instead of a stage's")
+    parser.add_argument("--minutes", type=float, default=8, help="after which a stage stops")
+    parser.add_argument("--strict", action="store_true", help="refuse what does not run in Basalt, where it can")
+    parser.add_argument("--no-compare", action="store_true", help="times only")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    if not re.fullmatch(r"\d+/[1-9]\d*", options.stage):
+        parser.error("--stage is written K/M, for example 1/4")
+    stage, stages = (int(part) for part in options.stage.split("/"))
+    if stage > stages:
+        parser.error(f"there is no stage {stage} of {stages}")
+    return options, stage, stages
+
+
+# Statements as text: enough SQL to find the end of a query and its sort keys.
+
+def top_level(text):
+    """Places outside of quotes and brackets, each with the character there."""
+    depth, quote = 0, None
+    for place, char in enumerate(text):
+        if quote:
+            quote = None if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+        elif depth == 0:
+            yield place, char
+
+
+def split_at(text, separator):
+    parts, start = [], 0
+    for place, char in top_level(text):
+        if char == separator:
+            parts.append(text[start:place].strip())
+            start = place + 1
+    return [part for part in parts + [text[start:].strip()] if part]
+
+
+def find_words(text, words):
+    """The first place outside of quotes and brackets where these words stand; -1 if there is none."""
+    for place, _ in top_level(text):
+        if re.match(rf"\b{words}\b", text[place:], re.I) and not re.match(r"\w", text[place - 1:place]):
+            return place
+    return -1
+
+
+def read_queries(path):
+    with open(path, encoding="utf-8") as file:
+        text = "\n".join(line for line in file.read().splitlines() if not line.lstrip().startswith("--"))
+    return split_at(text, ";")
+
+
+def without_limit(query):
+    """The query without ORDER BY, LIMIT and OFFSET."""
+    ends = [place for place in (find_words(query, words) for words in (r"ORDER\s+BY", "LIMIT", "OFFSET")) if place >= 0]
+    return query[:min(ends)].strip() if ends else query
+
+
+def sort_keys(query):
+    """Expressions after ORDER BY, without ASC and DESC."""
+    place = find_words(query, r"ORDER\s+BY")
+    if place < 0:
+        return []
+    text = re.sub(r"^ORDER\s+BY", "", query[place:], flags=re.I)
+    ends = [end for end in (find_words(text, "LIMIT"), find_words(text, "OFFSET")) if end >= 0]
+    keys = split_at(text[:min(ends)] if ends else text, ",")
+    return [re.sub(r"\s+(ASC|DESC)\s*$", "", key, flags=re.I) for key in keys]
+
+
+def select_list(query):
+    return split_at(query[len("SELECT"):find_words(query, "FROM")], ",")
+
+
+def key_columns(query):
+    """For each sort key its place among the result's columns, None where it is not one."""
+    names = []
+    for item in select_list(query):
+        place = find_words(item, "AS")
+        names.append({item.lower()} if place < 0 else {item[:place].strip().lower(), item[place + 2:].strip().lower()})
+    return [next((i for i, name in enumerate(names) if key.lower() in name), None) for key in sort_keys(query)]
+
+
+def with_keys(query):
+    """The query with its sort keys as further columns."""
+    place = find_words(query, "FROM")
+    extra = "".join(f", {key} AS sort_key_{i}" for i, key in enumerate(sort_keys(query)))
+    return query[:place].rstrip() + extra + " " + query[place:]
+
+
+def varied(query, run):
+    """The same work with other numbers, and whether there were any to change."""
+    if run == 0:
+        return query, False
+    more = lambda match: match.group(1) + str(int(match.group(2)) + run) + match.group(3)
+    text = re.sub(r"(\bLIMIT\s+)(\d+)()", more, query, flags=re.I)
+    text = re.sub(r"(\bHAVING\s+COUNT\(\*\)\s*>\s*)(\d+)()", more, text, flags=re.I)
+    text = re.sub(r"(\bSUM\(\w+ \+ )(\d+)(\))", more, text, flags=re.I)
+    text = re.sub(r"(\bWHERE \w+ = )(\d{15,})($)", more, text, flags=re.I)
+    return text, text != query
+
+
+# Sessions of the program.
+
+class Failed(Exception):
+    pass
+
+
+def call(program, arguments):
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"basalt {' '.join(arguments)[:200]}: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+def parsed_rows(lines):
+    """Rows of NDJSON as lists of values; numbers with a point stay text, so that none is rounded."""
+    return [[value for _, value in json.loads(line, object_pairs_hook=list, parse_float=Number)] for line in lines]
+
+
+class Number(str):
+    """A number as it was written."""
+
+
+def run_script(program, arguments, statements, seconds):
+    """Runs statements in one session. Gives, for each that was finished, its rows, milliseconds and last line; then the
+    error that ended the session, or None."""
+    marker = "end of statement"
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, name) for name in ("script.sql", "out", "err")]
+        with open(paths[0], "w", encoding="utf-8") as script:
+            for statement in statements:
+                script.write(f"{statement};\nselect '{marker}' as marker;\n")
+        with open(paths[1], "wb") as out, open(paths[2], "wb") as err:
+            process = subprocess.Popen([program, "sql", "--timing", "--format", "ndjson", *arguments, "-f", paths[0]],
+                                       stdout=out, stderr=err)
+            error = None
+            try:
+                process.wait(timeout=max(seconds, 1))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                error = f"not finished when the time was over ({seconds:.0f} s)"
+        with open(paths[1], encoding="utf-8", errors="surrogateescape") as out:
+            lines = out.read().splitlines()
+        with open(paths[2], encoding="utf-8", errors="replace") as err:
+            report = err.read().splitlines()
+    if process.returncode != 0 and error is None:
+        said = [line.strip() for line in report if not re.match(r"time: |tiles: |strings: |notice: |\d+ rows? ", line)]
+        error = " ".join(line for line in said if line) or f"exit {process.returncode}"
+    rows, current = [], []
+    for line in lines:
+        if line == json.dumps({"marker": marker}, separators=(",", ":")):
+            rows.append(current)
+            current = []
+        else:
+            current.append(line)
+    times, last_lines = [], []
+    for line in report:
+        found = re.match(r"time: ([0-9.]+) ms total", line)
+        if found:
+            times.append(float(found.group(1)))
+            last_lines.append("")
+        elif re.match(r"\d+ rows? ", line) and last_lines:
+            last_lines[-1] = line
+    # Every second statement is the marker's.
+    finished = [(rows[i], times[2 * i], last_lines[2 * i]) for i in range(min(len(rows), (len(times) + 1) // 2))]
+    return finished[:len(statements)], error
+
+
+class Engine:
+    def __init__(self, name, program, arguments, setup):
+        self.name, self.program, self.arguments, self.setup = name, program, arguments, setup
+
+    def run(self, queries, runs, deadline):
+        """Results by number of query, of all in one session; a query that fails starts another one."""
+        results, left = {}, dict(queries)
+        while left and time.monotonic() < deadline:
+            statements = list(self.setup)
+            for query in left.values():
+                statements += [varied(query, run)[0] for run in range(runs + 1)]
+                if None in key_columns(query):
+                    statements.append(with_keys(query))
+            finished, error = run_script(self.program, self.arguments, statements, deadline - time.monotonic())
+            finished = finished[len(self.setup):]
+            for number, query in list(left.items()):
+                count = runs + 1 + (None in key_columns(query))
+                if len(finished) < count:
+                    results[number] = {"error": error or "no result"}
+                    del left[number]
+                    break
+                results[number] = self.result(query, finished[:count], runs)
+                finished = finished[count:]
+                del left[number]
+            if error and error.startswith("not finished"):
+                break
+        for number in left:
+            results[number] = {"error": "not run: the time was over"}
+        return results
+
+    @staticmethod
+    def result(query, finished, runs):
+        keyed = finished[runs + 1] if len(finished) > runs + 1 else finished[0]
+        return {"cold_ms": finished[0][1], "hot_ms": [ms for _, ms, _ in finished[1:runs + 1]],
+                "varied": varied(query, 1)[1], "where": finished[runs][2], "lines": finished[0][0], "keyed": keyed[0]}
+
+
+# Comparison.
+
+def numbers_equal(left, right):
+    left, right = float(left), float(right)
+    return left == right or math.isclose(left, right, rel_tol=TOLERANCE, abs_tol=0) or left != left and right != right
+
+
+def row_equal(left, right, types):
+    return all(a == b or (kind in ("DOUBLE", "FLOAT") and a is not None and b is not None and numbers_equal(a, b))
+               for a, b, kind in zip(left, right, types))
+
+
+def keys_of(query, lines):
+    """Sort keys of each row, as values."""
+    places = key_columns(query)
+    rows = parsed_rows(lines)
+    if None in places:
+        return [row[len(row) - len(places):] for row in rows]
+    return [[row[place] for place in places] for row in rows]
+
+
+def types_of(program, database, query):
+    lines = call(program, ["sql", "--quiet", "--format", "ndjson", "--database", database, f"describe {query}"]).splitlines()
+    return [dict(json.loads(line))["column_type"] for line in lines]
+
+
+def comparison(program, database, threads, query, lines, types, seconds):
+    """The rows of DuckDB's result without LIMIT that equal one of ours in all but doubles, with their number."""
+    with tempfile.NamedTemporaryFile("w", suffix=".ndjson", delete=False, encoding="utf-8", errors="surrogateescape") as file:
+        for line in lines:
+            pairs = json.loads(line, object_pairs_hook=list)
+            file.write(json.dumps({f"c{i}": value for i, (_, value) in enumerate(pairs)}, ensure_ascii=False) + "\n")
+    try:
+        exact = [i for i, kind in enumerate(types) if kind not in ("DOUBLE", "FLOAT")]
+        columns = ", ".join(f"c{i}: '{kind}'" for i, kind in enumerate(types))
+        names = ", ".join(f"c{i}" for i in range(len(types)))
+        same = " and ".join(f"theirs.c{i} is not distinct from ours.c{i}" for i in exact) or "true"
+        text = (f"with theirs({names}) as ({without_limit(query)}), ours as (select * from read_json('{file.name}', "
+                f"format = 'newline_delimited', columns = {{{columns}}})) "
+                f"select {names}, count(*) as n from theirs semi join ours on {same} group by all")
+        finished, error = run_script(program, ["--device", "cpu", "--threads", str(threads), "--database", database],
+                                     [text], seconds)
+    finally:
+        os.unlink(file.name)
+    if error:
+        raise Failed(error)
+    return parsed_rows(finished[0][0])
+
+
+def compare(program, database, threads, query, ours, theirs, deadline):
+    """None if all is as it must be; else what is not."""
+    rows = parsed_rows(ours["lines"])
+    if len(rows) != len(theirs["lines"]):
+        return f"{len(rows)} rows, DuckDB has {len(theirs['lines'])}"
+    if not rows:
+        return None
+    types = types_of(program, database, query)
+    key_pairs = zip(keys_of(query, ours["keyed"]), keys_of(query, theirs["keyed"]))
+    for place, (left, right) in enumerate(key_pairs):
+        if not all(a == b or numbers_or_differ(a, b) for a, b in zip(left, right)):
+            return f"sort keys of row {place + 1}: {left}, DuckDB has {right}"
+    seconds = deadline - time.monotonic()
+    if seconds < 1:
+        raise Failed("not compared: the time was over")
+    found = comparison(program, database, threads, query, ours["lines"], types, seconds)
+    counts = collections.Counter(tuple(row) for row in rows)
+    for row, count in counts.items():
+        there = sum(other[-1] for other in found if row_equal(row, other[:-1], types))
+        if there < count:
+            return f"row {str(row)[:200]} occurs {count} times, in DuckDB {there}"
+    return None
+
+
+def numbers_or_differ(a, b):
+    """Whether two values are numbers with a point that are equal but for rounding."""
+    return isinstance(a, Number) and isinstance(b, Number) and numbers_equal(a, b)
+
+
+# The whole.
+
+def prepare(options, program):
+    table = os.path.join(options.folder, f"hits-{options.rows}.basalt")
+    database = os.path.join(options.folder, f"hits-{options.rows}.duckdb")
+    os.makedirs(options.folder, exist_ok=True)
+    made = {}
+    if not os.path.exists(table):
+        if not options.schema:
+            sys.exit(f"{table} is not there: give --schema, so that it can be made")
+        start = time.monotonic()
+        call(program, ["gen", "hits", "-q", "--rows", str(options.rows), "--schema", options.schema, "-o", table,
+                       "--threads", str(options.threads)])
+        made["generate_s"] = round(time.monotonic() - start, 2)
+    if not os.path.exists(database):
+        start = time.monotonic()
+        part = database + ".part"
+        for left_over in (part, part + ".wal"):
+            if os.path.exists(left_over):
+                os.unlink(left_over)
+        call(program, ["sql", "-q", "--device", "cpu", "--threads", str(options.threads), "--database", part,
+                       f"create table hits as from '{table}'; checkpoint"])
+        os.rename(part, database)
+        made["load_duckdb_s"] = round(time.monotonic() - start, 2)
+    for name, seconds in made.items():
+        print(f"{name:<14} {seconds:.1f} s", flush=True)
+    return table, database, made
+
+
+def engines_of(options, program, table, database):
+    help_text = call(program, ["sql", "--help"])
+    strict = []
+    if options.strict:
+        if "--strict" in help_text:
+            strict = ["--strict"]
+        else:
+            print("note: this basalt has no --strict; what does not run in Basalt runs in DuckDB", flush=True)
+    threads = ["--threads", str(options.threads)]
+    view = [f"create view hits as from '{table}'"]
+    engines = [Engine("cpu", program, ["--device", "cpu", *threads, *strict], view)]
+    try:
+        call(program, ["sql", "-q", "--device", "cuda", "select 42"])
+        engines.append(Engine("gpu", program, ["--device", "cuda", *threads, *strict], view))
+    except Failed:
+        print("note: no GPU here", flush=True)
+    engines.append(Engine("duckdb", program, ["--device", "cpu", *threads, "--database", database], []))
+    return engines, bool(strict)
+
+
+def short_place(last_line):
+    """What the last line says about where a statement ran."""
+    if "footer" in last_line:
+        return "footers"
+    inside, rest = "ran in Basalt on" in last_line, "in DuckDB on the CPU" in last_line
+    device = "CPU" if "ran in Basalt on the CPU" in last_line else "GPU"
+    return f"{device} + DuckDB" if inside and rest else device if inside else "DuckDB"
+
+
+def summarize(number, results, verdicts):
+    entry = {"query": number, "engines": {}}
+    for name, result in results.items():
+        if "error" in result:
+            entry["engines"][name] = {"error": result["error"]}
+            continue
+        entry["rows"] = len(result["lines"])
+        entry["engines"][name] = {"cold_ms": result["cold_ms"], "hot_ms": min(result["hot_ms"] or [result["cold_ms"]]),
+                                  "hot_runs_ms": result["hot_ms"], "varied": result["varied"], "where": result["where"]}
+        if name in verdicts:
+            entry["engines"][name]["differs"] = verdicts[name]
+    theirs = entry["engines"].get("duckdb", {}).get("hot_ms")
+    for name, engine in entry["engines"].items():
+        if name != "duckdb" and theirs and engine.get("hot_ms"):
+            engine["times_as_fast"] = round(theirs / engine["hot_ms"], 3)
+    return entry
+
+
+def print_table(entries):
+    names = [name for name in ENGINES if any(name in entry["engines"] for entry in entries)]
+    header = f"{'query':>5} {'rows':>7}"
+    for name in names:
+        header += f" | {ENGINES[name] + ': cold':>26} {'hot ms':>10}" + ("" if name == "duckdb" else f" {'x':>6} {'ran on':<13} equal")
+    print(header)
+    for entry in entries:
+        line = f"{entry['query']:>5} {entry.get('rows', ''):>7}"
+        for name in names:
+            engine = entry["engines"].get(name, {"error": "not run"})
+            if "error" in engine:
+                line += " | " + engine["error"][:70]
+                continue
+            line += f" | {engine['cold_ms']:>26.2f} {engine['hot_ms']:>10.2f}"
+            if name != "duckdb":
+                verdict = "-" if "differs" not in engine else engine["differs"] or "yes"
+                line += f" {engine.get('times_as_fast', ''):>6} {short_place(engine['where']):<13} {verdict}"
+        print(line)
+    for name in names:
+        ratios = [entry["engines"][name]["times_as_fast"] for entry in entries
+                  if "times_as_fast" in entry["engines"].get(name, {})]
+        if ratios:
+            mean = math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
+            print(f"{ENGINES[name]}: {mean:.2f} x as fast as DuckDB, geometric mean of {len(ratios)} queries, hot; "
+                  f"faster in {sum(ratio > 1 for ratio in ratios)}")
+
+
+def device_name(program):
+    return [line.strip() for line in call(program, ["devices"]).splitlines() if line.strip()][:4]
+
+
+def main():
+    options, stage, stages = read_arguments()
+    program = os.path.abspath(options.bin)
+    queries = dict(enumerate(read_queries(options.queries), 1))
+    try:
+        table, database, made = prepare(options, program)
+        if stage == 0:
+            return 0
+        deadline = time.monotonic() + options.minutes * 60
+        if options.only:
+            chosen = {int(number): queries[int(number)] for number in options.only.split(",")}
+        else:
+            chosen = {number: query for number, query in queries.items() if number % stages == stage % stages}
+        by_engine = {}
+        engines, strict = engines_of(options, program, table, database)
+        for i, engine in enumerate(engines):
+            # Comparison gets a share of the time as well.
+            left = deadline - time.monotonic()
+            by_engine[engine.name] = engine.run(chosen, options.runs, time.monotonic() + left / (len(engines) - i + 1))
+    except Failed as failure:
+        sys.exit(str(failure))
+    entries = []
+    for number, query in chosen.items():
+        results = {name: found[number] for name, found in by_engine.items()}
+        verdicts = {}
+        for name, result in results.items():
+            if name == "duckdb" or options.no_compare or "error" in result or "error" in results["duckdb"]:
+                continue
+            try:
+                verdicts[name] = compare(program, database, options.threads, query, result, results["duckdb"], deadline)
+            except Failed as failure:
+                verdicts[name] = str(failure)[:300]
+        entries.append(summarize(number, results, verdicts))
+    if options.json:
+        whole = {"benchmark": "clickbench", "rows": options.rows, "threads": options.threads, "runs": options.runs,
+                 "strict": strict, "date": time.strftime("%Y-%m-%d"), "machine": platform.machine(),
+                 "devices": device_name(program), "table_bytes": os.path.getsize(table),
+                 "duckdb_bytes": os.path.getsize(database), **made}
+        kept = []
+        if os.path.exists(options.json):
+            with open(options.json, encoding="utf-8") as file:
+                before = json.load(file)
+            if all(before.get(name) == whole[name] for name in ("rows", "threads", "table_bytes")):
+                kept = [entry for entry in before["queries"] if entry["query"] not in chosen]
+                whole = {**{name: before[name] for name in ("generate_s", "load_duckdb_s") if name in before}, **whole}
+        entries = sorted(kept + entries, key=lambda entry: entry["query"])
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({**whole, "queries": entries}, file, indent=1)
+            file.write("\n")
+    print_table(entries)
+    differs = [entry["query"] for entry in entries
+               if any(engine.get("differs") for engine in entry["engines"].values())]
+    if differs:
+        print(f"differ from DuckDB, or were not compared: {', '.join(map(str, differs))}")
+    return 1 if differs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
