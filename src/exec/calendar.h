@@ -125,7 +125,8 @@ BASALT_HD bool is_part_of_time(DatePart part) { return part >= DatePart::kHour; 
 BASALT_HD bool split_moment(int64_t value, bool of_days, int64_t& days, int64_t& micros) {
   if (of_days ? is_infinite_date(value) : is_infinite_moment(value)) return false;
   days = of_days ? value : floor_quotient(value, kMicrosPerDay);
-  micros = of_days ? 0 : value - days * kMicrosPerDay;
+  micros = of_days ? 0 : value % kMicrosPerDay;
+  if (micros < 0) micros += kMicrosPerDay;
   return true;
 }
 
