@@ -73,7 +73,8 @@ void check_output(const Pipeline& stage, size_t place, Physical type) {
 }
 
 void check_groups(const Pipeline& stage) {
-  if (stage.output.size() != stage.keys.size() + stage.aggregates.size()) fail_query("groups with another number of columns");
+  if (stage.output.size() != stage.keys.size() + stage.aggregates.size())
+    fail_query("groups with another number of columns");
   for (size_t i = 0; i < stage.keys.size(); ++i) {
     exec::check_expression(stage.keys[i], stage.columns);
     check_output(stage, i, stage.keys[i].type);
@@ -87,7 +88,8 @@ void check_groups(const Pipeline& stage) {
     }
     const bool adds = aggregate.op == AggregateOp::kSum || aggregate.op == AggregateOp::kAvg;
     if (adds && aggregate.arg.type == Physical::kBytes) fail_query("sum and avg need numbers");
-    if (aggregate.op >= AggregateOp::kVarPop && aggregate.arg.type != Physical::kF64) fail_query("variances need doubles");
+    if (aggregate.op >= AggregateOp::kVarPop && aggregate.arg.type != Physical::kF64)
+      fail_query("variances need doubles");
     check_output(stage, stage.keys.size() + i, result_type(aggregate));
   }
 }

@@ -224,7 +224,8 @@ std::vector<Comparable> comparable(const Outcome& outcome, const Generator::Stat
   for (const Row& row : outcome.rows) {
     Comparable out;
     for (size_t i = 0; i < row.size(); ++i) {
-      const bool is_key = std::find(statement.order.begin(), statement.order.end(), static_cast<int>(i)) != statement.order.end();
+      const bool is_key =
+          std::find(statement.order.begin(), statement.order.end(), static_cast<int>(i)) != statement.order.end();
       if (keep_order && !is_key) continue;
       const bool is_float = i < outcome.is_float.size() && outcome.is_float[i] && row[i] != "NULL";
       (is_float ? out.floats : out.exact).push_back(row[i]);

@@ -41,7 +41,8 @@ struct CompactGroups {
   DeviceBuffer states;  // count × words of uint64_t
 };
 
-// With an order, only the first `most` groups in it, and those that are equal to the last of them. Waits for the stream.
+// With an order, only the first `most` groups in it, and those that are equal to the last of them. Waits for the
+// stream.
 CompactGroups compact_groups(const GroupStates& groups, const GroupOrder* order, uint64_t most, cudaStream_t stream);
 
 }  // namespace basalt::cuda

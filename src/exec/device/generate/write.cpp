@@ -580,9 +580,10 @@ std::string Generator::whole_source() const {
     if (size != "0") scratch = "larger(" + scratch + ", " + size + ")";
   }
   if (tile_group_filter_ || plan_.groups) {
-    out += "constexpr uint32_t kTileScratch = " + (tile_group_filter_ ? scratch : "round_to_16(" + scratch + ")") + ";\n";
-    scratch = "kTileScratch + " +
-              (tile_group_filter_ ? names_[tile_group_filter_->column] + "_filter::kScratchBytes" : "Groups::kBytesPerWarp");
+    out +=
+        "constexpr uint32_t kTileScratch = " + (tile_group_filter_ ? scratch : "round_to_16(" + scratch + ")") + ";\n";
+    scratch = "kTileScratch + " + (tile_group_filter_ ? names_[tile_group_filter_->column] + "_filter::kScratchBytes"
+                                                      : "Groups::kBytesPerWarp");
   }
   out += "constexpr uint32_t kScratch = " + scratch + ";\nconstexpr uint32_t kWarps = warps_that_fit(kScratch" +
          (plan_.groups ? ", Groups::kBytesPerBlock" : "") + ");\n\n";
