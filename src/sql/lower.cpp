@@ -236,6 +236,7 @@ class QueryLowering {
       predicates.push_back(lower_over(*expression, input));
       add_filter_text(expression->ToString());
     }
+    if (predicates.empty()) return input;  // statistics have answered all of them
     QueryNode filtered = over(QueryOp::kFilter, std::move(input));
     filtered.predicate = conjunction(std::move(predicates));
     return filtered;
@@ -386,7 +387,10 @@ class QueryLowering {
 bool LoweredQuery::is_totals() const {
   const Pipeline& first = scan();
   if (first.sink != Sink::kGroups || !first.keys.empty()) return false;
-  return std::all_of(first.aggregates.begin(), first.aggregates.end(), is_simple);
+  return std::all_of(first.aggregates.begin(), first.aggregates.end(), [](const Aggregate& aggregate) {
+    const bool counts = aggregate.op == AggregateOp::kCountStar || aggregate.op == AggregateOp::kCount;
+    return is_simple(aggregate) && (counts || aggregate.arg.type != Physical::kBytes);
+  });
 }
 
 std::shared_ptr<const LoweredQuery> lower_query(duckdb::ClientContext& context, LogicalOperator& root) {

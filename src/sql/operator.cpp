@@ -293,7 +293,7 @@ class PlanHook {
           node = duckdb::make_uniq<LogicalBasaltQuery>(*node, std::move(lowered), device_);
           return;
         }
-        note(*node, "on the CPU, DuckDB runs DISTINCT, FILTER and their like");
+        note(*node, "on the CPU, DuckDB runs DISTINCT, FILTER and aggregates of strings");
       } catch (const NotLowered& reason) {
         if (strict_) throw Error(ErrorCode::kUnsupported, std::string(kStrictPrefix) + reason.what());
         note(*node, reason.what());

@@ -200,6 +200,7 @@ bool near(const std::string& a, const std::string& b) {
   if (end == a.c_str()) return false;
   const double y = std::strtod(b.c_str(), &end);
   if (end == b.c_str()) return false;
+  if (std::isinf(x) || std::isinf(y)) return x == y;
   return (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= 1e-9 * std::abs(y) + 1e-9;
 }
 
@@ -210,9 +211,10 @@ struct Comparable {
   bool operator<(const Comparable& other) const {
     if (exact != other.exact) return exact < other.exact;
     for (size_t i = 0; i < floats.size(); ++i) {
-      if (!near(floats[i], other.floats[i])) {
-        return std::strtod(floats[i].c_str(), nullptr) < std::strtod(other.floats[i].c_str(), nullptr);
-      }
+      if (near(floats[i], other.floats[i])) continue;
+      const double a = std::strtod(floats[i].c_str(), nullptr);
+      const double b = std::strtod(other.floats[i].c_str(), nullptr);
+      return std::isnan(b) ? !std::isnan(a) : a < b;
     }
     return false;
   }
