@@ -1,6 +1,7 @@
 // Upper and lower case of Unicode, code point by code point, as DuckDB has it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 

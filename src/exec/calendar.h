@@ -144,7 +144,7 @@ struct DatePartOf {
   DatePart part;
   bool of_days;
   template <typename Int>
-  BASALT_HD Outcome operator()(int64_t value, Int& out) const {
+  BASALT_HD_LONG Outcome operator()(int64_t value, Int& out) const {
     int64_t days = 0;
     int64_t micros = 0;
     if (!split_moment(value, of_days, days, micros)) return Outcome::kNull;
@@ -156,7 +156,7 @@ struct DatePartOf {
 // Seconds since 1970.
 struct EpochOf {
   bool of_days;
-  BASALT_HD Outcome operator()(int64_t value, double& out) const {
+  BASALT_HD_LONG Outcome operator()(int64_t value, double& out) const {
     if (of_days ? is_infinite_date(value) : is_infinite_moment(value)) return Outcome::kNull;
     out = of_days ? static_cast<double>(value * 86400) : static_cast<double>(value) / 1000000.0;
     return Outcome::kValue;
@@ -197,7 +197,7 @@ BASALT_HD int64_t units_of_time(DatePart part) {
 struct Truncated {
   DatePart part;
   bool of_days;
-  BASALT_HD Outcome operator()(int64_t value, int64_t& out) const {
+  BASALT_HD_LONG Outcome operator()(int64_t value, int64_t& out) const {
     int64_t days = 0;
     int64_t micros = 0;
     if (!split_moment(value, of_days, days, micros)) {
@@ -230,7 +230,7 @@ BASALT_HD int64_t ordinal_of_day(DatePart part, int64_t days) {
 struct DateDifference {
   DatePart part;
   bool of_days;
-  BASALT_HD Outcome operator()(int64_t start, int64_t end, int64_t& out) const {
+  BASALT_HD_LONG Outcome operator()(int64_t start, int64_t end, int64_t& out) const {
     int64_t first = 0;
     int64_t last = 0;
     int64_t first_time = 0;
@@ -275,7 +275,7 @@ struct IntervalAdded {
   int64_t days;
   int64_t micros;
   bool of_days;
-  BASALT_HD Outcome operator()(int64_t value, int64_t& out) const {
+  BASALT_HD_LONG Outcome operator()(int64_t value, int64_t& out) const {
     int64_t day = 0;
     int64_t time = 0;
     if (!split_moment(value, of_days, day, time)) {

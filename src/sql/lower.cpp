@@ -175,7 +175,8 @@ class QueryLowering {
       const duckdb::idx_t column = ids[i].GetPrimaryIndex();
       std::string reason =
           ids[i].IsVirtualColumn() ? "the column " + get.GetColumnName(ids[i]) : add_column(node, column);
-      bind(get.table_index, i, reason.empty() ? numbers_[column] : 0, std::move(reason));
+      const size_t place = reason.empty() ? numbers_.at(column) : 0;
+      bind(get.table_index, i, place, std::move(reason));
     }
     std::vector<Expr> filters;
     for (const auto& [column, table_filter] : get.table_filters.filters) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "basalt/cuda/backend.h"
@@ -279,6 +280,20 @@ bool hands_rows_on(const LogicalOperator& node) {
   }
 }
 
+// Whether a kernel over these columns is compiled in about a second: each encoding of each column is code of its own.
+bool compiles_quickly(const Pipeline& stage) {
+  constexpr size_t kMostShapes = 16;
+  size_t shapes = 0;
+  for (const PipelineColumn& column : stage.columns) {
+    std::set<std::string> trees;
+    for (const auto& file : stage.files) {
+      for (const Tree& tree : file->column(column.field_id).shapes) trees.insert(basalt::to_string(tree));
+    }
+    shapes += trees.size();
+  }
+  return shapes <= kMostShapes;
+}
+
 class PlanHook {
  public:
   PlanHook(ClientContext& context, Device device, bool strict)
@@ -313,7 +328,7 @@ class PlanHook {
     if (strict_ || lowered.is_totals()) return true;
     const bool rows_only =
         lowered.query.stages.size() == 1 && lowered.scan().sink == Sink::kRows && lowered.scan().order.empty();
-    return reason.empty() && !rows_only;
+    return reason.empty() && !rows_only && (device_ == Device::kCuda || compiles_quickly(lowered.scan()));
   }
 
   void note(const LogicalOperator& node, const std::string& reason) {

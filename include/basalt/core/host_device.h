@@ -19,8 +19,11 @@ typedef unsigned long size_t_rtc;
 
 #if defined(__CUDACC__)
 #define BASALT_HD __host__ __device__ __forceinline__
+// Long functions: a kernel has one copy of them, which is what its compilation takes.
+#define BASALT_HD_LONG __host__ __device__ __noinline__
 #else
 #define BASALT_HD inline
+#define BASALT_HD_LONG inline
 #endif
 
 namespace basalt {
