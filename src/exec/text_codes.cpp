@@ -4,6 +4,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "basalt/core/error.h"
 #include "codec/validity/layout.h"
 #include "exec/cpu/string_pool.h"
 
@@ -39,7 +40,12 @@ class CodesBuilder {
       for (uint32_t chunk = 0; chunk < column.chunks.size(); ++chunk) {
         const std::vector<uint32_t> places = file.read_code_map(field, chunk);
         std::vector<uint32_t> map;
-        for (const uint32_t place : places) map.push_back(numbers.at(place));
+        for (const uint32_t place : places) {
+          if (place >= numbers.size()) {
+            throw Error(ErrorCode::kCorrupt, file.name() + ": a code map names an entry beyond the dictionary");
+          }
+          map.push_back(numbers[place]);
+        }
         maps.push_back(places.empty() ? numbers : std::move(map));
       }
       return;

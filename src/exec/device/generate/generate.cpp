@@ -74,7 +74,8 @@ void Generator::plan_columns(const std::vector<ColumnShapes>& columns) {
     if (plan.shapes.values.empty() && !has_texts(column)) {  // no chunk at all: named, but never opened
       NodeView none;
       none.type = Physical::kU8;
-      plan.shapes.values.push_back(get_codec(constant_tree(none.type).codec).device_reader(none));
+      none.codec = &get_codec(constant_tree(none.type).codec);
+      plan.shapes.values.push_back(none.codec->device_reader(none));
       plan.shapes.value_words = 3;
     }
     if (plan.nullable()) {

@@ -228,6 +228,7 @@ void Generator::write_groups() {
   const Needs& needs = steps_.front().needs;
   std::string& out = aggregate_text_;
   out += "    {  // groups" + column_list(needs, names_) + "\n";
+  if (!needs.texts.empty()) out += "      uint32_t how = kByBounds;  // of the tests of strings in aggregates\n";
   RowEmitter rows(names, literals_, "          ", write_texts(needs, out));
   std::vector<GroupArgument> args;
   for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {

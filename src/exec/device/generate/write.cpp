@@ -597,7 +597,7 @@ std::string Generator::whole_source() const {
   }
   const bool filters = !filter_text_.empty() || (filter_sum_of_ && !range_tests_.empty());
   const bool sums_floats = filter_sum_of_ && is_float(physical_of(pipeline_.columns[*filter_sum_of_].type));
-  if (filters || sums_floats) {
+  if (filters || sums_floats || !plan_.texts.empty()) {
     out +=
         "  __shared__ TileTally tallies[kWarps];\n"
         "  TileTally& tally = tallies[threadIdx.x / kLanes];\n  tally.begin();\n";
