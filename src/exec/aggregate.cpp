@@ -1,6 +1,7 @@
 // Merging and finishing aggregate states; see aggregate.h for the order of float sums.
 #include "exec/aggregate.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -17,6 +18,12 @@ bool is_better(AggregateOp op, const Value& candidate, const Value& current) {
   if (!is_float(candidate.type) || candidate.real != 0.0) return false;
   return op == AggregateOp::kMin ? std::signbit(candidate.real) && !std::signbit(current.real)
                                  : !std::signbit(candidate.real) && std::signbit(current.real);
+}
+
+double real_of_order_key(int64_t key) {
+  constexpr int64_t kNan = std::numeric_limits<int64_t>::max();
+  if (key == kNan) return std::numeric_limits<double>::quiet_NaN();
+  return std::bit_cast<double>(key ^ (key >> 63 & kNan));
 }
 
 void merge(const Aggregate& aggregate, AggregateState& into, const AggregateState& from) {

@@ -58,6 +58,9 @@ struct AggregateState {
 // Whether `candidate` replaces `current` as the minimum or maximum.
 bool is_better(AggregateOp op, const Value& candidate, const Value& current);
 
+// The float behind the key that kernels order floats by (order_key() in device/aggregate.cuh).
+double real_of_order_key(int64_t key);
+
 // `from` covers rows behind those of `into`.
 void merge(const Aggregate& aggregate, AggregateState& into, const AggregateState& from);
 

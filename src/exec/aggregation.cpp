@@ -109,12 +109,6 @@ T integer_extreme(AggregateOp op, const T* values, const uint8_t* mask, uint32_t
   return best;
 }
 
-// NaN is the largest value; −0.0 is below 0.0 here, so that the result does not depend on the order of rows.
-template <typename T>
-bool real_less(T a, T b) {
-  return sql_less(a, b) || (a == 0 && b == 0 && std::signbit(a) && !std::signbit(b));
-}
-
 template <typename T, typename Less>
 const T* extreme_row(AggregateOp op, const T* values, const uint8_t* mask, uint32_t rows, Less less) {
   const T* best = nullptr;

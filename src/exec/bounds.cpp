@@ -5,6 +5,7 @@
 
 #include "basalt/core/error.h"
 #include "exec/bounds_parts.h"
+#include "exec/expr_kind.h"
 #include "exec/scalar.h"
 #include "exec/string_tests.h"
 
@@ -246,23 +247,14 @@ IntegerRange allowed_range(const Expr& expr) {
 }
 
 bool is_predicate(ExprOp op) {
-  switch (op) {
-    case ExprOp::kEqual:
-    case ExprOp::kNotEqual:
-    case ExprOp::kLess:
-    case ExprOp::kLessEqual:
-    case ExprOp::kGreater:
-    case ExprOp::kGreaterEqual:
-    case ExprOp::kDistinct:
-    case ExprOp::kNotDistinct:
-    case ExprOp::kIn:
-    case ExprOp::kLike:
-    case ExprOp::kRegexp:
-    case ExprOp::kAnd:
-    case ExprOp::kOr:
-    case ExprOp::kNot:
-    case ExprOp::kIsNull:
-    case ExprOp::kIsNotNull: return true;
+  switch (kind_of(op)) {
+    case ExprKind::kComparison:
+    case ExprKind::kDistinct:
+    case ExprKind::kIn:
+    case ExprKind::kPattern:
+    case ExprKind::kConnective:
+    case ExprKind::kNot:
+    case ExprKind::kNullTest: return true;
     default: return false;
   }
 }
@@ -278,90 +270,53 @@ ExprOp mirrored(ExprOp op) {
 }
 
 Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
-  switch (expr.op) {
-    case ExprOp::kColumn: return column_bounds(expr, stats);
-    case ExprOp::kLiteral: return literal_bounds(expr);
-    case ExprOp::kNegate:
-      if (is_integer(expr.type) && !is_signed(expr.type)) return number_function_bounds(expr, stats);
-      [[fallthrough]];
-    case ExprOp::kAdd:
-    case ExprOp::kSubtract:
-    case ExprOp::kMultiply: return arithmetic_bounds(expr, stats);
-    case ExprOp::kDivide:
-    case ExprOp::kIntegerDivide:
-    case ExprOp::kModulo: return division_bounds(expr, stats);
-    case ExprOp::kAbs:
-    case ExprOp::kSign:
-    case ExprOp::kRound:
-    case ExprOp::kFloor:
-    case ExprOp::kCeil:
-    case ExprOp::kTruncate: return number_function_bounds(expr, stats);
-    case ExprOp::kCast:
-    case ExprOp::kTryCast: return cast_bounds(expr, stats);
-    case ExprOp::kDatePart:
-    case ExprOp::kEpoch:
-    case ExprOp::kDateTrunc:
-    case ExprOp::kDateDiff:
-    case ExprOp::kAddInterval:
-    case ExprOp::kAddDays:
-    case ExprOp::kDateToMoment:
-    case ExprOp::kMomentToDate:
-    case ExprOp::kRescaleMoment:
-    case ExprOp::kTruncateMoment: return date_function_bounds(expr, stats);
-    case ExprOp::kLength:
-    case ExprOp::kByteLength:
-    case ExprOp::kSubstring:
-    case ExprOp::kSuffix:
-    case ExprOp::kUpper:
-    case ExprOp::kLower:
-    case ExprOp::kConcat:
-    case ExprOp::kTrim:
-    case ExprOp::kPosition:
-    case ExprOp::kReplace: return text_function_bounds(expr, stats);
-    case ExprOp::kCase: return case_bounds(expr, stats);
-    case ExprOp::kCoalesce: return coalesce_bounds(expr, stats);
-    case ExprOp::kGreatest:
-    case ExprOp::kLeast: return extreme_bounds(expr, stats);
+  switch (kind_of(expr.op)) {
+    case ExprKind::kColumn: return column_bounds(expr, stats);
+    case ExprKind::kLiteral: return literal_bounds(expr);
+    case ExprKind::kArithmetic:
+      if (expr.op == ExprOp::kNegate && is_integer(expr.type) && !is_signed(expr.type)) {
+        return number_function_bounds(expr, stats);
+      }
+      return arithmetic_bounds(expr, stats);
+    case ExprKind::kDivision: return division_bounds(expr, stats);
+    case ExprKind::kNumberFunction: return number_function_bounds(expr, stats);
+    case ExprKind::kCast: return cast_bounds(expr, stats);
+    case ExprKind::kDateFunction: return date_function_bounds(expr, stats);
+    case ExprKind::kTextFunction: return text_function_bounds(expr, stats);
+    case ExprKind::kCase: return case_bounds(expr, stats);
+    case ExprKind::kCoalesce: return coalesce_bounds(expr, stats);
+    case ExprKind::kExtreme: return extreme_bounds(expr, stats);
     default: return truth_as_bounds(truth_of(expr, stats));
   }
 }
 
 Truth truth_of(const Expr& predicate, const StatisticsList& stats) {
   Truth out;
-  switch (predicate.op) {
-    case ExprOp::kEqual:
-    case ExprOp::kNotEqual:
-    case ExprOp::kLess:
-    case ExprOp::kLessEqual:
-    case ExprOp::kGreater:
-    case ExprOp::kGreaterEqual:
+  switch (kind_of(predicate.op)) {
+    case ExprKind::kComparison:
       return compare_truth(predicate.op, bounds_of(predicate.args[0], stats), bounds_of(predicate.args[1], stats));
-    case ExprOp::kDistinct:
-    case ExprOp::kNotDistinct: return distinct_truth(predicate, stats);
-    case ExprOp::kIn: return in_truth(predicate, stats);
-    case ExprOp::kLike: {
+    case ExprKind::kDistinct: return distinct_truth(predicate, stats);
+    case ExprKind::kIn: return in_truth(predicate, stats);
+    case ExprKind::kPattern: {
       const Bounds text = bounds_of(predicate.args[0], stats);
+      if (predicate.op == ExprOp::kRegexp) {
+        out.may_true = out.may_false = text.may_value;
+        out.may_null = text.may_null;
+        return out;
+      }
       if (predicate.args[1].literal.null || !text.may_value) return {false, false, false, true};
       out = like_truth(LikePattern(predicate.args[1].literal.bytes), text.low, text.high);
       out.may_throw = text.may_throw;
       out.may_null = text.may_null;
       return out;
     }
-    case ExprOp::kRegexp: {
-      const Bounds text = bounds_of(predicate.args[0], stats);
-      out.may_true = out.may_false = text.may_value;
-      out.may_null = text.may_null;
-      return out;
-    }
-    case ExprOp::kAnd:
-    case ExprOp::kOr: return connective_truth(predicate, stats);
-    case ExprOp::kNot: {
+    case ExprKind::kConnective: return connective_truth(predicate, stats);
+    case ExprKind::kNot: {
       out = truth_of(predicate.args[0], stats);
       std::swap(out.may_true, out.may_false);
       return out;
     }
-    case ExprOp::kIsNull:
-    case ExprOp::kIsNotNull: {
+    case ExprKind::kNullTest: {
       const Bounds arg = bounds_of(predicate.args[0], stats);
       out.may_throw = arg.may_throw;
       if (arg.may_throw) return out;

@@ -8,6 +8,7 @@
 #include "basalt/core/error.h"
 #include "core/float_key.h"
 #include "exec/evaluate_calls.h"
+#include "exec/expr_kind.h"
 #include "exec/string_tests.h"
 
 namespace basalt::exec {
@@ -353,64 +354,30 @@ Vector run_null_test(Step& step, TileInput& input) {
 }  // namespace
 
 Vector evaluate(Step& step, TileInput& input) {
-  switch (step.expr->op) {
-    case ExprOp::kColumn: return input.column(step.expr->column, step.lane);
-    case ExprOp::kLiteral: return literal_vector(step, step.lane);
-    case ExprOp::kAdd:
-    case ExprOp::kSubtract:
-    case ExprOp::kMultiply: return run_arithmetic(step, input);
-    case ExprOp::kNegate: return run_negate(step, input);
-    case ExprOp::kDivide:
-    case ExprOp::kIntegerDivide:
-    case ExprOp::kModulo: return run_division(step, input);
-    case ExprOp::kAbs:
-    case ExprOp::kRound:
-    case ExprOp::kFloor:
-    case ExprOp::kCeil:
-    case ExprOp::kTruncate: return run_number_function(step, input);
-    case ExprOp::kSign: return run_sign(step, input);
-    case ExprOp::kCast:
-    case ExprOp::kTryCast: return run_cast(step, input);
-    case ExprOp::kDatePart:
-    case ExprOp::kEpoch:
-    case ExprOp::kDateTrunc:
-    case ExprOp::kDateDiff:
-    case ExprOp::kAddInterval:
-    case ExprOp::kAddDays:
-    case ExprOp::kDateToMoment:
-    case ExprOp::kMomentToDate:
-    case ExprOp::kRescaleMoment:
-    case ExprOp::kTruncateMoment: return run_date_function(step, input);
-    case ExprOp::kEqual:
-    case ExprOp::kNotEqual:
-    case ExprOp::kLess:
-    case ExprOp::kLessEqual:
-    case ExprOp::kGreater:
-    case ExprOp::kGreaterEqual: return run_comparison(step, input);
-    case ExprOp::kIn: return run_in(step, input);
-    case ExprOp::kLike:
-    case ExprOp::kRegexp: return run_pattern(step, input);
-    case ExprOp::kLength:
-    case ExprOp::kByteLength: return run_length(step, input);
-    case ExprOp::kSubstring:
-    case ExprOp::kSuffix: return run_part(step, input);
-    case ExprOp::kUpper:
-    case ExprOp::kLower:
-    case ExprOp::kConcat:
-    case ExprOp::kTrim:
-    case ExprOp::kPosition:
-    case ExprOp::kReplace: return run_text_function(step, input);
-    case ExprOp::kAnd:
-    case ExprOp::kOr: return run_connective(step, input);
-    case ExprOp::kNot: return run_not(step, input);
-    case ExprOp::kIsNull:
-    case ExprOp::kIsNotNull: return run_null_test(step, input);
-    case ExprOp::kDistinct:
-    case ExprOp::kNotDistinct: return run_distinct(step, input);
-    case ExprOp::kCase: return run_case(step, input);
-    case ExprOp::kCoalesce: return run_coalesce(step, input);
-    case ExprOp::kGreatest:
-    case ExprOp::kLeast: return run_extreme(step, input);
+  const ExprOp op = step.expr->op;
+  switch (kind_of(op)) {
+    case ExprKind::kColumn: return input.column(step.expr->column, step.lane);
+    case ExprKind::kLiteral: return literal_vector(step, step.lane);
+    case ExprKind::kArithmetic: return op == ExprOp::kNegate ? run_negate(step, input) : run_arithmetic(step, input);
+    case ExprKind::kDivision: return run_division(step, input);
+    case ExprKind::kNumberFunction:
+      return op == ExprOp::kSign ? run_sign(step, input) : run_number_function(step, input);
+    case ExprKind::kCast: return run_cast(step, input);
+    case ExprKind::kDateFunction: return run_date_function(step, input);
+    case ExprKind::kComparison: return run_comparison(step, input);
+    case ExprKind::kDistinct: return run_distinct(step, input);
+    case ExprKind::kIn: return run_in(step, input);
+    case ExprKind::kPattern: return run_pattern(step, input);
+    case ExprKind::kTextFunction:
+      if (op == ExprOp::kLength || op == ExprOp::kByteLength) return run_length(step, input);
+      if (op == ExprOp::kSubstring || op == ExprOp::kSuffix) return run_part(step, input);
+      return run_text_function(step, input);
+    case ExprKind::kConnective: return run_connective(step, input);
+    case ExprKind::kNot: return run_not(step, input);
+    case ExprKind::kNullTest: return run_null_test(step, input);
+    case ExprKind::kCase: return run_case(step, input);
+    case ExprKind::kCoalesce: return run_coalesce(step, input);
+    case ExprKind::kExtreme: return run_extreme(step, input);
   }
   throw Error(ErrorCode::kInternal, "unknown expression");
 }

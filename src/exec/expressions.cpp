@@ -54,6 +54,14 @@ Expr column(const File& file, const std::string& name, std::vector<PipelineColum
   return out;
 }
 
+Expr column_reference(uint32_t place, Physical type) {
+  Expr expr;
+  expr.op = ExprOp::kColumn;
+  expr.type = type;
+  expr.column = place;
+  return expr;
+}
+
 Expr literal(Value value) {
   Expr out;
   out.op = ExprOp::kLiteral;

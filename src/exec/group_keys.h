@@ -32,6 +32,12 @@ struct KeyPart {
   uint32_t null_word = 0;
   uint32_t null_shift = 0;
 
+  // The code in a row of words, and whether it stands for NULL.
+  uint64_t code(const uint64_t* words) const { return words[word] >> shift & mask(); }
+  uint64_t upper_code(const uint64_t* words) const { return two_words ? words[word + 1] : 0; }
+  bool is_null(const uint64_t* words) const {
+    return null_flag ? (words[null_word] >> null_shift & 1) != 0 : null_code && code(words) == 0;
+  }
   uint64_t mask() const { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
 };
 

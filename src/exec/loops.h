@@ -2,6 +2,7 @@
 // as the caller has proven that it cannot leave the lane, or checks every row in 128 bits.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -106,6 +107,12 @@ struct GreaterEqualOp {
     return !LessOp::apply(a, b);
   }
 };
+
+// NaN is the largest value; −0.0 is below 0.0 here, so that the result does not depend on the order of rows.
+template <typename T>
+bool real_less(T a, T b) {
+  return sql_less(a, b) || (a == 0 && b == 0 && std::signbit(a) && !std::signbit(b));
+}
 
 template <typename Op, typename T>
 void compare_loop(const T* __restrict a, const T* __restrict b, uint8_t* __restrict out, uint32_t rows) {

@@ -6,6 +6,7 @@
 #include "basalt/core/error.h"
 #include "exec/calendar.h"
 #include "exec/evaluate.h"
+#include "exec/expr_kind.h"
 #include "exec/scalar.h"
 #include "exec/string_tests.h"
 
@@ -297,6 +298,22 @@ void check_cast(const Expr& expr) {
   }
 }
 
+void check_number_function(const Expr& expr) {
+  if (expr.op == ExprOp::kAbs) return check_arithmetic(expr, 1);
+  if (expr.op != ExprOp::kSign) return check_rounding(expr);
+  check_arity(expr, 1, 1);
+  check_number(expr.args[0]);
+  if (expr.type != Physical::kI8) fail("a sign that is not of 8 bits");
+}
+
+void check_text(const Expr& expr) {
+  if (expr.op == ExprOp::kSubstring) return check_substring(expr);
+  if (expr.op != ExprOp::kLength && expr.op != ExprOp::kByteLength) return check_text_function(expr);
+  check_arity(expr, 1, 1);
+  check_same_type(expr, Physical::kBytes);
+  if (expr.type != Physical::kI64) fail("a length that is not of 64 bits");
+}
+
 }  // namespace
 
 std::shared_ptr<const Automaton> Automata::of(const Expr& predicate) {
@@ -385,87 +402,40 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
   for (const Expr& arg : expr.args) check_expression(arg, columns);
   constexpr size_t kMany = ~size_t{0};
   if (is_predicate(expr.op) && expr.type != Physical::kU8) fail("a predicate that is not boolean");
-  switch (expr.op) {
-    case ExprOp::kColumn: check_column(expr, columns); break;
-    case ExprOp::kLiteral: check_literal(expr); break;
-    case ExprOp::kAdd:
-    case ExprOp::kSubtract:
-    case ExprOp::kMultiply: check_arithmetic(expr, 2); break;
-    case ExprOp::kNegate:
-    case ExprOp::kAbs: check_arithmetic(expr, 1); break;
-    case ExprOp::kDivide:
+  switch (kind_of(expr.op)) {
+    case ExprKind::kColumn: check_column(expr, columns); break;
+    case ExprKind::kLiteral: check_literal(expr); break;
+    case ExprKind::kArithmetic: check_arithmetic(expr, expr.op == ExprOp::kNegate ? 1 : 2); break;
+    case ExprKind::kDivision:
       check_arithmetic(expr, 2);
-      if (!is_float(expr.type)) fail("a division of integers that is to be exact");
+      if (expr.op == ExprOp::kDivide && !is_float(expr.type)) fail("a division of integers that is to be exact");
       break;
-    case ExprOp::kIntegerDivide:
-    case ExprOp::kModulo: check_arithmetic(expr, 2); break;
-    case ExprOp::kSign:
-      check_arity(expr, 1, 1);
-      check_number(expr.args[0]);
-      if (expr.type != Physical::kI8) fail("a sign that is not of 8 bits");
-      break;
-    case ExprOp::kRound:
-    case ExprOp::kFloor:
-    case ExprOp::kCeil:
-    case ExprOp::kTruncate: check_rounding(expr); break;
-    case ExprOp::kCast:
-    case ExprOp::kTryCast: check_cast(expr); break;
-    case ExprOp::kDatePart:
-    case ExprOp::kEpoch:
-    case ExprOp::kDateTrunc:
-    case ExprOp::kDateDiff:
-    case ExprOp::kAddInterval:
-    case ExprOp::kAddDays:
-    case ExprOp::kDateToMoment:
-    case ExprOp::kMomentToDate:
-    case ExprOp::kRescaleMoment:
-    case ExprOp::kTruncateMoment: check_dates(expr); break;
-    case ExprOp::kEqual:
-    case ExprOp::kNotEqual:
-    case ExprOp::kLess:
-    case ExprOp::kLessEqual:
-    case ExprOp::kGreater:
-    case ExprOp::kGreaterEqual:
-    case ExprOp::kDistinct:
-    case ExprOp::kNotDistinct:
+    case ExprKind::kNumberFunction: check_number_function(expr); break;
+    case ExprKind::kCast: check_cast(expr); break;
+    case ExprKind::kDateFunction: check_dates(expr); break;
+    case ExprKind::kComparison:
+    case ExprKind::kDistinct:
       check_arity(expr, 2, 2);
       check_same_type(expr, expr.args[0].type);
       break;
-    case ExprOp::kIn:
+    case ExprKind::kIn:
       check_arity(expr, 1, kMany);
       check_in_list(expr);
       break;
-    case ExprOp::kLike: check_like(expr); break;
-    case ExprOp::kRegexp: check_regexp(expr); break;
-    case ExprOp::kLength:
-    case ExprOp::kByteLength:
-      check_arity(expr, 1, 1);
-      check_same_type(expr, Physical::kBytes);
-      if (expr.type != Physical::kI64) fail("a length that is not of 64 bits");
-      break;
-    case ExprOp::kSubstring: check_substring(expr); break;
-    case ExprOp::kSuffix:
-    case ExprOp::kUpper:
-    case ExprOp::kLower:
-    case ExprOp::kConcat:
-    case ExprOp::kTrim:
-    case ExprOp::kPosition:
-    case ExprOp::kReplace: check_text_function(expr); break;
-    case ExprOp::kAnd:
-    case ExprOp::kOr:
+    case ExprKind::kPattern: expr.op == ExprOp::kLike ? check_like(expr) : check_regexp(expr); break;
+    case ExprKind::kTextFunction: check_text(expr); break;
+    case ExprKind::kConnective:
       check_arity(expr, 1, kMany);
       check_same_type(expr, Physical::kU8);
       break;
-    case ExprOp::kNot:
+    case ExprKind::kNot:
       check_arity(expr, 1, 1);
       check_same_type(expr, Physical::kU8);
       break;
-    case ExprOp::kIsNull:
-    case ExprOp::kIsNotNull: check_arity(expr, 1, 1); break;
-    case ExprOp::kCase:
-    case ExprOp::kCoalesce:
-    case ExprOp::kGreatest:
-    case ExprOp::kLeast: check_choice(expr); break;
+    case ExprKind::kNullTest: check_arity(expr, 1, 1); break;
+    case ExprKind::kCase:
+    case ExprKind::kCoalesce:
+    case ExprKind::kExtreme: check_choice(expr); break;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "basalt/exec/pipeline.h"
 #include "exec/date_parts.h"
+#include "exec/expr_kind.h"
 #include "exec/string_tests.h"
 
 namespace basalt {
@@ -127,6 +128,7 @@ std::string case_text(const Expr& expr, const std::vector<std::string>& names) {
 }
 
 std::string text(const Expr& expr, const std::vector<std::string>& names, bool inside) {
+  if (exec::kind_of(expr.op) == exec::ExprKind::kDateFunction) return date_text(expr, names);
   switch (expr.op) {
     case ExprOp::kColumn: return expr.column < names.size() ? names[expr.column] : "#" + std::to_string(expr.column);
     case ExprOp::kLiteral: return literal_text(expr);
@@ -139,16 +141,6 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
       const std::string name = sides == 1 ? "ltrim(" : sides == 2 ? "rtrim(" : "trim(";
       return name + text(expr.args[0], names, false) + ", " + text(expr.args[1], names, false) + ")";
     }
-    case ExprOp::kDatePart:
-    case ExprOp::kEpoch:
-    case ExprOp::kDateTrunc:
-    case ExprOp::kDateDiff:
-    case ExprOp::kAddInterval:
-    case ExprOp::kAddDays:
-    case ExprOp::kDateToMoment:
-    case ExprOp::kMomentToDate:
-    case ExprOp::kRescaleMoment:
-    case ExprOp::kTruncateMoment: return date_text(expr, names);
     case ExprOp::kRound:
     case ExprOp::kFloor:
     case ExprOp::kCeil:
@@ -188,6 +180,25 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
 
 std::string to_string(const Expr& expr, const std::vector<std::string>& column_names) {
   return text(expr, column_names, false);
+}
+
+const char* to_string(AggregateOp op) {
+  switch (op) {
+    case AggregateOp::kCountStar:
+    case AggregateOp::kCount: return "count";
+    case AggregateOp::kSum: return "sum";
+    case AggregateOp::kMin: return "min";
+    case AggregateOp::kMax: return "max";
+    case AggregateOp::kAvg: return "avg";
+    case AggregateOp::kFirst: return "first";
+    case AggregateOp::kLast: return "last";
+    case AggregateOp::kAnyValue: return "any_value";
+    case AggregateOp::kVarPop: return "var_pop";
+    case AggregateOp::kVarSamp: return "var_samp";
+    case AggregateOp::kStddevPop: return "stddev_pop";
+    case AggregateOp::kStddevSamp: return "stddev_samp";
+  }
+  return "?";
 }
 
 }  // namespace basalt

@@ -2,20 +2,12 @@
 // the stage's columns, one for each column that the last node gives: filters and projections cost nothing of their own.
 #include <utility>
 
-#include "basalt/core/error.h"
+#include "basalt/exec/expressions.h"
 #include "basalt/query/tree.h"
 
 namespace basalt {
 
 namespace {
-
-Expr column_reference(size_t column, const DataType& type) {
-  Expr expr;
-  expr.op = ExprOp::kColumn;
-  expr.type = physical_of(type);
-  expr.column = static_cast<uint32_t>(column);
-  return expr;
-}
 
 Expr substitute(const Expr& expr, const std::vector<Expr>& columns) {
   if (expr.op == ExprOp::kColumn) return columns.at(expr.column);
@@ -167,7 +159,7 @@ class Cutter {
   void refer_to_columns() {
     columns_.clear();
     for (size_t i = 0; i < stage_.columns.size(); ++i) {
-      columns_.push_back(column_reference(i, stage_.columns[i].type));
+      columns_.push_back(column_reference(static_cast<uint32_t>(i), physical_of(stage_.columns[i].type)));
     }
   }
 

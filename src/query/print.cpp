@@ -31,27 +31,8 @@ std::string list(const std::vector<Expr>& exprs, const Names& names) {
   return list(parts);
 }
 
-const char* word(AggregateOp op) {
-  switch (op) {
-    case AggregateOp::kCountStar:
-    case AggregateOp::kCount: return "count";
-    case AggregateOp::kSum: return "sum";
-    case AggregateOp::kMin: return "min";
-    case AggregateOp::kMax: return "max";
-    case AggregateOp::kAvg: return "avg";
-    case AggregateOp::kFirst: return "first";
-    case AggregateOp::kLast: return "last";
-    case AggregateOp::kAnyValue: return "any_value";
-    case AggregateOp::kVarPop: return "var_pop";
-    case AggregateOp::kVarSamp: return "var_samp";
-    case AggregateOp::kStddevPop: return "stddev_pop";
-    case AggregateOp::kStddevSamp: return "stddev_samp";
-  }
-  return "?";
-}
-
 std::string text(const Aggregate& aggregate, const Names& names) {
-  std::string out = std::string(word(aggregate.op)) + "(";
+  std::string out = std::string(to_string(aggregate.op)) + "(";
   if (aggregate.distinct) out += "DISTINCT ";
   out += aggregate.op == AggregateOp::kCountStar ? "*" : to_string(aggregate.arg, names);
   out += ")";

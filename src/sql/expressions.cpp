@@ -260,14 +260,6 @@ Expr lower_expression(const duckdb::Expression& expression, const ColumnResolver
   return Lowering(columns, rules).lower(expression);
 }
 
-Expr column_expr(uint32_t column, Physical type) {
-  Expr expr;
-  expr.op = ExprOp::kColumn;
-  expr.type = type;
-  expr.column = column;
-  return expr;
-}
-
 Expr conjunction(std::vector<Expr> parts) {
   if (parts.size() == 1) return std::move(parts.front());
   return make_expr(ExprOp::kAnd, Physical::kU8, std::move(parts));

@@ -35,7 +35,6 @@ Expr lower_expression(const duckdb::Expression& expression, const ColumnResolver
 
 std::optional<ExprOp> comparison_op(duckdb::ExpressionType type);
 Expr make_expr(ExprOp op, Physical type, std::vector<Expr> args);
-Expr column_expr(uint32_t column, Physical type);
 Expr conjunction(std::vector<Expr> parts);  // of at least one
 
 // A table filter over one column as far as it can be lowered.

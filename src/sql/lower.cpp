@@ -6,6 +6,7 @@
 #include <map>
 
 #include "basalt/core/error.h"
+#include "basalt/exec/expressions.h"
 #include "duckdb/planner/expression/list.hpp"
 #include "duckdb/planner/filter/optional_filter.hpp"
 #include "duckdb/planner/operator/logical_aggregate.hpp"
@@ -46,7 +47,7 @@ std::string operator_text(const LogicalOperator& node) {
 }
 
 Expr reference_to(const QueryNode& node, size_t place) {
-  return column_expr(static_cast<uint32_t>(place), physical_of(node.output.at(place).type));
+  return column_reference(static_cast<uint32_t>(place), physical_of(node.output.at(place).type));
 }
 
 // The field that a column of this type has in a result.

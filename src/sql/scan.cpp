@@ -7,6 +7,7 @@
 #include <atomic>
 #include <deque>
 
+#include "basalt/exec/expressions.h"
 #include "basalt/exec/scan.h"
 #include "core/distinct_names.h"
 #include "duckdb/common/multi_file/multi_file_function.hpp"
@@ -292,7 +293,7 @@ class BasaltReader : public duckdb::BaseFileReader {
     if (lower && !is_row_number(column) && expression_map.find(column) == expression_map.end()) {
       const Field& field = field_of(column);
       if (field.children.empty() && !needs_rescale(field.type)) {
-        const Expr reference = column_expr(static_cast<uint32_t>(filter_columns.size()), physical_of(field.type));
+        const Expr reference = column_reference(static_cast<uint32_t>(filter_columns.size()), physical_of(field.type));
         lowered = lower_filter(filter, reference, columns[column].type);
         if (lowered.expr) {
           parts.push_back(*std::move(lowered.expr));

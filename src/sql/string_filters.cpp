@@ -1,6 +1,7 @@
 // Which filters the scan takes: those on a single string column that can be lowered.
 #include "sql/string_filters.h"
 
+#include "basalt/exec/expressions.h"
 #include "duckdb/common/multi_file/multi_file_states.hpp"
 #include "duckdb/planner/expression/list.hpp"
 #include "duckdb/planner/expression_iterator.hpp"
@@ -38,7 +39,7 @@ bool reads_strings_only(const duckdb::LogicalGet& get, const duckdb::Expression&
 // Empty: it can be lowered.
 std::string why_not(const duckdb::Expression& filter) {
   try {
-    lower_expression(filter, [](const duckdb::Expression&) { return column_expr(0, Physical::kBytes); });
+    lower_expression(filter, [](const duckdb::Expression&) { return column_reference(0, Physical::kBytes); });
     return {};
   } catch (const NotLowered& reason) {
     return reason.what();

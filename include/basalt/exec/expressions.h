@@ -12,6 +12,9 @@ namespace basalt {
 // Refers to a top-level column; adds it to `columns` if it is not there yet.
 Expr column(const File& file, const std::string& name, std::vector<PipelineColumn>& columns);
 
+// A column by its place.
+Expr column_reference(uint32_t place, Physical type);
+
 Expr literal(Value value);
 Expr literal(int64_t value);
 Expr literal(double value);

@@ -121,6 +121,8 @@ enum class AggregateOp : uint8_t {
   kStddevSamp,
 };
 
+const char* to_string(AggregateOp op);  // as SQL calls it
+
 struct Aggregate {
   AggregateOp op = AggregateOp::kCountStar;
   Expr arg;  // not for kCountStar

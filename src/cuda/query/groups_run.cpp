@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
 
 #include "cuda/query/compact_groups.h"
 #include "cuda/query/statement_run.h"
@@ -21,11 +20,6 @@ constexpr uint64_t kLeastSlots = 1 << 12;
 constexpr uint64_t kFewSlots = 1 << 12;
 
 struct TableTooSmall {};
-
-double real_of_order_key(int64_t key) {
-  if (key == std::numeric_limits<int64_t>::max()) return std::numeric_limits<double>::quiet_NaN();
-  return std::bit_cast<double>(key ^ (key >> 63 & std::numeric_limits<int64_t>::max()));
-}
 
 Value finish_aggregate(const Aggregate& aggregate, const device::GroupResult& result, const uint64_t* words) {
   exec::AggregateState state;
@@ -49,7 +43,7 @@ Value finish_aggregate(const Aggregate& aggregate, const device::GroupResult& re
       if (state.count == 0) break;
       const uint64_t bits = aggregate.op == AggregateOp::kMin ? ~own[0] : own[0];
       const auto value = static_cast<int64_t>(bits ^ (uint64_t{1} << 63));
-      state.extreme = real ? Value::of_real(aggregate.arg.type, real_of_order_key(value))
+      state.extreme = real ? Value::of_real(aggregate.arg.type, exec::real_of_order_key(value))
                            : Value::of_integer(aggregate.arg.type, value);
       break;
     }

@@ -1,24 +1,9 @@
 // The records that kernels leave behind, merged into a statement's values.
-#include <cstring>
-#include <limits>
-
 #include "core/device/answer.h"
 #include "cuda/query/statement_run.h"
 #include "exec/aggregate.h"
 
 namespace basalt::cuda {
-
-namespace {
-
-double real_of_key(int64_t key) {
-  if (key == std::numeric_limits<int64_t>::max()) return std::numeric_limits<double>::quiet_NaN();
-  const int64_t bits = key ^ (key >> 63 & std::numeric_limits<int64_t>::max());
-  double value = 0;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-}  // namespace
 
 // The records of all launches, in order, into the states that both backends share.
 std::vector<Value> StatementRun::merge(const std::vector<uint32_t>& chunk_ends, size_t launches) {
@@ -52,7 +37,7 @@ std::vector<Value> StatementRun::merge(const std::vector<uint32_t>& chunk_ends, 
                                             static_cast<int128_t>(static_cast<uint128_t>(own[2]) << 64 | own[1]));
           break;
         case device::ResultKind::kFloatExtreme:
-          state.extreme = Value::of_real(aggregate.arg.type, real_of_key(static_cast<int64_t>(own[1])));
+          state.extreme = Value::of_real(aggregate.arg.type, exec::real_of_order_key(static_cast<int64_t>(own[1])));
           break;
       }
       exec::merge(aggregate, states[a], state);

@@ -291,10 +291,8 @@ void GroupSink::add_seen_values(size_t index) {
   };
   for (uint32_t i = 0; i < seen.size(); ++i) {
     const uint64_t* words = seen.key(i);
-    const uint64_t code = words[part.word] >> part.shift & part.mask();
-    const bool null =
-        part.null_flag ? (words[part.null_word] >> part.null_shift & 1) != 0 : part.null_code && code == 0;
-    if (null) continue;
+    if (part.is_null(words)) continue;
+    const uint64_t code = part.code(words);
     groups[count] = static_cast<uint32_t>(words[0]);
     places[count] = i;
     if (part.kind == KeyKind::kText) {
@@ -302,7 +300,7 @@ void GroupSink::add_seen_values(size_t index) {
     } else if (part.kind == KeyKind::kFloat) {
       reals[count] = float_of_key(static_cast<int64_t>(code), arg.type);
     } else {
-      integers[count] = integer_of_code(part, code, part.two_words ? words[part.word + 1] : 0);
+      integers[count] = integer_of_code(part, code, part.upper_code(words));
     }
     if (++count == kTileRows) flush();
   }
@@ -313,17 +311,15 @@ void GroupSink::put_keys(size_t key, ColumnBuilder& out) const {
   const KeyPart& part = plan_.keys.parts()[key];
   for (uint32_t i = 0; i < groups_.size(); ++i) {
     const uint64_t* words = groups_.key(i);
-    const uint64_t code = words[part.word] >> part.shift & part.mask();
-    const bool null =
-        part.null_flag ? (words[part.null_word] >> part.null_shift & 1) != 0 : part.null_code && code == 0;
-    if (null) {
+    const uint64_t code = part.code(words);
+    if (part.is_null(words)) {
       out.add_null();
     } else if (part.kind == KeyKind::kText) {
       out.add_text(pool_.at(static_cast<uint32_t>(code - 1)));
     } else if (part.kind == KeyKind::kFloat) {
       out.add_real(float_of_key(static_cast<int64_t>(code), part.type));
     } else {
-      out.add_integer(integer_of_code(part, code, part.two_words ? words[part.word + 1] : 0));
+      out.add_integer(integer_of_code(part, code, part.upper_code(words)));
     }
   }
 }

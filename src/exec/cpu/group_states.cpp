@@ -201,8 +201,7 @@ class ExtremeStates : public GroupStates {
   template <typename A, typename B>
   static bool less(const A& a, const B& b) {
     if constexpr (std::is_same_v<T, double>) {
-      // −0.0 lies below 0.0, so that the result does not depend on the order of rows.
-      return sql_less(a, b) || (a == 0 && b == 0 && std::signbit(a) && !std::signbit(b));
+      return real_less(a, b);
     } else {
       return a < b;
     }

@@ -6,10 +6,12 @@
 #include <cstring>
 
 #include "basalt/core/error.h"
+#include "exec/expr_kind.h"
 #include "exec/scalar.h"
 
 namespace basalt::device {
 
+using exec::ExprKind;
 using exec::Lane;
 using exec::Step;
 
@@ -235,74 +237,35 @@ Emitted RowEmitter::predicate(const Step& step) {
 
 Emitted RowEmitter::value(const Step& step) {
   if (const auto found = known_.find(step.expr); found != known_.end()) return found->second;
-  switch (step.expr->op) {
-    case ExprOp::kColumn: {
+  switch (exec::kind_of(step.expr->op)) {
+    case ExprKind::kColumn: {
       const ColumnNames& names = columns_[step.expr->column];
       return {names.value, names.valid, names.lane};
     }
-    case ExprOp::kLiteral:
+    case ExprKind::kLiteral:
       if (step.expr->literal.null)
         return {std::string("static_cast<") + lane_type(step.lane) + ">(0)", "false", step.lane};
       return {literals_.add(step.expr->literal, lane_type(step.lane)), "", step.lane};
-    case ExprOp::kAdd:
-    case ExprOp::kSubtract:
-    case ExprOp::kMultiply:
-    case ExprOp::kNegate: return arithmetic(step);
-    case ExprOp::kDivide:
-    case ExprOp::kIntegerDivide:
-    case ExprOp::kModulo: return division(step);
-    case ExprOp::kAbs:
-    case ExprOp::kSign:
-    case ExprOp::kRound:
-    case ExprOp::kFloor:
-    case ExprOp::kCeil:
-    case ExprOp::kTruncate: return number_function(step);
-    case ExprOp::kCast:
-    case ExprOp::kTryCast: return cast(step);
-    case ExprOp::kDatePart:
-    case ExprOp::kEpoch:
-    case ExprOp::kDateTrunc:
-    case ExprOp::kDateDiff:
-    case ExprOp::kAddInterval:
-    case ExprOp::kAddDays:
-    case ExprOp::kDateToMoment:
-    case ExprOp::kMomentToDate:
-    case ExprOp::kRescaleMoment:
-    case ExprOp::kTruncateMoment: return date_function(step);
-    case ExprOp::kEqual:
-    case ExprOp::kNotEqual:
-    case ExprOp::kLess:
-    case ExprOp::kLessEqual:
-    case ExprOp::kGreater:
-    case ExprOp::kGreaterEqual: return comparison(step);
-    case ExprOp::kDistinct:
-    case ExprOp::kNotDistinct: return distinct(step);
-    case ExprOp::kCase: return case_of(step);
-    case ExprOp::kCoalesce: return coalesce(step);
-    case ExprOp::kGreatest:
-    case ExprOp::kLeast: return extreme(step);
-    case ExprOp::kIn: return in_list(step);
-    case ExprOp::kLike:
-    case ExprOp::kRegexp:
-    case ExprOp::kLength:
-    case ExprOp::kByteLength:
-    case ExprOp::kSubstring:
-    case ExprOp::kSuffix:
-    case ExprOp::kUpper:
-    case ExprOp::kLower:
-    case ExprOp::kConcat:
-    case ExprOp::kTrim:
-    case ExprOp::kPosition:
-    case ExprOp::kReplace: break;  // tests of strings are known, other uses of them refused before
-    case ExprOp::kAnd:
-    case ExprOp::kOr: return connective(step);
-    case ExprOp::kNot: {
+    case ExprKind::kArithmetic: return arithmetic(step);
+    case ExprKind::kDivision: return division(step);
+    case ExprKind::kNumberFunction: return number_function(step);
+    case ExprKind::kCast: return cast(step);
+    case ExprKind::kDateFunction: return date_function(step);
+    case ExprKind::kComparison: return comparison(step);
+    case ExprKind::kDistinct: return distinct(step);
+    case ExprKind::kCase: return case_of(step);
+    case ExprKind::kCoalesce: return coalesce(step);
+    case ExprKind::kExtreme: return extreme(step);
+    case ExprKind::kIn: return in_list(step);
+    case ExprKind::kPattern:
+    case ExprKind::kTextFunction: break;  // tests of strings are known, other uses of them refused before
+    case ExprKind::kConnective: return connective(step);
+    case ExprKind::kNot: {
       const Emitted a = predicate(step.args[0]);
       const std::string text = a.valid.empty() ? "!" + a.value : a.valid + " && !" + a.value;
       return {temporary("bool", text), a.valid, Lane::kBool};
     }
-    case ExprOp::kIsNull:
-    case ExprOp::kIsNotNull: {
+    case ExprKind::kNullTest: {
       const bool is_null = step.expr->op == ExprOp::kIsNull;
       std::string valid;
       if (step.args[0].expr->op == ExprOp::kColumn) {

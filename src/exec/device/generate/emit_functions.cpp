@@ -1,5 +1,6 @@
 // Writing calls of the functions of single values that both backends share.
 #include "exec/device/generate/emit.h"
+#include "exec/expr_kind.h"
 #include "exec/scalar.h"
 
 namespace basalt::device {
@@ -21,33 +22,16 @@ bool only_widens(const Expr& cast) {
 }  // namespace
 
 void add_headers(const Expr& expr, std::set<std::string>& headers) {
-  switch (expr.op) {
-    case ExprOp::kCast:
-    case ExprOp::kTryCast:
+  switch (exec::kind_of(expr.op)) {
+    case exec::ExprKind::kCast:
       if (!only_widens(expr)) headers.insert("exec/conversions.h");
       break;
-    case ExprOp::kDatePart:
-    case ExprOp::kEpoch:
-    case ExprOp::kDateTrunc:
-    case ExprOp::kDateDiff:
-    case ExprOp::kAddInterval:
-    case ExprOp::kAddDays:
-    case ExprOp::kDateToMoment:
-    case ExprOp::kMomentToDate:
-    case ExprOp::kRescaleMoment:
-    case ExprOp::kTruncateMoment: headers.insert("exec/calendar.h"); break;
-    case ExprOp::kNegate:
-      if (is_integer(expr.type) && !is_signed(expr.type)) headers.insert("exec/number_functions.h");
-      break;
-    case ExprOp::kDivide:
-    case ExprOp::kIntegerDivide:
-    case ExprOp::kModulo:
-    case ExprOp::kAbs:
-    case ExprOp::kSign:
-    case ExprOp::kRound:
-    case ExprOp::kFloor:
-    case ExprOp::kCeil:
-    case ExprOp::kTruncate: headers.insert("exec/number_functions.h"); break;
+    case exec::ExprKind::kDateFunction: headers.insert("exec/calendar.h"); break;
+    case exec::ExprKind::kArithmetic:
+      if (expr.op != ExprOp::kNegate || !is_integer(expr.type) || is_signed(expr.type)) break;
+      [[fallthrough]];
+    case exec::ExprKind::kDivision:
+    case exec::ExprKind::kNumberFunction: headers.insert("exec/number_functions.h"); break;
     default: break;
   }
   for (const Expr& arg : expr.args) add_headers(arg, headers);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "basalt/core/error.h"
+#include "basalt/exec/expressions.h"
 #include "codec/galp/layout.h"
 #include "codec/trees.h"
 #include "core/float_key.h"
@@ -22,11 +23,7 @@ namespace {
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 Expr column_expression(const Pipeline& pipeline, uint32_t column) {
-  Expr expr;
-  expr.op = ExprOp::kColumn;
-  expr.column = column;
-  expr.type = physical_of(pipeline.columns[column].type);
-  return expr;
+  return column_reference(column, physical_of(pipeline.columns[column].type));
 }
 
 bool is_null_test(const Expr& expr) {
