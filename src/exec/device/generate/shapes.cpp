@@ -62,6 +62,7 @@ bool reads_elsewhere(const Pipeline& pipeline, uint32_t column) {
 }  // namespace
 
 DevicePipeline to_device(const Pipeline& pipeline) {
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline);
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());
