@@ -32,6 +32,14 @@ struct ColumnShapes {
   bool as_codes = false;
   uint32_t entries = 0;
 };
+// A column whose values lie in device memory as they are, row after row over all chunks: what a statement has computed
+// before this kernel. NULLs as bytes, 1: there is a value.
+struct ArrayShape {
+  Physical type = Physical::kNone;
+  bool nullable = false;
+  Statistics stats;  // what is known before the values are
+};
+
 // So few rows that the host evaluates what leaves, from the file.
 constexpr uint64_t kFewRows = 1024;
 
@@ -41,8 +49,10 @@ struct RowsSources {
   bool late = false;
   struct Source {
     std::optional<uint32_t> row;  // of the kernel's rows
-    uint32_t column = 0;          // else strings of this column of the given pipeline, fetched by the rows' numbers
-    std::shared_ptr<const exec::TextCodes> listed;  // of strings: the row holds places in this list
+    // Of strings: the column of the given pipeline, and where the row holds places, the list, unless an array has it.
+    // Without a row, strings are fetched by the rows' numbers.
+    std::optional<uint32_t> texts_of;
+    std::shared_ptr<const exec::TextCodes> listed;
   };
   std::vector<Source> columns;  // unless `late`
 };
@@ -51,12 +61,19 @@ struct RowsSources {
 // which it keeps as many as `output` has; it reads the columns that it needs for that, the filter and the order.
 struct DevicePipeline {
   Pipeline pipeline;
-  std::optional<RowsSources> rows;
+  std::vector<std::optional<ArrayShape>> arrays;              // by column; without one it is read from the files
+  uint64_t rows = 0;                                          // at most
+  std::optional<RowsSources> sources;                         // of a sink of rows
   std::vector<std::shared_ptr<const exec::TextCodes>> codes;  // by column; nullptr: it is read as it is
   std::string reason;                                         // why there is none; empty: there is
 };
 DevicePipeline to_device(const Pipeline& pipeline);
-DevicePipeline rows_to_device(const Pipeline& pipeline);  // of a sink of rows
+// A stage that reads rows which lie on the device, all its columns as arrays.
+DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows);
+// Of a sink of rows; `arrays`: empty, or of all columns.
+DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows);
+// How the array at `address` is described to its reader.
+std::vector<uint64_t> array_descriptor(uint64_t rows, uint64_t address);
 // Reads the metadata of the pipeline's columns in all its files.
 std::vector<ColumnShapes> shapes_of(const DevicePipeline& device);
 
@@ -158,9 +175,13 @@ struct KernelPlan {
 constexpr uint32_t kMostScratch = 46 * 1024;
 
 // Empty if a kernel can be generated, else the reason in a few words.
-std::string why_not(const Pipeline& pipeline);
-KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns);
-inline KernelPlan plan_kernel(const DevicePipeline& device) { return plan_kernel(device.pipeline, shapes_of(device)); }
+std::string why_not(const DevicePipeline& device);
+inline std::string why_not(const Pipeline& pipeline) { return why_not(to_device(pipeline)); }
+// `rows`: at most so many are read.
+KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows);
+inline KernelPlan plan_kernel(const DevicePipeline& device) {
+  return plan_kernel(device.pipeline, shapes_of(device), device.rows);
+}
 
 // Source of a kernel `basalt_decode` that writes all rows of one fixed-width array: parameters (descriptor, rows, out,
 // flags). `value_type` is the unsigned type that the reader yields.

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "exec/bounds.h"
-#include "exec/column_facts.h"
 #include "exec/device/generate/generator.h"
 
 namespace basalt::device {
@@ -25,8 +24,7 @@ uint128_t span_of(const exec::IntegerRange& range) {
 }
 
 // Enough for the number of any row; in steps, so that a few rows more make no other kernel.
-uint32_t row_number_bits(const Pipeline& pipeline) {
-  const uint64_t rows = exec::row_count(pipeline);
+uint32_t row_number_bits(uint64_t rows) {
   return std::max<uint32_t>(16, (static_cast<uint32_t>(std::bit_width(rows)) + 7) / 8 * 8);
 }
 
@@ -60,7 +58,7 @@ void Generator::plan_order() {
     if (bits > 64) add(Kind::kHigh, i, bits - 64);
     add(bits > 64 ? Kind::kLow : Kind::kInteger, i, std::min(bits, 64u));
   }
-  if (plan.first_only) add(Kind::kRowNumber, 0, row_number_bits(pipeline_));
+  if (plan.first_only) add(Kind::kRowNumber, 0, row_number_bits(row_count_));
   // So far counted from the top of each word.
   for (OrderPart& part : plan.order) part.shift = plan.word_bits[part.word] - part.shift - part.bits;
 }

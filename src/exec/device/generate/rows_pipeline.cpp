@@ -14,7 +14,14 @@ namespace {
 
 class RowsPipeline {
  public:
-  explicit RowsPipeline(const Pipeline& given) : given_(given) {}
+  RowsPipeline(const Pipeline& given, const std::vector<ArrayShape>& arrays, uint64_t rows)
+      : given_(given), arrays_(arrays) {
+    device_.rows = rows;
+    for (const auto& file : given.files) {
+      // Numbers of rows count whole tiles.
+      for (const ChunkInfo& chunk : file->chunks()) device_.rows += (chunk.rows + kTileRows - 1) / kTileRows * kTileRows;
+    }
+  }
 
   DevicePipeline make() {
     Pipeline& kernel = device_.pipeline;
@@ -23,9 +30,12 @@ class RowsPipeline {
     kernel.limit = given_.limit;
     kernel.offset = given_.offset;
     kernel.has_filter = given_.has_filter;
-    if (given_.has_filter) kernel.filter = over_kernel_columns(given_.filter);
-    RowsSources& sources = device_.rows.emplace();
-    sources.late = given_.limit <= kFewRows && !given_.files.empty();
+    if (given_.has_filter) {
+      kernel.filter = over_kernel_columns(given_.filter);
+      if (!arrays_.empty() && has_strings(kernel.filter)) device_.reason = "a filter of strings that are values";
+    }
+    RowsSources& sources = device_.sources.emplace();
+    sources.late = given_.limit <= kFewRows && arrays_.empty();
     if (!sources.late) keep_columns(sources);
     add_order();
     if (sources.late && !given_.order.empty()) add_throwing();
@@ -44,18 +54,26 @@ class RowsPipeline {
         places_.try_emplace({column, codes != nullptr}, static_cast<uint32_t>(device_.pipeline.columns.size()));
     if (added) {
       PipelineColumn own = given_.columns[column];
-      if (codes != nullptr) {
-        own.as_codes = true;
-        own.type = {TypeKind::kUInt32};
-      }
+      own.as_codes = codes != nullptr;
+      if (codes != nullptr || is_place(column)) own.type = {TypeKind::kUInt32};
       device_.pipeline.columns.push_back(std::move(own));
       device_.codes.push_back(codes);
+      device_.arrays.emplace_back();
+      if (!arrays_.empty()) device_.arrays.back() = arrays_[column];
     }
     return found->second;
   }
 
+  // Strings in an array are places in a list.
+  bool is_place(uint32_t column) const {
+    return !arrays_.empty() && physical_of(given_.columns[column].type) == Physical::kBytes;
+  }
+
   Expr over_kernel_columns(Expr expr) {
-    if (expr.op == ExprOp::kColumn) expr.column = place_of(expr.column);
+    if (expr.op == ExprOp::kColumn) {
+      if (is_place(expr.column)) expr.type = Physical::kU32;
+      expr.column = place_of(expr.column);
+    }
     for (Expr& arg : expr.args) arg = over_kernel_columns(std::move(arg));
     return expr;
   }
@@ -86,14 +104,14 @@ class RowsPipeline {
       const Expr& expr = given_.rows[i];
       RowsSources::Source source;
       if (expr.type == Physical::kBytes && expr.op == ExprOp::kColumn) {
-        source.column = expr.column;
-        source.listed = codes_of(expr.column);
+        source.texts_of = expr.column;
+        if (arrays_.empty()) source.listed = codes_of(expr.column);
       }
-      if (expr.type != Physical::kBytes || expr.op != ExprOp::kColumn || source.listed != nullptr) {
+      if (!source.texts_of || source.listed != nullptr || !arrays_.empty()) {
         source.row = row_of(expr, source.listed);
         if (*source.row == kernel.output.size()) {
           kernel.output.push_back(given_.output[i]);
-          if (source.listed != nullptr) kernel.output.back().type = {TypeKind::kUInt32};
+          if (source.texts_of) kernel.output.back().type = {TypeKind::kUInt32};
         }
       }
       sources.columns.push_back(std::move(source));
@@ -105,7 +123,7 @@ class RowsPipeline {
       const Expr& expr = given_.rows[key.column];
       std::shared_ptr<const exec::TextCodes> codes;
       if (expr.type == Physical::kBytes) {
-        if (expr.op == ExprOp::kColumn) codes = codes_of(expr.column);
+        if (expr.op == ExprOp::kColumn && arrays_.empty()) codes = codes_of(expr.column);
         if (codes == nullptr) device_.reason = "an order by strings without a dictionary";
       }
       key.column = row_of(expr, codes);
@@ -127,6 +145,7 @@ class RowsPipeline {
   }
 
   const Pipeline& given_;
+  const std::vector<ArrayShape>& arrays_;
   DevicePipeline device_;
   std::map<std::pair<uint32_t, bool>, uint32_t> places_;
   std::map<uint32_t, std::shared_ptr<const exec::TextCodes>> codes_;
@@ -134,6 +153,8 @@ class RowsPipeline {
 
 }  // namespace
 
-DevicePipeline rows_to_device(const Pipeline& pipeline) { return RowsPipeline(pipeline).make(); }
+DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows) {
+  return RowsPipeline(pipeline, arrays, rows).make();
+}
 
 }  // namespace basalt::device
