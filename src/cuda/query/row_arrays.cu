@@ -40,8 +40,8 @@ void gather_typed(const void* from, const uint32_t* places, uint64_t count, void
   each_row(count, stream, [=] __device__(uint64_t i) { out[i] = values[places[i]]; });
 }
 
-void copy(const DeviceBuffer& from, size_t bytes, std::byte* to, cudaStream_t stream) {
-  if (bytes == 0) return;
+void copy(const DeviceBuffer& from, size_t bytes, void* to, cudaStream_t stream) {
+  if (bytes == 0 || from.data() == nullptr) return;
   check(cudaMemcpyAsync(to, from.data(), bytes, cudaMemcpyDeviceToDevice, stream), "putting rows together");
 }
 
@@ -141,10 +141,31 @@ RowArrays gather_rows(const RowArrays& from, const uint32_t* places, uint64_t co
   RowArrays out;
   out.rows = count;
   out.numbers = gather(from.numbers, sizeof(uint64_t), places, count, stream);
+  for (const DeviceBuffer& word : from.words) {
+    out.words.push_back(gather(word, sizeof(uint64_t), places, count, stream));
+  }
   for (const RowArray& column : from.columns) {
     out.columns.push_back({gather(column.values, column.width, places, count, stream),
                            gather(column.validity, 1, places, count, stream), column.width});
   }
+  return out;
+}
+
+void copy_rows(const RowArrays& from, uint64_t rows, RowArrays& to, cudaStream_t stream) {
+  copy(from.numbers, rows * sizeof(uint64_t), to.numbers.data(), stream);
+  for (size_t i = 0; i < from.words.size(); ++i) {
+    copy(from.words[i], rows * sizeof(uint64_t), to.words[i].data(), stream);
+  }
+  for (size_t i = 0; i < from.columns.size(); ++i) {
+    copy(from.columns[i].values, rows * from.columns[i].width, to.columns[i].values.data(), stream);
+    copy(from.columns[i].validity, rows, to.columns[i].validity.data(), stream);
+  }
+}
+
+DeviceBuffer duplicate(const DeviceBuffer& from, uint64_t bytes, cudaStream_t stream) {
+  if (from.data() == nullptr) return {};
+  DeviceBuffer out(bytes, stream);
+  copy(from, bytes, out.data(), stream);
   return out;
 }
 
@@ -160,9 +181,8 @@ RowArrays concatenate(std::vector<RowArrays> parts, cudaStream_t stream) {
   }
   for (size_t i = 0; i < parts.front().columns.size(); ++i) {
     const uint32_t width = parts.front().columns[i].width;
-    out.columns.push_back(
-        {join(width, [i](RowArrays& part) -> DeviceBuffer& { return part.columns[i].values; }),
-         join(1, [i](RowArrays& part) -> DeviceBuffer& { return part.columns[i].validity; }), width});
+    out.columns.push_back({join(width, [i](RowArrays& part) -> DeviceBuffer& { return part.columns[i].values; }),
+                           join(1, [i](RowArrays& part) -> DeviceBuffer& { return part.columns[i].validity; }), width});
   }
   return out;
 }

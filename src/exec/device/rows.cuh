@@ -27,7 +27,7 @@ class RowWriter {
     }
     start_ = load(target_.starts + work_index);
     if (start_ >= target_.end || start_ + kTileRows <= target_.begin) return false;
-    // Lane k keeps which lanes have a row 32·k + lane.
+      // Lane k keeps which lanes have a row 32·k + lane.
 #pragma unroll
     for (uint32_t k = 0; k < kRowsPerLane; ++k) {
       const uint32_t lanes = ballot((alive >> k & 1) != 0);

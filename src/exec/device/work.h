@@ -43,9 +43,9 @@ enum class RowsMode : uint32_t {
 };
 struct RowsTarget {
   RowsMode mode;
-  uint32_t* counts;         // kCount: by work item
-  const uint64_t* starts;   // kWrite: how many rows come before each work item
-  uint64_t begin;           // kWrite: rows [begin, end) are kept, the first of them at place 0
+  uint32_t* counts;        // kCount: by work item
+  const uint64_t* starts;  // kWrite: how many rows come before each work item
+  uint64_t begin;          // kWrite: rows [begin, end) are kept, the first of them at place 0
   uint64_t end;
   uint64_t* appended;       // kAppend: how many there are, with those that did not fit
   uint64_t capacity;        // kAppend: how many fit

@@ -144,7 +144,7 @@ struct OrderPart {
 // What a kernel writes for each row. Arrays, as RowsTarget::outputs has them: numbers of rows in the table, words of
 // the order (all of 64 bits); then of each column its values and a byte for each that says whether it is not NULL.
 struct RowsPlan {
-  bool first_only = false;          // the order has a limit: only rows within a threshold are written
+  bool first_only = false;  // the order has a limit: only rows within a threshold are written
   std::vector<OrderPart> order;
   std::vector<uint32_t> word_bits;  // that words of the order use
   std::vector<bool> nullable;       // by column

@@ -19,7 +19,8 @@ class RowsPipeline {
     device_.rows = rows;
     for (const auto& file : given.files) {
       // Numbers of rows count whole tiles.
-      for (const ChunkInfo& chunk : file->chunks()) device_.rows += (chunk.rows + kTileRows - 1) / kTileRows * kTileRows;
+      for (const ChunkInfo& chunk : file->chunks())
+        device_.rows += (chunk.rows + kTileRows - 1) / kTileRows * kTileRows;
     }
   }
 
@@ -88,10 +89,9 @@ class RowsPipeline {
   // The kernel's row that holds an expression.
   uint32_t row_of(const Expr& expr, const std::shared_ptr<const exec::TextCodes>& codes) {
     std::vector<Expr>& rows = device_.pipeline.rows;
-    Expr own = codes != nullptr ? column_reference(place_of(expr.column, codes), Physical::kU32)
-                                : over_kernel_columns(expr);
-    const auto same =
-        std::ranges::find_if(rows, [&](const Expr& other) { return exec::same_expression(other, own); });
+    Expr own =
+        codes != nullptr ? column_reference(place_of(expr.column, codes), Physical::kU32) : over_kernel_columns(expr);
+    const auto same = std::ranges::find_if(rows, [&](const Expr& other) { return exec::same_expression(other, own); });
     if (same != rows.end()) return static_cast<uint32_t>(same - rows.begin());
     rows.push_back(std::move(own));
     return static_cast<uint32_t>(rows.size() - 1);
