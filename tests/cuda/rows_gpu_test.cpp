@@ -80,7 +80,7 @@ void expect_same_rows(const Pipeline& pipeline, const std::string& what, const R
   const RowsOutcome got = run_rows_on(pipeline, Device::kCuda, options);
   ASSERT_EQ(got.error, wanted.error) << what << "\n" << got.report.kernel_source;
   EXPECT_EQ(difference(got.rows, wanted.rows), "") << what << "\n" << got.report.kernel_source;
-  if (wanted.error.empty()) EXPECT_EQ(got.report.ran_on, Device::kCuda) << what;
+  EXPECT_EQ(got.report.ran_on, wanted.error.empty() ? Device::kCuda : Device::kCpu) << what;
   const RowsOutcome again = run_rows_on(pipeline, Device::kCuda, options);
   EXPECT_EQ(difference(again.rows, wanted.rows), "") << what << ", again";
 }

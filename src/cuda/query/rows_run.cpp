@@ -14,10 +14,10 @@ using device::RowsMode;
 
 namespace {
 
-constexpr uint64_t kLeastCapacity = 1 << 16;
+constexpr uint64_t kLeastCapacity = 1 << 20;
 // Tiles of which a sample has one, at most: of keys that ascend with the rows, the sample's best may lie so far from
 // the best of all.
-constexpr uint32_t kMostStride = 256;
+constexpr uint32_t kMostStride = 1024;
 // Of fewer tiles a sample costs more than it saves.
 constexpr uint32_t kFewTiles = 256;
 

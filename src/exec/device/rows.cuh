@@ -73,11 +73,13 @@ class RowWriter {
 // -------------------------------------------------------------------------
 
 // An integer that statistics bound, counted from the end that comes first. One beyond them belongs to statistics that
-// lie.
-__device__ __forceinline__ uint64_t order_code(uint64_t distance, uint64_t most, bool counts, uint32_t& bad) {
-  const bool beyond = distance > most;
-  bad |= counts && beyond ? 1u : 0u;
-  return beyond ? most : distance;
+// lie, or has left the range of its type, which is said elsewhere.
+__device__ __forceinline__ uint64_t order_code(uint64_t distance, uint64_t most) {
+  return distance > most ? most : distance;
+}
+__device__ __forceinline__ uint64_t order_code(uint64_t distance, uint64_t most, uint32_t& bad) {
+  bad |= distance > most ? 1u : 0u;
+  return order_code(distance, most);
 }
 
 __device__ __forceinline__ uint64_t order_code_of(double value) {

@@ -114,11 +114,9 @@ std::string Generator::order_part(const OrderPart& part, RowEmitter& rows) {
     return how.descending ? end + " - " + value : value + " - " + end;
   };
   if (part.kind == Kind::kInteger) {
-    // Of a value that has left the range of its type, the error is that.
-    const bool may_throw = exec::bounds_of(expr, list_).may_throw;
-    const std::string counts = may_throw ? "false" : key.valid.empty() ? "live" : "live && " + key.valid;
+    const std::string check = exec::bounds_of(expr, list_).may_throw ? ")" : ", bad)";
     return where_valid(key, "order_code(" + distance("uint64_t") + ", " +
-                                order_literal(literals_, span_of(step.range), "uint64_t") + ", " + counts + ", bad)");
+                                order_literal(literals_, span_of(step.range), "uint64_t") + check);
   }
   const std::string half = part.kind == Kind::kHigh ? " >> 64)" : ")";
   const std::string code = "static_cast<uint64_t>((" + distance("uint128_t") + ")" + half;
@@ -146,8 +144,9 @@ void Generator::write_first_rows() {
   for (const Expr& row : pipeline_.rows) {
     if (exec::bounds_of(row, list_).may_throw) rows.value(exec::prepare(row, list_));
   }
-  rows.line("const uint64_t word = " + order_word(0, rows) + ";");
-  rows.line("if (live && word <= p.rows.threshold) first |= 1u << k;");
+  // Words only of rows that there are: codes of others may be beyond their list.
+  const std::string word = order_word(0, rows);
+  rows.line("if (live && (" + word + ") <= p.rows.threshold) first |= 1u << k;");
   std::string& out = aggregate_text_;
   out += "    {  // rows within the threshold" + column_list(needs, names_) + "\n" + open_columns(needs, "      ");
   out += "      uint32_t first = 0;\n" + row_loops(needs, rows.text());
