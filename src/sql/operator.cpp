@@ -16,6 +16,7 @@
 #include "duckdb/planner/operator/logical_aggregate.hpp"
 #include "duckdb/planner/operator/logical_extension_operator.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
+#include "exec/device/generate/generate.h"
 #include "sql/expressions.h"
 #include "sql/lower.h"
 #include "sql/scan.h"
@@ -286,10 +287,7 @@ void add_columns(const Expr& expr, std::set<uint32_t>& columns) {
 }
 
 // Whether so few rows leave that a kernel reads what the filter and the order need, and no other column.
-bool gives_few_rows(const Pipeline& stage) {
-  constexpr uint64_t kFewRows = 1024;
-  return stage.sink == Sink::kRows && stage.limit <= kFewRows;
-}
+bool gives_few_rows(const Pipeline& stage) { return stage.sink == Sink::kRows && stage.limit <= device::kFewRows; }
 
 std::set<uint32_t> kernel_columns(const Pipeline& stage) {
   std::set<uint32_t> columns;
