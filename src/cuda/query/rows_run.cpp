@@ -181,7 +181,8 @@ void StatementRun::append_first_rows(device::Parameters& parameters) {
   parameters.rows.threshold = rows_.threshold;
   const uint64_t all = rows_.kept + uint64_t{parameters.work_count} * kTileRows;
   if (rows_.first.words.empty()) {
-    const uint64_t expected = rows_wanted() < kAllRows / kMostStride ? rows_wanted() * kMostStride / 4 : kAllRows;
+    const uint32_t stride = sample_stride(parameters.work_count, rows_wanted());
+    const uint64_t expected = stride == 1 ? all : 2 * stride * rows_wanted();
     const uint64_t fitting = rows_.budget / (2 * bytes_of_row());
     rows_.first = take_rows(std::min({all, fitting, std::max(kLeastCapacity, expected)}));
   }
