@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cuda/query/statement_run.h"
+#include "exec/device/generate/group_settings.h"
 
 namespace basalt::cuda {
 
@@ -55,9 +56,11 @@ std::string StatementRun::statement_key() const {
   }
   if (pipeline_.has_filter) append_text(pipeline_.filter, key);
   key += static_cast<char>('0' + static_cast<int>(pipeline_.sink));
+  key += device::settings_key(device::group_settings());
   for (const Expr& expr : pipeline_.keys) append_text(expr, key);
   for (const Aggregate& aggregate : pipeline_.aggregates) {
     key += static_cast<char>('A' + static_cast<int>(aggregate.op));
+    key += aggregate.distinct ? 'd' : '-';
     key += aggregate.filter ? 'f' : '-';
     if (aggregate.filter) append_text(*aggregate.filter, key);
     key.append(reinterpret_cast<const char*>(&aggregate.avg_scale), sizeof(aggregate.avg_scale));

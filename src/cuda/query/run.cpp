@@ -229,13 +229,7 @@ void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& wo
   parameters.partials = records;
   parameters.tile_sums = tile_sums;
   parameters.work_count = work_count;
-  if (groups_memory_.states != nullptr) {
-    parameters.groups = groups_memory_.states->as<uint64_t>();
-    parameters.group_slots = groups_memory_.slots;
-    if (groups_memory_.keys != nullptr) parameters.group_keys = groups_memory_.keys->as<uint64_t>();
-    if (groups_memory_.full != nullptr) parameters.group_full = groups_memory_.full->as<uint32_t>();
-    parameters.group_probes = kMostProbes;
-  }
+  put_groups(parameters);
   std::copy(plan_->literals.begin(), plan_->literals.end(), parameters.literals);
   void* arguments[] = {&parameters};
   begin.record(backend_.compute_);
@@ -431,6 +425,7 @@ std::vector<Value> StatementRun::run_resident(Statement& statement) {
   report_.encoded_bytes_read = statement.report.encoded_bytes_read;
   check_cancelled();
   limit_ = backend_.memory_limit(options_);
+  if (table_slots_.empty()) table_slots_ = statement.table_slots;
   take_group_memory();
   clear_groups();
   const size_t record_words_all = static_cast<size_t>(kernel_->blocks) * record_words();

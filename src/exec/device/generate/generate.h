@@ -68,25 +68,34 @@ struct TextPlan {
 };
 
 // How states of groups are kept, the cheapest way first: see groups.cuh.
-enum class GroupRung : uint8_t { kLanes, kBlock, kDense, kHash };
+enum class GroupRung : uint8_t { kLanes, kBlock, kDense, kHash, kWide };
 const char* to_string(GroupRung rung);
 
 // Where an aggregate finds its result among the words of a group's state.
 struct GroupResult {
-  uint32_t count_word = 0;  // rows that took part
-  uint32_t word = 0;        // of a sum or an extreme
-  bool wide = false;        // a sum of two words
-  int32_t fraction = 0;     // sums of floats: of two words, then one of specials
+  uint32_t count_word = 0;      // rows that took part
+  uint32_t word = 0;            // of a sum or an extreme; of a record its guard
+  bool wide = false;            // a sum of two words; an extreme of two, which is a record
+  int32_t fraction = 0;         // sums of floats: of two words, then one of specials
+  int32_t square_fraction = 0;  // variances: of the sum of squares, two words more
+};
+
+// What a DISTINCT argument has been, group by group.
+struct DistinctPlan {
+  exec::KeyLayout keys;  // the number of the group, then the argument
+  uint64_t most = 0;     // pairs that there can be; 0: not known
 };
 
 struct GroupsPlan {
   GroupRung rung = GroupRung::kLanes;
   exec::KeyLayout keys;
-  uint64_t slots = 0;  // not for kHash: one for each combination of codes, the last key's next to each other
+  uint64_t slots = 0;  // not in hash tables: one for each combination of codes, the last key's next to each other
   std::vector<std::string> kinds;  // of words, as groups.cuh calls them
   std::vector<GroupResult> results;
+  std::vector<DistinctPlan> distinct;
 
   uint32_t words() const { return static_cast<uint32_t>(kinds.size()); }
+  bool hashed() const { return rung == GroupRung::kHash || rung == GroupRung::kWide; }
 };
 
 struct KernelPlan {
