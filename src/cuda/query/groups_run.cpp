@@ -96,7 +96,7 @@ std::vector<uint64_t> StatementRun::first_table_slots() const {
   const device::GroupsPlan& groups = *plan_->groups;
   const device::GroupSettings settings = device::group_settings();
   // Half full if a quarter of the rows were keys; more than that is tried when it turns out to be too small.
-  const uint64_t rows = exec::row_count(pipeline_);
+  const uint64_t rows = device_.rows;
   const auto slots_for = [&](uint64_t most) {
     if (settings.slots != 0) return settings.slots;
     const uint64_t likely = std::min<uint64_t>(rows / 2, uint64_t{1} << 26);
@@ -346,7 +346,7 @@ Table StatementRun::groups_table(const FoundGroups& found) {
 
 // Numbers of slots that are worth trying when a table was too small: twice as many as there are rows suffice.
 std::vector<uint64_t> StatementRun::larger_tables(const std::vector<bool>& small) const {
-  const uint64_t enough = std::bit_ceil(2 * exec::row_count(pipeline_));
+  const uint64_t enough = std::bit_ceil(2 * device_.rows);
   std::vector<uint64_t> slots = table_slots_;
   for (size_t i = 0; i < slots.size(); ++i) {
     if (!small[i]) continue;

@@ -150,7 +150,7 @@ bool Generator::takes(GroupRung rung, std::optional<uint64_t> slots) const {
 void Generator::choose_rung() {
   GroupsPlan& groups = *plan_.groups;
   const uint64_t bytes = uint64_t{groups.words()} * sizeof(uint64_t);
-  const uint64_t rows = exec::row_count(pipeline_);
+  const uint64_t rows = row_count_;
   const auto slots = groups.keys.combinations(std::min(kMostDenseSlots, kMostDenseBytes / bytes));
   // An array that is mostly empty costs more to clear and to read than a hash table.
   const bool sparse = !slots || *slots > std::max<uint64_t>(8 * rows, 1 << 16);
@@ -295,7 +295,7 @@ uint32_t Generator::count_word(size_t index, const std::vector<GroupArgument>& a
 
 // A new word for a sum, and what adds to it.
 std::string Generator::sum_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg) {
-  const uint64_t rows = exec::row_count(pipeline_);
+  const uint64_t rows = row_count_;
   if (is_float(aggregate.arg.type)) {
     result.wide = true;
     result.word = add_words({"kAddLow", "kAddHigh", "kMark"});
@@ -310,7 +310,7 @@ std::string Generator::sum_text(GroupResult& result, const Aggregate& aggregate,
 }
 
 std::string Generator::variance_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg) {
-  const uint64_t rows = exec::row_count(pipeline_);
+  const uint64_t rows = row_count_;
   const int32_t exponent = *exec::float_exponent(aggregate.arg, list_);
   result.word = add_words({"kAddLow", "kAddHigh", "kMark", "kAddLow", "kAddHigh"});
   result.fraction = exec::fraction_bits(exponent, rows);
