@@ -60,6 +60,14 @@ std::string StatementRun::statement_key() const {
   key += static_cast<char>('0' + static_cast<int>(pipeline_.sink));
   key += device::settings_key(device::group_settings());
   for (const Expr& expr : pipeline_.keys) append_text(expr, key);
+  for (const Expr& expr : pipeline_.rows) append_text(expr, key);
+  if (pipeline_.sink == Sink::kRows) {
+    const uint64_t numbers[] = {pipeline_.rows.size(), pipeline_.output.size(), pipeline_.limit, pipeline_.offset};
+    key.append(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+    for (const SortKey& by : pipeline_.order) {
+      key += std::to_string(by.column) + (by.descending ? 'd' : 'a') + (by.nulls_first ? 'f' : 'l');
+    }
+  }
   for (const Aggregate& aggregate : pipeline_.aggregates) {
     key += static_cast<char>('A' + static_cast<int>(aggregate.op));
     key += aggregate.distinct ? 'd' : '-';
@@ -175,7 +183,10 @@ void StatementRun::plan_batches() {
       if (backend_.cache_.find(chunks_[i].keys[column], run_) == nullptr) missing += bytes;
     }
     const bool too_much = held + needed > most || (missing > 0 && loaded + missing > kBatchBytes);
-    const bool full = batch.end > batch.first && too_much;
+    // Rows without an order may be enough early.
+    const bool may_end = pipeline_.sink == Sink::kRows && pipeline_.order.empty() && pipeline_.limit != kAllRows;
+    const uint64_t most_chunks = may_end ? uint64_t{1} << std::min<size_t>(batches_.size(), 20) : device::kMaxSlots;
+    const bool full = batch.end > batch.first && (too_much || batch.end - batch.first >= most_chunks);
     if (full || batch.end - batch.first >= device::kMaxSlots) {
       batches_.push_back(std::move(batch));
       batch = Batch();

@@ -39,17 +39,39 @@ struct ArrayShape {
   bool nullable = false;
   Statistics stats;  // what is known before the values are
 };
-// A pipeline as kernels see it: keys that are columns of strings read their codes.
+
+// So few rows that the host evaluates what leaves, from the file.
+constexpr uint64_t kFewRows = 1024;
+
+// Of a sink of rows: where the columns that leave come from.
+struct RowsSources {
+  // At most kFewRows leave. The kernel keeps their numbers; everything else is fetched and evaluated on the host.
+  bool late = false;
+  struct Source {
+    std::optional<uint32_t> row;  // of the kernel's rows
+    // Of strings: the column of the given pipeline, and where the row holds places, the list, unless an array has it.
+    // Without a row, strings are fetched by the rows' numbers.
+    std::optional<uint32_t> texts_of;
+    std::shared_ptr<const exec::TextCodes> listed;
+  };
+  std::vector<Source> columns;  // unless `late`
+};
+
+// A pipeline as kernels see it: keys that are columns of strings read their codes. A sink of rows evaluates `rows`, of
+// which it keeps as many as `output` has; it reads the columns that it needs for that, the filter and the order.
 struct DevicePipeline {
   Pipeline pipeline;
   std::vector<std::optional<ArrayShape>> arrays;              // by column; without one it is read from the files
   uint64_t rows = 0;                                          // at most
+  std::optional<RowsSources> sources;                         // of a sink of rows
   std::vector<std::shared_ptr<const exec::TextCodes>> codes;  // by column; nullptr: it is read as it is
   std::string reason;                                         // why there is none; empty: there is
 };
 DevicePipeline to_device(const Pipeline& pipeline);
 // A stage that reads rows which lie on the device, all its columns as arrays.
 DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows);
+// Of a sink of rows; `arrays`: empty, or of all columns.
+DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows);
 // How the array at `address` is described to its reader.
 std::vector<uint64_t> array_descriptor(uint64_t rows, uint64_t address);
 // Reads the metadata of the pipeline's columns in all its files.
@@ -111,6 +133,39 @@ struct GroupsPlan {
   bool hashed() const { return rung == GroupRung::kHash || rung == GroupRung::kWide; }
 };
 
+// Numbers of some bits that make up the words of an order, the most significant one first.
+struct OrderPart {
+  enum class Kind : uint8_t {
+    kNull,       // whether the key is NULL
+    kInteger,    // of at most 64 bits
+    kHigh,       // of more
+    kLow,        // of more
+    kReal,       // a float
+    kRowNumber,  // which makes rows that are equal in the order differ
+  };
+  Kind kind = Kind::kNull;
+  uint32_t key = 0;
+  uint32_t bits = 0;
+  uint32_t word = 0;
+  uint32_t shift = 0;
+};
+
+// What a kernel writes for each row. Arrays, as RowsTarget::outputs has them: numbers of rows in the table, words of
+// the order (all of 64 bits); then of each column its values and a byte for each that says whether it is not NULL.
+struct RowsPlan {
+  bool first_only = false;  // the order has a limit: only rows within a threshold are written
+  std::vector<OrderPart> order;
+  std::vector<uint32_t> word_bits;  // that words of the order use
+  std::vector<bool> nullable;       // by column
+  uint32_t first_row_at = 0;        // word of a slot: the number of its chunk's first row
+
+  uint32_t words() const { return static_cast<uint32_t>(word_bits.size()); }
+  static constexpr uint32_t kNumbers = 0;
+  static uint32_t word_output(uint32_t word) { return 1 + word; }
+  uint32_t value_output(uint32_t column) const { return 1 + words() + 2 * column; }
+  uint32_t outputs() const { return value_output(static_cast<uint32_t>(nullable.size())); }
+};
+
 struct KernelPlan {
   std::string source;
   std::vector<Literal> literals;
@@ -121,6 +176,7 @@ struct KernelPlan {
   uint32_t tile_sums = 0;
   uint32_t scratch_bytes = 0;  // of shared memory, for each warp
   std::optional<GroupsPlan> groups;
+  std::optional<RowsPlan> rows;
 };
 
 // What a block of one warp can give to readers. Every GPU has 48 KiB of shared memory per block; some of it folds the
