@@ -39,7 +39,11 @@ class TextPool {
   DeviceBuffer hashes_;  // uint64 of each string
 };
 
-// Places in the order of bytes, then length, of `count` strings that all differ: uint32 by number.
-DeviceBuffer rank_texts(const strings::Texts& texts, uint64_t count, cudaStream_t stream);
+// `count` strings that all differ, in the order of their bytes, then length.
+struct TextOrder {
+  DeviceBuffer numbers;  // uint32, by place in the order
+  DeviceBuffer ranks;    // uint32, by number
+};
+TextOrder order_texts(const strings::Texts& texts, uint64_t count, cudaStream_t stream);
 
 }  // namespace basalt::cuda

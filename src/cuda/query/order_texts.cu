@@ -134,11 +134,12 @@ void order_by_comparison(const strings::Texts& texts, const Ties& ties, uint64_t
 
 }  // namespace
 
-DeviceBuffer rank_texts(const strings::Texts& texts, uint64_t count, cudaStream_t stream) {
-  DeviceBuffer ranks = array_of<uint32_t>(count, stream);
-  if (count == 0) return ranks;
-  const DeviceBuffer ordered = array_of<uint32_t>(count, stream);
-  auto* order = ordered.as<uint32_t>();
+TextOrder order_texts(const strings::Texts& texts, uint64_t count, cudaStream_t stream) {
+  TextOrder out;
+  if (count == 0) return out;
+  out.numbers = array_of<uint32_t>(count, stream);
+  out.ranks = array_of<uint32_t>(count, stream);
+  auto* order = out.numbers.as<uint32_t>();
   Ties ties;
   ties.count = count;
   ties.places = array_of<uint32_t>(count, stream);
@@ -152,9 +153,9 @@ DeviceBuffer rank_texts(const strings::Texts& texts, uint64_t count, cudaStream_
     ties = order_by_piece(texts, ties, skip, count, order, stream);
   }
   if (ties.count > 0) order_by_comparison(texts, ties, skip, order, stream);
-  auto* rank = ranks.as<uint32_t>();
+  auto* rank = out.ranks.as<uint32_t>();
   each_row(count, stream, [=] __device__(uint64_t i) { rank[order[i]] = static_cast<uint32_t>(i); });
-  return ranks;
+  return out;
 }
 
 }  // namespace basalt::cuda
