@@ -9,7 +9,6 @@
 #include "core/utf8.h"
 #include "exec/evaluate_steps.h"
 #include "exec/string_tests.h"
-#include "exec/text_functions.h"
 
 namespace basalt::exec {
 
@@ -139,67 +138,18 @@ Vector run_replace(Step& step, TileInput& input) {
   return made.finish(texts.valid);
 }
 
-// A search that remembers what failed: it never does the same twice, whatever the pattern.
-class RememberingSearch {
- public:
-  RememberingSearch(uint32_t nodes, uint64_t text) : places_(text + 1), failed_(nodes * (text + 1), false) {}
-
-  void begin_search() { failed_.assign(failed_.size(), false); }
-  void begin() { choices_.clear(); }
-  bool gives_up() const { return false; }
-  bool has_failed(uint32_t node, uint32_t at) {
-    std::vector<bool>::reference known = failed_[node * places_ + at];
-    const bool before = known;
-    known = true;
-    return before;
-  }
-  void push(const strings::RegexpChoice& choice) { choices_.push_back(choice); }
-  bool empty() const { return choices_.empty(); }
-  strings::RegexpChoice& top() { return choices_.back(); }
-  void pop() { choices_.pop_back(); }
-
- private:
-  uint64_t places_;
-  std::vector<bool> failed_;
-  std::vector<strings::RegexpChoice> choices_;
-};
-
-struct StringSink {
-  std::string& to;
-  void put(const TextBytes& bytes) { to.append(reinterpret_cast<const char*>(bytes.data), bytes.size); }
-  void put(unsigned char byte) { to += static_cast<char>(byte); }
-};
-
-TextBytes bytes_of(std::string_view text) { return {reinterpret_cast<const unsigned char*>(text.data()), text.size()}; }
-
-// Most texts need few steps; one that does not is searched again by who remembers.
-void replace_in(const strings::Regexp& regexp, std::string_view text, const TextBytes& replacement, bool all,
-                std::string& out) {
-  strings::BoundedSearch<64> quick;
-  quick.most_steps = 64 * (text.size() + 16);
-  StringSink sink{out};
-  if (strings::replace_matches(regexp.view(), bytes_of(text), replacement, all, quick, sink)) return;
-  out.clear();
-  constexpr uint64_t kMostPlaces = uint64_t{1} << 33;
-  if (regexp.nodes().size() * (text.size() + 1) > kMostPlaces) {
-    throw Error(ErrorCode::kOutOfRange, "a regular expression over a string of " + std::to_string(text.size()) + " bytes");
-  }
-  RememberingSearch search(static_cast<uint32_t>(regexp.nodes().size()), text.size());
-  strings::replace_matches(regexp.view(), bytes_of(text), replacement, all, search, sink);
-}
-
 Vector run_regexp_replace(Step& step, TileInput& input) {
   const Vector a = in_lane(step.args[0], input, Lane::kBytes);
   const auto* texts = a.as<std::string_view>();
   const std::vector<Expr>& args = step.expr->args;
   const strings::Regexp regexp(args[1].literal.bytes, strings::Regexp::For::kMatches);
-  const TextBytes replacement = bytes_of(args[2].literal.bytes);
+  const std::string& replacement = args[2].literal.bytes;
   const bool all = args[3].literal.integer != 0;
   MadeTexts made(step);
   std::string replaced;
   for (uint32_t i = 0; i < input.rows(); ++i) {
     replaced.clear();
-    if (a.valid == nullptr || a.valid[i] != 0) replace_in(regexp, texts[i], replacement, all, replaced);
+    if (a.valid == nullptr || a.valid[i] != 0) strings::append_replaced(regexp, texts[i], replacement, all, replaced);
     made.add(replaced);
     made.end_row();
   }

@@ -1,32 +1,9 @@
-// Functions of one string, byte by byte: shared by host and device. What they make goes to a sink, which either counts
-// bytes or writes them.
+// Functions of one string, byte by byte: shared by host and device.
 #pragma once
 
-#include "basalt/core/host_device.h"
+#include "core/text_bytes.h"
 
 namespace basalt::exec {
-
-struct TextBytes {
-  const unsigned char* data;
-  uint64_t size;
-
-  BASALT_HD TextBytes part(uint64_t begin, uint64_t end) const { return {data + begin, end - begin}; }
-};
-
-struct CountingSink {
-  uint64_t size = 0;
-  BASALT_HD void put(const TextBytes& bytes) { size += bytes.size; }
-  BASALT_HD void put(unsigned char) { ++size; }
-};
-
-struct WritingSink {
-  unsigned char* to;
-  BASALT_HD void put(const TextBytes& bytes) {
-    for (uint64_t i = 0; i < bytes.size; ++i) to[i] = bytes.data[i];
-    to += bytes.size;
-  }
-  BASALT_HD void put(unsigned char byte) { *to++ = byte; }
-};
 
 BASALT_HD bool continues_code_point(unsigned char byte) { return (byte & 0xC0) == 0x80; }
 

@@ -6,26 +6,26 @@
 
 #include "basalt/core/error.h"
 #include "codec/strings/regexp.h"
-#include "exec/text_functions.h"
 
 namespace basalt::strings {
 namespace {
 
-exec::TextBytes bytes_of(std::string_view text) {
-  return {reinterpret_cast<const unsigned char*>(text.data()), text.size()};
-}
+TextBytes bytes_of(std::string_view text) { return {reinterpret_cast<const unsigned char*>(text.data()), text.size()}; }
 
 std::string replaced(std::string_view text, std::string_view pattern, std::string_view replacement, bool all = false) {
   const Regexp regexp(pattern, Regexp::For::kMatches);
   check_replacement(replacement, regexp.groups());
   BoundedSearch<48> search;
-  search.most_steps = 64 * (text.size() + 16);
-  exec::CountingSink count;
+  search.most_steps = most_search_steps(text.size());
+  CountingSink count;
   if (!replace_matches(regexp.view(), bytes_of(text), bytes_of(replacement), all, search, count)) return "gave up";
   std::string out(count.size, '?');
-  exec::WritingSink sink{reinterpret_cast<unsigned char*>(out.data())};
+  WritingSink sink{reinterpret_cast<unsigned char*>(out.data())};
   search.steps = 0;
   replace_matches(regexp.view(), bytes_of(text), bytes_of(replacement), all, search, sink);
+  std::string on_host;
+  append_replaced(regexp, text, replacement, all, on_host);
+  EXPECT_EQ(on_host, out) << pattern;
   return out;
 }
 
@@ -72,7 +72,14 @@ TEST(RegexpReplace, ReplacesAll) {
 
 TEST(RegexpReplace, GivesUpInsteadOfTakingForEver) {
   const std::string text(400, 'a');
-  EXPECT_EQ(replaced(text, "(?:a|aa)+(?:a|aa)+(?:a|aa)+b", ""), "gave up");
+  constexpr const char* kHard = "(?:a|aa)+(?:a|aa)+(?:a|aa)+b";
+  EXPECT_EQ(replaced(text, kHard, ""), "gave up");
+  std::string out;
+  append_replaced(Regexp(kHard, Regexp::For::kMatches), text, "", false, out);
+  EXPECT_EQ(out, text);
+  out.clear();
+  append_replaced(Regexp(kHard, Regexp::For::kMatches), text + "b" + text + "b", "<>", true, out);
+  EXPECT_EQ(out, "<><>");
 }
 
 TEST(RegexpReplace, RefusesWhatItDoesNotKnow) {

@@ -81,14 +81,13 @@ void expect_numbers(const std::vector<std::string>& known, const std::vector<std
 TEST(EmulatedTextTable, EqualStringsHaveOneNumber) {
   expect_numbers({}, {});
   expect_numbers({}, {"", "a", "", std::string(1, '\0'), "a"});
-  expect_numbers({"a", ""}, pick({"", "a", "b", std::string("a\0", 2), std::string(5000, 'x'), std::string(5000, 'x') + "y"},
-                                 500, 1));
+  expect_numbers(
+      {"a", ""},
+      pick({"", "a", "b", std::string("a\0", 2), std::string(5000, 'x'), std::string(5000, 'x') + "y"}, 500, 1));
   expect_numbers({"http://a/1"}, pick(random_texts(300, 40, 2, "http://a/", '0', 3), 1000, 3));
 }
 
-TEST(EmulatedTextTable, EqualHashesAreNotEqualStrings) {
-  expect_numbers({}, pick(colliding_texts(100, 4), 400, 5));
-}
+TEST(EmulatedTextTable, EqualHashesAreNotEqualStrings) { expect_numbers({}, pick(colliding_texts(100, 4), 400, 5)); }
 
 TEST(TextPieces, SortAsStringsDo) {
   std::vector<std::string> texts = random_texts(300, 20, 6, "", '\0', 3);

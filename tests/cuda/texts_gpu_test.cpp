@@ -27,9 +27,17 @@ const std::vector<std::string> kTextTrees = {"strings(packed, plain)",
 
 // Strings that are hard to tell apart: empty, with zeros inside, prefixes of each other, long, beyond ASCII.
 std::vector<std::string> hard_texts(Random& random, uint64_t rows, uint64_t distinct) {
-  std::vector<std::string> list = {"", std::string(1, '\0'), std::string(2, '\0'), "a", std::string("a\0", 2),
-                                   std::string("a\0b", 3), std::string(300, 'x'), std::string(301, 'x'),
-                                   "gr\u00FCn", "http://example.com/", "https://www.example.com/a/b?c=d"};
+  std::vector<std::string> list = {"",
+                                   std::string(1, '\0'),
+                                   std::string(2, '\0'),
+                                   "a",
+                                   std::string("a\0", 2),
+                                   std::string("a\0b", 3),
+                                   std::string(300, 'x'),
+                                   std::string(301, 'x'),
+                                   "gr\u00FCn",
+                                   "http://example.com/",
+                                   "https://www.example.com/a/b?c=d"};
   list.push_back(std::string(20'000, 'y'));
   list.push_back(std::string(20'000, 'y') + "z");
   while (list.size() < distinct) {
@@ -170,13 +178,15 @@ TEST(GpuTexts, KeysOfStringsInEveryEncoding) {
     expect_same_rows(groups_by(from, {made.column(0)}), "one key, " + what);
     expect_same_rows(groups_by(from, {made.column(1), made.column(2)}), "a key and a number, " + what);
     expect_same_rows(groups_by(from, {made.column(0), made.column(1)}), "two keys, " + what);
-    expect_same_rows(groups_by(from, {made.column(2)},
-                               {aggregate(AggregateOp::kMin, made.column(0)), aggregate(AggregateOp::kMax, made.column(1)),
-                                aggregate(AggregateOp::kCount, made.column(0))}),
-                     "extremes, " + what);
-    expect_same_rows(groups_by(from, {},
-                               {aggregate(AggregateOp::kMin, made.column(1)), aggregate(AggregateOp::kMax, made.column(0))}),
-                     "extremes of all, " + what);
+    expect_same_rows(
+        groups_by(from, {made.column(2)},
+                  {aggregate(AggregateOp::kMin, made.column(0)), aggregate(AggregateOp::kMax, made.column(1)),
+                   aggregate(AggregateOp::kCount, made.column(0))}),
+        "extremes, " + what);
+    expect_same_rows(
+        groups_by(from, {},
+                  {aggregate(AggregateOp::kMin, made.column(1)), aggregate(AggregateOp::kMax, made.column(0))}),
+        "extremes of all, " + what);
   }
 }
 
@@ -218,9 +228,11 @@ TEST(GpuTexts, FunctionsOfStrings) {
     const Pipeline& from = made.subset.pipeline;
     const Expr text = made.column(0);
     const auto number = [](int64_t value) { return integer_expr(Physical::kI64, value); };
-    const auto made_text = [&](ExprOp op, std::vector<Expr> args) { return make_expr(op, Physical::kBytes, std::move(args)); };
-    const Expr host = made_text(ExprOp::kRegexpReplace, {text, bytes_expr("^https?://(?:www\\.)?([^/]+)/.*$"),
-                                                         bytes_expr("\\1"), number(0)});
+    const auto made_text = [&](ExprOp op, std::vector<Expr> args) {
+      return make_expr(op, Physical::kBytes, std::move(args));
+    };
+    const Expr host = made_text(ExprOp::kRegexpReplace,
+                                {text, bytes_expr("^https?://(?:www\\.)?([^/]+)/.*$"), bytes_expr("\\1"), number(0)});
     const std::vector<std::pair<std::string, Expr>> functions = {
         {"length", make_expr(ExprOp::kLength, Physical::kI64, {text})},
         {"strlen", make_expr(ExprOp::kByteLength, Physical::kI64, {text})},
@@ -233,15 +245,16 @@ TEST(GpuTexts, FunctionsOfStrings) {
         {"trim", made_text(ExprOp::kTrim, {text, bytes_expr("ht:/0123456789"), number(3)})},
         {"replace", made_text(ExprOp::kReplace, {text, bytes_expr("http"), bytes_expr("ftp")})},
         {"regexp_replace", host},
-        {"regexp_replace of all", made_text(ExprOp::kRegexpReplace, {text, bytes_expr("[0-9]+?|(o|I)"),
-                                                                     bytes_expr("<\\1>"), number(1)})},
+        {"regexp_replace of all",
+         made_text(ExprOp::kRegexpReplace, {text, bytes_expr("[0-9]+?|(o|I)"), bytes_expr("<\\1>"), number(1)})},
         {"LIKE", make_expr(ExprOp::kLike, Physical::kU8, {text, bytes_expr("%Item%9")})},
     };
     for (const auto& [name, function] : functions) {
       expect_same_rows(groups_by(from, {function}), name + " as a key, " + tree);
     }
-    expect_same_rows(groups_by(from, {host}, {aggregate(AggregateOp::kAvg, functions[1].second),
-                                              aggregate(AggregateOp::kMin, text), aggregate(AggregateOp::kMax, host)}),
+    expect_same_rows(groups_by(from, {host},
+                               {aggregate(AggregateOp::kAvg, functions[1].second), aggregate(AggregateOp::kMin, text),
+                                aggregate(AggregateOp::kMax, host)}),
                      "what a referrer's host says");
   }
 }
@@ -277,7 +290,8 @@ TEST(GpuTexts, ManyStringsFitAMemoryThatIsSmall) {
   columns.push_back(make_strings(texts));
   const TestTable table = write_table(std::move(columns), {"strings(packed, fsst)"}, 65'536);
   const Subset subset = subset_of(table, {0});
-  const Pipeline stage = groups_by(subset.pipeline, {column_of(subset, 0)}, {aggregate(AggregateOp::kMin, column_of(subset, 0))});
+  const Pipeline stage =
+      groups_by(subset.pipeline, {column_of(subset, 0)}, {aggregate(AggregateOp::kMin, column_of(subset, 0))});
   expect_same_rows(stage, "many strings");
   RunOptions options;
   options.device = Device::kCpu;

@@ -76,7 +76,7 @@ enum class ExprOp : uint8_t {
   // args[0] with args[2], in which \0 to \9 are groups, for the first match of the pattern args[1], or for every one if
   // args[3] is not 0: literals. See codec/strings/regexp.h; patterns that it does not understand are refused.
   kRegexpReplace,
-  kAnd,       // any number of bool args
+  kAnd,  // any number of bool args
   kOr,
   kNot,
   kIsNull,

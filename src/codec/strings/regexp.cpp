@@ -395,7 +395,8 @@ class Layout {
     const std::optional<ByteSet> set = what.kind == Tree::Kind::kClass ? byte_set(what.ranges) : std::nullopt;
     if (matches_ && set) {
       sets.push_back(*set);
-      return node({Kind::kRun, static_cast<uint8_t>(tree.lazy ? 1 : 0), 0, next, static_cast<uint32_t>(sets.size() - 1)});
+      return node(
+          {Kind::kRun, static_cast<uint8_t>(tree.lazy ? 1 : 0), 0, next, static_cast<uint32_t>(sets.size() - 1)});
     }
     if (matches_ && may_be_empty(what)) refuse("a repetition of what may be empty");
     const uint32_t out = choice(tree, 0, next);

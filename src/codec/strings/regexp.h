@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,5 +43,10 @@ class Regexp {
 // Throws Error(kUnsupported) if a replacement has a backslash before anything but a backslash or the number of one of
 // `groups`, which RE2 refuses, too.
 void check_replacement(std::string_view replacement, uint32_t groups);
+
+// Appends a text with a replacement for its first match, or for all. Throws Error(kOutOfRange) where a very long text
+// would take too much memory.
+void append_replaced(const Regexp& regexp, std::string_view text, std::string_view replacement, bool all,
+                     std::string& out);
 
 }  // namespace basalt::strings

@@ -3,7 +3,7 @@
 // device. Who searches brings the memory; who has none to remember what failed may have to give up.
 #pragma once
 
-#include "basalt/core/host_device.h"
+#include "core/text_bytes.h"
 
 namespace basalt::strings {
 
@@ -55,6 +55,9 @@ struct RegexpChoice {
 };
 
 enum class Found : uint8_t { kNo, kYes, kGaveUp };
+
+// What a search that remembers nothing may do with a text before it gives up.
+BASALT_HD uint64_t most_search_steps(uint64_t text) { return 64 * (text + 16); }
 
 // A search with a stack of its own and no memory of failures: gives up after many steps.
 template <uint32_t kMostChoices>
@@ -173,8 +176,9 @@ BASALT_HD Found find_match(const RegexpView& regexp, const unsigned char* text, 
 }
 
 // The replacement of a match: \0 to \9 stand for it and its groups.
-template <typename Bytes, typename Sink>
-BASALT_HD void put_replacement(const Bytes& text, const Bytes& replacement, const RegexpMatch& match, Sink& sink) {
+template <typename Sink>
+BASALT_HD void put_replacement(const TextBytes& text, const TextBytes& replacement, const RegexpMatch& match,
+                               Sink& sink) {
   for (uint64_t i = 0; i < replacement.size; ++i) {
     const unsigned char byte = replacement.data[i];
     if (byte != '\\' || i + 1 == replacement.size) {
@@ -194,8 +198,8 @@ BASALT_HD void put_replacement(const Bytes& text, const Bytes& replacement, cons
 }
 
 // A text with a replacement for the first match, or for all. False if the search gave up.
-template <typename Bytes, typename Search, typename Sink>
-BASALT_HD bool replace_matches(const RegexpView& regexp, const Bytes& text, const Bytes& replacement, bool all,
+template <typename Search, typename Sink>
+BASALT_HD bool replace_matches(const RegexpView& regexp, const TextBytes& text, const TextBytes& replacement, bool all,
                                Search& search, Sink& sink) {
   const auto size = static_cast<uint32_t>(text.size);
   uint32_t at = 0;

@@ -460,8 +460,7 @@ std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& 
     report = RunReport();
     report.device_name = name_;
     const NumberedPipeline numbered = number_texts(*this, pipeline, options, report);
-    std::vector<Value> values =
-        StatementRun(*this, numbered.device, options, report, numbered.texts.arrays).run();
+    std::vector<Value> values = StatementRun(*this, numbered.device, options, report, numbered.texts.arrays).run();
     for (size_t i = 0; i < values.size(); ++i) {
       const Aggregate& aggregate = pipeline.aggregates[i];
       const bool text = aggregate.op != AggregateOp::kCountStar && aggregate.op != AggregateOp::kCount &&

@@ -82,8 +82,10 @@ std::vector<TextChunk> TextsRun::load(const std::vector<Place>& places, uint32_t
   uint64_t bytes = 0;
   for (const Place& place : places) {
     const ColumnInfo& column = place.file->column(field_id);
-    if (place.chunk >= column.chunks.size() || column.chunks[place.chunk].rows != place.file->chunks()[place.chunk].rows) {
-      throw Error(ErrorCode::kCorrupt, place.file->name() + ": column " + column.path + " has other rows than its table");
+    if (place.chunk >= column.chunks.size() ||
+        column.chunks[place.chunk].rows != place.file->chunks()[place.chunk].rows) {
+      throw Error(ErrorCode::kCorrupt,
+                  place.file->name() + ": column " + column.path + " has other rows than its table");
     }
     out.push_back({&column.chunks[place.chunk], {}});
     keys.push_back(backend_.chunk_keys(place.file, field_id)[place.chunk]);
@@ -136,7 +138,6 @@ std::vector<TextChunk> TextsRun::load(const std::vector<Place>& places, uint32_t
 void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) {
   const std::vector<TextChunk> chunks = load(places, column.field_id);
   const DecodedTexts decoded = decode_texts(chunks, backend_.modules_, stream_);
-  if (fetch(decoded.fault.as<uint32_t>(), stream_) != 0) throw_corrupt();
   std::vector<TextPool::List> lists;
   std::vector<uint64_t> firsts;
   uint64_t texts = 0;
@@ -149,12 +150,15 @@ void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) 
   std::vector<RowsToNumber> rows;
   for (size_t i = 0; i < places.size(); ++i) {
     const TextRows& chunk = decoded.chunks[i];
-    rows.push_back({chunk, numbers.as<uint32_t>() + firsts[chunk.texts], lists[chunk.texts].count,
-                    places[i].first_row});
+    rows.push_back(
+        {chunk, numbers.as<uint32_t>() + firsts[chunk.texts], lists[chunk.texts].count, places[i].first_row});
   }
   number_rows(rows, column.numbers.as<uint32_t>(), column.validity.as<uint8_t>(), decoded.fault.as<uint32_t>(),
               stream_);
-  if (fetch(decoded.fault.as<uint32_t>(), stream_) != 0) throw_corrupt();
+  // Texts of damaged values are anything, but lie inside their memory: it is enough to look now.
+  if (fetch(decoded.fault.as<uint32_t>(), stream_) == 0) return;
+  const Error damage(ErrorCode::kCorrupt, "its values break the rules of their encoding");
+  throw damage.within(places[0].file->name() + ": column " + places[0].file->column(column.field_id).path);
 }
 
 const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
@@ -198,8 +202,8 @@ void TextsRun::finish_arrays() {
     TextResults results = evaluate_texts(arrays[i]->function, pool_.texts(), distinct, stream_);
     result_values[i] = std::move(results.values);
     if (arrays[i]->function.type != Physical::kBytes) continue;
-    result_numbers[i] = pool_.intern({{{results.strings.bytes.as<uint64_t>(), results.strings.offsets.as<int64_t>(), 0},
-                                       results.strings.count}});
+    result_numbers[i] = pool_.intern(
+        {{{results.strings.bytes.as<uint64_t>(), results.strings.offsets.as<int64_t>(), 0}, results.strings.count}});
   }
   out_.numbers.count = pool_.count();
   for (uint32_t i = 0; i < device_.texts.literals.size(); ++i) out_.numbers.literals.push_back(i);

@@ -1,8 +1,8 @@
 // Functions that make strings run twice, once to count bytes and once to write them: a thread for each string.
 #include "cuda/query/text_functions_run.h"
 
-#include <cub/device/device_scan.cuh>
 #include <cstring>
+#include <cub/device/device_scan.cuh>
 #include <limits>
 
 #include "basalt/codec/string_test.h"
@@ -14,8 +14,6 @@
 namespace basalt::cuda {
 
 namespace {
-
-using exec::TextBytes;
 
 constexpr uint32_t kMostParts = device::kMostConcatenated;
 constexpr uint32_t kMostChoices = 48;  // of a search for a regular expression
@@ -78,8 +76,9 @@ __device__ void put_result(const Call& call, uint64_t i, Sink& sink) {
     case ExprOp::kReplace: exec::replace_text(text, call.parts[1].at(i), call.parts[2].at(i), sink); break;
     default: {
       strings::BoundedSearch<kMostChoices> search;
-      search.most_steps = 64 * (text.size + 16);
-      const bool done = strings::replace_matches(call.regexp, text, call.parts[2].at(i), call.numbers[0] != 0, search, sink);
+      search.most_steps = strings::most_search_steps(text.size);
+      const bool done =
+          strings::replace_matches(call.regexp, text, call.parts[2].at(i), call.numbers[0] != 0, search, sink);
       if (!done) *call.unknown = 1;
     }
   }
@@ -88,7 +87,7 @@ __device__ void put_result(const Call& call, uint64_t i, Sink& sink) {
 __global__ __launch_bounds__(kThreads) void measure_results_kernel(const Call* call, uint64_t count, int64_t* lengths) {
   const uint64_t i = uint64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= count) return;
-  exec::CountingSink sink;
+  CountingSink sink;
   put_result(*call, i, sink);
   lengths[i] = static_cast<int64_t>(sink.size);
 }
@@ -98,7 +97,7 @@ __global__ __launch_bounds__(kThreads) void write_results_kernel(const Call* cal
                                                                  const int64_t* offsets, unsigned char* bytes) {
   const uint64_t i = uint64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= count) return;
-  exec::WritingSink sink{bytes + offsets[i]};
+  WritingSink sink{bytes + offsets[i]};
   put_result(*call, i, sink);
 }
 
@@ -144,7 +143,7 @@ class Evaluation {
     out.byte_count = static_cast<uint64_t>(fetch(offsets + count_, stream_));
     out.bytes = DeviceBuffer(out.byte_count, stream_);
     write_results_kernel<<<blocks_for(count_), kThreads, 0, stream_>>>(call, count_, offsets,
-                                                                      out.bytes.as<unsigned char>());
+                                                                       out.bytes.as<unsigned char>());
     check(cudaGetLastError(), "writing strings");
     return out;
   }
@@ -188,8 +187,8 @@ class Evaluation {
     if (function.op == ExprOp::kRegexpReplace) {
       const strings::Regexp regexp(function.args[1].literal.bytes, strings::Regexp::For::kMatches);
       call.regexp = regexp.view();
-      call.regexp.nodes = keep(regexp.nodes().data(), regexp.nodes().size() * sizeof(strings::RegexpNode))
-                              .as<strings::RegexpNode>();
+      call.regexp.nodes =
+          keep(regexp.nodes().data(), regexp.nodes().size() * sizeof(strings::RegexpNode)).as<strings::RegexpNode>();
       call.regexp.sets =
           keep(regexp.sets().data(), regexp.sets().size() * sizeof(strings::ByteSet)).as<strings::ByteSet>();
     }

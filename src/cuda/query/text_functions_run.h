@@ -2,8 +2,8 @@
 #pragma once
 
 #include "basalt/exec/pipeline.h"
-#include "cuda/codec/decode_strings.h"
 #include "codec/strings/gpu/texts.h"
+#include "cuda/codec/decode_strings.h"
 
 namespace basalt::cuda {
 

@@ -174,8 +174,8 @@ std::string why_not_decode_texts(const ColumnChunkInfo& info) {
   if (root.codec == nullptr) return "an unknown codec";
   if (!root.codec->holds_nulls()) return why_not_decode_node(root);
   if (root.children.size() != 2) return "no values of its own";
-  return first_reason({why_not_decode_fixed(root.children[validity::kValid]),
-                       why_not_decode_node(root.children[validity::kValues])});
+  return first_reason(
+      {why_not_decode_fixed(root.children[validity::kValid]), why_not_decode_node(root.children[validity::kValues])});
 }
 
 std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column) {
@@ -322,9 +322,8 @@ void TextNumbering::rewrite() {
 void TextNumbering::drop_unused() {
   Pipeline& pipeline = device_.pipeline;
   std::vector<bool> used(pipeline.columns.size(), false);
-  for_each_expression(pipeline, [&](Expr& expr) {
-    for_each_column(expr, [&](Expr& column) { used[column.column] = true; });
-  });
+  for_each_expression(pipeline,
+                      [&](Expr& expr) { for_each_column(expr, [&](Expr& column) { used[column.column] = true; }); });
   std::vector<uint32_t> places;
   uint32_t kept = 0;
   device_.texts.arrays.resize(device_.texts.empty() ? 0 : pipeline.columns.size());
