@@ -59,7 +59,7 @@ bool passes(const Rows& rows, size_t i) {
 
 TEST(EmulatedStringsKernel, AsGenerated) {
   const samples::Sample sample = samples::tests_of_strings();
-  const device::KernelPlan plan = device::plan_kernel(sample.pipeline, sample.columns);
+  const device::KernelPlan plan = device::plan_kernel(sample.pipeline, sample.columns, samples::kSampleRows);
   ASSERT_EQ(plan.slot_words, device::kSlotWords);
   constexpr size_t kRows = 3 * kTileRows - 100;
   std::vector<Node> nodes;

@@ -33,7 +33,7 @@ std::string read_text(const fs::path& path) {
 }
 
 std::string source_of(const samples::Sample& sample) {
-  return device::plan_kernel(sample.pipeline, sample.columns).source;
+  return device::plan_kernel(sample.pipeline, sample.columns, samples::kSampleRows).source;
 }
 
 TEST(Generator, Q6ReadsAsAListOfSteps) {
@@ -134,10 +134,10 @@ TEST(Generator, OtherStatementsAreListsOfSteps) {
 // Patterns are tables, made for each chunk: another pattern needs no other kernel.
 TEST(Generator, NoTextDependsOnPatterns) {
   samples::Sample sample = samples::comments();
-  const device::KernelPlan before = device::plan_kernel(sample.pipeline, sample.columns);
+  const device::KernelPlan before = device::plan_kernel(sample.pipeline, sample.columns, samples::kSampleRows);
   Expr& like = sample.pipeline.filter.args[1].args[0];
   like.args[1] = samples::text("%other%");
-  const device::KernelPlan after = device::plan_kernel(sample.pipeline, sample.columns);
+  const device::KernelPlan after = device::plan_kernel(sample.pipeline, sample.columns, samples::kSampleRows);
   EXPECT_EQ(before.source, after.source);
   ASSERT_EQ(after.texts.size(), 1u);
   EXPECT_EQ(after.texts[0].column, 1u);
@@ -148,10 +148,10 @@ TEST(Generator, NoTextDependsOnPatterns) {
 
 TEST(Generator, LiteralsAreParametersAndNoTextDependsOnThem) {
   samples::Sample sample = samples::q6();
-  const device::KernelPlan before = device::plan_kernel(sample.pipeline, sample.columns);
+  const device::KernelPlan before = device::plan_kernel(sample.pipeline, sample.columns, samples::kSampleRows);
   sample.pipeline.filter.args[0].args[1].literal.integer += 365;
   sample.pipeline.filter.args[4].args[1].literal.integer = 3000;
-  const device::KernelPlan after = device::plan_kernel(sample.pipeline, sample.columns);
+  const device::KernelPlan after = device::plan_kernel(sample.pipeline, sample.columns, samples::kSampleRows);
   EXPECT_EQ(before.source, after.source);
   ASSERT_EQ(before.literals.size(), after.literals.size());
   EXPECT_NE(before.literals[0].low, after.literals[0].low);
@@ -162,18 +162,18 @@ TEST(Generator, ContradictionsAndLimitsOfTypesStayInsideTheType) {
   samples::Sample sample = samples::count_below();
   // No value lies below the smallest: an empty range, not one that wraps.
   sample.pipeline.filter.args[1].literal.integer = INT32_MIN;
-  device::KernelPlan plan = device::plan_kernel(sample.pipeline, sample.columns);
+  device::KernelPlan plan = device::plan_kernel(sample.pipeline, sample.columns, samples::kSampleRows);
   ASSERT_EQ(plan.literals.size(), 2u);
   EXPECT_GT(static_cast<int32_t>(plan.literals[0].low), static_cast<int32_t>(plan.literals[1].low));
   sample.pipeline.filter.op = ExprOp::kGreaterEqual;
-  plan = device::plan_kernel(sample.pipeline, sample.columns);
+  plan = device::plan_kernel(sample.pipeline, sample.columns, samples::kSampleRows);
   EXPECT_EQ(static_cast<int32_t>(plan.literals[0].low), INT32_MIN);
 }
 
 // Keys of floats: what lies below 0.0 has negative ones, and nothing lies above NaN.
 TEST(Generator, LiteralsOfFloatsAreKeys) {
   samples::Sample sample = samples::decimals();
-  const device::KernelPlan plan = device::plan_kernel(sample.pipeline, sample.columns);
+  const device::KernelPlan plan = device::plan_kernel(sample.pipeline, sample.columns, samples::kSampleRows);
   ASSERT_EQ(plan.literals.size(), 4u);
   EXPECT_EQ(static_cast<int64_t>(plan.literals[0].low), float_key(9.5));
   EXPECT_EQ(static_cast<int64_t>(plan.literals[1].low), float_key(19.25) - 1);
@@ -181,7 +181,7 @@ TEST(Generator, LiteralsOfFloatsAreKeys) {
   EXPECT_NE(plan.source.find("price_column::test<Test::kBetween>"), std::string::npos);
   Expr& literal = sample.pipeline.filter.args[2].args[1];
   literal.literal = Value::of_real(Physical::kF32, std::numeric_limits<double>::quiet_NaN());
-  const device::KernelPlan above_nan = device::plan_kernel(sample.pipeline, sample.columns);
+  const device::KernelPlan above_nan = device::plan_kernel(sample.pipeline, sample.columns, samples::kSampleRows);
   EXPECT_GT(static_cast<int64_t>(above_nan.literals[2].low), static_cast<int64_t>(above_nan.literals[3].low));
 }
 
@@ -264,11 +264,11 @@ TEST(Generator, SharedMemoryOfOneExpressionIsKnownBeforehand) {
   Pipeline& p = sample.pipeline;
   Expr expr = samples::call(ExprOp::kAdd, Physical::kI128, {samples::column(p, 0), samples::column(p, 1)});
   p.aggregates.push_back(samples::aggregate(AggregateOp::kSum, expr));
-  EXPECT_EQ(device::plan_kernel(p, sample.columns).scratch_bytes, 2u * (256 + 16 * 1024));
-  EXPECT_LE(device::plan_kernel(p, sample.columns).scratch_bytes, device::kMostScratch);
+  EXPECT_EQ(device::plan_kernel(p, sample.columns, samples::kSampleRows).scratch_bytes, 2u * (256 + 16 * 1024));
+  EXPECT_LE(device::plan_kernel(p, sample.columns, samples::kSampleRows).scratch_bytes, device::kMostScratch);
   p.aggregates.push_back(samples::aggregate(
       AggregateOp::kSum, samples::call(ExprOp::kAdd, Physical::kI128, {expr, samples::column(p, 2)})));
-  EXPECT_GT(device::plan_kernel(p, sample.columns).scratch_bytes, device::kMostScratch);
+  EXPECT_GT(device::plan_kernel(p, sample.columns, samples::kSampleRows).scratch_bytes, device::kMostScratch);
 }
 
 // Every tree that a file can hold has a reader, a descriptor that fits its slot, and a plan.

@@ -69,7 +69,7 @@ void StatementRun::take_group_memory() {
     groups_memory_.slots = groups.slots;
   } else if (groups_memory_.slots == 0) {
     // Half full if a quarter of the rows were groups; more than that is tried when it turns out to be too small.
-    const uint64_t rows = exec::row_count(pipeline_);
+    const uint64_t rows = device_.rows;
     groups_memory_.slots = std::bit_ceil(std::clamp<uint64_t>(rows / 2, kLeastSlots, uint64_t{1} << 26));
   }
   const uint64_t bytes = group_bytes(groups_memory_.slots);

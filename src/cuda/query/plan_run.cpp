@@ -46,7 +46,9 @@ std::string StatementRun::statement_key() const {
   std::string key;
   key += options_.prune ? 'p' : '-';
   for (const auto& file : pipeline_.files) {
-    for (const PipelineColumn& column : pipeline_.columns) {
+    for (size_t i = 0; i < pipeline_.columns.size(); ++i) {
+      if (is_array(i)) continue;
+      const PipelineColumn& column = pipeline_.columns[i];
       const std::vector<ChunkKey>& keys = backend_.chunk_keys(file, column.field_id);
       key.append(reinterpret_cast<const char*>(keys.data()), keys.size() * sizeof(ChunkKey));
     }
@@ -70,12 +72,20 @@ void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, u
   const File& file = *file_pointer;
   const uint64_t rows = file.chunks()[chunk].rows;
   const uint32_t tiles = tile_count(rows);
+  const uint64_t first_row = next_row_;
+  next_row_ += static_cast<uint64_t>(tiles) * kTileRows;
   report_.rows += rows;
   report_.tiles.total += tiles;
   if (rows == 0) return;
   std::vector<const ColumnChunkInfo*> infos;
   std::vector<const Statistics*> stats;
-  for (const PipelineColumn& column : pipeline_.columns) {
+  for (size_t i = 0; i < pipeline_.columns.size(); ++i) {
+    if (is_array(i)) {
+      infos.push_back(nullptr);
+      stats.push_back(nullptr);
+      continue;
+    }
+    const PipelineColumn& column = pipeline_.columns[i];
     const ColumnInfo& info = file.column(column.field_id);
     if (chunk >= info.chunks.size() || info.chunks[chunk].rows != rows) {
       throw Error(ErrorCode::kCorrupt, file.name() + ": column " + column.name + " has other rows than its table");
@@ -86,6 +96,8 @@ void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, u
   WorkChunk work;
   work.file = &file;
   work.chunk = chunk;
+  work.rows = rows;
+  work.first_row = first_row;
   const bool prune = options_.prune && pipeline_.has_filter;
   const Decision whole = prune ? decide(pipeline_.filter, stats) : Decision::kUnknown;
   for (uint32_t tile = 0; tile < tiles;) {
@@ -93,8 +105,10 @@ void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, u
     const uint32_t zone_end = std::min(tiles, (zone + 1) * kTilesPerZone);
     Decision decision = whole;
     if (prune && whole == Decision::kUnknown) {
-      for (size_t i = 0; i < infos.size(); ++i)
-        stats[i] = zone < infos[i]->zones.size() ? &infos[i]->zones[zone] : nullptr;
+      for (size_t i = 0; i < infos.size(); ++i) {
+        const bool known = infos[i] != nullptr && zone < infos[i]->zones.size();
+        stats[i] = known ? &infos[i]->zones[zone] : nullptr;
+      }
       decision = decide(pipeline_.filter, stats);
     }
     uint64_t& count = decision == Decision::kNone  ? report_.tiles.skipped
@@ -107,14 +121,34 @@ void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, u
   }
   if (work.items.empty()) return;
   for (size_t i = 0; i < infos.size(); ++i) {
+    work.keys.emplace_back();
+    if (infos[i] == nullptr) continue;
     report_.encoded_bytes_read += infos[i]->encoded_bytes;
-    work.keys.push_back(backend_.chunk_keys(file_pointer, pipeline_.columns[i].field_id)[chunk]);
+    work.keys.back() = backend_.chunk_keys(file_pointer, pipeline_.columns[i].field_id)[chunk];
   }
   work.table_bytes = table_bytes(infos);
   chunks_.push_back(std::move(work));
 }
 
+// In pieces as long as the longest chunks.
+void StatementRun::plan_rows_on_device() {
+  report_.rows += device_.rows;
+  for (uint64_t first = 0; first < device_.rows; first += kMaxChunkRows) {
+    WorkChunk work;
+    work.rows = std::min<uint64_t>(device_.rows - first, kMaxChunkRows);
+    work.first_row = first;
+    const uint32_t tiles = tile_count(work.rows);
+    report_.tiles.total += tiles;
+    if (pipeline_.has_filter) report_.tiles.decoded += tiles;
+    for (uint32_t tile = 0; tile < tiles; ++tile) work.items.push_back(device::make_work(0, tile, false));
+    work.keys.resize(pipeline_.columns.size());
+    chunks_.push_back(std::move(work));
+  }
+}
+
 void StatementRun::plan_chunks() {
+  next_row_ = 0;
+  if (pipeline_.files.empty()) return plan_rows_on_device();
   for (const auto& file : pipeline_.files) {
     for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) plan_chunk(file, chunk);
   }
@@ -131,6 +165,7 @@ void StatementRun::plan_batches() {
     uint64_t missing = chunks_[i].table_bytes;
     uint64_t needed = chunks_[i].table_bytes;
     for (size_t column = 0; column < pipeline_.columns.size(); ++column) {
+      if (is_array(column)) continue;
       const uint64_t bytes =
           load_bytes(chunks_[i].file->column(pipeline_.columns[column].field_id).chunks[chunks_[i].chunk]);
       needed += bytes;

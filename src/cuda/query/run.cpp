@@ -46,9 +46,10 @@ std::vector<Value> StatementRun::run() {
   if (options_.gpu_memory != 0) backend_.cache_.make_room(0, options_.gpu_memory, run_);
   while (backend_.alphabets_.live_bytes() > SharedAlphabets::kKeptBytes && backend_.cache_.drop_oldest()) {
   }
-  const std::string key = statement_key();
+  // What lies in arrays belongs to this statement alone.
+  const std::string key = arrays_.empty() ? statement_key() : std::string();
   std::vector<std::shared_ptr<DeviceBlock>> blocks;
-  Statement* statement = resident_statement(key, blocks);
+  Statement* statement = arrays_.empty() ? resident_statement(key, blocks) : nullptr;
   std::vector<Value> values = statement != nullptr ? run_resident(*statement) : run_cold(key);
   report_.kernel_source = plan_->source;
   report_.total_ms = ms_since(start);
@@ -69,6 +70,7 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
     const WorkChunk& work = chunks_[i];
     tables += work.table_bytes;
     for (size_t column = 0; column < columns; ++column) {
+      if (is_array(column)) continue;
       ChunkLoad load;
       load.field_id = pipeline_.columns[column].field_id;
       const ColumnChunkInfo& info = work.file->column(load.field_id).chunks[work.chunk];
@@ -116,11 +118,28 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
   return true;
 }
 
+void StatementRun::put_array(size_t column, const WorkChunk& chunk, std::vector<uint64_t>& words) const {
+  const device::ColumnPlan& plan = plan_->columns[column];
+  const ArrayAddresses& array = arrays_.at(column);
+  const auto put = [&](uint64_t address, uint64_t width, uint32_t at) {
+    const std::vector<uint64_t> descriptor = device::array_descriptor(chunk.rows, address + chunk.first_row * width);
+    std::copy(descriptor.begin(), descriptor.end(), words.begin() + at + 1);
+  };
+  put(array.values, width_of(device_.arrays[column]->type), plan.value_at);
+  if (!plan.nullable() || array.validity == 0) return;  // the shape 0 of NULLs: there are none
+  words[plan.validity_at] = 1;
+  put(array.validity, 1, plan.validity_at);
+}
+
 std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const {
   std::vector<uint64_t> words(plan_->slot_words, 0);
-  words[0] = chunk.file->chunks()[chunk.chunk].rows;
+  words[0] = chunk.rows;
   for (size_t i = 0; i < columns.size(); ++i) {
     const device::ColumnPlan& plan = plan_->columns[i];
+    if (is_array(i)) {
+      put_array(i, chunk, words);
+      continue;
+    }
     const NodeView root = device::shape_of(chunk.file->column(pipeline_.columns[i].field_id).chunks[chunk.chunk]);
     const device::ChunkReaders readers = device::readers_of(root, pipeline_.columns[i].as_codes);
     const auto place = [&](const NodeView& node, const std::vector<DeviceReader>& list, const DeviceReader& reader,
@@ -269,7 +288,8 @@ void StatementRun::launch(Batch& batch, size_t index) {
     for (size_t i = 0; i < batch.chunks.size(); ++i) {
       for (size_t column = 0; column < batch.chunks[i].size(); ++column) {
         DeviceChunk& chunk = batch.chunks[i][column];
-        if (chunk.block == nullptr) chunk = *backend_.cache_.find(chunks_[batch.first + i].keys[column], run_);
+        if (chunk.block == nullptr && !is_array(column))
+          chunk = *backend_.cache_.find(chunks_[batch.first + i].keys[column], run_);
       }
     }
     end_transfers();
@@ -297,7 +317,9 @@ void StatementRun::launch(Batch& batch, size_t index) {
       all_work_.push_back(item | static_cast<uint32_t>(i) << device::kWorkSlotShift);
     }
     chunk_ends_.push_back(static_cast<uint32_t>(all_work_.size()));
-    for (const DeviceChunk& chunk : batch.chunks[i - batch.first]) blocks_.push_back(chunk.block);
+    for (const DeviceChunk& chunk : batch.chunks[i - batch.first]) {
+      if (chunk.block != nullptr) blocks_.push_back(chunk.block);
+    }
   }
   auto device_slots =
       std::make_unique<DeviceBlock>(slots.size() * sizeof(uint64_t), backend_.compute_, backend_.compute_);
@@ -385,7 +407,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
 
 // Keeps one work list and one table of slots for the whole statement, if all its chunks are still on the device.
 void StatementRun::remember(const std::string& key) {
-  if (chunks_.empty() || chunks_.size() >= device::kMaxSlots) return;
+  if (chunks_.empty() || chunks_.size() >= device::kMaxSlots || !arrays_.empty()) return;
   auto statement = std::make_unique<Statement>();
   for (const auto& weak : blocks_) {
     if (weak.expired()) return;

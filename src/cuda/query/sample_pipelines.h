@@ -11,6 +11,8 @@
 
 namespace basalt::samples {
 
+constexpr uint64_t kSampleRows = 1'000'000;
+
 struct Sample {
   std::string name;
   Pipeline pipeline;
@@ -91,7 +93,7 @@ inline void add_column(Sample& sample, const std::string& name, DataType type, c
   shapes.width_tiles.assign(kMaxPackedWidth + 1, 0);
   for (const uint32_t width : widths) shapes.width_tiles[width] = 1000;
   const Physical physical = physical_of(type);
-  shapes.stats.rows = 1'000'000;
+  shapes.stats.rows = kSampleRows;
   shapes.stats.null_count = nullable ? 1000 : 0;
   if (is_integer(physical)) {
     shapes.stats.min = Value::of_integer(physical, low);

@@ -14,10 +14,12 @@ namespace basalt::cuda {
 
 // One chunk of all columns, after pruning.
 struct WorkChunk {
-  const File* file = nullptr;
+  const File* file = nullptr;  // nullptr: rows that lie on the device
   uint32_t chunk = 0;
+  uint64_t rows = 0;
+  uint64_t first_row = 0;       // in arrays: those of each chunk begin on a multiple of a tile's
   std::vector<uint32_t> items;  // tiles and flags; the slot is added when a batch is put together
-  std::vector<ChunkKey> keys;   // per column
+  std::vector<ChunkKey> keys;   // per column; nothing for arrays
   uint64_t table_bytes = 0;     // that tables of tests of strings take at most
 };
 
@@ -36,10 +38,23 @@ constexpr uint32_t kMostProbes = 256;
 // Tables of tests of strings begin on multiples of this.
 constexpr uint64_t aligned_table(uint64_t bytes) { return (bytes + 127) / 128 * 128; }
 
+// Where the values of a column lie that is an array, and which of them there are (0: all).
+struct ArrayAddresses {
+  uint64_t values = 0;
+  uint64_t validity = 0;
+};
+
 class StatementRun {
  public:
-  StatementRun(CudaBackend& backend, const device::DevicePipeline& device, const RunOptions& options, RunReport& report)
-      : backend_(backend), device_(device), pipeline_(device.pipeline), options_(options), report_(report) {}
+  // `arrays`: by column, for those that are arrays.
+  StatementRun(CudaBackend& backend, const device::DevicePipeline& device, const RunOptions& options, RunReport& report,
+               std::vector<ArrayAddresses> arrays = {})
+      : backend_(backend),
+        device_(device),
+        pipeline_(device.pipeline),
+        options_(options),
+        report_(report),
+        arrays_(std::move(arrays)) {}
 
   std::vector<Value> run();
   // Of a sink of groups.
@@ -50,11 +65,14 @@ class StatementRun {
   Statement* resident_statement(const std::string& key, std::vector<std::shared_ptr<DeviceBlock>>& blocks);
   void plan_chunks();
   void plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk);
+  void plan_rows_on_device();
+  bool is_array(size_t column) const { return device_.arrays[column].has_value(); }
   void plan_batches();
   bool prepare(Batch& batch, bool must_fit);
   void end_transfers();
   void launch(Batch& batch, size_t index);
   std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
+  void put_array(size_t column, const WorkChunk& chunk, std::vector<uint64_t>& words) const;
   uint64_t table_bytes(const std::vector<const ColumnChunkInfo*>& columns) const;
   std::vector<uint64_t> upload_tables(const Batch& batch);
   // The codes of strings that are read by them: addresses of the tables of each chunk's columns, 0 for others.
@@ -102,6 +120,7 @@ class StatementRun {
   const Pipeline& pipeline_;
   const RunOptions& options_;
   RunReport& report_;
+  std::vector<ArrayAddresses> arrays_;
   uint64_t limit_ = 0;
   uint64_t run_ = 0;
   uint64_t groups_ = 0;   // loaded so far, which take turns in the streams of copies
@@ -110,6 +129,7 @@ class StatementRun {
   const device::KernelPlan* plan_ = nullptr;
   const LoadedKernel* kernel_ = nullptr;
   std::vector<WorkChunk> chunks_;
+  uint64_t next_row_ = 0;  // where the next chunk's rows begin in arrays
   std::vector<Batch> batches_;
   std::vector<uint64_t> all_slots_;  // of all batches, for remember()
   std::vector<uint32_t> all_work_;

@@ -29,7 +29,8 @@ struct Source {
 std::vector<Source> all_sources() {
   std::vector<Source> out;
   for (const samples::Sample& sample : samples::all()) {
-    out.push_back({sample.name, device::plan_kernel(sample.pipeline, sample.columns).source, sample.most_instructions});
+    out.push_back({sample.name, device::plan_kernel(sample.pipeline, sample.columns, samples::kSampleRows).source,
+                   sample.most_instructions});
   }
   const std::vector<std::pair<Physical, const char*>> arrays = {
       {Physical::kU8, "packed"},

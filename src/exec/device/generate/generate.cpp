@@ -330,8 +330,7 @@ void Generator::write_steps() {
 
 constexpr uint32_t kMostDescriptorWords = 1024;
 
-std::string why_not(const Pipeline& given) {
-  const DevicePipeline device = to_device(given);
+std::string why_not(const DevicePipeline& device) {
   if (!device.reason.empty()) return device.reason;
   const Pipeline& pipeline = device.pipeline;
   if (pipeline.columns.size() > 64) return "more than 64 columns";
@@ -354,6 +353,7 @@ std::string why_not(const Pipeline& given) {
   // Merged range tests take two where an expression has one.
   if (2 * literals > kMaxLiterals) return "more than " + std::to_string(kMaxLiterals / 2) + " literals";
   for (uint32_t i = 0; i < pipeline.columns.size(); ++i) {
+    if (device.arrays[i]) continue;
     const PipelineColumn& column = pipeline.columns[i];
     const bool only_nulls = physical_of(column.type) == Physical::kBytes && !tested.contains(i);
     std::set<std::string> shapes;
@@ -378,9 +378,9 @@ std::string why_not(const Pipeline& given) {
   if (pipeline.sink == Sink::kGroups) {
     exec::StatisticsList stats;
     for (const ColumnShapes& column : shapes) stats.push_back(&column.stats);
-    if (std::string reason = why_no_groups(pipeline, stats, exec::row_count(pipeline)); !reason.empty()) return reason;
+    if (std::string reason = why_no_groups(pipeline, stats, device.rows); !reason.empty()) return reason;
   }
-  const KernelPlan plan = plan_kernel(pipeline, shapes);
+  const KernelPlan plan = plan_kernel(pipeline, shapes, device.rows);
   for (const TextPlan& text : plan.texts) {
     if (text.automaton == nullptr) return "a test of strings: " + text.reason;
   }
@@ -390,13 +390,13 @@ std::string why_not(const Pipeline& given) {
   return {};
 }
 
-KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns) {
+KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows) {
   if (columns.size() != pipeline.columns.size()) throw Error(ErrorCode::kInternal, "a column without its shapes");
   for (const Aggregate& aggregate : pipeline.aggregates) {
     if (aggregate.op != AggregateOp::kCountStar) exec::check_expression(aggregate.arg, pipeline.columns);
   }
   if (pipeline.has_filter) exec::check_expression(pipeline.filter, pipeline.columns);
-  return Generator(pipeline).generate(columns);
+  return Generator(pipeline, rows).generate(columns);
 }
 
 }  // namespace basalt::device

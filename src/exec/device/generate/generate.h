@@ -32,13 +32,26 @@ struct ColumnShapes {
   bool as_codes = false;
   uint32_t entries = 0;
 };
+// A column whose values lie in device memory as they are, row after row over all chunks: what a statement has computed
+// before this kernel. NULLs as bytes, 1: there is a value.
+struct ArrayShape {
+  Physical type = Physical::kNone;
+  bool nullable = false;
+  Statistics stats;  // what is known before the values are
+};
 // A pipeline as kernels see it: keys that are columns of strings read their codes.
 struct DevicePipeline {
   Pipeline pipeline;
+  std::vector<std::optional<ArrayShape>> arrays;              // by column; without one it is read from the files
+  uint64_t rows = 0;                                          // at most
   std::vector<std::shared_ptr<const exec::TextCodes>> codes;  // by column; nullptr: it is read as it is
   std::string reason;                                         // why there is none; empty: there is
 };
 DevicePipeline to_device(const Pipeline& pipeline);
+// A stage that reads rows which lie on the device, all its columns as arrays.
+DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows);
+// How the array at `address` is described to its reader.
+std::vector<uint64_t> array_descriptor(uint64_t rows, uint64_t address);
 // Reads the metadata of the pipeline's columns in all its files.
 std::vector<ColumnShapes> shapes_of(const DevicePipeline& device);
 
@@ -106,9 +119,13 @@ struct KernelPlan {
 constexpr uint32_t kMostScratch = 46 * 1024;
 
 // Empty if a kernel can be generated, else the reason in a few words.
-std::string why_not(const Pipeline& pipeline);
-KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns);
-inline KernelPlan plan_kernel(const DevicePipeline& device) { return plan_kernel(device.pipeline, shapes_of(device)); }
+std::string why_not(const DevicePipeline& device);
+inline std::string why_not(const Pipeline& pipeline) { return why_not(to_device(pipeline)); }
+// `rows`: at most so many are read.
+KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows);
+inline KernelPlan plan_kernel(const DevicePipeline& device) {
+  return plan_kernel(device.pipeline, shapes_of(device), device.rows);
+}
 
 // Source of a kernel `basalt_decode` that writes all rows of one fixed-width array: parameters (descriptor, rows, out,
 // flags). `value_type` is the unsigned type that the reader yields.

@@ -46,7 +46,7 @@ struct AggregateStep {
 
 class Generator {
  public:
-  explicit Generator(const Pipeline& pipeline) : pipeline_(pipeline) {}
+  Generator(const Pipeline& pipeline, uint64_t rows) : pipeline_(pipeline), row_count_(rows) {}
   KernelPlan generate(const std::vector<ColumnShapes>& columns);
 
  private:
@@ -146,6 +146,7 @@ class Generator {
   bool has_texts(uint32_t column) const { return physical_of(pipeline_.columns[column].type) == Physical::kBytes; }
 
   const Pipeline& pipeline_;
+  uint64_t row_count_;  // at most so many are read
   KernelPlan plan_;
   exec::StatisticsList list_;
   std::vector<exec::Lane> lanes_;

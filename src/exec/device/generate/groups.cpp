@@ -98,7 +98,7 @@ void Generator::plan_groups() {
 void Generator::choose_rung() {
   GroupsPlan& groups = *plan_.groups;
   const uint64_t bytes = uint64_t{groups.words()} * sizeof(uint64_t);
-  const uint64_t rows = exec::row_count(pipeline_);
+  const uint64_t rows = row_count_;
   const auto slots = groups.keys.combinations(std::min(kMostDenseSlots, kMostDenseBytes / bytes));
   // An array that is mostly empty costs more to clear and to read than a hash table.
   if (!slots || *slots > std::max<uint64_t>(8 * rows, 1 << 16)) {
@@ -180,7 +180,7 @@ uint32_t Generator::count_word(size_t index, const std::vector<GroupArgument>& a
 
 // A new word for a sum, and what adds to it.
 std::string Generator::sum_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg) {
-  const uint64_t rows = exec::row_count(pipeline_);
+  const uint64_t rows = row_count_;
   const bool real = is_float(aggregate.arg.type);
   result.wide = real || !exec::sum_fits(arg.range, rows, 63);
   result.word = add_word(result.wide ? "kAddLow" : "kAdd");

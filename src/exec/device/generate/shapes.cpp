@@ -65,6 +65,8 @@ DevicePipeline to_device(const Pipeline& pipeline) {
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());
+  device.arrays.resize(pipeline.columns.size());
+  device.rows = exec::row_count(pipeline);
   for (Expr& key : device.pipeline.keys) {
     if (key.type != Physical::kBytes) continue;
     if (key.op != ExprOp::kColumn) {
@@ -86,6 +88,7 @@ DevicePipeline to_device(const Pipeline& pipeline) {
       key.column = static_cast<uint32_t>(device.pipeline.columns.size());
       device.pipeline.columns.push_back(std::move(column));
       device.codes.push_back(std::move(codes));
+      device.arrays.emplace_back();
     } else {
       device.pipeline.columns[place] = std::move(column);
       device.codes[place] = std::move(codes);
@@ -94,7 +97,39 @@ DevicePipeline to_device(const Pipeline& pipeline) {
   return device;
 }
 
+DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows) {
+  DevicePipeline device;
+  device.pipeline = pipeline;
+  device.codes.resize(pipeline.columns.size());
+  device.rows = rows;
+  for (ArrayShape& array : arrays) device.arrays.emplace_back(std::move(array));
+  return device;
+}
+
+std::vector<uint64_t> array_descriptor(uint64_t rows, uint64_t address) { return {rows, address}; }
+
 namespace {
+
+// The reader of an array of this type, and of its NULLs.
+DeviceReader array_reader(Physical type) {
+  NodeView array;
+  array.codec = &get_codec("plain");
+  array.type = type;
+  return array.codec->device_reader(array);
+}
+
+ColumnShapes shapes_of(const ArrayShape& array) {
+  ColumnShapes shapes;
+  shapes.values.push_back(array_reader(array.type));
+  shapes.value_words = static_cast<uint32_t>(array_descriptor(0, 0).size());
+  if (array.nullable) {
+    shapes.validity.push_back(array_reader(Physical::kU8));
+    shapes.validity_words = shapes.value_words;
+  }
+  shapes.width_tiles.assign(kMaxPackedWidth + 1, 0);
+  shapes.stats = array.stats;
+  return shapes;
+}
 
 // What is known of codes.
 Statistics code_statistics(const Statistics& texts, uint32_t entries) {
@@ -113,6 +148,10 @@ std::vector<ColumnShapes> shapes_of(const DevicePipeline& device) {
   std::vector<ColumnShapes> out;
   for (size_t i = 0; i < pipeline.columns.size(); ++i) {
     const PipelineColumn& column = pipeline.columns[i];
+    if (device.arrays[i]) {
+      out.push_back(shapes_of(*device.arrays[i]));
+      continue;
+    }
     ColumnShapes shapes;
     shapes.as_codes = column.as_codes;
     shapes.width_tiles.assign(kMaxPackedWidth + 1, 0);

@@ -1,0 +1,34 @@
+// Rows that lie on the device: what one stage of a query leaves for the next.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "basalt/core/column.h"
+#include "cuda/runtime/device_buffer.h"
+#include "exec/text_codes.h"
+
+namespace basalt::cuda {
+
+// A list of strings, as Arrow has them.
+struct DeviceTexts {
+  uint64_t count = 0;
+  DeviceBuffer offsets;  // int64, count + 1
+  DeviceBuffer bytes;
+};
+
+struct DeviceColumn {
+  Field field;
+  DeviceBuffer values;    // of the field's physical type; of strings their places in a list, as uint32
+  DeviceBuffer validity;  // a byte for each row, 1: it has a value; nothing: all have
+  // The list, of strings: one of these.
+  std::shared_ptr<const DeviceTexts> texts;
+  std::shared_ptr<const exec::TextCodes> listed;  // a dictionary that the host has
+};
+
+struct DeviceTable {
+  uint64_t rows = 0;
+  std::vector<DeviceColumn> columns;
+};
+
+}  // namespace basalt::cuda
