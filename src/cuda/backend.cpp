@@ -73,11 +73,13 @@ GpuBandwidth CudaBackend::measure_bandwidth() {
 
 std::string CudaBackend::why_not(const Pipeline& pipeline) {
   if (modules_.nvrtc_version().empty()) return modules_.nvrtc_reason();
-  return device::why_not(pipeline);
+  return stages_.get(pipeline)->reason;
 }
 
 std::string CudaBackend::kernel_source(const Pipeline& pipeline) {
-  return device::plan_kernel(device::to_device(pipeline)).source;
+  const auto stage = stages_.get(pipeline);
+  if (stage->plan == nullptr) throw Error(ErrorCode::kUnsupported, "no kernel runs this: " + stage->reason);
+  return stage->plan->source;
 }
 
 void CudaBackend::drop_cache() {

@@ -261,8 +261,8 @@ Table CudaBackend::run_groups(const Pipeline& pipeline, const RunOptions& option
   use_device();
   report = RunReport();
   report.device_name = name_;
-  const device::DevicePipeline device = device::to_device(pipeline);
-  return StatementRun(*this, device, options, report).run_groups();
+  const auto stage = stages_.get(pipeline);
+  return StatementRun(*this, *stage, options, report).run_groups();
 }
 
 }  // namespace basalt::cuda

@@ -351,8 +351,9 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
 }
 
 void StatementRun::make_kernel() {
-  own_plan_ = device::plan_kernel(device_);
-  plan_ = &own_plan_;
+  own_plan_ =
+      device_.plan != nullptr ? device_.plan : std::make_shared<device::KernelPlan>(device::plan_kernel(device_));
+  plan_ = own_plan_.get();
   bool fresh = false;
   kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
   report_.compile_ms = fresh ? kernel_->compile_ms : 0;
@@ -446,7 +447,7 @@ void StatementRun::remember(const std::string& key) {
 }
 
 std::vector<Value> StatementRun::run_resident(Statement& statement) {
-  plan_ = &statement.plan;
+  plan_ = statement.plan.get();
   kernel_ = statement.kernel;
   report_.rows = statement.report.rows;
   report_.tiles = statement.report.tiles;
@@ -474,8 +475,8 @@ std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& 
     use_device();
     report = RunReport();
     report.device_name = name_;
-    const device::DevicePipeline device = device::to_device(pipeline);
-    return StatementRun(*this, device, options, report).run();
+    const auto stage = stages_.get(pipeline);
+    return StatementRun(*this, *stage, options, report).run();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kOutOfRange) throw;
   }

@@ -39,6 +39,8 @@ struct ArrayShape {
   bool nullable = false;
   Statistics stats;  // what is known before the values are
 };
+struct KernelPlan;
+
 // A pipeline as kernels see it: keys that are columns of strings read their codes.
 struct DevicePipeline {
   Pipeline pipeline;
@@ -46,6 +48,7 @@ struct DevicePipeline {
   uint64_t rows = 0;                                          // at most
   std::vector<std::shared_ptr<const exec::TextCodes>> codes;  // by column; nullptr: it is read as it is
   std::string reason;                                         // why there is none; empty: there is
+  std::shared_ptr<const KernelPlan> plan;                     // by plan_stage()
 };
 DevicePipeline to_device(const Pipeline& pipeline);
 // A stage that reads rows which lie on the device, all its columns as arrays.
@@ -118,9 +121,9 @@ struct KernelPlan {
 // aggregates.
 constexpr uint32_t kMostScratch = 46 * 1024;
 
-// Empty if a kernel can be generated, else the reason in a few words.
-std::string why_not(const DevicePipeline& device);
-inline std::string why_not(const Pipeline& pipeline) { return why_not(to_device(pipeline)); }
+// Adds the plan of the kernel or, where none can be generated, the reason in a few words.
+DevicePipeline plan_stage(DevicePipeline device);
+inline std::string why_not(const Pipeline& pipeline) { return plan_stage(to_device(pipeline)).reason; }
 // `rows`: at most so many are read.
 KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows);
 inline KernelPlan plan_kernel(const DevicePipeline& device) {
