@@ -19,12 +19,13 @@
 #include "cuda/runtime/modules.h"
 #include "cuda/runtime/resources.h"
 #include "exec/device/generate/generate.h"
+#include "exec/device/generate/stage_cache.h"
 
 namespace basalt::cuda {
 
 // A statement whose chunks were all resident at its end: launched again, it needs no planning and no allocation.
 struct Statement {
-  device::KernelPlan plan;
+  std::shared_ptr<const device::KernelPlan> plan;
   const LoadedKernel* kernel = nullptr;
   std::vector<std::weak_ptr<DeviceBlock>> blocks;  // of chunks, and of tables of its tests of strings
   std::unique_ptr<DeviceBlock> slots;
@@ -83,6 +84,7 @@ class CudaBackend : public GpuBackend {
   std::array<Stream, 2> copies_;  // used in turns: one fills the gap between two copies of the other
   Stream compute_;
   Modules modules_;
+  device::StageCache stages_;
   ChunkCache cache_;
   SharedAlphabets alphabets_;
   std::unique_ptr<ThreadPool> threads_;

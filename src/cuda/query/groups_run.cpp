@@ -427,8 +427,8 @@ Table CudaBackend::run_groups(const Pipeline& pipeline, const RunOptions& option
   use_device();
   report = RunReport();
   report.device_name = name_;
-  const NumberedPipeline numbered = number_texts(*this, pipeline, options, report);
-  StatementRun statement(*this, numbered.device, options, report, numbered.texts.arrays);
+  const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
+  StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
   statement.set_texts(numbered.texts.texts);
   return statement.run_groups();
 }

@@ -347,8 +347,9 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
 }
 
 void StatementRun::make_kernel() {
-  own_plan_ = device::plan_kernel(device_);
-  plan_ = &own_plan_;
+  own_plan_ =
+      device_.plan != nullptr ? device_.plan : std::make_shared<device::KernelPlan>(device::plan_kernel(device_));
+  plan_ = own_plan_.get();
   bool fresh = false;
   kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
   report_.compile_ms = fresh ? kernel_->compile_ms : 0;
@@ -444,7 +445,7 @@ void StatementRun::remember(const std::string& key) {
 }
 
 std::vector<Value> StatementRun::run_resident(Statement& statement) {
-  plan_ = &statement.plan;
+  plan_ = statement.plan.get();
   kernel_ = statement.kernel;
   report_.rows = statement.report.rows;
   report_.tiles = statement.report.tiles;
@@ -474,13 +475,13 @@ std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& 
     use_device();
     report = RunReport();
     report.device_name = name_;
-    const NumberedPipeline numbered = number_texts(*this, pipeline, options, report);
-    std::vector<Value> values = StatementRun(*this, numbered.device, options, report, numbered.texts.arrays).run();
+    const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
+    std::vector<Value> values = StatementRun(*this, *numbered.device, options, report, numbered.texts.arrays).run();
     for (size_t i = 0; i < values.size(); ++i) {
       const Aggregate& aggregate = pipeline.aggregates[i];
       const bool text = aggregate.op != AggregateOp::kCountStar && aggregate.op != AggregateOp::kCount &&
                         aggregate.arg.type == Physical::kBytes;
-      if (text) values[i] = text_of(numbered, numbered.device.pipeline.aggregates[i].arg, values[i], compute_);
+      if (text) values[i] = text_of(numbered, numbered.device->pipeline.aggregates[i].arg, values[i], compute_);
     }
     return values;
   } catch (const Error& error) {

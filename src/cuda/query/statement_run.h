@@ -171,7 +171,7 @@ class StatementRun {
   uint64_t run_ = 0;
   uint64_t groups_ = 0;   // loaded so far, which take turns in the streams of copies
   uint64_t pending_ = 0;  // bytes of batches that are loaded but not launched: not yet in the cache
-  device::KernelPlan own_plan_;
+  std::shared_ptr<const device::KernelPlan> own_plan_;
   const device::KernelPlan* plan_ = nullptr;
   const LoadedKernel* kernel_ = nullptr;
   std::vector<WorkChunk> chunks_;

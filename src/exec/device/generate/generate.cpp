@@ -333,7 +333,10 @@ void Generator::write_steps() {
 
 constexpr uint32_t kMostDescriptorWords = 1024;
 
-std::string why_not(const DevicePipeline& device) {
+namespace {
+
+// Fills the plan in; gives the reason why there is none.
+std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan) {
   if (!device.reason.empty()) return device.reason;
   const Pipeline& pipeline = device.pipeline;
   if (pipeline.columns.size() > 64) return "more than 64 columns";
@@ -387,7 +390,7 @@ std::string why_not(const DevicePipeline& device) {
     for (const ColumnShapes& column : shapes) stats.push_back(&column.stats);
     if (std::string reason = why_no_groups(pipeline, stats, device.rows); !reason.empty()) return reason;
   }
-  const KernelPlan plan = plan_kernel(pipeline, shapes, device.rows);
+  plan = plan_kernel(pipeline, shapes, device.rows);
   for (const TextPlan& text : plan.texts) {
     if (text.automaton == nullptr) return "a test of strings: " + text.reason;
   }
@@ -395,6 +398,15 @@ std::string why_not(const DevicePipeline& device) {
     return "columns whose encodings together need more shared memory than a block of the GPU has";
   }
   return {};
+}
+
+}  // namespace
+
+DevicePipeline plan_stage(DevicePipeline device) {
+  auto plan = std::make_shared<KernelPlan>();
+  device.reason = refuse_or_plan(device, *plan);
+  if (device.reason.empty()) device.plan = std::move(plan);
+  return device;
 }
 
 KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows) {

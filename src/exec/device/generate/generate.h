@@ -58,6 +58,8 @@ struct RowsSources {
   std::vector<Source> columns;  // unless `late`
 };
 
+struct KernelPlan;
+
 // A pipeline as kernels see it: strings are codes of their dictionaries, or numbers that the device gives them. A sink of rows evaluates `rows`, of
 // which it keeps as many as `output` has; it reads the columns that it needs for that, the filter and the order.
 struct DevicePipeline {
@@ -68,6 +70,7 @@ struct DevicePipeline {
   std::vector<std::shared_ptr<const exec::TextCodes>> codes;  // by column; nullptr: it is read as it is
   TextsPlan texts;                                            // what arrays are made of
   std::string reason;                                         // why there is none; empty: there is
+  std::shared_ptr<const KernelPlan> plan;                     // by plan_stage()
 };
 // `known`: once the strings were numbered; kernels that run need it.
 DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known = nullptr);
@@ -186,9 +189,9 @@ struct KernelPlan {
 // aggregates.
 constexpr uint32_t kMostScratch = 46 * 1024;
 
-// Empty if a kernel can be generated, else the reason in a few words.
-std::string why_not(const DevicePipeline& device);
-inline std::string why_not(const Pipeline& pipeline) { return why_not(to_device(pipeline)); }
+// Adds the plan of the kernel or, where none can be generated, the reason in a few words.
+DevicePipeline plan_stage(DevicePipeline device);
+inline std::string why_not(const Pipeline& pipeline) { return plan_stage(to_device(pipeline)).reason; }
 // `rows`: at most so many are read.
 KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows);
 inline KernelPlan plan_kernel(const DevicePipeline& device) {
