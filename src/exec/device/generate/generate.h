@@ -12,6 +12,7 @@
 
 #include "basalt/codec/string_test.h"
 #include "basalt/exec/pipeline.h"
+#include "exec/device/generate/emit.h"
 #include "exec/device/generate/texts_plan.h"
 #include "exec/device/work.h"
 #include "exec/group_keys.h"
@@ -60,8 +61,9 @@ struct RowsSources {
 
 struct KernelPlan;
 
-// A pipeline as kernels see it: strings are codes of their dictionaries, or numbers that the device gives them. A sink of rows evaluates `rows`, of
-// which it keeps as many as `output` has; it reads the columns that it needs for that, the filter and the order.
+// A pipeline as kernels see it: strings are codes of their dictionaries, or numbers that the device gives them. A sink
+// of rows evaluates `rows`, of which it keeps as many as `output` has; it reads the columns that it needs for that, the
+// filter and the order.
 struct DevicePipeline {
   Pipeline pipeline;
   std::vector<std::optional<ArrayShape>> arrays;              // by column; without one it is read from the files
@@ -175,6 +177,7 @@ struct RowsPlan {
 struct KernelPlan {
   std::string source;
   std::vector<Literal> literals;
+  std::vector<LiteralList> lists;
   std::vector<ColumnPlan> columns;
   std::vector<ResultPlan> results;
   std::vector<TextPlan> texts;
