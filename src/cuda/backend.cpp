@@ -73,9 +73,9 @@ GpuBandwidth CudaBackend::measure_bandwidth() {
 
 std::string CudaBackend::why_not(const Pipeline& pipeline) {
   if (modules_.nvrtc_version().empty()) return modules_.nvrtc_reason();
-  const device::DevicePipeline device = device::to_device(pipeline);
-  if (std::string reason = device::why_not(device); !reason.empty() || !device.sources) return reason;
-  for (const device::RowsSources::Source& source : device.sources->columns) {
+  const auto stage = stages_.get(pipeline);
+  if (!stage->reason.empty() || !stage->sources) return stage->reason;
+  for (const device::RowsSources::Source& source : stage->sources->columns) {
     if (source.row) continue;
     const PipelineColumn& column = pipeline.columns[*source.texts_of];
     for (const auto& file : pipeline.files) {
@@ -90,7 +90,9 @@ std::string CudaBackend::why_not(const Pipeline& pipeline) {
 }
 
 std::string CudaBackend::kernel_source(const Pipeline& pipeline) {
-  return device::plan_kernel(device::to_device(pipeline)).source;
+  const auto stage = stages_.get(pipeline);
+  if (stage->plan == nullptr) throw Error(ErrorCode::kUnsupported, "no kernel runs this: " + stage->reason);
+  return stage->plan->source;
 }
 
 void CudaBackend::drop_cache() {

@@ -19,12 +19,13 @@
 #include "cuda/runtime/modules.h"
 #include "cuda/runtime/resources.h"
 #include "exec/device/generate/generate.h"
+#include "exec/device/generate/stage_cache.h"
 
 namespace basalt::cuda {
 
 // A statement whose chunks were all resident at its end: launched again, it needs no planning and no allocation.
 struct Statement {
-  device::KernelPlan plan;
+  std::shared_ptr<const device::KernelPlan> plan;
   const LoadedKernel* kernel = nullptr;
   std::vector<std::weak_ptr<DeviceBlock>> blocks;  // of chunks, and of tables of its tests of strings
   std::unique_ptr<DeviceBlock> slots;
@@ -32,7 +33,8 @@ struct Statement {
   std::unique_ptr<DeviceBlock> results;  // records, then tile sums
   std::vector<uint32_t> chunk_ends;      // in work items: where each chunk's tiles end
   uint32_t work_count = 0;
-  RunReport report;  // rows, tiles, bytes
+  std::vector<uint64_t> table_slots;  // of hash tables that turned out large enough; empty: as large as at first
+  RunReport report;                   // rows, tiles, bytes
 };
 
 class CudaBackend : public GpuBackend {
@@ -57,6 +59,7 @@ class CudaBackend : public GpuBackend {
 
  private:
   friend class StatementRun;
+  friend class TextsRun;
   void use_device() const { check(cudaSetDevice(device_), "choosing the device"); }
   ThreadPool& threads(uint32_t wanted);
   // Identities of a column's chunks; hashing them again for every run of a statement would cost more than its kernel.
@@ -81,6 +84,7 @@ class CudaBackend : public GpuBackend {
   std::array<Stream, 2> copies_;  // used in turns: one fills the gap between two copies of the other
   Stream compute_;
   Modules modules_;
+  device::StageCache stages_;
   ChunkCache cache_;
   SharedAlphabets alphabets_;
   std::unique_ptr<ThreadPool> threads_;

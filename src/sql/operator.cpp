@@ -383,7 +383,8 @@ void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<Lo
     return enabled;
   });
   if (!lowering) log->add_note("lowering is switched off");
-  if (!reads_basalt(*plan)) return;
+  log->sources.left_in_duckdb = reads_basalt(*plan);
+  if (!log->sources.left_in_duckdb) return;
   log_words(*plan, *log);
   if (log->snapshot().in_duckdb.empty()) {
     log->add_in_duckdb(lowering ? "no aggregate: rows come from Basalt's scan" : "everything above Basalt's scan");

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "cuda/query/statement_run.h"
+#include "exec/device/generate/group_settings.h"
+#include "exec/pipeline_key.h"
 
 namespace basalt::cuda {
 
@@ -9,24 +11,6 @@ namespace {
 
 // Enough chunks of 8 MiB for sixteen threads to have two each while the batch before is finished.
 constexpr uint64_t kBatchBytes = 256ull << 20;
-
-// Everything of an expression that decides its result, as bytes.
-void append_text(const Expr& expr, std::string& out) {
-  const auto number = [&](const auto& value) { out.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
-  number(expr.op);
-  number(expr.type);
-  number(expr.column);
-  number(expr.limit);
-  number(expr.power_of_ten);
-  number(expr.factor);
-  number(expr.literal.null);
-  number(expr.literal.integer);
-  number(expr.literal.real);
-  number(expr.literal.bytes.size());
-  out += expr.literal.bytes;
-  number(expr.args.size());
-  for (const Expr& arg : expr.args) append_text(arg, out);
-}
 
 }  // namespace
 
@@ -55,25 +39,7 @@ std::string StatementRun::statement_key() const {
     const uint64_t rows = file->rows();
     key.append(reinterpret_cast<const char*>(&rows), sizeof(rows));
   }
-  if (pipeline_.has_filter) append_text(pipeline_.filter, key);
-  key += static_cast<char>('0' + static_cast<int>(pipeline_.sink));
-  for (const Expr& expr : pipeline_.keys) append_text(expr, key);
-  for (const Expr& expr : pipeline_.rows) append_text(expr, key);
-  if (pipeline_.sink == Sink::kRows) {
-    const uint64_t numbers[] = {pipeline_.rows.size(), pipeline_.output.size(), pipeline_.limit, pipeline_.offset};
-    key.append(reinterpret_cast<const char*>(numbers), sizeof(numbers));
-    for (const SortKey& by : pipeline_.order) {
-      key += std::to_string(by.column) + (by.descending ? 'd' : 'a') + (by.nulls_first ? 'f' : 'l');
-    }
-  }
-  for (const Aggregate& aggregate : pipeline_.aggregates) {
-    key += static_cast<char>('A' + static_cast<int>(aggregate.op));
-    key += aggregate.filter ? 'f' : '-';
-    if (aggregate.filter) append_text(*aggregate.filter, key);
-    key.append(reinterpret_cast<const char*>(&aggregate.avg_scale), sizeof(aggregate.avg_scale));
-    if (aggregate.op != AggregateOp::kCountStar) append_text(aggregate.arg, key);
-  }
-  return key;
+  return key + device::settings_key(device::group_settings()) + exec::pipeline_key(pipeline_);
 }
 
 void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk) {

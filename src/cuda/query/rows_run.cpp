@@ -299,8 +299,8 @@ Table CudaBackend::run_rows(const Pipeline& pipeline, const RunOptions& options,
   use_device();
   report = RunReport();
   report.device_name = name_;
-  const device::DevicePipeline device = device::to_device(pipeline);
-  return StatementRun(*this, device, options, report).run_rows(pipeline);
+  const auto stage = stages_.get(pipeline);
+  return StatementRun(*this, *stage, options, report).run_rows(pipeline);
 }
 
 }  // namespace basalt::cuda

@@ -8,12 +8,12 @@
 #include <unordered_set>
 
 #include "cuda/query/statement_run.h"
+#include "cuda/query/statement_texts.h"
 
 namespace basalt::cuda {
 
 namespace {
 
-constexpr uint64_t kGroupBytes = 4ull << 20;  // one copy; 75 µs on PCIe 5
 constexpr size_t kMostStatements = 64;
 
 using Clock = std::chrono::steady_clock;
@@ -99,15 +99,7 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
   batch.bytes = need;
   pending_ += need;
   if (loads.empty()) return true;
-  const uint64_t share = transferred / (2ull * std::max(1u, threads.size()));
-  const uint64_t group_bytes = std::clamp<uint64_t>(share, 1ull << 20, kGroupBytes);
-  for (ChunkLoad& load : loads) {
-    if (batch.groups.empty() || batch.groups.back().bytes + load.bytes > group_bytes) batch.groups.emplace_back();
-    LoadGroup& group = batch.groups.back();
-    load.offset = group.bytes;
-    group.bytes += load.bytes;
-    group.chunks.push_back(std::move(load));
-  }
+  batch.groups = group_loads(std::move(loads), threads.size());
   for (LoadGroup& group : batch.groups) {
     group.stream = backend_.copies_[groups_++ % backend_.copies_.size()];
     group.block = std::make_shared<DeviceBlock>(group.bytes, group.stream, backend_.compute_);
@@ -249,14 +241,15 @@ void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& wo
   parameters.partials = records;
   parameters.tile_sums = tile_sums;
   parameters.work_count = work_count;
-  if (groups_memory_.states != nullptr) {
-    parameters.groups = groups_memory_.states->as<uint64_t>();
-    parameters.group_slots = groups_memory_.slots;
-    if (groups_memory_.keys != nullptr) parameters.group_keys = groups_memory_.keys->as<uint64_t>();
-    if (groups_memory_.full != nullptr) parameters.group_full = groups_memory_.full->as<uint32_t>();
-    parameters.group_probes = kMostProbes;
-  }
+  put_groups(parameters);
   std::copy(plan_->literals.begin(), plan_->literals.end(), parameters.literals);
+  for (size_t i = 0; i < plan_->lists.size(); ++i) {
+    const device::LiteralList& list = plan_->lists[i];
+    if (lists_.size() == i) {
+      lists_.push_back(upload(list.values.data(), list.values.size() * sizeof(int64_t), backend_.compute_));
+    }
+    parameters.literals[list.literal] = {reinterpret_cast<uint64_t>(lists_[i].data()), list.values.size()};
+  }
   begin.record(backend_.compute_);
   if (plan_->rows) {
     launch_rows(parameters);
@@ -287,14 +280,7 @@ void StatementRun::launch(Batch& batch, size_t index) {
   if (batch.load != nullptr) {
     batch.load->wait();
     batch.load.reset();
-    // What was loaded becomes part of the cache, and of this batch.
-    for (LoadGroup& group : batch.groups) {
-      std::vector<std::pair<ChunkKey, DeviceChunk>> entries;
-      for (ChunkLoad& load : group.chunks) {
-        entries.emplace_back(load.key, DeviceChunk{group.block, load.addresses, load.alphabet});
-      }
-      backend_.cache_.put(group.block, std::move(entries), run_);
-    }
+    for (const LoadGroup& group : batch.groups) keep_loaded(group, backend_.cache_, run_);
     for (size_t i = 0; i < batch.chunks.size(); ++i) {
       for (size_t column = 0; column < batch.chunks[i].size(); ++column) {
         DeviceChunk& chunk = batch.chunks[i][column];
@@ -368,8 +354,9 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
 }
 
 void StatementRun::make_kernel() {
-  own_plan_ = device::plan_kernel(device_);
-  plan_ = &own_plan_;
+  own_plan_ =
+      device_.plan != nullptr ? device_.plan : std::make_shared<device::KernelPlan>(device::plan_kernel(device_));
+  plan_ = own_plan_.get();
   bool fresh = false;
   kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
   report_.compile_ms = fresh ? kernel_->compile_ms : 0;
@@ -465,13 +452,14 @@ void StatementRun::remember(const std::string& key) {
 }
 
 std::vector<Value> StatementRun::run_resident(Statement& statement) {
-  plan_ = &statement.plan;
+  plan_ = statement.plan.get();
   kernel_ = statement.kernel;
   report_.rows = statement.report.rows;
   report_.tiles = statement.report.tiles;
   report_.encoded_bytes_read = statement.report.encoded_bytes_read;
   check_cancelled();
   limit_ = backend_.memory_limit(options_);
+  if (table_slots_.empty()) table_slots_ = statement.table_slots;
   take_group_memory();
   rows_.budget = limit_ / 2;
   clear_groups();
@@ -494,8 +482,15 @@ std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& 
     use_device();
     report = RunReport();
     report.device_name = name_;
-    const device::DevicePipeline device = device::to_device(pipeline);
-    return StatementRun(*this, device, options, report).run();
+    const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
+    std::vector<Value> values = StatementRun(*this, *numbered.device, options, report, numbered.texts.arrays).run();
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Aggregate& aggregate = pipeline.aggregates[i];
+      const bool text = aggregate.op != AggregateOp::kCountStar && aggregate.op != AggregateOp::kCount &&
+                        aggregate.arg.type == Physical::kBytes;
+      if (text) values[i] = text_of(numbered, numbered.device->pipeline.aggregates[i].arg, values[i], compute_);
+    }
+    return values;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kOutOfRange) throw;
   }

@@ -406,6 +406,46 @@ inline Sample groups_by(const std::string& name, int128_t many, size_t most_inst
   return sample;
 }
 
+// Keys that take several words, aggregates of two: integers of 128 bits and floats among both.
+inline Sample wide_groups() {
+  Sample sample;
+  sample.name = "groups by wide keys";
+  sample.most_instructions = 6000;
+  const TimeUnit us = TimeUnit::kMicro;
+  add_column(sample, "id", {TypeKind::kInt64, 0, 0, us}, {"packed"}, 4, INT64_MIN, INT64_MAX, {40}, true);
+  add_column(sample, "ratio", {TypeKind::kFloat64, 0, 0, us}, {"plain"}, 3, 0, 0, {}, true);
+  add_column(sample, "balance", {TypeKind::kDecimal, 38, 2, us}, {"plain"}, 3, 0, 0, {}, true);
+  sample.columns[2].stats.min = Value::of_null(Physical::kI128);
+  sample.columns[2].stats.max = Value::of_null(Physical::kI128);
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kGroups;
+  p.keys = {column(p, 0), column(p, 1), column(p, 2)};
+  p.aggregates = {{}, aggregate(AggregateOp::kMin, column(p, 2)), aggregate(AggregateOp::kMax, column(p, 2))};
+  return sample;
+}
+
+// DISTINCT arguments of one word and of more beside the group's number, variances; `many` as above.
+inline Sample distinct_by(const std::string& name, int128_t many, size_t most_instructions) {
+  Sample sample = groups_by(name, many, most_instructions);
+  Pipeline& p = sample.pipeline;
+  p.keys = {column(p, 1)};
+  const auto distinct = [&](AggregateOp op, uint32_t index) {
+    Aggregate out = aggregate(op, column(p, index));
+    out.distinct = true;
+    return out;
+  };
+  Aggregate some = distinct(AggregateOp::kCount, 0);
+  some.filter = test(ExprOp::kGreater, column(p, 1), integer(Physical::kI64, 7));
+  p.aggregates = {distinct(AggregateOp::kCount, 0),
+                  some,
+                  distinct(AggregateOp::kSum, 2),
+                  distinct(AggregateOp::kAvg, 2),
+                  distinct(AggregateOp::kCount, 3),
+                  aggregate(AggregateOp::kVarSamp, column(p, 2)),
+                  aggregate(AggregateOp::kStddevPop, column(p, 2))};
+  return sample;
+}
+
 inline Expr part(const Expr& date, int64_t part) {
   return call(ExprOp::kDatePart, Physical::kI64, {date, integer(Physical::kI64, part)});
 }
@@ -556,12 +596,37 @@ inline Sample first_rows() {
   return sample;
 }
 
+// Strings by their numbers: a choice among two columns and a literal as a key, an extreme, a length.
+inline Sample numbers_of_strings() {
+  Sample sample;
+  sample.name = "numbers of strings";
+  sample.most_instructions = 6000;
+  const int128_t most = (int128_t{1} << 25) - 1;
+  add_column(sample, "engine", {TypeKind::kInt16, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 0, 90, {7});
+  add_column(sample, "referer", {TypeKind::kUInt32}, {"plain"}, 2, 0, most, {}, true);
+  add_column(sample, "url", {TypeKind::kUInt32}, {"plain"}, 2, 0, most, {});
+  add_column(sample, "url_length", {TypeKind::kInt64}, {"plain"}, 2, 0, INT32_MAX, {});
+  for (device::ColumnShapes& shapes : sample.columns) {
+    if (!shapes.validity.empty()) shapes.validity = {reader_of("plain", Physical::kU8)};
+  }
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kGroups;
+  const Expr none = test(ExprOp::kEqual, column(p, 0), integer(Physical::kI16, 0));
+  p.keys = {call(ExprOp::kCase, Physical::kU32, {none, column(p, 1), integer(Physical::kU32, 0)}), column(p, 2)};
+  p.aggregates = {aggregate(AggregateOp::kMin, column(p, 1)), aggregate(AggregateOp::kAvg, column(p, 3)),
+                  aggregate(AggregateOp::kCountStar, {})};
+  return sample;
+}
+
 inline std::vector<Sample> all() {
   return {q6(),
           q1(),
           groups_by("groups in blocks", 20, 6000),
           groups_by("groups in an array", 5000, 6000),
           groups_by("groups in a hash table", int128_t{1} << 40, 6000),
+          wide_groups(),
+          distinct_by("distinct values of few groups", 5, 8000),
+          distinct_by("distinct values of many groups", int128_t{1} << 40, 8000),
           rows(),
           first_rows(),
           count_below(),
@@ -579,7 +644,8 @@ inline std::vector<Sample> all() {
           comments(),
           tests_of_strings(),
           number_functions(),
-          date_functions()};
+          date_functions(),
+          numbers_of_strings()};
 }
 
 }  // namespace basalt::samples

@@ -34,9 +34,6 @@ struct Batch {
   std::vector<std::vector<DeviceChunk>> chunks;  // per chunk, per column: keeps the memory alive until the launch
 };
 
-// How far a key may lie from its place in a hash table before that counts as full.
-constexpr uint32_t kMostProbes = 256;
-
 // Tables of tests of strings begin on multiples of this.
 constexpr uint64_t aligned_table(uint64_t bytes) { return (bytes + 127) / 128 * 128; }
 
@@ -57,6 +54,8 @@ class StatementRun {
         options_(options),
         report_(report),
         arrays_(std::move(arrays)) {}
+  // The strings of numbers that the device gave them, of a pipeline that has any.
+  void set_texts(std::shared_ptr<const DeviceTexts> texts) { texts_ = std::move(texts); }
 
   std::vector<Value> run();
   // Of a sink of groups.
@@ -86,23 +85,32 @@ class StatementRun {
 
   // Groups (groups_run.cpp): memory for their states, and what it holds in the end.
   struct GroupMemory {
-    uint64_t slots = 0;  // of a hash table its size
-    std::unique_ptr<DeviceBlock> states;
-    std::unique_ptr<DeviceBlock> keys;  // of a hash table
-    std::unique_ptr<DeviceBlock> full;
+    std::unique_ptr<DeviceBlock> states;               // not of wide keys, which have them beside them
+    std::vector<std::unique_ptr<DeviceBlock>> tables;  // of hash tables, as many as table_slots_
+    std::unique_ptr<DeviceBlock> full;                 // for each table, whether it was too small
   };
-  uint64_t group_bytes(uint64_t slots) const;
+  std::vector<uint64_t> first_table_slots() const;
+  std::vector<uint64_t> larger_tables(const std::vector<bool>& small) const;
+  std::vector<uint64_t> key_table_bytes() const;
   void take_group_memory();
   void clear_groups();
+  void put_groups(device::Parameters& parameters) const;
+  void check_tables() const;
   Table finish_groups();
-  // Groups that have rows. Of a hash table their keys, else their places; then their states.
+  // Groups that have rows: the words of their keys, which of arrays are their places, and their states.
   struct FoundGroups {
-    std::vector<uint64_t> places;
+    uint64_t count = 0;
+    uint32_t key_words = 1;
+    Buffer keys;
     Buffer states;
   };
+  GroupStates group_states() const;
   std::optional<GroupOrder> group_order() const;
   uint64_t codes_behind(size_t key) const;
   void put_keys(size_t index, const FoundGroups& found, exec::ColumnBuilder& column) const;
+  // Strings as values of the pipeline's expression, by the numbers that kernels have for them.
+  void put_texts(const Expr& expr, const std::vector<std::optional<uint32_t>>& numbers,
+                 exec::ColumnBuilder& column) const;
   Table groups_table(const FoundGroups& found);
 
   // Rows (rows_run.cpp): counted, written and put in order, batch after batch.
@@ -158,11 +166,12 @@ class StatementRun {
   const RunOptions& options_;
   RunReport& report_;
   std::vector<ArrayAddresses> arrays_;
+  std::shared_ptr<const DeviceTexts> texts_;
   uint64_t limit_ = 0;
   uint64_t run_ = 0;
   uint64_t groups_ = 0;   // loaded so far, which take turns in the streams of copies
   uint64_t pending_ = 0;  // bytes of batches that are loaded but not launched: not yet in the cache
-  device::KernelPlan own_plan_;
+  std::shared_ptr<const device::KernelPlan> own_plan_;
   const device::KernelPlan* plan_ = nullptr;
   const LoadedKernel* kernel_ = nullptr;
   std::vector<WorkChunk> chunks_;
@@ -174,7 +183,10 @@ class StatementRun {
   std::vector<std::weak_ptr<DeviceBlock>> blocks_;
   std::unique_ptr<DeviceBlock> results_;
   std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
+  std::vector<DeviceBuffer> lists_;  // of literals, as the plan has them
   GroupMemory groups_memory_;
+  // Slots of hash tables: of groups where these have one, then of each DISTINCT argument. Empty: not chosen yet.
+  std::vector<uint64_t> table_slots_;
   RowsRun rows_;
 };
 

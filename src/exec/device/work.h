@@ -35,6 +35,16 @@ struct Literal {
   uint64_t high;
 };
 
+// A hash table of keys (key_tables.cuh) with a power of two of slots.
+struct KeyTable {
+  uint64_t* slots;
+  uint64_t mask;       // slots, less one
+  uint64_t hash_mask;  // what counts of a key's hash: all of it, but in tests
+  uint32_t* full;      // set when a key found no place
+};
+// How far a key may lie from its place in a hash table before that counts as full.
+constexpr uint32_t kMostProbes = 256;
+constexpr uint32_t kMaxDistinct = 8;
 // What a kernel does with the rows that pass, where these themselves are wanted.
 enum class RowsMode : uint32_t {
   kCount,   // counts them, work item by work item
@@ -61,12 +71,11 @@ struct Parameters {
   uint64_t* partials;     // one record per block
   double* tile_sums;      // per float sum, per work item
   uint32_t work_count;
-  // Of groups: their states, and of a hash table its keys, the longest way to one, and whether it was too small.
-  uint32_t group_probes;
+  // Of groups: their states, of keys that are no numbers of slots the table of them, and what DISTINCT has seen.
   uint64_t* groups;
-  uint64_t* group_keys;
   uint64_t group_slots;
-  uint32_t* group_full;
+  KeyTable group_keys;
+  KeyTable distinct[kMaxDistinct];
   RowsTarget rows;
   Literal literals[kMaxLiterals];
 };

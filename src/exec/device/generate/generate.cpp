@@ -39,6 +39,10 @@ std::string expression_reason(const Expr& expr, size_t& literals, std::set<uint3
   }
   if (expr.type == Physical::kBytes || expr.type == Physical::kNone) return "strings in an expression";
   if (expr.op == ExprOp::kLiteral) ++literals;
+  if (expr.op == ExprOp::kIn && expr.args.size() > kFewInList + 1) {  // its list is one
+    ++literals;
+    return expression_reason(expr.args[0], literals, tested);
+  }
   for (const Expr& arg : expr.args) {
     if (std::string reason = expression_reason(arg, literals, tested); !reason.empty()) return reason;
   }
@@ -291,6 +295,7 @@ KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
     write_steps();
   }
   plan_.literals = literals_.values();
+  plan_.lists = literals_.lists();
   plan_.source = whole_source();
   // Beside what tiles take in turn.
   if (tile_group_filter_) plan_.scratch_bytes += galp::kTileGroupBytes;
@@ -333,7 +338,10 @@ void Generator::write_steps() {
 
 constexpr uint32_t kMostDescriptorWords = 1024;
 
-std::string why_not(const DevicePipeline& device) {
+namespace {
+
+// Fills the plan in; gives the reason why there is none.
+std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan) {
   if (!device.reason.empty()) return device.reason;
   const Pipeline& pipeline = device.pipeline;
   if (pipeline.columns.size() > 64) return "more than 64 columns";
@@ -387,7 +395,7 @@ std::string why_not(const DevicePipeline& device) {
     for (const ColumnShapes& column : shapes) stats.push_back(&column.stats);
     if (std::string reason = why_no_groups(pipeline, stats, device.rows); !reason.empty()) return reason;
   }
-  const KernelPlan plan = plan_kernel(pipeline, shapes, device.rows);
+  plan = plan_kernel(pipeline, shapes, device.rows);
   for (const TextPlan& text : plan.texts) {
     if (text.automaton == nullptr) return "a test of strings: " + text.reason;
   }
@@ -395,6 +403,15 @@ std::string why_not(const DevicePipeline& device) {
     return "columns whose encodings together need more shared memory than a block of the GPU has";
   }
   return {};
+}
+
+}  // namespace
+
+DevicePipeline plan_stage(DevicePipeline device) {
+  auto plan = std::make_shared<KernelPlan>();
+  device.reason = refuse_or_plan(device, *plan);
+  if (device.reason.empty()) device.plan = std::move(plan);
+  return device;
 }
 
 KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows) {

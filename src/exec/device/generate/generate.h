@@ -12,6 +12,8 @@
 
 #include "basalt/codec/string_test.h"
 #include "basalt/exec/pipeline.h"
+#include "exec/device/generate/emit.h"
+#include "exec/device/generate/texts_plan.h"
 #include "exec/device/work.h"
 #include "exec/group_keys.h"
 #include "exec/text_codes.h"
@@ -57,17 +59,23 @@ struct RowsSources {
   std::vector<Source> columns;  // unless `late`
 };
 
-// A pipeline as kernels see it: keys that are columns of strings read their codes. A sink of rows evaluates `rows`, of
-// which it keeps as many as `output` has; it reads the columns that it needs for that, the filter and the order.
+struct KernelPlan;
+
+// A pipeline as kernels see it: strings are codes of their dictionaries, or numbers that the device gives them. A sink
+// of rows evaluates `rows`, of which it keeps as many as `output` has; it reads the columns that it needs for that, the
+// filter and the order.
 struct DevicePipeline {
   Pipeline pipeline;
   std::vector<std::optional<ArrayShape>> arrays;              // by column; without one it is read from the files
   uint64_t rows = 0;                                          // at most
   std::optional<RowsSources> sources;                         // of a sink of rows
   std::vector<std::shared_ptr<const exec::TextCodes>> codes;  // by column; nullptr: it is read as it is
+  TextsPlan texts;                                            // what arrays are made of
   std::string reason;                                         // why there is none; empty: there is
+  std::shared_ptr<const KernelPlan> plan;                     // by plan_stage()
 };
-DevicePipeline to_device(const Pipeline& pipeline);
+// `known`: once the strings were numbered; kernels that run need it.
+DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known = nullptr);
 // A stage that reads rows which lie on the device, all its columns as arrays.
 DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows);
 // Of a sink of rows; `arrays`: empty, or of all columns.
@@ -103,25 +111,34 @@ struct TextPlan {
 };
 
 // How states of groups are kept, the cheapest way first: see groups.cuh.
-enum class GroupRung : uint8_t { kLanes, kBlock, kDense, kHash };
+enum class GroupRung : uint8_t { kLanes, kBlock, kDense, kHash, kWide };
 const char* to_string(GroupRung rung);
 
 // Where an aggregate finds its result among the words of a group's state.
 struct GroupResult {
-  uint32_t count_word = 0;  // rows that took part
-  uint32_t word = 0;        // of a sum or an extreme
-  bool wide = false;        // a sum of two words
-  int32_t fraction = 0;     // sums of floats: of two words, then one of specials
+  uint32_t count_word = 0;      // rows that took part
+  uint32_t word = 0;            // of a sum or an extreme; of a record its guard
+  bool wide = false;            // a sum of two words; an extreme of two, which is a record
+  int32_t fraction = 0;         // sums of floats: of two words, then one of specials
+  int32_t square_fraction = 0;  // variances: of the sum of squares, two words more
+};
+
+// What a DISTINCT argument has been, group by group.
+struct DistinctPlan {
+  exec::KeyLayout keys;  // the number of the group, then the argument
+  uint64_t most = 0;     // pairs that there can be; 0: not known
 };
 
 struct GroupsPlan {
   GroupRung rung = GroupRung::kLanes;
   exec::KeyLayout keys;
-  uint64_t slots = 0;  // not for kHash: one for each combination of codes, the last key's next to each other
+  uint64_t slots = 0;  // not in hash tables: one for each combination of codes, the last key's next to each other
   std::vector<std::string> kinds;  // of words, as groups.cuh calls them
   std::vector<GroupResult> results;
+  std::vector<DistinctPlan> distinct;
 
   uint32_t words() const { return static_cast<uint32_t>(kinds.size()); }
+  bool hashed() const { return rung == GroupRung::kHash || rung == GroupRung::kWide; }
 };
 
 // Numbers of some bits that make up the words of an order, the most significant one first.
@@ -160,6 +177,7 @@ struct RowsPlan {
 struct KernelPlan {
   std::string source;
   std::vector<Literal> literals;
+  std::vector<LiteralList> lists;
   std::vector<ColumnPlan> columns;
   std::vector<ResultPlan> results;
   std::vector<TextPlan> texts;
@@ -174,9 +192,9 @@ struct KernelPlan {
 // aggregates.
 constexpr uint32_t kMostScratch = 46 * 1024;
 
-// Empty if a kernel can be generated, else the reason in a few words.
-std::string why_not(const DevicePipeline& device);
-inline std::string why_not(const Pipeline& pipeline) { return why_not(to_device(pipeline)); }
+// Adds the plan of the kernel or, where none can be generated, the reason in a few words.
+DevicePipeline plan_stage(DevicePipeline device);
+inline std::string why_not(const Pipeline& pipeline) { return plan_stage(to_device(pipeline)).reason; }
 // `rows`: at most so many are read.
 KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows);
 inline KernelPlan plan_kernel(const DevicePipeline& device) {
