@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "basalt/core/error.h"
-#include "cuda/query/statement_run.h"
+#include "cuda/query/statement_texts.h"
 #include "exec/cpu/fetch_rows.h"
 
 namespace basalt::cuda {
@@ -250,6 +250,7 @@ DeviceColumn StatementRun::row_column(const Field& field, const device::RowsSour
     column.validity = std::move(values.validity);
   }
   column.listed = source.listed;
+  if (source.numbered) column.texts = texts_;
   if (source.texts_of && input != nullptr) {
     column.texts = input->columns[*source.texts_of].texts;
     column.listed = input->columns[*source.texts_of].listed;
@@ -299,8 +300,10 @@ Table CudaBackend::run_rows(const Pipeline& pipeline, const RunOptions& options,
   use_device();
   report = RunReport();
   report.device_name = name_;
-  const auto stage = stages_.get(pipeline);
-  return StatementRun(*this, *stage, options, report).run_rows(pipeline);
+  const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
+  StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
+  statement.set_texts(numbered.texts.texts);
+  return statement.run_rows(pipeline);
 }
 
 }  // namespace basalt::cuda
