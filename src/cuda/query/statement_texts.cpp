@@ -215,8 +215,11 @@ const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
   }
   Numbered column;
   column.field_id = field_id;
-  // Rows of chunks that statistics rule out are never read.
+  // Rows of chunks that statistics rule out, and behind the end of chunks, have a number that no string has.
   column.numbers = DeviceBuffer(rows_ * sizeof(uint32_t), stream_);
+  if (rows_ > 0) {
+    check(cudaMemsetAsync(column.numbers.data(), 0xFF, rows_ * sizeof(uint32_t), stream_), "clearing numbers");
+  }
   if (has_nulls(pipeline_, field_id)) column.validity = DeviceBuffer(rows_, stream_);
   for_each_batch(field_id, [&](const std::vector<Place>& batch) { number_batch(batch, column); });
   columns_.push_back(std::move(column));
@@ -232,7 +235,10 @@ void TextsRun::finish_arrays() {
   std::vector<DeviceBuffer> result_values(arrays.size());
   for (size_t i = 0; i < arrays.size(); ++i) {
     if (!arrays[i] || arrays[i]->function.op == ExprOp::kColumn || is_stored_length(*arrays[i])) continue;
-    TextResults results = evaluate_texts(arrays[i]->function, pool_.texts(), distinct, stream_);
+    // Strings of other columns are none of its business: the device may not know what it does with them.
+    const Numbered& column = numbered(arrays[i]->field_id);
+    const DeviceBuffer used = mark_used(column.numbers.as<uint32_t>(), rows_, distinct, stream_);
+    TextResults results = evaluate_texts(arrays[i]->function, pool_.texts(), distinct, used.as<uint8_t>(), stream_);
     result_values[i] = std::move(results.values);
     if (arrays[i]->function.type != Physical::kBytes) continue;
     result_numbers[i] = pool_.intern(
