@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cuda/query/statement_run.h"
+#include "exec/device/generate/group_settings.h"
 #include "exec/pipeline_key.h"
 
 namespace basalt::cuda {
@@ -38,7 +39,7 @@ std::string StatementRun::statement_key() const {
     const uint64_t rows = file->rows();
     key.append(reinterpret_cast<const char*>(&rows), sizeof(rows));
   }
-  return key + exec::pipeline_key(pipeline_);
+  return key + device::settings_key(device::group_settings()) + exec::pipeline_key(pipeline_);
 }
 
 void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk) {
@@ -145,7 +146,10 @@ void StatementRun::plan_batches() {
       if (backend_.cache_.find(chunks_[i].keys[column], run_) == nullptr) missing += bytes;
     }
     const bool too_much = held + needed > most || (missing > 0 && loaded + missing > kBatchBytes);
-    const bool full = batch.end > batch.first && too_much;
+    // Rows without an order may be enough early.
+    const bool may_end = pipeline_.sink == Sink::kRows && pipeline_.order.empty() && pipeline_.limit != kAllRows;
+    const uint64_t most_chunks = may_end ? uint64_t{1} << std::min<size_t>(batches_.size(), 20) : device::kMaxSlots;
+    const bool full = batch.end > batch.first && (too_much || batch.end - batch.first >= most_chunks);
     if (full || batch.end - batch.first >= device::kMaxSlots) {
       batches_.push_back(std::move(batch));
       batch = Batch();

@@ -304,7 +304,7 @@ bool Generator::filters_tile_groups() const {
   if (readers.size() != 1 || readers[0].filter_sum.name != "GalpFilterSum") return false;
   Needs others;
   for (const Expr& expr : general_tests_) collect(expr, others);
-  if (pipeline_.sink == Sink::kGroups) return false;
+  if (pipeline_.sink != Sink::kTotals) return false;
   for (const AggregateStep& step : steps_) others.values.insert(step.needs.values.begin(), step.needs.values.end());
   for (size_t i = 1; i < range_tests_.size(); ++i) others.values.insert(range_tests_[i].column);
   return !others.values.contains(column);
@@ -313,6 +313,8 @@ bool Generator::filters_tile_groups() const {
 void Generator::write_steps() {
   if (pipeline_.sink == Sink::kGroups) {
     plan_groups();
+  } else if (pipeline_.sink == Sink::kRows) {
+    plan_rows();
   } else {
     plan_aggregates();
   }
@@ -321,6 +323,7 @@ void Generator::write_steps() {
   for (const TextTest& test : text_tests_) write_text_test(test);
   for (const Expr& expr : general_tests_) write_filter_step(expr);
   if (plan_.groups) return write_groups();
+  if (plan_.rows) return write_rows();
   for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {
     if (pipeline_.aggregates[i].op != AggregateOp::kCountStar) continue;
     record_text_ += "  record.count(" + std::to_string(i) + ", rows);\n";
@@ -345,6 +348,10 @@ std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan) {
   for (const Expr& key : pipeline.keys) {
     if (std::string reason = expression_reason(key, literals, nullptr); !reason.empty()) return reason;
   }
+  for (const Expr& row : pipeline.rows) {
+    if (std::string reason = expression_reason(row, literals, nullptr); !reason.empty()) return reason;
+  }
+  literals += 2 * pipeline.order.size();
   for (const Aggregate& aggregate : pipeline.aggregates) {
     if (aggregate.filter) {
       if (std::string reason = expression_reason(*aggregate.filter, literals, &tested); !reason.empty()) return reason;
@@ -407,6 +414,7 @@ KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>
   for (const Aggregate& aggregate : pipeline.aggregates) {
     if (aggregate.op != AggregateOp::kCountStar) exec::check_expression(aggregate.arg, pipeline.columns);
   }
+  for (const Expr& row : pipeline.rows) exec::check_expression(row, pipeline.columns);
   if (pipeline.has_filter) exec::check_expression(pipeline.filter, pipeline.columns);
   return Generator(pipeline, rows).generate(columns);
 }

@@ -62,6 +62,7 @@ bool reads_elsewhere(const Pipeline& pipeline, uint32_t column) {
 }  // namespace
 
 DevicePipeline to_device(const Pipeline& pipeline) {
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0);
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());
@@ -98,6 +99,7 @@ DevicePipeline to_device(const Pipeline& pipeline) {
 }
 
 DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows) {
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, arrays, rows);
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());

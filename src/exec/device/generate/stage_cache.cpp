@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "exec/device/generate/group_settings.h"
 #include "exec/pipeline_key.h"
 
 namespace basalt::device {
@@ -17,7 +18,7 @@ std::string key_of(const Pipeline& pipeline) {
     const File* address = file.get();
     key.append(reinterpret_cast<const char*>(&address), sizeof(address));
   }
-  return key + exec::pipeline_key(pipeline);
+  return key + settings_key(group_settings()) + exec::pipeline_key(pipeline);
 }
 
 // Whether both lists name a file of which they hold different versions.
