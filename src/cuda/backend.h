@@ -59,6 +59,7 @@ class CudaBackend : public GpuBackend {
 
  private:
   friend class StatementRun;
+  friend class TextsRun;
   void use_device() const { check(cudaSetDevice(device_), "choosing the device"); }
   ThreadPool& threads(uint32_t wanted);
   // Identities of a column's chunks; hashing them again for every run of a statement would cost more than its kernel.

@@ -53,7 +53,8 @@ Table run_first_stage(const Pipeline& stage, const RunOptions& options, RunRepor
       return stage.sink == Sink::kRows ? available.backend->run_rows(stage, options, report)
                                        : available.backend->run_groups(stage, options, report);
     } catch (const Error& error) {
-      const bool other_device = error.code() == ErrorCode::kOutOfMemory && options.device == Device::kAuto;
+      const bool too_much = error.code() == ErrorCode::kOutOfMemory || error.code() == ErrorCode::kUnsupported;
+      const bool other_device = too_much && options.device == Device::kAuto;
       if (error.code() != ErrorCode::kOutOfRange && !other_device) throw;
       reason = error.what();
     }

@@ -8,12 +8,12 @@
 #include <unordered_set>
 
 #include "cuda/query/statement_run.h"
+#include "cuda/query/statement_texts.h"
 
 namespace basalt::cuda {
 
 namespace {
 
-constexpr uint64_t kGroupBytes = 4ull << 20;  // one copy; 75 µs on PCIe 5
 constexpr size_t kMostStatements = 64;
 
 using Clock = std::chrono::steady_clock;
@@ -99,15 +99,7 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
   batch.bytes = need;
   pending_ += need;
   if (loads.empty()) return true;
-  const uint64_t share = transferred / (2ull * std::max(1u, threads.size()));
-  const uint64_t group_bytes = std::clamp<uint64_t>(share, 1ull << 20, kGroupBytes);
-  for (ChunkLoad& load : loads) {
-    if (batch.groups.empty() || batch.groups.back().bytes + load.bytes > group_bytes) batch.groups.emplace_back();
-    LoadGroup& group = batch.groups.back();
-    load.offset = group.bytes;
-    group.bytes += load.bytes;
-    group.chunks.push_back(std::move(load));
-  }
+  batch.groups = group_loads(std::move(loads), threads.size());
   for (LoadGroup& group : batch.groups) {
     group.stream = backend_.copies_[groups_++ % backend_.copies_.size()];
     group.block = std::make_shared<DeviceBlock>(group.bytes, group.stream, backend_.compute_);
@@ -281,14 +273,7 @@ void StatementRun::launch(Batch& batch, size_t index) {
   if (batch.load != nullptr) {
     batch.load->wait();
     batch.load.reset();
-    // What was loaded becomes part of the cache, and of this batch.
-    for (LoadGroup& group : batch.groups) {
-      std::vector<std::pair<ChunkKey, DeviceChunk>> entries;
-      for (ChunkLoad& load : group.chunks) {
-        entries.emplace_back(load.key, DeviceChunk{group.block, load.addresses, load.alphabet});
-      }
-      backend_.cache_.put(group.block, std::move(entries), run_);
-    }
+    for (const LoadGroup& group : batch.groups) keep_loaded(group, backend_.cache_, run_);
     for (size_t i = 0; i < batch.chunks.size(); ++i) {
       for (size_t column = 0; column < batch.chunks[i].size(); ++column) {
         DeviceChunk& chunk = batch.chunks[i][column];
@@ -490,8 +475,15 @@ std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& 
     use_device();
     report = RunReport();
     report.device_name = name_;
-    const auto stage = stages_.get(pipeline);
-    return StatementRun(*this, *stage, options, report).run();
+    const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
+    std::vector<Value> values = StatementRun(*this, *numbered.device, options, report, numbered.texts.arrays).run();
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Aggregate& aggregate = pipeline.aggregates[i];
+      const bool text = aggregate.op != AggregateOp::kCountStar && aggregate.op != AggregateOp::kCount &&
+                        aggregate.arg.type == Physical::kBytes;
+      if (text) values[i] = text_of(numbered, numbered.device->pipeline.aggregates[i].arg, values[i], compute_);
+    }
+    return values;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kOutOfRange) throw;
   }

@@ -596,6 +596,28 @@ inline Sample first_rows() {
   return sample;
 }
 
+// Strings by their numbers: a choice among two columns and a literal as a key, an extreme, a length.
+inline Sample numbers_of_strings() {
+  Sample sample;
+  sample.name = "numbers of strings";
+  sample.most_instructions = 6000;
+  const int128_t most = (int128_t{1} << 25) - 1;
+  add_column(sample, "engine", {TypeKind::kInt16, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 0, 90, {7});
+  add_column(sample, "referer", {TypeKind::kUInt32}, {"plain"}, 2, 0, most, {}, true);
+  add_column(sample, "url", {TypeKind::kUInt32}, {"plain"}, 2, 0, most, {});
+  add_column(sample, "url_length", {TypeKind::kInt64}, {"plain"}, 2, 0, INT32_MAX, {});
+  for (device::ColumnShapes& shapes : sample.columns) {
+    if (!shapes.validity.empty()) shapes.validity = {reader_of("plain", Physical::kU8)};
+  }
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kGroups;
+  const Expr none = test(ExprOp::kEqual, column(p, 0), integer(Physical::kI16, 0));
+  p.keys = {call(ExprOp::kCase, Physical::kU32, {none, column(p, 1), integer(Physical::kU32, 0)}), column(p, 2)};
+  p.aggregates = {aggregate(AggregateOp::kMin, column(p, 1)), aggregate(AggregateOp::kAvg, column(p, 3)),
+                  aggregate(AggregateOp::kCountStar, {})};
+  return sample;
+}
+
 inline std::vector<Sample> all() {
   return {q6(),
           q1(),
@@ -622,7 +644,8 @@ inline std::vector<Sample> all() {
           comments(),
           tests_of_strings(),
           number_functions(),
-          date_functions()};
+          date_functions(),
+          numbers_of_strings()};
 }
 
 }  // namespace basalt::samples

@@ -54,6 +54,8 @@ class StatementRun {
         options_(options),
         report_(report),
         arrays_(std::move(arrays)) {}
+  // The strings of numbers that the device gave them, of a pipeline that has any.
+  void set_texts(std::shared_ptr<const DeviceTexts> texts) { texts_ = std::move(texts); }
 
   std::vector<Value> run();
   // Of a sink of groups.
@@ -106,6 +108,9 @@ class StatementRun {
   std::optional<GroupOrder> group_order() const;
   uint64_t codes_behind(size_t key) const;
   void put_keys(size_t index, const FoundGroups& found, exec::ColumnBuilder& column) const;
+  // Strings as values of the pipeline's expression, by the numbers that kernels have for them.
+  void put_texts(const Expr& expr, const std::vector<std::optional<uint32_t>>& numbers,
+                 exec::ColumnBuilder& column) const;
   Table groups_table(const FoundGroups& found);
 
   // Rows (rows_run.cpp): counted, written and put in order, batch after batch.
@@ -161,6 +166,7 @@ class StatementRun {
   const RunOptions& options_;
   RunReport& report_;
   std::vector<ArrayAddresses> arrays_;
+  std::shared_ptr<const DeviceTexts> texts_;
   uint64_t limit_ = 0;
   uint64_t run_ = 0;
   uint64_t groups_ = 0;   // loaded so far, which take turns in the streams of copies

@@ -12,6 +12,7 @@
 
 #include "basalt/codec/string_test.h"
 #include "basalt/exec/pipeline.h"
+#include "exec/device/generate/texts_plan.h"
 #include "exec/device/work.h"
 #include "exec/group_keys.h"
 #include "exec/text_codes.h"
@@ -59,18 +60,21 @@ struct RowsSources {
 
 struct KernelPlan;
 
-// A pipeline as kernels see it: keys that are columns of strings read their codes. A sink of rows evaluates `rows`, of
-// which it keeps as many as `output` has; it reads the columns that it needs for that, the filter and the order.
+// A pipeline as kernels see it: strings are codes of their dictionaries, or numbers that the device gives them. A sink
+// of rows evaluates `rows`, of which it keeps as many as `output` has; it reads the columns that it needs for that, the
+// filter and the order.
 struct DevicePipeline {
   Pipeline pipeline;
   std::vector<std::optional<ArrayShape>> arrays;              // by column; without one it is read from the files
   uint64_t rows = 0;                                          // at most
   std::optional<RowsSources> sources;                         // of a sink of rows
   std::vector<std::shared_ptr<const exec::TextCodes>> codes;  // by column; nullptr: it is read as it is
+  TextsPlan texts;                                            // what arrays are made of
   std::string reason;                                         // why there is none; empty: there is
   std::shared_ptr<const KernelPlan> plan;                     // by plan_stage()
 };
-DevicePipeline to_device(const Pipeline& pipeline);
+// `known`: once the strings were numbered; kernels that run need it.
+DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known = nullptr);
 // A stage that reads rows which lie on the device, all its columns as arrays.
 DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows);
 // Of a sink of rows; `arrays`: empty, or of all columns.

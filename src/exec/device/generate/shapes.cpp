@@ -3,10 +3,12 @@
 #include <set>
 
 #include "basalt/core/error.h"
+#include "basalt/exec/expressions.h"
 #include "codec/validity/layout.h"
 #include "core/packed_tile.h"
 #include "exec/column_facts.h"
 #include "exec/device/generate/generate.h"
+#include "exec/device/generate/texts.h"
 
 namespace basalt::device {
 
@@ -39,29 +41,7 @@ void add_once(std::vector<DeviceReader>& list, const DeviceReader& reader) {
 
 }  // namespace
 
-namespace {
-
-bool reads(const Expr& expr, uint32_t column) {
-  if (expr.op == ExprOp::kColumn) return expr.column == column;
-  return std::ranges::any_of(expr.args, [&](const Expr& arg) { return reads(arg, column); });
-}
-
-// Whether a column is read other than as a key.
-bool reads_elsewhere(const Pipeline& pipeline, uint32_t column) {
-  if (pipeline.has_filter && reads(pipeline.filter, column)) return true;
-  if (std::ranges::any_of(pipeline.aggregates, [&](const Aggregate& aggregate) {
-        return (aggregate.op != AggregateOp::kCountStar && reads(aggregate.arg, column)) ||
-               (aggregate.filter && reads(*aggregate.filter, column));
-      })) {
-    return true;
-  }
-  return std::ranges::any_of(pipeline.keys,
-                             [&](const Expr& key) { return key.op != ExprOp::kColumn && reads(key, column); });
-}
-
-}  // namespace
-
-DevicePipeline to_device(const Pipeline& pipeline) {
+DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known) {
   if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0);
   DevicePipeline device;
   device.pipeline = pipeline;
@@ -69,32 +49,11 @@ DevicePipeline to_device(const Pipeline& pipeline) {
   device.arrays.resize(pipeline.columns.size());
   device.rows = exec::row_count(pipeline);
   for (Expr& key : device.pipeline.keys) {
-    if (key.type != Physical::kBytes) continue;
-    if (key.op != ExprOp::kColumn) {
-      device.reason = "a key that is an expression of strings";
-      return device;
-    }
-    const uint32_t place = key.column;
-    PipelineColumn column = device.pipeline.columns[place];
-    key.type = Physical::kU32;
-    if (column.as_codes) continue;  // a key twice
-    std::shared_ptr<const exec::TextCodes> codes = exec::text_codes_of(pipeline.files, column.field_id);
-    if (codes == nullptr) {
-      device.reason = "column " + column.name + " is a key of strings without a dictionary";
-      return device;
-    }
-    column.as_codes = true;
-    column.type = {TypeKind::kUInt32};
-    if (reads_elsewhere(pipeline, place)) {
-      key.column = static_cast<uint32_t>(device.pipeline.columns.size());
-      device.pipeline.columns.push_back(std::move(column));
-      device.codes.push_back(std::move(codes));
-      device.arrays.emplace_back();
-    } else {
-      device.pipeline.columns[place] = std::move(column);
-      device.codes[place] = std::move(codes);
-    }
+    if (key.type != Physical::kBytes || key.op != ExprOp::kColumn) continue;
+    const std::optional<uint32_t> codes = add_code_column(device, key.column);
+    if (codes) key = column_reference(*codes, Physical::kU32);
   }
+  TextNumbering(device, known).rewrite();
   return device;
 }
 
