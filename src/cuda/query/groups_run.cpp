@@ -60,6 +60,15 @@ Value extreme_of(const Aggregate& aggregate, const device::GroupResult& result, 
                                       : Value::of_integer(aggregate.arg.type, value);
 }
 
+// Of the row that first(), last() or any_value() kept, if there was one.
+Value kept_value(const Aggregate& aggregate, const device::GroupResult& result, const uint64_t* own) {
+  const Physical type = aggregate.arg.type;
+  if ((own[1] & 1) == 0) return Value::of_null(type);
+  if (is_float(type)) return Value::of_real(type, std::bit_cast<double>(own[2]));
+  if (result.wide) return Value::of_integer(type, wide_integer(own[2], own[3]));
+  return Value::of_integer(type, static_cast<int64_t>(own[2]));
+}
+
 Value finish_aggregate(const Aggregate& aggregate, const device::GroupResult& result, const uint64_t* words) {
   exec::AggregateState state;
   state.count = words[result.count_word];
@@ -85,12 +94,49 @@ Value finish_aggregate(const Aggregate& aggregate, const device::GroupResult& re
     case AggregateOp::kVarSamp:
     case AggregateOp::kStddevPop:
     case AggregateOp::kStddevSamp: return finish_variance(aggregate.op, result, words);
+    case AggregateOp::kFirst:
+    case AggregateOp::kLast:
+    case AggregateOp::kAnyValue: return kept_value(aggregate, result, own);
     default: break;
   }
   return exec::finish(aggregate, state);
 }
 
 }  // namespace
+
+// A pass before the groups', over the same rows: how large the floats are that will be added.
+std::vector<int32_t> StatementRun::find_magnitudes() {
+  const bool floats = std::ranges::any_of(pipeline_.aggregates, [](const Aggregate& aggregate) {
+    return aggregate.op != AggregateOp::kCountStar && is_float(aggregate.arg.type);
+  });
+  if (pipeline_.sink != Sink::kGroups || !floats) return {};
+  const std::vector<device::ColumnShapes> shapes = device::shapes_of(device_);
+  exec::StatisticsList stats;
+  for (const device::ColumnShapes& shape : shapes) stats.push_back(&shape.stats);
+  const std::vector<size_t> open = device::unmeasured_sums(pipeline_, stats);
+  if (open.empty()) return {};
+  device::DevicePipeline measure = device_;
+  measure.pipeline.sink = Sink::kTotals;
+  measure.pipeline.keys.clear();
+  measure.pipeline.aggregates.clear();
+  for (const size_t i : open) {
+    Aggregate largest;
+    largest.op = AggregateOp::kMax;
+    largest.arg = device::finite_size(pipeline_.aggregates[i].arg);
+    measure.pipeline.aggregates.push_back(std::move(largest));
+  }
+  RunReport beside;
+  RunOptions quiet = options_;
+  quiet.progress = nullptr;
+  const std::vector<Value> sizes = StatementRun(backend_, measure, quiet, beside, arrays_).run();
+  report_.kernel_ms += beside.kernel_ms;
+  report_.bytes_transferred += beside.bytes_transferred;
+  std::vector<int32_t> exponents(pipeline_.aggregates.size(), exec::kLeastExponent);
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (!sizes[i].null) exponents[open[i]] = exec::exponent_above(sizes[i].real);
+  }
+  return exponents;
+}
 
 std::vector<uint64_t> StatementRun::first_table_slots() const {
   const device::GroupsPlan& groups = *plan_->groups;
@@ -295,11 +341,15 @@ uint64_t StatementRun::codes_behind(size_t key) const {
   return product;
 }
 
+// The list whose places an expression gives instead of strings.
+const exec::TextCodes* StatementRun::texts_of(const Expr& expr) const {
+  return expr.op == ExprOp::kColumn ? device_.codes[expr.column].get() : nullptr;
+}
+
 void StatementRun::put_keys(size_t index, const FoundGroups& found, exec::ColumnBuilder& column) const {
   const device::GroupsPlan& groups = *plan_->groups;
   const exec::KeyPart& part = groups.keys.parts()[index];
-  const Expr& key = pipeline_.keys[index];
-  const exec::TextCodes* texts = key.op == ExprOp::kColumn ? device_.codes[key.column].get() : nullptr;
+  const exec::TextCodes* texts = texts_of(pipeline_.keys[index]);
   const uint64_t behind = groups.hashed() ? 1 : codes_behind(index);
   const uint64_t* words = found.keys.as<uint64_t>();
   for (uint64_t i = 0; i < found.count; ++i, words += found.key_words) {
@@ -316,8 +366,23 @@ void StatementRun::put_keys(size_t index, const FoundGroups& found, exec::Column
   }
 }
 
-Table StatementRun::groups_table(const FoundGroups& found) {
+void StatementRun::put_results(size_t index, const FoundGroups& found, exec::ColumnBuilder& column) const {
   const device::GroupsPlan& groups = *plan_->groups;
+  const Aggregate& aggregate = pipeline_.aggregates[index];
+  const bool counts = aggregate.op == AggregateOp::kCountStar || aggregate.op == AggregateOp::kCount;
+  const exec::TextCodes* texts = counts ? nullptr : texts_of(aggregate.arg);
+  const uint64_t* words = found.states.as<uint64_t>();
+  for (uint64_t i = 0; i < found.count; ++i, words += groups.words()) {
+    const Value value = finish_aggregate(aggregate, groups.results[index], words);
+    if (texts != nullptr && !value.null) {
+      column.add_text(texts->entries.at(static_cast<size_t>(value.integer)));
+    } else {
+      column.add_value(value);
+    }
+  }
+}
+
+Table StatementRun::groups_table(const FoundGroups& found) {
   Table table;
   table.rows = found.count;
   table.schema.fields = pipeline_.output;
@@ -328,11 +393,7 @@ Table StatementRun::groups_table(const FoundGroups& found) {
     if (i < pipeline_.keys.size()) {
       put_keys(i, found, column);
     } else {
-      const size_t a = i - pipeline_.keys.size();
-      const uint64_t* words = found.states.as<uint64_t>();
-      for (uint64_t row = 0; row < table.rows; ++row, words += groups.words()) {
-        column.add_value(finish_aggregate(pipeline_.aggregates[a], groups.results[a], words));
-      }
+      put_results(i - pipeline_.keys.size(), found, column);
     }
     table.columns[i] = column.take();
   };

@@ -81,6 +81,7 @@ class StatementRun {
     std::vector<std::unique_ptr<DeviceBlock>> tables;  // of hash tables, as many as table_slots_
     std::unique_ptr<DeviceBlock> full;                 // for each table, whether it was too small
   };
+  std::vector<int32_t> find_magnitudes();
   std::vector<uint64_t> first_table_slots() const;
   std::vector<uint64_t> larger_tables(const std::vector<bool>& small) const;
   std::vector<uint64_t> key_table_bytes() const;
@@ -99,7 +100,9 @@ class StatementRun {
   GroupStates group_states() const;
   std::optional<GroupOrder> group_order() const;
   uint64_t codes_behind(size_t key) const;
+  const exec::TextCodes* texts_of(const Expr& expr) const;
   void put_keys(size_t index, const FoundGroups& found, exec::ColumnBuilder& column) const;
+  void put_results(size_t index, const FoundGroups& found, exec::ColumnBuilder& column) const;
   Table groups_table(const FoundGroups& found);
 
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,

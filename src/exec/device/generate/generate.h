@@ -88,7 +88,7 @@ const char* to_string(GroupRung rung);
 struct GroupResult {
   uint32_t count_word = 0;      // rows that took part
   uint32_t word = 0;            // of a sum or an extreme; of a record its guard
-  bool wide = false;            // a sum of two words; an extreme of two, which is a record
+  bool wide = false;            // a sum or a value of two words; extremes of two are records
   int32_t fraction = 0;         // sums of floats: of two words, then one of specials
   int32_t square_fraction = 0;  // variances: of the sum of squares, two words more
 };
@@ -120,6 +120,7 @@ struct KernelPlan {
   uint32_t slot_words = 1;
   uint32_t tile_sums = 0;
   uint32_t scratch_bytes = 0;  // of shared memory, for each warp
+  uint32_t first_row_at = 0;   // word of the slot: the number of the chunk's first row; 0: nobody asks
   std::optional<GroupsPlan> groups;
 };
 
@@ -130,11 +131,18 @@ constexpr uint32_t kMostScratch = 46 * 1024;
 // Empty if a kernel can be generated, else the reason in a few words.
 std::string why_not(const DevicePipeline& device);
 inline std::string why_not(const Pipeline& pipeline) { return why_not(to_device(pipeline)); }
-// `rows`: at most so many are read.
-KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows);
-inline KernelPlan plan_kernel(const DevicePipeline& device) {
-  return plan_kernel(device.pipeline, shapes_of(device), device.rows);
+// `rows`: at most so many are read. `magnitudes`: for each aggregate the exponent above its floats, where
+// unmeasured_sums() asks for it; without them the source is the same, but not the literals.
+KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows,
+                       const std::vector<int32_t>& magnitudes = {});
+inline KernelPlan plan_kernel(const DevicePipeline& device, const std::vector<int32_t>& magnitudes = {}) {
+  return plan_kernel(device.pipeline, shapes_of(device), device.rows, magnitudes);
 }
+
+// Aggregates of groups that add floats whose size statistics do not say: it must be known before the first is added.
+std::vector<size_t> unmeasured_sums(const Pipeline& pipeline, const exec::StatisticsList& stats);
+// The size of a float, NULL where it is not finite.
+Expr finite_size(const Expr& value);
 
 // Source of a kernel `basalt_decode` that writes all rows of one fixed-width array: parameters (descriptor, rows, out,
 // flags). `value_type` is the unsigned type that the reader yields.

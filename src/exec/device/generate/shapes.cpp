@@ -46,17 +46,54 @@ bool reads(const Expr& expr, uint32_t column) {
   return std::ranges::any_of(expr.args, [&](const Expr& arg) { return reads(arg, column); });
 }
 
-// Whether a column is read other than as a key.
+// Whether an aggregate of groups does with codes of strings what it would do with these: all but plain counts, which
+// need neither.
+bool takes_codes(const Pipeline& pipeline, const Aggregate& aggregate) {
+  if (pipeline.sink != Sink::kGroups || aggregate.op == AggregateOp::kCountStar) return false;
+  if (aggregate.arg.op != ExprOp::kColumn || aggregate.arg.type != Physical::kBytes) return false;
+  return aggregate.op != AggregateOp::kCount || aggregate.distinct;
+}
+
+// Whether a column is read other than by its codes.
 bool reads_elsewhere(const Pipeline& pipeline, uint32_t column) {
   if (pipeline.has_filter && reads(pipeline.filter, column)) return true;
   if (std::ranges::any_of(pipeline.aggregates, [&](const Aggregate& aggregate) {
-        return (aggregate.op != AggregateOp::kCountStar && reads(aggregate.arg, column)) ||
-               (aggregate.filter && reads(*aggregate.filter, column));
+        const bool reads_argument = aggregate.op != AggregateOp::kCountStar && !takes_codes(pipeline, aggregate) &&
+                                    reads(aggregate.arg, column);
+        return reads_argument || (aggregate.filter && reads(*aggregate.filter, column));
       })) {
     return true;
   }
   return std::ranges::any_of(pipeline.keys,
                              [&](const Expr& key) { return key.op != ExprOp::kColumn && reads(key, column); });
+}
+
+// Makes an expression that is a column of strings read their codes. False if some chunk has none.
+bool read_codes(Expr& expr, const Pipeline& pipeline, DevicePipeline& device) {
+  const uint32_t place = expr.column;
+  std::vector<PipelineColumn>& columns = device.pipeline.columns;
+  PipelineColumn column = pipeline.columns[place];
+  expr.type = Physical::kU32;
+  const auto known = std::ranges::find_if(
+      columns, [&](const PipelineColumn& other) { return other.as_codes && other.field_id == column.field_id; });
+  if (known != columns.end()) {
+    expr.column = static_cast<uint32_t>(known - columns.begin());
+    return true;
+  }
+  std::shared_ptr<const exec::TextCodes> codes = exec::text_codes_of(pipeline.files, column.field_id);
+  if (codes == nullptr) return false;
+  column.as_codes = true;
+  column.type = {TypeKind::kUInt32};
+  if (reads_elsewhere(pipeline, place)) {
+    expr.column = static_cast<uint32_t>(columns.size());
+    columns.push_back(std::move(column));
+    device.codes.push_back(std::move(codes));
+    device.arrays.emplace_back();
+  } else {
+    columns[place] = std::move(column);
+    device.codes[place] = std::move(codes);
+  }
+  return true;
 }
 
 }  // namespace
@@ -73,25 +110,17 @@ DevicePipeline to_device(const Pipeline& pipeline) {
       device.reason = "a key that is an expression of strings";
       return device;
     }
-    const uint32_t place = key.column;
-    PipelineColumn column = device.pipeline.columns[place];
-    key.type = Physical::kU32;
-    if (column.as_codes) continue;  // a key twice
-    std::shared_ptr<const exec::TextCodes> codes = exec::text_codes_of(pipeline.files, column.field_id);
-    if (codes == nullptr) {
-      device.reason = "column " + column.name + " is a key of strings without a dictionary";
+    if (!read_codes(key, pipeline, device)) {
+      device.reason = "column " + pipeline.columns[key.column].name + " is a key of strings without a dictionary";
       return device;
     }
-    column.as_codes = true;
-    column.type = {TypeKind::kUInt32};
-    if (reads_elsewhere(pipeline, place)) {
-      key.column = static_cast<uint32_t>(device.pipeline.columns.size());
-      device.pipeline.columns.push_back(std::move(column));
-      device.codes.push_back(std::move(codes));
-      device.arrays.emplace_back();
-    } else {
-      device.pipeline.columns[place] = std::move(column);
-      device.codes[place] = std::move(codes);
+  }
+  for (size_t i = 0; i < pipeline.aggregates.size(); ++i) {
+    if (!takes_codes(pipeline, pipeline.aggregates[i])) continue;
+    Expr& argument = device.pipeline.aggregates[i].arg;
+    if (!read_codes(argument, pipeline, device)) {
+      device.reason = "column " + pipeline.columns[argument.column].name + " has strings without a dictionary";
+      return device;
     }
   }
   return device;
