@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "basalt/core/error.h"
+#include "codec/strings/regexp.h"
 #include "core/case_mapping.h"
 #include "core/utf8.h"
 #include "exec/evaluate_steps.h"
@@ -137,6 +138,24 @@ Vector run_replace(Step& step, TileInput& input) {
   return made.finish(texts.valid);
 }
 
+Vector run_regexp_replace(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
+  const auto* texts = a.as<std::string_view>();
+  const std::vector<Expr>& args = step.expr->args;
+  const strings::Regexp regexp(args[1].literal.bytes, strings::Regexp::For::kMatches);
+  const std::string& replacement = args[2].literal.bytes;
+  const bool all = args[3].literal.integer != 0;
+  MadeTexts made(step);
+  std::string replaced;
+  for (uint32_t i = 0; i < input.rows(); ++i) {
+    replaced.clear();
+    if (a.valid == nullptr || a.valid[i] != 0) strings::append_replaced(regexp, texts[i], replacement, all, replaced);
+    made.add(replaced);
+    made.end_row();
+  }
+  return made.finish(a.valid);
+}
+
 Vector run_position(Step& step, TileInput& input) {
   const Texts texts = texts_of(step, input);
   auto* out = room<int32_t>(step.data);
@@ -222,6 +241,7 @@ Vector run_text_function(Step& step, TileInput& input) {
     case ExprOp::kLower: return run_case_change(step, input);
     case ExprOp::kConcat: return run_concat(step, input);
     case ExprOp::kReplace: return run_replace(step, input);
+    case ExprOp::kRegexpReplace: return run_regexp_replace(step, input);
     case ExprOp::kTrim: return run_trim(step, input);
     default: return run_position(step, input);
   }

@@ -76,7 +76,8 @@ inline ExprKind kind_of(ExprOp op) {
     case ExprOp::kConcat:
     case ExprOp::kTrim:
     case ExprOp::kPosition:
-    case ExprOp::kReplace: return ExprKind::kTextFunction;
+    case ExprOp::kReplace:
+    case ExprOp::kRegexpReplace: return ExprKind::kTextFunction;
     case ExprOp::kAnd:
     case ExprOp::kOr: return ExprKind::kConnective;
     case ExprOp::kNot: return ExprKind::kNot;

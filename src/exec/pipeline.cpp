@@ -151,7 +151,9 @@ std::vector<Value> run_pipeline(const Pipeline& pipeline, const RunOptions& opti
     try {
       values = backend->run(pipeline, options, filled);
     } catch (const Error& error) {
-      if (options.device != Device::kAuto || error.code() != ErrorCode::kOutOfMemory) throw;
+      // What only the values show that the device cannot do, too.
+      const bool other_device = error.code() == ErrorCode::kOutOfMemory || error.code() == ErrorCode::kUnsupported;
+      if (options.device != Device::kAuto || !other_device) throw;
       why_cpu = error.what();
       backend = nullptr;
     }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "basalt/core/error.h"
+#include "codec/strings/regexp.h"
 #include "exec/calendar.h"
 #include "exec/evaluate.h"
 #include "exec/expr_kind.h"
@@ -306,7 +307,24 @@ void check_number_function(const Expr& expr) {
   if (expr.type != Physical::kI8) fail("a sign that is not of 8 bits");
 }
 
+void check_regexp_replace(const Expr& expr) {
+  check_arity(expr, 4, 4);
+  const std::vector<Expr>& args = expr.args;
+  const bool constants = is_constant(args[1], Physical::kBytes) && is_constant(args[2], Physical::kBytes) &&
+                         is_constant(args[3], Physical::kI64);
+  if (!constants || expr.type != Physical::kBytes || args[0].type != Physical::kBytes) {
+    fail("regexp_replace of something else than a string and constants");
+  }
+  try {
+    const strings::Regexp regexp(args[1].literal.bytes, strings::Regexp::For::kMatches);
+    strings::check_replacement(args[2].literal.bytes, regexp.groups());
+  } catch (const Error& error) {
+    fail(std::string("a regular expression: ") + error.what());
+  }
+}
+
 void check_text(const Expr& expr) {
+  if (expr.op == ExprOp::kRegexpReplace) return check_regexp_replace(expr);
   if (expr.op == ExprOp::kSubstring) return check_substring(expr);
   if (expr.op != ExprOp::kLength && expr.op != ExprOp::kByteLength) return check_text_function(expr);
   check_arity(expr, 1, 1);

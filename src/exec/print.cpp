@@ -86,6 +86,7 @@ const char* function_name(ExprOp op) {
     case ExprOp::kConcat: return "concat";
     case ExprOp::kPosition: return "strpos";
     case ExprOp::kReplace: return "replace";
+    case ExprOp::kRegexpReplace: return "regexp_replace";
     default: return nullptr;
   }
 }

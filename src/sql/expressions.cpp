@@ -219,9 +219,10 @@ Expr Lowering::function(const Function& expression) const {
     }
   }
   using Kind = std::optional<Expr> (Lowering::*)(const Function&) const;
-  for (const Kind kind : {&Lowering::like, &Lowering::regexp, &Lowering::text_function, &Lowering::made_text,
-                          &Lowering::date_arithmetic, &Lowering::date_function, &Lowering::arithmetic,
-                          &Lowering::division, &Lowering::rounding, &Lowering::sign_or_extreme}) {
+  for (const Kind kind :
+       {&Lowering::like, &Lowering::regexp, &Lowering::regexp_replace, &Lowering::text_function, &Lowering::made_text,
+        &Lowering::date_arithmetic, &Lowering::date_function, &Lowering::arithmetic, &Lowering::division,
+        &Lowering::rounding, &Lowering::sign_or_extreme}) {
     if (auto lowered = (this->*kind)(expression)) return *std::move(lowered);
   }
   throw NotLowered("the function " + name);

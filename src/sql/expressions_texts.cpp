@@ -108,6 +108,26 @@ std::optional<Expr> Lowering::regexp(const Function& expression) const {
                    {std::move(text), literal(duckdb::Value(pattern), LogicalType::VARCHAR)});
 }
 
+// Of a pattern and a replacement that are constant; of options only 'g' is known.
+std::optional<Expr> Lowering::regexp_replace(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  const auto& children = expression.children;
+  if (name != "regexp_replace") return std::nullopt;
+  if (children.size() < 3 || children.size() > 4) throw NotLowered(name + " of " + std::to_string(children.size()));
+  const std::string options = children.size() == 4 ? constant_text(*children[3], name) : std::string();
+  if (!options.empty() && options != "g") throw NotLowered(name + " with options");
+  std::string pattern = constant_text(*children[1], name);
+  std::string replacement = constant_text(*children[2], name);
+  try {
+    strings::check_replacement(replacement, strings::Regexp(pattern, strings::Regexp::For::kMatches).groups());
+  } catch (const Error& error) {
+    throw NotLowered(name + ": " + error.what());
+  }
+  return make_expr(ExprOp::kRegexpReplace, Physical::kBytes,
+                   {lower(*children[0]), text_literal(std::move(pattern)), text_literal(std::move(replacement)),
+                    number_literal(Physical::kI64, options.empty() ? 0 : 1)});
+}
+
 // LIKE and what DuckDB's optimizer makes of it, in the one form that basalt::LikePattern has.
 std::optional<Expr> Lowering::like(const Function& expression) const {
   const std::string& name = expression.function.name;

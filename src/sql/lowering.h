@@ -38,6 +38,7 @@ class Lowering {
   std::optional<Expr> text_function(const Function& expression) const;  // expressions_texts.cpp
   std::optional<Expr> made_text(const Function& expression) const;
   std::optional<Expr> regexp(const Function& expression) const;
+  std::optional<Expr> regexp_replace(const Function& expression) const;
   std::optional<Expr> like(const Function& expression) const;
   std::optional<Expr> arithmetic(const Function& expression) const;  // expressions_numbers.cpp
   std::optional<Expr> division(const Function& expression) const;

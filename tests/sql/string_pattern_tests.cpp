@@ -4,6 +4,7 @@
 #include <random>
 
 #include "basalt/codec/string_test.h"
+#include "codec/strings/regexp.h"
 #include "sql/support.h"
 
 namespace basalt::testing {
@@ -132,6 +133,39 @@ TEST(StringPatterns, RegularExpressionsAnswerAsDuckDb) {
   expect_answers("regexp_matches(t.s, p.s)", texts, patterns,
                  [](const std::string& p) { return StringTest::regexp(p); });
   expect_answers("regexp_full_match(t.s, p.s)", texts, patterns, of_all);
+}
+
+TEST(StringPatterns, ReplacementsOfRegularExpressionsAreDuckDbs) {
+  std::mt19937_64 random(17);
+  const size_t scale = kQuick ? 1 : 4;
+  std::vector<std::string> texts{"", "aab", "a\nb"};
+  for (size_t i = 0; i < 50 * scale; ++i) texts.push_back(random_text(random, 8));
+  std::vector<std::string> patterns;
+  std::vector<strings::Regexp> regexps;
+  while (patterns.size() < 75 * scale) {
+    std::string pattern = "(" + random_regexp(random, 2) + ")";
+    if (random() % 3 == 0) pattern = "(.*?)" + pattern;
+    try {
+      regexps.emplace_back(pattern, strings::Regexp::For::kMatches);
+      patterns.push_back(std::move(pattern));
+    } catch (const Error&) {  // what may be empty is not repeated
+    }
+  }
+  Session session(session_options(Device::kCpu));
+  for (const bool all : {false, true}) {
+    const std::vector<std::string> answers =
+        rows_of(session, "select regexp_replace(t.s, p.s, '<\\1|\\0>', '" + std::string(all ? "g" : "") +
+                             "') || '.' from (values " + value_list(texts) + ") t(i, s), (values " +
+                             value_list(patterns) + ") p(i, s) order by p.i, t.i");
+    ASSERT_EQ(answers.size(), texts.size() * patterns.size());
+    for (size_t p = 0; p < patterns.size(); ++p) {
+      for (size_t t = 0; t < texts.size(); ++t) {
+        std::string replaced;
+        strings::append_replaced(regexps[p], texts[t], "<\\1|\\0>", all, replaced);
+        ASSERT_EQ(replaced + ".", answers[p * texts.size() + t]) << patterns[p] << " in " << texts[t];
+      }
+    }
+  }
 }
 
 // Signs in any order: what has an automaton is a pattern for DuckDB, too, and means the same.

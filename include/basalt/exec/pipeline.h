@@ -73,7 +73,10 @@ enum class ExprOp : uint8_t {
   kTrim,      // args[0] without the code points of args[1] at its front (args[2] & 1) and end (args[2] & 2): literals
   kPosition,  // where args[1] first begins in args[0], in code points from 1; 0: nowhere → kI64
   kReplace,   // args[0] with args[2] for every args[1], from its front
-  kAnd,       // any number of bool args
+  // args[0] with args[2], in which \0 to \9 are groups, for the first match of the pattern args[1], or for every one if
+  // args[3] is not 0: literals. See codec/strings/regexp.h; patterns that it does not understand are refused.
+  kRegexpReplace,
+  kAnd,  // any number of bool args
   kOr,
   kNot,
   kIsNull,

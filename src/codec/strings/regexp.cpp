@@ -27,12 +27,14 @@ struct Range {
 using Ranges = std::vector<Range>;
 
 struct Tree {
-  enum class Kind : uint8_t { kClass, kSequence, kAlternatives, kRepeat, kBegin, kEnd };
+  enum class Kind : uint8_t { kClass, kSequence, kAlternatives, kRepeat, kGroup, kBegin, kEnd };
   Kind kind;
   Ranges ranges;               // kClass: one code point of these
-  std::vector<Tree> children;  // kRepeat: one
+  std::vector<Tree> children;  // kRepeat, kGroup: one
   uint32_t least = 0;          // kRepeat
   uint32_t most = 0;
+  bool lazy = false;    // kRepeat: as seldom as it can
+  uint32_t number = 0;  // kGroup: from 1
 };
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorCode::kUnsupported, "a pattern with " + what); }
@@ -72,6 +74,7 @@ class Parser {
     if (!at_end()) refuse("a bracket that nothing opens");
     return tree;
   }
+  uint32_t groups() const { return groups_; }
 
  private:
   bool at_end() const { return at_ == text_.size(); }
@@ -131,13 +134,14 @@ class Parser {
     uint32_t most = kNoLimit;
     if (!take_repeat(least, most)) return what;
     if (what.kind == Tree::Kind::kBegin || what.kind == Tree::Kind::kEnd) refuse("a repeated ^ or $");
-    take('?');
+    const bool lazy = take('?');
     uint32_t again = 0;
     if (take_repeat(again, again)) refuse("a repeated repetition");
     Tree out{Tree::Kind::kRepeat, {}, {}};
     out.children.push_back(std::move(what));
     out.least = least;
     out.most = most;
+    out.lazy = lazy;
     return out;
   }
 
@@ -194,10 +198,16 @@ class Parser {
   }
 
   Tree group() {
-    if (take('?') && !take(':')) refuse("(?");
+    const bool unnumbered = take('?');
+    if (unnumbered && !take(':')) refuse("(?");
+    const uint32_t number = unnumbered ? 0 : ++groups_;
     Tree inside = alternatives();
     if (!take(')')) refuse("a bracket that nothing closes");
-    return inside;
+    if (unnumbered) return inside;
+    Tree out{Tree::Kind::kGroup, {}, {}};
+    out.children.push_back(std::move(inside));
+    out.number = number;
+    return out;
   }
 
   Ranges bracket_class() {
@@ -242,7 +252,33 @@ class Parser {
   std::string_view text_;
   size_t at_ = 0;
   uint32_t depth_ = 0;
+  uint32_t groups_ = 0;
 };
+
+bool may_be_empty(const Tree& tree) {
+  switch (tree.kind) {
+    case Tree::Kind::kClass: return false;
+    case Tree::Kind::kRepeat: return tree.least == 0 || may_be_empty(tree.children[0]);
+    case Tree::Kind::kAlternatives: return std::ranges::any_of(tree.children, may_be_empty);
+    default: return std::ranges::all_of(tree.children, may_be_empty);  // of no child: ^, $ and nothing at all
+  }
+}
+
+// A class of code points as one of bytes: where all beyond ASCII belong to it, or none. In a run of them it then does
+// not matter where code points end.
+std::optional<ByteSet> byte_set(const Ranges& ranges) {
+  ByteSet set;
+  uint32_t beyond = 0;  // code points
+  for (const Range& range : ranges) {
+    for (uint32_t byte = range.low; byte <= range.high && byte < 0x80; ++byte) set.add(static_cast<uint8_t>(byte));
+    if (range.high >= 0x80) beyond += range.high - std::max(range.low, 0x80u) + 1;
+  }
+  if (beyond == 0) return set;
+  // Ranges that overlap may count twice: then there is no set, and the class is taken code point by code point.
+  if (beyond != kLastCodePoint - 0x80 + 1) return std::nullopt;
+  for (uint32_t byte = 0x80; byte < 0x100; ++byte) set.add(static_cast<uint8_t>(byte));
+  return set;
+}
 
 // body(low, high, length): code points of so many bytes, each byte of which has any value between those of `low` and
 // `high`.
@@ -295,6 +331,8 @@ class Layout {
   using Node = Regexp::Node;
   using Kind = Regexp::Kind;
 
+  explicit Layout(Regexp::For wanted) : matches_(wanted == Regexp::For::kMatches) {}
+
   // The first node of `tree`, behind which the text goes on at `next`.
   uint32_t add(const Tree& tree, uint32_t next) {
     // Repetitions of nothing have no nodes.
@@ -304,6 +342,11 @@ class Layout {
       case Tree::Kind::kEnd: return node({Kind::kEnd, 0, 0, next});
       case Tree::Kind::kClass: return code_point(tree.ranges, next);
       case Tree::Kind::kRepeat: return repeat(tree, next);
+      case Tree::Kind::kGroup: {
+        if (!matches_) return add(tree.children[0], next);
+        const uint32_t end = node({Kind::kSave, 0, 0, next, 2 * tree.number + 1});
+        return node({Kind::kSave, 0, 0, add(tree.children[0], end), 2 * tree.number});
+      }
       case Tree::Kind::kSequence:
         for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) next = add(*child, next);
         return next;
@@ -323,6 +366,7 @@ class Layout {
   }
 
   std::vector<Node> nodes;
+  std::vector<ByteSet> sets;
 
  private:
   static constexpr uint32_t kMostAdded = 16 * Regexp::kMostNodes;
@@ -340,34 +384,67 @@ class Layout {
     return out ? *out : node({Kind::kByte, 1, 0, next});  // a class of nothing takes no byte
   }
 
+  // Goes on with one thing or the other, in the order that the repetition asks for.
+  uint32_t choice(const Tree& repeat, uint32_t again, uint32_t next) {
+    return node(repeat.lazy ? Node{Kind::kSplit, 0, 0, next, again} : Node{Kind::kSplit, 0, 0, again, next});
+  }
+
+  // What is repeated without end. `times` it must be there: one less where the loop begins with it.
+  uint32_t loop(const Tree& tree, uint32_t next, uint32_t& times) {
+    const Tree& what = tree.children[0];
+    const std::optional<ByteSet> set = what.kind == Tree::Kind::kClass ? byte_set(what.ranges) : std::nullopt;
+    if (matches_ && set) {
+      sets.push_back(*set);
+      return node(
+          {Kind::kRun, static_cast<uint8_t>(tree.lazy ? 1 : 0), 0, next, static_cast<uint32_t>(sets.size() - 1)});
+    }
+    if (matches_ && may_be_empty(what)) refuse("a repetition of what may be empty");
+    const uint32_t out = choice(tree, 0, next);
+    const uint32_t body = add(what, out);
+    (tree.lazy ? nodes[out].other : nodes[out].next) = body;
+    if (times == 0) return out;
+    --times;
+    return body;
+  }
+
   uint32_t repeat(const Tree& tree, uint32_t next) {
     const Tree& what = tree.children[0];
     uint32_t out = next;
     uint32_t times = tree.least;
     if (tree.most == kNoLimit) {
-      const uint32_t loop = node({Kind::kSplit, 0, 0, 0, next});
-      const uint32_t body = add(what, loop);
-      nodes[loop].next = body;
-      out = times > 0 ? body : loop;
-      if (times > 0) --times;
+      out = loop(tree, next, times);
     } else {
-      for (uint32_t i = tree.least; i < tree.most; ++i) out = node({Kind::kSplit, 0, 0, add(what, out), next});
+      for (uint32_t i = tree.least; i < tree.most; ++i) out = choice(tree, add(what, out), next);
     }
     for (; times > 0; --times) out = add(what, out);
     return out;
   }
 
+  bool matches_;
   uint32_t added_ = 0;
 };
 
 }  // namespace
 
-Regexp::Regexp(std::string_view pattern) {
-  const Tree tree = Parser(pattern).parse();
-  Layout layout;
+Regexp::Regexp(std::string_view pattern, For wanted) {
+  Parser parser(pattern);
+  const Tree tree = parser.parse();
+  groups_ = parser.groups();
+  if (wanted == For::kMatches && groups_ > kMostGroups) refuse("more than nine groups");
+  Layout layout(wanted);
   const uint32_t match = layout.node({Kind::kMatch});
   start_ = layout.add(tree, match);
   nodes_ = std::move(layout.nodes);
+  sets_ = std::move(layout.sets);
+}
+
+void check_replacement(std::string_view replacement, uint32_t groups) {
+  for (size_t i = 0; i < replacement.size(); ++i) {
+    if (replacement[i] != '\\') continue;
+    const char next = ++i < replacement.size() ? replacement[i] : '\0';
+    const bool group = next >= '0' && next <= '9' && static_cast<uint32_t>(next - '0') <= groups;
+    if (next != '\\' && !group) throw Error(ErrorCode::kUnsupported, "a replacement with a group that is not there");
+  }
 }
 
 }  // namespace basalt::strings

@@ -8,6 +8,7 @@
 
 #include "cuda/query/compact_groups.h"
 #include "cuda/query/statement_run.h"
+#include "cuda/query/statement_texts.h"
 #include "exec/aggregate.h"
 #include "exec/column_facts.h"
 #include "exec/cpu/column_builder.h"
@@ -68,6 +69,7 @@ Value kept_value(const Aggregate& aggregate, const device::GroupResult& result, 
   if (result.wide) return Value::of_integer(type, wide_integer(own[2], own[3]));
   return Value::of_integer(type, static_cast<int64_t>(own[2]));
 }
+bool is_text(const Field& field) { return physical_of(field.type) == Physical::kBytes; }
 
 Value finish_aggregate(const Aggregate& aggregate, const device::GroupResult& result, const uint64_t* words) {
   exec::AggregateState state;
@@ -116,6 +118,7 @@ std::vector<int32_t> StatementRun::find_magnitudes() {
   const std::vector<size_t> open = device::unmeasured_sums(pipeline_, stats);
   if (open.empty()) return {};
   device::DevicePipeline measure = device_;
+  measure.plan = nullptr;
   measure.pipeline.sink = Sink::kTotals;
   measure.pipeline.keys.clear();
   measure.pipeline.aggregates.clear();
@@ -341,48 +344,52 @@ uint64_t StatementRun::codes_behind(size_t key) const {
   return product;
 }
 
-// The list whose places an expression gives instead of strings.
-const exec::TextCodes* StatementRun::texts_of(const Expr& expr) const {
-  return expr.op == ExprOp::kColumn ? device_.codes[expr.column].get() : nullptr;
-}
-
 void StatementRun::put_keys(size_t index, const FoundGroups& found, exec::ColumnBuilder& column) const {
   const device::GroupsPlan& groups = *plan_->groups;
   const exec::KeyPart& part = groups.keys.parts()[index];
-  const exec::TextCodes* texts = texts_of(pipeline_.keys[index]);
+  const Expr& key = pipeline_.keys[index];
+  const bool text = is_text(pipeline_.output[index]);
+  std::vector<std::optional<uint32_t>> numbers;
   const uint64_t behind = groups.hashed() ? 1 : codes_behind(index);
   const uint64_t* words = found.keys.as<uint64_t>();
   for (uint64_t i = 0; i < found.count; ++i, words += found.key_words) {
     const uint64_t code = groups.hashed() ? part.code(words) : words[0] / behind % part.codes;
-    if (groups.hashed() ? part.is_null(words) : part.null_code && code == 0) {
+    const bool null = groups.hashed() ? part.is_null(words) : part.null_code && code == 0;
+    if (text) {
+      numbers.emplace_back();
+      if (!null) numbers.back() = static_cast<uint32_t>(exec::integer_of_code(part, code, 0));
+    } else if (null) {
       column.add_null();
-    } else if (texts != nullptr) {
-      column.add_text(texts->entries.at(static_cast<size_t>(exec::integer_of_code(part, code, 0))));
     } else if (part.kind == exec::KeyKind::kFloat) {
       column.add_real(exec::float_of_key(static_cast<int64_t>(code), part.type));
     } else {
       column.add_integer(exec::integer_of_code(part, code, part.two_words ? words[part.word + 1] : 0));
     }
   }
+  if (text) put_texts(key, numbers, column);
 }
 
-void StatementRun::put_results(size_t index, const FoundGroups& found, exec::ColumnBuilder& column) const {
-  const device::GroupsPlan& groups = *plan_->groups;
-  const Aggregate& aggregate = pipeline_.aggregates[index];
-  const bool counts = aggregate.op == AggregateOp::kCountStar || aggregate.op == AggregateOp::kCount;
-  const exec::TextCodes* texts = counts ? nullptr : texts_of(aggregate.arg);
-  const uint64_t* words = found.states.as<uint64_t>();
-  for (uint64_t i = 0; i < found.count; ++i, words += groups.words()) {
-    const Value value = finish_aggregate(aggregate, groups.results[index], words);
-    if (texts != nullptr && !value.null) {
-      column.add_text(texts->entries.at(static_cast<size_t>(value.integer)));
+void StatementRun::put_texts(const Expr& expr, const std::vector<std::optional<uint32_t>>& numbers,
+                             exec::ColumnBuilder& column) const {
+  const exec::TextCodes* listed = expr.op == ExprOp::kColumn ? device_.codes[expr.column].get() : nullptr;
+  std::vector<uint32_t> asked;
+  for (const std::optional<uint32_t>& number : numbers) {
+    if (number) asked.push_back(*number);
+  }
+  StringRows fetched;
+  if (listed == nullptr && !asked.empty()) fetched = fetch_texts(*texts_, asked, backend_.compute_);
+  size_t next = 0;
+  for (const std::optional<uint32_t>& number : numbers) {
+    if (!number) {
+      column.add_null();
     } else {
-      column.add_value(value);
+      column.add_text(listed != nullptr ? listed->entries.at(*number) : fetched.at(next++));
     }
   }
 }
 
 Table StatementRun::groups_table(const FoundGroups& found) {
+  const device::GroupsPlan& groups = *plan_->groups;
   Table table;
   table.rows = found.count;
   table.schema.fields = pipeline_.output;
@@ -393,15 +400,32 @@ Table StatementRun::groups_table(const FoundGroups& found) {
     if (i < pipeline_.keys.size()) {
       put_keys(i, found, column);
     } else {
-      put_results(i - pipeline_.keys.size(), found, column);
+      const size_t a = i - pipeline_.keys.size();
+      const uint64_t* words = found.states.as<uint64_t>();
+      std::vector<std::optional<uint32_t>> numbers;
+      for (uint64_t row = 0; row < table.rows; ++row, words += groups.words()) {
+        const Value value = finish_aggregate(pipeline_.aggregates[a], groups.results[a], words);
+        if (!is_text(pipeline_.output[i])) {
+          column.add_value(value);
+        } else {
+          numbers.emplace_back();
+          if (!value.null) numbers.back() = static_cast<uint32_t>(value.integer);
+        }
+      }
+      if (is_text(pipeline_.output[i])) put_texts(pipeline_.aggregates[a].arg, numbers, column);
     }
     table.columns[i] = column.take();
   };
-  if (table.rows <= kFewSlots) {
-    for (uint64_t i = 0; i < table.columns.size(); ++i) fill(i);
-  } else {
-    backend_.threads(options_.threads).parallel_for(table.columns.size(), fill);
+  // Strings come from the device, in its stream.
+  std::vector<uint64_t> others;
+  for (uint64_t i = 0; i < table.columns.size(); ++i) {
+    if (is_text(pipeline_.output[i]) || table.rows <= kFewSlots) {
+      fill(i);
+    } else {
+      others.push_back(i);
+    }
   }
+  backend_.threads(options_.threads).parallel_for(others.size(), [&](uint64_t i) { fill(others[i]); });
   return table;
 }
 
@@ -449,8 +473,10 @@ Table CudaBackend::run_groups(const Pipeline& pipeline, const RunOptions& option
   use_device();
   report = RunReport();
   report.device_name = name_;
-  const device::DevicePipeline device = device::to_device(pipeline);
-  return StatementRun(*this, device, options, report).run_groups();
+  const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
+  StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
+  statement.set_texts(numbered.texts.texts);
+  return statement.run_groups();
 }
 
 }  // namespace basalt::cuda

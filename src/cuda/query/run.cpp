@@ -8,12 +8,12 @@
 #include <unordered_set>
 
 #include "cuda/query/statement_run.h"
+#include "cuda/query/statement_texts.h"
 
 namespace basalt::cuda {
 
 namespace {
 
-constexpr uint64_t kGroupBytes = 4ull << 20;  // one copy; 75 µs on PCIe 5
 constexpr size_t kMostStatements = 64;
 
 using Clock = std::chrono::steady_clock;
@@ -99,15 +99,7 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
   batch.bytes = need;
   pending_ += need;
   if (loads.empty()) return true;
-  const uint64_t share = transferred / (2ull * std::max(1u, threads.size()));
-  const uint64_t group_bytes = std::clamp<uint64_t>(share, 1ull << 20, kGroupBytes);
-  for (ChunkLoad& load : loads) {
-    if (batch.groups.empty() || batch.groups.back().bytes + load.bytes > group_bytes) batch.groups.emplace_back();
-    LoadGroup& group = batch.groups.back();
-    load.offset = group.bytes;
-    group.bytes += load.bytes;
-    group.chunks.push_back(std::move(load));
-  }
+  batch.groups = group_loads(std::move(loads), threads.size());
   for (LoadGroup& group : batch.groups) {
     group.stream = backend_.copies_[groups_++ % backend_.copies_.size()];
     group.block = std::make_shared<DeviceBlock>(group.bytes, group.stream, backend_.compute_);
@@ -251,12 +243,28 @@ void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& wo
   parameters.work_count = work_count;
   put_groups(parameters);
   std::copy(plan_->literals.begin(), plan_->literals.end(), parameters.literals);
-  void* arguments[] = {&parameters};
+  for (size_t i = 0; i < plan_->lists.size(); ++i) {
+    const device::LiteralList& list = plan_->lists[i];
+    if (lists_.size() == i) {
+      lists_.push_back(upload(list.values.data(), list.values.size() * sizeof(int64_t), backend_.compute_));
+    }
+    parameters.literals[list.literal] = {reinterpret_cast<uint64_t>(lists_[i].data()), list.values.size()};
+  }
   begin.record(backend_.compute_);
+  if (plan_->rows) {
+    launch_rows(parameters);
+  } else {
+    start_kernel(parameters);
+  }
+  end.record(backend_.compute_);
+}
+
+void StatementRun::start_kernel(const device::Parameters& parameters) {
+  device::Parameters own = parameters;
+  void* arguments[] = {&own};
   check(cudaLaunchKernel(kernel_->function(), dim3(static_cast<unsigned>(kernel_->blocks)),
                          dim3(static_cast<unsigned>(kernel_->threads)), arguments, 0, backend_.compute_),
         "launching a kernel");
-  end.record(backend_.compute_);
 }
 
 // The first stream of copies waits for the others and says when all have ended so far.
@@ -272,14 +280,7 @@ void StatementRun::launch(Batch& batch, size_t index) {
   if (batch.load != nullptr) {
     batch.load->wait();
     batch.load.reset();
-    // What was loaded becomes part of the cache, and of this batch.
-    for (LoadGroup& group : batch.groups) {
-      std::vector<std::pair<ChunkKey, DeviceChunk>> entries;
-      for (ChunkLoad& load : group.chunks) {
-        entries.emplace_back(load.key, DeviceChunk{group.block, load.addresses, load.alphabet});
-      }
-      backend_.cache_.put(group.block, std::move(entries), run_);
-    }
+    for (const LoadGroup& group : batch.groups) keep_loaded(group, backend_.cache_, run_);
     for (size_t i = 0; i < batch.chunks.size(); ++i) {
       for (size_t column = 0; column < batch.chunks[i].size(); ++column) {
         DeviceChunk& chunk = batch.chunks[i][column];
@@ -338,6 +339,13 @@ void StatementRun::launch(Batch& batch, size_t index) {
   batch.groups.clear();
 }
 
+// Those from `first` on, of which some may be on their way.
+void StatementRun::drop_batches(size_t first) {
+  if (first >= batches_.size()) return;
+  batches_.erase(batches_.begin() + static_cast<ptrdiff_t>(first), batches_.end());
+  for (const Stream& copies : backend_.copies_) copies.synchronize();
+}
+
 void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
   backend_.results_.ensure(bytes);
   check(cudaMemcpyAsync(backend_.results_.data(), results.data(), bytes, cudaMemcpyDeviceToHost, backend_.compute_),
@@ -346,8 +354,10 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
 }
 
 void StatementRun::make_kernel() {
-  own_plan_ = device::plan_kernel(device_, find_magnitudes());
-  plan_ = &own_plan_;
+  const std::vector<int32_t> magnitudes = find_magnitudes();
+  const bool planned = device_.plan != nullptr && magnitudes.empty();
+  own_plan_ = planned ? device_.plan : std::make_shared<device::KernelPlan>(device::plan_kernel(device_, magnitudes));
+  plan_ = own_plan_.get();
   bool fresh = false;
   kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
   report_.compile_ms = fresh ? kernel_->compile_ms : 0;
@@ -357,6 +367,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
   make_kernel();
   limit_ = backend_.memory_limit(options_);
   take_group_memory();
+  rows_.budget = limit_ / 2;
   plan_chunks();
   plan_batches();
   size_t tiles = 0;
@@ -382,6 +393,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
       prepare_for(i);
       launch(batches_[i], i);
       if (options_.progress) options_.progress(static_cast<double>(i + 1) / static_cast<double>(batches_.size()));
+      if (has_enough_rows()) drop_batches(i + 1);
     }
     end_transfers();
     fetch_results(*results_, bytes);
@@ -441,7 +453,7 @@ void StatementRun::remember(const std::string& key) {
 }
 
 std::vector<Value> StatementRun::run_resident(Statement& statement) {
-  plan_ = &statement.plan;
+  plan_ = statement.plan.get();
   kernel_ = statement.kernel;
   report_.rows = statement.report.rows;
   report_.tiles = statement.report.tiles;
@@ -450,6 +462,7 @@ std::vector<Value> StatementRun::run_resident(Statement& statement) {
   limit_ = backend_.memory_limit(options_);
   if (table_slots_.empty()) table_slots_ = statement.table_slots;
   take_group_memory();
+  rows_.budget = limit_ / 2;
   clear_groups();
   const size_t record_words_all = static_cast<size_t>(kernel_->blocks) * record_words();
   const size_t sums = static_cast<size_t>(statement.work_count) * plan_->tile_sums;
@@ -470,8 +483,15 @@ std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& 
     use_device();
     report = RunReport();
     report.device_name = name_;
-    const device::DevicePipeline device = device::to_device(pipeline);
-    return StatementRun(*this, device, options, report).run();
+    const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
+    std::vector<Value> values = StatementRun(*this, *numbered.device, options, report, numbered.texts.arrays).run();
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Aggregate& aggregate = pipeline.aggregates[i];
+      const bool text = aggregate.op != AggregateOp::kCountStar && aggregate.op != AggregateOp::kCount &&
+                        aggregate.arg.type == Physical::kBytes;
+      if (text) values[i] = text_of(numbered, numbered.device->pipeline.aggregates[i].arg, values[i], compute_);
+    }
+    return values;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kOutOfRange) throw;
   }

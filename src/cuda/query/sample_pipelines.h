@@ -556,6 +556,73 @@ inline Sample date_functions() {
   return sample;
 }
 
+inline Field make_field(const std::string& name, DataType type) {
+  Field field;
+  field.name = name;
+  field.type = type;
+  return field;
+}
+
+// Rows that leave: columns with NULLs, an expression that may overflow, 128 bits, a predicate.
+inline Sample rows() {
+  Sample sample;
+  sample.name = "rows";
+  sample.most_instructions = 4000;
+  const TimeUnit us = TimeUnit::kMicro;
+  add_column(sample, "day", {TypeKind::kDate, 0, 0, us}, {"packed"}, 4, 8036, 10561, {12});
+  add_column(sample, "price", {TypeKind::kInt64, 0, 0, us}, {"packed"}, 4, 0, INT64_MAX, {33}, true);
+  add_column(sample, "weight", {TypeKind::kFloat64, 0, 0, us}, {"plain"}, 2, 0, 0, {});
+  add_column(sample, "total", {TypeKind::kDecimal, 38, 2, us}, {"packed"}, 4, 0, int128_t{1} << 100, {33});
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kRows;
+  p.has_filter = true;
+  p.filter = test(ExprOp::kLess, column(p, 0), integer(Physical::kI32, 9131));
+  p.rows = {column(p, 0), call(ExprOp::kAdd, Physical::kI64, {column(p, 1), integer(Physical::kI64, 1)}), column(p, 2),
+            column(p, 3), test(ExprOp::kLess, column(p, 1), integer(Physical::kI64, 500))};
+  for (const PipelineColumn& own : p.columns) p.output.push_back(make_field(own.name, own.type));
+  p.output.push_back(make_field("cheap", {TypeKind::kBool, 0, 0, us}));
+  return sample;
+}
+
+// The first rows of an order by several keys, of which only the numbers are kept.
+inline Sample first_rows() {
+  Sample sample;
+  sample.name = "first rows";
+  sample.most_instructions = 4000;
+  const TimeUnit us = TimeUnit::kMicro;
+  add_column(sample, "at", {TypeKind::kTimestamp, 0, 0, us}, {"packed"}, 4, 1'000'000'000, 1'100'000'000, {27});
+  add_column(sample, "heat", {TypeKind::kFloat32, 0, 0, us}, {"plain"}, 2, 0, 0, {}, true);
+  add_column(sample, "total", {TypeKind::kDecimal, 38, 2, us}, {"packed"}, 4, 0, int128_t{1} << 100, {33});
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kRows;
+  p.rows = {column(p, 0), column(p, 1), column(p, 2)};
+  p.order = {{0, true, false}, {1, false, true}, {2, true, false}};
+  p.limit = 10;
+  return sample;
+}
+
+// Strings by their numbers: a choice among two columns and a literal as a key, an extreme, a length.
+inline Sample numbers_of_strings() {
+  Sample sample;
+  sample.name = "numbers of strings";
+  sample.most_instructions = 6000;
+  const int128_t most = (int128_t{1} << 25) - 1;
+  add_column(sample, "engine", {TypeKind::kInt16, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 0, 90, {7});
+  add_column(sample, "referer", {TypeKind::kUInt32}, {"plain"}, 2, 0, most, {}, true);
+  add_column(sample, "url", {TypeKind::kUInt32}, {"plain"}, 2, 0, most, {});
+  add_column(sample, "url_length", {TypeKind::kInt64}, {"plain"}, 2, 0, INT32_MAX, {});
+  for (device::ColumnShapes& shapes : sample.columns) {
+    if (!shapes.validity.empty()) shapes.validity = {reader_of("plain", Physical::kU8)};
+  }
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kGroups;
+  const Expr none = test(ExprOp::kEqual, column(p, 0), integer(Physical::kI16, 0));
+  p.keys = {call(ExprOp::kCase, Physical::kU32, {none, column(p, 1), integer(Physical::kU32, 0)}), column(p, 2)};
+  p.aggregates = {aggregate(AggregateOp::kMin, column(p, 1)), aggregate(AggregateOp::kAvg, column(p, 3)),
+                  aggregate(AggregateOp::kCountStar, {})};
+  return sample;
+}
+
 inline std::vector<Sample> all() {
   return {q6(),
           q1(),
@@ -565,6 +632,8 @@ inline std::vector<Sample> all() {
           wide_groups(),
           distinct_by("distinct values of few groups", 5, 8000),
           distinct_by("distinct values of many groups", int128_t{1} << 40, 8000),
+          rows(),
+          first_rows(),
           count_below(),
           learned_ranges(),
           sum_between("l3", TypeKind::kInt64, {}, 5400),
@@ -580,7 +649,8 @@ inline std::vector<Sample> all() {
           comments(),
           tests_of_strings(),
           number_functions(),
-          date_functions()};
+          date_functions(),
+          numbers_of_strings()};
 }
 
 }  // namespace basalt::samples

@@ -59,6 +59,11 @@ struct LoadGroup {
   std::shared_ptr<DeviceBlock> block;
 };
 
+// Copies of a size that keeps `threads` busy.
+std::vector<LoadGroup> group_loads(std::vector<ChunkLoad> loads, uint32_t threads);
+// What was loaded becomes part of the cache.
+void keep_loaded(const LoadGroup& group, ChunkCache& cache, uint64_t run);
+
 class PinnedSlots {
  public:
   explicit PinnedSlots(uint32_t most) : most_(most) {}

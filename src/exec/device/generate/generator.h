@@ -133,6 +133,14 @@ class Generator {
   int32_t exponent_of(const Aggregate& aggregate) const;
   uint32_t add_words(const std::vector<const char*>& kinds);
   std::string groups_types() const;
+  // Rows (rows.cpp): the words they are ordered by, the step that leaves the first of them, and the one that writes.
+  void plan_rows();
+  void plan_order();
+  bool is_in_word(uint32_t key, uint32_t word) const;
+  std::string order_word(uint32_t word, RowEmitter& rows);
+  std::string order_part(const OrderPart& part, RowEmitter& rows);
+  void write_first_rows();
+  void write_rows();
   void write_steps();
   std::string open_columns(const Needs& needs, const std::string& indent);
   std::string ask_text(uint32_t column, const std::string& indent) const;

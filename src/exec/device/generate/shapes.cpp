@@ -3,10 +3,12 @@
 #include <set>
 
 #include "basalt/core/error.h"
+#include "basalt/exec/expressions.h"
 #include "codec/validity/layout.h"
 #include "core/packed_tile.h"
 #include "exec/column_facts.h"
 #include "exec/device/generate/generate.h"
+#include "exec/device/generate/texts.h"
 
 namespace basalt::device {
 
@@ -39,94 +41,24 @@ void add_once(std::vector<DeviceReader>& list, const DeviceReader& reader) {
 
 }  // namespace
 
-namespace {
-
-bool reads(const Expr& expr, uint32_t column) {
-  if (expr.op == ExprOp::kColumn) return expr.column == column;
-  return std::ranges::any_of(expr.args, [&](const Expr& arg) { return reads(arg, column); });
-}
-
-// Whether an aggregate of groups does with codes of strings what it would do with these: all but plain counts, which
-// need neither.
-bool takes_codes(const Pipeline& pipeline, const Aggregate& aggregate) {
-  if (pipeline.sink != Sink::kGroups || aggregate.op == AggregateOp::kCountStar) return false;
-  if (aggregate.arg.op != ExprOp::kColumn || aggregate.arg.type != Physical::kBytes) return false;
-  return aggregate.op != AggregateOp::kCount || aggregate.distinct;
-}
-
-// Whether a column is read other than by its codes.
-bool reads_elsewhere(const Pipeline& pipeline, uint32_t column) {
-  if (pipeline.has_filter && reads(pipeline.filter, column)) return true;
-  if (std::ranges::any_of(pipeline.aggregates, [&](const Aggregate& aggregate) {
-        const bool reads_argument = aggregate.op != AggregateOp::kCountStar && !takes_codes(pipeline, aggregate) &&
-                                    reads(aggregate.arg, column);
-        return reads_argument || (aggregate.filter && reads(*aggregate.filter, column));
-      })) {
-    return true;
-  }
-  return std::ranges::any_of(pipeline.keys,
-                             [&](const Expr& key) { return key.op != ExprOp::kColumn && reads(key, column); });
-}
-
-// Makes an expression that is a column of strings read their codes. False if some chunk has none.
-bool read_codes(Expr& expr, const Pipeline& pipeline, DevicePipeline& device) {
-  const uint32_t place = expr.column;
-  std::vector<PipelineColumn>& columns = device.pipeline.columns;
-  PipelineColumn column = pipeline.columns[place];
-  expr.type = Physical::kU32;
-  const auto known = std::ranges::find_if(
-      columns, [&](const PipelineColumn& other) { return other.as_codes && other.field_id == column.field_id; });
-  if (known != columns.end()) {
-    expr.column = static_cast<uint32_t>(known - columns.begin());
-    return true;
-  }
-  std::shared_ptr<const exec::TextCodes> codes = exec::text_codes_of(pipeline.files, column.field_id);
-  if (codes == nullptr) return false;
-  column.as_codes = true;
-  column.type = {TypeKind::kUInt32};
-  if (reads_elsewhere(pipeline, place)) {
-    expr.column = static_cast<uint32_t>(columns.size());
-    columns.push_back(std::move(column));
-    device.codes.push_back(std::move(codes));
-    device.arrays.emplace_back();
-  } else {
-    columns[place] = std::move(column);
-    device.codes[place] = std::move(codes);
-  }
-  return true;
-}
-
-}  // namespace
-
-DevicePipeline to_device(const Pipeline& pipeline) {
+DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known) {
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0, known);
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());
   device.arrays.resize(pipeline.columns.size());
   device.rows = exec::row_count(pipeline);
   for (Expr& key : device.pipeline.keys) {
-    if (key.type != Physical::kBytes) continue;
-    if (key.op != ExprOp::kColumn) {
-      device.reason = "a key that is an expression of strings";
-      return device;
-    }
-    if (!read_codes(key, pipeline, device)) {
-      device.reason = "column " + pipeline.columns[key.column].name + " is a key of strings without a dictionary";
-      return device;
-    }
+    if (key.type != Physical::kBytes || key.op != ExprOp::kColumn) continue;
+    const std::optional<uint32_t> codes = add_code_column(device, key.column);
+    if (codes) key = column_reference(*codes, Physical::kU32);
   }
-  for (size_t i = 0; i < pipeline.aggregates.size(); ++i) {
-    if (!takes_codes(pipeline, pipeline.aggregates[i])) continue;
-    Expr& argument = device.pipeline.aggregates[i].arg;
-    if (!read_codes(argument, pipeline, device)) {
-      device.reason = "column " + pipeline.columns[argument.column].name + " has strings without a dictionary";
-      return device;
-    }
-  }
+  TextNumbering(device, known).rewrite();
   return device;
 }
 
 DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows) {
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, arrays, rows);
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());

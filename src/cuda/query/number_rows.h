@@ -1,0 +1,31 @@
+// From the numbers of texts to those of rows.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cuda/query/chunk_texts.h"
+
+namespace basalt::cuda {
+
+// Rows of a chunk, and where their numbers go.
+struct RowsToNumber {
+  TextRows rows;
+  const uint32_t* numbers = nullptr;  // of its list of texts
+  uint64_t texts = 0;                 // how many these are
+  uint64_t first_row = 0;
+};
+
+// Writes numbers of all rows, and the bytes that say which are not NULL unless `validity` is nullptr. *fault becomes 1
+// where a code has no text.
+void number_rows(const std::vector<RowsToNumber>& chunks, uint32_t* numbers, uint8_t* validity, uint32_t* fault,
+                 cudaStream_t stream);
+
+// to[i] = values[numbers[i]]; numbers beyond `count` give 0.
+template <typename T>
+void look_up(const uint32_t* numbers, uint64_t rows, const T* values, uint64_t count, T* to, cudaStream_t stream);
+
+// Which of `count` numbers some row has: a byte for each. Numbers beyond are ignored.
+DeviceBuffer mark_used(const uint32_t* numbers, uint64_t rows, uint64_t count, cudaStream_t stream);
+
+}  // namespace basalt::cuda

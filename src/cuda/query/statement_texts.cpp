@@ -1,0 +1,353 @@
+#include "cuda/query/statement_texts.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "cuda/codec/gather_strings.h"
+#include "cuda/query/chunk_texts.h"
+#include "cuda/query/number_rows.h"
+#include "cuda/query/text_functions_run.h"
+#include "cuda/query/text_lengths.h"
+
+namespace basalt::cuda {
+
+namespace {
+
+// What decoding and numbering take beside the text, for each row: places, hashes, a table twice as large.
+constexpr uint64_t kBytesPerRow = 80;
+constexpr uint64_t kLeastBatch = 64ull << 20;
+
+bool has_nulls(const Pipeline& pipeline, uint32_t field_id) {
+  return std::ranges::any_of(pipeline.files, [&](const auto& file) {
+    const std::vector<ColumnChunkInfo>& chunks = file->column(field_id).chunks;
+    return std::ranges::any_of(chunks, [](const ColumnChunkInfo& info) { return info.nodes[0].codec->holds_nulls(); });
+  });
+}
+
+std::shared_ptr<const DeviceTexts> as_device_texts(DeviceStrings strings) {
+  auto out = std::make_shared<DeviceTexts>();
+  out->count = strings.count;
+  out->offsets = std::move(strings.offsets);
+  out->bytes = std::move(strings.bytes);
+  return out;
+}
+
+}  // namespace
+
+TextsRun::TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const RunOptions& options,
+                   RunReport& report)
+    : backend_(backend),
+      device_(device),
+      pipeline_(device.pipeline),
+      options_(options),
+      report_(report),
+      stream_(backend.compute_),
+      pool_(backend.compute_) {}
+
+// Whether statistics leave some row of the chunk.
+bool TextsRun::may_match(const File& file, uint32_t chunk) const {
+  if (!options_.prune || !pipeline_.has_filter) return true;
+  std::vector<const ColumnChunkInfo*> infos;
+  std::vector<const Statistics*> stats;
+  for (size_t i = 0; i < pipeline_.columns.size(); ++i) {
+    infos.push_back(device_.arrays[i] ? nullptr : &file.column(pipeline_.columns[i].field_id).chunks.at(chunk));
+    stats.push_back(infos[i] == nullptr ? nullptr : &infos[i]->stats);
+  }
+  const Decision whole = decide(pipeline_.filter, stats);
+  if (whole != Decision::kUnknown) return whole == Decision::kAll;
+  const uint32_t tiles = tile_count(file.chunks()[chunk].rows);
+  for (uint32_t zone = 0; zone * kTilesPerZone < tiles; ++zone) {
+    for (size_t i = 0; i < infos.size(); ++i) {
+      stats[i] = infos[i] != nullptr && zone < infos[i]->zones.size() ? &infos[i]->zones[zone] : nullptr;
+    }
+    if (decide(pipeline_.filter, stats) != Decision::kNone) return true;
+  }
+  return false;
+}
+
+void TextsRun::place_chunks() {
+  for (const auto& file : pipeline_.files) {
+    for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) {
+      const uint64_t rows = file->chunks()[chunk].rows;
+      if (rows > 0 && may_match(*file, chunk)) places_.push_back({file, chunk, rows_});
+      rows_ += uint64_t{tile_count(rows)} * kTileRows;
+    }
+  }
+}
+
+// The chunks of a column on the device, loaded where they are not there yet.
+std::vector<TextChunk> TextsRun::load(const std::vector<Place>& places, uint32_t field_id) {
+  std::vector<TextChunk> out;
+  std::vector<ChunkKey> keys;
+  std::vector<ChunkLoad> loads;
+  uint64_t bytes = 0;
+  for (const Place& place : places) {
+    const ColumnInfo& column = place.file->column(field_id);
+    if (place.chunk >= column.chunks.size() ||
+        column.chunks[place.chunk].rows != place.file->chunks()[place.chunk].rows) {
+      throw Error(ErrorCode::kCorrupt,
+                  place.file->name() + ": column " + column.path + " has other rows than its table");
+    }
+    out.push_back({&column.chunks[place.chunk], {}});
+    report_.encoded_bytes_read += column.chunks[place.chunk].encoded_bytes;
+    keys.push_back(backend_.chunk_keys(place.file, field_id)[place.chunk]);
+    if (const DeviceChunk* found = backend_.cache_.find(keys.back(), run_)) {
+      out.back().chunk = *found;
+      continue;
+    }
+    const bool asked = std::ranges::any_of(loads, [&](const ChunkLoad& load) { return load.key == keys.back(); });
+    if (asked) continue;  // a file that is listed twice
+    ChunkLoad load;
+    load.file = place.file.get();
+    load.field_id = field_id;
+    load.chunk = place.chunk;
+    load.key = keys.back();
+    load.bytes = load_bytes(column.chunks[place.chunk]);
+    bytes += load.bytes;
+    loads.push_back(std::move(load));
+  }
+  if (loads.empty()) return out;
+  if (!backend_.cache_.make_room(bytes, limit_, run_)) {
+    throw Error(ErrorCode::kOutOfMemory, "strings need " + std::to_string(bytes >> 10) +
+                                             " KiB on the device, more than the limit of " +
+                                             std::to_string(limit_ >> 10) + " KiB");
+  }
+  ThreadPool& threads = backend_.threads(options_.threads);
+  std::vector<LoadGroup> groups = group_loads(std::move(loads), threads.size());
+  for (size_t i = 0; i < groups.size(); ++i) {
+    groups[i].stream = backend_.copies_[i % backend_.copies_.size()];
+    groups[i].block = std::make_shared<DeviceBlock>(groups[i].bytes, groups[i].stream, backend_.compute_);
+  }
+  report_.bytes_transferred += bytes;
+  try {
+    BatchLoad(threads, *backend_.slots_, backend_.alphabets_, backend_.device_, options_.cancel, groups).wait();
+  } catch (...) {
+    // Copies that are under way write to memory that is given back now.
+    for (const Stream& copies : backend_.copies_) cudaStreamSynchronize(copies);
+    throw;
+  }
+  for (const LoadGroup& group : groups) keep_loaded(group, backend_.cache_, run_);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i].chunk.block == nullptr) out[i].chunk = *backend_.cache_.find(keys[i], run_);
+  }
+  for (const Stream& copies : backend_.copies_) {
+    backend_.transfer_end_.record(copies);
+    check(cudaStreamWaitEvent(stream_, backend_.transfer_end_, 0), "ordering streams");
+  }
+  return out;
+}
+
+void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) {
+  const std::vector<TextChunk> chunks = load(places, column.field_id);
+  const DecodedTexts decoded = decode_texts(chunks, backend_.modules_, stream_);
+  std::vector<TextPool::List> lists;
+  std::vector<uint64_t> firsts;
+  uint64_t texts = 0;
+  for (const DecodedTexts::List& list : decoded.texts) {
+    lists.push_back({list.at, list.count});
+    firsts.push_back(texts);
+    texts += list.count;
+  }
+  const DeviceBuffer numbers = pool_.intern(lists);
+  std::vector<RowsToNumber> rows;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const TextRows& chunk = decoded.chunks[i];
+    rows.push_back(
+        {chunk, numbers.as<uint32_t>() + firsts[chunk.texts], lists[chunk.texts].count, places[i].first_row});
+  }
+  number_rows(rows, column.numbers.as<uint32_t>(), column.validity.as<uint8_t>(), decoded.fault.as<uint32_t>(),
+              stream_);
+  // Texts of damaged values are anything, but lie inside their memory: it is enough to look now.
+  if (fetch(decoded.fault.as<uint32_t>(), stream_) == 0) return;
+  const Error damage(ErrorCode::kCorrupt, "its values break the rules of their encoding");
+  throw damage.within(places[0].file->name() + ": column " + places[0].file->column(column.field_id).path);
+}
+
+void TextsRun::for_each_batch(uint32_t field_id, const std::function<void(const std::vector<Place>&)>& f) {
+  const uint64_t most = std::max(kLeastBatch, limit_ / 8);
+  std::vector<Place> batch;
+  uint64_t bytes = 0;
+  for (const Place& place : places_) {
+    const ColumnChunkInfo& info = place.file->column(field_id).chunks.at(place.chunk);
+    const uint64_t more = info.plain_bytes + info.rows * kBytesPerRow;
+    if (!batch.empty() && bytes + more > most) {
+      f(batch);
+      batch.clear();
+      bytes = 0;
+    }
+    if (options_.cancel != nullptr) options_.cancel->check();
+    batch.push_back(place);
+    bytes += more;
+  }
+  if (!batch.empty()) f(batch);
+}
+
+// Lengths that lie beside the strings, of a column whose strings nobody needs.
+bool TextsRun::is_stored_length(const device::TextArray& array) const {
+  const Expr& function = array.function;
+  if (function.op != ExprOp::kByteLength || function.args[0].op != ExprOp::kColumn) return false;
+  const bool alone = std::ranges::none_of(device_.texts.arrays, [&](const auto& other) {
+    return other && other->field_id == array.field_id && other->function.op != ExprOp::kByteLength;
+  });
+  return alone && std::ranges::all_of(places_, [&](const Place& place) {
+           return stores_lengths(place.file->column(array.field_id).chunks.at(place.chunk));
+         });
+}
+
+ArrayAddresses TextsRun::measured(uint32_t field_id) {
+  DeviceBuffer lengths(rows_ * sizeof(int64_t), stream_);
+  DeviceBuffer validity(has_nulls(pipeline_, field_id) ? rows_ : 0, stream_);
+  for_each_batch(field_id, [&](const std::vector<Place>& batch) {
+    std::vector<TextChunk> chunks = load(batch, field_id);
+    std::vector<ChunkToMeasure> placed;
+    for (size_t i = 0; i < batch.size(); ++i) placed.push_back({std::move(chunks[i]), batch[i].first_row});
+    measure_texts(placed, lengths.as<int64_t>(), validity.as<uint8_t>(), backend_.modules_, stream_);
+  });
+  const ArrayAddresses out{reinterpret_cast<uint64_t>(lengths.data()), reinterpret_cast<uint64_t>(validity.data())};
+  out_.memory.push_back(std::move(lengths));
+  out_.memory.push_back(std::move(validity));
+  return out;
+}
+
+const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
+  for (const Numbered& column : columns_) {
+    if (column.field_id == field_id) return column;
+  }
+  Numbered column;
+  column.field_id = field_id;
+  // Rows of chunks that statistics rule out, and behind the end of chunks, have a number that no string has.
+  column.numbers = DeviceBuffer(rows_ * sizeof(uint32_t), stream_);
+  if (rows_ > 0) {
+    check(cudaMemsetAsync(column.numbers.data(), 0xFF, rows_ * sizeof(uint32_t), stream_), "clearing numbers");
+  }
+  if (has_nulls(pipeline_, field_id)) column.validity = DeviceBuffer(rows_, stream_);
+  for_each_batch(field_id, [&](const std::vector<Place>& batch) { number_batch(batch, column); });
+  columns_.push_back(std::move(column));
+  return columns_.back();
+}
+
+// Numbers and results of functions by row, for every column of the pipeline that asks for them.
+void TextsRun::finish_arrays() {
+  const std::vector<std::optional<device::TextArray>>& arrays = device_.texts.arrays;
+  const uint64_t distinct = pool_.count();
+  // Results that are strings become part of the pool, too; all are there before it is put in order.
+  std::vector<DeviceBuffer> result_numbers(arrays.size());
+  std::vector<DeviceBuffer> result_values(arrays.size());
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (!arrays[i] || arrays[i]->function.op == ExprOp::kColumn || is_stored_length(*arrays[i])) continue;
+    // Strings of other columns are none of its business: the device may not know what it does with them.
+    const Numbered& column = numbered(arrays[i]->field_id);
+    const DeviceBuffer used = mark_used(column.numbers.as<uint32_t>(), rows_, distinct, stream_);
+    TextResults results = evaluate_texts(arrays[i]->function, pool_.texts(), distinct, used.as<uint8_t>(), stream_);
+    result_values[i] = std::move(results.values);
+    if (arrays[i]->function.type != Physical::kBytes) continue;
+    result_numbers[i] = pool_.intern(
+        {{{results.strings.bytes.as<uint64_t>(), results.strings.offsets.as<int64_t>(), 0}, results.strings.count}});
+  }
+  out_.numbers.count = pool_.count();
+  for (uint32_t i = 0; i < device_.texts.literals.size(); ++i) out_.numbers.literals.push_back(i);
+  DeviceBuffer ranks;
+  DeviceStrings texts;
+  if (device_.texts.ordered) {
+    TextOrder order = order_texts(pool_.texts(), pool_.count(), stream_);
+    texts = gather_strings(pool_.texts(), order.numbers.as<uint32_t>(), pool_.count(), stream_);
+    ranks = std::move(order.ranks);
+    const Buffer of_literals = download(ranks, out_.numbers.literals.size() * sizeof(uint32_t), stream_);
+    std::ranges::copy(of_literals.span<uint32_t>(), out_.numbers.literals.begin());
+  } else {
+    texts = pool_.take();
+  }
+  const uint64_t count = texts.count;
+  const auto take_array = [&](DeviceBuffer values, const Numbered& column) {
+    ArrayAddresses addresses;
+    addresses.values = reinterpret_cast<uint64_t>(values.data());
+    addresses.validity = reinterpret_cast<uint64_t>(column.validity.data());
+    out_.memory.push_back(std::move(values));
+    return addresses;
+  };
+  out_.arrays.resize(arrays.size());
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (!arrays[i]) continue;
+    if (is_stored_length(*arrays[i])) {
+      out_.arrays[i] = measured(arrays[i]->field_id);
+      continue;
+    }
+    const Numbered& column = numbered(arrays[i]->field_id);
+    const auto* numbers = column.numbers.as<uint32_t>();
+    const auto map = [&]<typename T>(const uint32_t* from, const DeviceBuffer& values, uint64_t known, T) {
+      DeviceBuffer to(rows_ * sizeof(T), stream_);
+      look_up(from, rows_, values.as<T>(), known, to.template as<T>(), stream_);
+      return to;
+    };
+    DeviceBuffer result;
+    if (arrays[i]->function.type == Physical::kU8) {
+      result = map(numbers, result_values[i], distinct, uint8_t{});
+    } else if (arrays[i]->function.type != Physical::kBytes) {
+      result = map(numbers, result_values[i], distinct, int64_t{});
+    } else {
+      const bool is_column = arrays[i]->function.op == ExprOp::kColumn;
+      if (!is_column) result = map(numbers, result_numbers[i], distinct, uint32_t{});
+      const uint32_t* own = is_column ? numbers : result.as<uint32_t>();
+      if (ranks.data() != nullptr) {
+        result = map(own, ranks, count, uint32_t{});
+      } else if (is_column) {  // as they are
+        out_.arrays[i] = {reinterpret_cast<uint64_t>(numbers), reinterpret_cast<uint64_t>(column.validity.data())};
+        continue;
+      }
+    }
+    out_.arrays[i] = take_array(std::move(result), column);
+  }
+  out_.texts = as_device_texts(std::move(texts));
+}
+
+StatementTexts TextsRun::run() {
+  run_ = ++backend_.runs_;
+  limit_ = backend_.memory_limit(options_);
+  place_chunks();
+  pool_.add_literals(device_.texts.literals);
+  for (const std::optional<device::TextArray>& array : device_.texts.arrays) {
+    if (array && !is_stored_length(*array)) numbered(array->field_id);
+  }
+  finish_arrays();
+  for (Numbered& column : columns_) {
+    out_.memory.push_back(std::move(column.numbers));
+    out_.memory.push_back(std::move(column.validity));
+  }
+  return std::move(out_);
+}
+
+NumberedPipeline number_texts(CudaBackend& backend, std::shared_ptr<const device::DevicePipeline> stage,
+                              const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
+  NumberedPipeline out;
+  out.device = std::move(stage);
+  if (!out.device->reason.empty()) throw Error(ErrorCode::kUnsupported, out.device->reason);
+  if (out.device->texts.empty()) return out;
+  out.texts = TextsRun(backend, *out.device, options, report).run();
+  out.device = std::make_shared<const device::DevicePipeline>(device::to_device(pipeline, &out.texts.numbers));
+  return out;
+}
+
+StringRows fetch_texts(const DeviceTexts& texts, const std::vector<uint32_t>& numbers, cudaStream_t stream) {
+  StringRows out;
+  if (numbers.empty()) return out;
+  if (*std::ranges::max_element(numbers) >= texts.count) {
+    throw Error(ErrorCode::kInternal, "a number that no string has");
+  }
+  const DeviceBuffer wanted = upload(numbers.data(), numbers.size() * sizeof(uint32_t), stream);
+  const strings::Texts list{texts.bytes.as<uint64_t>(), texts.offsets.as<int64_t>(), 0};
+  const DeviceStrings found = gather_strings(list, wanted.as<uint32_t>(), numbers.size(), stream);
+  out.bytes = download(found.bytes, found.byte_count, stream);
+  const Buffer offsets = download(found.offsets, (numbers.size() + 1) * sizeof(int64_t), stream);
+  out.offsets.assign(offsets.as<int64_t>(), offsets.as<int64_t>() + numbers.size() + 1);
+  return out;
+}
+
+Value text_of(const NumberedPipeline& pipeline, const Expr& expr, const Value& number, cudaStream_t stream) {
+  if (number.null) return Value::of_null(Physical::kBytes);
+  const auto place = static_cast<uint32_t>(number.integer);
+  const exec::TextCodes* listed = expr.op == ExprOp::kColumn ? pipeline.device->codes[expr.column].get() : nullptr;
+  if (listed != nullptr) return Value::of_bytes(std::string(listed->entries.at(place)));
+  return Value::of_bytes(std::string(fetch_texts(*pipeline.texts.texts, {place}, stream).at(0)));
+}
+
+}  // namespace basalt::cuda

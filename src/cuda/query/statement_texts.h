@@ -1,0 +1,84 @@
+// Strings as values of one statement: its columns of strings are decoded, numbered and put through functions before its
+// kernel runs, which reads the numbers.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cuda/backend.h"
+#include "cuda/query/chunk_texts.h"
+#include "cuda/query/device_table.h"
+#include "cuda/query/statement_run.h"
+#include "cuda/query/text_pool.h"
+
+namespace basalt::cuda {
+
+struct StatementTexts {
+  device::TextNumbers numbers;
+  std::shared_ptr<const DeviceTexts> texts;  // by number
+  std::vector<ArrayAddresses> arrays;        // by column of the pipeline; empty if no column is an array
+  std::vector<DeviceBuffer> memory;
+};
+
+// The pipeline as its kernel runs, and what that reads.
+struct NumberedPipeline {
+  std::shared_ptr<const device::DevicePipeline> device;
+  StatementTexts texts;
+};
+// `stage`: the pipeline as it was planned without looking at data.
+NumberedPipeline number_texts(CudaBackend& backend, std::shared_ptr<const device::DevicePipeline> stage,
+                              const Pipeline& pipeline, const RunOptions& options, RunReport& report);
+
+// The strings that have these numbers, on the host. Numbers beyond the list are Error(kInternal).
+StringRows fetch_texts(const DeviceTexts& texts, const std::vector<uint32_t>& numbers, cudaStream_t stream);
+
+// The string that a value of the pipeline's expression stands for.
+Value text_of(const NumberedPipeline& pipeline, const Expr& expr, const Value& number, cudaStream_t stream);
+
+class TextsRun {
+ public:
+  TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const RunOptions& options, RunReport& report);
+  StatementTexts run();
+
+ private:
+  // A chunk of the files, and where its rows lie in arrays.
+  struct Place {
+    std::shared_ptr<const File> file;
+    uint32_t chunk = 0;
+    uint64_t first_row = 0;
+  };
+  // A column of strings: numbers of its rows, and which of them are not NULL.
+  struct Numbered {
+    uint32_t field_id = 0;
+    DeviceBuffer numbers;   // uint32
+    DeviceBuffer validity;  // bytes; nothing: no NULLs
+  };
+
+  void place_chunks();
+  bool may_match(const File& file, uint32_t chunk) const;
+  const Numbered& numbered(uint32_t field_id);
+  void number_batch(const std::vector<Place>& places, Numbered& column);
+  // Calls f with lists of chunks of a column that are worked on together.
+  void for_each_batch(uint32_t field_id, const std::function<void(const std::vector<Place>&)>& f);
+  bool is_stored_length(const device::TextArray& array) const;
+  ArrayAddresses measured(uint32_t field_id);
+  std::vector<TextChunk> load(const std::vector<Place>& places, uint32_t field_id);
+  void finish_arrays();
+
+  CudaBackend& backend_;
+  const device::DevicePipeline& device_;
+  const Pipeline& pipeline_;
+  const RunOptions& options_;
+  RunReport& report_;
+  cudaStream_t stream_;
+  uint64_t run_ = 0;
+  uint64_t limit_ = 0;
+  uint64_t rows_ = 0;  // of arrays
+  std::vector<Place> places_;
+  std::vector<Numbered> columns_;
+  TextPool pool_;
+  StatementTexts out_;
+};
+
+}  // namespace basalt::cuda

@@ -1,0 +1,349 @@
+#include "exec/device/generate/texts.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+#include "basalt/exec/expressions.h"
+#include "codec/device_names.h"
+#include "codec/dict/layout.h"
+#include "codec/fsst/layout.h"
+#include "codec/numbered/layout.h"
+#include "codec/strings/layout.h"
+#include "codec/strings/strings.h"
+#include "codec/tokens/layout.h"
+#include "codec/validity/layout.h"
+#include "exec/column_facts.h"
+#include "exec/string_tests.h"
+
+namespace basalt::device {
+
+namespace {
+
+bool is_text(const Expr& expr) { return expr.type == Physical::kBytes; }
+
+bool has_texts(const Expr& expr) { return is_text(expr) || std::ranges::any_of(expr.args, has_texts); }
+
+bool is_null_test_of_column(const Expr& expr) {
+  return (expr.op == ExprOp::kIsNull || expr.op == ExprOp::kIsNotNull) && expr.args[0].op == ExprOp::kColumn;
+}
+
+// Evaluated for each distinct string.
+bool is_text_function(ExprOp op) {
+  switch (op) {
+    case ExprOp::kLike:
+    case ExprOp::kRegexp:
+    case ExprOp::kLength:
+    case ExprOp::kByteLength:
+    case ExprOp::kSubstring:
+    case ExprOp::kSuffix:
+    case ExprOp::kUpper:
+    case ExprOp::kLower:
+    case ExprOp::kConcat:
+    case ExprOp::kTrim:
+    case ExprOp::kPosition:
+    case ExprOp::kReplace:
+    case ExprOp::kRegexpReplace: return true;
+    default: return false;
+  }
+}
+
+// The one column of strings that a tree of functions and literals reads.
+std::optional<uint32_t> only_column(const Expr& expr) {
+  if (expr.op == ExprOp::kColumn) return expr.column;
+  if (!is_text_function(expr.op)) return std::nullopt;
+  std::optional<uint32_t> found;
+  for (const Expr& arg : expr.args) {
+    if (arg.op == ExprOp::kLiteral && !arg.literal.null) continue;
+    const std::optional<uint32_t> column = only_column(arg);
+    if (!column || (found && found != column)) return std::nullopt;
+    found = column;
+  }
+  return found;
+}
+
+// Why a tree of functions cannot be evaluated on the device; empty: it can, unless strings have letters beyond ASCII.
+std::string why_no_function(const Expr& expr) {
+  if (expr.op == ExprOp::kConcat && expr.args.size() > kMostConcatenated) {
+    return "more than " + std::to_string(kMostConcatenated) + " strings put together";
+  }
+  if (expr.op == ExprOp::kLike || expr.op == ExprOp::kRegexp) {
+    const std::string& pattern = expr.args[1].literal.bytes;
+    const StringTest test = expr.op == ExprOp::kLike ? StringTest::like(pattern) : StringTest::regexp(pattern);
+    if (std::string reason = make_automaton(test).reason; !reason.empty()) return "a test of strings: " + reason;
+  }
+  for (const Expr& arg : expr.args) {
+    if (std::string reason = why_no_function(arg); !reason.empty()) return reason;
+  }
+  return {};
+}
+
+Expr of_column_zero(Expr expr) {
+  if (expr.op == ExprOp::kColumn) expr.column = 0;
+  for (Expr& arg : expr.args) arg = of_column_zero(std::move(arg));
+  return expr;
+}
+
+bool same(const Expr& a, const Expr& b) {
+  return a.op == b.op && a.type == b.type && a.column == b.column && a.literal.null == b.literal.null &&
+         a.literal.integer == b.literal.integer && a.literal.bytes == b.literal.bytes &&
+         std::ranges::equal(a.args, b.args, same);
+}
+
+bool compares_order(ExprOp op) {
+  return op == ExprOp::kLess || op == ExprOp::kLessEqual || op == ExprOp::kGreater || op == ExprOp::kGreaterEqual ||
+         op == ExprOp::kGreatest || op == ExprOp::kLeast;
+}
+
+// Whether an operation of numbers does for them what it does for strings.
+bool works_on_numbers(ExprOp op) {
+  return compares_order(op) || op == ExprOp::kEqual || op == ExprOp::kNotEqual || op == ExprOp::kDistinct ||
+         op == ExprOp::kNotDistinct || op == ExprOp::kIn || op == ExprOp::kCase || op == ExprOp::kCoalesce ||
+         op == ExprOp::kIsNull || op == ExprOp::kIsNotNull;
+}
+
+bool is_extreme(AggregateOp op) { return op == AggregateOp::kMin || op == AggregateOp::kMax; }
+
+DataType type_of_array(Physical type) {
+  switch (type) {
+    case Physical::kBytes: return {TypeKind::kUInt32};
+    case Physical::kU8: return {TypeKind::kBool};
+    default: return {TypeKind::kInt64};
+  }
+}
+
+// Calls f with every expression of the pipeline.
+void for_each_expression(Pipeline& pipeline, const std::function<void(Expr&)>& f) {
+  if (pipeline.has_filter) f(pipeline.filter);
+  for (Expr& key : pipeline.keys) f(key);
+  for (Expr& row : pipeline.rows) f(row);
+  for (Aggregate& aggregate : pipeline.aggregates) {
+    if (aggregate.filter) f(*aggregate.filter);
+    if (aggregate.op != AggregateOp::kCountStar) f(aggregate.arg);
+  }
+}
+
+void for_each_column(Expr& expr, const std::function<void(Expr&)>& f) {
+  if (expr.op == ExprOp::kColumn) f(expr);
+  for (Expr& arg : expr.args) for_each_column(arg, f);
+}
+
+std::string why_not_decode_fixed(const NodeView& node) {
+  if (node.codec == nullptr) return "an unknown codec";
+  const DeviceReader reader = node.codec->device_reader(node);
+  if (device_value_type(node.type).empty() || reader.empty()) return "an encoding without a device reader";
+  if (reader.scratch_bytes > kMostScratch) {
+    return "an encoding that needs more shared memory than a block of the GPU has";
+  }
+  return {};
+}
+
+std::string first_reason(std::initializer_list<std::string> reasons) {
+  for (const std::string& reason : reasons) {
+    if (!reason.empty()) return reason;
+  }
+  return {};
+}
+
+std::string why_not_decode_node(const NodeView& node) {
+  if (node.codec == nullptr) return "an unknown codec";
+  const std::string_view name = node.codec->name();
+  if (name == "dict") {
+    return first_reason(
+        {why_not_decode_fixed(node.children[dict::kCodes]), why_not_decode_node(node.children[dict::kEntries])});
+  }
+  if (name == "numbered") return why_not_decode_fixed(node.children[numbered::kNumbers]);
+  if (name != "strings") return std::string(name) + " has no decoder on the GPU";
+  const NodeView& bytes = node.children[strings::kBytes];
+  if (bytes.codec == nullptr) return "an unknown codec";
+  const std::string lengths = why_not_decode_fixed(node.children[strings::kLengths]);
+  const std::string_view codec = bytes.codec->name();
+  if (codec == "plain" || codec == "constant") return lengths;
+  if (codec == "fsst") return first_reason({lengths, why_not_decode_fixed(bytes.children[fsst::kCodeLengths])});
+  if (codec != "tokens") return std::string(codec) + " has no decoder on the GPU";
+  return first_reason({lengths, why_not_decode_fixed(bytes.children[tokens::kIds]),
+                       why_not_decode_fixed(bytes.children[tokens::kCounts]),
+                       why_not_decode_node(bytes.children[tokens::kEntries])});
+}
+
+}  // namespace
+
+std::string why_not_decode_texts(const ColumnChunkInfo& info) {
+  if (info.nodes.empty()) return "no values of its own";
+  const NodeView root = shape_of(info);
+  if (root.codec == nullptr) return "an unknown codec";
+  if (!root.codec->holds_nulls()) return why_not_decode_node(root);
+  if (root.children.size() != 2) return "no values of its own";
+  return first_reason(
+      {why_not_decode_fixed(root.children[validity::kValid]), why_not_decode_node(root.children[validity::kValues])});
+}
+
+std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column) {
+  Pipeline& pipeline = device.pipeline;
+  const PipelineColumn& texts = pipeline.columns[column];
+  for (uint32_t i = 0; i < pipeline.columns.size(); ++i) {
+    if (pipeline.columns[i].as_codes && pipeline.columns[i].field_id == texts.field_id) return i;
+  }
+  std::shared_ptr<const exec::TextCodes> codes = exec::text_codes_of(pipeline.files, texts.field_id);
+  if (codes == nullptr) return std::nullopt;
+  PipelineColumn added = texts;
+  added.as_codes = true;
+  added.type = {TypeKind::kUInt32};
+  pipeline.columns.push_back(std::move(added));
+  device.codes.push_back(std::move(codes));
+  device.arrays.emplace_back();
+  return static_cast<uint32_t>(pipeline.columns.size() - 1);
+}
+
+void TextNumbering::refuse(const std::string& reason) {
+  if (device_.reason.empty()) device_.reason = reason;
+}
+
+Expr TextNumbering::literal(const Value& value) {
+  Expr out;
+  out.type = Physical::kU32;
+  out.literal.type = Physical::kU32;
+  out.literal.null = value.null;
+  if (value.null) return out;
+  std::vector<std::string>& literals = device_.texts.literals;
+  const auto found = std::ranges::find(literals, value.bytes);
+  const auto place = static_cast<size_t>(found - literals.begin());
+  if (found == literals.end()) literals.push_back(value.bytes);
+  out.literal = Value::of_integer(Physical::kU32, known_ != nullptr ? known_->literals.at(place) : place);
+  return out;
+}
+
+Expr TextNumbering::array(uint32_t column, const Expr& function) {
+  Pipeline& pipeline = device_.pipeline;
+  std::vector<std::optional<TextArray>>& arrays = device_.texts.arrays;
+  const PipelineColumn texts = pipeline.columns[column];
+  const Expr wanted = of_column_zero(function);
+  const Physical type = is_text(function) ? Physical::kU32 : function.type;
+  for (uint32_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i] && arrays[i]->field_id == texts.field_id && same(arrays[i]->function, wanted)) {
+      return column_reference(i, type);
+    }
+  }
+  ArrayShape shape;
+  shape.type = type;
+  for (const auto& file : pipeline.files) {
+    for (const ColumnChunkInfo& chunk : file->column(texts.field_id).chunks) {
+      if (const std::string reason = why_not_decode_texts(chunk); !reason.empty()) {
+        refuse("column " + texts.name + " as a value: " + reason);
+        return column_reference(column, type);
+      }
+      shape.nullable = shape.nullable || chunk.nodes[0].codec->holds_nulls();
+    }
+  }
+  const Statistics known = exec::merged_statistics(pipeline, texts.field_id);
+  shape.stats.rows = known.rows;
+  shape.stats.null_count = known.null_count;
+  uint64_t most = INT32_MAX;  // of lengths and positions
+  if (is_text(function)) {
+    // Rounded up, so that kernels do not depend on the last string.
+    const uint64_t count = known_ != nullptr ? known_->count : device_.rows + device_.texts.literals.size();
+    most = std::min<uint64_t>(std::bit_ceil(std::max<uint64_t>(count, 1)), uint64_t{1} << 32) - 1;
+  } else if (type == Physical::kU8) {
+    most = 1;
+  }
+  shape.stats.min = Value::of_integer(type, 0);
+  shape.stats.max = Value::of_integer(type, static_cast<int128_t>(most));
+  pipeline.columns.push_back({texts.field_id, texts.name, type_of_array(function.type)});
+  device_.codes.emplace_back();
+  device_.arrays.emplace_back(std::move(shape));
+  arrays.resize(pipeline.columns.size());
+  arrays.back() = TextArray{texts.field_id, wanted};
+  return column_reference(static_cast<uint32_t>(pipeline.columns.size() - 1), type);
+}
+
+Expr TextNumbering::with_values(const Expr& expr) {
+  Expr out = expr;
+  if (is_text(expr)) out.type = Physical::kU32;
+  for (Expr& arg : out.args) arg = value(arg);
+  return out;
+}
+
+Expr TextNumbering::value(const Expr& expr) {
+  if (!has_texts(expr) || is_null_test_of_column(expr)) return expr;
+  if (expr.op == ExprOp::kLiteral) return literal(expr.literal);
+  if (expr.op == ExprOp::kColumn) return array(expr.column, expr);
+  if (is_text_function(expr.op)) {
+    const std::optional<uint32_t> column = only_column(expr);
+    const std::string reason = column ? why_no_function(expr) : "a function of more than one column of strings";
+    if (reason.empty()) return array(*column, expr);
+    refuse(reason);
+    return expr;
+  }
+  if (is_text(expr) || std::ranges::any_of(expr.args, is_text)) {
+    if (!works_on_numbers(expr.op)) {
+      refuse("strings in an expression");
+      return expr;
+    }
+    if (compares_order(expr.op)) need_order();
+  }
+  return with_values(expr);
+}
+
+Expr TextNumbering::predicate(const Expr& expr) {
+  if (!has_texts(expr) || exec::string_test_of(expr)) return expr;
+  if (expr.op != ExprOp::kAnd && expr.op != ExprOp::kOr && expr.op != ExprOp::kNot) return value(expr);
+  Expr out = expr;
+  for (Expr& arg : out.args) arg = predicate(arg);
+  return out;
+}
+
+void TextNumbering::rewrite() {
+  Pipeline& pipeline = device_.pipeline;
+  const FirstGroups& first = pipeline.first;
+  if (first.count != kAllRows && first.by.column < pipeline.keys.size() && is_text(pipeline.keys[first.by.column])) {
+    need_order();
+  }
+  if (pipeline.has_filter) pipeline.filter = predicate(pipeline.filter);
+  for (Expr& key : pipeline.keys) key = value(key);
+  for (Aggregate& aggregate : pipeline.aggregates) {
+    if (aggregate.filter) aggregate.filter = predicate(*aggregate.filter);
+    if (aggregate.op == AggregateOp::kCountStar) continue;
+    const bool only_counted = aggregate.op == AggregateOp::kCount && !aggregate.distinct;
+    if (only_counted && aggregate.arg.op == ExprOp::kColumn) continue;
+    // Codes of a dictionary are numbers in order already.
+    if (is_text(aggregate.arg) && aggregate.arg.op == ExprOp::kColumn) {
+      if (const std::optional<uint32_t> codes = add_code_column(device_, aggregate.arg.column)) {
+        aggregate.arg = column_reference(*codes, Physical::kU32);
+        continue;
+      }
+    }
+    if (is_text(aggregate.arg) && is_extreme(aggregate.op)) need_order();
+    aggregate.arg = value(aggregate.arg);
+  }
+  if (device_.reason.empty()) drop_unused();
+}
+
+void TextNumbering::drop_unused() {
+  Pipeline& pipeline = device_.pipeline;
+  std::vector<bool> used(pipeline.columns.size(), false);
+  for_each_expression(pipeline,
+                      [&](Expr& expr) { for_each_column(expr, [&](Expr& column) { used[column.column] = true; }); });
+  std::vector<uint32_t> places;
+  uint32_t kept = 0;
+  device_.texts.arrays.resize(device_.texts.empty() ? 0 : pipeline.columns.size());
+  for (uint32_t i = 0; i < pipeline.columns.size(); ++i) {
+    places.push_back(kept);
+    if (!used[i] && physical_of(pipeline.columns[i].type) == Physical::kBytes) continue;
+    if (kept != i) {
+      pipeline.columns[kept] = std::move(pipeline.columns[i]);
+      device_.codes[kept] = std::move(device_.codes[i]);
+      device_.arrays[kept] = std::move(device_.arrays[i]);
+      if (!device_.texts.empty()) device_.texts.arrays[kept] = std::move(device_.texts.arrays[i]);
+    }
+    ++kept;
+  }
+  pipeline.columns.resize(kept);
+  device_.codes.resize(kept);
+  device_.arrays.resize(kept);
+  if (!device_.texts.empty()) device_.texts.arrays.resize(kept);
+  for_each_expression(pipeline, [&](Expr& expr) {
+    for_each_column(expr, [&](Expr& column) { column.column = places[column.column]; });
+  });
+}
+
+}  // namespace basalt::device

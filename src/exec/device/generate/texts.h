@@ -1,0 +1,44 @@
+// Rewriting expressions of strings as expressions of numbers: see texts_plan.h.
+#pragma once
+
+#include <string>
+
+#include "exec/device/generate/generate.h"
+
+namespace basalt::device {
+
+// Adds to a pipeline the columns that expressions of strings need. Without `known`, literals have any number.
+class TextNumbering {
+ public:
+  TextNumbering(DevicePipeline& device, const TextNumbers* known) : device_(device), known_(known) {}
+
+  // Rewrites every use of strings as values, but for tests in filters, which look at strings as they are stored.
+  void rewrite();
+
+  // A value or predicate with numbers for strings, of kU32. Sets reason() if there is none.
+  Expr value(const Expr& expr);
+  // The same of a filter: keeps tests of strings.
+  Expr predicate(const Expr& expr);
+  // Leaves out columns of strings that nobody reads any more, once nothing has to be rewritten.
+  void drop_unused();
+  // Numbers must be in the order of strings.
+  void need_order() { device_.texts.ordered = true; }
+
+ private:
+  Expr with_values(const Expr& expr);
+  Expr literal(const Value& value);
+  Expr array(uint32_t column, const Expr& function);
+  bool is_extreme_of_codes(const Aggregate& aggregate) const;
+  void refuse(const std::string& reason);
+
+  DevicePipeline& device_;
+  const TextNumbers* known_;
+};
+
+// Reads a column of strings that has a dictionary by its codes: gives the column to read, or nothing.
+std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column);
+
+// Why the strings of a chunk cannot be decoded on the device; empty: they can. Looks at metadata only.
+std::string why_not_decode_texts(const ColumnChunkInfo& info);
+
+}  // namespace basalt::device

@@ -1,0 +1,144 @@
+// Statements that use strings as values, as kernels see them: numbers in arrays, and what these are made of.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cuda/gpu.h"
+#include "cuda/pipelines.h"
+#include "exec/device/generate/generate.h"
+#include "exec/tables.h"
+
+namespace basalt::test {
+namespace {
+
+class TextPlans : public ::testing::Test {
+ protected:
+  TextPlans() {
+    std::vector<std::string> urls;
+    std::vector<std::string> words;
+    std::vector<int32_t> numbers;
+    for (int i = 0; i < 5000; ++i) {
+      urls.push_back("http://example.com/" + std::to_string(i * 7919 % 4001));
+      words.push_back(i % 3 == 0 ? "red" : "blue");
+      numbers.push_back(i % 10);
+    }
+    std::vector<Column> columns;
+    columns.push_back(make_strings(urls));
+    columns.push_back(make_strings(words));
+    columns.push_back(make_fixed<int32_t>({TypeKind::kInt32}, numbers));
+    columns.push_back(make_strings(urls));
+    set_nulls(columns[3], {7, 8, 9});
+    table_ = write_table(std::move(columns), {"strings(packed, fsst)", "dict(packed, strings)", "", ""});
+    subset_ = subset_of(table_, {0, 1, 2, 3});
+    stage_ = subset_.pipeline;
+    stage_.sink = Sink::kGroups;
+  }
+
+  Expr url() const { return column_of(subset_, 0); }
+  Expr word() const { return column_of(subset_, 1); }
+  Expr number() const { return column_of(subset_, 2); }
+  Expr other_url() const { return column_of(subset_, 3); }
+  Expr is_small() const { return make_expr(ExprOp::kLess, Physical::kU8, {number(), integer_expr(Physical::kI32, 5)}); }
+
+  static uint64_t arrays_in(const device::DevicePipeline& device) {
+    return static_cast<uint64_t>(
+        std::ranges::count_if(device.arrays, [](const auto& array) { return array.has_value(); }));
+  }
+
+  TestTable table_;
+  Subset subset_;
+  Pipeline stage_;
+};
+
+TEST_F(TextPlans, KeysWithoutADictionaryAreArrays) {
+  stage_.keys = {url(), number()};
+  stage_.aggregates = {aggregate(AggregateOp::kCountStar)};
+  const device::DevicePipeline device = device::to_device(stage_);
+  EXPECT_EQ(device::why_not(device), "");
+  EXPECT_EQ(arrays_in(device), 1u);
+  EXPECT_FALSE(device.texts.ordered);
+  EXPECT_EQ(device.pipeline.keys[0].type, Physical::kU32);
+  const uint32_t place = device.pipeline.keys[0].column;
+  ASSERT_TRUE(device.texts.arrays[place]);
+  EXPECT_EQ(device.texts.arrays[place]->function.op, ExprOp::kColumn);
+  EXPECT_EQ(device.texts.arrays[place]->field_id, 0u);
+  // Nobody reads the strings themselves.
+  for (const PipelineColumn& column : device.pipeline.columns) EXPECT_NE(physical_of(column.type), Physical::kBytes);
+}
+
+TEST_F(TextPlans, DictionariesAreReadByTheirCodes) {
+  stage_.keys = {word()};
+  stage_.aggregates = {aggregate(AggregateOp::kMax, word()), aggregate(AggregateOp::kCount, word())};
+  const device::DevicePipeline device = device::to_device(stage_);
+  EXPECT_EQ(device::why_not(device), "");
+  EXPECT_TRUE(device.texts.empty());
+  EXPECT_NE(device.codes[device.pipeline.keys[0].column], nullptr);
+  EXPECT_EQ(device.pipeline.aggregates[0].arg.column, device.pipeline.keys[0].column);
+}
+
+TEST_F(TextPlans, OrderIsAskedForWhereItMatters) {
+  stage_.keys = {number()};
+  stage_.aggregates = {aggregate(AggregateOp::kMin, url())};
+  EXPECT_TRUE(device::to_device(stage_).texts.ordered);
+  stage_.aggregates = {aggregate(AggregateOp::kCountStar)};
+  stage_.keys = {make_expr(ExprOp::kCase, Physical::kI32,
+                           {make_expr(ExprOp::kLess, Physical::kU8, {url(), other_url()}), number(), number()})};
+  EXPECT_TRUE(device::to_device(stage_).texts.ordered);
+  stage_.keys = {url()};
+  EXPECT_FALSE(device::to_device(stage_).texts.ordered);
+  stage_.first = {{0, false, false}, 10};
+  EXPECT_TRUE(device::to_device(stage_).texts.ordered);
+}
+
+TEST_F(TextPlans, LiteralsHaveNumbersToo) {
+  const Expr choice = make_expr(ExprOp::kCase, Physical::kBytes, {is_small(), url(), bytes_expr("b")});
+  const Expr equal =
+      make_expr(ExprOp::kIn, Physical::kU8, {choice, bytes_expr("a"), bytes_expr("b"), null_expr(Physical::kBytes)});
+  stage_.keys = {choice, equal};
+  stage_.aggregates = {aggregate(AggregateOp::kCountStar)};
+  const device::DevicePipeline planned = device::to_device(stage_);
+  EXPECT_EQ(device::why_not(planned), "");
+  EXPECT_EQ(planned.texts.literals, (std::vector<std::string>{"b", "a"}));
+  device::TextNumbers known;
+  known.count = 1000;
+  known.literals = {70, 3};
+  const device::DevicePipeline device = device::to_device(stage_, &known);
+  EXPECT_EQ(device.pipeline.keys[0].args[2].literal.integer, 70);
+  EXPECT_EQ(device.pipeline.keys[1].args[1].literal.integer, 3);
+  EXPECT_EQ(device.pipeline.keys[1].args[2].literal.integer, 70);
+  EXPECT_TRUE(device.pipeline.keys[1].args[3].literal.null);
+  EXPECT_EQ(device.arrays[device.pipeline.keys[0].args[1].column]->stats.max.integer, 1023);
+}
+
+TEST_F(TextPlans, FunctionsAreArraysOfTheirResults) {
+  const Expr length = make_expr(ExprOp::kByteLength, Physical::kI64, {other_url()});
+  const Expr part = make_expr(ExprOp::kSubstring, Physical::kBytes,
+                              {url(), integer_expr(Physical::kI64, 3), integer_expr(Physical::kI64, 9)});
+  stage_.keys = {make_expr(ExprOp::kUpper, Physical::kBytes, {part})};
+  stage_.aggregates = {aggregate(AggregateOp::kAvg, length), aggregate(AggregateOp::kSum, length)};
+  const device::DevicePipeline device = device::to_device(stage_);
+  EXPECT_EQ(device::why_not(device), "");
+  EXPECT_EQ(arrays_in(device), 2u);
+  const device::ArrayShape& lengths = *device.arrays[device.pipeline.aggregates[0].arg.column];
+  EXPECT_EQ(lengths.type, Physical::kI64);
+  EXPECT_TRUE(lengths.nullable);
+  stage_.keys = {make_expr(ExprOp::kConcat, Physical::kBytes, {url(), other_url()})};
+  EXPECT_EQ(device::why_not(stage_), "a function of more than one column of strings");
+}
+
+TEST_F(TextPlans, FiltersTestStringsAsTheyAreStored) {
+  stage_.keys = {url()};
+  stage_.aggregates = {aggregate(AggregateOp::kCountStar)};
+  stage_.has_filter = true;
+  stage_.filter = make_expr(ExprOp::kAnd, Physical::kU8,
+                            {make_expr(ExprOp::kLike, Physical::kU8, {url(), bytes_expr("%1%")}),
+                             make_expr(ExprOp::kEqual, Physical::kU8, {url(), other_url()})});
+  const device::DevicePipeline device = device::to_device(stage_);
+  EXPECT_EQ(device::why_not(device), "");
+  EXPECT_EQ(arrays_in(device), 2u);
+  EXPECT_EQ(device.pipeline.filter.args[0].args[0].type, Physical::kBytes);
+  EXPECT_EQ(device.pipeline.filter.args[1].args[0].type, Physical::kU32);
+}
+
+}  // namespace
+}  // namespace basalt::test
