@@ -406,7 +406,7 @@ inline Sample groups_by(const std::string& name, int128_t many, size_t most_inst
   return sample;
 }
 
-// Keys that take several words, aggregates of two: integers of 128 bits and floats among both.
+// Keys that take several words, aggregates that keep records, a sum of floats without bounds.
 inline Sample wide_groups() {
   Sample sample;
   sample.name = "groups by wide keys";
@@ -420,7 +420,12 @@ inline Sample wide_groups() {
   Pipeline& p = sample.pipeline;
   p.sink = Sink::kGroups;
   p.keys = {column(p, 0), column(p, 1), column(p, 2)};
-  p.aggregates = {{}, aggregate(AggregateOp::kMin, column(p, 2)), aggregate(AggregateOp::kMax, column(p, 2))};
+  p.aggregates = {{},
+                  aggregate(AggregateOp::kMin, column(p, 2)),
+                  aggregate(AggregateOp::kMax, column(p, 2)),
+                  aggregate(AggregateOp::kFirst, column(p, 2)),
+                  aggregate(AggregateOp::kLast, column(p, 1)),
+                  aggregate(AggregateOp::kSum, column(p, 1))};
   return sample;
 }
 

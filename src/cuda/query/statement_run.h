@@ -89,6 +89,7 @@ class StatementRun {
     std::vector<std::unique_ptr<DeviceBlock>> tables;  // of hash tables, as many as table_slots_
     std::unique_ptr<DeviceBlock> full;                 // for each table, whether it was too small
   };
+  std::vector<int32_t> find_magnitudes();
   std::vector<uint64_t> first_table_slots() const;
   std::vector<uint64_t> larger_tables(const std::vector<bool>& small) const;
   std::vector<uint64_t> key_table_bytes() const;
