@@ -205,6 +205,21 @@ TEST(GpuTexts, FiltersLeaveRows) {
   expect_same_rows(groups_by(from, {made.column(1)}), "no row at all");
 }
 
+// Ids of tokens that are encoded as rle have no filter: every distinct string is looked at.
+TEST(GpuTexts, FiltersOfStringsThatCannotBeTestedAsTheyAreStored) {
+  BASALT_NEEDS_GPU();
+  const TextTable made =
+      make_table(25, "strings(packed, tokens(rle, packed, strings))", "strings(packed, plain)", false);
+  Pipeline from = made.subset.pipeline;
+  from.has_filter = true;
+  for (const Expr& filter : {make_expr(ExprOp::kLike, Physical::kU8, {made.column(0), bytes_expr("%/1_%")}),
+                             make_expr(ExprOp::kNotEqual, Physical::kU8, {made.column(0), bytes_expr("")}),
+                             make_expr(ExprOp::kGreater, Physical::kU8, {made.column(0), bytes_expr("http")})}) {
+    from.filter = filter;
+    expect_same_rows(groups_by(from, {made.column(1)}), "a filter");
+  }
+}
+
 TEST(GpuTexts, ChoicesAmongColumnsAndLiterals) {
   BASALT_NEEDS_GPU();
   const TextTable made = make_table(31, "validity(packed, strings(packed, fsst))", "strings(packed, plain)", false);

@@ -284,8 +284,19 @@ Expr TextNumbering::value(const Expr& expr) {
   return with_values(expr);
 }
 
+// Whether all chunks of a column of strings can be tested as they are stored.
+bool TextNumbering::tests_in_place(uint32_t column) const {
+  const uint32_t field = device_.pipeline.columns[column].field_id;
+  return std::ranges::all_of(device_.pipeline.files, [&](const auto& file) {
+    return std::ranges::all_of(file->column(field).chunks, [](const ColumnChunkInfo& chunk) {
+      return chunk.nodes.empty() || !readers_of(shape_of(chunk)).values.empty();
+    });
+  });
+}
+
 Expr TextNumbering::predicate(const Expr& expr) {
-  if (!has_texts(expr) || exec::string_test_of(expr)) return expr;
+  if (!has_texts(expr)) return expr;
+  if (exec::string_test_of(expr) && tests_in_place(exec::tested_column(expr))) return expr;
   if (expr.op != ExprOp::kAnd && expr.op != ExprOp::kOr && expr.op != ExprOp::kNot) return value(expr);
   Expr out = expr;
   for (Expr& arg : out.args) arg = predicate(arg);
