@@ -73,11 +73,26 @@ GpuBandwidth CudaBackend::measure_bandwidth() {
 
 std::string CudaBackend::why_not(const Pipeline& pipeline) {
   if (modules_.nvrtc_version().empty()) return modules_.nvrtc_reason();
-  return device::why_not(pipeline);
+  const auto stage = stages_.get(pipeline);
+  if (!stage->reason.empty() || !stage->sources) return stage->reason;
+  for (const device::RowsSources::Source& source : stage->sources->columns) {
+    if (source.row) continue;
+    const PipelineColumn& column = pipeline.columns[*source.texts_of];
+    for (const auto& file : pipeline.files) {
+      for (const ColumnChunkInfo& chunk : file->column(column.field_id).chunks) {
+        if (std::string reason = why_not_decode(device::shape_of(chunk)); !reason.empty()) {
+          return "column " + column.name + ": " + reason;
+        }
+      }
+    }
+  }
+  return {};
 }
 
 std::string CudaBackend::kernel_source(const Pipeline& pipeline) {
-  return device::plan_kernel(device::to_device(pipeline)).source;
+  const auto stage = stages_.get(pipeline);
+  if (stage->plan == nullptr) throw Error(ErrorCode::kUnsupported, "no kernel runs this: " + stage->reason);
+  return stage->plan->source;
 }
 
 void CudaBackend::drop_cache() {

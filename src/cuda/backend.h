@@ -13,17 +13,19 @@
 
 #include "basalt/cuda/backend.h"
 #include "cuda/query/chunk_cache.h"
+#include "cuda/query/device_table.h"
 #include "cuda/query/staging.h"
 #include "cuda/runtime/device_buffer.h"
 #include "cuda/runtime/modules.h"
 #include "cuda/runtime/resources.h"
 #include "exec/device/generate/generate.h"
+#include "exec/device/generate/stage_cache.h"
 
 namespace basalt::cuda {
 
 // A statement whose chunks were all resident at its end: launched again, it needs no planning and no allocation.
 struct Statement {
-  device::KernelPlan plan;
+  std::shared_ptr<const device::KernelPlan> plan;
   const LoadedKernel* kernel = nullptr;
   std::vector<std::weak_ptr<DeviceBlock>> blocks;  // of chunks, and of tables of its tests of strings
   std::unique_ptr<DeviceBlock> slots;
@@ -31,7 +33,8 @@ struct Statement {
   std::unique_ptr<DeviceBlock> results;  // records, then tile sums
   std::vector<uint32_t> chunk_ends;      // in work items: where each chunk's tiles end
   uint32_t work_count = 0;
-  RunReport report;  // rows, tiles, bytes
+  std::vector<uint64_t> table_slots;  // of hash tables that turned out large enough; empty: as large as at first
+  RunReport report;                   // rows, tiles, bytes
 };
 
 class CudaBackend : public GpuBackend {
@@ -44,6 +47,7 @@ class CudaBackend : public GpuBackend {
   std::string why_not(const Pipeline& pipeline) override;
   std::vector<Value> run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override;
   Table run_groups(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override;
+  Table run_rows(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override;
   std::string kernel_source(const Pipeline& pipeline) override;
   Column decode(const NodeView& root, const DataType& type) override;
   std::string why_not_decode(const NodeView& root) override;
@@ -63,6 +67,11 @@ class CudaBackend : public GpuBackend {
   uint64_t memory_limit(const RunOptions& options) const;  // for encoded chunks on the device
   DeviceBuffer decode_fixed(const NodeView& node);
   Buffer decode_fixed_rows(const NodeView& node);  // the same on the host
+  // Strings of a column in the rows with these numbers (exec/cpu/fetch_rows.h), without the column's field.
+  DeviceColumn fetch_texts(const std::vector<std::shared_ptr<const File>>& files, uint32_t field_id,
+                           const DeviceBuffer& numbers, uint64_t rows);
+  // The rows on the host.
+  Table fetch_table(const DeviceTable& table, ThreadPool& threads);
 
   struct FileKeys {
     std::weak_ptr<const File> file;
@@ -75,6 +84,7 @@ class CudaBackend : public GpuBackend {
   std::array<Stream, 2> copies_;  // used in turns: one fills the gap between two copies of the other
   Stream compute_;
   Modules modules_;
+  device::StageCache stages_;
   ChunkCache cache_;
   SharedAlphabets alphabets_;
   std::unique_ptr<ThreadPool> threads_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "exec/fixed_sum.h"
+#include "exec/scalar.h"
 
 namespace basalt::exec {
 
@@ -56,8 +57,17 @@ StatisticsList list_of(const std::vector<Statistics>& statistics, size_t columns
   return out;
 }
 
-// What statistics know of a column of floats: its bounds leave NaN out, and infinity is no bound.
+// What statistics know of a column of floats: its bounds leave NaN out, and infinity is no bound. Integers that became
+// floats are bounded as these are, by one more since they are rounded.
 std::optional<int32_t> float_exponent(const Expr& argument, const StatisticsList& stats) {
+  if (argument.op == ExprOp::kCast && is_integer(argument.args[0].type)) {
+    const Bounds bounds = bounds_of(argument.args[0], stats);
+    const auto divisor = int128_to_real<double>(power_of_ten(argument.power_of_ten));
+    const auto above = [&](const Value& bound) {
+      return exponent_above(int128_to_real<double>(bound.integer) / divisor) + 1;
+    };
+    return std::max(above(bounds.low), above(bounds.high));
+  }
   const Expr* inner = &argument;
   if (inner->op == ExprOp::kCast && is_float(inner->args[0].type)) inner = &inner->args[0];
   if (inner->op != ExprOp::kColumn || stats[inner->column] == nullptr) return std::nullopt;

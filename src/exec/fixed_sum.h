@@ -51,9 +51,20 @@ BASALT_HD int128_t to_fixed(double value, int32_t fraction) {
   return bits >> 63 != 0 ? -size : size;
 }
 
+// The same of its square, which is below 2^(2 · top).
+BASALT_HD int128_t square_to_fixed(double value, int32_t fraction) {
+  const auto bits = __builtin_bit_cast(uint64_t, value);
+  const auto exponent = static_cast<int32_t>(bits >> 52 & 0x7FF);
+  const uint64_t mantissa = (bits & 0xFFFFFFFFFFFFFull) | (exponent != 0 ? 1ull << 52 : 0);
+  const int32_t shift = 2 * ((exponent != 0 ? exponent : 1) - 1075) + fraction;
+  const uint128_t square = static_cast<uint128_t>(mantissa) * mantissa;
+  if (shift >= 0) return static_cast<int128_t>(square << (shift & 127));
+  return static_cast<int128_t>(shift > -128 ? square >> -shift : 0);
+}
+
 #if !defined(__CUDACC_RTC__)
 // The nearest double; halves go to even.
-inline double from_fixed(int128_t sum, int32_t fraction) {
+BASALT_HD double from_fixed(int128_t sum, int32_t fraction) {
   const uint128_t size = sum < 0 ? -static_cast<uint128_t>(sum) : static_cast<uint128_t>(sum);
   int32_t width = 0;
   while (width < 128 && size >> width != 0) ++width;
@@ -70,7 +81,7 @@ inline double from_fixed(int128_t sum, int32_t fraction) {
   return sum < 0 ? -value : value;
 }
 
-inline double with_specials(double sum, uint32_t specials) {
+BASALT_HD double with_specials(double sum, uint32_t specials) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (specials == 0) return sum;
   if (specials == kSawInfinity) return kInfinity;

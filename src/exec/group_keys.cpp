@@ -22,7 +22,7 @@ void KeyLayout::place(uint32_t bits, uint32_t& word, uint32_t& shift) {
   for (uint32_t i = 0; i < used_.size(); ++i) {
     if (used_[i] + bits > 64) continue;
     word = i;
-    shift = used_[i];
+    shift = bits == 0 ? 0 : used_[i];  // a full word has room for what takes none
     used_[i] += bits;
     return;
   }
@@ -38,14 +38,15 @@ void KeyLayout::add_number(uint32_t bits) {
   parts_.push_back(part);
 }
 
-void KeyLayout::add(const Expr& key, const StatisticsList& stats) {
-  const Bounds bounds = bounds_of(key, stats);
+void KeyLayout::add(const Expr& key, const StatisticsList& stats, bool nulls) {
+  Bounds bounds = bounds_of(key, stats);
+  bounds.may_null = bounds.may_null && nulls;
   KeyPart part;
   part.type = key.type;
   if (key.type == Physical::kBytes) {
     part.kind = KeyKind::kText;
     part.bits = kTextBits;
-    part.null_code = true;
+    part.null_code = nulls;
   } else if (is_float(key.type)) {
     part.kind = KeyKind::kFloat;
     part.null_flag = bounds.may_null;

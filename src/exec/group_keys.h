@@ -45,8 +45,8 @@ constexpr uint32_t kTextBits = 32;
 
 class KeyLayout {
  public:
-  // Adds a key; its statistics are those of all rows.
-  void add(const Expr& key, const StatisticsList& stats);
+  // Adds a key; its statistics are those of all rows. Without `nulls` there is no code for NULL.
+  void add(const Expr& key, const StatisticsList& stats, bool nulls = true);
   // Adds an integer of so many bits, which is never NULL.
   void add_number(uint32_t bits);
 

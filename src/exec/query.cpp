@@ -41,7 +41,7 @@ Table run_totals(const Pipeline& stage, const RunOptions& options, RunReport& re
 // The GPU where it can, else the CPU, which also finds the words for a row that left the range of its type.
 Table run_first_stage(const Pipeline& stage, const RunOptions& options, RunReport& report) {
   const GpuAvailability& available = gpu();
-  if (options.device == Device::kCpu || available.backend == nullptr || stage.sink != Sink::kGroups) {
+  if (options.device == Device::kCpu || available.backend == nullptr) {
     if (options.device == Device::kCuda) {
       throw Error(ErrorCode::kUnsupported, "the GPU does not run this query: " + why_not_gpu({{stage}}));
     }
@@ -50,7 +50,8 @@ Table run_first_stage(const Pipeline& stage, const RunOptions& options, RunRepor
   std::string reason = available.backend->why_not(stage);
   if (reason.empty()) {
     try {
-      return available.backend->run_groups(stage, options, report);
+      return stage.sink == Sink::kRows ? available.backend->run_rows(stage, options, report)
+                                       : available.backend->run_groups(stage, options, report);
     } catch (const Error& error) {
       const bool too_much = error.code() == ErrorCode::kOutOfMemory || error.code() == ErrorCode::kUnsupported;
       const bool other_device = too_much && options.device == Device::kAuto;
@@ -145,7 +146,6 @@ std::string why_not_gpu(const Query& query) {
   const GpuAvailability& available = gpu();
   if (available.backend == nullptr) return available.reason;
   const Pipeline& first = query.stages.front();
-  if (first.sink == Sink::kRows) return "rows without an aggregate";
   Pipeline totals = first;
   if (is_totals(first)) totals.sink = Sink::kTotals;
   return available.backend->why_not(totals);

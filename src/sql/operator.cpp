@@ -16,6 +16,7 @@
 #include "duckdb/planner/operator/logical_aggregate.hpp"
 #include "duckdb/planner/operator/logical_extension_operator.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
+#include "exec/device/generate/generate.h"
 #include "sql/expressions.h"
 #include "sql/lower.h"
 #include "sql/scan.h"
@@ -280,11 +281,31 @@ bool hands_rows_on(const LogicalOperator& node) {
   }
 }
 
+void add_columns(const Expr& expr, std::set<uint32_t>& columns) {
+  if (expr.op == ExprOp::kColumn) columns.insert(expr.column);
+  for (const Expr& arg : expr.args) add_columns(arg, columns);
+}
+
+// Whether so few rows leave that a kernel reads what the filter and the order need, and no other column.
+bool gives_few_rows(const Pipeline& stage) { return stage.sink == Sink::kRows && stage.limit <= device::kFewRows; }
+
+std::set<uint32_t> kernel_columns(const Pipeline& stage) {
+  std::set<uint32_t> columns;
+  if (gives_few_rows(stage)) {
+    if (stage.has_filter) add_columns(stage.filter, columns);
+    for (const SortKey& key : stage.order) add_columns(stage.rows[key.column], columns);
+  } else {
+    for (uint32_t i = 0; i < stage.columns.size(); ++i) columns.insert(i);
+  }
+  return columns;
+}
+
 // Whether a kernel over these columns is compiled in about a second: each encoding of each column is code of its own.
 bool compiles_quickly(const Pipeline& stage) {
   constexpr size_t kMostShapes = 16;
   size_t shapes = 0;
-  for (const PipelineColumn& column : stage.columns) {
+  for (const uint32_t place : kernel_columns(stage)) {
+    const PipelineColumn& column = stage.columns[place];
     std::set<std::string> trees;
     for (const auto& file : stage.files) {
       for (const Tree& tree : file->column(column.field_id).shapes) trees.insert(basalt::to_string(tree));
@@ -321,14 +342,16 @@ class PlanHook {
   }
 
  private:
-  // Totals run here on any device. Groups and rows do on the GPU where it can, and where nothing else is allowed.
+  // Totals run here on any device. Groups do on the GPU where it can, rows where few of them are looked for, and both
+  // where nothing else is allowed.
   bool is_worth_it(const LoweredQuery& lowered) const {
     const std::string reason = device_ == Device::kCpu ? "the CPU was asked for" : why_not_gpu(lowered.query);
     if (device_ == Device::kCuda && !reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
     if (strict_ || lowered.is_totals()) return true;
-    const bool rows_only =
-        lowered.query.stages.size() == 1 && lowered.scan().sink == Sink::kRows && lowered.scan().order.empty();
-    return reason.empty() && !rows_only && (device_ == Device::kCuda || compiles_quickly(lowered.scan()));
+    const Pipeline& scan = lowered.scan();
+    const bool looks_for_few = gives_few_rows(scan) && (scan.has_filter || !scan.order.empty());
+    if (!reason.empty() || (scan.sink == Sink::kRows && !looks_for_few)) return false;
+    return device_ == Device::kCuda || compiles_quickly(scan);
   }
 
   void note(const LogicalOperator& node, const std::string& reason) {
@@ -360,7 +383,8 @@ void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<Lo
     return enabled;
   });
   if (!lowering) log->add_note("lowering is switched off");
-  if (!reads_basalt(*plan)) return;
+  log->sources.left_in_duckdb = reads_basalt(*plan);
+  if (!log->sources.left_in_duckdb) return;
   log_words(*plan, *log);
   if (log->snapshot().in_duckdb.empty()) {
     log->add_in_duckdb(lowering ? "no aggregate: rows come from Basalt's scan" : "everything above Basalt's scan");

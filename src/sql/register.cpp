@@ -12,6 +12,7 @@
 #include "sql/copy.h"
 #include "sql/copy_operator.h"
 #include "sql/functions.h"
+#include "sql/kept_statements.h"
 #include "sql/operator.h"
 #include "sql/output_check.h"
 #include "sql/scan.h"
@@ -102,6 +103,7 @@ void register_basalt(duckdb::DatabaseInstance& database) {
   // Its internal compress functions would sit between the operators that are lowered together.
   config.options.disabled_optimizers.insert(duckdb::OptimizerType::COMPRESSED_MATERIALIZATION);
   duckdb::OptimizerExtension extension;
+  extension.pre_optimize_function = sql::note_sources;
   extension.optimize_function = sql::optimize_plan;
   duckdb::OptimizerExtension::Register(config, std::move(extension));
   duckdb::OptimizerExtension copies;

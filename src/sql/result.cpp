@@ -165,6 +165,7 @@ const QueryReport& QueryResult::report() const {
   report.done_to_rows = state.done_to_rows;
   report.total_ms = state.counts->done ? state.counts->total_ms : milliseconds_since(state.start);
   report.used_basalt = log.used_basalt;
+  report.kept_plan = state.kept_plan;
   report.in_basalt = log.in_basalt;
   report.in_duckdb = log.in_duckdb;
   report.notes = log.notes;

@@ -19,6 +19,7 @@ struct QueryResult::State {
   std::vector<ResultColumn> columns;
   bool has_rows = false;
   bool is_explain = false;
+  bool kept_plan = false;
   std::string done_to_rows;
 
   // Shared with an Arrow stream that may outlive the result.

@@ -521,6 +521,33 @@ struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
 
 using ScanFunction = duckdb::MultiFileFunction<BasaltMultiFile>;
 
+// DuckDB plans statements over files anew for every run, since they may have changed, unless somebody looks after that.
+struct CheckedBindData : MultiFileBindData {
+  bool SupportStatementCache() const override { return true; }  // NOLINT: called under this name
+};
+
+unique_ptr<duckdb::FunctionData> bind_scan(ClientContext& context, duckdb::TableFunctionBindInput& input,
+                                           duckdb::vector<LogicalType>& types, duckdb::vector<duckdb::string>& names) {
+  auto bound = ScanFunction::MultiFileBind(context, input, types, names);
+  if (!StatementLog::of(context)->keeps_statements) return bound;
+  auto& from = bound->Cast<MultiFileBindData>();
+  auto checked = duckdb::make_uniq<CheckedBindData>();
+  checked->bind_data = std::move(from.bind_data);
+  checked->file_list = std::move(from.file_list);
+  checked->multi_file_reader = std::move(from.multi_file_reader);
+  checked->interface = std::move(from.interface);
+  checked->columns = std::move(from.columns);
+  checked->reader_bind = std::move(from.reader_bind);
+  checked->file_options = std::move(from.file_options);
+  checked->types = std::move(from.types);
+  checked->names = std::move(from.names);
+  checked->virtual_columns = std::move(from.virtual_columns);
+  checked->table_columns = std::move(from.table_columns);
+  checked->initial_reader = std::move(from.initial_reader);
+  checked->union_readers = std::move(from.union_readers);
+  return checked;
+}
+
 duckdb::InsertionOrderPreservingMap<duckdb::string> pruning_text(duckdb::TableFunctionDynamicToStringInput& input) {
   auto result = ScanFunction::MultiFileDynamicToString(input);
   const auto& state = input.global_state->Cast<duckdb::MultiFileGlobalState>().global_state->Cast<ScanGlobalState>();
@@ -542,6 +569,7 @@ bool is_scan(const duckdb::TableFunction& function) { return function.name == kS
 duckdb::TableFunctionSet scan_functions(const char* name) {
   ScanFunction function(name);
   function.named_parameters[kRowNumber] = LogicalType::BOOLEAN;
+  function.bind = bind_scan;
   function.statistics = scan_statistics;
   function.get_partition_stats = scan_partition_statistics;
   function.dynamic_to_string = pruning_text;

@@ -14,6 +14,8 @@
 #include "duckdb/function/table/arrow.hpp"
 #include "duckdb/main/client_config.hpp"
 #include "duckdb/main/materialized_query_result.hpp"
+#include "duckdb/main/prepared_statement.hpp"
+#include "sql/kept_statements.h"
 #include "sql/result.h"
 #include "sql/spill.h"
 #include "sql/state.h"
@@ -28,9 +30,11 @@ struct Session::State {
   std::unique_ptr<duckdb::DuckDB> database;
   std::shared_ptr<duckdb::Connection> connection;
   std::shared_ptr<sql::StatementLog> log;
+  sql::KeptStatements kept;
   Device device = Device::kAuto;
 
   ~State() {
+    kept.clear();
     log.reset();
     connection.reset();
     database.reset();
@@ -41,6 +45,7 @@ struct Session::State {
 
   // Runs a statement of our own to its end.
   duckdb::unique_ptr<duckdb::MaterializedQueryResult> run(const std::string& text) {
+    kept.clear();
     log->clear();
     log->new_cancel_token();
     auto result = connection->Query(text);
@@ -48,10 +53,32 @@ struct Session::State {
     return result;
   }
 
-  // The same for one statement without rows that runs for long. DuckDB's own loop asks for tasks without a pause where
-  // all of them are taken, which costs a core that encoding could use.
+  duckdb::unique_ptr<duckdb::QueryResult> finish(duckdb::unique_ptr<duckdb::PendingQueryResult> pending) {
+    if (pending->HasError()) throw sql::to_error(pending->GetErrorObject(), log.get());
+    auto result = pending->Execute();
+    if (result->HasError()) throw sql::to_error(result->GetErrorObject(), log.get());
+    return result;
+  }
+
+  duckdb::unique_ptr<duckdb::QueryResult> run_prepared(duckdb::PreparedStatement& prepared) {
+    duckdb::vector<duckdb::Value> none;
+    return finish(prepared.PendingQuery(none, true));
+  }
+
+  // A query: its plan is kept where it can be.
+  duckdb::unique_ptr<duckdb::QueryResult> run_query(const std::string& text,
+                                                    duckdb::unique_ptr<duckdb::SQLStatement> statement) {
+    const std::shared_ptr<duckdb::PreparedStatement> prepared(connection->Prepare(std::move(statement)).release());
+    if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), log.get());
+    kept.keep(*connection->context, text, prepared);
+    return run_prepared(*prepared);
+  }
+
+  // A statement of our own without rows that runs for long. DuckDB's own loop asks for tasks without a pause where all
+  // of them are taken, which costs a core that encoding could use.
   void run_patiently(const std::string& text) {
     using duckdb::PendingExecutionResult;
+    kept.clear();
     log->clear();
     log->new_cancel_token();
     auto pending = connection->PendingQuery(text, false);
@@ -123,6 +150,7 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
     state_->connection = std::make_shared<duckdb::Connection>(*state_->database);
     state_->log = sql::StatementLog::of(*state_->connection->context);
     state_->log->output = options.output;
+    state_->log->keeps_statements = true;
     // Progress is counted for progress(); nothing is printed.
     auto& client = duckdb::ClientConfig::GetConfig(*state_->connection->context);
     client.enable_progress_bar = true;
@@ -166,15 +194,21 @@ QueryResult Session::execute(const std::string& text) {
   translated(state.log.get(), [&] {
     state.log->clear();
     state.log->new_cancel_token();
+    if (const auto kept = state.kept.find(*state.connection->context, text)) {
+      inner->result = state.run_prepared(*kept);
+      inner->kept_plan = true;
+      return;
+    }
     auto statements = state.connection->ExtractStatements(text);
     if (statements.empty()) throw Error(ErrorCode::kInvalidArgument, "there is no statement to run");
+    const bool single = statements.size() == 1;
     for (size_t i = 0; i < statements.size(); ++i) {
       const bool last = i + 1 == statements.size();
+      const bool query = statements[i]->type == duckdb::StatementType::SELECT_STATEMENT;
       state.log->clear();
-      auto pending = state.connection->PendingQuery(std::move(statements[i]), last);
-      if (pending->HasError()) throw sql::to_error(pending->GetErrorObject(), state.log.get());
-      auto result = pending->Execute();
-      if (result->HasError()) throw sql::to_error(result->GetErrorObject(), state.log.get());
+      if (!query) state.kept.clear();
+      auto result = single && query ? state.run_query(text, std::move(statements[i]))
+                                    : state.finish(state.connection->PendingQuery(std::move(statements[i]), last));
       if (last) inner->result = std::move(result);
     }
   });
@@ -349,6 +383,7 @@ void lent_schema(ArrowArrayStream* stream, ArrowSchema& schema) {
 }  // namespace
 
 void Session::register_arrow(const std::string& name, ArrowArrayStream* stream) {
+  state_->kept.clear();
   ArrowArrayStream& owned = state_->streams.emplace_back(*stream);
   stream->release = nullptr;
   const auto pointer = [](auto* address) { return duckdb::Value::POINTER(reinterpret_cast<uintptr_t>(address)); };

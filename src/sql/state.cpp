@@ -119,6 +119,21 @@ void StatementLog::clear() {
   chunks_scanned_ = 0;
   used_ = false;
   error_message_.clear();
+  sources = {};
+}
+
+StatementLog::Planned StatementLog::planned() const {
+  const std::lock_guard lock(mutex_);
+  return {in_duckdb_, notes_, notices_, used_.load(), sources};
+}
+
+void StatementLog::set_planned(const Planned& planned) {
+  const std::lock_guard lock(mutex_);
+  in_duckdb_ = planned.in_duckdb;
+  notes_ = planned.notes;
+  notices_ = planned.notices;
+  used_ = planned.used_basalt;
+  sources = planned.sources;
 }
 
 void put_tile_counts(const TileCounts& tiles, duckdb::InsertionOrderPreservingMap<duckdb::string>& text) {

@@ -79,6 +79,17 @@ uint32_t basalt_threads(duckdb::ClientContext& context);
 // Lines for EXPLAIN ANALYZE.
 void put_tile_counts(const TileCounts& tiles, duckdb::InsertionOrderPreservingMap<duckdb::string>& text);
 
+// What one scan of a plan reads: paths or patterns as they were asked for, and the files they stood for.
+struct ScanSource {
+  std::vector<std::string> patterns;
+  std::vector<std::shared_ptr<const File>> files;
+};
+struct PlanSources {
+  std::vector<ScanSource> scans;
+  bool has_others = false;      // tables and functions that are not Basalt's scan
+  bool left_in_duckdb = false;  // DuckDB scans .basalt files itself
+};
+
 // The log of one connection's running statement.
 class StatementLog : public duckdb::ClientContextState {
  public:
@@ -96,6 +107,17 @@ class StatementLog : public duckdb::ClientContextState {
   }
   void add_scan(const ScanCounters& counters);
   void add_run(const RunReport& report);
+
+  // What planning has told, for runs of the same plan.
+  struct Planned {
+    std::vector<std::string> in_duckdb;
+    std::vector<std::string> notes;
+    Notices notices;
+    bool used_basalt = false;
+    PlanSources sources;
+  };
+  Planned planned() const;
+  void set_planned(const Planned& planned);
 
   // A copy of everything so far.
   struct Snapshot {
@@ -128,6 +150,10 @@ class StatementLog : public duckdb::ClientContextState {
   bool writes_file = false;  // the statement is a COPY to files
   // Where the results of statements go, other than COPY's; may not be among their inputs. Empty: to no file.
   std::string output;
+  // Whether the connection's owner keeps plans and looks at their files before it runs them again. Other users of
+  // DuckDB have theirs made anew each time.
+  bool keeps_statements = false;
+  PlanSources sources;  // of the statement, where plans are kept
 
  private:
   void add(std::vector<std::string>& list, const std::string& text);

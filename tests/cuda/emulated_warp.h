@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -184,37 +185,40 @@ inline uint32_t __match_any_sync(uint32_t, uint32_t value) {
 }
 inline int __any_sync(uint32_t mask, bool value) { return __ballot_sync(mask, value) != 0 ? 1 : 0; }
 inline int __syncthreads_or(int value) { return __any_sync(0, value != 0); }
-// Threads take turns only where they wait for each other.
+// Threads of a block take turns only where they wait for each other; tests may call device code from real threads, too.
+template <typename T>
+T atomicCAS(T* to, T expected, T value) {
+  std::atomic_ref<T>(*to).compare_exchange_strong(expected, value);
+  return expected;
+}
+template <typename T>
+T atomicExch(T* to, T value) {
+  return std::atomic_ref<T>(*to).exchange(value);
+}
+template <typename T, typename Change>
+T emulated_atomic(T* to, const Change& change) {
+  T before = std::atomic_ref<T>(*to).load();
+  while (!std::atomic_ref<T>(*to).compare_exchange_weak(before, change(before))) {
+  }
+  return before;
+}
 template <typename T>
 T atomicAdd(T* to, T value) {
-  const T before = *to;
-  *to += value;
-  return before;
+  return emulated_atomic(to, [&](T before) { return static_cast<T>(before + value); });
 }
 template <typename T>
 T atomicMax(T* to, T value) {
-  const T before = *to;
-  *to = before < value ? value : before;
-  return before;
+  return emulated_atomic(to, [&](T before) { return before < value ? value : before; });
 }
 template <typename T>
 T atomicMin(T* to, T value) {
-  const T before = *to;
-  *to = value < before ? value : before;
-  return before;
+  return emulated_atomic(to, [&](T before) { return value < before ? value : before; });
 }
 template <typename T>
 T atomicOr(T* to, T value) {
-  const T before = *to;
-  *to |= value;
-  return before;
+  return emulated_atomic(to, [&](T before) { return before | value; });
 }
-template <typename T>
-T atomicCAS(T* to, T expected, T value) {
-  const T before = *to;
-  if (before == expected) *to = value;
-  return before;
-}
+inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 inline int __popc(uint32_t bits) { return std::popcount(bits); }
 inline int __clz(int bits) { return std::countl_zero(static_cast<uint32_t>(bits)); }
 inline int __ffs(int bits) { return bits == 0 ? 0 : std::countr_zero(static_cast<uint32_t>(bits)) + 1; }

@@ -11,6 +11,7 @@
 #include "exec/cpu/string_pool.h"
 #include "exec/fixed_sum.h"
 #include "exec/group_keys.h"
+#include "exec/variance.h"
 
 namespace basalt::exec {
 namespace {
@@ -70,6 +71,43 @@ TEST(FixedSum, RoundsHalvesToEven) {
   EXPECT_EQ(from_fixed(-(odd + 1), 0), -(std::ldexp(1.0, 60) + 256));
 }
 
+// Against the two passes that a textbook takes, in long doubles, also for values that lie close together far from zero.
+TEST(FixedSum, GivesVariances) {
+  std::mt19937_64 random(4);
+  for (const double offset : {0.0, 1e3, -1e9}) {
+    for (const double spread : {1.0, 1e-3, 1e6}) {
+      std::vector<double> values;
+      for (int i = 0; i < 1000; ++i) {
+        values.push_back(offset + spread * (static_cast<double>(random() % 1'000'000) / 1e6 - 0.5));
+      }
+      int32_t top = kLeastExponent;
+      long double mean = 0;
+      for (const double value : values) {
+        top = std::max(top, exponent_above(value));
+        mean += static_cast<long double>(value) / static_cast<long double>(values.size());
+      }
+      SquareSums sums;
+      sums.rows = values.size();
+      sums.fraction = fraction_bits(top, 100'000'000);
+      sums.square_fraction = fraction_bits(2 * top, 100'000'000);
+      long double distances = 0;
+      for (const double value : values) {
+        sums.sum += to_fixed(value, sums.fraction);
+        sums.squares += square_to_fixed(value, sums.square_fraction);
+        distances += (static_cast<long double>(value) - mean) * (static_cast<long double>(value) - mean);
+      }
+      const auto expected = static_cast<double>(distances / static_cast<long double>(values.size()));
+      // Squares are cut off behind their last digit, which only values far from zero show.
+      const double allowed = 1e-12 * expected + 2 * std::ldexp(1.0, -sums.square_fraction);
+      EXPECT_NEAR(variance(sums, 0), expected, allowed) << offset << " ± " << spread;
+      EXPECT_NEAR(variance(sums, 1), expected * 1000 / 999, allowed) << offset << " ± " << spread;
+    }
+  }
+  EXPECT_EQ(square_to_fixed(-1.5, 10), static_cast<int128_t>(2304));
+  EXPECT_EQ(square_to_fixed(0.0, 100), static_cast<int128_t>(0));
+  EXPECT_EQ(square_to_fixed(1e-300, 100), static_cast<int128_t>(0));
+}
+
 Expr column(uint32_t index, Physical type) {
   Expr expr;
   expr.op = ExprOp::kColumn;
@@ -114,6 +152,17 @@ TEST(KeyLayout, FindsRoomForNullBesideFullWords) {
   wide.add(column(0, Physical::kI128), {nullptr});
   EXPECT_EQ(wide.words(), 3u);
   EXPECT_TRUE(wide.parts()[0].two_words);
+}
+
+TEST(KeyLayout, LeavesOutNullAndWhatTakesNoBits) {
+  const Statistics full = range(Physical::kI64, INT64_MIN, INT64_MAX, true);
+  const Statistics same = range(Physical::kI64, 5, 5, false);
+  KeyLayout keys;
+  keys.add(column(0, Physical::kI64), {&full, &same}, false);
+  keys.add(column(1, Physical::kI64), {&full, &same});
+  EXPECT_EQ(keys.words(), 1u);
+  EXPECT_EQ(keys.parts()[1].bits, 0u);
+  EXPECT_EQ(keys.parts()[1].shift, 0u);
 }
 
 TEST(KeyLayout, FloatsComeBackFromTheirKeys) {

@@ -43,6 +43,8 @@ class GpuBackend {
   virtual std::vector<Value> run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) = 0;
   // A sink of groups, with the columns of its output.
   virtual Table run_groups(const Pipeline& pipeline, const RunOptions& options, RunReport& report) = 0;
+  // A sink of rows.
+  virtual Table run_rows(const Pipeline& pipeline, const RunOptions& options, RunReport& report) = 0;
   // Source of the kernel that run() would launch.
   virtual std::string kernel_source(const Pipeline& pipeline) = 0;
 
@@ -69,7 +71,7 @@ struct GpuAvailability {
 const GpuAvailability& gpu();
 
 // The symbol that libbasalt_cuda exports: creates the backend or returns nullptr and fills `reason`.
-constexpr uint32_t kGpuBackendAbi = 6;
+constexpr uint32_t kGpuBackendAbi = 7;
 using CreateGpuBackend = GpuBackend* (*)(uint32_t abi, std::string* reason);
 constexpr const char* kCreateGpuBackendSymbol = "basalt_create_gpu_backend";
 

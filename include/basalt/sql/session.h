@@ -43,6 +43,7 @@ struct QueryReport {
   std::string done_to_rows;  // "inserted"; empty where the rows are a result
   double total_ms = 0;       // parse to last row
   bool used_basalt = false;  // a .basalt file was read, by Basalt's operators or by its scan
+  bool kept_plan = false;    // the plan was kept from an earlier run of the same text
   Device ran_on = Device::kCpu;
   std::string device_name;             // "NVIDIA H200", "8 threads": of Basalt's operators, empty if there were none
   std::vector<std::string> in_basalt;  // "count, sum over lineitem.basalt"

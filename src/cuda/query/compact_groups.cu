@@ -18,7 +18,7 @@ unsigned blocks_for(uint64_t items) {
 
 struct HasRows {
   GroupStates groups;
-  __device__ bool operator()(uint64_t slot) const { return groups.states[slot * groups.words] != 0; }
+  __device__ bool operator()(uint64_t slot) const { return groups.states[slot * groups.stride] != 0; }
 };
 
 struct IsAmongFirst {
@@ -27,14 +27,14 @@ struct IsAmongFirst {
   __device__ bool operator()(uint64_t group) const { return images[group] <= *last; }
 };
 
-__device__ uint64_t key_of(const GroupStates& groups, uint64_t place) {
+__device__ uint64_t key_of(const GroupStates& groups, uint64_t place, uint32_t word) {
   if (groups.keys == nullptr) return place;
-  return place < groups.key_count ? groups.keys[place] : kNoKey;
+  return place < groups.key_count ? groups.keys[place * groups.key_stride + word] : kNoKey;
 }
 
 // A number that is smaller the earlier the group comes.
 __device__ uint64_t image_of(const GroupStates& groups, const GroupOrder& order, uint64_t place) {
-  const uint64_t* state = groups.states + place * groups.words;
+  const uint64_t* state = groups.states + place * groups.stride;
   constexpr uint64_t kSign = uint64_t{1} << 63;
   uint64_t image = 0;
   bool null = false;
@@ -43,7 +43,7 @@ __device__ uint64_t image_of(const GroupStates& groups, const GroupOrder& order,
     case GroupOrder::From::kSigned: image = state[order.word] ^ kSign; break;
     case GroupOrder::From::kWide: image = state[order.word + 1] ^ kSign; break;  // equal upper halves count as equal
     case GroupOrder::From::kKey: {
-      const uint64_t key = key_of(groups, place) / order.divisor;
+      const uint64_t key = key_of(groups, place, order.key_word) / order.divisor;
       image = order.modulus != 0 ? key % order.modulus : key >> order.shift & order.mask;
       null = order.null_code && image == 0;
       break;
@@ -69,11 +69,17 @@ __global__ void gather_places(const uint64_t* places, const uint64_t* chosen, ui
 
 __global__ void gather_groups(GroupStates groups, const uint64_t* places, uint64_t count, uint64_t* states,
                               uint64_t* keys) {
-  const uint64_t total = count * groups.words;
+  const uint32_t words = groups.words + groups.key_words;
+  const uint64_t total = count * words;
   for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < total; i += uint64_t{gridDim.x} * blockDim.x) {
-    const uint64_t place = places[i / groups.words];
-    states[i] = groups.states[place * groups.words + i % groups.words];
-    if (keys != nullptr && i % groups.words == 0) keys[i / groups.words] = key_of(groups, place);
+    const uint64_t group = i / words;
+    const auto word = static_cast<uint32_t>(i % words);
+    const uint64_t place = places[group];
+    if (word < groups.words) {
+      states[group * groups.words + word] = groups.states[place * groups.stride + word];
+    } else {
+      keys[group * groups.key_words + word - groups.words] = key_of(groups, place, word - groups.words);
+    }
   }
 }
 
@@ -126,17 +132,17 @@ DeviceBuffer first_places(const GroupStates& groups, const GroupOrder& order, co
 
 CompactGroups compact_groups(const GroupStates& groups, const GroupOrder* order, uint64_t most, cudaStream_t stream) {
   CompactGroups out;
-  out.places = select(groups.slots, HasRows{groups}, out.count, stream);
+  DeviceBuffer places = select(groups.slots, HasRows{groups}, out.count, stream);
   if (order != nullptr && most > 0 && most < out.count) {
     uint64_t found = 0;
-    out.places = first_places(groups, *order, out.places, out.count, most, found, stream);
+    places = first_places(groups, *order, places, out.count, most, found, stream);
     out.count = found;
   }
   out.states = DeviceBuffer(out.count * groups.words * sizeof(uint64_t), stream);
-  if (groups.keys != nullptr) out.keys = DeviceBuffer(out.count * sizeof(uint64_t), stream);
+  out.keys = DeviceBuffer(out.count * groups.key_words * sizeof(uint64_t), stream);
   if (out.count > 0) {
-    gather_groups<<<blocks_for(out.count * groups.words), kThreads, 0, stream>>>(
-        groups, out.places.as<uint64_t>(), out.count, out.states.as<uint64_t>(), out.keys.as<uint64_t>());
+    gather_groups<<<blocks_for(out.count * (groups.words + groups.key_words)), kThreads, 0, stream>>>(
+        groups, places.as<uint64_t>(), out.count, out.states.as<uint64_t>(), out.keys.as<uint64_t>());
     check(cudaGetLastError(), "gathering groups");
   }
   return out;

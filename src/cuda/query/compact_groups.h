@@ -12,10 +12,14 @@ namespace basalt::cuda {
 // States of groups as kernels leave them: `words` words for each slot, of which the first counts its rows.
 struct GroupStates {
   const uint64_t* states = nullptr;
-  const uint64_t* keys = nullptr;  // of a hash table: of all slots but those behind the last
-  uint64_t key_count = 0;
+  uint64_t stride = 0;  // from slot to slot, in words
   uint64_t slots = 0;
   uint32_t words = 0;
+  // Of hash tables the keys of all slots but one behind them; without any a slot's number is its key.
+  const uint64_t* keys = nullptr;
+  uint64_t key_stride = 0;
+  uint64_t key_count = 0;
+  uint32_t key_words = 1;
 };
 
 // Where a group's place in an order is read, and what comes first.
@@ -24,7 +28,8 @@ struct GroupOrder {
   From from = From::kUnsigned;
   uint32_t word = 0;        // of the state; kWide: of its lower half
   uint32_t count_word = 0;  // of rows that took part: none is NULL
-  // kKey: the code is (key or place) / divisor >> shift & mask, or % modulus where that is not 0.
+  // kKey: the code is the key's word / divisor >> shift & mask, or % modulus where that is not 0.
+  uint32_t key_word = 0;
   uint64_t divisor = 1;
   uint64_t modulus = 0;
   uint32_t shift = 0;
@@ -36,8 +41,7 @@ struct GroupOrder {
 
 struct CompactGroups {
   uint64_t count = 0;
-  DeviceBuffer places;  // of their slots, ascending: count of uint64_t
-  DeviceBuffer keys;    // of a hash table
+  DeviceBuffer keys;    // count × key_words of uint64_t
   DeviceBuffer states;  // count × words of uint64_t
 };
 

@@ -2,7 +2,9 @@
 // as a table.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "cuda/query/compact_groups.h"
 #include "cuda/query/statement_run.h"
@@ -10,7 +12,9 @@
 #include "exec/aggregate.h"
 #include "exec/column_facts.h"
 #include "exec/cpu/column_builder.h"
+#include "exec/device/generate/group_settings.h"
 #include "exec/fixed_sum.h"
+#include "exec/variance.h"
 
 namespace basalt::cuda {
 
@@ -20,7 +24,42 @@ constexpr uint64_t kLeastSlots = 1 << 12;
 // As many states are brought to the host as they lie, without asking which groups have rows.
 constexpr uint64_t kFewSlots = 1 << 12;
 
-struct TableTooSmall {};
+// Hash tables are never larger: numbers of their slots have 32 bits.
+constexpr uint64_t kMostSlots = uint64_t{1} << 31;
+
+// Which of the tables.
+struct TableTooSmall {
+  std::vector<bool> tables;
+};
+
+int128_t wide_integer(uint64_t high, uint64_t low) {
+  return static_cast<int128_t>(static_cast<uint128_t>(high) << 64 | low);
+}
+
+// NULL where there are too few rows. What is no number is an error, which the interpreter words.
+Value finish_variance(AggregateOp op, const device::GroupResult& result, const uint64_t* words) {
+  const bool sample = op == AggregateOp::kVarSamp || op == AggregateOp::kStddevSamp;
+  const bool root = op == AggregateOp::kStddevPop || op == AggregateOp::kStddevSamp;
+  const uint64_t* own = words + result.word;
+  const exec::SquareSums sums{words[result.count_word], wide_integer(own[1], own[0]), wide_integer(own[4], own[3]),
+                              result.fraction, result.square_fraction};
+  if (sums.rows <= (sample ? 1u : 0u)) return Value::of_null(Physical::kF64);
+  if (sums.rows == 1) return Value::of_real(Physical::kF64, 0);
+  const double variance = exec::variance(sums, sample ? 1 : 0);
+  if (own[2] != 0 || !std::isfinite(variance)) throw Error(ErrorCode::kOutOfRange, "a variance is out of range");
+  return Value::of_real(Physical::kF64, root ? std::sqrt(variance) : variance);
+}
+
+Value extreme_of(const Aggregate& aggregate, const device::GroupResult& result, const uint64_t* own) {
+  const uint64_t flip = aggregate.op == AggregateOp::kMin ? ~uint64_t{0} : 0;
+  constexpr uint64_t kSign = uint64_t{1} << 63;
+  if (result.wide) {
+    return Value::of_integer(aggregate.arg.type, wide_integer(own[1] ^ flip ^ kSign, own[2] ^ flip));
+  }
+  const auto value = static_cast<int64_t>(own[0] ^ flip ^ kSign);
+  return is_float(aggregate.arg.type) ? Value::of_real(aggregate.arg.type, exec::real_of_order_key(value))
+                                      : Value::of_integer(aggregate.arg.type, value);
+}
 
 bool is_text(const Field& field) { return physical_of(field.type) == Physical::kBytes; }
 
@@ -32,8 +71,8 @@ Value finish_aggregate(const Aggregate& aggregate, const device::GroupResult& re
   switch (aggregate.op) {
     case AggregateOp::kSum:
     case AggregateOp::kAvg: {
-      const int128_t sum = result.wide ? static_cast<int128_t>(static_cast<uint128_t>(own[1]) << 64 | own[0])
-                                       : static_cast<int128_t>(static_cast<int64_t>(own[0]));
+      const int128_t sum =
+          result.wide ? wide_integer(own[1], own[0]) : static_cast<int128_t>(static_cast<int64_t>(own[0]));
       if (real) {
         state.real_sum = exec::with_specials(exec::from_fixed(sum, result.fraction), static_cast<uint32_t>(own[2]));
       } else {
@@ -42,14 +81,13 @@ Value finish_aggregate(const Aggregate& aggregate, const device::GroupResult& re
       break;
     }
     case AggregateOp::kMin:
-    case AggregateOp::kMax: {
-      if (state.count == 0) break;
-      const uint64_t bits = aggregate.op == AggregateOp::kMin ? ~own[0] : own[0];
-      const auto value = static_cast<int64_t>(bits ^ (uint64_t{1} << 63));
-      state.extreme = real ? Value::of_real(aggregate.arg.type, exec::real_of_order_key(value))
-                           : Value::of_integer(aggregate.arg.type, value);
+    case AggregateOp::kMax:
+      if (state.count != 0) state.extreme = extreme_of(aggregate, result, own);
       break;
-    }
+    case AggregateOp::kVarPop:
+    case AggregateOp::kVarSamp:
+    case AggregateOp::kStddevPop:
+    case AggregateOp::kStddevSamp: return finish_variance(aggregate.op, result, words);
     default: break;
   }
   return exec::finish(aggregate, state);
@@ -57,25 +95,47 @@ Value finish_aggregate(const Aggregate& aggregate, const device::GroupResult& re
 
 }  // namespace
 
-// Hash tables have a place for the key that marks free ones, and one for rows that find none.
-uint64_t StatementRun::group_bytes(uint64_t slots) const {
+std::vector<uint64_t> StatementRun::first_table_slots() const {
   const device::GroupsPlan& groups = *plan_->groups;
-  const bool hash = groups.rung == device::GroupRung::kHash;
-  return ((slots + (hash ? 2 : 0)) * groups.words() + (hash ? slots : 0)) * sizeof(uint64_t);
+  const device::GroupSettings settings = device::group_settings();
+  // Half full if a quarter of the rows were keys; more than that is tried when it turns out to be too small.
+  const uint64_t rows = device_.rows;
+  const auto slots_for = [&](uint64_t most) {
+    if (settings.slots != 0) return settings.slots;
+    const uint64_t likely = std::min<uint64_t>(rows / 2, uint64_t{1} << 26);
+    return std::bit_ceil(std::max<uint64_t>(most == 0 ? likely : std::min(likely, 2 * most), kLeastSlots));
+  };
+  std::vector<uint64_t> slots;
+  if (groups.hashed()) slots.push_back(slots_for(0));
+  for (const device::DistinctPlan& distinct : groups.distinct) slots.push_back(slots_for(distinct.most));
+  return slots;
+}
+
+// Tables of single words have a slot more, for the key that marks free ones. Wide keys have their tag before them and
+// their states, if they are those of groups, behind them, and one slot more for keys that find none.
+std::vector<uint64_t> StatementRun::key_table_bytes() const {
+  const device::GroupsPlan& groups = *plan_->groups;
+  std::vector<uint64_t> bytes;
+  const auto add = [&](uint32_t key_words, uint32_t state_words, bool wide) {
+    const uint64_t words = wide ? 1 + key_words + state_words : 1;
+    bytes.push_back((table_slots_[bytes.size()] + 1) * words * sizeof(uint64_t));
+  };
+  if (groups.hashed()) add(groups.keys.words(), groups.words(), groups.rung == device::GroupRung::kWide);
+  for (const device::DistinctPlan& distinct : groups.distinct) add(distinct.keys.words(), 0, distinct.keys.words() > 1);
+  return bytes;
 }
 
 void StatementRun::take_group_memory() {
   if (!plan_->groups) return;
   const device::GroupsPlan& groups = *plan_->groups;
-  const bool hash = groups.rung == device::GroupRung::kHash;
-  if (!hash) {
-    groups_memory_.slots = groups.slots;
-  } else if (groups_memory_.slots == 0) {
-    // Half full if a quarter of the rows were groups; more than that is tried when it turns out to be too small.
-    const uint64_t rows = device_.rows;
-    groups_memory_.slots = std::bit_ceil(std::clamp<uint64_t>(rows / 2, kLeastSlots, uint64_t{1} << 26));
-  }
-  const uint64_t bytes = group_bytes(groups_memory_.slots);
+  if (table_slots_.empty()) table_slots_ = first_table_slots();
+  // Of hash tables of single words: one for the key that marks free places, one for rows that find none.
+  const uint64_t state_slots = groups.rung == device::GroupRung::kWide   ? 0
+                               : groups.rung == device::GroupRung::kHash ? table_slots_[0] + 2
+                                                                         : groups.slots;
+  const uint64_t state_bytes = state_slots * groups.words() * sizeof(uint64_t);
+  const std::vector<uint64_t> tables = key_table_bytes();
+  const uint64_t bytes = std::accumulate(tables.begin(), tables.end(), state_bytes);
   if (bytes > limit_ / 2) {
     throw Error(ErrorCode::kOutOfMemory, "groups need " + std::to_string(bytes >> 20) +
                                              " MiB on the device, more than half of the limit of " +
@@ -87,20 +147,53 @@ void StatementRun::take_group_memory() {
   const auto block = [&](uint64_t size) {
     return std::make_unique<DeviceBlock>(size, backend_.compute_, backend_.compute_);
   };
-  groups_memory_.states = block((groups_memory_.slots + (hash ? 2 : 0)) * groups.words() * sizeof(uint64_t));
-  if (!hash) return;
-  groups_memory_.keys = block(groups_memory_.slots * sizeof(uint64_t));
-  groups_memory_.full = block(sizeof(uint32_t));
+  if (state_bytes > 0) groups_memory_.states = block(state_bytes);
+  for (const uint64_t size : tables) groups_memory_.tables.push_back(block(size));
+  if (!tables.empty()) groups_memory_.full = block(tables.size() * sizeof(uint32_t));
 }
 
 void StatementRun::clear_groups() {
-  if (groups_memory_.states == nullptr) return;
+  if (!plan_->groups) return;
+  const device::GroupsPlan& groups = *plan_->groups;
   const auto fill = [&](const DeviceBlock& block, int byte) {
     check(cudaMemsetAsync(block.data(), byte, block.bytes(), backend_.compute_), "clearing groups");
   };
-  fill(*groups_memory_.states, 0);
-  if (groups_memory_.keys != nullptr) fill(*groups_memory_.keys, 0xFF);
+  if (groups_memory_.states != nullptr) fill(*groups_memory_.states, 0);
   if (groups_memory_.full != nullptr) fill(*groups_memory_.full, 0);
+  const size_t first = groups.hashed() ? 1 : 0;  // of DISTINCT arguments
+  for (size_t i = 0; i < groups_memory_.tables.size(); ++i) {
+    const bool wide = i < first ? groups.rung == device::GroupRung::kWide : groups.distinct[i - first].keys.words() > 1;
+    fill(*groups_memory_.tables[i], wide ? 0 : 0xFF);
+  }
+}
+
+void StatementRun::put_groups(device::Parameters& parameters) const {
+  if (!plan_->groups) return;
+  const device::GroupsPlan& groups = *plan_->groups;
+  if (groups_memory_.states != nullptr) parameters.groups = groups_memory_.states->as<uint64_t>();
+  parameters.group_slots = groups.slots;
+  const uint64_t hash_mask = device::group_settings().hash_mask();
+  size_t next = 0;
+  const auto table = [&] {
+    const size_t i = next++;
+    return device::KeyTable{groups_memory_.tables[i]->as<uint64_t>(), table_slots_[i] - 1, hash_mask,
+                            groups_memory_.full->as<uint32_t>() + i};
+  };
+  if (groups.hashed()) parameters.group_keys = table();
+  for (size_t i = 0; i < groups.distinct.size(); ++i) parameters.distinct[i] = table();
+}
+
+void StatementRun::check_tables() const {
+  if (groups_memory_.full == nullptr) return;
+  const size_t count = groups_memory_.tables.size();
+  const Buffer flags = download(groups_memory_.full->as<uint32_t>(), count * sizeof(uint32_t), backend_.compute_);
+  TableTooSmall small;
+  bool any = false;
+  for (size_t i = 0; i < count; ++i) {
+    small.tables.push_back(flags.as<uint32_t>()[i] != 0);
+    any = any || small.tables.back();
+  }
+  if (any) throw small;
 }
 
 // Where the order of the groups that are wanted is read, if the device can compare it.
@@ -116,7 +209,8 @@ std::optional<GroupOrder> StatementRun::group_order() const {
     if (part.kind != exec::KeyKind::kInteger || part.null_flag || part.two_words) return std::nullopt;
     order.from = GroupOrder::From::kKey;
     order.null_code = part.null_code;
-    if (groups.rung == device::GroupRung::kHash) {
+    if (groups.hashed()) {
+      order.key_word = part.word;
       order.shift = part.shift;
       order.mask = part.mask();
     } else {
@@ -135,8 +229,11 @@ std::optional<GroupOrder> StatementRun::group_order() const {
       if (is_float(aggregate.arg.type)) return std::nullopt;
       order.from = result.wide ? GroupOrder::From::kWide : GroupOrder::From::kSigned;
       break;
-    case AggregateOp::kMin: order.descending = !order.descending; break;  // minima lie as complements
-    case AggregateOp::kMax: break;
+    case AggregateOp::kMin:
+    case AggregateOp::kMax:
+      if (result.wide) return std::nullopt;
+      if (aggregate.op == AggregateOp::kMin) order.descending = !order.descending;  // minima lie as complements
+      break;
     default: return std::nullopt;
   }
   order.word = result.word;
@@ -144,34 +241,51 @@ std::optional<GroupOrder> StatementRun::group_order() const {
   return order;
 }
 
-Table StatementRun::finish_groups() {
+GroupStates StatementRun::group_states() const {
   const device::GroupsPlan& plan = *plan_->groups;
-  const bool hash = plan.rung == device::GroupRung::kHash;
-  const cudaStream_t stream = backend_.compute_;
-  if (hash && fetch(groups_memory_.full->as<uint32_t>(), stream) != 0) throw TableTooSmall();
-  const uint32_t words = plan.words();
-  FoundGroups found;
   GroupStates groups;
-  groups.states = groups_memory_.states->as<uint64_t>();
-  groups.keys = hash ? groups_memory_.keys->as<uint64_t>() : nullptr;
-  groups.key_count = groups_memory_.slots;
-  groups.slots = groups_memory_.slots + (hash ? 1 : 0);
-  groups.words = words;
-  if (!hash && groups.slots <= kFewSlots) {
+  groups.words = plan.words();
+  groups.stride = groups.words;
+  groups.slots = plan.slots;
+  if (groups_memory_.states != nullptr) groups.states = groups_memory_.states->as<uint64_t>();
+  if (!plan.hashed()) return groups;
+  groups.keys = groups_memory_.tables[0]->as<uint64_t>();
+  groups.key_count = table_slots_[0];
+  if (plan.rung == device::GroupRung::kHash) {
+    groups.key_stride = 1;
+    groups.slots = groups.key_count + 1;
+    return groups;
+  }
+  groups.slots = groups.key_count;
+  groups.key_words = plan.keys.words();
+  groups.stride = groups.key_stride = 1 + groups.key_words + groups.words;
+  groups.keys += 1;  // behind the tag
+  groups.states = groups.keys + groups.key_words;
+  return groups;
+}
+
+Table StatementRun::finish_groups() {
+  check_tables();
+  const cudaStream_t stream = backend_.compute_;
+  const GroupStates groups = group_states();
+  const uint32_t words = groups.words;
+  FoundGroups found;
+  found.key_words = groups.key_words;
+  if (groups.keys == nullptr && groups.slots <= kFewSlots) {
     found.states = download(groups.states, groups.slots * words * sizeof(uint64_t), stream);
     auto* states = found.states.as<uint64_t>();
     for (uint64_t slot = 0; slot < groups.slots; ++slot) {
       if (states[slot * words] == 0 && !pipeline_.keys.empty()) continue;
-      std::memmove(states + found.places.size() * words, states + slot * words, words * sizeof(uint64_t));
-      found.places.push_back(slot);
+      std::memmove(states + found.count * words, states + slot * words, words * sizeof(uint64_t));
+      found.keys.append(&slot, sizeof(slot));
+      ++found.count;
     }
   } else {
     const std::optional<GroupOrder> order = group_order();
     const CompactGroups compact = compact_groups(groups, order ? &*order : nullptr, pipeline_.first.count, stream);
+    found.count = compact.count;
     found.states = download(compact.states, compact.count * words * sizeof(uint64_t), stream);
-    // Of a hash table the keys say what the places of an array say.
-    const Buffer places = download(hash ? compact.keys : compact.places, compact.count * sizeof(uint64_t), stream);
-    found.places.assign(places.as<uint64_t>(), places.as<uint64_t>() + compact.count);
+    found.keys = download(compact.keys, compact.count * groups.key_words * sizeof(uint64_t), stream);
   }
   return groups_table(found);
 }
@@ -188,14 +302,13 @@ void StatementRun::put_keys(size_t index, const FoundGroups& found, exec::Column
   const device::GroupsPlan& groups = *plan_->groups;
   const exec::KeyPart& part = groups.keys.parts()[index];
   const Expr& key = pipeline_.keys[index];
-  const bool hash = groups.rung == device::GroupRung::kHash;
   const bool text = is_text(pipeline_.output[index]);
   std::vector<std::optional<uint32_t>> numbers;
-  const uint64_t behind = hash ? 1 : codes_behind(index);
-  for (const uint64_t place : found.places) {
-    const uint64_t code = hash ? place >> part.shift & part.mask() : place / behind % part.codes;
-    const bool flagged = part.null_flag && (place >> part.null_shift & 1) != 0;
-    const bool null = flagged || (part.null_code && code == 0);
+  const uint64_t behind = groups.hashed() ? 1 : codes_behind(index);
+  const uint64_t* words = found.keys.as<uint64_t>();
+  for (uint64_t i = 0; i < found.count; ++i, words += found.key_words) {
+    const uint64_t code = groups.hashed() ? part.code(words) : words[0] / behind % part.codes;
+    const bool null = groups.hashed() ? part.is_null(words) : part.null_code && code == 0;
     if (text) {
       numbers.emplace_back();
       if (!null) numbers.back() = static_cast<uint32_t>(exec::integer_of_code(part, code, 0));
@@ -204,7 +317,7 @@ void StatementRun::put_keys(size_t index, const FoundGroups& found, exec::Column
     } else if (part.kind == exec::KeyKind::kFloat) {
       column.add_real(exec::float_of_key(static_cast<int64_t>(code), part.type));
     } else {
-      column.add_integer(exec::integer_of_code(part, code, 0));
+      column.add_integer(exec::integer_of_code(part, code, part.two_words ? words[part.word + 1] : 0));
     }
   }
   if (text) put_texts(key, numbers, column);
@@ -232,7 +345,7 @@ void StatementRun::put_texts(const Expr& expr, const std::vector<std::optional<u
 Table StatementRun::groups_table(const FoundGroups& found) {
   const device::GroupsPlan& groups = *plan_->groups;
   Table table;
-  table.rows = found.places.size();
+  table.rows = found.count;
   table.schema.fields = pipeline_.output;
   table.columns.resize(pipeline_.output.size());
   const auto fill = [&](uint64_t i) {
@@ -270,16 +383,30 @@ Table StatementRun::groups_table(const FoundGroups& found) {
   return table;
 }
 
+// Numbers of slots that are worth trying when a table was too small: twice as many as there are rows suffice.
+std::vector<uint64_t> StatementRun::larger_tables(const std::vector<bool>& small) const {
+  const uint64_t enough = std::bit_ceil(2 * device_.rows);
+  std::vector<uint64_t> slots = table_slots_;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (!small[i]) continue;
+    if (slots[i] >= kMostSlots) throw Error(ErrorCode::kOutOfMemory, "groups need more than 2^31 slots on the device");
+    slots[i] = std::clamp(enough, 2 * slots[i], std::min(8 * slots[i], kMostSlots));
+  }
+  return slots;
+}
+
 Table StatementRun::run_groups() {
-  for (;;) {
+  for (bool again = false;; again = true) {
     try {
       run();
-      return finish_groups();
-    } catch (const TableTooSmall&) {
-      // Everything again with a larger table: states were cleared before the first row of a run.
-      const uint64_t slots = groups_memory_.slots * 8;
+      Table table = finish_groups();
+      const auto kept = backend_.statements_.find(statement_key());
+      if (again && kept != backend_.statements_.end()) kept->second->table_slots = table_slots_;
+      return table;
+    } catch (const TableTooSmall& small) {
+      // Everything again with larger tables: states were cleared before the first row of a run.
+      table_slots_ = larger_tables(small.tables);
       groups_memory_ = {};
-      groups_memory_.slots = slots;
       const TileCounts none;
       report_.tiles = none;
       report_.rows = 0;
@@ -300,8 +427,8 @@ Table CudaBackend::run_groups(const Pipeline& pipeline, const RunOptions& option
   use_device();
   report = RunReport();
   report.device_name = name_;
-  const NumberedPipeline numbered = number_texts(*this, pipeline, options, report);
-  StatementRun statement(*this, numbered.device, options, report, numbered.texts.arrays);
+  const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
+  StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
   statement.set_texts(numbered.texts.texts);
   return statement.run_groups();
 }

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "cuda/query/statement_run.h"
+#include "exec/device/generate/group_settings.h"
+#include "exec/pipeline_key.h"
 
 namespace basalt::cuda {
 
@@ -9,24 +11,6 @@ namespace {
 
 // Enough chunks of 8 MiB for sixteen threads to have two each while the batch before is finished.
 constexpr uint64_t kBatchBytes = 256ull << 20;
-
-// Everything of an expression that decides its result, as bytes.
-void append_text(const Expr& expr, std::string& out) {
-  const auto number = [&](const auto& value) { out.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
-  number(expr.op);
-  number(expr.type);
-  number(expr.column);
-  number(expr.limit);
-  number(expr.power_of_ten);
-  number(expr.factor);
-  number(expr.literal.null);
-  number(expr.literal.integer);
-  number(expr.literal.real);
-  number(expr.literal.bytes.size());
-  out += expr.literal.bytes;
-  number(expr.args.size());
-  for (const Expr& arg : expr.args) append_text(arg, out);
-}
 
 }  // namespace
 
@@ -55,17 +39,7 @@ std::string StatementRun::statement_key() const {
     const uint64_t rows = file->rows();
     key.append(reinterpret_cast<const char*>(&rows), sizeof(rows));
   }
-  if (pipeline_.has_filter) append_text(pipeline_.filter, key);
-  key += static_cast<char>('0' + static_cast<int>(pipeline_.sink));
-  for (const Expr& expr : pipeline_.keys) append_text(expr, key);
-  for (const Aggregate& aggregate : pipeline_.aggregates) {
-    key += static_cast<char>('A' + static_cast<int>(aggregate.op));
-    key += aggregate.filter ? 'f' : '-';
-    if (aggregate.filter) append_text(*aggregate.filter, key);
-    key.append(reinterpret_cast<const char*>(&aggregate.avg_scale), sizeof(aggregate.avg_scale));
-    if (aggregate.op != AggregateOp::kCountStar) append_text(aggregate.arg, key);
-  }
-  return key;
+  return key + device::settings_key(device::group_settings()) + exec::pipeline_key(pipeline_);
 }
 
 void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk) {
@@ -172,7 +146,10 @@ void StatementRun::plan_batches() {
       if (backend_.cache_.find(chunks_[i].keys[column], run_) == nullptr) missing += bytes;
     }
     const bool too_much = held + needed > most || (missing > 0 && loaded + missing > kBatchBytes);
-    const bool full = batch.end > batch.first && too_much;
+    // Rows without an order may be enough early.
+    const bool may_end = pipeline_.sink == Sink::kRows && pipeline_.order.empty() && pipeline_.limit != kAllRows;
+    const uint64_t most_chunks = may_end ? uint64_t{1} << std::min<size_t>(batches_.size(), 20) : device::kMaxSlots;
+    const bool full = batch.end > batch.first && (too_much || batch.end - batch.first >= most_chunks);
     if (full || batch.end - batch.first >= device::kMaxSlots) {
       batches_.push_back(std::move(batch));
       batch = Batch();

@@ -126,6 +126,7 @@ void StatementRun::put_array(size_t column, const WorkChunk& chunk, std::vector<
 std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const {
   std::vector<uint64_t> words(plan_->slot_words, 0);
   words[0] = chunk.rows;
+  if (plan_->rows) words[plan_->rows->first_row_at] = chunk.first_row;
   for (size_t i = 0; i < columns.size(); ++i) {
     const device::ColumnPlan& plan = plan_->columns[i];
     if (is_array(i)) {
@@ -240,20 +241,30 @@ void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& wo
   parameters.partials = records;
   parameters.tile_sums = tile_sums;
   parameters.work_count = work_count;
-  if (groups_memory_.states != nullptr) {
-    parameters.groups = groups_memory_.states->as<uint64_t>();
-    parameters.group_slots = groups_memory_.slots;
-    if (groups_memory_.keys != nullptr) parameters.group_keys = groups_memory_.keys->as<uint64_t>();
-    if (groups_memory_.full != nullptr) parameters.group_full = groups_memory_.full->as<uint32_t>();
-    parameters.group_probes = kMostProbes;
-  }
+  put_groups(parameters);
   std::copy(plan_->literals.begin(), plan_->literals.end(), parameters.literals);
-  void* arguments[] = {&parameters};
+  for (size_t i = 0; i < plan_->lists.size(); ++i) {
+    const device::LiteralList& list = plan_->lists[i];
+    if (lists_.size() == i) {
+      lists_.push_back(upload(list.values.data(), list.values.size() * sizeof(int64_t), backend_.compute_));
+    }
+    parameters.literals[list.literal] = {reinterpret_cast<uint64_t>(lists_[i].data()), list.values.size()};
+  }
   begin.record(backend_.compute_);
+  if (plan_->rows) {
+    launch_rows(parameters);
+  } else {
+    start_kernel(parameters);
+  }
+  end.record(backend_.compute_);
+}
+
+void StatementRun::start_kernel(const device::Parameters& parameters) {
+  device::Parameters own = parameters;
+  void* arguments[] = {&own};
   check(cudaLaunchKernel(kernel_->function(), dim3(static_cast<unsigned>(kernel_->blocks)),
                          dim3(static_cast<unsigned>(kernel_->threads)), arguments, 0, backend_.compute_),
         "launching a kernel");
-  end.record(backend_.compute_);
 }
 
 // The first stream of copies waits for the others and says when all have ended so far.
@@ -328,6 +339,13 @@ void StatementRun::launch(Batch& batch, size_t index) {
   batch.groups.clear();
 }
 
+// Those from `first` on, of which some may be on their way.
+void StatementRun::drop_batches(size_t first) {
+  if (first >= batches_.size()) return;
+  batches_.erase(batches_.begin() + static_cast<ptrdiff_t>(first), batches_.end());
+  for (const Stream& copies : backend_.copies_) copies.synchronize();
+}
+
 void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
   backend_.results_.ensure(bytes);
   check(cudaMemcpyAsync(backend_.results_.data(), results.data(), bytes, cudaMemcpyDeviceToHost, backend_.compute_),
@@ -336,8 +354,9 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
 }
 
 void StatementRun::make_kernel() {
-  own_plan_ = device::plan_kernel(device_);
-  plan_ = &own_plan_;
+  own_plan_ =
+      device_.plan != nullptr ? device_.plan : std::make_shared<device::KernelPlan>(device::plan_kernel(device_));
+  plan_ = own_plan_.get();
   bool fresh = false;
   kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
   report_.compile_ms = fresh ? kernel_->compile_ms : 0;
@@ -347,6 +366,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
   make_kernel();
   limit_ = backend_.memory_limit(options_);
   take_group_memory();
+  rows_.budget = limit_ / 2;
   plan_chunks();
   plan_batches();
   size_t tiles = 0;
@@ -372,6 +392,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
       prepare_for(i);
       launch(batches_[i], i);
       if (options_.progress) options_.progress(static_cast<double>(i + 1) / static_cast<double>(batches_.size()));
+      if (has_enough_rows()) drop_batches(i + 1);
     }
     end_transfers();
     fetch_results(*results_, bytes);
@@ -431,14 +452,16 @@ void StatementRun::remember(const std::string& key) {
 }
 
 std::vector<Value> StatementRun::run_resident(Statement& statement) {
-  plan_ = &statement.plan;
+  plan_ = statement.plan.get();
   kernel_ = statement.kernel;
   report_.rows = statement.report.rows;
   report_.tiles = statement.report.tiles;
   report_.encoded_bytes_read = statement.report.encoded_bytes_read;
   check_cancelled();
   limit_ = backend_.memory_limit(options_);
+  if (table_slots_.empty()) table_slots_ = statement.table_slots;
   take_group_memory();
+  rows_.budget = limit_ / 2;
   clear_groups();
   const size_t record_words_all = static_cast<size_t>(kernel_->blocks) * record_words();
   const size_t sums = static_cast<size_t>(statement.work_count) * plan_->tile_sums;
@@ -459,13 +482,13 @@ std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& 
     use_device();
     report = RunReport();
     report.device_name = name_;
-    const NumberedPipeline numbered = number_texts(*this, pipeline, options, report);
-    std::vector<Value> values = StatementRun(*this, numbered.device, options, report, numbered.texts.arrays).run();
+    const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
+    std::vector<Value> values = StatementRun(*this, *numbered.device, options, report, numbered.texts.arrays).run();
     for (size_t i = 0; i < values.size(); ++i) {
       const Aggregate& aggregate = pipeline.aggregates[i];
       const bool text = aggregate.op != AggregateOp::kCountStar && aggregate.op != AggregateOp::kCount &&
                         aggregate.arg.type == Physical::kBytes;
-      if (text) values[i] = text_of(numbered, numbered.device.pipeline.aggregates[i].arg, values[i], compute_);
+      if (text) values[i] = text_of(numbered, numbered.device->pipeline.aggregates[i].arg, values[i], compute_);
     }
     return values;
   } catch (const Error& error) {

@@ -406,6 +406,46 @@ inline Sample groups_by(const std::string& name, int128_t many, size_t most_inst
   return sample;
 }
 
+// Keys that take several words, aggregates of two: integers of 128 bits and floats among both.
+inline Sample wide_groups() {
+  Sample sample;
+  sample.name = "groups by wide keys";
+  sample.most_instructions = 6000;
+  const TimeUnit us = TimeUnit::kMicro;
+  add_column(sample, "id", {TypeKind::kInt64, 0, 0, us}, {"packed"}, 4, INT64_MIN, INT64_MAX, {40}, true);
+  add_column(sample, "ratio", {TypeKind::kFloat64, 0, 0, us}, {"plain"}, 3, 0, 0, {}, true);
+  add_column(sample, "balance", {TypeKind::kDecimal, 38, 2, us}, {"plain"}, 3, 0, 0, {}, true);
+  sample.columns[2].stats.min = Value::of_null(Physical::kI128);
+  sample.columns[2].stats.max = Value::of_null(Physical::kI128);
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kGroups;
+  p.keys = {column(p, 0), column(p, 1), column(p, 2)};
+  p.aggregates = {{}, aggregate(AggregateOp::kMin, column(p, 2)), aggregate(AggregateOp::kMax, column(p, 2))};
+  return sample;
+}
+
+// DISTINCT arguments of one word and of more beside the group's number, variances; `many` as above.
+inline Sample distinct_by(const std::string& name, int128_t many, size_t most_instructions) {
+  Sample sample = groups_by(name, many, most_instructions);
+  Pipeline& p = sample.pipeline;
+  p.keys = {column(p, 1)};
+  const auto distinct = [&](AggregateOp op, uint32_t index) {
+    Aggregate out = aggregate(op, column(p, index));
+    out.distinct = true;
+    return out;
+  };
+  Aggregate some = distinct(AggregateOp::kCount, 0);
+  some.filter = test(ExprOp::kGreater, column(p, 1), integer(Physical::kI64, 7));
+  p.aggregates = {distinct(AggregateOp::kCount, 0),
+                  some,
+                  distinct(AggregateOp::kSum, 2),
+                  distinct(AggregateOp::kAvg, 2),
+                  distinct(AggregateOp::kCount, 3),
+                  aggregate(AggregateOp::kVarSamp, column(p, 2)),
+                  aggregate(AggregateOp::kStddevPop, column(p, 2))};
+  return sample;
+}
+
 inline Expr part(const Expr& date, int64_t part) {
   return call(ExprOp::kDatePart, Physical::kI64, {date, integer(Physical::kI64, part)});
 }
@@ -511,6 +551,51 @@ inline Sample date_functions() {
   return sample;
 }
 
+inline Field make_field(const std::string& name, DataType type) {
+  Field field;
+  field.name = name;
+  field.type = type;
+  return field;
+}
+
+// Rows that leave: columns with NULLs, an expression that may overflow, 128 bits, a predicate.
+inline Sample rows() {
+  Sample sample;
+  sample.name = "rows";
+  sample.most_instructions = 4000;
+  const TimeUnit us = TimeUnit::kMicro;
+  add_column(sample, "day", {TypeKind::kDate, 0, 0, us}, {"packed"}, 4, 8036, 10561, {12});
+  add_column(sample, "price", {TypeKind::kInt64, 0, 0, us}, {"packed"}, 4, 0, INT64_MAX, {33}, true);
+  add_column(sample, "weight", {TypeKind::kFloat64, 0, 0, us}, {"plain"}, 2, 0, 0, {});
+  add_column(sample, "total", {TypeKind::kDecimal, 38, 2, us}, {"packed"}, 4, 0, int128_t{1} << 100, {33});
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kRows;
+  p.has_filter = true;
+  p.filter = test(ExprOp::kLess, column(p, 0), integer(Physical::kI32, 9131));
+  p.rows = {column(p, 0), call(ExprOp::kAdd, Physical::kI64, {column(p, 1), integer(Physical::kI64, 1)}), column(p, 2),
+            column(p, 3), test(ExprOp::kLess, column(p, 1), integer(Physical::kI64, 500))};
+  for (const PipelineColumn& own : p.columns) p.output.push_back(make_field(own.name, own.type));
+  p.output.push_back(make_field("cheap", {TypeKind::kBool, 0, 0, us}));
+  return sample;
+}
+
+// The first rows of an order by several keys, of which only the numbers are kept.
+inline Sample first_rows() {
+  Sample sample;
+  sample.name = "first rows";
+  sample.most_instructions = 4000;
+  const TimeUnit us = TimeUnit::kMicro;
+  add_column(sample, "at", {TypeKind::kTimestamp, 0, 0, us}, {"packed"}, 4, 1'000'000'000, 1'100'000'000, {27});
+  add_column(sample, "heat", {TypeKind::kFloat32, 0, 0, us}, {"plain"}, 2, 0, 0, {}, true);
+  add_column(sample, "total", {TypeKind::kDecimal, 38, 2, us}, {"packed"}, 4, 0, int128_t{1} << 100, {33});
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kRows;
+  p.rows = {column(p, 0), column(p, 1), column(p, 2)};
+  p.order = {{0, true, false}, {1, false, true}, {2, true, false}};
+  p.limit = 10;
+  return sample;
+}
+
 // Strings by their numbers: a choice among two columns and a literal as a key, an extreme, a length.
 inline Sample numbers_of_strings() {
   Sample sample;
@@ -539,6 +624,11 @@ inline std::vector<Sample> all() {
           groups_by("groups in blocks", 20, 6000),
           groups_by("groups in an array", 5000, 6000),
           groups_by("groups in a hash table", int128_t{1} << 40, 6000),
+          wide_groups(),
+          distinct_by("distinct values of few groups", 5, 8000),
+          distinct_by("distinct values of many groups", int128_t{1} << 40, 8000),
+          rows(),
+          first_rows(),
           count_below(),
           learned_ranges(),
           sum_between("l3", TypeKind::kInt64, {}, 5400),

@@ -9,6 +9,7 @@
 #include "cuda/backend.h"
 #include "cuda/query/compact_groups.h"
 #include "cuda/query/device_table.h"
+#include "cuda/query/row_arrays.h"
 #include "exec/cpu/column_builder.h"
 
 namespace basalt::cuda {
@@ -32,9 +33,6 @@ struct Batch {
   uint64_t bytes = 0;                            // being loaded, and room for tables of tests of strings
   std::vector<std::vector<DeviceChunk>> chunks;  // per chunk, per column: keeps the memory alive until the launch
 };
-
-// How far a key may lie from its place in a hash table before that counts as full.
-constexpr uint32_t kMostProbes = 256;
 
 // Tables of tests of strings begin on multiples of this.
 constexpr uint64_t aligned_table(uint64_t bytes) { return (bytes + 127) / 128 * 128; }
@@ -62,6 +60,9 @@ class StatementRun {
   std::vector<Value> run();
   // Of a sink of groups.
   Table run_groups();
+  // Of a sink of rows, as it was given; `input`: where its columns are arrays, the table that has them.
+  Table run_rows(const Pipeline& given);
+  DeviceTable run_rows_to_device(const Pipeline& given, const DeviceTable* input);
 
  private:
   std::string statement_key() const;
@@ -74,6 +75,7 @@ class StatementRun {
   bool prepare(Batch& batch, bool must_fit);
   void end_transfers();
   void launch(Batch& batch, size_t index);
+  void drop_batches(size_t first);
   std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
   void put_array(size_t column, const WorkChunk& chunk, std::vector<uint64_t>& words) const;
   uint64_t table_bytes(const std::vector<const ColumnChunkInfo*>& columns) const;
@@ -83,20 +85,26 @@ class StatementRun {
 
   // Groups (groups_run.cpp): memory for their states, and what it holds in the end.
   struct GroupMemory {
-    uint64_t slots = 0;  // of a hash table its size
-    std::unique_ptr<DeviceBlock> states;
-    std::unique_ptr<DeviceBlock> keys;  // of a hash table
-    std::unique_ptr<DeviceBlock> full;
+    std::unique_ptr<DeviceBlock> states;               // not of wide keys, which have them beside them
+    std::vector<std::unique_ptr<DeviceBlock>> tables;  // of hash tables, as many as table_slots_
+    std::unique_ptr<DeviceBlock> full;                 // for each table, whether it was too small
   };
-  uint64_t group_bytes(uint64_t slots) const;
+  std::vector<uint64_t> first_table_slots() const;
+  std::vector<uint64_t> larger_tables(const std::vector<bool>& small) const;
+  std::vector<uint64_t> key_table_bytes() const;
   void take_group_memory();
   void clear_groups();
+  void put_groups(device::Parameters& parameters) const;
+  void check_tables() const;
   Table finish_groups();
-  // Groups that have rows. Of a hash table their keys, else their places; then their states.
+  // Groups that have rows: the words of their keys, which of arrays are their places, and their states.
   struct FoundGroups {
-    std::vector<uint64_t> places;
+    uint64_t count = 0;
+    uint32_t key_words = 1;
+    Buffer keys;
     Buffer states;
   };
+  GroupStates group_states() const;
   std::optional<GroupOrder> group_order() const;
   uint64_t codes_behind(size_t key) const;
   void put_keys(size_t index, const FoundGroups& found, exec::ColumnBuilder& column) const;
@@ -105,6 +113,37 @@ class StatementRun {
                  exec::ColumnBuilder& column) const;
   Table groups_table(const FoundGroups& found);
 
+  // Rows (rows_run.cpp): counted, written and put in order, batch after batch.
+  struct RowsRun {
+    uint64_t budget = 0;           // bytes that rows may take
+    uint64_t taken = 0;            // bytes that they do
+    uint64_t found = 0;            // rows that passed so far, in the order of the table
+    std::vector<RowArrays> parts;  // of each batch
+    // Of an order with a limit: room for the first rows, how many there are so far, whether they are in order, and the
+    // largest first word that may still be among them.
+    RowArrays first;
+    uint64_t kept = 0;
+    bool in_order = false;
+    uint64_t threshold = ~uint64_t{0};
+  };
+  uint64_t rows_wanted() const;
+  bool has_enough_rows() const;
+  bool keeps_numbers() const;
+  uint64_t bytes_of_row() const;
+  RowArrays take_rows(uint64_t rows);
+  void give_rows_back(uint64_t rows);
+  DeviceBuffer row_outputs(const RowArrays& arrays) const;
+  void launch_rows(device::Parameters& parameters);
+  void write_rows(device::Parameters& parameters);
+  void find_threshold(const device::Parameters& parameters);
+  uint64_t append_rows(device::Parameters& parameters, const RowArrays& arrays, uint64_t kept);
+  void append_first_rows(device::Parameters& parameters);
+  void keep_first(uint64_t rows);
+  RowArrays finish_rows();
+  DeviceColumn row_column(const Field& field, const device::RowsSources::Source& source, RowArrays& rows,
+                          const DeviceTable* input);
+
+  void start_kernel(const device::Parameters& parameters);
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
                      double* tile_sums, Event& begin, Event& end);
   void make_kernel();
@@ -132,7 +171,7 @@ class StatementRun {
   uint64_t run_ = 0;
   uint64_t groups_ = 0;   // loaded so far, which take turns in the streams of copies
   uint64_t pending_ = 0;  // bytes of batches that are loaded but not launched: not yet in the cache
-  device::KernelPlan own_plan_;
+  std::shared_ptr<const device::KernelPlan> own_plan_;
   const device::KernelPlan* plan_ = nullptr;
   const LoadedKernel* kernel_ = nullptr;
   std::vector<WorkChunk> chunks_;
@@ -144,7 +183,11 @@ class StatementRun {
   std::vector<std::weak_ptr<DeviceBlock>> blocks_;
   std::unique_ptr<DeviceBlock> results_;
   std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
+  std::vector<DeviceBuffer> lists_;  // of literals, as the plan has them
   GroupMemory groups_memory_;
+  // Slots of hash tables: of groups where these have one, then of each DISTINCT argument. Empty: not chosen yet.
+  std::vector<uint64_t> table_slots_;
+  RowsRun rows_;
 };
 
 }  // namespace basalt::cuda

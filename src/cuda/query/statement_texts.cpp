@@ -316,14 +316,14 @@ StatementTexts TextsRun::run() {
   return std::move(out_);
 }
 
-NumberedPipeline number_texts(CudaBackend& backend, const Pipeline& pipeline, const RunOptions& options,
-                              RunReport& report) {
+NumberedPipeline number_texts(CudaBackend& backend, std::shared_ptr<const device::DevicePipeline> stage,
+                              const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
   NumberedPipeline out;
-  out.device = device::to_device(pipeline);
-  if (!out.device.reason.empty()) throw Error(ErrorCode::kUnsupported, out.device.reason);
-  if (out.device.texts.empty()) return out;
-  out.texts = TextsRun(backend, out.device, options, report).run();
-  out.device = device::to_device(pipeline, &out.texts.numbers);
+  out.device = std::move(stage);
+  if (!out.device->reason.empty()) throw Error(ErrorCode::kUnsupported, out.device->reason);
+  if (out.device->texts.empty()) return out;
+  out.texts = TextsRun(backend, *out.device, options, report).run();
+  out.device = std::make_shared<const device::DevicePipeline>(device::to_device(pipeline, &out.texts.numbers));
   return out;
 }
 
@@ -345,7 +345,7 @@ StringRows fetch_texts(const DeviceTexts& texts, const std::vector<uint32_t>& nu
 Value text_of(const NumberedPipeline& pipeline, const Expr& expr, const Value& number, cudaStream_t stream) {
   if (number.null) return Value::of_null(Physical::kBytes);
   const auto place = static_cast<uint32_t>(number.integer);
-  const exec::TextCodes* listed = expr.op == ExprOp::kColumn ? pipeline.device.codes[expr.column].get() : nullptr;
+  const exec::TextCodes* listed = expr.op == ExprOp::kColumn ? pipeline.device->codes[expr.column].get() : nullptr;
   if (listed != nullptr) return Value::of_bytes(std::string(listed->entries.at(place)));
   return Value::of_bytes(std::string(fetch_texts(*pipeline.texts.texts, {place}, stream).at(0)));
 }

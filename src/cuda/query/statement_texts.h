@@ -23,11 +23,12 @@ struct StatementTexts {
 
 // The pipeline as its kernel runs, and what that reads.
 struct NumberedPipeline {
-  device::DevicePipeline device;
+  std::shared_ptr<const device::DevicePipeline> device;
   StatementTexts texts;
 };
-NumberedPipeline number_texts(CudaBackend& backend, const Pipeline& pipeline, const RunOptions& options,
-                              RunReport& report);
+// `stage`: the pipeline as it was planned without looking at data.
+NumberedPipeline number_texts(CudaBackend& backend, std::shared_ptr<const device::DevicePipeline> stage,
+                              const Pipeline& pipeline, const RunOptions& options, RunReport& report);
 
 // The strings that have these numbers, on the host. Numbers beyond the list are Error(kInternal).
 StringRows fetch_texts(const DeviceTexts& texts, const std::vector<uint32_t>& numbers, cudaStream_t stream);

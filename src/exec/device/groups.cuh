@@ -5,19 +5,21 @@
 //   kAddLow   the lower half of a sum of 128 bits; the upper one is the next word
 //   kMost     the largest value; of minima the complement is kept
 //   kMark     flags
+//   kGuard    of a record, whose words are the kPart behind it: the largest one, compared word by word
 // Word 0 counts the rows of the group. Rungs, by how many groups there can be: every lane has states of its own, every
-// block has, all share one array, or an array with a hash table of keys.
+// block has, all share one array, or a hash table of keys of one word or more.
 #pragma once
 
 #include "basalt/core/host_device.h"
 #include "core/device/warp.h"
 #include "core/float_key.h"
+#include "exec/device/key_tables.cuh"
 #include "exec/device/work.h"
 #include "exec/fixed_sum.h"
 
 namespace basalt::device {
 
-enum class StateWord : uint8_t { kAdd, kAddLow, kAddHigh, kMost, kMark };
+enum class StateWord : uint8_t { kAdd, kAddLow, kAddHigh, kMost, kMark, kGuard, kPart };
 
 // The kinds of a state's words.
 template <StateWord... kKinds>
@@ -26,6 +28,11 @@ struct StateWords {
     constexpr StateWord kinds[] = {kKinds...};
     return kinds[word];
   }
+  static constexpr bool kHasRecords = ((kKinds == StateWord::kGuard) || ...);
+  // Of the record whose guard is `word`, the number of its words: 2 or 3.
+  __device__ __forceinline__ static uint32_t record_words(uint32_t word) {
+    return word + 3 < sizeof...(kKinds) && of(word + 3) == StateWord::kPart ? 3 : 2;
+  }
 };
 
 // Integers in an order that makes zero the smallest.
@@ -33,6 +40,19 @@ __device__ __forceinline__ uint64_t most_bits(int64_t value) {
   return static_cast<uint64_t>(value) ^ (uint64_t{1} << 63);
 }
 __device__ __forceinline__ uint64_t least_bits(int64_t value) { return ~most_bits(value); }
+__device__ __forceinline__ Words<2> most_words(int128_t value) {
+  const auto bits = static_cast<uint128_t>(value);
+  return {{static_cast<uint64_t>(bits >> 64) ^ (uint64_t{1} << 63), static_cast<uint64_t>(bits)}};
+}
+__device__ __forceinline__ Words<2> least_words(int128_t value) { return most_words(~value); }
+
+// Numbers of rows in an order that makes the first or the last of them the largest; never zero. The last bit says
+// whether the row has a value.
+constexpr uint64_t kMostRows = uint64_t{1} << 62;
+__device__ __forceinline__ uint64_t first_row(uint64_t row, bool valid) {
+  return (kMostRows - row) << 1 | (valid ? 1 : 0);
+}
+__device__ __forceinline__ uint64_t last_row(uint64_t row, bool valid) { return (row + 1) << 1 | (valid ? 1 : 0); }
 
 // --- words that several threads change
 // ---------------------------------------------------------------------------------
@@ -54,10 +74,43 @@ __device__ __forceinline__ void atomic_mark(uint64_t* word, uint64_t value) {
   if (value != 0) atomicOr(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(value));
 }
 
-// Adds a word of one state to the same word of another; of wide sums both halves, when the lower one comes.
-template <typename Word>
-__device__ __forceinline__ void merge_word(StateWord kind, uint64_t* into, const Word& word, uint32_t index) {
-  switch (kind) {
+// Whether a record that others may be replacing is at least `record`. Its words only get larger and its last ones are
+// written first, so that what is read in order belongs to the record as it was or to one that is larger still.
+template <uint32_t kCount>
+__device__ __forceinline__ bool reaches(const uint64_t* words, const Words<kCount>& record) {
+#pragma unroll
+  for (uint32_t i = 0; i < kCount; ++i) {
+    const uint64_t there = read_anew(words + i);
+    if (there != record.words[i]) return there > record.words[i];
+  }
+  return true;
+}
+// Replaces a smaller record, under its guard. Whoever takes the guard gives it back before the loop begins anew: lanes
+// of one warp do not wait for each other for ever.
+template <uint32_t kCount>
+__device__ __forceinline__ void atomic_record(uint64_t* guard, const Words<kCount>& record) {
+  auto* word = reinterpret_cast<unsigned long long*>(guard);
+  uint64_t* words = guard + 1;
+#pragma unroll 1
+  while (!reaches(words, record)) {
+    if (atomicCAS(word, 0ull, 1ull) != 0) continue;
+    __threadfence();
+    if (!reaches(words, record)) {
+#pragma unroll
+      for (uint32_t i = kCount; i > 0; --i) {
+        *static_cast<volatile uint64_t*>(words + i - 1) = record.words[i - 1];
+        __threadfence();
+      }
+    }
+    atomicExch(word, 0ull);
+  }
+}
+
+// Adds a word of one state to the same word of another; of wide sums both halves, when the lower one comes, and records
+// with their guard.
+template <typename Kinds, typename Word>
+__device__ __forceinline__ void merge_word(const Kinds& kinds, uint64_t* into, const Word& word, uint32_t index) {
+  switch (kinds.of(index)) {
     case StateWord::kAdd: atomic_add(into + index, word(index)); break;
     case StateWord::kAddLow:
       atomic_add_wide(into + index, static_cast<uint128_t>(word(index + 1)) << 64 | word(index));
@@ -65,13 +118,25 @@ __device__ __forceinline__ void merge_word(StateWord kind, uint64_t* into, const
     case StateWord::kAddHigh: break;
     case StateWord::kMost: atomic_most(into + index, word(index)); break;
     case StateWord::kMark: atomic_mark(into + index, word(index)); break;
+    case StateWord::kGuard:
+      if constexpr (Kinds::kHasRecords) {
+        if (kinds.record_words(index) == 3) {
+          atomic_record(into + index, Words<3>{{word(index + 1), word(index + 2), word(index + 3)}});
+        } else {
+          atomic_record(into + index, Words<2>{{word(index + 1), word(index + 2)}});
+        }
+      }
+      break;
+    case StateWord::kPart: break;
   }
 }
 
 // A group's state that several threads change, in shared or global memory.
 class SharedState {
  public:
-  __device__ __forceinline__ explicit SharedState(uint64_t* words) : words_(words) {}
+  __device__ __forceinline__ SharedState(uint64_t* words, uint64_t number) : words_(words), number_(number) {}
+  // Of the group: no other has the same.
+  __device__ __forceinline__ uint64_t number() const { return number_; }
   __device__ __forceinline__ void add(uint32_t word, int64_t value) {
     atomic_add(words_ + word, static_cast<uint64_t>(value));
   }
@@ -80,18 +145,25 @@ class SharedState {
   }
   __device__ __forceinline__ void most(uint32_t word, uint64_t value) { atomic_most(words_ + word, value); }
   __device__ __forceinline__ void mark(uint32_t word, uint64_t value) { atomic_mark(words_ + word, value); }
+  template <uint32_t kCount>
+  __device__ __forceinline__ void record(uint32_t word, const Words<kCount>& record) {
+    atomic_record(words_ + word, record);
+  }
 
  private:
   uint64_t* words_;
+  uint64_t number_;
 };
 
 // --- one state per lane
 // ------------------------------------------------------------------------------------------------
 
-// A lane's words lie 32 words apart, so that lanes meet in no bank of shared memory whatever their groups are.
+// A lane's words lie 32 words apart, so that lanes meet in no bank of shared memory whatever their groups are. There
+// are no records here.
 class LaneState {
  public:
-  __device__ __forceinline__ explicit LaneState(uint64_t* words) : words_(words) {}
+  __device__ __forceinline__ LaneState(uint64_t* words, uint64_t number) : words_(words), number_(number) {}
+  __device__ __forceinline__ uint64_t number() const { return number_; }
   __device__ __forceinline__ void add(uint32_t word, int64_t value) {
     words_[word * kLanes] += static_cast<uint64_t>(value);
   }
@@ -109,6 +181,7 @@ class LaneState {
 
  private:
   uint64_t* words_;
+  uint64_t number_;
 };
 
 template <uint32_t kSlots, uint32_t kWords>
@@ -126,7 +199,8 @@ class LaneGroups {
   // A key beyond the slots belongs to statistics that lie.
   __device__ __forceinline__ LaneState at(uint64_t key, uint32_t& bad) {
     bad |= key >= kSlots ? 1u : 0u;
-    return LaneState(words_ + static_cast<uint32_t>(key < kSlots ? key : 0) * (kWords * kLanes));
+    const uint32_t slot = key < kSlots ? static_cast<uint32_t>(key) : 0;
+    return LaneState(words_ + slot * (kWords * kLanes), slot);
   }
   // By the whole block: `first` is the memory of its first warp, those of the others follow at a distance of `stride`.
   template <typename Kinds>
@@ -137,7 +211,7 @@ class LaneGroups {
     for (uint32_t i = threadIdx.x; i < kSlots * kWords; i += blockDim.x) {
       const uint32_t word = i % kWords;
       merge_word(
-          kinds.of(word), p.groups + i - word,
+          kinds, p.groups + i - word,
           [&](uint32_t w) { return folded(kinds.of(w), first + (i - word + w) * kLanes * sizeof(uint64_t), stride); },
           word);
     }
@@ -190,7 +264,8 @@ class BlockGroups {
   }
   __device__ __forceinline__ SharedState at(uint64_t key, uint32_t& bad) {
     bad |= key >= kSlots ? 1u : 0u;
-    return SharedState(words_ + static_cast<uint32_t>(key < kSlots ? key : 0) * kWords);
+    const uint32_t slot = key < kSlots ? static_cast<uint32_t>(key) : 0;
+    return SharedState(words_ + slot * kWords, slot);
   }
   template <typename Kinds>
   __device__ __noinline__ void finish(const Parameters& p, const Kinds& kinds, const unsigned char*, uint32_t) {
@@ -200,8 +275,8 @@ class BlockGroups {
       const uint32_t slot = i / kWords;
       if (words_[slot * kWords] == 0) continue;  // no row
       merge_word(
-          kinds.of(i % kWords), p.groups + static_cast<uint64_t>(slot) * kWords,
-          [&](uint32_t w) { return words_[slot * kWords + w]; }, i % kWords);
+          kinds, p.groups + static_cast<uint64_t>(slot) * kWords, [&](uint32_t w) { return words_[slot * kWords + w]; },
+          i % kWords);
     }
   }
 
@@ -222,7 +297,8 @@ class DenseGroups {
       : words_(p.groups), slots_(p.group_slots) {}
   __device__ __forceinline__ SharedState at(uint64_t key, uint32_t& bad) {
     bad |= key >= slots_ ? 1u : 0u;
-    return SharedState(words_ + (key < slots_ ? key : 0) * kWords);
+    const uint64_t slot = key < slots_ ? key : 0;
+    return SharedState(words_ + slot * kWords, slot);
   }
   template <typename Kinds>
   __device__ __forceinline__ void finish(const Parameters&, const Kinds&, const unsigned char*, uint32_t) {}
@@ -232,61 +308,50 @@ class DenseGroups {
   uint64_t slots_;
 };
 
-// --- a hash table
-// ------------------------------------------------------------------------------------------------------
+// --- hash tables
+// -------------------------------------------------------------------------------------------------------
 
-__device__ __forceinline__ uint64_t mix_key(uint64_t key) {
-  key = (key ^ (key >> 32)) * 0xD6E8FEB86659FD93ull;
-  key = (key ^ (key >> 32)) * 0xD6E8FEB86659FD93ull;
-  return key ^ (key >> 32);
-}
-
-// Open addressing; a place whose key is kNoKey is free. The key kNoKey itself has the place behind the last. A table
-// that is full says so, and the rows that did not fit are lost: the host starts again with a larger one.
+// Of keys of one word, with states in an array of their own.
 template <uint32_t kWords>
 class HashGroups {
  public:
   static constexpr uint32_t kBytesPerWarp = 0;
   static constexpr uint32_t kBytesPerBlock = 0;
-  static constexpr uint64_t kNoKey = ~uint64_t{0};
 
   __device__ __forceinline__ HashGroups(const Parameters& p, unsigned char*, unsigned char*)
-      : words_(p.groups),
-        keys_(p.group_keys),
-        mask_(p.group_slots - 1),
-        most_probes_(p.group_probes),
-        full_(p.group_full) {}
+      : words_(p.groups), keys_(p.group_keys) {}
   __device__ __forceinline__ SharedState at(uint64_t key, uint32_t&) {
-    return SharedState(words_ + place_of(key) * kWords);
+    const uint64_t place = keys_.find(key).number;
+    return SharedState(words_ + place * kWords, place);
   }
   template <typename Kinds>
   __device__ __forceinline__ void finish(const Parameters&, const Kinds&, const unsigned char*, uint32_t) {}
 
  private:
-  __device__ __forceinline__ uint64_t place_of(uint64_t key) {
-    const uint64_t behind = mask_ + 1;
-    if (key == kNoKey) return behind;
-    uint64_t place = mix_key(key) & mask_;
-#pragma unroll 1
-    for (uint32_t probe = 0; probe < most_probes_; ++probe) {
-      uint64_t found = *static_cast<volatile uint64_t*>(keys_ + place);
-      if (found == kNoKey) {
-        found = atomicCAS(reinterpret_cast<unsigned long long*>(keys_ + place), static_cast<unsigned long long>(kNoKey),
-                          static_cast<unsigned long long>(key));
-        if (found == kNoKey) return place;
-      }
-      if (found == key) return place;
-      place = (place + 1) & mask_;
-    }
-    *full_ = 1;
-    return behind + 1;  // a place for rows that are lost
-  }
-
   uint64_t* words_;
-  uint64_t* keys_;
-  uint64_t mask_;
-  uint32_t most_probes_;
-  uint32_t* full_;
+  NarrowKeys keys_;
+};
+
+// Of longer keys, each with its state behind it.
+template <uint32_t kKeyWords, uint32_t kWords>
+class WideGroups {
+ public:
+  static constexpr uint32_t kBytesPerWarp = 0;
+  static constexpr uint32_t kBytesPerBlock = 0;
+
+  __device__ __forceinline__ WideGroups(const Parameters& p, unsigned char*, unsigned char*)
+      : slots_(p.group_keys.slots), keys_(p.group_keys) {}
+  __device__ __forceinline__ SharedState at(const Words<kKeyWords>& key, uint32_t&) {
+    const uint64_t place = keys_.find(key).number;
+    return SharedState(slots_ + place * kStride + 1 + kKeyWords, place);
+  }
+  template <typename Kinds>
+  __device__ __forceinline__ void finish(const Parameters&, const Kinds&, const unsigned char*, uint32_t) {}
+
+ private:
+  static constexpr uint32_t kStride = 1 + kKeyWords + kWords;
+  uint64_t* slots_;
+  WideKeys<kKeyWords, kStride> keys_;
 };
 
 // A float to a sum of two words, and what is not finite to the flags behind them.
@@ -300,11 +365,12 @@ __device__ __forceinline__ void add_float(State& group, uint32_t word, double va
   }
 }
 
-// A chunk's code among those of all chunks. The table has its length, then a number for each code.
-__device__ __forceinline__ uint32_t common_code(const uint32_t* table, uint32_t code, uint32_t& bad) {
-  const uint32_t entries = load(table);
-  bad |= code >= entries ? 1u : 0u;
-  return load(table + 1 + (code < entries ? code : 0));
+// The same with the squares behind that, two words of another fraction.
+template <typename State>
+__device__ __forceinline__ void add_squares(State& group, uint32_t word, double value, int32_t fraction,
+                                            int32_t square_fraction) {
+  add_float(group, word, value, fraction);
+  if (exec::special_of(value) == 0) group.add_wide(word + 3, exec::square_to_fixed(value, square_fraction));
 }
 
 }  // namespace basalt::device

@@ -35,6 +35,34 @@ struct Literal {
   uint64_t high;
 };
 
+// A hash table of keys (key_tables.cuh) with a power of two of slots.
+struct KeyTable {
+  uint64_t* slots;
+  uint64_t mask;       // slots, less one
+  uint64_t hash_mask;  // what counts of a key's hash: all of it, but in tests
+  uint32_t* full;      // set when a key found no place
+};
+// How far a key may lie from its place in a hash table before that counts as full.
+constexpr uint32_t kMostProbes = 256;
+constexpr uint32_t kMaxDistinct = 8;
+// What a kernel does with the rows that pass, where these themselves are wanted.
+enum class RowsMode : uint32_t {
+  kCount,   // counts them, work item by work item
+  kWrite,   // writes them in the order of the table
+  kAppend,  // writes those that may be among the first of an order, as they come
+};
+struct RowsTarget {
+  RowsMode mode;
+  uint32_t* counts;        // kCount: by work item
+  const uint64_t* starts;  // kWrite: how many rows come before each work item
+  uint64_t begin;          // kWrite: rows [begin, end) are kept, the first of them at place 0
+  uint64_t end;
+  uint64_t* appended;       // kAppend: how many there are, with those that did not fit
+  uint64_t capacity;        // kAppend: how many fit
+  uint64_t threshold;       // of an order with a limit: the largest first word of a row that may be among the first
+  const uint64_t* outputs;  // addresses of arrays, as RowsPlan lists them; 0: not wanted
+};
+
 // Everything a generated kernel is given; `literals` is as long as the kernel has literals.
 constexpr uint32_t kMaxLiterals = 128;
 struct Parameters {
@@ -43,12 +71,12 @@ struct Parameters {
   uint64_t* partials;     // one record per block
   double* tile_sums;      // per float sum, per work item
   uint32_t work_count;
-  // Of groups: their states, and of a hash table its keys, the longest way to one, and whether it was too small.
-  uint32_t group_probes;
+  // Of groups: their states, of keys that are no numbers of slots the table of them, and what DISTINCT has seen.
   uint64_t* groups;
-  uint64_t* group_keys;
   uint64_t group_slots;
-  uint32_t* group_full;
+  KeyTable group_keys;
+  KeyTable distinct[kMaxDistinct];
+  RowsTarget rows;
   Literal literals[kMaxLiterals];
 };
 

@@ -39,6 +39,10 @@ std::string expression_reason(const Expr& expr, size_t& literals, std::set<uint3
   }
   if (expr.type == Physical::kBytes || expr.type == Physical::kNone) return "strings in an expression";
   if (expr.op == ExprOp::kLiteral) ++literals;
+  if (expr.op == ExprOp::kIn && expr.args.size() > kFewInList + 1) {  // its list is one
+    ++literals;
+    return expression_reason(expr.args[0], literals, tested);
+  }
   for (const Expr& arg : expr.args) {
     if (std::string reason = expression_reason(arg, literals, tested); !reason.empty()) return reason;
   }
@@ -291,6 +295,7 @@ KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
     write_steps();
   }
   plan_.literals = literals_.values();
+  plan_.lists = literals_.lists();
   plan_.source = whole_source();
   // Beside what tiles take in turn.
   if (tile_group_filter_) plan_.scratch_bytes += galp::kTileGroupBytes;
@@ -304,7 +309,7 @@ bool Generator::filters_tile_groups() const {
   if (readers.size() != 1 || readers[0].filter_sum.name != "GalpFilterSum") return false;
   Needs others;
   for (const Expr& expr : general_tests_) collect(expr, others);
-  if (pipeline_.sink == Sink::kGroups) return false;
+  if (pipeline_.sink != Sink::kTotals) return false;
   for (const AggregateStep& step : steps_) others.values.insert(step.needs.values.begin(), step.needs.values.end());
   for (size_t i = 1; i < range_tests_.size(); ++i) others.values.insert(range_tests_[i].column);
   return !others.values.contains(column);
@@ -313,6 +318,8 @@ bool Generator::filters_tile_groups() const {
 void Generator::write_steps() {
   if (pipeline_.sink == Sink::kGroups) {
     plan_groups();
+  } else if (pipeline_.sink == Sink::kRows) {
+    plan_rows();
   } else {
     plan_aggregates();
   }
@@ -321,6 +328,7 @@ void Generator::write_steps() {
   for (const TextTest& test : text_tests_) write_text_test(test);
   for (const Expr& expr : general_tests_) write_filter_step(expr);
   if (plan_.groups) return write_groups();
+  if (plan_.rows) return write_rows();
   for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {
     if (pipeline_.aggregates[i].op != AggregateOp::kCountStar) continue;
     record_text_ += "  record.count(" + std::to_string(i) + ", rows);\n";
@@ -330,7 +338,10 @@ void Generator::write_steps() {
 
 constexpr uint32_t kMostDescriptorWords = 1024;
 
-std::string why_not(const DevicePipeline& device) {
+namespace {
+
+// Fills the plan in; gives the reason why there is none.
+std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan) {
   if (!device.reason.empty()) return device.reason;
   const Pipeline& pipeline = device.pipeline;
   if (pipeline.columns.size() > 64) return "more than 64 columns";
@@ -342,6 +353,10 @@ std::string why_not(const DevicePipeline& device) {
   for (const Expr& key : pipeline.keys) {
     if (std::string reason = expression_reason(key, literals, nullptr); !reason.empty()) return reason;
   }
+  for (const Expr& row : pipeline.rows) {
+    if (std::string reason = expression_reason(row, literals, nullptr); !reason.empty()) return reason;
+  }
+  literals += 2 * pipeline.order.size();
   for (const Aggregate& aggregate : pipeline.aggregates) {
     if (aggregate.filter) {
       if (std::string reason = expression_reason(*aggregate.filter, literals, &tested); !reason.empty()) return reason;
@@ -380,7 +395,7 @@ std::string why_not(const DevicePipeline& device) {
     for (const ColumnShapes& column : shapes) stats.push_back(&column.stats);
     if (std::string reason = why_no_groups(pipeline, stats, device.rows); !reason.empty()) return reason;
   }
-  const KernelPlan plan = plan_kernel(pipeline, shapes, device.rows);
+  plan = plan_kernel(pipeline, shapes, device.rows);
   for (const TextPlan& text : plan.texts) {
     if (text.automaton == nullptr) return "a test of strings: " + text.reason;
   }
@@ -390,11 +405,21 @@ std::string why_not(const DevicePipeline& device) {
   return {};
 }
 
+}  // namespace
+
+DevicePipeline plan_stage(DevicePipeline device) {
+  auto plan = std::make_shared<KernelPlan>();
+  device.reason = refuse_or_plan(device, *plan);
+  if (device.reason.empty()) device.plan = std::move(plan);
+  return device;
+}
+
 KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows) {
   if (columns.size() != pipeline.columns.size()) throw Error(ErrorCode::kInternal, "a column without its shapes");
   for (const Aggregate& aggregate : pipeline.aggregates) {
     if (aggregate.op != AggregateOp::kCountStar) exec::check_expression(aggregate.arg, pipeline.columns);
   }
+  for (const Expr& row : pipeline.rows) exec::check_expression(row, pipeline.columns);
   if (pipeline.has_filter) exec::check_expression(pipeline.filter, pipeline.columns);
   return Generator(pipeline, rows).generate(columns);
 }

@@ -12,6 +12,7 @@
 
 #include "basalt/codec/string_test.h"
 #include "basalt/exec/pipeline.h"
+#include "exec/device/generate/emit.h"
 #include "exec/device/generate/texts_plan.h"
 #include "exec/device/work.h"
 #include "exec/group_keys.h"
@@ -40,19 +41,47 @@ struct ArrayShape {
   bool nullable = false;
   Statistics stats;  // what is known before the values are
 };
-// A pipeline as kernels see it: strings are codes of their dictionaries, or numbers that the device gives them.
+
+// So few rows that the host evaluates what leaves, from the file.
+constexpr uint64_t kFewRows = 1024;
+
+// Of a sink of rows: where the columns that leave come from.
+struct RowsSources {
+  // At most kFewRows leave. The kernel keeps their numbers; everything else is fetched and evaluated on the host.
+  bool late = false;
+  struct Source {
+    std::optional<uint32_t> row;  // of the kernel's rows
+    // Of a column of strings: which one of the given pipeline. Without a row, its strings are fetched by the rows'
+    // numbers; else the row holds places in a list: this one, or the one that the given column has as an array.
+    std::optional<uint32_t> texts_of;
+    std::shared_ptr<const exec::TextCodes> listed;
+    bool numbered = false;  // an expression of strings: the row holds numbers that the device gave them
+  };
+  std::vector<Source> columns;  // unless `late`
+};
+
+struct KernelPlan;
+
+// A pipeline as kernels see it: strings are codes of their dictionaries, or numbers that the device gives them. A sink
+// of rows evaluates `rows`, of which it keeps as many as `output` has; it reads the columns that it needs for that, the
+// filter and the order.
 struct DevicePipeline {
   Pipeline pipeline;
   std::vector<std::optional<ArrayShape>> arrays;              // by column; without one it is read from the files
   uint64_t rows = 0;                                          // at most
+  std::optional<RowsSources> sources;                         // of a sink of rows
   std::vector<std::shared_ptr<const exec::TextCodes>> codes;  // by column; nullptr: it is read as it is
   TextsPlan texts;                                            // what arrays are made of
   std::string reason;                                         // why there is none; empty: there is
+  std::shared_ptr<const KernelPlan> plan;                     // by plan_stage()
 };
 // `known`: once the strings were numbered; kernels that run need it.
 DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known = nullptr);
 // A stage that reads rows which lie on the device, all its columns as arrays.
 DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows);
+// Of a sink of rows; `arrays`: empty, or of all columns.
+DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
+                              const TextNumbers* known = nullptr);
 // How the array at `address` is described to its reader.
 std::vector<uint64_t> array_descriptor(uint64_t rows, uint64_t address);
 // Reads the metadata of the pipeline's columns in all its files.
@@ -84,30 +113,73 @@ struct TextPlan {
 };
 
 // How states of groups are kept, the cheapest way first: see groups.cuh.
-enum class GroupRung : uint8_t { kLanes, kBlock, kDense, kHash };
+enum class GroupRung : uint8_t { kLanes, kBlock, kDense, kHash, kWide };
 const char* to_string(GroupRung rung);
 
 // Where an aggregate finds its result among the words of a group's state.
 struct GroupResult {
-  uint32_t count_word = 0;  // rows that took part
-  uint32_t word = 0;        // of a sum or an extreme
-  bool wide = false;        // a sum of two words
-  int32_t fraction = 0;     // sums of floats: of two words, then one of specials
+  uint32_t count_word = 0;      // rows that took part
+  uint32_t word = 0;            // of a sum or an extreme; of a record its guard
+  bool wide = false;            // a sum of two words; an extreme of two, which is a record
+  int32_t fraction = 0;         // sums of floats: of two words, then one of specials
+  int32_t square_fraction = 0;  // variances: of the sum of squares, two words more
+};
+
+// What a DISTINCT argument has been, group by group.
+struct DistinctPlan {
+  exec::KeyLayout keys;  // the number of the group, then the argument
+  uint64_t most = 0;     // pairs that there can be; 0: not known
 };
 
 struct GroupsPlan {
   GroupRung rung = GroupRung::kLanes;
   exec::KeyLayout keys;
-  uint64_t slots = 0;  // not for kHash: one for each combination of codes, the last key's next to each other
+  uint64_t slots = 0;  // not in hash tables: one for each combination of codes, the last key's next to each other
   std::vector<std::string> kinds;  // of words, as groups.cuh calls them
   std::vector<GroupResult> results;
+  std::vector<DistinctPlan> distinct;
 
   uint32_t words() const { return static_cast<uint32_t>(kinds.size()); }
+  bool hashed() const { return rung == GroupRung::kHash || rung == GroupRung::kWide; }
+};
+
+// Numbers of some bits that make up the words of an order, the most significant one first.
+struct OrderPart {
+  enum class Kind : uint8_t {
+    kNull,       // whether the key is NULL
+    kInteger,    // of at most 64 bits
+    kHigh,       // of more
+    kLow,        // of more
+    kReal,       // a float
+    kRowNumber,  // which makes rows that are equal in the order differ
+  };
+  Kind kind = Kind::kNull;
+  uint32_t key = 0;
+  uint32_t bits = 0;
+  uint32_t word = 0;
+  uint32_t shift = 0;
+};
+
+// What a kernel writes for each row. Arrays, as RowsTarget::outputs has them: numbers of rows in the table, words of
+// the order (all of 64 bits); then of each column its values and a byte for each that says whether it is not NULL.
+struct RowsPlan {
+  bool first_only = false;  // the order has a limit: only rows within a threshold are written
+  std::vector<OrderPart> order;
+  std::vector<uint32_t> word_bits;  // that words of the order use
+  std::vector<bool> nullable;       // by column
+  uint32_t first_row_at = 0;        // word of a slot: the number of its chunk's first row
+
+  uint32_t words() const { return static_cast<uint32_t>(word_bits.size()); }
+  static constexpr uint32_t kNumbers = 0;
+  static uint32_t word_output(uint32_t word) { return 1 + word; }
+  uint32_t value_output(uint32_t column) const { return 1 + words() + 2 * column; }
+  uint32_t outputs() const { return value_output(static_cast<uint32_t>(nullable.size())); }
 };
 
 struct KernelPlan {
   std::string source;
   std::vector<Literal> literals;
+  std::vector<LiteralList> lists;
   std::vector<ColumnPlan> columns;
   std::vector<ResultPlan> results;
   std::vector<TextPlan> texts;
@@ -115,15 +187,16 @@ struct KernelPlan {
   uint32_t tile_sums = 0;
   uint32_t scratch_bytes = 0;  // of shared memory, for each warp
   std::optional<GroupsPlan> groups;
+  std::optional<RowsPlan> rows;
 };
 
 // What a block of one warp can give to readers. Every GPU has 48 KiB of shared memory per block; some of it folds the
 // aggregates.
 constexpr uint32_t kMostScratch = 46 * 1024;
 
-// Empty if a kernel can be generated, else the reason in a few words.
-std::string why_not(const DevicePipeline& device);
-inline std::string why_not(const Pipeline& pipeline) { return why_not(to_device(pipeline)); }
+// Adds the plan of the kernel or, where none can be generated, the reason in a few words.
+DevicePipeline plan_stage(DevicePipeline device);
+inline std::string why_not(const Pipeline& pipeline) { return plan_stage(to_device(pipeline)).reason; }
 // `rows`: at most so many are read.
 KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows);
 inline KernelPlan plan_kernel(const DevicePipeline& device) {

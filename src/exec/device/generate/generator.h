@@ -93,10 +93,18 @@ class Generator {
   void write_filter_sum(uint32_t column);
   // Groups (groups.cpp): what they are kept in, and the step that adds rows to them.
   void plan_groups();
+  bool takes(GroupRung rung, std::optional<uint64_t> slots) const;
   void choose_rung();
   void write_groups();
   std::string key_text(RowEmitter& rows);
-  std::string code_text(const exec::KeyPart& part, const Emitted& key);
+  // A key's code, and of one of 128 bits the upper half.
+  struct KeyCode {
+    std::string code;
+    std::string upper;
+    std::string valid;  // empty: never NULL
+  };
+  KeyCode key_code(const exec::KeyPart& part, const Emitted& key);
+  static void put_code(const exec::KeyPart& part, const KeyCode& key, std::vector<std::string>& words);
   // What a row gives to an aggregate, and when.
   struct GroupArgument {
     Emitted value;
@@ -104,13 +112,32 @@ class Generator {
     exec::IntegerRange range;
   };
   GroupArgument group_argument(const Aggregate& aggregate, RowEmitter& rows);
+  std::vector<GroupArgument> group_arguments(RowEmitter& rows);
+  // DISTINCT arguments: rows take part under the condition `distinct_0`, which write_distinct() declares.
+  struct DistinctArgument {
+    const Expr* expr = nullptr;
+    Emitted value;
+    std::string condition;
+  };
+  void take_distinct(const Aggregate& aggregate, GroupArgument& arg);
+  void write_distinct(RowEmitter& rows);
   // Gives an aggregate its words; those that count or add the same share them. Lines that bring a row into them go to
   // `updates`.
   void plan_words(size_t index, const std::vector<GroupArgument>& args, std::vector<std::string>& updates);
   uint32_t count_word(size_t index, const std::vector<GroupArgument>& args, std::vector<std::string>& updates);
   std::string sum_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg);
-  uint32_t add_word(const char* kind);
+  std::string extreme_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg);
+  std::string variance_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg);
+  uint32_t add_words(const std::vector<const char*>& kinds);
   std::string groups_types() const;
+  // Rows (rows.cpp): the words they are ordered by, the step that leaves the first of them, and the one that writes.
+  void plan_rows();
+  void plan_order();
+  bool is_in_word(uint32_t key, uint32_t word) const;
+  std::string order_word(uint32_t word, RowEmitter& rows);
+  std::string order_part(const OrderPart& part, RowEmitter& rows);
+  void write_first_rows();
+  void write_rows();
   void write_steps();
   std::string open_columns(const Needs& needs, const std::string& indent);
   std::string ask_text(uint32_t column, const std::string& indent) const;
@@ -162,6 +189,7 @@ class Generator {
     RangeText text;
   };
   std::optional<GroupFilter> tile_group_filter_;  // the test that takes tiles in groups
+  std::vector<DistinctArgument> distinct_;
   std::vector<std::string> scratch_sizes_;
   size_t unrolled_ = 0;       // what takes_unrolled() has granted so far
   uint32_t tests_ = 0;        // range tests written

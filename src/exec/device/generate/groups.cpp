@@ -1,8 +1,10 @@
 // Groups in generated kernels: which rung their states are kept on, and the step that adds a tile's rows to them.
 #include <algorithm>
+#include <bit>
 
 #include "exec/column_facts.h"
 #include "exec/device/generate/generator.h"
+#include "exec/device/generate/group_settings.h"
 #include "exec/fixed_sum.h"
 #include "exec/string_tests.h"
 
@@ -29,11 +31,42 @@ std::string both(const std::string& a, const std::string& b) { return a.empty() 
 
 bool adds(AggregateOp op) { return op == AggregateOp::kSum || op == AggregateOp::kAvg; }
 
-// Whether two aggregates are given the same value by the same rows. Counts may need less of a column than its value.
+bool is_extreme(AggregateOp op) { return op == AggregateOp::kMin || op == AggregateOp::kMax; }
+
+bool is_variance(AggregateOp op) { return op >= AggregateOp::kVarPop; }
+
+// Whether each value of a group counts once. Minima and maxima do not care.
+bool is_distinct(const Aggregate& aggregate) {
+  return aggregate.distinct && aggregate.op != AggregateOp::kCountStar && !is_extreme(aggregate.op);
+}
+
+// Counts may need less of a column than its value.
+bool counts_rows(const Aggregate& aggregate) {
+  if (aggregate.op == AggregateOp::kCountStar) return true;
+  return aggregate.op == AggregateOp::kCount && aggregate.arg.op == ExprOp::kColumn && !is_distinct(aggregate);
+}
+
+// Whether two aggregates are given the same value by the same rows.
 bool takes_the_same(const Aggregate& a, const Aggregate& b) {
-  const auto needs_value = [](AggregateOp op) { return op != AggregateOp::kCountStar && op != AggregateOp::kCount; };
-  if (!needs_value(a.op) || !needs_value(b.op) || a.filter.has_value() != b.filter.has_value()) return false;
+  if (counts_rows(a) || counts_rows(b) || a.filter.has_value() != b.filter.has_value()) return false;
+  if (is_distinct(a) != is_distinct(b)) return false;
   return exec::same_expression(a.arg, b.arg) && (!a.filter || exec::same_expression(*a.filter, *b.filter));
+}
+
+// The words of a key, each as text.
+using WordTexts = std::vector<std::string>;
+
+void add_bits(std::string& word, const std::string& bits) { word += (word.empty() ? "" : " | ") + bits; }
+
+// A table of such keys, and a key of it.
+std::string keys_type(const exec::KeyLayout& keys) {
+  const std::string words = std::to_string(keys.words());
+  return keys.words() == 1 ? "NarrowKeys" : "WideKeys<" + words + ", " + words + " + 1>";
+}
+std::string words_text(const WordTexts& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + (word.empty() ? "0" : word);
+  return "Words<" + std::to_string(words.size()) + ">{{" + text + "}}";
 }
 
 }  // namespace
@@ -44,36 +77,38 @@ const char* to_string(GroupRung rung) {
     case GroupRung::kBlock: return "blocks";
     case GroupRung::kDense: return "array";
     case GroupRung::kHash: return "hash";
+    case GroupRung::kWide: return "wide";
   }
   return "";
 }
 
 std::string why_no_groups(const Pipeline& pipeline, const exec::StatisticsList& stats, uint64_t rows) {
-  exec::KeyLayout keys;
-  for (const Expr& key : pipeline.keys) keys.add(key, stats);
-  if (keys.words() > 1) return "keys of more than 64 bits";
+  size_t distinct = 0;
   for (const Aggregate& aggregate : pipeline.aggregates) {
-    if (aggregate.distinct) return "DISTINCT in an aggregate";
-    if (aggregate.op > AggregateOp::kAvg) return "an aggregate other than count, sum, avg, min and max";
-    if (aggregate.op == AggregateOp::kCountStar || aggregate.op == AggregateOp::kCount) continue;
+    const AggregateOp op = aggregate.op;
+    if (op == AggregateOp::kFirst || op == AggregateOp::kLast || op == AggregateOp::kAnyValue) {
+      return "the first or last value of a group";
+    }
+    distinct += is_distinct(aggregate) ? 1 : 0;
+    if (counts_rows(aggregate)) continue;
     if (aggregate.arg.type == Physical::kBytes) return "an aggregate of strings";
-    const exec::Step step = exec::prepare(aggregate.arg, stats);
     if (is_float(aggregate.arg.type)) {
-      if (adds(aggregate.op) && !exec::float_exponent(aggregate.arg, stats)) {
+      if ((adds(op) || is_variance(op)) && !exec::float_exponent(aggregate.arg, stats)) {
         return "a sum of floats whose size statistics do not say";
       }
-    } else if (adds(aggregate.op)) {
-      if (!exec::sum_fits(step.range, rows, 126)) return "a sum that may leave 128 bits";
-    } else if (step.lane == Lane::kI128) {
-      return "minima and maxima of more than 64 bits";
+    } else if (adds(op) && !exec::sum_fits(exec::prepare(aggregate.arg, stats).range, rows, 126)) {
+      return "a sum that may leave 128 bits";
     }
   }
+  if (distinct > kMaxDistinct) return "more than " + std::to_string(kMaxDistinct) + " DISTINCT aggregates";
   return {};
 }
 
-uint32_t Generator::add_word(const char* kind) {
-  plan_.groups->kinds.emplace_back(kind);
-  return static_cast<uint32_t>(plan_.groups->kinds.size() - 1);
+uint32_t Generator::add_words(const std::vector<const char*>& kinds) {
+  std::vector<std::string>& words = plan_.groups->kinds;
+  const auto first = static_cast<uint32_t>(words.size());
+  words.insert(words.end(), kinds.begin(), kinds.end());
+  return first;
 }
 
 void Generator::plan_groups() {
@@ -83,16 +118,33 @@ void Generator::plan_groups() {
     groups.keys.add(key, list_);
     collect(key, step.needs);
   }
-  add_word("kAdd");  // rows
+  add_words({"kAdd"});  // rows
   for (const Aggregate& aggregate : pipeline_.aggregates) {
     if (aggregate.filter) collect(*aggregate.filter, step.needs);
     if (aggregate.op == AggregateOp::kCountStar) continue;
     Needs needs;
     collect(aggregate.arg, needs);
-    if (aggregate.op == AggregateOp::kCount && aggregate.arg.op == ExprOp::kColumn) needs.values.clear();
+    if (counts_rows(aggregate)) needs.values.clear();
     step.needs.values.insert(needs.values.begin(), needs.values.end());
     step.needs.validity.insert(needs.validity.begin(), needs.validity.end());
   }
+}
+
+// `slots`: how many combinations of codes there are, if they can have an array.
+bool Generator::takes(GroupRung rung, std::optional<uint64_t> slots) const {
+  const GroupsPlan& groups = *plan_.groups;
+  const uint64_t bytes = uint64_t{groups.words()} * sizeof(uint64_t);
+  switch (rung) {
+    case GroupRung::kLanes:
+      // Records are compared as a whole, which states of lanes are not folded by.
+      return slots && *slots * bytes * kLanes <= kMostLaneBytes &&
+             std::ranges::find(groups.kinds, "kGuard") == groups.kinds.end();
+    case GroupRung::kBlock: return slots && *slots * bytes <= kMostBlockBytes;
+    case GroupRung::kDense: return slots.has_value();
+    case GroupRung::kHash: return groups.keys.words() == 1;
+    case GroupRung::kWide: return groups.keys.words() > 0;
+  }
+  return false;
 }
 
 void Generator::choose_rung() {
@@ -101,60 +153,78 @@ void Generator::choose_rung() {
   const uint64_t rows = row_count_;
   const auto slots = groups.keys.combinations(std::min(kMostDenseSlots, kMostDenseBytes / bytes));
   // An array that is mostly empty costs more to clear and to read than a hash table.
-  if (!slots || *slots > std::max<uint64_t>(8 * rows, 1 << 16)) {
-    groups.rung = GroupRung::kHash;
-    return;
-  }
-  groups.slots = *slots;
-  groups.rung = *slots * bytes * kLanes <= kMostLaneBytes ? GroupRung::kLanes
-                : *slots * bytes <= kMostBlockBytes       ? GroupRung::kBlock
-                                                          : GroupRung::kDense;
+  const bool sparse = !slots || *slots > std::max<uint64_t>(8 * rows, 1 << 16);
+  const auto all = {GroupRung::kLanes, GroupRung::kBlock, GroupRung::kDense, GroupRung::kHash, GroupRung::kWide};
+  groups.rung = *std::ranges::find_if(
+      all, [&](GroupRung rung) { return takes(rung, slots) && (rung != GroupRung::kDense || !sparse); });
+  const std::optional<GroupRung> forced = group_settings().rung;
+  if (forced && takes(*forced, slots)) groups.rung = *forced;
+  if (!groups.hashed()) groups.slots = *slots;
 }
 
-// A key's code: from 0, or from 1 where 0 is NULL.
-std::string Generator::code_text(const KeyPart& part, const Emitted& key) {
-  std::string code;
+// From 0, or from 1 where 0 is NULL.
+Generator::KeyCode Generator::key_code(const KeyPart& part, const Emitted& key) {
+  KeyCode out;
+  out.valid = key.valid;
+  const std::string value = integer_text(key);
+  const auto first = static_cast<uint64_t>(part.base - (part.null_code ? 1 : 0));
   if (part.kind == KeyKind::kFloat) {
     const std::string bits = key.lane == Lane::kF64 ? "static_cast<uint64_t>(__double_as_longlong(" + key.value + "))"
                                                     : "static_cast<uint32_t>(__float_as_uint(" + key.value + "))";
-    code = "static_cast<uint64_t>(float_key_of_bits(" + bits + "))";
+    out.code = "static_cast<uint64_t>(float_key_of_bits(" + bits + "))";
+  } else if (part.two_words) {
+    out.code = "static_cast<uint64_t>(" + value + ")";
+    out.upper = "static_cast<uint64_t>(static_cast<int128_t>(" + value + ") >> 64)";
   } else {
-    const auto first = static_cast<uint64_t>(part.base - (part.null_code ? 1 : 0));
-    code = "static_cast<uint64_t>(" + integer_text(key) + ") - " +
-           literal_number(literals_, static_cast<int128_t>(first), "uint64_t");
+    out.code =
+        "static_cast<uint64_t>(" + value + ") - " + literal_number(literals_, static_cast<int128_t>(first), "uint64_t");
   }
-  return key.valid.empty() ? code : "(" + key.valid + " ? " + code + " : 0)";
+  for (std::string* text : {&out.code, &out.upper}) {
+    if (!key.valid.empty() && !text->empty()) *text = "(" + key.valid + " ? " + *text + " : 0)";
+  }
+  return out;
+}
+
+// A code where its layout wants it.
+void Generator::put_code(const KeyPart& part, const KeyCode& key, std::vector<std::string>& words) {
+  if (part.two_words) words[part.word + 1] = key.upper;
+  if (part.bits >= 64) {
+    words[part.word] = key.code;
+  } else if (part.bits > 0) {
+    add_bits(words[part.word],
+             "((" + key.code + " & " + std::to_string(part.mask()) + "ull) << " + std::to_string(part.shift) + ")");
+  }
+  if (part.null_flag && !key.valid.empty()) {
+    add_bits(words[part.null_word], "(" + key.valid + " ? 0ull : 1ull << " + std::to_string(part.null_shift) + ")");
+  }
 }
 
 // The number of the row's slot, or the key that is looked for in a hash table.
 std::string Generator::key_text(RowEmitter& rows) {
   const GroupsPlan& groups = *plan_.groups;
-  const bool dense = groups.rung != GroupRung::kHash;
-  std::string text;
+  WordTexts words(groups.keys.words());
+  std::string slot;
   for (size_t i = 0; i < groups.keys.parts().size(); ++i) {
     const KeyPart& part = groups.keys.parts()[i];
-    const Emitted key = rows.value(exec::prepare(pipeline_.keys[i], list_));
-    const std::string code = code_text(part, key);
-    if (dense) {
-      text = text.empty()
-                 ? "(" + code + ")"
-                 : "(" + text + " * " + literal_number(literals_, part.codes, "uint64_t") + " + (" + code + "))";
-      continue;
-    }
-    const std::string mask = part.bits >= 64 ? "" : " & " + std::to_string(part.mask()) + "ull";
-    text += (text.empty() ? "" : " | ") + std::string("((") + code + mask + ") << " + std::to_string(part.shift) + ")";
-    if (part.null_flag && !key.valid.empty()) {
-      text += " | (" + key.valid + " ? 0ull : 1ull << " + std::to_string(part.null_shift) + ")";
+    const KeyCode key = key_code(part, rows.value(exec::prepare(pipeline_.keys[i], list_)));
+    if (groups.hashed()) {
+      put_code(part, key, words);
+    } else {
+      slot = slot.empty()
+                 ? "(" + key.code + ")"
+                 : "(" + slot + " * " + literal_number(literals_, part.codes, "uint64_t") + " + (" + key.code + "))";
     }
   }
-  return text.empty() ? "0" : text;
+  if (groups.rung == GroupRung::kWide) return words_text(words);
+  const std::string& key = groups.rung == GroupRung::kHash ? words[0] : slot;
+  return key.empty() ? "0" : key;
 }
 
 Generator::GroupArgument Generator::group_argument(const Aggregate& aggregate, RowEmitter& rows) {
   GroupArgument arg;
   if (aggregate.filter) arg.condition = rows.predicate(exec::prepare(*aggregate.filter, list_)).value;
   if (aggregate.op == AggregateOp::kCountStar) return arg;
-  if (aggregate.op == AggregateOp::kCount && aggregate.arg.op == ExprOp::kColumn) {
+  if (counts_rows(aggregate)) {
     arg.value.valid = valid_name(aggregate.arg.column);
   } else {
     const exec::Step prepared = exec::prepare(aggregate.arg, list_);
@@ -165,6 +235,51 @@ Generator::GroupArgument Generator::group_argument(const Aggregate& aggregate, R
   return arg;
 }
 
+// Those that take the same share what is computed for them.
+std::vector<Generator::GroupArgument> Generator::group_arguments(RowEmitter& rows) {
+  std::vector<GroupArgument> args;
+  for (const Aggregate& aggregate : pipeline_.aggregates) {
+    const auto same = std::find_if(args.begin(), args.end(), [&](const GroupArgument& arg) {
+      return takes_the_same(pipeline_.aggregates[static_cast<size_t>(&arg - args.data())], aggregate);
+    });
+    GroupArgument arg = same == args.end() ? group_argument(aggregate, rows) : *same;
+    if (same == args.end() && is_distinct(aggregate)) take_distinct(aggregate, arg);
+    args.push_back(std::move(arg));
+  }
+  return args;
+}
+
+void Generator::take_distinct(const Aggregate& aggregate, GroupArgument& arg) {
+  const std::string name = "distinct_" + std::to_string(distinct_.size());
+  distinct_.push_back({&aggregate.arg, arg.value, arg.condition});
+  arg.condition = name;
+}
+
+// One line for each DISTINCT argument: whether the row brings its group a new value.
+void Generator::write_distinct(RowEmitter& rows) {
+  GroupsPlan& groups = *plan_.groups;
+  const uint32_t number_bits = groups.hashed() ? 32 : static_cast<uint32_t>(std::bit_width(groups.slots - 1));
+  for (size_t i = 0; i < distinct_.size(); ++i) {
+    const DistinctArgument& arg = distinct_[i];
+    DistinctPlan& plan = groups.distinct.emplace_back();
+    plan.keys.add_number(number_bits);
+    plan.keys.add(*arg.expr, list_, false);
+    const KeyPart& value = plan.keys.parts()[1];
+    if (!groups.hashed() && value.codes != 0 && value.codes <= (uint64_t{1} << 40) / groups.slots) {
+      plan.most = groups.slots * value.codes;
+    }
+    Emitted present = arg.value;
+    present.valid.clear();  // NULL takes no part
+    WordTexts words(plan.keys.words());
+    put_code(plan.keys.parts()[0], {"group.number()", "", ""}, words);
+    put_code(value, key_code(value, present), words);
+    const std::string key = words.size() > 1 ? words_text(words) : words[0].empty() ? "0" : words[0];
+    const std::string name = "distinct_" + std::to_string(i);
+    declarations_ += "  " + keys_type(plan.keys) + " " + name + "_keys(p.distinct[" + std::to_string(i) + "]);\n";
+    rows.line("  const bool " + name + " = " + both(arg.condition, name + "_keys.find(" + key + ").added") + ";");
+  }
+}
+
 // The word that counts rows which take part: that of the group, or one of its own under a condition.
 uint32_t Generator::count_word(size_t index, const std::vector<GroupArgument>& args,
                                std::vector<std::string>& updates) {
@@ -173,7 +288,7 @@ uint32_t Generator::count_word(size_t index, const std::vector<GroupArgument>& a
   for (size_t i = 0; i < index; ++i) {
     if (args[i].condition == condition) return plan_.groups->results[i].count_word;
   }
-  const uint32_t word = add_word("kAdd");
+  const uint32_t word = add_words({"kAdd"});
   updates.push_back("if (" + condition + ") group.add(" + std::to_string(word) + ", 1);");
   return word;
 }
@@ -181,45 +296,67 @@ uint32_t Generator::count_word(size_t index, const std::vector<GroupArgument>& a
 // A new word for a sum, and what adds to it.
 std::string Generator::sum_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg) {
   const uint64_t rows = row_count_;
-  const bool real = is_float(aggregate.arg.type);
-  result.wide = real || !exec::sum_fits(arg.range, rows, 63);
-  result.word = add_word(result.wide ? "kAddLow" : "kAdd");
-  if (result.wide) add_word("kAddHigh");
-  const std::string word = std::to_string(result.word);
-  if (real) {
-    add_word("kMark");
+  if (is_float(aggregate.arg.type)) {
+    result.wide = true;
+    result.word = add_words({"kAddLow", "kAddHigh", "kMark"});
     result.fraction = exec::fraction_bits(*exec::float_exponent(aggregate.arg, list_), rows);
-    return "add_float(group, " + word + ", static_cast<double>(" + arg.value.value + "), " +
+    return "add_float(group, " + std::to_string(result.word) + ", static_cast<double>(" + arg.value.value + "), " +
            literal_number(literals_, result.fraction, "int32_t") + ");";
   }
-  return std::string("group.") + (result.wide ? "add_wide(" : "add(") + word + ", static_cast<" +
+  result.wide = !exec::sum_fits(arg.range, rows, 63);
+  result.word = result.wide ? add_words({"kAddLow", "kAddHigh"}) : add_words({"kAdd"});
+  return std::string("group.") + (result.wide ? "add_wide(" : "add(") + std::to_string(result.word) + ", static_cast<" +
          (result.wide ? "int128_t" : "int64_t") + ">(" + integer_text(arg.value) + "));";
+}
+
+std::string Generator::variance_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg) {
+  const uint64_t rows = row_count_;
+  const int32_t exponent = *exec::float_exponent(aggregate.arg, list_);
+  result.word = add_words({"kAddLow", "kAddHigh", "kMark", "kAddLow", "kAddHigh"});
+  result.fraction = exec::fraction_bits(exponent, rows);
+  result.square_fraction = exec::fraction_bits(2 * exponent, rows);
+  return "add_squares(group, " + std::to_string(result.word) + ", static_cast<double>(" + arg.value.value + "), " +
+         literal_number(literals_, result.fraction, "int32_t") + ", " +
+         literal_number(literals_, result.square_fraction, "int32_t") + ");";
+}
+
+std::string Generator::extreme_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg) {
+  const bool smallest = aggregate.op == AggregateOp::kMin;
+  if (arg.value.lane == Lane::kI128) {
+    result.wide = true;
+    result.word = add_words({"kGuard", "kPart", "kPart"});
+    return "group.record(" + std::to_string(result.word) + ", " + (smallest ? "least_words(" : "most_words(") +
+           arg.value.value + "));";
+  }
+  result.word = add_words({"kMost"});
+  const bool real = is_float(aggregate.arg.type);
+  const std::string value = real ? "order_key(static_cast<double>(" + arg.value.value + "))" : integer_text(arg.value);
+  return "group.most(" + std::to_string(result.word) + ", " + (smallest ? "least_bits(" : "most_bits(") + value + "));";
 }
 
 void Generator::plan_words(size_t index, const std::vector<GroupArgument>& args, std::vector<std::string>& updates) {
   const Aggregate& aggregate = pipeline_.aggregates[index];
   const GroupArgument& arg = args[index];
   std::vector<GroupResult>& results = plan_.groups->results;
+  // Whether another aggregate has the same words.
+  const auto shares = [&](const Aggregate& other) {
+    const bool same_words = (adds(aggregate.op) && adds(other.op)) ||
+                            (is_variance(aggregate.op) && is_variance(other.op)) ||
+                            (is_extreme(aggregate.op) && aggregate.op == other.op);
+    return same_words && exec::same_expression(other.arg, aggregate.arg);
+  };
+  for (size_t i = 0; i < index; ++i) {
+    if (args[i].condition != arg.condition || !shares(pipeline_.aggregates[i])) continue;
+    const GroupResult same = results[i];
+    results.push_back(same);
+    return;
+  }
   GroupResult result;
   result.count_word = count_word(index, args, updates);
   const std::string before = arg.condition.empty() ? "" : "if (" + arg.condition + ") ";
-  if (adds(aggregate.op)) {
-    for (size_t i = 0; i < index; ++i) {
-      const Aggregate& other = pipeline_.aggregates[i];
-      if (!adds(other.op) || args[i].condition != arg.condition) continue;
-      if (!exec::same_expression(other.arg, aggregate.arg)) continue;
-      results.push_back(results[i]);
-      return;
-    }
-    updates.push_back(before + sum_text(result, aggregate, arg));
-  } else if (aggregate.op == AggregateOp::kMin || aggregate.op == AggregateOp::kMax) {
-    result.word = add_word("kMost");
-    const bool real = is_float(aggregate.arg.type);
-    const std::string value =
-        real ? "order_key(static_cast<double>(" + arg.value.value + "))" : integer_text(arg.value);
-    updates.push_back(before + "group.most(" + std::to_string(result.word) + ", " +
-                      (aggregate.op == AggregateOp::kMin ? "least_bits(" : "most_bits(") + value + "));");
-  }
+  if (adds(aggregate.op)) updates.push_back(before + sum_text(result, aggregate, arg));
+  if (is_variance(aggregate.op)) updates.push_back(before + variance_text(result, aggregate, arg));
+  if (is_extreme(aggregate.op)) updates.push_back(before + extreme_text(result, aggregate, arg));
   results.push_back(result);
 }
 
@@ -230,14 +367,7 @@ void Generator::write_groups() {
   out += "    {  // groups" + column_list(needs, names_) + "\n";
   if (!needs.texts.empty()) out += "      uint32_t how = kByBounds;  // of the tests of strings in aggregates\n";
   RowEmitter rows(names, literals_, "          ", write_texts(needs, out));
-  std::vector<GroupArgument> args;
-  for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {
-    const auto same = std::find_if(args.begin(), args.end(), [&](const GroupArgument& arg) {
-      return takes_the_same(pipeline_.aggregates[static_cast<size_t>(&arg - args.data())], pipeline_.aggregates[i]);
-    });
-    GroupArgument arg = same == args.end() ? group_argument(pipeline_.aggregates[i], rows) : *same;
-    args.push_back(std::move(arg));
-  }
+  const std::vector<GroupArgument> args = group_arguments(rows);
   std::vector<std::string> updates;
   for (size_t i = 0; i < args.size(); ++i) plan_words(i, args, updates);
   choose_rung();
@@ -245,6 +375,7 @@ void Generator::write_groups() {
   rows.line("if (live) {");
   rows.line("  auto group = groups.at(" + key + ", bad);");
   rows.line("  group.add(0, 1);");
+  write_distinct(rows);
   for (const std::string& update : updates) rows.line("  " + update);
   rows.line("}");
   out += open_columns(needs, "      ") + pick_head(needs, "      ") + rows.text() + "        }\n      }\n";
@@ -262,10 +393,14 @@ std::string Generator::groups_types() const {
   const GroupsPlan& groups = *plan_.groups;
   const std::string words = std::to_string(groups.words());
   const std::string slots = std::to_string(groups.slots);
-  const std::string type = groups.rung == GroupRung::kLanes   ? "LaneGroups<" + slots + ", " + words + ">"
-                           : groups.rung == GroupRung::kBlock ? "BlockGroups<" + slots + ", " + words + ">"
-                           : groups.rung == GroupRung::kDense ? "DenseGroups<" + words + ">"
-                                                              : "HashGroups<" + words + ">";
+  std::string type;
+  switch (groups.rung) {
+    case GroupRung::kLanes: type = "LaneGroups<" + slots + ", " + words + ">"; break;
+    case GroupRung::kBlock: type = "BlockGroups<" + slots + ", " + words + ">"; break;
+    case GroupRung::kDense: type = "DenseGroups<" + words + ">"; break;
+    case GroupRung::kHash: type = "HashGroups<" + words + ">"; break;
+    case GroupRung::kWide: type = "WideGroups<" + std::to_string(groups.keys.words()) + ", " + words + ">"; break;
+  }
   std::string list;
   for (const std::string& kind : groups.kinds) list += (list.empty() ? "" : ", ") + ("StateWord::" + kind);
   return "using Groups = " + type + ";\nusing GroupWords = StateWords<" + list + ">;\n";

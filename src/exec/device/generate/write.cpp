@@ -120,6 +120,7 @@ std::string Generator::rows_head(const Needs& needs, uint32_t count, const RowsT
   text += "#pragma unroll\n";
   text += indent + "  for (uint32_t j = 0; j < " + std::to_string(count) + "; ++j) {\n";
   text += indent + "    const bool live = " + rows.live + ";\n";
+  if (plan_.rows) text += indent + "    const uint32_t k = " + rows.k + ";\n";
   for (const uint32_t column : needs.validity) {
     text += indent + "    const bool " + names_[column] + "_ok = " + names_[column] + "_valid >> " + rows.k + " & 1;\n";
   }
@@ -406,6 +407,7 @@ std::string Generator::function_headers() const {
   std::set<std::string> headers;
   if (pipeline_.has_filter) add_headers(pipeline_.filter, headers);
   for (const Expr& key : pipeline_.keys) add_headers(key, headers);
+  for (const Expr& row : pipeline_.rows) add_headers(row, headers);
   for (const Aggregate& aggregate : pipeline_.aggregates) {
     add_headers(aggregate.arg, headers);
     if (aggregate.filter) add_headers(*aggregate.filter, headers);
@@ -434,6 +436,7 @@ std::string Generator::whole_source() const {
                     (filter_sum_of_ ? "#include \"exec/device/filter_sum.cuh\"\n" : "") +
                     "#include \"exec/device/scan.cuh\"\n" +
                     (plan_.groups ? "#include \"exec/device/groups.cuh\"\n" : "") +
+                    (plan_.rows ? "#include \"exec/device/rows.cuh\"\n" : "") +
                     (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
                     (tile_group_filter_ ? "#include \"exec/device/tile_group_filter.cuh\"\n" : "") +
                     function_headers() + "#include \"exec/scalar.h\"\n\nnamespace basalt::device {\n\n";

@@ -1,0 +1,309 @@
+// Rows on the device. In the order of the table: counted by one launch over a batch, written by the next to where they
+// belong. The first of an order: a sample of the first batch tells how far these lie at most, one launch over each
+// batch appends the rows within that, and what is more than wanted is sorted out before the next batch.
+#include <algorithm>
+#include <bit>
+
+#include "basalt/core/error.h"
+#include "cuda/query/statement_texts.h"
+#include "exec/cpu/fetch_rows.h"
+
+namespace basalt::cuda {
+
+using device::RowsMode;
+
+namespace {
+
+constexpr uint64_t kLeastCapacity = 1 << 20;
+// Tiles of which a sample has one, at most: of keys that ascend with the rows, the sample's best may lie so far from
+// the best of all.
+constexpr uint32_t kMostStride = 1024;
+// Of fewer tiles a sample costs more than it saves.
+constexpr uint32_t kFewTiles = 256;
+
+// The sample and the rows that its threshold lets through shall be about as many.
+uint32_t sample_stride(uint32_t tiles, uint64_t wanted) {
+  if (tiles < kFewTiles) return 1;
+  const uint64_t ratio = uint64_t{tiles} * kTileRows / std::max<uint64_t>(wanted, 1);
+  return std::clamp<uint32_t>(1u << std::bit_width(ratio) / 2, 1, kMostStride);
+}
+
+}  // namespace
+
+// How many rows of the order, or of the table, lead to the last one that leaves.
+uint64_t StatementRun::rows_wanted() const {
+  return pipeline_.limit > kAllRows - pipeline_.offset ? kAllRows : pipeline_.limit + pipeline_.offset;
+}
+
+bool StatementRun::has_enough_rows() const {
+  return plan_->rows && pipeline_.order.empty() && rows_.found >= rows_wanted();
+}
+
+bool StatementRun::keeps_numbers() const {
+  const device::RowsSources& sources = *device_.sources;
+  return sources.late || std::ranges::any_of(sources.columns, [](const auto& source) { return !source.row; });
+}
+
+uint64_t StatementRun::bytes_of_row() const {
+  const device::RowsPlan& plan = *plan_->rows;
+  uint64_t bytes = (plan.words() + (keeps_numbers() ? 1 : 0)) * sizeof(uint64_t);
+  for (size_t i = 0; i < plan.nullable.size(); ++i) {
+    bytes += width_of(physical_of(pipeline_.output[i].type)) + (plan.nullable[i] ? 1 : 0);
+  }
+  return bytes;
+}
+
+// Room for so many rows, of the memory that chunks may take.
+RowArrays StatementRun::take_rows(uint64_t rows) {
+  const uint64_t bytes = rows * bytes_of_row();
+  if (rows_.taken + bytes > rows_.budget) {
+    throw Error(ErrorCode::kOutOfMemory, "rows need " + std::to_string((rows_.taken + bytes) >> 10) +
+                                             " KiB on the device, where they may take " +
+                                             std::to_string(rows_.budget >> 10) + " KiB");
+  }
+  rows_.taken += bytes;
+  limit_ -= bytes;
+  backend_.cache_.make_room(0, limit_, run_);
+  const device::RowsPlan& plan = *plan_->rows;
+  const cudaStream_t stream = backend_.compute_;
+  RowArrays out;
+  out.rows = rows;
+  if (keeps_numbers()) out.numbers = DeviceBuffer(rows * sizeof(uint64_t), stream);
+  for (uint32_t i = 0; i < plan.words(); ++i) out.words.emplace_back(rows * sizeof(uint64_t), stream);
+  for (size_t i = 0; i < plan.nullable.size(); ++i) {
+    RowArray column;
+    column.width = width_of(physical_of(pipeline_.output[i].type));
+    column.values = DeviceBuffer(rows * column.width, stream);
+    if (plan.nullable[i]) column.validity = DeviceBuffer(rows, stream);
+    out.columns.push_back(std::move(column));
+  }
+  return out;
+}
+
+void StatementRun::give_rows_back(uint64_t rows) {
+  rows_.taken -= rows * bytes_of_row();
+  limit_ += rows * bytes_of_row();
+}
+
+// Their addresses, as kernels find them.
+DeviceBuffer StatementRun::row_outputs(const RowArrays& arrays) const {
+  const device::RowsPlan& plan = *plan_->rows;
+  std::vector<uint64_t> addresses(plan.outputs(), 0);
+  const auto put = [&](uint32_t output, const DeviceBuffer& buffer) {
+    addresses[output] = reinterpret_cast<uint64_t>(buffer.data());
+  };
+  put(device::RowsPlan::kNumbers, arrays.numbers);
+  for (uint32_t i = 0; i < arrays.words.size(); ++i) put(device::RowsPlan::word_output(i), arrays.words[i]);
+  for (uint32_t i = 0; i < arrays.columns.size(); ++i) {
+    put(plan.value_output(i), arrays.columns[i].values);
+    put(plan.value_output(i) + 1, arrays.columns[i].validity);
+  }
+  return upload(addresses.data(), addresses.size() * sizeof(uint64_t), backend_.compute_);
+}
+
+// The launches over one work list. The record that the last one leaves holds for all.
+void StatementRun::launch_rows(device::Parameters& parameters) {
+  const size_t record_bytes = static_cast<size_t>(kernel_->blocks) * record_words() * sizeof(uint64_t);
+  check(cudaMemsetAsync(parameters.partials, 0, record_bytes, backend_.compute_), "clearing results");
+  parameters.rows.threshold = rows_.threshold;
+  if (plan_->rows->first_only) {
+    append_first_rows(parameters);
+  } else {
+    write_rows(parameters);
+  }
+}
+
+void StatementRun::write_rows(device::Parameters& parameters) {
+  const cudaStream_t stream = backend_.compute_;
+  const uint32_t items = parameters.work_count;
+  const DeviceBuffer counts = cleared(uint64_t{items} * sizeof(uint32_t), stream);
+  if (pipeline_.has_filter) {
+    parameters.rows.mode = RowsMode::kCount;
+    parameters.rows.counts = counts.as<uint32_t>();
+    start_kernel(parameters);
+  } else {
+    count_tile_rows(parameters.work, items, parameters.slots, plan_->slot_words, counts.as<uint32_t>(), stream);
+  }
+  uint64_t total = 0;
+  const DeviceBuffer starts = rows_before(counts.as<uint32_t>(), items, total, stream);
+  uint64_t begin = 0;
+  uint64_t end = total;
+  if (pipeline_.order.empty()) {
+    const uint64_t before = std::exchange(rows_.found, rows_.found + total);
+    begin = std::min(total, pipeline_.offset > before ? pipeline_.offset - before : 0);
+    end = std::min(total, rows_wanted() > before ? rows_wanted() - before : 0);
+  }
+  if (begin >= end) return;
+  RowArrays part = take_rows(end - begin);
+  const DeviceBuffer outputs = row_outputs(part);
+  parameters.rows.mode = RowsMode::kWrite;
+  parameters.rows.starts = starts.as<uint64_t>();
+  parameters.rows.begin = begin;
+  parameters.rows.end = end;
+  parameters.rows.outputs = outputs.as<uint64_t>();
+  start_kernel(parameters);
+  rows_.parts.push_back(std::move(part));
+}
+
+// Appends behind the first `kept` rows; how many there are then, or would be.
+uint64_t StatementRun::append_rows(device::Parameters& parameters, const RowArrays& arrays, uint64_t kept) {
+  const cudaStream_t stream = backend_.compute_;
+  const DeviceBuffer appended = upload(&kept, sizeof(kept), stream);
+  const DeviceBuffer outputs = row_outputs(arrays);
+  parameters.rows.mode = RowsMode::kAppend;
+  parameters.rows.appended = appended.as<uint64_t>();
+  parameters.rows.capacity = arrays.rows;
+  parameters.rows.outputs = outputs.as<uint64_t>();
+  start_kernel(parameters);
+  return fetch(appended.as<uint64_t>(), stream);
+}
+
+// Enough rows of a sample have a first word that is not larger than this.
+void StatementRun::find_threshold(const device::Parameters& parameters) {
+  const cudaStream_t stream = backend_.compute_;
+  const uint32_t stride = sample_stride(parameters.work_count, rows_wanted());
+  if (stride == 1) return;
+  const DeviceBuffer work = sample_work(parameters.work, parameters.work_count, stride, stream);
+  device::Parameters sample = parameters;
+  sample.work = work.as<uint32_t>();
+  sample.work_count = (parameters.work_count + stride - 1) / stride;
+  RowArrays words;
+  words.rows = uint64_t{sample.work_count} * kTileRows;
+  words.words.emplace_back(words.rows * sizeof(uint64_t), stream);
+  const uint64_t found = append_rows(sample, words, 0);
+  if (found < rows_wanted()) return;
+  rows_.threshold = nth_smallest(words.words[0].as<uint64_t>(), found, rows_wanted(), stream);
+}
+
+void StatementRun::append_first_rows(device::Parameters& parameters) {
+  if (rows_wanted() == 0) return;
+  if (rows_.threshold == ~uint64_t{0}) find_threshold(parameters);
+  parameters.rows.threshold = rows_.threshold;
+  const uint64_t all = rows_.kept + uint64_t{parameters.work_count} * kTileRows;
+  if (rows_.first.words.empty()) {
+    const uint32_t stride = sample_stride(parameters.work_count, rows_wanted());
+    const uint64_t expected = stride == 1 ? all : 2 * stride * rows_wanted();
+    const uint64_t fitting = rows_.budget / (2 * bytes_of_row());
+    rows_.first = take_rows(std::min({all, fitting, std::max(kLeastCapacity, expected)}));
+  }
+  for (;;) {
+    const uint64_t found = append_rows(parameters, rows_.first, rows_.kept);
+    if (found <= rows_.first.rows) {
+      rows_.in_order = rows_.in_order && found == rows_.kept;
+      rows_.kept = found;
+      break;
+    }
+    // All of them again, with room: those that did not fit are lost.
+    RowArrays larger = take_rows(found);
+    copy_rows(rows_.first, rows_.kept, larger, backend_.compute_);
+    give_rows_back(rows_.first.rows);
+    rows_.first = std::move(larger);
+  }
+  if (rows_.kept <= rows_wanted()) return;
+  keep_first(rows_wanted());
+  rows_.threshold = fetch(rows_.first.words[0].as<uint64_t>() + rows_.kept - 1, backend_.compute_);
+}
+
+// The first rows of those that are there, in order, in the room that there is.
+void StatementRun::keep_first(uint64_t rows) {
+  const cudaStream_t stream = backend_.compute_;
+  const DeviceBuffer places = places_in_order(rows_.first.words, plan_->rows->word_bits, rows_.kept, stream);
+  rows_.kept = std::min(rows, rows_.kept);
+  const RowArrays best = gather_rows(rows_.first, places.as<uint32_t>(), rows_.kept, stream);
+  copy_rows(best, rows_.kept, rows_.first, stream);
+  rows_.in_order = true;
+}
+
+// What leaves.
+RowArrays StatementRun::finish_rows() {
+  const cudaStream_t stream = backend_.compute_;
+  const device::RowsPlan& plan = *plan_->rows;
+  RowArrays all;
+  if (plan.first_only) {
+    if (!rows_.in_order) keep_first(rows_wanted());
+    all = std::move(rows_.first);
+    all.rows = rows_.kept;
+  } else {
+    all = concatenate(std::move(rows_.parts), stream);
+  }
+  if (pipeline_.order.empty() || all.rows == 0) return all;
+  const DeviceBuffer places =
+      plan.first_only ? counting(all.rows, stream) : places_in_order(all.words, plan.word_bits, all.rows, stream);
+  all.words.clear();
+  const uint64_t begin = std::min(pipeline_.offset, all.rows);
+  return gather_rows(all, places.as<uint32_t>() + begin, std::min(pipeline_.limit, all.rows - begin), stream);
+}
+
+DeviceColumn StatementRun::row_column(const Field& field, const device::RowsSources::Source& source, RowArrays& rows,
+                                      const DeviceTable* input) {
+  DeviceColumn column;
+  column.field = field;
+  RowArray& values = rows.columns.at(*source.row);
+  const auto shared = [&](const device::RowsSources::Source& other) {
+    return &other != &source && other.row == source.row;
+  };
+  if (std::ranges::any_of(device_.sources->columns, shared)) {  // another column is the same
+    column.values = duplicate(values.values, rows.rows * values.width, backend_.compute_);
+    column.validity = duplicate(values.validity, rows.rows, backend_.compute_);
+  } else {
+    column.values = std::move(values.values);
+    column.validity = std::move(values.validity);
+  }
+  column.listed = source.listed;
+  if (source.numbered) column.texts = texts_;
+  if (source.texts_of && input != nullptr) {
+    column.texts = input->columns[*source.texts_of].texts;
+    column.listed = input->columns[*source.texts_of].listed;
+  }
+  return column;
+}
+
+DeviceTable StatementRun::run_rows_to_device(const Pipeline& given, const DeviceTable* input) {
+  run();
+  RowArrays rows = finish_rows();
+  DeviceTable table;
+  table.rows = rows.rows;
+  if (rows.columns.empty()) rows.columns.resize(pipeline_.output.size());  // no row passed
+  for (size_t i = 0; i < given.output.size(); ++i) {
+    const device::RowsSources::Source& source = device_.sources->columns[i];
+    if (source.row) {
+      table.columns.push_back(row_column(given.output[i], source, rows, input));
+    } else {
+      table.columns.push_back(
+          backend_.fetch_texts(given.files, given.columns[*source.texts_of].field_id, rows.numbers, rows.rows));
+      table.columns.back().field = given.output[i];
+    }
+  }
+  return table;
+}
+
+Table StatementRun::run_rows(const Pipeline& given) {
+  const device::RowsSources& sources = *device_.sources;
+  ThreadPool& threads = backend_.threads(options_.threads);
+  if (!sources.late) return backend_.fetch_table(run_rows_to_device(given, nullptr), threads);
+  std::vector<uint64_t> numbers;
+  if (given.has_filter || !given.order.empty()) {
+    run();
+    const RowArrays rows = finish_rows();
+    const Buffer found = download(rows.numbers, rows.rows * sizeof(uint64_t), backend_.compute_);
+    numbers.assign(found.as<uint64_t>(), found.as<uint64_t>() + rows.rows);
+  } else {  // which rows leave is known
+    report_.ran_on = Device::kCuda;
+    numbers = exec::row_numbers(given.files, given.offset, given.limit);
+    report_.rows = numbers.size();
+  }
+  return exec::fetch_rows(given, numbers, threads, options_);
+}
+
+Table CudaBackend::run_rows(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
+  std::lock_guard lock(mutex_);
+  use_device();
+  report = RunReport();
+  report.device_name = name_;
+  const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
+  StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
+  statement.set_texts(numbered.texts.texts);
+  return statement.run_rows(pipeline);
+}
+
+}  // namespace basalt::cuda

@@ -1,0 +1,28 @@
+// What the environment says of groups on the GPU, for tests and measurements: see docs/sql-on-the-gpu.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "exec/device/generate/generate.h"
+
+namespace basalt::device {
+
+struct GroupSettings {
+  std::optional<GroupRung> rung;  // BASALT_GROUP_RUNG: where it can take the statement
+  uint64_t slots = 0;             // BASALT_GROUP_SLOTS: of hash tables at first; 0: as many as the rows suggest
+  uint32_t hash_bits = 64;        // BASALT_GROUP_HASH_BITS: of hashes, what counts
+
+  // Of a hash, what counts: of tags, which are its upper half, as much as of places.
+  uint64_t hash_mask() const {
+    const uint64_t half = hash_bits >= 32 ? ~uint32_t{0} : (uint64_t{1} << hash_bits) - 1;
+    return hash_bits >= 64 ? ~uint64_t{0} : half << 32 | half;
+  }
+};
+
+// Reads the environment each time: what is kept under a statement's name must carry settings_key(), too.
+GroupSettings group_settings();
+std::string settings_key(const GroupSettings& settings);
+
+}  // namespace basalt::device

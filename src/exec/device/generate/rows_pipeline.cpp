@@ -1,0 +1,171 @@
+// Sinks of rows as kernels see them. Where few rows leave, a kernel reads what the filter and the order need and keeps
+// the numbers of rows; else it evaluates what leaves, strings by their numbers, and columns of strings without a list
+// are fetched by the rows' numbers.
+#include <algorithm>
+#include <map>
+
+#include "basalt/exec/expressions.h"
+#include "exec/column_facts.h"
+#include "exec/device/generate/texts.h"
+#include "exec/evaluate.h"
+
+namespace basalt::device {
+
+namespace {
+
+class RowsPipeline {
+ public:
+  RowsPipeline(const Pipeline& given, const std::vector<ArrayShape>& arrays, uint64_t rows, const TextNumbers* known)
+      : given_(given), arrays_(arrays), numbering_(device_, known) {
+    device_.rows = rows;
+    for (const auto& file : given.files) {
+      // Numbers of rows count whole tiles.
+      for (const ChunkInfo& chunk : file->chunks())
+        device_.rows += (chunk.rows + kTileRows - 1) / kTileRows * kTileRows;
+    }
+  }
+
+  DevicePipeline make() {
+    Pipeline& kernel = device_.pipeline;
+    kernel.files = given_.files;
+    kernel.sink = Sink::kRows;
+    kernel.limit = given_.limit;
+    kernel.offset = given_.offset;
+    kernel.has_filter = given_.has_filter;
+    if (given_.has_filter) {
+      kernel.filter = over_kernel_columns(given_.filter);
+      if (arrays_.empty()) {
+        kernel.filter = numbering_.predicate(kernel.filter);
+      } else if (has_strings(kernel.filter)) {
+        device_.reason = "a filter of strings that are values";
+      }
+    }
+    RowsSources& sources = device_.sources.emplace();
+    sources.late = given_.limit <= kFewRows && arrays_.empty();
+    if (!sources.late) keep_columns(sources);
+    add_order();
+    if (sources.late && !given_.order.empty()) add_throwing();
+    for (const PipelineColumn& column : given_.columns) {
+      if (column.type.kind == TypeKind::kList || column.type.kind == TypeKind::kStruct) {
+        device_.reason = "column " + column.name + " is nested";
+      }
+    }
+    if (device_.reason.empty()) numbering_.drop_unused();
+    return std::move(device_);
+  }
+
+ private:
+  // The kernel's column of this field; of strings as codes where `codes` are given.
+  uint32_t place_of(uint32_t column, const std::shared_ptr<const exec::TextCodes>& codes = nullptr) {
+    const auto [found, added] =
+        places_.try_emplace({column, codes != nullptr}, static_cast<uint32_t>(device_.pipeline.columns.size()));
+    if (added) {
+      PipelineColumn own = given_.columns[column];
+      own.as_codes = codes != nullptr;
+      if (codes != nullptr || is_place(column)) own.type = {TypeKind::kUInt32};
+      device_.pipeline.columns.push_back(std::move(own));
+      device_.codes.push_back(codes);
+      device_.arrays.emplace_back();
+      if (!arrays_.empty()) device_.arrays.back() = arrays_[column];
+    }
+    return found->second;
+  }
+
+  // Strings in an array are places in a list.
+  bool is_place(uint32_t column) const {
+    return !arrays_.empty() && physical_of(given_.columns[column].type) == Physical::kBytes;
+  }
+
+  Expr over_kernel_columns(Expr expr) {
+    if (expr.op == ExprOp::kColumn) {
+      if (is_place(expr.column)) expr.type = Physical::kU32;
+      expr.column = place_of(expr.column);
+    }
+    for (Expr& arg : expr.args) arg = over_kernel_columns(std::move(arg));
+    return expr;
+  }
+
+  // Those of a column of strings; nullptr if it has none.
+  std::shared_ptr<const exec::TextCodes> codes_of(uint32_t column) {
+    const auto [found, added] = codes_.try_emplace(column);
+    if (added) found->second = exec::text_codes_of(given_.files, given_.columns[column].field_id);
+    return found->second;
+  }
+
+  // The kernel's row that holds an expression.
+  uint32_t row_of(const Expr& expr, const std::shared_ptr<const exec::TextCodes>& codes) {
+    std::vector<Expr>& rows = device_.pipeline.rows;
+    Expr own =
+        codes != nullptr ? column_reference(place_of(expr.column, codes), Physical::kU32) : over_kernel_columns(expr);
+    if (arrays_.empty()) own = numbering_.value(own);
+    const auto same = std::ranges::find_if(rows, [&](const Expr& other) { return exec::same_expression(other, own); });
+    if (same != rows.end()) return static_cast<uint32_t>(same - rows.begin());
+    rows.push_back(std::move(own));
+    return static_cast<uint32_t>(rows.size() - 1);
+  }
+
+  // What leaves is kept by the kernel, each expression once.
+  void keep_columns(RowsSources& sources) {
+    Pipeline& kernel = device_.pipeline;
+    for (size_t i = 0; i < given_.rows.size(); ++i) {
+      const Expr& expr = given_.rows[i];
+      RowsSources::Source source;
+      if (expr.type == Physical::kBytes && expr.op == ExprOp::kColumn) {
+        source.texts_of = expr.column;
+        if (arrays_.empty()) source.listed = codes_of(expr.column);
+      }
+      if (!source.texts_of || source.listed != nullptr || !arrays_.empty()) {
+        source.row = row_of(expr, source.listed);
+        source.numbered = expr.type == Physical::kBytes && !source.texts_of;
+        if (*source.row == kernel.output.size()) {
+          kernel.output.push_back(given_.output[i]);
+          if (expr.type == Physical::kBytes) kernel.output.back().type = {TypeKind::kUInt32};
+        }
+      }
+      sources.columns.push_back(std::move(source));
+    }
+  }
+
+  void add_order() {
+    for (SortKey key : given_.order) {
+      const Expr& expr = given_.rows[key.column];
+      std::shared_ptr<const exec::TextCodes> codes;
+      if (expr.type == Physical::kBytes) {
+        if (!arrays_.empty()) device_.reason = "an order by strings that are values";
+        if (expr.op == ExprOp::kColumn && arrays_.empty()) codes = codes_of(expr.column);
+        if (codes == nullptr) numbering_.need_order();
+      }
+      key.column = row_of(expr, codes);
+      device_.pipeline.order.push_back(key);
+    }
+  }
+
+  // Rows that do not leave raise errors, too.
+  void add_throwing() {
+    const std::vector<Statistics> statistics = exec::column_statistics(given_);
+    const exec::StatisticsList stats = exec::list_of(statistics, given_.columns.size());
+    for (const Expr& expr : given_.rows) {
+      if (!has_strings(expr) && exec::bounds_of(expr, stats).may_throw) row_of(expr, nullptr);
+    }
+  }
+
+  static bool has_strings(const Expr& expr) {
+    return expr.type == Physical::kBytes || std::ranges::any_of(expr.args, has_strings);
+  }
+
+  const Pipeline& given_;
+  const std::vector<ArrayShape>& arrays_;
+  DevicePipeline device_;
+  TextNumbering numbering_;
+  std::map<std::pair<uint32_t, bool>, uint32_t> places_;
+  std::map<uint32_t, std::shared_ptr<const exec::TextCodes>> codes_;
+};
+
+}  // namespace
+
+DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
+                              const TextNumbers* known) {
+  return RowsPipeline(pipeline, arrays, rows, known).make();
+}
+
+}  // namespace basalt::device

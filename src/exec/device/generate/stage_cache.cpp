@@ -1,0 +1,79 @@
+#include "exec/device/generate/stage_cache.h"
+
+#include <algorithm>
+
+#include "exec/device/generate/group_settings.h"
+#include "exec/pipeline_key.h"
+
+namespace basalt::device {
+
+namespace {
+
+constexpr size_t kMostStages = 256;
+
+// Open files are the same object as long as they are the same file.
+std::string key_of(const Pipeline& pipeline) {
+  std::string key;
+  for (const auto& file : pipeline.files) {
+    const File* address = file.get();
+    key.append(reinterpret_cast<const char*>(&address), sizeof(address));
+  }
+  return key + settings_key(group_settings()) + exec::pipeline_key(pipeline);
+}
+
+// Whether both lists name a file of which they hold different versions.
+bool differ_in_a_file(const Pipeline& a, const Pipeline& b) {
+  return std::ranges::any_of(a.files, [&](const auto& one) {
+    return std::ranges::any_of(b.files,
+                               [&](const auto& other) { return one != other && one->name() == other->name(); });
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<const DevicePipeline> StageCache::get(const Pipeline& pipeline) {
+  const std::string key = key_of(pipeline);
+  if (auto known = find(key, pipeline)) return known;
+  auto stage = std::make_shared<const DevicePipeline>(plan_stage(to_device(pipeline)));
+  put(key, stage);
+  return stage;
+}
+
+uint64_t StageCache::planned() const {
+  const std::lock_guard lock(mutex_);
+  return planned_;
+}
+
+std::shared_ptr<const DevicePipeline> StageCache::find(const std::string& key, const Pipeline& pipeline) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) {
+    ++planned_;
+    drop_older_files(pipeline);
+    return nullptr;
+  }
+  recent_.splice(recent_.begin(), recent_, found->second.recent);
+  return found->second.stage;
+}
+
+// Stages hold their files open: those of a file that was replaced would keep its bytes on the disk.
+void StageCache::drop_older_files(const Pipeline& pipeline) {
+  std::erase_if(entries_, [&](const auto& entry) {
+    if (!differ_in_a_file(entry.second.stage->pipeline, pipeline)) return false;
+    recent_.erase(entry.second.recent);
+    return true;
+  });
+}
+
+void StageCache::put(const std::string& key, std::shared_ptr<const DevicePipeline> stage) {
+  const std::lock_guard lock(mutex_);
+  const auto [place, added] = entries_.try_emplace(key);
+  if (!added) return;  // another thread has planned it, too
+  recent_.push_front(key);
+  place->second = {std::move(stage), recent_.begin()};
+  if (entries_.size() <= kMostStages) return;
+  entries_.erase(recent_.back());
+  recent_.pop_back();
+}
+
+}  // namespace basalt::device

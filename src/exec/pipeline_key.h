@@ -1,0 +1,13 @@
+// What a pipeline does, as bytes: two pipelines over the same files with equal keys are the same work.
+#pragma once
+
+#include <string>
+
+#include "basalt/exec/pipeline.h"
+
+namespace basalt::exec {
+
+// Everything but the files.
+std::string pipeline_key(const Pipeline& pipeline);
+
+}  // namespace basalt::exec
