@@ -308,6 +308,14 @@ TEST(GpuTexts, ManyStringsFitAMemoryThatIsSmall) {
   const Pipeline stage =
       groups_by(subset.pipeline, {column_of(subset, 0)}, {aggregate(AggregateOp::kMin, column_of(subset, 0))});
   expect_same_rows(stage, "many strings");
+  // Only strings of rows that pass have numbers.
+  Pipeline from = subset.pipeline;
+  from.has_filter = true;
+  for (const char* pattern : {"%77%", "%1234", "nothing"}) {
+    from.filter = make_expr(ExprOp::kLike, Physical::kU8, {column_of(subset, 0), bytes_expr(pattern)});
+    expect_same_rows(groups_by(from, {column_of(subset, 0)}, {aggregate(AggregateOp::kMax, column_of(subset, 0))}),
+                     std::string("many strings like ") + pattern);
+  }
   RunOptions options;
   options.device = Device::kCpu;
   const uint64_t expected = run_query({{stage}}, options).rows;

@@ -16,6 +16,8 @@ namespace {
 // What decoding and numbering take beside the text, for each row: places, hashes, a table twice as large.
 constexpr uint64_t kBytesPerRow = 80;
 constexpr uint64_t kLeastBatch = 64ull << 20;
+// Of fewer rows all are numbered, without asking the filter first.
+constexpr uint64_t kFewRowsToNumber = 1 << 16;
 
 bool has_nulls(const Pipeline& pipeline, uint32_t field_id) {
   return std::ranges::any_of(pipeline.files, [&](const auto& file) {
@@ -34,11 +36,12 @@ std::shared_ptr<const DeviceTexts> as_device_texts(DeviceStrings strings) {
 
 }  // namespace
 
-TextsRun::TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const RunOptions& options,
-                   RunReport& report)
+TextsRun::TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const Pipeline& given,
+                   const RunOptions& options, RunReport& report)
     : backend_(backend),
       device_(device),
       pipeline_(device.pipeline),
+      given_(given),
       options_(options),
       report_(report),
       stream_(backend.compute_),
@@ -73,6 +76,28 @@ void TextsRun::place_chunks() {
       rows_ += uint64_t{tile_count(rows)} * kTileRows;
     }
   }
+}
+
+// Which rows pass the filter, where that needs no numbers of strings: only their strings are looked at. Telling strings
+// apart and putting them in order costs more than asking the filter twice.
+void TextsRun::find_wanted() {
+  if (!given_.has_filter || rows_ < kFewRowsToNumber || places_.empty()) return;
+  Pipeline rows;
+  rows.files = given_.files;
+  rows.columns = given_.columns;
+  rows.has_filter = true;
+  rows.filter = given_.filter;
+  rows.sink = Sink::kRows;
+  const std::shared_ptr<const device::DevicePipeline> stage = backend_.stages_.get(rows);
+  if (!stage->reason.empty() || !stage->texts.empty()) return;
+  device::DevicePipeline numbers = *stage;
+  numbers.sources->late = true;  // nothing but numbers
+  RunReport report;
+  uint64_t count = 0;
+  const DeviceBuffer passed = StatementRun(backend_, numbers, options_, report).run_row_numbers(count);
+  wanted_ = mark_rows(passed.as<uint64_t>(), count, rows_, stream_);
+  report_.bytes_transferred += report.bytes_transferred;
+  report_.kernel_ms += report.kernel_ms;
 }
 
 // The chunks of a column on the device, loaded where they are not there yet.
@@ -147,6 +172,11 @@ void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) 
     lists.push_back({list.at, list.count});
     firsts.push_back(texts);
     texts += list.count;
+  }
+  // Texts that are a chunk's rows; entries of dictionaries are few.
+  for (size_t i = 0; i < places.size() && wanted_.data() != nullptr; ++i) {
+    const TextRows& chunk = decoded.chunks[i];
+    if (chunk.codes == nullptr) lists[chunk.texts].wanted = wanted_.as<uint8_t>() + places[i].first_row;
   }
   const DeviceBuffer numbers = pool_.intern(lists);
   std::vector<RowsToNumber> rows;
@@ -304,6 +334,7 @@ StatementTexts TextsRun::run() {
   run_ = ++backend_.runs_;
   limit_ = backend_.memory_limit(options_);
   place_chunks();
+  find_wanted();
   pool_.add_literals(device_.texts.literals);
   for (const std::optional<device::TextArray>& array : device_.texts.arrays) {
     if (array && !is_stored_length(*array)) numbered(array->field_id);
@@ -322,7 +353,7 @@ NumberedPipeline number_texts(CudaBackend& backend, std::shared_ptr<const device
   out.device = std::move(stage);
   if (!out.device->reason.empty()) throw Error(ErrorCode::kUnsupported, out.device->reason);
   if (out.device->texts.empty()) return out;
-  out.texts = TextsRun(backend, *out.device, options, report).run();
+  out.texts = TextsRun(backend, *out.device, pipeline, options, report).run();
   out.device = std::make_shared<const device::DevicePipeline>(device::to_device(pipeline, &out.texts.numbers));
   return out;
 }

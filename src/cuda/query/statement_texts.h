@@ -38,7 +38,9 @@ Value text_of(const NumberedPipeline& pipeline, const Expr& expr, const Value& n
 
 class TextsRun {
  public:
-  TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const RunOptions& options, RunReport& report);
+  // `given`: the pipeline with its strings.
+  TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const Pipeline& given, const RunOptions& options,
+           RunReport& report);
   StatementTexts run();
 
  private:
@@ -56,6 +58,7 @@ class TextsRun {
   };
 
   void place_chunks();
+  void find_wanted();
   bool may_match(const File& file, uint32_t chunk) const;
   const Numbered& numbered(uint32_t field_id);
   void number_batch(const std::vector<Place>& places, Numbered& column);
@@ -69,6 +72,7 @@ class TextsRun {
   CudaBackend& backend_;
   const device::DevicePipeline& device_;
   const Pipeline& pipeline_;
+  const Pipeline& given_;
   const RunOptions& options_;
   RunReport& report_;
   cudaStream_t stream_;
@@ -76,6 +80,7 @@ class TextsRun {
   uint64_t limit_ = 0;
   uint64_t rows_ = 0;  // of arrays
   std::vector<Place> places_;
+  DeviceBuffer wanted_;  // a byte for each row, 1: it passes the filter; nothing: all rows count
   std::vector<Numbered> columns_;
   TextPool pool_;
   StatementTexts out_;
