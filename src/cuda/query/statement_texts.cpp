@@ -26,6 +26,25 @@ bool has_nulls(const Pipeline& pipeline, uint32_t field_id) {
   });
 }
 
+// Adds what the device did while it lived to the time of kernels.
+class TimedWork {
+ public:
+  TimedWork(RunReport& report, cudaStream_t stream) : report_(report), stream_(stream) { begin_.record(stream); }
+  ~TimedWork() {
+    float ms = 0;
+    const bool ended = cudaEventRecord(end_, stream_) == cudaSuccess && cudaEventSynchronize(end_) == cudaSuccess;
+    if (ended && cudaEventElapsedTime(&ms, begin_, end_) == cudaSuccess) report_.kernel_ms += ms;
+  }
+  TimedWork(const TimedWork&) = delete;
+  TimedWork& operator=(const TimedWork&) = delete;
+
+ private:
+  RunReport& report_;
+  cudaStream_t stream_;
+  Event begin_;
+  Event end_;
+};
+
 std::shared_ptr<const DeviceTexts> as_device_texts(DeviceStrings strings) {
   auto out = std::make_shared<DeviceTexts>();
   out->count = strings.count;
@@ -164,6 +183,7 @@ std::vector<TextChunk> TextsRun::load(const std::vector<Place>& places, uint32_t
 
 void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) {
   const std::vector<TextChunk> chunks = load(places, column.field_id);
+  const TimedWork timed(report_, stream_);
   const DecodedTexts decoded = decode_texts(chunks, backend_.modules_, stream_);
   std::vector<TextPool::List> lists;
   std::vector<uint64_t> firsts;
@@ -258,6 +278,7 @@ const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
 
 // Numbers and results of functions by row, for every column of the pipeline that asks for them.
 void TextsRun::finish_arrays() {
+  const TimedWork timed(report_, stream_);
   const std::vector<std::optional<device::TextArray>>& arrays = device_.texts.arrays;
   const uint64_t distinct = pool_.count();
   // Results that are strings become part of the pool, too; all are there before it is put in order.
