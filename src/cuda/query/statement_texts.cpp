@@ -259,10 +259,13 @@ ArrayAddresses TextsRun::measured(uint32_t field_id) {
   return out;
 }
 
+const TextsRun::Numbered* TextsRun::find_numbered(uint32_t field_id) const {
+  const auto found = std::ranges::find(columns_, field_id, &Numbered::field_id);
+  return found == columns_.end() ? nullptr : &*found;
+}
+
 const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
-  for (const Numbered& column : columns_) {
-    if (column.field_id == field_id) return column;
-  }
+  if (const Numbered* known = find_numbered(field_id)) return *known;
   Numbered column;
   column.field_id = field_id;
   // Rows of chunks that statistics rule out, and behind the end of chunks, have a number that no string has.
@@ -276,91 +279,93 @@ const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
   return columns_.back();
 }
 
-// Numbers and results of functions by row, for every column of the pipeline that asks for them.
-void TextsRun::finish_arrays() {
-  const TimedWork timed(report_, stream_);
+// Results of functions for each distinct string. Those that are strings become part of the pool, too.
+void TextsRun::evaluate_functions() {
   const std::vector<std::optional<device::TextArray>>& arrays = device_.texts.arrays;
-  const uint64_t distinct = pool_.count();
-  // Results that are strings become part of the pool, too; all are there before it is put in order.
-  std::vector<DeviceBuffer> result_numbers(arrays.size());
-  std::vector<DeviceBuffer> result_values(arrays.size());
+  distinct_ = pool_.count();
+  results_.resize(arrays.size());
   for (size_t i = 0; i < arrays.size(); ++i) {
     if (!arrays[i] || arrays[i]->function.op == ExprOp::kColumn || is_stored_length(*arrays[i])) continue;
     // Strings of other columns are none of its business: the device may not know what it does with them.
-    const Numbered& column = numbered(arrays[i]->field_id);
-    const DeviceBuffer used = mark_used(column.numbers.as<uint32_t>(), rows_, distinct, stream_);
-    TextResults results = evaluate_texts(arrays[i]->function, pool_.texts(), distinct, used.as<uint8_t>(), stream_);
-    result_values[i] = std::move(results.values);
-    if (arrays[i]->function.type != Physical::kBytes) continue;
-    result_numbers[i] = pool_.intern(
-        {{{results.strings.bytes.as<uint64_t>(), results.strings.offsets.as<int64_t>(), 0}, results.strings.count}});
+    const auto* numbers = numbered(arrays[i]->field_id).numbers.as<uint32_t>();
+    const DeviceBuffer used = mark_used(numbers, rows_, distinct_, stream_);
+    TextResults results = evaluate_texts(arrays[i]->function, pool_.texts(), distinct_, used.as<uint8_t>(), stream_);
+    if (arrays[i]->function.type == Physical::kBytes) {
+      const DeviceStrings& made = results.strings;
+      results_[i] = pool_.intern({{{made.bytes.as<uint64_t>(), made.offsets.as<int64_t>(), 0}, made.count}});
+    } else {
+      results_[i] = std::move(results.values);
+    }
   }
+}
+
+// The pool as it leaves, in the order of its strings where that is asked for: then numbers become ranks.
+void TextsRun::finish_pool() {
   out_.numbers.count = pool_.count();
   for (uint32_t i = 0; i < device_.texts.literals.size(); ++i) out_.numbers.literals.push_back(i);
-  DeviceBuffer ranks;
-  DeviceStrings texts;
-  if (device_.texts.ordered) {
-    TextOrder order = order_texts(pool_.texts(), pool_.count(), stream_);
-    texts = gather_strings(pool_.texts(), order.numbers.as<uint32_t>(), pool_.count(), stream_);
-    ranks = std::move(order.ranks);
-    const Buffer of_literals = download(ranks, out_.numbers.literals.size() * sizeof(uint32_t), stream_);
-    std::ranges::copy(of_literals.span<uint32_t>(), out_.numbers.literals.begin());
-  } else {
-    texts = pool_.take();
+  if (!device_.texts.ordered) {
+    out_.texts = as_device_texts(pool_.take());
+    return;
   }
-  const uint64_t count = texts.count;
-  const auto take_array = [&](DeviceBuffer values, const Numbered& column) {
-    ArrayAddresses addresses;
-    addresses.values = reinterpret_cast<uint64_t>(values.data());
-    addresses.validity = reinterpret_cast<uint64_t>(column.validity.data());
+  TextOrder order = order_texts(pool_.texts(), pool_.count(), stream_);
+  out_.texts = as_device_texts(gather_strings(pool_.texts(), order.numbers.as<uint32_t>(), pool_.count(), stream_));
+  ranks_ = std::move(order.ranks);
+  const Buffer of_literals = download(ranks_, out_.numbers.literals.size() * sizeof(uint32_t), stream_);
+  std::ranges::copy(of_literals.span<uint32_t>(), out_.numbers.literals.begin());
+}
+
+// values[number] of each row.
+template <typename T>
+DeviceBuffer TextsRun::by_row(const uint32_t* numbers, const DeviceBuffer& values, uint64_t count) const {
+  DeviceBuffer to(rows_ * sizeof(T), stream_);
+  look_up(numbers, rows_, values.as<T>(), count, to.as<T>(), stream_);
+  return to;
+}
+
+// Numbers or results by row; nothing: the numbers that the column has.
+DeviceBuffer TextsRun::array_of(size_t place) const {
+  const Expr& function = device_.texts.arrays[place]->function;
+  const auto* numbers = find_numbered(device_.texts.arrays[place]->field_id)->numbers.as<uint32_t>();
+  if (function.type == Physical::kU8) return by_row<uint8_t>(numbers, results_[place], distinct_);
+  if (function.type != Physical::kBytes) return by_row<int64_t>(numbers, results_[place], distinct_);
+  const bool is_column = function.op == ExprOp::kColumn;
+  DeviceBuffer own = is_column ? DeviceBuffer() : by_row<uint32_t>(numbers, results_[place], distinct_);
+  if (ranks_.data() == nullptr) return own;
+  return by_row<uint32_t>(is_column ? numbers : own.as<uint32_t>(), ranks_, out_.numbers.count);
+}
+
+// Of every column of the pipeline that asks for numbers or results; lengths come later.
+void TextsRun::finish_arrays() {
+  const TimedWork timed(report_, stream_);
+  evaluate_functions();
+  finish_pool();
+  out_.arrays.resize(device_.texts.arrays.size());
+  for (size_t i = 0; i < out_.arrays.size(); ++i) {
+    const std::optional<device::TextArray>& array = device_.texts.arrays[i];
+    if (!array || is_stored_length(*array)) continue;
+    const Numbered& column = *find_numbered(array->field_id);
+    DeviceBuffer values = array_of(i);
+    const void* data = values.data() == nullptr ? column.numbers.data() : values.data();
+    out_.arrays[i] = {reinterpret_cast<uint64_t>(data), reinterpret_cast<uint64_t>(column.validity.data())};
     out_.memory.push_back(std::move(values));
-    return addresses;
-  };
-  out_.arrays.resize(arrays.size());
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    if (!arrays[i]) continue;
-    if (is_stored_length(*arrays[i])) {
-      out_.arrays[i] = measured(arrays[i]->field_id);
-      continue;
-    }
-    const Numbered& column = numbered(arrays[i]->field_id);
-    const auto* numbers = column.numbers.as<uint32_t>();
-    const auto map = [&]<typename T>(const uint32_t* from, const DeviceBuffer& values, uint64_t known, T) {
-      DeviceBuffer to(rows_ * sizeof(T), stream_);
-      look_up(from, rows_, values.as<T>(), known, to.template as<T>(), stream_);
-      return to;
-    };
-    DeviceBuffer result;
-    if (arrays[i]->function.type == Physical::kU8) {
-      result = map(numbers, result_values[i], distinct, uint8_t{});
-    } else if (arrays[i]->function.type != Physical::kBytes) {
-      result = map(numbers, result_values[i], distinct, int64_t{});
-    } else {
-      const bool is_column = arrays[i]->function.op == ExprOp::kColumn;
-      if (!is_column) result = map(numbers, result_numbers[i], distinct, uint32_t{});
-      const uint32_t* own = is_column ? numbers : result.as<uint32_t>();
-      if (ranks.data() != nullptr) {
-        result = map(own, ranks, count, uint32_t{});
-      } else if (is_column) {  // as they are
-        out_.arrays[i] = {reinterpret_cast<uint64_t>(numbers), reinterpret_cast<uint64_t>(column.validity.data())};
-        continue;
-      }
-    }
-    out_.arrays[i] = take_array(std::move(result), column);
   }
-  out_.texts = as_device_texts(std::move(texts));
 }
 
 StatementTexts TextsRun::run() {
   run_ = ++backend_.runs_;
   limit_ = backend_.memory_limit(options_);
   place_chunks();
-  find_wanted();
   pool_.add_literals(device_.texts.literals);
+  const auto is_numbered = [&](const auto& array) { return array && !is_stored_length(*array); };
+  if (std::ranges::any_of(device_.texts.arrays, is_numbered)) find_wanted();
   for (const std::optional<device::TextArray>& array : device_.texts.arrays) {
-    if (array && !is_stored_length(*array)) numbered(array->field_id);
+    if (is_numbered(array)) numbered(array->field_id);
   }
   finish_arrays();
+  for (size_t i = 0; i < out_.arrays.size(); ++i) {
+    const std::optional<device::TextArray>& array = device_.texts.arrays[i];
+    if (array && is_stored_length(*array)) out_.arrays[i] = measured(array->field_id);
+  }
   for (Numbered& column : columns_) {
     out_.memory.push_back(std::move(column.numbers));
     out_.memory.push_back(std::move(column.validity));

@@ -60,6 +60,7 @@ class TextsRun {
   void place_chunks();
   void find_wanted();
   bool may_match(const File& file, uint32_t chunk) const;
+  const Numbered* find_numbered(uint32_t field_id) const;
   const Numbered& numbered(uint32_t field_id);
   void number_batch(const std::vector<Place>& places, Numbered& column);
   // Calls f with lists of chunks of a column that are worked on together.
@@ -67,6 +68,11 @@ class TextsRun {
   bool is_stored_length(const device::TextArray& array) const;
   ArrayAddresses measured(uint32_t field_id);
   std::vector<TextChunk> load(const std::vector<Place>& places, uint32_t field_id);
+  void evaluate_functions();
+  void finish_pool();
+  template <typename T>
+  DeviceBuffer by_row(const uint32_t* numbers, const DeviceBuffer& values, uint64_t count) const;
+  DeviceBuffer array_of(size_t place) const;
   void finish_arrays();
 
   CudaBackend& backend_;
@@ -83,6 +89,9 @@ class TextsRun {
   DeviceBuffer wanted_;  // a byte for each row, 1: it passes the filter; nothing: all rows count
   std::vector<Numbered> columns_;
   TextPool pool_;
+  uint64_t distinct_ = 0;              // strings of columns and literals: the first of the pool
+  std::vector<DeviceBuffer> results_;  // of functions, by column of the pipeline: values or numbers of each string
+  DeviceBuffer ranks_;                 // of numbers, where these must be in order
   StatementTexts out_;
 };
 
