@@ -140,5 +140,20 @@ TEST_F(TextPlans, FiltersTestStringsAsTheyAreStored) {
   EXPECT_EQ(device.pipeline.filter.args[1].args[0].type, Physical::kU32);
 }
 
+// Which rows pass is asked before their strings are numbered.
+TEST_F(TextPlans, NumbersOfRowsThatPassNeedNoColumns) {
+  stage_.sink = Sink::kRows;
+  stage_.has_filter = true;
+  stage_.filter = make_expr(ExprOp::kLike, Physical::kU8, {url(), bytes_expr("%1%")});
+  const device::DevicePipeline device = device::plan_stage(device::to_device(stage_));
+  EXPECT_EQ(device.reason, "");
+  EXPECT_TRUE(device.texts.empty());
+  ASSERT_TRUE(device.sources);
+  EXPECT_TRUE(device.sources->columns.empty());
+  ASSERT_NE(device.plan, nullptr);
+  ASSERT_TRUE(device.plan->rows);
+  EXPECT_NE(device.plan->source.find("writer.put(0, place, static_cast<uint64_t>(first_row"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace basalt::test

@@ -605,7 +605,7 @@ inline Sample first_rows() {
 inline Sample numbers_of_strings() {
   Sample sample;
   sample.name = "numbers of strings";
-  sample.most_instructions = 6000;
+  sample.most_instructions = 1200;
   const int128_t most = (int128_t{1} << 25) - 1;
   add_column(sample, "engine", {TypeKind::kInt16, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 0, 90, {7});
   add_column(sample, "referer", {TypeKind::kUInt32}, {"plain"}, 2, 0, most, {}, true);

@@ -63,6 +63,8 @@ class StatementRun {
   // Of a sink of rows, as it was given; `input`: where its columns are arrays, the table that has them.
   Table run_rows(const Pipeline& given);
   DeviceTable run_rows_to_device(const Pipeline& given, const DeviceTable* input);
+  // Of a sink of rows that keeps nothing but their numbers: these, uint64, of `rows`.
+  DeviceBuffer run_row_numbers(uint64_t& rows);
 
  private:
   std::string statement_key() const;

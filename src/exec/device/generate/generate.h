@@ -231,6 +231,8 @@ std::string codec_includes(const std::vector<DeviceType>& types);
 
 // The view that describes a chunk's array without its bytes: enough for device_reader() and for descriptors.
 NodeView shape_of(const ColumnChunkInfo& chunk);
+// Whether this build knows every codec of the tree.
+bool is_known(const NodeView& node);
 uint32_t descriptor_words(const NodeView& node);
 // Appends the node's words in preorder; stream s of the whole tree, counted in preorder, lies at addresses[s].
 void append_descriptor(const NodeView& node, const std::vector<uint64_t>& addresses, size_t& next_stream,
