@@ -295,9 +295,7 @@ Table StatementRun::run_rows(const Pipeline& given) {
 
 Table CudaBackend::run_rows(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
   std::lock_guard lock(mutex_);
-  use_device();
-  report = RunReport();
-  report.device_name = name_;
+  const CountedStatement counted(*this, options, report);
   const auto stage = stages_.get(pipeline);
   return StatementRun(*this, *stage, options, report).run_rows(pipeline);
 }
