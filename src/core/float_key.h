@@ -3,9 +3,6 @@
 #pragma once
 
 #include "basalt/core/host_device.h"
-#if !defined(__CUDACC_RTC__)
-#include <cstring>
-#endif
 
 namespace basalt {
 
@@ -64,17 +61,7 @@ class FloatKeyRange {
   uint32_t has_nan_ = 0;
 };
 
-#if !defined(__CUDACC_RTC__)
-inline int64_t float_key(double value) {
-  uint64_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return float_key_of_bits(bits);
-}
-inline int64_t float_key(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return float_key_of_bits(bits);
-}
-#endif
+BASALT_HD int64_t float_key(double value) { return float_key_of_bits(__builtin_bit_cast(uint64_t, value)); }
+BASALT_HD int64_t float_key(float value) { return float_key_of_bits(__builtin_bit_cast(uint32_t, value)); }
 
 }  // namespace basalt

@@ -64,7 +64,7 @@ BASALT_HD int128_t square_to_fixed(double value, int32_t fraction) {
 
 #if !defined(__CUDACC_RTC__)
 // The nearest double; halves go to even.
-inline double from_fixed(int128_t sum, int32_t fraction) {
+BASALT_HD double from_fixed(int128_t sum, int32_t fraction) {
   const uint128_t size = sum < 0 ? -static_cast<uint128_t>(sum) : static_cast<uint128_t>(sum);
   int32_t width = 0;
   while (width < 128 && size >> width != 0) ++width;
@@ -81,7 +81,7 @@ inline double from_fixed(int128_t sum, int32_t fraction) {
   return sum < 0 ? -value : value;
 }
 
-inline double with_specials(double sum, uint32_t specials) {
+BASALT_HD double with_specials(double sum, uint32_t specials) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (specials == 0) return sum;
   if (specials == kSawInfinity) return kInfinity;

@@ -23,7 +23,7 @@ struct Unsigned256 {
   uint128_t high = 0;
   uint128_t low = 0;
 
-  static Unsigned256 product(uint128_t a, uint128_t b) {
+  BASALT_HD static Unsigned256 product(uint128_t a, uint128_t b) {
     constexpr uint128_t kHalf = ~uint64_t{0};
     const uint128_t low = (a & kHalf) * (b & kHalf);
     const uint128_t left = (a >> 64) * (b & kHalf);
@@ -31,18 +31,20 @@ struct Unsigned256 {
     const uint128_t middle = (low >> 64) + (left & kHalf) + (right & kHalf);
     return {(a >> 64) * (b >> 64) + (left >> 64) + (right >> 64) + (middle >> 64), middle << 64 | (low & kHalf)};
   }
-  Unsigned256 shifted(int32_t bits) const {  // 0 to 127
+  BASALT_HD Unsigned256 shifted(int32_t bits) const {  // 0 to 127
     return bits == 0 ? *this : Unsigned256{high << bits | low >> (128 - bits), low << bits};
   }
-  bool operator<(const Unsigned256& other) const { return high != other.high ? high < other.high : low < other.low; }
-  Unsigned256 operator-(const Unsigned256& other) const {
+  BASALT_HD bool operator<(const Unsigned256& other) const {
+    return high != other.high ? high < other.high : low < other.low;
+  }
+  BASALT_HD Unsigned256 operator-(const Unsigned256& other) const {
     return {high - other.high - (low < other.low ? 1 : 0), low - other.low};
   }
-  double real() const { return std::ldexp(static_cast<double>(high), 128) + static_cast<double>(low); }
+  BASALT_HD double real() const { return std::ldexp(static_cast<double>(high), 128) + static_cast<double>(low); }
 };
 
 // The sum of squared distances from the mean, divided by rows − `fewer`.
-inline double variance(const SquareSums& sums, uint64_t fewer) {
+BASALT_HD double variance(const SquareSums& sums, uint64_t fewer) {
   const uint128_t size = sums.sum < 0 ? -static_cast<uint128_t>(sums.sum) : static_cast<uint128_t>(sums.sum);
   const Unsigned256 squares = Unsigned256::product(sums.rows, static_cast<uint128_t>(sums.squares))
                                   .shifted(2 * sums.fraction - sums.square_fraction);

@@ -10,6 +10,8 @@
 #include "duckdb/planner/expression/list.hpp"
 #include "duckdb/planner/filter/optional_filter.hpp"
 #include "duckdb/planner/operator/logical_aggregate.hpp"
+#include "duckdb/planner/operator/logical_column_data_get.hpp"
+#include "duckdb/planner/operator/logical_comparison_join.hpp"
 #include "duckdb/planner/operator/logical_distinct.hpp"
 #include "duckdb/planner/operator/logical_filter.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
@@ -102,6 +104,7 @@ class QueryLowering {
         return sorted;
       }
       case LogicalOperatorType::LOGICAL_LIMIT: return limit(node.Cast<duckdb::LogicalLimit>());
+      case LogicalOperatorType::LOGICAL_COMPARISON_JOIN: return mark(node.Cast<duckdb::LogicalComparisonJoin>());
       default: throw NotLowered(operator_text(node));
     }
   }
@@ -242,6 +245,34 @@ class QueryLowering {
     QueryNode filtered = over(QueryOp::kFilter, std::move(input));
     filtered.predicate = conjunction(std::move(predicates));
     return filtered;
+  }
+
+  // `x IN (…)` with so long a list that DuckDB joins with it: the answer becomes a column behind the input's.
+  QueryNode mark(duckdb::LogicalComparisonJoin& join) {
+    LogicalOperator& list = *join.children.at(1);
+    const bool is_list = join.join_type == duckdb::JoinType::MARK && join.conditions.size() == 1 && !join.predicate &&
+                         list.type == LogicalOperatorType::LOGICAL_CHUNK_GET;
+    if (!is_list) throw NotLowered(operator_text(join));
+    const duckdb::JoinCondition& condition = join.conditions.front();
+    const auto& get = list.Cast<duckdb::LogicalColumnDataGet>();
+    if (condition.comparison != duckdb::ExpressionType::COMPARE_EQUAL || get.chunk_types.size() != 1 ||
+        condition.right->GetExpressionClass() != duckdb::ExpressionClass::BOUND_COLUMN_REF) {
+      throw NotLowered(operator_text(join));
+    }
+    QueryNode input = lower(*join.children.at(0));
+    std::vector<Expr> args{lower_over(*condition.left, input)};
+    for (const auto& row : get.collection->GetRows()) {
+      args.push_back(lower_over(duckdb::BoundConstantExpression(row.GetValue(0)), input));
+      if (args.back().type != args.front().type) throw NotLowered("IN over values of different types");
+    }
+    std::vector<Expr> exprs;
+    for (size_t i = 0; i < input.output.size(); ++i) exprs.push_back(reference_to(input, i));
+    exprs.push_back(make_expr(ExprOp::kIn, Physical::kU8, std::move(args)));
+    QueryNode marked = over(QueryOp::kProject, std::move(input));
+    marked.output.push_back(result_field("IN", LogicalType::BOOLEAN, Physical::kU8));
+    marked.exprs = std::move(exprs);
+    bind(join.mark_index, 0, marked.output.size() - 1);
+    return marked;
   }
 
   QueryNode project(duckdb::LogicalProjection& node) {

@@ -46,6 +46,13 @@ TEST(Generator, LearnedColumnsAreTestedLikeAnyOther) {
   EXPECT_EQ(source_of(samples::learned_ranges()), read_text("tests/cuda/learned_kernel.txt"));
 }
 
+TEST(Generator, RowsAreWrittenByAStep) {
+  // After a wanted change: build/…/tests/nvrtc_check --print "rows" > tests/cuda/rows_kernel.txt
+  EXPECT_EQ(source_of(samples::rows()), read_text("tests/cuda/rows_kernel.txt"));
+  // After a wanted change: build/…/tests/nvrtc_check --print "first rows" > tests/cuda/first_rows_kernel.txt
+  EXPECT_EQ(source_of(samples::first_rows()), read_text("tests/cuda/first_rows_kernel.txt"));
+}
+
 TEST(Generator, TestsOfStringsAreStepsLikeOthers) {
   // After a wanted change: build/…/tests/nvrtc_check --print "tests of strings" > tests/cuda/strings_kernel.txt
   EXPECT_EQ(source_of(samples::tests_of_strings()), read_text("tests/cuda/strings_kernel.txt"));

@@ -280,6 +280,13 @@ TEST(GpuRows, SeveralFiles) {
   pipeline.limit = 4000;
   pipeline.offset = 100;
   expect_same_rows(pipeline, "many of the first");
+  // Strings without a dictionary, by numbers in their order.
+  pipeline.order = {{1, false, true}, {0, false, false}};
+  expect_same_rows(pipeline, "in the order of strings");
+  pipeline.limit = 40;
+  expect_same_rows(pipeline, "the first in the order of strings");
+  pipeline.order = {{1, true, false}};
+  expect_same_rows(pipeline, "the last in the order of strings");
   pipeline.order.clear();
   pipeline.limit = 10;
   pipeline.offset = 10'000;
@@ -304,7 +311,13 @@ TEST(GpuRows, ExpressionsAndTheirErrors) {
   pipeline.order = {{1, false, false}, {0, true, false}};
   pipeline.limit = 10;
   expect_same_rows(pipeline, "in order");
-  // A length is the host's to find, of the few rows that leave.
+  // Functions of strings: by number where many rows leave, and else on the host.
+  pipeline.rows.push_back(make_expr(ExprOp::kUpper, Physical::kBytes, {column_of(subset, 2)}));
+  pipeline.output.push_back(row_field("upper", {TypeKind::kUtf8}));
+  expect_same_rows(pipeline, "with letters");
+  pipeline.limit = 3000;
+  expect_same_rows(pipeline, "with letters of many rows");
+  pipeline.limit = 10;
   pipeline.rows.push_back(make_expr(ExprOp::kLength, Physical::kI64, {column_of(subset, 2)}));
   pipeline.output.push_back(row_field("length", DataType::bigint()));
   expect_same_rows(pipeline, "with lengths");

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "basalt/core/error.h"
-#include "cuda/query/statement_run.h"
+#include "cuda/query/statement_texts.h"
 #include "exec/cpu/fetch_rows.h"
 
 namespace basalt::cuda {
@@ -181,7 +181,8 @@ void StatementRun::append_first_rows(device::Parameters& parameters) {
   parameters.rows.threshold = rows_.threshold;
   const uint64_t all = rows_.kept + uint64_t{parameters.work_count} * kTileRows;
   if (rows_.first.words.empty()) {
-    const uint64_t expected = rows_wanted() < kAllRows / kMostStride ? rows_wanted() * kMostStride / 4 : kAllRows;
+    const uint32_t stride = sample_stride(parameters.work_count, rows_wanted());
+    const uint64_t expected = stride == 1 ? all : 2 * stride * rows_wanted();
     const uint64_t fitting = rows_.budget / (2 * bytes_of_row());
     rows_.first = take_rows(std::min({all, fitting, std::max(kLeastCapacity, expected)}));
   }
@@ -249,6 +250,7 @@ DeviceColumn StatementRun::row_column(const Field& field, const device::RowsSour
     column.validity = std::move(values.validity);
   }
   column.listed = source.listed;
+  if (source.numbered) column.texts = texts_;
   if (source.texts_of && input != nullptr) {
     column.texts = input->columns[*source.texts_of].texts;
     column.listed = input->columns[*source.texts_of].listed;
@@ -296,8 +298,10 @@ Table StatementRun::run_rows(const Pipeline& given) {
 Table CudaBackend::run_rows(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
   std::lock_guard lock(mutex_);
   const CountedStatement counted(*this, options, report);
-  const auto stage = stages_.get(pipeline);
-  return StatementRun(*this, *stage, options, report).run_rows(pipeline);
+  const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
+  StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
+  statement.set_texts(numbered.texts.texts);
+  return statement.run_rows(pipeline);
 }
 
 }  // namespace basalt::cuda

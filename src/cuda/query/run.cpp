@@ -243,6 +243,13 @@ void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& wo
   parameters.work_count = work_count;
   put_groups(parameters);
   std::copy(plan_->literals.begin(), plan_->literals.end(), parameters.literals);
+  for (size_t i = 0; i < plan_->lists.size(); ++i) {
+    const device::LiteralList& list = plan_->lists[i];
+    if (lists_.size() == i) {
+      lists_.push_back(upload(list.values.data(), list.values.size() * sizeof(int64_t), backend_.compute_));
+    }
+    parameters.literals[list.literal] = {reinterpret_cast<uint64_t>(lists_[i].data()), list.values.size()};
+  }
   begin.record(backend_.compute_);
   if (plan_->rows) {
     launch_rows(parameters);

@@ -183,6 +183,7 @@ class StatementRun {
   std::vector<std::weak_ptr<DeviceBlock>> blocks_;
   std::unique_ptr<DeviceBlock> results_;
   std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
+  std::vector<DeviceBuffer> lists_;  // of literals, as the plan has them
   GroupMemory groups_memory_;
   // Slots of hash tables: of groups where these have one, then of each DISTINCT argument. Empty: not chosen yet.
   std::vector<uint64_t> table_slots_;

@@ -7,6 +7,7 @@
 #include "cuda/query/chunk_texts.h"
 #include "cuda/query/number_rows.h"
 #include "cuda/query/text_functions_run.h"
+#include "cuda/query/text_lengths.h"
 
 namespace basalt::cuda {
 
@@ -88,6 +89,7 @@ std::vector<TextChunk> TextsRun::load(const std::vector<Place>& places, uint32_t
                   place.file->name() + ": column " + column.path + " has other rows than its table");
     }
     out.push_back({&column.chunks[place.chunk], {}});
+    report_.encoded_bytes_read += column.chunks[place.chunk].encoded_bytes;
     keys.push_back(backend_.chunk_keys(place.file, field_id)[place.chunk]);
     if (const DeviceChunk* found = backend_.cache_.find(keys.back(), run_)) {
       out.back().chunk = *found;
@@ -161,15 +163,7 @@ void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) 
   throw damage.within(places[0].file->name() + ": column " + places[0].file->column(column.field_id).path);
 }
 
-const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
-  for (const Numbered& column : columns_) {
-    if (column.field_id == field_id) return column;
-  }
-  Numbered column;
-  column.field_id = field_id;
-  // Rows of chunks that statistics rule out are never read.
-  column.numbers = DeviceBuffer(rows_ * sizeof(uint32_t), stream_);
-  if (has_nulls(pipeline_, field_id)) column.validity = DeviceBuffer(rows_, stream_);
+void TextsRun::for_each_batch(uint32_t field_id, const std::function<void(const std::vector<Place>&)>& f) {
   const uint64_t most = std::max(kLeastBatch, limit_ / 8);
   std::vector<Place> batch;
   uint64_t bytes = 0;
@@ -177,7 +171,7 @@ const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
     const ColumnChunkInfo& info = place.file->column(field_id).chunks.at(place.chunk);
     const uint64_t more = info.plain_bytes + info.rows * kBytesPerRow;
     if (!batch.empty() && bytes + more > most) {
-      number_batch(batch, column);
+      f(batch);
       batch.clear();
       bytes = 0;
     }
@@ -185,7 +179,49 @@ const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
     batch.push_back(place);
     bytes += more;
   }
-  if (!batch.empty()) number_batch(batch, column);
+  if (!batch.empty()) f(batch);
+}
+
+// Lengths that lie beside the strings, of a column whose strings nobody needs.
+bool TextsRun::is_stored_length(const device::TextArray& array) const {
+  const Expr& function = array.function;
+  if (function.op != ExprOp::kByteLength || function.args[0].op != ExprOp::kColumn) return false;
+  const bool alone = std::ranges::none_of(device_.texts.arrays, [&](const auto& other) {
+    return other && other->field_id == array.field_id && other->function.op != ExprOp::kByteLength;
+  });
+  return alone && std::ranges::all_of(places_, [&](const Place& place) {
+           return stores_lengths(place.file->column(array.field_id).chunks.at(place.chunk));
+         });
+}
+
+ArrayAddresses TextsRun::measured(uint32_t field_id) {
+  DeviceBuffer lengths(rows_ * sizeof(int64_t), stream_);
+  DeviceBuffer validity(has_nulls(pipeline_, field_id) ? rows_ : 0, stream_);
+  for_each_batch(field_id, [&](const std::vector<Place>& batch) {
+    std::vector<TextChunk> chunks = load(batch, field_id);
+    std::vector<ChunkToMeasure> placed;
+    for (size_t i = 0; i < batch.size(); ++i) placed.push_back({std::move(chunks[i]), batch[i].first_row});
+    measure_texts(placed, lengths.as<int64_t>(), validity.as<uint8_t>(), backend_.modules_, stream_);
+  });
+  const ArrayAddresses out{reinterpret_cast<uint64_t>(lengths.data()), reinterpret_cast<uint64_t>(validity.data())};
+  out_.memory.push_back(std::move(lengths));
+  out_.memory.push_back(std::move(validity));
+  return out;
+}
+
+const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
+  for (const Numbered& column : columns_) {
+    if (column.field_id == field_id) return column;
+  }
+  Numbered column;
+  column.field_id = field_id;
+  // Rows of chunks that statistics rule out, and behind the end of chunks, have a number that no string has.
+  column.numbers = DeviceBuffer(rows_ * sizeof(uint32_t), stream_);
+  if (rows_ > 0) {
+    check(cudaMemsetAsync(column.numbers.data(), 0xFF, rows_ * sizeof(uint32_t), stream_), "clearing numbers");
+  }
+  if (has_nulls(pipeline_, field_id)) column.validity = DeviceBuffer(rows_, stream_);
+  for_each_batch(field_id, [&](const std::vector<Place>& batch) { number_batch(batch, column); });
   columns_.push_back(std::move(column));
   return columns_.back();
 }
@@ -198,8 +234,11 @@ void TextsRun::finish_arrays() {
   std::vector<DeviceBuffer> result_numbers(arrays.size());
   std::vector<DeviceBuffer> result_values(arrays.size());
   for (size_t i = 0; i < arrays.size(); ++i) {
-    if (!arrays[i] || arrays[i]->function.op == ExprOp::kColumn) continue;
-    TextResults results = evaluate_texts(arrays[i]->function, pool_.texts(), distinct, stream_);
+    if (!arrays[i] || arrays[i]->function.op == ExprOp::kColumn || is_stored_length(*arrays[i])) continue;
+    // Strings of other columns are none of its business: the device may not know what it does with them.
+    const Numbered& column = numbered(arrays[i]->field_id);
+    const DeviceBuffer used = mark_used(column.numbers.as<uint32_t>(), rows_, distinct, stream_);
+    TextResults results = evaluate_texts(arrays[i]->function, pool_.texts(), distinct, used.as<uint8_t>(), stream_);
     result_values[i] = std::move(results.values);
     if (arrays[i]->function.type != Physical::kBytes) continue;
     result_numbers[i] = pool_.intern(
@@ -229,6 +268,10 @@ void TextsRun::finish_arrays() {
   out_.arrays.resize(arrays.size());
   for (size_t i = 0; i < arrays.size(); ++i) {
     if (!arrays[i]) continue;
+    if (is_stored_length(*arrays[i])) {
+      out_.arrays[i] = measured(arrays[i]->field_id);
+      continue;
+    }
     const Numbered& column = numbered(arrays[i]->field_id);
     const auto* numbers = column.numbers.as<uint32_t>();
     const auto map = [&]<typename T>(const uint32_t* from, const DeviceBuffer& values, uint64_t known, T) {
@@ -264,7 +307,7 @@ StatementTexts TextsRun::run() {
   place_chunks();
   pool_.add_literals(device_.texts.literals);
   for (const std::optional<device::TextArray>& array : device_.texts.arrays) {
-    if (array) numbered(array->field_id);
+    if (array && !is_stored_length(*array)) numbered(array->field_id);
   }
   finish_arrays();
   for (Numbered& column : columns_) {

@@ -2,6 +2,7 @@
 // kernel runs, which reads the numbers.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -58,6 +59,10 @@ class TextsRun {
   bool may_match(const File& file, uint32_t chunk) const;
   const Numbered& numbered(uint32_t field_id);
   void number_batch(const std::vector<Place>& places, Numbered& column);
+  // Calls f with lists of chunks of a column that are worked on together.
+  void for_each_batch(uint32_t field_id, const std::function<void(const std::vector<Place>&)>& f);
+  bool is_stored_length(const device::TextArray& array) const;
+  ArrayAddresses measured(uint32_t field_id);
   std::vector<TextChunk> load(const std::vector<Place>& places, uint32_t field_id);
   void finish_arrays();
 

@@ -19,9 +19,36 @@ BASALT_HD constexpr uint32_t warps_that_fit(uint32_t scratch_bytes, uint32_t blo
   return 1;
 }
 
+// A list of integers in memory, ascending: a literal with its address and its length.
+class LongList {
+ public:
+  __device__ __forceinline__ explicit LongList(const Literal& bits)
+      : values_(reinterpret_cast<const int64_t*>(bits.low)), count_(static_cast<uint32_t>(bits.high)) {}
+  template <typename V>
+  __device__ __forceinline__ bool has(V value) const {
+    const auto wanted = static_cast<int64_t>(value);
+    if (static_cast<V>(wanted) != value) return false;
+    uint32_t first = 0;  // all before it are smaller
+#pragma unroll 1
+    for (uint32_t left = count_; left > 0;) {
+      const uint32_t half = left / 2;
+      const bool smaller = load(values_ + first + half) < wanted;
+      first = smaller ? first + half + 1 : first;
+      left = smaller ? left - half - 1 : half;
+    }
+    return first < count_ && load(values_ + first) == wanted;
+  }
+
+ private:
+  const int64_t* values_;
+  uint32_t count_;
+};
+
 template <typename V>
 __device__ __forceinline__ V literal(const Literal& bits) {
-  if constexpr (SameType<V, float>::value) {
+  if constexpr (SameType<V, LongList>::value) {
+    return LongList(bits);
+  } else if constexpr (SameType<V, float>::value) {
     return __uint_as_float(static_cast<uint32_t>(bits.low));
   } else if constexpr (SameType<V, double>::value) {
     return __longlong_as_double(static_cast<long long>(bits.low));

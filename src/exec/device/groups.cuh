@@ -373,11 +373,4 @@ __device__ __forceinline__ void add_squares(State& group, uint32_t word, double 
   if (exec::special_of(value) == 0) group.add_wide(word + 3, exec::square_to_fixed(value, square_fraction));
 }
 
-// A chunk's code among those of all chunks. The table has its length, then a number for each code.
-__device__ __forceinline__ uint32_t common_code(const uint32_t* table, uint32_t code, uint32_t& bad) {
-  const uint32_t entries = load(table);
-  bad |= code >= entries ? 1u : 0u;
-  return load(table + 1 + (code < entries ? code : 0));
-}
-
 }  // namespace basalt::device

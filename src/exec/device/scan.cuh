@@ -305,6 +305,13 @@ class Column {
   Shapes shapes_;
 };
 
+// A chunk's code among those of all chunks. The table has its length, then a number for each code.
+__device__ __forceinline__ uint32_t common_code(const uint32_t* table, uint32_t code, uint32_t& bad) {
+  const uint32_t entries = load(table);
+  bad |= code >= entries ? 1u : 0u;
+  return load(table + 1 + (code < entries ? code : 0));
+}
+
 // One copy for all columns whose NULLs are stored alike.
 struct ValidRows {
   uint32_t mask;

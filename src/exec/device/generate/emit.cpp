@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "basalt/core/error.h"
+#include "core/float_key.h"
 #include "exec/expr_kind.h"
 #include "exec/scalar.h"
 
@@ -81,6 +82,12 @@ std::string LiteralTable::add(const Value& value, const std::string& type) {
   declarations_.push_back("const " + type + " " + name + " = literal<" + type + ">(p.literals[" +
                           std::to_string(values_.size()) + "]);");
   values_.push_back(bits);
+  return name;
+}
+
+std::string LiteralTable::add_list(std::vector<int64_t> values) {
+  const std::string name = add(Value::of_integer(Physical::kI64, 0), "LongList");
+  lists_.push_back({static_cast<uint32_t>(values_.size() - 1), std::move(values)});
   return name;
 }
 
@@ -182,17 +189,39 @@ Emitted RowEmitter::comparison(const Step& step) {
   return {temporary("bool", text), valid, Lane::kBool};
 }
 
+// Floats by their keys, which are equal where SQL says so. What the list's integers cannot hold is compared one by one.
+std::string RowEmitter::in_long_list(const Emitted& value, const std::vector<const Value*>& items) {
+  std::vector<int64_t> list;
+  std::string others;
+  for (const Value* item : items) {
+    if (value.lane == Lane::kF64) {
+      list.push_back(float_key(item->real));
+    } else if (value.lane == Lane::kF32) {
+      list.push_back(float_key(static_cast<float>(item->real)));
+    } else if (item->integer >= INT64_MIN && item->integer <= INT64_MAX) {
+      list.push_back(static_cast<int64_t>(item->integer));
+    } else if (value.lane == Lane::kI128) {
+      others += " || " + value.value + " == " + literals_.add(*item, lane_type(Lane::kI128));
+    }
+  }
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  const std::string needle = is_real(value.lane) ? "float_key(" + value.value + ")" : value.value;
+  return literals_.add_list(std::move(list)) + ".has(" + needle + ")" + others;
+}
+
 Emitted RowEmitter::in_list(const Step& step) {
   const Emitted a = value(step.args[0]);
   const bool real = is_real(a.lane);
-  bool null_in_list = false;
-  std::string text;
+  std::vector<const Value*> items;
   for (size_t i = 1; i < step.expr->args.size(); ++i) {
-    const Value& item = step.expr->args[i].literal;
-    if (item.null) {
-      null_in_list = true;
-      continue;
-    }
+    if (!step.expr->args[i].literal.null) items.push_back(&step.expr->args[i].literal);
+  }
+  const bool null_in_list = items.size() + 1 < step.expr->args.size();
+  const bool is_long = items.size() > kFewInList;
+  std::string text = is_long ? in_long_list(a, items) : "";
+  for (size_t i = 0; !is_long && i < items.size(); ++i) {
+    const Value& item = *items[i];
     // A literal beyond the needle's lane is compared in its own.
     const Lane lane = real ? a.lane : widest(a.lane, exec::lane_for({item.integer, item.integer}));
     const std::string name = literals_.add(item, lane_type(lane));

@@ -23,16 +23,28 @@ bool is_real(exec::Lane lane);
 // The headers, beside exec/scalar.h, whose functions the expression calls; added to `headers`.
 void add_headers(const Expr& expr, std::set<std::string>& headers);
 
+// A list of literals that a kernel searches in memory: the literal with this number becomes its address and length.
+struct LiteralList {
+  uint32_t literal = 0;
+  std::vector<int64_t> values;
+};
+// Lists of fewer literals are compared one by one.
+constexpr size_t kFewInList = 8;
+
 // Literals become kernel parameters, so that statements that differ only in them share one kernel.
 class LiteralTable {
  public:
   // The name of a parameter of this type that holds the value.
   std::string add(const Value& value, const std::string& type);
+  // The name of a list of integers, ascending, which is a parameter, too.
+  std::string add_list(std::vector<int64_t> values);
   const std::vector<Literal>& values() const { return values_; }
+  const std::vector<LiteralList>& lists() const { return lists_; }
   const std::vector<std::string>& declarations() const { return declarations_; }
 
  private:
   std::vector<Literal> values_;
+  std::vector<LiteralList> lists_;
   std::vector<std::string> declarations_;
 };
 
@@ -71,6 +83,7 @@ class RowEmitter {
   Emitted cast_from_real(const exec::Step& step, const Emitted& a);
   Emitted comparison(const exec::Step& step);
   Emitted in_list(const exec::Step& step);
+  std::string in_long_list(const Emitted& value, const std::vector<const Value*>& items);
   Emitted connective(const exec::Step& step);
   Emitted distinct(const exec::Step& step);
   Emitted case_of(const exec::Step& step);

@@ -39,6 +39,10 @@ std::string expression_reason(const Expr& expr, size_t& literals, std::set<uint3
   }
   if (expr.type == Physical::kBytes || expr.type == Physical::kNone) return "strings in an expression";
   if (expr.op == ExprOp::kLiteral) ++literals;
+  if (expr.op == ExprOp::kIn && expr.args.size() > kFewInList + 1) {  // its list is one
+    ++literals;
+    return expression_reason(expr.args[0], literals, tested);
+  }
   for (const Expr& arg : expr.args) {
     if (std::string reason = expression_reason(arg, literals, tested); !reason.empty()) return reason;
   }
@@ -291,6 +295,7 @@ KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
     write_steps();
   }
   plan_.literals = literals_.values();
+  plan_.lists = literals_.lists();
   plan_.source = whole_source();
   // Beside what tiles take in turn.
   if (tile_group_filter_) plan_.scratch_bytes += galp::kTileGroupBytes;

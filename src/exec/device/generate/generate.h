@@ -12,6 +12,7 @@
 
 #include "basalt/codec/string_test.h"
 #include "basalt/exec/pipeline.h"
+#include "exec/device/generate/emit.h"
 #include "exec/device/generate/texts_plan.h"
 #include "exec/device/work.h"
 #include "exec/group_keys.h"
@@ -50,10 +51,11 @@ struct RowsSources {
   bool late = false;
   struct Source {
     std::optional<uint32_t> row;  // of the kernel's rows
-    // Of strings: the column of the given pipeline, and where the row holds places, the list, unless an array has it.
-    // Without a row, strings are fetched by the rows' numbers.
+    // Of a column of strings: which one of the given pipeline. Without a row, its strings are fetched by the rows'
+    // numbers; else the row holds places in a list: this one, or the one that the given column has as an array.
     std::optional<uint32_t> texts_of;
     std::shared_ptr<const exec::TextCodes> listed;
+    bool numbered = false;  // an expression of strings: the row holds numbers that the device gave them
   };
   std::vector<Source> columns;  // unless `late`
 };
@@ -78,7 +80,8 @@ DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known = nu
 // A stage that reads rows which lie on the device, all its columns as arrays.
 DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows);
 // Of a sink of rows; `arrays`: empty, or of all columns.
-DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows);
+DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
+                              const TextNumbers* known = nullptr);
 // How the array at `address` is described to its reader.
 std::vector<uint64_t> array_descriptor(uint64_t rows, uint64_t address);
 // Reads the metadata of the pipeline's columns in all its files.
@@ -176,6 +179,7 @@ struct RowsPlan {
 struct KernelPlan {
   std::string source;
   std::vector<Literal> literals;
+  std::vector<LiteralList> lists;
   std::vector<ColumnPlan> columns;
   std::vector<ResultPlan> results;
   std::vector<TextPlan> texts;

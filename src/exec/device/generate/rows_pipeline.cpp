@@ -1,11 +1,12 @@
 // Sinks of rows as kernels see them. Where few rows leave, a kernel reads what the filter and the order need and keeps
-// the numbers of rows; else it evaluates what leaves, and strings without a list are fetched by the rows' numbers.
+// the numbers of rows; else it evaluates what leaves, strings by their numbers, and columns of strings without a list
+// are fetched by the rows' numbers.
 #include <algorithm>
 #include <map>
 
 #include "basalt/exec/expressions.h"
 #include "exec/column_facts.h"
-#include "exec/device/generate/generate.h"
+#include "exec/device/generate/texts.h"
 #include "exec/evaluate.h"
 
 namespace basalt::device {
@@ -14,8 +15,8 @@ namespace {
 
 class RowsPipeline {
  public:
-  RowsPipeline(const Pipeline& given, const std::vector<ArrayShape>& arrays, uint64_t rows)
-      : given_(given), arrays_(arrays) {
+  RowsPipeline(const Pipeline& given, const std::vector<ArrayShape>& arrays, uint64_t rows, const TextNumbers* known)
+      : given_(given), arrays_(arrays), numbering_(device_, known) {
     device_.rows = rows;
     for (const auto& file : given.files) {
       // Numbers of rows count whole tiles.
@@ -33,7 +34,11 @@ class RowsPipeline {
     kernel.has_filter = given_.has_filter;
     if (given_.has_filter) {
       kernel.filter = over_kernel_columns(given_.filter);
-      if (!arrays_.empty() && has_strings(kernel.filter)) device_.reason = "a filter of strings that are values";
+      if (arrays_.empty()) {
+        kernel.filter = numbering_.predicate(kernel.filter);
+      } else if (has_strings(kernel.filter)) {
+        device_.reason = "a filter of strings that are values";
+      }
     }
     RowsSources& sources = device_.sources.emplace();
     sources.late = given_.limit <= kFewRows && arrays_.empty();
@@ -45,6 +50,7 @@ class RowsPipeline {
         device_.reason = "column " + column.name + " is nested";
       }
     }
+    if (device_.reason.empty()) numbering_.drop_unused();
     return std::move(device_);
   }
 
@@ -91,6 +97,7 @@ class RowsPipeline {
     std::vector<Expr>& rows = device_.pipeline.rows;
     Expr own =
         codes != nullptr ? column_reference(place_of(expr.column, codes), Physical::kU32) : over_kernel_columns(expr);
+    if (arrays_.empty()) own = numbering_.value(own);
     const auto same = std::ranges::find_if(rows, [&](const Expr& other) { return exec::same_expression(other, own); });
     if (same != rows.end()) return static_cast<uint32_t>(same - rows.begin());
     rows.push_back(std::move(own));
@@ -109,9 +116,10 @@ class RowsPipeline {
       }
       if (!source.texts_of || source.listed != nullptr || !arrays_.empty()) {
         source.row = row_of(expr, source.listed);
+        source.numbered = expr.type == Physical::kBytes && !source.texts_of;
         if (*source.row == kernel.output.size()) {
           kernel.output.push_back(given_.output[i]);
-          if (source.texts_of) kernel.output.back().type = {TypeKind::kUInt32};
+          if (expr.type == Physical::kBytes) kernel.output.back().type = {TypeKind::kUInt32};
         }
       }
       sources.columns.push_back(std::move(source));
@@ -123,8 +131,9 @@ class RowsPipeline {
       const Expr& expr = given_.rows[key.column];
       std::shared_ptr<const exec::TextCodes> codes;
       if (expr.type == Physical::kBytes) {
+        if (!arrays_.empty()) device_.reason = "an order by strings that are values";
         if (expr.op == ExprOp::kColumn && arrays_.empty()) codes = codes_of(expr.column);
-        if (codes == nullptr) device_.reason = "an order by strings without a dictionary";
+        if (codes == nullptr) numbering_.need_order();
       }
       key.column = row_of(expr, codes);
       device_.pipeline.order.push_back(key);
@@ -147,14 +156,16 @@ class RowsPipeline {
   const Pipeline& given_;
   const std::vector<ArrayShape>& arrays_;
   DevicePipeline device_;
+  TextNumbering numbering_;
   std::map<std::pair<uint32_t, bool>, uint32_t> places_;
   std::map<uint32_t, std::shared_ptr<const exec::TextCodes>> codes_;
 };
 
 }  // namespace
 
-DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows) {
-  return RowsPipeline(pipeline, arrays, rows).make();
+DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
+                              const TextNumbers* known) {
+  return RowsPipeline(pipeline, arrays, rows, known).make();
 }
 
 }  // namespace basalt::device

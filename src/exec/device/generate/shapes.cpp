@@ -42,7 +42,7 @@ void add_once(std::vector<DeviceReader>& list, const DeviceReader& reader) {
 }  // namespace
 
 DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known) {
-  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0);
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0, known);
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());

@@ -318,7 +318,6 @@ void TextNumbering::rewrite() {
   if (device_.reason.empty()) drop_unused();
 }
 
-// Columns of strings that nobody reads any more.
 void TextNumbering::drop_unused() {
   Pipeline& pipeline = device_.pipeline;
   std::vector<bool> used(pipeline.columns.size(), false);

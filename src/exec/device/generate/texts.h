@@ -19,6 +19,8 @@ class TextNumbering {
   Expr value(const Expr& expr);
   // The same of a filter: keeps tests of strings.
   Expr predicate(const Expr& expr);
+  // Leaves out columns of strings that nobody reads any more, once nothing has to be rewritten.
+  void drop_unused();
   // Numbers must be in the order of strings.
   void need_order() { device_.texts.ordered = true; }
 
@@ -28,7 +30,6 @@ class TextNumbering {
   Expr array(uint32_t column, const Expr& function);
   bool is_extreme_of_codes(const Aggregate& aggregate) const;
   void refuse(const std::string& reason);
-  void drop_unused();
 
   DevicePipeline& device_;
   const TextNumbers* known_;
