@@ -304,9 +304,7 @@ Table StatementRun::run_rows(const Pipeline& given) {
 
 Table CudaBackend::run_rows(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
   std::lock_guard lock(mutex_);
-  use_device();
-  report = RunReport();
-  report.device_name = name_;
+  const CountedStatement counted(*this, options, report);
   const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
   StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
   statement.set_texts(numbered.texts.texts);
