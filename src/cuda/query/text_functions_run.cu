@@ -40,7 +40,8 @@ struct Call {
   const uint8_t* automaton;  // 256 next states for each state, then whether states accept
   uint32_t automaton_states;
   uint32_t automaton_start;
-  uint32_t* unknown;  // becomes 1 where the device does not know
+  const uint8_t* used;  // by string: whether somebody asks
+  uint32_t* unknown;    // becomes 1 where the device does not know
 };
 
 __device__ uint64_t number_of(const Call& call, uint64_t i) {
@@ -88,7 +89,7 @@ __global__ __launch_bounds__(kThreads) void measure_results_kernel(const Call* c
   const uint64_t i = uint64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= count) return;
   CountingSink sink;
-  put_result(*call, i, sink);
+  if (call->used[i] != 0) put_result(*call, i, sink);
   lengths[i] = static_cast<int64_t>(sink.size);
 }
 
@@ -96,7 +97,7 @@ __global__ __launch_bounds__(kThreads) void measure_results_kernel(const Call* c
 __global__ __launch_bounds__(kThreads) void write_results_kernel(const Call* call, uint64_t count,
                                                                  const int64_t* offsets, unsigned char* bytes) {
   const uint64_t i = uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i >= count) return;
+  if (i >= count || call->used[i] == 0) return;
   WritingSink sink{bytes + offsets[i]};
   put_result(*call, i, sink);
 }
@@ -104,8 +105,8 @@ __global__ __launch_bounds__(kThreads) void write_results_kernel(const Call* cal
 // What a function is made of: memory on the device, which lives as long as this.
 class Evaluation {
  public:
-  Evaluation(const strings::Texts& texts, uint64_t count, cudaStream_t stream)
-      : texts_(texts), count_(count), stream_(stream), unknown_(cleared(sizeof(uint32_t), stream)) {}
+  Evaluation(const strings::Texts& texts, uint64_t count, const uint8_t* used, cudaStream_t stream)
+      : texts_(texts), count_(count), used_(used), stream_(stream), unknown_(cleared(sizeof(uint32_t), stream)) {}
 
   TextResults run(const Expr& function) {
     TextResults out;
@@ -157,7 +158,7 @@ class Evaluation {
     } else if (expr.op == ExprOp::kColumn) {
       part.texts = texts_;
     } else {  // a function of a function
-      TextResults inner = Evaluation(texts_, count_, stream_).run(expr);
+      TextResults inner = Evaluation(texts_, count_, used_, stream_).run(expr);
       part.texts = {inner.strings.bytes.as<uint64_t>(), inner.strings.offsets.as<int64_t>(), 0};
       memory_.push_back(std::move(inner.strings.bytes));
       memory_.push_back(std::move(inner.strings.offsets));
@@ -173,6 +174,7 @@ class Evaluation {
   Call make_call(const Expr& function) {
     Call call{};
     call.op = function.op;
+    call.used = used_;
     call.unknown = unknown_.as<uint32_t>();
     uint32_t numbers = 0;
     for (const Expr& arg : function.args) {
@@ -218,6 +220,7 @@ class Evaluation {
 
   strings::Texts texts_;
   uint64_t count_;
+  const uint8_t* used_;
   cudaStream_t stream_;
   DeviceBuffer unknown_;
   std::vector<DeviceBuffer> memory_;
@@ -242,8 +245,9 @@ void Evaluation::fill_values(const Call* call, Physical type, uint64_t count, co
 
 }  // namespace
 
-TextResults evaluate_texts(const Expr& function, const strings::Texts& texts, uint64_t count, cudaStream_t stream) {
-  return Evaluation(texts, count, stream).run(function);
+TextResults evaluate_texts(const Expr& function, const strings::Texts& texts, uint64_t count, const uint8_t* used,
+                           cudaStream_t stream) {
+  return Evaluation(texts, count, used, stream).run(function);
 }
 
 }  // namespace basalt::cuda
