@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "basalt/core/error.h"
+#include "core/arrow_array.h"
 #include "core/arrow_format.h"
 #include "core/meaning.h"
 
@@ -17,20 +18,13 @@ namespace {
 
 constexpr int64_t kMaxOffset = std::numeric_limits<int32_t>::max();
 
-// Everything an exported array points at; freed by release().
-struct ArrayOwner {
-  std::vector<Buffer> buffers;
-  std::vector<const void*> pointers;
-  std::vector<ArrowArray> children;
-  std::vector<ArrowArray*> child_pointers;
-};
-
-void release_array(ArrowArray* array) {
-  std::unique_ptr<ArrayOwner> owner(static_cast<ArrayOwner*>(array->private_data));
-  for (ArrowArray& child : owner->children)
-    if (child.release != nullptr) child.release(&child);
-  array->release = nullptr;
-  array->private_data = nullptr;
+// Buffers move into memory of the owner's; a bitmap that is absent must be a null pointer, also where an empty buffer
+// owns memory.
+void put_buffers(std::vector<Buffer> buffers, arrow::ArrayOwner& owner) {
+  const auto memory = std::make_shared<const std::vector<Buffer>>(std::move(buffers));
+  for (const Buffer& buffer : *memory) owner.buffers.push_back(buffer.data());
+  if (!memory->empty() && memory->front().empty()) owner.buffers[0] = nullptr;
+  owner.memory = memory;
 }
 
 Buffer to_bitmap(const Buffer& flags, uint64_t rows) {
@@ -85,32 +79,6 @@ Buffer arrow_values(Column& column) {
   }
 }
 
-void finish_array(std::unique_ptr<ArrayOwner> owner, uint64_t length, uint64_t null_count, ArrowArray* out) {
-  for (const Buffer& buffer : owner->buffers) owner->pointers.push_back(buffer.data());
-  // A bitmap that is absent must be a null pointer, also where an empty buffer owns memory.
-  if (!owner->buffers.empty() && owner->buffers[0].empty()) owner->pointers[0] = nullptr;
-  for (ArrowArray& child : owner->children) owner->child_pointers.push_back(&child);
-  *out = ArrowArray{};
-  out->length = static_cast<int64_t>(length);
-  out->null_count = static_cast<int64_t>(null_count);
-  out->n_buffers = static_cast<int64_t>(owner->buffers.size());
-  out->n_children = static_cast<int64_t>(owner->children.size());
-  out->buffers = owner->pointers.data();
-  out->children = owner->child_pointers.data();
-  out->release = release_array;
-  out->private_data = owner.release();
-}
-
-// Releases what was built when a later column fails.
-struct OwnerGuard {
-  std::unique_ptr<ArrayOwner> owner = std::make_unique<ArrayOwner>();
-  ~OwnerGuard() {
-    if (owner == nullptr) return;
-    for (ArrowArray& child : owner->children)
-      if (child.release != nullptr) child.release(&child);
-  }
-};
-
 // Arrow has places for the elements of NULL arrays.
 Column fill_null_arrays(const Column& column, const Field& field) {
   check_null_arrays(column, field);
@@ -146,14 +114,14 @@ Buffer interval_values(const Column& column, const Field& field) {
 }
 
 void export_column(Column&& column, const Field& field, ArrowArray* out) {
-  OwnerGuard guard;
-  if (field.meaning == Meaning::kNull) return finish_array(std::move(guard.owner), column.length, column.length, out);
+  auto owner = std::make_unique<arrow::ArrayOwner>();
+  if (field.meaning == Meaning::kNull) return finish_array(std::move(owner), column.length, column.length, out);
   if (field.meaning == Meaning::kInterval) {
     column.values = interval_values(column, field);
     column.children.clear();
   }
   if (field.meaning == Meaning::kArray) column.children[0] = fill_null_arrays(column, field);
-  std::vector<Buffer>& buffers = guard.owner->buffers;
+  std::vector<Buffer> buffers;
   buffers.push_back(std::move(column.validity));
   switch (column.type.kind) {
     case TypeKind::kUtf8:
@@ -169,10 +137,11 @@ void export_column(Column&& column, const Field& field, ArrowArray* out) {
       break;
     default: buffers.push_back(arrow_values(column));
   }
-  guard.owner->children.resize(column.children.size());
+  put_buffers(std::move(buffers), *owner);
+  owner->children.resize(column.children.size());
   for (size_t i = 0; i < column.children.size(); ++i)
-    export_column(std::move(column.children[i]), field.children[i], &guard.owner->children[i]);
-  finish_array(std::move(guard.owner), column.length, column.null_count, out);
+    export_column(std::move(column.children[i]), field.children[i], &owner->children[i]);
+  finish_array(std::move(owner), column.length, column.null_count, out);
 }
 
 // Most rows of a column, from `begin`, whose strings and elements stay under Arrow's 32-bit offsets, and the places of
@@ -274,15 +243,36 @@ class Stream {
 
 }  // namespace
 
+namespace arrow {
+
+void finish_array(std::unique_ptr<ArrayOwner> owner, uint64_t length, uint64_t null_count, ArrowArray* out) {
+  for (ArrowArray& child : owner->children) owner->child_pointers.push_back(&child);
+  *out = ArrowArray{};
+  out->length = static_cast<int64_t>(length);
+  out->null_count = static_cast<int64_t>(null_count);
+  out->n_buffers = static_cast<int64_t>(owner->buffers.size());
+  out->n_children = static_cast<int64_t>(owner->children.size());
+  out->buffers = owner->buffers.data();
+  out->children = owner->child_pointers.data();
+  out->release = [](ArrowArray* array) {
+    delete static_cast<ArrayOwner*>(array->private_data);
+    array->release = nullptr;
+    array->private_data = nullptr;
+  };
+  out->private_data = owner.release();
+}
+
+}  // namespace arrow
+
 void export_batch(Table&& table, ArrowArray* out) {
   if (table.schema.fields.size() != table.columns.size())
     throw Error(ErrorCode::kInvalidArgument, "a table without its schema cannot become an Arrow batch");
-  OwnerGuard guard;
-  guard.owner->buffers.emplace_back();
-  guard.owner->children.resize(table.columns.size());
+  auto owner = std::make_unique<arrow::ArrayOwner>();
+  owner->buffers.push_back(nullptr);
+  owner->children.resize(table.columns.size());
   for (size_t i = 0; i < table.columns.size(); ++i)
-    export_column(std::move(table.columns[i]), table.schema.fields[i], &guard.owner->children[i]);
-  finish_array(std::move(guard.owner), table.rows, 0, out);
+    export_column(std::move(table.columns[i]), table.schema.fields[i], &owner->children[i]);
+  finish_array(std::move(owner), table.rows, 0, out);
 }
 
 void export_stream(const Schema& schema, std::function<std::unique_ptr<Table>()> next, ArrowArrayStream* out) {

@@ -47,6 +47,8 @@ class CudaBackend : public GpuBackend {
   std::string why_not(const Pipeline& pipeline) override;
   std::vector<Value> run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override;
   Table run_stages(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) override;
+  Table run_stages_on_device(const Query& query, const RunOptions& options, std::vector<RunReport>& reports,
+                             ArrowDeviceArray& out) override;
   std::string kernel_source(const Pipeline& pipeline) override;
   Column decode(const NodeView& root, const DataType& type) override;
   std::string why_not_decode(const NodeView& root) override;
@@ -70,7 +72,11 @@ class CudaBackend : public GpuBackend {
     RunReport& report_;
   };
   friend class TextsRun;
-  // A stage's rows (stages_run.cpp). `keep`: many of them stay on the device, for the next one.
+  // The rows that the first stages leave (stages_run.cpp), as many of these as can run there. `keep_last`: many of
+  // the query's last one stay on the device.
+  StageRows run_first_stages(const Query& query, bool keep_last, const RunOptions& options,
+                             std::vector<RunReport>& reports);
+  // A stage's rows. `keep`: many of them stay on the device, for the next one.
   StageRows first_stage(const Pipeline& stage, bool keep, const RunOptions& options, RunReport& report);
   // Nothing if it cannot run there.
   std::optional<StageRows> later_stage(const Pipeline& stage, const DeviceTable& input, bool keep,
@@ -90,6 +96,8 @@ class CudaBackend : public GpuBackend {
                            const DeviceBuffer& numbers, uint64_t rows);
   // The rows on the host.
   Table fetch_table(const DeviceTable& table, ThreadPool& threads);
+  // The rows as an Arrow array, which has them from then on (export_table.cpp).
+  void export_table(DeviceTable&& table, ArrowDeviceArray& out);
 
   struct FileKeys {
     std::weak_ptr<const File> file;

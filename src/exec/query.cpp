@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "basalt/core/arrow.h"
 #include "basalt/core/error.h"
 #include "basalt/cuda/backend.h"
+#include "basalt/exec/device_result.h"
 #include "basalt/exec/pipeline.h"
 #include "exec/cpu/column_builder.h"
 #include "exec/cpu/run_stage.h"
@@ -40,9 +42,9 @@ Table run_totals(const Pipeline& stage, const RunOptions& options, RunReport& re
 }
 
 // The stages that the GPU takes, at least the first one, with a report of each. Without any the CPU runs all, which
-// also finds the words for a row that left the range of its type; `reason` says why.
+// also finds the words for a row that left the range of its type; `reason` says why. `kept`: see run_stages().
 std::optional<Table> run_on_gpu(const Query& query, const RunOptions& options, std::vector<RunReport>& reports,
-                                std::string& reason) {
+                                std::string& reason, ArrowDeviceArray* kept) {
   const GpuAvailability& available = gpu();
   if (options.device == Device::kCpu) return std::nullopt;
   const bool must = options.device == Device::kCuda;
@@ -56,6 +58,7 @@ std::optional<Table> run_on_gpu(const Query& query, const RunOptions& options, s
     return std::nullopt;
   }
   try {
+    if (kept != nullptr) return available.backend->run_stages_on_device(query, options, reports, *kept);
     return available.backend->run_stages(query, options, reports);
   } catch (const Error& error) {
     const bool too_much = error.code() == ErrorCode::kOutOfMemory || error.code() == ErrorCode::kUnsupported;
@@ -192,9 +195,8 @@ void add_step(RunReport step, RunReport& all) {
   all.steps.push_back(std::move(step));
 }
 
-}  // namespace
-
-Table run_query(const Query& query, const RunOptions& options, RunReport* report) {
+// The rows of the last stage. `kept`: where they may stay on the GPU; if they do, it has them and the table is empty.
+Table run_stages(const Query& query, const RunOptions& options, RunReport* report, ArrowDeviceArray* kept) {
   const auto start = Clock::now();
   check_query(query);
   RunReport own;
@@ -204,7 +206,7 @@ Table run_query(const Query& query, const RunOptions& options, RunReport* report
   std::vector<RunReport> done;  // of stages that ran on the GPU
   std::string why_cpu;
   if (!is_totals(query.stages.front())) {
-    if (std::optional<Table> first = run_on_gpu(query, options, done, why_cpu)) rows = *std::move(first);
+    if (std::optional<Table> first = run_on_gpu(query, options, done, why_cpu, kept)) rows = *std::move(first);
   }
   for (size_t i = 0; i < query.stages.size(); ++i) {
     const Pipeline& stage = query.stages[i];
@@ -230,6 +232,26 @@ Table run_query(const Query& query, const RunOptions& options, RunReport* report
   }
   filled.total_ms = ms_since(start);
   return rows;
+}
+
+}  // namespace
+
+Table run_query(const Query& query, const RunOptions& options, RunReport* report) {
+  return run_stages(query, options, report, nullptr);
+}
+
+DeviceResult run_query_on_device(const Query& query, const RunOptions& options, RunReport* report) {
+  DeviceResult result;
+  Table rows = run_stages(query, options, report, &result.array);
+  if (result.array.array.release == nullptr) {
+    export_batch(std::move(rows), &result.array.array);
+    result.array.device_id = -1;
+    result.array.device_type = ARROW_DEVICE_CPU;
+  }
+  Schema schema;
+  schema.fields = query.stages.back().output;
+  export_schema(schema, &result.schema);
+  return result;
 }
 
 }  // namespace basalt

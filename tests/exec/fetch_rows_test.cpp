@@ -10,21 +10,6 @@
 namespace basalt::test {
 namespace {
 
-Pipeline all_columns_of(const TestTable& table, uint32_t files) {
-  Pipeline pipeline;
-  pipeline.files.assign(files, table.file);
-  pipeline.columns = table.pipeline_columns();
-  pipeline.sink = Sink::kRows;
-  for (uint32_t i = 0; i < table.columns.size(); ++i) {
-    pipeline.rows.push_back(column_expr(i, physical_of(table.columns[i].type)));
-    Field field;
-    field.name = pipeline.columns[i].name;
-    field.type = table.columns[i].type;
-    pipeline.output.push_back(field);
-  }
-  return pipeline;
-}
-
 TEST(FetchRows, AnyRowsInAnyOrder) {
   Random random(11);
   const TestTable table = random_table(random, 20'000, 8192);

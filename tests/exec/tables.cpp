@@ -117,4 +117,19 @@ void set_nulls(Column& column, const std::vector<uint64_t>& rows) {
   column.null_count = rows.size();
 }
 
+Pipeline all_columns_of(const TestTable& table, uint32_t files) {
+  Pipeline pipeline;
+  pipeline.files.assign(files, table.file);
+  pipeline.columns = table.pipeline_columns();
+  pipeline.sink = Sink::kRows;
+  for (uint32_t i = 0; i < table.columns.size(); ++i) {
+    pipeline.rows.push_back(column_expr(i, physical_of(table.columns[i].type)));
+    Field field;
+    field.name = pipeline.columns[i].name;
+    field.type = table.columns[i].type;
+    pipeline.output.push_back(field);
+  }
+  return pipeline;
+}
+
 }  // namespace basalt::test

@@ -40,6 +40,9 @@ TestTable write_table(std::vector<Column> columns, const std::vector<std::string
 // A random column per type of all_types(), each in a random tree that can hold it.
 TestTable random_table(Random& random, uint64_t rows, uint64_t chunk_rows);
 
+// Rows of all columns as they are, of the table's file as often as asked for.
+Pipeline all_columns_of(const TestTable& table, uint32_t files = 1);
+
 template <typename T>
 Column make_fixed(const DataType& type, const std::vector<T>& values) {
   Field field;

@@ -9,6 +9,8 @@
 
 #include "basalt/exec/pipeline.h"
 
+struct ArrowDeviceArray;
+
 namespace basalt {
 
 struct GpuInfo {
@@ -44,6 +46,10 @@ class GpuBackend {
   // The first stages of a query, whose first one reads files and has groups or rows: as many as can run on the device,
   // and as long as more rows lie there than the host may as well take. One report for each that ran.
   virtual Table run_stages(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) = 0;
+  // The same, but rows that the query's last stage leaves on the device stay there: `out` has them, and the table is
+  // empty. Else `out` is left as it was.
+  virtual Table run_stages_on_device(const Query& query, const RunOptions& options, std::vector<RunReport>& reports,
+                                     ArrowDeviceArray& out) = 0;
   // Source of the kernel that run() would launch.
   virtual std::string kernel_source(const Pipeline& pipeline) = 0;
 
@@ -70,7 +76,7 @@ struct GpuAvailability {
 const GpuAvailability& gpu();
 
 // The symbol that libbasalt_cuda exports: creates the backend or returns nullptr and fills `reason`.
-constexpr uint32_t kGpuBackendAbi = 8;
+constexpr uint32_t kGpuBackendAbi = 9;
 using CreateGpuBackend = GpuBackend* (*)(uint32_t abi, std::string* reason);
 constexpr const char* kCreateGpuBackendSymbol = "basalt_create_gpu_backend";
 

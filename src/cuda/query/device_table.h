@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "basalt/core/column.h"
+#include "cuda/codec/decode_strings.h"
 #include "cuda/runtime/device_buffer.h"
 #include "exec/text_codes.h"
 
@@ -26,6 +27,9 @@ struct DeviceColumn {
   std::shared_ptr<const DeviceTexts> texts;
   std::shared_ptr<const exec::TextCodes> listed;  // a dictionary that the host has
 };
+
+// The strings of a column of them, one behind the other.
+DeviceStrings strings_of(const DeviceColumn& column, uint64_t rows, cudaStream_t stream);
 
 struct DeviceTable {
   uint64_t rows = 0;

@@ -65,19 +65,7 @@ class Fetching {
   }
 
   void add_strings(const DeviceColumn& from, uint64_t rows, Column& out) {
-    DeviceStrings strings;
-    const auto* places = from.values.as<uint32_t>();
-    if (from.texts != nullptr && from.texts->count > 0) {
-      const DeviceTexts& texts = *from.texts;
-      strings = gather_strings({texts.bytes.as<uint64_t>(), texts.offsets.as<int64_t>(), 0}, places, rows, stream_);
-    } else if (from.listed != nullptr && from.listed->entries.size() > 0) {
-      const StringRows& entries = from.listed->entries;
-      const DeviceBuffer offsets = upload(entries.offsets.data(), entries.offsets.size() * sizeof(int64_t), stream_);
-      const DeviceBuffer bytes = upload(entries.bytes.data(), entries.bytes.size(), stream_);
-      strings = gather_strings({bytes.as<uint64_t>(), offsets.as<int64_t>(), 0}, places, rows, stream_);
-    } else {  // all are NULL
-      strings.offsets = cleared((rows + 1) * sizeof(int64_t), stream_);
-    }
+    DeviceStrings strings = strings_of(from, rows, stream_);
     add_array(std::move(strings.offsets), (rows + 1) * sizeof(int64_t), out.offsets);
     add_array(std::move(strings.bytes), strings.byte_count, out.bytes);
   }
@@ -88,6 +76,24 @@ class Fetching {
 };
 
 }  // namespace
+
+DeviceStrings strings_of(const DeviceColumn& column, uint64_t rows, cudaStream_t stream) {
+  const auto* places = column.values.as<uint32_t>();
+  if (column.texts != nullptr && column.texts->count > 0) {
+    const DeviceTexts& texts = *column.texts;
+    return gather_strings({texts.bytes.as<uint64_t>(), texts.offsets.as<int64_t>(), 0}, places, rows, stream);
+  }
+  if (column.listed != nullptr && column.listed->entries.size() > 0) {
+    const StringRows& entries = column.listed->entries;
+    const DeviceBuffer offsets = upload(entries.offsets.data(), entries.offsets.size() * sizeof(int64_t), stream);
+    const DeviceBuffer bytes = upload(entries.bytes.data(), entries.bytes.size(), stream);
+    return gather_strings({bytes.as<uint64_t>(), offsets.as<int64_t>(), 0}, places, rows, stream);
+  }
+  DeviceStrings all_null;
+  all_null.count = rows;
+  all_null.offsets = cleared((rows + 1) * sizeof(int64_t), stream);
+  return all_null;
+}
 
 Table CudaBackend::fetch_table(const DeviceTable& from, ThreadPool& threads) {
   Table table;

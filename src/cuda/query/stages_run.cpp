@@ -60,13 +60,13 @@ std::optional<StageRows> CudaBackend::later_stage(const Pipeline& stage, const D
   return StageRows{{}, statement.run_rows_to_device(stage, &input)};
 }
 
-Table CudaBackend::run_stages(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) {
+StageRows CudaBackend::run_first_stages(const Query& query, bool keep_last, const RunOptions& options,
+                                        std::vector<RunReport>& reports) {
   using Clock = std::chrono::steady_clock;
-  const std::lock_guard lock(mutex_);
   StageRows rows;
   for (const Pipeline& stage : query.stages) {
     const auto start = Clock::now();
-    const bool keep = &stage != &query.stages.back();
+    const bool keep = keep_last || &stage != &query.stages.back();
     RunReport report;
     {
       const CountedStatement counted(*this, options, report);
@@ -83,7 +83,23 @@ Table CudaBackend::run_stages(const Query& query, const RunOptions& options, std
     reports.push_back(std::move(report));
     if (!rows.device) break;
   }
+  return rows;
+}
+
+Table CudaBackend::run_stages(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) {
+  const std::lock_guard lock(mutex_);
+  StageRows rows = run_first_stages(query, false, options, reports);
   return rows.device ? fetch_table(*rows.device, threads(options.threads)) : std::move(rows.host);
+}
+
+Table CudaBackend::run_stages_on_device(const Query& query, const RunOptions& options, std::vector<RunReport>& reports,
+                                        ArrowDeviceArray& out) {
+  const std::lock_guard lock(mutex_);
+  StageRows rows = run_first_stages(query, true, options, reports);
+  if (!rows.device) return std::move(rows.host);
+  if (reports.size() < query.stages.size()) return fetch_table(*rows.device, threads(options.threads));
+  export_table(*std::move(rows.device), out);
+  return {};
 }
 
 }  // namespace basalt::cuda
