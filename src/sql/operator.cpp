@@ -15,6 +15,7 @@
 #include "duckdb/execution/column_binding_resolver.hpp"
 #include "duckdb/execution/physical_operator.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
+#include "duckdb/parallel/task_scheduler.hpp"
 #include "duckdb/planner/operator/logical_aggregate.hpp"
 #include "duckdb/planner/operator/logical_extension_operator.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
@@ -102,13 +103,42 @@ std::string step_text(const RunReport& step) {
   return text + "\ndevice memory " + human_bytes(step.device_bytes);
 }
 
+// Rows that a thread takes at once: a row group of DuckDB's tables and Parquet files.
+constexpr uint64_t kBatchRows = 60 * STANDARD_VECTOR_SIZE;
+// Fewer rows one thread hands on as quickly as several.
+constexpr uint64_t kManyRows = 100'000;
+
+// Whether so many rows may leave that several threads are worth it.
+bool may_give_many_rows(const LoweredQuery& lowered) {
+  if (lowered.is_totals()) return false;
+  for (const Pipeline& stage : lowered.query.stages) {
+    const bool one_row = stage.sink == Sink::kGroups && stage.keys.empty();
+    if (one_row || stage.limit < kManyRows) return false;
+  }
+  uint64_t rows = 0;
+  for (const auto& file : lowered.scan().files) rows += file->rows();
+  return rows >= kManyRows;
+}
+
+// One thread runs the query while the others are blocked; then all of them take batches of its rows.
 struct RunState : duckdb::GlobalSourceState {
+  explicit RunState(duckdb::idx_t most_threads) : threads(most_threads) {}
+  duckdb::idx_t MaxThreads() override { return threads; }
+
+  enum class Phase : uint8_t { kNew, kRunning, kDone };
+  const duckdb::idx_t threads;
+  Phase phase = Phase::kNew;  // under Lock()
   std::atomic<double> progress{0};
-  bool ran = false;
-  Table rows;
-  uint64_t given = 0;  // of its rows
+  std::shared_ptr<const Table> rows;  // of kDone; nullptr: the query failed
+  std::atomic<uint64_t> next_batch{0};
   RunReport report;
-  duckdb::idx_t MaxThreads() override { return 1; }
+};
+
+// Rows [next, end) of the result: what is left of a thread's batch.
+struct BatchState : duckdb::LocalSourceState {
+  uint64_t batch = 0;
+  uint64_t next = 0;
+  uint64_t end = 0;
 };
 
 class PhysicalBasaltQuery : public duckdb::PhysicalOperator {
@@ -117,15 +147,31 @@ class PhysicalBasaltQuery : public duckdb::PhysicalOperator {
                       Device where)
       : duckdb::PhysicalOperator(plan, duckdb::PhysicalOperatorType::EXTENSION, std::move(result_types), 1),
         lowered_(std::move(what)),
-        device_(where) {}
+        device_(where),
+        many_rows_(may_give_many_rows(*lowered_)) {}
 
   duckdb::string GetName() const override { return kOperatorName; }
   TextMap ParamsToString() const override { return describe_plan(*lowered_, device_); }
   bool IsSource() const override { return true; }
   duckdb::OrderPreservationType SourceOrder() const override { return duckdb::OrderPreservationType::FIXED_ORDER; }
 
-  duckdb::unique_ptr<duckdb::GlobalSourceState> GetGlobalSourceState(ClientContext&) const override {
-    return duckdb::make_uniq<RunState>();
+  bool ParallelSource() const override { return true; }
+  bool SupportsPartitioning(const duckdb::OperatorPartitionInfo& info) const override {
+    return !info.RequiresPartitionColumns() && (many_rows_ || !info.RequiresBatchIndex());
+  }
+  duckdb::OperatorPartitionData GetPartitionData(duckdb::ExecutionContext&, duckdb::DataChunk&,
+                                                 duckdb::GlobalSourceState&, duckdb::LocalSourceState& local,
+                                                 const duckdb::OperatorPartitionInfo&) const override {
+    return duckdb::OperatorPartitionData(local.Cast<BatchState>().batch);
+  }
+
+  duckdb::unique_ptr<duckdb::GlobalSourceState> GetGlobalSourceState(ClientContext& context) const override {
+    const auto threads = duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads();
+    return duckdb::make_uniq<RunState>(many_rows_ ? static_cast<duckdb::idx_t>(threads) : 1);
+  }
+  duckdb::unique_ptr<duckdb::LocalSourceState> GetLocalSourceState(duckdb::ExecutionContext&,
+                                                                   duckdb::GlobalSourceState&) const override {
+    return duckdb::make_uniq<BatchState>();
   }
 
   // Shown by EXPLAIN ANALYZE.
@@ -150,27 +196,50 @@ class PhysicalBasaltQuery : public duckdb::PhysicalOperator {
   duckdb::SourceResultType GetDataInternal(duckdb::ExecutionContext& context, duckdb::DataChunk& chunk,
                                            duckdb::OperatorSourceInput& input) const override {
     auto& state = input.global_state.Cast<RunState>();
+    {
+      auto held = state.Lock();
+      if (state.phase == RunState::Phase::kRunning) return state.BlockSource(held, input.interrupt_state);
+      if (state.phase == RunState::Phase::kNew) {
+        state.phase = RunState::Phase::kRunning;
+        held.unlock();
+        const EndOfRun end{state};
+        guarded(context.client, [&] { run(context.client, state); });
+      }
+    }
     return guarded(context.client, [&] {
-      if (!state.ran) run(context.client, state);
-      state.ran = true;
-      give_rows(state, chunk);
-      return state.given < state.rows.rows ? duckdb::SourceResultType::HAVE_MORE_OUTPUT
-                                           : duckdb::SourceResultType::FINISHED;
+      give_rows(state, input.local_state.Cast<BatchState>(), chunk);
+      // A batch's number counts only for rows of which more may follow.
+      return chunk.size() > 0 ? duckdb::SourceResultType::HAVE_MORE_OUTPUT : duckdb::SourceResultType::FINISHED;
     });
   }
 
  private:
-  void give_rows(RunState& state, duckdb::DataChunk& chunk) const {
-    const Table& rows = state.rows;
-    const uint64_t end = std::min<uint64_t>(rows.rows, state.given + STANDARD_VECTOR_SIZE);
-    for (size_t i = 0; i < rows.columns.size(); ++i) {
-      const Field& field = rows.schema.fields[i];
-      Column part = make_column(field);
-      append_rows(part, rows.columns[i], state.given, end);
-      fill_vector(std::move(part), field, chunk.data[i]);
+  // Whatever comes of the query, nobody waits for it any longer.
+  struct EndOfRun {
+    RunState& state;
+    ~EndOfRun() {
+      const auto held = state.Lock();
+      state.phase = RunState::Phase::kDone;
+      state.UnblockTasks(held);
     }
-    chunk.SetCardinality(end - state.given);
-    state.given = end;
+  };
+
+  // Rows of the thread's batch, or of the next one that nobody has taken.
+  static void give_rows(RunState& state, BatchState& batch, duckdb::DataChunk& chunk) {
+    if (state.rows == nullptr) return;
+    const uint64_t rows = state.rows->rows;
+    if (batch.next == batch.end) {
+      batch.batch = state.next_batch.fetch_add(1);
+      batch.next = std::min(rows, batch.batch * kBatchRows);
+      batch.end = std::min(rows, batch.next + kBatchRows);
+      if (batch.next == batch.end) return;
+    }
+    const uint64_t end = std::min<uint64_t>(batch.end, batch.next + STANDARD_VECTOR_SIZE);
+    for (size_t i = 0; i < state.rows->columns.size(); ++i) {
+      refer_to_rows(state.rows, i, batch.next, end, chunk.data[i]);
+    }
+    chunk.SetCardinality(end - batch.next);
+    batch.next = end;
   }
 
   void run(ClientContext& context, RunState& state) const {
@@ -196,17 +265,19 @@ class PhysicalBasaltQuery : public duckdb::PhysicalOperator {
       if (context.interrupted) cancel->cancel();
     };
     RunReport& report = state.report;
-    state.rows = run_query(lowered_->query, options, &report);
+    auto rows = std::make_shared<const Table>(run_query(lowered_->query, options, &report));
     state.progress.store(1);
     log->add_run(report);
     log->add_in_basalt(lowered_->aggregates + " over " + lowered_->files);
     if (device_ == Device::kAuto && report.ran_on != Device::kCuda) {
       log->set_why_cpu(report.why_cpu.empty() ? why_not_gpu(lowered_->query) : report.why_cpu);
     }
+    state.rows = std::move(rows);
   }
 
   Lowered lowered_;
   Device device_;
+  bool many_rows_;
 };
 
 struct LogicalBasaltQuery : duckdb::LogicalExtensionOperator {

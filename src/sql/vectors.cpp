@@ -23,24 +23,47 @@ class OwnedBytes : public duckdb::VectorBuffer {
   Buffer bytes;
 };
 
-void fill_validity(const Column& column, Vector& out) {
-  if (column.validity.empty()) return;
+// The same for a table whose rows many vectors refer to: of strings, and of values.
+class OwnedTable : public duckdb::VectorBuffer {
+ public:
+  explicit OwnedTable(std::shared_ptr<const Table> table)
+      : duckdb::VectorBuffer(duckdb::VectorBufferType::OPAQUE_BUFFER), table_(std::move(table)) {}
+
+ private:
+  std::shared_ptr<const Table> table_;
+};
+
+class OwnedValues : public duckdb::VectorAuxiliaryData {
+ public:
+  explicit OwnedValues(std::shared_ptr<const Table> table)
+      : duckdb::VectorAuxiliaryData(duckdb::VectorAuxiliaryDataType::ARROW_AUXILIARY), table_(std::move(table)) {}
+
+ private:
+  std::shared_ptr<const Table> table_;
+};
+
+// Rows [begin, end) of the column, `begin` a multiple of 8.
+void fill_validity(const Column& column, uint64_t begin, uint64_t end, Vector& out) {
+  if (column.validity.empty() || begin == end) return;
   auto& mask = duckdb::FlatVector::Validity(out);
-  mask.Initialize(std::max<idx_t>(column.length, STANDARD_VECTOR_SIZE));
-  std::memcpy(mask.GetData(), column.validity.data(), (column.length + 7) / 8);
+  mask.Initialize(std::max<idx_t>(end - begin, STANDARD_VECTOR_SIZE));
+  std::memcpy(mask.GetData(), column.validity.data() + begin / 8, (end - begin + 7) / 8);
 }
 
-void fill_strings(Column& column, const Field& field, Vector& out) {
-  const int64_t* offsets = column.offsets.as<int64_t>();
-  auto owned = duckdb::make_buffer<OwnedBytes>(std::move(column.bytes));
-  const char* bytes = owned->bytes.as<char>();
+// Strings that point into `bytes`, which must live as long as the vector.
+void point_to_strings(const int64_t* offsets, const char* bytes, uint64_t rows, const Field& field, Vector& out) {
   auto* strings = duckdb::FlatVector::GetData<duckdb::string_t>(out);
-  for (uint64_t row = 0; row < column.length; ++row) {
+  for (uint64_t row = 0; row < rows; ++row) {
     const char* start = bytes + offsets[row];
     const auto size = static_cast<uint64_t>(offsets[row + 1] - offsets[row]);
     if (size > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "column " + field.name + ": a string of 4 GiB or more");
     strings[row] = duckdb::string_t(start, static_cast<uint32_t>(size));
   }
+}
+
+void fill_strings(Column& column, const Field& field, Vector& out) {
+  auto owned = duckdb::make_buffer<OwnedBytes>(std::move(column.bytes));
+  point_to_strings(column.offsets.as<int64_t>(), owned->bytes.as<char>(), column.length, field, out);
   duckdb::StringVector::AddBuffer(out, std::move(owned));
 }
 
@@ -84,7 +107,7 @@ void fill_intervals(const Column& column, const Field& field, Vector& out) {
 void fill_vector(Column&& column, const Field& field, Vector& out) {
   if (out.GetType().id() == duckdb::LogicalTypeId::ARRAY) return fill_array(std::move(column), field, out);
   out.SetVectorType(duckdb::VectorType::FLAT_VECTOR);
-  fill_validity(column, out);
+  fill_validity(column, 0, column.length, out);
   switch (field.type.kind) {
     case TypeKind::kUtf8:
     case TypeKind::kBinary: return fill_strings(column, field, out);
@@ -110,6 +133,30 @@ void fill_vector(Column&& column, const Field& field, Vector& out) {
   } else if (column.length > 0) {
     std::memcpy(target, column.values.data(), column.length * width);
   }
+}
+
+void refer_to_rows(const std::shared_ptr<const Table>& table, size_t column, uint64_t begin, uint64_t end,
+                   Vector& out) {
+  const Field& field = table->schema.fields[column];
+  const Column& from = table->columns[column];
+  const Physical type = physical_of(field.type);
+  const bool nested = !field.children.empty() || field.meaning != Meaning::kStored;
+  if (nested || needs_rescale(field.type)) {
+    Column part = make_column(field);
+    append_rows(part, from, begin, end);
+    return fill_vector(std::move(part), field, out);
+  }
+  out.SetVectorType(duckdb::VectorType::FLAT_VECTOR);
+  fill_validity(from, begin, end, out);
+  if (type == Physical::kBytes) {
+    point_to_strings(from.offsets.as<int64_t>() + begin, from.bytes.as<char>(), end - begin, field, out);
+    duckdb::StringVector::AddBuffer(out, duckdb::make_buffer<OwnedTable>(table));
+    return;
+  }
+  // DuckDB does not write to vectors that it was given.
+  auto* values = const_cast<std::byte*>(from.values.data()) + begin * width_of(type);
+  duckdb::FlatVector::SetData(out, reinterpret_cast<duckdb::data_ptr_t>(values));
+  out.GetBuffer()->SetAuxiliaryData(duckdb::make_uniq<OwnedValues>(table));
 }
 
 duckdb::buffer_ptr<duckdb::VectorChildBuffer> make_dictionary(const StringRows& entries,

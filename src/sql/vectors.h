@@ -2,6 +2,8 @@
 // the same way.
 #pragma once
 
+#include <memory>
+
 #include "basalt/codec/codec.h"
 #include "basalt/core/column.h"
 #include "duckdb.hpp"
@@ -11,6 +13,11 @@ namespace basalt::sql {
 // Fills `out`, a flat vector of to_logical_type(field), with the column's rows. Strings are not copied: the vector
 // takes the column's bytes over. Strings that are not UTF-8 in a VARCHAR column are Error(kCorrupt).
 void fill_vector(Column&& column, const Field& field, duckdb::Vector& out);
+
+// Makes `out` a flat vector of rows [begin, end) of a table's column; `begin` is a multiple of 64. Values and the bytes
+// of strings are not copied where DuckDB lays them out as we do: the vector keeps the table alive.
+void refer_to_rows(const std::shared_ptr<const Table>& table, size_t column, uint64_t begin, uint64_t end,
+                   duckdb::Vector& out);
 
 // The strings of a list as a dictionary, which many vectors share; NULL stands behind the last.
 duckdb::buffer_ptr<duckdb::VectorChildBuffer> make_dictionary(const StringRows& entries,
