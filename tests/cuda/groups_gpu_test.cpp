@@ -360,7 +360,7 @@ TEST(GpuGroups, ManyWideGroupsGrowTheirTable) {
     }
   }
   // Groups are equal to the last of the first by their sum: all of them leave.
-  statement.pipeline.first = {{3, true, false}, 10};
+  statement.pipeline.first = {{3, true, false}, 10, true};
   std::vector<int128_t> sums;
   for (const auto& [key, values] : expected) sums.push_back(values[1].integer);
   std::ranges::nth_element(sums, sums.begin() + 9, std::ranges::greater());
@@ -369,6 +369,15 @@ TEST(GpuGroups, ManyWideGroupsGrowTheirTable) {
     if (values[1].integer >= sums[9]) largest.emplace(key, values);
   }
   EXPECT_EQ(differences(statement.pipeline, largest, run_on(statement.pipeline, Device::kCuda)), "");
+  // Without an order any ten will do.
+  statement.pipeline.first = {{}, 10, false};
+  const GroupRows some = run_on(statement.pipeline, Device::kCuda);
+  EXPECT_EQ(some.size(), 10u);
+  GroupRows among;
+  for (const auto& [key, values] : expected) {
+    if (some.contains(key)) among.emplace(key, values);
+  }
+  EXPECT_EQ(differences(statement.pipeline, among, some), "");
 }
 
 // Variances of what is no number are the interpreter's errors.
