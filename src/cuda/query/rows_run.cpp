@@ -302,13 +302,4 @@ Table StatementRun::run_rows(const Pipeline& given) {
   return exec::fetch_rows(given, numbers, threads, options_);
 }
 
-Table CudaBackend::run_rows(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
-  std::lock_guard lock(mutex_);
-  const CountedStatement counted(*this, options, report);
-  const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
-  StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
-  statement.set_texts(numbered.texts.texts);
-  return statement.run_rows(pipeline);
-}
-
 }  // namespace basalt::cuda
