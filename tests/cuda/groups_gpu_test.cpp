@@ -360,7 +360,7 @@ TEST(GpuGroups, ManyWideGroupsGrowTheirTable) {
     }
   }
   // Groups are equal to the last of the first by their sum: all of them leave.
-  statement.pipeline.first = {{3, true, false}, 10, true};
+  statement.pipeline.first = {SortKey{3, true, false}, true, 10};
   std::vector<int128_t> sums;
   for (const auto& [key, values] : expected) sums.push_back(values[1].integer);
   std::ranges::nth_element(sums, sums.begin() + 9, std::ranges::greater());
@@ -370,7 +370,7 @@ TEST(GpuGroups, ManyWideGroupsGrowTheirTable) {
   }
   EXPECT_EQ(differences(statement.pipeline, largest, run_on(statement.pipeline, Device::kCuda)), "");
   // Without an order any ten will do.
-  statement.pipeline.first = {{}, 10, false};
+  statement.pipeline.first = {std::nullopt, false, 10};
   const GroupRows some = run_on(statement.pipeline, Device::kCuda);
   EXPECT_EQ(some.size(), 10u);
   GroupRows among;
