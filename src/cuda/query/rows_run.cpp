@@ -279,8 +279,8 @@ DeviceTable StatementRun::run_rows_to_device(const Pipeline& given, const Device
     if (source.row) {
       table.columns.push_back(row_column(given.output[i], source, rows, input));
     } else {
-      table.columns.push_back(
-          backend_.fetch_texts(given.files, given.columns[*source.texts_of].field_id, rows.numbers, rows.rows));
+      table.columns.push_back(backend_.fetch_texts(given.files, given.columns[*source.texts_of].field_id, rows.numbers,
+                                                   rows.rows, backend_.threads(options_.threads)));
       table.columns.back().field = given.output[i];
     }
   }
