@@ -25,6 +25,8 @@ CudaBackend::CudaBackend(int device) : device_(device), modules_(device) {
   check(cudaDeviceGetDefaultMemPool(&pool, device), "opening the device's memory pool");
   uint64_t keep = ~uint64_t{0};
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "configuring the device's memory pool");
+  use_device();
+  read_free_memory();
 }
 
 CudaBackend::~CudaBackend() = default;
@@ -127,7 +129,17 @@ ThreadPool& CudaBackend::threads(uint32_t wanted) {
   return *threads_;
 }
 
-uint64_t CudaBackend::memory_limit(const RunOptions& options) const {
+CudaBackend::CountedStatement::CountedStatement(CudaBackend& backend, const RunOptions& options, RunReport& report)
+    : report_(report) {
+  backend.use_device();
+  report = RunReport();
+  report.device_name = backend.name_;
+  // A limit that was lowered since holds for what is already there, too.
+  if (options.gpu_memory != 0) backend.cache_.make_room(0, options.gpu_memory, backend.runs_);
+  device_memory().begin();
+}
+
+void CudaBackend::read_free_memory() {
   size_t free = 0;
   size_t total = 0;
   check(cudaMemGetInfo(&free, &total), "reading the device's memory");
@@ -136,9 +148,12 @@ uint64_t CudaBackend::memory_limit(const RunOptions& options) const {
   check(cudaDeviceGetDefaultMemPool(&pool, device_), "opening the device's memory pool");
   check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
         "reading the device's memory pool");
-  const uint64_t available = free + reserved;
-  const uint64_t most = available - available / 16;  // room for work lists, results, other programs
-  return options.gpu_memory == 0 ? most : std::min<uint64_t>(options.gpu_memory, most);
+  free_memory_ = free + reserved;
+}
+
+uint64_t CudaBackend::memory_limit(const RunOptions& options) const {
+  const uint64_t most = options.gpu_memory == 0 ? free_memory_ : std::min<uint64_t>(options.gpu_memory, free_memory_);
+  return most - most / 16;  // room for work lists, results, other programs
 }
 
 const std::vector<ChunkKey>& CudaBackend::chunk_keys(const std::shared_ptr<const File>& file, uint32_t field_id) {

@@ -59,11 +59,25 @@ class CudaBackend : public GpuBackend {
 
  private:
   friend class StatementRun;
+  // The report of one statement, from its name to the memory that it took in the end. The backend is locked.
+  class CountedStatement {
+   public:
+    CountedStatement(CudaBackend& backend, const RunOptions& options, RunReport& report);
+    ~CountedStatement() { report_.device_bytes = device_memory().most(); }
+    CountedStatement(const CountedStatement&) = delete;
+    CountedStatement& operator=(const CountedStatement&) = delete;
+
+   private:
+    RunReport& report_;
+  };
   friend class TextsRun;
   void use_device() const { check(cudaSetDevice(device_), "choosing the device"); }
   ThreadPool& threads(uint32_t wanted);
   // Identities of a column's chunks; hashing them again for every run of a statement would cost more than its kernel.
   const std::vector<ChunkKey>& chunk_keys(const std::shared_ptr<const File>& file, uint32_t field_id);
+  // What the device has free, and this process. The driver takes longer to say so than a statement has that runs again:
+  // that goes by the last answer.
+  void read_free_memory();
   uint64_t memory_limit(const RunOptions& options) const;  // for encoded chunks on the device
   DeviceBuffer decode_fixed(const NodeView& node);
   Buffer decode_fixed_rows(const NodeView& node);  // the same on the host
@@ -94,6 +108,7 @@ class CudaBackend : public GpuBackend {
   std::list<std::string> statement_order_;  // oldest first
   std::map<const File*, FileKeys> file_keys_;
   uint64_t runs_ = 0;
+  uint64_t free_memory_ = 0;
   Event transfer_begin_;
   Event transfer_end_;
   std::vector<std::unique_ptr<Event>> kernel_events_;

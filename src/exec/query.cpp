@@ -1,4 +1,5 @@
 // Running queries stage by stage: totals as pipelines of their own, on either device; everything else on the CPU.
+#include <algorithm>
 #include <chrono>
 
 #include "basalt/core/error.h"
@@ -151,24 +152,76 @@ std::string why_not_gpu(const Query& query) {
   return available.backend->why_not(totals);
 }
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+std::string stage_text(const Pipeline& stage) {
+  const auto counted = [](size_t count, const std::string& what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  };
+  std::string text = stage.has_filter ? "filter, " : "";
+  if (stage.sink == Sink::kGroups) {
+    const std::string aggregates = counted(stage.aggregates.size(), "aggregate");
+    return text + (stage.keys.empty() ? "" : "groups by " + counted(stage.keys.size(), "key") + ", ") + aggregates;
+  }
+  text += counted(stage.rows.size(), "column") + " of rows";
+  if (!stage.order.empty()) text += ", in order";
+  if (stage.limit != kAllRows || stage.offset > 0) text += ", limited";
+  return text;
+}
+
+// The whole is what its stages did together; where it ran is where its first stage did.
+void add_step(RunReport step, RunReport& all) {
+  if (all.steps.empty()) {
+    all = step;
+  } else {
+    all.tiles += step.tiles;
+    all.encoded_bytes_read += step.encoded_bytes_read;
+    all.bytes_transferred += step.bytes_transferred;
+    all.compile_ms += step.compile_ms;
+    all.transfer_ms += step.transfer_ms;
+    all.kernel_ms += step.kernel_ms;
+    all.wait_ms += step.wait_ms;
+    all.device_bytes = std::max(all.device_bytes, step.device_bytes);
+    if (!step.kernel_source.empty()) {
+      all.kernel_source += (all.kernel_source.empty() ? "" : "\n\n") + step.kernel_source;
+    }
+  }
+  all.rows_out = step.rows_out;
+  all.steps.push_back(std::move(step));
+}
+
+}  // namespace
+
 Table run_query(const Query& query, const RunOptions& options, RunReport* report) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   check_query(query);
   RunReport own;
   RunReport& filled = report != nullptr ? *report : own;
   filled = {};
-  filled.ran_on = Device::kCpu;
-  filled.device_name = "CPU";
   Table rows;
   for (size_t i = 0; i < query.stages.size(); ++i) {
     const Pipeline& stage = query.stages[i];
+    const auto begin = Clock::now();
+    RunReport step;
+    step.device_name = "CPU";
+    const uint64_t rows_in = rows.rows;
     if (is_totals(stage)) {
-      rows = run_totals(stage, options, filled);
+      rows = run_totals(stage, options, step);
     } else {
-      rows = i == 0 ? run_first_stage(stage, options, filled) : exec::run_stage(stage, &rows, options, filled);
+      rows = i == 0 ? run_first_stage(stage, options, step) : exec::run_stage(stage, &rows, options, step);
     }
+    if (i > 0) step.rows = rows_in;
+    step.rows_out = rows.rows;
+    step.what = stage_text(stage);
+    step.total_ms = ms_since(begin);
+    add_step(std::move(step), filled);
   }
-  filled.total_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  filled.total_ms = ms_since(start);
   return rows;
 }
 

@@ -3,6 +3,7 @@
 #include "sql/operator.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <atomic>
 #include <set>
@@ -10,6 +11,7 @@
 
 #include "basalt/cuda/backend.h"
 #include "basalt/exec/pipeline.h"
+#include "core/human.h"
 #include "duckdb/execution/column_binding_resolver.hpp"
 #include "duckdb/execution/physical_operator.hpp"
 #include "duckdb/execution/physical_plan_generator.hpp"
@@ -71,6 +73,35 @@ TextMap describe_plan(const LoweredQuery& lowered, Device device) {
   return text;
 }
 
+// "price: packed, l3": the encodings of each column that is read, a line for each.
+std::string encodings_text(const Pipeline& scan) {
+  std::string text;
+  for (const PipelineColumn& column : scan.columns) {
+    std::set<std::string> trees;
+    for (const auto& file : scan.files) {
+      for (const Tree& tree : file->column(column.field_id).shapes) trees.insert(basalt::to_string(tree));
+    }
+    text += (text.empty() ? "" : "\n") + column.name + ": " + fmt::format("{}", fmt::join(trees, ", "));
+  }
+  return text;
+}
+
+// What one stage did, a line for each kind of thing.
+std::string step_text(const RunReport& step) {
+  std::string text = fmt::format("{}\non {}\nrows {} -> {}", step.what, step.device_name, step.rows, step.rows_out);
+  if (!step.why_cpu.empty()) text += "\nnot on the GPU: " + step.why_cpu;
+  if (!step.rung.empty()) text += "\n" + step.rung;
+  if (step.encoded_bytes_read > 0) text += "\ndecoded from " + human_bytes(step.encoded_bytes_read);
+  text += fmt::format("\n{:.3f} ms", step.total_ms);
+  if (step.ran_on != Device::kCuda) return text;
+  text += fmt::format("\nkernel {:.3f} ms, waited {:.3f} ms", step.kernel_ms, step.wait_ms);
+  if (step.compile_ms > 0) text += fmt::format("\ncompiled in {:.1f} ms", step.compile_ms);
+  if (step.bytes_transferred > 0) {
+    text += fmt::format("\ntransferred {} in {:.3f} ms", human_bytes(step.bytes_transferred), step.transfer_ms);
+  }
+  return text + "\ndevice memory " + human_bytes(step.device_bytes);
+}
+
 struct RunState : duckdb::GlobalSourceState {
   std::atomic<double> progress{0};
   bool ran = false;
@@ -102,7 +133,9 @@ class PhysicalBasaltQuery : public duckdb::PhysicalOperator {
     const RunReport& report = state.Cast<RunState>().report;
     TextMap text = describe(*lowered_);
     text["Device"] = report.device_name;
+    text["Encodings"] = encodings_text(lowered_->scan());
     put_tile_counts(report.tiles, text);
+    for (size_t i = 0; i < report.steps.size(); ++i) text[fmt::format("Step {}", i + 1)] = step_text(report.steps[i]);
     return text;
   }
 

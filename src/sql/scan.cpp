@@ -41,24 +41,6 @@ constexpr uint64_t kPartsPerThread = 2;
 // Lists of strings that are handed over as dictionaries: longer ones cost more than their rows.
 constexpr uint64_t kMostDictionaryEntries = 1 << 16;
 
-struct ScanOptions : duckdb::BaseFileReaderOptions {
-  bool file_row_number = false;
-};
-
-struct ScanBindData : duckdb::TableFunctionData {
-  unique_ptr<ScanOptions> options;
-  duckdb::idx_t first_file_rows = 0;
-  duckdb::idx_t first_file_parts = 1;
-
-  unique_ptr<duckdb::FunctionData> Copy() const override {
-    auto copy = duckdb::make_uniq<ScanBindData>();
-    copy->options = duckdb::make_uniq<ScanOptions>(*options);
-    copy->first_file_rows = first_file_rows;
-    copy->first_file_parts = first_file_parts;
-    return copy;
-  }
-};
-
 struct ScanGlobalState : GlobalTableFunctionState {
   // Of the current file; guarded by the multi-file reader's lock.
   uint32_t next_chunk = 0;
@@ -202,6 +184,9 @@ class BasaltReader : public duckdb::BaseFileReader {
     for (size_t i = 0; i < fields.size(); ++i) {
       columns.push_back(duckdb::MultiFileColumnDefinition::CreateFromNameAndType(names[i], to_logical_type(fields[i])));
     }
+    const bool renames = !std::equal(fields.begin(), fields.end(), names.begin(), names.end(),
+                                     [](const Field& field, const std::string& name) { return field.name == name; });
+    if (!renames) return;
     Notices notices;
     std::vector<Field> renamed = fields;
     make_names_distinct(renamed, &notices);
@@ -563,6 +548,16 @@ void prepare_filters(ClientContext& context, duckdb::LogicalGet& get, duckdb::Fu
 }
 
 }  // namespace
+
+unique_ptr<duckdb::FunctionData> ScanBindData::Copy() const {
+  auto copy = duckdb::make_uniq<ScanBindData>();
+  copy->options = duckdb::make_uniq<ScanOptions>(*options);
+  copy->first_file_rows = first_file_rows;
+  copy->first_file_parts = first_file_parts;
+  copy->opened_list = opened_list;
+  copy->opened = opened;
+  return copy;
+}
 
 bool is_scan(const duckdb::TableFunction& function) { return function.name == kScanName || function.name == kReadName; }
 

@@ -2,7 +2,12 @@
 // union_by_name, hive partitions, filename and file_row_number.
 #pragma once
 
+#include <memory>
+#include <vector>
+
+#include "basalt/file/reader.h"
 #include "duckdb.hpp"
+#include "duckdb/common/multi_file/multi_file_states.hpp"
 #include "duckdb/function/copy_function.hpp"
 #include "duckdb/function/table_function.hpp"
 
@@ -10,6 +15,21 @@ namespace basalt::sql {
 
 constexpr const char* kScanName = "basalt_scan";
 constexpr const char* kReadName = "read_basalt";  // the same function
+
+// What binding a scan has found, beside what DuckDB's reader keeps.
+struct ScanOptions : duckdb::BaseFileReaderOptions {
+  bool file_row_number = false;
+};
+struct ScanBindData : duckdb::TableFunctionData {
+  duckdb::unique_ptr<ScanOptions> options;
+  duckdb::idx_t first_file_rows = 0;
+  duckdb::idx_t first_file_parts = 1;
+  // The files of a list, once they were asked for: the optimizer asks for statistics of every column.
+  mutable duckdb::shared_ptr<duckdb::MultiFileList> opened_list;
+  mutable std::vector<std::shared_ptr<const File>> opened;
+
+  duckdb::unique_ptr<duckdb::FunctionData> Copy() const override;  // NOLINT: called under this name
+};
 
 // True for the name of either.
 bool is_scan(const duckdb::TableFunction& function);

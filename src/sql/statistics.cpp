@@ -13,6 +13,7 @@
 #include "duckdb/storage/statistics/numeric_stats.hpp"
 #include "duckdb/storage/statistics/string_stats.hpp"
 #include "exec/loops.h"
+#include "sql/scan.h"
 #include "sql/state.h"
 #include "sql/types.h"
 #include "utf8proc_wrapper.hpp"
@@ -174,9 +175,15 @@ void check_promises(const File& file, const Field& field, const Column& column) 
 
 std::vector<std::shared_ptr<const File>> open_files(duckdb::ClientContext& context,
                                                     const duckdb::MultiFileBindData& bind_data, size_t limit) {
+  const auto& own = bind_data.bind_data->Cast<ScanBindData>();
+  if (own.opened_list == bind_data.file_list) {
+    return own.opened.size() > limit ? std::vector<std::shared_ptr<const File>>{} : own.opened;
+  }
+  if (bind_data.file_list->GetTotalFileCount() > limit) return {};
   std::vector<std::shared_ptr<const File>> files;
-  if (bind_data.file_list->GetTotalFileCount() > limit) return files;
   for (const auto& file : bind_data.file_list->GetAllFiles()) files.push_back(FileCache::open(context, file.path));
+  own.opened = files;
+  own.opened_list = bind_data.file_list;
   return files;
 }
 

@@ -227,15 +227,21 @@ struct RunReport {
   Device ran_on = Device::kCpu;
   std::string device_name;
   std::string why_cpu;  // kAuto: why a run that the GPU could take ended on the CPU; empty if none did
-  uint64_t rows = 0;
+  std::string what;     // of a stage: "groups by 2 keys"
+  std::string rung;     // how a stage kept what it found, and the fact that allowed it
+  uint64_t rows = 0;    // that were looked at
+  uint64_t rows_out = 0;
   TileCounts tiles;
   uint64_t encoded_bytes_read = 0;  // of streams that were decoded, cached ones too
   uint64_t bytes_transferred = 0;   // host to device
   double compile_ms = 0;            // 0 = the kernel was cached
   double transfer_ms = 0;
   double kernel_ms = 0;
+  double wait_ms = 0;  // of the host for the GPU
   double total_ms = 0;
-  std::string kernel_source;  // GPU only
+  uint64_t device_bytes = 0;     // the most that all statements together had of the device's memory, its context apart
+  std::string kernel_source;     // GPU only
+  std::vector<RunReport> steps;  // of a query: its stages
 };
 
 // A sink of kTotals: one value per aggregate. Runs on options.device; kAuto takes the GPU if one can be used, the

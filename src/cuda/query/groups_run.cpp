@@ -328,6 +328,7 @@ Table StatementRun::finish_groups() {
     }
   } else {
     const std::optional<GroupOrder> order = group_order();
+    check_cancelled();
     const CompactGroups compact = compact_groups(groups, order ? &*order : nullptr, pipeline_.first.count, stream);
     found.count = compact.count;
     found.states = download(compact.states, compact.count * words * sizeof(uint64_t), stream);
@@ -470,9 +471,7 @@ Table StatementRun::run_groups() {
 
 Table CudaBackend::run_groups(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
   std::lock_guard lock(mutex_);
-  use_device();
-  report = RunReport();
-  report.device_name = name_;
+  const CountedStatement counted(*this, options, report);
   const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
   StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
   statement.set_texts(numbered.texts.texts);

@@ -341,16 +341,14 @@ std::optional<Table> StatementRun::run_rows(const Pipeline& given) {
   if (!numbers) return std::nullopt;
   Table rows = exec::fetch_rows(given, *numbers, threads, options_);
   if (!device_.sources->cut_order) return rows;
-  return exec::first_rows(std::move(rows), given.order, given.limit, given.offset);
+  return exec::first_rows(std::move(rows), given.order, given.limit, given.offset, options_.cancel);
 }
 
 Table CudaBackend::run_rows(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
   std::lock_guard lock(mutex_);
-  use_device();
   auto stage = stages_.get(pipeline);
   for (;;) {
-    report = RunReport();
-    report.device_name = name_;
+    const CountedStatement counted(*this, options, report);
     const NumberedPipeline numbered = number_texts(*this, stage, pipeline, options, report);
     StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
     statement.set_texts(numbered.texts.texts);

@@ -42,8 +42,7 @@ std::vector<Value> StatementRun::run() {
   const auto start = Clock::now();
   run_ = ++backend_.runs_;
   report_.ran_on = Device::kCuda;
-  // A limit that was lowered since holds for what is already there, too.
-  if (options_.gpu_memory != 0) backend_.cache_.make_room(0, options_.gpu_memory, run_);
+  check_cancelled();
   while (backend_.alphabets_.live_bytes() > SharedAlphabets::kKeptBytes && backend_.cache_.drop_oldest()) {
   }
   // What lies in arrays belongs to this statement alone.
@@ -52,6 +51,7 @@ std::vector<Value> StatementRun::run() {
   Statement* statement = arrays_.empty() ? resident_statement(key, blocks) : nullptr;
   std::vector<Value> values = statement != nullptr ? run_resident(*statement) : run_cold(key);
   report_.kernel_source = plan_->source;
+  report_.rung = device::rung_text(*plan_);
   report_.total_ms = ms_since(start);
   return values;
 }
@@ -350,7 +350,10 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
   backend_.results_.ensure(bytes);
   check(cudaMemcpyAsync(backend_.results_.data(), results.data(), bytes, cudaMemcpyDeviceToHost, backend_.compute_),
         "copying results");
+  const auto start = Clock::now();
   backend_.compute_.synchronize();
+  report_.wait_ms += ms_since(start);
+  check_cancelled();
 }
 
 void StatementRun::make_kernel() {
@@ -365,6 +368,7 @@ void StatementRun::make_kernel() {
 
 std::vector<Value> StatementRun::run_cold(const std::string& key) {
   make_kernel();
+  backend_.read_free_memory();
   limit_ = backend_.memory_limit(options_);
   take_group_memory();
   rows_.budget = limit_ / 2;
@@ -480,9 +484,7 @@ std::vector<Value> StatementRun::run_resident(Statement& statement) {
 std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
   try {
     std::lock_guard lock(mutex_);
-    use_device();
-    report = RunReport();
-    report.device_name = name_;
+    const CountedStatement counted(*this, options, report);
     const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
     std::vector<Value> values = StatementRun(*this, *numbered.device, options, report, numbered.texts.arrays).run();
     for (size_t i = 0; i < values.size(); ++i) {

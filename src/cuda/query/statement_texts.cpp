@@ -353,6 +353,7 @@ void TextsRun::finish_arrays() {
 
 StatementTexts TextsRun::run() {
   run_ = ++backend_.runs_;
+  backend_.read_free_memory();
   limit_ = backend_.memory_limit(options_);
   place_chunks();
   pool_.add_literals(device_.texts.literals);

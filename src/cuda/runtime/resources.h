@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,6 +20,30 @@ inline void check(cudaError_t code, const char* doing) {
   throw Error(kind, std::string("the GPU failed while ") + doing + ": " + cudaGetErrorString(code));
 }
 
+// How much device memory all blocks take, and the most they took since the count began. A block counts until its owner
+// goes: the device gets it back behind the work that is in its stream by then.
+class DeviceMemoryCount {
+ public:
+  void add(uint64_t bytes) {
+    const uint64_t now = current_.fetch_add(bytes) + bytes;
+    uint64_t most = most_.load();
+    while (now > most && !most_.compare_exchange_weak(most, now)) {
+    }
+  }
+  void remove(uint64_t bytes) { current_.fetch_sub(bytes); }
+  void begin() { most_.store(current_.load()); }
+  uint64_t most() const { return most_.load(); }
+
+ private:
+  std::atomic<uint64_t> current_{0};
+  std::atomic<uint64_t> most_{0};
+};
+
+inline DeviceMemoryCount& device_memory() {
+  static DeviceMemoryCount count;
+  return count;
+}
+
 // Device memory out of the device's pool, ordered by streams: usable by work behind the allocation in `stream`, given
 // back behind the work already in `freed_in` when the owner goes. No call waits for the GPU.
 class DeviceBlock {
@@ -27,9 +52,12 @@ class DeviceBlock {
 
   DeviceBlock(size_t bytes, cudaStream_t stream, cudaStream_t freed_in) : bytes_(bytes), freed_in_(freed_in) {
     check(cudaMallocAsync(&data_, bytes + kSlack, stream), "allocating device memory");
+    device_memory().add(bytes + kSlack);
   }
   ~DeviceBlock() {
-    if (data_ != nullptr) cudaFreeAsync(data_, freed_in_);
+    if (data_ == nullptr) return;
+    cudaFreeAsync(data_, freed_in_);
+    device_memory().remove(bytes_ + kSlack);
   }
   DeviceBlock(const DeviceBlock&) = delete;
   DeviceBlock& operator=(const DeviceBlock&) = delete;

@@ -11,6 +11,9 @@ namespace basalt::exec {
 
 namespace {
 
+// Groups between two looks at whether the statement was cancelled.
+constexpr uint32_t kGroupsPerCheck = 1 << 16;
+
 constexpr uint32_t kUnknownEntry = ~0u;
 
 bool takes_nulls(AggregateOp op) { return op == AggregateOp::kFirst || op == AggregateOp::kLast; }
@@ -237,12 +240,13 @@ void GroupSink::translate(const KeyLayout& layout, const std::vector<uint32_t>& 
   }
 }
 
-void GroupSink::merge(const GroupSink& other) {
+void GroupSink::merge(const GroupSink& other, const CancelToken* cancel) {
   std::vector<uint32_t> texts(other.pool_.size());
   for (uint32_t i = 0; i < texts.size(); ++i) texts[i] = pool_.number_of(other.pool_.at(i));
   std::vector<uint32_t> map(other.groups_.size());
   std::vector<uint64_t> words(other.groups_.words());
   for (uint32_t i = 0; i < map.size(); ++i) {
+    if (cancel != nullptr && i % kGroupsPerCheck == 0) cancel->check();
     std::copy_n(other.groups_.key(i), words.size(), words.begin());
     translate(plan_.keys, texts, words.data());
     map[i] = groups_.number_of(words.data());
@@ -258,6 +262,7 @@ void GroupSink::merge(const GroupSink& other) {
     const GroupTable& from = *other.aggregates_[i].seen;
     words.resize(from.words());
     for (uint32_t pair = 0; pair < from.size(); ++pair) {
+      if (cancel != nullptr && pair % kGroupsPerCheck == 0) cancel->check();
       std::copy_n(from.key(pair), words.size(), words.begin());
       translate(plan_.aggregates[i].distinct, texts, words.data());
       const auto group = static_cast<uint32_t>(words[0]);
@@ -324,11 +329,12 @@ void GroupSink::put_keys(size_t key, ColumnBuilder& out) const {
   }
 }
 
-Table GroupSink::finish() {
+Table GroupSink::finish(const CancelToken* cancel) {
   Table table;
   table.rows = groups_.size();
   table.schema.fields = pipeline_.output;
   for (size_t i = 0; i < pipeline_.output.size(); ++i) {
+    if (cancel != nullptr) cancel->check();
     ColumnBuilder column(pipeline_.output[i]);
     column.reserve(groups_.size());
     if (i < keys_.size()) {

@@ -38,8 +38,8 @@ class GroupSink : public TileSink {
   bool open(const PartBegin& part) override;
   void add(TileInput& input, uint64_t first_row) override;
   // Adds what another sink has collected.
-  void merge(const GroupSink& other);
-  Table finish();
+  void merge(const GroupSink& other, const CancelToken* cancel);
+  Table finish(const CancelToken* cancel);
 
  private:
   // A key or a distinct argument, evaluated and made words.

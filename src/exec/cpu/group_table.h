@@ -13,8 +13,10 @@ class GroupTable {
  public:
   // `bits`: of the only word, where there is one.
   GroupTable(uint32_t words, uint32_t bits) : words_(words) {
-    if (words == 1 && bits <= kDirectBits) direct_.assign(size_t{1} << bits, 0);
+    if (is_direct(words, bits)) direct_.assign(size_t{1} << bits, 0);
   }
+  // Whether keys are places in a list, without hashing.
+  static bool is_direct(uint32_t words, uint32_t bits) { return words == 1 && bits <= kDirectBits; }
 
   uint32_t words() const { return words_; }
   uint32_t size() const { return size_; }

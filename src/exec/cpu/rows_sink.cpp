@@ -13,8 +13,6 @@ constexpr uint64_t kSlack = 64 * kTileRows;
 
 }  // namespace
 
-RowsSink::RowsSink(const Pipeline& pipeline) : pipeline_(pipeline) {}
-
 // How many rows of a part can be among the result's.
 uint64_t RowsSink::wanted() const {
   if (pipeline_.limit == kAllRows || pipeline_.limit > kAllRows - pipeline_.offset) return kAllRows;
@@ -47,7 +45,7 @@ void RowsSink::add(TileInput& input, uint64_t) {
   for (size_t i = 0; i < steps_.size(); ++i) columns_[i].add_rows(evaluate(steps_[i], input), live_rows_.data(), count);
   rows_ += count;
   if (pipeline_.order.empty() || most == kAllRows || rows_ < most + kSlack) return;
-  const Table best = first_rows(take(), pipeline_.order, most, 0);
+  const Table best = first_rows(take(), pipeline_.order, most, 0, cancel_);
   start();
   for (size_t i = 0; i < columns_.size(); ++i) columns_[i].add_column(best.columns[i]);
   rows_ = best.rows;
@@ -66,7 +64,8 @@ void RowsSink::close() {
   start();
 }
 
-Table RowsSink::finish(const Pipeline& pipeline, const std::vector<std::unique_ptr<TileSink>>& sinks) {
+Table RowsSink::finish(const Pipeline& pipeline, const std::vector<std::unique_ptr<TileSink>>& sinks,
+                       const CancelToken* cancel) {
   std::map<size_t, const Table*> parts;
   for (const auto& sink : sinks) {
     for (const auto& [part, table] : static_cast<const RowsSink&>(*sink).parts_) parts[part] = &table;
@@ -75,11 +74,12 @@ Table RowsSink::finish(const Pipeline& pipeline, const std::vector<std::unique_p
   all.schema.fields = pipeline.output;
   for (const Field& field : pipeline.output) all.columns.push_back(make_column(field));
   for (const auto& [part, table] : parts) {
+    if (cancel != nullptr) cancel->check();
     for (size_t i = 0; i < all.columns.size(); ++i) append_rows(all.columns[i], table->columns[i], 0, table->rows);
     all.rows += table->rows;
   }
   if (pipeline.order.empty() && pipeline.limit == kAllRows && pipeline.offset == 0) return all;
-  return first_rows(std::move(all), pipeline.order, pipeline.limit, pipeline.offset);
+  return first_rows(std::move(all), pipeline.order, pipeline.limit, pipeline.offset, cancel);
 }
 
 }  // namespace basalt::exec

@@ -14,14 +14,16 @@ namespace basalt::exec {
 
 class RowsSink : public TileSink {
  public:
-  explicit RowsSink(const Pipeline& pipeline);
+  // `cancel` may be nullptr.
+  RowsSink(const Pipeline& pipeline, const CancelToken* cancel) : pipeline_(pipeline), cancel_(cancel) {}
 
   bool open(const PartBegin& part) override;
   void add(TileInput& input, uint64_t first_row) override;
   void close() override;
 
   // The rows of all sinks, in the order and within the limit of the pipeline.
-  static Table finish(const Pipeline& pipeline, const std::vector<std::unique_ptr<TileSink>>& sinks);
+  static Table finish(const Pipeline& pipeline, const std::vector<std::unique_ptr<TileSink>>& sinks,
+                      const CancelToken* cancel);
 
  private:
   void start();
@@ -29,6 +31,7 @@ class RowsSink : public TileSink {
   uint64_t wanted() const;
 
   const Pipeline& pipeline_;
+  const CancelToken* cancel_;
   std::vector<Step> steps_;
   std::vector<ColumnBuilder> columns_;
   uint64_t rows_ = 0;

@@ -4,6 +4,7 @@
 
 #include "exec/column_facts.h"
 #include "exec/cpu/group_sink.h"
+#include "exec/cpu/group_table.h"
 #include "exec/cpu/magnitude_sink.h"
 #include "exec/cpu/rows_sink.h"
 #include "exec/cpu/scan_parts.h"
@@ -98,24 +99,35 @@ std::vector<int32_t> find_magnitudes(const Pipeline& stage, const Table* input, 
   return exponents;
 }
 
+// How groups find their states, and why so.
+std::string rung_text(const KeyLayout& keys) {
+  if (keys.words() == 0) return "one group";
+  const std::string bits = std::to_string(keys.bits()) + " bits by the bounds of their columns";
+  if (GroupTable::is_direct(keys.words(), keys.bits())) return "a table by keys: these have " + bits;
+  if (keys.words() == 1) return "a hash table: keys have " + bits;
+  return "a hash table: keys have " + std::to_string(keys.words()) + " words of 64 bits";
+}
+
 Table run_groups(const Pipeline& stage, const Table* input, const RunOptions& options, RunReport& report) {
   const std::vector<Statistics> statistics = column_statistics(stage);
   const StatisticsList stats = list_of(statistics, stage.columns.size());
   const uint64_t rows = input != nullptr ? input->rows : row_count(stage);
   const GroupPlan plan(stage, stats, rows, find_magnitudes(stage, input, stats, options));
+  report.rung = rung_text(plan.keys);
   const Sinks sinks = scan(stage, input, options, report, [&] { return std::make_unique<GroupSink>(plan); });
   GroupSink all(plan);
   GroupSink* first = sinks.empty() ? &all : static_cast<GroupSink*>(sinks.front().get());
-  for (size_t i = 1; i < sinks.size(); ++i) first->merge(static_cast<const GroupSink&>(*sinks[i]));
-  return first->finish();
+  for (size_t i = 1; i < sinks.size(); ++i) first->merge(static_cast<const GroupSink&>(*sinks[i]), options.cancel);
+  return first->finish(options.cancel);
 }
 
 }  // namespace
 
 Table run_stage(const Pipeline& stage, const Table* input, const RunOptions& options, RunReport& report) {
   if (stage.sink == Sink::kGroups) return run_groups(stage, input, options, report);
-  const Sinks sinks = scan(stage, input, options, report, [&] { return std::make_unique<RowsSink>(stage); });
-  return RowsSink::finish(stage, sinks);
+  const Sinks sinks =
+      scan(stage, input, options, report, [&] { return std::make_unique<RowsSink>(stage, options.cancel); });
+  return RowsSink::finish(stage, sinks, options.cancel);
 }
 
 }  // namespace basalt::exec

@@ -33,15 +33,30 @@ Comparison comparison_of(const Column& column) {
   });
 }
 
+// Looks at the token every so many calls.
+class CancelCheck {
+ public:
+  explicit CancelCheck(const CancelToken* cancel) : cancel_(cancel) {}
+  void operator()() {
+    if (cancel_ != nullptr && calls_++ % kCalls == 0) cancel_->check();
+  }
+
+ private:
+  static constexpr uint32_t kCalls = 1 << 16;
+  const CancelToken* cancel_;
+  uint32_t calls_ = 0;
+};
+
 class RowOrder {
  public:
-  RowOrder(const Table& table, const std::vector<SortKey>& order) {
+  RowOrder(const Table& table, const std::vector<SortKey>& order, CancelCheck& cancel) : cancel_(cancel) {
     for (const SortKey& key : order) {
       const Column& column = table.columns.at(key.column);
       keys_.push_back({&column, key, comparison_of(column)});
     }
   }
   bool operator()(uint64_t a, uint64_t b) const {
+    cancel_();
     for (const Key& key : keys_) {
       const bool a_valid = key.column->is_valid(a);
       const bool b_valid = key.column->is_valid(b);
@@ -60,16 +75,20 @@ class RowOrder {
     Comparison compare;
   };
   std::vector<Key> keys_;
+  CancelCheck& cancel_;
 };
 
-Table take_rows(const Table& table, const uint64_t* rows, uint64_t count) {
+Table take_rows(const Table& table, const uint64_t* rows, uint64_t count, CancelCheck& cancel) {
   Table out;
   out.schema = table.schema;
   out.rows = count;
   for (size_t i = 0; i < table.columns.size(); ++i) {
     ColumnBuilder column(table.schema.fields[i]);
     column.reserve(count);
-    for (uint64_t r = 0; r < count; ++r) column.add_row(table.columns[i], rows[r]);
+    for (uint64_t r = 0; r < count; ++r) {
+      cancel();
+      column.add_row(table.columns[i], rows[r]);
+    }
     out.columns.push_back(column.take());
   }
   return out;
@@ -77,20 +96,22 @@ Table take_rows(const Table& table, const uint64_t* rows, uint64_t count) {
 
 }  // namespace
 
-Table first_rows(Table table, const std::vector<SortKey>& order, uint64_t limit, uint64_t offset) {
+Table first_rows(Table table, const std::vector<SortKey>& order, uint64_t limit, uint64_t offset,
+                 const CancelToken* cancel) {
+  CancelCheck check(cancel);
   const uint64_t begin = std::min(offset, table.rows);
   const uint64_t end = begin + std::min(limit, table.rows - begin);
   std::vector<uint64_t> rows(table.rows);
   std::iota(rows.begin(), rows.end(), uint64_t{0});
   if (!order.empty()) {
-    const RowOrder before(table, order);
+    const RowOrder before(table, order, check);
     if (end < table.rows) {
       std::partial_sort(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(end), rows.end(), std::cref(before));
     } else {
       std::sort(rows.begin(), rows.end(), std::cref(before));
     }
   }
-  return take_rows(table, rows.data() + begin, end - begin);
+  return take_rows(table, rows.data() + begin, end - begin, check);
 }
 
 }  // namespace basalt::exec

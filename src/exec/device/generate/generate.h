@@ -200,6 +200,9 @@ struct KernelPlan {
   std::optional<RowsPlan> rows;
 };
 
+// How a kernel keeps what it finds, and the fact that allowed that.
+std::string rung_text(const KernelPlan& plan);
+
 // What a block of one warp can give to readers. Every GPU has 48 KiB of shared memory per block; some of it folds the
 // aggregates.
 constexpr uint32_t kMostScratch = 46 * 1024;
