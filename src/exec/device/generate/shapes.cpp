@@ -41,7 +41,7 @@ bool is_known(const NodeView& node) {
 }
 
 DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known) {
-  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0, known);
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0, known, known != nullptr);
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());
@@ -88,7 +88,7 @@ void read_places(DevicePipeline& device) {
 }  // namespace
 
 DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows) {
-  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, arrays, rows);
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, arrays, rows, nullptr, true);
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());
