@@ -336,17 +336,17 @@ TEST(Generator, PlansTestsOfStringsAndSaysWhyNot) {
   EXPECT_EQ(why_not(like(0, "%7%")), "");
   EXPECT_EQ(why_not(like(2, "%7%")), "");
   EXPECT_EQ(why_not(make_expr(ExprOp::kIsNull, Physical::kU8, {column_expr(1, Physical::kBytes)})), "");
-  EXPECT_NE(why_not(like(1, "%7%")).find("ids of tokens that are encoded as rle"), std::string::npos);
+  EXPECT_EQ(why_not(like(1, "%7%")), "");  // ids of tokens that are encoded as rle: each string is looked at once
   EXPECT_NE(why_not(like(0, std::string(300, 'x'))).find("states"), std::string::npos);
-  EXPECT_NE(why_not(make_expr(ExprOp::kEqual, Physical::kU8,
+  // Strings that are more than tested have numbers.
+  EXPECT_EQ(why_not(make_expr(ExprOp::kEqual, Physical::kU8,
                               {column_expr(0, Physical::kBytes), column_expr(2, Physical::kBytes)})),
             "");
-  // Strings that are more than tested.
   Aggregate smallest;
   smallest.op = AggregateOp::kMin;
   smallest.arg = column_expr(0, Physical::kBytes);
   pipeline.aggregates.push_back(smallest);
-  EXPECT_EQ(why_not(like(0, "%7%")), "strings in an expression");
+  EXPECT_EQ(why_not(like(0, "%7%")), "");
 }
 
 TEST(KernelCache, KeepsCompiledKernelsAndIgnoresDamagedOnes) {

@@ -54,7 +54,7 @@ TEST_F(TextPlans, KeysWithoutADictionaryAreArrays) {
   stage_.keys = {url(), number()};
   stage_.aggregates = {aggregate(AggregateOp::kCountStar)};
   const device::DevicePipeline device = device::to_device(stage_);
-  EXPECT_EQ(device::why_not(device), "");
+  EXPECT_EQ(device::plan_stage(device).reason, "");
   EXPECT_EQ(arrays_in(device), 1u);
   EXPECT_FALSE(device.texts.ordered);
   EXPECT_EQ(device.pipeline.keys[0].type, Physical::kU32);
@@ -70,7 +70,7 @@ TEST_F(TextPlans, DictionariesAreReadByTheirCodes) {
   stage_.keys = {word()};
   stage_.aggregates = {aggregate(AggregateOp::kMax, word()), aggregate(AggregateOp::kCount, word())};
   const device::DevicePipeline device = device::to_device(stage_);
-  EXPECT_EQ(device::why_not(device), "");
+  EXPECT_EQ(device::plan_stage(device).reason, "");
   EXPECT_TRUE(device.texts.empty());
   EXPECT_NE(device.codes[device.pipeline.keys[0].column], nullptr);
   EXPECT_EQ(device.pipeline.aggregates[0].arg.column, device.pipeline.keys[0].column);
@@ -97,7 +97,7 @@ TEST_F(TextPlans, LiteralsHaveNumbersToo) {
   stage_.keys = {choice, equal};
   stage_.aggregates = {aggregate(AggregateOp::kCountStar)};
   const device::DevicePipeline planned = device::to_device(stage_);
-  EXPECT_EQ(device::why_not(planned), "");
+  EXPECT_EQ(device::plan_stage(planned).reason, "");
   EXPECT_EQ(planned.texts.literals, (std::vector<std::string>{"b", "a"}));
   device::TextNumbers known;
   known.count = 1000;
@@ -117,7 +117,7 @@ TEST_F(TextPlans, FunctionsAreArraysOfTheirResults) {
   stage_.keys = {make_expr(ExprOp::kUpper, Physical::kBytes, {part})};
   stage_.aggregates = {aggregate(AggregateOp::kAvg, length), aggregate(AggregateOp::kSum, length)};
   const device::DevicePipeline device = device::to_device(stage_);
-  EXPECT_EQ(device::why_not(device), "");
+  EXPECT_EQ(device::plan_stage(device).reason, "");
   EXPECT_EQ(arrays_in(device), 2u);
   const device::ArrayShape& lengths = *device.arrays[device.pipeline.aggregates[0].arg.column];
   EXPECT_EQ(lengths.type, Physical::kI64);
@@ -134,10 +134,25 @@ TEST_F(TextPlans, FiltersTestStringsAsTheyAreStored) {
                             {make_expr(ExprOp::kLike, Physical::kU8, {url(), bytes_expr("%1%")}),
                              make_expr(ExprOp::kEqual, Physical::kU8, {url(), other_url()})});
   const device::DevicePipeline device = device::to_device(stage_);
-  EXPECT_EQ(device::why_not(device), "");
+  EXPECT_EQ(device::plan_stage(device).reason, "");
   EXPECT_EQ(arrays_in(device), 2u);
   EXPECT_EQ(device.pipeline.filter.args[0].args[0].type, Physical::kBytes);
   EXPECT_EQ(device.pipeline.filter.args[1].args[0].type, Physical::kU32);
+}
+
+// Which rows pass is asked before their strings are numbered.
+TEST_F(TextPlans, NumbersOfRowsThatPassNeedNoColumns) {
+  stage_.sink = Sink::kRows;
+  stage_.has_filter = true;
+  stage_.filter = make_expr(ExprOp::kLike, Physical::kU8, {url(), bytes_expr("%1%")});
+  const device::DevicePipeline device = device::plan_stage(device::to_device(stage_));
+  EXPECT_EQ(device.reason, "");
+  EXPECT_TRUE(device.texts.empty());
+  ASSERT_TRUE(device.sources);
+  EXPECT_TRUE(device.sources->columns.empty());
+  ASSERT_NE(device.plan, nullptr);
+  ASSERT_TRUE(device.plan->rows);
+  EXPECT_NE(device.plan->source.find("writer.put(0, place, static_cast<uint64_t>(first_row"), std::string::npos);
 }
 
 }  // namespace

@@ -205,6 +205,21 @@ TEST(GpuTexts, FiltersLeaveRows) {
   expect_same_rows(groups_by(from, {made.column(1)}), "no row at all");
 }
 
+// Ids of tokens that are encoded as rle have no filter: every distinct string is looked at.
+TEST(GpuTexts, FiltersOfStringsThatCannotBeTestedAsTheyAreStored) {
+  BASALT_NEEDS_GPU();
+  const TextTable made =
+      make_table(25, "strings(packed, tokens(rle, packed, strings))", "strings(packed, plain)", false);
+  Pipeline from = made.subset.pipeline;
+  from.has_filter = true;
+  for (const Expr& filter : {make_expr(ExprOp::kLike, Physical::kU8, {made.column(0), bytes_expr("%/1_%")}),
+                             make_expr(ExprOp::kNotEqual, Physical::kU8, {made.column(0), bytes_expr("")}),
+                             make_expr(ExprOp::kGreater, Physical::kU8, {made.column(0), bytes_expr("http")})}) {
+    from.filter = filter;
+    expect_same_rows(groups_by(from, {made.column(1)}), "a filter");
+  }
+}
+
 TEST(GpuTexts, ChoicesAmongColumnsAndLiterals) {
   BASALT_NEEDS_GPU();
   const TextTable made = make_table(31, "validity(packed, strings(packed, fsst))", "strings(packed, plain)", false);
@@ -293,6 +308,14 @@ TEST(GpuTexts, ManyStringsFitAMemoryThatIsSmall) {
   const Pipeline stage =
       groups_by(subset.pipeline, {column_of(subset, 0)}, {aggregate(AggregateOp::kMin, column_of(subset, 0))});
   expect_same_rows(stage, "many strings");
+  // Only strings of rows that pass have numbers.
+  Pipeline from = subset.pipeline;
+  from.has_filter = true;
+  for (const char* pattern : {"%77%", "%1234", "nothing"}) {
+    from.filter = make_expr(ExprOp::kLike, Physical::kU8, {column_of(subset, 0), bytes_expr(pattern)});
+    expect_same_rows(groups_by(from, {column_of(subset, 0)}, {aggregate(AggregateOp::kMax, column_of(subset, 0))}),
+                     std::string("many strings like ") + pattern);
+  }
   RunOptions options;
   options.device = Device::kCpu;
   const uint64_t expected = run_query({{stage}}, options).rows;

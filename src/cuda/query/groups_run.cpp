@@ -61,6 +61,14 @@ Value extreme_of(const Aggregate& aggregate, const device::GroupResult& result, 
                                       : Value::of_integer(aggregate.arg.type, value);
 }
 
+// Of the row that first(), last() or any_value() kept, if there was one.
+Value kept_value(const Aggregate& aggregate, const device::GroupResult& result, const uint64_t* own) {
+  const Physical type = aggregate.arg.type;
+  if ((own[1] & 1) == 0) return Value::of_null(type);
+  if (is_float(type)) return Value::of_real(type, std::bit_cast<double>(own[2]));
+  if (result.wide) return Value::of_integer(type, wide_integer(own[2], own[3]));
+  return Value::of_integer(type, static_cast<int64_t>(own[2]));
+}
 bool is_text(const Field& field) { return physical_of(field.type) == Physical::kBytes; }
 
 Value finish_aggregate(const Aggregate& aggregate, const device::GroupResult& result, const uint64_t* words) {
@@ -88,12 +96,50 @@ Value finish_aggregate(const Aggregate& aggregate, const device::GroupResult& re
     case AggregateOp::kVarSamp:
     case AggregateOp::kStddevPop:
     case AggregateOp::kStddevSamp: return finish_variance(aggregate.op, result, words);
+    case AggregateOp::kFirst:
+    case AggregateOp::kLast:
+    case AggregateOp::kAnyValue: return kept_value(aggregate, result, own);
     default: break;
   }
   return exec::finish(aggregate, state);
 }
 
 }  // namespace
+
+// A pass before the groups', over the same rows: how large the floats are that will be added.
+std::vector<int32_t> StatementRun::find_magnitudes() {
+  const bool floats = std::ranges::any_of(pipeline_.aggregates, [](const Aggregate& aggregate) {
+    return aggregate.op != AggregateOp::kCountStar && is_float(aggregate.arg.type);
+  });
+  if (pipeline_.sink != Sink::kGroups || !floats) return {};
+  const std::vector<device::ColumnShapes> shapes = device::shapes_of(device_);
+  exec::StatisticsList stats;
+  for (const device::ColumnShapes& shape : shapes) stats.push_back(&shape.stats);
+  const std::vector<size_t> open = device::unmeasured_sums(pipeline_, stats);
+  if (open.empty()) return {};
+  device::DevicePipeline measure = device_;
+  measure.plan = nullptr;
+  measure.pipeline.sink = Sink::kTotals;
+  measure.pipeline.keys.clear();
+  measure.pipeline.aggregates.clear();
+  for (const size_t i : open) {
+    Aggregate largest;
+    largest.op = AggregateOp::kMax;
+    largest.arg = device::finite_size(pipeline_.aggregates[i].arg);
+    measure.pipeline.aggregates.push_back(std::move(largest));
+  }
+  RunReport beside;
+  RunOptions quiet = options_;
+  quiet.progress = nullptr;
+  const std::vector<Value> sizes = StatementRun(backend_, measure, quiet, beside, arrays_).run();
+  report_.kernel_ms += beside.kernel_ms;
+  report_.bytes_transferred += beside.bytes_transferred;
+  std::vector<int32_t> exponents(pipeline_.aggregates.size(), exec::kLeastExponent);
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (!sizes[i].null) exponents[open[i]] = exec::exponent_above(sizes[i].real);
+  }
+  return exponents;
+}
 
 std::vector<uint64_t> StatementRun::first_table_slots() const {
   const device::GroupsPlan& groups = *plan_->groups;

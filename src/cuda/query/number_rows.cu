@@ -48,6 +48,15 @@ template void look_up(const uint32_t*, uint64_t, const uint8_t*, uint64_t, uint8
 template void look_up(const uint32_t*, uint64_t, const uint32_t*, uint64_t, uint32_t*, cudaStream_t);
 template void look_up(const uint32_t*, uint64_t, const int64_t*, uint64_t, int64_t*, cudaStream_t);
 
+DeviceBuffer mark_rows(const uint64_t* numbers, uint64_t count, uint64_t rows, cudaStream_t stream) {
+  DeviceBuffer out = cleared(rows, stream);
+  auto* marks = out.as<uint8_t>();
+  each_row(count, stream, [=] __device__(uint64_t i) {
+    if (numbers[i] < rows) marks[numbers[i]] = 1;
+  });
+  return out;
+}
+
 DeviceBuffer mark_used(const uint32_t* numbers, uint64_t rows, uint64_t count, cudaStream_t stream) {
   DeviceBuffer out = cleared(count, stream);
   auto* used = out.as<uint8_t>();

@@ -25,6 +25,9 @@ void number_rows(const std::vector<RowsToNumber>& chunks, uint32_t* numbers, uin
 template <typename T>
 void look_up(const uint32_t* numbers, uint64_t rows, const T* values, uint64_t count, T* to, cudaStream_t stream);
 
+// A byte for each of `rows` rows, 1 of those whose numbers are listed.
+DeviceBuffer mark_rows(const uint64_t* numbers, uint64_t count, uint64_t rows, cudaStream_t stream);
+
 // Which of `count` numbers some row has: a byte for each. Numbers beyond are ignored.
 DeviceBuffer mark_used(const uint32_t* numbers, uint64_t rows, uint64_t count, cudaStream_t stream);
 

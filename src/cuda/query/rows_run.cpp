@@ -277,6 +277,13 @@ DeviceTable StatementRun::run_rows_to_device(const Pipeline& given, const Device
   return table;
 }
 
+DeviceBuffer StatementRun::run_row_numbers(uint64_t& rows) {
+  run();
+  RowArrays found = finish_rows();
+  rows = found.rows;
+  return std::move(found.numbers);
+}
+
 Table StatementRun::run_rows(const Pipeline& given) {
   const device::RowsSources& sources = *device_.sources;
   ThreadPool& threads = backend_.threads(options_.threads);

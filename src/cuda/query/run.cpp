@@ -126,7 +126,7 @@ void StatementRun::put_array(size_t column, const WorkChunk& chunk, std::vector<
 std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const {
   std::vector<uint64_t> words(plan_->slot_words, 0);
   words[0] = chunk.rows;
-  if (plan_->rows) words[plan_->rows->first_row_at] = chunk.first_row;
+  if (plan_->first_row_at != 0) words[plan_->first_row_at] = chunk.first_row;
   for (size_t i = 0; i < columns.size(); ++i) {
     const device::ColumnPlan& plan = plan_->columns[i];
     if (is_array(i)) {
@@ -357,8 +357,9 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
 }
 
 void StatementRun::make_kernel() {
-  own_plan_ =
-      device_.plan != nullptr ? device_.plan : std::make_shared<device::KernelPlan>(device::plan_kernel(device_));
+  const std::vector<int32_t> magnitudes = find_magnitudes();
+  const bool planned = device_.plan != nullptr && magnitudes.empty();
+  own_plan_ = planned ? device_.plan : std::make_shared<device::KernelPlan>(device::plan_kernel(device_, magnitudes));
   plan_ = own_plan_.get();
   bool fresh = false;
   kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);

@@ -63,6 +63,8 @@ class StatementRun {
   // Of a sink of rows, as it was given; `input`: where its columns are arrays, the table that has them.
   Table run_rows(const Pipeline& given);
   DeviceTable run_rows_to_device(const Pipeline& given, const DeviceTable* input);
+  // Of a sink of rows that keeps nothing but their numbers: these, uint64, of `rows`.
+  DeviceBuffer run_row_numbers(uint64_t& rows);
 
  private:
   std::string statement_key() const;
@@ -89,6 +91,7 @@ class StatementRun {
     std::vector<std::unique_ptr<DeviceBlock>> tables;  // of hash tables, as many as table_slots_
     std::unique_ptr<DeviceBlock> full;                 // for each table, whether it was too small
   };
+  std::vector<int32_t> find_magnitudes();
   std::vector<uint64_t> first_table_slots() const;
   std::vector<uint64_t> larger_tables(const std::vector<bool>& small) const;
   std::vector<uint64_t> key_table_bytes() const;

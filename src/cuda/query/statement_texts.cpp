@@ -16,6 +16,8 @@ namespace {
 // What decoding and numbering take beside the text, for each row: places, hashes, a table twice as large.
 constexpr uint64_t kBytesPerRow = 80;
 constexpr uint64_t kLeastBatch = 64ull << 20;
+// Of fewer rows all are numbered, without asking the filter first.
+constexpr uint64_t kFewRowsToNumber = 1 << 16;
 
 bool has_nulls(const Pipeline& pipeline, uint32_t field_id) {
   return std::ranges::any_of(pipeline.files, [&](const auto& file) {
@@ -23,6 +25,25 @@ bool has_nulls(const Pipeline& pipeline, uint32_t field_id) {
     return std::ranges::any_of(chunks, [](const ColumnChunkInfo& info) { return info.nodes[0].codec->holds_nulls(); });
   });
 }
+
+// Adds what the device did while it lived to the time of kernels.
+class TimedWork {
+ public:
+  TimedWork(RunReport& report, cudaStream_t stream) : report_(report), stream_(stream) { begin_.record(stream); }
+  ~TimedWork() {
+    float ms = 0;
+    const bool ended = cudaEventRecord(end_, stream_) == cudaSuccess && cudaEventSynchronize(end_) == cudaSuccess;
+    if (ended && cudaEventElapsedTime(&ms, begin_, end_) == cudaSuccess) report_.kernel_ms += ms;
+  }
+  TimedWork(const TimedWork&) = delete;
+  TimedWork& operator=(const TimedWork&) = delete;
+
+ private:
+  RunReport& report_;
+  cudaStream_t stream_;
+  Event begin_;
+  Event end_;
+};
 
 std::shared_ptr<const DeviceTexts> as_device_texts(DeviceStrings strings) {
   auto out = std::make_shared<DeviceTexts>();
@@ -34,11 +55,12 @@ std::shared_ptr<const DeviceTexts> as_device_texts(DeviceStrings strings) {
 
 }  // namespace
 
-TextsRun::TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const RunOptions& options,
-                   RunReport& report)
+TextsRun::TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const Pipeline& given,
+                   const RunOptions& options, RunReport& report)
     : backend_(backend),
       device_(device),
       pipeline_(device.pipeline),
+      given_(given),
       options_(options),
       report_(report),
       stream_(backend.compute_),
@@ -73,6 +95,28 @@ void TextsRun::place_chunks() {
       rows_ += uint64_t{tile_count(rows)} * kTileRows;
     }
   }
+}
+
+// Which rows pass the filter, where that needs no numbers of strings: only their strings are looked at. Telling strings
+// apart and putting them in order costs more than asking the filter twice.
+void TextsRun::find_wanted() {
+  if (!given_.has_filter || rows_ < kFewRowsToNumber || places_.empty()) return;
+  Pipeline rows;
+  rows.files = given_.files;
+  rows.columns = given_.columns;
+  rows.has_filter = true;
+  rows.filter = given_.filter;
+  rows.sink = Sink::kRows;
+  const std::shared_ptr<const device::DevicePipeline> stage = backend_.stages_.get(rows);
+  if (!stage->reason.empty() || !stage->texts.empty()) return;
+  device::DevicePipeline numbers = *stage;
+  numbers.sources->late = true;  // nothing but numbers
+  RunReport report;
+  uint64_t count = 0;
+  const DeviceBuffer passed = StatementRun(backend_, numbers, options_, report).run_row_numbers(count);
+  wanted_ = mark_rows(passed.as<uint64_t>(), count, rows_, stream_);
+  report_.bytes_transferred += report.bytes_transferred;
+  report_.kernel_ms += report.kernel_ms;
 }
 
 // The chunks of a column on the device, loaded where they are not there yet.
@@ -139,6 +183,7 @@ std::vector<TextChunk> TextsRun::load(const std::vector<Place>& places, uint32_t
 
 void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) {
   const std::vector<TextChunk> chunks = load(places, column.field_id);
+  const TimedWork timed(report_, stream_);
   const DecodedTexts decoded = decode_texts(chunks, backend_.modules_, stream_);
   std::vector<TextPool::List> lists;
   std::vector<uint64_t> firsts;
@@ -147,6 +192,11 @@ void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) 
     lists.push_back({list.at, list.count});
     firsts.push_back(texts);
     texts += list.count;
+  }
+  // Texts that are a chunk's rows; entries of dictionaries are few.
+  for (size_t i = 0; i < places.size() && wanted_.data() != nullptr; ++i) {
+    const TextRows& chunk = decoded.chunks[i];
+    if (chunk.codes == nullptr) lists[chunk.texts].wanted = wanted_.as<uint8_t>() + places[i].first_row;
   }
   const DeviceBuffer numbers = pool_.intern(lists);
   std::vector<RowsToNumber> rows;
@@ -209,10 +259,13 @@ ArrayAddresses TextsRun::measured(uint32_t field_id) {
   return out;
 }
 
+const TextsRun::Numbered* TextsRun::find_numbered(uint32_t field_id) const {
+  const auto found = std::ranges::find(columns_, field_id, &Numbered::field_id);
+  return found == columns_.end() ? nullptr : &*found;
+}
+
 const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
-  for (const Numbered& column : columns_) {
-    if (column.field_id == field_id) return column;
-  }
+  if (const Numbered* known = find_numbered(field_id)) return *known;
   Numbered column;
   column.field_id = field_id;
   // Rows of chunks that statistics rule out, and behind the end of chunks, have a number that no string has.
@@ -226,78 +279,76 @@ const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
   return columns_.back();
 }
 
-// Numbers and results of functions by row, for every column of the pipeline that asks for them.
-void TextsRun::finish_arrays() {
+// Results of functions for each distinct string. Those that are strings become part of the pool, too.
+void TextsRun::evaluate_functions() {
   const std::vector<std::optional<device::TextArray>>& arrays = device_.texts.arrays;
-  const uint64_t distinct = pool_.count();
-  // Results that are strings become part of the pool, too; all are there before it is put in order.
-  std::vector<DeviceBuffer> result_numbers(arrays.size());
-  std::vector<DeviceBuffer> result_values(arrays.size());
+  distinct_ = pool_.count();
+  results_.resize(arrays.size());
   for (size_t i = 0; i < arrays.size(); ++i) {
     if (!arrays[i] || arrays[i]->function.op == ExprOp::kColumn || is_stored_length(*arrays[i])) continue;
     // Strings of other columns are none of its business: the device may not know what it does with them.
-    const Numbered& column = numbered(arrays[i]->field_id);
-    const DeviceBuffer used = mark_used(column.numbers.as<uint32_t>(), rows_, distinct, stream_);
-    TextResults results = evaluate_texts(arrays[i]->function, pool_.texts(), distinct, used.as<uint8_t>(), stream_);
-    result_values[i] = std::move(results.values);
-    if (arrays[i]->function.type != Physical::kBytes) continue;
-    result_numbers[i] = pool_.intern(
-        {{{results.strings.bytes.as<uint64_t>(), results.strings.offsets.as<int64_t>(), 0}, results.strings.count}});
+    const auto* numbers = numbered(arrays[i]->field_id).numbers.as<uint32_t>();
+    const DeviceBuffer used = mark_used(numbers, rows_, distinct_, stream_);
+    TextResults results = evaluate_texts(arrays[i]->function, pool_.texts(), distinct_, used.as<uint8_t>(), stream_);
+    if (arrays[i]->function.type == Physical::kBytes) {
+      const DeviceStrings& made = results.strings;
+      results_[i] = pool_.intern({{{made.bytes.as<uint64_t>(), made.offsets.as<int64_t>(), 0}, made.count}});
+    } else {
+      results_[i] = std::move(results.values);
+    }
   }
+}
+
+// The pool as it leaves, in the order of its strings where that is asked for: then numbers become ranks.
+void TextsRun::finish_pool() {
   out_.numbers.count = pool_.count();
   for (uint32_t i = 0; i < device_.texts.literals.size(); ++i) out_.numbers.literals.push_back(i);
-  DeviceBuffer ranks;
-  DeviceStrings texts;
-  if (device_.texts.ordered) {
-    TextOrder order = order_texts(pool_.texts(), pool_.count(), stream_);
-    texts = gather_strings(pool_.texts(), order.numbers.as<uint32_t>(), pool_.count(), stream_);
-    ranks = std::move(order.ranks);
-    const Buffer of_literals = download(ranks, out_.numbers.literals.size() * sizeof(uint32_t), stream_);
-    std::ranges::copy(of_literals.span<uint32_t>(), out_.numbers.literals.begin());
-  } else {
-    texts = pool_.take();
+  if (!device_.texts.ordered) {
+    out_.texts = as_device_texts(pool_.take());
+    return;
   }
-  const uint64_t count = texts.count;
-  const auto take_array = [&](DeviceBuffer values, const Numbered& column) {
-    ArrayAddresses addresses;
-    addresses.values = reinterpret_cast<uint64_t>(values.data());
-    addresses.validity = reinterpret_cast<uint64_t>(column.validity.data());
+  TextOrder order = order_texts(pool_.texts(), pool_.count(), stream_);
+  out_.texts = as_device_texts(gather_strings(pool_.texts(), order.numbers.as<uint32_t>(), pool_.count(), stream_));
+  ranks_ = std::move(order.ranks);
+  const Buffer of_literals = download(ranks_, out_.numbers.literals.size() * sizeof(uint32_t), stream_);
+  std::ranges::copy(of_literals.span<uint32_t>(), out_.numbers.literals.begin());
+}
+
+// values[number] of each row.
+template <typename T>
+DeviceBuffer TextsRun::by_row(const uint32_t* numbers, const DeviceBuffer& values, uint64_t count) const {
+  DeviceBuffer to(rows_ * sizeof(T), stream_);
+  look_up(numbers, rows_, values.as<T>(), count, to.as<T>(), stream_);
+  return to;
+}
+
+// Numbers or results by row; nothing: the numbers that the column has.
+DeviceBuffer TextsRun::array_of(size_t place) const {
+  const Expr& function = device_.texts.arrays[place]->function;
+  const auto* numbers = find_numbered(device_.texts.arrays[place]->field_id)->numbers.as<uint32_t>();
+  if (function.type == Physical::kU8) return by_row<uint8_t>(numbers, results_[place], distinct_);
+  if (function.type != Physical::kBytes) return by_row<int64_t>(numbers, results_[place], distinct_);
+  const bool is_column = function.op == ExprOp::kColumn;
+  DeviceBuffer own = is_column ? DeviceBuffer() : by_row<uint32_t>(numbers, results_[place], distinct_);
+  if (ranks_.data() == nullptr) return own;
+  return by_row<uint32_t>(is_column ? numbers : own.as<uint32_t>(), ranks_, out_.numbers.count);
+}
+
+// Of every column of the pipeline that asks for numbers or results; lengths come later.
+void TextsRun::finish_arrays() {
+  const TimedWork timed(report_, stream_);
+  evaluate_functions();
+  finish_pool();
+  out_.arrays.resize(device_.texts.arrays.size());
+  for (size_t i = 0; i < out_.arrays.size(); ++i) {
+    const std::optional<device::TextArray>& array = device_.texts.arrays[i];
+    if (!array || is_stored_length(*array)) continue;
+    const Numbered& column = *find_numbered(array->field_id);
+    DeviceBuffer values = array_of(i);
+    const void* data = values.data() == nullptr ? column.numbers.data() : values.data();
+    out_.arrays[i] = {reinterpret_cast<uint64_t>(data), reinterpret_cast<uint64_t>(column.validity.data())};
     out_.memory.push_back(std::move(values));
-    return addresses;
-  };
-  out_.arrays.resize(arrays.size());
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    if (!arrays[i]) continue;
-    if (is_stored_length(*arrays[i])) {
-      out_.arrays[i] = measured(arrays[i]->field_id);
-      continue;
-    }
-    const Numbered& column = numbered(arrays[i]->field_id);
-    const auto* numbers = column.numbers.as<uint32_t>();
-    const auto map = [&]<typename T>(const uint32_t* from, const DeviceBuffer& values, uint64_t known, T) {
-      DeviceBuffer to(rows_ * sizeof(T), stream_);
-      look_up(from, rows_, values.as<T>(), known, to.template as<T>(), stream_);
-      return to;
-    };
-    DeviceBuffer result;
-    if (arrays[i]->function.type == Physical::kU8) {
-      result = map(numbers, result_values[i], distinct, uint8_t{});
-    } else if (arrays[i]->function.type != Physical::kBytes) {
-      result = map(numbers, result_values[i], distinct, int64_t{});
-    } else {
-      const bool is_column = arrays[i]->function.op == ExprOp::kColumn;
-      if (!is_column) result = map(numbers, result_numbers[i], distinct, uint32_t{});
-      const uint32_t* own = is_column ? numbers : result.as<uint32_t>();
-      if (ranks.data() != nullptr) {
-        result = map(own, ranks, count, uint32_t{});
-      } else if (is_column) {  // as they are
-        out_.arrays[i] = {reinterpret_cast<uint64_t>(numbers), reinterpret_cast<uint64_t>(column.validity.data())};
-        continue;
-      }
-    }
-    out_.arrays[i] = take_array(std::move(result), column);
   }
-  out_.texts = as_device_texts(std::move(texts));
 }
 
 StatementTexts TextsRun::run() {
@@ -306,10 +357,16 @@ StatementTexts TextsRun::run() {
   limit_ = backend_.memory_limit(options_);
   place_chunks();
   pool_.add_literals(device_.texts.literals);
+  const auto is_numbered = [&](const auto& array) { return array && !is_stored_length(*array); };
+  if (std::ranges::any_of(device_.texts.arrays, is_numbered)) find_wanted();
   for (const std::optional<device::TextArray>& array : device_.texts.arrays) {
-    if (array && !is_stored_length(*array)) numbered(array->field_id);
+    if (is_numbered(array)) numbered(array->field_id);
   }
   finish_arrays();
+  for (size_t i = 0; i < out_.arrays.size(); ++i) {
+    const std::optional<device::TextArray>& array = device_.texts.arrays[i];
+    if (array && is_stored_length(*array)) out_.arrays[i] = measured(array->field_id);
+  }
   for (Numbered& column : columns_) {
     out_.memory.push_back(std::move(column.numbers));
     out_.memory.push_back(std::move(column.validity));
@@ -323,7 +380,7 @@ NumberedPipeline number_texts(CudaBackend& backend, std::shared_ptr<const device
   out.device = std::move(stage);
   if (!out.device->reason.empty()) throw Error(ErrorCode::kUnsupported, out.device->reason);
   if (out.device->texts.empty()) return out;
-  out.texts = TextsRun(backend, *out.device, options, report).run();
+  out.texts = TextsRun(backend, *out.device, pipeline, options, report).run();
   out.device = std::make_shared<const device::DevicePipeline>(device::to_device(pipeline, &out.texts.numbers));
   return out;
 }

@@ -38,7 +38,9 @@ Value text_of(const NumberedPipeline& pipeline, const Expr& expr, const Value& n
 
 class TextsRun {
  public:
-  TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const RunOptions& options, RunReport& report);
+  // `given`: the pipeline with its strings.
+  TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const Pipeline& given, const RunOptions& options,
+           RunReport& report);
   StatementTexts run();
 
  private:
@@ -56,7 +58,9 @@ class TextsRun {
   };
 
   void place_chunks();
+  void find_wanted();
   bool may_match(const File& file, uint32_t chunk) const;
+  const Numbered* find_numbered(uint32_t field_id) const;
   const Numbered& numbered(uint32_t field_id);
   void number_batch(const std::vector<Place>& places, Numbered& column);
   // Calls f with lists of chunks of a column that are worked on together.
@@ -64,11 +68,17 @@ class TextsRun {
   bool is_stored_length(const device::TextArray& array) const;
   ArrayAddresses measured(uint32_t field_id);
   std::vector<TextChunk> load(const std::vector<Place>& places, uint32_t field_id);
+  void evaluate_functions();
+  void finish_pool();
+  template <typename T>
+  DeviceBuffer by_row(const uint32_t* numbers, const DeviceBuffer& values, uint64_t count) const;
+  DeviceBuffer array_of(size_t place) const;
   void finish_arrays();
 
   CudaBackend& backend_;
   const device::DevicePipeline& device_;
   const Pipeline& pipeline_;
+  const Pipeline& given_;
   const RunOptions& options_;
   RunReport& report_;
   cudaStream_t stream_;
@@ -76,8 +86,12 @@ class TextsRun {
   uint64_t limit_ = 0;
   uint64_t rows_ = 0;  // of arrays
   std::vector<Place> places_;
+  DeviceBuffer wanted_;  // a byte for each row, 1: it passes the filter; nothing: all rows count
   std::vector<Numbered> columns_;
   TextPool pool_;
+  uint64_t distinct_ = 0;              // strings of columns and literals: the first of the pool
+  std::vector<DeviceBuffer> results_;  // of functions, by column of the pipeline: values or numbers of each string
+  DeviceBuffer ranks_;                 // of numbers, where these must be in order
   StatementTexts out_;
 };
 

@@ -18,10 +18,12 @@ namespace {
 struct PlacedList {
   strings::Texts at;
   uint64_t count;
+  const uint8_t* wanted;
   uint64_t first;  // among all strings that are asked for
 };
 
 constexpr uint64_t kMostNumbers = 0xFFFFFFF0u;
+constexpr uint32_t kNoNumber = 0xFFFFFFFFu;  // of strings that nobody wants
 
 // A row of blocks for each list.
 __global__ __launch_bounds__(kThreads) void hash_kernel(const PlacedList* lists, TextPlace* places, uint64_t* hashes) {
@@ -29,11 +31,12 @@ __global__ __launch_bounds__(kThreads) void hash_kernel(const PlacedList* lists,
   const uint64_t blocks_of_list = (list.count + kThreads - 1) / kThreads;
   for (uint64_t block = blockIdx.x; block < blocks_of_list; block += gridDim.x) {
     const uint64_t i = block * kThreads + threadIdx.x;
-    const bool active = i < list.count;
+    const bool active = i < list.count && (list.wanted == nullptr || list.wanted[i] != 0);
     const strings::Text text = active ? list.at.at(i) : strings::no_text();
     const uint64_t hash = strings::hash_text(text);
-    if (!active) continue;
-    places[list.first + i] = {reinterpret_cast<uint64_t>(list.at.bytes(i)), text.length};
+    if (i >= list.count) continue;
+    places[list.first + i] = active ? TextPlace{reinterpret_cast<uint64_t>(list.at.bytes(i)), text.length}
+                                    : TextPlace{0, TextPlace::kNoText};
     hashes[list.first + i] = hash;
   }
 }
@@ -41,10 +44,10 @@ __global__ __launch_bounds__(kThreads) void hash_kernel(const PlacedList* lists,
 __global__ __launch_bounds__(kThreads) void insert_kernel(TextTable table, NumberedTexts texts, const uint64_t* hashes,
                                                           uint64_t asked, uint32_t* found) {
   const uint64_t i = uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  const bool active = i < asked;
+  const bool active = i < asked && texts.added[i].length != TextPlace::kNoText;
   const uint32_t number = static_cast<uint32_t>(texts.pool_count + i);
   const uint32_t same = find_or_add(table, texts, active ? hashes[i] : 0, number, active);
-  if (active) found[i] = same;
+  if (i < asked) found[i] = active ? same : kNoNumber;
 }
 
 // The first strings of their kind: how many of them lie before each string, and how many bytes they have.
@@ -127,7 +130,11 @@ DeviceBuffer append(const Asked& strings, DeviceStrings& texts, DeviceBuffer& te
   auto* renumbered = numbers.as<uint32_t>();
   each_row(asked, stream, [=] __device__(uint64_t i) {
     const uint32_t same = number[i];
-    renumbered[i] = same < known ? same : static_cast<uint32_t>(known + before[same - known].texts - 1);
+    if (same == kNoNumber) {
+      renumbered[i] = 0;
+    } else {
+      renumbered[i] = same < known ? same : static_cast<uint32_t>(known + before[same - known].texts - 1);
+    }
   });
   return numbers;
 }
@@ -153,7 +160,7 @@ DeviceBuffer TextPool::intern(const std::vector<List>& lists) {
   uint64_t asked = 0;
   uint64_t longest = 0;
   for (const List& list : lists) {
-    placed.push_back({list.at, list.count, asked});
+    placed.push_back({list.at, list.count, list.wanted, asked});
     asked += list.count;
     longest = std::max(longest, list.count);
   }

@@ -19,6 +19,7 @@ class TextPool {
   struct List {
     strings::Texts at{};
     uint64_t count = 0;
+    const uint8_t* wanted = nullptr;  // a byte for each, 0: it gets any number; nullptr: all are wanted
   };
 
   // Numbers of all strings of the lists, list after list: uint32. Strings that are not in the pool yet are copied into

@@ -9,7 +9,9 @@ namespace basalt::cuda {
 // A string somewhere on the device. The words that its bytes lie in can be read, and one behind them.
 struct TextPlace {
   uint64_t address;
-  uint64_t length;
+  uint64_t length;  // kNoText: there is none
+
+  static constexpr uint64_t kNoText = ~uint64_t{0};
 
   BASALT_HD strings::Text text() const {
     return {reinterpret_cast<const uint64_t*>(address & ~uint64_t{7}), length, static_cast<uint32_t>(address % 8 * 8)};

@@ -120,7 +120,7 @@ const char* to_string(GroupRung rung);
 struct GroupResult {
   uint32_t count_word = 0;      // rows that took part
   uint32_t word = 0;            // of a sum or an extreme; of a record its guard
-  bool wide = false;            // a sum of two words; an extreme of two, which is a record
+  bool wide = false;            // a sum or a value of two words; extremes of two are records
   int32_t fraction = 0;         // sums of floats: of two words, then one of specials
   int32_t square_fraction = 0;  // variances: of the sum of squares, two words more
 };
@@ -167,7 +167,6 @@ struct RowsPlan {
   std::vector<OrderPart> order;
   std::vector<uint32_t> word_bits;  // that words of the order use
   std::vector<bool> nullable;       // by column
-  uint32_t first_row_at = 0;        // word of a slot: the number of its chunk's first row
 
   uint32_t words() const { return static_cast<uint32_t>(word_bits.size()); }
   static constexpr uint32_t kNumbers = 0;
@@ -186,6 +185,7 @@ struct KernelPlan {
   uint32_t slot_words = 1;
   uint32_t tile_sums = 0;
   uint32_t scratch_bytes = 0;  // of shared memory, for each warp
+  uint32_t first_row_at = 0;   // word of the slot: the number of the chunk's first row; 0: nobody asks
   std::optional<GroupsPlan> groups;
   std::optional<RowsPlan> rows;
 };
@@ -200,11 +200,18 @@ constexpr uint32_t kMostScratch = 46 * 1024;
 // Adds the plan of the kernel or, where none can be generated, the reason in a few words.
 DevicePipeline plan_stage(DevicePipeline device);
 inline std::string why_not(const Pipeline& pipeline) { return plan_stage(to_device(pipeline)).reason; }
-// `rows`: at most so many are read.
-KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows);
-inline KernelPlan plan_kernel(const DevicePipeline& device) {
-  return plan_kernel(device.pipeline, shapes_of(device), device.rows);
+// `rows`: at most so many are read. `magnitudes`: for each aggregate the exponent above its floats, where
+// unmeasured_sums() asks for it; without them the source is the same, but not the literals.
+KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows,
+                       const std::vector<int32_t>& magnitudes = {});
+inline KernelPlan plan_kernel(const DevicePipeline& device, const std::vector<int32_t>& magnitudes = {}) {
+  return plan_kernel(device.pipeline, shapes_of(device), device.rows, magnitudes);
 }
+
+// Aggregates of groups that add floats whose size statistics do not say: it must be known before the first is added.
+std::vector<size_t> unmeasured_sums(const Pipeline& pipeline, const exec::StatisticsList& stats);
+// The size of a float, NULL where it is not finite.
+Expr finite_size(const Expr& value);
 
 // Source of a kernel `basalt_decode` that writes all rows of one fixed-width array: parameters (descriptor, rows, out,
 // flags). `value_type` is the unsigned type that the reader yields.
@@ -227,6 +234,8 @@ std::string codec_includes(const std::vector<DeviceType>& types);
 
 // The view that describes a chunk's array without its bytes: enough for device_reader() and for descriptors.
 NodeView shape_of(const ColumnChunkInfo& chunk);
+// Whether this build knows every codec of the tree.
+bool is_known(const NodeView& node);
 uint32_t descriptor_words(const NodeView& node);
 // Appends the node's words in preorder; stream s of the whole tree, counted in preorder, lies at addresses[s].
 void append_descriptor(const NodeView& node, const std::vector<uint64_t>& addresses, size_t& next_stream,

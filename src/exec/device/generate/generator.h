@@ -46,7 +46,8 @@ struct AggregateStep {
 
 class Generator {
  public:
-  Generator(const Pipeline& pipeline, uint64_t rows) : pipeline_(pipeline), row_count_(rows) {}
+  Generator(const Pipeline& pipeline, uint64_t rows, const std::vector<int32_t>& magnitudes)
+      : pipeline_(pipeline), row_count_(rows), magnitudes_(magnitudes) {}
   KernelPlan generate(const std::vector<ColumnShapes>& columns);
 
  private:
@@ -128,6 +129,8 @@ class Generator {
   std::string sum_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg);
   std::string extreme_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg);
   std::string variance_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg);
+  std::string place_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg);
+  int32_t exponent_of(const Aggregate& aggregate) const;
   uint32_t add_words(const std::vector<const char*>& kinds);
   std::string groups_types() const;
   // Rows (rows.cpp): the words they are ordered by, the step that leaves the first of them, and the one that writes.
@@ -174,6 +177,7 @@ class Generator {
 
   const Pipeline& pipeline_;
   uint64_t row_count_;  // at most so many are read
+  const std::vector<int32_t>& magnitudes_;
   KernelPlan plan_;
   exec::StatisticsList list_;
   std::vector<exec::Lane> lanes_;

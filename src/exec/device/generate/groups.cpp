@@ -1,6 +1,7 @@
 // Groups in generated kernels: which rung their states are kept on, and the step that adds a tile's rows to them.
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "exec/column_facts.h"
 #include "exec/device/generate/generator.h"
@@ -35,6 +36,12 @@ bool is_extreme(AggregateOp op) { return op == AggregateOp::kMin || op == Aggreg
 
 bool is_variance(AggregateOp op) { return op >= AggregateOp::kVarPop; }
 
+bool is_place(AggregateOp op) {
+  return op == AggregateOp::kFirst || op == AggregateOp::kLast || op == AggregateOp::kAnyValue;
+}
+
+bool takes_nulls(AggregateOp op) { return op == AggregateOp::kFirst || op == AggregateOp::kLast; }
+
 // Whether each value of a group counts once. Minima and maxima do not care.
 bool is_distinct(const Aggregate& aggregate) {
   return aggregate.distinct && aggregate.op != AggregateOp::kCountStar && !is_extreme(aggregate.op);
@@ -49,7 +56,7 @@ bool counts_rows(const Aggregate& aggregate) {
 // Whether two aggregates are given the same value by the same rows.
 bool takes_the_same(const Aggregate& a, const Aggregate& b) {
   if (counts_rows(a) || counts_rows(b) || a.filter.has_value() != b.filter.has_value()) return false;
-  if (is_distinct(a) != is_distinct(b)) return false;
+  if (is_distinct(a) != is_distinct(b) || takes_nulls(a.op) != takes_nulls(b.op)) return false;
   return exec::same_expression(a.arg, b.arg) && (!a.filter || exec::same_expression(*a.filter, *b.filter));
 }
 
@@ -85,23 +92,50 @@ const char* to_string(GroupRung rung) {
 std::string why_no_groups(const Pipeline& pipeline, const exec::StatisticsList& stats, uint64_t rows) {
   size_t distinct = 0;
   for (const Aggregate& aggregate : pipeline.aggregates) {
-    const AggregateOp op = aggregate.op;
-    if (op == AggregateOp::kFirst || op == AggregateOp::kLast || op == AggregateOp::kAnyValue) {
-      return "the first or last value of a group";
-    }
+    if (aggregate.distinct && is_place(aggregate.op)) return "DISTINCT in first(), last() or any_value()";
     distinct += is_distinct(aggregate) ? 1 : 0;
     if (counts_rows(aggregate)) continue;
     if (aggregate.arg.type == Physical::kBytes) return "an aggregate of strings";
-    if (is_float(aggregate.arg.type)) {
-      if ((adds(op) || is_variance(op)) && !exec::float_exponent(aggregate.arg, stats)) {
-        return "a sum of floats whose size statistics do not say";
-      }
-    } else if (adds(op) && !exec::sum_fits(exec::prepare(aggregate.arg, stats).range, rows, 126)) {
-      return "a sum that may leave 128 bits";
-    }
+    if (!adds(aggregate.op) || is_float(aggregate.arg.type)) continue;
+    if (!exec::sum_fits(exec::prepare(aggregate.arg, stats).range, rows, 126)) return "a sum that may leave 128 bits";
   }
   if (distinct > kMaxDistinct) return "more than " + std::to_string(kMaxDistinct) + " DISTINCT aggregates";
   return {};
+}
+
+std::vector<size_t> unmeasured_sums(const Pipeline& pipeline, const exec::StatisticsList& stats) {
+  std::vector<size_t> out;
+  for (size_t i = 0; pipeline.sink == Sink::kGroups && i < pipeline.aggregates.size(); ++i) {
+    const Aggregate& aggregate = pipeline.aggregates[i];
+    if (!adds(aggregate.op) && !is_variance(aggregate.op)) continue;
+    if (is_float(aggregate.arg.type) && !exec::float_exponent(aggregate.arg, stats)) out.push_back(i);
+  }
+  return out;
+}
+
+Expr finite_size(const Expr& value) {
+  const auto call = [](ExprOp op, Physical type, std::vector<Expr> args) {
+    Expr expr;
+    expr.op = op;
+    expr.type = type;
+    expr.args = std::move(args);
+    return expr;
+  };
+  Expr largest = call(ExprOp::kLiteral, value.type, {});
+  largest.literal =
+      Value::of_real(value.type, value.type == Physical::kF32 ? static_cast<double>(std::numeric_limits<float>::max())
+                                                              : std::numeric_limits<double>::max());
+  Expr none = call(ExprOp::kLiteral, value.type, {});
+  none.literal = Value::of_null(value.type);
+  const Expr size = call(ExprOp::kAbs, value.type, {value});
+  return call(ExprOp::kCase, value.type,
+              {call(ExprOp::kLessEqual, Physical::kU8, {size, std::move(largest)}), size, std::move(none)});
+}
+
+int32_t Generator::exponent_of(const Aggregate& aggregate) const {
+  if (const auto known = exec::float_exponent(aggregate.arg, list_)) return *known;
+  const auto index = static_cast<size_t>(&aggregate - pipeline_.aggregates.data());
+  return magnitudes_.empty() ? exec::kLeastExponent : magnitudes_[index];
 }
 
 uint32_t Generator::add_words(const std::vector<const char*>& kinds) {
@@ -231,7 +265,7 @@ Generator::GroupArgument Generator::group_argument(const Aggregate& aggregate, R
     arg.value = rows.value(prepared);
     arg.range = prepared.range;
   }
-  arg.condition = both(arg.condition, arg.value.valid);
+  if (!takes_nulls(aggregate.op)) arg.condition = both(arg.condition, arg.value.valid);
   return arg;
 }
 
@@ -299,7 +333,7 @@ std::string Generator::sum_text(GroupResult& result, const Aggregate& aggregate,
   if (is_float(aggregate.arg.type)) {
     result.wide = true;
     result.word = add_words({"kAddLow", "kAddHigh", "kMark"});
-    result.fraction = exec::fraction_bits(*exec::float_exponent(aggregate.arg, list_), rows);
+    result.fraction = exec::fraction_bits(exponent_of(aggregate), rows);
     return "add_float(group, " + std::to_string(result.word) + ", static_cast<double>(" + arg.value.value + "), " +
            literal_number(literals_, result.fraction, "int32_t") + ");";
   }
@@ -311,7 +345,7 @@ std::string Generator::sum_text(GroupResult& result, const Aggregate& aggregate,
 
 std::string Generator::variance_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg) {
   const uint64_t rows = row_count_;
-  const int32_t exponent = *exec::float_exponent(aggregate.arg, list_);
+  const int32_t exponent = exponent_of(aggregate);
   result.word = add_words({"kAddLow", "kAddHigh", "kMark", "kAddLow", "kAddHigh"});
   result.fraction = exec::fraction_bits(exponent, rows);
   result.square_fraction = exec::fraction_bits(2 * exponent, rows);
@@ -334,6 +368,26 @@ std::string Generator::extreme_text(GroupResult& result, const Aggregate& aggreg
   return "group.most(" + std::to_string(result.word) + ", " + (smallest ? "least_bits(" : "most_bits(") + value + "));";
 }
 
+// The value beside the number of its row, of which the first or last is kept.
+std::string Generator::place_text(GroupResult& result, const Aggregate& aggregate, const GroupArgument& arg) {
+  const std::string valid = arg.value.valid.empty() ? "true" : arg.value.valid;
+  const std::string row =
+      std::string(aggregate.op == AggregateOp::kLast ? "last_row(" : "first_row(") + "row, " + valid + ")";
+  WordTexts words{row};
+  result.wide = arg.value.lane == Lane::kI128;
+  if (is_float(aggregate.arg.type)) {
+    words.push_back("static_cast<uint64_t>(__double_as_longlong(static_cast<double>(" + arg.value.value + ")))");
+  } else {
+    const std::string value = integer_text(arg.value);
+    if (result.wide) words.push_back("static_cast<uint64_t>(" + value + " >> 64)");
+    words.push_back("static_cast<uint64_t>(" + value + ")");
+  }
+  result.word =
+      result.wide ? add_words({"kGuard", "kPart", "kPart", "kPart"}) : add_words({"kGuard", "kPart", "kPart"});
+  if (plan_.first_row_at == 0) plan_.first_row_at = plan_.slot_words++;
+  return "group.record(" + std::to_string(result.word) + ", " + words_text(words) + ");";
+}
+
 void Generator::plan_words(size_t index, const std::vector<GroupArgument>& args, std::vector<std::string>& updates) {
   const Aggregate& aggregate = pipeline_.aggregates[index];
   const GroupArgument& arg = args[index];
@@ -342,7 +396,7 @@ void Generator::plan_words(size_t index, const std::vector<GroupArgument>& args,
   const auto shares = [&](const Aggregate& other) {
     const bool same_words = (adds(aggregate.op) && adds(other.op)) ||
                             (is_variance(aggregate.op) && is_variance(other.op)) ||
-                            (is_extreme(aggregate.op) && aggregate.op == other.op);
+                            ((is_extreme(aggregate.op) || is_place(aggregate.op)) && aggregate.op == other.op);
     return same_words && exec::same_expression(other.arg, aggregate.arg);
   };
   for (size_t i = 0; i < index; ++i) {
@@ -352,11 +406,12 @@ void Generator::plan_words(size_t index, const std::vector<GroupArgument>& args,
     return;
   }
   GroupResult result;
-  result.count_word = count_word(index, args, updates);
+  if (!is_place(aggregate.op)) result.count_word = count_word(index, args, updates);
   const std::string before = arg.condition.empty() ? "" : "if (" + arg.condition + ") ";
   if (adds(aggregate.op)) updates.push_back(before + sum_text(result, aggregate, arg));
   if (is_variance(aggregate.op)) updates.push_back(before + variance_text(result, aggregate, arg));
   if (is_extreme(aggregate.op)) updates.push_back(before + extreme_text(result, aggregate, arg));
+  if (is_place(aggregate.op)) updates.push_back(before + place_text(result, aggregate, arg));
   results.push_back(result);
 }
 
@@ -376,6 +431,10 @@ void Generator::write_groups() {
   rows.line("  auto group = groups.at(" + key + ", bad);");
   rows.line("  group.add(0, 1);");
   write_distinct(rows);
+  if (plan_.first_row_at != 0) {
+    rows.line("  const uint64_t row = load(slot + " + std::to_string(plan_.first_row_at) +
+              ") + work.tile() * kTileRows + picked.k[j] * kLanes + lane_id();");
+  }
   for (const std::string& update : updates) rows.line("  " + update);
   rows.line("}");
   out += open_columns(needs, "      ") + pick_head(needs, "      ") + rows.text() + "        }\n      }\n";

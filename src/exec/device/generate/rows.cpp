@@ -71,7 +71,7 @@ bool Generator::is_in_word(uint32_t key, uint32_t word) const {
 
 void Generator::plan_rows() {
   RowsPlan& plan = plan_.rows.emplace();
-  plan.first_row_at = plan_.slot_words++;
+  plan_.first_row_at = plan_.slot_words++;
   plan.first_only = !pipeline_.order.empty() && pipeline_.limit != kAllRows;
   plan_order();
   if (plan.first_only) {
@@ -157,7 +157,7 @@ void Generator::write_rows() {
   const RowsPlan& plan = *plan_.rows;
   declarations_ += "  RowWriter writer(p.rows);\n";
   std::string& out = aggregate_text_;
-  out += "    const uint64_t first_row = load(slot + " + std::to_string(plan.first_row_at) +
+  out += "    const uint64_t first_row = load(slot + " + std::to_string(plan_.first_row_at) +
          ") + work.tile() * kTileRows + lane_id();\n";
   if (plan.first_only) write_first_rows();
   const std::vector<ColumnNames> names = row_names();

@@ -31,16 +31,15 @@ NodeView view_from(const std::vector<NodePlace>& nodes, size_t& at) {
   return view;
 }
 
-// Whether this build knows every codec of the tree.
-bool is_known(const NodeView& node) {
-  return node.codec != nullptr && std::all_of(node.children.begin(), node.children.end(), is_known);
-}
-
 void add_once(std::vector<DeviceReader>& list, const DeviceReader& reader) {
   if (std::find(list.begin(), list.end(), reader) == list.end()) list.push_back(reader);
 }
 
 }  // namespace
+
+bool is_known(const NodeView& node) {
+  return node.codec != nullptr && std::all_of(node.children.begin(), node.children.end(), is_known);
+}
 
 DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known) {
   if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0, known);

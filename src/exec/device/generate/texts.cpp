@@ -129,7 +129,6 @@ void for_each_column(Expr& expr, const std::function<void(Expr&)>& f) {
 }
 
 std::string why_not_decode_fixed(const NodeView& node) {
-  if (node.codec == nullptr) return "an unknown codec";
   const DeviceReader reader = node.codec->device_reader(node);
   if (device_value_type(node.type).empty() || reader.empty()) return "an encoding without a device reader";
   if (reader.scratch_bytes > kMostScratch) {
@@ -145,22 +144,23 @@ std::string first_reason(std::initializer_list<std::string> reasons) {
   return {};
 }
 
+// Metadata may say anything: children are counted before they are looked at.
 std::string why_not_decode_node(const NodeView& node) {
-  if (node.codec == nullptr) return "an unknown codec";
-  const std::string_view name = node.codec->name();
-  if (name == "dict") {
+  constexpr const char* kNoDecoder = "an encoding without a decoder on the GPU";
+  const auto is = [](const NodeView& view, std::string_view codec, size_t children) {
+    return view.codec->name() == codec && view.children.size() == children;
+  };
+  if (is(node, "dict", 2)) {
     return first_reason(
         {why_not_decode_fixed(node.children[dict::kCodes]), why_not_decode_node(node.children[dict::kEntries])});
   }
-  if (name == "numbered") return why_not_decode_fixed(node.children[numbered::kNumbers]);
-  if (name != "strings") return std::string(name) + " has no decoder on the GPU";
+  if (is(node, "numbered", 1)) return why_not_decode_fixed(node.children[numbered::kNumbers]);
+  if (!is(node, "strings", 2)) return kNoDecoder;
   const NodeView& bytes = node.children[strings::kBytes];
-  if (bytes.codec == nullptr) return "an unknown codec";
   const std::string lengths = why_not_decode_fixed(node.children[strings::kLengths]);
-  const std::string_view codec = bytes.codec->name();
-  if (codec == "plain" || codec == "constant") return lengths;
-  if (codec == "fsst") return first_reason({lengths, why_not_decode_fixed(bytes.children[fsst::kCodeLengths])});
-  if (codec != "tokens") return std::string(codec) + " has no decoder on the GPU";
+  if (is(bytes, "plain", 0) || is(bytes, "constant", 0)) return lengths;
+  if (is(bytes, "fsst", 1)) return first_reason({lengths, why_not_decode_fixed(bytes.children[fsst::kCodeLengths])});
+  if (!is(bytes, "tokens", 3)) return kNoDecoder;
   return first_reason({lengths, why_not_decode_fixed(bytes.children[tokens::kIds]),
                        why_not_decode_fixed(bytes.children[tokens::kCounts]),
                        why_not_decode_node(bytes.children[tokens::kEntries])});
@@ -171,7 +171,7 @@ std::string why_not_decode_node(const NodeView& node) {
 std::string why_not_decode_texts(const ColumnChunkInfo& info) {
   if (info.nodes.empty()) return "no values of its own";
   const NodeView root = shape_of(info);
-  if (root.codec == nullptr) return "an unknown codec";
+  if (!is_known(root)) return "an unknown codec";
   if (!root.codec->holds_nulls()) return why_not_decode_node(root);
   if (root.children.size() != 2) return "no values of its own";
   return first_reason(
@@ -284,8 +284,19 @@ Expr TextNumbering::value(const Expr& expr) {
   return with_values(expr);
 }
 
+// Whether all chunks of a column of strings can be tested as they are stored.
+bool TextNumbering::tests_in_place(uint32_t column) const {
+  const uint32_t field = device_.pipeline.columns[column].field_id;
+  return std::ranges::all_of(device_.pipeline.files, [&](const auto& file) {
+    return std::ranges::all_of(file->column(field).chunks, [](const ColumnChunkInfo& chunk) {
+      return chunk.nodes.empty() || !readers_of(shape_of(chunk)).values.empty();
+    });
+  });
+}
+
 Expr TextNumbering::predicate(const Expr& expr) {
-  if (!has_texts(expr) || exec::string_test_of(expr)) return expr;
+  if (!has_texts(expr)) return expr;
+  if (exec::string_test_of(expr) && tests_in_place(exec::tested_column(expr))) return expr;
   if (expr.op != ExprOp::kAnd && expr.op != ExprOp::kOr && expr.op != ExprOp::kNot) return value(expr);
   Expr out = expr;
   for (Expr& arg : out.args) arg = predicate(arg);

@@ -17,7 +17,7 @@ class TextNumbering {
 
   // A value or predicate with numbers for strings, of kU32. Sets reason() if there is none.
   Expr value(const Expr& expr);
-  // The same of a filter: keeps tests of strings.
+  // The same of a filter: keeps tests of strings that can be tested as they are stored.
   Expr predicate(const Expr& expr);
   // Leaves out columns of strings that nobody reads any more, once nothing has to be rewritten.
   void drop_unused();
@@ -28,7 +28,7 @@ class TextNumbering {
   Expr with_values(const Expr& expr);
   Expr literal(const Value& value);
   Expr array(uint32_t column, const Expr& function);
-  bool is_extreme_of_codes(const Aggregate& aggregate) const;
+  bool tests_in_place(uint32_t column) const;
   void refuse(const std::string& reason);
 
   DevicePipeline& device_;

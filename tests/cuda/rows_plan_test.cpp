@@ -1,0 +1,123 @@
+// Sinks of rows as kernels see them, without a GPU: which columns they read, and where what leaves comes from.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "exec/device/generate/generate.h"
+#include "exec/tables.h"
+
+namespace basalt::test {
+namespace {
+
+Pipeline rows_of_all(const TestTable& table) {
+  Pipeline pipeline;
+  pipeline.files = {table.file};
+  pipeline.columns = table.pipeline_columns();
+  pipeline.sink = Sink::kRows;
+  for (uint32_t i = 0; i < table.columns.size(); ++i) {
+    pipeline.rows.push_back(column_expr(i, physical_of(table.columns[i].type)));
+    Field& field = pipeline.output.emplace_back();
+    field.name = pipeline.columns[i].name;
+    field.type = table.columns[i].type;
+  }
+  return pipeline;
+}
+
+// A number, strings with a dictionary and strings without.
+TestTable number_and_texts() {
+  std::vector<int64_t> numbers;
+  std::vector<std::string> listed;
+  std::vector<std::string> others;
+  for (int64_t i = 0; i < 3000; ++i) {
+    numbers.push_back(i);
+    listed.push_back("word " + std::to_string(i % 7));
+    others.push_back("text " + std::to_string(i * 977 % 3000));
+  }
+  std::vector<Column> columns;
+  columns.push_back(make_fixed(DataType::bigint(), numbers));
+  columns.push_back(make_strings(listed));
+  columns.push_back(make_strings(others));
+  return write_table(std::move(columns), {"packed", "dict(packed, strings(packed, plain))", "strings(packed, plain)"});
+}
+
+TEST(RowsPlan, FewRowsNeedWhatTheFilterAndTheOrderRead) {
+  Random random(1);
+  const TestTable table = random_table(random, 5000, 8192);
+  Pipeline pipeline = rows_of_all(table);
+  pipeline.has_filter = true;
+  pipeline.filter =
+      make_expr(ExprOp::kLess, Physical::kU8, {column_expr(3, Physical::kI32), integer_expr(Physical::kI32, 5)});
+  pipeline.order = {{4, true, false}};
+  pipeline.limit = 10;
+  const device::DevicePipeline device = device::to_device(pipeline);
+  ASSERT_TRUE(device.sources.has_value());
+  EXPECT_TRUE(device.sources->late);
+  EXPECT_EQ(device.pipeline.columns.size(), 2u);
+  EXPECT_TRUE(device.pipeline.output.empty());
+  EXPECT_EQ(device::why_not(pipeline), "");
+  // An error is one also in a row that does not leave.
+  pipeline.rows[11] = make_expr(ExprOp::kAdd, Physical::kI64,
+                                {column_expr(13, Physical::kI64), integer_expr(Physical::kI64, INT64_MAX)});
+  pipeline.output[11].type = DataType::bigint();
+  EXPECT_EQ(device::to_device(pipeline).pipeline.columns.size(), 3u);
+}
+
+TEST(RowsPlan, ManyRowsAreEvaluatedAndTheirStringsComeLate) {
+  const TestTable table = number_and_texts();
+  Pipeline pipeline = rows_of_all(table);
+  const device::DevicePipeline device = device::to_device(pipeline);
+  EXPECT_FALSE(device.sources->late);
+  ASSERT_EQ(device.sources->columns.size(), 3u);
+  EXPECT_EQ(device.sources->columns[0].row, 0u);
+  EXPECT_EQ(device.sources->columns[1].row, 1u);
+  EXPECT_NE(device.sources->columns[1].listed, nullptr);
+  EXPECT_FALSE(device.sources->columns[2].row.has_value());
+  EXPECT_EQ(device.sources->columns[2].texts_of, 2u);
+  EXPECT_EQ(device.pipeline.columns.size(), 2u);
+  EXPECT_TRUE(device.texts.empty());
+  EXPECT_EQ(device::why_not(pipeline), "");
+}
+
+TEST(RowsPlan, StringsAreOrderedByTheirDictionaryOrByNumbers) {
+  const TestTable table = number_and_texts();
+  Pipeline pipeline = rows_of_all(table);
+  pipeline.limit = 10;
+  pipeline.order = {{1, false, false}};
+  const device::DevicePipeline by_codes = device::to_device(pipeline);
+  EXPECT_TRUE(by_codes.texts.empty());
+  ASSERT_EQ(by_codes.pipeline.columns.size(), 1u);
+  EXPECT_TRUE(by_codes.pipeline.columns[0].as_codes);
+  EXPECT_EQ(device::why_not(pipeline), "");
+  pipeline.order = {{2, false, false}};
+  const device::DevicePipeline by_numbers = device::to_device(pipeline);
+  EXPECT_TRUE(by_numbers.texts.ordered);
+  ASSERT_EQ(by_numbers.pipeline.columns.size(), 1u);
+  EXPECT_TRUE(by_numbers.arrays[0].has_value());
+  EXPECT_EQ(device::why_not(pipeline), "");
+  // A function of strings, of more rows than the host evaluates.
+  pipeline.order.clear();
+  pipeline.limit = kAllRows;
+  pipeline.rows = {make_expr(ExprOp::kUpper, Physical::kBytes, {column_expr(2, Physical::kBytes)})};
+  pipeline.output.resize(1);
+  pipeline.output[0].type = {TypeKind::kUtf8};
+  const device::DevicePipeline upper = device::to_device(pipeline);
+  EXPECT_TRUE(upper.sources->columns[0].numbered);
+  EXPECT_FALSE(upper.texts.empty());
+  EXPECT_EQ(device::why_not(pipeline), "");
+}
+
+TEST(RowsPlan, WordsHoldAsManyKeysAsFit) {
+  const TestTable table = number_and_texts();
+  Pipeline pipeline = rows_of_all(table);
+  pipeline.order = {{0, false, false}, {1, true, false}};
+  device::KernelPlan plan = device::plan_kernel(device::to_device(pipeline));
+  EXPECT_EQ(plan.rows->word_bits, (std::vector<uint32_t>{12 + 3}));
+  EXPECT_FALSE(plan.rows->first_only);
+  pipeline.limit = 10;
+  plan = device::plan_kernel(device::to_device(pipeline));
+  EXPECT_TRUE(plan.rows->first_only);
+  EXPECT_EQ(plan.rows->word_bits, (std::vector<uint32_t>{12 + 3 + 16}));  // the number of the row makes them differ
+}
+
+}  // namespace
+}  // namespace basalt::test
