@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "exec/device/generate/file_shapes.h"
 #include "exec/device/generate/stage_cache.h"
 #include "exec/pipeline_key.h"
 #include "exec/tables.h"
@@ -102,6 +103,18 @@ TEST(StageCache, HoldsAsManyStagesAsItSays) {
   EXPECT_EQ(cache.planned(), 258u);
 }
 
+TEST(FileShapes, AreFoundOnceForAnOpenFile) {
+  TestTable table = two_columns();
+  const auto first = device::file_shapes(table.file, 0, false);
+  EXPECT_FALSE(first->lacks_values);
+  ASSERT_EQ(first->values.size(), 1u);
+  EXPECT_GT(first->value_words, 0u);
+  EXPECT_EQ(device::file_shapes(table.file, 0, false), first);
+  EXPECT_NE(device::file_shapes(table.file, 1, false), first);
+  table.file = File::open(table.path);
+  EXPECT_NE(device::file_shapes(table.file, 0, false), first);
+}
+
 // Every field that a pipeline has changes its key.
 TEST(PipelineKey, TellsPipelinesApart) {
   const TestTable table = two_columns();
@@ -133,9 +146,15 @@ TEST(PipelineKey, TellsPipelinesApart) {
       [](Pipeline& p) { p.aggregates[0].filter = p.filter; },
       [](Pipeline& p) { p.aggregates[0].arg.column = 0; },
       [](Pipeline& p) { p.first.count = 5; },
-      [](Pipeline& p) { p.first.by.column = 1; },
-      [](Pipeline& p) { p.first.by.descending = true; },
-      [](Pipeline& p) { p.first.by.nulls_first = true; },
+      [](Pipeline& p) { p.first.ties = true; },
+      [](Pipeline& p) { p.first.by = SortKey{}; },
+      [](Pipeline& p) { p.first.by = SortKey{1}; },
+      [](Pipeline& p) {
+        p.first.by = SortKey{0, true};
+      },
+      [](Pipeline& p) {
+        p.first.by = SortKey{0, false, true};
+      },
       [](Pipeline& p) { p.order.emplace_back(); },
       [](Pipeline& p) { p.limit = 5; },
       [](Pipeline& p) { p.offset = 5; },

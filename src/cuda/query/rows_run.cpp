@@ -344,17 +344,4 @@ std::optional<Table> StatementRun::run_rows(const Pipeline& given) {
   return exec::first_rows(std::move(rows), given.order, given.limit, given.offset, options_.cancel);
 }
 
-Table CudaBackend::run_rows(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
-  std::lock_guard lock(mutex_);
-  auto stage = stages_.get(pipeline);
-  for (;;) {
-    const CountedStatement counted(*this, options, report);
-    const NumberedPipeline numbered = number_texts(*this, stage, pipeline, options, report);
-    StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
-    statement.set_texts(numbered.texts.texts);
-    if (std::optional<Table> rows = statement.run_rows(pipeline)) return std::move(*rows);
-    stage = std::make_shared<const device::DevicePipeline>(device::rows_to_device(pipeline, {}, 0, nullptr, true));
-  }
-}
-
 }  // namespace basalt::cuda

@@ -58,8 +58,8 @@ class StatementRun {
   void set_texts(std::shared_ptr<const DeviceTexts> texts) { texts_ = std::move(texts); }
 
   std::vector<Value> run();
-  // Of a sink of groups.
-  Table run_groups();
+  // Of a sink of groups. `keep`: many of them stay on the device.
+  StageRows run_groups(bool keep);
   // Of a sink of rows, as it was given. Nothing if its order was cut and too many rows are equal in what is left.
   std::optional<Table> run_rows(const Pipeline& given);
   // The same, on the device, unless few rows leave; `input`: where its columns are arrays, the table that has them.
@@ -100,7 +100,9 @@ class StatementRun {
   void clear_groups();
   void put_groups(device::Parameters& parameters) const;
   void check_tables() const;
-  Table finish_groups();
+  StageRows finish_groups(bool keep);
+  DeviceTable groups_on_device(const CompactGroups& groups);
+  void put_list(const Expr& expr, DeviceColumn& column) const;
   // Groups that have rows: the words of their keys, which of arrays are their places, and their states.
   struct FoundGroups {
     uint64_t count = 0;

@@ -7,6 +7,7 @@
 #include "codec/validity/layout.h"
 #include "core/packed_tile.h"
 #include "exec/column_facts.h"
+#include "exec/device/generate/file_shapes.h"
 #include "exec/device/generate/generate.h"
 #include "exec/device/generate/texts.h"
 
@@ -56,6 +57,37 @@ DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known) {
   return device;
 }
 
+namespace {
+
+bool has_strings(const Expr& expr) {
+  return expr.type == Physical::kBytes || std::ranges::any_of(expr.args, has_strings);
+}
+
+// Strings in arrays are places in a list, which is enough for keys and for what is counted.
+void read_places(DevicePipeline& device) {
+  Pipeline& pipeline = device.pipeline;
+  const auto read_place = [](Expr& expr) {
+    if (expr.op == ExprOp::kColumn && expr.type == Physical::kBytes) expr.type = Physical::kU32;
+  };
+  bool strings = pipeline.has_filter && has_strings(pipeline.filter);
+  for (Expr& key : pipeline.keys) {
+    read_place(key);
+    strings = strings || has_strings(key);
+  }
+  for (Aggregate& aggregate : pipeline.aggregates) {
+    if (aggregate.filter) strings = strings || has_strings(*aggregate.filter);
+    if (aggregate.op == AggregateOp::kCountStar) continue;
+    if (aggregate.op == AggregateOp::kCount) read_place(aggregate.arg);
+    strings = strings || has_strings(aggregate.arg);
+  }
+  if (strings) device.reason = "strings that are more than keys behind the first stage";
+  for (PipelineColumn& column : pipeline.columns) {
+    if (physical_of(column.type) == Physical::kBytes) column.type = {TypeKind::kUInt32};
+  }
+}
+
+}  // namespace
+
 DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows) {
   if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, arrays, rows, nullptr, true);
   DevicePipeline device;
@@ -63,6 +95,7 @@ DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> array
   device.codes.resize(pipeline.columns.size());
   device.rows = rows;
   for (ArrayShape& array : arrays) device.arrays.emplace_back(std::move(array));
+  read_places(device);
   return device;
 }
 
@@ -120,15 +153,13 @@ std::vector<ColumnShapes> shapes_of(const DevicePipeline& device) {
       for (size_t w = 0; w < info.width_tiles.size() && w <= kMaxPackedWidth; ++w) {
         shapes.width_tiles[w] += info.width_tiles[w];
       }
-      for (const ColumnChunkInfo& chunk : info.chunks) {
-        const NodeView root = shape_of(chunk);
-        const ChunkReaders readers = readers_of(root, column.as_codes);
-        add_once(shapes.values, readers.values);
-        shapes.value_words = std::max(shapes.value_words, descriptor_words(*readers.value_node));
-        if (readers.validity_node == nullptr) continue;
-        add_once(shapes.validity, readers.validity);
-        shapes.validity_words = std::max(shapes.validity_words, descriptor_words(*readers.validity_node));
-      }
+      const auto found = file_shapes(file, column.field_id, column.as_codes);
+      if (found->lacks_values)
+        throw Error(ErrorCode::kCorrupt, file->name() + ": a chunk of " + column.name + " has no values");
+      for (const DeviceReader& reader : found->values) add_once(shapes.values, reader);
+      for (const DeviceReader& reader : found->validity) add_once(shapes.validity, reader);
+      shapes.value_words = std::max(shapes.value_words, found->value_words);
+      shapes.validity_words = std::max(shapes.validity_words, found->validity_words);
     }
     shapes.stats = exec::merged_statistics(pipeline, column.field_id);
     if (column.as_codes) {
