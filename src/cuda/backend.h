@@ -46,8 +46,7 @@ class CudaBackend : public GpuBackend {
   GpuBandwidth measure_bandwidth() override;
   std::string why_not(const Pipeline& pipeline) override;
   std::vector<Value> run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override;
-  Table run_groups(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override;
-  Table run_rows(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override;
+  Table run_stages(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) override;
   std::string kernel_source(const Pipeline& pipeline) override;
   Column decode(const NodeView& root, const DataType& type) override;
   std::string why_not_decode(const NodeView& root) override;
@@ -71,6 +70,11 @@ class CudaBackend : public GpuBackend {
     RunReport& report_;
   };
   friend class TextsRun;
+  // A stage's rows (stages_run.cpp). `keep`: many of them stay on the device, for the next one.
+  StageRows first_stage(const Pipeline& stage, bool keep, const RunOptions& options, RunReport& report);
+  // Nothing if it cannot run there.
+  std::optional<StageRows> later_stage(const Pipeline& stage, const DeviceTable& input, bool keep,
+                                       const RunOptions& options, RunReport& report);
   void use_device() const { check(cudaSetDevice(device_), "choosing the device"); }
   ThreadPool& threads(uint32_t wanted);
   // Identities of a column's chunks; hashing them again for every run of a statement would cost more than its kernel.
@@ -83,7 +87,7 @@ class CudaBackend : public GpuBackend {
   Buffer decode_fixed_rows(const NodeView& node);  // the same on the host
   // Strings of a column in the rows with these numbers (exec/cpu/fetch_rows.h), without the column's field.
   DeviceColumn fetch_texts(const std::vector<std::shared_ptr<const File>>& files, uint32_t field_id,
-                           const DeviceBuffer& numbers, uint64_t rows);
+                           const DeviceBuffer& numbers, uint64_t rows, ThreadPool& threads);
   // The rows on the host.
   Table fetch_table(const DeviceTable& table, ThreadPool& threads);
 

@@ -80,7 +80,9 @@ std::string pipeline_key(const Pipeline& pipeline) {
   key.add(pipeline.sink);
   key.add(pipeline.keys);
   key.add(pipeline.aggregates);
-  key.add(pipeline.first.by);
+  key.add(pipeline.first.by.has_value());
+  if (pipeline.first.by) key.add(*pipeline.first.by);
+  key.add(pipeline.first.ties);
   key.add(pipeline.first.count);
   key.add(pipeline.rows);
   key.add(pipeline.order);

@@ -39,34 +39,31 @@ Table run_totals(const Pipeline& stage, const RunOptions& options, RunReport& re
   return table;
 }
 
-// The GPU where it can, else the CPU, which also finds the words for a row that left the range of its type.
-Table run_first_stage(const Pipeline& stage, const RunOptions& options, RunReport& report) {
+// The stages that the GPU takes, at least the first one, with a report of each. Without any the CPU runs all, which
+// also finds the words for a row that left the range of its type; `reason` says why.
+std::optional<Table> run_on_gpu(const Query& query, const RunOptions& options, std::vector<RunReport>& reports,
+                                std::string& reason) {
   const GpuAvailability& available = gpu();
-  if (options.device == Device::kCpu || available.backend == nullptr) {
-    if (options.device == Device::kCuda) {
-      throw Error(ErrorCode::kUnsupported, "the GPU does not run this query: " + why_not_gpu({{stage}}));
-    }
-    return exec::run_stage(stage, nullptr, options, report);
+  if (options.device == Device::kCpu) return std::nullopt;
+  const bool must = options.device == Device::kCuda;
+  if (available.backend == nullptr) {
+    if (must) throw Error(ErrorCode::kUnsupported, "the GPU does not run this query: " + available.reason);
+    return std::nullopt;
   }
-  std::string reason = available.backend->why_not(stage);
-  if (reason.empty()) {
-    try {
-      return stage.sink == Sink::kRows ? available.backend->run_rows(stage, options, report)
-                                       : available.backend->run_groups(stage, options, report);
-    } catch (const Error& error) {
-      const bool too_much = error.code() == ErrorCode::kOutOfMemory || error.code() == ErrorCode::kUnsupported;
-      const bool other_device = too_much && options.device == Device::kAuto;
-      if (error.code() != ErrorCode::kOutOfRange && !other_device) throw;
-      reason = error.what();
-    }
-  } else if (options.device == Device::kCuda) {
-    throw Error(ErrorCode::kUnsupported, "the GPU does not run this query: " + reason);
+  reason = available.backend->why_not(query.stages.front());
+  if (!reason.empty()) {
+    if (must) throw Error(ErrorCode::kUnsupported, "the GPU does not run this query: " + reason);
+    return std::nullopt;
   }
-  report = {};
-  report.why_cpu = reason;
-  Table rows = exec::run_stage(stage, nullptr, options, report);
-  report.device_name = "CPU";
-  return rows;
+  try {
+    return available.backend->run_stages(query, options, reports);
+  } catch (const Error& error) {
+    const bool too_much = error.code() == ErrorCode::kOutOfMemory || error.code() == ErrorCode::kUnsupported;
+    if (error.code() != ErrorCode::kOutOfRange && (must || !too_much)) throw;
+    reason = error.what();
+  }
+  reports.clear();
+  return std::nullopt;
 }
 
 void check_output(const Pipeline& stage, size_t place, Physical type) {
@@ -204,21 +201,31 @@ Table run_query(const Query& query, const RunOptions& options, RunReport* report
   RunReport& filled = report != nullptr ? *report : own;
   filled = {};
   Table rows;
+  std::vector<RunReport> done;  // of stages that ran on the GPU
+  std::string why_cpu;
+  if (!is_totals(query.stages.front())) {
+    if (std::optional<Table> first = run_on_gpu(query, options, done, why_cpu)) rows = *std::move(first);
+  }
   for (size_t i = 0; i < query.stages.size(); ++i) {
     const Pipeline& stage = query.stages[i];
     const auto begin = Clock::now();
     RunReport step;
-    step.device_name = "CPU";
-    const uint64_t rows_in = rows.rows;
-    if (is_totals(stage)) {
-      rows = run_totals(stage, options, step);
+    if (i < done.size()) {
+      step = std::move(done[i]);
     } else {
-      rows = i == 0 ? run_first_stage(stage, options, step) : exec::run_stage(stage, &rows, options, step);
+      step.device_name = "CPU";
+      const uint64_t rows_in = rows.rows;
+      if (is_totals(stage)) {
+        rows = run_totals(stage, options, step);
+      } else {
+        rows = exec::run_stage(stage, i == 0 ? nullptr : &rows, options, step);
+      }
+      if (i == 0 && !why_cpu.empty()) step.why_cpu = why_cpu;
+      if (i > 0) step.rows = rows_in;
+      step.rows_out = rows.rows;
+      step.total_ms = ms_since(begin);
     }
-    if (i > 0) step.rows = rows_in;
-    step.rows_out = rows.rows;
     step.what = stage_text(stage);
-    step.total_ms = ms_since(begin);
     add_step(std::move(step), filled);
   }
   filled.total_ms = ms_since(start);

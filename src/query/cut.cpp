@@ -55,14 +55,17 @@ void leave_out_unused_columns(Pipeline& stage) {
 void tell_groups_of_limits(Query& query) {
   for (size_t i = 0; i + 1 < query.stages.size(); ++i) {
     const Pipeline& next = query.stages[i + 1];
-    const bool keeps_few = next.sink == Sink::kRows && !next.has_filter && !next.order.empty() &&
-                           next.limit != kAllRows && next.limit <= kAllRows - next.offset;
+    const bool keeps_few =
+        next.sink == Sink::kRows && !next.has_filter && next.limit != kAllRows && next.limit <= kAllRows - next.offset;
     if (query.stages[i].sink != Sink::kGroups || !keeps_few) continue;
-    const Expr& key = next.rows.at(next.order.front().column);
-    if (key.op != ExprOp::kColumn) continue;
     FirstGroups& first = query.stages[i].first;
-    first.by = next.order.front();
-    first.by.column = key.column;
+    if (!next.order.empty()) {
+      const Expr& key = next.rows.at(next.order.front().column);
+      if (key.op != ExprOp::kColumn) continue;
+      first.by = next.order.front();
+      first.by->column = key.column;
+      first.ties = next.order.size() > 1;
+    }
     first.count = next.limit + next.offset;
   }
 }

@@ -98,8 +98,9 @@ std::string to_string(const Pipeline& stage) {
   std::string out = stage.sink == Sink::kRows ? "rows of " + list(stage.rows, names)
                                               : groups_text(stage.keys, stage.aggregates, names);
   if (stage.first.count != kAllRows) {
-    out += ", only the first " + std::to_string(stage.first.count) + " by " +
-           order_text({stage.first.by}, names_of(stage.output));
+    out += ", only the first " + std::to_string(stage.first.count);
+    if (stage.first.by) out += " by " + order_text({*stage.first.by}, names_of(stage.output));
+    if (stage.first.ties) out += " and their equals";
   }
   if (!stage.order.empty()) out += " sorted by " + order_text(stage.order, names_of(stage.output));
   out += limit_text(stage.limit, stage.offset);

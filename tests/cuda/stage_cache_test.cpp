@@ -146,9 +146,15 @@ TEST(PipelineKey, TellsPipelinesApart) {
       [](Pipeline& p) { p.aggregates[0].filter = p.filter; },
       [](Pipeline& p) { p.aggregates[0].arg.column = 0; },
       [](Pipeline& p) { p.first.count = 5; },
-      [](Pipeline& p) { p.first.by.column = 1; },
-      [](Pipeline& p) { p.first.by.descending = true; },
-      [](Pipeline& p) { p.first.by.nulls_first = true; },
+      [](Pipeline& p) { p.first.ties = true; },
+      [](Pipeline& p) { p.first.by = SortKey{}; },
+      [](Pipeline& p) { p.first.by = SortKey{1}; },
+      [](Pipeline& p) {
+        p.first.by = SortKey{0, true};
+      },
+      [](Pipeline& p) {
+        p.first.by = SortKey{0, false, true};
+      },
       [](Pipeline& p) { p.order.emplace_back(); },
       [](Pipeline& p) { p.limit = 5; },
       [](Pipeline& p) { p.offset = 5; },

@@ -162,7 +162,7 @@ TextTable make_table(uint64_t seed, const std::string& first, const std::string&
   for (uint64_t i = 0; i < rows; ++i) numbers.push_back(static_cast<int32_t>(below(random, 20)));
   columns.push_back(make_fixed<int32_t>({TypeKind::kInt32}, numbers));
   TextTable out;
-  out.table = write_table(std::move(columns), {first, second, ""}, 4096);
+  out.table = write_table(std::move(columns), {first, second, ""}, 8192);
   out.subset = subset_of(out.table, {0, 1, 2});
   return out;
 }

@@ -41,10 +41,9 @@ class GpuBackend {
   // Empty if the pipeline can run on the GPU, else the reason in a few words.
   virtual std::string why_not(const Pipeline& pipeline) = 0;
   virtual std::vector<Value> run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) = 0;
-  // A sink of groups, with the columns of its output.
-  virtual Table run_groups(const Pipeline& pipeline, const RunOptions& options, RunReport& report) = 0;
-  // A sink of rows.
-  virtual Table run_rows(const Pipeline& pipeline, const RunOptions& options, RunReport& report) = 0;
+  // The first stages of a query, whose first one reads files and has groups or rows: as many as can run on the device,
+  // and as long as more rows lie there than the host may as well take. One report for each that ran.
+  virtual Table run_stages(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) = 0;
   // Source of the kernel that run() would launch.
   virtual std::string kernel_source(const Pipeline& pipeline) = 0;
 
@@ -71,7 +70,7 @@ struct GpuAvailability {
 const GpuAvailability& gpu();
 
 // The symbol that libbasalt_cuda exports: creates the backend or returns nullptr and fills `reason`.
-constexpr uint32_t kGpuBackendAbi = 7;
+constexpr uint32_t kGpuBackendAbi = 8;
 using CreateGpuBackend = GpuBackend* (*)(uint32_t abi, std::string* reason);
 constexpr const char* kCreateGpuBackendSymbol = "basalt_create_gpu_backend";
 

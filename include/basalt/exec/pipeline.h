@@ -162,10 +162,10 @@ enum class Sink : uint8_t {
 
 constexpr uint64_t kAllRows = ~uint64_t{0};
 
-// Groups that the next stage drops anyway: all but the first `count` in an order, and those that are equal to the last
-// of these. A backend may leave them out.
+// Groups that the next stage drops anyway: all but the first `count` in an order. A backend may leave them out.
 struct FirstGroups {
-  SortKey by;
+  std::optional<SortKey> by;  // nothing: any groups will do
+  bool ties = false;          // those that are equal to the last are needed, too
   uint64_t count = kAllRows;
 };
 

@@ -102,16 +102,25 @@ DeviceBuffer select(uint64_t count, const Condition& condition, uint64_t& found,
   return out;
 }
 
-// Places of the first `most` groups, and of those that are equal to the last of them.
+// Places of the first `found` groups in order; with `ties` of those, too, that are equal to the last of them, in any.
 DeviceBuffer first_places(const GroupStates& groups, const GroupOrder& order, const DeviceBuffer& places,
-                          uint64_t count, uint64_t most, uint64_t& found, cudaStream_t stream) {
+                          uint64_t count, bool ties, uint64_t& found, cudaStream_t stream) {
+  const uint64_t most = found;
   DeviceBuffer images(count * sizeof(uint64_t), stream);
   write_images<<<blocks_for(count), kThreads, 0, stream>>>(groups, order, places.as<uint64_t>(), count,
                                                            images.as<uint64_t>());
   check(cudaGetLastError(), "ordering groups");
   DeviceBuffer sorted(count * sizeof(uint64_t), stream);
+  DeviceBuffer in_order(ties ? 0 : count * sizeof(uint64_t), stream);
   size_t bytes = 0;
   const auto sort = [&](void* room) {
+    if (!ties) {
+      check(cub::DeviceRadixSort::SortPairs(room, bytes, images.as<uint64_t>(), sorted.as<uint64_t>(),
+                                            places.as<uint64_t>(), in_order.as<uint64_t>(), static_cast<int64_t>(count),
+                                            0, 64, stream),
+            "ordering groups");
+      return;
+    }
     check(cub::DeviceRadixSort::SortKeys(room, bytes, images.as<uint64_t>(), sorted.as<uint64_t>(),
                                          static_cast<int64_t>(count), 0, 64, stream),
           "ordering groups");
@@ -119,6 +128,7 @@ DeviceBuffer first_places(const GroupStates& groups, const GroupOrder& order, co
   sort(nullptr);
   const DeviceBuffer room(bytes, stream);
   sort(room.data());
+  if (!ties) return in_order;
   const DeviceBuffer chosen =
       select(count, IsAmongFirst{images.as<uint64_t>(), sorted.as<uint64_t>() + most - 1}, found, stream);
   DeviceBuffer out(found * sizeof(uint64_t), stream);
@@ -130,12 +140,14 @@ DeviceBuffer first_places(const GroupStates& groups, const GroupOrder& order, co
 
 }  // namespace
 
-CompactGroups compact_groups(const GroupStates& groups, const GroupOrder* order, uint64_t most, cudaStream_t stream) {
+CompactGroups compact_groups(const GroupStates& groups, const GroupOrder* order, uint64_t most, bool ties,
+                             cudaStream_t stream) {
   CompactGroups out;
   DeviceBuffer places = select(groups.slots, HasRows{groups}, out.count, stream);
-  if (order != nullptr && most > 0 && most < out.count) {
-    uint64_t found = 0;
-    places = first_places(groups, *order, places, out.count, most, found, stream);
+  if (most < out.count) {
+    uint64_t found = most;
+    if (order != nullptr && most > 0)
+      places = first_places(groups, *order, places, out.count, ties || !order->exact, found, stream);
     out.count = found;
   }
   out.states = DeviceBuffer(out.count * groups.words * sizeof(uint64_t), stream);

@@ -26,7 +26,8 @@ struct GroupStates {
 struct GroupOrder {
   enum class From : uint8_t { kUnsigned, kSigned, kWide, kKey };
   From from = From::kUnsigned;
-  uint32_t word = 0;        // of the state; kWide: of its lower half
+  bool exact = false;  // equal images are equal, else they may not be: NULL and an end of the range, halves of sums
+  uint32_t word = 0;   // of the state; kWide: of its lower half
   uint32_t count_word = 0;  // of rows that took part: none is NULL
   // kKey: the code is the key's word / divisor >> shift & mask, or % modulus where that is not 0.
   uint32_t key_word = 0;
@@ -45,8 +46,9 @@ struct CompactGroups {
   DeviceBuffer states;  // count × words of uint64_t
 };
 
-// With an order, only the first `most` groups in it, and those that are equal to the last of them. Waits for the
-// stream.
-CompactGroups compact_groups(const GroupStates& groups, const GroupOrder* order, uint64_t most, cudaStream_t stream);
+// Only the first `most` groups, of an order where there is one, and then those, too, that are equal to the last of them
+// if `ties` are wanted. Waits for the stream.
+CompactGroups compact_groups(const GroupStates& groups, const GroupOrder* order, uint64_t most, bool ties,
+                             cudaStream_t stream);
 
 }  // namespace basalt::cuda

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "basalt/core/column.h"
@@ -29,6 +30,12 @@ struct DeviceColumn {
 struct DeviceTable {
   uint64_t rows = 0;
   std::vector<DeviceColumn> columns;
+};
+
+// What a stage of a query leaves: rows on the host, or on the device.
+struct StageRows {
+  Table host;
+  std::optional<DeviceTable> device;
 };
 
 }  // namespace basalt::cuda

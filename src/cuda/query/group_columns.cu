@@ -168,7 +168,8 @@ DeviceColumn key_column(const Field& field, const KeySource& key, const WordRows
 
 DeviceColumn state_column(const Field& field, const StateSource& state, const WordRows& states, uint32_t* bad,
                           cudaStream_t stream) {
-  const uint32_t width = width_of(physical_of(field.type));
+  const Physical type = physical_of(field.type);
+  const uint32_t width = width_of(type == Physical::kBytes ? Physical::kU32 : type);
   const bool counts = state.op == AggregateOp::kCountStar || state.op == AggregateOp::kCount;
   DeviceColumn column = room_for(field, width, !counts, states.count, stream);
   void* out = column.values.data();

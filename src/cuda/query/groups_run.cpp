@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "cuda/query/compact_groups.h"
+#include "cuda/query/group_columns.h"
 #include "cuda/query/statement_run.h"
 #include "cuda/query/statement_texts.h"
 #include "exec/aggregate.h"
@@ -244,40 +245,44 @@ void StatementRun::check_tables() const {
 
 // Where the order of the groups that are wanted is read, if the device can compare it.
 std::optional<GroupOrder> StatementRun::group_order() const {
-  const FirstGroups& first = pipeline_.first;
-  if (first.count == kAllRows) return std::nullopt;
+  if (!pipeline_.first.by || pipeline_.first.count == kAllRows) return std::nullopt;
+  const SortKey& by = *pipeline_.first.by;
   const device::GroupsPlan& groups = *plan_->groups;
   GroupOrder order;
-  order.descending = first.by.descending;
-  order.nulls_first = first.by.nulls_first;
-  if (first.by.column < pipeline_.keys.size()) {
-    const exec::KeyPart& part = groups.keys.parts()[first.by.column];
+  order.descending = by.descending;
+  order.nulls_first = by.nulls_first;
+  if (by.column < pipeline_.keys.size()) {
+    const exec::KeyPart& part = groups.keys.parts()[by.column];
     if (part.kind != exec::KeyKind::kInteger || part.null_flag || part.two_words) return std::nullopt;
     order.from = GroupOrder::From::kKey;
+    order.exact = true;
     order.null_code = part.null_code;
     if (groups.hashed()) {
       order.key_word = part.word;
       order.shift = part.shift;
       order.mask = part.mask();
     } else {
-      order.divisor = codes_behind(first.by.column);
+      order.divisor = codes_behind(by.column);
       order.modulus = part.codes;
     }
     return order;
   }
-  const size_t place = first.by.column - pipeline_.keys.size();
+  const size_t place = by.column - pipeline_.keys.size();
   const Aggregate& aggregate = pipeline_.aggregates[place];
   const device::GroupResult& result = groups.results[place];
   switch (aggregate.op) {
     case AggregateOp::kCountStar:
-    case AggregateOp::kCount: order.word = result.count_word; return order;
+    case AggregateOp::kCount:
+      order.exact = true;
+      order.word = result.count_word;
+      return order;
     case AggregateOp::kSum:
       if (is_float(aggregate.arg.type)) return std::nullopt;
       order.from = result.wide ? GroupOrder::From::kWide : GroupOrder::From::kSigned;
       break;
     case AggregateOp::kMin:
     case AggregateOp::kMax:
-      if (result.wide) return std::nullopt;
+      if (result.wide || is_float(aggregate.arg.type)) return std::nullopt;
       if (aggregate.op == AggregateOp::kMin) order.descending = !order.descending;  // minima lie as complements
       break;
     default: return std::nullopt;
@@ -310,14 +315,14 @@ GroupStates StatementRun::group_states() const {
   return groups;
 }
 
-Table StatementRun::finish_groups() {
+StageRows StatementRun::finish_groups(bool keep) {
   check_tables();
   const cudaStream_t stream = backend_.compute_;
   const GroupStates groups = group_states();
   const uint32_t words = groups.words;
   FoundGroups found;
   found.key_words = groups.key_words;
-  if (groups.keys == nullptr && groups.slots <= kFewSlots) {
+  if (groups.keys == nullptr && groups.slots <= (keep ? device::kFewRows : kFewSlots)) {
     found.states = download(groups.states, groups.slots * words * sizeof(uint64_t), stream);
     auto* states = found.states.as<uint64_t>();
     for (uint64_t slot = 0; slot < groups.slots; ++slot) {
@@ -329,12 +334,17 @@ Table StatementRun::finish_groups() {
   } else {
     const std::optional<GroupOrder> order = group_order();
     check_cancelled();
-    const CompactGroups compact = compact_groups(groups, order ? &*order : nullptr, pipeline_.first.count, stream);
+    // Without an order that the device can compare, all of them may be among the first.
+    const bool few = order || !pipeline_.first.by;
+    const CompactGroups compact = compact_groups(groups, order ? &*order : nullptr,
+                                                 few ? pipeline_.first.count : kAllRows, pipeline_.first.ties, stream);
+    const bool finishes = std::ranges::all_of(pipeline_.aggregates, finishes_on_device);
+    if (keep && finishes && compact.count > device::kFewRows) return {{}, groups_on_device(compact)};
     found.count = compact.count;
     found.states = download(compact.states, compact.count * words * sizeof(uint64_t), stream);
     found.keys = download(compact.keys, compact.count * groups.key_words * sizeof(uint64_t), stream);
   }
-  return groups_table(found);
+  return {groups_table(found), {}};
 }
 
 // How many combinations the codes of the keys behind one have.
@@ -387,6 +397,64 @@ void StatementRun::put_texts(const Expr& expr, const std::vector<std::optional<u
       column.add_text(listed != nullptr ? listed->entries.at(*number) : fetched.at(next++));
     }
   }
+}
+
+DeviceTable StatementRun::groups_on_device(const CompactGroups& groups) {
+  const device::GroupsPlan& plan = *plan_->groups;
+  const cudaStream_t stream = backend_.compute_;
+  DeviceTable table;
+  table.rows = groups.count;
+  const WordRows keys{groups.keys.as<uint64_t>(), plan.hashed() ? plan.keys.words() : 1, groups.count};
+  for (size_t i = 0; i < pipeline_.keys.size(); ++i) {
+    const exec::KeyPart& part = plan.keys.parts()[i];
+    KeySource source;
+    source.type = part.type;
+    source.real = part.kind == exec::KeyKind::kFloat;
+    source.two_words = part.two_words;
+    source.null_code = part.null_code;
+    source.null_flag = part.null_flag;
+    source.word = part.word;
+    source.shift = part.shift;
+    source.mask = part.mask();
+    source.null_word = part.null_word;
+    source.null_shift = part.null_shift;
+    if (!plan.hashed()) {
+      source.divisor = codes_behind(i);
+      source.modulus = part.codes;
+    }
+    source.base_low = static_cast<uint64_t>(part.base);
+    source.base_high = static_cast<uint64_t>(static_cast<uint128_t>(part.base) >> 64);
+    table.columns.push_back(key_column(pipeline_.output[i], source, keys, stream));
+    put_list(pipeline_.keys[i], table.columns.back());
+  }
+  const WordRows states{groups.states.as<uint64_t>(), plan.words(), groups.count};
+  const DeviceBuffer bad = cleared(sizeof(uint32_t), stream);
+  for (size_t i = 0; i < pipeline_.aggregates.size(); ++i) {
+    const Aggregate& aggregate = pipeline_.aggregates[i];
+    const device::GroupResult& result = plan.results[i];
+    StateSource source;
+    source.op = aggregate.op;
+    source.real = aggregate.op != AggregateOp::kCountStar && is_float(aggregate.arg.type);
+    source.narrow = width_of(aggregate.arg.type) <= 2;
+    source.count_word = result.count_word;
+    source.word = result.word;
+    source.wide = result.wide;
+    source.fraction = result.fraction;
+    source.square_fraction = result.square_fraction;
+    source.avg_scale = aggregate.avg_scale;
+    const Field& field = pipeline_.output[pipeline_.keys.size() + i];
+    table.columns.push_back(state_column(field, source, states, bad.as<uint32_t>(), stream));
+    put_list(aggregate.arg, table.columns.back());
+  }
+  if (fetch(bad.as<uint32_t>(), stream) != 0) throw Error(ErrorCode::kOutOfRange, "a variance is out of range");
+  return table;
+}
+
+// Where the numbers of a column of strings lead.
+void StatementRun::put_list(const Expr& expr, DeviceColumn& column) const {
+  if (!is_text(column.field)) return;
+  if (expr.op == ExprOp::kColumn) column.listed = device_.codes[expr.column];
+  if (column.listed == nullptr) column.texts = texts_;
 }
 
 Table StatementRun::groups_table(const FoundGroups& found) {
@@ -442,14 +510,14 @@ std::vector<uint64_t> StatementRun::larger_tables(const std::vector<bool>& small
   return slots;
 }
 
-Table StatementRun::run_groups() {
+StageRows StatementRun::run_groups(bool keep) {
   for (bool again = false;; again = true) {
     try {
       run();
-      Table table = finish_groups();
+      StageRows rows = finish_groups(keep);
       const auto kept = backend_.statements_.find(statement_key());
       if (again && kept != backend_.statements_.end()) kept->second->table_slots = table_slots_;
-      return table;
+      return rows;
     } catch (const TableTooSmall& small) {
       // Everything again with larger tables: states were cleared before the first row of a run.
       table_slots_ = larger_tables(small.tables);
@@ -467,15 +535,6 @@ Table StatementRun::run_groups() {
       batch_inputs_.clear();
     }
   }
-}
-
-Table CudaBackend::run_groups(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
-  std::lock_guard lock(mutex_);
-  const CountedStatement counted(*this, options, report);
-  const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
-  StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
-  statement.set_texts(numbered.texts.texts);
-  return statement.run_groups();
 }
 
 }  // namespace basalt::cuda

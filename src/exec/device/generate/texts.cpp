@@ -306,7 +306,7 @@ Expr TextNumbering::predicate(const Expr& expr) {
 void TextNumbering::rewrite() {
   Pipeline& pipeline = device_.pipeline;
   const FirstGroups& first = pipeline.first;
-  if (first.count != kAllRows && first.by.column < pipeline.keys.size() && is_text(pipeline.keys[first.by.column])) {
+  if (first.by && first.by->column < pipeline.keys.size() && is_text(pipeline.keys[first.by->column])) {
     need_order();
   }
   if (pipeline.has_filter) pipeline.filter = predicate(pipeline.filter);

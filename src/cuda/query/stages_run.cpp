@@ -1,0 +1,94 @@
+// The stages of a query on the device, one after the other. What one leaves there is the next one's input, as arrays;
+// few rows go to the host, which needs no kernel for them.
+#include <chrono>
+
+#include "cuda/query/statement_texts.h"
+
+namespace basalt::cuda {
+
+namespace {
+
+// What the kernel of the next stage may rely on.
+device::ArrayShape shape_of(const DeviceColumn& column, uint64_t rows) {
+  device::ArrayShape shape;
+  const Physical type = physical_of(column.field.type);
+  shape.type = type == Physical::kBytes ? Physical::kU32 : type;
+  shape.nullable = column.validity.data() != nullptr;
+  shape.stats.rows = rows;
+  shape.stats.null_count = shape.nullable ? 1 : 0;  // some, or none
+  shape.stats.min = Value::of_null(shape.type);
+  shape.stats.max = Value::of_null(shape.type);
+  if (type != Physical::kBytes) return shape;
+  const uint64_t entries = column.listed != nullptr ? column.listed->entries.size() : column.texts->count;
+  shape.stats.min = Value::of_integer(Physical::kU32, 0);
+  shape.stats.max = Value::of_integer(Physical::kU32, entries == 0 ? 0 : static_cast<int128_t>(entries) - 1);
+  return shape;
+}
+
+uint64_t address(const DeviceBuffer& buffer) { return reinterpret_cast<uint64_t>(buffer.data()); }
+
+uint64_t count_of(const StageRows& rows) { return rows.device ? rows.device->rows : rows.host.rows; }
+
+}  // namespace
+
+StageRows CudaBackend::first_stage(const Pipeline& stage, bool keep, const RunOptions& options, RunReport& report) {
+  auto planned = stages_.get(stage);
+  for (;;) {
+    const NumberedPipeline numbered = number_texts(*this, planned, stage, options, report);
+    StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
+    statement.set_texts(numbered.texts.texts);
+    if (stage.sink == Sink::kGroups) return statement.run_groups(keep);
+    if (keep && !numbered.device->sources->late) return {{}, statement.run_rows_to_device(stage, nullptr)};
+    if (std::optional<Table> rows = statement.run_rows(stage)) return {*std::move(rows), {}};
+    // Too many rows are equal in what was left of the order: now all of it.
+    planned = std::make_shared<const device::DevicePipeline>(device::rows_to_device(stage, {}, 0, nullptr, true));
+  }
+}
+
+std::optional<StageRows> CudaBackend::later_stage(const Pipeline& stage, const DeviceTable& input, bool keep,
+                                                  const RunOptions& options, RunReport& report) {
+  std::vector<device::ArrayShape> shapes;
+  for (const DeviceColumn& column : input.columns) shapes.push_back(shape_of(column, input.rows));
+  device::DevicePipeline device = device::plan_stage(device::to_device(stage, std::move(shapes), input.rows));
+  if (!device.reason.empty()) return std::nullopt;
+  std::vector<ArrayAddresses> arrays;
+  std::shared_ptr<const DeviceTexts> texts;
+  for (size_t i = 0; i < device.pipeline.columns.size(); ++i) {
+    const DeviceColumn& column = input.columns.at(device.pipeline.columns[i].field_id);
+    arrays.push_back({address(column.values), address(column.validity)});
+    device.codes[i] = column.listed;
+    if (column.texts != nullptr) texts = column.texts;
+  }
+  StatementRun statement(*this, device, options, report, std::move(arrays));
+  statement.set_texts(std::move(texts));
+  if (stage.sink == Sink::kGroups) return statement.run_groups(keep);
+  return StageRows{{}, statement.run_rows_to_device(stage, &input)};
+}
+
+Table CudaBackend::run_stages(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) {
+  using Clock = std::chrono::steady_clock;
+  const std::lock_guard lock(mutex_);
+  StageRows rows;
+  for (const Pipeline& stage : query.stages) {
+    const auto start = Clock::now();
+    const bool keep = &stage != &query.stages.back();
+    RunReport report;
+    {
+      const CountedStatement counted(*this, options, report);
+      if (reports.empty()) {
+        rows = first_stage(stage, keep, options, report);
+      } else {
+        std::optional<StageRows> next = later_stage(stage, *rows.device, keep, options, report);
+        if (!next) break;
+        rows = *std::move(next);
+      }
+    }
+    report.rows_out = count_of(rows);
+    report.total_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    reports.push_back(std::move(report));
+    if (!rows.device) break;
+  }
+  return rows.device ? fetch_table(*rows.device, threads(options.threads)) : std::move(rows.host);
+}
+
+}  // namespace basalt::cuda
