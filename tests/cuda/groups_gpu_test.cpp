@@ -360,7 +360,7 @@ TEST(GpuGroups, ManyWideGroupsGrowTheirTable) {
     }
   }
   // Groups are equal to the last of the first by their sum: all of them leave.
-  statement.pipeline.first = {{3, true, false}, 10};
+  statement.pipeline.first = {.by = SortKey{3, true, false}, .ties = true, .count = 10};
   std::vector<int128_t> sums;
   for (const auto& [key, values] : expected) sums.push_back(values[1].integer);
   std::ranges::nth_element(sums, sums.begin() + 9, std::ranges::greater());
