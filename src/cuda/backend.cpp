@@ -77,6 +77,8 @@ std::string CudaBackend::why_not(const Pipeline& pipeline) {
   if (modules_.nvrtc_version().empty()) return modules_.nvrtc_reason();
   const auto stage = stages_.get(pipeline);
   if (!stage->reason.empty() || !stage->sources) return stage->reason;
+  // Which may not be enough.
+  if (stage->sources->cut_order) return device::rows_to_device(pipeline, {}, 0, nullptr, true).reason;
   for (const device::RowsSources::Source& source : stage->sources->columns) {
     if (source.row) continue;
     const PipelineColumn& column = pipeline.columns[*source.texts_of];

@@ -93,7 +93,7 @@ class CudaBackend : public GpuBackend {
   Buffer decode_fixed_rows(const NodeView& node);  // the same on the host
   // Strings of a column in the rows with these numbers (exec/cpu/fetch_rows.h), without the column's field.
   DeviceColumn fetch_texts(const std::vector<std::shared_ptr<const File>>& files, uint32_t field_id,
-                           const DeviceBuffer& numbers, uint64_t rows);
+                           const DeviceBuffer& numbers, uint64_t rows, ThreadPool& threads);
   // The rows on the host.
   Table fetch_table(const DeviceTable& table, ThreadPool& threads);
   // The rows as an Arrow array, which has them from then on (export_table.cpp).

@@ -449,13 +449,14 @@ class PlanHook {
   // Totals run here on any device. Groups do on the GPU where it can, rows where few of them are looked for, and both
   // where nothing else is allowed.
   bool is_worth_it(const LoweredQuery& lowered) const {
+    const Pipeline& scan = lowered.scan();
+    const bool looks_for_few = gives_few_rows(scan) && (scan.has_filter || !scan.order.empty());
+    // The GPU is asked last, since its answer takes a kernel's plan.
+    if (!strict_ && scan.sink == Sink::kRows && !looks_for_few) return false;
     const std::string reason = device_ == Device::kCpu ? "the CPU was asked for" : why_not_gpu(lowered.query);
     if (device_ == Device::kCuda && !reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
     if (strict_ || lowered.is_totals()) return true;
-    const Pipeline& scan = lowered.scan();
-    const bool looks_for_few = gives_few_rows(scan) && (scan.has_filter || !scan.order.empty());
-    if (!reason.empty() || (scan.sink == Sink::kRows && !looks_for_few)) return false;
-    return device_ == Device::kCuda || compiles_quickly(scan);
+    return reason.empty() && (device_ == Device::kCuda || compiles_quickly(scan));
   }
 
   void note(const LogicalOperator& node, const std::string& reason) {

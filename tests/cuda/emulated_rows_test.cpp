@@ -83,7 +83,7 @@ TEST(EmulatedRowsKernel, AsGenerated) {
     std::copy(words.begin(), words.end(), slot.begin() + at + 1);
   };
   slot[0] = kRows;
-  slot[plan.rows->first_row_at] = kFirstRow;
+  slot[plan.first_row_at] = kFirstRow;
   for (size_t i = 0; i < 4; ++i) place(plan.columns[i].value_at, 0, nodes[i]);
   place(plan.columns[1].validity_at, 1, validity);
 

@@ -91,7 +91,9 @@ TEST(DeviceMemory, CancelledStatementsEndSoonAndLeaveTheDeviceUsable) {
     }
     const auto ended = std::chrono::steady_clock::now();
     other.join();
-    if (ended_early) EXPECT_LT(ended - asked, std::chrono::milliseconds(500)) << "after " << wait_us << " us";
+    if (ended_early) {
+      EXPECT_LT(ended - asked, std::chrono::milliseconds(500)) << "after " << wait_us << " us";
+    }
     EXPECT_EQ(run_query(query, on_the_gpu(uint64_t{8} << 20)).rows, 16u) << "after " << wait_us << " us";
   }
   CancelToken cancelled;

@@ -253,20 +253,23 @@ TEST(GpuRows, SeveralFiles) {
     Random random(seed);
     std::vector<int64_t> numbers(rows);
     std::vector<std::string> texts(rows);
+    std::vector<int32_t> few(rows);
     for (uint64_t i = 0; i < rows; ++i) {
       numbers[i] = static_cast<int64_t>(below(random, 1000));
+      few[i] = static_cast<int32_t>(below(random, 3));
       texts[i] = std::string(below(random, 30), static_cast<char>('a' + below(random, 26)));
     }
     std::vector<Column> columns;
     columns.push_back(make_fixed(DataType::bigint(), numbers));
     columns.push_back(make_strings(texts));
     set_nulls(columns.back(), {0, 77, rows - 1});
-    return write_table(std::move(columns), {"packed", "strings(packed, fsst(packed))"}, 8192);
+    columns.push_back(make_fixed(DataType::integer(), few));
+    return write_table(std::move(columns), {"packed", "strings(packed, fsst(packed))", "packed"}, 8192);
   };
   const TestTable first = table_of(1, 10'001);
   const TestTable second = table_of(2, 777);
   const TestTable third = table_of(3, 20'000);
-  Subset subset = subset_of(first, {0, 1});
+  Subset subset = subset_of(first, {0, 1, 2});
   Pipeline& pipeline = subset.pipeline;
   pipeline.files = {first.file, second.file, third.file, second.file};
   give_all_columns(subset);
@@ -285,6 +288,11 @@ TEST(GpuRows, SeveralFiles) {
   expect_same_rows(pipeline, "the first in the order of strings");
   pipeline.order = {{1, true, false}};
   expect_same_rows(pipeline, "the last in the order of strings");
+  // Strings behind another key, in which some rows are equal, or most of them.
+  pipeline.order = {{0, true, false}, {1, true, true}};
+  expect_same_rows(pipeline, "strings behind a key");
+  pipeline.order = {{2, false, false}, {1, false, false}};
+  expect_same_rows(pipeline, "strings behind a key of few values");
   pipeline.order.clear();
   pipeline.limit = 10;
   pipeline.offset = 10'000;

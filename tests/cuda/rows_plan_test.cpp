@@ -94,6 +94,16 @@ TEST(RowsPlan, StringsAreOrderedByTheirDictionaryOrByNumbers) {
   ASSERT_EQ(by_numbers.pipeline.columns.size(), 1u);
   EXPECT_TRUE(by_numbers.arrays[0].has_value());
   EXPECT_EQ(device::why_not(pipeline), "");
+  // Behind another key, strings are the host's to compare, unless too many rows are equal in that.
+  pipeline.order = {{0, false, false}, {2, false, false}};
+  const device::DevicePipeline cut = device::to_device(pipeline);
+  EXPECT_TRUE(cut.sources->cut_order);
+  EXPECT_EQ(cut.pipeline.order.size(), 1u);
+  EXPECT_TRUE(cut.texts.empty());
+  const device::DevicePipeline whole = device::rows_to_device(pipeline, {}, 0, nullptr, true);
+  EXPECT_FALSE(whole.sources->cut_order);
+  EXPECT_EQ(whole.pipeline.order.size(), 2u);
+  EXPECT_TRUE(whole.texts.ordered);
   // A function of strings, of more rows than the host evaluates.
   pipeline.order.clear();
   pipeline.limit = kAllRows;

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "exec/device/generate/file_shapes.h"
 #include "exec/device/generate/stage_cache.h"
 #include "exec/pipeline_key.h"
 #include "exec/tables.h"
@@ -63,10 +64,10 @@ TEST(StageCache, LiteralsAreAnotherPlanOfTheSameKernel) {
 TEST(StageCache, KeepsRefusals) {
   const TestTable table = two_columns();
   Pipeline pipeline = sum_of(table, 2);
-  pipeline.aggregates.push_back(aggregate_of(AggregateOp::kMin, bytes_expr("text")));
+  while (pipeline.columns.size() <= 64) pipeline.columns.push_back(pipeline.columns[0]);
   device::StageCache cache;
   const auto refused = cache.get(pipeline);
-  EXPECT_EQ(refused->reason, "strings in an expression");
+  EXPECT_EQ(refused->reason, "more than 64 columns");
   EXPECT_EQ(refused->plan, nullptr);
   EXPECT_EQ(cache.get(pipeline), refused);
 }
@@ -100,6 +101,18 @@ TEST(StageCache, HoldsAsManyStagesAsItSays) {
   EXPECT_EQ(cache.planned(), 257u);
   cache.get(sum_of(table, 0));  // the oldest has left
   EXPECT_EQ(cache.planned(), 258u);
+}
+
+TEST(FileShapes, AreFoundOnceForAnOpenFile) {
+  TestTable table = two_columns();
+  const auto first = device::file_shapes(table.file, 0, false);
+  EXPECT_FALSE(first->lacks_values);
+  ASSERT_EQ(first->values.size(), 1u);
+  EXPECT_GT(first->value_words, 0u);
+  EXPECT_EQ(device::file_shapes(table.file, 0, false), first);
+  EXPECT_NE(device::file_shapes(table.file, 1, false), first);
+  table.file = File::open(table.path);
+  EXPECT_NE(device::file_shapes(table.file, 0, false), first);
 }
 
 // Every field that a pipeline has changes its key.

@@ -86,7 +86,8 @@ TEST_F(TextPlans, OrderIsAskedForWhereItMatters) {
   EXPECT_TRUE(device::to_device(stage_).texts.ordered);
   stage_.keys = {url()};
   EXPECT_FALSE(device::to_device(stage_).texts.ordered);
-  stage_.first = {{0, false, false}, 10};
+  stage_.first.by = SortKey{};
+  stage_.first.count = 10;
   EXPECT_TRUE(device::to_device(stage_).texts.ordered);
 }
 

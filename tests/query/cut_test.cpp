@@ -131,8 +131,11 @@ TEST(Cut, EndsAStageAtEveryAggregateAndOrder) {
 TEST(Cut, GroupsAreToldWhichOfThemAreWanted) {
   QueryNode tree = groups(scan(), {place(0)}, {count_rows()});
   EXPECT_EQ(to_string(cut(sorted(tree, {{1, true, false}, {0, false, false}}, 10))),
-            "groups by a: count(*), only the first 10 by value0 desc\n"
+            "groups by a: count(*), only the first 10 by value0 desc and their equals\n"
             "rows of key0, value0 sorted by value0 desc, key0 limit 10\n");
+  EXPECT_EQ(to_string(cut(limited(tree, 5, 2))),
+            "groups by a: count(*), only the first 7\n"
+            "rows of key0, value0 limit 5 offset 2\n");
   // A filter may drop the first ones.
   EXPECT_EQ(to_string(cut(sorted(filter(tree, more_than(0, 3)), {{1, true, false}}, 10))),
             "groups by a: count(*)\n"

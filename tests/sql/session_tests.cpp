@@ -187,6 +187,38 @@ TEST_F(SessionTest, CancelsAStatementAndStaysUsable) {
   EXPECT_THAT(rows_of(session_, "select 1"), ElementsAre("1"));
 }
 
+TEST_F(SessionTest, ExplainAnalyzeShowsEachStep) {
+  const std::string from = " from " + quote_literal(make_file("t.basalt", 300000));
+  session_.execute("set basalt_strict = true");
+  const std::string run = session_
+                              .execute("explain analyze select word, count(*) as c" + from +
+                                       " where id < 100000 group by word order by c desc, word limit 3")
+                              .explain_text();
+  EXPECT_THAT(run, HasSubstr("Step 1"));
+  EXPECT_THAT(run, HasSubstr("rows 300000 -> 50"));
+  EXPECT_THAT(run, HasSubstr("Step 2"));
+  EXPECT_THAT(run, HasSubstr("rows 50 -> 3"));
+  EXPECT_THAT(run, HasSubstr("Encodings"));
+  EXPECT_THAT(run, HasSubstr("decoded from"));
+}
+
+TEST_F(SessionTest, CancelsBasaltsOwnStagesAndStaysUsable) {
+  const std::string from = " from " + quote_literal(make_file("t.basalt", kQuick ? 300'000 : 3'000'000));
+  session_.execute("set basalt_strict = true");
+  const std::string text = "select id, count(*), max(n)" + from + " group by id order by id desc";
+  std::chrono::steady_clock::time_point asked;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    asked = std::chrono::steady_clock::now();
+    session_.interrupt();
+  });
+  EXPECT_EQ(code_of([&] { rows_of(session_, text); }), ErrorCode::kCancelled);
+  const auto ended = std::chrono::steady_clock::now();
+  other.join();
+  EXPECT_LT(ended - asked, std::chrono::milliseconds(kQuick ? 5000 : 500));
+  EXPECT_THAT(rows_of(session_, "select count(*)" + from + " where id < 10"), ElementsAre("10"));
+}
+
 TEST_F(SessionTest, CancelledConvertLeavesNoFile) {
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));

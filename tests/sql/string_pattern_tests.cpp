@@ -154,14 +154,14 @@ TEST(StringPatterns, ReplacementsOfRegularExpressionsAreDuckDbs) {
   Session session(session_options(Device::kCpu));
   for (const bool all : {false, true}) {
     const std::vector<std::string> answers =
-        rows_of(session, "select replace(regexp_replace(t.s, p.s, '<\\1|\\0>', '" + std::string(all ? "g" : "") +
+        rows_of(session, "select replace(regexp_replace(t.s, p.s, '<\\1:\\0>', '" + std::string(all ? "g" : "") +
                              "'), chr(10), '@') || '.' from (values " + value_list(texts) + ") t(i, s), (values " +
                              value_list(patterns) + ") p(i, s) order by p.i, t.i");
     ASSERT_EQ(answers.size(), texts.size() * patterns.size());
     for (size_t p = 0; p < patterns.size(); ++p) {
       for (size_t t = 0; t < texts.size(); ++t) {
         std::string replaced;
-        strings::append_replaced(regexps[p], texts[t], "<\\1|\\0>", all, replaced);
+        strings::append_replaced(regexps[p], texts[t], "<\\1:\\0>", all, replaced);
         std::ranges::replace(replaced, '\n', '@');  // rows are lines
         ASSERT_EQ(replaced + ".", answers[p * texts.size() + t]) << patterns[p] << " in " << texts[t];
       }

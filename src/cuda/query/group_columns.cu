@@ -109,13 +109,32 @@ __device__ void put_extreme(const StateSource& state, const uint64_t* own, uint3
   store_integer(out, width, row, static_cast<uint128_t>(static_cast<int128_t>(value)));
 }
 
+// Of the row that first(), last() or any_value() kept: its number, whose last bit says whether it has a value, then
+// that.
+__device__ void put_kept(const StateSource& state, const uint64_t* own, uint32_t width, void* out, uint64_t row) {
+  if (state.real) return store_real(out, width, row, __longlong_as_double(static_cast<int64_t>(own[2])));
+  if (state.wide) return store_integer(out, width, row, pair_of(own[2], own[3]));
+  store_integer(out, width, row, static_cast<uint128_t>(static_cast<int128_t>(static_cast<int64_t>(own[2]))));
+}
+
+__device__ bool has_value(const StateSource& state, const uint64_t* own, uint64_t count) {
+  switch (state.op) {
+    case AggregateOp::kCountStar:
+    case AggregateOp::kCount: return true;
+    case AggregateOp::kFirst:
+    case AggregateOp::kLast:
+    case AggregateOp::kAnyValue: return (own[1] & 1) != 0;
+    case AggregateOp::kVarSamp:
+    case AggregateOp::kStddevSamp: return count > 1;
+    default: return count > 0;
+  }
+}
+
 __device__ void put_state(const StateSource& state, const uint64_t* words, uint32_t width, void* out, uint64_t row,
                           uint8_t* valid, uint32_t* bad) {
   const uint64_t count = words[state.count_word];
   const uint64_t* own = words + state.word;
-  const bool counts = state.op == AggregateOp::kCountStar || state.op == AggregateOp::kCount;
-  const bool sample = state.op == AggregateOp::kVarSamp || state.op == AggregateOp::kStddevSamp;
-  const bool null = !counts && count <= (sample ? 1u : 0u);
+  const bool null = !has_value(state, own, count);
   if (valid != nullptr) valid[row] = null ? 0 : 1;
   if (null) return store_integer(out, width, row, 0);
   switch (state.op) {
@@ -134,10 +153,15 @@ __device__ void put_state(const StateSource& state, const uint64_t* words, uint3
       break;
     case AggregateOp::kMin:
     case AggregateOp::kMax: put_extreme(state, own, width, out, row); break;
+    case AggregateOp::kFirst:
+    case AggregateOp::kLast:
+    case AggregateOp::kAnyValue: put_kept(state, own, width, out, row); break;
     default: {
+      const bool sample = state.op == AggregateOp::kVarSamp || state.op == AggregateOp::kStddevSamp;
       const bool root = state.op == AggregateOp::kStddevPop || state.op == AggregateOp::kStddevSamp;
       const double variance = variance_of(state, own, count, sample);
-      if (own[2] != 0 || !(variance - variance == 0.0)) *bad = 1;
+      // A single row has none, whatever it is.
+      if (count > 1 && (own[2] != 0 || !(variance - variance == 0.0))) *bad = 1;
       store_real(out, width, row, root ? sqrt(variance) : variance);
       break;
     }
@@ -179,15 +203,6 @@ DeviceColumn state_column(const Field& field, const StateSource& state, const Wo
   each_row(rows.count, stream,
            [=] __device__(uint64_t i) { put_state(source, rows.words + i * rows.stride, width, out, i, valid, bad); });
   return column;
-}
-
-bool finishes_on_device(const Aggregate& aggregate) {
-  switch (aggregate.op) {
-    case AggregateOp::kFirst:
-    case AggregateOp::kLast:
-    case AggregateOp::kAnyValue: return false;
-    default: return true;
-  }
 }
 
 }  // namespace basalt::cuda

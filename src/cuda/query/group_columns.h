@@ -50,7 +50,5 @@ DeviceColumn key_column(const Field& field, const KeySource& key, const WordRows
 // Averages are those of exec::finish() but for the last digit. `bad` is set where a result has no value of its type.
 DeviceColumn state_column(const Field& field, const StateSource& state, const WordRows& states, uint32_t* bad,
                           cudaStream_t stream);
-// Whether state_column() knows the aggregate.
-bool finishes_on_device(const Aggregate& aggregate);
 
 }  // namespace basalt::cuda

@@ -338,8 +338,7 @@ StageRows StatementRun::finish_groups(bool keep) {
     const bool few = order || !pipeline_.first.by;
     const CompactGroups compact = compact_groups(groups, order ? &*order : nullptr,
                                                  few ? pipeline_.first.count : kAllRows, pipeline_.first.ties, stream);
-    const bool finishes = std::ranges::all_of(pipeline_.aggregates, finishes_on_device);
-    if (keep && finishes && compact.count > device::kFewRows) return {{}, groups_on_device(compact)};
+    if (keep && compact.count > device::kFewRows) return {{}, groups_on_device(compact)};
     found.count = compact.count;
     found.states = download(compact.states, compact.count * words * sizeof(uint64_t), stream);
     found.keys = download(compact.keys, compact.count * groups.key_words * sizeof(uint64_t), stream);

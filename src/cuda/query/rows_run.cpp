@@ -7,6 +7,7 @@
 #include "basalt/core/error.h"
 #include "cuda/query/statement_texts.h"
 #include "exec/cpu/fetch_rows.h"
+#include "exec/cpu/sort.h"
 
 namespace basalt::cuda {
 
@@ -34,6 +35,9 @@ uint32_t sample_stride(uint32_t tiles, uint64_t wanted) {
 uint64_t StatementRun::rows_wanted() const {
   return pipeline_.limit > kAllRows - pipeline_.offset ? kAllRows : pipeline_.limit + pipeline_.offset;
 }
+
+// How many of them are kept at most: of an order that was cut also some that are equal to the last one.
+uint64_t StatementRun::rows_kept() const { return rows_wanted() + (device_.sources->cut_order ? device::kFewRows : 0); }
 
 bool StatementRun::has_enough_rows() const {
   return plan_->rows && pipeline_.order.empty() && rows_.found >= rows_wanted();
@@ -172,7 +176,13 @@ void StatementRun::find_threshold(const device::Parameters& parameters) {
   words.words.emplace_back(words.rows * sizeof(uint64_t), stream);
   const uint64_t found = append_rows(sample, words, 0);
   if (found < rows_wanted()) return;
-  rows_.threshold = nth_smallest(words.words[0].as<uint64_t>(), found, rows_wanted(), stream);
+  set_threshold(nth_smallest(words.words[0].as<uint64_t>(), found, rows_wanted(), stream));
+}
+
+// By the first word of a row behind which none is wanted.
+void StatementRun::set_threshold(uint64_t word) {
+  const uint64_t equal = device_.sources->cut_order ? plan_->rows->number_mask(0) : 0;
+  rows_.threshold = word | equal;
 }
 
 void StatementRun::append_first_rows(device::Parameters& parameters) {
@@ -199,9 +209,9 @@ void StatementRun::append_first_rows(device::Parameters& parameters) {
     give_rows_back(rows_.first.rows);
     rows_.first = std::move(larger);
   }
-  if (rows_.kept <= rows_wanted()) return;
-  keep_first(rows_wanted());
-  rows_.threshold = fetch(rows_.first.words[0].as<uint64_t>() + rows_.kept - 1, backend_.compute_);
+  if (rows_.kept <= rows_kept()) return;
+  keep_first(rows_kept());
+  set_threshold(fetch(rows_.first.words[0].as<uint64_t>() + rows_wanted() - 1, backend_.compute_));
 }
 
 // The first rows of those that are there, in order, in the room that there is.
@@ -220,7 +230,7 @@ RowArrays StatementRun::finish_rows() {
   const device::RowsPlan& plan = *plan_->rows;
   RowArrays all;
   if (plan.first_only) {
-    if (!rows_.in_order) keep_first(rows_wanted());
+    if (!rows_.in_order) keep_first(rows_kept());
     all = std::move(rows_.first);
     all.rows = rows_.kept;
   } else {
@@ -269,8 +279,8 @@ DeviceTable StatementRun::run_rows_to_device(const Pipeline& given, const Device
     if (source.row) {
       table.columns.push_back(row_column(given.output[i], source, rows, input));
     } else {
-      table.columns.push_back(
-          backend_.fetch_texts(given.files, given.columns[*source.texts_of].field_id, rows.numbers, rows.rows));
+      table.columns.push_back(backend_.fetch_texts(given.files, given.columns[*source.texts_of].field_id, rows.numbers,
+                                                   rows.rows, backend_.threads(options_.threads)));
       table.columns.back().field = given.output[i];
     }
   }
@@ -284,22 +294,54 @@ DeviceBuffer StatementRun::run_row_numbers(uint64_t& rows) {
   return std::move(found.numbers);
 }
 
-Table StatementRun::run_rows(const Pipeline& given) {
-  const device::RowsSources& sources = *device_.sources;
-  ThreadPool& threads = backend_.threads(options_.threads);
-  if (!sources.late) return backend_.fetch_table(run_rows_to_device(given, nullptr), threads);
-  std::vector<uint64_t> numbers;
-  if (given.has_filter || !given.order.empty()) {
-    run();
-    const RowArrays rows = finish_rows();
-    const Buffer found = download(rows.numbers, rows.rows * sizeof(uint64_t), backend_.compute_);
-    numbers.assign(found.as<uint64_t>(), found.as<uint64_t>() + rows.rows);
-  } else {  // which rows leave is known
+// Of an order that was cut: the numbers of the rows that lead to the last one wanted and of those that are equal to it,
+// in order. Nothing if they are too many.
+std::optional<std::vector<uint64_t>> StatementRun::numbers_with_ties() {
+  const device::RowsPlan& plan = *plan_->rows;
+  if (!rows_.in_order) keep_first(rows_kept());
+  const uint64_t rows = rows_.kept;
+  const auto fetched = [&](const DeviceBuffer& from) {
+    return download(from, rows * sizeof(uint64_t), backend_.compute_);
+  };
+  std::vector<Buffer> words;
+  for (const DeviceBuffer& word : rows_.first.words) words.push_back(fetched(word));
+  const auto equal = [&](uint64_t a, uint64_t b) {
+    for (uint32_t i = 0; i < plan.words(); ++i) {
+      const auto* word = words[i].as<uint64_t>();
+      if (((word[a] ^ word[b]) & ~plan.number_mask(i)) != 0) return false;
+    }
+    return true;
+  };
+  uint64_t end = std::min(rows, rows_wanted());
+  while (end > 0 && end < rows && equal(end, rows_wanted() - 1)) ++end;
+  if (end > device::kFewRows) return std::nullopt;  // also where some were left out
+  const Buffer numbers = fetched(rows_.first.numbers);
+  return std::vector<uint64_t>(numbers.as<uint64_t>(), numbers.as<uint64_t>() + end);
+}
+
+// The numbers of the rows that leave, or from which these are chosen.
+std::optional<std::vector<uint64_t>> StatementRun::late_numbers() {
+  if (!pipeline_.has_filter && pipeline_.order.empty()) {  // known
     report_.ran_on = Device::kCuda;
-    numbers = exec::row_numbers(given.files, given.offset, given.limit);
+    std::vector<uint64_t> numbers = exec::row_numbers(pipeline_.files, pipeline_.offset, pipeline_.limit);
     report_.rows = numbers.size();
+    return numbers;
   }
-  return exec::fetch_rows(given, numbers, threads, options_);
+  run();
+  if (device_.sources->cut_order) return numbers_with_ties();
+  const RowArrays rows = finish_rows();
+  const Buffer numbers = download(rows.numbers, rows.rows * sizeof(uint64_t), backend_.compute_);
+  return std::vector<uint64_t>(numbers.as<uint64_t>(), numbers.as<uint64_t>() + rows.rows);
+}
+
+std::optional<Table> StatementRun::run_rows(const Pipeline& given) {
+  ThreadPool& threads = backend_.threads(options_.threads);
+  if (!device_.sources->late) return backend_.fetch_table(run_rows_to_device(given, nullptr), threads);
+  const std::optional<std::vector<uint64_t>> numbers = late_numbers();
+  if (!numbers) return std::nullopt;
+  Table rows = exec::fetch_rows(given, *numbers, threads, options_);
+  if (!device_.sources->cut_order) return rows;
+  return exec::first_rows(std::move(rows), given.order, given.limit, given.offset, options_.cancel);
 }
 
 }  // namespace basalt::cuda

@@ -32,12 +32,17 @@ uint64_t count_of(const StageRows& rows) { return rows.device ? rows.device->row
 }  // namespace
 
 StageRows CudaBackend::first_stage(const Pipeline& stage, bool keep, const RunOptions& options, RunReport& report) {
-  const NumberedPipeline numbered = number_texts(*this, stages_.get(stage), stage, options, report);
-  StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
-  statement.set_texts(numbered.texts.texts);
-  if (stage.sink == Sink::kGroups) return statement.run_groups(keep);
-  if (keep && !numbered.device->sources->late) return {{}, statement.run_rows_to_device(stage, nullptr)};
-  return {statement.run_rows(stage), {}};
+  auto planned = stages_.get(stage);
+  for (;;) {
+    const NumberedPipeline numbered = number_texts(*this, planned, stage, options, report);
+    StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
+    statement.set_texts(numbered.texts.texts);
+    if (stage.sink == Sink::kGroups) return statement.run_groups(keep);
+    if (keep && !numbered.device->sources->late) return {{}, statement.run_rows_to_device(stage, nullptr)};
+    if (std::optional<Table> rows = statement.run_rows(stage)) return {*std::move(rows), {}};
+    // Too many rows are equal in what was left of the order: now all of it.
+    planned = std::make_shared<const device::DevicePipeline>(device::rows_to_device(stage, {}, 0, nullptr, true));
+  }
 }
 
 std::optional<StageRows> CudaBackend::later_stage(const Pipeline& stage, const DeviceTable& input, bool keep,

@@ -60,8 +60,9 @@ class StatementRun {
   std::vector<Value> run();
   // Of a sink of groups. `keep`: many of them stay on the device.
   StageRows run_groups(bool keep);
-  // Of a sink of rows, as it was given; `input`: where its columns are arrays, the table that has them.
-  Table run_rows(const Pipeline& given);
+  // Of a sink of rows, as it was given. Nothing if its order was cut and too many rows are equal in what is left.
+  std::optional<Table> run_rows(const Pipeline& given);
+  // The same, on the device, unless few rows leave; `input`: where its columns are arrays, the table that has them.
   DeviceTable run_rows_to_device(const Pipeline& given, const DeviceTable* input);
   // Of a sink of rows that keeps nothing but their numbers: these, uint64, of `rows`.
   DeviceBuffer run_row_numbers(uint64_t& rows);
@@ -141,10 +142,14 @@ class StatementRun {
   void launch_rows(device::Parameters& parameters);
   void write_rows(device::Parameters& parameters);
   void find_threshold(const device::Parameters& parameters);
+  void set_threshold(uint64_t word);
   uint64_t append_rows(device::Parameters& parameters, const RowArrays& arrays, uint64_t kept);
   void append_first_rows(device::Parameters& parameters);
+  uint64_t rows_kept() const;
   void keep_first(uint64_t rows);
   RowArrays finish_rows();
+  std::optional<std::vector<uint64_t>> late_numbers();
+  std::optional<std::vector<uint64_t>> numbers_with_ties();
   DeviceColumn row_column(const Field& field, const device::RowsSources::Source& source, RowArrays& rows,
                           const DeviceTable* input);
 

@@ -94,6 +94,7 @@ class WideKeys {
       uint64_t* slot = table_.slots + place * kStride;
       auto* state = reinterpret_cast<uint32_t*>(slot);
       uint32_t found = read_anew(state);
+      bool added = false;
       if (found == kFree) {
         found = atomicCAS(state, kFree, kBusy);
         if (found == kFree) {
@@ -101,11 +102,12 @@ class WideKeys {
           for (uint32_t i = 0; i < kKeyWords; ++i) slot[1 + i] = key.words[i];
           __threadfence();
           *static_cast<volatile uint32_t*>(state) = tag;
-          return {place, true};
+          found = tag;
+          added = true;
         }
       }
       if (found == kBusy) continue;
-      if (found == tag && is_key(slot + 1, key)) return {place, false};
+      if (found == tag && (added || is_key(slot + 1, key))) return {place, added};
       place = (place + 1) & table_.mask;
       ++probe;
     }

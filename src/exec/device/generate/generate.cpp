@@ -9,6 +9,7 @@
 #include "core/float_key.h"
 #include "core/packed_tile.h"
 #include "exec/column_facts.h"
+#include "exec/device/generate/file_shapes.h"
 #include "exec/device/generate/generator.h"
 #include "exec/filter_sum.h"
 #include "exec/string_tests.h"
@@ -373,18 +374,20 @@ std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan) {
     const bool only_nulls = physical_of(column.type) == Physical::kBytes && !tested.contains(i);
     std::set<std::string> shapes;
     for (const auto& file : pipeline.files) {
-      for (const ColumnChunkInfo& chunk : file->column(column.field_id).chunks) {
-        if (chunk.nodes.empty()) return "column " + column.name + " has no values of its own";
-        const NodeView root = shape_of(chunk);
-        const ChunkReaders readers = readers_of(root, column.as_codes);
-        // Every chunk has room for the longest of them.
-        if (descriptor_words(root) > kMostDescriptorWords)
-          return "column " + column.name + " has a chunk with a long text in its parameters";
-        if ((readers.values.empty() && !only_nulls) || (readers.validity_node != nullptr && readers.validity.empty())) {
-          const std::string& reason = readers.values.reason;
-          return "column " + column.name + ": " + (reason.empty() ? "an encoding without a device reader" : reason);
-        }
-        shapes.insert(readers.values.type.text());
+      const auto found = file_shapes(file, column.field_id, column.as_codes);
+      if (found->lacks_values) return "column " + column.name + " has no values of its own";
+      // Every chunk has room for the longest of them.
+      if (found->chunk_words > kMostDescriptorWords)
+        return "column " + column.name + " has a chunk with a long text in its parameters";
+      const auto refusal = [&](const std::string& reason) {
+        return "column " + column.name + ": " + (reason.empty() ? "an encoding without a device reader" : reason);
+      };
+      for (const DeviceReader& reader : found->values) {
+        if (reader.empty() && !only_nulls) return refusal(reader.reason);
+        shapes.insert(reader.type.text());
+      }
+      for (const DeviceReader& reader : found->validity) {
+        if (reader.empty()) return refusal(reader.reason);
       }
     }
     if (shapes.size() > 8) return "column " + column.name + " has too many different encodings";

@@ -49,6 +49,9 @@ constexpr uint64_t kFewRows = 1024;
 struct RowsSources {
   // At most kFewRows leave. The kernel keeps their numbers; everything else is fetched and evaluated on the host.
   bool late = false;
+  // The kernel's order ends before a key of strings that have no list: rows that are equal in it are told apart on the
+  // host, if they are few.
+  bool cut_order = false;
   struct Source {
     std::optional<uint32_t> row;  // of the kernel's rows
     // Of a column of strings: which one of the given pipeline. Without a row, its strings are fetched by the rows'
@@ -79,9 +82,9 @@ struct DevicePipeline {
 DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known = nullptr);
 // A stage that reads rows which lie on the device, all its columns as arrays.
 DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows);
-// Of a sink of rows; `arrays`: empty, or of all columns.
+// Of a sink of rows; `arrays`: empty, or of all columns. `whole_order`: it is not cut.
 DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
-                              const TextNumbers* known = nullptr);
+                              const TextNumbers* known, bool whole_order);
 // How the array at `address` is described to its reader.
 std::vector<uint64_t> array_descriptor(uint64_t rows, uint64_t address);
 // Reads the metadata of the pipeline's columns in all its files.
@@ -169,6 +172,13 @@ struct RowsPlan {
   std::vector<bool> nullable;       // by column
 
   uint32_t words() const { return static_cast<uint32_t>(word_bits.size()); }
+  // Bits of a word that hold the number of the row.
+  uint64_t number_mask(uint32_t word) const {
+    for (const OrderPart& part : order) {
+      if (part.kind == OrderPart::Kind::kRowNumber && part.word == word) return (uint64_t{1} << part.bits) - 1;
+    }
+    return 0;
+  }
   static constexpr uint32_t kNumbers = 0;
   static uint32_t word_output(uint32_t word) { return 1 + word; }
   uint32_t value_output(uint32_t column) const { return 1 + words() + 2 * column; }

@@ -15,8 +15,9 @@ namespace {
 
 class RowsPipeline {
  public:
-  RowsPipeline(const Pipeline& given, const std::vector<ArrayShape>& arrays, uint64_t rows, const TextNumbers* known)
-      : given_(given), arrays_(arrays), numbering_(device_, known) {
+  RowsPipeline(const Pipeline& given, const std::vector<ArrayShape>& arrays, uint64_t rows, const TextNumbers* known,
+               bool whole_order)
+      : given_(given), arrays_(arrays), whole_order_(whole_order), numbering_(device_, known) {
     device_.rows = rows;
     for (const auto& file : given.files) {
       // Numbers of rows count whole tiles.
@@ -43,7 +44,7 @@ class RowsPipeline {
     RowsSources& sources = device_.sources.emplace();
     sources.late = given_.limit <= kFewRows && arrays_.empty();
     if (!sources.late) keep_columns(sources);
-    add_order();
+    add_order(sources);
     if (sources.late && !given_.order.empty()) add_throwing();
     for (const PipelineColumn& column : given_.columns) {
       if (column.type.kind == TypeKind::kList || column.type.kind == TypeKind::kStruct) {
@@ -126,13 +127,22 @@ class RowsPipeline {
     }
   }
 
-  void add_order() {
+  // Whether the keys before one of strings, whose numbers nothing else needs, may leave few rows.
+  bool may_cut_order() const {
+    if (whole_order_ || !device_.sources->late || !device_.texts.empty() || device_.pipeline.order.empty())
+      return false;
+    return given_.offset <= kFewRows / 2 && given_.limit <= kFewRows / 2;
+  }
+
+  void add_order(RowsSources& sources) {
     for (SortKey key : given_.order) {
       const Expr& expr = given_.rows[key.column];
       std::shared_ptr<const exec::TextCodes> codes;
       if (expr.type == Physical::kBytes) {
         if (!arrays_.empty()) device_.reason = "an order by strings that are values";
         if (expr.op == ExprOp::kColumn && arrays_.empty()) codes = codes_of(expr.column);
+        sources.cut_order = codes == nullptr && may_cut_order();
+        if (sources.cut_order) return;
         if (codes == nullptr) numbering_.need_order();
       }
       key.column = row_of(expr, codes);
@@ -155,6 +165,7 @@ class RowsPipeline {
 
   const Pipeline& given_;
   const std::vector<ArrayShape>& arrays_;
+  bool whole_order_;
   DevicePipeline device_;
   TextNumbering numbering_;
   std::map<std::pair<uint32_t, bool>, uint32_t> places_;
@@ -164,8 +175,8 @@ class RowsPipeline {
 }  // namespace
 
 DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
-                              const TextNumbers* known) {
-  return RowsPipeline(pipeline, arrays, rows, known).make();
+                              const TextNumbers* known, bool whole_order) {
+  return RowsPipeline(pipeline, arrays, rows, known, whole_order).make();
 }
 
 }  // namespace basalt::device

@@ -7,6 +7,7 @@
 #include "codec/validity/layout.h"
 #include "core/packed_tile.h"
 #include "exec/column_facts.h"
+#include "exec/device/generate/file_shapes.h"
 #include "exec/device/generate/generate.h"
 #include "exec/device/generate/texts.h"
 
@@ -41,7 +42,7 @@ bool is_known(const NodeView& node) {
 }
 
 DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known) {
-  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0, known);
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0, known, known != nullptr);
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());
@@ -88,7 +89,7 @@ void read_places(DevicePipeline& device) {
 }  // namespace
 
 DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows) {
-  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, arrays, rows);
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, arrays, rows, nullptr, true);
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());
@@ -152,15 +153,13 @@ std::vector<ColumnShapes> shapes_of(const DevicePipeline& device) {
       for (size_t w = 0; w < info.width_tiles.size() && w <= kMaxPackedWidth; ++w) {
         shapes.width_tiles[w] += info.width_tiles[w];
       }
-      for (const ColumnChunkInfo& chunk : info.chunks) {
-        const NodeView root = shape_of(chunk);
-        const ChunkReaders readers = readers_of(root, column.as_codes);
-        add_once(shapes.values, readers.values);
-        shapes.value_words = std::max(shapes.value_words, descriptor_words(*readers.value_node));
-        if (readers.validity_node == nullptr) continue;
-        add_once(shapes.validity, readers.validity);
-        shapes.validity_words = std::max(shapes.validity_words, descriptor_words(*readers.validity_node));
-      }
+      const auto found = file_shapes(file, column.field_id, column.as_codes);
+      if (found->lacks_values)
+        throw Error(ErrorCode::kCorrupt, file->name() + ": a chunk of " + column.name + " has no values");
+      for (const DeviceReader& reader : found->values) add_once(shapes.values, reader);
+      for (const DeviceReader& reader : found->validity) add_once(shapes.validity, reader);
+      shapes.value_words = std::max(shapes.value_words, found->value_words);
+      shapes.validity_words = std::max(shapes.validity_words, found->validity_words);
     }
     shapes.stats = exec::merged_statistics(pipeline, column.field_id);
     if (column.as_codes) {
