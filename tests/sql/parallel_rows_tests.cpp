@@ -78,7 +78,9 @@ TEST_P(ParallelRows, ReachTheOneWhoAskedInOrder) {
     for (uint64_t i = 0; i < table->rows; ++i, ++rows) {
       ASSERT_EQ(table->columns[0].values.as<int64_t>()[i], static_cast<int64_t>(rows));
       ASSERT_EQ(table->columns[1].is_valid(i), rows % 5 != 0) << rows;
-      if (rows % 5 != 0) ASSERT_EQ(table->columns[1].string_at(i), "s" + std::to_string(rows));
+      if (rows % 5 != 0) {
+        ASSERT_EQ(table->columns[1].string_at(i), "s" + std::to_string(rows));
+      }
     }
   }
   EXPECT_EQ(rows, kRows);
