@@ -6,6 +6,7 @@
 
 #include "basalt/core/error.h"
 #include "duckdb/main/client_context.hpp"
+#include "sql/function_table.h"
 #include "sql/lowering.h"
 #include "sql/types.h"
 
@@ -215,6 +216,7 @@ std::vector<Expr> Lowering::lower_all(const Function& expression) const {
 Expr Lowering::function(const Function& expression) const {
   const std::string& name = expression.function.name;
   if (expression.IsVolatile()) throw NotLowered("the volatile function " + name);
+  if (!is_known_function(name)) throw NotLowered("the function " + name);
   for (const auto& child : expression.children) {
     if (child->return_type.id() == LogicalTypeId::VARCHAR &&
         !duckdb::StringType::GetCollation(child->return_type).empty()) {
