@@ -142,7 +142,7 @@ constexpr SqlFunction kFunctions[] = {
     {"chr", kTexts, "chr(i)", OnDevice::kNo},
 };
 
-const char* words_for(OnDevice device) {
+const char* gpu_words(OnDevice device) {
   switch (device) {
     case OnDevice::kYes: return "yes";
     case OnDevice::kAsciiLetters: return "of ASCII letters";
@@ -186,7 +186,7 @@ std::string function_page() {
   }
   std::string page = "| functions | | CPU | GPU |\n|---|---|---|---|\n";
   for (const Line& line : lines) {
-    page += "| " + line.kind + " | " + line.names + " | yes | " + words_for(line.device) + " |\n";
+    page += "| " + line.kind + " | " + line.names + " | yes | " + gpu_words(line.device) + " |\n";
   }
   return page;
 }
