@@ -20,6 +20,7 @@
 #include "cli/terminal.h"
 #include "core/output_file.h"
 #include "core/same_file.h"
+#include "sql/function_table.h"
 
 namespace basalt::cli {
 namespace {
@@ -28,6 +29,7 @@ struct SqlOptions {
   std::string format;  // empty: by the output's name
   std::string query;
   std::string file;
+  bool functions = false;
   SessionOptions session;
   ShowOptions show;
 };
@@ -140,6 +142,10 @@ void run_all(Session& session, const std::vector<std::string>& statements, const
 }
 
 int run_sql(SqlOptions options, bool quiet) {
+  if (options.functions) {
+    fmt::print("{}", sql::function_page());
+    return 0;
+  }
   if (options.show.output == "-") options.show.output.clear();
   options.show.format = chosen_format(options);
   options.session.output = options.show.output;
@@ -196,6 +202,7 @@ void add_sql(Program& program) {
   command->add_flag("--explain", options->show.explain, "Show the plan instead of running the statement");
   command->add_flag("--explain-kernel", options->show.explain_kernel,
                     "Run, and show the source of the generated kernel");
+  command->add_flag("--functions", options->functions, "Print the table of functions of docs/sql-on-the-gpu.md");
   add_threads_option(command, options->session.threads);
   add_bytes_option(command, "--memory-limit", options->session.memory_limit,
                    "Memory for DuckDB's operators; one row may take half of it when decoded (default 128MiB)");

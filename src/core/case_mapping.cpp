@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "core/utf8.h"
+
 namespace basalt {
 
 namespace {
@@ -412,25 +414,6 @@ uint32_t mapped(uint32_t point, std::span<const CaseRange> ranges) {
                                       [](uint32_t value, const CaseRange& r) { return value <= r.last; });
   if (range == ranges.end() || point < range->first || (point - range->first) % range->stride != 0) return point;
   return static_cast<uint32_t>(static_cast<int32_t>(point) + range->delta);
-}
-
-void append_code_point(uint32_t point, std::string& out) {
-  const auto rest = [&](int shift) { out += static_cast<char>(0x80 | (point >> shift & 0x3F)); };
-  if (point < 0x80) {
-    out += static_cast<char>(point);
-  } else if (point < 0x800) {
-    out += static_cast<char>(0xC0 | point >> 6);
-    rest(0);
-  } else if (point < 0x10000) {
-    out += static_cast<char>(0xE0 | point >> 12);
-    rest(6);
-    rest(0);
-  } else {
-    out += static_cast<char>(0xF0 | point >> 18);
-    rest(12);
-    rest(6);
-    rest(0);
-  }
 }
 
 }  // namespace

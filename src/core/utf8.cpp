@@ -97,6 +97,25 @@ std::string escape_controls(std::string_view text, bool keep_lines) {
   return out;
 }
 
+void append_code_point(uint32_t point, std::string& out) {
+  const auto rest = [&](int shift) { out += static_cast<char>(0x80 | (point >> shift & 0x3F)); };
+  if (point < 0x80) {
+    out += static_cast<char>(point);
+  } else if (point < 0x800) {
+    out += static_cast<char>(0xC0 | point >> 6);
+    rest(0);
+  } else if (point < 0x10000) {
+    out += static_cast<char>(0xE0 | point >> 12);
+    rest(6);
+    rest(0);
+  } else {
+    out += static_cast<char>(0xF0 | point >> 18);
+    rest(12);
+    rest(6);
+    rest(0);
+  }
+}
+
 // All as one text, and none beginning inside a character.
 bool are_utf8(const char* bytes, const int64_t* offsets, uint64_t count) {
   if (count == 0) return true;

@@ -29,6 +29,11 @@ inline size_t code_points_end(std::string_view text, uint64_t count) {
   return at;
 }
 
+constexpr bool is_code_point(int64_t number) {
+  return number >= 0 && number <= 0x10FFFF && (number < 0xD800 || number > 0xDFFF);
+}
+void append_code_point(uint32_t point, std::string& out);
+
 bool is_ascii(std::string_view text);
 bool is_utf8(std::string_view text);
 

@@ -131,6 +131,7 @@ Bounds text_function_bounds(const Expr& expr, const StatisticsList& stats) {
     out.low = Value::of_integer(expr.type, 0);
     out.high = Value::of_integer(expr.type, INT32_MAX);  // no string is longer
   }
+  if (expr.op == ExprOp::kChr && out.may_value) out.may_throw = true;
   return out;
 }
 
@@ -280,6 +281,8 @@ Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
       return arithmetic_bounds(expr, stats);
     case ExprKind::kDivision: return division_bounds(expr, stats);
     case ExprKind::kNumberFunction: return number_function_bounds(expr, stats);
+    case ExprKind::kMathFunction: return math_function_bounds(expr, stats);
+    case ExprKind::kBitOperation: return bit_operation_bounds(expr, stats);
     case ExprKind::kCast: return cast_bounds(expr, stats);
     case ExprKind::kDateFunction: return date_function_bounds(expr, stats);
     case ExprKind::kTextFunction: return text_function_bounds(expr, stats);

@@ -67,19 +67,31 @@ void set_monotone_time(Bounds& out, const Expr& expr, const Bounds& arg, const F
   if (out.may_value) out.may_throw = true;
 }
 
-void set_difference(Bounds& out, const Expr& expr, const Bounds& a, const Bounds& b) {
+// Of a difference that does not decrease with the end, or increase with the start, by more than `slack`.
+template <typename Difference>
+void set_difference(Bounds& out, const Expr& expr, const Bounds& a, const Bounds& b, const Difference& difference,
+                    int64_t slack = 0) {
   const bool days = of_days(expr);
   if (may_be_infinite(a, days) || may_be_infinite(b, days)) {
     out.may_null = true;
     if (out.may_value) out.may_throw = true;
     return;
   }
-  const DateDifference difference{part_in(expr, 2), days};
   int64_t low = 0;
   int64_t high = 0;
   const Outcome at_low = difference(static_cast<int64_t>(a.high.integer), static_cast<int64_t>(b.low.integer), low);
   const Outcome at_high = difference(static_cast<int64_t>(a.low.integer), static_cast<int64_t>(b.high.integer), high);
-  if (at_low == Outcome::kValue && at_high == Outcome::kValue) return set_range(out, expr, low, high);
+  if (at_low == Outcome::kValue && at_high == Outcome::kValue) return set_range(out, expr, low - slack, high + slack);
+  if (out.may_value) out.may_throw = true;
+}
+
+void set_time_added(Bounds& out, const Expr& expr, const Bounds& a, const Bounds& b) {
+  int64_t low = 0;
+  int64_t high = 0;
+  const auto of = [](const Value& value) { return static_cast<int64_t>(value.integer); };
+  const bool finite = !may_be_infinite(a, true) && TimeAdded{}(of(a.low), of(b.low), low) == Outcome::kValue &&
+                      TimeAdded{}(of(a.high), of(b.high), high) == Outcome::kValue;
+  if (finite) return set_range(out, expr, low, high);
   if (out.may_value) out.may_throw = true;
 }
 
@@ -110,7 +122,33 @@ Bounds date_function_bounds(const Expr& expr, const StatisticsList& stats) {
     case ExprOp::kDatePart: set_part(out, expr, args[0]); break;
     case ExprOp::kEpoch: out.may_null |= may_be_infinite(args[0], of_days(expr)); break;
     case ExprOp::kDateTrunc: set_monotone_time(out, expr, args[0], Truncated{part_in(expr, 1), of_days(expr)}); break;
-    case ExprOp::kDateDiff: set_difference(out, expr, args[0], args[1]); break;
+    case ExprOp::kDateDiff:
+      set_difference(out, expr, args[0], args[1], DateDifference{part_in(expr, 2), of_days(expr)});
+      break;
+    case ExprOp::kDateSub:
+      set_difference(out, expr, args[0], args[1], DateSubtraction{part_in(expr, 2), of_days(expr)}, 1);
+      break;
+    case ExprOp::kAddTime: set_time_added(out, expr, args[0], args[1]); break;
+    case ExprOp::kMakeDate:
+      if (out.may_value) out.may_throw = true;
+      break;
+    case ExprOp::kLastDay: {
+      out.may_null |= may_be_infinite(args[0], of_days(expr));
+      int64_t low = 0;
+      int64_t high = 0;
+      const LastDayOf last{of_days(expr)};
+      if (last(static_cast<int64_t>(args[0].low.integer), low) == Outcome::kValue &&
+          last(static_cast<int64_t>(args[0].high.integer), high) == Outcome::kValue) {
+        set_range(out, expr, low, high);
+      } else if (out.may_value) {
+        out.may_throw = true;
+      }
+      break;
+    }
+    case ExprOp::kMomentToTime:
+      if (out.may_value && may_be_infinite(args[0], false)) out.may_throw = true;
+      set_range(out, expr, 0, kMicrosPerDay - 1);
+      break;
     case ExprOp::kAddInterval:  // days that a month does not have become its last
       set_monotone_time(out, expr, args[0], IntervalAdded{number(1), number(2), number(3), of_days(expr)},
                         kMicrosPerDay);

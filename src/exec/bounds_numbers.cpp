@@ -98,4 +98,38 @@ Bounds number_function_bounds(const Expr& expr, const StatisticsList& stats) {
   return out;
 }
 
+Bounds math_function_bounds(const Expr& expr, const StatisticsList& stats) {
+  Bounds out = unbounded(expr.type);
+  out.may_null = false;
+  for (const Expr& arg : expr.args) {
+    const Bounds bounds = bounds_of(arg, stats);
+    out.may_throw |= bounds.may_throw;
+    out.may_null |= bounds.may_null;
+    out.may_value &= bounds.may_value;
+  }
+  if (out.may_value && expr.op != ExprOp::kExp && expr.op != ExprOp::kPower) out.may_throw = true;
+  return out;
+}
+
+Bounds bit_operation_bounds(const Expr& expr, const StatisticsList& stats) {
+  const Bounds a = bounds_of(expr.args[0], stats);
+  const Bounds b = bounds_of(expr.args[1], stats);
+  Bounds out = unbounded(expr.type);
+  out.may_throw = a.may_throw || b.may_throw;
+  out.may_null = a.may_null || b.may_null;
+  out.may_value = a.may_value && b.may_value;
+  if (expr.op == ExprOp::kShiftLeft) {
+    if (out.may_value) out.may_throw = true;
+    set_range(out, expr, 0, range_of(expr.type).high);
+  }
+  if (expr.op == ExprOp::kShiftRight && a.low.integer >= 0) set_range(out, expr, 0, a.high.integer);
+  if (expr.op == ExprOp::kBitAnd && (a.low.integer >= 0 || b.low.integer >= 0)) {
+    const int128_t most = a.low.integer < 0   ? b.high.integer
+                          : b.low.integer < 0 ? a.high.integer
+                                              : std::min(a.high.integer, b.high.integer);
+    set_range(out, expr, 0, most);
+  }
+  return out;
+}
+
 }  // namespace basalt::exec

@@ -45,6 +45,8 @@ Bounds extreme_bounds(const Expr& expr, const StatisticsList& stats);
 // bounds_numbers.cpp
 Bounds division_bounds(const Expr& expr, const StatisticsList& stats);
 Bounds number_function_bounds(const Expr& expr, const StatisticsList& stats);
+Bounds math_function_bounds(const Expr& expr, const StatisticsList& stats);
+Bounds bit_operation_bounds(const Expr& expr, const StatisticsList& stats);
 
 // bounds_dates.cpp
 Bounds date_function_bounds(const Expr& expr, const StatisticsList& stats);

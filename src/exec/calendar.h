@@ -256,6 +256,58 @@ struct DateDifference {
   }
 };
 
+// Whole months from one moment to a later one. The last day of a month completes it.
+BASALT_HD int64_t months_between(int64_t first, int64_t first_time, int64_t last, int64_t last_time) {
+  const Civil begin = civil_from_days(first);
+  const Civil end = civil_from_days(last);
+  const int32_t end_days = days_in_month(end.year, end.month);
+  const int32_t begin_day = end.day == end_days && begin.day > end_days ? end_days : begin.day;
+  const bool incomplete = end.day < begin_day || (end.day == begin_day && last_time < first_time);
+  return (end.year - begin.year) * 12 + end.month - begin.month - (incomplete ? 1 : 0);
+}
+// Months that a part of a date has; 0: it has a length in microseconds.
+BASALT_HD int64_t months_of(DatePart part) {
+  switch (part) {
+    case DatePart::kMonth: return 1;
+    case DatePart::kQuarter: return 3;
+    case DatePart::kYear:
+    case DatePart::kIsoYear: return 12;
+    case DatePart::kDecade: return 120;
+    case DatePart::kCentury: return 1200;
+    case DatePart::kMillennium: return 12000;
+    default: return 0;
+  }
+}
+
+// How many whole parts lie between two dates or two moments, by way of microseconds.
+struct DateSubtraction {
+  DatePart part;
+  bool of_days;
+  BASALT_HD_LONG Outcome operator()(int64_t start, int64_t end, int64_t& out) const {
+    int64_t days[2] = {0, 0};
+    int64_t times[2] = {0, 0};
+    int64_t moments[2] = {0, 0};
+    if (!split_moment(start, of_days, days[0], times[0])) return Outcome::kNull;
+    if (!split_moment(end, of_days, days[1], times[1])) return Outcome::kNull;
+    for (int i = 0; i < 2; ++i) {
+      if (make_moment(days[i], times[i], moments[i]) != Outcome::kValue) return Outcome::kOutOfRange;
+    }
+    const int64_t months = months_of(part);
+    if (months > 0) {
+      const int first = moments[0] <= moments[1] ? 0 : 1;
+      const int64_t whole = months_between(days[first], times[first], days[1 - first], times[1 - first]);
+      out = (first == 0 ? whole : -whole) / months;
+      return Outcome::kValue;
+    }
+    const int128_t micros = static_cast<int128_t>(moments[1]) - moments[0];
+    const bool weeks = part == DatePart::kWeek || part == DatePart::kYearWeek;
+    out = static_cast<int64_t>(micros);
+    if (out != micros) return Outcome::kOutOfRange;
+    out /= weeks ? 7 * kMicrosPerDay : units_of_time(part);
+    return Outcome::kValue;
+  }
+};
+
 // --- sums
 // ---------------------------------------------------------------------------------------------------------------
 
@@ -302,6 +354,46 @@ struct DaysAdded {
   }
 };
 
+// A date and the microseconds since its midnight give a moment.
+struct TimeAdded {
+  BASALT_HD Outcome operator()(int64_t date, int64_t micros, int64_t& out) const {
+    if (is_infinite_date(date)) {
+      out = date < 0 ? -kInfiniteMoment : kInfiniteMoment;
+      return Outcome::kValue;
+    }
+    return make_moment(date, micros, out);
+  }
+};
+
+struct LastDayOf {
+  bool of_days;
+  template <typename Int>
+  BASALT_HD_LONG Outcome operator()(int64_t value, Int& out) const {
+    int64_t days = 0;
+    int64_t micros = 0;
+    if (!split_moment(value, of_days, days, micros)) return Outcome::kNull;
+    const Civil civil = civil_from_days(days);
+    const int64_t last = days + days_in_month(civil.year, civil.month) - civil.day;
+    if (is_infinite_date(last)) return Outcome::kOutOfRange;
+    out = static_cast<Int>(last);
+    return Outcome::kValue;
+  }
+};
+
+struct DateMade {
+  template <typename Int>
+  BASALT_HD_LONG Outcome operator()(int64_t year, int64_t month, int64_t day, Int& out) const {
+    constexpr int64_t kMostYears = 6000000;  // more than dates have
+    if (year > kMostYears || year < -kMostYears || month < 1 || month > 12 || day < 1) return Outcome::kOutOfRange;
+    const auto short_month = static_cast<int32_t>(month);
+    if (day > days_in_month(year, short_month)) return Outcome::kOutOfRange;
+    const int64_t days = days_from_civil(year, short_month, static_cast<int32_t>(day));
+    if (is_infinite_date(days)) return Outcome::kOutOfRange;
+    out = static_cast<Int>(days);
+    return Outcome::kValue;
+  }
+};
+
 // --- units
 // --------------------------------------------------------------------------------------------------------------
 
@@ -324,6 +416,13 @@ struct MomentToDate {
                            : micros < 0 ? -kInfiniteDate
                                         : kInfiniteDate);
     return Outcome::kValue;
+  }
+};
+
+struct MomentToTime {
+  BASALT_HD Outcome operator()(int64_t moment, int64_t& out) const {
+    int64_t days = 0;
+    return split_moment(moment, false, days, out) ? Outcome::kValue : Outcome::kOutOfRange;
   }
 };
 

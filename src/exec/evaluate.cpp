@@ -362,6 +362,8 @@ Vector evaluate(Step& step, TileInput& input) {
     case ExprKind::kDivision: return run_division(step, input);
     case ExprKind::kNumberFunction:
       return op == ExprOp::kSign ? run_sign(step, input) : run_number_function(step, input);
+    case ExprKind::kMathFunction: return run_math_function(step, input);
+    case ExprKind::kBitOperation: return run_bit_operation(step, input);
     case ExprKind::kCast: return run_cast(step, input);
     case ExprKind::kDateFunction: return run_date_function(step, input);
     case ExprKind::kComparison: return run_comparison(step, input);
@@ -370,7 +372,7 @@ Vector evaluate(Step& step, TileInput& input) {
     case ExprKind::kPattern: return run_pattern(step, input);
     case ExprKind::kTextFunction:
       if (op == ExprOp::kLength || op == ExprOp::kByteLength) return run_length(step, input);
-      if (op == ExprOp::kSubstring || op == ExprOp::kSuffix) return run_part(step, input);
+      if (op == ExprOp::kSubstring || op == ExprOp::kSuffix || op == ExprOp::kDropSuffix) return run_part(step, input);
       return run_text_function(step, input);
     case ExprKind::kConnective: return run_connective(step, input);
     case ExprKind::kNot: return run_not(step, input);

@@ -70,6 +70,9 @@ IntegerScaling scaling_in(const Expr& cast, Lane lane);
 struct RealToDecimal;
 RealToDecimal real_to_decimal(const Expr& cast);
 
+// Bits of an integer type, and those that are not its sign.
+int32_t bits_of(Physical type);
+int32_t value_bits_of(Physical type);
 // 10^|digits| as kRound of floats has it.
 double rounding_modifier(int32_t digits);
 // 10^|power_of_ten| of a change of units.

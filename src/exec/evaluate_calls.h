@@ -22,7 +22,7 @@ struct FailedValue {
   }
 };
 // Throws Error(kOutOfRange) with DuckDB's sentence for an operation whose result has no place in its type.
-[[noreturn]] void throw_failed(const Expr& expr, FailedValue a, FailedValue b = {});
+[[noreturn]] void throw_failed(const Expr& expr, FailedValue a, FailedValue b = {}, FailedValue c = {});
 
 // Runs `function` for each row; `valid` are the rows whose arguments are known. Results that do not exist are NULL, or
 // an error if their row counts.

@@ -22,19 +22,21 @@ Vector call_wide(Step& step, TileInput& input, const Function& function) {
   return call_rows<int64_t>(step, input, a.valid, function, a.as<int64_t>());
 }
 
-Vector run_date_diff(Step& step, TileInput& input) {
+template <typename Out, typename Function>
+Vector call_two(Step& step, TileInput& input, const Function& function) {
   const Vector a = in_lane(step.args[0], input, Lane::kI64);
   const Vector b = in_lane(step.args[1], input, Lane::kI64);
   const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
-  const DateDifference difference{part_in(step, 2), step.expr->args[0].type == Physical::kI32};
-  return call_rows<int64_t>(step, input, valid, difference, a.as<int64_t>(), b.as<int64_t>());
+  return call_rows<Out>(step, input, valid, function, a.as<int64_t>(), b.as<int64_t>());
 }
 
-Vector run_add_days(Step& step, TileInput& input) {
-  const Vector a = in_lane(step.args[0], input, Lane::kI64);
-  const Vector b = in_lane(step.args[1], input, Lane::kI64);
-  const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
-  return call_rows<int32_t>(step, input, valid, DaysAdded{}, a.as<int64_t>(), b.as<int64_t>());
+Vector run_make_date(Step& step, TileInput& input) {
+  const Vector year = in_lane(step.args[0], input, Lane::kI64);
+  const Vector month = in_lane(step.args[1], input, Lane::kI64);
+  const Vector day = in_lane(step.args[2], input, Lane::kI64);
+  const uint8_t* valid = meet(year.valid, month.valid, step.valid, input.rows());
+  valid = meet(valid, day.valid, step.valid, input.rows());
+  return call_rows<int32_t>(step, input, valid, DateMade{}, year.as<int64_t>(), month.as<int64_t>(), day.as<int64_t>());
 }
 
 }  // namespace
@@ -45,11 +47,16 @@ Vector run_date_function(Step& step, TileInput& input) {
   switch (expr.op) {
     case ExprOp::kDatePart: return call_in_lane(step, input, DatePartOf{part_in(step, 1), of_days});
     case ExprOp::kDateTrunc: return call_wide(step, input, Truncated{part_in(step, 1), of_days});
-    case ExprOp::kDateDiff: return run_date_diff(step, input);
+    case ExprOp::kDateDiff: return call_two<int64_t>(step, input, DateDifference{part_in(step, 2), of_days});
+    case ExprOp::kDateSub: return call_two<int64_t>(step, input, DateSubtraction{part_in(step, 2), of_days});
     case ExprOp::kAddInterval:
       return call_wide(step, input,
                        IntervalAdded{literal_of(step, 1), literal_of(step, 2), literal_of(step, 3), of_days});
-    case ExprOp::kAddDays: return run_add_days(step, input);
+    case ExprOp::kAddDays: return call_two<int32_t>(step, input, DaysAdded{});
+    case ExprOp::kAddTime: return call_two<int64_t>(step, input, TimeAdded{});
+    case ExprOp::kMakeDate: return run_make_date(step, input);
+    case ExprOp::kLastDay: return call_in_lane(step, input, LastDayOf{of_days});
+    case ExprOp::kMomentToTime: return call_wide(step, input, MomentToTime{});
     case ExprOp::kDateToMoment: return call_wide(step, input, DateToMoment{expr.factor});
     case ExprOp::kMomentToDate: return call_in_lane(step, input, MomentToDate{});
     case ExprOp::kTruncateMoment: return call_wide(step, input, MomentTruncated{moment_power(expr)});

@@ -73,15 +73,47 @@ std::string decimal_type(const Expr& cast) {
                " can't be cast because the value is out of range for the destination type " + type_name(cast.type));
 }
 
+[[noreturn]] void throw_shift(const Expr& expr, int128_t a, int128_t by) {
+  if (a < 0) out_of_range("Cannot left-shift negative number " + number(a));
+  if (by < 0) out_of_range("Cannot left-shift by negative number " + number(by));
+  if (by >= static_cast<int128_t>(width_of(expr.type)) * 8) {
+    out_of_range("Left-shift value " + number(by) + " is out of range");
+  }
+  out_of_range("Overflow in left shift (" + number(a) + " << " + number(by) + ")");
+}
+
+// Dates become moments first, and not all do.
+[[noreturn]] void throw_date_sub(const Expr& expr, int128_t start, int128_t end) {
+  if (expr.args[0].type == Physical::kI32) out_of_range("Date and time not in timestamp range");
+  Expr subtract = expr;
+  subtract.op = ExprOp::kSubtract;
+  throw_arithmetic(subtract, end, start);
+}
+
 }  // namespace
 
-void throw_failed(const Expr& expr, FailedValue a, FailedValue b) {
+void throw_failed(const Expr& expr, FailedValue a, FailedValue b, FailedValue c) {
   switch (expr.op) {
     case ExprOp::kNegate: out_of_range("Overflow in negation of numeric value!");
     case ExprOp::kAbs: out_of_range("Overflow on abs(" + number(a.integer) + ")");
     case ExprOp::kIntegerDivide:
     case ExprOp::kModulo: out_of_range("Overflow in division of " + number(a.integer) + " / " + number(b.integer));
     case ExprOp::kCast: throw_cast(expr, a);
+    case ExprOp::kShiftLeft: throw_shift(expr, a.integer, b.integer);
+    case ExprOp::kSquareRoot: out_of_range("cannot take square root of a negative number");
+    case ExprOp::kLn:
+    case ExprOp::kLog2:
+    case ExprOp::kLog10:
+      out_of_range(std::string("cannot take logarithm of ") + (a.real == 0 ? "zero" : "a negative number"));
+    case ExprOp::kMakeDate:
+      out_of_range("Date out of range: " + number(a.integer) + "-" + number(b.integer) + "-" + number(c.integer));
+    case ExprOp::kMomentToTime:
+      out_of_range(std::string("Type INT64 with value ") + (a.integer < 0 ? "-infinity" : "infinity") +
+                   " can't be cast to the destination type INT64");
+    case ExprOp::kChr: out_of_range("Invalid UTF8 Codepoint " + number(a.integer));
+    case ExprOp::kLastDay: out_of_range("Date out of range");
+    case ExprOp::kDateSub: throw_date_sub(expr, a.integer, b.integer);
+    case ExprOp::kAddTime:
     case ExprOp::kDateTrunc:
     case ExprOp::kAddInterval: out_of_range("Date and time not in timestamp range");
     case ExprOp::kAddDays: out_of_range("Date out of range");

@@ -73,7 +73,70 @@ Vector run_real_function(Step& step, TileInput& input) {
   }
 }
 
+// The mathematics of the host, which is that of DuckDB beside it.
+template <ExprOp op>
+struct HostFunction {
+  Outcome operator()(double a, double& out) const {
+    constexpr bool kLogarithm = op != ExprOp::kExp;
+    if (kLogarithm && a <= 0) return Outcome::kOutOfRange;
+    out = op == ExprOp::kExp    ? std::exp(a)
+          : op == ExprOp::kLn   ? std::log(a)
+          : op == ExprOp::kLog2 ? std::log2(a)
+                                : std::log10(a);
+    return Outcome::kValue;
+  }
+};
+struct HostPower {
+  Outcome operator()(double a, double b, double& out) const {
+    out = std::pow(a, b);
+    return Outcome::kValue;
+  }
+};
+
+template <typename Int>
+Vector run_bits(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, step.lane);
+  const Vector b = in_lane(step.args[1], input, step.lane);
+  const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
+  const auto call = [&](const auto& function) {
+    return call_rows<Int>(step, input, valid, function, a.as<Int>(), b.as<Int>());
+  };
+  const int32_t bits = bits_of(step.expr->type);
+  switch (step.expr->op) {
+    case ExprOp::kBitAnd: return call(BitAnd{});
+    case ExprOp::kBitOr: return call(BitOr{});
+    case ExprOp::kBitXor: return call(BitXor{});
+    case ExprOp::kShiftLeft: return call(ShiftLeft{bits, value_bits_of(step.expr->type)});
+    default: return call(ShiftRight{bits});
+  }
+}
+
 }  // namespace
+
+int32_t bits_of(Physical type) { return static_cast<int32_t>(width_of(type) * 8); }
+int32_t value_bits_of(Physical type) { return bits_of(type) - (is_signed(type) ? 1 : 0); }
+
+Vector run_bit_operation(Step& step, TileInput& input) {
+  return dispatch_integer_lane(step.lane, [&](auto type) { return run_bits<decltype(type)>(step, input); });
+}
+
+Vector run_math_function(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, Lane::kF64);
+  const auto call = [&](const auto& function) {
+    return call_rows<double>(step, input, a.valid, function, a.as<double>());
+  };
+  switch (step.expr->op) {
+    case ExprOp::kSquareRoot: return call(SquareRoot{});
+    case ExprOp::kExp: return call(HostFunction<ExprOp::kExp>{});
+    case ExprOp::kLn: return call(HostFunction<ExprOp::kLn>{});
+    case ExprOp::kLog2: return call(HostFunction<ExprOp::kLog2>{});
+    case ExprOp::kLog10: return call(HostFunction<ExprOp::kLog10>{});
+    default: break;
+  }
+  const Vector b = in_lane(step.args[1], input, Lane::kF64);
+  const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
+  return call_rows<double>(step, input, valid, HostPower{}, a.as<double>(), b.as<double>());
+}
 
 double rounding_modifier(int32_t digits) { return std::pow(10.0, static_cast<double>(std::abs(digits))); }
 

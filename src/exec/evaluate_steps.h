@@ -59,6 +59,8 @@ Vector run_extreme(Step& step, TileInput& input);
 Vector run_division(Step& step, TileInput& input);
 Vector run_number_function(Step& step, TileInput& input);
 Vector run_sign(Step& step, TileInput& input);
+Vector run_math_function(Step& step, TileInput& input);
+Vector run_bit_operation(Step& step, TileInput& input);
 
 // evaluate_dates.cpp
 Vector run_date_function(Step& step, TileInput& input);

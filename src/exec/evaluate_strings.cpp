@@ -7,8 +7,9 @@
 #include "codec/strings/regexp.h"
 #include "core/case_mapping.h"
 #include "core/utf8.h"
-#include "exec/evaluate_steps.h"
+#include "exec/evaluate_calls.h"
 #include "exec/string_tests.h"
+#include "exec/text_functions.h"
 
 namespace basalt::exec {
 
@@ -167,6 +168,74 @@ Vector run_position(Step& step, TileInput& input) {
   return {Lane::kI32, out, texts.valid};
 }
 
+TextBytes bytes_of(std::string_view text) { return {reinterpret_cast<const unsigned char*>(text.data()), text.size()}; }
+std::string_view view_of(const TextBytes& text) { return {reinterpret_cast<const char*>(text.data), text.size}; }
+
+// Takes what the functions that both backends share put out.
+struct MadeSink {
+  MadeTexts& made;
+  void put(const TextBytes& bytes) { made.add(view_of(bytes)); }
+};
+
+// Fills strings up, or repeats them.
+Vector run_longer(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
+  const auto* texts = a.as<std::string_view>();
+  const Expr& expr = *step.expr;
+  const auto count = static_cast<uint64_t>(expr.args[1].literal.integer);
+  MadeTexts made(step);
+  MadeSink sink{made};
+  for (uint32_t i = 0; i < input.rows(); ++i) {
+    const bool known = a.valid == nullptr || a.valid[i] != 0;
+    if (known && expr.op == ExprOp::kRepeat) {
+      for (uint64_t time = 0; time < count; ++time) made.add(texts[i]);
+    } else if (known) {
+      put_padded(bytes_of(texts[i]), count, bytes_of(expr.args[2].literal.bytes), expr.op == ExprOp::kLeftPad, sink);
+    }
+    made.end_row();
+  }
+  return made.finish(a.valid);
+}
+
+Vector run_split_part(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
+  const auto* texts = a.as<std::string_view>();
+  const TextBytes separator = bytes_of(step.expr->args[1].literal.bytes);
+  const auto number = static_cast<int64_t>(step.expr->args[2].literal.integer);
+  auto* out = room<std::string_view>(step.data);
+  for (uint32_t i = 0; i < input.rows(); ++i) out[i] = view_of(split_part_of(bytes_of(texts[i]), separator, number));
+  return {Lane::kBytes, out, a.valid};
+}
+
+Vector run_code_point(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, Lane::kBytes);
+  const auto* texts = a.as<std::string_view>();
+  auto* out = room<int32_t>(step.data);
+  for (uint32_t i = 0; i < input.rows(); ++i) out[i] = static_cast<int32_t>(first_code_point(bytes_of(texts[i])));
+  return {Lane::kI32, out, a.valid};
+}
+
+Vector run_chr(Step& step, TileInput& input) {
+  const Vector a = in_lane(step.args[0], input, Lane::kI64);
+  const auto* points = a.as<int64_t>();
+  const uint8_t* live = input.live();
+  MadeTexts made(step);
+  std::string text;
+  for (uint32_t i = 0; i < input.rows(); ++i) {
+    text.clear();
+    if (a.valid == nullptr || a.valid[i] != 0) {
+      if (is_code_point(points[i])) {
+        append_code_point(static_cast<uint32_t>(points[i]), text);
+      } else if (live == nullptr || live[i] != 0) {
+        throw_failed(*step.expr, FailedValue::of(points[i]));
+      }
+    }
+    made.add(text);
+    made.end_row();
+  }
+  return made.finish(a.valid);
+}
+
 // The code points of a text, which is UTF-8.
 std::vector<std::string_view> code_points(std::string_view text) {
   std::vector<std::string_view> out;
@@ -227,6 +296,11 @@ Vector run_part(Step& step, TileInput& input) {
     for (uint32_t i = 0; i < input.rows(); ++i) out[i] = last_code_points(texts[i], count);
     return {Lane::kBytes, out, a.valid};
   }
+  if (step.expr->op == ExprOp::kDropSuffix) {
+    const auto count = static_cast<uint64_t>(step.expr->args[1].literal.integer);
+    for (uint32_t i = 0; i < input.rows(); ++i) out[i] = view_of(without_suffix(bytes_of(texts[i]), count));
+    return {Lane::kBytes, out, a.valid};
+  }
   const StringTest::Part part = part_of(*step.expr);
   for (uint32_t i = 0; i < input.rows(); ++i) {
     const std::string_view behind = texts[i].substr(code_points_end(texts[i], part.skip));
@@ -243,6 +317,12 @@ Vector run_text_function(Step& step, TileInput& input) {
     case ExprOp::kReplace: return run_replace(step, input);
     case ExprOp::kRegexpReplace: return run_regexp_replace(step, input);
     case ExprOp::kTrim: return run_trim(step, input);
+    case ExprOp::kLeftPad:
+    case ExprOp::kRightPad:
+    case ExprOp::kRepeat: return run_longer(step, input);
+    case ExprOp::kSplitPart: return run_split_part(step, input);
+    case ExprOp::kCodePoint: return run_code_point(step, input);
+    case ExprOp::kChr: return run_chr(step, input);
     default: return run_position(step, input);
   }
 }

@@ -12,6 +12,8 @@ enum class ExprKind : uint8_t {
   kArithmetic,  // + − * and the negative
   kDivision,
   kNumberFunction,  // of one number: its size, sign, rounding
+  kMathFunction,    // of doubles
+  kBitOperation,
   kCast,
   kDateFunction,
   kComparison,  // NULL where an argument is
@@ -44,6 +46,17 @@ inline ExprKind kind_of(ExprOp op) {
     case ExprOp::kFloor:
     case ExprOp::kCeil:
     case ExprOp::kTruncate: return ExprKind::kNumberFunction;
+    case ExprOp::kSquareRoot:
+    case ExprOp::kExp:
+    case ExprOp::kLn:
+    case ExprOp::kLog2:
+    case ExprOp::kLog10:
+    case ExprOp::kPower: return ExprKind::kMathFunction;
+    case ExprOp::kBitAnd:
+    case ExprOp::kBitOr:
+    case ExprOp::kBitXor:
+    case ExprOp::kShiftLeft:
+    case ExprOp::kShiftRight: return ExprKind::kBitOperation;
     case ExprOp::kCast:
     case ExprOp::kTryCast: return ExprKind::kCast;
     case ExprOp::kDatePart:
@@ -55,7 +68,12 @@ inline ExprKind kind_of(ExprOp op) {
     case ExprOp::kDateToMoment:
     case ExprOp::kMomentToDate:
     case ExprOp::kRescaleMoment:
-    case ExprOp::kTruncateMoment: return ExprKind::kDateFunction;
+    case ExprOp::kTruncateMoment:
+    case ExprOp::kLastDay:
+    case ExprOp::kMakeDate:
+    case ExprOp::kDateSub:
+    case ExprOp::kAddTime:
+    case ExprOp::kMomentToTime: return ExprKind::kDateFunction;
     case ExprOp::kEqual:
     case ExprOp::kNotEqual:
     case ExprOp::kLess:
@@ -71,13 +89,20 @@ inline ExprKind kind_of(ExprOp op) {
     case ExprOp::kByteLength:
     case ExprOp::kSubstring:
     case ExprOp::kSuffix:
+    case ExprOp::kDropSuffix:
     case ExprOp::kUpper:
     case ExprOp::kLower:
     case ExprOp::kConcat:
     case ExprOp::kTrim:
     case ExprOp::kPosition:
     case ExprOp::kReplace:
-    case ExprOp::kRegexpReplace: return ExprKind::kTextFunction;
+    case ExprOp::kRegexpReplace:
+    case ExprOp::kLeftPad:
+    case ExprOp::kRightPad:
+    case ExprOp::kRepeat:
+    case ExprOp::kSplitPart:
+    case ExprOp::kCodePoint:
+    case ExprOp::kChr: return ExprKind::kTextFunction;
     case ExprOp::kAnd:
     case ExprOp::kOr: return ExprKind::kConnective;
     case ExprOp::kNot: return ExprKind::kNot;

@@ -18,6 +18,7 @@ BASALT_HD double real_ceil(double x) { return BASALT_MATH(ceil)(x); }
 BASALT_HD double real_trunc(double x) { return BASALT_MATH(trunc)(x); }
 BASALT_HD double real_round(double x) { return BASALT_MATH(round)(x); }  // halves away from zero
 BASALT_HD double real_even(double x) { return BASALT_MATH(rint)(x); }    // halves to even
+BASALT_HD double real_root(double x) { return BASALT_MATH(sqrt)(x); }    // exact to the last bit everywhere
 BASALT_HD double real_abs(double x) { return BASALT_MATH(fabs)(x); }
 BASALT_HD double real_remainder(double x, double y) { return BASALT_MATH(fmod)(x, y); }
 BASALT_HD float real_remainder(float x, float y) { return BASALT_MATH(fmodf)(x, y); }
@@ -193,6 +194,62 @@ struct RealTruncate {
   template <typename Real>
   BASALT_HD Outcome operator()(Real a, Real& out) const {
     out = static_cast<Real>(real_trunc(a));
+    return Outcome::kValue;
+  }
+};
+
+struct SquareRoot {
+  BASALT_HD Outcome operator()(double a, double& out) const {
+    if (a < 0) return Outcome::kOutOfRange;
+    out = real_root(a);
+    return Outcome::kValue;
+  }
+};
+
+// --- bits
+// ---------------------------------------------------------------------------------------------------------------
+
+// Int: a lane that holds all values of the type.
+struct BitAnd {
+  template <typename Int>
+  BASALT_HD Outcome operator()(Int a, Int b, Int& out) const {
+    out = a & b;
+    return Outcome::kValue;
+  }
+};
+struct BitOr {
+  template <typename Int>
+  BASALT_HD Outcome operator()(Int a, Int b, Int& out) const {
+    out = a | b;
+    return Outcome::kValue;
+  }
+};
+struct BitXor {
+  template <typename Int>
+  BASALT_HD Outcome operator()(Int a, Int b, Int& out) const {
+    out = a ^ b;
+    return Outcome::kValue;
+  }
+};
+// `bits` of the type, of which `value_bits` are not the sign.
+struct ShiftLeft {
+  int32_t bits;
+  int32_t value_bits;
+  template <typename Int>
+  BASALT_HD Outcome operator()(Int a, Int by, Int& out) const {
+    if (a < 0 || by < 0) return Outcome::kOutOfRange;
+    out = 0;
+    if (a == 0) return Outcome::kValue;
+    if (by >= bits || (a >> (value_bits - static_cast<int32_t>(by))) != 0) return Outcome::kOutOfRange;
+    out = a << static_cast<int32_t>(by);
+    return Outcome::kValue;
+  }
+};
+struct ShiftRight {
+  int32_t bits;
+  template <typename Int>
+  BASALT_HD Outcome operator()(Int a, Int by, Int& out) const {
+    out = by < 0 || by >= bits ? static_cast<Int>(0) : static_cast<Int>(a >> static_cast<int32_t>(by));
     return Outcome::kValue;
   }
 };

@@ -50,6 +50,9 @@ bool makes_moments(const Expr& expr) {
   switch (expr.op) {
     case ExprOp::kDateTrunc:
     case ExprOp::kDateDiff:
+    case ExprOp::kDateSub:
+    case ExprOp::kAddTime:
+    case ExprOp::kMomentToTime:
     case ExprOp::kAddInterval:
     case ExprOp::kDateToMoment:
     case ExprOp::kRescaleMoment:
@@ -187,7 +190,7 @@ bool is_constant(const Expr& expr, Physical type) {
 }
 
 void check_text_function(const Expr& expr) {
-  const bool suffix = expr.op == ExprOp::kSuffix;
+  const bool suffix = expr.op == ExprOp::kSuffix || expr.op == ExprOp::kDropSuffix;
   const bool trim = expr.op == ExprOp::kTrim;
   const bool one = expr.op == ExprOp::kUpper || expr.op == ExprOp::kLower;
   const size_t arity = one ? 1 : suffix || expr.op == ExprOp::kPosition ? 2 : 3;
@@ -248,11 +251,29 @@ void check_units(const Expr& expr) {
   if (expr.power_of_ten > 18 || expr.power_of_ten < (truncates ? 0 : -18)) fail("units that far apart");
 }
 
+Physical type_of_date_function(ExprOp op) {
+  switch (op) {
+    case ExprOp::kEpoch: return Physical::kF64;
+    case ExprOp::kAddDays:
+    case ExprOp::kMomentToDate:
+    case ExprOp::kLastDay:
+    case ExprOp::kMakeDate: return Physical::kI32;
+    default: return Physical::kI64;
+  }
+}
+
 void check_dates(const Expr& expr) {
   switch (expr.op) {
     case ExprOp::kDatePart:
     case ExprOp::kDateTrunc: check_date_function(expr, 2, 1, kDateParts); break;
-    case ExprOp::kDateDiff: check_date_function(expr, 3, 2, kDateParts); break;
+    case ExprOp::kDateDiff:
+    case ExprOp::kDateSub: check_date_function(expr, 3, 2, kDateParts); break;
+    case ExprOp::kLastDay: check_date_function(expr, 1, 1); break;
+    case ExprOp::kMakeDate:
+      check_arity(expr, 3, 3);
+      check_same_type(expr, Physical::kI64);
+      break;
+    case ExprOp::kAddTime:
     case ExprOp::kAddInterval: check_date_function(expr, 4, 1); break;
     case ExprOp::kEpoch: check_date_function(expr, 1, 1); break;
     case ExprOp::kAddDays:
@@ -261,10 +282,7 @@ void check_dates(const Expr& expr) {
       break;
     default: check_units(expr); break;
   }
-  const Physical type = expr.op == ExprOp::kEpoch                                         ? Physical::kF64
-                        : expr.op == ExprOp::kAddDays || expr.op == ExprOp::kMomentToDate ? Physical::kI32
-                                                                                          : Physical::kI64;
-  if (expr.type != type) fail("a date function of another type");
+  if (expr.type != type_of_date_function(expr.op)) fail("a date function of another type");
 }
 
 void check_choice(const Expr& expr) {
@@ -323,7 +341,38 @@ void check_regexp_replace(const Expr& expr) {
   }
 }
 
+bool is_count(const Expr& expr) { return is_constant(expr, Physical::kI64) && expr.literal.integer >= 0; }
+
+// Functions of one string and constants that make another, and of one code point.
+void check_made_text(const Expr& expr) {
+  const std::vector<Expr>& args = expr.args;
+  const bool cuts = expr.op == ExprOp::kSplitPart;
+  const bool of_number = expr.op == ExprOp::kChr;
+  const bool alone = of_number || expr.op == ExprOp::kCodePoint;
+  const size_t arity = alone ? 1 : expr.op == ExprOp::kRepeat ? 2 : 3;
+  check_arity(expr, arity, arity);
+  if (args[0].type != (of_number ? Physical::kI64 : Physical::kBytes))
+    fail("a function of strings over something else");
+  if (expr.type != (expr.op == ExprOp::kCodePoint ? Physical::kI64 : Physical::kBytes)) {
+    fail("a function of strings of another type");
+  }
+  if (alone) return;
+  const size_t text = cuts ? 1 : 2;
+  const bool has_text = arity < 3 || (is_constant(args[text], Physical::kBytes) && !args[text].literal.bytes.empty());
+  const bool has_number = cuts ? is_constant(args[2], Physical::kI64) : is_count(args[1]);
+  if (!has_text || !has_number) fail("a function of strings without its constants");
+}
+
 void check_text(const Expr& expr) {
+  switch (expr.op) {
+    case ExprOp::kLeftPad:
+    case ExprOp::kRightPad:
+    case ExprOp::kRepeat:
+    case ExprOp::kSplitPart:
+    case ExprOp::kCodePoint:
+    case ExprOp::kChr: return check_made_text(expr);
+    default: break;
+  }
   if (expr.op == ExprOp::kRegexpReplace) return check_regexp_replace(expr);
   if (expr.op == ExprOp::kSubstring) return check_substring(expr);
   if (expr.op != ExprOp::kLength && expr.op != ExprOp::kByteLength) return check_text_function(expr);
@@ -362,6 +411,7 @@ Step prepare(const Expr& expr, const StatisticsList& stats, Automata& automata) 
   if (is_integer(expr.type)) step.range = {bounds.low.integer, bounds.high.integer};
   step.lane = lane_of_type(expr.type, bounds);
   if (makes_moments(expr)) step.lane = Lane::kI64;
+  if (kind_of(expr.op) == ExprKind::kBitOperation) step.lane = lane_for(range_of(expr.type));
   step.null_if_out_of_range = expr.op == ExprOp::kTryCast;
   if (step.null_if_out_of_range) {
     Expr strict = expr;
@@ -429,6 +479,15 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
       if (expr.op == ExprOp::kDivide && !is_float(expr.type)) fail("a division of integers that is to be exact");
       break;
     case ExprKind::kNumberFunction: check_number_function(expr); break;
+    case ExprKind::kMathFunction:
+      check_arity(expr, expr.op == ExprOp::kPower ? 2 : 1, expr.op == ExprOp::kPower ? 2 : 1);
+      check_same_type(expr, Physical::kF64);
+      if (expr.type != Physical::kF64) fail("a function of doubles of another type");
+      break;
+    case ExprKind::kBitOperation:
+      check_arithmetic(expr, 2);
+      if (!is_integer(expr.type)) fail("bits of something else than integers");
+      break;
     case ExprKind::kCast: check_cast(expr); break;
     case ExprKind::kDateFunction: check_dates(expr); break;
     case ExprKind::kComparison:

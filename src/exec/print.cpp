@@ -34,6 +34,10 @@ const char* infix(ExprOp op) {
     case ExprOp::kDivide: return " / ";
     case ExprOp::kIntegerDivide: return " // ";
     case ExprOp::kModulo: return " % ";
+    case ExprOp::kBitAnd: return " & ";
+    case ExprOp::kBitOr: return " | ";
+    case ExprOp::kShiftLeft: return " << ";
+    case ExprOp::kShiftRight: return " >> ";
     case ExprOp::kEqual: return " = ";
     case ExprOp::kNotEqual: return " <> ";
     case ExprOp::kLess: return " < ";
@@ -74,6 +78,21 @@ const char* function_name(ExprOp op) {
     case ExprOp::kFloor: return "floor";
     case ExprOp::kCeil: return "ceil";
     case ExprOp::kTruncate: return "trunc";
+    case ExprOp::kSquareRoot: return "sqrt";
+    case ExprOp::kExp: return "exp";
+    case ExprOp::kLn: return "ln";
+    case ExprOp::kLog2: return "log2";
+    case ExprOp::kLog10: return "log10";
+    case ExprOp::kPower: return "pow";
+    case ExprOp::kBitXor: return "xor";
+    case ExprOp::kMakeDate: return "make_date";
+    case ExprOp::kDropSuffix: return "drop_right";
+    case ExprOp::kLeftPad: return "lpad";
+    case ExprOp::kRightPad: return "rpad";
+    case ExprOp::kRepeat: return "repeat";
+    case ExprOp::kSplitPart: return "split_part";
+    case ExprOp::kCodePoint: return "ascii";
+    case ExprOp::kChr: return "chr";
     case ExprOp::kGreatest: return "greatest";
     case ExprOp::kLeast: return "least";
     case ExprOp::kCoalesce: return "coalesce";
@@ -102,7 +121,12 @@ std::string date_text(const Expr& expr, const std::vector<std::string>& names) {
     case ExprOp::kDateTrunc: return "date_trunc(" + part(1) + ", " + first + ")";
     case ExprOp::kDateDiff:
       return "date_diff(" + part(2) + ", " + first + ", " + text(expr.args[1], names, false) + ")";
+    case ExprOp::kDateSub: return "date_sub(" + part(2) + ", " + first + ", " + text(expr.args[1], names, false) + ")";
     case ExprOp::kEpoch: return "epoch(" + first + ")";
+    case ExprOp::kLastDay: return "last_day(" + first + ")";
+    case ExprOp::kMakeDate: return call(function_name(expr.op), expr, names);
+    case ExprOp::kMomentToTime: return "CAST(" + first + " AS time)";
+    case ExprOp::kAddTime:
     case ExprOp::kAddInterval:
       return "(" + first + " + INTERVAL '" + literal_text(expr.args[1]) + " months " + literal_text(expr.args[2]) +
              " days " + literal_text(expr.args[3]) + " microseconds')";

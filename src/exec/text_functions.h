@@ -37,6 +37,20 @@ BASALT_HD TextBytes suffix_of(const TextBytes& text, uint64_t count) {
   return text.part(at, text.size);
 }
 
+BASALT_HD TextBytes without_suffix(const TextBytes& text, uint64_t count) {
+  return text.part(0, text.size - suffix_of(text, count).size);
+}
+
+BASALT_HD uint32_t first_code_point(const TextBytes& text) {
+  if (text.size == 0) return 0;
+  const unsigned char lead = text.data[0];
+  if (lead < 0x80) return lead;
+  uint32_t point = lead >= 0xF0 ? lead & 0x07u : lead >= 0xE0 ? lead & 0x0Fu : lead & 0x1Fu;
+  for (uint64_t i = 1; i < text.size && continues_code_point(text.data[i]); ++i)
+    point = point << 6 | (text.data[i] & 0x3Fu);
+  return point;
+}
+
 BASALT_HD bool lies_at(const TextBytes& text, const TextBytes& wanted, uint64_t at) {
   if (wanted.size > text.size - at) return false;
   for (uint64_t i = 0; i < wanted.size; ++i) {
@@ -93,6 +107,42 @@ BASALT_HD void replace_text(const TextBytes& text, const TextBytes& wanted, cons
     from = at + wanted.size;
   }
   sink.put(text.part(from, text.size));
+}
+
+// To `length` code points; `pad` has at least one.
+template <typename Sink>
+BASALT_HD void put_padded(const TextBytes& text, uint64_t length, const TextBytes& pad, bool left, Sink& sink) {
+  const uint64_t points = code_points_of(text);
+  if (points >= length) return sink.put(text.part(0, end_of_code_points(text, length)));
+  const uint64_t pad_points = code_points_of(pad);
+  if (!left) sink.put(text);
+  uint64_t missing = length - points;
+  for (; missing >= pad_points; missing -= pad_points) sink.put(pad);
+  sink.put(pad.part(0, end_of_code_points(pad, missing)));
+  if (left) sink.put(text);
+}
+
+// The piece with this number, from 1, or from the end if it is negative, of what lies between separators, which have
+// at least one byte; nothing if there is none.
+BASALT_HD TextBytes split_part_of(const TextBytes& text, const TextBytes& separator, int64_t number) {
+  if (number < 0) {
+    int64_t pieces = 1;
+    for (uint64_t from = 0;; ++pieces) {
+      const uint64_t at = find_text(text, separator, from);
+      if (at > text.size) break;
+      from = at + separator.size;
+    }
+    number += pieces + 1;
+  }
+  uint64_t from = 0;
+  for (int64_t piece = 1; number > 0; ++piece) {
+    const uint64_t at = find_text(text, separator, from);
+    const bool last = at > text.size;
+    if (piece == number) return text.part(from, last ? text.size : at);
+    if (last) break;
+    from = at + separator.size;
+  }
+  return text.part(0, 0);
 }
 
 // False if there are letters beyond ASCII, whose case only the host knows.

@@ -411,22 +411,7 @@ bool next_character(std::string& text) {
   if (point >= 0xD800 && point <= 0xDFFF) point = 0xE000;
   if (point > 0x10FFFF) return false;
   text.resize(start);
-  const auto put = [&](uint32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (point < 0x80) {
-    put(point);
-  } else if (point < 0x800) {
-    put(0xC0 | point >> 6);
-    put(0x80 | (point & 0x3F));
-  } else if (point < 0x10000) {
-    put(0xE0 | point >> 12);
-    put(0x80 | (point >> 6 & 0x3F));
-    put(0x80 | (point & 0x3F));
-  } else {
-    put(0xF0 | point >> 18);
-    put(0x80 | (point >> 12 & 0x3F));
-    put(0x80 | (point >> 6 & 0x3F));
-    put(0x80 | (point & 0x3F));
-  }
+  append_code_point(point, text);
   return true;
 }
 

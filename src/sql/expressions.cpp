@@ -2,8 +2,11 @@
 // is left is to keep DuckDB's rules for NULLs, roundings and errors.
 #include "sql/expressions.h"
 
+#include <algorithm>
+
 #include "basalt/core/error.h"
 #include "duckdb/main/client_context.hpp"
+#include "sql/function_table.h"
 #include "sql/lowering.h"
 #include "sql/types.h"
 
@@ -168,6 +171,7 @@ Expr Lowering::operation(const duckdb::BoundOperatorExpression& expression) cons
     case ExpressionType::COMPARE_IN: return in_list(expression);
     case ExpressionType::COMPARE_NOT_IN: return make_expr(ExprOp::kNot, Physical::kU8, {in_list(expression)});
     case ExpressionType::OPERATOR_COALESCE: {
+      if (auto part = split_part(expression)) return *std::move(part);
       std::vector<Expr> args;
       for (const auto& child : expression.children) args.push_back(lower(*child));
       return make_expr(ExprOp::kCoalesce, physical_type(expression.return_type), std::move(args));
@@ -212,6 +216,7 @@ std::vector<Expr> Lowering::lower_all(const Function& expression) const {
 Expr Lowering::function(const Function& expression) const {
   const std::string& name = expression.function.name;
   if (expression.IsVolatile()) throw NotLowered("the volatile function " + name);
+  if (!is_known_function(name)) throw NotLowered("the function " + name);
   for (const auto& child : expression.children) {
     if (child->return_type.id() == LogicalTypeId::VARCHAR &&
         !duckdb::StringType::GetCollation(child->return_type).empty()) {
@@ -221,8 +226,10 @@ Expr Lowering::function(const Function& expression) const {
   using Kind = std::optional<Expr> (Lowering::*)(const Function&) const;
   for (const Kind kind :
        {&Lowering::like, &Lowering::regexp, &Lowering::regexp_replace, &Lowering::text_function, &Lowering::made_text,
-        &Lowering::date_arithmetic, &Lowering::date_function, &Lowering::arithmetic, &Lowering::division,
-        &Lowering::rounding, &Lowering::sign_or_extreme}) {
+        &Lowering::longer_text, &Lowering::code_point, &Lowering::date_arithmetic, &Lowering::date_made,
+        &Lowering::date_name, &Lowering::time_function, &Lowering::date_function, &Lowering::arithmetic,
+        &Lowering::division, &Lowering::rounding, &Lowering::sign_or_extreme, &Lowering::bits, &Lowering::math,
+        &Lowering::finiteness}) {
     if (auto lowered = (this->*kind)(expression)) return *std::move(lowered);
   }
   throw NotLowered("the function " + name);
@@ -254,6 +261,12 @@ SessionRules SessionRules::of(duckdb::ClientContext& context) {
   SessionRules rules;
   duckdb::Value value;
   if (context.TryGetCurrentSetting("ieee_floating_point_ops", value)) rules.ieee_floats = value.GetValue<bool>();
+  const auto is = [&](const char* setting, std::initializer_list<const char*> wanted) {
+    if (!context.TryGetCurrentSetting(setting, value) || value.IsNull()) return false;
+    const std::string word = duckdb::StringUtil::Lower(value.ToString());
+    return std::any_of(wanted.begin(), wanted.end(), [&](const char* one) { return word == one; });
+  };
+  rules.utc = is("TimeZone", {"utc", "etc/utc"}) && is("Calendar", {"gregorian"});
   return rules;
 }
 

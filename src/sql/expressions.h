@@ -26,6 +26,7 @@ using ColumnResolver = std::function<Expr(const duckdb::Expression& reference)>;
 // Settings of a session that change what expressions mean. What is not known is refused.
 struct SessionRules {
   bool ieee_floats = false;  // x / 0 is infinite and not NULL
+  bool utc = false;          // timestamps with a time zone are those without, in the Gregorian calendar
 
   static SessionRules of(duckdb::ClientContext& context);
 };

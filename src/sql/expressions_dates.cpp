@@ -18,9 +18,11 @@ bool is_date(const LogicalType& type) { return type.id() == LogicalTypeId::DATE;
 bool is_timestamp(const LogicalType& type) { return type.id() == LogicalTypeId::TIMESTAMP; }
 bool is_interval(const LogicalType& type) { return type.id() == LogicalTypeId::INTERVAL; }
 
-void require_date(const std::string& function, const duckdb::Expression& expression) {
-  const LogicalType& type = expression.return_type;
-  if (!is_date(type) && !is_timestamp(type)) throw NotLowered(function + " of " + type.ToString());
+bool is_time(const LogicalType& type) { return type.id() == LogicalTypeId::TIME; }
+bool is_zoned(const LogicalType& type) { return type.id() == LogicalTypeId::TIMESTAMP_TZ; }
+
+[[noreturn]] void refuse_zone(const std::string& what) {
+  throw NotLowered(what + " of TIMESTAMP WITH TIME ZONE in another time zone than UTC");
 }
 
 std::optional<DatePart> part_of(Specifier specifier) {
@@ -88,20 +90,31 @@ Expr unit_change(ExprOp op, Expr moment, int32_t power) {
 
 }  // namespace
 
+void Lowering::require_date(const std::string& function, const duckdb::Expression& expression) const {
+  const LogicalType& type = expression.return_type;
+  if (is_zoned(type) && !rules_.utc) refuse_zone(function);
+  if (!is_date(type) && !is_timestamp(type) && !is_zoned(type)) throw NotLowered(function + " of " + type.ToString());
+}
+
 std::optional<Expr> Lowering::date_function(const Function& expression) const {
   const std::string& name = expression.function.name;
   const auto& children = expression.children;
   if (name == "date_trunc" || name == "datetrunc") {
     require_date(name, *children.at(1));
-    if (!is_timestamp(expression.return_type)) throw NotLowered(name + " to " + expression.return_type.ToString());
+    if (!is_timestamp(expression.return_type) && !is_zoned(expression.return_type))
+      throw NotLowered(name + " to " + expression.return_type.ToString());
     const DatePart part = boundary_of(constant_text(*children[0], name), name);
     return make_expr(ExprOp::kDateTrunc, Physical::kI64, {lower(*children[1]), part_literal(part)});
   }
-  if (name == "date_diff" || name == "datediff") {
+  const bool counts_whole = name == "date_sub" || name == "datesub";
+  if (counts_whole || name == "date_diff" || name == "datediff") {
     require_date(name, *children.at(1));
+    // The calendar of time zones counts weeks and whole months in its own way.
+    if (is_zoned(children[1]->return_type)) throw NotLowered(name + " of " + children[1]->return_type.ToString());
     if (children.at(2)->return_type != children[1]->return_type) throw NotLowered(name + " of different types");
     const DatePart part = boundary_of(constant_text(*children[0], name), name);
-    return make_expr(ExprOp::kDateDiff, Physical::kI64, {lower(*children[1]), lower(*children[2]), part_literal(part)});
+    const ExprOp op = counts_whole ? ExprOp::kDateSub : ExprOp::kDateDiff;
+    return make_expr(op, Physical::kI64, {lower(*children[1]), lower(*children[2]), part_literal(part)});
   }
   const bool by_word = name == "date_part" || name == "datepart";
   const std::optional<std::string> word =
@@ -116,6 +129,123 @@ std::optional<Expr> Lowering::date_function(const Function& expression) const {
   return make_expr(ExprOp::kDatePart, Physical::kI64, {lower(date), part_literal(*part)});
 }
 
+// Functions that make a date or count units since 1970.
+std::optional<Expr> Lowering::date_made(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  const auto& children = expression.children;
+  if (name == "last_day") {
+    require_date(name, *children.at(0));
+    if (is_zoned(children[0]->return_type)) throw NotLowered(name + " of " + children[0]->return_type.ToString());
+    return make_expr(ExprOp::kLastDay, Physical::kI32, {lower(*children[0])});
+  }
+  if (name == "make_date") {
+    if (children.size() != 3) throw NotLowered(name + " of " + std::to_string(children.size()) + " arguments");
+    std::vector<Expr> args;
+    for (const auto& child : children) {
+      if (!child->return_type.IsIntegral()) throw NotLowered(name + " of " + child->return_type.ToString());
+      Expr narrow = lower(*child);
+      if (narrow.type != Physical::kI32) narrow = make_expr(ExprOp::kCast, Physical::kI32, {std::move(narrow)});
+      args.push_back(make_expr(ExprOp::kCast, Physical::kI64, {std::move(narrow)}));
+    }
+    return make_expr(ExprOp::kMakeDate, Physical::kI32, std::move(args));
+  }
+  if (name != "epoch_ms" && name != "epoch_us") return std::nullopt;
+  const LogicalType& type = children.at(0)->return_type;
+  if (!is_timestamp(type) && !is_zoned(type)) throw NotLowered(name + " of " + type.ToString());
+  const Expr moment = lower(*children[0]);
+  Expr is_infinite = make_expr(ExprOp::kIn, Physical::kU8,
+                               {moment, number_literal(Physical::kI64, exec::kInfiniteMoment),
+                                number_literal(Physical::kI64, -exec::kInfiniteMoment)});
+  Expr null = number_literal(Physical::kI64, 0);
+  null.literal = Value::of_null(Physical::kI64);
+  Expr units = name == "epoch_us" ? moment : unit_change(ExprOp::kTruncateMoment, moment, 3);
+  return make_expr(ExprOp::kCase, Physical::kI64, {std::move(is_infinite), std::move(null), std::move(units)});
+}
+
+// monthname() and dayname() choose among literals.
+std::optional<Expr> Lowering::date_name(const Function& expression) const {
+  static constexpr const char* kMonths[] = {"January", "February", "March",     "April",   "May",      "June",
+                                            "July",    "August",   "September", "October", "November", "December"};
+  static constexpr const char* kDays[] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
+  const std::string& name = expression.function.name;
+  const bool months = name == "monthname";
+  if (!months && name != "dayname") return std::nullopt;
+  const duckdb::Expression& date = *expression.children.at(0);
+  require_date(name, date);
+  const DatePart part = months ? DatePart::kMonth : DatePart::kIsoDayOfWeek;
+  const Expr number = make_expr(ExprOp::kDatePart, Physical::kI64, {lower(date), part_literal(part)});
+  std::vector<Expr> args;
+  const auto add = [&](const char* word) {
+    const auto place = static_cast<int64_t>(args.size() / 2) + 1;
+    args.push_back(make_expr(ExprOp::kEqual, Physical::kU8, {number, number_literal(Physical::kI64, place)}));
+    args.push_back(literal(duckdb::Value(word), LogicalType::VARCHAR));
+  };
+  if (months) {
+    for (const char* word : kMonths) add(word);
+  } else {
+    for (const char* word : kDays) add(word);
+  }
+  args.push_back(literal(duckdb::Value(LogicalType::VARCHAR), LogicalType::VARCHAR));
+  return make_expr(ExprOp::kCase, Physical::kBytes, std::move(args));
+}
+
+// Parts and differences of times of the day, which are microseconds since midnight and reach 24:00:00.
+std::optional<Expr> Lowering::time_function(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  const auto& children = expression.children;
+  const bool whole = name == "date_sub" || name == "datesub";
+  const bool between = whole || name == "date_diff" || name == "datediff";
+  const bool by_word = name == "date_part" || name == "datepart";
+  const size_t at = between || by_word ? 1 : 0;
+  if (children.size() <= at || !is_time(children[at]->return_type)) return std::nullopt;
+  const std::optional<std::string> word =
+      between || by_word ? std::optional<std::string>(constant_text(*children[0], name)) : named_part(name);
+  if (!word) return std::nullopt;
+  const Specifier specifier = specifier_of(*word, name);
+  const auto number = [](int64_t value) { return number_literal(Physical::kI64, value); };
+  const auto make = [](ExprOp op, Expr a, Expr b) {
+    return make_expr(op, Physical::kI64, {std::move(a), std::move(b)});
+  };
+  Expr time = lower(*children[at]);
+  if (specifier == Specifier::EPOCH && !between) {
+    Expr million = number(0);
+    million.type = Physical::kF64;
+    million.literal = Value::of_real(Physical::kF64, 1e6);
+    return make_expr(ExprOp::kDivide, Physical::kF64,
+                     {make_expr(ExprOp::kCast, Physical::kF64, {std::move(time)}), std::move(million)});
+  }
+  const std::optional<DatePart> part = part_of(specifier);
+  if (!part || !exec::is_part_of_time(*part)) throw NotLowered(name + " of the part " + *word + " of TIME");
+  const int64_t unit = exec::units_of_time(*part);
+  if (between) {
+    Expr end = lower(*children.at(2));
+    if (whole)
+      return make(ExprOp::kIntegerDivide, make(ExprOp::kSubtract, std::move(end), std::move(time)), number(unit));
+    return make(ExprOp::kSubtract, make(ExprOp::kIntegerDivide, std::move(end), number(unit)),
+                make(ExprOp::kIntegerDivide, std::move(time), number(unit)));
+  }
+  if (*part != DatePart::kHour) {
+    const bool minute = *part == DatePart::kMinute;
+    time = make(ExprOp::kModulo, std::move(time), number(minute ? exec::kMicrosPerHour : exec::kMicrosPerMinute));
+  }
+  return make(ExprOp::kIntegerDivide, std::move(time), number(unit));
+}
+
+// Around midnight; the days and months of the interval do not count.
+Expr Lowering::add_interval_to_time(const duckdb::Expression& time, const duckdb::Expression& interval,
+                                    bool subtract) const {
+  if (interval.GetExpressionClass() != ExpressionClass::BOUND_CONSTANT) {
+    throw NotLowered("an interval that is not constant");
+  }
+  const duckdb::Value& value = interval.Cast<duckdb::BoundConstantExpression>().value;
+  if (value.IsNull()) throw NotLowered("an interval that is NULL");
+  const int64_t micros = duckdb::IntervalValue::Get(value).micros % exec::kMicrosPerDay;
+  const int64_t shift = exec::kMicrosPerDay + (subtract ? -micros : micros);
+  Expr moved = make_expr(ExprOp::kAdd, Physical::kI64, {lower(time), number_literal(Physical::kI64, shift)});
+  return make_expr(ExprOp::kModulo, Physical::kI64,
+                   {std::move(moved), number_literal(Physical::kI64, exec::kMicrosPerDay)});
+}
+
 // Sums and differences in which a date or a timestamp takes part.
 std::optional<Expr> Lowering::date_arithmetic(const Function& expression) const {
   const std::string& name = expression.function.name;
@@ -126,6 +256,10 @@ std::optional<Expr> Lowering::date_arithmetic(const Function& expression) const 
   const duckdb::Expression* right = expression.children[1].get();
   const auto is_moment = [](const LogicalType& type) { return is_date(type) || is_timestamp(type); };
   if (add && is_moment(right->return_type)) std::swap(left, right);
+  if (add && is_interval(left->return_type) && is_time(right->return_type)) std::swap(left, right);
+  if (is_time(left->return_type) && is_interval(right->return_type)) {
+    return add_interval_to_time(*left, *right, subtract);
+  }
   if (!is_moment(left->return_type)) return std::nullopt;
   if (is_interval(right->return_type)) return add_interval(*left, *right, subtract);
   if (!is_date(left->return_type)) throw NotLowered(name + " on " + right->return_type.ToString());
@@ -134,6 +268,9 @@ std::optional<Expr> Lowering::date_arithmetic(const Function& expression) const 
   };
   if (subtract && is_date(right->return_type)) {
     return make_expr(ExprOp::kSubtract, Physical::kI64, {widened(*left), widened(*right)});
+  }
+  if (add && is_time(right->return_type)) {
+    return make_expr(ExprOp::kAddTime, Physical::kI64, {lower(*left), lower(*right)});
   }
   if (right->return_type.id() != LogicalTypeId::INTEGER)
     throw NotLowered(name + " on " + right->return_type.ToString());
@@ -159,8 +296,16 @@ Expr Lowering::add_interval(const duckdb::Expression& date, const duckdb::Expres
 
 // Between dates and timestamps of all units, by way of microseconds; nothing if the cast is another.
 std::optional<Expr> Lowering::date_cast(const duckdb::BoundCastExpression& expression) const {
-  const LogicalTypeId from = expression.child->return_type.id();
-  const LogicalTypeId to = expression.return_type.id();
+  LogicalTypeId from = expression.child->return_type.id();
+  LogicalTypeId to = expression.return_type.id();
+  for (LogicalTypeId* type : {&from, &to}) {
+    if (*type != LogicalTypeId::TIMESTAMP_TZ) continue;
+    if (!rules_.utc) refuse_zone("a cast");
+    *type = LogicalTypeId::TIMESTAMP;
+  }
+  if (from == LogicalTypeId::TIMESTAMP && to == LogicalTypeId::TIME && !expression.try_cast) {
+    return make_expr(ExprOp::kMomentToTime, Physical::kI64, {lower(*expression.child)});
+  }
   // Digits behind the second, less those of microseconds.
   const auto finer = [](LogicalTypeId type) -> std::optional<int32_t> {
     switch (type) {

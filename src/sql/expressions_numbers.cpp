@@ -1,6 +1,9 @@
 // Arithmetic, division, signs and rounding of numbers. A decimal result of 18 or 38 digits is checked against its
 // digits, an integer against its type.
+#include <limits>
+
 #include "duckdb/common/types/decimal.hpp"
+#include "exec/bounds.h"
 #include "exec/scalar.h"
 #include "sql/lowering.h"
 
@@ -160,6 +163,73 @@ std::optional<Expr> Lowering::sign_or_extreme(const Function& expression) const 
   require_numbers(expression);
   if (!is_real(type) && !is_signed(physical_type(type))) return lower(*expression.children[0]);
   return make_expr(ExprOp::kAbs, physical_type(type), lower_all(expression));
+}
+
+std::optional<Expr> Lowering::bits(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  std::optional<ExprOp> op;
+  if (name == "&") op = ExprOp::kBitAnd;
+  if (name == "|") op = ExprOp::kBitOr;
+  if (name == "xor") op = ExprOp::kBitXor;
+  if (name == "<<") op = ExprOp::kShiftLeft;
+  if (name == ">>") op = ExprOp::kShiftRight;
+  if (!op && name != "~") return std::nullopt;
+  require_numbers(expression);
+  const LogicalType& type = expression.return_type;
+  if (!type.IsIntegral()) throw NotLowered(name + " on " + type.ToString());
+  const Physical physical = physical_type(type);
+  std::vector<Expr> args = lower_all(expression);
+  if (op) return make_expr(*op, physical, std::move(args));
+  // All bits turned: −1 − x, or the largest number less x where there is no sign.
+  const int128_t ones = is_signed(physical) ? -1 : exec::range_of(physical).high;
+  return make_expr(ExprOp::kBitXor, physical, {std::move(args.at(0)), number_literal(physical, ones)});
+}
+
+std::optional<Expr> Lowering::math(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  std::optional<ExprOp> op;
+  if (name == "sqrt") op = ExprOp::kSquareRoot;
+  if (name == "exp") op = ExprOp::kExp;
+  if (name == "ln") op = ExprOp::kLn;
+  if (name == "log2") op = ExprOp::kLog2;
+  if (name == "log10" || name == "log") op = ExprOp::kLog10;
+  if (name == "pow" || name == "power" || name == "**" || name == "^") op = ExprOp::kPower;
+  if (!op) return std::nullopt;
+  if (expression.children.size() != (op == ExprOp::kPower ? 2 : 1)) refuse_arity(expression);
+  for (const auto& child : expression.children) {
+    if (child->return_type.id() != LogicalTypeId::DOUBLE)
+      throw NotLowered(name + " of " + child->return_type.ToString());
+  }
+  return make_expr(*op, Physical::kF64, lower_all(expression));
+}
+
+// isnan(), isinf(), isfinite(): of floats, dates and timestamps.
+std::optional<Expr> Lowering::finiteness(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  if (name != "isnan" && name != "isinf" && name != "isfinite") return std::nullopt;
+  const LogicalType& type = expression.children.at(0)->return_type;
+  const Physical physical = physical_type(type);
+  std::vector<Expr> args = lower_all(expression);
+  const auto add_real = [&](double value) {
+    args.push_back(number_literal(physical, 0));
+    args.back().literal = Value::of_real(physical, value);
+  };
+  if (is_real(type)) {
+    if (name != "isinf") add_real(std::numeric_limits<double>::quiet_NaN());
+    if (name != "isnan") {
+      add_real(std::numeric_limits<double>::infinity());
+      add_real(-std::numeric_limits<double>::infinity());
+    }
+  } else if (type.id() == LogicalTypeId::DATE || type.id() == LogicalTypeId::TIMESTAMP ||
+             type.id() == LogicalTypeId::TIMESTAMP_TZ) {
+    const int128_t infinite = exec::range_of(physical).high;
+    args.push_back(number_literal(physical, infinite));
+    args.push_back(number_literal(physical, -infinite));
+  } else {
+    throw NotLowered(name + " of " + type.ToString());
+  }
+  Expr found = make_expr(ExprOp::kIn, Physical::kU8, std::move(args));
+  return name == "isfinite" ? make_expr(ExprOp::kNot, Physical::kU8, {std::move(found)}) : found;
 }
 
 }  // namespace basalt::sql

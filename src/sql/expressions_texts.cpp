@@ -5,6 +5,7 @@
 #include "basalt/codec/string_test.h"
 #include "basalt/core/error.h"
 #include "codec/strings/regexp.h"
+#include "core/case_mapping.h"
 #include "sql/lowering.h"
 
 namespace basalt::sql {
@@ -81,6 +82,10 @@ std::optional<Expr> Lowering::text_function(const Function& expression) const {
   // DuckDB refuses these.
   constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
   if (first > kMost || first < -kMost || (has_count && count > kMost)) throw NotLowered(name + " beyond 32 bits");
+  if (from_front && count < 0) {
+    if (count < -kMost) throw NotLowered(name + " beyond 32 bits");
+    return make_expr(ExprOp::kDropSuffix, Physical::kBytes, {lower(text), number_literal(Physical::kI64, -count)});
+  }
   // From the end, DuckDB counts in two ways where a text is too short, and statistics choose between them.
   if (count < 0 || (first < 0 && has_count)) throw NotLowered(name + " counted from the end");
   if (first < 0) return suffix(lower(text), -first);
@@ -132,8 +137,9 @@ std::optional<Expr> Lowering::regexp_replace(const Function& expression) const {
 std::optional<Expr> Lowering::like(const Function& expression) const {
   const std::string& name = expression.function.name;
   const bool escaped = name == "like_escape" || name == "not_like_escape";
-  const bool negated = name == "!~~" || name == "not_like_escape";
-  const bool pattern = name == "~~" || name == "!~~" || escaped;
+  const bool any_case = name == "~~*" || name == "!~~*";
+  const bool negated = name == "!~~" || name == "!~~*" || name == "not_like_escape";
+  const bool pattern = name == "~~" || name == "!~~" || any_case || escaped;
   const bool before = name == "suffix" || name == "ends_with" || name == "contains";
   const bool behind = name == "prefix" || name == "starts_with" || name == "^@" || name == "contains";
   if (!pattern && !before && !behind) return std::nullopt;
@@ -143,7 +149,20 @@ std::optional<Expr> Lowering::like(const Function& expression) const {
     if (!duckdb::StringType::GetCollation(child->return_type).empty()) throw NotLowered("a collation");
   }
   if (expression.children.size() != (escaped ? 3 : 2)) throw NotLowered("the function " + name);
-  const std::string given = constant_text(*expression.children[1], name);
+  const bool constant = expression.children[1]->GetExpressionClass() == ExpressionClass::BOUND_CONSTANT;
+  if (!constant && behind) {  // what is contained has a place, a prefix the first
+    Expr place = make_expr(ExprOp::kPosition, Physical::kI64, lower_all(expression));
+    const ExprOp op = before ? ExprOp::kGreaterEqual : ExprOp::kEqual;
+    return make_expr(op, Physical::kU8, {std::move(place), number_literal(Physical::kI64, 1)});
+  }
+  std::string given = constant_text(*expression.children[1], name);
+  Expr tested = lower(*expression.children[0]);
+  if (any_case) {
+    tested = make_expr(ExprOp::kLower, Physical::kBytes, {std::move(tested)});
+    std::string lowered;
+    append_in_case(given, LetterCase::kLower, lowered);
+    given = std::move(lowered);
+  }
   std::string text;
   if (escaped) {
     text = with_backslashes(given, constant_text(*expression.children[2], name));
@@ -152,11 +171,7 @@ std::optional<Expr> Lowering::like(const Function& expression) const {
     for (const char c : given) text += pattern && c != '\\' ? std::string(1, c) : LikePattern::escape({&c, 1});
     if (behind) text += '%';
   }
-  Expr wanted;
-  wanted.op = ExprOp::kLiteral;
-  wanted.type = Physical::kBytes;
-  wanted.literal = Value::of_bytes(std::move(text));
-  Expr result = make_expr(ExprOp::kLike, Physical::kU8, {lower(*expression.children[0]), std::move(wanted)});
+  Expr result = make_expr(ExprOp::kLike, Physical::kU8, {std::move(tested), text_literal(std::move(text))});
   return negated ? make_expr(ExprOp::kNot, Physical::kU8, {std::move(result)}) : result;
 }
 
@@ -200,6 +215,70 @@ std::optional<Expr> Lowering::made_text(const Function& expression) const {
     for (Expr& arg : args) arg = make_expr(ExprOp::kCoalesce, Physical::kBytes, {std::move(arg), text_literal({})});
   }
   return make_expr(ExprOp::kConcat, Physical::kBytes, std::move(args));
+}
+
+// lpad(), rpad() and repeat(), of constants.
+std::optional<Expr> Lowering::longer_text(const Function& expression) const {
+  constexpr int64_t kMost = 1 << 16;  // of what a string may grow by
+  const std::string& name = expression.function.name;
+  const auto& children = expression.children;
+  const bool pads = name == "lpad" || name == "rpad";
+  if (!pads && name != "repeat") return std::nullopt;
+  if (children.at(0)->return_type.id() != LogicalTypeId::VARCHAR) {
+    throw NotLowered(name + " of " + children[0]->return_type.ToString());
+  }
+  const int64_t count = std::max<int64_t>(constant_number(*children.at(1), name), 0);
+  if (count > kMost) throw NotLowered(name + " to strings that long");
+  std::vector<Expr> args{lower(*children[0]), number_literal(Physical::kI64, count)};
+  if (!pads) return make_expr(ExprOp::kRepeat, Physical::kBytes, std::move(args));
+  std::string pad = constant_text(*children.at(2), name);
+  if (pad.empty()) throw NotLowered(name + " with nothing to fill up with");
+  args.push_back(text_literal(std::move(pad)));
+  return make_expr(name == "lpad" ? ExprOp::kLeftPad : ExprOp::kRightPad, Physical::kBytes, std::move(args));
+}
+
+std::optional<Expr> Lowering::code_point(const Function& expression) const {
+  const std::string& name = expression.function.name;
+  const bool zero_if_empty = name == "ascii";
+  if (name == "bit_length") {
+    if (expression.children.at(0)->return_type.id() != LogicalTypeId::VARCHAR) {
+      throw NotLowered(name + " of " + expression.children[0]->return_type.ToString());
+    }
+    Expr bytes = make_expr(ExprOp::kByteLength, Physical::kI64, lower_all(expression));
+    return make_expr(ExprOp::kMultiply, Physical::kI64, {std::move(bytes), number_literal(Physical::kI64, 8)});
+  }
+  if (name == "chr") {
+    Expr number = make_expr(ExprOp::kCast, Physical::kI64, lower_all(expression));
+    return make_expr(ExprOp::kChr, Physical::kBytes, {std::move(number)});
+  }
+  if (!zero_if_empty && name != "unicode" && name != "ord") return std::nullopt;
+  const Expr text = lower(*expression.children.at(0));
+  Expr point = make_expr(ExprOp::kCodePoint, Physical::kI64, {text});
+  Expr narrow = make_expr(ExprOp::kCast, Physical::kI32, {std::move(point)});
+  if (zero_if_empty) return narrow;
+  Expr is_empty = make_expr(ExprOp::kEqual, Physical::kU8, {text, text_literal({})});
+  return make_expr(ExprOp::kCase, Physical::kI32,
+                   {std::move(is_empty), number_literal(Physical::kI32, -1), std::move(narrow)});
+}
+
+// split_part() is a macro: coalesce(string_split(text, separator)[number], '').
+std::optional<Expr> Lowering::split_part(const duckdb::BoundOperatorExpression& coalesce) const {
+  const auto call_of = [](const duckdb::Expression& expression, const char* name) -> const Function* {
+    if (expression.GetExpressionClass() != ExpressionClass::BOUND_FUNCTION) return nullptr;
+    const auto& function = expression.Cast<Function>();
+    return function.function.name == name && function.children.size() == 2 ? &function : nullptr;
+  };
+  if (coalesce.children.size() != 2) return std::nullopt;
+  const Function* extract = call_of(*coalesce.children[0], "array_extract");
+  const Function* split = extract == nullptr ? nullptr : call_of(*extract->children[0], "string_split");
+  const std::string name = "split_part";
+  if (split == nullptr || !constant_text(*coalesce.children[1], name).empty()) return std::nullopt;
+  std::string separator = constant_text(*split->children[1], name);
+  if (separator.empty()) throw NotLowered(name + " between characters");
+  const int64_t number = constant_number(*extract->children[1], name);
+  return make_expr(
+      ExprOp::kSplitPart, Physical::kBytes,
+      {lower(*split->children[0]), text_literal(std::move(separator)), number_literal(Physical::kI64, number)});
 }
 
 }  // namespace basalt::sql

@@ -37,6 +37,9 @@ class Lowering {
   // Functions by kind; nothing if the function is of another kind.
   std::optional<Expr> text_function(const Function& expression) const;  // expressions_texts.cpp
   std::optional<Expr> made_text(const Function& expression) const;
+  std::optional<Expr> longer_text(const Function& expression) const;
+  std::optional<Expr> code_point(const Function& expression) const;
+  std::optional<Expr> split_part(const duckdb::BoundOperatorExpression& coalesce) const;
   std::optional<Expr> regexp(const Function& expression) const;
   std::optional<Expr> regexp_replace(const Function& expression) const;
   std::optional<Expr> like(const Function& expression) const;
@@ -44,10 +47,18 @@ class Lowering {
   std::optional<Expr> division(const Function& expression) const;
   std::optional<Expr> rounding(const Function& expression) const;
   std::optional<Expr> sign_or_extreme(const Function& expression) const;
+  std::optional<Expr> bits(const Function& expression) const;
+  std::optional<Expr> math(const Function& expression) const;
+  std::optional<Expr> finiteness(const Function& expression) const;
 
   Expr round_to(const Function& expression) const;
   std::optional<Expr> date_function(const Function& expression) const;  // expressions_dates.cpp
   std::optional<Expr> date_arithmetic(const Function& expression) const;
+  std::optional<Expr> date_made(const Function& expression) const;
+  std::optional<Expr> date_name(const Function& expression) const;
+  std::optional<Expr> time_function(const Function& expression) const;
+  Expr add_interval_to_time(const duckdb::Expression& time, const duckdb::Expression& interval, bool subtract) const;
+  void require_date(const std::string& function, const duckdb::Expression& expression) const;
   Expr add_interval(const duckdb::Expression& date, const duckdb::Expression& interval, bool subtract) const;
   std::optional<Expr> date_cast(const duckdb::BoundCastExpression& expression) const;
 

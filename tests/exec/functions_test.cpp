@@ -119,6 +119,60 @@ TEST(Functions, OfNumbersEqualTheirPlainMeaning) {
   EXPECT_GT(raised, 0u);
 }
 
+TEST(Functions, OfBitsAndDoublesEqualTheirPlainMeaning) {
+  Random random(35);
+  uint64_t raised = 0;
+  for (int round = 0; round < 40; ++round) {
+    const uint64_t rows = 1 + below(random, 300);
+    for (const DataType& of : all_types()) {
+      const Physical type = physical_of(of);
+      const Column a = random_column(random, of, rows);
+      const Column b = random_column(random, of, rows);
+      const Expr x = column_expr(0, type);
+      const Expr y = column_expr(1, type);
+      if (is_integer(type)) {
+        const Expr few = integer_expr(type, static_cast<int64_t>(below(random, width_of(type) * 8)));
+        for (const ExprOp op : {ExprOp::kBitAnd, ExprOp::kBitOr, ExprOp::kBitXor, ExprOp::kShiftRight}) {
+          raised += expect_plain_meaning(make_expr(op, type, {x, below(random, 3) == 0 ? few : y}), {&a, &b});
+        }
+        raised += expect_plain_meaning(make_expr(ExprOp::kShiftLeft, type, {x, few}), {&a, &b});
+      } else if (type == Physical::kF64) {
+        for (const ExprOp op :
+             {ExprOp::kSquareRoot, ExprOp::kExp, ExprOp::kLn, ExprOp::kLog2, ExprOp::kLog10, ExprOp::kPower}) {
+          Expr expr = make_expr(op, type, {x});
+          if (op == ExprOp::kPower) expr.args.push_back(y);
+          raised += expect_plain_meaning(expr, {&a, &b});
+        }
+      }
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(raised, 0u);
+}
+
+// By hand, as DuckDB has them.
+TEST(Functions, WholePartsLieBetweenMoments) {
+  const auto moment = [](int year, int month, int day, int hour) {
+    return exec::days_from_civil(year, month, day) * exec::kMicrosPerDay + hour * exec::kMicrosPerHour;
+  };
+  const Column starts = make_fixed<int64_t>(
+      {TypeKind::kTimestamp},
+      {moment(2020, 1, 31, 10), moment(2020, 3, 31, 10), moment(2020, 1, 31, 8), INT64_MAX, moment(1999, 2, 28, 0)});
+  const Expr end = integer_expr(Physical::kI64, moment(2020, 2, 29, 9));
+  const auto between = [&](exec::DatePart part) {
+    const Expr number = integer_expr(Physical::kI64, static_cast<int64_t>(part));
+    std::vector<std::string> out;
+    const Expr expr = make_expr(ExprOp::kDateSub, Physical::kI64, {column_expr(0, Physical::kI64), end, number});
+    for (const Value& value : values_of(expr, {&starts}, true)) out.push_back(show(value));
+    return out;
+  };
+  using Shown = std::vector<std::string>;
+  EXPECT_EQ(between(exec::DatePart::kMonth), (Shown{"0", "-1", "1", "NULL", "252"}));
+  EXPECT_EQ(between(exec::DatePart::kYear), (Shown{"0", "0", "0", "NULL", "21"}));
+  EXPECT_EQ(between(exec::DatePart::kDay), (Shown{"28", "-31", "29", "NULL", "7671"}));
+  EXPECT_EQ(between(exec::DatePart::kWeek), (Shown{"4", "-4", "4", "NULL", "1095"}));
+}
+
 TEST(Functions, CastsEqualTheirPlainMeaning) {
   Random random(32);
   uint64_t raised = 0;
@@ -213,7 +267,18 @@ Expr random_text_function(Random& random) {
   const auto number = [&](uint64_t end) {
     return integer_expr(Physical::kI64, static_cast<int64_t>(below(random, end)));
   };
-  switch (below(random, 5)) {
+  const auto filling = [&] { return bytes_expr(below(random, 2) == 0 ? "-\xC3\xA4+" : "a"); };
+  switch (below(random, 10)) {
+    case 5: return make_expr(ExprOp::kDropSuffix, Physical::kBytes, {text(), number(9)});
+    case 6:
+      return make_expr(below(random, 2) == 0 ? ExprOp::kLeftPad : ExprOp::kRightPad, Physical::kBytes,
+                       {text(), number(20), filling()});
+    case 7: return make_expr(ExprOp::kRepeat, Physical::kBytes, {text(), number(4)});
+    case 8: {
+      const auto piece = static_cast<int64_t>(below(random, 9)) - 4;
+      return make_expr(ExprOp::kSplitPart, Physical::kBytes, {text(), filling(), integer_expr(Physical::kI64, piece)});
+    }
+    case 9: return make_expr(ExprOp::kCodePoint, Physical::kI64, {text()});
     case 0: return make_expr(ExprOp::kSuffix, Physical::kBytes, {text(), number(9)});
     case 1: return make_expr(ExprOp::kConcat, Physical::kBytes, {text(), text(), text()});
     case 2:

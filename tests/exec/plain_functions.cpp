@@ -133,6 +133,46 @@ Value cast(const Expr& expr, const Value& a) {
   return within(expr, value);
 }
 
+// Bit by bit, of two's complement.
+Value bits(const Expr& expr, const Value& a, const Value& b) {
+  const int width = static_cast<int>(width_of(expr.type)) * 8;
+  const int128_t low = exec::range_of(expr.type).low;
+  if (expr.op == ExprOp::kShiftRight) {
+    if (b.integer < 0 || b.integer >= width) return Value::of_integer(expr.type, 0);
+    int128_t out = a.integer;
+    for (int128_t i = 0; i < b.integer; ++i) out = out / 2 - (out % 2 < 0 ? 1 : 0);
+    return Value::of_integer(expr.type, out);
+  }
+  if (expr.op == ExprOp::kShiftLeft) {
+    if (a.integer < 0 || b.integer < 0) throw Error(ErrorCode::kOutOfRange, "negative");
+    int128_t out = a.integer;
+    for (int128_t i = 0; i < b.integer && out != 0; ++i) {
+      if (out > exec::range_of(expr.type).high / 2) throw Error(ErrorCode::kOutOfRange, "too far");
+      out *= 2;
+    }
+    return Value::of_integer(expr.type, out);
+  }
+  int128_t out = 0;
+  for (int bit = 0; bit < width; ++bit) {
+    const bool x = (a.integer >> bit & 1) != 0;
+    const bool y = (b.integer >> bit & 1) != 0;
+    const bool set = expr.op == ExprOp::kBitAnd ? x && y : expr.op == ExprOp::kBitOr ? x || y : x != y;
+    if (!set) continue;
+    out += bit + 1 == width && low < 0 ? low : int128_t{1} << bit;  // the sign counts down
+  }
+  return Value::of_integer(expr.type, out);
+}
+
+Value mathematics(const Expr& expr, const std::vector<Value>& args) {
+  const double a = args[0].real;
+  if (expr.op == ExprOp::kPower) return real(expr, std::pow(a, args[1].real));
+  if (expr.op == ExprOp::kExp) return real(expr, std::exp(a));
+  if (a < 0 || (a == 0 && expr.op != ExprOp::kSquareRoot)) throw Error(ErrorCode::kOutOfRange, "no such number");
+  if (expr.op == ExprOp::kSquareRoot) return real(expr, std::sqrt(a));
+  if (expr.op == ExprOp::kLn) return real(expr, std::log(a));
+  return real(expr, expr.op == ExprOp::kLog2 ? std::log2(a) : std::log10(a));
+}
+
 // Skips NULLs; the first of equal values stays.
 Value extreme(const Expr& expr, const std::vector<Value>& args) {
   Value best = Value::of_null(expr.type);
@@ -172,6 +212,17 @@ std::optional<Value> plain_function(const Expr& expr, const std::vector<Value>& 
     case ExprOp::kCeil:
     case ExprOp::kTruncate:
       return is_float(expr.type) ? round_real(expr, args[0].real) : round_decimal(expr, args[0].integer);
+    case ExprOp::kBitAnd:
+    case ExprOp::kBitOr:
+    case ExprOp::kBitXor:
+    case ExprOp::kShiftLeft:
+    case ExprOp::kShiftRight: return bits(expr, args[0], args[1]);
+    case ExprOp::kSquareRoot:
+    case ExprOp::kExp:
+    case ExprOp::kLn:
+    case ExprOp::kLog2:
+    case ExprOp::kLog10:
+    case ExprOp::kPower: return mathematics(expr, args);
     default: break;
   }
   if (args.empty()) return std::nullopt;

@@ -36,6 +36,20 @@ enum class ExprOp : uint8_t {
   kFloor,
   kCeil,
   kTruncate,
+  // Of doubles. A root of what is negative and a logarithm of what is not positive are errors.
+  kSquareRoot,
+  kExp,
+  kLn,
+  kLog2,
+  kLog10,
+  kPower,  // args[0] to the args[1]
+  // Of two integers of the result's type, in two's complement. A shift to the left that loses bits is an error; one to
+  // the right by less than nothing, or by all bits of the type and more, gives 0.
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kShiftLeft,
+  kShiftRight,
   kCast,     // 1 arg; see `power_of_ten`. Floats become integers by rounding halves to even, decimals away from zero
   kTryCast,  // the same, NULL where kCast is an error
   // Dates are kI32, days since 1970; moments kI64, microseconds since 1970 unless said otherwise; the largest number of
@@ -50,6 +64,11 @@ enum class ExprOp : uint8_t {
   kMomentToDate,    // rounds down
   kRescaleMoment,   // to units of 10^−power_of_ten of its own, rounded if that is negative
   kTruncateMoment,  // the same with `power_of_ten` > 0 digits cut off
+  kLastDay,         // of the month that a date or moment lies in → kI32; NULL if it is infinite
+  kMakeDate,        // of a year, month and day, each of kI64 → kI32
+  kDateSub,         // whole parts args[2] between two dates or two moments → kI64; NULL if one is infinite
+  kAddTime,         // to a date, microseconds since midnight of kI64: a moment
+  kMomentToTime,    // microseconds since midnight
   kEqual,           // comparisons: 2 args of one type → bool (kU8)
   kNotEqual,
   kLess,
@@ -67,6 +86,7 @@ enum class ExprOp : uint8_t {
   kByteLength,  // bytes of a string → kI64
   kSubstring,   // of args[0], without its first args[1] code points, at most args[2]: literals of kI64, not negative
   kSuffix,      // of args[0], its last args[1] code points: a literal of kI64, not negative
+  kDropSuffix,  // of args[0], all but its last args[1] code points: a literal of kI64, not negative
   kUpper,       // of a string, code point by code point
   kLower,
   kConcat,    // any number of strings
@@ -76,7 +96,16 @@ enum class ExprOp : uint8_t {
   // args[0] with args[2], in which \0 to \9 are groups, for the first match of the pattern args[1], or for every one if
   // args[3] is not 0: literals. See codec/strings/regexp.h; patterns that it does not understand are refused.
   kRegexpReplace,
-  kAnd,  // any number of bool args
+  // args[0] cut or filled up, at its front or end, to args[1] code points with those of args[2]: literals, the number
+  // not negative and the string not empty.
+  kLeftPad,
+  kRightPad,
+  kRepeat,     // args[0], args[1] times: a literal of kI64, not negative
+  kSplitPart,  // of args[0] cut at every args[1], piece args[2], from 1 or, negative, from the end: literals; or
+               // nothing
+  kCodePoint,  // the first of a string → kI64; 0 if there is none
+  kChr,        // the string of one code point of kI64
+  kAnd,        // any number of bool args
   kOr,
   kNot,
   kIsNull,

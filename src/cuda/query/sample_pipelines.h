@@ -556,6 +556,33 @@ inline Sample date_functions() {
   return sample;
 }
 
+// Bits, roots, whole parts between dates and dates that are made.
+inline Sample bit_functions() {
+  Sample sample = function_columns("functions of bits and calendars");
+  sample.most_instructions = 23000;
+  Pipeline& p = sample.pipeline;
+  const Expr small = column(p, 0);
+  const Expr large = column(p, 1);
+  const Expr day = column(p, 5);
+  const Expr moment = column(p, 6);
+  const auto number = [](int64_t value) { return integer(Physical::kI64, value); };
+  const auto max = [&](Expr value) { p.aggregates.push_back(aggregate(AggregateOp::kMax, std::move(value))); };
+  p.has_filter = true;
+  p.filter = test(ExprOp::kLess, call(ExprOp::kBitAnd, Physical::kI32, {small, integer(Physical::kI32, 7)}),
+                  integer(Physical::kI32, 5));
+  max(call(ExprOp::kBitOr, Physical::kI64, {large, large}));
+  max(call(ExprOp::kBitXor, Physical::kU8, {column(p, 7), integer(Physical::kU8, 255)}));
+  max(call(ExprOp::kShiftLeft, Physical::kI32, {small, integer(Physical::kI32, 3)}));
+  max(call(ExprOp::kShiftRight, Physical::kI64, {large, number(5)}));
+  max(call(ExprOp::kSquareRoot, Physical::kF64, {column(p, 3)}));
+  max(call(ExprOp::kDateSub, Physical::kI64, {moment, moment, number(1)}));
+  max(call(ExprOp::kLastDay, Physical::kI32, {day}));
+  max(call(ExprOp::kMakeDate, Physical::kI32, {large, number(2), number(3)}));
+  max(call(ExprOp::kMomentToTime, Physical::kI64, {moment}));
+  max(call(ExprOp::kAddTime, Physical::kI64, {day, call(ExprOp::kMomentToTime, Physical::kI64, {moment})}));
+  return sample;
+}
+
 inline Field make_field(const std::string& name, DataType type) {
   Field field;
   field.name = name;
@@ -650,6 +677,7 @@ inline std::vector<Sample> all() {
           tests_of_strings(),
           number_functions(),
           date_functions(),
+          bit_functions(),
           numbers_of_strings()};
 }
 

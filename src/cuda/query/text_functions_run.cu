@@ -49,6 +49,7 @@ __device__ uint64_t number_of(const Call& call, uint64_t i) {
   switch (call.op) {
     case ExprOp::kLength: return exec::code_points_of(text);
     case ExprOp::kByteLength: return text.size;
+    case ExprOp::kCodePoint: return exec::first_code_point(text);
     case ExprOp::kPosition: return exec::position_in(text, call.parts[1].at(i));
     default: {
       uint32_t state = call.automaton_start;
@@ -64,6 +65,17 @@ __device__ void put_result(const Call& call, uint64_t i, Sink& sink) {
   switch (call.op) {
     case ExprOp::kSubstring: sink.put(exec::substring_of(text, call.numbers[0], call.numbers[1])); break;
     case ExprOp::kSuffix: sink.put(exec::suffix_of(text, call.numbers[0])); break;
+    case ExprOp::kDropSuffix: sink.put(exec::without_suffix(text, call.numbers[0])); break;
+    case ExprOp::kLeftPad:
+    case ExprOp::kRightPad:
+      exec::put_padded(text, call.numbers[0], call.parts[1].at(i), call.op == ExprOp::kLeftPad, sink);
+      break;
+    case ExprOp::kRepeat:
+      for (uint64_t time = 0; time < call.numbers[0]; ++time) sink.put(text);
+      break;
+    case ExprOp::kSplitPart:
+      sink.put(exec::split_part_of(text, call.parts[1].at(i), static_cast<int64_t>(call.numbers[0])));
+      break;
     case ExprOp::kUpper:
     case ExprOp::kLower:
       if (!exec::put_in_case(text, call.op == ExprOp::kUpper, sink)) *call.unknown = 1;

@@ -278,6 +278,8 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprKind::kArithmetic: return arithmetic(step);
     case ExprKind::kDivision: return division(step);
     case ExprKind::kNumberFunction: return number_function(step);
+    case ExprKind::kMathFunction: return square_root(step);  // others are refused before
+    case ExprKind::kBitOperation: return bit_operation(step);
     case ExprKind::kCast: return cast(step);
     case ExprKind::kDateFunction: return date_function(step);
     case ExprKind::kComparison: return comparison(step);

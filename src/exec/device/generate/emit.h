@@ -90,6 +90,8 @@ class RowEmitter {
   Emitted coalesce(const exec::Step& step);
   Emitted division(const exec::Step& step);
   Emitted number_function(const exec::Step& step);
+  Emitted square_root(const exec::Step& step);
+  Emitted bit_operation(const exec::Step& step);
   Emitted extreme(const exec::Step& step);
   Emitted date_function(const exec::Step& step);
   // A call of one of the functors that the interpreter calls, too. What it says beside its result counts as far as

@@ -23,6 +23,11 @@ std::string date_functor(const Expr& expr) {
     case ExprOp::kEpoch: return "EpochOf{" + of_days + "}";
     case ExprOp::kDateTrunc: return "Truncated{" + part_text(expr, 1) + ", " + of_days + "}";
     case ExprOp::kDateDiff: return "DateDifference{" + part_text(expr, 2) + ", " + of_days + "}";
+    case ExprOp::kDateSub: return "DateSubtraction{" + part_text(expr, 2) + ", " + of_days + "}";
+    case ExprOp::kLastDay: return "LastDayOf{" + of_days + "}";
+    case ExprOp::kMakeDate: return "DateMade{}";
+    case ExprOp::kAddTime: return "TimeAdded{}";
+    case ExprOp::kMomentToTime: return "MomentToTime{}";
     case ExprOp::kAddInterval:
       return "IntervalAdded{" + number(1) + ", " + number(2) + ", " + number(3) + ", " + of_days + "}";
     case ExprOp::kAddDays: return "DaysAdded{}";
@@ -33,10 +38,25 @@ std::string date_functor(const Expr& expr) {
   }
 }
 
+// Arguments that differ from row to row.
+size_t rows_in(ExprOp op) {
+  switch (op) {
+    case ExprOp::kMakeDate: return 3;
+    case ExprOp::kDateDiff:
+    case ExprOp::kDateSub:
+    case ExprOp::kAddTime:
+    case ExprOp::kAddDays: return 2;
+    default: return 1;
+  }
+}
+
 // Whether something infinite becomes NULL.
 bool drops_infinite(const Step& step, size_t args) {
   const ExprOp op = step.expr->op;
-  if (op != ExprOp::kDatePart && op != ExprOp::kEpoch && op != ExprOp::kDateDiff) return false;
+  if (op != ExprOp::kDatePart && op != ExprOp::kEpoch && op != ExprOp::kDateDiff && op != ExprOp::kDateSub &&
+      op != ExprOp::kLastDay) {
+    return false;
+  }
   const bool of_days = step.expr->args[0].type == Physical::kI32;
   const int128_t infinite = of_days ? exec::kInfiniteDate : exec::kInfiniteMoment;
   for (size_t i = 0; i < args; ++i) {
@@ -48,7 +68,7 @@ bool drops_infinite(const Step& step, size_t args) {
 }  // namespace
 
 Emitted RowEmitter::date_function(const Step& step) {
-  const size_t args = step.expr->op == ExprOp::kDateDiff || step.expr->op == ExprOp::kAddDays ? 2 : 1;
+  const size_t args = rows_in(step.expr->op);
   std::vector<std::string> texts;
   std::string valid;
   for (size_t i = 0; i < args; ++i) {

@@ -31,6 +31,8 @@ void add_headers(const Expr& expr, std::set<std::string>& headers) {
       if (expr.op != ExprOp::kNegate || !is_integer(expr.type) || is_signed(expr.type)) break;
       [[fallthrough]];
     case exec::ExprKind::kDivision:
+    case exec::ExprKind::kMathFunction:
+    case exec::ExprKind::kBitOperation:
     case exec::ExprKind::kNumberFunction: headers.insert("exec/number_functions.h"); break;
     default: break;
   }
@@ -122,6 +124,29 @@ Emitted RowEmitter::number_function(const Step& step) {
   }
   const std::string functor = is_real(step.lane) ? real_functor(*step.expr) : integer_functor(*step.expr, step.lane);
   return call(step, functor, {in_lane(a, step.lane)}, a.valid, step.lane, false);
+}
+
+Emitted RowEmitter::square_root(const Step& step) {
+  const Emitted a = value(step.args[0]);
+  return call(step, "SquareRoot{}", {a.value}, a.valid, step.lane, false);
+}
+
+Emitted RowEmitter::bit_operation(const Step& step) {
+  const Emitted a = value(step.args[0]);
+  const Emitted b = value(step.args[1]);
+  const std::string bits = std::to_string(exec::bits_of(step.expr->type));
+  std::string functor;
+  switch (step.expr->op) {
+    case ExprOp::kBitAnd: functor = "BitAnd{}"; break;
+    case ExprOp::kBitOr: functor = "BitOr{}"; break;
+    case ExprOp::kBitXor: functor = "BitXor{}"; break;
+    case ExprOp::kShiftLeft:
+      functor = "ShiftLeft{" + bits + ", " + std::to_string(exec::value_bits_of(step.expr->type)) + "}";
+      break;
+    default: functor = "ShiftRight{" + bits + "}"; break;
+  }
+  return call(step, functor, {in_lane(a, step.lane), in_lane(b, step.lane)}, both_valid(a.valid, b.valid), step.lane,
+              false);
 }
 
 }  // namespace basalt::device

@@ -11,6 +11,7 @@
 #include "exec/column_facts.h"
 #include "exec/device/generate/file_shapes.h"
 #include "exec/device/generate/generator.h"
+#include "exec/expr_kind.h"
 #include "exec/filter_sum.h"
 #include "exec/string_tests.h"
 
@@ -31,6 +32,11 @@ bool is_null_test(const Expr& expr) {
   return (expr.op == ExprOp::kIsNull || expr.op == ExprOp::kIsNotNull) && expr.args[0].op == ExprOp::kColumn;
 }
 
+// Roots are exact everywhere; exponents, logarithms and powers are as good as the library that computes them.
+bool has_device_function(ExprOp op) {
+  return exec::kind_of(op) != exec::ExprKind::kMathFunction || op == ExprOp::kSquareRoot;
+}
+
 // The columns of strings that are tested go to `tested`; nullptr: none may be.
 std::string expression_reason(const Expr& expr, size_t& literals, std::set<uint32_t>* tested) {
   if (is_null_test(expr)) return {};
@@ -39,6 +45,7 @@ std::string expression_reason(const Expr& expr, size_t& literals, std::set<uint3
     return {};
   }
   if (expr.type == Physical::kBytes || expr.type == Physical::kNone) return "strings in an expression";
+  if (!has_device_function(expr.op)) return "a function whose last bits differ on the GPU";
   if (expr.op == ExprOp::kLiteral) ++literals;
   if (expr.op == ExprOp::kIn && expr.args.size() > kFewInList + 1) {  // its list is one
     ++literals;

@@ -37,6 +37,12 @@ bool is_text_function(ExprOp op) {
     case ExprOp::kByteLength:
     case ExprOp::kSubstring:
     case ExprOp::kSuffix:
+    case ExprOp::kDropSuffix:
+    case ExprOp::kLeftPad:
+    case ExprOp::kRightPad:
+    case ExprOp::kRepeat:
+    case ExprOp::kSplitPart:
+    case ExprOp::kCodePoint:
     case ExprOp::kUpper:
     case ExprOp::kLower:
     case ExprOp::kConcat:
