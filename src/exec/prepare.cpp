@@ -274,6 +274,9 @@ void check_dates(const Expr& expr) {
       check_same_type(expr, Physical::kI64);
       break;
     case ExprOp::kAddTime:
+      check_arity(expr, 2, 2);
+      if (!is_moment(expr.args[1])) fail("a time of the day that is none");
+      break;
     case ExprOp::kAddInterval: check_date_function(expr, 4, 1); break;
     case ExprOp::kEpoch: check_date_function(expr, 1, 1); break;
     case ExprOp::kAddDays:

@@ -115,7 +115,7 @@ TEST(DeviceMemory, StepsSayWhatTheGpuDid) {
   EXPECT_EQ(step.rows, uint64_t{4} << 20);
   EXPECT_EQ(step.rows_out, 16u);
   EXPECT_NE(step.rung.find("groups by the bounds of their keys"), std::string::npos) << step.rung;
-  EXPECT_GT(step.bytes_transferred, uint64_t{32} << 20);
+  EXPECT_GE(step.bytes_transferred, uint64_t{32} << 20);
   EXPECT_GT(step.kernel_ms, 0);
   EXPECT_GT(step.device_bytes, step.bytes_transferred);
 }

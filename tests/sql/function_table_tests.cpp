@@ -40,6 +40,7 @@ class FunctionTable : public ::testing::Test {
     };
     sql::SessionRules rules;
     rules.utc = true;
+    rules.ieee_floats = true;
     pipeline.aggregates = {max(sql::lower_expression(*plan->expressions.at(0), columns, rules))};
     return pipeline;
   }

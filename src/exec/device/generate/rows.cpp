@@ -115,8 +115,9 @@ std::string Generator::order_part(const OrderPart& part, RowEmitter& rows) {
   };
   if (part.kind == Kind::kInteger) {
     const std::string check = exec::bounds_of(expr, list_).may_throw ? ")" : ", bad)";
-    return where_valid(key, "order_code(" + distance("uint64_t") + ", " +
-                                order_literal(literals_, span_of(step.range), "uint64_t") + check);
+    const std::string from_end = distance("uint64_t");
+    const std::string most = order_literal(literals_, span_of(step.range), "uint64_t");
+    return where_valid(key, "order_code(" + from_end + ", " + most + check);
   }
   const std::string half = part.kind == Kind::kHigh ? " >> 64)" : ")";
   const std::string code = "static_cast<uint64_t>((" + distance("uint128_t") + ")" + half;
