@@ -68,7 +68,10 @@ struct Session::State {
   // A query: its plan is kept where it can be.
   duckdb::unique_ptr<duckdb::QueryResult> run_query(const std::string& text,
                                                     duckdb::unique_ptr<duckdb::SQLStatement> statement) {
+    // Only of these statements somebody looks whether their files have changed, not of those that SQL itself prepares.
+    log->keeps_statements = true;
     const std::shared_ptr<duckdb::PreparedStatement> prepared(connection->Prepare(std::move(statement)).release());
+    log->keeps_statements = false;
     if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), log.get());
     kept.keep(*connection->context, text, prepared);
     return run_prepared(*prepared);
@@ -150,7 +153,6 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
     state_->connection = std::make_shared<duckdb::Connection>(*state_->database);
     state_->log = sql::StatementLog::of(*state_->connection->context);
     state_->log->output = options.output;
-    state_->log->keeps_statements = true;
     // Progress is counted for progress(); nothing is printed.
     auto& client = duckdb::ClientConfig::GetConfig(*state_->connection->context);
     client.enable_progress_bar = true;

@@ -255,7 +255,7 @@ std::optional<GroupOrder> StatementRun::group_order() const {
     const exec::KeyPart& part = groups.keys.parts()[by.column];
     if (part.kind != exec::KeyKind::kInteger || part.null_flag || part.two_words) return std::nullopt;
     order.from = GroupOrder::From::kKey;
-    order.exact = true;
+    order.exact = !part.null_code || part.mask() != ~uint64_t{0};  // else NULL has the place of the last code
     order.null_code = part.null_code;
     if (groups.hashed()) {
       order.key_word = part.word;
@@ -338,7 +338,10 @@ StageRows StatementRun::finish_groups(bool keep) {
     const bool few = order || !pipeline_.first.by;
     const CompactGroups compact = compact_groups(groups, order ? &*order : nullptr,
                                                  few ? pipeline_.first.count : kAllRows, pipeline_.first.ties, stream);
-    if (keep && compact.count > device::kFewRows) return {{}, groups_on_device(compact)};
+    // Divisors of averages fit 128 bits.
+    const bool finishes =
+        std::ranges::all_of(pipeline_.aggregates, [](const Aggregate& one) { return one.avg_scale <= 18; });
+    if (keep && finishes && compact.count > device::kFewRows) return {{}, groups_on_device(compact)};
     found.count = compact.count;
     found.states = download(compact.states, compact.count * words * sizeof(uint64_t), stream);
     found.keys = download(compact.keys, compact.count * groups.key_words * sizeof(uint64_t), stream);

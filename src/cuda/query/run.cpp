@@ -45,10 +45,9 @@ std::vector<Value> StatementRun::run() {
   check_cancelled();
   while (backend_.alphabets_.live_bytes() > SharedAlphabets::kKeptBytes && backend_.cache_.drop_oldest()) {
   }
-  // What lies in arrays belongs to this statement alone.
-  const std::string key = arrays_.empty() ? statement_key() : std::string();
+  const std::string key = is_remembered() ? statement_key() : std::string();
   std::vector<std::shared_ptr<DeviceBlock>> blocks;
-  Statement* statement = arrays_.empty() ? resident_statement(key, blocks) : nullptr;
+  Statement* statement = is_remembered() ? resident_statement(key, blocks) : nullptr;
   std::vector<Value> values = statement != nullptr ? run_resident(*statement) : run_cold(key);
   report_.kernel_source = plan_->source;
   report_.rung = device::rung_text(*plan_);
@@ -418,7 +417,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
 
 // Keeps one work list and one table of slots for the whole statement, if all its chunks are still on the device.
 void StatementRun::remember(const std::string& key) {
-  if (chunks_.empty() || chunks_.size() >= device::kMaxSlots || !arrays_.empty()) return;
+  if (chunks_.empty() || chunks_.size() >= device::kMaxSlots || !is_remembered()) return;
   auto statement = std::make_unique<Statement>();
   for (const auto& weak : blocks_) {
     if (weak.expired()) return;

@@ -55,6 +55,9 @@ std::optional<StageRows> CudaBackend::later_stage(const Pipeline& stage, const D
   std::shared_ptr<const DeviceTexts> texts;
   for (size_t i = 0; i < device.pipeline.columns.size(); ++i) {
     const DeviceColumn& column = input.columns.at(device.pipeline.columns[i].field_id);
+    // Places in a list that the device made are neither in order nor, of strings fetched by rows, one for each string.
+    const bool unlisted = column.texts != nullptr && column.listed == nullptr;
+    if (unlisted && stage.sink == Sink::kGroups) return std::nullopt;
     arrays.push_back({address(column.values), address(column.validity)});
     device.codes[i] = column.listed;
     if (column.texts != nullptr) texts = column.texts;

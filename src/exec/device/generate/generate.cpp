@@ -405,7 +405,12 @@ std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan) {
     for (const ColumnShapes& column : shapes) stats.push_back(&column.stats);
     if (std::string reason = why_no_groups(pipeline, stats, device.rows); !reason.empty()) return reason;
   }
-  plan = plan_kernel(pipeline, shapes, device.rows);
+  try {
+    plan = plan_kernel(pipeline, shapes, device.rows);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+    return error.what();
+  }
   for (const TextPlan& text : plan.texts) {
     if (text.automaton == nullptr) return "a test of strings: " + text.reason;
   }

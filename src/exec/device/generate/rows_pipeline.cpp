@@ -37,10 +37,10 @@ class RowsPipeline {
       kernel.filter = over_kernel_columns(given_.filter);
       if (arrays_.empty()) {
         kernel.filter = numbering_.predicate(kernel.filter);
-      } else if (has_strings(kernel.filter)) {
-        device_.reason = "a filter of strings that are values";
       }
     }
+    if (!arrays_.empty() && computes_with_strings())
+      device_.reason = "strings that are computed with behind the first stage";
     RowsSources& sources = device_.sources.emplace();
     sources.late = given_.limit <= kFewRows && arrays_.empty();
     if (!sources.late) keep_columns(sources);
@@ -157,6 +157,13 @@ class RowsPipeline {
     for (const Expr& expr : given_.rows) {
       if (!has_strings(expr) && exec::bounds_of(expr, stats).may_throw) row_of(expr, nullptr);
     }
+  }
+
+  // Strings in arrays are places in lists, which say nothing of their values.
+  bool computes_with_strings() const {
+    if (given_.has_filter && has_strings(given_.filter)) return true;
+    return std::ranges::any_of(given_.rows,
+                               [](const Expr& row) { return row.op != ExprOp::kColumn && has_strings(row); });
   }
 
   static bool has_strings(const Expr& expr) {
