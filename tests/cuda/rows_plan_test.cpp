@@ -129,5 +129,28 @@ TEST(RowsPlan, WordsHoldAsManyKeysAsFit) {
   EXPECT_EQ(plan.rows->word_bits, (std::vector<uint32_t>{12 + 3 + 16}));  // the number of the row makes them differ
 }
 
+// Behind the first stage strings are places in lists: two of them say nothing of what they stand for.
+TEST(RowsPlan, LaterStagesHandStringsOnAndComputeNothingWithThem) {
+  const TestTable table = number_and_texts();
+  Pipeline stage = rows_of_all(table);
+  stage.files.clear();
+  const auto reason = [&] {
+    std::vector<device::ArrayShape> arrays(3);
+    arrays[0].type = Physical::kI64;
+    arrays[1].type = arrays[2].type = Physical::kU32;
+    for (device::ArrayShape& array : arrays) array.stats.rows = 3000;
+    return device::plan_stage(device::to_device(stage, std::move(arrays), 3000)).reason;
+  };
+  EXPECT_EQ(reason(), "");
+  const Expr listed = column_expr(1, Physical::kBytes);
+  const Expr other = column_expr(2, Physical::kBytes);
+  stage.rows[0] = make_expr(ExprOp::kLength, Physical::kI64, {listed});
+  EXPECT_NE(reason(), "");
+  stage.rows[0] = column_expr(0, Physical::kI64);
+  stage.has_filter = true;
+  stage.filter = make_expr(ExprOp::kEqual, Physical::kU8, {listed, other});
+  EXPECT_NE(reason(), "");
+}
+
 }  // namespace
 }  // namespace basalt::test

@@ -72,6 +72,15 @@ TEST_P(KeptStatements, AreDroppedWhenTheFileChanges) {
   EXPECT_THAT(rows_of(session_, sum), ElementsAre("45"));
 }
 
+// DuckDB plans them anew for every run.
+TEST_P(KeptStatements, WhatSqlPreparesSeesTheFilesOfTheMoment) {
+  const std::string file = make_file("a.basalt", 1000);
+  rows_of(session_, "prepare sums as select sum(id) from '" + file + "' where few < 7");
+  EXPECT_THAT(rows_of(session_, "execute sums"), ElementsAre("499500"));
+  make_file("a.basalt", 2000);
+  EXPECT_THAT(rows_of(session_, "execute sums"), ElementsAre("1999000"));
+}
+
 TEST_P(KeptStatements, AreDroppedWhenAPatternFindsOtherFiles) {
   make_file("part1.basalt", 10);
   const std::string text = "select sum(id) from '" + folder_.file("part*.basalt") + "' where few < 7";
