@@ -65,6 +65,23 @@ Bounds truth_as_bounds(const Truth& truth) {
 
 }  // namespace
 
+Bounds unbounded_over(const Expr& expr, std::span<const Bounds> args) {
+  Bounds out = unbounded(expr.type);
+  out.may_null = false;
+  for (const Bounds& arg : args) {
+    out.may_throw |= arg.may_throw;
+    out.may_null |= arg.may_null;
+    out.may_value &= arg.may_value;
+  }
+  return out;
+}
+
+Bounds unbounded_over(const Expr& expr, const StatisticsList& stats) {
+  std::vector<Bounds> args;
+  for (const Expr& arg : expr.args) args.push_back(bounds_of(arg, stats));
+  return unbounded_over(expr, args);
+}
+
 void set_range(Bounds& out, const Expr& expr, int128_t low, int128_t high) {
   const IntegerRange type = range_of(expr.type);
   out.low = Value::of_integer(expr.type, std::clamp(low, type.low, type.high));
@@ -119,14 +136,7 @@ Bounds arithmetic_bounds(const Expr& expr, const StatisticsList& stats) {
 
 // Only what is known whatever the texts are.
 Bounds text_function_bounds(const Expr& expr, const StatisticsList& stats) {
-  Bounds out = unbounded(expr.type);
-  out.may_null = false;
-  for (const Expr& arg : expr.args) {
-    const Bounds bounds = bounds_of(arg, stats);
-    out.may_throw |= bounds.may_throw;
-    out.may_null |= bounds.may_null;
-    out.may_value &= bounds.may_value;
-  }
+  Bounds out = unbounded_over(expr, stats);
   if (is_integer(expr.type)) {
     out.low = Value::of_integer(expr.type, 0);
     out.high = Value::of_integer(expr.type, INT32_MAX);  // no string is longer

@@ -48,10 +48,7 @@ void set_remainder(Bounds& out, const Expr& expr, const Bounds& a, const Bounds&
 Bounds division_bounds(const Expr& expr, const StatisticsList& stats) {
   const Bounds a = bounds_of(expr.args[0], stats);
   const Bounds b = bounds_of(expr.args[1], stats);
-  Bounds out = unbounded(expr.type);
-  out.may_throw = a.may_throw || b.may_throw;
-  out.may_null = a.may_null || b.may_null;
-  out.may_value = a.may_value && b.may_value;
+  Bounds out = unbounded_over(expr, std::array{a, b});
   if (!is_integer(expr.type)) {
     if (expr.op == ExprOp::kIntegerDivide) out.may_null = true;
     return out;
@@ -99,14 +96,7 @@ Bounds number_function_bounds(const Expr& expr, const StatisticsList& stats) {
 }
 
 Bounds math_function_bounds(const Expr& expr, const StatisticsList& stats) {
-  Bounds out = unbounded(expr.type);
-  out.may_null = false;
-  for (const Expr& arg : expr.args) {
-    const Bounds bounds = bounds_of(arg, stats);
-    out.may_throw |= bounds.may_throw;
-    out.may_null |= bounds.may_null;
-    out.may_value &= bounds.may_value;
-  }
+  Bounds out = unbounded_over(expr, stats);
   if (out.may_value && expr.op != ExprOp::kExp && expr.op != ExprOp::kPower) out.may_throw = true;
   return out;
 }
@@ -114,10 +104,7 @@ Bounds math_function_bounds(const Expr& expr, const StatisticsList& stats) {
 Bounds bit_operation_bounds(const Expr& expr, const StatisticsList& stats) {
   const Bounds a = bounds_of(expr.args[0], stats);
   const Bounds b = bounds_of(expr.args[1], stats);
-  Bounds out = unbounded(expr.type);
-  out.may_throw = a.may_throw || b.may_throw;
-  out.may_null = a.may_null || b.may_null;
-  out.may_value = a.may_value && b.may_value;
+  Bounds out = unbounded_over(expr, std::array{a, b});
   if (expr.op == ExprOp::kShiftLeft) {
     if (out.may_value) out.may_throw = true;
     set_range(out, expr, 0, range_of(expr.type).high);

@@ -1,6 +1,8 @@
 // What the files of the abstract interpretation share (see bounds.h), and the operations that have a file of their own.
 #pragma once
 
+#include <span>
+
 #include <algorithm>
 
 #include "exec/bounds.h"
@@ -35,6 +37,10 @@ void set_limited(Bounds& out, const Expr& expr, const Corners& corners);
 
 // Puts the ends of an integer result as far as its type goes.
 void set_range(Bounds& out, const Expr& expr, int128_t low, int128_t high);
+
+// A result of which only this is known: it is NULL where an argument is, and raises what they raise.
+Bounds unbounded_over(const Expr& expr, std::span<const Bounds> args);
+Bounds unbounded_over(const Expr& expr, const StatisticsList& stats);  // over all arguments that it has
 
 // bounds_choices.cpp
 Bounds case_bounds(const Expr& expr, const StatisticsList& stats);

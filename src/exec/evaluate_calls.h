@@ -60,4 +60,13 @@ Vector call_rows(Step& step, TileInput& input, const uint8_t* valid, const Funct
   return {step.lane, out, valid};
 }
 
+// The same of two arguments, which are taken in `lane`; In is the type of its values.
+template <typename Out, typename In, typename Function>
+Vector call_two(Step& step, TileInput& input, Lane lane, const Function& function) {
+  const Vector a = in_lane(step.args[0], input, lane);
+  const Vector b = in_lane(step.args[1], input, lane);
+  const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
+  return call_rows<Out>(step, input, valid, function, a.as<In>(), b.as<In>());
+}
+
 }  // namespace basalt::exec

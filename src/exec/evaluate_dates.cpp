@@ -22,12 +22,10 @@ Vector call_wide(Step& step, TileInput& input, const Function& function) {
   return call_rows<int64_t>(step, input, a.valid, function, a.as<int64_t>());
 }
 
+// Of two dates, moments or counts of days.
 template <typename Out, typename Function>
-Vector call_two(Step& step, TileInput& input, const Function& function) {
-  const Vector a = in_lane(step.args[0], input, Lane::kI64);
-  const Vector b = in_lane(step.args[1], input, Lane::kI64);
-  const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
-  return call_rows<Out>(step, input, valid, function, a.as<int64_t>(), b.as<int64_t>());
+Vector call_moments(Step& step, TileInput& input, const Function& function) {
+  return call_two<Out, int64_t>(step, input, Lane::kI64, function);
 }
 
 Vector run_make_date(Step& step, TileInput& input) {
@@ -47,13 +45,13 @@ Vector run_date_function(Step& step, TileInput& input) {
   switch (expr.op) {
     case ExprOp::kDatePart: return call_in_lane(step, input, DatePartOf{part_in(step, 1), of_days});
     case ExprOp::kDateTrunc: return call_wide(step, input, Truncated{part_in(step, 1), of_days});
-    case ExprOp::kDateDiff: return call_two<int64_t>(step, input, DateDifference{part_in(step, 2), of_days});
-    case ExprOp::kDateSub: return call_two<int64_t>(step, input, DateSubtraction{part_in(step, 2), of_days});
+    case ExprOp::kDateDiff: return call_moments<int64_t>(step, input, DateDifference{part_in(step, 2), of_days});
+    case ExprOp::kDateSub: return call_moments<int64_t>(step, input, DateSubtraction{part_in(step, 2), of_days});
     case ExprOp::kAddInterval:
       return call_wide(step, input,
                        IntervalAdded{literal_of(step, 1), literal_of(step, 2), literal_of(step, 3), of_days});
-    case ExprOp::kAddDays: return call_two<int32_t>(step, input, DaysAdded{});
-    case ExprOp::kAddTime: return call_two<int64_t>(step, input, TimeAdded{});
+    case ExprOp::kAddDays: return call_moments<int32_t>(step, input, DaysAdded{});
+    case ExprOp::kAddTime: return call_moments<int64_t>(step, input, TimeAdded{});
     case ExprOp::kMakeDate: return run_make_date(step, input);
     case ExprOp::kLastDay: return call_in_lane(step, input, LastDayOf{of_days});
     case ExprOp::kMomentToTime: return call_wide(step, input, MomentToTime{});

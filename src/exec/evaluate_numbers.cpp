@@ -17,26 +17,21 @@ Int least_in_lane(Physical type) {
   return static_cast<Int>(std::max<int128_t>(range_of(type).low, std::numeric_limits<Int>::min()));
 }
 
+template <typename T, typename Function>
+Vector call_numbers(Step& step, TileInput& input, const Function& function) {
+  return call_two<T, T>(step, input, step.lane, function);
+}
+
 template <typename Int>
 Vector divide_integers(Step& step, TileInput& input) {
-  const Vector a = in_lane(step.args[0], input, step.lane);
-  const Vector b = in_lane(step.args[1], input, step.lane);
-  const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
   const Int least = least_in_lane<Int>(step.expr->type);
-  if (step.expr->op == ExprOp::kModulo) {
-    return call_rows<Int>(step, input, valid, IntegerRemainder<Int>{least}, a.as<Int>(), b.as<Int>());
-  }
-  return call_rows<Int>(step, input, valid, IntegerQuotient<Int>{least}, a.as<Int>(), b.as<Int>());
+  if (step.expr->op == ExprOp::kModulo) return call_numbers<Int>(step, input, IntegerRemainder<Int>{least});
+  return call_numbers<Int>(step, input, IntegerQuotient<Int>{least});
 }
 
 template <typename Real>
 Vector divide_reals(Step& step, TileInput& input) {
-  const Vector a = in_lane(step.args[0], input, step.lane);
-  const Vector b = in_lane(step.args[1], input, step.lane);
-  const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
-  const auto call = [&](const auto& function) {
-    return call_rows<Real>(step, input, valid, function, a.as<Real>(), b.as<Real>());
-  };
+  const auto call = [&](const auto& function) { return call_numbers<Real>(step, input, function); };
   if (step.expr->op == ExprOp::kModulo) return call(RealRemainder{});
   if (step.expr->op == ExprOp::kIntegerDivide) return call(RealQuotientOrNull{});
   return call(RealQuotient{});
@@ -95,12 +90,7 @@ struct HostPower {
 
 template <typename Int>
 Vector run_bits(Step& step, TileInput& input) {
-  const Vector a = in_lane(step.args[0], input, step.lane);
-  const Vector b = in_lane(step.args[1], input, step.lane);
-  const uint8_t* valid = meet(a.valid, b.valid, step.valid, input.rows());
-  const auto call = [&](const auto& function) {
-    return call_rows<Int>(step, input, valid, function, a.as<Int>(), b.as<Int>());
-  };
+  const auto call = [&](const auto& function) { return call_numbers<Int>(step, input, function); };
   const int32_t bits = bits_of(step.expr->type);
   switch (step.expr->op) {
     case ExprOp::kBitAnd: return call(BitAnd{});

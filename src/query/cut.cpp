@@ -1,5 +1,6 @@
 // Cutting a tree into stages, from the scan upwards. What lies between two ends of stages is kept as expressions over
 // the stage's columns, one for each column that the last node gives: filters and projections cost nothing of their own.
+#include <algorithm>
 #include <utility>
 
 #include "basalt/exec/expressions.h"
@@ -51,12 +52,16 @@ void leave_out_unused_columns(Pipeline& stage) {
   stage.columns = std::move(used);
 }
 
-// Groups that are sorted and limited next need not all be brought there.
+// What can raise no error, whatever the row.
+bool is_plain(const Expr& expr) { return expr.op == ExprOp::kColumn || expr.op == ExprOp::kLiteral; }
+
+// Groups that are sorted and limited next need not all be brought there, unless those that are dropped could still
+// raise an error.
 void tell_groups_of_limits(Query& query) {
   for (size_t i = 0; i + 1 < query.stages.size(); ++i) {
     const Pipeline& next = query.stages[i + 1];
-    const bool keeps_few =
-        next.sink == Sink::kRows && !next.has_filter && next.limit != kAllRows && next.limit <= kAllRows - next.offset;
+    const bool keeps_few = next.sink == Sink::kRows && !next.has_filter && next.limit != kAllRows &&
+                           next.limit <= kAllRows - next.offset && std::ranges::all_of(next.rows, is_plain);
     if (query.stages[i].sink != Sink::kGroups || !keeps_few) continue;
     FirstGroups& first = query.stages[i].first;
     if (!next.order.empty()) {

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "cuda/device_arrays.h"
+#include "cuda/kernel_input.h"
 #include "cuda/query/sample_pipelines.h"
 #include "exec/scalar.h"
 //
@@ -67,25 +67,10 @@ TEST(EmulatedFirstRowsKernel, AsGenerated) {
   const Node nodes[] = {encoded(keys.at, "packed", Physical::kI64), encoded(keys.heat, "plain", Physical::kF32),
                         encoded(keys.total, "packed", Physical::kI128)};
   const Node validity = encoded(keys.heat_valid, "packed", Physical::kU8);
-  std::vector<uint64_t> slot(plan.slot_words, 0);
-  const auto place = [&](uint32_t at, uint64_t shape, const Node& node) {
-    slot[at] = shape;
-    const std::vector<uint64_t> words = descriptor_of(view_of(node));
-    std::copy(words.begin(), words.end(), slot.begin() + at + 1);
-  };
-  slot[0] = kRows;
-  for (size_t i = 0; i < 3; ++i) place(plan.columns[i].value_at, 0, nodes[i]);
-  place(plan.columns[1].validity_at, 1, validity);
-  std::vector<uint32_t> work;
-  for (uint32_t tile = 0; tile < tile_count(kRows); ++tile) work.push_back(device::make_work(0, tile, false));
-
-  uint64_t record[device::kRecordHead] = {};
-  device::Parameters parameters{};
-  parameters.work = work.data();
-  parameters.work_count = static_cast<uint32_t>(work.size());
-  parameters.slots = slot.data();
-  parameters.partials = record;
-  std::copy(plan.literals.begin(), plan.literals.end(), parameters.literals);
+  KernelInput kernel(plan, kRows);
+  device::Parameters& parameters = kernel.parameters;
+  for (size_t i = 0; i < 3; ++i) kernel.place(plan.columns[i].value_at, 0, nodes[i]);
+  kernel.place(plan.columns[1].validity_at, 1, validity);
   const uint32_t words = plan.rows->words();
   std::vector<uint64_t> numbers(kRows);
   std::vector<std::vector<uint64_t>> columns(words, std::vector<uint64_t>(kRows));
@@ -101,7 +86,7 @@ TEST(EmulatedFirstRowsKernel, AsGenerated) {
   parameters.rows.threshold = ~uint64_t{0};
   parameters.rows.outputs = addresses.data();
   EmulatedWarp::run([&] { device::first_rows_scan(parameters); });
-  EXPECT_EQ(record[device::kRecordFlags], 0u);
+  EXPECT_EQ(kernel.record[device::kRecordFlags], 0u);
   ASSERT_EQ(appended, kRows);
 
   std::vector<size_t> by_keys(kRows);

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "cuda/device_arrays.h"
+#include "cuda/kernel_input.h"
 #include "cuda/query/sample_pipelines.h"
 //
 #include "cuda/emulated_warp.h"
@@ -76,43 +76,28 @@ TEST(EmulatedRowsKernel, AsGenerated) {
                         encoded(input.weight, "plain", Physical::kF64),
                         encoded(input.total, "packed", Physical::kI128)};
   const Node validity = encoded(input.price_valid, "packed", Physical::kU8);
-  std::vector<uint64_t> slot(plan.slot_words, 0);
-  const auto place = [&](uint32_t at, uint64_t shape, const Node& node) {
-    slot[at] = shape;
-    const std::vector<uint64_t> words = descriptor_of(view_of(node));
-    std::copy(words.begin(), words.end(), slot.begin() + at + 1);
-  };
-  slot[0] = kRows;
-  slot[plan.first_row_at] = kFirstRow;
-  for (size_t i = 0; i < 4; ++i) place(plan.columns[i].value_at, 0, nodes[i]);
-  place(plan.columns[1].validity_at, 1, validity);
+  KernelInput kernel(plan, kRows);
+  device::Parameters& parameters = kernel.parameters;
+  kernel.set_word(plan.first_row_at, kFirstRow);
+  for (size_t i = 0; i < 4; ++i) kernel.place(plan.columns[i].value_at, 0, nodes[i]);
+  kernel.place(plan.columns[1].validity_at, 1, validity);
 
-  std::vector<uint32_t> work;
   std::vector<uint64_t> starts;
   std::vector<size_t> passing;
   std::vector<uint32_t> expected_counts;
   for (uint32_t tile = 0; tile < tile_count(kRows); ++tile) {
-    work.push_back(device::make_work(0, tile, false));
     starts.push_back(passing.size());
     for (size_t i = size_t{tile} * kTileRows; i < std::min<size_t>(kRows, (tile + 1) * size_t{kTileRows}); ++i) {
       if (input.day[i] < 9131) passing.push_back(i);
     }
     expected_counts.push_back(static_cast<uint32_t>(passing.size() - starts.back()));
   }
-  uint64_t record[device::kRecordHead] = {};
-  device::Parameters parameters{};
-  parameters.work = work.data();
-  parameters.work_count = static_cast<uint32_t>(work.size());
-  parameters.slots = slot.data();
-  parameters.partials = record;
-  std::copy(plan.literals.begin(), plan.literals.end(), parameters.literals);
-
-  std::vector<uint32_t> counts(work.size(), 0);
+  std::vector<uint32_t> counts(kernel.tiles(), 0);
   parameters.rows.mode = device::RowsMode::kCount;
   parameters.rows.counts = counts.data();
   EmulatedWarp::run([&] { device::rows_scan(parameters); });
   EXPECT_EQ(counts, expected_counts);
-  EXPECT_EQ(record[device::kRecordRows], passing.size());
+  EXPECT_EQ(kernel.record[device::kRecordRows], passing.size());
 
   ASSERT_GT(passing.size(), 1500u);
   const std::pair<uint64_t, uint64_t> windows[] = {{0, passing.size()}, {700, 701}, {900, 1500}, {0, 1}};
@@ -125,7 +110,7 @@ TEST(EmulatedRowsKernel, AsGenerated) {
     parameters.rows.end = end;
     parameters.rows.outputs = addresses.data();
     EmulatedWarp::run([&] { device::rows_scan(parameters); });
-    EXPECT_EQ(record[device::kRecordFlags], 0u);
+    EXPECT_EQ(kernel.record[device::kRecordFlags], 0u);
     for (uint64_t i = begin; i < end; ++i) {
       const size_t row = passing[i];
       const size_t at = i - begin;

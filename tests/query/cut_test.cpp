@@ -136,6 +136,12 @@ TEST(Cut, GroupsAreToldWhichOfThemAreWanted) {
   EXPECT_EQ(to_string(cut(limited(tree, 5, 2))),
             "groups by a: count(*), only the first 7\n"
             "rows of key0, value0 limit 5 offset 2\n");
+  // An expression raises errors for groups behind the limit, too.
+  EXPECT_EQ(
+      to_string(cut(sorted(project(tree, {place(0), binary(ExprOp::kAdd, place(1), literal(int64_t{1}))}, {"a", "n"}),
+                           {{0, false, false}}, 10))),
+      "groups by a: count(*)\n"
+      "rows of key0, value0 + 1 sorted by a limit 10\n");
   // A filter may drop the first ones.
   EXPECT_EQ(to_string(cut(sorted(filter(tree, more_than(0, 3)), {{1, true, false}}, 10))),
             "groups by a: count(*)\n"
