@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "cuda/query/entry_tables.h"
 #include "cuda/query/statement_run.h"
 #include "cuda/query/statement_texts.h"
 
@@ -155,13 +156,12 @@ std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std
   return words;
 }
 
-// Makes the tables of the statement's tests of strings, each test for each alphabet of the batch, and sends them to the
-// device as one block of the cache. Gives their addresses, chunk after chunk.
+// Makes the tables of the statement's tests of strings, each test for each alphabet of the batch, in one block of the
+// cache. Gives their addresses, chunk after chunk.
 std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
-  const size_t tests = plan_->texts.size();
-  if (tests == 0) return {};
+  if (plan_->texts.empty()) return {};
   struct Table {
-    const TextAlphabet* alphabet;
+    const TextAlphabet* alphabet;  // nullptr: the device makes it
     const Automaton* automaton;
     uint64_t at = 0;  // in the block
     Buffer bytes{};
@@ -169,17 +169,27 @@ std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
   std::vector<Table> tables;
   std::map<std::pair<const TextAlphabet*, const Automaton*>, size_t> numbers;
   std::vector<size_t> uses;
-  for (const std::vector<DeviceChunk>& chunk : batch.chunks) {
+  std::vector<TextChunk> chunks;
+  std::vector<std::pair<size_t, EntryTable>> on_device;  // by table
+  for (size_t i = 0; i < batch.chunks.size(); ++i) {
+    const WorkChunk& planned = chunks_[batch.first + i];
     for (const device::TextPlan& text : plan_->texts) {
-      const TextAlphabet* alphabet = chunk[text.column].alphabet.get();
-      if (alphabet == nullptr) throw Error(ErrorCode::kInternal, "strings without an alphabet");
-      const auto [number, added] = numbers.try_emplace({alphabet, text.automaton.get()}, tables.size());
-      if (added) tables.push_back({alphabet, text.automaton.get()});
-      uses.push_back(number->second);
+      const DeviceChunk& chunk = batch.chunks[i][text.column];
+      size_t number = tables.size();
+      if (chunk.alphabet == nullptr) {
+        const ColumnChunkInfo& info =
+            planned.file->column(pipeline_.columns[text.column].field_id).chunks[planned.chunk];
+        on_device.push_back({number, {chunks.size(), text.automaton.get()}});
+        chunks.push_back({&info, chunk});
+      } else {
+        number = numbers.try_emplace({chunk.alphabet.get(), text.automaton.get()}, number).first->second;
+      }
+      if (number == tables.size()) tables.push_back({chunk.alphabet.get(), text.automaton.get()});
+      uses.push_back(number);
     }
   }
   backend_.threads(options_.threads).parallel_for(tables.size(), [&](uint64_t i) {
-    tables[i].bytes = tables[i].alphabet->table(*tables[i].automaton);
+    if (tables[i].alphabet != nullptr) tables[i].bytes = tables[i].alphabet->table(*tables[i].automaton);
   });
   Buffer all;
   for (Table& table : tables) {
@@ -187,9 +197,20 @@ std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
     all.append(table.bytes.data(), table.bytes.size());
     all.resize(aligned_table(all.size()));
   }
-  auto block = std::make_shared<DeviceBlock>(all.size(), backend_.compute_, backend_.compute_);
+  uint64_t end = all.size();
+  for (const auto& [table, made] : on_device) {
+    tables[table].at = end;
+    end = aligned_table(end + entry_table_bytes(*chunks[made.chunk].info));
+  }
+  auto block = std::make_shared<DeviceBlock>(end, backend_.compute_, backend_.compute_);
   check(cudaMemcpyAsync(block->data(), all.data(), all.size(), cudaMemcpyHostToDevice, backend_.compute_),
         "copying tests of strings");
+  std::vector<EntryTable> to_make;
+  for (auto& [table, made] : on_device) {
+    made.at = reinterpret_cast<std::byte*>(block->address() + tables[table].at);
+    to_make.push_back(made);
+  }
+  make_entry_tables(chunks, std::move(to_make), limit_ / 8, backend_.modules_, backend_.compute_);
   std::vector<uint64_t> addresses;
   for (const size_t use : uses) addresses.push_back(block->address() + tables[use].at);
   blocks_.push_back(block);

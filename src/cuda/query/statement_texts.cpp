@@ -181,6 +181,28 @@ std::vector<TextChunk> TextsRun::load(const std::vector<Place>& places, uint32_t
   return out;
 }
 
+// Of rows that pass the filter, the texts that are these rows or that they name.
+DeviceBuffer TextsRun::mark_wanted(const std::vector<Place>& places, const DecodedTexts& decoded,
+                                   const std::vector<uint64_t>& firsts, std::vector<TextPool::List>& lists) const {
+  if (wanted_.data() == nullptr) return {};
+  DeviceBuffer marks = cleared(firsts.empty() ? 0 : firsts.back() + lists.back().count, stream_);
+  std::vector<RowsToMark> named;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const TextRows& chunk = decoded.chunks[i];
+    TextPool::List& list = lists[chunk.texts];
+    const uint8_t* wanted = wanted_.as<uint8_t>() + places[i].first_row;
+    if (chunk.codes == nullptr) {
+      list.wanted = wanted;
+    } else {
+      uint8_t* own = marks.as<uint8_t>() + firsts[chunk.texts];
+      list.wanted = own;
+      named.push_back({chunk, own, list.count, wanted});
+    }
+  }
+  mark_texts(named, stream_);
+  return marks;
+}
+
 void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) {
   const std::vector<TextChunk> chunks = load(places, column.field_id);
   const TimedWork timed(report_, stream_);
@@ -193,11 +215,7 @@ void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) 
     firsts.push_back(texts);
     texts += list.count;
   }
-  // Texts that are a chunk's rows; entries of dictionaries are few.
-  for (size_t i = 0; i < places.size() && wanted_.data() != nullptr; ++i) {
-    const TextRows& chunk = decoded.chunks[i];
-    if (chunk.codes == nullptr) lists[chunk.texts].wanted = wanted_.as<uint8_t>() + places[i].first_row;
-  }
+  const DeviceBuffer marks = mark_wanted(places, decoded, firsts, lists);
   const DeviceBuffer numbers = pool_.intern(lists);
   std::vector<RowsToNumber> rows;
   for (size_t i = 0; i < places.size(); ++i) {

@@ -62,6 +62,8 @@ class TextsRun {
   bool may_match(const File& file, uint32_t chunk) const;
   const Numbered* find_numbered(uint32_t field_id) const;
   const Numbered& numbered(uint32_t field_id);
+  DeviceBuffer mark_wanted(const std::vector<Place>& places, const DecodedTexts& decoded,
+                           const std::vector<uint64_t>& firsts, std::vector<TextPool::List>& lists) const;
   void number_batch(const std::vector<Place>& places, Numbered& column);
   // Calls f with lists of chunks of a column that are worked on together.
   void for_each_batch(uint32_t field_id, const std::function<void(const std::vector<Place>&)>& f);

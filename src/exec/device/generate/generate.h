@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -223,8 +224,8 @@ std::vector<size_t> unmeasured_sums(const Pipeline& pipeline, const exec::Statis
 // The size of a float, NULL where it is not finite.
 Expr finite_size(const Expr& value);
 
-// Source of a kernel `basalt_decode` that writes all rows of one fixed-width array: parameters (descriptor, rows, out,
-// flags). `value_type` is the unsigned type that the reader yields.
+// Source of a kernel `basalt_decode` that writes all rows of fixed-width arrays that have one reader: parameters
+// (ChunkBatch, out, flag), a row of blocks for each array. `value_type` is the unsigned type that the reader yields.
 constexpr const char* kDecodeKernel = "basalt_decode";
 std::string decode_source(const DeviceReader& reader, const std::string& value_type);
 
@@ -242,7 +243,13 @@ ChunkReaders readers_of(const NodeView& root, bool as_codes = false);
 // The #include lines for all that these types name.
 std::string codec_includes(const std::vector<DeviceType>& types);
 
-// The view that describes a chunk's array without its bytes: enough for device_reader() and for descriptors.
+// The tree as it lies on the device: entries of dictionaries of numbers, which are looked up one by one, are plain
+// arrays there, however files store them. `values` gives their bytes.
+void place_entries(NodeView& root, const std::function<ByteView(const NodeView& entries)>& values);
+// Bytes of the arrays that it asks for.
+std::vector<uint64_t> sizes_of_placed_entries(const ColumnChunkInfo& chunk);
+// The view that describes a chunk's array on the device without its bytes: enough for device_reader() and for
+// descriptors.
 NodeView shape_of(const ColumnChunkInfo& chunk);
 // Whether this build knows every codec of the tree.
 bool is_known(const NodeView& node);

@@ -4,6 +4,7 @@
 
 #include "basalt/core/error.h"
 #include "basalt/exec/expressions.h"
+#include "codec/dict/layout.h"
 #include "codec/validity/layout.h"
 #include "core/packed_tile.h"
 #include "exec/column_facts.h"
@@ -29,6 +30,18 @@ NodeView view_from(const std::vector<NodePlace>& nodes, size_t& at) {
   }
   for (uint32_t child = 0; child < place.child_count; ++child) view.children.push_back(view_from(nodes, at));
   return view;
+}
+
+// Whether entries are not stored so that one of them can be read alone at the price of a load. A file may name any
+// number of them.
+bool is_nested(const NodeView& entries) {
+  constexpr uint64_t kMostEntries = 1 << 20;
+  return entries.codec != nullptr && entries.codec->name() != "plain" && !entries.codec->holds_packed_tiles() &&
+         entries.count <= kMostEntries;
+}
+
+ByteView unread_values(const NodeView& array) {
+  return {static_cast<const std::byte*>(nullptr), static_cast<size_t>(array.count * width_of(array.type))};
 }
 
 void add_once(std::vector<DeviceReader>& list, const DeviceReader& reader) {
@@ -171,9 +184,36 @@ std::vector<ColumnShapes> shapes_of(const DevicePipeline& device) {
   return out;
 }
 
+void place_entries(NodeView& root, const std::function<ByteView(const NodeView&)>& values) {
+  const bool of_numbers = root.codec != nullptr && root.codec->holds_entries() && root.type != Physical::kBytes;
+  if (of_numbers && root.children.size() == 2 && is_nested(root.children[dict::kEntries])) {
+    NodeView& entries = root.children[dict::kEntries];
+    NodeView plain;
+    plain.codec = &get_codec("plain");
+    plain.type = entries.type;
+    plain.count = entries.count;
+    plain.streams = {values(entries)};
+    entries = std::move(plain);
+  }
+  for (NodeView& child : root.children) place_entries(child, values);
+}
+
 NodeView shape_of(const ColumnChunkInfo& chunk) {
   size_t at = 0;
-  return view_from(chunk.nodes, at);
+  NodeView root = view_from(chunk.nodes, at);
+  place_entries(root, unread_values);
+  return root;
+}
+
+std::vector<uint64_t> sizes_of_placed_entries(const ColumnChunkInfo& chunk) {
+  size_t at = 0;
+  NodeView root = view_from(chunk.nodes, at);
+  std::vector<uint64_t> out;
+  place_entries(root, [&](const NodeView& entries) {
+    out.push_back(unread_values(entries).size());
+    return unread_values(entries);
+  });
+  return out;
 }
 
 uint32_t descriptor_words(const NodeView& node) {
@@ -251,11 +291,11 @@ std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles, si
 }
 
 std::string decode_source(const DeviceReader& reader, const std::string& value_type) {
-  return "// Writes every row of one array; one warp per tile.\n" + codec_includes({reader.type}) +
+  return "// Writes every row of some arrays; one warp per tile.\n" + codec_includes({reader.type}) +
          "#include \"exec/device/decode.cuh\"\n\nnamespace basalt::device {\n\nusing Reader = " + reader.type.text() +
          ";\n\nextern \"C\" __global__ void __launch_bounds__(decode_warps<Reader>() * kLanes)\n" + kDecodeKernel +
-         "(const uint64_t* descriptor, " + value_type + "* out, uint32_t* bad) {\n" +
-         "  decode_array<Reader>(descriptor, out, bad);\n}\n\n}  // namespace basalt::device\n";
+         "(ChunkBatch batch, " + value_type + "* out, uint32_t* bad) {\n" +
+         "  decode_arrays<Reader>(batch, out, bad);\n}\n\n}  // namespace basalt::device\n";
 }
 
 }  // namespace basalt::device

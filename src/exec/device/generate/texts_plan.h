@@ -26,7 +26,7 @@ struct TextsPlan {
   std::vector<std::string> literals;             // each once
   bool ordered = false;                          // lesser strings must have lesser numbers
 
-  bool empty() const { return arrays.empty(); }
+  bool empty() const { return arrays.empty() && literals.empty(); }
 };
 
 // What is known once the strings were numbered.
