@@ -38,9 +38,9 @@ Value text_of(const NumberedPipeline& pipeline, const Expr& expr, const Value& n
 
 class TextsRun {
  public:
-  // `given`: the pipeline with its strings.
+  // `given`: the pipeline with its strings. `input`: the rows that it reads instead of files.
   TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const Pipeline& given, const RunOptions& options,
-           RunReport& report);
+           RunReport& report, const DeviceTable* input = nullptr);
   StatementTexts run();
 
  private:
@@ -62,6 +62,8 @@ class TextsRun {
   bool may_match(const File& file, uint32_t chunk) const;
   const Numbered* find_numbered(uint32_t field_id) const;
   const Numbered& numbered(uint32_t field_id);
+  void number_files(Numbered& column);
+  void number_input(Numbered& column);
   void number_batch(const std::vector<Place>& places, Numbered& column);
   // Calls f with lists of chunks of a column that are worked on together.
   void for_each_batch(uint32_t field_id, const std::function<void(const std::vector<Place>&)>& f);
@@ -81,6 +83,7 @@ class TextsRun {
   const Pipeline& given_;
   const RunOptions& options_;
   RunReport& report_;
+  const DeviceTable* input_;
   cudaStream_t stream_;
   uint64_t run_ = 0;
   uint64_t limit_ = 0;
