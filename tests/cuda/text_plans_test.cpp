@@ -156,5 +156,47 @@ TEST_F(TextPlans, NumbersOfRowsThatPassNeedNoColumns) {
   EXPECT_NE(device.plan->source.find("writer.put(0, place, static_cast<uint64_t>(first_row"), std::string::npos);
 }
 
+// Nothing but literals: their numbers need strings, too.
+TEST_F(TextPlans, LiteralsAloneAreNumbered) {
+  stage_.keys = {make_expr(ExprOp::kCase, Physical::kBytes, {is_small(), bytes_expr("a"), bytes_expr("b")})};
+  stage_.aggregates = {aggregate(AggregateOp::kCountStar)};
+  const device::DevicePipeline device = device::to_device(stage_);
+  EXPECT_EQ(device::plan_stage(device).reason, "");
+  EXPECT_FALSE(device.texts.empty());
+  EXPECT_EQ(arrays_in(device), 0u);
+}
+
+TEST_F(TextPlans, LaterGroupsReadPlacesInOrderAndNumbers) {
+  stage_.files.clear();
+  std::vector<device::ArrayShape> shapes(4);
+  for (device::ArrayShape& shape : shapes) {
+    shape.type = Physical::kU32;
+    shape.stats.rows = 5000;
+    shape.stats.min = Value::of_integer(Physical::kU32, 0);
+    shape.stats.max = Value::of_integer(Physical::kU32, 99);
+  }
+  shapes[2].type = Physical::kI32;
+  shapes[3].nullable = true;
+  auto list = std::make_shared<exec::TextCodes>();
+  list->entries.offsets.assign(101, 0);
+  shapes[1].listed = list;
+  stage_.keys = {word(), url()};
+  stage_.aggregates = {aggregate(AggregateOp::kMax, word()), aggregate(AggregateOp::kCount, other_url()),
+                       aggregate(AggregateOp::kSum, make_expr(ExprOp::kLength, Physical::kI64, {url()}))};
+  const device::DevicePipeline device = device::plan_stage(device::to_device(stage_, shapes, 5000));
+  EXPECT_EQ(device.reason, "");
+  const auto is_made = [&](const Expr& expr) { return device.texts.is_made(expr.column); };
+  EXPECT_FALSE(is_made(device.pipeline.keys[0]));
+  EXPECT_EQ(device.codes[device.pipeline.keys[0].column], list);
+  EXPECT_TRUE(is_made(device.pipeline.keys[1]));
+  EXPECT_EQ(device.pipeline.aggregates[0].arg.column, device.pipeline.keys[0].column);
+  EXPECT_FALSE(is_made(device.pipeline.aggregates[1].arg));  // only counted
+  EXPECT_EQ(device.pipeline.aggregates[1].arg.type, Physical::kU32);
+  EXPECT_TRUE(is_made(device.pipeline.aggregates[2].arg));
+  EXPECT_FALSE(device.texts.ordered);
+  stage_.aggregates[0] = aggregate(AggregateOp::kMax, url());
+  EXPECT_TRUE(device::to_device(stage_, shapes, 5000).texts.ordered);
+}
+
 }  // namespace
 }  // namespace basalt::test

@@ -56,13 +56,14 @@ std::shared_ptr<const DeviceTexts> as_device_texts(DeviceStrings strings) {
 }  // namespace
 
 TextsRun::TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const Pipeline& given,
-                   const RunOptions& options, RunReport& report)
+                   const RunOptions& options, RunReport& report, const DeviceTable* input)
     : backend_(backend),
       device_(device),
       pipeline_(device.pipeline),
       given_(given),
       options_(options),
       report_(report),
+      input_(input),
       stream_(backend.compute_),
       pool_(backend.compute_) {}
 
@@ -88,6 +89,7 @@ bool TextsRun::may_match(const File& file, uint32_t chunk) const {
 }
 
 void TextsRun::place_chunks() {
+  if (input_ != nullptr) rows_ = input_->rows;
   for (const auto& file : pipeline_.files) {
     for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) {
       const uint64_t rows = file->chunks()[chunk].rows;
@@ -253,7 +255,7 @@ void TextsRun::for_each_batch(uint32_t field_id, const std::function<void(const 
 // Lengths that lie beside the strings, of a column whose strings nobody needs.
 bool TextsRun::is_stored_length(const device::TextArray& array) const {
   const Expr& function = array.function;
-  if (function.op != ExprOp::kByteLength || function.args[0].op != ExprOp::kColumn) return false;
+  if (input_ != nullptr || function.op != ExprOp::kByteLength || function.args[0].op != ExprOp::kColumn) return false;
   const bool alone = std::ranges::none_of(device_.texts.arrays, [&](const auto& other) {
     return other && other->field_id == array.field_id && other->function.op != ExprOp::kByteLength;
   });
@@ -286,15 +288,31 @@ const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
   if (const Numbered* known = find_numbered(field_id)) return *known;
   Numbered column;
   column.field_id = field_id;
+  input_ != nullptr ? number_input(column) : number_files(column);
+  columns_.push_back(std::move(column));
+  return columns_.back();
+}
+
+void TextsRun::number_files(Numbered& column) {
   // Rows of chunks that statistics rule out, and behind the end of chunks, have a number that no string has.
   column.numbers = DeviceBuffer(rows_ * sizeof(uint32_t), stream_);
   if (rows_ > 0) {
     check(cudaMemsetAsync(column.numbers.data(), 0xFF, rows_ * sizeof(uint32_t), stream_), "clearing numbers");
   }
-  if (has_nulls(pipeline_, field_id)) column.validity = DeviceBuffer(rows_, stream_);
-  for_each_batch(field_id, [&](const std::vector<Place>& batch) { number_batch(batch, column); });
-  columns_.push_back(std::move(column));
-  return columns_.back();
+  if (has_nulls(pipeline_, column.field_id)) column.validity = DeviceBuffer(rows_, stream_);
+  for_each_batch(column.field_id, [&](const std::vector<Place>& batch) { number_batch(batch, column); });
+}
+
+// Strings that lie in a list, some of them perhaps twice: those that rows have get numbers.
+void TextsRun::number_input(Numbered& column) {
+  const TimedWork timed(report_, stream_);
+  const DeviceColumn& input = input_->columns.at(column.field_id);
+  const TextList list = list_of(input, stream_);
+  const auto* places = input.values.as<uint32_t>();
+  const DeviceBuffer used = mark_used(places, rows_, list.count, stream_);
+  const DeviceBuffer numbers = pool_.intern({{list.at, list.count, used.as<uint8_t>()}});
+  column.numbers = by_row<uint32_t>(places, numbers, list.count);
+  column.validity = duplicate(input.validity, rows_, stream_);
 }
 
 // Results of functions for each distinct string. Those that are strings become part of the pool, too.

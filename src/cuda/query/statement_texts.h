@@ -38,9 +38,9 @@ Value text_of(const NumberedPipeline& pipeline, const Expr& expr, const Value& n
 
 class TextsRun {
  public:
-  // `given`: the pipeline with its strings.
+  // `given`: the pipeline with its strings. `input`: the rows that it reads instead of files.
   TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const Pipeline& given, const RunOptions& options,
-           RunReport& report);
+           RunReport& report, const DeviceTable* input = nullptr);
   StatementTexts run();
 
  private:
@@ -64,6 +64,8 @@ class TextsRun {
   const Numbered& numbered(uint32_t field_id);
   DeviceBuffer mark_wanted(const std::vector<Place>& places, const DecodedTexts& decoded,
                            const std::vector<uint64_t>& firsts, std::vector<TextPool::List>& lists) const;
+  void number_files(Numbered& column);
+  void number_input(Numbered& column);
   void number_batch(const std::vector<Place>& places, Numbered& column);
   // Calls f with lists of chunks of a column that are worked on together.
   void for_each_batch(uint32_t field_id, const std::function<void(const std::vector<Place>&)>& f);
@@ -83,6 +85,7 @@ class TextsRun {
   const Pipeline& given_;
   const RunOptions& options_;
   RunReport& report_;
+  const DeviceTable* input_;
   cudaStream_t stream_;
   uint64_t run_ = 0;
   uint64_t limit_ = 0;

@@ -41,6 +41,9 @@ struct ArrayShape {
   Physical type = Physical::kNone;
   bool nullable = false;
   Statistics stats;  // what is known before the values are
+  // Of strings, which are places in a list: this one, in order and each once; nullptr: one that the device has, in
+  // which strings may lie twice.
+  std::shared_ptr<const exec::TextCodes> listed = nullptr;
 };
 
 // So few rows that the host evaluates what leaves, from the file.
@@ -81,8 +84,10 @@ struct DevicePipeline {
 };
 // `known`: once the strings were numbered; kernels that run need it.
 DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known = nullptr);
-// A stage that reads rows which lie on the device, all its columns as arrays.
-DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows);
+// A stage that reads rows which lie on the device, all its columns as arrays. Strings that are more than handed on get
+// numbers of their own.
+DevicePipeline to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
+                         const TextNumbers* known = nullptr);
 // Of a sink of rows; `arrays`: empty, or of all columns. `whole_order`: it is not cut.
 DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
                               const TextNumbers* known, bool whole_order);

@@ -54,13 +54,17 @@ bool is_known(const NodeView& node) {
   return node.codec != nullptr && std::all_of(node.children.begin(), node.children.end(), is_known);
 }
 
-DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known) {
-  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0, known, known != nullptr);
+namespace {
+
+// Groups; columns of strings that have a list are read as places in it where that is enough.
+DevicePipeline groups_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
+                                const TextNumbers* known) {
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());
+  device.arrays.assign(arrays.begin(), arrays.end());
   device.arrays.resize(pipeline.columns.size());
-  device.rows = exec::row_count(pipeline);
+  device.rows = rows;
   for (Expr& key : device.pipeline.keys) {
     if (key.type != Physical::kBytes || key.op != ExprOp::kColumn) continue;
     const std::optional<uint32_t> codes = add_code_column(device, key.column);
@@ -70,46 +74,17 @@ DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known) {
   return device;
 }
 
-namespace {
-
-bool has_strings(const Expr& expr) {
-  return expr.type == Physical::kBytes || std::ranges::any_of(expr.args, has_strings);
-}
-
-// Strings in arrays are places in a list, which is enough for keys and for what is counted.
-void read_places(DevicePipeline& device) {
-  Pipeline& pipeline = device.pipeline;
-  const auto read_place = [](Expr& expr) {
-    if (expr.op == ExprOp::kColumn && expr.type == Physical::kBytes) expr.type = Physical::kU32;
-  };
-  bool strings = pipeline.has_filter && has_strings(pipeline.filter);
-  for (Expr& key : pipeline.keys) {
-    read_place(key);
-    strings = strings || has_strings(key);
-  }
-  for (Aggregate& aggregate : pipeline.aggregates) {
-    if (aggregate.filter) strings = strings || has_strings(*aggregate.filter);
-    if (aggregate.op == AggregateOp::kCountStar) continue;
-    if (aggregate.op == AggregateOp::kCount) read_place(aggregate.arg);
-    strings = strings || has_strings(aggregate.arg);
-  }
-  if (strings) device.reason = "strings that are more than keys behind the first stage";
-  for (PipelineColumn& column : pipeline.columns) {
-    if (physical_of(column.type) == Physical::kBytes) column.type = {TypeKind::kUInt32};
-  }
-}
-
 }  // namespace
 
-DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows) {
-  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, arrays, rows, nullptr, true);
-  DevicePipeline device;
-  device.pipeline = pipeline;
-  device.codes.resize(pipeline.columns.size());
-  device.rows = rows;
-  for (ArrayShape& array : arrays) device.arrays.emplace_back(std::move(array));
-  read_places(device);
-  return device;
+DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known) {
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0, known, known != nullptr);
+  return groups_to_device(pipeline, {}, exec::row_count(pipeline), known);
+}
+
+DevicePipeline to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
+                         const TextNumbers* known) {
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, arrays, rows, known, true);
+  return groups_to_device(pipeline, arrays, rows, known);
 }
 
 std::vector<uint64_t> array_descriptor(uint64_t rows, uint64_t address) { return {rows, address}; }
