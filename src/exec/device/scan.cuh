@@ -226,6 +226,14 @@ struct Picked {
       mask &= mask - 1;
     }
   }
+  // Those from `first` on, whether or not `mask` has them.
+  __device__ __forceinline__ Picked(uint32_t first, uint32_t mask) {
+#pragma unroll
+    for (uint32_t j = 0; j < kCount; ++j) {
+      live[j] = mask >> (first + j) & 1;
+      k[j] = first + j;
+    }
+  }
 };
 
 // Whether so few rows of the tile are alive that picking them costs less than reading all: no lane has more than this.

@@ -34,6 +34,8 @@ struct ColumnShapes {
   // Strings that are read as codes, by a table of each chunk: how many there are.
   bool as_codes = false;
   uint32_t entries = 0;
+  // Of the key of groups, where equal values lie in neighbouring rows over all chunks: about how many there are.
+  std::optional<uint64_t> runs;
 };
 // A column whose values lie in device memory as they are, row after row over all chunks: what a statement has computed
 // before this kernel. NULLs as bytes, 1: there is a value.
@@ -122,7 +124,9 @@ struct TextPlan {
 };
 
 // How states of groups are kept, the cheapest way first: see groups.cuh.
-enum class GroupRung : uint8_t { kLanes, kBlock, kDense, kHash, kWide };
+enum class GroupRung : uint8_t { kLanes, kRuns, kBlock, kDense, kHash, kWide };
+constexpr GroupRung kGroupRungs[] = {GroupRung::kLanes, GroupRung::kRuns, GroupRung::kBlock,
+                                     GroupRung::kDense, GroupRung::kHash, GroupRung::kWide};
 const char* to_string(GroupRung rung);
 
 // Where an aggregate finds its result among the words of a group's state.
@@ -147,9 +151,11 @@ struct GroupsPlan {
   std::vector<std::string> kinds;  // of words, as groups.cuh calls them
   std::vector<GroupResult> results;
   std::vector<DistinctPlan> distinct;
+  uint64_t runs = 0;  // kRuns: groups, roughly
 
   uint32_t words() const { return static_cast<uint32_t>(kinds.size()); }
-  bool hashed() const { return rung == GroupRung::kHash || rung == GroupRung::kWide; }
+  // Whether keys are words, of which some or all lie in a hash table; else they are numbers of slots.
+  bool hashed() const { return rung == GroupRung::kRuns || rung == GroupRung::kHash || rung == GroupRung::kWide; }
 };
 
 // Numbers of some bits that make up the words of an order, the most significant one first.

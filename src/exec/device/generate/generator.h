@@ -95,8 +95,13 @@ class Generator {
   // Groups (groups.cpp): what they are kept in, and the step that adds rows to them.
   void plan_groups();
   bool takes(GroupRung rung, std::optional<uint64_t> slots) const;
+  // About how many groups there are, if each is a run of neighbouring rows.
+  std::optional<uint64_t> runs() const;
   void choose_rung();
   void write_groups();
+  std::string group_rows(RowEmitter& rows, const Needs& needs, const std::vector<std::string>& updates);
+  std::string run_rows(RowEmitter& rows, const Needs& needs, const std::vector<std::string>& updates);
+  void write_updates(RowEmitter& rows, const std::vector<std::string>& updates) const;
   std::string key_text(RowEmitter& rows);
   // A key's code, and of one of 128 bits the upper half.
   struct KeyCode {
@@ -155,6 +160,7 @@ class Generator {
   std::string rows_head(const Needs& needs, uint32_t count, const RowsText& rows, const std::string& indent);
   std::string slice_head(const Needs& needs, uint32_t slice, const std::string& indent);
   std::string pick_head(const Needs& needs, const std::string& indent);
+  std::string step_head(const Needs& needs, const std::string& indent);
   bool takes_unrolled(const Needs& needs, size_t lines);
   uint32_t slice_size(const Needs& needs) const;
   std::string valid_name(uint32_t column) const;  // says whether a row's value is valid; empty: it always is

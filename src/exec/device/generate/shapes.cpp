@@ -150,6 +150,10 @@ std::vector<ColumnShapes> shapes_of(const DevicePipeline& device) {
       shapes.validity_words = std::max(shapes.validity_words, found->validity_words);
     }
     shapes.stats = exec::merged_statistics(pipeline, column.field_id);
+    if (pipeline.sink == Sink::kGroups && pipeline.keys.size() == 1 && pipeline.keys[0].op == ExprOp::kColumn &&
+        pipeline.keys[0].column == i) {
+      shapes.runs = exec::sorted_values(pipeline, column.field_id);
+    }
     if (column.as_codes) {
       shapes.entries = static_cast<uint32_t>(device.codes[i]->entries.size());
       shapes.stats = code_statistics(shapes.stats, shapes.entries);

@@ -139,6 +139,14 @@ std::string Generator::pick_head(const Needs& needs, const std::string& indent) 
          rows_head(needs, picks_, {"pick(picked, ", "picked.live[j] != 0", "picked.k[j]"}, indent);
 }
 
+// All rows, dead ones too, so that lanes have neighbouring ones.
+std::string Generator::step_head(const Needs& needs, const std::string& indent) {
+  const std::string count = std::to_string(picks_);
+  return indent + "for (uint32_t first = 0; first < kRowsPerLane; first += " + count + ") {\n" + indent +
+         "  const Picked<" + count + "> picked(first, present);\n" +
+         rows_head(needs, picks_, {"pick(picked, ", "(alive >> picked.k[j] & 1) != 0", "picked.k[j]"}, indent);
+}
+
 // Whether a step's 32 rows per lane become straight code, with every width's shifts as constants, instead of a loop
 // that picks a few live rows at a time. Straight code reads packed columns fastest, but a statement has room for little
 // of it: machine code takes about 0.25 ms per instruction to compile. Readers that stage their rows, look them up or
@@ -435,7 +443,10 @@ std::string Generator::whole_source() const {
                     codec_includes(types) + "#include \"exec/device/aggregate.cuh\"\n" +
                     (filter_sum_of_ ? "#include \"exec/device/filter_sum.cuh\"\n" : "") +
                     "#include \"exec/device/scan.cuh\"\n" +
-                    (plan_.groups ? "#include \"exec/device/groups.cuh\"\n" : "") +
+                    (plan_.groups ? std::string("#include \"exec/device/") +
+                                         (plan_.groups->rung == GroupRung::kRuns ? "run_groups" : "groups") +
+                                         ".cuh\"\n"
+                                   : "") +
                     (plan_.rows ? "#include \"exec/device/rows.cuh\"\n" : "") +
                     (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
                     (tile_group_filter_ ? "#include \"exec/device/tile_group_filter.cuh\"\n" : "") +
