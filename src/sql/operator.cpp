@@ -379,7 +379,11 @@ bool begins_query(const LogicalOperator& node) {
     case LogicalOperatorType::LOGICAL_DISTINCT:
     case LogicalOperatorType::LOGICAL_ORDER_BY:
     case LogicalOperatorType::LOGICAL_TOP_N:
-    case LogicalOperatorType::LOGICAL_LIMIT: return true;
+    case LogicalOperatorType::LOGICAL_LIMIT:
+    case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
+    case LogicalOperatorType::LOGICAL_DELIM_JOIN:
+    case LogicalOperatorType::LOGICAL_ANY_JOIN:
+    case LogicalOperatorType::LOGICAL_CROSS_PRODUCT: return true;
     default: return false;
   }
 }
