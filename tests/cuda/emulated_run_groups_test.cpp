@@ -38,11 +38,12 @@ std::vector<GroupRow> sorted_rows(size_t count, uint64_t length, uint64_t distan
 class RunMemory {
  public:
   static constexpr uint64_t kBesideTable = 2;
+  static constexpr uint32_t kWindow = kLanes;
 
   RunMemory(uint64_t table_slots, uint64_t windows, uint32_t words)
       : table_slots_(table_slots),
         words_(words),
-        keys_(table_slots + kBesideTable + windows * device::kRunWindow, device::NarrowKeys::kNoKey),
+        keys_(table_slots + kBesideTable + windows * kWindow, device::NarrowKeys::kNoKey),
         states_(keys_.size() * words, kGarbage) {
     std::fill_n(states_.begin(), (table_slots + kBesideTable) * words, 0);
   }
@@ -51,7 +52,7 @@ class RunMemory {
     p.groups = states_.data();
     p.group_keys = {keys_.data(), table_slots_ - 1, hash_mask, &full[0]};
     const uint64_t first = table_slots_ + kBesideTable;
-    p.runs = {keys_.data() + first, states_.data() + first * words_, keys_.size() - first, &taken, &full[1]};
+    p.runs = {keys_.data() + first, states_.data() + first * words_, keys_.size() - first, kWindow, &taken, &full[1]};
     return p;
   }
   // Groups that have rows; each may be there once.
@@ -108,7 +109,7 @@ template <typename Key>
 void expect_groups(const std::vector<GroupRow>& rows, const std::function<bool(size_t)>& counts,
                    const std::string& what) {
   using Groups = device::RunGroups<Key, AllWords>;
-  RunMemory memory(256, 20, kAllWords);
+  RunMemory memory(256, 250, kAllWords);
   launch<Groups>(memory.parameters(), rows, counts, [&](auto& group, size_t i) { give(group, rows[i]); });
   EXPECT_EQ(memory.groups(), expected_of(rows, counts)) << what;
   EXPECT_EQ(memory.full, (std::array<uint32_t, 2>{})) << what;
@@ -150,7 +151,7 @@ TEST(EmulatedRunGroups, AskForNeighboursOnly) {
 TEST(EmulatedRunGroups, LaunchesComeTogether) {
   using Groups = device::RunGroups<uint32_t, AllWords>;
   const std::vector<GroupRow> rows = sorted_rows(9000, 700, 5);
-  RunMemory memory(64, 20, kAllWords);
+  RunMemory memory(64, 250, kAllWords);
   for (size_t first = 0; first < rows.size(); first += 2500) {
     const auto begin = rows.begin() + static_cast<int64_t>(first);
     const std::vector<GroupRow> part(begin, begin + static_cast<int64_t>(std::min<size_t>(2500, rows.size() - first)));
@@ -166,7 +167,7 @@ TEST(EmulatedRunGroups, CollidingHashesAndPartitionsChangeNothing) {
   for (const uint32_t partitions : {1, 4}) {
     StateMap found;
     for (uint32_t partition = 0; partition < partitions; ++partition) {
-      RunMemory memory(64, 20, kAllWords);
+      RunMemory memory(64, 250, kAllWords);
       device::Parameters p = memory.parameters(kPoorHash);
       p.partition = partition;
       p.partition_mask = partitions - 1;
@@ -186,9 +187,9 @@ TEST(EmulatedRunGroups, SayWhatIsTooSmall) {
                    [&](auto& group, size_t i) { give(group, rows[i]); });
     return memory.full;
   };
-  EXPECT_EQ(full(2, 20), (std::array<uint32_t, 2>{1, 0}));
+  EXPECT_EQ(full(2, 250), (std::array<uint32_t, 2>{1, 0}));
   EXPECT_EQ(full(64, 2), (std::array<uint32_t, 2>{0, 1}));
-  EXPECT_EQ(full(64, 20), (std::array<uint32_t, 2>{0, 0}));
+  EXPECT_EQ(full(64, 250), (std::array<uint32_t, 2>{0, 0}));
 }
 
 // Sums of few bits of both signs, records of two and three words, an odd number of words.
@@ -200,7 +201,7 @@ TEST(EmulatedRunGroups, HoldShortSumsAndRecords) {
   constexpr uint32_t kWords = 9;
   const std::vector<GroupRow> rows = sorted_rows(7000, 6, 1);
   const auto small = [&](size_t i) { return rows[i].value % 1'000'000; };
-  RunMemory memory(256, 20, kWords);
+  RunMemory memory(256, 250, kWords);
   launch<Groups>(memory.parameters(), rows, [](size_t i) { return i % 5 != 0; },
                  [&](auto& group, size_t i) {
                    group.add(0, 1);

@@ -201,7 +201,7 @@ class RunGroups {
       const uint32_t window = take_window();
       if (rank >= room) place = window + rank - room;
       next_ = window + count - room;
-      end_ = window + kRunWindow;
+      end_ = window + p_.runs.window;
     } else {
       next_ += count;
     }
@@ -214,7 +214,8 @@ class RunGroups {
   __device__ __forceinline__ uint32_t take_window() {
     uint64_t at = 0;
     if (lane_id() == 0) {
-      at = atomicAdd(reinterpret_cast<unsigned long long*>(p_.runs.taken), static_cast<unsigned long long>(kRunWindow));
+      at = atomicAdd(reinterpret_cast<unsigned long long*>(p_.runs.taken),
+                     static_cast<unsigned long long>(p_.runs.window));
       if (at >= p_.runs.capacity) {
         at = p_.runs.capacity;
         *p_.runs.full = 1;
