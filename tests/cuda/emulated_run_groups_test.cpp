@@ -43,7 +43,7 @@ class RunMemory {
   RunMemory(uint64_t table_slots, uint64_t windows, uint32_t words)
       : table_slots_(table_slots),
         words_(words),
-        keys_(table_slots + kBesideTable + windows * kWindow, device::NarrowKeys::kNoKey),
+        keys_(table_slots + kBesideTable + (windows + 1) * kWindow, device::NarrowKeys::kNoKey),
         states_(keys_.size() * words, kGarbage) {
     std::fill_n(states_.begin(), (table_slots + kBesideTable) * words, 0);
   }
@@ -52,13 +52,14 @@ class RunMemory {
     p.groups = states_.data();
     p.group_keys = {keys_.data(), table_slots_ - 1, hash_mask, &full[0]};
     const uint64_t first = table_slots_ + kBesideTable;
-    p.runs = {keys_.data() + first, states_.data() + first * words_, keys_.size() - first, kWindow, &taken, &full[1]};
+    p.runs = {keys_.data() + first, states_.data() + first * words_, keys_.size() - first - kWindow, kWindow, &taken, &full[1]};
     return p;
   }
   // Groups that have rows; each may be there once.
   StateMap groups() const {
     StateMap found;
-    for (uint64_t slot = 0; slot < table_slots_ + kBesideTable + taken; ++slot) {
+    const uint64_t used = std::min<uint64_t>(table_slots_ + kBesideTable + taken, keys_.size() - kWindow);
+    for (uint64_t slot = 0; slot < used; ++slot) {
       const auto begin = states_.begin() + static_cast<int64_t>(slot * words_);
       if (*begin == 0) continue;
       EXPECT_TRUE(found.emplace(keys_[slot], std::vector<uint64_t>(begin, begin + words_)).second) << keys_[slot];
@@ -83,8 +84,12 @@ void launch(const device::Parameters& p, const std::vector<GroupRow>& rows, cons
   EmulatedBlock::run(2 * kLanes, [&] {
     Groups groups(p, nullptr, nullptr);
     for (size_t tile = threadIdx.x / kLanes; tile * kTileRows < rows.size(); tile += 2) {
-      groups.begin();
-      for (uint32_t k = 0; k < kTileRows / kLanes; ++k) {
+      uint32_t rows_here = 0;
+      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+        rows_here |= (tile * kTileRows + k * kLanes + threadIdx.x % kLanes < rows.size() ? 1u : 0u) << k;
+      }
+      groups.begin(rows_here);
+      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
         const size_t i = tile * kTileRows + k * kLanes + threadIdx.x % kLanes;
         const bool present = i < rows.size();
         typename Groups::Row group;

@@ -84,7 +84,8 @@ uint64_t StatementRun::state_slots(const std::vector<uint64_t>& table_slots) con
   switch (plan_->groups->rung) {
     case GroupRung::kWide: return 0;
     case GroupRung::kHash: return table_slots[0] + kBesideTable;
-    case GroupRung::kRuns: return table_slots[0] + kBesideTable + run_capacity(table_slots);
+    case GroupRung::kRuns:
+      return table_slots[0] + kBesideTable + run_capacity(table_slots) + run_window(table_slots[1]);
     default: return plan_->groups->slots;
   }
 }

@@ -49,7 +49,7 @@ constexpr uint32_t kMaxDistinct = 8;
 struct RunsTarget {
   uint64_t* keys;
   uint64_t* states;
-  uint64_t capacity;  // groups, a multiple of windows, less than 2^32
+  uint64_t capacity;  // groups, a multiple of windows, less than 2^32; behind them lies a window that nobody reads
   uint32_t window;    // groups that a warp takes room for at a time, a warp's lanes at least
   uint64_t* taken;    // how much is given away, with what did not fit
   uint32_t* full;     // set when something did not

@@ -457,7 +457,7 @@ std::string Generator::run_rows(RowEmitter& rows, const Needs& needs, const std:
   rows.line("groups.take(static_cast<Groups::Key>(group_key), group, picked.live[j] != 0);");
   if (plan_.groups->words() > kFewRunWords) picks_ = 1;
   return "      const uint32_t present = lane_rows(row_count(slot), work.tile());\n"
-         "      groups.begin();\n"
+         "      groups.begin(present);\n"
          "      if (any_lane(alive != 0)) {\n" +
          step_head(needs, "      ") + rows.text() + "        }\n      }\n      }\n      groups.end();\n";
 }

@@ -144,7 +144,7 @@ std::string Generator::step_head(const Needs& needs, const std::string& indent) 
   const std::string count = std::to_string(picks_);
   return indent + "for (uint32_t first = 0; first < kRowsPerLane; first += " + count + ") {\n" + indent +
          "  const Picked<" + count + "> picked(first, present);\n" +
-         rows_head(needs, picks_, {"pick(picked, ", "(alive >> picked.k[j] & 1) != 0", "picked.k[j]"}, indent);
+         rows_head(needs, picks_, {"step(picked, ", "(alive >> picked.k[j] & 1) != 0", "picked.k[j]"}, indent);
 }
 
 // Whether a step's 32 rows per lane become straight code, with every width's shifts as constants, instead of a loop
