@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
 
 #include "basalt/core/error.h"
@@ -95,6 +96,36 @@ TEST(DeviceMemory, GroupsThatDoNotFitAreFoundInPartitions) {
       EXPECT_EQ(found, expected) << "limit " << limit << ", run " << run;
       const auto* counts = groups.columns[1].values.as<int64_t>();
       EXPECT_EQ(std::count(counts, counts + kGroups, 2), static_cast<int64_t>(kGroups)) << "limit " << limit;
+    }
+  }
+  gpu().backend->drop_cache();
+}
+
+// Keys of few bits, whose array would take too much: a hash table in partitions has them.
+TEST(DeviceMemory, ArraysThatDoNotFitBecomeTables) {
+  BASALT_NEEDS_GPU();
+  const TestTable table = large_table();
+  Query query = few_groups(table);
+  query.stages[0].keys[0].args[1] = integer_expr(Physical::kI64, 600'000);
+  const auto counts_of = [](const Table& groups) {
+    std::map<int64_t, int64_t> counts;
+    for (uint64_t i = 0; i < groups.rows; ++i) {
+      counts[groups.columns[0].values.as<int64_t>()[i]] += groups.columns[1].values.as<int64_t>()[i];
+    }
+    return counts;
+  };
+  RunOptions cpu;
+  cpu.device = Device::kCpu;
+  const auto expected = counts_of(run_query(query, cpu));
+  gpu().backend->drop_cache();
+  for (const uint64_t limit : {uint64_t{0}, uint64_t{8} << 20, uint64_t{0}}) {
+    RunReport report;
+    const Table groups = run_query(query, on_the_gpu(limit), &report);
+    EXPECT_EQ(report.ran_on, Device::kCuda) << report.why_cpu;
+    EXPECT_EQ(groups.rows, expected.size()) << "limit " << limit;
+    EXPECT_TRUE(counts_of(groups) == expected) << "limit " << limit << ", " << report.steps.at(0).rung;
+    if (limit != 0) {
+      EXPECT_NE(report.steps.at(0).rung.find("partitions"), std::string::npos) << report.steps.at(0).rung;
     }
   }
   gpu().backend->drop_cache();

@@ -171,10 +171,17 @@ class RunGroups {
     last_ = row;
   }
 
-  // Behind the last rows of a tile.
+  // Behind the last rows of a tile. The lanes of its first and its last run look for their places at the same time,
+  // unless one lane has both.
   __device__ __forceinline__ void end() {
-    if (has_first_) add_to_table(first_key_, first_);
-    if (lane_id() == kLanes - 1 && counts(last_key_, last_)) add_to_table(last_key_, last_);
+    bool has_last = lane_id() == kLanes - 1 && counts(last_key_, last_);
+#pragma unroll 1
+    while (any_lane(has_first_ || has_last)) {
+      const bool first = has_first_;
+      if (first || has_last) add_to_table(first ? first_key_ : last_key_, Row::either(first, first_, last_));
+      has_last = has_last && first;
+      has_first_ = false;
+    }
   }
 
   // What was taken of the room for runs, but not used, holds groups without rows.

@@ -324,6 +324,8 @@ void Generator::write_filter_sum(uint32_t column) {
 uint32_t Generator::resident_warps() const {
   // Of 32, whose 64 registers do not hold half a tile of residuals, learned columns read 40 instead of 59 % at 16 bits.
   if (filter_sum_of_) return 24;
+  // Three states in registers: 19 words of each spill 1.5 KB with 64 registers.
+  if (plan_.groups && plan_.groups->rung == GroupRung::kRuns && plan_.groups->words() > kFewRunWords) return 16;
   bool reads = !general_tests_.empty() || !text_tests_.empty();
   for (const AggregateStep& step : steps_) reads = reads || !step.needs.values.empty();
   // Tiles in groups are read with more words in flight by fewer warps: doubles of 16 bits at 89 % with 32, 79 with 40.
