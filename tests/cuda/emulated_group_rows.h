@@ -50,8 +50,9 @@ inline std::vector<GroupRow> random_rows(uint64_t keys, size_t count) {
   return rows;
 }
 
-using AllWords = device::StateWords<device::StateWord::kAdd, device::StateWord::kAddLow, device::StateWord::kAddHigh, device::StateWord::kMost,
-                                    device::StateWord::kMost, device::StateWord::kAddLow, device::StateWord::kAddHigh, device::StateWord::kMark>;
+using AllWords = device::StateWords<device::StateWord::kAdd, device::StateWord::kAddLow, device::StateWord::kAddHigh,
+                                    device::StateWord::kMost, device::StateWord::kMost, device::StateWord::kAddLow,
+                                    device::StateWord::kAddHigh, device::StateWord::kMark>;
 constexpr uint32_t kAllWords = 8;
 constexpr int32_t kFraction = 40;
 

@@ -1,5 +1,5 @@
-// Groups of sorted keys as generated kernels put them together, run on the CPU lane by lane, against plain maps: runs of
-// any length, across tiles and launches, rows that a filter drops, tables and rooms that are too small.
+// Groups of sorted keys as generated kernels put them together, run on the CPU lane by lane, against plain maps: runs
+// of any length, across tiles and launches, rows that a filter drops, tables and rooms that are too small.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,11 +38,12 @@ std::vector<GroupRow> sorted_rows(size_t count, uint64_t length, uint64_t distan
 class RunMemory {
  public:
   static constexpr uint64_t kBesideTable = 2;
+  static constexpr uint32_t kWindow = kLanes;
 
   RunMemory(uint64_t table_slots, uint64_t windows, uint32_t words)
       : table_slots_(table_slots),
         words_(words),
-        keys_(table_slots + kBesideTable + windows * device::kRunWindow, device::NarrowKeys::kNoKey),
+        keys_(table_slots + kBesideTable + (windows + 1) * kWindow, device::NarrowKeys::kNoKey),
         states_(keys_.size() * words, kGarbage) {
     std::fill_n(states_.begin(), (table_slots + kBesideTable) * words, 0);
   }
@@ -51,13 +52,19 @@ class RunMemory {
     p.groups = states_.data();
     p.group_keys = {keys_.data(), table_slots_ - 1, hash_mask, &full[0]};
     const uint64_t first = table_slots_ + kBesideTable;
-    p.runs = {keys_.data() + first, states_.data() + first * words_, keys_.size() - first, &taken, &full[1]};
+    p.runs = {keys_.data() + first,
+              states_.data() + first * words_,
+              keys_.size() - first - kWindow,
+              kWindow,
+              &taken,
+              &full[1]};
     return p;
   }
   // Groups that have rows; each may be there once.
   StateMap groups() const {
     StateMap found;
-    for (uint64_t slot = 0; slot < table_slots_ + kBesideTable + taken; ++slot) {
+    const uint64_t used = std::min<uint64_t>(table_slots_ + kBesideTable + taken, keys_.size() - kWindow);
+    for (uint64_t slot = 0; slot < used; ++slot) {
       const auto begin = states_.begin() + static_cast<int64_t>(slot * words_);
       if (*begin == 0) continue;
       EXPECT_TRUE(found.emplace(keys_[slot], std::vector<uint64_t>(begin, begin + words_)).second) << keys_[slot];
@@ -82,8 +89,12 @@ void launch(const device::Parameters& p, const std::vector<GroupRow>& rows, cons
   EmulatedBlock::run(2 * kLanes, [&] {
     Groups groups(p, nullptr, nullptr);
     for (size_t tile = threadIdx.x / kLanes; tile * kTileRows < rows.size(); tile += 2) {
-      groups.begin();
-      for (uint32_t k = 0; k < kTileRows / kLanes; ++k) {
+      uint32_t rows_here = 0;
+      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+        rows_here |= (tile * kTileRows + k * kLanes + threadIdx.x % kLanes < rows.size() ? 1u : 0u) << k;
+      }
+      groups.begin(rows_here);
+      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
         const size_t i = tile * kTileRows + k * kLanes + threadIdx.x % kLanes;
         const bool present = i < rows.size();
         typename Groups::Row group;
@@ -108,7 +119,7 @@ template <typename Key>
 void expect_groups(const std::vector<GroupRow>& rows, const std::function<bool(size_t)>& counts,
                    const std::string& what) {
   using Groups = device::RunGroups<Key, AllWords>;
-  RunMemory memory(256, 20, kAllWords);
+  RunMemory memory(256, 250, kAllWords);
   launch<Groups>(memory.parameters(), rows, counts, [&](auto& group, size_t i) { give(group, rows[i]); });
   EXPECT_EQ(memory.groups(), expected_of(rows, counts)) << what;
   EXPECT_EQ(memory.full, (std::array<uint32_t, 2>{})) << what;
@@ -119,7 +130,8 @@ TEST(EmulatedRunGroups, HoldTheStatesOfRunsOfAnyLength) {
     for (const size_t count : {1, 31, 33, 1000, 1024, 1025, 5 * 1024, 7000}) {
       const std::vector<GroupRow> rows = sorted_rows(count, length, 1);
       const std::string what = std::to_string(count) + " rows in runs of " + std::to_string(length);
-      expect_groups<uint32_t>(rows, [](size_t) { return true; }, what);
+      expect_groups<uint32_t>(
+          rows, [](size_t) { return true; }, what);
     }
   }
 }
@@ -128,10 +140,14 @@ TEST(EmulatedRunGroups, DoWithoutRowsThatDoNotCount) {
   for (const uint64_t length : {1, 4, 100}) {
     const std::vector<GroupRow> rows = sorted_rows(6000, length, uint64_t{1} << 40);
     const std::string what = "runs of " + std::to_string(length);
-    expect_groups<uint64_t>(rows, [](size_t i) { return i % 3 == 1; }, what);
-    expect_groups<uint64_t>(rows, [](size_t i) { return i % 1500 < 40; }, what);
-    expect_groups<uint64_t>(rows, [](size_t i) { return i == 3000; }, what);
-    expect_groups<uint64_t>(rows, [](size_t) { return false; }, what);
+    expect_groups<uint64_t>(
+        rows, [](size_t i) { return i % 3 == 1; }, what);
+    expect_groups<uint64_t>(
+        rows, [](size_t i) { return i % 1500 < 40; }, what);
+    expect_groups<uint64_t>(
+        rows, [](size_t i) { return i == 3000; }, what);
+    expect_groups<uint64_t>(
+        rows, [](size_t) { return false; }, what);
   }
 }
 
@@ -139,23 +155,25 @@ TEST(EmulatedRunGroups, DoWithoutRowsThatDoNotCount) {
 TEST(EmulatedRunGroups, AskForNeighboursOnly) {
   std::vector<GroupRow> rows = sorted_rows(5000, 4, 1);
   std::ranges::reverse(rows);
-  expect_groups<uint32_t>(rows, [](size_t) { return true; }, "falling");
+  expect_groups<uint32_t>(
+      rows, [](size_t) { return true; }, "falling");
   rows = sorted_rows(8000, 1, 1);
   for (size_t i = 40; i < 7960; ++i) rows[i].key = rows[40].key;
   for (size_t i = 7960; i < rows.size(); ++i) rows[i].key += 8000;
-  expect_groups<uint32_t>(rows, [](size_t) { return true; }, "one key has 99 % of the rows");
+  expect_groups<uint32_t>(
+      rows, [](size_t) { return true; }, "one key has 99 % of the rows");
 }
 
 // Runs go on in the next launch, whose groups come to the same table.
 TEST(EmulatedRunGroups, LaunchesComeTogether) {
   using Groups = device::RunGroups<uint32_t, AllWords>;
   const std::vector<GroupRow> rows = sorted_rows(9000, 700, 5);
-  RunMemory memory(64, 20, kAllWords);
+  RunMemory memory(64, 250, kAllWords);
   for (size_t first = 0; first < rows.size(); first += 2500) {
     const auto begin = rows.begin() + static_cast<int64_t>(first);
     const std::vector<GroupRow> part(begin, begin + static_cast<int64_t>(std::min<size_t>(2500, rows.size() - first)));
-    launch<Groups>(memory.parameters(), part, [](size_t) { return true; },
-                   [&](auto& group, size_t i) { give(group, part[i]); });
+    launch<Groups>(
+        memory.parameters(), part, [](size_t) { return true; }, [&](auto& group, size_t i) { give(group, part[i]); });
   }
   EXPECT_EQ(memory.groups(), expected_states(rows));
 }
@@ -166,11 +184,12 @@ TEST(EmulatedRunGroups, CollidingHashesAndPartitionsChangeNothing) {
   for (const uint32_t partitions : {1, 4}) {
     StateMap found;
     for (uint32_t partition = 0; partition < partitions; ++partition) {
-      RunMemory memory(64, 20, kAllWords);
+      RunMemory memory(64, 250, kAllWords);
       device::Parameters p = memory.parameters(kPoorHash);
       p.partition = partition;
       p.partition_mask = partitions - 1;
-      launch<Groups>(p, rows, [](size_t) { return true; }, [&](auto& group, size_t i) { give(group, rows[i]); });
+      launch<Groups>(
+          p, rows, [](size_t) { return true; }, [&](auto& group, size_t i) { give(group, rows[i]); });
       found.merge(memory.groups());
     }
     EXPECT_EQ(found, expected_states(rows)) << partitions << " partitions";
@@ -182,13 +201,13 @@ TEST(EmulatedRunGroups, SayWhatIsTooSmall) {
   const std::vector<GroupRow> rows = sorted_rows(6000, 2, 1);
   const auto full = [&](uint64_t table_slots, uint64_t windows) {
     RunMemory memory(table_slots, windows, kAllWords);
-    launch<Groups>(memory.parameters(), rows, [](size_t) { return true; },
-                   [&](auto& group, size_t i) { give(group, rows[i]); });
+    launch<Groups>(
+        memory.parameters(), rows, [](size_t) { return true; }, [&](auto& group, size_t i) { give(group, rows[i]); });
     return memory.full;
   };
-  EXPECT_EQ(full(2, 20), (std::array<uint32_t, 2>{1, 0}));
+  EXPECT_EQ(full(2, 250), (std::array<uint32_t, 2>{1, 0}));
   EXPECT_EQ(full(64, 2), (std::array<uint32_t, 2>{0, 1}));
-  EXPECT_EQ(full(64, 20), (std::array<uint32_t, 2>{0, 0}));
+  EXPECT_EQ(full(64, 250), (std::array<uint32_t, 2>{0, 0}));
 }
 
 // Sums of few bits of both signs, records of two and three words, an odd number of words.
@@ -200,14 +219,15 @@ TEST(EmulatedRunGroups, HoldShortSumsAndRecords) {
   constexpr uint32_t kWords = 9;
   const std::vector<GroupRow> rows = sorted_rows(7000, 6, 1);
   const auto small = [&](size_t i) { return rows[i].value % 1'000'000; };
-  RunMemory memory(256, 20, kWords);
-  launch<Groups>(memory.parameters(), rows, [](size_t i) { return i % 5 != 0; },
-                 [&](auto& group, size_t i) {
-                   group.add(0, 1);
-                   group.add(1, small(i));
-                   group.record(2, Words<2>{{device::last_row(i, true), i}});
-                   group.record(5, Words<3>{{rows[i].key % 3, static_cast<uint64_t>(small(i) + 1'000'000), i}});
-                 });
+  RunMemory memory(256, 250, kWords);
+  launch<Groups>(
+      memory.parameters(), rows, [](size_t i) { return i % 5 != 0; },
+      [&](auto& group, size_t i) {
+        group.add(0, 1);
+        group.add(1, small(i));
+        group.record(2, Words<2>{{device::last_row(i, true), i}});
+        group.record(5, Words<3>{{rows[i].key % 3, static_cast<uint64_t>(small(i) + 1'000'000), i}});
+      });
   StateMap expected;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i % 5 == 0) continue;

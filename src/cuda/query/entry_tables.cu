@@ -119,8 +119,9 @@ void test_lists(const std::vector<ListToTest>& lists, cudaStream_t stream) {
 
 }  // namespace
 
-bool tests_entries_on_device(const ColumnChunkInfo& info) {
-  if (exec::dictionary_key(info)) return false;  // many chunks share what the host makes of it
+bool tests_entries_on_device(const ColumnInfo& column, uint32_t chunk) {
+  if (column.has_dictionary) return false;  // chunks share what the host makes of it
+  const ColumnChunkInfo& info = column.chunks[chunk];
   const NodeView root = device::shape_of(info);
   if (!device::is_known(root)) return false;
   const NodeView& values = values_below_nulls(root);

@@ -11,7 +11,7 @@
 namespace basalt::cuda {
 
 // Whether a chunk's strings are tested so. Looks at metadata only.
-bool tests_entries_on_device(const ColumnChunkInfo& info);
+bool tests_entries_on_device(const ColumnInfo& column, uint32_t chunk);
 
 struct EntryTable {
   size_t chunk = 0;  // of a list

@@ -21,10 +21,9 @@ constexpr uint64_t kMostSlots = uint64_t{1} << 31;
 // States of hash tables of single words that are not those of their slots.
 constexpr uint64_t kBesideTable = 2;
 
-// Groups that runs have room for, of those asked for: whole windows.
-uint64_t run_capacity(const std::vector<uint64_t>& table_slots) {
-  return (table_slots[1] + device::kRunWindow - 1) / device::kRunWindow * device::kRunWindow;
-}
+// One atomic for each window must not count, and neither what warps leave unused of their last ones.
+constexpr uint64_t kLeastRunWindow = kLanes;
+constexpr uint64_t kMostRunWindow = 512;
 
 constexpr uint32_t kMorePartitions = 4;  // times as many, where a table was too small
 constexpr uint32_t kMostPartitions = 1 << 12;
@@ -44,17 +43,28 @@ std::vector<uint64_t> StatementRun::first_table_slots() const {
   std::vector<uint64_t> slots;
   if (groups.rung == GroupRung::kRuns) {
     // Two runs of each tile may go on in others: half full. Every warp may leave most of its last window unused.
-    const uint64_t tiles = device_.rows / kTileRows + 1;
-    const auto warps = static_cast<uint64_t>(kernel_->blocks * kernel_->threads) / kLanes;
-    const uint64_t unused = device::kRunWindow * std::min(tiles, warps);
-    slots.push_back(settings.slots != 0 ? settings.slots : std::bit_ceil(std::max(4 * tiles, kLeastSlots)));
     const uint64_t likely = std::min(device_.rows, groups.runs + groups.runs / 4) / partitions_;
-    slots.push_back(settings.slots != 0 ? settings.slots : std::min(likely + unused, kMostSlots));
+    const uint64_t with_unused = likely + run_window(likely) * run_warps();
+    slots.push_back(settings.slots != 0 ? settings.slots : std::bit_ceil(std::max(4 * tile_estimate(), kLeastSlots)));
+    slots.push_back(settings.slots != 0 ? settings.slots : std::min(with_unused, kMostSlots));
   } else if (groups.hashed()) {
     slots.push_back(slots_for(0));
   }
   for (const device::DistinctPlan& distinct : groups.distinct) slots.push_back(slots_for(distinct.most));
   return slots;
+}
+
+uint64_t StatementRun::tile_estimate() const { return device_.rows / kTileRows + 1; }
+uint64_t StatementRun::run_warps() const {
+  return std::min(tile_estimate(), static_cast<uint64_t>(kernel_->blocks * kernel_->threads) / kLanes);
+}
+uint64_t StatementRun::run_window(uint64_t slots) const {
+  return std::clamp(slots / (4 * run_warps()), kLeastRunWindow, kMostRunWindow);
+}
+// Groups that runs have room for: whole windows.
+uint64_t StatementRun::run_capacity(const std::vector<uint64_t>& table_slots) const {
+  const uint64_t window = run_window(table_slots[1]);
+  return (table_slots[1] + window - 1) / window * window;
 }
 
 // Fewer than the rows suggest where these would take too much: there may be few groups.
@@ -74,7 +84,8 @@ uint64_t StatementRun::state_slots(const std::vector<uint64_t>& table_slots) con
   switch (plan_->groups->rung) {
     case GroupRung::kWide: return 0;
     case GroupRung::kHash: return table_slots[0] + kBesideTable;
-    case GroupRung::kRuns: return table_slots[0] + kBesideTable + run_capacity(table_slots);
+    case GroupRung::kRuns:
+      return table_slots[0] + kBesideTable + run_capacity(table_slots) + run_window(table_slots[1]);
     default: return plan_->groups->slots;
   }
 }
@@ -168,16 +179,18 @@ void StatementRun::put_groups(device::Parameters& parameters) const {
   if (groups.hashed()) parameters.group_keys = table();
   if (groups.rung == GroupRung::kRuns) {
     const uint64_t first = table_slots_[0] + kBesideTable;
-    parameters.runs = {parameters.group_keys.slots + first, parameters.groups + first * groups.words(),
-                       run_capacity(table_slots_), groups_memory_.taken->as<uint64_t>(),
-                       groups_memory_.full->as<uint32_t>() + 1};
+    parameters.runs = {parameters.group_keys.slots + first,  parameters.groups + first * groups.words(),
+                       run_capacity(table_slots_),           static_cast<uint32_t>(run_window(table_slots_[1])),
+                       groups_memory_.taken->as<uint64_t>(), groups_memory_.full->as<uint32_t>() + 1};
   }
   for (size_t i = 0; i < groups.distinct.size(); ++i) parameters.distinct[i] = table();
 }
 
 void StatementRun::check_tables() {
   if (groups_memory_.full == nullptr) return;
-  if (groups_memory_.taken != nullptr) runs_taken_ = fetch(groups_memory_.taken->as<uint64_t>(), backend_.compute_);
+  if (groups_memory_.taken != nullptr) {
+    runs_taken_ = std::min(fetch(groups_memory_.taken->as<uint64_t>(), backend_.compute_), run_capacity(table_slots_));
+  }
   const size_t count = table_slots_.size();
   const Buffer flags = download(groups_memory_.full->as<uint32_t>(), count * sizeof(uint32_t), backend_.compute_);
   TableTooSmall small;

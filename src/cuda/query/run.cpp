@@ -22,21 +22,26 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+// Whether groups that have an array can have it within this limit of the memory.
+bool array_fits(const device::KernelPlan& plan, uint64_t limit) {
+  return !plan.groups || plan.groups->array_bytes() <= limit / 2;
+}
+
 }  // namespace
 
 Statement* StatementRun::resident_statement(const std::string& key, std::vector<std::shared_ptr<DeviceBlock>>& blocks) {
   const auto found = backend_.statements_.find(key);
   if (found == backend_.statements_.end()) return nullptr;
+  bool usable = array_fits(*found->second->plan, backend_.memory_limit(options_));
   for (const auto& weak : found->second->blocks) {
     blocks.push_back(weak.lock());
-    if (blocks.back() == nullptr) {  // evicted since
-      blocks.clear();
-      backend_.statements_.erase(found);
-      backend_.statement_order_.remove(key);
-      return nullptr;
-    }
+    usable = usable && blocks.back() != nullptr;  // not evicted since
   }
-  return found->second.get();
+  if (usable) return found->second.get();
+  blocks.clear();
+  backend_.statements_.erase(found);
+  backend_.statement_order_.remove(key);
+  return nullptr;
 }
 
 std::vector<Value> StatementRun::run() {
@@ -378,8 +383,10 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
 
 void StatementRun::make_kernel() {
   const std::vector<int32_t> magnitudes = find_magnitudes();
-  const bool planned = device_.plan != nullptr && magnitudes.empty();
-  own_plan_ = planned ? device_.plan : std::make_shared<device::KernelPlan>(device::plan_kernel(device_, magnitudes));
+  const bool planned = device_.plan != nullptr && magnitudes.empty() && array_fits(*device_.plan, limit_);
+  own_plan_ = planned ? device_.plan
+                      : std::make_shared<device::KernelPlan>(
+                            device::plan_kernel(device_, magnitudes, std::min(device::kMostArrayBytes, limit_ / 2)));
   plan_ = own_plan_.get();
   bool fresh = false;
   kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
@@ -387,9 +394,9 @@ void StatementRun::make_kernel() {
 }
 
 std::vector<Value> StatementRun::run_cold(const std::string& key) {
-  make_kernel();
   backend_.read_free_memory();
   limit_ = backend_.memory_limit(options_);
+  make_kernel();
   take_group_memory();
   rows_.budget = limit_ / 2;
   plan_chunks();

@@ -194,7 +194,8 @@ void BatchLoad::load(LoadGroup& group) {
     }
     try {
       check_values(root);
-      if (!tests_entries_on_device(info)) load.alphabet = alphabets_.get(info, root);
+      if (!tests_entries_on_device(load.file->column(load.field_id), load.chunk))
+        load.alphabet = alphabets_.get(info, root);
       device::place_entries(root, [&](const NodeView& entries) {
         shared.push_back(decode_all(entries));
         return ByteView(shared.back().data(), entries.count * width_of(entries.type));

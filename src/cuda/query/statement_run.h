@@ -104,6 +104,10 @@ class StatementRun {
   void choose_tables();
   void enlarge_tables(const std::vector<bool>& small);
   // What tables of so many slots take.
+  uint64_t tile_estimate() const;
+  uint64_t run_warps() const;
+  uint64_t run_window(uint64_t slots) const;
+  uint64_t run_capacity(const std::vector<uint64_t>& table_slots) const;
   uint64_t state_slots(const std::vector<uint64_t>& table_slots) const;
   uint64_t state_bytes(const std::vector<uint64_t>& table_slots) const;
   std::vector<uint64_t> key_table_bytes(const std::vector<uint64_t>& table_slots) const;

@@ -12,7 +12,13 @@ namespace basalt::device {
 template <typename Kinds>
 class RunState {
  public:
-  __device__ __forceinline__ void add(uint32_t word, int64_t value) { words_[word] += static_cast<uint64_t>(value); }
+  __device__ __forceinline__ void add(uint32_t word, int64_t value) {
+    if (is_short(word)) {
+      shorts_[word] += static_cast<uint32_t>(value);
+    } else {
+      words_[word] += static_cast<uint64_t>(value);
+    }
+  }
   __device__ __forceinline__ void add_wide(uint32_t word, int128_t value) {
     put_pair(word, pair(word) + static_cast<uint128_t>(value));
   }
@@ -34,18 +40,22 @@ class RunState {
   }
 
   // Of the group's rows, how many these are.
-  __device__ __forceinline__ uint32_t rows() const { return static_cast<uint32_t>(words_[0]); }
+  __device__ __forceinline__ uint32_t rows() const {
+    return is_short(0) ? shorts_[0] : static_cast<uint32_t>(words_[0]);
+  }
   // As the state has it in memory.
   __device__ __forceinline__ uint64_t word(uint32_t index) const {
-    return Kinds::of(index) == StateWord::kAddShort ? static_cast<uint64_t>(static_cast<int32_t>(words_[index]))
-                                                    : words_[index];
+    return is_short(index) ? static_cast<uint64_t>(static_cast<int32_t>(shorts_[index])) : words_[index];
   }
 
   // Word by word: of a choice between two objects the compiler makes one of their addresses, and keeps them in memory.
   __device__ __forceinline__ static RunState either(bool first, const RunState& a, const RunState& b) {
     RunState out;
 #pragma unroll
-    for (uint32_t i = 0; i < Kinds::kCount; ++i) out.words_[i] = first ? a.words_[i] : b.words_[i];
+    for (uint32_t i = 0; i < Kinds::kCount; ++i) {
+      out.shorts_[i] = first ? a.shorts_[i] : b.shorts_[i];
+      out.words_[i] = first ? a.words_[i] : b.words_[i];
+    }
     return out;
   }
 
@@ -55,8 +65,8 @@ class RunState {
     RunState out;
 #pragma unroll
     for (uint32_t i = 0; i < Kinds::kCount; ++i) {
-      if (Kinds::of(i) == StateWord::kAddShort) {
-        out.words_[i] = move(static_cast<uint32_t>(words_[i]));
+      if (is_short(i)) {
+        out.shorts_[i] = move(shorts_[i]);
       } else if (Kinds::of(i) != StateWord::kGuard) {
         out.words_[i] = move(words_[i]);
       }
@@ -69,7 +79,7 @@ class RunState {
     for (uint32_t i = 0; i < Kinds::kCount; ++i) {
       switch (Kinds::of(i)) {
         case StateWord::kAdd: words_[i] += other.words_[i]; break;
-        case StateWord::kAddShort: words_[i] = static_cast<uint32_t>(words_[i] + other.words_[i]); break;
+        case StateWord::kAddShort: shorts_[i] += other.shorts_[i]; break;
         case StateWord::kAddLow: put_pair(i, pair(i) + other.pair(i)); break;
         case StateWord::kMost: most(i, other.words_[i]); break;
         case StateWord::kMark: mark(i, other.words_[i]); break;
@@ -89,6 +99,7 @@ class RunState {
   }
 
  private:
+  __device__ __forceinline__ static bool is_short(uint32_t word) { return Kinds::of(word) == StateWord::kAddShort; }
   __device__ __forceinline__ uint128_t pair(uint32_t word) const {
     return static_cast<uint128_t>(words_[word + 1]) << 64 | words_[word];
   }
@@ -104,7 +115,9 @@ class RunState {
     return out;
   }
 
+  // By word, in the one that has its width; the other is never touched and takes no register.
   uint64_t words_[Kinds::kCount] = {};
+  uint32_t shorts_[Kinds::kCount] = {};
 };
 
 // KeyWord: the narrowest integers that hold the codes of the key, none of which is NarrowKeys::kNoKey.
@@ -119,9 +132,10 @@ class RunGroups {
   __device__ __forceinline__ RunGroups(const Parameters& p, unsigned char*, unsigned char*)
       : p_(p), table_(p.group_keys) {}
 
-  // By the whole warp, as everything below: before the first rows of a tile.
-  __device__ __forceinline__ void begin() {
+  // By the whole warp, as everything below: before the first rows of a tile, of which the lane's are `present`.
+  __device__ __forceinline__ void begin(uint32_t present) {
     last_ = Row();
+    is_whole_ = !any_lane(present != ~0u);
     before_first_ = true;
     has_first_ = false;
   }
@@ -131,8 +145,8 @@ class RunGroups {
   __device__ __forceinline__ void take(Key key, Row row, bool present) {
     const uint32_t lane = lane_id();
     const bool is_last = lane == kLanes - 1;
-    const uint32_t here = ballot(present);
-    if (here != kWholeWarp) {
+    if (!is_whole_) {
+      const uint32_t here = ballot(present);
       if (here == 0) return;
       const uint32_t last = highest_bit(here);
       key = shuffle(key, lane < last ? lane : last);
@@ -157,16 +171,22 @@ class RunGroups {
     last_ = row;
   }
 
-  // Behind the last rows of a tile.
+  // Behind the last rows of a tile. The lanes of its first and its last run look for their places at the same time,
+  // unless one lane has both.
   __device__ __forceinline__ void end() {
-    if (has_first_) add_to_table(first_key_, first_);
-    if (lane_id() == kLanes - 1 && counts(last_key_, last_)) add_to_table(last_key_, last_);
+    bool has_last = lane_id() == kLanes - 1 && counts(last_key_, last_);
+#pragma unroll 1
+    while (any_lane(has_first_ || has_last)) {
+      const bool first = has_first_;
+      if (first || has_last) add_to_table(first ? first_key_ : last_key_, Row::either(first, first_, last_));
+      has_last = has_last && first;
+      has_first_ = false;
+    }
   }
 
   // What was taken of the room for runs, but not used, holds groups without rows.
   __device__ __forceinline__ void finish(const Parameters&, const Kinds&, const unsigned char*, uint32_t) {
-    const uint32_t end = end_ < p_.runs.capacity ? end_ : static_cast<uint32_t>(p_.runs.capacity);
-    for (uint32_t place = next_ + lane_id(); place < end; place += kLanes) {
+    for (uint32_t place = next_ + lane_id(); place < end_; place += kLanes) {
       p_.runs.states[static_cast<uint64_t>(place) * Kinds::kCount] = 0;
     }
   }
@@ -201,20 +221,21 @@ class RunGroups {
       const uint32_t window = take_window();
       if (rank >= room) place = window + rank - room;
       next_ = window + count - room;
-      end_ = window + kRunWindow;
+      end_ = window + p_.runs.window;
     } else {
       next_ += count;
     }
-    if ((ended >> lane & 1) == 0 || place >= p_.runs.capacity) return;
+    if ((ended >> lane & 1) == 0) return;
     p_.runs.keys[place] = key;
     store_state(p_.runs.states + static_cast<uint64_t>(place) * Kinds::kCount, row);
   }
 
-  // Places for the next runs, of this warp alone; beyond the last where there is no room.
+  // Places for the next runs, of this warp alone; where there is no room, a window behind the last that nobody reads.
   __device__ __forceinline__ uint32_t take_window() {
     uint64_t at = 0;
     if (lane_id() == 0) {
-      at = atomicAdd(reinterpret_cast<unsigned long long*>(p_.runs.taken), static_cast<unsigned long long>(kRunWindow));
+      at = atomicAdd(reinterpret_cast<unsigned long long*>(p_.runs.taken),
+                     static_cast<unsigned long long>(p_.runs.window));
       if (at >= p_.runs.capacity) {
         at = p_.runs.capacity;
         *p_.runs.full = 1;
@@ -242,7 +263,8 @@ class RunGroups {
     uint64_t* state = p_.groups + table_.find(key).number * Kinds::kCount;
 #pragma unroll
     for (uint32_t i = 0; i < Kinds::kCount; ++i) {
-      merge_word(Kinds(), state, [&](uint32_t word) { return row.word(word); }, i);
+      merge_word(
+          Kinds(), state, [&](uint32_t word) { return row.word(word); }, i);
     }
   }
 
@@ -250,6 +272,7 @@ class RunGroups {
   NarrowKeys table_;
   Row last_;  // up to the lane's row before; of the last lane the run that is open
   Key last_key_ = 0;
+  bool is_whole_ = true;      // all rows of the tile are present
   bool before_first_ = true;  // no run of the tile has ended
   bool has_first_ = false;    // this lane holds the first that did
   Row first_;

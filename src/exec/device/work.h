@@ -45,13 +45,12 @@ struct KeyTable {
 // How far a key may lie from its place in a hash table before that counts as full.
 constexpr uint32_t kMostProbes = 256;
 constexpr uint32_t kMaxDistinct = 8;
-// Room for groups that end within a tile (run_groups.cuh), beside the table of the others. Warps take it window by
-// window.
-constexpr uint32_t kRunWindow = 512;
+// Room for groups that end within a tile (run_groups.cuh), beside the table of the others.
 struct RunsTarget {
   uint64_t* keys;
   uint64_t* states;
-  uint64_t capacity;  // groups, a multiple of windows, less than 2^32
+  uint64_t capacity;  // groups, a multiple of windows, less than 2^32; behind them lies a window that nobody reads
+  uint32_t window;    // groups that a warp takes room for at a time, a warp's lanes at least
   uint64_t* taken;    // how much is given away, with what did not fit
   uint32_t* full;     // set when something did not
 };

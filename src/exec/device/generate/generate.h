@@ -154,6 +154,8 @@ struct GroupsPlan {
   uint64_t runs = 0;  // kRuns: groups, roughly
 
   uint32_t words() const { return static_cast<uint32_t>(kinds.size()); }
+  // Of an array of states.
+  uint64_t array_bytes() const { return hashed() ? 0 : slots * words() * sizeof(uint64_t); }
   // Whether keys are words, of which some or all lie in a hash table; else they are numbers of slots.
   bool hashed() const { return rung == GroupRung::kRuns || rung == GroupRung::kHash || rung == GroupRung::kWide; }
 };
@@ -223,11 +225,14 @@ constexpr uint32_t kMostScratch = 46 * 1024;
 DevicePipeline plan_stage(DevicePipeline device);
 inline std::string why_not(const Pipeline& pipeline) { return plan_stage(to_device(pipeline)).reason; }
 // `rows`: at most so many are read. `magnitudes`: for each aggregate the exponent above its floats, where
-// unmeasured_sums() asks for it; without them the source is the same, but not the literals.
+// unmeasured_sums() asks for it; without them the source is the same, but not the literals. `array_bytes`: what an
+// array of groups may take.
+constexpr uint64_t kMostArrayBytes = uint64_t{2} << 30;
 KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows,
-                       const std::vector<int32_t>& magnitudes = {});
-inline KernelPlan plan_kernel(const DevicePipeline& device, const std::vector<int32_t>& magnitudes = {}) {
-  return plan_kernel(device.pipeline, shapes_of(device), device.rows, magnitudes);
+                       const std::vector<int32_t>& magnitudes = {}, uint64_t array_bytes = kMostArrayBytes);
+inline KernelPlan plan_kernel(const DevicePipeline& device, const std::vector<int32_t>& magnitudes = {},
+                              uint64_t array_bytes = kMostArrayBytes) {
+  return plan_kernel(device.pipeline, shapes_of(device), device.rows, magnitudes, array_bytes);
 }
 
 // Aggregates of groups that add floats whose size statistics do not say: it must be known before the first is added.

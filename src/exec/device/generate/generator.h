@@ -11,6 +11,8 @@
 
 namespace basalt::device {
 
+// Runs of states with more words are put together in a loop, not in straight code of several rows, by fewer warps.
+constexpr uint32_t kFewRunWords = 4;
 constexpr size_t kFewColumns = 5;  // up to here a statement has time to compile for more widths
 
 // Conjuncts of the form `column <op> literal`, merged per column: compared in the packed domain. Of floats the keys.
@@ -46,8 +48,8 @@ struct AggregateStep {
 
 class Generator {
  public:
-  Generator(const Pipeline& pipeline, uint64_t rows, const std::vector<int32_t>& magnitudes)
-      : pipeline_(pipeline), row_count_(rows), magnitudes_(magnitudes) {}
+  Generator(const Pipeline& pipeline, uint64_t rows, const std::vector<int32_t>& magnitudes, uint64_t array_bytes)
+      : pipeline_(pipeline), row_count_(rows), magnitudes_(magnitudes), array_bytes_(array_bytes) {}
   KernelPlan generate(const std::vector<ColumnShapes>& columns);
 
  private:
@@ -184,6 +186,7 @@ class Generator {
   const Pipeline& pipeline_;
   uint64_t row_count_;  // at most so many are read
   const std::vector<int32_t>& magnitudes_;
+  uint64_t array_bytes_;  // that an array of groups may take
   KernelPlan plan_;
   exec::StatisticsList list_;
   std::vector<exec::Lane> lanes_;

@@ -34,8 +34,7 @@ GroupSettings group_settings() {
 }
 
 std::string settings_key(const GroupSettings& settings) {
-  return settings.rung + "/" + std::to_string(settings.slots) + "/" +
-         std::to_string(settings.hash_bits);
+  return settings.rung + "/" + std::to_string(settings.slots) + "/" + std::to_string(settings.hash_bits);
 }
 
 }  // namespace basalt::device

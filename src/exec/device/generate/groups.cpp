@@ -21,10 +21,7 @@ namespace {
 constexpr uint64_t kMostLaneBytes = 20 << 10;
 constexpr uint64_t kMostBlockBytes = 32 << 10;
 // An array with a place for every combination of codes.
-constexpr uint64_t kMostDenseBytes = uint64_t{2} << 30;
 constexpr uint64_t kMostDenseSlots = uint64_t{1} << 27;
-// Runs of states with more words are put together in a loop, not in straight code of several rows.
-constexpr uint32_t kFewRunWords = 4;
 
 std::string literal_number(LiteralTable& literals, int128_t value, const char* type) {
   return literals.add(Value::of_integer(Physical::kI128, value), type);
@@ -195,7 +192,7 @@ void Generator::choose_rung() {
   GroupsPlan& groups = *plan_.groups;
   const uint64_t bytes = uint64_t{groups.words()} * sizeof(uint64_t);
   const uint64_t rows = row_count_;
-  const auto slots = groups.keys.combinations(std::min(kMostDenseSlots, kMostDenseBytes / bytes));
+  const auto slots = groups.keys.combinations(std::min(kMostDenseSlots, array_bytes_ / bytes));
   // An array that is mostly empty costs more to clear and to read than a hash table.
   const bool sparse = !slots || *slots > std::max<uint64_t>(8 * rows, 1 << 16);
   groups.rung = *std::ranges::find_if(
@@ -457,7 +454,7 @@ std::string Generator::run_rows(RowEmitter& rows, const Needs& needs, const std:
   rows.line("groups.take(static_cast<Groups::Key>(group_key), group, picked.live[j] != 0);");
   if (plan_.groups->words() > kFewRunWords) picks_ = 1;
   return "      const uint32_t present = lane_rows(row_count(slot), work.tile());\n"
-         "      groups.begin();\n"
+         "      groups.begin(present);\n"
          "      if (any_lane(alive != 0)) {\n" +
          step_head(needs, "      ") + rows.text() + "        }\n      }\n      }\n      groups.end();\n";
 }
