@@ -55,6 +55,7 @@ std::vector<Value> StatementRun::run() {
   std::vector<std::shared_ptr<DeviceBlock>> blocks;
   Statement* statement = is_remembered() ? resident_statement(key, blocks) : nullptr;
   std::vector<Value> values = statement != nullptr ? run_resident(*statement) : run_cold(key);
+  if (asked_tiles_) report_.tiles = *asked_tiles_;
   report_.kernel_source = plan_->source;
   report_.rung = device::rung_text(*plan_);
   report_.total_ms = ms_since(start);
@@ -516,7 +517,9 @@ std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& 
     std::lock_guard lock(mutex_);
     const CountedStatement counted(*this, options, report);
     const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
-    std::vector<Value> values = StatementRun(*this, *numbered.device, options, report, numbered.texts.arrays).run();
+    StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
+    statement.set_asked_tiles(numbered.texts.tiles);
+    std::vector<Value> values = statement.run();
     for (size_t i = 0; i < values.size(); ++i) {
       const Aggregate& aggregate = pipeline.aggregates[i];
       const bool text = aggregate.op != AggregateOp::kCountStar && aggregate.op != AggregateOp::kCount &&

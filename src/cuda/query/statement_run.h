@@ -56,6 +56,8 @@ class StatementRun {
         arrays_(std::move(arrays)) {}
   // The strings of numbers that the device gave them, of a pipeline that has any.
   void set_texts(std::shared_ptr<const DeviceTexts> texts) { texts_ = std::move(texts); }
+  // What became of tiles when the filter was asked, where that was before this run.
+  void set_asked_tiles(std::optional<TileCounts> tiles) { asked_tiles_ = tiles; }
 
   std::vector<Value> run();
   // Of a sink of groups. `keep`: many of them stay on the device.
@@ -200,6 +202,7 @@ class StatementRun {
   RunReport& report_;
   std::vector<ArrayAddresses> arrays_;
   std::shared_ptr<const DeviceTexts> texts_;
+  std::optional<TileCounts> asked_tiles_;
   uint64_t limit_ = 0;
   uint64_t run_ = 0;
   uint64_t groups_ = 0;   // loaded so far, which take turns in the streams of copies
