@@ -142,8 +142,8 @@ std::string Generator::pick_head(const Needs& needs, const std::string& indent) 
 // All rows, dead ones too, so that lanes have neighbouring ones.
 std::string Generator::step_head(const Needs& needs, const std::string& indent) {
   const std::string count = std::to_string(picks_);
-  return indent + "for (uint32_t first = 0; first < kRowsPerLane; first += " + count + ") {\n" + indent +
-         "  const Picked<" + count + "> picked(first, present);\n" +
+  return indent + "for (uint32_t step = 0; step < kRowsPerLane / " + count + "; ++step) {\n" + indent +
+         "  const Picked<" + count + "> picked(" + count + " * step, present);\n" +
          rows_head(needs, picks_, {"step(picked, ", "(alive >> picked.k[j] & 1) != 0", "picked.k[j]"}, indent);
 }
 
