@@ -446,6 +446,7 @@ std::string Generator::group_rows(RowEmitter& rows, const Needs& needs, const st
 }
 
 std::string Generator::run_rows(RowEmitter& rows, const Needs& needs, const std::vector<std::string>& updates) {
+  if (pipeline_.has_filter) rows.line("if (!any_lane(live)) continue;");
   rows.line("const auto group_key = " + key_text(rows) + ";");
   rows.line("Groups::Row group;");
   rows.line("if (live) {");
