@@ -21,6 +21,7 @@
 #include "duckdb/planner/operator/logical_top_n.hpp"
 #include "sql/expressions.h"
 #include "sql/lower_aggregate.h"
+#include "sql/lowering.h"
 #include "sql/scan.h"
 #include "sql/state.h"
 #include "sql/statistics.h"
@@ -66,9 +67,23 @@ Field result_field(const std::string& name, const LogicalType& type, Physical ph
   return field;
 }
 
+Expr parameter_literal(const duckdb::Expression& expression, const std::vector<ShapeLiteral>& parameters) {
+  const auto& parameter = expression.Cast<duckdb::BoundParameterExpression>();
+  if (parameters.empty()) throw NotLowered("a parameter");
+  const size_t number = std::stoul(parameter.identifier);
+  const auto value = value_of(parameters.at(number - 1), parameter.return_type);
+  if (!value) throw NotLowered("a parameter of type " + parameter.return_type.ToString());
+  return literal(*value, parameter.return_type);
+}
+
 class QueryLowering {
  public:
-  explicit QueryLowering(duckdb::ClientContext& context) : context_(context), rules_(SessionRules::of(context)) {}
+  QueryLowering(duckdb::ClientContext& context, const std::vector<ShapeLiteral>& parameters)
+      : context_(context), rules_(SessionRules::of(context)) {
+    rules_.parameter = [&parameters](const duckdb::Expression& expression) {
+      return parameter_literal(expression, parameters);
+    };
+  }
 
   std::shared_ptr<const LoweredQuery> run(LogicalOperator& root) {
     root.ResolveOperatorTypes();
@@ -426,8 +441,9 @@ bool LoweredQuery::is_totals() const {
   });
 }
 
-std::shared_ptr<const LoweredQuery> lower_query(duckdb::ClientContext& context, LogicalOperator& root) {
-  return QueryLowering(context).run(root);
+std::shared_ptr<const LoweredQuery> lower_query(duckdb::ClientContext& context, LogicalOperator& root,
+                                                const std::vector<ShapeLiteral>& parameters) {
+  return QueryLowering(context, parameters).run(root);
 }
 
 std::string describe_files(const std::vector<std::string>& paths) {
