@@ -17,6 +17,7 @@
 #include "duckdb/main/prepared_statement.hpp"
 #include "sql/kept_shapes.h"
 #include "sql/kept_statements.h"
+#include "sql/prepare.h"
 #include "sql/result.h"
 #include "sql/spill.h"
 #include "sql/state.h"
@@ -255,6 +256,10 @@ QueryResult Session::execute(const std::string& text) {
     }
   }
   return QueryResult(std::move(inner));
+}
+
+std::vector<PreparedQuery> Session::prepare(const std::vector<std::string>& queries) {
+  return translated(state_->log.get(), [&] { return sql::prepare_queries(*state_->connection, queries); });
 }
 
 std::vector<std::string> Session::split(const std::string& text, std::string* rest) const {
