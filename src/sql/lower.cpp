@@ -19,6 +19,7 @@
 #include "duckdb/planner/operator/logical_projection.hpp"
 #include "duckdb/planner/operator/logical_top_n.hpp"
 #include "sql/lower_aggregate.h"
+#include "sql/lowering.h"
 #include "sql/query_lowering.h"
 #include "sql/state.h"
 #include "sql/types.h"
@@ -121,8 +122,25 @@ QueryNode node_over(QueryOp op, QueryNode input) {
   return node;
 }
 
-QueryLowering::QueryLowering(duckdb::ClientContext& context)
-    : context_(context), rules_(SessionRules::of(context)), whole_plans_(flag_setting(context, "basalt_strict")) {}
+namespace {
+
+Expr parameter_literal(const duckdb::Expression& expression, const std::vector<ShapeLiteral>& parameters) {
+  const auto& parameter = expression.Cast<duckdb::BoundParameterExpression>();
+  if (parameters.empty()) throw NotLowered("a parameter");
+  const size_t number = std::stoul(parameter.identifier);
+  const auto value = value_of(parameters.at(number - 1), parameter.return_type);
+  if (!value) throw NotLowered("a parameter of type " + parameter.return_type.ToString());
+  return literal(*value, parameter.return_type);
+}
+
+}  // namespace
+
+QueryLowering::QueryLowering(duckdb::ClientContext& context, const std::vector<ShapeLiteral>& parameters)
+    : context_(context), rules_(SessionRules::of(context)), whole_plans_(flag_setting(context, "basalt_strict")) {
+  rules_.parameter = [&parameters](const duckdb::Expression& expression) {
+    return parameter_literal(expression, parameters);
+  };
+}
 
 std::shared_ptr<const LoweredQuery> QueryLowering::run(LogicalOperator& root) {
   root.ResolveOperatorTypes();
@@ -370,8 +388,9 @@ bool LoweredQuery::is_totals() const {
   });
 }
 
-std::shared_ptr<const LoweredQuery> lower_query(duckdb::ClientContext& context, LogicalOperator& root) {
-  return QueryLowering(context).run(root);
+std::shared_ptr<const LoweredQuery> lower_query(duckdb::ClientContext& context, LogicalOperator& root,
+                                                const std::vector<ShapeLiteral>& parameters) {
+  return QueryLowering(context, parameters).run(root);
 }
 
 std::string describe_files(const std::vector<std::string>& paths) {

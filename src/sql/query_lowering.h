@@ -39,7 +39,8 @@ QueryNode node_over(QueryOp op, QueryNode input);
 
 class QueryLowering {
  public:
-  explicit QueryLowering(duckdb::ClientContext& context);
+  // `parameters`: what $1, $2, … stand for, as long as this lives.
+  QueryLowering(duckdb::ClientContext& context, const std::vector<ShapeLiteral>& parameters);
 
   std::shared_ptr<const LoweredQuery> run(duckdb::LogicalOperator& root);
 
