@@ -33,8 +33,10 @@ struct Statement {
   std::unique_ptr<DeviceBlock> results;  // records, then tile sums
   std::vector<uint32_t> chunk_ends;      // in work items: where each chunk's tiles end
   uint32_t work_count = 0;
-  std::vector<uint64_t> table_slots;  // of hash tables that turned out large enough; empty: as large as at first
-  RunReport report;                   // rows, tiles, bytes
+  // Of groups, what turned out to be enough. Nothing: as at first.
+  std::vector<uint64_t> table_slots;
+  uint32_t partitions = 0;
+  RunReport report;  // rows, tiles, bytes
 };
 
 class CudaBackend : public GpuBackend {

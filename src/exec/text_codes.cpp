@@ -27,6 +27,24 @@ bool is_listed(const ColumnChunkInfo& chunk) {
   return false;
 }
 
+// Entries of lists that would have to be put in order. Lists that chunks have in common count once.
+uint64_t count_entries(const ColumnInfo& column) {
+  uint64_t sum = 0;
+  uint64_t most = 0;
+  for (const ColumnChunkInfo& chunk : column.chunks) {
+    // Behind the rows, strings themselves, come numbers and then the list.
+    const auto is_text = [](const NodePlace& node) {
+      return node.type == Physical::kBytes && !(node.codec != nullptr && node.codec->holds_nulls());
+    };
+    const auto rows = std::find_if(chunk.nodes.begin(), chunk.nodes.end(), is_text);
+    const auto list = rows == chunk.nodes.end() ? rows : std::find_if(rows + 1, chunk.nodes.end(), is_text);
+    if (list == chunk.nodes.end()) continue;
+    sum += list->count;
+    most = std::max(most, list->count);
+  }
+  return column.has_dictionary ? most : sum;
+}
+
 class CodesBuilder {
  public:
   void add(const File& file, uint32_t field) {
@@ -130,10 +148,13 @@ class CodesCache {
 }  // namespace
 
 std::shared_ptr<const TextCodes> text_codes_of(const std::vector<std::shared_ptr<const File>>& files, uint32_t field) {
+  uint64_t entries = 0;
   for (const auto& file : files) {
-    const std::vector<ColumnChunkInfo>& chunks = file->column(field).chunks;
-    if (!std::all_of(chunks.begin(), chunks.end(), is_listed)) return nullptr;
+    const ColumnInfo& column = file->column(field);
+    if (!std::all_of(column.chunks.begin(), column.chunks.end(), is_listed)) return nullptr;
+    entries += count_entries(column);
   }
+  if (entries > kMostListedTexts) return nullptr;
   static CodesCache cache;
   if (auto known = cache.find(files, field)) return known;
   CodesBuilder builder;

@@ -22,10 +22,9 @@ class StringsReader final : public Reader {
     const bool fits = fit(tile);
     out.check_room(std::accumulate(lengths.begin(), lengths.end(), uint64_t{0}));
     int64_t at = out.offsets.back();
-    for (const uint32_t length : lengths) {
-      at += length;
-      out.offsets.push_back(at);
-    }
+    const size_t first = out.offsets.size();
+    out.offsets.resize(first + lengths.size());
+    for (size_t row = 0; row < lengths.size(); ++row) out.offsets[first + row] = at += lengths[row];
     if (!fits) return;
     bytes_->decode_tile(tile, lengths, out.bytes);
     mark_corrupt(bytes_->corrupt());

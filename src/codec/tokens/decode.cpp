@@ -13,7 +13,7 @@ namespace basalt {
 
 namespace {
 
-constexpr size_t kShort = 16;
+constexpr size_t kShort = 32;
 static_assert(kShort <= Buffer::kSlack);
 
 class TokensReader final : public BytesReader {

@@ -1,6 +1,9 @@
 // Loading machine code through the runtime's library interface, so that libcuda is never linked.
 #include "cuda/runtime/modules.h"
 
+#include <future>
+#include <utility>
+
 #include "cuda/runtime/prelude.h"
 
 namespace basalt::cuda {
@@ -23,7 +26,25 @@ const LoadedKernel& Modules::get(const std::string& source, const char* name, bo
   if (found != kernels_.end()) return found->second;
   if (nvrtc_ == nullptr) throw Error(ErrorCode::kDevice, reason_);
 
-  const CompiledKernel compiled = nvrtc_->compile(source, kPreludeHeaders, kPreludeHeaderCount, major_, minor_, true);
+  if (fresh != nullptr) *fresh = true;
+  return add(source, name, compile(source));
+}
+
+void Modules::prepare(const std::vector<std::string>& sources, const char* name) {
+  if (nvrtc_ == nullptr) return;  // get() says so
+  std::vector<std::pair<std::string, std::future<CompiledKernel>>> missing;
+  for (const std::string& source : sources) {
+    if (kernels_.contains(source)) continue;
+    missing.emplace_back(source, std::async(std::launch::async, [&] { return compile(source); }));
+  }
+  for (auto& [source, compiled] : missing) add(source, name, compiled.get());
+}
+
+CompiledKernel Modules::compile(const std::string& source) const {
+  return nvrtc_->compile(source, kPreludeHeaders, kPreludeHeaderCount, major_, minor_, true);
+}
+
+const LoadedKernel& Modules::add(const std::string& source, const char* name, const CompiledKernel& compiled) {
   LoadedKernel loaded;
   loaded.compile_ms = compiled.compile_ms;
   check(cudaLibraryLoadData(&loaded.library, compiled.cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
@@ -43,7 +64,6 @@ const LoadedKernel& Modules::get(const std::string& source, const char* name, bo
     cudaLibraryUnload(loaded.library);
     throw;
   }
-  if (fresh != nullptr) *fresh = true;
   return kernels_.emplace(source, loaded).first->second;
 }
 

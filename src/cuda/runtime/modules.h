@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "cuda/runtime/nvrtc.h"
 #include "cuda/runtime/resources.h"
@@ -30,12 +31,17 @@ class Modules {
 
   // Throws Error(kDevice) if NVRTC is missing or the source does not compile. `fresh` says whether this call loaded it.
   const LoadedKernel& get(const std::string& source, const char* name, bool* fresh = nullptr);
+  // Compiles those of the sources that are not known yet at the same time, each on a thread of its own.
+  void prepare(const std::vector<std::string>& sources, const char* name);
 
   // Empty: run-time compilation is not available, for the reason given.
   std::string nvrtc_version() const { return nvrtc_ == nullptr ? std::string() : nvrtc_->version(); }
   const std::string& nvrtc_reason() const { return reason_; }
 
  private:
+  CompiledKernel compile(const std::string& source) const;
+  const LoadedKernel& add(const std::string& source, const char* name, const CompiledKernel& compiled);
+
   int device_ = 0;
   int major_ = 0;
   int minor_ = 0;
