@@ -397,7 +397,7 @@ void StatementRun::make_kernel() {
   plan_once();
   plan_ = own_plan_.get();
   bool fresh = false;
-  kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
+  kernel_ = &backend_.statement_kernel(plan_->source, fresh);
   if (fresh) report_.compile_ms = kernel_->compile_ms;
 }
 
@@ -483,12 +483,13 @@ void StatementRun::remember(const std::string& key) {
   statement->report.rows = report_.rows;
   statement->report.tiles = report_.tiles;
   statement->report.encoded_bytes_read = report_.encoded_bytes_read;
-  if (backend_.statements_.size() >= kMostStatements) {
+  // Another thread may have run the same one while its kernel was compiled.
+  if (!backend_.statements_.contains(key)) backend_.statement_order_.push_back(key);
+  backend_.statements_[key] = std::move(statement);
+  if (backend_.statements_.size() > kMostStatements) {
     backend_.statements_.erase(backend_.statement_order_.front());
     backend_.statement_order_.pop_front();
   }
-  backend_.statements_[key] = std::move(statement);
-  backend_.statement_order_.push_back(key);
 }
 
 std::vector<Value> StatementRun::run_resident(Statement& statement) {
