@@ -154,15 +154,17 @@ class RunGroups {
     // Before lane 0 comes the last lane of the rows before.
     const Key before = shuffle(is_last ? last_key_ : key, (lane + kLanes - 1) % kLanes);
     const uint32_t heads = ballot(key != before);
-    const Row carried = last_.moved([&](auto word) { return shuffle(word, kLanes - 1); });
-    if (lane == 0 && (heads & 1) == 0) row.merge(carried);
-    const uint32_t start = highest_bit((heads & (kWholeWarp >> (kLanes - 1 - lane))) | 1);
+    if ((heads & 1) == 0) {
+      const Row open = last_.moved([&](auto word) { return shuffle(word, kLanes - 1); });
+      if (lane == 0) row.merge(open);
+    }
+    uint32_t joined = ~heads & ~1u;  // lanes whose run has begun `distance` lanes below, or before
 #pragma unroll kStepsUnrolled
     for (uint32_t distance = 1; distance < kLanes; distance *= 2) {
-      const bool joins = lane - start >= distance;
-      if (!any_lane(joins)) break;
+      if (joined == 0) break;
       const Row other = row.moved([&](auto word) { return shuffle_up(word, distance); });
-      if (joins) row.merge(other);
+      if ((joined >> lane & 1) != 0) row.merge(other);
+      joined &= joined << distance;
     }
     // A run ends in front of a head; the last lane speaks for the run that was open before these rows.
     const bool ends = ((heads >> 1 | heads << (kLanes - 1)) >> lane & 1) != 0;
@@ -196,13 +198,16 @@ class RunGroups {
   static constexpr uint32_t kStepsUnrolled = Kinds::kCount <= 4 ? 5 : 1;
 
   __device__ __forceinline__ bool counts(Key key, const Row& row) const {
-    return row.rows() != 0 && (p_.partition_mask == 0 || in_partition(p_, static_cast<uint64_t>(key)));
+    bool counts = row.rows() != 0;
+    if (p_.partition_mask != 0) counts = counts && in_partition(p_, static_cast<uint64_t>(key));
+    return counts;
   }
 
   // Runs that end, one for each lane that says so.
   __device__ __forceinline__ void put_ended(bool ends, Key key, const Row& row) {
     const uint32_t lane = lane_id();
-    uint32_t ended = ballot(ends && counts(key, row));
+    const bool counted = counts(key, row);  // by all lanes, without a branch
+    uint32_t ended = ballot(ends && counted);
     if (before_first_ && ended != 0) {
       const uint32_t first = ended >> (kLanes - 1) != 0 ? kLanes - 1 : lowest_bit(ended);
       if (lane == first) {
