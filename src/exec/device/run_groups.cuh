@@ -176,7 +176,7 @@ class RunGroups {
   // Behind the last rows of a tile. The lanes of its first and its last run look for their places at the same time,
   // unless one lane has both.
   __device__ __forceinline__ void end() {
-    bool has_last = lane_id() == kLanes - 1 && counts(last_key_, last_);
+    bool has_last = (counted(lane_id() == kLanes - 1, last_key_, last_) >> lane_id() & 1) != 0;
 #pragma unroll 1
     while (any_lane(has_first_ || has_last)) {
       const bool first = has_first_;
@@ -197,17 +197,17 @@ class RunGroups {
   // Of many words the steps by which rows come together are a loop: straight code would take seconds to compile.
   static constexpr uint32_t kStepsUnrolled = Kinds::kCount <= 4 ? 5 : 1;
 
-  __device__ __forceinline__ bool counts(Key key, const Row& row) const {
-    bool counts = row.rows() != 0;
-    if (p_.partition_mask != 0) counts = counts && in_partition(p_, static_cast<uint64_t>(key));
-    return counts;
+  // Runs of which rows count, of the partition that this launch takes.
+  __device__ __forceinline__ uint32_t counted(bool is_run, Key key, const Row& row) const {
+    uint32_t runs = ballot(is_run && row.rows() != 0);
+    if (p_.partition_mask != 0) runs &= ballot(in_partition(p_, static_cast<uint64_t>(key)));
+    return runs;
   }
 
   // Runs that end, one for each lane that says so.
   __device__ __forceinline__ void put_ended(bool ends, Key key, const Row& row) {
     const uint32_t lane = lane_id();
-    const bool counted = counts(key, row);  // by all lanes, without a branch
-    uint32_t ended = ballot(ends && counted);
+    uint32_t ended = counted(ends, key, row);
     if (before_first_ && ended != 0) {
       const uint32_t first = ended >> (kLanes - 1) != 0 ? kLanes - 1 : lowest_bit(ended);
       if (lane == first) {
