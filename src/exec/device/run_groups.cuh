@@ -146,10 +146,10 @@ class RunGroups {
     const uint32_t lane = lane_id();
     const bool is_last = lane == kLanes - 1;
     if (!is_whole_) {
+      // Lanes without a row go on with the run before them. A way out of here would cost whole tiles six moves a step.
       const uint32_t here = ballot(present);
-      if (here == 0) return;
-      const uint32_t last = highest_bit(here);
-      key = shuffle(key, lane < last ? lane : last);
+      const uint32_t last = here == 0 ? kLanes - 1 : highest_bit(here);
+      key = shuffle(here == 0 ? last_key_ : key, present ? lane : last);
     }
     // Before lane 0 comes the last lane of the rows before.
     const Key before = shuffle(is_last ? last_key_ : key, (lane + kLanes - 1) % kLanes);
@@ -168,9 +168,11 @@ class RunGroups {
     }
     // A run ends in front of a head; the last lane speaks for the run that was open before these rows.
     const bool ends = ((heads >> 1 | heads << (kLanes - 1)) >> lane & 1) != 0;
-    put_ended(ends, is_last ? last_key_ : key, Row::either(is_last, last_, row));
+    const Key ended_key = is_last ? last_key_ : key;
+    const Row ended = Row::either(is_last, last_, row);
     last_key_ = key;
     last_ = row;
+    put_ended(ends, ended_key, ended);
   }
 
   // Behind the last rows of a tile. The lanes of its first and its last run look for their places at the same time,
@@ -230,9 +232,10 @@ class RunGroups {
     } else {
       next_ += count;
     }
-    if ((ended >> lane & 1) == 0) return;
-    p_.runs.keys[place] = key;
-    store_state(p_.runs.states + static_cast<uint64_t>(place) * Kinds::kCount, row);
+    if ((ended >> lane & 1) != 0) {
+      p_.runs.keys[place] = key;
+      store_state(p_.runs.states + static_cast<uint64_t>(place) * Kinds::kCount, row);
+    }
   }
 
   // Places for the next runs, of this warp alone; where there is no room, a window behind the last that nobody reads.
