@@ -181,6 +181,7 @@ class StatementRun {
   void start_kernel(const device::Parameters& parameters);
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
                      double* tile_sums, Event& begin, Event& end);
+  void plan_once();
   void make_kernel();
   std::vector<Value> run_cold(const std::string& key);
   std::vector<Value> run_resident(Statement& statement);
