@@ -16,7 +16,8 @@ namespace {
 
 constexpr uint64_t kChunks = 256;
 constexpr uint64_t kRows = kChunks * kMaxChunkRows;
-constexpr uint64_t kWantedGroups = 10;  // that leave the device, unless there are few: others are found, but not asked for
+constexpr uint64_t kWantedGroups =
+    10;  // that leave the device, unless there are few: others are found, but not asked for
 
 uint64_t scattered(uint64_t i) {
   i = (i ^ i >> 30) * 0xBF58476D1CE4E5B9ull;

@@ -500,10 +500,6 @@ std::vector<Value> StatementRun::run_resident(Statement& statement) {
   report_.encoded_bytes_read = statement.report.encoded_bytes_read;
   check_cancelled();
   limit_ = backend_.memory_limit(options_);
-  if (table_slots_.empty()) {
-    table_slots_ = statement.table_slots;
-    partitions_ = statement.partitions;
-  }
   take_group_memory();
   rows_.budget = limit_ / 2;
   clear_groups();

@@ -53,7 +53,7 @@ std::optional<StageRows> CudaBackend::later_stage(const Pipeline& stage, const D
                                                   const RunOptions& options, RunReport& report) {
   std::vector<device::ArrayShape> shapes;
   for (const DeviceColumn& column : input.columns) shapes.push_back(shape_of(column, input.rows));
-  device::DevicePipeline device = device::plan_stage(device::to_device(stage, shapes, input.rows));
+  device::DevicePipeline device = *stages_.get(stage, shapes, input.rows);
   if (!device.reason.empty()) return std::nullopt;
   StatementTexts texts;
   if (!device.texts.empty()) {

@@ -99,6 +99,8 @@ class StatementRun {
   };
   std::vector<int32_t> find_magnitudes();
   std::vector<uint64_t> first_table_slots() const;
+  size_t tables_key() const;
+  void keep_tables();
   // Which of the tables.
   struct TableTooSmall {
     std::vector<bool> tables;

@@ -252,9 +252,9 @@ void Generator::write_aggregate(size_t index, StepText& text) {
 }
 
 // Little survives most filters, and then picking the survivors costs less than reading all rows. The same text serves
-// both.
-std::string Generator::row_loops(const Needs& needs, const std::string& row_text) {
-  const bool unrolled = takes_unrolled(needs, static_cast<size_t>(std::ranges::count(row_text, '\n')));
+// both. `few`: no more than few rows get here.
+std::string Generator::row_loops(const Needs& needs, const std::string& row_text, bool few) {
+  const bool unrolled = !few && takes_unrolled(needs, static_cast<size_t>(std::ranges::count(row_text, '\n')));
   const bool picked = pipeline_.has_filter || !unrolled;
   std::string out;
   if (picked) {
