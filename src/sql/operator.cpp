@@ -388,7 +388,11 @@ bool begins_query(const LogicalOperator& node) {
     case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
     case LogicalOperatorType::LOGICAL_DELIM_JOIN:
     case LogicalOperatorType::LOGICAL_ANY_JOIN:
-    case LogicalOperatorType::LOGICAL_CROSS_PRODUCT: return true;
+    case LogicalOperatorType::LOGICAL_CROSS_PRODUCT:
+    case LogicalOperatorType::LOGICAL_MATERIALIZED_CTE:
+    case LogicalOperatorType::LOGICAL_UNION:
+    case LogicalOperatorType::LOGICAL_EXCEPT:
+    case LogicalOperatorType::LOGICAL_INTERSECT: return true;
     default: return false;
   }
 }

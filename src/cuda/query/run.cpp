@@ -382,16 +382,23 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
   check_cancelled();
 }
 
-void StatementRun::make_kernel() {
+// Once for all partitions.
+void StatementRun::plan_once() {
+  if (own_plan_ != nullptr) return;
+  report_.compile_ms = 0;
   const std::vector<int32_t> magnitudes = find_magnitudes();
   const bool planned = device_.plan != nullptr && magnitudes.empty() && array_fits(*device_.plan, limit_);
   own_plan_ = planned ? device_.plan
                       : std::make_shared<device::KernelPlan>(
                             device::plan_kernel(device_, magnitudes, std::min(device::kMostArrayBytes, limit_ / 2)));
+}
+
+void StatementRun::make_kernel() {
+  plan_once();
   plan_ = own_plan_.get();
   bool fresh = false;
   kernel_ = &backend_.statement_kernel(plan_->source, fresh);
-  report_.compile_ms = fresh ? kernel_->compile_ms : 0;
+  if (fresh) report_.compile_ms = kernel_->compile_ms;
 }
 
 std::vector<Value> StatementRun::run_cold(const std::string& key) {
@@ -493,10 +500,6 @@ std::vector<Value> StatementRun::run_resident(Statement& statement) {
   report_.encoded_bytes_read = statement.report.encoded_bytes_read;
   check_cancelled();
   limit_ = backend_.memory_limit(options_);
-  if (table_slots_.empty()) {
-    table_slots_ = statement.table_slots;
-    partitions_ = statement.partitions;
-  }
   take_group_memory();
   rows_.budget = limit_ / 2;
   clear_groups();

@@ -99,6 +99,8 @@ class StatementRun {
   };
   std::vector<int32_t> find_magnitudes();
   std::vector<uint64_t> first_table_slots() const;
+  size_t tables_key() const;
+  void keep_tables();
   // Which of the tables.
   struct TableTooSmall {
     std::vector<bool> tables;
@@ -181,6 +183,7 @@ class StatementRun {
   void start_kernel(const device::Parameters& parameters);
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
                      double* tile_sums, Event& begin, Event& end);
+  void plan_once();
   void make_kernel();
   std::vector<Value> run_cold(const std::string& key);
   std::vector<Value> run_resident(Statement& statement);
