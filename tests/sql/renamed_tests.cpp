@@ -73,6 +73,8 @@ std::vector<std::string> plans_of(const Names& names) {
   Session(session_options(Device::kCpu)).convert(with_names(kTable, names), path);
   duckdb::DuckDB database(nullptr);
   register_basalt(*database.instance);
+  duckdb::Connection connection(database);
+  connection.Query("SET basalt_lowering = false");
   const auto plans = duckdb::make_shared_ptr<LoweredPlans>();
   duckdb::OptimizerExtension extension;
   extension.optimizer_info = plans;
@@ -82,8 +84,6 @@ std::vector<std::string> plans_of(const Names& names) {
     found.queries.push_back(sql::lower_query(input.context, *plan)->query);
   };
   duckdb::OptimizerExtension::Register(duckdb::DBConfig::GetConfig(*database.instance), std::move(extension));
-  duckdb::Connection connection(database);
-  connection.Query("SET basalt_lowering = false");
   Names in_statements = names;
   in_statements["t"] = "'" + path + "'";
   std::vector<std::string> out;
