@@ -37,24 +37,31 @@ Bytes load_bytes(const uint8_t* at) {
   return bytes;
 }
 
+bool any(Bytes bytes) {
+  uint64_t halves[2];
+  std::memcpy(halves, &bytes, sizeof(halves));
+  return (halves[0] | halves[1]) != 0;
+}
+
 // Not zero where one of the 16 bytes from `at` on cannot follow those before it, of which three are read. That the last
 // character is whole shows in the bytes behind it.
 Bytes faults_at(const uint8_t* at) {
   const Bytes byte = load_bytes(at);
   const Bytes before = load_bytes(at - 1);
-  const auto expected = (before >= 0xC0) | (load_bytes(at - 2) >= 0xE0) | (load_bytes(at - kLongestBefore) >= 0xF0);
+  const Bytes first = load_bytes(at - kLongestBefore);
   const auto continues = (byte & 0xC0) == 0x80;
-  auto faults = (expected ^ continues) | (byte == 0xC0) | (byte == 0xC1) | (byte >= 0xF5);
+  const auto follows = before >= 0xC0;
+  const auto overlong = (byte & 0xFE) == 0xC0;
+  // Most alphabets need no more than two bytes.
+  if (!any(reinterpret_cast<Bytes>((byte >= 0xE0) | (first >= 0xE0)))) {
+    return reinterpret_cast<Bytes>((follows ^ continues) | overlong);
+  }
+  const auto expected = follows | (load_bytes(at - 2) >= 0xE0) | (first >= 0xF0);
+  auto faults = (expected ^ continues) | overlong | (byte >= 0xF5);
   // Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
   faults |= ((before == 0xE0) & (byte < 0xA0)) | ((before == 0xED) & (byte >= 0xA0));
   faults |= ((before == 0xF0) & (byte < 0x90)) | ((before == 0xF4) & (byte >= 0x90));
   return reinterpret_cast<Bytes>(faults);
-}
-
-bool any(Bytes bytes) {
-  uint64_t halves[2];
-  std::memcpy(halves, &bytes, sizeof(halves));
-  return (halves[0] | halves[1]) != 0;
 }
 
 // Whether up to 16 bytes are sound behind the `before` bytes in front of them; of fewer, the text's end as well.

@@ -32,13 +32,8 @@ uint64_t count_entries(const ColumnInfo& column) {
   uint64_t sum = 0;
   uint64_t most = 0;
   for (const ColumnChunkInfo& chunk : column.chunks) {
-    // Behind the rows, strings themselves, come numbers and then the list.
-    const auto is_text = [](const NodePlace& node) {
-      return node.type == Physical::kBytes && !(node.codec != nullptr && node.codec->holds_nulls());
-    };
-    const auto rows = std::find_if(chunk.nodes.begin(), chunk.nodes.end(), is_text);
-    const auto list = rows == chunk.nodes.end() ? rows : std::find_if(rows + 1, chunk.nodes.end(), is_text);
-    if (list == chunk.nodes.end()) continue;
+    const NodePlace* list = texts_node_of(chunk);
+    if (list == nullptr) continue;
     sum += list->count;
     most = std::max(most, list->count);
   }
@@ -146,6 +141,17 @@ class CodesCache {
 };
 
 }  // namespace
+
+const NodePlace* texts_node_of(const ColumnChunkInfo& chunk) {
+  bool in_list = false;
+  for (const NodePlace& node : chunk.nodes) {
+    if (node.codec == nullptr) return nullptr;
+    if (node.type != Physical::kBytes || node.codec->holds_nulls()) continue;
+    if (in_list || !node.codec->holds_entries()) return &node;
+    in_list = true;
+  }
+  return nullptr;
+}
 
 std::shared_ptr<const TextCodes> text_codes_of(const std::vector<std::shared_ptr<const File>>& files, uint32_t field) {
   uint64_t entries = 0;

@@ -16,6 +16,10 @@ struct TextCodes {
   std::vector<std::vector<std::vector<uint32_t>>> chunks;  // by file and chunk: the code of each of its list's entries
 };
 
+// The node of a chunk that holds strings themselves: its rows, or the entries of their list. Looks at metadata; nullptr
+// if there is none.
+const NodePlace* texts_node_of(const ColumnChunkInfo& chunk);
+
 // More take a backend less time to tell apart than this host to put in order.
 constexpr uint64_t kMostListedTexts = 1 << 18;
 

@@ -9,16 +9,24 @@
 #include "duckdb/planner/expression/list.hpp"
 #include "duckdb/planner/operator/logical_aggregate.hpp"
 #include "duckdb/planner/operator/logical_any_join.hpp"
+#include "duckdb/planner/operator/logical_column_data_get.hpp"
 #include "duckdb/planner/operator/logical_comparison_join.hpp"
+#include "duckdb/planner/operator/logical_cteref.hpp"
 #include "duckdb/planner/operator/logical_delim_get.hpp"
 #include "duckdb/planner/operator/logical_distinct.hpp"
+#include "duckdb/planner/operator/logical_dummy_scan.hpp"
+#include "duckdb/planner/operator/logical_empty_result.hpp"
+#include "duckdb/planner/operator/logical_expression_get.hpp"
 #include "duckdb/planner/operator/logical_filter.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
 #include "duckdb/planner/operator/logical_limit.hpp"
+#include "duckdb/planner/operator/logical_materialized_cte.hpp"
 #include "duckdb/planner/operator/logical_order.hpp"
 #include "duckdb/planner/operator/logical_projection.hpp"
+#include "duckdb/planner/operator/logical_set_operation.hpp"
 #include "duckdb/planner/operator/logical_top_n.hpp"
 #include "sql/lower_aggregate.h"
+#include "sql/lowering.h"
 #include "sql/query_lowering.h"
 #include "sql/state.h"
 #include "sql/types.h"
@@ -91,6 +99,8 @@ std::string operator_text(const LogicalOperator& node) {
     case LogicalOperatorType::LOGICAL_CROSS_PRODUCT: return "JOIN";
     case LogicalOperatorType::LOGICAL_WINDOW: return "a window function";
     case LogicalOperatorType::LOGICAL_UNION: return "UNION";
+    case LogicalOperatorType::LOGICAL_EXCEPT: return "EXCEPT";
+    case LogicalOperatorType::LOGICAL_INTERSECT: return "INTERSECT";
     default: return node.GetName();
   }
 }
@@ -121,8 +131,33 @@ QueryNode node_over(QueryOp op, QueryNode input) {
   return node;
 }
 
-QueryLowering::QueryLowering(duckdb::ClientContext& context)
-    : context_(context), rules_(SessionRules::of(context)), whole_plans_(flag_setting(context, "basalt_strict")) {}
+QueryNode reference_to_shared(const std::shared_ptr<const QueryNode>& shared) {
+  QueryNode node;
+  node.op = QueryOp::kShared;
+  node.output = shared->output;
+  node.shared = shared;
+  return node;
+}
+
+namespace {
+
+Expr parameter_literal(const duckdb::Expression& expression, const std::vector<ShapeLiteral>& parameters) {
+  const auto& parameter = expression.Cast<duckdb::BoundParameterExpression>();
+  if (parameters.empty()) throw NotLowered("a parameter");
+  const size_t number = std::stoul(parameter.identifier);
+  const auto value = value_of(parameters.at(number - 1), parameter.return_type);
+  if (!value) throw NotLowered("a parameter of type " + parameter.return_type.ToString());
+  return literal(*value, parameter.return_type);
+}
+
+}  // namespace
+
+QueryLowering::QueryLowering(duckdb::ClientContext& context, const std::vector<ShapeLiteral>& parameters)
+    : context_(context), rules_(SessionRules::of(context)), whole_plans_(flag_setting(context, "basalt_strict")) {
+  rules_.parameter = [&parameters](const duckdb::Expression& expression) {
+    return parameter_literal(expression, parameters);
+  };
+}
 
 std::shared_ptr<const LoweredQuery> QueryLowering::run(LogicalOperator& root) {
   root.ResolveOperatorTypes();
@@ -166,6 +201,15 @@ QueryNode QueryLowering::lower(LogicalOperator& node) {
     case LogicalOperatorType::LOGICAL_DELIM_GET: return delim_get(node.Cast<duckdb::LogicalDelimGet>());
     case LogicalOperatorType::LOGICAL_ANY_JOIN: return any_join(node.Cast<duckdb::LogicalAnyJoin>());
     case LogicalOperatorType::LOGICAL_CROSS_PRODUCT: return cross_product(node);
+    case LogicalOperatorType::LOGICAL_CHUNK_GET: return constants(node.Cast<duckdb::LogicalColumnDataGet>());
+    case LogicalOperatorType::LOGICAL_DUMMY_SCAN: return constants(node.Cast<duckdb::LogicalDummyScan>());
+    case LogicalOperatorType::LOGICAL_EMPTY_RESULT: return constants(node.Cast<duckdb::LogicalEmptyResult>());
+    case LogicalOperatorType::LOGICAL_EXPRESSION_GET: return constants(node.Cast<duckdb::LogicalExpressionGet>());
+    case LogicalOperatorType::LOGICAL_MATERIALIZED_CTE: return cte(node.Cast<duckdb::LogicalMaterializedCTE>());
+    case LogicalOperatorType::LOGICAL_CTE_REF: return cte_reference(node.Cast<duckdb::LogicalCTERef>());
+    case LogicalOperatorType::LOGICAL_UNION:
+    case LogicalOperatorType::LOGICAL_EXCEPT:
+    case LogicalOperatorType::LOGICAL_INTERSECT: return set_operation(node.Cast<duckdb::LogicalSetOperation>());
     default: throw NotLowered(operator_text(node));
   }
 }
@@ -213,6 +257,14 @@ QueryNode QueryLowering::with_columns_of(LogicalOperator& node, QueryNode input)
   projection.exprs = std::move(exprs);
   projection.output = std::move(output);
   return projection;
+}
+
+QueryNode QueryLowering::lower_apart(LogicalOperator& node) {
+  Scope outer = std::exchange(scope_, {});
+  QueryNode lowered = lower(node);
+  lowered = with_columns_of(node, std::move(lowered));
+  scope_ = std::move(outer);
+  return lowered;
 }
 
 QueryNode QueryLowering::filter(LogicalOperator& node) {
@@ -275,16 +327,6 @@ QueryNode QueryLowering::aggregate(duckdb::LogicalAggregate& node, QueryNode inp
   }
   for (size_t i = 0; i < node.groups.size(); ++i) bind(node.group_index, i, i);
   for (size_t i = 0; i < node.expressions.size(); ++i) bind(node.aggregate_index, i, node.groups.size() + i);
-  return groups;
-}
-
-QueryNode QueryLowering::distinct(duckdb::LogicalDistinct& node) {
-  if (node.distinct_type != duckdb::DistinctType::DISTINCT || node.order_by) throw NotLowered("DISTINCT ON");
-  QueryNode input = lower(*node.children.at(0));
-  input = with_columns_of(*node.children[0], std::move(input));
-  QueryNode groups = node_over(QueryOp::kAggregate, std::move(input));
-  for (size_t i = 0; i < groups.output.size(); ++i) groups.keys.push_back(reference_to(groups, i));
-  result_->words.push_back("DISTINCT");
   return groups;
 }
 
@@ -370,8 +412,9 @@ bool LoweredQuery::is_totals() const {
   });
 }
 
-std::shared_ptr<const LoweredQuery> lower_query(duckdb::ClientContext& context, LogicalOperator& root) {
-  return QueryLowering(context).run(root);
+std::shared_ptr<const LoweredQuery> lower_query(duckdb::ClientContext& context, LogicalOperator& root,
+                                                const std::vector<ShapeLiteral>& parameters) {
+  return QueryLowering(context, parameters).run(root);
 }
 
 std::string describe_files(const std::vector<std::string>& paths) {

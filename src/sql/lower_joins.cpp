@@ -61,14 +61,6 @@ const duckdb::LogicalColumnDataGet* list_of_values(const duckdb::LogicalComparis
   return is_plain ? &get : nullptr;
 }
 
-QueryNode reference_to_shared(const std::shared_ptr<const QueryNode>& shared) {
-  QueryNode node;
-  node.op = QueryOp::kShared;
-  node.output = shared->output;
-  node.shared = shared;
-  return node;
-}
-
 }  // namespace
 
 void QueryLowering::require_whole_plans(const LogicalOperator& node) const {
@@ -181,6 +173,7 @@ QueryNode QueryLowering::joined(JoinKind kind, Side first, Side second) {
   node.join = kind;
   node.output = first.node.output;
   node.output.insert(node.output.end(), second.node.output.begin(), second.node.output.end());
+  for (Field& field : node.output) field.nullable = true;
   for (auto& [binding, place] : first.scope) scope_[binding] = place;
   for (auto& [binding, place] : second.scope) {
     scope_[binding] = {place.place + first.node.output.size(), place.reason};

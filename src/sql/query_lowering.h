@@ -14,13 +14,20 @@ class BoundLimitNode;
 struct BoundOrderByNode;
 class LogicalAggregate;
 class LogicalAnyJoin;
+class LogicalCTERef;
+class LogicalColumnDataGet;
 class LogicalComparisonJoin;
 class LogicalDelimGet;
 class LogicalDistinct;
+class LogicalDummyScan;
+class LogicalEmptyResult;
+class LogicalExpressionGet;
 class LogicalGet;
 class LogicalJoin;
 class LogicalLimit;
+class LogicalMaterializedCTE;
 class LogicalProjection;
+class LogicalSetOperation;
 struct MultiFileBindData;
 }  // namespace duckdb
 
@@ -37,9 +44,13 @@ Field result_field(const std::string& name, const duckdb::LogicalType& type, Phy
 // A node over one input, with its columns.
 QueryNode node_over(QueryOp op, QueryNode input);
 
+// What `shared` gives, computed once for all who refer to it.
+QueryNode reference_to_shared(const std::shared_ptr<const QueryNode>& shared);
+
 class QueryLowering {
  public:
-  explicit QueryLowering(duckdb::ClientContext& context);
+  // `parameters`: what $1, $2, … stand for, as long as this lives.
+  QueryLowering(duckdb::ClientContext& context, const std::vector<ShapeLiteral>& parameters);
 
   std::shared_ptr<const LoweredQuery> run(duckdb::LogicalOperator& root);
 
@@ -61,12 +72,13 @@ class QueryLowering {
   Expr lower_over(const duckdb::Expression& expression, const QueryNode& input) const;
   void bind(duckdb::idx_t table, duckdb::idx_t column, size_t place, std::string reason = {});
   QueryNode with_columns_of(LogicalOperator& node, QueryNode input);
+  // An operator that does not see the columns in sight here, with the columns that it gives.
+  QueryNode lower_apart(LogicalOperator& node);
 
   // Operators over one input: lower.cpp
   QueryNode filter(LogicalOperator& node);
   QueryNode project(duckdb::LogicalProjection& node);
   QueryNode aggregate(duckdb::LogicalAggregate& node, QueryNode input);
-  QueryNode distinct(duckdb::LogicalDistinct& node);
   QueryNode sort(const duckdb::vector<duckdb::BoundOrderByNode>& orders, QueryNode input);
   QueryNode limit(duckdb::LogicalLimit& node);
   // Scans of files: lower_scan.cpp
@@ -94,6 +106,17 @@ class QueryLowering {
   void leave_columns(const duckdb::LogicalJoin& join, QueryNode& node);
   void require_whole_plans(const LogicalOperator& node) const;
 
+  // Whole tables: lower_tables.cpp
+  QueryNode constants(duckdb::LogicalColumnDataGet& get);
+  QueryNode constants(duckdb::LogicalDummyScan& scan);
+  QueryNode constants(duckdb::LogicalEmptyResult& empty);
+  QueryNode constants(duckdb::LogicalExpressionGet& get);
+  QueryNode cte(duckdb::LogicalMaterializedCTE& node);
+  QueryNode cte_reference(duckdb::LogicalCTERef& reference);
+  QueryNode set_operation(duckdb::LogicalSetOperation& node);
+  QueryNode distinct(duckdb::LogicalDistinct& node);
+  QueryNode distinct_on(duckdb::LogicalDistinct& node);
+
   // Words
   void add_filter_text(const std::string& text);
   void add_word(const std::string& word);
@@ -104,6 +127,7 @@ class QueryLowering {
   bool whole_plans_;  // joins and what belongs to them are taken: nothing else may run the statement
   std::shared_ptr<LoweredQuery> result_ = std::make_shared<LoweredQuery>();
   Scope scope_;
+  std::map<duckdb::idx_t, std::shared_ptr<const QueryNode>> ctes_;
   std::vector<std::shared_ptr<const QueryNode>> delims_;  // what a DELIM_GET stands for, the innermost last
 };
 

@@ -83,9 +83,11 @@ class RunMemory {
   std::vector<uint64_t> states_;
 };
 
-// A launch of one block of two warps over all tiles; `give` adds what a row gives that counts.
+// A launch of one block of two warps over all tiles; `give` adds what a row gives that counts. `leaves_out`: steps of
+// which no row does.
 template <typename Groups, typename Counts, typename Give>
-void launch(const device::Parameters& p, const std::vector<GroupRow>& rows, const Counts& counts, const Give& give) {
+void launch(const device::Parameters& p, const std::vector<GroupRow>& rows, const Counts& counts, const Give& give,
+            bool leaves_out = false) {
   EmulatedBlock::run(2 * kLanes, [&] {
     Groups groups(p, nullptr, nullptr);
     for (size_t tile = threadIdx.x / kLanes; tile * kTileRows < rows.size(); tile += 2) {
@@ -98,7 +100,9 @@ void launch(const device::Parameters& p, const std::vector<GroupRow>& rows, cons
         const size_t i = tile * kTileRows + k * kLanes + threadIdx.x % kLanes;
         const bool present = i < rows.size();
         typename Groups::Row group;
-        if (present && counts(i)) give(group, i);
+        const bool live = present && counts(i);
+        if (leaves_out && !device::any_lane(live)) continue;
+        if (live) give(group, i);
         groups.take(static_cast<typename Groups::Key>(present ? rows[i].key : 77), group, present);
       }
       groups.end();
@@ -119,10 +123,13 @@ template <typename Key>
 void expect_groups(const std::vector<GroupRow>& rows, const std::function<bool(size_t)>& counts,
                    const std::string& what) {
   using Groups = device::RunGroups<Key, AllWords>;
-  RunMemory memory(256, 250, kAllWords);
-  launch<Groups>(memory.parameters(), rows, counts, [&](auto& group, size_t i) { give(group, rows[i]); });
-  EXPECT_EQ(memory.groups(), expected_of(rows, counts)) << what;
-  EXPECT_EQ(memory.full, (std::array<uint32_t, 2>{})) << what;
+  for (const bool leaves_out : {false, true}) {
+    RunMemory memory(256, 250, kAllWords);
+    launch<Groups>(
+        memory.parameters(), rows, counts, [&](auto& group, size_t i) { give(group, rows[i]); }, leaves_out);
+    EXPECT_EQ(memory.groups(), expected_of(rows, counts)) << what;
+    EXPECT_EQ(memory.full, (std::array<uint32_t, 2>{})) << what;
+  }
 }
 
 TEST(EmulatedRunGroups, HoldTheStatesOfRunsOfAnyLength) {

@@ -6,6 +6,7 @@
 #include "cuda/gpu.h"
 #include "cuda/pipelines.h"
 #include "exec/device/generate/generate.h"
+#include "exec/device/generate/texts.h"
 #include "exec/tables.h"
 
 namespace basalt::test {
@@ -64,6 +65,20 @@ TEST_F(TextPlans, KeysWithoutADictionaryAreArrays) {
   EXPECT_EQ(device.texts.arrays[place]->field_id, 0u);
   // Nobody reads the strings themselves.
   for (const PipelineColumn& column : device.pipeline.columns) EXPECT_NE(physical_of(column.type), Physical::kBytes);
+}
+
+// A filter that was asked before is an array of flags, and what only it read is not read again.
+TEST_F(TextPlans, FlagsStandForAFilter) {
+  stage_.keys = {url()};
+  stage_.aggregates = {aggregate(AggregateOp::kCountStar)};
+  const device::TextNumbers known{4096, {}};
+  device::DevicePipeline device = device::to_device(stage_, &known);
+  const uint32_t flags = device::filter_by_flags(device);
+  EXPECT_TRUE(device.pipeline.has_filter);
+  EXPECT_EQ(device.pipeline.filter.column, flags);
+  EXPECT_EQ(arrays_in(device), 2u);
+  EXPECT_FALSE(device.texts.is_made(flags));
+  EXPECT_EQ(device::plan_kernel(device).reason, "");
 }
 
 TEST_F(TextPlans, DictionariesAreReadByTheirCodes) {

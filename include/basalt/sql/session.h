@@ -112,6 +112,12 @@ struct TableInfo {
   std::vector<ResultColumn> columns;
 };
 
+// What became of a query that was prepared.
+struct PreparedQuery {
+  std::string error;      // why it did not run; empty: it did
+  double compile_ms = 0;  // of its kernels; 0 if all were there
+};
+
 class Session {
  public:
   explicit Session(const SessionOptions& options = {});
@@ -122,6 +128,10 @@ class Session {
   // Runs one statement; with several in the text, all, and gives the last one's result. Errors are Error, with DuckDB's
   // sentence. The result must be destroyed before the session and before the next execute().
   QueryResult execute(const std::string& sql);
+
+  // Runs queries all at once and drops their rows, so that their kernels are compiled when they are executed. They see
+  // the session's tables and views, except temporary ones.
+  std::vector<PreparedQuery> prepare(const std::vector<std::string>& queries);
 
   // The statements of a text, one string each. An unfinished last statement is given back in `rest` if it is not null,
   // else it is an error when it is executed.

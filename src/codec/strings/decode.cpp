@@ -34,6 +34,10 @@ class StringsReader final : public Reader {
     const auto lengths = load(tile);
     std::copy(lengths.begin(), lengths.end(), out);
   }
+  uint64_t most_bytes(uint32_t tile) override {
+    const auto lengths = load(tile);
+    return std::accumulate(lengths.begin(), lengths.end(), uint64_t{0});
+  }
   void gather(std::span<const uint32_t> rows, StringRows& out) override {
     for (const uint32_t row : rows) {
       const uint32_t tile = row / kTileRows;

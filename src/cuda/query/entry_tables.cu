@@ -24,9 +24,8 @@ const NodeView& values_below_nulls(const NodeView& root) {
   return root.codec->holds_nulls() ? root.children[validity::kValues] : root;
 }
 
-// An automaton on the device: 256 next states for each state, then whether states accept.
 struct DeviceTest {
-  const uint8_t* next;
+  const uint8_t* next;  // Automaton::table()
   uint32_t states;
   uint32_t start;
   uint32_t first_settled;
@@ -84,15 +83,7 @@ class Tests {
   const DeviceTest& get(const Automaton* automaton) {
     const auto [found, added] = tests_.try_emplace(automaton);
     if (!added) return found->second;
-    std::vector<uint8_t> table;
-    for (uint32_t state = 0; state < automaton->states(); ++state) {
-      for (uint32_t byte = 0; byte < 256; ++byte) {
-        table.push_back(automaton->next(static_cast<uint8_t>(state), static_cast<uint8_t>(byte)));
-      }
-    }
-    for (uint32_t state = 0; state < automaton->states(); ++state) {
-      table.push_back(automaton->accepts(static_cast<uint8_t>(state)) ? 1 : 0);
-    }
+    const std::vector<uint8_t> table = automaton->table();
     memory_.push_back(upload(table.data(), table.size(), stream_));
     found->second = {memory_.back().as<uint8_t>(), automaton->states(), automaton->start(), automaton->first_settled()};
     return found->second;

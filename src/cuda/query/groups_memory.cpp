@@ -67,8 +67,25 @@ uint64_t StatementRun::run_capacity(const std::vector<uint64_t>& table_slots) co
   return (table_slots[1] + window - 1) / window * window;
 }
 
+// Statements with the same kernel over as many rows. If others have it, too, their tables are larger than they must be.
+size_t StatementRun::tables_key() const {
+  return std::hash<std::string>()(plan_->source + device::settings_key(device::group_settings()) +
+                                  std::to_string(device_.rows));
+}
+
+void StatementRun::keep_tables() {
+  constexpr size_t kMostKept = 1024;
+  if (backend_.group_tables_.size() >= kMostKept) backend_.group_tables_.clear();
+  backend_.group_tables_[tables_key()] = {table_slots_, partitions_};
+}
+
 // Fewer than the rows suggest where these would take too much: there may be few groups.
 void StatementRun::choose_tables() {
+  const auto kept = backend_.group_tables_.find(tables_key());
+  if (partitions_ == 0 && kept != backend_.group_tables_.end()) {
+    table_slots_ = kept->second.slots;
+    partitions_ = kept->second.partitions;
+  }
   if (partitions_ == 0) partitions_ = plan_->groups->hashed() ? device::group_settings().partitions : 1;
   if (table_slots_.empty()) table_slots_ = first_table_slots();
   while (group_bytes(table_slots_) > groups_budget_) {

@@ -441,11 +441,7 @@ StageRows StatementRun::run_groups(bool keep) {
   for (bool again = false;; again = true) {
     try {
       StageRows rows = run_partitions(keep);
-      const auto kept = backend_.statements_.find(statement_key());
-      if (again && kept != backend_.statements_.end()) {
-        kept->second->table_slots = table_slots_;
-        kept->second->partitions = partitions_;
-      }
+      if (again) keep_tables();
       return rows;
     } catch (const TableTooSmall& small) {
       enlarge_tables(small.tables);

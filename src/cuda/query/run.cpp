@@ -55,6 +55,7 @@ std::vector<Value> StatementRun::run() {
   std::vector<std::shared_ptr<DeviceBlock>> blocks;
   Statement* statement = is_remembered() ? resident_statement(key, blocks) : nullptr;
   std::vector<Value> values = statement != nullptr ? run_resident(*statement) : run_cold(key);
+  if (asked_tiles_) report_.tiles = *asked_tiles_;
   report_.kernel_source = plan_->source;
   report_.rung = device::rung_text(*plan_);
   report_.total_ms = ms_since(start);
@@ -381,16 +382,23 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
   check_cancelled();
 }
 
-void StatementRun::make_kernel() {
+// Once for all partitions.
+void StatementRun::plan_once() {
+  if (own_plan_ != nullptr) return;
+  report_.compile_ms = 0;
   const std::vector<int32_t> magnitudes = find_magnitudes();
   const bool planned = device_.plan != nullptr && magnitudes.empty() && array_fits(*device_.plan, limit_);
   own_plan_ = planned ? device_.plan
                       : std::make_shared<device::KernelPlan>(
                             device::plan_kernel(device_, magnitudes, std::min(device::kMostArrayBytes, limit_ / 2)));
+}
+
+void StatementRun::make_kernel() {
+  plan_once();
   plan_ = own_plan_.get();
   bool fresh = false;
-  kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
-  report_.compile_ms = fresh ? kernel_->compile_ms : 0;
+  kernel_ = &backend_.statement_kernel(plan_->source, fresh);
+  if (fresh) report_.compile_ms = kernel_->compile_ms;
 }
 
 std::vector<Value> StatementRun::run_cold(const std::string& key) {
@@ -475,12 +483,13 @@ void StatementRun::remember(const std::string& key) {
   statement->report.rows = report_.rows;
   statement->report.tiles = report_.tiles;
   statement->report.encoded_bytes_read = report_.encoded_bytes_read;
-  if (backend_.statements_.size() >= kMostStatements) {
+  // Another thread may have run the same one while its kernel was compiled.
+  if (!backend_.statements_.contains(key)) backend_.statement_order_.push_back(key);
+  backend_.statements_[key] = std::move(statement);
+  if (backend_.statements_.size() > kMostStatements) {
     backend_.statements_.erase(backend_.statement_order_.front());
     backend_.statement_order_.pop_front();
   }
-  backend_.statements_[key] = std::move(statement);
-  backend_.statement_order_.push_back(key);
 }
 
 std::vector<Value> StatementRun::run_resident(Statement& statement) {
@@ -491,10 +500,6 @@ std::vector<Value> StatementRun::run_resident(Statement& statement) {
   report_.encoded_bytes_read = statement.report.encoded_bytes_read;
   check_cancelled();
   limit_ = backend_.memory_limit(options_);
-  if (table_slots_.empty()) {
-    table_slots_ = statement.table_slots;
-    partitions_ = statement.partitions;
-  }
   take_group_memory();
   rows_.budget = limit_ / 2;
   clear_groups();
@@ -516,7 +521,9 @@ std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& 
     std::lock_guard lock(mutex_);
     const CountedStatement counted(*this, options, report);
     const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
-    std::vector<Value> values = StatementRun(*this, *numbered.device, options, report, numbered.texts.arrays).run();
+    StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
+    statement.set_asked_tiles(numbered.texts.tiles);
+    std::vector<Value> values = statement.run();
     for (size_t i = 0; i < values.size(); ++i) {
       const Aggregate& aggregate = pipeline.aggregates[i];
       const bool text = aggregate.op != AggregateOp::kCountStar && aggregate.op != AggregateOp::kCount &&

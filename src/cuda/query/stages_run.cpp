@@ -79,6 +79,7 @@ StageRows CudaBackend::first_stage(const Pipeline& stage, bool keep, const RunOp
     const NumberedPipeline numbered = number_texts(*this, planned, stage, options, report);
     StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
     statement.set_texts(numbered.texts.texts);
+    statement.set_asked_tiles(numbered.texts.tiles);
     if (stage.sink == Sink::kGroups) return statement.run_groups(keep);
     if (keep && !numbered.device->sources->late) return {{}, statement.run_rows_to_device(stage, nullptr)};
     if (std::optional<Table> rows = statement.run_rows(stage)) return {*std::move(rows), {}};
@@ -91,7 +92,7 @@ std::optional<StageRows> CudaBackend::later_stage(const Pipeline& stage, const D
                                                   const RunOptions& options, RunReport& report) {
   std::vector<device::ArrayShape> shapes;
   for (const DeviceColumn& column : input.columns) shapes.push_back(shape_of(column, input.rows));
-  device::DevicePipeline device = device::plan_stage(device::to_device(stage, shapes, input.rows));
+  device::DevicePipeline device = *stages_.get(stage, shapes, input.rows);
   if (const auto halves = device.too_large ? device::halves_of(stage) : std::nullopt) {
     const auto run = [&](const Pipeline& half, RunReport& own) {
       std::optional<StageRows> rows = later_stage(half, input, true, options, own);

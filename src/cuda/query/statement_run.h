@@ -56,6 +56,8 @@ class StatementRun {
         arrays_(std::move(arrays)) {}
   // The strings of numbers that the device gave them, of a pipeline that has any.
   void set_texts(std::shared_ptr<const DeviceTexts> texts) { texts_ = std::move(texts); }
+  // What became of tiles when the filter was asked, where that was before this run.
+  void set_asked_tiles(std::optional<TileCounts> tiles) { asked_tiles_ = tiles; }
 
   std::vector<Value> run();
   // Of a sink of groups. `keep`: many of them stay on the device.
@@ -98,6 +100,8 @@ class StatementRun {
   };
   std::vector<int32_t> find_magnitudes();
   std::vector<uint64_t> first_table_slots() const;
+  size_t tables_key() const;
+  void keep_tables();
   // Which of the tables.
   struct TableTooSmall {
     std::vector<bool> tables;
@@ -180,6 +184,7 @@ class StatementRun {
   void start_kernel(const device::Parameters& parameters);
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
                      double* tile_sums, Event& begin, Event& end);
+  void plan_once();
   void make_kernel();
   std::vector<Value> run_cold(const std::string& key);
   std::vector<Value> run_resident(Statement& statement);
@@ -201,6 +206,7 @@ class StatementRun {
   RunReport& report_;
   std::vector<ArrayAddresses> arrays_;
   std::shared_ptr<const DeviceTexts> texts_;
+  std::optional<TileCounts> asked_tiles_;
   uint64_t limit_ = 0;
   uint64_t run_ = 0;
   uint64_t groups_ = 0;   // loaded so far, which take turns in the streams of copies

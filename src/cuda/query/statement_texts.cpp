@@ -9,6 +9,7 @@
 #include "cuda/query/number_rows.h"
 #include "cuda/query/text_functions_run.h"
 #include "cuda/query/text_lengths.h"
+#include "exec/device/generate/texts.h"
 
 namespace basalt::cuda {
 
@@ -120,7 +121,10 @@ void TextsRun::find_wanted() {
   uint64_t count = 0;
   const DeviceBuffer passed = StatementRun(backend_, numbers, options_, report).run_row_numbers(count);
   wanted_ = mark_rows(passed.as<uint64_t>(), count, rows_, stream_);
+  out_.passes.values = reinterpret_cast<uint64_t>(wanted_.data());
+  out_.tiles = report.tiles;
   report_.bytes_transferred += report.bytes_transferred;
+  report_.encoded_bytes_read += report.encoded_bytes_read;
   report_.kernel_ms += report.kernel_ms;
 }
 
@@ -496,8 +500,33 @@ StatementTexts TextsRun::run() {
     out_.memory.push_back(std::move(column.numbers));
     out_.memory.push_back(std::move(column.validity));
   }
+  out_.memory.push_back(std::move(wanted_));
   return std::move(out_);
 }
+
+namespace {
+
+// The pipeline once its filter was asked: kernels read flags instead of asking again. The arrays are the same, in the
+// same order, among other columns.
+void ask_flags(const Pipeline& pipeline, NumberedPipeline& numbered) {
+  Pipeline rest = pipeline;
+  rest.has_filter = false;
+  auto device = std::make_shared<device::DevicePipeline>(device::to_device(rest, &numbered.texts.numbers));
+  const uint32_t flags = device::filter_by_flags(*device);
+  const std::vector<std::optional<device::TextArray>>& before = numbered.device->texts.arrays;
+  std::vector<ArrayAddresses> arrays(device->pipeline.columns.size());
+  size_t next = 0;
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (!device->texts.is_made(i)) continue;
+    while (!before.at(next)) ++next;
+    arrays[i] = numbered.texts.arrays[next++];
+  }
+  arrays[flags] = numbered.texts.passes;
+  numbered.texts.arrays = std::move(arrays);
+  numbered.device = std::move(device);
+}
+
+}  // namespace
 
 NumberedPipeline number_texts(CudaBackend& backend, std::shared_ptr<const device::DevicePipeline> stage,
                               const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
@@ -506,6 +535,10 @@ NumberedPipeline number_texts(CudaBackend& backend, std::shared_ptr<const device
   if (!out.device->reason.empty()) throw Error(ErrorCode::kUnsupported, out.device->reason);
   if (out.device->texts.empty()) return out;
   out.texts = TextsRun(backend, *out.device, pipeline, options, report).run();
+  if (out.texts.passes.values != 0) {
+    ask_flags(pipeline, out);
+    return out;
+  }
   out.device = std::make_shared<const device::DevicePipeline>(device::to_device(pipeline, &out.texts.numbers));
   return out;
 }

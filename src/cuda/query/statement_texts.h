@@ -18,6 +18,8 @@ struct StatementTexts {
   device::TextNumbers numbers;
   std::shared_ptr<const DeviceTexts> texts;  // by number
   std::vector<ArrayAddresses> arrays;        // by column of the pipeline; empty if no column is an array
+  ArrayAddresses passes;                     // flags of rows that pass the filter, where it was asked before
+  std::optional<TileCounts> tiles;           // what became of tiles then
   std::vector<DeviceBuffer> memory;
 };
 

@@ -38,9 +38,10 @@ JoinTable::JoinTable(const Probe& probe, const Table& rows, const CancelToken* c
       layout_(layout_of(probe.keys)),
       keys_(layout_.words(), layout_.bits()),
       peer_mask_(mask_of_peers(probe.keys, layout_)),
-      peers_(layout_.words(), layout_.bits()) {
+      peers_(layout_.words(), layout_.bits()),
+      keeps_met_(needs_met(probe.kind)) {
   if (rows.rows >= kNoKey) throw Error(ErrorCode::kUnsupported, "a join looks up 2^32 rows or more");
-  if (needs_met(probe.kind)) met_.assign(rows.rows, 0);
+  if (keeps_met_) met_.assign(rows.rows, 0);
   number_rows(cancel);
   list_rows();
 }

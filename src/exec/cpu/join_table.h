@@ -42,9 +42,9 @@ class JoinTable {
   bool is_mark_null(const uint64_t* words, bool null_key) const;
 
   // Whether it is kept which rows were met.
-  bool keeps_met() const { return !met_.empty(); }
+  bool keeps_met() const { return keeps_met_; }
   void meet(uint32_t row) { std::atomic_ref(met_[row]).store(1, std::memory_order_relaxed); }
-  bool was_met(uint32_t row) const { return met_[row] != 0; }
+  bool was_met(uint32_t row) const { return std::atomic_ref(met_[row]).load(std::memory_order_relaxed) != 0; }
   void forget_met() { std::ranges::fill(met_, uint8_t{0}); }
 
  private:
@@ -70,7 +70,8 @@ class JoinTable {
   std::vector<uint64_t> peer_mask_;
   GroupTable peers_;
   std::vector<Peers> peer_states_;
-  std::vector<uint8_t> met_;
+  bool keeps_met_;
+  mutable std::vector<uint8_t> met_;  // atomic_ref needs it so
 };
 
 }  // namespace basalt::exec

@@ -141,7 +141,7 @@ class RunGroups {
   }
 
   // The tile's next 32 rows, one for each lane; those that are not `present` come behind all that are. What rows give
-  // that do not count is nothing, but their keys are looked at.
+  // that do not count is nothing, but their keys are looked at. Rows of which none counts may be left out.
   __device__ __forceinline__ void take(Key key, Row row, bool present) {
     const uint32_t lane = lane_id();
     const bool is_last = lane == kLanes - 1;

@@ -90,7 +90,7 @@ class Generator {
   void write_float_sum(size_t index, const Emitted& arg, StepText& text);
   // `range`: of the argument.
   void write_integer_sum(size_t index, const Emitted& arg, const exec::IntegerRange& range, StepText& text);
-  std::string row_loops(const Needs& needs, const std::string& row_text);
+  std::string row_loops(const Needs& needs, const std::string& row_text, bool few = false);
   // The one column that is filtered and summed as its codec stores it, if the statement asks for nothing else.
   std::optional<uint32_t> filter_sum_column() const;
   void write_filter_sum(uint32_t column);

@@ -439,8 +439,10 @@ void Generator::write_updates(RowEmitter& rows, const std::vector<std::string>& 
 }
 
 std::string Generator::group_rows(RowEmitter& rows, const Needs& needs, const std::vector<std::string>& updates) {
-  rows.line("const auto group_key = " + key_text(rows) + ";");
-  rows.line(std::string("if (live") + (plan_.groups->hashed() ? " && groups.takes(group_key)" : "") + ") {");
+  const std::string key = key_text(rows);
+  rows.line("if (live) {");
+  rows.line("  const auto group_key = " + key + ";");
+  if (plan_.groups->hashed()) rows.line("  if (!groups.takes(group_key)) continue;");
   rows.line("  auto group = groups.at(group_key, bad);");
   rows.line("  group.add(0, 1);");
   write_distinct(rows);
@@ -449,12 +451,17 @@ std::string Generator::group_rows(RowEmitter& rows, const Needs& needs, const st
 }
 
 std::string Generator::run_rows(RowEmitter& rows, const Needs& needs, const std::vector<std::string>& updates) {
-  rows.line("const auto group_key = " + key_text(rows) + ";");
+  if (pipeline_.has_filter) rows.line("if (!any_lane(live)) continue;");
+  const std::string key = key_text(rows);
+  // Where there is no row, a code need not have an entry.
+  const bool is_code = plan_.columns[pipeline_.keys[0].column].shapes.as_codes;
+  rows.line("const auto group_key = static_cast<Groups::Key>(" +
+            (is_code ? "picked.live[j] != 0 ? " + key + " : 0" : key) + ");");
   rows.line("Groups::Row group;");
   rows.line("if (live) {");
   rows.line("  group.add(0, 1);");
   write_updates(rows, updates);
-  rows.line("groups.take(static_cast<Groups::Key>(group_key), group, picked.live[j] != 0);");
+  rows.line("groups.take(group_key, group, picked.live[j] != 0);");
   if (plan_.groups->words() > kFewRunWords) picks_ = 1;
   return "      const uint32_t present = lane_rows(row_count(slot), work.tile());\n"
          "      groups.begin(present);\n"

@@ -187,9 +187,13 @@ NodeView shape_of(const ColumnChunkInfo& chunk) {
 }
 
 std::vector<uint64_t> sizes_of_placed_entries(const ColumnChunkInfo& chunk) {
+  std::vector<uint64_t> out;
+  const auto has_entries = [](const NodePlace& node) {
+    return node.type != Physical::kBytes && node.codec != nullptr && node.codec->holds_entries();
+  };
+  if (std::ranges::none_of(chunk.nodes, has_entries)) return out;
   size_t at = 0;
   NodeView root = view_from(chunk.nodes, at);
-  std::vector<uint64_t> out;
   place_entries(root, [&](const NodeView& entries) {
     out.push_back(unread_values(entries).size());
     return unread_values(entries);

@@ -278,6 +278,23 @@ std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column)
   return static_cast<uint32_t>(pipeline.columns.size() - 1);
 }
 
+uint32_t filter_by_flags(DevicePipeline& device) {
+  Pipeline& pipeline = device.pipeline;
+  ArrayShape flags;
+  flags.type = Physical::kU8;
+  flags.stats.rows = device.rows;
+  flags.stats.min = Value::of_integer(flags.type, 0);
+  flags.stats.max = Value::of_integer(flags.type, 1);
+  const auto column = static_cast<uint32_t>(pipeline.columns.size());
+  pipeline.columns.push_back({0, "passes", {TypeKind::kBool}});
+  pipeline.has_filter = true;
+  pipeline.filter = column_reference(column, flags.type);
+  device.codes.emplace_back();
+  device.arrays.emplace_back(std::move(flags));
+  device.texts.arrays.resize(pipeline.columns.size());
+  return column;
+}
+
 void TextNumbering::refuse(const std::string& reason) {
   if (device_.reason.empty()) device_.reason = reason;
 }

@@ -46,6 +46,9 @@ std::shared_ptr<const exec::TextCodes> codes_of_files(const Pipeline& pipeline, 
 // the column to read, or nothing.
 std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column);
 
+// Puts flags, an array with a byte for each row, in place of a pipeline's filter: gives their column.
+uint32_t filter_by_flags(DevicePipeline& device);
+
 // Why the strings of a chunk cannot be decoded on the device; empty: they can. Looks at metadata only.
 std::string why_not_decode_texts(const ColumnChunkInfo& info);
 

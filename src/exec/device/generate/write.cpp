@@ -143,11 +143,15 @@ std::string Generator::pick_head(const Needs& needs, const std::string& indent) 
          rows_head(needs, picks_, {"pick(picked, ", "picked.live[j] != 0", "picked.k[j]"}, indent);
 }
 
-// All rows, dead ones too, so that lanes have neighbouring ones.
+// All rows, dead ones too, so that lanes have neighbouring ones; but for steps in which all are dead.
 std::string Generator::step_head(const Needs& needs, const std::string& indent) {
   const std::string count = std::to_string(picks_);
-  return indent + "for (uint32_t first = 0; first < kRowsPerLane; first += " + count + ") {\n" + indent +
-         "  const Picked<" + count + "> picked(first, present);\n" +
+  const std::string mask = std::to_string((1u << picks_) - 1);
+  return indent + "for (uint32_t step = 0; step < kRowsPerLane / " + count + "; ++step) {\n" +
+         (pipeline_.has_filter
+              ? indent + "  if (!any_lane((alive >> " + count + " * step & " + mask + ") != 0)) continue;\n"
+              : "") +
+         indent + "  const Picked<" + count + "> picked(" + count + " * step, present);\n" +
          rows_head(needs, picks_, {"step(picked, ", "(alive >> picked.k[j] & 1) != 0", "picked.k[j]"}, indent);
 }
 
@@ -252,9 +256,9 @@ void Generator::write_aggregate(size_t index, StepText& text) {
 }
 
 // Little survives most filters, and then picking the survivors costs less than reading all rows. The same text serves
-// both.
-std::string Generator::row_loops(const Needs& needs, const std::string& row_text) {
-  const bool unrolled = takes_unrolled(needs, static_cast<size_t>(std::ranges::count(row_text, '\n')));
+// both. `few`: no more than few rows get here.
+std::string Generator::row_loops(const Needs& needs, const std::string& row_text, bool few) {
+  const bool unrolled = !few && takes_unrolled(needs, static_cast<size_t>(std::ranges::count(row_text, '\n')));
   const bool picked = pipeline_.has_filter || !unrolled;
   std::string out;
   if (picked) {
