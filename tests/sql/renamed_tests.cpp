@@ -45,8 +45,9 @@ const std::vector<const char*> kStatements = {
     "SELECT {word}, {key}, sum({price}), avg({price}), count(*) FROM {t} WHERE {day} <= DATE '2013-07-20' "
     "GROUP BY {word}, {key} ORDER BY {word}, {key}",
     "SELECT {word}, count(DISTINCT {id}) AS u FROM {t} WHERE {word} <> '' GROUP BY {word} ORDER BY u DESC LIMIT 10",
-    "SELECT regexp_replace({text}, '^https?://(?:www\\.)?([^/]+)/.*$', '\\1') AS k, avg(length({text})), min({text}) "
-    "FROM {t} WHERE {text} <> '' GROUP BY k HAVING count(*) > 10 ORDER BY 2 DESC LIMIT 25",
+    "SELECT regexp_replace({text}, '^https?://(?:www\\.)?([^/]+)/.*$', '\\1') AS host, avg(length({text})), "
+    "min({text}) "
+    "FROM {t} WHERE {text} <> '' GROUP BY host HAVING count(*) > 10 ORDER BY 2 DESC LIMIT 25",
     "SELECT {text}, {day} FROM {t} WHERE {text} LIKE '%99%' ORDER BY {day}, {text} LIMIT 10",
     "SELECT {id}, {text}, count(*) FROM {t} GROUP BY {id}, {text} ORDER BY count(*) DESC, {id}, {text} LIMIT 10",
     "SELECT {id} FROM {t} WHERE {id} = 435",
