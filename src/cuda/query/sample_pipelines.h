@@ -362,6 +362,23 @@ inline Sample wide_groups() {
   return sample;
 }
 
+// States of groups beside readers that leave little shared memory to them.
+inline Sample groups_beside_runs() {
+  Sample sample;
+  sample.name = "groups beside runs";
+  sample.most_instructions = 6000;
+  const DataType number{TypeKind::kInt64, 0, 0, TimeUnit::kMicro};
+  add_column(sample, "kind", number, {"packed"}, 4, 0, 499, {9});
+  for (const char* name : {"a", "b", "c", "d"}) {
+    add_column(sample, name, number, {"rle(packed, packed)"}, 12, 0, 1000, {10});
+  }
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kGroups;
+  p.keys = {column(p, 0)};
+  for (uint32_t i = 1; i < p.columns.size(); ++i) p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, i)));
+  return sample;
+}
+
 // DISTINCT arguments of one word and of more beside the group's number, variances; `many` as above.
 inline Sample distinct_by(const std::string& name, int128_t many, size_t most_instructions) {
   Sample sample = groups_by(name, many, most_instructions);
@@ -460,6 +477,7 @@ inline std::vector<Sample> all() {
           wide_groups(),
           sorted_groups(),
           sorted_groups_of_all(),
+          groups_beside_runs(),
           distinct_by("distinct values of few groups", 5, 8000),
           distinct_by("distinct values of many groups", int128_t{1} << 40, 8000),
           rows(),

@@ -49,8 +49,7 @@ uint32_t Generator::slice_size(const Needs& needs) const {
   return words <= 8 ? 8 : 4;
 }
 
-void Generator::note_scratch(const Needs& needs) {
-  scratch_sizes_.push_back(scratch_text(needs));
+uint32_t Generator::scratch_of(const Needs& needs) const {
   const auto largest = [](const std::vector<DeviceReader>& readers) {
     uint32_t bytes = 0;
     for (const DeviceReader& reader : readers) bytes = std::max(bytes, (reader.scratch_bytes + 15) / 16 * 16);
@@ -62,7 +61,12 @@ void Generator::note_scratch(const Needs& needs) {
   for (const Expr* text : needs.texts) {
     bytes = std::max(bytes, largest(plan_.columns[exec::tested_column(*text)].shapes.values));
   }
-  plan_.scratch_bytes = std::max(plan_.scratch_bytes, bytes);
+  return bytes;
+}
+
+void Generator::note_scratch(const Needs& needs) {
+  scratch_sizes_.push_back(scratch_text(needs));
+  plan_.scratch_bytes = std::max(plan_.scratch_bytes, scratch_of(needs));
 }
 
 std::string Generator::scratch_text(const Needs& needs) const {
