@@ -153,7 +153,8 @@ class StatementLog : public duckdb::ClientContextState {
   // Whether the connection's owner keeps plans and looks at their files before it runs them again. Other users of
   // DuckDB have theirs made anew each time.
   bool keeps_statements = false;
-  PlanSources sources;  // of the statement, where plans are kept
+  PlanSources sources;        // of the statement, where plans are kept
+  bool leaves_plans = false;  // the plan is to be lowered as a whole, afterwards
 
  private:
   void add(std::vector<std::string>& list, const std::string& text);
