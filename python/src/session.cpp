@@ -130,7 +130,8 @@ class Connection {
         throw;
       }
       basalt::Pipeline& stage = query.stages.front();
-      const bool all_rows = stage.order.empty() && stage.limit == basalt::kAllRows && stage.offset == 0;
+      const bool all_rows = stage.order.empty() && stage.limit == basalt::kAllRows && stage.offset == 0 &&
+                            stage.steps.empty() && !stage.files.empty();
       if (query.stages.size() != 1 || stage.sink != basalt::Sink::kRows || !all_rows) return nullptr;
       basalt::ScanOptions options;
       for (const basalt::Expr& expr : stage.rows) {

@@ -1,4 +1,4 @@
-// Validation with a fast path for ASCII; columns are checked as one text, not row by row.
+// Validation of 16 bytes at a time, 128 where they are ASCII; columns are checked as one text, not row by row.
 #include "core/utf8.h"
 
 #include <algorithm>
@@ -26,6 +26,49 @@ size_t skip_ascii(const uint8_t* text, size_t size) {
     if (((seen[0] | seen[1]) & 0x8080808080808080u) != 0) break;
   }
   return at;
+}
+
+using Bytes = uint8_t __attribute__((vector_size(16)));
+constexpr size_t kLongestBefore = 3;  // bytes of a character in front of its last one
+
+Bytes load_bytes(const uint8_t* at) {
+  Bytes bytes;
+  std::memcpy(&bytes, at, sizeof(bytes));
+  return bytes;
+}
+
+bool any(Bytes bytes) {
+  uint64_t halves[2];
+  std::memcpy(halves, &bytes, sizeof(halves));
+  return (halves[0] | halves[1]) != 0;
+}
+
+// Not zero where one of the 16 bytes from `at` on cannot follow those before it, of which three are read. That the last
+// character is whole shows in the bytes behind it.
+Bytes faults_at(const uint8_t* at) {
+  const Bytes byte = load_bytes(at);
+  const Bytes before = load_bytes(at - 1);
+  const Bytes first = load_bytes(at - kLongestBefore);
+  const auto continues = (byte & 0xC0) == 0x80;
+  const auto follows = before >= 0xC0;
+  const auto overlong = (byte & 0xFE) == 0xC0;
+  // Most alphabets need no more than two bytes.
+  if (!any(reinterpret_cast<Bytes>((byte >= 0xE0) | (first >= 0xE0)))) {
+    return reinterpret_cast<Bytes>((follows ^ continues) | overlong);
+  }
+  const auto expected = follows | (load_bytes(at - 2) >= 0xE0) | (first >= 0xF0);
+  auto faults = (expected ^ continues) | overlong | (byte >= 0xF5);
+  // Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
+  faults |= ((before == 0xE0) & (byte < 0xA0)) | ((before == 0xED) & (byte >= 0xA0));
+  faults |= ((before == 0xF0) & (byte < 0x90)) | ((before == 0xF4) & (byte >= 0x90));
+  return reinterpret_cast<Bytes>(faults);
+}
+
+// Whether up to 16 bytes are sound behind the `before` bytes in front of them; of fewer, the text's end as well.
+bool is_sound_piece(const uint8_t* at, size_t size, size_t before) {
+  uint8_t padded[kLongestBefore + sizeof(Bytes)] = {};
+  std::memcpy(padded + kLongestBefore - before, at - before, before + size);
+  return !any(faults_at(padded + kLongestBefore));
 }
 
 // The length of the character at `at`, or 0 if there is none.
@@ -59,19 +102,18 @@ bool is_ascii(std::string_view text) {
 
 bool is_utf8(std::string_view text) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-  size_t at = 0;
-  while (at < text.size()) {
-    if (bytes[at] < 0x80) {
-      at += skip_ascii(bytes + at, text.size() - at);
-      // What is left of the block, or the ASCII in front of the next character.
-      while (at < text.size() && bytes[at] < 0x80) ++at;
-      continue;
-    }
-    const size_t length = character_length(bytes + at, text.size() - at);
-    if (length == 0) return false;
-    at += length;
+  size_t at = skip_ascii(bytes, text.size());
+  if (at == 0 && text.size() >= sizeof(Bytes)) {
+    if (!is_sound_piece(bytes, sizeof(Bytes), 0)) return false;
+    at = sizeof(Bytes);
   }
-  return true;
+  Bytes faults = {};
+  while (at + sizeof(Bytes) <= text.size()) {
+    faults |= faults_at(bytes + at);
+    at += sizeof(Bytes);
+    if (bytes[at - 1] < 0x80) at += skip_ascii(bytes + at, text.size() - at);
+  }
+  return !any(faults) && is_sound_piece(bytes + at, text.size() - at, std::min(at, kLongestBefore));
 }
 
 std::string escape_controls(std::string_view text, bool keep_lines) {

@@ -99,6 +99,17 @@ std::string CudaBackend::kernel_source(const Pipeline& pipeline) {
   return stage->plan->source;
 }
 
+const LoadedKernel& CudaBackend::statement_kernel(const std::string& source, bool& fresh) {
+  fresh = false;
+  if (const LoadedKernel* known = modules_.find(source)) return *known;
+  struct Unlocked {
+    explicit Unlocked(std::mutex& held) : mutex(held) { mutex.unlock(); }
+    ~Unlocked() { mutex.lock(); }
+    std::mutex& mutex;
+  } unlocked(mutex_);
+  return modules_.get(source, device::kScanKernel, &fresh);
+}
+
 void CudaBackend::drop_cache() {
   std::lock_guard lock(mutex_);
   use_device();

@@ -59,6 +59,11 @@ ColumnCache::Use::Use(ColumnCache& cache, const std::vector<std::shared_ptr<cons
   number_ = ++cache_.uses_;
 }
 
+void ColumnCache::Use::add(const std::shared_ptr<const File>& file) {
+  const std::lock_guard lock(cache_.mutex_);
+  cache_.files_.try_emplace(file.get(), file);
+}
+
 std::shared_ptr<const exec::LoadedColumn> ColumnCache::Use::find(const File& file, uint32_t field, uint32_t chunk) {
   const std::lock_guard lock(cache_.mutex_);
   const auto place = cache_.places_.find({&file, field, chunk});

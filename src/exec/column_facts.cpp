@@ -79,6 +79,27 @@ std::optional<int32_t> float_exponent(const Expr& argument, const StatisticsList
   return std::max(exponent_above(known.min.real), exponent_above(known.max.real));
 }
 
+std::optional<uint64_t> sorted_values(const Pipeline& pipeline, uint32_t field) {
+  bool rises = true;
+  bool falls = true;
+  uint64_t values = 0;
+  const Statistics* before = nullptr;
+  for (const auto& file : pipeline.files) {
+    for (const ColumnChunkInfo& chunk : file->column(field).chunks) {
+      const Statistics& stats = chunk.stats;
+      if (chunk.rows == 0) continue;
+      if (stats.null_count != 0 || stats.has_nan || stats.min.null || stats.max.null) return std::nullopt;
+      // Bounds of strings may be wider than these are: what they prove holds all the more.
+      rises = rises && stats.ascending && (before == nullptr || compare(before->max, stats.min) <= 0);
+      falls = falls && stats.descending && (before == nullptr || compare(before->min, stats.max) >= 0);
+      if (!rises && !falls) return std::nullopt;
+      values += stats.distinct == 0 ? chunk.rows : std::min(stats.distinct, chunk.rows);
+      before = &stats;
+    }
+  }
+  return values;
+}
+
 uint64_t row_count(const Pipeline& pipeline) {
   uint64_t rows = 0;
   for (const auto& file : pipeline.files) {

@@ -18,6 +18,10 @@ StatisticsList list_of(const std::vector<Statistics>& statistics, size_t columns
 // The smallest e so that all finite values of an argument lie below 2^e, where statistics know it.
 std::optional<int32_t> float_exponent(const Expr& argument, const StatisticsList& stats);
 
+// About how many values the column `field` has, where equal ones lie in neighbouring rows over all chunks of all files:
+// they never fall, or never rise, and none is NULL.
+std::optional<uint64_t> sorted_values(const Pipeline& pipeline, uint32_t field);
+
 uint64_t row_count(const Pipeline& pipeline);
 
 }  // namespace basalt::exec

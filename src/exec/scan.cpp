@@ -19,8 +19,9 @@ namespace {
 
 // Bytes of strings after which a batch is given out.
 constexpr uint64_t kBatchBytes = 16 << 20;
-// Where a filter leaves few rows, a long list of strings is not worth its making.
-constexpr uint64_t kMostOfFiltered = 4096;
+// A list of strings is not worth its making where a filter leaves fewer rows than it has entries; short ones cost
+// little.
+constexpr uint64_t kShortList = 4096;
 
 bool is_nested(const DataType& type) { return type.kind == TypeKind::kList || type.kind == TypeKind::kStruct; }
 
@@ -77,6 +78,7 @@ struct ChunkScan::State {
   Decision whole = Decision::kUnknown;
   ChunkPart part;
   DecodeLimits limits;
+  ColumnCache::Use* cache = nullptr;
   uint32_t next_tile = 0;
   uint32_t end_tile = 0;
   uint32_t given = 0;  // of the current tile's alive rows, where it is not given out as a whole
@@ -103,7 +105,7 @@ struct ChunkScan::State {
 };
 
 void ChunkScan::State::open() {
-  tiles.open(*file, columns, chunk, part.shared.get());
+  tiles.open(*file, columns, chunk, part.shared.get(), cache);
   tiles.set_decoded_limit(limits.bytes);
   end_tile = std::min(part.end_tile, tiles.tiles());
   next_tile = std::min(part.first_tile, end_tile);
@@ -220,8 +222,10 @@ void ChunkScan::State::decide_codes(Output& output) {
   exec::ColumnChunk& source = tiles.chunk_column(output.tile_column);
   exec::ArrayTiles& values = source.values();
   const StringRows* entries = source.placed([&] { return values.entries(); });
-  if (entries == nullptr || entries->size() > (has_filter ? std::min(most_entries, kMostOfFiltered) : most_entries))
-    return;
+  if (entries == nullptr || entries->size() > most_entries) return;
+  // As the rows of this tile are, so are probably the others.
+  const uint64_t rows_to_come = uint64_t{tiles.alive()} * (end_tile - tiles.tile());
+  if (entries->size() > std::max(kShortList, rows_to_come)) return;
   if (field.type.kind == TypeKind::kUtf8 &&
       !are_utf8(entries->bytes.as<char>(), entries->offsets.data(), entries->size())) {
     fail_column(field.name, "a string is not valid UTF-8");
@@ -462,6 +466,7 @@ bool ChunkScan::next(Table& out) {
 }
 
 void ChunkScan::give_codes(uint64_t most_entries) { state_->most_entries = most_entries; }
+void ChunkScan::use_cache(ColumnCache::Use* cache) { state_->cache = cache; }
 const StringRows* ChunkScan::entries(size_t column) const {
   return column < state_->outputs.size() ? state_->outputs[column].entries : nullptr;
 }

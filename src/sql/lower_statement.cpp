@@ -25,18 +25,21 @@ Query lower_statement(duckdb::ClientContext& context, const std::string& text) {
   }
   const LeavesPlans leaves_plans(context);
   Query query;
+  std::string reason;  // thrown behind the transaction, which may be the user's
   context.RunFunctionInTransaction([&] {
     duckdb::Planner planner(context);
     planner.CreatePlan(std::move(statements[0]));
     auto plan = duckdb::Optimizer(*planner.binder, context).Optimize(std::move(planner.plan));
     try {
       query = lower_query(context, *plan)->query;
-    } catch (const NotLowered& reason) {
-      throw Error(ErrorCode::kUnsupported, std::string("Basalt's own engine does not run it: ") + reason.what());
+    } catch (const NotLowered& not_lowered) {
+      reason = not_lowered.what();
+      return;
     }
     std::vector<Field>& output = query.stages.back().output;
     for (size_t i = 0; i < output.size(); ++i) output[i].name = planner.names.at(i);
   });
+  if (query.stages.empty()) throw Error(ErrorCode::kUnsupported, "Basalt's own engine does not run it: " + reason);
   return query;
 }
 

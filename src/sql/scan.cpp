@@ -50,6 +50,8 @@ struct ScanGlobalState : GlobalTableFunctionState {
   bool prune = true;
   std::shared_ptr<CancelToken> cancel;
   DecodeLimits limits;
+  std::shared_ptr<Kept> kept;
+  std::unique_ptr<ColumnCache::Use> cache;  // in what is kept; nullptr: nothing is
   std::shared_ptr<StatementLog> log;
   const MultiFileBindData* bind_data = nullptr;
   const duckdb::MultiFileGlobalState* outer = nullptr;  // which knows the columns that leave the scan
@@ -224,6 +226,8 @@ class BasaltReader : public duckdb::BaseFileReader {
                                              filtered ? &combined : nullptr, std::move(filter_columns), row_numbers,
                                              STANDARD_VECTOR_SIZE, state.part, global.limits);
     state.scan->give_codes(kMostDictionaryEntries);
+    if (new_reader && global.cache != nullptr) global.cache->add(basalt_file);
+    state.scan->use_cache(global.cache.get());
     state.dictionaries.clear();
   }
 
@@ -326,7 +330,11 @@ class BasaltReader : public duckdb::BaseFileReader {
 
   static void fill(ScanLocalState& state, size_t number, Column& rows, const Field& field, duckdb::Vector& target) {
     const StringRows* entries = state.scan->entries(number);
-    if (entries == nullptr) return fill_vector(std::move(rows), field, target);
+    if (entries == nullptr) {
+      const bool strings = physical_of(field.type) == Physical::kBytes;
+      if (!strings || !fill_filled_strings(rows, field, target)) fill_vector(std::move(rows), field, target);
+      return;
+    }
     // One for all batches, by which DuckDB knows that what it found out about an entry still holds.
     if (state.dictionaries.size() <= number) state.dictionaries.resize(number + 1);
     auto& dictionary = state.dictionaries[number];
@@ -444,6 +452,11 @@ struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
     state->prune = flag_setting(context, "basalt_pruning");
     state->cancel = state->log->cancel_token();
     state->limits = {decoded_limit(context), state->cancel.get()};
+    state->kept = Kept::of(context);
+    // Whoever writes a file anew reads the old one once.
+    ColumnCache* columns = state->log->writes_file ? nullptr : state->kept->columns(context);
+    if (columns != nullptr)
+      state->cache = std::make_unique<ColumnCache::Use>(*columns, std::vector<std::shared_ptr<const File>>());
     const auto threads = duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads();
     state->wanted_parts = threads > 1 ? kPartsPerThread * static_cast<uint64_t>(threads) : 1;
     state->files = std::max<uint64_t>(bind_data.file_list->GetFileCount(state->wanted_parts).count, 1);

@@ -16,8 +16,10 @@
 #include "duckdb/main/materialized_query_result.hpp"
 #include "duckdb/main/prepared_statement.hpp"
 #include "sql/found_tables.h"
+#include "sql/kept_shapes.h"
 #include "sql/kept_statements.h"
 #include "sql/lower_statement.h"
+#include "sql/prepare.h"
 #include "sql/result.h"
 #include "sql/spill.h"
 #include "sql/state.h"
@@ -33,16 +35,22 @@ struct Session::State {
   std::shared_ptr<duckdb::Connection> connection;
   std::shared_ptr<sql::StatementLog> log;
   sql::KeptStatements kept;
+  sql::KeptShapes shapes;
   Device device = Device::kAuto;
 
   ~State() {
-    kept.clear();
+    forget_plans();
     log.reset();
     connection.reset();
     database.reset();
     for (ArrowArrayStream& stream : streams) {
       if (stream.release != nullptr) stream.release(&stream);
     }
+  }
+
+  void forget_plans() {
+    kept.clear();
+    shapes.clear();
   }
 
   // Of a statement that begins now.
@@ -58,7 +66,7 @@ struct Session::State {
 
   // Runs a statement of our own to its end.
   duckdb::unique_ptr<duckdb::MaterializedQueryResult> run(const std::string& text) {
-    kept.clear();
+    forget_plans();
     log->clear();
     log->new_cancel_token();
     auto result = connection->Query(text);
@@ -78,8 +86,23 @@ struct Session::State {
     return finish(prepared.PendingQuery(none, true));
   }
 
+  duckdb::unique_ptr<duckdb::QueryResult> run_bound(const sql::KeptShapes::Bound& bound) {
+    log->set_bound(bound.query);
+    auto result = run_prepared(*bound.statement);
+    if (log->take_bound() != nullptr) throw Error(ErrorCode::kInternal, "a kept plan ran without its literals");
+    return result;
+  }
+
+  // The query by a plan that is kept; nullptr if there is none, and then its shape is told.
+  duckdb::unique_ptr<duckdb::QueryResult> run_kept(const std::string& text, sql::StatementShape& shape) {
+    if (const auto statement = kept.find(*connection->context, text)) return run_prepared(*statement);
+    shape = sql::shape_of(text);
+    const auto bound = shapes.find(*connection, shape);
+    return bound ? run_bound(*bound) : nullptr;
+  }
+
   // A query: its plan is kept where it can be.
-  duckdb::unique_ptr<duckdb::QueryResult> run_query(const std::string& text,
+  duckdb::unique_ptr<duckdb::QueryResult> run_query(const std::string& text, const sql::StatementShape& shape,
                                                     duckdb::unique_ptr<duckdb::SQLStatement> statement) {
     // Only of these statements somebody looks whether their files have changed, not of those that SQL itself prepares.
     log->keeps_statements = true;
@@ -87,6 +110,7 @@ struct Session::State {
     log->keeps_statements = false;
     if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), log.get());
     kept.keep(*connection->context, text, prepared);
+    shapes.note(*connection->context, shape, prepared);
     return run_prepared(*prepared);
   }
 
@@ -94,7 +118,7 @@ struct Session::State {
   // of them are taken, which costs a core that encoding could use.
   void run_patiently(const std::string& text) {
     using duckdb::PendingExecutionResult;
-    kept.clear();
+    forget_plans();
     log->clear();
     log->new_cancel_token();
     auto pending = connection->PendingQuery(text, false);
@@ -224,8 +248,9 @@ QueryResult Session::execute(const std::string& text) {
   State& state = *state_;
   auto inner = state.begin_result();
   translated(state.log.get(), [&] {
-    if (const auto kept = state.kept.find(*state.connection->context, text)) {
-      inner->result = state.run_prepared(*kept);
+    sql::StatementShape shape;
+    if (auto result = state.run_kept(text, shape)) {
+      inner->result = std::move(result);
       inner->kept_plan = true;
       return;
     }
@@ -236,8 +261,8 @@ QueryResult Session::execute(const std::string& text) {
       const bool last = i + 1 == statements.size();
       const bool query = statements[i]->type == duckdb::StatementType::SELECT_STATEMENT;
       state.log->clear();
-      if (!query) state.kept.clear();
-      auto result = single && query ? state.run_query(text, std::move(statements[i]))
+      if (!query) state.forget_plans();
+      auto result = single && query ? state.run_query(text, shape, std::move(statements[i]))
                                     : state.finish(state.connection->PendingQuery(std::move(statements[i]), last));
       if (last) inner->result = std::move(result);
     }
@@ -272,6 +297,10 @@ Query Session::lower(const std::string& text) {
   State& state = *state_;
   state.log->clear();
   return translated(state.log.get(), [&] { return sql::lower_statement(*state.connection->context, text); });
+}
+
+std::vector<PreparedQuery> Session::prepare(const std::vector<std::string>& queries) {
+  return translated(state_->log.get(), [&] { return sql::prepare_queries(*state_->connection, queries); });
 }
 
 std::vector<std::string> Session::split(const std::string& text, std::string* rest) const {
@@ -426,7 +455,7 @@ void lent_schema(ArrowArrayStream* stream, ArrowSchema& schema) {
 }  // namespace
 
 void Session::register_arrow(const std::string& name, ArrowArrayStream* stream) {
-  state_->kept.clear();
+  state_->forget_plans();
   ArrowArrayStream& owned = state_->streams.emplace_back(*stream);
   stream->release = nullptr;
   const auto pointer = [](auto* address) { return duckdb::Value::POINTER(reinterpret_cast<uintptr_t>(address)); };

@@ -60,7 +60,8 @@ bool has_bounds(const Statistics& stats) {
 
 // Differences whose top bits are clear prove that a value lies inside: of what lies outside, one of the two is
 // negative or wraps around. Wide ranges set them for values inside, too, and slots under NULLs may hold anything: then
-// rows are looked at one by one. (Comparing all of them so takes 1 ns per BIGINT; baseline x86 has no vectors for it.)
+// all are compared, and only of those outside it is asked whether they are NULL. (Comparing takes 1 ns per BIGINT;
+// baseline x86 has no vectors for it.)
 template <typename T>
 bool all_inside(const Column& column, T low, T high) {
   using U = typename exec::UnsignedOf<T>::type;
@@ -72,6 +73,9 @@ bool all_inside(const Column& column, T low, T high) {
     outside = static_cast<U>(outside | below | above);
   }
   if (outside >> (sizeof(T) * 8 - 1) == 0) return true;
+  bool any_outside = false;
+  for (uint64_t row = 0; row < column.length; ++row) any_outside |= (values[row] < low) | (values[row] > high);
+  if (!any_outside) return true;
   for (uint64_t row = 0; row < column.length; ++row) {
     if ((values[row] < low || values[row] > high) && column.is_valid(row)) return false;
   }

@@ -159,6 +159,50 @@ void refer_to_rows(const std::shared_ptr<const Table>& table, size_t column, uin
   out.GetBuffer()->SetAuxiliaryData(duckdb::make_uniq<OwnedValues>(table));
 }
 
+namespace {
+
+// Fewer empty strings are not worth the places of the others.
+constexpr uint64_t kEmptyShare = 2;
+
+uint64_t count_filled(const int64_t* offsets, uint64_t rows) {
+  uint64_t filled = 0;
+  for (uint64_t row = 0; row < rows; ++row) filled += offsets[row + 1] != offsets[row] ? 1 : 0;
+  return filled;
+}
+
+}  // namespace
+
+bool fill_filled_strings(Column& column, const Field& field, Vector& out) {
+  const uint64_t rows = column.length;
+  const int64_t* offsets = column.offsets.as<int64_t>();
+  const uint64_t filled = count_filled(offsets, rows);
+  if (rows == 0 || filled > rows / kEmptyShare) return false;
+  // Entries: the empty string, the others in their order, NULL.
+  const uint64_t null_place = filled + 1;
+  std::vector<int64_t> ends(filled + 2);
+  duckdb::SelectionVector places(rows);
+  uint64_t entry = 0;
+  for (uint64_t row = 0; row < rows; ++row) {
+    const bool is_filled = offsets[row + 1] != offsets[row];
+    entry += is_filled ? 1 : 0;
+    ends[entry + 1] = offsets[row + 1];
+    places.set_index(row, is_filled ? entry : 0);
+  }
+  ends[1] = 0;
+  if (!column.validity.empty()) {
+    for (uint64_t row = 0; row < rows; ++row) {
+      if (!column.is_valid(row)) places.set_index(row, null_place);
+    }
+  }
+  auto owned = duckdb::make_buffer<OwnedBytes>(std::move(column.bytes));
+  Vector entries(out.GetType(), filled + 2);
+  point_to_strings(ends.data(), owned->bytes.as<char>(), filled + 1, field, entries);
+  duckdb::FlatVector::SetNull(entries, null_place, true);
+  duckdb::StringVector::AddBuffer(entries, std::move(owned));
+  out.Dictionary(entries, filled + 2, places, rows);
+  return true;
+}
+
 duckdb::buffer_ptr<duckdb::VectorChildBuffer> make_dictionary(const StringRows& entries,
                                                               const duckdb::LogicalType& type) {
   const idx_t count = entries.size();

@@ -14,6 +14,10 @@ namespace basalt::sql {
 // takes the column's bytes over. Strings that are not UTF-8 in a VARCHAR column are Error(kCorrupt).
 void fill_vector(Column&& column, const Field& field, duckdb::Vector& out);
 
+// The same for strings of which half or more are empty, as a vector over a dictionary of the others: DuckDB then hashes
+// and compares the empty one once. False if that does not hold; the column is as it was.
+bool fill_filled_strings(Column& column, const Field& field, duckdb::Vector& out);
+
 // Makes `out` a flat vector of rows [begin, end) of a table's column; `begin` is a multiple of 64. Values and the bytes
 // of strings are not copied where DuckDB lays them out as we do: the vector keeps the table alive.
 void refer_to_rows(const std::shared_ptr<const Table>& table, size_t column, uint64_t begin, uint64_t end,

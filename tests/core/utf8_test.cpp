@@ -1,7 +1,9 @@
 // UTF-8: every short sequence is judged as the standard does, wherever it lies; columns by their valid rows only.
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
+#include <vector>
 
 #include "core/utf8.h"
 
@@ -68,6 +70,28 @@ TEST(Utf8, AtEveryPlaceOfALongText) {
       }
     }
   }
+}
+
+TEST(Utf8, CharactersOfAllLengthsWithAndWithoutDamage) {
+  const std::vector<std::string> characters = {"a", " ", "é", "я", "漢", "\U0001F30B", std::string(130, 'x')};
+  std::mt19937 random(1);
+  const auto below = [&](size_t end) { return static_cast<size_t>(random() % end); };
+  uint32_t sound = 0;
+  for (int round = 0; round < 100'000; ++round) {
+    std::string text;
+    for (size_t left = below(40); left > 0; --left)
+      text += characters[below(characters.size() - (round % 4 == 0 ? 0 : 1))];
+    if (!text.empty() && round % 2 == 1) {
+      const size_t at = below(text.size());
+      if (round % 3 == 0) text[at] = static_cast<char>(random());
+      if (round % 3 == 1) text.erase(at, 1 + below(3));
+      if (round % 3 == 2) text.resize(at);
+    }
+    sound += is_utf8(text) ? 1 : 0;
+    ASSERT_EQ(is_utf8(text), is_well_formed(text)) << testing::PrintToString(text);
+  }
+  EXPECT_GT(sound, 50'000u);
+  EXPECT_LT(sound, 90'000u);
 }
 
 Column column_of(const std::vector<std::string>& texts) {

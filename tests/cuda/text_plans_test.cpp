@@ -6,6 +6,7 @@
 #include "cuda/gpu.h"
 #include "cuda/pipelines.h"
 #include "exec/device/generate/generate.h"
+#include "exec/device/generate/texts.h"
 #include "exec/tables.h"
 
 namespace basalt::test {
@@ -64,6 +65,20 @@ TEST_F(TextPlans, KeysWithoutADictionaryAreArrays) {
   EXPECT_EQ(device.texts.arrays[place]->field_id, 0u);
   // Nobody reads the strings themselves.
   for (const PipelineColumn& column : device.pipeline.columns) EXPECT_NE(physical_of(column.type), Physical::kBytes);
+}
+
+// A filter that was asked before is an array of flags, and what only it read is not read again.
+TEST_F(TextPlans, FlagsStandForAFilter) {
+  stage_.keys = {url()};
+  stage_.aggregates = {aggregate(AggregateOp::kCountStar)};
+  const device::TextNumbers known{4096, {}};
+  device::DevicePipeline device = device::to_device(stage_, &known);
+  const uint32_t flags = device::filter_by_flags(device);
+  EXPECT_TRUE(device.pipeline.has_filter);
+  EXPECT_EQ(device.pipeline.filter.column, flags);
+  EXPECT_EQ(arrays_in(device), 2u);
+  EXPECT_FALSE(device.texts.is_made(flags));
+  EXPECT_EQ(device::plan_kernel(device).reason, "");
 }
 
 TEST_F(TextPlans, DictionariesAreReadByTheirCodes) {
@@ -154,6 +169,48 @@ TEST_F(TextPlans, NumbersOfRowsThatPassNeedNoColumns) {
   ASSERT_NE(device.plan, nullptr);
   ASSERT_TRUE(device.plan->rows);
   EXPECT_NE(device.plan->source.find("writer.put(0, place, static_cast<uint64_t>(first_row"), std::string::npos);
+}
+
+// Nothing but literals: their numbers need strings, too.
+TEST_F(TextPlans, LiteralsAloneAreNumbered) {
+  stage_.keys = {make_expr(ExprOp::kCase, Physical::kBytes, {is_small(), bytes_expr("a"), bytes_expr("b")})};
+  stage_.aggregates = {aggregate(AggregateOp::kCountStar)};
+  const device::DevicePipeline device = device::to_device(stage_);
+  EXPECT_EQ(device::plan_stage(device).reason, "");
+  EXPECT_FALSE(device.texts.empty());
+  EXPECT_EQ(arrays_in(device), 0u);
+}
+
+TEST_F(TextPlans, LaterGroupsReadPlacesInOrderAndNumbers) {
+  stage_.files.clear();
+  std::vector<device::ArrayShape> shapes(4);
+  for (device::ArrayShape& shape : shapes) {
+    shape.type = Physical::kU32;
+    shape.stats.rows = 5000;
+    shape.stats.min = Value::of_integer(Physical::kU32, 0);
+    shape.stats.max = Value::of_integer(Physical::kU32, 99);
+  }
+  shapes[2].type = Physical::kI32;
+  shapes[3].nullable = true;
+  auto list = std::make_shared<exec::TextCodes>();
+  list->entries.offsets.assign(101, 0);
+  shapes[1].listed = list;
+  stage_.keys = {word(), url()};
+  stage_.aggregates = {aggregate(AggregateOp::kMax, word()), aggregate(AggregateOp::kCount, other_url()),
+                       aggregate(AggregateOp::kSum, make_expr(ExprOp::kLength, Physical::kI64, {url()}))};
+  const device::DevicePipeline device = device::plan_stage(device::to_device(stage_, shapes, 5000));
+  EXPECT_EQ(device.reason, "");
+  const auto is_made = [&](const Expr& expr) { return device.texts.is_made(expr.column); };
+  EXPECT_FALSE(is_made(device.pipeline.keys[0]));
+  EXPECT_EQ(device.codes[device.pipeline.keys[0].column], list);
+  EXPECT_TRUE(is_made(device.pipeline.keys[1]));
+  EXPECT_EQ(device.pipeline.aggregates[0].arg.column, device.pipeline.keys[0].column);
+  EXPECT_FALSE(is_made(device.pipeline.aggregates[1].arg));  // only counted
+  EXPECT_EQ(device.pipeline.aggregates[1].arg.type, Physical::kU32);
+  EXPECT_TRUE(is_made(device.pipeline.aggregates[2].arg));
+  EXPECT_FALSE(device.texts.ordered);
+  stage_.aggregates[0] = aggregate(AggregateOp::kMax, url());
+  EXPECT_TRUE(device::to_device(stage_, shapes, 5000).texts.ordered);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "basalt/core/error.h"
+#include "basalt/exec/scan.h"
 #include "exec/tables.h"
 
 namespace basalt::test {
@@ -53,6 +54,33 @@ TEST(ColumnCache, WhatWasReadIsNotReadAgain) {
     EXPECT_EQ(cache.bytes(), 0u);
     EXPECT_THROW(sum(table, cache, threads), Error);
   }
+}
+
+uint64_t scanned_rows(const TestTable& table, ColumnCache& cache) {
+  uint64_t rows = 0;
+  ColumnCache::Use use(cache, {});
+  use.add(table.file);
+  Table batch;
+  for (uint32_t chunk = 0; chunk < kChunks; ++chunk) {
+    ChunkScan scan(table.file, chunk, {0}, nullptr, {});
+    scan.use_cache(&use);
+    while (scan.next(batch)) {
+      EXPECT_EQ(batch.columns[0].values.span<int32_t>()[0], static_cast<int32_t>(rows));
+      rows += batch.rows;
+    }
+  }
+  return rows;
+}
+
+TEST(ColumnCache, ScansFindAndLeaveColumns) {
+  const TestTable table = make_table();
+  ColumnCache cache(1 << 30);
+  EXPECT_EQ(scanned_rows(table, cache), kChunks * kChunkRows);
+  empty_file(table);
+  EXPECT_EQ(scanned_rows(table, cache), kChunks * kChunkRows);
+  EXPECT_EQ(sum(table, cache, 1), kSum);
+  cache.set_limit(0);
+  EXPECT_THROW(scanned_rows(table, cache), Error);
 }
 
 TEST(ColumnCache, AStatementThatReadsMoreThanFitsKeepsItsBeginning) {

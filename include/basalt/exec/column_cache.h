@@ -29,6 +29,7 @@ class ColumnCache {
   class Use {
    public:
     Use(ColumnCache& cache, const std::vector<std::shared_ptr<const File>>& files);
+    void add(const std::shared_ptr<const File>& file);  // one more, for statements that open them as they go
     // nullptr if it is not there. The file must be one of this use's.
     std::shared_ptr<const exec::LoadedColumn> find(const File& file, uint32_t field, uint32_t chunk);
     void put(const File& file, uint32_t field, uint32_t chunk, std::shared_ptr<const exec::LoadedColumn> column);

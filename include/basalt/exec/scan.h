@@ -9,6 +9,7 @@
 
 #include "basalt/core/arrow.h"
 #include "basalt/core/column.h"
+#include "basalt/exec/column_cache.h"
 #include "basalt/exec/pipeline.h"
 
 namespace basalt {
@@ -45,8 +46,11 @@ class ChunkScan {
   ~ChunkScan();
 
   // From now on, top-level strings that are stored as places in a list of at most so many come as these: the column's
-  // `values` are numbers of 32 bits, and entries() is the list. With a filter, only short lists do.
+  // `values` are numbers of 32 bits, and entries() is the list. Where a filter leaves few rows, only short lists do.
   void give_codes(uint64_t most_entries);
+  // Before the first rows: columns that are not nested are found there, and left there for others. The file must be one
+  // of this use's.
+  void use_cache(ColumnCache::Use* cache);
   // False at the end. `out` is overwritten; its columns follow `columns`.
   bool next(Table& out);
   // Of a column of the last batch; nullptr: it has strings of its own. The same for all batches, until this is gone.

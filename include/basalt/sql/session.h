@@ -125,6 +125,12 @@ struct TableInfo {
   std::vector<ResultColumn> columns;
 };
 
+// What became of a query that was prepared.
+struct PreparedQuery {
+  std::string error;      // why it did not run; empty: it did
+  double compile_ms = 0;  // of its kernels; 0 if all were there
+};
+
 class Session {
  public:
   explicit Session(const SessionOptions& options = {});
@@ -141,6 +147,10 @@ class Session {
   // What Basalt's own engine would run for a query: for callers who want its rows by run_query_on_device() or a Scan.
   // Throws Error(kUnsupported) with the reason where a part of the statement is DuckDB's.
   Query lower(const std::string& sql);
+
+  // Runs queries all at once and drops their rows, so that their kernels are compiled when they are executed. They see
+  // the session's tables and views, except temporary ones.
+  std::vector<PreparedQuery> prepare(const std::vector<std::string>& queries);
 
   // The statements of a text, one string each. An unfinished last statement is given back in `rest` if it is not null,
   // else it is an error when it is executed.

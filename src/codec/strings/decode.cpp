@@ -22,10 +22,9 @@ class StringsReader final : public Reader {
     const bool fits = fit(tile);
     out.check_room(std::accumulate(lengths.begin(), lengths.end(), uint64_t{0}));
     int64_t at = out.offsets.back();
-    for (const uint32_t length : lengths) {
-      at += length;
-      out.offsets.push_back(at);
-    }
+    const size_t first = out.offsets.size();
+    out.offsets.resize(first + lengths.size());
+    for (size_t row = 0; row < lengths.size(); ++row) out.offsets[first + row] = at += lengths[row];
     if (!fits) return;
     bytes_->decode_tile(tile, lengths, out.bytes);
     mark_corrupt(bytes_->corrupt());
@@ -34,6 +33,10 @@ class StringsReader final : public Reader {
   void string_lengths(uint32_t tile, uint32_t* out) override {
     const auto lengths = load(tile);
     std::copy(lengths.begin(), lengths.end(), out);
+  }
+  uint64_t most_bytes(uint32_t tile) override {
+    const auto lengths = load(tile);
+    return std::accumulate(lengths.begin(), lengths.end(), uint64_t{0});
   }
   void gather(std::span<const uint32_t> rows, StringRows& out) override {
     for (const uint32_t row : rows) {

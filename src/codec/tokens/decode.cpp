@@ -13,7 +13,7 @@ namespace basalt {
 
 namespace {
 
-constexpr size_t kShort = 16;
+constexpr size_t kShort = 32;
 static_assert(kShort <= Buffer::kSlack);
 
 class TokensReader final : public BytesReader {
@@ -33,28 +33,30 @@ class TokensReader final : public BytesReader {
     const uint64_t plain = std::accumulate(lengths.begin(), lengths.end(), uint64_t{0});
     const uint64_t ids = starts_[tile + 1] - starts_[tile];
     if (!sound_ || ids > plain || plain > ids * tokens::kLongestEntry || !load(tile)) return false;
-    const uint32_t* id = tile_ids_.data();
+    // No branch: how many ids a row has is hard to guess.
+    uint64_t differ = 0;
+    uint64_t first = 0;
     for (size_t row = 0; row < lengths.size(); ++row) {
-      uint64_t length = 0;
-      for (uint32_t i = 0; i < tile_counts_[row]; ++i) length += entry_bytes_[*id++];
-      if (length != lengths[row]) return false;
+      const uint64_t next = first + tile_counts_[row];
+      differ |= (id_places_[next] - id_places_[first]) ^ lengths[row];
+      first = next;
     }
-    return true;
+    return differ == 0;
   }
 
   void decode_tile(uint32_t tile, std::span<const uint32_t> lengths, Buffer& out) override {
     load(tile);
-    size_t at = out.size();
+    const size_t at = out.size();
     out.resize(std::accumulate(lengths.begin(), lengths.end(), at));
-    for (const uint32_t id : tile_ids_) {
-      const std::string_view text = entries_.at(id);
+    for (size_t i = 0; i < tile_ids_.size(); ++i) {
+      const std::string_view text = entries_.at(tile_ids_[i]);
+      std::byte* to = out.data() + at + id_places_[i];
       // Most entries are short. A copy of fixed size runs over into what the next one writes, or the buffer's slack.
       if (text.size() <= kShort) {
-        std::memcpy(out.data() + at, text.data(), kShort);
+        std::memcpy(to, text.data(), kShort);
       } else {
-        std::memcpy(out.data() + at, text.data(), text.size());
+        std::memcpy(to, text.data(), text.size());
       }
-      at += text.size();
     }
   }
 
@@ -109,9 +111,18 @@ class TokensReader final : public BytesReader {
                        piece_ids_.begin() + static_cast<ptrdiff_t>(at % kTileRows + (end - at)));
       at = end;
     }
-    fits_ = !ids_->corrupt() &&
-            std::all_of(tile_ids_.begin(), tile_ids_.end(), [&](uint32_t id) { return id < entries_.size(); });
-    return fits_;
+    uint32_t largest = 0;
+    for (const uint32_t id : tile_ids_) largest = std::max(largest, id);
+    fits_ = !ids_->corrupt() && (tile_ids_.empty() || largest < entries_.size());
+    if (!fits_) return false;
+    id_places_.resize(tile_ids_.size() + 1);
+    uint64_t place = 0;
+    for (size_t i = 0; i < tile_ids_.size(); ++i) {
+      id_places_[i] = place;
+      place += entry_bytes_[tile_ids_[i]];
+    }
+    id_places_[tile_ids_.size()] = place;
+    return true;
   }
 
   uint64_t rows_;
@@ -127,7 +138,8 @@ class TokensReader final : public BytesReader {
   mutable bool fits_ = true;
   mutable std::array<uint32_t, kTileRows> tile_counts_;
   mutable std::vector<uint32_t> tile_ids_;
-  mutable uint32_t piece_ = ~0u;  // tile of the ids that was decoded last
+  mutable std::vector<uint64_t> id_places_;  // of each id's text among the tile's bytes, and their end
+  mutable uint32_t piece_ = ~0u;             // tile of the ids that was decoded last
   mutable std::array<uint32_t, kTileRows> piece_ids_;
 };
 

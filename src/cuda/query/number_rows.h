@@ -16,6 +16,16 @@ struct RowsToNumber {
   uint64_t first_row = 0;
 };
 
+// Rows of a chunk that name texts.
+struct RowsToMark {
+  TextRows rows;
+  uint8_t* marks = nullptr;  // a byte for each text of its list
+  uint64_t texts = 0;
+  const uint8_t* wanted = nullptr;  // a byte for each row
+};
+// Sets the marks of texts that wanted rows name.
+void mark_texts(const std::vector<RowsToMark>& chunks, cudaStream_t stream);
+
 // Writes numbers of all rows, and the bytes that say which are not NULL unless `validity` is nullptr. *fault becomes 1
 // where a code has no text.
 void number_rows(const std::vector<RowsToNumber>& chunks, uint32_t* numbers, uint8_t* validity, uint32_t* fault,

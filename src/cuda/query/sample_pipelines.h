@@ -198,6 +198,22 @@ inline Sample decimals() {
   return sample;
 }
 
+// Dictionaries whose entries are learned integers, below encodings that read all rows of a tile at once.
+inline Sample learned_entries() {
+  Sample sample;
+  sample.name = "dictionaries of learned entries";
+  sample.most_instructions = 6000;
+  const TimeUnit us = TimeUnit::kMicro;
+  add_column(sample, "moment", {TypeKind::kInt64, 0, 0, us}, {"delta(dict(packed, l3))"}, 12, 0, INT64_MAX, {15});
+  add_column(sample, "region", {TypeKind::kInt32, 0, 0, us}, {"rle(dict(packed, l3), delta(l3))"}, 19, 0, 100000, {13});
+  Pipeline& p = sample.pipeline;
+  p.has_filter = true;
+  p.filter = test(ExprOp::kGreater, column(p, 0), integer(Physical::kI64, 7));
+  p.aggregates.push_back(aggregate(AggregateOp::kMax, column(p, 0)));
+  p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, 1)));
+  return sample;
+}
+
 // TPC-H Q13's filter beside a date: rows that the date leaves are tested.
 inline Sample comments() {
   Sample sample;
@@ -308,6 +324,34 @@ inline Sample groups_by(const std::string& name, int128_t many, size_t most_inst
                   aggregate(AggregateOp::kMin, column(p, 2)),
                   aggregate(AggregateOp::kMax, column(p, 3)),
                   aggregate(AggregateOp::kCount, column(p, 1))};
+  return sample;
+}
+
+// A sorted key: the rows of a group are neighbours.
+inline Sample sorted_groups() {
+  Sample sample;
+  sample.name = "groups of a sorted key";
+  sample.most_instructions = 3000;
+  add_column(sample, "id", {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 0, kSampleRows / 4, {8});
+  add_column(sample, "amount", {TypeKind::kInt32, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 0, 65535, {16});
+  sample.columns[0].runs = kSampleRows / 4;
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kGroups;
+  p.keys = {column(p, 0)};
+  p.aggregates = {aggregate(AggregateOp::kSum, column(p, 1))};
+  return sample;
+}
+
+// Every kind of word that a state can have, of rows that a filter leaves.
+inline Sample sorted_groups_of_all() {
+  Sample sample = groups_by("every aggregate of a sorted key", int128_t{1} << 40, 8000);
+  sample.columns[1].runs = kSampleRows;
+  Pipeline& p = sample.pipeline;
+  p.keys = {column(p, 1)};
+  p.has_filter = true;
+  p.filter = test(ExprOp::kGreater, column(p, 3), integer(Physical::kI64, -7));
+  p.aggregates.push_back(aggregate(AggregateOp::kFirst, column(p, 3)));
+  p.aggregates.push_back(aggregate(AggregateOp::kVarSamp, column(p, 2)));
   return sample;
 }
 
@@ -430,6 +474,8 @@ inline std::vector<Sample> all() {
           groups_by("groups in an array", 5000, 6000),
           groups_by("groups in a hash table", int128_t{1} << 40, 6000),
           wide_groups(),
+          sorted_groups(),
+          sorted_groups_of_all(),
           distinct_by("distinct values of few groups", 5, 8000),
           distinct_by("distinct values of many groups", int128_t{1} << 40, 8000),
           rows(),
@@ -446,6 +492,7 @@ inline std::vector<Sample> all() {
           count_decimals(TypeKind::kFloat32, {8}),
           count_decimals(TypeKind::kFloat64, {16}, true),
           decimals(),
+          learned_entries(),
           comments(),
           tests_of_strings(),
           number_functions(),

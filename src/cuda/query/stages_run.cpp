@@ -19,7 +19,10 @@ device::ArrayShape shape_of(const DeviceColumn& column, uint64_t rows) {
   shape.stats.min = Value::of_null(shape.type);
   shape.stats.max = Value::of_null(shape.type);
   if (type != Physical::kBytes) return shape;
-  const uint64_t entries = column.listed != nullptr ? column.listed->entries.size() : column.texts->count;
+  shape.listed = column.listed;
+  const uint64_t entries = column.listed != nullptr  ? column.listed->entries.size()
+                           : column.texts != nullptr ? column.texts->count
+                                                     : 0;
   shape.stats.min = Value::of_integer(Physical::kU32, 0);
   shape.stats.max = Value::of_integer(Physical::kU32, entries == 0 ? 0 : static_cast<int128_t>(entries) - 1);
   return shape;
@@ -37,6 +40,7 @@ StageRows CudaBackend::first_stage(const Pipeline& stage, bool keep, const RunOp
     const NumberedPipeline numbered = number_texts(*this, planned, stage, options, report);
     StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
     statement.set_texts(numbered.texts.texts);
+    statement.set_asked_tiles(numbered.texts.tiles);
     if (stage.sink == Sink::kGroups) return statement.run_groups(keep);
     if (keep && !numbered.device->sources->late) return {{}, statement.run_rows_to_device(stage, nullptr)};
     if (std::optional<Table> rows = statement.run_rows(stage)) return {*std::move(rows), {}};
@@ -49,21 +53,27 @@ std::optional<StageRows> CudaBackend::later_stage(const Pipeline& stage, const D
                                                   const RunOptions& options, RunReport& report) {
   std::vector<device::ArrayShape> shapes;
   for (const DeviceColumn& column : input.columns) shapes.push_back(shape_of(column, input.rows));
-  device::DevicePipeline device = device::plan_stage(device::to_device(stage, std::move(shapes), input.rows));
+  device::DevicePipeline device = *stages_.get(stage, shapes, input.rows);
   if (!device.reason.empty()) return std::nullopt;
-  std::vector<ArrayAddresses> arrays;
-  std::shared_ptr<const DeviceTexts> texts;
-  for (size_t i = 0; i < device.pipeline.columns.size(); ++i) {
-    const DeviceColumn& column = input.columns.at(device.pipeline.columns[i].field_id);
-    // Places in a list that the device made are neither in order nor, of strings fetched by rows, one for each string.
-    const bool unlisted = column.texts != nullptr && column.listed == nullptr;
-    if (unlisted && stage.sink == Sink::kGroups) return std::nullopt;
-    arrays.push_back({address(column.values), address(column.validity)});
-    device.codes[i] = column.listed;
-    if (column.texts != nullptr) texts = column.texts;
+  StatementTexts texts;
+  if (!device.texts.empty()) {
+    try {
+      texts = TextsRun(*this, device, stage, options, report, &input).run();
+    } catch (const Error& error) {
+      // What only strings show that the device does not know: the host goes on from here.
+      if (error.code() != ErrorCode::kUnsupported) throw;
+      return std::nullopt;
+    }
+    device = device::to_device(stage, shapes, input.rows, &texts.numbers);
   }
-  StatementRun statement(*this, device, options, report, std::move(arrays));
-  statement.set_texts(std::move(texts));
+  texts.arrays.resize(device.pipeline.columns.size());
+  for (size_t i = 0; i < texts.arrays.size(); ++i) {
+    if (device.texts.is_made(i)) continue;
+    const DeviceColumn& column = input.columns.at(device.pipeline.columns[i].field_id);
+    texts.arrays[i] = {address(column.values), address(column.validity)};
+  }
+  StatementRun statement(*this, device, options, report, texts.arrays);
+  statement.set_texts(texts.texts);
   if (stage.sink == Sink::kGroups) return statement.run_groups(keep);
   return StageRows{{}, statement.run_rows_to_device(stage, &input)};
 }

@@ -8,6 +8,7 @@
 #include "cuda/query/number_rows.h"
 #include "cuda/query/text_functions_run.h"
 #include "cuda/query/text_lengths.h"
+#include "exec/device/generate/texts.h"
 
 namespace basalt::cuda {
 
@@ -56,13 +57,14 @@ std::shared_ptr<const DeviceTexts> as_device_texts(DeviceStrings strings) {
 }  // namespace
 
 TextsRun::TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const Pipeline& given,
-                   const RunOptions& options, RunReport& report)
+                   const RunOptions& options, RunReport& report, const DeviceTable* input)
     : backend_(backend),
       device_(device),
       pipeline_(device.pipeline),
       given_(given),
       options_(options),
       report_(report),
+      input_(input),
       stream_(backend.compute_),
       pool_(backend.compute_) {}
 
@@ -88,6 +90,7 @@ bool TextsRun::may_match(const File& file, uint32_t chunk) const {
 }
 
 void TextsRun::place_chunks() {
+  if (input_ != nullptr) rows_ = input_->rows;
   for (const auto& file : pipeline_.files) {
     for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) {
       const uint64_t rows = file->chunks()[chunk].rows;
@@ -115,7 +118,10 @@ void TextsRun::find_wanted() {
   uint64_t count = 0;
   const DeviceBuffer passed = StatementRun(backend_, numbers, options_, report).run_row_numbers(count);
   wanted_ = mark_rows(passed.as<uint64_t>(), count, rows_, stream_);
+  out_.passes.values = reinterpret_cast<uint64_t>(wanted_.data());
+  out_.tiles = report.tiles;
   report_.bytes_transferred += report.bytes_transferred;
+  report_.encoded_bytes_read += report.encoded_bytes_read;
   report_.kernel_ms += report.kernel_ms;
 }
 
@@ -181,6 +187,28 @@ std::vector<TextChunk> TextsRun::load(const std::vector<Place>& places, uint32_t
   return out;
 }
 
+// Of rows that pass the filter, the texts that are these rows or that they name.
+DeviceBuffer TextsRun::mark_wanted(const std::vector<Place>& places, const DecodedTexts& decoded,
+                                   const std::vector<uint64_t>& firsts, std::vector<TextPool::List>& lists) const {
+  if (wanted_.data() == nullptr) return {};
+  DeviceBuffer marks = cleared(firsts.empty() ? 0 : firsts.back() + lists.back().count, stream_);
+  std::vector<RowsToMark> named;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const TextRows& chunk = decoded.chunks[i];
+    TextPool::List& list = lists[chunk.texts];
+    const uint8_t* wanted = wanted_.as<uint8_t>() + places[i].first_row;
+    if (chunk.codes == nullptr) {
+      list.wanted = wanted;
+    } else {
+      uint8_t* own = marks.as<uint8_t>() + firsts[chunk.texts];
+      list.wanted = own;
+      named.push_back({chunk, own, list.count, wanted});
+    }
+  }
+  mark_texts(named, stream_);
+  return marks;
+}
+
 void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) {
   const std::vector<TextChunk> chunks = load(places, column.field_id);
   const TimedWork timed(report_, stream_);
@@ -193,11 +221,7 @@ void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) 
     firsts.push_back(texts);
     texts += list.count;
   }
-  // Texts that are a chunk's rows; entries of dictionaries are few.
-  for (size_t i = 0; i < places.size() && wanted_.data() != nullptr; ++i) {
-    const TextRows& chunk = decoded.chunks[i];
-    if (chunk.codes == nullptr) lists[chunk.texts].wanted = wanted_.as<uint8_t>() + places[i].first_row;
-  }
+  const DeviceBuffer marks = mark_wanted(places, decoded, firsts, lists);
   const DeviceBuffer numbers = pool_.intern(lists);
   std::vector<RowsToNumber> rows;
   for (size_t i = 0; i < places.size(); ++i) {
@@ -235,7 +259,7 @@ void TextsRun::for_each_batch(uint32_t field_id, const std::function<void(const 
 // Lengths that lie beside the strings, of a column whose strings nobody needs.
 bool TextsRun::is_stored_length(const device::TextArray& array) const {
   const Expr& function = array.function;
-  if (function.op != ExprOp::kByteLength || function.args[0].op != ExprOp::kColumn) return false;
+  if (input_ != nullptr || function.op != ExprOp::kByteLength || function.args[0].op != ExprOp::kColumn) return false;
   const bool alone = std::ranges::none_of(device_.texts.arrays, [&](const auto& other) {
     return other && other->field_id == array.field_id && other->function.op != ExprOp::kByteLength;
   });
@@ -268,15 +292,31 @@ const TextsRun::Numbered& TextsRun::numbered(uint32_t field_id) {
   if (const Numbered* known = find_numbered(field_id)) return *known;
   Numbered column;
   column.field_id = field_id;
+  input_ != nullptr ? number_input(column) : number_files(column);
+  columns_.push_back(std::move(column));
+  return columns_.back();
+}
+
+void TextsRun::number_files(Numbered& column) {
   // Rows of chunks that statistics rule out, and behind the end of chunks, have a number that no string has.
   column.numbers = DeviceBuffer(rows_ * sizeof(uint32_t), stream_);
   if (rows_ > 0) {
     check(cudaMemsetAsync(column.numbers.data(), 0xFF, rows_ * sizeof(uint32_t), stream_), "clearing numbers");
   }
-  if (has_nulls(pipeline_, field_id)) column.validity = DeviceBuffer(rows_, stream_);
-  for_each_batch(field_id, [&](const std::vector<Place>& batch) { number_batch(batch, column); });
-  columns_.push_back(std::move(column));
-  return columns_.back();
+  if (has_nulls(pipeline_, column.field_id)) column.validity = DeviceBuffer(rows_, stream_);
+  for_each_batch(column.field_id, [&](const std::vector<Place>& batch) { number_batch(batch, column); });
+}
+
+// Strings that lie in a list, some of them perhaps twice: those that rows have get numbers.
+void TextsRun::number_input(Numbered& column) {
+  const TimedWork timed(report_, stream_);
+  const DeviceColumn& input = input_->columns.at(column.field_id);
+  const TextList list = list_of(input, stream_);
+  const auto* places = input.values.as<uint32_t>();
+  const DeviceBuffer used = mark_used(places, rows_, list.count, stream_);
+  const DeviceBuffer numbers = pool_.intern({{list.at, list.count, used.as<uint8_t>()}});
+  column.numbers = by_row<uint32_t>(places, numbers, list.count);
+  column.validity = duplicate(input.validity, rows_, stream_);
 }
 
 // Results of functions for each distinct string. Those that are strings become part of the pool, too.
@@ -371,8 +411,33 @@ StatementTexts TextsRun::run() {
     out_.memory.push_back(std::move(column.numbers));
     out_.memory.push_back(std::move(column.validity));
   }
+  out_.memory.push_back(std::move(wanted_));
   return std::move(out_);
 }
+
+namespace {
+
+// The pipeline once its filter was asked: kernels read flags instead of asking again. The arrays are the same, in the
+// same order, among other columns.
+void ask_flags(const Pipeline& pipeline, NumberedPipeline& numbered) {
+  Pipeline rest = pipeline;
+  rest.has_filter = false;
+  auto device = std::make_shared<device::DevicePipeline>(device::to_device(rest, &numbered.texts.numbers));
+  const uint32_t flags = device::filter_by_flags(*device);
+  const std::vector<std::optional<device::TextArray>>& before = numbered.device->texts.arrays;
+  std::vector<ArrayAddresses> arrays(device->pipeline.columns.size());
+  size_t next = 0;
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (!device->texts.is_made(i)) continue;
+    while (!before.at(next)) ++next;
+    arrays[i] = numbered.texts.arrays[next++];
+  }
+  arrays[flags] = numbered.texts.passes;
+  numbered.texts.arrays = std::move(arrays);
+  numbered.device = std::move(device);
+}
+
+}  // namespace
 
 NumberedPipeline number_texts(CudaBackend& backend, std::shared_ptr<const device::DevicePipeline> stage,
                               const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
@@ -381,6 +446,10 @@ NumberedPipeline number_texts(CudaBackend& backend, std::shared_ptr<const device
   if (!out.device->reason.empty()) throw Error(ErrorCode::kUnsupported, out.device->reason);
   if (out.device->texts.empty()) return out;
   out.texts = TextsRun(backend, *out.device, pipeline, options, report).run();
+  if (out.texts.passes.values != 0) {
+    ask_flags(pipeline, out);
+    return out;
+  }
   out.device = std::make_shared<const device::DevicePipeline>(device::to_device(pipeline, &out.texts.numbers));
   return out;
 }

@@ -18,6 +18,8 @@ struct StatementTexts {
   device::TextNumbers numbers;
   std::shared_ptr<const DeviceTexts> texts;  // by number
   std::vector<ArrayAddresses> arrays;        // by column of the pipeline; empty if no column is an array
+  ArrayAddresses passes;                     // flags of rows that pass the filter, where it was asked before
+  std::optional<TileCounts> tiles;           // what became of tiles then
   std::vector<DeviceBuffer> memory;
 };
 
@@ -38,9 +40,9 @@ Value text_of(const NumberedPipeline& pipeline, const Expr& expr, const Value& n
 
 class TextsRun {
  public:
-  // `given`: the pipeline with its strings.
+  // `given`: the pipeline with its strings. `input`: the rows that it reads instead of files.
   TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const Pipeline& given, const RunOptions& options,
-           RunReport& report);
+           RunReport& report, const DeviceTable* input = nullptr);
   StatementTexts run();
 
  private:
@@ -62,6 +64,10 @@ class TextsRun {
   bool may_match(const File& file, uint32_t chunk) const;
   const Numbered* find_numbered(uint32_t field_id) const;
   const Numbered& numbered(uint32_t field_id);
+  DeviceBuffer mark_wanted(const std::vector<Place>& places, const DecodedTexts& decoded,
+                           const std::vector<uint64_t>& firsts, std::vector<TextPool::List>& lists) const;
+  void number_files(Numbered& column);
+  void number_input(Numbered& column);
   void number_batch(const std::vector<Place>& places, Numbered& column);
   // Calls f with lists of chunks of a column that are worked on together.
   void for_each_batch(uint32_t field_id, const std::function<void(const std::vector<Place>&)>& f);
@@ -81,6 +87,7 @@ class TextsRun {
   const Pipeline& given_;
   const RunOptions& options_;
   RunReport& report_;
+  const DeviceTable* input_;
   cudaStream_t stream_;
   uint64_t run_ = 0;
   uint64_t limit_ = 0;

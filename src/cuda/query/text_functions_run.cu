@@ -37,7 +37,7 @@ struct Call {
   uint32_t part_count;
   uint64_t numbers[2];  // literals
   strings::RegexpView regexp;
-  const uint8_t* automaton;  // 256 next states for each state, then whether states accept
+  const uint8_t* automaton;  // Automaton::table()
   uint32_t automaton_states;
   uint32_t automaton_start;
   const uint8_t* used;  // by string: whether somebody asks
@@ -218,15 +218,7 @@ class Evaluation {
     const Automaton& automaton = *made.automaton;
     call.automaton_states = automaton.states();
     call.automaton_start = automaton.start();
-    std::vector<uint8_t> table;
-    for (uint32_t state = 0; state < automaton.states(); ++state) {
-      for (uint32_t byte = 0; byte < 256; ++byte) {
-        table.push_back(automaton.next(static_cast<uint8_t>(state), static_cast<uint8_t>(byte)));
-      }
-    }
-    for (uint32_t state = 0; state < automaton.states(); ++state) {
-      table.push_back(automaton.accepts(static_cast<uint8_t>(state)) ? 1 : 0);
-    }
+    const std::vector<uint8_t> table = automaton.table();
     call.automaton = keep(table.data(), table.size()).as<uint8_t>();
   }
 

@@ -105,7 +105,7 @@ Table fetch_rows(const Pipeline& pipeline, const std::vector<uint64_t>& numbers,
   stage.limit = kAllRows;
   stage.offset = 0;
   RunReport beside;
-  return run_stage(stage, &table, options, beside);
+  return run_stage(stage, {{&table}, {}}, options, beside);
 }
 
 }  // namespace basalt::exec

@@ -226,7 +226,47 @@ struct Picked {
       mask &= mask - 1;
     }
   }
+  // Those from `first` on, whether or not `mask` has them.
+  __device__ __forceinline__ Picked(uint32_t first, uint32_t mask) {
+#pragma unroll
+    for (uint32_t j = 0; j < kCount; ++j) {
+      live[j] = mask >> (first + j) & 1;
+      k[j] = first + j;
+    }
+  }
 };
+
+// Tiles of which no value lies in two words: a few instructions read any row.
+template <typename View>
+struct DividesWords {
+  static constexpr bool value = false;
+};
+template <typename T, uint32_t W>
+struct DividesWords<PackedTile<T, W>> {
+  static constexpr bool value = W > 0 && W <= 32 && 32 % (W > 0 ? W : 1) == 0;
+};
+
+// Rows that all lanes pick alike.
+template <typename V, typename S, uint32_t kCount, typename Reader>
+__device__ __forceinline__ void read_step(Reader& reader, const Picked<kCount>& rows, V (&out)[kCount]) {
+#pragma unroll
+  for (uint32_t j = 0; j < kCount; ++j) out[j] = read_as<V, S>(reader, rows.k[j]);
+}
+template <typename V, typename S, uint32_t kCount, typename T, typename UnrolledWidths>
+__device__ __forceinline__ void read_step(Packed<T, UnrolledWidths>& reader, const Picked<kCount>& rows,
+                                          V (&out)[kCount]) {
+  bool done = false;
+  reader.visit([&](auto&& tile) {
+    if constexpr (DividesWords<typename Bare<decltype(tile)>::type>::value) {
+#pragma unroll
+      for (uint32_t j = 0; j < kCount; ++j) out[j] = to_value<V, S>(tile.at(rows.k[j]));
+      done = true;
+    }
+  });
+  if (done) return;
+#pragma unroll
+  for (uint32_t j = 0; j < kCount; ++j) out[j] = read_as<V, S>(reader, rows.k[j]);
+}
 
 // Whether so few rows of the tile are alive that picking them costs less than reading all: no lane has more than this.
 constexpr uint32_t kSparseRows = 8;
@@ -292,6 +332,12 @@ class Column {
 #pragma unroll
       for (uint32_t j = 0; j < kCount; ++j) out[j] = read_as<V, S>(reader, rows.k[j]);
     });
+  }
+
+  // The same rows of all lanes.
+  template <uint32_t kCount, typename V>
+  __device__ __forceinline__ void step(const Picked<kCount>& rows, V (&out)[kCount]) {
+    shapes_.with([&](auto& reader) { read_step<V, S>(reader, rows, out); });
   }
 
   __device__ __forceinline__ bool bad() const { return shapes_.bad(); }

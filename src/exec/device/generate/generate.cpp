@@ -430,14 +430,14 @@ DevicePipeline plan_stage(DevicePipeline device) {
 }
 
 KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows,
-                       const std::vector<int32_t>& magnitudes) {
+                       const std::vector<int32_t>& magnitudes, uint64_t array_bytes) {
   if (columns.size() != pipeline.columns.size()) throw Error(ErrorCode::kInternal, "a column without its shapes");
   for (const Aggregate& aggregate : pipeline.aggregates) {
     if (aggregate.op != AggregateOp::kCountStar) exec::check_expression(aggregate.arg, pipeline.columns);
   }
   for (const Expr& row : pipeline.rows) exec::check_expression(row, pipeline.columns);
   if (pipeline.has_filter) exec::check_expression(pipeline.filter, pipeline.columns);
-  return Generator(pipeline, rows, magnitudes).generate(columns);
+  return Generator(pipeline, rows, magnitudes, array_bytes).generate(columns);
 }
 
 }  // namespace basalt::device

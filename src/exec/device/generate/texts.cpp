@@ -188,17 +188,36 @@ std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column)
   Pipeline& pipeline = device.pipeline;
   const PipelineColumn& texts = pipeline.columns[column];
   for (uint32_t i = 0; i < pipeline.columns.size(); ++i) {
-    if (pipeline.columns[i].as_codes && pipeline.columns[i].field_id == texts.field_id) return i;
+    if (device.codes[i] != nullptr && pipeline.columns[i].field_id == texts.field_id) return i;
   }
-  std::shared_ptr<const exec::TextCodes> codes = exec::text_codes_of(pipeline.files, texts.field_id);
+  std::optional<ArrayShape> array = device.arrays[column];
+  std::shared_ptr<const exec::TextCodes> codes =
+      array ? array->listed : exec::text_codes_of(pipeline.files, texts.field_id);
   if (codes == nullptr) return std::nullopt;
   PipelineColumn added = texts;
-  added.as_codes = true;
+  added.as_codes = !array;
   added.type = {TypeKind::kUInt32};
   pipeline.columns.push_back(std::move(added));
   device.codes.push_back(std::move(codes));
-  device.arrays.emplace_back();
+  device.arrays.push_back(std::move(array));
   return static_cast<uint32_t>(pipeline.columns.size() - 1);
+}
+
+uint32_t filter_by_flags(DevicePipeline& device) {
+  Pipeline& pipeline = device.pipeline;
+  ArrayShape flags;
+  flags.type = Physical::kU8;
+  flags.stats.rows = device.rows;
+  flags.stats.min = Value::of_integer(flags.type, 0);
+  flags.stats.max = Value::of_integer(flags.type, 1);
+  const auto column = static_cast<uint32_t>(pipeline.columns.size());
+  pipeline.columns.push_back({0, "passes", {TypeKind::kBool}});
+  pipeline.has_filter = true;
+  pipeline.filter = column_reference(column, flags.type);
+  device.codes.emplace_back();
+  device.arrays.emplace_back(std::move(flags));
+  device.texts.arrays.resize(pipeline.columns.size());
+  return column;
 }
 
 void TextNumbering::refuse(const std::string& reason) {
@@ -219,6 +238,32 @@ Expr TextNumbering::literal(const Value& value) {
   return out;
 }
 
+// An array by row of a column of strings, as far as its rows and NULLs go.
+ArrayShape TextNumbering::shape_of_texts(uint32_t column) {
+  const Pipeline& pipeline = device_.pipeline;
+  const PipelineColumn& texts = pipeline.columns[column];
+  ArrayShape shape;
+  if (const std::optional<ArrayShape>& places = device_.arrays[column]) {
+    shape.nullable = places->nullable;
+    shape.stats.rows = places->stats.rows;
+    shape.stats.null_count = places->stats.null_count;
+    return shape;
+  }
+  for (const auto& file : pipeline.files) {
+    for (const ColumnChunkInfo& chunk : file->column(texts.field_id).chunks) {
+      if (const std::string reason = why_not_decode_texts(chunk); !reason.empty()) {
+        refuse("column " + texts.name + " as a value: " + reason);
+        return shape;
+      }
+      shape.nullable = shape.nullable || chunk.nodes[0].codec->holds_nulls();
+    }
+  }
+  const Statistics known = exec::merged_statistics(pipeline, texts.field_id);
+  shape.stats.rows = known.rows;
+  shape.stats.null_count = known.null_count;
+  return shape;
+}
+
 Expr TextNumbering::array(uint32_t column, const Expr& function) {
   Pipeline& pipeline = device_.pipeline;
   std::vector<std::optional<TextArray>>& arrays = device_.texts.arrays;
@@ -230,20 +275,8 @@ Expr TextNumbering::array(uint32_t column, const Expr& function) {
       return column_reference(i, type);
     }
   }
-  ArrayShape shape;
+  ArrayShape shape = shape_of_texts(column);
   shape.type = type;
-  for (const auto& file : pipeline.files) {
-    for (const ColumnChunkInfo& chunk : file->column(texts.field_id).chunks) {
-      if (const std::string reason = why_not_decode_texts(chunk); !reason.empty()) {
-        refuse("column " + texts.name + " as a value: " + reason);
-        return column_reference(column, type);
-      }
-      shape.nullable = shape.nullable || chunk.nodes[0].codec->holds_nulls();
-    }
-  }
-  const Statistics known = exec::merged_statistics(pipeline, texts.field_id);
-  shape.stats.rows = known.rows;
-  shape.stats.null_count = known.null_count;
   uint64_t most = INT32_MAX;  // of lengths and positions
   if (is_text(function)) {
     // Rounded up, so that kernels do not depend on the last string.
@@ -292,6 +325,7 @@ Expr TextNumbering::value(const Expr& expr) {
 
 // Whether all chunks of a column of strings can be tested as they are stored.
 bool TextNumbering::tests_in_place(uint32_t column) const {
+  if (device_.arrays[column]) return false;
   const uint32_t field = device_.pipeline.columns[column].field_id;
   return std::ranges::all_of(device_.pipeline.files, [&](const auto& file) {
     return std::ranges::all_of(file->column(field).chunks, [](const ColumnChunkInfo& chunk) {
@@ -352,6 +386,9 @@ void TextNumbering::drop_unused() {
       device_.arrays[kept] = std::move(device_.arrays[i]);
       if (!device_.texts.empty()) device_.texts.arrays[kept] = std::move(device_.texts.arrays[i]);
     }
+    // Of strings in arrays only their NULLs are asked for now.
+    PipelineColumn& column = pipeline.columns[kept];
+    if (device_.arrays[kept] && physical_of(column.type) == Physical::kBytes) column.type = {TypeKind::kUInt32};
     ++kept;
   }
   pipeline.columns.resize(kept);
@@ -359,7 +396,10 @@ void TextNumbering::drop_unused() {
   device_.arrays.resize(kept);
   if (!device_.texts.empty()) device_.texts.arrays.resize(kept);
   for_each_expression(pipeline, [&](Expr& expr) {
-    for_each_column(expr, [&](Expr& column) { column.column = places[column.column]; });
+    for_each_column(expr, [&](Expr& column) {
+      column.column = places[column.column];
+      column.type = physical_of(pipeline.columns[column.column].type);
+    });
   });
 }
 

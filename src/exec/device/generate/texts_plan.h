@@ -16,7 +16,7 @@ constexpr size_t kMostConcatenated = 8;
 
 // A column that is made of a column of strings.
 struct TextArray {
-  uint32_t field_id = 0;
+  uint32_t field_id = 0;  // of rows on the device the column
   // Of column 0, the strings. One that gives strings, or is the column itself, stands for their numbers.
   Expr function;
 };
@@ -26,7 +26,9 @@ struct TextsPlan {
   std::vector<std::string> literals;             // each once
   bool ordered = false;                          // lesser strings must have lesser numbers
 
-  bool empty() const { return arrays.empty(); }
+  // Whether the column is one of these arrays.
+  bool is_made(size_t column) const { return column < arrays.size() && arrays[column].has_value(); }
+  bool empty() const { return arrays.empty() && literals.empty(); }
 };
 
 // What is known once the strings were numbered.
