@@ -127,13 +127,12 @@ class Relation(Rows):
     def write(self, path: str | os.PathLike, *, encoding: Mapping[str, str] | None = None, effort: str = "balanced",
               threads: int = 0, progress: bool | ProgressCallback | None = None) -> Summary:
         """Writes the rows to a .basalt file, as they come."""
-        if self._parameters:
-            return Summary(_core.write(self, os.fspath(path), _write_arguments(
-                encoding, effort, None, "cpu", threads, 0, False, 0, None), None))
+        target = os.fspath(path)
         arguments = _write_arguments(encoding, effort, None, "cpu", threads, 0, False, 0, None)
-        with shown(progress, os.fspath(path)) as callback:
-            return Summary(self._connection._with_tables(
-                self._tables, "convert", self.sql, os.fspath(path), arguments, callback))
+        with shown(progress, target) as callback:
+            if self._parameters:
+                return Summary(_core.write(self, target, arguments, callback))
+            return Summary(self._connection._with_tables(self._tables, "convert", self.sql, target, arguments, callback))
 
     def __len__(self) -> int:
         return self._result.rows.rows
