@@ -20,6 +20,7 @@
 #include "duckdb/planner/operator/logical_extension_operator.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
 #include "exec/device/generate/generate.h"
+#include "sql/cpu_choice.h"
 #include "sql/expressions.h"
 #include "sql/lower.h"
 #include "sql/scan.h"
@@ -454,7 +455,8 @@ bool is_worth_it(const LoweredQuery& lowered, Device device, bool strict) {
   const std::string reason = device == Device::kCpu ? "the CPU was asked for" : why_not_gpu(lowered.query);
   if (device == Device::kCuda && !reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
   if (strict || lowered.is_totals()) return true;
-  return reason.empty() && (device == Device::kCuda || compiles_quickly(scan));
+  if (!reason.empty()) return groups_run_faster_here(lowered.query);
+  return device == Device::kCuda || compiles_quickly(scan);
 }
 
 class PlanHook {
