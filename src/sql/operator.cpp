@@ -445,8 +445,8 @@ bool compiles_quickly(const Pipeline& stage) {
   return shapes <= kMostShapes;
 }
 
-// Totals run here on any device. Groups do on the GPU where it can, rows where few of them are looked for, and both
-// where nothing else is allowed.
+// Totals run here on any device. Groups do on the GPU where it can, and on the CPU where that is faster; rows where few
+// of them are looked for; and both where nothing else is allowed.
 bool is_worth_it(const LoweredQuery& lowered, Device device, bool strict) {
   const Pipeline& scan = lowered.scan();
   const bool looks_for_few = gives_few_rows(scan) && (scan.has_filter || !scan.order.empty());
