@@ -198,22 +198,6 @@ inline Sample decimals() {
   return sample;
 }
 
-// Dictionaries whose entries are learned integers, below encodings that read all rows of a tile at once.
-inline Sample learned_entries() {
-  Sample sample;
-  sample.name = "dictionaries of learned entries";
-  sample.most_instructions = 6000;
-  const TimeUnit us = TimeUnit::kMicro;
-  add_column(sample, "moment", {TypeKind::kInt64, 0, 0, us}, {"delta(dict(packed, l3))"}, 12, 0, INT64_MAX, {15});
-  add_column(sample, "region", {TypeKind::kInt32, 0, 0, us}, {"rle(dict(packed, l3), delta(l3))"}, 19, 0, 100000, {13});
-  Pipeline& p = sample.pipeline;
-  p.has_filter = true;
-  p.filter = test(ExprOp::kGreater, column(p, 0), integer(Physical::kI64, 7));
-  p.aggregates.push_back(aggregate(AggregateOp::kMax, column(p, 0)));
-  p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, 1)));
-  return sample;
-}
-
 // TPC-H Q13's filter beside a date: rows that the date leaves are tested.
 inline Sample comments() {
   Sample sample;
@@ -510,7 +494,6 @@ inline std::vector<Sample> all() {
           count_decimals(TypeKind::kFloat32, {8}),
           count_decimals(TypeKind::kFloat64, {16}, true),
           decimals(),
-          learned_entries(),
           comments(),
           tests_of_strings(),
           number_functions(),

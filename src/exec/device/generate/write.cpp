@@ -492,7 +492,9 @@ std::string Generator::whole_source() const {
   }
   for (const std::string& line : literals_.declarations()) out += "  " + line + "\n";
   out += "  Count rows = 0;\n  uint32_t overflow = 0;\n  uint32_t bad = 0;\n" + declarations_;
-  out += "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n" + tile_steps() + "  }\n\n";
+  const bool runs = plan_.groups && plan_.groups->rung == GroupRung::kRuns;
+  out += std::string("\n  for (Work work(p.work, p.work_count") + (runs ? ", uniform_warp()" : "") +
+         "); work.more(); work.next()) {\n" + tile_steps() + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
          (filters ? "  record.tiles(tally);\n" : "") + (plan_.texts.empty() ? "" : "  record.texts(tally);\n") +
          record_text_ + "}\n\n}  // namespace basalt::device\n";
