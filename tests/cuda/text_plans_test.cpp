@@ -78,7 +78,7 @@ TEST_F(TextPlans, FlagsStandForAFilter) {
   EXPECT_EQ(device.pipeline.filter.column, flags);
   EXPECT_EQ(arrays_in(device), 2u);
   EXPECT_FALSE(device.texts.is_made(flags));
-  EXPECT_EQ(device::plan_kernel(device).reason, "");
+  EXPECT_EQ(device::plan_stage(device).reason, "");
 }
 
 TEST_F(TextPlans, DictionariesAreReadByTheirCodes) {

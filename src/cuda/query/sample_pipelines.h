@@ -366,7 +366,7 @@ inline Sample wide_groups() {
 inline Sample groups_beside_runs() {
   Sample sample;
   sample.name = "groups beside runs";
-  sample.most_instructions = 6000;
+  sample.most_instructions = 2800;
   const DataType number{TypeKind::kInt64, 0, 0, TimeUnit::kMicro};
   add_column(sample, "kind", number, {"packed"}, 4, 0, 499, {9});
   for (const char* name : {"a", "b", "c", "d"}) {
