@@ -1,7 +1,7 @@
 // The time around kernels: what planning a statement costs over files and over DuckDB's own tables, and what a
-// statement takes beside its kernels the first time, as a new text of the same meaning, and as the same text again.
-// Prints a line for each statement. Where there is no GPU, statements run on the CPU and only planning is worth
-// reading.
+// statement takes beside its kernels the first time, as a new text of the same meaning, with other literals, and as the
+// same text again. Prints a line for each statement. Where there is no GPU, they run in Basalt's own code on the CPU,
+// and only planning is worth reading.
 //
 //   around_sql_bench --tpch FOLDER [--hits FILE --queries FILE]
 //
@@ -19,6 +19,7 @@
 #include "basalt/core/error.h"
 #include "basalt/cuda/backend.h"
 #include "basalt/sql/session.h"
+#include "sql/statement_shape.h"
 
 namespace basalt {
 namespace {
@@ -55,6 +56,33 @@ double around_ms(Session& session, const std::string& text) {
   return ms_since(start) - result.report().kernel_ms;
 }
 
+std::string other_literal(const sql::ShapeLiteral& literal, int round) {
+  using Kind = sql::ShapeLiteral::Kind;
+  std::string text = literal.text;
+  switch (literal.kind) {
+    case Kind::kInteger: return std::to_string(std::stoll(text) + round);
+    case Kind::kDecimal: text.back() = static_cast<char>('0' + (text.back() - '0' + round) % 10); return text;
+    case Kind::kDate: text.back() = static_cast<char>('1' + round); return "date " + quote_literal(text);
+    case Kind::kMoment: text.back() = static_cast<char>('1' + round); return "timestamp " + quote_literal(text);
+    case Kind::kText: break;
+  }
+  const bool is_date = text.size() == 10 && text[4] == '-' && text[7] == '-';
+  if (is_date) text.back() = static_cast<char>('1' + round);
+  return quote_literal(is_date || round == 0 ? text : text + std::to_string(round));
+}
+
+// The statement with other literals where comparisons have them; the same text if there are none.
+std::string with_other_literals(const std::string& text, int round) {
+  const sql::StatementShape shape = sql::shape_of(text);
+  if (shape.literals.empty()) return text;
+  std::string out = shape.text;
+  for (size_t i = shape.literals.size(); i-- > 0;) {
+    const std::string parameter = "$" + std::to_string(i + 1);
+    out.replace(out.find(parameter), parameter.size(), other_literal(shape.literals[i], round));
+  }
+  return out;
+}
+
 void add_table(Session& files, Session& native, const std::string& table, const std::string& path) {
   const std::string query = " as from " + quote_literal(path);
   files.execute("create view " + table + query);
@@ -70,15 +98,17 @@ void measure(Session& files, Session& native, const Statement& statement) {
   const double first = around_ms(files, text);
   double again = 1e9;
   double reworded = 1e9;
-  bool kept = false;
+  double other = 1e9;
   for (int i = 0; i < kRuns; ++i) {
     again = std::min(again, around_ms(files, text));
     reworded = std::min(reworded, around_ms(files, text + " -- " + std::to_string(i)));
+    other = std::min(other, around_ms(files, with_other_literals(text, i + 1)));
   }
-  QueryResult last = files.execute(text);
-  kept = last.report().kept_plan;
-  std::printf("%-4s %8.2f %8.2f %8.2f %8.2f %8.2f  %s\n", statement.name.c_str(), native_planned, planned, first,
-              reworded, again, kept ? "kept" : "");
+  const bool kept = files.execute(text).report().kept_plan;
+  const std::string changed = with_other_literals(text, kRuns + 1);
+  const bool shared = changed != text && files.execute(changed).report().kept_plan;
+  std::printf("%-4s %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f  %s%s\n", statement.name.c_str(), native_planned, planned,
+              first, reworded, other, again, kept ? "kept" : "", shared ? ", for all literals" : "");
 }
 
 std::vector<Statement> read_queries(const Session& session, const std::string& path) {
@@ -97,8 +127,9 @@ std::vector<Statement> read_queries(const Session& session, const std::string& p
 void run(std::map<std::string, std::string>& options) {
   SessionOptions session;
   session.device = gpu().backend != nullptr ? Device::kCuda : Device::kCpu;
-  Session files(session);
   Session native(session);
+  session.strict = gpu().backend == nullptr;
+  Session files(session);
   std::vector<Statement> statements;
   if (const std::string& folder = options["--tpch"]; !folder.empty()) {
     for (const char* table : {"lineitem", "orders", "customer", "part", "partsupp", "supplier", "nation", "region"}) {
@@ -114,8 +145,9 @@ void run(std::map<std::string, std::string>& options) {
     add_table(files, native, "hits", hits);
     for (Statement& statement : read_queries(files, options["--queries"])) statements.push_back(std::move(statement));
   }
-  std::printf("milliseconds, on %s\n     plan of             beside kernels\n     %8s %8s %8s %8s %8s\n",
-              gpu().backend != nullptr ? "the GPU" : "the CPU", "tables", "files", "first", "new text", "again");
+  std::printf("milliseconds, on %s\n     plan of             beside kernels\n     %8s %8s %8s %8s %8s %8s\n",
+              gpu().backend != nullptr ? "the GPU" : "the CPU", "tables", "files", "first", "new text", "literals",
+              "again");
   for (const Statement& statement : statements) {
     try {
       measure(files, native, statement);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -29,6 +30,7 @@ struct SqlOptions {
   std::string format;  // empty: by the output's name
   std::string query;
   std::string file;
+  std::string prepare;
   bool functions = false;
   SessionOptions session;
   ShowOptions show;
@@ -141,6 +143,29 @@ void run_all(Session& session, const std::vector<std::string>& statements, const
   say_what_was_kept(show.output, rows, statements.size(), quiet);
 }
 
+// Statements that are no queries are run first, for the views that queries read.
+void prepare_file(Session& session, const std::string& path, bool quiet) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::string> queries;
+  for (const std::string& statement : session.split(read_all(path))) {
+    if (session.is_query(statement)) {
+      queries.push_back(statement);
+    } else {
+      session.execute(statement);
+    }
+  }
+  size_t failed = 0;
+  const std::vector<PreparedQuery> prepared = session.prepare(queries);
+  for (size_t i = 0; i < prepared.size(); ++i) {
+    if (prepared[i].error.empty()) continue;
+    ++failed;
+    fmt::print(stderr, "{}\n", printable(fmt::format("query {} of {}: {}", i + 1, path, prepared[i].error)));
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!quiet)
+    fmt::print(stderr, "prepared {} of {} queries in {:.1f} s\n", queries.size() - failed, queries.size(), seconds);
+}
+
 int run_sql(SqlOptions options, bool quiet) {
   if (options.functions) {
     fmt::print("{}", sql::function_page());
@@ -152,13 +177,16 @@ int run_sql(SqlOptions options, bool quiet) {
   check(options);
   options.show.footer = !quiet;
   if (options.session.memory_limit > 0) options.session.decoded_limit = decoded_limit_of(options.session.memory_limit);
-  const bool is_shell = options.query.empty() && options.file.empty() && is_terminal(STDIN_FILENO);
-  const std::string text = is_shell                 ? ""
-                           : !options.query.empty() ? options.query
-                                                    : read_all(options.file.empty() ? "-" : options.file);
+  const bool only_prepares = !options.prepare.empty() && options.query.empty() && options.file.empty();
+  const bool is_shell = !only_prepares && options.query.empty() && options.file.empty() && is_terminal(STDIN_FILENO);
+  const std::string text = is_shell || only_prepares ? ""
+                           : !options.query.empty()  ? options.query
+                                                     : read_all(options.file.empty() ? "-" : options.file);
   std::future<void> context;
   if (may_need_device(options, text)) context = std::async(std::launch::async, [] { gpu(); });
   Session session(options.session);
+  if (!options.prepare.empty()) prepare_file(session, options.prepare, quiet);
+  if (only_prepares) return kSuccess;
   if (is_shell) return run_shell(session, options.show);
   const std::vector<std::string> statements = session.split(text);
   if (statements.empty()) throw UsageError("there is no statement to run");
@@ -202,6 +230,10 @@ void add_sql(Program& program) {
   command->add_flag("--explain", options->show.explain, "Show the plan instead of running the statement");
   command->add_flag("--explain-kernel", options->show.explain_kernel,
                     "Run, and show the source of the generated kernel");
+  command
+      ->add_option("--prepare", options->prepare,
+                   "First run the queries of a file all at once, without their rows: their kernels are compiled then")
+      ->type_name("FILE");
   command->add_flag("--functions", options->functions, "Print the table of functions of docs/sql-on-the-gpu.md");
   add_threads_option(command, options->session.threads);
   add_bytes_option(command, "--memory-limit", options->session.memory_limit,

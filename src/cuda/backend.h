@@ -33,8 +33,13 @@ struct Statement {
   std::unique_ptr<DeviceBlock> results;  // records, then tile sums
   std::vector<uint32_t> chunk_ends;      // in work items: where each chunk's tiles end
   uint32_t work_count = 0;
-  std::vector<uint64_t> table_slots;  // of hash tables that turned out large enough; empty: as large as at first
-  RunReport report;                   // rows, tiles, bytes
+  RunReport report;  // rows, tiles, bytes
+};
+
+// Hash tables of groups that turned out large enough.
+struct GroupTables {
+  std::vector<uint64_t> slots;
+  uint32_t partitions = 1;
 };
 
 class CudaBackend : public GpuBackend {
@@ -82,6 +87,9 @@ class CudaBackend : public GpuBackend {
   std::optional<StageRows> later_stage(const Pipeline& stage, const DeviceTable& input, bool keep,
                                        const RunOptions& options, RunReport& report);
   void use_device() const { check(cudaSetDevice(device_), "choosing the device"); }
+  // The kernel of a statement that has nothing on its way: while it is compiled, the backend is unlocked and others
+  // run.
+  const LoadedKernel& statement_kernel(const std::string& source, bool& fresh);
   ThreadPool& threads(uint32_t wanted);
   // Identities of a column's chunks; hashing them again for every run of a statement would cost more than its kernel.
   const std::vector<ChunkKey>& chunk_keys(const std::shared_ptr<const File>& file, uint32_t field_id);
@@ -118,6 +126,7 @@ class CudaBackend : public GpuBackend {
   PinnedBuffer results_;  // where records and tile sums arrive
   std::unordered_map<std::string, std::unique_ptr<Statement>> statements_;
   std::list<std::string> statement_order_;  // oldest first
+  std::unordered_map<size_t, GroupTables> group_tables_;
   std::map<const File*, FileKeys> file_keys_;
   uint64_t runs_ = 0;
   uint64_t free_memory_ = 0;

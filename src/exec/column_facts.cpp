@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "exec/evaluate.h"
 #include "exec/fixed_sum.h"
 #include "exec/scalar.h"
 
@@ -77,6 +78,52 @@ std::optional<int32_t> float_exponent(const Expr& argument, const StatisticsList
     return std::nullopt;
   }
   return std::max(exponent_above(known.min.real), exponent_above(known.max.real));
+}
+
+std::optional<uint64_t> sorted_values(const Pipeline& pipeline, uint32_t field) {
+  bool rises = true;
+  bool falls = true;
+  uint64_t values = 0;
+  const Statistics* before = nullptr;
+  for (const auto& file : pipeline.files) {
+    for (const ColumnChunkInfo& chunk : file->column(field).chunks) {
+      const Statistics& stats = chunk.stats;
+      if (chunk.rows == 0) continue;
+      if (stats.null_count != 0 || stats.has_nan || stats.min.null || stats.max.null) return std::nullopt;
+      // Bounds of strings may be wider than these are: what they prove holds all the more.
+      rises = rises && stats.ascending && (before == nullptr || compare(before->max, stats.min) <= 0);
+      falls = falls && stats.descending && (before == nullptr || compare(before->min, stats.max) >= 0);
+      if (!rises && !falls) return std::nullopt;
+      values += stats.distinct == 0 ? chunk.rows : std::min(stats.distinct, chunk.rows);
+      before = &stats;
+    }
+  }
+  return values;
+}
+
+std::optional<IntegerRange> value_range(const Expr& expr, const StatisticsList& stats) {
+  if (!is_integer(expr.type)) return std::nullopt;
+  const Step step = prepare(expr, stats);
+  return step.lane == Lane::kBool ? IntegerRange{0, 1} : step.range;
+}
+
+std::optional<IntegerRange> result_range(const Aggregate& aggregate, const StatisticsList& stats, uint64_t rows) {
+  switch (aggregate.op) {
+    case AggregateOp::kCountStar:
+    case AggregateOp::kCount: return IntegerRange{0, static_cast<int128_t>(rows)};
+    case AggregateOp::kSum: {
+      const std::optional<IntegerRange> values = value_range(aggregate.arg, stats);
+      if (!values || !sum_fits(*values, rows, 126)) return std::nullopt;
+      const auto most = static_cast<int128_t>(rows);
+      return IntegerRange{std::min<int128_t>(values->low, 0) * most, std::max<int128_t>(values->high, 0) * most};
+    }
+    case AggregateOp::kMin:
+    case AggregateOp::kMax:
+    case AggregateOp::kFirst:
+    case AggregateOp::kLast:
+    case AggregateOp::kAnyValue: return value_range(aggregate.arg, stats);
+    default: return std::nullopt;
+  }
 }
 
 uint64_t row_count(const Pipeline& pipeline) {

@@ -92,4 +92,18 @@ std::string pipeline_key(const Pipeline& pipeline) {
   return key.take();
 }
 
+std::string statistics_key(const Statistics& stats) {
+  KeyText key;
+  key.add(stats.rows);
+  key.add(stats.null_count);
+  key.add(stats.min);
+  key.add(stats.max);
+  for (const bool fact : {stats.min_exact, stats.max_exact, stats.has_nan, stats.ascending, stats.descending,
+                          stats.strict, stats.constant, stats.dense}) {
+    key.add(fact);
+  }
+  key.add(stats.distinct);
+  return key.take();
+}
+
 }  // namespace basalt::exec

@@ -9,5 +9,7 @@ namespace basalt::exec {
 
 // Everything but the files.
 std::string pipeline_key(const Pipeline& pipeline);
+// All that is known of a column, in the same way.
+std::string statistics_key(const Statistics& stats);
 
 }  // namespace basalt::exec

@@ -8,6 +8,7 @@
 #include "basalt/exec/device_result.h"
 #include "basalt/exec/pipeline.h"
 #include "exec/cpu/column_builder.h"
+#include "exec/cpu/join_table.h"
 #include "exec/cpu/run_stage.h"
 #include "exec/evaluate.h"
 
@@ -17,9 +18,11 @@ namespace {
 
 [[noreturn]] void fail_query(const std::string& what) { throw Error(ErrorCode::kInvalidArgument, "a query: " + what); }
 
+constexpr const char* kOnlyChains = "joins, set operations and subqueries run on the CPU";
+
 // What run_pipeline() takes: one row of simple aggregates over files.
 bool is_totals(const Pipeline& stage) {
-  if (stage.sink != Sink::kGroups || !stage.keys.empty() || stage.files.empty()) return false;
+  if (stage.sink != Sink::kGroups || !stage.keys.empty() || stage.files.empty() || !stage.steps.empty()) return false;
   for (const Aggregate& aggregate : stage.aggregates) {
     if (!is_simple(aggregate)) return false;
   }
@@ -52,7 +55,7 @@ std::optional<Table> run_on_gpu(const Query& query, const RunOptions& options, s
     if (must) throw Error(ErrorCode::kUnsupported, "the GPU does not run this query: " + available.reason);
     return std::nullopt;
   }
-  reason = available.backend->why_not(query.stages.front());
+  reason = is_chain(query) ? available.backend->why_not(query.stages.front()) : kOnlyChains;
   if (!reason.empty()) {
     if (must) throw Error(ErrorCode::kUnsupported, "the GPU does not run this query: " + reason);
     return std::nullopt;
@@ -75,20 +78,24 @@ void check_output(const Pipeline& stage, size_t place, Physical type) {
   }
 }
 
-void check_groups(const Pipeline& stage) {
+using Columns = std::vector<PipelineColumn>;
+
+void check_predicate(const Expr& predicate, const Columns& columns, const char* what) {
+  exec::check_expression(predicate, columns);
+  if (predicate.type != Physical::kU8) fail_query(std::string(what) + " is not boolean");
+}
+
+void check_groups(const Pipeline& stage, const Columns& columns) {
   if (stage.output.size() != stage.keys.size() + stage.aggregates.size())
     fail_query("groups with another number of columns");
   for (size_t i = 0; i < stage.keys.size(); ++i) {
-    exec::check_expression(stage.keys[i], stage.columns);
+    exec::check_expression(stage.keys[i], columns);
     check_output(stage, i, stage.keys[i].type);
   }
   for (size_t i = 0; i < stage.aggregates.size(); ++i) {
     const Aggregate& aggregate = stage.aggregates[i];
-    if (aggregate.op != AggregateOp::kCountStar) exec::check_expression(aggregate.arg, stage.columns);
-    if (aggregate.filter) {
-      exec::check_expression(*aggregate.filter, stage.columns);
-      if (aggregate.filter->type != Physical::kU8) fail_query("the filter of an aggregate is not boolean");
-    }
+    if (aggregate.op != AggregateOp::kCountStar) exec::check_expression(aggregate.arg, columns);
+    if (aggregate.filter) check_predicate(*aggregate.filter, columns, "the filter of an aggregate");
     const bool adds = aggregate.op == AggregateOp::kSum || aggregate.op == AggregateOp::kAvg;
     if (adds && aggregate.arg.type == Physical::kBytes) fail_query("sum and avg need numbers");
     if (aggregate.op >= AggregateOp::kVarPop && aggregate.arg.type != Physical::kF64)
@@ -97,10 +104,10 @@ void check_groups(const Pipeline& stage) {
   }
 }
 
-void check_rows(const Pipeline& stage) {
+void check_rows(const Pipeline& stage, const Columns& columns) {
   if (stage.output.size() != stage.rows.size()) fail_query("rows with another number of columns");
   for (size_t i = 0; i < stage.rows.size(); ++i) {
-    exec::check_expression(stage.rows[i], stage.columns);
+    exec::check_expression(stage.rows[i], columns);
     check_output(stage, i, stage.rows[i].type);
   }
   for (const SortKey& key : stage.order) {
@@ -108,17 +115,57 @@ void check_rows(const Pipeline& stage) {
   }
 }
 
+void check_probe(const Query& query, const Probe& probe, const Columns& before) {
+  const std::vector<Field>& rows = query.stages[probe.stage].output;
+  Columns build;
+  for (const Field& field : rows) build.push_back({static_cast<uint32_t>(build.size()), field.name, field.type});
+  for (const JoinKey& key : probe.keys) {
+    exec::check_expression(key.probe, before);
+    exec::check_expression(key.build, build);
+    if (key.probe.type != key.build.type) fail_query("a join by keys of different types");
+  }
+  Columns all = before;
+  for (const PipelineColumn& column : probe.fetched) {
+    if (column.field_id >= rows.size() || rows[column.field_id].type != column.type) {
+      fail_query("a join fetches a column that does not exist");
+    }
+    all.push_back(column);
+  }
+  if (probe.residual) check_predicate(*probe.residual, all, "the condition of a join");
+}
+
+void check_inputs(const Query& query, size_t place) {
+  const Pipeline& stage = query.stages[place];
+  const int kinds =
+      (stage.files.empty() ? 0 : 1) + (stage.constants == nullptr ? 0 : 1) + (stage.sources.empty() ? 0 : 1);
+  if (kinds == 0 && place == 0) fail_query("it reads no file");
+  if (kinds > 1) fail_query("a stage reads several kinds of things");
+  for (const uint32_t input : inputs_of(query, place)) {
+    if (input >= place) fail_query("a stage reads one that is not before it");
+  }
+  for (const uint32_t source : stage.sources) {
+    const std::vector<Field>& rows = query.stages[source].output;
+    if (rows.size() != stage.columns.size()) fail_query("a stage reads rows of another number of columns");
+  }
+}
+
 void check_query(const Query& query) {
   if (query.stages.empty()) fail_query("it has no stages");
   for (size_t i = 0; i < query.stages.size(); ++i) {
     const Pipeline& stage = query.stages[i];
-    if ((i == 0) == stage.files.empty()) fail_query(i == 0 ? "it reads no file" : "a later stage reads files");
-    if (stage.has_filter) {
-      exec::check_expression(stage.filter, stage.columns);
-      if (stage.filter.type != Physical::kU8) fail_query("the filter is not boolean");
+    check_inputs(query, i);
+    if (stage.has_filter) check_predicate(stage.filter, stage.columns, "the filter");
+    for (size_t step = 0; step < stage.steps.size(); ++step) {
+      const Columns before = columns_behind(stage, step);
+      if (const auto* filter = std::get_if<FilterStep>(&stage.steps[step])) {
+        check_predicate(filter->predicate, before, "the filter");
+      } else {
+        check_probe(query, std::get<Probe>(stage.steps[step]), before);
+      }
     }
     if (stage.sink == Sink::kTotals) fail_query("totals are groups without keys");
-    stage.sink == Sink::kGroups ? check_groups(stage) : check_rows(stage);
+    const Columns columns = columns_behind_steps(stage);
+    stage.sink == Sink::kGroups ? check_groups(stage, columns) : check_rows(stage, columns);
   }
 }
 
@@ -146,6 +193,7 @@ Physical result_type(const Aggregate& aggregate) {
 std::string why_not_gpu(const Query& query) {
   const GpuAvailability& available = gpu();
   if (available.backend == nullptr) return available.reason;
+  if (!is_chain(query)) return kOnlyChains;
   const Pipeline& first = query.stages.front();
   Pipeline totals = first;
   if (is_totals(first)) totals.sink = Sink::kTotals;
@@ -164,6 +212,8 @@ std::string stage_text(const Pipeline& stage) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
   };
   std::string text = stage.has_filter ? "filter, " : "";
+  const auto joins = std::ranges::count_if(stage.steps, [](const auto& step) { return step.index() == 1; });
+  if (joins > 0) text += counted(static_cast<size_t>(joins), "join") + ", ";
   if (stage.sink == Sink::kGroups) {
     const std::string aggregates = counted(stage.aggregates.size(), "aggregate");
     return text + (stage.keys.empty() ? "" : "groups by " + counted(stage.keys.size(), "key") + ", ") + aggregates;
@@ -195,6 +245,54 @@ void add_step(RunReport step, RunReport& all) {
   all.steps.push_back(std::move(step));
 }
 
+// The rows that stages left, until nobody needs them any longer.
+class KeptRows {
+ public:
+  explicit KeptRows(const Query& query) : rows_(query.stages.size()), readers_(query.stages.size(), 0) {
+    for (size_t i = 0; i < query.stages.size(); ++i) {
+      for (const uint32_t input : inputs_of(query, i)) ++readers_[input];
+    }
+  }
+  const Table& at(size_t stage) const { return rows_[stage]; }
+  void put(size_t stage, Table rows) { rows_[stage] = std::move(rows); }
+  Table take(size_t stage) { return std::move(rows_[stage]); }
+  void done_with(uint32_t stage) {
+    if (--readers_[stage] == 0) rows_[stage] = {};
+  }
+
+ private:
+  std::vector<Table> rows_;
+  std::vector<uint32_t> readers_;
+};
+
+// What a stage reads, and the rows of it.
+exec::StageInput input_of(const Query& query, size_t place, const KeptRows& kept) {
+  const Pipeline& stage = query.stages[place];
+  exec::StageInput input;
+  if (stage.constants != nullptr) {
+    input.tables.push_back(stage.constants.get());
+  } else if (stage.files.empty() && stage.sources.empty()) {
+    input.tables.push_back(&kept.at(place - 1));
+  }
+  for (const uint32_t source : stage.sources) input.tables.push_back(&kept.at(source));
+  for (const PipelineStep& step : stage.steps) {
+    const auto* probe = std::get_if<Probe>(&step);
+    input.probed.push_back(probe == nullptr ? nullptr : &kept.at(probe->stage));
+  }
+  return input;
+}
+
+Table run_on_cpu(const Query& query, size_t place, const KeptRows& kept, const RunOptions& options, RunReport& step) {
+  const Pipeline& stage = query.stages[place];
+  step.device_name = "CPU";
+  if (is_totals(stage)) return run_totals(stage, options, step);
+  const exec::StageInput input = input_of(query, place, kept);
+  Table rows = exec::run_stage(stage, input, options, step);
+  step.rows += input.rows();
+  if (stage.at_most_one && rows.rows > 1) throw Error(ErrorCode::kInvalidArgument, exec::kSeveralRows);
+  return rows;
+}
+
 // The rows of the last stage. `kept`: where they may stay on the GPU; if they do, it has them and the table is empty.
 Table run_stages(const Query& query, const RunOptions& options, RunReport* report, ArrowDeviceArray* kept) {
   const auto start = Clock::now();
@@ -202,36 +300,33 @@ Table run_stages(const Query& query, const RunOptions& options, RunReport* repor
   RunReport own;
   RunReport& filled = report != nullptr ? *report : own;
   filled = {};
-  Table rows;
+  KeptRows rows(query);
   std::vector<RunReport> done;  // of stages that ran on the GPU
   std::string why_cpu;
-  if (!is_totals(query.stages.front())) {
-    if (std::optional<Table> first = run_on_gpu(query, options, done, why_cpu, kept)) rows = *std::move(first);
+  if (!is_totals(query.stages.front()) || !is_chain(query)) {
+    std::optional<Table> first = run_on_gpu(query, options, done, why_cpu, kept);
+    if (first) rows.put(done.size() - 1, *std::move(first));
   }
+  RunOptions on_cpu = options;
+  if (!is_chain(query)) on_cpu.device = Device::kCpu;
   for (size_t i = 0; i < query.stages.size(); ++i) {
-    const Pipeline& stage = query.stages[i];
     const auto begin = Clock::now();
     RunReport step;
     if (i < done.size()) {
       step = std::move(done[i]);
     } else {
-      step.device_name = "CPU";
-      const uint64_t rows_in = rows.rows;
-      if (is_totals(stage)) {
-        rows = run_totals(stage, options, step);
-      } else {
-        rows = exec::run_stage(stage, i == 0 ? nullptr : &rows, options, step);
-      }
+      rows.put(i, run_on_cpu(query, i, rows, on_cpu, step));
       if (i == 0 && !why_cpu.empty()) step.why_cpu = why_cpu;
-      if (i > 0) step.rows = rows_in;
-      step.rows_out = rows.rows;
+      if (i > 0 && i == done.size()) step.why_cpu = filled.steps.back().why_next_cpu;
+      step.rows_out = rows.at(i).rows;
       step.total_ms = ms_since(begin);
+      for (const uint32_t input : inputs_of(query, i)) rows.done_with(input);
     }
-    step.what = stage_text(stage);
+    step.what = stage_text(query.stages[i]);
     add_step(std::move(step), filled);
   }
   filled.total_ms = ms_since(start);
-  return rows;
+  return rows.take(query.stages.size() - 1);
 }
 
 }  // namespace

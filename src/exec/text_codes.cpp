@@ -27,6 +27,19 @@ bool is_listed(const ColumnChunkInfo& chunk) {
   return false;
 }
 
+// Entries of lists that would have to be put in order. Lists that chunks have in common count once.
+uint64_t count_entries(const ColumnInfo& column) {
+  uint64_t sum = 0;
+  uint64_t most = 0;
+  for (const ColumnChunkInfo& chunk : column.chunks) {
+    const NodePlace* list = texts_node_of(chunk);
+    if (list == nullptr) continue;
+    sum += list->count;
+    most = std::max(most, list->count);
+  }
+  return column.has_dictionary ? most : sum;
+}
+
 class CodesBuilder {
  public:
   void add(const File& file, uint32_t field) {
@@ -129,11 +142,25 @@ class CodesCache {
 
 }  // namespace
 
-std::shared_ptr<const TextCodes> text_codes_of(const std::vector<std::shared_ptr<const File>>& files, uint32_t field) {
-  for (const auto& file : files) {
-    const std::vector<ColumnChunkInfo>& chunks = file->column(field).chunks;
-    if (!std::all_of(chunks.begin(), chunks.end(), is_listed)) return nullptr;
+const NodePlace* texts_node_of(const ColumnChunkInfo& chunk) {
+  bool in_list = false;
+  for (const NodePlace& node : chunk.nodes) {
+    if (node.codec == nullptr) return nullptr;
+    if (node.type != Physical::kBytes || node.codec->holds_nulls()) continue;
+    if (in_list || !node.codec->holds_entries()) return &node;
+    in_list = true;
   }
+  return nullptr;
+}
+
+std::shared_ptr<const TextCodes> text_codes_of(const std::vector<std::shared_ptr<const File>>& files, uint32_t field) {
+  uint64_t entries = 0;
+  for (const auto& file : files) {
+    const ColumnInfo& column = file->column(field);
+    if (!std::all_of(column.chunks.begin(), column.chunks.end(), is_listed)) return nullptr;
+    entries += count_entries(column);
+  }
+  if (entries > kMostListedTexts) return nullptr;
   static CodesCache cache;
   if (auto known = cache.find(files, field)) return known;
   CodesBuilder builder;

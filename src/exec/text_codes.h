@@ -16,7 +16,14 @@ struct TextCodes {
   std::vector<std::vector<std::vector<uint32_t>>> chunks;  // by file and chunk: the code of each of its list's entries
 };
 
-// nullptr if some chunk stores its strings in another way.
+// The node of a chunk that holds strings themselves: its rows, or the entries of their list. Looks at metadata; nullptr
+// if there is none.
+const NodePlace* texts_node_of(const ColumnChunkInfo& chunk);
+
+// More take a backend less time to tell apart than this host to put in order.
+constexpr uint64_t kMostListedTexts = 1 << 18;
+
+// nullptr if some chunk stores its strings in another way, or if they are too many.
 std::shared_ptr<const TextCodes> text_codes_of(const std::vector<std::shared_ptr<const File>>& files, uint32_t field);
 
 }  // namespace basalt::exec

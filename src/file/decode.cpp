@@ -26,6 +26,7 @@ void check_intact(const Reader& reader) {
 // From here on memory for strings is taken once, for all that are left.
 constexpr uint64_t kLargeBytes = 32 << 20;
 // What the place of a list or string takes: its offset.
+constexpr uint64_t kFewRows = 16;  // of strings, which are looked for one by one
 constexpr uint64_t kOffsetBytes = 8;
 // The same as writers count it when they cut chunks: what they write as one has to be readable as one.
 constexpr uint64_t kWrittenOffsetBytes = 4;
@@ -90,6 +91,23 @@ void decode_part(Reader& reader, uint32_t tile, uint32_t first, uint32_t last, S
     out.bytes.append(text.data(), text.size());
     out.offsets.push_back(static_cast<int64_t>(out.bytes.size()));
   }
+}
+
+// As decode_strings() does, of a few rows.
+void decode_few_strings(const NodeView& node, uint64_t begin, uint64_t end, const DecodeLimits& limits,
+                        Column& column) {
+  const std::unique_ptr<Reader> reader = node.codec->open_for_few(node);
+  std::vector<uint32_t> rows(end - begin);
+  std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(begin));
+  StringRows out;
+  out.limit = limits.bytes;
+  reader->gather(rows, out);
+  if (out.size() != rows.size()) throw Error(ErrorCode::kCorrupt, "a tile has a wrong number of strings");
+  check_intact(*reader);
+  column.offsets.clear();
+  column.offsets.append(out.offsets.data(), out.offsets.size() * sizeof(int64_t));
+  column.bytes = std::move(out.bytes);
+  if (column.type.kind == TypeKind::kUtf8) check_utf8(column, begin);
 }
 
 void decode_strings(const NodeView& node, uint64_t begin, uint64_t end, const DecodeLimits& limits, Column& column) {
@@ -276,7 +294,8 @@ Column decode_rows(const NodeView& root, const DataType& type, uint64_t begin, u
     throw Error(ErrorCode::kInvalidArgument, "an encoded array of another type was given");
   }
   if (values->type == Physical::kBytes) {
-    decode_strings(*values, begin, end, limits, column);
+    const bool few = begin < end && end - begin <= kFewRows && end - begin < root.count;
+    (few ? decode_few_strings : decode_strings)(*values, begin, end, limits, column);
     return column;
   }
   if (type.kind == TypeKind::kList && end - begin > limits.bytes / kOffsetBytes) {

@@ -1,10 +1,13 @@
-// Cutting a tree into stages, from the scan upwards. What lies between two ends of stages is kept as expressions over
-// the stage's columns, one for each column that the last node gives: filters and projections cost nothing of their own.
+// Cutting a tree into stages, from the scans upwards. What lies between two ends of stages is kept as expressions over
+// the columns in sight, one for each column that the last node gives: filters and projections cost nothing of their
+// own. A join goes on with the stage of its first input; its second one ends a stage, whose rows are looked up.
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "basalt/exec/expressions.h"
 #include "basalt/query/tree.h"
+#include "query/unused_columns.h"
 
 namespace basalt {
 
@@ -17,52 +20,28 @@ Expr substitute(const Expr& expr, const std::vector<Expr>& columns) {
   return out;
 }
 
-// body(expr) for every expression of a stage.
-template <typename Body>
-void for_each_expression(Pipeline& stage, const Body& body) {
-  if (stage.has_filter) body(stage.filter);
-  for (Expr& key : stage.keys) body(key);
-  for (Aggregate& aggregate : stage.aggregates) {
-    if (aggregate.op != AggregateOp::kCountStar) body(aggregate.arg);
-    if (aggregate.filter) body(*aggregate.filter);
-  }
-  for (Expr& expr : stage.rows) body(expr);
-}
-
-template <typename Body>
-void for_each_column(Expr& expr, const Body& body) {
-  if (expr.op == ExprOp::kColumn) body(expr);
-  for (Expr& arg : expr.args) for_each_column(arg, body);
-}
-
-// Columns that nothing refers to are not read.
-void leave_out_unused_columns(Pipeline& stage) {
-  constexpr uint32_t kUnused = ~0u;
-  std::vector<uint32_t> places(stage.columns.size(), kUnused);
-  for_each_expression(
-      stage, [&](Expr& expr) { for_each_column(expr, [&](const Expr& column) { places.at(column.column) = 0; }); });
-  std::vector<PipelineColumn> used;
-  for (size_t i = 0; i < places.size(); ++i) {
-    if (places[i] == kUnused) continue;
-    places[i] = static_cast<uint32_t>(used.size());
-    used.push_back(stage.columns[i]);
-  }
-  for_each_expression(
-      stage, [&](Expr& expr) { for_each_column(expr, [&](Expr& column) { column.column = places[column.column]; }); });
-  stage.columns = std::move(used);
-}
-
 // What can raise no error, whatever the row.
 bool is_plain(const Expr& expr) { return expr.op == ExprOp::kColumn || expr.op == ExprOp::kLiteral; }
+
+// Whether nobody but the next stage reads a stage, and that one nothing else.
+bool only_next_reads(const Query& query, size_t place) {
+  for (size_t i = place + 1; i < query.stages.size(); ++i) {
+    const std::vector<uint32_t> inputs = inputs_of(query, i);
+    const bool reads = std::ranges::find(inputs, place) != inputs.end();
+    if (reads != (i == place + 1) || (reads && inputs.size() > 1)) return false;
+  }
+  return true;
+}
 
 // Groups that are sorted and limited next need not all be brought there, unless those that are dropped could still
 // raise an error.
 void tell_groups_of_limits(Query& query) {
   for (size_t i = 0; i + 1 < query.stages.size(); ++i) {
     const Pipeline& next = query.stages[i + 1];
-    const bool keeps_few = next.sink == Sink::kRows && !next.has_filter && next.limit != kAllRows &&
-                           next.limit <= kAllRows - next.offset && std::ranges::all_of(next.rows, is_plain);
-    if (query.stages[i].sink != Sink::kGroups || !keeps_few) continue;
+    const bool keeps_few = next.sink == Sink::kRows && !next.has_filter && next.steps.empty() &&
+                           next.limit != kAllRows && next.limit <= kAllRows - next.offset &&
+                           std::ranges::all_of(next.rows, is_plain);
+    if (query.stages[i].sink != Sink::kGroups || !keeps_few || !only_next_reads(query, i)) continue;
     FirstGroups& first = query.stages[i].first;
     if (!next.order.empty()) {
       const Expr& key = next.rows.at(next.order.front().column);
@@ -75,114 +54,236 @@ void tell_groups_of_limits(Query& query) {
   }
 }
 
-class Cutter {
- public:
-  Query run(const QueryNode& root) {
-    add(root);
-    if (!is_empty() || query_.stages.empty()) end_with_rows(root.output);
-    tell_groups_of_limits(query_);
-    return std::move(query_);
+std::vector<Expr> references(const std::vector<PipelineColumn>& columns, size_t first = 0) {
+  std::vector<Expr> out;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    out.push_back(column_reference(static_cast<uint32_t>(first + i), physical_of(columns[i].type)));
   }
+  return out;
+}
 
- private:
-  void add(const QueryNode& node) {
-    for (const QueryNode& input : node.inputs) add(input);
-    switch (node.op) {
-      case QueryOp::kScan:
-        stage_.files = node.files;
-        stage_.columns = node.columns;
-        refer_to_columns();
-        break;
-      case QueryOp::kFilter: add_filter(substitute(node.predicate, columns_)); break;
-      case QueryOp::kProject: {
-        std::vector<Expr> next;
-        for (const Expr& expr : node.exprs) next.push_back(substitute(expr, columns_));
-        columns_ = std::move(next);
-        break;
-      }
-      case QueryOp::kAggregate: add_aggregate(node); break;
-      case QueryOp::kSort:
-      case QueryOp::kLimit: add_order(node); break;
-    }
+std::vector<PipelineColumn> columns_of_rows(const std::vector<Field>& fields) {
+  std::vector<PipelineColumn> columns;
+  for (const Field& field : fields) {
+    columns.push_back({static_cast<uint32_t>(columns.size()), field.name, field.type});
   }
+  return columns;
+}
 
-  void add_filter(Expr predicate) {
-    if (!stage_.has_filter) {
-      stage_.filter = std::move(predicate);
-    } else if (stage_.filter.op == ExprOp::kAnd) {
-      stage_.filter.args.push_back(std::move(predicate));
-    } else {
-      Expr both;
-      both.op = ExprOp::kAnd;
-      both.type = Physical::kU8;
-      both.args = {std::move(stage_.filter), std::move(predicate)};
-      stage_.filter = std::move(both);
-    }
-    stage_.has_filter = true;
+Expr both(Expr a, Expr b) {
+  if (a.op == ExprOp::kAnd) {
+    a.args.push_back(std::move(b));
+    return a;
   }
+  Expr out;
+  out.op = ExprOp::kAnd;
+  out.type = Physical::kU8;
+  out.args = {std::move(a), std::move(b)};
+  return out;
+}
 
-  void add_aggregate(const QueryNode& node) {
-    stage_.sink = Sink::kGroups;
-    for (const Expr& key : node.keys) stage_.keys.push_back(substitute(key, columns_));
-    for (Aggregate aggregate : node.aggregates) {
-      if (aggregate.op != AggregateOp::kCountStar) aggregate.arg = substitute(aggregate.arg, columns_);
-      if (aggregate.filter) aggregate.filter = substitute(*aggregate.filter, columns_);
-      stage_.aggregates.push_back(std::move(aggregate));
-    }
-    end(node.output);
-  }
+// Rows of the second input can stand without one of the first.
+bool keeps_second(JoinKind kind) {
+  return kind == JoinKind::kRight || kind == JoinKind::kFull || kind == JoinKind::kRightSemi ||
+         kind == JoinKind::kRightAnti;
+}
 
-  void add_order(const QueryNode& node) {
-    // A limit of rows that the stage before has put in order ends that stage earlier.
-    if (node.op == QueryOp::kLimit && is_empty() && !query_.stages.empty()) {
-      Pipeline& last = query_.stages.back();
-      if (last.sink == Sink::kRows && last.limit == kAllRows && last.offset == 0) {
-        last.limit = node.limit;
-        last.offset = node.offset;
-        return;
-      }
-    }
-    stage_.order = node.order;
-    stage_.limit = node.limit;
-    stage_.offset = node.offset;
-    end_with_rows(node.output);
-  }
+// A stage that has not ended yet.
+struct OpenStage {
+  Pipeline stage;
+  std::vector<Expr> columns;  // what the last node gives, over the columns in sight
+  bool shares_source = false;
 
-  void end_with_rows(const std::vector<Field>& output) {
-    stage_.sink = Sink::kRows;
-    stage_.rows = columns_;
-    end(output);
-  }
-
-  void end(const std::vector<Field>& output) {
-    stage_.output = output;
-    if (!stage_.files.empty()) leave_out_unused_columns(stage_);
-    query_.stages.push_back(std::exchange(stage_, Pipeline{}));
-    for (size_t i = 0; i < output.size(); ++i) {
-      stage_.columns.push_back({static_cast<uint32_t>(i), output[i].name, output[i].type});
-    }
-    refer_to_columns();
-  }
-
-  void refer_to_columns() {
-    columns_.clear();
-    for (size_t i = 0; i < stage_.columns.size(); ++i) {
-      columns_.push_back(column_reference(static_cast<uint32_t>(i), physical_of(stage_.columns[i].type)));
-    }
-  }
-
-  // Whether the stage that was begun would give back what it reads.
+  // Whether it would give back what it reads.
   bool is_empty() const {
-    if (!stage_.files.empty() || stage_.has_filter || columns_.size() != stage_.columns.size()) return false;
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      if (columns_[i].op != ExprOp::kColumn || columns_[i].column != i) return false;
+    if (stage.sources.size() != 1 || stage.has_filter || !stage.steps.empty()) return false;
+    if (columns.size() != stage.columns.size()) return false;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].op != ExprOp::kColumn || columns[i].column != i) return false;
     }
     return true;
   }
+};
 
-  Query query_;
-  Pipeline stage_;
-  std::vector<Expr> columns_;  // what the last node gives, over the stage's columns
+class Cutter {
+ public:
+  Query run(const QueryNode& root) {
+    OpenStage last = open(root);
+    if (!last.is_empty() || last.stage.sources.front() + 1 != stages_.size()) end_with_rows(last, root.output);
+    Query query;
+    query.stages = std::move(stages_);
+    for (size_t i = 1; i < query.stages.size(); ++i) {
+      std::vector<uint32_t>& sources = query.stages[i].sources;
+      if (sources.size() == 1 && sources.front() + 1 == i) sources.clear();
+    }
+    tell_groups_of_limits(query);
+    return query;
+  }
+
+ private:
+  OpenStage open(const QueryNode& node) {
+    switch (node.op) {
+      case QueryOp::kScan: {
+        OpenStage out;
+        out.stage.files = node.files;
+        return with_columns(std::move(out), node.columns);
+      }
+      case QueryOp::kConstants: {
+        OpenStage out;
+        out.stage.constants = node.constants;
+        return with_columns(std::move(out), columns_of_rows(node.output));
+      }
+      case QueryOp::kFilter: {
+        OpenStage out = open(node.inputs.at(0));
+        add_filter(out.stage, substitute(node.predicate, out.columns));
+        return out;
+      }
+      case QueryOp::kProject: {
+        OpenStage out = open(node.inputs.at(0));
+        std::vector<Expr> next;
+        for (const Expr& expr : node.exprs) next.push_back(substitute(expr, out.columns));
+        out.columns = std::move(next);
+        return out;
+      }
+      case QueryOp::kAggregate: return aggregate(node);
+      case QueryOp::kSort:
+      case QueryOp::kLimit: return order(node);
+      case QueryOp::kJoin: return join(node);
+      case QueryOp::kUnion: {
+        std::vector<uint32_t> sources;
+        for (const QueryNode& input : node.inputs) sources.push_back(rows_of(open(input), input.output));
+        return read(std::move(sources), node.output);
+      }
+      case QueryOp::kShared: return shared(node);
+      case QueryOp::kOnlyRow: {
+        OpenStage out = open(node.inputs.at(0));
+        out.stage.at_most_one = true;
+        return read({end_with_rows(out, node.output)}, node.output);
+      }
+    }
+    return {};
+  }
+
+  static OpenStage with_columns(OpenStage out, std::vector<PipelineColumn> columns) {
+    out.columns = references(columns);
+    out.stage.columns = std::move(columns);
+    return out;
+  }
+
+  static OpenStage read(std::vector<uint32_t> sources, const std::vector<Field>& output) {
+    OpenStage out;
+    out.stage.sources = std::move(sources);
+    return with_columns(std::move(out), columns_of_rows(output));
+  }
+
+  static void add_filter(Pipeline& stage, Expr predicate) {
+    if (!stage.steps.empty()) {
+      auto* last = std::get_if<FilterStep>(&stage.steps.back());
+      if (last == nullptr) {
+        stage.steps.emplace_back(FilterStep{std::move(predicate)});
+      } else {
+        last->predicate = both(std::move(last->predicate), std::move(predicate));
+      }
+      return;
+    }
+    stage.filter = stage.has_filter ? both(std::move(stage.filter), std::move(predicate)) : std::move(predicate);
+    stage.has_filter = true;
+  }
+
+  OpenStage aggregate(const QueryNode& node) {
+    OpenStage out = open(node.inputs.at(0));
+    out.stage.sink = Sink::kGroups;
+    for (const Expr& key : node.keys) out.stage.keys.push_back(substitute(key, out.columns));
+    for (Aggregate aggregate : node.aggregates) {
+      if (aggregate.op != AggregateOp::kCountStar) aggregate.arg = substitute(aggregate.arg, out.columns);
+      if (aggregate.filter) aggregate.filter = substitute(*aggregate.filter, out.columns);
+      out.stage.aggregates.push_back(std::move(aggregate));
+    }
+    return read({end(out, node.output)}, node.output);
+  }
+
+  OpenStage order(const QueryNode& node) {
+    OpenStage out = open(node.inputs.at(0));
+    // A limit of rows that the stage before has put in order ends that stage earlier.
+    if (node.op == QueryOp::kLimit && out.is_empty() && !out.shares_source) {
+      Pipeline& last = stages_.at(out.stage.sources.front());
+      if (last.sink == Sink::kRows && last.limit == kAllRows && last.offset == 0 && !last.at_most_one) {
+        last.limit = node.limit;
+        last.offset = node.offset;
+        return out;
+      }
+    }
+    out.stage.order = node.order;
+    out.stage.limit = node.limit;
+    out.stage.offset = node.offset;
+    return read({end_with_rows(out, node.output)}, node.output);
+  }
+
+  OpenStage join(const QueryNode& node) {
+    const QueryNode& first = node.inputs.at(0);
+    const QueryNode& second = node.inputs.at(1);
+    OpenStage out = open(first);
+    // Rows that stand alone have NULLs for columns: not what expressions would make of these.
+    if (keeps_second(node.join) && !std::ranges::all_of(out.columns, is_column)) {
+      out = read({end_with_rows(out, first.output)}, first.output);
+    }
+    Probe probe;
+    probe.kind = node.join;
+    probe.stage = rows_of(open(second), second.output);
+    probe.fetched = columns_of_rows(second.output);
+    for (JoinKey key : node.join_keys) {
+      key.probe = substitute(key.probe, out.columns);
+      probe.keys.push_back(std::move(key));
+    }
+    const size_t before = columns_behind_steps(out.stage).size();
+    const std::vector<Expr> fetched = references(probe.fetched, before);
+    if (node.residual) {
+      std::vector<Expr> columns = out.columns;
+      columns.insert(columns.end(), fetched.begin(), fetched.end());
+      probe.residual = substitute(*node.residual, columns);
+    }
+    switch (node.join) {
+      case JoinKind::kSemi:
+      case JoinKind::kAnti: break;
+      case JoinKind::kMark:
+        out.columns.push_back(column_reference(static_cast<uint32_t>(before), Physical::kU8));
+        break;
+      default: out.columns.insert(out.columns.end(), fetched.begin(), fetched.end());
+    }
+    out.stage.steps.emplace_back(std::move(probe));
+    return out;
+  }
+
+  OpenStage shared(const QueryNode& node) {
+    const auto [known, added] = shared_.try_emplace(node.shared.get(), 0);
+    if (added) known->second = rows_of(open(*node.shared), node.shared->output);
+    OpenStage out = read({known->second}, node.output);
+    out.shares_source = true;
+    return out;
+  }
+
+  static bool is_column(const Expr& expr) { return expr.op == ExprOp::kColumn; }
+
+  // The stage that gives the rows of one that was begun: itself, or the one that it would only repeat.
+  uint32_t rows_of(OpenStage open, const std::vector<Field>& output) {
+    return open.is_empty() ? open.stage.sources.front() : end_with_rows(open, output);
+  }
+
+  uint32_t end_with_rows(OpenStage& open, const std::vector<Field>& output) {
+    open.stage.sink = Sink::kRows;
+    open.stage.rows = std::move(open.columns);
+    return end(open, output);
+  }
+
+  uint32_t end(OpenStage& open, const std::vector<Field>& output) {
+    open.stage.output = output;
+    leave_out_unused_columns(open.stage);
+    stages_.push_back(std::move(open.stage));
+    return static_cast<uint32_t>(stages_.size() - 1);
+  }
+
+  std::vector<Pipeline> stages_;
+  std::map<const QueryNode*, uint32_t> shared_;  // by what is shared: the stage that gives it
 };
 
 }  // namespace

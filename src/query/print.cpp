@@ -67,6 +67,39 @@ std::string groups_text(const std::vector<Expr>& keys, const std::vector<Aggrega
   return out;
 }
 
+const char* text(JoinKind kind) {
+  switch (kind) {
+    case JoinKind::kInner: return "join";
+    case JoinKind::kLeft: return "left join";
+    case JoinKind::kRight: return "right join";
+    case JoinKind::kFull: return "full join";
+    case JoinKind::kSemi: return "semi join";
+    case JoinKind::kAnti: return "anti join";
+    case JoinKind::kMark: return "mark join";
+    case JoinKind::kSingle: return "single join";
+    case JoinKind::kRightSemi: return "right semi join";
+    case JoinKind::kRightAnti: return "right anti join";
+  }
+  return "?";
+}
+
+// " on a = x and b is y if c > z": keys that match where both are NULL, too, are the one what the other is.
+std::string conditions_text(const std::vector<JoinKey>& keys, const std::optional<Expr>& residual, const Names& first,
+                            const Names& second, const Names& all) {
+  std::string out;
+  for (const JoinKey& key : keys) {
+    out += (out.empty() ? " on " : " and ") + to_string(key.probe, first) + (key.nulls_equal ? " is " : " = ") +
+           to_string(key.build, second);
+  }
+  if (residual) out += " if " + to_string(*residual, all);
+  return out;
+}
+
+Names joined(Names first, const Names& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
 std::string line(const QueryNode& node) {
   const Names names = node.inputs.empty() ? Names{} : names_of(node.inputs[0].output);
   switch (node.op) {
@@ -76,6 +109,14 @@ std::string line(const QueryNode& node) {
     case QueryOp::kAggregate: return groups_text(node.keys, node.aggregates, names);
     case QueryOp::kSort: return "sort by " + order_text(node.order, names) + limit_text(node.limit, node.offset);
     case QueryOp::kLimit: return "rows" + limit_text(node.limit, node.offset);
+    case QueryOp::kJoin: {
+      const Names second = names_of(node.inputs.at(1).output);
+      return text(node.join) + conditions_text(node.join_keys, node.residual, names, second, joined(names, second));
+    }
+    case QueryOp::kUnion: return "union";
+    case QueryOp::kShared: return "shared " + list(names_of(node.shared->output));
+    case QueryOp::kConstants: return "constants " + list(names_of(node.output));
+    case QueryOp::kOnlyRow: return "the only row";
   }
   return "?";
 }
@@ -83,6 +124,38 @@ std::string line(const QueryNode& node) {
 void print(const QueryNode& node, size_t depth, std::string& out) {
   out += std::string(2 * depth, ' ') + line(node) + "\n";
   for (const QueryNode& input : node.inputs) print(input, depth + 1, out);
+  if (node.shared != nullptr) print(*node.shared, depth + 1, out);
+}
+
+std::string line(const Query& query, size_t place) {
+  const Pipeline& stage = query.stages[place];
+  const Names names = names_of(columns_behind_steps(stage));
+  std::string out = stage.sink == Sink::kRows ? "rows of " + list(stage.rows, names)
+                                              : groups_text(stage.keys, stage.aggregates, names);
+  if (stage.first.count != kAllRows) {
+    out += ", only the first " + std::to_string(stage.first.count);
+    if (stage.first.by) out += " by " + order_text({*stage.first.by}, names_of(stage.output));
+    if (stage.first.ties) out += " and their equals";
+  }
+  if (stage.at_most_one) out += ", one at most";
+  if (!stage.order.empty()) out += " sorted by " + order_text(stage.order, names_of(stage.output));
+  out += limit_text(stage.limit, stage.offset);
+  std::vector<std::string> sources;
+  for (const uint32_t source : stage.sources) sources.push_back(std::to_string(source));
+  if (!sources.empty()) out += " from " + list(sources);
+  if (stage.has_filter) out += " where " + to_string(stage.filter, names_of(stage.columns));
+  for (size_t i = 0; i < stage.steps.size(); ++i) {
+    const Names before = names_of(columns_behind(stage, i));
+    if (const auto* filter = std::get_if<FilterStep>(&stage.steps[i])) {
+      out += ", then where " + to_string(filter->predicate, before);
+      continue;
+    }
+    const Probe& probe = std::get<Probe>(stage.steps[i]);
+    const Names second = names_of(query.stages.at(probe.stage).output);
+    out += std::string(", then ") + text(probe.kind) + " " + std::to_string(probe.stage) +
+           conditions_text(probe.keys, probe.residual, before, second, joined(before, names_of(probe.fetched)));
+  }
+  return out;
 }
 
 }  // namespace
@@ -93,24 +166,12 @@ std::string to_string(const QueryNode& root) {
   return out;
 }
 
-std::string to_string(const Pipeline& stage) {
-  const Names names = names_of(stage.columns);
-  std::string out = stage.sink == Sink::kRows ? "rows of " + list(stage.rows, names)
-                                              : groups_text(stage.keys, stage.aggregates, names);
-  if (stage.first.count != kAllRows) {
-    out += ", only the first " + std::to_string(stage.first.count);
-    if (stage.first.by) out += " by " + order_text({*stage.first.by}, names_of(stage.output));
-    if (stage.first.ties) out += " and their equals";
-  }
-  if (!stage.order.empty()) out += " sorted by " + order_text(stage.order, names_of(stage.output));
-  out += limit_text(stage.limit, stage.offset);
-  if (stage.has_filter) out += " where " + to_string(stage.filter, names);
-  return out;
-}
-
 std::string to_string(const Query& query) {
+  const bool chain = is_chain(query);
   std::string out;
-  for (const Pipeline& stage : query.stages) out += to_string(stage) + "\n";
+  for (size_t i = 0; i < query.stages.size(); ++i) {
+    out += (chain ? "" : std::to_string(i) + ": ") + line(query, i) + "\n";
+  }
   return out;
 }
 

@@ -81,6 +81,9 @@ Expr Lowering::lower(const duckdb::Expression& expression) const {
     case ExpressionClass::BOUND_REF: return columns_(expression);
     case ExpressionClass::BOUND_CONSTANT:
       return literal(expression.Cast<duckdb::BoundConstantExpression>().value, expression.return_type);
+    case ExpressionClass::BOUND_PARAMETER:
+      if (!rules_.parameter) throw NotLowered("a parameter");
+      return rules_.parameter(expression);
     case ExpressionClass::BOUND_CAST: return cast(expression.Cast<duckdb::BoundCastExpression>());
     case ExpressionClass::BOUND_FUNCTION: return function(expression.Cast<duckdb::BoundFunctionExpression>());
     case ExpressionClass::BOUND_COMPARISON: return comparison(expression.Cast<duckdb::BoundComparisonExpression>());

@@ -27,6 +27,8 @@ using ColumnResolver = std::function<Expr(const duckdb::Expression& reference)>;
 struct SessionRules {
   bool ieee_floats = false;  // x / 0 is infinite and not NULL
   bool utc = false;          // timestamps with a time zone are those without, in the Gregorian calendar
+  // The literal that a parameter stands for, or NotLowered; without it parameters are refused.
+  std::function<Expr(const duckdb::Expression& parameter)> parameter;
 
   static SessionRules of(duckdb::ClientContext& context);
 };

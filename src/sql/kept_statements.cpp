@@ -11,8 +11,6 @@ namespace basalt::sql {
 
 namespace {
 
-constexpr size_t kMostStatements = 256;
-constexpr size_t kMostTextBytes = 64 << 10;
 // More files take longer to look at than a plan takes to make.
 constexpr size_t kMostSourceFiles = 256;
 
@@ -66,57 +64,58 @@ bool is_unchanged(duckdb::ClientContext& context, const ScanSource& source) {
   return std::is_permutation(files.begin(), files.end(), source.files.begin());
 }
 
+// DuckDB gives up a plan with parameters as soon as a scan could take their filters.
+void keep_filters_above_scans(duckdb::LogicalOperator& node) {
+  for (auto& child : node.children) keep_filters_above_scans(*child);
+  if (node.type != duckdb::LogicalOperatorType::LOGICAL_GET) return;
+  auto& get = node.Cast<duckdb::LogicalGet>();
+  get.function.filter_pushdown = false;
+  get.function.pushdown_complex_filter = nullptr;
+}
+
 }  // namespace
 
 void note_sources(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<duckdb::LogicalOperator>& plan) {
   const auto log = StatementLog::of(input.context);
   if (!log->keeps_statements) return;
   guarded(input.context, [&] { add_sources(input.context, *plan, log->sources); });
+  if (log->plans_shape) keep_filters_above_scans(*plan);
+}
+
+bool is_planned_alike(const StatementLog& log, const duckdb::StatementProperties& properties) {
+  const PlanSources& sources = log.sources;
+  // An output file that appears later may be an input then.
+  return !sources.scans.empty() && !sources.has_others && !sources.left_in_duckdb &&
+         !properties.always_require_rebind && log.output.empty();
+}
+
+bool are_unchanged(duckdb::ClientContext& context, const PlanSources& sources) {
+  try {
+    return std::all_of(sources.scans.begin(), sources.scans.end(),
+                       [&](const ScanSource& source) { return is_unchanged(context, source); });
+  } catch (const std::exception&) {  // planning it anew says what is wrong with the file
+    return false;
+  }
 }
 
 std::shared_ptr<duckdb::PreparedStatement> KeptStatements::find(duckdb::ClientContext& context,
                                                                 const std::string& text) {
-  const auto found = entries_.find(text);
-  if (found == entries_.end()) return nullptr;
-  Entry& entry = found->second;
-  bool unchanged = false;
-  try {
-    unchanged = std::all_of(entry.planned.sources.scans.begin(), entry.planned.sources.scans.end(),
-                            [&](const ScanSource& source) { return is_unchanged(context, source); });
-  } catch (const std::exception&) {  // planning it anew says what is wrong with the file
-  }
-  if (!unchanged) {
-    recent_.erase(entry.recent);
-    entries_.erase(found);
+  Entry* entry = entries_.find(text);
+  if (entry == nullptr) return nullptr;
+  if (!are_unchanged(context, entry->planned.sources)) {
+    entries_.erase(text);
     return nullptr;
   }
-  recent_.splice(recent_.begin(), recent_, entry.recent);
-  StatementLog::of(context)->set_planned(entry.planned);
-  return entry.statement;
+  StatementLog::of(context)->set_planned(entry->planned);
+  return entry->statement;
 }
 
 void KeptStatements::keep(duckdb::ClientContext& context, const std::string& text,
                           std::shared_ptr<duckdb::PreparedStatement> statement) {
   const auto log = StatementLog::of(context);
-  const PlanSources& sources = log->sources;
   const duckdb::StatementProperties properties = statement->GetStatementProperties();
-  const bool same_plan = !sources.scans.empty() && !sources.has_others && !sources.left_in_duckdb;
-  // An output file that appears later may be an input then.
-  if (!same_plan || properties.always_require_rebind || properties.parameter_count > 0 || !log->output.empty() ||
-      text.size() > kMostTextBytes) {
-    return;
-  }
-  recent_.push_front(text);
-  entries_[text] = {std::move(statement), log->planned(), recent_.begin()};
-  if (entries_.size() > kMostStatements) {
-    entries_.erase(recent_.back());
-    recent_.pop_back();
-  }
-}
-
-void KeptStatements::clear() {
-  entries_.clear();
-  recent_.clear();
+  if (!is_planned_alike(*log, properties) || properties.parameter_count > 0 || text.size() > kMostTextBytes) return;
+  entries_.put(text, {std::move(statement), log->planned()});
 }
 
 }  // namespace basalt::sql

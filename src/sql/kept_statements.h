@@ -3,41 +3,48 @@
 // rows is kept.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 #include "duckdb.hpp"
 #include "duckdb/optimizer/optimizer_extension.hpp"
+#include "sql/recent_map.h"
 #include "sql/state.h"
 
 namespace basalt::sql {
 
+// So many a session keeps, and of no longer texts.
+constexpr size_t kMostKept = 256;
+constexpr size_t kMostTextBytes = 64 << 10;
+
 // Called before DuckDB's optimizer: notes in the log what the statement reads.
 void note_sources(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<duckdb::LogicalOperator>& plan);
+
+// Whether every run of what was just planned would be planned alike: it reads nothing but .basalt files, no scan of
+// them runs in DuckDB, and nothing in it stands for a moment in time.
+bool is_planned_alike(const StatementLog& log, const duckdb::StatementProperties& properties);
+
+// Whether all files that a plan reads are as they were.
+bool are_unchanged(duckdb::ClientContext& context, const PlanSources& sources);
 
 class KeptStatements {
  public:
   // nullptr if it is not here or reads files that have changed. What planning had told the log is told again.
   std::shared_ptr<duckdb::PreparedStatement> find(duckdb::ClientContext& context, const std::string& text);
 
-  // Keeps a statement that was just planned, before it is run, if every run of it would be planned alike: it reads
-  // nothing but .basalt files, no scan of them runs in DuckDB, and nothing in it stands for a moment in time.
+  // Keeps a statement that was just planned, before it is run, if every run of it would be planned alike.
   void keep(duckdb::ClientContext& context, const std::string& text,
             std::shared_ptr<duckdb::PreparedStatement> statement);
 
   // After any statement that may change what others mean: settings, views, variables.
-  void clear();
+  void clear() { entries_.clear(); }
 
  private:
   struct Entry {
     std::shared_ptr<duckdb::PreparedStatement> statement;
     StatementLog::Planned planned;
-    std::list<std::string>::iterator recent;
   };
-  std::unordered_map<std::string, Entry> entries_;
-  std::list<std::string> recent_;  // most recent first
+  RecentMap<Entry> entries_{kMostKept};
 };
 
 }  // namespace basalt::sql

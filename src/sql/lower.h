@@ -8,6 +8,7 @@
 #include "basalt/query/tree.h"
 #include "duckdb.hpp"
 #include "duckdb/planner/logical_operator.hpp"
+#include "sql/statement_shape.h"
 
 namespace basalt::sql {
 
@@ -27,8 +28,10 @@ struct LoweredQuery {
   const Pipeline& scan() const { return query.stages.front(); }
 };
 
-// Throws NotLowered with the reason. The operator's columns become those of the query, in their order.
-std::shared_ptr<const LoweredQuery> lower_query(duckdb::ClientContext& context, duckdb::LogicalOperator& root);
+// Throws NotLowered with the reason. The operator's columns become those of the query, in their order. `parameters`:
+// what $1, $2, … stand for.
+std::shared_ptr<const LoweredQuery> lower_query(duckdb::ClientContext& context, duckdb::LogicalOperator& root,
+                                                const std::vector<ShapeLiteral>& parameters = {});
 
 // "lineitem.basalt", "lineitem.basalt and 3 more".
 std::string describe_files(const std::vector<std::string>& paths);

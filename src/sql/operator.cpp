@@ -134,10 +134,11 @@ Table run_or_turn_to_cpu(const Query& query, RunOptions options, bool strict, Ru
 }
 
 struct RunState : duckdb::GlobalSourceState {
-  explicit RunState(duckdb::idx_t most_threads) : threads(most_threads) {}
+  RunState(Lowered what, duckdb::idx_t most_threads) : lowered(std::move(what)), threads(most_threads) {}
   duckdb::idx_t MaxThreads() override { return threads; }
 
   enum class Phase : uint8_t { kNew, kRunning, kDone };
+  const Lowered lowered;  // the operator's own query, or the same with other literals
   const duckdb::idx_t threads;
   Phase phase = Phase::kNew;  // under Lock()
   std::atomic<double> progress{0};
@@ -179,7 +180,9 @@ class PhysicalBasaltQuery : public duckdb::PhysicalOperator {
 
   duckdb::unique_ptr<duckdb::GlobalSourceState> GetGlobalSourceState(ClientContext& context) const override {
     const auto threads = duckdb::TaskScheduler::GetScheduler(context).NumberOfThreads();
-    return duckdb::make_uniq<RunState>(many_rows_ ? static_cast<duckdb::idx_t>(threads) : 1);
+    Lowered bound = StatementLog::of(context)->take_bound();
+    return duckdb::make_uniq<RunState>(bound != nullptr ? std::move(bound) : lowered_,
+                                       many_rows_ ? static_cast<duckdb::idx_t>(threads) : 1);
   }
   duckdb::unique_ptr<duckdb::LocalSourceState> GetLocalSourceState(duckdb::ExecutionContext&,
                                                                    duckdb::GlobalSourceState&) const override {
@@ -188,10 +191,11 @@ class PhysicalBasaltQuery : public duckdb::PhysicalOperator {
 
   // Shown by EXPLAIN ANALYZE.
   TextMap ExtraSourceParams(duckdb::GlobalSourceState& state, duckdb::LocalSourceState&) const override {
-    const RunReport& report = state.Cast<RunState>().report;
-    TextMap text = describe(*lowered_);
+    const RunState& run = state.Cast<RunState>();
+    const RunReport& report = run.report;
+    TextMap text = describe(*run.lowered);
     text["Device"] = report.device_name;
-    text["Encodings"] = encodings_text(lowered_->scan());
+    text["Encodings"] = encodings_text(run.lowered->scan());
     put_tile_counts(report.tiles, text);
     for (size_t i = 0; i < report.steps.size(); ++i) text[fmt::format("Step {}", i + 1)] = step_text(report.steps[i]);
     return text;
@@ -278,12 +282,13 @@ class PhysicalBasaltQuery : public duckdb::PhysicalOperator {
     };
     RunReport& report = state.report;
     const bool strict = flag_setting(context, "basalt_strict");
-    auto rows = std::make_shared<const Table>(run_or_turn_to_cpu(lowered_->query, options, strict, report));
+    const LoweredQuery& lowered = *state.lowered;
+    auto rows = std::make_shared<const Table>(run_or_turn_to_cpu(lowered.query, options, strict, report));
     state.progress.store(1);
     log->add_run(report);
-    log->add_in_basalt(lowered_->aggregates + " over " + lowered_->files);
+    log->add_in_basalt(lowered.aggregates + " over " + lowered.files);
     if (device_ != Device::kCpu && report.ran_on != Device::kCuda) {
-      log->set_why_cpu(report.why_cpu.empty() ? why_not_gpu(lowered_->query) : report.why_cpu);
+      log->set_why_cpu(report.why_cpu.empty() ? why_not_gpu(lowered.query) : report.why_cpu);
     }
     state.rows = std::move(rows);
   }
@@ -380,7 +385,15 @@ bool begins_query(const LogicalOperator& node) {
     case LogicalOperatorType::LOGICAL_DISTINCT:
     case LogicalOperatorType::LOGICAL_ORDER_BY:
     case LogicalOperatorType::LOGICAL_TOP_N:
-    case LogicalOperatorType::LOGICAL_LIMIT: return true;
+    case LogicalOperatorType::LOGICAL_LIMIT:
+    case LogicalOperatorType::LOGICAL_COMPARISON_JOIN:
+    case LogicalOperatorType::LOGICAL_DELIM_JOIN:
+    case LogicalOperatorType::LOGICAL_ANY_JOIN:
+    case LogicalOperatorType::LOGICAL_CROSS_PRODUCT:
+    case LogicalOperatorType::LOGICAL_MATERIALIZED_CTE:
+    case LogicalOperatorType::LOGICAL_UNION:
+    case LogicalOperatorType::LOGICAL_EXCEPT:
+    case LogicalOperatorType::LOGICAL_INTERSECT: return true;
     default: return false;
   }
 }
@@ -432,6 +445,20 @@ bool compiles_quickly(const Pipeline& stage) {
   return shapes <= kMostShapes;
 }
 
+// Totals run here on any device. Groups do on the GPU where it can, and on the CPU where that is faster; rows where few
+// of them are looked for; and both where nothing else is allowed.
+bool is_worth_it(const LoweredQuery& lowered, Device device, bool strict) {
+  const Pipeline& scan = lowered.scan();
+  const bool looks_for_few = gives_few_rows(scan) && (scan.has_filter || !scan.order.empty());
+  // The GPU is asked last, since its answer takes a kernel's plan.
+  if (!strict && scan.sink == Sink::kRows && !looks_for_few) return false;
+  const std::string reason = device == Device::kCpu ? "the CPU was asked for" : why_not_gpu(lowered.query);
+  if (device == Device::kCuda && !reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
+  if (strict || lowered.is_totals()) return true;
+  if (!reason.empty()) return groups_run_faster_here(lowered.query);
+  return device == Device::kCuda || compiles_quickly(scan);
+}
+
 class PlanHook {
  public:
   PlanHook(ClientContext& context, Device device, bool strict)
@@ -442,7 +469,7 @@ class PlanHook {
     if (begins_query(*node) && reads_basalt(*node)) {
       try {
         auto lowered = lower_query(context_, *node);
-        if (is_worth_it(*lowered)) {
+        if (is_worth_it(*lowered, device_, strict_)) {
           node = duckdb::make_uniq<LogicalBasaltQuery>(*node, std::move(lowered), device_);
           return;
         }
@@ -459,20 +486,6 @@ class PlanHook {
   }
 
  private:
-  // Totals run here on any device. Groups do on the GPU where it can, and on the CPU where that is faster; rows where
-  // few of them are looked for; and both where nothing else is allowed.
-  bool is_worth_it(const LoweredQuery& lowered) const {
-    const Pipeline& scan = lowered.scan();
-    const bool looks_for_few = gives_few_rows(scan) && (scan.has_filter || !scan.order.empty());
-    // The GPU is asked last, since its answer takes a kernel's plan.
-    if (!strict_ && scan.sink == Sink::kRows && !looks_for_few) return false;
-    const std::string reason = device_ == Device::kCpu ? "the CPU was asked for" : why_not_gpu(lowered.query);
-    if (device_ == Device::kCuda && !reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
-    if (strict_ || lowered.is_totals()) return true;
-    if (!reason.empty()) return groups_run_faster_here(lowered.query);
-    return device_ == Device::kCuda || compiles_quickly(scan);
-  }
-
   void note(const LogicalOperator& node, const std::string& reason) {
     if (node.type != LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY) return;
     if (!node.Cast<duckdb::LogicalAggregate>().groups.empty()) return;
@@ -487,9 +500,14 @@ class PlanHook {
 
 }  // namespace
 
+bool would_run(ClientContext& context, const LoweredQuery& lowered) {
+  return is_worth_it(lowered, device_setting(context), flag_setting(context, "basalt_strict"));
+}
+
 void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<LogicalOperator>& plan) {
   ClientContext& context = input.context;
   const auto log = StatementLog::of(context);
+  if (log->plans_shape || log->leaves_plans) return;
   if (!reads_basalt(*plan)) {
     if (log->used()) log->add_note("answered from the files' footers");
     return;
@@ -503,6 +521,7 @@ void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<Lo
   });
   if (!lowering) log->add_note("lowering is switched off");
   log->sources.left_in_duckdb = reads_basalt(*plan);
+  log->sources.whole = dynamic_cast<const LogicalBasaltQuery*>(plan.get()) != nullptr;
   if (!log->sources.left_in_duckdb) return;
   log_words(*plan, *log);
   if (log->snapshot().in_duckdb.empty()) {

@@ -15,7 +15,11 @@
 #include "duckdb/main/client_config.hpp"
 #include "duckdb/main/materialized_query_result.hpp"
 #include "duckdb/main/prepared_statement.hpp"
+#include "sql/found_tables.h"
+#include "sql/kept_shapes.h"
 #include "sql/kept_statements.h"
+#include "sql/lower_statement.h"
+#include "sql/prepare.h"
 #include "sql/result.h"
 #include "sql/spill.h"
 #include "sql/state.h"
@@ -31,10 +35,11 @@ struct Session::State {
   std::shared_ptr<duckdb::Connection> connection;
   std::shared_ptr<sql::StatementLog> log;
   sql::KeptStatements kept;
+  sql::KeptShapes shapes;
   Device device = Device::kAuto;
 
   ~State() {
-    kept.clear();
+    forget_plans();
     log.reset();
     connection.reset();
     database.reset();
@@ -43,9 +48,25 @@ struct Session::State {
     }
   }
 
+  void forget_plans() {
+    kept.clear();
+    shapes.clear();
+  }
+
+  // Of a statement that begins now.
+  std::unique_ptr<QueryResult::State> begin_result() const {
+    auto result = std::make_unique<QueryResult::State>();
+    result->connection = connection;
+    result->log = log;
+    result->start = std::chrono::steady_clock::now();
+    log->clear();
+    log->new_cancel_token();
+    return result;
+  }
+
   // Runs a statement of our own to its end.
   duckdb::unique_ptr<duckdb::MaterializedQueryResult> run(const std::string& text) {
-    kept.clear();
+    forget_plans();
     log->clear();
     log->new_cancel_token();
     auto result = connection->Query(text);
@@ -65,8 +86,23 @@ struct Session::State {
     return finish(prepared.PendingQuery(none, true));
   }
 
+  duckdb::unique_ptr<duckdb::QueryResult> run_bound(const sql::KeptShapes::Bound& bound) {
+    log->set_bound(bound.query);
+    auto result = run_prepared(*bound.statement);
+    if (log->take_bound() != nullptr) throw Error(ErrorCode::kInternal, "a kept plan ran without its literals");
+    return result;
+  }
+
+  // The query by a plan that is kept; nullptr if there is none, and then its shape is told.
+  duckdb::unique_ptr<duckdb::QueryResult> run_kept(const std::string& text, sql::StatementShape& shape) {
+    if (const auto statement = kept.find(*connection->context, text)) return run_prepared(*statement);
+    shape = sql::shape_of(text);
+    const auto bound = shapes.find(*connection, shape);
+    return bound ? run_bound(*bound) : nullptr;
+  }
+
   // A query: its plan is kept where it can be.
-  duckdb::unique_ptr<duckdb::QueryResult> run_query(const std::string& text,
+  duckdb::unique_ptr<duckdb::QueryResult> run_query(const std::string& text, const sql::StatementShape& shape,
                                                     duckdb::unique_ptr<duckdb::SQLStatement> statement) {
     // Only of these statements somebody looks whether their files have changed, not of those that SQL itself prepares.
     log->keeps_statements = true;
@@ -74,6 +110,7 @@ struct Session::State {
     log->keeps_statements = false;
     if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), log.get());
     kept.keep(*connection->context, text, prepared);
+    shapes.note(*connection->context, shape, prepared);
     return run_prepared(*prepared);
   }
 
@@ -81,7 +118,7 @@ struct Session::State {
   // of them are taken, which costs a core that encoding could use.
   void run_patiently(const std::string& text) {
     using duckdb::PendingExecutionResult;
-    kept.clear();
+    forget_plans();
     log->clear();
     log->new_cancel_token();
     auto pending = connection->PendingQuery(text, false);
@@ -149,6 +186,7 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
         std::make_unique<duckdb::DuckDB>(options.database.empty() ? nullptr : options.database.c_str(), &config);
     sql::use_spill_folder(*state_->database, spill_folder);
     register_basalt(*state_->database->instance);
+    if (options.find_table) sql::look_for_tables(*state_->database->instance, options.find_table);
     state_->database->LoadStaticExtension<duckdb::TpchExtension>();
     state_->connection = std::make_shared<duckdb::Connection>(*state_->database);
     state_->log = sql::StatementLog::of(*state_->connection->context);
@@ -185,19 +223,34 @@ const char* done_to_rows(duckdb::StatementType type) {
   }
 }
 
+void describe_result(QueryResult::State& inner) {
+  const duckdb::QueryResult& result = *inner.result;
+  for (size_t i = 0; i < result.names.size(); ++i) {
+    inner.columns.push_back({result.names[i], result.types[i].ToString()});
+  }
+  inner.has_rows = result.properties.return_type == duckdb::StatementReturnType::QUERY_RESULT;
+  inner.is_explain = result.statement_type == duckdb::StatementType::EXPLAIN_STATEMENT;
+  // Of CREATE TABLE AS, DuckDB gives the number of rows but does not say so.
+  const bool creates = result.statement_type == duckdb::StatementType::CREATE_STATEMENT && result.names.size() == 1;
+  if (creates || result.properties.return_type == duckdb::StatementReturnType::CHANGED_ROWS) {
+    auto& told = inner.materialize();
+    inner.counts->rows = 0;
+    if (told.RowCount() == 1 && !told.GetValue(0, 0).IsNull()) {
+      inner.done_to_rows = done_to_rows(told.statement_type);
+      inner.counts->rows = told.GetValue(0, 0).GetValue<uint64_t>();
+    }
+  }
+}
+
 }  // namespace
 
 QueryResult Session::execute(const std::string& text) {
   State& state = *state_;
-  auto inner = std::make_unique<QueryResult::State>();
-  inner->connection = state.connection;
-  inner->log = state.log;
-  inner->start = std::chrono::steady_clock::now();
+  auto inner = state.begin_result();
   translated(state.log.get(), [&] {
-    state.log->clear();
-    state.log->new_cancel_token();
-    if (const auto kept = state.kept.find(*state.connection->context, text)) {
-      inner->result = state.run_prepared(*kept);
+    sql::StatementShape shape;
+    if (auto result = state.run_kept(text, shape)) {
+      inner->result = std::move(result);
       inner->kept_plan = true;
       return;
     }
@@ -208,29 +261,46 @@ QueryResult Session::execute(const std::string& text) {
       const bool last = i + 1 == statements.size();
       const bool query = statements[i]->type == duckdb::StatementType::SELECT_STATEMENT;
       state.log->clear();
-      if (!query) state.kept.clear();
-      auto result = single && query ? state.run_query(text, std::move(statements[i]))
+      if (!query) state.forget_plans();
+      auto result = single && query ? state.run_query(text, shape, std::move(statements[i]))
                                     : state.finish(state.connection->PendingQuery(std::move(statements[i]), last));
       if (last) inner->result = std::move(result);
     }
   });
-  const duckdb::QueryResult& result = *inner->result;
-  for (size_t i = 0; i < result.names.size(); ++i) {
-    inner->columns.push_back({result.names[i], result.types[i].ToString()});
-  }
-  inner->has_rows = result.properties.return_type == duckdb::StatementReturnType::QUERY_RESULT;
-  inner->is_explain = result.statement_type == duckdb::StatementType::EXPLAIN_STATEMENT;
-  // Of CREATE TABLE AS, DuckDB gives the number of rows but does not say so.
-  const bool creates = result.statement_type == duckdb::StatementType::CREATE_STATEMENT && result.names.size() == 1;
-  if (creates || result.properties.return_type == duckdb::StatementReturnType::CHANGED_ROWS) {
-    auto& told = inner->materialize();
-    inner->counts->rows = 0;
-    if (told.RowCount() == 1 && !told.GetValue(0, 0).IsNull()) {
-      inner->done_to_rows = done_to_rows(told.statement_type);
-      inner->counts->rows = told.GetValue(0, 0).GetValue<uint64_t>();
-    }
-  }
+  describe_result(*inner);
   return QueryResult(std::move(inner));
+}
+
+QueryResult Session::execute(const std::string& text, const std::vector<Parameter>& parameters) {
+  if (parameters.empty()) return execute(text);
+  State& state = *state_;
+  auto inner = state.begin_result();
+  translated(state.log.get(), [&] {
+    duckdb::case_insensitive_map_t<duckdb::BoundParameterData> values;
+    duckdb::ClientContext& context = *state.connection->context;
+    context.RunFunctionInTransaction([&] {
+      for (const Parameter& parameter : parameters) {
+        const duckdb::LogicalType type = duckdb::TransformStringToLogicalType(parameter.type, context);
+        const duckdb::Value given = parameter.text ? duckdb::Value(*parameter.text) : duckdb::Value();
+        values.emplace(parameter.name, duckdb::BoundParameterData(given.CastAs(context, type, true)));
+      }
+    });
+    auto prepared = state.connection->Prepare(text);
+    if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), state.log.get());
+    inner->result = state.finish(prepared->PendingQuery(values, true));
+  });
+  describe_result(*inner);
+  return QueryResult(std::move(inner));
+}
+
+Query Session::lower(const std::string& text) {
+  State& state = *state_;
+  state.log->clear();
+  return translated(state.log.get(), [&] { return sql::lower_statement(*state.connection->context, text); });
+}
+
+std::vector<PreparedQuery> Session::prepare(const std::vector<std::string>& queries) {
+  return translated(state_->log.get(), [&] { return sql::prepare_queries(*state_->connection, queries); });
 }
 
 std::vector<std::string> Session::split(const std::string& text, std::string* rest) const {
@@ -385,7 +455,7 @@ void lent_schema(ArrowArrayStream* stream, ArrowSchema& schema) {
 }  // namespace
 
 void Session::register_arrow(const std::string& name, ArrowArrayStream* stream) {
-  state_->kept.clear();
+  state_->forget_plans();
   ArrowArrayStream& owned = state_->streams.emplace_back(*stream);
   stream->release = nullptr;
   const auto pointer = [](auto* address) { return duckdb::Value::POINTER(reinterpret_cast<uintptr_t>(address)); };

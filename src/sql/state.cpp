@@ -120,6 +120,7 @@ void StatementLog::clear() {
   used_ = false;
   error_message_.clear();
   sources = {};
+  bound_ = nullptr;
 }
 
 StatementLog::Planned StatementLog::planned() const {
@@ -134,6 +135,16 @@ void StatementLog::set_planned(const Planned& planned) {
   notices_ = planned.notices;
   used_ = planned.used_basalt;
   sources = planned.sources;
+}
+
+void StatementLog::set_bound(std::shared_ptr<const LoweredQuery> bound) {
+  const std::lock_guard lock(mutex_);
+  bound_ = std::move(bound);
+}
+
+std::shared_ptr<const LoweredQuery> StatementLog::take_bound() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(bound_, nullptr);
 }
 
 void put_tile_counts(const TileCounts& tiles, duckdb::InsertionOrderPreservingMap<duckdb::string>& text) {

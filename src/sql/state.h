@@ -88,7 +88,10 @@ struct PlanSources {
   std::vector<ScanSource> scans;
   bool has_others = false;      // tables and functions that are not Basalt's scan
   bool left_in_duckdb = false;  // DuckDB scans .basalt files itself
+  bool whole = false;           // Basalt's operator is all of the plan
 };
+
+struct LoweredQuery;
 
 // The log of one connection's running statement.
 class StatementLog : public duckdb::ClientContextState {
@@ -154,6 +157,13 @@ class StatementLog : public duckdb::ClientContextState {
   // DuckDB have theirs made anew each time.
   bool keeps_statements = false;
   PlanSources sources;  // of the statement, where plans are kept
+  // What is planned is a statement's shape (kept_shapes.h): its filters stay where they are, and nothing is lowered
+  // yet.
+  bool plans_shape = false;
+  bool leaves_plans = false;  // the plan is to be lowered as a whole, afterwards
+  // What the next operator that starts runs instead of its own query, once.
+  void set_bound(std::shared_ptr<const LoweredQuery> bound);
+  std::shared_ptr<const LoweredQuery> take_bound();
 
  private:
   void add(std::vector<std::string>& list, const std::string& text);
@@ -172,6 +182,7 @@ class StatementLog : public duckdb::ClientContextState {
   ScanCounters scans_;
   uint64_t chunks_scanned_ = 0;
   std::atomic<bool> used_{false};
+  std::shared_ptr<const LoweredQuery> bound_;
   ErrorCode error_code_ = ErrorCode::kInternal;
   std::string error_message_;
   std::shared_ptr<CancelToken> cancel_ = std::make_shared<CancelToken>();

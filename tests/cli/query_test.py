@@ -85,6 +85,16 @@ class Sql(CliTest):
         self.assertEqual(self.basalt("sql", "-q", "--format", "csv", "-f", script), "n\n3000\n")
         self.assertEqual(self.basalt("sql", "-q", "--format", "csv", stdin="select 1 as a; select 2 as b;"), "a\n1\nb\n2\n")
 
+    def test_prepare_runs_the_queries_of_a_file_first(self):
+        queries = self.write("queries.sql", f"create view v as from '{self.file}';\nselect count(*) from v;\n"
+                                            "select nothing from v;\n")
+        self.assertEqual(self.basalt("sql", "--prepare", queries), "")
+        self.assertIn("prepared 1 of 2 queries", self.stderr)
+        self.assertIn(f"query 2 of {queries}: ", self.stderr)
+        self.assertEqual(self.basalt("sql", "--format", "csv", "--prepare", queries, "select count(*) as n from v"),
+                         "n\n3000\n")
+        self.basalt("sql", "--prepare", self.path("none.sql"), code=1)
+
     def test_files_side_by_side_and_globs(self):
         self.assertEqual(self.query(f"select count(*) from '{self.file}' b join '{self.csv}' c on b.id = c.id"), [["3000"]])
         self.basalt("convert", "-q", self.csv, self.path("y.basalt"))

@@ -3,18 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
-#include <map>
 #include <set>
 #include <thread>
 #include <vector>
 
-#include "exec/fixed_sum.h"
 #include "exec/random_expr.h"
 //
 #include "cuda/emulated_warp.h"
 //
-#include "exec/device/groups.cuh"
+#include "cuda/emulated_group_rows.h"
 
 namespace basalt::test {
 namespace {
@@ -24,73 +21,6 @@ using device::KeyTable;
 using device::NarrowKeys;
 using device::StateWord;
 using device::Words;
-
-// Memory of a table as the host prepares it.
-struct TableMemory {
-  std::vector<uint64_t> slots;
-  uint32_t full = 0;
-  uint64_t mask = 0;
-  uint64_t hash_mask = ~uint64_t{0};
-
-  static TableMemory narrow(uint64_t count) {
-    return {std::vector<uint64_t>(count + 1, NarrowKeys::kNoKey), 0, count - 1};
-  }
-  static TableMemory wide(uint64_t count, uint32_t stride) {
-    return {std::vector<uint64_t>((count + 1) * stride, 0), 0, count - 1};
-  }
-  KeyTable table() { return {slots.data(), mask, hash_mask, &full}; }
-};
-
-// Four places to begin at, and four tags.
-constexpr uint64_t kPoorHash = uint64_t{3} << 32 | 3;
-
-// What rows give their groups: a key, an integer for sums and extremes, a float.
-struct GroupRow {
-  uint64_t key;
-  int64_t value;
-  double real;
-};
-std::vector<GroupRow> random_rows(uint64_t keys, size_t count) {
-  Random random(keys);
-  std::vector<GroupRow> rows(count);
-  for (GroupRow& row : rows) {
-    row.key = below(random, 100) == 0 ? below(random, keys) : keys / 2;  // skewed: one key has nearly all
-    row.value = static_cast<int64_t>(random());
-    row.real = below(random, 50) == 0 ? std::numeric_limits<double>::infinity() : static_cast<double>(row.value) / 7;
-  }
-  return rows;
-}
-
-using AllWords = device::StateWords<StateWord::kAdd, StateWord::kAddLow, StateWord::kAddHigh, StateWord::kMost,
-                                    StateWord::kMost, StateWord::kAddLow, StateWord::kAddHigh, StateWord::kMark>;
-constexpr uint32_t kAllWords = 8;
-constexpr int32_t kFraction = 40;
-
-using StateMap = std::map<uint64_t, std::vector<uint64_t>>;
-
-StateMap expected_states(const std::vector<GroupRow>& rows) {
-  StateMap states;
-  for (const GroupRow& row : rows) {
-    std::vector<uint64_t>& state = states.try_emplace(row.key, kAllWords, 0).first->second;
-    const auto add_wide = [&](size_t word, int128_t value) {
-      const uint128_t sum =
-          (static_cast<uint128_t>(state[word + 1]) << 64 | state[word]) + static_cast<uint128_t>(value);
-      state[word] = static_cast<uint64_t>(sum);
-      state[word + 1] = static_cast<uint64_t>(sum >> 64);
-    };
-    ++state[0];
-    add_wide(1, static_cast<int128_t>(row.value) * row.value);
-    const uint64_t image = static_cast<uint64_t>(row.value) ^ (uint64_t{1} << 63);
-    state[3] = std::max(state[3], image);
-    state[4] = std::max(state[4], ~image);
-    if (exec::special_of(row.real) == 0) {
-      add_wide(5, exec::to_fixed(row.real, kFraction));
-    } else {
-      state[7] |= exec::special_of(row.real);
-    }
-  }
-  return states;
-}
 
 // A block of two warps adds the rows to groups of this rung. `key_of`: a row's key as the rung wants it.
 template <typename Groups, typename KeyOf>
@@ -103,12 +33,12 @@ void add_rows(const std::vector<GroupRow>& rows, device::Parameters& p, const Ke
   EmulatedBlock::run(kWarps * kLanes, [&] {
     Groups groups(p, warps + threadIdx.x / kLanes * kWarpBytes, block);
     for (size_t i = threadIdx.x; i < rows.size(); i += blockDim.x) {
-      auto group = groups.at(key_of(rows[i].key), bad);
-      group.add(0, 1);
-      group.add_wide(1, static_cast<int128_t>(rows[i].value) * rows[i].value);
-      group.most(3, device::most_bits(rows[i].value));
-      group.most(4, device::least_bits(rows[i].value));
-      device::add_float(group, 5, rows[i].real, kFraction);
+      const auto key = key_of(rows[i].key);
+      if constexpr (requires { groups.takes(key); }) {
+        if (!groups.takes(key)) continue;
+      }
+      auto group = groups.at(key, bad);
+      give(group, rows[i]);
     }
     groups.finish(p, AllWords(), warps, kWarpBytes);
   });
@@ -207,6 +137,48 @@ TEST(EmulatedGroups, WideKeysHoldTheSameStates) {
     }
     EXPECT_EQ(found, expected);
     EXPECT_EQ(keys.full, 0u);
+  }
+}
+
+// Each partition's table holds groups of its own, and all of them together every group.
+TEST(EmulatedGroups, PartitionsTogetherHoldAllGroups) {
+  constexpr uint64_t kSlots = 128;
+  constexpr uint32_t kStride = 1 + 2 + kAllWords;
+  constexpr uint32_t kPartitions = 4;
+  const std::vector<GroupRow> rows = random_rows(100, 5000);
+  const StateMap expected = expected_states(rows);
+  for (const uint64_t hash_mask : {~uint64_t{0}, kPoorHash}) {
+    StateMap narrow;
+    StateMap wide;
+    for (uint32_t partition = 0; partition < kPartitions; ++partition) {
+      device::Parameters p{};
+      p.partition = partition;
+      p.partition_mask = kPartitions - 1;
+      TableMemory keys = TableMemory::narrow(kSlots);
+      keys.hash_mask = hash_mask;
+      std::vector<uint64_t> words((kSlots + 2) * kAllWords, 0);
+      p.groups = words.data();
+      p.group_keys = keys.table();
+      add_rows<device::HashGroups<kAllWords>>(rows, p, kSameKey);
+      for (uint64_t slot = 0; slot < kSlots; ++slot) {
+        const auto begin = words.begin() + static_cast<int64_t>(slot * kAllWords);
+        if (*begin == 0) continue;
+        EXPECT_TRUE(narrow.emplace(keys.slots[slot], std::vector<uint64_t>(begin, begin + kAllWords)).second);
+      }
+      TableMemory wide_keys = TableMemory::wide(kSlots, kStride);
+      wide_keys.hash_mask = hash_mask;
+      p.group_keys = wide_keys.table();
+      add_rows<device::WideGroups<2, kAllWords>>(rows, p, [](uint64_t key) { return Words<2>{{key, 5}}; });
+      for (uint64_t slot = 0; slot < kSlots; ++slot) {
+        const auto begin = wide_keys.slots.begin() + static_cast<int64_t>(slot * kStride);
+        if (begin[3] == 0) continue;
+        EXPECT_TRUE(wide.emplace(begin[1], std::vector<uint64_t>(begin + 3, begin + kStride)).second);
+      }
+      EXPECT_EQ(keys.full + wide_keys.full, 0u);
+      EXPECT_LT(narrow.size(), expected.size() * (partition + 2) / kPartitions) << "as many as others";
+    }
+    EXPECT_EQ(narrow, expected);
+    EXPECT_EQ(wide, expected);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <regex>
 #include <sstream>
 
+#include "codec/dict/layout.h"
 #include "core/float_key.h"
 #include "cuda/query/sample_pipelines.h"
 #include "cuda/runtime/kernel_cache.h"
@@ -311,6 +312,21 @@ TEST(Generator, PlansEveryFixedWidthColumnOfRandomFiles) {
       }
     }
   }
+}
+
+// Looking values up in a nested array would be most of a kernel.
+TEST(Generator, EntriesOfDictionariesLiePlainOnTheDevice) {
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < 5000; ++i) values.push_back(i * 7919 % 601 * 1000);
+  std::vector<Column> columns;
+  columns.push_back(make_fixed<int64_t>({TypeKind::kInt64}, values));
+  const TestTable table = write_table(std::move(columns), {"delta(dict(packed, l3))"});
+  const ColumnChunkInfo& chunk = table.file->column(0).chunks[0];
+  const NodeView root = device::shape_of(chunk);
+  EXPECT_EQ(to_string(tree_of(root)), "delta(dict(packed, plain))");
+  const NodeView& entries = root.children[0].children[dict::kEntries];
+  EXPECT_EQ(device::sizes_of_placed_entries(chunk), std::vector<uint64_t>{entries.count * sizeof(int64_t)});
+  EXPECT_EQ(entries.streams.at(0).size(), entries.count * sizeof(int64_t));
 }
 
 TEST(Generator, PlansTestsOfStringsAndSaysWhyNot) {

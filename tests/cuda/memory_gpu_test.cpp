@@ -1,7 +1,9 @@
 // How much device memory statements take at most, and that they end when they are cancelled.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
 
 #include "basalt/core/error.h"
@@ -60,6 +62,70 @@ TEST(DeviceMemory, StaysBelowItsLimit) {
       EXPECT_EQ(report.ran_on, Device::kCuda);
       EXPECT_GT(report.device_bytes, uint64_t{1} << 20) << "limit " << limit << ", run " << run;
       EXPECT_LE(report.device_bytes, limit) << "limit " << limit << ", run " << run;
+    }
+  }
+  gpu().backend->drop_cache();
+}
+
+// Half a million groups of two rows each, whose table would take twice the limit and more.
+TEST(DeviceMemory, GroupsThatDoNotFitAreFoundInPartitions) {
+  BASALT_NEEDS_GPU();
+  constexpr uint64_t kGroups = 500'000;
+  std::vector<int64_t> keys(2 * kGroups);
+  for (uint64_t i = 0; i < keys.size(); ++i) {
+    keys[i] = static_cast<int64_t>((i % kGroups * 0x9E3779B97F4A7C15ull) >> 1);
+  }
+  std::vector<Column> columns;
+  columns.push_back(make_fixed<int64_t>({TypeKind::kInt64}, keys));
+  const TestTable table = write_table(std::move(columns), {"plain"}, 1 << 16);
+  Query query = few_groups(table);
+  query.stages[0].keys = {column_expr(0, Physical::kI64)};
+  for (const uint64_t limit : {uint64_t{8} << 20, uint64_t{32} << 20}) {
+    gpu().backend->drop_cache();
+    for (int run = 0; run < 2; ++run) {
+      RunReport report;
+      const Table groups = run_query(query, on_the_gpu(limit), &report);
+      EXPECT_EQ(report.ran_on, Device::kCuda) << report.why_cpu;
+      EXPECT_NE(report.steps.at(0).rung.find("partitions"), std::string::npos) << report.steps.at(0).rung;
+      ASSERT_EQ(groups.rows, kGroups) << "limit " << limit << ", run " << run;
+      std::vector<int64_t> found(groups.columns[0].values.as<int64_t>(),
+                                 groups.columns[0].values.as<int64_t>() + kGroups);
+      std::vector<int64_t> expected(keys.begin(), keys.begin() + kGroups);
+      std::ranges::sort(found);
+      std::ranges::sort(expected);
+      EXPECT_EQ(found, expected) << "limit " << limit << ", run " << run;
+      const auto* counts = groups.columns[1].values.as<int64_t>();
+      EXPECT_EQ(std::count(counts, counts + kGroups, 2), static_cast<int64_t>(kGroups)) << "limit " << limit;
+    }
+  }
+  gpu().backend->drop_cache();
+}
+
+// Keys of few bits, whose array would take too much: a hash table in partitions has them.
+TEST(DeviceMemory, ArraysThatDoNotFitBecomeTables) {
+  BASALT_NEEDS_GPU();
+  const TestTable table = large_table();
+  Query query = few_groups(table);
+  query.stages[0].keys[0].args[1] = integer_expr(Physical::kI64, 600'000);
+  const auto counts_of = [](const Table& groups) {
+    std::map<int64_t, int64_t> counts;
+    for (uint64_t i = 0; i < groups.rows; ++i) {
+      counts[groups.columns[0].values.as<int64_t>()[i]] += groups.columns[1].values.as<int64_t>()[i];
+    }
+    return counts;
+  };
+  RunOptions cpu;
+  cpu.device = Device::kCpu;
+  const auto expected = counts_of(run_query(query, cpu));
+  gpu().backend->drop_cache();
+  for (const uint64_t limit : {uint64_t{0}, uint64_t{8} << 20, uint64_t{0}}) {
+    RunReport report;
+    const Table groups = run_query(query, on_the_gpu(limit), &report);
+    EXPECT_EQ(report.ran_on, Device::kCuda) << report.why_cpu;
+    EXPECT_EQ(groups.rows, expected.size()) << "limit " << limit;
+    EXPECT_TRUE(counts_of(groups) == expected) << "limit " << limit << ", " << report.steps.at(0).rung;
+    if (limit != 0) {
+      EXPECT_NE(report.steps.at(0).rung.find("partitions"), std::string::npos) << report.steps.at(0).rung;
     }
   }
   gpu().backend->drop_cache();

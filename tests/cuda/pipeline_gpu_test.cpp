@@ -230,6 +230,24 @@ TEST(GpuPipeline, OneColumnFilteredAndSummed) {
   }
 }
 
+// Entries that a kernel could not look up as they are stored.
+TEST(GpuPipeline, DictionariesWithNestedEntries) {
+  BASALT_NEEDS_GPU();
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < 30'000; ++i) values.push_back(i * i % 7919 * 1001 - 100'000);
+  for (const char* tree :
+       {"dict(packed, l3)", "delta(dict(packed, l3))", "dict(l3, delta(packed))", "dict(rle, rle)"}) {
+    std::vector<Column> columns;
+    columns.push_back(make_fixed<int64_t>({TypeKind::kInt64}, values));
+    const TestTable table = write_table(std::move(columns), {tree}, 8192);
+    Subset subset = subset_of(table, {0});
+    subset.pipeline.aggregates.push_back(aggregate(AggregateOp::kSum, column_of(subset, 0)));
+    subset.pipeline.aggregates.push_back(aggregate(AggregateOp::kMax, column_of(subset, 0)));
+    EXPECT_EQ(gpu().backend->why_not(subset.pipeline), "") << tree;
+    EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), outcome(subset.pipeline, {}, Device::kCpu)) << tree;
+  }
+}
+
 TEST(GpuPipeline, MemorySmallerThanTheDataChangesNothing) {
   BASALT_NEEDS_GPU();
   const TestTable table = numbers(500'000, 16384);

@@ -103,6 +103,33 @@ TestTable words(uint64_t rows, uint64_t distinct, const std::string& tree) {
   return write_table(std::move(columns), {tree}, 8192);
 }
 
+// Dictionaries of chunks with thousands of entries: ranges of them, scattered ones, all and none pass.
+TEST(GpuPipeline, EntriesOfLongDictionariesAreTestedOnTheDevice) {
+  BASALT_NEEDS_GPU();
+  for (const char* tree :
+       {"dict(packed, strings(packed, fsst))", "dict(l3, strings)", "dict(packed, strings(packed, tokens))"}) {
+    const TestTable table = words(60'000, 20'011, tree);
+    for (const char* pattern : {"%77%", "word 1%", "word 12345 of many words", "nothing", "%"}) {
+      const Subset subset = liked(table, pattern);
+      RunReport report;
+      EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda, &report), outcome(subset.pipeline, {}, Device::kCpu))
+          << tree << ", " << pattern;
+      EXPECT_EQ(report.ran_on, Device::kCuda);
+    }
+  }
+}
+
+// For sanitizers.
+TEST(GpuSmall, EntriesOfALongDictionary) {
+  BASALT_NEEDS_GPU();
+  const TestTable table = words(9'000, 5'003, "dict(packed, strings(packed, fsst))");
+  Subset subset = liked(table, "%77%");
+  EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), outcome(subset.pipeline, {}, Device::kCpu));
+  // Strings as values behind the same filter.
+  subset.pipeline.aggregates.push_back(aggregate(AggregateOp::kMin, column_of(subset, 0)));
+  EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), outcome(subset.pipeline, {}, Device::kCpu));
+}
+
 // Automata over the ids of large dictionaries are larger than what they are put to.
 TEST(GpuPipeline, TablesOfStringTestsCountAgainstTheMemory) {
   BASALT_NEEDS_GPU();

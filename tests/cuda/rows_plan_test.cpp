@@ -129,27 +129,60 @@ TEST(RowsPlan, WordsHoldAsManyKeysAsFit) {
   EXPECT_EQ(plan.rows->word_bits, (std::vector<uint32_t>{12 + 3 + 16}));  // the number of the row makes them differ
 }
 
-// Behind the first stage strings are places in lists: two of them say nothing of what they stand for.
-TEST(RowsPlan, LaterStagesHandStringsOnAndComputeNothingWithThem) {
+// Behind the first stage strings are places in lists, which is enough to hand them on. What compares or computes them
+// needs numbers.
+TEST(RowsPlan, LaterStagesNumberTheStringsThatTheyComputeWith) {
   const TestTable table = number_and_texts();
   Pipeline stage = rows_of_all(table);
   stage.files.clear();
-  const auto reason = [&] {
-    std::vector<device::ArrayShape> arrays(3);
-    arrays[0].type = Physical::kI64;
-    arrays[1].type = arrays[2].type = Physical::kU32;
-    for (device::ArrayShape& array : arrays) array.stats.rows = 3000;
-    return device::plan_stage(device::to_device(stage, std::move(arrays), 3000)).reason;
-  };
-  EXPECT_EQ(reason(), "");
+  std::vector<device::ArrayShape> arrays(3);
+  arrays[0].type = Physical::kI64;
+  arrays[1].type = arrays[2].type = Physical::kU32;
+  for (device::ArrayShape& array : arrays) array.stats.rows = 3000;
+  auto list = std::make_shared<exec::TextCodes>();
+  list->entries.offsets = {0, 0, 0, 0};
+  arrays[1].listed = list;
+  arrays[2].nullable = true;
+  const auto planned = [&] { return device::plan_stage(device::to_device(stage, arrays, 3000)); };
+
+  const device::DevicePipeline handed_on = planned();
+  EXPECT_EQ(handed_on.reason, "");
+  EXPECT_TRUE(handed_on.texts.empty());
+  EXPECT_EQ(handed_on.sources->columns[2].texts_of, 2u);
+  EXPECT_EQ(handed_on.sources->columns[2].row, 2u);
+
+  stage.order = {{1, false, false}};  // a list in order
+  const device::DevicePipeline by_places = planned();
+  EXPECT_EQ(by_places.reason, "");
+  EXPECT_TRUE(by_places.texts.empty());
+  stage.order = {{2, false, false}};  // one that is in none
+  const device::DevicePipeline by_numbers = planned();
+  EXPECT_EQ(by_numbers.reason, "");
+  EXPECT_TRUE(by_numbers.texts.ordered);
+  ASSERT_EQ(by_numbers.pipeline.rows.size(), 4u);  // the order reads numbers, what leaves are places
+  EXPECT_EQ(by_numbers.pipeline.output.size(), 3u);
+  const uint32_t numbers = by_numbers.pipeline.rows[3].column;
+  EXPECT_TRUE(by_numbers.texts.is_made(numbers));
+  EXPECT_FALSE(by_numbers.texts.is_made(by_numbers.pipeline.rows[2].column));
+  EXPECT_TRUE(by_numbers.arrays[numbers]->nullable);
+  stage.order.clear();
+
   const Expr listed = column_expr(1, Physical::kBytes);
   const Expr other = column_expr(2, Physical::kBytes);
   stage.rows[0] = make_expr(ExprOp::kLength, Physical::kI64, {listed});
-  EXPECT_NE(reason(), "");
+  EXPECT_EQ(planned().reason, "");
+  EXPECT_EQ(planned().texts.arrays.size(), planned().pipeline.columns.size());
   stage.rows[0] = column_expr(0, Physical::kI64);
   stage.has_filter = true;
   stage.filter = make_expr(ExprOp::kEqual, Physical::kU8, {listed, other});
-  EXPECT_NE(reason(), "");
+  EXPECT_EQ(planned().reason, "");
+  EXPECT_EQ(planned().pipeline.filter.args[0].type, Physical::kU32);
+  stage.filter = make_expr(ExprOp::kLike, Physical::kU8, {other, bytes_expr("%a%")});
+  EXPECT_EQ(planned().reason, "");
+  EXPECT_EQ(planned().pipeline.filter.op, ExprOp::kColumn);
+  stage.filter = make_expr(ExprOp::kIsNull, Physical::kU8, {other});  // places say that, too
+  EXPECT_EQ(planned().reason, "");
+  EXPECT_TRUE(planned().texts.empty());
 }
 
 }  // namespace

@@ -61,6 +61,33 @@ TEST(StageCache, LiteralsAreAnotherPlanOfTheSameKernel) {
   EXPECT_EQ(cache.planned(), 2u);
 }
 
+TEST(StageCache, PlansLaterStagesOnceForTheSameRows) {
+  const TestTable table = two_columns();
+  Pipeline later = sum_of(table, 2);
+  later.files.clear();
+  later.sink = Sink::kGroups;
+  later.keys = {column_expr(0, Physical::kI32)};
+  std::vector<device::ArrayShape> arrays(2);
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    arrays[i].type = i == 0 ? Physical::kI32 : Physical::kI64;
+    arrays[i].stats.rows = 5000;
+    arrays[i].stats.min = arrays[i].stats.max = Value::of_null(arrays[i].type);
+  }
+  device::StageCache cache;
+  const auto first = cache.get(later, arrays, 5000);
+  ASSERT_EQ(first->reason, "");
+  EXPECT_EQ(cache.get(later, arrays, 5000), first);
+  EXPECT_NE(cache.get(later, arrays, 5001), first) << "other rows";
+  auto others = arrays;
+  others[1].nullable = true;
+  EXPECT_NE(cache.get(later, others, 5000), first) << "NULLs";
+  others = arrays;
+  others[0].stats.min = Value::of_integer(Physical::kI32, 0);
+  EXPECT_NE(cache.get(later, others, 5000), first) << "bounds";
+  EXPECT_EQ(cache.get(later, arrays, 5000), first);
+  EXPECT_EQ(cache.planned(), 4u);
+}
+
 TEST(StageCache, KeepsRefusals) {
   const TestTable table = two_columns();
   Pipeline pipeline = sum_of(table, 2);

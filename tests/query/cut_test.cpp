@@ -90,6 +90,34 @@ QueryNode limited(QueryNode input, uint64_t limit, uint64_t offset = 0) {
   return node;
 }
 
+QueryNode joined(JoinKind kind, QueryNode first, QueryNode second, std::vector<JoinKey> keys) {
+  QueryNode node;
+  node.op = QueryOp::kJoin;
+  node.join = kind;
+  node.output = first.output;
+  if (kind == JoinKind::kMark) {
+    node.output.push_back(field("mark", DataType{TypeKind::kBool}));
+  } else if (kind != JoinKind::kSemi && kind != JoinKind::kAnti) {
+    node.output.insert(node.output.end(), second.output.begin(), second.output.end());
+  }
+  node.inputs.push_back(std::move(first));
+  node.inputs.push_back(std::move(second));
+  node.join_keys = std::move(keys);
+  return node;
+}
+
+JoinKey same(uint32_t first, uint32_t second, bool nulls_equal = false) {
+  return {place(first), place(second), nulls_equal};
+}
+
+QueryNode shared(const std::shared_ptr<const QueryNode>& what) {
+  QueryNode node;
+  node.op = QueryOp::kShared;
+  node.output = what->output;
+  node.shared = what;
+  return node;
+}
+
 TEST(Tree, PrintsTheLastOperationFirst) {
   const QueryNode tree = sorted(groups(filter(scan(), more_than(1, 5)), {place(0)}, {count_rows(), sum(place(2))}),
                                 {{1, true, false}}, 10);
@@ -167,6 +195,91 @@ TEST(Cut, KeepsWhatAnAggregateCounts) {
   some.distinct = true;
   some.filter = more_than(2, 0);
   EXPECT_EQ(to_string(cut(groups(scan(), {}, {some}))), "totals: count(DISTINCT b) FILTER (c > 0)\n");
+}
+
+TEST(Cut, AJoinGoesOnWithTheStageOfItsFirstInput) {
+  QueryNode tree = joined(JoinKind::kInner, filter(scan(), more_than(1, 5)), filter(scan(), more_than(2, 7)),
+                          {same(0, 0), same(3, 1, true)});
+  tree = groups(std::move(tree), {place(6)}, {sum(place(2))});
+  EXPECT_EQ(to_string(tree),
+            "groups by c: sum(c)\n"
+            "  join on a = a and d is b\n"
+            "    filter b > 5\n"
+            "      scan a, b, c, d\n"
+            "    filter c > 7\n"
+            "      scan a, b, c, d\n");
+  const Query query = cut(tree);
+  EXPECT_EQ(to_string(query),
+            "0: rows of a, b, c, d where c > 7\n"
+            "1: groups by c: sum(c) where b > 5, then join 0 on a = a and d is b\n");
+  EXPECT_FALSE(is_chain(query));
+  EXPECT_EQ(inputs_of(query, 1), std::vector<uint32_t>{0});
+  // Of four columns that are looked up, one is needed.
+  const Probe& probe = std::get<Probe>(query.stages[1].steps.front());
+  ASSERT_EQ(probe.fetched.size(), 1u);
+  EXPECT_EQ(probe.fetched[0].field_id, 2u);
+}
+
+TEST(Cut, FiltersBehindAJoinAreStepsOfTheirOwn) {
+  QueryNode tree = joined(JoinKind::kLeft, scan(), scan(), {same(0, 0)});
+  tree.residual = binary(ExprOp::kLess, place(1), place(5), Physical::kU8);
+  tree = filter(std::move(tree), more_than(7, 3));
+  tree = joined(JoinKind::kAnti, std::move(tree), scan(), {same(6, 2)});
+  EXPECT_EQ(to_string(cut(project(std::move(tree), {place(4)}, {"x"}))),
+            "0: rows of a, b, c, d\n"
+            "1: rows of a, b, c, d\n"
+            "2: rows of a, then left join 0 on a = a if b < b, then where d > 3, then anti join 1 on c = c\n");
+}
+
+TEST(Cut, AMarkIsAColumn) {
+  QueryNode tree = joined(JoinKind::kMark, scan(), groups(scan(), {place(1)}, {}), {same(0, 0)});
+  Expr mark = place(4, Physical::kU8);
+  EXPECT_EQ(to_string(cut(groups(filter(std::move(tree), mark), {}, {count_rows()}))),
+            "0: groups by b\n"
+            "1: totals: count(*), then mark join 0 on a = key0, then where mark\n");
+}
+
+// Rows of the second input that stand alone have NULLs for the columns of the first, whatever these are made of.
+TEST(Cut, ExpressionsBelowARightJoinAreRows) {
+  QueryNode first = project(scan(), {binary(ExprOp::kAdd, place(0), literal(int64_t{1}))}, {"next"});
+  EXPECT_EQ(to_string(cut(joined(JoinKind::kRight, std::move(first), scan(), {same(0, 0)}))),
+            "0: rows of a + 1\n"
+            "1: rows of a, b, c, d\n"
+            "2: rows of next, a, b, c, d from 0, then right join 1 on next = a\n");
+}
+
+TEST(Cut, WhatIsSharedIsComputedOnce) {
+  const auto sums = std::make_shared<const QueryNode>(groups(scan(), {place(0)}, {sum(place(1))}));
+  QueryNode largest = groups(shared(sums), {}, {max(place(1))});
+  const QueryNode tree = joined(JoinKind::kInner, shared(sums), std::move(largest), {same(1, 0)});
+  EXPECT_EQ(to_string(cut(tree)),
+            "0: groups by a: sum(b)\n"
+            "1: totals: max(value0)\n"
+            "2: rows of key0, value0, value0 from 0, then join 1 on value0 = value0\n");
+  // A limit of what is shared is not one of all who read it.
+  EXPECT_EQ(to_string(cut(joined(JoinKind::kInner, shared(sums), limited(shared(sums), 5), {same(0, 0)}))),
+            "0: groups by a: sum(b)\n"
+            "1: rows of key0, value0 limit 5\n"
+            "2: rows of key0, value0, key0, value0 from 0, then join 1 on key0 = key0\n");
+}
+
+TEST(Cut, AUnionReadsStagesOneAfterTheOther) {
+  QueryNode tree;
+  tree.op = QueryOp::kUnion;
+  tree.output = scan().output;
+  tree.inputs = {scan(), filter(scan(), more_than(0, 1))};
+  EXPECT_EQ(to_string(cut(groups(std::move(tree), {place(0)}, {}))),
+            "0: rows of a, b, c, d\n"
+            "1: rows of a, b, c, d where a > 1\n"
+            "2: groups by a from 0, 1\n");
+}
+
+TEST(Cut, TheOnlyRowIsAStage) {
+  QueryNode value = groups(over(QueryOp::kOnlyRow, project(scan(), {place(1)}, {"b"})), {}, {max(place(0))});
+  EXPECT_EQ(to_string(cut(joined(JoinKind::kInner, scan(), std::move(value), {}))),
+            "0: rows of b, one at most\n"
+            "1: totals: max(b)\n"
+            "2: rows of a, b, c, d, value0, then join 1\n");
 }
 
 }  // namespace

@@ -48,6 +48,22 @@ TEST_P(TpchTest, AllQueriesMatchNativeTables) {
   }
 }
 
+// The plain engine: no part is left to DuckDB.
+TEST_P(TpchTest, AllQueriesRunWhollyOnTheCpu) {
+  if (GetParam() != Device::kCpu) return;
+  Session session(session_options(Device::kCpu));
+  for (const char* table : kTables) {
+    rows_of(session, std::string("create view ") + table + " as from " +
+                         quote_literal(folder_->file(std::string(table) + ".basalt")));
+  }
+  rows_of(session, "set basalt_strict = true");
+  for (int number = 1; number <= 22; ++number) {
+    SCOPED_TRACE("query " + std::to_string(number));
+    const std::string query = Session::tpch_query(number);
+    EXPECT_EQ(rows_of(session, query), rows_of(*native_, query));
+  }
+}
+
 TEST_P(TpchTest, Query6RunsWhollyInBasalt) {
   Session session(session_options(GetParam()));
   rows_of(session, "create view lineitem as from " + quote_literal(folder_->file("lineitem.basalt")));

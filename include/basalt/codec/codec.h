@@ -317,6 +317,8 @@ class Codec {
     return 0;
   }
   virtual std::unique_ptr<Reader> open(const NodeView& node) const;
+  // kBytes: for gather() of a few rows and nothing else, where open() prepares for more.
+  virtual std::unique_ptr<Reader> open_for_few(const NodeView& node) const { return open(node); }
   virtual std::unique_ptr<BytesReader> open_bytes(const NodeView& node) const;
 
   // Bytes of the whole array if this codec were its root, or nullopt if it cannot hold it.

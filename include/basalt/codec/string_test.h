@@ -98,6 +98,12 @@ class Automaton {
     return state;
   }
   bool matches(std::string_view text) const { return accepts(run(start_, text)); }
+  // For devices: 256 next states for each state, then whether states accept.
+  std::vector<uint8_t> table() const {
+    std::vector<uint8_t> out = next_;
+    out.insert(out.end(), accepts_.begin(), accepts_.end());
+    return out;
+  }
   // out[i] = 1 where row i matches, else 0; the rows lie one after the other at `bytes`.
   void match_rows(const char* bytes, std::span<const uint32_t> lengths, uint8_t* out) const;
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "basalt/codec/codec.h"
@@ -198,11 +199,54 @@ struct FirstGroups {
   uint64_t count = kAllRows;
 };
 
+// What a row meets among the rows of an earlier stage, its partners, and what becomes of it.
+enum class JoinKind : uint8_t {
+  kInner,      // a row for each partner
+  kLeft,       // or one with NULLs where there is none
+  kRight,      // as kInner, and rows of the earlier stage that nobody met, with NULLs for all columns before
+  kFull,       // both
+  kSemi,       // the row, if there is a partner
+  kAnti,       // if there is none
+  kMark,       // the row, and whether there is a partner: NULL if only NULLs stand between them
+  kSingle,     // as kLeft, but two partners are an error
+  kRightSemi,  // rows of the earlier stage that were met, with NULLs for all columns before
+  kRightAnti,  // that were not met
+};
+
+// Equal where both are; NULL equals NULL only if that is said.
+struct JoinKey {
+  Expr probe;  // over the columns so far
+  Expr build;  // over the rows of the earlier stage
+  bool nulls_equal = false;
+};
+
+struct Probe {
+  JoinKind kind = JoinKind::kInner;
+  uint32_t stage = 0;         // the earlier one
+  std::vector<JoinKey> keys;  // none: every row of it is a partner
+  // Columns of its rows, by their field_id.
+  std::vector<PipelineColumn> fetched;
+  // Bool, over the columns so far and then the fetched ones: partners are those for which it holds.
+  std::optional<Expr> residual{};
+};
+
+struct FilterStep {
+  Expr predicate;  // bool
+};
+
+// Behind kSemi and kAnti there are the columns before; behind kMark one more, a bool; behind others the fetched ones.
+using PipelineStep = std::variant<FilterStep, Probe>;
+
 struct Pipeline {
+  // What is read: files, or constants, or the rows of earlier stages one after the other; of none of these, the rows of
+  // the stage before.
   std::vector<std::shared_ptr<const File>> files;  // same schema for the columns used
+  std::shared_ptr<const Table> constants;
+  std::vector<uint32_t> sources;
   std::vector<PipelineColumn> columns;
   bool has_filter = false;
   Expr filter;  // bool
+  std::vector<PipelineStep> steps;
   Sink sink = Sink::kTotals;
   std::vector<Expr> keys;             // kGroups
   std::vector<Aggregate> aggregates;  // kTotals, kGroups
@@ -211,13 +255,23 @@ struct Pipeline {
   std::vector<SortKey> order;         // kRows
   uint64_t limit = kAllRows;          // kRows
   uint64_t offset = 0;                // kRows
+  bool at_most_one = false;           // kRows: more than one row is an error, as of a subquery that stands for a value
   std::vector<Field> output;          // kGroups, kRows: names and types of what leaves
 };
 
-// Stages that run one after the other: the first reads files, each other one the rows of the one before it.
+// The columns in sight behind the first `steps` steps.
+std::vector<PipelineColumn> columns_behind(const Pipeline& pipeline, size_t steps);
+inline std::vector<PipelineColumn> columns_behind_steps(const Pipeline& pipeline) {
+  return columns_behind(pipeline, pipeline.steps.size());
+}
+
+// Stages that run one after the other. Of a chain the first reads files, and each other one the rows of the one before.
 struct Query {
   std::vector<Pipeline> stages;
 };
+bool is_chain(const Query& query);
+// The stages whose rows stage `place` reads or looks up, each once; empty for the first stage of a chain.
+std::vector<uint32_t> inputs_of(const Query& query, size_t place);
 
 enum class Device : uint8_t { kAuto, kCpu, kCuda };
 
@@ -255,10 +309,11 @@ struct TileCounts {
 struct RunReport {
   Device ran_on = Device::kCpu;
   std::string device_name;
-  std::string why_cpu;  // kAuto: why a run that the GPU could take ended on the CPU; empty if none did
-  std::string what;     // of a stage: "groups by 2 keys"
-  std::string rung;     // how a stage kept what it found, and the fact that allowed it
-  uint64_t rows = 0;    // that were looked at
+  std::string why_cpu;       // kAuto: why a run that the GPU could take ended on the CPU; empty if none did
+  std::string why_next_cpu;  // of a stage that the GPU ran: why it did not run the next one, which reads many rows
+  std::string what;          // of a stage: "groups by 2 keys"
+  std::string rung;          // how a stage kept what it found, and the fact that allowed it
+  uint64_t rows = 0;         // that were looked at
   uint64_t rows_out = 0;
   TileCounts tiles;
   uint64_t encoded_bytes_read = 0;  // of streams that were decoded, cached ones too

@@ -189,7 +189,31 @@ class StringDictReader final : public Reader {
   strings::PerAutomaton<std::vector<uint8_t>> holds_;  // per entry
 };
 
+// Decodes the entries that its rows name.
+class FewStringsReader final : public Reader {
+ public:
+  explicit FewStringsReader(const NodeView& node)
+      : Reader(node.type, node.count), codes_(node), entries_(open_reader(node.children[dict::kEntries])) {}
+
+  void gather(std::span<const uint32_t> rows, StringRows& out) override {
+    std::vector<uint32_t> codes(rows.size());
+    mark_corrupt(!codes_.gather(rows, codes.data()));
+    entries_->gather(codes, out);
+    mark_corrupt(entries_->corrupt());
+  }
+  using Reader::gather;
+
+ private:
+  CodeReader codes_;
+  std::unique_ptr<Reader> entries_;
+};
+
 }  // namespace
+
+std::unique_ptr<Reader> DictCodec::open_for_few(const NodeView& node) const {
+  if (node.type != Physical::kBytes) return open(node);
+  return std::make_unique<FewStringsReader>(node);
+}
 
 std::unique_ptr<Reader> DictCodec::open(const NodeView& node) const {
   if (node.type == Physical::kBytes) return std::make_unique<StringDictReader>(node);

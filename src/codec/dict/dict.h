@@ -17,6 +17,7 @@ class DictCodec final : public Codec {
   void check_values(const NodeView& node) const override;
   uint64_t held_bytes(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
+  std::unique_ptr<Reader> open_for_few(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
   DeviceReader device_reader(const NodeView& node) const override;
   DeviceReader device_filter(const NodeView& node) const override;

@@ -64,6 +64,15 @@ class NumberTable {
     if (size_ * 2 > slots_.size()) grow();
     return number;
   }
+  // The same without giving it one.
+  template <typename Same>
+  std::optional<uint32_t> find(const Key& key, const Same& same) const {
+    size_t at = key.hash() & (slots_.size() - 1);
+    for (; slots_[at].number != kEmpty; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].key == key && same(slots_[at].number)) return slots_[at].number;
+    }
+    return std::nullopt;
+  }
   uint32_t size() const { return size_; }
   uint64_t memory() const { return slots_.size() * sizeof(Slot); }
 

@@ -74,19 +74,13 @@ DeviceBuffer CudaBackend::decode_fixed(const NodeView& node) {
   // Where the only chunk's rows begin, and the flag.
   const DeviceBuffer zeros = cleared(2 * sizeof(uint64_t), compute_);
   auto* bad = reinterpret_cast<uint32_t*>(zeros.as<uint64_t>() + 1);
+  const device::ChunkBatch batch{input.descriptor.as<uint64_t>(), zeros.as<uint64_t>(), input.descriptor_words, 1,
+                                 tile_count(node.count)};
   if (precompiled != nullptr) {
-    const device::ChunkBatch batch{input.descriptor.as<uint64_t>(), zeros.as<uint64_t>(), input.descriptor_words, 1,
-                                   tile_count(node.count)};
     check(precompiled->decode(node, batch, output.data(), bad, compute_), "launching a decoder");
   } else {
-    const LoadedKernel& kernel =
-        modules_.get(device::decode_source(reader, device_value_type(node.type)), device::kDecodeKernel);
-    const void* descriptor_argument = input.descriptor.data();
-    void* output_argument = output.data();
-    void* arguments[] = {&descriptor_argument, &output_argument, &bad};
-    check(cudaLaunchKernel(kernel.function(), dim3(static_cast<unsigned>(kernel.blocks)),
-                           dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, compute_),
-          "launching a decoder");
+    launch_decoder(modules_.get(device::decode_source(reader, device_value_type(node.type)), device::kDecodeKernel),
+                   batch, output.data(), bad, compute_);
   }
   if (fetch(bad, compute_) != 0) throw_corrupt();
   return output;

@@ -1,6 +1,8 @@
 // The list of codecs with precompiled decoders.
 #include "cuda/codec/precompiled.h"
 
+#include <algorithm>
+
 #include "codec/delta/gpu/kernels.h"
 #include "codec/dict/gpu/kernels.h"
 #include "codec/galp/gpu/kernels.h"
@@ -18,6 +20,16 @@ const device::PrecompiledDecoder* find_precompiled(std::string_view reader) {
     }
   }
   return nullptr;
+}
+
+void launch_decoder(const LoadedKernel& kernel, device::ChunkBatch batch, void* out, uint32_t* fault,
+                    cudaStream_t stream) {
+  constexpr uint32_t kMostRows = 65535;  // of a grid
+  const auto warps = static_cast<uint32_t>(kernel.threads) / kLanes;
+  const dim3 blocks((batch.tiles_per_chunk + warps - 1) / warps, std::min(batch.chunks, kMostRows));
+  void* arguments[] = {&batch, &out, &fault};
+  check(cudaLaunchKernel(kernel.function(), blocks, dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, stream),
+        "launching a decoder");
 }
 
 }  // namespace basalt::cuda

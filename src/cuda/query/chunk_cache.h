@@ -23,7 +23,7 @@ using exec::ChunkKeyHash;
 struct DeviceChunk {
   std::shared_ptr<DeviceBlock> block;
   std::vector<uint64_t> addresses;
-  std::shared_ptr<const TextAlphabet> alphabet;  // nullptr: no strings
+  std::shared_ptr<const TextAlphabet> alphabet;  // nullptr: no strings, or tests_entries_on_device()
 };
 
 class ChunkCache {

@@ -92,8 +92,8 @@ void copy_codes(const uint32_t* from, uint64_t count, uint64_t known, uint32_t* 
 
 class Decoding {
  public:
-  Decoding(const std::vector<TextChunk>& chunks, Modules& modules, cudaStream_t stream)
-      : chunks_(chunks), modules_(modules), stream_(stream) {}
+  Decoding(const std::vector<TextChunk>& chunks, bool entries_only, Modules& modules, cudaStream_t stream)
+      : chunks_(chunks), entries_only_(entries_only), modules_(modules), stream_(stream) {}
 
   DecodedTexts run() {
     out_.fault = cleared(sizeof(uint32_t), stream_);
@@ -124,11 +124,11 @@ class Decoding {
     Rows rows;
     rows.count = root.count;
     if (root.codec->holds_nulls()) {
-      rows.valid = fixed_.add(values.child(validity::kValid));
+      if (!entries_only_) rows.valid = fixed_.add(values.child(validity::kValid));
       values = values.child(validity::kValues);
     }
     if (values.node->codec->name() == "dict") {
-      rows.codes = fixed_.add(values.child(dict::kCodes));
+      if (!entries_only_) rows.codes = fixed_.add(values.child(dict::kCodes));
       rows.job = add_entries(*chunk.info, values.child(dict::kEntries));
     } else if (is_constant_bytes(*values.node)) {
       rows.one_text = true;
@@ -522,6 +522,7 @@ class Decoding {
   }
 
   const std::vector<TextChunk>& chunks_;
+  bool entries_only_;
   Modules& modules_;
   cudaStream_t stream_;
   std::vector<std::unique_ptr<NodeView>> roots_;
@@ -538,7 +539,11 @@ class Decoding {
 }  // namespace
 
 DecodedTexts decode_texts(const std::vector<TextChunk>& chunks, Modules& modules, cudaStream_t stream) {
-  return Decoding(chunks, modules, stream).run();
+  return Decoding(chunks, false, modules, stream).run();
+}
+
+DecodedTexts decode_entries(const std::vector<TextChunk>& chunks, Modules& modules, cudaStream_t stream) {
+  return Decoding(chunks, true, modules, stream).run();
 }
 
 }  // namespace basalt::cuda

@@ -40,5 +40,7 @@ struct DecodedTexts {
 
 // Chunks must stay on the device while the result is used. Where lengths lie, Error(kCorrupt).
 DecodedTexts decode_texts(const std::vector<TextChunk>& chunks, Modules& modules, cudaStream_t stream);
+// The same of chunks that all have dictionaries, without their rows' codes.
+DecodedTexts decode_entries(const std::vector<TextChunk>& chunks, Modules& modules, cudaStream_t stream);
 
 }  // namespace basalt::cuda

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "basalt/core/column.h"
+#include "codec/strings/gpu/texts.h"
 #include "cuda/codec/decode_strings.h"
 #include "cuda/runtime/device_buffer.h"
+#include "exec/bounds.h"
 #include "exec/text_codes.h"
 
 namespace basalt::cuda {
@@ -26,8 +28,17 @@ struct DeviceColumn {
   // The list, of strings: one of these.
   std::shared_ptr<const DeviceTexts> texts;
   std::shared_ptr<const exec::TextCodes> listed;  // a dictionary that the host has
+  std::optional<exec::IntegerRange> range;        // of integers, where it is proven
 };
 
+// The list of a column of strings, and what it takes where only the host has had it.
+struct TextList {
+  strings::Texts at{};
+  uint64_t count = 0;
+  DeviceBuffer offsets;
+  DeviceBuffer bytes;
+};
+TextList list_of(const DeviceColumn& column, cudaStream_t stream);
 // The strings of a column of them, one behind the other.
 DeviceStrings strings_of(const DeviceColumn& column, uint64_t rows, cudaStream_t stream);
 

@@ -77,18 +77,25 @@ class Fetching {
 
 }  // namespace
 
-DeviceStrings strings_of(const DeviceColumn& column, uint64_t rows, cudaStream_t stream) {
-  const auto* places = column.values.as<uint32_t>();
-  if (column.texts != nullptr && column.texts->count > 0) {
+TextList list_of(const DeviceColumn& column, cudaStream_t stream) {
+  TextList out;
+  if (column.texts != nullptr) {
     const DeviceTexts& texts = *column.texts;
-    return gather_strings({texts.bytes.as<uint64_t>(), texts.offsets.as<int64_t>(), 0}, places, rows, stream);
-  }
-  if (column.listed != nullptr && column.listed->entries.size() > 0) {
+    out.at = {texts.bytes.as<uint64_t>(), texts.offsets.as<int64_t>(), 0};
+    out.count = texts.count;
+  } else if (column.listed != nullptr) {
     const StringRows& entries = column.listed->entries;
-    const DeviceBuffer offsets = upload(entries.offsets.data(), entries.offsets.size() * sizeof(int64_t), stream);
-    const DeviceBuffer bytes = upload(entries.bytes.data(), entries.bytes.size(), stream);
-    return gather_strings({bytes.as<uint64_t>(), offsets.as<int64_t>(), 0}, places, rows, stream);
+    out.offsets = upload(entries.offsets.data(), entries.offsets.size() * sizeof(int64_t), stream);
+    out.bytes = upload(entries.bytes.data(), entries.bytes.size(), stream);
+    out.at = {out.bytes.as<uint64_t>(), out.offsets.as<int64_t>(), 0};
+    out.count = entries.size();
   }
+  return out;
+}
+
+DeviceStrings strings_of(const DeviceColumn& column, uint64_t rows, cudaStream_t stream) {
+  const TextList list = list_of(column, stream);
+  if (list.count > 0) return gather_strings(list.at, column.values.as<uint32_t>(), rows, stream);
   DeviceStrings all_null;
   all_null.count = rows;
   all_null.offsets = cleared((rows + 1) * sizeof(int64_t), stream);

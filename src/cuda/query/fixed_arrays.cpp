@@ -23,6 +23,10 @@ uint64_t padded_bytes(const NodeView& node) {
   return (tiles + kWidest - 1) / kWidest * kWidest * kTileRows;
 }
 
+std::string source_of(const NodeView& node) {
+  return device::decode_source(node.codec->device_reader(node), device_value_type(node.type));
+}
+
 }  // namespace
 
 PlacedNode PlacedNode::child(size_t i) const {
@@ -53,6 +57,11 @@ void FixedArrays::place(cudaStream_t stream) {
   values_ = DeviceBuffer(bytes, stream);
 }
 
+void FixedArrays::place(DeviceBuffer memory, const std::vector<uint64_t>& places) {
+  for (size_t i = 0; i < arrays_.size(); ++i) arrays_[i].at = places.at(i);
+  values_ = std::move(memory);
+}
+
 uint64_t FixedArrays::address(size_t array) const {
   return reinterpret_cast<uint64_t>(values_.data()) + arrays_[array].at;
 }
@@ -63,6 +72,11 @@ void FixedArrays::run(Modules& modules, uint32_t* fault, cudaStream_t stream) {
     const NodeView& node = *array.node.node;
     if (node.count > 0) groups[node.codec->device_reader(node).type.text()].push_back(&array);
   }
+  std::vector<std::string> sources;
+  for (const auto& [name, arrays] : groups) {
+    if (find_precompiled(name) == nullptr) sources.push_back(source_of(*arrays[0]->node.node));
+  }
+  modules.prepare(sources, device::kDecodeKernel);
   for (const auto& [name, arrays] : groups) {
     const NodeView& node = *arrays[0]->node.node;
     run_together(arrays, node.codec->device_reader(node), modules, fault, stream);
@@ -87,6 +101,8 @@ void FixedArrays::run_together(const std::vector<const Array*>& arrays, const De
   for (const Array* array : arrays) words.push_back(array->at / width_of(type));  // where each one's rows begin
   inputs_.push_back(upload(words.data(), words.size() * sizeof(uint64_t), stream));
   const auto* on_device = inputs_.back().as<uint64_t>();
+  const device::ChunkBatch batch{on_device, on_device + arrays.size() * stride, static_cast<uint32_t>(stride),
+                                 static_cast<uint32_t>(arrays.size()), most_tiles};
   if (const device::PrecompiledDecoder* decoder = find_precompiled(reader.type.text())) {
     // Of dictionaries the one with most entries says what shared memory they need.
     const auto entries = [](const Array* array) {
@@ -95,21 +111,11 @@ void FixedArrays::run_together(const std::vector<const Array*>& arrays, const De
     };
     const Array* largest =
         *std::ranges::max_element(arrays, [&](const Array* a, const Array* b) { return entries(a) < entries(b); });
-    const device::ChunkBatch batch{on_device, on_device + arrays.size() * stride, static_cast<uint32_t>(stride),
-                                   static_cast<uint32_t>(arrays.size()), most_tiles};
     check(decoder->decode(*largest->node.node, batch, values_.data(), fault, stream), "launching a decoder");
     return;
   }
-  const LoadedKernel& kernel =
-      modules.get(device::decode_source(reader, device_value_type(type)), device::kDecodeKernel);
-  for (size_t i = 0; i < arrays.size(); ++i) {
-    const uint64_t* descriptor = on_device + i * stride;
-    std::byte* out = values_.as<std::byte>() + arrays[i]->at;
-    void* arguments[] = {&descriptor, &out, &fault};
-    check(cudaLaunchKernel(kernel.function(), dim3(static_cast<unsigned>(kernel.blocks)),
-                           dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, stream),
-          "launching a decoder");
-  }
+  launch_decoder(modules.get(source_of(*arrays[0]->node.node), device::kDecodeKernel), batch, values_.data(), fault,
+                 stream);
 }
 
 }  // namespace basalt::cuda

@@ -1,10 +1,9 @@
-// Groups on the device: memory for their states, hash tables that grow until everything fits, and what the states say
-// as a table.
+// Groups on the device: what their states say as a table. Where the states lie: groups_memory.cpp.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <numeric>
+#include <utility>
 
 #include "cuda/query/compact_groups.h"
 #include "cuda/query/group_columns.h"
@@ -13,7 +12,6 @@
 #include "exec/aggregate.h"
 #include "exec/column_facts.h"
 #include "exec/cpu/column_builder.h"
-#include "exec/device/generate/group_settings.h"
 #include "exec/fixed_sum.h"
 #include "exec/variance.h"
 
@@ -21,17 +19,8 @@ namespace basalt::cuda {
 
 namespace {
 
-constexpr uint64_t kLeastSlots = 1 << 12;
 // As many states are brought to the host as they lie, without asking which groups have rows.
 constexpr uint64_t kFewSlots = 1 << 12;
-
-// Hash tables are never larger: numbers of their slots have 32 bits.
-constexpr uint64_t kMostSlots = uint64_t{1} << 31;
-
-// Which of the tables.
-struct TableTooSmall {
-  std::vector<bool> tables;
-};
 
 int128_t wide_integer(uint64_t high, uint64_t low) {
   return static_cast<int128_t>(static_cast<uint128_t>(high) << 64 | low);
@@ -142,107 +131,6 @@ std::vector<int32_t> StatementRun::find_magnitudes() {
   return exponents;
 }
 
-std::vector<uint64_t> StatementRun::first_table_slots() const {
-  const device::GroupsPlan& groups = *plan_->groups;
-  const device::GroupSettings settings = device::group_settings();
-  // Half full if a quarter of the rows were keys; more than that is tried when it turns out to be too small.
-  const uint64_t rows = device_.rows;
-  const auto slots_for = [&](uint64_t most) {
-    if (settings.slots != 0) return settings.slots;
-    const uint64_t likely = std::min<uint64_t>(rows / 2, uint64_t{1} << 26);
-    return std::bit_ceil(std::max<uint64_t>(most == 0 ? likely : std::min(likely, 2 * most), kLeastSlots));
-  };
-  std::vector<uint64_t> slots;
-  if (groups.hashed()) slots.push_back(slots_for(0));
-  for (const device::DistinctPlan& distinct : groups.distinct) slots.push_back(slots_for(distinct.most));
-  return slots;
-}
-
-// Tables of single words have a slot more, for the key that marks free ones. Wide keys have their tag before them and
-// their states, if they are those of groups, behind them, and one slot more for keys that find none.
-std::vector<uint64_t> StatementRun::key_table_bytes() const {
-  const device::GroupsPlan& groups = *plan_->groups;
-  std::vector<uint64_t> bytes;
-  const auto add = [&](uint32_t key_words, uint32_t state_words, bool wide) {
-    const uint64_t words = wide ? 1 + key_words + state_words : 1;
-    bytes.push_back((table_slots_[bytes.size()] + 1) * words * sizeof(uint64_t));
-  };
-  if (groups.hashed()) add(groups.keys.words(), groups.words(), groups.rung == device::GroupRung::kWide);
-  for (const device::DistinctPlan& distinct : groups.distinct) add(distinct.keys.words(), 0, distinct.keys.words() > 1);
-  return bytes;
-}
-
-void StatementRun::take_group_memory() {
-  if (!plan_->groups) return;
-  const device::GroupsPlan& groups = *plan_->groups;
-  if (table_slots_.empty()) table_slots_ = first_table_slots();
-  // Of hash tables of single words: one for the key that marks free places, one for rows that find none.
-  const uint64_t state_slots = groups.rung == device::GroupRung::kWide   ? 0
-                               : groups.rung == device::GroupRung::kHash ? table_slots_[0] + 2
-                                                                         : groups.slots;
-  const uint64_t state_bytes = state_slots * groups.words() * sizeof(uint64_t);
-  const std::vector<uint64_t> tables = key_table_bytes();
-  const uint64_t bytes = std::accumulate(tables.begin(), tables.end(), state_bytes);
-  if (bytes > limit_ / 2) {
-    throw Error(ErrorCode::kOutOfMemory, "groups need " + std::to_string(bytes >> 20) +
-                                             " MiB on the device, more than half of the limit of " +
-                                             std::to_string(limit_ >> 20) + " MiB");
-  }
-  limit_ -= bytes;
-  if (!backend_.cache_.make_room(0, limit_, run_))
-    throw Error(ErrorCode::kOutOfMemory, "no room for groups on the device");
-  const auto block = [&](uint64_t size) {
-    return std::make_unique<DeviceBlock>(size, backend_.compute_, backend_.compute_);
-  };
-  if (state_bytes > 0) groups_memory_.states = block(state_bytes);
-  for (const uint64_t size : tables) groups_memory_.tables.push_back(block(size));
-  if (!tables.empty()) groups_memory_.full = block(tables.size() * sizeof(uint32_t));
-}
-
-void StatementRun::clear_groups() {
-  if (!plan_->groups) return;
-  const device::GroupsPlan& groups = *plan_->groups;
-  const auto fill = [&](const DeviceBlock& block, int byte) {
-    check(cudaMemsetAsync(block.data(), byte, block.bytes(), backend_.compute_), "clearing groups");
-  };
-  if (groups_memory_.states != nullptr) fill(*groups_memory_.states, 0);
-  if (groups_memory_.full != nullptr) fill(*groups_memory_.full, 0);
-  const size_t first = groups.hashed() ? 1 : 0;  // of DISTINCT arguments
-  for (size_t i = 0; i < groups_memory_.tables.size(); ++i) {
-    const bool wide = i < first ? groups.rung == device::GroupRung::kWide : groups.distinct[i - first].keys.words() > 1;
-    fill(*groups_memory_.tables[i], wide ? 0 : 0xFF);
-  }
-}
-
-void StatementRun::put_groups(device::Parameters& parameters) const {
-  if (!plan_->groups) return;
-  const device::GroupsPlan& groups = *plan_->groups;
-  if (groups_memory_.states != nullptr) parameters.groups = groups_memory_.states->as<uint64_t>();
-  parameters.group_slots = groups.slots;
-  const uint64_t hash_mask = device::group_settings().hash_mask();
-  size_t next = 0;
-  const auto table = [&] {
-    const size_t i = next++;
-    return device::KeyTable{groups_memory_.tables[i]->as<uint64_t>(), table_slots_[i] - 1, hash_mask,
-                            groups_memory_.full->as<uint32_t>() + i};
-  };
-  if (groups.hashed()) parameters.group_keys = table();
-  for (size_t i = 0; i < groups.distinct.size(); ++i) parameters.distinct[i] = table();
-}
-
-void StatementRun::check_tables() const {
-  if (groups_memory_.full == nullptr) return;
-  const size_t count = groups_memory_.tables.size();
-  const Buffer flags = download(groups_memory_.full->as<uint32_t>(), count * sizeof(uint32_t), backend_.compute_);
-  TableTooSmall small;
-  bool any = false;
-  for (size_t i = 0; i < count; ++i) {
-    small.tables.push_back(flags.as<uint32_t>()[i] != 0);
-    any = any || small.tables.back();
-  }
-  if (any) throw small;
-}
-
 // Where the order of the groups that are wanted is read, if the device can compare it.
 std::optional<GroupOrder> StatementRun::group_order() const {
   if (!pipeline_.first.by || pipeline_.first.count == kAllRows) return std::nullopt;
@@ -292,61 +180,75 @@ std::optional<GroupOrder> StatementRun::group_order() const {
   return order;
 }
 
-GroupStates StatementRun::group_states() const {
-  const device::GroupsPlan& plan = *plan_->groups;
-  GroupStates groups;
-  groups.words = plan.words();
-  groups.stride = groups.words;
-  groups.slots = plan.slots;
-  if (groups_memory_.states != nullptr) groups.states = groups_memory_.states->as<uint64_t>();
-  if (!plan.hashed()) return groups;
-  groups.keys = groups_memory_.tables[0]->as<uint64_t>();
-  groups.key_count = table_slots_[0];
-  if (plan.rung == device::GroupRung::kHash) {
-    groups.key_stride = 1;
-    groups.slots = groups.key_count + 1;
-    return groups;
+// Of an array of few slots: all are brought to the host.
+StatementRun::FoundGroups StatementRun::few_groups(const GroupStates& groups) const {
+  FoundGroups found;
+  const uint32_t words = groups.words;
+  found.states = download(groups.states, groups.slots * words * sizeof(uint64_t), backend_.compute_);
+  auto* states = found.states.as<uint64_t>();
+  for (uint64_t slot = 0; slot < groups.slots; ++slot) {
+    if (states[slot * words] == 0 && !pipeline_.keys.empty()) continue;
+    std::memmove(states + found.count * words, states + slot * words, words * sizeof(uint64_t));
+    found.keys.append(&slot, sizeof(slot));
+    ++found.count;
   }
-  groups.slots = groups.key_count;
-  groups.key_words = plan.keys.words();
-  groups.stride = groups.key_stride = 1 + groups.key_words + groups.words;
-  groups.keys += 1;  // behind the tag
-  groups.states = groups.keys + groups.key_words;
-  return groups;
+  return found;
+}
+
+// Of the run, or of its partition.
+CompactGroups StatementRun::wanted_groups() {
+  const std::optional<GroupOrder> order = group_order();
+  check_cancelled();
+  // Without an order that the device can compare, all of them may be among the first.
+  const bool few = order || !pipeline_.first.by;
+  return compact_groups(group_states(), order ? &*order : nullptr, few ? pipeline_.first.count : kAllRows,
+                        pipeline_.first.ties, backend_.compute_);
+}
+
+void StatementRun::fetch_groups(const CompactGroups& compact, FoundGroups& found) const {
+  const GroupStates groups = group_states();
+  const auto fetch_words = [&](const DeviceBuffer& from, uint32_t words, Buffer& to) {
+    const Buffer more = download(from, compact.count * words * sizeof(uint64_t), backend_.compute_);
+    to.append(more.data(), more.size());
+  };
+  found.key_words = groups.key_words;
+  fetch_words(compact.keys, groups.key_words, found.keys);
+  fetch_words(compact.states, groups.words, found.states);
+  found.count += compact.count;
+}
+
+bool StatementRun::stay_on_device(uint64_t groups, bool keep) const {
+  // Divisors of averages fit 128 bits.
+  const bool finishes =
+      std::ranges::all_of(pipeline_.aggregates, [](const Aggregate& one) { return one.avg_scale <= 18; });
+  return keep && finishes && groups > device::kFewRows;
 }
 
 StageRows StatementRun::finish_groups(bool keep) {
   check_tables();
-  const cudaStream_t stream = backend_.compute_;
   const GroupStates groups = group_states();
-  const uint32_t words = groups.words;
-  FoundGroups found;
-  found.key_words = groups.key_words;
   if (groups.keys == nullptr && groups.slots <= (keep ? device::kFewRows : kFewSlots)) {
-    found.states = download(groups.states, groups.slots * words * sizeof(uint64_t), stream);
-    auto* states = found.states.as<uint64_t>();
-    for (uint64_t slot = 0; slot < groups.slots; ++slot) {
-      if (states[slot * words] == 0 && !pipeline_.keys.empty()) continue;
-      std::memmove(states + found.count * words, states + slot * words, words * sizeof(uint64_t));
-      found.keys.append(&slot, sizeof(slot));
-      ++found.count;
-    }
-  } else {
-    const std::optional<GroupOrder> order = group_order();
-    check_cancelled();
-    // Without an order that the device can compare, all of them may be among the first.
-    const bool few = order || !pipeline_.first.by;
-    const CompactGroups compact = compact_groups(groups, order ? &*order : nullptr,
-                                                 few ? pipeline_.first.count : kAllRows, pipeline_.first.ties, stream);
-    // Divisors of averages fit 128 bits.
-    const bool finishes =
-        std::ranges::all_of(pipeline_.aggregates, [](const Aggregate& one) { return one.avg_scale <= 18; });
-    if (keep && finishes && compact.count > device::kFewRows) return {{}, groups_on_device(compact)};
-    found.count = compact.count;
-    found.states = download(compact.states, compact.count * words * sizeof(uint64_t), stream);
-    found.keys = download(compact.keys, compact.count * groups.key_words * sizeof(uint64_t), stream);
+    return {groups_table(few_groups(groups)), {}};
   }
+  const CompactGroups compact = wanted_groups();
+  if (stay_on_device(compact.count, keep)) return {{}, groups_on_device(compact)};
+  FoundGroups found;
+  fetch_groups(compact, found);
   return {groups_table(found), {}};
+}
+
+// The groups of all partitions have waited on the host: the device's memory is what there was too little of.
+StageRows StatementRun::finish_partitions(const FoundGroups& found, bool keep) {
+  groups_memory_ = {};
+  // Columns are made beside the words that they are made of.
+  if (!stay_on_device(found.count, keep) || 2 * (found.keys.size() + found.states.size()) > groups_budget_) {
+    return {groups_table(found), {}};
+  }
+  CompactGroups compact;
+  compact.count = found.count;
+  compact.keys = upload(found.keys.data(), found.keys.size(), backend_.compute_);
+  compact.states = upload(found.states.data(), found.states.size(), backend_.compute_);
+  return {{}, groups_on_device(compact)};
 }
 
 // How many combinations the codes of the keys behind one have.
@@ -404,6 +306,7 @@ void StatementRun::put_texts(const Expr& expr, const std::vector<std::optional<u
 DeviceTable StatementRun::groups_on_device(const CompactGroups& groups) {
   const device::GroupsPlan& plan = *plan_->groups;
   const cudaStream_t stream = backend_.compute_;
+  const exec::StatisticsList stats = column_statistics();
   DeviceTable table;
   table.rows = groups.count;
   const WordRows keys{groups.keys.as<uint64_t>(), plan.hashed() ? plan.keys.words() : 1, groups.count};
@@ -428,6 +331,7 @@ DeviceTable StatementRun::groups_on_device(const CompactGroups& groups) {
     source.base_high = static_cast<uint64_t>(static_cast<uint128_t>(part.base) >> 64);
     table.columns.push_back(key_column(pipeline_.output[i], source, keys, stream));
     put_list(pipeline_.keys[i], table.columns.back());
+    if (!is_text(pipeline_.output[i])) table.columns.back().range = exec::value_range(pipeline_.keys[i], stats);
   }
   const WordRows states{groups.states.as<uint64_t>(), plan.words(), groups.count};
   const DeviceBuffer bad = cleared(sizeof(uint32_t), stream);
@@ -447,6 +351,7 @@ DeviceTable StatementRun::groups_on_device(const CompactGroups& groups) {
     const Field& field = pipeline_.output[pipeline_.keys.size() + i];
     table.columns.push_back(state_column(field, source, states, bad.as<uint32_t>(), stream));
     put_list(aggregate.arg, table.columns.back());
+    if (!is_text(field)) table.columns.back().range = exec::result_range(aggregate, stats, device_.rows);
   }
   if (fetch(bad.as<uint32_t>(), stream) != 0) throw Error(ErrorCode::kOutOfRange, "a variance is out of range");
   return table;
@@ -500,41 +405,47 @@ Table StatementRun::groups_table(const FoundGroups& found) {
   return table;
 }
 
-// Numbers of slots that are worth trying when a table was too small: twice as many as there are rows suffice.
-std::vector<uint64_t> StatementRun::larger_tables(const std::vector<bool>& small) const {
-  const uint64_t enough = std::bit_ceil(2 * device_.rows);
-  std::vector<uint64_t> slots = table_slots_;
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (!small[i]) continue;
-    if (slots[i] >= kMostSlots) throw Error(ErrorCode::kOutOfMemory, "groups need more than 2^31 slots on the device");
-    slots[i] = std::clamp(enough, 2 * slots[i], std::min(8 * slots[i], kMostSlots));
+StageRows StatementRun::run_partitions(bool keep) {
+  FoundGroups found;
+  for (partition_ = 0;; ++partition_) {
+    if (partition_ > 0) forget_run();
+    const double before_ms = std::exchange(report_.kernel_ms, 0);
+    run();
+    report_.kernel_ms += before_ms;
+    if (partitions_ == 1) return finish_groups(keep);
+    check_tables();
+    fetch_groups(wanted_groups(), found);
+    if (partition_ + 1 == partitions_) break;
   }
-  return slots;
+  report_.rung += ", in " + std::to_string(partitions_) + " partitions of their hashes";
+  return finish_partitions(found, keep);
+}
+
+// Before everything is run again: states are cleared before its first row.
+void StatementRun::forget_run() {
+  groups_memory_ = {};
+  const TileCounts none;
+  report_.tiles = none;
+  report_.rows = 0;
+  report_.encoded_bytes_read = 0;
+  chunks_.clear();
+  batches_.clear();
+  all_slots_.clear();
+  all_work_.clear();
+  chunk_ends_.clear();
+  blocks_.clear();
+  batch_inputs_.clear();
 }
 
 StageRows StatementRun::run_groups(bool keep) {
   for (bool again = false;; again = true) {
     try {
-      run();
-      StageRows rows = finish_groups(keep);
-      const auto kept = backend_.statements_.find(statement_key());
-      if (again && kept != backend_.statements_.end()) kept->second->table_slots = table_slots_;
+      StageRows rows = run_partitions(keep);
+      if (again) keep_tables();
       return rows;
     } catch (const TableTooSmall& small) {
-      // Everything again with larger tables: states were cleared before the first row of a run.
-      table_slots_ = larger_tables(small.tables);
-      groups_memory_ = {};
-      const TileCounts none;
-      report_.tiles = none;
-      report_.rows = 0;
-      report_.encoded_bytes_read = 0;
-      chunks_.clear();
-      batches_.clear();
-      all_slots_.clear();
-      all_work_.clear();
-      chunk_ends_.clear();
-      blocks_.clear();
-      batch_inputs_.clear();
+      enlarge_tables(small.tables);
+      forget_run();
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "cuda/query/entry_tables.h"
 #include "cuda/query/statement_run.h"
 #include "cuda/query/statement_texts.h"
 
@@ -21,21 +22,26 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+// Whether groups that have an array can have it within this limit of the memory.
+bool array_fits(const device::KernelPlan& plan, uint64_t limit) {
+  return !plan.groups || plan.groups->array_bytes() <= limit / 2;
+}
+
 }  // namespace
 
 Statement* StatementRun::resident_statement(const std::string& key, std::vector<std::shared_ptr<DeviceBlock>>& blocks) {
   const auto found = backend_.statements_.find(key);
   if (found == backend_.statements_.end()) return nullptr;
+  bool usable = array_fits(*found->second->plan, backend_.memory_limit(options_));
   for (const auto& weak : found->second->blocks) {
     blocks.push_back(weak.lock());
-    if (blocks.back() == nullptr) {  // evicted since
-      blocks.clear();
-      backend_.statements_.erase(found);
-      backend_.statement_order_.remove(key);
-      return nullptr;
-    }
+    usable = usable && blocks.back() != nullptr;  // not evicted since
   }
-  return found->second.get();
+  if (usable) return found->second.get();
+  blocks.clear();
+  backend_.statements_.erase(found);
+  backend_.statement_order_.remove(key);
+  return nullptr;
 }
 
 std::vector<Value> StatementRun::run() {
@@ -49,6 +55,7 @@ std::vector<Value> StatementRun::run() {
   std::vector<std::shared_ptr<DeviceBlock>> blocks;
   Statement* statement = is_remembered() ? resident_statement(key, blocks) : nullptr;
   std::vector<Value> values = statement != nullptr ? run_resident(*statement) : run_cold(key);
+  if (asked_tiles_) report_.tiles = *asked_tiles_;
   report_.kernel_source = plan_->source;
   report_.rung = device::rung_text(*plan_);
   report_.total_ms = ms_since(start);
@@ -155,13 +162,12 @@ std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std
   return words;
 }
 
-// Makes the tables of the statement's tests of strings, each test for each alphabet of the batch, and sends them to the
-// device as one block of the cache. Gives their addresses, chunk after chunk.
+// Makes the tables of the statement's tests of strings, each test for each alphabet of the batch, in one block of the
+// cache. Gives their addresses, chunk after chunk.
 std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
-  const size_t tests = plan_->texts.size();
-  if (tests == 0) return {};
+  if (plan_->texts.empty()) return {};
   struct Table {
-    const TextAlphabet* alphabet;
+    const TextAlphabet* alphabet;  // nullptr: the device makes it
     const Automaton* automaton;
     uint64_t at = 0;  // in the block
     Buffer bytes{};
@@ -169,17 +175,27 @@ std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
   std::vector<Table> tables;
   std::map<std::pair<const TextAlphabet*, const Automaton*>, size_t> numbers;
   std::vector<size_t> uses;
-  for (const std::vector<DeviceChunk>& chunk : batch.chunks) {
+  std::vector<TextChunk> chunks;
+  std::vector<std::pair<size_t, EntryTable>> on_device;  // by table
+  for (size_t i = 0; i < batch.chunks.size(); ++i) {
+    const WorkChunk& planned = chunks_[batch.first + i];
     for (const device::TextPlan& text : plan_->texts) {
-      const TextAlphabet* alphabet = chunk[text.column].alphabet.get();
-      if (alphabet == nullptr) throw Error(ErrorCode::kInternal, "strings without an alphabet");
-      const auto [number, added] = numbers.try_emplace({alphabet, text.automaton.get()}, tables.size());
-      if (added) tables.push_back({alphabet, text.automaton.get()});
-      uses.push_back(number->second);
+      const DeviceChunk& chunk = batch.chunks[i][text.column];
+      size_t number = tables.size();
+      if (chunk.alphabet == nullptr) {
+        const ColumnChunkInfo& info =
+            planned.file->column(pipeline_.columns[text.column].field_id).chunks[planned.chunk];
+        on_device.push_back({number, {chunks.size(), text.automaton.get()}});
+        chunks.push_back({&info, chunk});
+      } else {
+        number = numbers.try_emplace({chunk.alphabet.get(), text.automaton.get()}, number).first->second;
+      }
+      if (number == tables.size()) tables.push_back({chunk.alphabet.get(), text.automaton.get()});
+      uses.push_back(number);
     }
   }
   backend_.threads(options_.threads).parallel_for(tables.size(), [&](uint64_t i) {
-    tables[i].bytes = tables[i].alphabet->table(*tables[i].automaton);
+    if (tables[i].alphabet != nullptr) tables[i].bytes = tables[i].alphabet->table(*tables[i].automaton);
   });
   Buffer all;
   for (Table& table : tables) {
@@ -187,9 +203,20 @@ std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
     all.append(table.bytes.data(), table.bytes.size());
     all.resize(aligned_table(all.size()));
   }
-  auto block = std::make_shared<DeviceBlock>(all.size(), backend_.compute_, backend_.compute_);
+  uint64_t end = all.size();
+  for (const auto& [table, made] : on_device) {
+    tables[table].at = end;
+    end = aligned_table(end + entry_table_bytes(*chunks[made.chunk].info));
+  }
+  auto block = std::make_shared<DeviceBlock>(end, backend_.compute_, backend_.compute_);
   check(cudaMemcpyAsync(block->data(), all.data(), all.size(), cudaMemcpyHostToDevice, backend_.compute_),
         "copying tests of strings");
+  std::vector<EntryTable> to_make;
+  for (auto& [table, made] : on_device) {
+    made.at = reinterpret_cast<std::byte*>(block->address() + tables[table].at);
+    to_make.push_back(made);
+  }
+  make_entry_tables(chunks, std::move(to_make), limit_ / 8, backend_.modules_, backend_.compute_);
   std::vector<uint64_t> addresses;
   for (const size_t use : uses) addresses.push_back(block->address() + tables[use].at);
   blocks_.push_back(block);
@@ -355,20 +382,29 @@ void StatementRun::fetch_results(const DeviceBlock& results, size_t bytes) {
   check_cancelled();
 }
 
-void StatementRun::make_kernel() {
+// Once for all partitions.
+void StatementRun::plan_once() {
+  if (own_plan_ != nullptr) return;
+  report_.compile_ms = 0;
   const std::vector<int32_t> magnitudes = find_magnitudes();
-  const bool planned = device_.plan != nullptr && magnitudes.empty();
-  own_plan_ = planned ? device_.plan : std::make_shared<device::KernelPlan>(device::plan_kernel(device_, magnitudes));
+  const bool planned = device_.plan != nullptr && magnitudes.empty() && array_fits(*device_.plan, limit_);
+  own_plan_ = planned ? device_.plan
+                      : std::make_shared<device::KernelPlan>(
+                            device::plan_kernel(device_, magnitudes, std::min(device::kMostArrayBytes, limit_ / 2)));
+}
+
+void StatementRun::make_kernel() {
+  plan_once();
   plan_ = own_plan_.get();
   bool fresh = false;
-  kernel_ = &backend_.modules_.get(plan_->source, device::kScanKernel, &fresh);
-  report_.compile_ms = fresh ? kernel_->compile_ms : 0;
+  kernel_ = &backend_.statement_kernel(plan_->source, fresh);
+  if (fresh) report_.compile_ms = kernel_->compile_ms;
 }
 
 std::vector<Value> StatementRun::run_cold(const std::string& key) {
-  make_kernel();
   backend_.read_free_memory();
   limit_ = backend_.memory_limit(options_);
+  make_kernel();
   take_group_memory();
   rows_.budget = limit_ / 2;
   plan_chunks();
@@ -447,12 +483,13 @@ void StatementRun::remember(const std::string& key) {
   statement->report.rows = report_.rows;
   statement->report.tiles = report_.tiles;
   statement->report.encoded_bytes_read = report_.encoded_bytes_read;
-  if (backend_.statements_.size() >= kMostStatements) {
+  // Another thread may have run the same one while its kernel was compiled.
+  if (!backend_.statements_.contains(key)) backend_.statement_order_.push_back(key);
+  backend_.statements_[key] = std::move(statement);
+  if (backend_.statements_.size() > kMostStatements) {
     backend_.statements_.erase(backend_.statement_order_.front());
     backend_.statement_order_.pop_front();
   }
-  backend_.statements_[key] = std::move(statement);
-  backend_.statement_order_.push_back(key);
 }
 
 std::vector<Value> StatementRun::run_resident(Statement& statement) {
@@ -463,7 +500,6 @@ std::vector<Value> StatementRun::run_resident(Statement& statement) {
   report_.encoded_bytes_read = statement.report.encoded_bytes_read;
   check_cancelled();
   limit_ = backend_.memory_limit(options_);
-  if (table_slots_.empty()) table_slots_ = statement.table_slots;
   take_group_memory();
   rows_.budget = limit_ / 2;
   clear_groups();
@@ -485,7 +521,9 @@ std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& 
     std::lock_guard lock(mutex_);
     const CountedStatement counted(*this, options, report);
     const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
-    std::vector<Value> values = StatementRun(*this, *numbered.device, options, report, numbered.texts.arrays).run();
+    StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
+    statement.set_asked_tiles(numbered.texts.tiles);
+    std::vector<Value> values = statement.run();
     for (size_t i = 0; i < values.size(); ++i) {
       const Aggregate& aggregate = pipeline.aggregates[i];
       const bool text = aggregate.op != AggregateOp::kCountStar && aggregate.op != AggregateOp::kCount &&

@@ -311,6 +311,34 @@ inline Sample groups_by(const std::string& name, int128_t many, size_t most_inst
   return sample;
 }
 
+// A sorted key: the rows of a group are neighbours.
+inline Sample sorted_groups() {
+  Sample sample;
+  sample.name = "groups of a sorted key";
+  sample.most_instructions = 3000;
+  add_column(sample, "id", {TypeKind::kInt64, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 0, kSampleRows / 4, {8});
+  add_column(sample, "amount", {TypeKind::kInt32, 0, 0, TimeUnit::kMicro}, {"packed"}, 4, 0, 65535, {16});
+  sample.columns[0].runs = kSampleRows / 4;
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kGroups;
+  p.keys = {column(p, 0)};
+  p.aggregates = {aggregate(AggregateOp::kSum, column(p, 1))};
+  return sample;
+}
+
+// Every kind of word that a state can have, of rows that a filter leaves.
+inline Sample sorted_groups_of_all() {
+  Sample sample = groups_by("every aggregate of a sorted key", int128_t{1} << 40, 8000);
+  sample.columns[1].runs = kSampleRows;
+  Pipeline& p = sample.pipeline;
+  p.keys = {column(p, 1)};
+  p.has_filter = true;
+  p.filter = test(ExprOp::kGreater, column(p, 3), integer(Physical::kI64, -7));
+  p.aggregates.push_back(aggregate(AggregateOp::kFirst, column(p, 3)));
+  p.aggregates.push_back(aggregate(AggregateOp::kVarSamp, column(p, 2)));
+  return sample;
+}
+
 // Keys that take several words, aggregates that keep records, a sum of floats without bounds.
 inline Sample wide_groups() {
   Sample sample;
@@ -331,6 +359,23 @@ inline Sample wide_groups() {
                   aggregate(AggregateOp::kFirst, column(p, 2)),
                   aggregate(AggregateOp::kLast, column(p, 1)),
                   aggregate(AggregateOp::kSum, column(p, 1))};
+  return sample;
+}
+
+// States of groups beside readers that leave little shared memory to them.
+inline Sample groups_beside_runs() {
+  Sample sample;
+  sample.name = "groups beside runs";
+  sample.most_instructions = 6000;
+  const DataType number{TypeKind::kInt64, 0, 0, TimeUnit::kMicro};
+  add_column(sample, "kind", number, {"packed"}, 4, 0, 499, {9});
+  for (const char* name : {"a", "b", "c", "d"}) {
+    add_column(sample, name, number, {"rle(packed, packed)"}, 12, 0, 1000, {10});
+  }
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kGroups;
+  p.keys = {column(p, 0)};
+  for (uint32_t i = 1; i < p.columns.size(); ++i) p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, i)));
   return sample;
 }
 
@@ -430,6 +475,9 @@ inline std::vector<Sample> all() {
           groups_by("groups in an array", 5000, 6000),
           groups_by("groups in a hash table", int128_t{1} << 40, 6000),
           wide_groups(),
+          sorted_groups(),
+          sorted_groups_of_all(),
+          groups_beside_runs(),
           distinct_by("distinct values of few groups", 5, 8000),
           distinct_by("distinct values of many groups", int128_t{1} << 40, 8000),
           rows(),

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <functional>
 
+#include "cuda/codec/decode_strings.h"
+#include "cuda/query/entry_tables.h"
 #include "exec/device/generate/generate.h"
 #include "file/load_chunk.h"
 
@@ -21,6 +23,17 @@ bool inside(const StreamPlace& stream, const StreamPlace& region) {
          stream.offset - region.offset <= region.length - stream.length;
 }
 
+Buffer decode_all(const NodeView& node) {
+  const uint64_t tile_bytes = uint64_t{kTileRows} * width_of(node.type);
+  Buffer out(tile_count(node.count) * tile_bytes);
+  const std::unique_ptr<Reader> reader = node.codec->open(node);
+  for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) {
+    reader->decode_tile(tile, out.data() + tile * tile_bytes);
+  }
+  if (reader->corrupt()) throw_corrupt();
+  return out;
+}
+
 void for_each_stream(const NodeView& node, const std::function<void(ByteView)>& body) {
   for (const ByteView stream : node.streams) body(stream);
   for (const NodeView& child : node.children) for_each_stream(child, body);
@@ -35,6 +48,7 @@ uint64_t load_bytes(const ColumnChunkInfo& info) {
       if (!inside(stream, info.region)) bytes += aligned(stream.length);
     }
   }
+  for (const uint64_t entries : device::sizes_of_placed_entries(info)) bytes += aligned(entries);
   return bytes == 0 ? kAlignment : bytes;
 }
 
@@ -172,7 +186,7 @@ void BatchLoad::load(LoadGroup& group) {
     const ColumnChunkInfo& info = load.file->column(load.field_id).chunks[load.chunk];
     std::byte* region = slot->memory.data() + load.offset;
     std::vector<Buffer> shared;
-    const NodeView root = load_chunk(*load.file, load.field_id, load.chunk, region, shared);
+    NodeView root = load_chunk(*load.file, load.field_id, load.chunk, region, shared);
     if (root.count != info.rows) {
       throw Error(ErrorCode::kCorrupt, load.file->name() + ": column " + load.file->column(load.field_id).path +
                                            ": chunk " + std::to_string(load.chunk) +
@@ -180,7 +194,12 @@ void BatchLoad::load(LoadGroup& group) {
     }
     try {
       check_values(root);
-      load.alphabet = alphabets_.get(info, root);
+      if (!tests_entries_on_device(load.file->column(load.field_id), load.chunk))
+        load.alphabet = alphabets_.get(info, root);
+      device::place_entries(root, [&](const NodeView& entries) {
+        shared.push_back(decode_all(entries));
+        return ByteView(shared.back().data(), entries.count * width_of(entries.type));
+      });
     } catch (const Error& error) {
       throw error.within(load.file->name() + ": column " + load.file->column(load.field_id).path + ": chunk " +
                          std::to_string(load.chunk));

@@ -22,7 +22,8 @@ struct ChunkLoad {
   uint32_t field_id = 0;
   uint32_t chunk = 0;
   ChunkKey key;
-  uint64_t bytes = 0;   // on the device: its region, then streams it shares with other chunks
+  // On the device: its region, then streams that it shares with other chunks, then entries that are placed.
+  uint64_t bytes = 0;
   uint64_t offset = 0;  // in its group's block
   std::vector<uint64_t> addresses;
   std::shared_ptr<const TextAlphabet> alphabet;  // as DeviceChunk has it

@@ -56,6 +56,8 @@ class StatementRun {
         arrays_(std::move(arrays)) {}
   // The strings of numbers that the device gave them, of a pipeline that has any.
   void set_texts(std::shared_ptr<const DeviceTexts> texts) { texts_ = std::move(texts); }
+  // What became of tiles when the filter was asked, where that was before this run.
+  void set_asked_tiles(std::optional<TileCounts> tiles) { asked_tiles_ = tiles; }
 
   std::vector<Value> run();
   // Of a sink of groups. `keep`: many of them stay on the device.
@@ -73,6 +75,7 @@ class StatementRun {
   void plan_chunks();
   void plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk);
   void plan_rows_on_device();
+  exec::StatisticsList column_statistics() const;
   bool is_array(size_t column) const { return device_.arrays[column].has_value(); }
   // What lies on the device because of this statement belongs to it alone.
   bool is_remembered() const { return arrays_.empty() && !pipeline_.files.empty(); }
@@ -88,21 +91,41 @@ class StatementRun {
   // The codes of strings that are read by them: addresses of the tables of each chunk's columns, 0 for others.
   std::vector<uint64_t> upload_codes(const Batch& batch);
 
-  // Groups (groups_run.cpp): memory for their states, and what it holds in the end.
+  // Groups: memory for their states (groups_memory.cpp), and what it holds in the end (groups_run.cpp).
   struct GroupMemory {
     std::unique_ptr<DeviceBlock> states;               // not of wide keys, which have them beside them
     std::vector<std::unique_ptr<DeviceBlock>> tables;  // of hash tables, as many as table_slots_
     std::unique_ptr<DeviceBlock> full;                 // for each table, whether it was too small
+    std::unique_ptr<DeviceBlock> taken;                // of the room for runs
   };
   std::vector<int32_t> find_magnitudes();
   std::vector<uint64_t> first_table_slots() const;
-  std::vector<uint64_t> larger_tables(const std::vector<bool>& small) const;
-  std::vector<uint64_t> key_table_bytes() const;
+  size_t tables_key() const;
+  void keep_tables();
+  // Which of the tables.
+  struct TableTooSmall {
+    std::vector<bool> tables;
+  };
+  void choose_tables();
+  void enlarge_tables(const std::vector<bool>& small);
+  // What tables of so many slots take.
+  uint64_t tile_estimate() const;
+  uint64_t run_warps() const;
+  uint64_t run_window(uint64_t slots) const;
+  uint64_t run_capacity(const std::vector<uint64_t>& table_slots) const;
+  uint64_t state_slots(const std::vector<uint64_t>& table_slots) const;
+  uint64_t state_bytes(const std::vector<uint64_t>& table_slots) const;
+  std::vector<uint64_t> key_table_bytes(const std::vector<uint64_t>& table_slots) const;
+  uint64_t group_bytes(const std::vector<uint64_t>& table_slots) const;
   void take_group_memory();
   void clear_groups();
   void put_groups(device::Parameters& parameters) const;
-  void check_tables() const;
+  void check_tables();
+  StageRows run_partitions(bool keep);
+  void forget_run();
   StageRows finish_groups(bool keep);
+  bool stay_on_device(uint64_t groups, bool keep) const;
+  CompactGroups wanted_groups();
   DeviceTable groups_on_device(const CompactGroups& groups);
   void put_list(const Expr& expr, DeviceColumn& column) const;
   // Groups that have rows: the words of their keys, which of arrays are their places, and their states.
@@ -113,6 +136,9 @@ class StatementRun {
     Buffer states;
   };
   GroupStates group_states() const;
+  FoundGroups few_groups(const GroupStates& groups) const;
+  void fetch_groups(const CompactGroups& compact, FoundGroups& found) const;  // to the host, behind those that it has
+  StageRows finish_partitions(const FoundGroups& found, bool keep);
   std::optional<GroupOrder> group_order() const;
   uint64_t codes_behind(size_t key) const;
   void put_keys(size_t index, const FoundGroups& found, exec::ColumnBuilder& column) const;
@@ -158,6 +184,7 @@ class StatementRun {
   void start_kernel(const device::Parameters& parameters);
   void launch_kernel(const DeviceBlock& slots, const DeviceBlock& work, uint32_t work_count, uint64_t* records,
                      double* tile_sums, Event& begin, Event& end);
+  void plan_once();
   void make_kernel();
   std::vector<Value> run_cold(const std::string& key);
   std::vector<Value> run_resident(Statement& statement);
@@ -179,6 +206,7 @@ class StatementRun {
   RunReport& report_;
   std::vector<ArrayAddresses> arrays_;
   std::shared_ptr<const DeviceTexts> texts_;
+  std::optional<TileCounts> asked_tiles_;
   uint64_t limit_ = 0;
   uint64_t run_ = 0;
   uint64_t groups_ = 0;   // loaded so far, which take turns in the streams of copies
@@ -197,8 +225,14 @@ class StatementRun {
   std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
   std::vector<DeviceBuffer> lists_;  // of literals, as the plan has them
   GroupMemory groups_memory_;
-  // Slots of hash tables: of groups where these have one, then of each DISTINCT argument. Empty: not chosen yet.
+  // Slots of hash tables: of groups where these have one, then of each DISTINCT argument; of runs those of their table,
+  // then the room for the others. Empty: not chosen yet.
   std::vector<uint64_t> table_slots_;
+  uint64_t runs_taken_ = 0;     // of the room for runs, when they were written
+  uint64_t groups_budget_ = 0;  // bytes that states and tables of groups may take
+  // Of the hashes of keys: as many runs, each of the groups of one. 0: not chosen yet.
+  uint32_t partitions_ = 0;
+  uint32_t partition_ = 0;
   RowsRun rows_;
 };
 

@@ -18,6 +18,8 @@ struct StatementTexts {
   device::TextNumbers numbers;
   std::shared_ptr<const DeviceTexts> texts;  // by number
   std::vector<ArrayAddresses> arrays;        // by column of the pipeline; empty if no column is an array
+  ArrayAddresses passes;                     // flags of rows that pass the filter, where it was asked before
+  std::optional<TileCounts> tiles;           // what became of tiles then
   std::vector<DeviceBuffer> memory;
 };
 
@@ -38,9 +40,9 @@ Value text_of(const NumberedPipeline& pipeline, const Expr& expr, const Value& n
 
 class TextsRun {
  public:
-  // `given`: the pipeline with its strings.
+  // `given`: the pipeline with its strings. `input`: the rows that it reads instead of files.
   TextsRun(CudaBackend& backend, const device::DevicePipeline& device, const Pipeline& given, const RunOptions& options,
-           RunReport& report);
+           RunReport& report, const DeviceTable* input = nullptr);
   StatementTexts run();
 
  private:
@@ -62,17 +64,24 @@ class TextsRun {
   bool may_match(const File& file, uint32_t chunk) const;
   const Numbered* find_numbered(uint32_t field_id) const;
   const Numbered& numbered(uint32_t field_id);
+  DeviceBuffer mark_wanted(const std::vector<Place>& places, const DecodedTexts& decoded,
+                           const std::vector<uint64_t>& firsts, std::vector<TextPool::List>& lists) const;
+  void number_files(Numbered& column);
+  void number_input(Numbered& column);
   void number_batch(const std::vector<Place>& places, Numbered& column);
   // Calls f with lists of chunks of a column that are worked on together.
   void for_each_batch(uint32_t field_id, const std::function<void(const std::vector<Place>&)>& f);
   bool is_stored_length(const device::TextArray& array) const;
+  bool has_numbers(const std::optional<device::TextArray>& array) const;
   ArrayAddresses measured(uint32_t field_id);
+  ArrayAddresses decoded(uint32_t field_id, Physical type);
   std::vector<TextChunk> load(const std::vector<Place>& places, uint32_t field_id);
   void evaluate_functions();
+  void evaluate_by_row(size_t place);
   void finish_pool();
   template <typename T>
   DeviceBuffer by_row(const uint32_t* numbers, const DeviceBuffer& values, uint64_t count) const;
-  DeviceBuffer array_of(size_t place) const;
+  DeviceBuffer array_of(size_t place);
   void finish_arrays();
 
   CudaBackend& backend_;
@@ -81,6 +90,7 @@ class TextsRun {
   const Pipeline& given_;
   const RunOptions& options_;
   RunReport& report_;
+  const DeviceTable* input_;
   cudaStream_t stream_;
   uint64_t run_ = 0;
   uint64_t limit_ = 0;
@@ -89,9 +99,11 @@ class TextsRun {
   DeviceBuffer wanted_;  // a byte for each row, 1: it passes the filter; nothing: all rows count
   std::vector<Numbered> columns_;
   TextPool pool_;
-  uint64_t distinct_ = 0;              // strings of columns and literals: the first of the pool
-  std::vector<DeviceBuffer> results_;  // of functions, by column of the pipeline: values or numbers of each string
-  DeviceBuffer ranks_;                 // of numbers, where these must be in order
+  uint64_t distinct_ = 0;  // strings of columns and literals: the first of the pool
+  // Of functions, by column of the pipeline: values or numbers of each string, or of each row; then which are not NULL.
+  std::vector<DeviceBuffer> results_;
+  std::vector<DeviceBuffer> result_validity_;
+  DeviceBuffer ranks_;  // of numbers, where these must be in order
   StatementTexts out_;
 };
 

@@ -11,6 +11,7 @@
 #include "cuda/codec/encode_array.cuh"
 #include "cuda/query/fixed_arrays.h"
 #include "exec/device/generate/generate.h"
+#include "exec/text_codes.h"
 
 namespace basalt::cuda {
 
@@ -44,17 +45,11 @@ __global__ __launch_bounds__(kThreads) void measure_rows_kernel(const StoredLeng
   validity[chunk.first_row + i] = chunk.valid == nullptr || chunk.valid[i] != 0 ? 1 : 0;
 }
 
-const NodeView& values_of(const NodeView& root) {
-  return root.codec->holds_nulls() ? root.children[validity::kValues] : root;
-}
-
 }  // namespace
 
 bool stores_lengths(const ColumnChunkInfo& info) {
-  const NodeView root = device::shape_of(info);
-  const NodeView& values = values_of(root);
-  const NodeView& list = values.codec->name() == "dict" ? values.children[dict::kEntries] : values;
-  return list.codec->name() == "strings" || list.codec->name() == "numbered";
+  const NodePlace* texts = exec::texts_node_of(info);
+  return texts != nullptr && (texts->codec->name() == "strings" || texts->codec->name() == "numbered");
 }
 
 void measure_texts(const std::vector<ChunkToMeasure>& chunks, int64_t* lengths, uint8_t* validity, Modules& modules,

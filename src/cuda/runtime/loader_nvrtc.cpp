@@ -79,6 +79,8 @@ std::vector<std::string> candidate_paths(const std::string& own_folder) {
     for (const char* up : {"../../..", "../..", ".."}) {
       out.push_back((own / up / ".deps/nvrtc/lib/libnvrtc.so.13").string());
     }
+    // A Python package's libraries lie at <site-packages>/pybasalt/lib; pip's NVRTC lies beside the package.
+    out.push_back((own / "../../nvidia/cu13/lib/libnvrtc.so.13").string());
   }
   const std::string toolkit = environment("CUDA_HOME");
   if (!toolkit.empty()) out.push_back(toolkit + "/lib64/libnvrtc.so.13");
@@ -169,9 +171,10 @@ CompiledKernel Nvrtc::compile(const std::string& source, const PreludeHeader* he
                               int minor, bool use_disk_cache) const {
   const std::string architecture = "--gpu-architecture=sm_" + std::to_string(major * 10 + minor);
   // -fmad=false: floats must round as on the CPU. Warnings about unused helpers of the prelude help nobody.
-  const std::vector<std::string> options = {
+  std::vector<std::string> options = {
       architecture,        "--std=c++20", "-fmad=false", "--device-int128", "--device-as-default-execution-space",
       "--disable-warnings"};
+  if (std::getenv("BASALT_KERNEL_LINES") != nullptr) options.push_back("-lineinfo");
   CompiledKernel result;
   std::string key;
   if (use_disk_cache) {

@@ -1,6 +1,9 @@
 // Loading machine code through the runtime's library interface, so that libcuda is never linked.
 #include "cuda/runtime/modules.h"
 
+#include <future>
+#include <utility>
+
 #include "cuda/runtime/prelude.h"
 
 namespace basalt::cuda {
@@ -14,15 +17,49 @@ Modules::Modules(int device) : device_(device) {
 }
 
 Modules::~Modules() {
-  for (auto& [source, kernel] : kernels_) cudaLibraryUnload(kernel.library);
+  for (auto& [source, entry] : kernels_) {
+    if (entry->loaded) cudaLibraryUnload(entry->kernel.library);
+  }
+}
+
+std::shared_ptr<Modules::Entry> Modules::entry_of(const std::string& source) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Entry>& entry = kernels_[source];
+  if (entry == nullptr) entry = std::make_shared<Entry>();
+  return entry;
 }
 
 const LoadedKernel& Modules::get(const std::string& source, const char* name, bool* fresh) {
-  if (fresh != nullptr) *fresh = false;
-  const auto found = kernels_.find(source);
-  if (found != kernels_.end()) return found->second;
-  if (nvrtc_ == nullptr) throw Error(ErrorCode::kDevice, reason_);
+  const std::shared_ptr<Entry> entry = entry_of(source);
+  const std::lock_guard lock(entry->mutex);
+  if (fresh != nullptr) *fresh = !entry->loaded;
+  if (!entry->loaded) {
+    entry->kernel = load(source, name);
+    entry->loaded = true;
+  }
+  return entry->kernel;
+}
 
+void Modules::prepare(const std::vector<std::string>& sources, const char* name) {
+  std::vector<std::future<void>> compiled;
+  for (const std::string& source : sources) {
+    if (find(source) != nullptr) continue;
+    compiled.push_back(std::async(std::launch::async, [&] {
+      check(cudaSetDevice(device_), "choosing the device");
+      get(source, name);
+    }));
+  }
+  for (std::future<void>& one : compiled) one.get();
+}
+
+const LoadedKernel* Modules::find(const std::string& source) {
+  const std::shared_ptr<Entry> entry = entry_of(source);
+  const std::unique_lock lock(entry->mutex, std::try_to_lock);
+  return lock.owns_lock() && entry->loaded ? &entry->kernel : nullptr;
+}
+
+LoadedKernel Modules::load(const std::string& source, const char* name) const {
+  if (nvrtc_ == nullptr) throw Error(ErrorCode::kDevice, reason_);
   const CompiledKernel compiled = nvrtc_->compile(source, kPreludeHeaders, kPreludeHeaderCount, major_, minor_, true);
   LoadedKernel loaded;
   loaded.compile_ms = compiled.compile_ms;
@@ -43,8 +80,7 @@ const LoadedKernel& Modules::get(const std::string& source, const char* name, bo
     cudaLibraryUnload(loaded.library);
     throw;
   }
-  if (fresh != nullptr) *fresh = true;
-  return kernels_.emplace(source, loaded).first->second;
+  return loaded;
 }
 
 }  // namespace basalt::cuda

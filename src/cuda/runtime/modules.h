@@ -1,10 +1,12 @@
-// Compiled kernels of this process by their source: compiled or fetched from the disk once, then looked up.
+// Compiled kernels of this process by their source: compiled or fetched from the disk once, then looked up. Several
+// threads may do so at once: whoever wants what another one compiles waits for that, and for nothing else.
 #pragma once
 
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "cuda/runtime/nvrtc.h"
 #include "cuda/runtime/resources.h"
@@ -29,20 +31,34 @@ class Modules {
   Modules& operator=(const Modules&) = delete;
 
   // Throws Error(kDevice) if NVRTC is missing or the source does not compile. `fresh` says whether this call loaded it.
+  // Thread-safe; kernels stay where they are.
   const LoadedKernel& get(const std::string& source, const char* name, bool* fresh = nullptr);
+  // Compiles those of the sources that are not known yet at the same time, each on a thread of its own.
+  void prepare(const std::vector<std::string>& sources, const char* name);
+  // The kernel if it is loaded; nullptr: get() may take a second.
+  const LoadedKernel* find(const std::string& source);
 
   // Empty: run-time compilation is not available, for the reason given.
   std::string nvrtc_version() const { return nvrtc_ == nullptr ? std::string() : nvrtc_->version(); }
   const std::string& nvrtc_reason() const { return reason_; }
 
  private:
+  struct Entry {
+    std::mutex mutex;  // held while it is compiled
+    bool loaded = false;
+    LoadedKernel kernel;
+  };
+  std::shared_ptr<Entry> entry_of(const std::string& source);
+  LoadedKernel load(const std::string& source, const char* name) const;
+
   int device_ = 0;
   int major_ = 0;
   int minor_ = 0;
   int multiprocessors_ = 0;
   std::unique_ptr<Nvrtc> nvrtc_;
   std::string reason_;
-  std::unordered_map<std::string, LoadedKernel> kernels_;
+  std::mutex mutex_;  // of the map
+  std::unordered_map<std::string, std::shared_ptr<Entry>> kernels_;
 };
 
 }  // namespace basalt::cuda

@@ -1,7 +1,7 @@
 // Compiles what Basalt generates, for several GPU generations and without a GPU, and says how long each kernel took and
 // how many machine instructions it has. Exit 1 if one does not compile or is longer than its bound: compilation takes
 // 0.2 to 0.3 ms per instruction, and unlike time their number does not depend on the machine. `--print NAME` shows a
-// sample's source.
+// sample's source, `--tree BITS TREE` compiles the decoder of one column.
 #include <elf.h>
 
 #include <cstdio>
@@ -53,6 +53,13 @@ std::vector<Source> all_sources() {
   return out;
 }
 
+// The kernel that writes a column of so many bits with this tree.
+std::vector<Source> decoder_of(const std::string& bits, const std::string& tree) {
+  const Physical type = bits == "32" ? Physical::kU32 : Physical::kU64;
+  const DeviceReader reader = samples::reader_of(tree, type);
+  return {{tree, device::decode_source(reader, device_value_type(type)), reader.most_instructions}};
+}
+
 double processor_ms() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -80,14 +87,14 @@ size_t instructions_of(const std::vector<char>& cubin) {
   return bytes / 16;
 }
 
-int check(const char* print) {
-  const std::vector<Source> sources = all_sources();
-  if (print != nullptr) {
-    for (const Source& source : sources) {
-      if (source.name == print) std::printf("%s", source.text.c_str());
-    }
-    return 0;
+int print(const char* name) {
+  for (const Source& source : all_sources()) {
+    if (source.name == name) std::printf("%s", source.text.c_str());
   }
+  return 0;
+}
+
+int check(const std::vector<Source>& sources) {
   std::string reason;
   const std::unique_ptr<Nvrtc> nvrtc = Nvrtc::find(&reason);
   if (nvrtc == nullptr) {
@@ -126,7 +133,10 @@ int check(const char* print) {
 
 int main(int argc, char** argv) {
   try {
-    return basalt::cuda::check(argc == 3 && std::strcmp(argv[1], "--print") == 0 ? argv[2] : nullptr);
+    const std::string_view mode = argc > 1 ? argv[1] : "";
+    if (mode == "--print" && argc == 3) return basalt::cuda::print(argv[2]);
+    if (mode == "--tree" && argc == 4) return basalt::cuda::check(basalt::cuda::decoder_of(argv[2], argv[3]));
+    return basalt::cuda::check(basalt::cuda::all_sources());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "nvrtc_check: %s\n", error.what());
     return 1;

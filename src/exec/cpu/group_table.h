@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "codec/dict/distinct.h"
@@ -27,21 +28,34 @@ class GroupTable {
     switch (words_) {
       case 0: return size_ == 0 ? add(row) : 0;
       case 1: return of_word(row[0], row);
-      case 2:
-        return known(pairs_.number_of({static_cast<uint128_t>(row[1]) << 64 | row[0]}, [](uint32_t) { return true; }),
-                     row);
-      default: {
-        const ValueKey<uint64_t> hash{XXH3_64bits(row, words_ * sizeof(uint64_t))};
-        return known(rows_.number_of(hash, [&](uint32_t n) { return same(n, row); }), row);
+      case 2: return known(pairs_.number_of(pair_of(row), always), row);
+      default: return known(rows_.number_of(hash_of(row), [&](uint32_t n) { return same(n, row); }), row);
+    }
+  }
+
+  // The number that a row was given, if it was.
+  std::optional<uint32_t> find(const uint64_t* row) const {
+    switch (words_) {
+      case 0: return size_ == 0 ? std::nullopt : std::optional<uint32_t>(0);
+      case 1: {
+        if (direct_.empty()) return singles_.find({row[0]}, always);
+        const uint32_t place = direct_[row[0] & (direct_.size() - 1)];
+        return place == 0 ? std::nullopt : std::optional<uint32_t>(place - 1);
       }
+      case 2: return pairs_.find(pair_of(row), always);
+      default: return rows_.find(hash_of(row), [&](uint32_t n) { return same(n, row); });
     }
   }
 
  private:
   static constexpr uint32_t kDirectBits = 14;  // a table of 64 KiB
 
+  static bool always(uint32_t) { return true; }
+  static ValueKey<uint128_t> pair_of(const uint64_t* row) { return {static_cast<uint128_t>(row[1]) << 64 | row[0]}; }
+  ValueKey<uint64_t> hash_of(const uint64_t* row) const { return {XXH3_64bits(row, words_ * sizeof(uint64_t))}; }
+
   uint32_t of_word(uint64_t word, const uint64_t* row) {
-    if (direct_.empty()) return known(singles_.number_of({word}, [](uint32_t) { return true; }), row);
+    if (direct_.empty()) return known(singles_.number_of({word}, always), row);
     // Statistics that lie must not lead out of the table.
     uint32_t& place = direct_[word & (direct_.size() - 1)];
     if (place == 0) place = add(row) + 1;

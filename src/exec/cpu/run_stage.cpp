@@ -8,6 +8,7 @@
 #include "exec/cpu/magnitude_sink.h"
 #include "exec/cpu/rows_sink.h"
 #include "exec/cpu/scan_parts.h"
+#include "exec/cpu/step_chain.h"
 #include "exec/cpu/table_tiles.h"
 #include "exec/fixed_sum.h"
 
@@ -42,40 +43,62 @@ class TableFilter {
   std::vector<Step> steps_;
 };
 
-Sinks scan_table(const Pipeline& stage, const Table& input, const RunOptions& options, const MakeSink& make) {
+Sinks scan_tables(const Pipeline& stage, const std::vector<const Table*>& tables, const RunOptions& options,
+                  const MakeSink& make) {
   Sinks sinks;
   sinks.push_back(make());
   TileSink& sink = *sinks.front();
-  PartBegin begin;
-  begin.stats.resize(stage.columns.size(), nullptr);
-  begin.first_of_chunk = true;
-  begin.all_pass = !stage.has_filter;
-  if (sink.open(begin)) {
-    TableTiles tiles(input);
-    TableFilter filter(stage);
-    for (uint32_t tile = 0; tile < tiles.tiles(); ++tile) {
-      if (options.cancel != nullptr) options.cancel->check();
-      tiles.begin(tile);
-      if (filter.run(tiles)) sink.add(tiles, uint64_t{tile} * kTileRows);
+  TableFilter filter(stage);
+  uint64_t first_row = 0;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    PartBegin begin;
+    begin.part = i;
+    begin.stats.resize(stage.columns.size(), nullptr);
+    begin.first_of_chunk = true;
+    begin.all_pass = !stage.has_filter;
+    if (sink.open(begin)) {
+      TableTiles tiles(*tables[i]);
+      for (uint32_t tile = 0; tile < tiles.tiles(); ++tile) {
+        if (options.cancel != nullptr) options.cancel->check();
+        tiles.begin(tile);
+        if (filter.run(tiles)) sink.add(tiles, first_row + uint64_t{tile} * kTileRows);
+      }
     }
+    sink.close();
+    first_row += tables[i]->rows;
   }
-  sink.close();
   return sinks;
 }
 
-Sinks scan(const Pipeline& stage, const Table* input, const RunOptions& options, RunReport& report,
-           const MakeSink& make) {
-  if (input != nullptr) return scan_table(stage, *input, options, make);
-  return PartScan(stage, options).run(make, report);
-}
+// What every run over the rows of a stage needs.
+struct StageRun {
+  const Pipeline& stage;
+  const StageInput& input;
+  StageSteps steps;
+
+  StageRun(const Pipeline& what, const StageInput& from, const RunOptions& options)
+      : stage(what), input(from), steps(what, from.probed, options) {}
+
+  Sinks scan(const RunOptions& options, RunReport& report, const MakeSink& make) {
+    const MakeSink chain = [&] { return steps.make_chain(make()); };
+    steps.begin();
+    Sinks sinks = input.tables.empty() ? PartScan(stage, options).run(chain, report)
+                                       : scan_tables(stage, input.tables, options, chain);
+    if (sinks.empty()) sinks.push_back(chain());
+    return steps.finish(std::move(sinks));
+  }
+  // Of the columns in sight of the sink.
+  size_t columns() const { return columns_behind_steps(stage).size(); }
+  uint64_t most_rows() const { return steps.most_rows(input.tables.empty() ? row_count(stage) : input.rows()); }
+};
 
 bool adds_floats(const Aggregate& aggregate) {
   return (aggregate.op == AggregateOp::kSum || aggregate.op == AggregateOp::kAvg) && is_float(aggregate.arg.type);
 }
 
 // For each aggregate that adds floats the exponent above them, from statistics or by a pass over the rows.
-std::vector<int32_t> find_magnitudes(const Pipeline& stage, const Table* input, const StatisticsList& stats,
-                                     const RunOptions& options) {
+std::vector<int32_t> find_magnitudes(StageRun& run, const StatisticsList& stats, const RunOptions& options) {
+  const Pipeline& stage = run.stage;
   std::vector<int32_t> exponents(stage.aggregates.size(), kLeastExponent);
   std::vector<const Expr*> open;
   std::vector<size_t> places;
@@ -92,7 +115,7 @@ std::vector<int32_t> find_magnitudes(const Pipeline& stage, const Table* input, 
   RunReport beside;
   RunOptions quiet = options;
   quiet.progress = nullptr;
-  for (const auto& sink : scan(stage, input, quiet, beside, [&] { return std::make_unique<MagnitudeSink>(open); })) {
+  for (const auto& sink : run.scan(quiet, beside, [&] { return std::make_unique<MagnitudeSink>(open); })) {
     const std::vector<int32_t>& found = static_cast<const MagnitudeSink&>(*sink).exponents();
     for (size_t i = 0; i < places.size(); ++i) exponents[places[i]] = std::max(exponents[places[i]], found[i]);
   }
@@ -108,25 +131,30 @@ std::string rung_text(const KeyLayout& keys) {
   return "a hash table: keys have " + std::to_string(keys.words()) + " words of 64 bits";
 }
 
-Table run_groups(const Pipeline& stage, const Table* input, const RunOptions& options, RunReport& report) {
-  const std::vector<Statistics> statistics = column_statistics(stage);
-  const StatisticsList stats = list_of(statistics, stage.columns.size());
-  const uint64_t rows = input != nullptr ? input->rows : row_count(stage);
-  const GroupPlan plan(stage, stats, rows, find_magnitudes(stage, input, stats, options));
+Table run_groups(StageRun& run, const RunOptions& options, RunReport& report) {
+  std::vector<Statistics> statistics;
+  if (!run.steps.adds_nulls()) statistics = column_statistics(run.stage);
+  const StatisticsList stats = list_of(statistics, run.columns());
+  const GroupPlan plan(run.stage, stats, run.most_rows(), find_magnitudes(run, stats, options));
   report.rung = rung_text(plan.keys);
-  const Sinks sinks = scan(stage, input, options, report, [&] { return std::make_unique<GroupSink>(plan); });
-  GroupSink all(plan);
-  GroupSink* first = sinks.empty() ? &all : static_cast<GroupSink*>(sinks.front().get());
-  for (size_t i = 1; i < sinks.size(); ++i) first->merge(static_cast<const GroupSink&>(*sinks[i]), options.cancel);
-  return first->finish(options.cancel);
+  const Sinks sinks = run.scan(options, report, [&] { return std::make_unique<GroupSink>(plan); });
+  auto& first = static_cast<GroupSink&>(*sinks.front());
+  for (size_t i = 1; i < sinks.size(); ++i) first.merge(static_cast<const GroupSink&>(*sinks[i]), options.cancel);
+  return first.finish(options.cancel);
 }
 
 }  // namespace
 
-Table run_stage(const Pipeline& stage, const Table* input, const RunOptions& options, RunReport& report) {
-  if (stage.sink == Sink::kGroups) return run_groups(stage, input, options, report);
-  const Sinks sinks =
-      scan(stage, input, options, report, [&] { return std::make_unique<RowsSink>(stage, options.cancel); });
+uint64_t StageInput::rows() const {
+  uint64_t count = 0;
+  for (const Table* table : tables) count += table->rows;
+  return count;
+}
+
+Table run_stage(const Pipeline& stage, const StageInput& input, const RunOptions& options, RunReport& report) {
+  StageRun run(stage, input, options);
+  if (stage.sink == Sink::kGroups) return run_groups(run, options, report);
+  const Sinks sinks = run.scan(options, report, [&] { return std::make_unique<RowsSink>(stage, options.cancel); });
   return RowsSink::finish(stage, sinks, options.cancel);
 }
 

@@ -1,12 +1,21 @@
 // One stage of a query on the CPU.
 #pragma once
 
+#include <vector>
+
 #include "basalt/core/column.h"
 #include "basalt/exec/pipeline.h"
 
 namespace basalt::exec {
 
-// A sink of groups or rows. `input`: the rows of the stage before; nullptr: the stage reads files. Adds to the report.
-Table run_stage(const Pipeline& stage, const Table* input, const RunOptions& options, RunReport& report);
+struct StageInput {
+  std::vector<const Table*> tables;  // read one after the other; none: the stage reads files
+  std::vector<const Table*> probed;  // for each step the rows that it looks up; nullptr for filters
+
+  uint64_t rows() const;  // of the tables
+};
+
+// A sink of groups or rows. Adds to the report.
+Table run_stage(const Pipeline& stage, const StageInput& input, const RunOptions& options, RunReport& report);
 
 }  // namespace basalt::exec

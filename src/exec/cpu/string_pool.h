@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -14,18 +15,25 @@ namespace basalt::exec {
 class StringPool {
  public:
   uint32_t number_of(std::string_view text) {
-    // Nothing behind the text may be read.
-    const TextKey key(text, text.data() + text.size());
-    const uint32_t number =
-        table_.number_of(key, [&](uint32_t known) { return text.size() <= TextKey::kWhole || texts_[known] == text; });
+    const uint32_t number = table_.number_of(key_of(text), [&](uint32_t known) { return same(known, text); });
     if (number == texts_.size()) texts_.push_back(keep(text));
     return number;
+  }
+  // The number that a text was given, if it was.
+  std::optional<uint32_t> find(std::string_view text) const {
+    return table_.find(key_of(text), [&](uint32_t known) { return same(known, text); });
   }
   std::string_view at(uint32_t number) const { return texts_[number]; }
   size_t size() const { return texts_.size(); }
 
  private:
   static constexpr size_t kBlock = 256 << 10;
+
+  // Nothing behind the text may be read.
+  static TextKey key_of(std::string_view text) { return {text, text.data() + text.size()}; }
+  bool same(uint32_t known, std::string_view text) const {
+    return text.size() <= TextKey::kWhole || texts_[known] == text;
+  }
 
   std::string_view keep(std::string_view text) {
     if (left_ < text.size()) {

@@ -1,7 +1,9 @@
-// The whole of one array to memory through its tile reader: what `verify` and tests compare with the CPU's decoder.
+// Whole arrays to memory through their tile reader: what `verify` and tests compare with the CPU's decoder, and where
+// kernels of strings find lengths and codes.
 #pragma once
 
 #include "basalt/core/host_device.h"
+#include "core/device/batch.h"
 #include "core/device/warp.h"
 #include "exec/device/aggregate.cuh"
 
@@ -32,6 +34,16 @@ __device__ __forceinline__ void decode_array(const uint64_t* descriptor, T* out,
     });
     if (reader.bad) *bad = 1;
     sync_warp();
+  }
+}
+
+// Arrays that have the same reader, each for a row of blocks.
+template <typename Reader, typename T>
+__device__ __forceinline__ void decode_arrays(const ChunkBatch& batch, T* out, uint32_t* bad) {
+#pragma unroll 1
+  for (uint32_t chunk = blockIdx.y; chunk < batch.chunks; chunk += gridDim.y) {
+    const uint64_t* descriptor = batch.descriptors + uint64_t{chunk} * batch.descriptor_stride;
+    decode_array<Reader>(descriptor, out + load(batch.first_rows + chunk), bad);
   }
 }
 

@@ -2,12 +2,13 @@
 // begin as zeros; each kind of word has one operation, so that states of lanes, blocks and launches come together in
 // any order:
 //   kAdd      a sum that fits 64 bits, a count
+//   kAddShort the same, where the rows of a tile add less than 2^31 in size
 //   kAddLow   the lower half of a sum of 128 bits; the upper one is the next word
 //   kMost     the largest value; of minima the complement is kept
 //   kMark     flags
 //   kGuard    of a record, whose words are the kPart behind it: the largest one, compared word by word
 // Word 0 counts the rows of the group. Rungs, by how many groups there can be: every lane has states of its own, every
-// block has, all share one array, or a hash table of keys of one word or more.
+// block has, all share one array, or a hash table of keys of one word or more. Sorted keys have run_groups.cuh.
 #pragma once
 
 #include "basalt/core/host_device.h"
@@ -19,11 +20,12 @@
 
 namespace basalt::device {
 
-enum class StateWord : uint8_t { kAdd, kAddLow, kAddHigh, kMost, kMark, kGuard, kPart };
+enum class StateWord : uint8_t { kAdd, kAddShort, kAddLow, kAddHigh, kMost, kMark, kGuard, kPart };
 
 // The kinds of a state's words.
 template <StateWord... kKinds>
 struct StateWords {
+  static constexpr uint32_t kCount = sizeof...(kKinds);
   __device__ __forceinline__ static StateWord of(uint32_t word) {
     constexpr StateWord kinds[] = {kKinds...};
     return kinds[word];
@@ -111,7 +113,8 @@ __device__ __forceinline__ void atomic_record(uint64_t* guard, const Words<kCoun
 template <typename Kinds, typename Word>
 __device__ __forceinline__ void merge_word(const Kinds& kinds, uint64_t* into, const Word& word, uint32_t index) {
   switch (kinds.of(index)) {
-    case StateWord::kAdd: atomic_add(into + index, word(index)); break;
+    case StateWord::kAdd:
+    case StateWord::kAddShort: atomic_add(into + index, word(index)); break;
     case StateWord::kAddLow:
       atomic_add_wide(into + index, static_cast<uint128_t>(word(index + 1)) << 64 | word(index));
       break;
@@ -319,7 +322,9 @@ class HashGroups {
   static constexpr uint32_t kBytesPerBlock = 0;
 
   __device__ __forceinline__ HashGroups(const Parameters& p, unsigned char*, unsigned char*)
-      : words_(p.groups), keys_(p.group_keys) {}
+      : parameters_(p), words_(p.groups), keys_(p.group_keys) {}
+  // Whether rows of this key count now.
+  __device__ __forceinline__ bool takes(uint64_t key) const { return in_partition(parameters_, key); }
   __device__ __forceinline__ SharedState at(uint64_t key, uint32_t&) {
     const uint64_t place = keys_.find(key).number;
     return SharedState(words_ + place * kWords, place);
@@ -328,6 +333,7 @@ class HashGroups {
   __device__ __forceinline__ void finish(const Parameters&, const Kinds&, const unsigned char*, uint32_t) {}
 
  private:
+  const Parameters& parameters_;
   uint64_t* words_;
   NarrowKeys keys_;
 };
@@ -340,7 +346,8 @@ class WideGroups {
   static constexpr uint32_t kBytesPerBlock = 0;
 
   __device__ __forceinline__ WideGroups(const Parameters& p, unsigned char*, unsigned char*)
-      : slots_(p.group_keys.slots), keys_(p.group_keys) {}
+      : parameters_(p), slots_(p.group_keys.slots), keys_(p.group_keys) {}
+  __device__ __forceinline__ bool takes(const Words<kKeyWords>& key) const { return in_partition(parameters_, key); }
   __device__ __forceinline__ SharedState at(const Words<kKeyWords>& key, uint32_t&) {
     const uint64_t place = keys_.find(key).number;
     return SharedState(slots_ + place * kStride + 1 + kKeyWords, place);
@@ -350,6 +357,7 @@ class WideGroups {
 
  private:
   static constexpr uint32_t kStride = 1 + kKeyWords + kWords;
+  const Parameters& parameters_;
   uint64_t* slots_;
   WideKeys<kKeyWords, kStride> keys_;
 };

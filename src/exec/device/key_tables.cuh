@@ -26,6 +26,23 @@ __device__ __forceinline__ uint64_t mix_key(uint64_t key) {
   return key ^ (key >> 32);
 }
 
+// Of a key of one word or more.
+__device__ __forceinline__ uint64_t hash_of(uint64_t key) { return mix_key(key); }
+template <uint32_t kCount>
+__device__ __forceinline__ uint64_t hash_of(const Words<kCount>& key) {
+  uint64_t hash = 0;
+#pragma unroll
+  for (uint32_t i = 0; i < kCount; ++i) hash = mix_key(hash ^ key.words[i]);
+  return hash;
+}
+
+// Whether a key belongs to the partition that this launch takes. Places come from the lower half of a hash, partitions
+// from the upper one: those of a partition are as far apart as all are.
+template <typename Key>
+__device__ __forceinline__ bool in_partition(const Parameters& p, const Key& key) {
+  return (static_cast<uint32_t>((hash_of(key) & p.group_keys.hash_mask) >> 32) & p.partition_mask) == p.partition;
+}
+
 // What other threads may be writing: read anew each time, past the caches of the multiprocessor.
 template <typename T>
 __device__ __forceinline__ T read_anew(const T* from) {
@@ -48,7 +65,7 @@ class NarrowKeys {
   __device__ __forceinline__ KeyPlace find(uint64_t key) {
     const uint64_t behind = table_.mask + 1;
     if (key == kNoKey) return {behind, take(behind, 0) == kNoKey};
-    uint64_t place = mix_key(key) & table_.hash_mask & table_.mask;
+    uint64_t place = hash_of(key) & table_.hash_mask & table_.mask;
 #pragma unroll 1
     for (uint32_t probe = 0; may_probe(probe, table_.full); ++probe) {
       uint64_t found = read_anew(table_.slots + place);
@@ -82,10 +99,7 @@ class WideKeys {
 
   __device__ __forceinline__ explicit WideKeys(const KeyTable& table) : table_(table) {}
   __device__ __forceinline__ KeyPlace find(const Key& key) {
-    uint64_t hash = 0;
-#pragma unroll
-    for (uint32_t i = 0; i < kKeyWords; ++i) hash = mix_key(hash ^ key.words[i]);
-    hash &= table_.hash_mask;
+    const uint64_t hash = hash_of(key) & table_.hash_mask;
     uint32_t tag = static_cast<uint32_t>(hash >> 32);
     if (tag <= kBusy) tag += kBusy + 1;
     uint64_t place = hash & table_.mask;

@@ -18,11 +18,12 @@ namespace basalt::device {
 // of dependent loads of a tile begins with its chunk's descriptor.
 class Work {
  public:
-  __device__ __forceinline__ Work(const uint32_t* items, uint32_t count) : items_(items) {
+  __device__ __forceinline__ Work(const uint32_t* items, uint32_t count, uint32_t warp = threadIdx.x / kLanes)
+      : items_(items) {
     const uint32_t share = (count + gridDim.x - 1) / gridDim.x;
     const uint32_t begin = blockIdx.x * share;
     end_ = begin < count && count - begin > share ? begin + share : count;
-    at_ = begin + threadIdx.x / kLanes;
+    at_ = begin + warp;
     stride_ = blockDim.x / kLanes;
     item_ = at_ < end_ ? load(items_ + at_) : 0;
   }
@@ -226,7 +227,47 @@ struct Picked {
       mask &= mask - 1;
     }
   }
+  // Those from `first` on, whether or not `mask` has them.
+  __device__ __forceinline__ Picked(uint32_t first, uint32_t mask) {
+#pragma unroll
+    for (uint32_t j = 0; j < kCount; ++j) {
+      live[j] = mask >> (first + j) & 1;
+      k[j] = first + j;
+    }
+  }
 };
+
+// Tiles of which no value lies in two words: a few instructions read any row.
+template <typename View>
+struct DividesWords {
+  static constexpr bool value = false;
+};
+template <typename T, uint32_t W>
+struct DividesWords<PackedTile<T, W>> {
+  static constexpr bool value = W > 0 && W <= 32 && 32 % (W > 0 ? W : 1) == 0;
+};
+
+// Rows that all lanes pick alike.
+template <typename V, typename S, uint32_t kCount, typename Reader>
+__device__ __forceinline__ void read_step(Reader& reader, const Picked<kCount>& rows, V (&out)[kCount]) {
+#pragma unroll
+  for (uint32_t j = 0; j < kCount; ++j) out[j] = read_as<V, S>(reader, rows.k[j]);
+}
+template <typename V, typename S, uint32_t kCount, typename T, typename UnrolledWidths>
+__device__ __forceinline__ void read_step(Packed<T, UnrolledWidths>& reader, const Picked<kCount>& rows,
+                                          V (&out)[kCount]) {
+  bool done = false;
+  reader.visit([&](auto&& tile) {
+    if constexpr (DividesWords<typename Bare<decltype(tile)>::type>::value) {
+#pragma unroll
+      for (uint32_t j = 0; j < kCount; ++j) out[j] = to_value<V, S>(tile.at(rows.k[j]));
+      done = true;
+    }
+  });
+  if (done) return;
+#pragma unroll
+  for (uint32_t j = 0; j < kCount; ++j) out[j] = read_as<V, S>(reader, rows.k[j]);
+}
 
 // Whether so few rows of the tile are alive that picking them costs less than reading all: no lane has more than this.
 constexpr uint32_t kSparseRows = 8;
@@ -292,6 +333,12 @@ class Column {
 #pragma unroll
       for (uint32_t j = 0; j < kCount; ++j) out[j] = read_as<V, S>(reader, rows.k[j]);
     });
+  }
+
+  // The same rows of all lanes.
+  template <uint32_t kCount, typename V>
+  __device__ __forceinline__ void step(const Picked<kCount>& rows, V (&out)[kCount]) {
+    shapes_.with([&](auto& reader) { read_step<V, S>(reader, rows, out); });
   }
 
   __device__ __forceinline__ bool bad() const { return shapes_.bad(); }

@@ -45,6 +45,15 @@ struct KeyTable {
 // How far a key may lie from its place in a hash table before that counts as full.
 constexpr uint32_t kMostProbes = 256;
 constexpr uint32_t kMaxDistinct = 8;
+// Room for groups that end within a tile (run_groups.cuh), beside the table of the others.
+struct RunsTarget {
+  uint64_t* keys;
+  uint64_t* states;
+  uint64_t capacity;  // groups, a multiple of windows, less than 2^32; behind them lies a window that nobody reads
+  uint32_t window;    // groups that a warp takes room for at a time, a warp's lanes at least
+  uint64_t* taken;    // how much is given away, with what did not fit
+  uint32_t* full;     // set when something did not
+};
 // What a kernel does with the rows that pass, where these themselves are wanted.
 enum class RowsMode : uint32_t {
   kCount,   // counts them, work item by work item
@@ -75,6 +84,10 @@ struct Parameters {
   uint64_t* groups;
   uint64_t group_slots;
   KeyTable group_keys;
+  // Hash tables that do not hold all groups at once: only keys of one partition of the hashes are taken.
+  uint32_t partition;
+  uint32_t partition_mask;  // partitions, a power of two, less one
+  RunsTarget runs;
   KeyTable distinct[kMaxDistinct];
   RowsTarget rows;
   Literal literals[kMaxLiterals];

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ struct ColumnShapes {
   // Strings that are read as codes, by a table of each chunk: how many there are.
   bool as_codes = false;
   uint32_t entries = 0;
+  // Of the key of groups, where equal values lie in neighbouring rows over all chunks: about how many there are.
+  std::optional<uint64_t> runs;
 };
 // A column whose values lie in device memory as they are, row after row over all chunks: what a statement has computed
 // before this kernel. NULLs as bytes, 1: there is a value.
@@ -40,6 +43,9 @@ struct ArrayShape {
   Physical type = Physical::kNone;
   bool nullable = false;
   Statistics stats;  // what is known before the values are
+  // Of strings, which are places in a list: this one, in order and each once; nullptr: one that the device has, in
+  // which strings may lie twice.
+  std::shared_ptr<const exec::TextCodes> listed = nullptr;
 };
 
 // So few rows that the host evaluates what leaves, from the file.
@@ -76,15 +82,28 @@ struct DevicePipeline {
   std::vector<std::shared_ptr<const exec::TextCodes>> codes;  // by column; nullptr: it is read as it is
   TextsPlan texts;                                            // what arrays are made of
   std::string reason;                                         // why there is none; empty: there is
+  bool too_large = false;                                     // the reason, which may not hold for less of it
   std::shared_ptr<const KernelPlan> plan;                     // by plan_stage()
 };
 // `known`: once the strings were numbered; kernels that run need it.
 DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known = nullptr);
-// A stage that reads rows which lie on the device, all its columns as arrays.
-DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows);
+// A stage that reads rows which lie on the device, all its columns as arrays. Strings that are more than handed on get
+// numbers of their own.
+DevicePipeline to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
+                         const TextNumbers* known = nullptr);
 // Of a sink of rows; `arrays`: empty, or of all columns. `whole_order`: it is not cut.
 DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
                               const TextNumbers* known, bool whole_order);
+// A sink of rows that is too large, as two: each gives about half of the columns, then what the order needs beside
+// them. Both find the same rows in the same order. Nothing where that is not less, or where only numbers of rows are
+// kept.
+struct RowsHalves {
+  Pipeline first;
+  Pipeline second;
+  size_t first_columns = 0;   // that the first one gives
+  size_t second_columns = 0;  // that the second one gives
+};
+std::optional<RowsHalves> halves_of(const Pipeline& pipeline);
 // How the array at `address` is described to its reader.
 std::vector<uint64_t> array_descriptor(uint64_t rows, uint64_t address);
 // Reads the metadata of the pipeline's columns in all its files.
@@ -116,7 +135,9 @@ struct TextPlan {
 };
 
 // How states of groups are kept, the cheapest way first: see groups.cuh.
-enum class GroupRung : uint8_t { kLanes, kBlock, kDense, kHash, kWide };
+enum class GroupRung : uint8_t { kLanes, kRuns, kBlock, kDense, kHash, kWide };
+constexpr GroupRung kGroupRungs[] = {GroupRung::kLanes, GroupRung::kRuns, GroupRung::kBlock,
+                                     GroupRung::kDense, GroupRung::kHash, GroupRung::kWide};
 const char* to_string(GroupRung rung);
 
 // Where an aggregate finds its result among the words of a group's state.
@@ -141,9 +162,13 @@ struct GroupsPlan {
   std::vector<std::string> kinds;  // of words, as groups.cuh calls them
   std::vector<GroupResult> results;
   std::vector<DistinctPlan> distinct;
+  uint64_t runs = 0;  // kRuns: groups, roughly
 
   uint32_t words() const { return static_cast<uint32_t>(kinds.size()); }
-  bool hashed() const { return rung == GroupRung::kHash || rung == GroupRung::kWide; }
+  // Of an array of states.
+  uint64_t array_bytes() const { return hashed() ? 0 : slots * words() * sizeof(uint64_t); }
+  // Whether keys are words, of which some or all lie in a hash table; else they are numbers of slots.
+  bool hashed() const { return rung == GroupRung::kRuns || rung == GroupRung::kHash || rung == GroupRung::kWide; }
 };
 
 // Numbers of some bits that make up the words of an order, the most significant one first.
@@ -211,11 +236,14 @@ constexpr uint32_t kMostScratch = 46 * 1024;
 DevicePipeline plan_stage(DevicePipeline device);
 inline std::string why_not(const Pipeline& pipeline) { return plan_stage(to_device(pipeline)).reason; }
 // `rows`: at most so many are read. `magnitudes`: for each aggregate the exponent above its floats, where
-// unmeasured_sums() asks for it; without them the source is the same, but not the literals.
+// unmeasured_sums() asks for it; without them the source is the same, but not the literals. `array_bytes`: what an
+// array of groups may take.
+constexpr uint64_t kMostArrayBytes = uint64_t{2} << 30;
 KernelPlan plan_kernel(const Pipeline& pipeline, const std::vector<ColumnShapes>& columns, uint64_t rows,
-                       const std::vector<int32_t>& magnitudes = {});
-inline KernelPlan plan_kernel(const DevicePipeline& device, const std::vector<int32_t>& magnitudes = {}) {
-  return plan_kernel(device.pipeline, shapes_of(device), device.rows, magnitudes);
+                       const std::vector<int32_t>& magnitudes = {}, uint64_t array_bytes = kMostArrayBytes);
+inline KernelPlan plan_kernel(const DevicePipeline& device, const std::vector<int32_t>& magnitudes = {},
+                              uint64_t array_bytes = kMostArrayBytes) {
+  return plan_kernel(device.pipeline, shapes_of(device), device.rows, magnitudes, array_bytes);
 }
 
 // Aggregates of groups that add floats whose size statistics do not say: it must be known before the first is added.
@@ -223,8 +251,8 @@ std::vector<size_t> unmeasured_sums(const Pipeline& pipeline, const exec::Statis
 // The size of a float, NULL where it is not finite.
 Expr finite_size(const Expr& value);
 
-// Source of a kernel `basalt_decode` that writes all rows of one fixed-width array: parameters (descriptor, rows, out,
-// flags). `value_type` is the unsigned type that the reader yields.
+// Source of a kernel `basalt_decode` that writes all rows of fixed-width arrays that have one reader: parameters
+// (ChunkBatch, out, flag), a row of blocks for each array. `value_type` is the unsigned type that the reader yields.
 constexpr const char* kDecodeKernel = "basalt_decode";
 std::string decode_source(const DeviceReader& reader, const std::string& value_type);
 
@@ -242,7 +270,13 @@ ChunkReaders readers_of(const NodeView& root, bool as_codes = false);
 // The #include lines for all that these types name.
 std::string codec_includes(const std::vector<DeviceType>& types);
 
-// The view that describes a chunk's array without its bytes: enough for device_reader() and for descriptors.
+// The tree as it lies on the device: entries of dictionaries of numbers, which are looked up one by one, are plain
+// arrays there, however files store them. `values` gives their bytes.
+void place_entries(NodeView& root, const std::function<ByteView(const NodeView& entries)>& values);
+// Bytes of the arrays that it asks for.
+std::vector<uint64_t> sizes_of_placed_entries(const ColumnChunkInfo& chunk);
+// The view that describes a chunk's array on the device without its bytes: enough for device_reader() and for
+// descriptors.
 NodeView shape_of(const ColumnChunkInfo& chunk);
 // Whether this build knows every codec of the tree.
 bool is_known(const NodeView& node);

@@ -11,6 +11,8 @@
 
 namespace basalt::device {
 
+// Runs of states with more words are put together in a loop, not in straight code of several rows, by fewer warps.
+constexpr uint32_t kFewRunWords = 4;
 constexpr size_t kFewColumns = 5;  // up to here a statement has time to compile for more widths
 
 // Conjuncts of the form `column <op> literal`, merged per column: compared in the packed domain. Of floats the keys.
@@ -46,8 +48,8 @@ struct AggregateStep {
 
 class Generator {
  public:
-  Generator(const Pipeline& pipeline, uint64_t rows, const std::vector<int32_t>& magnitudes)
-      : pipeline_(pipeline), row_count_(rows), magnitudes_(magnitudes) {}
+  Generator(const Pipeline& pipeline, uint64_t rows, const std::vector<int32_t>& magnitudes, uint64_t array_bytes)
+      : pipeline_(pipeline), row_count_(rows), magnitudes_(magnitudes), array_bytes_(array_bytes) {}
   KernelPlan generate(const std::vector<ColumnShapes>& columns);
 
  private:
@@ -88,15 +90,20 @@ class Generator {
   void write_float_sum(size_t index, const Emitted& arg, StepText& text);
   // `range`: of the argument.
   void write_integer_sum(size_t index, const Emitted& arg, const exec::IntegerRange& range, StepText& text);
-  std::string row_loops(const Needs& needs, const std::string& row_text);
+  std::string row_loops(const Needs& needs, const std::string& row_text, bool few = false);
   // The one column that is filtered and summed as its codec stores it, if the statement asks for nothing else.
   std::optional<uint32_t> filter_sum_column() const;
   void write_filter_sum(uint32_t column);
   // Groups (groups.cpp): what they are kept in, and the step that adds rows to them.
   void plan_groups();
   bool takes(GroupRung rung, std::optional<uint64_t> slots) const;
+  // About how many groups there are, if each is a run of neighbouring rows.
+  std::optional<uint64_t> runs() const;
   void choose_rung();
   void write_groups();
+  std::string group_rows(RowEmitter& rows, const Needs& needs, const std::vector<std::string>& updates);
+  std::string run_rows(RowEmitter& rows, const Needs& needs, const std::vector<std::string>& updates);
+  void write_updates(RowEmitter& rows, const std::vector<std::string>& updates) const;
   std::string key_text(RowEmitter& rows);
   // A key's code, and of one of 128 bits the upper half.
   struct KeyCode {
@@ -155,6 +162,7 @@ class Generator {
   std::string rows_head(const Needs& needs, uint32_t count, const RowsText& rows, const std::string& indent);
   std::string slice_head(const Needs& needs, uint32_t slice, const std::string& indent);
   std::string pick_head(const Needs& needs, const std::string& indent);
+  std::string step_head(const Needs& needs, const std::string& indent);
   bool takes_unrolled(const Needs& needs, size_t lines);
   uint32_t slice_size(const Needs& needs) const;
   std::string valid_name(uint32_t column) const;  // says whether a row's value is valid; empty: it always is
@@ -168,6 +176,7 @@ class Generator {
   uint32_t resident_warps() const;
   std::string scratch_text(const Needs& needs) const;
   void note_scratch(const Needs& needs);
+  uint32_t scratch_of(const Needs& needs) const;  // bytes of shared memory, for each warp
 
   bool nullable(uint32_t column) const { return plan_.columns[column].nullable(); }
   bool is_filtered_by_groups(uint32_t column) const {
@@ -178,6 +187,7 @@ class Generator {
   const Pipeline& pipeline_;
   uint64_t row_count_;  // at most so many are read
   const std::vector<int32_t>& magnitudes_;
+  uint64_t array_bytes_;  // that an array of groups may take
   KernelPlan plan_;
   exec::StatisticsList list_;
   std::vector<exec::Lane> lanes_;

@@ -18,9 +18,13 @@ uint64_t number_from(const char* name) {
 GroupSettings group_settings() {
   GroupSettings settings;
   const char* rung = std::getenv("BASALT_GROUP_RUNG");
-  for (const GroupRung one :
-       {GroupRung::kLanes, GroupRung::kBlock, GroupRung::kDense, GroupRung::kHash, GroupRung::kWide}) {
-    if (rung != nullptr && std::string(rung) == to_string(one)) settings.rung = one;
+  if (rung != nullptr) settings.rung = rung;
+  for (const GroupRung one : kGroupRungs) {
+    if (settings.rung == to_string(one)) settings.rungs = {one};
+  }
+  if (settings.rung == "partitions") {
+    settings.rungs = {GroupRung::kHash, GroupRung::kWide};
+    settings.partitions = 4;
   }
   const uint64_t slots = number_from("BASALT_GROUP_SLOTS");
   if (slots != 0) settings.slots = std::bit_ceil(std::min<uint64_t>(slots, uint64_t{1} << 31));
@@ -30,8 +34,7 @@ GroupSettings group_settings() {
 }
 
 std::string settings_key(const GroupSettings& settings) {
-  return std::string(settings.rung ? to_string(*settings.rung) : "") + "/" + std::to_string(settings.slots) + "/" +
-         std::to_string(settings.hash_bits);
+  return settings.rung + "/" + std::to_string(settings.slots) + "/" + std::to_string(settings.hash_bits);
 }
 
 }  // namespace basalt::device

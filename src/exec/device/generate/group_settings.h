@@ -2,17 +2,19 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "exec/device/generate/generate.h"
 
 namespace basalt::device {
 
 struct GroupSettings {
-  std::optional<GroupRung> rung;  // BASALT_GROUP_RUNG: where it can take the statement
-  uint64_t slots = 0;             // BASALT_GROUP_SLOTS: of hash tables at first; 0: as many as the rows suggest
-  uint32_t hash_bits = 64;        // BASALT_GROUP_HASH_BITS: of hashes, what counts
+  std::string rung;              // BASALT_GROUP_RUNG
+  std::vector<GroupRung> rungs;  // that it stands for: the first that can take the statement does
+  uint32_t partitions = 1;       // of hash tables at first
+  uint64_t slots = 0;            // BASALT_GROUP_SLOTS: of hash tables at first; 0: as many as the rows suggest
+  uint32_t hash_bits = 64;       // BASALT_GROUP_HASH_BITS: of hashes, what counts
 
   // Of a hash, what counts: of tags, which are its upper half, as much as of places.
   uint64_t hash_mask() const {

@@ -21,7 +21,6 @@ namespace {
 constexpr uint64_t kMostLaneBytes = 20 << 10;
 constexpr uint64_t kMostBlockBytes = 32 << 10;
 // An array with a place for every combination of codes.
-constexpr uint64_t kMostDenseBytes = uint64_t{2} << 30;
 constexpr uint64_t kMostDenseSlots = uint64_t{1} << 27;
 
 std::string literal_number(LiteralTable& literals, int128_t value, const char* type) {
@@ -81,6 +80,7 @@ std::string words_text(const WordTexts& words) {
 const char* to_string(GroupRung rung) {
   switch (rung) {
     case GroupRung::kLanes: return "lanes";
+    case GroupRung::kRuns: return "runs";
     case GroupRung::kBlock: return "blocks";
     case GroupRung::kDense: return "array";
     case GroupRung::kHash: return "hash";
@@ -152,7 +152,7 @@ void Generator::plan_groups() {
     groups.keys.add(key, list_);
     collect(key, step.needs);
   }
-  add_words({"kAdd"});  // rows
+  add_words({"kAddShort"});  // rows
   for (const Aggregate& aggregate : pipeline_.aggregates) {
     if (aggregate.filter) collect(*aggregate.filter, step.needs);
     if (aggregate.op == AggregateOp::kCountStar) continue;
@@ -168,12 +168,17 @@ void Generator::plan_groups() {
 bool Generator::takes(GroupRung rung, std::optional<uint64_t> slots) const {
   const GroupsPlan& groups = *plan_.groups;
   const uint64_t bytes = uint64_t{groups.words()} * sizeof(uint64_t);
+  // Of shared memory, beside what the readers of a warp take.
+  const uint64_t taken = std::max(plan_.scratch_bytes, scratch_of(steps_.front().needs));
+  const uint64_t left = kMostScratch - std::min<uint64_t>(taken, kMostScratch);
   switch (rung) {
     case GroupRung::kLanes:
       // Records are compared as a whole, which states of lanes are not folded by.
-      return slots && *slots * bytes * kLanes <= kMostLaneBytes &&
+      return slots && *slots * bytes * kLanes <= std::min(left, kMostLaneBytes) &&
              std::ranges::find(groups.kinds, "kGuard") == groups.kinds.end();
-    case GroupRung::kBlock: return slots && *slots * bytes <= kMostBlockBytes;
+    // A code that marks free slots has no place in the table of runs that tiles share.
+    case GroupRung::kRuns: return runs() && groups.keys.words() == 1 && groups.keys.bits() < 64 && distinct_.empty();
+    case GroupRung::kBlock: return slots && *slots * bytes <= std::min(left, kMostBlockBytes);
     case GroupRung::kDense: return slots.has_value();
     case GroupRung::kHash: return groups.keys.words() == 1;
     case GroupRung::kWide: return groups.keys.words() > 0;
@@ -181,19 +186,27 @@ bool Generator::takes(GroupRung rung, std::optional<uint64_t> slots) const {
   return false;
 }
 
+std::optional<uint64_t> Generator::runs() const {
+  if (pipeline_.keys.size() != 1 || pipeline_.keys[0].op != ExprOp::kColumn) return std::nullopt;
+  return plan_.columns[pipeline_.keys[0].column].shapes.runs;
+}
+
 void Generator::choose_rung() {
   GroupsPlan& groups = *plan_.groups;
   const uint64_t bytes = uint64_t{groups.words()} * sizeof(uint64_t);
   const uint64_t rows = row_count_;
-  const auto slots = groups.keys.combinations(std::min(kMostDenseSlots, kMostDenseBytes / bytes));
+  const auto slots = groups.keys.combinations(std::min(kMostDenseSlots, array_bytes_ / bytes));
   // An array that is mostly empty costs more to clear and to read than a hash table.
   const bool sparse = !slots || *slots > std::max<uint64_t>(8 * rows, 1 << 16);
-  const auto all = {GroupRung::kLanes, GroupRung::kBlock, GroupRung::kDense, GroupRung::kHash, GroupRung::kWide};
   groups.rung = *std::ranges::find_if(
-      all, [&](GroupRung rung) { return takes(rung, slots) && (rung != GroupRung::kDense || !sparse); });
-  const std::optional<GroupRung> forced = group_settings().rung;
-  if (forced && takes(*forced, slots)) groups.rung = *forced;
+      kGroupRungs, [&](GroupRung rung) { return takes(rung, slots) && (rung != GroupRung::kDense || !sparse); });
+  for (const GroupRung forced : group_settings().rungs) {
+    if (!takes(forced, slots)) continue;
+    groups.rung = forced;
+    break;
+  }
   if (!groups.hashed()) groups.slots = *slots;
+  if (groups.rung == GroupRung::kRuns) groups.runs = *runs();
 }
 
 // From 0, or from 1 where 0 is NULL.
@@ -250,7 +263,7 @@ std::string Generator::key_text(RowEmitter& rows) {
     }
   }
   if (groups.rung == GroupRung::kWide) return words_text(words);
-  const std::string& key = groups.rung == GroupRung::kHash ? words[0] : slot;
+  const std::string& key = groups.hashed() ? words[0] : slot;
   return key.empty() ? "0" : key;
 }
 
@@ -322,7 +335,7 @@ uint32_t Generator::count_word(size_t index, const std::vector<GroupArgument>& a
   for (size_t i = 0; i < index; ++i) {
     if (args[i].condition == condition) return plan_.groups->results[i].count_word;
   }
-  const uint32_t word = add_words({"kAdd"});
+  const uint32_t word = add_words({"kAddShort"});
   updates.push_back("if (" + condition + ") group.add(" + std::to_string(word) + ", 1);");
   return word;
 }
@@ -338,7 +351,8 @@ std::string Generator::sum_text(GroupResult& result, const Aggregate& aggregate,
            literal_number(literals_, result.fraction, "int32_t") + ");";
   }
   result.wide = !exec::sum_fits(arg.range, rows, 63);
-  result.word = result.wide ? add_words({"kAddLow", "kAddHigh"}) : add_words({"kAdd"});
+  const bool is_short = exec::sum_fits(arg.range, kTileRows, 31);
+  result.word = result.wide ? add_words({"kAddLow", "kAddHigh"}) : add_words({is_short ? "kAddShort" : "kAdd"});
   return std::string("group.") + (result.wide ? "add_wide(" : "add(") + std::to_string(result.word) + ", static_cast<" +
          (result.wide ? "int128_t" : "int64_t") + ">(" + integer_text(arg.value) + "));";
 }
@@ -415,6 +429,46 @@ void Generator::plan_words(size_t index, const std::vector<GroupArgument>& args,
   results.push_back(result);
 }
 
+void Generator::write_updates(RowEmitter& rows, const std::vector<std::string>& updates) const {
+  if (plan_.first_row_at != 0) {
+    rows.line("  const uint64_t row = load(slot + " + std::to_string(plan_.first_row_at) +
+              ") + work.tile() * kTileRows + picked.k[j] * kLanes + lane_id();");
+  }
+  for (const std::string& update : updates) rows.line("  " + update);
+  rows.line("}");
+}
+
+std::string Generator::group_rows(RowEmitter& rows, const Needs& needs, const std::vector<std::string>& updates) {
+  const std::string key = key_text(rows);
+  rows.line("if (live) {");
+  rows.line("  const auto group_key = " + key + ";");
+  if (plan_.groups->hashed()) rows.line("  if (!groups.takes(group_key)) continue;");
+  rows.line("  auto group = groups.at(group_key, bad);");
+  rows.line("  group.add(0, 1);");
+  write_distinct(rows);
+  write_updates(rows, updates);
+  return pick_head(needs, "      ") + rows.text() + "        }\n      }\n";
+}
+
+std::string Generator::run_rows(RowEmitter& rows, const Needs& needs, const std::vector<std::string>& updates) {
+  if (pipeline_.has_filter) rows.line("if (!any_lane(live)) continue;");
+  const std::string key = key_text(rows);
+  // Where there is no row, a code need not have an entry.
+  const bool is_code = plan_.columns[pipeline_.keys[0].column].shapes.as_codes;
+  rows.line("const auto group_key = static_cast<Groups::Key>(" +
+            (is_code ? "picked.live[j] != 0 ? " + key + " : 0" : key) + ");");
+  rows.line("Groups::Row group;");
+  rows.line("if (live) {");
+  rows.line("  group.add(0, 1);");
+  write_updates(rows, updates);
+  rows.line("groups.take(group_key, group, picked.live[j] != 0);");
+  if (plan_.groups->words() > kFewRunWords) picks_ = 1;
+  return "      const uint32_t present = lane_rows(row_count(slot), work.tile());\n"
+         "      groups.begin(present);\n"
+         "      if (any_lane(alive != 0)) {\n" +
+         step_head(needs, "      ") + rows.text() + "        }\n      }\n      }\n      groups.end();\n";
+}
+
 void Generator::write_groups() {
   const std::vector<ColumnNames> names = row_names();
   const Needs& needs = steps_.front().needs;
@@ -426,18 +480,8 @@ void Generator::write_groups() {
   std::vector<std::string> updates;
   for (size_t i = 0; i < args.size(); ++i) plan_words(i, args, updates);
   choose_rung();
-  const std::string key = key_text(rows);
-  rows.line("if (live) {");
-  rows.line("  auto group = groups.at(" + key + ", bad);");
-  rows.line("  group.add(0, 1);");
-  write_distinct(rows);
-  if (plan_.first_row_at != 0) {
-    rows.line("  const uint64_t row = load(slot + " + std::to_string(plan_.first_row_at) +
-              ") + work.tile() * kTileRows + picked.k[j] * kLanes + lane_id();");
-  }
-  for (const std::string& update : updates) rows.line("  " + update);
-  rows.line("}");
-  out += open_columns(needs, "      ") + pick_head(needs, "      ") + rows.text() + "        }\n      }\n";
+  out += open_columns(needs, "      ");
+  out += plan_.groups->rung == GroupRung::kRuns ? run_rows(rows, needs, updates) : group_rows(rows, needs, updates);
   out += bad_text(needs.values, names_, "      ") + "      sync_warp();\n    }\n";
   const std::string scratch = plan_.groups->rung == GroupRung::kLanes ? "scratch + kTileScratch" : "nullptr";
   declarations_ += "  Groups groups(p, " + scratch + ", block_groups);\n";
@@ -454,6 +498,9 @@ std::string Generator::groups_types() const {
   const std::string slots = std::to_string(groups.slots);
   std::string type;
   switch (groups.rung) {
+    case GroupRung::kRuns:
+      type = std::string("RunGroups<") + (groups.keys.bits() <= 32 ? "uint32_t" : "uint64_t") + ", GroupWords>";
+      break;
     case GroupRung::kLanes: type = "LaneGroups<" + slots + ", " + words + ">"; break;
     case GroupRung::kBlock: type = "BlockGroups<" + slots + ", " + words + ">"; break;
     case GroupRung::kDense: type = "DenseGroups<" + words + ">"; break;
@@ -462,7 +509,7 @@ std::string Generator::groups_types() const {
   }
   std::string list;
   for (const std::string& kind : groups.kinds) list += (list.empty() ? "" : ", ") + ("StateWord::" + kind);
-  return "using Groups = " + type + ";\nusing GroupWords = StateWords<" + list + ">;\n";
+  return "using GroupWords = StateWords<" + list + ">;\nusing Groups = " + type + ";\n";
 }
 
 }  // namespace basalt::device

@@ -187,7 +187,8 @@ void Generator::write_rows() {
   rows.line("}");
   out += "    if (!writer.begin(work.index(), alive)) continue;\n";
   out += "    {  // rows" + column_list(needs, names_) + "\n" + open_columns(needs, "      ");
-  out += row_loops(needs, rows.text()) + bad_text(needs.values, names_, "      ") + "      sync_warp();\n    }\n";
+  out += row_loops(needs, rows.text(), plan.first_only) + bad_text(needs.values, names_, "      ");
+  out += "      sync_warp();\n    }\n";
 }
 
 }  // namespace basalt::device

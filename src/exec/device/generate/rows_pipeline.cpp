@@ -6,6 +6,7 @@
 
 #include "basalt/exec/expressions.h"
 #include "exec/column_facts.h"
+#include "exec/device/generate/decode_ahead.h"
 #include "exec/device/generate/texts.h"
 #include "exec/evaluate.h"
 
@@ -34,13 +35,8 @@ class RowsPipeline {
     kernel.offset = given_.offset;
     kernel.has_filter = given_.has_filter;
     if (given_.has_filter) {
-      kernel.filter = over_kernel_columns(given_.filter);
-      if (arrays_.empty()) {
-        kernel.filter = numbering_.predicate(kernel.filter);
-      }
+      kernel.filter = numbering_.predicate(over_kernel_columns(given_.filter));
     }
-    if (!arrays_.empty() && computes_with_strings())
-      device_.reason = "strings that are computed with behind the first stage";
     RowsSources& sources = device_.sources.emplace();
     sources.late = given_.limit <= kFewRows && arrays_.empty();
     if (!sources.late) keep_columns(sources);
@@ -52,36 +48,29 @@ class RowsPipeline {
       }
     }
     if (device_.reason.empty()) numbering_.drop_unused();
+    decode_ahead(device_);
     return std::move(device_);
   }
 
  private:
-  // The kernel's column of this field; of strings as codes where `codes` are given.
-  uint32_t place_of(uint32_t column, const std::shared_ptr<const exec::TextCodes>& codes = nullptr) {
+  // The kernel's column of this field; of strings `by_place`: as places in their list.
+  uint32_t place_of(uint32_t column, bool by_place) {
     const auto [found, added] =
-        places_.try_emplace({column, codes != nullptr}, static_cast<uint32_t>(device_.pipeline.columns.size()));
+        places_.try_emplace({column, by_place}, static_cast<uint32_t>(device_.pipeline.columns.size()));
     if (added) {
       PipelineColumn own = given_.columns[column];
-      own.as_codes = codes != nullptr;
-      if (codes != nullptr || is_place(column)) own.type = {TypeKind::kUInt32};
+      own.as_codes = by_place && arrays_.empty();
+      if (by_place) own.type = {TypeKind::kUInt32};
       device_.pipeline.columns.push_back(std::move(own));
-      device_.codes.push_back(codes);
+      device_.codes.push_back(by_place ? codes_of(column) : nullptr);
       device_.arrays.emplace_back();
       if (!arrays_.empty()) device_.arrays.back() = arrays_[column];
     }
     return found->second;
   }
 
-  // Strings in an array are places in a list.
-  bool is_place(uint32_t column) const {
-    return !arrays_.empty() && physical_of(given_.columns[column].type) == Physical::kBytes;
-  }
-
   Expr over_kernel_columns(Expr expr) {
-    if (expr.op == ExprOp::kColumn) {
-      if (is_place(expr.column)) expr.type = Physical::kU32;
-      expr.column = place_of(expr.column);
-    }
+    if (expr.op == ExprOp::kColumn) expr.column = place_of(expr.column, false);
     for (Expr& arg : expr.args) arg = over_kernel_columns(std::move(arg));
     return expr;
   }
@@ -89,16 +78,18 @@ class RowsPipeline {
   // Those of a column of strings; nullptr if it has none.
   std::shared_ptr<const exec::TextCodes> codes_of(uint32_t column) {
     const auto [found, added] = codes_.try_emplace(column);
-    if (added) found->second = exec::text_codes_of(given_.files, given_.columns[column].field_id);
+    if (added) {
+      found->second =
+          arrays_.empty() ? codes_of_files(given_, given_.columns[column].field_id) : arrays_[column].listed;
+    }
     return found->second;
   }
 
   // The kernel's row that holds an expression.
-  uint32_t row_of(const Expr& expr, const std::shared_ptr<const exec::TextCodes>& codes) {
+  uint32_t row_of(const Expr& expr, bool by_place) {
     std::vector<Expr>& rows = device_.pipeline.rows;
-    Expr own =
-        codes != nullptr ? column_reference(place_of(expr.column, codes), Physical::kU32) : over_kernel_columns(expr);
-    if (arrays_.empty()) own = numbering_.value(own);
+    Expr own = by_place ? column_reference(place_of(expr.column, true), Physical::kU32)
+                        : numbering_.value(over_kernel_columns(expr));
     const auto same = std::ranges::find_if(rows, [&](const Expr& other) { return exec::same_expression(other, own); });
     if (same != rows.end()) return static_cast<uint32_t>(same - rows.begin());
     rows.push_back(std::move(own));
@@ -116,7 +107,7 @@ class RowsPipeline {
         if (arrays_.empty()) source.listed = codes_of(expr.column);
       }
       if (!source.texts_of || source.listed != nullptr || !arrays_.empty()) {
-        source.row = row_of(expr, source.listed);
+        source.row = row_of(expr, source.texts_of.has_value());
         source.numbered = expr.type == Physical::kBytes && !source.texts_of;
         if (*source.row == kernel.output.size()) {
           kernel.output.push_back(given_.output[i]);
@@ -137,15 +128,14 @@ class RowsPipeline {
   void add_order(RowsSources& sources) {
     for (SortKey key : given_.order) {
       const Expr& expr = given_.rows[key.column];
-      std::shared_ptr<const exec::TextCodes> codes;
-      if (expr.type == Physical::kBytes) {
-        if (!arrays_.empty()) device_.reason = "an order by strings that are values";
-        if (expr.op == ExprOp::kColumn && arrays_.empty()) codes = codes_of(expr.column);
-        sources.cut_order = codes == nullptr && may_cut_order();
+      const bool text = expr.type == Physical::kBytes;
+      const bool by_place = text && expr.op == ExprOp::kColumn && codes_of(expr.column) != nullptr;
+      if (text && !by_place) {
+        sources.cut_order = may_cut_order();
         if (sources.cut_order) return;
-        if (codes == nullptr) numbering_.need_order();
+        numbering_.need_order();
       }
-      key.column = row_of(expr, codes);
+      key.column = row_of(expr, by_place);
       device_.pipeline.order.push_back(key);
     }
   }
@@ -155,15 +145,8 @@ class RowsPipeline {
     const std::vector<Statistics> statistics = exec::column_statistics(given_);
     const exec::StatisticsList stats = exec::list_of(statistics, given_.columns.size());
     for (const Expr& expr : given_.rows) {
-      if (!has_strings(expr) && exec::bounds_of(expr, stats).may_throw) row_of(expr, nullptr);
+      if (!has_strings(expr) && exec::bounds_of(expr, stats).may_throw) row_of(expr, false);
     }
-  }
-
-  // Strings in arrays are places in lists, which say nothing of their values.
-  bool computes_with_strings() const {
-    if (given_.has_filter && has_strings(given_.filter)) return true;
-    return std::ranges::any_of(given_.rows,
-                               [](const Expr& row) { return row.op != ExprOp::kColumn && has_strings(row); });
   }
 
   static bool has_strings(const Expr& expr) {
@@ -179,7 +162,41 @@ class RowsPipeline {
   std::map<uint32_t, std::shared_ptr<const exec::TextCodes>> codes_;
 };
 
+// Columns [first, end), then those of the order that are not among them.
+Pipeline part_of(const Pipeline& pipeline, size_t first, size_t end) {
+  const auto place = [](size_t i) { return static_cast<ptrdiff_t>(i); };
+  Pipeline part = pipeline;
+  part.rows.assign(pipeline.rows.begin() + place(first), pipeline.rows.begin() + place(end));
+  part.output.assign(pipeline.output.begin() + place(first), pipeline.output.begin() + place(end));
+  std::map<uint32_t, uint32_t> added;
+  for (SortKey& key : part.order) {
+    if (key.column >= first && key.column < end) {
+      key.column -= static_cast<uint32_t>(first);
+      continue;
+    }
+    const auto [found, is_new] = added.try_emplace(key.column, static_cast<uint32_t>(part.rows.size()));
+    if (is_new) {
+      part.rows.push_back(pipeline.rows[key.column]);
+      part.output.push_back(pipeline.output[key.column]);
+    }
+    key.column = found->second;
+  }
+  return part;
+}
+
 }  // namespace
+
+std::optional<RowsHalves> halves_of(const Pipeline& pipeline) {
+  if (pipeline.sink != Sink::kRows || (pipeline.limit <= kFewRows && !pipeline.files.empty())) return std::nullopt;
+  const size_t all = pipeline.rows.size();
+  RowsHalves halves;
+  halves.first_columns = all / 2;
+  halves.second_columns = all - all / 2;
+  halves.first = part_of(pipeline, 0, all / 2);
+  halves.second = part_of(pipeline, all / 2, all);
+  if (halves.first.rows.size() >= all || halves.second.rows.size() >= all) return std::nullopt;
+  return halves;
+}
 
 DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
                               const TextNumbers* known, bool whole_order) {

@@ -9,6 +9,7 @@ std::string groups_text(const GroupsPlan& groups) {
   const std::string bounded = "at most " + std::to_string(groups.slots) + " groups by the bounds of their keys";
   switch (groups.rung) {
     case GroupRung::kLanes: return "states in each lane: " + bounded;
+    case GroupRung::kRuns: return "runs of neighbouring rows: the key is sorted, by the statistics of all chunks";
     case GroupRung::kBlock: return "states in each block: " + bounded;
     case GroupRung::kDense: return "one array: " + bounded;
     case GroupRung::kHash: return "a hash table: keys have " + std::to_string(groups.keys.bits()) + " bits";

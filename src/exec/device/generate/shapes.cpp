@@ -4,9 +4,11 @@
 
 #include "basalt/core/error.h"
 #include "basalt/exec/expressions.h"
+#include "codec/dict/layout.h"
 #include "codec/validity/layout.h"
 #include "core/packed_tile.h"
 #include "exec/column_facts.h"
+#include "exec/device/generate/decode_ahead.h"
 #include "exec/device/generate/file_shapes.h"
 #include "exec/device/generate/generate.h"
 #include "exec/device/generate/texts.h"
@@ -31,6 +33,18 @@ NodeView view_from(const std::vector<NodePlace>& nodes, size_t& at) {
   return view;
 }
 
+// Whether entries are not stored so that one of them can be read alone at the price of a load. A file may name any
+// number of them.
+bool is_nested(const NodeView& entries) {
+  constexpr uint64_t kMostEntries = 1 << 20;
+  return entries.codec != nullptr && entries.codec->name() != "plain" && !entries.codec->holds_packed_tiles() &&
+         entries.count <= kMostEntries;
+}
+
+ByteView unread_values(const NodeView& array) {
+  return {static_cast<const std::byte*>(nullptr), static_cast<size_t>(array.count * width_of(array.type))};
+}
+
 void add_once(std::vector<DeviceReader>& list, const DeviceReader& reader) {
   if (std::find(list.begin(), list.end(), reader) == list.end()) list.push_back(reader);
 }
@@ -41,62 +55,38 @@ bool is_known(const NodeView& node) {
   return node.codec != nullptr && std::all_of(node.children.begin(), node.children.end(), is_known);
 }
 
-DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known) {
-  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0, known, known != nullptr);
+namespace {
+
+// Groups; columns of strings that have a list are read as places in it where that is enough.
+DevicePipeline groups_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
+                                const TextNumbers* known) {
   DevicePipeline device;
   device.pipeline = pipeline;
   device.codes.resize(pipeline.columns.size());
+  device.arrays.assign(arrays.begin(), arrays.end());
   device.arrays.resize(pipeline.columns.size());
-  device.rows = exec::row_count(pipeline);
+  device.rows = rows;
   for (Expr& key : device.pipeline.keys) {
     if (key.type != Physical::kBytes || key.op != ExprOp::kColumn) continue;
     const std::optional<uint32_t> codes = add_code_column(device, key.column);
     if (codes) key = column_reference(*codes, Physical::kU32);
   }
   TextNumbering(device, known).rewrite();
+  decode_ahead(device);
   return device;
-}
-
-namespace {
-
-bool has_strings(const Expr& expr) {
-  return expr.type == Physical::kBytes || std::ranges::any_of(expr.args, has_strings);
-}
-
-// Strings in arrays are places in a list, which is enough for keys and for what is counted.
-void read_places(DevicePipeline& device) {
-  Pipeline& pipeline = device.pipeline;
-  const auto read_place = [](Expr& expr) {
-    if (expr.op == ExprOp::kColumn && expr.type == Physical::kBytes) expr.type = Physical::kU32;
-  };
-  bool strings = pipeline.has_filter && has_strings(pipeline.filter);
-  for (Expr& key : pipeline.keys) {
-    read_place(key);
-    strings = strings || has_strings(key);
-  }
-  for (Aggregate& aggregate : pipeline.aggregates) {
-    if (aggregate.filter) strings = strings || has_strings(*aggregate.filter);
-    if (aggregate.op == AggregateOp::kCountStar) continue;
-    if (aggregate.op == AggregateOp::kCount) read_place(aggregate.arg);
-    strings = strings || has_strings(aggregate.arg);
-  }
-  if (strings) device.reason = "strings that are more than keys behind the first stage";
-  for (PipelineColumn& column : pipeline.columns) {
-    if (physical_of(column.type) == Physical::kBytes) column.type = {TypeKind::kUInt32};
-  }
 }
 
 }  // namespace
 
-DevicePipeline to_device(const Pipeline& pipeline, std::vector<ArrayShape> arrays, uint64_t rows) {
-  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, arrays, rows, nullptr, true);
-  DevicePipeline device;
-  device.pipeline = pipeline;
-  device.codes.resize(pipeline.columns.size());
-  device.rows = rows;
-  for (ArrayShape& array : arrays) device.arrays.emplace_back(std::move(array));
-  read_places(device);
-  return device;
+DevicePipeline to_device(const Pipeline& pipeline, const TextNumbers* known) {
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, {}, 0, known, known != nullptr);
+  return groups_to_device(pipeline, {}, exec::row_count(pipeline), known);
+}
+
+DevicePipeline to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
+                         const TextNumbers* known) {
+  if (pipeline.sink == Sink::kRows) return rows_to_device(pipeline, arrays, rows, known, true);
+  return groups_to_device(pipeline, arrays, rows, known);
 }
 
 std::vector<uint64_t> array_descriptor(uint64_t rows, uint64_t address) { return {rows, address}; }
@@ -162,6 +152,10 @@ std::vector<ColumnShapes> shapes_of(const DevicePipeline& device) {
       shapes.validity_words = std::max(shapes.validity_words, found->validity_words);
     }
     shapes.stats = exec::merged_statistics(pipeline, column.field_id);
+    if (pipeline.sink == Sink::kGroups && pipeline.keys.size() == 1 && pipeline.keys[0].op == ExprOp::kColumn &&
+        pipeline.keys[0].column == i) {
+      shapes.runs = exec::sorted_values(pipeline, column.field_id);
+    }
     if (column.as_codes) {
       shapes.entries = static_cast<uint32_t>(device.codes[i]->entries.size());
       shapes.stats = code_statistics(shapes.stats, shapes.entries);
@@ -171,9 +165,40 @@ std::vector<ColumnShapes> shapes_of(const DevicePipeline& device) {
   return out;
 }
 
+void place_entries(NodeView& root, const std::function<ByteView(const NodeView&)>& values) {
+  const bool of_numbers = root.codec != nullptr && root.codec->holds_entries() && root.type != Physical::kBytes;
+  if (of_numbers && root.children.size() == 2 && is_nested(root.children[dict::kEntries])) {
+    NodeView& entries = root.children[dict::kEntries];
+    NodeView plain;
+    plain.codec = &get_codec("plain");
+    plain.type = entries.type;
+    plain.count = entries.count;
+    plain.streams = {values(entries)};
+    entries = std::move(plain);
+  }
+  for (NodeView& child : root.children) place_entries(child, values);
+}
+
 NodeView shape_of(const ColumnChunkInfo& chunk) {
   size_t at = 0;
-  return view_from(chunk.nodes, at);
+  NodeView root = view_from(chunk.nodes, at);
+  place_entries(root, unread_values);
+  return root;
+}
+
+std::vector<uint64_t> sizes_of_placed_entries(const ColumnChunkInfo& chunk) {
+  std::vector<uint64_t> out;
+  const auto has_entries = [](const NodePlace& node) {
+    return node.type != Physical::kBytes && node.codec != nullptr && node.codec->holds_entries();
+  };
+  if (std::ranges::none_of(chunk.nodes, has_entries)) return out;
+  size_t at = 0;
+  NodeView root = view_from(chunk.nodes, at);
+  place_entries(root, [&](const NodeView& entries) {
+    out.push_back(unread_values(entries).size());
+    return unread_values(entries);
+  });
+  return out;
 }
 
 uint32_t descriptor_words(const NodeView& node) {
@@ -251,11 +276,11 @@ std::vector<uint32_t> common_widths(const std::vector<uint64_t>& width_tiles, si
 }
 
 std::string decode_source(const DeviceReader& reader, const std::string& value_type) {
-  return "// Writes every row of one array; one warp per tile.\n" + codec_includes({reader.type}) +
+  return "// Writes every row of some arrays; one warp per tile.\n" + codec_includes({reader.type}) +
          "#include \"exec/device/decode.cuh\"\n\nnamespace basalt::device {\n\nusing Reader = " + reader.type.text() +
          ";\n\nextern \"C\" __global__ void __launch_bounds__(decode_warps<Reader>() * kLanes)\n" + kDecodeKernel +
-         "(const uint64_t* descriptor, " + value_type + "* out, uint32_t* bad) {\n" +
-         "  decode_array<Reader>(descriptor, out, bad);\n}\n\n}  // namespace basalt::device\n";
+         "(ChunkBatch batch, " + value_type + "* out, uint32_t* bad) {\n" +
+         "  decode_arrays<Reader>(batch, out, bad);\n}\n\n}  // namespace basalt::device\n";
 }
 
 }  // namespace basalt::device

@@ -21,6 +21,18 @@ std::string key_of(const Pipeline& pipeline) {
   return key + settings_key(group_settings()) + exec::pipeline_key(pipeline);
 }
 
+// Begins with an address that no file has.
+std::string arrays_key(const std::vector<ArrayShape>& arrays, uint64_t rows) {
+  std::string key(sizeof(const File*), '\0');
+  key += std::to_string(rows);
+  for (const ArrayShape& array : arrays) {
+    key += array.nullable ? 'n' : '-';
+    key += static_cast<char>(array.type);
+    key += exec::statistics_key(array.stats);
+  }
+  return key + ' ';
+}
+
 // Whether both lists name a file of which they hold different versions.
 bool differ_in_a_file(const Pipeline& a, const Pipeline& b) {
   return std::ranges::any_of(a.files, [&](const auto& one) {
@@ -31,12 +43,26 @@ bool differ_in_a_file(const Pipeline& a, const Pipeline& b) {
 
 }  // namespace
 
-std::shared_ptr<const DevicePipeline> StageCache::get(const Pipeline& pipeline) {
-  const std::string key = key_of(pipeline);
+template <typename Plan>
+std::shared_ptr<const DevicePipeline> StageCache::find_or_plan(const std::string& key, const Pipeline& pipeline,
+                                                               const Plan& plan) {
   if (auto known = find(key, pipeline)) return known;
-  auto stage = std::make_shared<const DevicePipeline>(plan_stage(to_device(pipeline)));
+  auto stage = std::make_shared<const DevicePipeline>(plan());
   put(key, stage);
   return stage;
+}
+
+std::shared_ptr<const DevicePipeline> StageCache::get(const Pipeline& pipeline) {
+  return find_or_plan(key_of(pipeline), pipeline, [&] { return plan_stage(to_device(pipeline)); });
+}
+
+std::shared_ptr<const DevicePipeline> StageCache::get(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays,
+                                                      uint64_t rows) {
+  const auto plan = [&] { return plan_stage(to_device(pipeline, arrays, rows)); };
+  if (std::ranges::any_of(arrays, [](const ArrayShape& array) { return array.listed != nullptr; })) {
+    return std::make_shared<const DevicePipeline>(plan());
+  }
+  return find_or_plan(arrays_key(arrays, rows) + key_of(pipeline), pipeline, plan);
 }
 
 uint64_t StageCache::planned() const {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "exec/device/generate/generate.h"
 
@@ -16,6 +17,10 @@ class StageCache {
  public:
   // The stage with its plan, or with the reason why it has none. Thread-safe; planning itself holds no lock.
   std::shared_ptr<const DevicePipeline> get(const Pipeline& pipeline);
+  // The same for a stage that reads rows which lie on the device. Lists of strings belong to one run: stages that read
+  // any are planned each time.
+  std::shared_ptr<const DevicePipeline> get(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays,
+                                            uint64_t rows);
   uint64_t planned() const;  // how often a stage was not here
 
  private:
@@ -23,6 +28,9 @@ class StageCache {
     std::shared_ptr<const DevicePipeline> stage;
     std::list<std::string>::iterator recent;
   };
+  template <typename Plan>
+  std::shared_ptr<const DevicePipeline> find_or_plan(const std::string& key, const Pipeline& pipeline,
+                                                     const Plan& plan);
   std::shared_ptr<const DevicePipeline> find(const std::string& key, const Pipeline& pipeline);
   void put(const std::string& key, std::shared_ptr<const DevicePipeline> stage);
   void drop_older_files(const Pipeline& pipeline);

@@ -19,15 +19,20 @@ class TextNumbering {
   Expr value(const Expr& expr);
   // The same of a filter: keeps tests of strings that can be tested as they are stored.
   Expr predicate(const Expr& expr);
-  // Leaves out columns of strings that nobody reads any more, once nothing has to be rewritten.
+  // Leaves out columns of strings that nobody reads any more, once nothing has to be rewritten; what is left of those
+  // in arrays is read as the numbers that these hold.
   void drop_unused();
   // Numbers must be in the order of strings.
   void need_order() { device_.texts.ordered = true; }
 
  private:
   Expr with_values(const Expr& expr);
+  Expr function(const Expr& expr);
   Expr literal(const Value& value);
+  ArrayShape shape_of_texts(uint32_t column);
   Expr array(uint32_t column, const Expr& function);
+  Expr array_by_row(const std::vector<uint32_t>& columns, const Expr& function);
+  Expr add_array(TextArray array, ArrayShape shape, const std::string& name);
   bool tests_in_place(uint32_t column) const;
   void refuse(const std::string& reason);
 
@@ -35,8 +40,14 @@ class TextNumbering {
   const TextNumbers* known_;
 };
 
-// Reads a column of strings that has a dictionary by its codes: gives the column to read, or nothing.
+// The codes of a column of strings that a kernel can read by them; else nullptr.
+std::shared_ptr<const exec::TextCodes> codes_of_files(const Pipeline& pipeline, uint32_t field_id);
+// Reads a column of strings that has a dictionary by its codes, or an array of places in a sorted list by these: gives
+// the column to read, or nothing.
 std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column);
+
+// Puts flags, an array with a byte for each row, in place of a pipeline's filter: gives their column.
+uint32_t filter_by_flags(DevicePipeline& device);
 
 // Why the strings of a chunk cannot be decoded on the device; empty: they can. Looks at metadata only.
 std::string why_not_decode_texts(const ColumnChunkInfo& info);

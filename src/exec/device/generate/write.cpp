@@ -49,8 +49,7 @@ uint32_t Generator::slice_size(const Needs& needs) const {
   return words <= 8 ? 8 : 4;
 }
 
-void Generator::note_scratch(const Needs& needs) {
-  scratch_sizes_.push_back(scratch_text(needs));
+uint32_t Generator::scratch_of(const Needs& needs) const {
   const auto largest = [](const std::vector<DeviceReader>& readers) {
     uint32_t bytes = 0;
     for (const DeviceReader& reader : readers) bytes = std::max(bytes, (reader.scratch_bytes + 15) / 16 * 16);
@@ -62,7 +61,12 @@ void Generator::note_scratch(const Needs& needs) {
   for (const Expr* text : needs.texts) {
     bytes = std::max(bytes, largest(plan_.columns[exec::tested_column(*text)].shapes.values));
   }
-  plan_.scratch_bytes = std::max(plan_.scratch_bytes, bytes);
+  return bytes;
+}
+
+void Generator::note_scratch(const Needs& needs) {
+  scratch_sizes_.push_back(scratch_text(needs));
+  plan_.scratch_bytes = std::max(plan_.scratch_bytes, scratch_of(needs));
 }
 
 std::string Generator::scratch_text(const Needs& needs) const {
@@ -137,6 +141,18 @@ std::string Generator::pick_head(const Needs& needs, const std::string& indent) 
   return indent + "for (uint32_t left = alive; any_lane(left != 0);) {\n" + indent + "  const Picked<" +
          std::to_string(picks_) + "> picked(left);\n" +
          rows_head(needs, picks_, {"pick(picked, ", "picked.live[j] != 0", "picked.k[j]"}, indent);
+}
+
+// All rows, dead ones too, so that lanes have neighbouring ones; but for steps in which all are dead.
+std::string Generator::step_head(const Needs& needs, const std::string& indent) {
+  const std::string count = std::to_string(picks_);
+  const std::string mask = std::to_string((1u << picks_) - 1);
+  return indent + "for (uint32_t step = 0; step < kRowsPerLane / " + count + "; ++step) {\n" +
+         (pipeline_.has_filter
+              ? indent + "  if (!any_lane((alive >> " + count + " * step & " + mask + ") != 0)) continue;\n"
+              : "") +
+         indent + "  const Picked<" + count + "> picked(" + count + " * step, present);\n" +
+         rows_head(needs, picks_, {"step(picked, ", "(alive >> picked.k[j] & 1) != 0", "picked.k[j]"}, indent);
 }
 
 // Whether a step's 32 rows per lane become straight code, with every width's shifts as constants, instead of a loop
@@ -240,9 +256,9 @@ void Generator::write_aggregate(size_t index, StepText& text) {
 }
 
 // Little survives most filters, and then picking the survivors costs less than reading all rows. The same text serves
-// both.
-std::string Generator::row_loops(const Needs& needs, const std::string& row_text) {
-  const bool unrolled = takes_unrolled(needs, static_cast<size_t>(std::ranges::count(row_text, '\n')));
+// both. `few`: no more than few rows get here.
+std::string Generator::row_loops(const Needs& needs, const std::string& row_text, bool few) {
+  const bool unrolled = !few && takes_unrolled(needs, static_cast<size_t>(std::ranges::count(row_text, '\n')));
   const bool picked = pipeline_.has_filter || !unrolled;
   std::string out;
   if (picked) {
@@ -316,6 +332,8 @@ void Generator::write_filter_sum(uint32_t column) {
 uint32_t Generator::resident_warps() const {
   // Of 32, whose 64 registers do not hold half a tile of residuals, learned columns read 40 instead of 59 % at 16 bits.
   if (filter_sum_of_) return 24;
+  // Three states in registers: 19 words of each spill 1.5 KB with 64 registers.
+  if (plan_.groups && plan_.groups->rung == GroupRung::kRuns && plan_.groups->words() > kFewRunWords) return 16;
   bool reads = !general_tests_.empty() || !text_tests_.empty();
   for (const AggregateStep& step : steps_) reads = reads || !step.needs.values.empty();
   // Tiles in groups are read with more words in flight by fewer warps: doubles of 16 bits at 89 % with 32, 79 with 40.
@@ -435,7 +453,9 @@ std::string Generator::whole_source() const {
                     codec_includes(types) + "#include \"exec/device/aggregate.cuh\"\n" +
                     (filter_sum_of_ ? "#include \"exec/device/filter_sum.cuh\"\n" : "") +
                     "#include \"exec/device/scan.cuh\"\n" +
-                    (plan_.groups ? "#include \"exec/device/groups.cuh\"\n" : "") +
+                    (plan_.groups ? std::string("#include \"exec/device/") +
+                                        (plan_.groups->rung == GroupRung::kRuns ? "run_groups" : "groups") + ".cuh\"\n"
+                                  : "") +
                     (plan_.rows ? "#include \"exec/device/rows.cuh\"\n" : "") +
                     (plan_.texts.empty() ? "" : "#include \"exec/device/text_tests.cuh\"\n") +
                     (tile_group_filter_ ? "#include \"exec/device/tile_group_filter.cuh\"\n" : "") +
@@ -472,7 +492,9 @@ std::string Generator::whole_source() const {
   }
   for (const std::string& line : literals_.declarations()) out += "  " + line + "\n";
   out += "  Count rows = 0;\n  uint32_t overflow = 0;\n  uint32_t bad = 0;\n" + declarations_;
-  out += "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n" + tile_steps() + "  }\n\n";
+  const bool runs = plan_.groups && plan_.groups->rung == GroupRung::kRuns;
+  out += std::string("\n  for (Work work(p.work, p.work_count") + (runs ? ", uniform_warp()" : "") +
+         "); work.more(); work.next()) {\n" + tile_steps() + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
          (filters ? "  record.tiles(tally);\n" : "") + (plan_.texts.empty() ? "" : "  record.texts(tally);\n") +
          record_text_ + "}\n\n}  // namespace basalt::device\n";

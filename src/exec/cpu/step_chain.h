@@ -1,0 +1,63 @@
+// The steps of a stage between its source and its sink: each takes tiles and hands tiles on.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "basalt/exec/pipeline.h"
+#include "exec/cpu/sink.h"
+
+namespace basalt::exec {
+
+class JoinTable;
+
+class ChainStep {
+ public:
+  virtual ~ChainStep() = default;
+  // Of the columns in sight before it; it makes them those behind it.
+  virtual void open(StatisticsList& stats) = 0;
+  virtual void add(TileInput& input, uint64_t first_row) = 0;
+  // Rows that it can give only when all tiles of all threads were there.
+  virtual bool has_last_rows() const { return false; }
+  virtual void add_last_rows() {}
+
+  class Next {
+   public:
+    virtual ~Next() = default;
+    virtual void add(TileInput& input, uint64_t first_row) = 0;
+  };
+  void set_next(Next* next) { next_ = next; }
+
+ protected:
+  Next& next() { return *next_; }
+
+ private:
+  Next* next_ = nullptr;
+};
+
+// What all threads that run a stage share: its tables to look rows up in.
+class StageSteps {
+ public:
+  // `probed`: for each step the rows that it looks up. All must outlive this object.
+  StageSteps(const Pipeline& stage, const std::vector<const Table*>& probed, const RunOptions& options);
+  ~StageSteps();
+
+  // A sink that takes the source's tiles.
+  std::unique_ptr<TileSink> make_chain(std::unique_ptr<TileSink> sink);
+  // Before tiles come, and when all sinks have had theirs: gives back the sinks behind the chains.
+  void begin();
+  std::vector<std::unique_ptr<TileSink>> finish(std::vector<std::unique_ptr<TileSink>> chains);
+
+  bool empty() const { return stage_.steps.empty(); }
+  // Whether columns can be NULL that are not in what is read.
+  bool adds_nulls() const;
+  // How many rows there can be behind the steps.
+  uint64_t most_rows(uint64_t read) const;
+
+ private:
+  const Pipeline& stage_;
+  const RunOptions& options_;
+  std::vector<std::unique_ptr<JoinTable>> tables_;  // nullptr for filters
+};
+
+}  // namespace basalt::exec

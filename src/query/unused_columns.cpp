@@ -1,0 +1,97 @@
+#include "query/unused_columns.h"
+
+#include <algorithm>
+#include <deque>
+
+namespace basalt {
+
+namespace {
+
+// A column that expressions may refer to: one that is read, fetched, or a mark.
+struct Seen {
+  bool used = false;
+};
+using InSight = std::vector<Seen*>;
+
+template <typename Body>
+void for_each_column(Expr& expr, const Body& body) {
+  if (expr.op == ExprOp::kColumn) body(expr);
+  for (Expr& arg : expr.args) for_each_column(arg, body);
+}
+
+class Columns {
+ public:
+  explicit Columns(Pipeline& stage) : stage_(stage) {
+    for (size_t i = 0; i < stage.columns.size(); ++i) read_.push_back({stage.files.empty()});
+    for (PipelineStep& step : stage.steps) {
+      auto* probe = std::get_if<Probe>(&step);
+      fetched_.emplace_back(probe == nullptr ? 0 : probe->fetched.size());
+    }
+  }
+
+  void leave_out_unused() {
+    walk([](Expr& column, const InSight& in_sight) { in_sight.at(column.column)->used = true; });
+    walk([](Expr& column, const InSight& in_sight) {
+      const auto end = in_sight.begin() + column.column;
+      column.column = static_cast<uint32_t>(std::count_if(in_sight.begin(), end, [](Seen* one) { return one->used; }));
+    });
+    keep_used(read_, stage_.columns);
+    for (size_t i = 0; i < stage_.steps.size(); ++i) {
+      if (auto* probe = std::get_if<Probe>(&stage_.steps[i])) keep_used(fetched_[i], probe->fetched);
+    }
+  }
+
+ private:
+  static void keep_used(const std::vector<Seen>& seen, std::vector<PipelineColumn>& columns) {
+    std::vector<PipelineColumn> used;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (seen[i].used) used.push_back(columns[i]);
+    }
+    columns = std::move(used);
+  }
+
+  static void add(std::vector<Seen>& seen, InSight& in_sight) {
+    for (Seen& one : seen) in_sight.push_back(&one);
+  }
+
+  // body(column, in_sight) for every reference to a column in every expression of the stage.
+  template <typename Body>
+  void walk(const Body& body) {
+    InSight in_sight;
+    add(read_, in_sight);
+    const auto visit = [&](Expr& expr) { for_each_column(expr, [&](Expr& column) { body(column, in_sight); }); };
+    if (stage_.has_filter) visit(stage_.filter);
+    for (size_t i = 0; i < stage_.steps.size(); ++i) {
+      if (auto* filter = std::get_if<FilterStep>(&stage_.steps[i])) visit(filter->predicate);
+      if (auto* probe = std::get_if<Probe>(&stage_.steps[i])) walk_probe(*probe, fetched_[i], in_sight, visit);
+    }
+    for (Expr& key : stage_.keys) visit(key);
+    for (Aggregate& aggregate : stage_.aggregates) {
+      if (aggregate.op != AggregateOp::kCountStar) visit(aggregate.arg);
+      if (aggregate.filter) visit(*aggregate.filter);
+    }
+    for (Expr& expr : stage_.rows) visit(expr);
+  }
+
+  template <typename Visit>
+  void walk_probe(Probe& probe, std::vector<Seen>& fetched, InSight& in_sight, const Visit& visit) {
+    for (JoinKey& key : probe.keys) visit(key.probe);
+    const size_t before = in_sight.size();
+    add(fetched, in_sight);
+    if (probe.residual) visit(*probe.residual);
+    const bool marks = probe.kind == JoinKind::kMark;
+    if (marks || probe.kind == JoinKind::kSemi || probe.kind == JoinKind::kAnti) in_sight.resize(before);
+    if (marks) in_sight.push_back(&mark_);
+  }
+
+  Pipeline& stage_;
+  std::vector<Seen> read_;
+  std::deque<std::vector<Seen>> fetched_;  // of each step
+  Seen mark_{true};
+};
+
+}  // namespace
+
+void leave_out_unused_columns(Pipeline& stage) { Columns(stage).leave_out_unused(); }
+
+}  // namespace basalt

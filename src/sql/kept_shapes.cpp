@@ -1,0 +1,88 @@
+#include "sql/kept_shapes.h"
+
+#include "duckdb/optimizer/optimizer.hpp"
+#include "duckdb/planner/planner.hpp"
+#include "sql/expressions.h"
+#include "sql/kept_statements.h"
+#include "sql/operator.h"
+
+namespace basalt::sql {
+
+namespace {
+
+// While a shape is planned.
+class ShapePlanning {
+ public:
+  explicit ShapePlanning(StatementLog& log) : log_(log) { log_.keeps_statements = log_.plans_shape = true; }
+  ~ShapePlanning() { log_.keeps_statements = log_.plans_shape = false; }
+  ShapePlanning(const ShapePlanning&) = delete;
+  ShapePlanning& operator=(const ShapePlanning&) = delete;
+
+ private:
+  StatementLog& log_;
+};
+
+}  // namespace
+
+void KeptShapes::note(duckdb::ClientContext& context, const StatementShape& shape,
+                      std::shared_ptr<duckdb::PreparedStatement> statement) {
+  const auto log = StatementLog::of(context);
+  const bool usable = log->sources.whole && is_planned_alike(*log, statement->GetStatementProperties());
+  if (shape.literals.empty() || shape.text.size() > kMostTextBytes || !usable) return;
+  const std::string key = shape.key();
+  if (entries_.find(key) != nullptr) return;
+  Entry entry;
+  entry.statement = std::move(statement);
+  entry.planned = log->planned();
+  entries_.put(key, std::move(entry));
+}
+
+// Names of columns must be the same, which those made from expressions with literals are not.
+void KeptShapes::plan_shape(duckdb::Connection& connection, const StatementShape& shape, Entry& entry) {
+  duckdb::ClientContext& context = *connection.context;
+  const auto log = StatementLog::of(context);
+  const ShapePlanning planning(*log);
+  entry.tried = true;
+  auto statements = connection.ExtractStatements(shape.text);
+  if (statements.size() != 1) return;
+  context.RunFunctionInTransaction([&] {
+    try {  // an error that left this function would end a transaction of the user
+      duckdb::Planner planner(context);
+      planner.CreatePlan(std::move(statements[0]));
+      const bool alike = planner.names == entry.statement->GetNames() && planner.types == entry.statement->GetTypes();
+      if (!planner.plan || !planner.properties.bound_all_parameters || !alike) return;
+      duckdb::Optimizer optimizer(*planner.binder, context);
+      auto plan = optimizer.Optimize(std::move(planner.plan));
+      if (!is_planned_alike(*log, planner.properties)) return;
+      const auto lowered = lower_query(context, *plan, shape.literals);
+      if (lowered->types != entry.statement->GetTypes() || !would_run(context, *lowered)) return;
+      entry.planned.sources = log->sources;
+      entry.plan = std::move(plan);
+    } catch (const std::exception&) {  // the statement itself says what is wrong with it, if anything is
+    }
+  });
+}
+
+std::optional<KeptShapes::Bound> KeptShapes::find(duckdb::Connection& connection, const StatementShape& shape) {
+  if (shape.literals.empty()) return std::nullopt;
+  duckdb::ClientContext& context = *connection.context;
+  const std::string key = shape.key();
+  Entry* entry = entries_.find(key);
+  if (entry == nullptr) return std::nullopt;
+  const auto log = StatementLog::of(context);
+  if (!are_unchanged(context, entry->planned.sources)) {
+    entries_.erase(key);
+    return std::nullopt;
+  }
+  if (!entry->tried) plan_shape(connection, shape, *entry);
+  if (entry->plan == nullptr) return std::nullopt;
+  try {
+    Bound bound{entry->statement, lower_query(context, *entry->plan, shape.literals)};
+    log->set_planned(entry->planned);
+    return bound;
+  } catch (const std::exception&) {  // a literal that its type cannot hold
+    return std::nullopt;
+  }
+}
+
+}  // namespace basalt::sql
