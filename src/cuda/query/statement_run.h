@@ -75,6 +75,7 @@ class StatementRun {
   void plan_chunks();
   void plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk);
   void plan_rows_on_device();
+  exec::StatisticsList column_statistics() const;
   bool is_array(size_t column) const { return device_.arrays[column].has_value(); }
   // What lies on the device because of this statement belongs to it alone.
   bool is_remembered() const { return arrays_.empty() && !pipeline_.files.empty(); }
