@@ -6,6 +6,7 @@
 The fastest of five runs each. pybasalt must be importable: installed, or by PYTHONPATH=build/python.
 """
 import argparse
+import datetime
 import json
 import os
 import subprocess
@@ -52,8 +53,8 @@ def import_seconds():
 def peak_bytes(statement):
     """The most memory of a process that reads, beyond one that has only imported."""
     def run(code):
-        text = subprocess.check_output([sys.executable, "-c", "import resource, pybasalt, pyarrow\n" + code +
-                                        "\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"])
+        text = subprocess.check_output([sys.executable, "-c", "import pybasalt, pyarrow\n" + code +
+                                        "\nprint(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"])
         return int(text.split()[-1]) * 1024
     return run(statement) - run("pass")
 
@@ -77,7 +78,6 @@ with tempfile.TemporaryDirectory() as folder:
     note("read, numbers and dates", fastest(lambda: pybasalt.read(file, some, threads=options.threads)),
          fastest(lambda: pq.read_table(parquet, columns=some)))
     condition = "l_shipdate >= date '1998-09-01'"
-    import datetime
     note("read, filtered by date", fastest(lambda: pybasalt.read(file, filter=condition, threads=options.threads)),
          fastest(lambda: pq.read_table(parquet, filters=[("l_shipdate", ">=", datetime.date(1998, 9, 1))])))
     size = pybasalt.read(file).arrow().nbytes
