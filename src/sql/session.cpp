@@ -287,6 +287,7 @@ QueryResult Session::execute(const std::string& text, const std::vector<Paramete
     });
     auto prepared = state.connection->Prepare(text);
     if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), state.log.get());
+    if (prepared->GetStatementType() != duckdb::StatementType::SELECT_STATEMENT) state.forget_plans();
     inner->result = state.finish(prepared->PendingQuery(values, true));
   });
   describe_result(*inner);

@@ -79,7 +79,8 @@ StageRows CudaBackend::first_stage(const Pipeline& stage, bool keep, const RunOp
     const NumberedPipeline numbered = number_texts(*this, planned, stage, options, report);
     StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
     statement.set_texts(numbered.texts.texts);
-    statement.set_asked_tiles(numbered.texts.tiles);
+    statement.set_asked(numbered.texts.tiles, numbered.texts.asked);
+    statement.set_held(numbered.texts.bytes());
     if (stage.sink == Sink::kGroups) return statement.run_groups(keep);
     if (keep && !numbered.device->sources->late) return {{}, statement.run_rows_to_device(stage, nullptr)};
     if (std::optional<Table> rows = statement.run_rows(stage)) return {*std::move(rows), {}};

@@ -122,6 +122,7 @@ void TextsRun::find_wanted() {
   const DeviceBuffer passed = StatementRun(backend_, numbers, options_, report).run_row_numbers(count);
   wanted_ = mark_rows(passed.as<uint64_t>(), count, rows_, stream_);
   out_.passes.values = reinterpret_cast<uint64_t>(wanted_.data());
+  for (const Place& place : places_) out_.asked.emplace(place.file.get(), place.chunk);
   out_.tiles = report.tiles;
   report_.bytes_transferred += report.bytes_transferred;
   report_.encoded_bytes_read += report.encoded_bytes_read;
@@ -478,6 +479,13 @@ void TextsRun::finish_arrays() {
   }
 }
 
+uint64_t StatementTexts::bytes() const {
+  uint64_t sum = 0;
+  for (const DeviceBuffer& buffer : memory) sum += buffer.bytes();
+  if (texts != nullptr) sum += texts->offsets.bytes() + texts->bytes.bytes();
+  return sum;
+}
+
 StatementTexts TextsRun::run() {
   run_ = ++backend_.runs_;
   backend_.read_free_memory();
@@ -506,24 +514,26 @@ StatementTexts TextsRun::run() {
 
 namespace {
 
-// The pipeline once its filter was asked: kernels read flags instead of asking again. The arrays are the same, in the
-// same order, among other columns.
-void ask_flags(const Pipeline& pipeline, NumberedPipeline& numbered) {
+// The pipeline once its filter was asked: its kernel reads flags instead of asking again. False if it would need arrays
+// that were not made.
+bool ask_flags(const Pipeline& pipeline, NumberedPipeline& numbered) {
   Pipeline rest = pipeline;
   rest.has_filter = false;
   auto device = std::make_shared<device::DevicePipeline>(device::to_device(rest, &numbered.texts.numbers));
   const uint32_t flags = device::filter_by_flags(*device);
-  const std::vector<std::optional<device::TextArray>>& before = numbered.device->texts.arrays;
+  const std::vector<std::optional<device::TextArray>>& made = numbered.device->texts.arrays;
   std::vector<ArrayAddresses> arrays(device->pipeline.columns.size());
-  size_t next = 0;
   for (size_t i = 0; i < arrays.size(); ++i) {
     if (!device->texts.is_made(i)) continue;
-    while (!before.at(next)) ++next;
-    arrays[i] = numbered.texts.arrays[next++];
+    const auto found = std::ranges::find_if(
+        made, [&](const auto& array) { return array && device::is_same(*array, *device->texts.arrays[i]); });
+    if (found == made.end()) return false;
+    arrays[i] = numbered.texts.arrays[static_cast<size_t>(found - made.begin())];
   }
   arrays[flags] = numbered.texts.passes;
   numbered.texts.arrays = std::move(arrays);
   numbered.device = std::move(device);
+  return true;
 }
 
 }  // namespace
@@ -535,10 +545,9 @@ NumberedPipeline number_texts(CudaBackend& backend, std::shared_ptr<const device
   if (!out.device->reason.empty()) throw Error(ErrorCode::kUnsupported, out.device->reason);
   if (out.device->texts.empty()) return out;
   out.texts = TextsRun(backend, *out.device, pipeline, options, report).run();
-  if (out.texts.passes.values != 0) {
-    ask_flags(pipeline, out);
-    return out;
-  }
+  if (out.texts.passes.values != 0 && ask_flags(pipeline, out)) return out;
+  out.texts.tiles.reset();
+  out.texts.asked.clear();
   out.device = std::make_shared<const device::DevicePipeline>(device::to_device(pipeline, &out.texts.numbers));
   return out;
 }

@@ -20,6 +20,8 @@ struct StatementTexts {
   std::vector<ArrayAddresses> arrays;        // by column of the pipeline; empty if no column is an array
   ArrayAddresses passes;                     // flags of rows that pass the filter, where it was asked before
   std::optional<TileCounts> tiles;           // what became of tiles then
+  AskedChunks asked;                         // that statistics left then
+  uint64_t bytes() const;                    // that it takes on the device
   std::vector<DeviceBuffer> memory;
 };
 

@@ -278,6 +278,10 @@ std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column)
   return static_cast<uint32_t>(pipeline.columns.size() - 1);
 }
 
+bool is_same(const TextArray& a, const TextArray& b) {
+  return a.field_id == b.field_id && a.by_row == b.by_row && a.others == b.others && same(a.function, b.function);
+}
+
 uint32_t filter_by_flags(DevicePipeline& device) {
   Pipeline& pipeline = device.pipeline;
   ArrayShape flags;

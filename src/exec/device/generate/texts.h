@@ -46,6 +46,9 @@ std::shared_ptr<const exec::TextCodes> codes_of_files(const Pipeline& pipeline, 
 // the column to read, or nothing.
 std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column);
 
+// Whether two arrays hold the same.
+bool is_same(const TextArray& a, const TextArray& b);
+
 // Puts flags, an array with a byte for each row, in place of a pipeline's filter: gives their column.
 uint32_t filter_by_flags(DevicePipeline& device);
 
