@@ -1,6 +1,7 @@
 #include "sql/kept_shapes.h"
 
 #include "duckdb/optimizer/optimizer.hpp"
+#include "duckdb/parser/parser.hpp"
 #include "duckdb/planner/planner.hpp"
 #include "sql/expressions.h"
 #include "sql/kept_statements.h"
