@@ -49,11 +49,11 @@ class JoinGenerator {
         out.text = "SELECT few, count(*), sum(many) FROM " + table() + " x WHERE " + test() + " GROUP BY few";
         break;
       case 6: out.text = "SELECT id, few FROM " + table() + " x WHERE " + test() + " AND " + test(); break;
-      case 7: out.text = "SELECT id, " + scalar() + " AS v FROM " + table() + " x WHERE some < 200"; break;
+      case 7: out.text = "SELECT id, " + scalar() + " AS v FROM " + table() + " x WHERE x.some < 200"; break;
       case 8: out.text = set_operation(); break;
       case 9:
-        out.text = "WITH w AS MATERIALIZED (SELECT few, some, count(*) AS n FROM " + table() +
-                   " GROUP BY ALL) SELECT u.few, count(*), sum(u.n + v.n) FROM w u JOIN w v ON u.some = v.some" +
+        out.text = "WITH w AS MATERIALIZED (SELECT few, x.some, count(*) AS n FROM " + table() +
+                   " x GROUP BY ALL) SELECT u.few, count(*), sum(u.n + v.n) FROM w u JOIN w v ON u.some = v.some" +
                    (pick(2) == 0 ? " AND u.n < v.n" : "") + " GROUP BY 1";
         break;
       case 10:
@@ -125,7 +125,7 @@ class JoinGenerator {
     const std::string where = pick(2) == 0 ? " WHERE " + filter("y") : "";
     switch (pick(4)) {
       case 0: return "x.many > ANY (SELECT many FROM " + table() + " y" + where + ")";
-      case 1: return "x.some <= ALL (SELECT some FROM " + table() + " y" + where + ")";
+      case 1: return "x.some <= ALL (SELECT y.some FROM " + table() + " y" + where + ")";
       case 2: return "x." + k + " IN (SELECT y." + k + " FROM " + table() + " y WHERE y.few = x.few)";
       default: return "x." + k + " IN (SELECT y." + k + " FROM " + table() + " y" + where + ")";
     }
@@ -150,7 +150,7 @@ class JoinGenerator {
   std::string set_operation() {
     static constexpr const char* kOperations[] = {" UNION ",     " UNION ALL ",  " EXCEPT ",
                                                   " INTERSECT ", " EXCEPT ALL ", " INTERSECT ALL "};
-    const std::string columns = pick(2) == 0 ? "few, colour" : "some, text, odd";
+    const std::string columns = pick(2) == 0 ? "few, colour" : "x.some, text, odd";
     std::string text = "SELECT " + columns + " FROM " + table() + " x WHERE " + filter("x");
     text += kOperations[pick(std::size(kOperations))];
     text += "SELECT " + columns + " FROM " + table() + " x";
@@ -166,10 +166,10 @@ class JoinGenerator {
   }
   // Orders that leave no two different rows equal, but where equals are one to the function.
   std::string windows() {
-    static constexpr const char* kByPlace[] = {"row_number()",    "lag(many)",         "lead(text, 2, 'none')",
-                                               "lag(some, 3, 7)", "first_value(text)", "last_value(many)",
-                                               "sum(many)",       "count(*)",          "min(text)",
-                                               "avg(some)",       "max(d9)",           "count(many) FILTER (flag)"};
+    static constexpr const char* kByPlace[] = {"row_number()",      "lag(many)",         "lead(text, 2, 'none')",
+                                               "lag(x.some, 3, 7)", "first_value(text)", "last_value(many)",
+                                               "sum(many)",         "count(*)",          "min(text)",
+                                               "avg(x.some)",       "max(d9)",           "count(many) FILTER (flag)"};
     static constexpr const char* kByEquals[] = {"rank()",    "dense_rank()", "percent_rank()", "cume_dist()",
                                                 "sum(many)", "min(text)",    "count(*)"};
     static constexpr const char* kFrames[] = {
@@ -177,14 +177,14 @@ class JoinGenerator {
         " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING", " ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING"};
     static constexpr const char* kRanges[] = {"", " RANGE BETWEEN 5 PRECEDING AND 10 FOLLOWING",
                                               " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"};
-    static constexpr const char* kOrders[] = {"some, id", "day DESC, id", "many NULLS FIRST, id", "text, id DESC"};
+    static constexpr const char* kOrders[] = {"x.some, id", "day DESC, id", "many NULLS FIRST, id", "text, id DESC"};
     const std::string partition = pick(3) == 0 ? "" : pick(2) == 0 ? "PARTITION BY few " : "PARTITION BY colour, flag ";
     std::string over;
     if (pick(2) == 0) {
       over = std::string(kByPlace[pick(std::size(kByPlace))]) + " OVER (" + partition + "ORDER BY " +
              kOrders[pick(std::size(kOrders))] + kFrames[pick(std::size(kFrames))] + ")";
     } else {
-      over = std::string(kByEquals[pick(std::size(kByEquals))]) + " OVER (" + partition + "ORDER BY some" +
+      over = std::string(kByEquals[pick(std::size(kByEquals))]) + " OVER (" + partition + "ORDER BY x.some" +
              (pick(2) == 0 ? " DESC" : "") + (pick(2) == 0 ? " NULLS FIRST" : "") + kRanges[pick(std::size(kRanges))] +
              ")";
     }
