@@ -10,7 +10,7 @@ PATH := $(PATH):/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 export PATH
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build demo test asan tsan fuzz install bench gpu-bundle gpu-check format format-check tidy clean
+.PHONY: help setup configure build demo test wheel python-folder test-python asan tsan fuzz install bench gpu-bundle gpu-check format format-check tidy clean
 
 help: ## list the targets
 	@echo 'Basalt: columnar files and SQL on compressed data. Start with `make demo`.'
@@ -37,8 +37,18 @@ demo: configure ## generate TPC-H, convert, inspect and query it; ends with size
 	cmake --build $(BUILD) --parallel $(JOBS) --target $$targets
 	@scripts/demo.sh
 
-test: build ## build, then run every test
+test: build ## build, then run every test, the quick ones of the Python package too
 	@scripts/run_tests.sh $(BUILD) $(TEST_ARGS)
+	@scripts/test_python.sh
+
+wheel: build ## build the Python package: dist/pybasalt-*.whl
+	@scripts/wheel.sh
+
+python-folder: build ## build the Python package without a wheel, into build/python (add it to PYTHONPATH)
+	@scripts/python_folder.sh
+
+test-python: wheel ## the Python package's tests, with Polars, PyTorch and Ray (large downloads)
+	@scripts/test_python.sh --large
 
 asan: setup ## build with Address- and UndefinedBehaviorSanitizer, then run the tests
 	@JOBS=$(JOBS) scripts/build_sanitized.sh

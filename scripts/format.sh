@@ -21,7 +21,7 @@ fi
 
 mapfile -t files < <(git ls-files --cached --others --exclude-standard -- \
     'include/*.h' 'src/*.h' 'src/*.cpp' 'src/*.cu' 'src/*.cuh' 'cli/*.h' 'cli/*.cpp' 'tests/*.h' 'tests/*.cpp' \
-    'bench/*.h' 'bench/*.cpp' 'bench/*.cu' 'bench/*.cuh' 'examples/*.cpp' 'examples/*.cu' | while read -r file; do [[ -f $file ]] && echo "$file"; done)
+    'bench/*.h' 'bench/*.cpp' 'bench/*.cu' 'bench/*.cuh' 'examples/*.cpp' 'examples/*.cu' 'python/src/*.h' 'python/src/*.cpp' | while read -r file; do [[ -f $file ]] && echo "$file"; done)
 if ((${#files[@]} == 0)); then
     echo "format: no sources yet"
     exit 0

@@ -39,7 +39,7 @@ has_toolkit() { have nvcc || [[ -x ${CUDA_HOME:-/usr/local/cuda}/bin/nvcc ]]; }
 # "package:command" is satisfied by the command from anywhere; a bare package by dpkg alone.
 wanted_packages() {
     echo g++:g++ make:make cmake:cmake ninja-build:ninja ccache:ccache pkg-config:pkg-config
-    echo python3:python3 python3-pip:pip3 python3-numpy
+    echo python3:python3 python3-pip:pip3 python3-numpy python3-venv python3-dev
     echo libflatbuffers-dev flatbuffers-compiler:flatc libxxhash-dev libcli11-dev libfmt-dev
     echo libgtest-dev libgmock-dev libbenchmark-dev libedit-dev libzstd-dev liblz4-dev
     # npm only fetches the DuckDB library: no need for it once the archive is here.

@@ -76,6 +76,10 @@ GpuBandwidth CudaBackend::measure_bandwidth() {
 std::string CudaBackend::why_not(const Pipeline& pipeline) {
   if (modules_.nvrtc_version().empty()) return modules_.nvrtc_reason();
   const auto stage = stages_.get(pipeline);
+  if (const auto halves = stage->too_large ? device::halves_of(pipeline) : std::nullopt) {
+    const std::string reason = why_not(halves->first);
+    return reason.empty() ? why_not(halves->second) : reason;
+  }
   if (!stage->reason.empty() || !stage->sources) return stage->reason;
   // Which may not be enough.
   if (stage->sources->cut_order) return device::rows_to_device(pipeline, {}, 0, nullptr, true).reason;
@@ -95,6 +99,9 @@ std::string CudaBackend::why_not(const Pipeline& pipeline) {
 
 std::string CudaBackend::kernel_source(const Pipeline& pipeline) {
   const auto stage = stages_.get(pipeline);
+  if (const auto halves = stage->too_large ? device::halves_of(pipeline) : std::nullopt) {
+    return kernel_source(halves->first) + "\n\n" + kernel_source(halves->second);
+  }
   if (stage->plan == nullptr) throw Error(ErrorCode::kUnsupported, "no kernel runs this: " + stage->reason);
   return stage->plan->source;
 }

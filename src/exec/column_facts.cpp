@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "exec/evaluate.h"
 #include "exec/fixed_sum.h"
 #include "exec/scalar.h"
 
@@ -98,6 +99,31 @@ std::optional<uint64_t> sorted_values(const Pipeline& pipeline, uint32_t field) 
     }
   }
   return values;
+}
+
+std::optional<IntegerRange> value_range(const Expr& expr, const StatisticsList& stats) {
+  if (!is_integer(expr.type)) return std::nullopt;
+  const Step step = prepare(expr, stats);
+  return step.lane == Lane::kBool ? IntegerRange{0, 1} : step.range;
+}
+
+std::optional<IntegerRange> result_range(const Aggregate& aggregate, const StatisticsList& stats, uint64_t rows) {
+  switch (aggregate.op) {
+    case AggregateOp::kCountStar:
+    case AggregateOp::kCount: return IntegerRange{0, static_cast<int128_t>(rows)};
+    case AggregateOp::kSum: {
+      const std::optional<IntegerRange> values = value_range(aggregate.arg, stats);
+      if (!values || !sum_fits(*values, rows, 126)) return std::nullopt;
+      const auto most = static_cast<int128_t>(rows);
+      return IntegerRange{std::min<int128_t>(values->low, 0) * most, std::max<int128_t>(values->high, 0) * most};
+    }
+    case AggregateOp::kMin:
+    case AggregateOp::kMax:
+    case AggregateOp::kFirst:
+    case AggregateOp::kLast:
+    case AggregateOp::kAnyValue: return value_range(aggregate.arg, stats);
+    default: return std::nullopt;
+  }
 }
 
 uint64_t row_count(const Pipeline& pipeline) {

@@ -22,6 +22,11 @@ std::optional<int32_t> float_exponent(const Expr& argument, const StatisticsList
 // they never fall, or never rise, and none is NULL.
 std::optional<uint64_t> sorted_values(const Pipeline& pipeline, uint32_t field);
 
+// The integers that an expression gives, and an aggregate over at most `rows` rows, as far as statistics prove them;
+// nothing of other types.
+std::optional<IntegerRange> value_range(const Expr& expr, const StatisticsList& stats);
+std::optional<IntegerRange> result_range(const Aggregate& aggregate, const StatisticsList& stats, uint64_t rows);
+
 uint64_t row_count(const Pipeline& pipeline);
 
 }  // namespace basalt::exec

@@ -341,6 +341,7 @@ Table run_stages(const Query& query, const RunOptions& options, RunReport* repor
     } else {
       rows.put(i, run_on_cpu(query, i, rows, on_cpu, step));
       if (i == 0 && !why_cpu.empty()) step.why_cpu = why_cpu;
+      if (i > 0 && i == done.size()) step.why_cpu = filled.steps.back().why_next_cpu;
       step.rows_out = rows.at(i).rows;
       step.total_ms = ms_since(begin);
       for (const uint32_t input : inputs_of(query, i)) rows.done_with(input);

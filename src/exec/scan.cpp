@@ -159,11 +159,14 @@ void ChunkScan::State::append_strings(exec::ArrayTiles& values, Column& target, 
   const uint16_t* list = tiles.list();
   size_t total = 0;
   for (uint32_t i = 0; i < count; ++i) total += rows.at(list[i]).size();
+  // Often the filter has left out empty strings and nothing else.
+  const bool all_bytes = total == rows.bytes.size();
+  if (all_bytes) target.bytes.append(rows.bytes.data(), total);
   target.bytes.resize(static_cast<size_t>(base) + total);
   int64_t at = base;
   for (uint32_t i = 0; i < count; ++i) {
     const std::string_view text = rows.at(list[i]);
-    if (!text.empty()) std::memcpy(target.bytes.data() + at, text.data(), text.size());
+    if (!all_bytes && !text.empty()) std::memcpy(target.bytes.data() + at, text.data(), text.size());
     at += static_cast<int64_t>(text.size());
     offsets[i] = at;
   }

@@ -212,7 +212,10 @@ std::optional<Expr> Lowering::made_text(const Function& expression) const {
   }
   if (name == "replace") return make_expr(ExprOp::kReplace, Physical::kBytes, std::move(args));
   if (name == "concat") {  // skips NULLs
-    for (Expr& arg : args) arg = make_expr(ExprOp::kCoalesce, Physical::kBytes, {std::move(arg), text_literal({})});
+    for (Expr& arg : args) {
+      const bool known = arg.op == ExprOp::kLiteral && !arg.literal.null;
+      if (!known) arg = make_expr(ExprOp::kCoalesce, Physical::kBytes, {std::move(arg), text_literal({})});
+    }
   }
   return make_expr(ExprOp::kConcat, Physical::kBytes, std::move(args));
 }

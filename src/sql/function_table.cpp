@@ -129,7 +129,7 @@ constexpr SqlFunction kFunctions[] = {
     {"instr", kTexts, "instr(s, 'ab')"},
     {"position", kTexts, "position('ab' IN s)"},
     {"||", kTexts, "s || 'ab'"},
-    {"concat", kTexts, "concat('ab', s)", OnDevice::kNo},
+    {"concat", kTexts, "concat('ab', s)"},
     {"replace", kTexts, "replace(s, 'a', 'b')"},
     {"regexp_replace", kTexts, "regexp_replace(s, 'a+', 'b')"},
     {"ascii", kTexts, "ascii(s)"},

@@ -43,10 +43,12 @@ void KeptShapes::plan_shape(duckdb::Connection& connection, const StatementShape
   const auto log = StatementLog::of(context);
   const ShapePlanning planning(*log);
   entry.tried = true;
-  auto statements = connection.ExtractStatements(shape.text);
-  if (statements.size() != 1) return;
   context.RunFunctionInTransaction([&] {
     try {  // an error that left this function would end a transaction of the user
+      duckdb::Parser parser(context.GetParserOptions());
+      parser.ParseQuery(shape.text);
+      auto& statements = parser.statements;
+      if (statements.size() != 1) return;
       duckdb::Planner planner(context);
       planner.CreatePlan(std::move(statements[0]));
       const bool alike = planner.names == entry.statement->GetNames() && planner.types == entry.statement->GetTypes();

@@ -20,6 +20,7 @@
 #include "duckdb/planner/operator/logical_extension_operator.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
 #include "exec/device/generate/generate.h"
+#include "sql/cpu_choice.h"
 #include "sql/expressions.h"
 #include "sql/lower.h"
 #include "sql/scan.h"
@@ -445,8 +446,8 @@ bool compiles_quickly(const Pipeline& stage) {
   return shapes <= kMostShapes;
 }
 
-// Totals run here on any device. Groups do on the GPU where it can, rows where few of them are looked for, and both
-// where nothing else is allowed.
+// Totals run here on any device. Groups do on the GPU where it can, and on the CPU where that is faster; rows where few
+// of them are looked for; and both where nothing else is allowed.
 bool is_worth_it(const LoweredQuery& lowered, Device device, bool strict) {
   const Pipeline& scan = lowered.scan();
   const bool looks_for_few = gives_few_rows(scan) && (scan.has_filter || !scan.order.empty());
@@ -455,7 +456,8 @@ bool is_worth_it(const LoweredQuery& lowered, Device device, bool strict) {
   const std::string reason = device == Device::kCpu ? "the CPU was asked for" : why_not_gpu(lowered.query);
   if (device == Device::kCuda && !reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
   if (strict || lowered.is_totals()) return true;
-  return reason.empty() && (device == Device::kCuda || compiles_quickly(scan));
+  if (!reason.empty()) return groups_run_faster_here(lowered.query);
+  return device == Device::kCuda || compiles_quickly(scan);
 }
 
 class PlanHook {
@@ -506,7 +508,7 @@ bool would_run(ClientContext& context, const LoweredQuery& lowered) {
 void optimize_plan(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<LogicalOperator>& plan) {
   ClientContext& context = input.context;
   const auto log = StatementLog::of(context);
-  if (log->plans_shape) return;
+  if (log->plans_shape || log->leaves_plans) return;
   if (!reads_basalt(*plan)) {
     if (log->used()) log->add_note("answered from the files' footers");
     return;

@@ -15,8 +15,10 @@
 #include "duckdb/main/client_config.hpp"
 #include "duckdb/main/materialized_query_result.hpp"
 #include "duckdb/main/prepared_statement.hpp"
+#include "sql/found_tables.h"
 #include "sql/kept_shapes.h"
 #include "sql/kept_statements.h"
+#include "sql/lower_statement.h"
 #include "sql/prepare.h"
 #include "sql/result.h"
 #include "sql/spill.h"
@@ -49,6 +51,17 @@ struct Session::State {
   void forget_plans() {
     kept.clear();
     shapes.clear();
+  }
+
+  // Of a statement that begins now.
+  std::unique_ptr<QueryResult::State> begin_result() const {
+    auto result = std::make_unique<QueryResult::State>();
+    result->connection = connection;
+    result->log = log;
+    result->start = std::chrono::steady_clock::now();
+    log->clear();
+    log->new_cancel_token();
+    return result;
   }
 
   // Runs a statement of our own to its end.
@@ -173,6 +186,7 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
         std::make_unique<duckdb::DuckDB>(options.database.empty() ? nullptr : options.database.c_str(), &config);
     sql::use_spill_folder(*state_->database, spill_folder);
     register_basalt(*state_->database->instance);
+    if (options.find_table) sql::look_for_tables(*state_->database->instance, options.find_table);
     state_->database->LoadStaticExtension<duckdb::TpchExtension>();
     state_->connection = std::make_shared<duckdb::Connection>(*state_->database);
     state_->log = sql::StatementLog::of(*state_->connection->context);
@@ -209,17 +223,31 @@ const char* done_to_rows(duckdb::StatementType type) {
   }
 }
 
+void describe_result(QueryResult::State& inner) {
+  const duckdb::QueryResult& result = *inner.result;
+  for (size_t i = 0; i < result.names.size(); ++i) {
+    inner.columns.push_back({result.names[i], result.types[i].ToString()});
+  }
+  inner.has_rows = result.properties.return_type == duckdb::StatementReturnType::QUERY_RESULT;
+  inner.is_explain = result.statement_type == duckdb::StatementType::EXPLAIN_STATEMENT;
+  // Of CREATE TABLE AS, DuckDB gives the number of rows but does not say so.
+  const bool creates = result.statement_type == duckdb::StatementType::CREATE_STATEMENT && result.names.size() == 1;
+  if (creates || result.properties.return_type == duckdb::StatementReturnType::CHANGED_ROWS) {
+    auto& told = inner.materialize();
+    inner.counts->rows = 0;
+    if (told.RowCount() == 1 && !told.GetValue(0, 0).IsNull()) {
+      inner.done_to_rows = done_to_rows(told.statement_type);
+      inner.counts->rows = told.GetValue(0, 0).GetValue<uint64_t>();
+    }
+  }
+}
+
 }  // namespace
 
 QueryResult Session::execute(const std::string& text) {
   State& state = *state_;
-  auto inner = std::make_unique<QueryResult::State>();
-  inner->connection = state.connection;
-  inner->log = state.log;
-  inner->start = std::chrono::steady_clock::now();
+  auto inner = state.begin_result();
   translated(state.log.get(), [&] {
-    state.log->clear();
-    state.log->new_cancel_token();
     sql::StatementShape shape;
     if (auto result = state.run_kept(text, shape)) {
       inner->result = std::move(result);
@@ -239,23 +267,37 @@ QueryResult Session::execute(const std::string& text) {
       if (last) inner->result = std::move(result);
     }
   });
-  const duckdb::QueryResult& result = *inner->result;
-  for (size_t i = 0; i < result.names.size(); ++i) {
-    inner->columns.push_back({result.names[i], result.types[i].ToString()});
-  }
-  inner->has_rows = result.properties.return_type == duckdb::StatementReturnType::QUERY_RESULT;
-  inner->is_explain = result.statement_type == duckdb::StatementType::EXPLAIN_STATEMENT;
-  // Of CREATE TABLE AS, DuckDB gives the number of rows but does not say so.
-  const bool creates = result.statement_type == duckdb::StatementType::CREATE_STATEMENT && result.names.size() == 1;
-  if (creates || result.properties.return_type == duckdb::StatementReturnType::CHANGED_ROWS) {
-    auto& told = inner->materialize();
-    inner->counts->rows = 0;
-    if (told.RowCount() == 1 && !told.GetValue(0, 0).IsNull()) {
-      inner->done_to_rows = done_to_rows(told.statement_type);
-      inner->counts->rows = told.GetValue(0, 0).GetValue<uint64_t>();
-    }
-  }
+  describe_result(*inner);
   return QueryResult(std::move(inner));
+}
+
+QueryResult Session::execute(const std::string& text, const std::vector<Parameter>& parameters) {
+  if (parameters.empty()) return execute(text);
+  State& state = *state_;
+  auto inner = state.begin_result();
+  translated(state.log.get(), [&] {
+    duckdb::case_insensitive_map_t<duckdb::BoundParameterData> values;
+    duckdb::ClientContext& context = *state.connection->context;
+    context.RunFunctionInTransaction([&] {
+      for (const Parameter& parameter : parameters) {
+        const duckdb::LogicalType type = duckdb::TransformStringToLogicalType(parameter.type, context);
+        const duckdb::Value given = parameter.text ? duckdb::Value(*parameter.text) : duckdb::Value();
+        values.emplace(parameter.name, duckdb::BoundParameterData(given.CastAs(context, type, true)));
+      }
+    });
+    auto prepared = state.connection->Prepare(text);
+    if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), state.log.get());
+    if (prepared->GetStatementType() != duckdb::StatementType::SELECT_STATEMENT) state.forget_plans();
+    inner->result = state.finish(prepared->PendingQuery(values, true));
+  });
+  describe_result(*inner);
+  return QueryResult(std::move(inner));
+}
+
+Query Session::lower(const std::string& text) {
+  State& state = *state_;
+  state.log->clear();
+  return translated(state.log.get(), [&] { return sql::lower_statement(*state.connection->context, text); });
 }
 
 std::vector<PreparedQuery> Session::prepare(const std::vector<std::string>& queries) {

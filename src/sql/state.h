@@ -160,6 +160,7 @@ class StatementLog : public duckdb::ClientContextState {
   // What is planned is a statement's shape (kept_shapes.h): its filters stay where they are, and nothing is lowered
   // yet.
   bool plans_shape = false;
+  bool leaves_plans = false;  // the plan is to be lowered as a whole, afterwards
   // What the next operator that starts runs instead of its own query, once.
   void set_bound(std::shared_ptr<const LoweredQuery> bound);
   std::shared_ptr<const LoweredQuery> take_bound();

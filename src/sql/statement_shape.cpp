@@ -7,6 +7,7 @@
 
 #include "duckdb/common/types/string_type.hpp"
 #include "duckdb/parser/parser.hpp"
+#include "sql/kept_statements.h"
 
 namespace basalt::sql {
 
@@ -233,6 +234,7 @@ std::string StatementShape::key() const {
 }
 
 StatementShape shape_of(const std::string& text) {
+  if (text.size() > kMostTextBytes) return {};
   try {
     return ShapeFinder(text).run();
   } catch (const std::exception&) {  // whoever parses it says what is wrong

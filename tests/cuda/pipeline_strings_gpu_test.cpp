@@ -119,6 +119,17 @@ TEST(GpuPipeline, EntriesOfLongDictionariesAreTestedOnTheDevice) {
   }
 }
 
+// For sanitizers.
+TEST(GpuSmall, EntriesOfALongDictionary) {
+  BASALT_NEEDS_GPU();
+  const TestTable table = words(9'000, 5'003, "dict(packed, strings(packed, fsst))");
+  Subset subset = liked(table, "%77%");
+  EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), outcome(subset.pipeline, {}, Device::kCpu));
+  // Strings as values behind the same filter.
+  subset.pipeline.aggregates.push_back(aggregate(AggregateOp::kMin, column_of(subset, 0)));
+  EXPECT_EQ(outcome(subset.pipeline, {}, Device::kCuda), outcome(subset.pipeline, {}, Device::kCpu));
+}
+
 // Automata over the ids of large dictionaries are larger than what they are put to.
 TEST(GpuPipeline, TablesOfStringTestsCountAgainstTheMemory) {
   BASALT_NEEDS_GPU();

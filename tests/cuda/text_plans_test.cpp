@@ -78,7 +78,7 @@ TEST_F(TextPlans, FlagsStandForAFilter) {
   EXPECT_EQ(device.pipeline.filter.column, flags);
   EXPECT_EQ(arrays_in(device), 2u);
   EXPECT_FALSE(device.texts.is_made(flags));
-  EXPECT_EQ(device::plan_kernel(device).reason, "");
+  EXPECT_EQ(device::plan_stage(device).reason, "");
 }
 
 TEST_F(TextPlans, DictionariesAreReadByTheirCodes) {
@@ -138,8 +138,28 @@ TEST_F(TextPlans, FunctionsAreArraysOfTheirResults) {
   const device::ArrayShape& lengths = *device.arrays[device.pipeline.aggregates[0].arg.column];
   EXPECT_EQ(lengths.type, Physical::kI64);
   EXPECT_TRUE(lengths.nullable);
-  stage_.keys = {make_expr(ExprOp::kConcat, Physical::kBytes, {url(), other_url()})};
-  EXPECT_EQ(device::why_not(stage_), "a function of more than one column of strings");
+}
+
+TEST_F(TextPlans, FunctionsOfSeveralColumnsAreEvaluatedByRow) {
+  const Expr known = make_expr(ExprOp::kCoalesce, Physical::kBytes, {other_url(), bytes_expr("none")});
+  stage_.keys = {make_expr(ExprOp::kConcat, Physical::kBytes, {word(), other_url(), word()}),
+                 make_expr(ExprOp::kConcat, Physical::kBytes, {url(), known})};
+  stage_.aggregates = {aggregate(AggregateOp::kSum, make_expr(ExprOp::kLength, Physical::kI64, {known}))};
+  const device::DevicePipeline device = device::plan_stage(device::to_device(stage_));
+  EXPECT_EQ(device.reason, "");
+  EXPECT_EQ(arrays_in(device), 3u);
+  const auto array_of = [&](const Expr& expr) { return *device.texts.arrays[expr.column]; };
+  const device::TextArray both = array_of(device.pipeline.keys[0]);
+  EXPECT_TRUE(both.by_row);
+  EXPECT_EQ(both.field_id, word().column);
+  EXPECT_EQ(both.others, std::vector<uint32_t>{other_url().column});
+  EXPECT_EQ(both.function.args[1].column, 1u);
+  EXPECT_EQ(both.function.args[2].column, 0u);
+  EXPECT_TRUE(device.arrays[device.pipeline.keys[0].column]->nullable);
+  // What stands for NULL is none.
+  EXPECT_FALSE(device.arrays[device.pipeline.keys[1].column]->nullable);
+  EXPECT_FALSE(device.arrays[device.pipeline.aggregates[0].arg.column]->nullable);
+  EXPECT_TRUE(array_of(device.pipeline.aggregates[0].arg).by_row);
 }
 
 TEST_F(TextPlans, FiltersTestStringsAsTheyAreStored) {
@@ -169,6 +189,29 @@ TEST_F(TextPlans, NumbersOfRowsThatPassNeedNoColumns) {
   ASSERT_NE(device.plan, nullptr);
   ASSERT_TRUE(device.plan->rows);
   EXPECT_NE(device.plan->source.find("writer.put(0, place, static_cast<uint64_t>(first_row"), std::string::npos);
+}
+
+// Functions of choices are choices among their results.
+TEST_F(TextPlans, FunctionsAreTakenIntoChoices) {
+  const Expr choice = make_expr(ExprOp::kCase, Physical::kBytes, {is_small(), url(), bytes_expr("Red")});
+  stage_.keys = {make_expr(ExprOp::kUpper, Physical::kBytes, {choice}),
+                 make_expr(ExprOp::kLength, Physical::kI64,
+                           {make_expr(ExprOp::kLower, Physical::kBytes,
+                                      {make_expr(ExprOp::kCoalesce, Physical::kBytes, {other_url(), word()})})})};
+  stage_.aggregates = {aggregate(AggregateOp::kCountStar)};
+  const device::DevicePipeline device = device::plan_stage(device::to_device(stage_));
+  EXPECT_EQ(device.reason, "");
+  const Expr& upper = device.pipeline.keys[0];
+  ASSERT_EQ(upper.op, ExprOp::kCase);
+  EXPECT_EQ(device.texts.arrays[upper.args[1].column]->function.op, ExprOp::kUpper);
+  EXPECT_EQ(upper.args[2].op, ExprOp::kLiteral);
+  EXPECT_EQ(device.texts.literals, std::vector<std::string>{"RED"});
+  const Expr& length = device.pipeline.keys[1];
+  ASSERT_EQ(length.op, ExprOp::kCase);
+  EXPECT_EQ(length.type, Physical::kI64);
+  EXPECT_EQ(length.args[0].op, ExprOp::kIsNotNull);
+  EXPECT_EQ(device.texts.arrays[length.args[1].column]->function.op, ExprOp::kLength);
+  EXPECT_EQ(device.texts.arrays[length.args[2].column]->function.op, ExprOp::kLength);
 }
 
 // Nothing but literals: their numbers need strings, too.

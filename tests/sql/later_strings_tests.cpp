@@ -86,6 +86,16 @@ TEST_P(LaterStrings, AreFilteredAndCompared) {
   }
 }
 
+// Sums of 128 bits are known to be small by what the first stage read.
+TEST_P(LaterStrings, LieBesideSumsOfSums) {
+  expect_same(
+      "SELECT url, sum(n), min(n), count(DISTINCT n) FROM (SELECT url, i % 7 AS j, sum(i) AS n FROM t GROUP BY ALL) "
+      "GROUP BY 1 ORDER BY 1");
+  expect_same(
+      "SELECT n, max(url), sum(n) FROM (SELECT url, i % 7 AS j, sum(g) AS n FROM t GROUP BY ALL) GROUP BY n ORDER BY "
+      "n");
+}
+
 TEST_P(LaterStrings, AreOrdered) {
   expect_same("SELECT DISTINCT url FROM t ORDER BY url DESC NULLS LAST LIMIT 2000");
   expect_same("SELECT g, max(url) AS m FROM t GROUP BY g ORDER BY m, g DESC");
@@ -114,6 +124,31 @@ TEST_P(LaterStrings, OfRowsMayLieTwiceInTheirList) {
       "ORDER BY url");
   expect_same(
       "SELECT lower(url) AS l, count(*) FROM (SELECT url FROM t WHERE i % 2 = 0 LIMIT 9000) GROUP BY l ORDER BY l");
+}
+
+// Also in the first stage.
+TEST_P(LaterStrings, OfSeveralColumnsArePutTogether) {
+  for (const char* from : {"t", "(SELECT g, max(url) AS url, max(colour) AS colour FROM t GROUP BY g)"}) {
+    expect_same(std::string("SELECT url || '-' || colour AS k, count(*) FROM ") + from + " GROUP BY 1 ORDER BY 1");
+    expect_same(std::string("SELECT concat(colour, '<', url, '>') AS k, count(*) FROM ") + from +
+                " GROUP BY 1 ORDER BY 1");
+    expect_same(std::string("SELECT length(url || colour) AS k, max(coalesce(colour, 'none') || url), count(*) FROM ") +
+                from + " GROUP BY 1 ORDER BY 1");
+    expect_same(std::string("SELECT g, upper(colour || url) AS k, url || colour LIKE '%1red' AS l FROM ") + from +
+                " WHERE colour || url <> url ORDER BY k, g, l");
+  }
+}
+
+TEST_P(LaterStrings, AreChosenBeforeTheirFunctions) {
+  for (const char* from : {"t", "(SELECT g, max(url) AS url, max(colour) AS colour FROM t GROUP BY g)"}) {
+    expect_same(
+        std::string("SELECT upper(CASE WHEN g % 3 = 0 THEN url WHEN g % 3 = 1 THEN colour ELSE 'None' END) AS k, "
+                    "count(*) FROM ") +
+        from + " GROUP BY 1 ORDER BY 1");
+    expect_same(std::string("SELECT length(coalesce(url, colour, 'nothing')) AS k, count(*), "
+                            "max(substr(coalesce(colour, url), 2, 3)) FROM ") +
+                from + " GROUP BY 1 ORDER BY 1");
+  }
 }
 
 TEST_P(LaterStrings, OfTheFirstStageMayAllBeLiterals) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "sql/support.h"
 
@@ -75,15 +76,25 @@ struct Comparable {
   }
 };
 
-// `keep_order`: only the columns that rows are sorted by, in the order of the rows.
+// The columns that rows are sorted by, up to the first of floats: where these are equal but for last digits, those
+// behind it may come in any order.
+inline std::set<int> compared_keys(const Outcome& outcome, const RandomStatement& statement) {
+  std::set<int> keys;
+  for (const int key : statement.order) {
+    keys.insert(key);
+    if (static_cast<size_t>(key) < outcome.is_float.size() && outcome.is_float[static_cast<size_t>(key)]) break;
+  }
+  return keys;
+}
+
+// `keep_order`: only those columns, in the order of the rows.
 inline std::vector<Comparable> comparable(const Outcome& outcome, const RandomStatement& statement, bool keep_order) {
   std::vector<Comparable> rows;
+  const std::set<int> keys = compared_keys(outcome, statement);
   for (const Row& row : outcome.rows) {
     Comparable out;
     for (size_t i = 0; i < row.size(); ++i) {
-      const bool is_key =
-          std::find(statement.order.begin(), statement.order.end(), static_cast<int>(i)) != statement.order.end();
-      if (keep_order && !is_key) continue;
+      if (keep_order && !keys.contains(static_cast<int>(i))) continue;
       const bool is_float = i < outcome.is_float.size() && outcome.is_float[i] && row[i] != "NULL";
       (is_float ? out.floats : out.exact).push_back(row[i]);
     }

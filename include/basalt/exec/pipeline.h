@@ -344,10 +344,11 @@ struct TileCounts {
 struct RunReport {
   Device ran_on = Device::kCpu;
   std::string device_name;
-  std::string why_cpu;  // kAuto: why a run that the GPU could take ended on the CPU; empty if none did
-  std::string what;     // of a stage: "groups by 2 keys"
-  std::string rung;     // how a stage kept what it found, and the fact that allowed it
-  uint64_t rows = 0;    // that were looked at
+  std::string why_cpu;       // kAuto: why a run that the GPU could take ended on the CPU; empty if none did
+  std::string why_next_cpu;  // of a stage that the GPU ran: why it did not run the next one, which reads many rows
+  std::string what;          // of a stage: "groups by 2 keys"
+  std::string rung;          // how a stage kept what it found, and the fact that allowed it
+  uint64_t rows = 0;         // that were looked at
   uint64_t rows_out = 0;
   TileCounts tiles;
   uint64_t encoded_bytes_read = 0;  // of streams that were decoded, cached ones too

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,9 @@
 #include "basalt/file/writer.h"
 
 namespace basalt {
+
+// Opens a table's rows anew for each scan of it, in the thread that runs the statement.
+using StreamOpener = std::function<void(ArrowArrayStream*)>;
 
 struct SessionOptions {
   Device device = Device::kAuto;
@@ -30,6 +34,15 @@ struct SessionOptions {
   std::string database;  // a DuckDB database file; empty = in memory
   bool lowering = true;  // false: every operator runs in DuckDB, over Basalt's scan
   bool strict = false;   // refuse statements over .basalt files of which DuckDB would have to run a part
+  // Asked for the tables of a statement that neither the database nor a file has; without an opener they are unknown.
+  std::function<StreamOpener(const std::string& name)> find_table;
+};
+
+// A value for `$name` of a statement, or under "1", "2", … for its question marks.
+struct Parameter {
+  std::string name;
+  std::string type;                 // "BIGINT", as DuckDB spells it
+  std::optional<std::string> text;  // what a cast to the type takes; nothing: NULL
 };
 
 struct ResultColumn {
@@ -128,6 +141,12 @@ class Session {
   // Runs one statement; with several in the text, all, and gives the last one's result. Errors are Error, with DuckDB's
   // sentence. The result must be destroyed before the session and before the next execute().
   QueryResult execute(const std::string& sql);
+  // One statement with values for its parameters.
+  QueryResult execute(const std::string& sql, const std::vector<Parameter>& parameters);
+
+  // What Basalt's own engine would run for a query: for callers who want its rows by run_query_on_device() or a Scan.
+  // Throws Error(kUnsupported) with the reason where a part of the statement is DuckDB's.
+  Query lower(const std::string& sql);
 
   // Runs queries all at once and drops their rows, so that their kernels are compiled when they are executed. They see
   // the session's tables and views, except temporary ones.

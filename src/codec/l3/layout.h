@@ -297,7 +297,7 @@ struct RunsOfTile {
     bad = last < run || last - run > kTileRows;  // at most one run ends at each row
     if (bad) last = run;
     // The run before must not reach into this tile, which ends by tile cannot show.
-    if (run > 0 && runs.header.ends.model != kByTile) bad = bad || end_of(run - 1) > runs.tile_row(tile);
+    if (run > 0 && runs.header.ends.model != kByTile) bad = bad || runs.end(run - 1, 0) > runs.tile_row(tile);
     read_end();
   }
   // To the run of local row i.
@@ -306,25 +306,23 @@ struct RunsOfTile {
     uint32_t high = last;
     while (low < high) {
       const uint32_t middle = (low + high) / 2;
-      if (end_of(middle) > i) {
+      if (runs.end(middle, tile) > i) {
         high = middle;
       } else {
         low = middle + 1;
       }
     }
-    if (low > run) bad = bad || end_of(low - 1) > i;
+    if (low > run) bad = bad || runs.end(low - 1, tile) > i;
     run = low;
     read_end();
   }
 
  private:
-  // Asked for at five places, of single rows only.
-  BASALT_HD_LONG uint32_t end_of(uint32_t one) const { return runs.end(one, tile); }
   // An end that is looked at lies in this tile.
   BASALT_HD void read_end() {
     end = ~0u;
     if (run == last) return;
-    end = end_of(run);
+    end = runs.end(run, tile);
     bad = bad || end - runs.tile_row(tile) - 1 >= kTileRows || static_cast<int32_t>(end) <= 0;
   }
 };

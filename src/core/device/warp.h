@@ -54,6 +54,11 @@ __device__ __forceinline__ T shuffle_xor(T value, uint32_t distance) {
   return by_words(value, [&](auto word) { return __shfl_xor_sync(kWholeWarp, word, static_cast<int>(distance)); });
 }
 
+// The warp's number in its block, from one lane: so the compiler knows that a loop over the warp's work is the same for
+// all its lanes, and exchanges need no code for lanes that went different ways. A kernel of runs of groups has 1344
+// instead of 2184 instructions.
+__device__ __forceinline__ uint32_t uniform_warp() { return shuffle(threadIdx.x / kLanes, 0); }
+
 // Sum of the lanes below (0 in lane 0).
 template <typename T>
 __device__ __forceinline__ T sum_below(T value) {

@@ -9,6 +9,7 @@
 #include "codec/strings/gpu/texts.h"
 #include "cuda/codec/decode_strings.h"
 #include "cuda/runtime/device_buffer.h"
+#include "exec/bounds.h"
 #include "exec/text_codes.h"
 
 namespace basalt::cuda {
@@ -27,6 +28,7 @@ struct DeviceColumn {
   // The list, of strings: one of these.
   std::shared_ptr<const DeviceTexts> texts;
   std::shared_ptr<const exec::TextCodes> listed;  // a dictionary that the host has
+  std::optional<exec::IntegerRange> range;        // of integers, where it is proven
 };
 
 // The list of a column of strings, and what it takes where only the host has had it.

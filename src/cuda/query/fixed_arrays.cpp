@@ -57,6 +57,11 @@ void FixedArrays::place(cudaStream_t stream) {
   values_ = DeviceBuffer(bytes, stream);
 }
 
+void FixedArrays::place(DeviceBuffer memory, const std::vector<uint64_t>& places) {
+  for (size_t i = 0; i < arrays_.size(); ++i) arrays_[i].at = places.at(i);
+  values_ = std::move(memory);
+}
+
 uint64_t FixedArrays::address(size_t array) const {
   return reinterpret_cast<uint64_t>(values_.data()) + arrays_[array].at;
 }

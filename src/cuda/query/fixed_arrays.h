@@ -27,6 +27,8 @@ class FixedArrays {
   size_t add(const PlacedNode& node);
   // Takes the memory. Values are there once run()'s launches are done.
   void place(cudaStream_t stream);
+  // The same with memory that is there: array i begins at byte places[i], on a tile's border.
+  void place(DeviceBuffer memory, const std::vector<uint64_t>& places);
   uint64_t address(size_t array) const;
   // *fault (device memory) becomes 1 if values break a rule that only they can show.
   void run(Modules& modules, uint32_t* fault, cudaStream_t stream);

@@ -81,13 +81,15 @@ void StatementRun::keep_tables() {
 
 // Fewer than the rows suggest where these would take too much: there may be few groups.
 void StatementRun::choose_tables() {
-  const auto kept = backend_.group_tables_.find(tables_key());
-  if (partitions_ == 0 && kept != backend_.group_tables_.end()) {
-    table_slots_ = kept->second.slots;
-    partitions_ = kept->second.partitions;
+  if (partitions_ == 0) {
+    partitions_ = plan_->groups->hashed() ? device::group_settings().partitions : 1;
+    table_slots_ = first_table_slots();
+    const auto kept = backend_.group_tables_.find(tables_key());
+    if (kept != backend_.group_tables_.end() && kept->second.slots.size() == table_slots_.size()) {
+      table_slots_ = kept->second.slots;
+      partitions_ = kept->second.partitions;
+    }
   }
-  if (partitions_ == 0) partitions_ = plan_->groups->hashed() ? device::group_settings().partitions : 1;
-  if (table_slots_.empty()) table_slots_ = first_table_slots();
   while (group_bytes(table_slots_) > groups_budget_) {
     const auto largest = std::ranges::max_element(table_slots_);
     if (largest == table_slots_.end() || *largest <= kLeastSlots) return;

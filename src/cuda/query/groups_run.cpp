@@ -306,6 +306,7 @@ void StatementRun::put_texts(const Expr& expr, const std::vector<std::optional<u
 DeviceTable StatementRun::groups_on_device(const CompactGroups& groups) {
   const device::GroupsPlan& plan = *plan_->groups;
   const cudaStream_t stream = backend_.compute_;
+  const exec::StatisticsList stats = column_statistics();
   DeviceTable table;
   table.rows = groups.count;
   const WordRows keys{groups.keys.as<uint64_t>(), plan.hashed() ? plan.keys.words() : 1, groups.count};
@@ -330,6 +331,7 @@ DeviceTable StatementRun::groups_on_device(const CompactGroups& groups) {
     source.base_high = static_cast<uint64_t>(static_cast<uint128_t>(part.base) >> 64);
     table.columns.push_back(key_column(pipeline_.output[i], source, keys, stream));
     put_list(pipeline_.keys[i], table.columns.back());
+    if (!is_text(pipeline_.output[i])) table.columns.back().range = exec::value_range(pipeline_.keys[i], stats);
   }
   const WordRows states{groups.states.as<uint64_t>(), plan.words(), groups.count};
   const DeviceBuffer bad = cleared(sizeof(uint32_t), stream);
@@ -349,6 +351,7 @@ DeviceTable StatementRun::groups_on_device(const CompactGroups& groups) {
     const Field& field = pipeline_.output[pipeline_.keys.size() + i];
     table.columns.push_back(state_column(field, source, states, bad.as<uint32_t>(), stream));
     put_list(aggregate.arg, table.columns.back());
+    if (!is_text(field)) table.columns.back().range = exec::result_range(aggregate, stats, device_.rows);
   }
   if (fetch(bad.as<uint32_t>(), stream) != 0) throw Error(ErrorCode::kOutOfRange, "a variance is out of range");
   return table;

@@ -81,6 +81,15 @@ DeviceBuffer mark_rows(const uint64_t* numbers, uint64_t count, uint64_t rows, c
   return out;
 }
 
+DeviceBuffer marked_by_both(const uint8_t* a, const uint8_t* b, uint64_t count, cudaStream_t stream) {
+  DeviceBuffer out(count, stream);
+  auto* marks = out.as<uint8_t>();
+  each_row(count, stream, [=] __device__(uint64_t i) {
+    marks[i] = (a == nullptr || a[i] != 0) && (b == nullptr || b[i] != 0) ? 1 : 0;
+  });
+  return out;
+}
+
 DeviceBuffer mark_used(const uint32_t* numbers, uint64_t rows, uint64_t count, cudaStream_t stream) {
   DeviceBuffer out = cleared(count, stream);
   auto* used = out.as<uint8_t>();

@@ -38,6 +38,9 @@ void look_up(const uint32_t* numbers, uint64_t rows, const T* values, uint64_t c
 // A byte for each of `rows` rows, 1 of those whose numbers are listed.
 DeviceBuffer mark_rows(const uint64_t* numbers, uint64_t count, uint64_t rows, cudaStream_t stream);
 
+// A byte for each of `count` rows, 1 of those that both mark; nullptr marks all.
+DeviceBuffer marked_by_both(const uint8_t* a, const uint8_t* b, uint64_t count, cudaStream_t stream);
+
 // Which of `count` numbers some row has: a byte for each. Numbers beyond are ignored.
 DeviceBuffer mark_used(const uint32_t* numbers, uint64_t rows, uint64_t count, cudaStream_t stream);
 

@@ -50,7 +50,8 @@ void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, u
   next_row_ += static_cast<uint64_t>(tiles) * kTileRows;
   report_.rows += rows;
   report_.tiles.total += tiles;
-  if (rows == 0) return;
+  const bool ruled_out = asked_tiles_ && !asked_chunks_.contains({&file, chunk});
+  if (rows == 0 || ruled_out) return;
   std::vector<const ColumnChunkInfo*> infos;
   std::vector<const Statistics*> stats;
   for (size_t i = 0; i < pipeline_.columns.size(); ++i) {

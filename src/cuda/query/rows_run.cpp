@@ -6,6 +6,7 @@
 
 #include "basalt/core/error.h"
 #include "cuda/query/statement_texts.h"
+#include "exec/column_facts.h"
 #include "exec/cpu/fetch_rows.h"
 #include "exec/cpu/sort.h"
 
@@ -244,6 +245,12 @@ RowArrays StatementRun::finish_rows() {
   return gather_rows(all, places.as<uint32_t>() + begin, std::min(pipeline_.limit, all.rows - begin), stream);
 }
 
+exec::StatisticsList StatementRun::column_statistics() const {
+  exec::StatisticsList stats;
+  for (const device::ColumnPlan& column : plan_->columns) stats.push_back(&column.shapes.stats);
+  return stats;
+}
+
 DeviceColumn StatementRun::row_column(const Field& field, const device::RowsSources::Source& source, RowArrays& rows,
                                       const DeviceTable* input) {
   DeviceColumn column;
@@ -259,6 +266,8 @@ DeviceColumn StatementRun::row_column(const Field& field, const device::RowsSour
     column.values = std::move(values.values);
     column.validity = std::move(values.validity);
   }
+  const bool text = source.numbered || source.texts_of;
+  if (!text) column.range = exec::value_range(pipeline_.rows[*source.row], column_statistics());
   column.listed = source.listed;
   if (source.numbered) column.texts = texts_;
   if (source.texts_of && input != nullptr) {

@@ -176,6 +176,7 @@ std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
   std::map<std::pair<const TextAlphabet*, const Automaton*>, size_t> numbers;
   std::vector<size_t> uses;
   std::vector<TextChunk> chunks;
+  std::map<const ColumnChunkInfo*, size_t> places;       // among these
   std::vector<std::pair<size_t, EntryTable>> on_device;  // by table
   for (size_t i = 0; i < batch.chunks.size(); ++i) {
     const WorkChunk& planned = chunks_[batch.first + i];
@@ -185,8 +186,9 @@ std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
       if (chunk.alphabet == nullptr) {
         const ColumnChunkInfo& info =
             planned.file->column(pipeline_.columns[text.column].field_id).chunks[planned.chunk];
-        on_device.push_back({number, {chunks.size(), text.automaton.get()}});
-        chunks.push_back({&info, chunk});
+        const auto [place, added] = places.try_emplace(&info, chunks.size());
+        if (added) chunks.push_back({&info, chunk});
+        on_device.push_back({number, {place->second, text.automaton.get()}});
       } else {
         number = numbers.try_emplace({chunk.alphabet.get(), text.automaton.get()}, number).first->second;
       }
@@ -398,12 +400,22 @@ void StatementRun::make_kernel() {
   plan_ = own_plan_.get();
   bool fresh = false;
   kernel_ = &backend_.statement_kernel(plan_->source, fresh);
-  if (fresh) report_.compile_ms = kernel_->compile_ms;
+  if (!fresh) return;
+  report_.compile_ms = kernel_->compile_ms;
+  // Others may have run meanwhile.
+  backend_.read_free_memory();
+  read_limit();
+}
+
+// What chunks, tables and rows may take: at least half of the limit, however much strings hold.
+void StatementRun::read_limit() {
+  const uint64_t limit = backend_.memory_limit(options_);
+  limit_ = limit - std::min(held_bytes_, limit / 2);
 }
 
 std::vector<Value> StatementRun::run_cold(const std::string& key) {
   backend_.read_free_memory();
-  limit_ = backend_.memory_limit(options_);
+  read_limit();
   make_kernel();
   take_group_memory();
   rows_.budget = limit_ / 2;
@@ -493,13 +505,14 @@ void StatementRun::remember(const std::string& key) {
 }
 
 std::vector<Value> StatementRun::run_resident(Statement& statement) {
-  plan_ = statement.plan.get();
+  own_plan_ = statement.plan;
+  plan_ = own_plan_.get();
   kernel_ = statement.kernel;
   report_.rows = statement.report.rows;
   report_.tiles = statement.report.tiles;
   report_.encoded_bytes_read = statement.report.encoded_bytes_read;
   check_cancelled();
-  limit_ = backend_.memory_limit(options_);
+  read_limit();
   take_group_memory();
   rows_.budget = limit_ / 2;
   clear_groups();
@@ -522,7 +535,8 @@ std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& 
     const CountedStatement counted(*this, options, report);
     const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
     StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
-    statement.set_asked_tiles(numbered.texts.tiles);
+    statement.set_asked(numbered.texts.tiles, numbered.texts.asked);
+    statement.set_held(numbered.texts.bytes());
     std::vector<Value> values = statement.run();
     for (size_t i = 0; i < values.size(); ++i) {
       const Aggregate& aggregate = pipeline.aggregates[i];

@@ -198,22 +198,6 @@ inline Sample decimals() {
   return sample;
 }
 
-// Dictionaries whose entries are learned integers, below encodings that read all rows of a tile at once.
-inline Sample learned_entries() {
-  Sample sample;
-  sample.name = "dictionaries of learned entries";
-  sample.most_instructions = 6000;
-  const TimeUnit us = TimeUnit::kMicro;
-  add_column(sample, "moment", {TypeKind::kInt64, 0, 0, us}, {"delta(dict(packed, l3))"}, 12, 0, INT64_MAX, {15});
-  add_column(sample, "region", {TypeKind::kInt32, 0, 0, us}, {"rle(dict(packed, l3), delta(l3))"}, 19, 0, 100000, {13});
-  Pipeline& p = sample.pipeline;
-  p.has_filter = true;
-  p.filter = test(ExprOp::kGreater, column(p, 0), integer(Physical::kI64, 7));
-  p.aggregates.push_back(aggregate(AggregateOp::kMax, column(p, 0)));
-  p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, 1)));
-  return sample;
-}
-
 // TPC-H Q13's filter beside a date: rows that the date leaves are tested.
 inline Sample comments() {
   Sample sample;
@@ -378,6 +362,23 @@ inline Sample wide_groups() {
   return sample;
 }
 
+// States of groups beside readers that leave little shared memory to them.
+inline Sample groups_beside_runs() {
+  Sample sample;
+  sample.name = "groups beside runs";
+  sample.most_instructions = 2800;
+  const DataType number{TypeKind::kInt64, 0, 0, TimeUnit::kMicro};
+  add_column(sample, "kind", number, {"packed"}, 4, 0, 499, {9});
+  for (const char* name : {"a", "b", "c", "d"}) {
+    add_column(sample, name, number, {"rle(packed, packed)"}, 12, 0, 1000, {10});
+  }
+  Pipeline& p = sample.pipeline;
+  p.sink = Sink::kGroups;
+  p.keys = {column(p, 0)};
+  for (uint32_t i = 1; i < p.columns.size(); ++i) p.aggregates.push_back(aggregate(AggregateOp::kSum, column(p, i)));
+  return sample;
+}
+
 // DISTINCT arguments of one word and of more beside the group's number, variances; `many` as above.
 inline Sample distinct_by(const std::string& name, int128_t many, size_t most_instructions) {
   Sample sample = groups_by(name, many, most_instructions);
@@ -476,6 +477,7 @@ inline std::vector<Sample> all() {
           wide_groups(),
           sorted_groups(),
           sorted_groups_of_all(),
+          groups_beside_runs(),
           distinct_by("distinct values of few groups", 5, 8000),
           distinct_by("distinct values of many groups", int128_t{1} << 40, 8000),
           rows(),
@@ -492,7 +494,6 @@ inline std::vector<Sample> all() {
           count_decimals(TypeKind::kFloat32, {8}),
           count_decimals(TypeKind::kFloat64, {16}, true),
           decimals(),
-          learned_entries(),
           comments(),
           tests_of_strings(),
           number_functions(),

@@ -1,6 +1,8 @@
 // The stages of a query on the device, one after the other. What one leaves there is the next one's input, as arrays;
 // few rows go to the host, which needs no kernel for them.
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "cuda/query/statement_texts.h"
 
@@ -14,10 +16,15 @@ device::ArrayShape shape_of(const DeviceColumn& column, uint64_t rows) {
   const Physical type = physical_of(column.field.type);
   shape.type = type == Physical::kBytes ? Physical::kU32 : type;
   shape.nullable = column.validity.data() != nullptr;
-  shape.stats.rows = rows;
-  shape.stats.null_count = shape.nullable ? 1 : 0;  // some, or none
+  // Some, or none: one NULL of one row would say that there is no value.
+  shape.stats.rows = std::max<uint64_t>(rows, 2);
+  shape.stats.null_count = shape.nullable ? 1 : 0;
   shape.stats.min = Value::of_null(shape.type);
   shape.stats.max = Value::of_null(shape.type);
+  if (column.range) {
+    shape.stats.min = Value::of_integer(type, column.range->low);
+    shape.stats.max = Value::of_integer(type, column.range->high);
+  }
   if (type != Physical::kBytes) return shape;
   shape.listed = column.listed;
   const uint64_t entries = column.listed != nullptr  ? column.listed->entries.size()
@@ -32,15 +39,48 @@ uint64_t address(const DeviceBuffer& buffer) { return reinterpret_cast<uint64_t>
 
 uint64_t count_of(const StageRows& rows) { return rows.device ? rows.device->rows : rows.host.rows; }
 
+// Columns that one kernel cannot write together are written by several, which find the same rows in the same order.
+// `run` gives the rows of a half; nothing if it cannot.
+template <typename Run>
+std::optional<DeviceTable> rows_in_halves(const device::RowsHalves& halves, const Run& run, RunReport& report) {
+  std::optional<DeviceTable> all = run(halves.first, report);
+  if (!all) return std::nullopt;
+  RunReport beside;
+  std::optional<DeviceTable> others = run(halves.second, beside);
+  if (!others) {
+    report.why_cpu = beside.why_cpu;
+    return std::nullopt;
+  }
+  if (all->rows != others->rows) throw Error(ErrorCode::kInternal, "halves of rows that differ in their number");
+  report.encoded_bytes_read += beside.encoded_bytes_read;
+  report.bytes_transferred += beside.bytes_transferred;
+  report.compile_ms += beside.compile_ms;
+  report.transfer_ms += beside.transfer_ms;
+  report.kernel_ms += beside.kernel_ms;
+  report.wait_ms += beside.wait_ms;
+  report.kernel_source += "\n\n" + beside.kernel_source;
+  all->columns.resize(halves.first_columns);
+  others->columns.resize(halves.second_columns);
+  std::ranges::move(others->columns, std::back_inserter(all->columns));
+  return all;
+}
+
 }  // namespace
 
 StageRows CudaBackend::first_stage(const Pipeline& stage, bool keep, const RunOptions& options, RunReport& report) {
   auto planned = stages_.get(stage);
+  if (const auto halves = planned->too_large ? device::halves_of(stage) : std::nullopt) {
+    const auto run = [&](const Pipeline& half, RunReport& own) { return first_stage(half, true, options, own).device; };
+    std::optional<DeviceTable> rows = rows_in_halves(*halves, run, report);
+    if (keep) return {{}, std::move(rows)};
+    return {fetch_table(*rows, threads(options.threads)), {}};
+  }
   for (;;) {
     const NumberedPipeline numbered = number_texts(*this, planned, stage, options, report);
     StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
     statement.set_texts(numbered.texts.texts);
-    statement.set_asked_tiles(numbered.texts.tiles);
+    statement.set_asked(numbered.texts.tiles, numbered.texts.asked);
+    statement.set_held(numbered.texts.bytes());
     if (stage.sink == Sink::kGroups) return statement.run_groups(keep);
     if (keep && !numbered.device->sources->late) return {{}, statement.run_rows_to_device(stage, nullptr)};
     if (std::optional<Table> rows = statement.run_rows(stage)) return {*std::move(rows), {}};
@@ -54,6 +94,15 @@ std::optional<StageRows> CudaBackend::later_stage(const Pipeline& stage, const D
   std::vector<device::ArrayShape> shapes;
   for (const DeviceColumn& column : input.columns) shapes.push_back(shape_of(column, input.rows));
   device::DevicePipeline device = *stages_.get(stage, shapes, input.rows);
+  if (const auto halves = device.too_large ? device::halves_of(stage) : std::nullopt) {
+    const auto run = [&](const Pipeline& half, RunReport& own) {
+      std::optional<StageRows> rows = later_stage(half, input, true, options, own);
+      return rows ? std::move(rows->device) : std::nullopt;
+    };
+    std::optional<DeviceTable> rows = rows_in_halves(*halves, run, report);
+    return rows ? std::optional<StageRows>({{}, std::move(rows)}) : std::nullopt;
+  }
+  report.why_cpu = device.reason;
   if (!device.reason.empty()) return std::nullopt;
   StatementTexts texts;
   if (!device.texts.empty()) {
@@ -62,6 +111,7 @@ std::optional<StageRows> CudaBackend::later_stage(const Pipeline& stage, const D
     } catch (const Error& error) {
       // What only strings show that the device does not know: the host goes on from here.
       if (error.code() != ErrorCode::kUnsupported) throw;
+      report.why_cpu = error.what();
       return std::nullopt;
     }
     device = device::to_device(stage, shapes, input.rows, &texts.numbers);
@@ -92,7 +142,10 @@ StageRows CudaBackend::run_first_stages(const Query& query, bool keep_last, cons
         rows = first_stage(stage, keep, options, report);
       } else {
         std::optional<StageRows> next = later_stage(stage, *rows.device, keep, options, report);
-        if (!next) break;
+        if (!next) {
+          reports.back().why_next_cpu = report.why_cpu;
+          break;
+        }
         rows = *std::move(next);
       }
     }

@@ -43,6 +43,8 @@ struct ArrayAddresses {
   uint64_t validity = 0;
 };
 
+using AskedChunks = std::set<std::pair<const File*, uint32_t>>;
+
 class StatementRun {
  public:
   // `arrays`: by column, for those that are arrays.
@@ -56,8 +58,13 @@ class StatementRun {
         arrays_(std::move(arrays)) {}
   // The strings of numbers that the device gave them, of a pipeline that has any.
   void set_texts(std::shared_ptr<const DeviceTexts> texts) { texts_ = std::move(texts); }
-  // What became of tiles when the filter was asked, where that was before this run.
-  void set_asked_tiles(std::optional<TileCounts> tiles) { asked_tiles_ = tiles; }
+  // Where the filter was asked before this run: what became of tiles, and the chunks that statistics left.
+  void set_asked(std::optional<TileCounts> tiles, AskedChunks chunks) {
+    asked_tiles_ = tiles;
+    asked_chunks_ = std::move(chunks);
+  }
+  // Bytes that the statement has on the device beside what this run takes.
+  void set_held(uint64_t bytes) { held_bytes_ = bytes; }
 
   std::vector<Value> run();
   // Of a sink of groups. `keep`: many of them stay on the device.
@@ -75,6 +82,7 @@ class StatementRun {
   void plan_chunks();
   void plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk);
   void plan_rows_on_device();
+  exec::StatisticsList column_statistics() const;
   bool is_array(size_t column) const { return device_.arrays[column].has_value(); }
   // What lies on the device because of this statement belongs to it alone.
   bool is_remembered() const { return arrays_.empty() && !pipeline_.files.empty(); }
@@ -185,6 +193,7 @@ class StatementRun {
                      double* tile_sums, Event& begin, Event& end);
   void plan_once();
   void make_kernel();
+  void read_limit();
   std::vector<Value> run_cold(const std::string& key);
   std::vector<Value> run_resident(Statement& statement);
   void remember(const std::string& key);
@@ -206,6 +215,8 @@ class StatementRun {
   std::vector<ArrayAddresses> arrays_;
   std::shared_ptr<const DeviceTexts> texts_;
   std::optional<TileCounts> asked_tiles_;
+  AskedChunks asked_chunks_;
+  uint64_t held_bytes_ = 0;
   uint64_t limit_ = 0;
   uint64_t run_ = 0;
   uint64_t groups_ = 0;   // loaded so far, which take turns in the streams of copies

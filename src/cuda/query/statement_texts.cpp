@@ -5,6 +5,7 @@
 
 #include "cuda/codec/gather_strings.h"
 #include "cuda/query/chunk_texts.h"
+#include "cuda/query/decode_column.h"
 #include "cuda/query/number_rows.h"
 #include "cuda/query/text_functions_run.h"
 #include "cuda/query/text_lengths.h"
@@ -19,6 +20,8 @@ constexpr uint64_t kBytesPerRow = 80;
 constexpr uint64_t kLeastBatch = 64ull << 20;
 // Of fewer rows all are numbered, without asking the filter first.
 constexpr uint64_t kFewRowsToNumber = 1 << 16;
+// For which a function of several columns is evaluated together.
+constexpr uint64_t kRowsAtATime = 1 << 23;
 
 bool has_nulls(const Pipeline& pipeline, uint32_t field_id) {
   return std::ranges::any_of(pipeline.files, [&](const auto& file) {
@@ -119,6 +122,7 @@ void TextsRun::find_wanted() {
   const DeviceBuffer passed = StatementRun(backend_, numbers, options_, report).run_row_numbers(count);
   wanted_ = mark_rows(passed.as<uint64_t>(), count, rows_, stream_);
   out_.passes.values = reinterpret_cast<uint64_t>(wanted_.data());
+  for (const Place& place : places_) out_.asked.emplace(place.file.get(), place.chunk);
   out_.tiles = report.tiles;
   report_.bytes_transferred += report.bytes_transferred;
   report_.encoded_bytes_read += report.encoded_bytes_read;
@@ -283,6 +287,42 @@ ArrayAddresses TextsRun::measured(uint32_t field_id) {
   return out;
 }
 
+// Whether a column of the pipeline is made of the numbers of strings.
+bool TextsRun::has_numbers(const std::optional<device::TextArray>& array) const {
+  return array && !array->is_decoded() && !is_stored_length(*array);
+}
+
+// The values of a column as they are, and which of them there are.
+ArrayAddresses TextsRun::decoded(uint32_t field_id, Physical type) {
+  const bool nullable = has_nulls(pipeline_, field_id);
+  const uint64_t bytes = rows_ * (width_of(type) + (nullable ? 1 : 0));
+  if (bytes > limit_ / 2) {
+    throw Error(ErrorCode::kOutOfMemory, "a column that is decoded before needs " + std::to_string(bytes >> 20) +
+                                             " MiB on the device, more than half of the limit of " +
+                                             std::to_string(limit_ >> 20) + " MiB");
+  }
+  limit_ -= bytes;
+  backend_.cache_.make_room(0, limit_, run_);
+  DeviceBuffer values(rows_ * width_of(type), stream_);
+  DeviceBuffer validity(nullable ? rows_ : 0, stream_);
+  if (validity.data() != nullptr) check(cudaMemsetAsync(validity.data(), 1, rows_, stream_), "marking rows");
+  for_each_batch(field_id, [&](const std::vector<Place>& batch) {
+    const std::vector<TextChunk> chunks = load(batch, field_id);
+    const TimedWork timed(report_, stream_);
+    std::vector<ChunkToDecode> placed;
+    for (size_t i = 0; i < batch.size(); ++i) placed.push_back({chunks[i].info, &chunks[i].chunk, batch[i].first_row});
+    try {
+      decode_column(placed, type, values, validity, backend_.modules_, stream_);
+    } catch (const Error& error) {
+      throw error.within(batch[0].file->name() + ": column " + batch[0].file->path(field_id));
+    }
+  });
+  const ArrayAddresses out{reinterpret_cast<uint64_t>(values.data()), reinterpret_cast<uint64_t>(validity.data())};
+  out_.memory.push_back(std::move(values));
+  out_.memory.push_back(std::move(validity));
+  return out;
+}
+
 const TextsRun::Numbered* TextsRun::find_numbered(uint32_t field_id) const {
   const auto found = std::ranges::find(columns_, field_id, &Numbered::field_id);
   return found == columns_.end() ? nullptr : &*found;
@@ -324,18 +364,58 @@ void TextsRun::evaluate_functions() {
   const std::vector<std::optional<device::TextArray>>& arrays = device_.texts.arrays;
   distinct_ = pool_.count();
   results_.resize(arrays.size());
+  result_validity_.resize(arrays.size());
   for (size_t i = 0; i < arrays.size(); ++i) {
-    if (!arrays[i] || arrays[i]->function.op == ExprOp::kColumn || is_stored_length(*arrays[i])) continue;
+    if (!has_numbers(arrays[i]) || arrays[i]->function.op == ExprOp::kColumn) continue;
+    if (arrays[i]->by_row) {
+      evaluate_by_row(i);
+      continue;
+    }
     // Strings of other columns are none of its business: the device may not know what it does with them.
     const auto* numbers = numbered(arrays[i]->field_id).numbers.as<uint32_t>();
     const DeviceBuffer used = mark_used(numbers, rows_, distinct_, stream_);
-    TextResults results = evaluate_texts(arrays[i]->function, pool_.texts(), distinct_, used.as<uint8_t>(), stream_);
+    TextItems items{pool_.texts(), distinct_, distinct_, used.as<uint8_t>(), {}};
+    items.columns.resize(1);
+    TextResults results = evaluate_texts(arrays[i]->function, items, stream_);
     if (arrays[i]->function.type == Physical::kBytes) {
       const DeviceStrings& made = results.strings;
       results_[i] = pool_.intern({{{made.bytes.as<uint64_t>(), made.offsets.as<int64_t>(), 0}, made.count}});
     } else {
       results_[i] = std::move(results.values);
     }
+  }
+}
+
+// A function of several columns, for each row that is wanted and has all that it needs.
+void TextsRun::evaluate_by_row(size_t place) {
+  const device::TextArray& array = *device_.texts.arrays[place];
+  std::vector<const Numbered*> columns{find_numbered(array.field_id)};
+  for (const uint32_t field : array.others) columns.push_back(find_numbered(field));
+  DeviceBuffer& validity = result_validity_[place];
+  for (uint32_t i = 0; i < columns.size(); ++i) {
+    const auto* valid = columns[i]->validity.as<uint8_t>();
+    if (valid == nullptr || !device::is_null_with(array.function, i)) continue;
+    validity = marked_by_both(validity.as<uint8_t>(), valid, rows_, stream_);
+  }
+  const DeviceBuffer used = marked_by_both(wanted_.as<uint8_t>(), validity.as<uint8_t>(), rows_, stream_);
+  const bool text = array.function.type == Physical::kBytes;
+  const uint64_t width = text ? sizeof(uint32_t) : width_of(array.function.type);
+  results_[place] = DeviceBuffer(rows_ * width, stream_);
+  for (uint64_t first = 0; first < rows_; first += kRowsAtATime) {
+    if (options_.cancel != nullptr) options_.cancel->check();
+    TextItems items{pool_.texts(), distinct_, std::min(kRowsAtATime, rows_ - first), used.as<uint8_t>() + first, {}};
+    for (const Numbered* column : columns) {
+      const auto* valid = column->validity.as<uint8_t>();
+      items.columns.push_back({column->numbers.as<uint32_t>() + first, valid == nullptr ? nullptr : valid + first});
+    }
+    TextResults made = evaluate_texts(array.function, items, stream_);
+    if (text) {
+      const strings::Texts list{made.strings.bytes.as<uint64_t>(), made.strings.offsets.as<int64_t>(), 0};
+      made.values = pool_.intern({{list, items.count, items.used}});
+    }
+    check(cudaMemcpyAsync(results_[place].as<std::byte>() + first * width, made.values.data(), items.count * width,
+                          cudaMemcpyDeviceToDevice, stream_),
+          "keeping results");
   }
 }
 
@@ -363,15 +443,21 @@ DeviceBuffer TextsRun::by_row(const uint32_t* numbers, const DeviceBuffer& value
 }
 
 // Numbers or results by row; nothing: the numbers that the column has.
-DeviceBuffer TextsRun::array_of(size_t place) const {
-  const Expr& function = device_.texts.arrays[place]->function;
-  const auto* numbers = find_numbered(device_.texts.arrays[place]->field_id)->numbers.as<uint32_t>();
-  if (function.type == Physical::kU8) return by_row<uint8_t>(numbers, results_[place], distinct_);
-  if (function.type != Physical::kBytes) return by_row<int64_t>(numbers, results_[place], distinct_);
-  const bool is_column = function.op == ExprOp::kColumn;
-  DeviceBuffer own = is_column ? DeviceBuffer() : by_row<uint32_t>(numbers, results_[place], distinct_);
+DeviceBuffer TextsRun::array_of(size_t place) {
+  const device::TextArray& array = *device_.texts.arrays[place];
+  const Physical type = array.function.type;
+  const auto* numbers = find_numbered(array.field_id)->numbers.as<uint32_t>();
+  if (type != Physical::kBytes && array.by_row) return std::move(results_[place]);
+  if (type == Physical::kU8) return by_row<uint8_t>(numbers, results_[place], distinct_);
+  if (type != Physical::kBytes) return by_row<int64_t>(numbers, results_[place], distinct_);
+  DeviceBuffer own;
+  if (array.by_row) {
+    own = std::move(results_[place]);
+  } else if (array.function.op != ExprOp::kColumn) {
+    own = by_row<uint32_t>(numbers, results_[place], distinct_);
+  }
   if (ranks_.data() == nullptr) return own;
-  return by_row<uint32_t>(is_column ? numbers : own.as<uint32_t>(), ranks_, out_.numbers.count);
+  return by_row<uint32_t>(own.data() == nullptr ? numbers : own.as<uint32_t>(), ranks_, out_.numbers.count);
 }
 
 // Of every column of the pipeline that asks for numbers or results; lengths come later.
@@ -382,13 +468,22 @@ void TextsRun::finish_arrays() {
   out_.arrays.resize(device_.texts.arrays.size());
   for (size_t i = 0; i < out_.arrays.size(); ++i) {
     const std::optional<device::TextArray>& array = device_.texts.arrays[i];
-    if (!array || is_stored_length(*array)) continue;
+    if (!has_numbers(array)) continue;
     const Numbered& column = *find_numbered(array->field_id);
     DeviceBuffer values = array_of(i);
     const void* data = values.data() == nullptr ? column.numbers.data() : values.data();
-    out_.arrays[i] = {reinterpret_cast<uint64_t>(data), reinterpret_cast<uint64_t>(column.validity.data())};
+    const DeviceBuffer& validity = array->by_row ? result_validity_[i] : column.validity;
+    out_.arrays[i] = {reinterpret_cast<uint64_t>(data), reinterpret_cast<uint64_t>(validity.data())};
     out_.memory.push_back(std::move(values));
+    out_.memory.push_back(std::move(result_validity_[i]));
   }
+}
+
+uint64_t StatementTexts::bytes() const {
+  uint64_t sum = 0;
+  for (const DeviceBuffer& buffer : memory) sum += buffer.bytes();
+  if (texts != nullptr) sum += texts->offsets.bytes() + texts->bytes.bytes();
+  return sum;
 }
 
 StatementTexts TextsRun::run() {
@@ -397,15 +492,17 @@ StatementTexts TextsRun::run() {
   limit_ = backend_.memory_limit(options_);
   place_chunks();
   pool_.add_literals(device_.texts.literals);
-  const auto is_numbered = [&](const auto& array) { return array && !is_stored_length(*array); };
-  if (std::ranges::any_of(device_.texts.arrays, is_numbered)) find_wanted();
+  if (std::ranges::any_of(device_.texts.arrays, [&](const auto& array) { return has_numbers(array); })) find_wanted();
   for (const std::optional<device::TextArray>& array : device_.texts.arrays) {
-    if (is_numbered(array)) numbered(array->field_id);
+    if (!has_numbers(array)) continue;
+    numbered(array->field_id);
+    for (const uint32_t field : array->others) numbered(field);
   }
   finish_arrays();
   for (size_t i = 0; i < out_.arrays.size(); ++i) {
     const std::optional<device::TextArray>& array = device_.texts.arrays[i];
-    if (array && is_stored_length(*array)) out_.arrays[i] = measured(array->field_id);
+    if (!array || has_numbers(array)) continue;
+    out_.arrays[i] = array->is_decoded() ? decoded(array->field_id, array->function.type) : measured(array->field_id);
   }
   for (Numbered& column : columns_) {
     out_.memory.push_back(std::move(column.numbers));
@@ -417,24 +514,26 @@ StatementTexts TextsRun::run() {
 
 namespace {
 
-// The pipeline once its filter was asked: kernels read flags instead of asking again. The arrays are the same, in the
-// same order, among other columns.
-void ask_flags(const Pipeline& pipeline, NumberedPipeline& numbered) {
+// The pipeline once its filter was asked: its kernel reads flags instead of asking again. False if it would need arrays
+// that were not made.
+bool ask_flags(const Pipeline& pipeline, NumberedPipeline& numbered) {
   Pipeline rest = pipeline;
   rest.has_filter = false;
   auto device = std::make_shared<device::DevicePipeline>(device::to_device(rest, &numbered.texts.numbers));
   const uint32_t flags = device::filter_by_flags(*device);
-  const std::vector<std::optional<device::TextArray>>& before = numbered.device->texts.arrays;
+  const std::vector<std::optional<device::TextArray>>& made = numbered.device->texts.arrays;
   std::vector<ArrayAddresses> arrays(device->pipeline.columns.size());
-  size_t next = 0;
   for (size_t i = 0; i < arrays.size(); ++i) {
     if (!device->texts.is_made(i)) continue;
-    while (!before.at(next)) ++next;
-    arrays[i] = numbered.texts.arrays[next++];
+    const auto found = std::ranges::find_if(
+        made, [&](const auto& array) { return array && device::is_same(*array, *device->texts.arrays[i]); });
+    if (found == made.end()) return false;
+    arrays[i] = numbered.texts.arrays[static_cast<size_t>(found - made.begin())];
   }
   arrays[flags] = numbered.texts.passes;
   numbered.texts.arrays = std::move(arrays);
   numbered.device = std::move(device);
+  return true;
 }
 
 }  // namespace
@@ -446,10 +545,9 @@ NumberedPipeline number_texts(CudaBackend& backend, std::shared_ptr<const device
   if (!out.device->reason.empty()) throw Error(ErrorCode::kUnsupported, out.device->reason);
   if (out.device->texts.empty()) return out;
   out.texts = TextsRun(backend, *out.device, pipeline, options, report).run();
-  if (out.texts.passes.values != 0) {
-    ask_flags(pipeline, out);
-    return out;
-  }
+  if (out.texts.passes.values != 0 && ask_flags(pipeline, out)) return out;
+  out.texts.tiles.reset();
+  out.texts.asked.clear();
   out.device = std::make_shared<const device::DevicePipeline>(device::to_device(pipeline, &out.texts.numbers));
   return out;
 }

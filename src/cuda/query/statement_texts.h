@@ -20,6 +20,8 @@ struct StatementTexts {
   std::vector<ArrayAddresses> arrays;        // by column of the pipeline; empty if no column is an array
   ArrayAddresses passes;                     // flags of rows that pass the filter, where it was asked before
   std::optional<TileCounts> tiles;           // what became of tiles then
+  AskedChunks asked;                         // that statistics left then
+  uint64_t bytes() const;                    // that it takes on the device
   std::vector<DeviceBuffer> memory;
 };
 
@@ -72,13 +74,16 @@ class TextsRun {
   // Calls f with lists of chunks of a column that are worked on together.
   void for_each_batch(uint32_t field_id, const std::function<void(const std::vector<Place>&)>& f);
   bool is_stored_length(const device::TextArray& array) const;
+  bool has_numbers(const std::optional<device::TextArray>& array) const;
   ArrayAddresses measured(uint32_t field_id);
+  ArrayAddresses decoded(uint32_t field_id, Physical type);
   std::vector<TextChunk> load(const std::vector<Place>& places, uint32_t field_id);
   void evaluate_functions();
+  void evaluate_by_row(size_t place);
   void finish_pool();
   template <typename T>
   DeviceBuffer by_row(const uint32_t* numbers, const DeviceBuffer& values, uint64_t count) const;
-  DeviceBuffer array_of(size_t place) const;
+  DeviceBuffer array_of(size_t place);
   void finish_arrays();
 
   CudaBackend& backend_;
@@ -96,9 +101,11 @@ class TextsRun {
   DeviceBuffer wanted_;  // a byte for each row, 1: it passes the filter; nothing: all rows count
   std::vector<Numbered> columns_;
   TextPool pool_;
-  uint64_t distinct_ = 0;              // strings of columns and literals: the first of the pool
-  std::vector<DeviceBuffer> results_;  // of functions, by column of the pipeline: values or numbers of each string
-  DeviceBuffer ranks_;                 // of numbers, where these must be in order
+  uint64_t distinct_ = 0;  // strings of columns and literals: the first of the pool
+  // Of functions, by column of the pipeline: values or numbers of each string, or of each row; then which are not NULL.
+  std::vector<DeviceBuffer> results_;
+  std::vector<DeviceBuffer> result_validity_;
+  DeviceBuffer ranks_;  // of numbers, where these must be in order
   StatementTexts out_;
 };
 

@@ -20,13 +20,18 @@ constexpr uint32_t kMostChoices = 48;  // of a search for a regular expression
 
 // A literal, or the strings of a list.
 struct Part {
-  TextBytes literal;
+  TextBytes literal;  // of a list: what stands for NULL
   strings::Texts texts;
+  uint64_t text_count;
+  const uint32_t* numbers;  // of the list's strings, by item; nullptr: item i is string i
+  const uint8_t* valid;     // by item; nullptr: none is NULL
   bool is_literal;
 
   __device__ TextBytes at(uint64_t i) const {
-    if (is_literal) return literal;
-    return {texts.bytes(i), static_cast<uint64_t>(texts.offsets[i + 1] - texts.offsets[i])};
+    if (is_literal || (valid != nullptr && valid[i] == 0)) return literal;
+    const uint64_t text = numbers != nullptr ? numbers[i] : i;
+    if (text >= text_count) return {nullptr, 0};  // of an item that nobody asks for
+    return {texts.bytes(text), static_cast<uint64_t>(texts.offsets[text + 1] - texts.offsets[text])};
   }
 };
 
@@ -40,7 +45,7 @@ struct Call {
   const uint8_t* automaton;  // Automaton::table()
   uint32_t automaton_states;
   uint32_t automaton_start;
-  const uint8_t* used;  // by string: whether somebody asks
+  const uint8_t* used;  // by item: whether somebody asks
   uint32_t* unknown;    // becomes 1 where the device does not know
 };
 
@@ -117,8 +122,8 @@ __global__ __launch_bounds__(kThreads) void write_results_kernel(const Call* cal
 // What a function is made of: memory on the device, which lives as long as this.
 class Evaluation {
  public:
-  Evaluation(const strings::Texts& texts, uint64_t count, const uint8_t* used, cudaStream_t stream)
-      : texts_(texts), count_(count), used_(used), stream_(stream), unknown_(cleared(sizeof(uint32_t), stream)) {}
+  Evaluation(const TextItems& items, cudaStream_t stream)
+      : items_(items), stream_(stream), unknown_(cleared(sizeof(uint32_t), stream)) {}
 
   TextResults run(const Expr& function) {
     TextResults out;
@@ -127,8 +132,8 @@ class Evaluation {
     if (function.type == Physical::kBytes) {
       out.strings = strings_of(sent.as<Call>());
     } else {
-      out.values = DeviceBuffer(count_ * width_of(function.type), stream_);
-      fill_values(sent.as<Call>(), function.type, count_, out.values, stream_);
+      out.values = DeviceBuffer(items_.count * width_of(function.type), stream_);
+      fill_values(sent.as<Call>(), function.type, items_.count, out.values, stream_);
     }
     if (fetch(unknown_.as<uint32_t>(), stream_) != 0) {
       throw Error(ErrorCode::kUnsupported,
@@ -141,22 +146,23 @@ class Evaluation {
   static void fill_values(const Call* call, Physical type, uint64_t count, const DeviceBuffer& to, cudaStream_t stream);
 
   DeviceStrings strings_of(const Call* call) {
+    const uint64_t count = items_.count;
     DeviceStrings out;
-    out.count = count_;
-    out.offsets = cleared((count_ + 1) * sizeof(int64_t), stream_);
-    if (count_ == 0) return out;
-    const DeviceBuffer lengths(count_ * sizeof(int64_t), stream_);
-    measure_results_kernel<<<blocks_for(count_), kThreads, 0, stream_>>>(call, count_, lengths.as<int64_t>());
+    out.count = count;
+    out.offsets = cleared((count + 1) * sizeof(int64_t), stream_);
+    if (count == 0) return out;
+    const DeviceBuffer lengths(count * sizeof(int64_t), stream_);
+    measure_results_kernel<<<blocks_for(count), kThreads, 0, stream_>>>(call, count, lengths.as<int64_t>());
     check(cudaGetLastError(), "measuring strings");
     auto* offsets = out.offsets.as<int64_t>();
     with_temporary(stream_, [&](void* temporary, size_t& bytes) {
       return cub::DeviceScan::InclusiveSum(temporary, bytes, lengths.as<int64_t>(), offsets + 1,
-                                           static_cast<int64_t>(count_), stream_);
+                                           static_cast<int64_t>(count), stream_);
     });
-    out.byte_count = static_cast<uint64_t>(fetch(offsets + count_, stream_));
+    out.byte_count = static_cast<uint64_t>(fetch(offsets + count, stream_));
     out.bytes = DeviceBuffer(out.byte_count, stream_);
-    write_results_kernel<<<blocks_for(count_), kThreads, 0, stream_>>>(call, count_, offsets,
-                                                                       out.bytes.as<unsigned char>());
+    write_results_kernel<<<blocks_for(count), kThreads, 0, stream_>>>(call, count, offsets,
+                                                                      out.bytes.as<unsigned char>());
     check(cudaGetLastError(), "writing strings");
     return out;
   }
@@ -165,17 +171,29 @@ class Evaluation {
     Part part{};
     part.is_literal = expr.op == ExprOp::kLiteral;
     if (part.is_literal) {
-      const std::string& bytes = expr.literal.bytes;
-      part.literal = {keep(bytes.data(), bytes.size()).as<unsigned char>(), bytes.size()};
+      part.literal = literal(expr);
     } else if (expr.op == ExprOp::kColumn) {
-      part.texts = texts_;
+      const TextItems::Column& column = items_.columns.at(expr.column);
+      part.texts = items_.texts;
+      part.text_count = items_.text_count;
+      part.numbers = column.numbers;
+      part.valid = column.valid;
+    } else if (expr.op == ExprOp::kCoalesce) {
+      part = part_of(expr.args[0]);
+      part.literal = literal(expr.args[1]);
     } else {  // a function of a function
-      TextResults inner = Evaluation(texts_, count_, used_, stream_).run(expr);
+      TextResults inner = Evaluation(items_, stream_).run(expr);
       part.texts = {inner.strings.bytes.as<uint64_t>(), inner.strings.offsets.as<int64_t>(), 0};
+      part.text_count = inner.strings.count;
       memory_.push_back(std::move(inner.strings.bytes));
       memory_.push_back(std::move(inner.strings.offsets));
     }
     return part;
+  }
+
+  TextBytes literal(const Expr& expr) {
+    const std::string& bytes = expr.literal.bytes;
+    return {keep(bytes.data(), bytes.size()).as<unsigned char>(), bytes.size()};
   }
 
   const DeviceBuffer& keep(const void* data, size_t bytes) {
@@ -186,7 +204,7 @@ class Evaluation {
   Call make_call(const Expr& function) {
     Call call{};
     call.op = function.op;
-    call.used = used_;
+    call.used = items_.used;
     call.unknown = unknown_.as<uint32_t>();
     uint32_t numbers = 0;
     for (const Expr& arg : function.args) {
@@ -222,9 +240,7 @@ class Evaluation {
     call.automaton = keep(table.data(), table.size()).as<uint8_t>();
   }
 
-  strings::Texts texts_;
-  uint64_t count_;
-  const uint8_t* used_;
+  const TextItems& items_;
   cudaStream_t stream_;
   DeviceBuffer unknown_;
   std::vector<DeviceBuffer> memory_;
@@ -249,9 +265,8 @@ void Evaluation::fill_values(const Call* call, Physical type, uint64_t count, co
 
 }  // namespace
 
-TextResults evaluate_texts(const Expr& function, const strings::Texts& texts, uint64_t count, const uint8_t* used,
-                           cudaStream_t stream) {
-  return Evaluation(texts, count, used, stream).run(function);
+TextResults evaluate_texts(const Expr& function, const TextItems& items, cudaStream_t stream) {
+  return Evaluation(items, stream).run(function);
 }
 
 }  // namespace basalt::cuda

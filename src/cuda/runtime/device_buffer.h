@@ -20,6 +20,7 @@ class DeviceBuffer {
   T* as() const {
     return static_cast<T*>(data());
   }
+  uint64_t bytes() const { return block_ == nullptr ? 0 : block_->bytes(); }
 
  private:
   std::unique_ptr<DeviceBlock> block_;

@@ -79,6 +79,8 @@ std::vector<std::string> candidate_paths(const std::string& own_folder) {
     for (const char* up : {"../../..", "../..", ".."}) {
       out.push_back((own / up / ".deps/nvrtc/lib/libnvrtc.so.13").string());
     }
+    // A Python package's libraries lie at <site-packages>/pybasalt/lib; pip's NVRTC lies beside the package.
+    out.push_back((own / "../../nvidia/cu13/lib/libnvrtc.so.13").string());
   }
   const std::string toolkit = environment("CUDA_HOME");
   if (!toolkit.empty()) out.push_back(toolkit + "/lib64/libnvrtc.so.13");

@@ -24,28 +24,42 @@ void for_each_chunk(const FileList& files, const Body& body) {
   }
 }
 
-// The column's values at ascending numbers, tile by tile.
-Column read_rows(const Pipeline& pipeline, uint32_t column, const std::vector<uint64_t>& numbers,
+// Numbers [begin, end) of a sorted list, which lie in one chunk.
+struct RowsOfChunk {
+  const File* file;
+  uint32_t chunk;
+  uint64_t first;
+  size_t begin;
+  size_t end;
+};
+
+std::vector<RowsOfChunk> by_chunk(const FileList& files, const std::vector<uint64_t>& sorted) {
+  std::vector<RowsOfChunk> out;
+  size_t at = 0;
+  for_each_chunk(files, [&](const File& file, uint32_t chunk, uint64_t first) {
+    const size_t begin = at;
+    while (at < sorted.size() && sorted[at] < first + file.chunks()[chunk].rows) ++at;
+    if (at > begin) out.push_back({&file, chunk, first, begin, at});
+  });
+  return out;
+}
+
+// The column's values at these numbers, tile by tile.
+Column read_rows(const PipelineColumn& wanted, const RowsOfChunk& rows, const std::vector<uint64_t>& sorted,
                  const DecodeLimits& limits) {
-  const PipelineColumn& wanted = pipeline.columns[column];
   Field field;
   field.type = wanted.type;
   ColumnBuilder out(field);
-  size_t at = 0;
-  for_each_chunk(pipeline.files, [&](const File& file, uint32_t chunk, uint64_t first) {
-    const uint64_t end = first + file.chunks()[chunk].rows;
-    if (at == numbers.size() || numbers[at] >= end) return;
-    const EncodedChunk encoded = file.read_chunk(wanted.field_id, chunk);
-    while (at < numbers.size() && numbers[at] < end) {
-      const uint64_t tile_end = numbers[at] / kTileRows * kTileRows + kTileRows;
-      const size_t last = static_cast<size_t>(
-          std::lower_bound(numbers.begin() + static_cast<ptrdiff_t>(at), numbers.end(), std::min(tile_end, end)) -
-          numbers.begin());
-      const uint64_t begin = numbers[at];
-      const Column rows = decode_rows(encoded.root, wanted.type, begin - first, numbers[last - 1] - first + 1, limits);
-      for (; at < last; ++at) out.add_row(rows, numbers[at] - begin);
-    }
-  });
+  const EncodedChunk encoded = rows.file->read_chunk(wanted.field_id, rows.chunk);
+  for (size_t at = rows.begin; at < rows.end;) {
+    const uint64_t begin = sorted[at];
+    const uint64_t tile_end = begin / kTileRows * kTileRows + kTileRows;
+    size_t last = at + 1;
+    while (last < rows.end && sorted[last] < tile_end) ++last;
+    const Column values =
+        decode_rows(encoded.root, wanted.type, begin - rows.first, sorted[last - 1] - rows.first + 1, limits);
+    for (; at < last; ++at) out.add_row(values, sorted[at] - begin);
+  }
   return out.take();
 }
 
@@ -88,13 +102,19 @@ Table fetch_rows(const Pipeline& pipeline, const std::vector<uint64_t>& numbers,
   DecodeLimits limits;
   limits.bytes = options.decoded_limit;
   limits.cancel = options.cancel;
+  const std::vector<RowsOfChunk> chunks = by_chunk(pipeline.files, sorted);
+  std::vector<Column> parts(columns.size() * chunks.size());
+  threads.parallel_for(parts.size(), [&](uint64_t i) {
+    parts[i] = read_rows(pipeline.columns[columns[i / chunks.size()]], chunks[i % chunks.size()], sorted, limits);
+  });
   threads.parallel_for(columns.size(), [&](uint64_t i) {
-    const Column ascending = read_rows(pipeline, columns[i], sorted, limits);
     Field field;
-    field.type = ascending.type;
+    field.type = pipeline.columns[columns[i]].type;
     ColumnBuilder in_order(field);
     for (const uint64_t number : numbers) {
-      in_order.add_row(ascending, static_cast<uint64_t>(std::ranges::lower_bound(sorted, number) - sorted.begin()));
+      const auto place = static_cast<size_t>(std::ranges::lower_bound(sorted, number) - sorted.begin());
+      const auto chunk = std::ranges::upper_bound(chunks, place, {}, &RowsOfChunk::begin) - 1;
+      in_order.add_row(parts[i * chunks.size() + static_cast<size_t>(chunk - chunks.begin())], place - chunk->begin);
     }
     table.columns[columns[i]] = in_order.take();
   });

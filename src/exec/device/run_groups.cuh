@@ -146,35 +146,39 @@ class RunGroups {
     const uint32_t lane = lane_id();
     const bool is_last = lane == kLanes - 1;
     if (!is_whole_) {
+      // Lanes without a row go on with the run before them. A way out of here would cost whole tiles six moves a step.
       const uint32_t here = ballot(present);
-      if (here == 0) return;
-      const uint32_t last = highest_bit(here);
-      key = shuffle(key, lane < last ? lane : last);
+      const uint32_t last = here == 0 ? kLanes - 1 : highest_bit(here);
+      key = shuffle(here == 0 ? last_key_ : key, present ? lane : last);
     }
     // Before lane 0 comes the last lane of the rows before.
     const Key before = shuffle(is_last ? last_key_ : key, (lane + kLanes - 1) % kLanes);
     const uint32_t heads = ballot(key != before);
-    const Row carried = last_.moved([&](auto word) { return shuffle(word, kLanes - 1); });
-    if (lane == 0 && (heads & 1) == 0) row.merge(carried);
-    const uint32_t start = highest_bit((heads & (kWholeWarp >> (kLanes - 1 - lane))) | 1);
+    if ((heads & 1) == 0) {
+      const Row open = last_.moved([&](auto word) { return shuffle(word, kLanes - 1); });
+      if (lane == 0) row.merge(open);
+    }
+    uint32_t joined = ~heads & ~1u;  // lanes whose run has begun `distance` lanes below, or before
 #pragma unroll kStepsUnrolled
     for (uint32_t distance = 1; distance < kLanes; distance *= 2) {
-      const bool joins = lane - start >= distance;
-      if (!any_lane(joins)) break;
+      if (joined == 0) break;
       const Row other = row.moved([&](auto word) { return shuffle_up(word, distance); });
-      if (joins) row.merge(other);
+      if ((joined >> lane & 1) != 0) row.merge(other);
+      joined &= joined << distance;
     }
     // A run ends in front of a head; the last lane speaks for the run that was open before these rows.
     const bool ends = ((heads >> 1 | heads << (kLanes - 1)) >> lane & 1) != 0;
-    put_ended(ends, is_last ? last_key_ : key, Row::either(is_last, last_, row));
+    const Key ended_key = is_last ? last_key_ : key;
+    const Row ended = Row::either(is_last, last_, row);
     last_key_ = key;
     last_ = row;
+    put_ended(ends, ended_key, ended);
   }
 
   // Behind the last rows of a tile. The lanes of its first and its last run look for their places at the same time,
   // unless one lane has both.
   __device__ __forceinline__ void end() {
-    bool has_last = lane_id() == kLanes - 1 && counts(last_key_, last_);
+    bool has_last = (counted(lane_id() == kLanes - 1, last_key_, last_) >> lane_id() & 1) != 0;
 #pragma unroll 1
     while (any_lane(has_first_ || has_last)) {
       const bool first = has_first_;
@@ -195,14 +199,17 @@ class RunGroups {
   // Of many words the steps by which rows come together are a loop: straight code would take seconds to compile.
   static constexpr uint32_t kStepsUnrolled = Kinds::kCount <= 4 ? 5 : 1;
 
-  __device__ __forceinline__ bool counts(Key key, const Row& row) const {
-    return row.rows() != 0 && (p_.partition_mask == 0 || in_partition(p_, static_cast<uint64_t>(key)));
+  // Runs of which rows count, of the partition that this launch takes.
+  __device__ __forceinline__ uint32_t counted(bool is_run, Key key, const Row& row) const {
+    uint32_t runs = ballot(is_run && row.rows() != 0);
+    if (p_.partition_mask != 0) runs &= ballot(in_partition(p_, static_cast<uint64_t>(key)));
+    return runs;
   }
 
   // Runs that end, one for each lane that says so.
   __device__ __forceinline__ void put_ended(bool ends, Key key, const Row& row) {
     const uint32_t lane = lane_id();
-    uint32_t ended = ballot(ends && counts(key, row));
+    uint32_t ended = counted(ends, key, row);
     if (before_first_ && ended != 0) {
       const uint32_t first = ended >> (kLanes - 1) != 0 ? kLanes - 1 : lowest_bit(ended);
       if (lane == first) {
@@ -225,9 +232,10 @@ class RunGroups {
     } else {
       next_ += count;
     }
-    if ((ended >> lane & 1) == 0) return;
-    p_.runs.keys[place] = key;
-    store_state(p_.runs.states + static_cast<uint64_t>(place) * Kinds::kCount, row);
+    if ((ended >> lane & 1) != 0) {
+      p_.runs.keys[place] = key;
+      store_state(p_.runs.states + static_cast<uint64_t>(place) * Kinds::kCount, row);
+    }
   }
 
   // Places for the next runs, of this warp alone; where there is no room, a window behind the last that nobody reads.

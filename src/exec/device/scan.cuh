@@ -18,11 +18,12 @@ namespace basalt::device {
 // of dependent loads of a tile begins with its chunk's descriptor.
 class Work {
  public:
-  __device__ __forceinline__ Work(const uint32_t* items, uint32_t count) : items_(items) {
+  __device__ __forceinline__ Work(const uint32_t* items, uint32_t count, uint32_t warp = threadIdx.x / kLanes)
+      : items_(items) {
     const uint32_t share = (count + gridDim.x - 1) / gridDim.x;
     const uint32_t begin = blockIdx.x * share;
     end_ = begin < count && count - begin > share ? begin + share : count;
-    at_ = begin + threadIdx.x / kLanes;
+    at_ = begin + warp;
     stride_ = blockDim.x / kLanes;
     item_ = at_ < end_ ? load(items_ + at_) : 0;
   }

@@ -92,18 +92,6 @@ class LearnedRuns {
   uint32_t marks_, before_;
 };
 
-// Any one row; its bits are to be cut to the value type. One copy for all columns of a kernel: a look-up is long, and
-// dictionaries with such entries are read by unrolled loops. Inlined, a kernel that reads one took 26 s to compile.
-struct LearnedRow {
-  uint64_t bits;
-  bool bad;
-};
-__device__ __noinline__ inline LearnedRow learned_row(const uint64_t* descriptor, uint32_t i, uint32_t value_bytes) {
-  LearnedRow row{0, false};
-  row.bits = l3_chunk(descriptor).value(i, value_bytes, &row.bad);
-  return row;
-}
-
 template <typename T>
 class L3 : public OneForm<L3<T>, T> {
  public:
@@ -143,9 +131,7 @@ class L3 : public OneForm<L3<T>, T> {
   __device__ __forceinline__ T at(uint32_t k) const { return static_cast<T>(rows_[k * kLanes + lane_id()]); }
 
   __device__ __forceinline__ T row(uint32_t i) {
-    const LearnedRow found = learned_row(descriptor_, i, sizeof(T));
-    bad = bad || found.bad;
-    return static_cast<T>(found.bits);
+    return static_cast<T>(l3_chunk(descriptor_).value(i, sizeof(T), &bad));
   }
 
   // Which rows of the tile lie on the arc of the numbers first, first + 1, … first + span, modulo 2^bits. One copy per

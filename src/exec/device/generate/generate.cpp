@@ -9,6 +9,7 @@
 #include "core/float_key.h"
 #include "core/packed_tile.h"
 #include "exec/column_facts.h"
+#include "exec/device/generate/decode_ahead.h"
 #include "exec/device/generate/file_shapes.h"
 #include "exec/device/generate/generator.h"
 #include "exec/expr_kind.h"
@@ -344,15 +345,21 @@ void Generator::write_steps() {
   for (const AggregateStep& step : steps_) write_aggregate_step(step);
 }
 
-constexpr uint32_t kMostDescriptorWords = 1024;
-
 namespace {
 
-// Fills the plan in; gives the reason why there is none.
-std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan) {
+constexpr size_t kMostColumns = 64;
+
+// Fills the plan in; gives the reason why there is none, and whether that is the size of it all.
+std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan, bool& too_large) {
   if (!device.reason.empty()) return device.reason;
   const Pipeline& pipeline = device.pipeline;
-  if (pipeline.columns.size() > 64) return "more than 64 columns";
+  const auto refuse_size = [&](const std::string& reason) {
+    too_large = true;
+    return reason;
+  };
+  if (pipeline.columns.size() > kMostColumns) {
+    return refuse_size("more than " + std::to_string(kMostColumns) + " columns");
+  }
   size_t literals = 0;
   std::set<uint32_t> tested;  // columns of strings
   if (pipeline.has_filter) {
@@ -374,7 +381,9 @@ std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan) {
     if (std::string reason = expression_reason(aggregate.arg, literals, nullptr); !reason.empty()) return reason;
   }
   // Merged range tests take two where an expression has one.
-  if (2 * literals > kMaxLiterals) return "more than " + std::to_string(kMaxLiterals / 2) + " literals";
+  if (2 * literals > kMaxLiterals) {
+    return refuse_size("more than " + std::to_string(kMaxLiterals / 2) + " literals");
+  }
   for (uint32_t i = 0; i < pipeline.columns.size(); ++i) {
     if (device.arrays[i]) continue;
     const PipelineColumn& column = pipeline.columns[i];
@@ -383,7 +392,6 @@ std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan) {
     for (const auto& file : pipeline.files) {
       const auto found = file_shapes(file, column.field_id, column.as_codes);
       if (found->lacks_values) return "column " + column.name + " has no values of its own";
-      // Every chunk has room for the longest of them.
       if (found->chunk_words > kMostDescriptorWords)
         return "column " + column.name + " has a chunk with a long text in its parameters";
       const auto refusal = [&](const std::string& reason) {
@@ -397,7 +405,8 @@ std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan) {
         if (reader.empty()) return refusal(reader.reason);
       }
     }
-    if (shapes.size() > 8) return "column " + column.name + " has too many different encodings";
+    if (shapes.size() > kMostEncodings && !only_nulls)
+      return "column " + column.name + " has too many different encodings";
   }
   const std::vector<ColumnShapes> shapes = shapes_of(device);
   if (pipeline.sink == Sink::kGroups) {
@@ -409,13 +418,13 @@ std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan) {
     plan = plan_kernel(pipeline, shapes, device.rows);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
-    return error.what();
+    return refuse_size(error.what());
   }
   for (const TextPlan& text : plan.texts) {
     if (text.automaton == nullptr) return "a test of strings: " + text.reason;
   }
   if (plan.scratch_bytes > kMostScratch) {
-    return "columns whose encodings together need more shared memory than a block of the GPU has";
+    return refuse_size("columns whose encodings together need more shared memory than a block of the GPU has");
   }
   return {};
 }
@@ -424,7 +433,7 @@ std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan) {
 
 DevicePipeline plan_stage(DevicePipeline device) {
   auto plan = std::make_shared<KernelPlan>();
-  device.reason = refuse_or_plan(device, *plan);
+  device.reason = refuse_or_plan(device, *plan, device.too_large);
   if (device.reason.empty()) device.plan = std::move(plan);
   return device;
 }

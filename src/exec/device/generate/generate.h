@@ -82,6 +82,7 @@ struct DevicePipeline {
   std::vector<std::shared_ptr<const exec::TextCodes>> codes;  // by column; nullptr: it is read as it is
   TextsPlan texts;                                            // what arrays are made of
   std::string reason;                                         // why there is none; empty: there is
+  bool too_large = false;                                     // the reason, which may not hold for less of it
   std::shared_ptr<const KernelPlan> plan;                     // by plan_stage()
 };
 // `known`: once the strings were numbered; kernels that run need it.
@@ -93,6 +94,16 @@ DevicePipeline to_device(const Pipeline& pipeline, const std::vector<ArrayShape>
 // Of a sink of rows; `arrays`: empty, or of all columns. `whole_order`: it is not cut.
 DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
                               const TextNumbers* known, bool whole_order);
+// A sink of rows that is too large, as two: each gives about half of the columns, then what the order needs beside
+// them. Both find the same rows in the same order. Nothing where that is not less, or where only numbers of rows are
+// kept.
+struct RowsHalves {
+  Pipeline first;
+  Pipeline second;
+  size_t first_columns = 0;   // that the first one gives
+  size_t second_columns = 0;  // that the second one gives
+};
+std::optional<RowsHalves> halves_of(const Pipeline& pipeline);
 // How the array at `address` is described to its reader.
 std::vector<uint64_t> array_descriptor(uint64_t rows, uint64_t address);
 // Reads the metadata of the pipeline's columns in all its files.

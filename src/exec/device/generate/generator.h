@@ -176,6 +176,7 @@ class Generator {
   uint32_t resident_warps() const;
   std::string scratch_text(const Needs& needs) const;
   void note_scratch(const Needs& needs);
+  uint32_t scratch_of(const Needs& needs) const;  // bytes of shared memory, for each warp
 
   bool nullable(uint32_t column) const { return plan_.columns[column].nullable(); }
   bool is_filtered_by_groups(uint32_t column) const {

@@ -168,14 +168,17 @@ void Generator::plan_groups() {
 bool Generator::takes(GroupRung rung, std::optional<uint64_t> slots) const {
   const GroupsPlan& groups = *plan_.groups;
   const uint64_t bytes = uint64_t{groups.words()} * sizeof(uint64_t);
+  // Of shared memory, beside what the readers of a warp take.
+  const uint64_t taken = std::max(plan_.scratch_bytes, scratch_of(steps_.front().needs));
+  const uint64_t left = kMostScratch - std::min<uint64_t>(taken, kMostScratch);
   switch (rung) {
     case GroupRung::kLanes:
       // Records are compared as a whole, which states of lanes are not folded by.
-      return slots && *slots * bytes * kLanes <= kMostLaneBytes &&
+      return slots && *slots * bytes * kLanes <= std::min(left, kMostLaneBytes) &&
              std::ranges::find(groups.kinds, "kGuard") == groups.kinds.end();
     // A code that marks free slots has no place in the table of runs that tiles share.
     case GroupRung::kRuns: return runs() && groups.keys.words() == 1 && groups.keys.bits() < 64 && distinct_.empty();
-    case GroupRung::kBlock: return slots && *slots * bytes <= kMostBlockBytes;
+    case GroupRung::kBlock: return slots && *slots * bytes <= std::min(left, kMostBlockBytes);
     case GroupRung::kDense: return slots.has_value();
     case GroupRung::kHash: return groups.keys.words() == 1;
     case GroupRung::kWide: return groups.keys.words() > 0;

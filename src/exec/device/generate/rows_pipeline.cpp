@@ -6,6 +6,7 @@
 
 #include "basalt/exec/expressions.h"
 #include "exec/column_facts.h"
+#include "exec/device/generate/decode_ahead.h"
 #include "exec/device/generate/texts.h"
 #include "exec/evaluate.h"
 
@@ -47,6 +48,7 @@ class RowsPipeline {
       }
     }
     if (device_.reason.empty()) numbering_.drop_unused();
+    decode_ahead(device_);
     return std::move(device_);
   }
 
@@ -78,7 +80,7 @@ class RowsPipeline {
     const auto [found, added] = codes_.try_emplace(column);
     if (added) {
       found->second =
-          arrays_.empty() ? exec::text_codes_of(given_.files, given_.columns[column].field_id) : arrays_[column].listed;
+          arrays_.empty() ? codes_of_files(given_, given_.columns[column].field_id) : arrays_[column].listed;
     }
     return found->second;
   }
@@ -160,7 +162,41 @@ class RowsPipeline {
   std::map<uint32_t, std::shared_ptr<const exec::TextCodes>> codes_;
 };
 
+// Columns [first, end), then those of the order that are not among them.
+Pipeline part_of(const Pipeline& pipeline, size_t first, size_t end) {
+  const auto place = [](size_t i) { return static_cast<ptrdiff_t>(i); };
+  Pipeline part = pipeline;
+  part.rows.assign(pipeline.rows.begin() + place(first), pipeline.rows.begin() + place(end));
+  part.output.assign(pipeline.output.begin() + place(first), pipeline.output.begin() + place(end));
+  std::map<uint32_t, uint32_t> added;
+  for (SortKey& key : part.order) {
+    if (key.column >= first && key.column < end) {
+      key.column -= static_cast<uint32_t>(first);
+      continue;
+    }
+    const auto [found, is_new] = added.try_emplace(key.column, static_cast<uint32_t>(part.rows.size()));
+    if (is_new) {
+      part.rows.push_back(pipeline.rows[key.column]);
+      part.output.push_back(pipeline.output[key.column]);
+    }
+    key.column = found->second;
+  }
+  return part;
+}
+
 }  // namespace
+
+std::optional<RowsHalves> halves_of(const Pipeline& pipeline) {
+  if (pipeline.sink != Sink::kRows || (pipeline.limit <= kFewRows && !pipeline.files.empty())) return std::nullopt;
+  const size_t all = pipeline.rows.size();
+  RowsHalves halves;
+  halves.first_columns = all / 2;
+  halves.second_columns = all - all / 2;
+  halves.first = part_of(pipeline, 0, all / 2);
+  halves.second = part_of(pipeline, all / 2, all);
+  if (halves.first.rows.size() >= all || halves.second.rows.size() >= all) return std::nullopt;
+  return halves;
+}
 
 DevicePipeline rows_to_device(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays, uint64_t rows,
                               const TextNumbers* known, bool whole_order) {

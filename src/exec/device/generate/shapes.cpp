@@ -8,6 +8,7 @@
 #include "codec/validity/layout.h"
 #include "core/packed_tile.h"
 #include "exec/column_facts.h"
+#include "exec/device/generate/decode_ahead.h"
 #include "exec/device/generate/file_shapes.h"
 #include "exec/device/generate/generate.h"
 #include "exec/device/generate/texts.h"
@@ -71,6 +72,7 @@ DevicePipeline groups_to_device(const Pipeline& pipeline, const std::vector<Arra
     if (codes) key = column_reference(*codes, Physical::kU32);
   }
   TextNumbering(device, known).rewrite();
+  decode_ahead(device);
   return device;
 }
 

@@ -14,6 +14,8 @@
 #include "codec/tokens/layout.h"
 #include "codec/validity/layout.h"
 #include "exec/column_facts.h"
+#include "exec/constant.h"
+#include "exec/device/generate/decode_ahead.h"
 #include "exec/string_tests.h"
 
 namespace basalt::device {
@@ -68,6 +70,66 @@ std::optional<uint32_t> only_column(const Expr& expr) {
   return found;
 }
 
+bool is_value(const Expr& expr) { return expr.op == ExprOp::kLiteral && !expr.literal.null; }
+
+bool is_literal_for_null(const Expr& expr) {
+  return expr.op == ExprOp::kCoalesce && expr.args.size() == 2 && expr.args[0].op == ExprOp::kColumn &&
+         is_value(expr.args[1]);
+}
+
+// Collects the columns of strings of a tree of functions, literals and literals that stand for NULL; false: there is
+// something else in it.
+bool add_columns_read(const Expr& expr, std::vector<uint32_t>& columns) {
+  if (is_value(expr)) return true;
+  if (expr.op == ExprOp::kColumn && is_text(expr)) {
+    if (std::ranges::find(columns, expr.column) == columns.end()) columns.push_back(expr.column);
+    return true;
+  }
+  if (!is_literal_for_null(expr) && !is_text_function(expr.op)) return false;
+  return std::ranges::all_of(expr.args, [&](const Expr& arg) { return add_columns_read(arg, columns); });
+}
+
+// The cases of a choice: condition, value, …, value if none holds.
+Expr as_case(const Expr& choice) {
+  if (choice.op == ExprOp::kCase) return choice;
+  Expr out;
+  out.op = ExprOp::kCase;
+  out.type = choice.type;
+  for (size_t i = 0; i < choice.args.size(); ++i) {
+    if (i + 1 < choice.args.size()) {
+      Expr& known = out.args.emplace_back();
+      known.op = ExprOp::kIsNotNull;
+      known.type = Physical::kU8;
+      known.args = {choice.args[i]};
+    }
+    out.args.push_back(choice.args[i]);
+  }
+  return out;
+}
+
+// A function of a choice among strings, as a choice among its results; nothing if none of its arguments is a choice.
+std::optional<Expr> choice_of_results(const Expr& function) {
+  for (size_t i = 0; i < function.args.size(); ++i) {
+    const Expr& arg = function.args[i];
+    std::optional<Expr> choice;
+    if (arg.op == ExprOp::kCase || (arg.op == ExprOp::kCoalesce && !is_literal_for_null(arg))) {
+      choice = as_case(arg);
+    } else if (is_text_function(arg.op)) {
+      choice = choice_of_results(arg);
+    }
+    if (!choice) continue;
+    choice->type = function.type;
+    for (size_t j = 0; j < choice->args.size(); ++j) {
+      if (j % 2 == 0 && j + 1 < choice->args.size()) continue;  // a condition
+      Expr result = function;
+      result.args[i] = choice->args[j];
+      choice->args[j] = std::move(result);
+    }
+    return choice;
+  }
+  return std::nullopt;
+}
+
 // Why a tree of functions cannot be evaluated on the device; empty: it can, unless strings have letters beyond ASCII.
 std::string why_no_function(const Expr& expr) {
   if (expr.op == ExprOp::kConcat && expr.args.size() > kMostConcatenated) {
@@ -84,9 +146,12 @@ std::string why_no_function(const Expr& expr) {
   return {};
 }
 
-Expr of_column_zero(Expr expr) {
-  if (expr.op == ExprOp::kColumn) expr.column = 0;
-  for (Expr& arg : expr.args) arg = of_column_zero(std::move(arg));
+// The function of columns 0, 1, … for these.
+Expr of_columns(Expr expr, const std::vector<uint32_t>& columns) {
+  if (expr.op == ExprOp::kColumn) {
+    expr.column = static_cast<uint32_t>(std::ranges::find(columns, expr.column) - columns.begin());
+  }
+  for (Expr& arg : expr.args) arg = of_columns(std::move(arg), columns);
   return expr;
 }
 
@@ -174,6 +239,12 @@ std::string why_not_decode_node(const NodeView& node) {
 
 }  // namespace
 
+bool is_null_with(const Expr& function, uint32_t column) {
+  if (function.op == ExprOp::kColumn) return function.column == column;
+  if (function.op == ExprOp::kCoalesce) return false;
+  return std::ranges::any_of(function.args, [&](const Expr& arg) { return is_null_with(arg, column); });
+}
+
 std::string why_not_decode_texts(const ColumnChunkInfo& info) {
   if (info.nodes.empty()) return "no values of its own";
   const NodeView root = shape_of(info);
@@ -184,6 +255,11 @@ std::string why_not_decode_texts(const ColumnChunkInfo& info) {
       {why_not_decode_fixed(root.children[validity::kValid]), why_not_decode_node(root.children[validity::kValues])});
 }
 
+std::shared_ptr<const exec::TextCodes> codes_of_files(const Pipeline& pipeline, uint32_t field_id) {
+  if (!has_few_encodings(pipeline, field_id, true)) return nullptr;
+  return exec::text_codes_of(pipeline.files, field_id);
+}
+
 std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column) {
   Pipeline& pipeline = device.pipeline;
   const PipelineColumn& texts = pipeline.columns[column];
@@ -191,8 +267,7 @@ std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column)
     if (device.codes[i] != nullptr && pipeline.columns[i].field_id == texts.field_id) return i;
   }
   std::optional<ArrayShape> array = device.arrays[column];
-  std::shared_ptr<const exec::TextCodes> codes =
-      array ? array->listed : exec::text_codes_of(pipeline.files, texts.field_id);
+  std::shared_ptr<const exec::TextCodes> codes = array ? array->listed : codes_of_files(pipeline, texts.field_id);
   if (codes == nullptr) return std::nullopt;
   PipelineColumn added = texts;
   added.as_codes = !array;
@@ -201,6 +276,10 @@ std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column)
   device.codes.push_back(std::move(codes));
   device.arrays.push_back(std::move(array));
   return static_cast<uint32_t>(pipeline.columns.size() - 1);
+}
+
+bool is_same(const TextArray& a, const TextArray& b) {
+  return a.field_id == b.field_id && a.by_row == b.by_row && a.others == b.others && same(a.function, b.function);
 }
 
 uint32_t filter_by_flags(DevicePipeline& device) {
@@ -264,21 +343,21 @@ ArrayShape TextNumbering::shape_of_texts(uint32_t column) {
   return shape;
 }
 
-Expr TextNumbering::array(uint32_t column, const Expr& function) {
+// The column of an array, added unless it is there; `shape` says what is known of its rows and NULLs.
+Expr TextNumbering::add_array(TextArray array, ArrayShape shape, const std::string& name) {
   Pipeline& pipeline = device_.pipeline;
   std::vector<std::optional<TextArray>>& arrays = device_.texts.arrays;
-  const PipelineColumn texts = pipeline.columns[column];
-  const Expr wanted = of_column_zero(function);
-  const Physical type = is_text(function) ? Physical::kU32 : function.type;
+  const Physical given = array.function.type;
+  const Physical type = given == Physical::kBytes ? Physical::kU32 : given;
   for (uint32_t i = 0; i < arrays.size(); ++i) {
-    if (arrays[i] && arrays[i]->field_id == texts.field_id && same(arrays[i]->function, wanted)) {
+    if (arrays[i] && arrays[i]->field_id == array.field_id && arrays[i]->others == array.others &&
+        same(arrays[i]->function, array.function)) {
       return column_reference(i, type);
     }
   }
-  ArrayShape shape = shape_of_texts(column);
   shape.type = type;
   uint64_t most = INT32_MAX;  // of lengths and positions
-  if (is_text(function)) {
+  if (given == Physical::kBytes) {
     // Rounded up, so that kernels do not depend on the last string.
     const uint64_t count = known_ != nullptr ? known_->count : device_.rows + device_.texts.literals.size();
     most = std::min<uint64_t>(std::bit_ceil(std::max<uint64_t>(count, 1)), uint64_t{1} << 32) - 1;
@@ -287,12 +366,38 @@ Expr TextNumbering::array(uint32_t column, const Expr& function) {
   }
   shape.stats.min = Value::of_integer(type, 0);
   shape.stats.max = Value::of_integer(type, static_cast<int128_t>(most));
-  pipeline.columns.push_back({texts.field_id, texts.name, type_of_array(function.type)});
+  pipeline.columns.push_back({array.field_id, name, type_of_array(given)});
   device_.codes.emplace_back();
   device_.arrays.emplace_back(std::move(shape));
   arrays.resize(pipeline.columns.size());
-  arrays.back() = TextArray{texts.field_id, wanted};
+  arrays.back() = std::move(array);
   return column_reference(static_cast<uint32_t>(pipeline.columns.size() - 1), type);
+}
+
+Expr TextNumbering::array(uint32_t column, const Expr& function) {
+  const PipelineColumn texts = device_.pipeline.columns[column];
+  return add_array({texts.field_id, of_columns(function, {column})}, shape_of_texts(column), texts.name);
+}
+
+Expr TextNumbering::array_by_row(const std::vector<uint32_t>& columns, const Expr& function) {
+  TextArray array;
+  array.by_row = true;
+  array.function = of_columns(function, columns);
+  ArrayShape shape;
+  for (uint32_t i = 0; i < columns.size(); ++i) {
+    const uint32_t field = device_.pipeline.columns[columns[i]].field_id;
+    if (i == 0) array.field_id = field;
+    if (i > 0) array.others.push_back(field);
+    const ArrayShape own = shape_of_texts(columns[i]);
+    shape.stats.rows = own.stats.rows;
+    if (!is_null_with(array.function, i)) continue;
+    shape.nullable = shape.nullable || own.nullable;
+    shape.stats.null_count += own.stats.null_count;
+  }
+  // Which rows are NULL in several columns is not known: some may have a value.
+  shape.stats.null_count = std::min<uint64_t>(shape.stats.null_count, 1);
+  const std::string name = device_.pipeline.columns[columns[0]].name;
+  return add_array(std::move(array), std::move(shape), name);
 }
 
 Expr TextNumbering::with_values(const Expr& expr) {
@@ -302,17 +407,30 @@ Expr TextNumbering::with_values(const Expr& expr) {
   return out;
 }
 
+Expr TextNumbering::function(const Expr& expr) {
+  if (std::optional<Expr> choice = choice_of_results(expr)) return value(*choice);
+  std::vector<uint32_t> columns;
+  const bool known = add_columns_read(expr, columns);
+  if (known && columns.empty()) {
+    Expr constant;
+    constant.type = expr.type;
+    constant.literal = exec::constant_value(expr);
+    return value(constant);
+  }
+  const std::string reason = known ? why_no_function(expr) : "a function of strings that are computed";
+  if (!reason.empty()) {
+    refuse(reason);
+    return expr;
+  }
+  const std::optional<uint32_t> column = only_column(expr);
+  return column ? array(*column, expr) : array_by_row(columns, expr);
+}
+
 Expr TextNumbering::value(const Expr& expr) {
   if (!has_texts(expr) || is_null_test_of_column(expr)) return expr;
   if (expr.op == ExprOp::kLiteral) return literal(expr.literal);
   if (expr.op == ExprOp::kColumn) return array(expr.column, expr);
-  if (is_text_function(expr.op)) {
-    const std::optional<uint32_t> column = only_column(expr);
-    const std::string reason = column ? why_no_function(expr) : "a function of more than one column of strings";
-    if (reason.empty()) return array(*column, expr);
-    refuse(reason);
-    return expr;
-  }
+  if (is_text_function(expr.op)) return function(expr);
   if (is_text(expr) || std::ranges::any_of(expr.args, is_text)) {
     if (!works_on_numbers(expr.op)) {
       refuse("strings in an expression");
@@ -325,8 +443,8 @@ Expr TextNumbering::value(const Expr& expr) {
 
 // Whether all chunks of a column of strings can be tested as they are stored.
 bool TextNumbering::tests_in_place(uint32_t column) const {
-  if (device_.arrays[column]) return false;
   const uint32_t field = device_.pipeline.columns[column].field_id;
+  if (device_.arrays[column] || !has_few_encodings(device_.pipeline, field, false)) return false;
   return std::ranges::all_of(device_.pipeline.files, [&](const auto& file) {
     return std::ranges::all_of(file->column(field).chunks, [](const ColumnChunkInfo& chunk) {
       return chunk.nodes.empty() || !readers_of(shape_of(chunk)).values.empty();

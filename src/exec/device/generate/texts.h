@@ -27,9 +27,12 @@ class TextNumbering {
 
  private:
   Expr with_values(const Expr& expr);
+  Expr function(const Expr& expr);
   Expr literal(const Value& value);
   ArrayShape shape_of_texts(uint32_t column);
   Expr array(uint32_t column, const Expr& function);
+  Expr array_by_row(const std::vector<uint32_t>& columns, const Expr& function);
+  Expr add_array(TextArray array, ArrayShape shape, const std::string& name);
   bool tests_in_place(uint32_t column) const;
   void refuse(const std::string& reason);
 
@@ -37,9 +40,14 @@ class TextNumbering {
   const TextNumbers* known_;
 };
 
+// The codes of a column of strings that a kernel can read by them; else nullptr.
+std::shared_ptr<const exec::TextCodes> codes_of_files(const Pipeline& pipeline, uint32_t field_id);
 // Reads a column of strings that has a dictionary by its codes, or an array of places in a sorted list by these: gives
 // the column to read, or nothing.
 std::optional<uint32_t> add_code_column(DevicePipeline& device, uint32_t column);
+
+// Whether two arrays hold the same.
+bool is_same(const TextArray& a, const TextArray& b);
 
 // Puts flags, an array with a byte for each row, in place of a pipeline's filter: gives their column.
 uint32_t filter_by_flags(DevicePipeline& device);

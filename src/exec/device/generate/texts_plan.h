@@ -1,5 +1,5 @@
-// What a statement wants to know of strings as values before its kernel runs. The device gives every distinct string a
-// number and evaluates functions of strings once for each; kernels read both from arrays.
+// What a statement wants to know before its kernel runs, mostly of strings as values. The device gives every distinct
+// string a number and evaluates functions of strings once for each; kernels read both from arrays.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,20 @@ namespace basalt::device {
 // Strings that one function puts together on the device.
 constexpr size_t kMostConcatenated = 8;
 
-// A column that is made of a column of strings.
+// A column that is made of a column of strings, or one of other values that is decoded before.
 struct TextArray {
   uint32_t field_id = 0;  // of rows on the device the column
   // Of column 0, the strings. One that gives strings, or is the column itself, stands for their numbers.
   Expr function;
+  // A function of several columns, or of what stands for NULL, is evaluated for each row: the fields of columns 1, 2, …
+  bool by_row = false;
+  std::vector<uint32_t> others{};
+
+  bool is_decoded() const { return function.op == ExprOp::kColumn && function.type != Physical::kBytes; }
 };
+
+// Whether a function evaluated by row is NULL where this column of it is.
+bool is_null_with(const Expr& function, uint32_t column);
 
 struct TextsPlan {
   std::vector<std::optional<TextArray>> arrays;  // by column of the pipeline

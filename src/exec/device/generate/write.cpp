@@ -49,8 +49,7 @@ uint32_t Generator::slice_size(const Needs& needs) const {
   return words <= 8 ? 8 : 4;
 }
 
-void Generator::note_scratch(const Needs& needs) {
-  scratch_sizes_.push_back(scratch_text(needs));
+uint32_t Generator::scratch_of(const Needs& needs) const {
   const auto largest = [](const std::vector<DeviceReader>& readers) {
     uint32_t bytes = 0;
     for (const DeviceReader& reader : readers) bytes = std::max(bytes, (reader.scratch_bytes + 15) / 16 * 16);
@@ -62,7 +61,12 @@ void Generator::note_scratch(const Needs& needs) {
   for (const Expr* text : needs.texts) {
     bytes = std::max(bytes, largest(plan_.columns[exec::tested_column(*text)].shapes.values));
   }
-  plan_.scratch_bytes = std::max(plan_.scratch_bytes, bytes);
+  return bytes;
+}
+
+void Generator::note_scratch(const Needs& needs) {
+  scratch_sizes_.push_back(scratch_text(needs));
+  plan_.scratch_bytes = std::max(plan_.scratch_bytes, scratch_of(needs));
 }
 
 std::string Generator::scratch_text(const Needs& needs) const {
@@ -488,7 +492,9 @@ std::string Generator::whole_source() const {
   }
   for (const std::string& line : literals_.declarations()) out += "  " + line + "\n";
   out += "  Count rows = 0;\n  uint32_t overflow = 0;\n  uint32_t bad = 0;\n" + declarations_;
-  out += "\n  for (Work work(p.work, p.work_count); work.more(); work.next()) {\n" + tile_steps() + "  }\n\n";
+  const bool runs = plan_.groups && plan_.groups->rung == GroupRung::kRuns;
+  out += std::string("\n  for (Work work(p.work, p.work_count") + (runs ? ", uniform_warp()" : "") +
+         "); work.more(); work.next()) {\n" + tile_steps() + "  }\n\n";
   out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
          (filters ? "  record.tiles(tally);\n" : "") + (plan_.texts.empty() ? "" : "  record.texts(tally);\n") +
          record_text_ + "}\n\n}  // namespace basalt::device\n";

@@ -1,0 +1,354 @@
+"""Reading and writing .basalt files and datasets of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pybasalt import _core, _planner, _remote
+from pybasalt._progress import ProgressCallback, shown
+from pybasalt._table import Rows, Scan, Schema, Table
+from pybasalt.device import Column
+from pybasalt.expressions import Expression, quote_identifier, quote_text
+
+#: One path or several: files, globs, folders of files.
+Paths = str | os.PathLike | Sequence[str | os.PathLike]
+#: A condition in SQL, or an expression of `pybasalt.col`.
+Filter = str | Expression
+
+
+class File(Rows):
+    """An open file. Only its footer has been read; see `pybasalt.open`."""
+
+    def __init__(self, core: _core.File) -> None:
+        self._core = core
+
+    @property
+    def path(self) -> str:
+        """The path that it was opened by."""
+        return self._core.name
+
+    @property
+    def schema(self) -> Schema:
+        """Names and types."""
+        return Schema(self._core.schema)
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows it has."""
+        return self._core.rows
+
+    @property
+    def num_bytes(self) -> int:
+        """How long the file is."""
+        return self._core.bytes
+
+    @property
+    def chunk_rows(self) -> list[int]:
+        """The rows of each chunk: the units of writing, caching and transfer."""
+        return self._core.chunk_rows
+
+    @property
+    def sort_columns(self) -> list[str]:
+        """The columns by which its rows are sorted."""
+        return self._core.sort_columns
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What its writer noted."""
+        return dict(self._core.metadata)
+
+    @property
+    def created_by(self) -> str:
+        """The program that wrote it."""
+        return self._core.created_by
+
+    @property
+    def columns(self) -> list[dict[str, Any]]:
+        """Of each column, nested ones too: name, type, encodings, encoded_bytes, plain_bytes, statistics."""
+        return self._core.columns()
+
+    def statistics(self, column: str) -> dict[str, Any]:
+        """Rows, null_count, min and max of a column, from the footer. `exact` tells whether min and max occur."""
+        return self._core.statistics(column)
+
+    def read(self, columns: Sequence[str] | None = None, filter: Filter | None = None, **options: Any) -> Table:
+        """As `pybasalt.read`."""
+        return read(self, columns, filter, **options)
+
+    def scan(self, columns: Sequence[str] | None = None, filter: Filter | None = None, **options: Any) -> Scan:
+        """As `pybasalt.scan`."""
+        return scan(self, columns, filter, **options)
+
+    def __getitem__(self, column: str) -> Column:
+        return self.column(column)
+
+    def column(self, name: str, device: str = "auto", threads: int = 0) -> Column:
+        """A column as an array, decoded where it is wanted: `torch.from_dlpack(file["x"])`."""
+        if name not in self.schema.names:
+            raise KeyError(name)
+        return Column(lambda: _core.rows_on_device([self._core], [name], device, threads), name)
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.scan().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._core.schema.__arrow_c_schema__()
+
+    def __reduce__(self):
+        return open, (self.path,)
+
+    def __repr__(self) -> str:
+        return f"<pybasalt.File {self.path}: {self.num_rows} rows, {self.schema!r}>"
+
+
+def open(path: str | os.PathLike) -> File:
+    """Opens a file: its schema, sizes, encodings and statistics are known at once, its rows are read when asked for.
+
+    >>> import pybasalt
+    >>> _ = pybasalt.write(pybasalt.sql("select range as a, range % 7 as b from range(10000)"), "t.basalt")
+    >>> file = pybasalt.open("t.basalt")
+    >>> file.num_rows, file.schema.names, file.statistics("b")["max"]
+    (10000, ['a', 'b'], 6)
+    """
+    text = os.fspath(path)
+    return File(_remote.open_remote(text) if _remote.is_remote(text) else _core.open(text))
+
+
+def _list(paths: Paths | File) -> list[str] | list[File]:
+    if isinstance(paths, File):
+        return [paths]
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    return [os.fspath(path) for path in paths]
+
+
+def _is_pattern(path: str) -> bool:
+    return any(sign in path for sign in "*?[") and not os.path.exists(path)
+
+
+def _folder_pattern(path: str) -> str:
+    """A folder is a dataset: of its own files, or else of those in folders of partitions."""
+    own = any(name.endswith(".basalt") for name in os.listdir(path))
+    return os.path.join(path, "*.basalt" if own else "**/*.basalt")
+
+
+def _plain_files(paths: list) -> list[_core.File] | None:
+    """The files, if they are named one by one; patterns and folders are SQL's to expand."""
+    if any(isinstance(path, str) and (_is_pattern(path) or os.path.isdir(path)) for path in paths):
+        return None
+    return [(path if isinstance(path, File) else open(path))._core for path in paths]
+
+
+def _source(paths: list[str], options: Mapping[str, bool]) -> str:
+    """The paths as a table of SQL's."""
+    literals = ", ".join(quote_text(_folder_pattern(path) if os.path.isdir(path) else path) for path in paths)
+    named = "".join(f", {name} = {str(value).lower()}" for name, value in options.items() if value is not None)
+    return f"read_basalt([{literals}]{named})"
+
+
+def _condition(filter: Filter) -> str:
+    if not isinstance(filter, (str, Expression)):
+        raise TypeError("a filter is a string of SQL or an expression of pybasalt.col")
+    return filter.sql if isinstance(filter, Expression) else filter
+
+
+def _select(columns: Sequence[str] | None, source: str, filter: Filter | None, rows: tuple[int, int] | None) -> str:
+    names = "*" if columns is None else ", ".join(quote_identifier(name) for name in columns)
+    if rows is not None:
+        source = f"(select * from {source} limit {rows[1] - rows[0]} offset {rows[0]})"
+    # On a line of its own: the condition may end in a comment.
+    return f"select {names} from {source}" + ("" if filter is None else f" where (\n{_condition(filter)}\n)")
+
+
+def _row_range(rows: int | slice | range | tuple[int, int] | None) -> tuple[int, int] | None:
+    if rows is None:
+        return None
+    if isinstance(rows, int):
+        begin, end, step = 0, rows, 1
+    elif isinstance(rows, (slice, range)):
+        begin, end, step = rows.start or 0, rows.stop, rows.step or 1
+    else:
+        (begin, end), step = rows, 1
+    end = 2**62 if end is None else end
+    if step != 1 or begin < 0 or end < begin:
+        raise ValueError("rows is a number, or a range of row numbers that are not negative and rise by 1")
+    return begin, end
+
+
+def _run(sql: str, threads: int, memory_limit: int) -> _core.Reader:
+    session = _planner.session(threads)
+    reader = session.scan(sql, threads, memory_limit)
+    return reader if reader is not None else session.execute(sql, [], None).rows.reader()
+
+
+def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | None, rows: tuple[int, int] | None,
+          threads: int, memory_limit: int, partitions: Mapping[str, bool]) -> _core.Reader:
+    if isinstance(columns, str):
+        raise TypeError("columns is a list of names")
+    listed = _list(paths)
+    remote = [path for path in listed if isinstance(path, str) and _remote.is_remote(path)]
+    if remote:
+        listed = [open(file) for path in listed for file in (_remote.expand(path) if path in remote else [path])]
+    in_sql = filter is not None or rows is not None or any(value is not None for value in partitions.values())
+    if not in_sql or any(isinstance(path, File) and _remote.is_remote(path.path) for path in listed):
+        files = _plain_files(listed)
+        if files is not None:
+            if not in_sql:
+                return _core.scan_files(files, list(columns or []), threads, memory_limit)
+            with _planner.named(_Reopened(files, threads, memory_limit)) as name:
+                sql = _select(columns, name, filter, rows)
+                return _planner.session(threads).execute(sql, [], None).rows.reader()
+    names = [path.path if isinstance(path, File) else path for path in listed]
+    return _run(_select(columns, _source(names, partitions), filter, rows), threads, memory_limit)
+
+
+class _Reopened:
+    """Files that SQL cannot open itself, as a table of which it makes streams."""
+
+    def __init__(self, files: list[_core.File], threads: int, memory_limit: int) -> None:
+        self._arguments = (files, [], threads, memory_limit)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return _core.scan_files(*self._arguments).stream()
+
+
+def scan(path: Paths | File, columns: Sequence[str] | None = None, filter: Filter | None = None, *,
+         hive_partitioning: bool | None = None, union_by_name: bool | None = None, threads: int = 0,
+         memory_limit: int = 0) -> Scan:
+    """Reads batches of rows, in the order of the files, while others are decoded ahead. Arguments as for `read`.
+
+    >>> import pybasalt
+    >>> _ = pybasalt.write(pybasalt.sql("select range as a from range(100000)"), "t.basalt")
+    >>> sum(batch.num_rows for batch in pybasalt.scan("t.basalt", filter="a >= 500"))
+    99500
+    """
+    partitions = {"hive_partitioning": hive_partitioning, "union_by_name": union_by_name}
+    return Scan(_scan(path, columns, filter, None, threads, memory_limit, partitions))
+
+
+def read(path: Paths | File, columns: Sequence[str] | None = None, filter: Filter | None = None,
+         rows: int | slice | range | tuple[int, int] | None = None, *, hive_partitioning: bool | None = None,
+         union_by_name: bool | None = None, threads: int = 0, memory_limit: int = 0) -> Table:
+    """Reads rows of a file, of several, of a glob or of a folder.
+
+    `filter` is a condition in SQL or an expression (`pybasalt.col("x") > 3`): statistics skip what it cannot hold for.
+    `rows` is a number of first rows or a range of row numbers, counted before the filter. Folders named `key=value`
+    become columns. `threads`: 0 takes all cores. `memory_limit`: bytes that rows may take while they wait.
+
+    >>> import pybasalt
+    >>> _ = pybasalt.write(pybasalt.sql("select range as a, range % 2 = 0 as even from range(10)"), "t.basalt")
+    >>> pybasalt.read("t.basalt", ["a"], filter="even and a > 3").fetchall()
+    [(4,), (6,), (8,)]
+    >>> pybasalt.read("t.basalt", ["a"], filter=pybasalt.col("a") > 7, rows=9).fetchall()
+    [(8,)]
+    """
+    partitions = {"hive_partitioning": hive_partitioning, "union_by_name": union_by_name}
+    wanted = _row_range(rows)
+    listed = _list(path)
+    if wanted is not None and filter is None and len(listed) == 1:
+        files = _plain_files(listed)
+        if files is not None:
+            begin, end = wanted
+            return Table(files[0].read_rows(list(columns or []), begin, end - begin, threads, memory_limit))
+    return Table(_scan(path, columns, filter, wanted, threads, memory_limit, partitions).all())
+
+
+class Summary:
+    """What was written: rows, chunks, bytes, and for each column its encodings and sizes."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.rows: int = values["rows"]
+        self.chunks: int = values["chunks"]
+        self.file_bytes: int = values["file_bytes"]
+        self.plain_bytes: int = values["plain_bytes"]
+        self.columns: list[dict[str, Any]] = values["columns"]
+        #: What the rows' source holds otherwise than the file.
+        self.notices: list[str] = values["notices"]
+
+    def __repr__(self) -> str:
+        return f"<pybasalt.Summary: {self.rows} rows, {self.plain_bytes} bytes in {self.file_bytes}>"
+
+
+def _write_arguments(encoding: Mapping[str, str] | None, effort: str, sort_by: str | Sequence[str] | None, device: str,
+                     threads: int, memory_limit: int, append: bool, chunk_rows: int,
+                     metadata: Mapping[str, str] | None) -> dict[str, Any]:
+    return {
+        "encoding": dict(encoding or {}),
+        "effort": effort,
+        "sort_by": [sort_by] if isinstance(sort_by, str) else list(sort_by or []),
+        "device": device,
+        "threads": threads,
+        "memory_limit": memory_limit,
+        "append": append,
+        "chunk_rows": chunk_rows,
+        "metadata": dict(metadata or {}),
+    }
+
+
+def _sorted(query: str, columns: Iterable[str]) -> str:
+    order = ", ".join(quote_identifier(name) for name in columns)
+    return f"select * from ({query}) order by {order}" if order else query
+
+
+def as_table(table: Any) -> Any:
+    """Something that speaks Arrow, of what does or of what pyarrow makes a table of: a dict of columns, a list of rows."""
+    if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
+        return table
+    if hasattr(table, "collect") and hasattr(table, "collect_schema"):  # a lazy frame of Polars
+        return table.collect()
+    if isinstance(table, (dict, list)):
+        import pyarrow
+
+        return pyarrow.table(table) if isinstance(table, dict) else pyarrow.Table.from_pylist(table)
+    raise TypeError(f"{type(table).__name__} is no table: it has neither __arrow_c_stream__ nor __arrow_c_array__")
+
+
+def write(table: Any, path: str | os.PathLike, *, encoding: Mapping[str, str] | None = None, effort: str = "balanced",
+          sort_by: str | Sequence[str] | None = None, device: str = "cpu", threads: int = 0, memory_limit: int = 0,
+          append: bool = False, chunk_rows: int = 0, metadata: Mapping[str, str] | None = None,
+          progress: bool | ProgressCallback | None = None) -> Summary:
+    """Writes a table: of pyarrow, pandas, Polars, DuckDB, or anything else that speaks Arrow; or a dict of columns.
+
+    The file appears under its name when it is complete. `encoding` forces trees of columns, {"price": "delta(packed)"};
+    `effort` is fast, balanced or best; `sort_by` sorts by columns; `append` adds a file to a folder of them. `device`
+    encodes on the GPU, to the same bytes.
+
+    >>> import pybasalt
+    >>> pybasalt.write({"a": [1, 2, 3]}, "t.basalt").rows
+    3
+    """
+    arguments = _write_arguments(encoding, effort, sort_by, device, threads, memory_limit, append, chunk_rows, metadata)
+    target = os.fspath(path)
+    source = as_table(table)
+    with shown(progress, target) as callback:
+        if not arguments["sort_by"]:
+            return Summary(_core.write(source, target, arguments, callback))
+        with _planner.named(source) as name:
+            query = _sorted(f"select * from {name}", arguments["sort_by"])
+            return Summary(_planner.session(threads).convert(query, target, arguments, callback))
+
+
+def convert(source: str | os.PathLike, path: str | os.PathLike, *, encoding: Mapping[str, str] | None = None,
+            effort: str = "balanced", sort_by: str | Sequence[str] | None = None, device: str = "cpu", threads: int = 0,
+            memory_limit: int = 0, append: bool = False, chunk_rows: int = 0, metadata: Mapping[str, str] | None = None,
+            progress: bool | ProgressCallback | None = None) -> Summary:
+    """Converts Parquet, CSV, JSON, Arrow or .basalt files, or the rows of a query, to a .basalt file.
+
+    `source` is a path, a glob, or a query. Other arguments as for `write`.
+
+    >>> import pybasalt
+    >>> pybasalt.convert("select range as a from range(5)", "t.basalt").rows
+    5
+    """
+    arguments = _write_arguments(encoding, effort, sort_by, device, threads, memory_limit, append, chunk_rows, metadata)
+    session = _planner.session(threads)
+    text = os.fspath(source)
+    query = text if session.is_query(text) else _planner.query_for_file(text)
+    target = os.fspath(path)
+    with shown(progress, target) as callback:
+        return Summary(session.convert(_sorted(query, arguments["sort_by"]), target, arguments, callback))

@@ -1,0 +1,57 @@
+"""The session that plans filters and sorts for functions which need no connection of the user's."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pybasalt import _session
+
+_lock = threading.Lock()
+_sessions: dict[int, "_session.Connection"] = {}
+_abandoned: list["_session.Connection"] = []
+_tables: dict[str, Any] = {}
+_numbers = itertools.count()
+
+
+def session(threads: int = 0) -> _session.Connection:
+    """Made on first use, one for each number of threads."""
+    from pybasalt import _session
+
+    with _lock:
+        if threads not in _sessions:
+            _sessions[threads] = _session.Connection("cpu", threads, 0, 0, "", "", False, _tables.get)
+        return _sessions[threads]
+
+
+def query_for_file(path: str) -> str:
+    """The query that reads a file by its name's ending."""
+    from pybasalt import _session
+
+    return _session.query_for_file(path)
+
+
+@contextmanager
+def named(table: Any):
+    """A name under which statements find a table meanwhile."""
+    name = f"pybasalt_table_{next(_numbers)}"
+    _tables[name] = table
+    try:
+        yield name
+    finally:
+        del _tables[name]
+
+
+def _after_fork() -> None:
+    """A forked process has none of the threads that a session waits for: it makes its own, and leaves the old one."""
+    global _lock
+    _lock = threading.Lock()
+    _abandoned.extend(_sessions.values())
+    _sessions.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)

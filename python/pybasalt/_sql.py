@@ -1,0 +1,323 @@
+"""SQL: connections and what their statements give."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from pybasalt import _core
+from pybasalt._files import Summary, _write_arguments, as_table
+from pybasalt._progress import ProgressCallback, shown
+from pybasalt._table import Rows, Schema, Table
+from pybasalt.device import DeviceTable
+from pybasalt.expressions import parameter
+
+if TYPE_CHECKING:
+    from pybasalt import _session
+
+#: Values for `?` in their order, or for `$name` by their names.
+Parameters = Sequence[Any] | Mapping[str, Any]
+
+_BYTES = re.compile(r"^\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*$", re.IGNORECASE)
+
+
+def bytes_of(limit: int | str) -> int:
+    """A number of bytes, or a text like "4GB" or "512MiB".
+
+    >>> bytes_of("2GiB"), bytes_of("1.5kB"), bytes_of(7)
+    (2147483648, 1500, 7)
+    """
+    if isinstance(limit, int):
+        return limit
+    match = _BYTES.match(limit)
+    if match is None:
+        raise ValueError(f"{limit!r} is no number of bytes: write 4GB or 512MiB")
+    base = 1024 if match[3] else 1000
+    return int(float(match[1]) * base ** ("kmgt".index(match[2].lower()) + 1 if match[2] else 0))
+
+
+class Report(dict):
+    """What ran where, in which time: `rows`, `total_ms`, `ran_on`, `device_name`, `in_basalt`, `in_duckdb`, `notes`,
+    `why_cpu`, `tiles`, `tiles_skipped`, `bytes_transferred`, `compile_ms`, `transfer_ms`, `kernel_ms`."""
+
+    def __str__(self) -> str:
+        return self["summary"]
+
+
+class Relation(Rows):
+    """A query that runs when its rows are asked for, once."""
+
+    def __init__(self, connection: Connection, sql: str, parameters: list, tables: dict[str, Any]) -> None:
+        self._connection = connection
+        self._parameters = parameters
+        self._tables = tables
+        #: The statement.
+        self.sql = sql
+
+    @cached_property
+    def _result(self) -> _session.Result:
+        return self._connection._execute(self.sql, self._parameters, self._tables)
+
+    def table(self) -> Table:
+        """The rows, in memory."""
+        return Table(self._result.rows)
+
+    @property
+    def schema(self) -> Schema:
+        """Names and types; runs the query."""
+        return Schema(self._result.rows.schema)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns' names, found without running the query."""
+        return [name for name, _ in self._connection._with_tables(self._tables, "describe", self.sql)]
+
+    @property
+    def report(self) -> Report:
+        """What ran where, in which time; runs the query."""
+        return Report(self._result.report)
+
+    def explain(self, analyze: bool = False) -> str:
+        """The plan; with `analyze` the query is run, and the plan says what each part took."""
+        word = "explain analyze " if analyze else "explain "
+        return self._connection._execute(word + self.sql, self._parameters, self._tables).explained
+
+    def show(self, rows: int = 20) -> None:
+        """Prints the first rows.
+
+        >>> import pybasalt
+        >>> pybasalt.sql("select 42 as answer, 'x' as b").show()
+        answer  b
+            42  x
+        1 row
+        """
+        print(self._text(rows))
+
+    def _text(self, most: int) -> str:
+        found = self.fetchall()
+        names = self.schema.names
+        cells = [["NULL" if value is None else str(value) for value in row] for row in found[:most]]
+        numbers = [bool(found) and isinstance(found[0][i], (int, float)) for i in range(len(names))]
+        widths = [max(len(name), *(len(row[i]) for row in cells), 0) for i, name in enumerate(names)]
+        lines = [
+            "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in zip(row, widths, numbers))
+            for row in [names, *cells]
+        ]
+        shown_rows = f", {most} shown" if len(found) > most else ""
+        lines.append(f"{len(found)} row{'' if len(found) == 1 else 's'}{shown_rows}")
+        return "\n".join(line.rstrip() for line in lines)
+
+    def __repr__(self) -> str:
+        return self._text(20)
+
+    def on_device(self, device: str | None = None) -> DeviceTable:
+        """Runs the query by Basalt's own engine and leaves the rows where they were found: on the GPU, say.
+
+        Raises pybasalt.Error where a part of the statement would have to run in DuckDB. `device`: the connection's."""
+        if self._parameters:
+            raise ValueError("parameters cannot be given to a query whose rows stay on the device")
+        return DeviceTable(self._connection._with_tables(self._tables, "on_device", self.sql, device or ""))
+
+    def write(self, path: str | os.PathLike, *, encoding: Mapping[str, str] | None = None, effort: str = "balanced",
+              threads: int = 0, progress: bool | ProgressCallback | None = None) -> Summary:
+        """Writes the rows to a .basalt file, as they come."""
+        target = os.fspath(path)
+        arguments = _write_arguments(encoding, effort, None, "cpu", threads, 0, False, 0, None)
+        with shown(progress, target) as callback:
+            if self._parameters:
+                return Summary(_core.write(self, target, arguments, callback))
+            return Summary(self._connection._with_tables(self._tables, "convert", self.sql, target, arguments, callback))
+
+    def __len__(self) -> int:
+        return self._result.rows.rows
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._result.rows.stream()
+
+    def __arrow_c_schema__(self) -> object:
+        return self._result.rows.schema.__arrow_c_schema__()
+
+
+def _parameters(given: Parameters | None) -> list[tuple[str, str, str | None]]:
+    if given is None:
+        return []
+    if isinstance(given, (str, bytes)):
+        raise TypeError("parameters are a list of values, or a dict of them by name")
+    named = given.items() if isinstance(given, Mapping) else ((str(i + 1), value) for i, value in enumerate(given))
+    return [(name, *parameter(value)) for name, value in named]
+
+
+def _visible(frame: FrameType, query: str) -> dict[str, Any]:
+    """The caller's variables that hold tables and that a query may name: those whose names occur in its text."""
+    scopes = [frame.f_globals]
+    # Comprehensions and lambdas have frames of their own, within the one whose variables they see.
+    while frame is not None and frame.f_locals is not frame.f_globals:
+        scopes.insert(1, frame.f_locals)
+        if not frame.f_code.co_name.startswith("<"):
+            break
+        frame = frame.f_back
+    return {
+        name: value for scope in scopes for name, value in scope.items()
+        if name in query and (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"))
+    }
+
+
+class _Names:
+    """What names of tables stand for. Apart from the connection, which must not be held by its own session."""
+
+    def __init__(self) -> None:
+        self.registered: dict[str, Any] = {}
+        #: Of the statement that runs.
+        self.visible: Mapping[str, Any] = {}
+
+    def __call__(self, name: str) -> Any:
+        return self.registered.get(name, self.visible.get(name))
+
+
+class Connection:
+    """A session of SQL; see `pybasalt.connect`. Threads may share it: their statements run one after the other."""
+
+    def __init__(self, *, device: str, threads: int, memory_limit: int | str, gpu_memory: int | str, database: str,
+                 temp_dir: str, strict: bool) -> None:
+        self._options = {
+            "device": device, "threads": threads, "memory_limit": memory_limit, "gpu_memory": gpu_memory,
+            "database": database, "temp_dir": temp_dir, "strict": strict,
+        }
+        self._names = _Names()
+        self._lock = threading.Lock()  # of the names, for as long as a statement runs
+        from pybasalt import _session
+
+        self._core = _session.Connection(device, threads, bytes_of(memory_limit), bytes_of(gpu_memory), database, temp_dir,
+                                      strict, self._names)
+
+    def _with_tables(self, tables: Mapping[str, Any], method: str, *arguments: Any) -> Any:
+        with self._lock:
+            self._names.visible = tables
+            try:
+                return getattr(self._core, method)(*arguments)
+            finally:
+                self._names.visible = {}
+
+    def _execute(self, sql: str, parameters: list, tables: Mapping[str, Any],
+                 progress: Callable[[float], None] | None = None) -> _session.Result:
+        return self._with_tables(tables, "execute", sql, parameters, progress)
+
+    def sql(self, query: str, parameters: Parameters | None = None, *, _depth: int = 1) -> Relation:
+        """A query as a relation that runs when its rows are asked for; other statements run at once.
+
+        Tables are those of the database, files ('x.basalt', 'x.parquet'), tables of `register`, and variables of the
+        caller that speak Arrow.
+
+        >>> import pybasalt, pyarrow
+        >>> numbers = pyarrow.table({"x": [1, 2, 3]})
+        >>> con = pybasalt.connect()
+        >>> con.sql("select sum(x) from numbers where x > ?", [1]).fetchall()
+        [(Decimal('5'),)]
+        """
+        values = _parameters(parameters)
+        relation = Relation(self, query, values, _visible(sys._getframe(_depth), query))
+        if not self._core.is_query(query):
+            relation._result  # noqa: B018: it runs
+        return relation
+
+    def execute(self, query: str, parameters: Parameters | None = None,
+                progress: Callable[[float], None] | None = None) -> Relation:
+        """Runs a statement at once. `progress` is called now and then with the share that is done, or −1."""
+        relation = self.sql(query, parameters, _depth=2)
+        if "_result" not in relation.__dict__:
+            relation.__dict__["_result"] = self._execute(query, relation._parameters, relation._tables, progress)
+        return relation
+
+    def register(self, name: str, table: Any) -> Connection:
+        """Makes a table known under a name, until `unregister`. It is read anew by each statement.
+
+        >>> import pybasalt
+        >>> con = pybasalt.connect().register("t", {"a": [1, 2]})
+        >>> con.sql("select count(*) from t").fetchone()
+        (2,)
+        """
+        self._names.registered[name] = as_table(table)
+        return self
+
+    def unregister(self, name: str) -> Connection:
+        """Forgets a table."""
+        del self._names.registered[name]
+        return self
+
+    def tables(self) -> list[tuple[str, str]]:
+        """The database's tables and views, and which of both each is."""
+        return self._core.tables()
+
+    def cursor(self) -> Connection:
+        """Another session with the same options and registered tables, which can work at the same time."""
+        other = Connection(**self._options)
+        other._names.registered.update(self._names.registered)
+        return other
+
+    def interrupt(self) -> None:
+        """Stops the running statement; from any thread."""
+        self._core.interrupt()
+
+    def close(self) -> None:
+        """Ends the session. Results stay."""
+        self._core.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def connect(database: str | os.PathLike = "", *, device: str = "auto", threads: int = 0, memory_limit: int | str = 0,
+            gpu_memory: int | str = 0, temp_dir: str = "", strict: bool = False) -> Connection:
+    """Opens a session of SQL over files, tables of Python's, and a DuckDB database, in memory if none is named.
+
+    `device` is auto, cpu or cuda; `strict` refuses statements over .basalt files of which DuckDB would run a part.
+    Limits are bytes, or texts like "4GB".
+
+    >>> import pybasalt
+    >>> with pybasalt.connect(device="cpu", threads=2) as con:
+    ...     con.sql("select 6 * 7 as answer").fetchall()
+    [(42,)]
+    """
+    return Connection(device=device, threads=threads, memory_limit=memory_limit, gpu_memory=gpu_memory,
+                      database=os.fspath(database), temp_dir=temp_dir, strict=strict)
+
+
+_default: Connection | None = None
+_default_lock = threading.Lock()
+
+
+def _default_connection() -> Connection:
+    global _default
+    with _default_lock:
+        if _default is None:
+            _default = connect()
+        return _default
+
+
+def _after_fork() -> None:
+    global _default, _default_lock, _abandoned
+    _default_lock = threading.Lock()
+    # Kept, since ending it would wait for threads that the forked process does not have.
+    _abandoned, _default = _default, None
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def sql(query: str, parameters: Parameters | None = None) -> Relation:
+    """A query in the session that the module keeps; see `Connection.sql`.
+
+    >>> import pybasalt
+    >>> pybasalt.sql("select $a + $b as c", {"a": 1, "b": 2}).fetchall()
+    [(3,)]
+    """
+    return _default_connection().sql(query, parameters, _depth=2)

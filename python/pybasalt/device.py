@@ -1,0 +1,124 @@
+"""Columns as arrays where they were decoded: in the GPU's memory or the host's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pybasalt import _core
+
+
+class Column:
+    """A column of numbers, decoded when it is first used. numpy, PyTorch and CuPy take it as it is.
+
+    `torch.from_dlpack(column)` shares the memory, on the GPU where it was decoded there. NULLs are refused, as arrays
+    have none; dates and moments are the integers that they are stored as.
+    """
+
+    def __init__(self, make: Callable[[], _core.DeviceRows], name: str, place: int = 0) -> None:
+        self._make = make
+        self._place = place
+        self.name = name
+
+    @cached_property
+    def _rows(self) -> _core.DeviceRows:
+        return self._make()
+
+    @cached_property
+    def _core(self) -> _core.DeviceColumn:
+        return self._rows.column(self._place)
+
+    @property
+    def device(self) -> str:
+        """"cuda" or "cpu"."""
+        return self._rows.device
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def __dlpack__(self, **options: Any) -> object:
+        return self._core.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._core.__dlpack_device__()
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return self._core.__cuda_array_interface__
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return self._core.__array_interface__
+
+    def torch(self) -> Any:
+        """The column as a tensor of PyTorch's."""
+        import torch
+
+        return torch.from_dlpack(self)
+
+    def numpy(self) -> Any:
+        """The column as a numpy array; brought to the host where it is not there."""
+        import numpy
+
+        if self.device == "cuda":
+            return self.torch().cpu().numpy()
+        return numpy.asarray(self)
+
+
+class DeviceTable:
+    """Rows of a query where they were found. Takes part in Arrow's C device interface."""
+
+    def __init__(self, core: _core.DeviceRows) -> None:
+        self._core = core
+
+    @property
+    def device(self) -> str:
+        """"cuda" or "cpu": totals and up to 1,024 rows may be on the host wherever they were found."""
+        return self._core.device
+
+    @property
+    def ran_on(self) -> str:
+        """The device's name."""
+        return self._core.ran_on
+
+    @property
+    def why_cpu(self) -> str:
+        """Why the query did not run on the GPU, where it could have."""
+        return self._core.why_cpu
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return self._core.rows
+
+    @property
+    def column_names(self) -> list[str]:
+        """The columns' names."""
+        return self._core.columns
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+    def __iter__(self) -> Iterator[Column]:
+        return (self[name] for name in self.column_names)
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self.column_names:
+            raise KeyError(name)
+        return Column(lambda: self._core, name, self.column_names.index(name))
+
+    def torch(self) -> dict[str, Any]:
+        """The columns as tensors of PyTorch's."""
+        return {column.name: column.torch() for column in self}
+
+    def __arrow_c_device_array__(self, requested_schema: object = None, **options: Any) -> tuple[object, object]:
+        return self._core.__arrow_c_device_array__(requested_schema)
+
+
+def why_no_gpu() -> str:
+    """Why the GPU cannot be used; empty if it can. The first call looks for it."""
+    from pybasalt import _core
+
+    return _core.gpu()

@@ -1,0 +1,27 @@
+// Rows of a query where they were found: in the GPU's memory or the host's.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+
+#include "basalt/exec/device_result.h"
+
+namespace pybasalt {
+
+namespace nb = nanobind;
+
+struct DeviceRows {
+  std::shared_ptr<basalt::DeviceResult> result;
+  basalt::RunReport report;
+};
+
+// Runs it, and waits until its rows may be read by any stream.
+DeviceRows run_on_device(const basalt::Query& query, const basalt::RunOptions& options);
+
+basalt::Device parse_device(const std::string& name);
+
+void bind_device(nb::module_& module);
+
+}  // namespace pybasalt

@@ -1,0 +1,285 @@
+// A connection: a session that threads take in turn. Results are fetched as a whole while it is theirs.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <mutex>
+#include <optional>
+#include <tuple>
+
+#include "arrow.h"
+#include "basalt/core/error.h"
+#include "basalt/sql/session.h"
+#include "device.h"
+#include "file.h"
+#include "work.h"
+#include "write.h"
+
+namespace pybasalt {
+
+using basalt::Error;
+using basalt::ErrorCode;
+
+namespace {
+
+using Parameters = std::vector<std::tuple<std::string, std::string, std::optional<std::string>>>;
+
+std::vector<basalt::Parameter> to_parameters(const Parameters& given) {
+  std::vector<basalt::Parameter> out;
+  for (const auto& [name, type, text] : given) out.push_back({name, type, text});
+  return out;
+}
+
+// An object that other threads may let go of.
+std::shared_ptr<nb::object> hold(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* held) {
+            const nb::gil_scoped_acquire acquired;
+            delete held;
+          }};
+}
+
+// DuckDB's threads call these: what Python raises becomes an error of ours.
+template <typename Body>
+auto with_python(const Body& body) {
+  const nb::gil_scoped_acquire acquired;
+  try {
+    return body();
+  } catch (const nb::python_error& error) {
+    throw Error(ErrorCode::kInvalidArgument, error.what());
+  }
+}
+
+std::function<basalt::StreamOpener(const std::string&)> table_finder(nb::object find) {
+  return [find = hold(std::move(find))](const std::string& name) -> basalt::StreamOpener {
+    const auto table = with_python([&] {
+      nb::object found = (*find)(name);
+      return found.is_none() ? nullptr : hold(std::move(found));
+    });
+    if (table == nullptr) return {};
+    return [table](ArrowArrayStream* out) { with_python([&] { open_python(*table, out); }); };
+  };
+}
+
+struct Result {
+  Batches rows;
+  bool has_rows = false;
+  std::string explained;
+  basalt::QueryReport report;
+};
+
+nb::dict to_python(const basalt::QueryReport& report) {
+  nb::dict out;
+  out["rows"] = report.rows;
+  out["total_ms"] = report.total_ms;
+  out["ran_on"] = report.ran_on == basalt::Device::kCuda ? "cuda" : "cpu";
+  out["device_name"] = report.device_name;
+  out["in_basalt"] = report.in_basalt;
+  out["in_duckdb"] = report.in_duckdb;
+  out["notes"] = report.notes;
+  out["notices"] = report.notices;
+  out["why_cpu"] = report.why_cpu;
+  out["tiles"] = report.tiles.total;
+  out["tiles_skipped"] = report.tiles.skipped;
+  out["bytes_transferred"] = report.bytes_transferred;
+  out["compile_ms"] = report.compile_ms;
+  out["transfer_ms"] = report.transfer_ms;
+  out["kernel_ms"] = report.kernel_ms;
+  out["summary"] = report.summary();
+  return out;
+}
+
+class Connection {
+ public:
+  Connection(const std::string& device, uint32_t threads, uint64_t memory_limit, uint64_t gpu_memory,
+             const std::string& database, const std::string& temp_dir, bool strict, nb::object find_table) {
+    basalt::SessionOptions options;
+    options.device = parse_device(device);
+    options.threads = threads;
+    options.memory_limit = memory_limit;
+    options.gpu_memory = gpu_memory;
+    options.database = database;
+    options.temp_dir = temp_dir;
+    options.strict = strict;
+    options.find_table = table_finder(std::move(find_table));
+    device_ = options.device;
+    threads_ = threads;
+    const nb::gil_scoped_release released;
+    session_ = std::make_unique<basalt::Session>(options);
+  }
+  ~Connection() {
+    run_unlocked([&] { session_.reset(); });
+  }
+
+  Result execute(const std::string& sql, const Parameters& parameters, nb::object progress) {
+    const auto values = to_parameters(parameters);
+    return watched([&] { return fetch(session().execute(sql, values)); }, progress);
+  }
+
+  // A query of rows of files, filtered or not, as a scan by Basalt's own threads; nothing where it is more than that.
+  std::unique_ptr<Reader> scan(const std::string& sql, uint32_t threads, uint64_t memory_limit) {
+    const auto work = [&]() -> std::unique_ptr<Reader> {
+      basalt::Query query;
+      try {
+        query = session().lower(sql);
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::kUnsupported) return nullptr;
+        throw;
+      }
+      basalt::Pipeline& stage = query.stages.front();
+      const bool all_rows = stage.order.empty() && stage.limit == basalt::kAllRows && stage.offset == 0 &&
+                            stage.steps.empty() && !stage.files.empty();
+      if (query.stages.size() != 1 || stage.sink != basalt::Sink::kRows || !all_rows) return nullptr;
+      basalt::ScanOptions options;
+      for (const basalt::Expr& expr : stage.rows) {
+        if (expr.op != basalt::ExprOp::kColumn) return nullptr;
+        options.columns.push_back(stage.columns[expr.column].name);
+      }
+      options.has_filter = stage.has_filter;
+      options.filter = std::move(stage.filter);
+      if (stage.has_filter) options.filter_columns = std::move(stage.columns);
+      options.threads = threads;
+      if (memory_limit > 0) options.decoded_limit = memory_limit;
+      return scan_files(std::move(stage.files), std::move(options));
+    };
+    return watched(work, nb::none());
+  }
+
+  DeviceRows on_device(const std::string& sql, const std::string& device) {
+    basalt::CancelToken cancel;
+    basalt::RunOptions options;
+    options.device = device.empty() ? device_ : parse_device(device);
+    options.threads = threads_;
+    options.cancel = &cancel;
+    const auto work = [&] {
+      basalt::Query query;
+      {
+        const std::lock_guard lock(mutex_);
+        query = session().lower(sql);
+      }
+      return run_on_device(query, options);
+    };
+    return run_watched(work, {[&] { cancel.cancel(); }, {}});
+  }
+
+  nb::dict convert(const std::string& sql, const std::string& path, const nb::dict& arguments, nb::object progress) {
+    basalt::WriteOptions options = write_options(arguments);
+    WriteWatch watch(options, progress);
+    const auto work = [&] {
+      const std::lock_guard lock(mutex_);
+      return session().convert(sql, path, options);
+    };
+    const auto tick = progress.is_none() ? std::function<void()>() : [&] { watch.tick(); };
+    const basalt::WriteSummary summary = run_watched(work, {[&] { session_->interrupt(); }, tick});
+    watch.tick();
+    return pybasalt::to_python(summary);
+  }
+
+  ColumnNames describe(const std::string& sql) {
+    const auto work = [&] {
+      ColumnNames out;
+      for (const basalt::ResultColumn& column : session().describe(sql)) out.emplace_back(column.name, column.type);
+      return out;
+    };
+    return watched(work, nb::none());
+  }
+
+  bool is_query(const std::string& sql) {
+    return watched([&] { return session().is_query(sql); }, nb::none());
+  }
+
+  std::vector<std::pair<std::string, std::string>> tables() {
+    const auto work = [&] {
+      std::vector<std::pair<std::string, std::string>> out;
+      for (const basalt::TableInfo& table : session().tables()) out.emplace_back(table.name, table.kind);
+      return out;
+    };
+    return watched(work, nb::none());
+  }
+
+  void interrupt() {
+    if (session_ != nullptr) session_->interrupt();
+  }
+
+  void close() {
+    const nb::gil_scoped_release released;
+    const std::lock_guard lock(mutex_);
+    session_.reset();
+  }
+
+ private:
+  basalt::Session& session() {
+    if (session_ == nullptr) throw Error(ErrorCode::kInvalidArgument, "the connection is closed");
+    return *session_;
+  }
+
+  static Result fetch(basalt::QueryResult result) {
+    Result out;
+    out.has_rows = result.has_rows();
+    for (const basalt::ResultColumn& column : result.columns()) {
+      out.rows.schema.columns.emplace_back(column.name, column.type);
+    }
+    out.explained = result.explain_text();
+    if (out.has_rows && out.explained.empty()) {
+      ArrowArrayStream stream{};
+      result.to_arrow(&stream);
+      const auto owned = own(std::move(stream));
+      ArrowSchema schema{};
+      if (owned->get_schema(owned.get(), &schema) != 0) {
+        throw Error(ErrorCode::kUnsupported, owned->get_last_error(owned.get()));
+      }
+      out.rows.schema.arrow = own(std::move(schema));
+      // What fails behind the first rows is almost always a value: a cast, a division.
+      while (auto batch = next_array(*owned, ErrorCode::kInvalidArgument)) out.rows.batches.push_back(std::move(batch));
+    }
+    out.report = result.report();
+    return out;
+  }
+
+  template <typename Work>
+  std::invoke_result_t<Work> watched(const Work& work, const nb::object& progress) {
+    const auto locked = [&] {
+      const std::lock_guard lock(mutex_);
+      return work();
+    };
+    const auto tick = progress.is_none() ? std::function<void()>() : [&] { progress(session_->progress()); };
+    return run_watched(locked, {[&] { interrupt(); }, tick});
+  }
+
+  std::mutex mutex_;
+  std::unique_ptr<basalt::Session> session_;
+  basalt::Device device_ = basalt::Device::kAuto;
+  uint32_t threads_ = 0;
+};
+
+}  // namespace
+
+}  // namespace pybasalt
+
+// A module of its own: opening DuckDB's library takes longer than everything else.
+NB_MODULE(_session, module) {
+  using namespace pybasalt;  // NOLINT: this is the end of the file
+  nb::module_::import_("pybasalt._core");
+  nb::class_<Result>(module, "Result")
+      .def_ro("rows", &Result::rows)
+      .def_ro("has_rows", &Result::has_rows)
+      .def_ro("explained", &Result::explained)
+      .def_prop_ro("report", [](const Result& self) { return to_python(self.report); });
+  nb::class_<Connection>(module, "Connection")
+      .def(nb::init<const std::string&, uint32_t, uint64_t, uint64_t, const std::string&, const std::string&, bool,
+                    nb::object>())
+      .def("execute", &Connection::execute, nb::arg("sql"), nb::arg("parameters"), nb::arg("progress").none())
+      .def("scan", &Connection::scan)
+      .def("on_device", &Connection::on_device)
+      .def("convert", &Connection::convert, nb::arg("sql"), nb::arg("path"), nb::arg("arguments"),
+           nb::arg("progress").none())
+      .def("describe", &Connection::describe)
+      .def("is_query", &Connection::is_query)
+      .def("tables", &Connection::tables)
+      .def("interrupt", &Connection::interrupt)
+      .def("close", &Connection::close);
+  module.def("query_for_file", &basalt::query_for_file);
+}

@@ -1,0 +1,234 @@
+"""Opening, reading and writing files and datasets."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import pybasalt
+from pybasalt import col
+
+
+@pytest.fixture
+def file(here, trips):
+    pybasalt.write(trips, "trips.basalt", chunk_rows=16384)
+    return "trips.basalt"
+
+
+def test_open_tells_what_is_in_a_file(file, trips):
+    opened = pybasalt.open(file)
+    assert opened.num_rows == len(opened) == 100_000
+    assert opened.schema.names == trips.column_names
+    assert opened.schema.types == ["bigint", "integer", "double", "varchar"]
+    assert pa.schema(opened.schema) == trips.schema
+    assert sum(opened.chunk_rows) == 100_000 and len(opened.chunk_rows) == 7
+    assert opened.num_bytes == os.path.getsize(file)
+    statistics = opened.statistics("passengers")
+    assert (statistics["min"], statistics["max"], statistics["null_count"]) == (0, 6, 9091)
+    columns = {column["name"]: column for column in opened.columns}
+    assert columns["id"]["encoded_bytes"] < columns["id"]["plain_bytes"] and columns["id"]["encodings"]
+    assert opened.created_by.lower().startswith("basalt")
+
+
+def test_read_some_columns_and_rows(file, trips):
+    assert pybasalt.read(file).arrow().equals(trips)
+    assert pybasalt.read(file, ["city", "id"]).arrow().equals(trips.select(["city", "id"]))
+    assert pybasalt.read(file, rows=10).arrow().equals(trips.slice(0, 10))
+    assert pybasalt.read(file, rows=slice(20_000, 40_000)).arrow().equals(trips.slice(20_000, 20_000))
+    assert pybasalt.read(file, ["id"], rows=(99_990, 200_000)).num_rows == 10
+    assert pybasalt.open(file).read(["id"], threads=1).arrow().equals(trips.select(["id"]))
+    limited = pybasalt.read(file, ["id"], "id >= 5", rows=range(3, 8)).fetchall()
+    assert limited == [(5,), (6,), (7,)]
+
+
+def test_filters_by_text_and_by_expression(file, trips):
+    expected = trips.filter((pc.field("fare") > 50) & (pc.field("city") == "city 5"))
+    assert pybasalt.read(file, filter="fare > 50 and city = 'city 5'").arrow().equals(expected)
+    assert pybasalt.read(file, filter=(col("fare") > 50) & (col("city") == "city 5")).arrow().equals(expected)
+    assert pybasalt.read(file, filter=col("passengers").is_null()).num_rows == 9091
+    assert pybasalt.read(file, ["id"], filter=col("id").isin([3, 5, -1])).fetchall() == [(3,), (5,)]
+    assert pybasalt.read(file, filter=~col("id").between(10, 99_999)).num_rows == 10
+    assert pybasalt.read(file, filter="city like '%7' -- a comment").num_rows > 0
+    # Nothing is left, as statistics say; types stay.
+    nothing = pybasalt.read(file, filter="id < 0").arrow()
+    assert nothing.num_rows == 0 and nothing.schema.types == trips.schema.types
+    # What Basalt's own filters do not have, DuckDB evaluates.
+    assert pybasalt.read(file, ["id"], filter="list_contains([3, 4], id)").fetchall() == [(3,), (4,)]
+
+
+def test_scans_give_batches(file, trips):
+    scan = pybasalt.scan(file, ["id"], filter="id % 2 = 0")
+    batches = list(scan)
+    assert len(batches) > 1 and sum(batch.num_rows for batch in batches) == 50_000
+    reader = pa.RecordBatchReader.from_stream(pybasalt.scan(file))
+    assert reader.read_all().equals(trips)
+    abandoned = iter(pybasalt.scan(file))
+    next(abandoned)
+    del abandoned
+    with pytest.raises(ValueError, match="handed over"):
+        scan = pybasalt.scan(file)
+        pa.RecordBatchReader.from_stream(scan)
+        next(iter(scan))
+
+
+def test_datasets_of_many_files(here, trips):
+    for part in range(4):
+        pybasalt.write(trips.slice(part * 25_000, 25_000), "data", append=True)
+    assert pybasalt.read("data").num_rows == 100_000
+    assert pybasalt.read("data/*.basalt", ["id"], filter="id >= 99999").fetchall() == [(99_999,)]
+    paths = sorted(os.path.join("data", name) for name in os.listdir("data") if name.endswith(".basalt"))
+    assert pybasalt.read(paths[:2], ["id"]).num_rows == 50_000
+    os.makedirs("hive/year=2024")
+    os.makedirs("hive/year=2025")
+    pybasalt.write({"v": [1, 2]}, "hive/year=2024/a.basalt")
+    pybasalt.write({"v": [3]}, "hive/year=2025/a.basalt")
+    assert sorted(pybasalt.read("hive").fetchall()) == [(1, 2024), (2, 2024), (3, 2025)]
+    assert pybasalt.read("hive", ["v"], filter=col("year") == 2025).fetchall() == [(3,)]
+    assert pybasalt.read("hive/*/*.basalt", hive_partitioning=False).arrow().column_names == ["v"]
+
+
+def test_write_options(here, trips):
+    summary = pybasalt.write(trips, "t.basalt", encoding={"id": "delta(packed)"}, effort="fast", threads=1,
+                             metadata={"who": "me"}, chunk_rows=8192)
+    assert summary.rows == 100_000 and summary.file_bytes == os.path.getsize("t.basalt")
+    assert [c["encodings"] for c in summary.columns if c["name"] == "id"] == [["delta(packed)"]]
+    opened = pybasalt.open("t.basalt")
+    assert opened.metadata["who"] == "me" and opened.chunk_rows[0] == 8192
+    pybasalt.write(trips, "sorted.basalt", sort_by=["city", "id"])
+    assert pybasalt.open("sorted.basalt").sort_columns == ["city", "id"]
+    expected = trips.sort_by([("city", "ascending"), ("id", "ascending")])
+    assert pybasalt.read("sorted.basalt").arrow()["id"].to_pylist() == expected["id"].to_pylist()
+    seen = []
+    pybasalt.write(trips, "t.basalt", progress=lambda rows, plain, written: seen.append(rows))
+    assert seen and seen[-1] == 100_000
+
+
+def test_convert(here, trips):
+    pq.write_table(trips, "t.parquet")
+    assert pybasalt.convert("t.parquet", "t.basalt").rows == 100_000
+    assert pybasalt.read("t.basalt").arrow().equals(trips)
+    assert pybasalt.convert("select id from 't.parquet' where id < 10", "u.basalt", sort_by="id").rows == 10
+    with open("t.csv", "w") as out:
+        out.write("a,b\n1,x\n2,y\n")
+    pybasalt.convert("t.csv", "v.basalt")
+    assert pybasalt.read("v.basalt").fetchall() == [(1, "x"), (2, "y")]
+
+
+def test_errors(here, file):
+    with pytest.raises(pybasalt.InputOutputError) as caught:
+        pybasalt.open("nowhere.basalt")
+    assert caught.value.code == "input/output" and caught.value.file == "nowhere.basalt"
+    assert isinstance(caught.value, OSError) and isinstance(caught.value, pybasalt.Error)
+    with pytest.raises(ValueError, match="fares"):
+        pybasalt.read(file, ["fares"])
+    with pytest.raises(ValueError, match="fares"):
+        pybasalt.read(file, filter="fares > 3")
+    with pytest.raises(ValueError, match="syntax"):
+        pybasalt.read(file, filter="fare >")
+    with pytest.raises(TypeError):
+        pybasalt.read(file, filter=3)
+    with pytest.raises(ValueError):
+        pybasalt.write({"a": [1]}, "t.basalt", effort="tiny")
+    with pytest.raises(ValueError):
+        pybasalt.read(file, rows=slice(0, 10, 2))
+    with open(file, "r+b") as damaged:
+        damaged.seek(4096)
+        damaged.write(b"\xff" * 512)
+    with pytest.raises(pybasalt.Error) as caught:
+        pybasalt.read(file)
+    assert caught.value.code == "corrupt" and caught.value.file == file and caught.value.column is not None
+    assert pickle.loads(pickle.dumps(caught.value)).code == "corrupt"
+
+
+def test_files_pickle(file):
+    again = pickle.loads(pickle.dumps(pybasalt.open(file)))
+    assert again.num_rows == 100_000
+
+
+def test_threads_read_at_once(file, trips):
+    wrong = []
+
+    def work(number):
+        for _ in range(5):
+            expected = trips.filter(pc.field("passengers") == number % 7)
+            if not pybasalt.read(file, filter=f"passengers = {number % 7}", threads=2).arrow().equals(expected):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_forked_processes_read(file):
+    assert pybasalt.read(file, filter="id = 1").num_rows == 1
+    child = os.fork()
+    if child == 0:
+        good = pybasalt.read(file).num_rows == 100_000 and pybasalt.read(file, filter="id < 5").num_rows == 5
+        os._exit(0 if good else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+SLOW = """
+import pybasalt, signal, threading, os, time
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+begin = time.monotonic()
+try:
+    {statement}
+except KeyboardInterrupt:
+    assert time.monotonic() - begin < 10, "too late"
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("statement", [
+    'pybasalt.sql("select count(*) from range(100000000000) t(i) where i % 7 = 3").fetchall()',
+    'pybasalt.convert("select i, hash(i) h from range(100000000000) t(i)", "t.basalt")',
+])
+def test_control_c_stops_work(here, statement):
+    result = subprocess.run([sys.executable, "-c", SLOW.format(statement=statement)], capture_output=True, text=True,
+                            timeout=60, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert result.stdout.strip() == "interrupted", result.stderr
+    assert not os.path.exists("t.basalt")
+
+
+def test_memory_stays_flat(file):
+    def resident():
+        with open("/proc/self/statm") as status:
+            return int(status.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    for _ in range(200):
+        pybasalt.read(file, ["passengers"], threads=1).arrow()
+    before = resident()
+    for _ in range(1000):
+        pybasalt.read(file, ["passengers"], threads=1).arrow()
+    assert resident() - before < 20 << 20
+
+
+def test_remote_files_by_fsspec(here, file, trips):
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    with open(file, "rb") as local:
+        memory.pipe("/bucket/a.basalt", local.read())
+        local.seek(0)
+        memory.pipe("/bucket/b.basalt", local.read())
+    opened = pybasalt.open("memory://bucket/a.basalt")
+    assert opened.num_rows == 100_000 and opened.read().arrow().equals(trips)
+    assert pybasalt.read("memory://bucket/*.basalt", ["id"]).num_rows == 200_000
+    filtered = pybasalt.read("memory://bucket/a.basalt", ["id"], filter=col("id") < 3)
+    assert filtered.fetchall() == [(0,), (1,), (2,)]
+    with pytest.raises(OSError):
+        pybasalt.open("memory://bucket/none.basalt")
+
+
+def test_ctrl_c_is_only_asked_for_in_the_main_thread(file):
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,0 +1,72 @@
+"""Importing: quickly, without CUDA, and beside others in any order."""
+
+import importlib.util
+import itertools
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def run(code):
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_import_is_quick():
+    # Of the processor: others may be busy on this machine.
+    code = "import time; t = time.process_time(); import pybasalt; print((time.process_time() - t) * 1000)"
+    assert min(float(run(code)) for _ in range(5)) <= 60
+
+
+def test_import_loads_neither_others_nor_cuda():
+    code = "import sys, pybasalt; print(*(m for m in ('pyarrow', 'pandas', 'numpy', 'polars', 'torch') if m in sys.modules))"
+    assert run(code).split() == []
+    code = "import pybasalt; print('libcuda.so' in open('/proc/self/maps').read())"
+    assert run(code).strip() == "False"
+
+
+USES = {
+    "pybasalt": "assert pybasalt.sql('select count(*) from range(1000) t(i) where i > 10').fetchone() == (989,)",
+    "duckdb": "assert duckdb.sql('select count(*) from range(1000) t(i) where i > 10').fetchall() == [(989,)]",
+    "pyarrow": "assert pyarrow.table({'a': ['x', 'y']}).num_rows == 2",
+    "polars": "assert polars.DataFrame({'a': [1, 2]}).sum().item() == 3",
+    "torch": "assert torch.arange(10).sum().item() == 45",
+}
+
+
+@pytest.mark.parametrize("others", [pair for n in (1, 2) for pair in itertools.permutations(
+    [name for name in USES if name != "pybasalt"], n) if n == 1 or "torch" not in pair])
+def test_any_order_of_imports_works(others):
+    if any(importlib.util.find_spec(name) is None for name in others):
+        pytest.skip("not installed: " + ", ".join(others))
+    for order in (["pybasalt", *others], [*others, "pybasalt"]):
+        imports = "\n".join(f"import {name}" for name in order)
+        uses = "\n".join(USES[name] for name in [*order, *reversed(order)])
+        run(f"{imports}\n{uses}\n")
+
+
+def test_the_program_comes_with_it():
+    result = subprocess.run([sys.executable, "-m", "pybasalt", "--version"], capture_output=True, text=True,
+                            env=ENVIRONMENT)
+    assert result.returncode == 0 and "0.1.0" in result.stdout
+
+
+def test_overhead_beside_the_library(tmp_path):
+    import pybasalt
+
+    con = pybasalt.connect(device="cpu")
+    path = tmp_path / "t.basalt"
+    pybasalt.write({"a": list(range(1000))}, path)
+    times = []
+    for _ in range(20):
+        begin = time.perf_counter()
+        relation = con.sql(f"select sum(a) from '{path}'")
+        relation.fetchone()
+        times.append((time.perf_counter() - begin) * 1000 - relation.report["total_ms"])
+    assert sorted(times)[10] <= 2, times

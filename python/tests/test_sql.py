@@ -1,0 +1,147 @@
+"""Connections, relations, parameters and tables of Python's."""
+
+import datetime
+import decimal
+import threading
+
+import pyarrow as pa
+import pytest
+
+import pybasalt
+
+
+@pytest.fixture
+def con(here, trips):
+    pybasalt.write(trips, "trips.basalt")
+    with pybasalt.connect(device="cpu", threads=2) as connection:
+        yield connection
+
+
+def test_relations_run_when_asked(con):
+    relation = con.sql("select city, count(*) as n from 'trips.basalt' where city is not null group by city order by city")
+    assert relation.columns == ["city", "n"]
+    assert len(relation) == 97 and relation.fetchone() == ("city 0", 951)
+    assert relation.arrow().num_rows == 97 and list(relation.df().columns) == ["city", "n"]
+    assert relation.table().schema.types == ["VARCHAR", "BIGINT"]
+    with pytest.raises(ValueError, match="no_such"):
+        con.sql("select no_such from 'trips.basalt'").fetchall()
+
+
+def test_statements_run_at_once(con):
+    con.sql("create table t as select 1 as a")
+    con.sql("insert into t values (2)")
+    assert con.sql("select sum(a) from t").fetchone() == (decimal.Decimal(3),)
+    assert con.tables() == [("t", "table")]
+
+
+def test_parameters(con):
+    count = con.sql("select count(*) from 'trips.basalt' where id < ? and city = ?", [1000, "city 1"]).fetchone()
+    assert count == con.sql("select count(*) from 'trips.basalt' where id < 1000 and city = 'city 1'").fetchone()
+    values = [None, True, 2**100, 1.1, "it's", decimal.Decimal("1.50"), b"\x00a", datetime.date(2024, 2, 29),
+              datetime.datetime(2024, 2, 29, 1, 2, 3, 4), datetime.time(1, 2, 3)]
+    assert con.sql("select " + ", ".join("?" * len(values)), values).fetchone()[:2] == (None, True)
+    row = con.sql("select " + ", ".join("?" * len(values)), values).fetchone()
+    assert row[3:6] == (1.1, "it's", decimal.Decimal("1.50")) and row[6:] == tuple(values[6:])
+    assert con.sql("select $b - $a", {"a": 1, "b": 3}).fetchone() == (2,)
+    with pytest.raises(TypeError):
+        con.sql("select ?", [object()])
+    with pytest.raises(pybasalt.Error):
+        con.sql("select ?, ?", [1]).fetchall()
+
+
+def test_tables_of_python(con):
+    mine = pa.table({"a": [1, 2, 3], "b": ["x", "y", "z"], "c": [1.0, 2.0, 3.0]})
+    assert con.sql("select b from mine where c > 1 order by a desc").fetchall() == [("z",), ("y",)]
+    assert con.sql("select count(*) from mine m join 'trips.basalt' t on t.id = m.a").fetchone() == (3,)
+    relation = con.sql("select sum(a) from mine")
+    del mine
+    assert relation.fetchone() == (6,)
+    con.register("other", {"a": [5]})
+    assert con.sql("select a from other").fetchall() == con.sql("select a from other").fetchall() == [(5,)]
+    con.unregister("other")
+    with pytest.raises(ValueError, match="other"):
+        con.sql("select a from other").fetchall()
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"p": [1, 2]})  # noqa: F841: SQL finds it
+    assert con.sql("select max(p) from frame").fetchone() == (2,)
+
+
+def test_what_tables_of_python_raise_is_told(con):
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise RuntimeError("out of order")
+
+    broken = Broken()  # noqa: F841: SQL finds it
+    with pytest.raises(pybasalt.Error, match="out of order"):
+        con.sql("select * from broken").fetchall()
+
+
+def test_explain_and_report(con):
+    relation = con.sql("select sum(fare) from 'trips.basalt' where id < 1000")
+    assert "BASALT_QUERY" in relation.explain() and "Step 1" in relation.explain(analyze=True)
+    report = relation.report
+    assert report["rows"] == 1 and report["ran_on"] == "cpu" and report["in_basalt"]
+    assert report["tiles_skipped"] > 0 and "1 row" in str(report)
+
+
+def test_show(con, capsys):
+    con.sql("select 1 as a, NULL as b").show()
+    assert capsys.readouterr().out == "a  b\n1  NULL\n1 row\n"
+    assert "20 shown" in repr(con.sql("select * from range(30)"))
+
+
+def test_results_of_no_rows_have_a_schema(con):
+    table = con.sql("select id, city from 'trips.basalt' where id < 0").arrow()
+    assert table.num_rows == 0 and table.schema.types == [pa.int64(), pa.string()]
+
+
+def test_relations_are_written(con):
+    assert con.sql("select id, fare from 'trips.basalt' where id < 100").write("u.basalt").rows == 100
+    assert con.sql("select id from 'trips.basalt' where id < ?", [7]).write("v.basalt").rows == 7
+
+
+def test_threads_share_a_connection(con):
+    results = {}
+
+    def work(number):
+        mine = pa.table({"a": [number]})  # noqa: F841: SQL finds it
+        results[number] = [con.sql("select a from mine").fetchone()[0] for _ in range(20)]
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {i: [i] * 20 for i in range(8)}
+
+
+def test_cursors_work_at_the_same_time(con):
+    con.register("t", {"a": [1]})
+    other = con.cursor()
+    assert other.sql("select a from t").fetchone() == (1,)
+    con.close()
+    with pytest.raises(pybasalt.Error, match="closed"):
+        con.sql("select 1").fetchall()
+    assert other.sql("select a from t").fetchone() == (1,)
+
+
+def test_interrupt(con):
+    timer = threading.Timer(0.3, con.interrupt)
+    timer.start()
+    with pytest.raises(pybasalt.Error) as caught:
+        con.sql("select count(*) from range(100000000000) t(i) where i % 7 = 3").fetchall()
+    assert caught.value.code == "cancelled"
+
+
+def test_progress(con):
+    seen = []
+    con.execute("select count(*) from range(200000000) t(i) where i % 7 = 3", progress=seen.append)
+    assert seen and max(seen) <= 1
+
+
+def test_strict(here, trips):
+    pybasalt.write(trips, "trips.basalt")
+    con = pybasalt.connect(device="cpu", strict=True)
+    assert con.sql("select city, sum(id) from 'trips.basalt' group by city order by 2 limit 1").fetchone()
+    with pytest.raises(pybasalt.UnsupportedError):
+        con.sql("select row_number() over () from 'trips.basalt'").fetchall()
