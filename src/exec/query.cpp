@@ -104,15 +104,39 @@ void check_groups(const Pipeline& stage, const Columns& columns) {
   }
 }
 
+void check_window(const WindowFunction& function, const std::vector<Expr>& rows) {
+  std::vector<uint32_t> used = function.partition;
+  used.insert(used.end(), function.arguments.begin(), function.arguments.end());
+  used.insert(used.end(), {function.start.column, function.end.column});
+  for (const SortKey& key : function.order) used.push_back(key.column);
+  if (function.op == WindowOp::kAggregate) {
+    const Aggregate& aggregate = function.aggregate;
+    const bool has_argument = aggregate.op != AggregateOp::kCountStar;
+    const bool columns = (!has_argument || aggregate.arg.op == ExprOp::kColumn) &&
+                         (!aggregate.filter || aggregate.filter->op == ExprOp::kColumn);
+    if (!columns || !is_simple({aggregate.op, aggregate.arg}))
+      fail_query("a window of an aggregate that it cannot take");
+    if (has_argument) used.push_back(aggregate.arg.column);
+    if (aggregate.filter) used.push_back(aggregate.filter->column);
+  }
+  const bool shifts = function.op == WindowOp::kLag || function.op == WindowOp::kLead;
+  if (shifts && function.arguments.size() != 3) fail_query("a window function without its arguments");
+  for (const uint32_t column : used) {
+    if (column >= rows.size() && column != 0) fail_query("a window function of a column that does not exist");
+  }
+}
+
 void check_rows(const Pipeline& stage, const Columns& columns) {
-  if (stage.output.size() != stage.rows.size()) fail_query("rows with another number of columns");
+  const size_t count = stage.rows.size() + stage.windows.size();
+  if (stage.output.size() != count) fail_query("rows with another number of columns");
   for (size_t i = 0; i < stage.rows.size(); ++i) {
     exec::check_expression(stage.rows[i], columns);
     check_output(stage, i, stage.rows[i].type);
   }
   for (const SortKey& key : stage.order) {
-    if (key.column >= stage.rows.size()) fail_query("an order by a column that does not exist");
+    if (key.column >= count) fail_query("an order by a column that does not exist");
   }
+  for (const WindowFunction& function : stage.windows) check_window(function, stage.rows);
 }
 
 void check_probe(const Query& query, const Probe& probe, const Columns& before) {

@@ -22,7 +22,8 @@ std::vector<PipelineColumn> columns_behind(const Pipeline& pipeline, size_t step
 bool is_chain(const Query& query) {
   for (size_t i = 0; i < query.stages.size(); ++i) {
     const Pipeline& stage = query.stages[i];
-    const bool alone = stage.steps.empty() && stage.sources.empty() && stage.constants == nullptr && !stage.at_most_one;
+    const bool alone = stage.steps.empty() && stage.sources.empty() && stage.constants == nullptr &&
+                       !stage.at_most_one && stage.windows.empty();
     if (!alone || (i == 0) == stage.files.empty()) return false;
   }
   return true;

@@ -155,6 +155,11 @@ class Cutter {
         return read(std::move(sources), node.output);
       }
       case QueryOp::kShared: return shared(node);
+      case QueryOp::kWindow: {
+        OpenStage out = open(node.inputs.at(0));
+        out.stage.windows = node.windows;
+        return read({end_with_rows(out, node.output)}, node.output);
+      }
       case QueryOp::kOnlyRow: {
         OpenStage out = open(node.inputs.at(0));
         out.stage.at_most_one = true;
@@ -207,7 +212,8 @@ class Cutter {
     // A limit of rows that the stage before has put in order ends that stage earlier.
     if (node.op == QueryOp::kLimit && out.is_empty() && !out.shares_source) {
       Pipeline& last = stages_.at(out.stage.sources.front());
-      if (last.sink == Sink::kRows && last.limit == kAllRows && last.offset == 0 && !last.at_most_one) {
+      if (last.sink == Sink::kRows && last.limit == kAllRows && last.offset == 0 && !last.at_most_one &&
+          last.windows.empty()) {
         last.limit = node.limit;
         last.offset = node.offset;
         return out;

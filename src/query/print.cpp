@@ -61,6 +61,44 @@ std::string limit_text(uint64_t limit, uint64_t offset) {
   return out;
 }
 
+const char* text(WindowOp op) {
+  switch (op) {
+    case WindowOp::kRowNumber: return "row_number";
+    case WindowOp::kRank: return "rank";
+    case WindowOp::kDenseRank: return "dense_rank";
+    case WindowOp::kPercentRank: return "percent_rank";
+    case WindowOp::kCumeDist: return "cume_dist";
+    case WindowOp::kLag: return "lag";
+    case WindowOp::kLead: return "lead";
+    case WindowOp::kFirstValue: return "first_value";
+    case WindowOp::kLastValue: return "last_value";
+    case WindowOp::kAggregate: return "aggregate";
+  }
+  return "?";
+}
+
+// "sum(a) over (partition by b order by c desc)"
+std::string text(const WindowFunction& function, const Names& names) {
+  std::vector<std::string> arguments;
+  for (const uint32_t column : function.arguments) arguments.push_back(names.at(column));
+  std::string out = function.op == WindowOp::kAggregate ? text(function.aggregate, names)
+                                                        : std::string(text(function.op)) + "(" + list(arguments) + ")";
+  std::vector<std::string> partition;
+  for (const uint32_t column : function.partition) partition.push_back(names.at(column));
+  out += " over (";
+  if (!partition.empty()) out += "partition by " + list(partition);
+  if (!function.order.empty()) {
+    out += (partition.empty() ? "order by " : " order by ") + order_text(function.order, names);
+  }
+  return out + ")";
+}
+
+std::string list(const std::vector<WindowFunction>& functions, const Names& names) {
+  std::vector<std::string> parts;
+  for (const WindowFunction& function : functions) parts.push_back(text(function, names));
+  return list(parts);
+}
+
 std::string groups_text(const std::vector<Expr>& keys, const std::vector<Aggregate>& aggregates, const Names& names) {
   std::string out = keys.empty() ? "totals" : "groups by " + list(keys, names);
   if (!aggregates.empty()) out += ": " + list(aggregates, names);
@@ -115,6 +153,7 @@ std::string line(const QueryNode& node) {
     }
     case QueryOp::kUnion: return "union";
     case QueryOp::kShared: return "shared " + list(names_of(node.shared->output));
+    case QueryOp::kWindow: return "windows " + list(node.windows, names);
     case QueryOp::kConstants: return "constants " + list(names_of(node.output));
     case QueryOp::kOnlyRow: return "the only row";
   }
@@ -137,6 +176,7 @@ std::string line(const Query& query, size_t place) {
     if (stage.first.by) out += " by " + order_text({*stage.first.by}, names_of(stage.output));
     if (stage.first.ties) out += " and their equals";
   }
+  if (!stage.windows.empty()) out += ", then " + list(stage.windows, names_of(stage.output));
   if (stage.at_most_one) out += ", one at most";
   if (!stage.order.empty()) out += " sorted by " + order_text(stage.order, names_of(stage.output));
   out += limit_text(stage.limit, stage.offset);

@@ -25,7 +25,7 @@
 #include "duckdb/planner/operator/logical_projection.hpp"
 #include "duckdb/planner/operator/logical_set_operation.hpp"
 #include "duckdb/planner/operator/logical_top_n.hpp"
-#include "sql/lower_aggregate.h"
+#include "duckdb/planner/operator/logical_window.hpp"
 #include "sql/lowering.h"
 #include "sql/query_lowering.h"
 #include "sql/state.h"
@@ -131,6 +131,13 @@ QueryNode node_over(QueryOp op, QueryNode input) {
   return node;
 }
 
+void refuse_collations(const duckdb::Expression& expression) {
+  const LogicalType& type = expression.return_type;
+  if (type.id() == duckdb::LogicalTypeId::VARCHAR && !duckdb::StringType::GetCollation(type).empty()) {
+    throw NotLowered("a collation");
+  }
+}
+
 QueryNode reference_to_shared(const std::shared_ptr<const QueryNode>& shared) {
   QueryNode node;
   node.op = QueryOp::kShared;
@@ -201,6 +208,7 @@ QueryNode QueryLowering::lower(LogicalOperator& node) {
     case LogicalOperatorType::LOGICAL_DELIM_GET: return delim_get(node.Cast<duckdb::LogicalDelimGet>());
     case LogicalOperatorType::LOGICAL_ANY_JOIN: return any_join(node.Cast<duckdb::LogicalAnyJoin>());
     case LogicalOperatorType::LOGICAL_CROSS_PRODUCT: return cross_product(node);
+    case LogicalOperatorType::LOGICAL_WINDOW: return window(node.Cast<duckdb::LogicalWindow>());
     case LogicalOperatorType::LOGICAL_CHUNK_GET: return constants(node.Cast<duckdb::LogicalColumnDataGet>());
     case LogicalOperatorType::LOGICAL_DUMMY_SCAN: return constants(node.Cast<duckdb::LogicalDummyScan>());
     case LogicalOperatorType::LOGICAL_EMPTY_RESULT: return constants(node.Cast<duckdb::LogicalEmptyResult>());
@@ -306,30 +314,6 @@ QueryNode QueryLowering::project(duckdb::LogicalProjection& node) {
   return projection;
 }
 
-QueryNode QueryLowering::aggregate(duckdb::LogicalAggregate& node, QueryNode input) {
-  if (node.grouping_sets.size() > 1 || !node.grouping_functions.empty()) throw NotLowered("GROUPING SETS");
-  node.ResolveOperatorTypes();
-  QueryNode groups = node_over(QueryOp::kAggregate, std::move(input));
-  const QueryNode& from = groups.inputs.front();
-  groups.output.clear();
-  for (size_t i = 0; i < node.groups.size(); ++i) {
-    groups.keys.push_back(lower_over(*node.groups[i], from));
-    groups.output.push_back(result_field(node.groups[i]->GetName(), node.types.at(i), groups.keys.back().type));
-  }
-  if (!node.groups.empty()) result_->words.push_back("GROUP BY");
-  const auto lower_argument = [&](const duckdb::Expression& expression) { return lower_over(expression, from); };
-  for (size_t i = 0; i < node.expressions.size(); ++i) {
-    const auto& bound = node.expressions[i]->Cast<duckdb::BoundAggregateExpression>();
-    groups.aggregates.push_back(lower_aggregate(bound, lower_argument));
-    const LogicalType& type = node.types.at(node.groups.size() + i);
-    groups.output.push_back(result_field(bound.GetName(), type, result_type(groups.aggregates.back())));
-    add_word(aggregate_word(bound));
-  }
-  for (size_t i = 0; i < node.groups.size(); ++i) bind(node.group_index, i, i);
-  for (size_t i = 0; i < node.expressions.size(); ++i) bind(node.aggregate_index, i, node.groups.size() + i);
-  return groups;
-}
-
 // Orders by something else than a column add it behind the input's columns.
 QueryNode QueryLowering::sort(const duckdb::vector<duckdb::BoundOrderByNode>& orders, QueryNode input) {
   std::vector<SortKey> keys;
@@ -338,9 +322,7 @@ QueryNode QueryLowering::sort(const duckdb::vector<duckdb::BoundOrderByNode>& or
   for (size_t i = 0; i < output.size(); ++i) exprs.push_back(reference_to(input, i));
   for (const duckdb::BoundOrderByNode& order : orders) {
     const LogicalType& type = order.expression->return_type;
-    if (type.id() == duckdb::LogicalTypeId::VARCHAR && !duckdb::StringType::GetCollation(type).empty()) {
-      throw NotLowered("a collation");
-    }
+    refuse_collations(*order.expression);
     Expr expr = lower_over(*order.expression, input);
     SortKey key;
     key.descending = order.type == duckdb::OrderType::DESCENDING;

@@ -55,13 +55,15 @@ Aggregate lower_aggregate(const duckdb::BoundAggregateExpression& bound,
                           const std::function<Expr(const duckdb::Expression&)>& lower) {
   const std::string& name = bound.function.name;
   const auto known = known_aggregates().find(name);
-  const size_t arguments = name == "count_star" ? 0 : 1;
+  // Windows have count() without arguments for it.
+  const bool counts_all = name == "count_star" || (name == "count" && bound.children.empty());
+  const size_t arguments = counts_all ? 0 : 1;
   if (known == known_aggregates().end() || bound.children.size() != arguments) {
     throw NotLowered("the aggregate " + name);
   }
   if (bound.order_bys && !bound.order_bys->orders.empty()) throw NotLowered(name + "(… ORDER BY)");
   Aggregate aggregate;
-  aggregate.op = known->second;
+  aggregate.op = counts_all ? AggregateOp::kCountStar : known->second;
   // Of minima and maxima equal arguments change nothing.
   aggregate.distinct =
       bound.IsDistinct() && aggregate.op != AggregateOp::kMin && aggregate.op != AggregateOp::kMax && arguments == 1;

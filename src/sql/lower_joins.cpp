@@ -41,13 +41,6 @@ bool is_key(ExpressionType comparison) {
   return comparison == ExpressionType::COMPARE_EQUAL || comparison == ExpressionType::COMPARE_NOT_DISTINCT_FROM;
 }
 
-void refuse_collations(const duckdb::Expression& expression) {
-  const LogicalType& type = expression.return_type;
-  if (type.id() == duckdb::LogicalTypeId::VARCHAR && !duckdb::StringType::GetCollation(type).empty()) {
-    throw NotLowered("a collation");
-  }
-}
-
 // The list of `x IN (…)` with so many values that DuckDB joins with it; nullptr: it is another join.
 const duckdb::LogicalColumnDataGet* list_of_values(const duckdb::LogicalComparisonJoin& join) {
   const LogicalOperator& list = *join.children.at(1);

@@ -59,6 +59,16 @@ QueryNode distinct_rows(QueryNode input) {
   return groups;
 }
 
+// Rows with a number among their equals: of several equal rows each is another one then.
+QueryNode with_numbers_of_equals(QueryNode input) {
+  QueryNode numbered = node_over(QueryOp::kWindow, std::move(input));
+  WindowFunction number;
+  for (uint32_t i = 0; i < numbered.output.size(); ++i) number.partition.push_back(i);
+  numbered.windows.push_back(std::move(number));
+  numbered.output.push_back(result_field("number", LogicalType::BIGINT, Physical::kI64));
+  return numbered;
+}
+
 }  // namespace
 
 // --- constants
@@ -144,16 +154,19 @@ QueryNode QueryLowering::set_operation(duckdb::LogicalSetOperation& node) {
     out.inputs = std::move(inputs);
     return node.setop_all ? out : distinct_rows(std::move(out));
   }
-  if (node.setop_all) throw NotLowered(operator_text(node) + " ALL");
   const bool except = node.type == LogicalOperatorType::LOGICAL_EXCEPT;
   add_word(except ? "EXCEPT" : "INTERSECT");
+  if (node.setop_all) {
+    for (QueryNode& input : inputs) input = with_numbers_of_equals(std::move(input));
+    out.output = inputs.front().output;
+  }
   out.op = QueryOp::kJoin;
   out.join = except ? JoinKind::kAnti : JoinKind::kSemi;
   for (size_t i = 0; i < out.output.size(); ++i) {
     out.join_keys.push_back({reference_to(inputs[0], i), reference_to(inputs[1], i), true});
   }
   out.inputs = std::move(inputs);
-  return distinct_rows(std::move(out));
+  return node.setop_all ? out : distinct_rows(std::move(out));
 }
 
 // --- DISTINCT

@@ -391,6 +391,7 @@ bool begins_query(const LogicalOperator& node) {
     case LogicalOperatorType::LOGICAL_ANY_JOIN:
     case LogicalOperatorType::LOGICAL_CROSS_PRODUCT:
     case LogicalOperatorType::LOGICAL_MATERIALIZED_CTE:
+    case LogicalOperatorType::LOGICAL_WINDOW:
     case LogicalOperatorType::LOGICAL_UNION:
     case LogicalOperatorType::LOGICAL_EXCEPT:
     case LogicalOperatorType::LOGICAL_INTERSECT: return true;

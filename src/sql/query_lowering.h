@@ -28,6 +28,9 @@ class LogicalLimit;
 class LogicalMaterializedCTE;
 class LogicalProjection;
 class LogicalSetOperation;
+class LogicalWindow;
+class BoundWindowExpression;
+enum class WindowBoundary : uint8_t;
 struct MultiFileBindData;
 }  // namespace duckdb
 
@@ -43,6 +46,9 @@ Field result_field(const std::string& name, const duckdb::LogicalType& type, Phy
 
 // A node over one input, with its columns.
 QueryNode node_over(QueryOp op, QueryNode input);
+
+// Throws NotLowered where strings are compared by other rules than their bytes.
+void refuse_collations(const duckdb::Expression& expression);
 
 // What `shared` gives, computed once for all who refer to it.
 QueryNode reference_to_shared(const std::shared_ptr<const QueryNode>& shared);
@@ -78,7 +84,6 @@ class QueryLowering {
   // Operators over one input: lower.cpp
   QueryNode filter(LogicalOperator& node);
   QueryNode project(duckdb::LogicalProjection& node);
-  QueryNode aggregate(duckdb::LogicalAggregate& node, QueryNode input);
   QueryNode sort(const duckdb::vector<duckdb::BoundOrderByNode>& orders, QueryNode input);
   QueryNode limit(duckdb::LogicalLimit& node);
   // Scans of files: lower_scan.cpp
@@ -86,6 +91,16 @@ class QueryLowering {
   QueryNode scan(duckdb::LogicalGet& get);
   void add_table_filter(FileColumns& columns, duckdb::idx_t column, const duckdb::TableFilter& table_filter,
                         std::vector<Expr>& filters);
+
+  // Groups: lower_groups.cpp
+  QueryNode aggregate(duckdb::LogicalAggregate& node, QueryNode input);
+  QueryNode grouping_sets(duckdb::LogicalAggregate& node, QueryNode groups);
+  // Window functions: lower_windows.cpp
+  class WindowColumns;
+  QueryNode window(duckdb::LogicalWindow& node);
+  WindowFunction window_function(const duckdb::BoundWindowExpression& window, WindowColumns& columns) const;
+  FrameBound frame_bound(duckdb::WindowBoundary boundary, const duckdb::Expression* value,
+                         WindowColumns& columns) const;
 
   // Joins: lower_joins.cpp
   struct Side {

@@ -274,6 +274,23 @@ TEST(Cut, AUnionReadsStagesOneAfterTheOther) {
             "2: groups by a from 0, 1\n");
 }
 
+TEST(Cut, WindowsEndAStage) {
+  QueryNode tree = over(QueryOp::kWindow, filter(scan(), more_than(1, 5)));
+  WindowFunction number;
+  number.partition = {2};
+  number.order = {{0, true, false}};
+  WindowFunction total;
+  total.op = WindowOp::kAggregate;
+  total.aggregate = sum(place(3));
+  tree.windows = {number, total};
+  tree.output.push_back(field("number"));
+  tree.output.push_back(field("total"));
+  EXPECT_EQ(
+      to_string(cut(filter(std::move(tree), more_than(4, 3)))),
+      "0: rows of a, b, c, d, then row_number() over (partition by c order by a desc), sum(d) over () where b > 5\n"
+      "1: rows of a, b, c, d, number, total where number > 3\n");
+}
+
 TEST(Cut, TheOnlyRowIsAStage) {
   QueryNode value = groups(over(QueryOp::kOnlyRow, project(scan(), {place(1)}, {"b"})), {}, {max(place(0))});
   EXPECT_EQ(to_string(cut(joined(JoinKind::kInner, scan(), std::move(value), {}))),

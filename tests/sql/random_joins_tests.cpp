@@ -39,7 +39,7 @@ class JoinGenerator {
 
   RandomStatement statement() {
     RandomStatement out;
-    switch (pick(12)) {
+    switch (pick(16)) {
       case 0:
       case 1:
       case 2: out.text = aggregates_of(joins()); break;
@@ -49,18 +49,20 @@ class JoinGenerator {
         out.text = "SELECT few, count(*), sum(many) FROM " + table() + " x WHERE " + test() + " GROUP BY few";
         break;
       case 6: out.text = "SELECT id, few FROM " + table() + " x WHERE " + test() + " AND " + test(); break;
-      case 7: out.text = "SELECT id, " + scalar() + " AS v FROM " + table() + " x WHERE some < 200"; break;
+      case 7: out.text = "SELECT id, " + scalar() + " AS v FROM " + table() + " x WHERE x.some < 200"; break;
       case 8: out.text = set_operation(); break;
       case 9:
-        out.text = "WITH w AS MATERIALIZED (SELECT few, some, count(*) AS n FROM " + table() +
-                   " GROUP BY ALL) SELECT u.few, count(*), sum(u.n + v.n) FROM w u JOIN w v ON u.some = v.some" +
+        out.text = "WITH w AS MATERIALIZED (SELECT few, x.some, count(*) AS n FROM " + table() +
+                   " x GROUP BY ALL) SELECT u.few, count(*), sum(u.n + v.n) FROM w u JOIN w v ON u.some = v.some" +
                    (pick(2) == 0 ? " AND u.n < v.n" : "") + " GROUP BY 1";
         break;
       case 10:
         out.text = "SELECT count(*) FILTER (m), count(*) FILTER (NOT m), count(m) FROM (SELECT " + mark() +
                    " AS m FROM " + table() + " x)";
         break;
-      default: out.text = aggregates_of(joins() + " WHERE " + filter("x")); break;
+      case 11: out.text = aggregates_of(joins() + " WHERE " + filter("x")); break;
+      case 12: out.text = groupings(); break;
+      default: out.text = windows(); break;
     }
     return out;
   }
@@ -123,7 +125,7 @@ class JoinGenerator {
     const std::string where = pick(2) == 0 ? " WHERE " + filter("y") : "";
     switch (pick(4)) {
       case 0: return "x.many > ANY (SELECT many FROM " + table() + " y" + where + ")";
-      case 1: return "x.some <= ALL (SELECT some FROM " + table() + " y" + where + ")";
+      case 1: return "x.some <= ALL (SELECT y.some FROM " + table() + " y" + where + ")";
       case 2: return "x." + k + " IN (SELECT y." + k + " FROM " + table() + " y WHERE y.few = x.few)";
       default: return "x." + k + " IN (SELECT y." + k + " FROM " + table() + " y" + where + ")";
     }
@@ -146,12 +148,47 @@ class JoinGenerator {
     }
   }
   std::string set_operation() {
-    static constexpr const char* kOperations[] = {" UNION ", " UNION ALL ", " EXCEPT ", " INTERSECT "};
-    const std::string columns = pick(2) == 0 ? "few, colour" : "some, text, odd";
+    static constexpr const char* kOperations[] = {" UNION ",     " UNION ALL ",  " EXCEPT ",
+                                                  " INTERSECT ", " EXCEPT ALL ", " INTERSECT ALL "};
+    const std::string columns = pick(2) == 0 ? "few, colour" : "x.some, text, odd";
     std::string text = "SELECT " + columns + " FROM " + table() + " x WHERE " + filter("x");
     text += kOperations[pick(std::size(kOperations))];
     text += "SELECT " + columns + " FROM " + table() + " x";
     return text;
+  }
+
+  std::string groupings() {
+    static constexpr const char* kGroupings[] = {"ROLLUP (x.few, y.colour)", "CUBE (x.few, y.colour)",
+                                                 "GROUPING SETS ((x.few), (y.colour), ())",
+                                                 "GROUPING SETS ((x.few, y.colour), (x.few))"};
+    return "SELECT x.few, y.colour, grouping(x.few, y.colour), count(*), sum(y.many), count(DISTINCT x.some) FROM " +
+           joins() + " GROUP BY " + kGroupings[pick(std::size(kGroupings))];
+  }
+  // Orders that leave no two different rows equal, but where equals are one to the function.
+  std::string windows() {
+    static constexpr const char* kByPlace[] = {"row_number()",      "lag(many)",         "lead(text, 2, 'none')",
+                                               "lag(x.some, 3, 7)", "first_value(text)", "last_value(many)",
+                                               "sum(many)",         "count(*)",          "min(text)",
+                                               "avg(x.some)",       "max(d9)",           "count(many) FILTER (flag)"};
+    static constexpr const char* kByEquals[] = {"rank()",    "dense_rank()", "percent_rank()", "cume_dist()",
+                                                "sum(many)", "min(text)",    "count(*)"};
+    static constexpr const char* kFrames[] = {
+        "", " ROWS BETWEEN 3 PRECEDING AND CURRENT ROW", " ROWS BETWEEN 1 FOLLOWING AND 4 FOLLOWING",
+        " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING", " ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING"};
+    static constexpr const char* kRanges[] = {"", " RANGE BETWEEN 5 PRECEDING AND 10 FOLLOWING",
+                                              " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"};
+    static constexpr const char* kOrders[] = {"x.some, id", "day DESC, id", "many NULLS FIRST, id", "text, id DESC"};
+    const std::string partition = pick(3) == 0 ? "" : pick(2) == 0 ? "PARTITION BY few " : "PARTITION BY colour, flag ";
+    std::string over;
+    if (pick(2) == 0) {
+      over = std::string(kByPlace[pick(std::size(kByPlace))]) + " OVER (" + partition + "ORDER BY " +
+             kOrders[pick(std::size(kOrders))] + kFrames[pick(std::size(kFrames))] + ")";
+    } else {
+      over = std::string(kByEquals[pick(std::size(kByEquals))]) + " OVER (" + partition + "ORDER BY x.some" +
+             (pick(2) == 0 ? " DESC" : "") + (pick(2) == 0 ? " NULLS FIRST" : "") + kRanges[pick(std::size(kRanges))] +
+             ")";
+    }
+    return "SELECT id, few, " + over + " AS w FROM " + table() + " x" + (pick(2) == 0 ? " WHERE " + filter("x") : "");
   }
 
   std::mt19937 random_;

@@ -237,6 +237,40 @@ struct FilterStep {
 // Behind kSemi and kAnti there are the columns before; behind kMark one more, a bool; behind others the fetched ones.
 using PipelineStep = std::variant<FilterStep, Probe>;
 
+enum class WindowOp : uint8_t {
+  kRowNumber,
+  kRank,
+  kDenseRank,
+  kPercentRank,
+  kCumeDist,
+  kLag,         // of the row that lies arguments[1] rows before: arguments[0]; or arguments[2] where there is none
+  kLead,        // behind
+  kFirstValue,  // of the frame: arguments[0]
+  kLastValue,
+  kAggregate,  // over the frame
+};
+
+enum class FrameUnit : uint8_t { kRows, kRange };
+
+struct FrameBound {
+  enum class Kind : uint8_t { kUnbounded, kCurrent, kDistance };
+  Kind kind = Kind::kUnbounded;
+  int64_t distance = 0;  // kRows: how many rows behind the current one
+  uint32_t column = 0;   // kRange: holds the value that the only key of the order may have at most, or at least
+};
+
+// What is computed for each row from those of its partition. Numbers of columns are those of the stage's rows.
+struct WindowFunction {
+  WindowOp op = WindowOp::kRowNumber;
+  std::vector<uint32_t> partition;
+  std::vector<SortKey> order;
+  std::vector<uint32_t> arguments;
+  Aggregate aggregate;  // kAggregate: its argument and its filter are columns
+  FrameUnit unit = FrameUnit::kRange;
+  FrameBound start;
+  FrameBound end{FrameBound::Kind::kCurrent, 0, 0};
+};
+
 struct Pipeline {
   // What is read: files, or constants, or the rows of earlier stages one after the other; of none of these, the rows of
   // the stage before.
@@ -248,15 +282,16 @@ struct Pipeline {
   Expr filter;  // bool
   std::vector<PipelineStep> steps;
   Sink sink = Sink::kTotals;
-  std::vector<Expr> keys;             // kGroups
-  std::vector<Aggregate> aggregates;  // kTotals, kGroups
-  FirstGroups first;                  // kGroups
-  std::vector<Expr> rows;             // kRows
-  std::vector<SortKey> order;         // kRows
-  uint64_t limit = kAllRows;          // kRows
-  uint64_t offset = 0;                // kRows
-  bool at_most_one = false;           // kRows: more than one row is an error, as of a subquery that stands for a value
-  std::vector<Field> output;          // kGroups, kRows: names and types of what leaves
+  std::vector<Expr> keys;               // kGroups
+  std::vector<Aggregate> aggregates;    // kTotals, kGroups
+  FirstGroups first;                    // kGroups
+  std::vector<Expr> rows;               // kRows
+  std::vector<WindowFunction> windows;  // kRows: columns behind these, before any order
+  std::vector<SortKey> order;           // kRows
+  uint64_t limit = kAllRows;            // kRows
+  uint64_t offset = 0;                  // kRows
+  bool at_most_one = false;   // kRows: more than one row is an error, as of a subquery that stands for a value
+  std::vector<Field> output;  // kGroups, kRows: names and types of what leaves
 };
 
 // The columns in sight behind the first `steps` steps.

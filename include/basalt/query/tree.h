@@ -24,6 +24,7 @@ enum class QueryOp : uint8_t {
   kUnion,      // the rows of all inputs, one after the other
   kShared,     // what `shared` gives, which is computed once for all who refer to it
   kConstants,  // rows of a table
+  kWindow,     // the input's columns, then `windows`
   kOnlyRow,    // the input's row; several are an error
 };
 
@@ -51,6 +52,8 @@ struct QueryNode {
   std::optional<Expr> residual{};  // over the columns of the first input, then those of the second
   // kShared
   std::shared_ptr<const QueryNode> shared;
+  // kWindow
+  std::vector<WindowFunction> windows;
   // kConstants
   std::shared_ptr<const Table> constants;
 };

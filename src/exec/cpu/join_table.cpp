@@ -65,8 +65,8 @@ void JoinTable::number_rows(const CancelToken* cancel) {
     for (size_t i = 0; i < keys.rows().size(); ++i) {
       if (probe_.kind == JoinKind::kMark) {
         const uint32_t peer = peers_.number_of(peer_words(keys.words(i)).data());
-        peer_states_.resize(peers_.size());
-        peer_states_[peer].null |= keys.is_null(i);
+        peer_nulls_.resize(peers_.size());
+        if (keys.is_null(i)) peer_nulls_[peer] = 1;
       }
       if (!keys.is_null(i)) numbers_[uint64_t{tile} * kTileRows + i] = keys_.number_of(keys.words(i));
     }
@@ -97,7 +97,7 @@ std::span<const uint32_t> JoinTable::partners(const uint64_t* words) const {
 
 bool JoinTable::is_mark_null(const uint64_t* words, bool null_key) const {
   const std::optional<uint32_t> peer = peers_.find(peer_words(words).data());
-  return peer && (null_key || peer_states_[*peer].null);
+  return peer && (null_key || peer_nulls_[*peer] != 0);
 }
 
 }  // namespace basalt::exec

@@ -34,6 +34,7 @@ class JoinTable {
 
   // The rows whose keys have these words.
   std::span<const uint32_t> partners(const uint64_t* words) const;
+  uint32_t key_count() const { return keys_.size(); }
   // How many rows a row can have for partners.
   uint64_t most_partners() const { return most_partners_; }
 
@@ -48,11 +49,6 @@ class JoinTable {
   void forget_met() { std::ranges::fill(met_, uint8_t{0}); }
 
  private:
-  // Which rows the answer to a mark depends on.
-  struct Peers {
-    bool null = false;
-  };
-
   void number_rows(const CancelToken* cancel);
   void list_rows();
   // The words of the keys in which NULL equals NULL, with zeros for the others.
@@ -69,7 +65,7 @@ class JoinTable {
   uint64_t most_partners_ = 0;
   std::vector<uint64_t> peer_mask_;
   GroupTable peers_;
-  std::vector<Peers> peer_states_;
+  std::vector<uint8_t> peer_nulls_;  // whether one of these rows has a NULL among its other keys
   bool keeps_met_;
   mutable std::vector<uint8_t> met_;  // atomic_ref needs it so
 };

@@ -8,8 +8,10 @@
 #include "exec/cpu/magnitude_sink.h"
 #include "exec/cpu/rows_sink.h"
 #include "exec/cpu/scan_parts.h"
+#include "exec/cpu/sort.h"
 #include "exec/cpu/step_chain.h"
 #include "exec/cpu/table_tiles.h"
+#include "exec/cpu/windows.h"
 #include "exec/fixed_sum.h"
 
 namespace basalt::exec {
@@ -136,11 +138,25 @@ Table run_groups(StageRun& run, const RunOptions& options, RunReport& report) {
   if (!run.steps.adds_nulls()) statistics = column_statistics(run.stage);
   const StatisticsList stats = list_of(statistics, run.columns());
   const GroupPlan plan(run.stage, stats, run.most_rows(), find_magnitudes(run, stats, options));
-  report.rung = rung_text(plan.keys);
+  report.rung += (report.rung.empty() ? "" : "\n") + rung_text(plan.keys);
   const Sinks sinks = run.scan(options, report, [&] { return std::make_unique<GroupSink>(plan); });
   auto& first = static_cast<GroupSink&>(*sinks.front());
   for (size_t i = 1; i < sinks.size(); ++i) first.merge(static_cast<const GroupSink&>(*sinks[i]), options.cancel);
   return first.finish(options.cancel);
+}
+
+// The rows first, then the functions of them, then their order.
+Table run_windows(const Pipeline& stage, const StageInput& input, const RunOptions& options, RunReport& report) {
+  Pipeline plain = stage;
+  plain.output.resize(stage.rows.size());
+  plain.windows.clear();
+  plain.order.clear();
+  plain.limit = kAllRows;
+  plain.offset = 0;
+  Table rows = run_stage(plain, input, options, report);
+  rows = add_windows(std::move(rows), stage.windows, stage.output, options.cancel);
+  if (stage.order.empty() && stage.limit == kAllRows && stage.offset == 0) return rows;
+  return first_rows(std::move(rows), stage.order, stage.limit, stage.offset, options.cancel);
 }
 
 }  // namespace
@@ -152,7 +168,9 @@ uint64_t StageInput::rows() const {
 }
 
 Table run_stage(const Pipeline& stage, const StageInput& input, const RunOptions& options, RunReport& report) {
+  if (!stage.windows.empty()) return run_windows(stage, input, options, report);
   StageRun run(stage, input, options);
+  report.rung = run.steps.rung_text();
   if (stage.sink == Sink::kGroups) return run_groups(run, options, report);
   const Sinks sinks = run.scan(options, report, [&] { return std::make_unique<RowsSink>(stage, options.cancel); });
   return RowsSink::finish(stage, sinks, options.cancel);

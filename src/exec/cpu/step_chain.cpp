@@ -126,6 +126,17 @@ bool StageSteps::adds_nulls() const {
   return std::ranges::any_of(tables_, [](const auto& table) { return table != nullptr && table->keeps_met(); });
 }
 
+std::string StageSteps::rung_text() const {
+  std::string text;
+  for (const auto& table : tables_) {
+    if (table == nullptr) continue;
+    text += (text.empty() ? "" : "\n") + std::string("a hash table for a join: ") + std::to_string(table->rows().rows) +
+            " rows, " + std::to_string(table->key_count()) + " keys, at most " +
+            std::to_string(table->most_partners()) + " rows of a key";
+  }
+  return text;
+}
+
 uint64_t StageSteps::most_rows(uint64_t read) const {
   for (const auto& table : tables_) {
     if (table == nullptr) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "basalt/exec/pipeline.h"
@@ -51,6 +52,8 @@ class StageSteps {
   bool empty() const { return stage_.steps.empty(); }
   // Whether columns can be NULL that are not in what is read.
   bool adds_nulls() const;
+  // How joins keep the rows that they look up, a line for each.
+  std::string rung_text() const;
   // How many rows there can be behind the steps.
   uint64_t most_rows(uint64_t read) const;
 
