@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import numpy as np
+import pyarrow
 import torch
 
 import pybasalt
@@ -27,13 +28,7 @@ def make_file(path, rows, files):
     for number in range(files):
         columns = {f"x{i}": np.round(random.normal(size=rows // files), 4).astype(np.float32) for i in range(FEATURES)}
         columns["y"] = sum(w * np.sin(columns[f"x{i}"]) for i, w in enumerate(weights)).astype(np.float32)
-        pybasalt.write(columns_as_table(columns), os.path.join(path, f"part{number}.basalt"))
-
-
-def columns_as_table(columns):
-    import pyarrow
-
-    return pyarrow.table(columns)
+        pybasalt.write(pyarrow.table(columns), os.path.join(path, f"part{number}.basalt"))
 
 
 def main():

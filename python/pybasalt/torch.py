@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import random
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -78,8 +79,6 @@ class Batches(IterableDataset):
 
     def _ahead(self, units: list[Callable[[], dict[str, torch.Tensor]]]) -> Iterator[dict[str, torch.Tensor]]:
         """Units in their order, decoded by a thread of their own."""
-        import time
-
         made: queue.Queue[Any] = queue.Queue(_AHEAD)
         stopped = threading.Event()
 
