@@ -3,6 +3,7 @@
 
 #include "basalt/exec/expressions.h"
 #include "duckdb/execution/expression_executor.hpp"
+#include "duckdb/main/client_context.hpp"
 #include "duckdb/planner/bound_result_modifier.hpp"
 #include "duckdb/planner/expression/list.hpp"
 #include "duckdb/planner/operator/logical_column_data_get.hpp"
@@ -57,6 +58,17 @@ QueryNode distinct_rows(QueryNode input) {
   QueryNode groups = node_over(QueryOp::kAggregate, std::move(input));
   for (size_t i = 0; i < groups.output.size(); ++i) groups.keys.push_back(reference_to(groups, i));
   return groups;
+}
+
+// Set operations compare strings by their type's collation, or else by the default one.
+void refuse_collations(duckdb::ClientContext& context, const LogicalOperator& node) {
+  duckdb::Value by_default;
+  const bool has_default =
+      context.TryGetCurrentSetting("default_collation", by_default) && !by_default.ToString().empty();
+  for (const LogicalType& type : node.types) {
+    const bool is_text = type.id() == duckdb::LogicalTypeId::VARCHAR;
+    if (is_text && (has_default || !duckdb::StringType::GetCollation(type).empty())) throw NotLowered("a collation");
+  }
 }
 
 // Rows with a number among their equals: of several equal rows each is another one then.
@@ -136,9 +148,11 @@ QueryNode QueryLowering::cte_reference(duckdb::LogicalCTERef& reference) {
 
 QueryNode QueryLowering::set_operation(duckdb::LogicalSetOperation& node) {
   require_whole_plans(node);
+  const bool compares = node.type != LogicalOperatorType::LOGICAL_UNION || !node.setop_all;
   std::vector<QueryNode> inputs;
   for (const auto& child : node.children) {
     inputs.push_back(lower_apart(*child));
+    if (compares) refuse_collations(context_, *child);
     bool same = inputs.back().output.size() == inputs.front().output.size();
     for (size_t i = 0; same && i < inputs.back().output.size(); ++i) {
       same = inputs.back().output[i].type == inputs.front().output[i].type;
@@ -173,6 +187,13 @@ QueryNode QueryLowering::set_operation(duckdb::LogicalSetOperation& node) {
 
 QueryNode QueryLowering::distinct(duckdb::LogicalDistinct& node) {
   if (node.distinct_type != duckdb::DistinctType::DISTINCT || node.order_by) return distinct_on(node);
+  for (const auto& target : node.distinct_targets) {
+    // Of a string with a collation the target is what its rules make of it.
+    if (target->GetExpressionClass() != duckdb::ExpressionClass::BOUND_COLUMN_REF) {
+      throw NotLowered("DISTINCT by " + target->ToString());
+    }
+    refuse_collations(*target);
+  }
   QueryNode input = lower(*node.children.at(0));
   input = with_columns_of(*node.children[0], std::move(input));
   result_->words.push_back("DISTINCT");

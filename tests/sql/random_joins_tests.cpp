@@ -126,7 +126,11 @@ class JoinGenerator {
     switch (pick(4)) {
       case 0: return "x.many > ANY (SELECT many FROM " + table() + " y" + where + ")";
       case 1: return "x.some <= ALL (SELECT y.some FROM " + table() + " y" + where + ")";
-      case 2: return "x." + k + " IN (SELECT y." + k + " FROM " + table() + " y WHERE y.few = x.few)";
+      case 2: {
+        static constexpr const char* kCorrelations[] = {"few", "colour", "text"};
+        const std::string same = kCorrelations[pick(std::size(kCorrelations))];
+        return "x." + k + " IN (SELECT y." + k + " FROM " + table() + " y WHERE y." + same + " = x." + same + ")";
+      }
       default: return "x." + k + " IN (SELECT y." + k + " FROM " + table() + " y" + where + ")";
     }
   }

@@ -29,13 +29,16 @@ class JoinKeys {
   const std::vector<uint16_t>& rows() const { return rows_; }
   const uint64_t* words(size_t row) const { return words_.data() + row * layout_.words(); }
   // Whether a key is NULL that matches nothing then.
-  bool is_null(size_t row) const { return states_[row] == State::kNull; }
-  bool can_match(size_t row) const { return states_[row] == State::kWords; }
+  bool is_null(size_t row) const { return (states_[row] & kNull) != 0; }
+  bool can_match(size_t row) const { return states_[row] == 0; }
+  // Whether other rows may be equal in the keys where NULL equals NULL.
+  bool can_have_peers(size_t row) const { return (states_[row] & kUnknownPeerText) == 0; }
 
  private:
-  enum class State : uint8_t { kWords, kUnknownText, kNull };
+  // Why the words of a row stand for no key of the other side. An unknown text has the code of some other text.
+  enum State : uint8_t { kNull = 1, kUnknownText = 2, kUnknownPeerText = 4 };
 
-  void put_texts(const KeyPart& part, const Vector& vector, const NumberText& number);
+  void put_texts(size_t key, const Vector& vector, const NumberText& number);
 
   const std::vector<JoinKey>& keys_;
   const KeyLayout& layout_;
@@ -43,7 +46,7 @@ class JoinKeys {
   std::vector<Step> steps_;
   std::vector<uint16_t> rows_;
   std::vector<uint64_t> words_;
-  std::vector<State> states_;
+  std::vector<uint8_t> states_;  // bits of State
 };
 
 }  // namespace basalt::exec

@@ -151,7 +151,8 @@ void ProbeStep::hand_on_view(TileInput& input) {
 void ProbeStep::mark_rows() {
   for (size_t i = 0; i < keys_.rows().size(); ++i) {
     const uint16_t row = keys_.rows()[i];
-    const bool null = unknown_[row] != 0 || table_.is_mark_null(keys_.words(i), keys_.is_null(i));
+    const bool null =
+        unknown_[row] != 0 || (keys_.can_have_peers(i) && table_.is_mark_null(keys_.words(i), keys_.is_null(i)));
     valid_[row] = matched_[row] != 0 || !null ? 1 : 0;
   }
   view_.set_mark(static_cast<uint32_t>(before_), matched_.data(), valid_.data());
