@@ -14,6 +14,8 @@ namespace basalt {
 namespace {
 
 constexpr size_t kShort = 32;
+// Ids of a tile whose places are worth their memory: 2^20 entries of 255 bytes are below 2^32.
+constexpr size_t kMostPlaces = 1 << 20;
 static_assert(kShort <= Buffer::kSlack);
 
 class TokensReader final : public BytesReader {
@@ -33,9 +35,17 @@ class TokensReader final : public BytesReader {
     const uint64_t plain = std::accumulate(lengths.begin(), lengths.end(), uint64_t{0});
     const uint64_t ids = starts_[tile + 1] - starts_[tile];
     if (!sound_ || ids > plain || plain > ids * tokens::kLongestEntry || !load(tile)) return false;
-    // No branch: how many ids a row has is hard to guess.
     uint64_t differ = 0;
     uint64_t first = 0;
+    if (is_long_) {
+      for (size_t row = 0; row < lengths.size(); ++row) {
+        uint64_t length = 0;
+        for (uint32_t i = 0; i < tile_counts_[row]; ++i) length += entry_bytes_[tile_ids_[first++]];
+        differ |= length ^ lengths[row];
+      }
+      return differ == 0;
+    }
+    // No branch: how many ids a row has is hard to guess.
     for (size_t row = 0; row < lengths.size(); ++row) {
       const uint64_t next = first + tile_counts_[row];
       differ |= (id_places_[next] - id_places_[first]) ^ lengths[row];
@@ -48,9 +58,11 @@ class TokensReader final : public BytesReader {
     load(tile);
     const size_t at = out.size();
     out.resize(std::accumulate(lengths.begin(), lengths.end(), at));
+    uint64_t end = 0;
     for (size_t i = 0; i < tile_ids_.size(); ++i) {
       const std::string_view text = entries_.at(tile_ids_[i]);
-      std::byte* to = out.data() + at + id_places_[i];
+      std::byte* to = out.data() + at + (is_long_ ? end : id_places_[i]);
+      end += text.size();
       // Most entries are short. A copy of fixed size runs over into what the next one writes, or the buffer's slack.
       if (text.size() <= kShort) {
         std::memcpy(to, text.data(), kShort);
@@ -115,11 +127,13 @@ class TokensReader final : public BytesReader {
     for (const uint32_t id : tile_ids_) largest = std::max(largest, id);
     fits_ = !ids_->corrupt() && (tile_ids_.empty() || largest < entries_.size());
     if (!fits_) return false;
+    is_long_ = tile_ids_.size() > kMostPlaces;
+    if (is_long_) return true;
     id_places_.resize(tile_ids_.size() + 1);
-    uint64_t place = 0;
+    uint32_t place = 0;
     for (size_t i = 0; i < tile_ids_.size(); ++i) {
       id_places_[i] = place;
-      place += entry_bytes_[tile_ids_[i]];
+      place += static_cast<uint32_t>(entry_bytes_[tile_ids_[i]]);
     }
     id_places_[tile_ids_.size()] = place;
     return true;
@@ -138,7 +152,8 @@ class TokensReader final : public BytesReader {
   mutable bool fits_ = true;
   mutable std::array<uint32_t, kTileRows> tile_counts_;
   mutable std::vector<uint32_t> tile_ids_;
-  mutable std::vector<uint64_t> id_places_;  // of each id's text among the tile's bytes, and their end
+  mutable std::vector<uint32_t> id_places_;  // of each id's text among the tile's bytes, and their end
+  mutable bool is_long_ = false;             // too many ids for places
   mutable uint32_t piece_ = ~0u;             // tile of the ids that was decoded last
   mutable std::array<uint32_t, kTileRows> piece_ids_;
 };
