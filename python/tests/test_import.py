@@ -1,11 +1,10 @@
-"""Importing: quickly, without CUDA, and beside others in any order."""
+"""Importing: without others, without CUDA, and beside others in any order. bench/python.py says how long it takes."""
 
 import importlib.util
 import itertools
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -16,12 +15,6 @@ def run(code):
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=ENVIRONMENT, timeout=300)
     assert result.returncode == 0, result.stderr
     return result.stdout
-
-
-def test_import_is_quick():
-    # Of the processor: others may be busy on this machine.
-    code = "import time; t = time.process_time(); import pybasalt; print((time.process_time() - t) * 1000)"
-    assert min(float(run(code)) for _ in range(5)) <= 60
 
 
 def test_import_loads_neither_others_nor_cuda():
@@ -55,18 +48,3 @@ def test_the_program_comes_with_it():
     result = subprocess.run([sys.executable, "-m", "pybasalt", "--version"], capture_output=True, text=True,
                             env=ENVIRONMENT)
     assert result.returncode == 0 and "0.1.0" in result.stdout
-
-
-def test_overhead_beside_the_library(tmp_path):
-    import pybasalt
-
-    con = pybasalt.connect(device="cpu")
-    path = tmp_path / "t.basalt"
-    pybasalt.write({"a": list(range(1000))}, path)
-    times = []
-    for _ in range(20):
-        begin = time.perf_counter()
-        relation = con.sql(f"select sum(a) from '{path}'")
-        relation.fetchone()
-        times.append((time.perf_counter() - begin) * 1000 - relation.report["total_ms"])
-    assert sorted(times)[10] <= 2, times
