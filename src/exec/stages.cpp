@@ -38,8 +38,7 @@ std::vector<uint32_t> inputs_of(const Query& query, size_t place) {
     if (const auto* probe = std::get_if<Probe>(&step)) inputs.push_back(probe->stage);
   }
   std::ranges::sort(inputs);
-  const auto doubles = std::ranges::unique(inputs);
-  inputs.erase(doubles.begin(), doubles.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
   return inputs;
 }
 

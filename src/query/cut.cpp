@@ -163,6 +163,7 @@ class Cutter {
       case QueryOp::kOnlyRow: {
         OpenStage out = open(node.inputs.at(0));
         out.stage.at_most_one = true;
+        out.stage.limit = std::min<uint64_t>(out.stage.limit, 2);  // two are enough for the error
         return read({end_with_rows(out, node.output)}, node.output);
       }
     }

@@ -26,6 +26,7 @@
 #include "duckdb/planner/operator/logical_set_operation.hpp"
 #include "duckdb/planner/operator/logical_top_n.hpp"
 #include "duckdb/planner/operator/logical_window.hpp"
+#include "exec/several_rows.h"
 #include "sql/lowering.h"
 #include "sql/query_lowering.h"
 #include "sql/state.h"
@@ -39,24 +40,21 @@ using duckdb::LogicalType;
 
 namespace {
 
-// A subquery that stands for a value arrives as CASE WHEN count(*) > 1 THEN error(…) ELSE first(x) END over these two
-// aggregates. Gives x, or nullptr if an expression is none of these.
-const duckdb::Expression* value_of_subquery(const duckdb::Expression& expression) {
-  if (expression.GetExpressionClass() != duckdb::ExpressionClass::BOUND_CASE) return nullptr;
-  const auto& choice = expression.Cast<duckdb::BoundCaseExpression>();
-  if (choice.case_checks.size() != 1) return nullptr;
-  const duckdb::Expression* raised = choice.case_checks.front().then_expr.get();
-  if (raised->GetExpressionClass() == duckdb::ExpressionClass::BOUND_CAST) {
-    raised = raised->Cast<duckdb::BoundCastExpression>().child.get();
+// Whether an expression raises what a subquery does that gives several rows for a value.
+bool raises_several_rows(const duckdb::Expression& expression) {
+  if (expression.GetExpressionClass() == duckdb::ExpressionClass::BOUND_CAST) {
+    return raises_several_rows(*expression.Cast<duckdb::BoundCastExpression>().child);
   }
-  const bool raises = raised->GetExpressionClass() == duckdb::ExpressionClass::BOUND_FUNCTION &&
-                      raised->Cast<duckdb::BoundFunctionExpression>().function.name == "error";
-  return raises ? choice.else_expr.get() : nullptr;
+  if (expression.GetExpressionClass() != duckdb::ExpressionClass::BOUND_FUNCTION) return false;
+  const auto& raised = expression.Cast<duckdb::BoundFunctionExpression>();
+  if (raised.function.name != "error" || raised.children.size() != 1) return false;
+  const duckdb::Expression& text = *raised.children.front();
+  return text.GetExpressionClass() == duckdb::ExpressionClass::BOUND_CONSTANT &&
+         text.Cast<duckdb::BoundConstantExpression>().value.ToString() == exec::kSeveralRows;
 }
 
-// Whether the condition of such an expression is that there are several rows.
-bool asks_for_several(const duckdb::Expression& expression, const duckdb::LogicalAggregate& aggregates) {
-  const duckdb::Expression& when = *expression.Cast<duckdb::BoundCaseExpression>().case_checks.front().when_expr;
+// Whether a condition over aggregates is that they have several rows.
+bool asks_for_several(const duckdb::Expression& when, const duckdb::LogicalAggregate& aggregates) {
   if (when.GetExpressionType() != duckdb::ExpressionType::COMPARE_GREATERTHAN) return false;
   const auto& comparison = when.Cast<duckdb::BoundComparisonExpression>();
   if (comparison.left->GetExpressionClass() != duckdb::ExpressionClass::BOUND_COLUMN_REF ||
@@ -70,15 +68,29 @@ bool asks_for_several(const duckdb::Expression& expression, const duckdb::Logica
   return counted.function.name == "count_star" && !counted.filter && bound == duckdb::Value::BIGINT(1);
 }
 
-// Whether some expression over ungrouped aggregates is an error where these have several rows.
-bool wants_one_row(const duckdb::LogicalProjection& node) {
-  const LogicalOperator& child = *node.children.at(0);
-  if (child.type != LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY) return false;
-  const auto& aggregates = child.Cast<duckdb::LogicalAggregate>();
-  if (!aggregates.groups.empty()) return false;
-  return std::any_of(node.expressions.begin(), node.expressions.end(), [&](const auto& expression) {
-    return value_of_subquery(*expression) != nullptr && asks_for_several(*expression, aggregates);
+// A subquery that stands for a value arrives as CASE WHEN count(*) > 1 THEN error(…) ELSE first(x) END over these two
+// aggregates. Gives the last of it, or nullptr if an expression is none of these.
+const duckdb::Expression* value_of_subquery(const duckdb::Expression& expression,
+                                            const duckdb::LogicalAggregate& aggregates) {
+  if (expression.GetExpressionClass() != duckdb::ExpressionClass::BOUND_CASE) return nullptr;
+  const auto& choice = expression.Cast<duckdb::BoundCaseExpression>();
+  if (choice.case_checks.size() != 1) return nullptr;
+  const duckdb::BoundCaseCheck& check = choice.case_checks.front();
+  const bool is_check = raises_several_rows(*check.then_expr) && asks_for_several(*check.when_expr, aggregates);
+  return is_check ? choice.else_expr.get() : nullptr;
+}
+
+// The ungrouped aggregates under a projection some expression of which is an error where they have several rows;
+// nullptr: there are none.
+duckdb::LogicalAggregate* aggregates_of_one_row(const duckdb::LogicalProjection& node) {
+  LogicalOperator& child = *node.children.at(0);
+  if (child.type != LogicalOperatorType::LOGICAL_AGGREGATE_AND_GROUP_BY) return nullptr;
+  auto& aggregates = child.Cast<duckdb::LogicalAggregate>();
+  if (!aggregates.groups.empty()) return nullptr;
+  const bool wants_one = std::any_of(node.expressions.begin(), node.expressions.end(), [&](const auto& expression) {
+    return value_of_subquery(*expression, aggregates) != nullptr;
   });
+  return wants_one ? &aggregates : nullptr;
 }
 
 uint64_t constant_rows(const duckdb::BoundLimitNode& node, uint64_t unset) {
@@ -290,19 +302,18 @@ QueryNode QueryLowering::filter(LogicalOperator& node) {
 
 QueryNode QueryLowering::project(duckdb::LogicalProjection& node) {
   node.ResolveOperatorTypes();
-  const bool one_row = whole_plans_ && wants_one_row(node);
+  duckdb::LogicalAggregate* one_row = whole_plans_ ? aggregates_of_one_row(node) : nullptr;
   QueryNode input;
-  if (one_row) {
-    auto& aggregates = node.children[0]->Cast<duckdb::LogicalAggregate>();
-    QueryNode rows = lower(*aggregates.children.at(0));
-    input = aggregate(aggregates, node_over(QueryOp::kOnlyRow, std::move(rows)));
+  if (one_row != nullptr) {
+    QueryNode rows = lower(*one_row->children.at(0));
+    input = aggregate(*one_row, node_over(QueryOp::kOnlyRow, std::move(rows)));
   } else {
     input = lower(*node.children.at(0));
   }
   std::vector<Expr> exprs;
   std::vector<Field> output;
   for (size_t i = 0; i < node.expressions.size(); ++i) {
-    const duckdb::Expression* value = one_row ? value_of_subquery(*node.expressions[i]) : nullptr;
+    const duckdb::Expression* value = one_row != nullptr ? value_of_subquery(*node.expressions[i], *one_row) : nullptr;
     Expr expr = lower_over(value != nullptr ? *value : *node.expressions[i], input);
     output.push_back(result_field(node.expressions[i]->GetName(), node.types.at(i), expr.type));
     exprs.push_back(std::move(expr));

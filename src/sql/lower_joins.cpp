@@ -21,7 +21,7 @@ using duckdb::LogicalType;
 
 namespace {
 
-JoinKind kind_of_join(JoinType type) {
+JoinKind kind_of_join(duckdb::ClientContext& context, JoinType type) {
   switch (type) {
     case JoinType::INNER: return JoinKind::kInner;
     case JoinType::LEFT: return JoinKind::kLeft;
@@ -30,7 +30,9 @@ JoinKind kind_of_join(JoinType type) {
     case JoinType::SEMI: return JoinKind::kSemi;
     case JoinType::ANTI: return JoinKind::kAnti;
     case JoinType::MARK: return JoinKind::kMark;
-    case JoinType::SINGLE: return JoinKind::kSingle;
+    case JoinType::SINGLE:
+      if (flag_setting(context, "scalar_subquery_error_on_multiple_rows")) return JoinKind::kSingle;
+      throw NotLowered("a subquery that may give several rows for a value");
     case JoinType::RIGHT_SEMI: return JoinKind::kRightSemi;
     case JoinType::RIGHT_ANTI: return JoinKind::kRightAnti;
     default: throw NotLowered("a join of another kind");
@@ -112,13 +114,15 @@ QueryNode QueryLowering::delim_join(duckdb::LogicalComparisonJoin& join) {
 
 QueryNode QueryLowering::delim_get(duckdb::LogicalDelimGet& get) {
   if (delims_.empty()) throw NotLowered("a correlated subquery whose join is outside the query");
-  for (size_t i = 0; i < delims_.back()->output.size(); ++i) bind(get.table_index, i, i);
+  const size_t columns = delims_.back()->output.size();
+  if (get.chunk_types.size() != columns) throw NotLowered("a correlated subquery with other columns");
+  for (size_t i = 0; i < columns; ++i) bind(get.table_index, i, i);
   return reference_to_shared(delims_.back());
 }
 
 QueryNode QueryLowering::any_join(duckdb::LogicalAnyJoin& join) {
   require_whole_plans(join);
-  const JoinKind kind = kind_of_join(join.join_type);
+  const JoinKind kind = kind_of_join(context_, join.join_type);
   Side first = lower_side(*join.children.at(0));
   Side second = lower_side(*join.children.at(1));
   QueryNode node = joined(kind, std::move(first), std::move(second));
@@ -181,10 +185,7 @@ void QueryLowering::add_condition(QueryNode& join, Expr condition) const {
 }
 
 QueryNode QueryLowering::join_on(duckdb::LogicalComparisonJoin& join, Side first, Side second) {
-  const JoinKind kind = kind_of_join(join.join_type);
-  if (kind == JoinKind::kSingle && !flag_setting(context_, "scalar_subquery_error_on_multiple_rows")) {
-    throw NotLowered("a subquery that may give several rows for a value");
-  }
+  const JoinKind kind = kind_of_join(context_, join.join_type);
   const Scope first_scope = first.scope;
   const Scope second_scope = second.scope;
   QueryNode node = joined(kind, std::move(first), std::move(second));

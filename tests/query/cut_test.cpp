@@ -294,7 +294,7 @@ TEST(Cut, WindowsEndAStage) {
 TEST(Cut, TheOnlyRowIsAStage) {
   QueryNode value = groups(over(QueryOp::kOnlyRow, project(scan(), {place(1)}, {"b"})), {}, {max(place(0))});
   EXPECT_EQ(to_string(cut(joined(JoinKind::kInner, scan(), std::move(value), {}))),
-            "0: rows of b, one at most\n"
+            "0: rows of b, one at most limit 2\n"
             "1: totals: max(b)\n"
             "2: rows of a, b, c, d, value0, then join 1\n");
 }

@@ -13,14 +13,9 @@
 #include "exec/cpu/group_table.h"
 #include "exec/cpu/join_keys.h"
 #include "exec/cpu/string_pool.h"
+#include "exec/several_rows.h"
 
 namespace basalt::exec {
-
-// As DuckDB says it.
-constexpr const char* kSeveralRows =
-    "More than one row returned by a subquery used as an expression - scalar subqueries can only return a single "
-    "row.\n\nUse \"SET scalar_subquery_error_on_multiple_rows=false\" to revert to previous behavior of returning a "
-    "random row.";
 
 class JoinTable {
  public:
