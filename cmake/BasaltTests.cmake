@@ -16,7 +16,7 @@ set(test_headers "")
 file(GLOB test_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/tests/*")
 foreach(folder IN LISTS test_folders)
   get_filename_component(name "${folder}" NAME)
-  if(NOT IS_DIRECTORY "${folder}" OR name MATCHES "^(support|fuzz|golden)$")
+  if(NOT IS_DIRECTORY "${folder}" OR name MATCHES "^(support|fuzz|golden|emulated_gpu)$")
     continue()
   endif()
   file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS "${folder}/*.cpp")
@@ -69,6 +69,26 @@ foreach(folder IN LISTS test_folders)
   set_tests_properties(${name} PROPERTIES WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
     ENVIRONMENT "${basalt_test_environment};${asan_options}" TIMEOUT 1800 LABELS unit)
 endforeach()
+
+# Joins as the GPU runs them, where there is none: a backend whose kernels are loops (tests/emulated_gpu).
+set(emulated_gpu "${PROJECT_SOURCE_DIR}/tests/emulated_gpu")
+file(GLOB emulated_gpu_sources CONFIGURE_DEPENDS "${emulated_gpu}/*.cpp" "${PROJECT_SOURCE_DIR}/src/cuda/query/joins/*.cpp")
+add_library(basalt_emulated_gpu SHARED EXCLUDE_FROM_ALL ${emulated_gpu_sources}
+  "${PROJECT_SOURCE_DIR}/src/cuda/query/common_texts.cpp" "${PROJECT_SOURCE_DIR}/src/cuda/query/device_table.cpp")
+target_include_directories(basalt_emulated_gpu BEFORE PRIVATE "${emulated_gpu}/include")
+target_include_directories(basalt_emulated_gpu PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+target_link_libraries(basalt_emulated_gpu PRIVATE basalt_internal)
+target_compile_options(basalt_emulated_gpu PRIVATE -Wno-unknown-pragmas)
+set_target_properties(basalt_emulated_gpu PROPERTIES
+  UNITY_BUILD OFF LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+if(TARGET basalt_sql_tests)
+  add_dependencies(basalt_sql_tests basalt_emulated_gpu)
+  add_test(NAME joins_on_an_emulated_gpu
+    COMMAND basalt_sql_tests --gtest_brief=1 --gtest_filter=*joins*cuda:*Joins*cuda:*Tpch*cuda:*Ssb*cuda)
+  set_tests_properties(joins_on_an_emulated_gpu PROPERTIES WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" ENVIRONMENT
+    "${basalt_test_environment};${basalt_no_leak_check};BASALT_CUDA_LIBRARY=$<TARGET_FILE:basalt_emulated_gpu>"
+    TIMEOUT 1800 LABELS unit)
+endif()
 
 # Python tests may use numpy and the standard library. The first python3 on the path may lack numpy where the
 # distribution's own has it.

@@ -147,13 +147,12 @@ ThreadPool& CudaBackend::threads(uint32_t wanted) {
   return *threads_;
 }
 
-CudaBackend::CountedStatement::CountedStatement(CudaBackend& backend, const RunOptions& options, RunReport& report)
-    : report_(report) {
-  backend.use_device();
+void CudaBackend::begin_statement(const RunOptions& options, RunReport& report) {
+  use_device();
   report = RunReport();
-  report.device_name = backend.name_;
+  report.device_name = name_;
   // A limit that was lowered since holds for what is already there, too.
-  if (options.gpu_memory != 0) backend.cache_.make_room(0, options.gpu_memory, backend.runs_);
+  if (options.gpu_memory != 0) cache_.make_room(0, options.gpu_memory, runs_);
   device_memory().begin();
 }
 

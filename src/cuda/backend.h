@@ -65,10 +65,13 @@ class CudaBackend : public GpuBackend {
 
  private:
   friend class StatementRun;
+  void begin_statement(const RunOptions& options, RunReport& report);
   // The report of one statement, from its name to the memory that it took in the end. The backend is locked.
   class CountedStatement {
    public:
-    CountedStatement(CudaBackend& backend, const RunOptions& options, RunReport& report);
+    CountedStatement(CudaBackend& backend, const RunOptions& options, RunReport& report) : report_(report) {
+      backend.begin_statement(options, report);
+    }
     ~CountedStatement() { report_.device_bytes = device_memory().most(); }
     CountedStatement(const CountedStatement&) = delete;
     CountedStatement& operator=(const CountedStatement&) = delete;
@@ -77,10 +80,13 @@ class CudaBackend : public GpuBackend {
     RunReport& report_;
   };
   friend class TextsRun;
+  friend class BackendStages;
   // The rows that the first stages leave (stages_run.cpp), as many of these as can run there. `keep_last`: many of
   // the query's last one stay on the device.
   StageRows run_first_stages(const Query& query, bool keep_last, const RunOptions& options,
                              std::vector<RunReport>& reports);
+  // Of the last stage of a query that is no chain.
+  StageRows run_graph(const Query& query, const RunOptions& options, std::vector<RunReport>& reports);
   // A stage's rows. `keep`: many of them stay on the device, for the next one.
   StageRows first_stage(const Pipeline& stage, bool keep, const RunOptions& options, RunReport& report);
   // Nothing if it cannot run there.

@@ -11,14 +11,14 @@
 #include "exec/cpu/join_table.h"
 #include "exec/cpu/run_stage.h"
 #include "exec/evaluate.h"
+#include "exec/report.h"
+#include "exec/stage_source.h"
 
 namespace basalt {
 
 namespace {
 
 [[noreturn]] void fail_query(const std::string& what) { throw Error(ErrorCode::kInvalidArgument, "a query: " + what); }
-
-constexpr const char* kOnlyChains = "joins, set operations and subqueries run on the CPU";
 
 // What run_pipeline() takes: one row of simple aggregates over files.
 bool is_totals(const Pipeline& stage) {
@@ -44,6 +44,18 @@ Table run_totals(const Pipeline& stage, const RunOptions& options, RunReport& re
   return table;
 }
 
+// Of a chain, whatever the GPU leaves runs on the CPU; of other queries it runs all stages.
+std::string why_not_stages(const Query& query, GpuBackend& backend) {
+  if (is_chain(query)) return backend.why_not(query.stages.front());
+  for (const Pipeline& stage : query.stages) {
+    if (stage.files.empty()) continue;
+    const bool direct = stage.steps.empty();
+    std::string reason = backend.why_not(direct ? stage : exec::source_rows(stage, exec::used_behind_filter(stage)));
+    if (!reason.empty()) return reason;
+  }
+  return {};
+}
+
 // The stages that the GPU takes, at least the first one, with a report of each. Without any the CPU runs all, which
 // also finds the words for a row that left the range of its type; `reason` says why. `kept`: see run_stages().
 std::optional<Table> run_on_gpu(const Query& query, const RunOptions& options, std::vector<RunReport>& reports,
@@ -55,7 +67,7 @@ std::optional<Table> run_on_gpu(const Query& query, const RunOptions& options, s
     if (must) throw Error(ErrorCode::kUnsupported, "the GPU does not run this query: " + available.reason);
     return std::nullopt;
   }
-  reason = is_chain(query) ? available.backend->why_not(query.stages.front()) : kOnlyChains;
+  reason = why_not_stages(query, *available.backend);
   if (!reason.empty()) {
     if (must) throw Error(ErrorCode::kUnsupported, "the GPU does not run this query: " + reason);
     return std::nullopt;
@@ -217,7 +229,7 @@ Physical result_type(const Aggregate& aggregate) {
 std::string why_not_gpu(const Query& query) {
   const GpuAvailability& available = gpu();
   if (available.backend == nullptr) return available.reason;
-  if (!is_chain(query)) return kOnlyChains;
+  if (!is_chain(query)) return why_not_stages(query, *available.backend);
   const Pipeline& first = query.stages.front();
   Pipeline totals = first;
   if (is_totals(first)) totals.sink = Sink::kTotals;
@@ -253,17 +265,7 @@ void add_step(RunReport step, RunReport& all) {
   if (all.steps.empty()) {
     all = step;
   } else {
-    all.tiles += step.tiles;
-    all.encoded_bytes_read += step.encoded_bytes_read;
-    all.bytes_transferred += step.bytes_transferred;
-    all.compile_ms += step.compile_ms;
-    all.transfer_ms += step.transfer_ms;
-    all.kernel_ms += step.kernel_ms;
-    all.wait_ms += step.wait_ms;
-    all.device_bytes = std::max(all.device_bytes, step.device_bytes);
-    if (!step.kernel_source.empty()) {
-      all.kernel_source += (all.kernel_source.empty() ? "" : "\n\n") + step.kernel_source;
-    }
+    exec::add_work(step, all);
   }
   all.rows_out = step.rows_out;
   all.steps.push_back(std::move(step));
@@ -289,28 +291,11 @@ class KeptRows {
   std::vector<uint32_t> readers_;
 };
 
-// What a stage reads, and the rows of it.
-exec::StageInput input_of(const Query& query, size_t place, const KeptRows& kept) {
-  const Pipeline& stage = query.stages[place];
-  exec::StageInput input;
-  if (stage.constants != nullptr) {
-    input.tables.push_back(stage.constants.get());
-  } else if (stage.files.empty() && stage.sources.empty()) {
-    input.tables.push_back(&kept.at(place - 1));
-  }
-  for (const uint32_t source : stage.sources) input.tables.push_back(&kept.at(source));
-  for (const PipelineStep& step : stage.steps) {
-    const auto* probe = std::get_if<Probe>(&step);
-    input.probed.push_back(probe == nullptr ? nullptr : &kept.at(probe->stage));
-  }
-  return input;
-}
-
 Table run_on_cpu(const Query& query, size_t place, const KeptRows& kept, const RunOptions& options, RunReport& step) {
   const Pipeline& stage = query.stages[place];
   step.device_name = "CPU";
   if (is_totals(stage)) return run_totals(stage, options, step);
-  const exec::StageInput input = input_of(query, place, kept);
+  const exec::StageInput input = exec::input_of(query, place, [&](uint32_t earlier) { return &kept.at(earlier); });
   Table rows = exec::run_stage(stage, input, options, step);
   step.rows += input.rows();
   if (stage.at_most_one && rows.rows > 1) throw Error(ErrorCode::kInvalidArgument, exec::kSeveralRows);

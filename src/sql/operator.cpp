@@ -20,6 +20,7 @@
 #include "duckdb/planner/operator/logical_extension_operator.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
 #include "exec/device/generate/generate.h"
+#include "exec/stage_source.h"
 #include "sql/cpu_choice.h"
 #include "sql/expressions.h"
 #include "sql/lower.h"
@@ -412,19 +413,14 @@ bool hands_rows_on(const LogicalOperator& node) {
   }
 }
 
-void add_columns(const Expr& expr, std::set<uint32_t>& columns) {
-  if (expr.op == ExprOp::kColumn) columns.insert(expr.column);
-  for (const Expr& arg : expr.args) add_columns(arg, columns);
-}
-
 // Whether so few rows leave that a kernel reads what the filter and the order need, and no other column.
 bool gives_few_rows(const Pipeline& stage) { return stage.sink == Sink::kRows && stage.limit <= device::kFewRows; }
 
 std::set<uint32_t> kernel_columns(const Pipeline& stage) {
   std::set<uint32_t> columns;
   if (gives_few_rows(stage)) {
-    if (stage.has_filter) add_columns(stage.filter, columns);
-    for (const SortKey& key : stage.order) add_columns(stage.rows[key.column], columns);
+    if (stage.has_filter) exec::add_columns(stage.filter, columns);
+    for (const SortKey& key : stage.order) exec::add_columns(stage.rows[key.column], columns);
   } else {
     for (uint32_t i = 0; i < stage.columns.size(); ++i) columns.insert(i);
   }

@@ -76,9 +76,11 @@ constexpr SsbQuery kQueries[] = {
      "(d_year = 1997 or d_year = 1998) and p_category = 'MFGR#14' group by d_year, s_city, p_brand1 order "
      "by d_year, s_city, p_brand1"}};
 
-TEST(Ssb, AllQueriesRunWhollyOnTheCpu) {
+class SsbTest : public ::testing::TestWithParam<Device> {};
+
+TEST_P(SsbTest, AllQueriesRunWhollyInBasalt) {
   const ScratchFolder folder;
-  Session session(session_options(Device::kCpu));
+  Session session(session_options(GetParam()));
   const SsbGenerator generator(kQuick ? 0.01 : 0.05);
   for (const SsbTable table : ssb_tables()) {
     const std::string file = folder.file(std::string(to_string(table)) + ".basalt");
@@ -93,6 +95,10 @@ TEST(Ssb, AllQueriesRunWhollyOnTheCpu) {
     EXPECT_EQ(ours, rows_of(session, query.text));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Sql, SsbTest, ::testing::ValuesIn(test_devices()), [](const auto& parameter) {
+  return std::string(parameter.param == Device::kCuda ? "cuda" : "cpu");
+});
 
 }  // namespace
 }  // namespace basalt::testing

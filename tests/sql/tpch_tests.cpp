@@ -48,10 +48,9 @@ TEST_P(TpchTest, AllQueriesMatchNativeTables) {
   }
 }
 
-// The plain engine: no part is left to DuckDB.
-TEST_P(TpchTest, AllQueriesRunWhollyOnTheCpu) {
-  if (GetParam() != Device::kCpu) return;
-  Session session(session_options(Device::kCpu));
+// No part is left to DuckDB.
+TEST_P(TpchTest, AllQueriesRunWhollyInBasalt) {
+  Session session(session_options(GetParam()));
   for (const char* table : kTables) {
     rows_of(session, std::string("create view ") + table + " as from " +
                          quote_literal(folder_->file(std::string(table) + ".basalt")));

@@ -43,8 +43,9 @@ class GpuBackend {
   // Empty if the pipeline can run on the GPU, else the reason in a few words.
   virtual std::string why_not(const Pipeline& pipeline) = 0;
   virtual std::vector<Value> run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) = 0;
-  // The first stages of a query, whose first one reads files and has groups or rows: as many as can run on the device,
-  // and as long as more rows lie there than the host may as well take. One report for each that ran.
+  // The first stages of a chain, whose first one reads files and has groups or rows: as many as can run on the device,
+  // and as long as more rows lie there than the host may as well take. One report for each that ran. Of a query that is
+  // no chain all stages; Error(kUnsupported) where one cannot.
   virtual Table run_stages(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) = 0;
   // The same, but rows that the query's last stage leaves on the device stay there: `out` has them, and the table is
   // empty. Else `out` is left as it was.

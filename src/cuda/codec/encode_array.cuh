@@ -1,16 +1,12 @@
-// What the device encoders work with: arrays on the device, loops over their rows, and each other.
+// What the device encoders work with: arrays on the device, and each other.
 #pragma once
 
 #include "codec/strings/gpu/texts.h"
 #include "core/dispatch.h"
 #include "cuda/codec/encode.h"
-#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/each_row.cuh"
 
 namespace basalt::cuda {
-
-constexpr uint32_t kThreads = 256;
-
-inline uint32_t blocks_for(uint64_t items) { return static_cast<uint32_t>((items + kThreads - 1) / kThreads); }
 
 // An array of plain values on the device. Strings are bytes [first_byte, end_byte), cut by offsets. Most encoders need
 // only the offsets, so bytes that are on the host stay there until bytes_on_device() asks for them.
@@ -24,28 +20,6 @@ struct DeviceValues {
   int64_t first_byte = 0;
   int64_t end_byte = 0;
 };
-
-template <typename Body>
-__global__ void rows_kernel(uint64_t count, Body body) {
-  const uint64_t i = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < count) body(i);
-}
-
-template <typename Body>
-void each_row(uint64_t count, cudaStream_t stream, Body body) {
-  if (count == 0) return;
-  rows_kernel<<<blocks_for(count), kThreads, 0, stream>>>(count, body);
-  check(cudaGetLastError(), "launching an encoder");
-}
-
-// CUB's two calls: the first asks for temporary memory, the second works.
-template <typename Call>
-void with_temporary(cudaStream_t stream, Call call) {
-  size_t bytes = 0;
-  check(call(nullptr, bytes), "sizing temporary memory");
-  DeviceBuffer temporary(bytes == 0 ? 1 : bytes, stream);
-  check(call(temporary.data(), bytes), "running a device-wide primitive");
-}
 
 // The strings' bytes, from first_byte on.
 inline const std::byte* bytes_on_device(DeviceValues& values, cudaStream_t stream) {

@@ -21,6 +21,8 @@ struct DeviceTexts {
   DeviceBuffer bytes;
 };
 
+std::shared_ptr<const DeviceTexts> as_device_texts(DeviceStrings strings);
+
 struct DeviceColumn {
   Field field;
   DeviceBuffer values;    // of the field's physical type; of strings their places in a list, as uint32
@@ -46,6 +48,12 @@ struct DeviceTable {
   uint64_t rows = 0;
   std::vector<DeviceColumn> columns;
 };
+
+// Rows of the host; strings lie as they come, perhaps several times.
+DeviceTable upload_table(const Table& table, cudaStream_t stream);
+
+// What a kernel may rely on of a column's values, of strings of their places.
+Statistics statistics_of(const DeviceColumn& column, uint64_t rows);
 
 // What a stage of a query leaves: rows on the host, or on the device.
 struct StageRows {

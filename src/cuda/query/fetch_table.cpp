@@ -89,22 +89,6 @@ class Fetching {
 
 }  // namespace
 
-TextList list_of(const DeviceColumn& column, cudaStream_t stream) {
-  TextList out;
-  if (column.texts != nullptr) {
-    const DeviceTexts& texts = *column.texts;
-    out.at = {texts.bytes.as<uint64_t>(), texts.offsets.as<int64_t>(), 0};
-    out.count = texts.count;
-  } else if (column.listed != nullptr) {
-    const StringRows& entries = column.listed->entries;
-    out.offsets = upload(entries.offsets.data(), entries.offsets.size() * sizeof(int64_t), stream);
-    out.bytes = upload(entries.bytes.data(), entries.bytes.size(), stream);
-    out.at = {out.bytes.as<uint64_t>(), out.offsets.as<int64_t>(), 0};
-    out.count = entries.size();
-  }
-  return out;
-}
-
 DeviceStrings strings_of(const DeviceColumn& column, uint64_t rows, cudaStream_t stream) {
   const TextList list = list_of(column, stream);
   if (list.count > 0) return gather_strings(list.at, column.values.as<uint32_t>(), rows, stream);

@@ -4,7 +4,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "basalt/core/error.h"
-#include "cuda/codec/encode_array.cuh"
+#include "cuda/runtime/each_row.cuh"
 #include "exec/device/work.h"
 
 namespace basalt::cuda {
@@ -160,13 +160,6 @@ void copy_rows(const RowArrays& from, uint64_t rows, RowArrays& to, cudaStream_t
     copy(from.columns[i].values, rows * from.columns[i].width, to.columns[i].values.data(), stream);
     copy(from.columns[i].validity, rows, to.columns[i].validity.data(), stream);
   }
-}
-
-DeviceBuffer duplicate(const DeviceBuffer& from, uint64_t bytes, cudaStream_t stream) {
-  if (from.data() == nullptr) return {};
-  DeviceBuffer out(bytes, stream);
-  copy(from, bytes, out.data(), stream);
-  return out;
 }
 
 RowArrays concatenate(std::vector<RowArrays> parts, cudaStream_t stream) {

@@ -46,7 +46,6 @@ DeviceBuffer gather(const DeviceBuffer& from, uint32_t width, const uint32_t* pl
 RowArrays gather_rows(const RowArrays& from, const uint32_t* places, uint64_t count, cudaStream_t stream);
 // The first `rows` of all arrays to the beginning of the others.
 void copy_rows(const RowArrays& from, uint64_t rows, RowArrays& to, cudaStream_t stream);
-DeviceBuffer duplicate(const DeviceBuffer& from, uint64_t bytes, cudaStream_t stream);
 // All rows, one after the other.
 RowArrays concatenate(std::vector<RowArrays> parts, cudaStream_t stream);
 

@@ -251,21 +251,13 @@ exec::StatisticsList StatementRun::column_statistics() const {
   return stats;
 }
 
-DeviceColumn StatementRun::row_column(const Field& field, const device::RowsSources::Source& source, RowArrays& rows,
-                                      const DeviceTable* input) {
+DeviceColumn StatementRun::row_column(const Field& field, const device::RowsSources::Source& source,
+                                      const RowArrays& rows, const DeviceTable* input) {
   DeviceColumn column;
   column.field = field;
-  RowArray& values = rows.columns.at(*source.row);
-  const auto shared = [&](const device::RowsSources::Source& other) {
-    return &other != &source && other.row == source.row;
-  };
-  if (std::ranges::any_of(device_.sources->columns, shared)) {  // another column is the same
-    column.values = duplicate(values.values, rows.rows * values.width, backend_.compute_);
-    column.validity = duplicate(values.validity, rows.rows, backend_.compute_);
-  } else {
-    column.values = std::move(values.values);
-    column.validity = std::move(values.validity);
-  }
+  const RowArray& values = rows.columns.at(*source.row);
+  column.values = values.values;
+  column.validity = values.validity;
   const bool text = source.numbered || source.texts_of;
   if (!text) column.range = exec::value_range(pipeline_.rows[*source.row], column_statistics());
   column.listed = source.listed;

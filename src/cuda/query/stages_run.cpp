@@ -4,7 +4,9 @@
 #include <chrono>
 #include <iterator>
 
+#include "cuda/query/joins/graph_run.h"
 #include "cuda/query/statement_texts.h"
+#include "exec/report.h"
 
 namespace basalt::cuda {
 
@@ -16,22 +18,8 @@ device::ArrayShape shape_of(const DeviceColumn& column, uint64_t rows) {
   const Physical type = physical_of(column.field.type);
   shape.type = type == Physical::kBytes ? Physical::kU32 : type;
   shape.nullable = column.validity.data() != nullptr;
-  // Some, or none: one NULL of one row would say that there is no value.
-  shape.stats.rows = std::max<uint64_t>(rows, 2);
-  shape.stats.null_count = shape.nullable ? 1 : 0;
-  shape.stats.min = Value::of_null(shape.type);
-  shape.stats.max = Value::of_null(shape.type);
-  if (column.range) {
-    shape.stats.min = Value::of_integer(type, column.range->low);
-    shape.stats.max = Value::of_integer(type, column.range->high);
-  }
-  if (type != Physical::kBytes) return shape;
+  shape.stats = statistics_of(column, rows);
   shape.listed = column.listed;
-  const uint64_t entries = column.listed != nullptr  ? column.listed->entries.size()
-                           : column.texts != nullptr ? column.texts->count
-                                                     : 0;
-  shape.stats.min = Value::of_integer(Physical::kU32, 0);
-  shape.stats.max = Value::of_integer(Physical::kU32, entries == 0 ? 0 : static_cast<int128_t>(entries) - 1);
   return shape;
 }
 
@@ -52,13 +40,8 @@ std::optional<DeviceTable> rows_in_halves(const device::RowsHalves& halves, cons
     return std::nullopt;
   }
   if (all->rows != others->rows) throw Error(ErrorCode::kInternal, "halves of rows that differ in their number");
-  report.encoded_bytes_read += beside.encoded_bytes_read;
-  report.bytes_transferred += beside.bytes_transferred;
-  report.compile_ms += beside.compile_ms;
-  report.transfer_ms += beside.transfer_ms;
-  report.kernel_ms += beside.kernel_ms;
-  report.wait_ms += beside.wait_ms;
-  report.kernel_source += "\n\n" + beside.kernel_source;
+  beside.tiles = {};  // the same ones
+  exec::add_work(beside, report);
   all->columns.resize(halves.first_columns);
   others->columns.resize(halves.second_columns);
   std::ranges::move(others->columns, std::back_inserter(all->columns));
@@ -157,16 +140,52 @@ StageRows CudaBackend::run_first_stages(const Query& query, bool keep_last, cons
   return rows;
 }
 
+// Stages of queries that are no chains.
+class BackendStages : public StageRunner {
+ public:
+  BackendStages(CudaBackend& backend, const RunOptions& options) : backend_(backend), options_(options) {}
+
+  std::string why_not(const Pipeline& stage) override { return backend_.why_not(stage); }
+  StageRows over_files(const Pipeline& stage, RunReport& report) override {
+    return backend_.first_stage(stage, true, options_, report);
+  }
+  StageRows over_rows(const Pipeline& stage, const DeviceTable& input, RunReport& report) override {
+    std::optional<StageRows> rows = backend_.later_stage(stage, input, true, options_, report);
+    if (!rows) throw Error(ErrorCode::kUnsupported, report.why_cpu);
+    return *std::move(rows);
+  }
+  Table fetch(const DeviceTable& table) override {
+    return backend_.fetch_table(table, backend_.threads(options_.threads));
+  }
+  void begin(RunReport& report) override { backend_.begin_statement(options_, report); }
+  void end(RunReport& report) override { report.device_bytes = device_memory().most(); }
+  uint64_t memory_limit() const override { return backend_.memory_limit(options_); }
+  cudaStream_t stream() const override { return backend_.compute_; }
+
+ private:
+  CudaBackend& backend_;
+  const RunOptions& options_;
+};
+
+StageRows CudaBackend::run_graph(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) {
+  use_device();
+  read_free_memory();
+  BackendStages stages(*this, options);
+  return GraphRun(stages, query, options, reports).run();
+}
+
 Table CudaBackend::run_stages(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) {
   const std::lock_guard lock(mutex_);
-  StageRows rows = run_first_stages(query, false, options, reports);
+  StageRows rows =
+      is_chain(query) ? run_first_stages(query, false, options, reports) : run_graph(query, options, reports);
   return rows.device ? fetch_table(*rows.device, threads(options.threads)) : std::move(rows.host);
 }
 
 Table CudaBackend::run_stages_on_device(const Query& query, const RunOptions& options, std::vector<RunReport>& reports,
                                         ArrowDeviceArray& out) {
   const std::lock_guard lock(mutex_);
-  StageRows rows = run_first_stages(query, true, options, reports);
+  StageRows rows =
+      is_chain(query) ? run_first_stages(query, true, options, reports) : run_graph(query, options, reports);
   if (!rows.device) return std::move(rows.host);
   if (reports.size() < query.stages.size()) return fetch_table(*rows.device, threads(options.threads));
   export_table(*std::move(rows.device), out);

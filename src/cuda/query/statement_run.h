@@ -185,7 +185,7 @@ class StatementRun {
   RowArrays finish_rows();
   std::optional<std::vector<uint64_t>> late_numbers();
   std::optional<std::vector<uint64_t>> numbers_with_ties();
-  DeviceColumn row_column(const Field& field, const device::RowsSources::Source& source, RowArrays& rows,
+  DeviceColumn row_column(const Field& field, const device::RowsSources::Source& source, const RowArrays& rows,
                           const DeviceTable* input);
 
   void start_kernel(const device::Parameters& parameters);

@@ -9,6 +9,7 @@
 #include "cuda/query/number_rows.h"
 #include "cuda/query/text_functions_run.h"
 #include "cuda/query/text_lengths.h"
+#include "cuda/query/timed_work.h"
 #include "exec/device/generate/texts.h"
 
 namespace basalt::cuda {
@@ -28,33 +29,6 @@ bool has_nulls(const Pipeline& pipeline, uint32_t field_id) {
     const std::vector<ColumnChunkInfo>& chunks = file->column(field_id).chunks;
     return std::ranges::any_of(chunks, [](const ColumnChunkInfo& info) { return info.nodes[0].codec->holds_nulls(); });
   });
-}
-
-// Adds what the device did while it lived to the time of kernels.
-class TimedWork {
- public:
-  TimedWork(RunReport& report, cudaStream_t stream) : report_(report), stream_(stream) { begin_.record(stream); }
-  ~TimedWork() {
-    float ms = 0;
-    const bool ended = cudaEventRecord(end_, stream_) == cudaSuccess && cudaEventSynchronize(end_) == cudaSuccess;
-    if (ended && cudaEventElapsedTime(&ms, begin_, end_) == cudaSuccess) report_.kernel_ms += ms;
-  }
-  TimedWork(const TimedWork&) = delete;
-  TimedWork& operator=(const TimedWork&) = delete;
-
- private:
-  RunReport& report_;
-  cudaStream_t stream_;
-  Event begin_;
-  Event end_;
-};
-
-std::shared_ptr<const DeviceTexts> as_device_texts(DeviceStrings strings) {
-  auto out = std::make_shared<DeviceTexts>();
-  out->count = strings.count;
-  out->offsets = std::move(strings.offsets);
-  out->bytes = std::move(strings.bytes);
-  return out;
 }
 
 }  // namespace
@@ -356,7 +330,7 @@ void TextsRun::number_input(Numbered& column) {
   const DeviceBuffer used = mark_used(places, rows_, list.count, stream_);
   const DeviceBuffer numbers = pool_.intern({{list.at, list.count, used.as<uint8_t>()}});
   column.numbers = by_row<uint32_t>(places, numbers, list.count);
-  column.validity = duplicate(input.validity, rows_, stream_);
+  column.validity = input.validity;
 }
 
 // Results of functions for each distinct string. Those that are strings become part of the pool, too.

@@ -8,12 +8,12 @@
 
 namespace basalt::cuda {
 
-// A device array that can be moved, as from a codec to its child; nothing is allocated for nothing.
+// A device array. Copies share its memory, which is given back with the last of them; nothing is allocated for nothing.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   DeviceBuffer(size_t bytes, cudaStream_t stream) {
-    if (bytes > 0) block_ = std::make_unique<DeviceBlock>(bytes, stream, stream);
+    if (bytes > 0) block_ = std::make_shared<DeviceBlock>(bytes, stream, stream);
   }
   void* data() const { return block_ == nullptr ? nullptr : block_->data(); }
   template <typename T>
@@ -23,7 +23,7 @@ class DeviceBuffer {
   uint64_t bytes() const { return block_ == nullptr ? 0 : block_->bytes(); }
 
  private:
-  std::unique_ptr<DeviceBlock> block_;
+  std::shared_ptr<DeviceBlock> block_;
 };
 
 inline DeviceBuffer upload(const void* from, size_t bytes, cudaStream_t stream) {

@@ -53,7 +53,10 @@ void* open_backend_library(std::string& tried) {
 GpuAvailability load() {
   const std::string disabled = environment("BASALT_DISABLE_CUDA");
   if (!disabled.empty() && disabled != "0") return {nullptr, "CUDA is disabled by BASALT_DISABLE_CUDA"};
-  if (!driver_present()) return {nullptr, "no NVIDIA driver was found (libcuda.so.1 cannot be opened)"};
+  // A library that is named may know of other devices.
+  if (environment("BASALT_CUDA_LIBRARY").empty() && !driver_present()) {
+    return {nullptr, "no NVIDIA driver was found (libcuda.so.1 cannot be opened)"};
+  }
 
   std::string tried;
   void* library = open_backend_library(tried);

@@ -161,6 +161,22 @@ Table run_windows(const Pipeline& stage, const StageInput& input, const RunOptio
 
 }  // namespace
 
+StageInput input_of(const Query& query, size_t place, const std::function<const Table*(uint32_t)>& rows_of) {
+  const Pipeline& stage = query.stages[place];
+  StageInput input;
+  if (stage.constants != nullptr) {
+    input.tables.push_back(stage.constants.get());
+  } else if (stage.files.empty() && stage.sources.empty()) {
+    input.tables.push_back(rows_of(static_cast<uint32_t>(place - 1)));
+  }
+  for (const uint32_t source : stage.sources) input.tables.push_back(rows_of(source));
+  for (const PipelineStep& step : stage.steps) {
+    const auto* probe = std::get_if<Probe>(&step);
+    input.probed.push_back(probe == nullptr ? nullptr : rows_of(probe->stage));
+  }
+  return input;
+}
+
 uint64_t StageInput::rows() const {
   uint64_t count = 0;
   for (const Table* table : tables) count += table->rows;

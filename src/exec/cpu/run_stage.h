@@ -1,6 +1,7 @@
 // One stage of a query on the CPU.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "basalt/core/column.h"
@@ -14,6 +15,9 @@ struct StageInput {
 
   uint64_t rows() const;  // of the tables
 };
+
+// What a stage of a query reads; `rows_of` gives the rows of earlier ones.
+StageInput input_of(const Query& query, size_t place, const std::function<const Table*(uint32_t)>& rows_of);
 
 // A sink of groups or rows. Adds to the report.
 Table run_stage(const Pipeline& stage, const StageInput& input, const RunOptions& options, RunReport& report);

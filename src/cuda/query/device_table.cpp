@@ -1,0 +1,89 @@
+#include "cuda/query/device_table.h"
+
+#include <algorithm>
+
+#include "cuda/query/row_arrays.h"
+
+namespace basalt::cuda {
+
+namespace {
+
+DeviceColumn upload_column(const Field& field, const Column& column, cudaStream_t stream) {
+  DeviceColumn out;
+  out.field = field;
+  if (column.null_count > 0) {
+    Buffer valid(column.length);
+    for (uint64_t i = 0; i < column.length; ++i) valid.as<uint8_t>()[i] = column.is_valid(i) ? 1 : 0;
+    out.validity = upload(valid.data(), valid.size(), stream);
+  }
+  if (physical_of(field.type) != Physical::kBytes) {
+    out.values = upload(column.values.data(), column.values.size(), stream);
+    return out;
+  }
+  out.values = counting(column.length, stream);
+  auto texts = std::make_shared<DeviceTexts>();
+  texts->count = column.length;
+  texts->offsets = upload(column.offsets.data(), column.offsets.size(), stream);
+  texts->bytes = upload(column.bytes.data(), column.bytes.size(), stream);
+  out.texts = std::move(texts);
+  return out;
+}
+
+}  // namespace
+
+std::shared_ptr<const DeviceTexts> as_device_texts(DeviceStrings strings) {
+  auto out = std::make_shared<DeviceTexts>();
+  out->count = strings.count;
+  out->offsets = std::move(strings.offsets);
+  out->bytes = std::move(strings.bytes);
+  return out;
+}
+
+DeviceTable upload_table(const Table& table, cudaStream_t stream) {
+  DeviceTable out;
+  out.rows = table.rows;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    out.columns.push_back(upload_column(table.schema.fields.at(i), table.columns[i], stream));
+  }
+  return out;
+}
+
+TextList list_of(const DeviceColumn& column, cudaStream_t stream) {
+  TextList out;
+  if (column.texts != nullptr) {
+    const DeviceTexts& texts = *column.texts;
+    out.at = {texts.bytes.as<uint64_t>(), texts.offsets.as<int64_t>(), 0};
+    out.count = texts.count;
+  } else if (column.listed != nullptr) {
+    const StringRows& entries = column.listed->entries;
+    out.offsets = upload(entries.offsets.data(), entries.offsets.size() * sizeof(int64_t), stream);
+    out.bytes = upload(entries.bytes.data(), entries.bytes.size(), stream);
+    out.at = {out.bytes.as<uint64_t>(), out.offsets.as<int64_t>(), 0};
+    out.count = entries.size();
+  }
+  return out;
+}
+
+Statistics statistics_of(const DeviceColumn& column, uint64_t rows) {
+  const Physical type = physical_of(column.field.type);
+  const bool text = type == Physical::kBytes;
+  Statistics stats;
+  // Some, or none: one NULL of one row would say that there is no value.
+  stats.rows = std::max<uint64_t>(rows, 2);
+  stats.null_count = column.validity.data() != nullptr ? 1 : 0;
+  stats.min = Value::of_null(text ? Physical::kU32 : type);
+  stats.max = stats.min;
+  if (column.range) {
+    stats.min = Value::of_integer(type, column.range->low);
+    stats.max = Value::of_integer(type, column.range->high);
+  }
+  if (!text) return stats;
+  const uint64_t entries = column.listed != nullptr  ? column.listed->entries.size()
+                           : column.texts != nullptr ? column.texts->count
+                                                     : 0;
+  stats.min = Value::of_integer(Physical::kU32, 0);
+  stats.max = Value::of_integer(Physical::kU32, entries == 0 ? 0 : static_cast<int128_t>(entries) - 1);
+  return stats;
+}
+
+}  // namespace basalt::cuda

@@ -1,0 +1,428 @@
+#include "cuda/query/joins/join_table.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cub/device/device_scan.cuh>
+#include <numeric>
+
+#include "basalt/core/error.h"
+#include "basalt/exec/expressions.h"
+#include "cuda/query/joins/join_slots.cuh"
+#include "cuda/query/joins/places.h"
+#include "cuda/query/row_arrays.h"
+#include "cuda/runtime/each_row.cuh"
+
+namespace basalt::cuda {
+
+using device::JoinKeyPart;
+using device::JoinKeyReader;
+using device::JoinKeyState;
+using device::kNoSlot;
+
+namespace {
+
+// Of a row whose key is NULL where that equals nothing.
+constexpr uint32_t kNullSlot = kNoSlot - 1;
+constexpr uint64_t kMostBuildRows = uint64_t{1} << 30;
+constexpr uint64_t kFewSlots = 1 << 16;
+// Of more partners of one row, a thread for each pair.
+constexpr uint64_t kManyPartners = 16;
+
+exec::KeyLayout layout_of(const std::vector<JoinKey>& keys, const KeySide& build) {
+  exec::KeyLayout layout;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const Physical type = keys[i].build.type;
+    const Statistics stats = statistics_of(*build.columns[i], build.rows);
+    layout.add(column_reference(0, type), {is_integer(type) ? &stats : nullptr}, keys[i].nulls_equal);
+  }
+  return layout;
+}
+
+// The largest code of a key, of integers.
+uint64_t most_code(const DeviceColumn& build, uint64_t rows, Physical type) {
+  const Statistics stats = statistics_of(build, rows);
+  const exec::Bounds bounds = exec::bounds_of(column_reference(0, type), {&stats});
+  const auto most = static_cast<uint128_t>(bounds.high.integer) - static_cast<uint128_t>(bounds.low.integer);
+  return most > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(most);
+}
+
+JoinKeyReader reader_of(const std::vector<JoinKey>& keys, const exec::KeyLayout& layout, const KeySide& build,
+                        const KeySide& side) {
+  JoinKeyReader reader{};
+  reader.count = static_cast<uint32_t>(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const exec::KeyPart& part = layout.parts()[i];
+    const Physical type = keys[i].build.type;
+    JoinKeyPart& out = reader.parts[i];
+    out.values = side.columns[i]->values.data();
+    out.validity = side.columns[i]->validity.as<uint8_t>();
+    out.width = type == Physical::kBytes ? sizeof(uint32_t) : width_of(type);
+    out.word = part.word;
+    out.shift = part.shift;
+    out.null_word = part.null_word;
+    out.null_shift = part.null_shift;
+    out.is_signed = is_signed(type);
+    out.is_float = is_float(type);
+    out.two_words = part.two_words;
+    out.nulls_equal = keys[i].nulls_equal;
+    out.null_code = part.null_code;
+    out.null_flag = part.null_flag;
+    out.most = UINT64_MAX;
+    if (is_integer(type) && !part.two_words) {
+      out.base_low = static_cast<uint64_t>(part.base);
+      out.base_high = static_cast<uint64_t>(part.base >> 64);
+      out.most = most_code(*build.columns[i], build.rows, type);
+    }
+  }
+  return reader;
+}
+
+struct Building {
+  JoinKeyReader keys;
+  uint64_t rows;
+  uint32_t* slot_of;
+  uint32_t* ranks;
+  uint32_t* counts;
+  uint32_t* listed;  // by slot, any row of it
+  uint32_t* most;
+  uint32_t* beyond;  // set where a value lies outside of what was proven
+};
+
+template <typename Slots>
+void build_slots(const Slots& slots, const Building& to, cudaStream_t stream) {
+  each_row(to.rows, stream, [=] __device__(uint64_t row) {
+    device::Words<Slots::kWords> key;
+    const JoinKeyState state = device::read_join_key(to.keys, row, key);
+    const uint32_t slot =
+        state == JoinKeyState::kThere ? slots.add(key, static_cast<uint32_t>(row)) : static_cast<uint32_t>(kNoSlot);
+    to.slot_of[row] = slot;
+    if (slot == kNoSlot) {
+      if (state != JoinKeyState::kNull) *to.beyond = 1;
+      return;
+    }
+    const uint32_t rank = atomicAdd(to.counts + slot, 1u);
+    to.ranks[row] = rank;
+    to.listed[slot] = static_cast<uint32_t>(row);
+    if (rank > 0) atomicMax(to.most, rank + 1);
+  });
+}
+
+template <typename Slots>
+void find_slots(const Slots& slots, const JoinKeyReader& keys, const uint32_t* counts, uint64_t rows, uint32_t* slot_of,
+                uint32_t* found, cudaStream_t stream) {
+  each_row(rows, stream, [=] __device__(uint64_t row) {
+    device::Words<Slots::kWords> key;
+    const JoinKeyState state = device::read_join_key(keys, row, key);
+    uint32_t slot = kNoSlot;
+    if (state == JoinKeyState::kThere) slot = slots.find(key);
+    found[row] = slot == kNoSlot ? 0 : counts[slot];
+    slot_of[row] = state == JoinKeyState::kNull ? kNullSlot : slot;
+  });
+}
+
+// Where the partners of a key lie.
+struct Partners {
+  const uint32_t* starts;
+  const uint32_t* listed;
+  __device__ uint32_t at(uint32_t slot, uint32_t number) const {
+    return starts == nullptr ? listed[slot] : listed[starts[slot] + number];
+  }
+};
+
+struct PairsTarget {
+  const uint32_t* slots;
+  const uint32_t* counts;
+  const uint64_t* starts;
+  uint32_t* rows;
+  uint32_t* partners;
+};
+
+// A thread for each row.
+void write_pairs(const Partners& partners, const PairsTarget& to, uint64_t rows, bool alone, cudaStream_t stream) {
+  each_row(rows, stream, [=] __device__(uint64_t row) {
+    const uint64_t start = to.starts[row];
+    const uint32_t count = to.counts[row];
+    if (count == 0 && alone) {
+      to.rows[start] = static_cast<uint32_t>(row);
+      to.partners[start] = kMissing;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+      to.rows[start + i] = static_cast<uint32_t>(row);
+      to.partners[start + i] = partners.at(to.slots[row], i);
+    }
+  });
+}
+
+// A thread for each pair, which looks for its row.
+void write_many_pairs(const Partners& partners, const PairsTarget& to, uint64_t rows, uint64_t count,
+                      cudaStream_t stream) {
+  each_row(count, stream, [=] __device__(uint64_t pair) {
+    uint64_t low = 0;
+    uint64_t high = rows;  // starts[low] <= pair < starts[high]
+    while (high - low > 1) {
+      const uint64_t middle = (low + high) / 2;
+      if (to.starts[middle] <= pair) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    to.rows[pair] = static_cast<uint32_t>(low);
+    const bool alone = to.counts[low] == 0;
+    to.partners[pair] = alone ? kMissing : partners.at(to.slots[low], static_cast<uint32_t>(pair - to.starts[low]));
+  });
+}
+
+// Every row has one pair at most, and there is one for each.
+void write_partners(const Partners& partners, const PairsTarget& to, uint64_t rows, cudaStream_t stream) {
+  each_row(rows, stream, [=] __device__(uint64_t row) {
+    to.partners[row] = to.counts[row] == 0 ? kMissing : partners.at(to.slots[row], 0);
+  });
+}
+
+DeviceBuffer at_least_one(const uint32_t* counts, uint64_t rows, cudaStream_t stream) {
+  DeviceBuffer out(rows * sizeof(uint32_t), stream);
+  auto* to = out.as<uint32_t>();
+  each_row(rows, stream, [=] __device__(uint64_t i) { to[i] = counts[i] == 0 ? 1 : counts[i]; });
+  return out;
+}
+
+void place_by_slot(const uint32_t* slot_of, const uint32_t* ranks, const uint32_t* starts, uint64_t rows,
+                   uint32_t* listed, cudaStream_t stream) {
+  each_row(rows, stream, [=] __device__(uint64_t row) {
+    if (slot_of[row] != kNoSlot) listed[starts[slot_of[row]] + ranks[row]] = static_cast<uint32_t>(row);
+  });
+}
+
+DeviceBuffer flags_of_counts(const uint32_t* counts, uint64_t rows, cudaStream_t stream) {
+  DeviceBuffer out(rows, stream);
+  auto* flags = out.as<uint8_t>();
+  each_row(rows, stream, [=] __device__(uint64_t i) { flags[i] = counts[i] != 0 ? 1 : 0; });
+  return out;
+}
+
+// Flags of rows of the second side, by those of their slots that rows of the first side set.
+DeviceBuffer flags_by_slot(const uint32_t* found, const uint32_t* counts, uint64_t found_rows, const uint32_t* slot_of,
+                           uint64_t rows, uint8_t* of_slots, cudaStream_t stream) {
+  each_row(found_rows, stream, [=] __device__(uint64_t i) {
+    if (counts[i] != 0) of_slots[found[i]] = 1;
+  });
+  DeviceBuffer out(rows, stream);
+  auto* flags = out.as<uint8_t>();
+  each_row(rows, stream,
+           [=] __device__(uint64_t i) { flags[i] = slot_of[i] == kNoSlot ? uint8_t{0} : of_slots[slot_of[i]]; });
+  return out;
+}
+
+void mark_null_peers(const uint32_t* slot_of, const uint32_t* peer_of, uint64_t rows, uint8_t* nulls,
+                     cudaStream_t stream) {
+  each_row(rows, stream, [=] __device__(uint64_t i) {
+    if (slot_of[i] == kNoSlot && peer_of[i] != kNoSlot) nulls[peer_of[i]] = 1;
+  });
+}
+
+// What a mark depends on, by row of the first side; `nulls` by slot of its peers.
+struct MarkFacts {
+  const uint8_t* matched;
+  const uint8_t* unknown;
+  const uint32_t* slots;
+  const uint32_t* peer_slots;
+  const uint32_t* peer_counts;
+  const uint8_t* nulls;
+};
+
+DeviceBuffer known_flags(const MarkFacts& facts, uint64_t rows, cudaStream_t stream) {
+  DeviceBuffer out(rows, stream);
+  auto* known = out.as<uint8_t>();
+  each_row(rows, stream, [=] __device__(uint64_t i) {
+    const bool null_key = facts.slots[i] == kNullSlot;
+    const bool has_peers = facts.peer_counts[i] != 0;
+    const bool null = (facts.unknown != nullptr && facts.unknown[i] != 0) ||
+                      (has_peers && (null_key || facts.nulls[facts.peer_slots[i]] != 0));
+    known[i] = facts.matched[i] != 0 || !null ? 1 : 0;
+  });
+  return out;
+}
+
+// The keys where NULL equals NULL, and their columns.
+KeySide side_of_peers(const std::vector<JoinKey>& keys, const KeySide& side) {
+  KeySide out;
+  out.rows = side.rows;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i].nulls_equal) out.columns.push_back(side.columns[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+JoinSettings join_settings() {
+  JoinSettings out;
+  if (const char* rung = std::getenv("BASALT_JOIN_RUNG")) out.rung = rung;
+  if (const char* bits = std::getenv("BASALT_JOIN_HASH_BITS")) {
+    const int count = std::atoi(bits);
+    if (count >= 0 && count < 64) out.hash_mask = (uint64_t{1} << count) - 1;
+  }
+  if (const char* rows = std::getenv("BASALT_JOIN_HOST_ROWS")) out.host_rows = std::strtoull(rows, nullptr, 10);
+  return out;
+}
+
+JoinTable::JoinTable(const std::vector<JoinKey>& keys, KeySide build, const JoinSettings& settings, cudaStream_t stream)
+    : keys_(keys), build_(std::move(build)), stream_(stream), hash_mask_(settings.hash_mask) {
+  if (build_.rows >= kMostBuildRows) throw Error(ErrorCode::kUnsupported, "a join looks up 2^30 rows or more");
+  if (keys.size() > device::kMostJoinKeys) throw Error(ErrorCode::kUnsupported, "a join by more than 16 keys");
+  layout_ = layout_of(keys_, build_);
+  if (layout_.words() > 8) throw Error(ErrorCode::kUnsupported, "a join by keys of more than 64 bytes");
+  choose_rung(settings);
+  add_rows();
+}
+
+void JoinTable::choose_rung(const JoinSettings& settings) {
+  const bool narrow = layout_.words() <= 1;
+  const std::vector<exec::KeyPart>& parts = layout_.parts();
+  uint64_t codes = layout_.bits() < 32 ? uint64_t{1} << layout_.bits() : 0;
+  if (parts.size() == 1 && parts[0].codes != 0) codes = parts[0].codes;
+  const bool few = codes > 0 && codes <= std::max(kFewSlots, 8 * build_.rows);
+  const bool may_direct = settings.rung.empty() || settings.rung == "direct";
+  if (narrow && few && may_direct) {
+    rung_ = JoinRung::kDirect;
+    slots_ = codes;
+    return;
+  }
+  rung_ = narrow && settings.rung != "rows" ? JoinRung::kWords : JoinRung::kRows;
+  slots_ = std::bit_ceil(std::max<uint64_t>(64, 2 * build_.rows));
+}
+
+template <typename F>
+void JoinTable::with_slots(const F& f) const {
+  if (rung_ == JoinRung::kDirect) return f(device::DirectSlots{slots_});
+  if (rung_ == JoinRung::kWords) return f(device::WordSlots{table_.as<uint64_t>(), slots_ - 1, hash_mask_});
+  const JoinKeyReader keys = reader_of(keys_, layout_, build_, build_);
+  auto* rows = table_.as<uint32_t>();
+  if (layout_.words() <= 1) return f(device::RowSlots<1>{rows, slots_ - 1, hash_mask_, keys});
+  if (layout_.words() == 2) return f(device::RowSlots<2>{rows, slots_ - 1, hash_mask_, keys});
+  if (layout_.words() <= 4) return f(device::RowSlots<4>{rows, slots_ - 1, hash_mask_, keys});
+  f(device::RowSlots<8>{rows, slots_ - 1, hash_mask_, keys});
+}
+
+void JoinTable::add_rows() {
+  const uint64_t all = slots_ + 1;  // of hashes one behind the last
+  if (rung_ != JoinRung::kDirect) {
+    const uint64_t bytes = all * (rung_ == JoinRung::kWords ? sizeof(uint64_t) : sizeof(uint32_t));
+    table_ = DeviceBuffer(bytes, stream_);
+    check(cudaMemsetAsync(table_.data(), 0xFF, bytes, stream_), "clearing a table of keys");
+  }
+  counts_ = cleared(all * sizeof(uint32_t), stream_);
+  listed_ = DeviceBuffer(all * sizeof(uint32_t), stream_);
+  slot_of_ = DeviceBuffer(build_.rows * sizeof(uint32_t), stream_);
+  const DeviceBuffer ranks(build_.rows * sizeof(uint32_t), stream_);
+  const DeviceBuffer most = cleared(2 * sizeof(uint32_t), stream_);
+  const Building to{reader_of(keys_, layout_, build_, build_),
+                    build_.rows,
+                    slot_of_.as<uint32_t>(),
+                    ranks.as<uint32_t>(),
+                    counts_.as<uint32_t>(),
+                    listed_.as<uint32_t>(),
+                    most.as<uint32_t>(),
+                    most.as<uint32_t>() + 1};
+  with_slots([&](const auto& slots) { build_slots(slots, to, stream_); });
+  const Buffer facts = download(most, 2 * sizeof(uint32_t), stream_);
+  if (facts.as<uint32_t>()[1] != 0) throw Error(ErrorCode::kCorrupt, "keys of a join lie beyond their statistics");
+  most_ = std::max<uint64_t>(facts.as<uint32_t>()[0], build_.rows == 0 ? 0 : 1);
+  if (most_ > 1) list_rows(ranks);
+}
+
+// Rows by key.
+void JoinTable::list_rows(const DeviceBuffer& ranks) {
+  const uint64_t all = slots_ + 1;
+  starts_ = DeviceBuffer(all * sizeof(uint32_t), stream_);
+  with_temporary(stream_, [&](void* room, size_t& bytes) {
+    return cub::DeviceScan::ExclusiveSum(room, bytes, counts_.as<uint32_t>(), starts_.as<uint32_t>(),
+                                         static_cast<int64_t>(all), stream_);
+  });
+  listed_ = DeviceBuffer(build_.rows * sizeof(uint32_t), stream_);
+  place_by_slot(slot_of_.as<uint32_t>(), ranks.as<uint32_t>(), starts_.as<uint32_t>(), build_.rows,
+                listed_.as<uint32_t>(), stream_);
+}
+
+JoinTable::Found JoinTable::find(const KeySide& probe) const {
+  Found found;
+  found.rows = probe.rows;
+  found.slots = DeviceBuffer(probe.rows * sizeof(uint32_t), stream_);
+  found.counts = DeviceBuffer(probe.rows * sizeof(uint32_t), stream_);
+  const JoinKeyReader keys = reader_of(keys_, layout_, build_, probe);
+  with_slots([&](const auto& slots) {
+    find_slots(slots, keys, counts_.as<uint32_t>(), probe.rows, found.slots.as<uint32_t>(), found.counts.as<uint32_t>(),
+               stream_);
+  });
+  return found;
+}
+
+JoinPairs JoinTable::pairs(const Found& found, bool alone, uint64_t most_bytes) const {
+  const DeviceBuffer adjusted = alone ? at_least_one(found.counts.as<uint32_t>(), found.rows, stream_) : DeviceBuffer();
+  const auto* sizes = alone ? adjusted.as<uint32_t>() : found.counts.as<uint32_t>();
+  JoinPairs out;
+  const DeviceBuffer starts = rows_before(sizes, static_cast<uint32_t>(found.rows), out.count, stream_);
+  const uint64_t bytes = out.count * 2 * sizeof(uint32_t);
+  if (out.count >= kMissing || bytes > most_bytes) {
+    throw Error(ErrorCode::kOutOfMemory, "a join gives " + std::to_string(out.count) + " pairs of rows, which take " +
+                                             std::to_string(bytes >> 20) + " MiB on the device, where they may take " +
+                                             std::to_string(most_bytes >> 20) + " MiB");
+  }
+  out.partners = DeviceBuffer(out.count * sizeof(uint32_t), stream_);
+  const Partners partners{starts_.as<uint32_t>(), listed_.as<uint32_t>()};
+  PairsTarget to{found.slots.as<uint32_t>(), found.counts.as<uint32_t>(), starts.as<uint64_t>(), nullptr,
+                 out.partners.as<uint32_t>()};
+  if (most_ <= 1 && out.count == found.rows) {
+    write_partners(partners, to, found.rows, stream_);
+    return out;
+  }
+  out.rows = DeviceBuffer(out.count * sizeof(uint32_t), stream_);
+  to.rows = out.rows.as<uint32_t>();
+  if (most_ > kManyPartners) {
+    write_many_pairs(partners, to, found.rows, out.count, stream_);
+  } else {
+    write_pairs(partners, to, found.rows, alone, stream_);
+  }
+  return out;
+}
+
+DeviceBuffer JoinTable::matched(const Found& found) const {
+  return flags_of_counts(found.counts.as<uint32_t>(), found.rows, stream_);
+}
+
+DeviceBuffer JoinTable::met(const Found& found) const {
+  const DeviceBuffer of_slots = cleared(slots_ + 1, stream_);
+  return flags_by_slot(found.slots.as<uint32_t>(), found.counts.as<uint32_t>(), found.rows, slot_of_.as<uint32_t>(),
+                       build_.rows, of_slots.as<uint8_t>(), stream_);
+}
+
+DeviceBuffer JoinTable::known_marks(const KeySide& probe, const Found& found, const DeviceBuffer& matched,
+                                    const DeviceBuffer& unknown) const {
+  std::vector<JoinKey> keys;
+  for (const JoinKey& key : keys_) {
+    if (key.nulls_equal) keys.push_back(key);
+  }
+  const JoinTable peers(keys, side_of_peers(keys_, build_), {}, stream_);
+  const Found peer = peers.find(side_of_peers(keys_, probe));
+  const DeviceBuffer nulls = cleared(peers.slots_ + 1, stream_);
+  mark_null_peers(slot_of_.as<uint32_t>(), peers.slot_of_.as<uint32_t>(), build_.rows, nulls.as<uint8_t>(), stream_);
+  return known_flags({matched.as<uint8_t>(), unknown.as<uint8_t>(), found.slots.as<uint32_t>(),
+                      peer.slots.as<uint32_t>(), peer.counts.as<uint32_t>(), nulls.as<uint8_t>()},
+                     found.rows, stream_);
+}
+
+std::string JoinTable::rung_text() const {
+  const std::string rows = std::to_string(build_.rows) + " rows, at most " + std::to_string(most_) + " of a key";
+  switch (rung_) {
+    case JoinRung::kDirect:
+      return "an array for a join: keys lie within " + std::to_string(slots_) + " numbers, " + rows;
+    case JoinRung::kWords: return "a hash table for a join: keys of one word, " + rows;
+    case JoinRung::kRows:
+      return "a hash table for a join: keys of " + std::to_string(layout_.words()) + " words, " + rows;
+  }
+  return {};
+}
+
+}  // namespace basalt::cuda

@@ -1,0 +1,134 @@
+#include "cuda/query/joins/places.h"
+
+#include <thrust/iterator/counting_iterator.h>
+
+#include <cub/device/device_select.cuh>
+
+#include "cuda/query/row_arrays.h"
+#include "cuda/runtime/each_row.cuh"
+
+namespace basalt::cuda {
+
+namespace {
+
+struct IsFlagged {
+  const uint8_t* flags;
+  bool wanted;
+  __device__ bool operator()(uint32_t row) const { return (flags[row] != 0) == wanted; }
+};
+
+struct WideValue {
+  uint64_t low;
+  uint64_t high;
+};
+
+// Zero where a place is missing.
+template <typename T>
+void gather_found(const void* from, const uint32_t* places, uint64_t count, void* to, cudaStream_t stream) {
+  const auto* values = static_cast<const T*>(from);
+  auto* out = static_cast<T*>(to);
+  each_row(count, stream, [=] __device__(uint64_t i) { out[i] = places[i] == kMissing ? T{} : values[places[i]]; });
+}
+
+DeviceBuffer gather_found(const DeviceBuffer& from, uint32_t width, const uint32_t* places, uint64_t count,
+                          cudaStream_t stream) {
+  if (from.data() == nullptr) return cleared(count * width, stream);  // of no rows: all are missing
+  DeviceBuffer out(count * width, stream);
+  switch (width) {
+    case 1: gather_found<uint8_t>(from.data(), places, count, out.data(), stream); break;
+    case 2: gather_found<uint16_t>(from.data(), places, count, out.data(), stream); break;
+    case 4: gather_found<uint32_t>(from.data(), places, count, out.data(), stream); break;
+    case 8: gather_found<uint64_t>(from.data(), places, count, out.data(), stream); break;
+    default: gather_found<WideValue>(from.data(), places, count, out.data(), stream); break;
+  }
+  return out;
+}
+
+// Which of the places are there.
+DeviceBuffer found_flags(const uint32_t* places, uint64_t count, cudaStream_t stream) {
+  DeviceBuffer out(count, stream);
+  auto* flags = out.as<uint8_t>();
+  each_row(count, stream, [=] __device__(uint64_t i) { flags[i] = places[i] == kMissing ? 0 : 1; });
+  return out;
+}
+
+}  // namespace
+
+DeviceBuffer flagged_places(const uint8_t* flags, uint64_t rows, bool wanted, uint64_t& count, cudaStream_t stream) {
+  DeviceBuffer out(rows * sizeof(uint32_t), stream);
+  const DeviceBuffer found = cleared(sizeof(uint64_t), stream);
+  if (rows > 0) {
+    with_temporary(stream, [&](void* room, size_t& bytes) {
+      return cub::DeviceSelect::If(room, bytes, thrust::counting_iterator<uint32_t>(0), out.as<uint32_t>(),
+                                   found.as<uint64_t>(), static_cast<int64_t>(rows), IsFlagged{flags, wanted}, stream);
+    });
+  }
+  count = fetch(found.as<uint64_t>(), stream);
+  return out;
+}
+
+DeviceBuffer places_of_places(const uint32_t* from, const uint32_t* of, uint64_t count, cudaStream_t stream) {
+  DeviceBuffer out(count * sizeof(uint32_t), stream);
+  auto* to = out.as<uint32_t>();
+  each_row(count, stream, [=] __device__(uint64_t i) { to[i] = of[i] == kMissing ? kMissing : from[of[i]]; });
+  return out;
+}
+
+DeviceBuffer missing_places(uint64_t count, cudaStream_t stream) {
+  DeviceBuffer out(count * sizeof(uint32_t), stream);
+  if (count > 0) check(cudaMemsetAsync(out.data(), 0xFF, count * sizeof(uint32_t), stream), "clearing places");
+  return out;
+}
+
+DeviceBuffer joined_places(const DeviceBuffer& a, uint64_t a_count, const DeviceBuffer& b, uint64_t b_count,
+                           cudaStream_t stream) {
+  if (a_count == 0) return b;
+  if (b_count == 0) return a;
+  DeviceBuffer out((a_count + b_count) * sizeof(uint32_t), stream);
+  const auto copy = [&](const DeviceBuffer& from, uint64_t count, uint32_t* to) {
+    check(cudaMemcpyAsync(to, from.data(), count * sizeof(uint32_t), cudaMemcpyDeviceToDevice, stream),
+          "putting places together");
+  };
+  copy(a, a_count, out.as<uint32_t>());
+  copy(b, b_count, out.as<uint32_t>() + a_count);
+  return out;
+}
+
+void flag_places(const uint32_t* places, uint64_t count, uint8_t* flags, cudaStream_t stream) {
+  each_row(count, stream, [=] __device__(uint64_t i) {
+    if (places[i] != kMissing) flags[places[i]] = 1;
+  });
+}
+
+bool has_double(const uint32_t* places, uint64_t count, uint64_t rows, cudaStream_t stream) {
+  const DeviceBuffer taken = cleared(rows * sizeof(uint32_t), stream);
+  const DeviceBuffer found = cleared(sizeof(uint32_t), stream);
+  auto* of_row = taken.as<uint32_t>();
+  auto* twice = found.as<uint32_t>();
+  each_row(count, stream, [=] __device__(uint64_t i) {
+    if (atomicExch(of_row + places[i], 1u) != 0) *twice = 1;
+  });
+  return fetch(twice, stream) != 0;
+}
+
+DeviceColumn column_at(const DeviceColumn& column, const uint32_t* places, uint64_t count, bool may_miss,
+                       cudaStream_t stream) {
+  const Physical type = physical_of(column.field.type);
+  const uint32_t width = type == Physical::kBytes ? sizeof(uint32_t) : width_of(type);
+  DeviceColumn out;
+  out.field = column.field;
+  out.texts = column.texts;
+  out.listed = column.listed;
+  out.range = column.range;
+  if (!may_miss) {
+    out.values = gather(column.values, width, places, count, stream);
+    out.validity = gather(column.validity, 1, places, count, stream);
+    return out;
+  }
+  out.values = gather_found(column.values, width, places, count, stream);
+  out.validity = column.validity.data() == nullptr ? found_flags(places, count, stream)
+                                                   : gather_found(column.validity, 1, places, count, stream);
+  return out;
+}
+
+}  // namespace basalt::cuda

@@ -1,0 +1,31 @@
+// Rows named by their places in other rows, of which some may be missing: those stand for NULLs.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "cuda/query/device_table.h"
+
+namespace basalt::cuda {
+
+constexpr uint32_t kMissing = ~uint32_t{0};
+
+// The places of rows whose flag is or is not 0, ascending. Waits for the stream.
+DeviceBuffer flagged_places(const uint8_t* flags, uint64_t rows, bool wanted, uint64_t& count, cudaStream_t stream);
+// from[of[i]], or kMissing where that is.
+DeviceBuffer places_of_places(const uint32_t* from, const uint32_t* of, uint64_t count, cudaStream_t stream);
+DeviceBuffer missing_places(uint64_t count, cudaStream_t stream);
+// Both, one after the other; either may be nothing.
+DeviceBuffer joined_places(const DeviceBuffer& a, uint64_t a_count, const DeviceBuffer& b, uint64_t b_count,
+                           cudaStream_t stream);
+// flags[places[i]] = 1; those that are missing have none.
+void flag_places(const uint32_t* places, uint64_t count, uint8_t* flags, cudaStream_t stream);
+// Whether some place is listed twice. Waits for the stream.
+bool has_double(const uint32_t* places, uint64_t count, uint64_t rows, cudaStream_t stream);
+
+// The column in these rows. `may_miss`: some places are missing.
+DeviceColumn column_at(const DeviceColumn& column, const uint32_t* places, uint64_t count, bool may_miss,
+                       cudaStream_t stream);
+
+}  // namespace basalt::cuda

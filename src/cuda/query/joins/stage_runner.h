@@ -1,0 +1,33 @@
+// What queries with joins ask of a device: to run stages without steps.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <string>
+
+#include "basalt/exec/pipeline.h"
+#include "cuda/query/device_table.h"
+
+namespace basalt::cuda {
+
+class StageRunner {
+ public:
+  virtual ~StageRunner() = default;
+
+  virtual std::string why_not(const Pipeline& stage) = 0;
+  // A stage over files. Rows stay on the device, few groups do not.
+  virtual StageRows over_files(const Pipeline& stage, RunReport& report) = 0;
+  // A stage over all columns of a table. Throws Error(kUnsupported) where it cannot.
+  virtual StageRows over_rows(const Pipeline& stage, const DeviceTable& input, RunReport& report) = 0;
+  virtual Table fetch(const DeviceTable& table) = 0;
+
+  // A new report of a stage, and what the device says when the stage has run.
+  virtual void begin(RunReport& report) = 0;
+  virtual void end(RunReport& report) = 0;
+
+  virtual uint64_t memory_limit() const = 0;
+  virtual cudaStream_t stream() const = 0;
+};
+
+}  // namespace basalt::cuda
