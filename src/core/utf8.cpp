@@ -101,6 +101,7 @@ bool is_ascii(std::string_view text) {
 }
 
 bool is_utf8(std::string_view text) {
+  if (text.empty()) return true;  // and may lie nowhere
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
   size_t at = skip_ascii(bytes, text.size());
   if (at == 0 && text.size() >= sizeof(Bytes)) {

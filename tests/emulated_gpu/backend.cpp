@@ -72,7 +72,7 @@ class EmulatedStages : public StageRunner {
   }
   void begin(RunReport& report) override { report = {}; }
   void end(RunReport&) override {}
-  uint64_t memory_limit() const override { return uint64_t{8} << 30; }
+  uint64_t memory_limit() const override { return options_.gpu_memory == 0 ? uint64_t{8} << 30 : options_.gpu_memory; }
   cudaStream_t stream() const override { return nullptr; }
 
  private:

@@ -233,39 +233,44 @@ void JoinRun::join_pairs(const Join& join) {
   }
 }
 
+// Pairs for which the condition holds are kept, piece by piece; of marks, it is also asked where it is NULL.
 void JoinRun::join_by_condition(const Join& join) {
   const Probe& probe = join.probe;
-  const JoinPairs all = join.table.pairs(join.found, false, graph_.most_bytes());
-  JoinPairs pairs = passing_pairs(join, all);
+  const bool marks = probe.kind == JoinKind::kMark;
   const DeviceBuffer matched = cleared(rows_.rows(), stream_);
-  flag_places(pairs.rows.as<uint32_t>(), pairs.count, matched.as<uint8_t>(), stream_);
-  if (!gives_pairs(probe.kind) && !keeps_only_build(probe.kind)) {
-    const bool marks = probe.kind == JoinKind::kMark;
-    return keep_matched(join, matched, marks ? rows_in_doubt(join, all) : DeviceBuffer());
-  }
-  if (probe.kind == JoinKind::kSingle && has_double(pairs.rows.as<uint32_t>(), pairs.count, rows_.rows(), stream_)) {
+  const DeviceBuffer in_doubt = cleared(marks ? rows_.rows() : 0, stream_);
+  const bool keeps = gives_pairs(probe.kind) || keeps_only_build(probe.kind);
+  JoinPairs kept;
+  join.table.for_each_piece(join.found, graph_.most_bytes(), [&](const JoinPairs& piece) {
+    const JoinPairs pairs = passing_pairs(join, piece);
+    flag_places(pairs.rows.as<uint32_t>(), pairs.count, matched.as<uint8_t>(), stream_);
+    if (marks) flag_rows_in_doubt(join, piece, in_doubt);
+    if (!keeps) return;
+    kept.rows = joined_places(kept.rows, kept.count, pairs.rows, pairs.count, stream_);
+    kept.partners = joined_places(kept.partners, kept.count, pairs.partners, pairs.count, stream_);
+    kept.count += pairs.count;
+  });
+  if (!keeps) return keep_matched(join, matched, in_doubt);
+  if (probe.kind == JoinKind::kSingle && has_double(kept.rows.as<uint32_t>(), kept.count, rows_.rows(), stream_)) {
     throw Error(ErrorCode::kInvalidArgument, exec::kSeveralRows);
   }
   DeviceBuffer met;
   if (keeps_met(probe.kind) || keeps_only_build(probe.kind)) {
     met = cleared(join.build->rows, stream_);
-    flag_places(pairs.partners.as<uint32_t>(), pairs.count, met.as<uint8_t>(), stream_);
+    flag_places(kept.partners.as<uint32_t>(), kept.count, met.as<uint8_t>(), stream_);
   }
-  add_alone(probe, matched, pairs);
-  keep_pairs(join, std::move(pairs), met);
+  add_alone(probe, matched, kept);
+  keep_pairs(join, std::move(kept), met);
 }
 
-// Flags of rows that are in a pair of which the condition is NULL.
-DeviceBuffer JoinRun::rows_in_doubt(const Join& join, const JoinPairs& pairs) {
+// Rows that are in a pair of which the condition is NULL.
+void JoinRun::flag_rows_in_doubt(const Join& join, const JoinPairs& pairs, const DeviceBuffer& flags) {
   Expr null;
   null.op = ExprOp::kIsNull;
   null.type = Physical::kU8;
   null.args = {*join.probe.residual};
   const Places nulls = passing(paired(join, pairs), null);
-  const DeviceBuffer rows = rows_of(pairs, nulls);
-  DeviceBuffer flags = cleared(rows_.rows(), stream_);
-  flag_places(rows.as<uint32_t>(), nulls.count, flags.as<uint8_t>(), stream_);
-  return flags;
+  flag_places(rows_of(pairs, nulls).as<uint32_t>(), nulls.count, flags.as<uint8_t>(), stream_);
 }
 
 // The rows of those of the pairs.

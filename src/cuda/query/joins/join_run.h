@@ -35,7 +35,7 @@ class JoinRun {
   void join_pairs(const Join& join);
   void join_by_condition(const Join& join);
   JoinPairs passing_pairs(const Join& join, const JoinPairs& pairs);
-  DeviceBuffer rows_in_doubt(const Join& join, const JoinPairs& pairs);
+  void flag_rows_in_doubt(const Join& join, const JoinPairs& pairs, const DeviceBuffer& flags);
   DeviceBuffer rows_of(const JoinPairs& pairs, const Places& some) const;
   void add_alone(const Probe& probe, const DeviceBuffer& matched, JoinPairs& pairs);
   void keep_pairs(const Join& join, JoinPairs pairs, const DeviceBuffer& met);

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cub/device/device_scan.cuh>
-#include <numeric>
+#include <utility>
 
 #include "basalt/core/error.h"
 #include "basalt/exec/expressions.h"
@@ -26,6 +26,7 @@ namespace {
 constexpr uint32_t kNullSlot = kNoSlot - 1;
 constexpr uint64_t kMostBuildRows = uint64_t{1} << 30;
 constexpr uint64_t kFewSlots = 1 << 16;
+constexpr uint64_t kPairBytes = 2 * sizeof(uint32_t);
 // Of more partners of one row, a thread for each pair.
 constexpr uint64_t kManyPartners = 16;
 
@@ -131,52 +132,53 @@ struct Partners {
 };
 
 struct PairsTarget {
+  PairPlaces places;
   const uint32_t* slots;
   const uint32_t* counts;
-  const uint64_t* starts;
   uint32_t* rows;
   uint32_t* partners;
 };
 
 // A thread for each row.
-void write_pairs(const Partners& partners, const PairsTarget& to, uint64_t rows, bool alone, cudaStream_t stream) {
-  each_row(rows, stream, [=] __device__(uint64_t row) {
-    const uint64_t start = to.starts[row];
+void write_pairs(const Partners& partners, const PairsTarget& to, cudaStream_t stream) {
+  each_row(to.places.end - to.places.begin, stream, [=] __device__(uint64_t i) {
+    const uint64_t row = to.places.begin + i;
+    const uint64_t start = to.places.starts[row] - to.places.first;
     const uint32_t count = to.counts[row];
-    if (count == 0 && alone) {
+    if (count == 0 && to.places.alone) {
       to.rows[start] = static_cast<uint32_t>(row);
       to.partners[start] = kMissing;
     }
-    for (uint32_t i = 0; i < count; ++i) {
-      to.rows[start + i] = static_cast<uint32_t>(row);
-      to.partners[start + i] = partners.at(to.slots[row], i);
+    for (uint32_t j = 0; j < count; ++j) {
+      to.rows[start + j] = static_cast<uint32_t>(row);
+      to.partners[start + j] = partners.at(to.slots[row], j);
     }
   });
 }
 
 // A thread for each pair, which looks for its row.
-void write_many_pairs(const Partners& partners, const PairsTarget& to, uint64_t rows, uint64_t count,
-                      cudaStream_t stream) {
-  each_row(count, stream, [=] __device__(uint64_t pair) {
-    uint64_t low = 0;
-    uint64_t high = rows;  // starts[low] <= pair < starts[high]
+void write_many_pairs(const Partners& partners, const PairsTarget& to, cudaStream_t stream) {
+  each_row(to.places.count, stream, [=] __device__(uint64_t i) {
+    const uint64_t pair = to.places.first + i;
+    uint64_t low = to.places.begin;
+    uint64_t high = to.places.end;  // starts[low] <= pair < starts[high]
     while (high - low > 1) {
       const uint64_t middle = (low + high) / 2;
-      if (to.starts[middle] <= pair) {
+      if (to.places.starts[middle] <= pair) {
         low = middle;
       } else {
         high = middle;
       }
     }
-    to.rows[pair] = static_cast<uint32_t>(low);
-    const bool alone = to.counts[low] == 0;
-    to.partners[pair] = alone ? kMissing : partners.at(to.slots[low], static_cast<uint32_t>(pair - to.starts[low]));
+    to.rows[i] = static_cast<uint32_t>(low);
+    const auto number = static_cast<uint32_t>(pair - to.places.starts[low]);
+    to.partners[i] = to.counts[low] == 0 ? kMissing : partners.at(to.slots[low], number);
   });
 }
 
-// Every row has one pair at most, and there is one for each.
-void write_partners(const Partners& partners, const PairsTarget& to, uint64_t rows, cudaStream_t stream) {
-  each_row(rows, stream, [=] __device__(uint64_t row) {
+// Every row has one pair.
+void write_partners(const Partners& partners, const PairsTarget& to, cudaStream_t stream) {
+  each_row(to.places.count, stream, [=] __device__(uint64_t row) {
     to.partners[row] = to.counts[row] == 0 ? kMissing : partners.at(to.slots[row], 0);
   });
 }
@@ -362,28 +364,61 @@ JoinTable::Found JoinTable::find(const KeySide& probe) const {
 JoinPairs JoinTable::pairs(const Found& found, bool alone, uint64_t most_bytes) const {
   const DeviceBuffer adjusted = alone ? at_least_one(found.counts.as<uint32_t>(), found.rows, stream_) : DeviceBuffer();
   const auto* sizes = alone ? adjusted.as<uint32_t>() : found.counts.as<uint32_t>();
-  JoinPairs out;
-  const DeviceBuffer starts = rows_before(sizes, static_cast<uint32_t>(found.rows), out.count, stream_);
-  const uint64_t bytes = out.count * 2 * sizeof(uint32_t);
-  if (out.count >= kMissing || bytes > most_bytes) {
-    throw Error(ErrorCode::kOutOfMemory, "a join gives " + std::to_string(out.count) + " pairs of rows, which take " +
-                                             std::to_string(bytes >> 20) + " MiB on the device, where they may take " +
-                                             std::to_string(most_bytes >> 20) + " MiB");
+  PairPlaces places;
+  const DeviceBuffer starts = rows_before(sizes, static_cast<uint32_t>(found.rows), places.count, stream_);
+  if (places.count >= kMissing || places.count * kPairBytes > most_bytes) {
+    throw Error(ErrorCode::kOutOfMemory,
+                "a join gives " + std::to_string(places.count) + " pairs of rows, which take " +
+                    std::to_string(places.count * kPairBytes >> 20) + " MiB on the device, where they may take " +
+                    std::to_string(most_bytes >> 20) + " MiB");
   }
+  places.end = found.rows;
+  places.starts = starts.as<uint64_t>();
+  places.alone = alone;
+  return pairs_of(found, places);
+}
+
+void JoinTable::for_each_piece(const Found& found, uint64_t most_bytes,
+                               const std::function<void(const JoinPairs&)>& f) const {
+  uint64_t total = 0;
+  const DeviceBuffer starts =
+      rows_before(found.counts.as<uint32_t>(), static_cast<uint32_t>(found.rows), total, stream_);
+  // A piece ends with the row that fills it, whose own pairs may be as many again.
+  const uint64_t most = std::max<uint64_t>(1, most_bytes / kPairBytes / 2);
+  std::vector<uint64_t> bounds;
+  for (uint64_t bound = most; bound < total; bound += most) bounds.push_back(bound);
+  std::vector<uint64_t> ends = count_below(starts.as<uint64_t>(), found.rows, bounds, stream_);
+  ends.push_back(found.rows);
+  PairPlaces places;
+  places.starts = starts.as<uint64_t>();
+  for (const uint64_t end : ends) {
+    if (end == places.end) continue;
+    places.begin = std::exchange(places.end, end);
+    places.first += places.count;
+    places.count = fetch(places.starts + end, stream_) - places.first;
+    if (places.count * kPairBytes > most_bytes || places.count >= kMissing) {
+      throw Error(ErrorCode::kOutOfMemory, "a row of a join has too many partners for the device's memory");
+    }
+    f(pairs_of(found, places));
+  }
+}
+
+JoinPairs JoinTable::pairs_of(const Found& found, const PairPlaces& places) const {
+  JoinPairs out;
+  out.count = places.count;
   out.partners = DeviceBuffer(out.count * sizeof(uint32_t), stream_);
   const Partners partners{starts_.as<uint32_t>(), listed_.as<uint32_t>()};
-  PairsTarget to{found.slots.as<uint32_t>(), found.counts.as<uint32_t>(), starts.as<uint64_t>(), nullptr,
-                 out.partners.as<uint32_t>()};
+  PairsTarget to{places, found.slots.as<uint32_t>(), found.counts.as<uint32_t>(), nullptr, out.partners.as<uint32_t>()};
   if (most_ <= 1 && out.count == found.rows) {
-    write_partners(partners, to, found.rows, stream_);
+    write_partners(partners, to, stream_);
     return out;
   }
   out.rows = DeviceBuffer(out.count * sizeof(uint32_t), stream_);
   to.rows = out.rows.as<uint32_t>();
   if (most_ > kManyPartners) {
-    write_many_pairs(partners, to, found.rows, out.count, stream_);
+    write_many_pairs(partners, to, stream_);
   } else {
-    write_pairs(partners, to, found.rows, alone, stream_);
+    write_pairs(partners, to, stream_);
   }
   return out;
 }

@@ -40,6 +40,16 @@ struct JoinPairs {
   bool in_place() const { return count > 0 && rows.data() == nullptr; }
 };
 
+// Where pairs of rows of the first side go.
+struct PairPlaces {
+  uint64_t begin = 0;  // rows [begin, end)
+  uint64_t end = 0;
+  const uint64_t* starts = nullptr;  // of each row and behind the last: how many pairs lie before
+  uint64_t first = 0;                // pairs before those of the rows
+  uint64_t count = 0;
+  bool alone = false;
+};
+
 class JoinTable {
  public:
   // `keys` must outlive this object. Waits for the stream.
@@ -56,6 +66,8 @@ class JoinTable {
   // All pairs; with `alone`, rows that find nobody are there once. Throws Error(kOutOfMemory) where they take more than
   // `most_bytes`. Waits for the stream.
   JoinPairs pairs(const Found& found, bool alone, uint64_t most_bytes) const;
+  // The same without those, piece by piece: f(pairs) as often as needed, of whole rows of the first side.
+  void for_each_piece(const Found& found, uint64_t most_bytes, const std::function<void(const JoinPairs&)>& f) const;
   // A byte for each row of the first side: whether it finds somebody.
   DeviceBuffer matched(const Found& found) const;
   // A byte for each row of the second side: whether somebody finds it.
@@ -72,6 +84,7 @@ class JoinTable {
   void choose_rung(const JoinSettings& settings);
   void add_rows();
   void list_rows(const DeviceBuffer& ranks);
+  JoinPairs pairs_of(const Found& found, const PairPlaces& places) const;
   // Calls f with the slots as kernels take them.
   template <typename F>
   void with_slots(const F& f) const;
