@@ -72,7 +72,8 @@ endforeach()
 
 # Joins as the GPU runs them, where there is none: a backend whose kernels are loops (tests/emulated_gpu).
 set(emulated_gpu "${PROJECT_SOURCE_DIR}/tests/emulated_gpu")
-file(GLOB emulated_gpu_sources CONFIGURE_DEPENDS "${emulated_gpu}/*.cpp" "${PROJECT_SOURCE_DIR}/src/cuda/query/joins/*.cpp")
+file(GLOB emulated_gpu_sources CONFIGURE_DEPENDS "${emulated_gpu}/*.cpp" 
+  "${PROJECT_SOURCE_DIR}/src/cuda/query/joins/*.cpp" "${PROJECT_SOURCE_DIR}/src/cuda/query/windows/*.cpp")
 add_library(basalt_emulated_gpu SHARED EXCLUDE_FROM_ALL ${emulated_gpu_sources}
   "${PROJECT_SOURCE_DIR}/src/cuda/query/common_texts.cpp" "${PROJECT_SOURCE_DIR}/src/cuda/query/device_table.cpp")
 target_include_directories(basalt_emulated_gpu BEFORE PRIVATE "${emulated_gpu}/include")
@@ -84,7 +85,7 @@ set_target_properties(basalt_emulated_gpu PROPERTIES
 if(TARGET basalt_sql_tests)
   add_dependencies(basalt_sql_tests basalt_emulated_gpu)
   add_test(NAME joins_on_an_emulated_gpu
-    COMMAND basalt_sql_tests --gtest_brief=1 --gtest_filter=*joins*cuda:*Joins*cuda:*Tpch*cuda:*Ssb*cuda)
+    COMMAND basalt_sql_tests --gtest_brief=1 --gtest_filter=*joins*cuda:*Joins*cuda:*windows*cuda:*Tpch*cuda:*Ssb*cuda)
   set_tests_properties(joins_on_an_emulated_gpu PROPERTIES WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" ENVIRONMENT
     "${basalt_test_environment};${basalt_no_leak_check};BASALT_CUDA_LIBRARY=$<TARGET_FILE:basalt_emulated_gpu>;BASALT_JOIN_HOST_ROWS=8"
     TIMEOUT 1800 LABELS unit)

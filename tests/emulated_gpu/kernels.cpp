@@ -9,9 +9,11 @@
 #include "cuda/query/joins/join_table.h"
 #include "cuda/query/joins/places.h"
 #include "cuda/query/row_arrays.h"
+#include "cuda/query/windows/window_rows.h"
 //
 #include "cuda/emulated_warp.h"
 //
 #include "cuda/query/joins/join_table.cu"
 #include "cuda/query/joins/places.cu"
 #include "cuda/query/row_arrays.cu"
+#include "cuda/query/windows/window_rows.cu"

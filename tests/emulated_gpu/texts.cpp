@@ -46,6 +46,18 @@ DeviceBuffer TextPool::intern(const std::vector<List>& lists) {
   return numbers;
 }
 
+TextOrder order_texts(const strings::Texts& texts, uint64_t count, cudaStream_t stream) {
+  std::map<std::string, uint32_t> sorted;
+  for (uint64_t i = 0; i < count; ++i) sorted.emplace(text_at(texts, i), static_cast<uint32_t>(i));
+  TextOrder out{DeviceBuffer(count * sizeof(uint32_t), stream), DeviceBuffer(count * sizeof(uint32_t), stream)};
+  uint32_t rank = 0;
+  for (const auto& [text, number] : sorted) {
+    out.numbers.as<uint32_t>()[rank] = number;
+    out.ranks.as<uint32_t>()[number] = rank++;
+  }
+  return out;
+}
+
 template <typename T>
 void look_up(const uint32_t* numbers, uint64_t rows, const T* values, uint64_t count, T* to, cudaStream_t) {
   for (uint64_t i = 0; i < rows; ++i) to[i] = numbers[i] < count ? values[numbers[i]] : T{};

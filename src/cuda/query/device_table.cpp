@@ -86,4 +86,21 @@ Statistics statistics_of(const DeviceColumn& column, uint64_t rows) {
   return stats;
 }
 
+DeviceColumn row_numbers(uint64_t rows, cudaStream_t stream) {
+  DeviceColumn column;
+  column.field.name = "row";
+  column.field.type = {TypeKind::kUInt32};
+  column.values = counting(rows, stream);
+  column.range = exec::IntegerRange{0, rows == 0 ? 0 : static_cast<int128_t>(rows) - 1};
+  return column;
+}
+
+void read_columns(const DeviceTable& table, Pipeline& stage) {
+  stage.columns.clear();
+  for (const DeviceColumn& column : table.columns) {
+    const auto place = static_cast<uint32_t>(stage.columns.size());
+    stage.columns.push_back({place, column.field.name, column.field.type});
+  }
+}
+
 }  // namespace basalt::cuda

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "basalt/core/column.h"
+#include "basalt/exec/pipeline.h"
 #include "codec/strings/gpu/texts.h"
 #include "cuda/codec/decode_strings.h"
 #include "cuda/runtime/device_buffer.h"
@@ -51,6 +52,11 @@ struct DeviceTable {
 
 // Rows of the host; strings lie as they come, perhaps several times.
 DeviceTable upload_table(const Table& table, cudaStream_t stream);
+
+// The number of each row, of 32 bits.
+DeviceColumn row_numbers(uint64_t rows, cudaStream_t stream);
+// A stage that reads all columns of a table.
+void read_columns(const DeviceTable& table, Pipeline& stage);
 
 // What a kernel may rely on of a column's values, of strings of their places.
 Statistics statistics_of(const DeviceColumn& column, uint64_t rows);

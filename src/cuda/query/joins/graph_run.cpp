@@ -7,6 +7,8 @@
 #include "basalt/exec/expressions.h"
 #include "cuda/query/joins/join_run.h"
 #include "cuda/query/joins/union_rows.h"
+#include "cuda/query/row_arrays.h"
+#include "cuda/query/windows/window_run.h"
 #include "exec/column_facts.h"
 #include "exec/cpu/run_stage.h"
 #include "exec/report.h"
@@ -16,6 +18,17 @@
 namespace basalt::cuda {
 
 namespace {
+
+// The rows that a stage's window functions look at.
+Pipeline before_windows(const Pipeline& stage) {
+  Pipeline out = stage;
+  out.windows.clear();
+  out.order.clear();
+  out.limit = kAllRows;
+  out.offset = 0;
+  out.output.resize(stage.rows.size());
+  return out;
+}
 
 std::string with_place(size_t place, const std::string& reason) {
   return "stage " + std::to_string(place + 1) + ": " + reason;
@@ -94,13 +107,15 @@ StageRows GraphRun::run_stage(size_t place, RunReport& report) {
   const Pipeline& stage = query_.stages[place];
   if (belongs_to_host(place)) return {run_on_host(place, report), {}};
   report.ran_on = Device::kCuda;
-  if (!stage.windows.empty()) throw Error(ErrorCode::kUnsupported, with_place(place, "window functions"));
   if (!stage.steps.empty()) return JoinRun(*this, stage, place, report).run();
   if (!stage.files.empty()) {
-    if (std::string reason = stages_.why_not(stage); !reason.empty()) {
+    const bool windows = !stage.windows.empty();
+    const Pipeline first = windows ? before_windows(stage) : stage;
+    if (std::string reason = stages_.why_not(first); !reason.empty()) {
       throw Error(ErrorCode::kUnsupported, with_place(place, reason));
     }
-    return stages_.over_files(stage, report);
+    StageRows rows = stages_.over_files(first, report);
+    return windows ? with_windows(stage, *std::move(rows.device), report) : std::move(rows);
   }
   return run_over(stage, *rows_before(place), report);
 }
@@ -114,13 +129,58 @@ StageRows GraphRun::run_over(const Pipeline& stage, const DeviceTable& input, Ru
     options.progress = nullptr;
     const Table few = stages_.fetch(input);
     rows.host = exec::run_stage(stage, {{&few}, {}}, options, own);
+  } else if (!stage.windows.empty()) {
+    return with_windows(stage, rows_over(before_windows(stage), input, report), report);
   } else {
-    if (!stage.windows.empty()) throw Error(ErrorCode::kUnsupported, "window functions");
     rows = stages_.over_rows(stage, input, own);
     if (!own.rung.empty()) report.rung += (report.rung.empty() ? "" : "\n") + own.rung;
   }
   exec::add_work(own, report);
   return rows;
+}
+
+// The numbers of rows in an order of their columns.
+DeviceBuffer GraphRun::sorted_rows(const DeviceTable& rows, const std::vector<SortKey>& keys, RunReport& report) {
+  DeviceTable table;
+  table.rows = rows.rows;
+  table.columns.push_back(row_numbers(rows.rows, stream()));
+  Pipeline stage;
+  stage.sink = Sink::kRows;
+  for (SortKey key : keys) {
+    table.columns.push_back(rows.columns.at(key.column));
+    key.column = static_cast<uint32_t>(table.columns.size() - 1);
+    stage.order.push_back(key);
+  }
+  read_columns(table, stage);
+  for (uint32_t i = 0; i < table.columns.size(); ++i) {
+    stage.rows.push_back(column_reference(i, physical_of(table.columns[i].field.type)));
+    stage.output.push_back(table.columns[i].field);
+  }
+  return rows_over(stage, table, report).columns.at(0).values;
+}
+
+StageRows GraphRun::with_windows(const Pipeline& stage, DeviceTable rows, RunReport& report) {
+  for (const WindowFunction& function : stage.windows) {
+    if (std::string reason = why_no_window(function, stage.output); !reason.empty()) {
+      throw Error(ErrorCode::kUnsupported, reason);
+    }
+  }
+  const auto sort = [&](const DeviceTable& table, const std::vector<SortKey>& keys) {
+    return sorted_rows(table, keys, report);
+  };
+  add_windows(stage, rows, sort, stream());
+  if (stage.order.empty() && stage.limit == kAllRows && stage.offset == 0) return {{}, std::move(rows)};
+  Pipeline last;
+  last.sink = Sink::kRows;
+  last.order = stage.order;
+  last.limit = stage.limit;
+  last.offset = stage.offset;
+  last.output = stage.output;
+  read_columns(rows, last);
+  for (uint32_t i = 0; i < rows.columns.size(); ++i) {
+    last.rows.push_back(column_reference(i, physical_of(rows.columns[i].field.type)));
+  }
+  return run_over(last, rows, report);
 }
 
 DeviceTable GraphRun::rows_over(const Pipeline& stage, const DeviceTable& input, RunReport& report) {

@@ -35,6 +35,8 @@ class GraphRun {
   };
 
   StageRows run_stage(size_t place, RunReport& report);
+  DeviceBuffer sorted_rows(const DeviceTable& rows, const std::vector<SortKey>& keys, RunReport& report);
+  StageRows with_windows(const Pipeline& stage, DeviceTable rows, RunReport& report);
   std::shared_ptr<const DeviceTable> rows_before(size_t place);
   bool belongs_to_host(size_t place) const;
   Table run_on_host(size_t place, RunReport& report);

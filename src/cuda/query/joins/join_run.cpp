@@ -61,27 +61,10 @@ class StageOver {
     for (Expr& arg : expr.args) arg = over(std::move(arg));
     return expr;
   }
-  // Reads the table, which has those columns first.
-  static void read(const DeviceTable& table, Pipeline& stage) {
-    stage.columns.clear();
-    for (const DeviceColumn& column : table.columns) {
-      const auto place = static_cast<uint32_t>(stage.columns.size());
-      stage.columns.push_back({place, column.field.name, column.field.type});
-    }
-  }
 
  private:
   std::vector<uint32_t> used_;
 };
-
-// The number of each row.
-DeviceColumn row_numbers(uint64_t rows, cudaStream_t stream) {
-  DeviceColumn column;
-  column.field = named("row", {TypeKind::kUInt32});
-  column.values = counting(rows, stream);
-  column.range = exec::IntegerRange{0, rows == 0 ? 0 : static_cast<int128_t>(rows) - 1};
-  return column;
-}
 
 bool keeps_alone(JoinKind kind) {
   return kind == JoinKind::kLeft || kind == JoinKind::kFull || kind == JoinKind::kSingle;
@@ -152,7 +135,7 @@ JoinRun::Places JoinRun::passing(const JoinedRows& rows, const Expr& predicate) 
   const auto numbers = static_cast<uint32_t>(table.columns.size());
   table.columns.push_back(row_numbers(rows.rows(), stream_));
   Pipeline stage;
-  StageOver::read(table, stage);
+  read_columns(table, stage);
   stage.has_filter = true;
   stage.filter = over.over(predicate);
   stage.sink = Sink::kRows;
@@ -184,7 +167,7 @@ std::vector<DeviceColumn> JoinRun::evaluate(const JoinedRows& rows, const std::v
   DeviceTable table = rows.table(over.used());
   if (table.columns.empty()) table.columns.push_back(row_numbers(rows.rows(), stream_));
   Pipeline stage;
-  StageOver::read(table, stage);
+  read_columns(table, stage);
   stage.sink = Sink::kRows;
   for (const size_t i : computed) {
     stage.rows.push_back(over.over(exprs[i]));
@@ -356,7 +339,7 @@ StageRows JoinRun::sink() {
   sink.sources.clear();
   sink.steps.clear();
   sink.has_filter = false;
-  StageOver::read(table, sink);
+  read_columns(table, sink);
   for (Expr& key : sink.keys) key = over.over(key);
   for (Expr& row : sink.rows) row = over.over(row);
   for (Aggregate& aggregate : sink.aggregates) {

@@ -3,35 +3,10 @@
 #pragma once
 
 #include "core/float_key.h"
+#include "cuda/query/joins/key_reader.h"
 #include "exec/device/key_tables.cuh"
 
 namespace basalt::device {
-
-// One key: a column, and where its code lies in the words (exec/group_keys.h).
-struct JoinKeyPart {
-  const void* values;
-  const uint8_t* validity;  // a byte for each row, 1: it has a value; nullptr: all have
-  uint64_t base_low;        // what codes of integers begin at
-  uint64_t base_high;
-  uint64_t most;   // a code is at most this, or the other side has no such value
-  uint32_t width;  // bytes of a value
-  uint32_t word;   // of 16 bytes that need two, the first
-  uint32_t shift;
-  uint32_t null_word;
-  uint32_t null_shift;
-  bool is_signed;
-  bool is_float;
-  bool two_words;
-  bool nulls_equal;
-  bool null_code;  // values are one higher
-  bool null_flag;
-};
-
-constexpr uint32_t kMostJoinKeys = 16;
-struct JoinKeyReader {
-  JoinKeyPart parts[kMostJoinKeys];
-  uint32_t count;
-};
 
 enum class JoinKeyState : uint32_t {
   kThere,

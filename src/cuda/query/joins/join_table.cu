@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "basalt/core/error.h"
-#include "basalt/exec/expressions.h"
 #include "cuda/query/joins/join_slots.cuh"
 #include "cuda/query/joins/places.h"
 #include "cuda/query/row_arrays.h"
@@ -15,7 +14,6 @@
 
 namespace basalt::cuda {
 
-using device::JoinKeyPart;
 using device::JoinKeyReader;
 using device::JoinKeyState;
 using device::kNoSlot;
@@ -29,55 +27,6 @@ constexpr uint64_t kFewSlots = 1 << 16;
 constexpr uint64_t kPairBytes = 2 * sizeof(uint32_t);
 // Of more partners of one row, a thread for each pair.
 constexpr uint64_t kManyPartners = 16;
-
-exec::KeyLayout layout_of(const std::vector<JoinKey>& keys, const KeySide& build) {
-  exec::KeyLayout layout;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const Physical type = keys[i].build.type;
-    const Statistics stats = statistics_of(*build.columns[i], build.rows);
-    layout.add(column_reference(0, type), {is_integer(type) ? &stats : nullptr}, keys[i].nulls_equal);
-  }
-  return layout;
-}
-
-// The largest code of a key, of integers.
-uint64_t most_code(const DeviceColumn& build, uint64_t rows, Physical type) {
-  const Statistics stats = statistics_of(build, rows);
-  const exec::Bounds bounds = exec::bounds_of(column_reference(0, type), {&stats});
-  const auto most = static_cast<uint128_t>(bounds.high.integer) - static_cast<uint128_t>(bounds.low.integer);
-  return most > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(most);
-}
-
-JoinKeyReader reader_of(const std::vector<JoinKey>& keys, const exec::KeyLayout& layout, const KeySide& build,
-                        const KeySide& side) {
-  JoinKeyReader reader{};
-  reader.count = static_cast<uint32_t>(keys.size());
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const exec::KeyPart& part = layout.parts()[i];
-    const Physical type = keys[i].build.type;
-    JoinKeyPart& out = reader.parts[i];
-    out.values = side.columns[i]->values.data();
-    out.validity = side.columns[i]->validity.as<uint8_t>();
-    out.width = type == Physical::kBytes ? sizeof(uint32_t) : width_of(type);
-    out.word = part.word;
-    out.shift = part.shift;
-    out.null_word = part.null_word;
-    out.null_shift = part.null_shift;
-    out.is_signed = is_signed(type);
-    out.is_float = is_float(type);
-    out.two_words = part.two_words;
-    out.nulls_equal = keys[i].nulls_equal;
-    out.null_code = part.null_code;
-    out.null_flag = part.null_flag;
-    out.most = UINT64_MAX;
-    if (is_integer(type) && !part.two_words) {
-      out.base_low = static_cast<uint64_t>(part.base);
-      out.base_high = static_cast<uint64_t>(part.base >> 64);
-      out.most = most_code(*build.columns[i], build.rows, type);
-    }
-  }
-  return reader;
-}
 
 struct Building {
   JoinKeyReader keys;
@@ -273,9 +222,7 @@ JoinSettings join_settings() {
 JoinTable::JoinTable(const std::vector<JoinKey>& keys, KeySide build, const JoinSettings& settings, cudaStream_t stream)
     : keys_(keys), build_(std::move(build)), stream_(stream), hash_mask_(settings.hash_mask) {
   if (build_.rows >= kMostBuildRows) throw Error(ErrorCode::kUnsupported, "a join looks up 2^30 rows or more");
-  if (keys.size() > device::kMostJoinKeys) throw Error(ErrorCode::kUnsupported, "a join by more than 16 keys");
   layout_ = layout_of(keys_, build_);
-  if (layout_.words() > 8) throw Error(ErrorCode::kUnsupported, "a join by keys of more than 64 bytes");
   choose_rung(settings);
   add_rows();
 }
@@ -305,7 +252,7 @@ void JoinTable::with_slots(const F& f) const {
   if (layout_.words() <= 1) return f(device::RowSlots<1>{rows, slots_ - 1, hash_mask_, keys});
   if (layout_.words() == 2) return f(device::RowSlots<2>{rows, slots_ - 1, hash_mask_, keys});
   if (layout_.words() <= 4) return f(device::RowSlots<4>{rows, slots_ - 1, hash_mask_, keys});
-  f(device::RowSlots<8>{rows, slots_ - 1, hash_mask_, keys});
+  f(device::RowSlots<device::kMostKeyWords>{rows, slots_ - 1, hash_mask_, keys});
 }
 
 void JoinTable::add_rows() {

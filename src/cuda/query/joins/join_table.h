@@ -11,6 +11,7 @@
 
 #include "basalt/exec/pipeline.h"
 #include "cuda/query/device_table.h"
+#include "cuda/query/joins/key_reader.h"
 #include "exec/group_keys.h"
 
 namespace basalt::cuda {
@@ -25,12 +26,6 @@ struct JoinSettings {
   uint64_t host_rows = 1024;          // BASALT_JOIN_HOST_ROWS: so few rows are the host's
 };
 JoinSettings join_settings();
-
-// The columns of one side's keys, in their order. Strings of both sides are numbers of one list.
-struct KeySide {
-  std::vector<const DeviceColumn*> columns;
-  uint64_t rows = 0;
-};
 
 // Rows of both sides that belong together.
 struct JoinPairs {
