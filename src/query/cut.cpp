@@ -7,6 +7,7 @@
 
 #include "basalt/exec/expressions.h"
 #include "basalt/query/tree.h"
+#include "exec/join_kind.h"
 #include "query/unused_columns.h"
 
 namespace basalt {
@@ -80,12 +81,6 @@ Expr both(Expr a, Expr b) {
   out.type = Physical::kU8;
   out.args = {std::move(a), std::move(b)};
   return out;
-}
-
-// Rows of the second input can stand without one of the first.
-bool keeps_second(JoinKind kind) {
-  return kind == JoinKind::kRight || kind == JoinKind::kFull || kind == JoinKind::kRightSemi ||
-         kind == JoinKind::kRightAnti;
 }
 
 // A stage that has not ended yet.
@@ -231,7 +226,7 @@ class Cutter {
     const QueryNode& second = node.inputs.at(1);
     OpenStage out = open(first);
     // Rows that stand alone have NULLs for columns: not what expressions would make of these.
-    if (keeps_second(node.join) && !std::ranges::all_of(out.columns, is_column)) {
+    if (exec::keeps_second(node.join) && !std::ranges::all_of(out.columns, is_column)) {
       out = read({end_with_rows(out, first.output)}, first.output);
     }
     Probe probe;
