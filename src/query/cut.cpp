@@ -55,6 +55,30 @@ void tell_groups_of_limits(Query& query) {
   }
 }
 
+bool is_read_once(const Query& query, uint32_t place) {
+  size_t readers = 0;
+  for (size_t i = place + 1; i < query.stages.size(); ++i) {
+    const std::vector<uint32_t> inputs = inputs_of(query, i);
+    readers += std::ranges::find(inputs, place) != inputs.end() ? 1 : 0;
+  }
+  return readers == 1;
+}
+
+// Where rows are limited as they come, no stage that they come from need give more.
+void tell_sources_of_limits(Query& query) {
+  for (size_t i = query.stages.size(); i-- > 0;) {
+    const Pipeline& stage = query.stages[i];
+    const bool takes_first = stage.sink == Sink::kRows && stage.order.empty() && stage.windows.empty() &&
+                             !stage.has_filter && stage.steps.empty() && stage.limit <= kAllRows - stage.offset;
+    if (!takes_first) continue;
+    for (const uint32_t source : inputs_of(query, i)) {
+      Pipeline& from = query.stages[source];
+      if (from.sink != Sink::kRows || from.at_most_one || !is_read_once(query, source)) continue;
+      from.limit = std::min(from.limit, stage.limit + stage.offset);
+    }
+  }
+}
+
 std::vector<Expr> references(const std::vector<PipelineColumn>& columns, size_t first = 0) {
   std::vector<Expr> out;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -111,6 +135,7 @@ class Cutter {
       std::vector<uint32_t>& sources = query.stages[i].sources;
       if (sources.size() == 1 && sources.front() + 1 == i) sources.clear();
     }
+    tell_sources_of_limits(query);
     tell_groups_of_limits(query);
     return query;
   }
