@@ -42,8 +42,8 @@ bool RowsSink::open(const PartBegin& part) {
   steps_.clear();
   for (const Expr& expr : pipeline_.rows) steps_.push_back(prepare(expr, part.stats));
   start();
-  if (!pipeline_.order.empty() || wanted() == kAllRows) return wanted() > 0;
-  return done_.before(part_) < wanted();
+  enough_before_ = pipeline_.order.empty() && wanted() != kAllRows && done_.before(part_) >= wanted();
+  return wanted() > 0;
 }
 
 void RowsSink::add(TileInput& input, uint64_t) {

@@ -34,7 +34,7 @@ class RowsSink : public TileSink {
 
   bool open(const PartBegin& part) override;
   void add(TileInput& input, uint64_t first_row) override;
-  bool full() const override { return pipeline_.order.empty() && rows_ >= wanted(); }
+  bool full() const override { return pipeline_.order.empty() && (enough_before_ || rows_ >= wanted()); }
   void close() override;
 
   // The rows of all sinks, in the order and within the limit of the pipeline.
@@ -53,6 +53,7 @@ class RowsSink : public TileSink {
   std::vector<ColumnBuilder> columns_;
   uint64_t rows_ = 0;
   size_t part_ = 0;
+  bool enough_before_ = false;  // rows in earlier parts
   std::map<size_t, Table> parts_;
   std::vector<uint16_t> live_rows_;
 };
