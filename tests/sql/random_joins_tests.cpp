@@ -64,6 +64,11 @@ class JoinGenerator {
         break;
       case 11: out.text = aggregates_of(joins() + " WHERE " + filter("x")); break;
       case 12: out.text = groupings(); break;
+      // Few rows are looked up by many.
+      case 13:
+        out.text = std::string("SELECT id, few FROM c x WHERE ") + (pick(2) == 0 ? "NOT " : "") + "EXISTS (" +
+                   subquery("1") + ")";
+        break;
       default: out.text = windows(); break;
     }
     return out;
@@ -282,7 +287,7 @@ void make_table(Session& session, const ScratchFolder& folder, const Table& tabl
   rows_of(session, std::string("CREATE VIEW ") + table.name + " AS FROM " + quote_literal(file));
 }
 
-// How many statements had a join of a kind in a stage that gave rows.
+// How many stages had a join of a kind and gave rows, those apart that give one row whatever the join gives.
 class JoinKinds {
  public:
   explicit JoinKinds(Session& session) : session_(session) {}
@@ -290,17 +295,24 @@ class JoinKinds {
   void add(const std::string& statement) {
     rows_of(session_, "SET basalt_lowering = true; SET basalt_strict = true");
     const std::string plan = session_.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + statement).explain_text();
+    bool one_row = false;
     bool gave_rows = false;
     std::istringstream lines(plan);
     for (std::string line; std::getline(lines, line);) {
       std::smatch found;
-      if (std::regex_search(line, found, std::regex("rows [0-9]+ -> ([0-9]+)"))) gave_rows = found[1] != "0";
+      if (std::regex_search(line, std::regex("[0-9] joins?, "))) {
+        one_row = !has(line, " of rows") && !has(line, "groups by");
+      } else if (std::regex_search(line, found, std::regex("rows [0-9]+ -> ([0-9]+)"))) {
+        gave_rows = !one_row && found[1] != "0";
+      }
       if (gave_rows && std::regex_search(line, found, std::regex("a hash table for a ([a-z ]+):"))) ++seen_[found[1]];
     }
   }
   int of(const std::string& kind) const { return seen_.contains(kind) ? seen_.at(kind) : 0; }
 
  private:
+  static bool has(const std::string& line, const char* words) { return line.find(words) != std::string::npos; }
+
   Session& session_;
   std::map<std::string, int> seen_;
 };
