@@ -14,9 +14,6 @@ class OneRow : public TileInput {
   const uint8_t* live() const override { return nullptr; }
   Vector column(uint32_t, Lane) override { throw Error(ErrorCode::kInternal, "a constant that reads a column"); }
   const uint8_t* valid(uint32_t) override { throw Error(ErrorCode::kInternal, "a constant that reads a column"); }
-  bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) override { return false; }
-  bool filter_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) override { return false; }
-  std::optional<Vector> byte_lengths(uint32_t) override { return std::nullopt; }
 };
 
 }  // namespace

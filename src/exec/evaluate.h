@@ -83,5 +83,7 @@ bool same_expression(const Expr& a, const Expr& b);
 
 // All columns an expression reads, ascending, each once.
 std::vector<uint32_t> columns_of(const Expr& expr);
+// What an AND, however nested, is made of, as written; of another predicate itself.
+std::vector<const Expr*> conjuncts_of(const Expr& predicate);
 
 }  // namespace basalt::exec

@@ -4,31 +4,11 @@
 #include <cstring>
 
 #include "exec/evaluate_steps.h"
+#include "exec/narrowed_input.h"
 
 namespace basalt::exec {
 
 namespace {
-
-// The same rows, fewer of them alive.
-class NarrowedInput : public TileInput {
- public:
-  NarrowedInput(TileInput& all, const uint8_t* alive) : all_(all), alive_(alive) {}
-  uint32_t rows() const override { return all_.rows(); }
-  const uint8_t* live() const override { return alive_; }
-  Vector column(uint32_t index, Lane lane) override { return all_.column(index, lane); }
-  const uint8_t* valid(uint32_t index) override { return all_.valid(index); }
-  bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) override {
-    return all_.compare_encoded(index, op, literal, out);
-  }
-  bool filter_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
-    return all_.filter_strings(index, test, out);
-  }
-  std::optional<Vector> byte_lengths(uint32_t index) override { return all_.byte_lengths(index); }
-
- private:
-  TileInput& all_;
-  const uint8_t* alive_;
-};
 
 // The result of a choice while it is made. Rows that are given nothing are NULL.
 class Choice {

@@ -15,14 +15,6 @@ namespace {
 
 constexpr uint32_t kReorderTiles = 32;
 
-void split_conjuncts(const Expr& expr, std::vector<const Expr*>& out) {
-  if (expr.op != ExprOp::kAnd) {
-    out.push_back(&expr);
-    return;
-  }
-  for (const Expr& arg : expr.args) split_conjuncts(arg, out);
-}
-
 double work_of(const Expr& expr) {
   double work = 1;
   if (expr.op == ExprOp::kColumn) work = expr.type == Physical::kBytes ? 40 : basalt::width_of(expr.type) / 4.0 + 1;
@@ -45,11 +37,9 @@ class EntriesInput : public TileInput {
   const uint8_t* live() const override { return nullptr; }
   Vector column(uint32_t, Lane lane) override { return {lane, entries_.tile(tile_, lane), nullptr}; }
   const uint8_t* valid(uint32_t) override { return nullptr; }
-  bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) override { return false; }
   bool filter_strings(uint32_t, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
     return entries_.filter_strings(tile_, test, out) != Answered::kNot;
   }
-  std::optional<Vector> byte_lengths(uint32_t) override { return std::nullopt; }
 
  private:
   ArrayTiles entries_;
@@ -63,9 +53,6 @@ class NullInput : public TileInput {
   const uint8_t* live() const override { return nullptr; }
   Vector column(uint32_t, Lane lane) override { return {lane, zeros_.data(), zeros_.data()}; }
   const uint8_t* valid(uint32_t) override { return zeros_.data(); }
-  bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) override { return false; }
-  bool filter_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) override { return false; }
-  std::optional<Vector> byte_lengths(uint32_t) override { return std::nullopt; }
 
  private:
   // Long enough for one value of any lane; an empty string_view is all zero too.
@@ -139,7 +126,7 @@ const uint8_t* DictionaryTest::run(uint32_t tile, uint32_t rows, Answered& how) 
 }
 
 Filter::Filter(const Expr* predicate) {
-  if (predicate != nullptr) split_conjuncts(*predicate, predicates_);
+  if (predicate != nullptr) predicates_ = conjuncts_of(*predicate);
 }
 
 Decision Filter::open_chunk(ChunkTiles& tiles, bool prune) {

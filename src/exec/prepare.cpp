@@ -469,6 +469,16 @@ std::vector<uint32_t> columns_of(const Expr& expr) {
   return out;
 }
 
+std::vector<const Expr*> conjuncts_of(const Expr& predicate) {
+  if (predicate.op != ExprOp::kAnd) return {&predicate};
+  std::vector<const Expr*> out;
+  for (const Expr& arg : predicate.args) {
+    const std::vector<const Expr*> more = conjuncts_of(arg);
+    out.insert(out.end(), more.begin(), more.end());
+  }
+  return out;
+}
+
 void check_expression(const Expr& expr, const std::vector<PipelineColumn>& columns) {
   for (const Expr& arg : expr.args) check_expression(arg, columns);
   constexpr size_t kMany = ~size_t{0};

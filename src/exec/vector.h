@@ -80,17 +80,17 @@ class TileInput {
   // Only which rows are valid: nullptr = all.
   virtual const uint8_t* valid(uint32_t index) = 0;
   // Compares a column of integers or floats with a literal (of floats its float_key()) without decoding it, where its
-  // encoding allows; false if it does not.
-  virtual bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) = 0;
+  // encoding allows; false if it does not. `out` follows rows().
+  virtual bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) { return false; }
   // Tests a column of strings without decoding it, where its encoding allows; false if it does not.
-  virtual bool filter_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) = 0;
+  virtual bool filter_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) { return false; }
   // Places of strings in a list, where a column of strings is stored so: `out` follows rows(). nullptr if it is not.
   // The list is the same one until another chunk is opened.
   virtual const StringRows* codes(uint32_t, uint32_t*) { return nullptr; }
   // The rows' numbers within the tile; nullptr: 0, 1, 2, …
   virtual const uint16_t* row_numbers() { return nullptr; }
   // How many bytes the strings of a column have, in kI32, where its encoding keeps that beside them.
-  virtual std::optional<Vector> byte_lengths(uint32_t index) = 0;
+  virtual std::optional<Vector> byte_lengths(uint32_t) { return std::nullopt; }
 };
 
 }  // namespace basalt::exec

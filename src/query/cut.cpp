@@ -7,6 +7,7 @@
 
 #include "basalt/exec/expressions.h"
 #include "basalt/query/tree.h"
+#include "exec/join_kind.h"
 #include "query/unused_columns.h"
 
 namespace basalt {
@@ -54,6 +55,30 @@ void tell_groups_of_limits(Query& query) {
   }
 }
 
+bool is_read_once(const Query& query, uint32_t place) {
+  size_t readers = 0;
+  for (size_t i = place + 1; i < query.stages.size(); ++i) {
+    const std::vector<uint32_t> inputs = inputs_of(query, i);
+    readers += std::ranges::find(inputs, place) != inputs.end() ? 1 : 0;
+  }
+  return readers == 1;
+}
+
+// Where rows are limited as they come, no stage that they come from need give more.
+void tell_sources_of_limits(Query& query) {
+  for (size_t i = query.stages.size(); i-- > 0;) {
+    const Pipeline& stage = query.stages[i];
+    const bool takes_first = stage.sink == Sink::kRows && stage.order.empty() && stage.windows.empty() &&
+                             !stage.has_filter && stage.steps.empty() && stage.limit <= kAllRows - stage.offset;
+    if (!takes_first) continue;
+    for (const uint32_t source : inputs_of(query, i)) {
+      Pipeline& from = query.stages[source];
+      if (from.sink != Sink::kRows || from.at_most_one || !is_read_once(query, source)) continue;
+      from.limit = std::min(from.limit, stage.limit + stage.offset);
+    }
+  }
+}
+
 std::vector<Expr> references(const std::vector<PipelineColumn>& columns, size_t first = 0) {
   std::vector<Expr> out;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -80,12 +105,6 @@ Expr both(Expr a, Expr b) {
   out.type = Physical::kU8;
   out.args = {std::move(a), std::move(b)};
   return out;
-}
-
-// Rows of the second input can stand without one of the first.
-bool keeps_second(JoinKind kind) {
-  return kind == JoinKind::kRight || kind == JoinKind::kFull || kind == JoinKind::kRightSemi ||
-         kind == JoinKind::kRightAnti;
 }
 
 // A stage that has not ended yet.
@@ -116,6 +135,7 @@ class Cutter {
       std::vector<uint32_t>& sources = query.stages[i].sources;
       if (sources.size() == 1 && sources.front() + 1 == i) sources.clear();
     }
+    tell_sources_of_limits(query);
     tell_groups_of_limits(query);
     return query;
   }
@@ -231,7 +251,7 @@ class Cutter {
     const QueryNode& second = node.inputs.at(1);
     OpenStage out = open(first);
     // Rows that stand alone have NULLs for columns: not what expressions would make of these.
-    if (keeps_second(node.join) && !std::ranges::all_of(out.columns, is_column)) {
+    if (exec::keeps_second(node.join) && !std::ranges::all_of(out.columns, is_column)) {
       out = read({end_with_rows(out, first.output)}, first.output);
     }
     Probe probe;

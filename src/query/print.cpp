@@ -1,5 +1,6 @@
 // Trees and stages as text.
 #include "basalt/query/tree.h"
+#include "exec/join_kind.h"
 
 namespace basalt {
 
@@ -105,22 +106,6 @@ std::string groups_text(const std::vector<Expr>& keys, const std::vector<Aggrega
   return out;
 }
 
-const char* text(JoinKind kind) {
-  switch (kind) {
-    case JoinKind::kInner: return "join";
-    case JoinKind::kLeft: return "left join";
-    case JoinKind::kRight: return "right join";
-    case JoinKind::kFull: return "full join";
-    case JoinKind::kSemi: return "semi join";
-    case JoinKind::kAnti: return "anti join";
-    case JoinKind::kMark: return "mark join";
-    case JoinKind::kSingle: return "single join";
-    case JoinKind::kRightSemi: return "right semi join";
-    case JoinKind::kRightAnti: return "right anti join";
-  }
-  return "?";
-}
-
 // " on a = x and b is y if c > z": keys that match where both are NULL, too, are the one what the other is.
 std::string conditions_text(const std::vector<JoinKey>& keys, const std::optional<Expr>& residual, const Names& first,
                             const Names& second, const Names& all) {
@@ -149,7 +134,8 @@ std::string line(const QueryNode& node) {
     case QueryOp::kLimit: return "rows" + limit_text(node.limit, node.offset);
     case QueryOp::kJoin: {
       const Names second = names_of(node.inputs.at(1).output);
-      return text(node.join) + conditions_text(node.join_keys, node.residual, names, second, joined(names, second));
+      return exec::name_of(node.join) +
+             conditions_text(node.join_keys, node.residual, names, second, joined(names, second));
     }
     case QueryOp::kUnion: return "union";
     case QueryOp::kShared: return "shared " + list(names_of(node.shared->output));
@@ -192,7 +178,7 @@ std::string line(const Query& query, size_t place) {
     }
     const Probe& probe = std::get<Probe>(stage.steps[i]);
     const Names second = names_of(query.stages.at(probe.stage).output);
-    out += std::string(", then ") + text(probe.kind) + " " + std::to_string(probe.stage) +
+    out += std::string(", then ") + exec::name_of(probe.kind) + " " + std::to_string(probe.stage) +
            conditions_text(probe.keys, probe.residual, before, second, joined(before, names_of(probe.fetched)));
   }
   return out;

@@ -2,12 +2,14 @@
 // DELIM_JOIN computes the distinct values of some columns of one side, which DELIM_GETs in the other one read, and then
 // joins: that side and its distinct values are each computed once.
 #include <algorithm>
+#include <optional>
 
 #include "duckdb/planner/expression/list.hpp"
 #include "duckdb/planner/operator/logical_any_join.hpp"
 #include "duckdb/planner/operator/logical_column_data_get.hpp"
 #include "duckdb/planner/operator/logical_comparison_join.hpp"
 #include "duckdb/planner/operator/logical_delim_get.hpp"
+#include "exec/evaluate.h"
 #include "sql/query_lowering.h"
 #include "sql/state.h"
 
@@ -54,6 +56,33 @@ const duckdb::LogicalColumnDataGet* list_of_values(const duckdb::LogicalComparis
   const bool is_plain = condition.comparison == ExpressionType::COMPARE_EQUAL && get.chunk_types.size() == 1 &&
                         condition.right->GetExpressionClass() == duckdb::ExpressionClass::BOUND_COLUMN_REF;
   return is_plain ? &get : nullptr;
+}
+
+// A conjunct of a join's condition that compares a column of one input with one of the other; `first`: how many columns
+// the first one has.
+std::optional<JoinKey> key_of(const Expr& conjunct, size_t first) {
+  if (conjunct.op != ExprOp::kEqual && conjunct.op != ExprOp::kNotDistinct) return std::nullopt;
+  JoinKey key{conjunct.args[0], conjunct.args[1], conjunct.op == ExprOp::kNotDistinct};
+  if (key.probe.op != ExprOp::kColumn || key.build.op != ExprOp::kColumn) return std::nullopt;
+  if (key.probe.column >= first) std::swap(key.probe, key.build);
+  if (key.probe.column >= first || key.build.column < first) return std::nullopt;
+  key.build.column -= static_cast<uint32_t>(first);
+  return key;
+}
+
+// DuckDB puts conditions of which one is no comparison to every pair of rows. Those that are keys find partners.
+void take_keys(QueryNode& join) {
+  if (join.join == JoinKind::kMark) return;
+  std::vector<Expr> left;
+  for (const Expr* conjunct : exec::conjuncts_of(*join.residual)) {
+    if (std::optional<JoinKey> key = key_of(*conjunct, join.inputs[0].output.size())) {
+      join.join_keys.push_back(*std::move(key));
+    } else {
+      left.push_back(*conjunct);
+    }
+  }
+  join.residual.reset();
+  if (!left.empty()) join.residual = conjunction(std::move(left));
 }
 
 }  // namespace
@@ -127,6 +156,7 @@ QueryNode QueryLowering::any_join(duckdb::LogicalAnyJoin& join) {
   Side second = lower_side(*join.children.at(1));
   QueryNode node = joined(kind, std::move(first), std::move(second));
   add_condition(node, lower_over(*join.condition, node));
+  take_keys(node);
   leave_columns(join, node);
   return node;
 }

@@ -48,9 +48,6 @@ class ColumnsInput : public exec::TileInput {
     }
     return {lane, buffer.data(), valid(index)};
   }
-  bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) override { return false; }
-  bool filter_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) override { return false; }
-  std::optional<Vector> byte_lengths(uint32_t) override { return std::nullopt; }
 
  private:
   const std::vector<const Column*>& columns_;

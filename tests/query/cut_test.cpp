@@ -263,15 +263,36 @@ TEST(Cut, WhatIsSharedIsComputedOnce) {
             "2: rows of key0, value0, key0, value0 from 0, then join 1 on key0 = key0\n");
 }
 
-TEST(Cut, AUnionReadsStagesOneAfterTheOther) {
+QueryNode united(std::vector<QueryNode> inputs) {
   QueryNode tree;
   tree.op = QueryOp::kUnion;
-  tree.output = scan().output;
-  tree.inputs = {scan(), filter(scan(), more_than(0, 1))};
-  EXPECT_EQ(to_string(cut(groups(std::move(tree), {place(0)}, {}))),
+  tree.output = inputs.front().output;
+  tree.inputs = std::move(inputs);
+  return tree;
+}
+
+TEST(Cut, AUnionReadsStagesOneAfterTheOther) {
+  EXPECT_EQ(to_string(cut(groups(united({scan(), filter(scan(), more_than(0, 1))}), {place(0)}, {}))),
             "0: rows of a, b, c, d\n"
             "1: rows of a, b, c, d where a > 1\n"
             "2: groups by a from 0, 1\n");
+}
+
+TEST(Cut, ALimitOfAUnionIsOneOfItsInputs) {
+  const auto few = std::make_shared<const QueryNode>(filter(scan(), more_than(0, 1)));
+  EXPECT_EQ(
+      to_string(cut(limited(united({scan(), limited(scan(), 3), united({scan(), shared(few)}), shared(few)}), 5, 2))),
+      "0: rows of a, b, c, d limit 7\n"
+      "1: rows of a, b, c, d limit 3\n"
+      "2: rows of a, b, c, d limit 7\n"
+      "3: rows of a, b, c, d where a > 1\n"
+      "4: rows of a, b, c, d limit 7 from 2, 3\n"
+      "5: rows of a, b, c, d limit 5 offset 2 from 0, 1, 4, 3\n");
+  // Which of its rows pass the filter, the limit does not know.
+  EXPECT_EQ(to_string(cut(limited(filter(united({scan(), scan()}), more_than(0, 1)), 5))),
+            "0: rows of a, b, c, d\n"
+            "1: rows of a, b, c, d\n"
+            "2: rows of a, b, c, d limit 5 from 0, 1 where a > 1\n");
 }
 
 TEST(Cut, WindowsEndAStage) {

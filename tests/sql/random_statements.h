@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "sql/support.h"
@@ -128,19 +130,44 @@ inline uint32_t first_seed() {
   return wanted == nullptr ? 0 : static_cast<uint32_t>(std::atoi(wanted));
 }
 
-// Gives the reason where Basalt's engine refuses the statement.
-inline std::string compare_with_duckdb(Session& session, const RandomStatement& statement) {
+// Gives what Basalt's engine gave.
+inline Outcome compare_with_duckdb(Session& session, const RandomStatement& statement) {
   rows_of(session, "SET basalt_lowering = true; SET basalt_strict = true");
-  const Outcome ours = run(session, statement.text);
+  Outcome ours = run(session, statement.text);
   rows_of(session, "SET basalt_strict = false; SET basalt_lowering = false");
-  if (!ours.refused.empty()) return ours.refused;
+  if (!ours.refused.empty()) return ours;
   const Outcome theirs = run(session, statement.text);
   EXPECT_EQ(ours.error.empty(), theirs.error.empty()) << ours.error << theirs.error;
   EXPECT_EQ(ours.rows.size(), theirs.rows.size());
-  if (::testing::Test::HasFailure()) return {};
+  if (::testing::Test::HasFailure()) return ours;
   if (!statement.limited) expect_equal(comparable(ours, statement, false), comparable(theirs, statement, false));
   if (!statement.order.empty()) expect_equal(comparable(ours, statement, true), comparable(theirs, statement, true));
-  return {};
+  return ours;
+}
+
+using MakeStatement = std::function<RandomStatement(uint32_t seed)>;
+using SeeStatement = std::function<void(const RandomStatement& statement)>;
+
+// Statements of the seeds from first_seed() on, until one differs. Of those that Basalt's engine does not refuse there
+// are more than `least`; `see` is called for each that gives no error.
+inline void compare_all_with_duckdb(Session& session, int statements, int least, const MakeStatement& make,
+                                    const SeeStatement& see = {}) {
+  int ran = 0;
+  std::map<std::string, int> refusals;
+  for (int i = 0; i < statements; ++i) {
+    const RandomStatement statement = make(first_seed() + static_cast<uint32_t>(i));
+    SCOPED_TRACE(statement.text);
+    const Outcome ours = compare_with_duckdb(session, statement);
+    if (::testing::Test::HasFailure()) return;
+    if (!ours.refused.empty()) {
+      ++refusals[ours.refused];
+      continue;
+    }
+    ++ran;
+    if (see && ours.error.empty()) see(statement);
+  }
+  for (const auto& [reason, count] : refusals) std::cerr << count << " refused: " << reason << "\n";
+  EXPECT_GT(ran, least);
 }
 
 }  // namespace basalt::testing

@@ -5,17 +5,13 @@
 
 #include "basalt/core/error.h"
 #include "exec/cpu/table_tiles.h"
+#include "exec/join_kind.h"
 
 namespace basalt::exec {
 
 namespace {
 
 constexpr uint32_t kNoKey = ~0u;
-
-bool needs_met(JoinKind kind) {
-  return kind == JoinKind::kRight || kind == JoinKind::kFull || kind == JoinKind::kRightSemi ||
-         kind == JoinKind::kRightAnti;
-}
 
 // Ones in the bits of the keys in which NULL equals NULL.
 std::vector<uint64_t> mask_of_peers(const std::vector<JoinKey>& keys, const KeyLayout& layout) {
@@ -39,7 +35,7 @@ JoinTable::JoinTable(const Probe& probe, const Table& rows, const CancelToken* c
       keys_(layout_.words(), layout_.bits()),
       peer_mask_(mask_of_peers(probe.keys, layout_)),
       peers_(layout_.words(), layout_.bits()),
-      keeps_met_(needs_met(probe.kind)) {
+      keeps_met_(keeps_second(probe.kind)) {
   if (rows.rows >= kNoKey) throw Error(ErrorCode::kUnsupported, "a join looks up 2^32 rows or more");
   if (keeps_met_) met_.assign(rows.rows, 0);
   number_rows(cancel);

@@ -106,18 +106,18 @@ Vector JoinedTile::column(uint32_t index, Lane lane) {
   return {lane, values.data.data(), valid(index)};
 }
 
-void TileView::set_mark(uint32_t index, const uint8_t* values, const uint8_t* valid) {
+void MarkedTile::set_mark(uint32_t index, const uint8_t* values, const uint8_t* valid) {
   mark_ = index;
   mark_values_ = values;
   mark_valid_ = valid;
 }
 
-Vector TileView::column(uint32_t index, Lane lane) {
-  if (index != mark_) return tile_->column(index, lane);
+Vector MarkedTile::column(uint32_t index, Lane lane) {
+  if (index != mark_) return NarrowedInput::column(index, lane);
   if (lane == Lane::kBool) return {lane, mark_values_, mark_valid_};
   Buffer& out = mark_lanes_[place_of(lane)];
   out.resize(kTileRows * width_of(lane));
-  dispatch_integer_lane(lane, [&](auto to) { convert_loop(mark_values_, out.as<decltype(to)>(), tile_->rows()); });
+  dispatch_integer_lane(lane, [&](auto to) { convert_loop(mark_values_, out.as<decltype(to)>(), rows()); });
   return {lane, out.data(), mark_valid_};
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "basalt/core/column.h"
-#include "exec/vector.h"
+#include "exec/narrowed_input.h"
 
 namespace basalt::exec {
 
@@ -31,9 +31,6 @@ class JoinedTile : public TileInput {
   const uint8_t* live() const override { return nullptr; }
   Vector column(uint32_t index, Lane lane) override;
   const uint8_t* valid(uint32_t index) override;
-  bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) override { return false; }
-  bool filter_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) override { return false; }
-  std::optional<Vector> byte_lengths(uint32_t) override { return std::nullopt; }
 
  private:
   // Values in one lane, of the pairs that had this number.
@@ -58,33 +55,20 @@ class JoinedTile : public TileInput {
 };
 
 // A tile of which fewer rows count, and which may have a mark behind its columns.
-class TileView : public TileInput {
+class MarkedTile : public NarrowedInput {
  public:
-  void begin(TileInput& tile) { tile_ = &tile; }
-  // One byte per row; rows that do not count in the tile must not count here.
-  void set_live(const uint8_t* live) { live_ = live; }
   // The column `index`, one byte per row each.
   void set_mark(uint32_t index, const uint8_t* values, const uint8_t* valid);
 
-  uint32_t rows() const override { return tile_->rows(); }
-  const uint8_t* live() const override { return live_; }
   Vector column(uint32_t index, Lane lane) override;
-  const uint8_t* valid(uint32_t index) override { return index == mark_ ? mark_valid_ : tile_->valid(index); }
+  const uint8_t* valid(uint32_t index) override { return index == mark_ ? mark_valid_ : NarrowedInput::valid(index); }
   bool compare_encoded(uint32_t index, ExprOp op, int128_t literal, uint8_t* out) override {
-    return index != mark_ && tile_->compare_encoded(index, op, literal, out);
+    return index != mark_ && NarrowedInput::compare_encoded(index, op, literal, out);
   }
-  bool filter_strings(uint32_t index, const std::shared_ptr<const Automaton>& test, uint8_t* out) override {
-    return tile_->filter_strings(index, test, out);
-  }
-  const StringRows* codes(uint32_t index, uint32_t* out) override { return tile_->codes(index, out); }
-  const uint16_t* row_numbers() override { return tile_->row_numbers(); }
-  std::optional<Vector> byte_lengths(uint32_t index) override { return tile_->byte_lengths(index); }
 
  private:
   static constexpr uint32_t kNone = ~0u;
 
-  TileInput* tile_ = nullptr;
-  const uint8_t* live_ = nullptr;
   uint32_t mark_ = kNone;
   const uint8_t* mark_values_ = nullptr;
   const uint8_t* mark_valid_ = nullptr;

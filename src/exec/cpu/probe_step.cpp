@@ -4,27 +4,14 @@
 #include <utility>
 
 #include "basalt/core/error.h"
+#include "exec/join_kind.h"
 
 namespace basalt::exec {
 
 namespace {
 
-// Whether a row leaves for each partner.
-bool gives_pairs(JoinKind kind) {
-  switch (kind) {
-    case JoinKind::kInner:
-    case JoinKind::kLeft:
-    case JoinKind::kRight:
-    case JoinKind::kFull:
-    case JoinKind::kSingle: return true;
-    default: return false;
-  }
-}
-
-// Whether a row without partners leaves with NULLs.
-bool keeps_first(JoinKind kind) {
-  return kind == JoinKind::kLeft || kind == JoinKind::kFull || kind == JoinKind::kSingle;
-}
+constexpr size_t kFewPartners = 8;
+constexpr size_t kAllPartners = ~size_t{0};
 
 }  // namespace
 
@@ -38,7 +25,9 @@ ProbeStep::ProbeStep(JoinTable& table, size_t before, const CancelToken* cancel)
       matched_(kTileRows),
       unknown_(kTileRows),
       live_(kTileRows),
-      valid_(kTileRows) {
+      valid_(kTileRows),
+      null_pairs_(kTileRows) {
+  if (probe_.residual) residual_.emplace(*probe_.residual);
   pairs_.reserve(kTileRows);
 }
 
@@ -46,7 +35,7 @@ void ProbeStep::open(StatisticsList& stats) {
   keys_.open(stats);
   const size_t behind = before_ + probe_.fetched.size();
   stats.resize(behind, nullptr);
-  if (probe_.residual) residual_ = prepare(*probe_.residual, stats);
+  if (residual_) residual_->open(stats);
   if (probe_.kind == JoinKind::kSemi || probe_.kind == JoinKind::kAnti) stats.resize(before_);
   if (probe_.kind == JoinKind::kMark) {
     stats.resize(before_);
@@ -54,8 +43,7 @@ void ProbeStep::open(StatisticsList& stats) {
   }
 }
 
-void ProbeStep::add(TileInput& input, uint64_t first_row) {
-  first_row_ = first_row;
+void ProbeStep::add(TileInput& input) {
   std::ranges::fill(matched_, uint8_t{0});
   std::ranges::fill(unknown_, uint8_t{0});
   keys_.read(input, [&](std::string_view text) { return table_.number_of_text(text); });
@@ -67,53 +55,60 @@ void ProbeStep::add(TileInput& input, uint64_t first_row) {
 }
 
 void ProbeStep::find_partners() {
-  // Where any partner will do, the first is enough.
-  const bool any = !gives_pairs(probe_.kind) && !probe_.residual;
+  if (gives_pairs(probe_.kind)) return try_partners(0, kAllPartners);
+  if (!residual_) return meet_partners();
+  // One partner is enough: where there are any, most rows have one among the first few.
+  try_partners(0, kFewPartners);
+  flush();
+  try_partners(kFewPartners, kAllPartners);
+}
+
+void ProbeStep::meet_partners() {
   for (size_t i = 0; i < keys_.rows().size(); ++i) {
     if (!keys_.can_match(i)) continue;
-    const uint16_t row = keys_.rows()[i];
     const std::span<const uint32_t> partners = table_.partners(keys_.words(i));
-    if (!any) {
-      for (const uint32_t partner : partners) add_pair(row, partner);
-      continue;
-    }
-    matched_[row] = partners.empty() ? 0 : 1;
+    if (partners.empty()) continue;
+    matched_[keys_.rows()[i]] = 1;
     // All rows of a key are met together.
-    if (!table_.keeps_met() || partners.empty() || table_.was_met(partners.front())) continue;
+    if (!table_.keeps_met() || table_.was_met(partners.front())) continue;
     for (const uint32_t partner : partners) table_.meet(partner);
   }
 }
 
-void ProbeStep::add_pair(uint32_t row, uint32_t partner) {
-  pairs_.push_back({row, partner});
-  if (pairs_.size() == kTileRows) flush();
+void ProbeStep::try_partners(size_t first, size_t end) {
+  for (size_t i = 0; i < keys_.rows().size(); ++i) {
+    if (!keys_.can_match(i)) continue;
+    const std::span<const uint32_t> partners = table_.partners(keys_.words(i));
+    if (partners.size() <= first) continue;
+    if (!add_pairs(keys_.rows()[i], partners.subspan(first, std::min(end, partners.size()) - first))) return;
+  }
+}
+
+bool ProbeStep::add_pairs(uint32_t row, std::span<const uint32_t> partners) {
+  const bool every = gives_pairs(probe_.kind);
+  for (const uint32_t partner : partners) {
+    if (!every && table_.keeps_met() && table_.was_met(partner)) continue;
+    if (!every && !table_.keeps_met() && matched_[row] != 0) break;
+    pairs_.push_back({row, partner});
+    if (pairs_.size() < kTileRows) continue;
+    flush();
+    if (full()) return false;
+  }
+  return true;
 }
 
 void ProbeStep::hand_on(std::vector<JoinedTile::Pair> pairs) {
-  if (pairs.empty()) return;
+  if (pairs.empty() || full()) return;
   joined_.set_pairs(std::move(pairs));
-  next().add(joined_, first_row_);
+  next().add(joined_);
 }
 
 void ProbeStep::flush() {
   if (pairs_.empty()) return;
   if (cancel_ != nullptr) cancel_->check();
-  std::vector<JoinedTile::Pair> kept;
-  if (probe_.residual) {
-    joined_.set_pairs(std::exchange(pairs_, {}));
-    const Vector holds = evaluate_predicate(residual_, joined_);
-    for (size_t i = 0; i < joined_.pairs().size(); ++i) {
-      const JoinedTile::Pair& pair = joined_.pairs()[i];
-      if (holds.valid != nullptr && holds.valid[i] == 0) {
-        unknown_[pair.row] = 1;
-      } else if (holds.as<uint8_t>()[i] != 0) {
-        kept.push_back(pair);
-      }
-    }
-  } else {
-    kept = std::exchange(pairs_, {});
-  }
+  std::vector<JoinedTile::Pair> kept = std::exchange(pairs_, {});
   pairs_.reserve(kTileRows);
+  if (residual_) kept = put_to_residual(std::move(kept));
   for (const JoinedTile::Pair& pair : kept) {
     if (probe_.kind == JoinKind::kSingle && matched_[pair.row] != 0) {
       throw Error(ErrorCode::kInvalidArgument, kSeveralRows);
@@ -122,6 +117,24 @@ void ProbeStep::flush() {
     if (table_.keeps_met()) table_.meet(pair.partner);
   }
   if (gives_pairs(probe_.kind)) hand_on(std::move(kept));
+}
+
+std::vector<JoinedTile::Pair> ProbeStep::put_to_residual(std::vector<JoinedTile::Pair> pairs) {
+  joined_.set_pairs(std::move(pairs));
+  // Only marks tell NULL from false.
+  const bool marks = probe_.kind == JoinKind::kMark;
+  const uint8_t* live = marks ? residual_->run_with_nulls(joined_, null_pairs_.data()) : residual_->run(joined_);
+  std::vector<JoinedTile::Pair> kept;
+  for (size_t i = 0; live != nullptr && i < joined_.pairs().size(); ++i) {
+    if (live[i] == 0) continue;
+    const JoinedTile::Pair& pair = joined_.pairs()[i];
+    if (marks && null_pairs_[i] != 0) {
+      unknown_[pair.row] = 1;
+    } else {
+      kept.push_back(pair);
+    }
+  }
+  return kept;
 }
 
 void ProbeStep::hand_on_alone() {
@@ -134,7 +147,6 @@ void ProbeStep::hand_on_alone() {
 
 // The tile itself: rows with or without partners, or all of them with a mark.
 void ProbeStep::hand_on_view(TileInput& input) {
-  view_.begin(input);
   std::ranges::fill(live_, uint8_t{0});
   uint32_t count = 0;
   for (const uint16_t row : keys_.rows()) {
@@ -143,9 +155,9 @@ void ProbeStep::hand_on_view(TileInput& input) {
     count += live_[row];
   }
   if (count == 0) return;
-  view_.set_live(live_.data());
+  view_.narrow(input, live_.data());
   if (probe_.kind == JoinKind::kMark) mark_rows();
-  next().add(view_, first_row_);
+  next().add(view_);
 }
 
 void ProbeStep::mark_rows() {
@@ -161,7 +173,6 @@ void ProbeStep::mark_rows() {
 void ProbeStep::add_last_rows() {
   const bool met = probe_.kind == JoinKind::kRightSemi;
   joined_.begin(nullptr);
-  first_row_ = 0;
   std::vector<JoinedTile::Pair> pairs;
   for (uint32_t row = 0; row < table_.rows().rows; ++row) {
     if (table_.was_met(row) != met) continue;
@@ -169,6 +180,7 @@ void ProbeStep::add_last_rows() {
     if (pairs.size() < kTileRows) continue;
     if (cancel_ != nullptr) cancel_->check();
     hand_on(std::exchange(pairs, {}));
+    if (full()) return;
   }
   hand_on(std::move(pairs));
 }

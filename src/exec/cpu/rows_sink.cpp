@@ -13,6 +13,18 @@ constexpr uint64_t kSlack = 64 * kTileRows;
 
 }  // namespace
 
+void PartRows::put(size_t part, uint64_t rows) {
+  std::lock_guard lock(mutex_);
+  rows_[part] = rows;
+}
+
+uint64_t PartRows::before(size_t part) const {
+  std::lock_guard lock(mutex_);
+  uint64_t rows = 0;
+  for (auto place = rows_.begin(); place != rows_.lower_bound(part); ++place) rows += place->second;
+  return rows;
+}
+
 // How many rows of a part can be among the result's.
 uint64_t RowsSink::wanted() const {
   if (pipeline_.limit == kAllRows || pipeline_.limit > kAllRows - pipeline_.offset) return kAllRows;
@@ -30,12 +42,13 @@ bool RowsSink::open(const PartBegin& part) {
   steps_.clear();
   for (const Expr& expr : pipeline_.rows) steps_.push_back(prepare(expr, part.stats));
   start();
+  enough_before_ = pipeline_.order.empty() && wanted() != kAllRows && done_.before(part_) >= wanted();
   return wanted() > 0;
 }
 
 void RowsSink::add(TileInput& input, uint64_t) {
   const uint64_t most = wanted();
-  if (pipeline_.order.empty() && rows_ >= most) return;
+  if (full()) return;
   live_rows_.clear();
   const uint8_t* live = input.live();
   for (uint32_t i = 0; i < input.rows(); ++i) {
@@ -60,7 +73,10 @@ Table RowsSink::take() {
 }
 
 void RowsSink::close() {
-  if (rows_ > 0) parts_[part_] = take();
+  if (rows_ > 0) {
+    done_.put(part_, rows_);
+    parts_[part_] = take();
+  }
   start();
 }
 

@@ -1,8 +1,10 @@
 #include "exec/cpu/run_stage.h"
 
 #include <memory>
+#include <optional>
 
 #include "exec/column_facts.h"
+#include "exec/cpu/conjuncts.h"
 #include "exec/cpu/group_sink.h"
 #include "exec/cpu/group_table.h"
 #include "exec/cpu/magnitude_sink.h"
@@ -13,6 +15,7 @@
 #include "exec/cpu/table_tiles.h"
 #include "exec/cpu/windows.h"
 #include "exec/fixed_sum.h"
+#include "exec/narrowed_input.h"
 
 namespace basalt::exec {
 
@@ -21,49 +24,31 @@ namespace {
 using Sinks = std::vector<std::unique_ptr<TileSink>>;
 using MakeSink = std::function<std::unique_ptr<TileSink>()>;
 
-// Conjunct after conjunct, each over the rows that the earlier ones kept: only these may raise errors.
-class TableFilter {
- public:
-  explicit TableFilter(const Pipeline& stage) {
-    if (!stage.has_filter) return;
-    const StatisticsList stats(stage.columns.size(), nullptr);
-    if (stage.filter.op == ExprOp::kAnd) {
-      for (const Expr& arg : stage.filter.args) steps_.push_back(prepare(arg, stats));
-    } else {
-      steps_.push_back(prepare(stage.filter, stats));
-    }
-  }
-  bool run(TableTiles& tiles) {
-    for (Step& step : steps_) {
-      tiles.keep(evaluate_predicate(step, tiles).as<uint8_t>());
-      if (!tiles.any_live()) return false;
-    }
-    return true;
-  }
-
- private:
-  std::vector<Step> steps_;
-};
-
 Sinks scan_tables(const Pipeline& stage, const std::vector<const Table*>& tables, const RunOptions& options,
                   const MakeSink& make) {
   Sinks sinks;
   sinks.push_back(make());
   TileSink& sink = *sinks.front();
-  TableFilter filter(stage);
+  const StatisticsList unknown(stage.columns.size(), nullptr);
+  std::optional<Conjuncts> filter;
+  if (stage.has_filter) filter.emplace(stage.filter).open(unknown);
+  NarrowedInput passing;
   uint64_t first_row = 0;
   for (size_t i = 0; i < tables.size(); ++i) {
     PartBegin begin;
     begin.part = i;
-    begin.stats.resize(stage.columns.size(), nullptr);
+    begin.stats = unknown;
     begin.first_of_chunk = true;
     begin.all_pass = !stage.has_filter;
     if (sink.open(begin)) {
       TableTiles tiles(*tables[i]);
-      for (uint32_t tile = 0; tile < tiles.tiles(); ++tile) {
+      for (uint32_t tile = 0; tile < tiles.tiles() && !sink.full(); ++tile) {
         if (options.cancel != nullptr) options.cancel->check();
         tiles.begin(tile);
-        if (filter.run(tiles)) sink.add(tiles, first_row + uint64_t{tile} * kTileRows);
+        const uint8_t* live = filter ? filter->run(tiles) : nullptr;
+        if (filter && live == nullptr) continue;
+        passing.narrow(tiles, live);
+        sink.add(passing, first_row + uint64_t{tile} * kTileRows);
       }
     }
     sink.close();
@@ -188,7 +173,9 @@ Table run_stage(const Pipeline& stage, const StageInput& input, const RunOptions
   StageRun run(stage, input, options);
   report.rung = run.steps.rung_text();
   if (stage.sink == Sink::kGroups) return run_groups(run, options, report);
-  const Sinks sinks = run.scan(options, report, [&] { return std::make_unique<RowsSink>(stage, options.cancel); });
+  PartRows rows;
+  const Sinks sinks =
+      run.scan(options, report, [&] { return std::make_unique<RowsSink>(stage, rows, options.cancel); });
   return RowsSink::finish(stage, sinks, options.cancel);
 }
 

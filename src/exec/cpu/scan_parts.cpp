@@ -76,6 +76,12 @@ PartCounts run_part(const Pipeline& pipeline, const RunOptions& options, ColumnC
   const bool work = worker.sink->open(
       {index, tiles.chunk_statistics(), &tiles, part.first_tile == 0, whole == Decision::kAll, options.prune});
   for (uint32_t tile = part.first_tile; work && whole != Decision::kNone && tile < part.end_tile; ++tile) {
+    if (worker.sink->full()) {
+      const uint32_t left = part.end_tile - tile;
+      result.tiles.skipped += left;
+      if (whole == Decision::kAll && pipeline.has_filter) result.tiles.all_true -= left;
+      break;
+    }
     if (options.cancel != nullptr) options.cancel->check();
     tiles.begin(tile);
     if (whole != Decision::kAll) {

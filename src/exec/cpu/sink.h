@@ -24,6 +24,8 @@ class TileSink {
   virtual bool open(const PartBegin& part) = 0;
   // The input's rows, of which those count that are live; `first_row`: the place of the tile in the whole input.
   virtual void add(TileInput& input, uint64_t first_row) = 0;
+  // Whether further rows of the part would change nothing.
+  virtual bool full() const { return false; }
   virtual void close() {}
 };
 

@@ -3,7 +3,9 @@
 #include <limits>
 
 #include "core/saturating.h"
+#include "exec/cpu/conjuncts.h"
 #include "exec/cpu/probe_step.h"
+#include "exec/join_kind.h"
 
 namespace basalt::exec {
 
@@ -11,47 +13,58 @@ namespace {
 
 class FilterChainStep : public ChainStep {
  public:
-  explicit FilterChainStep(const Expr& predicate) : predicate_(predicate), live_(kTileRows) {}
+  explicit FilterChainStep(const Expr& predicate) : conjuncts_(predicate) {}
 
-  void open(StatisticsList& stats) override { step_ = prepare(predicate_, stats); }
-  void add(TileInput& input, uint64_t first_row) override {
-    const auto* holds = evaluate_predicate(step_, input).as<uint8_t>();
-    const uint8_t* live = input.live();
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < input.rows(); ++i) {
-      live_[i] = live == nullptr ? holds[i] : holds[i] & live[i];
-      count += live_[i];
-    }
-    if (count == 0) return;
-    view_.begin(input);
-    view_.set_live(live_.data());
-    next().add(view_, first_row);
+  void open(StatisticsList& stats) override { conjuncts_.open(stats); }
+  void add(TileInput& input) override {
+    const uint8_t* live = conjuncts_.run(input);
+    if (live == nullptr) return;
+    passing_.narrow(input, live);
+    next().add(passing_);
   }
 
  private:
-  const Expr& predicate_;
-  Step step_;
-  std::vector<uint8_t> live_;
-  TileView view_;
+  Conjuncts conjuncts_;
+  NarrowedInput passing_;
+};
+
+// Numbers the rows behind the steps anew: by part, and within it as they come, which may be 2^40 rows. This is the
+// order in which they are given out, too.
+class LastTaker : public TileTaker {
+ public:
+  explicit LastTaker(TileSink& sink) : sink_(sink) {}
+
+  // Parts of last rows have numbers of which only the last bits are kept here.
+  void begin(size_t part) { first_row_ = uint64_t{part} << kRowBits; }
+  void add(TileInput& input) override {
+    sink_.add(input, first_row_);
+    first_row_ += kTileRows;
+  }
+  bool full() const override { return sink_.full(); }
+
+ private:
+  static constexpr int kRowBits = 40;
+
+  TileSink& sink_;
+  uint64_t first_row_ = 0;
 };
 
 class StepChain : public TileSink {
  public:
   StepChain(std::vector<std::unique_ptr<ChainStep>> steps, size_t columns, std::unique_ptr<TileSink> sink)
-      : steps_(std::move(steps)), columns_(columns), sink_(std::move(sink)), links_(steps_.size()) {
-    for (size_t i = 0; i < steps_.size(); ++i) {
-      links_[i].step = i + 1 < steps_.size() ? steps_[i + 1].get() : nullptr;
-      links_[i].sink = sink_.get();
-      steps_[i]->set_next(&links_[i]);
-    }
+      : steps_(std::move(steps)), columns_(columns), sink_(std::move(sink)), last_(*sink_) {
+    for (size_t i = 0; i + 1 < steps_.size(); ++i) steps_[i]->set_next(steps_[i + 1].get());
+    steps_.back()->set_next(&last_);
   }
 
   bool open(const PartBegin& part) override {
+    last_.begin(part.part);
     PartBegin behind = part;
     for (const auto& step : steps_) step->open(behind.stats);
     return sink_->open(behind);
   }
-  void add(TileInput& input, uint64_t first_row) override { steps_.front()->add(input, first_row); }
+  void add(TileInput& input, uint64_t) override { steps_.front()->add(input); }
+  bool full() const override { return sink_->full(); }
   void close() override { sink_->close(); }
 
   // Nothing is known of columns that are missing.
@@ -68,17 +81,10 @@ class StepChain : public TileSink {
   std::unique_ptr<TileSink> take_sink() { return std::move(sink_); }
 
  private:
-  struct Link : ChainStep::Next {
-    void add(TileInput& input, uint64_t first_row) override {
-      step != nullptr ? step->add(input, first_row) : sink->add(input, first_row);
-    }
-    ChainStep* step = nullptr;
-    TileSink* sink = nullptr;
-  };
   std::vector<std::unique_ptr<ChainStep>> steps_;
   size_t columns_;
   std::unique_ptr<TileSink> sink_;
-  std::vector<Link> links_;
+  LastTaker last_;
 };
 
 }  // namespace
@@ -130,8 +136,8 @@ std::string StageSteps::rung_text() const {
   std::string text;
   for (const auto& table : tables_) {
     if (table == nullptr) continue;
-    text += (text.empty() ? "" : "\n") + std::string("a hash table for a join: ") + std::to_string(table->rows().rows) +
-            " rows, " + std::to_string(table->key_count()) + " keys, at most " +
+    text += (text.empty() ? "" : "\n") + std::string("a hash table for a ") + name_of(table->probe().kind) + ": " +
+            std::to_string(table->rows().rows) + " rows, " + std::to_string(table->key_count()) + " keys, at most " +
             std::to_string(table->most_partners()) + " rows of a key";
   }
   return text;

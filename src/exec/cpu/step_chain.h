@@ -12,28 +12,31 @@ namespace basalt::exec {
 
 class JoinTable;
 
-class ChainStep {
+// A step, or the sink behind the last one.
+class TileTaker {
  public:
-  virtual ~ChainStep() = default;
+  virtual ~TileTaker() = default;
+  virtual void add(TileInput& input) = 0;
+  // Whether further tiles of the part would change nothing.
+  virtual bool full() const = 0;
+};
+
+class ChainStep : public TileTaker {
+ public:
   // Of the columns in sight before it; it makes them those behind it.
   virtual void open(StatisticsList& stats) = 0;
-  virtual void add(TileInput& input, uint64_t first_row) = 0;
   // Rows that it can give only when all tiles of all threads were there.
   virtual bool has_last_rows() const { return false; }
   virtual void add_last_rows() {}
 
-  class Next {
-   public:
-    virtual ~Next() = default;
-    virtual void add(TileInput& input, uint64_t first_row) = 0;
-  };
-  void set_next(Next* next) { next_ = next; }
+  bool full() const override { return next_->full(); }
+  void set_next(TileTaker* next) { next_ = next; }
 
  protected:
-  Next& next() { return *next_; }
+  TileTaker& next() { return *next_; }
 
  private:
-  Next* next_ = nullptr;
+  TileTaker* next_ = nullptr;
 };
 
 // What all threads that run a stage share: its tables to look rows up in.

@@ -8,24 +8,12 @@
 
 namespace basalt::exec {
 
-TableTiles::TableTiles(const Table& table) : table_(table), mask_(kTileRows), room_(table.columns.size()) {}
+TableTiles::TableTiles(const Table& table) : table_(table), room_(table.columns.size()) {}
 
 void TableTiles::begin(uint32_t tile) {
   first_ = uint64_t{tile} * kTileRows;
   rows_ = static_cast<uint32_t>(std::min<uint64_t>(kTileRows, table_.rows - first_));
-  masked_ = false;
 }
-
-void TableTiles::keep(const uint8_t* mask) {
-  if (masked_) {
-    mask_and(mask_.as<uint8_t>(), mask, rows_);
-  } else {
-    std::copy_n(mask, rows_, mask_.as<uint8_t>());
-  }
-  masked_ = true;
-}
-
-bool TableTiles::any_live() const { return !masked_ || count_mask(mask_.as<uint8_t>(), rows_) > 0; }
 
 const uint8_t* TableTiles::valid(uint32_t index) {
   const Column& column = table_.columns.at(index);

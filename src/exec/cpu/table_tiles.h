@@ -15,24 +15,16 @@ class TableTiles : public TileInput {
 
   uint32_t tiles() const { return static_cast<uint32_t>((table_.rows + kTileRows - 1) / kTileRows); }
   void begin(uint32_t tile);
-  // Rows whose byte is 0 no longer count.
-  void keep(const uint8_t* mask);
-  bool any_live() const;
 
   uint32_t rows() const override { return rows_; }
-  const uint8_t* live() const override { return masked_ ? mask_.as<uint8_t>() : nullptr; }
+  const uint8_t* live() const override { return nullptr; }
   Vector column(uint32_t index, Lane lane) override;
   const uint8_t* valid(uint32_t index) override;
-  bool compare_encoded(uint32_t, ExprOp, int128_t, uint8_t*) override { return false; }
-  bool filter_strings(uint32_t, const std::shared_ptr<const Automaton>&, uint8_t*) override { return false; }
-  std::optional<Vector> byte_lengths(uint32_t) override { return std::nullopt; }
 
  private:
   const Table& table_;
   uint64_t first_ = 0;
   uint32_t rows_ = 0;
-  bool masked_ = false;
-  Buffer mask_;
   struct Room {
     Buffer values[2];  // an expression may want a column in two lanes at once
     Lane lanes[2] = {Lane::kBool, Lane::kBool};
