@@ -84,6 +84,8 @@ nb::dict to_python(const basalt::QueryReport& report) {
   out["why_cpu"] = report.why_cpu;
   out["tiles"] = report.tiles.total;
   out["tiles_skipped"] = report.tiles.skipped;
+  out["texts_in_place"] = report.tiles.texts_in_place;
+  out["texts_decoded"] = report.tiles.texts_decoded;
   out["bytes_transferred"] = report.bytes_transferred;
   out["compile_ms"] = report.compile_ms;
   out["transfer_ms"] = report.transfer_ms;
@@ -188,6 +190,8 @@ class Connection {
   }
 
   bool is_query(const std::string& sql) {
+    // It only parses: worth watching where another thread's statement is waited for.
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) return session().is_query(sql);
     return watched([&] { return session().is_query(sql); }, nb::none());
   }
 
