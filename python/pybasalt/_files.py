@@ -8,7 +8,7 @@ from typing import Any
 
 from pybasalt import _core, _planner, _remote
 from pybasalt._progress import ProgressCallback, shown
-from pybasalt._table import Rows, Scan, Schema, Table
+from pybasalt._table import Rows, Scan, Table
 from pybasalt.device import Column
 from pybasalt.expressions import Expression, quote_identifier, quote_text
 
@@ -28,16 +28,6 @@ class File(Rows):
     def path(self) -> str:
         """The path that it was opened by."""
         return self._core.name
-
-    @property
-    def schema(self) -> Schema:
-        """Names and types."""
-        return Schema(self._core.schema)
-
-    @property
-    def num_rows(self) -> int:
-        """How many rows it has."""
-        return self._core.rows
 
     @property
     def num_bytes(self) -> int:
@@ -86,18 +76,12 @@ class File(Rows):
 
     def column(self, name: str, device: str = "auto", threads: int = 0) -> Column:
         """A column as an array, decoded where it is wanted: `torch.from_dlpack(file["x"])`."""
-        if name not in self.schema.names:
+        if name not in self.column_names:
             raise KeyError(name)
         return Column(lambda: _core.rows_on_device([self._core], [name], device, threads), name)
 
-    def __len__(self) -> int:
-        return self.num_rows
-
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
-
-    def __arrow_c_schema__(self) -> object:
-        return self._core.schema.__arrow_c_schema__()
 
     def __reduce__(self):
         return open, (self.path,)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pybasalt import _core
 from pybasalt._files import Summary, _write_arguments, as_table
 from pybasalt._progress import ProgressCallback, shown
-from pybasalt._table import Rows, Schema, Table
+from pybasalt._table import Rows, Table
 from pybasalt.device import DeviceTable
 from pybasalt.expressions import parameter
 
@@ -65,19 +65,20 @@ class Relation(Rows):
     def _result(self) -> _session.Result:
         return self._connection._execute(self.sql, self._parameters, self._tables)
 
+    @property
+    def _core(self) -> _core.Batches:  # type: ignore[override]
+        return self._result.rows
+
     def table(self) -> Table:
         """The rows, in memory."""
-        return Table(self._result.rows)
+        return Table(self._core)
 
     @property
-    def schema(self) -> Schema:
-        """Names and types; runs the query."""
-        return Schema(self._result.rows.schema)
-
-    @property
-    def columns(self) -> list[str]:
+    def column_names(self) -> list[str]:
         """The columns' names, found without running the query."""
         return [name for name, _ in self._connection._with_tables(self._tables, "describe", self.sql)]
+
+    columns = column_names
 
     @property
     def report(self) -> Report:
@@ -134,15 +135,6 @@ class Relation(Rows):
             if self._parameters:
                 return Summary(_core.write(self, target, arguments, callback))
             return Summary(self._connection._with_tables(self._tables, "convert", self.sql, target, arguments, callback))
-
-    def __len__(self) -> int:
-        return self._result.rows.rows
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._result.rows.stream()
-
-    def __arrow_c_schema__(self) -> object:
-        return self._result.rows.schema.__arrow_c_schema__()
 
 
 def _parameters(given: Parameters | None) -> list[tuple[str, str, str | None]]:
@@ -305,10 +297,9 @@ def _default_connection() -> Connection:
 
 
 def _after_fork() -> None:
-    global _default, _default_lock, _abandoned
+    global _default, _default_lock
     _default_lock = threading.Lock()
-    # Kept, since ending it would wait for threads that the forked process does not have.
-    _abandoned, _default = _default, None
+    _default = None
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -41,7 +41,8 @@ def literal(value: Any) -> str:
         return "NULL"
     if kind in ("BOOLEAN", "BIGINT", "HUGEINT") or kind.startswith("DECIMAL"):
         return text
-    return quote_text(text) if kind == "VARCHAR" else f"{quote_text(text)}::{kind}"
+    # A time takes the type of what it is compared with: DuckDB's own does not compare with nanoseconds.
+    return quote_text(text) if kind in ("VARCHAR", "TIME") else f"{quote_text(text)}::{kind}"
 
 
 def parameter(value: Any) -> tuple[str, str | None]:

@@ -22,6 +22,15 @@ struct Watch {
   std::function<void()> tick;    // now and then meanwhile, with the interpreter's lock; may raise
 };
 
+// The process that something was made in: one forked from it has none of its threads.
+class Process {
+ public:
+  bool is_ours() const { return ::getpid() == made_in_; }
+
+ private:
+  pid_t made_in_ = ::getpid();
+};
+
 // Signals reach Python in its main thread only: that one waits, while another one works.
 inline bool in_main_thread() { return ::getpid() == ::gettid(); }
 
