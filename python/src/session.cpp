@@ -112,7 +112,9 @@ class Connection {
     const nb::gil_scoped_release released;
     session_ = std::make_unique<basalt::Session>(options);
   }
-  ~Connection() { run_unlocked([&] { end(); }); }
+  ~Connection() {
+    run_unlocked([&] { end(); });
+  }
 
   Result execute(const std::string& sql, const Parameters& parameters, nb::object progress) {
     const auto values = to_parameters(parameters);
