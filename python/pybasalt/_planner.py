@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def query_for_file(path: str) -> str:
 
 
 @contextmanager
-def named(table: Any):
+def named(table: Any) -> Iterator[str]:
     """A name under which statements find a table meanwhile."""
     name = f"pybasalt_table_{next(_numbers)}"
     _tables[name] = table

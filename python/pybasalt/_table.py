@@ -104,7 +104,7 @@ class Rows(Tabular):
         table = self.arrow()
         return {name: table[name].to_numpy() for name in table.column_names}
 
-    def fetchall(self) -> list[tuple]:
+    def fetchall(self) -> list[tuple[Any, ...]]:
         """The rows as tuples of Python's values.
 
         >>> import pybasalt
@@ -114,7 +114,7 @@ class Rows(Tabular):
         table = self.arrow()
         return list(zip(*(column.to_pylist() for column in table.columns))) if table.num_columns else []
 
-    def fetchone(self) -> tuple | None:
+    def fetchone(self) -> tuple[Any, ...] | None:
         """The first row."""
         return next(iter(self.fetchall()), None)
 

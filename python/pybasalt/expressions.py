@@ -60,7 +60,8 @@ def parameter(value: Any) -> tuple[str, str | None]:
     if isinstance(value, str):
         return "VARCHAR", value
     if isinstance(value, decimal.Decimal) and value.is_finite():
-        _, digits, exponent = value.as_tuple()
+        _, digits, power = value.as_tuple()
+        exponent = int(power)
         scale = max(-exponent, 0)
         return f"DECIMAL({max(len(digits) + max(exponent, 0), scale, 1)}, {scale})", f"{value:f}"
     if isinstance(value, (bytes, bytearray)):
@@ -78,7 +79,7 @@ class Expression:
     """A condition or a value over the columns of a table; see `col`."""
 
     __slots__ = ("sql",)
-    __hash__ = None  # == makes expressions
+    __hash__ = None  # type: ignore[assignment]  # == makes expressions
 
     def __init__(self, sql: str) -> None:
         self.sql = sql

@@ -209,7 +209,7 @@ def check_leaks(name, trips, count):
     assert left < (4 << 20) + count * 256, f"{left} bytes after {count}"
 
 
-@pytest.mark.parametrize("name", LEAKS)
+@pytest.mark.parametrize("name", [name for name in LEAKS if name != "write"])  # which waits for the disk
 def test_memory_stays_flat(here, trips, name):
     check_leaks(name, trips, 300)
 

@@ -135,7 +135,7 @@ def test_interrupt(con):
 
 def test_progress(con):
     seen = []
-    con.execute("select count(*) from range(200000000) t(i) where i % 7 = 3", progress=seen.append)
+    con.execute("select count(*) from range(50000000) t(i) where i % 7 = 3", progress=seen.append)
     assert seen and max(seen) <= 1
 
 

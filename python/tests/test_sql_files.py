@@ -60,7 +60,7 @@ def check_query(con, printer, head, sql, expected):
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the sources are not here")
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.test")), ids=lambda path: path.stem)
 def test_files_give_the_expected_rows(path, here):
-    con, printer = pybasalt.connect(device="cpu"), pybasalt.connect(device="cpu")
+    con, printer = (pybasalt.connect(device="cpu", threads=2) for _ in range(2))
     for line, head, sql, expected in blocks(path, here):
         try:
             if head == "statement":
