@@ -144,6 +144,10 @@ def _partial(statement: str, table: str, files: list[str], others: dict[str, lis
         return con.sql(statement).arrow()
 
 
+# Made once: Ray sends each function that it does not know yet to the workers.
+_remote_partial = ray.remote(max_retries=3)(_partial)
+
+
 def sql(query: str, tables: Mapping[str, Paths], *, split: str | None = None, tasks: int = 0) -> pyarrow.Table:
     """Runs a query of aggregates by many workers: each takes some files of one table, and one statement merges.
 
@@ -155,8 +159,7 @@ def sql(query: str, tables: Mapping[str, Paths], *, split: str | None = None, ta
     partial, merge = split_query(query, table)
     files = found.pop(table)
     count = min(len(files), tasks or max(1, int(ray.cluster_resources().get("CPU", 1))) * 2)
-    remote = ray.remote(max_retries=3)(_partial)
-    parts = ray.get([remote.remote(partial, table, files[i::count], found) for i in range(count)])
+    parts = ray.get([_remote_partial.remote(partial, table, files[i::count], found) for i in range(count)])
     with pybasalt.connect(device="cpu") as con:
         con.register(PARTS, pyarrow.concat_tables(parts, promote_options="permissive"))
         return con.sql(merge).arrow()
