@@ -1,7 +1,6 @@
 """Importing: without others, without CUDA, and beside others in any order. bench/python.py says how long it takes."""
 
 import importlib.util
-import itertools
 import os
 import subprocess
 import sys
@@ -45,11 +44,10 @@ def check_order(order):
     run(f"{imports}\n{uses}\n")
 
 
-@pytest.mark.parametrize("others", [pair for n in (1, 2) for pair in itertools.permutations(
-    [name for name in OTHERS if name not in ("torch", "polars")], n)], ids="-".join)
-def test_any_order_of_imports_works(others):
-    check_order(["pybasalt", *others])
-    check_order([*others, "pybasalt"])
+@pytest.mark.parametrize("other", ["duckdb", "pyarrow"])
+def test_either_order_of_imports_works(other):
+    check_order(["pybasalt", other])
+    check_order([other, "pybasalt"])
 
 
 @pytest.mark.large
