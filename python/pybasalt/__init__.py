@@ -1,5 +1,7 @@
 """Basalt for Python: columnar files that stay compressed into the registers of the GPU, and SQL over them."""
 
+from typing import Any
+
 from pybasalt._errors import ArgumentError, Error, InputOutputError, MemoryLimitError, UnsupportedError
 from pybasalt._files import File, Summary, convert, open, read, scan, write
 from pybasalt._sql import Connection, Relation, Report, connect, sql
@@ -8,8 +10,7 @@ from pybasalt.device import Column, DeviceTable, why_no_gpu
 from pybasalt.expressions import Expression, col
 
 
-
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """What needs another library is imported when it is asked for."""
     if name == "scan_polars":
         from pybasalt.polars import scan_polars

@@ -24,7 +24,7 @@ class Dataset(pyarrow.dataset.Dataset):
         """Names and types."""
         return self._schema
 
-    def scanner(self, columns: Sequence[str] | dict | None = None, filter: Any = None, **options: Any) -> Any:
+    def scanner(self, columns: Sequence[str] | dict[str, Any] | None = None, filter: Any = None, **options: Any) -> Any:
         """A scanner of some columns, and of the rows for which a filter holds."""
         names = self._schema.names
         wanted = names if columns is None or isinstance(columns, dict) else list(columns)
@@ -48,9 +48,9 @@ class Dataset(pyarrow.dataset.Dataset):
 
     def count_rows(self, **options: Any) -> int:
         """How many rows there are; arguments as for `scanner`."""
-        return self.scanner(**options).count_rows()
+        return int(self.scanner(**options).count_rows())
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return Dataset, (self._path, self._threads)
 
 

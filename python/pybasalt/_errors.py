@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _PLACE = re.compile(r"^(?:(?P<file>[^\n]*?\.basalt|memory)(?:: |$))?(?:column (?P<column>[^\n:]+?)[:,] )?")
 
@@ -30,13 +31,13 @@ class Error(Exception):
         super().__init__(message)
         place = _PLACE.match(message)
         self.code = code
-        self.file = place["file"]
-        self.column = place["column"]
+        self.file = place["file"] if place else None
+        self.column = place["column"] if place else None
 
     def __str__(self) -> str:
         return str(self.args[0])
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.args[0], self.code)
 
 

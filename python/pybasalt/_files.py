@@ -8,12 +8,12 @@ from typing import Any
 
 from pybasalt import _core, _planner, _remote
 from pybasalt._progress import ProgressCallback, shown
-from pybasalt._table import Rows, Scan, Schema, Table
+from pybasalt._table import Rows, Scan, Table
 from pybasalt.device import Column
 from pybasalt.expressions import Expression, quote_identifier, quote_text
 
 #: One path or several: files, globs, folders of files.
-Paths = str | os.PathLike | Sequence[str | os.PathLike]
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 #: A condition in SQL, or an expression of `pybasalt.col`.
 Filter = str | Expression
 
@@ -28,16 +28,6 @@ class File(Rows):
     def path(self) -> str:
         """The path that it was opened by."""
         return self._core.name
-
-    @property
-    def schema(self) -> Schema:
-        """Names and types."""
-        return Schema(self._core.schema)
-
-    @property
-    def num_rows(self) -> int:
-        """How many rows it has."""
-        return self._core.rows
 
     @property
     def num_bytes(self) -> int:
@@ -86,27 +76,21 @@ class File(Rows):
 
     def column(self, name: str, device: str = "auto", threads: int = 0) -> Column:
         """A column as an array, decoded where it is wanted: `torch.from_dlpack(file["x"])`."""
-        if name not in self.schema.names:
+        if name not in self.column_names:
             raise KeyError(name)
         return Column(lambda: _core.rows_on_device([self._core], [name], device, threads), name)
-
-    def __len__(self) -> int:
-        return self.num_rows
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
 
-    def __arrow_c_schema__(self) -> object:
-        return self._core.schema.__arrow_c_schema__()
-
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return open, (self.path,)
 
     def __repr__(self) -> str:
         return f"<pybasalt.File {self.path}: {self.num_rows} rows, {self.schema!r}>"
 
 
-def open(path: str | os.PathLike) -> File:
+def open(path: str | os.PathLike[str]) -> File:
     """Opens a file: its schema, sizes, encodings and statistics are known at once, its rows are read when asked for.
 
     >>> import pybasalt
@@ -119,7 +103,7 @@ def open(path: str | os.PathLike) -> File:
     return File(_remote.open_remote(text) if _remote.is_remote(text) else _core.open(text))
 
 
-def _list(paths: Paths | File) -> list[str] | list[File]:
+def _list(paths: Paths | File) -> list[str | File]:
     if isinstance(paths, File):
         return [paths]
     if isinstance(paths, (str, os.PathLike)):
@@ -137,14 +121,21 @@ def _folder_pattern(path: str) -> str:
     return os.path.join(path, "*.basalt" if own else "**/*.basalt")
 
 
-def _plain_files(paths: list) -> list[_core.File] | None:
+def _opened(path: str | File) -> list[File]:
+    """The files of a path or of a URL, which may be a pattern."""
+    if isinstance(path, File):
+        return [path]
+    return [open(name) for name in (_remote.expand(path) if _remote.is_remote(path) else [path])]
+
+
+def _plain_files(paths: Sequence[str | File]) -> list[_core.File] | None:
     """The files, if they are named one by one; patterns and folders are SQL's to expand."""
     if any(isinstance(path, str) and (_is_pattern(path) or os.path.isdir(path)) for path in paths):
         return None
     return [(path if isinstance(path, File) else open(path))._core for path in paths]
 
 
-def _source(paths: list[str], options: Mapping[str, bool]) -> str:
+def _source(paths: list[str], options: Mapping[str, bool | None]) -> str:
     """The paths as a table of SQL's."""
     literals = ", ".join(quote_text(_folder_pattern(path) if os.path.isdir(path) else path) for path in paths)
     named = "".join(f", {name} = {str(value).lower()}" for name, value in options.items() if value is not None)
@@ -187,13 +178,12 @@ def _run(sql: str, threads: int, memory_limit: int) -> _core.Reader:
 
 
 def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | None, rows: tuple[int, int] | None,
-          threads: int, memory_limit: int, partitions: Mapping[str, bool]) -> _core.Reader:
+          threads: int, memory_limit: int, partitions: Mapping[str, bool | None]) -> _core.Reader:
     if isinstance(columns, str):
         raise TypeError("columns is a list of names")
     listed = _list(paths)
-    remote = [path for path in listed if isinstance(path, str) and _remote.is_remote(path)]
-    if remote:
-        listed = [open(file) for path in listed for file in (_remote.expand(path) if path in remote else [path])]
+    if any(isinstance(path, str) and _remote.is_remote(path) for path in listed):
+        listed = [file for path in listed for file in _opened(path)]
     in_sql = filter is not None or rows is not None or any(value is not None for value in partitions.values())
     if not in_sql or any(isinstance(path, File) and _remote.is_remote(path.path) for path in listed):
         files = _plain_files(listed)
@@ -211,10 +201,11 @@ class _Reopened:
     """Files that SQL cannot open itself, as a table of which it makes streams."""
 
     def __init__(self, files: list[_core.File], threads: int, memory_limit: int) -> None:
-        self._arguments = (files, [], threads, memory_limit)
+        self._files = files
+        self._limits = (threads, memory_limit)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return _core.scan_files(*self._arguments).stream()
+        return _core.scan_files(self._files, [], *self._limits).stream()
 
 
 def scan(path: Paths | File, columns: Sequence[str] | None = None, filter: Filter | None = None, *,
@@ -308,7 +299,7 @@ def as_table(table: Any) -> Any:
     raise TypeError(f"{type(table).__name__} is no table: it has neither __arrow_c_stream__ nor __arrow_c_array__")
 
 
-def write(table: Any, path: str | os.PathLike, *, encoding: Mapping[str, str] | None = None, effort: str = "balanced",
+def write(table: Any, path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None, effort: str = "balanced",
           sort_by: str | Sequence[str] | None = None, device: str = "cpu", threads: int = 0, memory_limit: int = 0,
           append: bool = False, chunk_rows: int = 0, metadata: Mapping[str, str] | None = None,
           progress: bool | ProgressCallback | None = None) -> Summary:
@@ -333,7 +324,7 @@ def write(table: Any, path: str | os.PathLike, *, encoding: Mapping[str, str] | 
             return Summary(_planner.session(threads).convert(query, target, arguments, callback))
 
 
-def convert(source: str | os.PathLike, path: str | os.PathLike, *, encoding: Mapping[str, str] | None = None,
+def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None,
             effort: str = "balanced", sort_by: str | Sequence[str] | None = None, device: str = "cpu", threads: int = 0,
             memory_limit: int = 0, append: bool = False, chunk_rows: int = 0, metadata: Mapping[str, str] | None = None,
             progress: bool | ProgressCallback | None = None) -> Summary:

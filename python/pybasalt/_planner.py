@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 _lock = threading.Lock()
 _sessions: dict[int, "_session.Connection"] = {}
-_abandoned: list["_session.Connection"] = []
 _tables: dict[str, Any] = {}
 _numbers = itertools.count()
 
@@ -24,7 +24,9 @@ def session(threads: int = 0) -> _session.Connection:
 
     with _lock:
         if threads not in _sessions:
-            _sessions[threads] = _session.Connection("cpu", threads, 0, 0, "", "", False, _tables.get)
+            made = _session.Connection("cpu", threads, 0, 0, "", "", False, _tables.get)
+            made.execute("set TimeZone = 'UTC'", [], None)  # as files name it
+            _sessions[threads] = made
         return _sessions[threads]
 
 
@@ -36,7 +38,7 @@ def query_for_file(path: str) -> str:
 
 
 @contextmanager
-def named(table: Any):
+def named(table: Any) -> Iterator[str]:
     """A name under which statements find a table meanwhile."""
     name = f"pybasalt_table_{next(_numbers)}"
     _tables[name] = table
@@ -47,10 +49,9 @@ def named(table: Any):
 
 
 def _after_fork() -> None:
-    """A forked process has none of the threads that a session waits for: it makes its own, and leaves the old one."""
+    """A forked process has none of the threads that a session waits for: it makes its own."""
     global _lock
     _lock = threading.Lock()
-    _abandoned.extend(_sessions.values())
     _sessions.clear()
 
 

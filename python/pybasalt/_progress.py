@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 #: Called now and then with the rows so far, their bytes in memory, and the bytes written.
@@ -31,7 +31,7 @@ class _Line:
 
 
 @contextmanager
-def shown(progress: bool | ProgressCallback | None, what: str):
+def shown(progress: bool | ProgressCallback | None, what: str) -> Iterator[ProgressCallback | None]:
     """The callback for a `progress` argument: True shows a line."""
     if not progress:
         yield None

@@ -13,6 +13,8 @@ import pybasalt
 
 #: The table that the second statement reads.
 PARTS = "parts"
+#: A piece of DuckDB's tree.
+Tree = dict[str, Any]
 _AGGREGATES = {"sum", "count", "count_star", "min", "max", "avg"}
 
 
@@ -20,17 +22,17 @@ class CannotSplit(ValueError):
     """Why a query is not the same over parts of a table."""
 
 
-def _function(name: str, *children: dict, alias: str = "") -> dict:
+def _function(name: str, *children: Tree, alias: str = "") -> Tree:
     return {"class": "FUNCTION", "type": "FUNCTION", "alias": alias, "function_name": name, "schema": "", "catalog": "",
             "children": list(children), "filter": None, "order_bys": {"type": "ORDER_MODIFIER", "orders": []},
             "distinct": False, "is_operator": name == "/", "export_state": False}
 
 
-def _column(name: str, alias: str = "") -> dict:
+def _column(name: str, alias: str = "") -> Tree:
     return {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": alias, "column_names": [name]}
 
 
-def _bigint(child: dict) -> dict:
+def _bigint(child: Tree) -> Tree:
     return {"class": "CAST", "type": "OPERATOR_CAST", "alias": "", "child": child, "try_cast": False,
             "cast_type": {"id": "BIGINT", "type_info": None}}
 
@@ -42,8 +44,13 @@ def _without_places(tree: Any) -> Any:
     return [_without_places(item) for item in tree] if isinstance(tree, list) else tree
 
 
-def _parse(sql: str) -> dict:
-    tree = json.loads(pybasalt.sql("select json_serialize_sql(?::varchar)", [sql]).fetchone()[0])
+def _value(query: str, parameter: str) -> str:
+    """The text that a query gives."""
+    return str(pybasalt.sql(query, [parameter]).fetchall()[0][0])
+
+
+def _parse(sql: str) -> Tree:
+    tree: Tree = json.loads(_value("select json_serialize_sql(?::varchar)", sql))
     if tree["error"]:
         raise pybasalt.ArgumentError(tree["error_message"], "invalid argument")
     if len(tree["statements"]) != 1 or tree["statements"][0]["node"]["type"] != "SELECT_NODE":
@@ -51,11 +58,11 @@ def _parse(sql: str) -> dict:
     return tree
 
 
-def _print(tree: dict) -> str:
-    return pybasalt.sql("select json_deserialize_sql(?::json)", [json.dumps(tree)]).fetchone()[0]
+def _print(tree: Tree) -> str:
+    return _value("select json_deserialize_sql(?::json)", json.dumps(tree))
 
 
-def _check_from(node: dict, split: str) -> bool:
+def _check_from(node: Tree, split: str) -> bool:
     """Whether the table that is split is below; raises where rows of a part would not stand for themselves."""
     if node["type"] == "BASE_TABLE":
         return node["table_name"] == split
@@ -73,12 +80,12 @@ def _check_from(node: dict, split: str) -> bool:
 class _Merge:
     """Turns expressions over the table into expressions over what its parts gave."""
 
-    def __init__(self, keys: list[dict]) -> None:
+    def __init__(self, keys: list[Tree]) -> None:
         self.keys = [_without_places(key) for key in keys]
         self.partial = [{**copy.deepcopy(key), "alias": f"k{i}"} for i, key in enumerate(keys)]
         self._known: dict[str, str] = {}
 
-    def _part(self, aggregate: dict) -> dict:
+    def _part(self, aggregate: Tree) -> Tree:
         """The column that an aggregate over a part becomes."""
         text = json.dumps(_without_places(aggregate), sort_keys=True)
         if text not in self._known:
@@ -86,7 +93,7 @@ class _Merge:
             self.partial.append({**copy.deepcopy(aggregate), "alias": self._known[text]})
         return _column(self._known[text])
 
-    def _aggregate(self, node: dict) -> dict:
+    def _aggregate(self, node: Tree) -> Tree:
         name = node["function_name"]
         if node["distinct"]:
             raise CannotSplit(f"{name}(DISTINCT …) is not a sum over parts")
@@ -111,7 +118,7 @@ class _Merge:
         return {key: self.rewrite(value) for key, value in tree.items()}
 
 
-def _name(node: dict) -> str:
+def _name(node: Tree) -> str:
     """What a column of the result is called: without an alias, as it is written."""
     if node["alias"] or node["class"] == "COLUMN_REF":
         return node["alias"] or node["column_names"][-1]
@@ -120,7 +127,7 @@ def _name(node: dict) -> str:
     return _print(tree).removeprefix("SELECT ")
 
 
-def _contains(tree: Any, holds: Callable[[dict], bool]) -> bool:
+def _contains(tree: Any, holds: Callable[[Tree], bool]) -> bool:
     if isinstance(tree, dict):
         return holds(tree) or any(_contains(value, holds) for value in tree.values())
     return isinstance(tree, list) and any(_contains(item, holds) for item in tree)
@@ -166,7 +173,7 @@ def split(sql: str, table: str) -> tuple[str, str]:
     return _print(tree), _print(whole)
 
 
-def _key(key: dict, select_list: list[dict]) -> dict:
+def _key(key: Tree, select_list: list[Tree]) -> Tree:
     """A key; of GROUP BY 1 and of an alias what they stand for."""
     if key["class"] == "CONSTANT":
         return select_list[key["value"]["value"] - 1]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pybasalt import _core
 from pybasalt._files import Summary, _write_arguments, as_table
 from pybasalt._progress import ProgressCallback, shown
-from pybasalt._table import Rows, Schema, Table
+from pybasalt._table import Rows, Table
 from pybasalt.device import DeviceTable
 from pybasalt.expressions import parameter
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Values for `?` in their order, or for `$name` by their names.
 Parameters = Sequence[Any] | Mapping[str, Any]
+#: The same as the session takes them: name, type, text.
+Values = list[tuple[str, str, str | None]]
 
 _BYTES = re.compile(r"^\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*$", re.IGNORECASE)
 
@@ -42,18 +44,19 @@ def bytes_of(limit: int | str) -> int:
     return int(float(match[1]) * base ** ("kmgt".index(match[2].lower()) + 1 if match[2] else 0))
 
 
-class Report(dict):
+class Report(dict[str, Any]):
     """What ran where, in which time: `rows`, `total_ms`, `ran_on`, `device_name`, `in_basalt`, `in_duckdb`, `notes`,
-    `why_cpu`, `tiles`, `tiles_skipped`, `bytes_transferred`, `compile_ms`, `transfer_ms`, `kernel_ms`."""
+    `why_cpu`, `tiles`, `tiles_skipped`, `texts_in_place`, `texts_decoded` (tiles of strings that were tested as they are
+    stored, or decoded first), `bytes_transferred`, `compile_ms`, `transfer_ms`, `kernel_ms`."""
 
     def __str__(self) -> str:
-        return self["summary"]
+        return str(self["summary"])
 
 
 class Relation(Rows):
     """A query that runs when its rows are asked for, once."""
 
-    def __init__(self, connection: Connection, sql: str, parameters: list, tables: dict[str, Any]) -> None:
+    def __init__(self, connection: Connection, sql: str, parameters: Values, tables: dict[str, Any]) -> None:
         self._connection = connection
         self._parameters = parameters
         self._tables = tables
@@ -64,19 +67,20 @@ class Relation(Rows):
     def _result(self) -> _session.Result:
         return self._connection._execute(self.sql, self._parameters, self._tables)
 
+    @property
+    def _core(self) -> _core.Batches:
+        return self._result.rows
+
     def table(self) -> Table:
         """The rows, in memory."""
-        return Table(self._result.rows)
+        return Table(self._core)
 
     @property
-    def schema(self) -> Schema:
-        """Names and types; runs the query."""
-        return Schema(self._result.rows.schema)
-
-    @property
-    def columns(self) -> list[str]:
+    def column_names(self) -> list[str]:
         """The columns' names, found without running the query."""
         return [name for name, _ in self._connection._with_tables(self._tables, "describe", self.sql)]
+
+    columns = column_names
 
     @property
     def report(self) -> Report:
@@ -124,7 +128,7 @@ class Relation(Rows):
             raise ValueError("parameters cannot be given to a query whose rows stay on the device")
         return DeviceTable(self._connection._with_tables(self._tables, "on_device", self.sql, device or ""))
 
-    def write(self, path: str | os.PathLike, *, encoding: Mapping[str, str] | None = None, effort: str = "balanced",
+    def write(self, path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None, effort: str = "balanced",
               threads: int = 0, progress: bool | ProgressCallback | None = None) -> Summary:
         """Writes the rows to a .basalt file, as they come."""
         target = os.fspath(path)
@@ -134,17 +138,8 @@ class Relation(Rows):
                 return Summary(_core.write(self, target, arguments, callback))
             return Summary(self._connection._with_tables(self._tables, "convert", self.sql, target, arguments, callback))
 
-    def __len__(self) -> int:
-        return self._result.rows.rows
 
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._result.rows.stream()
-
-    def __arrow_c_schema__(self) -> object:
-        return self._result.rows.schema.__arrow_c_schema__()
-
-
-def _parameters(given: Parameters | None) -> list[tuple[str, str, str | None]]:
+def _parameters(given: Parameters | None) -> Values:
     if given is None:
         return []
     if isinstance(given, (str, bytes)):
@@ -157,11 +152,12 @@ def _visible(frame: FrameType, query: str) -> dict[str, Any]:
     """The caller's variables that hold tables and that a query may name: those whose names occur in its text."""
     scopes = [frame.f_globals]
     # Comprehensions and lambdas have frames of their own, within the one whose variables they see.
-    while frame is not None and frame.f_locals is not frame.f_globals:
-        scopes.insert(1, frame.f_locals)
-        if not frame.f_code.co_name.startswith("<"):
+    inner: FrameType | None = frame
+    while inner is not None and inner.f_locals is not inner.f_globals:
+        scopes.insert(1, inner.f_locals)
+        if not inner.f_code.co_name.startswith("<"):
             break
-        frame = frame.f_back
+        inner = inner.f_back
     return {
         name: value for scope in scopes for name, value in scope.items()
         if name in query and (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"))
@@ -185,7 +181,7 @@ class Connection:
 
     def __init__(self, *, device: str, threads: int, memory_limit: int | str, gpu_memory: int | str, database: str,
                  temp_dir: str, strict: bool) -> None:
-        self._options = {
+        self._options: dict[str, Any] = {
             "device": device, "threads": threads, "memory_limit": memory_limit, "gpu_memory": gpu_memory,
             "database": database, "temp_dir": temp_dir, "strict": strict,
         }
@@ -204,7 +200,7 @@ class Connection:
             finally:
                 self._names.visible = {}
 
-    def _execute(self, sql: str, parameters: list, tables: Mapping[str, Any],
+    def _execute(self, sql: str, parameters: Values, tables: Mapping[str, Any],
                  progress: Callable[[float], None] | None = None) -> _session.Result:
         return self._with_tables(tables, "execute", sql, parameters, progress)
 
@@ -275,7 +271,7 @@ class Connection:
         self.close()
 
 
-def connect(database: str | os.PathLike = "", *, device: str = "auto", threads: int = 0, memory_limit: int | str = 0,
+def connect(database: str | os.PathLike[str] = "", *, device: str = "auto", threads: int = 0, memory_limit: int | str = 0,
             gpu_memory: int | str = 0, temp_dir: str = "", strict: bool = False) -> Connection:
     """Opens a session of SQL over files, tables of Python's, and a DuckDB database, in memory if none is named.
 
@@ -304,10 +300,9 @@ def _default_connection() -> Connection:
 
 
 def _after_fork() -> None:
-    global _default, _default_lock, _abandoned
+    global _default, _default_lock
     _default_lock = threading.Lock()
-    # Kept, since ending it would wait for threads that the forked process does not have.
-    _abandoned, _default = _default, None
+    _default = None
 
 
 os.register_at_fork(after_in_child=_after_fork)

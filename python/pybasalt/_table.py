@@ -50,11 +50,38 @@ class Schema:
         return self._core.__arrow_c_schema__()
 
 
-class Rows:
-    """What has rows: the ways to other libraries, of tables and of SQL relations alike."""
+class Tabular:
+    """What has columns: files, scans, tables and relations alike. `_core` is the module's object for each."""
+
+    _core: Any
+
+    @property
+    def schema(self) -> Schema:
+        """Names and types."""
+        return Schema(self._core.schema)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The columns' names."""
+        return self.schema.names
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        raise NotImplementedError
+        return self._core.stream()
+
+    def __arrow_c_schema__(self) -> object:
+        return self._core.schema.__arrow_c_schema__()
+
+
+class Rows(Tabular):
+    """What has rows that can be read again and again: the ways to other libraries."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return self._core.rows
+
+    def __len__(self) -> int:
+        return self.num_rows
 
     def arrow(self) -> pyarrow.Table:
         """The rows as a pyarrow table, without a copy."""
@@ -77,7 +104,7 @@ class Rows:
         table = self.arrow()
         return {name: table[name].to_numpy() for name in table.column_names}
 
-    def fetchall(self) -> list[tuple]:
+    def fetchall(self) -> list[tuple[Any, ...]]:
         """The rows as tuples of Python's values.
 
         >>> import pybasalt
@@ -87,7 +114,7 @@ class Rows:
         table = self.arrow()
         return list(zip(*(column.to_pylist() for column in table.columns))) if table.num_columns else []
 
-    def fetchone(self) -> tuple | None:
+    def fetchone(self) -> tuple[Any, ...] | None:
         """The first row."""
         return next(iter(self.fetchall()), None)
 
@@ -104,48 +131,19 @@ class Table(Rows):
     def __init__(self, core: _core.Batches) -> None:
         self._core = core
 
-    @property
-    def schema(self) -> Schema:
-        """Names and types."""
-        return Schema(self._core.schema)
-
-    @property
-    def num_rows(self) -> int:
-        """How many rows there are."""
-        return self._core.rows
-
-    @property
-    def column_names(self) -> list[str]:
-        """The columns' names."""
-        return self.schema.names
-
-    def __len__(self) -> int:
-        return self.num_rows
-
     def batches(self) -> Iterator[Table]:
         """The parts in which the rows lie in memory."""
         return (Table(self._core.batch(i)) for i in range(len(self._core)))
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._core.stream()
-
-    def __arrow_c_schema__(self) -> object:
-        return self._core.schema.__arrow_c_schema__()
 
     def __repr__(self) -> str:
         return f"<pybasalt.Table: {self.num_rows} rows, {self.schema!r}>"
 
 
-class Scan:
+class Scan(Tabular):
     """Batches of rows as they are read. Iterate over it, or hand it to a library that reads Arrow streams."""
 
     def __init__(self, core: _core.Reader) -> None:
         self._core = core
-
-    @property
-    def schema(self) -> Schema:
-        """Names and types."""
-        return Schema(self._core.schema)
 
     def __iter__(self) -> Iterator[Table]:
         while True:
@@ -157,9 +155,3 @@ class Scan:
     def read_all(self) -> Table:
         """The rows that are left."""
         return Table(self._core.all())
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._core.stream()
-
-    def __arrow_c_schema__(self) -> object:
-        return self._core.schema.__arrow_c_schema__()

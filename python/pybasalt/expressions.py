@@ -41,7 +41,8 @@ def literal(value: Any) -> str:
         return "NULL"
     if kind in ("BOOLEAN", "BIGINT", "HUGEINT") or kind.startswith("DECIMAL"):
         return text
-    return quote_text(text) if kind == "VARCHAR" else f"{quote_text(text)}::{kind}"
+    # A time takes the type of what it is compared with: DuckDB's own does not compare with nanoseconds.
+    return quote_text(text) if kind in ("VARCHAR", "TIME") else f"{quote_text(text)}::{kind}"
 
 
 def parameter(value: Any) -> tuple[str, str | None]:
@@ -59,7 +60,8 @@ def parameter(value: Any) -> tuple[str, str | None]:
     if isinstance(value, str):
         return "VARCHAR", value
     if isinstance(value, decimal.Decimal) and value.is_finite():
-        _, digits, exponent = value.as_tuple()
+        _, digits, power = value.as_tuple()
+        exponent = int(power)
         scale = max(-exponent, 0)
         return f"DECIMAL({max(len(digits) + max(exponent, 0), scale, 1)}, {scale})", f"{value:f}"
     if isinstance(value, (bytes, bytearray)):
@@ -77,7 +79,7 @@ class Expression:
     """A condition or a value over the columns of a table; see `col`."""
 
     __slots__ = ("sql",)
-    __hash__ = None  # == makes expressions
+    __hash__ = None  # type: ignore[assignment]  # == makes expressions
 
     def __init__(self, sql: str) -> None:
         self.sql = sql

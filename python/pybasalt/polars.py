@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pybasalt._files import Paths, scan
 from pybasalt.expressions import Expression, col
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars
 
 
-def _literal(node: dict) -> object:
+def _literal(node: dict[str, Any]) -> object:
     """The value of a literal in Polars' serialised form; raises KeyError for those that SQL has no short form of."""
     value = node["Literal"]
     while isinstance(value, dict):
@@ -32,7 +32,7 @@ _COMPARISONS = {
 _SWAPPED = {"Eq": "Eq", "NotEq": "NotEq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
 
 
-def _translated(node: dict) -> Expression | None:
+def _translated(node: dict[str, Any]) -> Expression | None:
     try:
         return _translate(node)
     except (KeyError, TypeError, StopIteration):
@@ -45,7 +45,7 @@ def _only(parts: list[Expression]) -> Expression:
     return parts[0]
 
 
-def _translate(node: dict) -> Expression:
+def _translate(node: dict[str, Any]) -> Expression:
     """A predicate of Polars', or a weaker one, as one of ours. Raises KeyError where there is none."""
     parts = node["BinaryExpr"]
     left, word, right = parts["left"], parts["op"], parts["right"]

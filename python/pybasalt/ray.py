@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow
@@ -24,7 +24,7 @@ class _Files(Datasource):
 
     def __init__(self, paths: Paths, columns: Sequence[str] | None, filter: Filter | None) -> None:
         super().__init__()
-        self._paths = [path.path if isinstance(path, File) else path for path in expand(paths)]
+        self._paths = expand(paths)
         self._columns = None if columns is None else list(columns)
         self._filter = filter.sql if isinstance(filter, Expression) else filter
 
@@ -60,7 +60,8 @@ class _Files(Datasource):
         return parts
 
 
-def _reader(path: str, columns: list[str] | None, filter: str | None, begin: int, end: int, rows: int):
+def _reader(path: str, columns: list[str] | None, filter: str | None, begin: int, end: int,
+            rows: int) -> Callable[[], Iterable[pyarrow.Table]]:
     def work() -> Iterable[pyarrow.Table]:
         part = None if (begin, end) == (0, rows) else (begin, end)
         # One thread: Ray runs as many tasks as there are cores.
@@ -69,7 +70,7 @@ def _reader(path: str, columns: list[str] | None, filter: str | None, begin: int
     return work
 
 
-def expand(paths: Paths) -> list[str]:
+def expand(paths: Paths | File) -> list[str]:
     """The files of folders and globs, one by one."""
     import glob
 
@@ -80,7 +81,7 @@ def expand(paths: Paths) -> list[str]:
         elif isinstance(path, str) and glob.has_magic(path) and not os.path.exists(path):
             out += sorted(glob.glob(path, recursive=True))
         else:
-            out.append(path)
+            out.append(path.path if isinstance(path, File) else path)
     return out
 
 
@@ -90,7 +91,7 @@ def read_dataset(paths: Paths, columns: Sequence[str] | None = None, filter: Fil
     return ray.data.read_datasource(_Files(paths, columns, filter), **options)
 
 
-class _Folder(Datasink):
+class _Folder(Datasink[list[str]]):
     """Files of a folder: each task writes its own under a hidden name; all get theirs when all are complete."""
 
     def __init__(self, folder: str, options: dict[str, Any]) -> None:
@@ -129,7 +130,7 @@ def _to_arrow(block: Any) -> pyarrow.Table:
     return block if isinstance(block, pyarrow.Table) else pyarrow.Table.from_pandas(block, preserve_index=False)
 
 
-def write_basalt(dataset: ray.data.Dataset, folder: str | os.PathLike, **options: Any) -> None:
+def write_basalt(dataset: ray.data.Dataset, folder: str | os.PathLike[str], **options: Any) -> None:
     """Writes a dataset of Ray's as files of a folder, which appear when all are complete. `options` as for `write`."""
     dataset.write_datasink(_Folder(os.fspath(folder), options))
 
@@ -143,6 +144,10 @@ def _partial(statement: str, table: str, files: list[str], others: dict[str, lis
         return con.sql(statement).arrow()
 
 
+# Made once: Ray sends each function that it does not know yet to the workers.
+_remote_partial = ray.remote(max_retries=3)(_partial)
+
+
 def sql(query: str, tables: Mapping[str, Paths], *, split: str | None = None, tasks: int = 0) -> pyarrow.Table:
     """Runs a query of aggregates by many workers: each takes some files of one table, and one statement merges.
 
@@ -154,8 +159,7 @@ def sql(query: str, tables: Mapping[str, Paths], *, split: str | None = None, ta
     partial, merge = split_query(query, table)
     files = found.pop(table)
     count = min(len(files), tasks or max(1, int(ray.cluster_resources().get("CPU", 1))) * 2)
-    remote = ray.remote(max_retries=3)(_partial)
-    parts = ray.get([remote.remote(partial, table, files[i::count], found) for i in range(count)])
+    parts = ray.get([_remote_partial.remote(partial, table, files[i::count], found) for i in range(count)])
     with pybasalt.connect(device="cpu") as con:
         con.register(PARTS, pyarrow.concat_tables(parts, promote_options="permissive"))
         return con.sql(merge).arrow()

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from pybasalt._files import File, Paths, _list, open
 _AHEAD = 2
 
 
-class Batches(IterableDataset):
+class Batches(IterableDataset[dict[str, torch.Tensor]]):
     """Batches of tensors by column name: `for batch in Batches("train.basalt", ["x", "y"], batch_size=4096)`.
 
     On the host the unit that is decoded is a chunk, into pinned memory where there is a GPU; with `device="cuda"` it is
@@ -41,11 +42,11 @@ class Batches(IterableDataset):
         units: list[Callable[[], dict[str, torch.Tensor]]] = []
         for file in self.files:
             if self.device == "cuda":
-                units.append(lambda file=file: self._on_gpu(file))
+                units.append(partial(self._on_gpu, file))
                 continue
             first = 0
             for rows in file.chunk_rows:
-                units.append(lambda file=file, rows=(first, first + rows): self._on_host(file, rows))
+                units.append(partial(self._on_host, file, (first, first + rows)))
                 first += rows
         return units
 

@@ -139,8 +139,10 @@ std::unique_ptr<Reader> scan_files(Files files, basalt::ScanOptions options) {
   const auto cancel = std::make_shared<basalt::CancelToken>();
   options.cancel = cancel.get();
   // Ending a scan waits for its threads.
-  const std::shared_ptr<basalt::Scan> scan(new basalt::Scan(std::move(files), std::move(options)),
-                                           [](basalt::Scan* held) { run_unlocked([&] { delete held; }); });
+  const auto end = [process = Process()](basalt::Scan* held) {
+    if (process.is_ours()) run_unlocked([&] { delete held; });
+  };
+  const std::shared_ptr<basalt::Scan> scan(new basalt::Scan(std::move(files), std::move(options)), end);
   ArrowArrayStream stream;
   const auto failure = std::make_shared<std::exception_ptr>();
   const auto next = [scan, cancel, failure]() -> std::unique_ptr<basalt::Table> {

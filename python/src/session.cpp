@@ -84,6 +84,8 @@ nb::dict to_python(const basalt::QueryReport& report) {
   out["why_cpu"] = report.why_cpu;
   out["tiles"] = report.tiles.total;
   out["tiles_skipped"] = report.tiles.skipped;
+  out["texts_in_place"] = report.tiles.texts_in_place;
+  out["texts_decoded"] = report.tiles.texts_decoded;
   out["bytes_transferred"] = report.bytes_transferred;
   out["compile_ms"] = report.compile_ms;
   out["transfer_ms"] = report.transfer_ms;
@@ -111,7 +113,7 @@ class Connection {
     session_ = std::make_unique<basalt::Session>(options);
   }
   ~Connection() {
-    run_unlocked([&] { session_.reset(); });
+    run_unlocked([&] { end(); });
   }
 
   Result execute(const std::string& sql, const Parameters& parameters, nb::object progress) {
@@ -149,6 +151,7 @@ class Connection {
   }
 
   DeviceRows on_device(const std::string& sql, const std::string& device) {
+    check_process();
     basalt::CancelToken cancel;
     basalt::RunOptions options;
     options.device = device.empty() ? device_ : parse_device(device);
@@ -166,6 +169,7 @@ class Connection {
   }
 
   nb::dict convert(const std::string& sql, const std::string& path, const nb::dict& arguments, nb::object progress) {
+    check_process();
     basalt::WriteOptions options = write_options(arguments);
     WriteWatch watch(options, progress);
     const auto work = [&] {
@@ -188,6 +192,9 @@ class Connection {
   }
 
   bool is_query(const std::string& sql) {
+    check_process();
+    // It only parses: worth watching where another thread's statement is waited for.
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) return session().is_query(sql);
     return watched([&] { return session().is_query(sql); }, nb::none());
   }
 
@@ -206,11 +213,27 @@ class Connection {
 
   void close() {
     const nb::gil_scoped_release released;
-    const std::lock_guard lock(mutex_);
-    session_.reset();
+    if (process_.is_ours()) {
+      const std::lock_guard lock(mutex_);
+      end();
+    }
   }
 
  private:
+  void check_process() const {
+    if (!process_.is_ours()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "the connection belongs to the process that this one was forked from: open another");
+    }
+  }
+  // A forked process has none of the threads that ending it would wait for: there it is left as it is.
+  void end() {
+    if (process_.is_ours()) {
+      session_.reset();
+    } else {
+      session_.release();  // NOLINT: left to the process
+    }
+  }
   basalt::Session& session() {
     if (session_ == nullptr) throw Error(ErrorCode::kInvalidArgument, "the connection is closed");
     return *session_;
@@ -241,6 +264,7 @@ class Connection {
 
   template <typename Work>
   std::invoke_result_t<Work> watched(const Work& work, const nb::object& progress) {
+    check_process();
     const auto locked = [&] {
       const std::lock_guard lock(mutex_);
       return work();
@@ -250,6 +274,7 @@ class Connection {
   }
 
   std::mutex mutex_;
+  Process process_;
   std::unique_ptr<basalt::Session> session_;
   basalt::Device device_ = basalt::Device::kAuto;
   uint32_t threads_ = 0;

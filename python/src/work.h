@@ -6,8 +6,12 @@
 
 #include <chrono>
 #include <functional>
-#include <future>
+#include <memory>
+#include <optional>
 #include <type_traits>
+#include <utility>
+
+#include "worker.h"
 
 namespace pybasalt {
 
@@ -16,6 +20,15 @@ namespace nb = nanobind;
 struct Watch {
   std::function<void()> cancel;  // makes the work end soon, with an error
   std::function<void()> tick;    // now and then meanwhile, with the interpreter's lock; may raise
+};
+
+// The process that something was made in: one forked from it has none of its threads.
+class Process {
+ public:
+  bool is_ours() const { return ::getpid() == made_in_; }
+
+ private:
+  pid_t made_in_ = ::getpid();
 };
 
 // Signals reach Python in its main thread only: that one waits, while another one works.
@@ -36,17 +49,22 @@ auto run_watched(const Work& work, const Watch& watch) -> std::invoke_result_t<W
     const nb::gil_scoped_release released;
     return work();
   }
-  std::future<std::invoke_result_t<Work>> result;
+  std::optional<std::invoke_result_t<Work>> result;
+  std::shared_ptr<Job> job;
+  const auto take_result = [&] {
+    job->rethrow();
+    return std::move(*result);
+  };
   {
     const nb::gil_scoped_release released;
-    result = std::async(std::launch::async, work);
-    if (result.wait_for(kPause) == std::future_status::ready) return result.get();
+    job = start_job([&] { result.emplace(work()); });
+    if (job->wait_for(kPause)) return take_result();
   }
   // Raised only once the work has ended: it refers to what the caller holds.
   const auto stop = [&] {
     if (watch.cancel) watch.cancel();
     const nb::gil_scoped_release released;
-    result.wait();
+    job->wait();
   };
   for (;;) {
     if (PyErr_CheckSignals() != 0) {
@@ -63,7 +81,7 @@ auto run_watched(const Work& work, const Watch& watch) -> std::invoke_result_t<W
       }
     }
     const nb::gil_scoped_release released;
-    if (result.wait_for(kPause) == std::future_status::ready) return result.get();
+    if (job->wait_for(kPause)) return take_result();
   }
 }
 

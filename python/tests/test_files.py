@@ -5,7 +5,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -147,37 +146,6 @@ def test_errors(here, file):
     assert pickle.loads(pickle.dumps(caught.value)).code == "corrupt"
 
 
-def test_files_pickle(file):
-    again = pickle.loads(pickle.dumps(pybasalt.open(file)))
-    assert again.num_rows == 100_000
-
-
-def test_threads_read_at_once(file, trips):
-    wrong = []
-
-    def work(number):
-        for _ in range(5):
-            expected = trips.filter(pc.field("passengers") == number % 7)
-            if not pybasalt.read(file, filter=f"passengers = {number % 7}", threads=2).arrow().equals(expected):
-                wrong.append(number)
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
-def test_forked_processes_read(file):
-    assert pybasalt.read(file, filter="id = 1").num_rows == 1
-    child = os.fork()
-    if child == 0:
-        good = pybasalt.read(file).num_rows == 100_000 and pybasalt.read(file, filter="id < 5").num_rows == 5
-        os._exit(0 if good else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
 SLOW = """
 import pybasalt, signal, threading, os, time
 threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
@@ -199,19 +167,6 @@ def test_control_c_stops_work(here, statement):
                             timeout=60, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert result.stdout.strip() == "interrupted", result.stderr
     assert not os.path.exists("t.basalt")
-
-
-def test_memory_stays_flat(file):
-    def resident():
-        with open("/proc/self/statm") as status:
-            return int(status.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-    for _ in range(200):
-        pybasalt.read(file, ["passengers"], threads=1).arrow()
-    before = resident()
-    for _ in range(1000):
-        pybasalt.read(file, ["passengers"], threads=1).arrow()
-    assert resident() - before < 20 << 20
 
 
 def test_remote_files_by_fsspec(here, file, trips):

@@ -1,7 +1,6 @@
 """Importing: without others, without CUDA, and beside others in any order. bench/python.py says how long it takes."""
 
 import importlib.util
-import itertools
 import os
 import subprocess
 import sys
@@ -33,15 +32,29 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("others", [pair for n in (1, 2) for pair in itertools.permutations(
-    [name for name in USES if name != "pybasalt"], n) if n == 1 or "torch" not in pair])
-def test_any_order_of_imports_works(others):
-    if any(importlib.util.find_spec(name) is None for name in others):
-        pytest.skip("not installed: " + ", ".join(others))
-    for order in (["pybasalt", *others], [*others, "pybasalt"]):
-        imports = "\n".join(f"import {name}" for name in order)
-        uses = "\n".join(USES[name] for name in [*order, *reversed(order)])
-        run(f"{imports}\n{uses}\n")
+OTHERS = [name for name in USES if name != "pybasalt"]
+
+
+def check_order(order):
+    """Each is imported, used, and used once more when all are there."""
+    if any(importlib.util.find_spec(name) is None for name in order):
+        pytest.skip("not installed: " + ", ".join(order))
+    imports = "\n".join(f"import {name}" for name in order)
+    uses = "\n".join(USES[name] for name in [*order, *reversed(order)])
+    run(f"{imports}\n{uses}\n")
+
+
+@pytest.mark.parametrize("other", ["duckdb", "pyarrow"])
+def test_either_order_of_imports_works(other):
+    check_order(["pybasalt", other])
+    check_order([other, "pybasalt"])
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("place", range(len(USES)))
+@pytest.mark.parametrize("others", [OTHERS, OTHERS[::-1], [*OTHERS[2:], *OTHERS[:2]]], ids="-".join)
+def test_all_in_one_process(others, place):
+    check_order([*others[:place], "pybasalt", *others[place:]])
 
 
 def test_the_program_comes_with_it():

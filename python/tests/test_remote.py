@@ -1,4 +1,4 @@
-"""Files behind HTTP: few range requests, tried again when they fail."""
+"""Files behind HTTP and S3: few range requests, tried again when they fail."""
 
 import http.server
 import re
@@ -58,3 +58,48 @@ def test_files_are_read_by_ranges(here, trips):
         assert None not in _Ranges.requests and len(_Ranges.requests) < 40, _Ranges.requests
     finally:
         server.shutdown()
+
+
+@pytest.fixture
+def bucket(monkeypatch):
+    """A bucket of a server of our own, as s3fs finds it by itself: from the environment."""
+    pytest.importorskip("s3fs")
+    moto = pytest.importorskip("moto.server")
+    for name, value in {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
+                        "AWS_DEFAULT_REGION": "us-east-1"}.items():
+        monkeypatch.setenv(name, value)
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    import s3fs
+
+    s3fs.S3FileSystem.clear_instance_cache()
+    files = s3fs.S3FileSystem()
+    files.mkdir("trips")
+    yield files
+    s3fs.S3FileSystem.clear_instance_cache()
+    server.stop()
+
+
+def test_files_of_a_bucket(here, trips, bucket, caplog):
+    for part in range(2):
+        pybasalt.write(trips.slice(part * 50_000), f"{part}.basalt", encoding={"fare": "plain", "id": "plain"})
+        bucket.put(f"{part}.basalt", f"trips/day={part}/t.basalt")
+    caplog.set_level("INFO")
+
+    def requests(action):
+        """What an action gives, and how often it made the server read a file."""
+        caplog.clear()
+        return action(), sum("GET /trips/day=" in record.getMessage() for record in caplog.records)
+
+    found, count = requests(lambda: pybasalt.read("s3://trips/day=0/t.basalt").arrow())
+    assert found.equals(trips) and 1 < count < 10, count
+    opened, count = requests(lambda: pybasalt.open("s3://trips/day=1/t.basalt"))
+    assert opened.num_rows == 50_000 and opened.statistics("id")["min"] == 50_000 and count == 1
+    whole = pybasalt.read("s3://trips/*/t.basalt", ["id", "city"]).arrow()
+    assert whole.num_rows == 150_000 and whole.slice(0, 100_000).equals(trips.select(["id", "city"]))
+    last = pybasalt.read("s3://trips/day=1/t.basalt", ["id"], filter=pybasalt.col("id") >= 99_998)
+    assert last.fetchall() == [(99_998,), (99_999,)]
+    with pytest.raises(OSError):
+        pybasalt.open("s3://trips/day=9/t.basalt")

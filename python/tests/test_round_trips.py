@@ -46,6 +46,29 @@ def test_arrow_round_trip(here, name):
     assert back.equals(table)
 
 
+@pytest.mark.parametrize("name", COLUMNS)
+def test_pandas_round_trip(here, name):
+    pandas = pytest.importorskip("pandas")
+    table = pa.table({"x": COLUMNS[name]})
+    pybasalt.write(table.to_pandas(types_mapper=pandas.ArrowDtype), "t.basalt")
+    assert pybasalt.read("t.basalt").arrow().equals(table)
+    if name in ("time_ns", "map"):  # pandas' own objects for them do not become Arrow again
+        return
+    frame = table.to_pandas()
+    pybasalt.write(frame, "t.basalt")
+    pandas.testing.assert_frame_equal(pybasalt.read("t.basalt").df(), frame)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", COLUMNS)
+def test_polars_round_trip(here, name):
+    polars = pytest.importorskip("polars")
+    frame = polars.from_arrow(pa.table({"x": COLUMNS[name]}))
+    pybasalt.write(frame, "t.basalt")
+    back = pybasalt.read("t.basalt").pl()
+    assert back.schema == frame.schema and back.equals(frame)
+
+
 def test_all_types_at_once_by_pandas(here):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({
@@ -62,7 +85,7 @@ def test_all_types_at_once_by_pandas(here):
     assert back["d"].isna().tolist() == [False, False, True]
 
 
-def test_polars_round_trip(here):
+def test_frames_of_polars_go_in(here):
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({
         "a": [1, None, 3], "b": ["x", "y", None], "c": [[1], [], None], "d": [{"p": 1}, {"p": 2}, {"p": None}],

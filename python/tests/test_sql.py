@@ -66,6 +66,16 @@ def test_tables_of_python(con):
     assert con.sql("select max(p) from frame").fetchone() == (2,)
 
 
+def test_tables_of_python_come_before_folders(con):
+    pybasalt.write({"a": [1]}, "mine", append=True)
+    assert con.sql("select a from mine").fetchall() == [(1,)]
+    mine = pa.table({"a": [2]})
+    assert con.sql("select a from mine").fetchall() == [(2,)]
+    del mine
+    con.register("mine", {"a": [3]})
+    assert con.sql("select a from mine").fetchall() == [(3,)]
+
+
 def test_what_tables_of_python_raise_is_told(con):
     class Broken:
         def __arrow_c_stream__(self, requested_schema=None):
@@ -135,7 +145,7 @@ def test_interrupt(con):
 
 def test_progress(con):
     seen = []
-    con.execute("select count(*) from range(200000000) t(i) where i % 7 = 3", progress=seen.append)
+    con.execute("select count(*) from range(50000000) t(i) where i % 7 = 3", progress=seen.append)
     assert seen and max(seen) <= 1
 
 

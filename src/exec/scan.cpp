@@ -89,6 +89,8 @@ struct ChunkScan::State {
   void open();
   bool next_rows();  // advances to a tile with alive rows
   void fill(Table& out);
+  uint64_t rows_to_come() const;
+  void reserve(Table& out) const;
   // Which of the tile's alive rows come next: all that are left, or as many as keep the batch's strings below
   // kBatchBytes, but one at least.
   uint32_t rows_that_fit(const Table& out);
@@ -152,6 +154,8 @@ void ChunkScan::State::append_strings(exec::ArrayTiles& values, Column& target, 
   target.offsets.resize((at_row + count) * sizeof(int64_t));
   int64_t* offsets = target.offsets.as<int64_t>() + at_row;
   if (count == tiles.tile_rows()) {
+    // As long as the rows of this tile are, so are probably the others.
+    if (base == 0) target.bytes.reserve(std::min(kBatchBytes, rows.bytes.size() * (1 + rows_to_come() / kTileRows)));
     target.bytes.append(rows.bytes.data(), rows.bytes.size());
     for (uint32_t i = 0; i < count; ++i) offsets[i] = base + rows.offsets[i + 1];
     return;
@@ -338,7 +342,26 @@ uint32_t ChunkScan::State::rows_that_fit(const Table& out) {
   return 1;
 }
 
+// Of the batch, where no filter decides: rounded up to tiles.
+uint64_t ChunkScan::State::rows_to_come() const {
+  if (whole != Decision::kAll) return 0;
+  return std::min(uint64_t{batch_rows}, uint64_t{end_tile - next_tile} * kTileRows);
+}
+
+// Growing step by step would touch twice the memory.
+void ChunkScan::State::reserve(Table& out) const {
+  const uint64_t rows = rows_to_come();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].tile_column == ~0u) continue;
+    Column& column = out.columns[i];
+    const bool is_text = physical_of(column.type) == Physical::kBytes;
+    Buffer& buffer = is_text ? column.offsets : column.values;
+    buffer.reserve(is_text ? (rows + 1) * sizeof(int64_t) : rows * width_of(physical_of(column.type)));
+  }
+}
+
 void ChunkScan::State::fill(Table& out) {
+  reserve(out);
   for (;;) {
     if (!in_tile) {
       // Whatever the next tile leaves must fit.

@@ -61,8 +61,9 @@ duckdb::unique_ptr<duckdb::TableRef> find_table(duckdb::ClientContext&, duckdb::
 }  // namespace
 
 void look_for_tables(duckdb::DatabaseInstance& database, std::function<StreamOpener(const std::string&)> find) {
-  duckdb::DBConfig::GetConfig(database).replacement_scans.emplace_back(find_table,
-                                                                       duckdb::make_uniq<Finder>(std::move(find)));
+  // First: what the caller calls so comes before a folder of files that has the same name.
+  auto& scans = duckdb::DBConfig::GetConfig(database).replacement_scans;
+  scans.emplace(scans.begin(), find_table, duckdb::make_uniq<Finder>(std::move(find)));
 }
 
 }  // namespace basalt::sql

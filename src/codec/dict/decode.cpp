@@ -1,8 +1,8 @@
 // Looking codes up in the dictionary, which is decoded once per reader.
 #include <algorithm>
 #include <array>
-#include <cstring>
 
+#include "codec/copy_text.h"
 #include "codec/dict/decoded_entries.h"
 #include "codec/dict/dict.h"
 #include "codec/dict/layout.h"
@@ -165,22 +165,24 @@ class StringDictReader final : public Reader {
 
  private:
   void look_up(const uint32_t* codes, size_t rows, StringRows& out) const {
-    size_t total = out.bytes.size();
+    const size_t before = out.bytes.size();
     const size_t first = out.offsets.size();
     out.offsets.resize(first + rows);
+    int64_t* ends = out.offsets.data() + first;
     const int64_t* at = entries_.offsets.data();
+    size_t total = before;
     for (size_t i = 0; i < rows; ++i) {
       total += static_cast<size_t>(at[codes[i] + 1] - at[codes[i]]);
-      out.offsets[first + i] = static_cast<int64_t>(total);
+      ends[i] = static_cast<int64_t>(total);
     }
-    size_t to = out.bytes.size();
-    out.check_room(total - to);
+    if (total == before) return;
+    out.check_room(total - before);
     out.bytes.resize(total);
+    size_t to = before;
     for (size_t i = 0; i < rows; ++i) {
-      const auto length = static_cast<size_t>(at[codes[i] + 1] - at[codes[i]]);
-      if (length == 0) continue;
-      std::memcpy(out.bytes.data() + to, entries_.bytes.data() + at[codes[i]], length);
-      to += length;
+      const auto end = static_cast<size_t>(ends[i]);
+      copy_text(out.bytes.data() + to, entries_.bytes.data() + at[codes[i]], end - to);
+      to = end;
     }
   }
   CodeReader codes_;

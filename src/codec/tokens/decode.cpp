@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "codec/checks.h"
+#include "codec/copy_text.h"
 #include "codec/strings/symbol_automaton.h"
 #include "codec/tokens/decoded_entries.h"
 #include "codec/tokens/layout.h"
@@ -13,10 +14,8 @@ namespace basalt {
 
 namespace {
 
-constexpr size_t kShort = 32;
 // Ids of a tile whose places are worth their memory: 2^20 entries of 255 bytes are below 2^32.
 constexpr size_t kMostPlaces = 1 << 20;
-static_assert(kShort <= Buffer::kSlack);
 
 class TokensReader final : public BytesReader {
  public:
@@ -63,12 +62,7 @@ class TokensReader final : public BytesReader {
       const std::string_view text = entries_.at(tile_ids_[i]);
       std::byte* to = out.data() + at + (is_long_ ? end : id_places_[i]);
       end += text.size();
-      // Most entries are short. A copy of fixed size runs over into what the next one writes, or the buffer's slack.
-      if (text.size() <= kShort) {
-        std::memcpy(to, text.data(), kShort);
-      } else {
-        std::memcpy(to, text.data(), text.size());
-      }
+      copy_text(to, text.data(), text.size());
     }
   }
 
