@@ -317,11 +317,13 @@ class JoinKinds {
   std::map<std::string, int> seen_;
 };
 
-TEST(RandomJoins, EqualDuckDB) {
+class RandomJoins : public ::testing::TestWithParam<Device> {};
+
+TEST_P(RandomJoins, EqualDuckDB) {
   const ScratchFolder folder;
-  Session session(session_options(Device::kCpu));
+  Session session(session_options(GetParam()));
   for (const Table& table : kTables) make_table(session, folder, table, kColumns);
-  const int statements = statements_of(Device::kCpu);
+  const int statements = statements_of(GetParam());
   JoinKinds kinds(session);
   compare_all_with_duckdb(
       session, statements, statements * 9 / 10, [](uint32_t seed) { return JoinGenerator(seed).statement(); },
@@ -333,17 +335,21 @@ TEST(RandomJoins, EqualDuckDB) {
   }
 }
 
-TEST(RandomJoins, OfLargeTablesEqualDuckDB) {
+TEST_P(RandomJoins, OfLargeTablesEqualDuckDB) {
   const ScratchFolder folder;
-  Session session(session_options(Device::kCpu));
+  Session session(session_options(GetParam()));
   for (Table table : kLargeTables) {
     if (kQuick) table.to = table.from + (table.to - table.from) / 20;
     make_table(session, folder, table, kLargeColumns);
   }
-  const int statements = statements_of(Device::kCpu) / 10;
+  const int statements = statements_of(GetParam()) / 10;
   compare_all_with_duckdb(session, statements, statements * 9 / 10,
                           [](uint32_t seed) { return LargeJoinGenerator(seed).statement(); });
 }
+
+INSTANTIATE_TEST_SUITE_P(Sql, RandomJoins, ::testing::ValuesIn(test_devices()), [](const auto& parameter) {
+  return std::string(parameter.param == Device::kCuda ? "cuda" : "cpu");
+});
 
 }  // namespace
 }  // namespace basalt::testing
