@@ -26,7 +26,7 @@ import tempfile
 import time
 
 from query_text import find_words, read_queries, sort_keys, split_at
-from sessions import (Failed, Number, call, chosen_stage, described_types, device_name, geometric_mean, has_gpu,
+from sessions import (Failed, Number, call, chosen_stage, described_types, device_names, geometric_mean, has_gpu,
                       numbers_equal, parsed_rows, row_equal, run_groups, run_script, short_place)
 
 ENGINES = {"cpu": "Basalt, CPU", "gpu": "Basalt, GPU", "duckdb": "DuckDB, native table"}
@@ -306,7 +306,7 @@ def main():
     if options.json:
         whole = {"benchmark": "clickbench", "rows": options.rows, "threads": options.threads, "runs": options.runs,
                  "strict": strict, "date": time.strftime("%Y-%m-%d"), "machine": platform.machine(),
-                 "devices": device_name(program), "table_bytes": os.path.getsize(table),
+                 "devices": device_names(program), "table_bytes": os.path.getsize(table),
                  "duckdb_bytes": os.path.getsize(database), **made}
         kept = []
         if os.path.exists(options.json):

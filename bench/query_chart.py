@@ -31,7 +31,7 @@ def draw(whole, path):
     most = max(math.ceil(math.log10(max(values))), least + 1)
     height = lambda ms: PLOT_HEIGHT * (math.log10(max(ms, 10 ** least)) - least) / (most - least)
     bottom, group = TOP + PLOT_HEIGHT, (WIDTH - LEFT - 8) / len(times)
-    title = f"{whole['benchmark'].upper()}, scale {whole['scale']}: milliseconds per query, hot, other literals each run"
+    title = f"{whole['title']}, scale {whole['scale']}: milliseconds per query, hot, other literals each run"
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + BOTTOM}" width="{WIDTH}" '
            f'height="{bottom + BOTTOM}" font-family="sans-serif" font-size="12">', style(),
            f'<text x="{LEFT}" y="20" font-size="15">{escape(title)}</text>']
@@ -54,8 +54,7 @@ def draw(whole, path):
                 out.append(f'<rect class="{name}" x="{left + slot * bar:.1f}" y="{bottom - tall:.1f}" width="{bar:.1f}" '
                            f'height="{tall:.1f}"><title>{escape(query)}, {escape(TITLES[name])}: {engines[name]:.3g} ms'
                            '</title></rect>')
-    where = ", ".join([*(" ".join(line.split()) for line in whole["devices"] if line.startswith(("CPU", "GPU"))),
-                       f"{whole['threads']} threads", whole["date"]])
+    where = ", ".join([*whole["devices"], f"{whole['threads']} threads", whole["date"]])
     out += [f'<text x="{LEFT}" y="{bottom + 38}">{escape(where)}</text>', "</svg>"]
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(out) + "\n")

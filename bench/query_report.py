@@ -62,17 +62,18 @@ def times_as_fast(entry, name):
 def shown(value):
     if value is None:
         return "-"
-    return f"{value:.{3 if value < 1 else 2 if value < 10 else 1 if value < 100 else 0}f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.{3 if value < 1 else 2 if value < 10 else 1 if value < 100 else 0}f}"
 
 
 def mebibytes(value):
     return None if value is None else value / 2 ** 20
 
 
-def ran_on(engine):
-    """Steps on either device; where there are none, what the statement's last line says."""
-    counts = [f"{engine[key]} {title}" for key, title in (("gpu_steps", "GPU"), ("cpu_steps", "CPU")) if engine.get(key)]
-    return " + ".join(counts) or engine.get("where")
+def steps_by_device(engine):
+    """How many steps ran on the GPU, how many on the CPU: 3+2."""
+    return f"{engine['gpu_steps']}+{engine['cpu_steps']}" if "gpu_steps" in engine else None
 
 
 def verdict(entry):
@@ -94,15 +95,18 @@ def columns_of(name):
     if name in ("gpu", "cpu"):
         columns.append(("MiB", lambda entry: mebibytes(figure("bytes")(entry))))
     if name == "gpu":
-        columns.append(("device MiB", lambda entry: mebibytes(figure("device_bytes")(entry))))
-    if name in ("gpu", "cpu"):
-        columns.append(("steps", lambda entry: ran_on(entry["engines"].get(name, {}))))
+        columns += [("peak MiB", lambda entry: mebibytes(figure("device_bytes")(entry))),
+                    ("GPU+CPU", lambda entry: steps_by_device(entry["engines"].get(name, {})))]
     return columns
 
 
-def aligned(rows):
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+def block(title, columns, entries):
+    """Lines of one engine: its title, headers, a line per query."""
+    rows = [[header for header, _ in columns], *([shown(value(entry)) for _, value in columns] for entry in entries)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(columns))]
+    lines = [" ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows]
+    width = max(len(title), len(lines[0]))
+    return [title.ljust(width), *(line.rjust(width) for line in lines)]
 
 
 def differing(whole):
@@ -140,16 +144,10 @@ def print_table(whole):
     if not entries:
         return
     names = [name for name in TITLES if any(name in entry["engines"] for entry in entries)]
-    header, rows = ["", "rows"], [[entry["query"], shown(entry["rows"])] for entry in entries]
-    for name in names:
-        for title, value in columns_of(name):
-            header.append(f"{name} {title}")
-            for row, entry in zip(rows, entries):
-                row.append(shown(value(entry)))
-    header.append("equal")
-    for row, entry in zip(rows, entries):
-        row.append(shown(verdict(entry)))
-    print("\n".join(aligned([header, *rows])))
+    blocks = [block("", [("", lambda entry: entry["query"]), ("rows", lambda entry: entry["rows"])], entries),
+              *(block(TITLES[name], columns_of(name), entries) for name in names), block("", [("equal", verdict)], entries)]
+    for line in zip(*blocks):
+        print(" | ".join(line))
     for title, lines in (("failed", failing(whole)), ("differs", differing(whole))):
         for line in lines:
             print(f"{title}: {line[:400]}")

@@ -26,7 +26,7 @@ import typing
 import query_chart
 from query_report import differing, print_table, steps_of
 from query_text import sort_keys
-from sessions import (Failed, call, chosen_stage, described_types, device_name, has_gpu, parsed_rows, row_equal,
+from sessions import (Failed, call, chosen_stage, described_types, device_names, has_gpu, parsed_rows, row_equal,
                       run_groups, run_script, short_place)
 
 ENGINES = ("gpu", "cpu", "duckdb", "parquet")
@@ -38,7 +38,8 @@ FORGET_PLANS = "set basalt_strict = true"
 @dataclasses.dataclass
 class QuerySet:
     """What one benchmark is."""
-    name: str
+    name: str                   # of `basalt gen`
+    title: str
     tables: list
     warm_up: str                # a small query that opens the device
     texts: typing.Callable      # program, scale -> standard texts by name
@@ -306,9 +307,15 @@ def read_json(path):
         return json.load(file)
 
 
+def identity(benchmark, options):
+    """What stages must have in common to be put together."""
+    return {"benchmark": benchmark.name, "scale": options.scale, "order": options.order, "threads": options.threads,
+            "runs": options.runs}
+
+
 def merged(before, whole):
-    """What earlier stages of the same measurement left, with this one's in place of what it measured again."""
-    if any(before.get(name) != whole[name] for name in ("benchmark", "scale", "order", "threads", "runs")):
+    """What earlier stages left, with this one's in place of what it measured again."""
+    if not before:
         return whole
     entries = {entry["query"]: entry for entry in before["queries"]}
     for entry in whole["queries"]:
@@ -323,9 +330,8 @@ def run_stage(benchmark, options):
     deadline = time.monotonic() + options.minutes * 60
     data = Data(benchmark, options)
     made, complete = data.make(deadline)
-    whole = {"benchmark": benchmark.name, "scale": options.scale, "order": options.order, "threads": options.threads,
-             "runs": options.runs, "date": datetime.date.today().isoformat(), "machine": platform.machine(),
-             "devices": device_name(data.program), "made_s": made, "queries": [],
+    whole = {**identity(benchmark, options), "title": benchmark.title, "date": datetime.date.today().isoformat(), "machine": platform.machine(),
+             "devices": device_names(data.program), "made_s": made, "queries": [],
              "bytes": {kind: data.bytes(kind) for kind in ("basalt", "parquet", "duckdb")}}
     if not complete:
         print("not all data is there yet: run this stage again")
@@ -349,11 +355,14 @@ def main(benchmark, description):
     if options.chart:
         query_chart.draw(read_json(options.json), options.chart)
         return 0
+    before = read_json(options.json)
+    for name, value in identity(benchmark, options).items():
+        if before and before[name] != value:
+            sys.exit(f"{options.json} is of another measurement: its {name} is {before[name]}, not {value}")
     try:
-        whole = run_stage(benchmark, options)
+        whole = merged(before, run_stage(benchmark, options))
     except Failed as failure:
         sys.exit(str(failure))
-    whole = merged(read_json(options.json), whole)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(whole, file, indent=1)

@@ -158,8 +158,10 @@ def has_gpu(program):
         return False
 
 
-def device_name(program):
-    return [line.strip() for line in call(program, ["devices"]).splitlines() if line.strip()][:4]
+def device_names(program):
+    """The machine's CPU and its GPUs."""
+    lines = call(program, ["devices"]).splitlines()
+    return [" ".join(line.split()) for line in lines if line.startswith(("CPU", "GPU"))]
 
 
 def chosen_stage(parser, text):

@@ -99,5 +99,8 @@ def vary(name, text, random):
     return replaced(text, other_literals(name, random))
 
 
+SSB = QuerySet(name="ssb", title="SSB", tables=TABLES, warm_up="select count(*) from supplier where s_suppkey < 5",
+               texts=read_texts, vary=vary)
+
 if __name__ == "__main__":
-    sys.exit(main(QuerySet("ssb", TABLES, "select count(*) from supplier where s_suppkey < 5", read_texts, vary), __doc__))
+    sys.exit(main(SSB, __doc__))

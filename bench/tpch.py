@@ -193,5 +193,8 @@ def vary(name, text, random):
     return replaced(text, RULES[name](random))
 
 
+TPCH = QuerySet(name="tpch", title="TPC-H", tables=TABLES, warm_up="select count(*) from nation where n_nationkey < 5",
+                texts=read_texts, vary=vary)
+
 if __name__ == "__main__":
-    sys.exit(main(QuerySet("tpch", TABLES, "select count(*) from nation where n_nationkey < 5", read_texts, vary), __doc__))
+    sys.exit(main(TPCH, __doc__))
