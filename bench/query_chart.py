@@ -16,12 +16,12 @@ COLOURS = {"gpu": ("#1a7f37", "#3fb950"), "cpu": ("#0969da", "#58a6ff"), "duckdb
 def style():
     light = "".join(f".{name} {{ fill: {pair[0]} }} " for name, pair in COLOURS.items())
     dark = "".join(f".{name} {{ fill: {pair[1]} }} " for name, pair in COLOURS.items())
-    return (f"<style>text {{ fill: #1f2328 }} .grid {{ stroke: #d1d9e0 }} {light}"
-            f"@media (prefers-color-scheme: dark) {{ text {{ fill: #e6edf3 }} .grid {{ stroke: #3d444d }} {dark}}}</style>")
+    return (f"<style>text {{ fill: #1f2328 }} .grid {{ stroke: #d1d9e0 }} {light}@media (prefers-color-scheme: dark) "
+            f"{{ text {{ fill: #e6edf3 }} .grid {{ stroke: #3d444d }} {dark}}}</style>")
 
 
 def draw(whole, path):
-    times = [(entry["query"], {name: engine["hot_ms"] for name, engine in entry["engines"].items() if "hot_ms" in engine})
+    times = [(entry["query"], {name: one["hot_ms"] for name, one in entry["engines"].items() if "hot_ms" in one})
              for entry in whole.get("queries", [])]
     values = [ms for _, engines in times for ms in engines.values()]
     if not values:
@@ -51,9 +51,9 @@ def draw(whole, path):
             if name in engines:
                 # A bar of the least power of ten would have no height.
                 tall = max(height(engines[name]), 1)
-                out.append(f'<rect class="{name}" x="{left + slot * bar:.1f}" y="{bottom - tall:.1f}" width="{bar:.1f}" '
-                           f'height="{tall:.1f}"><title>{escape(query)}, {escape(TITLES[name])}: {engines[name]:.3g} ms'
-                           '</title></rect>')
+                said = f"{query}, {TITLES[name]}: {engines[name]:.3g} ms"
+                out.append(f'<rect class="{name}" x="{left + slot * bar:.1f}" y="{bottom - tall:.1f}" '
+                           f'width="{bar:.1f}" height="{tall:.1f}"><title>{escape(said)}</title></rect>')
     where = ", ".join([*whole["devices"], f"{whole['threads']} threads", whole["date"]])
     out += [f'<text x="{LEFT}" y="{bottom + 38}">{escape(where)}</text>', "</svg>"]
     with open(path, "w", encoding="utf-8") as file:

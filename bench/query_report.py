@@ -49,7 +49,8 @@ def steps_of(plan_text):
     return {"steps": steps, "bytes": sum(step.get("bytes", 0) for step in steps),
             "wait_ms": sum(step.get("wait_ms", 0) for step in steps),
             "device_bytes": max((step.get("device_bytes", 0) for step in steps), default=0),
-            "gpu_steps": sum(step["on"] == "GPU" for step in steps), "cpu_steps": sum(step["on"] == "CPU" for step in steps)}
+            "gpu_steps": sum(step["on"] == "GPU" for step in steps),
+            "cpu_steps": sum(step["on"] == "CPU" for step in steps)}
 
 
 # The table.
@@ -132,10 +133,11 @@ def sum_line(entries, name):
     sums = [f"{title} {sum(engine[key] for engine in engines):.1f}" for title, key in figures
             if all(key in engine for engine in engines)]
     ratios = [times_as_fast(entry, name) for entry in both]
-    text = f"{TITLES[name]}, sum of {len(both)} queries: {' · '.join(sums)} ms"
+    text = (f"{TITLES[name]}, sum of {len(both)} queries: {' · '.join(sums)} ms; longest "
+            f"{max(engine['hot_ms'] for engine in engines):.1f} ms")
     if name == "duckdb":
         return text
-    return text + f" · {geometric_mean(ratios):.2f} x DuckDB's speed (geometric mean), at least {min(ratios):.2f}"
+    return text + f"; {geometric_mean(ratios):.2f} x DuckDB's speed (geometric mean), at least {min(ratios):.2f}"
 
 
 def print_table(whole):
@@ -145,7 +147,8 @@ def print_table(whole):
         return
     names = [name for name in TITLES if any(name in entry["engines"] for entry in entries)]
     blocks = [block("", [("", lambda entry: entry["query"]), ("rows", lambda entry: entry["rows"])], entries),
-              *(block(TITLES[name], columns_of(name), entries) for name in names), block("", [("equal", verdict)], entries)]
+              *(block(TITLES[name], columns_of(name), entries) for name in names),
+              block("", [("equal", verdict)], entries)]
     for line in zip(*blocks):
         print(" | ".join(line))
     for title, lines in (("failed", failing(whole)), ("differs", differing(whole))):

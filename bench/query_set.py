@@ -1,4 +1,4 @@
-"""A benchmark of queries over several tables (bench/tpch.py, bench/ssb.py): data, sessions of each engine, stages, JSON.
+"""A benchmark of queries over several tables (bench/tpch.py, bench/ssb.py): data, sessions, stages, JSON.
 
 Each engine is the program `basalt`: Basalt on the CPU and on the GPU over .basalt files, strictly, so that a query runs
 wholly in Basalt or is refused with its reason; DuckDB over its native tables in a database file, and over Parquet.
@@ -173,7 +173,7 @@ class Engine:
             result["types"] = described_types(finished[texts].lines)
             planned = finished[texts - 1]
         if self.name == "gpu":
-            result |= {"kernel_ms": statistics.median(one.kernel_ms for one in hot), "first_compile_ms": first.compile_ms}
+            result |= {"kernel_ms": statistics.median(one.kernel_ms for one in hot), "compile_ms": first.compile_ms}
         return result | {"rows": [one.lines for one in (first, *hot, planned)]}
 
     def one(self, text, seconds):
@@ -283,21 +283,20 @@ def measure(engines, queries, options, deadline):
 
 def measure_compilation(engine, queries, deadline):
     """All queries in one process with an empty cache of kernels, then in another one that finds them there."""
-    found = {}
+    measured = {}
     with tempfile.TemporaryDirectory() as folder:
         for process in ("first", "second"):
-            finished, error = run_script(engine.data.program, engine.arguments, [*engine.setup, *queries.values()],
-                                         deadline - time.monotonic(), {"XDG_CACHE_HOME": folder})
-            if error:
-                raise Failed(error)
-            one = finished[len(engine.setup):]
-            found[process] = {"statement_ms": dict(zip(queries, (each.ms for each in one))),
-                              "compile_ms": dict(zip(queries, (each.compile_ms for each in one)))}
-    for process, times in found.items():
-        print(f"kernels, {process} process: statements {sum(times['statement_ms'].values()) / 1000:.2f} s, compiled in "
-              f"{sum(times['compile_ms'].values()) / 1000:.2f} s, longest statement "
-              f"{max(times['statement_ms'].values()) / 1000:.2f} s")
-    return found
+            found = run_groups(engine.data.program, engine.arguments, engine.setup,
+                               {name: [text] for name, text in queries.items()}, deadline, {"XDG_CACHE_HOME": folder})
+            ran = {name: result[0] for name, result in found.items() if not isinstance(result, str)}
+            measured[process] = {"statement_ms": {name: one.ms for name, one in ran.items()},
+                                 "compile_ms": {name: one.compile_ms for name, one in ran.items()},
+                                 "errors": {name: result for name, result in found.items() if name not in ran}}
+            print(f"kernels, {process} process: {len(ran)} of {len(queries)} statements took "
+                  f"{sum(one.ms for one in ran.values()) / 1000:.2f} s, the longest "
+                  f"{max((one.ms for one in ran.values()), default=0) / 1000:.2f} s; compiled in "
+                  f"{sum(one.compile_ms for one in ran.values()) / 1000:.2f} s")
+    return measured
 
 
 def read_json(path):
@@ -330,8 +329,8 @@ def run_stage(benchmark, options):
     deadline = time.monotonic() + options.minutes * 60
     data = Data(benchmark, options)
     made, complete = data.make(deadline)
-    whole = {**identity(benchmark, options), "title": benchmark.title, "date": datetime.date.today().isoformat(), "machine": platform.machine(),
-             "devices": device_names(data.program), "made_s": made, "queries": [],
+    whole = {**identity(benchmark, options), "title": benchmark.title, "date": datetime.date.today().isoformat(),
+             "machine": platform.machine(), "devices": device_names(data.program), "made_s": made, "queries": [],
              "bytes": {kind: data.bytes(kind) for kind in ("basalt", "parquet", "duckdb")}}
     if not complete:
         print("not all data is there yet: run this stage again")
@@ -343,8 +342,8 @@ def run_stage(benchmark, options):
     if options.compile:
         if not gpu:
             raise Failed("--stage compile needs a GPU")
-        return {**whole, "compilation": measure_compilation(Engine("gpu", data), {name: standard[name] for name in names},
-                                                            deadline)}
+        texts = {name: standard[name] for name in names}
+        return {**whole, "compilation": measure_compilation(Engine("gpu", data), texts, deadline)}
     engines = [Engine(name, data) for name in ENGINES if name in options.engines and (gpu or name != "gpu")]
     queries = {name: literals(benchmark, (name, standard[name]), options.runs) for name in names}
     return {**whole, "queries": measure(engines, queries, options, deadline)}

@@ -1,4 +1,4 @@
-"""What the benchmarks of queries share: sessions of the program `basalt`, what they print, and rows that must be equal."""
+"""What benchmarks of queries share: sessions of the program `basalt`, what they print, and rows that must be equal."""
 import dataclasses
 import json
 import math
@@ -95,13 +95,13 @@ def run_script(program, arguments, statements, seconds, environment=None):
     return finished[:len(statements)], error
 
 
-def run_groups(program, arguments, setup, groups, deadline):
-    """Runs groups of statements, by name, in one session. Gives for each what its statements gave, or the error that one
-    of them ended with; another session goes on with the next group."""
+def run_groups(program, arguments, setup, groups, deadline, environment=None):
+    """Runs groups of statements, by name, in one session. Gives for each what its statements gave, or the error that
+    one of them ended with; another session goes on with the next group."""
     results, left = {}, dict(groups)
     while left and time.monotonic() < deadline:
         statements = [*setup, *(statement for group in left.values() for statement in group)]
-        finished, error = run_script(program, arguments, statements, deadline - time.monotonic())
+        finished, error = run_script(program, arguments, statements, deadline - time.monotonic(), environment)
         finished = finished[len(setup):]
         for name, group in list(left.items()):
             del left[name]

@@ -24,7 +24,8 @@ FULL_YEARS = (1992, 1997)
 
 def discounts(random, standard):
     middle = random.randint(2, 8)
-    return {f"lo_discount between {standard - 1} and {standard + 1}": f"lo_discount between {middle - 1} and {middle + 1}"}
+    between = lambda discount: f"lo_discount between {discount - 1} and {discount + 1}"
+    return {between(standard): between(middle)}
 
 
 def quantities(random):

@@ -21,7 +21,7 @@
 #   QUERY_SCALE        scale of its data (default 10)
 #   QUERY_ORDER        natural (default) or clustered
 #   QUERY_PART         part of the queries (default 0/3)
-#   QUERY_ENGINES      some of gpu,cpu,duckdb,parquet (default gpu,duckdb,parquet)
+#   QUERY_ENGINES      some of gpu,cpu,duckdb,parquet (default all)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export LC_ALL=C.UTF-8
@@ -177,7 +177,7 @@ stage_queries() {
     local set=${QUERY_SET:-tpch} scale=${QUERY_SCALE:-10} order=${QUERY_ORDER:-natural} part=${QUERY_PART:-0/3} name
     name=$set-$scale-$order
     timed "$name $part" 580 "$out/$name.log" python3 "bench/$set.py" --bin "$build/basalt" --folder "$build/$set" \
-        --scale "$scale" --order "$order" --stage "$part" --engines "${QUERY_ENGINES:-gpu,duckdb,parquet}" \
+        --scale "$scale" --order "$order" --stage "$part" ${QUERY_ENGINES:+--engines "$QUERY_ENGINES"} \
         --json "$build/$name.json"
     tail -n 40 "$out/$name.log"
     if [[ -f $build/$name.json ]]; then cp "$build/$name.json" "$out/"; fi
