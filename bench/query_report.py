@@ -60,6 +60,14 @@ def times_as_fast(entry, name):
     return theirs / ours if theirs and ours else None
 
 
+def add_ratios(whole):
+    for entry in whole["queries"]:
+        for name, engine in entry["engines"].items():
+            ratio = times_as_fast(entry, name)
+            if ratio and name != "duckdb":
+                engine["times_as_fast"] = round(ratio, 3)
+
+
 def shown(value):
     if value is None:
         return "-"
@@ -110,16 +118,22 @@ def block(title, columns, entries):
     return [title.ljust(width), *(line.rjust(width) for line in lines)]
 
 
+def said_by(whole, *keys):
+    """What engines say under these keys, each sentence once, with the queries that it is about."""
+    found = {}
+    for entry in whole["queries"]:
+        for name, engine in entry["engines"].items():
+            for said in filter(None, map(engine.get, keys)):
+                found.setdefault((TITLES[name], said), []).append(entry["query"])
+    return [f"{', '.join(queries)} ({title}): {said}" for (title, said), queries in found.items()]
+
+
 def differing(whole):
-    """Queries whose rows are not DuckDB's, by engine."""
-    return [f"{entry['query']} ({TITLES[name]}): {engine['differs']}" for entry in whole["queries"]
-            for name, engine in entry["engines"].items() if engine.get("differs")]
+    return said_by(whole, "differs")
 
 
 def failing(whole):
-    return [f"{entry['query']} ({TITLES[name]}): {engine.get('error') or engine.get('cold_error')}"
-            for entry in whole["queries"] for name, engine in entry["engines"].items()
-            if "error" in engine or "cold_error" in engine]
+    return said_by(whole, "error", "cold_error")
 
 
 def sum_line(entries, name):

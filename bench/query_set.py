@@ -24,7 +24,7 @@ import time
 import typing
 
 import query_chart
-from query_report import differing, print_table, steps_of
+from query_report import add_ratios, differing, print_table, steps_of
 from query_text import sort_keys
 from sessions import (Failed, call, chosen_stage, described_types, device_names, has_gpu, parsed_rows, row_equal,
                       run_groups, run_script, short_place)
@@ -338,6 +338,9 @@ def run_stage(benchmark, options):
         return whole
     standard = benchmark.texts(data.program, float(options.scale))
     names = options.only.split(",") if options.only else list(standard)[options.stage - 1::options.stages]
+    unknown = [name for name in names if name not in standard]
+    if unknown:
+        raise Failed(f"there is no query {unknown[0]}")
     gpu = "gpu" in options.engines and has_gpu(data.program)
     if options.compile:
         if not gpu:
@@ -362,6 +365,7 @@ def main(benchmark, description):
         whole = merged(before, run_stage(benchmark, options))
     except Failed as failure:
         sys.exit(str(failure))
+    add_ratios(whole)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(whole, file, indent=1)

@@ -129,6 +129,7 @@ class Stages(cli_support.CliTest):
         for entry in whole["queries"]:
             self.assert_measured(entry, ["cpu", "duckdb", "parquet"], cold=entry["query"] == "3")
             self.assertGreater(entry["engines"]["cpu"]["bytes"], 0)
+            self.assertGreater(entry["engines"]["cpu"]["times_as_fast"], 0)
             self.assertGreater(entry["engines"]["cpu"]["cpu_steps"], 0)
         self.assertIn("sum of 4 queries", self.output)
         self.measure("tpch.py", "--scale", "0.02", code=1)
