@@ -18,16 +18,17 @@ Needs Python 3.11 and the program `basalt`, nothing else.
 import argparse
 import collections
 import json
-import math
 import os
 import platform
 import re
-import subprocess
 import sys
 import tempfile
 import time
 
-TOLERANCE = 1e-9
+from query_text import find_words, read_queries, sort_keys, split_at
+from sessions import (Failed, Number, call, chosen_stage, described_types, device_names, geometric_mean, has_gpu,
+                      numbers_equal, parsed_rows, row_equal, run_groups, run_script, short_place)
+
 ENGINES = {"cpu": "Basalt, CPU", "gpu": "Basalt, GPU", "duckdb": "DuckDB, native table"}
 
 
@@ -47,70 +48,13 @@ def read_arguments():
     parser.add_argument("--no-compare", action="store_true", help="times only")
     parser.add_argument("--json")
     options = parser.parse_args()
-    if not re.fullmatch(r"\d+/[1-9]\d*", options.stage):
-        parser.error("--stage is written K/M, for example 1/4")
-    stage, stages = (int(part) for part in options.stage.split("/"))
-    if stage > stages:
-        parser.error(f"there is no stage {stage} of {stages}")
-    return options, stage, stages
-
-
-# Statements as text: enough SQL to find the end of a query and its sort keys.
-
-def top_level(text):
-    """Places outside of quotes and brackets, each with the character there."""
-    depth, quote = 0, None
-    for place, char in enumerate(text):
-        if quote:
-            quote = None if char == quote else quote
-        elif char in "'\"":
-            quote = char
-        elif char == "(":
-            depth += 1
-        elif char == ")":
-            depth -= 1
-        elif depth == 0:
-            yield place, char
-
-
-def split_at(text, separator):
-    parts, start = [], 0
-    for place, char in top_level(text):
-        if char == separator:
-            parts.append(text[start:place].strip())
-            start = place + 1
-    return [part for part in parts + [text[start:].strip()] if part]
-
-
-def find_words(text, words):
-    """The first place outside of quotes and brackets where these words stand; -1 if there is none."""
-    for place, _ in top_level(text):
-        if re.match(rf"\b{words}\b", text[place:], re.I) and not re.match(r"\w", text[place - 1:place]):
-            return place
-    return -1
-
-
-def read_queries(path):
-    with open(path, encoding="utf-8") as file:
-        text = "\n".join(line for line in file.read().splitlines() if not line.lstrip().startswith("--"))
-    return split_at(text, ";")
+    return options, *chosen_stage(parser, options.stage)
 
 
 def without_limit(query):
     """The query without ORDER BY, LIMIT and OFFSET."""
     ends = [place for place in (find_words(query, words) for words in (r"ORDER\s+BY", "LIMIT", "OFFSET")) if place >= 0]
     return query[:min(ends)].strip() if ends else query
-
-
-def sort_keys(query):
-    """Expressions after ORDER BY, without ASC and DESC."""
-    place = find_words(query, r"ORDER\s+BY")
-    if place < 0:
-        return []
-    text = re.sub(r"^ORDER\s+BY", "", query[place:], flags=re.I)
-    ends = [end for end in (find_words(text, "LIMIT"), find_words(text, "OFFSET")) if end >= 0]
-    keys = split_at(text[:min(ends)] if ends else text, ",")
-    return [re.sub(r"\s+(ASC|DESC)\s*$", "", key, flags=re.I) for key in keys]
 
 
 def select_list(query):
@@ -145,122 +89,30 @@ def varied(query, run):
     return text, text != query
 
 
-# Sessions of the program.
-
-class Failed(Exception):
-    pass
-
-
-def call(program, arguments):
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Failed(f"basalt {' '.join(arguments)[:200]}: {done.stderr[-2000:]}")
-    return done.stdout
-
-
-def parsed_rows(lines):
-    """Rows of NDJSON as lists of values; numbers with a point stay text, so that none is rounded."""
-    return [[value for _, value in json.loads(line, object_pairs_hook=list, parse_float=Number)] for line in lines]
-
-
-class Number(str):
-    """A number as it was written."""
-
-
-def run_script(program, arguments, statements, seconds):
-    """Runs statements in one session. Gives, for each that was finished, its rows, milliseconds and last line; then the
-    error that ended the session, or None."""
-    marker = "end of statement"
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [os.path.join(folder, name) for name in ("script.sql", "out", "err")]
-        with open(paths[0], "w", encoding="utf-8") as script:
-            for statement in statements:
-                script.write(f"{statement};\nselect '{marker}' as marker;\n")
-        with open(paths[1], "wb") as out, open(paths[2], "wb") as err:
-            process = subprocess.Popen([program, "sql", "--timing", "--format", "ndjson", *arguments, "-f", paths[0]],
-                                       stdout=out, stderr=err)
-            error = None
-            try:
-                process.wait(timeout=max(seconds, 1))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                error = f"not finished when the time was over ({seconds:.0f} s)"
-        with open(paths[1], encoding="utf-8", errors="surrogateescape") as out:
-            lines = out.read().splitlines()
-        with open(paths[2], encoding="utf-8", errors="replace") as err:
-            report = err.read().splitlines()
-    if process.returncode != 0 and error is None:
-        said = [line.strip() for line in report if not re.match(r"time: |tiles: |strings: |notice: |\d+ rows? ", line)]
-        error = " ".join(line for line in said if line) or f"exit {process.returncode}"
-    rows, current = [], []
-    for line in lines:
-        if line == json.dumps({"marker": marker}, separators=(",", ":")):
-            rows.append(current)
-            current = []
-        else:
-            current.append(line)
-    times, last_lines = [], []
-    for line in report:
-        found = re.match(r"time: ([0-9.]+) ms total", line)
-        if found:
-            times.append(float(found.group(1)))
-            last_lines.append("")
-        elif re.match(r"\d+ rows? ", line) and last_lines:
-            last_lines[-1] = line
-    # Every second statement is the marker's.
-    finished = [(rows[i], times[2 * i], last_lines[2 * i]) for i in range(min(len(rows), (len(times) + 1) // 2))]
-    return finished[:len(statements)], error
-
-
 class Engine:
     def __init__(self, name, program, arguments, setup):
         self.name, self.program, self.arguments, self.setup = name, program, arguments, setup
 
     def run(self, queries, runs, deadline):
-        """Results by number of query, of all in one session; a query that fails starts another one."""
-        results, left = {}, dict(queries)
-        while left and time.monotonic() < deadline:
-            statements = list(self.setup)
-            for query in left.values():
-                statements += [varied(query, run)[0] for run in range(runs + 1)]
-                if None in key_columns(query):
-                    statements.append(with_keys(query))
-            finished, error = run_script(self.program, self.arguments, statements, deadline - time.monotonic())
-            finished = finished[len(self.setup):]
-            for number, query in list(left.items()):
-                count = runs + 1 + (None in key_columns(query))
-                if len(finished) < count:
-                    results[number] = {"error": error or "no result"}
-                    del left[number]
-                    break
-                results[number] = self.result(query, finished[:count], runs)
-                finished = finished[count:]
-                del left[number]
-            if error and error.startswith("not finished"):
-                break
-        for number in left:
-            results[number] = {"error": "not run: the time was over"}
-        return results
+        """Results by number of query, of all in one session."""
+        groups = {}
+        for number, query in queries.items():
+            groups[number] = [varied(query, run)[0] for run in range(runs + 1)]
+            if None in key_columns(query):
+                groups[number].append(with_keys(query))
+        found = run_groups(self.program, self.arguments, self.setup, groups, deadline)
+        return {number: {"error": result} if isinstance(result, str) else self.result(queries[number], result, runs)
+                for number, result in found.items()}
 
     @staticmethod
     def result(query, finished, runs):
         keyed = finished[runs + 1] if len(finished) > runs + 1 else finished[0]
-        return {"cold_ms": finished[0][1], "hot_ms": [ms for _, ms, _ in finished[1:runs + 1]],
-                "varied": varied(query, 1)[1], "where": finished[runs][2], "lines": finished[0][0], "keyed": keyed[0]}
+        return {"cold_ms": finished[0].ms, "hot_ms": [one.ms for one in finished[1:runs + 1]],
+                "varied": varied(query, 1)[1], "where": finished[runs].last_line, "lines": finished[0].lines,
+                "keyed": keyed.lines}
 
 
 # Comparison.
-
-def numbers_equal(left, right):
-    left, right = float(left), float(right)
-    return left == right or math.isclose(left, right, rel_tol=TOLERANCE, abs_tol=0) or left != left and right != right
-
-
-def row_equal(left, right, types):
-    return all(a == b or (kind in ("DOUBLE", "FLOAT") and a is not None and b is not None and numbers_equal(a, b))
-               for a, b, kind in zip(left, right, types))
-
 
 def keys_of(query, lines):
     """Sort keys of each row, as values."""
@@ -273,7 +125,7 @@ def keys_of(query, lines):
 
 def types_of(program, database, query):
     lines = call(program, ["sql", "--quiet", "--format", "ndjson", "--database", database, f"describe {query}"]).splitlines()
-    return [dict(json.loads(line))["column_type"] for line in lines]
+    return described_types(lines)
 
 
 def comparison(program, database, threads, query, lines, types, seconds):
@@ -296,7 +148,7 @@ def comparison(program, database, threads, query, lines, types, seconds):
         os.unlink(file.name)
     if error:
         raise Failed(error)
-    return parsed_rows(finished[0][0])
+    return parsed_rows(finished[0].lines)
 
 
 def compare(program, database, threads, query, ours, theirs, deadline):
@@ -368,22 +220,10 @@ def engines_of(options, program, table, database):
     threads = ["--threads", str(options.threads)]
     view = [f"create view hits as from '{table}'"]
     engines = [Engine("cpu", program, ["--device", "cpu", *threads, *strict], view)]
-    try:
-        call(program, ["sql", "-q", "--device", "cuda", "select 42"])
+    if has_gpu(program):
         engines.append(Engine("gpu", program, ["--device", "cuda", *threads, *strict], view))
-    except Failed:
-        print("note: no GPU here", flush=True)
     engines.append(Engine("duckdb", program, ["--device", "cpu", *threads, "--database", database], []))
     return engines, bool(strict)
-
-
-def short_place(last_line):
-    """What the last line says about where a statement ran."""
-    if "footer" in last_line:
-        return "footers"
-    inside, rest = "ran in Basalt on" in last_line, "in DuckDB on the CPU" in last_line
-    device = "CPU" if "ran in Basalt on the CPU" in last_line else "GPU"
-    return f"{device} + DuckDB" if inside and rest else device if inside else "DuckDB"
 
 
 def summarize(number, results, verdicts):
@@ -426,13 +266,8 @@ def print_table(entries):
         ratios = [entry["engines"][name]["times_as_fast"] for entry in entries
                   if "times_as_fast" in entry["engines"].get(name, {})]
         if ratios:
-            mean = math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
-            print(f"{ENGINES[name]}: {mean:.2f} x as fast as DuckDB, geometric mean of {len(ratios)} queries, hot; "
+            print(f"{ENGINES[name]}: {geometric_mean(ratios):.2f} x as fast as DuckDB, geometric mean of {len(ratios)} queries, hot; "
                   f"faster in {sum(ratio > 1 for ratio in ratios)}")
-
-
-def device_name(program):
-    return [line.strip() for line in call(program, ["devices"]).splitlines() if line.strip()][:4]
 
 
 def main():
@@ -471,7 +306,7 @@ def main():
     if options.json:
         whole = {"benchmark": "clickbench", "rows": options.rows, "threads": options.threads, "runs": options.runs,
                  "strict": strict, "date": time.strftime("%Y-%m-%d"), "machine": platform.machine(),
-                 "devices": device_name(program), "table_bytes": os.path.getsize(table),
+                 "devices": device_names(program), "table_bytes": os.path.getsize(table),
                  "duckdb_bytes": os.path.getsize(database), **made}
         kept = []
         if os.path.exists(options.json):

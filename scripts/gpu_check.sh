@@ -2,7 +2,11 @@
 # Everything that only a GPU can prove, on a machine that may have no network: build, tests, compute-sanitizer,
 # benchmarks. Results as JSON and logs in $OUT (default build/gpu-results); one short table comes last.
 #
-#   scripts/gpu_check.sh [build] [test] [sanitize] [bench]        no stage named: all of them
+#   scripts/gpu_check.sh [build] [test] [sanitize] [bench] [queries]        no stage named: all but queries
+#
+# TPC-H and SSB beside DuckDB take several calls, each below ten minutes: QUERY_PART=0/3 makes the data, 1/3 to 3/3 run
+# every third query, compile starts without compiled kernels. The JSON in the build folder is put together from them.
+#   QUERY_PART=1/3 scripts/gpu_check.sh queries
 #
 #   BASALT_BUNDLE      folder made by scripts/gpu_bundle.sh; default .deps/bundle if it is there
 #   GPU_ARCH           architecture to build for (default 90)
@@ -13,6 +17,11 @@
 #   BENCH_SECONDS      time budget of each benchmark program (default 180)
 #   BENCH_SCALE        TPC-H scale of the statements (default 10; 0 leaves them out)
 #   BENCH_FILTER       Google Benchmark filter (default all)
+#   QUERY_SET          tpch (default) or ssb
+#   QUERY_SCALE        scale of its data (default 10)
+#   QUERY_ORDER        natural (default) or clustered
+#   QUERY_PART         part of the queries (default 0/3)
+#   QUERY_ENGINES      some of gpu,cpu,duckdb,parquet (default all)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export LC_ALL=C.UTF-8
@@ -164,6 +173,16 @@ stage_bench() {
     if [[ $found = no ]]; then row bench SKIPPED 0 "no benchmark programs in $build/bench"; fi
 }
 
+stage_queries() {
+    local set=${QUERY_SET:-tpch} scale=${QUERY_SCALE:-10} order=${QUERY_ORDER:-natural} part=${QUERY_PART:-0/3} name
+    name=$set-$scale-$order
+    timed "$name $part" 580 "$out/$name.log" python3 "bench/$set.py" --bin "$build/basalt" --folder "$build/$set" \
+        --scale "$scale" --order "$order" --stage "$part" ${QUERY_ENGINES:+--engines "$QUERY_ENGINES"} \
+        --json "$build/$name.json"
+    tail -n 40 "$out/$name.log"
+    if [[ -f $build/$name.json ]]; then cp "$build/$name.json" "$out/"; fi
+}
+
 if ! command -v nvidia-smi >/dev/null || ! nvidia-smi -L >/dev/null 2>&1; then
     echo "gpu-check: no GPU on this machine (nvidia-smi does not answer)" >&2
     exit 1
@@ -176,8 +195,9 @@ for stage in "${stages[@]}"; do
     test) stage_test ;;
     sanitize) stage_sanitize ;;
     bench) stage_bench ;;
+    queries) stage_queries ;;
     *)
-        echo "gpu-check: unknown stage '$stage' (build, test, sanitize, bench)" >&2
+        echo "gpu-check: unknown stage '$stage' (build, test, sanitize, bench, queries)" >&2
         exit 2
         ;;
     esac

@@ -12,10 +12,10 @@
 // ${DIR} stands for a scratch folder of the file's own.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 
 #include "sql/support.h"
+#include "support/source_path.h"
 
 namespace basalt::testing {
 namespace {
@@ -128,9 +128,7 @@ TEST_P(TextTest, GivesTheExpectedRows) {
 
 std::vector<std::filesystem::path> test_files() {
   std::vector<std::filesystem::path> files;
-  const char* root = std::getenv("BASALT_SOURCE_DIR");
-  const std::filesystem::path folder = std::filesystem::path(root != nullptr ? root : ".") / "tests/sql";
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(source_path("tests/sql"))) {
     if (entry.path().extension() == ".test") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
