@@ -171,7 +171,8 @@ void CudaBackend::read_free_memory() {
 uint64_t CudaBackend::memory_limit(const RunOptions& options) const {
   const uint64_t most = options.gpu_memory == 0 ? free_memory_ : std::min<uint64_t>(options.gpu_memory, free_memory_);
   // Room for work lists, results, what batches bring: of a limit that was given more, since it holds for all of that.
-  return most - most / (options.gpu_memory == 0 ? 16 : 4);
+  const uint64_t usable = most - most / (options.gpu_memory == 0 ? 16 : 4);
+  return usable - std::min(usable, held_bytes_);
 }
 
 const std::vector<ChunkKey>& CudaBackend::chunk_keys(const std::shared_ptr<const File>& file, uint32_t field_id) {

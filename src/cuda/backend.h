@@ -136,6 +136,7 @@ class CudaBackend : public GpuBackend {
   std::map<const File*, FileKeys> file_keys_;
   uint64_t runs_ = 0;
   uint64_t free_memory_ = 0;
+  uint64_t held_bytes_ = 0;  // by queries with joins, for rows between their stages
   Event transfer_begin_;
   Event transfer_end_;
   std::vector<std::unique_ptr<Event>> kernel_events_;

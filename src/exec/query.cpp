@@ -50,7 +50,8 @@ std::string why_not_stages(const Query& query, GpuBackend& backend) {
   for (const Pipeline& stage : query.stages) {
     if (stage.files.empty()) continue;
     const bool direct = stage.steps.empty();
-    std::string reason = backend.why_not(direct ? stage : exec::source_rows(stage, exec::used_behind_filter(stage)));
+    std::string reason = backend.why_not(direct ? exec::before_windows(stage)
+                                                : exec::source_rows(stage, exec::used_behind_filter(stage)));
     if (!reason.empty()) return reason;
   }
   return {};

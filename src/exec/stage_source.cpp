@@ -63,4 +63,15 @@ Pipeline source_rows(const Pipeline& stage, const std::vector<uint32_t>& used) {
   return out;
 }
 
+Pipeline before_windows(const Pipeline& stage) {
+  Pipeline out = stage;
+  if (stage.windows.empty()) return out;
+  out.windows.clear();
+  out.order.clear();
+  out.limit = kAllRows;
+  out.offset = 0;
+  out.output.resize(stage.rows.size());
+  return out;
+}
+
 }  // namespace basalt::exec

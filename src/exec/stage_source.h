@@ -18,4 +18,7 @@ std::vector<uint32_t> used_behind_filter(const Pipeline& stage);
 // A stage that gives these columns of the files' rows that pass the filter; of none, a number for each row.
 Pipeline source_rows(const Pipeline& stage, const std::vector<uint32_t>& used);
 
+// The rows that a stage's window functions look at; itself where it has none.
+Pipeline before_windows(const Pipeline& stage);
+
 }  // namespace basalt::exec

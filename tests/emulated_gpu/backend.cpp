@@ -51,6 +51,21 @@ Column download_column(const DeviceColumn& from, uint64_t rows) {
   return out;
 }
 
+// What a file's statistics would prove of integers.
+std::optional<exec::IntegerRange> range_of(const Column& column) {
+  const Physical type = physical_of(column.type);
+  std::optional<exec::IntegerRange> range;
+  if (!is_integer(type)) return range;
+  for (uint64_t i = 0; i < column.length; ++i) {
+    if (!column.is_valid(i)) continue;
+    const int128_t value = load_value(type, column.values.data() + i * width_of(type)).integer;
+    if (!range) range = exec::IntegerRange{value, value};
+    range->low = std::min(range->low, value);
+    range->high = std::max(range->high, value);
+  }
+  return range;
+}
+
 class EmulatedStages : public StageRunner {
  public:
   explicit EmulatedStages(const RunOptions& options) : options_(on_cpu(options)) {}
@@ -72,6 +87,7 @@ class EmulatedStages : public StageRunner {
   }
   void begin(RunReport& report) override { report = {}; }
   void end(RunReport&) override {}
+  void hold(uint64_t) override {}
   uint64_t memory_limit() const override { return options_.gpu_memory == 0 ? uint64_t{8} << 30 : options_.gpu_memory; }
   cudaStream_t stream() const override { return nullptr; }
 
@@ -81,7 +97,9 @@ class EmulatedStages : public StageRunner {
     Table rows = exec::run_stage(stage, input, options_, report);
     report.ran_on = Device::kCuda;
     if (stage.sink == Sink::kGroups && rows.rows <= device::kFewRows) return {std::move(rows), {}};
-    return {{}, upload_table(rows, nullptr)};
+    DeviceTable table = upload_table(rows, nullptr);
+    for (size_t i = 0; i < rows.columns.size(); ++i) table.columns[i].range = range_of(rows.columns[i]);
+    return {{}, std::move(table)};
   }
 
   RunOptions options_;

@@ -86,6 +86,15 @@ Statistics statistics_of(const DeviceColumn& column, uint64_t rows) {
   return stats;
 }
 
+uint64_t bytes_of(const DeviceTable& table) {
+  uint64_t sum = 0;
+  for (const DeviceColumn& column : table.columns) {
+    sum += column.values.bytes() + column.validity.bytes();
+    if (column.texts != nullptr) sum += column.texts->offsets.bytes() + column.texts->bytes.bytes();
+  }
+  return sum;
+}
+
 DeviceColumn row_numbers(uint64_t rows, cudaStream_t stream) {
   DeviceColumn column;
   column.field.name = "row";

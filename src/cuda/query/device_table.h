@@ -50,6 +50,9 @@ struct DeviceTable {
   std::vector<DeviceColumn> columns;
 };
 
+// That columns and their lists take; what several of them share counts for each.
+uint64_t bytes_of(const DeviceTable& table);
+
 // Rows of the host; strings lie as they come, perhaps several times.
 DeviceTable upload_table(const Table& table, cudaStream_t stream);
 

@@ -144,6 +144,7 @@ StageRows CudaBackend::run_first_stages(const Query& query, bool keep_last, cons
 class BackendStages : public StageRunner {
  public:
   BackendStages(CudaBackend& backend, const RunOptions& options) : backend_(backend), options_(options) {}
+  ~BackendStages() override { backend_.held_bytes_ -= held_; }
 
   std::string why_not(const Pipeline& stage) override { return backend_.why_not(stage); }
   StageRows over_files(const Pipeline& stage, RunReport& report) override {
@@ -158,6 +159,11 @@ class BackendStages : public StageRunner {
     return backend_.fetch_table(table, backend_.threads(options_.threads));
   }
   void begin(RunReport& report) override { backend_.begin_statement(options_, report); }
+  void hold(uint64_t bytes) override {
+    backend_.held_bytes_ += bytes - held_;
+    held_ = bytes;
+    backend_.cache_.make_room(0, memory_limit(), backend_.runs_);
+  }
   void end(RunReport& report) override { report.device_bytes = device_memory().most(); }
   uint64_t memory_limit() const override { return backend_.memory_limit(options_); }
   cudaStream_t stream() const override { return backend_.compute_; }
@@ -165,6 +171,7 @@ class BackendStages : public StageRunner {
  private:
   CudaBackend& backend_;
   const RunOptions& options_;
+  uint64_t held_ = 0;
 };
 
 StageRows CudaBackend::run_graph(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) {

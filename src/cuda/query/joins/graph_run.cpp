@@ -19,17 +19,6 @@ namespace basalt::cuda {
 
 namespace {
 
-// The rows that a stage's window functions look at.
-Pipeline before_windows(const Pipeline& stage) {
-  Pipeline out = stage;
-  out.windows.clear();
-  out.order.clear();
-  out.limit = kAllRows;
-  out.offset = 0;
-  out.output.resize(stage.rows.size());
-  return out;
-}
-
 std::string with_place(size_t place, const std::string& reason) {
   return "stage " + std::to_string(place + 1) + ": " + reason;
 }
@@ -53,9 +42,10 @@ StageRows GraphRun::run() {
   using Clock = std::chrono::steady_clock;
   for (size_t i = 0; i < query_.stages.size(); ++i) {
     const auto start = Clock::now();
-    if (options_.cancel != nullptr) options_.cancel->check();
+    check_cancelled();
     RunReport report;
     stages_.begin(report);
+    hold(0);
     keep(i, run_stage(i, report));
     stages_.end(report);
     if (query_.stages[i].at_most_one && kept_[i].rows() > 1) {
@@ -71,6 +61,13 @@ StageRows GraphRun::run() {
   Kept& last = kept_.back();
   if (last.device != nullptr) return {{}, *last.device};
   return {*last.host, {}};
+}
+
+void GraphRun::hold(uint64_t bytes) {
+  for (const Kept& kept : kept_) {
+    if (kept.device != nullptr) bytes += bytes_of(*kept.device);
+  }
+  stages_.hold(bytes);
 }
 
 void GraphRun::keep(size_t place, StageRows rows) {
@@ -110,7 +107,7 @@ StageRows GraphRun::run_stage(size_t place, RunReport& report) {
   if (!stage.steps.empty()) return JoinRun(*this, stage, place, report).run();
   if (!stage.files.empty()) {
     const bool windows = !stage.windows.empty();
-    const Pipeline first = windows ? before_windows(stage) : stage;
+    const Pipeline first = exec::before_windows(stage);
     if (std::string reason = stages_.why_not(first); !reason.empty()) {
       throw Error(ErrorCode::kUnsupported, with_place(place, reason));
     }
@@ -130,7 +127,7 @@ StageRows GraphRun::run_over(const Pipeline& stage, const DeviceTable& input, Ru
     const Table few = stages_.fetch(input);
     rows.host = exec::run_stage(stage, {{&few}, {}}, options, own);
   } else if (!stage.windows.empty()) {
-    return with_windows(stage, rows_over(before_windows(stage), input, report), report);
+    return with_windows(stage, rows_over(exec::before_windows(stage), input, report), report);
   } else {
     rows = stages_.over_rows(stage, input, own);
     if (!own.rung.empty()) report.rung += (report.rung.empty() ? "" : "\n") + own.rung;
@@ -168,6 +165,7 @@ StageRows GraphRun::with_windows(const Pipeline& stage, DeviceTable rows, RunRep
   const auto sort = [&](const DeviceTable& table, const std::vector<SortKey>& keys) {
     return sorted_rows(table, keys, report);
   };
+  hold(2 * bytes_of(rows));
   add_windows(stage, rows, sort, stream());
   if (stage.order.empty() && stage.limit == kAllRows && stage.offset == 0) return {{}, std::move(rows)};
   Pipeline last;

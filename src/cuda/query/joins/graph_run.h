@@ -24,6 +24,11 @@ class GraphRun {
   // The rows that a stage reads: all its columns, or those of files that are `used`, without what its filter drops.
   std::shared_ptr<const DeviceTable> source_of(size_t place, const std::vector<uint32_t>& used, RunReport& report);
 
+  // Bytes that the running stage has on the device, beside the rows of earlier ones.
+  void hold(uint64_t bytes);
+  void check_cancelled() const {
+    if (options_.cancel != nullptr) options_.cancel->check();
+  }
   cudaStream_t stream() const { return stages_.stream(); }
   uint64_t most_bytes() const { return stages_.memory_limit() / 4; }  // that pairs of one join may take
 

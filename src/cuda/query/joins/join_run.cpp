@@ -11,6 +11,7 @@
 #include "cuda/query/joins/places.h"
 #include "cuda/query/row_arrays.h"
 #include "cuda/query/timed_work.h"
+#include "exec/join_kind.h"
 #include "exec/several_rows.h"
 #include "exec/stage_source.h"
 
@@ -48,10 +49,10 @@ Field named(const std::string& name, const DataType& type) {
   return field;
 }
 
-// A stage over some columns of rows: expressions over all of them become expressions over these.
-class StageOver {
+// Some of all columns: expressions over all of them become expressions over these.
+class SomeColumns {
  public:
-  explicit StageOver(const std::set<uint32_t>& used) : used_(used.begin(), used.end()) {}
+  explicit SomeColumns(const std::set<uint32_t>& used) : used_(used.begin(), used.end()) {}
 
   const std::vector<uint32_t>& used() const { return used_; }
   Expr over(Expr expr) const {
@@ -66,15 +67,10 @@ class StageOver {
   std::vector<uint32_t> used_;
 };
 
-bool keeps_alone(JoinKind kind) {
-  return kind == JoinKind::kLeft || kind == JoinKind::kFull || kind == JoinKind::kSingle;
-}
+// Whether rows of the second input leave beside pairs.
+bool adds_second(JoinKind kind) { return exec::keeps_second(kind) && exec::gives_pairs(kind); }
 
-bool keeps_met(JoinKind kind) { return kind == JoinKind::kRight || kind == JoinKind::kFull; }
-
-bool keeps_only_build(JoinKind kind) { return kind == JoinKind::kRightSemi || kind == JoinKind::kRightAnti; }
-
-bool gives_pairs(JoinKind kind) { return kind == JoinKind::kInner || keeps_alone(kind) || keeps_met(kind); }
+bool keeps_only_second(JoinKind kind) { return exec::keeps_second(kind) && !exec::gives_pairs(kind); }
 
 std::vector<uint32_t> fetched_columns(const Probe& probe) {
   std::vector<uint32_t> out;
@@ -103,6 +99,21 @@ KeySide side_of(const std::vector<DeviceColumn>& columns, uint64_t rows) {
   return side;
 }
 
+// Pairs of all pieces, which have their rows.
+JoinPairs put_together(const std::vector<JoinPairs>& pieces, cudaStream_t stream) {
+  std::vector<PlaceList> rows;
+  std::vector<PlaceList> partners;
+  JoinPairs out;
+  for (const JoinPairs& piece : pieces) {
+    rows.push_back({piece.rows, piece.count});
+    partners.push_back({piece.partners, piece.count});
+    out.count += piece.count;
+  }
+  out.rows = joined_places(rows, stream);
+  out.partners = joined_places(partners, stream);
+  return out;
+}
+
 }  // namespace
 
 JoinRun::JoinRun(GraphRun& graph, const Pipeline& stage, size_t place, RunReport& report)
@@ -118,6 +129,7 @@ JoinedRows JoinRun::source() {
 
 StageRows JoinRun::run() {
   for (const PipelineStep& step : stage_.steps) {
+    graph_.check_cancelled();
     if (const auto* filter_step = std::get_if<FilterStep>(&step)) {
       filter(filter_step->predicate);
     } else {
@@ -127,11 +139,16 @@ StageRows JoinRun::run() {
   return sink();
 }
 
+DeviceTable JoinRun::gathered(const JoinedRows& rows, const std::vector<uint32_t>& columns) {
+  const TimedWork timed(report_, stream_);
+  return rows.table(columns);
+}
+
 JoinRun::Places JoinRun::passing(const JoinedRows& rows, const Expr& predicate) {
   std::set<uint32_t> used;
   exec::add_columns(predicate, used);
-  const StageOver over(used);
-  DeviceTable table = rows.table(over.used());
+  const SomeColumns over(used);
+  DeviceTable table = gathered(rows, over.used());
   const auto numbers = static_cast<uint32_t>(table.columns.size());
   table.columns.push_back(row_numbers(rows.rows(), stream_));
   Pipeline stage;
@@ -163,8 +180,8 @@ std::vector<DeviceColumn> JoinRun::evaluate(const JoinedRows& rows, const std::v
     }
   }
   if (computed.empty()) return out;
-  const StageOver over(used);
-  DeviceTable table = rows.table(over.used());
+  const SomeColumns over(used);
+  DeviceTable table = gathered(rows, over.used());
   if (table.columns.empty()) table.columns.push_back(row_numbers(rows.rows(), stream_));
   Pipeline stage;
   read_columns(table, stage);
@@ -188,6 +205,7 @@ void JoinRun::probe(const Probe& probe) {
   }
   std::vector<DeviceColumn> own = evaluate(rows_, own_keys);
   std::vector<DeviceColumn> other = evaluate({build, all_columns(*build), stream_}, other_keys);
+  graph_.hold(rows_.bytes() + JoinTable::bytes_for(build->rows, rows_.rows()));
   std::optional<TimedWork> timed(std::in_place, report_, stream_);
   number_keys(probe.keys, own, rows_.rows(), other, build->rows, stream_);
   const KeySide side = side_of(own, rows_.rows());
@@ -204,15 +222,15 @@ void JoinRun::join_pairs(const Join& join) {
   const JoinTable& table = join.table;
   if (probe.residual) return join_by_condition(join);
   const TimedWork timed(report_, stream_);
-  if (keeps_only_build(probe.kind)) {
+  if (keeps_only_second(probe.kind)) {
     keep_pairs(join, {}, table.met(join.found));
-  } else if (!gives_pairs(probe.kind)) {
+  } else if (!exec::gives_pairs(probe.kind)) {
     keep_matched(join, table.matched(join.found), {});
   } else {
     const bool single = probe.kind == JoinKind::kSingle;
-    JoinPairs pairs = table.pairs(join.found, keeps_alone(probe.kind), graph_.most_bytes());
+    JoinPairs pairs = table.pairs(join.found, exec::keeps_first(probe.kind), graph_.most_bytes());
     if (single && pairs.count > rows_.rows()) throw Error(ErrorCode::kInvalidArgument, exec::kSeveralRows);
-    keep_pairs(join, std::move(pairs), keeps_met(probe.kind) ? table.met(join.found) : DeviceBuffer());
+    keep_pairs(join, std::move(pairs), adds_second(probe.kind) ? table.met(join.found) : DeviceBuffer());
   }
 }
 
@@ -220,30 +238,35 @@ void JoinRun::join_pairs(const Join& join) {
 void JoinRun::join_by_condition(const Join& join) {
   const Probe& probe = join.probe;
   const bool marks = probe.kind == JoinKind::kMark;
+  const bool keeps = exec::gives_pairs(probe.kind);
   const DeviceBuffer matched = cleared(rows_.rows(), stream_);
   const DeviceBuffer in_doubt = cleared(marks ? rows_.rows() : 0, stream_);
-  const bool keeps = gives_pairs(probe.kind) || keeps_only_build(probe.kind);
-  JoinPairs kept;
-  join.table.for_each_piece(join.found, graph_.most_bytes(), [&](const JoinPairs& piece) {
-    const JoinPairs pairs = passing_pairs(join, piece);
+  const DeviceBuffer met = cleared(exec::keeps_second(probe.kind) ? join.build->rows : 0, stream_);
+  const uint64_t most_bytes = graph_.most_bytes();
+  std::vector<JoinPairs> kept;
+  uint64_t kept_bytes = 0;
+  join.table.for_each_piece(join.found, most_bytes, [&](const JoinPairs& piece) {
+    JoinPairs pairs = passing_pairs(join, piece);
     flag_places(pairs.rows.as<uint32_t>(), pairs.count, matched.as<uint8_t>(), stream_);
+    if (met.data() != nullptr) {
+      flag_places(pairs.partners.as<uint32_t>(), pairs.count, met.as<uint8_t>(), stream_);
+    }
     if (marks) flag_rows_in_doubt(join, piece, in_doubt);
     if (!keeps) return;
-    kept.rows = joined_places(kept.rows, kept.count, pairs.rows, pairs.count, stream_);
-    kept.partners = joined_places(kept.partners, kept.count, pairs.partners, pairs.count, stream_);
-    kept.count += pairs.count;
+    kept_bytes += pairs.rows.bytes() + pairs.partners.bytes();
+    if (kept_bytes > most_bytes) {
+      throw Error(ErrorCode::kOutOfMemory, "a join gives more pairs of rows than fit the device's memory");
+    }
+    kept.push_back(std::move(pairs));
   });
+  if (keeps_only_second(probe.kind)) return keep_pairs(join, {}, met);
   if (!keeps) return keep_matched(join, matched, in_doubt);
-  if (probe.kind == JoinKind::kSingle && has_double(kept.rows.as<uint32_t>(), kept.count, rows_.rows(), stream_)) {
+  JoinPairs all = put_together(kept, stream_);
+  if (probe.kind == JoinKind::kSingle && has_double(all.rows.as<uint32_t>(), all.count, rows_.rows(), stream_)) {
     throw Error(ErrorCode::kInvalidArgument, exec::kSeveralRows);
   }
-  DeviceBuffer met;
-  if (keeps_met(probe.kind) || keeps_only_build(probe.kind)) {
-    met = cleared(join.build->rows, stream_);
-    flag_places(kept.partners.as<uint32_t>(), kept.count, met.as<uint8_t>(), stream_);
-  }
-  add_alone(probe, matched, kept);
-  keep_pairs(join, std::move(kept), met);
+  add_alone(probe, matched, all);
+  keep_pairs(join, std::move(all), met);
 }
 
 // Rows that are in a pair of which the condition is NULL.
@@ -281,11 +304,11 @@ JoinPairs JoinRun::passing_pairs(const Join& join, const JoinPairs& pairs) {
 
 // Rows that are in no pair, without a partner.
 void JoinRun::add_alone(const Probe& probe, const DeviceBuffer& matched, JoinPairs& pairs) {
-  if (!keeps_alone(probe.kind)) return;
+  if (!exec::keeps_first(probe.kind)) return;
   uint64_t count = 0;
   const DeviceBuffer alone = flagged_places(matched.as<uint8_t>(), rows_.rows(), false, count, stream_);
-  pairs.rows = joined_places(pairs.rows, pairs.count, alone, count, stream_);
-  pairs.partners = joined_places(pairs.partners, pairs.count, missing_places(count, stream_), count, stream_);
+  pairs.rows = joined_places({{pairs.rows, pairs.count}, {alone, count}}, stream_);
+  pairs.partners = joined_places({{pairs.partners, pairs.count}, {missing_places(count, stream_), count}}, stream_);
   pairs.count += count;
 }
 
@@ -296,16 +319,16 @@ void JoinRun::keep_pairs(const Join& join, JoinPairs pairs, const DeviceBuffer& 
   if (met.data() != nullptr) {
     const bool wanted = kind == JoinKind::kRightSemi;
     const DeviceBuffer others = flagged_places(met.as<uint8_t>(), join.build->rows, wanted, more, stream_);
-    if (keeps_only_build(kind)) pairs = {};
+    if (keeps_only_second(kind)) pairs = {};
     if (more > 0) {
       if (pairs.in_place()) pairs.rows = counting(pairs.count, stream_);
-      pairs.rows = joined_places(pairs.rows, pairs.count, missing_places(more, stream_), more, stream_);
-      pairs.partners = joined_places(pairs.partners, pairs.count, others, more, stream_);
+      pairs.rows = joined_places({{pairs.rows, pairs.count}, {missing_places(more, stream_), more}}, stream_);
+      pairs.partners = joined_places({{pairs.partners, pairs.count}, {others, more}}, stream_);
       pairs.count += more;
     }
   }
   if (!pairs.in_place()) rows_.keep(pairs.rows, pairs.count, more > 0);
-  rows_.add(join.build, fetched_columns(join.probe), pairs.partners, keeps_alone(kind));
+  rows_.add(join.build, fetched_columns(join.probe), pairs.partners, exec::keeps_first(kind));
 }
 
 // The rows with or without partners, or all of them with a mark.
@@ -330,9 +353,11 @@ void JoinRun::keep_matched(const Join& join, const DeviceBuffer& matched, const 
 StageRows JoinRun::sink() {
   std::set<uint32_t> used;
   exec::add_columns_of_sink(stage_, used);
-  const StageOver over(used);
-  DeviceTable table = rows_.table(over.used());
+  const SomeColumns over(used);
+  DeviceTable table = gathered(rows_, over.used());
   if (table.columns.empty()) table.columns.push_back(row_numbers(rows_.rows(), stream_));
+  rows_ = JoinedRows(std::make_shared<const DeviceTable>(), {}, stream_);  // nobody needs them any longer
+  graph_.hold(bytes_of(table));
   Pipeline sink = stage_;
   sink.files.clear();
   sink.constants.reset();

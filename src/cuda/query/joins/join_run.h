@@ -43,6 +43,7 @@ class JoinRun {
   JoinedRows paired(const Join& join, const JoinPairs& pairs) const;
   StageRows sink();
 
+  DeviceTable gathered(const JoinedRows& rows, const std::vector<uint32_t>& columns);
   // The rows for which a predicate over their columns holds.
   Places passing(const JoinedRows& rows, const Expr& predicate);
   std::vector<DeviceColumn> evaluate(const JoinedRows& rows, const std::vector<Expr>& exprs);

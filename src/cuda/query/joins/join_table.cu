@@ -24,6 +24,7 @@ namespace {
 constexpr uint32_t kNullSlot = kNoSlot - 1;
 constexpr uint64_t kMostBuildRows = uint64_t{1} << 30;
 constexpr uint64_t kFewSlots = 1 << 16;
+constexpr uint64_t kMostSlots = uint64_t{1} << 31;
 constexpr uint64_t kPairBytes = 2 * sizeof(uint32_t);
 // Of more partners of one row, a thread for each pair.
 constexpr uint64_t kManyPartners = 16;
@@ -54,7 +55,7 @@ void build_slots(const Slots& slots, const Building& to, cudaStream_t stream) {
     const uint32_t rank = atomicAdd(to.counts + slot, 1u);
     to.ranks[row] = rank;
     to.listed[slot] = static_cast<uint32_t>(row);
-    if (rank > 0) atomicMax(to.most, rank + 1);
+    if (rank > 0 && rank + 1 > device::read_anew(to.most)) atomicMax(to.most, rank + 1);
   });
 }
 
@@ -232,7 +233,7 @@ void JoinTable::choose_rung(const JoinSettings& settings) {
   const std::vector<exec::KeyPart>& parts = layout_.parts();
   uint64_t codes = layout_.bits() < 32 ? uint64_t{1} << layout_.bits() : 0;
   if (parts.size() == 1 && parts[0].codes != 0) codes = parts[0].codes;
-  const bool few = codes > 0 && codes <= std::max(kFewSlots, 8 * build_.rows);
+  const bool few = codes > 0 && codes <= std::min(kMostSlots, std::max(kFewSlots, 8 * build_.rows));
   const bool may_direct = settings.rung.empty() || settings.rung == "direct";
   if (narrow && few && may_direct) {
     rung_ = JoinRung::kDirect;
@@ -393,6 +394,12 @@ DeviceBuffer JoinTable::known_marks(const KeySide& probe, const Found& found, co
   return known_flags({matched.as<uint8_t>(), unknown.as<uint8_t>(), found.slots.as<uint32_t>(),
                       peer.slots.as<uint32_t>(), peer.counts.as<uint32_t>(), nulls.as<uint8_t>()},
                      found.rows, stream_);
+}
+
+uint64_t JoinTable::bytes_for(uint64_t build_rows, uint64_t probe_rows) {
+  constexpr uint64_t kBytesPerSlot = sizeof(uint64_t) + 3 * sizeof(uint32_t);
+  const uint64_t slots = std::max(kFewSlots, 8 * build_rows);
+  return slots * kBytesPerSlot + (build_rows + probe_rows) * 3 * sizeof(uint32_t);
 }
 
 std::string JoinTable::rung_text() const {

@@ -72,8 +72,9 @@ class JoinTable {
   DeviceBuffer known_marks(const KeySide& probe, const Found& found, const DeviceBuffer& matched,
                            const DeviceBuffer& unknown) const;
 
-  uint64_t most_partners() const { return most_; }
   std::string rung_text() const;
+  // What a table of so many rows takes at most, and what their rows find beside it.
+  static uint64_t bytes_for(uint64_t build_rows, uint64_t probe_rows);
 
  private:
   void choose_rung(const JoinSettings& settings);

@@ -1,12 +1,22 @@
 #include "cuda/query/joins/joined_rows.h"
 
+#include "basalt/core/error.h"
 #include "cuda/query/joins/places.h"
 
 namespace basalt::cuda {
 
+namespace {
+
+void require_places(uint64_t rows) {
+  if (rows >= kMissing) throw Error(ErrorCode::kUnsupported, "a join of 2^32 rows or more");
+}
+
+}  // namespace
+
 JoinedRows::JoinedRows(std::shared_ptr<const DeviceTable> table, const std::vector<uint32_t>& columns,
                        cudaStream_t stream)
     : stream_(stream), rows_(table->rows) {
+  require_places(rows_);
   add(std::move(table), columns, {}, false);
 }
 
@@ -18,6 +28,7 @@ void JoinedRows::add(std::shared_ptr<const DeviceTable> table, const std::vector
 }
 
 void JoinedRows::keep(const DeviceBuffer& places, uint64_t count, bool may_miss) {
+  require_places(count);
   rows_ = count;
   for (Input& input : inputs_) {
     input.places =
@@ -25,6 +36,12 @@ void JoinedRows::keep(const DeviceBuffer& places, uint64_t count, bool may_miss)
     input.in_place = false;
     input.may_miss = input.may_miss || may_miss;
   }
+}
+
+uint64_t JoinedRows::bytes() const {
+  uint64_t sum = 0;
+  for (const Input& input : inputs_) sum += input.places.bytes() + bytes_of(*input.table);
+  return sum;
 }
 
 DeviceColumn JoinedRows::column(uint32_t number) const {

@@ -19,8 +19,8 @@ class JoinedRows {
   JoinedRows(std::shared_ptr<const DeviceTable> table, const std::vector<uint32_t>& columns, cudaStream_t stream);
 
   uint64_t rows() const { return rows_; }
-  // As many columns as are in sight, in the order in which they came.
-  size_t columns() const { return columns_.size(); }
+  // That places and tables take.
+  uint64_t bytes() const;
 
   // Only these of the rows, in this order. `may_miss`: of some all columns are NULL.
   void keep(const DeviceBuffer& places, uint64_t count, bool may_miss);

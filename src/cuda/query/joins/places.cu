@@ -80,17 +80,21 @@ DeviceBuffer missing_places(uint64_t count, cudaStream_t stream) {
   return out;
 }
 
-DeviceBuffer joined_places(const DeviceBuffer& a, uint64_t a_count, const DeviceBuffer& b, uint64_t b_count,
-                           cudaStream_t stream) {
-  if (a_count == 0) return b;
-  if (b_count == 0) return a;
-  DeviceBuffer out((a_count + b_count) * sizeof(uint32_t), stream);
-  const auto copy = [&](const DeviceBuffer& from, uint64_t count, uint32_t* to) {
-    check(cudaMemcpyAsync(to, from.data(), count * sizeof(uint32_t), cudaMemcpyDeviceToDevice, stream),
+DeviceBuffer joined_places(const std::vector<PlaceList>& lists, cudaStream_t stream) {
+  uint64_t all = 0;
+  for (const PlaceList& list : lists) {
+    if (list.count == 0) continue;
+    all += list.count;
+    if (all == list.count && &list == &lists.back()) return list.places;  // the only one
+  }
+  DeviceBuffer out(all * sizeof(uint32_t), stream);
+  auto* to = out.as<uint32_t>();
+  for (const PlaceList& list : lists) {
+    if (list.count == 0) continue;
+    check(cudaMemcpyAsync(to, list.places.data(), list.count * sizeof(uint32_t), cudaMemcpyDeviceToDevice, stream),
           "putting places together");
-  };
-  copy(a, a_count, out.as<uint32_t>());
-  copy(b, b_count, out.as<uint32_t>() + a_count);
+    to += list.count;
+  }
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "cuda/query/device_table.h"
 
@@ -16,9 +17,12 @@ DeviceBuffer flagged_places(const uint8_t* flags, uint64_t rows, bool wanted, ui
 // from[of[i]], or kMissing where that is.
 DeviceBuffer places_of_places(const uint32_t* from, const uint32_t* of, uint64_t count, cudaStream_t stream);
 DeviceBuffer missing_places(uint64_t count, cudaStream_t stream);
-// Both, one after the other; either may be nothing.
-DeviceBuffer joined_places(const DeviceBuffer& a, uint64_t a_count, const DeviceBuffer& b, uint64_t b_count,
-                           cudaStream_t stream);
+struct PlaceList {
+  DeviceBuffer places;  // uint32
+  uint64_t count = 0;
+};
+// One list after the other.
+DeviceBuffer joined_places(const std::vector<PlaceList>& lists, cudaStream_t stream);
 // flags[places[i]] = 1; those that are missing have none.
 void flag_places(const uint32_t* places, uint64_t count, uint8_t* flags, cudaStream_t stream);
 // Whether some place is listed twice. Waits for the stream.

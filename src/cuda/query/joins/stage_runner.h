@@ -26,7 +26,9 @@ class StageRunner {
   virtual void begin(RunReport& report) = 0;
   virtual void end(RunReport& report) = 0;
 
-  virtual uint64_t memory_limit() const = 0;
+  // Bytes that are taken beside what the stages themselves take: chunks that are kept make room for them.
+  virtual void hold(uint64_t bytes) = 0;
+  virtual uint64_t memory_limit() const = 0;  // without those
   virtual cudaStream_t stream() const = 0;
 };
 
