@@ -61,6 +61,7 @@ void stream_rows(const Schema& schema, uint64_t rows, MakeRows make, uint32_t th
                  ArrowArrayStream* out);
 
 SessionOptions session_options(const GenOptions& options);
+std::string path_of(const GenOptions& options, const std::string& table);
 // A query's rows, as a .basalt or a Parquet file.
 WrittenTable write_table(Session& session, const TableJob& job, const GenOptions& options, const std::string& path,
                          bool quiet);
@@ -69,6 +70,8 @@ WrittenTable write_stream(ArrowArrayStream* stream, const std::vector<std::strin
                           const GenOptions& options, const std::string& path, const std::function<double()>& share,
                           bool quiet);
 
+int run_tpch(const GenOptions& options, bool quiet);
+int run_tpcds(const GenOptions& options, bool quiet);
 void add_gen_hits(Program& program, CLI::App* parent);
 
 }  // namespace basalt::cli
