@@ -1,10 +1,12 @@
-// `basalt gen tpch` and `basalt gen tpcds`: DuckDB's generators fill tables of a session, which are written in order.
+// `basalt gen tpch` and `basalt gen tpcds`: DuckDB's generators fill tables of a session, which are written in order,
+// or make the rows of files directly.
 #include <fmt/format.h>
 
 #include <filesystem>
 
 #include "cli/gen.h"
 #include "cli/progress.h"
+#include "gen/tpch/rows.h"
 
 namespace basalt::cli {
 
@@ -97,9 +99,28 @@ int run_generator(const std::string& benchmark, void (Session::*generate)(double
   return kSuccess;
 }
 
+// Rows that come in their order need no tables: they go from the generator to the files.
+int stream_tpch(const GenOptions& options, bool quiet) {
+  std::filesystem::create_directories(options.folder);
+  const TpchRows rows(options.scale);
+  GenReport report;
+  for (const TableJob& job : tpch_jobs(false)) {
+    const std::string path = path_of(options, job.name);
+    report.time(path, [&] {
+      ArrowArrayStream stream;
+      const auto make = [&](uint64_t begin, uint64_t end) { return rows.make(job.name, begin, end); };
+      stream_rows(tpch_schema(job.name), rows.units(job.name), make, options.threads, nullptr, &stream);
+      return write_stream(&stream, job.sort_columns, options, path, {}, quiet);
+    });
+  }
+  report.finish(quiet);
+  return kSuccess;
+}
+
 }  // namespace
 
 int run_tpch(const GenOptions& options, bool quiet) {
+  if (options.format == "basalt" && !options.clustered) return stream_tpch(options, quiet);
   return run_generator("TPC-H", &Session::generate_tpch, tpch_jobs(options.clustered), options, quiet);
 }
 

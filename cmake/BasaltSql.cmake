@@ -48,6 +48,10 @@ target_link_libraries(basalt_sql PUBLIC basalt PRIVATE basalt_internal basalt_du
 # duckdb.hpp takes 11 s to parse: read it once, or once in each half. Tiles are decoded in libbasalt; what is left here
 # copies them, which -O2 vectorises as well.
 basalt_unity(basalt_sql 10)
+# The generator's headers are full of macros: not together with anything else.
+target_sources(basalt_sql PRIVATE "${PROJECT_SOURCE_DIR}/src/gen/tpch/rows.cpp")
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/gen/tpch/rows.cpp" PROPERTIES
+  COMPILE_OPTIONS "-isystem;${duckdb_dir}/tpch/dbgen/include")
 if(NOT BASALT_UNITY)
   target_precompile_headers(basalt_sql PRIVATE <duckdb.hpp>)
 endif()

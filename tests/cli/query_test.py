@@ -316,6 +316,17 @@ class Gen(CliTest):
         self.assertEqual(self.sizes(self.path("a")), self.TPCH_ROWS)
         self.assert_equal_files("a", "b")
 
+    def test_tpch_made_in_parts_is_that_of_duckdbs_tables(self):
+        keys = {"lineitem": "l_orderkey, l_linenumber", "orders": "o_orderkey", "partsupp": "ps_partkey, ps_suppkey",
+                "part": "p_partkey", "customer": "c_custkey", "supplier": "s_suppkey", "nation": "n_nationkey",
+                "region": "r_regionkey"}
+        os.mkdir(self.path("tables"))
+        copies = (f"copy (from {name} order by {columns}) to '{self.path('tables')}/{name}.basalt' (sort_columns ({columns}))"
+                  for name, columns in keys.items())
+        self.basalt("sql", "-q", ";".join(["call dbgen(sf = 0.05)", *copies]))
+        self.basalt("gen", "tpch", "-q", "--scale", "0.05", "--out", self.path("parts"))
+        self.assert_equal_files("tables", "parts")
+
     def test_tpch_clustered_by_order_date(self):
         self.basalt("gen", "tpch", "-q", "--scale", "0.01", "--out", self.folder, "--order", "clustered")
         dates = self.query(f"select o_orderdate from '{self.path('orders.basalt')}'")
