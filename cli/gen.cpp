@@ -17,8 +17,7 @@ namespace basalt::cli {
 
 constexpr uint64_t kBatchRows = 64 << 10;
 
-void stream_rows(const Schema& schema, uint64_t rows, MakeRows make, uint32_t threads, std::atomic<uint64_t>* made,
-                 ArrowArrayStream* out) {
+NextRows rows_in_rounds(uint64_t rows, MakeRows make, uint32_t threads, std::atomic<uint64_t>* made) {
   // One round of batches is made in parallel, then handed out in order.
   struct Round {
     ThreadPool pool;
@@ -27,25 +26,27 @@ void stream_rows(const Schema& schema, uint64_t rows, MakeRows make, uint32_t th
     explicit Round(uint32_t count) : pool(count) {}
   };
   auto round = std::make_shared<Round>(threads);
-  export_stream(
-      schema,
-      [rows, make = std::move(make), made, round]() -> std::unique_ptr<Table> {
-        if (round->ready.empty() && round->next_row < rows) {
-          const uint64_t left = (rows - round->next_row + kBatchRows - 1) / kBatchRows;
-          round->ready.resize(std::min<uint64_t>(left, round->pool.size() * 2));
-          round->pool.parallel_for(round->ready.size(), [&](uint64_t i) {
-            const uint64_t begin = round->next_row + i * kBatchRows;
-            round->ready[i] = std::make_unique<Table>(make(begin, begin + kBatchRows));
-          });
-          round->next_row += round->ready.size() * kBatchRows;
-        }
-        if (round->ready.empty()) return nullptr;
-        std::unique_ptr<Table> batch = std::move(round->ready.front());
-        round->ready.pop_front();
-        if (made != nullptr) *made += batch->rows;
-        return batch;
-      },
-      out);
+  return [rows, make = std::move(make), made, round]() -> std::unique_ptr<Table> {
+    if (round->ready.empty() && round->next_row < rows) {
+      const uint64_t left = (rows - round->next_row + kBatchRows - 1) / kBatchRows;
+      round->ready.resize(std::min<uint64_t>(left, round->pool.size() * 2));
+      round->pool.parallel_for(round->ready.size(), [&](uint64_t i) {
+        const uint64_t begin = round->next_row + i * kBatchRows;
+        round->ready[i] = std::make_unique<Table>(make(begin, begin + kBatchRows));
+      });
+      round->next_row += round->ready.size() * kBatchRows;
+    }
+    if (round->ready.empty()) return nullptr;
+    std::unique_ptr<Table> batch = std::move(round->ready.front());
+    round->ready.pop_front();
+    if (made != nullptr) *made += batch->rows;
+    return batch;
+  };
+}
+
+void stream_rows(const Schema& schema, uint64_t rows, MakeRows make, uint32_t threads, std::atomic<uint64_t>* made,
+                 ArrowArrayStream* out) {
+  export_stream(schema, rows_in_rounds(rows, std::move(make), threads, made), out);
 }
 
 SessionOptions session_options(const GenOptions& options) {
@@ -98,6 +99,20 @@ WrittenTable write_stream(ArrowArrayStream* stream, const std::vector<std::strin
   CancelToken cancel;
   const InterruptGuard interrupt([&] { cancel.cancel(); });
   const WriteSummary summary = write_arrow_stream(path, stream, writer_of(options, sort_columns, cancel, bar));
+  return {summary.rows, summary.plain_bytes};
+}
+
+WrittenTable write_rows(const Schema& schema, const NextRows& next, const std::vector<std::string>& sort_columns,
+                        const GenOptions& options, const std::string& path, bool quiet) {
+  ProgressBar bar(path, quiet, 0, {});
+  CancelToken cancel;
+  const InterruptGuard interrupt([&] { cancel.cancel(); });
+  Writer writer(path, schema, writer_of(options, sort_columns, cancel, bar));
+  while (const std::unique_ptr<Table> batch = next()) {
+    cancel.check();
+    writer.append(std::move(*batch));
+  }
+  const WriteSummary summary = writer.finish();
   return {summary.rows, summary.plain_bytes};
 }
 

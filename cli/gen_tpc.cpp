@@ -107,10 +107,9 @@ int stream_tpch(const GenOptions& options, bool quiet) {
   for (const TableJob& job : tpch_jobs(false)) {
     const std::string path = path_of(options, job.name);
     report.time(path, [&] {
-      ArrowArrayStream stream;
       const auto make = [&](uint64_t begin, uint64_t end) { return rows.make(job.name, begin, end); };
-      stream_rows(tpch_schema(job.name), rows.units(job.name), make, options.threads, nullptr, &stream);
-      return write_stream(&stream, job.sort_columns, options, path, {}, quiet);
+      const NextRows next = rows_in_rounds(rows.units(job.name), make, options.threads, nullptr);
+      return write_rows(tpch_schema(job.name), next, job.sort_columns, options, path, quiet);
     });
   }
   report.finish(quiet);
