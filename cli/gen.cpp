@@ -1,5 +1,5 @@
-// `basalt gen`: benchmark data, the same on every machine. TPC-H comes from DuckDB's generator, SSB and the columns of
-// the L3 paper from ours; page views are in gen_hits.cpp.
+// `basalt gen`: benchmark data, the same on every machine. SSB and the columns of the L3 paper come from our own
+// generators; TPC-H and TPC-DS are in gen_tpc.cpp, page views in gen_hits.cpp.
 #include "cli/gen.h"
 
 #include <fmt/format.h>
@@ -17,8 +17,7 @@ namespace basalt::cli {
 
 constexpr uint64_t kBatchRows = 64 << 10;
 
-void stream_rows(const Schema& schema, uint64_t rows, MakeRows make, uint32_t threads, std::atomic<uint64_t>* made,
-                 ArrowArrayStream* out) {
+NextRows rows_in_rounds(uint64_t rows, MakeRows make, uint32_t threads, std::atomic<uint64_t>* made) {
   // One round of batches is made in parallel, then handed out in order.
   struct Round {
     ThreadPool pool;
@@ -27,25 +26,27 @@ void stream_rows(const Schema& schema, uint64_t rows, MakeRows make, uint32_t th
     explicit Round(uint32_t count) : pool(count) {}
   };
   auto round = std::make_shared<Round>(threads);
-  export_stream(
-      schema,
-      [rows, make = std::move(make), made, round]() -> std::unique_ptr<Table> {
-        if (round->ready.empty() && round->next_row < rows) {
-          const uint64_t left = (rows - round->next_row + kBatchRows - 1) / kBatchRows;
-          round->ready.resize(std::min<uint64_t>(left, round->pool.size() * 2));
-          round->pool.parallel_for(round->ready.size(), [&](uint64_t i) {
-            const uint64_t begin = round->next_row + i * kBatchRows;
-            round->ready[i] = std::make_unique<Table>(make(begin, begin + kBatchRows));
-          });
-          round->next_row += round->ready.size() * kBatchRows;
-        }
-        if (round->ready.empty()) return nullptr;
-        std::unique_ptr<Table> batch = std::move(round->ready.front());
-        round->ready.pop_front();
-        if (made != nullptr) *made += batch->rows;
-        return batch;
-      },
-      out);
+  return [rows, make = std::move(make), made, round]() -> std::unique_ptr<Table> {
+    if (round->ready.empty() && round->next_row < rows) {
+      const uint64_t left = (rows - round->next_row + kBatchRows - 1) / kBatchRows;
+      round->ready.resize(std::min<uint64_t>(left, round->pool.size() * 2));
+      round->pool.parallel_for(round->ready.size(), [&](uint64_t i) {
+        const uint64_t begin = round->next_row + i * kBatchRows;
+        round->ready[i] = std::make_unique<Table>(make(begin, begin + kBatchRows));
+      });
+      round->next_row += round->ready.size() * kBatchRows;
+    }
+    if (round->ready.empty()) return nullptr;
+    std::unique_ptr<Table> batch = std::move(round->ready.front());
+    round->ready.pop_front();
+    if (made != nullptr) *made += batch->rows;
+    return batch;
+  };
+}
+
+void stream_rows(const Schema& schema, uint64_t rows, MakeRows make, uint32_t threads, std::atomic<uint64_t>* made,
+                 ArrowArrayStream* out) {
+  export_stream(schema, rows_in_rounds(rows, std::move(make), threads, made), out);
 }
 
 SessionOptions session_options(const GenOptions& options) {
@@ -54,6 +55,10 @@ SessionOptions session_options(const GenOptions& options) {
   settings.threads = options.threads;
   settings.temp_dir = options.folder;
   return settings;
+}
+
+std::string path_of(const GenOptions& options, const std::string& table) {
+  return (std::filesystem::path(options.folder) / (table + "." + options.format)).string();
 }
 
 namespace {
@@ -97,6 +102,20 @@ WrittenTable write_stream(ArrowArrayStream* stream, const std::vector<std::strin
   return {summary.rows, summary.plain_bytes};
 }
 
+WrittenTable write_rows(const Schema& schema, const NextRows& next, const std::vector<std::string>& sort_columns,
+                        const GenOptions& options, const std::string& path, bool quiet) {
+  ProgressBar bar(path, quiet, 0, {});
+  CancelToken cancel;
+  const InterruptGuard interrupt([&] { cancel.cancel(); });
+  Writer writer(path, schema, writer_of(options, sort_columns, cancel, bar));
+  while (const std::unique_ptr<Table> batch = next()) {
+    cancel.check();
+    writer.append(std::move(*batch));
+  }
+  const WriteSummary summary = writer.finish();
+  return {summary.rows, summary.plain_bytes};
+}
+
 void GenReport::add(const std::string& path, const WrittenTable& table, double seconds) {
   const uint64_t bytes = std::filesystem::file_size(path);
   total_ += bytes;
@@ -114,53 +133,6 @@ void GenReport::finish(bool quiet) {
 namespace {
 
 constexpr uint64_t kL3DefaultRows = 20'000'000;
-
-// Sorting also makes the files independent of how many threads the generator used.
-TableJob tpch_job(const std::string& name, const std::vector<std::string>& keys) {
-  return {name, fmt::format("select * from {} order by {}", name, fmt::join(keys, ", ")), keys};
-}
-
-std::vector<TableJob> tpch_jobs(bool clustered) {
-  std::vector<TableJob> jobs;
-  if (clustered) {
-    jobs.push_back({"lineitem",
-                    "select lineitem.* from lineitem join orders on l_orderkey = o_orderkey "
-                    "order by o_orderdate, l_orderkey, l_linenumber",
-                    {}});
-    jobs.push_back(tpch_job("orders", {"o_orderdate", "o_orderkey"}));
-  } else {
-    jobs.push_back(tpch_job("lineitem", {"l_orderkey", "l_linenumber"}));
-    jobs.push_back(tpch_job("orders", {"o_orderkey"}));
-  }
-  jobs.push_back(tpch_job("partsupp", {"ps_partkey", "ps_suppkey"}));
-  jobs.push_back(tpch_job("part", {"p_partkey"}));
-  jobs.push_back(tpch_job("customer", {"c_custkey"}));
-  jobs.push_back(tpch_job("supplier", {"s_suppkey"}));
-  jobs.push_back(tpch_job("nation", {"n_nationkey"}));
-  jobs.push_back(tpch_job("region", {"r_regionkey"}));
-  return jobs;
-}
-
-std::string path_of(const GenOptions& options, const std::string& table) {
-  return (std::filesystem::path(options.folder) / (table + "." + options.format)).string();
-}
-
-int run_tpch(const GenOptions& options, bool quiet) {
-  std::filesystem::create_directories(options.folder);
-  Session session(session_options(options));
-  {
-    ProgressBar bar(fmt::format("generating TPC-H at scale {}", options.scale), quiet, 0, {});
-    const InterruptGuard interrupt([&] { session.interrupt(); });
-    session.generate_tpch(options.scale);
-  }
-  GenReport report;
-  for (const TableJob& job : tpch_jobs(options.clustered)) {
-    const std::string path = path_of(options, job.name);
-    report.time(path, [&] { return write_table(session, job, options, path, quiet); });
-  }
-  report.finish(quiet);
-  return kSuccess;
-}
 
 int run_ssb(const GenOptions& options, bool quiet) {
   const SsbGenerator generator(options.scale);
@@ -280,14 +252,12 @@ void add_l3(Program& program, CLI::App* parent) {
 }
 
 void add_benchmark(Program& program, CLI::App* parent, const std::string& name, const std::string& description,
-                   const std::string& examples, int (*run)(const GenOptions&, bool)) {
+                   const std::string& examples, const CLI::Range& scales, int (*run)(const GenOptions&, bool)) {
   auto options = std::make_shared<GenOptions>();
   CLI::App* command = parent->add_subcommand(name, description);
   command->footer("Examples:\n" + examples);
   command->add_flag("-q,--quiet", program.quiet, "No progress bar and no summary");
-  command->add_option("--scale", options->scale, "Scale factor (default 1)")
-      ->check(CLI::Range(0.0001, 10000.0))
-      ->type_name("S");
+  command->add_option("--scale", options->scale, "Scale factor (default 1)")->check(scales)->type_name("S");
   command->add_option("--out", options->folder, "Folder for the files, one per table (default: here)")
       ->type_name("DIR");
   command->add_option("--format", options->format, "basalt (default) or parquet")
@@ -307,12 +277,13 @@ void add_benchmark(Program& program, CLI::App* parent, const std::string& name, 
 }  // namespace
 
 void add_gen(Program& program) {
-  CLI::App* command =
-      program.app.add_subcommand("gen", "Generate benchmark data: TPC-H, SSB, columns of the L3 paper, page views");
+  CLI::App* command = program.app.add_subcommand(
+      "gen", "Generate benchmark data: TPC-H, TPC-DS, SSB, columns of the L3 paper, page views");
   command->require_subcommand(1);
   command->footer(
       "Examples:\n"
       "  basalt gen tpch --scale 1 --out tpch\n"
+      "  basalt gen tpcds --scale 1 --out tpcds\n"
       "  basalt gen ssb --scale 10 --out ssb --order clustered\n"
       "  basalt gen l3 --rows 1000000 --out l3\n"
       "  basalt gen hits --schema create.sql --rows 1000000");
@@ -320,11 +291,16 @@ void add_gen(Program& program) {
                 "  basalt gen tpch --scale 0.1 --out tpch\n"
                 "  basalt gen tpch --scale 10 --out tpch10 --order clustered\n"
                 "  basalt gen tpch --scale 1 --out parquet --format parquet",
-                run_tpch);
+                CLI::Range(0.0001, 10000.0), run_tpch);
+  add_benchmark(program, command, "tpcds", "The 24 tables of TPC-DS, by DuckDB's generator",
+                "  basalt gen tpcds --scale 1 --out tpcds\n"
+                "  basalt gen tpcds --scale 1 --out parquet --format parquet\n"
+                "  basalt sql \"select query from tpcds_queries() where query_nr = 3\"",
+                CLI::Range(0.01, 777.0), run_tpcds);
   add_benchmark(program, command, "ssb", "The 5 tables of the Star Schema Benchmark",
                 "  basalt gen ssb --scale 1 --out ssb\n"
                 "  basalt gen ssb --scale 10 --out ssb10 --order clustered",
-                run_ssb);
+                CLI::Range(0.0001, 10000.0), run_ssb);
   add_l3(program, command);
   add_gen_hits(program, command);
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,11 +57,15 @@ class GenReport {
 
 // Rows [begin, end) of a table, or fewer at its end; called from several threads.
 using MakeRows = std::function<Table(uint64_t begin, uint64_t end)>;
+// The next rows in order, nothing at the end.
+using NextRows = std::function<std::unique_ptr<Table>()>;
 // All rows in order, some batches at a time made in parallel. `made` counts them, for a progress bar.
+NextRows rows_in_rounds(uint64_t rows, MakeRows make, uint32_t threads, std::atomic<uint64_t>* made);
 void stream_rows(const Schema& schema, uint64_t rows, MakeRows make, uint32_t threads, std::atomic<uint64_t>* made,
                  ArrowArrayStream* out);
 
 SessionOptions session_options(const GenOptions& options);
+std::string path_of(const GenOptions& options, const std::string& table);
 // A query's rows, as a .basalt or a Parquet file.
 WrittenTable write_table(Session& session, const TableJob& job, const GenOptions& options, const std::string& path,
                          bool quiet);
@@ -68,7 +73,12 @@ WrittenTable write_table(Session& session, const TableJob& job, const GenOptions
 WrittenTable write_stream(ArrowArrayStream* stream, const std::vector<std::string>& sort_columns,
                           const GenOptions& options, const std::string& path, const std::function<double()>& share,
                           bool quiet);
+// The same without Arrow in between, whose columns one thread would check and copy.
+WrittenTable write_rows(const Schema& schema, const NextRows& next, const std::vector<std::string>& sort_columns,
+                        const GenOptions& options, const std::string& path, bool quiet);
 
+int run_tpch(const GenOptions& options, bool quiet);
+int run_tpcds(const GenOptions& options, bool quiet);
 void add_gen_hits(Program& program, CLI::App* parent);
 
 }  // namespace basalt::cli

@@ -1,10 +1,10 @@
 # libbasalt_sql: DuckDB as parser, optimizer and fallback engine over Basalt files; and the program `basalt`, which needs
-# it. The TPC-H generator is DuckDB's own extension, compiled in.
+# it. The generators of TPC-H and TPC-DS are DuckDB's own extensions, compiled in.
 
 set(BASALT_SQL_ENABLED OFF)
 set(duckdb_dir "${BASALT_DEPS_DIR}/duckdb")
 if(NOT BASALT_SQL STREQUAL "OFF")
-  if(EXISTS "${duckdb_dir}/lib/libduckdb.so" AND EXISTS "${duckdb_dir}/include/duckdb.hpp")
+  if(EXISTS "${duckdb_dir}/lib/libduckdb.so" AND EXISTS "${duckdb_dir}/tpcds")
     set(BASALT_SQL_ENABLED ON)
   elseif(BASALT_SQL STREQUAL "ON")
     message(FATAL_ERROR "BASALT_SQL=ON, but DuckDB is not in ${duckdb_dir}. Run: make setup")
@@ -25,24 +25,33 @@ target_include_directories(basalt_duckdb SYSTEM INTERFACE
   "${duckdb_dir}/third_party/fastpforlib" "${duckdb_dir}/third_party/fsst" "${duckdb_dir}/third_party/libpg_query/include"
   "${duckdb_dir}/third_party/re2" "${duckdb_dir}/third_party/utf8proc/include" "${duckdb_dir}/third_party/yyjson/include")
 
-file(GLOB tpch_sources "${duckdb_dir}/tpch/*.cpp" "${duckdb_dir}/tpch/dbgen/*.cpp")
-add_library(basalt_tpch OBJECT ${tpch_sources})
-target_include_directories(basalt_tpch SYSTEM PUBLIC "${duckdb_dir}/tpch/include"
-  PRIVATE "${duckdb_dir}/tpch/dbgen/include")
-target_link_libraries(basalt_tpch PRIVATE basalt_duckdb)
-target_compile_options(basalt_tpch PRIVATE -w $<$<CONFIG:Release>:-O2>)
-if(BASALT_SANITIZE)
-  target_compile_options(basalt_tpch PRIVATE -fno-sanitize=all)
-endif()
+# An extension of DuckDB that makes a benchmark's tables: `generator` is the folder of the program inside it.
+function(basalt_add_generator name generator)
+  set(folder "${duckdb_dir}/${name}")
+  file(GLOB_RECURSE sources "${folder}/*.cpp")
+  add_library(basalt_${name} OBJECT ${sources})
+  target_include_directories(basalt_${name} SYSTEM PUBLIC "${folder}/include" PRIVATE "${folder}/${generator}/include" ${ARGN})
+  target_link_libraries(basalt_${name} PRIVATE basalt_duckdb)
+  target_compile_options(basalt_${name} PRIVATE -w $<$<CONFIG:Release>:-O2>)
+  if(BASALT_SANITIZE)
+    target_compile_options(basalt_${name} PRIVATE -fno-sanitize=all)
+  endif()
+endfunction()
+basalt_add_generator(tpch dbgen)
+basalt_add_generator(tpcds dsdgen "${duckdb_dir}/tpcds/dsdgen/include/dsdgen-c")
 
 file(GLOB_RECURSE basalt_sql_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/sql/*.cpp")
-add_library(basalt_sql SHARED ${basalt_sql_sources} $<TARGET_OBJECTS:basalt_tpch>)
+add_library(basalt_sql SHARED ${basalt_sql_sources} $<TARGET_OBJECTS:basalt_tpch> $<TARGET_OBJECTS:basalt_tpcds>)
 target_include_directories(basalt_sql PRIVATE "${PROJECT_SOURCE_DIR}/src")
-target_include_directories(basalt_sql SYSTEM PRIVATE "${duckdb_dir}/tpch/include")
+target_include_directories(basalt_sql SYSTEM PRIVATE "${duckdb_dir}/tpch/include" "${duckdb_dir}/tpcds/include")
 target_link_libraries(basalt_sql PUBLIC basalt PRIVATE basalt_internal basalt_duckdb)
 # duckdb.hpp takes 11 s to parse: read it once, or once in each half. Tiles are decoded in libbasalt; what is left here
 # copies them, which -O2 vectorises as well.
 basalt_unity(basalt_sql 10)
+# The generator's headers are full of macros: not together with anything else.
+target_sources(basalt_sql PRIVATE "${PROJECT_SOURCE_DIR}/src/gen/tpch/rows.cpp")
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/gen/tpch/rows.cpp" PROPERTIES
+  COMPILE_OPTIONS "-isystem;${duckdb_dir}/tpch/dbgen/include")
 if(NOT BASALT_UNITY)
   target_precompile_headers(basalt_sql PRIVATE <duckdb.hpp>)
 endif()

@@ -34,7 +34,7 @@ xxhash=$(find_header xxhash.h)
 cp -L "$xxhash"/xxh*.h "$work/headers/"
 cp -r .deps/nanoarrow/. "$work/nanoarrow/"
 # Answers and query texts of all scales are compiled in; the CSV files are only good for DuckDB's own tests.
-cp -r .deps/duckdb/include .deps/duckdb/third_party .deps/duckdb/tpch .deps/duckdb/LICENSE "$work/duckdb/"
+cp -r .deps/duckdb/{include,third_party,tpch,tpcds,LICENSE} "$work/duckdb/"
 rm -rf "$work/duckdb/tpch/dbgen/answers"/sf{1,10,100}* "$work/nanoarrow/.complete"
 
 rm -rf "$bundle"

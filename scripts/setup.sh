@@ -201,7 +201,7 @@ archives_of() {
 
 # One line that changes whenever a pin of the group, or the way it is unpacked, does.
 stamp_of() {
-    { awk -v g="$1" -v a="$arch" '$1 == g && ($4 == "any" || $4 == a) { print $7 }' "$versions"; echo layout-1; } | sha256sum | cut -c1-16
+    { awk -v g="$1" -v a="$arch" '$1 == g && ($4 == "any" || $4 == a) { print $7 }' "$versions"; echo layout-2; } | sha256sum | cut -c1-16
 }
 
 in_place() { [[ -f $deps/$2/.complete && $(<"$deps/$2/.complete") = "$(stamp_of "$1")" ]]; }
@@ -219,10 +219,12 @@ unpack_duckdb() {
     mkdir -p "$work/source" "$out/lib" "$out/third_party"
     tar -xzf "$cache/$(source_archive duckdb)" -C "$work/source" --strip-components=1 --wildcards \
         'duckdb-*/external/duckdb/src/include' 'duckdb-*/external/duckdb/LICENSE' 'duckdb-*/external/duckdb/extension/tpch' \
-        'duckdb-*/external/duckdb/extension/core_functions/include' 'duckdb-*/external/duckdb/third_party'
+        'duckdb-*/external/duckdb/extension/tpcds' 'duckdb-*/external/duckdb/extension/core_functions/include' 'duckdb-*/external/duckdb/third_party'
     mv "$source/src/include" "$out/include"
     cp -r "$source/extension/core_functions/include/." "$out/include/"
-    mv "$source/extension/tpch" "$out/tpch"
+    mv "$source/extension/tpch" "$source/extension/tpcds" "$out/"
+    # Queries and answers are compiled in; the same as files are only good for DuckDB's own tests.
+    rm -rf "$out/tpcds/dsdgen/"{answers,queries,schema,tpcds.idx}
     mv "$source/LICENSE" "$out/LICENSE"
     # Headers that DuckDB's own headers include. Its fmt is kept apart: it would hide the system's.
     for part in concurrentqueue fast_float fastpforlib fmt fsst libpg_query re2 utf8proc yyjson; do
@@ -276,7 +278,7 @@ fetch_everything() {
     if ! in_place base duckdb || ! in_place base nanoarrow; then
         did_something=yes
         fetch_group base
-        say "unpacking DuckDB (library, headers, TPC-H generator) and nanoarrow into .deps/"
+        say "unpacking DuckDB (library, headers, generators of TPC-H and TPC-DS) and nanoarrow into .deps/"
         unpack_nanoarrow &
         unpack_duckdb
         wait $! || exit 1

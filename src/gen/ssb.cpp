@@ -9,6 +9,7 @@
 
 #include "basalt/core/error.h"
 #include "gen/random.h"
+#include "gen/row_writer.h"
 #include "gen/ssb_words.h"
 
 namespace basalt {
@@ -62,41 +63,6 @@ Field column_of(const char* name, TypeKind kind) {
   field.nullable = false;
   return field;
 }
-
-// Appends the cells of one row after the other.
-class RowWriter {
- public:
-  explicit RowWriter(SsbTable table) {
-    table_.schema = ssb_schema(table);
-    for (const Field& field : table_.schema.fields) table_.columns.push_back(make_column(field));
-  }
-  template <typename T>
-  RowWriter& number(T value) {
-    column().values.push(value);
-    return *this;
-  }
-  RowWriter& integer(int64_t value) { return number(static_cast<int32_t>(value)); }
-  RowWriter& flag(bool value) { return number(static_cast<uint8_t>(value)); }
-  RowWriter& text(std::string_view value) {
-    Column& target = column();
-    target.bytes.append(value.data(), value.size());
-    target.offsets.push(static_cast<int64_t>(target.bytes.size()));
-    return *this;
-  }
-  void end_row() {
-    next_ = 0;
-    ++table_.rows;
-  }
-  Table finish() {
-    for (Column& done : table_.columns) done.length = table_.rows;
-    return std::move(table_);
-  }
-
- private:
-  Column& column() { return table_.columns[next_++]; }
-  Table table_;
-  size_t next_ = 0;
-};
 
 std::string numbered(std::string_view name, uint64_t key) {
   const std::string digits = std::to_string(key);
@@ -372,7 +338,7 @@ uint64_t SsbGenerator::rows(SsbTable table) const {
 
 Table SsbGenerator::generate(SsbTable table, uint64_t begin, uint64_t end) const {
   end = std::min(end, rows(table));
-  RowWriter out(table);
+  RowWriter out(ssb_schema(table));
   if (table == SsbTable::kLineorder) {
     for (uint64_t block = begin / kLinesPerBlock; block * kLinesPerBlock < end; ++block)
       add_block(out, block, begin, end, customers_, suppliers_, parts_);

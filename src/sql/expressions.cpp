@@ -216,9 +216,31 @@ std::vector<Expr> Lowering::lower_all(const Function& expression) const {
   return args;
 }
 
+namespace {
+
+// The optimizer's own function, for comparisons that statistics decide: the constant, or NULL where one of the other
+// arguments is NULL.
+Expr constant_or_null(const Lowering& lowering, const duckdb::BoundFunctionExpression& expression) {
+  std::vector<Expr> nulls;
+  for (size_t i = 1; i < expression.children.size(); ++i) {
+    Expr argument = lowering.lower(*expression.children[i]);
+    if (argument.op == ExprOp::kLiteral && !argument.literal.null) continue;
+    nulls.push_back(make_expr(ExprOp::kIsNull, Physical::kU8, {std::move(argument)}));
+  }
+  Expr constant = lowering.lower(*expression.children.at(0));
+  if (nulls.empty()) return constant;
+  const Physical type = constant.type;
+  Expr null = literal(duckdb::Value(), expression.return_type);
+  Expr any = nulls.size() == 1 ? std::move(nulls.front()) : make_expr(ExprOp::kOr, Physical::kU8, std::move(nulls));
+  return make_expr(ExprOp::kCase, type, {std::move(any), std::move(null), std::move(constant)});
+}
+
+}  // namespace
+
 Expr Lowering::function(const Function& expression) const {
   const std::string& name = expression.function.name;
   if (expression.IsVolatile()) throw NotLowered("the volatile function " + name);
+  if (name == "constant_or_null") return constant_or_null(*this, expression);
   if (!is_known_function(name)) throw NotLowered("the function " + name);
   for (const auto& child : expression.children) {
     if (child->return_type.id() == LogicalTypeId::VARCHAR &&

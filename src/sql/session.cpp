@@ -1,10 +1,12 @@
-// The session: an embedded DuckDB with Basalt and the TPC-H generator in it, behind a face without DuckDB's types.
+// The session: an embedded DuckDB with Basalt and the generators of TPC-H and TPC-DS in it, behind a face without
+// DuckDB's types.
 #include "basalt/sql/session.h"
 
 #include <chrono>
 #include <filesystem>
 #include <future>
 #include <list>
+#include <mutex>
 #include <thread>
 
 #include "basalt/cuda/backend.h"
@@ -25,6 +27,7 @@
 #include "sql/state.h"
 #include "sql/text.h"
 #include "sql/types.h"
+#include "tpcds_extension.hpp"
 #include "tpch_extension.hpp"
 
 namespace basalt {
@@ -188,6 +191,7 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
     register_basalt(*state_->database->instance);
     if (options.find_table) sql::look_for_tables(*state_->database->instance, options.find_table);
     state_->database->LoadStaticExtension<duckdb::TpchExtension>();
+    state_->database->LoadStaticExtension<duckdb::TpcdsExtension>();
     state_->connection = std::make_shared<duckdb::Connection>(*state_->database);
     state_->log = sql::StatementLog::of(*state_->connection->context);
     state_->log->output = options.output;
@@ -468,11 +472,35 @@ void Session::register_arrow(const std::string& name, ArrowArrayStream* stream) 
 
 void Session::generate_tpch(double scale) { state_->run("CALL dbgen(sf = " + std::to_string(scale) + ")"); }
 
-std::string Session::tpch_query(int number) {
-  if (number < 1 || number > 22) {
-    throw Error(ErrorCode::kInvalidArgument, "TPC-H has queries 1 to 22, not " + std::to_string(number));
+void Session::generate_tpcds(double scale) {
+  // Below, the generator looks for ever for rows that do not exist; above, its integers overflow.
+  if (!(scale >= 0.01 && scale <= 777)) {
+    throw Error(ErrorCode::kInvalidArgument, "TPC-DS has scales from 0.01 to 777, not " + std::to_string(scale));
   }
+  // The generator keeps its state in global variables.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  state_->run("CALL dsdgen(sf = " + std::to_string(scale) + ")");
+}
+
+namespace {
+
+void check_query_number(const std::string& benchmark, int number, int queries) {
+  if (number >= 1 && number <= queries) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              benchmark + " has queries 1 to " + std::to_string(queries) + ", not " + std::to_string(number));
+}
+
+}  // namespace
+
+std::string Session::tpch_query(int number) {
+  check_query_number("TPC-H", number, 22);
   return duckdb::TpchExtension::GetQuery(number);
+}
+
+std::string Session::tpcds_query(int number) {
+  check_query_number("TPC-DS", number, 99);
+  return duckdb::TpcdsExtension::GetQuery(number);
 }
 
 }  // namespace basalt

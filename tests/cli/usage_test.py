@@ -16,8 +16,8 @@ class Usage(CliTest):
             self.assertIn(command, text)
 
     def test_every_command_has_help_with_examples(self):
-        for command in [[name] for name in COMMANDS] + [["gen", "tpch"], ["gen", "ssb"], ["gen", "l3"],
-                                                             ["gen", "hits"]]:
+        for command in [[name] for name in COMMANDS] + [["gen", name] for name in
+                                                             ("tpch", "tpcds", "ssb", "l3", "hits")]:
             text = self.basalt(*command, "--help")
             self.assertIn("Examples:", text)
             self.assertIn("basalt " + " ".join(command), text)

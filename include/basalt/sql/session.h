@@ -191,6 +191,9 @@ class Session {
   // Fills this session's database with the TPC-H tables (DuckDB's generator).
   void generate_tpch(double scale);
   static std::string tpch_query(int number);  // 1..22
+  // The same for TPC-DS.
+  void generate_tpcds(double scale);
+  static std::string tpcds_query(int number);  // 1..99
 
   struct State;
 
