@@ -51,7 +51,7 @@ struct WindowArgument {
 // How many rows of each frame count: uint64.
 DeviceBuffer frame_counts(const WindowOrder& order, const WindowFunction& function, const DeviceTable& table,
                           const WindowArgument& argument, cudaStream_t stream);
-// Sums of integers of up to 64 bits: int128. Of floats: doubles.
+// Sums of integers, which fit: int128. Of floats: doubles.
 DeviceBuffer frame_sums(const WindowOrder& order, const WindowFunction& function, const DeviceTable& table,
                         const WindowArgument& argument, cudaStream_t stream);
 // The row that has the smallest or largest value of each frame; kMissing where none counts. Strings are numbers in

@@ -163,11 +163,14 @@ class WindowColumn {
 
 }  // namespace
 
-std::string why_no_window(const WindowFunction& function, const std::vector<Field>& columns) {
+std::string why_no_window(const WindowFunction& function, const DeviceTable& rows) {
   const AggregateOp op = function.aggregate.op;
   const bool adds = function.op == WindowOp::kAggregate && (op == AggregateOp::kSum || op == AggregateOp::kAvg);
-  const bool wide = adds && physical_of(columns.at(function.aggregate.arg.column).type) == Physical::kI128;
-  return wide ? "a window's sum of 128-bit values" : "";
+  if (!adds) return {};
+  const DeviceColumn& values = rows.columns.at(function.aggregate.arg.column);
+  if (physical_of(values.field.type) != Physical::kI128) return {};
+  const bool fits = values.range && exec::sum_fits(*values.range, rows.rows, 126);
+  return fits ? "" : "a window's sum of 128-bit values that nothing bounds";
 }
 
 void add_windows(const Pipeline& stage, DeviceTable& rows, const SortRows& sorted, cudaStream_t stream) {

@@ -12,8 +12,8 @@
 
 namespace basalt::cuda {
 
-// Why the device does not know a function over such columns; empty: it does.
-std::string why_no_window(const WindowFunction& function, const std::vector<Field>& columns);
+// Why the device does not know a function over such rows; empty: it does.
+std::string why_no_window(const WindowFunction& function, const DeviceTable& rows);
 
 // Adds a column for each function of the stage to its rows. `sorted` gives the numbers of the rows of a table in an
 // order of its columns: uint32.
