@@ -8,7 +8,8 @@
 
 namespace basalt::cuda {
 
-DeviceStrings gather_strings(const strings::Texts& texts, const uint32_t* rows, uint64_t count, cudaStream_t stream) {
+DeviceStrings gather_strings(const strings::Texts& texts, const uint32_t* rows, uint64_t count, cudaStream_t stream,
+                             const uint8_t* valid) {
   DeviceStrings out;
   out.count = count;
   out.offsets = DeviceBuffer((count + 1) * sizeof(int64_t), stream);
@@ -17,8 +18,10 @@ DeviceStrings gather_strings(const strings::Texts& texts, const uint32_t* rows, 
   if (count == 0) return out;
   DeviceBuffer lengths(count * sizeof(int64_t), stream);
   auto* length = lengths.as<int64_t>();
-  each_row(count, stream,
-           [=] __device__(uint64_t i) { length[i] = texts.offsets[rows[i] + uint64_t{1}] - texts.offsets[rows[i]]; });
+  each_row(count, stream, [=] __device__(uint64_t i) {
+    const bool there = valid == nullptr || valid[i] != 0;
+    length[i] = there ? texts.offsets[rows[i] + uint64_t{1}] - texts.offsets[rows[i]] : 0;
+  });
   with_temporary(stream, [&](void* temporary, size_t& bytes) {
     return cub::DeviceScan::InclusiveSum(temporary, bytes, length, offsets + 1, static_cast<int64_t>(count), stream);
   });

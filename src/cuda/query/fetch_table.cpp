@@ -91,7 +91,9 @@ class Fetching {
 
 DeviceStrings strings_of(const DeviceColumn& column, uint64_t rows, cudaStream_t stream) {
   const TextList list = list_of(column, stream);
-  if (list.count > 0) return gather_strings(list.at, column.values.as<uint32_t>(), rows, stream);
+  if (list.count > 0) {
+    return gather_strings(list.at, column.values.as<uint32_t>(), rows, stream, column.validity.as<uint8_t>());
+  }
   DeviceStrings all_null;
   all_null.count = rows;
   all_null.offsets = cleared((rows + 1) * sizeof(int64_t), stream);
