@@ -141,7 +141,6 @@ class Stages(cli_support.CliTest):
         self.assertEqual(len(bars), 4 * 3)
         self.assertTrue(all(float(bar.get("height")) > 0 for bar in bars))
 
-    @unittest.skipUnless(os.path.exists(EMULATED_GPU), "the emulated GPU is not built")
     def test_ssb_fills_the_columns_of_the_gpu(self):
         env = {"BASALT_CUDA_LIBRARY": EMULATED_GPU}
         common = ["--scale", "0.01", "--runs", "2", "--only", "1.1,2.1"]

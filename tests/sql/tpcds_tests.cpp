@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "sql/support.h"
+#include "sql/generated_tables.h"
 
 namespace basalt::testing {
 namespace {
@@ -18,52 +18,34 @@ const std::set<int> kRefusedOnDevice = {12, 20, 36, 47, 51, 57, 63, 67, 86, 89, 
 class TpcdsTest : public ::testing::TestWithParam<Device> {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new ScratchFolder;
-    native_ = new Session(session_options(Device::kCpu));
-    native_->generate_tpcds(0.01);
-    for (const TableInfo& table : native_->tables()) {
-      native_->convert("from " + table.name, file_of(table.name));
-    }
+    tables_ = new GeneratedTables([](Session& session) { session.generate_tpcds(0.01); });
   }
-  static void TearDownTestSuite() {
-    delete native_;
-    delete folder_;
-  }
+  static void TearDownTestSuite() { delete tables_; }
 
-  static std::string file_of(const std::string& table) { return folder_->file(table + ".basalt"); }
-
-  static void create_views(Session& session) {
-    for (const TableInfo& table : native_->tables()) {
-      rows_of(session, "create view " + table.name + " as from " + quote_literal(file_of(table.name)));
-    }
-  }
-
-  static Session* native_;
-  static ScratchFolder* folder_;
+  static GeneratedTables* tables_;
 };
 
-Session* TpcdsTest::native_ = nullptr;
-ScratchFolder* TpcdsTest::folder_ = nullptr;
+GeneratedTables* TpcdsTest::tables_ = nullptr;
 
 TEST_P(TpcdsTest, AllQueriesMatchNativeTables) {
   Session session(session_options(GetParam()));
-  create_views(session);
+  tables_->create_views(session);
   for (int number = 1; number <= 99; number += kStep) {
     SCOPED_TRACE("query " + std::to_string(number));
     const std::string query = Session::tpcds_query(number);
-    EXPECT_EQ(rows_of(session, query), rows_of(*native_, query));
+    EXPECT_EQ(rows_of(session, query), rows_of(tables_->native(), query));
   }
 }
 
 TEST_P(TpcdsTest, QueriesRunWhollyInBasalt) {
   Session session(session_options(GetParam()));
-  create_views(session);
+  tables_->create_views(session);
   rows_of(session, "set basalt_strict = true");
   for (int number = 1; number <= 99; number += kStep) {
     SCOPED_TRACE("query " + std::to_string(number));
     const std::string query = Session::tpcds_query(number);
     try {
-      EXPECT_EQ(rows_of(session, query), rows_of(*native_, query));
+      EXPECT_EQ(rows_of(session, query), rows_of(tables_->native(), query));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kUnsupported) << error.what();
       EXPECT_TRUE(GetParam() == Device::kCuda && kRefusedOnDevice.count(number) == 1) << error.what();

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sql/support.h"
+#include "sql/generated_tables.h"
 
 namespace basalt::testing {
 namespace {
@@ -10,64 +10,45 @@ namespace {
 using ::testing::ContainsRegex;
 using ::testing::Not;
 
-constexpr const char* kTables[] = {"customer", "lineitem", "nation", "orders",
-                                   "part",     "partsupp", "region", "supplier"};
-
 class TpchTest : public ::testing::TestWithParam<Device> {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new ScratchFolder;
-    native_ = new Session(session_options(Device::kCpu));
-    native_->generate_tpch(kQuick ? 0.01 : 0.1);
-    for (const char* table : kTables) {
-      native_->convert(std::string("select * from ") + table, folder_->file(std::string(table) + ".basalt"));
-    }
+    tables_ = new GeneratedTables([](Session& session) { session.generate_tpch(kQuick ? 0.01 : 0.1); });
   }
-  static void TearDownTestSuite() {
-    delete native_;
-    delete folder_;
-  }
+  static void TearDownTestSuite() { delete tables_; }
 
-  static Session* native_;
-  static ScratchFolder* folder_;
+  static GeneratedTables* tables_;
 };
 
-Session* TpchTest::native_ = nullptr;
-ScratchFolder* TpchTest::folder_ = nullptr;
+GeneratedTables* TpchTest::tables_ = nullptr;
 
 TEST_P(TpchTest, AllQueriesMatchNativeTables) {
   Session session(session_options(GetParam()));
-  for (const char* table : kTables) {
-    rows_of(session, std::string("create view ") + table + " as from " +
-                         quote_literal(folder_->file(std::string(table) + ".basalt")));
-  }
+  tables_->create_views(session);
   for (int number = 1; number <= 22; ++number) {
     SCOPED_TRACE("query " + std::to_string(number));
     const std::string query = Session::tpch_query(number);
-    EXPECT_EQ(rows_of(session, query), rows_of(*native_, query));
+    EXPECT_EQ(rows_of(session, query), rows_of(tables_->native(), query));
   }
 }
 
 // No part is left to DuckDB.
 TEST_P(TpchTest, AllQueriesRunWhollyInBasalt) {
   Session session(session_options(GetParam()));
-  for (const char* table : kTables) {
-    rows_of(session, std::string("create view ") + table + " as from " +
-                         quote_literal(folder_->file(std::string(table) + ".basalt")));
-  }
+  tables_->create_views(session);
   rows_of(session, "set basalt_strict = true");
   for (int number = 1; number <= 22; ++number) {
     SCOPED_TRACE("query " + std::to_string(number));
     const std::string query = Session::tpch_query(number);
-    EXPECT_EQ(rows_of(session, query), rows_of(*native_, query));
+    EXPECT_EQ(rows_of(session, query), rows_of(tables_->native(), query));
   }
 }
 
 TEST_P(TpchTest, Query6RunsWhollyInBasalt) {
   Session session(session_options(GetParam()));
-  rows_of(session, "create view lineitem as from " + quote_literal(folder_->file("lineitem.basalt")));
+  rows_of(session, "create view lineitem as from " + quote_literal(tables_->file_of("lineitem")));
   QueryResult result = session.execute(Session::tpch_query(6));
-  const std::vector<std::string> expected = rows_of(*native_, Session::tpch_query(6));
+  const std::vector<std::string> expected = rows_of(tables_->native(), Session::tpch_query(6));
   std::string text;
   result.write_csv([&](std::string_view part) { text += part; }, false);
   EXPECT_EQ(text, expected.at(0) + "\n");
@@ -79,10 +60,7 @@ TEST_P(TpchTest, Query6RunsWhollyInBasalt) {
 // Q22 asks for the first two digits of a number. Q14 asks its LIKE in an aggregate: no filter of its tests strings.
 TEST_P(TpchTest, StringFiltersDecodeNoStrings) {
   Session session(session_options(GetParam()));
-  for (const char* table : kTables) {
-    rows_of(session, std::string("create view ") + table + " as from " +
-                         quote_literal(folder_->file(std::string(table) + ".basalt")));
-  }
+  tables_->create_views(session);
   for (const int number : {2, 9, 13, 14, 16, 20, 22}) {
     QueryResult result = session.execute(Session::tpch_query(number));
     while (result.next() != nullptr) {

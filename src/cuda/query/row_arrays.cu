@@ -37,7 +37,7 @@ template <typename T>
 void gather_typed(const void* from, const uint32_t* places, uint64_t count, void* to, cudaStream_t stream) {
   const auto* values = static_cast<const T*>(from);
   auto* out = static_cast<T*>(to);
-  each_row(count, stream, [=] __device__(uint64_t i) { out[i] = values[places[i]]; });
+  each_row(count, stream, [=] __device__(uint64_t i) { out[i] = places[i] == kMissing ? T{} : values[places[i]]; });
 }
 
 void copy(const DeviceBuffer& from, size_t bytes, void* to, cudaStream_t stream) {

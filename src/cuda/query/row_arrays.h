@@ -39,7 +39,10 @@ uint64_t nth_smallest(const uint64_t* words, uint64_t count, uint64_t n, cudaStr
 DeviceBuffer places_in_order(const std::vector<DeviceBuffer>& words, const std::vector<uint32_t>& bits, uint64_t count,
                              cudaStream_t stream);
 
-// Values of `width` bytes at these places, or NULL flags with a width of 1; without memory if `from` is.
+// A place of no row.
+constexpr uint32_t kMissing = ~uint32_t{0};
+// Values of `width` bytes at these places, zeros where they are missing, or NULL flags with a width of 1; without
+// memory if `from` is.
 DeviceBuffer gather(const DeviceBuffer& from, uint32_t width, const uint32_t* places, uint64_t count,
                     cudaStream_t stream);
 // The rows at these places.

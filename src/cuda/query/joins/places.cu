@@ -17,33 +17,6 @@ struct IsFlagged {
   __device__ bool operator()(uint32_t row) const { return (flags[row] != 0) == wanted; }
 };
 
-struct WideValue {
-  uint64_t low;
-  uint64_t high;
-};
-
-// Zero where a place is missing.
-template <typename T>
-void gather_found(const void* from, const uint32_t* places, uint64_t count, void* to, cudaStream_t stream) {
-  const auto* values = static_cast<const T*>(from);
-  auto* out = static_cast<T*>(to);
-  each_row(count, stream, [=] __device__(uint64_t i) { out[i] = places[i] == kMissing ? T{} : values[places[i]]; });
-}
-
-DeviceBuffer gather_found(const DeviceBuffer& from, uint32_t width, const uint32_t* places, uint64_t count,
-                          cudaStream_t stream) {
-  if (from.data() == nullptr) return cleared(count * width, stream);  // of no rows: all are missing
-  DeviceBuffer out(count * width, stream);
-  switch (width) {
-    case 1: gather_found<uint8_t>(from.data(), places, count, out.data(), stream); break;
-    case 2: gather_found<uint16_t>(from.data(), places, count, out.data(), stream); break;
-    case 4: gather_found<uint32_t>(from.data(), places, count, out.data(), stream); break;
-    case 8: gather_found<uint64_t>(from.data(), places, count, out.data(), stream); break;
-    default: gather_found<WideValue>(from.data(), places, count, out.data(), stream); break;
-  }
-  return out;
-}
-
 // Which of the places are there.
 DeviceBuffer found_flags(const uint32_t* places, uint64_t count, cudaStream_t stream) {
   DeviceBuffer out(count, stream);
@@ -124,14 +97,11 @@ DeviceColumn column_at(const DeviceColumn& column, const uint32_t* places, uint6
   out.texts = column.texts;
   out.listed = column.listed;
   out.range = column.range;
-  if (!may_miss) {
-    out.values = gather(column.values, width, places, count, stream);
-    out.validity = gather(column.validity, 1, places, count, stream);
-    return out;
-  }
-  out.values = gather_found(column.values, width, places, count, stream);
-  out.validity = column.validity.data() == nullptr ? found_flags(places, count, stream)
-                                                   : gather_found(column.validity, 1, places, count, stream);
+  // Of a table without rows, all are missing.
+  const bool nowhere = may_miss && column.values.data() == nullptr;
+  out.values = nowhere ? cleared(count * width, stream) : gather(column.values, width, places, count, stream);
+  out.validity = may_miss && column.validity.data() == nullptr ? found_flags(places, count, stream)
+                                                               : gather(column.validity, 1, places, count, stream);
   return out;
 }
 

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "cuda/query/device_table.h"
+#include "cuda/query/row_arrays.h"
 
 namespace basalt::cuda {
-
-constexpr uint32_t kMissing = ~uint32_t{0};
 
 // The places of rows whose flag is or is not 0, ascending. Waits for the stream.
 DeviceBuffer flagged_places(const uint8_t* flags, uint64_t rows, bool wanted, uint64_t& count, cudaStream_t stream);

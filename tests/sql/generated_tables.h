@@ -1,0 +1,33 @@
+// Tables of a benchmark, as DuckDB's own and as .basalt files.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "sql/support.h"
+
+namespace basalt::testing {
+
+class GeneratedTables {
+ public:
+  explicit GeneratedTables(const std::function<void(Session&)>& generate) : native_(session_options(Device::kCpu)) {
+    generate(native_);
+    for (const TableInfo& table : native_.tables()) native_.convert("from " + table.name, file_of(table.name));
+  }
+
+  Session& native() { return native_; }
+  std::string file_of(const std::string& table) const { return folder_.file(table + ".basalt"); }
+
+  // A session in which the files have the names of the tables.
+  void create_views(Session& session) {
+    for (const TableInfo& table : native_.tables()) {
+      rows_of(session, "create view " + table.name + " as from " + quote_literal(file_of(table.name)));
+    }
+  }
+
+ private:
+  ScratchFolder folder_;
+  Session native_;
+};
+
+}  // namespace basalt::testing
