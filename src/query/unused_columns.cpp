@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 namespace basalt {
 
@@ -10,6 +11,8 @@ namespace {
 // A column that expressions may refer to: one that is read, fetched, or a mark.
 struct Seen {
   bool used = false;
+  // Another column in sight that has the same value in every row.
+  std::optional<uint32_t> same;
 };
 using InSight = std::vector<Seen*>;
 
@@ -22,14 +25,18 @@ void for_each_column(Expr& expr, const Body& body) {
 class Columns {
  public:
   explicit Columns(Pipeline& stage) : stage_(stage) {
-    for (size_t i = 0; i < stage.columns.size(); ++i) read_.push_back({stage.files.empty()});
+    for (size_t i = 0; i < stage.columns.size(); ++i) read_.push_back({stage.files.empty(), {}});
     for (PipelineStep& step : stage.steps) {
       auto* probe = std::get_if<Probe>(&step);
       fetched_.emplace_back(probe == nullptr ? 0 : probe->fetched.size());
+      if (probe != nullptr) find_keys(*probe, fetched_.back());
     }
   }
 
   void leave_out_unused() {
+    walk([](Expr& column, const InSight& in_sight) {
+      while (const std::optional<uint32_t> same = in_sight.at(column.column)->same) column.column = *same;
+    });
     walk([](Expr& column, const InSight& in_sight) { in_sight.at(column.column)->used = true; });
     walk([](Expr& column, const InSight& in_sight) {
       const auto end = in_sight.begin() + column.column;
@@ -42,6 +49,18 @@ class Columns {
   }
 
  private:
+  // Keys that are fetched from the second side, which the first one has. Floats that are equal may still differ.
+  static void find_keys(const Probe& probe, std::vector<Seen>& fetched) {
+    if (probe.kind != JoinKind::kInner) return;
+    for (const JoinKey& key : probe.keys) {
+      const bool columns = key.probe.op == ExprOp::kColumn && key.build.op == ExprOp::kColumn;
+      if (!columns || is_float(key.build.type)) continue;
+      for (size_t i = 0; i < fetched.size(); ++i) {
+        if (probe.fetched[i].field_id == key.build.column) fetched[i].same = key.probe.column;
+      }
+    }
+  }
+
   static void keep_used(const std::vector<Seen>& seen, std::vector<PipelineColumn>& columns) {
     std::vector<PipelineColumn> used;
     for (size_t i = 0; i < columns.size(); ++i) {
@@ -87,7 +106,7 @@ class Columns {
   Pipeline& stage_;
   std::vector<Seen> read_;
   std::deque<std::vector<Seen>> fetched_;  // of each step
-  Seen mark_{true};
+  Seen mark_{true, {}};
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Columns that nothing refers to are neither read nor fetched.
+// Columns that nothing refers to are neither read nor fetched; nor are keys of a join that its first side has.
 #pragma once
 
 #include "basalt/exec/pipeline.h"
