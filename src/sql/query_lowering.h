@@ -139,7 +139,7 @@ class QueryLowering {
 
   duckdb::ClientContext& context_;
   SessionRules rules_;
-  bool whole_plans_;  // joins and what belongs to them are taken: nothing else may run the statement
+  bool whole_plans_;  // joins and what belongs to them are taken, too
   std::shared_ptr<LoweredQuery> result_ = std::make_shared<LoweredQuery>();
   Scope scope_;
   std::map<duckdb::idx_t, std::shared_ptr<const QueryNode>> ctes_;
