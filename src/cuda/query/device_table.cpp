@@ -1,12 +1,42 @@
 #include "cuda/query/device_table.h"
 
 #include <algorithm>
+#include <bit>
 
+#include "core/dispatch.h"
 #include "cuda/query/row_arrays.h"
 
 namespace basalt::cuda {
 
 namespace {
+
+// From or to a power of two, as planned_rows().
+exec::IntegerRange widened(const exec::IntegerRange& range) {
+  exec::IntegerRange out{0, 0};
+  while (out.low > range.low) out.low = out.low == 0 ? -1 : out.low * 2;
+  while (out.high < range.high) out.high = out.high * 2 + 1;
+  return out;
+}
+
+// Of integers, where their sums could not leave 128 bits.
+std::optional<exec::IntegerRange> range_of(const Column& column, Physical type) {
+  constexpr int128_t kMost = int128_t{1} << 96;
+  if (!is_integer(type)) return std::nullopt;
+  exec::IntegerRange range{0, 0};
+  dispatch_typed(type, [&](auto value) {
+    using T = decltype(value);
+    if constexpr (!std::is_floating_point_v<T>) {
+      for (uint64_t i = 0; i < column.length; ++i) {
+        if (!column.is_valid(i)) continue;
+        const auto own = static_cast<int128_t>(column.values.as<T>()[i]);
+        range.low = std::min(range.low, own);
+        range.high = std::max(range.high, own);
+      }
+    }
+  });
+  if (range.low < -kMost || range.high > kMost) return std::nullopt;
+  return widened(range);
+}
 
 DeviceColumn upload_column(const Field& field, const Column& column, cudaStream_t stream) {
   DeviceColumn out;
@@ -16,8 +46,10 @@ DeviceColumn upload_column(const Field& field, const Column& column, cudaStream_
     for (uint64_t i = 0; i < column.length; ++i) valid.as<uint8_t>()[i] = column.is_valid(i) ? 1 : 0;
     out.validity = upload(valid.data(), valid.size(), stream);
   }
-  if (physical_of(field.type) != Physical::kBytes) {
+  const Physical type = physical_of(field.type);
+  if (type != Physical::kBytes) {
     out.values = upload(column.values.data(), column.values.size(), stream);
+    out.range = range_of(column, type);
     return out;
   }
   out.values = counting(column.length, stream);
@@ -64,12 +96,14 @@ TextList list_of(const DeviceColumn& column, cudaStream_t stream) {
   return out;
 }
 
+uint64_t planned_rows(uint64_t rows) { return std::bit_ceil(std::max<uint64_t>(rows, kTileRows)); }
+
 Statistics statistics_of(const DeviceColumn& column, uint64_t rows) {
   const Physical type = physical_of(column.field.type);
   const bool text = type == Physical::kBytes;
   Statistics stats;
   // Some, or none: one NULL of one row would say that there is no value.
-  stats.rows = std::max<uint64_t>(rows, 2);
+  stats.rows = planned_rows(rows);
   stats.null_count = column.validity.data() != nullptr ? 1 : 0;
   stats.min = Value::of_null(text ? Physical::kU32 : type);
   stats.max = stats.min;
@@ -79,7 +113,7 @@ Statistics statistics_of(const DeviceColumn& column, uint64_t rows) {
   }
   if (!text) return stats;
   const uint64_t entries = column.listed != nullptr  ? column.listed->entries.size()
-                           : column.texts != nullptr ? column.texts->count
+                           : column.texts != nullptr ? planned_rows(column.texts->count)
                                                      : 0;
   stats.min = Value::of_integer(Physical::kU32, 0);
   stats.max = Value::of_integer(Physical::kU32, entries == 0 ? 0 : static_cast<int128_t>(entries) - 1);
@@ -100,7 +134,7 @@ DeviceColumn row_numbers(uint64_t rows, cudaStream_t stream) {
   column.field.name = "row";
   column.field.type = {TypeKind::kUInt32};
   column.values = counting(rows, stream);
-  column.range = exec::IntegerRange{0, rows == 0 ? 0 : static_cast<int128_t>(rows) - 1};
+  column.range = exec::IntegerRange{0, static_cast<int128_t>(planned_rows(rows)) - 1};
   return column;
 }
 

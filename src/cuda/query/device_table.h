@@ -61,6 +61,10 @@ DeviceColumn row_numbers(uint64_t rows, cudaStream_t stream);
 // A stage that reads all columns of a table.
 void read_columns(const DeviceTable& table, Pipeline& stage);
 
+// For how many rows a kernel is made that runs over so many: statements whose literals differ leave about as many, and
+// shall have the same kernel.
+uint64_t planned_rows(uint64_t rows);
+
 // What a kernel may rely on of a column's values, of strings of their places.
 Statistics statistics_of(const DeviceColumn& column, uint64_t rows);
 

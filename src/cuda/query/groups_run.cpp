@@ -351,7 +351,7 @@ DeviceTable StatementRun::groups_on_device(const CompactGroups& groups) {
     const Field& field = pipeline_.output[pipeline_.keys.size() + i];
     table.columns.push_back(state_column(field, source, states, bad.as<uint32_t>(), stream));
     put_list(aggregate.arg, table.columns.back());
-    if (!is_text(field)) table.columns.back().range = exec::result_range(aggregate, stats, device_.rows);
+    if (!is_text(field)) table.columns.back().range = exec::result_range(aggregate, stats, planned_rows(device_.rows));
   }
   if (fetch(bad.as<uint32_t>(), stream) != 0) throw Error(ErrorCode::kOutOfRange, "a variance is out of range");
   return table;

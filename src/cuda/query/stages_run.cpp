@@ -76,7 +76,8 @@ std::optional<StageRows> CudaBackend::later_stage(const Pipeline& stage, const D
                                                   const RunOptions& options, RunReport& report) {
   std::vector<device::ArrayShape> shapes;
   for (const DeviceColumn& column : input.columns) shapes.push_back(shape_of(column, input.rows));
-  device::DevicePipeline device = *stages_.get(stage, shapes, input.rows);
+  const uint64_t bound = planned_rows(input.rows);
+  device::DevicePipeline device = *stages_.get(stage, shapes, bound);
   if (const auto halves = device.too_large ? device::halves_of(stage) : std::nullopt) {
     const auto run = [&](const Pipeline& half, RunReport& own) {
       std::optional<StageRows> rows = later_stage(half, input, true, options, own);
@@ -97,8 +98,11 @@ std::optional<StageRows> CudaBackend::later_stage(const Pipeline& stage, const D
       report.why_cpu = error.what();
       return std::nullopt;
     }
-    device = device::to_device(stage, shapes, input.rows, &texts.numbers);
+    device = device::plan_stage(device::to_device(stage, shapes, bound, &texts.numbers));
+    report.why_cpu = device.reason;
+    if (!device.reason.empty()) return std::nullopt;
   }
+  device.rows = input.rows;
   texts.arrays.resize(device.pipeline.columns.size());
   for (size_t i = 0; i < texts.arrays.size(); ++i) {
     if (device.texts.is_made(i)) continue;
