@@ -217,6 +217,18 @@ Truth in_truth(const Expr& expr, const StatisticsList& stats) {
   return out;
 }
 
+Truth member_truth(const Expr& expr, const StatisticsList& stats) {
+  const Bounds needle = bounds_of(expr.args[0], stats);
+  const int128_t least = expr.args[1].literal.integer;
+  const int128_t end = least + expr.args[2].literal.integer;
+  Truth out;
+  out.may_throw = needle.may_throw;
+  out.may_true = needle.may_value && needle.low.integer < end && needle.high.integer >= least;
+  out.may_false = needle.may_value;
+  out.may_null = needle.may_null;
+  return out;
+}
+
 Truth connective_truth(const Expr& expr, const StatisticsList& stats) {
   const bool conjunction = expr.op == ExprOp::kAnd;
   Truth out;
@@ -262,6 +274,7 @@ bool is_predicate(ExprOp op) {
     case ExprKind::kComparison:
     case ExprKind::kDistinct:
     case ExprKind::kIn:
+    case ExprKind::kMember:
     case ExprKind::kPattern:
     case ExprKind::kConnective:
     case ExprKind::kNot:
@@ -310,6 +323,7 @@ Truth truth_of(const Expr& predicate, const StatisticsList& stats) {
       return compare_truth(predicate.op, bounds_of(predicate.args[0], stats), bounds_of(predicate.args[1], stats));
     case ExprKind::kDistinct: return distinct_truth(predicate, stats);
     case ExprKind::kIn: return in_truth(predicate, stats);
+    case ExprKind::kMember: return member_truth(predicate, stats);
     case ExprKind::kPattern: {
       const Bounds text = bounds_of(predicate.args[0], stats);
       if (predicate.op == ExprOp::kRegexp) {

@@ -296,6 +296,19 @@ Vector run_in(Step& step, TileInput& input) {
   return {Lane::kBool, out, valid};
 }
 
+Vector run_member(Step& step, TileInput& input) {
+  const uint32_t rows = input.rows();
+  const std::vector<Expr>& args = step.expr->args;
+  const auto literal = [&](size_t i) { return static_cast<int64_t>(args[i].literal.integer); };
+  const Vector a = in_lane(step.args[0], input, Lane::kI64);
+  const auto* values = a.as<int64_t>();
+  uint8_t* out = room<uint8_t>(step.data);
+  for (uint32_t i = 0; i < rows; ++i) {
+    out[i] = is_member(values[i], literal(1), literal(2), literal(3)) ? 1 : 0;
+  }
+  return masked(step, a.valid, rows);
+}
+
 Vector run_connective(Step& step, TileInput& input) {
   const uint32_t rows = input.rows();
   const bool conjunction = step.expr->op == ExprOp::kAnd;
@@ -369,6 +382,7 @@ Vector evaluate(Step& step, TileInput& input) {
     case ExprKind::kComparison: return run_comparison(step, input);
     case ExprKind::kDistinct: return run_distinct(step, input);
     case ExprKind::kIn: return run_in(step, input);
+    case ExprKind::kMember: return run_member(step, input);
     case ExprKind::kPattern: return run_pattern(step, input);
     case ExprKind::kTextFunction:
       if (op == ExprOp::kLength || op == ExprOp::kByteLength) return run_length(step, input);

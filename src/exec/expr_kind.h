@@ -19,6 +19,7 @@ enum class ExprKind : uint8_t {
   kComparison,  // NULL where an argument is
   kDistinct,    // never NULL
   kIn,
+  kMember,
   kPattern,
   kTextFunction,
   kConnective,
@@ -83,6 +84,7 @@ inline ExprKind kind_of(ExprOp op) {
     case ExprOp::kDistinct:
     case ExprOp::kNotDistinct: return ExprKind::kDistinct;
     case ExprOp::kIn: return ExprKind::kIn;
+    case ExprOp::kMember: return ExprKind::kMember;
     case ExprOp::kLike:
     case ExprOp::kRegexp: return ExprKind::kPattern;
     case ExprOp::kLength:

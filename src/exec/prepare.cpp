@@ -170,6 +170,15 @@ void check_in_list(const Expr& expr) {
   }
 }
 
+void check_member(const Expr& expr) {
+  check_arity(expr, 4, 4);
+  const Physical type = expr.args[0].type;
+  if (!is_integer(type) || width_of(type) > sizeof(int64_t) || type == Physical::kU64) fail("a set of other numbers");
+  for (size_t i = 1; i < expr.args.size(); ++i) {
+    if (expr.args[i].op != ExprOp::kLiteral) fail("a set that is not there");
+  }
+}
+
 void check_like(const Expr& expr) {
   check_arity(expr, 2, 2);
   check_same_type(expr, Physical::kBytes);
@@ -512,6 +521,7 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
       check_arity(expr, 1, kMany);
       check_in_list(expr);
       break;
+    case ExprKind::kMember: check_member(expr); break;
     case ExprKind::kPattern: expr.op == ExprOp::kLike ? check_like(expr) : check_regexp(expr); break;
     case ExprKind::kTextFunction: check_text(expr); break;
     case ExprKind::kConnective:

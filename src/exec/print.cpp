@@ -189,6 +189,7 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
       for (size_t i = 1; i < expr.args.size(); ++i) out += (i > 1 ? ", " : "") + text(expr.args[i], names, false);
       out += ")";
       break;
+    case ExprOp::kMember: out = text(expr.args[0], names, true) + " IN keys"; break;
     case ExprOp::kLike:
       out = text(expr.args[0], names, true) + " LIKE " + text(expr.args[1], names, false);
       if (expr.args[1].literal.bytes.find('\\') != std::string::npos) out += " ESCAPE '\\'";

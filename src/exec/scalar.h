@@ -29,6 +29,14 @@ BASALT_HD bool sql_less(T a, T b) {
   return (a < b) | ((b != b) & (a == a));
 }
 
+// ExprOp::kMember: whether the bit of a value is set.
+BASALT_HD bool is_member(int64_t value, int64_t least, int64_t count, int64_t address) {
+  const uint64_t place = static_cast<uint64_t>(value) - static_cast<uint64_t>(least);
+  if (place >= static_cast<uint64_t>(count)) return false;
+  const auto* words = reinterpret_cast<const uint32_t*>(static_cast<uint64_t>(address));
+  return (words[place / 32] >> place % 32 & 1) != 0;
+}
+
 // DuckDB converts a 128-bit integer in two halves, which rounds twice; results must agree with it to the last bit.
 template <typename Real>
 BASALT_HD Real int128_to_real(int128_t value) {

@@ -316,6 +316,37 @@ TEST(Pipeline, DictionaryPrunesWhatStatisticsCannot) {
   EXPECT_EQ(where(ends, &report).integer, expected);
 }
 
+TEST(Pipeline, MembersOfASetAreFoundByTheirBits) {
+  constexpr int64_t kLeast = -1000;
+  constexpr int64_t kCount = 40000;
+  std::vector<uint32_t> bits((kCount + 31) / 32, 0);
+  const auto is_in = [&](int64_t value) { return value >= kLeast && value < kLeast + kCount && value % 7 == 0; };
+  for (int64_t place = 0; place < kCount; ++place) {
+    if (is_in(kLeast + place)) bits[place / 32] |= 1u << place % 32;
+  }
+  std::vector<int32_t> values;
+  std::vector<uint64_t> nulls;
+  int64_t expected = 0;
+  for (int32_t i = 0; i < 200000; ++i) {
+    values.push_back(i - 50000);
+    if (i % 11 == 0) nulls.push_back(i);
+    if (i % 11 != 0 && is_in(values.back())) expected += values.back();
+  }
+  Column column = make_fixed({TypeKind::kInt32}, values);
+  set_nulls(column, nulls);
+  const TestTable table = write_table({std::move(column)}, {}, 65536);
+  const Expr value = column_expr(0, Physical::kI32);
+  const auto number = [](int64_t of) { return integer_expr(Physical::kI64, of); };
+  const Expr member =
+      make_expr(ExprOp::kMember, Physical::kU8,
+                {value, number(kLeast), number(kCount), number(reinterpret_cast<int64_t>(bits.data()))});
+  RunReport report;
+  const Pipeline pipeline = pipeline_over(table, {aggregate(AggregateOp::kSum, value)}, &member);
+  EXPECT_EQ(run_pipeline(pipeline, cpu(), &report)[0].integer, expected);
+  EXPECT_GT(report.tiles.skipped, report.tiles.total / 2);  // most rows lie outside
+  EXPECT_LT(report.tiles.skipped, report.tiles.total);
+}
+
 TEST(Pipeline, TilesAreCountedByWhatDecidedThem) {
   std::vector<int64_t> line;
   std::vector<int64_t> noise;
@@ -549,6 +580,7 @@ TEST(Pipeline, RefusesMalformedExpressions) {
   refuse(make_expr(ExprOp::kAdd, Physical::kI32, {column}));
   refuse(make_expr(ExprOp::kAdd, Physical::kI32, {column, integer_expr(Physical::kI64, 1)}));
   refuse(make_expr(ExprOp::kIn, Physical::kU8, {column, column}));
+  refuse(make_expr(ExprOp::kMember, Physical::kU8, {column, column, column, column}));
   Expr cast = make_expr(ExprOp::kCast, Physical::kI64, {column});
   cast.power_of_ten = 99;
   refuse(cast);

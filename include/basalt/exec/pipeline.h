@@ -78,7 +78,10 @@ enum class ExprOp : uint8_t {
   kGreaterEqual,
   kDistinct,  // like kNotEqual and kEqual, but NULL is a value that equals NULL: never NULL
   kNotDistinct,
-  kIn,    // args[0] in literals args[1..]
+  kIn,  // args[0] in literals args[1..]
+  // args[0], an integer of at most 8 bytes, is among numbers of which there are many. Literals of kI64: the least that
+  // may be, how many may be from there on, and the address of a bit for each of these, 32 to a word. Inside a backend.
+  kMember,
   kLike,  // args[0] matches the pattern args[1], a literal: see LikePattern in basalt/codec/string_test.h
   // The pattern args[1], a literal, matches somewhere in args[0], a column: see codec/strings/regexp.h. Patterns that
   // have no automaton are refused.

@@ -105,16 +105,18 @@ StageRows GraphRun::run_stage(size_t place, RunReport& report) {
   if (belongs_to_host(place)) return {run_on_host(place, report), {}};
   report.ran_on = Device::kCuda;
   if (!stage.steps.empty()) return JoinRun(*this, stage, place, report).run();
-  if (!stage.files.empty()) {
-    const bool windows = !stage.windows.empty();
-    const Pipeline first = exec::before_windows(stage);
-    if (std::string reason = stages_.why_not(first); !reason.empty()) {
-      throw Error(ErrorCode::kUnsupported, with_place(place, reason));
-    }
-    StageRows rows = stages_.over_files(first, report);
-    return windows ? with_windows(stage, *std::move(rows.device), report) : std::move(rows);
-  }
+  if (!stage.files.empty()) return run_over_files(stage, place, report);
   return run_over(stage, *rows_before(place), report);
+}
+
+std::string GraphRun::why_not_over_files(const Pipeline& stage) { return stages_.why_not(exec::before_windows(stage)); }
+
+StageRows GraphRun::run_over_files(const Pipeline& stage, size_t place, RunReport& report) {
+  if (std::string reason = why_not_over_files(stage); !reason.empty()) {
+    throw Error(ErrorCode::kUnsupported, with_place(place, reason));
+  }
+  StageRows rows = stages_.over_files(exec::before_windows(stage), report);
+  return stage.windows.empty() ? std::move(rows) : with_windows(stage, *std::move(rows.device), report);
 }
 
 StageRows GraphRun::run_over(const Pipeline& stage, const DeviceTable& input, RunReport& report) {
@@ -207,9 +209,8 @@ std::shared_ptr<const DeviceTable> GraphRun::rows_before(size_t place) {
   return std::make_shared<const DeviceTable>(union_rows(tables, stream()));
 }
 
-std::shared_ptr<const DeviceTable> GraphRun::source_of(size_t place, const std::vector<uint32_t>& used,
-                                                       RunReport& report) {
-  const Pipeline& stage = query_.stages[place];
+std::shared_ptr<const DeviceTable> GraphRun::source_of(const Pipeline& stage, size_t place,
+                                                       const std::vector<uint32_t>& used, RunReport& report) {
   if (stage.files.empty()) {
     std::shared_ptr<const DeviceTable> rows = rows_before(place);
     report.rows += rows->rows;

@@ -22,7 +22,12 @@ class GraphRun {
   StageRows run_over(const Pipeline& stage, const DeviceTable& input, RunReport& report);
   DeviceTable rows_over(const Pipeline& stage, const DeviceTable& input, RunReport& report);
   // The rows that a stage reads: all its columns, or those of files that are `used`, without what its filter drops.
-  std::shared_ptr<const DeviceTable> source_of(size_t place, const std::vector<uint32_t>& used, RunReport& report);
+  // `stage`: as it stands in the query, but for a filter of files that asks more.
+  std::shared_ptr<const DeviceTable> source_of(const Pipeline& stage, size_t place, const std::vector<uint32_t>& used,
+                                               RunReport& report);
+  // A stage without steps over files, or why it cannot run.
+  std::string why_not_over_files(const Pipeline& stage);
+  StageRows run_over_files(const Pipeline& stage, size_t place, RunReport& report);
 
   // Bytes that the running stage has on the device, beside the rows of earlier ones.
   void hold(uint64_t bytes);
@@ -30,6 +35,7 @@ class GraphRun {
     if (options_.cancel != nullptr) options_.cancel->check();
   }
   cudaStream_t stream() const { return stages_.stream(); }
+  const Query& query() const { return query_; }
   uint64_t most_bytes() const { return stages_.memory_limit() / 4; }  // that pairs of one join may take
 
  private:

@@ -117,26 +117,51 @@ JoinPairs put_together(const std::vector<JoinPairs>& pieces, cudaStream_t stream
 }  // namespace
 
 JoinRun::JoinRun(GraphRun& graph, const Pipeline& stage, size_t place, RunReport& report)
-    : graph_(graph), stage_(stage), place_(place), report_(report), stream_(graph.stream()), rows_(source()) {}
+    : graph_(graph),
+      stage_(stage),
+      place_(place),
+      report_(report),
+      stream_(graph.stream()),
+      rows_(std::make_shared<const DeviceTable>(), {}, stream_) {}
 
-JoinedRows JoinRun::source() {
+JoinedRows JoinRun::source(const SourceFilter& filter) {
   const std::vector<uint32_t> used = exec::used_behind_filter(stage_);
-  std::shared_ptr<const DeviceTable> table = graph_.source_of(place_, used, report_);
+  Pipeline stage = stage_;
+  filter.add_to(stage);
+  std::shared_ptr<const DeviceTable> table = graph_.source_of(stage, place_, used, report_);
   std::vector<uint32_t> columns(stage_.columns.size(), JoinedRows::kNoColumn);
   for (uint32_t i = 0; i < used.size(); ++i) columns[used[i]] = stage_.files.empty() ? used[i] : i;
   return {std::move(table), columns, stream_};
 }
 
 StageRows JoinRun::run() {
-  for (const PipelineStep& step : stage_.steps) {
+  const SourceFilter first(graph_, graph_.query(), stage_);
+  if (first.answers_all()) {
+    Pipeline alone = stage_;
+    alone.steps.clear();
+    first.add_to(alone);
+    if (graph_.why_not_over_files(alone).empty()) {
+      StageRows rows = graph_.run_over_files(alone, place_, report_);
+      add_rung(first.text());
+      return rows;
+    }
+  }
+  add_rung(first.text());
+  rows_ = source(first);
+  for (size_t i = 0; i < stage_.steps.size(); ++i) {
     graph_.check_cancelled();
-    if (const auto* filter_step = std::get_if<FilterStep>(&step)) {
+    if (first.answers(i)) continue;
+    if (const auto* filter_step = std::get_if<FilterStep>(&stage_.steps[i])) {
       filter(filter_step->predicate);
     } else {
-      probe(std::get<Probe>(step));
+      probe(std::get<Probe>(stage_.steps[i]));
     }
   }
   return sink();
+}
+
+void JoinRun::add_rung(const std::string& text) {
+  if (!text.empty()) report_.rung += (report_.rung.empty() ? "" : "\n") + text;
 }
 
 DeviceTable JoinRun::gathered(const JoinedRows& rows, const std::vector<uint32_t>& columns) {
@@ -210,7 +235,7 @@ void JoinRun::probe(const Probe& probe) {
   number_keys(probe.keys, own, rows_.rows(), other, build->rows, stream_);
   const KeySide side = side_of(own, rows_.rows());
   const JoinTable table(probe.keys, side_of(other, build->rows), join_settings(), stream_);
-  report_.rung += (report_.rung.empty() ? "" : "\n") + table.rung_text();
+  add_rung(table.rung_text());
   const JoinTable::Found found = table.find(side);
   timed.reset();
   join_pairs({probe, std::move(build), table, side, found});

@@ -7,6 +7,7 @@
 #include "cuda/query/joins/graph_run.h"
 #include "cuda/query/joins/join_table.h"
 #include "cuda/query/joins/joined_rows.h"
+#include "cuda/query/joins/source_filter.h"
 
 namespace basalt::cuda {
 
@@ -29,7 +30,8 @@ class JoinRun {
     const JoinTable::Found& found;
   };
 
-  JoinedRows source();
+  JoinedRows source(const SourceFilter& filter);
+  void add_rung(const std::string& text);
   void filter(const Expr& predicate);
   void probe(const Probe& probe);
   void join_pairs(const Join& join);

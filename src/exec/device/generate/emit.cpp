@@ -235,6 +235,17 @@ Emitted RowEmitter::in_list(const Step& step) {
   return {hit, null_in_list ? hit : a.valid, Lane::kBool};
 }
 
+Emitted RowEmitter::member(const Step& step) {
+  const Emitted a = value(step.args[0]);
+  std::string text = "exec::is_member(" + in_lane(a, Lane::kI64);
+  for (size_t i = 1; i < step.expr->args.size(); ++i) {
+    text += ", " + literals_.add(step.expr->args[i].literal, lane_type(Lane::kI64));
+  }
+  text += ")";
+  if (!a.valid.empty()) text = a.valid + " && " + text;
+  return {temporary("bool", text), a.valid, Lane::kBool};
+}
+
 Emitted RowEmitter::connective(const Step& step) {
   const bool conjunction = step.expr->op == ExprOp::kAnd;
   std::string text;
@@ -288,6 +299,7 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprKind::kCoalesce: return coalesce(step);
     case ExprKind::kExtreme: return extreme(step);
     case ExprKind::kIn: return in_list(step);
+    case ExprKind::kMember: return member(step);
     case ExprKind::kPattern:
     case ExprKind::kTextFunction: break;  // tests of strings are known, other uses of them refused before
     case ExprKind::kConnective: return connective(step);

@@ -1,0 +1,23 @@
+// The numbers that occur in a column, as bits: kernels ask for them where rows are read (ExprOp::kMember).
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "cuda/query/device_table.h"
+
+namespace basalt::cuda {
+
+struct Members {
+  int64_t least = 0;
+  uint64_t count = 0;  // of numbers that may be
+  DeviceBuffer bits;   // a bit for each of them, 32 to a word
+  DeviceBuffer twice;  // uint32: not 0 where a number occurs twice
+};
+
+// Nothing where numbers are not known to lie close to each other, or are not of at most 8 bytes. NULL is none.
+std::optional<Members> members_of(const DeviceColumn& column, uint64_t rows, cudaStream_t stream);
+
+}  // namespace basalt::cuda

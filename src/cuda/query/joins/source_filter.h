@@ -1,0 +1,32 @@
+// What joins of a stage ask of its rows, asked where these are read from files: whether their keys occur on the second
+// side. Rows that would find nobody are never written, and some joins have nothing left to do.
+#pragma once
+
+#include <vector>
+
+#include "cuda/query/joins/graph_run.h"
+#include "cuda/query/joins/members.h"
+
+namespace basalt::cuda {
+
+class SourceFilter {
+ public:
+  SourceFilter(GraphRun& graph, const Query& query, const Pipeline& stage);
+
+  // The stage's filter and what this one asks.
+  void add_to(Pipeline& stage) const;
+  // Whether the filter asks all that a step does.
+  bool answers(size_t step) const { return answered_[step]; }
+  bool answers_all() const;
+  std::string text() const;  // of what is asked; empty: nothing
+
+ private:
+  void add(GraphRun& graph, const Probe& probe, size_t step);
+
+  const Pipeline& stage_;
+  std::vector<Members> sets_;
+  std::vector<Expr> conditions_;
+  std::vector<bool> answered_;
+};
+
+}  // namespace basalt::cuda
