@@ -51,26 +51,13 @@ Column download_column(const DeviceColumn& from, uint64_t rows) {
   return out;
 }
 
-// What a file's statistics would prove of integers.
-std::optional<exec::IntegerRange> range_of(const Column& column) {
-  const Physical type = physical_of(column.type);
-  std::optional<exec::IntegerRange> range;
-  if (!is_integer(type)) return range;
-  for (uint64_t i = 0; i < column.length; ++i) {
-    if (!column.is_valid(i)) continue;
-    const int128_t value = load_value(type, column.values.data() + i * width_of(type)).integer;
-    if (!range) range = exec::IntegerRange{value, value};
-    range->low = std::min(range->low, value);
-    range->high = std::max(range->high, value);
-  }
-  return range;
-}
-
 class EmulatedStages : public StageRunner {
  public:
   explicit EmulatedStages(const RunOptions& options) : options_(on_cpu(options)) {}
 
   std::string why_not(const Pipeline&) override { return {}; }
+  bool has_kernel(const Pipeline&) override { return false; }
+  void begin_kernels(const std::vector<Pipeline>&) override {}
   StageRows over_files(const Pipeline& stage, RunReport& report) override { return run(stage, {}, report); }
   StageRows over_rows(const Pipeline& stage, const DeviceTable& input, RunReport& report) override {
     const Table rows = fetch(input);
@@ -97,9 +84,7 @@ class EmulatedStages : public StageRunner {
     Table rows = exec::run_stage(stage, input, options_, report);
     report.ran_on = Device::kCuda;
     if (stage.sink == Sink::kGroups && rows.rows <= device::kFewRows) return {std::move(rows), {}};
-    DeviceTable table = upload_table(rows, nullptr);
-    for (size_t i = 0; i < rows.columns.size(); ++i) table.columns[i].range = range_of(rows.columns[i]);
-    return {{}, std::move(table)};
+    return {{}, upload_table(rows, nullptr)};
   }
 
   RunOptions options_;

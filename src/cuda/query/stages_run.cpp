@@ -151,6 +151,18 @@ class BackendStages : public StageRunner {
   ~BackendStages() override { backend_.held_bytes_ -= held_; }
 
   std::string why_not(const Pipeline& stage) override { return backend_.why_not(stage); }
+  bool has_kernel(const Pipeline& stage) override {
+    const auto planned = backend_.stages_.get(stage);
+    return planned->plan == nullptr || backend_.modules_.find(planned->plan->source) != nullptr;
+  }
+  void begin_kernels(const std::vector<Pipeline>& stages) override {
+    std::vector<std::string> sources;
+    for (const Pipeline& stage : stages) {
+      const auto planned = backend_.stages_.get(stage);
+      if (planned->plan != nullptr && planned->texts.empty()) sources.push_back(planned->plan->source);
+    }
+    backend_.modules_.begin(sources, device::kScanKernel);
+  }
   StageRows over_files(const Pipeline& stage, RunReport& report) override {
     return backend_.first_stage(stage, true, options_, report);
   }

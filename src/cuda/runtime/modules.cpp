@@ -1,6 +1,7 @@
 // Loading machine code through the runtime's library interface, so that libcuda is never linked.
 #include "cuda/runtime/modules.h"
 
+#include <chrono>
 #include <future>
 #include <utility>
 
@@ -17,6 +18,7 @@ Modules::Modules(int device) : device_(device) {
 }
 
 Modules::~Modules() {
+  for (const std::future<void>& one : begun_) one.wait();
   for (auto& [source, entry] : kernels_) {
     if (entry->loaded) cudaLibraryUnload(entry->kernel.library);
   }
@@ -50,6 +52,22 @@ void Modules::prepare(const std::vector<std::string>& sources, const char* name)
     }));
   }
   for (std::future<void>& one : compiled) one.get();
+}
+
+void Modules::begin(const std::vector<std::string>& sources, const char* name) {
+  const auto compile = [this, name](const std::string& source) {
+    try {
+      check(cudaSetDevice(device_), "choosing the device");
+      get(source, name);
+    } catch (const Error&) {  // whoever needs it is told
+    }
+  };
+  std::erase_if(begun_, [](const std::future<void>& one) {
+    return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
+  for (const std::string& source : sources) {
+    if (find(source) == nullptr) begun_.push_back(std::async(std::launch::async, compile, source));
+  }
 }
 
 const LoadedKernel* Modules::find(const std::string& source) {

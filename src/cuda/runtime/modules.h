@@ -2,6 +2,7 @@
 // threads may do so at once: whoever wants what another one compiles waits for that, and for nothing else.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,6 +36,8 @@ class Modules {
   const LoadedKernel& get(const std::string& source, const char* name, bool* fresh = nullptr);
   // Compiles those of the sources that are not known yet at the same time, each on a thread of its own.
   void prepare(const std::vector<std::string>& sources, const char* name);
+  // Begins to compile those that are not known yet, beside whoever calls: get() waits for what it needs of them.
+  void begin(const std::vector<std::string>& sources, const char* name);
   // The kernel if it is loaded; nullptr: get() may take a second.
   const LoadedKernel* find(const std::string& source);
 
@@ -59,6 +62,7 @@ class Modules {
   std::string reason_;
   std::mutex mutex_;  // of the map
   std::unordered_map<std::string, std::shared_ptr<Entry>> kernels_;
+  std::vector<std::future<void>> begun_;  // perhaps ended
 };
 
 }  // namespace basalt::cuda

@@ -6,6 +6,7 @@
 #include "basalt/core/error.h"
 #include "basalt/exec/expressions.h"
 #include "cuda/query/joins/join_run.h"
+#include "cuda/query/joins/source_filter.h"
 #include "cuda/query/joins/union_rows.h"
 #include "cuda/query/row_arrays.h"
 #include "cuda/query/windows/window_run.h"
@@ -38,8 +39,25 @@ GraphRun::GraphRun(StageRunner& stages, const Query& query, const RunOptions& op
   }
 }
 
+// Where one kernel is not there, those of all stages over files are compiled at the same time.
+void GraphRun::begin_kernels() {
+  std::vector<Pipeline> stages;
+  bool complete = true;
+  for (const Pipeline& stage : query_.stages) {
+    if (exec::row_count(stage) <= few_rows_) continue;
+    if (!stage.steps.empty()) {
+      stages.push_back(exec::source_rows(likely_filtered(query_, stage), exec::used_behind_filter(stage)));
+      continue;
+    }
+    stages.push_back(exec::before_windows(stage));
+    complete = complete && stages_.has_kernel(stages.back());
+  }
+  if (!complete) stages_.begin_kernels(stages);
+}
+
 StageRows GraphRun::run() {
   using Clock = std::chrono::steady_clock;
+  begin_kernels();
   for (size_t i = 0; i < query_.stages.size(); ++i) {
     const auto start = Clock::now();
     check_cancelled();

@@ -45,6 +45,7 @@ class GraphRun {
     uint64_t rows() const { return device != nullptr ? device->rows : host->rows; }
   };
 
+  void begin_kernels();
   StageRows run_stage(size_t place, RunReport& report);
   DeviceBuffer sorted_rows(const DeviceTable& rows, const std::vector<SortKey>& keys, RunReport& report);
   StageRows with_windows(const Pipeline& stage, DeviceTable rows, RunReport& report);

@@ -28,11 +28,13 @@ void set_bits(const device::JoinKeyPart& values, uint64_t rows, const Members& t
 
 }  // namespace
 
+bool may_be_member(Physical type) {
+  return is_integer(type) && type != Physical::kU64 && width_of(type) <= sizeof(int64_t);
+}
+
 std::optional<Members> members_of(const DeviceColumn& column, uint64_t rows, cudaStream_t stream) {
   const Physical type = physical_of(column.field.type);
-  if (!is_integer(type) || type == Physical::kU64 || width_of(type) > sizeof(int64_t) || !column.range) {
-    return std::nullopt;
-  }
+  if (!may_be_member(type) || !column.range) return std::nullopt;
   const auto count = static_cast<uint128_t>(column.range->high - column.range->low) + 1;
   if (column.range->low > column.range->high || count > kMostBits) return std::nullopt;
   Members out;

@@ -17,6 +17,7 @@ struct Members {
   DeviceBuffer twice;  // uint32: not 0 where a number occurs twice
 };
 
+bool may_be_member(Physical type);
 // Nothing where numbers are not known to lie close to each other, or are not of at most 8 bytes. NULL is none.
 std::optional<Members> members_of(const DeviceColumn& column, uint64_t rows, cudaStream_t stream);
 

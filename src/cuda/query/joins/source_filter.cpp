@@ -43,48 +43,70 @@ bool leaves_some(const Query& query, size_t place) {
   return std::ranges::any_of(inputs, [&](uint32_t input) { return leaves_some(query, input); });
 }
 
-}  // namespace
+// A key of a join that can be asked where rows are read.
+struct AskedKey {
+  size_t step;
+  const Probe& probe;
+  const JoinKey& key;
+};
 
-SourceFilter::SourceFilter(GraphRun& graph, const Query& query, const Pipeline& stage)
-    : stage_(stage), answered_(stage.steps.size(), false) {
-  if (stage.files.empty()) return;
+std::vector<AskedKey> asked_keys(const Query& query, const Pipeline& stage) {
+  std::vector<AskedKey> out;
+  if (stage.files.empty()) return out;
   for (size_t i = 0; i < stage.steps.size(); ++i) {
     const auto* probe = std::get_if<Probe>(&stage.steps[i]);
-    if (probe != nullptr && drops_alone(probe->kind) && leaves_some(query, probe->stage)) add(graph, *probe, i);
-    if (!may_be_passed(stage.steps[i])) return;
+    if (probe != nullptr && drops_alone(probe->kind) && leaves_some(query, probe->stage)) {
+      for (const JoinKey& key : probe->keys) {
+        const bool of_files = key.probe.op == ExprOp::kColumn && key.probe.column < stage.columns.size();
+        const bool number = may_be_member(key.build.type);
+        if (of_files && number && key.build.op == ExprOp::kColumn && !key.nulls_equal) out.push_back({i, *probe, key});
+      }
+    }
+    if (!may_be_passed(stage.steps[i])) break;
   }
+  return out;
 }
 
-void SourceFilter::add(GraphRun& graph, const Probe& probe, size_t step) {
-  const std::shared_ptr<const DeviceTable> rows = graph.on_device(probe.stage);
-  size_t asked = 0;
-  for (const JoinKey& key : probe.keys) {
-    const bool of_files = key.probe.op == ExprOp::kColumn && key.probe.column < stage_.columns.size();
-    if (!of_files || key.build.op != ExprOp::kColumn || key.nulls_equal) continue;
-    std::optional<Members> members = members_of(rows->columns.at(key.build.column), rows->rows, graph.stream());
-    if (!members) continue;
-    Expr condition;
-    condition.op = ExprOp::kMember;
-    condition.type = Physical::kU8;
-    condition.args = {key.probe, literal(members->least), literal(static_cast<int64_t>(members->count)),
-                      literal(reinterpret_cast<int64_t>(members->bits.data()))};
-    conditions_.push_back(std::move(condition));
-    sets_.push_back(*std::move(members));
-    ++asked;
-  }
-  if (probe.residual || asked != 1 || probe.keys.size() != 1) return;
+// Whether a join asks no more than whether the only key of a row is in the set.
+bool is_answered(const Probe& probe, const Members& set, cudaStream_t stream) {
+  if (probe.residual || probe.keys.size() != 1) return false;
+  if (probe.kind == JoinKind::kSemi) return true;
   const bool only_asks = probe.kind == JoinKind::kInner && probe.fetched.empty();
-  answered_[step] =
-      probe.kind == JoinKind::kSemi || (only_asks && fetch(sets_.back().twice.as<uint32_t>(), graph.stream()) == 0);
+  return only_asks && fetch(set.twice.as<uint32_t>(), stream) == 0;
 }
 
-void SourceFilter::add_to(Pipeline& stage) const {
-  if (conditions_.empty()) return;
-  std::vector<Expr> all = conditions_;
+Expr member(const Expr& value, int64_t least, uint64_t count, const void* bits) {
+  Expr out;
+  out.op = ExprOp::kMember;
+  out.type = Physical::kU8;
+  out.args = {value, literal(least), literal(static_cast<int64_t>(count)), literal(reinterpret_cast<int64_t>(bits))};
+  return out;
+}
+
+void add_conditions(const std::vector<Expr>& conditions, Pipeline& stage) {
+  if (conditions.empty()) return;
+  std::vector<Expr> all = conditions;
   if (stage.has_filter) all.insert(all.begin(), stage.filter);
   stage.filter = all_of(std::move(all));
   stage.has_filter = true;
 }
+
+}  // namespace
+
+SourceFilter::SourceFilter(GraphRun& graph, const Query& query, const Pipeline& stage)
+    : answered_(stage.steps.size(), false) {
+  for (const AskedKey& asked : asked_keys(query, stage)) {
+    const std::shared_ptr<const DeviceTable> rows = graph.on_device(asked.probe.stage);
+    const JoinKey& key = asked.key;
+    std::optional<Members> set = members_of(rows->columns.at(key.build.column), rows->rows, graph.stream());
+    if (!set) continue;
+    conditions_.push_back(member(key.probe, set->least, set->count, set->bits.data()));
+    sets_.push_back(*std::move(set));
+    answered_[asked.step] = is_answered(asked.probe, sets_.back(), graph.stream());
+  }
+}
+
+void SourceFilter::add_to(Pipeline& stage) const { add_conditions(conditions_, stage); }
 
 bool SourceFilter::answers_all() const {
   return !answered_.empty() && std::ranges::all_of(answered_, [](bool answered) { return answered; });
@@ -95,6 +117,14 @@ std::string SourceFilter::text() const {
   std::string out = "keys of joins asked where rows are read: bits of";
   for (const Members& set : sets_) out += (&set == sets_.data() ? " " : ", ") + std::to_string(set.count);
   return out + " numbers";
+}
+
+Pipeline likely_filtered(const Query& query, const Pipeline& stage) {
+  std::vector<Expr> conditions;
+  for (const AskedKey& asked : asked_keys(query, stage)) conditions.push_back(member(asked.key.probe, 0, 1, nullptr));
+  Pipeline out = stage;
+  add_conditions(conditions, out);
+  return out;
 }
 
 }  // namespace basalt::cuda

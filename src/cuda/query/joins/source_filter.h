@@ -2,6 +2,7 @@
 // side. Rows that would find nobody are never written, and some joins have nothing left to do.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cuda/query/joins/graph_run.h"
@@ -21,12 +22,12 @@ class SourceFilter {
   std::string text() const;  // of what is asked; empty: nothing
 
  private:
-  void add(GraphRun& graph, const Probe& probe, size_t step);
-
-  const Pipeline& stage_;
   std::vector<Members> sets_;
   std::vector<Expr> conditions_;
   std::vector<bool> answered_;
 };
+
+// A stage with the filter that it is likely to have, of numbers that are not known yet: its kernel will be the same.
+Pipeline likely_filtered(const Query& query, const Pipeline& stage);
 
 }  // namespace basalt::cuda

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "basalt/exec/pipeline.h"
 #include "cuda/query/device_table.h"
@@ -16,6 +17,9 @@ class StageRunner {
   virtual ~StageRunner() = default;
 
   virtual std::string why_not(const Pipeline& stage) = 0;
+  // Whether the kernel of a stage over files is there; and stages whose kernels will be needed, or are likely to be.
+  virtual bool has_kernel(const Pipeline& stage) = 0;
+  virtual void begin_kernels(const std::vector<Pipeline>& stages) = 0;
   // A stage over files. Rows stay on the device, few groups do not.
   virtual StageRows over_files(const Pipeline& stage, RunReport& report) = 0;
   // A stage over all columns of a table. Throws Error(kUnsupported) where it cannot.
