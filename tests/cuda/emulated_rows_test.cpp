@@ -2,6 +2,7 @@
 // all rows in the order of the table, and writes parts of them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "cuda/kernel_input.h"
@@ -93,15 +94,28 @@ TEST(EmulatedRowsKernel, AsGenerated) {
     expected_counts.push_back(static_cast<uint32_t>(passing.size() - starts.back()));
   }
   std::vector<uint32_t> counts(kernel.tiles(), 0);
-  parameters.rows.mode = device::RowsMode::kCount;
+  std::vector<uint32_t> masks(size_t{kernel.tiles()} * kLanes, ~uint32_t{0});
   parameters.rows.counts = counts.data();
-  EmulatedWarp::run([&] { device::rows_scan(parameters); });
-  EXPECT_EQ(counts, expected_counts);
-  EXPECT_EQ(kernel.record[device::kRecordRows], passing.size());
+  const auto count = [&](uint32_t* to) {
+    std::ranges::fill(counts, 0);
+    parameters.rows.mode = device::RowsMode::kCount;
+    parameters.rows.masks = to;
+    EmulatedWarp::run([&] { device::rows_scan(parameters); });
+    EXPECT_EQ(counts, expected_counts);
+    EXPECT_EQ(kernel.record[device::kRecordRows], passing.size());
+  };
 
   ASSERT_GT(passing.size(), 1500u);
-  const std::pair<uint64_t, uint64_t> windows[] = {{0, passing.size()}, {700, 701}, {900, 1500}, {0, 1}};
-  for (const auto& [begin, end] : windows) {
+  struct Window {
+    uint64_t begin, end;
+    bool asks_again;
+  };
+  const uint64_t all = passing.size();
+  for (const auto& [begin, end, asks_again] :
+       {Window{0, all, true}, Window{0, all, false}, Window{700, 701, true}, Window{700, 701, false},
+        Window{900, 1500, true}, Window{900, 1500, false}, Window{0, 1, true}}) {
+    count(asks_again ? nullptr : masks.data());
+    const std::vector<uint64_t> counted(std::begin(kernel.record), std::end(kernel.record));
     Output output(end - begin);
     const std::vector<uint64_t> addresses = output.addresses(*plan.rows);
     parameters.rows.mode = device::RowsMode::kWrite;
@@ -111,6 +125,7 @@ TEST(EmulatedRowsKernel, AsGenerated) {
     parameters.rows.outputs = addresses.data();
     EmulatedWarp::run([&] { device::rows_scan(parameters); });
     EXPECT_EQ(kernel.record[device::kRecordFlags], 0u);
+    EXPECT_EQ(std::vector<uint64_t>(std::begin(kernel.record), std::end(kernel.record)), counted);
     for (uint64_t i = begin; i < end; ++i) {
       const size_t row = passing[i];
       const size_t at = i - begin;

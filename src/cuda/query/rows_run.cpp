@@ -122,9 +122,11 @@ void StatementRun::write_rows(device::Parameters& parameters) {
   const cudaStream_t stream = backend_.compute_;
   const uint32_t items = parameters.work_count;
   const DeviceBuffer counts = cleared(uint64_t{items} * sizeof(uint32_t), stream);
+  const DeviceBuffer masks(pipeline_.has_filter ? uint64_t{items} * kLanes * sizeof(uint32_t) : 0, stream);
   if (pipeline_.has_filter) {
     parameters.rows.mode = RowsMode::kCount;
     parameters.rows.counts = counts.as<uint32_t>();
+    parameters.rows.masks = masks.as<uint32_t>();
     start_kernel(parameters);
   } else {
     count_tile_rows(parameters.work, items, parameters.slots, plan_->slot_words, counts.as<uint32_t>(), stream);

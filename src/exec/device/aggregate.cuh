@@ -244,6 +244,12 @@ class Record {
       words_[kRecordTiles + kByBounds] = words_[kRecordTiles + kByModel] = words_[kRecordTexts] = 0;
     }
   }
+  // Of a launch that goes on where another one left its record.
+  __device__ __forceinline__ void add_flags(uint32_t overflow, uint32_t bad) {
+    const bool any_overflow = __syncthreads_or(static_cast<int>(overflow)) != 0;
+    const bool any_bad = __syncthreads_or(static_cast<int>(bad)) != 0;
+    if (threadIdx.x == 0) words_[kRecordFlags] |= (any_overflow ? kFlagOverflow : 0) | (any_bad ? kFlagBad : 0);
+  }
   __device__ __forceinline__ void tiles(const TileTally& tally) {
     sync_warp();  // lane 0 counts
 #pragma unroll 1

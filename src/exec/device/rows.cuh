@@ -17,12 +17,26 @@ class RowWriter {
  public:
   __device__ __forceinline__ explicit RowWriter(const RowsTarget& target) : target_(target) {}
 
+  // Whether the filter has been asked before.
+  __device__ __forceinline__ bool knows() const { return target_.mode == RowsMode::kWrite && target_.masks != nullptr; }
+  // By the whole warp: whether no row of a work item passed.
+  __device__ __forceinline__ bool skips(uint32_t work_index) const {
+    return knows() && load(target_.counts + work_index) == 0;
+  }
+  // The lane's rows of it that did; false: nobody knows yet.
+  __device__ __forceinline__ bool knows(uint32_t work_index, uint32_t& alive) const {
+    if (!knows()) return false;
+    alive = load(target_.masks + uint64_t{work_index} * kLanes + lane_id());
+    return true;
+  }
+
   // By the whole warp, before the rows of a work item: whether some are to be written.
   __device__ __forceinline__ bool begin(uint32_t work_index, uint32_t alive) {
     if (target_.mode == RowsMode::kAppend) return any_lane(alive != 0);
     if (target_.mode == RowsMode::kCount) {
       const uint32_t rows = sum_of_lanes(population(alive));
       if (lane_id() == 0) target_.counts[work_index] = rows;
+      if (target_.masks != nullptr) target_.masks[uint64_t{work_index} * kLanes + lane_id()] = alive;
       return false;
     }
     start_ = load(target_.starts + work_index);

@@ -62,7 +62,10 @@ enum class RowsMode : uint32_t {
 };
 struct RowsTarget {
   RowsMode mode;
-  uint32_t* counts;        // kCount: by work item
+  uint32_t* counts;  // kCount: by work item
+  // A word for each lane of each work item, the rows that passed: kCount leaves them, kWrite does not ask the filter
+  // again and keeps kCount's record. nullptr: it does.
+  uint32_t* masks;
   const uint64_t* starts;  // kWrite: how many rows come before each work item
   uint64_t begin;          // kWrite: rows [begin, end) are kept, the first of them at place 0
   uint64_t end;

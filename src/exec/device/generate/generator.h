@@ -153,6 +153,8 @@ class Generator {
   std::string ask_text(uint32_t column, const std::string& indent) const;
   // All columns' tiles are asked for before the first test. What the answers take of the registers must be little.
   bool asks_early() const { return names_.size() <= kFewColumns; }
+  // Rows in the order of the table that a filter leaves: counted by one launch, written by another.
+  bool counts_rows_first() const { return plan_.rows && !plan_.rows->first_only && !filter_text_.empty(); }
   // Pieces of text by which a loop over rows reads them: a call up to its last argument, and what belongs to row j.
   struct RowsText {
     std::string read;

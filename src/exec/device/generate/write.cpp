@@ -402,7 +402,8 @@ std::string Generator::column_types() const {
 // What is done with one tile.
 std::string Generator::tile_steps() const {
   if (filter_sum_of_) return aggregate_text_;
-  std::string out;
+  const bool filters_once = counts_rows_first();
+  std::string out = filters_once ? "    if (writer.skips(work.index())) continue;\n" : "";
   if (tile_group_filter_) {
     out += "    uint32_t alive = filter.next(work, p.slots, " + tile_group_filter_->text.first + ", " +
            tile_group_filter_->text.last + ");\n";
@@ -415,7 +416,8 @@ std::string Generator::tile_steps() const {
   }
   if (!tile_group_filter_) out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
   if (!filter_text_.empty()) {
-    out += "    if (!work.all_pass()) {\n      uint32_t how = kByBounds;\n" + filter_text_ +
+    const std::string unknown = filters_once ? "!writer.knows(work.index(), alive) && " : "";
+    out += "    if (" + unknown + "!work.all_pass()) {\n      uint32_t how = kByBounds;\n" + filter_text_ +
            "      tally.count(how);\n    }\n";
   }
   return out + "    rows += population(alive);\n" + aggregate_text_;
@@ -495,9 +497,11 @@ std::string Generator::whole_source() const {
   const bool runs = plan_.groups && plan_.groups->rung == GroupRung::kRuns;
   out += std::string("\n  for (Work work(p.work, p.work_count") + (runs ? ", uniform_warp()" : "") +
          "); work.more(); work.next()) {\n" + tile_steps() + "  }\n\n";
-  out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n  record.head(rows, overflow, bad);\n" +
-         (filters ? "  record.tiles(tally);\n" : "") + (plan_.texts.empty() ? "" : "  record.texts(tally);\n") +
-         record_text_ + "}\n\n}  // namespace basalt::device\n";
+  out += "  Record record(p, " + std::to_string(plan_.results.size()) + ");\n" +
+         (counts_rows_first() ? "  if (writer.knows()) return record.add_flags(overflow, bad);\n" : "") +
+         "  record.head(rows, overflow, bad);\n" + (filters ? "  record.tiles(tally);\n" : "") +
+         (plan_.texts.empty() ? "" : "  record.texts(tally);\n") + record_text_ +
+         "}\n\n}  // namespace basalt::device\n";
   return out;
 }
 
