@@ -122,7 +122,7 @@ void CudaBackend::drop_cache() {
   use_device();
   compute_.synchronize();
   statements_.clear();
-  statement_order_.clear();
+  slot_tables_.clear();
   cache_.clear();
   // Blocks are freed in stream order; other streams get them again only when that has happened.
   compute_.synchronize();
