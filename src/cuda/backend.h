@@ -102,8 +102,10 @@ class CudaBackend : public GpuBackend {
   // Identities of a column's chunks; hashing them again for every run of a statement would cost more than its kernel.
   const std::vector<ChunkKey>& chunk_keys(const std::shared_ptr<const File>& file, uint32_t field_id);
   // What the device has free, and this process. The driver takes longer to say so than a statement has that runs again:
-  // that goes by the last answer.
+  // that goes by the last answer. Others ask once for all their stages, and again when a kernel was compiled in
+  // between.
   void read_free_memory();
+  void forget_free_memory() { knows_free_memory_ = false; }
   uint64_t memory_limit(const RunOptions& options) const;  // for encoded chunks on the device
   DeviceBuffer decode_fixed(const NodeView& node);
   Buffer decode_fixed_rows(const NodeView& node);  // the same on the host
@@ -140,7 +142,8 @@ class CudaBackend : public GpuBackend {
   std::map<const File*, FileKeys> file_keys_;
   uint64_t runs_ = 0;
   uint64_t free_memory_ = 0;
-  uint64_t held_bytes_ = 0;  // by queries with joins, for rows between their stages
+  bool knows_free_memory_ = false;  // since the statement began
+  uint64_t held_bytes_ = 0;         // by queries with joins, for rows between their stages
   Event transfer_begin_;
   Event transfer_end_;
   std::vector<std::unique_ptr<Event>> kernel_events_;

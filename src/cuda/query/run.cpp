@@ -408,6 +408,7 @@ void StatementRun::make_kernel() {
   if (!fresh) return;
   report_.compile_ms = kernel_->compile_ms;
   // Others may have run meanwhile.
+  backend_.forget_free_memory();
   backend_.read_free_memory();
   read_limit();
 }
@@ -473,6 +474,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
 std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
   try {
     std::lock_guard lock(mutex_);
+    forget_free_memory();
     const CountedStatement counted(*this, options, report);
     const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
     StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);
