@@ -122,7 +122,7 @@ void CudaBackend::drop_cache() {
   use_device();
   compute_.synchronize();
   statements_.clear();
-  statement_order_.clear();
+  slot_tables_.clear();
   cache_.clear();
   // Blocks are freed in stream order; other streams get them again only when that has happened.
   compute_.synchronize();
@@ -157,6 +157,7 @@ void CudaBackend::begin_statement(const RunOptions& options, RunReport& report) 
 }
 
 void CudaBackend::read_free_memory() {
+  if (knows_free_memory_) return;
   size_t free = 0;
   size_t total = 0;
   check(cudaMemGetInfo(&free, &total), "reading the device's memory");
@@ -166,6 +167,7 @@ void CudaBackend::read_free_memory() {
   check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
         "reading the device's memory pool");
   free_memory_ = free + reserved;
+  knows_free_memory_ = true;
 }
 
 uint64_t CudaBackend::memory_limit(const RunOptions& options) const {

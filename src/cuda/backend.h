@@ -1,9 +1,9 @@
 // The CUDA backend: one device, one statement at a time. What it keeps between statements: compiled kernels, encoded
-// chunks, pinned slots, and for statements whose data is resident everything a second run needs.
+// chunks, pinned slots, what kernels read of chunks that are resident, and for statements whose data is resident
+// everything a second run needs.
 #pragma once
 
 #include <array>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "basalt/cuda/backend.h"
+#include "core/bounded_map.h"
 #include "cuda/query/chunk_cache.h"
 #include "cuda/query/device_table.h"
 #include "cuda/query/staging.h"
@@ -20,6 +21,7 @@
 #include "cuda/runtime/resources.h"
 #include "exec/device/generate/generate.h"
 #include "exec/device/generate/stage_cache.h"
+#include "exec/slot_table.h"
 
 namespace basalt::cuda {
 
@@ -100,8 +102,10 @@ class CudaBackend : public GpuBackend {
   // Identities of a column's chunks; hashing them again for every run of a statement would cost more than its kernel.
   const std::vector<ChunkKey>& chunk_keys(const std::shared_ptr<const File>& file, uint32_t field_id);
   // What the device has free, and this process. The driver takes longer to say so than a statement has that runs again:
-  // that goes by the last answer.
+  // that goes by the last answer. Others ask once for all their stages, and again when a kernel was compiled in
+  // between.
   void read_free_memory();
+  void forget_free_memory() { knows_free_memory_ = false; }
   uint64_t memory_limit(const RunOptions& options) const;  // for encoded chunks on the device
   DeviceBuffer decode_fixed(const NodeView& node);
   Buffer decode_fixed_rows(const NodeView& node);  // the same on the host
@@ -130,13 +134,16 @@ class CudaBackend : public GpuBackend {
   std::unique_ptr<ThreadPool> threads_;
   std::unique_ptr<PinnedSlots> slots_;
   PinnedBuffer results_;  // where records and tile sums arrive
-  std::unordered_map<std::string, std::unique_ptr<Statement>> statements_;
-  std::list<std::string> statement_order_;  // oldest first
+  PinnedBuffer inputs_;   // from where slots and work lists leave
+  static constexpr size_t kMostStatements = 64;
+  BoundedMap<Statement> statements_{kMostStatements};
+  BoundedMap<exec::SlotTable> slot_tables_{kMostStatements};  // of kernels over files
   std::unordered_map<size_t, GroupTables> group_tables_;
   std::map<const File*, FileKeys> file_keys_;
   uint64_t runs_ = 0;
   uint64_t free_memory_ = 0;
-  uint64_t held_bytes_ = 0;  // by queries with joins, for rows between their stages
+  bool knows_free_memory_ = false;  // since the statement began
+  uint64_t held_bytes_ = 0;         // by queries with joins, for rows between their stages
   Event transfer_begin_;
   Event transfer_end_;
   std::vector<std::unique_ptr<Event>> kernel_events_;

@@ -27,26 +27,44 @@ namespace {
 constexpr int128_t kInt128Max = static_cast<int128_t>((~uint128_t{0}) >> 1);
 constexpr int128_t kInt128Min = -kInt128Max - 1;
 
-Bounds column_bounds(const Expr& expr, const StatisticsList& stats) {
-  Bounds out = unbounded(expr.type);
+// Anything of this type, and NULL, without a copy.
+const Bounds& anything(Physical type) {
+  static const std::vector<Bounds> all = [] {
+    std::vector<Bounds> out;
+    for (auto i = 0; i <= static_cast<int>(Physical::kBytes); ++i) out.push_back(unbounded(static_cast<Physical>(i)));
+    return out;
+  }();
+  return all[static_cast<size_t>(type)];
+}
+
+Ends column_ends(const Expr& expr, const StatisticsList& stats) {
+  Ends out = ends_of(anything(expr.type));
   const Statistics* s = expr.column < stats.size() ? stats[expr.column] : nullptr;
   if (s == nullptr) return out;
   out.may_null = s->null_count > 0;
   out.may_value = s->null_count < s->rows;
-  if (!s->min.null && s->min.type == expr.type) out.low = s->min;
+  if (!s->min.null && s->min.type == expr.type) out.low = &s->min;
   if (is_float(expr.type) && s->has_nan) {
-    out.high = Value::of_null(expr.type);  // NaN lies above max
+    out.high = nullptr;  // NaN lies above max
   } else if (!s->max.null && s->max.type == expr.type) {
-    out.high = s->max;
+    out.high = &s->max;
   }
   return out;
 }
 
+Ends literal_ends(const Expr& expr) {
+  const Value* end = expr.literal.null ? nullptr : &expr.literal;
+  return {false, expr.literal.null, !expr.literal.null, end, end};
+}
+
+Bounds copied(const Ends& ends, Physical type) {
+  const Value null = Value::of_null(type);
+  return {ends.may_throw, ends.may_null, ends.may_value, ends.low != nullptr ? *ends.low : null,
+          ends.high != nullptr ? *ends.high : null};
+}
+
 Bounds literal_bounds(const Expr& expr) {
-  Bounds out = unbounded(expr.type);
-  out.may_null = expr.literal.null;
-  out.may_value = !expr.literal.null;
-  if (!expr.literal.null) out.low = out.high = expr.literal;
+  Bounds out = copied(literal_ends(expr), expr.type);
   // NULL needs no room.
   if (expr.literal.null && is_integer(expr.type)) out.low = out.high = Value::of_integer(expr.type, 0);
   return out;
@@ -145,34 +163,47 @@ Bounds text_function_bounds(const Expr& expr, const StatisticsList& stats) {
   return out;
 }
 
-bool is_point(const Bounds& b) { return !b.low.null && !b.high.null && compare(b.low, b.high) == 0; }
+bool is_point(const Ends& a) { return a.low != nullptr && a.high != nullptr && compare(*a.low, *a.high) == 0; }
 
 // Whether a value of `a` may be less than (or, with `or_equal`, equal to) one of `b`.
-bool may_be_less(const Bounds& a, const Bounds& b, bool or_equal) {
-  if (a.low.null || b.high.null) return true;
-  const int order = compare(a.low, b.high);
+bool may_be_less(const Ends& a, const Ends& b, bool or_equal) {
+  if (a.low == nullptr || b.high == nullptr) return true;
+  const int order = compare(*a.low, *b.high);
   return or_equal ? order <= 0 : order < 0;
 }
 
+bool may_equal(const Ends& a, const Ends& b) { return may_be_less(a, b, true) && may_be_less(b, a, true); }
+
+bool may_differ(const Ends& a, const Ends& b) { return !(is_point(a) && is_point(b) && compare(*a.low, *b.low) == 0); }
+
 }  // namespace
 
-Truth compare_truth(ExprOp op, const Bounds& a, const Bounds& b) {
+Ends ends_of(const Bounds& bounds) {
+  return {bounds.may_throw, bounds.may_null, bounds.may_value, bounds.low.null ? nullptr : &bounds.low,
+          bounds.high.null ? nullptr : &bounds.high};
+}
+
+Ends ends_of(const Expr& expr, const StatisticsList& stats, std::optional<Bounds>& room) {
+  if (expr.op == ExprOp::kColumn) return column_ends(expr, stats);
+  if (expr.op == ExprOp::kLiteral) return literal_ends(expr);
+  return ends_of(room.emplace(bounds_of(expr, stats)));
+}
+
+Truth compare_truth(ExprOp op, const Ends& a, const Ends& b) {
   Truth out;
   out.may_throw = a.may_throw || b.may_throw;
   if (out.may_throw) return out;
   out.may_null = a.may_null || b.may_null;
   out.may_true = out.may_false = false;
   if (!a.may_value || !b.may_value) return out;
-  const bool may_equal = may_be_less(a, b, true) && may_be_less(b, a, true);
-  const bool may_differ = !(is_point(a) && is_point(b) && compare(a.low, b.low) == 0);
   switch (op) {
     case ExprOp::kEqual:
-      out.may_true = may_equal;
-      out.may_false = may_differ;
+      out.may_true = may_equal(a, b);
+      out.may_false = may_differ(a, b);
       break;
     case ExprOp::kNotEqual:
-      out.may_true = may_differ;
-      out.may_false = may_equal;
+      out.may_true = may_differ(a, b);
+      out.may_false = may_equal(a, b);
       break;
     case ExprOp::kLess:
       out.may_true = may_be_less(a, b, false);
@@ -197,7 +228,8 @@ Truth compare_truth(ExprOp op, const Bounds& a, const Bounds& b) {
 namespace {
 
 Truth in_truth(const Expr& expr, const StatisticsList& stats) {
-  const Bounds needle = bounds_of(expr.args[0], stats);
+  std::optional<Bounds> room;
+  const Ends needle = ends_of(expr.args[0], stats, room);
   Truth out;
   out.may_throw = needle.may_throw;
   if (out.may_throw) return out;
@@ -205,7 +237,7 @@ Truth in_truth(const Expr& expr, const StatisticsList& stats) {
   bool always = false;
   out.may_true = false;
   for (size_t i = 1; i < expr.args.size(); ++i) {
-    const Bounds item = literal_bounds(expr.args[i]);
+    const Ends item = literal_ends(expr.args[i]);
     null_in_list |= item.may_null;
     const Truth equal = compare_truth(ExprOp::kEqual, needle, item);
     out.may_true |= equal.may_true;
@@ -218,14 +250,36 @@ Truth in_truth(const Expr& expr, const StatisticsList& stats) {
 }
 
 Truth member_truth(const Expr& expr, const StatisticsList& stats) {
-  const Bounds needle = bounds_of(expr.args[0], stats);
+  std::optional<Bounds> room;
+  const Ends needle = ends_of(expr.args[0], stats, room);
   const int128_t least = expr.args[1].literal.integer;
   const int128_t end = least + expr.args[2].literal.integer;
+  const bool below = needle.high != nullptr && needle.high->integer < least;
+  const bool beyond = needle.low != nullptr && needle.low->integer >= end;
   Truth out;
   out.may_throw = needle.may_throw;
-  out.may_true = needle.may_value && needle.low.integer < end && needle.high.integer >= least;
+  out.may_true = needle.may_value && !below && !beyond;
   out.may_false = needle.may_value;
   out.may_null = needle.may_null;
+  return out;
+}
+
+Truth comparison_truth(const Expr& expr, const StatisticsList& stats) {
+  std::optional<Bounds> left;
+  std::optional<Bounds> right;
+  const Ends a = ends_of(expr.args[0], stats, left);
+  return compare_truth(expr.op, a, ends_of(expr.args[1], stats, right));
+}
+
+Truth null_test_truth(const Expr& expr, const StatisticsList& stats) {
+  std::optional<Bounds> room;
+  const Ends arg = ends_of(expr.args[0], stats, room);
+  Truth out;
+  out.may_throw = arg.may_throw;
+  if (arg.may_throw) return out;
+  out.may_true = expr.op == ExprOp::kIsNull ? arg.may_null : arg.may_value;
+  out.may_false = expr.op == ExprOp::kIsNull ? arg.may_value : arg.may_null;
+  out.may_null = false;
   return out;
 }
 
@@ -295,7 +349,7 @@ ExprOp mirrored(ExprOp op) {
 
 Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
   switch (kind_of(expr.op)) {
-    case ExprKind::kColumn: return column_bounds(expr, stats);
+    case ExprKind::kColumn: return copied(column_ends(expr, stats), expr.type);
     case ExprKind::kLiteral: return literal_bounds(expr);
     case ExprKind::kArithmetic:
       if (expr.op == ExprOp::kNegate && is_integer(expr.type) && !is_signed(expr.type)) {
@@ -319,8 +373,7 @@ Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
 Truth truth_of(const Expr& predicate, const StatisticsList& stats) {
   Truth out;
   switch (kind_of(predicate.op)) {
-    case ExprKind::kComparison:
-      return compare_truth(predicate.op, bounds_of(predicate.args[0], stats), bounds_of(predicate.args[1], stats));
+    case ExprKind::kComparison: return comparison_truth(predicate, stats);
     case ExprKind::kDistinct: return distinct_truth(predicate, stats);
     case ExprKind::kIn: return in_truth(predicate, stats);
     case ExprKind::kMember: return member_truth(predicate, stats);
@@ -343,15 +396,7 @@ Truth truth_of(const Expr& predicate, const StatisticsList& stats) {
       std::swap(out.may_true, out.may_false);
       return out;
     }
-    case ExprKind::kNullTest: {
-      const Bounds arg = bounds_of(predicate.args[0], stats);
-      out.may_throw = arg.may_throw;
-      if (arg.may_throw) return out;
-      out.may_true = predicate.op == ExprOp::kIsNull ? arg.may_null : arg.may_value;
-      out.may_false = predicate.op == ExprOp::kIsNull ? arg.may_value : arg.may_null;
-      out.may_null = false;
-      return out;
-    }
+    case ExprKind::kNullTest: return null_test_truth(predicate, stats);
     default: {  // a boolean column, literal or cast: zero is false
       const Bounds arg = bounds_of(predicate, stats);
       out.may_throw = arg.may_throw;

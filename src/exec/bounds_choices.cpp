@@ -67,7 +67,7 @@ Bounds extreme_bounds(const Expr& expr, const StatisticsList& stats) {
 Truth distinct_truth(const Expr& expr, const StatisticsList& stats) {
   const Bounds a = bounds_of(expr.args[0], stats);
   const Bounds b = bounds_of(expr.args[1], stats);
-  Truth differ = compare_truth(ExprOp::kNotEqual, a, b);
+  Truth differ = compare_truth(ExprOp::kNotEqual, ends_of(a), ends_of(b));
   if (differ.may_throw) return differ;
   differ.may_true |= (a.may_null && b.may_value) || (a.may_value && b.may_null);
   differ.may_false |= a.may_null && b.may_null;

@@ -1,9 +1,9 @@
 // What the files of the abstract interpretation share (see bounds.h), and the operations that have a file of their own.
 #pragma once
 
-#include <span>
-
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "exec/bounds.h"
 
@@ -11,8 +11,20 @@ namespace basalt::exec {
 
 // Anything of this type, and NULL.
 Bounds unbounded(Physical type);
+// Bounds whose values lie elsewhere: those of columns in statistics, those of literals in the expression. Filters are
+// decided for every zone of a table, and copies of values took most of that time.
+struct Ends {
+  bool may_throw = false;
+  bool may_null = true;
+  bool may_value = true;
+  const Value* low = nullptr;  // nullptr: no bound
+  const Value* high = nullptr;
+};
+Ends ends_of(const Bounds& bounds);
+// `room` takes what has to be computed.
+Ends ends_of(const Expr& expr, const StatisticsList& stats, std::optional<Bounds>& room);
 // Of a comparison.
-Truth compare_truth(ExprOp op, const Bounds& a, const Bounds& b);
+Truth compare_truth(ExprOp op, const Ends& a, const Ends& b);
 
 // Collects products and sums of corner points; one overflow makes the whole interval unknown.
 struct Corners {

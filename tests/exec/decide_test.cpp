@@ -5,6 +5,7 @@
 
 #include "basalt/exec/expressions.h"
 #include "exec/random_expr.h"
+#include "exec/zone_filter.h"
 
 namespace basalt::test {
 namespace {
@@ -83,6 +84,106 @@ TEST(Decide, NeverWrongOnRandomTables) {
       const Expr predicate = random_predicate(random, pointers, 2, i % 4 == 0);
       check_decision(predicate, pointers, begin, end, list, seen);
       if (HasFatalFailure()) return;
+    }
+  }
+  for (const uint64_t count : seen) EXPECT_GT(count, 500u);
+}
+
+// The same predicate with every column behind a COALESCE, so that its bounds are computed.
+Expr computed(const Expr& expr) {
+  if (expr.op == ExprOp::kColumn) return make_expr(ExprOp::kCoalesce, expr.type, {expr});
+  Expr out = expr;
+  for (Expr& arg : out.args) arg = computed(arg);
+  return out;
+}
+
+// Also statistics that say less than the rows do.
+Statistics forgetful(Random& random, Statistics stats) {
+  switch (below(random, 8)) {
+    case 0: stats.min.null = true; break;
+    case 1: stats.max.null = true; break;
+    case 2: stats.min.null = stats.max.null = true; break;
+    case 3: stats.null_count = stats.rows; break;
+    case 4: stats.rows = stats.null_count = 0; break;
+    case 5: stats.has_nan = true; break;
+    case 6: stats.max = stats.min; break;
+    default: break;
+  }
+  return stats;
+}
+
+// Columns of which some rows are a chunk of so many zones.
+struct RandomChunk {
+  std::vector<Column> columns;
+  std::vector<const Column*> pointers;
+  std::vector<ColumnChunkInfo> infos;
+  std::vector<const ColumnChunkInfo*> list;
+
+  RandomChunk(Random& random, uint64_t zones) {
+    constexpr uint64_t kRows = 20;  // the zones' length is not known to statistics
+    for (const DataType& type : all_types()) columns.push_back(random_column(random, type, zones * kRows));
+    for (const Column& column : columns) {
+      pointers.push_back(&column);
+      ColumnChunkInfo& info = infos.emplace_back();
+      info.stats = forgetful(random, statistics_of(column, 0, column.length));
+      const uint64_t known = below(random, 4) == 0 ? below(random, zones) : zones;
+      for (uint64_t zone = 0; zone < known; ++zone) {
+        info.zones.push_back(forgetful(random, statistics_of(column, zone * kRows, (zone + 1) * kRows)));
+      }
+    }
+    for (const ColumnChunkInfo& info : infos) list.push_back(below(random, 20) == 0 ? nullptr : &info);
+  }
+
+  std::vector<const Statistics*> chunk() const {
+    std::vector<const Statistics*> out;
+    for (const ColumnChunkInfo* info : list) out.push_back(info == nullptr ? nullptr : &info->stats);
+    return out;
+  }
+  std::vector<const Statistics*> zone(size_t zone) const {
+    std::vector<const Statistics*> out;
+    for (const ColumnChunkInfo* info : list) {
+      out.push_back(info == nullptr || zone >= info->zones.size() ? nullptr : &info->zones[zone]);
+    }
+    return out;
+  }
+};
+
+TEST(Decide, ColumnsAndLiteralsAreDecidedAsComputedValues) {
+  Random random(11);
+  for (int round = 0; round < 100; ++round) {
+    const RandomChunk chunk(random, 1);
+    for (int i = 0; i < 200; ++i) {
+      const Expr predicate = random_predicate(random, chunk.pointers, 2, i % 4 == 0);
+      ASSERT_EQ(decide(predicate, chunk.zone(0)), decide(computed(predicate), chunk.zone(0)))
+          << to_string(predicate, {});
+    }
+  }
+}
+
+TEST(Decide, ZonesAreDecidedOneByOne) {
+  Random random(12);
+  std::array<uint64_t, 3> seen{};
+  constexpr uint64_t kZones = 5;
+  for (int round = 0; round < 200; ++round) {
+    const RandomChunk chunk(random, kZones);
+    for (int i = 0; i < 60; ++i) {
+      Expr predicate = random_predicate(random, chunk.pointers, i % 3, i % 4 == 0);
+      if (i % 2 == 0) {  // some conjuncts more, to have several of one column
+        std::vector<Expr> parts{std::move(predicate)};
+        for (uint64_t more = below(random, 12); more > 0; --more) {
+          parts.push_back(random_predicate(random, chunk.pointers, 0, false));
+        }
+        predicate = make_expr(ExprOp::kAnd, Physical::kU8, std::move(parts));
+      }
+      exec::ZoneFilter filter(&predicate);
+      const std::vector<Decision>& zones = filter.decide_zones(chunk.list, kZones * kZoneRows - below(random, 3));
+      ASSERT_EQ(zones.size(), kZones);
+      const Decision whole = decide(predicate, chunk.chunk());
+      for (size_t zone = 0; zone < kZones; ++zone) {
+        const Decision expected = whole == Decision::kUnknown ? decide(predicate, chunk.zone(zone)) : whole;
+        ASSERT_EQ(zones[zone], expected) << to_string(predicate, {}) << " zone " << zone;
+        ++seen[static_cast<size_t>(expected)];
+      }
     }
   }
   for (const uint64_t count : seen) EXPECT_GT(count, 500u);

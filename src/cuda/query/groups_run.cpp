@@ -430,8 +430,6 @@ void StatementRun::forget_run() {
   report_.encoded_bytes_read = 0;
   chunks_.clear();
   batches_.clear();
-  all_slots_.clear();
-  all_work_.clear();
   chunk_ends_.clear();
   blocks_.clear();
   batch_inputs_.clear();

@@ -25,10 +25,9 @@ uint64_t StatementRun::table_bytes(const std::vector<const ColumnChunkInfo*>& co
   return bytes;
 }
 
-// Everything that decides the result and the launch: the statement, the files' contents, pruning.
-std::string StatementRun::statement_key() const {
+// The contents of the files, as far as the statement reads them.
+std::string StatementRun::scan_key() const {
   std::string key;
-  key += options_.prune ? 'p' : '-';
   for (const auto& file : pipeline_.files) {
     for (size_t i = 0; i < pipeline_.columns.size(); ++i) {
       if (is_array(i)) continue;
@@ -39,67 +38,61 @@ std::string StatementRun::statement_key() const {
     const uint64_t rows = file->rows();
     key.append(reinterpret_cast<const char*>(&rows), sizeof(rows));
   }
-  return key + device::settings_key(device::group_settings()) + exec::pipeline_key(pipeline_);
+  return key;
 }
 
-void StatementRun::plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk) {
-  const File& file = *file_pointer;
-  const uint64_t rows = file.chunks()[chunk].rows;
-  const uint32_t tiles = tile_count(rows);
-  const uint64_t first_row = next_row_;
-  next_row_ += static_cast<uint64_t>(tiles) * kTileRows;
-  report_.rows += rows;
-  report_.tiles.total += tiles;
-  const bool ruled_out = asked_tiles_ && !asked_chunks_.contains({&file, chunk});
-  if (rows == 0 || ruled_out) return;
-  std::vector<const ColumnChunkInfo*> infos;
-  std::vector<const Statistics*> stats;
+// Everything that decides the result and the launch: the statement, the files' contents, pruning.
+std::string StatementRun::statement_key() const {
+  return (options_.prune ? 'p' : '-') + scan_key_ + device::settings_key(device::group_settings()) +
+         exec::pipeline_key(pipeline_);
+}
+
+StatementRun::FileColumns StatementRun::columns_of(const std::shared_ptr<const File>& file) const {
+  FileColumns out;
+  out.file = file.get();
   for (size_t i = 0; i < pipeline_.columns.size(); ++i) {
-    if (is_array(i)) {
-      infos.push_back(nullptr);
-      stats.push_back(nullptr);
-      continue;
-    }
-    const PipelineColumn& column = pipeline_.columns[i];
-    const ColumnInfo& info = file.column(column.field_id);
-    if (chunk >= info.chunks.size() || info.chunks[chunk].rows != rows) {
-      throw Error(ErrorCode::kCorrupt, file.name() + ": column " + column.name + " has other rows than its table");
-    }
-    infos.push_back(&info.chunks[chunk]);
-    stats.push_back(&info.chunks[chunk].stats);
+    const uint32_t field_id = pipeline_.columns[i].field_id;
+    out.infos.push_back(is_array(i) ? nullptr : &file->column(field_id));
+    out.keys.push_back(is_array(i) ? nullptr : &backend_.chunk_keys(file, field_id));
   }
+  return out;
+}
+
+void StatementRun::plan_chunk(const FileColumns& columns, uint32_t chunk, exec::ZoneFilter& filter) {
+  const File& file = *columns.file;
   WorkChunk work;
   work.file = &file;
   work.chunk = chunk;
-  work.rows = rows;
-  work.first_row = first_row;
-  const bool prune = options_.prune && pipeline_.has_filter;
-  const Decision whole = prune ? decide(pipeline_.filter, stats) : Decision::kUnknown;
-  for (uint32_t tile = 0; tile < tiles;) {
-    const uint32_t zone = tile / kTilesPerZone;
-    const uint32_t zone_end = std::min(tiles, (zone + 1) * kTilesPerZone);
-    Decision decision = whole;
-    if (prune && whole == Decision::kUnknown) {
-      for (size_t i = 0; i < infos.size(); ++i) {
-        const bool known = infos[i] != nullptr && zone < infos[i]->zones.size();
-        stats[i] = known ? &infos[i]->zones[zone] : nullptr;
-      }
-      decision = decide(pipeline_.filter, stats);
+  work.number = next_number_++;
+  work.rows = file.chunks()[chunk].rows;
+  work.first_row = next_row_;
+  const uint32_t tiles = tile_count(work.rows);
+  next_row_ += static_cast<uint64_t>(tiles) * kTileRows;
+  report_.rows += work.rows;
+  report_.tiles.total += tiles;
+  const bool ruled_out = asked_tiles_ && !asked_chunks_.contains({&file, chunk});
+  if (work.rows == 0 || ruled_out) return;
+  std::vector<const ColumnChunkInfo*> infos;
+  for (size_t i = 0; i < columns.infos.size(); ++i) {
+    const ColumnInfo* info = columns.infos[i];
+    if (info != nullptr && (chunk >= info->chunks.size() || info->chunks[chunk].rows != work.rows)) {
+      throw Error(ErrorCode::kCorrupt,
+                  file.name() + ": column " + pipeline_.columns[i].name + " has other rows than its table");
     }
-    uint64_t& count = decision == Decision::kNone  ? report_.tiles.skipped
-                      : decision == Decision::kAll ? report_.tiles.all_true
-                                                   : report_.tiles.decoded;
-    if (pipeline_.has_filter) count += zone_end - tile;
-    for (; tile < zone_end; ++tile) {
-      if (decision != Decision::kNone) work.items.push_back(device::make_work(0, tile, decision == Decision::kAll));
-    }
+    infos.push_back(info == nullptr ? nullptr : &info->chunks[chunk]);
   }
-  if (work.items.empty()) return;
+  if (options_.prune && pipeline_.has_filter) {
+    work.runs = exec::tile_runs(filter.decide_zones(infos, work.rows), tiles, report_.tiles);
+    if (work.runs.empty()) return;
+  } else {
+    work.runs = {{0, tiles, false}};
+    if (pipeline_.has_filter) report_.tiles.decoded += tiles;
+  }
+  work.keys.resize(infos.size());
   for (size_t i = 0; i < infos.size(); ++i) {
-    work.keys.emplace_back();
     if (infos[i] == nullptr) continue;
     report_.encoded_bytes_read += infos[i]->encoded_bytes;
-    work.keys.back() = backend_.chunk_keys(file_pointer, pipeline_.columns[i].field_id)[chunk];
+    work.keys[i] = (*columns.keys[i])[chunk];
   }
   work.table_bytes = table_bytes(infos);
   chunks_.push_back(std::move(work));
@@ -115,7 +108,7 @@ void StatementRun::plan_rows_on_device() {
     const uint32_t tiles = tile_count(work.rows);
     report_.tiles.total += tiles;
     if (pipeline_.has_filter) report_.tiles.decoded += tiles;
-    for (uint32_t tile = 0; tile < tiles; ++tile) work.items.push_back(device::make_work(0, tile, false));
+    work.runs = {{0, tiles, false}};
     work.keys.resize(pipeline_.columns.size());
     chunks_.push_back(std::move(work));
   }
@@ -123,10 +116,18 @@ void StatementRun::plan_rows_on_device() {
 
 void StatementRun::plan_chunks() {
   next_row_ = 0;
+  next_number_ = 0;
   if (pipeline_.files.empty()) return plan_rows_on_device();
+  exec::ZoneFilter filter(pipeline_.has_filter ? &pipeline_.filter : nullptr);
   for (const auto& file : pipeline_.files) {
-    for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) plan_chunk(file, chunk);
+    const FileColumns columns = columns_of(file);
+    for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) plan_chunk(columns, chunk, filter);
   }
+}
+
+// Rows without an order may be enough early.
+bool StatementRun::may_end_early() const {
+  return pipeline_.sink == Sink::kRows && pipeline_.order.empty() && pipeline_.limit != kAllRows;
 }
 
 // Chunks in order; a batch ends where what must be loaded and made for it reaches the batch size, or all that it needs
@@ -147,9 +148,8 @@ void StatementRun::plan_batches() {
       if (backend_.cache_.find(chunks_[i].keys[column], run_) == nullptr) missing += bytes;
     }
     const bool too_much = held + needed > most || (missing > 0 && loaded + missing > kBatchBytes);
-    // Rows without an order may be enough early.
-    const bool may_end = pipeline_.sink == Sink::kRows && pipeline_.order.empty() && pipeline_.limit != kAllRows;
-    const uint64_t most_chunks = may_end ? uint64_t{1} << std::min<size_t>(batches_.size(), 20) : device::kMaxSlots;
+    const uint64_t most_chunks =
+        may_end_early() ? uint64_t{1} << std::min<size_t>(batches_.size(), 20) : device::kMaxSlots;
     const bool full = batch.end > batch.first && (too_much || batch.end - batch.first >= most_chunks);
     if (full || batch.end - batch.first >= device::kMaxSlots) {
       batches_.push_back(std::move(batch));

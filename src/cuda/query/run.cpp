@@ -1,6 +1,5 @@
 // Running a statement: chunks are pruned by statistics, loaded in batches that overlap with the kernels of earlier
-// ones, and each launch leaves records that merge. A statement whose data stayed on the device is remembered, and its
-// next run is one launch.
+// ones, and each launch leaves records that merge.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -15,34 +14,12 @@ namespace basalt::cuda {
 
 namespace {
 
-constexpr size_t kMostStatements = 64;
-
 using Clock = std::chrono::steady_clock;
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// Whether groups that have an array can have it within this limit of the memory.
-bool array_fits(const device::KernelPlan& plan, uint64_t limit) {
-  return !plan.groups || plan.groups->array_bytes() <= limit / 2;
-}
-
 }  // namespace
-
-Statement* StatementRun::resident_statement(const std::string& key, std::vector<std::shared_ptr<DeviceBlock>>& blocks) {
-  const auto found = backend_.statements_.find(key);
-  if (found == backend_.statements_.end()) return nullptr;
-  bool usable = array_fits(*found->second->plan, backend_.memory_limit(options_));
-  for (const auto& weak : found->second->blocks) {
-    blocks.push_back(weak.lock());
-    usable = usable && blocks.back() != nullptr;  // not evicted since
-  }
-  if (usable) return found->second.get();
-  blocks.clear();
-  backend_.statements_.erase(found);
-  backend_.statement_order_.remove(key);
-  return nullptr;
-}
 
 std::vector<Value> StatementRun::run() {
   const auto start = Clock::now();
@@ -51,6 +28,7 @@ std::vector<Value> StatementRun::run() {
   check_cancelled();
   while (backend_.alphabets_.live_bytes() > SharedAlphabets::kKeptBytes && backend_.cache_.drop_oldest()) {
   }
+  scan_key_ = scan_key();
   const std::string key = is_remembered() ? statement_key() : std::string();
   std::vector<std::shared_ptr<DeviceBlock>> blocks;
   Statement* statement = is_remembered() ? resident_statement(key, blocks) : nullptr;
@@ -65,6 +43,10 @@ std::vector<Value> StatementRun::run() {
 // Finds the batch's chunks on the device and starts loading the others. False if there is no room beside the batch that
 // is still being loaded.
 bool StatementRun::prepare(Batch& batch, bool must_fit) {
+  if (resident_) {
+    prepare_resident(batch);
+    return true;
+  }
   ThreadPool& threads = backend_.threads(options_.threads);
   const size_t columns = pipeline_.columns.size();
   batch.chunks.assign(batch.end - batch.first, std::vector<DeviceChunk>(columns));
@@ -116,12 +98,12 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
   return true;
 }
 
-void StatementRun::put_array(size_t column, const WorkChunk& chunk, std::vector<uint64_t>& words) const {
+void StatementRun::put_array(size_t column, const WorkChunk& chunk, uint64_t* words) const {
   const device::ColumnPlan& plan = plan_->columns[column];
   const ArrayAddresses& array = arrays_.at(column);
   const auto put = [&](uint64_t address, uint64_t width, uint32_t at) {
     const std::vector<uint64_t> descriptor = device::array_descriptor(chunk.rows, address + chunk.first_row * width);
-    std::copy(descriptor.begin(), descriptor.end(), words.begin() + at + 1);
+    std::copy(descriptor.begin(), descriptor.end(), words + at + 1);
   };
   put(array.values, width_of(device_.arrays[column]->type), plan.value_at);
   if (!plan.nullable() || array.validity == 0) return;  // the shape 0 of NULLs: there are none
@@ -135,10 +117,7 @@ std::vector<uint64_t> StatementRun::slot_words(const WorkChunk& chunk, const std
   if (plan_->first_row_at != 0) words[plan_->first_row_at] = chunk.first_row;
   for (size_t i = 0; i < columns.size(); ++i) {
     const device::ColumnPlan& plan = plan_->columns[i];
-    if (is_array(i)) {
-      put_array(i, chunk, words);
-      continue;
-    }
+    if (is_array(i)) continue;
     const NodeView root = device::shape_of(chunk.file->column(pipeline_.columns[i].field_id).chunks[chunk.chunk]);
     const device::ChunkReaders readers = device::readers_of(root, pipeline_.columns[i].as_codes);
     const auto place = [&](const NodeView& node, const std::vector<DeviceReader>& list, const DeviceReader& reader,
@@ -304,67 +283,93 @@ void StatementRun::end_transfers() {
   backend_.transfer_end_.record(backend_.copies_[0]);
 }
 
-void StatementRun::launch(Batch& batch, size_t index) {
-  if (batch.load != nullptr) {
-    batch.load->wait();
-    batch.load.reset();
-    for (const LoadGroup& group : batch.groups) keep_loaded(group, backend_.cache_, run_);
-    for (size_t i = 0; i < batch.chunks.size(); ++i) {
-      for (size_t column = 0; column < batch.chunks[i].size(); ++column) {
-        DeviceChunk& chunk = batch.chunks[i][column];
-        if (chunk.block == nullptr && !is_array(column))
-          chunk = *backend_.cache_.find(chunks_[batch.first + i].keys[column], run_);
-      }
+// What was loaded for the batch is part of the cache from here on, and the kernel waits for the copies.
+void StatementRun::finish_load(Batch& batch) {
+  if (batch.load == nullptr) return;
+  batch.load->wait();
+  batch.load.reset();
+  for (const LoadGroup& group : batch.groups) keep_loaded(group, backend_.cache_, run_);
+  for (size_t i = 0; i < batch.chunks.size(); ++i) {
+    for (size_t column = 0; column < batch.chunks[i].size(); ++column) {
+      DeviceChunk& chunk = batch.chunks[i][column];
+      if (chunk.block == nullptr && !is_array(column))
+        chunk = *backend_.cache_.find(chunks_[batch.first + i].keys[column], run_);
     }
-    end_transfers();
-    check(cudaStreamWaitEvent(backend_.compute_, backend_.transfer_end_, 0), "ordering streams");
   }
+  end_transfers();
+  check(cudaStreamWaitEvent(backend_.compute_, backend_.transfer_end_, 0), "ordering streams");
+}
 
+// `chunk`: of the batch.
+void StatementRun::put_slot(const Batch& batch, size_t chunk, uint64_t* words) {
+  const WorkChunk& work = chunks_[batch.first + chunk];
+  if (resident_) {
+    const auto slot = slots_->slot(work.number);
+    std::copy(slot.begin(), slot.end(), words);
+  } else {
+    const std::vector<DeviceChunk>& columns = batch.chunks[chunk];
+    const std::vector<uint64_t> made = slot_words(work, columns);
+    std::copy(made.begin(), made.end(), words);
+    if (slots_ != nullptr) slots_->put(work.number, made);
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].block == nullptr) continue;
+      blocks_.push_back(columns[i].block);
+      if (slots_ != nullptr) slots_->add_memory(work.keys[i], columns[i].block);
+    }
+  }
+  for (size_t i = 0; i < pipeline_.columns.size(); ++i) {
+    if (is_array(i)) put_array(i, work, words);
+  }
+}
+
+void StatementRun::take_pinned_inputs(uint64_t tiles) {
+  backend_.inputs_.ensure(chunks_.size() * plan_->slot_words * sizeof(uint64_t) + tiles * sizeof(uint32_t));
+}
+
+std::unique_ptr<DeviceBlock> StatementRun::sent(const void* data, size_t bytes, const char* what) const {
+  auto block = std::make_unique<DeviceBlock>(bytes, backend_.compute_, backend_.compute_);
+  check(cudaMemcpyAsync(block->data(), data, bytes, cudaMemcpyHostToDevice, backend_.compute_), what);
+  return block;
+}
+
+void StatementRun::launch(Batch& batch, size_t index) {
+  finish_load(batch);
   const std::vector<uint64_t> tables = upload_tables(batch);
   const std::vector<uint64_t> codes = upload_codes(batch);
   pending_ -= batch.bytes;  // in the cache now, but for chunks that an earlier batch has brought there
-  std::vector<uint64_t> slots;
-  std::vector<uint32_t> work;
-  for (size_t i = batch.first; i < batch.end; ++i) {
-    std::vector<uint64_t> words = slot_words(chunks_[i], batch.chunks[i - batch.first]);
+  const size_t chunks = batch.end - batch.first;
+  const size_t columns = pipeline_.columns.size();
+  const uint32_t items_before = chunk_ends_.empty() ? 0 : chunk_ends_.back();
+  uint64_t* const slots = pinned_slots() + batch.first * plan_->slot_words;
+  uint32_t* const work = pinned_work() + items_before;
+  uint32_t* work_end = work;
+  for (size_t i = 0; i < chunks; ++i) {
+    uint64_t* words = slots + i * plan_->slot_words;
+    put_slot(batch, i, words);
     for (size_t t = 0; t < plan_->texts.size(); ++t) {
-      words[plan_->texts[t].table_at] = tables[(i - batch.first) * plan_->texts.size() + t];
+      words[plan_->texts[t].table_at] = tables[i * plan_->texts.size() + t];
     }
-    for (size_t column = 0; column < pipeline_.columns.size(); ++column) {
-      const uint64_t address = codes[(i - batch.first) * pipeline_.columns.size() + column];
+    for (size_t column = 0; column < columns; ++column) {
+      const uint64_t address = codes[i * columns + column];
       if (address != 0) words[plan_->columns[column].codes_at] = address;
     }
-    slots.insert(slots.end(), words.begin(), words.end());
-    all_slots_.insert(all_slots_.end(), words.begin(), words.end());
-    for (const uint32_t item : chunks_[i].items) {
-      work.push_back(item | static_cast<uint32_t>(i - batch.first) << device::kWorkSlotShift);
-      all_work_.push_back(item | static_cast<uint32_t>(i) << device::kWorkSlotShift);
-    }
-    chunk_ends_.push_back(static_cast<uint32_t>(all_work_.size()));
-    for (const DeviceChunk& chunk : batch.chunks[i - batch.first]) {
-      if (chunk.block != nullptr) blocks_.push_back(chunk.block);
-    }
+    work_end = exec::write_work(chunks_[batch.first + i].runs, static_cast<uint32_t>(i), work_end);
+    chunk_ends_.push_back(items_before + static_cast<uint32_t>(work_end - work));
   }
-  auto device_slots =
-      std::make_unique<DeviceBlock>(slots.size() * sizeof(uint64_t), backend_.compute_, backend_.compute_);
-  auto device_work =
-      std::make_unique<DeviceBlock>(work.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
-  check(cudaMemcpyAsync(device_slots->data(), slots.data(), slots.size() * sizeof(uint64_t), cudaMemcpyHostToDevice,
-                        backend_.compute_),
-        "copying descriptors");
-  check(cudaMemcpyAsync(device_work->data(), work.data(), work.size() * sizeof(uint32_t), cudaMemcpyHostToDevice,
-                        backend_.compute_),
-        "copying a work list");
+  const auto work_count = static_cast<uint32_t>(work_end - work);
+  auto device_slots = sent(slots, chunks * plan_->slot_words * sizeof(uint64_t), "copying descriptors");
+  auto device_work = sent(work, work_count * sizeof(uint32_t), "copying a work list");
   const size_t record_bytes = static_cast<size_t>(kernel_->blocks) * record_words();
   uint64_t* records = results_->as<uint64_t>() + index * record_bytes;
   double* tile_sums =
-      results_->as<double>() + batches_.size() * record_bytes + (all_work_.size() - work.size()) * plan_->tile_sums;
-  launch_kernel(*device_slots, *device_work, static_cast<uint32_t>(work.size()), records, tile_sums,
-                kernel_event(2 * index), kernel_event(2 * index + 1));
+      results_->as<double>() + batches_.size() * record_bytes + static_cast<size_t>(items_before) * plan_->tile_sums;
+  launch_kernel(*device_slots, *device_work, work_count, records, tile_sums, kernel_event(2 * index),
+                kernel_event(2 * index + 1));
   batch_inputs_.push_back(std::move(device_slots));
   batch_inputs_.push_back(std::move(device_work));
   batch.chunks.clear();  // the launch is in its stream: whatever is freed now is freed behind it
   batch.groups.clear();
+  held_blocks_.clear();
 }
 
 // Those from `first` on, of which some may be on their way.
@@ -403,6 +408,7 @@ void StatementRun::make_kernel() {
   if (!fresh) return;
   report_.compile_ms = kernel_->compile_ms;
   // Others may have run meanwhile.
+  backend_.forget_free_memory();
   backend_.read_free_memory();
   read_limit();
 }
@@ -420,9 +426,10 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
   take_group_memory();
   rows_.budget = limit_ / 2;
   plan_chunks();
-  plan_batches();
+  resident_ = find_resident_chunks();
+  if (!resident_) plan_batches();
   size_t tiles = 0;
-  for (const WorkChunk& chunk : chunks_) tiles += chunk.items.size();
+  for (const WorkChunk& chunk : chunks_) tiles += exec::tiles_of(chunk.runs);
   if (tiles > std::numeric_limits<uint32_t>::max()) throw Error(ErrorCode::kUnsupported, "more tiles than 2^32");
 
   size_t prepared = 0;
@@ -434,6 +441,7 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
   try {
     backend_.transfer_begin_.record(backend_.copies_[0]);
     prepare_for(0);
+    take_pinned_inputs(tiles);
     const size_t record_words_all = batches_.size() * static_cast<size_t>(kernel_->blocks) * record_words();
     const size_t bytes = (record_words_all + tiles * plan_->tile_sums) * sizeof(uint64_t);
     results_ = std::make_unique<DeviceBlock>(bytes, backend_.compute_, backend_.compute_);
@@ -463,75 +471,10 @@ std::vector<Value> StatementRun::run_cold(const std::string& key) {
   return values;
 }
 
-// Keeps one work list and one table of slots for the whole statement, if all its chunks are still on the device.
-void StatementRun::remember(const std::string& key) {
-  if (chunks_.empty() || chunks_.size() >= device::kMaxSlots || !is_remembered()) return;
-  auto statement = std::make_unique<Statement>();
-  for (const auto& weak : blocks_) {
-    if (weak.expired()) return;
-  }
-  std::sort(blocks_.begin(), blocks_.end(), [](const auto& a, const auto& b) { return a.owner_before(b); });
-  blocks_.erase(std::unique(blocks_.begin(), blocks_.end(),
-                            [](const auto& a, const auto& b) { return !a.owner_before(b) && !b.owner_before(a); }),
-                blocks_.end());
-  statement->blocks = blocks_;
-  statement->slots =
-      std::make_unique<DeviceBlock>(all_slots_.size() * sizeof(uint64_t), backend_.compute_, backend_.compute_);
-  statement->work =
-      std::make_unique<DeviceBlock>(all_work_.size() * sizeof(uint32_t), backend_.compute_, backend_.compute_);
-  const size_t words = static_cast<size_t>(kernel_->blocks) * record_words() + all_work_.size() * plan_->tile_sums;
-  statement->results = std::make_unique<DeviceBlock>(words * sizeof(uint64_t), backend_.compute_, backend_.compute_);
-  check(cudaMemcpyAsync(statement->slots->data(), all_slots_.data(), all_slots_.size() * sizeof(uint64_t),
-                        cudaMemcpyHostToDevice, backend_.compute_),
-        "copying descriptors");
-  check(cudaMemcpyAsync(statement->work->data(), all_work_.data(), all_work_.size() * sizeof(uint32_t),
-                        cudaMemcpyHostToDevice, backend_.compute_),
-        "copying a work list");
-  backend_.compute_.synchronize();
-  statement->plan = own_plan_;
-  statement->kernel = kernel_;
-  statement->chunk_ends = chunk_ends_;
-  statement->work_count = static_cast<uint32_t>(all_work_.size());
-  statement->report.rows = report_.rows;
-  statement->report.tiles = report_.tiles;
-  statement->report.encoded_bytes_read = report_.encoded_bytes_read;
-  // Another thread may have run the same one while its kernel was compiled.
-  if (!backend_.statements_.contains(key)) backend_.statement_order_.push_back(key);
-  backend_.statements_[key] = std::move(statement);
-  if (backend_.statements_.size() > kMostStatements) {
-    backend_.statements_.erase(backend_.statement_order_.front());
-    backend_.statement_order_.pop_front();
-  }
-}
-
-std::vector<Value> StatementRun::run_resident(Statement& statement) {
-  own_plan_ = statement.plan;
-  plan_ = own_plan_.get();
-  kernel_ = statement.kernel;
-  report_.rows = statement.report.rows;
-  report_.tiles = statement.report.tiles;
-  report_.encoded_bytes_read = statement.report.encoded_bytes_read;
-  check_cancelled();
-  read_limit();
-  take_group_memory();
-  rows_.budget = limit_ / 2;
-  clear_groups();
-  const size_t record_words_all = static_cast<size_t>(kernel_->blocks) * record_words();
-  const size_t sums = static_cast<size_t>(statement.work_count) * plan_->tile_sums;
-  double* tile_sums = statement.results->as<double>() + record_words_all;
-  if (sums > 0) {  // tiles without a live row write no sum
-    check(cudaMemsetAsync(tile_sums, 0, sums * sizeof(double), backend_.compute_), "clearing results");
-  }
-  launch_kernel(*statement.slots, *statement.work, statement.work_count, statement.results->as<uint64_t>(), tile_sums,
-                kernel_event(0), kernel_event(1));
-  fetch_results(*statement.results, (record_words_all + sums) * sizeof(uint64_t));
-  report_.kernel_ms = elapsed_ms(kernel_event(0), kernel_event(1));
-  return merge(statement.chunk_ends, 1);
-}
-
 std::vector<Value> CudaBackend::run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) {
   try {
     std::lock_guard lock(mutex_);
+    forget_free_memory();
     const CountedStatement counted(*this, options, report);
     const NumberedPipeline numbered = number_texts(*this, stages_.get(pipeline), pipeline, options, report);
     StatementRun statement(*this, *numbered.device, options, report, numbered.texts.arrays);

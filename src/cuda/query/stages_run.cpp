@@ -199,6 +199,7 @@ StageRows CudaBackend::run_graph(const Query& query, const RunOptions& options, 
 
 Table CudaBackend::run_stages(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) {
   const std::lock_guard lock(mutex_);
+  forget_free_memory();
   StageRows rows =
       is_chain(query) ? run_first_stages(query, false, options, reports) : run_graph(query, options, reports);
   return rows.device ? fetch_table(*rows.device, threads(options.threads)) : std::move(rows.host);
@@ -207,6 +208,7 @@ Table CudaBackend::run_stages(const Query& query, const RunOptions& options, std
 Table CudaBackend::run_stages_on_device(const Query& query, const RunOptions& options, std::vector<RunReport>& reports,
                                         ArrowDeviceArray& out) {
   const std::lock_guard lock(mutex_);
+  forget_free_memory();
   StageRows rows =
       is_chain(query) ? run_first_stages(query, true, options, reports) : run_graph(query, options, reports);
   if (!rows.device) return std::move(rows.host);

@@ -1,4 +1,5 @@
-// One statement's way over the device: planned (plan_run.cpp), loaded and launched (run.cpp), merged (merge.cpp).
+// One statement's way over the device: planned (plan_run.cpp), loaded and launched (run.cpp), merged (merge.cpp); what
+// is known of resident chunks and statements spares most of that (resident_run.cpp).
 #pragma once
 
 #include <memory>
@@ -11,6 +12,8 @@
 #include "cuda/query/device_table.h"
 #include "cuda/query/row_arrays.h"
 #include "exec/cpu/column_builder.h"
+#include "exec/tile_runs.h"
+#include "exec/zone_filter.h"
 
 namespace basalt::cuda {
 
@@ -18,11 +21,12 @@ namespace basalt::cuda {
 struct WorkChunk {
   const File* file = nullptr;  // nullptr: rows that lie on the device
   uint32_t chunk = 0;
+  size_t number = 0;  // among all chunks of all files
   uint64_t rows = 0;
-  uint64_t first_row = 0;       // in arrays: those of each chunk begin on a multiple of a tile's
-  std::vector<uint32_t> items;  // tiles and flags; the slot is added when a batch is put together
-  std::vector<ChunkKey> keys;   // per column; nothing for arrays
-  uint64_t table_bytes = 0;     // that tables of tests of strings take at most
+  uint64_t first_row = 0;  // in arrays: those of each chunk begin on a multiple of a tile's
+  std::vector<exec::TileRun> runs;
+  std::vector<ChunkKey> keys;  // per column; nothing for arrays
+  uint64_t table_bytes = 0;    // that tables of tests of strings take at most
 };
 
 struct Batch {
@@ -36,6 +40,11 @@ struct Batch {
 
 // Tables of tests of strings begin on multiples of this.
 constexpr uint64_t aligned_table(uint64_t bytes) { return (bytes + 127) / 128 * 128; }
+
+// Whether groups that have an array can have it within this limit of the memory.
+inline bool array_fits(const device::KernelPlan& plan, uint64_t limit) {
+  return !plan.groups || plan.groups->array_bytes() <= limit / 2;
+}
 
 // Where the values of a column lie that is an array, and which of them there are (0: all).
 struct ArrayAddresses {
@@ -77,22 +86,46 @@ class StatementRun {
   DeviceBuffer run_row_numbers(uint64_t& rows);
 
  private:
+  std::string scan_key() const;
   std::string statement_key() const;
   Statement* resident_statement(const std::string& key, std::vector<std::shared_ptr<DeviceBlock>>& blocks);
+  // Columns of a file as planning reads them; nullptr for arrays.
+  struct FileColumns {
+    const File* file = nullptr;
+    std::vector<const ColumnInfo*> infos;
+    std::vector<const std::vector<ChunkKey>*> keys;
+  };
+  FileColumns columns_of(const std::shared_ptr<const File>& file) const;
   void plan_chunks();
-  void plan_chunk(const std::shared_ptr<const File>& file_pointer, uint32_t chunk);
+  void plan_chunk(const FileColumns& columns, uint32_t chunk, exec::ZoneFilter& filter);
   void plan_rows_on_device();
   exec::StatisticsList column_statistics() const;
   bool is_array(size_t column) const { return device_.arrays[column].has_value(); }
   // What lies on the device because of this statement belongs to it alone.
   bool is_remembered() const { return arrays_.empty() && !pipeline_.files.empty(); }
+  bool may_end_early() const;
   void plan_batches();
+  // The slots that are known of the statement's kernel over its files, of which all point to memory in the cache.
+  exec::SlotTable* slot_table();
+  bool hold_memory(const exec::SlotTable& slots);
+  bool find_resident_chunks();
+  void prepare_resident(Batch& batch);
   bool prepare(Batch& batch, bool must_fit);
   void end_transfers();
+  void finish_load(Batch& batch);
   void launch(Batch& batch, size_t index);
   void drop_batches(size_t first);
+  // A chunk's slot, but for what belongs to the statement: arrays, tables of tests of strings, codes.
   std::vector<uint64_t> slot_words(const WorkChunk& chunk, const std::vector<DeviceChunk>& columns) const;
-  void put_array(size_t column, const WorkChunk& chunk, std::vector<uint64_t>& words) const;
+  void put_slot(const Batch& batch, size_t chunk, uint64_t* words);
+  void put_array(size_t column, const WorkChunk& chunk, uint64_t* words) const;
+  // Where slots and work lists of all batches lie in the backend's pinned memory, batch after batch.
+  void take_pinned_inputs(uint64_t tiles);
+  uint64_t* pinned_slots() const { return reinterpret_cast<uint64_t*>(backend_.inputs_.data()); }
+  uint32_t* pinned_work() const {
+    return reinterpret_cast<uint32_t*>(pinned_slots() + chunks_.size() * plan_->slot_words);
+  }
+  std::unique_ptr<DeviceBlock> sent(const void* data, size_t bytes, const char* what) const;
   uint64_t table_bytes(const std::vector<const ColumnChunkInfo*>& columns) const;
   std::vector<uint64_t> upload_tables(const Batch& batch);
   // The codes of strings that are read by them: addresses of the tables of each chunk's columns, 0 for others.
@@ -225,15 +258,19 @@ class StatementRun {
   const device::KernelPlan* plan_ = nullptr;
   const LoadedKernel* kernel_ = nullptr;
   std::vector<WorkChunk> chunks_;
-  uint64_t next_row_ = 0;  // where the next chunk's rows begin in arrays
+  uint64_t next_row_ = 0;   // where the next chunk's rows begin in arrays
+  size_t next_number_ = 0;  // of the next chunk
+  std::string scan_key_;
+  exec::SlotTable* slots_ = nullptr;  // nullptr: none is kept
+  // Every chunk has its slot there. Its memory is held until the launch.
+  bool resident_ = false;
+  std::vector<std::shared_ptr<DeviceBlock>> held_blocks_;
   std::vector<Batch> batches_;
-  std::vector<uint64_t> all_slots_;  // of all batches, for remember()
-  std::vector<uint32_t> all_work_;
-  std::vector<uint32_t> chunk_ends_;
+  std::vector<uint32_t> chunk_ends_;  // of launched chunks, in work items
   std::vector<std::weak_ptr<DeviceBlock>> blocks_;
   std::unique_ptr<DeviceBlock> results_;
-  std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;
-  std::vector<DeviceBuffer> lists_;  // of literals, as the plan has them
+  std::vector<std::unique_ptr<DeviceBlock>> batch_inputs_;  // slots, work, for each launch
+  std::vector<DeviceBuffer> lists_;                         // of literals, as the plan has them
   GroupMemory groups_memory_;
   // Slots of hash tables: of groups where these have one, then of each DISTINCT argument; of runs those of their table,
   // then the room for the others. Empty: not chosen yet.

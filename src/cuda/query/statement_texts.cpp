@@ -46,32 +46,23 @@ TextsRun::TextsRun(CudaBackend& backend, const device::DevicePipeline& device, c
       pool_(backend.compute_) {}
 
 // Whether statistics leave some row of the chunk.
-bool TextsRun::may_match(const File& file, uint32_t chunk) const {
+bool TextsRun::may_match(const File& file, uint32_t chunk, exec::ZoneFilter& filter) const {
   if (!options_.prune || !pipeline_.has_filter) return true;
   std::vector<const ColumnChunkInfo*> infos;
-  std::vector<const Statistics*> stats;
   for (size_t i = 0; i < pipeline_.columns.size(); ++i) {
     infos.push_back(device_.arrays[i] ? nullptr : &file.column(pipeline_.columns[i].field_id).chunks.at(chunk));
-    stats.push_back(infos[i] == nullptr ? nullptr : &infos[i]->stats);
   }
-  const Decision whole = decide(pipeline_.filter, stats);
-  if (whole != Decision::kUnknown) return whole == Decision::kAll;
-  const uint32_t tiles = tile_count(file.chunks()[chunk].rows);
-  for (uint32_t zone = 0; zone * kTilesPerZone < tiles; ++zone) {
-    for (size_t i = 0; i < infos.size(); ++i) {
-      stats[i] = infos[i] != nullptr && zone < infos[i]->zones.size() ? &infos[i]->zones[zone] : nullptr;
-    }
-    if (decide(pipeline_.filter, stats) != Decision::kNone) return true;
-  }
-  return false;
+  return std::ranges::any_of(filter.decide_zones(infos, file.chunks()[chunk].rows),
+                             [](Decision zone) { return zone != Decision::kNone; });
 }
 
 void TextsRun::place_chunks() {
   if (input_ != nullptr) rows_ = input_->rows;
+  exec::ZoneFilter filter(pipeline_.has_filter ? &pipeline_.filter : nullptr);
   for (const auto& file : pipeline_.files) {
     for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) {
       const uint64_t rows = file->chunks()[chunk].rows;
-      if (rows > 0 && may_match(*file, chunk)) places_.push_back({file, chunk, rows_});
+      if (rows > 0 && may_match(*file, chunk, filter)) places_.push_back({file, chunk, rows_});
       rows_ += uint64_t{tile_count(rows)} * kTileRows;
     }
   }

@@ -63,7 +63,7 @@ class TextsRun {
 
   void place_chunks();
   void find_wanted();
-  bool may_match(const File& file, uint32_t chunk) const;
+  bool may_match(const File& file, uint32_t chunk, exec::ZoneFilter& filter) const;
   const Numbered* find_numbered(uint32_t field_id) const;
   const Numbered& numbered(uint32_t field_id);
   DeviceBuffer mark_wanted(const std::vector<Place>& places, const DecodedTexts& decoded,
