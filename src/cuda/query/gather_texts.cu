@@ -12,27 +12,6 @@ namespace basalt::cuda {
 
 namespace {
 
-constexpr size_t kMostGridRows = 65535;
-
-// Where texts of rows lie, by their place among all.
-struct FoundTexts {
-  const char** sources;
-  uint64_t* lengths;
-};
-
-// A row of blocks for each chunk.
-__global__ __launch_bounds__(kThreads) void find_texts_kernel(const WantedRows* chunks, FoundTexts found,
-                                                              uint32_t* fault) {
-  const WantedRows chunk = chunks[blockIdx.y];
-  const uint64_t i = uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i >= chunk.count) return;
-  const WantedText text = chunk.at(i);
-  if (!text.sound) *fault = 1;
-  found.sources[chunk.first + i] = reinterpret_cast<const char*>(text.bytes);
-  found.lengths[chunk.first + i] = text.length;
-  if (chunk.valid != nullptr) chunk.valid[i] = text.valid ? 1 : 0;
-}
-
 // A list of strings to be filled.
 struct ListToFill {
   uint64_t first;  // of all rows
@@ -42,16 +21,41 @@ struct ListToFill {
   char* bytes;
 };
 
-// A row of blocks for each list. `sums`: of lengths, each with the row's own.
-__global__ __launch_bounds__(kThreads) void place_texts_kernel(const ListToFill* lists, const uint64_t* lengths,
-                                                               const uint64_t* sums, char** targets) {
-  const ListToFill list = lists[blockIdx.y];
-  const uint64_t i = uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i >= list.count) return;
-  const uint64_t end = sums[list.first + i] - list.bytes_before;
-  if (i == 0) list.offsets[0] = 0;
-  list.offsets[i + 1] = static_cast<int64_t>(end);
-  targets[list.first + i] = list.bytes + (end - lengths[list.first + i]);
+// Where the texts of all rows lie, and how long they are.
+void find_texts(const std::vector<WantedRows>& chunks, const char** sources, uint64_t* lengths, uint32_t* fault,
+                cudaStream_t stream) {
+  uint64_t most = 0;
+  for (const WantedRows& chunk : chunks) most = std::max(most, chunk.count);
+  const DeviceBuffer sent = upload(chunks.data(), chunks.size() * sizeof(WantedRows), stream);
+  const auto* chunk_of = sent.as<WantedRows>();
+  each_row(most * chunks.size(), stream, [=] __device__(uint64_t item) {
+    const WantedRows& chunk = chunk_of[item / most];
+    const uint64_t i = item % most;
+    if (i >= chunk.count) return;
+    const WantedText text = chunk.at(i);
+    if (!text.sound) *fault = 1;
+    sources[chunk.first + i] = reinterpret_cast<const char*>(text.bytes);
+    lengths[chunk.first + i] = text.length;
+    if (chunk.valid != nullptr) chunk.valid[i] = text.valid ? 1 : 0;
+  });
+}
+
+// Offsets of the lists, and where the text of each row goes. `sums`: of lengths, each with the row's own.
+void place_texts(const std::vector<ListToFill>& lists, const uint64_t* lengths, const uint64_t* sums, char** targets,
+                 cudaStream_t stream) {
+  uint64_t most = 0;
+  for (const ListToFill& list : lists) most = std::max(most, list.count);
+  const DeviceBuffer sent = upload(lists.data(), lists.size() * sizeof(ListToFill), stream);
+  const auto* list_of = sent.as<ListToFill>();
+  each_row(most * lists.size(), stream, [=] __device__(uint64_t item) {
+    const ListToFill& list = list_of[item / most];
+    const uint64_t i = item % most;
+    if (i >= list.count) return;
+    const uint64_t end = sums[list.first + i] - list.bytes_before;
+    if (i == 0) list.offsets[0] = 0;
+    list.offsets[i + 1] = static_cast<int64_t>(end);
+    targets[list.first + i] = list.bytes + (end - lengths[list.first + i]);
+  });
 }
 
 }  // namespace
@@ -67,15 +71,7 @@ std::vector<DeviceStrings> gather_texts(const std::vector<WantedRows>& chunks, c
   auto** source = sources.as<const char*>();
   auto* length = lengths.as<uint64_t>();
   auto* sum = sums.as<uint64_t>();
-  uint64_t most = 0;
-  for (const WantedRows& chunk : chunks) most = std::max(most, chunk.count);
-  const DeviceBuffer sent = upload(chunks.data(), chunks.size() * sizeof(WantedRows), stream);
-  for (size_t first = 0; first < chunks.size(); first += kMostGridRows) {
-    const auto count = static_cast<uint32_t>(std::min(kMostGridRows, chunks.size() - first));
-    find_texts_kernel<<<dim3(blocks_for(most), count), kThreads, 0, stream>>>(sent.as<WantedRows>() + first,
-                                                                              {source, length}, fault);
-    check(cudaGetLastError(), "looking for strings");
-  }
+  find_texts(chunks, source, length, fault, stream);
   with_temporary(stream, [&](void* temporary, size_t& bytes) {
     return cub::DeviceScan::InclusiveSum(temporary, bytes, length, sum, static_cast<int64_t>(rows), stream);
   });
@@ -91,7 +87,6 @@ std::vector<DeviceStrings> gather_texts(const std::vector<WantedRows>& chunks, c
   if (bytes_until[lists] != 0) throw_corrupt();
 
   std::vector<ListToFill> to_fill;
-  uint64_t longest = 0;
   for (size_t i = 0; i < out.size(); ++i) {
     const uint64_t first = i == 0 ? 0 : ends[i - 1];
     const uint64_t bytes_before = i == 0 ? 0 : bytes_until[i - 1];
@@ -100,17 +95,10 @@ std::vector<DeviceStrings> gather_texts(const std::vector<WantedRows>& chunks, c
     out[i].offsets = DeviceBuffer((out[i].count + 1) * sizeof(int64_t), stream);
     out[i].bytes = DeviceBuffer(out[i].byte_count, stream);
     to_fill.push_back({first, out[i].count, bytes_before, out[i].offsets.as<int64_t>(), out[i].bytes.as<char>()});
-    longest = std::max(longest, out[i].count);
   }
-  const DeviceBuffer sent_lists = upload(to_fill.data(), to_fill.size() * sizeof(ListToFill), stream);
   const DeviceBuffer targets(rows * sizeof(void*), stream);
   auto** target = targets.as<char*>();
-  for (size_t first = 0; first < to_fill.size(); first += kMostGridRows) {
-    const auto count = static_cast<uint32_t>(std::min(kMostGridRows, to_fill.size() - first));
-    place_texts_kernel<<<dim3(blocks_for(longest), count), kThreads, 0, stream>>>(sent_lists.as<ListToFill>() + first,
-                                                                                  length, sum, target);
-    check(cudaGetLastError(), "placing strings");
-  }
+  place_texts(to_fill, length, sum, target, stream);
   with_temporary(stream, [&](void* temporary, size_t& bytes) {
     return cub::DeviceMemcpy::Batched(temporary, bytes, source, target, length, static_cast<int64_t>(rows), stream);
   });
