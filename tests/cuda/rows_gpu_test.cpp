@@ -442,6 +442,39 @@ TEST(GpuRows, StringsThatAreFetchedInLittleMemory) {
   gpu().backend->drop_cache();
 }
 
+// One text and few numbers: read by the codes of the numbers.
+TEST(GpuRows, NumberedStringsOfFewNumbers) {
+  BASALT_NEEDS_GPU();
+  constexpr uint64_t kRows = 30'000;
+  Random random(6);
+  std::vector<int64_t> numbers(kRows);
+  std::vector<std::string> brands(kRows);
+  for (uint64_t i = 0; i < kRows; ++i) {
+    numbers[i] = static_cast<int64_t>(below(random, 1000));
+    brands[i] = "Brand#" + std::to_string(10 + below(random, 10 + i / 1000));
+  }
+  std::vector<Column> columns;
+  columns.push_back(make_fixed(DataType::bigint(), numbers));
+  columns.push_back(make_strings(brands));
+  columns.push_back(make_strings(brands));
+  set_nulls(columns.back(), {0, 77, 20'000, kRows - 1});
+  const TestTable table =
+      write_table(std::move(columns), {"packed", "numbered(dict(packed, plain))", "numbered(dict(rle, packed))"}, 8192);
+  Subset subset = subset_of(table, {0, 1, 2});
+  Pipeline& pipeline = subset.pipeline;
+  give_all_columns(subset);
+  expect_same_rows(pipeline, "all rows");
+  pipeline.has_filter = true;
+  pipeline.filter = make_expr(ExprOp::kNotEqual, Physical::kU8, {column_of(subset, 1), bytes_expr("Brand#12")});
+  expect_same_rows(pipeline, "rows of other brands");
+  pipeline.order = {{2, true, false}, {0, false, false}};
+  expect_same_rows(pipeline, "in the order of brands");
+  pipeline.limit = 3000;
+  expect_same_rows(pipeline, "first in the order of brands");
+  pipeline.limit = 20;
+  expect_same_rows(pipeline, "few in the order of brands");
+}
+
 // The second run reads what the first has left on the device.
 TEST(GpuRows, StringsThatAreFetchedStayOnTheDevice) {
   BASALT_NEEDS_GPU();
