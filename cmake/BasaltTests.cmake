@@ -55,6 +55,9 @@ foreach(folder IN LISTS test_folders)
     # Device code on the CPU: its `#pragma unroll` means nothing there.
     file(GLOB emulated_sources CONFIGURE_DEPENDS "${folder}/emulated_*_test.cpp")
     set_source_files_properties(${emulated_sources} PROPERTIES COMPILE_OPTIONS "-Wno-unknown-pragmas")
+    # Loops over rows, with memory that is the host's.
+    set_source_files_properties("${folder}/emulated_gather_texts_test.cpp" PROPERTIES
+      INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}/tests/emulated_gpu/include")
     if(TARGET basalt_cuda)
       add_dependencies(${target} basalt_cuda)
     endif()

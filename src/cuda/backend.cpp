@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cuda/runtime/bandwidth.h"
+#include "exec/device/generate/texts.h"
 
 namespace basalt::cuda {
 
@@ -88,7 +89,7 @@ std::string CudaBackend::why_not(const Pipeline& pipeline) {
     const PipelineColumn& column = pipeline.columns[*source.texts_of];
     for (const auto& file : pipeline.files) {
       for (const ColumnChunkInfo& chunk : file->column(column.field_id).chunks) {
-        if (std::string reason = why_not_decode(device::shape_of(chunk)); !reason.empty()) {
+        if (const std::string reason = device::why_not_decode_texts(chunk); !reason.empty()) {
           return "column " + column.name + ": " + reason;
         }
       }

@@ -22,8 +22,11 @@
 #include "exec/device/generate/generate.h"
 #include "exec/device/generate/stage_cache.h"
 #include "exec/slot_table.h"
+#include "exec/wanted_chunks.h"
 
 namespace basalt::cuda {
+
+struct TextChunk;
 
 // A statement whose chunks were all resident at its end: launched again, it needs no planning and no allocation.
 struct Statement {
@@ -82,6 +85,7 @@ class CudaBackend : public GpuBackend {
     RunReport& report_;
   };
   friend class TextsRun;
+  friend class TextFetch;
   friend class BackendStages;
   // The rows that the first stages leave (stages_run.cpp), as many of these as can run there. `keep_last`: many of
   // the query's last one stay on the device.
@@ -109,9 +113,9 @@ class CudaBackend : public GpuBackend {
   uint64_t memory_limit(const RunOptions& options) const;  // for encoded chunks on the device
   DeviceBuffer decode_fixed(const NodeView& node);
   Buffer decode_fixed_rows(const NodeView& node);  // the same on the host
-  // Strings of a column in the rows with these numbers (exec/cpu/fetch_rows.h), without the column's field.
-  DeviceColumn fetch_texts(const std::vector<std::shared_ptr<const File>>& files, uint32_t field_id,
-                           const DeviceBuffer& numbers, uint64_t rows, ThreadPool& threads);
+  // Chunks of strings on the device, loaded where they are not there yet. `run`, `limit`: as ChunkCache has them.
+  std::vector<TextChunk> load_chunks(const std::vector<exec::ColumnChunk>& wanted, uint64_t run, uint64_t limit,
+                                     const RunOptions& options, RunReport& report);
   // The rows on the host.
   Table fetch_table(const DeviceTable& table, ThreadPool& threads);
   // The rows as an Arrow array, which has them from then on (export_table.cpp).

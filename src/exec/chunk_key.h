@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "basalt/file/reader.h"
 
@@ -18,6 +19,9 @@ struct ChunkKey {
 struct ChunkKeyHash {
   size_t operator()(const ChunkKey& key) const { return static_cast<size_t>(key.low); }
 };
+
+// Behind the last node of the subtree that begins at node `at`.
+size_t subtree_end(const std::vector<NodePlace>& nodes, size_t at);
 
 ChunkKey key_of(const File& file, uint32_t field_id, uint32_t chunk);
 

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "basalt/core/error.h"
+#include "codec/dict/layout.h"
+#include "codec/numbered/layout.h"
 #include "codec/validity/layout.h"
+#include "exec/chunk_key.h"
 #include "exec/cpu/string_pool.h"
 
 namespace basalt::exec {
@@ -17,14 +21,21 @@ const NodeView& values_of(const NodeView& root) {
   return nulls ? root.children[validity::kValues] : root;
 }
 
-// Whether metadata says that a chunk's strings are places in a list.
-bool is_listed(const ColumnChunkInfo& chunk) {
-  for (const NodePlace& node : chunk.nodes) {
-    if (node.codec == nullptr) return false;
-    if (node.codec->holds_nulls()) continue;
-    if (node.type == Physical::kBytes) return node.codec->holds_entries();
+bool is_numbered(const Codec& codec) { return codec.name() == "numbered"; }
+
+// Where metadata says that a chunk's strings are places in a list: the node of that list's array, of strings or, below
+// `numbered`, of numbers.
+std::optional<size_t> listed_at(const ColumnInfo& column, const ColumnChunkInfo& chunk) {
+  const std::vector<NodePlace>& nodes = chunk.nodes;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].codec == nullptr) return std::nullopt;
+    if (nodes[i].codec->holds_nulls() || nodes[i].type != Physical::kBytes) continue;
+    // Of a dictionary of the file every chunk has strings.
+    if (is_numbered(*nodes[i].codec) && !column.has_dictionary) ++i;
+    const bool listed = i < nodes.size() && nodes[i].codec != nullptr && nodes[i].codec->holds_entries();
+    return listed ? std::optional(i) : std::nullopt;
   }
-  return false;
+  return std::nullopt;
 }
 
 // Entries of lists that would have to be put in order. Lists that chunks have in common count once.
@@ -32,10 +43,11 @@ uint64_t count_entries(const ColumnInfo& column) {
   uint64_t sum = 0;
   uint64_t most = 0;
   for (const ColumnChunkInfo& chunk : column.chunks) {
-    const NodePlace* list = texts_node_of(chunk);
-    if (list == nullptr) continue;
-    sum += list->count;
-    most = std::max(most, list->count);
+    const std::optional<size_t> list = listed_at(column, chunk);
+    if (!list) continue;
+    const uint64_t entries = chunk.nodes.at(subtree_end(chunk.nodes, *list + 1)).count;
+    sum += entries;
+    most = std::max(most, entries);
   }
   return column.has_dictionary ? most : sum;
 }
@@ -65,10 +77,11 @@ class CodesBuilder {
     }
     for (uint32_t chunk = 0; chunk < column.chunks.size(); ++chunk) {
       const EncodedChunk data = file.read_chunk(field, chunk);
-      const NodeView& values = values_of(data.root);
-      const std::unique_ptr<Reader> reader = values.codec->open(values);
-      const StringRows* entries = reader->entries();
-      maps.push_back(entries == nullptr ? std::vector<uint32_t>{} : numbers_of(*entries));
+      try {
+        maps.push_back(numbers_of_list(values_of(data.root)));
+      } catch (const Error& error) {
+        throw error.within(file.name() + ": column " + file.path(field) + ": chunk " + std::to_string(chunk));
+      }
     }
   }
 
@@ -92,6 +105,20 @@ class CodesBuilder {
   }
 
  private:
+  std::vector<uint32_t> numbers_of_list(const NodeView& values) {
+    if (is_numbered(*values.codec)) {
+      // The same text with each of the listed numbers.
+      NodeView texts = values;
+      texts.children[numbered::kNumbers] = values.children[numbered::kNumbers].children[dict::kEntries];
+      texts.count = texts.children[numbered::kNumbers].count;
+      StringRows rows;
+      read_all(texts, rows);
+      return numbers_of(rows);
+    }
+    const std::unique_ptr<Reader> reader = values.codec->open(values);
+    const StringRows* entries = reader->entries();
+    return entries == nullptr ? std::vector<uint32_t>{} : numbers_of(*entries);
+  }
   std::vector<uint32_t> numbers_of(const StringRows& rows) {
     std::vector<uint32_t> numbers;
     for (size_t i = 0; i < rows.size(); ++i) numbers.push_back(pool_.number_of(rows.at(i)));
@@ -100,6 +127,7 @@ class CodesBuilder {
   static void read_all(const NodeView& node, StringRows& out) {
     const std::unique_ptr<Reader> reader = node.codec->open(node);
     for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) reader->decode_tile(tile, out);
+    if (reader->corrupt()) throw Error(ErrorCode::kCorrupt, "its values break the rules of their encoding");
   }
 
   StringPool pool_;
@@ -157,6 +185,7 @@ std::shared_ptr<const TextCodes> text_codes_of(const std::vector<std::shared_ptr
   uint64_t entries = 0;
   for (const auto& file : files) {
     const ColumnInfo& column = file->column(field);
+    const auto is_listed = [&](const ColumnChunkInfo& chunk) { return listed_at(column, chunk).has_value(); };
     if (!std::all_of(column.chunks.begin(), column.chunks.end(), is_listed)) return nullptr;
     entries += count_entries(column);
   }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "codec/arrays.h"
 #include "codec/l3_nodes.h"
 #include "cuda/device_arrays.h"
 #include "cuda/query/sample_pipelines.h"
@@ -17,6 +18,8 @@
 #include "codec/dict/gpu/kernels.cuh"
 #include "codec/l3/gpu/kernels.cuh"
 #include "codec/l3/gpu/tile_strip.cuh"
+#include "codec/numbered/gpu/codes.cuh"
+#include "codec/numbered/layout.h"
 #include "codec/packed/gpu/kernels.cuh"
 #include "codec/plain/gpu/kernels.cuh"
 #include "codec/rle/gpu/expand.cuh"
@@ -75,6 +78,41 @@ TEST(EmulatedReaders, PackedInUnrolledAndOtherWidths) {
   check_tree<Packed<uint64_t, Some>>("packed", Physical::kU64);
   check_tree<Packed<uint64_t, device::AllWidths>>("packed", Physical::kU64);
   check_tree<Packed<uint64_t, device::WidthsUpTo<32>>>("packed", Physical::kU64);
+}
+
+// Strings of one text and a number that is a place in a list.
+TEST(EmulatedReaders, CodesOfNumberedStrings) {
+  using Codes = device::NumberedCodes<1, device::DictCodes<Packed<uint32_t>>>;
+  std::vector<std::string> texts;
+  for (uint64_t i = 0; i < 5000; ++i) texts.push_back("Brand#" + std::to_string(10 + i * i % 29));
+  const testing::Array array = testing::make_texts(texts, 1);
+  const Node node = encode_tree(array.values, bind_tree(parse_tree("numbered(dict(packed, plain))"), Physical::kBytes));
+  const NodeView view = view_of(node);
+  EXPECT_EQ(view.codec->device_codes(view).type.text(), "NumberedCodes<1, DictCodes<Packed<uint32_t>>>");
+  const NodeView& numbers = view.children[numbered::kNumbers];
+  const std::vector<uint64_t> descriptor = descriptor_of(view);
+  std::vector<uint32_t> codes(texts.size());
+  bool bad = false;
+  EmulatedWarp::run([&] {
+    for (uint32_t tile = 0; tile * kTileRows < codes.size(); ++tile) {
+      Codes reader;
+      reader.open(descriptor.data(), tile, nullptr);
+      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+        const size_t row = size_t{tile} * kTileRows + k * kLanes + device::lane_id();
+        const uint32_t code = reader.at(k);
+        if (row < codes.size()) codes[row] = code;
+      }
+      bad = bad || reader.bad;
+    }
+  });
+  EXPECT_FALSE(bad);
+  const auto* entries = reinterpret_cast<const uint64_t*>(numbers.children[dict::kEntries].streams[0].data());
+  for (size_t row = 0; row < texts.size(); ++row) {
+    ASSERT_LT(codes[row], numbers.children[dict::kEntries].count);
+    ASSERT_EQ("Brand#" + std::to_string(entries[codes[row]]), texts[row]) << "row " << row;
+  }
+  const Node plain = encode_tree(array.values, bind_tree(parse_tree("numbered(packed)"), Physical::kBytes));
+  EXPECT_TRUE(plain.codec->device_codes(view_of(plain)).empty());
 }
 
 TEST(EmulatedReaders, ComparisonsInThePackedDomain) {

@@ -338,5 +338,153 @@ TEST(GpuRows, ExpressionsAndTheirErrors) {
   EXPECT_FALSE(failed.error.empty());
 }
 
+// A column that is filtered by, then one for each tree, all of strings that have no list.
+TestTable fetched_table(uint64_t seed, uint64_t rows, const std::vector<std::string>& trees, uint64_t chunk_rows) {
+  Random random(seed);
+  std::vector<int64_t> numbers(rows);
+  for (int64_t& number : numbers) number = static_cast<int64_t>(below(random, 1000));
+  std::vector<Column> columns;
+  columns.push_back(make_fixed(DataType::bigint(), numbers));
+  for (const std::string& tree : trees) {
+    std::vector<std::string> texts(rows);
+    for (std::string& text : texts) {
+      const std::string digits = std::to_string(1'000'000 + below(random, 1'000'000));
+      text = tree.starts_with("numbered") ? "Text#" + digits : std::string(below(random, 4), ' ') + "a text " + digits;
+      if (!tree.starts_with("numbered") && below(random, 50) == 0) text.clear();
+    }
+    columns.push_back(make_strings(texts));
+    if (columns.size() % 2 == 0) set_nulls(columns.back(), {0, rows / 3, rows / 2, rows / 2 + 1, rows - 1});
+  }
+  std::vector<std::string> all = {"packed"};
+  all.insert(all.end(), trees.begin(), trees.end());
+  return write_table(std::move(columns), all, chunk_rows);
+}
+
+const std::vector<std::string> kFetchedTrees = {"strings(packed, plain)",
+                                                "strings(plain, plain)",
+                                                "strings(packed, fsst)",
+                                                "strings(rle, fsst(delta))",
+                                                "strings(packed, tokens)",
+                                                "strings(packed, tokens(packed, packed, dict(packed, strings)))",
+                                                "numbered(packed)",
+                                                "numbered(delta)",
+                                                ""};
+
+TEST(GpuRows, StringsThatAreFetchedInEveryEncoding) {
+  BASALT_NEEDS_GPU();
+  const TestTable first = fetched_table(1, 30'001, kFetchedTrees, 8192);
+  const TestTable second = fetched_table(2, 1025, kFetchedTrees, 8192);
+  std::vector<uint32_t> chosen(first.columns.size());
+  std::iota(chosen.begin(), chosen.end(), 0u);
+  Subset subset = subset_of(first, chosen);
+  Pipeline& pipeline = subset.pipeline;
+  give_all_columns(subset);
+  pipeline.rows.push_back(column_of(subset, 1));  // twice
+  pipeline.output.push_back(row_field("again", pipeline.columns[1].type));
+  for (const bool several : {false, true}) {
+    if (several) pipeline.files = {second.file, first.file, second.file};
+    const std::string where = several ? ", several files" : "";
+    pipeline.order.clear();
+    pipeline.limit = kAllRows;
+    pipeline.has_filter = false;
+    expect_same_rows(pipeline, "all rows" + where);
+    pipeline.has_filter = true;
+    for (const int64_t most : {-1, 0, 20, 700}) {
+      pipeline.filter =
+          make_expr(ExprOp::kLessEqual, Physical::kU8, {column_of(subset, 0), integer_expr(Physical::kI64, most)});
+      expect_same_rows(pipeline, "rows up to " + std::to_string(most) + where);
+    }
+    pipeline.order = {{0, true, false}};
+    expect_same_rows(pipeline, "rows in order" + where);
+    pipeline.limit = 5000;
+    pipeline.offset = several ? 17 : 0;
+    expect_same_rows(pipeline, "first rows of an order" + where);
+    pipeline.order.clear();
+    expect_same_rows(pipeline, "first rows" + where);
+    pipeline.offset = 0;
+  }
+}
+
+TEST(GpuRows, StringsThatAreFetchedFromALongDictionary) {
+  BASALT_NEEDS_GPU();
+  constexpr uint64_t kRows = 300'000;
+  std::vector<int64_t> numbers(kRows);
+  std::vector<std::string> texts(kRows);
+  for (uint64_t i = 0; i < kRows; ++i) {
+    numbers[i] = static_cast<int64_t>(i * 7 % 1000);
+    texts[i] = "entry " + std::to_string(i * 13 % kRows);
+  }
+  std::vector<Column> columns;
+  columns.push_back(make_fixed(DataType::bigint(), numbers));
+  columns.push_back(make_strings(texts));
+  const TestTable table = write_table(std::move(columns), {"packed", "dict(packed, strings(packed, fsst))"});
+  Subset subset = subset_of(table, {0, 1});
+  give_all_columns(subset);
+  expect_same_rows(subset.pipeline, "all rows");
+  subset.pipeline.has_filter = true;
+  subset.pipeline.filter =
+      make_expr(ExprOp::kLess, Physical::kU8, {column_of(subset, 0), integer_expr(Physical::kI64, 5)});
+  expect_same_rows(subset.pipeline, "few rows");
+}
+
+TEST(GpuRows, StringsThatAreFetchedInLittleMemory) {
+  BASALT_NEEDS_GPU();
+  const TestTable table = fetched_table(3, 200'000, {"strings(packed, plain)", "strings(packed, fsst)"}, 32'768);
+  Subset subset = subset_of(table, {0, 1, 2});
+  give_all_columns(subset);
+  RunOptions little;
+  little.gpu_memory = 64 << 20;  // a third of it holds some chunks, not all
+  gpu().backend->drop_cache();
+  expect_same_rows(subset.pipeline, "in pieces", little);
+  little.gpu_memory = 12 << 20;
+  const RowsOutcome none = run_rows_on(subset.pipeline, Device::kCuda, little);
+  EXPECT_NE(none.error.find("strings of rows need"), std::string::npos) << none.error;
+  gpu().backend->drop_cache();
+}
+
+// One text and few numbers: read by the codes of the numbers.
+TEST(GpuRows, NumberedStringsOfFewNumbers) {
+  BASALT_NEEDS_GPU();
+  constexpr uint64_t kRows = 30'000;
+  Random random(6);
+  std::vector<int64_t> numbers(kRows);
+  std::vector<std::string> brands(kRows);
+  for (uint64_t i = 0; i < kRows; ++i) {
+    numbers[i] = static_cast<int64_t>(below(random, 1000));
+    brands[i] = "Brand#" + std::to_string(10 + below(random, 10 + i / 1000));
+  }
+  std::vector<Column> columns;
+  columns.push_back(make_fixed(DataType::bigint(), numbers));
+  columns.push_back(make_strings(brands));
+  columns.push_back(make_strings(brands));
+  set_nulls(columns.back(), {0, 77, 20'000, kRows - 1});
+  const TestTable table =
+      write_table(std::move(columns), {"packed", "numbered(dict(packed, plain))", "numbered(dict(rle, packed))"}, 8192);
+  Subset subset = subset_of(table, {0, 1, 2});
+  Pipeline& pipeline = subset.pipeline;
+  give_all_columns(subset);
+  expect_same_rows(pipeline, "all rows");
+  pipeline.has_filter = true;
+  pipeline.filter = make_expr(ExprOp::kNotEqual, Physical::kU8, {column_of(subset, 1), bytes_expr("Brand#12")});
+  expect_same_rows(pipeline, "rows of other brands");
+  pipeline.order = {{2, true, false}, {0, false, false}};
+  expect_same_rows(pipeline, "in the order of brands");
+  pipeline.limit = 3000;
+  expect_same_rows(pipeline, "first in the order of brands");
+  pipeline.limit = 20;
+  expect_same_rows(pipeline, "few in the order of brands");
+}
+
+// The second run reads what the first has left on the device.
+TEST(GpuRows, StringsThatAreFetchedStayOnTheDevice) {
+  BASALT_NEEDS_GPU();
+  const TestTable table = fetched_table(4, 40'000, {"strings(packed, plain)", "numbered(packed)"}, 8192);
+  Subset subset = subset_of(table, {0, 1, 2});
+  give_all_columns(subset);
+  gpu().backend->drop_cache();
+  EXPECT_GT(run_rows_on(subset.pipeline, Device::kCuda).report.bytes_transferred, 0u);
+  EXPECT_EQ(run_rows_on(subset.pipeline, Device::kCuda).report.bytes_transferred, 0u);
+}
+
 }  // namespace
 }  // namespace basalt::test

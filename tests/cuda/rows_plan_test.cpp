@@ -78,6 +78,39 @@ TEST(RowsPlan, ManyRowsAreEvaluatedAndTheirStringsComeLate) {
   EXPECT_EQ(device::why_not(pipeline), "");
 }
 
+// Strings of one text and one of few numbers are listed as the numbers are.
+TEST(RowsPlan, NumberedStringsOfFewNumbersAreReadByTheirCodes) {
+  std::vector<std::string> brands;
+  for (uint64_t i = 0; i < 20'000; ++i) brands.push_back("Brand#" + std::to_string(99 - i * i % 7 * 10));
+  std::vector<Column> columns;
+  for (uint32_t i = 0; i < 3; ++i) columns.push_back(make_strings(brands));
+  set_nulls(columns[1], {0, 77, 19'999});
+  const TestTable table =
+      write_table(std::move(columns),
+                  {"numbered(dict(packed, plain))", "numbered(dict(packed, packed))", "numbered(packed)"}, 8192);
+  Pipeline pipeline = rows_of_all(table);
+  const device::DevicePipeline device = device::to_device(pipeline);
+  EXPECT_EQ(device::plan_stage(device).reason, "");
+  ASSERT_EQ(device.sources->columns.size(), 3u);
+  EXPECT_EQ(device.sources->columns[2].listed, nullptr);
+  for (size_t i = 0; i < 2; ++i) {
+    const std::shared_ptr<const exec::TextCodes> listed = device.sources->columns[i].listed;
+    ASSERT_NE(listed, nullptr) << "column " << i;
+    ASSERT_EQ(listed->entries.size(), 4u);
+    EXPECT_EQ(listed->entries.at(0), "Brand#59");
+    EXPECT_EQ(listed->entries.at(3), "Brand#99");
+    // Chunks have all four in one order or another.
+    ASSERT_EQ(listed->chunks.at(0).size(), 3u);
+    for (std::vector<uint32_t> codes : listed->chunks[0]) {
+      std::ranges::sort(codes);
+      EXPECT_EQ(codes, (std::vector<uint32_t>{0, 1, 2, 3}));
+    }
+  }
+  pipeline.order = {{0, true, false}};
+  pipeline.limit = 10;
+  EXPECT_TRUE(device::to_device(pipeline).pipeline.columns[0].as_codes);
+}
+
 TEST(RowsPlan, StringsAreOrderedByTheirDictionaryOrByNumbers) {
   const TestTable table = number_and_texts();
   Pipeline pipeline = rows_of_all(table);

@@ -25,12 +25,23 @@ class NumberedAlphabet final : public TextAlphabet {
   std::string text_;
 };
 
+// As an argument of device types.
+DeviceType parameter_words(const NodeView& node) { return {std::to_string((node.params.size() + 7) / 8)}; }
+
 }  // namespace
 
 DeviceReader NumberedCodec::device_filter(const NodeView& node) const {
   DeviceReader words;
-  words.type.name = std::to_string((node.params.size() + 7) / 8);
+  words.type = parameter_words(node);
   return device_filter_named("NumberedFilter", node, {words, device_reader_of(node.children[numbered::kNumbers])});
+}
+
+DeviceReader NumberedCodec::device_codes(const NodeView& node) const {
+  const NodeView& numbers = node.children[numbered::kNumbers];
+  DeviceReader codes = numbers.codec->device_codes(numbers);
+  if (!codes.empty())
+    codes.type = device_type_of(node, "NumberedCodes", "codes.cuh", {parameter_words(node), codes.type});
+  return codes;
 }
 
 std::shared_ptr<const TextAlphabet> NumberedCodec::text_alphabet(const NodeView& node) const {

@@ -15,6 +15,7 @@ class NumberedCodec final : public Codec {
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
   DeviceReader device_filter(const NodeView& node) const override;
+  DeviceReader device_codes(const NodeView& node) const override;
   std::shared_ptr<const TextAlphabet> text_alphabet(const NodeView& node) const override;
   uint64_t filter_table_bytes(const NodeView& node, uint32_t states) const override;
 };

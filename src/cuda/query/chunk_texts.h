@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "codec/strings/gpu/texts.h"
 #include "cuda/query/chunk_cache.h"
+#include "cuda/query/text_rows.h"
 #include "cuda/runtime/device_buffer.h"
 #include "cuda/runtime/modules.h"
 
@@ -17,14 +17,6 @@ namespace basalt::cuda {
 struct TextChunk {
   const ColumnChunkInfo* info = nullptr;
   DeviceChunk chunk;
-};
-
-// Row i of a chunk is text codes[i], or text i where there are no codes. Codes may lie beyond the texts.
-struct TextRows {
-  uint64_t rows = 0;
-  const uint32_t* codes = nullptr;
-  const uint8_t* valid = nullptr;  // one byte per row; nullptr: no NULLs
-  uint32_t texts = 0;              // place in DecodedTexts::texts
 };
 
 struct DecodedTexts {

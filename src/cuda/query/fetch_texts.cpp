@@ -1,117 +1,103 @@
-// Strings for rows that are left, by their numbers: chunk by chunk decoded on the device, of which only those rows are
-// kept.
+#include "cuda/query/fetch_texts.h"
+
 #include <algorithm>
 
 #include "basalt/core/error.h"
-#include "codec/validity/layout.h"
-#include "cuda/backend.h"
-#include "cuda/codec/gather_strings.h"
+#include "cuda/query/chunk_texts.h"
+#include "cuda/query/gather_texts.h"
 #include "cuda/query/row_arrays.h"
-#include "exec/cpu/fetch_rows.h"
 
 namespace basalt::cuda {
 
-namespace {
+using exec::WantedChunk;
 
-// A chunk that has rows of the result: sorted numbers [begin, begin + count).
-struct WantedChunk {
-  const File* file;
-  uint32_t chunk;
-  uint64_t first_row;
-  uint64_t begin;
-  uint64_t count;
-};
+TextFetch::TextFetch(CudaBackend& backend, uint64_t run, uint64_t limit, const RunOptions& options, RunReport& report)
+    : backend_(backend), run_(run), limit_(limit), options_(options), report_(report), stream_(backend.compute_) {}
 
-std::vector<WantedChunk> wanted_chunks(const std::vector<std::shared_ptr<const File>>& files, const uint64_t* sorted,
-                                       uint64_t rows, cudaStream_t stream) {
-  const std::vector<uint64_t> firsts = exec::first_rows_of(files);
-  const std::vector<uint64_t> begins = count_below(sorted, rows, firsts, stream);
-  std::vector<WantedChunk> out;
-  size_t place = 0;
-  for (const auto& file : files) {
-    for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk, ++place) {
-      const uint64_t count = begins[place + 1] - begins[place];
-      if (count > 0) out.push_back({file.get(), chunk, firsts[place], begins[place], count});
-    }
+std::vector<DeviceColumn> TextFetch::fetch(const exec::FileList& files, const std::vector<uint32_t>& fields,
+                                           const DeviceBuffer& numbers, uint64_t rows, bool ascend) {
+  columns_.resize(fields.size());
+  sorted_ = numbers;
+  const DeviceBuffer places =
+      ascend ? counting(rows, stream_) : ranks_of(numbers.as<uint64_t>(), rows, sorted_, stream_);
+  std::vector<WantedChunk> wanted;
+  if (rows > 0) {
+    const std::vector<uint64_t> firsts = exec::first_rows_of(files);
+    wanted = exec::wanted_chunks(files, fields, firsts, count_below(sorted_.as<uint64_t>(), rows, firsts, stream_));
+  }
+  std::vector<uint64_t> bytes;
+  for (const WantedChunk& chunk : wanted) {
+    const ColumnChunkInfo& info = chunk.at.info();
+    bytes.push_back(exec::bytes_to_decode(info));
+    DeviceBuffer& validity = columns_[chunk.column].validity;
+    if (info.nodes[0].codec->holds_nulls() && validity.data() == nullptr) validity = DeviceBuffer(rows, stream_);
+  }
+  auto next = wanted.begin();
+  for (const size_t end : exec::batch_ends(bytes, limit_ / 3)) {
+    const auto last = wanted.begin() + static_cast<ptrdiff_t>(end);
+    fetch_batch({next, last});
+    next = last;
+  }
+  std::vector<DeviceColumn> out;
+  for (Fetched& column : columns_) {
+    DeviceColumn& made = out.emplace_back();
+    made.values = places;
+    made.texts = as_device_texts(join_texts(std::move(column.lists), stream_));
+    made.validity = ascend ? column.validity : gather(column.validity, 1, places.as<uint32_t>(), rows, stream_);
   }
   return out;
 }
 
-// All strings, one list after the other.
-std::shared_ptr<const DeviceTexts> join_texts(std::vector<DeviceStrings> parts, cudaStream_t stream) {
-  auto out = std::make_shared<DeviceTexts>();
-  uint64_t bytes = 0;
-  for (const DeviceStrings& part : parts) {
-    out->count += part.count;
-    bytes += part.byte_count;
+void TextFetch::fetch_batch(const std::vector<WantedChunk>& batch) {
+  if (options_.cancel != nullptr) options_.cancel->check();
+  std::vector<exec::ColumnChunk> places;
+  uint64_t needed = taken_;
+  for (const WantedChunk& chunk : batch) {
+    places.push_back(chunk.at);
+    needed += exec::bytes_to_decode(chunk.at.info());
   }
-  out->offsets = cleared((out->count + 1) * sizeof(int64_t), stream);
-  out->bytes = DeviceBuffer(bytes, stream);
-  uint64_t rows = 0;
-  int64_t at = 0;
-  for (DeviceStrings& part : parts) {
-    shift_offsets(part.offsets.as<int64_t>(), part.count + 1, at, out->offsets.as<int64_t>() + rows, stream);
-    if (part.byte_count > 0) {
-      check(cudaMemcpyAsync(out->bytes.as<std::byte>() + at, part.bytes.data(), part.byte_count,
-                            cudaMemcpyDeviceToDevice, stream),
-            "putting strings together");
-    }
-    rows += part.count;
-    at += static_cast<int64_t>(part.byte_count);
-    part = DeviceStrings();
+  // Chunks of others leave first. What these need themselves comes back if there is room for it at all.
+  backend_.cache_.make_room(0, limit_ - std::min(limit_, needed), run_);
+  const std::vector<TextChunk> chunks = backend_.load_chunks(places, run_, limit_, options_, report_);
+  try {
+    take_texts(batch, chunks);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kCorrupt) throw;
+    if (batch.size() == 1) throw error.within(batch[0].at.name());
+    // One by one, to say which it was.
+    for (const WantedChunk& chunk : batch) fetch_batch({chunk});
+    throw;
   }
-  return out;
 }
 
-}  // namespace
-
-DeviceColumn CudaBackend::fetch_texts(const std::vector<std::shared_ptr<const File>>& files, uint32_t field_id,
-                                      const DeviceBuffer& numbers, uint64_t rows, ThreadPool& threads) {
-  const cudaStream_t stream = compute_;
-  DeviceColumn column;
-  DeviceBuffer sorted;
-  column.values = ranks_of(numbers.as<uint64_t>(), rows, sorted, stream);
-  const std::vector<WantedChunk> wanted = wanted_chunks(files, sorted.as<uint64_t>(), rows, stream);
-  const StringsDecoder decoder([this](const NodeView& node) { return decode_fixed(node); }, stream);
-  std::vector<DeviceStrings> parts;
-  DeviceBuffer valid;  // in the order of the numbers
-  std::vector<EncodedChunk> read(threads.size());
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    // As many chunks at a time as there are threads to read and check them.
-    if (i % read.size() == 0) {
-      threads.parallel_for(std::min(read.size(), wanted.size() - i), [&](uint64_t j) {
-        read[j] = wanted[i + j].file->read_chunk(field_id, wanted[i + j].chunk);
-      });
+void TextFetch::take_texts(const std::vector<WantedChunk>& batch, const std::vector<TextChunk>& chunks) {
+  const DecodedTexts decoded = decode_texts(chunks, backend_.modules_, stream_);
+  std::vector<WantedRows> rows;
+  std::vector<size_t> columns;  // of lists
+  std::vector<uint64_t> ends;
+  uint64_t before = 0;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const WantedChunk& chunk = batch[i];
+    if (columns.empty() || columns.back() != chunk.column) {
+      columns.push_back(chunk.column);
+      ends.push_back(before);
     }
-    const WantedChunk& chunk = wanted[i];
-    const EncodedChunk& encoded = read[i % read.size()];
-    const DeviceBuffer in_chunk =
-        subtract_first(sorted.as<uint64_t>() + chunk.begin, chunk.count, chunk.first_row, stream);
-    try {
-      const NodeView* values = &encoded.root;
-      if (values->codec->holds_nulls()) {
-        const DeviceBuffer flags = decode_fixed(values->children[validity::kValid]);
-        const DeviceBuffer own = gather(flags, 1, in_chunk.as<uint32_t>(), chunk.count, stream);
-        if (valid.data() == nullptr) {
-          valid = DeviceBuffer(rows, stream);
-          check(cudaMemsetAsync(valid.data(), 1, rows, stream), "marking rows");
-        }
-        check(cudaMemcpyAsync(valid.as<std::byte>() + chunk.begin, own.data(), chunk.count, cudaMemcpyDeviceToDevice,
-                              stream),
-              "putting NULLs together");
-        values = &values->children[validity::kValues];
-      }
-      const DeviceStrings all = decoder.decode(*values);
-      parts.push_back(gather_strings({all.bytes.as<uint64_t>(), all.offsets.as<int64_t>(), 0}, in_chunk.as<uint32_t>(),
-                                     chunk.count, stream));
-    } catch (const Error& error) {
-      throw error.within(chunk.file->name() + ": column " + chunk.file->path(field_id) + ": chunk " +
-                         std::to_string(chunk.chunk));
-    }
+    const DecodedTexts::List& texts = decoded.texts[decoded.chunks[i].texts];
+    auto* valid = columns_[chunk.column].validity.as<uint8_t>();
+    rows.push_back({decoded.chunks[i], texts.at, texts.count, sorted_.as<uint64_t>() + chunk.begin, chunk.first_row,
+                    chunk.count, before, valid == nullptr ? nullptr : valid + chunk.begin});
+    before += chunk.count;
+    ends.back() = before;
   }
-  column.texts = join_texts(std::move(parts), stream);
-  column.validity = gather(valid, 1, column.values.as<uint32_t>(), rows, stream);
-  return column;
+  std::vector<DeviceStrings> lists = gather_texts(rows, ends, decoded.fault.as<uint32_t>(), stream_);
+  for (size_t i = 0; i < lists.size(); ++i) {
+    taken_ += lists[i].offsets.bytes() + lists[i].bytes.bytes();
+    columns_[columns[i]].lists.push_back(std::move(lists[i]));
+  }
+  if (taken_ <= limit_) return;
+  throw Error(ErrorCode::kOutOfMemory, "strings of rows need " + std::to_string(taken_ >> 10) +
+                                           " KiB on the device, where they may take " + std::to_string(limit_ >> 10) +
+                                           " KiB");
 }
 
 }  // namespace basalt::cuda

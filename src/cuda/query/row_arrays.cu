@@ -217,17 +217,6 @@ std::vector<uint64_t> count_below(const uint64_t* sorted, uint64_t count, const 
   return {found.as<uint64_t>(), found.as<uint64_t>() + bounds.size()};
 }
 
-DeviceBuffer subtract_first(const uint64_t* numbers, uint64_t count, uint64_t first, cudaStream_t stream) {
-  DeviceBuffer out(count * sizeof(uint32_t), stream);
-  auto* to = out.as<uint32_t>();
-  each_row(count, stream, [=] __device__(uint64_t i) { to[i] = static_cast<uint32_t>(numbers[i] - first); });
-  return out;
-}
-
-void shift_offsets(const int64_t* from, uint64_t count, int64_t more, int64_t* to, cudaStream_t stream) {
-  each_row(count, stream, [=] __device__(uint64_t i) { to[i] = from[i] + more; });
-}
-
 DeviceBuffer pack_validity(const uint8_t* bytes, uint64_t count, uint64_t& zeros, cudaStream_t stream) {
   DeviceBuffer out((count + 7) / 8, stream);
   const DeviceBuffer nulls = cleared(sizeof(uint64_t), stream);

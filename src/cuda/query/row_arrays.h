@@ -59,10 +59,6 @@ DeviceBuffer ranks_of(const uint64_t* numbers, uint64_t count, DeviceBuffer& sor
 // For each bound how many of the sorted numbers are smaller. Waits for the stream.
 std::vector<uint64_t> count_below(const uint64_t* sorted, uint64_t count, const std::vector<uint64_t>& bounds,
                                   cudaStream_t stream);
-// numbers[i] − first, of 32 bits.
-DeviceBuffer subtract_first(const uint64_t* numbers, uint64_t count, uint64_t first, cudaStream_t stream);
-// to[i] = from[i] + more.
-void shift_offsets(const int64_t* from, uint64_t count, int64_t more, int64_t* to, cudaStream_t stream);
 
 // Bytes to bits, the least significant first; how many are 0. Waits for the stream.
 DeviceBuffer pack_validity(const uint8_t* bytes, uint64_t count, uint64_t& zeros, cudaStream_t stream);

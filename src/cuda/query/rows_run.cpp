@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "basalt/core/error.h"
+#include "cuda/query/fetch_texts.h"
 #include "cuda/query/statement_texts.h"
 #include "exec/column_facts.h"
 #include "exec/cpu/fetch_rows.h"
@@ -277,15 +278,24 @@ DeviceTable StatementRun::run_rows_to_device(const Pipeline& given, const Device
   DeviceTable table;
   table.rows = rows.rows;
   if (rows.columns.empty()) rows.columns.resize(pipeline_.output.size());  // no row passed
+  std::vector<size_t> fetched;                                             // columns
+  std::vector<uint32_t> fields;
   for (size_t i = 0; i < given.output.size(); ++i) {
     const device::RowsSources::Source& source = device_.sources->columns[i];
     if (source.row) {
       table.columns.push_back(row_column(given.output[i], source, rows, input));
-    } else {
-      table.columns.push_back(backend_.fetch_texts(given.files, given.columns[*source.texts_of].field_id, rows.numbers,
-                                                   rows.rows, backend_.threads(options_.threads)));
-      table.columns.back().field = given.output[i];
+      continue;
     }
+    table.columns.emplace_back();
+    fetched.push_back(i);
+    fields.push_back(given.columns[*source.texts_of].field_id);
+  }
+  if (fetched.empty()) return table;
+  TextFetch fetch(backend_, run_, limit_, options_, report_);
+  std::vector<DeviceColumn> texts = fetch.fetch(given.files, fields, rows.numbers, rows.rows, pipeline_.order.empty());
+  for (size_t i = 0; i < fetched.size(); ++i) {
+    table.columns[fetched[i]] = std::move(texts[i]);
+    table.columns[fetched[i]].field = given.output[fetched[i]];
   }
   return table;
 }

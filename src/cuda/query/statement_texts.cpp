@@ -16,8 +16,6 @@ namespace basalt::cuda {
 
 namespace {
 
-// What decoding and numbering take beside the text, for each row: places, hashes, a table twice as large.
-constexpr uint64_t kBytesPerRow = 80;
 constexpr uint64_t kLeastBatch = 64ull << 20;
 // Of fewer rows all are numbered, without asking the filter first.
 constexpr uint64_t kFewRowsToNumber = 1 << 16;
@@ -94,66 +92,11 @@ void TextsRun::find_wanted() {
   report_.kernel_ms += report.kernel_ms;
 }
 
-// The chunks of a column on the device, loaded where they are not there yet.
+// The chunks of a column on the device.
 std::vector<TextChunk> TextsRun::load(const std::vector<Place>& places, uint32_t field_id) {
-  std::vector<TextChunk> out;
-  std::vector<ChunkKey> keys;
-  std::vector<ChunkLoad> loads;
-  uint64_t bytes = 0;
-  for (const Place& place : places) {
-    const ColumnInfo& column = place.file->column(field_id);
-    if (place.chunk >= column.chunks.size() ||
-        column.chunks[place.chunk].rows != place.file->chunks()[place.chunk].rows) {
-      throw Error(ErrorCode::kCorrupt,
-                  place.file->name() + ": column " + column.path + " has other rows than its table");
-    }
-    out.push_back({&column.chunks[place.chunk], {}});
-    report_.encoded_bytes_read += column.chunks[place.chunk].encoded_bytes;
-    keys.push_back(backend_.chunk_keys(place.file, field_id)[place.chunk]);
-    if (const DeviceChunk* found = backend_.cache_.find(keys.back(), run_)) {
-      out.back().chunk = *found;
-      continue;
-    }
-    const bool asked = std::ranges::any_of(loads, [&](const ChunkLoad& load) { return load.key == keys.back(); });
-    if (asked) continue;  // a file that is listed twice
-    ChunkLoad load;
-    load.file = place.file.get();
-    load.field_id = field_id;
-    load.chunk = place.chunk;
-    load.key = keys.back();
-    load.bytes = load_bytes(column.chunks[place.chunk]);
-    bytes += load.bytes;
-    loads.push_back(std::move(load));
-  }
-  if (loads.empty()) return out;
-  if (!backend_.cache_.make_room(bytes, limit_, run_)) {
-    throw Error(ErrorCode::kOutOfMemory, "strings need " + std::to_string(bytes >> 10) +
-                                             " KiB on the device, more than the limit of " +
-                                             std::to_string(limit_ >> 10) + " KiB");
-  }
-  ThreadPool& threads = backend_.threads(options_.threads);
-  std::vector<LoadGroup> groups = group_loads(std::move(loads), threads.size());
-  for (size_t i = 0; i < groups.size(); ++i) {
-    groups[i].stream = backend_.copies_[i % backend_.copies_.size()];
-    groups[i].block = std::make_shared<DeviceBlock>(groups[i].bytes, groups[i].stream, backend_.compute_);
-  }
-  report_.bytes_transferred += bytes;
-  try {
-    BatchLoad(threads, *backend_.slots_, backend_.alphabets_, backend_.device_, options_.cancel, groups).wait();
-  } catch (...) {
-    // Copies that are under way write to memory that is given back now.
-    for (const Stream& copies : backend_.copies_) cudaStreamSynchronize(copies);
-    throw;
-  }
-  for (const LoadGroup& group : groups) keep_loaded(group, backend_.cache_, run_);
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (out[i].chunk.block == nullptr) out[i].chunk = *backend_.cache_.find(keys[i], run_);
-  }
-  for (const Stream& copies : backend_.copies_) {
-    backend_.transfer_end_.record(copies);
-    check(cudaStreamWaitEvent(stream_, backend_.transfer_end_, 0), "ordering streams");
-  }
-  return out;
+  std::vector<exec::ColumnChunk> chunks;
+  for (const Place& place : places) chunks.push_back({place.file, field_id, place.chunk});
+  return backend_.load_chunks(chunks, run_, limit_, options_, report_);
 }
 
 // Of rows that pass the filter, the texts that are these rows or that they name.
@@ -207,22 +150,17 @@ void TextsRun::number_batch(const std::vector<Place>& places, Numbered& column) 
 }
 
 void TextsRun::for_each_batch(uint32_t field_id, const std::function<void(const std::vector<Place>&)>& f) {
-  const uint64_t most = std::max(kLeastBatch, limit_ / 8);
-  std::vector<Place> batch;
-  uint64_t bytes = 0;
+  std::vector<uint64_t> bytes;
   for (const Place& place : places_) {
-    const ColumnChunkInfo& info = place.file->column(field_id).chunks.at(place.chunk);
-    const uint64_t more = info.plain_bytes + info.rows * kBytesPerRow;
-    if (!batch.empty() && bytes + more > most) {
-      f(batch);
-      batch.clear();
-      bytes = 0;
-    }
-    if (options_.cancel != nullptr) options_.cancel->check();
-    batch.push_back(place);
-    bytes += more;
+    bytes.push_back(exec::bytes_to_decode(place.file->column(field_id).chunks.at(place.chunk)));
   }
-  if (!batch.empty()) f(batch);
+  auto next = places_.begin();
+  for (const size_t end : exec::batch_ends(bytes, std::max(kLeastBatch, limit_ / 8))) {
+    if (options_.cancel != nullptr) options_.cancel->check();
+    const auto last = places_.begin() + static_cast<ptrdiff_t>(end);
+    f({next, last});
+    next = last;
+  }
 }
 
 // Lengths that lie beside the strings, of a column whose strings nobody needs.
