@@ -216,6 +216,11 @@ std::vector<Expr> Lowering::lower_all(const Function& expression) const {
   return args;
 }
 
+std::string Lowering::known_text(const duckdb::Expression& expression, const std::string& function) const {
+  if (expression.GetExpressionClass() != ExpressionClass::BOUND_PARAMETER) return constant_text(expression, function);
+  return lower(expression).literal.bytes;
+}
+
 namespace {
 
 // The optimizer's own function, for comparisons that statistics decide: the constant, or NULL where one of the other

@@ -155,7 +155,7 @@ std::optional<Expr> Lowering::like(const Function& expression) const {
     const ExprOp op = before ? ExprOp::kGreaterEqual : ExprOp::kEqual;
     return make_expr(op, Physical::kU8, {std::move(place), number_literal(Physical::kI64, 1)});
   }
-  std::string given = constant_text(*expression.children[1], name);
+  std::string given = known_text(*expression.children[1], name);
   Expr tested = lower(*expression.children[0]);
   if (any_case) {
     tested = make_expr(ExprOp::kLower, Physical::kBytes, {std::move(tested)});

@@ -1,7 +1,13 @@
 #include "sql/kept_shapes.h"
 
+#include <functional>
+#include <map>
+
 #include "duckdb/optimizer/optimizer.hpp"
 #include "duckdb/parser/parser.hpp"
+#include "duckdb/planner/expression/bound_parameter_expression.hpp"
+#include "duckdb/planner/expression_iterator.hpp"
+#include "duckdb/planner/logical_operator_visitor.hpp"
 #include "duckdb/planner/planner.hpp"
 #include "sql/expressions.h"
 #include "sql/kept_statements.h"
@@ -23,6 +29,36 @@ class ShapePlanning {
   StatementLog& log_;
 };
 
+using ParameterVisitor = std::function<void(duckdb::BoundParameterExpression&)>;
+
+void visit_parameters(duckdb::Expression& expression, const ParameterVisitor& visit) {
+  if (expression.GetExpressionClass() == duckdb::ExpressionClass::BOUND_PARAMETER) {
+    visit(expression.Cast<duckdb::BoundParameterExpression>());
+  }
+  duckdb::ExpressionIterator::EnumerateChildren(
+      expression, [&](duckdb::Expression& child) { visit_parameters(child, visit); });
+}
+
+void visit_parameters(duckdb::LogicalOperator& plan, const ParameterVisitor& visit) {
+  for (auto& child : plan.children) visit_parameters(*child, visit);
+  duckdb::LogicalOperatorVisitor::EnumerateExpressions(
+      plan, [&](duckdb::unique_ptr<duckdb::Expression>* expression) { visit_parameters(**expression, visit); });
+}
+
+// Parameters for equal literals of the same type as one: DuckDB takes common parts out of an OR, and reads once what two
+// subqueries share. (Its binder does not take a parameter twice.)
+void unite_equal_parameters(duckdb::LogicalOperator& plan, const std::vector<size_t>& equals) {
+  std::map<size_t, duckdb::LogicalType> types;
+  visit_parameters(plan, [&](duckdb::BoundParameterExpression& parameter) {
+    types[std::stoul(parameter.identifier)] = parameter.return_type;
+  });
+  visit_parameters(plan, [&](duckdb::BoundParameterExpression& parameter) {
+    const size_t first = equals.at(std::stoul(parameter.identifier) - 1);
+    const auto type = types.find(first);
+    if (type != types.end() && type->second == parameter.return_type) parameter.identifier = std::to_string(first);
+  });
+}
+
 }  // namespace
 
 void KeptShapes::note(duckdb::ClientContext& context, const StatementShape& shape,
@@ -35,6 +71,7 @@ void KeptShapes::note(duckdb::ClientContext& context, const StatementShape& shap
   Entry entry;
   entry.statement = std::move(statement);
   entry.planned = log->planned();
+  entry.equals = shape.equals;
   entries_.put(key, std::move(entry));
 }
 
@@ -44,6 +81,7 @@ void KeptShapes::plan_shape(duckdb::Connection& connection, const StatementShape
   const auto log = StatementLog::of(context);
   const ShapePlanning planning(*log);
   entry.tried = true;
+  entry.plan = nullptr;
   context.RunFunctionInTransaction([&] {
     try {  // an error that left this function would end a transaction of the user
       duckdb::Parser parser(context.GetParserOptions());
@@ -54,6 +92,7 @@ void KeptShapes::plan_shape(duckdb::Connection& connection, const StatementShape
       planner.CreatePlan(std::move(statements[0]));
       const bool alike = planner.names == entry.statement->GetNames() && planner.types == entry.statement->GetTypes();
       if (!planner.plan || !planner.properties.bound_all_parameters || !alike) return;
+      unite_equal_parameters(*planner.plan, entry.equals);
       duckdb::Optimizer optimizer(*planner.binder, context);
       auto plan = optimizer.Optimize(std::move(planner.plan));
       if (!is_planned_alike(*log, planner.properties)) return;
@@ -77,7 +116,11 @@ std::optional<KeptShapes::Bound> KeptShapes::find(duckdb::Connection& connection
     entries_.erase(key);
     return std::nullopt;
   }
-  if (!entry->tried) plan_shape(connection, shape, *entry);
+  std::vector<size_t> equals = common_equals(entry->equals, shape.equals);
+  if (!entry->tried || equals != entry->equals) {
+    entry->equals = std::move(equals);
+    plan_shape(connection, shape, *entry);
+  }
   if (entry->plan == nullptr) return std::nullopt;
   try {
     Bound bound{entry->statement, lower_query(context, *entry->plan, shape.literals)};

@@ -38,6 +38,7 @@ class KeptShapes {
   struct Entry {
     std::shared_ptr<duckdb::PreparedStatement> statement;
     StatementLog::Planned planned;
+    std::vector<size_t> equals;                        // literals that are so in all texts: the plan may rely on it
     bool tried = false;                                // to plan the shape
     duckdb::unique_ptr<duckdb::LogicalOperator> plan;  // of the shape; nullptr: it has none
   };

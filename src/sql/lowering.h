@@ -33,6 +33,8 @@ class Lowering {
   Expr in_list(const duckdb::BoundOperatorExpression& expression) const;
   Expr function(const Function& expression) const;
   std::vector<Expr> lower_all(const Function& expression) const;
+  // The text of a constant or of a parameter's literal; NotLowered if it is something else.
+  std::string known_text(const duckdb::Expression& expression, const std::string& function) const;
 
   // Functions by kind; nothing if the function is of another kind.
   std::optional<Expr> text_function(const Function& expression) const;  // expressions_texts.cpp

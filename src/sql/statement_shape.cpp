@@ -3,23 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
+#include <optional>
 #include <string_view>
+#include <unordered_map>
 
-#include "duckdb/common/types/string_type.hpp"
 #include "duckdb/parser/parser.hpp"
 #include "sql/kept_statements.h"
 
 namespace basalt::sql {
 
-using duckdb::LogicalType;
-using duckdb::LogicalTypeId;
 using duckdb::SimplifiedTokenType;
 
 namespace {
 
 constexpr size_t kMostLiterals = 64;
-// So many digits are exact in every way that DuckDB has from a decimal to a double.
-constexpr size_t kExactDigits = 15;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -92,9 +90,9 @@ bool compares(const ShapeToken& token) {
 }
 
 // What cannot continue an expression that binds closer than a comparison.
-constexpr std::array<std::string_view, 17> kEnds = {"AND",   "OR",     ")",     ",",      ";",      "GROUP",
-                                                    "ORDER", "HAVING", "LIMIT", "OFFSET", "THEN",   "ELSE",
-                                                    "END",   "UNION",  "FROM",  "AS",     "QUALIFY"};
+constexpr std::array<std::string_view, 21> kEnds = {
+    "AND",  "OR",  ")",     ",",    ";",  "GROUP",   "ORDER", "HAVING", "LIMIT", "OFFSET", "THEN",
+    "ELSE", "END", "UNION", "FROM", "AS", "QUALIFY", "WHERE", "JOIN",   "INNER", "LEFT"};
 
 // Finds literals token by token.
 class ShapeFinder {
@@ -102,43 +100,78 @@ class ShapeFinder {
   explicit ShapeFinder(const std::string& text) : text_(text), tokens_(tokens_of(text)) {}
 
   StatementShape run() {
-    StatementShape shape;
-    size_t copied = 0;
     for (size_t i = 0; i < tokens_.size(); ++i) {
       // A parameter that the statement has itself would be taken for one of these.
       const bool is_operator = tokens_[i].type == SimplifiedTokenType::SIMPLIFIED_TOKEN_OPERATOR;
       if (is_operator && (text_[tokens_[i].start] == '$' || text_[tokens_[i].start] == '?')) return {};
-      std::optional<Found> found;
-      if (compares(tokens_[i])) found = closed_literal(i + 1);
-      if (is(i, "BETWEEN") || i == upper_) found = bound_literal(i);
-      if (!found) continue;
-      shape.text += text_.substr(copied, tokens_[i + 1].start - copied);
-      copied = tokens_[found->last].end;
-      shape.literals.push_back(std::move(found->literal));
-      shape.text += "$" + std::to_string(shape.literals.size());
-      if (shape.literals.size() > kMostLiterals) return {};
+      std::vector<Found> found = literals_behind(i);
+      if (found.empty()) continue;
+      const std::string side = side_before(i) + tokens_[i].word;
+      i = found.back().last;
+      for (Found& literal : found) replace(std::move(literal), side);
+      if (shape_.literals.size() > kMostLiterals) return {};
     }
-    shape.text += text_.substr(copied);
-    return shape;
+    shape_.text += text_.substr(copied_);
+    return std::move(shape_);
   }
 
  private:
   struct Found {
     ShapeLiteral literal;
-    size_t last = 0;  // token
+    size_t first = 0;  // token
+    size_t last = 0;
   };
 
   bool is(size_t token, std::string_view word) const { return token < tokens_.size() && tokens_[token].word == word; }
+  bool has_type(size_t token, SimplifiedTokenType type) const {
+    return token < tokens_.size() && tokens_[token].type == type;
+  }
   bool is_number(size_t token) const {
-    return token < tokens_.size() && tokens_[token].type == SimplifiedTokenType::SIMPLIFIED_TOKEN_NUMERIC_CONSTANT &&
-           !tokens_[token].word.empty();
+    return has_type(token, SimplifiedTokenType::SIMPLIFIED_TOKEN_NUMERIC_CONSTANT) && !tokens_[token].word.empty();
   }
   bool is_text(size_t token) const {
-    return token < tokens_.size() && tokens_[token].type == SimplifiedTokenType::SIMPLIFIED_TOKEN_STRING_CONSTANT &&
-           tokens_[token].word.size() >= 2;
+    return has_type(token, SimplifiedTokenType::SIMPLIFIED_TOKEN_STRING_CONSTANT) && tokens_[token].word.size() >= 2;
   }
 
-  // A literal that is the whole side of a comparison behind token `first` − 1.
+  void replace(Found found, const std::string& side) {
+    shape_.text += text_.substr(copied_, tokens_[found.first].start - copied_);
+    copied_ = tokens_[found.last].end;
+    const std::string key = side + '\0' + static_cast<char>(found.literal.kind) + found.literal.text;
+    shape_.literals.push_back(std::move(found.literal));
+    const size_t number = shape_.literals.size();
+    shape_.text += "$" + std::to_string(number);
+    shape_.equals.push_back(numbers_.try_emplace(key, number).first->second);
+  }
+
+  // What stands before a comparison: a column or a call, as far as that is simple.
+  std::string side_before(size_t comparison) const {
+    if (comparison == 0) return {};
+    size_t last = comparison - 1;
+    if (is(last, "NOT") && last > 0) --last;
+    size_t first = last;
+    if (is(last, ")")) {
+      for (size_t open = 1; open > 0 && first > 0;) {
+        --first;
+        open += is(first, ")") ? 1 : 0;
+        open -= is(first, "(") ? 1 : 0;
+      }
+      if (first > 0) --first;
+    }
+    while (first > 1 && is(first - 1, ".")) first -= 2;
+    return text_.substr(tokens_[first].start, tokens_[last].end - tokens_[first].start);
+  }
+
+  std::vector<Found> literals_behind(size_t token) const {
+    if (is(token, "BETWEEN")) return bounds(token + 1);
+    if (is(token, "IN") && is(token + 1, "(")) return list(token + 2);
+    const bool is_like = is(token, "LIKE") && is_text(token + 1);
+    if (!is_like && !compares(tokens_[token])) return {};
+    std::vector<Found> found;
+    if (auto literal = closed_literal(token + 1)) found.push_back(*std::move(literal));
+    return found;
+  }
+
+  // A literal that is a whole side of a comparison.
   std::optional<Found> closed_literal(size_t first) const {
     std::optional<Found> found = literal_at(first);
     if (!found) return std::nullopt;
@@ -147,28 +180,64 @@ class ShapeFinder {
     return found;
   }
 
-  // The lower bound behind BETWEEN, or the upper one behind the AND that follows a lower one.
-  std::optional<Found> bound_literal(size_t at) {
-    if (at == upper_) return closed_literal(at + 1);
-    std::optional<Found> found = literal_at(at + 1);
-    if (!found || !is(found->last + 1, "AND")) return std::nullopt;
-    upper_ = found->last + 1;
+  // The lower bound behind BETWEEN, and the upper one if that is a literal, too.
+  std::vector<Found> bounds(size_t first) const {
+    std::optional<Found> lower = literal_at(first);
+    if (!lower || !is(lower->last + 1, "AND")) return {};
+    std::optional<Found> upper = closed_literal(lower->last + 2);
+    std::vector<Found> found{*std::move(lower)};
+    if (upper) found.push_back(*std::move(upper));
     return found;
   }
 
+  // All elements of a list, if all of them are literals.
+  std::vector<Found> list(size_t first) const {
+    std::vector<Found> found;
+    for (;; first = found.back().last + 2) {
+      std::optional<Found> element = literal_at(first);
+      if (!element) return {};
+      found.push_back(*std::move(element));
+      const size_t behind = found.back().last + 1;
+      if (is(behind, ")")) return found;
+      if (!is(behind, ",") || found.size() > kMostLiterals) return {};
+    }
+  }
+
+  // A literal, or the sum of two of them.
   std::optional<Found> literal_at(size_t first) const {
+    std::optional<Found> found = single_literal(first);
+    if (!found) return std::nullopt;
+    const size_t sign = found->last + 1;
+    const bool subtract = is(sign, "-");
+    if (!subtract && !is(sign, "+")) return found;
+    std::optional<ShapeLiteral> sum;
+    size_t last = sign + 1;
+    if (is(sign + 1, "INTERVAL")) {
+      const std::optional<Span> span = span_at(sign + 2);
+      if (!span) return std::nullopt;
+      sum = moved_by(found->literal, span->count, span->unit, subtract);
+      last = span->last;
+    } else if (is_number(sign + 1)) {
+      const std::optional<Found> second = number(sign + 1, false);
+      if (second) sum = sum_of(found->literal, second->literal, subtract);
+    }
+    if (!sum) return std::nullopt;
+    return Found{*std::move(sum), first, last};
+  }
+
+  std::optional<Found> single_literal(size_t first) const {
     using Kind = ShapeLiteral::Kind;
     const bool negative = is(first, "-");
     if (is_number(first + (negative ? 1 : 0))) return number(first, negative);
-    if (is_text(first)) return quoted(first, first, Kind::kText);
+    if (is_text(first)) return Found{{Kind::kText, unquoted(first)}, first, first};
     if (is_text(first + 1)) {
-      if (is(first, "DATE")) return quoted(first + 1, first + 1, Kind::kDate);
-      if (is(first, "TIMESTAMP")) return quoted(first + 1, first + 1, Kind::kMoment);
+      if (is(first, "DATE")) return Found{{Kind::kDate, unquoted(first + 1)}, first, first + 1};
+      if (is(first, "TIMESTAMP")) return Found{{Kind::kMoment, unquoted(first + 1)}, first, first + 1};
     }
     const bool is_cast = is(first, "CAST") && is(first + 1, "(") && is_text(first + 2) && is(first + 3, "AS");
     if (is_cast && is(first + 5, ")")) {
-      if (is(first + 4, "DATE")) return quoted(first + 2, first + 5, Kind::kDate);
-      if (is(first + 4, "TIMESTAMP")) return quoted(first + 2, first + 5, Kind::kMoment);
+      if (is(first + 4, "DATE")) return Found{{Kind::kDate, unquoted(first + 2)}, first, first + 5};
+      if (is(first + 4, "TIMESTAMP")) return Found{{Kind::kMoment, unquoted(first + 2)}, first, first + 5};
     }
     return std::nullopt;
   }
@@ -179,51 +248,41 @@ class ShapeFinder {
     const auto points = std::count(digits.begin(), digits.end(), '.');
     if (points > 1 || digits == ".") return std::nullopt;
     const auto kind = points == 0 ? ShapeLiteral::Kind::kInteger : ShapeLiteral::Kind::kDecimal;
-    return Found{{kind, (negative ? "-" : "") + digits}, last};
+    return Found{{kind, (negative ? "-" : "") + digits}, first, last};
   }
 
-  std::optional<Found> quoted(size_t token, size_t last, ShapeLiteral::Kind kind) const {
+  // What follows INTERVAL: '3' MONTH, 3 MONTH, '3 months'.
+  struct Span {
+    std::string count;
+    std::string unit;
+    size_t last = 0;  // token
+  };
+  std::optional<Span> span_at(size_t first) const {
+    const std::string unit = first + 1 < tokens_.size() ? tokens_[first + 1].word : std::string();
+    if (is_number(first)) return Span{tokens_[first].word, unit, first + 1};
+    if (!is_text(first)) return std::nullopt;
+    const std::string text = unquoted(first);
+    const size_t blank = text.find(' ');
+    if (blank == std::string::npos) return Span{text, unit, first + 1};
+    return Span{text.substr(0, blank), text.substr(blank + 1), first};
+  }
+
+  std::string unquoted(size_t token) const {
     const std::string& word = tokens_[token].word;
     std::string plain;
     for (size_t i = 1; i + 1 < word.size(); ++i) {
       plain += word[i];
       if (word[i] == '\'') ++i;
     }
-    return Found{{kind, std::move(plain)}, last};
+    return plain;
   }
 
   const std::string& text_;
   std::vector<ShapeToken> tokens_;
-  size_t upper_ = ~size_t{0};  // the AND before an upper bound
+  StatementShape shape_;
+  size_t copied_ = 0;                              // of the text
+  std::unordered_map<std::string, size_t> numbers_;  // of the parameters by what they stand for
 };
-
-std::optional<duckdb::Value> cast_to(duckdb::Value value, const LogicalType& type) {
-  if (!value.DefaultTryCastAs(type) || value.IsNull()) return std::nullopt;
-  return value;
-}
-
-size_t digits_behind_point(const std::string& number) {
-  const size_t point = number.find('.');
-  return point == std::string::npos ? 0 : number.size() - point - 1;
-}
-
-std::optional<duckdb::Value> number_of(const ShapeLiteral& literal, const LogicalType& type) {
-  const bool whole = literal.kind == ShapeLiteral::Kind::kInteger;
-  const size_t fraction = digits_behind_point(literal.text);
-  const auto digits = static_cast<size_t>(std::count_if(literal.text.begin(), literal.text.end(), is_digit));
-  if (whole && type.IsIntegral()) return cast_to(duckdb::Value(literal.text), type);
-  if (type.id() == LogicalTypeId::DECIMAL && fraction <= duckdb::DecimalType::GetScale(type)) {
-    return cast_to(duckdb::Value(literal.text), type);
-  }
-  if (type.id() == LogicalTypeId::DOUBLE && digits <= kExactDigits) {
-    const auto exact = cast_to(duckdb::Value(literal.text), LogicalType::DECIMAL(18, static_cast<uint8_t>(fraction)));
-    return exact ? cast_to(*exact, type) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
-// Words like 'infinity' and 'epoch' are left to DuckDB.
-bool begins_with_digit(const std::string& text) { return !text.empty() && is_digit(text.front()); }
 
 }  // namespace
 
@@ -233,6 +292,15 @@ std::string StatementShape::key() const {
   return kinds;
 }
 
+std::vector<size_t> common_equals(const std::vector<size_t>& first, const std::vector<size_t>& second) {
+  std::map<std::pair<size_t, size_t>, size_t> numbers;
+  std::vector<size_t> common;
+  for (size_t i = 0; i < first.size(); ++i) {
+    common.push_back(numbers.try_emplace({first[i], second[i]}, i + 1).first->second);
+  }
+  return common;
+}
+
 StatementShape shape_of(const std::string& text) {
   if (text.size() > kMostTextBytes) return {};
   try {
@@ -240,34 +308,6 @@ StatementShape shape_of(const std::string& text) {
   } catch (const std::exception&) {  // whoever parses it says what is wrong
     return {};
   }
-}
-
-std::optional<duckdb::Value> value_of(const ShapeLiteral& literal, const LogicalType& type) {
-  using Kind = ShapeLiteral::Kind;
-  const bool is_date = type.id() == LogicalTypeId::DATE;
-  const bool is_moment = type.id() == LogicalTypeId::TIMESTAMP;
-  try {
-    switch (literal.kind) {
-      case Kind::kInteger:
-      case Kind::kDecimal: return number_of(literal, type);
-      case Kind::kText:
-        if (type.id() == LogicalTypeId::VARCHAR && duckdb::StringType::GetCollation(type).empty()) {
-          return duckdb::Value(literal.text);
-        }
-        if (!(is_date || is_moment) || !begins_with_digit(literal.text)) return std::nullopt;
-        return cast_to(duckdb::Value(literal.text), type);
-      case Kind::kDate: {
-        if (!(is_date || is_moment) || !begins_with_digit(literal.text)) return std::nullopt;
-        const auto date = cast_to(duckdb::Value(literal.text), LogicalType::DATE);
-        return date ? cast_to(*date, type) : std::nullopt;
-      }
-      case Kind::kMoment:
-        if (!is_moment || !begins_with_digit(literal.text)) return std::nullopt;
-        return cast_to(duckdb::Value(literal.text), type);
-    }
-  } catch (const std::exception&) {  // strings that are not UTF-8
-  }
-  return std::nullopt;
 }
 
 }  // namespace basalt::sql
