@@ -1,4 +1,4 @@
-// Ranges of integers against statistics; see zone_filter.h. Every answer is the one that truth_of() would give.
+// Integers against statistics; see zone_filter.h. Every answer is the one that truth_of() would give.
 #include "exec/zone_filter.h"
 
 #include <algorithm>
@@ -15,12 +15,30 @@ Decision both(Decision a, Decision b) {
   return a == Decision::kAll ? b : Decision::kUnknown;
 }
 
+bool has_values(const Statistics* stats) { return stats == nullptr || stats->null_count < stats->rows; }
+bool has_nulls(const Statistics* stats) { return stats == nullptr || stats->null_count > 0; }
+
+bool same_end(const Value& a, const Value& b) { return a.null == b.null && a.type == b.type && a.bytes == b.bytes; }
+
+// Whether everything is equal that decides a test of strings.
+bool same_texts(const Statistics& a, const Statistics& b) {
+  return a.rows == b.rows && a.null_count == b.null_count && same_end(a.min, b.min) && same_end(a.max, b.max);
+}
+
+// Whether all columns that the expression reads are strings.
+bool reads_texts_only(const Expr& expr) {
+  if (expr.op == ExprOp::kColumn) return expr.type == Physical::kBytes;
+  return std::all_of(expr.args.begin(), expr.args.end(), reads_texts_only);
+}
+
+bool is_integers(const Expr& expr) { return expr.op == ExprOp::kColumn && is_integer(expr.type); }
+
 }  // namespace
 
 ZoneFilter::ZoneFilter(const Expr* predicate) {
   if (predicate == nullptr) return;
   for (const Expr* conjunct : conjuncts_of(*predicate)) {
-    if (!add_to_ranges(*conjunct)) others_.push_back(conjunct);
+    if (!add_to_ranges(*conjunct) && !add_pair(*conjunct)) add_other(*conjunct);
   }
 }
 
@@ -29,8 +47,8 @@ bool ZoneFilter::add_to_ranges(const Expr& conjunct) {
   const bool swapped = conjunct.args[0].op == ExprOp::kLiteral;
   const Expr& column = conjunct.args[swapped ? 1 : 0];
   const Expr& literal = conjunct.args[swapped ? 0 : 1];
-  if (column.op != ExprOp::kColumn || literal.op != ExprOp::kLiteral) return false;
-  if (!is_integer(column.type) || literal.literal.null || literal.literal.type != column.type) return false;
+  if (!is_integers(column) || literal.op != ExprOp::kLiteral) return false;
+  if (literal.literal.null || literal.literal.type != column.type) return false;
   const IntegerRange of_type = range_of(column.type);
   IntegerRange passing = of_type;
   const int128_t value = literal.literal.integer;
@@ -50,10 +68,10 @@ bool ZoneFilter::add_to_ranges(const Expr& conjunct) {
     default: return false;
   }
   const auto known = std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& range) {
-    return range.column == column.column && range.type == column.type;
+    return range.values.column == column.column && range.values.type == column.type;
   });
   if (known == ranges_.end()) {
-    ranges_.push_back({column.column, column.type, of_type, passing});
+    ranges_.push_back({{column.column, column.type, of_type}, passing});
   } else {
     known->passing.low = std::max(known->passing.low, passing.low);
     known->passing.high = std::min(known->passing.high, passing.high);
@@ -61,20 +79,62 @@ bool ZoneFilter::add_to_ranges(const Expr& conjunct) {
   return true;
 }
 
+bool ZoneFilter::add_pair(const Expr& conjunct) {
+  if (conjunct.args.size() != 2) return false;
+  const bool greater = conjunct.op == ExprOp::kGreater || conjunct.op == ExprOp::kGreaterEqual;
+  const Expr& less = conjunct.args[greater ? 1 : 0];
+  const Expr& more = conjunct.args[greater ? 0 : 1];
+  if (!is_integers(less) || !is_integers(more)) return false;
+  const ExprOp op = greater ? mirrored(conjunct.op) : conjunct.op;
+  if (op != ExprOp::kLess && op != ExprOp::kLessEqual) return false;
+  pairs_.push_back({{less.column, less.type, range_of(less.type)},
+                    {more.column, more.type, range_of(more.type)},
+                    op == ExprOp::kLessEqual});
+  return true;
+}
+
+void ZoneFilter::add_other(const Expr& conjunct) {
+  Other other;
+  other.conjunct = &conjunct;
+  const std::vector<uint32_t> columns = columns_of(conjunct);
+  if (columns.size() == 1 && reads_texts_only(conjunct)) other.texts = columns[0];
+  others_.push_back(other);
+}
+
+IntegerRange ZoneFilter::Integers::range(const Statistics* stats) const {
+  if (stats == nullptr) return of_type;
+  return {!stats->min.null && stats->min.type == type ? stats->min.integer : of_type.low,
+          !stats->max.null && stats->max.type == type ? stats->max.integer : of_type.high};
+}
+
 Decision ZoneFilter::Range::decide(const Statistics* stats) const {
-  if (stats == nullptr) return Decision::kUnknown;  // the range has values of the type
-  if (stats->null_count >= stats->rows) return Decision::kNone;
-  const int128_t low = !stats->min.null && stats->min.type == type ? stats->min.integer : of_type.low;
-  const int128_t high = !stats->max.null && stats->max.type == type ? stats->max.integer : of_type.high;
-  if (low > passing.high || high < passing.low) return Decision::kNone;
-  const bool all = low >= passing.low && high <= passing.high && stats->null_count == 0;
+  if (!has_values(stats)) return Decision::kNone;
+  const IntegerRange range = values.range(stats);
+  if (range.low > passing.high || range.high < passing.low) return Decision::kNone;
+  const bool all = range.low >= passing.low && range.high <= passing.high && !has_nulls(stats);
   return all ? Decision::kAll : Decision::kUnknown;
 }
 
-Decision ZoneFilter::decide_others(Decision so_far) const {
-  for (const Expr* other : others_) {
+Decision ZoneFilter::Pair::decide(const Statistics* of_less, const Statistics* of_more) const {
+  if (!has_values(of_less) || !has_values(of_more)) return Decision::kNone;
+  const IntegerRange a = less.range(of_less);
+  const IntegerRange b = more.range(of_more);
+  const bool some = or_equal ? a.low <= b.high : a.low < b.high;
+  if (!some) return Decision::kNone;
+  const bool all = or_equal ? a.high <= b.low : a.high < b.low;
+  return all && !has_nulls(of_less) && !has_nulls(of_more) ? Decision::kAll : Decision::kUnknown;
+}
+
+Decision ZoneFilter::decide_others(Decision so_far) {
+  for (Other& other : others_) {
     if (so_far == Decision::kNone) break;
-    so_far = both(so_far, decide(*other, stats_));
+    const Statistics* texts = other.texts ? stats_[*other.texts] : nullptr;
+    const bool asked_before = texts != nullptr && other.asked != nullptr && same_texts(*texts, *other.asked);
+    if (!asked_before) {
+      other.answer = decide(*other.conjunct, stats_);
+      other.asked = texts;
+    }
+    so_far = both(so_far, other.answer);
   }
   return so_far;
 }
@@ -83,7 +143,8 @@ Decision ZoneFilter::decide_chunk(const std::vector<const ColumnChunkInfo*>& col
   stats_.clear();
   for (const ColumnChunkInfo* column : columns) stats_.push_back(column == nullptr ? nullptr : &column->stats);
   Decision out = Decision::kAll;
-  for (const Range& range : ranges_) out = both(out, range.decide(stats_[range.column]));
+  for (const Range& range : ranges_) out = both(out, range.decide(stats_[range.values.column]));
+  for (const Pair& pair : pairs_) out = both(out, pair.decide(stats_[pair.less.column], stats_[pair.more.column]));
   return decide_others(out);
 }
 
@@ -99,7 +160,13 @@ const std::vector<Decision>& ZoneFilter::decide_zones(const std::vector<const Co
   if (whole != Decision::kUnknown) return zones_;
   for (const Range& range : ranges_) {
     for (uint32_t zone = 0; zone < zones; ++zone) {
-      zones_[zone] = both(zones_[zone], range.decide(of_zone(range.column, zone)));
+      zones_[zone] = both(zones_[zone], range.decide(of_zone(range.values.column, zone)));
+    }
+  }
+  for (const Pair& pair : pairs_) {
+    for (uint32_t zone = 0; zone < zones; ++zone) {
+      const Decision one = pair.decide(of_zone(pair.less.column, zone), of_zone(pair.more.column, zone));
+      zones_[zone] = both(zones_[zone], one);
     }
   }
   if (others_.empty()) return zones_;

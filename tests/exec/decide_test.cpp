@@ -128,7 +128,9 @@ struct RandomChunk {
       info.stats = forgetful(random, statistics_of(column, 0, column.length));
       const uint64_t known = below(random, 4) == 0 ? below(random, zones) : zones;
       for (uint64_t zone = 0; zone < known; ++zone) {
-        info.zones.push_back(forgetful(random, statistics_of(column, zone * kRows, (zone + 1) * kRows)));
+        const bool again = zone > 0 && below(random, 3) == 0;
+        info.zones.push_back(again ? info.zones.back()
+                                   : forgetful(random, statistics_of(column, zone * kRows, (zone + 1) * kRows)));
       }
     }
     for (const ColumnChunkInfo& info : infos) list.push_back(below(random, 20) == 0 ? nullptr : &info);
