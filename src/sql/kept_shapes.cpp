@@ -35,8 +35,8 @@ void visit_parameters(duckdb::Expression& expression, const ParameterVisitor& vi
   if (expression.GetExpressionClass() == duckdb::ExpressionClass::BOUND_PARAMETER) {
     visit(expression.Cast<duckdb::BoundParameterExpression>());
   }
-  duckdb::ExpressionIterator::EnumerateChildren(
-      expression, [&](duckdb::Expression& child) { visit_parameters(child, visit); });
+  duckdb::ExpressionIterator::EnumerateChildren(expression,
+                                                [&](duckdb::Expression& child) { visit_parameters(child, visit); });
 }
 
 void visit_parameters(duckdb::LogicalOperator& plan, const ParameterVisitor& visit) {
@@ -45,8 +45,8 @@ void visit_parameters(duckdb::LogicalOperator& plan, const ParameterVisitor& vis
       plan, [&](duckdb::unique_ptr<duckdb::Expression>* expression) { visit_parameters(**expression, visit); });
 }
 
-// Parameters for equal literals of the same type as one: DuckDB takes common parts out of an OR, and reads once what two
-// subqueries share. (Its binder does not take a parameter twice.)
+// Parameters for equal literals of the same type as one: DuckDB takes common parts out of an OR, and reads once what
+// two subqueries share. (Its binder does not take a parameter twice.)
 void unite_equal_parameters(duckdb::LogicalOperator& plan, const std::vector<size_t>& equals) {
   std::map<size_t, duckdb::LogicalType> types;
   visit_parameters(plan, [&](duckdb::BoundParameterExpression& parameter) {

@@ -4,6 +4,7 @@
 
 #include "duckdb/common/multi_file/multi_file_states.hpp"
 #include "duckdb/planner/operator/logical_get.hpp"
+#include "sql/expected_shares.h"
 #include "sql/scan.h"
 #include "sql/statistics.h"
 
@@ -79,7 +80,9 @@ void note_sources(duckdb::OptimizerExtensionInput& input, duckdb::unique_ptr<duc
   const auto log = StatementLog::of(input.context);
   if (!log->keeps_statements) return;
   guarded(input.context, [&] { add_sources(input.context, *plan, log->sources); });
-  if (log->plans_shape) keep_filters_above_scans(*plan);
+  if (!log->plans_shape) return;
+  guarded(input.context, [&] { expect_shares(input.context, *plan); });
+  keep_filters_above_scans(*plan);
 }
 
 bool is_planned_alike(const StatementLog& log, const duckdb::StatementProperties& properties) {

@@ -489,14 +489,14 @@ struct BasaltMultiFile : duckdb::MultiFileReaderInterface {
   unique_ptr<duckdb::NodeStatistics> GetCardinality(ClientContext& context, const MultiFileBindData& bind_data,
                                                     duckdb::idx_t file_count) override {
     const auto& own = bind_data.bind_data->Cast<ScanBindData>();
-    if (file_count == 1) return duckdb::make_uniq<duckdb::NodeStatistics>(own.first_file_rows, own.first_file_rows);
-    return guarded(context, [&] {
-      const auto files = open_files(context, bind_data, kMaxFilesForCardinality);
+    duckdb::idx_t rows = file_count == 1 ? own.first_file_rows : 0;
+    if (file_count != 1) {
+      const auto files = guarded(context, [&] { return open_files(context, bind_data, kMaxFilesForCardinality); });
       if (files.empty()) return duckdb::make_uniq<duckdb::NodeStatistics>(own.first_file_rows * file_count);
-      duckdb::idx_t rows = 0;
       for (const auto& file : files) rows += file->rows();
-      return duckdb::make_uniq<duckdb::NodeStatistics>(rows, rows);
-    });
+    }
+    return duckdb::make_uniq<duckdb::NodeStatistics>(
+        static_cast<duckdb::idx_t>(static_cast<double>(rows) * own.expected_share), rows);
   }
 
   void GetVirtualColumns(ClientContext&, MultiFileBindData&, duckdb::virtual_column_map_t& result) override {
@@ -567,6 +567,7 @@ unique_ptr<duckdb::FunctionData> ScanBindData::Copy() const {
   copy->options = duckdb::make_uniq<ScanOptions>(*options);
   copy->first_file_rows = first_file_rows;
   copy->first_file_parts = first_file_parts;
+  copy->expected_share = expected_share;
   copy->opened_list = opened_list;
   copy->opened = opened;
   return copy;

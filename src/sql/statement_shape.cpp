@@ -90,9 +90,9 @@ bool compares(const ShapeToken& token) {
 }
 
 // What cannot continue an expression that binds closer than a comparison.
-constexpr std::array<std::string_view, 21> kEnds = {
-    "AND",  "OR",  ")",     ",",    ";",  "GROUP",   "ORDER", "HAVING", "LIMIT", "OFFSET", "THEN",
-    "ELSE", "END", "UNION", "FROM", "AS", "QUALIFY", "WHERE", "JOIN",   "INNER", "LEFT"};
+constexpr std::array<std::string_view, 21> kEnds = {"AND",    "OR",    ")",       ",",     ";",    "GROUP", "ORDER",
+                                                    "HAVING", "LIMIT", "OFFSET",  "THEN",  "ELSE", "END",   "UNION",
+                                                    "FROM",   "AS",    "QUALIFY", "WHERE", "JOIN", "INNER", "LEFT"};
 
 // Finds literals token by token.
 class ShapeFinder {
@@ -280,7 +280,7 @@ class ShapeFinder {
   const std::string& text_;
   std::vector<ShapeToken> tokens_;
   StatementShape shape_;
-  size_t copied_ = 0;                              // of the text
+  size_t copied_ = 0;                                // of the text
   std::unordered_map<std::string, size_t> numbers_;  // of the parameters by what they stand for
 };
 

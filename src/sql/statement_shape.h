@@ -1,5 +1,6 @@
 // The shape of a statement: its text with parameters for the literals that comparisons, BETWEEN, IN and LIKE have on
-// their right. Texts that differ in such literals only have the same shape, and one plan of the shape serves all of them.
+// their right. Texts that differ in such literals only have the same shape, and one plan of the shape serves all of
+// them.
 #pragma once
 
 #include <cstddef>

@@ -96,7 +96,8 @@ TEST(StatementShape, HasParametersForListsPatternsAndSums) {
   EXPECT_EQ(shape("where a = -5 - 1.50"), "where a = $1|-6.50");
   EXPECT_EQ(shape("where d < date '1994-11-30' + interval '3' month and d > date '2000-02-29' - interval 1 year"),
             "where d < $1 and d > $2|1995-02-28 00:00:00|1999-02-28 00:00:00");
-  EXPECT_EQ(shape("where d in (cast('2020-01-01' as date) - interval '90 days')"), "where d in ($1)|2019-10-03 00:00:00");
+  EXPECT_EQ(shape("where d in (cast('2020-01-01' as date) - interval '90 days')"),
+            "where d in ($1)|2019-10-03 00:00:00");
 }
 
 TEST(StatementShape, KnowsWhichLiteralsAreEqual) {
@@ -248,15 +249,18 @@ TEST_P(KeptShapes, DependOnAllOtherLiterals) {
 
 TEST_P(KeptShapes, ServeListsPatternsAndSums) {
   const std::vector<std::vector<std::string>> conditions = {
-      {"name in ('name 1', 'name 2')", "name in ('x', '')", "name in ('name 7', 'name 7')", "name in ('it''s', 'name 9')"},
+      {"name in ('name 1', 'name 2')", "name in ('x', '')", "name in ('name 7', 'name 7')",
+       "name in ('it''s', 'name 9')"},
       {"few in (1, 2, 3, 4, 5, 6, 7, 8)", "few in (0, 9, 8, 7, -1, 5, 6, 3)", "few in (1, 1, 1, 1, 1, 1, 1, 1)"},
       {"price not in (1.25, 2.5)", "price not in (0.5, 12.75)", "price not in (3.25, 99.0)"},
-      {"day in ('2020-01-05', '2020-02-05')", "day in ('2020-03-05', '2020-04-05')", "day in ('2021-01-01', '0001-01-01')"},
-      {"name like '%5%'", "name like 'name 1%'", "name like '%2'", "name like 'name 3'", "name like ''", "name like '%'",
-       "name like 'na_e%4_'", "name like 'name\\_3'", "name like '%%'"},
+      {"day in ('2020-01-05', '2020-02-05')", "day in ('2020-03-05', '2020-04-05')",
+       "day in ('2021-01-01', '0001-01-01')"},
+      {"name like '%5%'", "name like 'name 1%'", "name like '%2'", "name like 'name 3'", "name like ''",
+       "name like '%'", "name like 'na_e%4_'", "name like 'name\\_3'", "name like '%%'"},
       {"name not like '%5%'", "name not like 'name 1%'", "name not like 'name 3'", "name not like '%n%e%1%'"},
       {"large <= 100 + 10", "large <= 5000 - 10", "large <= 0 - 5", "large <= 99 + 0"},
-      {"price between 0.06 + 1 and 5.5 + 0.25", "price between 12 - 0.5 and 20 + 0.75", "price between 5 - 1.0 and 9 - 1.5"},
+      {"price between 0.06 + 1 and 5.5 + 0.25", "price between 12 - 0.5 and 20 + 0.75",
+       "price between 5 - 1.0 and 9 - 1.5"},
       {"day < date '2020-01-31' + interval '1' month", "day < date '2020-05-31' - interval '90 days'",
        "day < cast('2019-01-01' as date) + interval 1 year", "day < date '2020-06-30' - interval 3 months"},
       {"moment >= date '2020-01-31' + interval 2 month", "moment >= timestamp '2020-01-31 10:30:00' - interval 1 day",
@@ -264,7 +268,8 @@ TEST_P(KeptShapes, ServeListsPatternsAndSums) {
   };
   for (const auto& texts : conditions) {
     for (size_t i = 0; i < texts.size(); ++i) {
-      const bool kept = is_kept("select few, count(*) as n, min(name)" + from() + "where " + texts[i] + " group by few");
+      const bool kept =
+          is_kept("select few, count(*) as n, min(name)" + from() + "where " + texts[i] + " group by few");
       EXPECT_EQ(kept, i > 0) << texts[i];
     }
   }
@@ -346,7 +351,8 @@ class RandomStatement {
       case 5:
         return "day" + op +
                pick({"'2020-01-01'", "'2020-06-30'", "'2021-02-03'", "date '2020-03-01'",
-                     "date '2020-03-01' + interval 1 day", "date '2020-03-01' - interval '2' month", "'infinity'", "'2020-1-5'"});
+                     "date '2020-03-01' + interval 1 day", "date '2020-03-01' - interval '2' month", "'infinity'",
+                     "'2020-1-5'"});
       case 6:
         return "moment" + op +
                pick({"'2020-01-01'", "'2020-01-02 03:00:00'", "date '2020-02-01'", "timestamp '2020-05-01 01:00:00'"});
@@ -354,8 +360,8 @@ class RandomStatement {
       default:
         return pick({"few between 1 and 3", "few between 2 and 2", "few between 5 and 1", "middle between -5 and 5",
                      "price between 1.25 and 2.50", "name in ('name 1', 'name 2')", "few in (1, 2)", "few in (1, 5)",
-                     "name like 'name 1'", "name like 'name 1%'", "name like '%1'", "name in ('name 5', 'x')", "even = true", "id % 7 = 3", "id % 7 = 5",
-                     "few = few", "few < middle"});
+                     "name like 'name 1'", "name like 'name 1%'", "name like '%1'", "name in ('name 5', 'x')",
+                     "even = true", "id % 7 = 3", "id % 7 = 5", "few = few", "few < middle"});
     }
   }
   std::string pick(const std::vector<std::string>& from) { return from[literals_() % from.size()]; }
