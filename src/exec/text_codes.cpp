@@ -8,6 +8,7 @@
 #include "basalt/core/error.h"
 #include "codec/dict/layout.h"
 #include "codec/numbered/layout.h"
+#include "codec/strings/layout.h"
 #include "codec/validity/layout.h"
 #include "exec/chunk_key.h"
 #include "exec/cpu/string_pool.h"
@@ -21,33 +22,34 @@ const NodeView& values_of(const NodeView& root) {
   return nulls ? root.children[validity::kValues] : root;
 }
 
-bool is_numbered(const Codec& codec) { return codec.name() == "numbered"; }
-
-// Where metadata says that a chunk's strings are places in a list: the node of that list's array, of strings or, below
-// `numbered`, of numbers.
-std::optional<size_t> listed_at(const ColumnInfo& column, const ColumnChunkInfo& chunk) {
+// How many strings the list has that a chunk's rows are places in, by its metadata; nothing: there is no list. It is a
+// dictionary, or one of the numbers below `numbered`, or all rows where they are few.
+std::optional<uint64_t> count_entries(const ColumnInfo& column, const ColumnChunkInfo& chunk) {
   const std::vector<NodePlace>& nodes = chunk.nodes;
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].codec == nullptr) return std::nullopt;
     if (nodes[i].codec->holds_nulls() || nodes[i].type != Physical::kBytes) continue;
-    // Of a dictionary of the file every chunk has strings.
-    if (is_numbered(*nodes[i].codec) && !column.has_dictionary) ++i;
-    const bool listed = i < nodes.size() && nodes[i].codec != nullptr && nodes[i].codec->holds_entries();
-    return listed ? std::optional(i) : std::nullopt;
+    if (!column.has_dictionary) {  // which lists the entries of every chunk
+      const std::string_view name = nodes[i].codec->name();
+      if (name == "strings" && nodes[i].count <= strings::kFewTexts) return nodes[i].count;
+      if (name == "numbered") ++i;
+    }
+    if (i >= nodes.size() || nodes[i].codec == nullptr || !nodes[i].codec->holds_entries()) return std::nullopt;
+    return nodes.at(subtree_end(nodes, i + 1)).count;
   }
   return std::nullopt;
 }
 
-// Entries of lists that would have to be put in order. Lists that chunks have in common count once.
-uint64_t count_entries(const ColumnInfo& column) {
+// Entries of lists that would have to be put in order; nothing: some chunk has none. Lists that chunks have in common
+// count once.
+std::optional<uint64_t> count_entries(const ColumnInfo& column) {
   uint64_t sum = 0;
   uint64_t most = 0;
   for (const ColumnChunkInfo& chunk : column.chunks) {
-    const std::optional<size_t> list = listed_at(column, chunk);
-    if (!list) continue;
-    const uint64_t entries = chunk.nodes.at(subtree_end(chunk.nodes, *list + 1)).count;
-    sum += entries;
-    most = std::max(most, entries);
+    const std::optional<uint64_t> entries = count_entries(column, chunk);
+    if (!entries) return std::nullopt;
+    sum += *entries;
+    most = std::max(most, *entries);
   }
   return column.has_dictionary ? most : sum;
 }
@@ -106,18 +108,20 @@ class CodesBuilder {
 
  private:
   std::vector<uint32_t> numbers_of_list(const NodeView& values) {
-    if (is_numbered(*values.codec)) {
+    if (values.codec->holds_entries()) {
+      const std::unique_ptr<Reader> reader = values.codec->open(values);
+      const StringRows* entries = reader->entries();
+      return entries == nullptr ? std::vector<uint32_t>{} : numbers_of(*entries);
+    }
+    NodeView texts = values;
+    if (values.codec->name() == "numbered") {
       // The same text with each of the listed numbers.
-      NodeView texts = values;
       texts.children[numbered::kNumbers] = values.children[numbered::kNumbers].children[dict::kEntries];
       texts.count = texts.children[numbered::kNumbers].count;
-      StringRows rows;
-      read_all(texts, rows);
-      return numbers_of(rows);
     }
-    const std::unique_ptr<Reader> reader = values.codec->open(values);
-    const StringRows* entries = reader->entries();
-    return entries == nullptr ? std::vector<uint32_t>{} : numbers_of(*entries);
+    StringRows rows;
+    read_all(texts, rows);
+    return numbers_of(rows);
   }
   std::vector<uint32_t> numbers_of(const StringRows& rows) {
     std::vector<uint32_t> numbers;
@@ -184,10 +188,9 @@ const NodePlace* texts_node_of(const ColumnChunkInfo& chunk) {
 std::shared_ptr<const TextCodes> text_codes_of(const std::vector<std::shared_ptr<const File>>& files, uint32_t field) {
   uint64_t entries = 0;
   for (const auto& file : files) {
-    const ColumnInfo& column = file->column(field);
-    const auto is_listed = [&](const ColumnChunkInfo& chunk) { return listed_at(column, chunk).has_value(); };
-    if (!std::all_of(column.chunks.begin(), column.chunks.end(), is_listed)) return nullptr;
-    entries += count_entries(column);
+    const std::optional<uint64_t> own = count_entries(file->column(field));
+    if (!own) return nullptr;
+    entries += *own;
   }
   if (entries > kMostListedTexts) return nullptr;
   static CodesCache cache;

@@ -1,5 +1,5 @@
-// Strings of a column that every chunk stores as places in a list, as places in one sorted list of all: equal strings
-// have equal codes, and smaller strings have smaller ones.
+// Strings of a column that every chunk stores as places in a list, or that are few, as places in one sorted list of
+// all: equal strings have equal codes, and smaller strings have smaller ones.
 #pragma once
 
 #include <cstdint>

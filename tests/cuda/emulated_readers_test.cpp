@@ -24,6 +24,8 @@
 #include "codec/plain/gpu/kernels.cuh"
 #include "codec/rle/gpu/expand.cuh"
 #include "codec/rle/gpu/kernels.cuh"
+#include "codec/strings/gpu/codes.cuh"
+#include "codec/strings/layout.h"
 //
 #include "cuda/q6_kernel.txt"
 
@@ -113,6 +115,25 @@ TEST(EmulatedReaders, CodesOfNumberedStrings) {
   }
   const Node plain = encode_tree(array.values, bind_tree(parse_tree("numbered(packed)"), Physical::kBytes));
   EXPECT_TRUE(plain.codec->device_codes(view_of(plain)).empty());
+}
+
+// Strings of few rows, each an entry of its own.
+TEST(EmulatedReaders, PlacesOfFewStrings) {
+  for (const size_t rows : {size_t{1}, size_t{25}, size_t{256}, size_t{257}}) {
+    const testing::Array array = testing::make_texts(std::vector<std::string>(rows, "a text"), 0);
+    const Node node = encode_tree(array.values, bind_tree(parse_tree("strings(packed, plain)"), Physical::kBytes));
+    const NodeView view = view_of(node);
+    EXPECT_EQ(view.codec->device_codes(view).type.text(), rows <= strings::kFewTexts ? "StringPlaces" : "");
+    const std::vector<uint64_t> descriptor = descriptor_of(view);
+    EmulatedWarp::run([&] {
+      device::StringPlaces reader;
+      reader.open(descriptor.data(), 0, nullptr);
+      for (uint32_t k = 0; k < kRowsPerLane; ++k) {
+        const uint32_t row = k * kLanes + device::lane_id();
+        EXPECT_EQ(reader.at(k), row < rows ? row : 0) << "of " << rows;
+      }
+    });
+  }
 }
 
 TEST(EmulatedReaders, ComparisonsInThePackedDomain) {

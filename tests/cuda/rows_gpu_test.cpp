@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "cuda/gpu.h"
 #include "cuda/pipelines.h"
@@ -343,6 +344,7 @@ TestTable fetched_table(uint64_t seed, uint64_t rows, const std::vector<std::str
   Random random(seed);
   std::vector<int64_t> numbers(rows);
   for (int64_t& number : numbers) number = static_cast<int64_t>(below(random, 1000));
+  const std::set<uint64_t> nulls = {0, rows / 3, rows / 2, rows - 1};
   std::vector<Column> columns;
   columns.push_back(make_fixed(DataType::bigint(), numbers));
   for (const std::string& tree : trees) {
@@ -353,7 +355,7 @@ TestTable fetched_table(uint64_t seed, uint64_t rows, const std::vector<std::str
       if (!tree.starts_with("numbered") && below(random, 50) == 0) text.clear();
     }
     columns.push_back(make_strings(texts));
-    if (columns.size() % 2 == 0) set_nulls(columns.back(), {0, rows / 3, rows / 2, rows / 2 + 1, rows - 1});
+    if (columns.size() % 2 == 0) set_nulls(columns.back(), {nulls.begin(), nulls.end()});
   }
   std::vector<std::string> all = {"packed"};
   all.insert(all.end(), trees.begin(), trees.end());
@@ -473,6 +475,29 @@ TEST(GpuRows, NumberedStringsOfFewNumbers) {
   expect_same_rows(pipeline, "first in the order of brands");
   pipeline.limit = 20;
   expect_same_rows(pipeline, "few in the order of brands");
+}
+
+// Of a small table every row is an entry; of a larger one the last chunk may be small.
+TEST(GpuRows, FewStrings) {
+  BASALT_NEEDS_GPU();
+  for (const uint64_t rows : {uint64_t{1}, uint64_t{25}, uint64_t{256}, uint64_t{257}, uint64_t{8192 + 25}}) {
+    const TestTable table =
+        fetched_table(rows, rows, {"strings(packed, plain)", "strings(packed, fsst)", "strings(packed, tokens)"}, 8192);
+    Subset subset = subset_of(table, {0, 1, 2, 3});
+    Pipeline& pipeline = subset.pipeline;
+    give_all_columns(subset);
+    const std::string what = std::to_string(rows) + " rows";
+    expect_same_rows(pipeline, what);
+    pipeline.has_filter = true;
+    pipeline.filter = make_expr(ExprOp::kLike, Physical::kU8, {column_of(subset, 2), bytes_expr("%a text 1%3%")});
+    expect_same_rows(pipeline, what + ", filtered");
+    pipeline.order = {{3, true, true}, {1, false, false}};
+    expect_same_rows(pipeline, what + ", in order");
+    pipeline.limit = 7;
+    expect_same_rows(pipeline, what + ", the first in order");
+    pipeline.files = {table.file, table.file};
+    expect_same_rows(pipeline, what + ", twice");
+  }
 }
 
 // The second run reads what the first has left on the device.

@@ -111,6 +111,26 @@ TEST(RowsPlan, NumberedStringsOfFewNumbersAreReadByTheirCodes) {
   EXPECT_TRUE(device::to_device(pipeline).pipeline.columns[0].as_codes);
 }
 
+TEST(RowsPlan, FewStringsAreTheirOwnList) {
+  const std::vector<std::string> names = {"PERU", "CHINA", "", "PERU", "ALGERIA"};
+  std::vector<Column> columns;
+  columns.push_back(make_strings(names));
+  columns.push_back(make_strings(names));
+  set_nulls(columns[1], {1});
+  const TestTable table = write_table(std::move(columns), {"strings(packed, plain)", "strings(packed, fsst)"});
+  const device::DevicePipeline device = device::to_device(rows_of_all(table));
+  EXPECT_EQ(device::plan_stage(device).reason, "");
+  for (const device::RowsSources::Source& source : device.sources->columns) ASSERT_NE(source.listed, nullptr);
+  const exec::TextCodes& listed = *device.sources->columns[0].listed;
+  ASSERT_EQ(listed.entries.size(), 4u);
+  for (size_t i = 0; i < names.size(); ++i) EXPECT_EQ(listed.entries.at(listed.chunks.at(0).at(0).at(i)), names[i]);
+  // Not where they are many.
+  std::vector<Column> many;
+  many.push_back(make_strings(std::vector<std::string>(257, "a")));
+  const TestTable longer = write_table(std::move(many), {"strings(packed, plain)"});
+  EXPECT_EQ(device::to_device(rows_of_all(longer)).sources->columns[0].listed, nullptr);
+}
+
 TEST(RowsPlan, StringsAreOrderedByTheirDictionaryOrByNumbers) {
   const TestTable table = number_and_texts();
   Pipeline pipeline = rows_of_all(table);

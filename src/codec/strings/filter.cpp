@@ -11,6 +11,12 @@ DeviceReader StringsCodec::device_filter(const NodeView& node) const {
                              {device_reader_of(node.children[strings::kLengths]), bytes.codec->device_filter(bytes)});
 }
 
+DeviceReader StringsCodec::device_codes(const NodeView& node) const {
+  DeviceReader places;
+  if (node.count <= strings::kFewTexts) places.type = device_type_of(node, "StringPlaces", "codes.cuh", {});
+  return places;
+}
+
 std::shared_ptr<const TextAlphabet> StringsCodec::text_alphabet(const NodeView& node) const {
   const NodeView& bytes = node.children[strings::kBytes];
   return bytes.codec->text_alphabet(bytes);

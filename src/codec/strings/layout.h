@@ -11,4 +11,7 @@ namespace basalt::strings {
 constexpr uint32_t kLengths = 0;
 constexpr uint32_t kBytes = 1;
 
+// Of so few rows each may be taken for an entry of a list of its own.
+constexpr uint64_t kFewTexts = 256;
+
 }  // namespace basalt::strings

@@ -19,6 +19,7 @@ class StringsCodec final : public Codec {
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
   DeviceReader device_reader(const NodeView& node) const override;
   DeviceReader device_filter(const NodeView& node) const override;
+  DeviceReader device_codes(const NodeView& node) const override;
   std::shared_ptr<const TextAlphabet> text_alphabet(const NodeView& node) const override;
   uint64_t filter_table_bytes(const NodeView& node, uint32_t states) const override;
 };
