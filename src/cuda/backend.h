@@ -141,7 +141,8 @@ class CudaBackend : public GpuBackend {
   PinnedBuffer inputs_;   // from where slots and work lists leave
   static constexpr size_t kMostStatements = 64;
   BoundedMap<Statement> statements_{kMostStatements};
-  BoundedMap<exec::SlotTable> slot_tables_{kMostStatements};  // of kernels over files
+  static constexpr size_t kMostSlotTables = 512;
+  BoundedMap<exec::SlotTable> slot_tables_{kMostSlotTables};  // of kernels over files
   std::unordered_map<size_t, GroupTables> group_tables_;
   std::map<const File*, FileKeys> file_keys_;
   uint64_t runs_ = 0;

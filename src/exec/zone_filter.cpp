@@ -38,7 +38,8 @@ bool is_integers(const Expr& expr) { return expr.op == ExprOp::kColumn && is_int
 ZoneFilter::ZoneFilter(const Expr* predicate) {
   if (predicate == nullptr) return;
   for (const Expr* conjunct : conjuncts_of(*predicate)) {
-    if (!add_to_ranges(*conjunct) && !add_pair(*conjunct)) add_other(*conjunct);
+    const bool numbers = add_to_ranges(*conjunct) || add_pair(*conjunct) || add_member(*conjunct);
+    if (!numbers) add_other(*conjunct);
   }
 }
 
@@ -68,10 +69,10 @@ bool ZoneFilter::add_to_ranges(const Expr& conjunct) {
     default: return false;
   }
   const auto known = std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& range) {
-    return range.values.column == column.column && range.values.type == column.type;
+    return range.values.column == column.column && range.values.type == column.type && !range.may_fail;
   });
   if (known == ranges_.end()) {
-    ranges_.push_back({{column.column, column.type, of_type}, passing});
+    ranges_.push_back({{column.column, column.type, of_type}, passing, false});
   } else {
     known->passing.low = std::max(known->passing.low, passing.low);
     known->passing.high = std::min(known->passing.high, passing.high);
@@ -93,6 +94,15 @@ bool ZoneFilter::add_pair(const Expr& conjunct) {
   return true;
 }
 
+bool ZoneFilter::add_member(const Expr& conjunct) {
+  if (conjunct.op != ExprOp::kMember || !is_integers(conjunct.args[0])) return false;
+  const Expr& column = conjunct.args[0];
+  const int128_t least = conjunct.args[1].literal.integer;
+  const int128_t last = least + conjunct.args[2].literal.integer - 1;
+  ranges_.push_back({{column.column, column.type, range_of(column.type)}, {least, last}, true});
+  return true;
+}
+
 void ZoneFilter::add_other(const Expr& conjunct) {
   Other other;
   other.conjunct = &conjunct;
@@ -111,7 +121,7 @@ Decision ZoneFilter::Range::decide(const Statistics* stats) const {
   if (!has_values(stats)) return Decision::kNone;
   const IntegerRange range = values.range(stats);
   if (range.low > passing.high || range.high < passing.low) return Decision::kNone;
-  const bool all = range.low >= passing.low && range.high <= passing.high && !has_nulls(stats);
+  const bool all = !may_fail && range.low >= passing.low && range.high <= passing.high && !has_nulls(stats);
   return all ? Decision::kAll : Decision::kUnknown;
 }
 

@@ -35,6 +35,7 @@ class ZoneFilter {
   struct Range {
     Integers values;
     IntegerRange passing;
+    bool may_fail = false;  // within it, too
 
     Decision decide(const Statistics* stats) const;
   };
@@ -55,6 +56,7 @@ class ZoneFilter {
     Decision answer = Decision::kUnknown;
   };
   bool add_to_ranges(const Expr& conjunct);
+  bool add_member(const Expr& conjunct);
   bool add_pair(const Expr& conjunct);
   void add_other(const Expr& conjunct);
   Decision decide_others(Decision so_far);

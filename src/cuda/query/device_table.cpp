@@ -96,7 +96,11 @@ TextList list_of(const DeviceColumn& column, cudaStream_t stream) {
   return out;
 }
 
-uint64_t planned_rows(uint64_t rows) { return std::bit_ceil(std::max<uint64_t>(rows, kTileRows)); }
+uint64_t planned_rows(uint64_t rows) {
+  uint64_t bound = kTileRows;
+  while (bound < rows) bound *= 16;
+  return bound;
+}
 
 Statistics statistics_of(const DeviceColumn& column, uint64_t rows) {
   const Physical type = physical_of(column.field.type);
@@ -113,7 +117,7 @@ Statistics statistics_of(const DeviceColumn& column, uint64_t rows) {
   }
   if (!text) return stats;
   const uint64_t entries = column.listed != nullptr  ? column.listed->entries.size()
-                           : column.texts != nullptr ? planned_rows(column.texts->count)
+                           : column.texts != nullptr ? std::bit_ceil(column.texts->count)
                                                      : 0;
   stats.min = Value::of_integer(Physical::kU32, 0);
   stats.max = Value::of_integer(Physical::kU32, entries == 0 ? 0 : static_cast<int128_t>(entries) - 1);

@@ -2,6 +2,7 @@
 // is known of resident chunks and statements spares most of that (resident_run.cpp).
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "cuda/query/device_table.h"
 #include "cuda/query/row_arrays.h"
 #include "exec/cpu/column_builder.h"
+#include "exec/evaluate.h"
 #include "exec/tile_runs.h"
 #include "exec/zone_filter.h"
 
@@ -102,7 +104,12 @@ class StatementRun {
   exec::StatisticsList column_statistics() const;
   bool is_array(size_t column) const { return device_.arrays[column].has_value(); }
   // What lies on the device because of this statement belongs to it alone.
-  bool is_remembered() const { return arrays_.empty() && !pipeline_.files.empty(); }
+  bool is_remembered() const { return arrays_.empty() && !pipeline_.files.empty() && !asks_for_members(); }
+  // Sets of keys belong to one run of a query.
+  bool asks_for_members() const {
+    const auto is_member = [](const Expr* conjunct) { return conjunct->op == ExprOp::kMember; };
+    return pipeline_.has_filter && std::ranges::any_of(exec::conjuncts_of(pipeline_.filter), is_member);
+  }
   bool may_end_early() const;
   void plan_batches();
   // The slots that are known of the statement's kernel over its files, of which all point to memory in the cache.
