@@ -111,11 +111,12 @@ class Data:
         call(self.program, ["sql", "-q", "--device", "cpu", *self.threads, *arguments, "; ".join(statements)])
 
     def make(self, deadline):
-        """Makes what is not there yet, until the time is over. Gives seconds by kind, and whether all is there."""
+        """Makes what the engines need and is not there yet, until the time is over. Gives seconds by kind, and whether
+        all is there."""
         seconds = {}
         for kind, make in (("basalt", self.generate), ("parquet", self.write_parquet), ("duckdb", self.load)):
             folder = os.path.join(self.folder, kind)
-            if os.path.exists(folder):
+            if os.path.exists(folder) or (kind != "basalt" and kind not in self.options.engines):
                 continue
             if time.monotonic() > deadline:
                 return seconds, False
