@@ -1,5 +1,7 @@
 #include "cuda/query/joins/members.h"
 
+#include <algorithm>
+
 #include "cuda/query/joins/join_slots.cuh"
 #include "cuda/query/row_arrays.h"
 #include "cuda/runtime/each_row.cuh"
@@ -32,11 +34,11 @@ bool may_be_member(Physical type) {
   return is_integer(type) && type != Physical::kU64 && width_of(type) <= sizeof(int64_t);
 }
 
-std::optional<Members> members_of(const DeviceColumn& column, uint64_t rows, cudaStream_t stream) {
+std::optional<Members> members_of(const DeviceColumn& column, uint64_t rows, uint64_t most_bytes, cudaStream_t stream) {
   const Physical type = physical_of(column.field.type);
   if (!may_be_member(type) || !column.range) return std::nullopt;
   const auto count = static_cast<uint128_t>(column.range->high - column.range->low) + 1;
-  if (column.range->low > column.range->high || count > kMostBits) return std::nullopt;
+  if (column.range->low > column.range->high || count > std::min(kMostBits, 8 * most_bytes)) return std::nullopt;
   Members out;
   out.least = static_cast<int64_t>(column.range->low);
   out.count = static_cast<uint64_t>(count);

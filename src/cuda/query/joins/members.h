@@ -18,7 +18,8 @@ struct Members {
 };
 
 bool may_be_member(Physical type);
-// Nothing where numbers are not known to lie close to each other, or are not of at most 8 bytes. NULL is none.
-std::optional<Members> members_of(const DeviceColumn& column, uint64_t rows, cudaStream_t stream);
+// Nothing where numbers are not known to lie close to each other, or are not of at most 8 bytes, or their bits would
+// take more than `most_bytes`. NULL is none.
+std::optional<Members> members_of(const DeviceColumn& column, uint64_t rows, uint64_t most_bytes, cudaStream_t stream);
 
 }  // namespace basalt::cuda

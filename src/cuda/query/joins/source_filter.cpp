@@ -98,7 +98,8 @@ SourceFilter::SourceFilter(GraphRun& graph, const Query& query, const Pipeline& 
   for (const AskedKey& asked : asked_keys(query, stage)) {
     const std::shared_ptr<const DeviceTable> rows = graph.on_device(asked.probe.stage);
     const JoinKey& key = asked.key;
-    std::optional<Members> set = members_of(rows->columns.at(key.build.column), rows->rows, graph.stream());
+    const DeviceColumn& keys = rows->columns.at(key.build.column);
+    std::optional<Members> set = members_of(keys, rows->rows, graph.most_bytes() / 4, graph.stream());
     if (!set) continue;
     conditions_.push_back(member(key.probe, set->least, set->count, set->bits.data()));
     sets_.push_back(*std::move(set));
