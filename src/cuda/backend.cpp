@@ -107,15 +107,16 @@ std::string CudaBackend::kernel_source(const Pipeline& pipeline) {
   return stage->plan->source;
 }
 
-const LoadedKernel& CudaBackend::statement_kernel(const std::string& source, bool& fresh) {
-  fresh = false;
+const LoadedKernel& CudaBackend::statement_kernel(const std::string& source, bool& waited) {
+  waited = false;
   if (const LoadedKernel* known = modules_.find(source)) return *known;
+  waited = true;
   struct Unlocked {
     explicit Unlocked(std::mutex& held) : mutex(held) { mutex.unlock(); }
     ~Unlocked() { mutex.lock(); }
     std::mutex& mutex;
   } unlocked(mutex_);
-  return modules_.get(source, device::kScanKernel, &fresh);
+  return modules_.get(source, device::kScanKernel);
 }
 
 void CudaBackend::drop_cache() {

@@ -99,9 +99,9 @@ class CudaBackend : public GpuBackend {
   std::optional<StageRows> later_stage(const Pipeline& stage, const DeviceTable& input, bool keep,
                                        const RunOptions& options, RunReport& report);
   void use_device() const { check(cudaSetDevice(device_), "choosing the device"); }
-  // The kernel of a statement that has nothing on its way: while it is compiled, the backend is unlocked and others
-  // run.
-  const LoadedKernel& statement_kernel(const std::string& source, bool& fresh);
+  // The kernel of a statement that has nothing on its way: while it is compiled, by this thread or another, the
+  // backend is unlocked and others run.
+  const LoadedKernel& statement_kernel(const std::string& source, bool& waited);
   ThreadPool& threads(uint32_t wanted);
   // Identities of a column's chunks; hashing them again for every run of a statement would cost more than its kernel.
   const std::vector<ChunkKey>& chunk_keys(const std::shared_ptr<const File>& file, uint32_t field_id);

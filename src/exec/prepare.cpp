@@ -175,7 +175,8 @@ void check_member(const Expr& expr) {
   const Physical type = expr.args[0].type;
   if (!is_integer(type) || width_of(type) > sizeof(int64_t) || type == Physical::kU64) fail("a set of other numbers");
   for (size_t i = 1; i < expr.args.size(); ++i) {
-    if (expr.args[i].op != ExprOp::kLiteral) fail("a set that is not there");
+    const bool number = expr.args[i].op == ExprOp::kLiteral && expr.args[i].type == Physical::kI64;
+    if (!number || expr.args[i].literal.null) fail("a set that is not there");
   }
 }
 

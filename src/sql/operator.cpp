@@ -128,7 +128,9 @@ Table run_or_turn_to_cpu(const Query& query, RunOptions options, bool strict, Ru
   try {
     return run_query(query, options, &report);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::kUnsupported || options.device != Device::kCuda || strict) throw;
+    const bool joins_need_more = error.code() == ErrorCode::kOutOfMemory && !is_chain(query);
+    const bool can_turn = error.code() == ErrorCode::kUnsupported || joins_need_more;
+    if (!can_turn || options.device != Device::kCuda || strict) throw;
   }
   options.device = Device::kAuto;
   return run_query(query, options, &report);
@@ -459,7 +461,8 @@ bool joins_run_faster_on_gpu(const Query& query, Device device) {
 // of them are looked for; and both where nothing else is allowed.
 bool is_worth_it(const LoweredQuery& lowered, Device device, bool strict) {
   if (!strict && !is_chain(lowered.query)) {
-    if (device == Device::kCpu || !joins_run_faster_on_gpu(lowered.query, device)) return false;
+    if (device == Device::kCpu) return false;
+    if (!joins_run_faster_on_gpu(lowered.query, device)) throw NotLowered("DuckDB is quicker with few rows of joins");
     const std::string reason = why_not_gpu(lowered.query);
     if (!reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
     return true;

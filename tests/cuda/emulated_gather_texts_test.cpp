@@ -39,6 +39,7 @@ struct ChunkOfTexts {
 };
 
 constexpr uint64_t kFirstNumber = 4096;
+constexpr uint64_t kAllBytes = ~uint64_t{0};
 
 // `keep`: one row in so many.
 void fill(std::mt19937& random, ChunkOfTexts& chunk, bool named, bool nulls, uint32_t keep) {
@@ -106,7 +107,7 @@ TEST(EmulatedGatherTexts, RowsOfSeveralChunksAndColumns) {
       }
     }
     uint32_t fault = 0;
-    const std::vector<DeviceStrings> got = cuda::gather_texts(asked, ends, &fault, nullptr);
+    const std::vector<DeviceStrings> got = cuda::gather_texts(asked, ends, &fault, kAllBytes, nullptr);
     ASSERT_EQ(got.size(), columns);
     Strings all;
     for (size_t column = 0; column < columns; ++column) {
@@ -123,7 +124,7 @@ TEST(EmulatedGatherTexts, RowsOfSeveralChunksAndColumns) {
 TEST(EmulatedGatherTexts, RowsWithoutATextAreDamage) {
   const auto is_damage = [](const ChunkOfTexts& chunk, uint32_t fault) {
     try {
-      cuda::gather_texts({chunk.rows}, {chunk.rows.count}, &fault, nullptr);
+      cuda::gather_texts({chunk.rows}, {chunk.rows.count}, &fault, kAllBytes, nullptr);
     } catch (const Error& error) {
       return error.code() == ErrorCode::kCorrupt;
     }
@@ -145,7 +146,11 @@ TEST(EmulatedGatherTexts, RowsWithoutATextAreDamage) {
 
 TEST(EmulatedGatherTexts, NothingIsAListOfNothing) {
   uint32_t fault = 0;
-  EXPECT_TRUE(cuda::gather_texts({}, {}, &fault, nullptr).empty());
+  EXPECT_TRUE(cuda::gather_texts({}, {}, &fault, kAllBytes, nullptr).empty());
+  std::mt19937 random(9);
+  ChunkOfTexts chunk;
+  fill(random, chunk, false, false, 1);
+  EXPECT_THROW(cuda::gather_texts({chunk.rows}, {chunk.rows.count}, &fault, 100, nullptr), Error);
   expect_strings(cuda::join_texts({}, nullptr), {});
 }
 

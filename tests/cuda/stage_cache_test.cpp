@@ -122,12 +122,12 @@ TEST(StageCache, LetsGoOfAFileThatWasReplaced) {
 TEST(StageCache, HoldsAsManyStagesAsItSays) {
   const TestTable table = two_columns();
   device::StageCache cache;
-  for (int64_t literal = 0; literal <= 256; ++literal) cache.get(sum_of(table, literal));
-  EXPECT_EQ(cache.planned(), 257u);
-  cache.get(sum_of(table, 256));
-  EXPECT_EQ(cache.planned(), 257u);
+  for (int64_t literal = 0; literal <= 1024; ++literal) cache.get(sum_of(table, literal));
+  EXPECT_EQ(cache.planned(), 1025u);
+  cache.get(sum_of(table, 1024));
+  EXPECT_EQ(cache.planned(), 1025u);
   cache.get(sum_of(table, 0));  // the oldest has left
-  EXPECT_EQ(cache.planned(), 258u);
+  EXPECT_EQ(cache.planned(), 1026u);
 }
 
 TEST(FileShapes, AreFoundOnceForAnOpenFile) {

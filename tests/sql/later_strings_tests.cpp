@@ -62,6 +62,16 @@ class LaterStrings : public ::testing::TestWithParam<Device> {
   Session session_;
 };
 
+// What is known of one file's chunks is not taken for another's.
+TEST_P(LaterStrings, OfFilesThatDifferInTheirChunksOnly) {
+  for (const char* rows : {"8192", "16384", "8192"}) {
+    const std::string path = folder_.file(std::string("chunks") + rows + ".basalt");
+    rows_of(session_, "COPY (" + std::string(kTable) + ") TO '" + path + "' (chunk_rows " + rows + ")");
+    expect_same("SELECT url, count(*) FROM '" + path + "' GROUP BY url ORDER BY url");
+    expect_same("SELECT count(*), min(url) FROM '" + path + "' WHERE length(url) > 5");
+  }
+}
+
 TEST_P(LaterStrings, AreKeysAndFunctionsOfThem) {
   const std::string urls = "(SELECT url, i % 7 AS j, count(*) AS n FROM t GROUP BY 1, 2)";
   expect_same("SELECT url, sum(n), count(*) FROM " + urls + " GROUP BY 1 ORDER BY 1");

@@ -89,15 +89,12 @@ void TextFetch::take_texts(const std::vector<WantedChunk>& batch, const std::vec
     before += chunk.count;
     ends.back() = before;
   }
-  std::vector<DeviceStrings> lists = gather_texts(rows, ends, decoded.fault.as<uint32_t>(), stream_);
+  const uint64_t left = limit_ - std::min(limit_, taken_);
+  std::vector<DeviceStrings> lists = gather_texts(rows, ends, decoded.fault.as<uint32_t>(), left, stream_);
   for (size_t i = 0; i < lists.size(); ++i) {
     taken_ += lists[i].offsets.bytes() + lists[i].bytes.bytes();
     columns_[columns[i]].lists.push_back(std::move(lists[i]));
   }
-  if (taken_ <= limit_) return;
-  throw Error(ErrorCode::kOutOfMemory, "strings of rows need " + std::to_string(taken_ >> 10) +
-                                           " KiB on the device, where they may take " + std::to_string(limit_ >> 10) +
-                                           " KiB");
 }
 
 }  // namespace basalt::cuda

@@ -6,6 +6,7 @@
 #include <cub/device/device_memcpy.cuh>
 #include <cub/device/device_scan.cuh>
 
+#include "basalt/core/error.h"
 #include "cuda/runtime/each_row.cuh"
 
 namespace basalt::cuda {
@@ -61,7 +62,7 @@ void place_texts(const std::vector<ListToFill>& lists, const uint64_t* lengths, 
 }  // namespace
 
 std::vector<DeviceStrings> gather_texts(const std::vector<WantedRows>& chunks, const std::vector<uint64_t>& ends,
-                                        uint32_t* fault, cudaStream_t stream) {
+                                        uint32_t* fault, uint64_t most_bytes, cudaStream_t stream) {
   std::vector<DeviceStrings> out(ends.size());
   const uint64_t rows = ends.empty() ? 0 : ends.back();
   if (rows == 0) return out;
@@ -85,6 +86,12 @@ std::vector<DeviceStrings> gather_texts(const std::vector<WantedRows>& chunks, c
   const Buffer found = download(sizes, (lists + 1) * sizeof(uint64_t), stream);
   const auto* bytes_until = found.as<uint64_t>();
   if (bytes_until[lists] != 0) throw_corrupt();
+  const uint64_t needed = bytes_until[lists - 1] + 2 * rows * sizeof(uint64_t);
+  if (needed > most_bytes) {
+    throw Error(ErrorCode::kOutOfMemory, "strings of rows need " + std::to_string(needed >> 10) +
+                                             " KiB on the device, where they may take " +
+                                             std::to_string(most_bytes >> 10) + " KiB");
+  }
 
   std::vector<ListToFill> to_fill;
   for (size_t i = 0; i < out.size(); ++i) {

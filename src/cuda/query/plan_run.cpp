@@ -35,8 +35,9 @@ std::string StatementRun::scan_key() const {
       const std::vector<ChunkKey>& keys = backend_.chunk_keys(file, column.field_id);
       key.append(reinterpret_cast<const char*>(keys.data()), keys.size() * sizeof(ChunkKey));
     }
-    const uint64_t rows = file->rows();
-    key.append(reinterpret_cast<const char*>(&rows), sizeof(rows));
+    std::vector<uint64_t> rows = {file->chunks().size()};  // what is read of arrays goes by these, too
+    for (const ChunkInfo& chunk : file->chunks()) rows.push_back(chunk.rows);
+    key.append(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(uint64_t));
   }
   return key;
 }

@@ -123,7 +123,9 @@ void StatementRun::write_rows(device::Parameters& parameters) {
   const cudaStream_t stream = backend_.compute_;
   const uint32_t items = parameters.work_count;
   const DeviceBuffer counts = cleared(uint64_t{items} * sizeof(uint32_t), stream);
-  const DeviceBuffer masks(pipeline_.has_filter ? uint64_t{items} * kLanes * sizeof(uint32_t) : 0, stream);
+  const uint64_t mask_bytes = uint64_t{items} * kLanes * sizeof(uint32_t);
+  const bool has_room = mask_bytes <= (rows_.budget - std::min(rows_.budget, rows_.taken)) / 4;
+  const DeviceBuffer masks(pipeline_.has_filter && has_room ? mask_bytes : 0, stream);
   if (pipeline_.has_filter) {
     parameters.rows.mode = RowsMode::kCount;
     parameters.rows.counts = counts.as<uint32_t>();

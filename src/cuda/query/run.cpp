@@ -201,6 +201,7 @@ std::vector<uint64_t> StatementRun::upload_tables(const Batch& batch) {
   std::vector<uint64_t> addresses;
   for (const size_t use : uses) addresses.push_back(block->address() + tables[use].at);
   blocks_.push_back(block);
+  held_blocks_.push_back(block);  // rows may need the room that it has in the cache
   backend_.cache_.put(std::move(block), {}, run_);
   return addresses;
 }
@@ -230,6 +231,7 @@ std::vector<uint64_t> StatementRun::upload_codes(const Batch& batch) {
         "copying codes of strings");
   for (const auto& [address, word] : places) addresses[address] = block->address() + word * sizeof(uint32_t);
   blocks_.push_back(block);
+  held_blocks_.push_back(block);  // rows may need the room that it has in the cache
   backend_.cache_.put(std::move(block), {}, run_);
   return addresses;
 }
@@ -403,10 +405,11 @@ void StatementRun::plan_once() {
 void StatementRun::make_kernel() {
   plan_once();
   plan_ = own_plan_.get();
-  bool fresh = false;
-  kernel_ = &backend_.statement_kernel(plan_->source, fresh);
-  if (!fresh) return;
-  report_.compile_ms = kernel_->compile_ms;
+  const auto start = Clock::now();
+  bool waited = false;
+  kernel_ = &backend_.statement_kernel(plan_->source, waited);
+  if (!waited) return;
+  if (kernel_->compile_ms > 0) report_.compile_ms = ms_since(start);
   // Others may have run meanwhile.
   backend_.forget_free_memory();
   backend_.read_free_memory();

@@ -39,7 +39,7 @@ GraphRun::GraphRun(StageRunner& stages, const Query& query, const RunOptions& op
   }
 }
 
-// Where one kernel is not there, those of all stages over files are compiled at the same time.
+// Where the kernel of a stage without joins is not there, those of all stages over files are compiled at the same time.
 void GraphRun::begin_kernels() {
   std::vector<Pipeline> stages;
   bool complete = true;
@@ -127,13 +127,12 @@ StageRows GraphRun::run_stage(size_t place, RunReport& report) {
   return run_over(stage, *rows_before(place), report);
 }
 
-std::string GraphRun::why_not_over_files(const Pipeline& stage) { return stages_.why_not(exec::before_windows(stage)); }
-
 StageRows GraphRun::run_over_files(const Pipeline& stage, size_t place, RunReport& report) {
-  if (std::string reason = why_not_over_files(stage); !reason.empty()) {
+  const Pipeline first = exec::before_windows(stage);
+  if (std::string reason = why_not(first); !reason.empty()) {
     throw Error(ErrorCode::kUnsupported, with_place(place, reason));
   }
-  StageRows rows = stages_.over_files(exec::before_windows(stage), report);
+  StageRows rows = stages_.over_files(first, report);
   return stage.windows.empty() ? std::move(rows) : with_windows(stage, *std::move(rows.device), report);
 }
 

@@ -25,8 +25,8 @@ class GraphRun {
   // `stage`: as it stands in the query, but for a filter of files that asks more.
   std::shared_ptr<const DeviceTable> source_of(const Pipeline& stage, size_t place, const std::vector<uint32_t>& used,
                                                RunReport& report);
-  // A stage without steps over files, or why it cannot run.
-  std::string why_not_over_files(const Pipeline& stage);
+  // A stage without steps over files, and why it cannot run, but for its windows.
+  std::string why_not(const Pipeline& stage) { return stages_.why_not(stage); }
   StageRows run_over_files(const Pipeline& stage, size_t place, RunReport& report);
 
   // Bytes that the running stage has on the device, beside the rows of earlier ones.

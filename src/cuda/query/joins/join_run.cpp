@@ -124,37 +124,46 @@ JoinRun::JoinRun(GraphRun& graph, const Pipeline& stage, size_t place, RunReport
       stream_(graph.stream()),
       rows_(std::make_shared<const DeviceTable>(), {}, stream_) {}
 
-JoinedRows JoinRun::source(const SourceFilter& filter) {
+JoinedRows JoinRun::source() {
   const std::vector<uint32_t> used = exec::used_behind_filter(stage_);
-  Pipeline stage = stage_;
-  filter.add_to(stage);
-  std::shared_ptr<const DeviceTable> table = graph_.source_of(stage, place_, used, report_);
+  std::shared_ptr<const DeviceTable> table = graph_.source_of(stage_, place_, used, report_);
   std::vector<uint32_t> columns(stage_.columns.size(), JoinedRows::kNoColumn);
   for (uint32_t i = 0; i < used.size(); ++i) columns[used[i]] = stage_.files.empty() ? used[i] : i;
   return {std::move(table), columns, stream_};
 }
 
-StageRows JoinRun::run() {
-  const SourceFilter first(graph_, graph_.query(), stage_);
-  if (first.answers_all()) {
-    Pipeline alone = stage_;
-    alone.steps.clear();
-    first.add_to(alone);
-    if (graph_.why_not_over_files(alone).empty()) {
-      StageRows rows = graph_.run_over_files(alone, place_, report_);
-      add_rung(first.text());
-      return rows;
-    }
+// What can be asked of the stage's rows where they are read is, and steps that ask no more are left out; unless a
+// kernel has no room for it. The rows, where nothing is left to do.
+std::optional<StageRows> JoinRun::read_source() {
+  const SourceFilter filter(graph_, graph_.query(), stage_);
+  Pipeline filtered = stage_;
+  filter.add_to(filtered);
+  filter.leave_out_answered(filtered);
+  std::string asked = filter.text();
+  if (!asked.empty() && graph_.why_not(exec::source_rows(filtered, exec::used_behind_filter(filtered))).empty()) {
+    stage_ = std::move(filtered);
+    graph_.hold(filter.bytes());
+  } else {
+    asked.clear();
   }
-  add_rung(first.text());
-  rows_ = source(first);
-  for (size_t i = 0; i < stage_.steps.size(); ++i) {
+  if (stage_.steps.empty() && graph_.why_not(exec::before_windows(stage_)).empty()) {
+    StageRows rows = graph_.run_over_files(stage_, place_, report_);
+    add_rung(asked);
+    return rows;
+  }
+  add_rung(asked);
+  rows_ = source();
+  return std::nullopt;
+}
+
+StageRows JoinRun::run() {
+  if (std::optional<StageRows> rows = read_source()) return *std::move(rows);
+  for (const PipelineStep& step : stage_.steps) {
     graph_.check_cancelled();
-    if (first.answers(i)) continue;
-    if (const auto* filter_step = std::get_if<FilterStep>(&stage_.steps[i])) {
+    if (const auto* filter_step = std::get_if<FilterStep>(&step)) {
       filter(filter_step->predicate);
     } else {
-      probe(std::get<Probe>(stage_.steps[i]));
+      probe(std::get<Probe>(step));
     }
   }
   return sink();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cuda/query/joins/graph_run.h"
@@ -30,7 +31,8 @@ class JoinRun {
     const JoinTable::Found& found;
   };
 
-  JoinedRows source(const SourceFilter& filter);
+  std::optional<StageRows> read_source();
+  JoinedRows source();
   void add_rung(const std::string& text);
   void filter(const Expr& predicate);
   void probe(const Probe& probe);
@@ -51,7 +53,7 @@ class JoinRun {
   std::vector<DeviceColumn> evaluate(const JoinedRows& rows, const std::vector<Expr>& exprs);
 
   GraphRun& graph_;
-  const Pipeline& stage_;
+  Pipeline stage_;  // without what has been done
   size_t place_;
   RunReport& report_;
   cudaStream_t stream_;

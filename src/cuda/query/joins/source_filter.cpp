@@ -4,7 +4,7 @@
 
 #include "basalt/exec/expressions.h"
 #include "cuda/query/row_arrays.h"
-#include "exec/column_facts.h"
+#include "exec/expr_kind.h"
 #include "exec/join_kind.h"
 
 namespace basalt::cuda {
@@ -23,24 +23,46 @@ bool drops_alone(JoinKind kind) {
   }
 }
 
-// Whether a later step may be asked before this one: not where rows that it would drop have still an effect here.
-bool may_be_passed(const PipelineStep& step) {
-  if (std::holds_alternative<FilterStep>(step)) return true;
-  const JoinKind kind = std::get<Probe>(step).kind;
-  return !exec::keeps_second(kind) && kind != JoinKind::kSingle;
+// Errors of rows that would be dropped earlier are raised all the same.
+bool may_throw(const Expr& expr) {
+  switch (exec::kind_of(expr.op)) {
+    case exec::ExprKind::kColumn:
+    case exec::ExprKind::kLiteral:
+    case exec::ExprKind::kComparison:
+    case exec::ExprKind::kDistinct:
+    case exec::ExprKind::kIn:
+    case exec::ExprKind::kMember:
+    case exec::ExprKind::kPattern:
+    case exec::ExprKind::kConnective:
+    case exec::ExprKind::kNot:
+    case exec::ExprKind::kNullTest: return std::ranges::any_of(expr.args, may_throw);
+    default: return true;
+  }
 }
 
-// Whether a stage leaves less than all that its files hold: all keys of a table are not worth being asked for.
-bool leaves_some(const Query& query, size_t place) {
-  const Pipeline& stage = query.stages[place];
-  if (stage.has_filter || stage.limit != kAllRows) return true;
-  if (stage.files.empty() && stage.constants != nullptr) return true;
-  for (const PipelineStep& step : stage.steps) {
-    const auto* probe = std::get_if<Probe>(&step);
-    if (probe == nullptr || probe->kind == JoinKind::kAnti) return true;
+// Whether a later step may be asked before this one: not where rows that it would drop have still an effect here.
+bool may_be_passed(const PipelineStep& step) {
+  if (const auto* filter = std::get_if<FilterStep>(&step)) return !may_throw(filter->predicate);
+  const Probe& probe = std::get<Probe>(step);
+  if (exec::keeps_second(probe.kind) || probe.kind == JoinKind::kSingle) return false;
+  const bool keys_throw = std::ranges::any_of(probe.keys, [](const JoinKey& key) { return may_throw(key.probe); });
+  return !keys_throw && !(probe.residual && may_throw(*probe.residual));
+}
+
+// Which stages leave less than all that their files hold: all keys of a table are not worth being asked for.
+std::vector<bool> stages_that_leave_some(const Query& query) {
+  std::vector<bool> out;
+  for (size_t i = 0; i < query.stages.size(); ++i) {
+    const Pipeline& stage = query.stages[i];
+    const bool drops = std::ranges::any_of(stage.steps, [](const PipelineStep& step) {
+      const auto* probe = std::get_if<Probe>(&step);
+      return probe == nullptr || probe->kind == JoinKind::kAnti;
+    });
+    const std::vector<uint32_t> inputs = inputs_of(query, i);
+    out.push_back(stage.has_filter || stage.limit != kAllRows || stage.constants != nullptr || drops ||
+                  std::ranges::any_of(inputs, [&](uint32_t input) { return out[input]; }));
   }
-  const std::vector<uint32_t> inputs = inputs_of(query, place);
-  return std::ranges::any_of(inputs, [&](uint32_t input) { return leaves_some(query, input); });
+  return out;
 }
 
 // A key of a join that can be asked where rows are read.
@@ -53,9 +75,10 @@ struct AskedKey {
 std::vector<AskedKey> asked_keys(const Query& query, const Pipeline& stage) {
   std::vector<AskedKey> out;
   if (stage.files.empty()) return out;
+  const std::vector<bool> leaves_some = stages_that_leave_some(query);
   for (size_t i = 0; i < stage.steps.size(); ++i) {
     const auto* probe = std::get_if<Probe>(&stage.steps[i]);
-    if (probe != nullptr && drops_alone(probe->kind) && leaves_some(query, probe->stage)) {
+    if (probe != nullptr && drops_alone(probe->kind) && leaves_some[probe->stage]) {
       for (const JoinKey& key : probe->keys) {
         const bool of_files = key.probe.op == ExprOp::kColumn && key.probe.column < stage.columns.size();
         const bool number = may_be_member(key.build.type);
@@ -109,8 +132,18 @@ SourceFilter::SourceFilter(GraphRun& graph, const Query& query, const Pipeline& 
 
 void SourceFilter::add_to(Pipeline& stage) const { add_conditions(conditions_, stage); }
 
-bool SourceFilter::answers_all() const {
-  return !answered_.empty() && std::ranges::all_of(answered_, [](bool answered) { return answered; });
+void SourceFilter::leave_out_answered(Pipeline& stage) const {
+  std::vector<PipelineStep> left;
+  for (size_t i = 0; i < stage.steps.size(); ++i) {
+    if (!answered_[i]) left.push_back(std::move(stage.steps[i]));
+  }
+  stage.steps = std::move(left);
+}
+
+uint64_t SourceFilter::bytes() const {
+  uint64_t sum = 0;
+  for (const Members& set : sets_) sum += set.bits.bytes();
+  return sum;
 }
 
 std::string SourceFilter::text() const {

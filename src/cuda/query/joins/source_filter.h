@@ -14,12 +14,12 @@ class SourceFilter {
  public:
   SourceFilter(GraphRun& graph, const Query& query, const Pipeline& stage);
 
-  // The stage's filter and what this one asks.
+  // To the stage's own filter.
   void add_to(Pipeline& stage) const;
-  // Whether the filter asks all that a step does.
-  bool answers(size_t step) const { return answered_[step]; }
-  bool answers_all() const;
+  // Steps that ask no more than this filter does.
+  void leave_out_answered(Pipeline& stage) const;
   std::string text() const;  // of what is asked; empty: nothing
+  uint64_t bytes() const;    // on the device
 
  private:
   std::vector<Members> sets_;

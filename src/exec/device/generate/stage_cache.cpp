@@ -9,7 +9,7 @@ namespace basalt::device {
 
 namespace {
 
-constexpr size_t kMostStages = 256;
+constexpr size_t kMostStages = 1024;
 
 // Open files are the same object as long as they are the same file.
 std::string key_of(const Pipeline& pipeline) {
