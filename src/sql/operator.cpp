@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -444,25 +445,18 @@ bool compiles_quickly(const Pipeline& stage) {
   return shapes <= kMostShapes;
 }
 
-// Whether a query with joins is the GPU's. DuckDB is quick with few rows, unless the GPU was asked for, and rows that
-// all leave take longer on their way than they are joined.
-bool joins_run_faster_on_gpu(const Query& query, Device device) {
-  constexpr uint64_t kManyJoinRows = 1 << 20;
-  uint64_t rows = 0;
-  bool gives_few = false;
-  for (const Pipeline& stage : query.stages) {
-    for (const auto& file : stage.files) rows += file->rows();
-    gives_few = gives_few || stage.sink != Sink::kRows || stage.limit != kAllRows;
-  }
-  return gives_few && (device == Device::kCuda || rows >= kManyJoinRows);
+// Rows of joins that all leave take longer on their way than DuckDB takes to join them.
+bool gives_few_rows_of_joins(const Query& query) {
+  return std::ranges::any_of(
+      query.stages, [](const Pipeline& stage) { return stage.sink != Sink::kRows || stage.limit != kAllRows; });
 }
 
 // Totals run here on any device. Groups do on the GPU where it can, and on the CPU where that is faster; rows where few
 // of them are looked for; and both where nothing else is allowed.
 bool is_worth_it(const LoweredQuery& lowered, Device device, bool strict) {
   if (!strict && !is_chain(lowered.query)) {
-    if (device == Device::kCpu) return false;
-    if (!joins_run_faster_on_gpu(lowered.query, device)) throw NotLowered("DuckDB is quicker with few rows of joins");
+    if (device != Device::kCuda) return false;
+    if (!gives_few_rows_of_joins(lowered.query)) throw NotLowered("rows of joins that all leave");
     const std::string reason = why_not_gpu(lowered.query);
     if (!reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
     return true;

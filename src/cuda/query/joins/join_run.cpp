@@ -247,6 +247,8 @@ void JoinRun::probe(const Probe& probe) {
   add_rung(table.rung_text());
   const JoinTable::Found found = table.find(side);
   timed.reset();
+  // What was taken, which is less than what might have been: pairs have the rest.
+  graph_.hold(rows_.bytes() + table.bytes() + found.slots.bytes() + found.counts.bytes());
   join_pairs({probe, std::move(build), table, side, found});
 }
 

@@ -402,6 +402,10 @@ uint64_t JoinTable::bytes_for(uint64_t build_rows, uint64_t probe_rows) {
   return slots * kBytesPerSlot + (build_rows + probe_rows) * 3 * sizeof(uint32_t);
 }
 
+uint64_t JoinTable::bytes() const {
+  return table_.bytes() + slot_of_.bytes() + counts_.bytes() + starts_.bytes() + listed_.bytes();
+}
+
 std::string JoinTable::rung_text() const {
   const std::string rows = std::to_string(build_.rows) + " rows, at most " + std::to_string(most_) + " of a key";
   switch (rung_) {

@@ -73,6 +73,7 @@ class JoinTable {
                            const DeviceBuffer& unknown) const;
 
   std::string rung_text() const;
+  uint64_t bytes() const;  // on the device
   // What a table of so many rows takes at most, and what their rows find beside it.
   static uint64_t bytes_for(uint64_t build_rows, uint64_t probe_rows);
 
