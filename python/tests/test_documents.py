@@ -34,8 +34,7 @@ def test_the_tour(here):
 @pytest.mark.large
 def test_the_tour_from_the_wheel_alone(here):
     wheels = list((ROOT / "dist").glob("pybasalt-*.whl"))
-    if not wheels:
-        pytest.skip("no wheel in dist")
+    assert wheels, "no wheel in dist: run make wheel"
     subprocess.run([sys.executable, "-m", "venv", "clean"], check=True)
     python = str(here / "clean" / "bin" / "python")
     install = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]

@@ -227,41 +227,45 @@ Truth compare_truth(ExprOp op, const Ends& a, const Ends& b) {
 
 namespace {
 
-Truth in_truth(const Expr& expr, const StatisticsList& stats) {
+// Of a predicate over its first argument: decide(argument, truth) where that raises no error.
+template <typename Decide>
+Truth truth_over_first(const Expr& expr, const StatisticsList& stats, const Decide& decide) {
   std::optional<Bounds> room;
-  const Ends needle = ends_of(expr.args[0], stats, room);
+  const Ends first = ends_of(expr.args[0], stats, room);
   Truth out;
-  out.may_throw = needle.may_throw;
-  if (out.may_throw) return out;
-  bool null_in_list = false;
-  bool always = false;
-  out.may_true = false;
-  for (size_t i = 1; i < expr.args.size(); ++i) {
-    const Ends item = literal_ends(expr.args[i]);
-    null_in_list |= item.may_null;
-    const Truth equal = compare_truth(ExprOp::kEqual, needle, item);
-    out.may_true |= equal.may_true;
-    always |= equal.may_true && !equal.may_false;
-  }
-  // A miss beside a NULL in the list is NULL and not false.
-  out.may_false = needle.may_value && !always && !null_in_list;
-  out.may_null = needle.may_null || (null_in_list && needle.may_value && !always);
+  out.may_throw = first.may_throw;
+  if (!out.may_throw) decide(first, out);
   return out;
 }
 
+Truth in_truth(const Expr& expr, const StatisticsList& stats) {
+  return truth_over_first(expr, stats, [&](const Ends& needle, Truth& out) {
+    bool null_in_list = false;
+    bool always = false;
+    out.may_true = false;
+    for (size_t i = 1; i < expr.args.size(); ++i) {
+      const Ends item = literal_ends(expr.args[i]);
+      null_in_list |= item.may_null;
+      const Truth equal = compare_truth(ExprOp::kEqual, needle, item);
+      out.may_true |= equal.may_true;
+      always |= equal.may_true && !equal.may_false;
+    }
+    // A miss beside a NULL in the list is NULL and not false.
+    out.may_false = needle.may_value && !always && !null_in_list;
+    out.may_null = needle.may_null || (null_in_list && needle.may_value && !always);
+  });
+}
+
 Truth member_truth(const Expr& expr, const StatisticsList& stats) {
-  std::optional<Bounds> room;
-  const Ends needle = ends_of(expr.args[0], stats, room);
-  const int128_t least = expr.args[1].literal.integer;
-  const int128_t end = least + expr.args[2].literal.integer;
-  const bool below = needle.high != nullptr && needle.high->integer < least;
-  const bool beyond = needle.low != nullptr && needle.low->integer >= end;
-  Truth out;
-  out.may_throw = needle.may_throw;
-  out.may_true = needle.may_value && !below && !beyond;
-  out.may_false = needle.may_value;
-  out.may_null = needle.may_null;
-  return out;
+  return truth_over_first(expr, stats, [&](const Ends& needle, Truth& out) {
+    const int128_t least = expr.args[1].literal.integer;
+    const int128_t end = least + expr.args[2].literal.integer;
+    const bool below = needle.high != nullptr && needle.high->integer < least;
+    const bool beyond = needle.low != nullptr && needle.low->integer >= end;
+    out.may_true = needle.may_value && !below && !beyond;
+    out.may_false = needle.may_value;
+    out.may_null = needle.may_null;
+  });
 }
 
 Truth comparison_truth(const Expr& expr, const StatisticsList& stats) {
@@ -272,15 +276,12 @@ Truth comparison_truth(const Expr& expr, const StatisticsList& stats) {
 }
 
 Truth null_test_truth(const Expr& expr, const StatisticsList& stats) {
-  std::optional<Bounds> room;
-  const Ends arg = ends_of(expr.args[0], stats, room);
-  Truth out;
-  out.may_throw = arg.may_throw;
-  if (arg.may_throw) return out;
-  out.may_true = expr.op == ExprOp::kIsNull ? arg.may_null : arg.may_value;
-  out.may_false = expr.op == ExprOp::kIsNull ? arg.may_value : arg.may_null;
-  out.may_null = false;
-  return out;
+  return truth_over_first(expr, stats, [&](const Ends& value, Truth& out) {
+    const bool is_null = expr.op == ExprOp::kIsNull;
+    out.may_true = is_null ? value.may_null : value.may_value;
+    out.may_false = is_null ? value.may_value : value.may_null;
+    out.may_null = false;
+  });
 }
 
 Truth connective_truth(const Expr& expr, const StatisticsList& stats) {

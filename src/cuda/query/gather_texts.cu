@@ -22,17 +22,23 @@ struct ListToFill {
   char* bytes;
 };
 
+// body(list, i) for each of the `count` rows of each list.
+template <typename List, typename Body>
+void each_row_of(const std::vector<List>& lists, cudaStream_t stream, Body body) {
+  uint64_t most = 0;
+  for (const List& list : lists) most = std::max(most, list.count);
+  const DeviceBuffer sent = upload(lists.data(), lists.size() * sizeof(List), stream);
+  const auto* list_of = sent.as<List>();
+  each_row(most * lists.size(), stream, [=] __device__(uint64_t item) {
+    const List& list = list_of[item / most];
+    if (item % most < list.count) body(list, item % most);
+  });
+}
+
 // Where the texts of all rows lie, and how long they are.
 void find_texts(const std::vector<WantedRows>& chunks, const char** sources, uint64_t* lengths, uint32_t* fault,
                 cudaStream_t stream) {
-  uint64_t most = 0;
-  for (const WantedRows& chunk : chunks) most = std::max(most, chunk.count);
-  const DeviceBuffer sent = upload(chunks.data(), chunks.size() * sizeof(WantedRows), stream);
-  const auto* chunk_of = sent.as<WantedRows>();
-  each_row(most * chunks.size(), stream, [=] __device__(uint64_t item) {
-    const WantedRows& chunk = chunk_of[item / most];
-    const uint64_t i = item % most;
-    if (i >= chunk.count) return;
+  each_row_of(chunks, stream, [=] __device__(const WantedRows& chunk, uint64_t i) {
     const WantedText text = chunk.at(i);
     if (!text.sound) *fault = 1;
     sources[chunk.first + i] = reinterpret_cast<const char*>(text.bytes);
@@ -44,14 +50,7 @@ void find_texts(const std::vector<WantedRows>& chunks, const char** sources, uin
 // Offsets of the lists, and where the text of each row goes. `sums`: of lengths, each with the row's own.
 void place_texts(const std::vector<ListToFill>& lists, const uint64_t* lengths, const uint64_t* sums, char** targets,
                  cudaStream_t stream) {
-  uint64_t most = 0;
-  for (const ListToFill& list : lists) most = std::max(most, list.count);
-  const DeviceBuffer sent = upload(lists.data(), lists.size() * sizeof(ListToFill), stream);
-  const auto* list_of = sent.as<ListToFill>();
-  each_row(most * lists.size(), stream, [=] __device__(uint64_t item) {
-    const ListToFill& list = list_of[item / most];
-    const uint64_t i = item % most;
-    if (i >= list.count) return;
+  each_row_of(lists, stream, [=] __device__(const ListToFill& list, uint64_t i) {
     const uint64_t end = sums[list.first + i] - list.bytes_before;
     if (i == 0) list.offsets[0] = 0;
     list.offsets[i + 1] = static_cast<int64_t>(end);
