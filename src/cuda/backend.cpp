@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "cuda/runtime/bandwidth.h"
-#include "exec/device/generate/texts.h"
 
 namespace basalt::cuda {
 
@@ -76,26 +75,7 @@ GpuBandwidth CudaBackend::measure_bandwidth() {
 
 std::string CudaBackend::why_not(const Pipeline& pipeline) {
   if (modules_.nvrtc_version().empty()) return modules_.nvrtc_reason();
-  const auto stage = stages_.get(pipeline);
-  if (const auto halves = stage->too_large ? device::halves_of(pipeline) : std::nullopt) {
-    const std::string reason = why_not(halves->first);
-    return reason.empty() ? why_not(halves->second) : reason;
-  }
-  if (!stage->reason.empty() || !stage->sources) return stage->reason;
-  // Which may not be enough.
-  if (stage->sources->cut_order) return device::rows_to_device(pipeline, {}, 0, nullptr, true).reason;
-  for (const device::RowsSources::Source& source : stage->sources->columns) {
-    if (source.row) continue;
-    const PipelineColumn& column = pipeline.columns[*source.texts_of];
-    for (const auto& file : pipeline.files) {
-      for (const ColumnChunkInfo& chunk : file->column(column.field_id).chunks) {
-        if (const std::string reason = device::why_not_decode_texts(chunk); !reason.empty()) {
-          return "column " + column.name + ": " + reason;
-        }
-      }
-    }
-  }
-  return {};
+  return stages_.why_not(pipeline);
 }
 
 std::string CudaBackend::kernel_source(const Pipeline& pipeline) {

@@ -114,7 +114,7 @@ class CudaBackend : public GpuBackend {
   DeviceBuffer decode_fixed(const NodeView& node);
   Buffer decode_fixed_rows(const NodeView& node);  // the same on the host
   // Chunks of strings on the device, loaded where they are not there yet. `run`, `limit`: as ChunkCache has them.
-  std::vector<TextChunk> load_chunks(const std::vector<exec::ColumnChunk>& wanted, uint64_t run, uint64_t limit,
+  std::vector<TextChunk> load_chunks(const std::vector<exec::ChunkToLoad>& wanted, uint64_t run, uint64_t limit,
                                      const RunOptions& options, RunReport& report);
   // The rows on the host.
   Table fetch_table(const DeviceTable& table, ThreadPool& threads);

@@ -10,7 +10,7 @@ constexpr uint64_t kBytesPerDecodedRow = 80;
 
 }  // namespace
 
-const ColumnChunkInfo& ColumnChunk::info() const {
+const ColumnChunkInfo& ChunkToLoad::info() const {
   const ColumnInfo& column = file->column(field_id);
   if (chunk >= column.chunks.size() || column.chunks[chunk].rows != file->chunks().at(chunk).rows) {
     throw Error(ErrorCode::kCorrupt, file->name() + ": column " + column.path + " has other rows than its table");
@@ -18,7 +18,7 @@ const ColumnChunkInfo& ColumnChunk::info() const {
   return column.chunks[chunk];
 }
 
-std::string ColumnChunk::name() const {
+std::string ChunkToLoad::name() const {
   return file->name() + ": column " + file->path(field_id) + ": chunk " + std::to_string(chunk);
 }
 

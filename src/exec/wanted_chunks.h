@@ -12,7 +12,7 @@
 namespace basalt::exec {
 
 // A chunk of a column of a file.
-struct ColumnChunk {
+struct ChunkToLoad {
   std::shared_ptr<const File> file;
   uint32_t field_id = 0;
   uint32_t chunk = 0;
@@ -24,7 +24,7 @@ struct ColumnChunk {
 
 // Of wanted rows in the order of their numbers, those of a chunk: [begin, begin + count).
 struct WantedChunk {
-  ColumnChunk at;
+  ChunkToLoad at;
   size_t column = 0;       // of the fields that were asked for
   uint64_t first_row = 0;  // the number of the chunk's first one
   uint64_t begin = 0;

@@ -1,5 +1,6 @@
-// A GPU that is none: stages without joins run in the engine for CPUs, and joins run as the code for devices has them,
-// loops over rows in place of kernels. Tests open it by BASALT_CUDA_LIBRARY where there is no GPU.
+// A GPU that is none: stages without joins are planned for kernels, so that it refuses what a GPU does, and then run in
+// the engine for CPUs; joins run as the code for devices has them, loops over rows in place of kernels. Tests open it
+// by BASALT_CUDA_LIBRARY where there is no GPU.
 #include <algorithm>
 #include <mutex>
 
@@ -7,7 +8,7 @@
 #include "basalt/cuda/backend.h"
 #include "cuda/query/joins/graph_run.h"
 #include "exec/cpu/run_stage.h"
-#include "exec/device/generate/generate.h"
+#include "exec/device/generate/stage_cache.h"
 
 namespace basalt::cuda {
 
@@ -53,13 +54,15 @@ Column download_column(const DeviceColumn& from, uint64_t rows) {
 
 class EmulatedStages : public StageRunner {
  public:
-  explicit EmulatedStages(const RunOptions& options) : options_(on_cpu(options)) {}
+  EmulatedStages(device::StageCache& plans, const RunOptions& options) : plans_(plans), options_(on_cpu(options)) {}
 
-  std::string why_not(const Pipeline&) override { return {}; }
+  std::string why_not(const Pipeline& stage) override { return plans_.why_not(stage); }
   bool has_kernel(const Pipeline&) override { return false; }
   void begin_kernels(const std::vector<Pipeline>&) override {}
   StageRows over_files(const Pipeline& stage, RunReport& report) override { return run(stage, {}, report); }
   StageRows over_rows(const Pipeline& stage, const DeviceTable& input, RunReport& report) override {
+    const auto planned = plans_.get(stage, shapes_of(input), planned_rows(input.rows));
+    if (!planned->reason.empty() && !planned->too_large) throw Error(ErrorCode::kUnsupported, planned->reason);
     const Table rows = fetch(input);
     return run(stage, {{&rows}, {}}, report);
   }
@@ -87,6 +90,7 @@ class EmulatedStages : public StageRunner {
     return {{}, upload_table(rows, nullptr)};
   }
 
+  device::StageCache& plans_;
   RunOptions options_;
 };
 
@@ -98,7 +102,7 @@ class EmulatedBackend : public GpuBackend {
     return {info};
   }
   GpuBandwidth measure_bandwidth() override { return {}; }
-  std::string why_not(const Pipeline&) override { return {}; }
+  std::string why_not(const Pipeline& pipeline) override { return plans_.why_not(pipeline); }
   std::vector<Value> run(const Pipeline& pipeline, const RunOptions& options, RunReport& report) override {
     std::vector<Value> values = run_pipeline(pipeline, on_cpu(options), &report);
     report.ran_on = Device::kCuda;
@@ -106,7 +110,7 @@ class EmulatedBackend : public GpuBackend {
   }
   Table run_stages(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) override {
     const std::lock_guard lock(mutex_);
-    EmulatedStages stages(options);
+    EmulatedStages stages(plans_, options);
     StageRows rows = GraphRun(stages, query, options, reports).run();
     return rows.device ? stages.fetch(*rows.device) : std::move(rows.host);
   }
@@ -128,6 +132,7 @@ class EmulatedBackend : public GpuBackend {
   [[noreturn]] static void refuse() { throw Error(ErrorCode::kUnsupported, kNothingElse); }
 
   std::mutex mutex_;
+  device::StageCache plans_;
 };
 
 }  // namespace

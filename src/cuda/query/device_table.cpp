@@ -124,6 +124,19 @@ Statistics statistics_of(const DeviceColumn& column, uint64_t rows) {
   return stats;
 }
 
+std::vector<device::ArrayShape> shapes_of(const DeviceTable& table) {
+  std::vector<device::ArrayShape> shapes;
+  for (const DeviceColumn& column : table.columns) {
+    device::ArrayShape& shape = shapes.emplace_back();
+    const Physical type = physical_of(column.field.type);
+    shape.type = type == Physical::kBytes ? Physical::kU32 : type;
+    shape.nullable = column.validity.data() != nullptr;
+    shape.stats = statistics_of(column, table.rows);
+    shape.listed = column.listed;
+  }
+  return shapes;
+}
+
 uint64_t bytes_of(const DeviceTable& table) {
   uint64_t sum = 0;
   for (const DeviceColumn& column : table.columns) {

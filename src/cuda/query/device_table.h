@@ -11,6 +11,7 @@
 #include "cuda/codec/decode_strings.h"
 #include "cuda/runtime/device_buffer.h"
 #include "exec/bounds.h"
+#include "exec/device/generate/generate.h"
 #include "exec/text_codes.h"
 
 namespace basalt::cuda {
@@ -67,6 +68,9 @@ uint64_t planned_rows(uint64_t rows);
 
 // What a kernel may rely on of a column's values, of strings of their places.
 Statistics statistics_of(const DeviceColumn& column, uint64_t rows);
+
+// What the kernel of the next stage may rely on, of each column.
+std::vector<device::ArrayShape> shapes_of(const DeviceTable& table);
 
 // What a stage of a query leaves: rows on the host, or on the device.
 struct StageRows {

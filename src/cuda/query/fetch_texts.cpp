@@ -50,7 +50,7 @@ std::vector<DeviceColumn> TextFetch::fetch(const exec::FileList& files, const st
 
 void TextFetch::fetch_batch(const std::vector<WantedChunk>& batch) {
   if (options_.cancel != nullptr) options_.cancel->check();
-  std::vector<exec::ColumnChunk> places;
+  std::vector<exec::ChunkToLoad> places;
   uint64_t needed = taken_;
   for (const WantedChunk& chunk : batch) {
     places.push_back(chunk.at);

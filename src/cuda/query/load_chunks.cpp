@@ -7,13 +7,13 @@
 
 namespace basalt::cuda {
 
-std::vector<TextChunk> CudaBackend::load_chunks(const std::vector<exec::ColumnChunk>& wanted, uint64_t run,
+std::vector<TextChunk> CudaBackend::load_chunks(const std::vector<exec::ChunkToLoad>& wanted, uint64_t run,
                                                 uint64_t limit, const RunOptions& options, RunReport& report) {
   std::vector<TextChunk> out;
   std::vector<ChunkKey> keys;
   std::vector<ChunkLoad> loads;
   uint64_t bytes = 0;
-  for (const exec::ColumnChunk& chunk : wanted) {
+  for (const exec::ChunkToLoad& chunk : wanted) {
     const ColumnChunkInfo& info = chunk.info();
     out.push_back({&info, {}});
     report.encoded_bytes_read += info.encoded_bytes;

@@ -12,17 +12,6 @@ namespace basalt::cuda {
 
 namespace {
 
-// What the kernel of the next stage may rely on.
-device::ArrayShape shape_of(const DeviceColumn& column, uint64_t rows) {
-  device::ArrayShape shape;
-  const Physical type = physical_of(column.field.type);
-  shape.type = type == Physical::kBytes ? Physical::kU32 : type;
-  shape.nullable = column.validity.data() != nullptr;
-  shape.stats = statistics_of(column, rows);
-  shape.listed = column.listed;
-  return shape;
-}
-
 uint64_t address(const DeviceBuffer& buffer) { return reinterpret_cast<uint64_t>(buffer.data()); }
 
 uint64_t count_of(const StageRows& rows) { return rows.device ? rows.device->rows : rows.host.rows; }
@@ -74,8 +63,7 @@ StageRows CudaBackend::first_stage(const Pipeline& stage, bool keep, const RunOp
 
 std::optional<StageRows> CudaBackend::later_stage(const Pipeline& stage, const DeviceTable& input, bool keep,
                                                   const RunOptions& options, RunReport& report) {
-  std::vector<device::ArrayShape> shapes;
-  for (const DeviceColumn& column : input.columns) shapes.push_back(shape_of(column, input.rows));
+  const std::vector<device::ArrayShape> shapes = shapes_of(input);
   const uint64_t bound = planned_rows(input.rows);
   device::DevicePipeline device = *stages_.get(stage, shapes, bound);
   if (const auto halves = device.too_large ? device::halves_of(stage) : std::nullopt) {

@@ -94,7 +94,7 @@ void TextsRun::find_wanted() {
 
 // The chunks of a column on the device.
 std::vector<TextChunk> TextsRun::load(const std::vector<Place>& places, uint32_t field_id) {
-  std::vector<exec::ColumnChunk> chunks;
+  std::vector<exec::ChunkToLoad> chunks;
   for (const Place& place : places) chunks.push_back({place.file, field_id, place.chunk});
   return backend_.load_chunks(chunks, run_, limit_, options_, report_);
 }

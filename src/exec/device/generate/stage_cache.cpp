@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exec/device/generate/group_settings.h"
+#include "exec/device/generate/texts.h"
 #include "exec/pipeline_key.h"
 
 namespace basalt::device {
@@ -63,6 +64,29 @@ std::shared_ptr<const DevicePipeline> StageCache::get(const Pipeline& pipeline, 
     return std::make_shared<const DevicePipeline>(plan());
   }
   return find_or_plan(arrays_key(arrays, rows) + key_of(pipeline), pipeline, plan);
+}
+
+std::string StageCache::why_not(const Pipeline& pipeline) {
+  const auto stage = get(pipeline);
+  if (const auto halves = stage->too_large ? halves_of(pipeline) : std::nullopt) {
+    const std::string reason = why_not(halves->first);
+    return reason.empty() ? why_not(halves->second) : reason;
+  }
+  if (!stage->reason.empty() || !stage->sources) return stage->reason;
+  // Which may not be enough.
+  if (stage->sources->cut_order) return rows_to_device(pipeline, {}, 0, nullptr, true).reason;
+  for (const RowsSources::Source& source : stage->sources->columns) {
+    if (source.row) continue;
+    const PipelineColumn& column = pipeline.columns[*source.texts_of];
+    for (const auto& file : pipeline.files) {
+      for (const ColumnChunkInfo& chunk : file->column(column.field_id).chunks) {
+        if (const std::string reason = why_not_decode_texts(chunk); !reason.empty()) {
+          return "column " + column.name + ": " + reason;
+        }
+      }
+    }
+  }
+  return {};
 }
 
 uint64_t StageCache::planned() const {

@@ -21,6 +21,8 @@ class StageCache {
   // any are planned each time.
   std::shared_ptr<const DevicePipeline> get(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays,
                                             uint64_t rows);
+  // Why a stage over files cannot run on the device; empty: it can.
+  std::string why_not(const Pipeline& pipeline);
   uint64_t planned() const;  // how often a stage was not here
 
  private:
