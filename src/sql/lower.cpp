@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "basalt/core/error.h"
+#include "basalt/cuda/backend.h"
 #include "basalt/exec/expressions.h"
 #include "duckdb/planner/expression/list.hpp"
 #include "duckdb/planner/operator/logical_aggregate.hpp"
@@ -169,9 +170,10 @@ Expr parameter_literal(const duckdb::Expression& expression, const std::vector<S
   return literal(*value, parameter.return_type);
 }
 
-// The GPU joins faster than DuckDB does over our scan, the CPU does not. It does so where it is asked for.
+// The GPU joins faster than DuckDB does over our scan, the CPU does not.
 bool takes_whole_plans(duckdb::ClientContext& context) {
-  return flag_setting(context, "basalt_strict") || device_setting(context) == Device::kCuda;
+  if (flag_setting(context, "basalt_strict")) return true;
+  return device_setting(context) != Device::kCpu && gpu().backend != nullptr;
 }
 
 }  // namespace

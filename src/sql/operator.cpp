@@ -419,9 +419,10 @@ bool hands_rows_on(const LogicalOperator& node) {
 // Whether so few rows leave that a kernel reads what the filter and the order need, and no other column.
 bool gives_few_rows(const Pipeline& stage) { return stage.sink == Sink::kRows && stage.limit <= device::kFewRows; }
 
+// Of a stage's own columns; those of the tables that it is joined with come behind them.
 std::set<uint32_t> kernel_columns(const Pipeline& stage) {
   std::set<uint32_t> columns;
-  if (gives_few_rows(stage)) {
+  if (gives_few_rows(stage) && stage.steps.empty() && stage.windows.empty()) {
     if (stage.has_filter) exec::add_columns(stage.filter, columns);
     for (const SortKey& key : stage.order) exec::add_columns(stage.rows[key.column], columns);
   } else {
@@ -445,18 +446,30 @@ bool compiles_quickly(const Pipeline& stage) {
   return shapes <= kMostShapes;
 }
 
-// Rows of joins that all leave take longer on their way than DuckDB takes to join them.
-bool gives_few_rows_of_joins(const Query& query) {
-  return std::ranges::any_of(
-      query.stages, [](const Pipeline& stage) { return stage.sink != Sink::kRows || stage.limit != kAllRows; });
+// Why a query with joins is not the GPU's; empty: it is. Rows that all leave take longer on their way than DuckDB takes
+// to join them; and where nobody asked for the GPU, DuckDB has joined few rows before several kernels are compiled.
+std::string why_joins_stay(const Query& query, Device device) {
+  constexpr uint64_t kManyJoinRows = 8 << 20;
+  uint64_t rows = 0;
+  bool gives_few = false;
+  bool quick = true;
+  for (const Pipeline& stage : query.stages) {
+    for (const auto& file : stage.files) rows += file->rows();
+    gives_few = gives_few || stage.sink != Sink::kRows || stage.limit != kAllRows;
+    quick = quick && compiles_quickly(stage);
+  }
+  if (!gives_few) return "rows of joins that all leave";
+  if (device == Device::kCuda) return {};
+  if (rows < kManyJoinRows) return "DuckDB is quick with joins of few rows";
+  return quick ? "" : "its kernels would be compiled for long";
 }
 
 // Totals run here on any device. Groups do on the GPU where it can, and on the CPU where that is faster; rows where few
 // of them are looked for; and both where nothing else is allowed.
 bool is_worth_it(const LoweredQuery& lowered, Device device, bool strict) {
   if (!strict && !is_chain(lowered.query)) {
-    if (device != Device::kCuda) return false;
-    if (!gives_few_rows_of_joins(lowered.query)) throw NotLowered("rows of joins that all leave");
+    if (device == Device::kCpu) return false;
+    if (const std::string reason = why_joins_stay(lowered.query, device); !reason.empty()) throw NotLowered(reason);
     const std::string reason = why_not_gpu(lowered.query);
     if (!reason.empty()) throw NotLowered("the GPU does not run it: " + reason);
     return true;

@@ -177,7 +177,7 @@ DeviceBuffer GraphRun::sorted_rows(const DeviceTable& rows, const std::vector<So
 
 StageRows GraphRun::with_windows(const Pipeline& stage, DeviceTable rows, RunReport& report) {
   for (const WindowFunction& function : stage.windows) {
-    if (std::string reason = why_no_window(function, rows); !reason.empty()) {
+    if (std::string reason = why_no_window(function, rows, stream()); !reason.empty()) {
       throw Error(ErrorCode::kUnsupported, reason);
     }
   }

@@ -456,6 +456,21 @@ DeviceBuffer frame_counts(const WindowOrder& order, const WindowFunction& functi
   return out;
 }
 
+uint64_t count_longer(const DeviceColumn& column, uint64_t rows, uint32_t bits, cudaStream_t stream) {
+  const DeviceBuffer flags(rows * sizeof(uint32_t), stream);
+  auto* longer = flags.as<uint32_t>();
+  const auto* values = column.values.as<int128_t>();
+  const auto* valid = column.validity.as<uint8_t>();
+  each_row(rows, stream, [=] __device__(uint64_t i) {
+    const int128_t value = values[i];
+    const bool there = valid == nullptr || valid[i] != 0;
+    longer[i] = there && ((value < 0 ? ~value : value) >> bits) != 0 ? 1 : 0;
+  });
+  uint64_t count = 0;
+  rows_before(longer, static_cast<uint32_t>(rows), count, stream);
+  return count;
+}
+
 DeviceBuffer frame_sums(const WindowOrder& order, const WindowFunction& function, const DeviceTable& table,
                         const WindowArgument& argument, cudaStream_t stream) {
   const OrderedValues values = values_of(*argument.values);

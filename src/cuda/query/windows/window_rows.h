@@ -51,6 +51,8 @@ struct WindowArgument {
 // How many rows of each frame count: uint64.
 DeviceBuffer frame_counts(const WindowOrder& order, const WindowFunction& function, const DeviceTable& table,
                           const WindowArgument& argument, cudaStream_t stream);
+// How many values of a column of 128-bit integers have more than `bits` bits beside their sign.
+uint64_t count_longer(const DeviceColumn& column, uint64_t rows, uint32_t bits, cudaStream_t stream);
 // Sums of integers, which fit: int128. Of floats: doubles.
 DeviceBuffer frame_sums(const WindowOrder& order, const WindowFunction& function, const DeviceTable& table,
                         const WindowArgument& argument, cudaStream_t stream);

@@ -1,6 +1,7 @@
 #include "cuda/query/windows/window_run.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <iterator>
 
@@ -15,6 +16,8 @@
 namespace basalt::cuda {
 
 namespace {
+
+constexpr uint32_t kSumBits = 126;  // of 128-bit sums of all rows, beside the sign
 
 bool is_extreme(const WindowFunction& function) {
   return function.aggregate.op == AggregateOp::kMin || function.aggregate.op == AggregateOp::kMax;
@@ -163,14 +166,16 @@ class WindowColumn {
 
 }  // namespace
 
-std::string why_no_window(const WindowFunction& function, const DeviceTable& rows) {
+std::string why_no_window(const WindowFunction& function, const DeviceTable& rows, cudaStream_t stream) {
   const AggregateOp op = function.aggregate.op;
   const bool adds = function.op == WindowOp::kAggregate && (op == AggregateOp::kSum || op == AggregateOp::kAvg);
   if (!adds) return {};
   const DeviceColumn& values = rows.columns.at(function.aggregate.arg.column);
   if (physical_of(values.field.type) != Physical::kI128) return {};
-  const bool fits = values.range && exec::sum_fits(*values.range, rows.rows, 126);
-  return fits ? "" : "a window's sum of 128-bit values that nothing bounds";
+  if (values.range && exec::sum_fits(*values.range, rows.rows, kSumBits)) return {};
+  // What no statistics bound, the values themselves may.
+  const auto row_bits = static_cast<uint32_t>(std::bit_width(rows.rows));
+  return count_longer(values, rows.rows, kSumBits - row_bits, stream) == 0 ? "" : "a window's sum may leave 128 bits";
 }
 
 void add_windows(const Pipeline& stage, DeviceTable& rows, const SortRows& sorted, cudaStream_t stream) {

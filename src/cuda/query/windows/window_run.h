@@ -13,7 +13,7 @@
 namespace basalt::cuda {
 
 // Why the device does not know a function over such rows; empty: it does.
-std::string why_no_window(const WindowFunction& function, const DeviceTable& rows);
+std::string why_no_window(const WindowFunction& function, const DeviceTable& rows, cudaStream_t stream);
 
 // Adds a column for each function of the stage to its rows. `sorted` gives the numbers of the rows of a table in an
 // order of its columns: uint32.

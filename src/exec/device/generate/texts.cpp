@@ -146,6 +146,13 @@ std::string why_no_function(const Expr& expr) {
   return {};
 }
 
+// Of a pattern in any case: without one there is no other way to test it. Each byte of a list has one state at most.
+bool has_automaton(const StringTest& test) {
+  size_t bytes = 2;
+  for (const std::string& value : test.values) bytes += value.size();
+  return bytes <= Automaton::kMostStates || make_automaton(test).automaton != nullptr;
+}
+
 // The function of columns 0, 1, … for these.
 Expr of_columns(Expr expr, const std::vector<uint32_t>& columns) {
   if (expr.op == ExprOp::kColumn) {
@@ -454,7 +461,8 @@ bool TextNumbering::tests_in_place(uint32_t column) const {
 
 Expr TextNumbering::predicate(const Expr& expr) {
   if (!has_texts(expr)) return expr;
-  if (exec::string_test_of(expr) && tests_in_place(exec::tested_column(expr))) return expr;
+  const std::optional<StringTest> test = exec::string_test_of(expr);
+  if (test && tests_in_place(exec::tested_column(expr)) && has_automaton(*test)) return expr;
   if (expr.op != ExprOp::kAnd && expr.op != ExprOp::kOr && expr.op != ExprOp::kNot) return value(expr);
   Expr out = expr;
   for (Expr& arg : out.args) arg = predicate(arg);
