@@ -20,8 +20,10 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 find_program(BASALT_CCACHE ccache)
 mark_as_advanced(BASALT_CCACHE)
 if(BASALT_CCACHE)
-  # Precompiled headers need these two allowances, or ccache gives up on every file that uses one.
-  set(BASALT_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${BASALT_CCACHE})
+  # Precompiled headers need these two allowances, or ccache gives up on every file that uses one. Paths below the
+  # source folder are taken as relative ones, so that clones in other places share what one of them has compiled.
+  set(BASALT_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${BASALT_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${BASALT_LAUNCHER})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${BASALT_LAUNCHER})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${BASALT_LAUNCHER})

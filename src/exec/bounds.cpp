@@ -163,6 +163,15 @@ Bounds text_function_bounds(const Expr& expr, const StatisticsList& stats) {
   return out;
 }
 
+Bounds look_up_bounds(const Expr& expr, const StatisticsList& stats) {
+  const Bounds number = bounds_of(expr.args[0], stats);
+  Bounds out = unbounded_over(expr, {&number, 1});
+  // Beyond the numbers there is 0.
+  set_range(out, expr, std::min<int128_t>(expr.args[4].literal.integer, 0),
+            std::max<int128_t>(expr.args[5].literal.integer, 0));
+  return out;
+}
+
 bool is_point(const Ends& a) { return a.low != nullptr && a.high != nullptr && compare(*a.low, *a.high) == 0; }
 
 // Whether a value of `a` may be less than (or, with `or_equal`, equal to) one of `b`.
@@ -363,6 +372,7 @@ Bounds bounds_of(const Expr& expr, const StatisticsList& stats) {
     case ExprKind::kBitOperation: return bit_operation_bounds(expr, stats);
     case ExprKind::kCast: return cast_bounds(expr, stats);
     case ExprKind::kDateFunction: return date_function_bounds(expr, stats);
+    case ExprKind::kLookUp: return look_up_bounds(expr, stats);
     case ExprKind::kTextFunction: return text_function_bounds(expr, stats);
     case ExprKind::kCase: return case_bounds(expr, stats);
     case ExprKind::kCoalesce: return coalesce_bounds(expr, stats);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "basalt/core/error.h"
+#include "core/dispatch.h"
 #include "core/float_key.h"
 #include "exec/evaluate_calls.h"
 #include "exec/expr_kind.h"
@@ -309,6 +310,23 @@ Vector run_member(Step& step, TileInput& input) {
   return masked(step, a.valid, rows);
 }
 
+Vector run_look_up(Step& step, TileInput& input) {
+  const std::vector<Expr>& args = step.expr->args;
+  const auto literal = [&](size_t i) { return static_cast<int64_t>(args[i].literal.integer); };
+  const Vector a = in_lane(step.args[0], input, Lane::kI64);
+  const auto* numbers = a.as<int64_t>();
+  dispatch_typed(step.expr->type, [&](auto stored) {
+    dispatch_integer_lane(step.lane, [&](auto lane) {
+      auto* out = room<decltype(lane)>(step.data);
+      for (uint32_t i = 0; i < input.rows(); ++i) {
+        const auto value = look_up<decltype(stored)>(numbers[i], literal(1), literal(2), literal(3));
+        out[i] = static_cast<decltype(lane)>(value);
+      }
+    });
+  });
+  return {step.lane, step.data.data(), a.valid};
+}
+
 Vector run_connective(Step& step, TileInput& input) {
   const uint32_t rows = input.rows();
   const bool conjunction = step.expr->op == ExprOp::kAnd;
@@ -383,6 +401,7 @@ Vector evaluate(Step& step, TileInput& input) {
     case ExprKind::kDistinct: return run_distinct(step, input);
     case ExprKind::kIn: return run_in(step, input);
     case ExprKind::kMember: return run_member(step, input);
+    case ExprKind::kLookUp: return run_look_up(step, input);
     case ExprKind::kPattern: return run_pattern(step, input);
     case ExprKind::kTextFunction:
       if (op == ExprOp::kLength || op == ExprOp::kByteLength) return run_length(step, input);

@@ -20,6 +20,7 @@ enum class ExprKind : uint8_t {
   kDistinct,    // never NULL
   kIn,
   kMember,
+  kLookUp,
   kPattern,
   kTextFunction,
   kConnective,
@@ -85,6 +86,7 @@ inline ExprKind kind_of(ExprOp op) {
     case ExprOp::kNotDistinct: return ExprKind::kDistinct;
     case ExprOp::kIn: return ExprKind::kIn;
     case ExprOp::kMember: return ExprKind::kMember;
+    case ExprOp::kLookUp: return ExprKind::kLookUp;
     case ExprOp::kLike:
     case ExprOp::kRegexp: return ExprKind::kPattern;
     case ExprOp::kLength:

@@ -170,10 +170,14 @@ void check_in_list(const Expr& expr) {
   }
 }
 
-void check_member(const Expr& expr) {
-  check_arity(expr, 4, 4);
-  const Physical type = expr.args[0].type;
-  if (!is_integer(type) || width_of(type) > sizeof(int64_t) || type == Physical::kU64) fail("a set of other numbers");
+bool fits_64_bits(Physical type) {
+  return is_integer(type) && width_of(type) <= sizeof(int64_t) && type != Physical::kU64;
+}
+
+// A number, then literals that say what is asked.
+void check_numbers(const Expr& expr, size_t arity) {
+  check_arity(expr, arity, arity);
+  if (!fits_64_bits(expr.args[0].type)) fail("a set of other numbers");
   for (size_t i = 1; i < expr.args.size(); ++i) {
     const bool number = expr.args[i].op == ExprOp::kLiteral && expr.args[i].type == Physical::kI64;
     if (!number || expr.args[i].literal.null) fail("a set that is not there");
@@ -522,7 +526,11 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
       check_arity(expr, 1, kMany);
       check_in_list(expr);
       break;
-    case ExprKind::kMember: check_member(expr); break;
+    case ExprKind::kMember: check_numbers(expr, 4); break;
+    case ExprKind::kLookUp:
+      check_numbers(expr, 6);
+      if (!fits_64_bits(expr.type)) fail("other values of numbers");
+      break;
     case ExprKind::kPattern: expr.op == ExprOp::kLike ? check_like(expr) : check_regexp(expr); break;
     case ExprKind::kTextFunction: check_text(expr); break;
     case ExprKind::kConnective:

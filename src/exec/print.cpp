@@ -190,6 +190,7 @@ std::string text(const Expr& expr, const std::vector<std::string>& names, bool i
       out += ")";
       break;
     case ExprOp::kMember: out = text(expr.args[0], names, true) + " IN keys"; break;
+    case ExprOp::kLookUp: out = "what is joined to " + text(expr.args[0], names, true); break;
     case ExprOp::kLike:
       out = text(expr.args[0], names, true) + " LIKE " + text(expr.args[1], names, false);
       if (expr.args[1].literal.bytes.find('\\') != std::string::npos) out += " ESCAPE '\\'";

@@ -37,6 +37,14 @@ BASALT_HD bool is_member(int64_t value, int64_t least, int64_t count, int64_t ad
   return (words[place / 32] >> place % 32 & 1) != 0;
 }
 
+// ExprOp::kLookUp.
+template <typename T>
+BASALT_HD T look_up(int64_t number, int64_t least, int64_t count, int64_t address) {
+  const uint64_t place = static_cast<uint64_t>(number) - static_cast<uint64_t>(least);
+  if (place >= static_cast<uint64_t>(count)) return T{};
+  return reinterpret_cast<const T*>(static_cast<uint64_t>(address))[place];
+}
+
 // DuckDB converts a 128-bit integer in two halves, which rounds twice; results must agree with it to the last bit.
 template <typename Real>
 BASALT_HD Real int128_to_real(int128_t value) {

@@ -29,9 +29,12 @@ class ChunkText {
  public:
   ChunkText(duckdb::ClientContext& context, duckdb::DataChunk& chunk) {
     for (auto& vector : chunk.data) {
-      auto& text = texts_.emplace_back(LogicalType::VARCHAR, chunk.size());
-      duckdb::VectorOperations::Cast(context, vector, text, chunk.size());
-      text.ToUnifiedFormat(chunk.size(), formats_.emplace_back());
+      duckdb::Vector* text = &vector;
+      if (vector.GetType().id() != LogicalTypeId::VARCHAR) {
+        text = &texts_.emplace_back(LogicalType::VARCHAR, chunk.size());
+        duckdb::VectorOperations::Cast(context, vector, *text, chunk.size());
+      }
+      text->ToUnifiedFormat(chunk.size(), formats_.emplace_back());
     }
   }
   bool is_null(size_t column, size_t row) const {
@@ -64,26 +67,33 @@ void append_csv(std::string& line, std::string_view text, char delimiter) {
   line += '"';
 }
 
-void append_json_string(std::string& out, std::string_view text) {
+void append_json_escape(std::string& out, char c) {
   static constexpr char kHex[] = "0123456789abcdef";
-  out += '"';
-  for (const char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += "\\u00";
-          out += kHex[c >> 4];
-          out += kHex[c & 15];
-        } else {
-          out += c;
-        }
-    }
+  switch (c) {
+    case '"': out += "\\\""; break;
+    case '\\': out += "\\\\"; break;
+    case '\n': out += "\\n"; break;
+    case '\r': out += "\\r"; break;
+    case '\t': out += "\\t"; break;
+    default:
+      out += "\\u00";
+      out += kHex[c >> 4];
+      out += kHex[c & 15];
   }
+}
+
+// What needs no escape is copied in one piece.
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  size_t done = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text, done, i - done);
+    append_json_escape(out, c);
+    done = i + 1;
+  }
+  out.append(text, done);
   out += '"';
 }
 
@@ -254,6 +264,7 @@ void QueryResult::write_json(const TextSink& sink, bool lines) {
   std::vector<JsonForm> forms;
   for (size_t i = 0; i < state_->columns.size(); ++i) {
     append_json_string(names.emplace_back(), state_->columns[i].name);
+    names.back() += ':';
     forms.push_back(json_form(state_->result->types[i]));
   }
   bool first = true;
@@ -263,7 +274,6 @@ void QueryResult::write_json(const TextSink& sink, bool lines) {
     first = false;
     append_sequence(text, '{', '}', names, [&](size_t i) {
       text += names[i];
-      text += ':';
       if (cells.is_null(i, row)) {
         text += "null";
       } else if (forms[i] == JsonForm::kNested) {

@@ -15,6 +15,7 @@
 #include "cuda/emulated_warp.h"
 //
 #include "cuda/query/joins/join_table.cu"
+#include "cuda/query/joins/look_ups.cu"
 #include "cuda/query/joins/members.cu"
 #include "cuda/query/joins/places.cu"
 #include "cuda/query/row_arrays.cu"

@@ -82,6 +82,10 @@ enum class ExprOp : uint8_t {
   // args[0], an integer of at most 8 bytes, is among numbers of which there are many. Literals of kI64: the least that
   // may be, how many may be from there on, and the address of a bit for each of these, 32 to a word. Inside a backend.
   kMember,
+  // What belongs to the number args[0], an integer of at most 8 bytes: an integer of at most 8 bytes, too. Literals of
+  // kI64: the least number, how many there are from there on, the address of an array with a value for each of these,
+  // and between which two numbers the values lie. Numbers beyond have 0. Inside a backend.
+  kLookUp,
   kLike,  // args[0] matches the pattern args[1], a literal: see LikePattern in basalt/codec/string_test.h
   // The pattern args[1], a literal, matches somewhere in args[0], a column: see codec/strings/regexp.h. Patterns that
   // have no automaton are refused.

@@ -5,6 +5,7 @@
 
 #include "basalt/core/error.h"
 #include "basalt/exec/expressions.h"
+#include "cuda/query/joins/fused_stage.h"
 #include "cuda/query/joins/join_run.h"
 #include "cuda/query/joins/source_filter.h"
 #include "cuda/query/joins/union_rows.h"
@@ -45,6 +46,7 @@ void GraphRun::begin_kernels() {
   bool complete = true;
   for (const Pipeline& stage : query_.stages) {
     if (exec::row_count(stage) <= few_rows_) continue;
+    if (FusedStage::may_be(stage)) continue;  // what it looks up decides its kernel
     if (!stage.steps.empty()) {
       stages.push_back(exec::source_rows(likely_filtered(query_, stage), exec::used_behind_filter(stage)));
       continue;

@@ -29,6 +29,8 @@ class GraphRun {
   std::string why_not(const Pipeline& stage) { return stages_.why_not(stage); }
   StageRows run_over_files(const Pipeline& stage, size_t place, RunReport& report);
 
+  Table fetch(const DeviceTable& table) { return stages_.fetch(table); }
+
   // Bytes that the running stage has on the device, beside the rows of earlier ones.
   void hold(uint64_t bytes);
   void check_cancelled() const {

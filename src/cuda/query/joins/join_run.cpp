@@ -8,6 +8,7 @@
 #include "basalt/core/error.h"
 #include "basalt/exec/expressions.h"
 #include "cuda/query/common_texts.h"
+#include "cuda/query/joins/fused_stage.h"
 #include "cuda/query/joins/places.h"
 #include "cuda/query/row_arrays.h"
 #include "cuda/query/timed_work.h"
@@ -132,6 +133,16 @@ JoinedRows JoinRun::source() {
   return {std::move(table), columns, stream_};
 }
 
+// The rows, where joins only look something up and a kernel does so where it reads files.
+std::optional<StageRows> JoinRun::run_fused() {
+  const std::optional<FusedStage> fused = FusedStage::of(graph_, stage_);
+  if (!fused || !graph_.why_not(fused->pipeline()).empty()) return std::nullopt;
+  graph_.hold(fused->bytes());
+  StageRows rows = fused->with_strings(graph_.run_over_files(fused->pipeline(), place_, report_));
+  add_rung(fused->text());
+  return rows;
+}
+
 // What can be asked of the stage's rows where they are read is, and steps that ask no more are left out; unless a
 // kernel has no room for it. The rows, where nothing is left to do.
 std::optional<StageRows> JoinRun::read_source() {
@@ -157,6 +168,7 @@ std::optional<StageRows> JoinRun::read_source() {
 }
 
 StageRows JoinRun::run() {
+  if (std::optional<StageRows> rows = run_fused()) return *std::move(rows);
   if (std::optional<StageRows> rows = read_source()) return *std::move(rows);
   for (const PipelineStep& step : stage_.steps) {
     graph_.check_cancelled();

@@ -31,6 +31,7 @@ class JoinRun {
     const JoinTable::Found& found;
   };
 
+  std::optional<StageRows> run_fused();
   std::optional<StageRows> read_source();
   JoinedRows source();
   void add_rung(const std::string& text);

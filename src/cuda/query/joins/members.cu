@@ -30,6 +30,16 @@ void set_bits(const device::JoinKeyPart& values, uint64_t rows, const Members& t
 
 }  // namespace
 
+device::JoinKeyPart numbers_of(const DeviceColumn& column) {
+  const Physical type = physical_of(column.field.type);
+  device::JoinKeyPart values{};
+  values.values = column.values.data();
+  values.validity = column.validity.as<uint8_t>();
+  values.width = width_of(type);
+  values.is_signed = is_signed(type);
+  return values;
+}
+
 bool may_be_member(Physical type) {
   return is_integer(type) && type != Physical::kU64 && width_of(type) <= sizeof(int64_t);
 }
@@ -44,12 +54,7 @@ std::optional<Members> members_of(const DeviceColumn& column, uint64_t rows, uin
   out.count = static_cast<uint64_t>(count);
   out.bits = cleared((out.count + 31) / 32 * sizeof(uint32_t), stream);
   out.twice = cleared(sizeof(uint32_t), stream);
-  device::JoinKeyPart values{};
-  values.values = column.values.data();
-  values.validity = column.validity.as<uint8_t>();
-  values.width = width_of(type);
-  values.is_signed = is_signed(type);
-  set_bits(values, rows, out, stream);
+  set_bits(numbers_of(column), rows, out, stream);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cuda/query/device_table.h"
+#include "cuda/query/joins/key_reader.h"
 
 namespace basalt::cuda {
 
@@ -18,6 +19,8 @@ struct Members {
 };
 
 bool may_be_member(Physical type);
+// A column of such numbers, as kernels read it.
+device::JoinKeyPart numbers_of(const DeviceColumn& column);
 // Nothing where numbers are not known to lie close to each other, or are not of at most 8 bytes, or their bits would
 // take more than `most_bytes`. NULL is none.
 std::optional<Members> members_of(const DeviceColumn& column, uint64_t rows, uint64_t most_bytes, cudaStream_t stream);

@@ -23,23 +23,6 @@ bool drops_alone(JoinKind kind) {
   }
 }
 
-// Errors of rows that would be dropped earlier are raised all the same.
-bool may_throw(const Expr& expr) {
-  switch (exec::kind_of(expr.op)) {
-    case exec::ExprKind::kColumn:
-    case exec::ExprKind::kLiteral:
-    case exec::ExprKind::kComparison:
-    case exec::ExprKind::kDistinct:
-    case exec::ExprKind::kIn:
-    case exec::ExprKind::kMember:
-    case exec::ExprKind::kPattern:
-    case exec::ExprKind::kConnective:
-    case exec::ExprKind::kNot:
-    case exec::ExprKind::kNullTest: return std::ranges::any_of(expr.args, may_throw);
-    default: return true;
-  }
-}
-
 // Whether a later step may be asked before this one: not where rows that it would drop have still an effect here.
 bool may_be_passed(const PipelineStep& step) {
   if (const auto* filter = std::get_if<FilterStep>(&step)) return !may_throw(filter->predicate);
@@ -116,6 +99,25 @@ void add_conditions(const std::vector<Expr>& conditions, Pipeline& stage) {
 
 }  // namespace
 
+bool may_throw(const Expr& expr) {
+  switch (exec::kind_of(expr.op)) {
+    case exec::ExprKind::kColumn:
+    case exec::ExprKind::kLiteral:
+    case exec::ExprKind::kComparison:
+    case exec::ExprKind::kDistinct:
+    case exec::ExprKind::kIn:
+    case exec::ExprKind::kMember:
+    case exec::ExprKind::kLookUp:
+    case exec::ExprKind::kPattern:
+    case exec::ExprKind::kConnective:
+    case exec::ExprKind::kNot:
+    case exec::ExprKind::kNullTest: return std::ranges::any_of(expr.args, may_throw);
+    default: return true;
+  }
+}
+
+Expr member(const Expr& value, const Members& set) { return member(value, set.least, set.count, set.bits.data()); }
+
 SourceFilter::SourceFilter(GraphRun& graph, const Query& query, const Pipeline& stage)
     : answered_(stage.steps.size(), false) {
   for (const AskedKey& asked : asked_keys(query, stage)) {
@@ -124,7 +126,7 @@ SourceFilter::SourceFilter(GraphRun& graph, const Query& query, const Pipeline& 
     const DeviceColumn& keys = rows->columns.at(key.build.column);
     std::optional<Members> set = members_of(keys, rows->rows, graph.most_bytes() / 4, graph.stream());
     if (!set) continue;
-    conditions_.push_back(member(key.probe, set->least, set->count, set->bits.data()));
+    conditions_.push_back(member(key.probe, *set));
     sets_.push_back(*std::move(set));
     answered_[asked.step] = is_answered(asked.probe, sets_.back(), graph.stream());
   }
@@ -146,10 +148,12 @@ uint64_t SourceFilter::bytes() const {
   return sum;
 }
 
-std::string SourceFilter::text() const {
-  if (sets_.empty()) return {};
+std::string SourceFilter::text() const { return text_of(sets_); }
+
+std::string text_of(const std::vector<Members>& sets) {
+  if (sets.empty()) return {};
   std::string out = "keys of joins asked where rows are read: bits of";
-  for (const Members& set : sets_) out += (&set == sets_.data() ? " " : ", ") + std::to_string(set.count);
+  for (const Members& set : sets) out += (&set == sets.data() ? " " : ", ") + std::to_string(set.count);
   return out + " numbers";
 }
 

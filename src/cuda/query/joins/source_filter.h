@@ -10,6 +10,13 @@
 
 namespace basalt::cuda {
 
+// Whether some row may raise an error, which it then does also where it would be dropped earlier.
+bool may_throw(const Expr& expr);
+// What `explain` says of sets that rows are asked for; empty: nothing.
+std::string text_of(const std::vector<Members>& sets);
+// Whether a value is in the set.
+Expr member(const Expr& value, const Members& set);
+
 class SourceFilter {
  public:
   SourceFilter(GraphRun& graph, const Query& query, const Pipeline& stage);

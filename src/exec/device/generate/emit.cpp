@@ -235,15 +235,27 @@ Emitted RowEmitter::in_list(const Step& step) {
   return {hit, null_in_list ? hit : a.valid, Lane::kBool};
 }
 
+// A call with the number that is asked for and three literals: the least one, how many, and an address.
+std::string RowEmitter::asked(const std::string& function, const Emitted& number, const Step& step) {
+  std::string text = function + "(" + in_lane(number, Lane::kI64);
+  for (size_t i = 1; i <= 3; ++i) text += ", " + literals_.add(step.expr->args[i].literal, lane_type(Lane::kI64));
+  return text + ")";
+}
+
 Emitted RowEmitter::member(const Step& step) {
   const Emitted a = value(step.args[0]);
-  std::string text = "exec::is_member(" + in_lane(a, Lane::kI64);
-  for (size_t i = 1; i < step.expr->args.size(); ++i) {
-    text += ", " + literals_.add(step.expr->args[i].literal, lane_type(Lane::kI64));
-  }
-  text += ")";
+  std::string text = asked("exec::is_member", a, step);
   if (!a.valid.empty()) text = a.valid + " && " + text;
   return {temporary("bool", text), a.valid, Lane::kBool};
+}
+
+Emitted RowEmitter::look_up(const Step& step) {
+  const Emitted a = value(step.args[0]);
+  const std::string bits = std::to_string(8 * width_of(step.expr->type));
+  const std::string stored = (is_signed(step.expr->type) ? "int" : "uint") + bits + "_t";
+  const std::string text = asked("exec::look_up<" + stored + ">", a, step);
+  return {temporary(lane_type(step.lane), std::string("static_cast<") + lane_type(step.lane) + ">(" + text + ")"),
+          a.valid, step.lane};
 }
 
 Emitted RowEmitter::connective(const Step& step) {
@@ -300,6 +312,7 @@ Emitted RowEmitter::value(const Step& step) {
     case ExprKind::kExtreme: return extreme(step);
     case ExprKind::kIn: return in_list(step);
     case ExprKind::kMember: return member(step);
+    case ExprKind::kLookUp: return look_up(step);
     case ExprKind::kPattern:
     case ExprKind::kTextFunction: break;  // tests of strings are known, other uses of them refused before
     case ExprKind::kConnective: return connective(step);

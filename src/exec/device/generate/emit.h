@@ -83,7 +83,9 @@ class RowEmitter {
   Emitted cast_from_real(const exec::Step& step, const Emitted& a);
   Emitted comparison(const exec::Step& step);
   Emitted in_list(const exec::Step& step);
+  std::string asked(const std::string& function, const Emitted& number, const exec::Step& step);
   Emitted member(const exec::Step& step);
+  Emitted look_up(const exec::Step& step);
   std::string in_long_list(const Emitted& value, const std::vector<const Value*>& items);
   Emitted connective(const exec::Step& step);
   Emitted distinct(const exec::Step& step);
