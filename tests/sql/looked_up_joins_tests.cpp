@@ -23,8 +23,9 @@ class LookedUpJoins : public ::testing::TestWithParam<Device> {
         "(i::bigint - 1000) * 10000000000 as big, date '2001-02-03' + i::int as day, 'text ' || (i % 900) as text, "
         "(i % 40)::smallint as other, i / 4.0::double as real";
     table("dim", "select " + values + " from range(3, 2500) t(i)");
-    table("twice", "select " + values + " from (select unnest([i, case i when 77 then 78 else i end]) as i from "
-                   "range(3, 2500) t(i) where i = 77 union all select i from range(3, 2500) t(i) where i <> 77)");
+    table("twice", "select " + values +
+                       " from (select unnest([i, case i when 77 then 78 else i end]) as i from "
+                       "range(3, 2500) t(i) where i = 77 union all select i from range(3, 2500) t(i) where i <> 77)");
     table("holes", "select id, case when id = 99 then null else whole end as whole from dim");
     table("far", "select id * 1000000000::bigint as id, whole from dim");
     table("next", "select i::smallint as id, i * 3 as three, 'next ' || i as name from range(40) t(i)");
