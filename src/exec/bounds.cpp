@@ -7,6 +7,7 @@
 #include "exec/bounds_parts.h"
 #include "exec/expr_kind.h"
 #include "exec/scalar.h"
+#include "exec/set_places.h"
 #include "exec/string_tests.h"
 
 namespace basalt::exec {
@@ -167,8 +168,8 @@ Bounds look_up_bounds(const Expr& expr, const StatisticsList& stats) {
   const Bounds number = bounds_of(expr.args[0], stats);
   Bounds out = unbounded_over(expr, {&number, 1});
   // Beyond the numbers there is 0.
-  set_range(out, expr, std::min<int128_t>(expr.args[4].literal.integer, 0),
-            std::max<int128_t>(expr.args[5].literal.integer, 0));
+  set_range(out, expr, std::min<int128_t>(expr.args[5].literal.integer, 0),
+            std::max<int128_t>(expr.args[6].literal.integer, 0));
   return out;
 }
 
@@ -267,8 +268,9 @@ Truth in_truth(const Expr& expr, const StatisticsList& stats) {
 
 Truth member_truth(const Expr& expr, const StatisticsList& stats) {
   return truth_over_first(expr, stats, [&](const Ends& needle, Truth& out) {
-    const int128_t least = expr.args[1].literal.integer;
-    const int128_t end = least + expr.args[2].literal.integer;
+    const SetPlace set = set_place(expr);
+    const int128_t least = set.least;
+    const int128_t end = least + set.count;
     const bool below = needle.high != nullptr && needle.high->integer < least;
     const bool beyond = needle.low != nullptr && needle.low->integer >= end;
     out.may_true = needle.may_value && !below && !beyond;

@@ -10,6 +10,7 @@
 #include "core/float_key.h"
 #include "exec/evaluate_calls.h"
 #include "exec/expr_kind.h"
+#include "exec/set_places.h"
 #include "exec/string_tests.h"
 
 namespace basalt::exec {
@@ -299,27 +300,25 @@ Vector run_in(Step& step, TileInput& input) {
 
 Vector run_member(Step& step, TileInput& input) {
   const uint32_t rows = input.rows();
-  const std::vector<Expr>& args = step.expr->args;
-  const auto literal = [&](size_t i) { return static_cast<int64_t>(args[i].literal.integer); };
+  const SetPlace set = set_place(*step.expr);
   const Vector a = in_lane(step.args[0], input, Lane::kI64);
   const auto* values = a.as<int64_t>();
   uint8_t* out = room<uint8_t>(step.data);
   for (uint32_t i = 0; i < rows; ++i) {
-    out[i] = is_member(values[i], literal(1), literal(2), literal(3)) ? 1 : 0;
+    out[i] = is_member(values[i], set.least, set.count, set.address) ? 1 : 0;
   }
   return masked(step, a.valid, rows);
 }
 
 Vector run_look_up(Step& step, TileInput& input) {
-  const std::vector<Expr>& args = step.expr->args;
-  const auto literal = [&](size_t i) { return static_cast<int64_t>(args[i].literal.integer); };
+  const SetPlace set = set_place(*step.expr);
   const Vector a = in_lane(step.args[0], input, Lane::kI64);
   const auto* numbers = a.as<int64_t>();
   dispatch_typed(step.expr->type, [&](auto stored) {
     dispatch_integer_lane(step.lane, [&](auto lane) {
       auto* out = room<decltype(lane)>(step.data);
       for (uint32_t i = 0; i < input.rows(); ++i) {
-        const auto value = look_up<decltype(stored)>(numbers[i], literal(1), literal(2), literal(3));
+        const auto value = look_up<decltype(stored)>(numbers[i], set.least, set.count, set.address);
         out[i] = static_cast<decltype(lane)>(value);
       }
     });

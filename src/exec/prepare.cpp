@@ -526,9 +526,9 @@ void check_expression(const Expr& expr, const std::vector<PipelineColumn>& colum
       check_arity(expr, 1, kMany);
       check_in_list(expr);
       break;
-    case ExprKind::kMember: check_numbers(expr, 4); break;
+    case ExprKind::kMember: check_numbers(expr, 5); break;
     case ExprKind::kLookUp:
-      check_numbers(expr, 6);
+      check_numbers(expr, 7);
       if (!fits_64_bits(expr.type)) fail("other values of numbers");
       break;
     case ExprKind::kPattern: expr.op == ExprOp::kLike ? check_like(expr) : check_regexp(expr); break;

@@ -9,6 +9,18 @@
 
 namespace basalt::exec {
 
+// Calls f with the filter of a stage and every expression of its sink; `Stage`: a Pipeline or a const one.
+template <typename Stage, typename F>
+void for_each_expression(Stage& stage, const F& f) {
+  if (stage.has_filter) f(stage.filter);
+  for (auto& key : stage.keys) f(key);
+  for (auto& row : stage.rows) f(row);
+  for (auto& aggregate : stage.aggregates) {
+    if (aggregate.filter) f(*aggregate.filter);
+    if (aggregate.op != AggregateOp::kCountStar) f(aggregate.arg);
+  }
+}
+
 void add_columns(const Expr& expr, std::set<uint32_t>& columns);
 // Those that keys, rows and aggregates of its sink are computed from.
 void add_columns_of_sink(const Pipeline& stage, std::set<uint32_t>& columns);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "exec/evaluate.h"
+#include "exec/set_places.h"
 
 namespace basalt::exec {
 
@@ -97,9 +98,9 @@ bool ZoneFilter::add_pair(const Expr& conjunct) {
 bool ZoneFilter::add_member(const Expr& conjunct) {
   if (conjunct.op != ExprOp::kMember || !is_integers(conjunct.args[0])) return false;
   const Expr& column = conjunct.args[0];
-  const int128_t least = conjunct.args[1].literal.integer;
-  const int128_t last = least + conjunct.args[2].literal.integer - 1;
-  ranges_.push_back({{column.column, column.type, range_of(column.type)}, {least, last}, true});
+  const SetPlace set = set_place(conjunct);
+  const int128_t last = static_cast<int128_t>(set.least) + set.count - 1;
+  ranges_.push_back({{column.column, column.type, range_of(column.type)}, {set.least, last}, true});
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include "exec/device/generate/file_shapes.h"
 #include "exec/device/generate/stage_cache.h"
 #include "exec/pipeline_key.h"
+#include "exec/set_places.h"
 #include "exec/tables.h"
 
 namespace basalt::test {
@@ -59,6 +60,32 @@ TEST(StageCache, LiteralsAreAnotherPlanOfTheSameKernel) {
   EXPECT_NE(two, three);
   EXPECT_EQ(two->plan->source, three->plan->source);
   EXPECT_EQ(cache.planned(), 2u);
+}
+
+// Sets belong to a run: where they lie is no part of a plan, and nothing may follow from it.
+TEST(StageCache, SetsThatLieElsewhereHaveTheSamePlan) {
+  const TestTable table = two_columns();
+  const auto asking = [&](const exec::SetPlace& bits, const exec::SetPlace& array) {
+    Pipeline pipeline = sum_of(table, 2);
+    pipeline.filter = exec::member_of(column_expr(0, Physical::kI32), 0, bits);
+    pipeline.aggregates[0].arg = exec::looked_up(column_expr(1, Physical::kI64), 1, array, Physical::kI32, -5, 5);
+    return pipeline;
+  };
+  const exec::SetPlace beyond{100, 10, 4096};  // no value of the file is there
+  const exec::SetPlace among{1, 4, 8192};
+  device::StageCache cache;
+  const auto first = cache.get(asking(beyond, among));
+  ASSERT_EQ(first->reason, "");
+  const auto second = cache.get(asking(among, beyond));
+  EXPECT_EQ(cache.planned(), 1u);
+  EXPECT_EQ(first->plan, second->plan);
+  ASSERT_EQ(first->plan->sets.size(), 6u);
+  EXPECT_NE(first->plan->source.find("exec::is_member("), std::string::npos);
+  EXPECT_NE(first->plan->source.find("exec::look_up<int32_t>("), std::string::npos);
+  const std::vector<exec::SetPlace> places = exec::set_places(second->pipeline);
+  ASSERT_EQ(places.size(), 2u);
+  EXPECT_EQ(places[0].address, among.address);
+  EXPECT_EQ(places[1].least, beyond.least);
 }
 
 TEST(StageCache, PlansLaterStagesOnceForTheSameRows) {

@@ -79,12 +79,14 @@ enum class ExprOp : uint8_t {
   kDistinct,  // like kNotEqual and kEqual, but NULL is a value that equals NULL: never NULL
   kNotDistinct,
   kIn,  // args[0] in literals args[1..]
-  // args[0], an integer of at most 8 bytes, is among numbers of which there are many. Literals of kI64: the least that
-  // may be, how many may be from there on, and the address of a bit for each of these, 32 to a word. Inside a backend.
+  // args[0], an integer of at most 8 bytes, is among numbers of which there are many. Literals of kI64: which set of
+  // the stage this is, the least that may be, how many may be from there on, and the address of a bit for each of
+  // these, 32 to a word. Inside a backend: see exec/set_places.h.
   kMember,
   // What belongs to the number args[0], an integer of at most 8 bytes: an integer of at most 8 bytes, too. Literals of
-  // kI64: the least number, how many there are from there on, the address of an array with a value for each of these,
-  // and between which two numbers the values lie. Numbers beyond have 0. Inside a backend.
+  // kI64: which set of the stage this is, the least number, how many there are from there on, the address of an array
+  // with a value for each of these, and between which two numbers the values lie. Numbers beyond have 0. Inside a
+  // backend.
   kLookUp,
   kLike,  // args[0] matches the pattern args[1], a literal: see LikePattern in basalt/codec/string_test.h
   // The pattern args[1], a literal, matches somewhere in args[0], a column: see codec/strings/regexp.h. Patterns that

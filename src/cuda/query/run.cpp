@@ -9,6 +9,7 @@
 #include "cuda/query/entry_tables.h"
 #include "cuda/query/statement_run.h"
 #include "cuda/query/statement_texts.h"
+#include "exec/set_places.h"
 
 namespace basalt::cuda {
 
@@ -252,6 +253,12 @@ void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& wo
   parameters.work_count = work_count;
   put_groups(parameters);
   std::copy(plan_->literals.begin(), plan_->literals.end(), parameters.literals);
+  const std::vector<exec::SetPlace> places = exec::set_places(pipeline_);
+  for (const device::SetLiteral& set : plan_->sets) {
+    const exec::SetPlace& place = places.at(set.set);
+    const int64_t parts[] = {place.least, place.count, place.address};
+    parameters.literals[set.literal] = {static_cast<uint64_t>(parts[set.part]), 0};
+  }
   for (size_t i = 0; i < plan_->lists.size(); ++i) {
     const device::LiteralList& list = plan_->lists[i];
     if (lists_.size() == i) {

@@ -134,7 +134,7 @@ bool FusedStage::take_steps() {
     }
     const Probe& probe = std::get<Probe>(step);
     if (!take_probe(probe)) return false;
-    conditions.push_back(member(replaced(probe.keys.front().probe), sets_.back()));
+    conditions.push_back(exec::member_of(replaced(probe.keys.front().probe), next_set_++, sets_.back().place()));
   }
   pipeline_.has_filter = true;
   pipeline_.filter = all_of(std::move(conditions));
@@ -183,16 +183,8 @@ bool FusedStage::look_up(const DeviceTable& rows, const DeviceColumn& keys, cons
   const uint32_t width = width_of(type);
   if (bytes() + set.count * width > graph_.most_bytes()) return false;
   arrays_.push_back(values_by_number(keys, set, values.values, width, rows.rows, graph_.stream()));
-  Expr value;
-  value.op = ExprOp::kLookUp;
-  value.type = type;
-  value.args = {number,
-                literal(set.least),
-                literal(static_cast<int64_t>(set.count)),
-                literal(reinterpret_cast<int64_t>(arrays_.back().data())),
-                literal(static_cast<int64_t>(range.low)),
-                literal(static_cast<int64_t>(range.high))};
-  column.value = std::move(value);
+  column.value = exec::looked_up(number, next_set_++, set.place_of(arrays_.back()), type,
+                                 static_cast<int64_t>(range.low), static_cast<int64_t>(range.high));
   return true;
 }
 

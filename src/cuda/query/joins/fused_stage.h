@@ -48,6 +48,7 @@ class FusedStage {
   Pipeline pipeline_;
   std::vector<bool> used_;
   std::vector<Column> columns_;
+  int64_t next_set_ = 0;
   std::vector<Members> sets_;
   std::vector<DeviceBuffer> arrays_;
   std::vector<std::optional<DeviceColumn>> texts_;  // by column of the output

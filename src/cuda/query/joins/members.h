@@ -8,6 +8,7 @@
 
 #include "cuda/query/device_table.h"
 #include "cuda/query/joins/key_reader.h"
+#include "exec/set_places.h"
 
 namespace basalt::cuda {
 
@@ -16,6 +17,12 @@ struct Members {
   uint64_t count = 0;  // of numbers that may be
   DeviceBuffer bits;   // a bit for each of them, 32 to a word
   DeviceBuffer twice;  // uint32: not 0 where a number occurs twice
+
+  // Of the bits, or of an array that has something else for each number.
+  exec::SetPlace place() const { return place_of(bits); }
+  exec::SetPlace place_of(const DeviceBuffer& array) const {
+    return {least, static_cast<int64_t>(count), reinterpret_cast<int64_t>(array.data())};
+  }
 };
 
 bool may_be_member(Physical type);

@@ -6,6 +6,7 @@
 #include "cuda/query/row_arrays.h"
 #include "exec/expr_kind.h"
 #include "exec/join_kind.h"
+#include "exec/set_places.h"
 
 namespace basalt::cuda {
 
@@ -81,14 +82,6 @@ bool is_answered(const Probe& probe, const Members& set, cudaStream_t stream) {
   return only_asks && fetch(set.twice.as<uint32_t>(), stream) == 0;
 }
 
-Expr member(const Expr& value, int64_t least, uint64_t count, const void* bits) {
-  Expr out;
-  out.op = ExprOp::kMember;
-  out.type = Physical::kU8;
-  out.args = {value, literal(least), literal(static_cast<int64_t>(count)), literal(reinterpret_cast<int64_t>(bits))};
-  return out;
-}
-
 void add_conditions(const std::vector<Expr>& conditions, Pipeline& stage) {
   if (conditions.empty()) return;
   std::vector<Expr> all = conditions;
@@ -116,8 +109,6 @@ bool may_throw(const Expr& expr) {
   }
 }
 
-Expr member(const Expr& value, const Members& set) { return member(value, set.least, set.count, set.bits.data()); }
-
 SourceFilter::SourceFilter(GraphRun& graph, const Query& query, const Pipeline& stage)
     : answered_(stage.steps.size(), false) {
   for (const AskedKey& asked : asked_keys(query, stage)) {
@@ -126,7 +117,7 @@ SourceFilter::SourceFilter(GraphRun& graph, const Query& query, const Pipeline& 
     const DeviceColumn& keys = rows->columns.at(key.build.column);
     std::optional<Members> set = members_of(keys, rows->rows, graph.most_bytes() / 4, graph.stream());
     if (!set) continue;
-    conditions_.push_back(member(key.probe, *set));
+    conditions_.push_back(exec::member_of(key.probe, static_cast<int64_t>(sets_.size()), set->place()));
     sets_.push_back(*std::move(set));
     answered_[asked.step] = is_answered(asked.probe, sets_.back(), graph.stream());
   }
@@ -159,7 +150,9 @@ std::string text_of(const std::vector<Members>& sets) {
 
 Pipeline likely_filtered(const Query& query, const Pipeline& stage) {
   std::vector<Expr> conditions;
-  for (const AskedKey& asked : asked_keys(query, stage)) conditions.push_back(member(asked.key.probe, 0, 1, nullptr));
+  for (const AskedKey& asked : asked_keys(query, stage)) {
+    conditions.push_back(exec::member_of(asked.key.probe, static_cast<int64_t>(conditions.size()), {}));
+  }
   Pipeline out = stage;
   add_conditions(conditions, out);
   return out;

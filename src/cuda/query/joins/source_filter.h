@@ -14,8 +14,6 @@ namespace basalt::cuda {
 bool may_throw(const Expr& expr);
 // What `explain` says of sets that rows are asked for; empty: nothing.
 std::string text_of(const std::vector<Members>& sets);
-// Whether a value is in the set.
-Expr member(const Expr& value, const Members& set);
 
 class SourceFilter {
  public:

@@ -9,6 +9,7 @@
 #include "core/float_key.h"
 #include "exec/expr_kind.h"
 #include "exec/scalar.h"
+#include "exec/set_places.h"
 
 namespace basalt::device {
 
@@ -66,6 +67,12 @@ std::string real_text(double value) {
   return text;
 }
 
+namespace {
+
+std::string literal_name(size_t literal) { return "literal_" + std::to_string(literal); }
+
+}  // namespace
+
 std::string LiteralTable::add(const Value& value, const std::string& type) {
   Literal bits{};
   if (type == "double") {
@@ -78,7 +85,7 @@ std::string LiteralTable::add(const Value& value, const std::string& type) {
     bits.high = static_cast<uint64_t>(static_cast<uint128_t>(value.integer) >> 64);
   }
   if (values_.size() >= kMaxLiterals) throw Error(ErrorCode::kUnsupported, "the statement has too many literals");
-  const std::string name = "literal_" + std::to_string(values_.size());
+  const std::string name = literal_name(values_.size());
   declarations_.push_back("const " + type + " " + name + " = literal<" + type + ">(p.literals[" +
                           std::to_string(values_.size()) + "]);");
   values_.push_back(bits);
@@ -89,6 +96,19 @@ std::string LiteralTable::add_list(std::vector<int64_t> values) {
   const std::string name = add(Value::of_integer(Physical::kI64, 0), "LongList");
   lists_.push_back({static_cast<uint32_t>(values_.size() - 1), std::move(values)});
   return name;
+}
+
+std::array<std::string, 3> LiteralTable::add_set(uint32_t set) {
+  std::array<std::string, 3> names;
+  for (const SetLiteral& known : sets_) {
+    if (known.set == set) names[known.part] = literal_name(known.literal);
+  }
+  if (!names[0].empty()) return names;
+  for (uint32_t part = 0; part < names.size(); ++part) {
+    names[part] = add(Value::of_integer(Physical::kI64, 0), "int64_t");
+    sets_.push_back({static_cast<uint32_t>(values_.size() - 1), set, part});
+  }
+  return names;
 }
 
 std::string RowEmitter::temporary(const std::string& type, const std::string& text) {
@@ -235,10 +255,12 @@ Emitted RowEmitter::in_list(const Step& step) {
   return {hit, null_in_list ? hit : a.valid, Lane::kBool};
 }
 
-// A call with the number that is asked for and three literals: the least one, how many, and an address.
+// A call with the number that is asked for and the place of the set: the least number, how many, and an address.
 std::string RowEmitter::asked(const std::string& function, const Emitted& number, const Step& step) {
   std::string text = function + "(" + in_lane(number, Lane::kI64);
-  for (size_t i = 1; i <= 3; ++i) text += ", " + literals_.add(step.expr->args[i].literal, lane_type(Lane::kI64));
+  for (const std::string& name : literals_.add_set(static_cast<uint32_t>(exec::set_of(*step.expr)))) {
+    text += ", " + name;
+  }
   return text + ")";
 }
 

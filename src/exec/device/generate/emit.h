@@ -3,6 +3,7 @@
 // (exec/evaluate.h), so that both backends compute alike.
 #pragma once
 
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -31,6 +32,13 @@ struct LiteralList {
 // Lists of fewer literals are compared one by one.
 constexpr size_t kFewInList = 8;
 
+// A literal that each run has anew: a part of the place of a set (exec/set_places.h).
+struct SetLiteral {
+  uint32_t literal = 0;
+  uint32_t set = 0;
+  uint32_t part = 0;  // of SetPlace: 0 to 2
+};
+
 // Literals become kernel parameters, so that statements that differ only in them share one kernel.
 class LiteralTable {
  public:
@@ -38,13 +46,17 @@ class LiteralTable {
   std::string add(const Value& value, const std::string& type);
   // The name of a list of integers, ascending, which is a parameter, too.
   std::string add_list(std::vector<int64_t> values);
+  // The names of the parts of the place of a set.
+  std::array<std::string, 3> add_set(uint32_t set);
   const std::vector<Literal>& values() const { return values_; }
   const std::vector<LiteralList>& lists() const { return lists_; }
+  const std::vector<SetLiteral>& sets() const { return sets_; }
   const std::vector<std::string>& declarations() const { return declarations_; }
 
  private:
   std::vector<Literal> values_;
   std::vector<LiteralList> lists_;
+  std::vector<SetLiteral> sets_;
   std::vector<std::string> declarations_;
 };
 

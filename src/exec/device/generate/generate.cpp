@@ -14,6 +14,7 @@
 #include "exec/device/generate/generator.h"
 #include "exec/expr_kind.h"
 #include "exec/filter_sum.h"
+#include "exec/set_places.h"
 #include "exec/string_tests.h"
 
 namespace basalt::device {
@@ -50,6 +51,10 @@ std::string expression_reason(const Expr& expr, size_t& literals, std::set<uint3
   if (expr.op == ExprOp::kLiteral) ++literals;
   if (expr.op == ExprOp::kIn && expr.args.size() > kFewInList + 1) {  // its list is one
     ++literals;
+    return expression_reason(expr.args[0], literals, tested);
+  }
+  if (exec::asks_a_set(expr)) {
+    literals += 3;
     return expression_reason(expr.args[0], literals, tested);
   }
   for (const Expr& arg : expr.args) {
@@ -305,6 +310,7 @@ KernelPlan Generator::generate(const std::vector<ColumnShapes>& columns) {
   }
   plan_.literals = literals_.values();
   plan_.lists = literals_.lists();
+  plan_.sets = literals_.sets();
   plan_.source = whole_source();
   // Beside what tiles take in turn.
   if (tile_group_filter_) plan_.scratch_bytes += galp::kTileGroupBytes;

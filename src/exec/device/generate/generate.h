@@ -214,6 +214,7 @@ struct KernelPlan {
   std::string source;
   std::vector<Literal> literals;
   std::vector<LiteralList> lists;
+  std::vector<SetLiteral> sets;
   std::vector<ColumnPlan> columns;
   std::vector<ResultPlan> results;
   std::vector<TextPlan> texts;

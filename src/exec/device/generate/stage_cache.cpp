@@ -1,10 +1,12 @@
 #include "exec/device/generate/stage_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "exec/device/generate/group_settings.h"
 #include "exec/device/generate/texts.h"
 #include "exec/pipeline_key.h"
+#include "exec/set_places.h"
 
 namespace basalt::device {
 
@@ -34,12 +36,18 @@ std::string arrays_key(const std::vector<ArrayShape>& arrays, uint64_t rows) {
   return key + ' ';
 }
 
-// Whether both lists name a file of which they hold different versions.
-bool differ_in_a_file(const Pipeline& a, const Pipeline& b) {
-  return std::ranges::any_of(a.files, [&](const auto& one) {
-    return std::ranges::any_of(b.files,
-                               [&](const auto& other) { return one != other && one->name() == other->name(); });
-  });
+// The stage with a plan that was made for sets that lie anywhere, and with its own places of them.
+std::shared_ptr<const DevicePipeline> with_places(std::shared_ptr<const DevicePipeline> planned,
+                                                  const std::vector<exec::SetPlace>& places) {
+  auto out = std::make_shared<DevicePipeline>(*planned);
+  exec::put_set_places(places, out->pipeline);
+  return out;
+}
+
+// Whether a stage reads a file of this name that is not this one.
+bool reads_another(const Pipeline& stage, const std::string& name, const File* file) {
+  return std::ranges::any_of(stage.files,
+                             [&](const auto& other) { return other.get() != file && other->name() == name; });
 }
 
 }  // namespace
@@ -54,7 +62,14 @@ std::shared_ptr<const DevicePipeline> StageCache::find_or_plan(const std::string
 }
 
 std::shared_ptr<const DevicePipeline> StageCache::get(const Pipeline& pipeline) {
-  return find_or_plan(key_of(pipeline), pipeline, [&] { return plan_stage(to_device(pipeline)); });
+  const auto planned = [this](const Pipeline& stage) {
+    return find_or_plan(key_of(stage), stage, [&] { return plan_stage(to_device(stage)); });
+  };
+  const std::vector<exec::SetPlace> places = exec::set_places(pipeline);
+  if (places.empty()) return planned(pipeline);
+  Pipeline anywhere = pipeline;
+  exec::put_set_places(exec::places_anywhere(places.size()), anywhere);
+  return with_places(planned(anywhere), places);
 }
 
 std::shared_ptr<const DevicePipeline> StageCache::get(const Pipeline& pipeline, const std::vector<ArrayShape>& arrays,
@@ -108,11 +123,15 @@ std::shared_ptr<const DevicePipeline> StageCache::find(const std::string& key, c
 
 // Stages hold their files open: those of a file that was replaced would keep its bytes on the disk.
 void StageCache::drop_older_files(const Pipeline& pipeline) {
-  std::erase_if(entries_, [&](const auto& entry) {
-    if (!differ_in_a_file(entry.second.stage->pipeline, pipeline)) return false;
-    recent_.erase(entry.second.recent);
-    return true;
-  });
+  for (const auto& file : pipeline.files) {
+    const File*& newest = newest_[file->name()];
+    if (std::exchange(newest, file.get()) == file.get()) continue;
+    std::erase_if(entries_, [&](const auto& entry) {
+      if (!reads_another(entry.second.stage->pipeline, file->name(), file.get())) return false;
+      recent_.erase(entry.second.recent);
+      return true;
+    });
+  }
 }
 
 void StageCache::put(const std::string& key, std::shared_ptr<const DevicePipeline> stage) {

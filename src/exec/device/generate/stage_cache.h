@@ -39,7 +39,8 @@ class StageCache {
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Entry> entries_;
-  std::list<std::string> recent_;  // most recent first
+  std::list<std::string> recent_;                        // most recent first
+  std::unordered_map<std::string, const File*> newest_;  // by name; asked for their addresses only
   uint64_t planned_ = 0;
 };
 

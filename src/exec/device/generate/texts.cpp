@@ -16,6 +16,7 @@
 #include "exec/column_facts.h"
 #include "exec/constant.h"
 #include "exec/device/generate/decode_ahead.h"
+#include "exec/stage_source.h"
 #include "exec/string_tests.h"
 
 namespace basalt::device {
@@ -187,17 +188,6 @@ DataType type_of_array(Physical type) {
     case Physical::kBytes: return {TypeKind::kUInt32};
     case Physical::kU8: return {TypeKind::kBool};
     default: return {TypeKind::kInt64};
-  }
-}
-
-// Calls f with every expression of the pipeline.
-void for_each_expression(Pipeline& pipeline, const std::function<void(Expr&)>& f) {
-  if (pipeline.has_filter) f(pipeline.filter);
-  for (Expr& key : pipeline.keys) f(key);
-  for (Expr& row : pipeline.rows) f(row);
-  for (Aggregate& aggregate : pipeline.aggregates) {
-    if (aggregate.filter) f(*aggregate.filter);
-    if (aggregate.op != AggregateOp::kCountStar) f(aggregate.arg);
   }
 }
 
@@ -498,8 +488,8 @@ void TextNumbering::rewrite() {
 void TextNumbering::drop_unused() {
   Pipeline& pipeline = device_.pipeline;
   std::vector<bool> used(pipeline.columns.size(), false);
-  for_each_expression(pipeline,
-                      [&](Expr& expr) { for_each_column(expr, [&](Expr& column) { used[column.column] = true; }); });
+  exec::for_each_expression(
+      pipeline, [&](Expr& expr) { for_each_column(expr, [&](Expr& column) { used[column.column] = true; }); });
   std::vector<uint32_t> places;
   uint32_t kept = 0;
   device_.texts.arrays.resize(device_.texts.empty() ? 0 : pipeline.columns.size());
@@ -521,7 +511,7 @@ void TextNumbering::drop_unused() {
   device_.codes.resize(kept);
   device_.arrays.resize(kept);
   if (!device_.texts.empty()) device_.texts.arrays.resize(kept);
-  for_each_expression(pipeline, [&](Expr& expr) {
+  exec::for_each_expression(pipeline, [&](Expr& expr) {
     for_each_column(expr, [&](Expr& column) {
       column.column = places[column.column];
       column.type = physical_of(pipeline.columns[column.column].type);
