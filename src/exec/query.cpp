@@ -262,11 +262,13 @@ std::string stage_text(const Pipeline& stage) {
 }
 
 // The whole is what its stages did together; where it ran is where its first stage did.
+// Stages of few rows may run on the host: the whole has run on the GPU where any of it has.
 void add_step(RunReport step, RunReport& all) {
   if (all.steps.empty()) {
     all = step;
   } else {
     exec::add_work(step, all);
+    if (step.ran_on == Device::kCuda) all.ran_on = Device::kCuda;
   }
   all.rows_out = step.rows_out;
   all.steps.push_back(std::move(step));

@@ -2,6 +2,7 @@
 #include "exec/zone_filter.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "exec/evaluate.h"
 #include "exec/set_places.h"
@@ -126,6 +127,30 @@ Decision ZoneFilter::Range::decide(const Statistics* stats) const {
   return all ? Decision::kAll : Decision::kUnknown;
 }
 
+bool ZoneFilter::Range::decide_all(const ColumnChunkInfo* column, std::vector<Decision>& zones) const {
+  if (column == nullptr || column->zone_bounds.size() != 2 * zones.size()) return false;
+  if (column->zones.front().min.type != values.type) return false;
+  constexpr int128_t kLeast = std::numeric_limits<int64_t>::min();
+  constexpr int128_t kMost = std::numeric_limits<int64_t>::max();
+  if (passing.low > kMost || passing.high < kLeast) {
+    std::ranges::fill(zones, Decision::kNone);
+    return true;
+  }
+  const auto low = static_cast<int64_t>(std::max(passing.low, kLeast));
+  const auto high = static_cast<int64_t>(std::min(passing.high, kMost));
+  const int64_t* least = column->zone_bounds.data();
+  const int64_t* most = least + zones.size();
+  for (size_t zone = 0; zone < zones.size(); ++zone) {
+    const bool all = !may_fail && least[zone] >= low && most[zone] <= high;
+    if (least[zone] > high || most[zone] < low) {
+      zones[zone] = Decision::kNone;
+    } else if (!all && zones[zone] == Decision::kAll) {
+      zones[zone] = Decision::kUnknown;
+    }
+  }
+  return true;
+}
+
 Decision ZoneFilter::Pair::decide(const Statistics* of_less, const Statistics* of_more) const {
   if (!has_values(of_less) || !has_values(of_more)) return Decision::kNone;
   const IntegerRange a = less.range(of_less);
@@ -170,6 +195,7 @@ const std::vector<Decision>& ZoneFilter::decide_zones(const std::vector<const Co
   zones_.assign(zones, whole == Decision::kUnknown ? Decision::kAll : whole);
   if (whole != Decision::kUnknown) return zones_;
   for (const Range& range : ranges_) {
+    if (range.decide_all(columns[range.values.column], zones_)) continue;
     for (uint32_t zone = 0; zone < zones; ++zone) {
       zones_[zone] = both(zones_[zone], range.decide(of_zone(range.values.column, zone)));
     }

@@ -38,6 +38,8 @@ class ZoneFilter {
     bool may_fail = false;  // within it, too
 
     Decision decide(const Statistics* stats) const;
+    // Of all zones of a chunk whose bounds lie together; false where they do not.
+    bool decide_all(const ColumnChunkInfo* column, std::vector<Decision>& zones) const;
   };
   // Rows pass where the one column is less than the other, or equal.
   struct Pair {

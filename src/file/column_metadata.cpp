@@ -10,6 +10,7 @@
 #include "basalt/core/error.h"
 #include "file/flatbuffer_checks.h"
 #include "file/format.h"
+#include "file/statistics.h"
 
 namespace basalt::format_v1 {
 
@@ -162,6 +163,7 @@ class ZoneCursor {
       }
       set_bounds(stats, type_, flags, min, max);
     }
+    chunk.zone_bounds = zone_bounds(chunk.zones);
   }
 
   void finish() {
@@ -181,8 +183,9 @@ class ZoneCursor {
   // shared, comes from the file's room.
   void take_memory(uint64_t block_bytes) {
     constexpr uint64_t kMostPerByte = 80;
-    static_assert(sizeof(Statistics) <= 3 * kMostPerByte);
-    const uint64_t needed = (tells_something_ ? size_of(zones_->flags()) : 0) * sizeof(Statistics);
+    constexpr uint64_t kZone = sizeof(Statistics) + 2 * sizeof(int64_t);
+    static_assert(kZone <= 3 * kMostPerByte);
+    const uint64_t needed = (tells_something_ ? size_of(zones_->flags()) : 0) * kZone;
     const uint64_t wanted = needed - std::min(needed, kMostPerByte * block_bytes);
     uint64_t left = room_.load();
     do {

@@ -14,6 +14,21 @@
 
 namespace basalt::format_v1 {
 
+std::vector<int64_t> zone_bounds(const std::vector<Statistics>& zones) {
+  const auto fits = [](const Value& end) {
+    return !end.null && is_integer(end.type) && end.type != Physical::kU64 && width_of(end.type) <= sizeof(int64_t);
+  };
+  const bool known = std::ranges::all_of(zones, [&](const Statistics& zone) {
+    return zone.rows > 0 && zone.null_count == 0 && fits(zone.min) && fits(zone.max);
+  });
+  std::vector<int64_t> out;
+  if (!known) return out;
+  out.reserve(2 * zones.size());
+  for (const Statistics& zone : zones) out.push_back(static_cast<int64_t>(zone.min.integer));
+  for (const Statistics& zone : zones) out.push_back(static_cast<int64_t>(zone.max.integer));
+  return out;
+}
+
 void DistinctSketch::merge(const DistinctSketch& other) {
   for (size_t i = 0; i < registers_.size(); ++i) registers_[i] = std::max(registers_[i], other.registers_[i]);
 }

@@ -17,6 +17,9 @@
 
 namespace basalt::format_v1 {
 
+// ColumnChunkInfo::zone_bounds.
+std::vector<int64_t> zone_bounds(const std::vector<Statistics>& zones);
+
 // HyperLogLog with 1024 registers (a standard error of 3.3 %): sketches of chunks merge into that of the column.
 class DistinctSketch {
  public:

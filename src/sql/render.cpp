@@ -1,4 +1,6 @@
 // Results as text: DuckDB's box table, CSV and JSON.
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "duckdb/common/box_renderer.hpp"
@@ -24,33 +26,97 @@ std::string QueryResult::to_box(const RenderOptions& options) {
 
 namespace {
 
-// Text of one chunk, column by column, as SQL prints it.
+constexpr size_t kMostDigits = 24;  // of 64 bits, with a sign
+
+// An integer, or the digits of a decimal that has so many behind its point; without a zero before the point where its
+// type has no room for one.
+size_t write_number(char* to, int64_t value, uint8_t scale, bool zero) {
+  char* const begin = to;
+  if (scale == 0) return static_cast<size_t>(std::to_chars(to, to + kMostDigits, value).ptr - begin);
+  if (value < 0) *to++ = '-';
+  char digits[kMostDigits];
+  const uint64_t size = value < 0 ? ~static_cast<uint64_t>(value) + 1 : static_cast<uint64_t>(value);
+  const auto count = static_cast<size_t>(std::to_chars(digits, digits + kMostDigits, size).ptr - digits);
+  const size_t whole = count > scale ? count - scale : 0;
+  to = std::copy_n(digits, whole, to);
+  if (whole == 0 && zero) *to++ = '0';
+  *to++ = '.';
+  to = std::fill_n(to, scale - (count - whole), '0');
+  to = std::copy(digits + whole, digits + count, to);
+  return static_cast<size_t>(to - begin);
+}
+
+// Text of one chunk, as SQL prints it: numbers of at most 64 bits when they are asked for, all others column by column.
 class ChunkText {
  public:
   ChunkText(duckdb::ClientContext& context, duckdb::DataChunk& chunk) {
     for (auto& vector : chunk.data) {
+      Column& column = columns_.emplace_back(column_of(vector.GetType()));
       duckdb::Vector* text = &vector;
-      if (vector.GetType().id() != LogicalTypeId::VARCHAR) {
+      if (column.number == Number::kNone && vector.GetType().id() != LogicalTypeId::VARCHAR) {
         text = &texts_.emplace_back(LogicalType::VARCHAR, chunk.size());
         duckdb::VectorOperations::Cast(context, vector, *text, chunk.size());
       }
-      text->ToUnifiedFormat(chunk.size(), formats_.emplace_back());
+      text->ToUnifiedFormat(chunk.size(), column.format);
     }
   }
   bool is_null(size_t column, size_t row) const {
-    const auto& format = formats_[column];
+    const auto& format = columns_[column].format;
     return !format.validity.RowIsValid(format.sel->get_index(row));
   }
-  std::string_view at(size_t column, size_t row) const {
-    const auto& format = formats_[column];
-    const auto* strings = duckdb::UnifiedVectorFormat::GetData<duckdb::string_t>(format);
-    const duckdb::string_t& text = strings[format.sel->get_index(row)];
-    return {text.GetData(), text.GetSize()};
+  // Good until the next call.
+  std::string_view at(size_t column, size_t row) {
+    const Column& own = columns_[column];
+    const auto place = own.format.sel->get_index(row);
+    switch (own.number) {
+      case Number::kNone: {
+        const duckdb::string_t& text = duckdb::UnifiedVectorFormat::GetData<duckdb::string_t>(own.format)[place];
+        return {text.GetData(), text.GetSize()};
+      }
+      case Number::k8: return number<int8_t>(own, place);
+      case Number::k16: return number<int16_t>(own, place);
+      case Number::k32: return number<int32_t>(own, place);
+      case Number::k64: break;
+    }
+    return number<int64_t>(own, place);
   }
 
  private:
+  enum class Number : uint8_t { kNone, k8, k16, k32, k64 };
+  struct Column {
+    Number number = Number::kNone;
+    uint8_t scale = 0;
+    bool zero = true;  // before the point
+    duckdb::UnifiedVectorFormat format{};
+  };
+  static Column column_of(const LogicalType& type) {
+    Column out;
+    const bool decimal = type.id() == LogicalTypeId::DECIMAL;
+    const bool integer = type.id() == LogicalTypeId::TINYINT || type.id() == LogicalTypeId::SMALLINT ||
+                         type.id() == LogicalTypeId::INTEGER || type.id() == LogicalTypeId::BIGINT;
+    if (!decimal && !integer) return out;
+    if (decimal) {
+      out.scale = duckdb::DecimalType::GetScale(type);
+      out.zero = duckdb::DecimalType::GetWidth(type) > out.scale;
+    }
+    switch (type.InternalType()) {
+      case duckdb::PhysicalType::INT8: out.number = Number::k8; break;
+      case duckdb::PhysicalType::INT16: out.number = Number::k16; break;
+      case duckdb::PhysicalType::INT32: out.number = Number::k32; break;
+      case duckdb::PhysicalType::INT64: out.number = Number::k64; break;
+      default: break;  // decimals of 128 bits
+    }
+    return out;
+  }
+  template <typename T>
+  std::string_view number(const Column& column, duckdb::idx_t place) {
+    const T value = duckdb::UnifiedVectorFormat::GetData<T>(column.format)[place];
+    return {number_, write_number(number_, value, column.scale, column.zero)};
+  }
+
   std::vector<duckdb::Vector> texts_;
-  std::vector<duckdb::UnifiedVectorFormat> formats_;
+  std::vector<Column> columns_;
+  char number_[2 * kMostDigits];
 };
 
 void append_csv(std::string& line, std::string_view text, char delimiter) {
@@ -197,7 +263,7 @@ void write_rows(QueryResult::State& state, const TextSink& sink, AppendRow&& app
   std::string text;
   while (auto chunk = state.fetch()) {
     text.clear();
-    const ChunkText cells(*state.connection->context, *chunk);
+    ChunkText cells(*state.connection->context, *chunk);
     for (size_t row = 0; row < chunk->size(); ++row) append_row(text, *chunk, cells, row);
     sink(text);
   }
@@ -214,7 +280,7 @@ void QueryResult::write_csv(const TextSink& sink, bool header, char delimiter, c
     }
     sink(text + '\n');
   }
-  write_rows(*state_, sink, [&](std::string& text, duckdb::DataChunk&, const ChunkText& cells, size_t row) {
+  write_rows(*state_, sink, [&](std::string& text, duckdb::DataChunk&, ChunkText& cells, size_t row) {
     for (size_t i = 0; i < state_->columns.size(); ++i) {
       if (i > 0) text += delimiter;
       cells.is_null(i, row) ? void(text += null_text) : append_csv(text, cells.at(i, row), delimiter);
@@ -234,7 +300,7 @@ void QueryResult::write_markdown(const TextSink& sink, const std::string& null_t
   head += "\n|";
   for (const LogicalType& type : state_->result->types) head += type.IsNumeric() ? "---:|" : "---|";
   sink(head + '\n');
-  write_rows(*state_, sink, [&](std::string& text, duckdb::DataChunk&, const ChunkText& cells, size_t row) {
+  write_rows(*state_, sink, [&](std::string& text, duckdb::DataChunk&, ChunkText& cells, size_t row) {
     text += '|';
     for (size_t i = 0; i < state_->columns.size(); ++i) {
       append_cell(text, cells.is_null(i, row) ? null_text : cells.at(i, row));
@@ -247,7 +313,7 @@ void QueryResult::write_lines(const TextSink& sink, const std::string& null_text
   size_t widest = 0;
   for (const ResultColumn& column : state_->columns) widest = std::max(widest, column.name.size());
   bool first = true;
-  write_rows(*state_, sink, [&](std::string& text, duckdb::DataChunk&, const ChunkText& cells, size_t row) {
+  write_rows(*state_, sink, [&](std::string& text, duckdb::DataChunk&, ChunkText& cells, size_t row) {
     if (!std::exchange(first, false)) text += '\n';
     for (size_t i = 0; i < state_->columns.size(); ++i) {
       const std::string& name = state_->columns[i].name;
@@ -269,7 +335,7 @@ void QueryResult::write_json(const TextSink& sink, bool lines) {
   }
   bool first = true;
   if (!lines) sink("[");
-  write_rows(*state_, sink, [&](std::string& text, duckdb::DataChunk& chunk, const ChunkText& cells, size_t row) {
+  write_rows(*state_, sink, [&](std::string& text, duckdb::DataChunk& chunk, ChunkText& cells, size_t row) {
     if (!lines) text += first ? "\n" : ",\n";
     first = false;
     append_sequence(text, '{', '}', names, [&](size_t i) {

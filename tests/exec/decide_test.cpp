@@ -5,7 +5,9 @@
 
 #include "basalt/exec/expressions.h"
 #include "exec/random_expr.h"
+#include "exec/set_places.h"
 #include "exec/zone_filter.h"
+#include "file/statistics.h"
 
 namespace basalt::test {
 namespace {
@@ -132,6 +134,7 @@ struct RandomChunk {
         info.zones.push_back(again ? info.zones.back()
                                    : forgetful(random, statistics_of(column, zone * kRows, (zone + 1) * kRows)));
       }
+      if (below(random, 3) > 0) info.zone_bounds = format_v1::zone_bounds(info.zones);
     }
     for (const ColumnChunkInfo& info : infos) list.push_back(below(random, 20) == 0 ? nullptr : &info);
   }
@@ -189,6 +192,42 @@ TEST(Decide, ZonesAreDecidedOneByOne) {
     }
   }
   for (const uint64_t count : seen) EXPECT_GT(count, 500u);
+}
+
+// Integers whose bounds lie together, beside every way to compare them and sets that they may be in.
+TEST(Decide, BoundsThatLieTogetherSayTheSame) {
+  Random random(13);
+  constexpr uint64_t kZones = 40;
+  for (int round = 0; round < 500; ++round) {
+    ColumnChunkInfo info;
+    info.stats.rows = kZones * 10;
+    info.stats.min = Value::of_integer(Physical::kI32, -1000);
+    info.stats.max = Value::of_integer(Physical::kI32, 1000);
+    for (uint64_t zone = 0; zone < kZones; ++zone) {
+      Statistics& stats = info.zones.emplace_back();
+      stats.rows = 10;
+      const auto least = static_cast<int64_t>(below(random, 2001)) - 1000;
+      stats.min = Value::of_integer(Physical::kI32, least);
+      stats.max = Value::of_integer(Physical::kI32, least + static_cast<int64_t>(below(random, 100)));
+    }
+    ColumnChunkInfo together = info;
+    together.zone_bounds = format_v1::zone_bounds(info.zones);
+    ASSERT_EQ(together.zone_bounds.size(), 2 * kZones);
+    const Expr column = column_expr(0, Physical::kI32);
+    const auto number = [&] { return integer_expr(Physical::kI32, static_cast<int64_t>(below(random, 2400)) - 1200); };
+    constexpr ExprOp kOps[] = {ExprOp::kLess, ExprOp::kLessEqual, ExprOp::kGreater, ExprOp::kGreaterEqual,
+                               ExprOp::kEqual};
+    Expr predicate = make_expr(kOps[below(random, 5)], Physical::kU8, {column, number()});
+    if (round % 3 == 0) {
+      const exec::SetPlace set{static_cast<int64_t>(below(random, 2400)) - 1200,
+                               static_cast<int64_t>(below(random, 300)), 0};
+      predicate = make_expr(ExprOp::kAnd, Physical::kU8, {predicate, exec::member_of(column, 0, set)});
+    }
+    exec::ZoneFilter one(&predicate);
+    exec::ZoneFilter other(&predicate);
+    EXPECT_EQ(one.decide_zones({&info}, kZones * kZoneRows), other.decide_zones({&together}, kZones * kZoneRows))
+        << to_string(predicate, {});
+  }
 }
 
 struct DecideCase : testing::Test {

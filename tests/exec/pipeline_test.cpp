@@ -10,6 +10,7 @@
 
 #include "codec/galp_values.h"
 #include "exec/aggregate.h"
+#include "exec/set_places.h"
 #include "exec/tables.h"
 
 namespace basalt::test {
@@ -336,15 +337,31 @@ TEST(Pipeline, MembersOfASetAreFoundByTheirBits) {
   set_nulls(column, nulls);
   const TestTable table = write_table({std::move(column)}, {}, 65536);
   const Expr value = column_expr(0, Physical::kI32);
-  const auto number = [](int64_t of) { return integer_expr(Physical::kI64, of); };
-  const Expr member =
-      make_expr(ExprOp::kMember, Physical::kU8,
-                {value, number(kLeast), number(kCount), number(reinterpret_cast<int64_t>(bits.data()))});
+  const Expr member = exec::member_of(value, 0, {kLeast, kCount, reinterpret_cast<int64_t>(bits.data())});
   RunReport report;
   const Pipeline pipeline = pipeline_over(table, {aggregate(AggregateOp::kSum, value)}, &member);
   EXPECT_EQ(run_pipeline(pipeline, cpu(), &report)[0].integer, expected);
   EXPECT_GT(report.tiles.skipped, report.tiles.total / 2);  // most rows lie outside
   EXPECT_LT(report.tiles.skipped, report.tiles.total);
+}
+
+// What lies at a number, of every width; 0 beyond the numbers, NULL for NULL.
+TEST(Pipeline, ValuesAreLookedUpByTheirNumbers) {
+  constexpr int64_t kLeast = -20;
+  const std::vector<int16_t> values = {5, -7, 30000, 0, -30000, 12};
+  Column column = make_fixed<int32_t>({TypeKind::kInt32}, {-21, -20, -19, -18, -17, -16, -15, -14, 7, 1000000});
+  set_nulls(column, {8});
+  const TestTable table = write_table({std::move(column)}, {}, 65536);
+  const exec::SetPlace place{kLeast, static_cast<int64_t>(values.size()), reinterpret_cast<int64_t>(values.data())};
+  const Expr found = exec::looked_up(column_expr(0, Physical::kI32), 0, place, Physical::kI16, -30000, 30000);
+  const std::vector<Value> results =
+      run_pipeline(pipeline_over(table, {aggregate(AggregateOp::kSum, found), aggregate(AggregateOp::kMin, found),
+                                         aggregate(AggregateOp::kMax, found), aggregate(AggregateOp::kCount, found)}),
+                   cpu());
+  EXPECT_EQ(results[0].integer, 10);
+  EXPECT_EQ(results[1].integer, -30000);
+  EXPECT_EQ(results[2].integer, 30000);
+  EXPECT_EQ(results[3].integer, 9);
 }
 
 TEST(Pipeline, TilesAreCountedByWhatDecidedThem) {
@@ -580,7 +597,8 @@ TEST(Pipeline, RefusesMalformedExpressions) {
   refuse(make_expr(ExprOp::kAdd, Physical::kI32, {column}));
   refuse(make_expr(ExprOp::kAdd, Physical::kI32, {column, integer_expr(Physical::kI64, 1)}));
   refuse(make_expr(ExprOp::kIn, Physical::kU8, {column, column}));
-  refuse(make_expr(ExprOp::kMember, Physical::kU8, {column, column, column, column}));
+  refuse(make_expr(ExprOp::kMember, Physical::kU8, {column, column, column, column, column}));
+  refuse(make_expr(ExprOp::kLookUp, Physical::kI32, {column, column, column, column, column, column, column}));
   Expr cast = make_expr(ExprOp::kCast, Physical::kI64, {column});
   cast.power_of_ten = 99;
   refuse(cast);

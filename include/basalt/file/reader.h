@@ -69,6 +69,9 @@ struct ColumnChunkInfo {
   std::vector<uint64_t> checksums;  // per stream in preorder, per 1 MiB block
   Statistics stats;
   std::vector<Statistics> zones;
+  // The same bounds of integers of 64 bits or less, close to each other for those who look at all zones: the smallest
+  // values, then the largest ones. Empty where one is not known or there are NULLs.
+  std::vector<int64_t> zone_bounds;
 };
 
 struct ColumnInfo {

@@ -15,12 +15,11 @@ constexpr uint64_t kBatchBytes = 256ull << 20;
 }  // namespace
 
 // What tables of the statement's tests take at most for one chunk.
-uint64_t StatementRun::table_bytes(const std::vector<const ColumnChunkInfo*>& columns) const {
+uint64_t StatementRun::table_bytes(const FileColumns& columns, uint32_t chunk) const {
   uint64_t bytes = 0;
-  for (const device::TextPlan& text : plan_->texts) {
-    const NodeView root = device::shape_of(*columns[text.column]);
-    const NodeView& values = *device::readers_of(root).value_node;
-    bytes += aligned_table(values.codec->filter_table_bytes(values, text.automaton->states()));
+  for (size_t i = 0; i < plan_->texts.size(); ++i) {
+    const NodeView& values = columns.tested[i]->texts.at(chunk);
+    bytes += aligned_table(values.codec->filter_table_bytes(values, plan_->texts[i].automaton->states()));
   }
   return bytes;
 }
@@ -55,6 +54,9 @@ StatementRun::FileColumns StatementRun::columns_of(const std::shared_ptr<const F
     const uint32_t field_id = pipeline_.columns[i].field_id;
     out.infos.push_back(is_array(i) ? nullptr : &file->column(field_id));
     out.keys.push_back(is_array(i) ? nullptr : &backend_.chunk_keys(file, field_id));
+  }
+  for (const device::TextPlan& text : plan_->texts) {
+    out.tested.push_back(device::file_shapes(file, pipeline_.columns[text.column].field_id, false));
   }
   return out;
 }
@@ -95,7 +97,7 @@ void StatementRun::plan_chunk(const FileColumns& columns, uint32_t chunk, exec::
     report_.encoded_bytes_read += infos[i]->encoded_bytes;
     work.keys[i] = (*columns.keys[i])[chunk];
   }
-  work.table_bytes = table_bytes(infos);
+  work.table_bytes = table_bytes(columns, chunk);
   chunks_.push_back(std::move(work));
 }
 

@@ -13,6 +13,7 @@
 #include "cuda/query/device_table.h"
 #include "cuda/query/row_arrays.h"
 #include "exec/cpu/column_builder.h"
+#include "exec/device/generate/file_shapes.h"
 #include "exec/evaluate.h"
 #include "exec/tile_runs.h"
 #include "exec/zone_filter.h"
@@ -96,6 +97,7 @@ class StatementRun {
     const File* file = nullptr;
     std::vector<const ColumnInfo*> infos;
     std::vector<const std::vector<ChunkKey>*> keys;
+    std::vector<std::shared_ptr<const device::FileShapes>> tested;  // by test of strings
   };
   FileColumns columns_of(const std::shared_ptr<const File>& file) const;
   void plan_chunks();
@@ -133,7 +135,7 @@ class StatementRun {
     return reinterpret_cast<uint32_t*>(pinned_slots() + chunks_.size() * plan_->slot_words);
   }
   std::unique_ptr<DeviceBlock> sent(const void* data, size_t bytes, const char* what) const;
-  uint64_t table_bytes(const std::vector<const ColumnChunkInfo*>& columns) const;
+  uint64_t table_bytes(const FileColumns& columns, uint32_t chunk) const;
   std::vector<uint64_t> upload_tables(const Batch& batch);
   // The codes of strings that are read by them: addresses of the tables of each chunk's columns, 0 for others.
   std::vector<uint64_t> upload_codes(const Batch& batch);

@@ -25,6 +25,7 @@ FileShapes find_shapes(const ColumnInfo& column, bool as_codes) {
     shapes.chunk_words = std::max(shapes.chunk_words, descriptor_words(root));
     add_reader(shapes.values, readers.values);
     shapes.value_words = std::max(shapes.value_words, descriptor_words(*readers.value_node));
+    if (root.type == Physical::kBytes && !as_codes) shapes.texts.push_back(*readers.value_node);
     if (readers.validity_node == nullptr) continue;
     add_reader(shapes.validity, readers.validity);
     shapes.validity_words = std::max(shapes.validity_words, descriptor_words(*readers.validity_node));

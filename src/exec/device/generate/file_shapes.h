@@ -17,6 +17,8 @@ struct FileShapes {
   uint32_t value_words = 0;  // of the longest descriptor
   uint32_t validity_words = 0;
   uint32_t chunk_words = 0;  // of both together
+  // Of strings that are read as they are, chunk by chunk what tests of them read.
+  std::vector<NodeView> texts;
 };
 
 // `as_codes`: of strings the readers of their codes. Thread-safe.
