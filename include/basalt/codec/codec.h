@@ -328,9 +328,11 @@ class Codec {
   // Bytes of the whole array if this codec were its root, or nullopt if it cannot hold it.
   virtual std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const = 0;
 
-  // The node as it lies on the device, where that is not as it is stored: arrays whose tiles kernels cannot decode one
-  // by one (`ans`) are made into something simpler before kernels run. Its streams have sizes, but no bytes. What
-  // device_reader() gives reads this form. Looks at types, counts and parameters.
+  // Whether arrays lie on the device in another form than they are stored in: those whose tiles kernels cannot decode
+  // one by one (`ans`) are made into something simpler before. Such a codec has no children.
+  virtual bool has_device_form() const { return false; }
+  // That form, where there is one: its streams have sizes, but no bytes. It is what device_reader() reads. Looks at
+  // types, counts and parameters.
   virtual std::optional<NodeView> device_form(const NodeView& node) const {
     (void)node;
     return std::nullopt;

@@ -19,6 +19,7 @@ class AnsCodec final : public Codec {
   uint64_t held_bytes(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;
+  bool has_device_form() const override { return true; }
   std::optional<NodeView> device_form(const NodeView& node) const override;
   DeviceReader device_reader(const NodeView& node) const override;
 };

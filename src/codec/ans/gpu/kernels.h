@@ -3,13 +3,15 @@
 
 #include <cuda_runtime_api.h>
 
+#include <span>
+
 #include "codec/ans/gpu/decode_work.h"
 #include "codec/precompiled.h"
 
 namespace basalt::ans {
 
-// Decodes all units of an array; only pointers of `work` are device memory.
-[[nodiscard]] cudaError_t decode(const DecodeWork& work, cudaStream_t stream);
+// Decodes all units of arrays. The list is host memory, what it points at the device's.
+[[nodiscard]] cudaError_t decode(std::span<const DecodeWork> works, cudaStream_t stream);
 
 // Of arrays in their form on the device.
 [[nodiscard]] device::PrecompiledDecoders decoders();
