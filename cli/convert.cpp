@@ -34,6 +34,7 @@ struct ConvertOptions {
   bool union_by_name = false;
   CsvOptions csv;
   Effort effort = Effort::kBalanced;
+  Purpose purpose = Purpose::kBalanced;
   Device device = Device::kCpu;
   uint32_t threads = 0;
   uint64_t memory_limit = 0;  // 0: kDefaultMemory, and more for many threads
@@ -82,6 +83,7 @@ WriteOptions write_options(const ConvertOptions& options, EncodedWhere& where) {
   write.encodings = parse_encodings(options.encodings);
   write.sort_columns = options.sort_by;
   write.effort = options.effort;
+  write.purpose = options.purpose;
   write.append = options.append;
   if (options.device == Device::kCuda) {
     require_device(options.device);
@@ -230,7 +232,8 @@ void add_convert(Program& program) {
                   "  zcat events.ndjson.gz | basalt convert - events.basalt\n"
                   "  basalt convert --query \"select * from 'a.parquet' where x > 0\" a.basalt\n"
                   "  basalt convert --append today.csv events    (then: select ... from 'events')\n"
-                  "  basalt convert t.parquet t.basalt --encoding price='delta(packed)'");
+                  "  basalt convert t.parquet t.basalt --encoding price='delta(packed)'\n"
+                  "  basalt convert --for disk 2019.parquet archive.basalt");
   command
       ->add_option(
           "IN... OUT", options->inputs,
@@ -270,6 +273,15 @@ void add_convert(Program& program) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_effort_option(command, options->effort);
+  command
+      ->add_option_function<std::string>(
+          "--for",
+          [options](const std::string& name) {
+            options->purpose = name == "disk" ? Purpose::kDisk : Purpose::kBalanced;
+          },
+          "What the file is for: balanced (default), or disk: smaller, and slower to read")
+      ->check(CLI::IsMember({"balanced", "disk"}))
+      ->type_name("balanced|disk");
   command->add_option("--sort-by", options->sort_by, "Sort the rows by these columns, ascending")
       ->delimiter(',')
       ->expected(1)

@@ -39,6 +39,17 @@ const T* stream_as(const NodeView& node, size_t stream) {
   return reinterpret_cast<const T*>(node.streams[stream].data());
 }
 
+// Whether no value can reach `end`, whatever the streams hold: of arrays that the device decodes beforehand, where it
+// finds damage by itself, nobody need look at the values.
+inline bool stays_below(const NodeView& node, const Reader& reader, uint64_t end) {
+  if (!node.codec->has_device_form()) return false;
+  for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) {
+    const std::optional<ValueBounds> bounds = reader.bounds(tile);
+    if (!bounds || bounds->low < 0 || bounds->high >= static_cast<int128_t>(end)) return false;
+  }
+  return true;
+}
+
 // Tiles of any number of rows that a file may name.
 inline uint64_t whole_tiles(uint64_t rows) { return rows / kTileRows + (rows % kTileRows != 0 ? 1 : 0); }
 

@@ -21,5 +21,6 @@ std::unique_ptr<Codec> make_strings();
 std::unique_ptr<Codec> make_tokens();
 std::unique_ptr<Codec> make_numbered();
 std::unique_ptr<Codec> make_validity();
+std::unique_ptr<Codec> make_ans();
 
 }  // namespace basalt

@@ -13,6 +13,7 @@ struct Registry {
     add(make_constant());
     add(make_packed());
     add(make_plain());
+    add(make_ans());
     add(make_delta());
     add(make_dict());
     add(make_rle());

@@ -28,6 +28,9 @@ constexpr double kFewBytes = 4096;
 constexpr double kKeepShapeAtBest = 1.01;
 constexpr double kKeepBytesAtBest = 64;
 
+// Estimates of trees that do not hold the values are larger.
+constexpr double kCannotHold = 1e299;
+
 // Estimates stand on tiles that are no neighbours. A tree that is estimated at up to this many times the smallest is
 // tried on all rows, and taken if it saves a twentieth at least.
 constexpr double kRunnerUp = 2.0;
@@ -36,25 +39,31 @@ constexpr double kWorthTaking = 0.95;
 // At the best effort, a float column takes a tree that reads faster if it is at most this much larger.
 constexpr double kFasterMayTake = 1.03;
 
+// With which the array is encoded.
+struct Aims {
+  Effort effort;
+  Purpose purpose = Purpose::kBalanced;
+};
+
 // Estimates the children of one codec in one place of the tree.
 class Search final : public ChildChooser {
  public:
   // `forced` fixes the tree of the codec's children; nullptr searches.
-  Search(const Codec* parent, Physical type, uint32_t depth_left, const Tree* forced, Effort effort)
-      : parent_(parent), type_(type), depth_left_(depth_left), forced_(forced), effort_(effort) {}
+  Search(const Codec* parent, Physical type, uint32_t depth_left, const Tree* forced, Aims aims)
+      : parent_(parent), type_(type), depth_left_(depth_left), forced_(forced), aims_(aims) {}
 
-  Effort effort() const override { return effort_; }
+  Effort effort() const override { return aims_.effort; }
   const Tree* forced(size_t child) const override { return forced_ == nullptr ? nullptr : &forced_->children[child]; }
 
   Estimate best(const Sample& sample, size_t child) override {
     const ChildSlot slot = parent_->children(type_)[child];
-    return best_of(sample, slot, forced(child), depth_left_, effort_);
+    return best_of(sample, slot, forced(child), depth_left_, aims_);
   }
 
   static Estimate best_of(const Sample& sample, const ChildSlot& slot, const Tree* forced, uint32_t depth_left,
-                          Effort effort) {
+                          Aims aims) {
     std::optional<Estimate> best;
-    for (Estimate& candidate : candidates(sample, slot, forced, depth_left, effort)) {
+    for (Estimate& candidate : candidates(sample, slot, forced, depth_left, aims)) {
       const double has_to_save = get_codec(candidate.tree.codec).has_to_save();
       const bool deeper = best && depth_of(candidate.tree) > depth_of(best->tree);
       const double share = std::min(has_to_save, deeper ? kSimplerWins : 1.0);
@@ -68,18 +77,20 @@ class Search final : public ChildChooser {
 
   // The best tree under each codec that is possible here, in the order of codecs.
   static std::vector<Estimate> candidates(const Sample& sample, const ChildSlot& slot, const Tree* forced,
-                                          uint32_t depth_left, Effort effort) {
+                                          uint32_t depth_left, Aims aims) {
     std::vector<Estimate> out;
     for (const Codec* codec : all_codecs()) {
-      if (forced != nullptr ? codec->name() != forced->codec : !possible(*codec, slot, depth_left)) continue;
-      Search children(codec, slot.type, depth_left - std::min(depth_left, codec->depth_cost()), forced, effort);
+      if (forced != nullptr ? codec->name() != forced->codec : !possible(*codec, slot, depth_left, aims.purpose))
+        continue;
+      Search children(codec, slot.type, depth_left - std::min(depth_left, codec->depth_cost()), forced, aims);
       if (auto candidate = codec->estimate(sample, children)) out.push_back(std::move(*candidate));
     }
     return out;
   }
 
  private:
-  static bool possible(const Codec& codec, const ChildSlot& slot, uint32_t depth_left) {
+  static bool possible(const Codec& codec, const ChildSlot& slot, uint32_t depth_left, Purpose purpose) {
+    if (codec.only_for_disk() && purpose != Purpose::kDisk) return false;
     if (!may_hold(codec, slot.type, place_of(slot))) return false;
     if (slot.point_access && !codec.point_access()) return false;
     const bool is_leaf = codec.children(slot.type).empty();
@@ -95,30 +106,30 @@ class Search final : public ChildChooser {
   Physical type_;
   uint32_t depth_left_;
   const Tree* forced_;
-  Effort effort_;
+  Aims aims_;
 };
 
 // NULLs make their codec the root: it is the only one that sees them.
-Estimate estimate_root(const Sample& sample, const Tree* forced, Effort effort) {
+Estimate estimate_root(const Sample& sample, const Tree* forced, Aims aims) {
   const ChildSlot slot{"column", sample.values.type};
   if (forced != nullptr ? holds_nulls(forced->codec) : sample.values.validity != nullptr) {
     static const Tree kNone;
     const Codec& codec = null_codec();
-    Search children(&codec, sample.values.type, kMaxTreeDepth, forced, effort);
+    Search children(&codec, sample.values.type, kMaxTreeDepth, forced, aims);
     if (auto estimate = codec.estimate(sample, children)) return *estimate;
     return {1e300, kNone};
   }
-  return Search::best_of(sample, slot, forced, kMaxTreeDepth, effort);
+  return Search::best_of(sample, slot, forced, kMaxTreeDepth, aims);
 }
 
 // A constant column is a fact about the whole array, which no sample can show.
-std::optional<Estimate> estimate_constant(const Values& values, Effort effort) {
+std::optional<Estimate> estimate_constant(const Values& values, Aims aims) {
   if (values.type == Physical::kNone || !all_equal(values)) return std::nullopt;
   const Tree constant = constant_tree(values.type);
   if (values.validity == nullptr) return Estimate{0, constant};
-  OwnedSample flags = take_sample(values, effort);
+  OwnedSample flags = take_sample(values, aims.effort);
   flags.sample.values.type = Physical::kNone;
-  const Estimate nulls = estimate_root(flags.sample, nullptr, effort);
+  const Estimate nulls = estimate_root(flags.sample, nullptr, aims);
   return Estimate{nulls.bytes, with_nulls(nulls.tree.children[0], constant)};
 }
 
@@ -144,6 +155,14 @@ Costs costs_of(const Values& values, const Tree& tree, Effort effort) {
   }
 }
 
+// What share of another tree's bytes a tree may take to be preferred, for the codecs in it that take long to read.
+double handicap(const Tree& tree) {
+  const Codec* codec = find_codec(tree.codec);
+  double share = codec != nullptr && codec->only_for_disk() ? codec->has_to_save() : 1.0;
+  for (const Tree& child : tree.children) share = std::min(share, handicap(child));
+  return share;
+}
+
 bool contains(const std::vector<Tree>& trees, const Tree& tree) {
   return std::find(trees.begin(), trees.end(), tree) != trees.end();
 }
@@ -151,16 +170,26 @@ bool contains(const std::vector<Tree>& trees, const Tree& tree) {
 // Values with NULLs need a tree that holds them; values without can be held by both kinds.
 bool can_hold(const Tree& tree, const Values& values) { return values.validity == nullptr || holds_nulls(tree.codec); }
 
+bool is_for_disk(const Tree& tree) {
+  const Codec* codec = find_codec(tree.codec);
+  return (codec != nullptr && codec->only_for_disk()) || std::ranges::any_of(tree.children, is_for_disk);
+}
+
+bool may_take(const Tree& tree, const Values& values, Purpose purpose) {
+  return can_hold(tree, values) && (purpose == Purpose::kDisk || !is_for_disk(tree));
+}
+
 // Of each codec's best tree the one that is smallest indeed, the simpler one where two are equal; of floats the one
 // that reads fastest of those that are hardly larger. A column that has trees for such values already takes a faster
 // one of these only: its few places are for trees that save bytes.
-Estimate try_trees(const Values& values, const Sample& sample, const Estimate& first, const std::vector<Tree>& shapes) {
+Estimate try_trees(const Values& values, const Sample& sample, const Estimate& first, const std::vector<Tree>& shapes,
+                   Purpose purpose) {
   Sample dense = sample;
   dense.values.validity = nullptr;
   // Estimates choose between trees with the same root; the simplest are always tried.
   std::vector<Tree> trees = simplest_trees(values.type);
   for (Estimate& candidate :
-       Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, Effort::kBest)) {
+       Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, {Effort::kBest, purpose})) {
     if (!contains(trees, candidate.tree)) trees.push_back(candidate.tree);
   }
   if (holds_nulls(first.tree.codec)) {
@@ -185,7 +214,8 @@ Estimate try_trees(const Values& values, const Sample& sample, const Estimate& f
     if (costs[i].bytes <= least * kNearAtBalanced + kFewBytes) costs[i] = costs_of(values, trees[i], Effort::kBest);
   }
   size_t best = 0;
-  for (size_t i = 1; i < trees.size(); ++i) best = costs[i].bytes < costs[best].bytes ? i : best;
+  const auto weighed = [&](size_t i) { return costs[i].bytes / handicap(trees[i]); };
+  for (size_t i = 1; i < trees.size(); ++i) best = weighed(i) < weighed(best) ? i : best;
   const double most = is_float(values.type) ? costs[best].bytes * kFasterMayTake : 0;
   const auto holds = [&](const Tree& shape) { return can_hold(shape, values); };
   const bool is_first = std::none_of(shapes.begin(), shapes.end(), holds);
@@ -197,19 +227,21 @@ Estimate try_trees(const Values& values, const Sample& sample, const Estimate& f
 }
 
 // `first`, or a tree with another root that estimates put behind it but is smaller indeed.
-Estimate try_runners_up(const Values& values, const Sample& sample, const Estimate& first) {
+Estimate try_runners_up(const Values& values, const Sample& sample, const Estimate& first, Purpose purpose) {
   Sample dense = sample;
   dense.values.validity = nullptr;
   const bool has_nulls = holds_nulls(first.tree.codec);
   const Tree& dense_first = has_nulls ? first.tree.children.back() : first.tree;
   std::optional<Estimate> best;
   for (const Estimate& candidate :
-       Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, Effort::kBalanced)) {
+       Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, {Effort::kBalanced, purpose})) {
     if (candidate.tree == dense_first || candidate.bytes > first.bytes * kRunnerUp) continue;
     if (!best) best = Estimate{costs_of(values, first.tree, Effort::kBalanced).bytes * kWorthTaking, first.tree};
     const Tree tree = has_nulls ? with_nulls(first.tree.children[0], candidate.tree) : candidate.tree;
     const double bytes = costs_of(values, tree, Effort::kBalanced).bytes;
-    if (bytes < best->bytes) best = Estimate{bytes, tree};
+    const double needs = handicap(tree);
+    const double weighed = needs < kWorthTaking ? bytes * kWorthTaking / needs : bytes;
+    if (weighed < best->bytes) best = Estimate{bytes, tree};
   }
   return best ? *best : first;
 }
@@ -230,47 +262,59 @@ struct ShapeChooser::Tried {
   Tree taken;
 };
 
-ShapeChooser::ShapeChooser(Physical type, Effort effort) : type_(type), effort_(effort) {}
+ShapeChooser::ShapeChooser(Physical type, Effort effort, Purpose purpose)
+    : type_(type), effort_(effort), purpose_(purpose) {}
 ShapeChooser::~ShapeChooser() = default;
 
-Tree choose_tree(const Values& values, Effort effort) { return ShapeChooser(values.type, effort).choose(values); }
+Tree choose_tree(const Values& values, Effort effort, Purpose purpose) {
+  return ShapeChooser(values.type, effort, purpose).choose(values);
+}
 
 Tree ShapeChooser::choose(const Values& values) {
+  const Tree tree = choose_for(values, purpose_);
+  // Whether a codec of few symbols holds all values, a sample cannot show.
+  if (!is_for_disk(tree) || costs_of(values, tree, Effort::kFast).bytes < kCannotHold) return tree;
+  return choose_for(values, Purpose::kBalanced);
+}
+
+Tree ShapeChooser::choose_for(const Values& values, Purpose purpose) {
   const OwnedSample owned = take_sample(values, effort_);
-  if (const auto constant = estimate_constant(values, effort_)) return settle(values, owned.sample, *constant);
+  const Aims aims{effort_, purpose};
+  if (const auto constant = estimate_constant(values, aims)) return settle(values, owned.sample, *constant, purpose);
   const bool is_number = is_integer(values.type) || is_float(values.type);
-  if (values.type == Physical::kBytes) return choose_for_texts(values, owned.sample);
-  const Estimate first = estimate_root(owned.sample, nullptr, effort_);
-  if (!is_number || effort_ == Effort::kFast) return settle(values, owned.sample, first);
+  if (values.type == Physical::kBytes) return choose_for_texts(values, owned.sample, purpose);
+  const Estimate first = estimate_root(owned.sample, nullptr, aims);
+  if (!is_number || effort_ == Effort::kFast) return settle(values, owned.sample, first, purpose);
   // Where samples say what they said before, the trees that were tried then are not tried again.
   for (const Tried& tried : tried_) {
-    if (tried.estimated == first.tree && can_hold(tried.taken, values)) return tried.taken;
+    if (tried.estimated == first.tree && may_take(tried.taken, values, purpose)) return tried.taken;
   }
-  const Estimate best = effort_ == Effort::kBest ? try_trees(values, owned.sample, first, shapes_)
-                                                 : try_runners_up(values, owned.sample, first);
-  Tree taken = settle(values, owned.sample, best);
+  const Estimate best = effort_ == Effort::kBest ? try_trees(values, owned.sample, first, shapes_, purpose)
+                                                 : try_runners_up(values, owned.sample, first, purpose);
+  Tree taken = settle(values, owned.sample, best, purpose);
   tried_.push_back({first.tree, taken});
   return taken;
 }
 
-Tree ShapeChooser::choose_for_texts(const Values& values, const Sample& sample) {
+Tree ShapeChooser::choose_for_texts(const Values& values, const Sample& sample, Purpose purpose) {
   const TextTraits traits = traits_of(sample.values);
   for (const Known& known : known_) {
-    if (look_alike(known.traits, traits) && can_hold(known.tree, values)) return known.tree;
+    if (look_alike(known.traits, traits) && may_take(known.tree, values, purpose)) return known.tree;
   }
-  Tree tree = settle(values, sample, estimate_root(sample, nullptr, effort_));
+  Tree tree = settle(values, sample, estimate_root(sample, nullptr, {effort_, purpose}), purpose);
   known_.push_back({traits, tree});
   return tree;
 }
 
-Tree ShapeChooser::settle(const Values& values, const Sample& sample, const Estimate& best) {
+Tree ShapeChooser::settle(const Values& values, const Sample& sample, const Estimate& best, Purpose purpose) {
   if (contains(shapes_, best.tree)) return best.tree;
   const bool tried = effort_ == Effort::kBest && (is_integer(values.type) || is_float(values.type));
   const Tree* kept = nullptr;
-  double kept_bytes = 1e300;
+  double kept_bytes = kCannotHold;
   for (const Tree& shape : shapes_) {
-    if (!can_hold(shape, values)) continue;
-    const double bytes = tried ? costs_of(values, shape, effort_).bytes : estimate_root(sample, &shape, effort_).bytes;
+    if (!may_take(shape, values, purpose)) continue;
+    const double bytes =
+        tried ? costs_of(values, shape, effort_).bytes : estimate_root(sample, &shape, {effort_, purpose}).bytes;
     if (bytes < kept_bytes) {
       kept = &shape;
       kept_bytes = bytes;
@@ -280,7 +324,7 @@ Tree ShapeChooser::settle(const Values& values, const Sample& sample, const Esti
   const bool full = shapes_.size() + 1 >= kMaxShapes;
   const double near = tried ? std::max(best.bytes * kKeepShapeAtBest, best.bytes + kKeepBytesAtBest)
                             : std::max(best.bytes * kKeepShape, best.bytes + kKeepBytes);
-  if (kept != nullptr && kept_bytes < 1e299 && (full || kept_bytes <= near)) return *kept;
+  if (kept != nullptr && (full || kept_bytes <= near)) return *kept;
   if (!full) {
     shapes_.push_back(best.tree);
     return best.tree;

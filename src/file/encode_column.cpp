@@ -196,11 +196,12 @@ EncodedArray lay_out(Node node) {
   return out;
 }
 
-ColumnEncoder::ColumnEncoder(const Field& field, const Tree* forced, const ArrayEncoder& encoder, Effort effort)
+ColumnEncoder::ColumnEncoder(const Field& field, const Tree* forced, const ArrayEncoder& encoder, Effort effort,
+                             Purpose purpose)
     : type_(physical_of(field.type)),
       is_struct_(field.type.kind == TypeKind::kStruct),
       encoder_(encoder),
-      chooser_(type_, effort) {
+      chooser_(type_, effort, purpose) {
   if (forced == nullptr) return;
   if (is_struct_) {
     if (!holds_nulls(forced->codec)) {

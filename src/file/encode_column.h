@@ -68,9 +68,9 @@ uint64_t own_plain_bytes(const Column& column);
 
 class ColumnEncoder {
  public:
-  // `forced` may be empty or have `validity` as its root; it is bound to the type here. `effort` is for choosing a
-  // tree.
-  ColumnEncoder(const Field& field, const Tree* forced, const ArrayEncoder& encoder, Effort effort);
+  // `forced` may be empty or have `validity` as its root; it is bound to the type here. `effort` and `purpose`
+  // are for choosing a tree.
+  ColumnEncoder(const Field& field, const Tree* forced, const ArrayEncoder& encoder, Effort effort, Purpose purpose);
 
   // One of the two is called once per chunk, by any thread, in any order that starts earlier chunks first. encode()
   // overwrites the slots under NULLs and may take the column's memory.

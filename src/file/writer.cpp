@@ -145,7 +145,8 @@ struct Writer::State {
     for (const auto& [name, tree] : options.encodings) forced[field_by_path(name, "an encoding")] = &tree;
     for (size_t i = 0; i < fields.size(); ++i) {
       try {
-        encoders.push_back(std::make_unique<ColumnEncoder>(*fields[i], forced[i], options.encoder, options.effort));
+        encoders.push_back(
+            std::make_unique<ColumnEncoder>(*fields[i], forced[i], options.encoder, options.effort, options.purpose));
       } catch (const Error& error) {
         throw error.within(fmt::format("{}: column {} ({})", path, paths[i], to_string(*fields[i])));
       }

@@ -138,6 +138,25 @@ class Convert(CliTest):
         self.assertGreaterEqual(sizes[1], sizes[2])
         self.basalt("convert", "-q", "--query", sql, self.path("x.basalt"), "--effort", "more", code=2)
 
+    def test_files_for_disk_are_smaller(self):
+        # Nine rows in ten have the last of three flags.
+        sql = ("select ['A', 'N', 'R'][1 + least(2, hash(range) % 30)::int] as flag, "
+               "case when hash(range + 7) % 40 = 0 then null else least(7, hash(range + 9) % 64) end::int as n from range(300000)")
+        for purpose in ("balanced", "disk"):
+            self.basalt("convert", "-q", "--query", sql, self.path(f"{purpose}.basalt"), "--for", purpose)
+            self.assertIn("sound", self.basalt("verify", self.path(f"{purpose}.basalt")))
+        self.basalt("convert", "-q", "--query", sql, self.path("plain.basalt"))
+        with open(self.path("plain.basalt"), "rb") as plain, open(self.path("balanced.basalt"), "rb") as balanced:
+            self.assertEqual(plain.read(), balanced.read())
+        self.assertLess(os.path.getsize(self.path("disk.basalt")), 0.7 * os.path.getsize(self.path("balanced.basalt")))
+        trees = [column["encodings"][0] for column in self.info("disk.basalt")["columns"]]
+        self.assertTrue(trees[0].startswith("dict(ans, "), trees)
+        self.assertIn("ans", trees[1])
+        question = "select flag, count(*), count(n), sum(n), max(n) from '{}' where n <> 3 or n is null group by flag order by flag"
+        self.assertEqual(self.query(question.format(self.path("disk.basalt"))),
+                         self.query(question.format(self.path("balanced.basalt"))))
+        self.basalt("convert", "-q", "--query", sql, self.path("x.basalt"), "--for", "tape", code=2)
+
     def test_encoding_is_forced(self):
         csv = self.numbers_csv(5000)
         self.basalt("convert", "-q", csv, self.path("x.basalt"), "--encoding", "id=plain", "--encoding", "name=strings(packed, plain)")

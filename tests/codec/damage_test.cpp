@@ -109,13 +109,15 @@ TEST_P(Damage, NeverCrashes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Trees, Damage,
-    ::testing::Values("plain", "packed", "l3", "delta", "rle", "rle(dict, delta)", "rle(l3, l3)", "dict",
-                      "dict(rle, packed)", "strings", "strings(rle, plain)", "delta(rle)", "galp", "galp(plain)",
-                      "galp(rle)", "galp(dict)", "galp(l3)", "rle(galp(l3), delta(l3))", "strings(packed, fsst)",
-                      "strings(plain, fsst(plain))", "dict(packed, strings(packed, fsst))", "strings(packed, tokens)",
-                      "strings(plain, tokens(plain, plain, strings(plain, plain)))", "numbered", "numbered(plain)"));
+INSTANTIATE_TEST_SUITE_P(Trees, Damage,
+                         ::testing::Values("plain", "packed", "l3", "delta", "rle", "rle(dict, delta)", "rle(l3, l3)",
+                                           "dict", "dict(rle, packed)", "strings", "strings(rle, plain)", "delta(rle)",
+                                           "galp", "galp(plain)", "galp(rle)", "galp(dict)", "galp(l3)",
+                                           "rle(galp(l3), delta(l3))", "strings(packed, fsst)",
+                                           "strings(plain, fsst(plain))", "dict(packed, strings(packed, fsst))",
+                                           "strings(packed, tokens)",
+                                           "strings(plain, tokens(plain, plain, strings(plain, plain)))", "numbered",
+                                           "numbered(plain)", "ans", "dict(ans, packed)", "rle(ans, delta)"));
 
 TEST(Damage, CodeBeyondTheDictionaryIsReported) {
   const auto array = make_array(Physical::kI64, 2000, Pattern::kFewDistinct, 4);

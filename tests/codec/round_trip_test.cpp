@@ -106,7 +106,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "strings(packed, fsst)", "strings(rle, fsst(delta))", "dict(packed, strings(packed, fsst))",
                       "galp", "galp(delta)", "galp(l3)", "galp(dict)", "galp(rle)", "rle(galp, packed)",
                       "rle(galp(delta), packed)", "strings(packed, tokens)", "strings(rle, tokens(rle, plain))",
-                      "numbered", "dict(packed, strings(packed, tokens))", "numbered(delta)"));
+                      "numbered", "dict(packed, strings(packed, tokens))", "numbered(delta)", "ans",
+                      "dict(ans, packed)", "rle(ans, packed)", "delta(ans)", "galp(ans)", "strings(ans, plain)",
+                      "strings(packed, tokens(ans, ans))"));
 
 TEST(RoundTrip, PackedAtEveryWidth) {
   for (const Physical type : {Physical::kU8, Physical::kI16, Physical::kU32, Physical::kI64, Physical::kI128}) {

@@ -26,7 +26,10 @@ const std::vector<std::string>& trees_for(Physical type) {
                                                      "delta(rle(packed, packed))",
                                                      "l3",
                                                      "delta(l3)",
-                                                     "rle(l3, l3)"};
+                                                     "rle(l3, l3)",
+                                                     "ans",
+                                                     "dict(ans, plain)",
+                                                     "rle(ans, packed)"};
   static const std::vector<std::string> kFloats = {"plain", "dict(packed, plain)", "rle(plain, packed)"};
   static const std::vector<std::string> kStrings = {
       "strings(packed, plain)",
@@ -37,6 +40,9 @@ const std::vector<std::string>& trees_for(Physical type) {
       "strings(packed, fsst(packed))",
       "dict(packed, strings(packed, fsst(plain)))",
       "strings(packed, tokens)",
+      "strings(ans, plain)",
+      "dict(ans, strings(ans, plain))",
+      "strings(packed, tokens(ans, ans, strings(packed, plain)))",
       "strings(plain, tokens(delta(packed), plain, strings(packed, fsst)))",
       "dict(packed, strings(packed, tokens(rle(packed, packed), l3, strings(packed, plain))))"};
   return type == Physical::kBytes ? kStrings : is_float(type) ? kFloats : kIntegers;
@@ -181,7 +187,9 @@ TEST(GpuArrays, EncodeToTheSameBytes) {
   BASALT_NEEDS_GPU();
   for_each_array([](const Column&, const Values& values, const Tree& tree, Effort effort, const Node& node,
                     const std::string& place) {
-    EXPECT_EQ(gpu().backend->why_not_encode(values.type, tree), "") << place;
+    const bool on_cpu = to_string(tree).find("ans") != std::string::npos;
+    EXPECT_EQ(gpu().backend->why_not_encode(values.type, tree), on_cpu ? "ans has no encoder on the GPU" : "") << place;
+    if (on_cpu) return;
     try {
       expect_same(gpu().backend->encode(values, tree, effort), node, place);
     } catch (const Error& error) {

@@ -329,6 +329,29 @@ TEST(Generator, EntriesOfDictionariesLiePlainOnTheDevice) {
   EXPECT_EQ(entries.streams.at(0).size(), entries.count * sizeof(int64_t));
 }
 
+// What kernels read of `ans` is what another kernel has made of it: bytes where there are few symbols.
+TEST(Generator, ArraysHaveAFormOfTheirOwnOnTheDevice) {
+  for (const int64_t symbols : {3, 1000}) {
+    std::vector<int64_t> values;
+    for (int64_t i = 0; i < 5000; ++i) values.push_back(i * 7919 % symbols * 7);
+    std::vector<Column> columns;
+    columns.push_back(make_fixed<int64_t>({TypeKind::kInt64}, values));
+    const TestTable table = write_table(std::move(columns), {"dict(ans, packed)"});
+    const ColumnChunkInfo& chunk = table.file->column(0).chunks[0];
+    const uint64_t bytes = 5 * uint64_t{kTileRows} * (symbols > 256 ? 2 : 1);
+    EXPECT_EQ(device::device_form_bytes(chunk), bytes);
+    const NodeView root = device::shape_of(chunk);
+    EXPECT_EQ(to_string(tree_of(root)), "dict(ans, packed)");
+    const NodeView& codes = root.children[dict::kCodes];
+    ASSERT_EQ(codes.streams.size(), 1u);
+    EXPECT_EQ(codes.streams[0].size(), bytes);
+    EXPECT_EQ(device::readers_of(root).values.type.text(), "Dict<uint64_t, Ans<uint32_t>, Packed<uint64_t>>");
+    EXPECT_EQ(device::descriptor_words(codes), 4u);
+    const Pipeline pipeline = all_columns_of(table);
+    EXPECT_EQ(device::why_not(pipeline), "");
+  }
+}
+
 TEST(Generator, PlansTestsOfStringsAndSaysWhyNot) {
   std::vector<std::string> texts;
   for (int i = 0; i < 3000; ++i) texts.push_back("text " + std::to_string(i % 700));

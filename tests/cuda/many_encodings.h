@@ -19,7 +19,9 @@ inline const std::vector<std::string>& many_integer_trees() {
                                                  "rle(dict(packed, plain), packed)",
                                                  "delta(packed)",
                                                  "delta(rle(packed, packed))",
-                                                 "validity(packed, rle(packed, packed))"};
+                                                 "validity(packed, rle(packed, packed))",
+                                                 "dict(ans, packed)",
+                                                 "validity(ans, ans)"};
   return trees;
 }
 
@@ -34,7 +36,9 @@ inline const std::vector<std::string>& many_text_trees() {
                                                  "dict(packed, strings(packed, plain))",
                                                  "dict(rle(packed, packed), strings(packed, plain))",
                                                  "dict(packed, strings(packed, fsst(packed)))",
-                                                 "validity(packed, strings(packed, plain))"};
+                                                 "validity(packed, strings(packed, plain))",
+                                                 "dict(ans, strings(packed, plain))",
+                                                 "validity(ans, strings(ans, plain))"};
   return trees;
 }
 

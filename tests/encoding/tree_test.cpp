@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -123,6 +124,56 @@ TEST(Chooser, RunnersUpAreTriedOnAllRows) {
   values.count = numbers.size();
   values.data = numbers.data();
   EXPECT_EQ(to_string(choose_tree(values)), "l3");
+}
+
+// Integers whose symbols are far from equally frequent; `outlier` stands at the last row but one, where no sample
+// looks.
+std::vector<int64_t> skewed_numbers(int64_t outlier) {
+  std::mt19937_64 random(4);
+  std::vector<int64_t> numbers(200000);
+  for (int64_t& number : numbers) number = std::countl_zero(random() | 1);
+  numbers[numbers.size() / 2 + 3000] = outlier;
+  return numbers;
+}
+
+Values values_of(const std::vector<int64_t>& numbers) {
+  Values values;
+  values.type = Physical::kI64;
+  values.count = numbers.size();
+  values.data = numbers.data();
+  return values;
+}
+
+TEST(Chooser, EntropyCodesAreForDiskOnly) {
+  const std::vector<int64_t> numbers = skewed_numbers(1);
+  for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
+    EXPECT_EQ(to_string(choose_tree(values_of(numbers), effort)).find("ans"), std::string::npos);
+    EXPECT_EQ(to_string(choose_tree(values_of(numbers), effort, Purpose::kDisk)), "ans");
+  }
+  // 5.2 bits of 6 are worth it, 5.9 are not.
+  for (const auto& [symbols, tree] : {std::pair{37, "ans"}, {60, "packed"}}) {
+    std::vector<int64_t> alike(200000);
+    std::mt19937_64 random(1);
+    for (int64_t& number : alike) number = static_cast<int64_t>(random() % static_cast<uint64_t>(symbols));
+    EXPECT_EQ(to_string(choose_tree(values_of(alike), Effort::kBalanced, Purpose::kDisk)), tree);
+  }
+  std::vector<int64_t> apart = numbers;
+  for (int64_t& number : apart) number *= 1000000;
+  EXPECT_EQ(to_string(choose_tree(values_of(apart), Effort::kBalanced, Purpose::kDisk)).rfind("dict(ans, ", 0), 0u);
+}
+
+// A sample does not show that one value lies too far from the others: another tree is taken, not none.
+TEST(Chooser, TreesForDiskHoldAllValues) {
+  const std::vector<int64_t> numbers = skewed_numbers(int64_t{1} << 50);
+  const Values values = values_of(numbers);
+  EXPECT_THROW(encode_tree(values, {"ans", {}}), Error);
+  for (const Effort effort : {Effort::kFast, Effort::kBalanced, Effort::kBest}) {
+    ShapeChooser chooser(values.type, effort, Purpose::kDisk);
+    for (int round = 0; round < 2; ++round) {
+      const Tree tree = chooser.choose(values);
+      EXPECT_NO_THROW(encode_tree(values, tree)) << to_string(tree);
+    }
+  }
 }
 
 // Chunks of strings that look alike share one search; others have their own.

@@ -232,6 +232,29 @@ Golden texts() {
   return out;
 }
 
+// `ans`: tables of both kinds, a second unit that is not full, states that are all tail, types with a sign and without.
+Golden entropy() {
+  const uint64_t rows = 8300;
+  Golden out{"entropy", {}, {}};
+  const auto skewed = [](uint64_t i, uint64_t symbols) {
+    return static_cast<int64_t>(symbols * (scramble(i) % 256) / 256 * (scramble(i + rows) % 256) / 256);
+  };
+  out.table = make_table(
+      rows,
+      {integers("flag", type_of(TypeKind::kBool), rows, [](uint64_t i) { return scramble(i) % 50 == 0 ? 1 : 0; }),
+       integers(
+           "some", type_of(TypeKind::kInt16), rows, [=](uint64_t i) { return skewed(i, 9) - 4; }, kSome),
+       integers("many", type_of(TypeKind::kUInt32), rows, [=](uint64_t i) { return 4294967295 - skewed(i, 700); }),
+       integers("one", type_of(TypeKind::kInt64), rows, [](uint64_t) { return INT64_MIN; }),
+       strings("word", TypeKind::kUtf8, rows, [=](uint64_t i) { return "word " + std::to_string(skewed(i, 12)); })});
+  out.encodings = {{"flag", "ans"},
+                   {"some", "validity(ans, ans)"},
+                   {"many", "ans"},
+                   {"one", "ans"},
+                   {"word", "dict(ans, strings(ans, plain))"}};
+  return out;
+}
+
 // Chunks of a few rows each: dictionaries over the whole file, code maps, chunks with and without NULLs.
 Golden chunks() {
   const uint64_t rows = 120;
@@ -264,6 +287,7 @@ std::vector<Golden> golden_files() {
   out.push_back(types());
   out.push_back(texts());
   out.push_back(chunks());
+  out.push_back(entropy());
   out.push_back({"no_rows", everything(0), {}, 64 << 20, "bool"});
   out.push_back({"no_columns", make_table(3, {}), {}});
   out.push_back({"one_row",

@@ -1,4 +1,6 @@
 """The encodings of format version 1: decodes one array from its streams and children. Part of basalt_reader.py."""
+import struct
+
 import numpy as np
 
 TILE_ROWS = 1024
@@ -398,6 +400,58 @@ def decode_tokens(node, lengths):
     return out
 
 
+def ans_shares(table, symbols, bits):
+    """How many of the 2^bits slots each symbol has."""
+    groups = (symbols + 31) // 32
+    widths, at = table[:groups], (groups + 3) // 4 * 4
+    shares = []
+    for width in widths:
+        require(width <= bits + 1, "ans: shares have too many bits")
+        here = min(32, symbols - len(shares))
+        size = (here * width + 31) // 32 * 4
+        packed = int.from_bytes(table[at:at + size], "little")
+        shares += [packed >> (width * i) & ((1 << width) - 1) for i in range(here)]
+        at += size
+    require(at == len(table) and sum(shares) == 1 << bits, "ans: shares do not fill the table")
+    return shares
+
+
+def decode_ans(node, physical):
+    width, dtype = PHYSICAL[physical]
+    reference, symbols, unit = struct.unpack("<QII", node.params)
+    require(unit in (8, 64) and (symbols > 0) == (node.count > 0), "ans: impossible parameters")
+    if node.count == 0:
+        return np.empty(0, dtype)
+    bits = 12 if symbols <= 256 else 14
+    shares = ans_shares(node.streams[0], symbols, bits)
+    first = np.cumsum([0] + shares).tolist()
+    owner = np.repeat(np.arange(symbols), shares).tolist()
+    starts = np.frombuffer(node.streams[1], "<u4").tolist()
+    require(starts[0] == 0 and starts[-1] * 4 == len(node.streams[2]), "ans: units do not fill their stream")
+    out = []
+    for u in range(len(starts) - 1):
+        block = node.streams[2][4 * starts[u]:4 * starts[u + 1]]
+        states = np.frombuffer(block[:128], "<u4").tolist()
+        words = np.frombuffer(block[128:], "<u2").tolist()
+        rows = min(unit * TILE_ROWS, node.count - len(out))
+        steps, tail, at = (rows + 31) // 32, words[0], 1
+        for step in range(steps):
+            if step == steps - tail:
+                states = [state - 65536 for state in states]
+            for lane in range(min(32, rows - 32 * step)):
+                slot = states[lane] & ((1 << bits) - 1)
+                symbol = owner[slot]
+                states[lane] = shares[symbol] * (states[lane] >> bits) + slot - first[symbol]
+                out.append(symbol)
+                if step < steps - tail and states[lane] < 65536:
+                    states[lane] = states[lane] << 16 | words[at]
+                    at += 1
+        if tail == 0:
+            states = [state - 65536 for state in states]
+        require(not any(states) and not any(words[at:]) and len(words) - at <= 1, "ans: a unit is not used up")
+    return np.array([wrap(reference + symbol, 8 * width, physical[0] == "i") for symbol in out], dtype)
+
+
 def decode_numbered(node):
     digits, text = node.params[0], bytes(node.params[1:])
     require(1 <= digits <= 19, "numbered: a wrong number of digits")
@@ -444,6 +498,8 @@ def decode(node, physical):
         return decode_strings(node)
     if node.codec == "numbered":
         return decode_numbered(node)
+    if node.codec == "ans":
+        return decode_ans(node, physical)
     if node.codec == "dict":
         codes = decode(node.children[0], "u32")
         entries = decode(node.children[1], physical)
@@ -453,5 +509,5 @@ def decode(node, physical):
 
 def child_count(codec, physical):
     return {"constant": 0, "plain": 0, "packed": 0, "l3": 0, "delta": 1, "galp": 1, "fsst": 1, "rle": 2, "dict": 2,
-            "strings": 2, "tokens": 3, "numbered": 1,
+            "strings": 2, "tokens": 3, "numbered": 1, "ans": 0,
             "validity": 1 if physical is None else 2}[codec]

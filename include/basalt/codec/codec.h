@@ -230,6 +230,8 @@ struct Estimate {
 };
 // How much time an encoder may take for fewer bytes; what a codec makes of it is its own affair. Readers do not care.
 enum class Effort : uint8_t { kFast, kBalanced, kBest };
+// What a file is for: to be read as fast as it can be, or to be small, where reading it may take longer.
+enum class Purpose : uint8_t { kBalanced, kDisk };
 
 // Gives codecs the best estimate for a child's sample.
 class ChildChooser {
@@ -298,6 +300,8 @@ class Codec {
   // How much smaller, as a factor, it must be than a codec listed before it to be taken instead: for codecs that cost
   // more to read.
   virtual double has_to_save() const { return 1.0; }
+  // Whether choosers look at it for Purpose::kDisk only: it takes long to read (`ans`).
+  virtual bool only_for_disk() const { return false; }
   // What reading all rows takes, children not counted: tenths of nanoseconds on a Neoverse N1, for comparisons only.
   virtual uint64_t reading_cost(const Node& node) const { return node.count * 4; }
   // Whether a single row costs constant time, without decoding its tile.
@@ -324,6 +328,15 @@ class Codec {
   // Bytes of the whole array if this codec were its root, or nullopt if it cannot hold it.
   virtual std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const = 0;
 
+  // Whether arrays lie on the device in another form than they are stored in: those whose tiles kernels cannot decode
+  // one by one (`ans`) are made into something simpler before. Such a codec has no children.
+  virtual bool has_device_form() const { return false; }
+  // That form, where there is one: its streams have sizes, but no bytes. It is what device_reader() reads. Looks at
+  // types, counts and parameters.
+  virtual std::optional<NodeView> device_form(const NodeView& node) const {
+    (void)node;
+    return std::nullopt;
+  }
   // Looks at the types of the node and its children, not at their contents.
   virtual DeviceReader device_reader(const NodeView& node) const;
   // kBytes, as a child of `strings`, too: what puts a test to the strings of a tile on the device, without decoding

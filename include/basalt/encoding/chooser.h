@@ -1,6 +1,7 @@
 // Choosing encodings. Per chunk, every codec is asked what a positional sample would cost under it, recursively, to a
-// depth of 3; the smallest tree wins. Chunks of strings that look like one before take its tree. A column keeps to at
-// most four trees per file, so that kernels stay few.
+// depth of 3; the smallest tree wins. For Purpose::kDisk, codecs that take long to read are asked, too. Chunks of
+// strings that look like one before take its tree. A column keeps to at most four trees per file, so that kernels stay
+// few.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ constexpr uint32_t kMaxTreeDepth = 3;  // `validity` and `strings` not counted
 constexpr uint32_t kMaxShapes = 4;     // per column and file
 
 // The best tree for these values alone, NULLs included (slots under NULLs must be filled already).
-Tree choose_tree(const Values& values, Effort effort = Effort::kBalanced);
+Tree choose_tree(const Values& values, Effort effort = Effort::kBalanced, Purpose purpose = Purpose::kBalanced);
 
 // The tree that can hold any values of this type, with or without NULLs: the last resort of every column.
 Tree universal_tree(Physical type);
@@ -23,7 +24,7 @@ Tree universal_tree(Physical type);
 // depends only on the values and on the earlier chunks.
 class ShapeChooser {
  public:
-  explicit ShapeChooser(Physical type, Effort effort = Effort::kBalanced);
+  explicit ShapeChooser(Physical type, Effort effort = Effort::kBalanced, Purpose purpose = Purpose::kBalanced);
   ~ShapeChooser();
   ShapeChooser(const ShapeChooser&) = delete;
   ShapeChooser& operator=(const ShapeChooser&) = delete;
@@ -36,14 +37,16 @@ class ShapeChooser {
   struct Known;  // a tree and the strings it was searched for
   struct Tried;  // a tree that samples say is best, and the one that is
 
-  Tree choose_for_texts(const Values& values, const Sample& sample);
+  Tree choose_for(const Values& values, Purpose purpose);
+  Tree choose_for_texts(const Values& values, const Sample& sample, Purpose purpose);
   // `best`, or one of shapes() that is hardly larger.
-  Tree settle(const Values& values, const Sample& sample, const Estimate& best);
+  Tree settle(const Values& values, const Sample& sample, const Estimate& best, Purpose purpose);
 
   std::vector<Known> known_;
   std::vector<Tried> tried_;
   Physical type_;
   Effort effort_;
+  Purpose purpose_;
   std::vector<Tree> shapes_;
 };
 

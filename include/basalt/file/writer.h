@@ -33,6 +33,7 @@ struct WriteOptions {
   uint64_t memory_limit = 0;                           // for rows and finished chunks; 0: write_memory()
   std::map<std::string, Tree> encodings;               // column ("a", "a.b") → forced tree
   Effort effort = Effort::kBalanced;                   // time for fewer bytes
+  Purpose purpose = Purpose::kBalanced;                // of the file: fast to read, or small
   std::vector<std::string> sort_columns;               // recorded in the footer; rows must come sorted
   std::function<void(const WriteProgress&)> progress;  // called from the appending thread
   const CancelToken* cancel = nullptr;

@@ -34,6 +34,7 @@ void DictCodec::check_values(const NodeView& node) const {
   const NodeView& codes = node.children[dict::kCodes];
   const uint64_t entries = node.children[dict::kEntries].count;
   const std::unique_ptr<Reader> reader = open_reader(codes);
+  if (stays_below(codes, *reader, entries)) return;
   std::array<uint32_t, kTileRows> tile_codes;
   uint32_t largest = 0;
   for (uint32_t tile = 0; tile < tile_count(codes.count); ++tile) {

@@ -14,6 +14,7 @@ void ValidityCodec::validate(const NodeView& node) const {
 void ValidityCodec::check_values(const NodeView& node) const {
   const NodeView& flags = node.children[validity::kValid];
   const std::unique_ptr<Reader> reader = open_reader(flags);
+  if (stays_below(flags, *reader, 2)) return;
   uint8_t tile_flags[kTileRows];
   uint8_t seen = 0;
   for (uint32_t tile = 0; tile < tile_count(flags.count); ++tile) {

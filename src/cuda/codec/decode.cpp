@@ -8,6 +8,7 @@
 #include "codec/validity/layout.h"
 #include "cuda/backend.h"
 #include "cuda/codec/decode_strings.h"
+#include "cuda/codec/device_forms.h"
 #include "cuda/codec/encode.h"
 #include "cuda/codec/precompiled.h"
 
@@ -21,6 +22,51 @@ void collect_streams(const NodeView& node, std::vector<ByteView>& out) {
   out.insert(out.end(), node.streams.begin(), node.streams.end());
   for (const NodeView& child : node.children) collect_streams(child, out);
 }
+
+// A tree whose streams have been copied, as it lies on the device.
+class PlacedForms {
+ public:
+  PlacedForms(UploadedArray& array, cudaStream_t stream)
+      : array_(array), stream_(stream), fault_(cleared(sizeof(uint32_t), stream)) {}
+
+  // `stored`: addresses of the tree's streams in preorder. Nodes become what lies there; gives their streams'
+  // addresses.
+  std::vector<uint64_t> place(NodeView& root, const std::vector<uint64_t>& stored) {
+    next_ = stored.begin();
+    place_node(root);
+    forms_.make(stream_);
+    if (!array_.forms.empty() && fetch(fault_.as<uint32_t>(), stream_) != 0) throw_corrupt();
+    return std::move(addresses_);
+  }
+
+ private:
+  void place_node(NodeView& node) {
+    const auto end = next_ + static_cast<ptrdiff_t>(node.streams.size());
+    const std::vector<uint64_t> own(next_, end);
+    next_ = end;
+    if (std::optional<NodeView> form = node.codec->device_form(node)) {
+      uint64_t bytes = 0;
+      for (const ByteView stream : form->streams) {
+        addresses_.push_back(bytes);
+        bytes += (stream.size() + device::kFormAlignment - 1) / device::kFormAlignment * device::kFormAlignment;
+      }
+      const auto base = reinterpret_cast<uint64_t>(array_.forms.emplace_back(bytes, stream_).data());
+      for (size_t i = addresses_.size() - form->streams.size(); i < addresses_.size(); ++i) addresses_[i] += base;
+      forms_.add(node, own, base, fault_.as<uint32_t>());
+      node = std::move(*form);
+    } else {
+      addresses_.insert(addresses_.end(), own.begin(), own.end());
+    }
+    for (NodeView& child : node.children) place_node(child);
+  }
+
+  UploadedArray& array_;
+  cudaStream_t stream_;
+  DeviceBuffer fault_;
+  DeviceForms forms_;
+  std::vector<uint64_t>::const_iterator next_;
+  std::vector<uint64_t> addresses_;
+};
 
 // Empty if there is a kernel for the array, or one can be generated.
 std::string why_no_reader(const NodeView& node) {
@@ -54,9 +100,11 @@ UploadedArray upload_array(const NodeView& node, cudaStream_t stream) {
           "copying to the device");
     offsets[i] += reinterpret_cast<uint64_t>(out.streams.data());
   }
+  NodeView placed = node;
+  const std::vector<uint64_t> addresses = PlacedForms(out, stream).place(placed, offsets);
   std::vector<uint64_t> words;
   size_t next = 0;
-  device::append_descriptor(node, offsets, next, words);
+  device::append_descriptor(placed, addresses, next, words);
   out.descriptor = upload(words.data(), words.size() * sizeof(uint64_t), stream);
   out.descriptor_words = static_cast<uint32_t>(words.size());
   return out;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "basalt/codec/codec.h"
 #include "codec/strings/gpu/decode_work.h"
@@ -16,9 +17,11 @@ namespace basalt::cuda {
 // An encoded array in device memory, as its tile reader takes it.
 struct UploadedArray {
   DeviceBuffer streams;
+  std::vector<DeviceBuffer> forms;  // of nodes that lie on the device in another form than they are stored
   DeviceBuffer descriptor;
   uint32_t descriptor_words = 0;
 };
+// Throws Error(kCorrupt) where making a form finds damage.
 UploadedArray upload_array(const NodeView& node, cudaStream_t stream);
 
 // Rows as Arrow has them: offsets of 64 bits, the first one 0, and bytes.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "codec/ans/gpu/kernels.h"
 #include "codec/delta/gpu/kernels.h"
 #include "codec/dict/gpu/kernels.h"
 #include "codec/galp/gpu/kernels.h"
@@ -14,7 +15,8 @@ namespace basalt::cuda {
 
 const device::PrecompiledDecoder* find_precompiled(std::string_view reader) {
   for (const device::PrecompiledDecoders list :
-       {packed::decoders(), dict::decoders(), rle::decoders(), delta::decoders(), l3::decoders(), galp::decoders()}) {
+       {packed::decoders(), dict::decoders(), rle::decoders(), delta::decoders(), l3::decoders(), galp::decoders(),
+        ans::decoders()}) {
     for (const device::PrecompiledDecoder& decoder : list) {
       if (reader == decoder.reader) return &decoder;
     }

@@ -13,6 +13,7 @@ std::vector<TextChunk> CudaBackend::load_chunks(const std::vector<exec::ChunkToL
   std::vector<ChunkKey> keys;
   std::vector<ChunkLoad> loads;
   uint64_t bytes = 0;
+  uint64_t made = 0;
   for (const exec::ChunkToLoad& chunk : wanted) {
     const ColumnChunkInfo& info = chunk.info();
     out.push_back({&info, {}});
@@ -30,20 +31,21 @@ std::vector<TextChunk> CudaBackend::load_chunks(const std::vector<exec::ChunkToL
     load.chunk = chunk.chunk;
     load.key = keys.back();
     load.bytes = load_bytes(info);
+    load.made_bytes = made_bytes(info);
     bytes += load.bytes;
+    made += load.made_bytes;
     loads.push_back(std::move(load));
   }
   if (loads.empty()) return out;
-  if (!cache_.make_room(bytes, limit, run)) {
-    throw Error(ErrorCode::kOutOfMemory, "strings need " + std::to_string(bytes >> 10) +
+  if (!cache_.make_room(bytes + made, limit, run)) {
+    throw Error(ErrorCode::kOutOfMemory, "strings need " + std::to_string((bytes + made) >> 10) +
                                              " KiB on the device, more than the limit of " +
                                              std::to_string(limit >> 10) + " KiB");
   }
   ThreadPool& pool = threads(options.threads);
   std::vector<LoadGroup> groups = group_loads(std::move(loads), pool.size());
   for (size_t i = 0; i < groups.size(); ++i) {
-    groups[i].stream = copies_[i % copies_.size()];
-    groups[i].block = std::make_shared<DeviceBlock>(groups[i].bytes, groups[i].stream, compute_);
+    groups[i].allocate(copies_[i % copies_.size()], compute_);
   }
   report.bytes_transferred += bytes;
   try {

@@ -146,7 +146,7 @@ void StatementRun::plan_batches() {
     for (size_t column = 0; column < pipeline_.columns.size(); ++column) {
       if (is_array(column)) continue;
       const uint64_t bytes =
-          load_bytes(chunks_[i].file->column(pipeline_.columns[column].field_id).chunks[chunks_[i].chunk]);
+          device_bytes(chunks_[i].file->column(pipeline_.columns[column].field_id).chunks[chunks_[i].chunk]);
       needed += bytes;
       if (backend_.cache_.find(chunks_[i].keys[column], run_) == nullptr) missing += bytes;
     }

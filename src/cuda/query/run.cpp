@@ -54,6 +54,7 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
   std::vector<ChunkLoad> loads;
   std::unordered_set<ChunkKey, ChunkKeyHash> asked;  // a file may be listed twice: loaded once by a batch
   uint64_t transferred = 0;
+  uint64_t made = 0;
   uint64_t tables = 0;
   for (size_t i = batch.first; i < batch.end; ++i) {
     const WorkChunk& work = chunks_[i];
@@ -73,11 +74,13 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
       load.chunk = work.chunk;
       load.key = work.keys[column];
       load.bytes = load_bytes(info);
+      load.made_bytes = made_bytes(info);
       transferred += load.bytes;
+      made += load.made_bytes;
       loads.push_back(std::move(load));
     }
   }
-  const uint64_t need = transferred + tables;
+  const uint64_t need = transferred + made + tables;
   if (!must_fit && pending_ + need > limit_) return false;
   if (!backend_.cache_.make_room(need + pending_, limit_, run_)) {
     throw Error(ErrorCode::kOutOfMemory,
@@ -90,8 +93,7 @@ bool StatementRun::prepare(Batch& batch, bool must_fit) {
   if (loads.empty()) return true;
   batch.groups = group_loads(std::move(loads), threads.size());
   for (LoadGroup& group : batch.groups) {
-    group.stream = backend_.copies_[groups_++ % backend_.copies_.size()];
-    group.block = std::make_shared<DeviceBlock>(group.bytes, group.stream, backend_.compute_);
+    group.allocate(backend_.copies_[groups_++ % backend_.copies_.size()], backend_.compute_);
   }
   report_.bytes_transferred += transferred;
   batch.load = std::make_unique<BatchLoad>(threads, *backend_.slots_, backend_.alphabets_, backend_.device_,

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 
 #include "cuda/codec/decode_strings.h"
+#include "cuda/codec/device_forms.h"
 #include "cuda/query/entry_tables.h"
 #include "exec/device/generate/generate.h"
 #include "file/load_chunk.h"
@@ -34,11 +34,6 @@ Buffer decode_all(const NodeView& node) {
   return out;
 }
 
-void for_each_stream(const NodeView& node, const std::function<void(ByteView)>& body) {
-  for (const ByteView stream : node.streams) body(stream);
-  for (const NodeView& child : node.children) for_each_stream(child, body);
-}
-
 }  // namespace
 
 uint64_t load_bytes(const ColumnChunkInfo& info) {
@@ -52,6 +47,13 @@ uint64_t load_bytes(const ColumnChunkInfo& info) {
   return bytes == 0 ? kAlignment : bytes;
 }
 
+uint64_t made_bytes(const ColumnChunkInfo& info) {
+  const uint64_t bytes = device::device_form_bytes(info);
+  return bytes == 0 ? 0 : bytes + kAlignment;  // and a word that says whether they are damaged
+}
+
+uint64_t device_bytes(const ColumnChunkInfo& info) { return load_bytes(info) + made_bytes(info); }
+
 std::vector<LoadGroup> group_loads(std::vector<ChunkLoad> loads, uint32_t threads) {
   constexpr uint64_t kLeastBytes = 1ull << 20;
   constexpr uint64_t kMostBytes = 4ull << 20;  // 75 µs on PCIe 5
@@ -64,6 +66,8 @@ std::vector<LoadGroup> group_loads(std::vector<ChunkLoad> loads, uint32_t thread
     LoadGroup& group = groups.back();
     load.offset = group.bytes;
     group.bytes += load.bytes;
+    load.made_offset = group.made_bytes;
+    group.made_bytes += load.made_bytes;
     group.chunks.push_back(std::move(load));
   }
   return groups;
@@ -206,22 +210,72 @@ void BatchLoad::load(LoadGroup& group) {
     }
     uint64_t end = aligned(info.region.length);
     const uint64_t base = group.block->address() + load.offset;
-    for_each_stream(root, [&](ByteView stream) {
+    const auto place = [&](ByteView stream) -> uint64_t {
       const std::byte* data = stream.data();
       if (data >= region && data + stream.size() <= region + info.region.length) {
-        load.addresses.push_back(base + static_cast<uint64_t>(data - region));
-        return;
+        return base + static_cast<uint64_t>(data - region);
       }
       if (end + stream.size() > load.bytes)
         throw Error(ErrorCode::kInternal, "a shared stream has no room on the device");
       if (!stream.empty()) std::memcpy(region + end, data, stream.size());
-      load.addresses.push_back(base + end);
+      const uint64_t at = base + end;
       end += aligned(stream.size());
-    });
+      return at;
+    };
+    place_streams(root, place, group.block->address() + group.bytes + load.made_offset, load);
   }
   check(cudaMemcpyAsync(group.block->data(), slot->memory.data(), group.bytes, cudaMemcpyHostToDevice, group.stream),
         "copying to the device");
   slot->copied.record(group.stream);
+  make_forms(group);
+}
+
+// Streams in preorder, each where it lies; arrays that have another form on the device get room at `made`.
+void BatchLoad::place_streams(const NodeView& node, const PlaceStream& place, uint64_t made, ChunkLoad& load) {
+  const std::optional<NodeView> form = node.codec->device_form(node);
+  if (!form) {
+    for (const ByteView stream : node.streams) load.addresses.push_back(place(stream));
+    for (const NodeView& child : node.children) place_streams(child, place, made, load);
+    return;
+  }
+  std::vector<uint64_t> stored;
+  for (const ByteView stream : node.streams) stored.push_back(place(stream));
+  uint64_t at = load.forms.empty() ? made : load.forms.back().end;
+  const uint64_t begin = at;
+  for (const ByteView stream : form->streams) {
+    load.addresses.push_back(at);
+    at += aligned(stream.size());
+  }
+  load.forms.push_back({node, std::move(stored), begin, at});
+  if (at - made + kAlignment > load.made_bytes) throw Error(ErrorCode::kInternal, "an array has no room on the device");
+}
+
+// What is damaged is known before anybody reads it: the chunk stays on the device for later statements.
+void BatchLoad::make_forms(LoadGroup& group) {
+  std::vector<const ChunkLoad*> loads;
+  DeviceForms forms;
+  for (const ChunkLoad& load : group.chunks) {
+    if (load.forms.empty()) continue;
+    auto* fault = reinterpret_cast<uint32_t*>(load.forms.back().end);
+    check(cudaMemsetAsync(fault, 0, sizeof(uint32_t), group.stream), "clearing a flag");
+    for (const FormToMake& form : load.forms) forms.add(form.stored, form.streams, form.begin, fault);
+    loads.push_back(&load);
+  }
+  if (loads.empty()) return;
+  forms.make(group.stream);
+  std::vector<uint32_t> faults(loads.size());
+  for (size_t i = 0; i < loads.size(); ++i) {
+    check(cudaMemcpyAsync(&faults[i], reinterpret_cast<const void*>(loads[i]->forms.back().end), sizeof(uint32_t),
+                          cudaMemcpyDeviceToHost, group.stream),
+          "copying from the device");
+  }
+  check(cudaStreamSynchronize(group.stream), "decoding");
+  for (size_t i = 0; i < loads.size(); ++i) {
+    const ChunkLoad& load = *loads[i];
+    if (faults[i] == 0) continue;
+    throw Error(ErrorCode::kCorrupt, load.file->name() + ": column " + load.file->column(load.field_id).path +
+                                         ": chunk " + std::to_string(load.chunk) + ": its values are damaged");
+  }
 }
 
 }  // namespace basalt::cuda

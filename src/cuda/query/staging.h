@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -16,6 +17,14 @@
 
 namespace basalt::cuda {
 
+// An array that a kernel makes into another form once its streams are there.
+struct FormToMake {
+  NodeView stored;                // its bytes are gone when the chunk is loaded
+  std::vector<uint64_t> streams;  // where they lie on the device
+  uint64_t begin = 0;             // where the form's streams lie
+  uint64_t end = 0;
+};
+
 // One column chunk to be loaded, and where it ended up.
 struct ChunkLoad {
   const File* file = nullptr;
@@ -25,11 +34,17 @@ struct ChunkLoad {
   // On the device: its region, then streams that it shares with other chunks, then entries that are placed.
   uint64_t bytes = 0;
   uint64_t offset = 0;  // in its group's block
+  // Behind all that the group copies: what kernels make of its arrays (Codec::device_form).
+  uint64_t made_bytes = 0;
+  uint64_t made_offset = 0;  // behind the group's bytes
+  std::vector<FormToMake> forms;
   std::vector<uint64_t> addresses;
   std::shared_ptr<const TextAlphabet> alphabet;  // as DeviceChunk has it
 };
-// Bytes that loading this chunk takes.
+// Bytes that are copied to the device for this chunk, those that kernels then make of them, and both.
 uint64_t load_bytes(const ColumnChunkInfo& info);
+uint64_t made_bytes(const ColumnChunkInfo& info);
+uint64_t device_bytes(const ColumnChunkInfo& info);
 
 // One alphabet for all chunks that have the same dictionary, as long as one of them is on the device. Several threads
 // may use it.
@@ -56,8 +71,14 @@ class SharedAlphabets {
 struct LoadGroup {
   std::vector<ChunkLoad> chunks;
   uint64_t bytes = 0;
+  uint64_t made_bytes = 0;
   cudaStream_t stream = nullptr;  // that copies them
   std::shared_ptr<DeviceBlock> block;
+
+  void allocate(cudaStream_t copies, cudaStream_t freed_in) {
+    stream = copies;
+    block = std::make_shared<DeviceBlock>(bytes + made_bytes, copies, freed_in);
+  }
 };
 
 // Copies of a size that keeps `threads` busy.
@@ -94,7 +115,10 @@ class BatchLoad {
   ~BatchLoad();
 
  private:
+  using PlaceStream = std::function<uint64_t(ByteView)>;
   void load(LoadGroup& group);
+  void place_streams(const NodeView& node, const PlaceStream& place, uint64_t made, ChunkLoad& load);
+  void make_forms(LoadGroup& group);
 
   PinnedSlots& slots_;
   SharedAlphabets& alphabets_;

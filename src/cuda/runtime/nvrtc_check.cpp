@@ -44,6 +44,9 @@ std::vector<Source> all_sources() {
       {Physical::kF64, "galp(packed)"},
       {Physical::kF32, "galp(delta(packed))"},
       {Physical::kU16, "dict(rle(packed, packed), plain)"},
+      {Physical::kU8, "ans"},
+      {Physical::kU64, "dict(ans, plain)"},
+      {Physical::kU32, "rle(ans, delta(ans))"},
   };
   for (const auto& [type, tree] : arrays) {
     const DeviceReader reader = samples::reader_of(tree, type);

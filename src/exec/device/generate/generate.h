@@ -276,6 +276,13 @@ std::string codec_includes(const std::vector<DeviceType>& types);
 void place_entries(NodeView& root, const std::function<ByteView(const NodeView& entries)>& values);
 // Bytes of the arrays that it asks for.
 std::vector<uint64_t> sizes_of_placed_entries(const ColumnChunkInfo& chunk);
+// Likewise nodes that are made into something simpler before kernels read them (Codec::device_form). Calls `made` for
+// each with the node as it was and as it becomes, in preorder.
+using MadeNode = std::function<void(const NodeView& stored, const NodeView& form)>;
+void make_device_forms(NodeView& root, const MadeNode& made);
+// Bytes of the streams that these have, each on a multiple of kFormAlignment.
+constexpr uint64_t kFormAlignment = 256;
+uint64_t device_form_bytes(const ColumnChunkInfo& chunk);
 // The view that describes a chunk's array on the device without its bytes: enough for device_reader() and for
 // descriptors.
 NodeView shape_of(const ColumnChunkInfo& chunk);

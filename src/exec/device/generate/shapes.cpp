@@ -179,10 +179,35 @@ void place_entries(NodeView& root, const std::function<ByteView(const NodeView&)
   for (NodeView& child : root.children) place_entries(child, values);
 }
 
+void make_device_forms(NodeView& root, const MadeNode& made) {
+  if (root.codec == nullptr) return;
+  if (std::optional<NodeView> form = root.codec->device_form(root)) {
+    made(root, *form);
+    root = std::move(*form);
+  }
+  for (NodeView& child : root.children) make_device_forms(child, made);
+}
+
+uint64_t device_form_bytes(const ColumnChunkInfo& chunk) {
+  const auto has_form = [](const NodePlace& node) { return node.codec != nullptr && node.codec->has_device_form(); };
+  if (std::ranges::none_of(chunk.nodes, has_form)) return 0;
+  uint64_t bytes = 0;
+  size_t at = 0;
+  NodeView root = view_from(chunk.nodes, at);
+  place_entries(root, unread_values);
+  make_device_forms(root, [&](const NodeView&, const NodeView& form) {
+    for (const ByteView stream : form.streams) {
+      bytes += (stream.size() + kFormAlignment - 1) / kFormAlignment * kFormAlignment;
+    }
+  });
+  return bytes;
+}
+
 NodeView shape_of(const ColumnChunkInfo& chunk) {
   size_t at = 0;
   NodeView root = view_from(chunk.nodes, at);
   place_entries(root, unread_values);
+  make_device_forms(root, [](const NodeView&, const NodeView&) {});
   return root;
 }
 
