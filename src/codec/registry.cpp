@@ -13,11 +13,11 @@ struct Registry {
     add(make_constant());
     add(make_packed());
     add(make_plain());
-    add(make_ans());
     add(make_delta());
     add(make_dict());
     add(make_rle());
     add(make_l3());
+    add(make_ans());
     add(make_galp());
     add(make_fsst());
     add(make_strings());

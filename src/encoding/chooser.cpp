@@ -45,6 +45,14 @@ struct Aims {
   Purpose purpose = Purpose::kBalanced;
 };
 
+// What share of another tree's bytes a tree may take to be preferred, for the codecs in it that take long to read.
+double handicap(const Tree& tree) {
+  const Codec* codec = find_codec(tree.codec);
+  double share = codec != nullptr && codec->only_for_disk() ? codec->has_to_save() : 1.0;
+  for (const Tree& child : tree.children) share = std::min(share, handicap(child));
+  return share;
+}
+
 // Estimates the children of one codec in one place of the tree.
 class Search final : public ChildChooser {
  public:
@@ -64,11 +72,13 @@ class Search final : public ChildChooser {
                           Aims aims) {
     std::optional<Estimate> best;
     for (Estimate& candidate : candidates(sample, slot, forced, depth_left, aims)) {
-      const double has_to_save = get_codec(candidate.tree.codec).has_to_save();
+      const Codec& codec = get_codec(candidate.tree.codec);
+      const bool both_slow = best && codec.only_for_disk() && handicap(best->tree) < 1.0;
+      const double least = codec.has_to_save() < 1.0 && !both_slow ? kLeastSaving : 0.0;
+      const double needs = codec.only_for_disk() ? 1.0 : codec.has_to_save();
       const bool deeper = best && depth_of(candidate.tree) > depth_of(best->tree);
-      const double share = std::min(has_to_save, deeper ? kSimplerWins : 1.0);
-      const double least = has_to_save < 1.0 ? kLeastSaving : 0.0;
-      if (!best || candidate.bytes + least < best->bytes * share) best = std::move(candidate);
+      const double share = std::min(needs, deeper ? kSimplerWins : 1.0) * handicap(candidate.tree);
+      if (!best || candidate.bytes + least < best->bytes / handicap(best->tree) * share) best = std::move(candidate);
     }
     if (best) return *best;
     // A forced tree that cannot hold the sample: worse than anything.
@@ -153,14 +163,6 @@ Costs costs_of(const Values& values, const Tree& tree, Effort effort) {
     if (error.code() != ErrorCode::kUnsupported) throw;
     return {};
   }
-}
-
-// What share of another tree's bytes a tree may take to be preferred, for the codecs in it that take long to read.
-double handicap(const Tree& tree) {
-  const Codec* codec = find_codec(tree.codec);
-  double share = codec != nullptr && codec->only_for_disk() ? codec->has_to_save() : 1.0;
-  for (const Tree& child : tree.children) share = std::min(share, handicap(child));
-  return share;
 }
 
 bool contains(const std::vector<Tree>& trees, const Tree& tree) {

@@ -271,8 +271,9 @@ Truth member_truth(const Expr& expr, const StatisticsList& stats) {
     const SetPlace set = set_place(expr);
     const int128_t least = set.least;
     const int128_t end = least + set.count;
-    const bool below = needle.high != nullptr && needle.high->integer < least;
-    const bool beyond = needle.low != nullptr && needle.low->integer >= end;
+    const bool known = set.count != SetPlace::kAnywhere;
+    const bool below = known && needle.high != nullptr && needle.high->integer < least;
+    const bool beyond = known && needle.low != nullptr && needle.low->integer >= end;
     out.may_true = needle.may_value && !below && !beyond;
     out.may_false = needle.may_value;
     out.may_null = needle.may_null;

@@ -1,6 +1,6 @@
 #include "exec/set_places.h"
 
-#include <limits>
+#include <algorithm>
 
 #include "basalt/exec/expressions.h"
 #include "exec/stage_source.h"
@@ -46,6 +46,8 @@ Expr looked_up(Expr number, int64_t set, const SetPlace& place, Physical type, i
 
 bool asks_a_set(const Expr& expr) { return expr.op == ExprOp::kMember || expr.op == ExprOp::kLookUp; }
 
+bool has_sets(const Expr& expr) { return asks_a_set(expr) || std::ranges::any_of(expr.args, has_sets); }
+
 int64_t set_of(const Expr& expr) { return static_cast<int64_t>(expr.args[kSet].literal.integer); }
 
 SetPlace set_place(const Expr& expr) {
@@ -76,9 +78,6 @@ void put_set_places(const std::vector<SetPlace>& places, Pipeline& stage) {
   });
 }
 
-std::vector<SetPlace> places_anywhere(size_t sets) {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  return std::vector<SetPlace>(sets, {-(kMost / 2), kMost, 0});
-}
+std::vector<SetPlace> places_anywhere(size_t sets) { return std::vector<SetPlace>(sets, {0, SetPlace::kAnywhere, 0}); }
 
 }  // namespace basalt::exec

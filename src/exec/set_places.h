@@ -11,8 +11,9 @@
 namespace basalt::exec {
 
 struct SetPlace {
+  static constexpr int64_t kAnywhere = -1;
   int64_t least = 0;  // of the numbers that may be in it
-  int64_t count = 0;  // how many these are
+  int64_t count = 0;  // how many these are; kAnywhere: not known
   int64_t address = 0;
 };
 
@@ -21,6 +22,7 @@ Expr member_of(Expr value, int64_t set, const SetPlace& place);
 Expr looked_up(Expr number, int64_t set, const SetPlace& place, Physical type, int64_t low, int64_t high);
 
 bool asks_a_set(const Expr& expr);
+bool has_sets(const Expr& expr);  // in it or below it
 int64_t set_of(const Expr& expr);
 SetPlace set_place(const Expr& expr);
 // Which of the arguments is the literal for each part of a place.
@@ -31,7 +33,7 @@ constexpr size_t kSetAddress = 4;
 // The places of all sets of a stage, by number.
 std::vector<SetPlace> set_places(const Pipeline& stage);
 void put_set_places(const std::vector<SetPlace>& places, Pipeline& stage);
-// Nothing about numbers follows from these.
+// Of which nothing about numbers follows.
 std::vector<SetPlace> places_anywhere(size_t sets);
 
 }  // namespace basalt::exec

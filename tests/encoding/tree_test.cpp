@@ -157,6 +157,14 @@ TEST(Chooser, EntropyCodesAreForDiskOnly) {
     for (int64_t& number : alike) number = static_cast<int64_t>(random() % static_cast<uint64_t>(symbols));
     EXPECT_EQ(to_string(choose_tree(values_of(alike), Effort::kBalanced, Purpose::kDisk)), tree);
   }
+  // Runs that take hardly more than their entropy are read faster.
+  std::vector<int64_t> runs;
+  std::mt19937_64 random(2);
+  while (runs.size() < 200000) {
+    const auto number = static_cast<int64_t>(random() % 2000);
+    runs.insert(runs.end(), 30 + random() % 40, number);
+  }
+  EXPECT_EQ(to_string(choose_tree(values_of(runs), Effort::kBalanced, Purpose::kDisk)).rfind("rle(", 0), 0u);
   std::vector<int64_t> apart = numbers;
   for (int64_t& number : apart) number *= 1000000;
   EXPECT_EQ(to_string(choose_tree(values_of(apart), Effort::kBalanced, Purpose::kDisk)).rfind("dict(ans, ", 0), 0u);

@@ -77,6 +77,48 @@ TEST_P(LookedUpJoins, KeysThatWereLookedUp) {
          true);
 }
 
+// Few rows leave: the host, which evaluates what else is few, cannot see what was looked up.
+TEST_P(LookedUpJoins, Limits) {
+  expect("select * from (select fact.id, tiny, text from fact join dim on k = dim.id order by fact.id limit 5)", true);
+  expect("select * from (select fact.id, big, day from fact join dim on k = dim.id order by big, fact.id limit 7)",
+         true);
+  expect("select count(*), min(tiny) is null from (select tiny from fact join dim on k = dim.id limit 50)", true);
+  expect("select fact.id, (select max(whole) from dim where dim.id = fact.k) as most from fact where fact.id < 30",
+         false);
+}
+
+TEST_P(LookedUpJoins, OtherStepsBetweenJoins) {
+  expect(
+      "select name, count(*) from fact join dim on k = dim.id join next on other = next.id where small > s "
+      "and exists (select 1 from holes where holes.id = fact.k) group by name",
+      true);
+  expect("select a.tiny, b.small, count(*) from fact join dim a on k = a.id join dim b on s = b.id group by all", true);
+  expect("select text as one, text as two, count(*) from fact join dim on k = dim.id group by all", true);
+}
+
+// Keys and values that have no sign, and strings of the first side that have no list.
+TEST_P(LookedUpJoins, OtherTypes) {
+  table("bytes",
+        "select i::utinyint as id, (255 - i)::utinyint as small, (65535 - i)::usmallint as short, "
+        "(4294967295 - i)::uinteger as whole, i % 3 = 0 as flag from range(256) t(i)");
+  table("asks", "select (hash(i) % 200)::utinyint as k, 'a text of row ' || i as text, i from range(9000) t(i)");
+  expect("select small, short, whole, flag, count(*), sum(i) from asks join bytes on k = bytes.id group by all", true);
+  expect("select text, whole, flag from asks join bytes on k = bytes.id where text like '%7%'", true);
+  expect("select text, max(whole) from asks join bytes on k = bytes.id group by text", true);
+  table("long", "select i::ubigint as id, i * 2 as whole from range(256) t(i)");
+  expect("select sum(whole) from (select k::ubigint as k from asks) join long on k = long.id", false);
+}
+
+// A kept plan, with keys that lie elsewhere and values of another range.
+TEST_P(LookedUpJoins, TheSameStatementOverOthers) {
+  for (const int least : {-2000, 0, 700, 2400}) {
+    const std::string number = std::to_string(least);
+    expect("select s, count(*), sum(whole) from fact join (select id, whole, text from dim where id > " + number +
+               ") d on k = d.id group by s, text having count(*) > 0",
+           true);
+  }
+}
+
 TEST_P(LookedUpJoins, FactsThatDoNotHold) {
   expect("select count(*), sum(price), sum(whole) from fact join twice on k = twice.id where s < 40 group by s", false);
   expect("select s, sum(price), sum(whole) from fact join holes on k = holes.id group by s", false);

@@ -203,8 +203,15 @@ std::optional<Estimate> AnsCodec::estimate(const Sample& sample, ChildChooser&) 
   return Estimate{bytes, {"ans", {}}};
 }
 
-// The codes of whole tiles, at least one. Parameters may be any that a file has.
+// The codes of whole tiles, at least one. Parameters may be any that a file has, but rows have their units, each of
+// which takes some of the file.
 std::optional<NodeView> AnsCodec::device_form(const NodeView& node) const {
+  if (node.count > 0 && node.streams.size() == ans::kStreams) {
+    const uint64_t units = ans::units_of(node.count, ans::kLongUnit);
+    if (node.streams[ans::kUnits].size() / (ans::kLeastUnitWords * sizeof(uint32_t)) < units) {
+      fail_corrupt(node, "fewer units than rows need");
+    }
+  }
   NodeView form = node;
   const uint32_t symbols = node.params.size() == ans::kParameterBytes ? ans::parameters_of(node).symbols : 0;
   const uint64_t tiles = std::max(1u, tile_count(node.count));

@@ -16,7 +16,9 @@ namespace {
 
 bool looks_up(const Probe& probe) {
   if (probe.kind != JoinKind::kInner && probe.kind != JoinKind::kSemi) return false;
-  if (probe.residual || probe.keys.size() != 1) return false;
+  if (probe.keys.size() != 1) return false;
+  // Of the only partner, a condition is a filter.
+  if (probe.residual && (probe.kind != JoinKind::kInner || may_throw(*probe.residual))) return false;
   const JoinKey& key = probe.keys.front();
   return !key.nulls_equal && key.build.op == ExprOp::kColumn && may_be_member(key.build.type) &&
          may_be_member(key.probe.type) && !may_throw(key.probe);
@@ -36,7 +38,9 @@ std::vector<bool> used_columns(const Pipeline& stage, size_t columns) {
     if (const auto* filter = std::get_if<FilterStep>(&step)) {
       exec::add_columns(filter->predicate, used);
     } else {
-      for (const JoinKey& key : std::get<Probe>(step).keys) exec::add_columns(key.probe, used);
+      const Probe& probe = std::get<Probe>(step);
+      for (const JoinKey& key : probe.keys) exec::add_columns(key.probe, used);
+      if (probe.residual) exec::add_columns(*probe.residual, used);
     }
   }
   std::vector<bool> out(columns, false);
@@ -70,8 +74,9 @@ class Fetched {
   }
   bool reads_texts(const PipelineStep& step) const {
     if (const auto* filter = std::get_if<FilterStep>(&step)) return reads_texts(filter->predicate);
-    const auto& keys = std::get<Probe>(step).keys;
-    return std::ranges::any_of(keys, [&](const JoinKey& key) { return reads_texts(key.probe); });
+    const Probe& probe = std::get<Probe>(step);
+    if (probe.residual && reads_texts(*probe.residual)) return true;
+    return std::ranges::any_of(probe.keys, [&](const JoinKey& key) { return reads_texts(key.probe); });
   }
   bool reads_texts(const Aggregate& aggregate) const {
     if (aggregate.filter && reads_texts(*aggregate.filter)) return true;
@@ -124,7 +129,29 @@ Expr FusedStage::replaced(Expr expr) const {
   return expr;
 }
 
+// Bits of the keys of all joins; false where one of these cannot look up. Before anything is made that takes long.
+bool FusedStage::find_members() {
+  size_t place = stage_.columns.size();
+  for (const PipelineStep& step : stage_.steps) {
+    const auto* probe = std::get_if<Probe>(&step);
+    if (probe == nullptr) continue;
+    const std::shared_ptr<const DeviceTable> rows = graph_.on_device(probe->stage);
+    const DeviceColumn& keys = rows->columns.at(probe->keys.front().build.column);
+    std::optional<Members> set = members_of(keys, rows->rows, graph_.most_bytes() / 4, graph_.stream());
+    if (!set) return false;
+    sets_.push_back(*std::move(set));
+    if (probe->kind == JoinKind::kSemi) continue;
+    for (const PipelineColumn& fetched : probe->fetched) {
+      if (used_[place++] && rows->columns.at(fetched.field_id).validity.data() != nullptr) return false;
+    }
+    if (fetch(sets_.back().twice.as<uint32_t>(), graph_.stream()) != 0) return false;
+  }
+  return true;
+}
+
 bool FusedStage::take_steps() {
+  if (!find_members()) return false;
+  size_t probes = 0;
   std::vector<Expr> conditions;
   if (stage_.has_filter) conditions.push_back(stage_.filter);
   for (const PipelineStep& step : stage_.steps) {
@@ -133,26 +160,22 @@ bool FusedStage::take_steps() {
       continue;
     }
     const Probe& probe = std::get<Probe>(step);
-    if (!take_probe(probe)) return false;
-    conditions.push_back(exec::member_of(replaced(probe.keys.front().probe), next_set_++, sets_.back().place()));
+    const Members& set = sets_.at(probes++);
+    if (probe.kind != JoinKind::kSemi && !take_probe(probe, set)) return false;
+    conditions.push_back(exec::member_of(replaced(probe.keys.front().probe), next_set_++, set.place()));
+    if (probe.residual) conditions.push_back(replaced(*probe.residual));
   }
   pipeline_.has_filter = true;
   pipeline_.filter = all_of(std::move(conditions));
   return true;
 }
 
-bool FusedStage::take_probe(const Probe& probe) {
+bool FusedStage::take_probe(const Probe& probe, const Members& set) {
   const std::shared_ptr<const DeviceTable> rows = graph_.on_device(probe.stage);
   const DeviceColumn& keys = rows->columns.at(probe.keys.front().build.column);
-  std::optional<Members> set = members_of(keys, rows->rows, graph_.most_bytes() / 4, graph_.stream());
-  if (!set) return false;
-  sets_.push_back(*std::move(set));
-  if (probe.kind == JoinKind::kSemi) return true;
-  if (fetch(sets_.back().twice.as<uint32_t>(), graph_.stream()) != 0) return false;
   const Expr number = replaced(probe.keys.front().probe);
-  return std::ranges::all_of(probe.fetched, [&](const PipelineColumn& fetched) {
-    return look_up(*rows, keys, number, sets_.back(), fetched);
-  });
+  return std::ranges::all_of(probe.fetched,
+                             [&](const PipelineColumn& fetched) { return look_up(*rows, keys, number, set, fetched); });
 }
 
 bool FusedStage::look_up(const DeviceTable& rows, const DeviceColumn& keys, const Expr& number, const Members& set,
@@ -162,7 +185,6 @@ bool FusedStage::look_up(const DeviceTable& rows, const DeviceColumn& keys, cons
   if (!used_[place]) return true;
   DeviceColumn values = rows.columns.at(fetched.field_id);
   Physical type = physical_of(fetched.type);
-  if (values.validity.data() != nullptr) return false;
   exec::IntegerRange range{0, 0};
   if (type == Physical::kBytes) {
     column.is_text = true;
@@ -181,7 +203,9 @@ bool FusedStage::look_up(const DeviceTable& rows, const DeviceColumn& keys, cons
     range = values.range.value_or(exec::range_of(type));
   }
   const uint32_t width = width_of(type);
-  if (bytes() + set.count * width > graph_.most_bytes()) return false;
+  const uint64_t all = bytes() + set.count * width;
+  if (all > graph_.most_bytes()) return false;
+  graph_.hold(all);
   arrays_.push_back(values_by_number(keys, set, values.values, width, rows.rows, graph_.stream()));
   column.value = exec::looked_up(number, next_set_++, set.place_of(arrays_.back()), type,
                                  static_cast<int64_t>(range.low), static_cast<int64_t>(range.high));
@@ -245,6 +269,9 @@ uint64_t FusedStage::bytes() const {
   uint64_t sum = 0;
   for (const Members& set : sets_) sum += set.bits.bytes();
   for (const DeviceBuffer& array : arrays_) sum += array.bytes();
+  for (const Column& column : columns_) {
+    if (column.texts.texts != nullptr) sum += column.texts.texts->offsets.bytes() + column.texts.texts->bytes.bytes();
+  }
   return sum;
 }
 

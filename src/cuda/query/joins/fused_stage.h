@@ -29,7 +29,8 @@ class FusedStage {
  private:
   FusedStage(GraphRun& graph, const Pipeline& stage);
   bool take_steps();
-  bool take_probe(const Probe& probe);
+  bool find_members();
+  bool take_probe(const Probe& probe, const Members& set);
   bool look_up(const DeviceTable& rows, const DeviceColumn& keys, const Expr& number, const Members& set,
                const PipelineColumn& fetched);
   void take_sink();

@@ -92,8 +92,22 @@ void add_conditions(const std::vector<Expr>& conditions, Pipeline& stage) {
 
 }  // namespace
 
+namespace {
+
+// A cast to a type that holds every integer of the one before.
+bool only_widens(const Expr& cast) {
+  const Expr& from = cast.args[0];
+  if (!is_integer(cast.type) || !is_integer(from.type) || cast.power_of_ten != 0 || cast.factor != 1) return false;
+  const exec::IntegerRange wide = exec::range_of(cast.type);
+  const exec::IntegerRange narrow = exec::range_of(from.type);
+  return wide.low <= narrow.low && wide.high >= narrow.high;
+}
+
+}  // namespace
+
 bool may_throw(const Expr& expr) {
   switch (exec::kind_of(expr.op)) {
+    case exec::ExprKind::kCast: return !only_widens(expr) || may_throw(expr.args[0]);
     case exec::ExprKind::kColumn:
     case exec::ExprKind::kLiteral:
     case exec::ExprKind::kComparison:

@@ -39,8 +39,15 @@ bool has_device_function(ExprOp op) {
   return exec::kind_of(op) != exec::ExprKind::kMathFunction || op == ExprOp::kSquareRoot;
 }
 
+struct LiteralCount {
+  size_t others = 0;
+  std::set<int64_t> sets;  // which have three each
+
+  size_t all() const { return others + 3 * sets.size(); }
+};
+
 // The columns of strings that are tested go to `tested`; nullptr: none may be.
-std::string expression_reason(const Expr& expr, size_t& literals, std::set<uint32_t>* tested) {
+std::string expression_reason(const Expr& expr, LiteralCount& literals, std::set<uint32_t>* tested) {
   if (is_null_test(expr)) return {};
   if (tested != nullptr && exec::string_test_of(expr)) {
     tested->insert(exec::tested_column(expr));
@@ -48,13 +55,13 @@ std::string expression_reason(const Expr& expr, size_t& literals, std::set<uint3
   }
   if (expr.type == Physical::kBytes || expr.type == Physical::kNone) return "strings in an expression";
   if (!has_device_function(expr.op)) return "a function whose last bits differ on the GPU";
-  if (expr.op == ExprOp::kLiteral) ++literals;
+  if (expr.op == ExprOp::kLiteral) ++literals.others;
   if (expr.op == ExprOp::kIn && expr.args.size() > kFewInList + 1) {  // its list is one
-    ++literals;
+    ++literals.others;
     return expression_reason(expr.args[0], literals, tested);
   }
   if (exec::asks_a_set(expr)) {
-    literals += 3;
+    literals.sets.insert(exec::set_of(expr));
     return expression_reason(expr.args[0], literals, tested);
   }
   for (const Expr& arg : expr.args) {
@@ -366,7 +373,7 @@ std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan, bool&
   if (pipeline.columns.size() > kMostColumns) {
     return refuse_size("more than " + std::to_string(kMostColumns) + " columns");
   }
-  size_t literals = 0;
+  LiteralCount literals;
   std::set<uint32_t> tested;  // columns of strings
   if (pipeline.has_filter) {
     if (std::string reason = expression_reason(pipeline.filter, literals, &tested); !reason.empty()) return reason;
@@ -377,7 +384,7 @@ std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan, bool&
   for (const Expr& row : pipeline.rows) {
     if (std::string reason = expression_reason(row, literals, nullptr); !reason.empty()) return reason;
   }
-  literals += 2 * pipeline.order.size();
+  literals.others += 2 * pipeline.order.size();
   for (const Aggregate& aggregate : pipeline.aggregates) {
     if (aggregate.filter) {
       if (std::string reason = expression_reason(*aggregate.filter, literals, &tested); !reason.empty()) return reason;
@@ -387,7 +394,7 @@ std::string refuse_or_plan(const DevicePipeline& device, KernelPlan& plan, bool&
     if (std::string reason = expression_reason(aggregate.arg, literals, nullptr); !reason.empty()) return reason;
   }
   // Merged range tests take two where an expression has one.
-  if (2 * literals > kMaxLiterals) {
+  if (2 * literals.all() > kMaxLiterals) {
     return refuse_size("more than " + std::to_string(kMaxLiterals / 2) + " literals");
   }
   for (uint32_t i = 0; i < pipeline.columns.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "exec/device/generate/decode_ahead.h"
 #include "exec/device/generate/texts.h"
 #include "exec/evaluate.h"
+#include "exec/set_places.h"
 
 namespace basalt::device {
 
@@ -38,7 +39,9 @@ class RowsPipeline {
       kernel.filter = numbering_.predicate(over_kernel_columns(given_.filter));
     }
     RowsSources& sources = device_.sources.emplace();
-    sources.late = given_.limit <= kFewRows && arrays_.empty();
+    // What sets hold, the host cannot see.
+    const bool has_sets = std::ranges::any_of(given_.rows, exec::has_sets);
+    sources.late = given_.limit <= kFewRows && arrays_.empty() && !has_sets;
     if (!sources.late) keep_columns(sources);
     add_order(sources);
     if (sources.late && !given_.order.empty()) add_throwing();

@@ -121,8 +121,20 @@ std::shared_ptr<const DevicePipeline> StageCache::find(const std::string& key, c
   return found->second.stage;
 }
 
+bool StageCache::is_newest(const File& file) const {
+  const auto newest = newest_.find(file.name());
+  return newest == newest_.end() || newest->second == &file;
+}
+
 // Stages hold their files open: those of a file that was replaced would keep its bytes on the disk.
 void StageCache::drop_older_files(const Pipeline& pipeline) {
+  constexpr size_t kMostNames = 64 * kMostStages;
+  if (newest_.size() > kMostNames) {
+    newest_.clear();
+    for (const auto& [key, entry] : entries_) {
+      for (const auto& file : entry.stage->pipeline.files) newest_[file->name()] = file.get();
+    }
+  }
   for (const auto& file : pipeline.files) {
     const File*& newest = newest_[file->name()];
     if (std::exchange(newest, file.get()) == file.get()) continue;
@@ -136,6 +148,7 @@ void StageCache::drop_older_files(const Pipeline& pipeline) {
 
 void StageCache::put(const std::string& key, std::shared_ptr<const DevicePipeline> stage) {
   const std::lock_guard lock(mutex_);
+  if (!std::ranges::all_of(stage->pipeline.files, [&](const auto& file) { return is_newest(*file); })) return;
   const auto [place, added] = entries_.try_emplace(key);
   if (!added) return;  // another thread has planned it, too
   recent_.push_front(key);

@@ -35,6 +35,7 @@ class StageCache {
                                                      const Plan& plan);
   std::shared_ptr<const DevicePipeline> find(const std::string& key, const Pipeline& pipeline);
   void put(const std::string& key, std::shared_ptr<const DevicePipeline> stage);
+  bool is_newest(const File& file) const;
   void drop_older_files(const Pipeline& pipeline);
 
   mutable std::mutex mutex_;
