@@ -89,8 +89,11 @@ TEST_P(LookedUpJoins, Limits) {
 
 TEST_P(LookedUpJoins, OtherStepsBetweenJoins) {
   expect(
-      "select name, count(*) from fact join dim on k = dim.id join next on other = next.id where small > s "
-      "and exists (select 1 from holes where holes.id = fact.k) group by name",
+      "select name, count(*) from fact join dim on k = dim.id join next on other = next.id where small > s group by 1",
+      true);
+  expect(
+      "select small, count(*) from fact join dim on k = dim.id where k in (select id from holes where whole < -9) "
+      "group by small",
       true);
   expect("select a.tiny, b.small, count(*) from fact join dim a on k = a.id join dim b on s = b.id group by all", true);
   expect("select text as one, text as two, count(*) from fact join dim on k = dim.id group by all", true);
