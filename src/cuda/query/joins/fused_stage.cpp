@@ -1,6 +1,7 @@
 #include "cuda/query/joins/fused_stage.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include "basalt/exec/expressions.h"
@@ -22,6 +23,13 @@ bool looks_up(const Probe& probe) {
   const JoinKey& key = probe.keys.front();
   return !key.nulls_equal && key.build.op == ExprOp::kColumn && may_be_member(key.build.type) &&
          may_be_member(key.probe.type) && !may_throw(key.probe);
+}
+
+// For lists of how many strings a kernel is made. Of short ones that decides whether groups have a state each in shared
+// memory.
+uint64_t planned_entries(uint64_t entries) {
+  constexpr uint64_t kFewEntries = 4096;
+  return entries <= kFewEntries ? std::bit_ceil(std::max<uint64_t>(entries, 1)) : planned_rows(entries);
 }
 
 std::set<uint32_t> columns_of(const Expr& expr) {
@@ -196,7 +204,7 @@ bool FusedStage::look_up(const DeviceTable& rows, const DeviceColumn& keys, cons
       values.listed = nullptr;
     }
     const uint64_t entries = values.texts != nullptr ? values.texts->count : values.listed->entries.size();
-    range.high = static_cast<int128_t>(planned_rows(entries)) - 1;
+    range.high = static_cast<int128_t>(planned_entries(entries)) - 1;
     column.texts = values;
     column.texts.values = {};
   } else {
