@@ -10,7 +10,6 @@
 
 #include "codec/galp_values.h"
 #include "exec/aggregate.h"
-#include "exec/set_places.h"
 #include "exec/tables.h"
 
 namespace basalt::test {
@@ -315,53 +314,6 @@ TEST(Pipeline, DictionaryPrunesWhatStatisticsCannot) {
   int64_t expected = 0;
   for (int64_t i = 0; i < 50000; ++i) expected += i % 3 == 1 ? 0 : i;
   EXPECT_EQ(where(ends, &report).integer, expected);
-}
-
-TEST(Pipeline, MembersOfASetAreFoundByTheirBits) {
-  constexpr int64_t kLeast = -1000;
-  constexpr int64_t kCount = 40000;
-  std::vector<uint32_t> bits((kCount + 31) / 32, 0);
-  const auto is_in = [&](int64_t value) { return value >= kLeast && value < kLeast + kCount && value % 7 == 0; };
-  for (int64_t place = 0; place < kCount; ++place) {
-    if (is_in(kLeast + place)) bits[place / 32] |= 1u << place % 32;
-  }
-  std::vector<int32_t> values;
-  std::vector<uint64_t> nulls;
-  int64_t expected = 0;
-  for (int32_t i = 0; i < 200000; ++i) {
-    values.push_back(i - 50000);
-    if (i % 11 == 0) nulls.push_back(i);
-    if (i % 11 != 0 && is_in(values.back())) expected += values.back();
-  }
-  Column column = make_fixed({TypeKind::kInt32}, values);
-  set_nulls(column, nulls);
-  const TestTable table = write_table({std::move(column)}, {}, 65536);
-  const Expr value = column_expr(0, Physical::kI32);
-  const Expr member = exec::member_of(value, 0, {kLeast, kCount, reinterpret_cast<int64_t>(bits.data())});
-  RunReport report;
-  const Pipeline pipeline = pipeline_over(table, {aggregate(AggregateOp::kSum, value)}, &member);
-  EXPECT_EQ(run_pipeline(pipeline, cpu(), &report)[0].integer, expected);
-  EXPECT_GT(report.tiles.skipped, report.tiles.total / 2);  // most rows lie outside
-  EXPECT_LT(report.tiles.skipped, report.tiles.total);
-}
-
-// What lies at a number, of every width; 0 beyond the numbers, NULL for NULL.
-TEST(Pipeline, ValuesAreLookedUpByTheirNumbers) {
-  constexpr int64_t kLeast = -20;
-  const std::vector<int16_t> values = {5, -7, 30000, 0, -30000, 12};
-  Column column = make_fixed<int32_t>({TypeKind::kInt32}, {-21, -20, -19, -18, -17, -16, -15, -14, 7, 1000000});
-  set_nulls(column, {8});
-  const TestTable table = write_table({std::move(column)}, {}, 65536);
-  const exec::SetPlace place{kLeast, static_cast<int64_t>(values.size()), reinterpret_cast<int64_t>(values.data())};
-  const Expr found = exec::looked_up(column_expr(0, Physical::kI32), 0, place, Physical::kI16, -30000, 30000);
-  const std::vector<Value> results =
-      run_pipeline(pipeline_over(table, {aggregate(AggregateOp::kSum, found), aggregate(AggregateOp::kMin, found),
-                                         aggregate(AggregateOp::kMax, found), aggregate(AggregateOp::kCount, found)}),
-                   cpu());
-  EXPECT_EQ(results[0].integer, 10);
-  EXPECT_EQ(results[1].integer, -30000);
-  EXPECT_EQ(results[2].integer, 30000);
-  EXPECT_EQ(results[3].integer, 9);
 }
 
 TEST(Pipeline, TilesAreCountedByWhatDecidedThem) {
