@@ -69,6 +69,23 @@ void add_effort_option(CLI::App* command, Effort& effort) {
       ->type_name("fast|balanced|best");
 }
 
+void add_purpose_option(CLI::App* command, Purpose& purpose) {
+  command
+      ->add_option_function<std::string>(
+          "--for",
+          [&purpose](const std::string& name) {
+            purpose = name == "resident"   ? Purpose::kResident
+                      : name == "transfer" ? Purpose::kTransfer
+                      : name == "disk"     ? Purpose::kDisk
+                                           : Purpose::kBalanced;
+          },
+          "What the file is for: balanced (default); resident: lies in a GPU's memory, least time of kernels; "
+          "transfer: is copied to a GPU with every query, least time of copies and kernels; disk: least bytes, "
+          "slower to read")
+      ->check(CLI::IsMember({"balanced", "resident", "transfer", "disk"}))
+      ->type_name("balanced|resident|transfer|disk");
+}
+
 void add_threads_option(CLI::App* command, uint32_t& threads) {
   command->add_option("--threads", threads, "Threads to use (default: all cores)")
       ->check(CLI::Range(1, 1024))

@@ -36,6 +36,7 @@ void add_verify(Program& program);
 void add_sql(Program& program);
 void add_gen(Program& program);
 void add_bench(Program& program);
+void add_tune(Program& program);
 void add_devices(Program& program);
 
 // A subcommand with --quiet and a footer of examples.
@@ -44,6 +45,7 @@ CLI::App* add_command(Program& program, const std::string& name, const std::stri
 
 void add_device_option(CLI::App* command, Device& device);
 void add_effort_option(CLI::App* command, Effort& effort);
+void add_purpose_option(CLI::App* command, Purpose& purpose);
 void add_threads_option(CLI::App* command, uint32_t& threads);
 // "512MiB", "2GB", "1073741824".
 void add_bytes_option(CLI::App* command, const std::string& name, uint64_t& bytes, const std::string& description);

@@ -68,11 +68,11 @@ struct EncodedWhere {
 };
 
 // Encodes on the GPU what it can; both backends write the same bytes.
-Node encode_on_gpu(const Values& values, const Tree& tree, Effort effort, EncodedWhere& where) {
+Node encode_on_gpu(const Values& values, const Tree& tree, Aims aims, EncodedWhere& where) {
   GpuBackend& backend = *gpu().backend;
   const bool can = backend.why_not_encode(values.type, tree).empty();
   ++(can ? where.on_device : where.on_cpu);
-  return can ? backend.encode(values, tree, effort) : encode_tree(values, tree, effort);
+  return can ? backend.encode(values, tree, aims.effort) : encode_tree(values, tree, aims);
 }
 
 WriteOptions write_options(const ConvertOptions& options, EncodedWhere& where) {
@@ -87,8 +87,8 @@ WriteOptions write_options(const ConvertOptions& options, EncodedWhere& where) {
   write.append = options.append;
   if (options.device == Device::kCuda) {
     require_device(options.device);
-    write.encoder = [effort = options.effort, &where](const Values& values, const Tree& tree) {
-      return encode_on_gpu(values, tree, effort, where);
+    write.encoder = [aims = Aims(options.effort, options.purpose), &where](const Values& values, const Tree& tree) {
+      return encode_on_gpu(values, tree, aims, where);
     };
   }
   return write;
@@ -233,7 +233,8 @@ void add_convert(Program& program) {
                   "  basalt convert --query \"select * from 'a.parquet' where x > 0\" a.basalt\n"
                   "  basalt convert --append today.csv events    (then: select ... from 'events')\n"
                   "  basalt convert t.parquet t.basalt --encoding price='delta(packed)'\n"
-                  "  basalt convert --for disk 2019.parquet archive.basalt");
+                  "  basalt convert --for disk 2019.parquet archive.basalt\n"
+                  "  basalt convert --for transfer lineitem.parquet lineitem.basalt");
   command
       ->add_option(
           "IN... OUT", options->inputs,
@@ -267,21 +268,15 @@ void add_convert(Program& program) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_flag("--ignore-errors", options->csv.ignore_errors,
                     "Leave out rows of CSV files that cannot be read; they are counted and named");
-  command->add_option("--encoding", options->encodings, "Force a column's encoding tree; repeatable")
+  command
+      ->add_option("--encoding", options->encodings,
+                   "Force a column's encoding tree, @NAME in it being another column; repeatable")
       ->type_name("COL=TREE")
       ->take_all()
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_effort_option(command, options->effort);
-  command
-      ->add_option_function<std::string>(
-          "--for",
-          [options](const std::string& name) {
-            options->purpose = name == "disk" ? Purpose::kDisk : Purpose::kBalanced;
-          },
-          "What the file is for: balanced (default), or disk: smaller, and slower to read")
-      ->check(CLI::IsMember({"balanced", "disk"}))
-      ->type_name("balanced|disk");
+  add_purpose_option(command, options->purpose);
   command->add_option("--sort-by", options->sort_by, "Sort the rows by these columns, ascending")
       ->delimiter(',')
       ->expected(1)

@@ -68,6 +68,7 @@ WriteOptions writer_of(const GenOptions& options, const std::vector<std::string>
   WriteOptions write;
   write.threads = options.threads;
   write.effort = options.effort;
+  write.purpose = options.purpose;
   write.sort_columns = sort_columns;
   write.cancel = &cancel;
   write.progress = [&bar](const WriteProgress& progress) { bar.update(progress); };
@@ -269,6 +270,7 @@ void add_benchmark(Program& program, CLI::App* parent, const std::string& name, 
           "natural (default): by key; clustered: the fact tables by date")
       ->check(CLI::IsMember({"natural", "clustered"}))
       ->type_name("natural|clustered");
+  add_purpose_option(command, options->purpose);
   add_threads_option(command, options->threads);
   command->callback(
       [&program, options, run] { program.run = [&program, options, run] { return run(*options, program.quiet); }; });

@@ -21,6 +21,7 @@ struct GenOptions {
   bool clustered = false;
   uint32_t threads = 0;
   Effort effort = Effort::kBalanced;
+  Purpose purpose = Purpose::kBalanced;
 };
 
 struct TableJob {

@@ -124,6 +124,7 @@ void add_gen_hits(Program& program, CLI::App* parent) {
       ->type_name("basalt|parquet");
   command->add_option("--seed", options->seed, "Other rows of the same kind (default 1)")->type_name("N");
   add_effort_option(command, options->common.effort);
+  add_purpose_option(command, options->common.purpose);
   add_threads_option(command, options->common.threads);
   command->callback(
       [&program, options] { program.run = [&program, options] { return run_hits(*options, program.quiet); }; });

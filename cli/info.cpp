@@ -34,6 +34,12 @@ std::string shorten(std::string text) {
   return text.substr(0, end) + "…";
 }
 
+// Of a column or a chunk of one, without those of other columns by which it is encoded.
+template <typename Info>
+uint64_t own_bytes(const Info& info) {
+  return info.encoded_bytes - info.shared_bytes;
+}
+
 std::string tree_text(const ColumnInfo& column) {
   if (column.shapes.empty()) return "-";
   std::map<uint32_t, size_t> uses;
@@ -41,7 +47,7 @@ std::string tree_text(const ColumnInfo& column) {
   uint32_t most = 0;
   for (const auto& [shape, count] : uses)
     if (count > uses[most]) most = shape;
-  std::string text = most < column.shapes.size() ? to_string(column.shapes[most]) : "-";
+  std::string text = most < column.shapes.size() ? column.encodings[most] : "-";
   if (uses.size() > 1) text += fmt::format(" (+{} more)", uses.size() - 1);
   return text;
 }
@@ -106,9 +112,8 @@ std::string column_table(const File& file, const std::vector<uint32_t>& ids) {
     const Field& field = *file.fields()[id];
     table.add({column.path, field.meaning == Meaning::kStored ? to_string(field.type) : to_string(field),
                tree_text(column), human_count(column.stats.null_count), shorten(show(column.stats.min, field.type)),
-               shorten(show(column.stats.max, field.type)), human_bytes(column.encoded_bytes),
-               human_ratio(column.plain_bytes, column.encoded_bytes),
-               share_of(column.encoded_bytes, file.source().size())});
+               shorten(show(column.stats.max, field.type)), human_bytes(own_bytes(column)),
+               human_ratio(column.plain_bytes, own_bytes(column)), share_of(own_bytes(column), file.source().size())});
   }
   return table.render(STDOUT_FILENO);
 }
@@ -121,7 +126,7 @@ std::string column_details(const File& file, uint32_t id) {
   for (const ColumnChunkInfo& chunk : column.chunks) ++uses[chunk.shape];
   for (const auto& [shape, count] : uses)
     if (shape < column.shapes.size())
-      text += fmt::format("  {} × {}\n", human_count(count), printable(to_string(column.shapes[shape])));
+      text += fmt::format("  {} × {}\n", human_count(count), printable(column.encodings[shape]));
   if (const std::string flags = flags_of(stats); !flags.empty()) text += "  " + flags + "\n";
   if (stats.distinct > 0) text += fmt::format("  about {} distinct values\n", human_count(stats.distinct));
   if (column.has_dictionary) text += "  one sorted dictionary for the whole file\n";
@@ -154,10 +159,10 @@ std::string chunk_table(const File& file, const std::vector<uint32_t>& ids) {
       const ColumnChunkInfo& chunk = column.chunks[i];
       table.add(
           {column.path, std::to_string(i), i < file.chunks().size() ? human_count(file.chunks()[i].first_row) : "",
-           human_count(chunk.rows), chunk.shape < column.shapes.size() ? to_string(column.shapes[chunk.shape]) : "-",
+           human_count(chunk.rows), chunk.shape < column.shapes.size() ? column.encodings[chunk.shape] : "-",
            human_count(chunk.stats.null_count), shorten(show(chunk.stats.min, type)),
-           shorten(show(chunk.stats.max, type)), std::to_string(chunk.region.offset), human_bytes(chunk.encoded_bytes),
-           human_ratio(chunk.plain_bytes, chunk.encoded_bytes), flags_of(chunk.stats)});
+           shorten(show(chunk.stats.max, type)), std::to_string(chunk.region.offset), human_bytes(own_bytes(chunk)),
+           human_ratio(chunk.plain_bytes, own_bytes(chunk)), flags_of(chunk.stats)});
     }
   }
   return "\n" + table.render(STDOUT_FILENO);
@@ -179,18 +184,18 @@ std::string json_column(const File& file, uint32_t id, bool chunks) {
   const ColumnInfo& column = file.column(id);
   const Field& field = *file.fields()[id];
   std::vector<std::string> shapes;
-  for (const Tree& tree : column.shapes) shapes.push_back(escape_json(to_string(tree)));
+  for (const std::string& text : column.encodings) shapes.push_back(escape_json(text));
   std::string out = fmt::format(
-      R"({{"name":{},"id":{},"type":{},"nullable":{},"encodings":[{}],{},"plain_bytes":{},"encoded_bytes":{})",
+      R"({{"name":{},"id":{},"type":{},"nullable":{},"encodings":[{}],{},"plain_bytes":{},"encoded_bytes":{},"shared_bytes":{})",
       escape_json(column.path), id, escape_json(to_string(field)), field.nullable, fmt::join(shapes, ","),
-      json_statistics(column.stats, field.type), column.plain_bytes, column.encoded_bytes);
+      json_statistics(column.stats, field.type), column.plain_bytes, own_bytes(column), column.shared_bytes);
   if (chunks) {
     std::vector<std::string> parts;
     for (const ColumnChunkInfo& chunk : column.chunks)
       parts.push_back(fmt::format(R"({{"rows":{},"encoding":{},{},"offset":{},"plain_bytes":{},"encoded_bytes":{}}})",
                                   chunk.rows, chunk.shape < shapes.size() ? shapes[chunk.shape] : "null",
                                   json_statistics(chunk.stats, field.type), chunk.region.offset, chunk.plain_bytes,
-                                  chunk.encoded_bytes));
+                                  own_bytes(chunk)));
     out += fmt::format(R"(,"chunks":[{}])", fmt::join(parts, ","));
   }
   return out + "}";

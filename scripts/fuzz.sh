@@ -28,7 +28,11 @@ for name in "${names[@]}"; do
     mkdir -p "${folders[0]}"
     if [[ -d build/fuzz/seeds/$name ]]; then folders+=("build/fuzz/seeds/$name"); fi
     log=build/fuzz/$name.log
-    if "build/asan/fuzz/fuzz_$name" -max_total_time="$seconds" -rss_limit_mb=2048 -malloc_limit_mb=512 -timeout=10 \
+    # On x86_64 DuckDB keeps plans in memory of an allocator of its own, where a check after each input does not look: what
+    # they point to seems lost. Tests of SQL look for leaks when their sessions are gone.
+    leaks=1
+    if [[ $name = sql* ]]; then leaks=0; fi
+    if "build/asan/fuzz/fuzz_$name" -max_total_time="$seconds" -detect_leaks="$leaks" -rss_limit_mb=2048 -malloc_limit_mb=512 -timeout=10 \
         -max_len=131072 -print_final_stats=1 -verbosity=0 -artifact_prefix=build/fuzz/crashes/"$name"- "${folders[@]}" >"$log" 2>&1; then
         echo "fuzz: $name: clean after $seconds s, $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") executions"
     else

@@ -265,12 +265,13 @@ class Summary:
         return f"<pybasalt.Summary: {self.rows} rows, {self.plain_bytes} bytes in {self.file_bytes}>"
 
 
-def _write_arguments(encoding: Mapping[str, str] | None, effort: str, sort_by: str | Sequence[str] | None, device: str,
-                     threads: int, memory_limit: int, append: bool, chunk_rows: int,
+def _write_arguments(encoding: Mapping[str, str] | None, effort: str, purpose: str, sort_by: str | Sequence[str] | None,
+                     device: str, threads: int, memory_limit: int, append: bool, chunk_rows: int,
                      metadata: Mapping[str, str] | None) -> dict[str, Any]:
     return {
         "encoding": dict(encoding or {}),
         "effort": effort,
+        "purpose": purpose,
         "sort_by": [sort_by] if isinstance(sort_by, str) else list(sort_by or []),
         "device": device,
         "threads": threads,
@@ -300,20 +301,22 @@ def as_table(table: Any) -> Any:
 
 
 def write(table: Any, path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None, effort: str = "balanced",
-          sort_by: str | Sequence[str] | None = None, device: str = "cpu", threads: int = 0, memory_limit: int = 0,
-          append: bool = False, chunk_rows: int = 0, metadata: Mapping[str, str] | None = None,
+          purpose: str = "balanced", sort_by: str | Sequence[str] | None = None, device: str = "cpu", threads: int = 0,
+          memory_limit: int = 0, append: bool = False, chunk_rows: int = 0, metadata: Mapping[str, str] | None = None,
           progress: bool | ProgressCallback | None = None) -> Summary:
     """Writes a table: of pyarrow, pandas, Polars, DuckDB, or anything else that speaks Arrow; or a dict of columns.
 
     The file appears under its name when it is complete. `encoding` forces trees of columns, {"price": "delta(packed)"};
-    `effort` is fast, balanced or best; `sort_by` sorts by columns; `append` adds a file to a folder of them. `device`
-    encodes on the GPU, to the same bytes.
+    `effort` is fast, balanced or best; `purpose` is what the file is for: balanced, resident (in a GPU's memory),
+    transfer (copied there with every query) or disk (least bytes). `sort_by` sorts by columns; `append` adds a file to
+    a folder of them. `device` encodes on the GPU, to the same bytes.
 
     >>> import pybasalt
     >>> pybasalt.write({"a": [1, 2, 3]}, "t.basalt").rows
     3
     """
-    arguments = _write_arguments(encoding, effort, sort_by, device, threads, memory_limit, append, chunk_rows, metadata)
+    arguments = _write_arguments(encoding, effort, purpose, sort_by, device, threads, memory_limit, append, chunk_rows,
+                                 metadata)
     target = os.fspath(path)
     source = as_table(table)
     with shown(progress, target) as callback:
@@ -325,9 +328,9 @@ def write(table: Any, path: str | os.PathLike[str], *, encoding: Mapping[str, st
 
 
 def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None,
-            effort: str = "balanced", sort_by: str | Sequence[str] | None = None, device: str = "cpu", threads: int = 0,
-            memory_limit: int = 0, append: bool = False, chunk_rows: int = 0, metadata: Mapping[str, str] | None = None,
-            progress: bool | ProgressCallback | None = None) -> Summary:
+            effort: str = "balanced", purpose: str = "balanced", sort_by: str | Sequence[str] | None = None,
+            device: str = "cpu", threads: int = 0, memory_limit: int = 0, append: bool = False, chunk_rows: int = 0,
+            metadata: Mapping[str, str] | None = None, progress: bool | ProgressCallback | None = None) -> Summary:
     """Converts Parquet, CSV, JSON, Arrow or .basalt files, or the rows of a query, to a .basalt file.
 
     `source` is a path, a glob, or a query. Other arguments as for `write`.
@@ -336,7 +339,8 @@ def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
     >>> pybasalt.convert("select range as a from range(5)", "t.basalt").rows
     5
     """
-    arguments = _write_arguments(encoding, effort, sort_by, device, threads, memory_limit, append, chunk_rows, metadata)
+    arguments = _write_arguments(encoding, effort, purpose, sort_by, device, threads, memory_limit, append, chunk_rows,
+                                 metadata)
     session = _planner.session(threads)
     text = os.fspath(source)
     query = text if session.is_query(text) else _planner.query_for_file(text)

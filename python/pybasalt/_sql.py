@@ -132,7 +132,7 @@ class Relation(Rows):
               threads: int = 0, progress: bool | ProgressCallback | None = None) -> Summary:
         """Writes the rows to a .basalt file, as they come."""
         target = os.fspath(path)
-        arguments = _write_arguments(encoding, effort, None, "cpu", threads, 0, False, 0, None)
+        arguments = _write_arguments(encoding, effort, "balanced", None, "cpu", threads, 0, False, 0, None)
         with shown(progress, target) as callback:
             if self._parameters:
                 return Summary(_core.write(self, target, arguments, callback))

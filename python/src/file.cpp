@@ -92,12 +92,12 @@ nb::list columns(const File& file) {
   for (uint32_t id = 0; id < file.fields().size(); ++id) {
     const basalt::ColumnInfo& info = file.column(id);
     nb::list encodings;
-    for (const basalt::Tree& tree : info.shapes) encodings.append(basalt::to_string(tree));
+    for (const std::string& tree : info.encodings) encodings.append(tree);
     nb::dict column;
     column["name"] = file.path(id);
     column["type"] = basalt::to_string(*file.fields()[id]);
     column["encodings"] = encodings;
-    column["encoded_bytes"] = info.encoded_bytes;
+    column["encoded_bytes"] = info.encoded_bytes - info.shared_bytes;
     column["plain_bytes"] = info.plain_bytes;
     column["statistics"] = statistics(file, id);
     out.append(column);

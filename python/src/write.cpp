@@ -24,11 +24,19 @@ basalt::Effort parse_effort(const std::string& name) {
   throw nb::value_error("effort is 'fast', 'balanced' or 'best'");
 }
 
+basalt::Purpose parse_purpose(const std::string& name) {
+  if (name == "balanced") return basalt::Purpose::kBalanced;
+  if (name == "resident") return basalt::Purpose::kResident;
+  if (name == "transfer") return basalt::Purpose::kTransfer;
+  if (name == "disk") return basalt::Purpose::kDisk;
+  throw nb::value_error("purpose is 'balanced', 'resident', 'transfer' or 'disk'");
+}
+
 // Both backends write the same bytes: what the GPU has no encoder for, the CPU encodes.
-basalt::Node encode_on_gpu(const basalt::Values& values, const basalt::Tree& tree, basalt::Effort effort) {
+basalt::Node encode_on_gpu(const basalt::Values& values, const basalt::Tree& tree, basalt::Aims aims) {
   basalt::GpuBackend& backend = *basalt::gpu().backend;
   const bool can = backend.why_not_encode(values.type, tree).empty();
-  return can ? backend.encode(values, tree, effort) : basalt::encode_tree(values, tree, effort);
+  return can ? backend.encode(values, tree, aims.effort) : basalt::encode_tree(values, tree, aims);
 }
 
 }  // namespace
@@ -39,6 +47,7 @@ basalt::WriteOptions write_options(const nb::dict& arguments) {
   options.memory_limit = nb::cast<uint64_t>(arguments["memory_limit"]);
   options.append = nb::cast<bool>(arguments["append"]);
   options.effort = parse_effort(nb::cast<std::string>(arguments["effort"]));
+  options.purpose = parse_purpose(nb::cast<std::string>(arguments["purpose"]));
   options.sort_columns = nb::cast<std::vector<std::string>>(arguments["sort_by"]);
   options.metadata = nb::cast<std::map<std::string, std::string>>(arguments["metadata"]);
   if (const auto rows = nb::cast<uint64_t>(arguments["chunk_rows"]); rows > 0) options.chunk_rows = rows;
@@ -49,8 +58,9 @@ basalt::WriteOptions write_options(const nb::dict& arguments) {
     if (basalt::gpu().backend == nullptr) {
       throw basalt::Error(basalt::ErrorCode::kDevice, "CUDA is not available: " + basalt::gpu().reason);
     }
-    options.encoder = [effort = options.effort](const basalt::Values& values, const basalt::Tree& tree) {
-      return encode_on_gpu(values, tree, effort);
+    const basalt::Aims aims(options.effort, options.purpose);
+    options.encoder = [aims](const basalt::Values& values, const basalt::Tree& tree) {
+      return encode_on_gpu(values, tree, aims);
     };
   }
   return options;

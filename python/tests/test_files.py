@@ -135,6 +135,8 @@ def test_errors(here, file):
         pybasalt.read(file, filter=3)
     with pytest.raises(ValueError):
         pybasalt.write({"a": [1]}, "t.basalt", effort="tiny")
+    with pytest.raises(ValueError, match="purpose"):
+        pybasalt.write({"a": [1]}, "t.basalt", purpose="archive")
     with pytest.raises(ValueError):
         pybasalt.read(file, rows=slice(0, 10, 2))
     with open(file, "r+b") as damaged:

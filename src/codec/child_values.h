@@ -29,4 +29,21 @@ inline Values text_values(const char* bytes, const std::vector<int64_t>& offsets
   return values;
 }
 
+// All values of a fixed-width array. `corrupt` becomes true where they break the rules of their encoding.
+inline Buffer decoded_values(const NodeView& node, bool& corrupt) {
+  const uint64_t tile_bytes = uint64_t{kTileRows} * width_of(node.type);
+  Buffer out(tile_count(node.count) * tile_bytes);
+  const std::unique_ptr<Reader> reader = open_reader(node);
+  for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) {
+    reader->decode_tile(tile, out.data() + tile * tile_bytes);
+  }
+  corrupt = corrupt || reader->corrupt();
+  return out;
+}
+// The same of an array that was just encoded.
+inline Buffer decoded_values(const NodeView& node) {
+  bool corrupt = false;
+  return decoded_values(node, corrupt);
+}
+
 }  // namespace basalt

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "basalt/core/error.h"
+#include "codec/column/column.h"
 #include "codec/trees.h"
 
 namespace basalt {
@@ -38,6 +39,14 @@ uint64_t encoded_bytes(const NodeView& node) {
   return total;
 }
 
+uint64_t own_bytes(const Node& node) {
+  uint64_t total = node.params.size();
+  for (const Buffer& stream : node.streams) total += stream.size();
+  if (node.codec->source_field(node.params)) return total;
+  for (const Node& child : node.children) total += own_bytes(child);
+  return total;
+}
+
 void check_values(const NodeView& node) {
   if (node.codec == nullptr) return;
   node.codec->check_values(node);
@@ -65,6 +74,17 @@ NodeView view_of(const Node& node) {
   for (const Buffer& stream : node.streams) view.streams.push_back(stream.view());
   for (const Node& child : node.children) view.children.push_back(view_of(child));
   return view;
+}
+
+Node copy_of(const NodeView& node) {
+  Node copy;
+  copy.codec = node.codec;
+  copy.type = node.type;
+  copy.count = node.count;
+  copy.params.assign(node.params.begin(), node.params.end());
+  for (const ByteView stream : node.streams) copy.streams.emplace_back().append(stream.data(), stream.size());
+  for (const NodeView& child : node.children) copy.children.push_back(copy_of(child));
+  return copy;
 }
 
 Tree tree_of(const NodeView& node) {
@@ -154,8 +174,9 @@ DeviceReader Codec::device_filter(const NodeView&) const {
 std::shared_ptr<const TextAlphabet> Codec::text_alphabet(const NodeView&) const { return nullptr; }
 uint64_t Codec::filter_table_bytes(const NodeView&, uint32_t) const { return 0; }
 
-Node encode_tree(const Values& values, const Tree& tree, Effort effort) {
-  return get_codec(tree.codec).encode(values, tree, effort);
+Node encode_tree(const Values& values, const Tree& tree, Aims aims) {
+  if (is_column_name(tree)) return column::encode_source(values, tree);
+  return get_codec(tree.codec).encode(values, tree, aims);
 }
 
 bool may_hold(const Codec& codec, Physical type, TreePlace place) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "basalt/codec/codec.h"
 
@@ -22,5 +23,11 @@ std::unique_ptr<Codec> make_tokens();
 std::unique_ptr<Codec> make_numbered();
 std::unique_ptr<Codec> make_validity();
 std::unique_ptr<Codec> make_ans();
+std::unique_ptr<Codec> make_stride();
+std::unique_ptr<Codec> make_grouped();
+std::unique_ptr<Codec> make_sum();
+std::unique_ptr<Codec> make_map();
+std::unique_ptr<Codec> make_product();
+std::vector<std::unique_ptr<Codec>> make_columns();
 
 }  // namespace basalt

@@ -17,6 +17,8 @@ struct Registry {
     add(make_dict());
     add(make_rle());
     add(make_l3());
+    add(make_stride());
+    add(make_grouped());
     add(make_ans());
     add(make_galp());
     add(make_fsst());
@@ -24,6 +26,10 @@ struct Registry {
     add(make_tokens());
     add(make_numbered());
     add(make_validity());
+    add(make_sum());
+    add(make_map());
+    add(make_product());
+    for (std::unique_ptr<Codec>& codec : make_columns()) add(std::move(codec));
   }
   void add(std::unique_ptr<Codec> codec) {
     views.push_back(codec.get());

@@ -1,6 +1,9 @@
 // Named trees; see the header.
 #include "codec/trees.h"
 
+#include "codec/plain/layout.h"
+#include "codec/sum/layout.h"
+
 namespace basalt {
 
 Tree packed_tree() { return {"packed", {}}; }
@@ -27,6 +30,56 @@ Tree packed_decimals_tree() { return {"galp", {packed_tree()}}; }
 const Codec& null_codec() { return get_codec("validity"); }
 Tree with_nulls(Tree flags, Tree values) { return {"validity", {std::move(flags), std::move(values)}}; }
 Tree with_nulls(Tree flags) { return {"validity", {std::move(flags)}}; }
+
+Tree difference_tree(Tree source) { return {"sum", {plain_tree(Physical::kI64), std::move(source)}}; }
+Tree function_tree(Tree source) { return {"map", {std::move(source), packed_tree()}}; }
+Tree product_tree(Tree factor, Tree source) { return {"product", {std::move(factor), std::move(source)}}; }
+Tree dictionary_tree(Tree codes, Physical type) {
+  return {"dict", {std::move(codes), type == Physical::kBytes ? plain_tree(type) : default_tree(type)}};
+}
+
+Tree* residual_of(Tree& tree) {
+  if (tree.codec == "sum") return &tree.children[sum::kResidual];
+  for (Tree& child : tree.children) {
+    if (Tree* residual = residual_of(child)) return residual;
+  }
+  return nullptr;
+}
+
+Values plain_residual_of(const Node& node) {
+  const Node* at = &node;
+  while (at->codec->name() != "sum") at = &at->children.at(0);
+  const Node& residual = at->children[sum::kResidual];
+  Values values;
+  values.type = residual.type;
+  values.count = residual.count;
+  values.data = residual.streams.at(plain::kValues).data();
+  return values;
+}
+
+Tree named_tree_of(const NodeView& node, const std::vector<SourceColumn>& sources) {
+  if (const std::optional<uint32_t> field = node.codec->source_field(node.params)) {
+    for (const SourceColumn& source : sources) {
+      if (source.field_id == *field) return column_named(source.name);
+    }
+  }
+  Tree tree{std::string(node.codec->name()), {}};
+  for (const NodeView& child : node.children) tree.children.push_back(named_tree_of(child, sources));
+  return tree;
+}
+
+Tree with_sources(const Tree& tree, const std::vector<SourceColumn>& sources) {
+  if (is_column_name(tree)) {
+    for (const SourceColumn& source : sources) {
+      if (source.name != column_of(tree)) continue;
+      return {std::string("column_") + to_string(source.array.type), {tree_of(source.array)}};
+    }
+    return tree;
+  }
+  Tree out{tree.codec, {}};
+  for (const Tree& child : tree.children) out.children.push_back(with_sources(child, sources));
+  return out;
+}
 
 std::vector<Tree> simplest_trees(Physical type) {
   const std::vector<Tree> simplest = {

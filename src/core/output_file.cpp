@@ -117,7 +117,7 @@ std::unique_ptr<OutputFile> OutputFile::temporary(bool may_be_nameless) {
 }
 
 OutputFile::OutputFile(std::string path, Kind kind, const OutputOptions& options)
-    : path_(std::move(path)), folder_(folder_of(path_)), kind_(kind), mode_(options.mode) {
+    : path_(std::move(path)), folder_(folder_of(path_)), kind_(kind), mode_(options.mode), durable_(options.durable) {
   if (kind_ != Kind::kDevice) {
     open_file(options.may_be_nameless);
     return;
@@ -273,9 +273,10 @@ void OutputFile::commit() {
   flush();
   if (spool_ != nullptr) write_spool();
   if (kind_ == Kind::kDevice) return;
-  if (::fsync(descriptor_) != 0) fail("cannot write to the disk");
+  if (durable_ && ::fsync(descriptor_) != 0) fail("cannot write to the disk");
   put_in_place();
   ::close(std::exchange(descriptor_, -1));
+  if (!durable_) return;
 
   // The new name itself has to survive a crash; file systems that cannot sync folders have nothing to lose.
   const int handle = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -20,6 +20,7 @@ struct OutputOptions {
   // there. Without it they are refused.
   bool may_be_device = false;
   bool may_be_nameless = true;  // false is for tests of the other way
+  bool durable = true;          // synced before it gets its name
 };
 
 class OutputFile {
@@ -44,7 +45,7 @@ class OutputFile {
   int descriptor() const { return descriptor_; }
   std::string path_to_open();
 
-  // Everything is on the disk under the final name when this returns.
+  // Everything is there under the final name when this returns, and on the disk if it has to be durable.
   void commit();
 
  private:
@@ -64,6 +65,7 @@ class OutputFile {
   std::string temporary_;  // empty while the file has no name
   Kind kind_ = Kind::kReplace;
   mode_t mode_ = 0666;
+  bool durable_ = true;
   int descriptor_ = -1;
   uint64_t position_ = 0;
   Buffer pending_;

@@ -39,17 +39,25 @@ constexpr double kWorthTaking = 0.95;
 // At the best effort, a float column takes a tree that reads faster if it is at most this much larger.
 constexpr double kFasterMayTake = 1.03;
 
-// With which the array is encoded.
-struct Aims {
-  Effort effort;
-  Purpose purpose = Purpose::kBalanced;
-};
+// Where bytes are what counts, this share of another tree's is enough for whatever takes longer to read.
+constexpr double kSavesForDisk = 0.98;
+constexpr double kWorthTakingForDisk = 0.99;
+
+// A level more than others, `stride`, `validity` and `strings` not counted.
+uint32_t depth_for(Purpose purpose) { return purpose == Purpose::kDisk ? kMaxTreeDepth + 1 : kMaxTreeDepth; }
+
+// Whether codecs may be taken that are slow to read.
+bool may_be_slow(Purpose purpose) { return purpose == Purpose::kDisk || purpose == Purpose::kTransfer; }
+
+double has_to_save(const Codec& codec, Purpose purpose) {
+  return purpose == Purpose::kDisk ? std::max(codec.has_to_save(), kSavesForDisk) : codec.has_to_save();
+}
 
 // What share of another tree's bytes a tree may take to be preferred, for the codecs in it that take long to read.
-double handicap(const Tree& tree) {
+double handicap(const Tree& tree, Purpose purpose) {
   const Codec* codec = find_codec(tree.codec);
-  double share = codec != nullptr && codec->only_for_disk() ? codec->has_to_save() : 1.0;
-  for (const Tree& child : tree.children) share = std::min(share, handicap(child));
+  double share = codec != nullptr && codec->is_slow_to_read() ? has_to_save(*codec, purpose) : 1.0;
+  for (const Tree& child : tree.children) share = std::min(share, handicap(child, purpose));
   return share;
 }
 
@@ -61,6 +69,7 @@ class Search final : public ChildChooser {
       : parent_(parent), type_(type), depth_left_(depth_left), forced_(forced), aims_(aims) {}
 
   Effort effort() const override { return aims_.effort; }
+  Purpose purpose() const override { return aims_.purpose; }
   const Tree* forced(size_t child) const override { return forced_ == nullptr ? nullptr : &forced_->children[child]; }
 
   Estimate best(const Sample& sample, size_t child) override {
@@ -72,13 +81,17 @@ class Search final : public ChildChooser {
                           Aims aims) {
     std::optional<Estimate> best;
     for (Estimate& candidate : candidates(sample, slot, forced, depth_left, aims)) {
+      // Codecs that cost no depth could leave the format's levels; one is left for NULLs.
+      if (forced == nullptr && depth_of(candidate.tree) >= kMaxTreeLevels) continue;
       const Codec& codec = get_codec(candidate.tree.codec);
-      const bool both_slow = best && codec.only_for_disk() && handicap(best->tree) < 1.0;
-      const double least = codec.has_to_save() < 1.0 && !both_slow ? kLeastSaving : 0.0;
-      const double needs = codec.only_for_disk() ? 1.0 : codec.has_to_save();
+      const double saves = has_to_save(codec, aims.purpose);
+      const double before = best ? handicap(best->tree, aims.purpose) : 1.0;
+      const bool both_slow = codec.is_slow_to_read() && before < 1.0;
+      const double least = saves < 1.0 && !both_slow ? kLeastSaving : 0.0;
+      const double needs = codec.is_slow_to_read() ? 1.0 : saves;
       const bool deeper = best && depth_of(candidate.tree) > depth_of(best->tree);
-      const double share = std::min(needs, deeper ? kSimplerWins : 1.0) * handicap(candidate.tree);
-      if (!best || candidate.bytes + least < best->bytes / handicap(best->tree) * share) best = std::move(candidate);
+      const double share = std::min(needs, deeper ? kSimplerWins : 1.0) * handicap(candidate.tree, aims.purpose);
+      if (!best || candidate.bytes + least < best->bytes / before * share) best = std::move(candidate);
     }
     if (best) return *best;
     // A forced tree that cannot hold the sample: worse than anything.
@@ -100,7 +113,7 @@ class Search final : public ChildChooser {
 
  private:
   static bool possible(const Codec& codec, const ChildSlot& slot, uint32_t depth_left, Purpose purpose) {
-    if (codec.only_for_disk() && purpose != Purpose::kDisk) return false;
+    if (codec.needs_source() || (codec.is_slow_to_read() && !may_be_slow(purpose))) return false;
     if (!may_hold(codec, slot.type, place_of(slot))) return false;
     if (slot.point_access && !codec.point_access()) return false;
     const bool is_leaf = codec.children(slot.type).empty();
@@ -125,11 +138,11 @@ Estimate estimate_root(const Sample& sample, const Tree* forced, Aims aims) {
   if (forced != nullptr ? holds_nulls(forced->codec) : sample.values.validity != nullptr) {
     static const Tree kNone;
     const Codec& codec = null_codec();
-    Search children(&codec, sample.values.type, kMaxTreeDepth, forced, aims);
+    Search children(&codec, sample.values.type, depth_for(aims.purpose), forced, aims);
     if (auto estimate = codec.estimate(sample, children)) return *estimate;
     return {1e300, kNone};
   }
-  return Search::best_of(sample, slot, forced, kMaxTreeDepth, aims);
+  return Search::best_of(sample, slot, forced, depth_for(aims.purpose), aims);
 }
 
 // A constant column is a fact about the whole array, which no sample can show.
@@ -137,16 +150,18 @@ std::optional<Estimate> estimate_constant(const Values& values, Aims aims) {
   if (values.type == Physical::kNone || !all_equal(values)) return std::nullopt;
   const Tree constant = constant_tree(values.type);
   if (values.validity == nullptr) return Estimate{0, constant};
-  OwnedSample flags = take_sample(values, aims.effort);
+  OwnedSample flags = take_sample(values, aims);
   flags.sample.values.type = Physical::kNone;
   const Estimate nulls = estimate_root(flags.sample, nullptr, aims);
   return Estimate{nulls.bytes, with_nulls(nulls.tree.children[0], constant)};
 }
 
-// What `tree` takes for these values, in the file and about what when all rows are read.
+// What `tree` takes for these values, in the file and about what when all rows are read: on a processor, and in a
+// kernel.
 struct Costs {
   double bytes = 1e300;
   uint64_t reading = 0;
+  double kernel = 0;
 };
 
 uint64_t reading_cost(const Node& node) {
@@ -155,10 +170,16 @@ uint64_t reading_cost(const Node& node) {
   return cost;
 }
 
-Costs costs_of(const Values& values, const Tree& tree, Effort effort) {
+double kernel_picoseconds(const Node& node) {
+  double total = node.codec->kernel_picoseconds(node);
+  for (const Node& child : node.children) total += kernel_picoseconds(child);
+  return total;
+}
+
+Costs costs_of(const Values& values, const Tree& tree, Aims aims) {
   try {
-    const Node node = encode_tree(values, bind_tree(tree, values.type), effort);
-    return {static_cast<double>(node.encoded_bytes()), reading_cost(node)};
+    const Node node = encode_tree(values, bind_tree(tree, values.type), aims);
+    return {static_cast<double>(node.encoded_bytes()), reading_cost(node), kernel_picoseconds(node)};
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnsupported) throw;
     return {};
@@ -172,13 +193,13 @@ bool contains(const std::vector<Tree>& trees, const Tree& tree) {
 // Values with NULLs need a tree that holds them; values without can be held by both kinds.
 bool can_hold(const Tree& tree, const Values& values) { return values.validity == nullptr || holds_nulls(tree.codec); }
 
-bool is_for_disk(const Tree& tree) {
+bool is_slow_to_read(const Tree& tree) {
   const Codec* codec = find_codec(tree.codec);
-  return (codec != nullptr && codec->only_for_disk()) || std::ranges::any_of(tree.children, is_for_disk);
+  return (codec != nullptr && codec->is_slow_to_read()) || std::ranges::any_of(tree.children, is_slow_to_read);
 }
 
 bool may_take(const Tree& tree, const Values& values, Purpose purpose) {
-  return can_hold(tree, values) && (purpose == Purpose::kDisk || !is_for_disk(tree));
+  return can_hold(tree, values) && (may_be_slow(purpose) || !is_slow_to_read(tree));
 }
 
 // Of each codec's best tree the one that is smallest indeed, the simpler one where two are equal; of floats the one
@@ -191,7 +212,7 @@ Estimate try_trees(const Values& values, const Sample& sample, const Estimate& f
   // Estimates choose between trees with the same root; the simplest are always tried.
   std::vector<Tree> trees = simplest_trees(values.type);
   for (Estimate& candidate :
-       Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, {Effort::kBest, purpose})) {
+       Search::candidates(dense, {"column", values.type}, nullptr, depth_for(purpose), {Effort::kBest, purpose})) {
     if (!contains(trees, candidate.tree)) trees.push_back(candidate.tree);
   }
   if (holds_nulls(first.tree.codec)) {
@@ -209,14 +230,15 @@ Estimate try_trees(const Values& values, const Sample& sample, const Estimate& f
   std::vector<Costs> costs;
   double least = 1e300;
   for (const Tree& tree : trees) {
-    costs.push_back(costs_of(values, tree, Effort::kBalanced));
+    costs.push_back(costs_of(values, tree, {Effort::kBalanced, purpose}));
     least = std::min(least, costs.back().bytes);
   }
   for (size_t i = 0; i < trees.size(); ++i) {
-    if (costs[i].bytes <= least * kNearAtBalanced + kFewBytes) costs[i] = costs_of(values, trees[i], Effort::kBest);
+    if (costs[i].bytes <= least * kNearAtBalanced + kFewBytes)
+      costs[i] = costs_of(values, trees[i], {Effort::kBest, purpose});
   }
   size_t best = 0;
-  const auto weighed = [&](size_t i) { return costs[i].bytes / handicap(trees[i]); };
+  const auto weighed = [&](size_t i) { return costs[i].bytes / handicap(trees[i], purpose); };
   for (size_t i = 1; i < trees.size(); ++i) best = weighed(i) < weighed(best) ? i : best;
   const double most = is_float(values.type) ? costs[best].bytes * kFasterMayTake : 0;
   const auto holds = [&](const Tree& shape) { return can_hold(shape, values); };
@@ -234,18 +256,59 @@ Estimate try_runners_up(const Values& values, const Sample& sample, const Estima
   dense.values.validity = nullptr;
   const bool has_nulls = holds_nulls(first.tree.codec);
   const Tree& dense_first = has_nulls ? first.tree.children.back() : first.tree;
+  const Aims aims(Effort::kBalanced, purpose);
+  const double worth_taking = purpose == Purpose::kDisk ? kWorthTakingForDisk : kWorthTaking;
   std::optional<Estimate> best;
   for (const Estimate& candidate :
-       Search::candidates(dense, {"column", values.type}, nullptr, kMaxTreeDepth, {Effort::kBalanced, purpose})) {
+       Search::candidates(dense, {"column", values.type}, nullptr, depth_for(purpose), aims)) {
     if (candidate.tree == dense_first || candidate.bytes > first.bytes * kRunnerUp) continue;
-    if (!best) best = Estimate{costs_of(values, first.tree, Effort::kBalanced).bytes * kWorthTaking, first.tree};
+    if (!best) best = Estimate{costs_of(values, first.tree, aims).bytes * worth_taking, first.tree};
     const Tree tree = has_nulls ? with_nulls(first.tree.children[0], candidate.tree) : candidate.tree;
-    const double bytes = costs_of(values, tree, Effort::kBalanced).bytes;
-    const double needs = handicap(tree);
-    const double weighed = needs < kWorthTaking ? bytes * kWorthTaking / needs : bytes;
+    const double bytes = costs_of(values, tree, aims).bytes;
+    const double needs = handicap(tree, purpose);
+    const double weighed = needs < worth_taking ? bytes * worth_taking / needs : bytes;
     if (weighed < best->bytes) best = Estimate{bytes, tree};
   }
   return best ? *best : first;
+}
+
+bool is_for_gpu(Purpose purpose) { return purpose == Purpose::kResident || purpose == Purpose::kTransfer; }
+
+// Picoseconds that a kernel takes for these rows, and their copy, where they travel with every query; nothing overlaps,
+// so that fewer bytes pay exactly if their copy takes less time than is added to the kernel.
+double gpu_time(const Costs& costs, Purpose purpose) {
+  constexpr double kLink = 18.0;     // for a byte: 55.5 GB/s
+  constexpr double kMemory = 0.235;  // 4.26 TB/s
+  return costs.kernel + costs.bytes * (purpose == Purpose::kTransfer ? kLink + kMemory : kMemory);
+}
+
+// Of each codec's best tree, those that are slow to read and others, the one that takes the least time on all rows. In
+// memory, of those that take about as long, the smallest.
+Estimate try_on_gpu(const Values& values, const Sample& sample, const Estimate& first, Aims aims) {
+  const double as_long = aims.purpose == Purpose::kResident ? 1.02 : 1.0;
+  Sample dense = sample;
+  dense.values.validity = nullptr;
+  const bool has_nulls = holds_nulls(first.tree.codec);
+  std::vector<Tree> trees = {has_nulls ? first.tree.children.back() : first.tree, simplest_trees(values.type).front()};
+  for (const Purpose purpose : {Purpose::kBalanced, aims.purpose}) {
+    for (Estimate& candidate :
+         Search::candidates(dense, {"column", values.type}, nullptr, depth_for(purpose), {aims.effort, purpose})) {
+      if (!contains(trees, candidate.tree)) trees.push_back(std::move(candidate.tree));
+    }
+  }
+  std::vector<Costs> costs;
+  double least = 1e300;
+  for (Tree& tree : trees) {
+    if (has_nulls) tree = with_nulls(first.tree.children[0], std::move(tree));
+    costs.push_back(costs_of(values, tree, aims));
+    least = std::min(least, gpu_time(costs.back(), aims.purpose));
+  }
+  size_t best = trees.size();
+  for (size_t i = 0; i < trees.size(); ++i) {
+    if (gpu_time(costs[i], aims.purpose) > least * as_long) continue;
+    if (best == trees.size() || costs[i].bytes < costs[best].bytes) best = i;
+  }
+  return best == trees.size() ? first : Estimate{costs[best].bytes, trees[best]};
 }
 
 }  // namespace
@@ -268,6 +331,10 @@ ShapeChooser::ShapeChooser(Physical type, Effort effort, Purpose purpose)
     : type_(type), effort_(effort), purpose_(purpose) {}
 ShapeChooser::~ShapeChooser() = default;
 
+double estimate_bytes(const Sample& sample, Effort effort, Purpose purpose) {
+  return all_equal(sample.values) ? 0 : estimate_root(sample, nullptr, {effort, purpose}).bytes;
+}
+
 Tree choose_tree(const Values& values, Effort effort, Purpose purpose) {
   return ShapeChooser(values.type, effort, purpose).choose(values);
 }
@@ -275,12 +342,12 @@ Tree choose_tree(const Values& values, Effort effort, Purpose purpose) {
 Tree ShapeChooser::choose(const Values& values) {
   const Tree tree = choose_for(values, purpose_);
   // Whether a codec of few symbols holds all values, a sample cannot show.
-  if (!is_for_disk(tree) || costs_of(values, tree, Effort::kFast).bytes < kCannotHold) return tree;
+  if (!is_slow_to_read(tree) || costs_of(values, tree, Effort::kFast).bytes < kCannotHold) return tree;
   return choose_for(values, Purpose::kBalanced);
 }
 
 Tree ShapeChooser::choose_for(const Values& values, Purpose purpose) {
-  const OwnedSample owned = take_sample(values, effort_);
+  const OwnedSample owned = take_sample(values, {effort_, purpose});
   const Aims aims{effort_, purpose};
   if (const auto constant = estimate_constant(values, aims)) return settle(values, owned.sample, *constant, purpose);
   const bool is_number = is_integer(values.type) || is_float(values.type);
@@ -291,8 +358,9 @@ Tree ShapeChooser::choose_for(const Values& values, Purpose purpose) {
   for (const Tried& tried : tried_) {
     if (tried.estimated == first.tree && may_take(tried.taken, values, purpose)) return tried.taken;
   }
-  const Estimate best = effort_ == Effort::kBest ? try_trees(values, owned.sample, first, shapes_, purpose)
-                                                 : try_runners_up(values, owned.sample, first, purpose);
+  const Estimate best = is_for_gpu(purpose)        ? try_on_gpu(values, owned.sample, first, aims)
+                        : effort_ == Effort::kBest ? try_trees(values, owned.sample, first, shapes_, purpose)
+                                                   : try_runners_up(values, owned.sample, first, purpose);
   Tree taken = settle(values, owned.sample, best, purpose);
   tried_.push_back({first.tree, taken});
   return taken;
@@ -303,7 +371,9 @@ Tree ShapeChooser::choose_for_texts(const Values& values, const Sample& sample, 
   for (const Known& known : known_) {
     if (look_alike(known.traits, traits) && may_take(known.tree, values, purpose)) return known.tree;
   }
-  Tree tree = settle(values, sample, estimate_root(sample, nullptr, {effort_, purpose}), purpose);
+  Estimate best = estimate_root(sample, nullptr, {effort_, purpose});
+  if (purpose == Purpose::kDisk && effort_ != Effort::kFast) best = try_runners_up(values, sample, best, purpose);
+  Tree tree = settle(values, sample, best, purpose);
   known_.push_back({traits, tree});
   return tree;
 }
@@ -311,12 +381,12 @@ Tree ShapeChooser::choose_for_texts(const Values& values, const Sample& sample, 
 Tree ShapeChooser::settle(const Values& values, const Sample& sample, const Estimate& best, Purpose purpose) {
   if (contains(shapes_, best.tree)) return best.tree;
   const bool tried = effort_ == Effort::kBest && (is_integer(values.type) || is_float(values.type));
+  const Aims aims(effort_, purpose);
   const Tree* kept = nullptr;
   double kept_bytes = kCannotHold;
   for (const Tree& shape : shapes_) {
     if (!may_take(shape, values, purpose)) continue;
-    const double bytes =
-        tried ? costs_of(values, shape, effort_).bytes : estimate_root(sample, &shape, {effort_, purpose}).bytes;
+    const double bytes = tried ? costs_of(values, shape, aims).bytes : estimate_root(sample, &shape, aims).bytes;
     if (bytes < kept_bytes) {
       kept = &shape;
       kept_bytes = bytes;

@@ -15,6 +15,14 @@ struct OwnedSample {
   Sample sample;
 };
 
-OwnedSample take_sample(const Values& values, Effort effort);
+// Rows that are looked at together.
+struct SamplePiece {
+  uint64_t first = 0;
+  uint64_t rows = 0;
+};
+// Whole tiles of an array of so many rows.
+std::vector<SamplePiece> sample_pieces(uint64_t rows);
+
+OwnedSample take_sample(const Values& values, Aims aims);
 
 }  // namespace basalt

@@ -6,6 +6,7 @@
 #include <format_generated.h>
 
 #include <algorithm>
+#include <set>
 
 #include "basalt/core/error.h"
 #include "file/flatbuffer_checks.h"
@@ -287,6 +288,12 @@ void check_region(const FooterData& footer, const ColumnChunkInfo& chunk) {
 
 }  // namespace
 
+size_t subtree_end(const std::vector<NodePlace>& nodes, size_t at) {
+  size_t end = at + 1;
+  for (size_t open = nodes.at(at).child_count; open > 0; ++end) open += nodes.at(end).child_count - size_t{1};
+  return end;
+}
+
 void check_overlaps(std::vector<StreamPlace> places) {
   std::erase_if(places, [](const StreamPlace& place) { return place.length == 0; });
   std::sort(places.begin(), places.end(), [](const StreamPlace& a, const StreamPlace& b) {
@@ -312,6 +319,25 @@ Tree tree_of(const FooterData& footer, const ShapeEntry& shape, size_t& at) {
   return tree;
 }
 
+// The field whose column a node stands for.
+std::optional<uint32_t> source_of(const NodePlace& node) {
+  return node.codec == nullptr ? std::nullopt : node.codec->source_field(node.params);
+}
+
+// The tree of an array from the node at `at` on, which it leaves behind, with the names of other columns.
+Tree shown_tree(const MetadataContext& context, const std::vector<NodePlace>& nodes, size_t& at) {
+  const NodePlace& node = nodes[at];
+  const std::optional<uint32_t> source = source_of(node);
+  if (source && *source < context.fields.size()) {
+    at = subtree_end(nodes, at);
+    return column_named(shown_path_of(context.footer, context.fields, *source));
+  }
+  ++at;
+  Tree tree{std::string(node.codec_name), {}};
+  for (uint32_t i = 0; i < node.child_count; ++i) tree.children.push_back(shown_tree(context, nodes, at));
+  return tree;
+}
+
 // Whether a field's rows are the table's rows: everything above it is a struct.
 bool has_table_rows(const MetadataContext& context) {
   const std::vector<uint32_t>& parents = context.footer.parents;
@@ -327,7 +353,8 @@ class ChunkCursor {
   // `block_bytes`: of the metadata.
   ChunkCursor(const MetadataContext& context, const format::ColumnMetadata& metadata, uint64_t block_bytes,
               std::atomic<uint64_t>& zone_room)
-      : footer_(context.footer),
+      : context_(context),
+        footer_(context.footer),
         entry_(context.footer.columns[context.field_id]),
         kind_(context.fields[context.field_id]->type.kind),
         type_(physical_of(context.fields[context.field_id]->type)),
@@ -357,6 +384,17 @@ class ChunkCursor {
     zones_.finish();
   }
 
+  // By what the first chunk of each shape is.
+  std::vector<std::string> encodings(const std::vector<ColumnChunkInfo>& chunks) const {
+    std::vector<std::string> texts(entry_.shapes.size());
+    for (const ColumnChunkInfo& chunk : chunks) {
+      if (chunk.nodes.empty() || !texts[chunk.shape].empty()) continue;
+      size_t node = 0;
+      texts[chunk.shape] = to_string(shown_tree(context_, chunk.nodes, node));
+    }
+    return texts;
+  }
+
   // Copied only when all chunks are read: what a tree takes in memory is paid for by the nodes of a chunk that has it.
   std::vector<Tree> shapes() const {
     std::vector<Tree> trees;
@@ -378,18 +416,30 @@ class ChunkCursor {
     chunk.checksums = std::move(array.checksums);
     require(chunk.nodes.empty() ? kind_ == TypeKind::kStruct : chunk.nodes[0].count == chunk.rows,
             "its values differ in number from its rows");
-    for (const NodePlace& node : chunk.nodes) {
+    size_t source_end = 0;  // of the nodes of other columns
+    for (size_t i = 0; i < chunk.nodes.size(); ++i) {
+      const NodePlace& node = chunk.nodes[i];
+      const bool is_source = i < source_end;
       chunk.encoded_bytes += node.params.size();
-      for (const StreamPlace& stream : node.streams) chunk.encoded_bytes += stream.length;
+      if (is_source) chunk.shared_bytes += node.params.size();
+      for (const StreamPlace& stream : node.streams) {
+        chunk.encoded_bytes += stream.length;
+        if (stream.length == 0 || inside(stream, chunk.region)) continue;
+        const bool is_new = !is_source && elsewhere_.insert(stream.offset).second;
+        if (!is_new) chunk.shared_bytes += stream.length;
+      }
+      if (i >= source_end && source_of(node)) source_end = subtree_end(chunk.nodes, i);
     }
   }
 
+  const MetadataContext& context_;
   const FooterData& footer_;
   const ColumnEntry& entry_;
   TypeKind kind_;
   Physical type_;
   bool table_rows_;
   std::vector<bool> shape_used_;
+  std::set<uint64_t> elsewhere_;  // streams outside of the regions
   ArrayCursor arrays_;
   ZoneCursor zones_;
 };
@@ -443,9 +493,11 @@ ColumnInfo parse_column(const MetadataContext& context, ByteView bytes, std::ato
     nulls += chunk.stats.null_count;
     info.plain_bytes += chunk.plain_bytes;
     info.encoded_bytes += chunk.encoded_bytes;
+    info.shared_bytes += chunk.shared_bytes;
   }
   chunks.finish();
   info.shapes = chunks.shapes();
+  info.encodings = chunks.encodings(info.chunks);
   check_overlaps(stream_places(info.chunks));
   require(rows == entry.stats.rows, "the column's rows differ from those in the footer");
   require(nulls == entry.stats.null_count, "the column's NULLs differ from those in the footer");

@@ -36,6 +36,9 @@ struct DictionaryInfo {
 };
 DictionaryInfo parse_dictionary(const MetadataContext& context, ByteView bytes);
 
+// Behind the nodes below the one at `at`, which are in preorder.
+size_t subtree_end(const std::vector<NodePlace>& nodes, size_t at);
+
 // Streams are equal or apart; throws Error(kCorrupt) naming the bytes of the first two that overlap partly.
 void check_overlaps(std::vector<StreamPlace> places);
 

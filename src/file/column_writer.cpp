@@ -9,6 +9,7 @@
 #include "basalt/core/error.h"
 #include "codec/trees.h"
 #include "file/format.h"
+#include "file/packed_widths.h"
 
 namespace basalt::format_v1 {
 
@@ -55,6 +56,7 @@ void ColumnWriter::add(EncodedColumn chunk, ShapeTable& shapes) {
   if (local == shapes_.size()) {
     if (shapes_.size() == kMaxShapes) throw Error(ErrorCode::kInternal, "a column has more than 4 encoding trees");
     shapes_.push_back(shape);
+    encodings_.push_back(chunk.encoding);
     shape_chunks_.push_back(0);
   }
   ++shape_chunks_[local];
@@ -80,6 +82,18 @@ void ColumnWriter::add(EncodedColumn chunk, ShapeTable& shapes) {
   plain_bytes_ += chunk.plain_bytes;
   encoded_bytes_ += chunk.array.params.size();
   for (const StreamRecord& stream : chunk.array.streams) encoded_bytes_ += stream.length;
+  for (SharedStreams shared : chunk.array.shared) {
+    for (uint32_t i = 0; i < shared.count; ++i) encoded_bytes_ -= chunk.array.streams[shared.first + i].length;
+    shared.first += static_cast<uint32_t>(arrays_.streams.size());
+    waiting_shared_.push_back({static_cast<uint32_t>(chunks_.size()), shared});
+  }
+
+  for (SharedEntriesPlace place : chunk.array.entries) {
+    place.node += static_cast<uint32_t>(arrays_.nodes.size());
+    place.stream += static_cast<uint32_t>(arrays_.streams.size());
+    place.checksum += static_cast<uint32_t>(arrays_.checksums.size());
+    entries_open_.push_back(place);
+  }
 
   Waiting waiting;
   waiting.chunk = static_cast<uint32_t>(chunks_.size());
@@ -96,10 +110,15 @@ void ColumnWriter::add(EncodedColumn chunk, ShapeTable& shapes) {
 
   chunks_.push_back(record);
   arrays_.append(chunk.array);
+  stream_ends_.push_back(arrays_.streams.size());
   zones_.append(chunk.statistics.zones);
   statistics_.add(chunk.statistics);
-  if (width_tiles_.size() < chunk.width_tiles.size()) width_tiles_.resize(chunk.width_tiles.size());
-  for (size_t i = 0; i < chunk.width_tiles.size(); ++i) width_tiles_[i] += chunk.width_tiles[i];
+  add_widths(chunk.width_tiles, 1);
+}
+
+void ColumnWriter::add_widths(const std::vector<uint64_t>& tiles, uint64_t times) {
+  if (width_tiles_.size() < tiles.size()) width_tiles_.resize(tiles.size());
+  for (size_t i = 0; i < tiles.size(); ++i) width_tiles_[i] += tiles[i] * times;
 }
 
 void ColumnWriter::flush(OutputFile& out) {
@@ -119,6 +138,15 @@ void ColumnWriter::flush(OutputFile& out) {
   waiting_.clear();
   small_ = Buffer();
   waiting_bytes_ = 0;
+}
+
+void ColumnWriter::place_shared(const std::vector<ColumnWriter>& columns) {
+  for (const auto& [chunk, shared] : waiting_shared_) {
+    const ColumnWriter& source = columns[shared.field];
+    const auto end = source.arrays_.streams.begin() + static_cast<ptrdiff_t>(source.stream_ends_[chunk]);
+    std::copy(end - shared.count, end, arrays_.streams.begin() + shared.first);
+  }
+  waiting_shared_.clear();
 }
 
 namespace {
@@ -170,6 +198,42 @@ EncodedArray encode_entries(const DictionaryEntries& entries, Physical type, con
 }
 
 }  // namespace
+
+void ColumnWriter::write_entries(const SharedEntries& entries, OutputFile& out) {
+  if (entries_open_.empty()) return;
+  const Buffer table = entries.whole();
+  Values values;
+  values.type = entries.type();
+  values.count = entries.count();
+  values.data = table.data();
+  const Node node = encode_tree(values, packed_tree());
+  encoded_bytes_ += node.encoded_bytes();
+  std::vector<uint64_t> widths;
+  add_packed_widths(view_of(node), widths);
+  add_widths(widths, entries_open_.size());
+  write_array(lay_out(node), out, entries_);
+}
+
+// With the records of shared entries in their places.
+ArrayRecords ColumnWriter::whole_arrays() const {
+  ArrayRecords whole = arrays_;
+  for (const SharedEntriesPlace& place : entries_open_) {
+    std::copy(entries_.nodes.begin(), entries_.nodes.end(), whole.nodes.begin() + place.node);
+    std::copy(entries_.streams.begin(), entries_.streams.end(), whole.streams.begin() + place.stream);
+  }
+  // Nobody knew how many checksums there would be.
+  whole.checksums.clear();
+  size_t at = 0;
+  for (const SharedEntriesPlace& place : entries_open_) {
+    whole.checksums.insert(whole.checksums.end(), arrays_.checksums.begin() + static_cast<ptrdiff_t>(at),
+                           arrays_.checksums.begin() + place.checksum);
+    whole.checksums.insert(whole.checksums.end(), entries_.checksums.begin(), entries_.checksums.end());
+    at = place.checksum;
+  }
+  whole.checksums.insert(whole.checksums.end(), arrays_.checksums.begin() + static_cast<ptrdiff_t>(at),
+                         arrays_.checksums.end());
+  return whole;
+}
 
 std::optional<std::vector<uint8_t>> ColumnWriter::write_dictionary(uint32_t field_id, const ArrayEncoder& encoder,
                                                                    OutputFile& out, ShapeTable& shapes) {
@@ -223,7 +287,7 @@ std::vector<uint8_t> ColumnWriter::metadata(uint32_t field_id) const {
   flatbuffers::FlatBufferBuilder builder(4096);
   const auto chunks =
       builder.CreateVectorOfStructs(reinterpret_cast<const format::ColumnChunk*>(chunks_.data()), chunks_.size());
-  const auto arrays = build_arrays(builder, arrays_);
+  const auto arrays = build_arrays(builder, whole_arrays());
   const auto optional = [&](const std::vector<uint8_t>& bytes) {
     return bytes.empty() ? flatbuffers::Offset<flatbuffers::Vector<uint8_t>>() : builder.CreateVector(bytes);
   };

@@ -57,6 +57,10 @@ class ColumnWriter {
   void add(EncodedColumn chunk, ShapeTable& shapes);
   // Gives all waiting regions their places.
   void flush(OutputFile& out);
+  // Then, when all columns have theirs: of streams that are those of another column.
+  void place_shared(const std::vector<ColumnWriter>& columns);
+  // At the end: writes what chunks share, where any does.
+  void write_entries(const SharedEntries& entries, OutputFile& out);
   // Writes what the file-wide dictionary adds, and its metadata; nullopt if the column has none.
   std::optional<std::vector<uint8_t>> write_dictionary(uint32_t field_id, const ArrayEncoder& encoder, OutputFile& out,
                                                        ShapeTable& shapes);
@@ -65,6 +69,7 @@ class ColumnWriter {
   uint64_t waiting_bytes() const { return waiting_bytes_; }
   DictionaryUnion& dictionary() { return dictionary_; }
   const std::vector<uint16_t>& shapes() const { return shapes_; }
+  const std::vector<std::string>& encodings() const { return encodings_; }  // the shapes as they are shown
   const std::vector<uint64_t>& shape_chunks() const { return shape_chunks_; }
   Statistics statistics() const { return statistics_.result(); }
   uint64_t plain_bytes() const { return plain_bytes_; }
@@ -77,6 +82,13 @@ class ColumnWriter {
     size_t stream_count = 0;
     size_t small_offset = 0;
     Buffer own;
+  };
+  ArrayRecords whole_arrays() const;
+  void add_widths(const std::vector<uint64_t>& tiles, uint64_t times);
+
+  struct WaitingShared {
+    uint32_t chunk = 0;
+    SharedStreams streams;  // counted from the column's first
   };
   struct EntriesPlace {
     size_t node = 0;
@@ -92,6 +104,7 @@ class ColumnWriter {
   ZoneBounds zones_;
   std::vector<uint64_t> width_tiles_;
   std::vector<uint16_t> shapes_;
+  std::vector<std::string> encodings_;
   std::vector<uint64_t> shape_chunks_;
   ColumnStatistics statistics_;
   DictionaryUnion dictionary_;
@@ -100,6 +113,10 @@ class ColumnWriter {
   uint64_t encoded_bytes_ = 0;
   // Small regions wait in one piece: thousands of columns with tiny chunks must not cost an allocation each.
   std::vector<Waiting> waiting_;
+  std::vector<WaitingShared> waiting_shared_;
+  std::vector<size_t> stream_ends_;  // of the chunks
+  std::vector<SharedEntriesPlace> entries_open_;
+  ArrayRecords entries_;  // what belongs there
   Buffer small_;
   uint64_t waiting_bytes_ = 0;
 };

@@ -143,11 +143,38 @@ std::optional<DictionaryEntries> read_entries(const Node& dict, const Preorder& 
   return entries;
 }
 
-void place_node(Node& node, EncodedArray& out) {
+void add_checksums(const Buffer& stream, std::vector<uint64_t>& out) {
+  for (size_t begin = 0; begin < stream.size(); begin += kChecksumBlock) {
+    out.push_back(checksum(stream.data() + begin, std::min<size_t>(kChecksumBlock, stream.size() - begin)));
+  }
+}
+
+void add_record(const Node& node, EncodedArray& out) {
   out.nodes.push_back(
       {node.count, static_cast<uint32_t>(node.params.size()), static_cast<uint32_t>(node.streams.size())});
   const auto* params = reinterpret_cast<const uint8_t*>(node.params.data());
   out.params.insert(out.params.end(), params, params + node.params.size());
+}
+
+// Records of an array that lies in another column's region.
+void place_shared(const Node& node, EncodedArray& out) {
+  add_record(node, out);
+  for (const Buffer& stream : node.streams) {
+    out.streams.push_back({0, stream.size()});
+    add_checksums(stream, out.checksums);
+  }
+  for (const Node& child : node.children) place_shared(child, out);
+}
+
+void leave_open(const Node& entries, EncodedArray& out) {
+  out.entries.push_back({static_cast<uint32_t>(out.nodes.size()), static_cast<uint32_t>(out.streams.size()),
+                         static_cast<uint32_t>(out.checksums.size())});
+  add_record(entries, out);
+  out.streams.resize(out.streams.size() + entries.streams.size());
+}
+
+void place_node(Node& node, bool shares_entries, EncodedArray& out) {
+  add_record(node, out);
   for (Buffer& stream : node.streams) {
     const size_t offset = static_cast<size_t>(align_up(out.region.size(), kStreamAlignment));
     // An empty stream has no place: it must not make the region longer than its last byte.
@@ -160,17 +187,28 @@ void place_node(Node& node, EncodedArray& out) {
     if (padding != 0) std::memset(out.region.data() + offset - padding, 0, padding);
     out.region.append(stream.data(), stream.size());
     out.streams.push_back({offset, stream.size()});
-    for (size_t begin = 0; begin < stream.size(); begin += kChecksumBlock) {
-      out.checksums.push_back(checksum(stream.data() + begin, std::min<size_t>(kChecksumBlock, stream.size() - begin)));
-    }
+    add_checksums(stream, out.checksums);
     stream = Buffer();
   }
-  for (Node& child : node.children) place_node(child, out);
+  if (const std::optional<uint32_t> field = node.codec->source_field(node.params)) {
+    const auto first = static_cast<uint32_t>(out.streams.size());
+    place_shared(node.children.at(0), out);
+    out.shared.push_back({first, static_cast<uint32_t>(out.streams.size()) - first, *field});
+    return;
+  }
+  for (size_t i = 0; i < node.children.size(); ++i) {
+    if (shares_entries && node.codec->shared_child() == i) {
+      leave_open(node.children[i], out);
+    } else {
+      place_node(node.children[i], shares_entries, out);
+    }
+  }
 }
 
 uint64_t padded_bytes(const Node& node) {
   uint64_t total = 0;
   for (const Buffer& stream : node.streams) total += align_up(stream.size(), kStreamAlignment);
+  if (node.codec->source_field(node.params)) return total;
   for (const Node& child : node.children) total += padded_bytes(child);
   return total;
 }
@@ -188,20 +226,70 @@ uint64_t EncodedColumn::memory() const {
   return array.region.size() + dictionary;
 }
 
-EncodedArray lay_out(Node node) {
+EncodedArray lay_out(Node node, bool shares_entries) {
   EncodedArray out;
   out.tree = tree_of(view_of(node));
   out.region.reserve(static_cast<size_t>(padded_bytes(node)));
-  place_node(node, out);
+  place_node(node, shares_entries, out);
   return out;
 }
+
+namespace {
+
+// Walks the records of an array.
+struct RecordCursor {
+  const EncodedArray& array;
+  size_t node = 0;
+  size_t param = 0;
+  size_t stream = 0;
+
+  NodeView next(const Tree& tree, Physical type) {
+    const NodeRecord& record = array.nodes[node++];
+    NodeView view;
+    view.codec = &get_codec(tree.codec);
+    view.type = type;
+    view.count = record.count;
+    view.params = {reinterpret_cast<const std::byte*>(array.params.data()) + param, record.param_bytes};
+    param += record.param_bytes;
+    for (uint32_t i = 0; i < record.stream_count; ++i) {
+      const StreamRecord& place = array.streams[stream++];
+      view.streams.emplace_back(array.region.data() + place.offset, static_cast<size_t>(place.length));
+    }
+    const std::vector<ChildSlot> slots = view.codec->children(type);
+    for (size_t i = 0; i < slots.size(); ++i) view.children.push_back(next(tree.children[i], slots[i].type));
+    return view;
+  }
+};
+
+}  // namespace
+
+namespace {
+
+// Whether it is stored by another column, below its NULLs.
+bool is_related(const Node& node) {
+  return node.codec->holds_nulls() ? is_related(node.children.back()) : node.codec->needs_source();
+}
+
+NodeView without_shared(NodeView node) {
+  if (const std::optional<size_t> child = node.codec->shared_child()) {
+    node.children.erase(node.children.begin() + static_cast<ptrdiff_t>(*child));
+  }
+  for (NodeView& child : node.children) child = without_shared(child);
+  return node;
+}
+
+}  // namespace
+
+NodeView view_of(const EncodedArray& array, Physical type) { return RecordCursor{array}.next(array.tree, type); }
 
 ColumnEncoder::ColumnEncoder(const Field& field, const Tree* forced, const ArrayEncoder& encoder, Effort effort,
                              Purpose purpose)
     : type_(physical_of(field.type)),
       is_struct_(field.type.kind == TypeKind::kStruct),
       encoder_(encoder),
-      chooser_(type_, effort, purpose) {
+      chooser_(type_, effort, purpose),
+      effort_(effort),
+      purpose_(purpose) {
   if (forced == nullptr) return;
   if (is_struct_) {
     if (!holds_nulls(forced->codec)) {
@@ -224,14 +312,38 @@ std::optional<Tree> ColumnEncoder::choose(const Values& values) {
   if (is_struct_) {
     if (values.validity == nullptr) return std::nullopt;
     if (forced_nullable_) return forced_nullable_;
-    // "Nothing stored" and the universal tree take two of the four shapes a column may have.
-    Tree tree = chooser_.choose(values);
-    const auto& shapes = chooser_.shapes();
-    const auto end = shapes.begin() + static_cast<ptrdiff_t>(std::min<size_t>(shapes.size(), kMaxShapes - 2));
-    return std::find(shapes.begin(), end, tree) != end ? tree : universal_tree(type_);
+    return choose_beside(values, 1);  // "nothing stored"
   }
   if (forced_values_) return values.validity == nullptr ? forced_values_ : forced_nullable_;
+  if (related_) return related_->forced() ? universal_tree(type_) : choose_beside(values, kMostRelatedShapes);
   return chooser_.choose(values);
+}
+
+// Of the four shapes that a column may have, others have some, and the universal tree has one.
+Tree ColumnEncoder::choose_beside(const Values& values, uint32_t others) {
+  Tree tree = chooser_.choose(values);
+  const auto& shapes = chooser_.shapes();
+  const auto end = shapes.begin() + static_cast<ptrdiff_t>(std::min<size_t>(shapes.size(), kMaxShapes - 1 - others));
+  return std::find(shapes.begin(), end, tree) != end ? tree : universal_tree(type_);
+}
+
+void ColumnEncoder::relate(std::vector<Tree> trees, bool forced, bool one_chunk) {
+  for (Tree& tree : trees) {
+    if (holds_nulls(tree.codec) && tree.children.size() == 2) tree = Tree(tree.children[1]);  // they are seen to
+    tree = bind_tree(tree, type_);
+  }
+  related_.emplace(std::move(trees), forced, one_chunk, effort_, purpose_);
+}
+
+Node ColumnEncoder::encode_smaller(const Values& values, const Tree& own, const std::optional<Tree>& related) const {
+  if (!related) return encode_values(values, own);
+  if (related_->forced()) {
+    std::optional<Node> node = related_->encode(values, *related, 0);
+    return node ? std::move(*node) : encode_values(values, own);
+  }
+  Node node = encode_values(values, own);
+  std::optional<Node> smaller = related_->encode(values, *related, node.encoded_bytes());
+  return smaller ? std::move(*smaller) : std::move(node);
 }
 
 Node ColumnEncoder::encode_values(const Values& values, const Tree& tree) const {
@@ -268,7 +380,7 @@ class ColumnEncoder::Turn {
 
 void ColumnEncoder::skip(uint32_t chunk) { Turn(turn_, chunk).pass(); }
 
-EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk) {
+EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk, const std::vector<SourceColumn>& sources) {
   EncodedColumn out;
   Turn turn(turn_, chunk);
   out.rows = column.length;
@@ -289,14 +401,21 @@ EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk) {
   }
   turn.wait();
   const std::optional<Tree> tree = choose(values);
+  std::optional<Tree> related;
+  if (!sources.empty()) values.sources = &sources;
+  if (related_ && tree) {
+    related = related_->choose(values, [&] { return encode_values(values, *tree).encoded_bytes(); });
+  }
   turn.pass();
 
   if (!tree) {
     out.statistics = compute_statistics(column);
     return out;
   }
-  Node node = encode_values(values, *tree);
-  add_packed_widths(view_of(node), out.width_tiles);
+  Node node = encode_smaller(values, *tree, related);
+  out.encoding = to_string(named_tree_of(view_of(node), sources));
+  const bool shares_entries = entries() != nullptr && is_related(node);
+  add_packed_widths(shares_entries ? without_shared(view_of(node)) : view_of(node), out.width_tiles);
   Preorder before;
   // A list's values are its lengths: there are no statistics of them, and nobody groups or joins by them.
   const Node* dict = column.type.kind == TypeKind::kList ? nullptr : find_dictionary(node, before);
@@ -311,7 +430,7 @@ EncodedColumn ColumnEncoder::encode(Column& column, uint32_t chunk) {
   if (!wants_entries.load(std::memory_order_relaxed)) out.entries.reset();
   // Laying out copies the streams: of long strings there would be three copies at once.
   if (column.bytes.size() > kLongBytes) column.bytes = Buffer();
-  out.array = lay_out(std::move(node));
+  out.array = lay_out(std::move(node), shares_entries);
   return out;
 }
 

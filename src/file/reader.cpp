@@ -395,10 +395,7 @@ const NodePlace* dict_node(const std::vector<NodePlace>& nodes, size_t& at) {
   at = 0;
   if (nodes.empty()) return nullptr;
   if (holds_nulls(nodes[0].codec_name) && nodes[0].child_count == 2) {
-    // Over the whole subtree of child 0.
-    size_t open = 1;
-    at = 1;
-    while (open > 0 && at < nodes.size()) open += nodes[at++].child_count - size_t{1};
+    at = format_v1::subtree_end(nodes, 1);
   }
   return at < nodes.size() && holds_entries(nodes[at].codec_name) ? &nodes[at] : nullptr;
 }
@@ -407,9 +404,7 @@ uint64_t entries_of_chunk(const std::vector<NodePlace>& nodes) {
   size_t at = 0;
   const NodePlace* dict = dict_node(nodes, at);
   if (dict == nullptr || dict->child_count != 2) return 0;
-  size_t open = 1;
-  ++at;
-  while (open > 0 && at < nodes.size()) open += nodes[at++].child_count - size_t{1};
+  at = format_v1::subtree_end(nodes, at + 1);
   return at < nodes.size() ? nodes[at].count : 0;
 }
 

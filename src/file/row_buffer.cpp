@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "basalt/codec/codec.h"
+
 namespace basalt::format_v1 {
 
 namespace {
@@ -51,6 +53,17 @@ uint64_t plain_bytes_of(const ColumnSlices& slices) {
   return total;
 }
 
+void append_rows_of(const ColumnSlices& slices, uint64_t begin, uint64_t end, Column& target) {
+  uint64_t first = 0;  // of the slice
+  for (const ColumnSlice& slice : slices) {
+    const uint64_t rows = slice.end - slice.begin;
+    const uint64_t from = std::clamp(begin, first, first + rows) - first;
+    const uint64_t to = std::clamp(end, first, first + rows) - first;
+    if (from < to) append_rows(target, *slice.column, slice.begin + from, slice.begin + to);
+    first += rows;
+  }
+}
+
 void gather(ColumnSlices& slices, Column& target) {
   uint64_t rows = 0;
   uint64_t bytes = 0;
@@ -72,7 +85,10 @@ void gather(ColumnSlices& slices, Column& target) {
 }
 
 RowBuffer::RowBuffer(size_t columns, uint64_t chunk_rows, uint64_t chunk_bytes)
-    : chunk_rows_(chunk_rows), chunk_bytes_(chunk_bytes), most_bytes_(2 * chunk_bytes), columns_(columns) {}
+    : chunk_rows_(chunk_rows),
+      chunk_bytes_(chunk_bytes),
+      most_bytes_(std::max(chunk_bytes, std::min(2 * chunk_bytes, kDecodedLimit))),
+      columns_(columns) {}
 
 uint64_t RowBuffer::take(const SharedColumns& table, uint64_t rows, uint64_t begin) {
   uint64_t count = std::min({rows - begin, chunk_rows_ - rows_, kZoneRows - rows_ % kZoneRows});

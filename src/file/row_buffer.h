@@ -25,6 +25,8 @@ struct ColumnSlice {
 using ColumnSlices = std::vector<ColumnSlice>;
 
 uint64_t plain_bytes_of(const ColumnSlices& slices);
+// Appends rows [begin, end) of all slices to `target`, as gather() does, and keeps them.
+void append_rows_of(const ColumnSlices& slices, uint64_t begin, uint64_t end, Column& target);
 // Appends the slices' rows to `target`, an empty column of their shape, and lets go of them one by one.
 void gather(ColumnSlices& slices, Column& target);
 

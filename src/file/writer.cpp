@@ -20,6 +20,7 @@
 #include "file/column_writer.h"
 #include "file/dataset.h"
 #include "file/format.h"
+#include "file/related_plan.h"
 #include "file/replaceable.h"
 #include "file/row_buffer.h"
 #include "file/wrapped.h"
@@ -36,6 +37,13 @@ namespace {
 // large chunks are does not depend on the threads, and so neither do the bytes.
 constexpr uint64_t kLeastMemory = uint64_t{512} << 20;
 constexpr uint64_t kMemoryPerThread = uint64_t{160} << 20;
+// Plain bytes of a chunk. Each chunk has a dictionary, a table, a list of words of its own: few large ones are smaller.
+// The least memory has room for either, so that chunks do not depend on threads.
+constexpr uint64_t kChunksInMemory = 6;
+constexpr uint64_t kChunkBytes = uint64_t{32} << 20;
+constexpr uint64_t kChunkBytesForDisk = uint64_t{80} << 20;
+static_assert(kChunkBytesForDisk * kChunksInMemory <= kLeastMemory);
+uint64_t chunk_bytes_for(Purpose purpose) { return purpose == Purpose::kDisk ? kChunkBytesForDisk : kChunkBytes; }
 // Of file-wide dictionaries. Which of them are given up must not depend on how many threads share the memory.
 constexpr uint64_t kMostDictionaryMemory = uint64_t{64} << 20;
 // Tables smaller than this are copied together before they are cut into chunks: a slice per column and table costs more
@@ -64,6 +72,7 @@ struct ChunkJob {
   std::vector<Column*> flat;
   std::vector<ColumnSlices> slices;  // of columns without children, until a worker puts them together
   std::vector<EncodedColumn> results;
+  std::vector<size_t> waits_for;  // how many columns that are not encoded yet, by which this one is encoded
   std::atomic<size_t> left{0};
 };
 
@@ -82,6 +91,7 @@ struct Writer::State {
       dataset_part = std::make_unique<DatasetPart>(path, schema);
       path = dataset_part->path();
     }
+    if (options.chunk_bytes == 0) options.chunk_bytes = chunk_bytes_for(options.purpose);
     options.memory_limit =
         options.memory_limit == 0 ? write_memory(options.threads) : std::max<uint64_t>(options.memory_limit, 16 << 20);
     const uint64_t limit = options.memory_limit;
@@ -90,9 +100,9 @@ struct Writer::State {
     waiting_limit = std::min(kLeastMemory, limit) / 16;
     dictionary_limit = std::min(kMostDictionaryMemory, limit / 8);
     buffer = std::make_unique<RowBuffer>(schema.fields.size(), options.chunk_rows,
-                                         std::clamp<uint64_t>(options.chunk_bytes, 1, limit / 6));
+                                         std::clamp<uint64_t>(options.chunk_bytes, 1, limit / kChunksInMemory));
     check_replaceable(path);
-    file = std::make_unique<OutputFile>(path);
+    file = std::make_unique<OutputFile>(path, OutputOptions{.durable = options.durable});
     write_header(*file);
     pool = std::make_unique<ThreadPool>(options.threads);
   }
@@ -113,8 +123,8 @@ struct Writer::State {
 
   void check_options() {
     if (!options.encoder) {
-      options.encoder = [effort = options.effort](const Values& values, const Tree& tree) {
-        return encode_tree(values, tree, effort);
+      options.encoder = [aims = Aims(options.effort, options.purpose)](const Values& values, const Tree& tree) {
+        return encode_tree(values, tree, aims);
       };
     }
     if (options.chunk_rows == 0 || options.chunk_rows > kMaxChunkRows || options.chunk_rows % kZoneRows != 0) {
@@ -143,10 +153,13 @@ struct Writer::State {
   void prepare_columns() {
     std::vector<const Tree*> forced(fields.size(), nullptr);
     for (const auto& [name, tree] : options.encodings) forced[field_by_path(name, "an encoding")] = &tree;
+    related = std::make_unique<RelatedPlan>(schema);
     for (size_t i = 0; i < fields.size(); ++i) {
       try {
-        encoders.push_back(
-            std::make_unique<ColumnEncoder>(*fields[i], forced[i], options.encoder, options.effort, options.purpose));
+        const bool by_others = forced[i] != nullptr && !columns_of(*forced[i]).empty();
+        encoders.push_back(std::make_unique<ColumnEncoder>(*fields[i], by_others ? nullptr : forced[i], options.encoder,
+                                                           options.effort, options.purpose));
+        if (by_others) relate(i, {*forced[i]}, true, false);
       } catch (const Error& error) {
         throw error.within(fmt::format("{}: column {} ({})", path, paths[i], to_string(*fields[i])));
       }
@@ -156,6 +169,19 @@ struct Writer::State {
     for (size_t i = 0; i < fields.size(); ++i) slowest_first.push_back(i);
     std::stable_partition(slowest_first.begin(), slowest_first.end(),
                           [&](size_t i) { return physical_of(fields[i]->type) == Physical::kBytes; });
+  }
+
+  void relate(size_t i, std::vector<Tree> trees, bool by_force, bool one_chunk) {
+    related->add(static_cast<uint32_t>(i), trees);
+    encoders[i]->relate(std::move(trees), by_force, one_chunk);
+  }
+
+  // The first chunk shows which columns may be encoded by others.
+  void find_related(const ChunkJob& job, bool one_chunk) {
+    if (options.purpose != Purpose::kDisk || options.effort == Effort::kFast) return;
+    for (auto& [field, trees] : related->find(job.slices, {job.rows, one_chunk, options.effort, options.purpose})) {
+      if (!options.encodings.contains(paths[field])) relate(field, trees, false, one_chunk);
+    }
   }
 
   void append(Table table) {
@@ -204,6 +230,7 @@ struct Writer::State {
     job->number = static_cast<uint32_t>(chunks.size());
     job->rows = buffer->rows();
     job->bytes = buffer->bytes();
+    const bool is_full = buffer->full();  // others may follow
     std::vector<ColumnSlices> slices = buffer->release();
     for (size_t i = 0; i < slices.size(); ++i) {
       job->columns.push_back(make_column(schema.fields[i]));
@@ -223,6 +250,10 @@ struct Writer::State {
     }
     job->results.resize(job->flat.size());
     job->left = job->flat.size();
+    if (chunks.empty()) find_related(*job, !is_full);
+    for (size_t i = 0; i < job->flat.size(); ++i) {
+      job->waits_for.push_back(related->sources(static_cast<uint32_t>(i)).size());
+    }
     chunks.push_back({rows, job->rows});
     rows += job->rows;
     plain_bytes += job->bytes;
@@ -235,6 +266,7 @@ struct Writer::State {
     }
     jobs.push_back(job);
     for (const size_t i : slowest_first) {
+      if (!related->sources(static_cast<uint32_t>(i)).empty()) continue;  // when those are encoded
       count_running(1);
       try {
         pool->submit([this, job, i] { encode(*job, i); });
@@ -256,7 +288,8 @@ struct Writer::State {
     bool has_turn = true;  // which encode() passes on, and nobody else if it is not reached
     const auto encode_rows = [&](Column& column) {
       has_turn = false;
-      job.results[i] = encoders[i]->encode(column, job.number);
+      const auto sources = related->sources_in(job.results, static_cast<uint32_t>(i));
+      job.results[i] = encoders[i]->encode(column, job.number, sources);
     };
     try {
       if (options.cancel != nullptr) options.cancel->check();
@@ -275,17 +308,28 @@ struct Writer::State {
       error = std::current_exception();
     }
     if (has_turn) encoders[i]->skip(job.number);
+    for (const uint32_t dependent : encoded(job, i, error)) encode(job, dependent);
+  }
+
+  // Notes that a column is done, and gives those that have waited for it alone.
+  std::vector<uint32_t> encoded(ChunkJob& job, size_t i, const std::exception_ptr& error) {
+    std::vector<uint32_t> ready;
     std::lock_guard lock(mutex);
     if (error && (!failure || std::pair(job.number, i) < failed_at)) {
       failure = error;
       failed_at = {job.number, i};
       abandoned.store(true);
     }
+    for (const uint32_t dependent : related->dependents(static_cast<uint32_t>(i))) {
+      if (--job.waits_for[dependent] == 0) ready.push_back(dependent);
+    }
+    running += ready.size();
     --running;
     --job.left;
     in_flight -= job.row_bytes[i];
     in_flight += job.results[i].memory();  // until it is committed
     changed.notify_all();
+    return ready;
   }
 
   static void forget_rows(Column& column) {
@@ -393,6 +437,7 @@ struct Writer::State {
 
   void flush() {
     for (ColumnWriter& column : columns) column.flush(*file);
+    for (ColumnWriter& column : columns) column.place_shared(columns);
     waiting_bytes = 0;
   }
 
@@ -407,6 +452,9 @@ struct Writer::State {
     if (buffer->rows() > 0) close_chunk();
     wait_until([&] { return jobs.empty(); });
     flush();
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (encoders[i]->entries() != nullptr) columns[i].write_entries(*encoders[i]->entries(), *file);
+    }
     const std::string created_by = options.created_by.empty() ? "basalt " BASALT_VERSION : options.created_by;
     write_footer({schema, chunks, rows, sort_ids, created_by, options.metadata}, columns, shapes, options.encoder,
                  *file);
@@ -435,8 +483,7 @@ struct Writer::State {
       std::stable_sort(order.begin(), order.end(),
                        [&](size_t a, size_t b) { return columns[i].shape_chunks()[a] > columns[i].shape_chunks()[b]; });
       for (const size_t s : order) {
-        const Tree& tree = shapes.shapes()[columns[i].shapes()[s]];
-        if (!tree.codec.empty()) column.trees.push_back(to_string(tree));
+        if (!columns[i].encodings()[s].empty()) column.trees.push_back(columns[i].encodings()[s]);
       }
       out.columns.push_back(std::move(column));
     }
@@ -451,6 +498,7 @@ struct Writer::State {
   std::vector<const Field*> fields;
   std::vector<uint32_t> sort_ids;
   std::vector<std::unique_ptr<ColumnEncoder>> encoders;
+  std::unique_ptr<RelatedPlan> related;
   std::vector<ColumnWriter> columns;
   std::vector<size_t> slowest_first;  // columns in the order in which they are encoded
   ShapeTable shapes;

@@ -157,6 +157,20 @@ class Convert(CliTest):
                          self.query(question.format(self.path("balanced.basalt"))))
         self.basalt("convert", "-q", "--query", sql, self.path("x.basalt"), "--for", "tape", code=2)
 
+    def test_files_for_a_gpu_read_fast_or_travel_fast(self):
+        sql = "select (hash(range) % 4 * 100)::bigint as few, least(7, hash(range + 9) % 64)::int as n from range(300000)"
+        trees = {}
+        for purpose in ("resident", "transfer"):
+            self.basalt("convert", "-q", "--query", sql, self.path(f"{purpose}.basalt"), "--for", purpose)
+            self.assertIn("sound", self.basalt("verify", self.path(f"{purpose}.basalt")))
+            trees[purpose] = [column["encodings"][0] for column in self.info(f"{purpose}.basalt")["columns"]]
+        self.assertEqual(trees["resident"], ["packed", "packed"])
+        self.assertTrue(trees["transfer"][0].startswith("dict(packed, "), trees)
+        self.assertEqual(trees["transfer"][1], "ans")
+        question = "select few, count(*), sum(n) from '{}' group by few order by few"
+        self.assertEqual(self.query(question.format(self.path("resident.basalt"))),
+                         self.query(question.format(self.path("transfer.basalt"))))
+
     def test_encoding_is_forced(self):
         csv = self.numbers_csv(5000)
         self.basalt("convert", "-q", csv, self.path("x.basalt"), "--encoding", "id=plain", "--encoding", "name=strings(packed, plain)")

@@ -190,6 +190,27 @@ TEST(Ans, TakesTheEntropyAndLittleMore) {
   }
 }
 
+// Whoever wants few bytes gets long units, also below other codecs; everybody else units of a zone.
+TEST(Ans, UnitsAreLongForDisk) {
+  const Array array = array_of(Physical::kU32, skewed(600'000, 40, 0.7, 1));
+  const auto unit_of = [](const Node& node) {
+    ans::Parameters parameters;
+    std::memcpy(&parameters, node.params.data(), sizeof(parameters));
+    return parameters.unit_tiles;
+  };
+  const Tree tree = bind_tree(parse_tree("dict(ans, packed)"), Physical::kU32);
+  uint64_t bytes = 0;
+  for (const Purpose purpose : {Purpose::kBalanced, Purpose::kTransfer, Purpose::kDisk}) {
+    const Node node = encode_tree(array.values, tree, {Effort::kBalanced, purpose});
+    EXPECT_EQ(unit_of(node.children[0]), purpose == Purpose::kDisk ? ans::kLongUnit : ans::kShortUnit);
+    if (purpose == Purpose::kDisk) {
+      EXPECT_LT(node.encoded_bytes(), bytes - 60 * 60);  // sixty units less
+    }
+    bytes = node.encoded_bytes();
+    testing::expect_reads(array.values, *open_reader(view_of(node)));
+  }
+}
+
 // The tail takes all rows: there are no words.
 TEST(Ans, OneSymbolTakesStatesOnly) {
   const Array array = array_of(Physical::kU8, std::vector<uint32_t>(20000, 0), 77);

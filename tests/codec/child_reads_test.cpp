@@ -21,7 +21,7 @@ class CountedCodec final : public Codec {
   std::string_view name() const override { return "counted"; }
   bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && width_of(type) != 0; }
   bool point_access() const override { return true; }
-  Node encode(const Values& values, const Tree&, Effort) const override {
+  Node encode(const Values& values, const Tree&, Aims) const override {
     Node node{this, values.type, values.count, {}, {}, {}};
     node.streams.resize(1);
     node.streams[0].append(values.data, values.count * width_of(values.type));
@@ -87,6 +87,17 @@ struct Rows {
   std::vector<int64_t> offsets{0};
 };
 
+// A column of another type holds no values beyond that.
+bool holds(const Rows& rows, const Tree& tree) {
+  try {
+    encode_tree(rows.values(), bind_tree(tree, rows.type));
+    return true;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    return false;
+  }
+}
+
 uint32_t most_reads(const Rows& rows, const Tree& tree) {
   const Node node = encode_tree(rows.values(), bind_tree(tree, rows.type));
   const NodeView view = view_of(node);
@@ -130,6 +141,7 @@ TEST_F(ChildReads, EveryTileOfAChildIsDecodedOnce) {
         tree.children.push_back({"counted", {}});
         if (is_bytes) tree = {"strings", {{"packed", {}}, tree}};
         SCOPED_TRACE(to_string(tree) + " of " + to_string(type));
+        if (codec->needs_source() && !holds(rows, tree)) continue;
         EXPECT_EQ(most_reads(rows, tree), 1u);
         ++tried;
       }

@@ -109,15 +109,16 @@ TEST_P(Damage, NeverCrashes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Trees, Damage,
-                         ::testing::Values("plain", "packed", "l3", "delta", "rle", "rle(dict, delta)", "rle(l3, l3)",
-                                           "dict", "dict(rle, packed)", "strings", "strings(rle, plain)", "delta(rle)",
-                                           "galp", "galp(plain)", "galp(rle)", "galp(dict)", "galp(l3)",
-                                           "rle(galp(l3), delta(l3))", "strings(packed, fsst)",
-                                           "strings(plain, fsst(plain))", "dict(packed, strings(packed, fsst))",
-                                           "strings(packed, tokens)",
-                                           "strings(plain, tokens(plain, plain, strings(plain, plain)))", "numbered",
-                                           "numbered(plain)", "ans", "dict(ans, packed)", "rle(ans, delta)"));
+INSTANTIATE_TEST_SUITE_P(
+    Trees, Damage,
+    ::testing::Values("plain", "packed", "l3", "delta", "rle", "rle(dict, delta)", "rle(l3, l3)", "dict",
+                      "dict(rle, packed)", "strings", "strings(rle, plain)", "delta(rle)", "galp", "galp(plain)",
+                      "galp(rle)", "galp(dict)", "galp(l3)", "rle(galp(l3), delta(l3))", "strings(packed, fsst)",
+                      "strings(plain, fsst(plain))", "dict(packed, strings(packed, fsst))", "strings(packed, tokens)",
+                      "strings(plain, tokens(plain, plain, strings(plain, plain)))", "numbered", "numbered(plain)",
+                      "ans", "dict(ans, packed)", "rle(ans, delta)", "stride(rle(packed, delta))", "stride(plain)",
+                      "grouped(plain)", "dict(grouped(dict), plain)", "sum(plain, rle)", "map(plain, l3)",
+                      "map(packed, plain)", "product(plain, plain)", "column_u32(plain)"));
 
 TEST(Damage, CodeBeyondTheDictionaryIsReported) {
   const auto array = make_array(Physical::kI64, 2000, Pattern::kFewDistinct, 4);

@@ -17,7 +17,7 @@ class ComplementCodec final : public Codec {
   std::string_view name() const override { return "complement"; }
   bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && width_of(type) != 0; }
 
-  Node encode(const Values& values, const Tree&, Effort) const override {
+  Node encode(const Values& values, const Tree&, Aims) const override {
     Node node{this, values.type, values.count, {}, {}, {}};
     Buffer flipped(values.count * width_of(values.type));
     for (size_t i = 0; i < flipped.size(); ++i) flipped.data()[i] = ~values.as<std::byte>()[i];

@@ -108,7 +108,13 @@ INSTANTIATE_TEST_SUITE_P(
                       "rle(galp(delta), packed)", "strings(packed, tokens)", "strings(rle, tokens(rle, plain))",
                       "numbered", "dict(packed, strings(packed, tokens))", "numbered(delta)", "ans",
                       "dict(ans, packed)", "rle(ans, packed)", "delta(ans)", "galp(ans)", "strings(ans, plain)",
-                      "strings(packed, tokens(ans, ans))"));
+                      "strings(packed, tokens(ans, ans))", "stride", "stride(rle(delta, delta))", "rle(stride, stride)",
+                      "delta(stride(ans))", "grouped", "grouped(dict)", "delta(dict(grouped(dict), plain))",
+                      "dict(grouped(rle), packed)", "sum", "sum(delta(packed), rle(packed, packed))",
+                      "sum(ans, map(column_i32, packed))", "map", "map(column_u64(delta(packed)), plain)", "product",
+                      "product(packed, column_u8)", "sum(packed, product(map(packed, packed), column_i64(rle)))",
+                      "column_i8", "column_i16", "column_i32", "column_i64", "column_u8", "column_u16", "column_u32",
+                      "column_u64", "dict(map(column_i16, packed), packed)"));
 
 TEST(RoundTrip, PackedAtEveryWidth) {
   for (const Physical type : {Physical::kU8, Physical::kI16, Physical::kU32, Physical::kI64, Physical::kI128}) {

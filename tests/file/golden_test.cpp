@@ -255,6 +255,61 @@ Golden entropy() {
   return out;
 }
 
+// `stride` and `grouped`: steps up and down that wrap around, runs of bases, groups of several sizes, a last one that
+// is not full, and NULLs.
+Golden progressions() {
+  const uint64_t rows = 2500;
+  Golden out{"progressions", {}, {}};
+  const auto key = [](uint64_t i) { return static_cast<int64_t>(i / 8 * 32 + i % 8 + 1); };
+  out.table = make_table(
+      rows,
+      {integers("key", type_of(TypeKind::kInt64), rows, key),
+       integers("falling", type_of(TypeKind::kInt8), rows, [](uint64_t i) { return 100 - (i * 3 + i / 100) % 200; }),
+       integers(
+           "gaps", type_of(TypeKind::kUInt32), rows, [=](uint64_t i) { return key(i) + i / 700 * 5; }, kSome),
+       integers("repeating", type_of(TypeKind::kInt32), rows, [](uint64_t i) { return i / 4 % 5 * 1000 - i % 4 * 7; }),
+       integers("few", type_of(TypeKind::kUInt16), rows,
+                [](uint64_t i) { return scramble(i / 16 % 3 + i % 16) % 9; })});
+  out.encodings = {{"key", "stride(rle(delta(packed), delta(packed)))"},
+                   {"falling", "stride(packed)"},
+                   {"gaps", "validity(packed, rle(stride(plain), stride(packed)))"},
+                   {"repeating", "delta(dict(grouped(dict(packed, plain)), plain))"},
+                   {"few", "grouped(plain)"}};
+  return out;
+}
+
+// Columns by other columns: differences, functions, products, codes of strings; sources with NULLs and without.
+Golden related() {
+  const uint64_t rows = 2100;
+  Golden out{"related", {}, {}};
+  const auto shipped = [](uint64_t i) { return static_cast<int64_t>(9000 + scramble(i) % 700); };
+  const auto part = [](uint64_t i) { return static_cast<int64_t>(scramble(i + 5000) % 90) - 20; };
+  const auto quantity = [](uint64_t i) { return static_cast<int64_t>(scramble(i + 9000) % 50 + 1) * 100; };
+  const auto price = [=](uint64_t i) { return 90000 + part(i) * 101; };
+  const DataType money = type_of(TypeKind::kDecimal, 15, 2);
+  const auto day = type_of(TypeKind::kDate);
+  out.table = make_table(
+      rows,
+      {integers("received", day, rows,
+                [=](uint64_t i) { return shipped(i) + 1 + static_cast<int64_t>(scramble(i + 70) % 30); }),
+       integers("shipped", day, rows, shipped, kSome), integers("part", type_of(TypeKind::kInt16), rows, part),
+       integers("quantity", money, rows, quantity),
+       integers(
+           "price", type_of(TypeKind::kInt32), rows, [=](uint64_t i) { return i == 77 ? -5 : price(i); }, kSome),
+       integers("amount", money, rows, [=](uint64_t i) { return quantity(i) / 100 * price(i); }),
+       integers("narrow", type_of(TypeKind::kUInt8), rows, [=](uint64_t i) { return (shipped(i) * 3 + 7) % 256; }),
+       strings("state", TypeKind::kUtf8, rows, [=](uint64_t i) { return shipped(i) < 9400 ? "done" : "open"; })});
+  out.encodings = {{"received", "sum(packed, @shipped)"},
+                   {"shipped", "packed"},
+                   {"part", "packed"},
+                   {"quantity", "dict(packed, packed)"},
+                   {"price", "sum(rle(packed, packed), map(@part, packed))"},
+                   {"amount", "product(map(@part, packed), @quantity)"},
+                   {"narrow", "sum(packed, product(packed, @shipped))"},
+                   {"state", "dict(sum(packed, map(@shipped, packed)), strings(packed, plain))"}};
+  return out;
+}
+
 // Chunks of a few rows each: dictionaries over the whole file, code maps, chunks with and without NULLs.
 Golden chunks() {
   const uint64_t rows = 120;
@@ -288,6 +343,8 @@ std::vector<Golden> golden_files() {
   out.push_back(texts());
   out.push_back(chunks());
   out.push_back(entropy());
+  out.push_back(progressions());
+  out.push_back(related());
   out.push_back({"no_rows", everything(0), {}, 64 << 20, "bool"});
   out.push_back({"no_columns", make_table(3, {}), {}});
   out.push_back({"one_row",

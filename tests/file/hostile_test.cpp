@@ -314,7 +314,13 @@ class Roots : public testing::Test {
           if (!codec->accepts(values.type, is_bytes)) continue;
           Tree tree{std::string(codec->name()), {}};
           if (is_bytes) tree = {"strings", {{"packed", {}}, tree}};
-          Node node = encode_tree(values, bind_tree(tree, values.type));
+          Node node;
+          try {
+            node = encode_tree(values, bind_tree(tree, values.type));
+          } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::kUnsupported);  // a column of a narrower type
+            continue;
+          }
           out.push_back({values.type, is_bytes, is_bytes ? std::move(node.children[1]) : std::move(node)});
         }
       }

@@ -365,6 +365,24 @@ TEST(Writing, LongStringsCloseChunksEarly) {
   EXPECT_LT(summary.columns[0].encoded_bytes, summary.columns[0].plain_bytes + (1 << 20));
 }
 
+// Files that are to be small have larger chunks; each can still be decoded within the usual limit.
+TEST(Writing, ChunksAreLargerForDisk) {
+  const uint64_t rows = 150'000;
+  const Table table = make_table(rows, {strings("s", TypeKind::kUtf8, rows, [](uint64_t i) {
+                                   return std::string(1000, static_cast<char>('a' + i / 9000));
+                                 })});
+  const auto chunks = [&](Purpose purpose) {
+    TemporaryFolder folder;
+    WriteOptions options;
+    options.purpose = purpose;
+    const uint64_t count = write_table(folder.path("t.basalt"), table, options).chunks;
+    expect_equal(table, read_table(*File::open(folder.path("t.basalt"))));
+    return count;
+  };
+  EXPECT_EQ(chunks(Purpose::kTransfer), 4u);
+  EXPECT_EQ(chunks(Purpose::kDisk), 2u);
+}
+
 TEST(Writing, HugeConstantStringsDoNotGoToTheMetadata) {
   const std::string text(3 << 20, 'q');
   const Table table = make_table(3, {strings("text", TypeKind::kBinary, 3, [&](uint64_t) { return text; })});

@@ -452,6 +452,58 @@ def decode_ans(node, physical):
     return np.array([wrap(reference + symbol, 8 * width, physical[0] == "i") for symbol in out], dtype)
 
 
+def decode_stride(node, physical):
+    width, dtype = PHYSICAL[physical]
+    step, = struct.unpack("<Q", node.params)
+    require(step >> 8 * width == 0, "stride: the step is wider than the values")
+    bases = decode(node.children[0], physical).tolist()
+    return np.array([wrap(base + step * row, 8 * width, physical[0] == "i") for row, base in enumerate(bases)], dtype)
+
+
+def decode_grouped(node, physical):
+    width, dtype = PHYSICAL[physical]
+    reference, values, bits = struct.unpack("<QII", node.params)
+    require(reference >> 8 * width == 0, "grouped: the reference is wider than the values")
+    require(values in (2, 4, 8, 16, 32) and 0 < bits <= min(8 * width, 64 // values), "grouped: impossible parameters")
+    groups = decode(node.children[0], "u64").tolist()
+    require(len(groups) == -(-node.count // values), "grouped: a wrong number of groups")
+    codes = [groups[row // values] >> row % values * bits & ((1 << bits) - 1) for row in range(node.count)]
+    return np.array([wrap(reference + code, 8 * width, physical[0] == "i") for code in codes], dtype)
+
+
+def low_bits(numbers, physical):
+    """64-bit numbers as integers of this type."""
+    width, dtype = PHYSICAL[physical]
+    return numbers.astype("<u8").astype("<u%d" % width).view(dtype)
+
+
+def decode_sum(node, physical):
+    residual = decode(node.children[0], "i%d" % (8 * PHYSICAL[physical][0])).astype("<u8")
+    return low_bits(residual + decode(node.children[1], physical).astype("<u8"), physical)
+
+
+def decode_map(node, physical):
+    base, = struct.unpack("<q", node.params)
+    place = decode(node.children[0], "i64").astype("<u8") - np.uint64(base & (2**64 - 1))
+    entries = decode(node.children[1], physical)
+    require(len(place) == 0 or int(place.max()) < len(entries), "map: a source beyond the entries")
+    return entries[place.astype("<i8")]
+
+
+def decode_product(node, physical):
+    multiplier, shift, zero = struct.unpack("<QII", node.params)
+    require(shift < 8 * PHYSICAL[physical][0] and zero == 0, "product: impossible parameters")
+    factor = decode(node.children[0], physical).astype("<u8")
+    source = decode(node.children[1], physical)
+    scaled = (source >> source.dtype.type(shift)).astype("<u8") * np.uint64(multiplier)
+    return low_bits(factor * scaled, physical)
+
+
+def decode_column(node, physical):
+    require(len(node.params) == 4, "column: a wrong number of parameters")
+    return low_bits(decode(node.children[0], node.codec.removeprefix("column_")), physical)
+
+
 def decode_numbered(node):
     digits, text = node.params[0], bytes(node.params[1:])
     require(1 <= digits <= 19, "numbered: a wrong number of digits")
@@ -500,6 +552,18 @@ def decode(node, physical):
         return decode_numbered(node)
     if node.codec == "ans":
         return decode_ans(node, physical)
+    if node.codec == "stride":
+        return decode_stride(node, physical)
+    if node.codec == "grouped":
+        return decode_grouped(node, physical)
+    if node.codec == "sum":
+        return decode_sum(node, physical)
+    if node.codec == "map":
+        return decode_map(node, physical)
+    if node.codec == "product":
+        return decode_product(node, physical)
+    if node.codec.startswith("column_"):
+        return decode_column(node, physical)
     if node.codec == "dict":
         codes = decode(node.children[0], "u32")
         entries = decode(node.children[1], physical)
@@ -508,6 +572,8 @@ def decode(node, physical):
 
 
 def child_count(codec, physical):
+    if codec.startswith("column_"):
+        return 1
     return {"constant": 0, "plain": 0, "packed": 0, "l3": 0, "delta": 1, "galp": 1, "fsst": 1, "rle": 2, "dict": 2,
-            "strings": 2, "tokens": 3, "numbered": 1, "ans": 0,
+            "strings": 2, "tokens": 3, "numbered": 1, "ans": 0, "stride": 1, "grouped": 1, "sum": 2, "map": 2, "product": 2,
             "validity": 1 if physical is None else 2}[codec]

@@ -22,6 +22,8 @@ namespace basalt {
 
 class Automaton;  // basalt/codec/string_test.h
 class Codec;
+class SharedEntries;
+struct SourceColumn;
 
 // An array of plain values. Fixed width: `data` holds count values. kBytes: row i is bytes[offsets[i] .. offsets[i+1]).
 struct Values {
@@ -31,6 +33,13 @@ struct Values {
   const int64_t* offsets = nullptr;
   const char* bytes = nullptr;
   const uint8_t* validity = nullptr;  // bitmap; only the root codec `validity` looks at it; nullptr = all valid
+  // Columns of the same rows, which trees name as `@name`; nullptr: none.
+  const std::vector<SourceColumn>* sources = nullptr;
+  // Whether an encoder may come near the values instead of holding them: what it misses is stored elsewhere (`sum`).
+  bool may_miss = false;
+  // The function that `map` shares with other chunks, and whether it only learns from these; nullptr: each has its own.
+  SharedEntries* entries = nullptr;
+  bool only_learns = false;
 
   template <typename T>
   const T* as() const {
@@ -65,8 +74,17 @@ struct NodeView {
   std::vector<NodeView> children;
 };
 NodeView view_of(const Node& node);
+Node copy_of(const NodeView& node);
 uint64_t encoded_bytes(const NodeView& node);  // streams and parameters, children included
+uint64_t own_bytes(const Node& node);          // the same without those of other columns
 Tree tree_of(const NodeView& node);
+
+// A column that others of the same rows may be encoded by.
+struct SourceColumn {
+  std::string name;
+  uint32_t field_id = 0;
+  NodeView array;  // encoded; NULLs are not part of it
+};
 
 constexpr uint32_t tile_count(uint64_t rows) { return static_cast<uint32_t>((rows + kTileRows - 1) / kTileRows); }
 constexpr uint32_t rows_in_tile(uint64_t rows, uint32_t tile) {
@@ -230,8 +248,17 @@ struct Estimate {
 };
 // How much time an encoder may take for fewer bytes; what a codec makes of it is its own affair. Readers do not care.
 enum class Effort : uint8_t { kFast, kBalanced, kBest };
-// What a file is for: to be read as fast as it can be, or to be small, where reading it may take longer.
-enum class Purpose : uint8_t { kBalanced, kDisk };
+// What a file is for: anything (kBalanced), to lie in a GPU's memory, to travel to one with every query, or to be
+// small, where reading it may take longer.
+enum class Purpose : uint8_t { kBalanced, kResident, kTransfer, kDisk };
+// With which arrays are encoded.
+struct Aims {
+  Effort effort = Effort::kBalanced;
+  Purpose purpose = Purpose::kBalanced;
+
+  constexpr Aims() = default;
+  constexpr Aims(Effort with, Purpose of = Purpose::kBalanced) : effort(with), purpose(of) {}
+};
 
 // Gives codecs the best estimate for a child's sample.
 class ChildChooser {
@@ -246,6 +273,7 @@ class ChildChooser {
   }
   // With which the array will be encoded.
   virtual Effort effort() const { return Effort::kBalanced; }
+  virtual Purpose purpose() const { return Purpose::kBalanced; }
 };
 
 // The tile reader that device code uses for a node, and what the writer of a kernel has to know of it.
@@ -295,21 +323,34 @@ class Codec {
   virtual bool holds_lengths() const { return false; }
   // Whether its streams are tiles of packed integers (`packed`), which may be read without its reader.
   virtual bool holds_packed_tiles() const { return false; }
+  // Whether choosers leave it alone: it is for columns that are encoded by others (`sum`), which are looked for apart.
+  virtual bool needs_source() const { return false; }
+  // Where the only child is the column of another field, of the same rows, that field: the child's streams are that
+  // column's own.
+  virtual std::optional<uint32_t> source_field(ByteView params) const {
+    (void)params;
+    return std::nullopt;
+  }
+  // Where chunks of a file may share a child (`map`): which one. Its values are the same, or its rows do not matter.
+  virtual std::optional<size_t> shared_child() const { return std::nullopt; }
   // `validity` and `strings` do not count for the search depth.
   virtual uint32_t depth_cost() const { return 1; }
   // How much smaller, as a factor, it must be than a codec listed before it to be taken instead: for codecs that cost
   // more to read.
   virtual double has_to_save() const { return 1.0; }
-  // Whether choosers look at it for Purpose::kDisk only: it takes long to read (`ans`).
-  virtual bool only_for_disk() const { return false; }
+  // Whether it takes long to read (`ans`): choosers look at it only for files that are to be small or travel far.
+  virtual bool is_slow_to_read() const { return false; }
   // What reading all rows takes, children not counted: tenths of nanoseconds on a Neoverse N1, for comparisons only.
   virtual uint64_t reading_cost(const Node& node) const { return node.count * 4; }
+  // What a kernel takes to decode all rows, in picoseconds on an H200, children and the time to read streams not
+  // counted: for comparisons, see docs/decisions/purposes.md.
+  virtual double kernel_picoseconds(const Node& node) const { return static_cast<double>(node.count) * 0.25; }
   // Whether a single row costs constant time, without decoding its tile.
   virtual bool point_access() const { return false; }
 
   // `tree` is bound: it names this codec and all its children. Throws Error(kUnsupported) where these values cannot be
   // held (a range of more than 64 bits in `packed`): the caller then takes the next best tree.
-  virtual Node encode(const Values& values, const Tree& tree, Effort effort) const = 0;
+  virtual Node encode(const Values& values, const Tree& tree, Aims aims) const = 0;
   // O(tiles): counts, stream lengths, offsets. Throws Error(kCorrupt). Children are validated by the caller.
   virtual void validate(const NodeView& node) const = 0;
   // O(rows), of an array that passed validate(): what kernels rely on and only the values can show. Throws
@@ -369,7 +410,7 @@ constexpr TreePlace place_of(const ChildSlot& slot) { return slot.is_bytes ? Tre
 bool may_hold(const Codec& codec, Physical type, TreePlace place);
 
 // Whole trees: encode, check, open.
-Node encode_tree(const Values& values, const Tree& tree, Effort effort = Effort::kBalanced);
+Node encode_tree(const Values& values, const Tree& tree, Aims aims = {});
 // That every node stands where it may and holds together, the root, too, whose type is the one it will be read as.
 void validate_tree(const NodeView& root, TreePlace place = TreePlace::kColumn);
 // Of an array that passed validate_tree(). Throws Error(kInternal) if the codec does not take the node's type: its

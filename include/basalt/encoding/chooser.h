@@ -17,6 +17,9 @@ constexpr uint32_t kMaxShapes = 4;     // per column and file
 // The best tree for these values alone, NULLs included (slots under NULLs must be filled already).
 Tree choose_tree(const Values& values, Effort effort = Effort::kBalanced, Purpose purpose = Purpose::kBalanced);
 
+// What the best tree takes, by the sample alone.
+double estimate_bytes(const Sample& sample, Effort effort = Effort::kBalanced, Purpose purpose = Purpose::kBalanced);
+
 // The tree that can hold any values of this type, with or without NULLs: the last resort of every column.
 Tree universal_tree(Physical type);
 

@@ -1,5 +1,6 @@
 // The text form of encodings: a tree of codec names, `dict(packed, strings(packed, plain))`. It prints and parses back;
-// children left out are filled with each codec's defaults when the tree is bound to a type.
+// children left out are filled with each codec's defaults when the tree is bound to a type. `@name` stands for another
+// column of the same table, `@"a name"` for one whose name has other signs than letters, digits, '_' and '.'.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,13 @@ struct Tree {
 
   bool operator==(const Tree&) const = default;
 };
+
+// Whether the node is `@name`: another column, by which a writer encodes this one (basalt/codec/codec.h, SourceColumn).
+bool is_column_name(const Tree& node);
+Tree column_named(const std::string& name);
+std::string column_of(const Tree& node);  // its name
+// All that a tree names, each once.
+std::vector<std::string> columns_of(const Tree& tree);
 
 std::string to_string(const Tree& tree);
 

@@ -63,6 +63,7 @@ struct ColumnChunkInfo {
   uint64_t rows = 0;  // of this field: elements, for what lies under a list
   uint64_t plain_bytes = 0;
   uint64_t encoded_bytes = 0;  // streams, parameters
+  uint64_t shared_bytes = 0;   // of these, streams of other columns, by which it is encoded, and of earlier chunks
   uint32_t shape = 0;          // index into ColumnInfo::shapes
   StreamPlace region;          // one contiguous part of the file that holds all streams the chunk does not share
   std::vector<NodePlace> nodes;
@@ -78,8 +79,10 @@ struct ColumnInfo {
   uint32_t field_id = 0;
   std::string path;  // "a", "a.b": names from the root; long ones are cut, File::path() has them whole
   std::vector<Tree> shapes;
+  std::vector<std::string> encodings;  // the shapes as they are shown: other columns by their names
   std::vector<ColumnChunkInfo> chunks;
   uint64_t encoded_bytes = 0;
+  uint64_t shared_bytes = 0;
   uint64_t plain_bytes = 0;
   Statistics stats;  // of the whole column
   // Width of packed tiles → how many tiles, over all packed nodes; generated kernels specialise for the common ones.

@@ -29,7 +29,7 @@ struct WriteOptions {
   bool append = false;
   uint32_t threads = 0;                                // 0 = all cores
   uint64_t chunk_rows = kMaxChunkRows;                 // at most 2^20, a multiple of 8192
-  uint64_t chunk_bytes = 32 << 20;                     // plain bytes after which a chunk is closed early
+  uint64_t chunk_bytes = 0;                            // plain bytes after which a chunk is closed early; 0: by purpose
   uint64_t memory_limit = 0;                           // for rows and finished chunks; 0: write_memory()
   std::map<std::string, Tree> encodings;               // column ("a", "a.b") → forced tree
   Effort effort = Effort::kBalanced;                   // time for fewer bytes
@@ -38,9 +38,10 @@ struct WriteOptions {
   std::function<void(const WriteProgress&)> progress;  // called from the appending thread
   const CancelToken* cancel = nullptr;
   bool wrap_small = true;                       // files of up to 128 KiB become one zstd frame where that pays
+  bool durable = true;                          // on the disk before it appears; not what a process keeps for itself
   std::string created_by;                       // empty: this build's name and version
   std::map<std::string, std::string> metadata;  // kept in the footer
-  // Encodes one array; the GPU backend replaces it. Must give the same bytes as encode_tree() at the same effort.
+  // Encodes one array; the GPU backend replaces it. Must give the same bytes as encode_tree() with the same aims.
   std::function<Node(const Values&, const Tree&)> encoder;
 };
 

@@ -11,10 +11,11 @@ class AnsCodec final : public Codec {
   bool accepts(Physical type, bool is_bytes) const override {
     return !is_bytes && is_integer(type) && width_of(type) <= 8;
   }
-  bool only_for_disk() const override { return true; }
+  bool is_slow_to_read() const override { return true; }
   double has_to_save() const override;
   uint64_t reading_cost(const Node& node) const override { return node.count * 30; }
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  double kernel_picoseconds(const Node& node) const override { return static_cast<double>(node.count) * 2.5; }
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   uint64_t held_bytes(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;

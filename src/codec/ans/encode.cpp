@@ -169,15 +169,22 @@ Node encode(const Codec* codec, const Values& values, uint32_t unit_tiles) {
 
 }  // namespace ans
 
-Node AnsCodec::encode(const Values& values, const Tree&, Effort) const {
-  return ans::encode(this, values, ans::kShortUnit);
+namespace {
+
+// Whoever reads single zones reads less of short units; a file that is to be small has none of their states.
+uint32_t unit_tiles_for(Purpose purpose) { return purpose == Purpose::kDisk ? ans::kLongUnit : ans::kShortUnit; }
+
+}  // namespace
+
+Node AnsCodec::encode(const Values& values, const Tree&, Aims aims) const {
+  return ans::encode(this, values, unit_tiles_for(aims.purpose));
 }
 
 // A row takes a nanosecond and a half to decode, where one of `packed` takes next to nothing. An eighth of six bits
 // takes as long over a link of 60 MB a second: slower ones, and whoever pays for bytes that lie, gain.
 double AnsCodec::has_to_save() const { return 0.875; }
 
-std::optional<Estimate> AnsCodec::estimate(const Sample& sample, ChildChooser&) const {
+std::optional<Estimate> AnsCodec::estimate(const Sample& sample, ChildChooser& chooser) const {
   using namespace ans;
   if (sample.values.count == 0) return std::nullopt;
   const Range range = range_of(sample.values);
@@ -197,7 +204,7 @@ std::optional<Estimate> AnsCodec::estimate(const Sample& sample, ChildChooser&) 
   // Of a state's 32 bits, 16 say nothing on the average: 8 because states end anywhere below 2^32, 8 because the first
   // symbols that a state takes waste them. And a unit has a start, a tail, and half a word to spare.
   constexpr double kUnitBytes = 2 * kLanes + 4 + 2 + 1;
-  const auto units = static_cast<double>(units_of(sample.total_rows, kShortUnit));
+  const auto units = static_cast<double>(units_of(sample.total_rows, unit_tiles_for(chooser.purpose())));
   const double bytes = bits / 8 * sample.scale() + units * kUnitBytes +
                        static_cast<double>(pack_shares(shares).size()) + 4 + kParameterBytes;
   return Estimate{bytes, {"ans", {}}};

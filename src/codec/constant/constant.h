@@ -10,7 +10,8 @@ class ConstantCodec final : public Codec {
   std::string_view name() const override { return "constant"; }
   bool accepts(Physical type, bool is_bytes) const override;
   bool point_access() const override { return true; }
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  double kernel_picoseconds(const Node&) const override { return 0; }
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::unique_ptr<BytesReader> open_bytes(const NodeView& node) const override;

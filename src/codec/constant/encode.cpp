@@ -15,7 +15,7 @@ bool ConstantCodec::accepts(Physical type, bool is_bytes) const {
   return is_bytes ? type == Physical::kBytes : width_of(type) != 0;
 }
 
-Node ConstantCodec::encode(const Values& values, const Tree&, Effort) const {
+Node ConstantCodec::encode(const Values& values, const Tree&, Aims) const {
   if (!all_equal(values)) throw Error(ErrorCode::kUnsupported, "constant: the values are not all equal");
   Node node{this, values.type, values.count, {}, {}, {}};
   if (values.type == Physical::kBytes) {

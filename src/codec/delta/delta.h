@@ -11,7 +11,8 @@ class DeltaCodec final : public Codec {
   bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && is_integer(type); }
   std::vector<ChildSlot> children(Physical type) const override;
   uint64_t reading_cost(const Node& node) const override { return node.count * 8; }
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  double kernel_picoseconds(const Node& node) const override { return static_cast<double>(node.count) * 0.6; }
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;

@@ -3,6 +3,7 @@
 #include "codec/delta/delta.h"
 #include "codec/delta/layout.h"
 #include "codec/device_names.h"
+#include "codec/integer_types.h"
 #include "core/dispatch.h"
 
 namespace basalt {
@@ -10,16 +11,6 @@ namespace basalt {
 std::unique_ptr<Codec> make_delta() { return std::make_unique<DeltaCodec>(); }
 
 namespace {
-
-Physical signed_of_width(uint32_t width) {
-  switch (width) {
-    case 1: return Physical::kI8;
-    case 2: return Physical::kI16;
-    case 4: return Physical::kI32;
-    case 8: return Physical::kI64;
-    default: return Physical::kI128;
-  }
-}
 
 template <typename T>
 void tile_deltas(const T* values, uint32_t rows, T* deltas) {
@@ -54,7 +45,7 @@ std::vector<ChildSlot> DeltaCodec::children(Physical type) const {
   return {{"deltas", signed_of_width(width_of(type))}};
 }
 
-Node DeltaCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
+Node DeltaCodec::encode(const Values& values, const Tree& tree, Aims aims) const {
   Node node{this, values.type, values.count, {}, {}, {}};
   node.streams.resize(delta::kStreams);
   const uint32_t width = width_of(values.type);
@@ -63,7 +54,7 @@ Node DeltaCodec::encode(const Values& values, const Tree& tree, Effort effort) c
     checkpoints.append(values.as<std::byte>() + static_cast<uint64_t>(tile) * kTileRows * width, width);
   }
   const Buffer deltas = deltas_of(values);
-  node.children.push_back(encode_tree(child_values(values, deltas), tree.children[delta::kDeltas], effort));
+  node.children.push_back(encode_tree(child_values(values, deltas), tree.children[delta::kDeltas], aims));
   return node;
 }
 

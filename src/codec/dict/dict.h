@@ -12,7 +12,8 @@ class DictCodec final : public Codec {
   std::vector<ChildSlot> children(Physical type) const override;
   bool holds_entries() const override { return true; }
   uint64_t reading_cost(const Node& node) const override { return node.count * 11; }
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  double kernel_picoseconds(const Node& node) const override;
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   void check_values(const NodeView& node) const override;
   uint64_t held_bytes(const NodeView& node) const override;

@@ -103,11 +103,11 @@ void append_all(Buffer& stream, const std::vector<T>& values) {
 
 }  // namespace
 
-Node FsstCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
-  return encode_by(fsst::plan_of(effort), values, tree, effort);
+Node FsstCodec::encode(const Values& values, const Tree& tree, Aims aims) const {
+  return encode_by(fsst::plan_of(aims.effort), values, tree, aims);
 }
 
-Node FsstCodec::encode_by(const fsst::Plan& plan, const Values& values, const Tree& tree, Effort effort) const {
+Node FsstCodec::encode_by(const fsst::Plan& plan, const Values& values, const Tree& tree, Aims aims) const {
   fsst::Tables trained = fsst::train_tables(values, plan);
   const uint64_t table_rows = uint64_t{kTileRows} << trained.shift;
   std::vector<uint64_t> starts;
@@ -139,7 +139,7 @@ Node FsstCodec::encode_by(const fsst::Plan& plan, const Values& values, const Tr
     append_all(node.streams[fsst::kPieceStarts], piece_starts);
     append_all(node.streams[fsst::kPieces], rows.pieces);
   }
-  node.children.push_back(encode_tree(number_values(rows.lengths), tree.children[fsst::kCodeLengths], effort));
+  node.children.push_back(encode_tree(number_values(rows.lengths), tree.children[fsst::kCodeLengths], aims));
   return node;
 }
 

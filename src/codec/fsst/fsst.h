@@ -17,9 +17,9 @@ class FsstCodec final : public Codec {
   // A row's codes are looked up symbol by symbol: a few per cent of the bytes are not worth it.
   double has_to_save() const override { return 0.9; }
   bool point_access() const override { return true; }
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
-  // With tables by a plan of the caller's; the effort is the children's.
-  Node encode_by(const fsst::Plan& plan, const Values& values, const Tree& tree, Effort effort) const;
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
+  // With tables by a plan of the caller's; the aims are the children's.
+  Node encode_by(const fsst::Plan& plan, const Values& values, const Tree& tree, Aims aims) const;
   void validate(const NodeView& node) const override;
   std::unique_ptr<BytesReader> open_bytes(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;

@@ -121,19 +121,19 @@ double own_bytes(const Parts& parts, const Sample& sample) {
 
 std::vector<ChildSlot> GalpCodec::children(Physical type) const { return {{"integers", integer_of(type)}}; }
 
-Node GalpCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
+Node GalpCodec::encode(const Values& values, const Tree& tree, Aims aims) const {
   if (values.count > galp::kMaxRows) throw Error(ErrorCode::kUnsupported, "galp: the array is too large");
   const Tree& child = tree.children[galp::kIntegers];
   const auto encoded = [&](std::optional<uint32_t> scheme) {
-    Parts parts = split(values, scheme, effort);
+    Parts parts = split(values, scheme, aims.effort);
     Node node{this, values.type, values.count, {}, {}, {}};
     for (Buffer& stream : parts.streams) node.streams.push_back(std::move(stream));
-    node.children.push_back(encode_tree(integers_of(values, parts), child, effort));
+    node.children.push_back(encode_tree(integers_of(values, parts), child, aims));
     return node;
   };
   if (child.codec == galp::kChildOfManyScales) return encoded(std::nullopt);
   std::optional<Node> best;
-  for (const uint32_t scheme : array_schemes(values, effort)) {
+  for (const uint32_t scheme : array_schemes(values, aims.effort)) {
     Node node = encoded(scheme);
     if (!best || node.encoded_bytes() < best->encoded_bytes()) best = std::move(node);
   }
@@ -170,6 +170,12 @@ uint64_t GalpCodec::reading_cost(const Node& node) const {
   const Node& integers = node.children[galp::kIntegers];
   const bool once_per_run = integers.codec->name() == "rle";
   return (once_per_run ? integers.children[rle::kValues] : node).count * 6;
+}
+
+// A tile's exceptions are looked for by all lanes.
+double GalpCodec::kernel_picoseconds(const Node& node) const {
+  const auto exceptions = static_cast<double>(node.streams[galp::kExceptions].size());
+  return static_cast<double>(node.count) * 0.15 + exceptions;
 }
 
 DeviceReader GalpCodec::device_reader(const NodeView& node) const {

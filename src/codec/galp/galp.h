@@ -19,7 +19,8 @@ class GalpCodec final : public Codec {
   bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && is_float(type); }
   std::vector<ChildSlot> children(Physical type) const override;
   uint64_t reading_cost(const Node& node) const override;
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  double kernel_picoseconds(const Node& node) const override;
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   DeviceReader device_reader(const NodeView& node) const override;

@@ -223,12 +223,12 @@ class StreamWriter {
 
 }  // namespace
 
-Node L3Codec::encode(const Values& values, const Tree&, Effort effort) const {
+Node L3Codec::encode(const Values& values, const Tree&, Aims aims) const {
   if (values.count > kMaxChunkRows) throw Error(ErrorCode::kUnsupported, "l3: the array is too large");
   Node node{this, values.type, values.count, {}, {}, {}};
   node.streams.resize(l3::kStreams);
   const std::vector<int64_t> wide = widen(values);
-  const std::vector<l3::Partition> parts = l3::cut(wide, width_of(values.type), effort);
+  const std::vector<l3::Partition> parts = l3::cut(wide, width_of(values.type), aims.effort);
   StreamWriter(wide, parts, node).write();
   return node;
 }

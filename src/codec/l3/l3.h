@@ -14,7 +14,8 @@ class L3Codec final : public Codec {
   bool point_access() const override { return true; }
   double has_to_save() const override { return 0.95; }
   uint64_t reading_cost(const Node& node) const override { return node.count * 15; }
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  double kernel_picoseconds(const Node& node) const override { return static_cast<double>(node.count) * 0.6; }
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;

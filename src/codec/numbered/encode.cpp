@@ -49,7 +49,7 @@ std::optional<Parts> split(const Values& values) {
 
 }  // namespace
 
-Node NumberedCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
+Node NumberedCodec::encode(const Values& values, const Tree& tree, Aims aims) const {
   Node node{this, values.type, values.count, {}, {}, {}};
   std::optional<Parts> parts = split(values);
   if (!parts && values.count > 0) {
@@ -58,7 +58,7 @@ Node NumberedCodec::encode(const Values& values, const Tree& tree, Effort effort
   if (!parts) parts = Parts{{}, 1, {}};
   node.params.push_back(static_cast<std::byte>(parts->digits));
   for (const char c : parts->text) node.params.push_back(static_cast<std::byte>(c));
-  node.children.push_back(encode_tree(number_values(parts->numbers), tree.children[numbered::kNumbers], effort));
+  node.children.push_back(encode_tree(number_values(parts->numbers), tree.children[numbered::kNumbers], aims));
   return node;
 }
 

@@ -10,7 +10,7 @@ class NumberedCodec final : public Codec {
   std::string_view name() const override { return "numbered"; }
   bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && type == Physical::kBytes; }
   std::vector<ChildSlot> children(Physical type) const override;
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;

@@ -99,7 +99,7 @@ void encode_typed(const T* values, uint64_t count, Node& node) {
 
 }  // namespace
 
-Node PackedCodec::encode(const Values& values, const Tree&, Effort) const {
+Node PackedCodec::encode(const Values& values, const Tree&, Aims) const {
   Node node{this, values.type, values.count, {}, {}, {}};
   node.streams.resize(packed::kStreams);
   dispatch_typed(values.type, [&](auto tag) {

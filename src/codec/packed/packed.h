@@ -11,7 +11,7 @@ class PackedCodec final : public Codec {
   bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && is_integer(type); }
   bool holds_packed_tiles() const override { return true; }
   bool point_access() const override { return true; }
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   void check_values(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;

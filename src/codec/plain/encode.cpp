@@ -12,7 +12,7 @@ bool PlainCodec::accepts(Physical type, bool is_bytes) const {
   return is_bytes ? type == Physical::kBytes : width_of(type) != 0;
 }
 
-Node PlainCodec::encode(const Values& values, const Tree&, Effort) const {
+Node PlainCodec::encode(const Values& values, const Tree&, Aims) const {
   Node node{this, values.type, values.count, {}, {}, {}};
   if (values.type != Physical::kBytes) {
     node.streams.resize(plain::kFixedStreams);

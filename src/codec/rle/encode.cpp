@@ -66,7 +66,7 @@ std::vector<ChildSlot> RleCodec::children(Physical type) const {
   return {{"values", type}, {"run ends", Physical::kU32}};
 }
 
-Node RleCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
+Node RleCodec::encode(const Values& values, const Tree& tree, Aims aims) const {
   if (values.count > UINT32_MAX) throw Error(ErrorCode::kUnsupported, "rle: the array is too large");
   Node node{this, values.type, values.count, {}, {}, {}};
   node.streams.resize(rle::kStreams);
@@ -80,8 +80,8 @@ Node RleCodec::encode(const Values& values, const Tree& tree, Effort effort) con
     const uint32_t run_start = run == 0 ? 0 : ends[run - 1];
     entries.push(rle::TileEntry{run, first_row - run_start});
   }
-  node.children.push_back(encode_tree(run_values(values, runs), tree.children[rle::kValues], effort));
-  node.children.push_back(encode_tree(run_ends(runs), tree.children[rle::kRunEnds], effort));
+  node.children.push_back(encode_tree(run_values(values, runs), tree.children[rle::kValues], aims));
+  node.children.push_back(encode_tree(run_ends(runs), tree.children[rle::kRunEnds], aims));
   return node;
 }
 
@@ -98,6 +98,10 @@ std::optional<Estimate> RleCodec::estimate(const Sample& sample, ChildChooser& c
 
 uint64_t RleCodec::reading_cost(const Node& node) const {
   return node.count * 4 + node.children[rle::kValues].count * 12;
+}
+
+double RleCodec::kernel_picoseconds(const Node& node) const {
+  return static_cast<double>(node.count) * 1.0 + static_cast<double>(node.children[rle::kValues].count) * 1.5;
 }
 
 namespace {

@@ -11,7 +11,8 @@ class RleCodec final : public Codec {
   bool accepts(Physical type, bool is_bytes) const override { return !is_bytes && width_of(type) != 0; }
   std::vector<ChildSlot> children(Physical type) const override;
   uint64_t reading_cost(const Node& node) const override;
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  double kernel_picoseconds(const Node& node) const override;
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;

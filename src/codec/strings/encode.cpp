@@ -27,13 +27,13 @@ std::vector<uint32_t> lengths_of(const Values& values) {
 
 }  // namespace
 
-Node StringsCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
+Node StringsCodec::encode(const Values& values, const Tree& tree, Aims aims) const {
   Node node{this, values.type, values.count, {}, {}, {}};
   const std::vector<uint32_t> lengths = lengths_of(values);
-  node.children.push_back(encode_tree(number_values(lengths), tree.children[strings::kLengths], effort));
+  node.children.push_back(encode_tree(number_values(lengths), tree.children[strings::kLengths], aims));
   Values bytes = values;
   bytes.validity = nullptr;
-  node.children.push_back(encode_tree(bytes, tree.children[strings::kBytes], effort));
+  node.children.push_back(encode_tree(bytes, tree.children[strings::kBytes], aims));
   return node;
 }
 

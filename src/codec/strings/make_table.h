@@ -6,6 +6,7 @@
 #include "basalt/codec/string_test.h"
 #include "basalt/core/buffer.h"
 #include "codec/strings/filter_table.h"
+#include "codec/strings/symbol_transitions.h"
 
 namespace basalt::strings {
 
@@ -33,14 +34,8 @@ inline void set_bit(uint32_t* bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; 
 // The automaton as it is, over symbols with the bytes text_of(symbol).
 template <typename TextOf>
 FilterTableHead& append_symbol_table(Buffer& out, const Automaton& test, uint32_t symbols, const TextOf& text_of) {
-  FilterTableHead& head = append_table(out, test.states(), symbols, [&](uint8_t* next) {
-    for (uint32_t symbol = 0; symbol < symbols; ++symbol) {
-      const std::string_view text = text_of(symbol);
-      for (uint32_t state = 0; state < test.states(); ++state) {
-        next[size_t{state} * symbols + symbol] = test.run(static_cast<uint8_t>(state), text);
-      }
-    }
-  });
+  FilterTableHead& head =
+      append_table(out, test.states(), symbols, [&](uint8_t* next) { fill_transitions(test, symbols, text_of, next); });
   head.start = test.start();
   head.first_settled = test.first_settled();
   for (uint32_t state = 0; state < test.states(); ++state) {

@@ -13,7 +13,7 @@ class StringsCodec final : public Codec {
   bool holds_lengths() const override { return true; }
   uint32_t depth_cost() const override { return 0; }
   bool point_access() const override { return true; }
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;
   std::optional<Estimate> estimate(const Sample& sample, ChildChooser& chooser) const override;

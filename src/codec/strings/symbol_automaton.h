@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "basalt/codec/string_test.h"
+#include "codec/strings/symbol_transitions.h"
 
 namespace basalt::strings {
 
@@ -16,12 +17,7 @@ class SymbolAutomaton {
   template <typename TextOf>
   SymbolAutomaton(std::shared_ptr<const Automaton> bytes, uint32_t symbols, TextOf&& text_of)
       : bytes_(std::move(bytes)), symbols_(symbols), next_(size_t{bytes_->states()} * symbols) {
-    for (uint32_t symbol = 0; symbol < symbols; ++symbol) {
-      const std::string_view text = text_of(symbol);
-      for (uint32_t state = 0; state < bytes_->states(); ++state) {
-        next_[size_t{state} * symbols + symbol] = bytes_->run(static_cast<uint8_t>(state), text);
-      }
-    }
+    fill_transitions(*bytes_, symbols, text_of, next_.data());
   }
 
   uint8_t next(uint8_t state, uint32_t symbol) const { return next_[size_t{state} * symbols_ + symbol]; }

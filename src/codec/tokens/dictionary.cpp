@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr uint32_t kLeastBits = 6;
 constexpr uint32_t kMostBits = 17;
+constexpr uint32_t kMostEntropyBits = 12;  // the alphabet of `ans`
 constexpr uint64_t kWordsToTrySizes = 1 << 16;
 // An entry's bytes, its length, and a share of what else dictionaries cost.
 constexpr double kBytesPerEntry = 1.5;
@@ -141,8 +143,8 @@ double saved_ids(const Phrase& phrase, const Words& words) {
 
 class Chooser {
  public:
-  Chooser(const Words& words, const RowSet& rows, const RowPasses* elsewhere)
-      : words_(words), elsewhere_(elsewhere), rows_(rows) {
+  Chooser(const Words& words, const RowSet& rows, IdBits id_bits, const RowPasses* elsewhere)
+      : words_(words), elsewhere_(elsewhere), rows_(rows), id_bits_(id_bits) {
     if (elsewhere_ == nullptr) runs_.emplace(words, rows.step);
     candidates_ = elsewhere_ == nullptr ? runs_->phrases() : elsewhere_->find_candidates(rows.step);
     for (const Phrase& candidate : candidates_) {
@@ -177,7 +179,7 @@ class Chooser {
       // What the next in line saves if it is used wherever it occurs.
       const double bar = next < order.size() ? gains[order[next]] : 0;
       Choice now;
-      double bytes = static_cast<double>(used.ids) * rows_.scale * bits / 8;
+      double bytes = bits_of_ids(used, bits) * rows_.scale / 8;
       std::vector<uint32_t> kept;
       for (size_t i = 0; i < taken.size(); ++i) {
         const uint32_t candidate = taken[i];
@@ -197,6 +199,20 @@ class Chooser {
  private:
   double gain(size_t candidate, uint64_t count, uint32_t bits) const {
     return static_cast<double>(count) * rows_.scale * saved_ids_[candidate] * bits / 8 - entry_bytes_[candidate];
+  }
+
+  double bits_of_ids(const Uses& used, uint32_t bits) const {
+    const auto ids = static_cast<double>(used.ids);
+    if (id_bits_ == IdBits::kEqual || used.ids == 0) return ids * bits;
+    double total = 0;
+    uint64_t letters = used.ids;
+    for (const uint64_t count : used.counts) {
+      if (count > 0) total += static_cast<double>(count) * std::log2(ids / static_cast<double>(count));
+      letters -= count;
+    }
+    if (letters == 0) return total;
+    return total +
+           static_cast<double>(letters) * std::log2(ids / static_cast<double>(letters) * static_cast<double>(spelled_));
   }
 
   static std::vector<uint32_t> by_gain(const std::vector<double>& gains) {
@@ -249,6 +265,7 @@ class Chooser {
   const Words& words_;
   const RowPasses* elsewhere_;  // nullptr: here
   RowSet rows_;
+  IdBits id_bits_;
   std::optional<PhraseCounter> runs_;
   std::vector<Phrase> candidates_;
   std::vector<double> entry_bytes_;
@@ -381,15 +398,17 @@ const std::vector<Piece>& RowParser::parse(uint64_t row) {
 
 std::vector<Phrase> candidates(const Words& words, uint64_t step) { return PhraseCounter(words, step).phrases(); }
 
-std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort, const RowPasses* elsewhere) {
+std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort, IdBits id_bits,
+                                   const RowPasses* elsewhere) {
   if (words.sequence.empty()) return {};
   const RowSet few_rows = rows_of_about(words, kWordsToTrySizes, scale);
-  const Chooser few(words, few_rows, elsewhere);
+  const Chooser few(words, few_rows, id_bits, elsewhere);
   // Room for an eighth of the words at least; larger as long as that makes it smaller.
   const auto of_words = static_cast<uint32_t>(std::bit_width(words.texts.size()));
-  uint32_t bits = std::clamp(of_words - std::min(of_words, 3u), kLeastBits, kMostBits);
+  const uint32_t most_bits = id_bits == IdBits::kEntropy ? kMostEntropyBits : kMostBits;
+  uint32_t bits = std::clamp(of_words - std::min(of_words, 3u), kLeastBits, most_bits);
   double least = few.choose(bits, 0).bytes;
-  while (bits < kMostBits && (size_t{1} << bits) < few.candidates()) {
+  while (bits < most_bits && (size_t{1} << bits) < few.candidates()) {
     const double bytes = few.choose(bits + 1, 0).bytes;
     if (bytes >= least) break;
     least = bytes;
@@ -400,7 +419,7 @@ std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effo
   const int rounds = effort == Effort::kFast ? 1 : effort == Effort::kBalanced ? 3 : 6;
   const RowSet rows = rows_of_about(words, most_words, scale);
   if (rows.step == few_rows.step) return few.choose(bits, rounds).phrases;
-  return Chooser(words, rows, elsewhere).choose(bits, rounds).phrases;
+  return Chooser(words, rows, id_bits, elsewhere).choose(bits, rounds).phrases;
 }
 
 }  // namespace basalt::tokens

@@ -139,13 +139,17 @@ struct RowPasses {
   std::function<std::vector<Phrase>(uint64_t step)> find_candidates;
 };
 
+// What an id takes: as many bits as the others, or as many as its frequency is worth (`ans`), where there are few
+// enough entries for that.
+enum class IdBits : uint8_t { kEqual, kEntropy };
+
 // Runs of up to four words in every `step`-th row that may become phrases: all single words, by number, then longer
 // ones that occur kLeastCount times, shorter ones first, of equal length in the order in which they are met.
 std::vector<Phrase> candidates(const Words& words, uint64_t step);
 
 // The phrases that make the ids and the entries smallest, judged by some of the rows. `scale`: how many rows each row
 // stands for. Most of the time goes into passes over rows.
-std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort,
+std::vector<Phrase> choose_phrases(const Words& words, double scale, Effort effort, IdBits id_bits = IdBits::kEqual,
                                    const RowPasses* elsewhere = nullptr);
 
 }  // namespace basalt::tokens

@@ -43,6 +43,11 @@ struct Parts {
   tokens::Entries entries;
 };
 
+// Which entries are worth their place depends on what an id takes.
+tokens::IdBits id_bits_under(const Tree& ids) {
+  return ids.codec == "ans" ? tokens::IdBits::kEntropy : tokens::IdBits::kEqual;
+}
+
 Parts cut(const Words& words, const std::vector<Phrase>& phrases) {
   tokens::RowParser parser(words, phrases);
   Parts parts;
@@ -58,11 +63,34 @@ Parts cut(const Words& words, const std::vector<Phrase>& phrases) {
   return parts;
 }
 
+std::vector<tokens::IdBits> id_bits_to_try(const ChildChooser& chooser) {
+  if (const Tree* ids = chooser.forced(tokens::kIds)) return {id_bits_under(*ids)};
+  if (chooser.purpose() != Purpose::kDisk) return {tokens::IdBits::kEqual};
+  return {tokens::IdBits::kEqual, tokens::IdBits::kEntropy};
+}
+
+// `new_words`: those that the sample does not show; they are entries, too.
+Estimate estimate_with(const Words& words, tokens::IdBits id_bits, const Sample& sample, double new_words,
+                       ChildChooser& chooser) {
+  // The fast way is near enough to compare trees.
+  const Parts parts = cut(words, tokens::choose_phrases(words, sample.scale(), Effort::kFast, id_bits));
+  const double all_ids = static_cast<double>(parts.ids.size()) * sample.scale();
+  Estimate ids = chooser.best({number_values(parts.ids), static_cast<uint64_t>(all_ids)}, tokens::kIds);
+  Estimate counts = chooser.best({number_values(parts.counts), sample.total_rows}, tokens::kCounts);
+  const Values entry_values = parts.entries.values();
+  Estimate entries = chooser.best({entry_values, entry_values.count}, tokens::kEntries);
+  const double starts = 8.0 * (tile_count(sample.total_rows) + 1);
+  const double new_entries = new_words * entries.bytes / static_cast<double>(std::max<uint64_t>(1, entry_values.count));
+  return {starts + ids.bytes + counts.bytes + entries.bytes + new_entries,
+          {"tokens", {std::move(ids.tree), std::move(counts.tree), std::move(entries.tree)}}};
+}
+
 }  // namespace
 
-Node TokensCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
+Node TokensCodec::encode(const Values& values, const Tree& tree, Aims aims) const {
   const Words words = *tokens::split_words(values, ~uint64_t{0});
-  const Parts parts = cut(words, tokens::choose_phrases(words, 1.0, effort));
+  const Parts parts =
+      cut(words, tokens::choose_phrases(words, 1.0, aims.effort, id_bits_under(tree.children[tokens::kIds])));
   Node node{this, values.type, values.count, {}, {}, {}};
   Buffer& starts = node.streams.emplace_back();
   uint64_t start = 0;
@@ -75,9 +103,9 @@ Node TokensCodec::encode(const Values& values, const Tree& tree, Effort effort) 
     start += ids;
   }
   starts.push(start);
-  node.children.push_back(encode_tree(number_values(parts.ids), tree.children[tokens::kIds], effort));
-  node.children.push_back(encode_tree(number_values(parts.counts), tree.children[tokens::kCounts], effort));
-  node.children.push_back(encode_tree(parts.entries.values(), tree.children[tokens::kEntries], effort));
+  node.children.push_back(encode_tree(number_values(parts.ids), tree.children[tokens::kIds], aims));
+  node.children.push_back(encode_tree(number_values(parts.counts), tree.children[tokens::kCounts], aims));
+  node.children.push_back(encode_tree(parts.entries.values(), tree.children[tokens::kEntries], aims));
   return node;
 }
 
@@ -93,19 +121,13 @@ std::optional<Estimate> TokensCodec::estimate(const Sample& sample, ChildChooser
   }
   const double unseen = sample.scale() > 1.0 ? unseen_share(*words) : 0.0;
   if (unseen > kMostUnseen) return std::nullopt;
-  // The fast way is near enough to compare trees.
-  const Parts parts = cut(*words, tokens::choose_phrases(*words, sample.scale(), Effort::kFast));
-  const double all_ids = static_cast<double>(parts.ids.size()) * sample.scale();
-  Estimate ids = chooser.best({number_values(parts.ids), static_cast<uint64_t>(all_ids)}, tokens::kIds);
-  Estimate counts = chooser.best({number_values(parts.counts), sample.total_rows}, tokens::kCounts);
-  const Values entry_values = parts.entries.values();
-  Estimate entries = chooser.best({entry_values, entry_values.count}, tokens::kEntries);
-  const double starts = 8.0 * (tile_count(sample.total_rows) + 1);
-  // Words that the sample does not show are entries, too.
   const double new_words = unseen * static_cast<double>(words->sequence.size()) * (sample.scale() - 1.0);
-  const double new_entries = new_words * entries.bytes / static_cast<double>(std::max<uint64_t>(1, entry_values.count));
-  return Estimate{starts + ids.bytes + counts.bytes + entries.bytes + new_entries,
-                  {"tokens", {std::move(ids.tree), std::move(counts.tree), std::move(entries.tree)}}};
+  std::optional<Estimate> best;
+  for (const tokens::IdBits id_bits : id_bits_to_try(chooser)) {
+    Estimate one = estimate_with(*words, id_bits, sample, new_words, chooser);
+    if (!best || one.bytes < best->bytes) best = std::move(one);
+  }
+  return best;
 }
 
 }  // namespace basalt

@@ -12,7 +12,7 @@ class TokensCodec final : public Codec {
   std::vector<ChildSlot> children(Physical type) const override;
   // Looking up thousands of entries costs more than copying bytes.
   double has_to_save() const override { return 0.9; }
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   uint64_t held_bytes(const NodeView& node) const override;
   std::unique_ptr<BytesReader> open_bytes(const NodeView& node) const override;

@@ -34,14 +34,14 @@ Values flag_values(const Buffer& flags) {
 
 }  // namespace
 
-Node ValidityCodec::encode(const Values& values, const Tree& tree, Effort effort) const {
+Node ValidityCodec::encode(const Values& values, const Tree& tree, Aims aims) const {
   Node node{this, values.type, values.count, {}, {}, {}};
   const Buffer flags = flags_of(values);
-  node.children.push_back(encode_tree(flag_values(flags), tree.children[validity::kValid], effort));
+  node.children.push_back(encode_tree(flag_values(flags), tree.children[validity::kValid], aims));
   if (values.type != Physical::kNone) {
     Values inner = values;
     inner.validity = nullptr;
-    node.children.push_back(encode_tree(inner, tree.children[validity::kValues], effort));
+    node.children.push_back(encode_tree(inner, tree.children[validity::kValues], aims));
   }
   return node;
 }

@@ -12,7 +12,8 @@ class ValidityCodec final : public Codec {
   std::vector<ChildSlot> children(Physical type) const override;
   bool holds_nulls() const override { return true; }
   uint32_t depth_cost() const override { return 0; }
-  Node encode(const Values& values, const Tree& tree, Effort effort) const override;
+  double kernel_picoseconds(const Node& node) const override { return static_cast<double>(node.count) * 0.1; }
+  Node encode(const Values& values, const Tree& tree, Aims aims) const override;
   void validate(const NodeView& node) const override;
   void check_values(const NodeView& node) const override;
   std::unique_ptr<Reader> open(const NodeView& node) const override;

@@ -368,6 +368,26 @@ struct SelectType<false, A, B> {
   using type = B;
 };
 
+// The signed integer of an unsigned one's width.
+template <typename A>
+struct SignedOf;
+template <>
+struct SignedOf<uint8_t> {
+  using type = int8_t;
+};
+template <>
+struct SignedOf<uint16_t> {
+  using type = int16_t;
+};
+template <>
+struct SignedOf<uint32_t> {
+  using type = int32_t;
+};
+template <>
+struct SignedOf<uint64_t> {
+  using type = int64_t;
+};
+
 // A type without reference and const.
 template <typename A>
 struct Bare {
@@ -410,15 +430,32 @@ struct WantsConstants {
   static constexpr bool value = false;
 };
 
-// What readers share that have one form of a tile only, read by at(k) whatever k is.
+// A reader without unrolled code for single widths, where it says which that is.
+template <typename Reader>
+struct RolledOf {
+  using type = Reader;
+};
+template <typename Reader>
+requires requires { typename Reader::Rolled; }
+struct RolledOf<Reader> {
+  using type = typename Reader::Rolled;
+};
+
+// Any one row by its number, of readers that are bound for it and read no other.
 template <typename Reader, typename T>
-class OneForm {
+class SingleRows {
  public:
   __device__ __forceinline__ static T value(const uint64_t* descriptor, uint32_t i) {
     Reader reader;
     reader.bind(descriptor);
     return reader.row(i);
   }
+};
+
+// What readers share that have one form of a tile only, read by at(k) whatever k is.
+template <typename Reader, typename T>
+class OneForm : public SingleRows<Reader, T> {
+ public:
   template <typename F>
   __device__ __forceinline__ void visit(F&& f) const {
     f(static_cast<const Reader&>(*this));
@@ -427,6 +464,41 @@ class OneForm {
   __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) const {
 #pragma unroll 4
     for (uint32_t k = first; k <= last; ++k) f(k, static_cast<const Reader&>(*this).at(k));
+  }
+};
+
+// What the caller of visit() gets of a reader that learns from the rows that are read, such as that one is bad: views
+// are constant wherever they are kept.
+template <typename Reader, typename T>
+class ChangingView {
+ public:
+  using value_type = T;
+  __device__ __forceinline__ explicit ChangingView(Reader& reader) : reader_(reader) {}
+  __device__ __forceinline__ T at(uint32_t k) const { return reader_.at(k); }
+  template <typename F>
+  __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) const {
+    for_groups<2>(first, last, [&](uint32_t k) { f(k, reader_.at(k)); });
+  }
+
+ private:
+  Reader& reader_;
+};
+
+template <typename Reader, typename T>
+class OneChangingForm : public SingleRows<Reader, T> {
+ public:
+  template <typename F>
+  __device__ __forceinline__ void visit(F&& f) {
+    f(view());
+  }
+  template <typename F>
+  __device__ __forceinline__ void for_each_between(uint32_t first, uint32_t last, F&& f) {
+    view().for_each_between(first, last, f);
+  }
+
+ private:
+  __device__ __forceinline__ ChangingView<Reader, T> view() {
+    return ChangingView<Reader, T>(static_cast<Reader&>(*this));
   }
 };
 

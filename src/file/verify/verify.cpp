@@ -24,6 +24,7 @@
 #include "file/verify/dictionaries.h"
 #include "file/verify/reasons.h"
 #include "file/verify/sort_order.h"
+#include "file/verify/sources.h"
 #include "file/verify/unused_fields.h"
 
 namespace basalt {
@@ -197,6 +198,7 @@ class Verifier {
                                         : decode_rows(encoded.root, field.type, 0, info.rows, limits);
       if (column.length != info.rows) fail("it decodes to another number of rows");
       check_values(encoded.root);
+      check_sources(file_, item.field, item.chunk);
       check_dictionaries(encoded.root, limits_);
       check_children(field, column, item.chunk);
       check_meaning(field, column);

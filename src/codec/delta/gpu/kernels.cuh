@@ -66,6 +66,13 @@ class Delta : public OneForm<Delta<T, Deltas>, T> {
   static constexpr bool kPointAccess = false;
   static constexpr bool kRowsInShared = true;  // at(k) is one read of the scratch, k may be a run-time number
 
+  // For readers that add up a part of a tile themselves: what is added, of which a tile's first row is not used, and
+  // what that row is.
+  using Increments = Deltas;
+  using Rolled = Delta<T, typename RolledOf<Deltas>::type>;
+  __device__ __forceinline__ Deltas& increments() { return deltas_; }
+  __device__ __forceinline__ T first_row(uint32_t tile) const { return load(checkpoints_ + tile); }
+
   bool bad = false;
 
   __device__ __forceinline__ void bind(const uint64_t* descriptor) {

@@ -33,7 +33,7 @@ __device__ __forceinline__ DictView<T, CodesView, Find> dict_view(const CodesVie
 }
 
 template <typename T, typename Codes, typename Entries>
-class Dict {
+class Dict : public SingleRows<Dict<T, Codes, Entries>, T> {
  public:
   using value_type = T;
   static constexpr uint32_t kCodesWord = 1;
@@ -69,18 +69,14 @@ class Dict {
 
   __device__ __forceinline__ Entries& entries() { return entries_; }
   __device__ __forceinline__ uint32_t code_at(uint32_t k) { return codes_.at(k); }
-  __device__ __forceinline__ T at(uint32_t k) { return find(codes_.at(k), k * kLanes < rows_left_); }
-  __device__ __forceinline__ T row(uint32_t i) { return find(codes_.row(i), true); }
-  __device__ __forceinline__ static T value(const uint64_t* descriptor, uint32_t i) {
-    Dict reader;
-    reader.bind(descriptor);
-    return reader.row(i);
-  }
+  __device__ __forceinline__ T at(uint32_t k) { return with_codes(find(codes_.at(k), k * kLanes < rows_left_)); }
+  __device__ __forceinline__ T row(uint32_t i) { return with_codes(find(codes_.row(i), true)); }
 
   template <typename F>
   __device__ __forceinline__ void visit(F&& f) {
     const auto look_up = [this](uint32_t k, uint32_t code) { return find(code, k * kLanes < rows_left_); };
     codes_.visit([&](auto&& codes) { f(dict_view<T>(codes, look_up)); });
+    bad = bad || codes_.bad;  // some are known when they are read
   }
   // In pairs: a look-up is long code, and what is staged through here are the few runs of a tile.
   template <typename F>
@@ -93,6 +89,11 @@ class Dict {
     const uint32_t first = tile * kTileRows + lane_id();
     rows_left_ = first < count_ ? count_ - first : 0;
     bad = bad || codes_.bad;
+  }
+
+  __device__ __forceinline__ T with_codes(T value) {
+    bad = bad || codes_.bad;
+    return value;
   }
 
   // Codes behind the last row may be anything.

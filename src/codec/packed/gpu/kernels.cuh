@@ -298,6 +298,8 @@ class Packed {
   static constexpr bool kPointAccess = true;
   static constexpr bool kRowsInShared = false;
   static constexpr bool bad = false;
+  // The same without unrolled code, for what columns of different widths share.
+  using Rolled = Packed<T>;
 
   __device__ __forceinline__ void bind(const uint64_t* descriptor) {
     references_ = stream<T>(descriptor, 1 + packed::kReferences);

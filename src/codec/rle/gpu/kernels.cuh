@@ -25,7 +25,9 @@ __device__ __forceinline__ void stage_tile(Child& child, uint32_t first, uint32_
 // The runs that lie in a tile, wholly or in part.
 struct RunSpan {
   uint32_t first;
-  uint32_t runs;  // 1…1024, or 0 where nothing can be read
+  uint32_t runs;           // 1…1024, or 0 where nothing can be read
+  uint32_t consumed;       // rows of the first one before the tile
+  uint32_t next_consumed;  // rows of the last one up to the tile's end, if it goes on behind that; else 0
 };
 
 // Calls f(tile of the child, first k, last k) for the one or two tiles of a child that hold the span's runs.
@@ -42,24 +44,29 @@ __device__ __forceinline__ void for_child_tiles(const RunSpan& span, F&& f) {
 
 // Where the runs of a tile begin, as bits: word k holds those of rows 32·k … 32·k + 31, and the run that the row before
 // them belongs to.
+struct alignas(8) RunWord {
+  uint32_t bits;
+  uint32_t before;
+};
+
 template <typename Ends>
 class RunMarks {
+  // Ends that are running sums over 1024 runs are added up here, for the runs of the tile alone.
+  static constexpr bool kSums = requires { typename Ends::Increments; };
   static constexpr uint32_t kMarkBytes = kTileRows;
   static constexpr uint32_t kEndBytes = Ends::kRowsInShared ? 0 : kTileRows * sizeof(uint32_t);
+  static constexpr uint32_t kStagedBytes = kTileRows * sizeof(uint32_t);
 
  public:
-  struct alignas(8) Word {
-    uint32_t bits;
-    uint32_t before;
-  };
-  static constexpr uint32_t kWordBytes = kLanes * sizeof(Word);
-  static_assert(sizeof(Word) == rle::kMarkWordBytes && kMarkBytes + kEndBytes + Ends::kScratchBytes ==
-                                                           rle::marks_bytes(Ends::kScratchBytes, Ends::kRowsInShared));
+  static constexpr uint32_t kWordBytes = kLanes * sizeof(RunWord);
+  static_assert(sizeof(RunWord) == rle::kMarkWordBytes &&
+                kMarkBytes + kEndBytes + Ends::kScratchBytes ==
+                    rle::marks_bytes(Ends::kScratchBytes, Ends::kRowsInShared));
 
   // Every run but the last ends at one of the rows 1, 2, … of the tile, where the next one begins. True if the ends are
   // none that a writer makes.
   __device__ __forceinline__ static bool make(Ends& ends, uint32_t count, uint32_t tile, const RunSpan& span,
-                                              Word* words, unsigned char* marks) {
+                                              RunWord* words, unsigned char* marks) {
     const uint32_t lane = lane_id();
     struct alignas(16) Sixteen {
       uint32_t quads[4];
@@ -74,16 +81,22 @@ class RunMarks {
     const uint32_t tile_rows = rows_of_tile(count, tile);
     const uint32_t last = span.runs - 1;
     const uint32_t lower_lane = (lane + kLanes - 1) % kLanes;
-    uint32_t carried = 0;  // for lane 0: the end before those of this k
+    uint32_t carried = kSums ? tile_row - span.consumed : 0;  // for lane 0: the end before those of this k
     bool wrong = false;
     for_child_tiles(span, [&](uint32_t child_tile, uint32_t first_k, uint32_t last_k) {
-      ends.seek(child_tile, marks + kMarkBytes + kEndBytes);
-      if constexpr (!Ends::kRowsInShared) {
-        // A lane reads back what it wrote itself: unrolled code for many widths stays short.
-        stage_tile(ends, first_k, last_k, WholeTile{}, staged);
+      // A lane reads back what it wrote itself: unrolled code for many widths stays short.
+      uint32_t first_end = 0;
+      if constexpr (kSums) {
+        static_assert(Ends::kScratchBytes >= kStagedBytes + Ends::Increments::kScratchBytes);
+        ends.increments().seek(child_tile, marks + kMarkBytes + kStagedBytes);
+        stage_tile(ends.increments(), first_k, last_k, WholeTile{}, staged);
+        first_end = ends.first_row(child_tile);
+      } else {
+        ends.seek(child_tile, marks + kMarkBytes + kEndBytes);
+        if constexpr (!Ends::kRowsInShared) stage_tile(ends, first_k, last_k, WholeTile{}, staged);
       }
-      const auto end_at = [&](uint32_t k) {
-        if constexpr (Ends::kRowsInShared) {
+      const auto stored_at = [&](uint32_t k) {
+        if constexpr (Ends::kRowsInShared && !kSums) {
           return ends.at(k);
         } else {
           return staged[k * kLanes + lane];
@@ -96,19 +109,32 @@ class RunMarks {
       for (uint32_t k = first_k / 4 * 4; k <= last_k; k += 4) {
         uint32_t four[4];
 #pragma unroll
-        for (uint32_t j = 0; j < 4; ++j) four[j] = end_at(k + j);
+        for (uint32_t j = 0; j < 4; ++j) four[j] = stored_at(k + j);
 #pragma unroll
         for (uint32_t j = 0; j < 4; ++j) {
-          const uint32_t rotated = shuffle(four[j], lower_lane);
-          const uint32_t previous = lane == 0 ? carried : rotated;
-          carried = rotated;
           const uint32_t here = ordinal + (k + j) * kLanes;
-          const uint32_t inner = four[j] - (tile_row + 1);
+          uint32_t end = four[j];
+          uint32_t previous;
+          if constexpr (kSums) {
+            uint32_t rows = (k + j) * kLanes + lane == 0 ? first_end - carried : four[j];
+            if (here > last) rows = 0;
+            previous = carried + sum_below(rows);
+            end = previous + rows;
+            carried = shuffle(end, kLanes - 1);
+            wrong = wrong | ((here == last) & !ends_there(span, previous, end, tile_row + tile_rows));
+          } else {
+            const uint32_t rotated = shuffle(end, lower_lane);
+            previous = lane == 0 ? carried : rotated;
+            carried = rotated;
+          }
+          const uint32_t inner = end - (tile_row + 1);
           if ((here < last) & (inner < tile_rows - 1)) marks[inner + 1] = 1;
-          wrong = wrong | ((here - 1 < last) & (four[j] <= previous));
+          wrong = wrong | ((here - 1 < last) & (end <= previous));
         }
       }
-      wrong = wrong | ((ordinal + last_k * kLanes == last) & (end_at(last_k) < tile_row + tile_rows));
+      if constexpr (!kSums) {
+        wrong = wrong | ((ordinal + last_k * kLanes == last) & (stored_at(last_k) < tile_row + tile_rows));
+      }
       sync_warp();
     });
 
@@ -122,16 +148,27 @@ class RunMarks {
     }
     const uint32_t own = population(bits);
     const uint32_t before = sum_below(own);
-    words[lane] = Word{bits, span.first + before};
+    words[lane] = RunWord{bits, span.first + before};
     // Ascending ends make one mark each exactly if all runs but the last end inside.
     wrong = wrong | ((lane == kLanes - 1) & (before + own != last));
     sync_warp();
-    return wrong | static_cast<bool>(ends.bad);
+    if constexpr (kSums) {
+      return wrong | static_cast<bool>(ends.increments().bad);
+    } else {
+      return wrong | static_cast<bool>(ends.bad);
+    }
   }
 
-  // The same in one copy for all columns of a kernel whose run ends are stored alike.
+  // Whether the tile's last run, which reaches from row `begin` to `end`, is what the next tile's entry says of it: so
+  // that where tiles begin, which sums start from, follows from the ends of all runs before.
+  __device__ __forceinline__ static bool ends_there(const RunSpan& span, uint32_t begin, uint32_t end,
+                                                    uint32_t tile_end) {
+    return span.next_consumed == 0 ? end == tile_end : (end > tile_end) & (tile_end - begin == span.next_consumed);
+  }
+
+  // The same in one copy for all columns of a kernel whose run ends are stored alike, whatever their widths.
   __device__ __noinline__ static bool make_shared(const uint64_t* ends_descriptor, uint32_t count, uint32_t tile,
-                                                  RunSpan span, Word* words, unsigned char* marks) {
+                                                  RunSpan span, RunWord* words, unsigned char* marks) {
     Ends ends;
     ends.bind(ends_descriptor);
     return make(ends, count, tile, span, words, marks);
@@ -141,7 +178,6 @@ class RunMarks {
 template <typename T, typename Values, typename Ends>
 class Rle : public OneForm<Rle<T, Values, Ends>, T> {
   using Marks = RunMarks<Ends>;
-  using Word = typename Marks::Word;
   static constexpr uint32_t kWordBytes = Marks::kWordBytes;
   static constexpr uint32_t kValueBytes = kTileRows * sizeof(T);
 
@@ -181,7 +217,7 @@ class Rle : public OneForm<Rle<T, Values, Ends>, T> {
   }
 
   __device__ __forceinline__ T at(uint32_t k) const {
-    const Word word = words_[k];
+    const RunWord word = words_[k];
     const uint32_t run = word.before + population(word.bits & (kWholeWarp >> (kLanes - 1 - lane_id())));
     return staged_[run % kTileRows];
   }
@@ -210,13 +246,15 @@ class Rle : public OneForm<Rle<T, Values, Ends>, T> {
 
   // From this tile's entry and the next one's: a run that the next tile has begun to consume belongs to both.
   __device__ __forceinline__ RunSpan runs_of(uint32_t tile) {
-    const uint32_t first = static_cast<uint32_t>(load(entries_ + tile));
+    const uint64_t entry = load(entries_ + tile);
+    const auto first = static_cast<uint32_t>(entry);
     uint32_t end = runs_;
+    RunSpan span{first, 0, static_cast<uint32_t>(entry >> 32), 0};
     if ((tile + 1) * kTileRows < count_) {
       const uint64_t next = load(entries_ + tile + 1);
-      end = static_cast<uint32_t>(next) + (next >> 32 != 0 ? 1 : 0);
+      span.next_consumed = static_cast<uint32_t>(next >> 32);
+      end = static_cast<uint32_t>(next) + (span.next_consumed != 0 ? 1 : 0);
     }
-    RunSpan span{first, 0};
     if (first < end && end <= runs_) {
       span.runs = end - first < kTileRows ? end - first : kTileRows;
       bad = bad || end - first > kTileRows;
@@ -229,7 +267,7 @@ class Rle : public OneForm<Rle<T, Values, Ends>, T> {
 
  private:
   __device__ __forceinline__ void place(unsigned char* scratch) {
-    words_ = reinterpret_cast<Word*>(scratch);
+    words_ = reinterpret_cast<RunWord*>(scratch);
     staged_ = reinterpret_cast<T*>(scratch + kWordBytes);
   }
 
@@ -240,7 +278,7 @@ class Rle : public OneForm<Rle<T, Values, Ends>, T> {
     sync_warp();  // nobody reads the last tile any more
     const RunSpan span = runs_of(tile);
     if (span.runs == 0) {
-      words_[lane_id()] = Word{0, 0};
+      words_[lane_id()] = RunWord{0, 0};
       if (lane_id() == 0) staged_[0] = T{0};
     } else {
       bad = bad | make_marks(span, bytes + kWordBytes);
@@ -254,7 +292,8 @@ class Rle : public OneForm<Rle<T, Values, Ends>, T> {
     Rle reader;
     reader.bind(descriptor);
     reader.seek_with(tile, scratch, [&](const RunSpan& span, unsigned char* marks) {
-      return Marks::make_shared(descriptor + kEndsWord, reader.count_, tile, span, reader.words_, marks);
+      return RunMarks<typename RolledOf<Ends>::type>::make_shared(descriptor + kEndsWord, reader.count_, tile, span,
+                                                                  reader.words_, marks);
     });
     return reader.bad;
   }
@@ -273,7 +312,7 @@ class Rle : public OneForm<Rle<T, Values, Ends>, T> {
   const uint64_t* entries_;
   Values values_;
   Ends ends_;
-  Word* words_;
+  RunWord* words_;
   T* staged_;
   uint32_t count_;
   uint32_t runs_;
