@@ -223,7 +223,8 @@ void add_bench(Program& program) {
   CLI::App* command = add_command(program, "bench", "Measure decoding and filtering on this machine against its memory",
                                   "  basalt bench\n"
                                   "  basalt bench decode --all-widths --threads 4\n"
-                                  "  basalt bench filter --device cuda --size 4GiB");
+                                  "  basalt bench filter --device cuda --size 4GiB\n"
+                                  "  basalt bench zipflow --scale 0.1");
   command->add_option("WHAT", options->what, "all (default), decode, or filter")
       ->check(CLI::IsMember({"all", "decode", "filter"}));
   add_bytes_option(command, "--size", options->bytes, "Plain bytes per array (default 256MiB)");
@@ -233,7 +234,10 @@ void add_bench(Program& program) {
       ->type_name("N");
   add_device_option(command, options->device);
   add_threads_option(command, options->threads);
-  command->callback([&program, options] { program.run = [options] { return run_bench(*options); }; });
+  add_bench_zipflow(program, command);
+  command->callback([&program, command, options] {
+    if (command->get_subcommands().empty()) program.run = [options] { return run_bench(*options); };
+  });
 }
 
 }  // namespace basalt::cli

@@ -1,4 +1,4 @@
-// Clock and ceiling of benchmarks: the best of several rounds, beside what memcpy moves in the same run.
+// What `basalt bench` and its parts share: the best of several rounds, beside what memcpy moves in the same run.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,11 @@
 
 #include "basalt/core/buffer.h"
 #include "basalt/core/threads.h"
+#include "cli/command.h"
 
 namespace basalt::cli {
+
+void add_bench_zipflow(Program& program, CLI::App* parent);
 
 using Clock = std::chrono::steady_clock;
 

@@ -101,6 +101,7 @@ int main(int argc, char** argv) {
   add_sql(program);
   add_gen(program);
   add_bench(program);
+  add_tune(program);
   add_devices(program);
   if (argc == 1) {
     print(program.app.help());

@@ -63,6 +63,10 @@ class CudaBackend : public GpuBackend {
   Column decode(const NodeView& root, const DataType& type) override;
   std::string why_not_decode(const NodeView& root) override;
   bool has_precompiled_decoder(const NodeView& node) override;
+  DecodeTiming time_decode(std::span<const NodeView> arrays, bool unfused, int rounds) override;
+  TunedDecoder tune_decoder(std::span<const NodeView> arrays, bool try_all) override;
+  PeerTimings time_nvcomp(const Values& values, int rounds) override;
+  TransferTiming time_transfers(std::span<const std::vector<NodeView>> blocks, int rounds) override;
   Node encode(const Values& values, const Tree& tree, Effort effort) override;
   std::string why_not_encode(Physical type, const Tree& tree) override;
   void drop_cache() override;
@@ -91,6 +95,7 @@ class CudaBackend : public GpuBackend {
   // the query's last one stay on the device.
   StageRows run_first_stages(const Query& query, bool keep_last, const RunOptions& options,
                              std::vector<RunReport>& reports);
+  StageRows run_query(const Query& query, bool keep_last, const RunOptions& options, std::vector<RunReport>& reports);
   // Of the last stage of a query that is no chain.
   StageRows run_graph(const Query& query, const RunOptions& options, std::vector<RunReport>& reports);
   // A stage's rows. `keep`: many of them stay on the device, for the next one.
@@ -111,6 +116,8 @@ class CudaBackend : public GpuBackend {
   void read_free_memory();
   void forget_free_memory() { knows_free_memory_ = false; }
   uint64_t memory_limit(const RunOptions& options) const;  // for encoded chunks on the device
+  // Throws where arrays cannot be timed together: Error(kUnsupported) if a tree has no reader.
+  void require_timed(std::span<const NodeView> arrays);
   DeviceBuffer decode_fixed(const NodeView& node);
   Buffer decode_fixed_rows(const NodeView& node);  // the same on the host
   // Chunks of strings on the device, loaded where they are not there yet. `run`, `limit`: as ChunkCache has them.

@@ -26,17 +26,16 @@ void collect_streams(const NodeView& node, std::vector<ByteView>& out) {
 // A tree whose streams have been copied, as it lies on the device.
 class PlacedForms {
  public:
-  PlacedForms(UploadedArray& array, cudaStream_t stream)
-      : array_(array), stream_(stream), fault_(cleared(sizeof(uint32_t), stream)) {}
+  PlacedForms(UploadedArray& array, cudaStream_t stream) : array_(array), stream_(stream) {
+    array_.fault = cleared(sizeof(uint32_t), stream);
+  }
 
-  // `stored`: addresses of the tree's streams in preorder. Nodes become what lies there; gives their streams'
-  // addresses.
-  std::vector<uint64_t> place(NodeView& root, const std::vector<uint64_t>& stored) {
+  // `stored`: addresses of the tree's streams in preorder. Nodes become what lies there.
+  void place(const std::vector<uint64_t>& stored) {
     next_ = stored.begin();
-    place_node(root);
-    forms_.make(stream_);
-    if (!array_.forms.empty() && fetch(fault_.as<uint32_t>(), stream_) != 0) throw_corrupt();
-    return std::move(addresses_);
+    place_node(array_.node);
+    array_.making.make(stream_);
+    if (!array_.forms.empty() && fetch(array_.fault.as<uint32_t>(), stream_) != 0) throw_corrupt();
   }
 
  private:
@@ -46,26 +45,24 @@ class PlacedForms {
     next_ = end;
     if (std::optional<NodeView> form = node.codec->device_form(node)) {
       uint64_t bytes = 0;
+      std::vector<uint64_t>& addresses = array_.addresses;
       for (const ByteView stream : form->streams) {
-        addresses_.push_back(bytes);
+        addresses.push_back(bytes);
         bytes += (stream.size() + device::kFormAlignment - 1) / device::kFormAlignment * device::kFormAlignment;
       }
       const auto base = reinterpret_cast<uint64_t>(array_.forms.emplace_back(bytes, stream_).data());
-      for (size_t i = addresses_.size() - form->streams.size(); i < addresses_.size(); ++i) addresses_[i] += base;
-      forms_.add(node, own, base, fault_.as<uint32_t>());
+      for (size_t i = addresses.size() - form->streams.size(); i < addresses.size(); ++i) addresses[i] += base;
+      array_.making.add(node, own, base, array_.fault.as<uint32_t>());
       node = std::move(*form);
     } else {
-      addresses_.insert(addresses_.end(), own.begin(), own.end());
+      array_.addresses.insert(array_.addresses.end(), own.begin(), own.end());
     }
     for (NodeView& child : node.children) place_node(child);
   }
 
   UploadedArray& array_;
   cudaStream_t stream_;
-  DeviceBuffer fault_;
-  DeviceForms forms_;
   std::vector<uint64_t>::const_iterator next_;
-  std::vector<uint64_t> addresses_;
 };
 
 // Empty if there is a kernel for the array, or one can be generated.
@@ -100,13 +97,12 @@ UploadedArray upload_array(const NodeView& node, cudaStream_t stream) {
           "copying to the device");
     offsets[i] += reinterpret_cast<uint64_t>(out.streams.data());
   }
-  NodeView placed = node;
-  const std::vector<uint64_t> addresses = PlacedForms(out, stream).place(placed, offsets);
+  out.node = node;
+  PlacedForms(out, stream).place(offsets);
   std::vector<uint64_t> words;
   size_t next = 0;
-  device::append_descriptor(placed, addresses, next, words);
+  device::append_descriptor(out.node, out.addresses, next, words);
   out.descriptor = upload(words.data(), words.size() * sizeof(uint64_t), stream);
-  out.descriptor_words = static_cast<uint32_t>(words.size());
   return out;
 }
 
@@ -122,13 +118,15 @@ DeviceBuffer CudaBackend::decode_fixed(const NodeView& node) {
   // Where the only chunk's rows begin, and the flag.
   const DeviceBuffer zeros = cleared(2 * sizeof(uint64_t), compute_);
   auto* bad = reinterpret_cast<uint32_t*>(zeros.as<uint64_t>() + 1);
-  const device::ChunkBatch batch{input.descriptor.as<uint64_t>(), zeros.as<uint64_t>(), input.descriptor_words, 1,
+  const auto words = static_cast<uint32_t>(input.descriptor.bytes() / sizeof(uint64_t));
+  const device::ChunkBatch batch{input.descriptor.as<uint64_t>(), zeros.as<uint64_t>(), words, 1,
                                  tile_count(node.count)};
   if (precompiled != nullptr) {
     check(precompiled->decode(node, batch, output.data(), bad, compute_), "launching a decoder");
   } else {
-    launch_decoder(modules_.get(device::decode_source(reader, device_value_type(node.type)), device::kDecodeKernel),
-                   batch, output.data(), bad, compute_);
+    const std::string source = device::decode_source(reader, device_value_type(node.type));
+    launch_decoder(modules_.get(source, device::kDecodeKernel), modules_.shapes().of(source), batch, output.data(), bad,
+                   compute_);
   }
   if (fetch(bad, compute_) != 0) throw_corrupt();
   return output;

@@ -6,6 +6,7 @@
 
 #include "basalt/codec/codec.h"
 #include "codec/strings/gpu/decode_work.h"
+#include "cuda/codec/device_forms.h"
 #include "cuda/runtime/device_buffer.h"
 
 namespace basalt::cuda {
@@ -16,10 +17,13 @@ namespace basalt::cuda {
 
 // An encoded array in device memory, as its tile reader takes it.
 struct UploadedArray {
+  NodeView node;                    // what lies there; streams have sizes, but no bytes that anybody may read
+  std::vector<uint64_t> addresses;  // of its streams, then of its children's, in preorder
   DeviceBuffer streams;
   std::vector<DeviceBuffer> forms;  // of nodes that lie on the device in another form than they are stored
+  DeviceForms making;               // what made them
+  DeviceBuffer fault;
   DeviceBuffer descriptor;
-  uint32_t descriptor_words = 0;
 };
 // Throws Error(kCorrupt) where making a form finds damage.
 UploadedArray upload_array(const NodeView& node, cudaStream_t stream);

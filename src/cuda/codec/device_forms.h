@@ -15,8 +15,10 @@ class DeviceForms {
   // Of a node that passed validation. `streams`: where those of the node lie on the device; `to`: room there for what
   // the form has. *fault (device memory) becomes 1 if the values are damaged.
   void add(const NodeView& stored, const std::vector<uint64_t>& streams, uint64_t to, uint32_t* fault);
+  void add(const DeviceForms& more) { works_.insert(works_.end(), more.works_.begin(), more.works_.end()); }
   // Launches what makes all of them.
   void make(cudaStream_t stream) const;
+  bool empty() const { return works_.empty(); }
 
  private:
   std::vector<ans::DecodeWork> works_;

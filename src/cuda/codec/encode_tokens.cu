@@ -325,7 +325,8 @@ Node encode_on_device(DeviceValues& values, const Values& host, const Tree& tree
     return tokens::Uses{cut.ids.count, std::move(cut.used)};
   };
   passes.find_candidates = [&](uint64_t step) { return find_candidates(split, step, stream); };
-  const std::vector<tokens::Phrase> phrases = tokens::choose_phrases(split.words, 1.0, effort, &passes);
+  const std::vector<tokens::Phrase> phrases =
+      tokens::choose_phrases(split.words, 1.0, effort, tokens::IdBits::kEqual, &passes);
   CutRows cut = cut_rows(split, phrases, 1, stream);
   split.sequence = {};
   split.row_starts = {};

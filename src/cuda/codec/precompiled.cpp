@@ -24,14 +24,14 @@ const device::PrecompiledDecoder* find_precompiled(std::string_view reader) {
   return nullptr;
 }
 
-void launch_decoder(const LoadedKernel& kernel, device::ChunkBatch batch, void* out, uint32_t* fault,
+void launch_decoder(const LoadedKernel& kernel, LaunchShape shape, device::ChunkBatch batch, void* out, uint32_t* fault,
                     cudaStream_t stream) {
   constexpr uint32_t kMostRows = 65535;  // of a grid
-  const auto warps = static_cast<uint32_t>(kernel.threads) / kLanes;
-  const dim3 blocks((batch.tiles_per_chunk + warps - 1) / warps, std::min(batch.chunks, kMostRows));
+  const uint32_t warps = std::min(static_cast<uint32_t>(kernel.threads) / kLanes, shape.warps);
+  const uint32_t tiles = warps * shape.tiles;
+  const dim3 blocks((batch.tiles_per_chunk + tiles - 1) / tiles, std::min(batch.chunks, kMostRows));
   void* arguments[] = {&batch, &out, &fault};
-  check(cudaLaunchKernel(kernel.function(), blocks, dim3(static_cast<unsigned>(kernel.threads)), arguments, 0, stream),
-        "launching a decoder");
+  check(cudaLaunchKernel(kernel.function(), blocks, dim3(warps * kLanes), arguments, 0, stream), "launching a decoder");
 }
 
 }  // namespace basalt::cuda

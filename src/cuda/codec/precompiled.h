@@ -12,7 +12,7 @@ namespace basalt::cuda {
 const device::PrecompiledDecoder* find_precompiled(std::string_view reader);
 
 // Runs a generated one (device::decode_source) over arrays that have its reader.
-void launch_decoder(const LoadedKernel& kernel, device::ChunkBatch batch, void* out, uint32_t* fault,
+void launch_decoder(const LoadedKernel& kernel, LaunchShape shape, device::ChunkBatch batch, void* out, uint32_t* fault,
                     cudaStream_t stream);
 
 }  // namespace basalt::cuda

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kDeviceBytes = size_t{1} << 30;
 constexpr size_t kHostBytes = size_t{256} << 20;
+constexpr size_t kOtherBytes = size_t{256} << 20;  // several times the L2 of any GPU
 
 __global__ void __launch_bounds__(512) copy_all(const uint4* from, uint4* to, size_t count) {
   const size_t stride = static_cast<size_t>(gridDim.x) * blockDim.x;
@@ -96,6 +97,13 @@ GpuBandwidth measure(cudaStream_t stream) {
           "copying to the device");
   });
   return out;
+}
+
+ColdCache::ColdCache(cudaStream_t stream) : other_(cleared(kOtherBytes, stream)) {}
+
+void ColdCache::make(cudaStream_t stream) const {
+  read_all<<<1024, 512, 0, stream>>>(other_.as<uint4>(), kOtherBytes / sizeof(uint4), other_.as<uint32_t>());
+  check(cudaGetLastError(), "launching a kernel");
 }
 
 }  // namespace basalt::cuda

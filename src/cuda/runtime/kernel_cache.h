@@ -23,4 +23,8 @@ bool load_kernel(const std::string& key, std::vector<char>& cubin);
 // A cache that cannot be written is no error: the kernel was compiled and runs.
 void store_kernel(const std::string& key, const std::vector<char>& cubin);
 
+// Other files that lie beside the kernels, kept by the same rules.
+bool load_cached(const std::string& file, std::vector<char>& contents);
+void store_cached(const std::string& file, const std::vector<char>& contents);
+
 }  // namespace basalt::cuda

@@ -101,11 +101,13 @@ std::string why_not_cache_kernels() {
   return reason;
 }
 
-bool load_kernel(const std::string& key, std::vector<char>& cubin) {
+bool load_kernel(const std::string& key, std::vector<char>& cubin) { return load_cached(key + ".cubin", cubin); }
+void store_kernel(const std::string& key, const std::vector<char>& cubin) { store_cached(key + ".cubin", cubin); }
+
+bool load_cached(const std::string& name, std::vector<char>& contents) {
   std::string reason;
   const Descriptor folder = open_folder(reason);
   if (*folder < 0) return false;
-  const std::string name = key + ".cubin";
   const Descriptor file = own(::openat(*folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   std::vector<char> all;
   if (*file < 0 || !read_whole(*file, all)) return false;
@@ -113,11 +115,11 @@ bool load_kernel(const std::string& key, std::vector<char>& cubin) {
   std::memcpy(&stored, all.data() + sizeof(kMagic), sizeof(stored));
   if (std::memcmp(all.data(), kMagic, sizeof(kMagic)) != 0) return false;
   if (XXH3_64bits(all.data() + kHeadBytes, all.size() - kHeadBytes) != stored) return false;
-  cubin.assign(all.begin() + kHeadBytes, all.end());
+  contents.assign(all.begin() + kHeadBytes, all.end());
   return true;
 }
 
-void store_kernel(const std::string& key, const std::vector<char>& cubin) {
+void store_cached(const std::string& name, const std::vector<char>& contents) {
   const std::string path = kernel_cache_folder();
   if (path.empty()) return;
   std::error_code failed;
@@ -126,11 +128,11 @@ void store_kernel(const std::string& key, const std::vector<char>& cubin) {
   if (!why_not_cache_kernels().empty()) return;
   const auto bytes = [](const void* data, size_t size) { return ByteView{static_cast<const std::byte*>(data), size}; };
   try {
-    OutputFile file(path + "/" + key + ".cubin", {.mode = 0600});
-    const uint64_t sum = XXH3_64bits(cubin.data(), cubin.size());
+    OutputFile file(path + "/" + name, {.mode = 0600});
+    const uint64_t sum = XXH3_64bits(contents.data(), contents.size());
     file.write(bytes(kMagic, sizeof(kMagic)));
     file.write(bytes(&sum, sizeof(sum)));
-    file.write(bytes(cubin.data(), cubin.size()));
+    file.write(bytes(contents.data(), contents.size()));
     file.commit();
   } catch (const Error&) {  // a full disk, or no right to write
   }

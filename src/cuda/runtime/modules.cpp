@@ -14,6 +14,9 @@ Modules::Modules(int device) : device_(device) {
   check(cudaDeviceGetAttribute(&minor_, cudaDevAttrComputeCapabilityMinor, device), "reading the device's generation");
   check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device),
         "counting the device's multiprocessors");
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device), "reading the device's properties");
+  shapes_ = std::make_unique<TunedShapes>(properties.name);
   nvrtc_ = Nvrtc::find(&reason_);
 }
 

@@ -11,6 +11,7 @@
 
 #include "cuda/runtime/nvrtc.h"
 #include "cuda/runtime/resources.h"
+#include "cuda/runtime/tuned_shapes.h"
 
 namespace basalt::cuda {
 
@@ -41,6 +42,9 @@ class Modules {
   // The kernel if it is loaded; nullptr: get() may take a second.
   const LoadedKernel* find(const std::string& source);
 
+  // How the kernels of this GPU are launched, as far as they were tuned.
+  TunedShapes& shapes() { return *shapes_; }
+
   // Empty: run-time compilation is not available, for the reason given.
   std::string nvrtc_version() const { return nvrtc_ == nullptr ? std::string() : nvrtc_->version(); }
   const std::string& nvrtc_reason() const { return reason_; }
@@ -60,6 +64,7 @@ class Modules {
   int multiprocessors_ = 0;
   std::unique_ptr<Nvrtc> nvrtc_;
   std::string reason_;
+  std::unique_ptr<TunedShapes> shapes_;
   std::mutex mutex_;  // of the map
   std::unordered_map<std::string, std::shared_ptr<Entry>> kernels_;
   std::vector<std::future<void>> begun_;  // perhaps ended

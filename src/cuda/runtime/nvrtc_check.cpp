@@ -47,6 +47,15 @@ std::vector<Source> all_sources() {
       {Physical::kU8, "ans"},
       {Physical::kU64, "dict(ans, plain)"},
       {Physical::kU32, "rle(ans, delta(ans))"},
+      {Physical::kU64, "dict(plain, plain)"},
+      {Physical::kF64, "galp(plain)"},
+      {Physical::kU64, "rle(plain, plain)"},
+      {Physical::kI64, "stride(rle(delta(packed), delta(packed)))"},
+      {Physical::kU64, "delta(dict(grouped(dict(packed, plain)), plain))"},
+      {Physical::kI32, "sum(packed, column_i32(packed))"},
+      {Physical::kU8, "sum(rle(packed, packed), map(column_i32(packed), packed))"},
+      {Physical::kI64, "sum(packed, product(map(column_i32(packed), packed), column_i64(dict(packed, packed))))"},
+      {Physical::kU32, "dict(sum(ans, map(column_u16(delta(packed)), plain)), plain)"},
   };
   for (const auto& [type, tree] : arrays) {
     const DeviceReader reader = samples::reader_of(tree, type);
