@@ -51,9 +51,13 @@ def read_arguments(benchmark, description):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", default="1")
     parser.add_argument("--order", choices=["natural", "clustered"], default="natural")
+    parser.add_argument("--for", dest="purpose", choices=["balanced", "resident", "transfer", "disk"],
+                        default="balanced", help="what .basalt files are written for")
     parser.add_argument("--bin", default="build/release/basalt")
     parser.add_argument("--folder", default=f"build/{benchmark.name}", help="where the tables are made and kept")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--gpu-memory", default="", metavar="SIZE",
+                        help="of the device, for example 512MiB: stages that it does not hold run in parts")
     parser.add_argument("--runs", type=int, default=3, help="hot runs")
     parser.add_argument("--engines", default=",".join(ENGINES), help="some of gpu,cpu,duckdb,parquet")
     parser.add_argument("--stage", default="1/1",
@@ -84,6 +88,7 @@ class Data:
         self.benchmark, self.options = benchmark, options
         self.program = os.path.abspath(options.bin)
         order = "" if options.order == "natural" else "-" + options.order
+        order += "" if options.purpose == "balanced" else "-" + options.purpose
         self.folder = os.path.abspath(os.path.join(options.folder, f"scale-{options.scale}{order}"))
         self.threads = ["--threads", str(options.threads)]
 
@@ -96,7 +101,7 @@ class Data:
 
     def generate(self, folder):
         call(self.program, ["gen", self.benchmark.name, "-q", "--scale", self.options.scale, "--out", folder, "--order",
-                            self.options.order, *self.threads])
+                            self.options.order, "--for", self.options.purpose, *self.threads])
 
     def write_parquet(self, folder):
         self.sql([], [f"copy (from '{source}') to '{folder}/{table}.parquet' (format parquet, compression zstd)"
@@ -147,7 +152,8 @@ class Engine:
         self.kind = "basalt" if name in BASALT else name
         device = ["--device", "cuda" if name == "gpu" else "cpu", *data.threads]
         database = ["--database", *data.files("duckdb")] if name == "duckdb" else []
-        self.arguments = device + database + (["--strict"] if name in BASALT else [])
+        memory = ["--gpu-memory", data.options.gpu_memory] if name == "gpu" and data.options.gpu_memory else []
+        self.arguments = device + database + memory + (["--strict"] if name in BASALT else [])
         views = zip(data.benchmark.tables, data.files(self.kind)) if name != "duckdb" else []
         self.setup = [f"create view {table} as from '{path}'" for table, path in views] + [data.benchmark.warm_up]
 
@@ -310,7 +316,7 @@ def read_json(path):
 def identity(benchmark, options):
     """What stages must have in common to be put together."""
     return {"benchmark": benchmark.name, "scale": options.scale, "order": options.order, "threads": options.threads,
-            "runs": options.runs}
+            "runs": options.runs, "gpu_memory": options.gpu_memory, "purpose": options.purpose}
 
 
 def merged(before, whole):
@@ -360,7 +366,7 @@ def main(benchmark, description):
         return 0
     before = read_json(options.json)
     for name, value in identity(benchmark, options).items():
-        if before and before[name] != value:
+        if before and before.get(name, value) != value:
             sys.exit(f"{options.json} is of another measurement: its {name} is {before[name]}, not {value}")
     try:
         whole = merged(before, run_stage(benchmark, options))

@@ -167,9 +167,7 @@ Bounds text_function_bounds(const Expr& expr, const StatisticsList& stats) {
 Bounds look_up_bounds(const Expr& expr, const StatisticsList& stats) {
   const Bounds number = bounds_of(expr.args[0], stats);
   Bounds out = unbounded_over(expr, {&number, 1});
-  // Beyond the numbers there is 0.
-  set_range(out, expr, std::min<int128_t>(expr.args[5].literal.integer, 0),
-            std::max<int128_t>(expr.args[6].literal.integer, 0));
+  set_range(out, expr, least_looked_up(expr), most_looked_up(expr));
   return out;
 }
 

@@ -58,12 +58,6 @@ class Description {
 
 }  // namespace
 
-size_t subtree_end(const std::vector<NodePlace>& nodes, size_t at) {
-  size_t end = at + 1;
-  for (uint32_t child = 0; child < nodes.at(at).child_count; ++child) end = subtree_end(nodes, end);
-  return end;
-}
-
 ChunkKey key_of(const File& file, uint32_t field_id, uint32_t chunk) {
   const ColumnChunkInfo& info = file.column(field_id).chunks.at(chunk);
   Description text;

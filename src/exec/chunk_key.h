@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "basalt/file/reader.h"
+#include "file/column_metadata.h"
 
 namespace basalt::exec {
 
@@ -20,8 +21,7 @@ struct ChunkKeyHash {
   size_t operator()(const ChunkKey& key) const { return static_cast<size_t>(key.low); }
 };
 
-// Behind the last node of the subtree that begins at node `at`.
-size_t subtree_end(const std::vector<NodePlace>& nodes, size_t at);
+using format_v1::subtree_end;
 
 ChunkKey key_of(const File& file, uint32_t field_id, uint32_t chunk);
 

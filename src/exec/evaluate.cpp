@@ -315,10 +315,11 @@ Vector run_look_up(Step& step, TileInput& input) {
   const Vector a = in_lane(step.args[0], input, Lane::kI64);
   const auto* numbers = a.as<int64_t>();
   dispatch_typed(step.expr->type, [&](auto stored) {
+    const auto beyond = static_cast<decltype(stored)>(least_looked_up(*step.expr));
     dispatch_integer_lane(step.lane, [&](auto lane) {
       auto* out = room<decltype(lane)>(step.data);
       for (uint32_t i = 0; i < input.rows(); ++i) {
-        const auto value = look_up<decltype(stored)>(numbers[i], set.least, set.count, set.address);
+        const auto value = look_up(numbers[i], set.least, set.count, set.address, beyond);
         out[i] = static_cast<decltype(lane)>(value);
       }
     });

@@ -1,6 +1,7 @@
 #include "exec/set_places.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "basalt/exec/expressions.h"
 #include "exec/stage_source.h"
@@ -10,6 +11,9 @@ namespace basalt::exec {
 namespace {
 
 constexpr size_t kSet = 1;
+// Of kLookUp: the ends of its values.
+constexpr size_t kLeastValue = 5;
+constexpr size_t kMostValue = 6;
 
 std::vector<Expr> arguments(Expr value, int64_t set, const SetPlace& place) {
   std::vector<Expr> out;
@@ -53,6 +57,19 @@ int64_t set_of(const Expr& expr) { return static_cast<int64_t>(expr.args[kSet].l
 SetPlace set_place(const Expr& expr) {
   const auto number = [&](size_t i) { return static_cast<int64_t>(expr.args[i].literal.integer); };
   return {number(kSetLeast), number(kSetCount), number(kSetAddress)};
+}
+
+int64_t least_looked_up(const Expr& expr) { return static_cast<int64_t>(expr.args[kLeastValue].literal.integer); }
+int64_t most_looked_up(const Expr& expr) { return static_cast<int64_t>(expr.args[kMostValue].literal.integer); }
+
+SetPlace within_32_bits(const SetPlace& place, uint32_t bits) {
+  constexpr int128_t kLeast = std::numeric_limits<int32_t>::min();
+  constexpr int128_t kBehind = int128_t{std::numeric_limits<int32_t>::max()} + 1;
+  const int128_t least = std::max<int128_t>(place.least, kLeast);
+  const int128_t behind = std::min<int128_t>(int128_t{place.least} + place.count, kBehind);
+  if (least >= behind) return {};
+  return {static_cast<int64_t>(least), static_cast<int64_t>(behind - least),
+          place.address + static_cast<int64_t>((least - place.least) * bits / 8)};
 }
 
 std::vector<SetPlace> set_places(const Pipeline& stage) {

@@ -17,7 +17,7 @@ struct SetPlace {
   int64_t address = 0;
 };
 
-// kMember, or kLookUp with the range of its values.
+// kMember, or kLookUp with the range of its values: the array has no others, and what is not in it has the least one.
 Expr member_of(Expr value, int64_t set, const SetPlace& place);
 Expr looked_up(Expr number, int64_t set, const SetPlace& place, Physical type, int64_t low, int64_t high);
 
@@ -25,6 +25,10 @@ bool asks_a_set(const Expr& expr);
 bool has_sets(const Expr& expr);  // in it or below it
 int64_t set_of(const Expr& expr);
 SetPlace set_place(const Expr& expr);
+int64_t least_looked_up(const Expr& expr);
+int64_t most_looked_up(const Expr& expr);
+// What a set has for numbers of 32 bits, `bits` for each. Sets of single bits begin with a multiple of 32.
+SetPlace within_32_bits(const SetPlace& place, uint32_t bits);
 // Which of the arguments is the literal for each part of a place.
 constexpr size_t kSetLeast = 2;
 constexpr size_t kSetCount = 3;

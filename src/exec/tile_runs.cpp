@@ -28,6 +28,14 @@ std::vector<TileRun> tile_runs(const std::vector<Decision>& zones, uint32_t tile
   return runs;
 }
 
+void keep_tiles(const TileRange& range, std::vector<TileRun>& runs) {
+  std::erase_if(runs, [&](TileRun& run) {
+    run.first = std::max(run.first, static_cast<uint32_t>(range.begin));
+    run.end = std::min(run.end, static_cast<uint32_t>(range.end));
+    return run.first >= run.end;
+  });
+}
+
 uint64_t tiles_of(const std::vector<TileRun>& runs) {
   uint64_t tiles = 0;
   for (const TileRun& run : runs) tiles += run.end - run.first;

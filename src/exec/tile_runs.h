@@ -15,6 +15,9 @@ struct TileRun {
   bool operator==(const TileRun&) const = default;
 };
 
+// Of a chunk's runs, those of tiles of a range.
+void keep_tiles(const TileRange& range, std::vector<TileRun>& runs);
+
 // Of a chunk of so many tiles, by what is known of each of its zones. Adds to `counts` how each tile was decided.
 std::vector<TileRun> tile_runs(const std::vector<Decision>& zones, uint32_t tiles, TileCounts& counts);
 uint64_t tiles_of(const std::vector<TileRun>& runs);

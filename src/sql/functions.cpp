@@ -73,9 +73,10 @@ void encoding_rows(const File& file, std::vector<Row>& rows) {
       const Tree& tree = column.shapes.at(chunk.shape);
       rows.push_back({text(file.name()), text(file.path(field->id)), number(i), number(file.chunks()[i].first_row),
                       number(chunk.rows),
-                      tree.codec.empty() ? duckdb::Value(LogicalType::VARCHAR) : text(to_string(tree)),
-                      number(chunk.encoded_bytes), number(chunk.plain_bytes), number(chunk.stats.null_count),
-                      shown(chunk.stats.min, field->type), shown(chunk.stats.max, field->type)});
+                      tree.codec.empty() ? duckdb::Value(LogicalType::VARCHAR) : text(column.encodings.at(chunk.shape)),
+                      number(chunk.encoded_bytes - chunk.shared_bytes), number(chunk.plain_bytes),
+                      number(chunk.stats.null_count), shown(chunk.stats.min, field->type),
+                      shown(chunk.stats.max, field->type)});
     }
   }
 }

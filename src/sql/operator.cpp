@@ -83,7 +83,7 @@ std::string encodings_text(const Pipeline& scan) {
   for (const PipelineColumn& column : scan.columns) {
     std::set<std::string> trees;
     for (const auto& file : scan.files) {
-      for (const Tree& tree : file->column(column.field_id).shapes) trees.insert(basalt::to_string(tree));
+      for (const std::string& tree : file->column(column.field_id).encodings) trees.insert(tree);
     }
     text += (text.empty() ? "" : "\n") + column.name + ": " + fmt::format("{}", fmt::join(trees, ", "));
   }

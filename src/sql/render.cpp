@@ -26,17 +26,28 @@ std::string QueryResult::to_box(const RenderOptions& options) {
 
 namespace {
 
-constexpr size_t kMostDigits = 24;  // of 64 bits, with a sign
+constexpr size_t kMostDigits = 40;  // of 128 bits, with a sign
+
+// Gives where they end.
+char* write_digits(char* to, uint128_t size) {
+  constexpr uint64_t kLow = 10'000'000'000'000'000'000u;  // 19 digits
+  constexpr size_t kLowDigits = 19;
+  if (size >> 64 == 0) return std::to_chars(to, to + kMostDigits, static_cast<uint64_t>(size)).ptr;
+  to = std::to_chars(to, to + kMostDigits, static_cast<uint64_t>(size / kLow)).ptr;
+  auto low = static_cast<uint64_t>(size % kLow);
+  for (size_t i = kLowDigits; i-- > 0; low /= 10) to[i] = static_cast<char>('0' + low % 10);
+  return to + kLowDigits;
+}
 
 // An integer, or the digits of a decimal that has so many behind its point; without a zero before the point where its
 // type has no room for one.
-size_t write_number(char* to, int64_t value, uint8_t scale, bool zero) {
+size_t write_number(char* to, int128_t value, uint8_t scale, bool zero) {
   char* const begin = to;
-  if (scale == 0) return static_cast<size_t>(std::to_chars(to, to + kMostDigits, value).ptr - begin);
   if (value < 0) *to++ = '-';
   char digits[kMostDigits];
-  const uint64_t size = value < 0 ? ~static_cast<uint64_t>(value) + 1 : static_cast<uint64_t>(value);
-  const auto count = static_cast<size_t>(std::to_chars(digits, digits + kMostDigits, size).ptr - digits);
+  const uint128_t size = value < 0 ? ~static_cast<uint128_t>(value) + 1 : static_cast<uint128_t>(value);
+  const auto count = static_cast<size_t>(write_digits(digits, size) - digits);
+  if (scale == 0) return static_cast<size_t>(std::copy_n(digits, count, to) - begin);
   const size_t whole = count > scale ? count - scale : 0;
   to = std::copy_n(digits, whole, to);
   if (whole == 0 && zero) *to++ = '0';
@@ -46,7 +57,7 @@ size_t write_number(char* to, int64_t value, uint8_t scale, bool zero) {
   return static_cast<size_t>(to - begin);
 }
 
-// Text of one chunk, as SQL prints it: numbers of at most 64 bits when they are asked for, all others column by column.
+// Text of one chunk, as SQL prints it: numbers when they are asked for, all others column by column.
 class ChunkText {
  public:
   ChunkText(duckdb::ClientContext& context, duckdb::DataChunk& chunk) {
@@ -76,13 +87,15 @@ class ChunkText {
       case Number::k8: return number<int8_t>(own, place);
       case Number::k16: return number<int16_t>(own, place);
       case Number::k32: return number<int32_t>(own, place);
-      case Number::k64: break;
+      case Number::k64: return number<int64_t>(own, place);
+      case Number::k128: break;
     }
-    return number<int64_t>(own, place);
+    const duckdb::hugeint_t& value = duckdb::UnifiedVectorFormat::GetData<duckdb::hugeint_t>(own.format)[place];
+    return number(own, static_cast<int128_t>(static_cast<uint128_t>(value.upper) << 64 | value.lower));
   }
 
  private:
-  enum class Number : uint8_t { kNone, k8, k16, k32, k64 };
+  enum class Number : uint8_t { kNone, k8, k16, k32, k64, k128 };
   struct Column {
     Number number = Number::kNone;
     uint8_t scale = 0;
@@ -93,7 +106,8 @@ class ChunkText {
     Column out;
     const bool decimal = type.id() == LogicalTypeId::DECIMAL;
     const bool integer = type.id() == LogicalTypeId::TINYINT || type.id() == LogicalTypeId::SMALLINT ||
-                         type.id() == LogicalTypeId::INTEGER || type.id() == LogicalTypeId::BIGINT;
+                         type.id() == LogicalTypeId::INTEGER || type.id() == LogicalTypeId::BIGINT ||
+                         type.id() == LogicalTypeId::HUGEINT;
     if (!decimal && !integer) return out;
     if (decimal) {
       out.scale = duckdb::DecimalType::GetScale(type);
@@ -104,14 +118,17 @@ class ChunkText {
       case duckdb::PhysicalType::INT16: out.number = Number::k16; break;
       case duckdb::PhysicalType::INT32: out.number = Number::k32; break;
       case duckdb::PhysicalType::INT64: out.number = Number::k64; break;
-      default: break;  // decimals of 128 bits
+      case duckdb::PhysicalType::INT128: out.number = Number::k128; break;
+      default: break;
     }
     return out;
   }
+  std::string_view number(const Column& column, int128_t value) {
+    return {number_, write_number(number_, value, column.scale, column.zero)};
+  }
   template <typename T>
   std::string_view number(const Column& column, duckdb::idx_t place) {
-    const T value = duckdb::UnifiedVectorFormat::GetData<T>(column.format)[place];
-    return {number_, write_number(number_, value, column.scale, column.zero)};
+    return number(column, int128_t{duckdb::UnifiedVectorFormat::GetData<T>(column.format)[place]});
   }
 
   std::vector<duckdb::Vector> texts_;

@@ -11,19 +11,20 @@
 #include "cuda/query/sample_pipelines.h"
 #include "exec/tables.h"
 //
-#include "cuda/emulated_reads.h"
+#include "cuda/emulated_trees.h"
 //
 #include "codec/constant/gpu/kernels.cuh"
 #include "codec/delta/gpu/kernels.cuh"
 #include "codec/dict/gpu/kernels.cuh"
+#include "codec/grouped/gpu/kernels.cuh"
 #include "codec/l3/gpu/kernels.cuh"
 #include "codec/l3/gpu/tile_strip.cuh"
 #include "codec/numbered/gpu/codes.cuh"
 #include "codec/numbered/layout.h"
 #include "codec/packed/gpu/kernels.cuh"
 #include "codec/plain/gpu/kernels.cuh"
-#include "codec/rle/gpu/expand.cuh"
 #include "codec/rle/gpu/kernels.cuh"
+#include "codec/stride/gpu/kernels.cuh"
 #include "codec/strings/gpu/codes.cuh"
 #include "codec/strings/layout.h"
 //
@@ -35,40 +36,13 @@ namespace {
 using device::Constant;
 using device::Delta;
 using device::Dict;
+using device::Grouped;
 using device::L3;
 using device::Packed;
 using device::Plain;
 using device::Rle;
+using device::Stride;
 using device::Widths;
-
-// Runs of all lengths, so that spans cross tiles of the children.
-template <typename T>
-std::vector<T> runs(Random& random, size_t rows, uint64_t longest, uint64_t span) {
-  std::vector<T> out;
-  while (out.size() < rows) {
-    const auto value = static_cast<T>(random() % span);
-    const uint64_t length = random() % 20 == 0 ? longest * 40 : 1 + random() % longest;
-    for (uint64_t i = 0; i < length && out.size() < rows; ++i) out.push_back(value);
-  }
-  return out;
-}
-
-template <typename Reader>
-void check_tree(const std::string& text, Physical type) {
-  using T = typename Reader::value_type;
-  Random random(5);
-  for (const size_t rows : {size_t{1}, size_t{1023}, size_t{1024}, size_t{5000}}) {
-    for (const uint64_t longest : {1, 3, 40, 2000}) {
-      for (const uint64_t span : {uint64_t{1}, uint64_t{200}, uint64_t{1} << 40}) {
-        const std::vector<T> values = runs<T>(random, rows, longest, span);
-        const Node node = encoded(values, text, type);
-        expect_reads<Reader>(view_of(node), values,
-                             text + ", " + std::to_string(rows) + " rows, runs up to " + std::to_string(longest) +
-                                 ", values below " + std::to_string(span));
-      }
-    }
-  }
-}
 
 using Some = Widths<1, 6, 8, 10, 13, 33, 40>;
 
@@ -177,107 +151,29 @@ TEST(EmulatedReaders, Dictionaries) {
       "dict(rle(packed, packed), plain)", Physical::kU16);
 }
 
-TEST(EmulatedReaders, Runs) {
-  check_tree<Rle<uint32_t, Packed<uint32_t, Some>, Packed<uint32_t, Some>>>("rle(packed, packed)", Physical::kU32);
-  check_tree<Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>("rle(packed, packed)", Physical::kU64);
-  check_tree<Rle<uint64_t, Packed<uint64_t, device::AllWidths>, Packed<uint32_t, device::AllWidths>>>(
-      "rle(packed, packed)", Physical::kU64);
-  check_tree<Rle<uint64_t, Plain<uint64_t>, Delta<uint32_t, Packed<uint32_t>>>>("rle(plain, delta(packed))",
-                                                                                Physical::kU64);
-}
-
-// Decodes every tile with the expander that decodes to memory; says whether it found the runs wrong.
-template <typename T>
-bool expand(const NodeView& node, std::vector<T>& out) {
-  using Expander = device::RunExpander<T, device::WidthsUpTo<32>, device::WidthsUpTo<20>>;
-  const std::vector<uint64_t> descriptor = descriptor_of(node);
-  alignas(16) static unsigned char scratch[Expander::kScratchBytes];
-  alignas(16) static T tile_rows[kTileRows];
-  out.resize(node.count);
-  bool bad = false;
-  for (uint32_t tile = 0; tile < tile_count(node.count); ++tile) {
-    const uint32_t rows = rows_in_tile(node.count, tile);
-    EmulatedWarp::run([&] {
-      Expander expander(descriptor.data(), scratch);
-      if (expander.expand(tile, rows, tile_rows)) bad = true;
-    });
-    std::copy_n(tile_rows, rows, out.begin() + static_cast<std::ptrdiff_t>(tile) * kTileRows);
-  }
-  return bad;
-}
-
-template <typename T>
-void check_expander(Physical type) {
-  Random random(6);
-  for (const size_t rows : {size_t{1}, size_t{1023}, size_t{1024}, size_t{5000}}) {
-    for (const uint64_t longest : {1, 3, 12, 40, 300, 2000}) {
-      const std::vector<T> values = runs<T>(random, rows, longest, uint64_t{1} << 40);
-      const Node node = encoded(values, "rle(packed, packed)", type);
-      std::vector<T> out;
-      const std::string place = std::to_string(rows) + " rows, runs up to " + std::to_string(longest);
-      EXPECT_FALSE(expand(view_of(node), out)) << place;
-      EXPECT_TRUE(out == values) << place;
-    }
-  }
-}
-
-TEST(EmulatedReaders, RunsExpandedToMemory) {
-  check_expander<uint32_t>(Physical::kU32);
-  check_expander<uint64_t>(Physical::kU64);
-}
-
-// Behind the last run, the children have rows that mean nothing; the tile before the last comes close to them, too.
-TEST(EmulatedReaders, RunsNearTheEndOfTheirChildren) {
-  Random random(8);
-  for (uint64_t count = 1024; count < 1400; count += 17) {
-    std::vector<uint32_t> values;
-    for (uint64_t run = 0; run < count; ++run) values.insert(values.end(), 1 + below(random, 14), run * 7 % 1001);
-    const Node node = encoded(values, "rle(packed, packed)", Physical::kU32);
-    std::vector<uint32_t> out;
-    EXPECT_FALSE(expand(view_of(node), out)) << count;
-    EXPECT_TRUE(out == values) << count;
-  }
-}
-
-// Run ends in any other order, equal ones, and ends that leave their tile are found out, as by the tile reader.
-TEST(EmulatedReaders, ExpandedRunsMustAscend) {
-  Random random(7);
-  for (int round = 0; round < 300; ++round) {
-    const uint64_t longest = std::array<uint64_t, 4>{1, 4, 30, 300}[static_cast<size_t>(round) % 4];
-    const std::vector<uint32_t> values = runs<uint32_t>(random, 3000, longest, 1000);
-    Node node = encoded(values, "rle(packed, packed)", Physical::kU32);
-    std::vector<uint32_t> ends(node.children[1].count);
-    if (ends.size() < 2) continue;
-    std::array<uint32_t, kTileRows> decoded;
-    for (uint32_t tile = 0; tile < tile_count(ends.size()); ++tile) {
-      open_reader(view_of(node.children[1]))->decode_tile(tile, decoded.data());
-      std::copy_n(decoded.data(), rows_in_tile(ends.size(), tile),
-                  ends.begin() + static_cast<std::ptrdiff_t>(tile) * kTileRows);
-    }
-    const size_t at = random() % (ends.size() - 1);
-    switch (random() % 3) {
-      case 0: std::swap(ends[at], ends[random() % ends.size()]); break;
-      case 1: ends[at] = ends[at + 1]; break;
-      default: ends[at] = static_cast<uint32_t>(random() % 4000);
-    }
-    node.children[1] = encoded(ends, "packed", Physical::kU32);
-    const NodeView view = view_of(node);
-    uint32_t bad = 0;
-    std::vector<uint32_t> out(values.size());
-    EmulatedWarp::run([&] {
-      device::decode_array<Rle<uint32_t, Packed<uint32_t>, Packed<uint32_t>>>(descriptor_of(view).data(), out.data(),
-                                                                              &bad);
-    });
-    EXPECT_EQ(expand(view, out), bad != 0) << "round " << round;
-  }
-}
-
 TEST(EmulatedReaders, Deltas) {
   check_tree<Delta<uint8_t, Packed<uint8_t>>>("delta(packed)", Physical::kU8);
   check_tree<Delta<uint32_t, Packed<uint32_t, Some>>>("delta(packed)", Physical::kU32);
   check_tree<Delta<uint64_t, Packed<uint64_t, device::AllWidths>>>("delta(packed)", Physical::kU64);
   check_tree<Delta<uint64_t, Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>>("delta(rle(packed, packed))",
                                                                                  Physical::kU64);
+}
+
+TEST(EmulatedReaders, Slopes) {
+  check_tree<Stride<uint8_t, Packed<uint8_t>>>("stride(packed)", Physical::kU8);
+  check_tree<Stride<uint64_t, Packed<uint64_t, Some>>>("stride(packed)", Physical::kU64);
+  check_tree<Stride<uint32_t, Rle<uint32_t, Delta<uint32_t, Packed<uint32_t>>, Packed<uint32_t>>>>(
+      "stride(rle(delta(packed), packed))", Physical::kU32);
+  check_tree<Rle<uint64_t, Stride<uint64_t, Packed<uint64_t>>, Stride<uint32_t, Packed<uint32_t>>>>(
+      "rle(stride(packed), stride(packed))", Physical::kU64);
+}
+
+TEST(EmulatedReaders, Groups) {
+  check_tree<Grouped<uint8_t, Packed<uint64_t>>>("grouped(packed)", Physical::kU8);
+  check_tree<Dict<uint64_t, Grouped<uint32_t, Dict<uint64_t, Packed<uint32_t>, Plain<uint64_t>>>, Plain<uint64_t>>>(
+      "dict(grouped(dict(packed, plain)), plain)", Physical::kU64);
+  check_tree<Delta<uint64_t, Dict<uint64_t, Grouped<uint32_t, Packed<uint64_t>>, Plain<uint64_t>>>>(
+      "delta(dict(grouped(packed), plain))", Physical::kU64);
 }
 
 template <typename Reader>
@@ -301,6 +197,10 @@ TEST(EmulatedReaders, CodecsKnowTheirReaders) {
   BASALT_EXPECT_KNOWN("l3", Physical::kI16, L3<uint16_t>);
   BASALT_EXPECT_KNOWN("l3", Physical::kU32, L3<uint32_t>);
   BASALT_EXPECT_KNOWN("l3", Physical::kU64, L3<uint64_t>);
+  BASALT_EXPECT_KNOWN("stride(packed)", Physical::kI32, Stride<uint32_t, Packed<uint32_t>>);
+  BASALT_EXPECT_KNOWN("stride(rle(packed, packed))", Physical::kU64,
+                      Stride<uint64_t, Rle<uint64_t, Packed<uint64_t>, Packed<uint32_t>>>);
+  BASALT_EXPECT_KNOWN("grouped(packed)", Physical::kI32, Grouped<uint32_t, Packed<uint64_t>>);
   BASALT_EXPECT_KNOWN("rle(l3, l3)", Physical::kU64, Rle<uint64_t, L3<uint64_t>, L3<uint32_t>>);
   BASALT_EXPECT_KNOWN("delta(packed)", Physical::kU8, Delta<uint8_t, Packed<uint8_t>>);
   BASALT_EXPECT_KNOWN("delta(packed)", Physical::kU64, Delta<uint64_t, Packed<uint64_t>>);

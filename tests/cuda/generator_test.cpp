@@ -54,6 +54,11 @@ TEST(Generator, RowsAreWrittenByAStep) {
   EXPECT_EQ(source_of(samples::first_rows()), read_text("tests/cuda/first_rows_kernel.txt"));
 }
 
+TEST(Generator, JoinsAreLookedUpByTheStepsOfAScan) {
+  // After a wanted change: build/…/tests/nvrtc_check --print "looked-up joins" > tests/cuda/looked_up_kernel.txt
+  EXPECT_EQ(source_of(samples::looked_up_joins()), read_text("tests/cuda/looked_up_kernel.txt"));
+}
+
 TEST(Generator, TestsOfStringsAreStepsLikeOthers) {
   // After a wanted change: build/…/tests/nvrtc_check --print "tests of strings" > tests/cuda/strings_kernel.txt
   EXPECT_EQ(source_of(samples::tests_of_strings()), read_text("tests/cuda/strings_kernel.txt"));

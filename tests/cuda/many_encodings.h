@@ -21,6 +21,8 @@ inline const std::vector<std::string>& many_integer_trees() {
                                                  "delta(rle(packed, packed))",
                                                  "validity(packed, rle(packed, packed))",
                                                  "dict(ans, packed)",
+                                                 "stride(rle(delta(packed), packed))",
+                                                 "dict(grouped(dict(packed, plain)), plain)",
                                                  "validity(ans, ans)"};
   return trees;
 }
@@ -69,7 +71,8 @@ inline ManyEncodings many_encodings(uint64_t rows_of_file) {
     columns.push_back(make_fixed(DataType::bigint(), numbers));
     columns.push_back(make_strings(texts));
     columns.push_back(make_fixed<int32_t>({TypeKind::kInt32}, others));
-    const std::vector<std::string> trees = {many_integer_trees()[i], many_text_trees()[i], "packed"};
+    const std::vector<std::string> trees = {many_integer_trees()[i], many_text_trees()[i % many_text_trees().size()],
+                                            "packed"};
     for (size_t column = 0; column < trees.size(); ++column) {
       if (trees[column].starts_with("validity")) set_nulls(columns[column], nulls);
     }

@@ -80,8 +80,8 @@ TEST(StageCache, SetsThatLieElsewhereHaveTheSamePlan) {
   EXPECT_EQ(cache.planned(), 1u);
   EXPECT_EQ(first->plan, second->plan);
   ASSERT_EQ(first->plan->sets.size(), 6u);
-  EXPECT_NE(first->plan->source.find("exec::is_member("), std::string::npos);
-  EXPECT_NE(first->plan->source.find("exec::look_up<int32_t>("), std::string::npos);
+  EXPECT_NE(first->plan->source.find("exec::is_member_32("), std::string::npos);
+  EXPECT_NE(first->plan->source.find("exec::look_up_32<int32_t>("), std::string::npos);
   const std::vector<exec::SetPlace> places = exec::set_places(second->pipeline);
   ASSERT_EQ(places.size(), 2u);
   EXPECT_EQ(places[0].address, among.address);

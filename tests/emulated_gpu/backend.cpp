@@ -59,12 +59,16 @@ class EmulatedStages : public StageRunner {
   std::string why_not(const Pipeline& stage) override { return plans_.why_not(stage); }
   bool has_kernel(const Pipeline&) override { return false; }
   void begin_kernels(const std::vector<Pipeline>&) override {}
-  StageRows over_files(const Pipeline& stage, RunReport& report) override { return run(stage, {}, report); }
+  StageRows over_files(const Pipeline& stage, const TileRange& tiles, RunReport& report) override {
+    RunOptions options = options_;
+    options.tiles = tiles;
+    return run(stage, {}, options, report);
+  }
   StageRows over_rows(const Pipeline& stage, const DeviceTable& input, RunReport& report) override {
     const auto planned = plans_.get(stage, shapes_of(input), planned_rows(input.rows));
     if (!planned->reason.empty() && !planned->too_large) throw Error(ErrorCode::kUnsupported, planned->reason);
     const Table rows = fetch(input);
-    return run(stage, {{&rows}, {}}, report);
+    return run(stage, {{&rows}, {}}, options_, report);
   }
   Table fetch(const DeviceTable& table) override {
     Table out;
@@ -78,13 +82,15 @@ class EmulatedStages : public StageRunner {
   void begin(RunReport& report) override { report = {}; }
   void end(RunReport&) override {}
   void hold(uint64_t) override {}
-  uint64_t memory_limit() const override { return options_.gpu_memory == 0 ? uint64_t{8} << 30 : options_.gpu_memory; }
+  uint64_t memory_limit() const override { return most_memory(); }
+  uint64_t most_memory() const override { return options_.gpu_memory == 0 ? uint64_t{8} << 30 : options_.gpu_memory; }
+  void forget(const File& file) override { plans_.forget(file); }
   cudaStream_t stream() const override { return nullptr; }
 
  private:
   // Few groups are the host's, as those of a device are.
-  StageRows run(const Pipeline& stage, const exec::StageInput& input, RunReport& report) {
-    Table rows = exec::run_stage(stage, input, options_, report);
+  StageRows run(const Pipeline& stage, const exec::StageInput& input, const RunOptions& options, RunReport& report) {
+    Table rows = exec::run_stage(stage, input, options, report);
     report.ran_on = Device::kCuda;
     if (stage.sink == Sink::kGroups && rows.rows <= device::kFewRows) return {std::move(rows), {}};
     return {{}, upload_table(rows, nullptr)};
@@ -122,6 +128,10 @@ class EmulatedBackend : public GpuBackend {
   Column decode(const NodeView&, const DataType&) override { refuse(); }
   std::string why_not_decode(const NodeView&) override { return kNothingElse; }
   bool has_precompiled_decoder(const NodeView&) override { return false; }
+  DecodeTiming time_decode(std::span<const NodeView>, bool, int) override { refuse(); }
+  TransferTiming time_transfers(std::span<const std::vector<NodeView>>, int) override { refuse(); }
+  PeerTimings time_nvcomp(const Values&, int) override { refuse(); }
+  TunedDecoder tune_decoder(std::span<const NodeView>, bool) override { refuse(); }
   Node encode(const Values&, const Tree&, Effort) override { refuse(); }
   std::string why_not_encode(Physical, const Tree&) override { return kNothingElse; }
   void drop_cache() override {}

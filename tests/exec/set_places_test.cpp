@@ -1,9 +1,11 @@
 // What expressions ask of sets that lie in memory: bits by numbers, and values by numbers.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <vector>
 
 #include "basalt/exec/expressions.h"
+#include "exec/scalar.h"
 #include "exec/set_places.h"
 #include "exec/tables.h"
 
@@ -55,7 +57,7 @@ TEST(SetPlaces, MembersAreFoundByTheirBits) {
   EXPECT_LT(report.tiles.skipped, report.tiles.total);
 }
 
-// 0 beyond the numbers, NULL for NULL.
+// The least value beyond the numbers, NULL for NULL.
 template <typename T>
 void look_up(Physical type, T low, T high) {
   const std::vector<T> values = {5, low, high, 0, 12};
@@ -67,8 +69,9 @@ void look_up(Physical type, T low, T high) {
   const std::vector<Value> results =
       run_over(table, {sum(found), min(found), max(found), count(found)}, nullptr, nullptr);
   SCOPED_TRACE(to_string(type));
-  EXPECT_EQ(results[0].integer, static_cast<int128_t>(low) + high + 17);
-  EXPECT_EQ(results[1].integer, std::min<int128_t>(low, 0));
+  // Three numbers are not there; one row has none.
+  EXPECT_EQ(results[0].integer, 4 * static_cast<int128_t>(low) + high + 17);
+  EXPECT_EQ(results[1].integer, low);
   EXPECT_EQ(results[2].integer, high);
   EXPECT_EQ(results[3].integer, 8);
 }
@@ -81,6 +84,37 @@ TEST(SetPlaces, ValuesOfEveryWidthAreLookedUp) {
   look_up<int32_t>(Physical::kI32, -2147483647, 2147483647);
   look_up<uint32_t>(Physical::kU32, 0, 4294967295);
   look_up<int64_t>(Physical::kI64, -(int64_t{1} << 62), int64_t{1} << 62);
+}
+
+// What a set has for numbers of 32 bits says of each of them what the whole set does.
+TEST(SetPlaces, PartsForNumbersOf32Bits) {
+  const std::vector<uint32_t> bits = {0x90000005, 0xF00000F1, 0x12345678, 0xFFFFFFFF};
+  std::vector<int16_t> values;
+  for (int16_t i = 0; i < 128; ++i) values.push_back(static_cast<int16_t>(3 * i - 50));
+  constexpr int64_t kFirst = std::numeric_limits<int32_t>::min();
+  constexpr int64_t kLast = std::numeric_limits<int32_t>::max();
+  for (const int64_t least :
+       {int64_t{-96}, kFirst, kFirst - 32, kFirst - 96, kFirst - 128, kLast - 127, kLast - 31, kLast + 1,
+        int64_t{1} << 32, -(int64_t{1} << 32), (int64_t{1} << 32) + kFirst, int64_t{1} << 62}) {
+    const exec::SetPlace set{least, 128, address(bits)};
+    const exec::SetPlace array{least, 128, address(values)};
+    const exec::SetPlace near = exec::within_32_bits(set, 1);
+    const exec::SetPlace near_array = exec::within_32_bits(array, 16);
+    for (const int64_t middle : {least, int64_t{-50}, int64_t{0}, kFirst + 200, kLast - 200}) {
+      for (int64_t number = middle - 200; number <= middle + 200; ++number) {
+        if (number < kFirst || number > kLast) continue;
+        const auto value = static_cast<int32_t>(number);
+        ASSERT_EQ(exec::is_member_32(value, static_cast<uint32_t>(near.least), static_cast<uint32_t>(near.count),
+                                     near.address),
+                  exec::is_member(number, set.least, set.count, set.address))
+            << number << " of a set from " << least;
+        ASSERT_EQ(exec::look_up_32<int16_t>(value, static_cast<uint32_t>(near_array.least),
+                                            static_cast<uint32_t>(near_array.count), near_array.address, -999),
+                  exec::look_up<int16_t>(number, array.least, array.count, array.address, -999))
+            << number << " of an array from " << least;
+      }
+    }
+  }
 }
 
 }  // namespace

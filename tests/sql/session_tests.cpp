@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "sql/support.h"
@@ -148,6 +149,29 @@ TEST_F(SessionTest, WritesDecimalsBelowOneAsJsonNumbers) {
   std::string text;
   session_.execute("select -0.5::decimal(2,2) d, [0.25::decimal(2,2)] l").write_json([&](auto part) { text += part; });
   EXPECT_EQ(text, "[\n{\"d\":-0.50,\"l\":[0.25]}\n]\n");
+}
+
+// As DuckDB writes them, of every width and scale.
+TEST_F(SessionTest, WritesNumbersAsTheirTextsAre) {
+  const std::string values =
+      "select unnest(['0', '7', '-7', '99', '-128', '127', '9223372036854775807', '-9223372036854775808', "
+      "'9223372036854775808', '10000000000000000000', '-10000000000000000001', '100000000000000000000000000000', "
+      "'170141183460469231731687303715884105727', '-170141183460469231731687303715884105728'])";
+  for (const char* type :
+       {"tinyint", "smallint", "integer", "bigint", "hugeint", "decimal(4,1)", "decimal(4,4)", "decimal(9,2)",
+        "decimal(18,0)", "decimal(18,18)", "decimal(38,0)", "decimal(38,5)", "decimal(38,30)", "decimal(38,38)"}) {
+    const std::string as_type = std::string("select try_cast(v as ") + type + ") as n from (" + values + ") t(v)";
+    const std::string less =
+        " union all select try_cast(v::double / 1e20 as " + std::string(type) + ") from (" + values + ") t(v)";
+    std::string csv;
+    session_.execute("select n, n::varchar as text from (" + as_type + less + ")")
+        .write_csv([&](auto part) { csv += part; }, false);
+    std::istringstream lines(csv);
+    for (std::string line; std::getline(lines, line);) {
+      const size_t comma = line.find(',');
+      EXPECT_EQ(line.substr(0, comma), line.substr(comma + 1)) << type;
+    }
+  }
 }
 
 TEST_F(SessionTest, GivesTables) {

@@ -3,6 +3,7 @@
 // decimals as scaled integers, overflow is an error.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -319,6 +320,19 @@ std::vector<uint32_t> inputs_of(const Query& query, size_t place);
 
 enum class Device : uint8_t { kAuto, kCpu, kCuda };
 
+// Some of the tiles of a pipeline's files, counted chunk after chunk and file after file.
+struct TileRange {
+  uint64_t begin = 0;
+  uint64_t end = ~uint64_t{0};
+  bool is_all() const { return begin == 0 && end == ~uint64_t{0}; }
+  // Of a chunk's tiles [first, first + count), those that belong to it, counted from the chunk's first.
+  TileRange within(uint64_t first, uint64_t count) const {
+    const uint64_t from = std::clamp(begin, first, first + count);
+    return {from - first, std::clamp(end, from, first + count) - first};
+  }
+  bool empty() const { return begin >= end; }
+};
+
 class ColumnCache;
 
 struct RunOptions {
@@ -327,6 +341,7 @@ struct RunOptions {
   ThreadPool* pool = nullptr;              // kept from run to run, for the CPU: instead of `threads`
   ColumnCache* cache = nullptr;            // of columns on the CPU, kept from run to run
   uint64_t gpu_memory = 0;                 // limit for cached and staged data on the device; 0 = what is free
+  TileRange tiles;                         // inside a backend, which may run a stage in parts: others are not read
   bool prune = true;                       // use zone statistics
   uint64_t decoded_limit = kDecodedLimit;  // bytes of a tile of strings that is decoded on the CPU
   const CancelToken* cancel = nullptr;

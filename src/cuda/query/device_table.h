@@ -72,10 +72,11 @@ Statistics statistics_of(const DeviceColumn& column, uint64_t rows);
 // What the kernel of the next stage may rely on, of each column.
 std::vector<device::ArrayShape> shapes_of(const DeviceTable& table);
 
-// What a stage of a query leaves: rows on the host, or on the device.
+// What a stage of a query leaves: rows on the host, or on the device, or beside it where there was no room.
 struct StageRows {
   Table host;
   std::optional<DeviceTable> device;
+  std::shared_ptr<const File> parked{};
 };
 
 }  // namespace basalt::cuda

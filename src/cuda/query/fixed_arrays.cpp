@@ -66,7 +66,8 @@ uint64_t FixedArrays::address(size_t array) const {
   return reinterpret_cast<uint64_t>(values_.data()) + arrays_[array].at;
 }
 
-void FixedArrays::run(Modules& modules, uint32_t* fault, cudaStream_t stream) {
+void FixedArrays::prepare(Modules& modules, cudaStream_t stream) {
+  launches_.clear();
   std::map<std::string, std::vector<const Array*>> groups;
   for (const Array& array : arrays_) {
     const NodeView& node = *array.node.node;
@@ -79,12 +80,12 @@ void FixedArrays::run(Modules& modules, uint32_t* fault, cudaStream_t stream) {
   modules.prepare(sources, device::kDecodeKernel);
   for (const auto& [name, arrays] : groups) {
     const NodeView& node = *arrays[0]->node.node;
-    run_together(arrays, node.codec->device_reader(node), modules, fault, stream);
+    launches_.push_back(prepare_together(arrays, node.codec->device_reader(node), modules, stream));
   }
 }
 
-void FixedArrays::run_together(const std::vector<const Array*>& arrays, const DeviceReader& reader, Modules& modules,
-                               uint32_t* fault, cudaStream_t stream) {
+FixedArrays::Launch FixedArrays::prepare_together(const std::vector<const Array*>& arrays, const DeviceReader& reader,
+                                                  Modules& modules, cudaStream_t stream) {
   std::vector<std::vector<uint64_t>> descriptors;
   size_t stride = 0;
   for (const Array* array : arrays) {
@@ -101,21 +102,44 @@ void FixedArrays::run_together(const std::vector<const Array*>& arrays, const De
   for (const Array* array : arrays) words.push_back(array->at / width_of(type));  // where each one's rows begin
   inputs_.push_back(upload(words.data(), words.size() * sizeof(uint64_t), stream));
   const auto* on_device = inputs_.back().as<uint64_t>();
-  const device::ChunkBatch batch{on_device, on_device + arrays.size() * stride, static_cast<uint32_t>(stride),
-                                 static_cast<uint32_t>(arrays.size()), most_tiles};
-  if (const device::PrecompiledDecoder* decoder = find_precompiled(reader.type.text())) {
-    // Of dictionaries the one with most entries says what shared memory they need.
-    const auto entries = [](const Array* array) {
-      const std::vector<NodeView>& children = array->node.node->children;
-      return children.empty() ? 0 : children.back().count;
-    };
-    const Array* largest =
-        *std::ranges::max_element(arrays, [&](const Array* a, const Array* b) { return entries(a) < entries(b); });
-    check(decoder->decode(*largest->node.node, batch, values_.data(), fault, stream), "launching a decoder");
-    return;
+  Launch out;
+  out.batch = {on_device, on_device + arrays.size() * stride, static_cast<uint32_t>(stride),
+               static_cast<uint32_t>(arrays.size()), most_tiles};
+  // Of dictionaries the one with most entries says what shared memory they need.
+  const auto entries = [](const Array* array) {
+    const std::vector<NodeView>& children = array->node.node->children;
+    return children.empty() ? 0 : children.back().count;
+  };
+  const Array* largest =
+      *std::ranges::max_element(arrays, [&](const Array* a, const Array* b) { return entries(a) < entries(b); });
+  out.node = largest->node.node;
+  out.precompiled = find_precompiled(reader.type.text());
+  if (out.precompiled == nullptr) {
+    const std::string source = source_of(*out.node);
+    out.generated = &modules.get(source, device::kDecodeKernel);
+    out.shape = modules.shapes().of(source);
   }
-  launch_decoder(modules.get(source_of(*arrays[0]->node.node), device::kDecodeKernel), batch, values_.data(), fault,
-                 stream);
+  return out;
+}
+
+std::optional<FixedArrays::Generated> FixedArrays::generated() const {
+  if (launches_.size() != 1 || launches_[0].generated == nullptr) return std::nullopt;
+  const Launch& one = launches_[0];
+  return Generated{source_of(*one.node), static_cast<uint32_t>(one.generated->threads) / kLanes, one.shape};
+}
+
+void FixedArrays::set_shape(LaunchShape shape) {
+  for (Launch& one : launches_) one.shape = shape;
+}
+
+void FixedArrays::launch(uint32_t* fault, cudaStream_t stream) const {
+  for (const Launch& one : launches_) {
+    if (one.generated != nullptr) {
+      launch_decoder(*one.generated, one.shape, one.batch, values_.data(), fault, stream);
+    } else {
+      check(one.precompiled->decode(*one.node, one.batch, values_.data(), fault, stream), "launching a decoder");
+    }
+  }
 }
 
 }  // namespace basalt::cuda

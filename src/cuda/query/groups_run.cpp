@@ -409,9 +409,7 @@ StageRows StatementRun::run_partitions(bool keep) {
   FoundGroups found;
   for (partition_ = 0;; ++partition_) {
     if (partition_ > 0) forget_run();
-    const double before_ms = std::exchange(report_.kernel_ms, 0);
     run();
-    report_.kernel_ms += before_ms;
     if (partitions_ == 1) return finish_groups(keep);
     check_tables();
     fetch_groups(wanted_groups(), found);

@@ -70,7 +70,9 @@ void StatementRun::plan_chunk(const FileColumns& columns, uint32_t chunk, exec::
   work.rows = file.chunks()[chunk].rows;
   work.first_row = next_row_;
   const uint32_t tiles = tile_count(work.rows);
+  const TileRange read = options_.tiles.within(next_row_ / kTileRows, tiles);
   next_row_ += static_cast<uint64_t>(tiles) * kTileRows;
+  if (read.empty() && tiles > 0) return;
   report_.rows += work.rows;
   report_.tiles.total += tiles;
   const bool ruled_out = asked_tiles_ && !asked_chunks_.contains({&file, chunk});
@@ -90,6 +92,10 @@ void StatementRun::plan_chunk(const FileColumns& columns, uint32_t chunk, exec::
   } else {
     work.runs = {{0, tiles, false}};
     if (pipeline_.has_filter) report_.tiles.decoded += tiles;
+  }
+  if (read.end - read.begin < tiles) {
+    exec::keep_tiles(read, work.runs);
+    if (work.runs.empty()) return;
   }
   work.keys.resize(infos.size());
   for (size_t i = 0; i < infos.size(); ++i) {

@@ -336,7 +336,7 @@ std::optional<std::vector<uint64_t>> StatementRun::numbers_with_ties() {
 
 // The numbers of the rows that leave, or from which these are chosen.
 std::optional<std::vector<uint64_t>> StatementRun::late_numbers() {
-  if (!pipeline_.has_filter && pipeline_.order.empty()) {  // known
+  if (!pipeline_.has_filter && pipeline_.order.empty() && options_.tiles.is_all()) {  // known
     report_.ran_on = Device::kCuda;
     std::vector<uint64_t> numbers = exec::row_numbers(pipeline_.files, pipeline_.offset, pipeline_.limit);
     report_.rows = numbers.size();

@@ -257,7 +257,8 @@ void StatementRun::launch_kernel(const DeviceBlock& slots, const DeviceBlock& wo
   std::copy(plan_->literals.begin(), plan_->literals.end(), parameters.literals);
   const std::vector<exec::SetPlace> places = exec::set_places(pipeline_);
   for (const device::SetLiteral& set : plan_->sets) {
-    const exec::SetPlace& place = places.at(set.set);
+    const exec::SetPlace& whole = places.at(set.set);
+    const exec::SetPlace place = set.bits == 0 ? whole : exec::within_32_bits(whole, set.bits);
     const int64_t parts[] = {place.least, place.count, place.address};
     parameters.literals[set.literal] = {static_cast<uint64_t>(parts[set.part]), 0};
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuda/query/sample_functions.h"
+#include "cuda/query/sample_joins.h"
 #include "cuda/query/sample_parts.h"
 
 namespace basalt::samples {
@@ -499,7 +500,8 @@ inline std::vector<Sample> all() {
           number_functions(),
           date_functions(),
           bit_functions(),
-          numbers_of_strings()};
+          numbers_of_strings(),
+          looked_up_joins()};
 }
 
 }  // namespace basalt::samples

@@ -135,7 +135,8 @@ StageRows CudaBackend::run_first_stages(const Query& query, bool keep_last, cons
 // Stages of queries that are no chains.
 class BackendStages : public StageRunner {
  public:
-  BackendStages(CudaBackend& backend, const RunOptions& options) : backend_(backend), options_(options) {}
+  BackendStages(CudaBackend& backend, const RunOptions& options)
+      : backend_(backend), options_(options), most_(backend.memory_limit(options)) {}
   ~BackendStages() override { backend_.held_bytes_ -= held_; }
 
   std::string why_not(const Pipeline& stage) override { return backend_.why_not(stage); }
@@ -151,8 +152,10 @@ class BackendStages : public StageRunner {
     }
     backend_.modules_.begin(sources, device::kScanKernel);
   }
-  StageRows over_files(const Pipeline& stage, RunReport& report) override {
-    return backend_.first_stage(stage, true, options_, report);
+  StageRows over_files(const Pipeline& stage, const TileRange& tiles, RunReport& report) override {
+    RunOptions options = options_;
+    options.tiles = tiles;
+    return backend_.first_stage(stage, true, options, report);
   }
   StageRows over_rows(const Pipeline& stage, const DeviceTable& input, RunReport& report) override {
     std::optional<StageRows> rows = backend_.later_stage(stage, input, true, options_, report);
@@ -170,11 +173,14 @@ class BackendStages : public StageRunner {
   }
   void end(RunReport& report) override { report.device_bytes = device_memory().most(); }
   uint64_t memory_limit() const override { return backend_.memory_limit(options_); }
+  uint64_t most_memory() const override { return most_; }
+  void forget(const File& file) override { backend_.stages_.forget(file); }
   cudaStream_t stream() const override { return backend_.compute_; }
 
  private:
   CudaBackend& backend_;
   const RunOptions& options_;
+  const uint64_t most_;
   uint64_t held_ = 0;
 };
 
@@ -185,11 +191,23 @@ StageRows CudaBackend::run_graph(const Query& query, const RunOptions& options, 
   return GraphRun(stages, query, options, reports).run();
 }
 
+// A chain whose stages do not fit the memory runs as any other query, in parts.
+StageRows CudaBackend::run_query(const Query& query, bool keep_last, const RunOptions& options,
+                                 std::vector<RunReport>& reports) {
+  if (!is_chain(query)) return run_graph(query, options, reports);
+  try {
+    return run_first_stages(query, keep_last, options, reports);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory) throw;
+  }
+  reports.clear();
+  return run_graph(query, options, reports);
+}
+
 Table CudaBackend::run_stages(const Query& query, const RunOptions& options, std::vector<RunReport>& reports) {
   const std::lock_guard lock(mutex_);
   forget_free_memory();
-  StageRows rows =
-      is_chain(query) ? run_first_stages(query, false, options, reports) : run_graph(query, options, reports);
+  StageRows rows = run_query(query, false, options, reports);
   return rows.device ? fetch_table(*rows.device, threads(options.threads)) : std::move(rows.host);
 }
 
@@ -197,8 +215,7 @@ Table CudaBackend::run_stages_on_device(const Query& query, const RunOptions& op
                                         ArrowDeviceArray& out) {
   const std::lock_guard lock(mutex_);
   forget_free_memory();
-  StageRows rows =
-      is_chain(query) ? run_first_stages(query, true, options, reports) : run_graph(query, options, reports);
+  StageRows rows = run_query(query, true, options, reports);
   if (!rows.device) return std::move(rows.host);
   if (reports.size() < query.stages.size()) return fetch_table(*rows.device, threads(options.threads));
   export_table(*std::move(rows.device), out);

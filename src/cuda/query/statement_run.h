@@ -106,7 +106,9 @@ class StatementRun {
   exec::StatisticsList column_statistics() const;
   bool is_array(size_t column) const { return device_.arrays[column].has_value(); }
   // What lies on the device because of this statement belongs to it alone.
-  bool is_remembered() const { return arrays_.empty() && !pipeline_.files.empty() && !asks_for_members(); }
+  bool is_remembered() const {
+    return arrays_.empty() && !pipeline_.files.empty() && !asks_for_members() && options_.tiles.is_all();
+  }
   // Sets of keys belong to one run of a query.
   bool asks_for_members() const {
     const auto is_member = [](const Expr* conjunct) { return conjunct->op == ExprOp::kMember; };

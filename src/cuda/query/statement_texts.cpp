@@ -60,7 +60,8 @@ void TextsRun::place_chunks() {
   for (const auto& file : pipeline_.files) {
     for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) {
       const uint64_t rows = file->chunks()[chunk].rows;
-      if (rows > 0 && may_match(*file, chunk, filter)) places_.push_back({file, chunk, rows_});
+      const bool read = !options_.tiles.within(rows_ / kTileRows, tile_count(rows)).empty();
+      if (read && may_match(*file, chunk, filter)) places_.push_back({file, chunk, rows_});
       rows_ += uint64_t{tile_count(rows)} * kTileRows;
     }
   }

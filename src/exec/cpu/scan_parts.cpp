@@ -116,10 +116,18 @@ PartScan::PartScan(const Pipeline& pipeline, const RunOptions& options) : pipeli
   for (const auto& file : pipeline.files) chunks += file->chunks().size();
   const bool few = threads_ > 1 && chunks < 2 * threads_;
   const uint64_t wanted = few && chunks > 0 ? (kPartsPerThread * threads_ + chunks - 1) / chunks : 1;
+  uint64_t first_row = 0;
+  uint64_t first_tile = 0;
   for (const auto& file : pipeline.files) {
     for (uint32_t chunk = 0; chunk < file->chunks().size(); ++chunk) {
-      add(*file, chunk, rows_, wanted);
-      rows_ += file->chunks()[chunk].rows;
+      const uint64_t rows = file->chunks()[chunk].rows;
+      const TileRange tiles = options.tiles.within(first_tile, tile_count(rows));
+      if (!tiles.empty() || rows == 0) {
+        add(*file, chunk, tiles, first_row, wanted);
+        rows_ += std::min(rows, tiles.end * kTileRows) - std::min(rows, tiles.begin * kTileRows);
+      }
+      first_row += rows;
+      first_tile += tile_count(rows);
     }
   }
   // First parts first: threads then read different chunks instead of waiting for each other.
@@ -127,15 +135,17 @@ PartScan::PartScan(const Pipeline& pipeline, const RunOptions& options) : pipeli
                    [&](size_t a, size_t b) { return parts_[a].first_tile < parts_[b].first_tile; });
 }
 
-void PartScan::add(const File& file, uint32_t chunk, uint64_t first_row, uint64_t wanted) {
+void PartScan::add(const File& file, uint32_t chunk, const TileRange& read, uint64_t first_row, uint64_t wanted) {
   const uint32_t tiles = tile_count(file.chunks()[chunk].rows);
   const uint32_t zones = (tiles + kTilesPerZone - 1) / kTilesPerZone;
   const uint32_t count = std::max<uint32_t>(1, std::min<uint32_t>(static_cast<uint32_t>(wanted), zones / kLeastZones));
   if (count > 1) shared_.push_back(std::make_unique<SharedChunk>(count));
   for (uint32_t i = 0; i < count; ++i) {
     order_.push_back(parts_.size());
-    const uint32_t first = zones * i / count * kTilesPerZone;
-    const uint32_t end = std::min(tiles, zones * (i + 1) / count * kTilesPerZone);
+    const auto first = std::clamp(zones * i / count * kTilesPerZone, static_cast<uint32_t>(read.begin),
+                                  static_cast<uint32_t>(read.end));
+    const auto end =
+        std::clamp(std::min(tiles, zones * (i + 1) / count * kTilesPerZone), first, static_cast<uint32_t>(read.end));
     parts_.push_back({&file, chunk, first, end, first_row, count > 1 ? shared_.back().get() : nullptr});
   }
 }

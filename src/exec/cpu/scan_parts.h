@@ -33,7 +33,7 @@ class PartScan {
   std::vector<std::unique_ptr<TileSink>> run(const std::function<std::unique_ptr<TileSink>()>& make, RunReport& report);
 
  private:
-  void add(const File& file, uint32_t chunk, uint64_t first_row, uint64_t wanted);
+  void add(const File& file, uint32_t chunk, const TileRange& read, uint64_t first_row, uint64_t wanted);
 
   const Pipeline& pipeline_;
   const RunOptions& options_;

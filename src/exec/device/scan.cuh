@@ -87,6 +87,10 @@ template <typename T, typename CodesView, typename Find>
 struct IsShort<DictView<T, CodesView, Find>> {
   static constexpr bool value = false;
 };
+template <typename Reader, typename T>
+struct IsShort<ChangingView<Reader, T>> {
+  static constexpr bool value = false;
+};
 template <typename T, typename IntegersView, typename Convert>
 struct IsShort<GalpView<T, IntegersView, Convert>> {
   static constexpr bool value = IsShort<IntegersView>::value;
@@ -292,6 +296,7 @@ class Column {
     typename Shapes::PrefetchOf asked_;
   };
 
+  Column() = default;
   __device__ __forceinline__ Column(const uint64_t* slot, uint32_t tile, void* scratch, const Prefetch& prefetch) {
     shapes_.open(shape_of(slot), slot + kAt + 1, tile, scratch, prefetch.asked_);
   }
@@ -350,6 +355,24 @@ class Column {
   }
 
   Shapes shapes_;
+};
+
+// A column's tile that several steps read: opened by the first of them that gets there.
+template <typename Column>
+class Kept {
+ public:
+  template <typename Asked>
+  __device__ __forceinline__ Column& open(const uint64_t* slot, uint32_t tile, void* scratch, const Asked& prefetch) {
+    if (!is_open_) {
+      tile_ = Column(slot, tile, scratch, prefetch);
+      is_open_ = true;
+    }
+    return tile_;
+  }
+
+ private:
+  Column tile_;
+  bool is_open_ = false;
 };
 
 // A chunk's code among those of all chunks. The table has its length, then a number for each code.

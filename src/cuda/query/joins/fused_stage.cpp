@@ -214,9 +214,10 @@ bool FusedStage::look_up(const DeviceTable& rows, const DeviceColumn& keys, cons
   const uint64_t all = bytes() + set.count * width;
   if (all > graph_.most_bytes()) return false;
   graph_.hold(all);
-  arrays_.push_back(values_by_number(keys, set, values.values, width, rows.rows, graph_.stream()));
-  column.value = exec::looked_up(number, next_set_++, set.place_of(arrays_.back()), type,
-                                 static_cast<int64_t>(range.low), static_cast<int64_t>(range.high));
+  const auto least = static_cast<int64_t>(range.low);
+  arrays_.push_back(values_by_number(keys, set, {values.values, width, rows.rows, least}, graph_.stream()));
+  column.value =
+      exec::looked_up(number, next_set_++, set.place_of(arrays_.back()), type, least, static_cast<int64_t>(range.high));
   return true;
 }
 

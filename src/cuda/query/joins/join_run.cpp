@@ -10,6 +10,7 @@
 #include "cuda/query/common_texts.h"
 #include "cuda/query/joins/fused_stage.h"
 #include "cuda/query/joins/places.h"
+#include "cuda/query/joins/some_columns.h"
 #include "cuda/query/row_arrays.h"
 #include "cuda/query/timed_work.h"
 #include "exec/join_kind.h"
@@ -49,24 +50,6 @@ Field named(const std::string& name, const DataType& type) {
   field.type = type;
   return field;
 }
-
-// Some of all columns: expressions over all of them become expressions over these.
-class SomeColumns {
- public:
-  explicit SomeColumns(const std::set<uint32_t>& used) : used_(used.begin(), used.end()) {}
-
-  const std::vector<uint32_t>& used() const { return used_; }
-  Expr over(Expr expr) const {
-    if (expr.op == ExprOp::kColumn) {
-      expr.column = static_cast<uint32_t>(std::ranges::lower_bound(used_, expr.column) - used_.begin());
-    }
-    for (Expr& arg : expr.args) arg = over(std::move(arg));
-    return expr;
-  }
-
- private:
-  std::vector<uint32_t> used_;
-};
 
 // Whether rows of the second input leave beside pairs.
 bool adds_second(JoinKind kind) { return exec::keeps_second(kind) && exec::gives_pairs(kind); }
@@ -117,17 +100,18 @@ JoinPairs put_together(const std::vector<JoinPairs>& pieces, cudaStream_t stream
 
 }  // namespace
 
-JoinRun::JoinRun(GraphRun& graph, const Pipeline& stage, size_t place, RunReport& report)
+JoinRun::JoinRun(GraphRun& graph, const Pipeline& stage, size_t place, const TileRange& tiles, RunReport& report)
     : graph_(graph),
       stage_(stage),
       place_(place),
+      tiles_(tiles),
       report_(report),
       stream_(graph.stream()),
       rows_(std::make_shared<const DeviceTable>(), {}, stream_) {}
 
 JoinedRows JoinRun::source() {
   const std::vector<uint32_t> used = exec::used_behind_filter(stage_);
-  std::shared_ptr<const DeviceTable> table = graph_.source_of(stage_, place_, used, report_);
+  std::shared_ptr<const DeviceTable> table = graph_.source_of(stage_, place_, tiles_, used, report_);
   std::vector<uint32_t> columns(stage_.columns.size(), JoinedRows::kNoColumn);
   for (uint32_t i = 0; i < used.size(); ++i) columns[used[i]] = stage_.files.empty() ? used[i] : i;
   return {std::move(table), columns, stream_};
@@ -138,7 +122,7 @@ std::optional<StageRows> JoinRun::run_fused() {
   const std::optional<FusedStage> fused = FusedStage::of(graph_, stage_);
   if (!fused || !graph_.why_not(fused->pipeline()).empty()) return std::nullopt;
   graph_.hold(fused->bytes());
-  StageRows rows = fused->with_strings(graph_.run_over_files(fused->pipeline(), place_, report_));
+  StageRows rows = fused->with_strings(graph_.run_over_files(fused->pipeline(), place_, tiles_, report_));
   add_rung(fused->text());
   return rows;
 }
@@ -158,7 +142,7 @@ std::optional<StageRows> JoinRun::read_source() {
     asked.clear();
   }
   if (stage_.steps.empty() && graph_.why_not(exec::before_windows(stage_)).empty()) {
-    StageRows rows = graph_.run_over_files(stage_, place_, report_);
+    StageRows rows = graph_.run_over_files(stage_, place_, tiles_, report_);
     add_rung(asked);
     return rows;
   }
@@ -406,19 +390,8 @@ StageRows JoinRun::sink() {
   if (table.columns.empty()) table.columns.push_back(row_numbers(rows_.rows(), stream_));
   rows_ = JoinedRows(std::make_shared<const DeviceTable>(), {}, stream_);  // nobody needs them any longer
   graph_.hold(bytes_of(table));
-  Pipeline sink = stage_;
-  sink.files.clear();
-  sink.constants.reset();
-  sink.sources.clear();
-  sink.steps.clear();
-  sink.has_filter = false;
+  Pipeline sink = sink_over(stage_, over);
   read_columns(table, sink);
-  for (Expr& key : sink.keys) key = over.over(key);
-  for (Expr& row : sink.rows) row = over.over(row);
-  for (Aggregate& aggregate : sink.aggregates) {
-    if (aggregate.op != AggregateOp::kCountStar) aggregate.arg = over.over(aggregate.arg);
-    if (aggregate.filter) aggregate.filter = over.over(*aggregate.filter);
-  }
   return graph_.run_over(sink, table, report_);
 }
 

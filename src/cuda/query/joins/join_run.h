@@ -14,7 +14,8 @@ namespace basalt::cuda {
 
 class JoinRun {
  public:
-  JoinRun(GraphRun& graph, const Pipeline& stage, size_t place, RunReport& report);
+  // `tiles`: of its files, if it reads any.
+  JoinRun(GraphRun& graph, const Pipeline& stage, size_t place, const TileRange& tiles, RunReport& report);
   StageRows run();
 
  private:
@@ -56,6 +57,7 @@ class JoinRun {
   GraphRun& graph_;
   Pipeline stage_;  // without what has been done
   size_t place_;
+  TileRange tiles_;
   RunReport& report_;
   cudaStream_t stream_;
   JoinedRows rows_;

@@ -217,6 +217,7 @@ JoinSettings join_settings() {
     if (count >= 0 && count < 64) out.hash_mask = (uint64_t{1} << count) - 1;
   }
   if (const char* rows = std::getenv("BASALT_JOIN_HOST_ROWS")) out.host_rows = std::strtoull(rows, nullptr, 10);
+  if (const char* bytes = std::getenv("BASALT_JOIN_MEMORY")) out.memory = std::strtoull(bytes, nullptr, 10);
   return out;
 }
 
@@ -397,9 +398,10 @@ DeviceBuffer JoinTable::known_marks(const KeySide& probe, const Found& found, co
 }
 
 uint64_t JoinTable::bytes_for(uint64_t build_rows, uint64_t probe_rows) {
-  constexpr uint64_t kBytesPerSlot = sizeof(uint64_t) + 3 * sizeof(uint32_t);
-  const uint64_t slots = std::max(kFewSlots, 8 * build_rows);
-  return slots * kBytesPerSlot + (build_rows + probe_rows) * 3 * sizeof(uint32_t);
+  constexpr uint64_t kSlotBytes = 2 * sizeof(uint32_t);  // beside its key
+  const uint64_t direct = std::max(kFewSlots, 8 * build_rows) * kSlotBytes;
+  const uint64_t hashed = std::bit_ceil(std::max<uint64_t>(64, 2 * build_rows)) * (sizeof(uint64_t) + kSlotBytes);
+  return std::max(direct, hashed) + (build_rows + probe_rows) * 3 * sizeof(uint32_t);
 }
 
 uint64_t JoinTable::bytes() const {

@@ -24,6 +24,7 @@ struct JoinSettings {
   std::string rung;                   // BASALT_JOIN_RUNG
   uint64_t hash_mask = ~uint64_t{0};  // BASALT_JOIN_HASH_BITS: of hashes, what counts
   uint64_t host_rows = 1024;          // BASALT_JOIN_HOST_ROWS: so few rows are the host's
+  uint64_t memory = ~uint64_t{0};     // BASALT_JOIN_MEMORY: bytes that joins and rows between stages may take
 };
 JoinSettings join_settings();
 

@@ -7,9 +7,17 @@
 
 namespace basalt::cuda {
 
-// An array with a value for each number of the set that `keys` are, 0 where none of them has it. `values`: of 1, 2, 4
-// or 8 bytes.
-DeviceBuffer values_by_number(const DeviceColumn& keys, const Members& set, const DeviceBuffer& values, uint32_t width,
-                              uint64_t rows, cudaStream_t stream);
+// Values of rows, of 1, 2, 4 or 8 bytes, and the least that there can be.
+struct ValuesOfRows {
+  const DeviceBuffer& values;
+  uint32_t width;
+  uint64_t rows;
+  int64_t least;
+};
+
+// An array with a value for each number of the set that `keys` are; the least one where none of them has it, so that
+// what is looked up lies among the values, whoever asks.
+DeviceBuffer values_by_number(const DeviceColumn& keys, const Members& set, const ValuesOfRows& values,
+                              cudaStream_t stream);
 
 }  // namespace basalt::cuda

@@ -50,8 +50,11 @@ std::optional<Members> members_of(const DeviceColumn& column, uint64_t rows, uin
   const auto count = static_cast<uint128_t>(column.range->high - column.range->low) + 1;
   if (column.range->low > column.range->high || count > std::min(kMostBits, 8 * most_bytes)) return std::nullopt;
   Members out;
-  out.least = static_cast<int64_t>(column.range->low);
-  out.count = static_cast<uint64_t>(count);
+  // A part of it begins with a whole word (exec::within_32_bits()).
+  constexpr int128_t kWordBits = 32;
+  const int128_t before = (column.range->low % kWordBits + kWordBits) % kWordBits;
+  out.least = static_cast<int64_t>(column.range->low - before);
+  out.count = static_cast<uint64_t>(count) + static_cast<uint64_t>(before);
   out.bits = cleared((out.count + 31) / 32 * sizeof(uint32_t), stream);
   out.twice = cleared(sizeof(uint32_t), stream);
   set_bits(numbers_of(column), rows, out, stream);

@@ -98,15 +98,16 @@ std::string LiteralTable::add_list(std::vector<int64_t> values) {
   return name;
 }
 
-std::array<std::string, 3> LiteralTable::add_set(uint32_t set) {
+std::array<std::string, 3> LiteralTable::add_set(uint32_t set, uint32_t bits) {
   std::array<std::string, 3> names;
   for (const SetLiteral& known : sets_) {
-    if (known.set == set) names[known.part] = literal_name(known.literal);
+    if (known.set == set && known.bits == bits) names[known.part] = literal_name(known.literal);
   }
   if (!names[0].empty()) return names;
+  constexpr uint32_t kAddress = 2;
   for (uint32_t part = 0; part < names.size(); ++part) {
-    names[part] = add(Value::of_integer(Physical::kI64, 0), "int64_t");
-    sets_.push_back({static_cast<uint32_t>(values_.size() - 1), set, part});
+    names[part] = add(Value::of_integer(Physical::kI64, 0), bits == 0 || part == kAddress ? "int64_t" : "uint32_t");
+    sets_.push_back({static_cast<uint32_t>(values_.size() - 1), set, part, bits});
   }
   return names;
 }
@@ -255,27 +256,35 @@ Emitted RowEmitter::in_list(const Step& step) {
   return {hit, null_in_list ? hit : a.valid, Lane::kBool};
 }
 
-// A call with the number that is asked for and the place of the set: the least number, how many, and an address.
-std::string RowEmitter::asked(const std::string& function, const Emitted& number, const Step& step) {
-  std::string text = function + "(" + in_lane(number, Lane::kI64);
-  for (const std::string& name : literals_.add_set(static_cast<uint32_t>(exec::set_of(*step.expr)))) {
+// The beginning of a call with the number that is asked for and the place of the set, which has so many bits for each:
+// the least number, how many, and an address.
+std::string RowEmitter::asked(const std::string& function, const std::string& type, const Emitted& number,
+                              const Step& step, uint32_t bits) {
+  const bool narrow = number.lane == Lane::kI32;
+  std::string text =
+      function + (narrow ? "_32" : "") + type + "(" + (narrow ? number.value : in_lane(number, Lane::kI64));
+  for (const std::string& name :
+       literals_.add_set(static_cast<uint32_t>(exec::set_of(*step.expr)), narrow ? bits : 0)) {
     text += ", " + name;
   }
-  return text + ")";
+  return text;
 }
 
 Emitted RowEmitter::member(const Step& step) {
   const Emitted a = value(step.args[0]);
-  std::string text = asked("exec::is_member", a, step);
-  if (!a.valid.empty()) text = a.valid + " && " + text;
+  // Sets are memory: only rows that count ask.
+  const std::string text =
+      "live && " + (a.valid.empty() ? "" : a.valid + " && ") + asked("exec::is_member", "", a, step, 1) + ")";
   return {temporary("bool", text), a.valid, Lane::kBool};
 }
 
 Emitted RowEmitter::look_up(const Step& step) {
   const Emitted a = value(step.args[0]);
-  const std::string bits = std::to_string(8 * width_of(step.expr->type));
-  const std::string stored = (is_signed(step.expr->type) ? "int" : "uint") + bits + "_t";
-  const std::string text = asked("exec::look_up<" + stored + ">", a, step);
+  const uint32_t bits = 8 * width_of(step.expr->type);
+  const std::string stored = (is_signed(step.expr->type) ? "int" : "uint") + std::to_string(bits) + "_t";
+  const std::string least = literals_.add(Value::of_integer(Physical::kI64, exec::least_looked_up(*step.expr)), stored);
+  const std::string text =
+      "live ? " + asked("exec::look_up", "<" + stored + ">", a, step, bits) + ", " + least + ") : " + least;
   return {temporary(lane_type(step.lane), std::string("static_cast<") + lane_type(step.lane) + ">(" + text + ")"),
           a.valid, step.lane};
 }

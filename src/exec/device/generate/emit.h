@@ -37,6 +37,7 @@ struct SetLiteral {
   uint32_t literal = 0;
   uint32_t set = 0;
   uint32_t part = 0;  // of SetPlace: 0 to 2
+  uint32_t bits = 0;  // not 0: of within_32_bits()
 };
 
 // Literals become kernel parameters, so that statements that differ only in them share one kernel.
@@ -46,8 +47,8 @@ class LiteralTable {
   std::string add(const Value& value, const std::string& type);
   // The name of a list of integers, ascending, which is a parameter, too.
   std::string add_list(std::vector<int64_t> values);
-  // The names of the parts of the place of a set.
-  std::array<std::string, 3> add_set(uint32_t set);
+  // The names of the parts of the place of a set; `bits`: of within_32_bits(), or 0.
+  std::array<std::string, 3> add_set(uint32_t set, uint32_t bits);
   const std::vector<Literal>& values() const { return values_; }
   const std::vector<LiteralList>& lists() const { return lists_; }
   const std::vector<SetLiteral>& sets() const { return sets_; }
@@ -95,7 +96,8 @@ class RowEmitter {
   Emitted cast_from_real(const exec::Step& step, const Emitted& a);
   Emitted comparison(const exec::Step& step);
   Emitted in_list(const exec::Step& step);
-  std::string asked(const std::string& function, const Emitted& number, const exec::Step& step);
+  std::string asked(const std::string& function, const std::string& type, const Emitted& number, const exec::Step& step,
+                    uint32_t bits);
   Emitted member(const exec::Step& step);
   Emitted look_up(const exec::Step& step);
   std::string in_long_list(const Emitted& value, const std::vector<const Value*>& items);

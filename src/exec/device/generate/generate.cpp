@@ -62,6 +62,7 @@ std::string expression_reason(const Expr& expr, LiteralCount& literals, std::set
   }
   if (exec::asks_a_set(expr)) {
     literals.sets.insert(exec::set_of(expr));
+    if (expr.op == ExprOp::kLookUp) ++literals.others;  // of numbers that are not there
     return expression_reason(expr.args[0], literals, tested);
   }
   for (const Expr& arg : expr.args) {
@@ -337,6 +338,26 @@ bool Generator::filters_tile_groups() const {
   return !others.values.contains(column);
 }
 
+void Generator::plan_kept() {
+  if (steps_.empty()) return;
+  std::vector<Needs> filters;
+  for (const Expr& expr : general_tests_) collect(expr, filters.emplace_back());
+  const auto most_scratch = [&] {
+    uint32_t most = 0;
+    for (const Needs& needs : filters) most = std::max(most, scratch_of(needs));
+    for (const AggregateStep& step : steps_) most = std::max(most, scratch_of(step.needs));
+    return most;
+  };
+  const uint32_t before = most_scratch();
+  for (const uint32_t column : steps_.back().needs.values) {
+    const bool is_filtered =
+        std::ranges::any_of(filters, [&](const Needs& needs) { return needs.values.contains(column); });
+    if (is_filtered && is_staged(column)) kept_.insert(column);
+  }
+  // Other steps find less room then: it must be no more for all of them.
+  if (most_scratch() > before) kept_.clear();
+}
+
 void Generator::write_steps() {
   if (pipeline_.sink == Sink::kGroups) {
     plan_groups();
@@ -345,6 +366,7 @@ void Generator::write_steps() {
   } else {
     plan_aggregates();
   }
+  plan_kept();
   const bool by_groups = filters_tile_groups();
   for (size_t i = 0; i < range_tests_.size(); ++i) write_range_test(range_tests_[i], i == 0 && by_groups);
   for (const TextTest& test : text_tests_) write_text_test(test);

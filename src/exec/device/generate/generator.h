@@ -1,6 +1,7 @@
 // The generator's state: what it has planned of a statement (generate.cpp) and the text it has written (write.cpp).
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -78,6 +79,14 @@ class Generator {
   std::string text_call(uint32_t text) const;
   KnownPredicates write_texts(const Needs& needs, std::string& out);
   void write_filter_step(const Expr& expr);
+  std::string condition_loops(const Needs& needs, const std::string& row_text, const std::string& condition);
+  // Columns that a filter and the last step read, whose tiles are staged in shared memory: staged once for both.
+  void plan_kept();
+  bool is_kept(uint32_t column) const { return kept_.contains(column); }
+  bool is_staged(uint32_t column) const {
+    return std::ranges::all_of(plan_.columns[column].shapes.values,
+                               [](const DeviceReader& reader) { return reader.rows_in_shared; });
+  }
   void write_aggregate_step(const AggregateStep& step);
   // What a step's aggregates do before its rows, with each of them, and behind them.
   struct StepText {
@@ -164,7 +173,8 @@ class Generator {
   std::string rows_head(const Needs& needs, uint32_t count, const RowsText& rows, const std::string& indent);
   std::string slice_head(const Needs& needs, uint32_t slice, const std::string& indent);
   std::string pick_head(const Needs& needs, const std::string& indent);
-  std::string step_head(const Needs& needs, const std::string& indent);
+  // `count` rows of every lane at a time; `present`: a mask whose rows are there.
+  std::string step_head(const Needs& needs, uint32_t count, const std::string& present, const std::string& indent);
   bool takes_unrolled(const Needs& needs, size_t lines);
   uint32_t slice_size(const Needs& needs) const;
   std::string valid_name(uint32_t column) const;  // says whether a row's value is valid; empty: it always is
@@ -179,6 +189,7 @@ class Generator {
   std::string scratch_text(const Needs& needs) const;
   void note_scratch(const Needs& needs);
   uint32_t scratch_of(const Needs& needs) const;  // bytes of shared memory, for each warp
+  uint32_t scratch_of(uint32_t column) const;     // the same of a column's values
 
   bool nullable(uint32_t column) const { return plan_.columns[column].nullable(); }
   bool is_filtered_by_groups(uint32_t column) const {
@@ -206,6 +217,7 @@ class Generator {
   };
   std::optional<GroupFilter> tile_group_filter_;  // the test that takes tiles in groups
   std::vector<DistinctArgument> distinct_;
+  std::set<uint32_t> kept_;  // plan_kept()
   std::vector<std::string> scratch_sizes_;
   size_t unrolled_ = 0;       // what takes_unrolled() has granted so far
   uint32_t tests_ = 0;        // range tests written

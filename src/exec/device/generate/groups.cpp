@@ -466,7 +466,8 @@ std::string Generator::run_rows(RowEmitter& rows, const Needs& needs, const std:
   return "      const uint32_t present = lane_rows(row_count(slot), work.tile());\n"
          "      groups.begin(present);\n"
          "      if (any_lane(alive != 0)) {\n" +
-         step_head(needs, "      ") + rows.text() + "        }\n      }\n      }\n      groups.end();\n";
+         step_head(needs, picks_, "present", "      ") + rows.text() +
+         "        }\n      }\n      }\n      groups.end();\n";
 }
 
 void Generator::write_groups() {

@@ -146,6 +146,17 @@ void StageCache::drop_older_files(const Pipeline& pipeline) {
   }
 }
 
+void StageCache::forget(const File& file) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [&](const auto& entry) {
+    const auto& files = entry.second.stage->pipeline.files;
+    if (std::ranges::none_of(files, [&](const auto& own) { return own.get() == &file; })) return false;
+    recent_.erase(entry.second.recent);
+    return true;
+  });
+  newest_.erase(file.name());
+}
+
 void StageCache::put(const std::string& key, std::shared_ptr<const DevicePipeline> stage) {
   const std::lock_guard lock(mutex_);
   if (!std::ranges::all_of(stage->pipeline.files, [&](const auto& file) { return is_newest(*file); })) return;

@@ -24,6 +24,8 @@ class StageCache {
   // Why a stage over files cannot run on the device; empty: it can.
   std::string why_not(const Pipeline& pipeline);
   uint64_t planned() const;  // how often a stage was not here
+  // Stages that read the file, which they hold open.
+  void forget(const File& file);
 
  private:
   struct Entry {

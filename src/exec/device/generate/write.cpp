@@ -12,6 +12,12 @@ namespace {
 
 uint32_t lane_registers(Lane lane) { return exec::width_of(lane) / 4; }
 
+uint32_t largest_scratch(const std::vector<DeviceReader>& readers) {
+  uint32_t bytes = 0;
+  for (const DeviceReader& reader : readers) bytes = std::max(bytes, (reader.scratch_bytes + 15) / 16 * 16);
+  return bytes;
+}
+
 // Whether a row counts.
 std::string live_text(const Emitted& arg) { return arg.valid.empty() ? "live" : "live && " + arg.valid; }
 
@@ -49,18 +55,16 @@ uint32_t Generator::slice_size(const Needs& needs) const {
   return words <= 8 ? 8 : 4;
 }
 
+uint32_t Generator::scratch_of(uint32_t column) const { return largest_scratch(plan_.columns[column].shapes.values); }
+
 uint32_t Generator::scratch_of(const Needs& needs) const {
-  const auto largest = [](const std::vector<DeviceReader>& readers) {
-    uint32_t bytes = 0;
-    for (const DeviceReader& reader : readers) bytes = std::max(bytes, (reader.scratch_bytes + 15) / 16 * 16);
-    return bytes;
-  };
   uint32_t bytes = 0;
-  for (const uint32_t column : needs.values) bytes += largest(plan_.columns[column].shapes.values);
-  for (const uint32_t column : needs.validity) bytes = std::max(bytes, largest(plan_.columns[column].shapes.validity));
-  for (const Expr* text : needs.texts) {
-    bytes = std::max(bytes, largest(plan_.columns[exec::tested_column(*text)].shapes.values));
+  for (const uint32_t column : needs.values) bytes += is_kept(column) ? 0 : scratch_of(column);
+  for (const uint32_t column : needs.validity) {
+    bytes = std::max(bytes, largest_scratch(plan_.columns[column].shapes.validity));
   }
+  for (const Expr* text : needs.texts) bytes = std::max(bytes, scratch_of(exec::tested_column(*text)));
+  for (const uint32_t column : kept_) bytes += scratch_of(column);
   return bytes;
 }
 
@@ -71,8 +75,9 @@ void Generator::note_scratch(const Needs& needs) {
 
 std::string Generator::scratch_text(const Needs& needs) const {
   std::string text;
-  for (const uint32_t column : needs.values)
-    text += (text.empty() ? "" : " + ") + names_[column] + "_column::kScratchBytes";
+  for (const uint32_t column : needs.values) {
+    if (!is_kept(column)) text += (text.empty() ? "" : " + ") + names_[column] + "_column::kScratchBytes";
+  }
   for (const uint32_t column : needs.validity) {
     // Masks are made before the columns are opened, one after the other.
     text = "larger(" + (text.empty() ? "0" : text) + ", " + names_[column] + "_validity::kScratchBytes)";
@@ -101,9 +106,14 @@ std::string Generator::open_columns(const Needs& needs, const std::string& inden
   for (const uint32_t column : needs.values) {
     const std::string& name = names_[column];
     if (!asks_early()) text += ask_text(column, indent);
-    text +=
-        indent + name + "_column " + name + "_tile(slot, work.tile(), scratch" + offset + ", " + name + "_prefetch);\n";
-    offset += " + " + name + "_column::kScratchBytes";
+    if (is_kept(column)) {
+      text += indent + name + "_column& " + name + "_tile = " + name + "_kept.open(slot, work.tile(), scratch + " +
+              name + "_at, " + name + "_prefetch);\n";
+    } else {
+      text += indent + name + "_column " + name + "_tile(slot, work.tile(), scratch" + offset + ", " + name +
+              "_prefetch);\n";
+      offset += " + " + name + "_column::kScratchBytes";
+    }
     if (plan_.columns[column].shapes.as_codes) {
       text += indent + "const auto* " + name + "_codes = reinterpret_cast<const uint32_t*>(load(slot + " +
               std::to_string(plan_.columns[column].codes_at) + "));\n";
@@ -144,15 +154,16 @@ std::string Generator::pick_head(const Needs& needs, const std::string& indent) 
 }
 
 // All rows, dead ones too, so that lanes have neighbouring ones; but for steps in which all are dead.
-std::string Generator::step_head(const Needs& needs, const std::string& indent) {
-  const std::string count = std::to_string(picks_);
-  const std::string mask = std::to_string((1u << picks_) - 1);
-  return indent + "for (uint32_t step = 0; step < kRowsPerLane / " + count + "; ++step) {\n" +
+std::string Generator::step_head(const Needs& needs, uint32_t count, const std::string& present,
+                                 const std::string& indent) {
+  const std::string rows = std::to_string(count);
+  const std::string mask = std::to_string((1u << count) - 1);
+  return indent + "for (uint32_t step = 0; step < kRowsPerLane / " + rows + "; ++step) {\n" +
          (pipeline_.has_filter
-              ? indent + "  if (!any_lane((alive >> " + count + " * step & " + mask + ") != 0)) continue;\n"
+              ? indent + "  if (!any_lane((alive >> " + rows + " * step & " + mask + ") != 0)) continue;\n"
               : "") +
-         indent + "  const Picked<" + count + "> picked(" + count + " * step, present);\n" +
-         rows_head(needs, picks_, {"step(picked, ", "(alive >> picked.k[j] & 1) != 0", "picked.k[j]"}, indent);
+         indent + "  const Picked<" + rows + "> picked(" + rows + " * step, " + present + ");\n" +
+         rows_head(needs, count, {"step(picked, ", "(alive >> picked.k[j] & 1) != 0", "picked.k[j]"}, indent);
 }
 
 // Whether a step's 32 rows per lane become straight code, with every width's shifts as constants, instead of a loop
@@ -343,7 +354,10 @@ uint32_t Generator::resident_warps() const {
   const bool narrow = std::ranges::all_of(
       pipeline_.columns, [](const auto& column) { return physical_of(column.type) == Physical::kF32; });
   if (!reads && plan_.scratch_bytes <= 1024) return narrow ? 40 : 32;
-  return names_.size() <= 5 ? 32 : names_.size() <= 10 ? 24 : 16;
+  const uint32_t wanted = names_.size() <= 5 ? 32 : names_.size() <= 10 ? 24 : 16;
+  // Registers for warps that shared memory lets in, and not for more.
+  constexpr uint32_t kSharedBytes = 216 << 10;
+  return std::min(wanted, std::max(8u, kSharedBytes / std::max(plan_.scratch_bytes, 1u)));
 }
 
 // A column of strings that is tested; of others only NULLs are asked for.
@@ -414,6 +428,7 @@ std::string Generator::tile_steps() const {
   for (uint32_t i = 0; asks_early() && i < names_.size(); ++i) {
     if (!has_texts(i) && !is_filtered_by_groups(i)) out += ask_text(i, "    ");
   }
+  for (const uint32_t column : kept_) out += "    Kept<" + names_[column] + "_column> " + names_[column] + "_kept;\n";
   if (!tile_group_filter_) out += "    uint32_t alive = lane_rows(row_count(slot), work.tile());\n";
   if (!filter_text_.empty()) {
     const std::string unknown = filters_once ? "!writer.knows(work.index(), alive) && " : "";
@@ -468,6 +483,16 @@ std::string Generator::whole_source() const {
   std::string scratch = "0";
   for (const std::string& size : sizes) {
     if (size != "0") scratch = "larger(" + scratch + ", " + size + ")";
+  }
+  if (!kept_.empty()) {
+    out += "constexpr uint32_t kStepScratch = round_to_16(" + scratch + ");\n";
+    std::string at = "kStepScratch";
+    for (const uint32_t column : kept_) {
+      const std::string& name = names_[column];
+      out += "constexpr uint32_t " + name + "_at = " + at + ";\n";
+      at = name + "_at + " + name + "_column::kScratchBytes";
+    }
+    scratch = at;
   }
   if (tile_group_filter_ || plan_.groups) {
     out +=

@@ -112,6 +112,25 @@ KnownPredicates Generator::write_texts(const Needs& needs, std::string& out) {
   return known;
 }
 
+// The rows of a tile that a condition keeps, as `pass`. Picking rows costs more than a light condition does: while many
+// are alive, all are read, neighbouring lanes neighbouring ones. So are those of staged columns at any time, where
+// eight rows of all lanes are left out if none is alive: a loop less to compile.
+std::string Generator::condition_loops(const Needs& needs, const std::string& row_text, const std::string& condition) {
+  constexpr std::ptrdiff_t kLight = 2;  // lines
+  const auto body = [&](const std::string& k) {
+    return row_text + "            if (live && " + condition + ") pass |= 1u << " + k + ";\n          }\n        }";
+  };
+  const std::string picked = pick_head(needs, "        ") + body("picked.k[j]") + "\n";
+  const bool is_light = needs.values.size() == 1 && needs.texts.empty() && std::ranges::count(row_text, '\n') <= kLight;
+  if (!is_light) return picked;
+  constexpr uint32_t kTogether = 8;
+  const std::string all = takes_unrolled(needs, kLight)
+                              ? slice_head(needs, kTogether, "        ") + body("(kFirst + j)") + ");\n"
+                              : step_head(needs, kTogether, "alive", "        ") + body("picked.k[j]") + "\n";
+  if (is_staged(*needs.values.begin())) return all;
+  return "        if (is_sparse(alive)) {\n" + picked + "        } else {\n" + all + "        }\n";
+}
+
 void Generator::write_filter_step(const Expr& expr) {
   Needs needs;
   collect(expr, needs);
@@ -122,8 +141,7 @@ void Generator::write_filter_step(const Expr& expr) {
   const exec::Step step = exec::prepare(expr, list_);
   const Emitted result = rows.predicate(step);
   out += open_columns(needs, "        ");
-  out += "        uint32_t pass = 0;\n" + pick_head(needs, "        ") + rows.text();
-  out += "            if (live && " + result.value + ") pass |= 1u << picked.k[j];\n          }\n        }\n";
+  out += "        uint32_t pass = 0;\n" + condition_loops(needs, rows.text(), result.value);
   out += "        alive = pass;\n" + bad_text(needs.values, names_, "        ");
   if (!needs.values.empty()) out += "        how = kByRows;\n";
   out += "        sync_warp();\n      }\n      if (tally.ends(alive, how)) continue;\n";
