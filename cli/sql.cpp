@@ -238,7 +238,8 @@ void add_sql(Program& program) {
   add_threads_option(command, options->session.threads);
   add_bytes_option(command, "--memory-limit", options->session.memory_limit,
                    "Memory for DuckDB's operators; one row may take half of it when decoded (default 128MiB)");
-  add_bytes_option(command, "--gpu-memory", options->session.gpu_memory, "GPU memory for cached and staged data");
+  add_bytes_option(command, "--gpu-memory", options->session.gpu_memory,
+                   "GPU memory for data and what statements keep of it; what does not fit runs in parts");
   command->add_option("--database", options->session.database, "A DuckDB database file to work in (default: in memory)")
       ->type_name("FILE");
   command->callback(
