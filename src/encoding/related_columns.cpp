@@ -27,6 +27,8 @@ constexpr uint64_t kMostTexts = 256;
 constexpr double kWorthTrying = 0.9;
 constexpr double kLeastBytes = 4096;
 constexpr size_t kMostTried = 3;  // of a column
+// Of factors that may be functions, in a table: every pair of columns may give some, for each of the others.
+constexpr size_t kMostFactorFunctions = 1024;
 // A function is known by rows that have the same source: so many at least.
 constexpr uint64_t kLeastRepeats = 128;
 // Of all rows, those that are a multiple of what may be a factor; of random numbers it is one of so many.
@@ -222,8 +224,9 @@ class RelatedSearch {
     if (bits <= subject.bits * kWorthTrying) {
       propose(column, estimated(*factors), difference_tree(product_tree(packed_tree(), named(source))));
     }
-    for (size_t other = 0; other < subjects_.size(); ++other) {
+    for (size_t other = 0; other < subjects_.size() && factors_left_ > 0; ++other) {
       if (other == source || !may_help(column, other)) continue;
+      --factors_left_;
       const std::optional<double> bytes = function_bytes(*factors, bits, true, other);
       if (bytes) propose(column, *bytes, difference_tree(product_tree(function_tree(named(other)), named(source))));
     }
@@ -303,6 +306,7 @@ class RelatedSearch {
   }
 
   RelatedScope scope_;
+  size_t factors_left_ = kMostFactorFunctions;
   size_t considered_ = 0;
   std::vector<Subject> subjects_;
   std::vector<Candidate> found_;  // of one column

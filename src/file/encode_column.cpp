@@ -315,7 +315,8 @@ std::optional<Tree> ColumnEncoder::choose(const Values& values) {
     return choose_beside(values, 1);  // "nothing stored"
   }
   if (forced_values_) return values.validity == nullptr ? forced_values_ : forced_nullable_;
-  if (related_) return related_->forced() ? universal_tree(type_) : choose_beside(values, kMostRelatedShapes);
+  if (related_ && related_->may_be_used())
+    return related_->forced() ? universal_tree(type_) : choose_beside(values, kMostRelatedShapes);
   return chooser_.choose(values);
 }
 

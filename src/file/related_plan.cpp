@@ -37,10 +37,19 @@ Column sample_of(const ColumnSlices& slices, const Field& field, const std::vect
   return sample;
 }
 
+// Elements have rows of their own.
+void mark_under_lists(const Field& field, bool under_list, std::vector<bool>& marks) {
+  marks[field.id] = under_list;
+  for (const Field& child : field.children) {
+    mark_under_lists(child, under_list || field.type.kind == TypeKind::kList, marks);
+  }
+}
+
 }  // namespace
 
 RelatedPlan::RelatedPlan(const Schema& schema)
-    : fields_(flatten(schema)), sources_(fields_.size()), dependents_(fields_.size()) {
+    : fields_(flatten(schema)), under_list_(fields_.size()), sources_(fields_.size()), dependents_(fields_.size()) {
+  for (const Field& field : schema.fields) mark_under_lists(field, false, under_list_);
   for (const Field& field : schema.fields) {
     if (field.children.empty() && fits_word(physical_of(field.type))) by_name_[field.name] = field.id;
   }
@@ -49,6 +58,10 @@ RelatedPlan::RelatedPlan(const Schema& schema)
 void RelatedPlan::add(uint32_t field, const std::vector<Tree>& trees) {
   if (!dependents_[field].empty()) {
     throw Error(ErrorCode::kInvalidArgument, "other columns are encoded by it, so it cannot be encoded by others");
+  }
+  if (under_list_[field]) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "elements of lists have other rows than columns, which cannot encode them");
   }
   for (const Tree& tree : trees) {
     for (const std::string& name : columns_of(tree)) {

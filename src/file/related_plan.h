@@ -31,6 +31,7 @@ class RelatedPlan {
 
  private:
   std::vector<const Field*> fields_;
+  std::vector<bool> under_list_;
   std::map<std::string, uint32_t> by_name_;  // of columns that may be sources
   std::vector<std::vector<uint32_t>> sources_;
   std::vector<std::vector<uint32_t>> dependents_;

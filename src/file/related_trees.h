@@ -24,6 +24,8 @@ class RelatedTrees {
       : proposed_(std::move(proposed)), forced_(forced), one_chunk_(one_chunk), effort_(effort), purpose_(purpose) {}
 
   bool forced() const { return forced_; }
+  // Whether a chunk may still take a tree that names others; no longer where none paid for the first.
+  bool may_be_used() const { return forced_ || !settled_ || !proposed_.empty(); }
 
   // Called once per chunk, in chunk order. The tree that the chunk may take, bound; `own_bytes` tells what it takes
   // without another column.

@@ -147,6 +147,20 @@ TEST(Sources, CodesOfStringsMayBeFunctions) {
   for (uint64_t i = 0; i < kRows; ++i) ASSERT_EQ(rows.at(i), texts[i]);
 }
 
+// The source of a function may be more than a column: then it is the values themselves, by that column.
+TEST(Sources, FunctionsOfWhatColumnsGive) {
+  const auto key = [](uint64_t i) { return noise(i, 100); };
+  Sources sources;
+  sources.add("key", array_of(Physical::kI32, key), "packed");
+  const Array array = array_of(Physical::kI64, [&](uint64_t i) { return key(i) * 3; });
+  for (const char* tree : {"map(sum(packed, @key), packed)", "map(product(packed, @key), packed)",
+                           "map(map(@key, packed), packed)", "sum(packed, map(sum(packed, @key), packed))"}) {
+    SCOPED_TRACE(tree);
+    const Node node = sources.encode(array, tree);
+    expect_rows(node, array);
+  }
+}
+
 TEST(Sources, WhatIsNotThereIsRefused) {
   Sources sources;
   sources.add("other", make_array(Physical::kI32, kRows, Pattern::kNarrow, 3), "packed");

@@ -200,6 +200,44 @@ TEST(Related, WhatCannotBeIsRefusedByName) {
   EXPECT_THAT(refused(chain), HasSubstr("by other"));
 }
 
+TEST(Related, ElementsOfListsHaveOtherRows) {
+  TemporaryFolder folder;
+  const Table table = make_table(
+      kRows,
+      {days("shipped", shipped), list_of(
+                                     "dates", kRows, [](uint64_t) { return 1; },
+                                     [](uint64_t elements) { return integers("day", kDay, elements, shipped); })});
+  WriteOptions options = forced("dates.day", "sum(packed, @shipped)");
+  try {
+    write_table(folder.path("t.basalt"), table, options);
+    FAIL() << "was written";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(error.what(), HasSubstr("elements of lists"));
+  }
+}
+
+// A source whose codec only a later version knows is an error that names it, whatever its nodes look like.
+TEST(Related, SourcesOfUnknownCodecs) {
+  WriteOptions one_chunk = forced("received", "sum(packed, @shipped)");
+  one_chunk.chunk_rows = 8 * 8192;
+  const Written file(orders(), one_chunk);
+  CraftedFile copy(file.bytes());
+  copy.columns[0].metadata.arrays->params[0] = 6;
+  copy.set_array(6, {"validity", kRows, {}, {}, {}});
+  for (auto& codec : copy.footer.codecs) {
+    if (codec->name == "validity") codec->version = 99;
+  }
+  try {
+    const auto crafted = File::open(memory_source(to_buffer(copy.seal()), "crafted"));
+    ThreadPool pool(1);
+    verify_file(*crafted, pool);
+    FAIL() << "was sound";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::AnyOf(HasSubstr("not by its array"), HasSubstr("validity")));
+  }
+}
+
 TEST(Related, DamagedSourcesAreFound) {
   const Written file(orders(), forced("received", "sum(packed, @shipped)"));
   const std::vector<std::byte> sound = file.bytes();

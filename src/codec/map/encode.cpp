@@ -53,7 +53,7 @@ Node MapCodec::encode(const Values& values, const Tree& tree, Aims aims) const {
   Node node{this, values.type, values.count, {}, {}, {}};
   const Tree& source_tree = tree.children[map::kSource];
   Values numbers = values;
-  const Buffer wide = columns_of(source_tree).empty() ? widened(values) : Buffer();
+  const Buffer wide = is_column_name(source_tree) ? Buffer() : widened(values);  // which is encoded without values
   numbers.type = Physical::kI64;
   numbers.data = wide.data();
   numbers.may_miss = !columns_of(source_tree).empty();

@@ -30,12 +30,14 @@ std::string file_of(std::string gpu) {
   return "shapes-" + gpu + ".txt";
 }
 
+std::map<uint64_t, LaunchShape> stored_shapes(const std::string& file) {
+  std::vector<char> text;
+  return load_cached(file, text) ? parse_shapes({text.data(), text.size()}) : std::map<uint64_t, LaunchShape>();
+}
+
 }  // namespace
 
-TunedShapes::TunedShapes(std::string gpu) : file_(file_of(std::move(gpu))) {
-  std::vector<char> text;
-  if (load_cached(file_, text)) shapes_ = parse_shapes({text.data(), text.size()});
-}
+TunedShapes::TunedShapes(std::string gpu) : file_(file_of(std::move(gpu))), shapes_(stored_shapes(file_)) {}
 
 LaunchShape TunedShapes::of(const std::string& source) const {
   const std::lock_guard lock(mutex_);
@@ -45,6 +47,7 @@ LaunchShape TunedShapes::of(const std::string& source) const {
 
 void TunedShapes::set(const std::string& source, LaunchShape shape) {
   const std::lock_guard lock(mutex_);
+  shapes_.merge(stored_shapes(file_));  // of other processes
   shapes_[hash_of(source)] = shape;
   const std::string text = shapes_text(shapes_);
   store_cached(file_, {text.begin(), text.end()});

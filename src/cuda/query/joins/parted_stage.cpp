@@ -23,6 +23,7 @@ namespace {
 constexpr int64_t kDivisors[] = {3, 7, 11, 13, 17};
 constexpr uint64_t kSlices = 4;  // that tiles are divided into, each time
 constexpr size_t kMostDepth = 14;
+constexpr uint64_t kPatience = 16;  // parts that fit before larger ones are tried again
 
 // What the run of a part may fail with that a smaller one may not.
 bool is_too_large(const Error& error) { return error.code() == ErrorCode::kOutOfMemory; }
@@ -169,6 +170,7 @@ class PartedStage::Pieces {
   Pieces(const Pieces&) = delete;
   Pieces& operator=(const Pieces&) = delete;
 
+  // Of a part once: whoever divides it anew when there is no memory must not have added it.
   void add(StageRows rows) {
     DeviceTable table = rows.device ? *std::move(rows.device) : upload_table(rows.host, graph_.stream());
     if (table.rows == 0 && !tables_.empty()) return;
@@ -191,9 +193,20 @@ class PartedStage::Pieces {
  private:
   void park() {
     if (!parked_) parked_.emplace(graph_.parking());
-    for (const auto& table : tables_) parked_->append(graph_.fetch(*table));
+    for (const auto& table : tables_) parked_->append(fetched(*table));
     tables_.clear();
     bytes_ = 0;
+  }
+
+  // What joins hold makes room for the way to the host.
+  Table fetched(const DeviceTable& table) {
+    try {
+      return graph_.fetch(table);
+    } catch (const Error& error) {
+      if (!is_too_large(error)) throw;
+    }
+    graph_.release();
+    return graph_.fetch(table);
   }
 
   GraphRun& graph_;
@@ -261,6 +274,7 @@ StageRows PartedStage::join_after_join(const Pipeline& stage) {
 StageRows PartedStage::in_parts(const Pipeline& stage, bool whole) {
   const std::optional<Divided> divided = divided_join(stage);
   least_depth_ = whole ? 0 : 1;
+  fitted_ = 0;
   Pieces pieces(graph_);
   run_parts(stage, divided, {}, 0, pieces);
   graph_.release();
@@ -318,15 +332,22 @@ void PartedStage::run_parts(const Pipeline& stage, const std::optional<Divided>&
   const std::vector<Part> smaller =
       depth < kMostDepth ? smaller_parts(stage, divided, part, depth) : std::vector<Part>();
   if (depth >= least_depth_ || smaller.empty()) {
+    std::optional<StageRows> rows;
     try {
-      pieces.add(run_part(stage, divided, part));
-      ++parts_;
-      return;
+      rows = run_part(stage, divided, part);
     } catch (const Error& error) {
       if (!is_too_large(error) || smaller.empty()) throw;
       graph_.release();
     }
+    if (rows) {
+      pieces.add(*std::move(rows));
+      ++parts_;
+      // One key with very many partners is no reason to divide all others as far.
+      if (++fitted_ % kPatience == 0 && least_depth_ > 1) --least_depth_;
+      return;
+    }
     least_depth_ = depth + 1;
+    fitted_ = 0;
   }
   for (const Part& next : smaller) run_parts(stage, divided, next, depth + 1, pieces);
 }

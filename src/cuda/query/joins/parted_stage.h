@@ -53,6 +53,7 @@ class PartedStage {
   size_t place_;
   RunReport& report_;
   size_t least_depth_ = 0;  // parts that are less divided do not fit
+  uint64_t fitted_ = 0;     // parts since one did not fit
   uint64_t parts_ = 0;      // that were run to their end
 };
 
