@@ -78,6 +78,8 @@ class Relation(Rows):
     @property
     def column_names(self) -> list[str]:
         """The columns' names, found without running the query."""
+        if "_result" in self.__dict__:
+            return self.schema.names
         return [name for name, _ in self._connection._with_tables(self._tables, "describe", self.sql)]
 
     columns = column_names
@@ -104,8 +106,12 @@ class Relation(Rows):
         print(self._text(rows))
 
     def _text(self, most: int) -> str:
-        found = self.fetchall()
+        if self._result.explained:
+            return self._result.explained.rstrip("\n")
         names = self.schema.names
+        if not names:
+            return str(self.report)
+        found = self.fetchall()
         cells = [["NULL" if value is None else str(value) for value in row] for row in found[:most]]
         numbers = [bool(found) and isinstance(found[0][i], (int, float)) for i in range(len(names))]
         widths = [max(len(name), *(len(row[i]) for row in cells), 0) for i, name in enumerate(names)]

@@ -242,23 +242,26 @@ class Connection {
   static Result fetch(basalt::QueryResult result) {
     Result out;
     out.has_rows = result.has_rows();
+    out.explained = result.explain_text();
+    out.report = result.report();
+    if (!out.has_rows) {
+      out.rows.schema = pybasalt::describe({});  // a table, too: of no columns
+      return out;
+    }
     for (const basalt::ResultColumn& column : result.columns()) {
       out.rows.schema.columns.emplace_back(column.name, column.type);
     }
-    out.explained = result.explain_text();
-    if (out.has_rows && out.explained.empty()) {
-      ArrowArrayStream stream{};
-      result.to_arrow(&stream);
-      const auto owned = own(std::move(stream));
-      ArrowSchema schema{};
-      if (owned->get_schema(owned.get(), &schema) != 0) {
-        throw Error(ErrorCode::kUnsupported, owned->get_last_error(owned.get()));
-      }
-      out.rows.schema.arrow = own(std::move(schema));
-      // What fails behind the first rows is almost always a value: a cast, a division.
-      while (auto batch = next_array(*owned, ErrorCode::kInvalidArgument)) out.rows.batches.push_back(std::move(batch));
+    ArrowArrayStream stream{};
+    result.to_arrow(&stream);
+    const auto owned = own(std::move(stream));
+    ArrowSchema schema{};
+    if (owned->get_schema(owned.get(), &schema) != 0) {
+      throw Error(ErrorCode::kUnsupported, owned->get_last_error(owned.get()));
     }
-    out.report = result.report();
+    out.rows.schema.arrow = own(std::move(schema));
+    // What fails behind the first rows is almost always a value: a cast, a division.
+    while (auto batch = next_array(*owned, ErrorCode::kInvalidArgument)) out.rows.batches.push_back(std::move(batch));
+    if (out.explained.empty()) out.report = result.report();
     return out;
   }
 

@@ -34,6 +34,23 @@ def test_statements_run_at_once(con):
     assert con.tables() == [("t", "table")]
 
 
+def test_statements_without_rows_are_tables_without_columns(con):
+    for statement in ("create view v as select 1 as a", "set threads = 2", "create table u (a int)", "drop table u"):
+        relation = con.sql(statement)
+        assert relation.fetchall() == [] and relation.fetchone() is None and len(relation) == 0, statement
+        assert relation.arrow().num_columns == 0 and relation.df().empty and relation.columns == []
+        assert repr(relation).strip()
+    con.sql("create view w as select 1 as a").show()
+
+
+def test_plans_are_text(con):
+    for word in ("explain", "explain analyze"):
+        relation = con.sql(word + " select count(*) from 'trips.basalt'")
+        assert relation.columns == ["explain_key", "explain_value"] and len(relation) == 1
+        assert "BASALT" in repr(relation).upper() and repr(relation) in relation.fetchone()[1]
+        assert relation.report["rows"] == 1
+
+
 def test_parameters(con):
     count = con.sql("select count(*) from 'trips.basalt' where id < ? and city = ?", [1000, "city 1"]).fetchone()
     assert count == con.sql("select count(*) from 'trips.basalt' where id < 1000 and city = 'city 1'").fetchone()
