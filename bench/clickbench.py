@@ -29,7 +29,7 @@ from query_text import find_words, read_queries, sort_keys, split_at
 from sessions import (Failed, Number, call, chosen_stage, described_types, device_names, geometric_mean, has_gpu,
                       numbers_equal, parsed_rows, row_equal, run_groups, run_script, short_place)
 
-ENGINES = {"cpu": "Basalt, CPU", "gpu": "Basalt, GPU", "duckdb": "DuckDB, native table"}
+ENGINES = {"cpu": "Basalt, CPU", "gpu": "Basalt, GPU", "parquet": "DuckDB, Parquet", "duckdb": "DuckDB, native table"}
 
 
 def read_arguments():
@@ -45,6 +45,7 @@ def read_arguments():
     parser.add_argument("--only", help="numbers of queries, 1,20,33, instead of a stage's")
     parser.add_argument("--minutes", type=float, default=8, help="after which a stage stops")
     parser.add_argument("--strict", action="store_true", help="refuse what does not run in Basalt, where it can")
+    parser.add_argument("--parquet", action="store_true", help="also over Parquet with zstd")
     parser.add_argument("--no-compare", action="store_true", help="times only")
     parser.add_argument("--json")
     options = parser.parse_args()
@@ -204,6 +205,13 @@ def prepare(options, program):
                        f"create table hits as from '{table}'; checkpoint"])
         os.rename(part, database)
         made["load_duckdb_s"] = round(time.monotonic() - start, 2)
+    parquet = os.path.join(options.folder, f"hits-{options.rows}.parquet")
+    if options.parquet and not os.path.exists(parquet):
+        start = time.monotonic()
+        call(program, ["sql", "-q", "--device", "cpu", "--threads", str(options.threads),
+                       f"copy (from '{table}') to '{parquet}.part' (format parquet, compression zstd)"])
+        os.rename(parquet + ".part", parquet)
+        made["write_parquet_s"] = round(time.monotonic() - start, 2)
     for name, seconds in made.items():
         print(f"{name:<14} {seconds:.1f} s", flush=True)
     return table, database, made
@@ -222,6 +230,9 @@ def engines_of(options, program, table, database):
     engines = [Engine("cpu", program, ["--device", "cpu", *threads, *strict], view)]
     if has_gpu(program):
         engines.append(Engine("gpu", program, ["--device", "cuda", *threads, *strict], view))
+    if options.parquet:
+        over = table.removesuffix(".basalt") + ".parquet"
+        engines.append(Engine("parquet", program, ["--device", "cpu", *threads], [f"create view hits as from '{over}'"]))
     engines.append(Engine("duckdb", program, ["--device", "cpu", *threads, "--database", database], []))
     return engines, bool(strict)
 
@@ -237,10 +248,11 @@ def summarize(number, results, verdicts):
                                   "hot_runs_ms": result["hot_ms"], "varied": result["varied"], "where": result["where"]}
         if name in verdicts:
             entry["engines"][name]["differs"] = verdicts[name]
-    theirs = entry["engines"].get("duckdb", {}).get("hot_ms")
-    for name, engine in entry["engines"].items():
-        if name != "duckdb" and theirs and engine.get("hot_ms"):
-            engine["times_as_fast"] = round(theirs / engine["hot_ms"], 3)
+    for field, other in (("times_as_fast", "duckdb"), ("times_parquet", "parquet")):
+        theirs = entry["engines"].get(other, {}).get("hot_ms")
+        for name, engine in entry["engines"].items():
+            if name != other and theirs and engine.get("hot_ms"):
+                engine[field] = round(theirs / engine["hot_ms"], 3)
     return entry
 
 
@@ -263,11 +275,11 @@ def print_table(entries):
                 line += f" {engine.get('times_as_fast', ''):>6} {short_place(engine['where']):<13} {verdict}"
         print(line)
     for name in names:
-        ratios = [entry["engines"][name]["times_as_fast"] for entry in entries
-                  if "times_as_fast" in entry["engines"].get(name, {})]
-        if ratios:
-            print(f"{ENGINES[name]}: {geometric_mean(ratios):.2f} x as fast as DuckDB, geometric mean of {len(ratios)} queries, hot; "
-                  f"faster in {sum(ratio > 1 for ratio in ratios)}")
+        for field, other in (("times_as_fast", "DuckDB"), ("times_parquet", "DuckDB over Parquet")):
+            ratios = [entry["engines"][name][field] for entry in entries if field in entry["engines"].get(name, {})]
+            if ratios and not (name == "duckdb" and field == "times_parquet"):
+                print(f"{ENGINES[name]}: {geometric_mean(ratios):.2f} x as fast as {other}, geometric mean of {len(ratios)} "
+                      f"queries, hot; faster in {sum(ratio > 1 for ratio in ratios)}, at least {min(ratios):.2f} x")
 
 
 def main():
@@ -296,7 +308,7 @@ def main():
         results = {name: found[number] for name, found in by_engine.items()}
         verdicts = {}
         for name, result in results.items():
-            if name == "duckdb" or options.no_compare or "error" in result or "error" in results["duckdb"]:
+            if name in ("duckdb", "parquet") or options.no_compare or "error" in result or "error" in results["duckdb"]:
                 continue
             try:
                 verdicts[name] = compare(program, database, options.threads, query, result, results["duckdb"], deadline)

@@ -9,7 +9,8 @@ from query_report import TITLES
 
 WIDTH, PLOT_HEIGHT, LEFT, TOP, BOTTOM = 960, 280, 52, 62, 46
 # Fills in light and in dark.
-COLOURS = {"gpu": ("#1a7f37", "#3fb950"), "cpu": ("#0969da", "#58a6ff"), "duckdb": ("#bc6c00", "#e3a13c"),
+COLOURS = {"gpu": ("#1a7f37", "#3fb950"), "cpu": ("#0969da", "#58a6ff"), "auto": ("#8250df", "#a371f7"),
+           "duckdb": ("#bc6c00", "#e3a13c"),
            "parquet": ("#8c959f", "#8b949e")}
 
 

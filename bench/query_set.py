@@ -1,7 +1,8 @@
 """A benchmark of queries over several tables (bench/tpch.py, bench/ssb.py): data, sessions, stages, JSON.
 
 Each engine is the program `basalt`: Basalt on the CPU and on the GPU over .basalt files, strictly, so that a query runs
-wholly in Basalt or is refused with its reason; DuckDB over its native tables in a database file, and over Parquet.
+wholly in Basalt or is refused with its reason; `auto`, what `--device cpu` does with the same files, where DuckDB runs
+what it runs faster over Basalt's scan; DuckDB over its native tables in a database file, and over Parquet.
 
 Hot: all queries of a stage in one session, each first with the standard literals, then --runs times with others, the
 same for every engine; the median of those counts. A further run is planned anew ("new text"), and one is explained: its
@@ -29,7 +30,7 @@ from query_text import sort_keys
 from sessions import (Failed, call, chosen_stage, described_types, device_names, has_gpu, parsed_rows, row_equal,
                       run_groups, run_script, short_place)
 
-ENGINES = ("gpu", "cpu", "duckdb", "parquet")
+ENGINES = ("gpu", "cpu", "auto", "duckdb", "parquet")
 BASALT = ("gpu", "cpu")
 # Any statement that is no query makes a session plan its next queries anew.
 FORGET_PLANS = "set basalt_strict = true"
@@ -59,7 +60,7 @@ def read_arguments(benchmark, description):
     parser.add_argument("--gpu-memory", default="", metavar="SIZE",
                         help="of the device, for example 512MiB: stages that it does not hold run in parts")
     parser.add_argument("--runs", type=int, default=3, help="hot runs")
-    parser.add_argument("--engines", default=",".join(ENGINES), help="some of gpu,cpu,duckdb,parquet")
+    parser.add_argument("--engines", default=",".join(ENGINES), help="some of gpu,cpu,auto,duckdb,parquet")
     parser.add_argument("--stage", default="1/1",
                         help="K/M: every M-th query from the K-th on; 0/M only makes the data; compile: kernels only")
     parser.add_argument("--only", help="names of queries, separated by commas, instead of a stage's")
@@ -149,7 +150,7 @@ class Data:
 class Engine:
     def __init__(self, name, data):
         self.name, self.data = name, data
-        self.kind = "basalt" if name in BASALT else name
+        self.kind = "basalt" if name in (*BASALT, "auto") else name
         device = ["--device", "cuda" if name == "gpu" else "cpu", *data.threads]
         database = ["--database", *data.files("duckdb")] if name == "duckdb" else []
         memory = ["--gpu-memory", data.options.gpu_memory] if name == "gpu" and data.options.gpu_memory else []

@@ -21,7 +21,7 @@
 #   QUERY_SCALE        scale of its data (default 10)
 #   QUERY_ORDER        natural (default) or clustered
 #   QUERY_PART         part of the queries (default 0/3)
-#   QUERY_ENGINES      some of gpu,cpu,duckdb,parquet (default all)
+#   QUERY_ENGINES      some of gpu,cpu,auto,duckdb,parquet (default all)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export LC_ALL=C.UTF-8

@@ -118,7 +118,7 @@ class Stages(cli_support.CliTest):
                 self.assertIsNone(engine["differs"])
 
     def test_stages_of_tpch_are_put_together(self):
-        common = ["--scale", "0.01", "--runs", "2", "--engines", "cpu,duckdb,parquet"]
+        common = ["--scale", "0.01", "--runs", "2", "--engines", "cpu,auto,duckdb,parquet"]
         whole = self.measure("tpch.py", *common, "--stage", "0/8")
         self.assertEqual(whole["queries"], [])
         self.assertEqual(set(whole["made_s"]), {"basalt", "parquet", "duckdb"})
@@ -127,18 +127,19 @@ class Stages(cli_support.CliTest):
         self.assertEqual([entry["query"] for entry in whole["queries"]], ["3", "6", "14", "22"])
         self.assertEqual(set(whole["made_s"]), {"basalt", "parquet", "duckdb"})
         for entry in whole["queries"]:
-            self.assert_measured(entry, ["cpu", "duckdb", "parquet"], cold=entry["query"] == "3")
+            self.assert_measured(entry, ["cpu", "auto", "duckdb", "parquet"], cold=entry["query"] == "3")
             self.assertGreater(entry["engines"]["cpu"]["bytes"], 0)
             self.assertGreater(entry["engines"]["cpu"]["times_as_fast"], 0)
             self.assertGreater(entry["engines"]["cpu"]["cpu_steps"], 0)
         self.assertIn("sum of 4 queries", self.output)
+        self.assertIn("over Parquet (geometric mean of 4 queries)", self.output)
         self.measure("tpch.py", "--scale", "0.02", code=1)
         self.assertIn("another measurement", self.output)
 
         self.measure("tpch.py", "--chart", self.path("chart.svg"))
         drawn = xml.etree.ElementTree.parse(self.path("chart.svg")).getroot()
         bars = [rect for rect in drawn.iter("{http://www.w3.org/2000/svg}rect") if len(rect)]
-        self.assertEqual(len(bars), 4 * 3)
+        self.assertEqual(len(bars), 4 * 4)
         self.assertTrue(all(float(bar.get("height")) > 0 for bar in bars))
 
     def test_ssb_fills_the_columns_of_the_gpu(self):
@@ -146,7 +147,7 @@ class Stages(cli_support.CliTest):
         common = ["--scale", "0.01", "--runs", "2", "--only", "1.1,2.1"]
         whole = self.measure("ssb.py", *common, env=env)
         for entry in whole["queries"]:
-            self.assert_measured(entry, ["gpu", "cpu", "duckdb", "parquet"], cold=True)
+            self.assert_measured(entry, ["gpu", "cpu", "auto", "duckdb", "parquet"], cold=True)
             gpu = entry["engines"]["gpu"]
             self.assertTrue({"kernel_ms", "wait_ms", "device_bytes", "new_text_ms"} <= set(gpu))
             self.assertGreater(gpu["gpu_steps"], 0)
@@ -165,7 +166,7 @@ class Stages(cli_support.CliTest):
         self.assertIn("the aggregate list", entries[0]["engines"]["cpu"]["error"])
         self.assertIn("hot_ms", entries[0]["engines"]["duckdb"])
         self.assertIsNone(entries[1]["engines"]["cpu"]["differs"])
-        self.assertEqual(query_report.failing({"queries": entries})[0][:17], "1 (Basalt, CPU): ")
+        self.assertEqual(query_report.failing({"queries": entries})[0][:25], "1 (Basalt, CPU, strict): ")
 
 
 if __name__ == "__main__":
