@@ -14,12 +14,22 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+// Two transfers a clock, on all lines of the bus.
+double peak_memory_gbs(int device) {
+  int kilohertz = 0;
+  int bits = 0;
+  check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, device), "reading the memory's clock");
+  check(cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, device), "reading the memory's width");
+  return 2.0 * kilohertz * 1e3 * bits / 8 / 1e9;
+}
+
 }  // namespace
 
 CudaBackend::CudaBackend(int device) : device_(device), modules_(device) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "reading the device's properties");
   name_ = properties.name;
+  memory_gbs_ = peak_memory_gbs(device);
   // Freed blocks stay in the pool, so that the next statement's allocations need no driver call.
   cudaMemPool_t pool = nullptr;
   check(cudaDeviceGetDefaultMemPool(&pool, device), "opening the device's memory pool");
@@ -50,6 +60,7 @@ std::vector<GpuInfo> CudaBackend::devices() {
     info.multiprocessors = properties.multiProcessorCount;
     info.memory_total = properties.totalGlobalMem;
     info.l2_bytes = static_cast<uint64_t>(properties.l2CacheSize);
+    info.memory_gbs = peak_memory_gbs(ordinal);
     info.driver_version = version_text(driver);
     info.runtime_version = version_text(runtime);
     info.nvrtc_version = modules_.nvrtc_version();
@@ -133,6 +144,7 @@ void CudaBackend::begin_statement(const RunOptions& options, RunReport& report) 
   use_device();
   report = RunReport();
   report.device_name = name_;
+  report.memory_gbs = memory_gbs_;
   // A limit that was lowered since holds for what is already there, too.
   if (options.gpu_memory != 0) cache_.make_room(0, options.gpu_memory, runs_);
   device_memory().begin();

@@ -135,6 +135,7 @@ class CudaBackend : public GpuBackend {
 
   int device_ = 0;
   std::string name_;
+  double memory_gbs_ = 0;
   std::mutex mutex_;
   std::array<Stream, 2> copies_;  // used in turns: one fills the gap between two copies of the other
   Stream compute_;

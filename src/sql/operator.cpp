@@ -3,7 +3,6 @@
 #include "sql/operator.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -23,6 +22,7 @@
 #include "exec/device/generate/generate.h"
 #include "exec/stage_source.h"
 #include "sql/cpu_choice.h"
+#include "sql/explain_text.h"
 #include "sql/expressions.h"
 #include "sql/lower.h"
 #include "sql/scan.h"
@@ -51,15 +51,6 @@ std::string device_text(const LoweredQuery& lowered, Device device) {
   return reason.empty() ? "cuda" : "cpu (" + reason + ")";
 }
 
-std::string pruning_text(const Pipeline& pipeline) {
-  try {
-    const TileCounts tiles = decide_tiles(pipeline);
-    return fmt::format("statistics leave {} of {} tiles", tiles.total - tiles.skipped, tiles.total);
-  } catch (const Error& error) {
-    return std::string("unknown: ") + error.what();
-  }
-}
-
 TextMap describe(const LoweredQuery& lowered) {
   TextMap text;
   text["Files"] = lowered.files;
@@ -72,38 +63,9 @@ TextMap describe(const LoweredQuery& lowered) {
 // Before it runs.
 TextMap describe_plan(const LoweredQuery& lowered, Device device) {
   TextMap text = describe(lowered);
-  if (!lowered.filter.empty()) text["Pruning"] = pruning_text(lowered.scan());
+  if (const std::string pruning = pruning_text(lowered.query); !pruning.empty()) text["Pruning"] = pruning;
   text["Device"] = device_text(lowered, device);
   return text;
-}
-
-// "price: packed, l3": the encodings of each column that is read, a line for each.
-std::string encodings_text(const Pipeline& scan) {
-  std::string text;
-  for (const PipelineColumn& column : scan.columns) {
-    std::set<std::string> trees;
-    for (const auto& file : scan.files) {
-      for (const std::string& tree : file->column(column.field_id).encodings) trees.insert(tree);
-    }
-    text += (text.empty() ? "" : "\n") + column.name + ": " + fmt::format("{}", fmt::join(trees, ", "));
-  }
-  return text;
-}
-
-// What one stage did, a line for each kind of thing.
-std::string step_text(const RunReport& step) {
-  std::string text = fmt::format("{}\non {}\nrows {} -> {}", step.what, step.device_name, step.rows, step.rows_out);
-  if (!step.why_cpu.empty()) text += "\nnot on the GPU: " + step.why_cpu;
-  if (!step.rung.empty()) text += "\n" + step.rung;
-  if (step.encoded_bytes_read > 0) text += "\ndecoded from " + human_bytes(step.encoded_bytes_read);
-  text += fmt::format("\n{:.3f} ms", step.total_ms);
-  if (step.ran_on != Device::kCuda) return text;
-  text += fmt::format("\nkernel {:.3f} ms, waited {:.3f} ms", step.kernel_ms, step.wait_ms);
-  if (step.compile_ms > 0) text += fmt::format("\ncompiled in {:.1f} ms", step.compile_ms);
-  if (step.bytes_transferred > 0) {
-    text += fmt::format("\ntransferred {} in {:.3f} ms", human_bytes(step.bytes_transferred), step.transfer_ms);
-  }
-  return text + "\ndevice memory " + human_bytes(step.device_bytes);
 }
 
 // Rows that a thread takes at once: a row group of DuckDB's tables and Parquet files.
@@ -199,7 +161,7 @@ class PhysicalBasaltQuery : public duckdb::PhysicalOperator {
     const RunReport& report = run.report;
     TextMap text = describe(*run.lowered);
     text["Device"] = report.device_name;
-    text["Encodings"] = encodings_text(run.lowered->scan());
+    text["Encodings"] = encodings_text(run.lowered->query, report.ran_on);
     put_tile_counts(report.tiles, text);
     for (size_t i = 0; i < report.steps.size(); ++i) text[fmt::format("Step {}", i + 1)] = step_text(report.steps[i]);
     return text;

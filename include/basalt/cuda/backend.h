@@ -23,6 +23,7 @@ struct GpuInfo {
   uint64_t memory_total = 0;
   uint64_t memory_free = 0;
   uint64_t l2_bytes = 0;
+  double memory_gbs = 0;  // the peak, as its clock has it
   std::string driver_version;
   std::string runtime_version;
   std::string nvrtc_version;  // empty: not found, generated kernels are unavailable
@@ -135,7 +136,7 @@ struct GpuAvailability {
 const GpuAvailability& gpu();
 
 // The symbol that libbasalt_cuda exports: creates the backend or returns nullptr and fills `reason`.
-constexpr uint32_t kGpuBackendAbi = 10;
+constexpr uint32_t kGpuBackendAbi = 11;
 using CreateGpuBackend = GpuBackend* (*)(uint32_t abi, std::string* reason);
 constexpr const char* kCreateGpuBackendSymbol = "basalt_create_gpu_backend";
 

@@ -380,7 +380,8 @@ struct RunReport {
   double compile_ms = 0;            // 0 = the kernel was cached
   double transfer_ms = 0;
   double kernel_ms = 0;
-  double wait_ms = 0;  // of the host for the GPU
+  double wait_ms = 0;     // of the host for the GPU
+  double memory_gbs = 0;  // the peak of the GPU's memory, as its clock has it
   double total_ms = 0;
   uint64_t device_bytes = 0;     // the most that all statements together had of the device's memory, its context apart
   std::string kernel_source;     // GPU only
