@@ -11,13 +11,20 @@ import pyarrow.dataset
 from pybasalt._files import Paths, scan
 
 
-class Dataset(pyarrow.dataset.Dataset):
+# What pyarrow's own code sees where it takes the dataset for one of its own: no rows, and what to call instead.
+_OUTSIDE = pyarrow.schema([("a pybasalt dataset is read by its own scanner(), to_table() and to_batches()", pyarrow.null())])
+
+
+class Dataset(pyarrow.dataset.InMemoryDataset):
     """Files that pyarrow's scanners read. Only the columns that are asked for are decoded; pyarrow filters their rows."""
 
-    def __init__(self, path: Paths, threads: int = 0) -> None:  # without pyarrow's own: it makes none by hand
+    def __init__(self, path: Paths, threads: int = 0, filter: Any = None) -> None:
+        super().__init__(_OUTSIDE.empty_table())
         self._path = path
         self._threads = threads
-        self._schema = pyarrow.schema(scan(path, filter="false").schema)
+        self._filter = filter
+        with scan(path, threads=threads) as rows:
+            self._schema = pyarrow.schema(rows.schema)
 
     @property
     def schema(self) -> pyarrow.Schema:
@@ -27,6 +34,8 @@ class Dataset(pyarrow.dataset.Dataset):
     def scanner(self, columns: Sequence[str] | dict[str, Any] | None = None, filter: Any = None, **options: Any) -> Any:
         """A scanner of some columns, and of the rows for which a filter holds."""
         names = self._schema.names
+        if self._filter is not None:
+            filter = self._filter if filter is None else self._filter & filter
         wanted = names if columns is None or isinstance(columns, dict) else list(columns)
         # Those that the filter may name, by its text: too many do no harm.
         text = "" if filter is None else str(filter)
@@ -50,8 +59,44 @@ class Dataset(pyarrow.dataset.Dataset):
         """How many rows there are; arguments as for `scanner`."""
         return int(self.scanner(**options).count_rows())
 
+    def filter(self, expression: Any) -> Dataset:
+        """The rows for which an expression of pyarrow's holds."""
+        return Dataset(self._path, self._threads, expression if self._filter is None else self._filter & expression)
+
+    def get_fragments(self, filter: Any = None) -> Iterator[Any]:
+        """All of its rows as one fragment, in memory."""
+        return self._in_memory().get_fragments(filter)
+
+    def sort_by(self, sorting: Any, **options: Any) -> Any:
+        """The rows in an order, in memory."""
+        return self._in_memory().sort_by(sorting, **options)
+
+    def join(self, right_dataset: Any, *arguments: Any, **options: Any) -> Any:
+        """The rows joined with those of another dataset, in memory."""
+        return self._in_memory().join(_in_memory(right_dataset), *arguments, **options)
+
+    def join_asof(self, right_dataset: Any, *arguments: Any, **options: Any) -> Any:
+        """The rows joined with the nearest of another dataset, in memory."""
+        return self._in_memory().join_asof(_in_memory(right_dataset), *arguments, **options)
+
+    def replace_schema(self, schema: pyarrow.Schema) -> Any:
+        """The rows under another schema, in memory."""
+        return self._in_memory().replace_schema(schema)
+
+    @property
+    def partition_expression(self) -> Any:
+        """What holds for all rows: nothing that is known."""
+        return pyarrow.dataset.scalar(True)
+
+    def _in_memory(self) -> Any:
+        return pyarrow.dataset.dataset(self.to_table())
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return Dataset, (self._path, self._threads)
+        return Dataset, (self._path, self._threads, self._filter)
+
+
+def _in_memory(dataset: Any) -> Any:
+    return dataset._in_memory() if isinstance(dataset, Dataset) else dataset
 
 
 def dataset(path: Paths, *, threads: int = 0) -> Dataset:

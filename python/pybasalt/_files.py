@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pybasalt import _core, _planner, _remote
+from pybasalt._options import bytes_of, count_of, one_of, texts_by_name, threads_of
 from pybasalt._progress import ProgressCallback, shown
 from pybasalt._table import Rows, Scan, Table
 from pybasalt.device import Column
@@ -23,6 +26,8 @@ class File(Rows):
 
     def __init__(self, core: _core.File) -> None:
         self._core = core
+        # SQL opens it anew, also where the working directory is another one by then.
+        self._place = core.name if _remote.is_remote(core.name) else os.path.abspath(core.name)
 
     @property
     def path(self) -> str:
@@ -78,13 +83,17 @@ class File(Rows):
         """A column as an array, decoded where it is wanted: `torch.from_dlpack(file["x"])`."""
         if name not in self.column_names:
             raise KeyError(name)
+        threads = threads_of(threads)
         return Column(lambda: _core.rows_on_device([self._core], [name], device, threads), name)
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self.scan())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return open, (self.path,)
+        return open, (self._place,)
 
     def __repr__(self) -> str:
         return f"<pybasalt.File {self.path}: {self.num_rows} rows, {self.schema!r}>"
@@ -100,15 +109,17 @@ def open(path: str | os.PathLike[str]) -> File:
     (10000, ['a', 'b'], 6)
     """
     text = os.fspath(path)
+    if not text:
+        raise ValueError("the path is empty")
     return File(_remote.open_remote(text) if _remote.is_remote(text) else _core.open(text))
 
 
-def _list(paths: Paths | File) -> list[str | File]:
-    if isinstance(paths, File):
-        return [paths]
-    if isinstance(paths, (str, os.PathLike)):
-        paths = [paths]
-    return [os.fspath(path) for path in paths]
+def _list(paths: Paths | File | Sequence[File]) -> list[str | File]:
+    many = [paths] if isinstance(paths, (str, os.PathLike, File)) else list(paths)
+    listed = [path if isinstance(path, File) else os.fspath(path) for path in many]
+    if not listed or "" in listed:
+        raise ValueError("the path is empty" if listed else "a path is needed")
+    return listed
 
 
 def _is_pattern(path: str) -> bool:
@@ -128,11 +139,35 @@ def _opened(path: str | File) -> list[File]:
     return [open(name) for name in (_remote.expand(path) if _remote.is_remote(path) else [path])]
 
 
+_PARTITION = re.compile(r"(^|/)[^/=]+=[^/]*/")
+
+
+def _in_partitions(path: str | File) -> bool:
+    """Whether folders in a file's path become columns; an opened file has its own alone."""
+    return isinstance(path, str) and _PARTITION.search(path) is not None
+
+
+def _check_alike(files: list[_core.File]) -> None:
+    """Refuses files of other columns, as where they are read without SQL."""
+    if len(files) > 1:
+        _core.scan_files(files, [], 1, 0)
+
+
 def _plain_files(paths: Sequence[str | File]) -> list[_core.File] | None:
     """The files, if they are named one by one; patterns and folders are SQL's to expand."""
     if any(isinstance(path, str) and (_is_pattern(path) or os.path.isdir(path)) for path in paths):
         return None
     return [(path if isinstance(path, File) else open(path))._core for path in paths]
+
+
+def _columns(columns: Sequence[str] | None) -> list[str] | None:
+    if columns is None:
+        return None
+    if isinstance(columns, str):
+        raise TypeError("columns is a list of names")
+    if not list(columns):
+        raise ValueError("columns names none: leave it out for all of them")
+    return list(columns)
 
 
 def _source(paths: list[str], options: Mapping[str, bool | None]) -> str:
@@ -156,16 +191,19 @@ def _select(columns: Sequence[str] | None, source: str, filter: Filter | None, r
     return f"select {names} from {source}" + ("" if filter is None else f" where (\n{_condition(filter)}\n)")
 
 
+_MOST_ROWS = 2**62
+
+
 def _row_range(rows: int | slice | range | tuple[int, int] | None) -> tuple[int, int] | None:
     if rows is None:
         return None
-    if isinstance(rows, int):
-        begin, end, step = 0, rows, 1
-    elif isinstance(rows, (slice, range)):
+    if isinstance(rows, (slice, range)):
         begin, end, step = rows.start or 0, rows.stop, rows.step or 1
-    else:
+    elif isinstance(rows, (tuple, list)):
         (begin, end), step = rows, 1
-    end = 2**62 if end is None else end
+    else:
+        begin, end, step = 0, rows, 1
+    begin, end = operator.index(begin), _MOST_ROWS if end is None else min(operator.index(end), _MOST_ROWS)
     if step != 1 or begin < 0 or end < begin:
         raise ValueError("rows is a number, or a range of row numbers that are not negative and rise by 1")
     return begin, end
@@ -178,13 +216,13 @@ def _run(sql: str, threads: int, memory_limit: int) -> _core.Reader:
 
 
 def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | None, rows: tuple[int, int] | None,
-          threads: int, memory_limit: int, partitions: Mapping[str, bool | None]) -> _core.Reader:
-    if isinstance(columns, str):
-        raise TypeError("columns is a list of names")
+          threads: int, memory_limit: int | str, partitions: Mapping[str, bool | None]) -> _core.Reader:
+    threads, memory_limit, columns = threads_of(threads), bytes_of(memory_limit), _columns(columns)
     listed = _list(paths)
     if any(isinstance(path, str) and _remote.is_remote(path) for path in listed):
         listed = [file for path in listed for file in _opened(path)]
-    in_sql = filter is not None or rows is not None or any(value is not None for value in partitions.values())
+    in_sql = (filter is not None or rows is not None or any(value is not None for value in partitions.values())
+              or any(map(_in_partitions, listed)))
     if not in_sql or any(isinstance(path, File) and _remote.is_remote(path.path) for path in listed):
         files = _plain_files(listed)
         if files is not None:
@@ -193,7 +231,11 @@ def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | N
             with _planner.named(_Reopened(files, threads, memory_limit)) as name:
                 sql = _select(columns, name, filter, rows)
                 return _planner.session(threads).execute(sql, [], None).rows.reader()
-    names = [path.path if isinstance(path, File) else path for path in listed]
+    elif not partitions.get("union_by_name") and (files := _plain_files(listed)) is not None:
+        _check_alike(files)
+    if any(isinstance(path, File) for path in listed) and partitions.get("hive_partitioning") is None:
+        partitions = {**partitions, "hive_partitioning": False}
+    names = [path._place if isinstance(path, File) else path for path in listed]
     return _run(_select(columns, _source(names, partitions), filter, rows), threads, memory_limit)
 
 
@@ -210,7 +252,7 @@ class _Reopened:
 
 def scan(path: Paths | File, columns: Sequence[str] | None = None, filter: Filter | None = None, *,
          hive_partitioning: bool | None = None, union_by_name: bool | None = None, threads: int = 0,
-         memory_limit: int = 0) -> Scan:
+         memory_limit: int | str = 0) -> Scan:
     """Reads batches of rows, in the order of the files, while others are decoded ahead. Arguments as for `read`.
 
     >>> import pybasalt
@@ -224,7 +266,7 @@ def scan(path: Paths | File, columns: Sequence[str] | None = None, filter: Filte
 
 def read(path: Paths | File, columns: Sequence[str] | None = None, filter: Filter | None = None,
          rows: int | slice | range | tuple[int, int] | None = None, *, hive_partitioning: bool | None = None,
-         union_by_name: bool | None = None, threads: int = 0, memory_limit: int = 0) -> Table:
+         union_by_name: bool | None = None, threads: int = 0, memory_limit: int | str = 0) -> Table:
     """Reads rows of a file, of several, of a glob or of a folder.
 
     `filter` is a condition in SQL or an expression (`pybasalt.col("x") > 3`): statistics skip what it cannot hold for.
@@ -241,11 +283,12 @@ def read(path: Paths | File, columns: Sequence[str] | None = None, filter: Filte
     partitions = {"hive_partitioning": hive_partitioning, "union_by_name": union_by_name}
     wanted = _row_range(rows)
     listed = _list(path)
-    if wanted is not None and filter is None and len(listed) == 1:
+    if wanted is not None and filter is None and len(listed) == 1 and not _in_partitions(listed[0]):
         files = _plain_files(listed)
         if files is not None:
             begin, end = wanted
-            return Table(files[0].read_rows(list(columns or []), begin, end - begin, threads, memory_limit))
+            return Table(files[0].read_rows(_columns(columns) or [], begin, end - begin, threads_of(threads),
+                                            bytes_of(memory_limit)))
     return Table(_scan(path, columns, filter, wanted, threads, memory_limit, partitions).all())
 
 
@@ -266,30 +309,34 @@ class Summary:
 
 
 def _write_arguments(encoding: Mapping[str, str] | None, effort: str, purpose: str, sort_by: str | Sequence[str] | None,
-                     device: str, threads: int, memory_limit: int, append: bool, chunk_rows: int,
+                     device: str, threads: int, memory_limit: int | str, append: bool, chunk_rows: int,
                      metadata: Mapping[str, str] | None) -> dict[str, Any]:
     return {
-        "encoding": dict(encoding or {}),
-        "effort": effort,
-        "purpose": purpose,
+        "encoding": texts_by_name(encoding, "encoding"),
+        "effort": one_of(effort, "effort", ("fast", "balanced", "best")),
+        "purpose": one_of(purpose, "purpose", ("balanced", "resident", "transfer", "disk")),
         "sort_by": [sort_by] if isinstance(sort_by, str) else list(sort_by or []),
-        "device": device,
-        "threads": threads,
-        "memory_limit": memory_limit,
-        "append": append,
-        "chunk_rows": chunk_rows,
-        "metadata": dict(metadata or {}),
+        "device": one_of(device, "device", ("cpu", "cuda")),
+        "threads": threads_of(threads),
+        "memory_limit": bytes_of(memory_limit),
+        "append": bool(append),
+        "chunk_rows": count_of(chunk_rows, "chunk_rows"),
+        "metadata": texts_by_name(metadata, "metadata"),
     }
 
 
 def _sorted(query: str, columns: Iterable[str]) -> str:
     order = ", ".join(quote_identifier(name) for name in columns)
-    return f"select * from ({query}) order by {order}" if order else query
+    # On lines of its own: the query may end in a comment.
+    return f"select * from (\n{query.rstrip().rstrip(';')}\n) order by {order}" if order else query
 
 
 def as_table(table: Any) -> Any:
     """Something that speaks Arrow, of what does or of what pyarrow makes a table of: a dict of columns, a list of rows."""
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
+        # A polars.Object column is handed out as the places of its objects in memory.
+        if type(table).__module__.startswith("polars") and any(str(kind) == "Object" for kind in getattr(table, "dtypes", ())):
+            raise TypeError("a column of Python objects (polars.Object) has no type here")
         return table
     if hasattr(table, "collect") and hasattr(table, "collect_schema"):  # a lazy frame of Polars
         return table.collect()
@@ -302,7 +349,7 @@ def as_table(table: Any) -> Any:
 
 def write(table: Any, path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None, effort: str = "balanced",
           purpose: str = "balanced", sort_by: str | Sequence[str] | None = None, device: str = "cpu", threads: int = 0,
-          memory_limit: int = 0, append: bool = False, chunk_rows: int = 0, metadata: Mapping[str, str] | None = None,
+          memory_limit: int | str = 0, append: bool = False, chunk_rows: int = 0, metadata: Mapping[str, str] | None = None,
           progress: bool | ProgressCallback | None = None) -> Summary:
     """Writes a table: of pyarrow, pandas, Polars, DuckDB, or anything else that speaks Arrow; or a dict of columns.
 
@@ -322,14 +369,15 @@ def write(table: Any, path: str | os.PathLike[str], *, encoding: Mapping[str, st
     with shown(progress, target) as callback:
         if not arguments["sort_by"]:
             return Summary(_core.write(source, target, arguments, callback))
+        source = source._kept() if isinstance(source, Scan) else source
         with _planner.named(source) as name:
             query = _sorted(f"select * from {name}", arguments["sort_by"])
-            return Summary(_planner.session(threads).convert(query, target, arguments, callback))
+            return Summary(_planner.session(arguments["threads"]).convert(query, target, arguments, callback))
 
 
 def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, encoding: Mapping[str, str] | None = None,
             effort: str = "balanced", purpose: str = "balanced", sort_by: str | Sequence[str] | None = None,
-            device: str = "cpu", threads: int = 0, memory_limit: int = 0, append: bool = False, chunk_rows: int = 0,
+            device: str = "cpu", threads: int = 0, memory_limit: int | str = 0, append: bool = False, chunk_rows: int = 0,
             metadata: Mapping[str, str] | None = None, progress: bool | ProgressCallback | None = None) -> Summary:
     """Converts Parquet, CSV, JSON, Arrow or .basalt files, or the rows of a query, to a .basalt file.
 
@@ -341,7 +389,7 @@ def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
     """
     arguments = _write_arguments(encoding, effort, purpose, sort_by, device, threads, memory_limit, append, chunk_rows,
                                  metadata)
-    session = _planner.session(threads)
+    session = _planner.session(arguments["threads"])
     text = os.fspath(source)
     query = text if session.is_query(text) else _planner.query_for_file(text)
     target = os.fspath(path)

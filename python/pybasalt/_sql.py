@@ -7,14 +7,14 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from pybasalt import _core
 from pybasalt._files import Summary, _write_arguments, as_table
+from pybasalt._options import bytes_of, one_of, threads_of
 from pybasalt._progress import ProgressCallback, shown
-from pybasalt._table import Rows, Table
+from pybasalt._table import Rows, Scan, Table, _tuples
 from pybasalt.device import DeviceTable
 from pybasalt.expressions import parameter
 
@@ -25,24 +25,6 @@ if TYPE_CHECKING:
 Parameters = Sequence[Any] | Mapping[str, Any]
 #: The same as the session takes them: name, type, text.
 Values = list[tuple[str, str, str | None]]
-
-_BYTES = re.compile(r"^\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*$", re.IGNORECASE)
-
-
-def bytes_of(limit: int | str) -> int:
-    """A number of bytes, or a text like "4GB" or "512MiB".
-
-    >>> bytes_of("2GiB"), bytes_of("1.5kB"), bytes_of(7)
-    (2147483648, 1500, 7)
-    """
-    if isinstance(limit, int):
-        return limit
-    match = _BYTES.match(limit)
-    if match is None:
-        raise ValueError(f"{limit!r} is no number of bytes: write 4GB or 512MiB")
-    base = 1024 if match[3] else 1000
-    return int(float(match[1]) * base ** ("kmgt".index(match[2].lower()) + 1 if match[2] else 0))
-
 
 class Report(dict[str, Any]):
     """What ran where, in which time: `rows`, `total_ms`, `ran_on`, `device_name`, `in_basalt`, `in_duckdb`, `notes`,
@@ -60,12 +42,20 @@ class Relation(Rows):
         self._connection = connection
         self._parameters = parameters
         self._tables = tables
+        self._found: _session.Result | None = None
+        self._lock = threading.Lock()
         #: The statement.
         self.sql = sql
 
-    @cached_property
+    @property
     def _result(self) -> _session.Result:
-        return self._connection._execute(self.sql, self._parameters, self._tables)
+        return self._run()
+
+    def _run(self, progress: Callable[[float], None] | None = None) -> _session.Result:
+        with self._lock:  # another thread may ask for the rows, too
+            if self._found is None:
+                self._found = self._connection._execute(self.sql, self._parameters, self._tables, progress)
+            return self._found
 
     @property
     def _core(self) -> _core.Batches:
@@ -78,7 +68,7 @@ class Relation(Rows):
     @property
     def column_names(self) -> list[str]:
         """The columns' names, found without running the query."""
-        if "_result" in self.__dict__:
+        if self._found is not None or self._parameters:  # what a parameter is, only running tells
             return self.schema.names
         return [name for name, _ in self._connection._with_tables(self._tables, "describe", self.sql)]
 
@@ -111,16 +101,19 @@ class Relation(Rows):
         names = self.schema.names
         if not names:
             return str(self.report)
-        found = self.fetchall()
-        cells = [["NULL" if value is None else str(value) for value in row] for row in found[:most]]
+        if most < 0:
+            raise ValueError(f"a number of rows is not negative, as {most} is")
+        found = _tuples(self.arrow().slice(0, most))
+        cells = [[_cell(value) for value in row] for row in found]
         numbers = [bool(found) and isinstance(found[0][i], (int, float)) for i in range(len(names))]
         widths = [max(len(name), *(len(row[i]) for row in cells), 0) for i, name in enumerate(names)]
         lines = [
             "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in zip(row, widths, numbers))
             for row in [names, *cells]
         ]
-        shown_rows = f", {most} shown" if len(found) > most else ""
-        lines.append(f"{len(found)} row{'' if len(found) == 1 else 's'}{shown_rows}")
+        rows = len(self)
+        shown_rows = f", {most} shown" if rows > most else ""
+        lines.append(f"{rows} row{'' if rows == 1 else 's'}{shown_rows}")
         return "\n".join(line.rstrip() for line in lines)
 
     def __repr__(self) -> str:
@@ -145,6 +138,14 @@ class Relation(Rows):
             return Summary(self._connection._with_tables(self._tables, "convert", self.sql, target, arguments, callback))
 
 
+_WIDEST_CELL = 80
+
+
+def _cell(value: Any) -> str:
+    text = "NULL" if value is None else str(value).replace("\n", "\\n")
+    return text if len(text) <= _WIDEST_CELL else text[: _WIDEST_CELL - 1] + "…"
+
+
 def _parameters(given: Parameters | None) -> Values:
     if given is None:
         return []
@@ -164,10 +165,30 @@ def _visible(frame: FrameType, query: str) -> dict[str, Any]:
         if not inner.f_code.co_name.startswith("<"):
             break
         inner = inner.f_back
+    lower = query.lower()
     return {
-        name: value for scope in scopes for name, value in scope.items()
-        if name in query and (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__"))
+        name: value for scope in scopes for name, value in scope.items() if name.lower() in lower and _is_table(value)
     }
+
+
+def _is_table(value: Any) -> bool:
+    speaks_arrow = hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
+    # Lazy frames of Polars and datasets of pyarrow.
+    is_lazy = hasattr(value, "collect_schema") or (hasattr(value, "to_batches") and hasattr(value, "scanner"))
+    return not isinstance(value, type) and (speaks_arrow or is_lazy)
+
+
+def _settled(table: Any) -> Any:
+    """A table as a statement can read it, again and again: what has to run is run, and what can be read once is read."""
+    if isinstance(table, Relation):
+        return Table(table._result.rows)
+    if isinstance(table, Scan):
+        return table._kept()
+    if hasattr(table, "read_next_batch"):  # a reader of pyarrow's
+        return table.read_all()
+    if hasattr(table, "scanner") and not hasattr(table, "__arrow_c_stream__"):
+        return table.to_table()
+    return as_table(table)
 
 
 class _Names:
@@ -175,11 +196,23 @@ class _Names:
 
     def __init__(self) -> None:
         self.registered: dict[str, Any] = {}
-        #: Of the statement that runs.
-        self.visible: Mapping[str, Any] = {}
+        #: Of the statement that runs, registered ones among them; by their names in small letters.
+        self.visible: dict[str, Any] = {}
 
     def __call__(self, name: str) -> Any:
-        return self.registered.get(name, self.visible.get(name))
+        found = self.visible.get(name.lower())
+        if found is not None:
+            found = self.visible[name.lower()] = _settled(found)
+        return found
+
+    def of_statement(self, sql: str, tables: Mapping[str, Any]) -> dict[str, Any]:
+        """Those that a statement may name. Relations are run now: the statement holds what they would wait for."""
+        named = {name.lower(): table for name, table in (*tables.items(), *self.registered.items())}
+        words = set(re.findall(r"\w+", sql.lower()))
+        for name, table in named.items():
+            if isinstance(table, Relation) and words.issuperset(re.findall(r"\w+", name)):
+                named[name] = _settled(table)
+        return named
 
 
 class Connection:
@@ -187,6 +220,8 @@ class Connection:
 
     def __init__(self, *, device: str, threads: int, memory_limit: int | str, gpu_memory: int | str, database: str,
                  temp_dir: str, strict: bool) -> None:
+        one_of(device, "device", ("auto", "cpu", "cuda"))
+        threads = threads_of(threads)
         self._options: dict[str, Any] = {
             "device": device, "threads": threads, "memory_limit": memory_limit, "gpu_memory": gpu_memory,
             "database": database, "temp_dir": temp_dir, "strict": strict,
@@ -198,11 +233,12 @@ class Connection:
         self._core = _session.Connection(device, threads, bytes_of(memory_limit), bytes_of(gpu_memory), database, temp_dir,
                                       strict, self._names)
 
-    def _with_tables(self, tables: Mapping[str, Any], method: str, *arguments: Any) -> Any:
+    def _with_tables(self, tables: Mapping[str, Any], method: str, sql: str, *arguments: Any) -> Any:
+        visible = self._names.of_statement(sql, tables)
         with self._lock:
-            self._names.visible = tables
+            self._names.visible = visible
             try:
-                return getattr(self._core, method)(*arguments)
+                return getattr(self._core, method)(sql, *arguments)
             finally:
                 self._names.visible = {}
 
@@ -222,18 +258,19 @@ class Connection:
         >>> con.sql("select sum(x) from numbers where x > ?", [1]).fetchall()
         [(Decimal('5'),)]
         """
+        if not isinstance(query, str):
+            raise TypeError(f"a query is a text, not {type(query).__name__}")
         values = _parameters(parameters)
         relation = Relation(self, query, values, _visible(sys._getframe(_depth), query))
         if not self._core.is_query(query):
-            relation._result  # noqa: B018: it runs
+            relation._run()
         return relation
 
     def execute(self, query: str, parameters: Parameters | None = None,
                 progress: Callable[[float], None] | None = None) -> Relation:
         """Runs a statement at once. `progress` is called now and then with the share that is done, or −1."""
         relation = self.sql(query, parameters, _depth=2)
-        if "_result" not in relation.__dict__:
-            relation.__dict__["_result"] = self._execute(query, relation._parameters, relation._tables, progress)
+        relation._run(progress)
         return relation
 
     def register(self, name: str, table: Any) -> Connection:
@@ -244,7 +281,7 @@ class Connection:
         >>> con.sql("select count(*) from t").fetchone()
         (2,)
         """
-        self._names.registered[name] = as_table(table)
+        self._names.registered[name] = table if _is_table(table) else as_table(table)
         return self
 
     def unregister(self, name: str) -> Connection:

@@ -111,12 +111,15 @@ class Rows(Tabular):
         >>> pybasalt.sql("select 1, 'x'").fetchall()
         [(1, 'x')]
         """
-        table = self.arrow()
-        return list(zip(*(column.to_pylist() for column in table.columns))) if table.num_columns else []
+        return _tuples(self.arrow())
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """The first row."""
-        return next(iter(self.fetchall()), None)
+        return next(iter(_tuples(self.arrow().slice(0, 1))), None)
+
+
+def _tuples(table: pyarrow.Table) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.to_pylist() for column in table.columns))) if table.num_columns else []
 
 
 class Table(Rows):
@@ -144,6 +147,13 @@ class Scan(Tabular):
 
     def __init__(self, core: _core.Reader) -> None:
         self._core = core
+        self._rows: Table | None = None
+
+    def __enter__(self) -> Scan:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._core.close()
 
     def __iter__(self) -> Iterator[Table]:
         while True:
@@ -155,3 +165,9 @@ class Scan(Tabular):
     def read_all(self) -> Table:
         """The rows that are left."""
         return Table(self._core.all())
+
+    def _kept(self) -> Table:
+        """The rows that were left when they were first asked for, for who reads them again and again."""
+        if self._rows is None:
+            self._rows = self.read_all()
+        return self._rows

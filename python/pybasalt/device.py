@@ -102,7 +102,8 @@ class DeviceTable:
         return self.num_rows
 
     def __iter__(self) -> Iterator[Column]:
-        return (self[name] for name in self.column_names)
+        # By their places: several may have one name.
+        return (Column(lambda: self._core, name, place) for place, name in enumerate(self.column_names))
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.column_names:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
+import uuid
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,7 +30,9 @@ def quote_text(text: str) -> str:
     >>> quote_text("it's")
     "'it''s'"
     """
-    return "'" + text.replace("'", "''") + "'"
+    quoted = "'" + text.replace("'", "''") + "'"
+    # The parser ends texts at NUL.
+    return quoted if "\0" not in text else "(" + quoted.replace("\0", "' || chr(0) || '") + ")"
 
 
 def literal(value: Any) -> str:
@@ -47,9 +50,14 @@ def literal(value: Any) -> str:
 
 def parameter(value: Any) -> tuple[str, str | None]:
     """The SQL type of a value of Python's, and the text that a cast to it takes."""
+    if hasattr(value, "as_py"):  # pyarrow's values
+        value = value.as_py()
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind in ("M", "m"):  # numpy's moments and durations, whose items are numbers where they have nanoseconds
+        return _moment_of_numpy(value) if kind == "M" else _duration_of_numpy(value)
     if hasattr(value, "item") and not isinstance(value, (bytes, str)):  # numpy's numbers
         value = value.item()
-    if value is None:
+    if value is None or type(value).__name__ in ("NaTType", "NAType"):  # as pandas writes NULL
         return "INTEGER", None
     if isinstance(value, bool):
         return "BOOLEAN", str(value).lower()
@@ -67,12 +75,33 @@ def parameter(value: Any) -> tuple[str, str | None]:
     if isinstance(value, (bytes, bytearray)):
         return "BLOB", "".join(f"\\x{byte:02X}" for byte in value)
     if isinstance(value, datetime.datetime):
+        if getattr(value, "nanosecond", 0):  # pandas' moments
+            if value.tzinfo is not None:
+                raise TypeError("moments of a time zone have microseconds in SQL, not nanoseconds")
+            return "TIMESTAMP_NS", value.isoformat(" ")
         return ("TIMESTAMP" if value.tzinfo is None else "TIMESTAMPTZ"), value.isoformat(" ")
     if isinstance(value, datetime.date):
         return "DATE", value.isoformat()
     if isinstance(value, datetime.time):
         return "TIME", value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return "INTERVAL", f"{value // datetime.timedelta(microseconds=1)} microseconds"
+    if isinstance(value, uuid.UUID):
+        return "UUID", str(value)
     raise TypeError(f"{type(value).__name__} has no SQL type here")
+
+
+def _moment_of_numpy(value: Any) -> tuple[str, str | None]:
+    text = str(value)
+    if text == "NaT":
+        return "INTEGER", None
+    return ("TIMESTAMP_NS" if len(text.partition(".")[2]) > 6 else "TIMESTAMP"), text.replace("T", " ")
+
+
+def _duration_of_numpy(value: Any) -> tuple[str, str | None]:
+    if str(value) == "NaT":
+        return "INTEGER", None
+    return "INTERVAL", f"{int(value.astype('timedelta64[us]').astype('int64'))} microseconds"
 
 
 class Expression:
@@ -133,20 +162,37 @@ class Expression:
     def __truediv__(self, other: Any) -> Expression:
         return self._with("/", other)
 
+    def __rtruediv__(self, other: Any) -> Expression:
+        return self._with("/", other, swapped=True)
+
     def __mod__(self, other: Any) -> Expression:
         return self._with("%", other)
+
+    def __rmod__(self, other: Any) -> Expression:
+        return self._with("%", other, swapped=True)
+
+    def __neg__(self) -> Expression:
+        return Expression(f"(-{self.sql})")
 
     def __and__(self, other: Any) -> Expression:
         return self._with("AND", other)
 
+    def __rand__(self, other: Any) -> Expression:
+        return self._with("AND", other, swapped=True)
+
     def __or__(self, other: Any) -> Expression:
         return self._with("OR", other)
+
+    def __ror__(self, other: Any) -> Expression:
+        return self._with("OR", other, swapped=True)
 
     def __invert__(self) -> Expression:
         return Expression(f"(NOT {self.sql})")
 
     def isin(self, values: Iterable[Any]) -> Expression:
         """Whether it is one of some values."""
+        if isinstance(values, (str, bytes)):
+            raise TypeError("isin takes a list of values, not a text")
         items = [literal(value) for value in values]
         return Expression(f"({self.sql} IN ({', '.join(items)}))" if items else "false")
 

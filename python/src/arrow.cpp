@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "work.h"
 
@@ -105,9 +106,10 @@ std::shared_ptr<const ArrowArray> next_array(ArrowArrayStream& stream, ErrorCode
   return array.release == nullptr ? nullptr : own(std::move(array));
 }
 
-ArrowArrayStream& Reader::open_stream() {
+// With the interpreter's lock.
+std::shared_ptr<ArrowArrayStream> Reader::open_stream() {
   if (stream_ == nullptr) throw nb::value_error("the rows were handed over to a stream");
-  return *stream_;
+  return stream_;
 }
 
 std::shared_ptr<const ArrowArray> Reader::next_of(ArrowArrayStream& stream) const {
@@ -120,28 +122,39 @@ std::shared_ptr<const ArrowArray> Reader::next_of(ArrowArrayStream& stream) cons
 }
 
 Batches Reader::next() {
-  ArrowArrayStream& stream = open_stream();
+  const std::shared_ptr<ArrowArrayStream> stream = open_stream();
   Batches out{schema_, {}};
-  auto batch = run_watched([&] { return next_of(stream); }, {[this] { cancel_->cancel(); }, {}});
+  const auto work = [&] {
+    const std::lock_guard lock(mutex_);
+    return next_of(*stream);
+  };
+  auto batch = run_watched(work, {[this] { cancel_->cancel(); }, {}});
   if (batch != nullptr) out.batches.push_back(std::move(batch));
   return out;
 }
 
 Batches Reader::all() {
-  ArrowArrayStream& stream = open_stream();
+  const std::shared_ptr<ArrowArrayStream> stream = open_stream();
   const auto work = [&] {
+    const std::lock_guard lock(mutex_);
     Batches out{schema_, {}};
-    while (auto batch = next_of(stream)) out.batches.push_back(std::move(batch));
+    while (auto batch = next_of(*stream)) out.batches.push_back(std::move(batch));
     return out;
   };
   return run_watched(work, {[this] { cancel_->cancel(); }, {}});
 }
 
 nb::capsule Reader::stream() {
-  auto out = std::make_unique<ArrowArrayStream>(open_stream());
+  auto out = std::make_unique<ArrowArrayStream>(*open_stream());
   stream_->release = nullptr;
   stream_ = nullptr;
   return capsule_of(std::move(out), kStreamCapsule);
+}
+
+void Reader::close() {
+  cancel_->cancel();
+  std::shared_ptr<ArrowArrayStream> ended = std::exchange(stream_, nullptr);
+  run_unlocked([&] { ended.reset(); });
 }
 
 bool speaks_arrow(nb::handle object) {
@@ -187,7 +200,8 @@ void bind_arrow(nb::module_& module) {
       .def_prop_ro("schema", &Reader::schema)
       .def("next", &Reader::next)
       .def("all", &Reader::all)
-      .def("stream", &Reader::stream);
+      .def("stream", &Reader::stream)
+      .def("close", &Reader::close);
 }
 
 }  // namespace pybasalt

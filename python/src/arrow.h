@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,11 +68,14 @@ class Reader {
   Batches all();
   // Hands the rest over.
   nb::capsule stream();
+  // Ends it: there are no more rows.
+  void close();
 
  private:
-  ArrowArrayStream& open_stream();
+  std::shared_ptr<ArrowArrayStream> open_stream();
   std::shared_ptr<const ArrowArray> next_of(ArrowArrayStream& stream) const;
 
+  std::mutex mutex_;                          // of the stream while a thread reads
   std::shared_ptr<ArrowArrayStream> stream_;  // nullptr: handed over
   TableSchema schema_;
   std::shared_ptr<basalt::CancelToken> cancel_;

@@ -195,7 +195,8 @@ void bind_file(nb::module_& module) {
     options.columns = names;
     options.threads = threads;
     if (memory_limit > 0) options.decoded_limit = memory_limit;
-    Files given(files.begin(), files.end());
+    Files given;
+    for (const std::shared_ptr<File>& file : files) given.push_back(outlasting(file));
     const nb::gil_scoped_release released;
     return scan_files(std::move(given), std::move(options));
   });

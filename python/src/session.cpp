@@ -37,6 +37,7 @@ std::vector<basalt::Parameter> to_parameters(const Parameters& given) {
 // An object that other threads may let go of.
 std::shared_ptr<nb::object> hold(nb::object object) {
   return {new nb::object(std::move(object)), [](nb::object* held) {
+            if (interpreter_ends()) return;
             const nb::gil_scoped_acquire acquired;
             delete held;
           }};

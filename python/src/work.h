@@ -31,6 +31,25 @@ class Process {
   pid_t made_in_ = ::getpid();
 };
 
+// A thread that asks for the interpreter's lock now is ended where it stands: what it wanted to let go of is left.
+inline bool interpreter_ends() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
+// The same object, to be held by threads that may outlive the interpreter: Python's owner is let go of by whoever is
+// last, unless that is too late.
+template <typename T>
+std::shared_ptr<T> outlasting(std::shared_ptr<T> given) {
+  auto* held = new std::shared_ptr<T>(std::move(given));
+  return {held->get(), [held](T*) {
+            if (!interpreter_ends()) delete held;
+          }};
+}
+
 // Signals reach Python in its main thread only: that one waits, while another one works.
 inline bool in_main_thread() { return ::getpid() == ::gettid(); }
 

@@ -189,3 +189,51 @@ def test_remote_files_by_fsspec(here, file, trips):
 
 def test_ctrl_c_is_only_asked_for_in_the_main_thread(file):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_one_scan_in_several_threads(here, trips):
+    import threading
+
+    pybasalt.write(trips, "t.basalt", chunk_rows=8192)
+    scan, rows = pybasalt.scan("t.basalt", ["id"]), []
+    threads = [threading.Thread(target=lambda: rows.extend(batch.num_rows for batch in scan)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(rows) == 100_000
+    with pybasalt.scan("t.basalt") as scan:
+        next(iter(scan))
+    with pytest.raises(ValueError):
+        next(iter(scan))
+
+
+def test_wrong_options_are_refused_by_name(here):
+    table = {"a": [1]}
+    for options, kind in (({"threads": -1}, ValueError), ({"threads": 1.5}, TypeError), ({"effort": 3}, TypeError),
+                          ({"effort": "most"}, ValueError), ({"encoding": {"a": 3}}, TypeError), ({"device": "tpu"}, ValueError),
+                          ({"metadata": {"k": 3}}, TypeError), ({"chunk_rows": -1}, ValueError)):
+        with pytest.raises(kind, match=next(iter(options))):
+            pybasalt.write(table, "t.basalt", **options)
+    pybasalt.write(table, "t.basalt", memory_limit="64MiB")
+    assert pybasalt.read("t.basalt", memory_limit="64MiB").fetchall() == [(1,)]
+    for wrong in ({"columns": []}, {"threads": -1}, {"rows": -1}):
+        with pytest.raises(ValueError):
+            pybasalt.read("t.basalt", **wrong)
+    with pytest.raises(ValueError, match="empty"):
+        pybasalt.read("")
+
+
+def test_filters_change_rows_and_nothing_else(here):
+    pybasalt.write({"a": [1]}, "whole.basalt")
+    pybasalt.write({"a": [1.5]}, "real.basalt")
+    for options in ({}, {"filter": "a > 0"}):
+        with pytest.raises(pybasalt.Error, match="columns differ"):
+            pybasalt.read(["whole.basalt", "real.basalt"], **options)
+    here.joinpath("y=1").mkdir()
+    pybasalt.write({"v": [1]}, "y=1/p.basalt")
+    for options in ({}, {"filter": "v = 1"}, {"rows": 1}):
+        assert pybasalt.read("y=1/p.basalt", **options).fetchall() == [(1, 1)]
+        assert pybasalt.open("y=1/p.basalt").read(**options).fetchall() == [(1,)]
+    assert pybasalt.read([pybasalt.open("whole.basalt")], filter="a = 1").fetchall() == [(1,)]
+    assert [batch.num_rows for batch in pybasalt.open("whole.basalt")] == [1]

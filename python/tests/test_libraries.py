@@ -73,3 +73,46 @@ def test_torch_batches(file):
     assert sum(len(batch["id"]) for batch in loader) == 100_000
     with pytest.raises(ValueError, match="none"):
         list(Batches(file, ["none"]))
+
+
+def test_pyarrow_datasets_end_with_an_error_at_worst(file, trips):
+    import pyarrow
+    import pyarrow.compute as pc
+    import pyarrow.dataset
+
+    dataset = pybasalt.dataset(file)
+    assert dataset.filter(pc.field("id") < 10).filter(pc.field("id") > 7).to_table(columns=["id"]).num_rows == 2
+    assert dataset.sort_by([("id", "descending")]).head(1)["id"].to_pylist() == [99_999]
+    few = pybasalt.dataset(file).filter(pc.field("id") < 3)
+    assert few.join(few, "id", right_suffix="_right").to_table().num_rows == 3
+    assert sum(fragment.count_rows() for fragment in few.get_fragments()) == 3
+    with pytest.raises(pyarrow.ArrowInvalid, match="its own scanner"):
+        pyarrow.dataset.Scanner.from_dataset(dataset, columns=["id"]).to_table()
+    for batch in dataset.to_batches():  # and no more of them
+        assert batch.num_rows > 0
+        break
+
+
+@pytest.mark.parametrize("code", ["ds.head(3)", "next(iter(ds.to_batches()))", "ds.to_batches()", "kept = ds.scanner()",
+                                  "next(iter(pybasalt.scan(path)))"])
+def test_processes_end_while_files_are_read(file, code):
+    import subprocess
+    import sys
+
+    program = f"import pybasalt; path = {file!r}; ds = pybasalt.dataset(path); {code}"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.large
+def test_polars_compares_by_its_own_rules(here):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"f": polars.Series([0.1, 1.5], dtype=polars.Float32), "t": [True, False], "s": ["a\0b", "c"]})
+    pybasalt.write(frame, "f.basalt")
+    lazy = pybasalt.scan_polars("f.basalt")
+    for predicate in (polars.col("f") == 0.1, polars.col("f") <= 0.1, polars.col("s") == "a\0b", polars.col("t") == True):  # noqa: E712
+        assert lazy.filter(predicate).collect().equals(frame.filter(predicate)), predicate
+    assert lazy.select(polars.len()).collect().item() == 2
+    moments = polars.DataFrame({"t": [1, 2]}).select(polars.col("t").cast(polars.Datetime("ns", "UTC")))
+    pybasalt.write(moments, "t.basalt")
+    lazy = pybasalt.scan_polars("t.basalt")
+    assert lazy.collect().equals(moments) and lazy.filter(polars.col("t").is_not_null()).collect().equals(moments)

@@ -45,7 +45,7 @@ def test_statements_without_rows_are_tables_without_columns(con):
 
 def test_plans_are_text(con):
     for word in ("explain", "explain analyze"):
-        relation = con.sql(word + " select count(*) from 'trips.basalt'")
+        relation = con.sql(word + " select count(*) from 'trips.basalt' where fare > 50")
         assert relation.columns == ["explain_key", "explain_value"] and len(relation) == 1
         assert "BASALT" in repr(relation).upper() and repr(relation) in relation.fetchone()[1]
         assert relation.report["rows"] == 1
@@ -172,3 +172,55 @@ def test_strict(here, trips):
     assert con.sql("select city, sum(id) from 'trips.basalt' group by city order by 2 limit 1").fetchone()
     with pytest.raises(pybasalt.UnsupportedError):
         con.sql("select ntile(2) over (order by id) from 'trips.basalt'").fetchall()
+
+
+def test_relations_are_tables(con):
+    numbers = con.sql("select range as x from range(5)")
+    more = con.sql("select x + 1 as x from numbers")
+    assert con.sql("select sum(x) from more").fetchone() == (decimal.Decimal(15),)
+    assert con.sql("from numbers").column_names == ["x"]
+    con.register("Kept", con.sql("select 7 as seven"))
+    assert con.sql("from kept").fetchall() == [(7,)]
+    with pybasalt.connect() as other:
+        assert other.sql("select count(*) from more").fetchone() == (5,)
+        unused = other.sql("select error('never asked for')")  # noqa: F841
+        assert other.sql("select 1 as one").fetchall() == [(1,)]
+
+
+def test_what_can_be_read_once_is_read_once(con):
+    import pyarrow.dataset
+
+    reader = pa.table({"a": [1, 2]}).to_reader()
+    assert con.sql("select count(*) from reader x join reader y using (a)").fetchone() == (2,)
+    scan = pybasalt.scan("trips.basalt", ["id"])
+    assert con.sql("select count(*) from scan").fetchone() == con.sql("select count(*) from SCAN").fetchone() == (100_000,)
+    r = pa.table({"a": [1]}).to_reader()
+    assert con.sql("select 1 as r").fetchone() == (1,) and r.read_all().num_rows == 1  # named, and no table
+    ds = pyarrow.dataset.dataset(pa.table({"z": [1, 2]}))  # noqa: F841
+    assert con.sql("select sum(z) from ds").fetchone() == (3,)
+
+
+def test_results_are_shown_in_part(con):
+    relation = con.sql("select range as a, repeat('long text ', 100) as b from range(100000)")
+    assert relation.fetchone()[0] == 0
+    assert repr(relation).endswith("100000 rows, 20 shown") and max(map(len, repr(relation).splitlines())) < 100
+    with pytest.raises(ValueError, match="-1"):
+        relation.show(-1)
+    assert con.sql("select ? as a, 1 as b", [1]).column_names == ["a", "b"]
+    with pytest.raises(TypeError):
+        con.sql(None)
+
+
+def test_moments_and_durations_are_parameters(con):
+    import uuid
+
+    import numpy
+
+    pandas = pytest.importorskip("pandas")
+    fine = pandas.Timestamp(1577836800_000001001)
+    assert con.sql("select epoch_ns(?)", [fine]).fetchone() == (1577836800_000001001,)
+    assert con.sql("select epoch_ns(?)", [numpy.datetime64("2020-01-01T00:00:00.123456789")]).fetchone()[0] % 1000 == 789
+    assert con.sql("select timestamp '2020-01-01' + ? = timestamp '2020-01-02'", [datetime.timedelta(days=1)]).fetchone() == (True,)
+    assert con.sql("select ? is null, ? is null", [pandas.NaT, pandas.NA]).fetchone() == (True, True)
+    assert con.sql("select ?", [uuid.UUID(int=5)]).fetchone()[0] is not None
+    assert con.sql("select ? + 1", [pa.scalar(41)]).fetchone() == (42,)
