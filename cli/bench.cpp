@@ -233,7 +233,7 @@ void add_bench(Program& program) {
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
   add_device_option(command, options->device);
-  add_threads_option(command, options->threads);
+  add_threads_option(command, options->threads, "1");
   add_bench_zipflow(program, command);
   command->callback([&program, command, options] {
     if (command->get_subcommands().empty()) program.run = [options] { return run_bench(*options); };

@@ -86,8 +86,8 @@ void add_purpose_option(CLI::App* command, Purpose& purpose) {
       ->type_name("balanced|resident|transfer|disk");
 }
 
-void add_threads_option(CLI::App* command, uint32_t& threads) {
-  command->add_option("--threads", threads, "Threads to use (default: all cores)")
+void add_threads_option(CLI::App* command, uint32_t& threads, const std::string& otherwise) {
+  command->add_option("--threads", threads, "Threads to use (default: " + otherwise + ")")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
 }

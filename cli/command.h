@@ -46,7 +46,7 @@ CLI::App* add_command(Program& program, const std::string& name, const std::stri
 void add_device_option(CLI::App* command, Device& device);
 void add_effort_option(CLI::App* command, Effort& effort);
 void add_purpose_option(CLI::App* command, Purpose& purpose);
-void add_threads_option(CLI::App* command, uint32_t& threads);
+void add_threads_option(CLI::App* command, uint32_t& threads, const std::string& otherwise = "all cores");
 // "512MiB", "2GB", "1073741824".
 void add_bytes_option(CLI::App* command, const std::string& name, uint64_t& bytes, const std::string& description);
 

@@ -259,12 +259,14 @@ void add_convert(Program& program) {
   command->add_option("--null", options->csv.nulls, "A text that stands for NULL in CSV files; repeatable")
       ->type_name("TEXT")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
       ->add_option("--types", options->csv.types,
                    "Types of columns of CSV files, instead of those found out; repeatable")
       ->type_name("COL=TYPE")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_flag("--ignore-errors", options->csv.ignore_errors,
                     "Leave out rows of CSV files that cannot be read; they are counted and named");
@@ -274,12 +276,14 @@ void add_convert(Program& program) {
       ->type_name("COL=TREE")
       ->take_all()
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_effort_option(command, options->effort);
   add_purpose_option(command, options->purpose);
   command->add_option("--sort-by", options->sort_by, "Sort the rows by these columns, ascending")
       ->delimiter(',')
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("COL[,COL...]");
   command->add_flag("--union-by-name", options->union_by_name,

@@ -85,7 +85,13 @@ WrittenTable write_hits(const HitsGenerator& generator, const GenOptions& option
 
 int run_hits(HitsOptions options, bool quiet) {
   std::string& format = options.common.format;
-  if (format.empty()) format = options.output.ends_with(".parquet") ? "parquet" : "basalt";
+  if (format.empty()) {
+    format = options.output.ends_with(".parquet") ? "parquet" : "basalt";
+    if (format == "basalt" && !options.output.empty() && !options.output.ends_with(".basalt")) {
+      throw UsageError(options.output +
+                       ": the name does not tell the format; end it in .basalt or .parquet, or add --format");
+    }
+  }
   if (options.output.empty()) options.output = "hits." + format;
   Notices notices;
   const HitsGenerator generator = generator_of(options, notices);

@@ -71,13 +71,22 @@ void note_widened_columns(const std::vector<InputColumns>& inputs, const std::ve
 
 void note_parquet_columns(Session& session, const std::string& path, Notices& notices) {
   QueryResult rows = session.execute(
-      "select name, coalesce(precision, 0) > 38 from parquet_schema(" + quote_literal(path) +
+      "select name, coalesce(precision, 0) > 38, coalesce(precision, 0) > 38 and try_cast(type_length as int) % 8 <> 0 "
+      "from parquet_schema(" +
+      quote_literal(path) +
       ") where precision > 38 or (logical_type like 'TimestampType(%isAdjustedToUTC=1%NANOS=NanoSeconds()%') "
       "group by all order by all");
   while (const std::unique_ptr<Table> table = rows.next()) {
     for (uint64_t row = 0; row < table->rows; ++row) {
+      const std::string name(table->columns[0].string_at(row));
       const bool decimal = table->columns[1].values.as<uint8_t>()[row] != 0;
-      add_notice(&notices, std::string(table->columns[0].string_at(row)),
+      // DuckDB reads them eight bytes at a time, and takes a shorter rest for the upper part of eight.
+      if (table->columns[2].values.as<uint8_t>()[row] != 0) {
+        throw Error(ErrorCode::kUnsupported, path + ": column " + name +
+                                                 " has decimals of more than 38 digits in a width that cannot be read: "
+                                                 "write them with at most 38 digits, or as double");
+      }
+      add_notice(&notices, name,
                  decimal ? "decimals of more than 38 digits become double"
                          : "nanoseconds are cut to microseconds, the unit that SQL has for instants");
     }

@@ -57,7 +57,10 @@ int run(Program& program) {
     return kSuccess;
   } catch (const Error& error) {
     if (ending_signal() == 0 && stdout_is_broken()) return kSuccess;
-    if (ending_signal() != 0) return report(error.what(), 128 + ending_signal());
+    if (ending_signal() != 0) {
+      const bool stopped = error.code() == ErrorCode::kCancelled;
+      return report(stopped ? "ended by a signal" : error.what(), 128 + ending_signal());
+    }
     if (was_interrupted() && error.code() == ErrorCode::kCancelled) return report("interrupted", 128 + SIGINT);
     return report(error.what(), kFailure);
   } catch (const std::bad_alloc&) {

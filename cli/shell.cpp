@@ -18,6 +18,7 @@
 #include "cli/progress.h"
 #include "cli/statement.h"
 #include "cli/terminal.h"
+#include "core/output_file.h"
 
 namespace basalt::cli {
 namespace {
@@ -30,7 +31,8 @@ constexpr const char* kHelp =
     ".mode FORMAT          how results look: table, csv, tsv, markdown, line, json, ndjson\n"
     ".maxrows N            rows of a table that are shown, 0 for all (40 at first)\n"
     ".nullvalue TEXT       what stands for NULL\n"
-    ".output [FILE]        write the rows of the statements that follow to a file; alone: to the screen again\n"
+    ".output [FILE]        write the rows of each statement that follows to a file, which holds the last one's;\n"
+    "                      alone: to the screen again\n"
     ".open FILE            work in this DuckDB database\n"
     ".read FILE            run the statements of a file\n"
     ".help                 this text\n"
@@ -89,7 +91,8 @@ class Shell {
     editor_.remember(pending_);
     pending_ = rest.find_first_not_of(" \t\r\n") == std::string::npos ? "" : rest;
     for (const std::string& statement : statements) {
-      run_statement(session_, statement, options_);
+      const bool written = run_statement(session_, statement, options_) == ResultRows::kWritten;
+      if (written && !options_.output.empty() && !is_written_through(options_.output)) say_what_was_replaced();
       note_columns(statement);
     }
   }
@@ -198,8 +201,15 @@ class Shell {
     options_.max_rows = std::stoul(argument);
   }
 
+  void say_what_was_replaced() {
+    if (output_is_written_)
+      complain((options_.output + " holds these rows; those of the statement before are gone").c_str());
+    output_is_written_ = true;
+  }
+
   // Statements follow each other into the file: each one's rows take the place of the ones before.
   void set_output(const std::string& path) {
+    output_is_written_ = false;
     if (path.empty()) {
       options_.output.clear();
       if (!screen_format_.empty()) options_.format = screen_format_;
@@ -305,6 +315,7 @@ class Shell {
   LineEditor editor_;
   std::string pending_;
   std::string screen_format_;  // while results go to a file
+  bool output_is_written_ = false;
   std::set<std::string> noted_files_;
   std::set<std::string> file_columns_;
   int databases_ = 0;

@@ -14,14 +14,18 @@ using duckdb::LogicalType;
 using duckdb::LogicalTypeId;
 
 std::string QueryResult::to_box(const RenderOptions& options) {
-  auto& rows = state_->materialize();
+  return sql::translated(state_->log.get(), [&] { return state_->to_box(options); });
+}
+
+std::string QueryResult::State::to_box(const RenderOptions& options) {
+  auto& rows = materialize();
   duckdb::BoxRendererConfig config;
   constexpr duckdb::idx_t kNoLimit = duckdb::idx_t{1} << 40;
   config.max_width = options.max_width == 0 ? kNoLimit : options.max_width;
   config.max_rows = options.max_rows == 0 ? kNoLimit : options.max_rows;
   config.null_value = options.null_text;
   duckdb::BoxRenderer renderer(config);
-  return renderer.ToString(*state_->connection->context, rows.names, rows.Collection());
+  return renderer.ToString(*connection->context, rows.names, rows.Collection());
 }
 
 namespace {
@@ -280,8 +284,10 @@ void write_rows(QueryResult::State& state, const TextSink& sink, AppendRow&& app
   std::string text;
   while (auto chunk = state.fetch()) {
     text.clear();
-    ChunkText cells(*state.connection->context, *chunk);
-    for (size_t row = 0; row < chunk->size(); ++row) append_row(text, *chunk, cells, row);
+    sql::translated(state.log.get(), [&] {
+      ChunkText cells(*state.connection->context, *chunk);
+      for (size_t row = 0; row < chunk->size(); ++row) append_row(text, *chunk, cells, row);
+    });
     sink(text);
   }
 }

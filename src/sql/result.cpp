@@ -121,16 +121,19 @@ std::string QueryResult::explain_text() {
 }
 
 std::unique_ptr<Table> QueryResult::next() {
-  State& state = *state_;
-  state.require_unfetched();
-  if (!state.schema) {
+  return sql::translated(state_->log.get(), [&] { return state_->next(); });
+}
+
+std::unique_ptr<Table> QueryResult::State::next() {
+  require_unfetched();
+  if (!schema) {
     duckdb::vector<duckdb::LogicalType> stored;
-    for (const auto& type : state.result->types) stored.push_back(sql::stored_type(type));
-    state.schema = std::make_unique<Schema>(sql::to_schema(state.result->names, stored));
+    for (const auto& type : result->types) stored.push_back(sql::stored_type(type));
+    schema = std::make_unique<Schema>(sql::to_schema(result->names, stored));
   }
-  sql::TableBuilder builder(*state.schema, state.result->types);
+  sql::TableBuilder builder(*schema, result->types);
   while (builder.rows() < kBatchRows) {
-    auto chunk = state.fetch();
+    auto chunk = fetch();
     if (!chunk) break;
     builder.append(*chunk);
   }

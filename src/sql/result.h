@@ -34,8 +34,11 @@ struct QueryResult::State {
 
   // nullptr at the end. Throws Error.
   duckdb::unique_ptr<duckdb::DataChunk> fetch();
+  // The next rows as a table; nullptr at the end.
+  std::unique_ptr<Table> next();
   // All rows that are left.
   duckdb::MaterializedQueryResult& materialize();
+  std::string to_box(const RenderOptions& options);
   void finish(uint64_t rows);
   void require_unfetched() const;
 };

@@ -150,18 +150,6 @@ std::string spill_parent(const SessionOptions& options) {
   return std::filesystem::path(options.database).parent_path().string();
 }
 
-// Errors that DuckDB throws instead of returning them.
-template <typename Body>
-auto translated(const sql::StatementLog* log, const Body& body) {
-  try {
-    return body();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& exception) {
-    throw sql::to_error(duckdb::ErrorData(exception), log);
-  }
-}
-
 }  // namespace
 
 Session::Session(const SessionOptions& options) : state_(std::make_unique<State>()) {
@@ -174,7 +162,7 @@ Session::Session(const SessionOptions& options) : state_(std::make_unique<State>
     throw Error(ErrorCode::kUnsupported,
                 "libduckdb is version " + version + ", but Basalt was built for " + kDuckDbVersion);
   }
-  translated(nullptr, [&] {
+  sql::translated(nullptr, [&] {
     duckdb::DBConfig config;
     if (options.threads > 0) config.SetOptionByName("threads", duckdb::Value::BIGINT(options.threads));
     if (options.memory_limit > 0) {
@@ -251,7 +239,7 @@ void describe_result(QueryResult::State& inner) {
 QueryResult Session::execute(const std::string& text) {
   State& state = *state_;
   auto inner = state.begin_result();
-  translated(state.log.get(), [&] {
+  sql::translated(state.log.get(), [&] {
     sql::StatementShape shape;
     if (auto result = state.run_kept(text, shape)) {
       inner->result = std::move(result);
@@ -279,7 +267,7 @@ QueryResult Session::execute(const std::string& text, const std::vector<Paramete
   if (parameters.empty()) return execute(text);
   State& state = *state_;
   auto inner = state.begin_result();
-  translated(state.log.get(), [&] {
+  sql::translated(state.log.get(), [&] {
     duckdb::case_insensitive_map_t<duckdb::BoundParameterData> values;
     duckdb::ClientContext& context = *state.connection->context;
     context.RunFunctionInTransaction([&] {
@@ -301,11 +289,11 @@ QueryResult Session::execute(const std::string& text, const std::vector<Paramete
 Query Session::lower(const std::string& text) {
   State& state = *state_;
   state.log->clear();
-  return translated(state.log.get(), [&] { return sql::lower_statement(*state.connection->context, text); });
+  return sql::translated(state.log.get(), [&] { return sql::lower_statement(*state.connection->context, text); });
 }
 
 std::vector<PreparedQuery> Session::prepare(const std::vector<std::string>& queries) {
-  return translated(state_->log.get(), [&] { return sql::prepare_queries(*state_->connection, queries); });
+  return sql::translated(state_->log.get(), [&] { return sql::prepare_queries(*state_->connection, queries); });
 }
 
 std::vector<std::string> Session::split(const std::string& text, std::string* rest) const {
@@ -353,7 +341,7 @@ std::vector<TableInfo> Session::tables() {
 }
 
 std::vector<ResultColumn> Session::describe(const std::string& query) {
-  return translated(state_->log.get(), [&] {
+  return sql::translated(state_->log.get(), [&] {
     state_->log->clear();
     auto prepared = state_->connection->Prepare(query);
     if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), state_->log.get());
@@ -409,7 +397,7 @@ std::string compression_of(const std::string& path) {
 
 void Session::copy_to_parquet(const std::string& query, const std::string& path) {
   Notices notices;
-  translated(state_->log.get(), [&] {
+  sql::translated(state_->log.get(), [&] {
     auto prepared = state_->connection->Prepare(sql::strip_semicolons(query));
     if (prepared->HasError()) throw sql::to_error(prepared->GetErrorObject(), state_->log.get());
     for (size_t i = 0; i < prepared->GetNames().size(); ++i)
@@ -464,7 +452,7 @@ void Session::register_arrow(const std::string& name, ArrowArrayStream* stream) 
   ArrowArrayStream& owned = state_->streams.emplace_back(*stream);
   stream->release = nullptr;
   const auto pointer = [](auto* address) { return duckdb::Value::POINTER(reinterpret_cast<uintptr_t>(address)); };
-  translated(state_->log.get(), [&] {
+  sql::translated(state_->log.get(), [&] {
     state_->connection->TableFunction("arrow_scan", {pointer(&owned), pointer(&lend_stream), pointer(&lent_schema)})
         ->CreateView(name, true, true);
   });

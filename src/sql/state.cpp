@@ -251,6 +251,8 @@ void throw_in_duckdb(duckdb::ClientContext& context, const Error& error) {
 
 Error to_error(const duckdb::ErrorData& error, const StatementLog* log) {
   const std::string text = error.Message();
+  // Rows that were being fetched end so when their statement is interrupted.
+  if (text.empty()) return Error(ErrorCode::kCancelled, "the statement was cancelled");
   ErrorCode code = ErrorCode::kInvalidArgument;
   if (log != nullptr && log->find_code(error.RawMessage(), code)) return Error(code, error.RawMessage());
   switch (error.Type()) {

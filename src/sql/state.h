@@ -203,6 +203,17 @@ auto guarded(duckdb::ClientContext& context, const Body& body) {
 
 // DuckDB's error as ours.
 Error to_error(const duckdb::ErrorData& error, const StatementLog* log);
+// Errors that DuckDB throws instead of returning them carry JSON: they become ours.
+template <typename Body>
+auto translated(const StatementLog* log, const Body& body) {
+  try {
+    return body();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& exception) {
+    throw to_error(duckdb::ErrorData(exception), log);
+  }
+}
 
 // Throws what DuckDB's own file systems do if `enable_external_access` is off and nothing allows this path.
 void check_access(duckdb::ClientContext& context, const std::string& path);

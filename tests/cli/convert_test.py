@@ -95,6 +95,14 @@ class Convert(CliTest):
         self.basalt("convert", "-q", "--query", f"select id * 2 as twice from '{csv}' where id < 10", self.path("x.basalt"))
         self.assertEqual(self.query(f"select count(*), sum(twice) from '{self.path('x.basalt')}'"), [["10", "90"]])
 
+    def test_options_with_values_may_come_first(self):
+        source, target = self.numbers_csv(20), self.path("out.basalt")
+        for options in (["--sort-by", "price"], ["--sort-by", "price,id"], ["--encoding", "id=delta(packed)"],
+                        ["--null", "NA"], ["--types", "id=BIGINT"], ["--sort-by", "id", "--sort-by", "price"]):
+            self.basalt("convert", "-q", *options, source, target)
+            self.assertEqual(self.query(f"select count(*) from '{target}'"), [["20"]])
+        self.basalt("convert", "-q", source, "--sort-by", "price", target)
+
     def test_sort_by_sorts_and_is_recorded(self):
         csv = self.write("x.csv", "k,v\n" + "".join(f"{i * 7919 % 1000},{i}\n" for i in range(1000)))
         self.basalt("convert", "-q", csv, self.path("x.basalt"), "--sort-by", "k,v")

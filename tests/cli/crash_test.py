@@ -95,6 +95,16 @@ class Crash(CliTest):
         self.assertEqual(errors, b"basalt: interrupted\n")
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_interrupted_rows_exit_with_130_and_say_why(self):
+        for output in (["--format", "csv"], ["--format", "ndjson"], ["-o", self.path("rows.csv")]):
+            process = subprocess.Popen([BASALT, "sql", "-q", *output, "select range as a, range % 7 as b from range(1000000000)"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 128 + signal.SIGINT, errors)
+            self.assertIn(b"interrupted", errors)
+
     def test_interrupted_query_exits_with_130(self):
         process = subprocess.Popen([BASALT, "sql", "select sum(hash(a.range + b.range)) from range(1000000) a, range(1000000) b"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -113,6 +113,9 @@ class GenHits(CliTest):
         self.assertIn("none.sql", self.stderr)
         self.basalt("gen", "hits", code=2)
         self.assertIn("--schema", self.stderr)
+        self.hits("x.csv", code=2)
+        self.assertIn("does not tell the format", self.stderr)
+        self.assertFalse(os.path.exists(self.path("x.csv")))
         for arguments in (["--rows", "0"], ["--rows", "many"], ["--format", "csv"]):
             self.hits("x.basalt", *arguments, code=2)
             self.assertIn("--help", self.stderr)

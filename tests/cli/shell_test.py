@@ -43,6 +43,12 @@ class Shell(CliTest):
         os.close(main)
         return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode(errors="replace")).replace("\r", "")
 
+    def test_a_file_of_output_holds_the_last_rows_and_says_so(self):
+        text = self.shell([".output rows.csv\n", "select 5 as z;\n", "select 6 as z;\n", ".output\n", "select 7;\n"])
+        self.assertEqual(text.count("those of the statement before are gone"), 1, text)
+        with open(self.path("rows.csv"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "z\n6\n")
+
     def test_commands(self):
         text = self.shell([".mode line\n", ".nullvalue gone\n", "select 7 as seven, null as nothing;\n", ".mode table\n",
                            ".maxrows 2\n", "select * from range(10);\n", ".output rows.csv\n", "select 1 as a, 'x' as b;\n",
