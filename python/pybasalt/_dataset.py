@@ -7,24 +7,27 @@ from typing import Any
 
 import pyarrow
 import pyarrow.dataset
+import pyarrow.fs
 
 from pybasalt._files import Paths, scan
 
 
-# What pyarrow's own code sees where it takes the dataset for one of its own: no rows, and what to call instead.
-_OUTSIDE = pyarrow.schema([("a pybasalt dataset is read by its own scanner(), to_table() and to_batches()", pyarrow.null())])
+#: The name of a file that is not there: what pyarrow's own code, which takes the dataset for files of its own, would read.
+_OUTSIDE = "a pybasalt dataset is read by its own scanner(), to_table() and to_batches()"
 
 
-class Dataset(pyarrow.dataset.InMemoryDataset):
+class Dataset(pyarrow.dataset.FileSystemDataset):
     """Files that pyarrow's scanners read. Only the columns that are asked for are decoded; pyarrow filters their rows."""
 
     def __init__(self, path: Paths, threads: int = 0, filter: Any = None) -> None:
-        super().__init__(_OUTSIDE.empty_table())
+        with scan(path, threads=threads) as rows:
+            self._schema = pyarrow.schema(rows.schema)
+        kind = pyarrow.dataset.IpcFileFormat()
+        nothing = kind.make_fragment(_OUTSIDE, pyarrow.fs.LocalFileSystem())
+        super().__init__([nothing], self._schema, kind)
         self._path = path
         self._threads = threads
         self._filter = filter
-        with scan(path, threads=threads) as rows:
-            self._schema = pyarrow.schema(rows.schema)
 
     @property
     def schema(self) -> pyarrow.Schema:
@@ -65,38 +68,38 @@ class Dataset(pyarrow.dataset.InMemoryDataset):
 
     def get_fragments(self, filter: Any = None) -> Iterator[Any]:
         """All of its rows as one fragment, in memory."""
-        return self._in_memory().get_fragments(filter)
+        return self._loaded().get_fragments(filter)
 
     def sort_by(self, sorting: Any, **options: Any) -> Any:
         """The rows in an order, in memory."""
-        return self._in_memory().sort_by(sorting, **options)
+        return self._loaded().sort_by(sorting, **options)
 
     def join(self, right_dataset: Any, *arguments: Any, **options: Any) -> Any:
         """The rows joined with those of another dataset, in memory."""
-        return self._in_memory().join(_in_memory(right_dataset), *arguments, **options)
+        return self._loaded().join(_loaded(right_dataset), *arguments, **options)
 
     def join_asof(self, right_dataset: Any, *arguments: Any, **options: Any) -> Any:
         """The rows joined with the nearest of another dataset, in memory."""
-        return self._in_memory().join_asof(_in_memory(right_dataset), *arguments, **options)
+        return self._loaded().join_asof(_loaded(right_dataset), *arguments, **options)
 
     def replace_schema(self, schema: pyarrow.Schema) -> Any:
         """The rows under another schema, in memory."""
-        return self._in_memory().replace_schema(schema)
+        return self._loaded().replace_schema(schema)
 
     @property
     def partition_expression(self) -> Any:
         """What holds for all rows: nothing that is known."""
         return pyarrow.dataset.scalar(True)
 
-    def _in_memory(self) -> Any:
+    def _loaded(self) -> Any:
         return pyarrow.dataset.dataset(self.to_table())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Dataset, (self._path, self._threads, self._filter)
 
 
-def _in_memory(dataset: Any) -> Any:
-    return dataset._in_memory() if isinstance(dataset, Dataset) else dataset
+def _loaded(dataset: Any) -> Any:
+    return dataset._loaded() if isinstance(dataset, Dataset) else dataset
 
 
 def dataset(path: Paths, *, threads: int = 0) -> Dataset:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -139,14 +138,6 @@ def _opened(path: str | File) -> list[File]:
     return [open(name) for name in (_remote.expand(path) if _remote.is_remote(path) else [path])]
 
 
-_PARTITION = re.compile(r"(^|/)[^/=]+=[^/]*/")
-
-
-def _in_partitions(path: str | File) -> bool:
-    """Whether folders in a file's path become columns; an opened file has its own alone."""
-    return isinstance(path, str) and _PARTITION.search(path) is not None
-
-
 def _check_alike(files: list[_core.File]) -> None:
     """Refuses files of other columns, as where they are read without SQL."""
     if len(files) > 1:
@@ -165,9 +156,10 @@ def _columns(columns: Sequence[str] | None) -> list[str] | None:
         return None
     if isinstance(columns, str):
         raise TypeError("columns is a list of names")
-    if not list(columns):
+    names = list(columns)
+    if not names:
         raise ValueError("columns names none: leave it out for all of them")
-    return list(columns)
+    return names
 
 
 def _source(paths: list[str], options: Mapping[str, bool | None]) -> str:
@@ -221,8 +213,7 @@ def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | N
     listed = _list(paths)
     if any(isinstance(path, str) and _remote.is_remote(path) for path in listed):
         listed = [file for path in listed for file in _opened(path)]
-    in_sql = (filter is not None or rows is not None or any(value is not None for value in partitions.values())
-              or any(map(_in_partitions, listed)))
+    in_sql = filter is not None or rows is not None or any(value is not None for value in partitions.values())
     if not in_sql or any(isinstance(path, File) and _remote.is_remote(path.path) for path in listed):
         files = _plain_files(listed)
         if files is not None:
@@ -231,10 +222,12 @@ def _scan(paths: Paths | File, columns: Sequence[str] | None, filter: Filter | N
             with _planner.named(_Reopened(files, threads, memory_limit)) as name:
                 sql = _select(columns, name, filter, rows)
                 return _planner.session(threads).execute(sql, [], None).rows.reader()
-    elif not partitions.get("union_by_name") and (files := _plain_files(listed)) is not None:
-        _check_alike(files)
-    if any(isinstance(path, File) for path in listed) and partitions.get("hive_partitioning") is None:
-        partitions = {**partitions, "hive_partitioning": False}
+    elif (files := _plain_files(listed)) is not None:
+        if not partitions.get("union_by_name"):
+            _check_alike(files)
+        # Files that are named one by one have their own columns, whatever their folders are called.
+        if partitions.get("hive_partitioning") is None:
+            partitions = {**partitions, "hive_partitioning": False}
     names = [path._place if isinstance(path, File) else path for path in listed]
     return _run(_select(columns, _source(names, partitions), filter, rows), threads, memory_limit)
 
@@ -270,8 +263,8 @@ def read(path: Paths | File, columns: Sequence[str] | None = None, filter: Filte
     """Reads rows of a file, of several, of a glob or of a folder.
 
     `filter` is a condition in SQL or an expression (`pybasalt.col("x") > 3`): statistics skip what it cannot hold for.
-    `rows` is a number of first rows or a range of row numbers, counted before the filter. Folders named `key=value`
-    become columns. `threads`: 0 takes all cores. `memory_limit`: bytes that rows may take while they wait.
+    `rows` is a number of first rows or a range of row numbers, counted before the filter. In globs and folders, folders
+    named `key=value` become columns. `threads`: 0 takes all cores. `memory_limit`: bytes that rows may take while they wait.
 
     >>> import pybasalt
     >>> _ = pybasalt.write(pybasalt.sql("select range as a, range % 2 = 0 as even from range(10)"), "t.basalt")
@@ -283,7 +276,7 @@ def read(path: Paths | File, columns: Sequence[str] | None = None, filter: Filte
     partitions = {"hive_partitioning": hive_partitioning, "union_by_name": union_by_name}
     wanted = _row_range(rows)
     listed = _list(path)
-    if wanted is not None and filter is None and len(listed) == 1 and not _in_partitions(listed[0]):
+    if wanted is not None and filter is None and len(listed) == 1:
         files = _plain_files(listed)
         if files is not None:
             begin, end = wanted

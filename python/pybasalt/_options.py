@@ -6,7 +6,7 @@ import operator
 import re
 from typing import Any
 
-_BYTES = re.compile(r"^\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*$", re.IGNORECASE)
+_BYTES = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?\s*$", re.IGNORECASE)
 
 
 def bytes_of(limit: int | str) -> int:
@@ -16,7 +16,7 @@ def bytes_of(limit: int | str) -> int:
     (2147483648, 1500, 7)
     """
     if not isinstance(limit, str):
-        return count_of(limit, "a limit of memory")
+        return count_of(limit, "memory_limit")
     match = _BYTES.match(limit)
     if match is None:
         raise ValueError(f"{limit!r} is no number of bytes: write 4GB or 512MiB")

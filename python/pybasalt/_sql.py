@@ -6,11 +6,13 @@ import os
 import re
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from pybasalt import _core
+from pybasalt._errors import Error
 from pybasalt._files import Summary, _write_arguments, as_table
 from pybasalt._options import bytes_of, one_of, threads_of
 from pybasalt._progress import ProgressCallback, shown
@@ -26,6 +28,7 @@ Parameters = Sequence[Any] | Mapping[str, Any]
 #: The same as the session takes them: name, type, text.
 Values = list[tuple[str, str, str | None]]
 
+
 class Report(dict[str, Any]):
     """What ran where, in which time: `rows`, `total_ms`, `ran_on`, `device_name`, `in_basalt`, `in_duckdb`, `notes`,
     `why_cpu`, `tiles`, `tiles_skipped`, `texts_in_place`, `texts_decoded` (tiles of strings that were tested as they are
@@ -33,6 +36,17 @@ class Report(dict[str, Any]):
 
     def __str__(self) -> str:
         return str(self["summary"])
+
+
+_of_thread = threading.local()
+
+
+def _running() -> list[Relation]:
+    """The relations that this thread is running, each for the one before."""
+    if not hasattr(_of_thread, "running"):
+        _of_thread.running = []
+    running: list[Relation] = _of_thread.running
+    return running
 
 
 class Relation(Rows):
@@ -52,9 +66,15 @@ class Relation(Rows):
         return self._run()
 
     def _run(self, progress: Callable[[float], None] | None = None) -> _session.Result:
+        if self in _running():
+            raise ValueError("the relation names itself")
         with self._lock:  # another thread may ask for the rows, too
             if self._found is None:
-                self._found = self._connection._execute(self.sql, self._parameters, self._tables, progress)
+                _running().append(self)
+                try:
+                    self._found = self._connection._execute(self.sql, self._parameters, self._tables, progress)
+                finally:
+                    _running().remove(self)
             return self._found
 
     @property
@@ -67,7 +87,7 @@ class Relation(Rows):
 
     @property
     def column_names(self) -> list[str]:
-        """The columns' names, found without running the query."""
+        """The columns' names, found without running the query; relations that it names are run."""
         if self._found is not None or self._parameters:  # what a parameter is, only running tells
             return self.schema.names
         return [name for name, _ in self._connection._with_tables(self._tables, "describe", self.sql)]
@@ -178,14 +198,18 @@ def _is_table(value: Any) -> bool:
     return not isinstance(value, type) and (speaks_arrow or is_lazy)
 
 
+#: What readers of pyarrow's gave when they were first read, for as long as they live.
+_read_once: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
 def _settled(table: Any) -> Any:
-    """A table as a statement can read it, again and again: what has to run is run, and what can be read once is read."""
-    if isinstance(table, Relation):
-        return Table(table._result.rows)
+    """A table as a statement can read it, again and again: what can be read once is read, what is lazy is made."""
     if isinstance(table, Scan):
         return table._kept()
     if hasattr(table, "read_next_batch"):  # a reader of pyarrow's
-        return table.read_all()
+        if table not in _read_once:
+            _read_once[table] = table.read_all()
+        return _read_once[table]
     if hasattr(table, "scanner") and not hasattr(table, "__arrow_c_stream__"):
         return table.to_table()
     return as_table(table)
@@ -196,23 +220,30 @@ class _Names:
 
     def __init__(self) -> None:
         self.registered: dict[str, Any] = {}
-        #: Of the statement that runs, registered ones among them; by their names in small letters.
-        self.visible: dict[str, Any] = {}
+        self.begin({})
+
+    def begin(self, tables: Mapping[str, Any]) -> None:
+        """A statement begins, which may name these."""
+        #: Registered ones first.
+        self._visible: dict[str, Any] = {**tables, **self.registered}
+        #: Names that it asked for, as the tables have them.
+        self.asked: set[str] = set()
+        #: Relations among them that have not run: they cannot while the statement holds the session.
+        self.missing: list[Relation] = []
 
     def __call__(self, name: str) -> Any:
-        found = self.visible.get(name.lower())
-        if found is not None:
-            found = self.visible[name.lower()] = _settled(found)
-        return found
-
-    def of_statement(self, sql: str, tables: Mapping[str, Any]) -> dict[str, Any]:
-        """Those that a statement may name. Relations are run now: the statement holds what they would wait for."""
-        named = {name.lower(): table for name, table in (*tables.items(), *self.registered.items())}
-        words = set(re.findall(r"\w+", sql.lower()))
-        for name, table in named.items():
-            if isinstance(table, Relation) and words.issuperset(re.findall(r"\w+", name)):
-                named[name] = _settled(table)
-        return named
+        alike = [name] if name in self._visible else [one for one in self._visible if one.lower() == name.lower()]
+        if len(alike) != 1:
+            return None
+        self.asked.add(alike[0])
+        table = self._visible[alike[0]]
+        if not isinstance(table, Relation):
+            table = self._visible[alike[0]] = _settled(table)
+            return table
+        if table._found is None:
+            self.missing.append(table)
+            raise ValueError(f"{alike[0]} has not run")
+        return Table(table._found.rows)
 
 
 class Connection:
@@ -233,16 +264,34 @@ class Connection:
         self._core = _session.Connection(device, threads, bytes_of(memory_limit), bytes_of(gpu_memory), database, temp_dir,
                                       strict, self._names)
 
-    def _with_tables(self, tables: Mapping[str, Any], method: str, sql: str, *arguments: Any) -> Any:
-        visible = self._names.of_statement(sql, tables)
-        with self._lock:
-            self._names.visible = visible
+    def _with_tables(self, tables: dict[str, Any], method: str, sql: str, *arguments: Any) -> Any:
+        if ";" in sql.rstrip("; \n"):  # of several statements, those before the one that asks would run twice
+            words = set(re.findall(r"\w+", sql))
+            for name, table in {**tables, **self._names.registered}.items():
+                if isinstance(table, Relation) and name in words:
+                    table._run()
+        while True:
+            missing: list[Relation] = []
             try:
-                return getattr(self._core, method)(sql, *arguments)
-            finally:
-                self._names.visible = {}
+                with self._lock:
+                    self._names.begin(tables)
+                    try:
+                        found = getattr(self._core, method)(sql, *arguments)
+                    finally:
+                        missing, asked = self._names.missing, self._names.asked
+                        self._names.begin({})
+            except Error:
+                # It was being bound and has done nothing yet: it begins anew when these have run.
+                if not missing:
+                    raise
+            else:
+                for name in set(tables) - asked:  # the rest need not live as long as the relation
+                    del tables[name]
+                return found
+            for relation in missing:
+                relation._run()
 
-    def _execute(self, sql: str, parameters: Values, tables: Mapping[str, Any],
+    def _execute(self, sql: str, parameters: Values, tables: dict[str, Any],
                  progress: Callable[[float], None] | None = None) -> _session.Result:
         return self._with_tables(tables, "execute", sql, parameters, progress)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -148,6 +149,7 @@ class Scan(Tabular):
     def __init__(self, core: _core.Reader) -> None:
         self._core = core
         self._rows: Table | None = None
+        self._lock = threading.Lock()
 
     def __enter__(self) -> Scan:
         return self
@@ -168,6 +170,7 @@ class Scan(Tabular):
 
     def _kept(self) -> Table:
         """The rows that were left when they were first asked for, for who reads them again and again."""
-        if self._rows is None:
-            self._rows = self.read_all()
-        return self._rows
+        with self._lock:
+            if self._rows is None:
+                self._rows = self.read_all()
+            return self._rows

@@ -53,8 +53,8 @@ def parameter(value: Any) -> tuple[str, str | None]:
     if hasattr(value, "as_py"):  # pyarrow's values
         value = value.as_py()
     kind = getattr(getattr(value, "dtype", None), "kind", "")
-    if kind in ("M", "m"):  # numpy's moments and durations, whose items are numbers where they have nanoseconds
-        return _moment_of_numpy(value) if kind == "M" else _duration_of_numpy(value)
+    if kind in ("M", "m") and type(value.item()) is int:  # numpy's, finer than Python's own: nanoseconds
+        return _fine_moment(value) if kind == "M" else _fine_duration(value)
     if hasattr(value, "item") and not isinstance(value, (bytes, str)):  # numpy's numbers
         value = value.item()
     if value is None or type(value).__name__ in ("NaTType", "NAType"):  # as pandas writes NULL
@@ -91,17 +91,15 @@ def parameter(value: Any) -> tuple[str, str | None]:
     raise TypeError(f"{type(value).__name__} has no SQL type here")
 
 
-def _moment_of_numpy(value: Any) -> tuple[str, str | None]:
-    text = str(value)
-    if text == "NaT":
-        return "INTEGER", None
-    return ("TIMESTAMP_NS" if len(text.partition(".")[2]) > 6 else "TIMESTAMP"), text.replace("T", " ")
+def _fine_moment(value: Any) -> tuple[str, str | None]:
+    return "TIMESTAMP_NS", str(value.astype("datetime64[ns]")).replace("T", " ")
 
 
-def _duration_of_numpy(value: Any) -> tuple[str, str | None]:
-    if str(value) == "NaT":
-        return "INTEGER", None
-    return "INTERVAL", f"{int(value.astype('timedelta64[us]').astype('int64'))} microseconds"
+def _fine_duration(value: Any) -> tuple[str, str | None]:
+    nanoseconds = int(value.astype("timedelta64[ns]").astype("int64"))
+    if nanoseconds % 1000 != 0:
+        raise TypeError("durations have microseconds in SQL, not nanoseconds")
+    return "INTERVAL", f"{nanoseconds // 1000} microseconds"
 
 
 class Expression:

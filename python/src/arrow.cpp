@@ -17,6 +17,7 @@ using basalt::ErrorCode;
 
 namespace {
 
+constexpr const char* kHandedOver = "the rows were handed over to a stream";
 constexpr const char* kStreamCapsule = "arrow_array_stream";
 constexpr const char* kSchemaCapsule = "arrow_schema";
 constexpr const char* kArrayCapsule = "arrow_array";
@@ -108,11 +109,13 @@ std::shared_ptr<const ArrowArray> next_array(ArrowArrayStream& stream, ErrorCode
 
 // With the interpreter's lock.
 std::shared_ptr<ArrowArrayStream> Reader::open_stream() {
-  if (stream_ == nullptr) throw nb::value_error("the rows were handed over to a stream");
+  if (stream_ == nullptr) throw nb::value_error(closed_ ? "the scan was closed" : kHandedOver);
   return stream_;
 }
 
+// Of one thread at a time, without the interpreter's lock.
 std::shared_ptr<const ArrowArray> Reader::next_of(ArrowArrayStream& stream) const {
+  if (stream.release == nullptr) throw Error(ErrorCode::kInvalidArgument, kHandedOver);
   try {
     return next_array(stream);
   } catch (const Error&) {
@@ -145,13 +148,19 @@ Batches Reader::all() {
 }
 
 nb::capsule Reader::stream() {
-  auto out = std::make_unique<ArrowArrayStream>(*open_stream());
-  stream_->release = nullptr;
+  const std::shared_ptr<ArrowArrayStream> stream = open_stream();
+  auto out = std::make_unique<ArrowArrayStream>();
+  run_unlocked([&] {
+    const std::lock_guard lock(mutex_);  // other threads may be reading
+    std::swap(*out, *stream);
+  });
+  if (out->release == nullptr) throw nb::value_error(kHandedOver);
   stream_ = nullptr;
   return capsule_of(std::move(out), kStreamCapsule);
 }
 
 void Reader::close() {
+  closed_ = true;
   cancel_->cancel();
   std::shared_ptr<ArrowArrayStream> ended = std::exchange(stream_, nullptr);
   run_unlocked([&] { ended.reset(); });

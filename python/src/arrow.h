@@ -76,7 +76,8 @@ class Reader {
   std::shared_ptr<const ArrowArray> next_of(ArrowArrayStream& stream) const;
 
   std::mutex mutex_;                          // of the stream while a thread reads
-  std::shared_ptr<ArrowArrayStream> stream_;  // nullptr: handed over
+  std::shared_ptr<ArrowArrayStream> stream_;  // nullptr: handed over, or closed
+  bool closed_ = false;
   TableSchema schema_;
   std::shared_ptr<basalt::CancelToken> cancel_;
   std::shared_ptr<std::exception_ptr> failure_;

@@ -204,8 +204,28 @@ def test_one_scan_in_several_threads(here, trips):
     assert sum(rows) == 100_000
     with pybasalt.scan("t.basalt") as scan:
         next(iter(scan))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="closed"):
         next(iter(scan))
+    for _ in range(5):
+        scan, ended = pybasalt.scan("t.basalt", ["id"]), []
+
+        def read():
+            try:
+                for _batch in scan:
+                    pass
+            except ValueError as error:
+                ended.append(str(error))
+
+        threads = [threading.Thread(target=read) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            scan.__arrow_c_stream__()
+        except ValueError:
+            pass
+        for thread in threads:
+            thread.join()
+        assert all("handed over" in one for one in ended)
 
 
 def test_wrong_options_are_refused_by_name(here):
@@ -233,7 +253,9 @@ def test_filters_change_rows_and_nothing_else(here):
     here.joinpath("y=1").mkdir()
     pybasalt.write({"v": [1]}, "y=1/p.basalt")
     for options in ({}, {"filter": "v = 1"}, {"rows": 1}):
-        assert pybasalt.read("y=1/p.basalt", **options).fetchall() == [(1, 1)]
+        assert pybasalt.read("y=1/p.basalt", **options).fetchall() == [(1,)]
         assert pybasalt.open("y=1/p.basalt").read(**options).fetchall() == [(1,)]
+        assert pybasalt.read("*/p.basalt", **options).fetchall() == [(1, 1)]
+    assert pybasalt.read("whole.basalt", columns=(name for name in ["a"])).column_names == ["a"]
     assert pybasalt.read([pybasalt.open("whole.basalt")], filter="a = 1").fetchall() == [(1,)]
     assert [batch.num_rows for batch in pybasalt.open("whole.basalt")] == [1]

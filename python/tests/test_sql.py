@@ -184,7 +184,24 @@ def test_relations_are_tables(con):
     with pybasalt.connect() as other:
         assert other.sql("select count(*) from more").fetchone() == (5,)
         unused = other.sql("select error('never asked for')")  # noqa: F841
-        assert other.sql("select 1 as one").fetchall() == [(1,)]
+        assert other.sql("select 1 as unused").fetchall() == [(1,)]
+    # Found while a statement is bound: by a view, and never by itself.
+    con.sql("create view over as select seven + 1 as eight from kept")
+    con.register("Kept", con.sql("select 8 as seven"))
+    assert con.sql("from over").fetchall() == [(9,)]
+    con.register("seven", con.sql("select 7 as seven"))
+    assert con.sql("from seven").fetchall() == [(7,)]
+    con.register("round", con.sql("from round"))
+    with pytest.raises(ValueError, match="names itself"):
+        con.sql("from round").fetchall()
+    assert con.sql("create table made as from more; select count(*) from made").fetchone() == (5,)
+
+
+def test_names_differ_by_case_where_both_are_there(con):
+    x, X = pa.table({"a": [1]}), pa.table({"a": [2]})  # noqa: F841
+    assert con.sql("select a from x").fetchone() == (1,) and con.sql("select a from X").fetchone() == (2,)
+    Other = pa.table({"a": [3]})  # noqa: F841
+    assert con.sql("select a from other").fetchone() == (3,)
 
 
 def test_what_can_be_read_once_is_read_once(con):
@@ -192,6 +209,8 @@ def test_what_can_be_read_once_is_read_once(con):
 
     reader = pa.table({"a": [1, 2]}).to_reader()
     assert con.sql("select count(*) from reader x join reader y using (a)").fetchone() == (2,)
+    twice = con.sql("from reader")
+    assert twice.columns == ["a"] and twice.fetchall() == con.sql("from reader").fetchall() == [(1,), (2,)]
     scan = pybasalt.scan("trips.basalt", ["id"])
     assert con.sql("select count(*) from scan").fetchone() == con.sql("select count(*) from SCAN").fetchone() == (100_000,)
     r = pa.table({"a": [1]}).to_reader()
@@ -221,6 +240,11 @@ def test_moments_and_durations_are_parameters(con):
     assert con.sql("select epoch_ns(?)", [fine]).fetchone() == (1577836800_000001001,)
     assert con.sql("select epoch_ns(?)", [numpy.datetime64("2020-01-01T00:00:00.123456789")]).fetchone()[0] % 1000 == 789
     assert con.sql("select timestamp '2020-01-01' + ? = timestamp '2020-01-02'", [datetime.timedelta(days=1)]).fetchone() == (True,)
+    for text, day in (("2020", (2020, 1, 1)), ("2020-03", (2020, 3, 1)), ("2020-03-05", (2020, 3, 5))):
+        assert con.sql("select ?::date", [numpy.datetime64(text)]).fetchone() == (datetime.date(*day),)
+    assert con.sql("select ?", [numpy.datetime64("2020-01-01T05")]).fetchone()[0].hour == 5
+    with pytest.raises(TypeError, match="nanoseconds"):
+        con.sql("select ?", [numpy.timedelta64(-5, "ns")])
     assert con.sql("select ? is null, ? is null", [pandas.NaT, pandas.NA]).fetchone() == (True, True)
     assert con.sql("select ?", [uuid.UUID(int=5)]).fetchone()[0] is not None
     assert con.sql("select ? + 1", [pa.scalar(41)]).fetchone() == (42,)
