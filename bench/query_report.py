@@ -4,7 +4,7 @@ import re
 
 from sessions import geometric_mean
 
-TITLES = {"gpu": "Basalt, GPU", "cpu": "Basalt, CPU, strict", "auto": "Basalt, CPU", "duckdb": "DuckDB, native tables",
+TITLES = {"gpu": "Basalt, GPU", "cpu": "Basalt, CPU", "auto": "Basalt, CPU, auto", "duckdb": "DuckDB, native tables",
           "parquet": "DuckDB, Parquet"}
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 

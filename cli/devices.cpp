@@ -115,9 +115,9 @@ std::string gpu_text() {
     text += fmt::format("{}  {} (device {})\n", bold("GPU", STDOUT_FILENO), device.name, device.ordinal);
     text += fmt::format("     compute          {}.{}, {} multiprocessors\n", device.major, device.minor,
                         device.multiprocessors);
-    text += fmt::format("     memory           {}, {} free, {:.0f} GB/s at its clock; L2 {}\n",
-                        human_bytes(device.memory_total), human_bytes(device.memory_free), device.memory_gbs,
-                        human_bytes(device.l2_bytes));
+    const std::string peak = device.memory_gbs > 0 ? fmt::format(", {:.0f} GB/s at its clock", device.memory_gbs) : "";
+    text += fmt::format("     memory           {}, {} free{}; L2 {}\n", human_bytes(device.memory_total),
+                        human_bytes(device.memory_free), peak, human_bytes(device.l2_bytes));
     text +=
         fmt::format("     driver           {}, runtime {}, NVRTC {}\n", device.driver_version, device.runtime_version,
                     device.nvrtc_version.empty() ? "not found: queries cannot be compiled" : device.nvrtc_version);

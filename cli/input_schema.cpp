@@ -71,7 +71,8 @@ void note_widened_columns(const std::vector<InputColumns>& inputs, const std::ve
 
 void note_parquet_columns(Session& session, const std::string& path, Notices& notices) {
   QueryResult rows = session.execute(
-      "select name, coalesce(precision, 0) > 38, coalesce(precision, 0) > 38 and try_cast(type_length as int) % 8 <> 0 "
+      "select name, coalesce(precision, 0) > 38, coalesce(precision, 0) > 38 and coalesce(try_cast(type_length as int) "
+      "% 8 <> 0, true) "
       "from parquet_schema(" +
       quote_literal(path) +
       ") where precision > 38 or (logical_type like 'TimestampType(%isAdjustedToUTC=1%NANOS=NanoSeconds()%') "

@@ -14,12 +14,16 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// Two transfers a clock, on all lines of the bus.
+// Two transfers a clock, on all lines of the bus; 0 where the device does not tell.
 double peak_memory_gbs(int device) {
   int kilohertz = 0;
   int bits = 0;
-  check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, device), "reading the memory's clock");
-  check(cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, device), "reading the memory's width");
+  const bool known = cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, device) == cudaSuccess &&
+                     cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, device) == cudaSuccess;
+  if (!known) {
+    static_cast<void>(cudaGetLastError());
+    return 0;
+  }
   return 2.0 * kilohertz * 1e3 * bits / 8 / 1e9;
 }
 

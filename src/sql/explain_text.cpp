@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "basalt/core/error.h"
@@ -48,13 +50,19 @@ std::string pruning_text(const Query& query) {
 }
 
 std::string encodings_text(const Query& query, Device ran_on) {
-  std::vector<std::string> names;
-  std::map<std::string, StoredAs> columns;
+  using Key = std::pair<std::string, std::string>;  // the first file of a table, the column
+  std::vector<Key> keys;
+  std::map<Key, StoredAs> columns;
+  std::map<std::string, size_t> tables;  // that have a column of the name
   for (const Pipeline& stage : query.stages) {
     if (stage.files.empty()) continue;
     for (const PipelineColumn& column : stage.columns) {
-      if (!columns.contains(column.name)) names.push_back(column.name);
-      StoredAs& stored = columns[column.name];
+      const Key key(stage.files.front()->name(), column.name);
+      if (!columns.contains(key)) {
+        keys.push_back(key);
+        ++tables[column.name];
+      }
+      StoredAs& stored = columns[key];
       for (const auto& file : stage.files) {
         const ColumnInfo& info = file->column(column.field_id);
         stored.trees.insert(info.encodings.begin(), info.encodings.end());
@@ -63,9 +71,11 @@ std::string encodings_text(const Query& query, Device ran_on) {
     }
   }
   std::string text;
-  for (const std::string& name : names) {
-    const StoredAs& stored = columns.at(name);
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", name, fmt::join(stored.trees, ", "));
+  for (const Key& key : keys) {
+    const auto& [file, name] = key;
+    const StoredAs& stored = columns.at(key);
+    const std::string of_file = tables.at(name) > 1 ? std::filesystem::path(file).filename().string() + " " : "";
+    text += fmt::format("{}{}{}: {}", text.empty() ? "" : "\n", of_file, name, fmt::join(stored.trees, ", "));
     if (stored.has_device_form && ran_on == Device::kCuda) text += " (2 kernels: ans is made into codes before)";
   }
   return text;

@@ -98,8 +98,11 @@ class Crash(CliTest):
     def test_interrupted_rows_exit_with_130_and_say_why(self):
         for output in (["--format", "csv"], ["--format", "ndjson"], ["-o", self.path("rows.csv")]):
             process = subprocess.Popen([BASALT, "sql", "-q", *output, "select range as a, range % 7 as b from range(1000000000)"],
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-            time.sleep(1)
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            if output[0] == "--format":
+                process.stdout.readline()  # it runs
+            else:
+                time.sleep(2)
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 128 + signal.SIGINT, errors)

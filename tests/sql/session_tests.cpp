@@ -245,16 +245,17 @@ TEST_F(SessionTest, ExplainShowsTheOperatorAndPruning) {
 TEST_F(SessionTest, ExplainSpeaksOfEveryTableOfAJoin) {
   const std::string large = quote_literal(make_file("large.basalt", 300000));
   const std::string small = quote_literal(folder_.file("small.basalt"));
-  session_.execute("copy (select i as key, i % 7 as colour from range(1000) t(i)) to " + small);
+  session_.execute("copy (select i as id, i % 7 as colour from range(1000) t(i)) to " + small);
   session_.execute("set basalt_strict = true");
   const std::string query =
-      "select colour, sum(n) from " + large + " join " + small + " on id = key where id < 10 group by colour";
+      "select colour, sum(n) from " + large + " l join " + small + " s on l.id = s.id where l.id < 10 group by colour";
   std::string plan;
   for (const std::string& line : rows_of(session_, "explain (format json) " + query)) plan += line;
   EXPECT_THAT(plan, ContainsRegex("statistics leave [0-9]+ of [23][0-9][0-9] tiles"));
   std::string run;
   for (const std::string& line : rows_of(session_, "explain (analyze, format json) " + query)) run += line;
-  for (const char* column : {"id: ", "n: ", "key: ", "colour: "}) EXPECT_THAT(run, HasSubstr(column));
+  for (const char* column : {"large.basalt id: ", "small.basalt id: ", "n: ", "colour: "})
+    EXPECT_THAT(run, HasSubstr(column));
 }
 
 TEST_F(SessionTest, ExplainCountsTilesThatModelsDecide) {

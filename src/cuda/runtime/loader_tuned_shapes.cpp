@@ -47,7 +47,10 @@ LaunchShape TunedShapes::of(const std::string& source) const {
 
 void TunedShapes::set(const std::string& source, LaunchShape shape) {
   const std::lock_guard lock(mutex_);
-  shapes_.merge(stored_shapes(file_));  // of other processes
+  // What other processes have stored since is newer than what was read before.
+  std::map<uint64_t, LaunchShape> all = stored_shapes(file_);
+  all.merge(shapes_);
+  shapes_ = std::move(all);
   shapes_[hash_of(source)] = shape;
   const std::string text = shapes_text(shapes_);
   store_cached(file_, {text.begin(), text.end()});

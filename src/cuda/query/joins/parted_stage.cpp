@@ -172,7 +172,7 @@ class PartedStage::Pieces {
 
   // Of a part once: whoever divides it anew when there is no memory must not have added it.
   void add(StageRows rows) {
-    DeviceTable table = rows.device ? *std::move(rows.device) : upload_table(rows.host, graph_.stream());
+    DeviceTable table = rows.device ? *std::move(rows.device) : uploaded(rows.host);
     if (table.rows == 0 && !tables_.empty()) return;
     bytes_ += bytes_of(table);
     tables_.push_back(std::make_shared<const DeviceTable>(std::move(table)));
@@ -198,15 +198,22 @@ class PartedStage::Pieces {
     bytes_ = 0;
   }
 
-  // What joins hold makes room for the way to the host.
-  Table fetched(const DeviceTable& table) {
+  // What joins hold makes room for the ways to the device and to the host.
+  template <typename Move>
+  auto moved(const Move& move) {
     try {
-      return graph_.fetch(table);
+      return move();
     } catch (const Error& error) {
       if (!is_too_large(error)) throw;
     }
     graph_.release();
-    return graph_.fetch(table);
+    return move();
+  }
+  DeviceTable uploaded(const Table& rows) {
+    return moved([&] { return upload_table(rows, graph_.stream()); });
+  }
+  Table fetched(const DeviceTable& table) {
+    return moved([&] { return graph_.fetch(table); });
   }
 
   GraphRun& graph_;
