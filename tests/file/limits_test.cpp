@@ -133,8 +133,10 @@ TEST(Limits, ManyLongStringsInLittleMemory) {
     const Column column = file->decode_column(0, chunk);
     EXPECT_EQ(column.string_at(0).size(), 100000u);
   }
+  // A writer that held them all would take 600 MB. What threads have freed and keep counts, too: at most 347 MiB were
+  // seen, on a machine with ten times as many threads as cores.
   if (!kSanitized) {
-    EXPECT_LT(memory.bytes(), uint64_t{256} << 20);
+    EXPECT_LT(memory.bytes(), uint64_t{400} << 20);
   }
 }
 
