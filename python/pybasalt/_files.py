@@ -324,6 +324,15 @@ def _sorted(query: str, columns: Iterable[str]) -> str:
     return f"select * from (\n{query.rstrip().rstrip(';')}\n) order by {order}" if order else query
 
 
+def _with_decimals(query: str, columns: Iterable[tuple[str, str]]) -> str:
+    """Sums of integers, which are HUGEINT, as the decimals that Arrow hands them out as: it has no integers so wide."""
+    wide = [quote_identifier(name) for name, kind in columns if kind == "HUGEINT"]
+    if not wide:
+        return query
+    replaced = ", ".join(f"{name}::decimal(38, 0) as {name}" for name in wide)
+    return f"select * replace ({replaced}) from (\n{query.rstrip().rstrip(';')}\n)"
+
+
 def as_table(table: Any) -> Any:
     """Something that speaks Arrow, of what does or of what pyarrow makes a table of: a dict of columns, a list of rows."""
     if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
@@ -384,7 +393,10 @@ def convert(source: str | os.PathLike[str], path: str | os.PathLike[str], *, enc
                                  metadata)
     session = _planner.session(arguments["threads"])
     text = os.fspath(source)
-    query = text if session.is_query(text) else _planner.query_for_file(text)
+    if session.is_query(text):
+        query = _with_decimals(text, session.describe(text))
+    else:
+        query = _planner.query_for_file(text)
     target = os.fspath(path)
     with shown(progress, target) as callback:
         return Summary(session.convert(_sorted(query, arguments["sort_by"]), target, arguments, callback))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pybasalt import _core
 from pybasalt._errors import Error
-from pybasalt._files import Summary, _write_arguments, as_table
+from pybasalt._files import Summary, _with_decimals, _write_arguments, as_table
 from pybasalt._options import bytes_of, one_of, threads_of
 from pybasalt._progress import ProgressCallback, shown
 from pybasalt._table import Rows, Scan, Table, _tuples
@@ -155,7 +155,9 @@ class Relation(Rows):
         with shown(progress, target) as callback:
             if self._parameters:
                 return Summary(_core.write(self, target, arguments, callback))
-            return Summary(self._connection._with_tables(self._tables, "convert", self.sql, target, arguments, callback))
+            columns = self._connection._with_tables(self._tables, "describe", self.sql)
+            query = _with_decimals(self.sql, columns)
+            return Summary(self._connection._with_tables(self._tables, "convert", query, target, arguments, callback))
 
 
 _WIDEST_CELL = 80

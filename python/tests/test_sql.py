@@ -248,3 +248,12 @@ def test_moments_and_durations_are_parameters(con):
     assert con.sql("select ? is null, ? is null", [pandas.NaT, pandas.NA]).fetchone() == (True, True)
     assert con.sql("select ?", [uuid.UUID(int=5)]).fetchone()[0] is not None
     assert con.sql("select ? + 1", [pa.scalar(41)]).fetchone() == (42,)
+
+
+def test_sums_are_written_as_they_are_read(con, here):
+    sums = con.sql("select sum(range) as s, 'x' as t from range(10)")
+    sums.write("a.basalt")
+    pybasalt.write(sums, "b.basalt")
+    pybasalt.convert("select sum(range) as s, 'x' as t from range(10); ", "c.basalt")
+    for name in ("a.basalt", "b.basalt", "c.basalt"):
+        assert pybasalt.read(name).fetchall() == sums.fetchall() == [(decimal.Decimal(45), "x")]
