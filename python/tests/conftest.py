@@ -1,9 +1,14 @@
 """Tables that several tests read."""
 
 import os
+import signal
 import sys
 
 import pytest
+
+# Shells start programs in the background so that Ctrl-C passes them by, and programs that these start, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests also run from a folder that was built without a wheel.
 if "PYBASALT_FOLDER" in os.environ:
