@@ -320,8 +320,12 @@ def _write_arguments(encoding: Mapping[str, str] | None, effort: str, purpose: s
 
 def _sorted(query: str, columns: Iterable[str]) -> str:
     order = ", ".join(quote_identifier(name) for name in columns)
-    # On lines of its own: the query may end in a comment.
-    return f"select * from (\n{query.rstrip().rstrip(';')}\n) order by {order}" if order else query
+    return f"select * from {_inner(query)} order by {order}" if order else query
+
+
+def _inner(query: str) -> str:
+    """A query as a table of another. On lines of its own: it may end in a comment."""
+    return "(\n" + query.rstrip().rstrip(";") + "\n)"
 
 
 def _with_decimals(query: str, columns: Iterable[tuple[str, str]]) -> str:
@@ -330,7 +334,7 @@ def _with_decimals(query: str, columns: Iterable[tuple[str, str]]) -> str:
     if not wide:
         return query
     replaced = ", ".join(f"{name}::decimal(38, 0) as {name}" for name in wide)
-    return f"select * replace ({replaced}) from (\n{query.rstrip().rstrip(';')}\n)"
+    return f"select * replace ({replaced}) from {_inner(query)}"
 
 
 def as_table(table: Any) -> Any:

@@ -98,11 +98,13 @@ def test_pyarrow_datasets_end_with_an_error_at_worst(file, trips):
 @pytest.mark.parametrize("code", ["ds.head(3)", "next(iter(ds.to_batches()))", "ds.to_batches()", "kept = ds.scanner()",
                                   "next(iter(pybasalt.scan(path)))"])
 def test_processes_end_while_files_are_read(file, code):
+    import os
     import subprocess
     import sys
 
     program = f"import pybasalt; path = {file!r}; ds = pybasalt.dataset(path); {code}"
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60,
+                   env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
 
 
 @pytest.mark.large
